@@ -1,0 +1,77 @@
+/* Tensors and batches: how data leaves the loader. A stk_tensor maps one to one to a DLPack tensor. */
+#ifndef STOKER_BATCH_H
+#define STOKER_BATCH_H
+
+#include "stoker/status.h"
+
+#include <stdint.h>
+
+#define STK_TENSOR_DIMS 6
+
+typedef enum stk_dtype {
+    STK_DTYPE_NONE, /* an absent tensor */
+    STK_DTYPE_U8,
+    STK_DTYPE_I64,
+    STK_DTYPE_F16,
+    STK_DTYPE_BF16,
+    STK_DTYPE_F32
+} stk_dtype;
+
+typedef enum stk_device_kind {
+    STK_DEVICE_CPU,
+    STK_DEVICE_OPENCL,
+    STK_DEVICE_CUDA,
+    STK_DEVICE_NULL
+} stk_device_kind;
+
+typedef struct stk_tensor {
+    void *data; /* not owned */
+    stk_device_kind device;
+    int device_index;
+    stk_dtype dtype; /* STK_DTYPE_NONE: this tensor is absent */
+    int ndim;
+    int64_t shape[STK_TENSOR_DIMS];
+    int64_t strides[STK_TENSOR_DIMS]; /* in elements */
+} stk_tensor;
+
+STK_API int64_t stk_dtype_bytes(stk_dtype dtype);
+STK_API int64_t stk_tensor_bytes(const stk_tensor *tensor); /* of a dense tensor; 0 when absent */
+
+/* Where one sample's pixels lie in a batch's arena. w is 0 when there are none (skipped or absent). */
+typedef struct stk_view {
+    uint64_t offset_bytes;
+    uint64_t pitch_bytes;
+    int32_t w, h, channels;
+} stk_view;
+
+typedef struct stk_batch stk_batch;
+
+/* One batch. Everything in it belongs to the loader and stays as it is until stk_batch_release.
+ * n = count. Tensors that the data set does not have are absent (dtype NONE). */
+struct stk_batch {
+    int64_t count;     /* places of this rank; can be 0 in the last step of an epoch with several ranks */
+    uint64_t epoch;    /* 0, 1, … */
+    uint64_t position; /* number of this batch's first sample in the global order of the epoch */
+
+    stk_tensor images;     /* [n h w c] u8; absent when the sizes differ: then arena and image_views tell */
+    stk_tensor masks;      /* [n h w]   u8 */
+    stk_tensor masks2;     /* [n h w]   u8, second target of MixUp */
+    stk_tensor lambda;     /* [n]       f32, share of the first target */
+    stk_tensor labels;     /* [n]       i64 class (-1: none) or f32 value */
+    stk_tensor points;     /* [n k 3]   f32: x, y in pixels (centres at +0.5), visible 0/1 */
+    stk_tensor windows;    /* [n t f]   f32 */
+    stk_tensor sample_ids; /* [n]       i64 */
+    stk_tensor weights;    /* [n]       f32: 1, or 0 for a skipped sample */
+
+    const uint8_t *arena;        /* u8 pixels of this batch */
+    const stk_view *image_views; /* [n], NULL without images */
+    const stk_view *mask_views;  /* [n], NULL without masks */
+
+    void *ready; /* fence of the device that fills the batch; NULL: the data is there */
+    void *owner; /* the loader's own */
+};
+
+/* Hands the batch back to its loader. Accepts NULL and any thread. */
+STK_API void stk_batch_release(stk_batch *batch);
+
+#endif

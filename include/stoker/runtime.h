@@ -1,0 +1,27 @@
+/* Process-wide hooks: where memory comes from and where messages go. Both are optional. */
+#ifndef STOKER_RUNTIME_H
+#define STOKER_RUNTIME_H
+
+#include "stoker/status.h"
+
+#include <stddef.h>
+
+/* Memory hook. Set it before any other call; threads may allocate at once. alloc returns memory aligned to
+ * 64 bytes or NULL; release accepts what alloc gave. All of libstoker's own memory comes from here, the
+ * memory of the codecs does not. */
+typedef struct stk_allocator {
+    void *(*alloc)(void *context, size_t size_bytes);
+    void (*release)(void *context, void *memory, size_t size_bytes);
+    void *context;
+} stk_allocator;
+
+STK_API void stk_allocator_set(const stk_allocator *allocator); /* NULL: back to malloc */
+
+typedef enum stk_log_level { STK_LOG_ERROR, STK_LOG_WARNING, STK_LOG_INFO, STK_LOG_DEBUG } stk_log_level;
+
+/* Receives one line without newline. May be called from any thread; calls never overlap. */
+typedef void (*stk_log_sink)(void *context, stk_log_level level, const char *line);
+
+STK_API void stk_log_set(stk_log_sink sink, void *context, stk_log_level most); /* NULL: silent (default) */
+
+#endif

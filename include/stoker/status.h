@@ -1,0 +1,76 @@
+/* Status codes, error details and classes of damage: what every fallible function of Stoker hands back. */
+#ifndef STOKER_STATUS_H
+#define STOKER_STATUS_H
+
+#if defined(STK_BUILD)
+#define STK_API __attribute__((visibility("default")))
+#else
+#define STK_API
+#endif
+
+typedef enum stk_status {
+    STK_OK = 0,
+    STK_END = 1,                /* not an error: nothing more to come (end of an epoch) */
+    STK_ERROR_ARGUMENT = -1,    /* the caller asked for something that makes no sense */
+    STK_ERROR_CONFIG = -2,      /* a setting is unknown, malformed or out of range */
+    STK_ERROR_MEMORY = -3,      /* an allocation failed */
+    STK_ERROR_THREAD = -4,      /* a thread could not be started */
+    STK_ERROR_IO = -5,          /* the operating system refused a file operation */
+    STK_ERROR_DATA = -6,        /* a data set as a whole cannot be used */
+    STK_ERROR_SAMPLE = -7,      /* one sample is damaged; see stk_error.damage */
+    STK_ERROR_TIMEOUT = -8,     /* something did not answer in time */
+    STK_ERROR_INTERRUPTED = -9, /* stopped on request */
+    STK_ERROR_STATE = -10,      /* a saved state does not belong to this data set */
+    STK_ERROR_UNSUPPORTED = -11 /* known, but not possible here */
+} stk_status;
+
+/* Classes of damage a sample can have: identifier, the word in ledgers, the sentence for people. */
+#define STK_DAMAGE_LIST(X)                                                                                   \
+    X(NONE, "none", "no damage")                                                                             \
+    X(MISSING, "missing", "the file is not there (any more)")                                                \
+    X(DANGLING_LINK, "dangling_link", "a symbolic link that leads nowhere")                                  \
+    X(NO_PERMISSION, "no_permission", "the file may not be read")                                            \
+    X(NOT_A_FILE, "not_a_file", "a directory, pipe, socket or device instead of a file")                     \
+    X(READ_ERROR, "read_error", "the storage reported an error")                                             \
+    X(EMPTY, "empty", "the file has no bytes")                                                               \
+    X(TOO_MANY_BYTES, "too_many_bytes", "the file is larger than limits.bytes")                              \
+    X(NOT_AN_IMAGE, "not_an_image", "the content is no known image format")                                  \
+    X(WRONG_EXTENSION, "wrong_extension", "the content is another format than the name says")                \
+    X(BAD_HEADER, "bad_header", "the header is malformed")                                                   \
+    X(TRUNCATED, "truncated", "the file ends too early")                                                     \
+    X(CORRUPT, "corrupt", "the compressed data is damaged")                                                  \
+    X(BAD_CHECKSUM, "bad_checksum", "a checksum does not match")                                             \
+    X(ZERO_SIZE, "zero_size", "width or height is 0")                                                        \
+    X(TOO_MANY_PIXELS, "too_many_pixels", "more pixels than limits.pixels")                                  \
+    X(TOO_MANY_SCANS, "too_many_scans", "more scans than limits.scans")                                      \
+    X(TOO_SLOW, "too_slow", "decoding took longer than limits.time")                                         \
+    X(UNSUPPORTED, "unsupported", "a valid file of a kind that is not supported")                            \
+    X(MASK_MISSING, "mask_missing", "the image has no mask")                                                 \
+    X(MASK_SIZE, "mask_size", "the mask is not as large as its image")                                       \
+    X(MASK_IDS, "mask_ids", "the mask has ids outside the classes")                                          \
+    X(MASK_FORMAT, "mask_format", "the mask is not a picture of ids")                                        \
+    X(BAD_ROW, "bad_row", "a row of the list is malformed")                                                  \
+    X(BAD_VALUES, "bad_values", "values that are no finite numbers")
+
+typedef enum stk_damage {
+#define STK_DAMAGE_ENUM(id, word, sentence) STK_DAMAGE_##id,
+    STK_DAMAGE_LIST(STK_DAMAGE_ENUM)
+#undef STK_DAMAGE_ENUM
+        STK_DAMAGE_COUNT
+} stk_damage;
+
+/* Details of a failure, in the caller's memory. Every function that takes one also accepts NULL. */
+typedef struct stk_error {
+    stk_status code;
+    stk_damage damage; /* set when code is STK_ERROR_SAMPLE */
+    char message[384]; /* what failed, on what, why; one line, lower case */
+    char place[512];   /* a file, file:line:column, or empty */
+    char hint[256];    /* what to do next, or empty */
+} stk_error;
+
+STK_API const char *stk_status_name(stk_status status);   /* "timeout" */
+STK_API const char *stk_damage_name(stk_damage damage);   /* "bad_checksum" */
+STK_API const char *stk_damage_phrase(stk_damage damage); /* "a checksum does not match" */
+STK_API const char *stk_version(void);
+
+#endif

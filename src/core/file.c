@@ -1,0 +1,203 @@
+#include "core/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LOOKAHEAD_BYTES = 64 };
+
+static stk_status refuse_open(const char *path, int error_number, stk_error *error)
+{
+    struct stat link;
+    stk_damage damage = STK_DAMAGE_READ_ERROR;
+    if (error_number == EMFILE || error_number == ENFILE || error_number == ENOMEM) {
+        stk__fail_errno(error, error_number, "cannot open the file");
+        stk__error_place(error, "%s", path);
+        stk__error_hint(error, "raise the limit on open files (ulimit -n)");
+        return error_number == ENOMEM ? STK_ERROR_MEMORY : STK_ERROR_IO;
+    }
+    if (error_number == ENOENT || error_number == ENOTDIR || error_number == ELOOP)
+        damage =
+            lstat(path, &link) == 0 && S_ISLNK(link.st_mode) ? STK_DAMAGE_DANGLING_LINK : STK_DAMAGE_MISSING;
+    else if (error_number == EACCES || error_number == EPERM)
+        damage = STK_DAMAGE_NO_PERMISSION;
+    else if (error_number == ENXIO || error_number == EISDIR || error_number == ENODEV)
+        damage = STK_DAMAGE_NOT_A_FILE;
+    char text[128];
+    stk__damaged(error, damage, "cannot open: %s", strerror_r(error_number, text, sizeof text));
+    stk__error_place(error, "%s", path);
+    return STK_ERROR_SAMPLE;
+}
+
+static stk_status refuse_size(const char *path, uint64_t size_bytes, uint64_t limit_bytes, stk_error *error)
+{
+    stk__damaged(error, STK_DAMAGE_TOO_MANY_BYTES, "%llu bytes, the limit is %llu",
+                 (unsigned long long)size_bytes, (unsigned long long)limit_bytes);
+    stk__error_place(error, "%s", path);
+    stk__error_hint(error, "raise data.limits.bytes if the file is meant to be that large");
+    return STK_ERROR_SAMPLE;
+}
+
+/* Reads until end of file: the size from fstat is only a guess for files that grow or shrink meanwhile. */
+static stk_status read_all(int file, const char *path, uint64_t limit_bytes, stk__buffer *buffer,
+                           stk_error *error)
+{
+    for (;;) {
+        if (limit_bytes && buffer->size_bytes > limit_bytes)
+            return refuse_size(path, buffer->size_bytes, limit_bytes, error);
+        STK__TRY(stk__buffer_reserve(buffer, buffer->size_bytes + 1 + LOOKAHEAD_BYTES, error));
+        const size_t room = buffer->capacity_bytes - buffer->size_bytes - LOOKAHEAD_BYTES;
+        const ssize_t got = pread(file, buffer->data + buffer->size_bytes, room, (off_t)buffer->size_bytes);
+        if (got == 0) break;
+        if (got > 0) {
+            buffer->size_bytes += (size_t)got;
+        } else if (errno != EINTR) {
+            char text[128];
+            stk__damaged(error, STK_DAMAGE_READ_ERROR, "cannot read: %s",
+                         strerror_r(errno, text, sizeof text));
+            stk__error_place(error, "%s", path);
+            return STK_ERROR_SAMPLE;
+        }
+    }
+    memset(buffer->data + buffer->size_bytes, 0, LOOKAHEAD_BYTES);
+    return STK_OK;
+}
+
+static stk_status read_regular(int file, const char *path, uint64_t limit_bytes, stk__buffer *buffer,
+                               stk_error *error)
+{
+    struct stat facts;
+    if (fstat(file, &facts) != 0) return refuse_open(path, errno, error);
+    if (!S_ISREG(facts.st_mode)) {
+        stk__damaged(error, STK_DAMAGE_NOT_A_FILE,
+                     S_ISDIR(facts.st_mode) ? "is a directory" : "is not a regular file");
+        stk__error_place(error, "%s", path);
+        return STK_ERROR_SAMPLE;
+    }
+    const uint64_t size = facts.st_size > 0 ? (uint64_t)facts.st_size : 0;
+    if (limit_bytes && size > limit_bytes) return refuse_size(path, size, limit_bytes, error);
+    STK__TRY(stk__buffer_reserve(buffer, (size_t)size + 1 + LOOKAHEAD_BYTES, error));
+    return read_all(file, path, limit_bytes, buffer, error);
+}
+
+stk_status stk__file_read(const char *path, uint64_t limit_bytes, stk__buffer *buffer, stk_error *error)
+{
+    buffer->size_bytes = 0;
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (file < 0) return refuse_open(path, errno, error);
+    const stk_status status = read_regular(file, path, limit_bytes, buffer, error);
+    close(file);
+    return status;
+}
+
+void stk__file_hint(const char *path)
+{
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (file < 0) return;
+    posix_fadvise(file, 0, 0, POSIX_FADV_WILLNEED);
+    close(file);
+}
+
+static void folder_of(const char *path, char folder[PATH_MAX])
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        snprintf(folder, PATH_MAX, ".");
+    else
+        snprintf(folder, PATH_MAX, "%.*s", slash == path ? 1 : (int)(slash - path), path);
+}
+
+static int write_all(int file, stk__buffer data, stk__file_care care)
+{
+    while (data.size_bytes) {
+        const ssize_t put = write(file, data.data, data.size_bytes);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return errno;
+        data.data += put;
+        data.size_bytes -= (size_t)put;
+    }
+    return care == STK_FILE_QUICK || fsync(file) == 0 ? 0 : errno;
+}
+
+/* Gives an unnamed file its name; one that exists is replaced through a temporary name. */
+static int name_unnamed(int file, const char *path, const char *temporary)
+{
+    char from[64];
+    snprintf(from, sizeof from, "/proc/self/fd/%d", file);
+    if (linkat(AT_FDCWD, from, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0) return 0;
+    if (errno != EEXIST) return errno;
+    unlink(temporary);
+    if (linkat(AT_FDCWD, from, AT_FDCWD, temporary, AT_SYMLINK_FOLLOW) != 0) return errno;
+    if (rename(temporary, path) == 0) return 0;
+    const int failed = errno;
+    unlink(temporary);
+    return failed;
+}
+
+static int write_named(const char *path, const char *temporary, stk__buffer data, stk__file_care care)
+{
+    const int file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (file < 0) return errno;
+    int failed = write_all(file, data, care);
+    if (close(file) != 0 && !failed) failed = errno;
+    if (!failed && rename(temporary, path) != 0) failed = errno;
+    if (failed) unlink(temporary);
+    return failed;
+}
+
+static int sync_folder(const char *folder)
+{
+    const int file = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (file < 0) return errno;
+    const int failed = fsync(file) == 0 || errno == EINVAL ? 0 : errno;
+    close(file);
+    return failed;
+}
+
+stk_status stk__file_write(const char *path, stk__buffer data, stk__file_care care, stk_error *error)
+{
+    char folder[PATH_MAX], temporary[PATH_MAX];
+    folder_of(path, folder);
+    if (snprintf(temporary, sizeof temporary, "%s.tmp-%ld", path, (long)getpid()) >= (int)sizeof temporary)
+        return stk__fail(error, STK_ERROR_ARGUMENT, "the path '%.80s…' is too long", path);
+    int failed;
+    const int file = open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+    if (file >= 0) {
+        failed = write_all(file, data, care);
+        if (!failed) failed = name_unnamed(file, path, temporary);
+        close(file);
+    } else if (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL) {
+        failed = write_named(path, temporary, data, care);
+    } else {
+        failed = errno;
+    }
+    if (!failed && care == STK_FILE_DURABLE) failed = sync_folder(folder);
+    if (!failed) return STK_OK;
+    const stk_status status = stk__fail_errno(error, failed, "cannot write '%s'", path);
+    if (failed == ENOSPC || failed == EDQUOT)
+        stk__error_hint(error, "the disk is full; free some space and try again");
+    return status;
+}
+
+stk_status stk__folder_make(const char *path, stk_error *error)
+{
+    char partial[PATH_MAX];
+    if (snprintf(partial, sizeof partial, "%s", path) >= (int)sizeof partial || !*path)
+        return stk__fail(error, STK_ERROR_ARGUMENT, "'%.80s' is not a usable path", path);
+    for (char *slash = partial + 1;; slash++) {
+        if (*slash && *slash != '/') continue;
+        const char kept = *slash;
+        *slash = '\0';
+        struct stat facts;
+        if (mkdir(partial, 0777) != 0 &&
+            (errno != EEXIST || stat(partial, &facts) != 0 || !S_ISDIR(facts.st_mode)))
+            return stk__fail_errno(error, errno == EEXIST ? ENOTDIR : errno, "cannot make the folder '%s'",
+                                   partial);
+        if (!kept) return STK_OK;
+        *slash = kept;
+    }
+}

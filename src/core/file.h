@@ -1,0 +1,28 @@
+/* Reading whole files into reused buffers, and writing files that are there completely or not at all. */
+#ifndef STK_CORE_FILE_H
+#define STK_CORE_FILE_H
+
+#include "core/memory.h"
+
+/* Reads the whole regular file at path into buffer (size_bytes = its size; followed by 64 zero bytes that do
+ * not count, for decoders that look ahead). Never blocks on pipes. Failures are damages of class missing,
+ * dangling_link, no_permission, not_a_file, read_error, too_many_bytes (over limit_bytes; 0: no limit); an
+ * empty file is STK_OK with size 0. place is set to path. */
+stk_status stk__file_read(const char *path, uint64_t limit_bytes, stk__buffer *buffer, stk_error *error);
+
+/* Asks the kernel to bring the file into memory soon. Best effort. */
+void stk__file_hint(const char *path);
+
+typedef enum stk__file_care {
+    STK_FILE_DURABLE, /* on the disk when the call returns: states, checkpoints */
+    STK_FILE_QUICK    /* whole or not there, but a power cut may undo it: files that can be made again */
+} stk__file_care;
+
+/* Writes path completely or not at all: an unnamed file (or a temporary name where the file system has none),
+ * then the name. An existing file is replaced. */
+stk_status stk__file_write(const char *path, stk__buffer data, stk__file_care care, stk_error *error);
+
+/* mkdir -p */
+stk_status stk__folder_make(const char *path, stk_error *error);
+
+#endif

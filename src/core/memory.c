@@ -1,0 +1,97 @@
+#include "core/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Every block starts with its size, so that release can tell the hook. */
+enum { HEADER_BYTES = 64 };
+
+static void *heap_alloc(void *context, size_t size_bytes)
+{
+    (void)context;
+    return aligned_alloc(HEADER_BYTES, (size_bytes + HEADER_BYTES - 1) / HEADER_BYTES * HEADER_BYTES);
+}
+
+static void heap_release(void *context, void *memory, size_t size_bytes)
+{
+    (void)context;
+    (void)size_bytes;
+    free(memory);
+}
+
+static const stk_allocator heap = {heap_alloc, heap_release, NULL};
+static stk_allocator hook = {heap_alloc, heap_release, NULL};
+
+void stk_allocator_set(const stk_allocator *allocator)
+{
+    hook = allocator ? *allocator : heap;
+}
+
+void *stk__alloc(size_t size_bytes)
+{
+    if (size_bytes == 0 || size_bytes > SIZE_MAX / 2) return NULL;
+    uint8_t *block = hook.alloc(hook.context, size_bytes + HEADER_BYTES);
+    if (!block) return NULL;
+    memset(block, 0, size_bytes + HEADER_BYTES);
+    memcpy(block, &size_bytes, sizeof size_bytes);
+    return block + HEADER_BYTES;
+}
+
+void stk__free(void *memory)
+{
+    if (!memory) return;
+    uint8_t *block = (uint8_t *)memory - HEADER_BYTES;
+    size_t size_bytes;
+    memcpy(&size_bytes, block, sizeof size_bytes);
+    hook.release(hook.context, block, size_bytes + HEADER_BYTES);
+}
+
+stk_status stk__buffer_reserve(stk__buffer *buffer, size_t capacity_bytes, stk_error *error)
+{
+    if (capacity_bytes <= buffer->capacity_bytes) return STK_OK;
+    size_t capacity = buffer->capacity_bytes + buffer->capacity_bytes / 2;
+    if (capacity < capacity_bytes) capacity = capacity_bytes;
+    uint8_t *data = stk__alloc(capacity);
+    if (!data) return stk__fail_memory(error, capacity, "a buffer");
+    if (buffer->size_bytes) memcpy(data, buffer->data, buffer->size_bytes);
+    stk__free(buffer->data);
+    buffer->data = data;
+    buffer->capacity_bytes = capacity;
+    return STK_OK;
+}
+
+stk_status stk__buffer_append(stk__buffer *buffer, const void *data, size_t size_bytes, stk_error *error)
+{
+    if (size_bytes == 0) return STK_OK;
+    STK__TRY(stk__buffer_reserve(buffer, buffer->size_bytes + size_bytes, error));
+    memcpy(buffer->data + buffer->size_bytes, data, size_bytes);
+    buffer->size_bytes += size_bytes;
+    return STK_OK;
+}
+
+stk_status stk__buffer_text(stk__buffer *buffer, const char *text, size_t length, size_t *offset,
+                            stk_error *error)
+{
+    const size_t start = buffer->size_bytes;
+    STK__TRY(stk__buffer_reserve(buffer, start + length + 1, error));
+    memcpy(buffer->data + start, text, length);
+    buffer->data[start + length] = '\0';
+    buffer->size_bytes = start + length + 1;
+    if (offset) *offset = start;
+    return STK_OK;
+}
+
+void stk__buffer_fini(stk__buffer *buffer)
+{
+    stk__free(buffer->data);
+    *buffer = (stk__buffer){0};
+}
+
+char *stk__text_copy(const char *text)
+{
+    if (!text) return NULL;
+    const size_t size = strlen(text) + 1;
+    char *copy = stk__alloc(size);
+    if (copy) memcpy(copy, text, size);
+    return copy;
+}

@@ -1,0 +1,40 @@
+/* Philox4x32-10: random numbers as a pure function of (seed, epoch, sample, operation, draw). */
+#ifndef STK_CORE_RANDOM_H
+#define STK_CORE_RANDOM_H
+
+#include <stdint.h>
+
+/* Frozen numbers: never change or reuse one, or old runs cannot be repeated. Augmentations start at 64. */
+typedef enum stk__operation_id {
+    STK_OPERATION_ORDER = 1,   /* permutation of an epoch */
+    STK_OPERATION_SPLIT = 2,   /* train/validation split */
+    STK_OPERATION_REPLACE = 3, /* substitute of a bad sample */
+    STK_OPERATION_BLOCK = 4,   /* permutation inside a block */
+    STK_OPERATION_MAKE = 16    /* generated data sets: 16 to 31 */
+} stk__operation_id;
+
+typedef struct stk__random {
+    uint32_t word[4];
+} stk__random;
+
+typedef struct stk__random_at {
+    uint64_t seed;
+    uint32_t epoch, sample, operation, draw;
+} stk__random_at;
+
+stk__random stk__random_draw(stk__random_at at);
+
+/* [0, 1) with 24 bits, exact in float. */
+static inline float stk__random_unit(uint32_t word)
+{
+    return (float)(word >> 8) * 0x1p-24f;
+}
+
+/* Whole number below bound (> 0), bias below 2^-32 bound. */
+static inline uint64_t stk__random_below(uint32_t high, uint32_t low, uint64_t bound)
+{
+    const uint64_t word = (uint64_t)high << 32 | low;
+    return (uint64_t)(((unsigned __int128)word * bound) >> 64);
+}
+
+#endif

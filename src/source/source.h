@@ -1,0 +1,75 @@
+/* Where samples come from. A source knows how many there are, their keys, labels, points and windows, and can
+ * read the encoded bytes of their images and masks. It decodes nothing. After open it never changes: every
+ * function below may be called from any thread at the same time.
+ *
+ * A sample's id is the rank of its key in bytewise order; key = path below the root (or images/) without its
+ * last extension. */
+#ifndef STK_SOURCE_SOURCE_H
+#define STK_SOURCE_SOURCE_H
+
+#include "core/hash.h"
+#include "core/memory.h"
+
+#include <stdbool.h>
+
+typedef enum stk__field { STK_FIELD_IMAGE, STK_FIELD_MASK } stk__field;
+
+typedef enum stk__label_kind { STK_LABEL_NONE, STK_LABEL_CLASS, STK_LABEL_VALUE } stk__label_kind;
+
+typedef struct stk__source_info {
+    const char *layout;      /* "folder of classes", "images and masks", … : for people */
+    uint64_t count;          /* samples, > 0 */
+    stk__digest fingerprint; /* over the sorted keys */
+    bool images, masks;      /* what each sample has */
+    stk__label_kind label;
+    int32_t point_count;                 /* points per sample, 0: none */
+    int32_t window_rows, window_columns; /* of a series, 0: none */
+    int32_t class_count;                 /* 0: unknown */
+    const char *const *class_names;      /* [class_count] or NULL */
+    uint64_t orphans; /* files without a partner that were left aside (masks without image, …) */
+} stk__source_info;
+
+/* What is known of a sample without reading a file. Pointers live as long as the source. */
+typedef struct stk__facts {
+    double label;        /* class number or value */
+    const float *points; /* [point_count][3]: x, y, visible */
+    const float *window; /* [window_rows][window_columns] */
+} stk__facts;
+
+typedef struct stk__source_options {
+    const char *root;     /* folder, list file, series file, or make:… */
+    const char *part;     /* "train" or "val": where root has such folders; NULL: the root itself */
+    int64_t window_rows;  /* of a series (data.sequence_length) */
+    uint64_t limit_bytes; /* of any file */
+} stk__source_options;
+
+typedef struct stk__source stk__source;
+
+/* A kind of source. Instances embed stk__source as their first member. */
+typedef struct stk__source_ops {
+    const char *name;
+    /* Damage bad_row (or mask_missing …) of this sample is returned here; place is set. */
+    stk_status (*facts)(const stk__source *source, uint64_t id, stk__facts *facts, stk_error *error);
+    /* Encoded bytes of a field into buffer, followed by 64 readable bytes; *extension is what the name
+     * promises
+     * ("jpg") or NULL. On failure place is set. */
+    stk_status (*read)(const stk__source *source, uint64_t id, stk__field field, stk__buffer *buffer,
+                       const char **extension, stk_error *error);
+    void (*hint)(const stk__source *source, uint64_t id); /* soon needed; may be NULL */
+    void (*key)(const stk__source *source, uint64_t id, char *text,
+                size_t size); /* zero-terminated, cut to size */
+    void (*where)(const stk__source *source, uint64_t id, stk__field field, char *text,
+                  size_t size); /* path */
+    void (*close)(stk__source *source);
+} stk__source_ops;
+
+struct stk__source {
+    const stk__source_ops *ops;
+    stk__source_info info;
+};
+
+/* Finds the kind by looking at root, and opens it. */
+stk_status stk__source_open(stk__source **source, const stk__source_options *options, stk_error *error);
+void stk__source_close(stk__source **source); /* accepts NULL inside, sets NULL */
+
+#endif
