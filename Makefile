@@ -43,7 +43,7 @@ asan:
 	@tools/setup build
 	@tools/build build-asan -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false
 	@ASAN_OPTIONS=detect_leaks=1:halt_on_error=1:allocator_may_return_null=1 \
-	 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 tools/run_tests build-asan -t 4
+	 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 tools/run_tests build-asan -t 4 --no-suite tools
 
 tsan:
 	@tools/setup build
