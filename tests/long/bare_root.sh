@@ -26,13 +26,13 @@ folder=$2
 tree=$(cd "$(dirname "$0")/../.." && pwd)
 . /etc/os-release
 
-# "URI release component keyring" of each package index that apt uses, whatever the form of its settings
-indexes=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT) $(SIGNED_BY)' 'Identifier: Packages')
+# "URI release component settings-file:entry" of each package index of apt, whatever the form of its settings
+indexes=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT) $(SOURCESENTRY)' 'Identifier: Packages')
 own=$(awk -v release="${VERSION_CODENAME-}" '$2 == release && $3 == "main"' <<<"$indexes" | head -n 1)
-read -r mirror release _ keyring <<<"$own" || true
+read -r mirror release _ entry <<<"$own" || true
 [ -n "${mirror-}" ] || skip "apt's settings name no mirror of ${VERSION_CODENAME-this release}"
 components=$(awk -v m="$mirror" -v r="$release" '$1 == m && $2 == r { print $3 }' <<<"$indexes" | sort -u)
-[ -e "${keyring-}" ] || keyring=''
+keyring=$(grep -i 'signed-by' "${entry%:*}" | grep -o '/[^] ,]*\.gpg' | head -n 1 || true)
 
 proxy_of() { # http or https, as apt has it
     apt-config shell value "Acquire::$1::Proxy" | sed -n "s/^value='\(.*\)'$/\1/p" | grep -v DIRECT || true
@@ -57,9 +57,9 @@ make_bare() {
         { tail -n 5 "$folder/debootstrap.log"; return 1; }
     echo "deb ${keyring:+[signed-by=$keyring] }$mirror $release" $components >"$folder/bare/etc/apt/sources.list"
     # How this machine reaches its mirror: proxies, certificates, timeouts; and the files these settings name.
-    apt-config dump | grep '^Acquire::' >"$folder/bare/etc/apt/apt.conf.d/90machine"
+    apt-config dump | grep '^Acquire::' | grep -v '::cdrom' >"$folder/bare/etc/apt/apt.conf.d/90machine"
     copy_in $keyring /etc/resolv.conf /etc/hosts /etc/ssl/certs /etc/apt/trusted.gpg.d \
-        $(sed -n 's/.* "\(\/[^"]*\)";$/\1/p' "$folder/bare/etc/apt/apt.conf.d/90machine")
+        $(sed -n 's/.* "\(\/[^"]*[^"/]\)";$/\1/p' "$folder/bare/etc/apt/apt.conf.d/90machine")
 }
 
 run_word() { # WORD: in a fresh copy of the bare root
@@ -69,11 +69,11 @@ run_word() { # WORD: in a fresh copy of the bare root
     mount -t proc proc "$root/proc"
     mount -t tmpfs tmpfs "$root/dev/shm"
     env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin CI=true ${http_proxy:+"http_proxy=$http_proxy"} \
-        ${https_proxy:+"https_proxy=$https_proxy"} chroot "$root" make -C /stoker "$1" >"$folder/$1.log" 2>&1 || status=$?
+        ${https_proxy:+"https_proxy=$https_proxy"} chroot "$root" sh -c "cd /stoker && make $1" >"$folder/$1.log" 2>&1 || status=$?
     umount "$root/dev/shm" "$root/proc"
     rm -rf --one-file-system "$root"
     grep '^setup:' "$folder/$1.log" || true
-    tail -n $((status == 0 ? 1 : 30)) "$folder/$1.log" # make's parting words come last only if it failed
+    tail -n $((status == 0 ? 1 : 30)) "$folder/$1.log"
     echo "make $1 on bare $release: status $status after $((SECONDS - start)) s"
     return $status
 }

@@ -1,6 +1,7 @@
 """The laws must bite: each tool sees the breaches of a small made-up tree, and nothing else."""
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -137,6 +138,84 @@ class CheckSizes(ToolTest):
         self.assert_breach("check_sizes", "tools/sizes_allowed.txt:1", "src/core/a.c:1: 'long' has 61 lines")
 
 
+class Setup(ToolTest):
+    """tools/setup with a made-up list of packages and a made-up apt, root and sudo."""
+
+    def setUp(self):
+        super().setUp()
+        self.bin = self.tree / "bin"
+        self.bin.mkdir()
+        for tool in ("cat", "cp", "chmod", "dirname", "env", "mktemp", "rm", "sh", "sort", "tail", "touch", "tr"):
+            (self.bin / tool).symlink_to(shutil.which(tool))
+        self.write("tools/packages.txt", "# group package proof\nbuild old-name|new-name command:new-tool\n"
+                                         "build sh command:sh\nother rare command:rare-tool\n")
+        shutil.copy(ROOT / "tools" / "setup", self.tree / "tools" / "setup")
+        self.fake("id", "echo 0")
+
+    def fake(self, name, script):
+        self.write("bin/" + name, "#!/bin/sh\n" + script + "\n").chmod(0o755)
+
+    def fake_apt(self, knows="new-name"):
+        """An apt whose index is empty until `update`; installing new-name brings new-tool."""
+        self.fake("apt-cache", f'test -e "{self.tree}/updated" && for name; do :; done && test "$name" = "{knows}"')
+        self.fake("apt-get", f"""echo "$@" >> {self.tree}/calls
+            case "$*" in
+            *" update") touch {self.tree}/updated ;;
+            *" new-name") cp {self.bin}/id {self.bin}/new-tool ;;
+            esac""")
+
+    def run_setup(self, *groups):
+        done = subprocess.run([self.bin / "sh", self.tree / "tools" / "setup", *groups], text=True, timeout=60,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                              env={"PATH": str(self.bin)})
+        return done.returncode, done.stdout
+
+    def test_silent_when_all_is_there(self):
+        self.fake("new-tool", "")
+        self.assertEqual(self.run_setup("build"), (0, ""))
+
+    def test_installs_the_name_that_apt_knows_after_one_update(self):
+        self.fake_apt()
+        self.assertEqual(self.run_setup("build"), (0, "setup: installing new-name\n"))
+        calls = (self.tree / "calls").read_text().splitlines()
+        self.assertEqual([call.split()[-1] for call in calls], ["update", "new-name"])
+        self.assertIn("--no-install-recommends", calls[1])
+        self.assertEqual(self.run_setup("build"), (0, ""))
+
+    def test_package_that_nobody_knows(self):
+        self.fake_apt(knows="nothing")
+        status, output = self.run_setup("build")
+        self.assertEqual(status, 1)
+        self.assertIn("apt-get install --no-install-recommends old-name", output)
+
+    def test_install_that_brings_nothing(self):
+        self.fake_apt(knows="old-name")
+        status, output = self.run_setup("build")
+        self.assertEqual(status, 1)
+        self.assertIn("could not install old-name|new-name", output)
+
+    def test_sudo(self):
+        self.fake_apt()
+        self.fake("id", "echo 1000")
+        self.fake("sudo", f'printf "%s " "$@" >> {self.tree}/sudo_calls; shift; exec "$@"')
+        self.assertEqual(self.run_setup("build")[0], 0)
+        self.assertIn("-n env DEBIAN_FRONTEND=noninteractive apt-get", (self.tree / "sudo_calls").read_text())
+
+    def test_neither_root_nor_sudo(self):
+        self.fake_apt()
+        self.fake("id", "echo 1000")
+        status, output = self.run_setup("build")
+        self.assertEqual(status, 1)
+        self.assertIn("apt-get update && apt-get install --no-install-recommends old-name", output)
+        self.assertFalse((self.tree / "calls").exists())
+
+    def test_without_apt(self):
+        status, output = self.run_setup("build", "other")
+        self.assertEqual((status, output), (1, "setup: these are missing (Debian's names): old-name rare\n"))
+        self.fake("new-tool", "")
+        self.assertEqual(self.run_setup("build"), (0, ""))
+
+
 class CliRunner(ToolTest):
     """tests/cli/run.py, with the shell's own commands in the place of stoker."""
 
@@ -204,7 +283,7 @@ class RunTests(ToolTest):
     def run_with(self, status, *tests):
         (self.tree / "meson-logs").mkdir(exist_ok=True)
         self.write("log", "\n".join(tests))
-        fake = self.write("meson", f"#!/bin/sh\ncp '{self.tree}/log' '{self.tree}/meson-logs/testlog.json'\nexit {status}\n")
+        fake = self.write("meson", f"#!/bin/sh\ncd '{self.tree}' && cp log meson-logs/testlog.json; exit {status}\n")
         fake.chmod(0o755)
         environment = dict(os.environ, PATH=f"{self.tree}:{os.environ['PATH']}")
         code, output = self.run_tool("run_tests", self.tree, env=environment)
