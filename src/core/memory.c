@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* Every block starts with its size, so that release can tell the hook. */
 enum { HEADER_BYTES = 64 };
@@ -19,12 +20,38 @@ static void heap_release(void *context, void *memory, size_t size_bytes)
     free(memory);
 }
 
-static const stk_allocator heap = {heap_alloc, heap_release, NULL};
-static stk_allocator hook = {heap_alloc, heap_release, NULL};
+static void *heap_map(void *context, size_t size_bytes)
+{
+    (void)context;
+    void *pages =
+        mmap(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return pages == MAP_FAILED ? NULL : pages;
+}
+
+static void heap_unmap(void *context, void *memory, size_t size_bytes)
+{
+    (void)context;
+    munmap(memory, size_bytes);
+}
+
+static const stk_allocator heap = {heap_alloc, heap_release, heap_map, heap_unmap, NULL};
+static stk_allocator hook = {heap_alloc, heap_release, heap_map, heap_unmap, NULL};
 
 void stk_allocator_set(const stk_allocator *allocator)
 {
     hook = allocator ? *allocator : heap;
+    if (!hook.map) hook.map = heap_map;
+    if (!hook.unmap) hook.unmap = heap_unmap;
+}
+
+void *stk__map(size_t size_bytes)
+{
+    return hook.map(hook.context, size_bytes);
+}
+
+void stk__unmap(void *memory, size_t size_bytes)
+{
+    if (memory) hook.unmap(hook.context, memory, size_bytes);
 }
 
 void *stk__alloc(size_t size_bytes)

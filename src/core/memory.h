@@ -12,6 +12,10 @@
 void *stk__alloc(size_t size_bytes);
 void stk__free(void *memory);
 
+/* Large zeroed pages that cost nothing until they are written; NULL when refused. */
+void *stk__map(size_t size_bytes);
+void stk__unmap(void *memory, size_t size_bytes);
+
 /* A byte buffer that only grows; what it holds is kept. Owner: whoever embeds it. */
 typedef struct stk__buffer {
     uint8_t *data;

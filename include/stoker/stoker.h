@@ -1,0 +1,10 @@
+/* All of libstoker's public interface. */
+#ifndef STOKER_STOKER_H
+#define STOKER_STOKER_H
+
+#include "stoker/batch.h"
+#include "stoker/loader.h"
+#include "stoker/runtime.h"
+#include "stoker/status.h"
+
+#endif

@@ -1,0 +1,45 @@
+#include "core/nearest.h"
+
+#include <string.h>
+
+static char fold(char c)
+{
+    if (c == '-') return '_';
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+size_t stk__edit_distance(const char *a, const char *b)
+{
+    const size_t rows = strlen(a), columns = strlen(b);
+    if (rows > STK_NEAREST_MOST || columns > STK_NEAREST_MOST) return rows > columns ? rows : columns;
+    size_t lines[3][STK_NEAREST_MOST + 1]; /* the row in work and the two before it, by turns */
+    for (size_t k = 0; k <= columns; k++)
+        lines[0][k] = k;
+    for (size_t i = 1; i <= rows; i++) {
+        size_t *now = lines[i % 3];
+        const size_t *above = lines[(i + 2) % 3], *before = lines[(i + 1) % 3];
+        now[0] = i;
+        for (size_t k = 1; k <= columns; k++) {
+            const char x = fold(a[i - 1]), y = fold(b[k - 1]);
+            now[k] = smaller(smaller(above[k], now[k - 1]) + 1, above[k - 1] + (x != y));
+            if (i > 1 && k > 1 && x == fold(b[k - 2]) && y == fold(a[i - 2]))
+                now[k] = smaller(now[k], before[k - 2] + 1);
+        }
+    }
+    return lines[rows % 3][columns];
+}
+
+void stk__nearest_offer(stk__nearest *nearest, const char *candidate)
+{
+    const size_t length = strlen(nearest->word), distance = stk__edit_distance(nearest->word, candidate);
+    const size_t most = length < 3 ? 1 : (length + 2) / 3;
+    if (distance > most || distance >= length) return;
+    if (nearest->best && distance >= nearest->distance) return;
+    nearest->best = candidate;
+    nearest->distance = distance;
+}

@@ -1,0 +1,89 @@
+/* Options described once, as data: a room writes one table for its options struct, and parser, range checks,
+ * help, environment, YAML and JSON all come from it. In such a struct zero always means "default". */
+#ifndef STK_CORE_OPTION_H
+#define STK_CORE_OPTION_H
+
+#include "core/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The type fixes the C type of the field and what people may write. Words are read in any case. */
+typedef enum stk__option_type {
+    STK_OPTION_TEXT,   /* const char *: anything; the field points at the text that was parsed */
+    STK_OPTION_INT,    /* int64_t: 32, 1e6 */
+    STK_OPTION_COUNT,  /* int64_t: auto -> 0, 0 -> -1 ("none"), n -> n */
+    STK_OPTION_NUMBER, /* double: 0.5, 3e-4 */
+    STK_OPTION_SWITCH, /* int: auto -> 0 (default), true yes on 1 -> 1, false no off 0 -> -1 */
+    STK_OPTION_WORD,   /* int: index into choices; the first is 0 and therefore the default */
+    STK_OPTION_BYTES, /* uint64_t: 4096, 1e6; k M G T and KiB MiB … are powers of 1024, kB MB … of 1000 */
+    STK_OPTION_SECONDS, /* double: 30, 30s, 500ms, 2m, 1h */
+    STK_OPTION_SIZE2    /* int32_t[2] = {h, w}: N (square), [H, W], WxH */
+} stk__option_type;
+
+typedef struct stk__option {
+    const char *name;    /* "num_workers"; a dot nests: "limits.pixels" */
+    const char *aliases; /* other names, "a b", or NULL */
+    stk__option_type type;
+    size_t offset;        /* of the field in the options struct */
+    double least, most;   /* what numbers may be, as people write them; both 0: anything the type holds */
+    const char *fallback; /* the default as text, read by the same parser; NULL: the field stays zero */
+    const char *choices;  /* WORD: "fail|replace|skip"; synonyms with '=': "bf16|f32=off=false" */
+    const char *unit;     /* for help, or NULL */
+    const char *help;     /* one sentence, lower case, without full stop */
+    bool tunable;         /* the tuner may change it */
+    bool bare;            /* its name alone means this option, whatever other sections have */
+} stk__option;
+
+typedef struct stk__option_table {
+    const char *section;         /* "data", or nested: "data.val" */
+    const char *section_aliases; /* other names of the section, "a b", or NULL */
+    const char *also;            /* sections of other rooms that may carry these keys too, or NULL */
+    const stk__option *options;
+    size_t count;
+    size_t struct_bytes;
+} stk__option_table;
+
+/* Longest text stk__option_print makes of anything but a TEXT. */
+enum { STK_OPTION_TEXT_BYTES = 64 };
+
+/* Reads text into the option's field. TEXT keeps the pointer: text must outlive the struct. On failure the
+ * field is untouched, the message starts with the option's name, the hint says what is expected. */
+stk_status stk__option_parse(const stk__option *option, const char *text, void *options, stk_error *error);
+
+/* The field as text that stk__option_parse reads back to the same value. TEXT that is NULL prints "". */
+void stk__option_print(const stk__option *option, const void *options, char *text, size_t size);
+
+/* True when the field is zero, that is: default. */
+bool stk__option_is_zero(const stk__option *option, const void *options);
+
+/* What the option takes, for help and hints: "a whole number from 1 to 65536", "fail, replace or skip". */
+void stk__option_expects(const stk__option *option, char *text, size_t size);
+
+/* Name or alias of the option; '-' and '_' are alike, case does not matter. */
+bool stk__option_is_named(const stk__option *option, const char *name, size_t length);
+
+/* Every field that is zero gets its fallback. TEXT then points at the table's own text. */
+stk_status stk__options_fill(const stk__option_table *table, void *options, stk_error *error);
+
+/* Ranges of fields that were set by C code, not by the parser. Zero always passes: it means default. */
+stk_status stk__options_check(const stk__option_table *table, const void *options, stk_error *error);
+
+/* Is the table itself sound: fields inside the struct, fallbacks readable, and no option whose explicit 0
+ * would silently turn into another default. For tests and stk__config_create. */
+stk_status stk__option_table_check(const stk__option_table *table, stk_error *error);
+
+/* Puts "section." before the message of a failed stk__option_parse. */
+void stk__option_error_section(stk_error *error, const char *section);
+
+/* The shortest text that reads back as value; '.' in every locale. */
+void stk__option_print_number(double value, char *text, size_t size);
+
+/* Equal as names: '-' is '_', case does not matter; length counts both. */
+bool stk__name_equal(const char *a, const char *b, size_t length);
+
+/* Walks a list of words separated by spaces: the next word from *list on, its length, NULL at the end. */
+const char *stk__name_next(const char **list, size_t *length);
+
+#endif

@@ -1,0 +1,16 @@
+/* Host memory for batch slots: pages that cost nothing until they are written. */
+#ifndef STK_DEVICE_HOST_H
+#define STK_DEVICE_HOST_H
+
+#include "core/memory.h"
+
+typedef struct stk__host_memory {
+    uint8_t *data;
+    size_t size_bytes;
+} stk__host_memory;
+
+/* Reserves zeroed, page-aligned memory; the first touched_bytes are expected to be used fully (large pages). */
+stk_status stk__host_reserve(stk__host_memory *memory, size_t size_bytes, size_t touched_bytes, stk_error *error);
+void stk__host_release(stk__host_memory *memory);
+
+#endif

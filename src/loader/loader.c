@@ -1,0 +1,294 @@
+#include "loader/loader_open.h"
+
+#include "core/clock.h"
+#include "core/logger.h"
+#include "loader/pump.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *stk_stage_name(stk_stage stage)
+{
+    static const char *const names[STK_STAGE_COUNT] = {"read", "decode", "mask", "other", "idle"};
+    return (unsigned)stage < STK_STAGE_COUNT ? names[stage] : "unknown";
+}
+
+static stk_status make_locks(stk_loader *loader, stk_error *error)
+{
+    STK__TRY(stk__cond_init(&loader->work, error));
+    STK__TRY(stk__cond_init(&loader->ready, error));
+    STK__TRY(stk__cond_init(&loader->watch, error));
+    pthread_mutex_init(&loader->lock, NULL);
+    loader->locks_made = true;
+    loader->recipe.lock = &loader->lock;
+    return STK_OK;
+}
+
+static stk_status make_workers(stk_loader *loader, stk_error *error)
+{
+    loader->worker_count = loader->thread_count ? loader->thread_count : 1;
+    const size_t bytes = (size_t)loader->worker_count * sizeof *loader->workers;
+    loader->workers = stk__alloc(bytes);
+    if (!loader->workers) return stk__fail_memory(error, bytes, "the workers");
+    for (int i = 0; i < loader->worker_count; i++) {
+        stk__worker *worker = &loader->workers[i];
+        worker->loader = loader;
+        if (loader->thread_count)
+            snprintf(worker->name, sizeof worker->name, "stk-load-%d", i);
+        else
+            snprintf(worker->name, sizeof worker->name, "caller");
+        STK__TRY(stk__worker_init(worker, &loader->recipe, error));
+    }
+    return STK_OK;
+}
+
+static stk_status make_slots(stk_loader *loader, stk_error *error)
+{
+    const size_t count = (size_t)loader->slot_count;
+    loader->slots = stk__alloc(count * sizeof *loader->slots);
+    loader->in_flight = stk__alloc(count * sizeof *loader->in_flight);
+    if (!loader->slots || !loader->in_flight) return stk__fail_memory(error, count * sizeof *loader->slots, "the slots");
+    for (size_t i = 0; i < count; i++) {
+        loader->slots[i].loader = loader;
+        STK__TRY(stk__slot_init(&loader->slots[i], &loader->recipe.layout, error));
+    }
+    return STK_OK;
+}
+
+/* Loaders with threads that hang keep their memory: such a thread may still come back and use it. */
+static _Atomic(stk_loader *) left_behind;
+
+static void destroy(stk_loader *loader)
+{
+    for (int i = 0; loader->workers && i < loader->worker_count; i++) stk__worker_fini(&loader->workers[i]);
+    for (int i = 0; loader->slots && i < loader->slot_count; i++) stk__slot_fini(&loader->slots[i]);
+    stk__free(loader->workers);
+    stk__free(loader->slots);
+    stk__free(loader->in_flight);
+    if (!loader->source_borrowed) stk__source_close(&loader->source);
+    if (loader->locks_made) {
+        pthread_mutex_destroy(&loader->lock);
+        pthread_cond_destroy(&loader->work);
+        pthread_cond_destroy(&loader->ready);
+        pthread_cond_destroy(&loader->watch);
+    }
+    stk__free(loader);
+}
+
+static stk_status open_all(stk_loader *loader, const stk_loader_options *options, stk_error *error)
+{
+    STK__TRY(make_locks(loader, error));
+    STK__TRY(stk__loader_configure(loader, options, error));
+    STK__TRY(make_workers(loader, error));
+    STK__TRY(make_slots(loader, error));
+    stk__pump_rewind(loader, 0, 0);
+    return stk__pump_start(loader, error);
+}
+
+stk_status stk__loader_open(stk_loader **out, const stk_loader_options *options, stk__source *source, stk_error *error)
+{
+    *out = NULL;
+    stk_loader *loader = stk__alloc(sizeof *loader);
+    if (!loader) return stk__fail_memory(error, sizeof *loader, "a loader");
+    loader->source = source;
+    loader->source_borrowed = source != NULL;
+    const stk_status status = open_all(loader, options, error);
+    if (status == STK_OK) {
+        *out = loader;
+    } else if (status == STK_ERROR_TIMEOUT) {
+        atomic_store(&left_behind, loader); /* the probe hangs in it */
+    } else {
+        if (loader->locks_made) stk__pump_stop(loader);
+        destroy(loader);
+    }
+    return status;
+}
+
+stk_status stk_loader_open(stk_loader **loader, const stk_loader_options *options, stk_error *error)
+{
+    if (!loader || !options) return stk__fail(error, STK_ERROR_ARGUMENT, "stk_loader_open needs a loader and options");
+    return stk__loader_open(loader, options, NULL, error);
+}
+
+int stk_loader_close(stk_loader **pointer)
+{
+    if (!pointer || !*pointer) return 0;
+    stk_loader *loader = *pointer;
+    *pointer = NULL;
+    const int given_up = stk__pump_stop(loader);
+    if (given_up)
+        atomic_store(&left_behind, loader);
+    else
+        destroy(loader);
+    return given_up;
+}
+
+/* Tells the ledger about the bad samples of a batch, in order. */
+static void report_bad(stk_loader *loader, stk__slot *slot, stk_status status)
+{
+    static const char *const actions[] = {"failed", "replaced", "skipped"};
+    const stk__bad *bad = stk__ledger_sorted(&slot->ledger);
+    const size_t count = stk__ledger_count(&slot->ledger);
+    for (size_t i = 0; i < count; i++) {
+        if (status != STK_OK && bad[i].place > slot->error_place) break; /* after the one that stops everything */
+        const stk_ledger_entry entry = {.epoch = slot->step.epoch,
+                                        .position = slot->step.position + bad[i].place,
+                                        .sample_id = (int64_t)bad[i].sample_id,
+                                        .damage = bad[i].damage,
+                                        .path = bad[i].path,
+                                        .detail = bad[i].detail,
+                                        .action = actions[loader->recipe.policy]};
+        loader->stats.bad_samples++;
+        loader->stats.damages[bad[i].damage]++;
+        if (loader->sink) loader->sink(loader->sink_context, &entry);
+    }
+}
+
+static void explain_policy(stk_error *error)
+{
+    if (error->code == STK_ERROR_SAMPLE && !error->hint[0])
+        stk__error_hint(error, "mend or remove the file, or go on with data.on_bad_sample=replace or =skip");
+}
+
+static stk_status hand_out(stk_loader *loader, stk__slot *slot, stk_batch **batch, stk_error *error)
+{
+    if (slot->error.code != STK_OK) {
+        loader->failure = slot->error;
+        explain_policy(&loader->failure);
+        if (error) *error = loader->failure;
+        return loader->failure.code;
+    }
+    slot->state = STK_SLOT_LENT;
+    loader->deliver_step++;
+    slot->batch.owner = loader;
+    loader->stats.batches++;
+    loader->stats.samples += slot->step.count;
+    *batch = &slot->batch;
+    return STK_OK;
+}
+
+stk_status stk_loader_next(stk_loader *loader, stk_batch **batch, stk_error *error)
+{
+    if (!loader || !batch) return stk__fail(error, STK_ERROR_ARGUMENT, "stk_loader_next needs a loader and a batch");
+    *batch = NULL;
+    stk__slot *slot = NULL;
+    pthread_mutex_lock(&loader->lock);
+    const bool over = loader->deliver_step >= loader->end_step;
+    const uint64_t epoch = over ? loader->epochs : stk__stream_step(&loader->stream, loader->deliver_step).epoch;
+    stk_status status = over || epoch != loader->epoch ? STK_END : STK_OK;
+    loader->epoch = epoch;
+    const uint64_t start = stk__clock_ns();
+    if (status == STK_OK) status = stk__pump_take(loader, &slot, error);
+    loader->stats.wait_ns += stk__clock_ns() - start;
+    if (status == STK_OK) status = hand_out(loader, slot, batch, error);
+    pthread_mutex_unlock(&loader->lock);
+    if (slot) report_bad(loader, slot, status);
+    return status;
+}
+
+void stk_batch_release(stk_batch *batch)
+{
+    if (!batch) return;
+    stk__slot *slot = (stk__slot *)batch; /* batch is its first member */
+    stk_loader *loader = slot->loader;
+    pthread_mutex_lock(&loader->lock);
+    slot->state = STK_SLOT_FREE;
+    pthread_cond_broadcast(&loader->work);
+    pthread_mutex_unlock(&loader->lock);
+}
+
+void stk_loader_interrupt(stk_loader *loader)
+{
+    if (!loader) return;
+    pthread_mutex_lock(&loader->lock);
+    loader->interrupted = true;
+    loader->paused = true;
+    pthread_cond_broadcast(&loader->ready);
+    pthread_mutex_unlock(&loader->lock);
+}
+
+const stk_loader_info *stk_loader_describe(const stk_loader *loader)
+{
+    return &loader->info;
+}
+
+const stk_loader_effect *stk_loader_effects(const stk_loader *loader, int *count)
+{
+    *count = loader->effect_count;
+    return loader->effects;
+}
+
+void stk_loader_watch(stk_loader *loader, stk_ledger_sink sink, void *context)
+{
+    loader->sink = sink;
+    loader->sink_context = context;
+}
+
+void stk_loader_tell(const stk_loader *loader, stk_loader_state *state)
+{
+    *state = (stk_loader_state){.sample_count = loader->stream.count, .seed = loader->seed};
+    memcpy(state->fingerprint, loader->info.fingerprint, sizeof state->fingerprint);
+    memcpy(state->order, loader->order, sizeof state->order);
+    if (loader->deliver_step >= loader->end_step) {
+        state->epoch = loader->epochs > loader->stream.start_epoch ? loader->epochs : loader->stream.start_epoch;
+        return;
+    }
+    const stk__step step = stk__stream_step(&loader->stream, loader->deliver_step);
+    state->epoch = step.epoch;
+    state->position = step.global_position;
+}
+
+static stk_status check_state(const stk_loader *loader, const stk_loader_state *state, stk_error *error)
+{
+    if (strcmp(state->fingerprint, loader->info.fingerprint) != 0 || state->sample_count != loader->stream.count) {
+        stk__fail(error, STK_ERROR_STATE, "the state belongs to another data set (%llu samples, keys %s)",
+                  (unsigned long long)state->sample_count, state->fingerprint);
+        stk__error_hint(error, "files were added, removed or renamed since, or data.root, split or limit differ");
+        return STK_ERROR_STATE;
+    }
+    if (state->seed != loader->seed || strcmp(state->order, loader->order) != 0) {
+        stk__fail(error, STK_ERROR_STATE, "the state was made with seed %lld and order '%s', this is %lld and '%s'",
+                  (long long)state->seed, state->order, (long long)loader->seed, loader->order);
+        stk__error_hint(error, "use the same data.seed, data.shuffle and data.order");
+        return STK_ERROR_STATE;
+    }
+    if (state->position > state->sample_count)
+        return stk__fail(error, STK_ERROR_STATE, "position %llu lies behind the %llu samples of an epoch",
+                         (unsigned long long)state->position, (unsigned long long)state->sample_count);
+    return STK_OK;
+}
+
+stk_status stk_loader_seek(stk_loader *loader, const stk_loader_state *state, stk_error *error)
+{
+    STK__TRY(check_state(loader, state, error));
+    pthread_mutex_lock(&loader->lock);
+    stk_status status = STK_OK;
+    for (int i = 0; i < loader->slot_count && status == STK_OK; i++)
+        if (loader->slots[i].state == STK_SLOT_LENT)
+            status = stk__fail(error, STK_ERROR_ARGUMENT, "a batch is still lent: release it before seeking");
+    if (status == STK_OK) status = stk__pump_pause(loader, error);
+    if (status == STK_OK) {
+        const bool at_end = stk__stream_steps(&loader->stream, state->position) == 0;
+        stk__pump_rewind(loader, state->epoch + at_end, at_end ? 0 : state->position);
+        loader->paused = loader->interrupted;
+        pthread_cond_broadcast(&loader->work);
+    }
+    pthread_mutex_unlock(&loader->lock);
+    return status;
+}
+
+void stk_loader_measure(stk_loader *loader, stk_loader_stats *stats)
+{
+    pthread_mutex_lock(&loader->lock);
+    *stats = loader->stats;
+    pthread_mutex_unlock(&loader->lock);
+    const uint64_t now = stk__clock_ns();
+    for (int i = 0; i < loader->worker_count; i++) {
+        stk__worker *worker = &loader->workers[i];
+        for (int stage = 0; stage < STK_STAGE_COUNT; stage++)
+            stats->stage_ns[stage] += atomic_load_explicit(&worker->stage_ns[stage], memory_order_relaxed);
+        const uint64_t since = atomic_load_explicit(&worker->since_ns, memory_order_relaxed);
+        stats->stage_ns[atomic_load_explicit(&worker->stage, memory_order_relaxed)] += now > since ? now - since : 0;
+        stats->bytes_read += atomic_load_explicit(&worker->bytes_read, memory_order_relaxed);
+    }
+}

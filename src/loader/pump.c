@@ -1,0 +1,275 @@
+#include "loader/pump.h"
+
+#include "core/clock.h"
+#include "core/logger.h"
+
+#include <stdio.h>
+
+static const uint64_t nap_ns = STK_SECOND_NS; /* waits look around at least this often */
+
+void stk__pump_rewind(stk_loader *loader, uint64_t epoch, uint64_t position)
+{
+    stk__stream *stream = &loader->stream;
+    stream->start_epoch = epoch;
+    stream->start_position = position;
+    loader->open_step = loader->deliver_step = 0;
+    loader->epoch = epoch;
+    loader->filling = NULL;
+    loader->end_step = UINT64_MAX;
+    if (loader->epochs && epoch >= loader->epochs) loader->end_step = 0;
+    if (loader->epochs && epoch < loader->epochs)
+        loader->end_step = stk__stream_steps(stream, position) + (loader->epochs - epoch - 1) * stk__stream_steps(stream, 0);
+}
+
+static stk__slot *find_free(stk_loader *loader)
+{
+    for (int i = 0; i < loader->slot_count; i++)
+        if (loader->slots[i].state == STK_SLOT_FREE) return &loader->slots[i];
+    return NULL;
+}
+
+static void make_ready(stk_loader *loader, stk__slot *slot)
+{
+    stk__slot_finish(slot, &loader->recipe.layout);
+    slot->state = STK_SLOT_READY;
+    pthread_cond_signal(&loader->ready);
+}
+
+/* Opens the next step if a slot is free. */
+static void open_next(stk_loader *loader)
+{
+    if (loader->open_step >= loader->end_step) return;
+    stk__slot *slot = find_free(loader);
+    if (!slot) return;
+    const stk__step step = stk__stream_step(&loader->stream, loader->open_step);
+    if (slot->step.epoch != step.epoch || slot->order.count == 0)
+        slot->order = stk__stream_order(&loader->stream, step.epoch);
+    stk__slot_begin(slot, &loader->recipe.layout, &step);
+    slot->state = STK_SLOT_FILLING;
+    loader->in_flight[loader->open_step++ % (uint64_t)loader->slot_count] = slot;
+    if (step.count == 0)
+        make_ready(loader, slot); /* a rank without samples still takes part in the step */
+    else
+        loader->filling = slot;
+}
+
+typedef struct claim {
+    stk__slot *slot;
+    uint64_t first, count;
+} claim;
+
+static bool take_claim(stk_loader *loader, claim *out)
+{
+    if (loader->paused) return false;
+    while (!loader->filling) {
+        const uint64_t before = loader->open_step;
+        open_next(loader);
+        if (loader->open_step == before) return false;
+    }
+    stk__slot *slot = loader->filling;
+    const uint64_t left = slot->step.count - slot->claimed;
+    *out = (claim){slot, slot->claimed, left < loader->chunk ? left : loader->chunk};
+    slot->claimed += out->count;
+    if (slot->claimed == slot->step.count) loader->filling = NULL;
+    return true;
+}
+
+/* Keeps the failure of the lowest place, so that the same one is named whatever the timing. */
+static void note_failure(stk__slot *slot, uint64_t place, const stk_error *error)
+{
+    if (slot->error.code != STK_OK && slot->error_place <= place) return;
+    slot->error = *error;
+    slot->error_place = place;
+}
+
+/* Slow storage only: asks for the sample that stands at the same place one step later. */
+static void read_ahead(stk__worker *worker, const claim *work, uint64_t place)
+{
+    enum { SLOW_READ_NS = 300000 };
+    const stk_loader *loader = worker->loader;
+    const stk__source *source = loader->source;
+    if (worker->read_average_ns < SLOW_READ_NS || !source->ops->hint) return;
+    const stk__step *step = &work->slot->step;
+    const uint64_t position = step->position + loader->stream.batch_size * loader->stream.ranks + place;
+    if (position < loader->stream.count)
+        source->ops->hint(source, stk__stream_id(&loader->stream, &work->slot->order, position));
+}
+
+static void fill_claim(stk__worker *worker, const claim *work)
+{
+    stk_loader *loader = worker->loader;
+    for (uint64_t place = work->first; place < work->first + work->count; place++) {
+        read_ahead(worker, work, place);
+        const stk_status status = stk__worker_fill(worker, work->slot, &loader->stream, place);
+        stk__worker_enter(worker, STK_STAGE_OTHER);
+        if (status == STK_OK) continue;
+        pthread_mutex_lock(&loader->lock);
+        note_failure(work->slot, place, &worker->error);
+        pthread_mutex_unlock(&loader->lock);
+    }
+}
+
+static void finish_claim(stk_loader *loader, const claim *work)
+{
+    work->slot->finished += work->count;
+    if (work->slot->finished == work->slot->step.count) make_ready(loader, work->slot);
+    if (loader->paused) pthread_cond_signal(&loader->ready);
+}
+
+void stk__pump_work(void *argument)
+{
+    stk__worker *worker = argument;
+    stk_loader *loader = worker->loader;
+    claim work;
+    stk__worker_enter(worker, STK_STAGE_OTHER);
+    pthread_mutex_lock(&loader->lock);
+    while (!loader->stopping) {
+        if (!take_claim(loader, &work)) {
+            stk__worker_enter(worker, STK_STAGE_IDLE);
+            stk__cond_wait(&loader->work, &loader->lock, stk__clock_ns() + nap_ns);
+            stk__worker_enter(worker, STK_STAGE_OTHER);
+            continue;
+        }
+        pthread_mutex_unlock(&loader->lock);
+        fill_claim(worker, &work);
+        pthread_mutex_lock(&loader->lock);
+        finish_claim(loader, &work);
+    }
+    pthread_mutex_unlock(&loader->lock);
+    stk__worker_enter(worker, STK_STAGE_IDLE);
+}
+
+/* Fails the loader if a worker has not come out of its stage in time. (lock) */
+static void check_worker(stk_loader *loader, const stk__worker *worker, uint64_t now)
+{
+    const int stage = atomic_load_explicit(&worker->stage, memory_order_relaxed);
+    const uint64_t since = atomic_load_explicit(&worker->since_ns, memory_order_relaxed);
+    if (stage == STK_STAGE_IDLE || now < since + stk__seconds_ns(loader->timeout_s)) return;
+    char path[4096];
+    const uint64_t id = atomic_load_explicit(&worker->sample_id, memory_order_relaxed);
+    const stk__field field = stage == STK_STAGE_MASK ? STK_FIELD_MASK : STK_FIELD_IMAGE;
+    loader->source->ops->where(loader->source, id, field, path, sizeof path);
+    stk__fail(&loader->failure, STK_ERROR_TIMEOUT, "thread '%s' hangs in stage '%s' of sample %llu for %.1f s",
+              worker->name, stk_stage_name((stk_stage)stage), (unsigned long long)id, (double)(now - since) * 1e-9);
+    stk__error_place(&loader->failure, "%s", path);
+    stk__error_hint(&loader->failure, "check the storage below this file, or raise data.timeout (now %g s)",
+                    loader->timeout_s);
+    stk__log(STK_LOG_WARNING, "%s: %s", loader->failure.message, loader->failure.place);
+    pthread_cond_broadcast(&loader->ready);
+}
+
+void stk__pump_watch(void *argument)
+{
+    stk_loader *loader = argument;
+    const uint64_t quarter_s = STK_SECOND_NS / 4, eighth = stk__seconds_ns(loader->timeout_s / 8);
+    const uint64_t pause_ns = eighth < quarter_s ? eighth : quarter_s;
+    pthread_mutex_lock(&loader->lock);
+    while (!loader->stopping) {
+        stk__cond_wait(&loader->watch, &loader->lock, stk__clock_ns() + pause_ns);
+        const uint64_t now = stk__clock_ns();
+        for (int i = 0; i < loader->worker_count && loader->failure.code == STK_OK; i++)
+            check_worker(loader, &loader->workers[i], now);
+    }
+    pthread_mutex_unlock(&loader->lock);
+}
+
+stk_status stk__pump_start(stk_loader *loader, stk_error *error)
+{
+    const stk__thread_options watch = {.name = "stk-watchdog", .run = stk__pump_watch, .context = loader};
+    STK__TRY(stk__thread_start(&loader->watchdog, &watch, error));
+    for (int i = 0; i < loader->thread_count; i++) {
+        stk__worker *worker = &loader->workers[i];
+        stk__thread_options options = {.run = stk__pump_work, .context = worker};
+        snprintf(options.name, sizeof options.name, "%s", worker->name);
+        STK__TRY(stk__thread_start(&worker->thread, &options, error));
+    }
+    return STK_OK;
+}
+
+int stk__pump_stop(stk_loader *loader)
+{
+    pthread_mutex_lock(&loader->lock);
+    loader->stopping = true;
+    const bool hurry = loader->interrupted || loader->failure.code == STK_ERROR_TIMEOUT;
+    pthread_cond_broadcast(&loader->work);
+    pthread_cond_broadcast(&loader->watch);
+    pthread_mutex_unlock(&loader->lock);
+    const uint64_t deadline = stk__clock_ns() + stk__seconds_ns(hurry ? 0.5 : loader->timeout_s);
+    int given_up = 0;
+    for (int i = 0; i < loader->worker_count; i++) {
+        stk__worker *worker = &loader->workers[i];
+        if (stk__thread_join(&worker->thread, deadline)) continue;
+        stk__log(STK_LOG_WARNING, "thread '%s' does not end and is left behind", worker->name);
+        stk__thread_abandon(&worker->thread);
+        given_up++;
+    }
+    if (!stk__thread_join(&loader->watchdog, deadline + STK_SECOND_NS)) given_up++;
+    return given_up;
+}
+
+static bool workers_busy(const stk_loader *loader)
+{
+    for (int i = 0; i < loader->slot_count; i++) {
+        const stk__slot *slot = &loader->slots[i];
+        if (slot->state == STK_SLOT_FILLING && slot->claimed != slot->finished) return true;
+    }
+    return false;
+}
+
+stk_status stk__pump_pause(stk_loader *loader, stk_error *error)
+{
+    const uint64_t deadline = stk__clock_ns() + stk__seconds_ns(loader->timeout_s);
+    loader->paused = true;
+    while (workers_busy(loader) && stk__cond_wait(&loader->ready, &loader->lock, deadline)) continue;
+    if (workers_busy(loader)) {
+        loader->paused = false;
+        return stk__fail(error, STK_ERROR_TIMEOUT, "the workers did not come to rest in %g s", loader->timeout_s);
+    }
+    for (int i = 0; i < loader->slot_count; i++)
+        if (loader->slots[i].state != STK_SLOT_LENT) loader->slots[i].state = STK_SLOT_FREE;
+    return STK_OK;
+}
+
+static bool all_lent(const stk_loader *loader)
+{
+    for (int i = 0; i < loader->slot_count; i++)
+        if (loader->slots[i].state != STK_SLOT_LENT) return false;
+    return true;
+}
+
+/* The caller's thread does the work of a worker. Unlocks meanwhile, so that an interrupt can come in. */
+static void fill_here(stk_loader *loader)
+{
+    claim work;
+    stk__worker *worker = &loader->workers[0];
+    if (!take_claim(loader, &work)) return;
+    pthread_mutex_unlock(&loader->lock);
+    stk__worker_enter(worker, STK_STAGE_OTHER);
+    fill_claim(worker, &work);
+    stk__worker_enter(worker, STK_STAGE_IDLE);
+    pthread_mutex_lock(&loader->lock);
+    finish_claim(loader, &work);
+}
+
+stk_status stk__pump_take(stk_loader *loader, stk__slot **out, stk_error *error)
+{
+    for (;;) {
+        if (loader->interrupted) return stk__fail(error, STK_ERROR_INTERRUPTED, "interrupted");
+        if (loader->failure.code != STK_OK) {
+            if (error) *error = loader->failure;
+            return loader->failure.code;
+        }
+        const bool opened = loader->deliver_step < loader->open_step;
+        *out = opened ? loader->in_flight[loader->deliver_step % (uint64_t)loader->slot_count] : NULL;
+        if (opened && (*out)->state == STK_SLOT_READY) return STK_OK;
+        if (!opened && all_lent(loader)) {
+            stk__fail(error, STK_ERROR_ARGUMENT, "all %d batches are lent", loader->slot_count);
+            stk__error_hint(error, "call stk_batch_release on one, or raise data.prefetch_factor");
+            return STK_ERROR_ARGUMENT;
+        }
+        if (loader->thread_count == 0)
+            fill_here(loader);
+        else
+            stk__cond_wait(&loader->ready, &loader->lock, stk__clock_ns() + nap_ns);
+    }
+}

@@ -1,0 +1,75 @@
+/* The moving part of the loader: steps are opened in order, workers claim places of open steps, finished slots wait
+ * for the consumer. Everything marked (lock) is guarded by stk_loader.lock. */
+#ifndef STK_LOADER_PUMP_H
+#define STK_LOADER_PUMP_H
+
+#include "loader/worker.h"
+
+enum { STK_LOADER_EFFECTS = 16 };
+
+struct stk_loader {
+    /* Decided at open. */
+    stk_loader_info info;
+    stk_loader_effect effects[STK_LOADER_EFFECTS];
+    int effect_count;
+    stk__source *source;
+    bool source_borrowed; /* the opener's own: not closed here */
+    stk__recipe recipe;
+    double timeout_s;
+    int64_t seed;
+    char order[32];
+    uint64_t epochs; /* 0: without end */
+    uint64_t chunk;  /* places a worker claims at once */
+
+    stk__worker *workers; /* [worker_count]; the only one runs in the caller's thread when threads is 0 */
+    int worker_count, thread_count;
+    stk__slot *slots; /* [slot_count] */
+    int slot_count;
+    stk__thread *watchdog;
+
+    pthread_mutex_t lock;
+    pthread_cond_t work;  /* for workers: a slot got free, or it is time to go */
+    pthread_cond_t ready; /* for the consumer: a slot got ready, or something failed */
+    pthread_cond_t watch; /* for the watchdog: it is time to go */
+    bool locks_made;
+
+    stk__stream stream;     /* (lock), changed by seek while no worker is busy */
+    uint64_t open_step;     /* (lock) next step to open */
+    uint64_t deliver_step;  /* (lock) next step to hand out */
+    uint64_t end_step;      /* (lock) first step that will not be opened */
+    uint64_t epoch;         /* (lock) of the batch handed out last */
+    stk__slot *filling;     /* (lock) the slot whose places are being claimed */
+    stk__slot **in_flight;  /* (lock) [slot_count]: slot of step number modulo slot_count */
+    bool stopping, paused, interrupted; /* (lock) */
+    stk_error failure;      /* (lock) code STK_OK while all is well */
+
+    stk_ledger_sink sink;
+    void *sink_context;
+    stk_loader_stats stats; /* consumer's part: samples, batches, bad, wait */
+};
+
+/* Threads of the loader. */
+void stk__pump_work(void *worker);    /* main of a worker thread */
+void stk__pump_watch(void *loader);   /* main of the watchdog */
+
+stk_status stk__pump_start(stk_loader *loader, stk_error *error);
+/* Returns how many threads had to be given up. */
+int stk__pump_stop(stk_loader *loader);
+
+/* Sets where the stream starts; no worker may be busy. (lock) */
+void stk__pump_rewind(stk_loader *loader, uint64_t epoch, uint64_t position);
+/* Waits until no worker is busy and takes back all slots that are not lent. (lock) */
+stk_status stk__pump_pause(stk_loader *loader, stk_error *error);
+
+/* The slot of the next step, ready; fills it in this thread when there are no workers. (lock) */
+stk_status stk__pump_take(stk_loader *loader, stk__slot **slot, stk_error *error);
+
+/* settings.c: options to decisions. */
+stk_status stk__loader_configure(stk_loader *loader, const stk_loader_options *options, stk_error *error);
+void stk__loader_note(stk_loader *loader, const char *name, const char *in_effect, const char *why, ...)
+    STK__PRINTF(4, 5);
+
+/* probe.c: looks at a few samples for the common size and the channels. picture: what most need. */
+stk_status stk__loader_probe(stk_loader *loader, stk__picture *common, stk_error *error);
+
+#endif

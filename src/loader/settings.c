@@ -1,0 +1,347 @@
+/* From options to decisions: every default that depends on the machine or the data set is taken here, and told. */
+#include "loader/loader_open.h"
+#include "loader/pump.h"
+
+#include "core/cpu.h"
+#include "core/number.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define FIELD(name) offsetof(stk_loader_options, name)
+
+/* clang-format off */
+static const stk__option options_table[] = {
+    {.name = "root", .type = STK_OPTION_TEXT, .offset = FIELD(root), .help = "a folder, a list (.csv, .jsonl), a series (.csv, .npy), or make:faces, make:captcha, make:gray, make:series"},
+    {.name = "val_root", .type = STK_OPTION_TEXT, .offset = FIELD(val_root), .help = "the validation data, if it lies elsewhere"},
+    {.name = "part", .type = STK_OPTION_WORD, .offset = FIELD(part), .choices = "train|val|all", .help = "which part of the data set to load"},
+    {.name = "val_split", .type = STK_OPTION_NUMBER, .offset = FIELD(val_split), .least = 0, .most = 0.9, .help = "share of the samples held back for validation"},
+    {.name = "split_seed", .type = STK_OPTION_INT, .offset = FIELD(split_seed), .help = "seed of the split alone"},
+    {.name = "limit", .type = STK_OPTION_INT, .offset = FIELD(limit), .least = 0, .most = 4294967295.0, .unit = "samples", .help = "use only so many samples; 0 = all"},
+    {.name = "image_size", .type = STK_OPTION_SIZE2, .offset = FIELD(image_size), .least = 1, .most = 65535, .unit = "px", .help = "resize images and masks to this; unset = as stored"},
+    {.name = "channels", .type = STK_OPTION_INT, .offset = FIELD(channels), .least = 0, .most = 3, .help = "1 = grey, 3 = RGB, 0 = as found"},
+    {.name = "num_classes", .type = STK_OPTION_INT, .offset = FIELD(num_classes), .least = 0, .most = 255, .help = "mask ids must be below it or 255; 0 = from classes.txt, else unchecked"},
+    {.name = "mask_map", .type = STK_OPTION_TEXT, .offset = FIELD(mask_map), .help = "values in mask files to ids, such as 0:0,255:1"},
+    {.name = "exif", .type = STK_OPTION_SWITCH, .offset = FIELD(exif), .fallback = "true", .help = "turn images upright as their EXIF orientation says"},
+    {.name = "sequence_length", .type = STK_OPTION_INT, .offset = FIELD(sequence_length), .least = 0, .most = 1e6, .fallback = "60", .unit = "rows", .help = "length of the windows cut from a series", .tunable = true},
+    {.name = "batch_size", .type = STK_OPTION_INT, .offset = FIELD(batch_size), .least = 1, .most = 65536, .fallback = "32", .help = "samples in a batch, per rank", .tunable = true},
+    {.name = "num_workers", .aliases = "workers", .type = STK_OPTION_COUNT, .offset = FIELD(num_workers), .least = 0, .most = 256, .fallback = "auto", .help = "threads that load; 0 = in the caller's thread, for debugging", .tunable = true},
+    {.name = "prefetch_factor", .type = STK_OPTION_INT, .offset = FIELD(prefetch_factor), .least = 1, .most = 64, .fallback = "2", .unit = "batches", .help = "finished batches that may wait, per worker", .tunable = true},
+    {.name = "pin_memory", .type = STK_OPTION_SWITCH, .offset = FIELD(pin_memory), .help = "page-locked memory for batches that go to a GPU"},
+    {.name = "persistent_workers", .type = STK_OPTION_SWITCH, .offset = FIELD(persistent_workers), .help = "keep the workers between epochs"},
+    {.name = "drop_last", .type = STK_OPTION_SWITCH, .offset = FIELD(drop_last), .fallback = "false", .help = "leave out the last batch of an epoch if it is short"},
+    {.name = "shuffle", .type = STK_OPTION_SWITCH, .offset = FIELD(shuffle), .help = "another order every epoch; default: on for training, off for validation"},
+    {.name = "order", .type = STK_OPTION_TEXT, .offset = FIELD(order), .help = "sequential, full, or blocks(k): runs of k neighbours stay together, for slow disks"},
+    {.name = "seed", .type = STK_OPTION_INT, .offset = FIELD(seed), .help = "of everything random"},
+    {.name = "on_bad_sample", .type = STK_OPTION_WORD, .offset = FIELD(on_bad_sample), .choices = "fail|replace|skip", .help = "stop and name it, take another one instead, or leave its place empty with weight 0"},
+    {.name = "timeout", .type = STK_OPTION_SECONDS, .offset = FIELD(timeout_s), .least = 0.1, .most = 86400, .fallback = "60", .unit = "s", .help = "what hangs longer is named and given up"},
+    {.name = "rank", .type = STK_OPTION_INT, .offset = FIELD(rank), .least = 0, .most = 65535, .help = "number of this process among the ranks"},
+    {.name = "ranks", .type = STK_OPTION_INT, .offset = FIELD(ranks), .least = 1, .most = 65536, .fallback = "1", .help = "processes that share every batch"},
+    {.name = "limits.bytes", .type = STK_OPTION_BYTES, .offset = FIELD(limit_bytes), .least = 1, .most = 1e12, .fallback = "256M", .unit = "bytes", .help = "largest file"},
+    {.name = "limits.pixels", .type = STK_OPTION_BYTES, .offset = FIELD(limit_pixels), .least = 1, .most = 4e9, .fallback = "100e6", .unit = "pixels", .help = "largest image"},
+    {.name = "limits.scans", .type = STK_OPTION_INT, .offset = FIELD(limit_scans), .least = 1, .most = 1e6, .fallback = "200", .help = "scans of a progressive JPEG"},
+    {.name = "limits.warnings", .type = STK_OPTION_INT, .offset = FIELD(limit_warnings), .least = 0, .most = 1e6, .help = "decoder warnings that are forgiven in one image"},
+    {.name = "limits.time", .type = STK_OPTION_SECONDS, .offset = FIELD(limit_time_s), .least = 0.001, .most = 3600, .fallback = "10", .unit = "s", .help = "time to decode one image"},
+    {.name = "limits.memory", .type = STK_OPTION_BYTES, .offset = FIELD(limit_memory_bytes), .least = 1, .most = 1e15, .fallback = "2G", .unit = "bytes", .help = "memory of all batches that wait"},
+};
+/* clang-format on */
+
+const stk__option_table stk__loader_options = {
+    .section = "data",
+    .also = "train training",
+    .options = options_table,
+    .count = sizeof options_table / sizeof options_table[0],
+    .struct_bytes = sizeof(stk_loader_options),
+};
+
+void stk__loader_note(stk_loader *loader, const char *name, const char *in_effect, const char *why, ...)
+{
+    if (loader->effect_count == STK_LOADER_EFFECTS) return;
+    stk_loader_effect *effect = &loader->effects[loader->effect_count++];
+    effect->name = name;
+    snprintf(effect->in_effect, sizeof effect->in_effect, "%s", in_effect);
+    va_list arguments;
+    va_start(arguments, why);
+    vsnprintf(effect->why, sizeof effect->why, why, arguments);
+    va_end(arguments);
+}
+
+static void note_number(stk_loader *loader, const char *name, int64_t value, const char *why)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%lld", (long long)value);
+    stk__loader_note(loader, name, text, "%s", why);
+}
+
+static stk_status open_source(stk_loader *loader, const stk_loader_options *o, stk_error *error)
+{
+    if (loader->source) return STK_OK;
+    const bool elsewhere = o->part == STK_PART_VAL && o->val_root;
+    const char *root = elsewhere ? o->val_root : o->root;
+    if (!root || !*root) {
+        stk__fail(error, STK_ERROR_CONFIG, "data.root is not set");
+        stk__error_hint(error, "name a folder, or try data.root=make:faces");
+        return STK_ERROR_CONFIG;
+    }
+    const bool has_parts = !elsewhere && o->part != STK_PART_ALL && stk__source_has_parts(root);
+    const char *part = !has_parts ? NULL : o->part == STK_PART_VAL ? "val" : "train";
+    const stk__source_options source = {
+        .root = root, .part = part, .window_rows = o->sequence_length, .limit_bytes = o->limit_bytes};
+    STK__TRY(stk__source_open(&loader->source, &source, error));
+    if (has_parts && o->val_split > 0)
+        stk__loader_note(loader, "data.val_split", "0", "the data set has its own train and val folders");
+    return STK_OK;
+}
+
+/* Parts of a series lie one after the other in time, a window apart: no row is in both. */
+static stk_status split_series(stk_loader *loader, stk_part part, uint64_t held, stk_error *error)
+{
+    stk__stream *stream = &loader->stream;
+    const stk__source_info *info = &loader->source->info;
+    const uint64_t gap = (uint64_t)info->window_rows;
+    if (held + gap >= info->count) {
+        stk__fail(error, STK_ERROR_DATA, "the series has %llu windows: too few for a validation part of %llu and a gap of %llu",
+                  (unsigned long long)info->count, (unsigned long long)held, (unsigned long long)gap);
+        stk__error_hint(error, "lower data.val_split or data.sequence_length");
+        return STK_ERROR_DATA;
+    }
+    stream->count = part == STK_PART_VAL ? held : info->count - held - gap;
+    stream->first_id = part == STK_PART_VAL ? info->count - held : 0;
+    stream->split = (stk__split){.count = stream->count};
+    return STK_OK;
+}
+
+static stk_status choose_part(stk_loader *loader, const stk_loader_options *o, bool own_part, stk_error *error)
+{
+    stk__stream *stream = &loader->stream;
+    const stk__source_info *info = &loader->source->info;
+    const double share = own_part || o->part == STK_PART_ALL ? 0 : o->val_split;
+    uint64_t held = (uint64_t)(share * (double)info->count + 0.5);
+    if (share > 0 && held == 0) held = 1;
+    if (o->part == STK_PART_VAL && !own_part && held == 0) {
+        stk__fail(error, STK_ERROR_CONFIG, "there is no validation part");
+        stk__error_hint(error, "set data.val_split or data.val_root, or make folders train and val");
+        return STK_ERROR_CONFIG;
+    }
+    if (held >= info->count && held > 0)
+        return stk__fail(error, STK_ERROR_DATA, "%llu samples are too few to split", (unsigned long long)info->count);
+    stream->take_held = o->part == STK_PART_VAL && !own_part;
+    stream->split = (stk__split){.count = info->count, .held = held, .seed = (uint64_t)o->split_seed};
+    stream->count = stream->take_held ? held : info->count - held;
+    if (held && info->window_rows) {
+        stream->take_held = false;
+        STK__TRY(split_series(loader, (stk_part)o->part, held, error));
+    }
+    if (o->limit && (uint64_t)o->limit < stream->count) stream->count = (uint64_t)o->limit;
+    if (stream->count > UINT32_MAX)
+        return stk__fail(error, STK_ERROR_DATA, "%llu samples: the most is %u", (unsigned long long)stream->count, UINT32_MAX);
+    return STK_OK;
+}
+
+static stk_status refuse_order(const char *text, stk_error *error)
+{
+    stk__fail(error, STK_ERROR_CONFIG, "data.order = '%s' is not an order", text);
+    stk__error_hint(error, "sequential, full or blocks(k), such as blocks(256)");
+    return STK_ERROR_CONFIG;
+}
+
+static stk_status read_order(const char *text, stk__stream *stream, stk_error *error)
+{
+    if (strcmp(text, "sequential") == 0) {
+        stream->order = STK_ORDER_SEQUENTIAL;
+    } else if (strcmp(text, "full") == 0) {
+        stream->order = STK_ORDER_FULL;
+    } else if (strncmp(text, "blocks(", 7) == 0 && text[strlen(text) - 1] == ')') {
+        int64_t size = 0;
+        if (!stk__number_whole(text + 7, strlen(text) - 8, &size) || size < 1) return refuse_order(text, error);
+        stream->order = STK_ORDER_BLOCKS;
+        stream->block = (uint64_t)size;
+    } else {
+        return refuse_order(text, error);
+    }
+    return STK_OK;
+}
+
+static stk_status choose_order(stk_loader *loader, const stk_loader_options *o, stk_error *error)
+{
+    stk__stream *stream = &loader->stream;
+    const bool shuffle = o->shuffle == STK_SWITCH_ON || (o->shuffle == STK_SWITCH_DEFAULT && o->part != STK_PART_VAL);
+    const char *text = o->order ? o->order : shuffle ? "full" : "sequential";
+    STK__TRY(read_order(text, stream, error));
+    if (o->shuffle == STK_SWITCH_OFF && stream->order != STK_ORDER_SEQUENTIAL) {
+        stream->order = STK_ORDER_SEQUENTIAL;
+        text = "sequential";
+        stk__loader_note(loader, "data.order", text, "shuffle is off");
+    }
+    if (o->shuffle == STK_SWITCH_ON && stream->order == STK_ORDER_SEQUENTIAL)
+        stk__loader_note(loader, "data.shuffle", "false", "order is sequential");
+    if (snprintf(loader->order, sizeof loader->order, "%s", text) >= (int)sizeof loader->order) return refuse_order(text, error);
+    loader->seed = o->seed;
+    stream->seed = (uint64_t)o->seed;
+    return STK_OK;
+}
+
+static stk_status choose_steps(stk_loader *loader, const stk_loader_options *o, stk_error *error)
+{
+    stk__stream *stream = &loader->stream;
+    stream->batch_size = (uint64_t)o->batch_size;
+    stream->ranks = (uint64_t)o->ranks;
+    stream->rank = (uint64_t)o->rank;
+    stream->drop_last = o->drop_last == STK_SWITCH_ON;
+    loader->epochs = o->epochs;
+    if (stream->rank >= stream->ranks)
+        return stk__fail(error, STK_ERROR_CONFIG, "data.rank = %lld is not below data.ranks = %lld", (long long)o->rank,
+                         (long long)o->ranks);
+    if (stk__stream_steps(stream, 0) > 0) return STK_OK;
+    stk__fail(error, STK_ERROR_DATA, "%llu samples do not fill one batch of %llu, and data.drop_last is on",
+              (unsigned long long)stream->count, (unsigned long long)(stream->batch_size * stream->ranks));
+    stk__error_hint(error, "lower data.batch_size, or set data.drop_last=false");
+    return STK_ERROR_DATA;
+}
+
+/* "0:0,255:1" into the two tables of the recipe. */
+static stk_status read_mask_map(stk__recipe *recipe, const char *text, stk_error *error)
+{
+    for (const char *cursor = text; *cursor;) {
+        const size_t length = strcspn(cursor, ",");
+        const char *colon = memchr(cursor, ':', length);
+        int64_t from = -1, to = -1;
+        if (!colon || !stk__number_whole(cursor, (size_t)(colon - cursor), &from) ||
+            !stk__number_whole(colon + 1, length - (size_t)(colon + 1 - cursor), &to) || from < 0 || from > 255 || to < 0 ||
+            to > 255) {
+            stk__fail(error, STK_ERROR_CONFIG, "data.mask_map has '%.*s', which is not value:id with numbers from 0 to 255",
+                      (int)length, cursor);
+            stk__error_hint(error, "such as 0:0,255:1");
+            return STK_ERROR_CONFIG;
+        }
+        recipe->mask_map[from] = (uint8_t)to;
+        recipe->mask_mapped[from] = true;
+        cursor += length + (cursor[length] == ',');
+    }
+    recipe->mask.map = recipe->mask_map;
+    recipe->mask.mapped = recipe->mask_mapped;
+    return STK_OK;
+}
+
+static stk_status choose_recipe(stk_loader *loader, const stk_loader_options *o, stk_error *error)
+{
+    stk__recipe *recipe = &loader->recipe;
+    const stk__source_info *info = &loader->source->info;
+    recipe->source = loader->source;
+    recipe->limits = (stk__limits){.bytes = o->limit_bytes, .pixels = o->limit_pixels, .scans = o->limit_scans,
+                                   .warnings = o->limit_warnings, .time_s = o->limit_time_s};
+    recipe->target_h = o->image_size[0];
+    recipe->target_w = o->image_size[1];
+    recipe->exif = o->exif == STK_SWITCH_ON;
+    recipe->policy = (stk_bad_sample)o->on_bad_sample;
+    recipe->mask.ignore = 255;
+    recipe->mask.class_count = o->num_classes ? (int32_t)o->num_classes : info->class_count;
+    loader->timeout_s = o->timeout_s;
+    if (o->channels == 2) return stk__fail(error, STK_ERROR_CONFIG, "data.channels is 1, 3 or 0, not 2");
+    return o->mask_map ? read_mask_map(recipe, o->mask_map, error) : STK_OK;
+}
+
+/* Half the CPUs, at most 8; all of them when nothing computes beside the loader. */
+static void choose_workers(stk_loader *loader, const stk_loader_options *o)
+{
+    loader->thread_count = o->num_workers == STK_WORKERS_NONE ? 0 : (int)o->num_workers;
+    if (o->num_workers == 0) {
+        const stk__cpu_budget budget = stk__cpu_budget_read(NULL);
+        const int half = budget.cpus / 2 < 1 ? 1 : budget.cpus / 2;
+        loader->thread_count = o->alone ? budget.cpus : half < 8 ? half : 8;
+        char why[128];
+        snprintf(why, sizeof why, "%s (%s)", o->alone ? "auto: every usable CPU, nothing computes beside" : "auto: half the usable CPUs, at most 8", budget.why);
+        note_number(loader, "data.num_workers", loader->thread_count, why);
+    }
+    const uint64_t shares = 4 * (uint64_t)(loader->thread_count ? loader->thread_count : 1);
+    const uint64_t chunk = (uint64_t)o->batch_size / shares;
+    loader->chunk = chunk < 1 ? 1 : chunk < 8 ? chunk : 8;
+}
+
+static stk_status choose_common_size(stk_loader *loader, const stk_loader_options *o, stk__pixels *common, stk_error *error)
+{
+    stk__picture picture = {0};
+    if (!loader->source->info.images) return STK_OK;
+    STK__TRY(stk__loader_probe(loader, &picture, error));
+    *common = stk__pixels_dense(NULL, picture.w, picture.h, o->channels ? (int32_t)o->channels : picture.channels);
+    if (o->image_size[0]) {
+        common->h = o->image_size[0];
+        common->w = o->image_size[1];
+    } else {
+        char text[32];
+        snprintf(text, sizeof text, "%dx%d", picture.w, picture.h);
+        stk__loader_note(loader, "data.image_size", text, "as stored; images of other sizes keep theirs");
+    }
+    if (!o->channels)
+        note_number(loader, "data.channels", common->channels, common->channels == 1 ? "the images looked at are grey" : "the images looked at have colours");
+    return STK_OK;
+}
+
+static void choose_slots(stk_loader *loader, const stk_loader_options *o, stk__pixels common)
+{
+    const stk__source_info *info = &loader->source->info;
+    loader->recipe.layout = stk__layout_make(info, o->batch_size, common, 0);
+    const uint64_t slot_bytes = loader->recipe.layout.total_bytes, affordable = o->limit_memory_bytes / slot_bytes;
+    const uint64_t wanted = (uint64_t)o->prefetch_factor * (uint64_t)(loader->thread_count ? loader->thread_count : 1);
+    uint64_t waiting = affordable < wanted ? affordable : wanted;
+    if (waiting < 1) waiting = 1;
+    loader->slot_count = (int)waiting + 1;
+    if (waiting < wanted) {
+        char why[96];
+        snprintf(why, sizeof why, "%llu batches wait at most: limits.memory", (unsigned long long)waiting);
+        note_number(loader, "data.prefetch_factor", (int64_t)(waiting / (wanted / (uint64_t)o->prefetch_factor)), why);
+    }
+    const uint64_t spare = o->image_size[0] ? 0 : o->limit_memory_bytes / (uint64_t)loader->slot_count;
+    loader->recipe.layout = stk__layout_make(info, o->batch_size, common, spare);
+    loader->info.slot_bytes = slot_bytes;
+}
+
+static void note_constants(stk_loader *loader, const stk_loader_options *o)
+{
+    if (o->pin_memory == STK_SWITCH_ON)
+        stk__loader_note(loader, "data.pin_memory", "false", "no GPU takes these batches, so nothing has to be pinned");
+    if (o->persistent_workers == STK_SWITCH_OFF)
+        stk__loader_note(loader, "data.persistent_workers", "true", "workers are threads and always stay");
+}
+
+static void describe(stk_loader *loader, const stk_loader_options *o, stk__pixels common)
+{
+    const stk__source_info *source = &loader->source->info;
+    stk_loader_info *info = &loader->info;
+    stk__digest_print(source->fingerprint, info->fingerprint);
+    info->layout = source->layout;
+    info->sample_count = loader->stream.count;
+    info->dataset_count = source->count;
+    info->batches_per_epoch = stk__stream_steps(&loader->stream, 0);
+    info->batch_size = o->batch_size;
+    info->num_workers = loader->thread_count;
+    info->slot_count = loader->slot_count;
+    info->h = common.h;
+    info->w = common.w;
+    info->channels = common.channels;
+    info->masks = source->masks;
+    info->class_count = source->class_count;
+    info->class_names = source->class_names;
+}
+
+stk_status stk__loader_configure(stk_loader *loader, const stk_loader_options *requested, stk_error *error)
+{
+    stk_loader_options o = *requested;
+    STK__TRY(stk__options_check(&stk__loader_options, &o, error));
+    STK__TRY(stk__options_fill(&stk__loader_options, &o, error));
+    STK__TRY(open_source(loader, &o, error));
+    const bool elsewhere = o.part == STK_PART_VAL && o.val_root;
+    const bool own_part = elsewhere || (o.root && stk__source_has_parts(o.root));
+    STK__TRY(choose_part(loader, &o, own_part, error));
+    STK__TRY(choose_order(loader, &o, error));
+    STK__TRY(choose_steps(loader, &o, error));
+    STK__TRY(choose_recipe(loader, &o, error));
+    choose_workers(loader, &o);
+    stk__pixels common = {0};
+    STK__TRY(choose_common_size(loader, &o, &common, error));
+    choose_slots(loader, &o, common);
+    note_constants(loader, &o);
+    describe(loader, &o, common);
+    return STK_OK;
+}

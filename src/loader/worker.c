@@ -1,0 +1,219 @@
+#include "loader/worker.h"
+
+#include "core/clock.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_SUBSTITUTES = 16 };
+
+stk_status stk__worker_init(stk__worker *worker, const stk__recipe *recipe, stk_error *error)
+{
+    worker->recipe = recipe;
+    atomic_store(&worker->stage, STK_STAGE_IDLE);
+    atomic_store(&worker->since_ns, stk__clock_ns());
+    return stk__decoder_create(&worker->decoder, &recipe->limits, error);
+}
+
+void stk__worker_fini(stk__worker *worker)
+{
+    stk__decoder_destroy(&worker->decoder);
+    stk__buffer_fini(&worker->bytes);
+}
+
+static void add(_Atomic uint64_t *sum, uint64_t value) /* one writer: no locked instruction needed */
+{
+    atomic_store_explicit(sum, atomic_load_explicit(sum, memory_order_relaxed) + value, memory_order_relaxed);
+}
+
+void stk__worker_enter(stk__worker *worker, stk_stage stage)
+{
+    const uint64_t now = stk__clock_ns();
+    const int before = atomic_load_explicit(&worker->stage, memory_order_relaxed);
+    const uint64_t spent = now - atomic_load_explicit(&worker->since_ns, memory_order_relaxed);
+    add(&worker->stage_ns[before], spent);
+    if (before == STK_STAGE_READ) worker->read_average_ns += spent / 8 - worker->read_average_ns / 8;
+    atomic_store_explicit(&worker->since_ns, now, memory_order_relaxed);
+    atomic_store_explicit(&worker->stage, stage, memory_order_relaxed);
+}
+
+static void set_place(stk__worker *worker, uint64_t id, stk__field field)
+{
+    if (worker->error.place[0]) return;
+    char path[4096];
+    worker->recipe->source->ops->where(worker->recipe->source, id, field, path, sizeof path);
+    stk__error_place(&worker->error, "%s", path);
+}
+
+/* Bytes of a field into the worker's buffer, and what their header says. */
+static stk_status open_picture(stk__worker *worker, uint64_t id, stk__field field, stk__picture *picture)
+{
+    const stk__source *source = worker->recipe->source;
+    const char *extension = NULL;
+    stk__worker_enter(worker, STK_STAGE_READ);
+    stk_status status = source->ops->read(source, id, field, &worker->bytes, &extension, &worker->error);
+    stk__worker_enter(worker, field == STK_FIELD_MASK ? STK_STAGE_MASK : STK_STAGE_DECODE);
+    if (status == STK_OK) {
+        add(&worker->bytes_read, worker->bytes.size_bytes);
+        const stk__encoded encoded = {worker->bytes.data, worker->bytes.size_bytes};
+        status = stk__decode_header(worker->decoder, encoded, extension, picture, &worker->error);
+    }
+    if (!worker->recipe->exif) picture->orientation = 1;
+    if (status != STK_OK) set_place(worker, id, field);
+    return status;
+}
+
+typedef struct upright {
+    int32_t w, h;
+} upright;
+
+static upright upright_size(const stk__picture *picture)
+{
+    const bool swap = stk__orientation_swaps(picture->orientation);
+    return swap ? (upright){picture->h, picture->w} : (upright){picture->w, picture->h};
+}
+
+static upright target_size(const stk__recipe *recipe, upright size)
+{
+    return recipe->target_w ? (upright){recipe->target_w, recipe->target_h} : size;
+}
+
+static stk_status refuse_room(stk__worker *worker, upright size)
+{
+    stk__fail(&worker->error, STK_ERROR_MEMORY,
+              "images of other sizes than %dx%d take more memory than a batch may have (this one: %dx%d)",
+              worker->recipe->layout.w, worker->recipe->layout.h, size.w, size.h);
+    stk__error_hint(&worker->error, "set data.image_size, or raise data.limits.memory");
+    return STK_ERROR_MEMORY;
+}
+
+static stk_status load_image(stk__worker *worker, stk__slot *slot, uint64_t place, uint64_t id, stk__picture *picture)
+{
+    const stk__recipe *recipe = worker->recipe;
+    STK__TRY(open_picture(worker, id, STK_FIELD_IMAGE, picture));
+    const upright size = target_size(recipe, upright_size(picture));
+    const stk__pixels target = stk__slot_image(slot, &recipe->layout, place, size.w, size.h);
+    if (!target.data) return refuse_room(worker, size);
+    const stk__encoded encoded = {worker->bytes.data, worker->bytes.size_bytes};
+    const stk_status status = stk__decode_image(worker->decoder, encoded, picture, target, &worker->error);
+    if (status != STK_OK) set_place(worker, id, STK_FIELD_IMAGE);
+    return status;
+}
+
+/* A mask was drawn over the upright image, or over the stored one: then it is turned like the image. */
+static stk_status match_mask(stk__worker *worker, const stk__picture *image, const stk__picture *mask,
+                             stk__orientation *orientation)
+{
+    const upright size = upright_size(image);
+    *orientation = 1;
+    if (mask->w == size.w && mask->h == size.h) return STK_OK;
+    *orientation = image->orientation;
+    if (mask->w == image->w && mask->h == image->h) return STK_OK;
+    return stk__damaged(&worker->error, STK_DAMAGE_MASK_SIZE, "the mask is %dx%d, its image %dx%d", mask->w, mask->h,
+                        size.w, size.h);
+}
+
+static stk_status load_mask(stk__worker *worker, stk__slot *slot, uint64_t place, uint64_t id,
+                            const stk__picture *image)
+{
+    const stk__recipe *recipe = worker->recipe;
+    stk__picture picture;
+    STK__TRY(open_picture(worker, id, STK_FIELD_MASK, &picture));
+    stk__mask_options options = recipe->mask;
+    stk_status status = match_mask(worker, image, &picture, &options.orientation);
+    if (status == STK_OK) {
+        const upright size = target_size(recipe, upright_size(image));
+        const stk__pixels target = stk__slot_mask(slot, &recipe->layout, place, size.w, size.h);
+        if (!target.data) return refuse_room(worker, size);
+        const stk__encoded encoded = {worker->bytes.data, worker->bytes.size_bytes};
+        status = stk__decode_mask(worker->decoder, encoded, &picture, &options, target, &worker->error);
+    }
+    if (status != STK_OK) set_place(worker, id, STK_FIELD_MASK);
+    return status;
+}
+
+/* Points are given in the image's own pixels and follow it to its new size. */
+static void scale_points(stk__worker *worker, stk__slot *slot, uint64_t place, upright from)
+{
+    const stk__layout *layout = &worker->recipe->layout;
+    const upright to = target_size(worker->recipe, from);
+    float *point = stk__slot_points(slot, layout, place);
+    for (int32_t i = 0; i < layout->point_count; i++, point += 3) {
+        point[0] = (float)((double)point[0] * to.w / from.w);
+        point[1] = (float)((double)point[1] * to.h / from.h);
+        if (!(point[0] >= 0 && point[0] < (float)to.w && point[1] >= 0 && point[1] < (float)to.h)) point[2] = 0;
+    }
+}
+
+static stk_status load_sample(stk__worker *worker, stk__slot *slot, uint64_t place, uint64_t id)
+{
+    const stk__recipe *recipe = worker->recipe;
+    const stk__layout *layout = &recipe->layout;
+    stk__facts facts = {0};
+    stk__picture picture = {0};
+    worker->error.place[0] = '\0';
+    STK__TRY(recipe->source->ops->facts(recipe->source, id, &facts, &worker->error));
+    stk__slot_set_facts(slot, layout, place, &facts);
+    stk__slot_set_id(slot, layout, place, id);
+    if (layout->images) STK__TRY(load_image(worker, slot, place, id, &picture));
+    if (layout->masks) STK__TRY(load_mask(worker, slot, place, id, &picture));
+    if (layout->images && layout->point_count) scale_points(worker, slot, place, upright_size(&picture));
+    return STK_OK;
+}
+
+static stk_status note_bad(stk__worker *worker, stk__slot *slot, const stk__bad *about)
+{
+    stk__bad bad = *about;
+    bad.damage = worker->error.damage;
+    snprintf(bad.path, sizeof bad.path, "%s", worker->error.place);
+    snprintf(bad.detail, sizeof bad.detail, "%s", worker->error.message);
+    stk_error refused;
+    pthread_mutex_lock(worker->recipe->lock);
+    const stk_status status = stk__ledger_add(&slot->ledger, &bad, &refused);
+    pthread_mutex_unlock(worker->recipe->lock);
+    if (status != STK_OK) worker->error = refused;
+    return status;
+}
+
+static stk_status give_up(stk__worker *worker)
+{
+    stk_error *error = &worker->error;
+    stk__fail(error, STK_ERROR_DATA, "%d samples in a row that should replace a bad one are bad too", MOST_SUBSTITUTES);
+    stk__error_hint(error, "too much of this data set is damaged: 'stoker stats' lists it");
+    return STK_ERROR_DATA;
+}
+
+stk_status stk__worker_fill(stk__worker *worker, stk__slot *slot, const stk__stream *stream, uint64_t place)
+{
+    const stk__recipe *recipe = worker->recipe;
+    const uint64_t position = slot->step.position + place;
+    uint64_t id = stk__stream_id(stream, &slot->order, position);
+    for (uint32_t attempt = 0;; attempt++) {
+        atomic_store_explicit(&worker->sample_id, id, memory_order_relaxed);
+        const stk_status status = load_sample(worker, slot, place, id);
+        if (status != STK_ERROR_SAMPLE) return status;
+        STK__TRY(note_bad(worker, slot, &(stk__bad){.place = place, .attempt = attempt, .sample_id = id}));
+        if (recipe->policy == STK_BAD_FAIL) return STK_ERROR_SAMPLE;
+        if (recipe->policy == STK_BAD_SKIP) {
+            stk__slot_set_id(slot, &recipe->layout, place, id);
+            stk__slot_skip(slot, &recipe->layout, place);
+            return STK_OK;
+        }
+        if (attempt == MOST_SUBSTITUTES) return give_up(worker);
+        id = stk__stream_substitute(stream, slot->step.epoch, position, attempt);
+    }
+}
+
+stk_status stk__worker_peek(stk__worker *worker, uint64_t id, stk__picture *picture)
+{
+    atomic_store_explicit(&worker->sample_id, id, memory_order_relaxed);
+    worker->error.place[0] = '\0';
+    const stk_status status = open_picture(worker, id, STK_FIELD_IMAGE, picture);
+    if (status == STK_OK) {
+        const upright size = upright_size(picture);
+        picture->w = size.w;
+        picture->h = size.h;
+    }
+    stk__worker_enter(worker, STK_STAGE_IDLE);
+    return status;
+}

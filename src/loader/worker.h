@@ -1,0 +1,53 @@
+/* What a worker does: fills single places of slots. It owns its decoder, buffers and clock. */
+#ifndef STK_LOADER_WORKER_H
+#define STK_LOADER_WORKER_H
+
+#include "core/thread.h"
+#include "decode/decode.h"
+#include "loader/slot.h"
+#include "stoker/loader.h"
+
+/* Everything about loading a sample that is decided at open and never changes after. */
+typedef struct stk__recipe {
+    const stk__source *source;
+    stk__layout layout;
+    stk__limits limits;
+    int32_t target_w, target_h; /* 0: as stored */
+    bool exif;
+    stk_bad_sample policy;
+    uint8_t mask_map[256];
+    bool mask_mapped[256];
+    stk__mask_options mask;
+    pthread_mutex_t *lock; /* guards the slots' ledgers */
+} stk__recipe;
+
+typedef struct stk__worker {
+    const stk__recipe *recipe;
+    struct stk_loader *loader;
+    stk__thread *thread;
+    char name[16];
+    stk__decoder *decoder;
+    stk__buffer bytes;          /* of the file being decoded */
+    stk_error error;            /* of the last sample */
+    uint64_t read_average_ns;   /* sliding */
+    /* The clock: written by the worker, read by the watchdog and by measure. */
+    _Atomic uint64_t sample_id;
+    _Atomic uint64_t since_ns;
+    _Atomic int stage; /* stk_stage */
+    _Atomic uint64_t stage_ns[STK_STAGE_COUNT];
+    _Atomic uint64_t bytes_read;
+} stk__worker;
+
+stk_status stk__worker_init(stk__worker *worker, const stk__recipe *recipe, stk_error *error);
+void stk__worker_fini(stk__worker *worker);
+
+/* Books the time since the last call on the stage that was, and begins another. */
+void stk__worker_enter(stk__worker *worker, stk_stage stage);
+
+/* Reads and checks the header of a sample's image: its upright size. Used to look at a data set at open. */
+stk_status stk__worker_peek(stk__worker *worker, uint64_t id, stk__picture *picture);
+
+/* Loads the sample that belongs at a place, by the policy for bad ones. On failure worker->error tells. */
+stk_status stk__worker_fill(stk__worker *worker, stk__slot *slot, const stk__stream *stream, uint64_t place);
+
+#endif
