@@ -1,6 +1,6 @@
 #!/bin/bash
-# `make test` and `make demo`, each as the only command in a fresh clone on a bare Debian (or Ubuntu) root that
-# has nothing but `make`. Release and mirror are those of this machine's own apt settings.
+# `make test`, `make demo` and `.ci/run`, each as the only command in a fresh clone on a bare Debian (or Ubuntu)
+# root that has nothing but `make`. Release and mirror are those of this machine's own apt settings.
 set -euo pipefail
 PATH="$PATH:/usr/sbin:/sbin"
 
@@ -62,22 +62,23 @@ make_bare() {
         $(sed -n 's/.* "\(\/[^"]*[^"/]\)";$/\1/p' "$folder/bare/etc/apt/apt.conf.d/90machine")
 }
 
-run_word() { # WORD: in a fresh copy of the bare root
-    local root="$folder/root" start=$SECONDS status=0
+run_in_bare() { # NAME COMMAND: in a fresh clone in a fresh copy of the bare root
+    local root="$folder/root" log="$folder/$1.log" start=$SECONDS status=0
     cp -a "$folder/bare" "$root"
     git clone --quiet --no-hardlinks "$tree" "$root/stoker"
     mount -t proc proc "$root/proc"
     mount -t tmpfs tmpfs "$root/dev/shm"
     env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin CI=true ${http_proxy:+"http_proxy=$http_proxy"} \
-        ${https_proxy:+"https_proxy=$https_proxy"} chroot "$root" sh -c "cd /stoker && make $1" >"$folder/$1.log" 2>&1 || status=$?
+        ${https_proxy:+"https_proxy=$https_proxy"} chroot "$root" sh -c "cd /stoker && $2" >"$log" 2>&1 || status=$?
     umount "$root/dev/shm" "$root/proc"
     rm -rf --one-file-system "$root"
-    grep '^setup:' "$folder/$1.log" || true
-    tail -n $((status == 0 ? 1 : 30)) "$folder/$1.log"
-    echo "make $1 on bare $release: status $status after $((SECONDS - start)) s"
+    grep '^setup:' "$log" || true
+    tail -n $((status == 0 ? 1 : 30)) "$log"
+    echo "$1 on bare $release: status $status after $((SECONDS - start)) s"
     return $status
 }
 
 make_bare
-run_word test
-run_word demo
+run_in_bare test "make test"
+run_in_bare demo "make demo"
+run_in_bare ci "dpkg --purge make && .ci/run" # a machine of CI may not even have make
