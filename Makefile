@@ -1,0 +1,68 @@
+# The front door: every word installs what is missing, then does its work.
+# `make` alone prints the words.
+
+FACES = build/demo/faces
+STOKER = build/cli/stoker
+
+# The thread sanitizer of gcc 12 cannot start where the kernel scatters addresses over more than 28 bits.
+TSAN_WRAP = $(shell setarch $$(uname -m) -R true 2>/dev/null && echo setarch $$(uname -m) -R)
+
+help:
+	@echo 'make demo       build, make 600 faces in build/demo and load them'
+	@echo 'make test       build, then all tests'
+	@echo 'make build      the library and the program, into build/'
+	@echo 'make bench      speed beside a bare decoding loop'
+	@echo 'make check      format, dependency law, sizes; gcc and clang with warnings as errors'
+	@echo 'make asan       all tests under the address and undefined-behaviour sanitizers'
+	@echo 'make tsan       the tests that use threads under the thread sanitizer'
+	@echo 'make test-long  tests that take many minutes (as root: a bare Debian root)'
+	@echo 'make install    into PREFIX (default /usr/local), below DESTDIR if given'
+	@echo 'make format     clang-format over all C files'
+	@echo 'make clean      removes build/ and build-*/'
+
+build:
+	@tools/setup build
+	@tools/build build
+
+demo: build
+	@test -d $(FACES) || { rm -rf $(FACES).part && mkdir -p $(dir $(FACES)) && \
+	  $(STOKER) make faces $(FACES).part --count 600 && mv $(FACES).part $(FACES); }
+	$(STOKER) load $(FACES) --epochs 2
+
+test: build
+	@tools/run_tests build
+
+bench: build
+	$(STOKER) bench load
+
+check:
+	@tools/setup build check
+	@tools/check
+
+asan:
+	@tools/setup build
+	@tools/build build-asan -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false
+	@ASAN_OPTIONS=detect_leaks=1:halt_on_error=1:allocator_may_return_null=1 \
+	 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 tools/run_tests build-asan -t 4 --no-suite tools
+
+tsan:
+	@tools/setup build
+	@tools/build build-tsan -Dbuildtype=debugoptimized -Db_sanitize=thread -Db_lundef=false
+	@TSAN_OPTIONS=halt_on_error=1 $(TSAN_WRAP) tools/run_tests build-tsan -t 8 --suite unit --suite loader
+
+test-long:
+	@tools/setup build long
+	@tests/long/run
+
+install: build
+	@meson configure build --prefix "$(or $(PREFIX),/usr/local)"
+	@DESTDIR="$(if $(DESTDIR),$(abspath $(DESTDIR)))" meson install -C build
+
+format:
+	@tools/setup check
+	@tools/c_files | xargs clang-format -i
+
+clean:
+	rm -rf build build-*/
+
+.PHONY: help build demo test bench check asan tsan test-long install format clean

@@ -1,0 +1,84 @@
+#!/bin/bash
+# `make test`, `make demo` and `.ci/run`, each as the only command in a fresh clone on a bare Debian (or Ubuntu)
+# root that has nothing but `make`. Release and mirror are those of this machine's own apt settings.
+set -euo pipefail
+PATH="$PATH:/usr/sbin:/sbin"
+
+skip() {
+    echo "skipped: $1"
+    exit 77
+}
+
+# All mounts are made in a mount namespace of our own: they vanish with it, before the folder is removed.
+if [ "${1-}" != inside ]; then
+    [ "$(id -u)" = 0 ] || skip "chroot needs root"
+    command -v apt-get >/dev/null || skip "this is no system with apt"
+    chroot / true 2>/dev/null || skip "chroot is not permitted"
+    unshare --mount true 2>/dev/null || skip "mounts are not permitted"
+    folder=$(mktemp -d)
+    trap 'rm -rf --one-file-system "$folder"' EXIT
+    status=0
+    unshare --mount --propagation private "$0" inside "$folder" || status=$?
+    exit $status
+fi
+
+folder=$2
+tree=$(cd "$(dirname "$0")/../.." && pwd)
+. /etc/os-release
+
+# "URI release component settings-file:entry" of each package index of apt, whatever the form of its settings
+indexes=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT) $(SOURCESENTRY)' 'Identifier: Packages')
+own=$(awk -v release="${VERSION_CODENAME-}" '$2 == release && $3 == "main"' <<<"$indexes" | head -n 1)
+read -r mirror release _ entry <<<"$own" || true
+[ -n "${mirror-}" ] || skip "apt's settings name no mirror of ${VERSION_CODENAME-this release}"
+components=$(awk -v m="$mirror" -v r="$release" '$1 == m && $2 == r { print $3 }' <<<"$indexes" | sort -u)
+keyring=$(grep -i 'signed-by' "${entry%:*}" | grep -o '/[^] ,]*\.gpg' | head -n 1 || true)
+
+proxy_of() { # http or https, as apt has it
+    apt-config shell value "Acquire::$1::Proxy" | sed -n "s/^value='\(.*\)'$/\1/p" | grep -v DIRECT || true
+}
+for scheme in http https; do
+    proxy=$(proxy_of $scheme)
+    if [ -n "$proxy" ]; then export "${scheme}_proxy=$proxy"; fi
+done
+
+copy_in() { # FILE OR FOLDER...: to the same place below $folder/bare
+    local path
+    for path; do
+        [ -e "$path" ] || continue
+        mkdir -p "$folder/bare/$(dirname "$path")"
+        cp -aLT "$path" "$folder/bare/$path"
+    done
+}
+
+make_bare() {
+    debootstrap --variant=minbase --include=make ${keyring:+"--keyring=$keyring"} \
+        "$release" "$folder/bare" "$mirror" >"$folder/debootstrap.log" 2>&1 ||
+        { tail -n 5 "$folder/debootstrap.log"; return 1; }
+    echo "deb ${keyring:+[signed-by=$keyring] }$mirror $release" $components >"$folder/bare/etc/apt/sources.list"
+    # How this machine reaches its mirror: proxies, certificates, timeouts; and the files these settings name.
+    apt-config dump | grep '^Acquire::' | grep -v '::cdrom' >"$folder/bare/etc/apt/apt.conf.d/90machine"
+    copy_in $keyring /etc/resolv.conf /etc/hosts /etc/ssl/certs /etc/apt/trusted.gpg.d \
+        $(sed -n 's/.* "\(\/[^"]*[^"/]\)";$/\1/p' "$folder/bare/etc/apt/apt.conf.d/90machine")
+}
+
+run_in_bare() { # NAME COMMAND: in a fresh clone in a fresh copy of the bare root
+    local root="$folder/root" log="$folder/$1.log" start=$SECONDS status=0
+    cp -a "$folder/bare" "$root"
+    git clone --quiet --no-hardlinks "$tree" "$root/stoker"
+    mount -t proc proc "$root/proc"
+    mount -t tmpfs tmpfs "$root/dev/shm"
+    env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin CI=true ${http_proxy:+"http_proxy=$http_proxy"} \
+        ${https_proxy:+"https_proxy=$https_proxy"} chroot "$root" sh -c "cd /stoker && $2" >"$log" 2>&1 || status=$?
+    umount "$root/dev/shm" "$root/proc"
+    rm -rf --one-file-system "$root"
+    grep '^setup:' "$log" || true
+    tail -n $((status == 0 ? 1 : 30)) "$log"
+    echo "$1 on bare $release: status $status after $((SECONDS - start)) s"
+    return $status
+}
+
+make_bare
+run_in_bare test "make test"
+run_in_bare demo "make demo"
+run_in_bare ci "dpkg --purge make && .ci/run" # a machine of CI may not even have make

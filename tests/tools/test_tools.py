@@ -1,0 +1,316 @@
+"""The laws must bite: each tool sees the breaches of a small made-up tree, and nothing else."""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+
+
+class ToolTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.tree = pathlib.Path(folder.name)
+
+    def write(self, name, text):
+        path = self.tree / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def run_tool(self, tool, *arguments, **options):
+        done = subprocess.run([sys.executable, ROOT / "tools" / tool, *arguments], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60, **options)
+        return done.returncode, done.stdout
+
+    def assert_clean(self, tool):
+        status, output = self.run_tool(tool, self.tree)
+        self.assertEqual(status, 0, output)
+        return output
+
+    def assert_breach(self, tool, *expected):
+        status, output = self.run_tool(tool, self.tree)
+        self.assertEqual(status, 1, output)
+        self.assertEqual(len(output.splitlines()), len(expected), output)
+        for line, start in zip(output.splitlines(), expected):
+            self.assertTrue(line.startswith(start), line)
+
+
+class CheckDeps(ToolTest):
+    def test_lower_floors_own_room_and_public_headers_are_free(self):
+        self.write("include/stoker/status.h", "#include <stdint.h>\n")
+        self.write("include/stoker/batch.h", '#include "stoker/status.h"\n')
+        self.write("src/core/memory.h", "#include <stoker/status.h>\n")
+        self.write("src/loader/loader.c",
+                   '#include "loader/slot.h"\n#include "decode/decode.h"\n#include "stoker/batch.h"\n')
+        self.write("src/loader/slot.h", "")
+        self.write("src/loader/slot.c", '#include "slot.h"\n')
+        self.write("cli/verb_load.c", '#include "loader/loader.h"\n#include "core/memory.h"\n')
+        self.write("tests/unit/test_slot.c", '#include "loader/slot.h"\n#include <cmocka.h>\n')
+        self.assert_clean("check_deps")
+
+    def test_looking_up(self):
+        self.write("src/core/ring.c", '#include "core/ring.h"\n\n  #  include "image/pixels.h"\n')
+        self.assert_breach("check_deps", "src/core/ring.c:3: core (floor 0) may not look up to image")
+
+    def test_looking_up_by_a_relative_path(self):
+        self.write("src/image/pixels.h", "")
+        self.write("src/core/ring.c", '#include "../image/pixels.h"\n')
+        self.assert_breach("check_deps", "src/core/ring.c:1: core (floor 0)")
+
+    def test_rooms_of_one_floor(self):
+        self.write("src/source/folder.c", '#include "decode/decode.h"\n')
+        self.write("src/loader/loader.c", '#include "train/trainer.h"\n')
+        self.assert_breach("check_deps", "src/loader/loader.c:1: loader and train share floor 5",
+                           "src/source/folder.c:1: source and decode share floor 4")
+
+    def test_public_headers_know_no_room(self):
+        self.write("include/stoker/batch.h", '#include "image/pixels.h"\n')
+        self.assert_breach("check_deps", "include/stoker/batch.h:1: include/ may include only public")
+
+    def test_examples_use_the_public_face(self):
+        self.write("examples/count.c", "#include <stoker/batch.h>\n#include \"core/memory.h\"\n")
+        self.write("python/module.c", '#include "loader/loader.h"\n')
+        self.assert_breach("check_deps", "examples/count.c:2: examples/", "python/module.c:1: python/")
+
+    def test_rooms_must_be_known(self):
+        self.write("src/core/a.c", '#include "attic/b.h"\n#include "c.h"\n')
+        self.write("src/attic/b.h", '#include "core/memory.h"\n')
+        self.assert_breach("check_deps", "src/attic/b.h:1: src/attic has no floor",
+                           "src/core/a.c:1: 'attic' is not a room", "src/core/a.c:2: 'c.h' does not name")
+
+    def test_file_names_are_unique(self):
+        self.write("src/core/file.c", "")
+        self.write("src/source/file.c", "")
+        self.write("src/core/README.md", "")
+        self.write("src/source/README.md", "")
+        self.assert_breach("check_deps", "src/source/file.c:1: the file name 'file.c' is taken by src/core/file.c")
+
+
+def function(name, lines, parameters="void"):
+    """A function of exactly so many lines, signature and braces included."""
+    return f"static int {name}({parameters})\n{{\n" + "    step();\n" * (lines - 3) + "}\n"
+
+
+class CheckSizes(ToolTest):
+    def test_limits_are_inclusive(self):
+        self.write("src/core/a.c", function("fits", 60, "int a, int b, int c, int d, int e, int f"))
+        self.write("src/core/b.c", "int x;\n" * 500)
+        output = self.assert_clean("check_sizes")
+        self.assertIn("note: src/core/a.c:1: 'fits' has 60 lines", output)
+        self.assertIn("note: src/core/b.c:1: the file has 500 lines", output)
+
+    def test_long_file(self):
+        self.write("src/core/a.h", "int x;\n" * 501)
+        self.assert_breach("check_sizes", "src/core/a.h:1: the file has 501 lines (limit 500)")
+
+    def test_long_function(self):
+        self.write("cli/a.c", "#include <stdio.h>\n\n" + function("short", 9) + "\n" + function("long", 61))
+        self.assert_breach("check_sizes", "cli/a.c:13: 'long' has 61 lines (limit 60)")
+
+    def test_braces_in_text_and_comments_do_not_count(self):
+        self.write("cli/a.c", function("a", 30).replace("    step();\n", '/*\n}\n{\n*/ f("\\"}");\n', 1)
+                   + function("b", 40))
+        self.assert_clean("check_sizes")
+
+    def test_structs_and_tables_are_not_functions(self):
+        self.write("src/core/a.c", "static const int table[] = {\n" + "    1,\n" * 100 + "};\n\nstruct a\n{\n"
+                   + "    int x;\n" * 100 + "};\n")
+        self.assert_clean("check_sizes")
+
+    def test_parameters(self):
+        many = "int a, void (*b)(int, int), int c,\n    int d, int e, int f[2], int g"
+        self.write("src/core/a.c", function("six", 9, many[:-7]) + "\n" + function("seven", 9, many))
+        self.assert_breach("check_sizes", "src/core/a.c:12: 'seven' has 7 parameters (limit 6)")
+
+    def test_allowed_with_a_reason(self):
+        self.write("src/core/a.c", function("long", 61))
+        self.write("tools/sizes_allowed.txt", "# exceptions\nsrc/core/a.c:long  a table in disguise\n")
+        self.assertIn("allowed: a table in disguise", self.assert_clean("check_sizes"))
+
+    def test_not_allowed_without_a_reason(self):
+        self.write("src/core/a.c", function("long", 61))
+        self.write("tools/sizes_allowed.txt", "src/core/a.c:long\n")
+        self.assert_breach("check_sizes", "tools/sizes_allowed.txt:1", "src/core/a.c:1: 'long' has 61 lines")
+
+
+class Setup(ToolTest):
+    """tools/setup with a made-up list of packages and a made-up apt, root and sudo."""
+
+    def setUp(self):
+        super().setUp()
+        self.bin = self.tree / "bin"
+        self.bin.mkdir()
+        for tool in ("cat", "cp", "chmod", "dirname", "env", "mktemp", "rm", "sh", "sort", "tail", "touch", "tr"):
+            (self.bin / tool).symlink_to(shutil.which(tool))
+        self.write("tools/packages.txt", "# group package proof\nbuild old-name|new-name command:new-tool\n"
+                                         "build sh command:sh\nother rare command:rare-tool\n")
+        shutil.copy(ROOT / "tools" / "setup", self.tree / "tools" / "setup")
+        self.fake("id", "echo 0")
+
+    def fake(self, name, script):
+        self.write("bin/" + name, "#!/bin/sh\n" + script + "\n").chmod(0o755)
+
+    def fake_apt(self, knows="new-name"):
+        """An apt whose index is empty until `update`; installing new-name brings new-tool."""
+        self.fake("apt-cache", f'test -e "{self.tree}/updated" && for name; do :; done && test "$name" = "{knows}"')
+        self.fake("apt-get", f"""echo "$@" >> {self.tree}/calls
+            case "$*" in
+            *" update") touch {self.tree}/updated ;;
+            *" new-name") cp {self.bin}/id {self.bin}/new-tool ;;
+            esac""")
+
+    def run_setup(self, *groups):
+        done = subprocess.run([self.bin / "sh", self.tree / "tools" / "setup", *groups], text=True, timeout=60,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                              env={"PATH": str(self.bin)})
+        return done.returncode, done.stdout
+
+    def test_silent_when_all_is_there(self):
+        self.fake("new-tool", "")
+        self.assertEqual(self.run_setup("build"), (0, ""))
+
+    def test_installs_the_name_that_apt_knows_after_one_update(self):
+        self.fake_apt()
+        self.assertEqual(self.run_setup("build"), (0, "setup: installing new-name\n"))
+        calls = (self.tree / "calls").read_text().splitlines()
+        self.assertEqual([call.split()[-1] for call in calls], ["update", "new-name"])
+        self.assertIn("--no-install-recommends", calls[1])
+        self.assertEqual(self.run_setup("build"), (0, ""))
+
+    def test_package_that_nobody_knows(self):
+        self.fake_apt(knows="nothing")
+        status, output = self.run_setup("build")
+        self.assertEqual(status, 1)
+        self.assertIn("apt-get install --no-install-recommends old-name", output)
+
+    def test_install_that_brings_nothing(self):
+        self.fake_apt(knows="old-name")
+        status, output = self.run_setup("build")
+        self.assertEqual(status, 1)
+        self.assertIn("could not install old-name|new-name", output)
+
+    def test_sudo(self):
+        self.fake_apt()
+        self.fake("id", "echo 1000")
+        self.fake("sudo", f'printf "%s " "$@" >> {self.tree}/sudo_calls; shift; exec "$@"')
+        self.assertEqual(self.run_setup("build")[0], 0)
+        self.assertIn("-n env DEBIAN_FRONTEND=noninteractive apt-get", (self.tree / "sudo_calls").read_text())
+
+    def test_neither_root_nor_sudo(self):
+        self.fake_apt()
+        self.fake("id", "echo 1000")
+        status, output = self.run_setup("build")
+        self.assertEqual(status, 1)
+        self.assertIn("apt-get update && apt-get install --no-install-recommends old-name", output)
+        self.assertFalse((self.tree / "calls").exists())
+
+    def test_without_apt(self):
+        status, output = self.run_setup("build", "other")
+        self.assertEqual((status, output), (1, "setup: these are missing (Debian's names): old-name rare\n"))
+        self.fake("new-tool", "")
+        self.assertEqual(self.run_setup("build"), (0, ""))
+
+
+class CliRunner(ToolTest):
+    """tests/cli/run.py, with the shell's own commands in the place of stoker."""
+
+    def run_script(self, text):
+        path = self.write("a.test", text)
+        status, output = self.run_tool("../tests/cli/run.py", "--path", self.tree, path)
+        return status, output
+
+    def assert_passes(self, text):
+        status, output = self.run_script(text)
+        self.assertEqual(status, 0, output)
+        self.assertEqual(output.splitlines()[-1], "1 passed, 0 failed")
+
+    def assert_fails(self, text, *said):
+        status, output = self.run_script(text)
+        self.assertEqual(status, 1, output)
+        self.assertEqual(output.splitlines()[-1], "0 passed, 1 failed")
+        for words in said:
+            self.assertIn(words, output)
+
+    def test_exact_output_and_status(self):
+        self.assert_passes("# about\n$ echo one; echo two >&2\none\ntwo\n\n$ exit 3\n? 3\n")
+
+    def test_wrong_line(self):
+        self.assert_fails("$ echo one\ntwo\n", "a.test:1", "- two", "+ one")
+
+    def test_missing_and_surplus_lines(self):
+        self.assert_fails("$ echo one\none\ntwo\n")
+        self.assert_fails("$ echo one; echo two\none\n")
+
+    def test_wrong_status(self):
+        self.assert_fails("$ false\n", "status 1, expected 0")
+        self.assert_fails("$ true\n? 1\n", "status 0, expected 1")
+
+    def test_wildcards(self):
+        self.assert_passes("$ echo 'rate 12.5/s, -3e-07 (a.b)'\nrate <number>/s, <number> (<text>)\n")
+        self.assert_fails("$ echo 'rate x/s'\nrate <number>/s\n")
+        self.assert_fails("$ echo aXb\na.b\n")
+        self.assert_passes("$ seq 9\n1\n...\n8\n9\n")
+        self.assert_passes("$ echo 1; echo 9\n1\n...\n9\n")
+        self.assert_fails("$ seq 9\n1\n...\n5\n")
+
+    def test_commands_of_several_lines_share_a_folder(self):
+        self.assert_passes("$ cat > a.csv <<END\n> x,y\n>\n> 1,2\n> END\n$ cat a.csv\nx,y\n\n1,2\n$ ls\na.csv\n")
+
+    def test_blank_lines_of_output(self):
+        self.assert_passes("$ echo a; echo; echo b\na\n\nb\n")
+
+    def test_settings_of_the_caller_do_not_leak_in(self):
+        os.environ["STOKER_DATA_SEED"] = "7"
+        self.addCleanup(os.environ.pop, "STOKER_DATA_SEED")
+        self.assert_passes("$ echo \"[$STOKER_DATA_SEED]\"\n[]\n")
+
+    def test_a_script_without_commands_fails(self):
+        self.assert_fails("nothing\n", "before the first command")
+        self.assert_fails("# nothing\n", "no command")
+
+    def test_a_command_that_hangs(self):
+        self.assert_fails("! timeout 0.2\n$ sleep 30\n", "no end after 0.2 s")
+
+
+class RunTests(ToolTest):
+    """Sums of tools/run_tests, with a made-up meson that leaves a log."""
+
+    def run_with(self, status, *tests):
+        (self.tree / "meson-logs").mkdir(exist_ok=True)
+        self.write("log", "\n".join(tests))
+        fake = self.write("meson", f"#!/bin/sh\ncd '{self.tree}' && cp log meson-logs/testlog.json; exit {status}\n")
+        fake.chmod(0o755)
+        environment = dict(os.environ, PATH=f"{self.tree}:{os.environ['PATH']}")
+        code, output = self.run_tool("run_tests", self.tree, env=environment)
+        return code, output.splitlines()[-1]
+
+    def test_sums(self):
+        code, last = self.run_with(
+            0, '{"result": "OK", "stdout": "[  PASSED  ] 6 test(s).\\n[  SKIPPED ] 1 test(s), listed below:"}',
+            '{"result": "OK", "stdout": "ok a\\n4 passed, 0 failed\\n"}',
+            '{"result": "OK", "stdout": "", "stderr": "Ran 3 tests in 0.1s\\n\\nOK (skipped=1)"}',
+            '{"result": "OK", "stdout": "silent"}', '{"result": "SKIP", "stdout": ""}')
+        self.assertEqual((code, last), (0, "13 passed, 0 failed, 3 skipped"))
+
+    def test_failures(self):
+        code, last = self.run_with(
+            1, '{"result": "FAIL", "stdout": "[  PASSED  ] 4 test(s).\\n[  FAILED  ] 2 test(s), listed below:"}',
+            '{"result": "TIMEOUT", "stdout": "[       OK ] a"}',
+            '{"result": "FAIL", "stderr": "Ran 3 tests in 0.1s\\n\\nFAILED (failures=1, errors=1)"}')
+        self.assertEqual((code, last), (1, "5 passed, 5 failed"))
+
+    def test_no_tests_is_a_failure(self):
+        self.assertEqual(self.run_with(0), (1, "0 passed, 1 failed"))
+
+    def test_a_status_that_no_count_explains(self):
+        self.assertEqual(self.run_with(1, '{"result": "OK", "stdout": "2 passed, 0 failed"}'),
+                         (1, "2 passed, 1 failed"))
+
+
+if __name__ == "__main__":
+    unittest.main()
