@@ -63,10 +63,13 @@ static int set_key(const stk__arguments *a, const char *key, size_t length, cons
 {
     char name[128];
     stk_error error;
-    if (!a->config || length >= sizeof name) return stk__cli_usage(a->verb->name, "'%.*s' is not a setting here", (int)length, key);
+    if (!a->config || length >= sizeof name)
+        return stk__cli_usage(a->verb->name, "'%.*s' is not a setting here", (int)length, key);
     memcpy(name, key, length);
     name[length] = '\0';
-    return stk__config_set(a->config, name, value, STK_ORIGIN_COMMAND, "command line", &error) == STK_OK ? -1 : stk__cli_fail(&error);
+    return stk__config_set(a->config, name, value, STK_ORIGIN_COMMAND, "command line", &error) == STK_OK
+               ? -1
+               : stk__cli_fail(&error);
 }
 
 /* --name, --name value, --name=value. *next is moved over a value that was used. */
@@ -81,7 +84,8 @@ static int read_dashes(const stk__arguments *a, char **argv, int *next)
         *flag->given = true;
         return -1;
     }
-    if (!flag && !a->config) return stk__cli_usage(a->verb->name, "there is no option '--%.*s'", (int)length, name);
+    if (!flag && !a->config)
+        return stk__cli_usage(a->verb->name, "there is no option '--%.*s'", (int)length, name);
     const char *value = inline_value ? name + length + 1 : argv[*next];
     if (!value) return stk__cli_usage(a->verb->name, "--%.*s needs a value", (int)length, name);
     if (!inline_value) (*next)++;
@@ -92,8 +96,10 @@ static int read_word(stk__arguments *a, const char *word)
 {
     struct stat facts;
     const char *equals = strchr(word, '=');
-    if (equals && a->config && stat(word, &facts) != 0) return set_key(a, word, (size_t)(equals - word), equals + 1);
-    if (a->word_count == a->most_words) return stk__cli_usage(a->verb->name, "'%s' is one argument too many", word);
+    if (equals && a->config && stat(word, &facts) != 0)
+        return set_key(a, word, (size_t)(equals - word), equals + 1);
+    if (a->word_count == a->most_words)
+        return stk__cli_usage(a->verb->name, "'%s' is one argument too many", word);
     a->words[a->word_count++] = word;
     return -1;
 }
@@ -143,14 +149,16 @@ static stk_status read_layers(stk__arguments *a, stk_error *error)
     if (a->word_count && is_config(a->words[0]))
         STK__TRY(stk__config_read_file(a->config, a->words[0], error));
     else if (a->word_count)
-        STK__TRY(stk__config_set(a->config, "data.root", a->words[0], STK_ORIGIN_COMMAND, "command line", error));
+        STK__TRY(
+            stk__config_set(a->config, "data.root", a->words[0], STK_ORIGIN_COMMAND, "command line", error));
     return stk__config_read_environment(a->config, environ, error);
 }
 
 int stk__arguments_read(stk__arguments *a, int argc, char **argv)
 {
     stk_error error;
-    if (a->tables && stk__config_create(&a->config, a->tables, a->table_count, &error) != STK_OK) return stk__cli_fail(&error);
+    if (a->tables && stk__config_create(&a->config, a->tables, a->table_count, &error) != STK_OK)
+        return stk__cli_fail(&error);
     if (a->prepare && a->prepare(a->config, &error) != STK_OK) return stk__cli_fail(&error);
     const int status = read_all(a, argc, argv);
     if (status != -1) return status;

@@ -33,7 +33,8 @@ static void watch_signals(void *unused)
     (void)unused;
     const struct timespec grace = {.tv_nsec = 800000000};
     siginfo_t info;
-    while (sigwaitinfo(&watched, &info) < 0) continue;
+    while (sigwaitinfo(&watched, &info) < 0)
+        continue;
     atomic_store(&interrupted, true);
     pthread_mutex_lock(&lock);
     if (stop_target) stop_target(stop_context);

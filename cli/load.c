@@ -45,16 +45,17 @@ static void write_ledger(void *context, const stk_ledger_entry *entry)
 {
     load_job *job = context;
     if (job->ledger) {
-        json_t *line = json_pack("{s:I, s:I, s:I, s:s, s:s, s:s, s:s}", "epoch", (json_int_t)entry->epoch, "position",
-                                 (json_int_t)entry->position, "sample_id", (json_int_t)entry->sample_id, "class",
-                                 stk_damage_name(entry->damage), "action", entry->action, "path", entry->path, "detail",
-                                 entry->detail);
+        json_t *line = json_pack("{s:I, s:I, s:I, s:s, s:s, s:s, s:s}", "epoch", (json_int_t)entry->epoch,
+                                 "position", (json_int_t)entry->position, "sample_id",
+                                 (json_int_t)entry->sample_id, "class", stk_damage_name(entry->damage),
+                                 "action", entry->action, "path", entry->path, "detail", entry->detail);
         if (line && json_dumpf(line, job->ledger, JSON_COMPACT) == 0) fputc('\n', job->ledger);
         json_decref(line);
     }
     if (stk__cli_quiet || stk__cli_json || job->ledger) return;
     stk__progress_end(&job->progress);
-    fprintf(stderr, "  %s %s: %s (%s)\n", entry->action, stk_damage_name(entry->damage), entry->path, entry->detail);
+    fprintf(stderr, "  %s %s: %s (%s)\n", entry->action, stk_damage_name(entry->damage), entry->path,
+            entry->detail);
 }
 
 static stk_status open_ledger(load_job *job, stk_error *error)
@@ -62,7 +63,8 @@ static stk_status open_ledger(load_job *job, stk_error *error)
     stk_loader_watch(job->loader, write_ledger, job);
     if (!job->ledger_path) return STK_OK;
     job->ledger = fopen(job->ledger_path, "we");
-    return job->ledger ? STK_OK : stk__fail_errno(error, errno, "cannot write the ledger '%s'", job->ledger_path);
+    return job->ledger ? STK_OK
+                       : stk__fail_errno(error, errno, "cannot write the ledger '%s'", job->ledger_path);
 }
 
 static stk_status open_job(load_job *job, stk_error *error)
@@ -97,7 +99,8 @@ static stk_status load_batch(load_job *job, uint64_t *batches, stk_error *error)
     char what[32];
     snprintf(what, sizeof what, "epoch %llu", (unsigned long long)batch->epoch + 1);
     const uint64_t done = (batch->position + (uint64_t)batch->count);
-    stk__progress_show(&job->progress, what, done < info->sample_count ? done : info->sample_count, info->sample_count);
+    stk__progress_show(&job->progress, what, done < info->sample_count ? done : info->sample_count,
+                       info->sample_count);
     stk_batch_release(batch);
     ++*batches;
     return STK_OK;
@@ -109,14 +112,16 @@ static stk_status run_job(load_job *job, stk_error *error)
     stk_status status;
     const double cpu_before = cpu_seconds();
     stk__progress_start(&job->progress);
-    while ((status = load_batch(job, &batches, error)) == STK_OK) continue;
+    while ((status = load_batch(job, &batches, error)) == STK_OK)
+        continue;
     stk__progress_end(&job->progress);
     job->end_ns = stk__clock_ns();
     job->cpu_s = cpu_seconds() - cpu_before;
     stk_loader_measure(job->loader, &job->stats);
     if (!job->state_path || (status != STK_END && status != STK_ERROR_INTERRUPTED)) return status;
     stk_loader_tell(job->loader, &job->state.loader);
-    const stk_status saved = stk__load_state_write(&job->state, job->state_path, status == STK_END ? error : NULL);
+    const stk_status saved =
+        stk__load_state_write(&job->state, job->state_path, status == STK_END ? error : NULL);
     return status == STK_END ? saved == STK_OK ? STK_END : saved : status;
 }
 
@@ -128,7 +133,8 @@ static double seconds_of(const load_job *job)
 static double share_of(const load_job *job, int stage)
 {
     uint64_t all = 0;
-    for (int i = 0; i < STK_STAGE_COUNT; i++) all += job->stats.stage_ns[i];
+    for (int i = 0; i < STK_STAGE_COUNT; i++)
+        all += job->stats.stage_ns[i];
     return all ? (double)job->stats.stage_ns[stage] / (double)all : 0;
 }
 
@@ -141,8 +147,9 @@ static json_t *stages_json(const load_job *job)
 {
     json_t *rows = json_array();
     for (int i = 0; i < STK_STAGE_COUNT; i++)
-        json_array_append_new(rows, json_pack("{s:s, s:f, s:f}", "name", stk_stage_name((stk_stage)i), "ms_per_batch",
-                                              ms_per_batch(job, i), "share", share_of(job, i)));
+        json_array_append_new(rows,
+                              json_pack("{s:s, s:f, s:f}", "name", stk_stage_name((stk_stage)i),
+                                        "ms_per_batch", ms_per_batch(job, i), "share", share_of(job, i)));
     return rows;
 }
 
@@ -151,7 +158,8 @@ static json_t *damages_json(const load_job *job)
     json_t *object = json_object();
     for (int i = 0; i < STK_DAMAGE_COUNT; i++)
         if (job->stats.damages[i])
-            json_object_set_new(object, stk_damage_name((stk_damage)i), json_integer((json_int_t)job->stats.damages[i]));
+            json_object_set_new(object, stk_damage_name((stk_damage)i),
+                                json_integer((json_int_t)job->stats.damages[i]));
     return object;
 }
 
@@ -166,24 +174,26 @@ static json_t *report_json(const load_job *job, bool complete)
     char digest[STK_DIGEST_TEXT_BYTES];
     stk__digest_print(job->state.digest, digest);
     const double seconds = seconds_of(job), samples = (double)job->stats.samples;
-    return json_pack("{s:i, s:s, s:b, s:I, s:I, s:f, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o, s:i, s:i, s:s, s:o}",
-                     "schema", 1, "layout", info->layout, "complete", complete, "samples", (json_int_t)job->stats.samples,
-                     "batches", (json_int_t)job->stats.batches, "seconds", seconds, "samples_per_s",
-                     null_or(samples > 0, samples / seconds), "first_batch_ms",
-                     null_or(job->first_batch_ns, 1e-6 * (double)(job->first_batch_ns - job->start_ns)), "cpu_s_per_1000",
-                     null_or(samples > 0, 1000 * job->cpu_s / samples), "digest",
-                     job->hash ? json_string(digest) : json_null(), "peak_memory_bytes", (json_int_t)peak_memory_bytes(),
-                     "bytes_read", (json_int_t)job->stats.bytes_read, "bad_samples", (json_int_t)job->stats.bad_samples,
-                     "damages", damages_json(job), "stages", stages_json(job), "num_workers", (int)info->num_workers,
-                     "slots", (int)info->slot_count, "fingerprint", info->fingerprint, "effects",
-                     stk__config_effects_json(job->arguments.config));
+    return json_pack(
+        "{s:i, s:s, s:b, s:I, s:I, s:f, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o, s:i, s:i, s:s, s:o}",
+        "schema", 1, "layout", info->layout, "complete", complete, "samples", (json_int_t)job->stats.samples,
+        "batches", (json_int_t)job->stats.batches, "seconds", seconds, "samples_per_s",
+        null_or(samples > 0, samples / seconds), "first_batch_ms",
+        null_or(job->first_batch_ns, 1e-6 * (double)(job->first_batch_ns - job->start_ns)), "cpu_s_per_1000",
+        null_or(samples > 0, 1000 * job->cpu_s / samples), "digest",
+        job->hash ? json_string(digest) : json_null(), "peak_memory_bytes", (json_int_t)peak_memory_bytes(),
+        "bytes_read", (json_int_t)job->stats.bytes_read, "bad_samples", (json_int_t)job->stats.bad_samples,
+        "damages", damages_json(job), "stages", stages_json(job), "num_workers", (int)info->num_workers,
+        "slots", (int)info->slot_count, "fingerprint", info->fingerprint, "effects",
+        stk__config_effects_json(job->arguments.config));
 }
 
 static void print_stages(const load_job *job)
 {
     printf("\n  %-8s %10s %8s\n", "stage", "ms/batch", "share");
     for (int i = 0; i < STK_STAGE_COUNT; i++)
-        printf("  %-8s %10.2f %7.1f %%\n", stk_stage_name((stk_stage)i), ms_per_batch(job, i), 100 * share_of(job, i));
+        printf("  %-8s %10.2f %7.1f %%\n", stk_stage_name((stk_stage)i), ms_per_batch(job, i),
+               100 * share_of(job, i));
     printf("  (of %lld worker%s)\n", (long long)stk_loader_describe(job->loader)->num_workers,
            stk_loader_describe(job->loader)->num_workers == 1 ? "" : "s");
 }
@@ -197,8 +207,8 @@ static void print_damages(const load_job *job)
     printf("\n  bad samples: %s\n", stk__cli_grouped(job->stats.bad_samples));
     for (int i = 0; i < STK_DAMAGE_COUNT; i++)
         if (job->stats.damages[i])
-            printf("  %8s %-16s %s\n", stk__cli_grouped(job->stats.damages[i]), stk_damage_name((stk_damage)i),
-                   stk_damage_phrase((stk_damage)i));
+            printf("  %8s %-16s %s\n", stk__cli_grouped(job->stats.damages[i]),
+                   stk_damage_name((stk_damage)i), stk_damage_phrase((stk_damage)i));
 }
 
 static void print_report(const load_job *job)
@@ -246,21 +256,37 @@ static int finish_job(load_job *job, stk_status status, const stk_error *error)
 
 int stk__cli_load(int argc, char **argv)
 {
-    static const stk__verb verb = {.name = "load",
-                                   .usage = "load CONFIG|DIR [key=value …]",
-                                   .about = "Runs the loader alone: how fast do batches come, and what does it cost?"};
+    static const stk__verb verb = {
+        .name = "load",
+        .usage = "load CONFIG|DIR [key=value …]",
+        .about = "Runs the loader alone: how fast do batches come, and what does it cost?"};
     load_job job = {.epochs = 1};
     const stk__flag flags[] = {
-        {.name = "epochs", .value = "N", .help = "how often to go through the data (1)", .number = &job.epochs},
+        {.name = "epochs",
+         .value = "N",
+         .help = "how often to go through the data (1)",
+         .number = &job.epochs},
         {.name = "stop-after", .value = "N", .help = "stop after N batches", .number = &job.stop_after},
-        {.name = "hash", .help = "print a digest of all batches: equal means the same bytes", .given = &job.hash},
-        {.name = "state", .value = "FILE", .help = "go on from FILE if it is there; save the position to it", .text = &job.state_path},
-        {.name = "ledger", .value = "FILE", .help = "write each bad sample as a line of JSON", .text = &job.ledger_path},
+        {.name = "hash",
+         .help = "print a digest of all batches: equal means the same bytes",
+         .given = &job.hash},
+        {.name = "state",
+         .value = "FILE",
+         .help = "go on from FILE if it is there; save the position to it",
+         .text = &job.state_path},
+        {.name = "ledger",
+         .value = "FILE",
+         .help = "write each bad sample as a line of JSON",
+         .text = &job.ledger_path},
         {.name = "json", .help = "report as JSON on standard output", .given = &stk__cli_json},
     };
-    job.arguments = (stk__arguments){.verb = &verb, .flags = flags, .flag_count = sizeof flags / sizeof flags[0],
-                                     .tables = stk__cli_loader_tables, .table_count = 1,
-                                     .prepare = stk__cli_loader_foreign, .most_words = 1};
+    job.arguments = (stk__arguments){.verb = &verb,
+                                     .flags = flags,
+                                     .flag_count = sizeof flags / sizeof flags[0],
+                                     .tables = stk__cli_loader_tables,
+                                     .table_count = 1,
+                                     .prepare = stk__cli_loader_foreign,
+                                     .most_words = 1};
     stk_error error;
     int code = stk__arguments_read(&job.arguments, argc, argv);
     if (code < 0 && job.epochs < 1) code = stk__cli_usage("load", "--epochs must be at least 1");

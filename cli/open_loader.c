@@ -28,8 +28,8 @@ static void interrupt_loader(void *loader)
     stk_loader_interrupt(loader);
 }
 
-static stk_status tell_effects(stk__config *config, const stk_loader *loader, const stk_loader_options *options,
-                               stk_error *error)
+static stk_status tell_effects(stk__config *config, const stk_loader *loader,
+                               const stk_loader_options *options, stk_error *error)
 {
     int count;
     const stk_loader_effect *effects = stk_loader_effects(loader, &count);
@@ -68,8 +68,10 @@ void stk__cli_print_effects(const stk__config *config)
 
 void stk__cli_print_dataset(const stk_loader_info *info, const char *root)
 {
-    fprintf(stderr, "%s: %s, %s samples", root ? root : "data", info->layout, stk__cli_grouped(info->sample_count));
-    if (info->sample_count != info->dataset_count) fprintf(stderr, " of %s", stk__cli_grouped(info->dataset_count));
+    fprintf(stderr, "%s: %s, %s samples", root ? root : "data", info->layout,
+            stk__cli_grouped(info->sample_count));
+    if (info->sample_count != info->dataset_count)
+        fprintf(stderr, " of %s", stk__cli_grouped(info->dataset_count));
     if (info->w) fprintf(stderr, ", %dx%d, %s", info->w, info->h, info->channels == 1 ? "grey" : "RGB");
     if (info->class_count) fprintf(stderr, ", %d classes", info->class_count);
     fprintf(stderr, "\n");

@@ -50,7 +50,10 @@ static void print_log(void *context, stk_log_level level, const char *line)
 void stk__cli_open_log(void)
 {
     const int most = STK_LOG_WARNING + stk__cli_verbose;
-    stk_log_set(print_log, NULL, stk__cli_quiet ? STK_LOG_ERROR : most > STK_LOG_DEBUG ? STK_LOG_DEBUG : (stk_log_level)most);
+    stk_log_set(print_log, NULL,
+                stk__cli_quiet         ? STK_LOG_ERROR
+                : most > STK_LOG_DEBUG ? STK_LOG_DEBUG
+                                       : (stk_log_level)most);
 }
 
 int stk__cli_print_json(json_t *object)
@@ -93,7 +96,8 @@ const char *stk__cli_bytes(double bytes)
 {
     static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB"};
     size_t unit = 0;
-    for (; bytes >= 1000 && unit + 1 < sizeof units / sizeof units[0]; unit++) bytes /= 1000;
+    for (; bytes >= 1000 && unit + 1 < sizeof units / sizeof units[0]; unit++)
+        bytes /= 1000;
     char *text = next_text();
     snprintf(text, TEXT_BYTES, bytes < 10 && unit ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
     return text;
@@ -102,8 +106,10 @@ const char *stk__cli_bytes(double bytes)
 void stk__progress_start(stk__progress *progress)
 {
     struct winsize size = {0};
-    *progress = (stk__progress){.on = isatty(STDERR_FILENO) && !stk__cli_quiet, .start_ns = stk__clock_ns(), .width = 80};
-    if (progress->on && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20) progress->width = size.ws_col;
+    *progress = (stk__progress){
+        .on = isatty(STDERR_FILENO) && !stk__cli_quiet, .start_ns = stk__clock_ns(), .width = 80};
+    if (progress->on && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20)
+        progress->width = size.ws_col;
 }
 
 void stk__progress_show(stk__progress *progress, const char *what, uint64_t done, uint64_t total)
@@ -111,14 +117,18 @@ void stk__progress_show(stk__progress *progress, const char *what, uint64_t done
     const uint64_t now = stk__clock_ns();
     if (!progress->on || (now - progress->last_ns < STK_SECOND_NS / 10 && done < total)) return;
     progress->last_ns = now;
-    const double seconds = (double)(now - progress->start_ns) * 1e-9, rate = seconds > 0 ? (double)done / seconds : 0;
+    const double seconds = (double)(now - progress->start_ns) * 1e-9,
+                 rate = seconds > 0 ? (double)done / seconds : 0;
     char tail[128];
     const int used = snprintf(tail, sizeof tail, " %s of %s  %.0f/s  %.0f s left", stk__cli_grouped(done),
                               stk__cli_grouped(total), rate, rate > 0 ? (double)(total - done) / rate : 0);
-    const int room = progress->width - 3 - (int)strlen(what) - used - 2, bar = room < 0 ? 0 : room < 40 ? room : 40;
+    const int room = progress->width - 3 - (int)strlen(what) - used - 2, bar = room < 0    ? 0
+                                                                               : room < 40 ? room
+                                                                                           : 40;
     const int full = total ? (int)((uint64_t)bar * done / total) : 0;
     fprintf(stderr, "\r%s [", what);
-    for (int i = 0; i < bar; i++) fputs(i < full ? "█" : "·", stderr);
+    for (int i = 0; i < bar; i++)
+        fputs(i < full ? "█" : "·", stderr);
     fprintf(stderr, "]%s\033[K", tail);
 }
 

@@ -11,8 +11,8 @@
  *     }
  *     stk_loader_close(&loader);
  *
- * The stream of batches is a function of the data set, seed and batch size alone: the same bytes for every number
- * of workers, prefetch depth and after every resume. */
+ * The stream of batches is a function of the data set, seed and batch size alone: the same bytes for every
+ * number of workers, prefetch depth and after every resume. */
 #ifndef STOKER_LOADER_H
 #define STOKER_LOADER_H
 
@@ -33,25 +33,25 @@ typedef struct stk_loader_options {
     int part;             /* stk_part */
     double val_split;     /* share of samples held back for validation */
     int64_t split_seed;
-    int64_t limit;            /* use only the first samples of the part; 0: all */
-    int32_t image_size[2];    /* h, w; 0: as stored */
-    int64_t channels;         /* 1, 3; 0: as found */
-    int64_t num_classes;      /* ids of masks are checked against it; 0: from the data set, or unchecked */
-    const char *mask_map;     /* "0:0,255:1"; NULL: ids as stored */
-    int exif;                 /* stk_switch: turn images upright (on) */
-    int64_t sequence_length;  /* rows of a window; 0: 60 */
-    int64_t batch_size;       /* per rank */
-    int64_t num_workers;      /* threads; 0: by the rule; STK_WORKERS_NONE */
-    int64_t prefetch_factor;  /* batches per worker that may wait ready */
-    int drop_last;            /* stk_switch (off) */
-    int shuffle;              /* stk_switch (on for training) */
-    const char *order;        /* sequential, full, blocks(k) */
+    int64_t limit;           /* use only the first samples of the part; 0: all */
+    int32_t image_size[2];   /* h, w; 0: as stored */
+    int64_t channels;        /* 1, 3; 0: as found */
+    int64_t num_classes;     /* ids of masks are checked against it; 0: from the data set, or unchecked */
+    const char *mask_map;    /* "0:0,255:1"; NULL: ids as stored */
+    int exif;                /* stk_switch: turn images upright (on) */
+    int64_t sequence_length; /* rows of a window; 0: 60 */
+    int64_t batch_size;      /* per rank */
+    int64_t num_workers;     /* threads; 0: by the rule; STK_WORKERS_NONE */
+    int64_t prefetch_factor; /* batches per worker that may wait ready */
+    int drop_last;           /* stk_switch (off) */
+    int shuffle;             /* stk_switch (on for training) */
+    const char *order;       /* sequential, full, blocks(k) */
     int64_t seed;
-    int on_bad_sample;        /* stk_bad_sample */
-    double timeout_s;         /* after which something that hangs is named and given up */
-    int pin_memory;           /* stk_switch */
-    int persistent_workers;   /* stk_switch */
-    int64_t rank, ranks;      /* this loader's share of the global batch */
+    int on_bad_sample;      /* stk_bad_sample */
+    double timeout_s;       /* after which something that hangs is named and given up */
+    int pin_memory;         /* stk_switch */
+    int persistent_workers; /* stk_switch */
+    int64_t rank, ranks;    /* this loader's share of the global batch */
     uint64_t limit_bytes, limit_pixels, limit_memory_bytes;
     int64_t limit_scans, limit_warnings;
     double limit_time_s;
@@ -63,32 +63,34 @@ typedef struct stk_loader_options {
 
 typedef struct stk_loader stk_loader;
 
-/* On failure *loader is NULL and nothing is left behind. Texts in options need to live only during the call. */
+/* On failure *loader is NULL and nothing is left behind. Texts in options need to live only during the call.
+ */
 STK_API stk_status stk_loader_open(stk_loader **loader, const stk_loader_options *options, stk_error *error);
 
-/* STK_OK: *batch is lent to the caller until stk_batch_release. STK_END: the epoch is over; the next call begins the
- * next one (or returns STK_END again after `epochs`). One thread at a time. */
+/* STK_OK: *batch is lent to the caller until stk_batch_release. STK_END: the epoch is over; the next call
+ * begins the next one (or returns STK_END again after `epochs`). One thread at a time. */
 STK_API stk_status stk_loader_next(stk_loader *loader, stk_batch **batch, stk_error *error);
 
 /* Makes a waiting or coming next return STK_ERROR_INTERRUPTED. Any thread; not from a signal handler. */
 STK_API void stk_loader_interrupt(stk_loader *loader);
 
-/* Ends the threads. Waits for them up to timeout (0.5 s after an interrupt or a time-out), then gives up those that
- * hang, with their memory, and returns how many that were (leave by _exit then). Accepts NULL inside. */
+/* Ends the threads. Waits for them up to timeout (0.5 s after an interrupt or a time-out), then gives up
+ * those that hang, with their memory, and returns how many that were (leave by _exit then). Accepts NULL
+ * inside. */
 STK_API int stk_loader_close(stk_loader **loader);
 
 /* What was found and decided at open; belongs to the loader. */
 typedef struct stk_loader_info {
-    const char *layout;      /* "images and masks" */
-    char fingerprint[33];    /* of the data set's keys */
-    uint64_t sample_count;   /* of this part */
-    uint64_t dataset_count;  /* of the data set */
+    const char *layout;     /* "images and masks" */
+    char fingerprint[33];   /* of the data set's keys */
+    uint64_t sample_count;  /* of this part */
+    uint64_t dataset_count; /* of the data set */
     uint64_t batches_per_epoch;
     int64_t batch_size, num_workers, slot_count;
-    uint64_t slot_bytes;     /* memory of one slot when all samples have the common size */
-    int32_t h, w, channels;  /* common size of images; 0 without images */
+    uint64_t slot_bytes;    /* memory of one slot when all samples have the common size */
+    int32_t h, w, channels; /* common size of images; 0 without images */
     bool masks;
-    int32_t class_count;     /* 0: unknown */
+    int32_t class_count; /* 0: unknown */
     const char *const *class_names;
 } stk_loader_info;
 
@@ -103,7 +105,8 @@ typedef struct stk_loader_effect {
 
 STK_API const stk_loader_effect *stk_loader_effects(const stk_loader *loader, int *count);
 
-/* Where in the stream the next batch begins. Belongs to (data set, seed, order, part), not to workers or ranks. */
+/* Where in the stream the next batch begins. Belongs to (data set, seed, order, part), not to workers or
+ * ranks. */
 typedef struct stk_loader_state {
     char fingerprint[33];
     uint64_t sample_count;
@@ -114,8 +117,8 @@ typedef struct stk_loader_state {
 } stk_loader_state;
 
 STK_API void stk_loader_tell(const stk_loader *loader, stk_loader_state *state);
-/* Goes on from there; costs nothing but the batches read ahead. STK_ERROR_STATE if it is another data set's. All lent
- * batches must have been released. */
+/* Goes on from there; costs nothing but the batches read ahead. STK_ERROR_STATE if it is another data set's.
+ * All lent batches must have been released. */
 STK_API stk_status stk_loader_seek(stk_loader *loader, const stk_loader_state *state, stk_error *error);
 
 /* One bad sample. Texts live during the call. */
@@ -142,11 +145,11 @@ typedef enum stk_stage {
 } stk_stage;
 
 typedef struct stk_loader_stats {
-    uint64_t samples, batches;             /* delivered */
-    uint64_t bad_samples;                  /* delivered, by any policy */
+    uint64_t samples, batches; /* delivered */
+    uint64_t bad_samples;      /* delivered, by any policy */
     uint64_t damages[STK_DAMAGE_COUNT];
-    uint64_t stage_ns[STK_STAGE_COUNT];    /* summed over the workers */
-    uint64_t wait_ns;                      /* time that next waited */
+    uint64_t stage_ns[STK_STAGE_COUNT]; /* summed over the workers */
+    uint64_t wait_ns;                   /* time that next waited */
     uint64_t bytes_read;
 } stk_loader_stats;
 

@@ -7,14 +7,14 @@
 #include <stddef.h>
 
 /* Memory hook. Set it before any other call; threads may allocate at once. alloc returns memory aligned to
- * 64 bytes or NULL; release accepts what alloc gave. map returns large, page-aligned, zeroed memory that costs
- * nothing until it is written (mmap). All of libstoker's own memory comes from here, the memory of the codecs does
- * not. */
+ * 64 bytes or NULL; release accepts what alloc gave. map returns large, page-aligned, zeroed memory that
+ * costs nothing until it is written (mmap). All of libstoker's own memory comes from here, the memory of the
+ * codecs does not. */
 typedef struct stk_allocator {
     void *(*alloc)(void *context, size_t size_bytes);
     void (*release)(void *context, void *memory, size_t size_bytes);
-    void *(*map)(void *context, size_t size_bytes);                 /* NULL: mmap */
-    void (*unmap)(void *context, void *memory, size_t size_bytes);  /* NULL: munmap */
+    void *(*map)(void *context, size_t size_bytes);                /* NULL: mmap */
+    void (*unmap)(void *context, void *memory, size_t size_bytes); /* NULL: munmap */
     void *context;
 } stk_allocator;
 

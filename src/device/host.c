@@ -2,7 +2,8 @@
 
 #include <sys/mman.h>
 
-stk_status stk__host_reserve(stk__host_memory *memory, size_t size_bytes, size_t touched_bytes, stk_error *error)
+stk_status stk__host_reserve(stk__host_memory *memory, size_t size_bytes, size_t touched_bytes,
+                             stk_error *error)
 {
     *memory = (stk__host_memory){0};
     void *pages = stk__map(size_bytes);

@@ -10,14 +10,16 @@ static void add_pixels(stk__hash *hash, const stk_batch *batch, const stk_view *
         stk__hash_update(hash, row, row_bytes * (size_t)view->h);
         return;
     }
-    for (int32_t y = 0; y < view->h; y++, row += view->pitch_bytes) stk__hash_update(hash, row, row_bytes);
+    for (int32_t y = 0; y < view->h; y++, row += view->pitch_bytes)
+        stk__hash_update(hash, row, row_bytes);
 }
 
 static void add_tensor(stk__hash *hash, const stk_tensor *tensor)
 {
     const int32_t kind = tensor->dtype;
     stk__hash_update(hash, &kind, sizeof kind);
-    if (tensor->dtype != STK_DTYPE_NONE) stk__hash_update(hash, tensor->data, (size_t)stk_tensor_bytes(tensor));
+    if (tensor->dtype != STK_DTYPE_NONE)
+        stk__hash_update(hash, tensor->data, (size_t)stk_tensor_bytes(tensor));
 }
 
 stk__digest stk__digest_chain(stk__hash *hash, stk__digest before, const stk_batch *batch)
@@ -31,6 +33,7 @@ stk__digest stk__digest_chain(stk__hash *hash, stk__digest before, const stk_bat
     }
     const stk_tensor *const tensors[] = {&batch->sample_ids, &batch->labels, &batch->points, &batch->windows,
                                          &batch->weights};
-    for (size_t i = 0; i < sizeof tensors / sizeof tensors[0]; i++) add_tensor(hash, tensors[i]);
+    for (size_t i = 0; i < sizeof tensors / sizeof tensors[0]; i++)
+        add_tensor(hash, tensors[i]);
     return stk__hash_digest(hash);
 }

@@ -1,4 +1,5 @@
-/* A digest of a stream of batches: equal digests mean the same samples with the same bytes in the same order. */
+/* A digest of a stream of batches: equal digests mean the same samples with the same bytes in the same order.
+ */
 #ifndef STK_LOADER_DIGEST_H
 #define STK_LOADER_DIGEST_H
 

@@ -47,7 +47,8 @@ static stk_status make_slots(stk_loader *loader, stk_error *error)
     const size_t count = (size_t)loader->slot_count;
     loader->slots = stk__alloc(count * sizeof *loader->slots);
     loader->in_flight = stk__alloc(count * sizeof *loader->in_flight);
-    if (!loader->slots || !loader->in_flight) return stk__fail_memory(error, count * sizeof *loader->slots, "the slots");
+    if (!loader->slots || !loader->in_flight)
+        return stk__fail_memory(error, count * sizeof *loader->slots, "the slots");
     for (size_t i = 0; i < count; i++) {
         loader->slots[i].loader = loader;
         STK__TRY(stk__slot_init(&loader->slots[i], &loader->recipe.layout, error));
@@ -60,8 +61,10 @@ static _Atomic(stk_loader *) left_behind;
 
 static void destroy(stk_loader *loader)
 {
-    for (int i = 0; loader->workers && i < loader->worker_count; i++) stk__worker_fini(&loader->workers[i]);
-    for (int i = 0; loader->slots && i < loader->slot_count; i++) stk__slot_fini(&loader->slots[i]);
+    for (int i = 0; loader->workers && i < loader->worker_count; i++)
+        stk__worker_fini(&loader->workers[i]);
+    for (int i = 0; loader->slots && i < loader->slot_count; i++)
+        stk__slot_fini(&loader->slots[i]);
     stk__free(loader->workers);
     stk__free(loader->slots);
     stk__free(loader->in_flight);
@@ -85,7 +88,8 @@ static stk_status open_all(stk_loader *loader, const stk_loader_options *options
     return stk__pump_start(loader, error);
 }
 
-stk_status stk__loader_open(stk_loader **out, const stk_loader_options *options, stk__source *source, stk_error *error)
+stk_status stk__loader_open(stk_loader **out, const stk_loader_options *options, stk__source *source,
+                            stk_error *error)
 {
     *out = NULL;
     stk_loader *loader = stk__alloc(sizeof *loader);
@@ -106,7 +110,8 @@ stk_status stk__loader_open(stk_loader **out, const stk_loader_options *options,
 
 stk_status stk_loader_open(stk_loader **loader, const stk_loader_options *options, stk_error *error)
 {
-    if (!loader || !options) return stk__fail(error, STK_ERROR_ARGUMENT, "stk_loader_open needs a loader and options");
+    if (!loader || !options)
+        return stk__fail(error, STK_ERROR_ARGUMENT, "stk_loader_open needs a loader and options");
     return stk__loader_open(loader, options, NULL, error);
 }
 
@@ -130,7 +135,8 @@ static void report_bad(stk_loader *loader, stk__slot *slot, stk_status status)
     const stk__bad *bad = stk__ledger_sorted(&slot->ledger);
     const size_t count = stk__ledger_count(&slot->ledger);
     for (size_t i = 0; i < count; i++) {
-        if (status != STK_OK && bad[i].place > slot->error_place) break; /* after the one that stops everything */
+        if (status != STK_OK && bad[i].place > slot->error_place)
+            break; /* after the one that stops everything */
         const stk_ledger_entry entry = {.epoch = slot->step.epoch,
                                         .position = slot->step.position + bad[i].place,
                                         .sample_id = (int64_t)bad[i].sample_id,
@@ -169,12 +175,14 @@ static stk_status hand_out(stk_loader *loader, stk__slot *slot, stk_batch **batc
 
 stk_status stk_loader_next(stk_loader *loader, stk_batch **batch, stk_error *error)
 {
-    if (!loader || !batch) return stk__fail(error, STK_ERROR_ARGUMENT, "stk_loader_next needs a loader and a batch");
+    if (!loader || !batch)
+        return stk__fail(error, STK_ERROR_ARGUMENT, "stk_loader_next needs a loader and a batch");
     *batch = NULL;
     stk__slot *slot = NULL;
     pthread_mutex_lock(&loader->lock);
     const bool over = loader->deliver_step >= loader->end_step;
-    const uint64_t epoch = over ? loader->epochs : stk__stream_step(&loader->stream, loader->deliver_step).epoch;
+    const uint64_t epoch =
+        over ? loader->epochs : stk__stream_step(&loader->stream, loader->deliver_step).epoch;
     stk_status status = over || epoch != loader->epoch ? STK_END : STK_OK;
     loader->epoch = epoch;
     const uint64_t start = stk__clock_ns();
@@ -230,7 +238,8 @@ void stk_loader_tell(const stk_loader *loader, stk_loader_state *state)
     memcpy(state->fingerprint, loader->info.fingerprint, sizeof state->fingerprint);
     memcpy(state->order, loader->order, sizeof state->order);
     if (loader->deliver_step >= loader->end_step) {
-        state->epoch = loader->epochs > loader->stream.start_epoch ? loader->epochs : loader->stream.start_epoch;
+        state->epoch =
+            loader->epochs > loader->stream.start_epoch ? loader->epochs : loader->stream.start_epoch;
         return;
     }
     const stk__step step = stk__stream_step(&loader->stream, loader->deliver_step);
@@ -240,14 +249,17 @@ void stk_loader_tell(const stk_loader *loader, stk_loader_state *state)
 
 static stk_status check_state(const stk_loader *loader, const stk_loader_state *state, stk_error *error)
 {
-    if (strcmp(state->fingerprint, loader->info.fingerprint) != 0 || state->sample_count != loader->stream.count) {
+    if (strcmp(state->fingerprint, loader->info.fingerprint) != 0 ||
+        state->sample_count != loader->stream.count) {
         stk__fail(error, STK_ERROR_STATE, "the state belongs to another data set (%llu samples, keys %s)",
                   (unsigned long long)state->sample_count, state->fingerprint);
-        stk__error_hint(error, "files were added, removed or renamed since, or data.root, split or limit differ");
+        stk__error_hint(error,
+                        "files were added, removed or renamed since, or data.root, split or limit differ");
         return STK_ERROR_STATE;
     }
     if (state->seed != loader->seed || strcmp(state->order, loader->order) != 0) {
-        stk__fail(error, STK_ERROR_STATE, "the state was made with seed %lld and order '%s', this is %lld and '%s'",
+        stk__fail(error, STK_ERROR_STATE,
+                  "the state was made with seed %lld and order '%s', this is %lld and '%s'",
                   (long long)state->seed, state->order, (long long)loader->seed, loader->order);
         stk__error_hint(error, "use the same data.seed, data.shuffle and data.order");
         return STK_ERROR_STATE;
@@ -288,7 +300,8 @@ void stk_loader_measure(stk_loader *loader, stk_loader_stats *stats)
         for (int stage = 0; stage < STK_STAGE_COUNT; stage++)
             stats->stage_ns[stage] += atomic_load_explicit(&worker->stage_ns[stage], memory_order_relaxed);
         const uint64_t since = atomic_load_explicit(&worker->since_ns, memory_order_relaxed);
-        stats->stage_ns[atomic_load_explicit(&worker->stage, memory_order_relaxed)] += now > since ? now - since : 0;
+        stats->stage_ns[atomic_load_explicit(&worker->stage, memory_order_relaxed)] +=
+            now > since ? now - since : 0;
         stats->bytes_read += atomic_load_explicit(&worker->bytes_read, memory_order_relaxed);
     }
 }

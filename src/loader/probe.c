@@ -2,8 +2,8 @@
 
 #include "core/clock.h"
 
-/* A few samples spread over the part are enough to know the size that most images have, and whether there are any
- * with colours. It runs in a thread of its own, because a read can hang. */
+/* A few samples spread over the part are enough to know the size that most images have, and whether there are
+ * any with colours. It runs in a thread of its own, because a read can hang. */
 enum { GOOD_ENOUGH = 8, MOST_TRIES = 64 };
 
 typedef struct probe {
@@ -24,8 +24,8 @@ static void look_at_samples(void *argument)
         /* 0, 9, 18, … modulo the number of tries: spread even when the first eight are good */
         const uint64_t index = tries == MOST_TRIES ? i * 9 % MOST_TRIES : i;
         stk__picture picture = {0};
-        const stk_status status =
-            stk__worker_peek(&p->worker, stk__stream_id(stream, &order, index * stream->count / tries), &picture);
+        const stk_status status = stk__worker_peek(
+            &p->worker, stk__stream_id(stream, &order, index * stream->count / tries), &picture);
         if (status != STK_OK) {
             if (p->first_error.code == STK_OK) p->first_error = p->worker.error;
             if (status != STK_ERROR_SAMPLE) return;
@@ -43,7 +43,8 @@ static stk_status judge(const probe *p, stk_error *error)
         if (error) *error = p->first_error;
         return p->first_error.code;
     }
-    stk__fail(error, STK_ERROR_DATA, "none of the samples looked at can be used; the first: %s", p->first_error.message);
+    stk__fail(error, STK_ERROR_DATA, "none of the samples looked at can be used; the first: %s",
+              p->first_error.message);
     stk__error_place(error, "%s", p->first_error.place);
     return STK_ERROR_DATA;
 }
@@ -54,7 +55,8 @@ static stk_status name_hanging_file(const probe *p, stk_error *error)
     const uint64_t id = atomic_load(&p->worker.sample_id);
     p->loader->source->ops->where(p->loader->source, id, STK_FIELD_IMAGE, path, sizeof path);
     stk__fail(error, STK_ERROR_TIMEOUT, "thread 'stk-probe' hangs in stage '%s' of sample %llu for %g s",
-              stk_stage_name((stk_stage)atomic_load(&p->worker.stage)), (unsigned long long)id, p->loader->timeout_s);
+              stk_stage_name((stk_stage)atomic_load(&p->worker.stage)), (unsigned long long)id,
+              p->loader->timeout_s);
     stk__error_place(error, "%s", path);
     stk__error_hint(error, "check the storage below this file, or raise data.timeout");
     return STK_ERROR_TIMEOUT;
@@ -72,7 +74,8 @@ stk_status stk__loader_probe(stk_loader *loader, stk__picture *common, stk_error
     const stk__thread_options options = {.name = "stk-probe", .run = look_at_samples, .context = p};
     stk_status status = stk__worker_init(&p->worker, &loader->recipe, error);
     if (status == STK_OK) status = stk__thread_start(&thread, &options, error);
-    if (status == STK_OK && !stk__thread_join(&thread, stk__clock_ns() + stk__seconds_ns(loader->timeout_s))) {
+    if (status == STK_OK &&
+        !stk__thread_join(&thread, stk__clock_ns() + stk__seconds_ns(loader->timeout_s))) {
         status = name_hanging_file(p, error);
         stk__thread_abandon(&thread);
         atomic_store(&left_behind, p);

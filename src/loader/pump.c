@@ -18,7 +18,8 @@ void stk__pump_rewind(stk_loader *loader, uint64_t epoch, uint64_t position)
     loader->end_step = UINT64_MAX;
     if (loader->epochs && epoch >= loader->epochs) loader->end_step = 0;
     if (loader->epochs && epoch < loader->epochs)
-        loader->end_step = stk__stream_steps(stream, position) + (loader->epochs - epoch - 1) * stk__stream_steps(stream, 0);
+        loader->end_step =
+            stk__stream_steps(stream, position) + (loader->epochs - epoch - 1) * stk__stream_steps(stream, 0);
 }
 
 static stk__slot *find_free(stk_loader *loader)
@@ -149,8 +150,9 @@ static void check_worker(stk_loader *loader, const stk__worker *worker, uint64_t
     const uint64_t id = atomic_load_explicit(&worker->sample_id, memory_order_relaxed);
     const stk__field field = stage == STK_STAGE_MASK ? STK_FIELD_MASK : STK_FIELD_IMAGE;
     loader->source->ops->where(loader->source, id, field, path, sizeof path);
-    stk__fail(&loader->failure, STK_ERROR_TIMEOUT, "thread '%s' hangs in stage '%s' of sample %llu for %.1f s",
-              worker->name, stk_stage_name((stk_stage)stage), (unsigned long long)id, (double)(now - since) * 1e-9);
+    stk__fail(&loader->failure, STK_ERROR_TIMEOUT,
+              "thread '%s' hangs in stage '%s' of sample %llu for %.1f s", worker->name,
+              stk_stage_name((stk_stage)stage), (unsigned long long)id, (double)(now - since) * 1e-9);
     stk__error_place(&loader->failure, "%s", path);
     stk__error_hint(&loader->failure, "check the storage below this file, or raise data.timeout (now %g s)",
                     loader->timeout_s);
@@ -220,10 +222,12 @@ stk_status stk__pump_pause(stk_loader *loader, stk_error *error)
 {
     const uint64_t deadline = stk__clock_ns() + stk__seconds_ns(loader->timeout_s);
     loader->paused = true;
-    while (workers_busy(loader) && stk__cond_wait(&loader->ready, &loader->lock, deadline)) continue;
+    while (workers_busy(loader) && stk__cond_wait(&loader->ready, &loader->lock, deadline))
+        continue;
     if (workers_busy(loader)) {
         loader->paused = false;
-        return stk__fail(error, STK_ERROR_TIMEOUT, "the workers did not come to rest in %g s", loader->timeout_s);
+        return stk__fail(error, STK_ERROR_TIMEOUT, "the workers did not come to rest in %g s",
+                         loader->timeout_s);
     }
     for (int i = 0; i < loader->slot_count; i++)
         if (loader->slots[i].state != STK_SLOT_LENT) loader->slots[i].state = STK_SLOT_FREE;

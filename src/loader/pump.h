@@ -1,5 +1,5 @@
-/* The moving part of the loader: steps are opened in order, workers claim places of open steps, finished slots wait
- * for the consumer. Everything marked (lock) is guarded by stk_loader.lock. */
+/* The moving part of the loader: steps are opened in order, workers claim places of open steps, finished
+ * slots wait for the consumer. Everything marked (lock) is guarded by stk_loader.lock. */
 #ifndef STK_LOADER_PUMP_H
 #define STK_LOADER_PUMP_H
 
@@ -33,15 +33,15 @@ struct stk_loader {
     pthread_cond_t watch; /* for the watchdog: it is time to go */
     bool locks_made;
 
-    stk__stream stream;     /* (lock), changed by seek while no worker is busy */
-    uint64_t open_step;     /* (lock) next step to open */
-    uint64_t deliver_step;  /* (lock) next step to hand out */
-    uint64_t end_step;      /* (lock) first step that will not be opened */
-    uint64_t epoch;         /* (lock) of the batch handed out last */
-    stk__slot *filling;     /* (lock) the slot whose places are being claimed */
-    stk__slot **in_flight;  /* (lock) [slot_count]: slot of step number modulo slot_count */
+    stk__stream stream;                 /* (lock), changed by seek while no worker is busy */
+    uint64_t open_step;                 /* (lock) next step to open */
+    uint64_t deliver_step;              /* (lock) next step to hand out */
+    uint64_t end_step;                  /* (lock) first step that will not be opened */
+    uint64_t epoch;                     /* (lock) of the batch handed out last */
+    stk__slot *filling;                 /* (lock) the slot whose places are being claimed */
+    stk__slot **in_flight;              /* (lock) [slot_count]: slot of step number modulo slot_count */
     bool stopping, paused, interrupted; /* (lock) */
-    stk_error failure;      /* (lock) code STK_OK while all is well */
+    stk_error failure;                  /* (lock) code STK_OK while all is well */
 
     stk_ledger_sink sink;
     void *sink_context;
@@ -49,8 +49,8 @@ struct stk_loader {
 };
 
 /* Threads of the loader. */
-void stk__pump_work(void *worker);    /* main of a worker thread */
-void stk__pump_watch(void *loader);   /* main of the watchdog */
+void stk__pump_work(void *worker);  /* main of a worker thread */
+void stk__pump_watch(void *loader); /* main of the watchdog */
 
 stk_status stk__pump_start(stk_loader *loader, stk_error *error);
 /* Returns how many threads had to be given up. */

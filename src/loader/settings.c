@@ -1,4 +1,5 @@
-/* From options to decisions: every default that depends on the machine or the data set is taken here, and told. */
+/* From options to decisions: every default that depends on the machine or the data set is taken here, and
+ * told. */
 #include "loader/loader_open.h"
 #include "loader/pump.h"
 
@@ -101,7 +102,8 @@ static stk_status split_series(stk_loader *loader, stk_part part, uint64_t held,
     const stk__source_info *info = &loader->source->info;
     const uint64_t gap = (uint64_t)info->window_rows;
     if (held + gap >= info->count) {
-        stk__fail(error, STK_ERROR_DATA, "the series has %llu windows: too few for a validation part of %llu and a gap of %llu",
+        stk__fail(error, STK_ERROR_DATA,
+                  "the series has %llu windows: too few for a validation part of %llu and a gap of %llu",
                   (unsigned long long)info->count, (unsigned long long)held, (unsigned long long)gap);
         stk__error_hint(error, "lower data.val_split or data.sequence_length");
         return STK_ERROR_DATA;
@@ -112,7 +114,8 @@ static stk_status split_series(stk_loader *loader, stk_part part, uint64_t held,
     return STK_OK;
 }
 
-static stk_status choose_part(stk_loader *loader, const stk_loader_options *o, bool own_part, stk_error *error)
+static stk_status choose_part(stk_loader *loader, const stk_loader_options *o, bool own_part,
+                              stk_error *error)
 {
     stk__stream *stream = &loader->stream;
     const stk__source_info *info = &loader->source->info;
@@ -125,7 +128,8 @@ static stk_status choose_part(stk_loader *loader, const stk_loader_options *o, b
         return STK_ERROR_CONFIG;
     }
     if (held >= info->count && held > 0)
-        return stk__fail(error, STK_ERROR_DATA, "%llu samples are too few to split", (unsigned long long)info->count);
+        return stk__fail(error, STK_ERROR_DATA, "%llu samples are too few to split",
+                         (unsigned long long)info->count);
     stream->take_held = o->part == STK_PART_VAL && !own_part;
     stream->split = (stk__split){.count = info->count, .held = held, .seed = (uint64_t)o->split_seed};
     stream->count = stream->take_held ? held : info->count - held;
@@ -135,7 +139,8 @@ static stk_status choose_part(stk_loader *loader, const stk_loader_options *o, b
     }
     if (o->limit && (uint64_t)o->limit < stream->count) stream->count = (uint64_t)o->limit;
     if (stream->count > UINT32_MAX)
-        return stk__fail(error, STK_ERROR_DATA, "%llu samples: the most is %u", (unsigned long long)stream->count, UINT32_MAX);
+        return stk__fail(error, STK_ERROR_DATA, "%llu samples: the most is %u",
+                         (unsigned long long)stream->count, UINT32_MAX);
     return STK_OK;
 }
 
@@ -154,7 +159,8 @@ static stk_status read_order(const char *text, stk__stream *stream, stk_error *e
         stream->order = STK_ORDER_FULL;
     } else if (strncmp(text, "blocks(", 7) == 0 && text[strlen(text) - 1] == ')') {
         int64_t size = 0;
-        if (!stk__number_whole(text + 7, strlen(text) - 8, &size) || size < 1) return refuse_order(text, error);
+        if (!stk__number_whole(text + 7, strlen(text) - 8, &size) || size < 1)
+            return refuse_order(text, error);
         stream->order = STK_ORDER_BLOCKS;
         stream->block = (uint64_t)size;
     } else {
@@ -166,7 +172,8 @@ static stk_status read_order(const char *text, stk__stream *stream, stk_error *e
 static stk_status choose_order(stk_loader *loader, const stk_loader_options *o, stk_error *error)
 {
     stk__stream *stream = &loader->stream;
-    const bool shuffle = o->shuffle == STK_SWITCH_ON || (o->shuffle == STK_SWITCH_DEFAULT && o->part != STK_PART_VAL);
+    const bool shuffle =
+        o->shuffle == STK_SWITCH_ON || (o->shuffle == STK_SWITCH_DEFAULT && o->part != STK_PART_VAL);
     const char *text = o->order ? o->order : shuffle ? "full" : "sequential";
     STK__TRY(read_order(text, stream, error));
     if (o->shuffle == STK_SWITCH_OFF && stream->order != STK_ORDER_SEQUENTIAL) {
@@ -176,7 +183,8 @@ static stk_status choose_order(stk_loader *loader, const stk_loader_options *o, 
     }
     if (o->shuffle == STK_SWITCH_ON && stream->order == STK_ORDER_SEQUENTIAL)
         stk__loader_note(loader, "data.shuffle", "false", "order is sequential");
-    if (snprintf(loader->order, sizeof loader->order, "%s", text) >= (int)sizeof loader->order) return refuse_order(text, error);
+    if (snprintf(loader->order, sizeof loader->order, "%s", text) >= (int)sizeof loader->order)
+        return refuse_order(text, error);
     loader->seed = o->seed;
     stream->seed = (uint64_t)o->seed;
     return STK_OK;
@@ -191,8 +199,8 @@ static stk_status choose_steps(stk_loader *loader, const stk_loader_options *o, 
     stream->drop_last = o->drop_last == STK_SWITCH_ON;
     loader->epochs = o->epochs;
     if (stream->rank >= stream->ranks)
-        return stk__fail(error, STK_ERROR_CONFIG, "data.rank = %lld is not below data.ranks = %lld", (long long)o->rank,
-                         (long long)o->ranks);
+        return stk__fail(error, STK_ERROR_CONFIG, "data.rank = %lld is not below data.ranks = %lld",
+                         (long long)o->rank, (long long)o->ranks);
     if (stk__stream_steps(stream, 0) > 0) return STK_OK;
     stk__fail(error, STK_ERROR_DATA, "%llu samples do not fill one batch of %llu, and data.drop_last is on",
               (unsigned long long)stream->count, (unsigned long long)(stream->batch_size * stream->ranks));
@@ -208,9 +216,10 @@ static stk_status read_mask_map(stk__recipe *recipe, const char *text, stk_error
         const char *colon = memchr(cursor, ':', length);
         int64_t from = -1, to = -1;
         if (!colon || !stk__number_whole(cursor, (size_t)(colon - cursor), &from) ||
-            !stk__number_whole(colon + 1, length - (size_t)(colon + 1 - cursor), &to) || from < 0 || from > 255 || to < 0 ||
-            to > 255) {
-            stk__fail(error, STK_ERROR_CONFIG, "data.mask_map has '%.*s', which is not value:id with numbers from 0 to 255",
+            !stk__number_whole(colon + 1, length - (size_t)(colon + 1 - cursor), &to) || from < 0 ||
+            from > 255 || to < 0 || to > 255) {
+            stk__fail(error, STK_ERROR_CONFIG,
+                      "data.mask_map has '%.*s', which is not value:id with numbers from 0 to 255",
                       (int)length, cursor);
             stk__error_hint(error, "such as 0:0,255:1");
             return STK_ERROR_CONFIG;
@@ -229,8 +238,11 @@ static stk_status choose_recipe(stk_loader *loader, const stk_loader_options *o,
     stk__recipe *recipe = &loader->recipe;
     const stk__source_info *info = &loader->source->info;
     recipe->source = loader->source;
-    recipe->limits = (stk__limits){.bytes = o->limit_bytes, .pixels = o->limit_pixels, .scans = o->limit_scans,
-                                   .warnings = o->limit_warnings, .time_s = o->limit_time_s};
+    recipe->limits = (stk__limits){.bytes = o->limit_bytes,
+                                   .pixels = o->limit_pixels,
+                                   .scans = o->limit_scans,
+                                   .warnings = o->limit_warnings,
+                                   .time_s = o->limit_time_s};
     recipe->target_h = o->image_size[0];
     recipe->target_w = o->image_size[1];
     recipe->exif = o->exif == STK_SWITCH_ON;
@@ -251,7 +263,10 @@ static void choose_workers(stk_loader *loader, const stk_loader_options *o)
         const int half = budget.cpus / 2 < 1 ? 1 : budget.cpus / 2;
         loader->thread_count = o->alone ? budget.cpus : half < 8 ? half : 8;
         char why[128];
-        snprintf(why, sizeof why, "%s (%s)", o->alone ? "auto: every usable CPU, nothing computes beside" : "auto: half the usable CPUs, at most 8", budget.why);
+        snprintf(why, sizeof why, "%s (%s)",
+                 o->alone ? "auto: every usable CPU, nothing computes beside"
+                          : "auto: half the usable CPUs, at most 8",
+                 budget.why);
         note_number(loader, "data.num_workers", loader->thread_count, why);
     }
     const uint64_t shares = 4 * (uint64_t)(loader->thread_count ? loader->thread_count : 1);
@@ -259,12 +274,14 @@ static void choose_workers(stk_loader *loader, const stk_loader_options *o)
     loader->chunk = chunk < 1 ? 1 : chunk < 8 ? chunk : 8;
 }
 
-static stk_status choose_common_size(stk_loader *loader, const stk_loader_options *o, stk__pixels *common, stk_error *error)
+static stk_status choose_common_size(stk_loader *loader, const stk_loader_options *o, stk__pixels *common,
+                                     stk_error *error)
 {
     stk__picture picture = {0};
     if (!loader->source->info.images) return STK_OK;
     STK__TRY(stk__loader_probe(loader, &picture, error));
-    *common = stk__pixels_dense(NULL, picture.w, picture.h, o->channels ? (int32_t)o->channels : picture.channels);
+    *common =
+        stk__pixels_dense(NULL, picture.w, picture.h, o->channels ? (int32_t)o->channels : picture.channels);
     if (o->image_size[0]) {
         common->h = o->image_size[0];
         common->w = o->image_size[1];
@@ -274,7 +291,9 @@ static stk_status choose_common_size(stk_loader *loader, const stk_loader_option
         stk__loader_note(loader, "data.image_size", text, "as stored; images of other sizes keep theirs");
     }
     if (!o->channels)
-        note_number(loader, "data.channels", common->channels, common->channels == 1 ? "the images looked at are grey" : "the images looked at have colours");
+        note_number(loader, "data.channels", common->channels,
+                    common->channels == 1 ? "the images looked at are grey"
+                                          : "the images looked at have colours");
     return STK_OK;
 }
 
@@ -282,15 +301,18 @@ static void choose_slots(stk_loader *loader, const stk_loader_options *o, stk__p
 {
     const stk__source_info *info = &loader->source->info;
     loader->recipe.layout = stk__layout_make(info, o->batch_size, common, 0);
-    const uint64_t slot_bytes = loader->recipe.layout.total_bytes, affordable = o->limit_memory_bytes / slot_bytes;
-    const uint64_t wanted = (uint64_t)o->prefetch_factor * (uint64_t)(loader->thread_count ? loader->thread_count : 1);
+    const uint64_t slot_bytes = loader->recipe.layout.total_bytes,
+                   affordable = o->limit_memory_bytes / slot_bytes;
+    const uint64_t wanted =
+        (uint64_t)o->prefetch_factor * (uint64_t)(loader->thread_count ? loader->thread_count : 1);
     uint64_t waiting = affordable < wanted ? affordable : wanted;
     if (waiting < 1) waiting = 1;
     loader->slot_count = (int)waiting + 1;
     if (waiting < wanted) {
         char why[96];
         snprintf(why, sizeof why, "%llu batches wait at most: limits.memory", (unsigned long long)waiting);
-        note_number(loader, "data.prefetch_factor", (int64_t)(waiting / (wanted / (uint64_t)o->prefetch_factor)), why);
+        note_number(loader, "data.prefetch_factor",
+                    (int64_t)(waiting / (wanted / (uint64_t)o->prefetch_factor)), why);
     }
     const uint64_t spare = o->image_size[0] ? 0 : o->limit_memory_bytes / (uint64_t)loader->slot_count;
     loader->recipe.layout = stk__layout_make(info, o->batch_size, common, spare);
@@ -300,7 +322,8 @@ static void choose_slots(stk_loader *loader, const stk_loader_options *o, stk__p
 static void note_constants(stk_loader *loader, const stk_loader_options *o)
 {
     if (o->pin_memory == STK_SWITCH_ON)
-        stk__loader_note(loader, "data.pin_memory", "false", "no GPU takes these batches, so nothing has to be pinned");
+        stk__loader_note(loader, "data.pin_memory", "false",
+                         "no GPU takes these batches, so nothing has to be pinned");
     if (o->persistent_workers == STK_SWITCH_OFF)
         stk__loader_note(loader, "data.persistent_workers", "true", "workers are threads and always stay");
 }

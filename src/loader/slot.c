@@ -9,12 +9,19 @@ static size_t take(size_t *cursor, size_t size_bytes)
     return start;
 }
 
-stk__layout stk__layout_make(const stk__source_info *info, int64_t batch_size, stk__pixels common, size_t spare_bytes)
+stk__layout stk__layout_make(const stk__source_info *info, int64_t batch_size, stk__pixels common,
+                             size_t spare_bytes)
 {
     const size_t n = (size_t)batch_size, area = (size_t)common.w * (size_t)common.h;
-    stk__layout layout = {.batch_size = batch_size, .w = common.w, .h = common.h, .channels = common.channels,
-                          .images = info->images, .masks = info->masks, .label = info->label,
-                          .point_count = info->point_count, .window_rows = info->window_rows,
+    stk__layout layout = {.batch_size = batch_size,
+                          .w = common.w,
+                          .h = common.h,
+                          .channels = common.channels,
+                          .images = info->images,
+                          .masks = info->masks,
+                          .label = info->label,
+                          .point_count = info->point_count,
+                          .window_rows = info->window_rows,
                           .window_columns = info->window_columns};
     size_t cursor = 0;
     take(&cursor, n * area * (size_t)common.channels);
@@ -22,7 +29,8 @@ stk__layout stk__layout_make(const stk__source_info *info, int64_t batch_size, s
     layout.view_offset = take(&cursor, 2 * n * sizeof(stk_view));
     layout.label_offset = take(&cursor, n * 8);
     layout.point_offset = take(&cursor, n * (size_t)info->point_count * 3 * sizeof(float));
-    layout.window_offset = take(&cursor, n * (size_t)info->window_rows * (size_t)info->window_columns * sizeof(float));
+    layout.window_offset =
+        take(&cursor, n * (size_t)info->window_rows * (size_t)info->window_columns * sizeof(float));
     layout.id_offset = take(&cursor, n * 8);
     layout.weight_offset = take(&cursor, n * sizeof(float));
     layout.spare_offset = take(&cursor, info->images ? spare_bytes : 0);
@@ -34,7 +42,8 @@ stk__layout stk__layout_make(const stk__source_info *info, int64_t batch_size, s
 static stk_tensor dense(void *data, stk_dtype dtype, int64_t n, const int64_t axes[3])
 {
     stk_tensor tensor = {.data = data, .device = STK_DEVICE_CPU, .dtype = dtype, .ndim = 1, .shape = {n}};
-    for (int i = 0; i < 3 && axes[i]; i++) tensor.shape[tensor.ndim++] = axes[i];
+    for (int i = 0; i < 3 && axes[i]; i++)
+        tensor.shape[tensor.ndim++] = axes[i];
     int64_t stride = 1;
     for (int i = tensor.ndim - 1; i >= 0; i--) {
         tensor.strides[i] = stride;
@@ -84,7 +93,8 @@ void stk__slot_begin(stk__slot *slot, const stk__layout *layout, const stk__step
     atomic_store_explicit(&slot->spare_used, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->mixed_sizes, false, memory_order_relaxed);
     float *weights = floats_at(slot, layout->weight_offset);
-    for (uint64_t i = 0; i < step->count; i++) weights[i] = 1;
+    for (uint64_t i = 0; i < step->count; i++)
+        weights[i] = 1;
 }
 
 void stk__slot_finish(stk__slot *slot, const stk__layout *layout)
@@ -104,10 +114,12 @@ void stk__slot_finish(stk__slot *slot, const stk__layout *layout)
     if (uniform && layout->masks)
         batch->masks = dense(base + layout->mask_offset, STK_DTYPE_U8, n, (int64_t[3]){layout->h, layout->w});
     if (layout->label != STK_LABEL_NONE)
-        batch->labels = dense(base + layout->label_offset,
-                              layout->label == STK_LABEL_CLASS ? STK_DTYPE_I64 : STK_DTYPE_F32, n, (int64_t[3]){0});
+        batch->labels =
+            dense(base + layout->label_offset,
+                  layout->label == STK_LABEL_CLASS ? STK_DTYPE_I64 : STK_DTYPE_F32, n, (int64_t[3]){0});
     if (layout->point_count)
-        batch->points = dense(base + layout->point_offset, STK_DTYPE_F32, n, (int64_t[3]){layout->point_count, 3});
+        batch->points =
+            dense(base + layout->point_offset, STK_DTYPE_F32, n, (int64_t[3]){layout->point_count, 3});
     if (layout->window_rows)
         batch->windows = dense(base + layout->window_offset, STK_DTYPE_F32, n,
                                (int64_t[3]){layout->window_rows, layout->window_columns});
@@ -133,7 +145,9 @@ static void record_view(stk__slot *slot, stk_view *view, stk__pixels pixels)
 {
     *view = (stk_view){.offset_bytes = pixels.data ? (uint64_t)(pixels.data - slot->memory.data) : 0,
                        .pitch_bytes = pixels.pitch_bytes,
-                       .w = pixels.w, .h = pixels.h, .channels = pixels.channels};
+                       .w = pixels.w,
+                       .h = pixels.h,
+                       .channels = pixels.channels};
 }
 
 static stk__pixels room_for(stk__slot *slot, const stk__layout *layout, uint64_t place, stk__pixels wanted,
@@ -185,7 +199,8 @@ void stk__slot_set_facts(stk__slot *slot, const stk__layout *layout, uint64_t pl
 {
     set_label(slot, layout, place, facts->label);
     if (layout->point_count)
-        memcpy(stk__slot_points(slot, layout, place), facts->points, (size_t)layout->point_count * 3 * sizeof(float));
+        memcpy(stk__slot_points(slot, layout, place), facts->points,
+               (size_t)layout->point_count * 3 * sizeof(float));
     if (layout->window_rows) memcpy(window_at(slot, layout, place), facts->window, window_bytes(layout));
 }
 
@@ -202,7 +217,8 @@ void stk__slot_skip(stk__slot *slot, const stk__layout *layout, uint64_t place)
         memset(stk__slot_points(slot, layout, place), 0, (size_t)layout->point_count * 3 * sizeof(float));
     if (layout->window_rows) memset(window_at(slot, layout, place), 0, window_bytes(layout));
     if (layout->images)
-        memset(stk__slot_image(slot, layout, place, layout->w, layout->h).data, 0, place_bytes(layout, layout->channels));
+        memset(stk__slot_image(slot, layout, place, layout->w, layout->h).data, 0,
+               place_bytes(layout, layout->channels));
     if (layout->masks)
         memset(stk__slot_mask(slot, layout, place, layout->w, layout->h).data, 255, place_bytes(layout, 1));
 }

@@ -14,7 +14,12 @@
 
 #include <stdatomic.h>
 
-typedef enum stk__slot_state { STK_SLOT_FREE, STK_SLOT_FILLING, STK_SLOT_READY, STK_SLOT_LENT } stk__slot_state;
+typedef enum stk__slot_state {
+    STK_SLOT_FREE,
+    STK_SLOT_FILLING,
+    STK_SLOT_READY,
+    STK_SLOT_LENT
+} stk__slot_state;
 
 /* Where everything of a batch lies in a slot's memory; the same for all slots of a loader. */
 typedef struct stk__layout {
@@ -28,7 +33,8 @@ typedef struct stk__layout {
     size_t total_bytes;
 } stk__layout;
 
-stk__layout stk__layout_make(const stk__source_info *info, int64_t batch_size, stk__pixels common, size_t spare_bytes);
+stk__layout stk__layout_make(const stk__source_info *info, int64_t batch_size, stk__pixels common,
+                             size_t spare_bytes);
 
 typedef struct stk__slot {
     stk_batch batch; /* first: stk_batch_release gets this address */
@@ -53,8 +59,8 @@ void stk__slot_begin(stk__slot *slot, const stk__layout *layout, const stk__step
 /* Sets the tensors' shapes for the consumer. */
 void stk__slot_finish(stk__slot *slot, const stk__layout *layout);
 
-/* Room for an image of w x h at a place: the common place, or spare memory when the size is another one (data NULL
- * when that is used up). */
+/* Room for an image of w x h at a place: the common place, or spare memory when the size is another one (data
+ * NULL when that is used up). */
 stk__pixels stk__slot_image(stk__slot *slot, const stk__layout *layout, uint64_t place, int32_t w, int32_t h);
 stk__pixels stk__slot_mask(stk__slot *slot, const stk__layout *layout, uint64_t place, int32_t w, int32_t h);
 

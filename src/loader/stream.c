@@ -21,8 +21,10 @@ static void take_share(const stk__stream *stream, stk__step *step)
 stk__step stk__stream_step(const stk__stream *stream, uint64_t number)
 {
     const uint64_t global = stream->batch_size * stream->ranks;
-    const uint64_t first = stk__stream_steps(stream, stream->start_position), later = stk__stream_steps(stream, 0);
-    stk__step step = {.epoch = stream->start_epoch, .global_position = stream->start_position + number * global};
+    const uint64_t first = stk__stream_steps(stream, stream->start_position),
+                   later = stk__stream_steps(stream, 0);
+    stk__step step = {.epoch = stream->start_epoch,
+                      .global_position = stream->start_position + number * global};
     if (number >= first) {
         step.epoch += 1 + (number - first) / later;
         step.global_position = (number - first) % later * global;
@@ -50,7 +52,8 @@ uint64_t stk__stream_id(const stk__stream *stream, const stk__order *order, uint
     return id_of_index(stream, stk__order_at(order, position));
 }
 
-uint64_t stk__stream_substitute(const stk__stream *stream, uint64_t epoch, uint64_t position, uint32_t attempt)
+uint64_t stk__stream_substitute(const stk__stream *stream, uint64_t epoch, uint64_t position,
+                                uint32_t attempt)
 {
     const stk__random r = stk__random_draw((stk__random_at){.seed = stream->seed,
                                                             .epoch = (uint32_t)epoch,

@@ -8,10 +8,10 @@
 
 typedef struct stk__stream {
     /* The part of the data set that is streamed. */
-    uint64_t count;      /* samples of the part */
-    uint64_t first_id;   /* added to ids (parts of a series) */
-    stk__split split;    /* held 0: no split */
-    bool take_held;      /* the part is the one held back */
+    uint64_t count;    /* samples of the part */
+    uint64_t first_id; /* added to ids (parts of a series) */
+    stk__split split;  /* held 0: no split */
+    bool take_held;    /* the part is the one held back */
     /* How it is streamed. */
     stk__order_kind order;
     uint64_t block, seed;
@@ -35,6 +35,7 @@ stk__order stk__stream_order(const stk__stream *stream, uint64_t epoch);
 uint64_t stk__stream_id(const stk__stream *stream, const stk__order *order, uint64_t position);
 
 /* Sample that stands in for the bad one at a position: attempt 0, 1, … */
-uint64_t stk__stream_substitute(const stk__stream *stream, uint64_t epoch, uint64_t position, uint32_t attempt);
+uint64_t stk__stream_substitute(const stk__stream *stream, uint64_t epoch, uint64_t position,
+                                uint32_t attempt);
 
 #endif

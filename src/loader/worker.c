@@ -87,7 +87,8 @@ static stk_status refuse_room(stk__worker *worker, upright size)
     return STK_ERROR_MEMORY;
 }
 
-static stk_status load_image(stk__worker *worker, stk__slot *slot, uint64_t place, uint64_t id, stk__picture *picture)
+static stk_status load_image(stk__worker *worker, stk__slot *slot, uint64_t place, uint64_t id,
+                             stk__picture *picture)
 {
     const stk__recipe *recipe = worker->recipe;
     STK__TRY(open_picture(worker, id, STK_FIELD_IMAGE, picture));
@@ -109,8 +110,8 @@ static stk_status match_mask(stk__worker *worker, const stk__picture *image, con
     if (mask->w == size.w && mask->h == size.h) return STK_OK;
     *orientation = image->orientation;
     if (mask->w == image->w && mask->h == image->h) return STK_OK;
-    return stk__damaged(&worker->error, STK_DAMAGE_MASK_SIZE, "the mask is %dx%d, its image %dx%d", mask->w, mask->h,
-                        size.w, size.h);
+    return stk__damaged(&worker->error, STK_DAMAGE_MASK_SIZE, "the mask is %dx%d, its image %dx%d", mask->w,
+                        mask->h, size.w, size.h);
 }
 
 static stk_status load_mask(stk__worker *worker, stk__slot *slot, uint64_t place, uint64_t id,
@@ -141,7 +142,8 @@ static void scale_points(stk__worker *worker, stk__slot *slot, uint64_t place, u
     for (int32_t i = 0; i < layout->point_count; i++, point += 3) {
         point[0] = (float)((double)point[0] * to.w / from.w);
         point[1] = (float)((double)point[1] * to.h / from.h);
-        if (!(point[0] >= 0 && point[0] < (float)to.w && point[1] >= 0 && point[1] < (float)to.h)) point[2] = 0;
+        if (!(point[0] >= 0 && point[0] < (float)to.w && point[1] >= 0 && point[1] < (float)to.h))
+            point[2] = 0;
     }
 }
 
@@ -178,7 +180,8 @@ static stk_status note_bad(stk__worker *worker, stk__slot *slot, const stk__bad 
 static stk_status give_up(stk__worker *worker)
 {
     stk_error *error = &worker->error;
-    stk__fail(error, STK_ERROR_DATA, "%d samples in a row that should replace a bad one are bad too", MOST_SUBSTITUTES);
+    stk__fail(error, STK_ERROR_DATA, "%d samples in a row that should replace a bad one are bad too",
+              MOST_SUBSTITUTES);
     stk__error_hint(error, "too much of this data set is damaged: 'stoker stats' lists it");
     return STK_ERROR_DATA;
 }

@@ -27,9 +27,9 @@ typedef struct stk__worker {
     stk__thread *thread;
     char name[16];
     stk__decoder *decoder;
-    stk__buffer bytes;          /* of the file being decoded */
-    stk_error error;            /* of the last sample */
-    uint64_t read_average_ns;   /* sliding */
+    stk__buffer bytes;        /* of the file being decoded */
+    stk_error error;          /* of the last sample */
+    uint64_t read_average_ns; /* sliding */
     /* The clock: written by the worker, read by the watchdog and by measure. */
     _Atomic uint64_t sample_id;
     _Atomic uint64_t since_ns;
