@@ -1,9 +1,42 @@
-#include "stoker/status.h"
+#include "cli.h"
 
-#include <stdio.h>
+#include <string.h>
 
-int main(void)
+static const stk__verb verbs[] = {
+    {"make", "make faces|captcha|gray|series DIR [--count N --seed S]", "Makes a data set to try things on.", stk__cli_make},
+    {"load", "load CONFIG|DIR [key=value …]", "Runs the loader alone: how fast do batches come, and what does it cost?", stk__cli_load},
+    {"stats", "stats CONFIG|DIR [key=value …]", "Looks at a data set: mean and std, class shares and weights, sizes, damage.", stk__cli_stats},
+    {"bench", "bench load [DIR]", "Measures Stoker beside a bare decoder loop.", stk__cli_bench},
+};
+
+static void print_overview(FILE *file)
 {
-    printf("stoker %s\n", stk_version());
-    return 0;
+    fprintf(file, "stoker %s keeps accelerators fed\n\n", stk_version());
+    for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++)
+        fprintf(file, "  stoker %-58s\n      %s\n", verbs[i].usage, verbs[i].about);
+    fprintf(file, "\n  stoker VERB --help explains a verb and all its settings; stoker --version\n");
+}
+
+int main(int argc, char **argv)
+{
+    const char *word = argc > 1 ? argv[1] : "";
+    if (strcmp(word, "--version") == 0) {
+        printf("stoker %s\n", stk_version());
+        return STK_EXIT_GOOD;
+    }
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
+        print_overview(stdout);
+        return STK_EXIT_GOOD;
+    }
+    if (!*word) {
+        print_overview(stderr);
+        return STK_EXIT_USAGE;
+    }
+    stk_error error;
+    for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
+        if (strcmp(word, verbs[i].name) != 0) continue;
+        if (stk__interrupt_start(&error) != STK_OK) return stk__cli_fail(&error);
+        return verbs[i].run(argc - 1, argv + 1);
+    }
+    return stk__cli_usage("", "there is no verb '%s'", word);
 }

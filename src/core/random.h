@@ -10,7 +10,12 @@ typedef enum stk__operation_id {
     STK_OPERATION_SPLIT = 2,   /* train/validation split */
     STK_OPERATION_REPLACE = 3, /* substitute of a bad sample */
     STK_OPERATION_BLOCK = 4,   /* permutation inside a block */
-    STK_OPERATION_MAKE = 16    /* generated data sets: 16 to 31 */
+    /* generated data sets: 16 to 31 */
+    STK_OPERATION_MAKE_NOISE = 16,
+    STK_OPERATION_MAKE_FACES = 17,
+    STK_OPERATION_MAKE_CAPTCHA = 18,
+    STK_OPERATION_MAKE_GRAY = 19,
+    STK_OPERATION_MAKE_SERIES = 20
 } stk__operation_id;
 
 typedef struct stk__random {

@@ -10,7 +10,7 @@ typedef struct stk__bad {
     stk_damage damage;
     uint64_t sample_id;
     char path[512];
-    char detail[256];
+    char detail[384];
 } stk__bad;
 
 typedef struct stk__ledger {

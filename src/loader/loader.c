@@ -34,7 +34,7 @@ static stk_status make_workers(stk_loader *loader, stk_error *error)
         stk__worker *worker = &loader->workers[i];
         worker->loader = loader;
         if (loader->thread_count)
-            snprintf(worker->name, sizeof worker->name, "stk-load-%d", i);
+            snprintf(worker->name, sizeof worker->name, "stk-load-%d", i & 0xfff);
         else
             snprintf(worker->name, sizeof worker->name, "caller");
         STK__TRY(stk__worker_init(worker, &loader->recipe, error));

@@ -70,6 +70,7 @@ struct stk__source {
 
 /* Finds the kind by looking at root, and opens it. */
 stk_status stk__source_open(stk__source **source, const stk__source_options *options, stk_error *error);
+bool stk__source_has_parts(const char *root); /* folders train and val */
 void stk__source_close(stk__source **source); /* accepts NULL inside, sets NULL */
 
 #endif

@@ -1,0 +1,165 @@
+#include "cli.h"
+
+#include "core/number.h"
+
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static int columns(void)
+{
+    struct winsize size = {0};
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < 40) return 80;
+    return size.ws_col > 120 ? 120 : size.ws_col;
+}
+
+static void print_help(const stk__arguments *a)
+{
+    printf("stoker %s\n\n%s\n", a->verb->usage, a->verb->about);
+    if (a->flag_count) printf("\nOptions\n");
+    for (size_t i = 0; i < a->flag_count; i++) {
+        char left[48];
+        snprintf(left, sizeof left, "--%s%s%s", a->flags[i].name, a->flags[i].value ? " " : "",
+                 a->flags[i].value ? a->flags[i].value : "");
+        printf("  %-22s %s\n", left, a->flags[i].help);
+    }
+    printf("  %-22s %s\n", "-q, --quiet", "no progress, no notes");
+    printf("  %-22s %s\n", "-v, --verbose", "more notes; twice for all");
+    if (!a->tables) return;
+    stk__buffer text = {0};
+    stk_error error;
+    printf("\nSettings: key=value or --key value, STOKER_SECTION_KEY in the environment, or a YAML file\n");
+    if (stk__config_help(a->tables, a->table_count, columns(), &text, &error) == STK_OK)
+        fwrite(text.data, 1, text.size_bytes, stdout);
+    stk__buffer_fini(&text);
+}
+
+/* "--stop-after" is "--stop_after". */
+static bool same_name(const char *a, const char *b, size_t length)
+{
+    return strlen(b) == length && stk__name_equal(a, b, length);
+}
+
+static const stk__flag *find_flag(const stk__arguments *a, const char *name, size_t length)
+{
+    for (size_t i = 0; i < a->flag_count; i++)
+        if (same_name(name, a->flags[i].name, length)) return &a->flags[i];
+    return NULL;
+}
+
+static int set_flag(const stk__arguments *a, const stk__flag *flag, const char *value)
+{
+    if (flag->given) *flag->given = true;
+    if (flag->text) *flag->text = value;
+    if (!flag->number) return -1;
+    if (!stk__number_whole(value, strlen(value), flag->number) || *flag->number < 0)
+        return stk__cli_usage(a->verb->name, "--%s takes a number, not '%s'", flag->name, value);
+    return -1;
+}
+
+static int set_key(const stk__arguments *a, const char *key, size_t length, const char *value)
+{
+    char name[128];
+    stk_error error;
+    if (!a->config || length >= sizeof name) return stk__cli_usage(a->verb->name, "'%.*s' is not a setting here", (int)length, key);
+    memcpy(name, key, length);
+    name[length] = '\0';
+    return stk__config_set(a->config, name, value, STK_ORIGIN_COMMAND, "command line", &error) == STK_OK ? -1 : stk__cli_fail(&error);
+}
+
+/* --name, --name value, --name=value. *next is moved over a value that was used. */
+static int read_dashes(const stk__arguments *a, char **argv, int *next)
+{
+    const char *name = argv[*next - 1] + 2;
+    const size_t length = strcspn(name, "=");
+    const bool inline_value = name[length] == '=';
+    const stk__flag *flag = find_flag(a, name, length);
+    if (flag && !flag->value) {
+        if (inline_value) return stk__cli_usage(a->verb->name, "--%s takes no value", flag->name);
+        return set_flag(a, flag, NULL);
+    }
+    if (!flag && !a->config) return stk__cli_usage(a->verb->name, "there is no option '--%.*s'", (int)length, name);
+    const char *value = inline_value ? name + length + 1 : argv[*next];
+    if (!value) return stk__cli_usage(a->verb->name, "--%.*s needs a value", (int)length, name);
+    if (!inline_value) (*next)++;
+    return flag ? set_flag(a, flag, value) : set_key(a, name, length, value);
+}
+
+static int read_word(stk__arguments *a, const char *word)
+{
+    struct stat facts;
+    const char *equals = strchr(word, '=');
+    if (equals && a->config && stat(word, &facts) != 0) return set_key(a, word, (size_t)(equals - word), equals + 1);
+    if (a->word_count == a->most_words) return stk__cli_usage(a->verb->name, "'%s' is one argument too many", word);
+    a->words[a->word_count++] = word;
+    return -1;
+}
+
+static int read_common(const stk__arguments *a, const char *word)
+{
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+        print_help(a);
+        return STK_EXIT_GOOD;
+    }
+    if (strcmp(word, "-q") == 0 || strcmp(word, "--quiet") == 0)
+        stk__cli_quiet = true;
+    else if (strcmp(word, "-v") == 0 || strcmp(word, "--verbose") == 0)
+        stk__cli_verbose++;
+    else
+        return -2; /* not a common one */
+    return -1;
+}
+
+static int read_all(stk__arguments *a, int argc, char **argv)
+{
+    bool only_words = false;
+    for (int next = 1; next < argc;) {
+        const char *word = argv[next++];
+        int status = only_words ? -2 : read_common(a, word);
+        if (status == -2 && !only_words && strcmp(word, "--") == 0)
+            only_words = true, status = -1;
+        else if (status == -2 && !only_words && strncmp(word, "--", 2) == 0)
+            status = read_dashes(a, argv, &next);
+        else if (status == -2 && !only_words && word[0] == '-' && word[1])
+            status = stk__cli_usage(a->verb->name, "there is no option '%s'", word);
+        else if (status == -2)
+            status = read_word(a, word);
+        if (status != -1) return status;
+    }
+    return -1;
+}
+
+static bool is_config(const char *word)
+{
+    const char *dot = strrchr(word, '.');
+    return dot && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0);
+}
+
+static stk_status read_layers(stk__arguments *a, stk_error *error)
+{
+    if (a->word_count && is_config(a->words[0]))
+        STK__TRY(stk__config_read_file(a->config, a->words[0], error));
+    else if (a->word_count)
+        STK__TRY(stk__config_set(a->config, "data.root", a->words[0], STK_ORIGIN_COMMAND, "command line", error));
+    return stk__config_read_environment(a->config, environ, error);
+}
+
+int stk__arguments_read(stk__arguments *a, int argc, char **argv)
+{
+    stk_error error;
+    if (a->tables && stk__config_create(&a->config, a->tables, a->table_count, &error) != STK_OK) return stk__cli_fail(&error);
+    if (a->prepare && a->prepare(a->config, &error) != STK_OK) return stk__cli_fail(&error);
+    const int status = read_all(a, argc, argv);
+    if (status != -1) return status;
+    stk__cli_open_log();
+    if (a->config && read_layers(a, &error) != STK_OK) return stk__cli_fail(&error);
+    return -1;
+}
+
+void stk__arguments_fini(stk__arguments *a)
+{
+    stk__config_destroy(&a->config);
+}

@@ -1,0 +1,91 @@
+/* What the verbs of the program share: arguments, messages, Ctrl-C. Only here does anything print or exit. */
+#ifndef STK_CLI_CLI_H
+#define STK_CLI_CLI_H
+
+#include "core/config.h"
+#include "core/memory.h"
+
+#include <jansson.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+enum { STK_EXIT_GOOD = 0, STK_EXIT_FAILED = 1, STK_EXIT_USAGE = 2, STK_EXIT_FINDING = 3, STK_EXIT_INTERRUPTED = 130 };
+
+typedef struct stk__verb {
+    const char *name;
+    const char *usage; /* "load CONFIG|DIR [key=value …]" */
+    const char *about; /* one line */
+    int (*run)(int argc, char **argv); /* argv[0] is the verb */
+} stk__verb;
+
+int stk__cli_load(int argc, char **argv);
+int stk__cli_make(int argc, char **argv);
+int stk__cli_stats(int argc, char **argv);
+int stk__cli_bench(int argc, char **argv);
+
+/* --- arguments.c ------------------------------------------------------------------------------------------- */
+
+/* A switch of a verb, as opposed to a setting: `--hash`, `--state FILE`. */
+typedef struct stk__flag {
+    const char *name;  /* "stop-after" */
+    const char *value; /* what follows it, for help: "N"; NULL: nothing */
+    const char *help;
+    bool *given;         /* may be NULL */
+    const char **text;   /* value as text, or NULL */
+    int64_t *number;     /* value as a number >= 0, or NULL */
+} stk__flag;
+
+typedef struct stk__arguments {
+    const stk__verb *verb;
+    const stk__flag *flags;
+    size_t flag_count;
+    const stk__option_table *const *tables; /* settings the verb takes; NULL: none */
+    size_t table_count;
+    size_t most_words; /* positional arguments allowed */
+    stk_status (*prepare)(stk__config *config, stk_error *error); /* before anything is read; may be NULL */
+
+    const char *words[4];
+    size_t word_count;
+    stk__config *config; /* owned; NULL without tables */
+} stk__arguments;
+
+/* Fills words, flags and config from the command line, the environment and CONFIG (a first word that ends in .yaml).
+ * Returns -1 to go on, else the exit status (help was printed, or the use was wrong and has been explained). */
+int stk__arguments_read(stk__arguments *arguments, int argc, char **argv);
+void stk__arguments_fini(stk__arguments *arguments);
+
+/* --- output.c ---------------------------------------------------------------------------------------------- */
+
+extern bool stk__cli_quiet, stk__cli_json;
+extern int stk__cli_verbose;
+
+int stk__cli_fail(const stk_error *error);                  /* prints it; the exit status that fits */
+int stk__cli_usage(const char *verb, const char *format, ...) STK__PRINTF(2, 3); /* explains; status 2 */
+void stk__cli_open_log(void);                               /* warnings of the library to stderr */
+int stk__cli_print_json(json_t *object);                    /* takes the reference; status */
+bool stk__cli_colors(FILE *file);
+
+/* 1234567 -> "1,234,567" in one of a few rotating buffers. */
+const char *stk__cli_grouped(uint64_t value);
+const char *stk__cli_bytes(double bytes); /* "178 MB" */
+
+typedef struct stk__progress {
+    bool on;
+    uint64_t last_ns, start_ns;
+    int width;
+} stk__progress;
+
+void stk__progress_start(stk__progress *progress);
+void stk__progress_show(stk__progress *progress, const char *what, uint64_t done, uint64_t total);
+void stk__progress_end(stk__progress *progress);
+
+/* --- interrupt.c ------------------------------------------------------------------------------------------- */
+
+/* Ctrl-C and SIGTERM once: the flag is set and `stop` is called from a thread of its own; if the program has not ended
+ * 0.8 s later, or at the second signal, it leaves at once. */
+stk_status stk__interrupt_start(stk_error *error);
+const atomic_bool *stk__interrupt_flag(void);
+void stk__interrupt_target(void (*stop)(void *), void *context); /* NULL: none; waits while stop is being called */
+
+#endif

@@ -1,0 +1,54 @@
+#include "cli.h"
+
+#include "core/clock.h"
+#include "core/thread.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+static atomic_bool interrupted;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the two below */
+static void (*stop_target)(void *);
+static void *stop_context;
+static sigset_t watched;
+
+const atomic_bool *stk__interrupt_flag(void)
+{
+    return &interrupted;
+}
+
+void stk__interrupt_target(void (*stop)(void *), void *context)
+{
+    pthread_mutex_lock(&lock);
+    stop_target = stop;
+    stop_context = context;
+    if (stop && atomic_load(&interrupted)) stop(context);
+    pthread_mutex_unlock(&lock);
+}
+
+/* The thread all signals go to. It never ends: the process does. */
+static void watch_signals(void *unused)
+{
+    (void)unused;
+    const struct timespec grace = {.tv_nsec = 800000000};
+    siginfo_t info;
+    while (sigwaitinfo(&watched, &info) < 0) continue;
+    atomic_store(&interrupted, true);
+    pthread_mutex_lock(&lock);
+    if (stop_target) stop_target(stop_context);
+    pthread_mutex_unlock(&lock);
+    sigtimedwait(&watched, &info, &grace);
+    _exit(STK_EXIT_INTERRUPTED);
+}
+
+stk_status stk__interrupt_start(stk_error *error)
+{
+    sigemptyset(&watched);
+    sigaddset(&watched, SIGINT);
+    sigaddset(&watched, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &watched, NULL);
+    static stk__thread *thread;
+    const stk__thread_options options = {.name = "stk-signals", .run = watch_signals};
+    return stk__thread_start(&thread, &options, error);
+}

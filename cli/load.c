@@ -1,0 +1,277 @@
+/* stoker load: the loader alone. */
+#include "load_state.h"
+#include "open_loader.h"
+
+#include "core/clock.h"
+#include "loader/digest.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/resource.h>
+
+typedef struct load_job {
+    stk__arguments arguments;
+    int64_t epochs, stop_after;
+    bool hash;
+    const char *state_path, *ledger_path;
+
+    stk_loader_options options;
+    stk_loader *loader;
+    stk__load_state state;
+    stk__hash *hasher;
+    FILE *ledger;
+    stk__progress progress;
+    uint64_t start_ns, first_batch_ns, end_ns;
+    double cpu_s;
+    stk_loader_stats stats;
+} load_job;
+
+static double cpu_seconds(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
+static uint64_t peak_memory_bytes(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (uint64_t)usage.ru_maxrss * 1024;
+}
+
+static void write_ledger(void *context, const stk_ledger_entry *entry)
+{
+    load_job *job = context;
+    if (job->ledger) {
+        json_t *line = json_pack("{s:I, s:I, s:I, s:s, s:s, s:s, s:s}", "epoch", (json_int_t)entry->epoch, "position",
+                                 (json_int_t)entry->position, "sample_id", (json_int_t)entry->sample_id, "class",
+                                 stk_damage_name(entry->damage), "action", entry->action, "path", entry->path, "detail",
+                                 entry->detail);
+        if (line && json_dumpf(line, job->ledger, JSON_COMPACT) == 0) fputc('\n', job->ledger);
+        json_decref(line);
+    }
+    if (stk__cli_quiet || stk__cli_json || job->ledger) return;
+    stk__progress_end(&job->progress);
+    fprintf(stderr, "  %s %s: %s (%s)\n", entry->action, stk_damage_name(entry->damage), entry->path, entry->detail);
+}
+
+static stk_status open_ledger(load_job *job, stk_error *error)
+{
+    stk_loader_watch(job->loader, write_ledger, job);
+    if (!job->ledger_path) return STK_OK;
+    job->ledger = fopen(job->ledger_path, "we");
+    return job->ledger ? STK_OK : stk__fail_errno(error, errno, "cannot write the ledger '%s'", job->ledger_path);
+}
+
+static stk_status open_job(load_job *job, stk_error *error)
+{
+    job->start_ns = stk__clock_ns();
+    job->options.alone = true;
+    job->options.epochs = (uint64_t)job->epochs;
+    STK__TRY(stk__hash_create(&job->hasher, error));
+    STK__TRY(stk__cli_loader_open(&job->arguments, &job->options, &job->loader, error));
+    STK__TRY(open_ledger(job, error));
+    if (!job->state_path) return STK_OK;
+    bool found = false;
+    STK__TRY(stk__load_state_read(&job->state, job->state_path, &found, error));
+    return found ? stk_loader_seek(job->loader, &job->state.loader, error) : STK_OK;
+}
+
+/* One batch; STK_END when everything asked for has been loaded. */
+static stk_status load_batch(load_job *job, uint64_t *batches, stk_error *error)
+{
+    stk_batch *batch;
+    const stk_loader_info *info = stk_loader_describe(job->loader);
+    if (job->stop_after && *batches == (uint64_t)job->stop_after) return STK_END;
+    stk_status status = stk_loader_next(job->loader, &batch, error);
+    if (status == STK_END) {
+        stk_loader_state at;
+        stk_loader_tell(job->loader, &at);
+        return at.epoch >= job->options.epochs ? STK_END : STK_OK;
+    }
+    if (status != STK_OK) return status;
+    if (!job->first_batch_ns) job->first_batch_ns = stk__clock_ns();
+    if (job->hash) job->state.digest = stk__digest_chain(job->hasher, job->state.digest, batch);
+    char what[32];
+    snprintf(what, sizeof what, "epoch %llu", (unsigned long long)batch->epoch + 1);
+    const uint64_t done = (batch->position + (uint64_t)batch->count);
+    stk__progress_show(&job->progress, what, done < info->sample_count ? done : info->sample_count, info->sample_count);
+    stk_batch_release(batch);
+    ++*batches;
+    return STK_OK;
+}
+
+static stk_status run_job(load_job *job, stk_error *error)
+{
+    uint64_t batches = 0;
+    stk_status status;
+    const double cpu_before = cpu_seconds();
+    stk__progress_start(&job->progress);
+    while ((status = load_batch(job, &batches, error)) == STK_OK) continue;
+    stk__progress_end(&job->progress);
+    job->end_ns = stk__clock_ns();
+    job->cpu_s = cpu_seconds() - cpu_before;
+    stk_loader_measure(job->loader, &job->stats);
+    if (!job->state_path || (status != STK_END && status != STK_ERROR_INTERRUPTED)) return status;
+    stk_loader_tell(job->loader, &job->state.loader);
+    const stk_status saved = stk__load_state_write(&job->state, job->state_path, status == STK_END ? error : NULL);
+    return status == STK_END ? saved == STK_OK ? STK_END : saved : status;
+}
+
+static double seconds_of(const load_job *job)
+{
+    return (double)(job->end_ns - job->start_ns) * 1e-9;
+}
+
+static double share_of(const load_job *job, int stage)
+{
+    uint64_t all = 0;
+    for (int i = 0; i < STK_STAGE_COUNT; i++) all += job->stats.stage_ns[i];
+    return all ? (double)job->stats.stage_ns[stage] / (double)all : 0;
+}
+
+static double ms_per_batch(const load_job *job, int stage)
+{
+    return job->stats.batches ? 1e-6 * (double)job->stats.stage_ns[stage] / (double)job->stats.batches : 0;
+}
+
+static json_t *stages_json(const load_job *job)
+{
+    json_t *rows = json_array();
+    for (int i = 0; i < STK_STAGE_COUNT; i++)
+        json_array_append_new(rows, json_pack("{s:s, s:f, s:f}", "name", stk_stage_name((stk_stage)i), "ms_per_batch",
+                                              ms_per_batch(job, i), "share", share_of(job, i)));
+    return rows;
+}
+
+static json_t *damages_json(const load_job *job)
+{
+    json_t *object = json_object();
+    for (int i = 0; i < STK_DAMAGE_COUNT; i++)
+        if (job->stats.damages[i])
+            json_object_set_new(object, stk_damage_name((stk_damage)i), json_integer((json_int_t)job->stats.damages[i]));
+    return object;
+}
+
+static json_t *null_or(bool known, double value)
+{
+    return known ? json_real(value) : json_null();
+}
+
+static json_t *report_json(const load_job *job, bool complete)
+{
+    const stk_loader_info *info = stk_loader_describe(job->loader);
+    char digest[STK_DIGEST_TEXT_BYTES];
+    stk__digest_print(job->state.digest, digest);
+    const double seconds = seconds_of(job), samples = (double)job->stats.samples;
+    return json_pack("{s:i, s:s, s:b, s:I, s:I, s:f, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o, s:i, s:i, s:s, s:o}",
+                     "schema", 1, "layout", info->layout, "complete", complete, "samples", (json_int_t)job->stats.samples,
+                     "batches", (json_int_t)job->stats.batches, "seconds", seconds, "samples_per_s",
+                     null_or(samples > 0, samples / seconds), "first_batch_ms",
+                     null_or(job->first_batch_ns, 1e-6 * (double)(job->first_batch_ns - job->start_ns)), "cpu_s_per_1000",
+                     null_or(samples > 0, 1000 * job->cpu_s / samples), "digest",
+                     job->hash ? json_string(digest) : json_null(), "peak_memory_bytes", (json_int_t)peak_memory_bytes(),
+                     "bytes_read", (json_int_t)job->stats.bytes_read, "bad_samples", (json_int_t)job->stats.bad_samples,
+                     "damages", damages_json(job), "stages", stages_json(job), "num_workers", (int)info->num_workers,
+                     "slots", (int)info->slot_count, "fingerprint", info->fingerprint, "effects",
+                     stk__config_effects_json(job->arguments.config));
+}
+
+static void print_stages(const load_job *job)
+{
+    printf("\n  %-8s %10s %8s\n", "stage", "ms/batch", "share");
+    for (int i = 0; i < STK_STAGE_COUNT; i++)
+        printf("  %-8s %10.2f %7.1f %%\n", stk_stage_name((stk_stage)i), ms_per_batch(job, i), 100 * share_of(job, i));
+    printf("  (of %lld worker%s)\n", (long long)stk_loader_describe(job->loader)->num_workers,
+           stk_loader_describe(job->loader)->num_workers == 1 ? "" : "s");
+}
+
+static void print_damages(const load_job *job)
+{
+    if (!job->stats.bad_samples) {
+        printf("\n  bad samples: none\n");
+        return;
+    }
+    printf("\n  bad samples: %s\n", stk__cli_grouped(job->stats.bad_samples));
+    for (int i = 0; i < STK_DAMAGE_COUNT; i++)
+        if (job->stats.damages[i])
+            printf("  %8s %-16s %s\n", stk__cli_grouped(job->stats.damages[i]), stk_damage_name((stk_damage)i),
+                   stk_damage_phrase((stk_damage)i));
+}
+
+static void print_report(const load_job *job)
+{
+    const double seconds = seconds_of(job), samples = (double)job->stats.samples;
+    printf("%s samples in %.2f s: %s samples/s", stk__cli_grouped(job->stats.samples), seconds,
+           stk__cli_grouped((uint64_t)(samples / seconds)));
+    if (job->first_batch_ns)
+        printf("; first batch after %.0f ms", 1e-6 * (double)(job->first_batch_ns - job->start_ns));
+    printf("; %s peak memory\n", stk__cli_bytes((double)peak_memory_bytes()));
+    print_stages(job);
+    print_damages(job);
+    if (!job->hash) return;
+    char digest[STK_DIGEST_TEXT_BYTES];
+    stk__digest_print(job->state.digest, digest);
+    printf("  digest: %s\n", digest);
+}
+
+static void print_beginning(const load_job *job)
+{
+    if (stk__cli_quiet || stk__cli_json) return;
+    stk__cli_print_dataset(stk_loader_describe(job->loader), job->options.root);
+    stk__cli_print_effects(job->arguments.config);
+}
+
+static int finish_job(load_job *job, stk_status status, const stk_error *error)
+{
+    int code = status == STK_END ? STK_EXIT_GOOD : stk__cli_fail(error);
+    if (job->loader && job->end_ns) {
+        if (stk__cli_json) {
+            const int printed = stk__cli_print_json(report_json(job, status == STK_END));
+            if (code == STK_EXIT_GOOD) code = printed;
+        } else {
+            print_report(job);
+        }
+    }
+    if (job->ledger && fclose(job->ledger) != 0 && code == STK_EXIT_GOOD) {
+        fprintf(stderr, "stoker: cannot write the ledger '%s' completely\n", job->ledger_path);
+        code = STK_EXIT_FAILED;
+    }
+    stk__cli_loader_close(&job->loader, code);
+    stk__hash_destroy(&job->hasher);
+    return code;
+}
+
+int stk__cli_load(int argc, char **argv)
+{
+    static const stk__verb verb = {.name = "load",
+                                   .usage = "load CONFIG|DIR [key=value …]",
+                                   .about = "Runs the loader alone: how fast do batches come, and what does it cost?"};
+    load_job job = {.epochs = 1};
+    const stk__flag flags[] = {
+        {.name = "epochs", .value = "N", .help = "how often to go through the data (1)", .number = &job.epochs},
+        {.name = "stop-after", .value = "N", .help = "stop after N batches", .number = &job.stop_after},
+        {.name = "hash", .help = "print a digest of all batches: equal means the same bytes", .given = &job.hash},
+        {.name = "state", .value = "FILE", .help = "go on from FILE if it is there; save the position to it", .text = &job.state_path},
+        {.name = "ledger", .value = "FILE", .help = "write each bad sample as a line of JSON", .text = &job.ledger_path},
+        {.name = "json", .help = "report as JSON on standard output", .given = &stk__cli_json},
+    };
+    job.arguments = (stk__arguments){.verb = &verb, .flags = flags, .flag_count = sizeof flags / sizeof flags[0],
+                                     .tables = stk__cli_loader_tables, .table_count = 1,
+                                     .prepare = stk__cli_loader_foreign, .most_words = 1};
+    stk_error error;
+    int code = stk__arguments_read(&job.arguments, argc, argv);
+    if (code < 0 && job.epochs < 1) code = stk__cli_usage("load", "--epochs must be at least 1");
+    if (code < 0) {
+        stk_status status = open_job(&job, &error);
+        if (status == STK_OK) {
+            print_beginning(&job);
+            status = run_job(&job, &error);
+        }
+        code = finish_job(&job, status, &error);
+    }
+    stk__arguments_fini(&job.arguments);
+    return code;
+}

@@ -1,0 +1,76 @@
+#include "open_loader.h"
+
+#include "loader/loader_open.h"
+
+#include <unistd.h>
+
+const stk__option_table *const stk__cli_loader_tables[1] = {&stk__loader_options};
+
+stk_status stk__cli_loader_foreign(stk__config *config, stk_error *error)
+{
+    static const struct {
+        const char *section, *why;
+    } foreign[] = {
+        {"model", "there is no network here"},
+        {"loss", "there is no network here"},
+        {"augment gpu_augmentation", "nothing is augmented here"},
+        {"train training", "nothing is trained here"},
+        {"optimizer", "nothing is trained here"},
+        {"run", "this is not a run"},
+    };
+    for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++)
+        STK__TRY(stk__config_foreign(config, foreign[i].section, foreign[i].why, error));
+    return STK_OK;
+}
+
+static void interrupt_loader(void *loader)
+{
+    stk_loader_interrupt(loader);
+}
+
+static stk_status tell_effects(stk__config *config, const stk_loader *loader, const stk_loader_options *options,
+                               stk_error *error)
+{
+    int count;
+    const stk_loader_effect *effects = stk_loader_effects(loader, &count);
+    for (int i = 0; i < count; i++)
+        STK__TRY(stk__config_effect(config, effects[i].name, effects[i].in_effect, effects[i].why, error));
+    return stk__config_effects_from(config, "data", options, error);
+}
+
+stk_status stk__cli_loader_open(stk__arguments *arguments, stk_loader_options *options, stk_loader **loader,
+                                stk_error *error)
+{
+    STK__TRY(stk__config_apply(arguments->config, "data", options, error));
+    STK__TRY(stk_loader_open(loader, options, error));
+    stk__interrupt_target(interrupt_loader, *loader);
+    return tell_effects(arguments->config, *loader, options, error);
+}
+
+void stk__cli_loader_close(stk_loader **loader, int status)
+{
+    stk__interrupt_target(NULL, NULL);
+    if (stk_loader_close(loader) == 0) return;
+    fflush(NULL);
+    _exit(status);
+}
+
+void stk__cli_print_effects(const stk__config *config)
+{
+    for (size_t i = 0; i < stk__config_effect_count(config); i++) {
+        const stk__effect row = stk__config_effect_at(config, i);
+        if (!row.why) continue;
+        const char *value = row.in_effect ? row.in_effect : "not used";
+        fprintf(stderr, "  %-24s %-9s %s%s%s%s\n", row.name, value, row.requested ? "asked for " : "",
+                row.requested ? row.requested : "", row.requested ? ": " : "", row.why);
+    }
+}
+
+void stk__cli_print_dataset(const stk_loader_info *info, const char *root)
+{
+    fprintf(stderr, "%s: %s, %s samples", root ? root : "data", info->layout, stk__cli_grouped(info->sample_count));
+    if (info->sample_count != info->dataset_count) fprintf(stderr, " of %s", stk__cli_grouped(info->dataset_count));
+    if (info->w) fprintf(stderr, ", %dx%d, %s", info->w, info->h, info->channels == 1 ? "grey" : "RGB");
+    if (info->class_count) fprintf(stderr, ", %d classes", info->class_count);
+    fprintf(stderr, "\n");
+}

@@ -1,0 +1,129 @@
+#include "cli.h"
+
+#include "core/clock.h"
+#include "core/logger.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+bool stk__cli_quiet, stk__cli_json;
+int stk__cli_verbose;
+
+bool stk__cli_colors(FILE *file)
+{
+    const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    return isatty(fileno(file)) && !(no_color && *no_color) && !(terminal && strcmp(terminal, "dumb") == 0);
+}
+
+int stk__cli_fail(const stk_error *error)
+{
+    const bool colors = stk__cli_colors(stderr);
+    fprintf(stderr, "%sstoker:%s %s\n", colors ? "\033[1;31m" : "", colors ? "\033[0m" : "", error->message);
+    if (error->place[0]) fprintf(stderr, "  where: %s\n", error->place);
+    if (error->hint[0]) fprintf(stderr, "  hint:  %s\n", error->hint);
+    if (error->code == STK_ERROR_INTERRUPTED) return STK_EXIT_INTERRUPTED;
+    const bool misuse = error->code == STK_ERROR_CONFIG || error->code == STK_ERROR_ARGUMENT;
+    return misuse ? STK_EXIT_USAGE : STK_EXIT_FAILED;
+}
+
+int stk__cli_usage(const char *verb, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(stderr, "stoker%s%s: ", *verb ? " " : "", verb);
+    vfprintf(stderr, format, arguments);
+    fprintf(stderr, "\n  hint:  stoker%s%s --help\n", *verb ? " " : "", verb);
+    va_end(arguments);
+    return STK_EXIT_USAGE;
+}
+
+static void print_log(void *context, stk_log_level level, const char *line)
+{
+    (void)context;
+    static const char *const words[] = {"error", "warning", "info", "debug"};
+    fprintf(stderr, "stoker: %s: %s\n", words[level], line);
+}
+
+void stk__cli_open_log(void)
+{
+    const int most = STK_LOG_WARNING + stk__cli_verbose;
+    stk_log_set(print_log, NULL, stk__cli_quiet ? STK_LOG_ERROR : most > STK_LOG_DEBUG ? STK_LOG_DEBUG : (stk_log_level)most);
+}
+
+int stk__cli_print_json(json_t *object)
+{
+    if (!object) {
+        fprintf(stderr, "stoker: no memory for the JSON report\n");
+        return STK_EXIT_FAILED;
+    }
+    const int failed = json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    json_decref(object);
+    if (failed || printf("\n") < 0 || fflush(stdout) != 0) {
+        fprintf(stderr, "stoker: cannot write the JSON report to standard output\n");
+        return STK_EXIT_FAILED;
+    }
+    return STK_EXIT_GOOD;
+}
+
+enum { TEXTS = 8, TEXT_BYTES = 40 };
+
+static char *next_text(void)
+{
+    static char texts[TEXTS][TEXT_BYTES];
+    static int next;
+    return texts[next++ % TEXTS];
+}
+
+const char *stk__cli_grouped(uint64_t value)
+{
+    char digits[24], *text = next_text(), *out = text;
+    const int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)value);
+    for (int i = 0; i < length; i++) {
+        if (i && (length - i) % 3 == 0) *out++ = ',';
+        *out++ = digits[i];
+    }
+    *out = '\0';
+    return text;
+}
+
+const char *stk__cli_bytes(double bytes)
+{
+    static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB"};
+    size_t unit = 0;
+    for (; bytes >= 1000 && unit + 1 < sizeof units / sizeof units[0]; unit++) bytes /= 1000;
+    char *text = next_text();
+    snprintf(text, TEXT_BYTES, bytes < 10 && unit ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
+    return text;
+}
+
+void stk__progress_start(stk__progress *progress)
+{
+    struct winsize size = {0};
+    *progress = (stk__progress){.on = isatty(STDERR_FILENO) && !stk__cli_quiet, .start_ns = stk__clock_ns(), .width = 80};
+    if (progress->on && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20) progress->width = size.ws_col;
+}
+
+void stk__progress_show(stk__progress *progress, const char *what, uint64_t done, uint64_t total)
+{
+    const uint64_t now = stk__clock_ns();
+    if (!progress->on || (now - progress->last_ns < STK_SECOND_NS / 10 && done < total)) return;
+    progress->last_ns = now;
+    const double seconds = (double)(now - progress->start_ns) * 1e-9, rate = seconds > 0 ? (double)done / seconds : 0;
+    char tail[128];
+    const int used = snprintf(tail, sizeof tail, " %s of %s  %.0f/s  %.0f s left", stk__cli_grouped(done),
+                              stk__cli_grouped(total), rate, rate > 0 ? (double)(total - done) / rate : 0);
+    const int room = progress->width - 3 - (int)strlen(what) - used - 2, bar = room < 0 ? 0 : room < 40 ? room : 40;
+    const int full = total ? (int)((uint64_t)bar * done / total) : 0;
+    fprintf(stderr, "\r%s [", what);
+    for (int i = 0; i < bar; i++) fputs(i < full ? "█" : "·", stderr);
+    fprintf(stderr, "]%s\033[K", tail);
+}
+
+void stk__progress_end(stk__progress *progress)
+{
+    if (progress->on && progress->last_ns) fputs("\r\033[K", stderr);
+    progress->last_ns = 0;
+}

@@ -1,0 +1,226 @@
+#include "core/config_parts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *stk__config_keep(stk__config *config, const char *text, size_t length)
+{
+    stk__config_text *node = stk__alloc(sizeof *node + length + 1);
+    if (!node) return NULL;
+    memcpy(node->bytes, text, length);
+    node->next = config->texts;
+    config->texts = node;
+    return node->bytes;
+}
+
+static stk_status keep(stk__config *config, const char *text, const char **copy, stk_error *error)
+{
+    *copy = NULL;
+    if (!text) return STK_OK;
+    *copy = stk__config_keep(config, text, strlen(text));
+    return *copy ? STK_OK : stk__fail_memory(error, strlen(text), "a setting");
+}
+
+static stk_status keep_name(stk__config *config, const char *section, int section_length, const char *name,
+                            const char **copy, stk_error *error)
+{
+    char full[256];
+    if (snprintf(full, sizeof full, "%.*s.%s", section_length, section, name) >= (int)sizeof full)
+        return stk__fail(error, STK_ERROR_CONFIG, "the key '%.60s…' is too long", full);
+    return keep(config, full, copy, error);
+}
+
+static stk_status add_table(stk__config *config, const stk__option_table *table, stk_error *error)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        stk__config_setting *setting = &config->settings[config->setting_count];
+        setting->table = table;
+        setting->option = &table->options[i];
+        STK__TRY(keep_name(config, table->section, (int)strlen(table->section), setting->option->name,
+                           &setting->name, error));
+        config->setting_count++;
+    }
+    config->tables[config->table_count++] = table;
+    return STK_OK;
+}
+
+stk_status stk__config_create(stk__config **config, const stk__option_table *const *tables, size_t count,
+                              stk_error *error)
+{
+    *config = NULL;
+    size_t options = 0;
+    for (size_t i = 0; i < count; i++) {
+        STK__TRY(stk__option_table_check(tables[i], error));
+        options += tables[i]->count;
+    }
+    stk__config *made = stk__alloc(sizeof *made);
+    if (!made) return stk__fail_memory(error, sizeof *made, "the settings");
+    made->tables = stk__alloc((count + 1) * sizeof(const stk__option_table *));
+    made->settings = stk__alloc((options + 1) * sizeof *made->settings);
+    stk_status status = STK_OK;
+    if (!made->tables || !made->settings)
+        status = stk__fail_memory(error, options * sizeof *made->settings, "the settings");
+    for (size_t i = 0; i < count && status == STK_OK; i++)
+        status = add_table(made, tables[i], error);
+    if (status != STK_OK) stk__config_destroy(&made);
+    *config = made;
+    return status;
+}
+
+void stk__config_destroy(stk__config **config)
+{
+    if (!config || !*config) return;
+    stk__config *gone = *config;
+    for (stk__config_text *next, *node = gone->texts; node; node = next) {
+        next = node->next;
+        stk__free(node);
+    }
+    stk__buffer_fini(&gone->foreign_sections);
+    stk__buffer_fini(&gone->foreign_rows);
+    stk__free(gone->tables);
+    stk__free(gone->settings);
+    stk__free(gone);
+    *config = NULL;
+}
+
+stk_status stk__config_foreign(stk__config *config, const char *section_and_aliases, const char *why,
+                               stk_error *error)
+{
+    stk__config_foreign_section section;
+    char sentence[256];
+    snprintf(sentence, sizeof sentence, "not used here: %s", why);
+    STK__TRY(keep(config, section_and_aliases, &section.names, error));
+    STK__TRY(keep(config, sentence, &section.why, error));
+    return stk__buffer_append(&config->foreign_sections, &section, sizeof section, error);
+}
+
+stk_status stk__config_read_value(const stk__option *option, const char *text, stk__config_scratch *value,
+                                  stk_error *error)
+{
+    stk__option alone = *option;
+    alone.offset = 0;
+    *value = (stk__config_scratch){0};
+    return stk__option_parse(&alone, text, value, error);
+}
+
+static stk_status refuse_twice(const char *name, const char *first_place, stk_error *error)
+{
+    stk__fail(error, STK_ERROR_CONFIG, "'%s' is set twice", name);
+    if (first_place) stk__error_hint(error, "the other one is at %s", first_place);
+    return STK_ERROR_CONFIG;
+}
+
+static stk_status take_setting(stk__config *config, stk__config_setting *setting, stk__config_input input,
+                               stk_error *error)
+{
+    stk__config_slot *slot = &setting->slots[input.origin];
+    if (input.reading && slot->reading == input.reading)
+        return refuse_twice(setting->name, slot->place, error);
+    stk__config_scratch unused;
+    if (input.value && stk__config_read_value(setting->option, input.value, &unused, error) != STK_OK) {
+        stk__option_error_section(error, setting->table->section);
+        return STK_ERROR_CONFIG;
+    }
+    stk__config_slot taken = {.reading = input.reading};
+    STK__TRY(keep(config, input.value, &taken.value, error));
+    STK__TRY(keep(config, input.place, &taken.place, error));
+    *slot = taken;
+    return STK_OK;
+}
+
+static stk__config_foreign_row *find_row(const stk__config *config, const char *name)
+{
+    for (size_t i = 0; i < stk__config_row_count(config); i++)
+        if (strcmp(stk__config_row_at(config, i)->name, name) == 0) return stk__config_row_at(config, i);
+    return NULL;
+}
+
+static stk_status take_foreign(stk__config *config, stk__config_target target, stk__config_input input,
+                               stk_error *error)
+{
+    if (!input.value) return STK_OK;
+    stk__config_foreign_row taken = {
+        .why = target.foreign->why, .origin = input.origin, .reading = input.reading};
+    const int section_length = (int)strcspn(target.foreign->names, " ");
+    STK__TRY(keep_name(config, target.foreign->names, section_length, target.rest, &taken.name, error));
+    STK__TRY(keep(config, input.value, &taken.value, error));
+    stk__config_foreign_row *row = find_row(config, taken.name);
+    if (!row) return stk__buffer_append(&config->foreign_rows, &taken, sizeof taken, error);
+    if (row->reading && row->reading == taken.reading) return refuse_twice(taken.name, NULL, error);
+    if (taken.origin >= row->origin) *row = taken;
+    return STK_OK;
+}
+
+stk_status stk__config_take(stk__config *config, stk__config_target target, stk__config_input input,
+                            stk_error *error)
+{
+    const stk_status status = target.setting ? take_setting(config, target.setting, input, error)
+                                             : take_foreign(config, target, input, error);
+    if (status != STK_OK && input.place) stk__error_place(error, "%s", input.place);
+    return status;
+}
+
+stk_status stk__config_set(stk__config *config, const char *key, const char *value, stk__origin origin,
+                           const char *place, stk_error *error)
+{
+    stk__config_target target;
+    const stk_status status = stk__config_find(config, key, &target, error);
+    if (status != STK_OK) {
+        if (place) stk__error_place(error, "%s", place);
+        return status;
+    }
+    return stk__config_take(config, target, (stk__config_input){value, place, origin, 0}, error);
+}
+
+const stk__config_slot *stk__config_winner(const stk__config_setting *setting, stk__origin *origin)
+{
+    for (int layer = STK_ORIGIN_COUNT - 1; layer >= 0; layer--)
+        if (setting->slots[layer].value) {
+            *origin = (stk__origin)layer;
+            return &setting->slots[layer];
+        }
+    *origin = STK_ORIGIN_DEFAULT;
+    return NULL;
+}
+
+const char *stk__config_requested(const stk__config *config, const char *name, stk__origin *origin)
+{
+    stk__config_target target;
+    stk__origin found = STK_ORIGIN_DEFAULT;
+    const stk__config_slot *slot = NULL;
+    if (stk__config_find(config, name, &target, NULL) == STK_OK && target.setting)
+        slot = stk__config_winner(target.setting, &found);
+    if (origin) *origin = found;
+    return slot ? slot->value : NULL;
+}
+
+static const stk__option_table *find_table(const stk__config *config, const char *section, size_t length)
+{
+    for (size_t i = 0; i < config->table_count; i++)
+        if (strlen(config->tables[i]->section) == length &&
+            stk__name_equal(config->tables[i]->section, section, length))
+            return config->tables[i];
+    return NULL;
+}
+
+static stk_status apply_table(const stk__config *config, const stk__option_table *table, void *options,
+                              stk_error *error)
+{
+    for (size_t i = 0; i < config->setting_count; i++) {
+        const stk__config_setting *setting = &config->settings[i];
+        stk__origin origin;
+        const stk__config_slot *slot = setting->table == table ? stk__config_winner(setting, &origin) : NULL;
+        if (slot) STK__TRY(stk__option_parse(setting->option, slot->value, options, error));
+    }
+    return STK_OK;
+}
+
+stk_status stk__config_apply(const stk__config *config, const char *section, void *options, stk_error *error)
+{
+    const stk__option_table *table = find_table(config, section, strlen(section));
+    if (!table) return stk__fail(error, STK_ERROR_ARGUMENT, "there are no options of section '%s'", section);
+    const char *dot = strrchr(section, '.');
+    const stk__option_table *parent = dot ? find_table(config, section, (size_t)(dot - section)) : NULL;
+    if (parent && parent->options == table->options) STK__TRY(apply_table(config, parent, options, error));
+    return apply_table(config, table, options, error);
+}

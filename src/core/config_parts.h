@@ -1,0 +1,117 @@
+/* The inside of stk__config, shared by the config*.c files only. */
+#ifndef STK_CORE_CONFIG_PARTS_H
+#define STK_CORE_CONFIG_PARTS_H
+
+#include "core/config.h"
+
+typedef struct stk__config_slot {
+    const char *value; /* NULL: unset */
+    const char *place;
+    uint32_t reading; /* which reading wrote it, to find keys that one file has twice; 0: none */
+} stk__config_slot;
+
+typedef struct stk__config_setting {
+    const char *name; /* "data.num_workers" */
+    const stk__option_table *table;
+    const stk__option *option;
+    stk__config_slot slots[STK_ORIGIN_COUNT];
+    const char *in_effect, *why;
+} stk__config_setting;
+
+typedef struct stk__config_foreign_section {
+    const char *names; /* "train training" */
+    const char *why;
+} stk__config_foreign_section;
+
+typedef struct stk__config_foreign_row {
+    const char *name, *value, *why;
+    stk__origin origin;
+    uint32_t reading;
+} stk__config_foreign_row;
+
+typedef struct stk__config_text {
+    struct stk__config_text *next;
+    char bytes[];
+} stk__config_text;
+
+struct stk__config {
+    const stk__option_table **tables;
+    size_t table_count;
+    stk__config_setting *settings; /* all options of all tables, in order */
+    size_t setting_count;
+    stk__buffer foreign_sections; /* of stk__config_foreign_section */
+    stk__buffer foreign_rows;     /* of stk__config_foreign_row */
+    stk__config_text *texts;      /* every text, kept until destroy: options structs point at them */
+    uint32_t readings;
+};
+
+/* A value on its way in. */
+typedef struct stk__config_input {
+    const char *value; /* NULL: unset the key */
+    const char *place;
+    stk__origin origin;
+    uint32_t reading;
+} stk__config_input;
+
+/* What a key means: a setting, or else a foreign section and the rest of the key. */
+typedef struct stk__config_target {
+    stk__config_setting *setting;
+    const stk__config_foreign_section *foreign;
+    const char *rest;
+} stk__config_target;
+
+static inline size_t stk__config_foreign_count(const stk__config *config)
+{
+    return config->foreign_sections.size_bytes / sizeof(stk__config_foreign_section);
+}
+
+static inline const stk__config_foreign_section *stk__config_foreign_at(const stk__config *config, size_t i)
+{
+    return (const stk__config_foreign_section *)config->foreign_sections.data + i;
+}
+
+static inline size_t stk__config_row_count(const stk__config *config)
+{
+    return config->foreign_rows.size_bytes / sizeof(stk__config_foreign_row);
+}
+
+static inline stk__config_foreign_row *stk__config_row_at(const stk__config *config, size_t i)
+{
+    return (stk__config_foreign_row *)config->foreign_rows.data + i;
+}
+
+/* A copy that lives as long as the config; NULL: no memory. */
+const char *stk__config_keep(stk__config *config, const char *text, size_t length);
+
+/* The winning slot and its origin; NULL: nobody asked. */
+const stk__config_slot *stk__config_winner(const stk__config_setting *setting, stk__origin *origin);
+
+stk_status stk__config_take(stk__config *config, stk__config_target target, stk__config_input input,
+                            stk_error *error);
+
+/* config_find.c: names. A failed find explains itself, with the nearest name. */
+stk_status stk__config_find(const stk__config *config, const char *key, stk__config_target *target,
+                            stk_error *error);
+/* Quiet: is it the name of a setting; does something lie below it? */
+bool stk__config_is_setting(const stk__config *config, const char *key);
+bool stk__config_is_group(const stk__config *config, const char *key);
+stk_status stk__config_unknown(const stk__config *config, const char *key, stk_error *error);
+
+/* The k-th spelling of a table's section: its name, aliases, then `also`; NULL at the end. */
+const char *stk__config_spelling(const stk__option_table *table, size_t k, size_t *length);
+
+/* All values of an option share this room when only one is looked at. */
+typedef union stk__config_scratch {
+    int64_t whole;
+    double number;
+    const char *text;
+    int flag;
+    uint64_t bytes;
+    int32_t size[2];
+} stk__config_scratch;
+
+/* Reads text as a value of the option by itself. */
+stk_status stk__config_read_value(const stk__option *option, const char *text, stk__config_scratch *value,
+                                  stk_error *error);
+
+#endif

@@ -1,0 +1,262 @@
+#include "decode/format.h"
+
+#include "core/clock.h"
+#include "image/resize.h"
+
+#include <string.h>
+#include <strings.h>
+
+const stk__limits stk__limits_default = {
+    .bytes = UINT64_C(256) << 20, .pixels = 100000000, .scans = 200, .warnings = 0, .time_s = 10};
+
+static const stk__format_ops *const formats[] = {&stk__format_jpeg};
+
+enum { FORMAT_COUNT = sizeof formats / sizeof formats[0] };
+
+struct stk__decoder {
+    stk__limits limits;
+    void *states[FORMAT_COUNT];
+    stk__buffer stored, upright; /* pixels between decoding, turning and resizing */
+    stk__buffer scratch;         /* of resizing */
+};
+
+stk_status stk__decoder_create(stk__decoder **decoder, const stk__limits *limits, stk_error *error)
+{
+    *decoder = stk__alloc(sizeof **decoder);
+    if (!*decoder) return stk__fail_memory(error, sizeof **decoder, "a decoder");
+    (*decoder)->limits = limits ? *limits : stk__limits_default;
+    for (int i = 0; i < FORMAT_COUNT; i++) {
+        if (!formats[i]->create) continue;
+        const stk_status status = formats[i]->create(&(*decoder)->states[i], &(*decoder)->limits, error);
+        if (status == STK_OK) continue;
+        stk__decoder_destroy(decoder);
+        return status;
+    }
+    return STK_OK;
+}
+
+void stk__decoder_destroy(stk__decoder **decoder)
+{
+    if (!*decoder) return;
+    for (int i = 0; i < FORMAT_COUNT; i++)
+        if ((*decoder)->states[i]) formats[i]->destroy((*decoder)->states[i]);
+    stk__buffer_fini(&(*decoder)->stored);
+    stk__buffer_fini(&(*decoder)->upright);
+    stk__buffer_fini(&(*decoder)->scratch);
+    stk__free(*decoder);
+    *decoder = NULL;
+}
+
+static void *find_state(const stk__decoder *decoder, const stk__format_ops *format)
+{
+    for (int i = 0; i < FORMAT_COUNT; i++)
+        if (formats[i] == format) return decoder->states[i];
+    return NULL;
+}
+
+const stk__format_ops *stk__format_by_extension(const char *extension)
+{
+    if (!extension) return NULL;
+    for (int i = 0; i < FORMAT_COUNT; i++)
+        for (const char *const *known = formats[i]->extensions; *known; known++)
+            if (strcasecmp(*known, extension) == 0) return formats[i];
+    return NULL;
+}
+
+const char *stk__format_name(const stk__format_ops *format)
+{
+    return format ? format->name : "unknown";
+}
+
+stk__deadline stk__deadline_start(const stk__limits *limits)
+{
+    return (stk__deadline){stk__clock_ns() + stk__seconds_ns(limits->time_s), limits->time_s};
+}
+
+bool stk__deadline_passed(const stk__deadline *deadline)
+{
+    return stk__clock_ns() >= deadline->end_ns;
+}
+
+stk_status stk__deadline_fail(const stk__deadline *deadline, stk_error *error)
+{
+    stk__damaged(error, STK_DAMAGE_TOO_SLOW, "decoding took longer than %g s", deadline->time_s);
+    stk__error_hint(error, "raise limits.time if such images are expected");
+    return STK_ERROR_SAMPLE;
+}
+
+/* A file that is shorter than the magic but starts like it belongs to the format too. */
+static const stk__format_ops *find_format(stk__encoded bytes)
+{
+    for (int i = 0; i < FORMAT_COUNT; i++) {
+        const size_t magic = formats[i]->magic_bytes;
+        const size_t known = bytes.size_bytes < magic ? bytes.size_bytes : magic;
+        if (memcmp(bytes.data, formats[i]->magic, known) == 0) return formats[i];
+    }
+    return NULL;
+}
+
+static stk_status identify(const stk__decoder *decoder, stk__encoded bytes, const char *extension,
+                           const stk__format_ops **format, stk_error *error)
+{
+    if (bytes.size_bytes == 0) return stk__damaged(error, STK_DAMAGE_EMPTY, "the file has no bytes");
+    if (bytes.size_bytes > decoder->limits.bytes) {
+        stk__damaged(error, STK_DAMAGE_TOO_MANY_BYTES, "%zu bytes, more than limits.bytes '%llu'",
+                     bytes.size_bytes, (unsigned long long)decoder->limits.bytes);
+        stk__error_hint(error, "raise limits.bytes if such files are expected");
+        return STK_ERROR_SAMPLE;
+    }
+    *format = find_format(bytes);
+    if (!*format) return stk__damaged(error, STK_DAMAGE_NOT_AN_IMAGE, "no JPEG, PNG or npy content");
+    const stk__format_ops *promised = stk__format_by_extension(extension);
+    if (promised && promised != *format) {
+        stk__damaged(error, STK_DAMAGE_WRONG_EXTENSION, "%s content under the extension '%s'",
+                     (*format)->name, extension);
+        stk__error_hint(error, "rename the file to '.%s'", (*format)->extensions[0]);
+        return STK_ERROR_SAMPLE;
+    }
+    if (bytes.size_bytes < (*format)->magic_bytes)
+        return stk__damaged(error, STK_DAMAGE_TRUNCATED, "%s file of only %zu bytes", (*format)->name,
+                            bytes.size_bytes);
+    return STK_OK;
+}
+
+static stk_status check_size(const stk__decoder *decoder, const stk__picture *picture, stk_error *error)
+{
+    if (picture->w <= 0 || picture->h <= 0)
+        return stk__damaged(error, STK_DAMAGE_ZERO_SIZE, "%s of %d x %d pixels", picture->format->name,
+                            picture->w, picture->h);
+    if ((uint64_t)picture->w * (uint64_t)picture->h <= decoder->limits.pixels) return STK_OK;
+    stk__damaged(error, STK_DAMAGE_TOO_MANY_PIXELS, "%d x %d pixels, more than limits.pixels '%llu'",
+                 picture->w, picture->h, (unsigned long long)decoder->limits.pixels);
+    stk__error_hint(error, "raise limits.pixels if such images are expected");
+    return STK_ERROR_SAMPLE;
+}
+
+stk_status stk__decode_header(stk__decoder *decoder, stk__encoded bytes, const char *extension,
+                              stk__picture *picture, stk_error *error)
+{
+    const stk__format_ops *format = NULL;
+    STK__TRY(identify(decoder, bytes, extension, &format, error));
+    *picture = (stk__picture){.format = format, .orientation = 1};
+    STK__TRY(format->header(find_state(decoder, format), bytes, picture, error));
+    return check_size(decoder, picture, error);
+}
+
+static stk_status reserve_pixels(stk__buffer *buffer, stk__pixels *pixels, stk_error *error)
+{
+    const size_t size = (size_t)pixels->w * (size_t)pixels->h * (size_t)pixels->channels;
+    STK__TRY(stk__buffer_reserve(buffer, size, error));
+    pixels->data = buffer->data;
+    return STK_OK;
+}
+
+/* Turns `from` upright. The result is written to `target` when it has its size, else to the buffer; *to tells
+ * where it is. */
+static stk_status turn_upright(stk__decoder *decoder, stk__pixels from, stk__orientation orientation,
+                               stk__pixels target, stk__pixels *to, stk_error *error)
+{
+    *to = from;
+    if (orientation == 1) return STK_OK;
+    const bool swaps = stk__orientation_swaps(orientation);
+    *to = stk__pixels_dense(NULL, swaps ? from.h : from.w, swaps ? from.w : from.h, from.channels);
+    if (to->w == target.w && to->h == target.h)
+        *to = target;
+    else
+        STK__TRY(reserve_pixels(&decoder->upright, to, error));
+    stk__orientation_apply(from, *to, orientation);
+    return STK_OK;
+}
+
+/* The rectangle the format decodes into: target itself when nothing has to be changed afterwards. */
+static stk_status choose_stored(stk__decoder *decoder, const stk__picture *picture,
+                                stk__orientation orientation, int shrink, stk__pixels target,
+                                stk__pixels *stored, stk_error *error)
+{
+    *stored = stk__pixels_dense(NULL, picture->w / shrink, picture->h / shrink, target.channels);
+    if (orientation == 1 && stored->w == target.w && stored->h == target.h) {
+        *stored = target;
+        return STK_OK;
+    }
+    return reserve_pixels(&decoder->stored, stored, error);
+}
+
+stk_status stk__decode_image(stk__decoder *decoder, stk__encoded bytes, const stk__picture *picture,
+                             stk__pixels target, stk_error *error)
+{
+    const stk__format_ops *format = picture->format;
+    const bool swaps = stk__orientation_swaps(picture->orientation);
+    const int32_t want_w = swaps ? target.h : target.w, want_h = swaps ? target.w : target.h;
+    const int shrink = format->shrink ? format->shrink(picture, want_w, want_h) : 1;
+    stk__pixels stored, upright;
+    STK__TRY(choose_stored(decoder, picture, picture->orientation, shrink, target, &stored, error));
+    STK__TRY(format->image(find_state(decoder, format), bytes, picture, stored, error));
+    STK__TRY(turn_upright(decoder, stored, picture->orientation, target, &upright, error));
+    if (upright.data == target.data) return STK_OK;
+    return stk__resize_image(upright, target, &decoder->scratch, error);
+}
+
+static stk_status fail_ids(int id, const char *why, stk_error *error)
+{
+    stk__damaged(error, STK_DAMAGE_MASK_IDS, "the mask has id %d, %s", id, why);
+    stk__error_hint(error, "check the number of classes, or give data.mask_map");
+    return STK_ERROR_SAMPLE;
+}
+
+/* Translates ids in place. Which ids occur is gathered first: a table of 256 instead of a test per pixel. */
+static stk_status map_ids(stk__pixels mask, const stk__mask_options *options, stk_error *error)
+{
+    uint8_t seen[256] = {0};
+    for (int32_t y = 0; y < mask.h; y++) {
+        uint8_t *row = stk__pixels_row(mask, y);
+        for (int32_t x = 0; x < mask.w; x++) {
+            seen[row[x]] = 1;
+            row[x] = options->map[row[x]];
+        }
+    }
+    for (int id = 0; id < 256; id++)
+        if (seen[id] && options->mapped && !options->mapped[id])
+            return fail_ids(id, "which the mask map does not know", error);
+    return STK_OK;
+}
+
+/* -1 when all ids are classes or ignored. A row is judged as a whole, without branches; only then searched.
+ */
+static int find_stranger(stk__pixels mask, uint8_t count, uint8_t ignore)
+{
+    for (int32_t y = 0; y < mask.h; y++) {
+        const uint8_t *row = stk__pixels_row(mask, y);
+        uint8_t strange = 0;
+        for (int32_t x = 0; x < mask.w; x++)
+            strange |= (uint8_t)((row[x] >= count) & (row[x] != ignore));
+        for (int32_t x = 0; strange && x < mask.w; x++)
+            if (row[x] >= count && row[x] != ignore) return row[x];
+    }
+    return -1;
+}
+
+static stk_status check_ids(stk__pixels mask, const stk__mask_options *options, stk_error *error)
+{
+    if (options->class_count <= 0 || options->class_count > 255) return STK_OK;
+    const int id = find_stranger(mask, (uint8_t)options->class_count, options->ignore);
+    return id < 0 ? STK_OK : fail_ids(id, "which is no class", error);
+}
+
+stk_status stk__decode_mask(stk__decoder *decoder, stk__encoded bytes, const stk__picture *picture,
+                            const stk__mask_options *options, stk__pixels target, stk_error *error)
+{
+    const stk__format_ops *format = picture->format;
+    if (!format->mask) {
+        stk__damaged(error, STK_DAMAGE_MASK_FORMAT, "a %s file cannot hold ids", format->name);
+        stk__error_hint(error, "store masks as PNG: 8-bit grey or palette");
+        return STK_ERROR_SAMPLE;
+    }
+    stk__pixels stored, upright;
+    STK__TRY(choose_stored(decoder, picture, options->orientation, 1, target, &stored, error));
+    STK__TRY(format->mask(find_state(decoder, format), bytes, picture, stored, error));
+    if (options->map) STK__TRY(map_ids(stored, options, error));
+    STK__TRY(check_ids(stored, options, error));
+    STK__TRY(turn_upright(decoder, stored, options->orientation, target, &upright, error));
+    if (upright.data != target.data) stk__resize_mask(upright, target);
+    return STK_OK;
+}

@@ -1,0 +1,10 @@
+/* The orientation tag in the bytes of a JPEG file. */
+#ifndef STK_DECODE_EXIF_H
+#define STK_DECODE_EXIF_H
+
+#include "decode/decode.h"
+
+/* 1 when there is no EXIF, no such tag, or nonsense in it. Reads nothing outside of bytes. */
+stk__orientation stk__exif_orientation(stk__encoded bytes);
+
+#endif

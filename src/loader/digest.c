@@ -1,0 +1,36 @@
+#include "loader/digest.h"
+
+static void add_pixels(stk__hash *hash, const stk_batch *batch, const stk_view *view)
+{
+    const int32_t shape[3] = {view->w, view->h, view->channels};
+    stk__hash_update(hash, shape, sizeof shape);
+    const size_t row_bytes = (size_t)view->w * (size_t)view->channels;
+    const uint8_t *row = batch->arena + view->offset_bytes;
+    if (view->pitch_bytes == row_bytes) {
+        stk__hash_update(hash, row, row_bytes * (size_t)view->h);
+        return;
+    }
+    for (int32_t y = 0; y < view->h; y++, row += view->pitch_bytes) stk__hash_update(hash, row, row_bytes);
+}
+
+static void add_tensor(stk__hash *hash, const stk_tensor *tensor)
+{
+    const int32_t kind = tensor->dtype;
+    stk__hash_update(hash, &kind, sizeof kind);
+    if (tensor->dtype != STK_DTYPE_NONE) stk__hash_update(hash, tensor->data, (size_t)stk_tensor_bytes(tensor));
+}
+
+stk__digest stk__digest_chain(stk__hash *hash, stk__digest before, const stk_batch *batch)
+{
+    stk__hash_reset(hash);
+    stk__hash_update(hash, &before, sizeof before);
+    stk__hash_update(hash, &batch->count, sizeof batch->count);
+    for (int64_t i = 0; i < batch->count; i++) {
+        if (batch->image_views) add_pixels(hash, batch, &batch->image_views[i]);
+        if (batch->mask_views) add_pixels(hash, batch, &batch->mask_views[i]);
+    }
+    const stk_tensor *const tensors[] = {&batch->sample_ids, &batch->labels, &batch->points, &batch->windows,
+                                         &batch->weights};
+    for (size_t i = 0; i < sizeof tensors / sizeof tensors[0]; i++) add_tensor(hash, tensors[i]);
+    return stk__hash_digest(hash);
+}

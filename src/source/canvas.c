@@ -1,0 +1,281 @@
+#include "source/canvas.h"
+
+#include <assert.h>
+#include <string.h>
+
+static size_t round_up(size_t size_bytes)
+{
+    return (size_bytes + 63) / 64 * 64;
+}
+
+static size_t sums_bytes(int32_t w, int32_t h)
+{
+    return round_up(sizeof(float) * (size_t)(w + 2) * (size_t)h);
+}
+
+size_t stk__canvas_bytes(int32_t w, int32_t h, int32_t plane_count)
+{
+    const size_t plane = round_up((size_t)w * (size_t)h);
+    return plane * (size_t)(plane_count + 1) + sums_bytes(w, h) + 2 * round_up(sizeof(int16_t) * (size_t)h);
+}
+
+static void forget_outline(stk__canvas *canvas)
+{
+    canvas->cover.top = canvas->h;
+    canvas->cover.bottom = -1;
+}
+
+void stk__canvas_init(stk__canvas *canvas, int32_t w, int32_t h, int32_t plane_count, uint8_t *memory)
+{
+    assert(w <= STK_CANVAS_SIDE && h <= STK_CANVAS_SIDE && plane_count <= 3);
+    const size_t plane = round_up((size_t)w * (size_t)h);
+    *canvas = (stk__canvas){.w = w, .h = h, .plane_count = plane_count, .ids = memory};
+    memset(memory, 0, plane * (size_t)(plane_count + 1));
+    for (int c = 0; c < plane_count; c++)
+        canvas->planes[c] = memory += plane;
+    memory += plane;
+    canvas->cover.sums = (float *)(void *)memory;
+    memset(memory, 0, sums_bytes(w, h));
+    memory += sums_bytes(w, h);
+    canvas->cover.first = (int16_t *)(void *)memory;
+    canvas->cover.last = (int16_t *)(void *)(memory + round_up(sizeof(int16_t) * (size_t)h));
+    for (int y = 0; y < h; y++) {
+        canvas->cover.first[y] = INT16_MAX;
+        canvas->cover.last[y] = -1;
+    }
+    forget_outline(canvas);
+}
+
+static float clamp(float value, float low, float high)
+{
+    return value < low ? low : value > high ? high : value;
+}
+
+/* One row's piece of an edge from x0 to x1, `height` (signed) of the row high: what lies right of it is
+ * covered by that height, the pixels it crosses by the part of their area right of it. */
+static void add_piece(stk__canvas *canvas, int32_t y, float x0, float x1, float height)
+{
+    const float w = (float)canvas->w;
+    float left = clamp(x0 < x1 ? x0 : x1, 0, w), right = clamp(x0 < x1 ? x1 : x0, 0, w);
+    float *row = canvas->cover.sums + (size_t)y * (size_t)(canvas->w + 2);
+    const int32_t from = (int32_t)left, to = (int32_t)right;
+    if (from == to) {
+        const float part = height * (1 - ((left + right) * 0.5f - (float)from));
+        row[from] += part;
+        row[from + 1] += height - part;
+    } else {
+        const float slope = height / (right - left);
+        float done = 0; /* of height, by the columns before x */
+        for (int32_t x = from; x <= to; x++) {
+            const float a = x == from ? left : (float)x, b = x == to ? right : (float)(x + 1);
+            const float here = slope * (b - a), part = here * (1 - ((a + b) * 0.5f - (float)x));
+            row[x] += part;
+            row[x + 1] += here - part;
+            done += here;
+        }
+        row[to + 1] += height - done; /* rounding must not leak along the row */
+    }
+    if (from < canvas->cover.first[y]) canvas->cover.first[y] = (int16_t)from;
+    if (to + 1 > canvas->cover.last[y]) canvas->cover.last[y] = (int16_t)(to + 1);
+}
+
+static void add_edge(stk__canvas *canvas, stk__spot a, stk__spot b)
+{
+    if (a.y == b.y) return;
+    const float sign = a.y < b.y ? 1.0f : -1.0f;
+    const stk__spot high = a.y < b.y ? a : b, low = a.y < b.y ? b : a;
+    const float y_start = clamp(high.y, 0, (float)canvas->h), y_end = clamp(low.y, 0, (float)canvas->h);
+    const float slope = (low.x - high.x) / (low.y - high.y);
+    const int32_t first = (int32_t)y_start;
+    if (y_start >= y_end) return;
+    if (first < canvas->cover.top) canvas->cover.top = first;
+    for (int32_t y = first; y < canvas->h && (float)y < y_end; y++) {
+        const float y0 = (float)y > y_start ? (float)y : y_start;
+        const float y1 = (float)(y + 1) < y_end ? (float)(y + 1) : y_end;
+        add_piece(canvas, y, high.x + (y0 - high.y) * slope, high.x + (y1 - high.y) * slope,
+                  sign * (y1 - y0));
+        if (y > canvas->cover.bottom) canvas->cover.bottom = y;
+    }
+}
+
+void stk__canvas_polygon(stk__canvas *canvas, const stk__spot *spots, int32_t count)
+{
+    for (int32_t i = 0; i < count; i++)
+        add_edge(canvas, spots[i], spots[i + 1 < count ? i + 1 : 0]);
+}
+
+/* Columns [from, to) of one row with what is to be blended there. */
+typedef struct span {
+    int32_t y, from, to;
+    uint8_t cover[STK_CANVAS_SIDE + 2];
+    float tone[STK_CANVAS_SIDE];
+} span;
+
+static void take_cover(stk__canvas *canvas, span *row)
+{
+    stk__cover *cover = &canvas->cover;
+    float *sums = cover->sums + (size_t)row->y * (size_t)(canvas->w + 2);
+    float sum = 0;
+    row->from = cover->first[row->y];
+    row->to = cover->last[row->y] + 1;
+    for (int32_t x = row->from; x < row->to; x++) {
+        sum += sums[x];
+        sums[x] = 0;
+        const float area = sum < 0 ? -sum : sum;
+        row->cover[x] = (uint8_t)((area > 1 ? 1 : area) * 255 + 0.5f);
+    }
+    if (row->to > canvas->w) row->to = canvas->w;
+    cover->first[row->y] = INT16_MAX;
+    cover->last[row->y] = -1;
+}
+
+static void light_row(const stk__light *light, span *row)
+{
+    const float rx = light->radius.x ? 1 / light->radius.x : 0,
+                ry = light->radius.y ? 1 / light->radius.y : 0;
+    const float py = (float)row->y + 0.5f - light->centre.y, v = py * ry;
+    const float gain = light->gain || light->bulge ? light->gain : 1;
+    const float start = gain + light->slope.y * py - light->bulge * v * v;
+    for (int32_t x = row->from; x < row->to; x++) {
+        const float px = (float)x + 0.5f - light->centre.x, u = px * rx;
+        row->tone[x] = start + light->slope.x * px - light->bulge * u * u;
+    }
+}
+
+static void texture_row(const stk__texture *texture, span *row)
+{
+    const int32_t step = texture->step ? texture->step : 1;
+    const int8_t *tile =
+        stk__noise_tile(texture->kind) + ((row->y * step + texture->v) & STK_NOISE_WRAP) * STK_NOISE_SIDE;
+    const float amplitude = texture->amplitude / 127;
+    if (texture->fan) {
+        float down = (float)row->y - texture->fan_from.y;
+        if (down < 0) down = -down;
+        const float spread = 256 / (down + 96);
+        for (int32_t x = row->from; x < row->to; x++) {
+            const int32_t u = (int32_t)(((float)x - texture->fan_from.x) * spread + 4096);
+            row->tone[x] += amplitude * (float)tile[(u + texture->u) & STK_NOISE_WRAP];
+        }
+        return;
+    }
+    for (int32_t x = row->from; x < row->to; x++)
+        row->tone[x] += amplitude * (float)tile[(x * step + texture->u) & STK_NOISE_WRAP];
+}
+
+static void restrict_row(const stk__canvas *canvas, uint32_t only, span *row)
+{
+    const uint8_t *ids = canvas->ids + (size_t)row->y * (size_t)canvas->w;
+    for (int32_t x = row->from; x < row->to; x++)
+        if (!(only >> ids[x] & 1)) row->cover[x] = 0;
+}
+
+static void blend_row(uint8_t *plane, float colour, float opacity, const span *row)
+{
+    for (int32_t x = row->from; x < row->to; x++) {
+        const float value = clamp(colour * row->tone[x], 0, 255), here = plane[x];
+        plane[x] = (uint8_t)(here + (value - here) * ((float)row->cover[x] * opacity) + 0.5f);
+    }
+}
+
+static void paint_row(stk__canvas *canvas, const stk__paint *paint, span *row)
+{
+    if (paint->only) restrict_row(canvas, paint->only, row);
+    const size_t start = (size_t)row->y * (size_t)canvas->w;
+    if (paint->id != STK_CANVAS_KEEP)
+        for (int32_t x = row->from; x < row->to; x++)
+            canvas->ids[start + (size_t)x] =
+                row->cover[x] >= 128 ? paint->id : canvas->ids[start + (size_t)x];
+    if (canvas->plane_count == 0) return;
+    light_row(&paint->light, row);
+    if (paint->texture.amplitude != 0) texture_row(&paint->texture, row);
+    const float opacity = (paint->opacity != 0 ? paint->opacity : 1) / 255;
+    for (int c = 0; c < canvas->plane_count; c++)
+        blend_row(canvas->planes[c] + start, paint->rgb[c], opacity, row);
+}
+
+void stk__canvas_fill(stk__canvas *canvas, const stk__paint *paint)
+{
+    span row;
+    for (row.y = canvas->cover.top; row.y <= canvas->cover.bottom; row.y++) {
+        if (canvas->cover.first[row.y] > canvas->cover.last[row.y]) continue;
+        take_cover(canvas, &row);
+        paint_row(canvas, paint, &row);
+    }
+    forget_outline(canvas);
+}
+
+void stk__canvas_flood(stk__canvas *canvas, const stk__paint *paint)
+{
+    span row = {.to = canvas->w};
+    for (row.y = 0; row.y < canvas->h; row.y++) {
+        memset(row.cover, 255, (size_t)canvas->w);
+        paint_row(canvas, paint, &row);
+    }
+}
+
+static void glow_row(const stk__canvas *canvas, const stk__glow *glow, span *row)
+{
+    const float v = ((float)row->y + 0.5f - glow->centre.y) / glow->radius.y, vv = v * v;
+    const float scale = 1 / glow->radius.x;
+    for (int32_t x = row->from; x < row->to; x++) {
+        const float u = ((float)x + 0.5f - glow->centre.x) * scale, rest = clamp(1 - u * u - vv, 0, 1);
+        row->tone[x] = rest * rest;
+    }
+    const size_t start = (size_t)row->y * (size_t)canvas->w;
+    for (int32_t x = row->from; glow->only && x < row->to; x++)
+        row->tone[x] = glow->only >> canvas->ids[start + (size_t)x] & 1 ? row->tone[x] : 0;
+    for (int c = 0; c < canvas->plane_count; c++)
+        for (int32_t x = row->from; x < row->to; x++) {
+            uint8_t *pixel = canvas->planes[c] + start + x;
+            *pixel = (uint8_t)clamp((float)*pixel + glow->delta[c] * row->tone[x] + 0.5f, 0, 255);
+        }
+}
+
+void stk__canvas_glow(stk__canvas *canvas, const stk__glow *glow)
+{
+    if (canvas->plane_count == 0) return;
+    span row;
+    row.from = (int32_t)clamp(glow->centre.x - glow->radius.x, 0, (float)canvas->w);
+    row.to = (int32_t)clamp(glow->centre.x + glow->radius.x + 1, 0, (float)canvas->w);
+    const int32_t top = (int32_t)clamp(glow->centre.y - glow->radius.y, 0, (float)canvas->h);
+    const int32_t end = (int32_t)clamp(glow->centre.y + glow->radius.y + 1, 0, (float)canvas->h);
+    for (row.y = top; row.y < end; row.y++)
+        glow_row(canvas, glow, &row);
+}
+
+void stk__canvas_finish(const stk__canvas *canvas, float grain, int32_t u, int32_t v, stk__pixels image)
+{
+    const int8_t *tile = stk__noise_tile(STK_NOISE_GRAIN);
+    const int32_t strength = (int32_t)(grain * 256 / 127), count = canvas->plane_count;
+    for (int32_t y = 0; y < canvas->h; y++) {
+        const int8_t *noise = tile + ((y + v) & STK_NOISE_WRAP) * STK_NOISE_SIDE;
+        int16_t add[STK_CANVAS_SIDE];
+        for (int32_t x = 0; x < canvas->w; x++)
+            add[x] = (int16_t)((noise[(x + u) & STK_NOISE_WRAP] * strength + 128) >> 8);
+        uint8_t *out = stk__pixels_row(image, y);
+        for (int32_t c = 0; c < count; c++) {
+            const uint8_t *plane = canvas->planes[c] + (size_t)y * (size_t)canvas->w;
+            for (int32_t x = 0; x < canvas->w; x++) {
+                const int value = plane[x] + add[x];
+                out[x * count + c] = (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value);
+            }
+        }
+    }
+}
+
+/* Catmull-Rom: passes through every control, needs no tangents. */
+int32_t stk__curve(const stk__spot *controls, int32_t count, int32_t steps, stk__spot *out)
+{
+    for (int32_t i = 0; i < count; i++) {
+        const stk__spot a = controls[(i + count - 1) % count], b = controls[i], c = controls[(i + 1) % count],
+                        d = controls[(i + 2) % count];
+        for (int32_t k = 0; k < steps; k++) {
+            const float t = (float)k / (float)steps, tt = t * t, ttt = tt * t;
+            const float wa = (2 * tt - ttt - t) * 0.5f, wb = (3 * ttt - 5 * tt + 2) * 0.5f;
+            const float wc = (4 * tt - 3 * ttt + t) * 0.5f, wd = (ttt - tt) * 0.5f;
+            *out++ = (stk__spot){wa * a.x + wb * b.x + wc * c.x + wd * d.x,
+                                 wa * a.y + wb * b.y + wc * c.y + wd * d.y};
+        }
+    }
+    return count * steps;
+}

@@ -1,0 +1,43 @@
+#include "source/extension.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* A code is the number of the extension, and above it one bit per letter: upper case. */
+static const char *const names[] = {"jpg", "jpeg", "png", "npy"};
+enum { NAME_COUNT = sizeof names / sizeof names[0], NAME_BITS = 2 };
+_Static_assert(NAME_COUNT <= 1 << NAME_BITS, "more bits are needed for the number");
+
+size_t stk__extension_stem(const char *name, size_t length)
+{
+    for (size_t at = length; at-- > 1 && name[at] != '/';)
+        if (name[at] == '.') return name[at - 1] == '/' ? length : at;
+    return length;
+}
+
+uint8_t stk__extension_code(const char *text, size_t length)
+{
+    for (unsigned i = 0; i < NAME_COUNT; i++) {
+        if (strlen(names[i]) != length || strncasecmp(text, names[i], length) != 0) continue;
+        unsigned upper = 0;
+        for (size_t at = 0; at < length; at++)
+            upper |= (unsigned)(text[at] != names[i][at]) << at;
+        return (uint8_t)(i | upper << NAME_BITS);
+    }
+    return STK_EXTENSION_NONE;
+}
+
+void stk__extension_text(uint8_t code, char text[STK_EXTENSION_BYTES])
+{
+    const char *name = stk__extension_name(code);
+    const unsigned upper = code >> NAME_BITS;
+    size_t at = 0;
+    for (; name[at]; at++)
+        text[at] = (char)(upper >> at & 1 ? name[at] - 'a' + 'A' : name[at]);
+    text[at] = '\0';
+}
+
+const char *stk__extension_name(uint8_t code)
+{
+    return names[code & (NAME_COUNT - 1)];
+}

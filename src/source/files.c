@@ -1,0 +1,98 @@
+#include "source/files.h"
+
+#include "core/file.h"
+#include "source/extension.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static stk_status copy_folder(char **copy, const char *root, const char *name, stk_error *error)
+{
+    char path[PATH_MAX];
+    if (*name && !stk__path_join(path, root, name))
+        return stk__fail(error, STK_ERROR_IO, "the path of '%s' is too long", name);
+    *copy = stk__text_copy(*name ? path : root);
+    return *copy ? STK_OK : stk__fail_memory(error, PATH_MAX, "the path of a folder");
+}
+
+stk_status stk__files_init(stk__files *files, const stk__site *site, const char *images, const char *masks,
+                           stk_error *error)
+{
+    files->limit_bytes = site->options->limit_bytes;
+    STK__TRY(copy_folder(&files->images, site->root, images, error));
+    return masks ? copy_folder(&files->masks, site->root, masks, error) : STK_OK;
+}
+
+void stk__files_describe(stk__files *files, const stk__site *site, const char *layout)
+{
+    const char *part = *site->sibling ? site->options->part : NULL;
+    snprintf(files->layout, sizeof files->layout, "%s%s%s%s", layout, part ? " in " : "", part ? part : "",
+             part ? "/" : "");
+    files->source.info.layout = files->layout;
+}
+
+stk_status stk__files_seal(stk__files *files, stk_error *error)
+{
+    stk__catalog_sort(&files->catalog);
+    files->source.info.count = stk__catalog_count(&files->catalog);
+    return stk__catalog_fingerprint(&files->catalog, &files->source.info.fingerprint, error);
+}
+
+stk_status stk__files_refuse_twins(const stk__catalog *catalog, const char *folder, stk_error *error)
+{
+    const uint64_t twin = stk__catalog_twin(catalog, 0);
+    if (twin == stk__catalog_count(catalog)) return STK_OK;
+    char first[PATH_MAX], second[PATH_MAX];
+    stk__files_path(catalog, stk__catalog_at(catalog, twin), folder, first, sizeof first);
+    stk__files_path(catalog, stk__catalog_at(catalog, twin + 1), folder, second, sizeof second);
+    stk__fail(error, STK_ERROR_DATA, "'%s' and '%s' are the same sample: only their extensions differ", first,
+              second);
+    stk__error_place(error, "%s", second);
+    stk__error_hint(error, "a sample is known by its path without extension: rename or remove one of them");
+    return STK_ERROR_DATA;
+}
+
+const char *stk__files_extension(const stk__catalog *catalog, const stk__entry *entry)
+{
+    if (entry->extension == STK_EXTENSION_NONE) return NULL;
+    if (entry->extension == STK_EXTENSION_OTHER) return stk__catalog_key(catalog, entry) + entry->length + 1;
+    return stk__extension_name(entry->extension);
+}
+
+void stk__files_path(const stk__catalog *catalog, const stk__entry *entry, const char *folder, char *text,
+                     size_t size)
+{
+    char spelled[STK_EXTENSION_BYTES];
+    const char *extension = stk__files_extension(catalog, entry);
+    if (entry->extension < STK_EXTENSION_OTHER) {
+        stk__extension_text(entry->extension, spelled);
+        extension = spelled;
+    }
+    snprintf(text, size, "%s/%s%s%s", folder, stk__catalog_key(catalog, entry), extension ? "." : "",
+             extension ? extension : "");
+}
+
+stk_status stk__files_read_image(const stk__source *source, uint64_t id, stk__buffer *buffer,
+                                 const char **extension, stk_error *error)
+{
+    const stk__files *files = stk__files_of(source);
+    const stk__entry *entry = stk__catalog_at(&files->catalog, id);
+    char path[PATH_MAX];
+    stk__files_path(&files->catalog, entry, files->images, path, sizeof path);
+    *extension = stk__files_extension(&files->catalog, entry);
+    return stk__file_read(path, files->limit_bytes, buffer, error);
+}
+
+void stk__files_key(const stk__source *source, uint64_t id, char *text, size_t size)
+{
+    const stk__files *files = stk__files_of(source);
+    snprintf(text, size, "%s", stk__catalog_key(&files->catalog, stk__catalog_at(&files->catalog, id)));
+}
+
+void stk__files_fini(stk__files *files)
+{
+    stk__catalog_fini(&files->catalog);
+    stk__classes_fini(&files->classes);
+    stk__free(files->images);
+    stk__free(files->masks);
+}

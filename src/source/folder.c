@@ -1,0 +1,240 @@
+/* A folder of classes (class = first part of the path), or a folder of images without labels. */
+#include "core/file.h"
+#include "source/extension.h"
+#include "source/files.h"
+#include "source/scan.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static stk_status folder_facts(const stk__source *source, uint64_t id, stk__facts *facts, stk_error *error)
+{
+    (void)error;
+    const stk__files *files = stk__files_of(source);
+    *facts = (stk__facts){.label = stk__catalog_at(&files->catalog, id)->row};
+    return STK_OK;
+}
+
+static stk_status folder_read(const stk__source *source, uint64_t id, stk__field field, stk__buffer *buffer,
+                              const char **extension, stk_error *error)
+{
+    if (field != STK_FIELD_IMAGE) return stk__fail(error, STK_ERROR_ARGUMENT, "this data set has no masks");
+    return stk__files_read_image(source, id, buffer, extension, error);
+}
+
+static void folder_where(const stk__source *source, uint64_t id, stk__field field, char *text, size_t size)
+{
+    (void)field;
+    const stk__files *files = stk__files_of(source);
+    stk__files_path(&files->catalog, stk__catalog_at(&files->catalog, id), files->images, text, size);
+}
+
+static void folder_hint(const stk__source *source, uint64_t id)
+{
+    char path[PATH_MAX];
+    folder_where(source, id, STK_FIELD_IMAGE, path, sizeof path);
+    stk__file_hint(path);
+}
+
+static void folder_close(stk__source *source)
+{
+    stk__files_fini((stk__files *)(void *)source);
+    stk__free(source);
+}
+
+static const stk__source_ops folder_ops = {
+    .name = "folder",
+    .facts = folder_facts,
+    .read = folder_read,
+    .hint = folder_hint,
+    .key = stk__files_key,
+    .where = folder_where,
+    .close = folder_close,
+};
+
+static size_t class_length(const stk__catalog *catalog, const stk__entry *entry)
+{
+    const char *key = stk__catalog_key(catalog, entry), *slash = strchr(key, '/');
+    return slash ? (size_t)(slash - key) : 0;
+}
+
+/* Classes that only the other part has must count as well, or the parts would number them differently. */
+static stk_status add_sibling_class(stk__classes *classes, const char *sibling, const char *name,
+                                    uint32_t row, stk_error *error)
+{
+    char path[PATH_MAX];
+    const size_t length = strlen(name), stem = stk__extension_stem(name, length);
+    const bool image =
+        stem < length && stk__extension_code(name + stem + 1, length - stem - 1) != STK_EXTENSION_NONE;
+    if (name[0] == '.' || image || !stk__path_join(path, sibling, name) || !stk__path_is_folder(path))
+        return STK_OK;
+    stk__scan scan = {.stop_after = 1};
+    const stk_status status = stk__scan_folder(&scan, path, error);
+    const bool used = stk__catalog_count(&scan.samples) > 0;
+    stk__scan_fini(&scan);
+    if (status != STK_OK || !used) return status;
+    return stk__catalog_add(&classes->names, name, length, row, error);
+}
+
+static stk_status add_sibling_classes(stk__classes *classes, const char *sibling, uint32_t row,
+                                      stk_error *error)
+{
+    DIR *folder = opendir(sibling);
+    if (!folder) {
+        const stk_status status = stk__fail_errno(error, errno, "cannot read the other part of the data set");
+        stk__error_place(error, "%s", sibling);
+        return status;
+    }
+    stk_status status = STK_OK;
+    for (const struct dirent *found; status == STK_OK && (found = readdir(folder));)
+        status = add_sibling_class(classes, sibling, found->d_name, row, error);
+    closedir(folder);
+    return status;
+}
+
+/* Entries of one class are neighbours, but the order of keys is not the order of classes: "a b/x" < "a/x". */
+static stk_status add_own_classes(stk__files *files, uint32_t *class_count, stk_error *error)
+{
+    stk__catalog *catalog = &files->catalog, *names = &files->classes.names;
+    const char *last = NULL;
+    size_t last_length = 0;
+    *class_count = 0;
+    for (uint64_t i = 0; i < stk__catalog_count(catalog); i++) {
+        stk__entry *entry = stk__catalog_at(catalog, i);
+        const char *key = stk__catalog_key(catalog, entry);
+        const size_t length = class_length(catalog, entry);
+        if (!last || stk__catalog_compare(last, last_length, key, length) != 0) {
+            STK__TRY(stk__catalog_add(names, key, length, *class_count, error));
+            last = key;
+            last_length = length;
+            *class_count += 1;
+        }
+        entry->row = *class_count - 1; /* in the order met; numbered below */
+    }
+    return STK_OK;
+}
+
+static stk_status number_classes(stk__files *files, const stk__site *site, stk_error *error)
+{
+    uint32_t met;
+    STK__TRY(add_own_classes(files, &met, error));
+    if (*site->sibling) STK__TRY(add_sibling_classes(&files->classes, site->sibling, met, error));
+    uint32_t *numbers = stk__alloc(((size_t)met + 1) * sizeof *numbers);
+    if (!numbers)
+        return stk__fail_memory(error, ((size_t)met + 1) * sizeof *numbers, "the numbers of classes");
+    const stk_status status = stk__classes_number(&files->classes, numbers, error);
+    for (uint64_t i = 0; status == STK_OK && i < stk__catalog_count(&files->catalog); i++) {
+        stk__entry *entry = stk__catalog_at(&files->catalog, i);
+        entry->row = numbers[entry->row];
+    }
+    stk__free(numbers);
+    return status;
+}
+
+static stk_status refuse_stray(const stk__files *files, const stk__entry *stray, stk_error *error)
+{
+    char path[PATH_MAX];
+    stk__files_path(&files->catalog, stray, files->images, path, sizeof path);
+    stk__fail(error, STK_ERROR_DATA, "the image '%s' lies beside folders of classes: its class is unknown",
+              path);
+    stk__error_place(error, "%s", path);
+    stk__error_hint(error, "move it into a folder of a class, or all images into images/");
+    return STK_ERROR_DATA;
+}
+
+/* How many entries lie at the top, and whether any lies in a folder that is not images/. */
+typedef struct outline {
+    uint64_t top;
+    bool classes;
+    const stk__entry *stray; /* one at the top */
+} outline;
+
+static outline find_outline(const stk__catalog *catalog)
+{
+    outline shape = {0};
+    for (uint64_t i = 0; i < stk__catalog_count(catalog); i++) {
+        const stk__entry *entry = stk__catalog_at(catalog, i);
+        const size_t length = class_length(catalog, entry);
+        const char *key = stk__catalog_key(catalog, entry);
+        if (length == 0 && shape.top++ == 0) shape.stray = entry;
+        if (length && (length != 6 || memcmp(key, "images", 6) != 0)) shape.classes = true;
+    }
+    return shape;
+}
+
+static stk_status scan_into(stk__files *files, stk__scan *scan, const char *folder, stk_error *error)
+{
+    STK__TRY(stk__scan_folder(scan, folder, error));
+    stk__catalog_fini(&files->catalog);
+    files->catalog = scan->samples;
+    scan->samples = (stk__catalog){0};
+    STK__TRY(stk__files_seal(files, error));
+    return stk__files_refuse_twins(&files->catalog, folder, error);
+}
+
+/* A folder without images whose only table is a .csv, or only file a .npy, is a series. */
+static bool find_table(const stk__files *files, const stk__scan *scan, stk__site *site)
+{
+    const stk__catalog *catalog = &files->catalog;
+    const uint64_t count = stk__catalog_count(catalog);
+    if (count == 0 && scan->tables == 1) return stk__path_join(site->file, site->root, scan->table);
+    if (count != 1 || scan->tables) return false;
+    const stk__entry *entry = stk__catalog_at(catalog, 0);
+    if (class_length(catalog, entry) || strcmp(stk__extension_name(entry->extension), "npy") != 0)
+        return false;
+    stk__files_path(catalog, entry, site->root, site->file, sizeof site->file);
+    return true;
+}
+
+static stk_status open_images(stk__files *files, const stk__site *site, const outline *shape,
+                              stk_error *error)
+{
+    const uint64_t count = stk__catalog_count(&files->catalog);
+    if (shape->top && shape->top < count) return refuse_stray(files, shape->stray, error);
+    if (shape->classes) {
+        stk__files_describe(files, site, "folder of classes");
+        files->source.info.label = STK_LABEL_CLASS;
+        STK__TRY(number_classes(files, site, error));
+        stk__classes_tell(&files->classes, &files->source.info);
+        return STK_OK;
+    }
+    stk__files_describe(files, site, "folder of images");
+    if (shape->top) return STK_OK;
+    /* All lie below images/: keys start there. */
+    stk__free(files->images);
+    files->images = NULL;
+    STK__TRY(stk__files_init(files, site, "images", NULL, error));
+    stk__scan again = {0};
+    const stk_status status = scan_into(files, &again, files->images, error);
+    stk__scan_fini(&again);
+    return status;
+}
+
+static stk_status open_scanned(stk__source **source, stk__files *files, stk__scan *scan,
+                               const stk__site *site, stk_error *error)
+{
+    STK__TRY(stk__files_init(files, site, "", NULL, error));
+    STK__TRY(scan_into(files, scan, site->root, error));
+    stk__site series = *site;
+    if (find_table(files, scan, &series)) return stk__series_open(source, &series, error);
+    if (files->source.info.count == 0) return stk__scan_nothing(scan, site->root, error);
+    const outline shape = find_outline(&files->catalog);
+    STK__TRY(open_images(files, site, &shape, error));
+    files->source.ops = &folder_ops;
+    files->source.info.images = true;
+    *source = &files->source;
+    return STK_OK;
+}
+
+stk_status stk__folder_open(stk__source **source, const stk__site *site, stk_error *error)
+{
+    stk__files *files = stk__alloc(sizeof *files);
+    if (!files) return stk__fail_memory(error, sizeof *files, "a source");
+    stk__scan scan = {0};
+    const stk_status status = open_scanned(source, files, &scan, site, error);
+    stk__scan_fini(&scan);
+    if (*source != &files->source) folder_close(&files->source); /* failed, or opened as a series */
+    return status;
+}

@@ -1,0 +1,34 @@
+/* The kinds of sources, each opened by its own file, and what source.c found out about a root for them. */
+#ifndef STK_SOURCE_KINDS_H
+#define STK_SOURCE_KINDS_H
+
+#include "source/source.h"
+
+#include <limits.h>
+
+typedef struct stk__site {
+    const stk__source_options *options;
+    char root[PATH_MAX];    /* the folder that holds everything; of a part, the part's */
+    char file[PATH_MAX];    /* list or series; empty for folders of images */
+    char sibling[PATH_MAX]; /* the other part's folder; empty without parts */
+} stk__site;
+
+/* True when root has folders train and val: then each part is opened by its name and nothing is to be split.
+ */
+bool stk__source_has_parts(const char *root);
+
+stk_status stk__pairs_open(stk__source **source, const stk__site *site, stk_error *error);
+stk_status stk__folder_open(stk__source **source, const stk__site *site, stk_error *error);
+stk_status stk__list_open(stk__source **source, const stk__site *site, stk_error *error);
+stk_status stk__series_open(stk__source **source, const stk__site *site, stk_error *error);
+stk_status stk__made_open(stk__source **source, const stk__source_options *options, stk_error *error);
+
+/* True when the first row of a .csv names a column of files. */
+stk_status stk__list_fits(const char *path, bool *fits, stk_error *error);
+
+/* "folder/name" in a buffer of PATH_MAX; false when it does not fit. */
+bool stk__path_join(char path[PATH_MAX], const char *folder, const char *name);
+bool stk__path_is_folder(const char *path);
+bool stk__path_is_file(const char *path); /* there, and not a folder */
+
+#endif

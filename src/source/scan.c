@@ -1,0 +1,222 @@
+#include "source/scan.h"
+
+#include "core/logger.h"
+#include "source/extension.h"
+#include "source/visited.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Folders are not entered when they are met but kept on a list, so one is open at a time however deep the
+ * tree is. Real folders go before links, and links in bytewise order: which of two names of the same folder
+ * its samples get must not depend on the order of readdir. */
+typedef struct walker {
+    stk__scan *scan;
+    const char *root;
+    stk__buffer folders; /* zero-terminated paths below root, one after the other; "" is root */
+    size_t next_folder;  /* offset of the next one to enter */
+    stk__catalog links;  /* paths below root of links to folders that wait */
+    stk__visited visited;
+    char path[PATH_MAX]; /* of the folder being read */
+    const char *below;   /* the part of path below root, "" or "a/b" */
+} walker;
+
+static void count_stranger(stk__scan *scan, const char *text, size_t length)
+{
+    char lower[STK_SCAN_STRANGER_BYTES];
+    if (length == 0 || length >= sizeof lower) return;
+    for (size_t i = 0; i <= length; i++)
+        lower[i] = i < length ? (char)tolower((unsigned char)text[i]) : '\0';
+    for (int i = 0; i < STK_SCAN_STRANGERS; i++) {
+        if (scan->strangers[i].count == 0) memcpy(scan->strangers[i].extension, lower, length + 1);
+        if (strcmp(scan->strangers[i].extension, lower) != 0) continue;
+        scan->strangers[i].count++;
+        return;
+    }
+}
+
+/* "below/name", or "name" at the top; its length or 0 when it is too long. */
+static size_t join_below(const walker *walk, const char *name, char joined[PATH_MAX])
+{
+    const int length = snprintf(joined, PATH_MAX, "%s%s%s", walk->below, *walk->below ? "/" : "", name);
+    return length < 0 || length >= PATH_MAX ? 0 : (size_t)length;
+}
+
+static stk_status refuse_length(const walker *walk, const char *name, stk_error *error)
+{
+    stk__fail(error, STK_ERROR_IO, "a path in the data set is longer than %d bytes", PATH_MAX - 1);
+    stk__error_place(error, "%s/%s", walk->root, name);
+    stk__error_hint(error, "move the data set nearer to the root of the file system, or shorten its names");
+    return STK_ERROR_IO;
+}
+
+static stk_status add_sample(walker *walk, const char *name, size_t stem, uint8_t code, stk_error *error)
+{
+    char key[PATH_MAX];
+    const size_t length = join_below(walk, name, key), extension = strlen(name) - stem;
+    if (length == 0 || strlen(walk->root) + 1 + length >= PATH_MAX) return refuse_length(walk, name, error);
+    stk__catalog *samples = &walk->scan->samples;
+    STK__TRY(stk__catalog_add(samples, key, length - extension, 0, error));
+    stk__catalog_at(samples, stk__catalog_count(samples) - 1)->extension = code;
+    return STK_OK;
+}
+
+static stk_status add_folder(walker *walk, const char *name, bool link, stk_error *error)
+{
+    char below[PATH_MAX];
+    const size_t length = join_below(walk, name, below);
+    if (length == 0) return refuse_length(walk, name, error);
+    if (link) return stk__catalog_add(&walk->links, below, length, 0, error);
+    return stk__buffer_text(&walk->folders, below, length, NULL, error);
+}
+
+/* Only links and file systems that do not tell the type cost a call. */
+static unsigned char type_of(int folder, const struct dirent *found)
+{
+    struct stat facts;
+    if (found->d_type != DT_UNKNOWN) return found->d_type;
+    if (fstatat(folder, found->d_name, &facts, AT_SYMLINK_NOFOLLOW) != 0) return DT_UNKNOWN;
+    return (unsigned char)IFTODT(facts.st_mode);
+}
+
+static bool leads_to_folder(int folder, const char *name)
+{
+    struct stat facts;
+    return fstatat(folder, name, &facts, 0) == 0 && S_ISDIR(facts.st_mode);
+}
+
+static void note_other_file(walker *walk, const char *name, size_t stem)
+{
+    stk__scan *scan = walk->scan;
+    const char *extension = name + stem + (name[stem] == '.');
+    count_stranger(scan, extension, strlen(extension));
+    if (*walk->below || strcasecmp(extension, "csv") != 0) return;
+    if (scan->tables++ == 0) snprintf(scan->table, sizeof scan->table, "%s", name);
+}
+
+static stk_status take_name(walker *walk, int folder, const struct dirent *found, stk_error *error)
+{
+    const char *name = found->d_name;
+    if (name[0] == '.') return STK_OK;
+    const size_t length = strlen(name), stem = stk__extension_stem(name, length);
+    const uint8_t code =
+        stem < length ? stk__extension_code(name + stem + 1, length - stem - 1) : STK_EXTENSION_NONE;
+    if (code != STK_EXTENSION_NONE) return add_sample(walk, name, stem, code, error);
+    const unsigned char type = type_of(folder, found);
+    if (type == DT_DIR) return add_folder(walk, name, false, error);
+    if (type == DT_LNK && leads_to_folder(folder, name)) return add_folder(walk, name, true, error);
+    note_other_file(walk, name, stem);
+    return STK_OK;
+}
+
+static bool has_enough(const stk__scan *scan)
+{
+    return scan->stop_after && stk__catalog_count(&scan->samples) >= scan->stop_after;
+}
+
+static stk_status refuse_folder(const walker *walk, int error_number, stk_error *error)
+{
+    const stk_status status = stk__fail_errno(error, error_number, "cannot read a folder of the data set");
+    stk__error_place(error, "%s", walk->path);
+    stk__error_hint(error, "samples below it would be lost: make it readable, or hide it by a leading dot");
+    return status;
+}
+
+static stk_status read_names(walker *walk, DIR *folder, stk_error *error)
+{
+    while (!has_enough(walk->scan)) {
+        errno = 0;
+        const struct dirent *found = readdir(folder);
+        if (!found) return errno ? refuse_folder(walk, errno, error) : STK_OK;
+        STK__TRY(take_name(walk, dirfd(folder), found, error));
+    }
+    return STK_OK;
+}
+
+static stk_status read_open_folder(walker *walk, DIR *folder, stk_error *error)
+{
+    struct stat facts;
+    if (fstat(dirfd(folder), &facts) != 0) return refuse_folder(walk, errno, error);
+    bool first;
+    STK__TRY(stk__visited_add(&walk->visited, facts.st_dev, facts.st_ino, &first, error));
+    if (first) return read_names(walk, folder, error);
+    stk__log(STK_LOG_DEBUG, "'%s' leads to a folder that was already read: passed over", walk->path);
+    return STK_OK;
+}
+
+static stk_status enter_folder(walker *walk, const char *below, stk_error *error)
+{
+    const int length = snprintf(walk->path, PATH_MAX, "%s%s%s", walk->root, *below ? "/" : "", below);
+    if (length < 0 || length >= PATH_MAX) return refuse_length(walk, below, error);
+    walk->below = *below ? walk->path + strlen(walk->root) + 1 : "";
+    DIR *folder = opendir(walk->path);
+    if (!folder) return refuse_folder(walk, errno, error);
+    const stk_status status = read_open_folder(walk, folder, error);
+    closedir(folder);
+    return status;
+}
+
+/* Moves the links met so far behind the folders. */
+static stk_status take_links(walker *walk, stk_error *error)
+{
+    stk__catalog_sort(&walk->links);
+    for (uint64_t i = 0; i < stk__catalog_count(&walk->links); i++) {
+        const stk__entry *link = stk__catalog_at(&walk->links, i);
+        STK__TRY(stk__buffer_text(&walk->folders, stk__catalog_key(&walk->links, link), link->length, NULL,
+                                  error));
+    }
+    stk__catalog_fini(&walk->links);
+    return STK_OK;
+}
+
+static stk_status walk_all(walker *walk, stk_error *error)
+{
+    STK__TRY(stk__buffer_text(&walk->folders, "", 0, NULL, error));
+    while (walk->next_folder < walk->folders.size_bytes && !has_enough(walk->scan)) {
+        char below[PATH_MAX]; /* the list moves when it grows */
+        snprintf(below, sizeof below, "%s", (const char *)walk->folders.data + walk->next_folder);
+        walk->next_folder += strlen(below) + 1;
+        STK__TRY(enter_folder(walk, below, error));
+        if (walk->next_folder == walk->folders.size_bytes) STK__TRY(take_links(walk, error));
+    }
+    return STK_OK;
+}
+
+stk_status stk__scan_folder(stk__scan *scan, const char *folder, stk_error *error)
+{
+    walker walk = {.scan = scan, .root = folder, .below = ""};
+    const stk_status status = walk_all(&walk, error);
+    stk__buffer_fini(&walk.folders);
+    stk__catalog_fini(&walk.links);
+    stk__visited_fini(&walk.visited);
+    return status;
+}
+
+stk_status stk__scan_nothing(const stk__scan *scan, const char *folder, stk_error *error)
+{
+    int most = 0;
+    for (int i = 1; i < STK_SCAN_STRANGERS; i++)
+        if (scan->strangers[i].count > scan->strangers[most].count) most = i;
+    if (scan->strangers[most].count)
+        stk__fail(error, STK_ERROR_DATA, "found no images in '%s', but %llu .%s file%s: not supported",
+                  folder, (unsigned long long)scan->strangers[most].count, scan->strangers[most].extension,
+                  scan->strangers[most].count == 1 ? "" : "s");
+    else
+        stk__fail(error, STK_ERROR_DATA, "found no images in '%s'", folder);
+    stk__error_place(error, "%s", folder);
+    stk__error_hint(error,
+                    "looked for .jpg .jpeg .png .npy below images/ with masks/, below a folder per class, or "
+                    "at the top; for labels.csv|jsonl, points.csv|jsonl, series.csv|npy");
+    return STK_ERROR_DATA;
+}
+
+void stk__scan_fini(stk__scan *scan)
+{
+    stk__catalog_fini(&scan->samples);
+}

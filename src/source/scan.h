@@ -1,0 +1,32 @@
+/* Walks a tree of folders and collects its samples. Hidden names are passed over; links are followed, but no
+ * folder is entered twice; whatever is called like an image is a sample, even a folder or a pipe: reading it
+ * will say what it is. */
+#ifndef STK_SOURCE_SCAN_H
+#define STK_SOURCE_SCAN_H
+
+#include "source/catalog.h"
+
+#include <limits.h>
+
+enum { STK_SCAN_STRANGERS = 16, STK_SCAN_STRANGER_BYTES = 12 };
+
+typedef struct stk__scan {
+    stk__catalog samples;     /* keys below the folder, extensions set; unsorted */
+    uint64_t stop_after;      /* samples that are enough; 0: all */
+    uint64_t tables;          /* .csv files at the top */
+    char table[NAME_MAX + 1]; /* name of one of them */
+    struct {
+        char extension[STK_SCAN_STRANGER_BYTES];
+        uint64_t count;
+    } strangers[STK_SCAN_STRANGERS]; /* extensions that are no images, for messages */
+} stk__scan;
+
+/* scan: zeroed, or with stop_after set. Folders that cannot be read are errors. */
+stk_status stk__scan_folder(stk__scan *scan, const char *folder, stk_error *error);
+
+/* STK_ERROR_DATA for a folder without samples, saying what is there instead. */
+stk_status stk__scan_nothing(const stk__scan *scan, const char *folder, stk_error *error);
+
+void stk__scan_fini(stk__scan *scan);
+
+#endif

@@ -1,0 +1,159 @@
+/* Looks at a root, finds the kind of source it is, and opens it. */
+#include "source/source.h"
+
+#include "core/logger.h"
+#include "source/kinds.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char made_prefix[] = "make:";
+static const char *const list_names[] = {"labels.csv", "labels.jsonl", "points.csv", "points.jsonl"};
+static const char *const series_names[] = {"series.csv", "series.npy"};
+enum { LIST_NAMES = sizeof list_names / sizeof list_names[0] };
+enum { SERIES_NAMES = sizeof series_names / sizeof series_names[0] };
+
+bool stk__path_join(char path[PATH_MAX], const char *folder, const char *name)
+{
+    const size_t length = strlen(folder);
+    const char *slash = length && folder[length - 1] == '/' ? "" : "/";
+    const int size = snprintf(path, PATH_MAX, "%s%s%s", folder, slash, name);
+    return size >= 0 && size < PATH_MAX;
+}
+
+bool stk__path_is_folder(const char *path)
+{
+    struct stat facts;
+    return stat(path, &facts) == 0 && S_ISDIR(facts.st_mode);
+}
+
+bool stk__path_is_file(const char *path)
+{
+    struct stat facts;
+    return stat(path, &facts) == 0 && !S_ISDIR(facts.st_mode);
+}
+
+static bool has_folder(const char *root, const char *name)
+{
+    char path[PATH_MAX];
+    return stk__path_join(path, root, name) && stk__path_is_folder(path);
+}
+
+bool stk__source_has_parts(const char *root)
+{
+    return root && has_folder(root, "train") && has_folder(root, "val");
+}
+
+/* Puts the first of the names that is there into site->file. */
+static bool find_file(stk__site *site, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (stk__path_join(site->file, site->root, names[i]) && stk__path_is_file(site->file)) return true;
+    site->file[0] = '\0';
+    return false;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t length = strlen(text), end_length = strlen(end);
+    return length > end_length && strcasecmp(text + length - end_length, end) == 0;
+}
+
+static stk_status open_file(stk__source **source, stk__site *site, stk_error *error)
+{
+    bool list = ends_with(site->file, ".jsonl");
+    if (ends_with(site->file, ".csv"))
+        STK__TRY(stk__list_fits(site->file, &list, error));
+    else if (!list && !ends_with(site->file, ".npy")) {
+        stk__fail(error, STK_ERROR_DATA, "'%s' is neither a list nor a series", site->file);
+        stk__error_place(error, "%s", site->file);
+        stk__error_hint(error, "give a folder, a .csv or .jsonl list of images, or a .csv or .npy series");
+        return STK_ERROR_DATA;
+    }
+    return list ? stk__list_open(source, site, error) : stk__series_open(source, site, error);
+}
+
+static stk_status open_folder(stk__source **source, stk__site *site, stk_error *error)
+{
+    const bool list = find_file(site, list_names, LIST_NAMES);
+    if (has_folder(site->root, "images") && has_folder(site->root, "masks")) {
+        if (list) stk__log(STK_LOG_WARNING, "'%s' is not used: there are images/ and masks/", site->file);
+        return stk__pairs_open(source, site, error);
+    }
+    if (list) return stk__list_open(source, site, error);
+    if (find_file(site, series_names, SERIES_NAMES)) return stk__series_open(source, site, error);
+    return stk__folder_open(source, site, error);
+}
+
+static stk_status refuse_root(const char *root, int error_number, stk_error *error)
+{
+    const stk_status status = stk__fail_errno(error, error_number, "cannot open the data set '%s'", root);
+    stk__error_place(error, "%s", root);
+    stk__error_hint(error, "data.root is a folder, a list, a series, or make:faces, make:captcha, make:gray, "
+                           "make:series");
+    return status;
+}
+
+/* Where a relative name in a list starts: the folder of the list. */
+static void set_folder_of_file(stk__site *site)
+{
+    const char *slash = strrchr(site->file, '/');
+    if (!slash)
+        snprintf(site->root, PATH_MAX, ".");
+    else
+        snprintf(site->root, PATH_MAX, "%.*s", slash == site->file ? 1 : (int)(slash - site->file),
+                 site->file);
+}
+
+static bool enter_part(stk__site *site, const char *root)
+{
+    const char *part = site->options->part;
+    if (!part || !stk__source_has_parts(root)) return stk__path_join(site->root, root, "");
+    return stk__path_join(site->root, root, part) &&
+           stk__path_join(site->sibling, root, strcmp(part, "train") == 0 ? "val" : "train");
+}
+
+static stk_status find_site(stk__site *site, bool *folder, stk_error *error)
+{
+    const char *root = site->options->root;
+    struct stat facts;
+    if (stat(root, &facts) != 0) return refuse_root(root, errno, error);
+    *folder = S_ISDIR(facts.st_mode);
+    if (!*folder) {
+        if (snprintf(site->file, PATH_MAX, "%s", root) >= PATH_MAX)
+            return refuse_root(root, ENAMETOOLONG, error);
+        set_folder_of_file(site);
+        return STK_OK;
+    }
+    if (!enter_part(site, root)) return refuse_root(root, ENAMETOOLONG, error);
+    for (size_t end = strlen(site->root); end > 1 && site->root[end - 1] == '/'; end--)
+        site->root[end - 1] = '\0';
+    return STK_OK;
+}
+
+stk_status stk__source_open(stk__source **source, const stk__source_options *options, stk_error *error)
+{
+    *source = NULL;
+    if (!options->root || !*options->root) {
+        stk__fail(error, STK_ERROR_ARGUMENT, "data.root is not set");
+        stk__error_hint(error, "give a folder, a list, a series, or make:faces");
+        return STK_ERROR_ARGUMENT;
+    }
+    if (options->part && strcmp(options->part, "train") != 0 && strcmp(options->part, "val") != 0)
+        return stk__fail(error, STK_ERROR_ARGUMENT, "the part '%s' is neither 'train' nor 'val'",
+                         options->part);
+    if (strncmp(options->root, made_prefix, strlen(made_prefix)) == 0)
+        return stk__fail(error, STK_ERROR_UNSUPPORTED, "'%s' cannot be made yet", options->root);
+    stk__site site = {.options = options};
+    bool folder;
+    STK__TRY(find_site(&site, &folder, error));
+    return folder ? open_folder(source, &site, error) : open_file(source, &site, error);
+}
+
+void stk__source_close(stk__source **source)
+{
+    if (*source) (*source)->ops->close(*source);
+    *source = NULL;
+}
