@@ -52,7 +52,6 @@ static const stk__flag *find_flag(const stk__arguments *a, const char *name, siz
 
 static int set_flag(const stk__arguments *a, const stk__flag *flag, const char *value)
 {
-    if (flag->given) *flag->given = true;
     if (flag->text) *flag->text = value;
     if (!flag->number) return -1;
     if (!stk__number_whole(value, strlen(value), flag->number) || *flag->number < 0)
@@ -79,7 +78,8 @@ static int read_dashes(const stk__arguments *a, char **argv, int *next)
     const stk__flag *flag = find_flag(a, name, length);
     if (flag && !flag->value) {
         if (inline_value) return stk__cli_usage(a->verb->name, "--%s takes no value", flag->name);
-        return set_flag(a, flag, NULL);
+        *flag->given = true;
+        return -1;
     }
     if (!flag && !a->config) return stk__cli_usage(a->verb->name, "there is no option '--%.*s'", (int)length, name);
     const char *value = inline_value ? name + length + 1 : argv[*next];

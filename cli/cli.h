@@ -31,9 +31,9 @@ typedef struct stk__flag {
     const char *name;  /* "stop-after" */
     const char *value; /* what follows it, for help: "N"; NULL: nothing */
     const char *help;
-    bool *given;         /* may be NULL */
-    const char **text;   /* value as text, or NULL */
-    int64_t *number;     /* value as a number >= 0, or NULL */
+    bool *given;         /* without a value: set to true */
+    const char **text;   /* with a value, as text or … */
+    int64_t *number;     /* … as a number >= 0 */
 } stk__flag;
 
 typedef struct stk__arguments {

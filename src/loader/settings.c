@@ -24,7 +24,7 @@ static const stk__option options_table[] = {
     {.name = "num_classes", .type = STK_OPTION_INT, .offset = FIELD(num_classes), .least = 0, .most = 255, .help = "mask ids must be below it or 255; 0 = from classes.txt, else unchecked"},
     {.name = "mask_map", .type = STK_OPTION_TEXT, .offset = FIELD(mask_map), .help = "values in mask files to ids, such as 0:0,255:1"},
     {.name = "exif", .type = STK_OPTION_SWITCH, .offset = FIELD(exif), .fallback = "true", .help = "turn images upright as their EXIF orientation says"},
-    {.name = "sequence_length", .type = STK_OPTION_INT, .offset = FIELD(sequence_length), .least = 0, .most = 1e6, .fallback = "60", .unit = "rows", .help = "length of the windows cut from a series", .tunable = true},
+    {.name = "sequence_length", .type = STK_OPTION_INT, .offset = FIELD(sequence_length), .least = 1, .most = 1e6, .fallback = "60", .unit = "rows", .help = "length of the windows cut from a series", .tunable = true},
     {.name = "batch_size", .type = STK_OPTION_INT, .offset = FIELD(batch_size), .least = 1, .most = 65536, .fallback = "32", .help = "samples in a batch, per rank", .tunable = true},
     {.name = "num_workers", .aliases = "workers", .type = STK_OPTION_COUNT, .offset = FIELD(num_workers), .least = 0, .most = 256, .fallback = "auto", .help = "threads that load; 0 = in the caller's thread, for debugging", .tunable = true},
     {.name = "prefetch_factor", .type = STK_OPTION_INT, .offset = FIELD(prefetch_factor), .least = 1, .most = 64, .fallback = "2", .unit = "batches", .help = "finished batches that may wait, per worker", .tunable = true},

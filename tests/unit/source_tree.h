@@ -193,7 +193,7 @@ static inline void check_poor_memory(const char *name, const char *part)
     long failures = 0;
     for (bool opened = false; !opened; failures++) {
         poor_memory context = {.fail_at = failures};
-        const stk_allocator allocator = {poor_alloc, poor_release, &context};
+        const stk_allocator allocator = {.alloc = poor_alloc, .release = poor_release, .context = &context};
         stk_allocator_set(&allocator);
         stk__source *source = tree_open_as(name, part, 0);
         opened = source != NULL;
