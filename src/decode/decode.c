@@ -9,7 +9,7 @@
 const stk__limits stk__limits_default = {
     .bytes = UINT64_C(256) << 20, .pixels = 100000000, .scans = 200, .warnings = 0, .time_s = 10};
 
-static const stk__format_ops *const formats[] = {&stk__format_jpeg};
+static const stk__format_ops *const formats[] = {&stk__format_jpeg, &stk__format_png, &stk__format_npy};
 
 enum { FORMAT_COUNT = sizeof formats / sizeof formats[0] };
 

@@ -65,7 +65,7 @@ void pictures_png_plain(stk__buffer *out, stk__pixels pixels, int filter);
 
 /* Where chunk number `nth` of that type starts (its length field); the test stops when there is none. */
 size_t pictures_png_find(const stk__buffer *png, const char *type, int nth);
-void pictures_png_fix_crc(stk__buffer *png, size_t chunk); /* after its content was changed */
+void pictures_png_fix_crc(stk__buffer *png, size_t chunk); /* after a change; nothing if it has no end */
 /* Puts a chunk in front of offset `at`. */
 void pictures_png_insert(stk__buffer *png, size_t at, const char *type, const void *data, size_t size);
 

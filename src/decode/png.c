@@ -1,0 +1,91 @@
+#include "decode/png.h"
+
+static void destroy_state(void *memory)
+{
+    stk__png_state *state = memory;
+    libdeflate_free_decompressor(state->inflater);
+    stk__buffer_fini(&state->joined);
+    stk__buffer_fini(&state->raw);
+    stk__buffer_fini(&state->row);
+    stk__free(state);
+}
+
+static stk_status create_state(void **memory, const stk__limits *limits, stk_error *error)
+{
+    stk__png_state *state = stk__alloc(sizeof *state);
+    if (!state) return stk__fail_memory(error, sizeof *state, "a PNG decoder");
+    state->limits = limits;
+    state->inflater = libdeflate_alloc_decompressor();
+    if (!state->inflater) {
+        stk__free(state);
+        return stk__fail(error, STK_ERROR_MEMORY, "no memory for the PNG decoder");
+    }
+    *memory = state;
+    return STK_OK;
+}
+
+static bool is_colour(const stk__png *png)
+{
+    return png->colour == STK_PNG_RGB || png->colour == STK_PNG_RGB_ALPHA;
+}
+
+static stk_status read_header(void *memory, stk__encoded bytes, stk__picture *picture, stk_error *error)
+{
+    (void)memory;
+    stk__png png;
+    STK__TRY(stk__png_read_header(bytes, &png, error));
+    picture->w = png.w;
+    picture->h = png.h;
+    picture->channels = is_colour(&png) || png.colour == STK_PNG_PALETTE ? 3 : 1;
+    picture->depth_bits = png.depth_bits;
+    return STK_OK;
+}
+
+static stk_status decode(stk__png_state *state, stk__encoded bytes, stk__png_sink *sink, stk_error *error)
+{
+    const stk__png *png = sink->png;
+    if (png->w != sink->target.w || png->h != sink->target.h)
+        return stk__fail(error, STK_ERROR_ARGUMENT, "the header belongs to another image");
+    if (stk__png_is_simple(png)) return stk__png_decode_simple(state, sink, error);
+    STK__TRY(stk__buffer_reserve(&state->row, (size_t)png->w, error));
+    sink->unpacked = state->row.data;
+    return stk__png_decode_any(state, bytes, sink, error);
+}
+
+static stk_status decode_image(void *memory, stk__encoded bytes, const stk__picture *picture,
+                               stk__pixels target, stk_error *error)
+{
+    (void)picture;
+    stk__png png;
+    STK__TRY(stk__png_read_chunks(bytes, &png, error));
+    return decode(memory, bytes, &(stk__png_sink){.png = &png, .target = target}, error);
+}
+
+static stk_status decode_mask(void *memory, stk__encoded bytes, const stk__picture *picture,
+                              stk__pixels target, stk_error *error)
+{
+    (void)picture;
+    stk__png png;
+    STK__TRY(stk__png_read_chunks(bytes, &png, error));
+    if (is_colour(&png)) {
+        stk__damaged(error, STK_DAMAGE_MASK_FORMAT, "a PNG of colours is no mask of ids");
+        stk__error_hint(error, "store masks as PNG: 8-bit grey or palette");
+        return STK_ERROR_SAMPLE;
+    }
+    return decode(memory, bytes, &(stk__png_sink){.png = &png, .target = target, .ids = true}, error);
+}
+
+static const char *const extensions[] = {"png", "apng", NULL};
+static const uint8_t magic[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'};
+
+const stk__format_ops stk__format_png = {
+    .name = "PNG",
+    .extensions = extensions,
+    .magic = magic,
+    .magic_bytes = sizeof magic,
+    .create = create_state,
+    .destroy = destroy_state,
+    .header = read_header,
+    .image = decode_image,
+    .mask = decode_mask,
+};
