@@ -1,0 +1,65 @@
+#include "core/nearest.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+static void distance_counts_slips(void **state)
+{
+    (void)state;
+    assert_int_equal(stk__edit_distance("", ""), 0);
+    assert_int_equal(stk__edit_distance("abc", ""), 3);
+    assert_int_equal(stk__edit_distance("", "abc"), 3);
+    assert_int_equal(stk__edit_distance("num_workers", "num_workers"), 0);
+    assert_int_equal(stk__edit_distance("num-Workers", "num_workers"), 0);
+    assert_int_equal(stk__edit_distance("num_wrkers", "num_workers"), 1);
+    assert_int_equal(stk__edit_distance("num_workesr", "num_workers"), 1); /* neighbours swapped */
+    assert_int_equal(stk__edit_distance("batchsize", "batch_size"), 1);
+    assert_int_equal(stk__edit_distance("kitten", "sitting"), 3);
+}
+
+static void distance_of_very_long_names_is_their_length(void **state)
+{
+    (void)state;
+    char longer[200];
+    memset(longer, 'a', sizeof longer - 1);
+    longer[sizeof longer - 1] = '\0';
+    assert_int_equal(stk__edit_distance(longer, longer), sizeof longer - 1);
+    assert_int_equal(stk__edit_distance("a", longer), sizeof longer - 1);
+}
+
+static void nearest_takes_the_first_of_the_best(void **state)
+{
+    (void)state;
+    const char *const names[] = {"shuffle", "seed", "limit", "speed"};
+    stk__nearest nearest = {.word = "seeed"};
+    for (size_t i = 0; i < 4; i++)
+        stk__nearest_offer(&nearest, names[i]);
+    assert_string_equal(nearest.best, "seed");
+    assert_int_equal(nearest.distance, 1);
+}
+
+static void nearest_is_silent_about_strangers(void **state)
+{
+    (void)state;
+    stk__nearest nearest = {.word = "temperature"}, letter = {.word = "x"};
+    stk__nearest_offer(&nearest, "batch_size");
+    stk__nearest_offer(&nearest, "seed");
+    stk__nearest_offer(&letter, "y");
+    assert_null(nearest.best);
+    assert_null(letter.best);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(distance_counts_slips),
+        cmocka_unit_test(distance_of_very_long_names_is_their_length),
+        cmocka_unit_test(nearest_takes_the_first_of_the_best),
+        cmocka_unit_test(nearest_is_silent_about_strangers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
