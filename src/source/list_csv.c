@@ -115,7 +115,8 @@ static stk_status read_header(stk__list *list, stk__csv *csv, column_plan *colum
 /* False: not a finite number, and the draft says so. */
 static bool take_number(stk__draft *draft, const char *what, stk__csv_text field, double *value)
 {
-    if (field.length && stk__number_real(field.data, field.length, value) && isfinite(*value)) return true;
+    if (field.length && stk__number_real(field.data, field.length, value) && isfinite((float)*value))
+        return true;
     stk__draft_fault(draft, "the %s '%.*s' is no finite number", what,
                      (int)(field.length < 60 ? field.length : 60), field.data);
     return false;
