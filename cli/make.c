@@ -144,10 +144,10 @@ static void show_bar(void *context, const stk__make_progress *progress)
 static void print_summary(const order *command, const stk__make_progress *done)
 {
     const char *unit = command->options.kind == STK_MAKE_SERIES ? "rows" : "images";
-    printf("%s: %llu %s, %.1f MB in %.2f s, %.0f %s/s with %d threads, seed %llu, in '%s'\n", command->kind,
+    printf("%s: %llu %s, %.1f MB in %.2f s, %.0f %s/s with %d thread%s, seed %llu, in '%s'\n", command->kind,
            (unsigned long long)done->count, unit, (double)done->bytes * 1e-6, done->seconds,
            (double)done->count / (done->seconds > 1e-9 ? done->seconds : 1e-9), unit, done->workers,
-           (unsigned long long)command->options.seed, command->options.folder);
+           done->workers == 1 ? "" : "s", (unsigned long long)command->options.seed, command->options.folder);
 }
 
 int stk__cli_make(int argc, char **argv)

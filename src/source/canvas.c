@@ -152,7 +152,7 @@ static void fan_row(const stk__texture *texture, const int8_t *tile, float ampli
 {
     float down = (float)row->y - texture->fan_from.y;
     if (down < 0) down = -down;
-    const float spread = 256 / (down + 96), from = texture->fan_from.x;
+    const float spread = 256 / (down + 150), from = texture->fan_from.x;
     for (int32_t x = row->from; x < row->to; x++) {
         const int32_t u = (int32_t)(((float)x - from) * spread + 4096);
         row->tone[x] += amplitude * (float)tile[(u + texture->u) & STK_NOISE_WRAP];
