@@ -1,3 +1,4 @@
+<<<<<<< HEAD
 #include "cli.h"
 
 #include <string.h>
@@ -40,4 +41,17 @@ int main(int argc, char **argv)
         return verbs[i].run(argc - 1, argv + 1);
     }
     return stk__cli_usage("", "there is no verb '%s'", word);
+=======
+#include "make.h"
+#include "stoker/status.h"
+
+#include <stdio.h>
+#include <string.h>
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "make") == 0) return stk__cli_make(argc - 1, argv + 1);
+    printf("stoker %s\n", stk_version());
+    return 0;
+>>>>>>> make
 }
