@@ -1,6 +1,8 @@
 /* Every allocation of the settings fails once: a clean status, nothing lost. */
 #include "config_helpers.h"
 
+#include <unistd.h>
+
 typedef struct counter {
     long left; /* allocations that still succeed; negative: all */
     long alive;
@@ -74,10 +76,48 @@ static void every_allocation_may_fail(void **state)
     assert_true(n > 60);
 }
 
+static void a_file_may_find_no_memory(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/stk_config_XXXXXX";
+    const int file = mkstemp(path);
+    assert_true(file >= 0 && close(file) == 0);
+    stk__config *config = config_new();
+    counter c = {.left = 0};
+    const stk_allocator hook = {count_alloc, count_release, &c};
+    stk_error error = {0};
+    stk_allocator_set(&hook);
+    const stk_status status = stk__config_read_file(config, path, &error);
+    const stk_status silent = stk__config_read_file(config, path, NULL);
+    stk_allocator_set(NULL);
+    assert_int_equal(status, STK_ERROR_MEMORY);
+    assert_int_equal(silent, STK_ERROR_MEMORY);
+    assert_int_equal(error.code, STK_ERROR_MEMORY);
+    stk__config_destroy(&config);
+    unlink(path);
+}
+
+static void json_without_memory_is_null(void **state)
+{
+    (void)state;
+    stk__config *config = config_new();
+    check_set(config, "seed", "1", STK_ORIGIN_COMMAND);
+    check_set(config, "mask_map", "caf\xe9", STK_ORIGIN_COMMAND); /* not UTF-8: needs a copy of ours */
+    counter c = {.left = 0};
+    const stk_allocator hook = {count_alloc, count_release, &c};
+    stk_allocator_set(&hook);
+    json_t *rows = stk__config_effects_json(config);
+    stk_allocator_set(NULL);
+    assert_null(rows);
+    stk__config_destroy(&config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(a_file_may_find_no_memory),
+        cmocka_unit_test(json_without_memory_is_null),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
