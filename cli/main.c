@@ -1,14 +1,14 @@
-<<<<<<< HEAD
 #include "cli.h"
 
 #include <string.h>
 
 static const stk__verb verbs[] = {
-    {"stats", "stats CONFIG|DIR [key=value …]",
-     "Looks at a data set: mean and std, class shares and weights, sizes, damage.", stk__cli_stats},
-    {"bench", "bench load DIR", "Measures Stoker beside a bare decoder loop.", stk__cli_bench},
+    {"make", "make faces|captcha|gray|series DIR", "Makes a data set to try things on.", stk__cli_make},
     {"load", "load CONFIG|DIR [key=value …]",
      "Runs the loader alone: how fast do batches come, and what does it cost?", stk__cli_load},
+    {"stats", "stats CONFIG|DIR [key=value …]",
+     "Looks at a data set: mean and std, class shares and weights, sizes, damage.", stk__cli_stats},
+    {"bench", "bench load [DIR]", "Measures Stoker beside a bare decoder loop.", stk__cli_bench},
 };
 
 static void print_overview(FILE *file)
@@ -41,17 +41,4 @@ int main(int argc, char **argv)
         return verbs[i].run(argc - 1, argv + 1);
     }
     return stk__cli_usage("", "there is no verb '%s'", word);
-=======
-#include "make.h"
-#include "stoker/status.h"
-
-#include <stdio.h>
-#include <string.h>
-
-int main(int argc, char **argv)
-{
-    if (argc > 1 && strcmp(argv[1], "make") == 0) return stk__cli_make(argc - 1, argv + 1);
-    printf("stoker %s\n", stk_version());
-    return 0;
->>>>>>> make
 }
