@@ -13,10 +13,6 @@ typedef struct stk__site {
     char sibling[PATH_MAX]; /* the other part's folder; empty without parts */
 } stk__site;
 
-/* True when root has folders train and val: then each part is opened by its name and nothing is to be split.
- */
-bool stk__source_has_parts(const char *root);
-
 stk_status stk__pairs_open(stk__source **source, const stk__site *site, stk_error *error);
 stk_status stk__folder_open(stk__source **source, const stk__site *site, stk_error *error);
 stk_status stk__list_open(stk__source **source, const stk__site *site, stk_error *error);
