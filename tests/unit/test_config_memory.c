@@ -58,7 +58,7 @@ static void every_allocation_may_fail(void **state)
 {
     (void)state;
     counter c = {.left = 0};
-    const stk_allocator hook = {count_alloc, count_release, &c};
+    const stk_allocator hook = {.alloc = count_alloc, .release = count_release, .context = &c};
     stk_allocator_set(&hook);
     stk_status status = STK_ERROR_MEMORY;
     long n = 0;
@@ -84,7 +84,7 @@ static void a_file_may_find_no_memory(void **state)
     assert_true(file >= 0 && close(file) == 0);
     stk__config *config = config_new();
     counter c = {.left = 0};
-    const stk_allocator hook = {count_alloc, count_release, &c};
+    const stk_allocator hook = {.alloc = count_alloc, .release = count_release, .context = &c};
     stk_error error = {0};
     stk_allocator_set(&hook);
     const stk_status status = stk__config_read_file(config, path, &error);
@@ -104,7 +104,7 @@ static void json_without_memory_is_null(void **state)
     check_set(config, "seed", "1", STK_ORIGIN_COMMAND);
     check_set(config, "mask_map", "caf\xe9", STK_ORIGIN_COMMAND); /* not UTF-8: needs a copy of ours */
     counter c = {.left = 0};
-    const stk_allocator hook = {count_alloc, count_release, &c};
+    const stk_allocator hook = {.alloc = count_alloc, .release = count_release, .context = &c};
     stk_allocator_set(&hook);
     json_t *rows = stk__config_effects_json(config);
     stk_allocator_set(NULL);
