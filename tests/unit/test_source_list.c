@@ -371,6 +371,7 @@ static void memory_runs_out(void **state)
     check_poor_memory("c", NULL);
     tree_file("j/labels.jsonl", "oops\n{\"file\":\"a\",\"label\":\"x\",\"points\":[[1,2]],\"mask\":\"m\"}\n");
     check_poor_memory("j", NULL);
+    check_poor_memory("c/labels.csv", NULL);
 }
 
 int main(void)
