@@ -154,7 +154,7 @@ static void nothing_is_allocated_after_warm_up(void **state)
     make_album(&made);
     assert_int_equal(stk__decoder_create(&decoder, NULL, NULL), STK_OK);
     assert_int_equal(view_album(decoder, &made, NULL), STK_OK);
-    stk_allocator_set(&(stk_allocator){counting_alloc, counting_release, NULL});
+    stk_allocator_set(&(stk_allocator){.alloc = counting_alloc, .release = counting_release});
     calls = fail_at = 0;
     for (int i = 0; i < 50; i++)
         assert_int_equal(view_album(decoder, &made, NULL), STK_OK);
@@ -175,7 +175,7 @@ static void every_allocation_may_fail(void **state)
     for (long n = 1;; n++) {
         stk__decoder *decoder = NULL;
         stk_error error = {0};
-        stk_allocator_set(&(stk_allocator){counting_alloc, counting_release, NULL});
+        stk_allocator_set(&(stk_allocator){.alloc = counting_alloc, .release = counting_release});
         calls = 0;
         fail_at = n;
         stk_status status = stk__decoder_create(&decoder, NULL, &error);
