@@ -96,6 +96,42 @@ static void masks_are_turned_then_resized(void **state)
     stk__buffer_fini(&bytes);
 }
 
+/* Rows may lie apart: nothing is written between them. */
+static void gaps_between_rows_stay(void **state)
+{
+    (void)state;
+    enum { W = 41, H = 29, PITCH = W * 3 + 7 };
+    static uint8_t dense[W * H * 3], apart[PITCH * H];
+    stk__pixels photo = pictures_draw(W, H, 3, 1), grey = pictures_draw(W, H, 1, 1);
+    stk__buffer bytes = {0};
+    for (int kind = 0; kind < 6; kind++) {
+        if (kind % 3 == 0)
+            pictures_jpeg(&bytes, photo, &(pictures_jpeg_options){.orientation = kind ? 3 : 1});
+        if (kind % 3 == 1) pictures_png_plain(&bytes, photo, PICTURES_FILTER_MIX);
+        if (kind % 3 == 2) pictures_png_plain(&bytes, grey, PICTURES_FILTER_MIX);
+        const int32_t channels = kind < 3 ? 3 : 1;
+        stk__decoder *decoder = NULL;
+        stk__picture picture;
+        memset(apart, 201, sizeof apart);
+        assert_int_equal(stk__decoder_create(&decoder, NULL, NULL), STK_OK);
+        assert_int_equal(stk__decode_header(decoder, as_encoded(&bytes), NULL, &picture, NULL), STK_OK);
+        assert_int_equal(stk__decode_image(decoder, as_encoded(&bytes), &picture,
+                                           stk__pixels_dense(dense, W, H, channels), NULL),
+                         STK_OK);
+        assert_int_equal(stk__decode_image(decoder, as_encoded(&bytes), &picture,
+                                           (stk__pixels){apart, PITCH, W, H, channels}, NULL),
+                         STK_OK);
+        for (int i = 0; i < PITCH * H; i++) {
+            const int x = i % PITCH, row = W * channels;
+            assert_int_equal(apart[i], x < row ? dense[i / PITCH * row + x] : 201);
+        }
+        stk__decoder_destroy(&decoder);
+    }
+    stk__free(photo.data);
+    stk__free(grey.data);
+    stk__buffer_fini(&bytes);
+}
+
 static long calls, fail_at; /* of the allocator below */
 
 static void *counting_alloc(void *context, size_t size_bytes)
@@ -230,6 +266,7 @@ int main(void)
         cmocka_unit_test(ids_are_checked),
         cmocka_unit_test(ids_are_mapped),
         cmocka_unit_test(masks_are_turned_then_resized),
+        cmocka_unit_test(gaps_between_rows_stay),
         cmocka_unit_test(nothing_is_allocated_after_warm_up),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(damages_say_what_and_help),
