@@ -136,10 +136,10 @@ static void take_cover(stk__canvas *canvas, span *row)
 
 static void light_row(const stk__light *light, span *row)
 {
-    const float rx = light->radius.x ? 1 / light->radius.x : 0,
-                ry = light->radius.y ? 1 / light->radius.y : 0;
+    const float rx = light->radius.x > 0 ? 1 / light->radius.x : 0,
+                ry = light->radius.y > 0 ? 1 / light->radius.y : 0;
     const float py = (float)row->y + 0.5f - light->centre.y, v = py * ry;
-    const float gain = light->gain || light->bulge ? light->gain : 1;
+    const float gain = light->gain > 0 ? light->gain : 1;
     const float start = gain + light->slope.y * py - light->bulge * v * v;
     const float offset = 0.5f - light->centre.x, slope = light->slope.x, bulge = light->bulge;
     for (int32_t x = row->from; x < row->to; x++) {

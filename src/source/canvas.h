@@ -29,7 +29,7 @@ typedef struct stk__canvas {
 } stk__canvas;
 
 /* tone = gain + slope . p - bulge |p / radius|^2 + amplitude * texture, p = pixel - centre; colour = rgb *
- * tone. A light of all 0 means gain 1. */
+ * tone. Gain 0 means 1. */
 typedef struct stk__light {
     stk__spot centre, radius, slope;
     float gain, bulge;

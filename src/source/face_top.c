@@ -80,13 +80,13 @@ static stk__spot hair_edge(stk__face *face, float side)
     return (stk__spot){side * out * stk__turn_sin(turns), -top * stk__turn_cos(turns) + 4};
 }
 
-/* Single strands that stand off, as a comb never gets them all. */
-static void paint_wisps(stk__canvas *canvas, stk__face *face)
+/* Single strands that stand off, as a comb never gets them all. One side at a time: shorter rows to fill. */
+static void paint_wisps(stk__canvas *canvas, stk__face *face, float side)
 {
-    enum { WISPS = 90 };
+    enum { WISPS = 50 };
     stk__dice *dice = &face->dice;
     for (int i = 0; i < WISPS; i++) {
-        const float side = i % 2 ? 1 : -1, width = stk__dice_range(dice, 1.5f, 3);
+        const float width = stk__dice_range(dice, 1.5f, 3);
         const stk__spot root = hair_edge(face, side);
         const stk__spot bend = {root.x + side * stk__dice_range(dice, 2, 9),
                                 root.y + stk__dice_range(dice, 4, 18)};
@@ -104,7 +104,8 @@ static void paint_wisps(stk__canvas *canvas, stk__face *face)
 
 static void paint_wool(stk__canvas *canvas, stk__face *face)
 {
-    const float w = face->half_w, h = face->half_h, up = face->hair_up + 16, low = -h * 0.5f;
+    const float w = face->half_w, h = face->half_h, up = (face->bald ? 22 : face->hair_up) + 16,
+                low = -h * 0.5f;
     const stk__spot crown[] = {
         {-w - 16, low},
         {-w - 12, -h * 0.8f},
@@ -116,8 +117,8 @@ static void paint_wool(stk__canvas *canvas, stk__face *face)
         {0, low - 12},
     };
     const stk__spot band[] = {
-        {-w - 20, low + 6}, {-w - 18, low - 30}, {-w * 0.5f, low - 45}, {0, low - 49}, {w * 0.5f, low - 45},
-        {w + 18, low - 30}, {w + 20, low + 6},   {w * 0.5f, low - 7},   {0, low - 11}, {-w * 0.5f, low - 7},
+        {-w - 15, low + 6}, {-w - 15, low - 30}, {-w * 0.5f, low - 45}, {0, low - 49}, {w * 0.5f, low - 45},
+        {w + 15, low - 30}, {w + 15, low + 6},   {w * 0.5f, low - 7},   {0, low - 11}, {-w * 0.5f, low - 7},
     };
     stk__paint paint = stk__face_flat(face->wear, FACE_HAT);
     paint.light = stk__face_light(face, (stk__spot){0, -h}, (stk__spot){w * 1.2f, h * 0.8f}, 0.22f);
@@ -134,7 +135,8 @@ static void paint_wool(stk__canvas *canvas, stk__face *face)
 
 static void paint_brim(stk__canvas *canvas, stk__face *face)
 {
-    const float w = face->half_w, h = face->half_h, up = face->hair_up + 26, low = -h * 0.62f;
+    const float w = face->half_w, h = face->half_h, up = (face->bald ? 18 : face->hair_up) + 26,
+                low = -h * 0.62f;
     const stk__spot crown[] = {
         {-w - 6, low},        {-w * 0.86f, -h - up * 0.6f}, {-w * 0.45f, -h - up}, {0, -h - up * 0.86f},
         {w * 0.45f, -h - up}, {w * 0.86f, -h - up * 0.6f},  {w + 6, low},          {0, low + 8},
@@ -167,7 +169,8 @@ void stk__face_paint_top(stk__canvas *canvas, stk__face *face)
     }
     if (!face->bald) {
         paint_front(canvas, face);
-        paint_wisps(canvas, face);
+        paint_wisps(canvas, face, -1);
+        paint_wisps(canvas, face, 1);
     }
     if (face->hat == HAT_WOOL) paint_wool(canvas, face);
     if (face->hat == HAT_BRIM) paint_brim(canvas, face);
