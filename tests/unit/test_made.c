@@ -195,7 +195,7 @@ static void give_back(void *context, void *memory, size_t size_bytes)
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
-    const stk_allocator allocator = {scarce, give_back, NULL};
+    const stk_allocator allocator = {.alloc = scarce, .release = give_back};
     const char *const roots[] = {"make:captcha?count=5", "make:series?count=50", "make:gray?count=5"};
     stk_allocator_set(&allocator);
     for (size_t i = 0; i < 3; i++) {

@@ -326,7 +326,7 @@ static void give_back(void *context, void *memory, size_t size_bytes)
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
-    const stk_allocator allocator = {scarce, give_back, NULL};
+    const stk_allocator allocator = {.alloc = scarce, .release = give_back};
     stk_allocator_set(&allocator);
     for (int kind = 0; kind < STK_MAKE_COUNT; kind++) {
         stk_status status = STK_ERROR_MEMORY;
