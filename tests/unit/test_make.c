@@ -46,7 +46,7 @@ static void sample_0_never_changes(void **state)
     check_digest(image_bytes, 320 * 160 * 3, "2020810af7511a70690444cbb08934bd");
     draw(STK_MAKE_GRAY, 0, 0);
     check_digest(image_bytes, GREYS, "b51e683625a3c9e5d0b24278ef355381");
-    stk__make_series(0, 1000, series);
+    stk__make_series(0, 0, 1000, series);
     check_digest(series, sizeof series, "16577c75d6ccf53ae4ec78be9fbba725");
 }
 
@@ -273,7 +273,7 @@ static void series_need_memory(void **state)
     enum { ROWS = 6000, FIRST = 30, USED = ROWS - FIRST };
     static float values[ROWS * COLUMNS];
     static double means[USED * COLUMNS], last[USED * COLUMNS], parts[USED * 4], targets[USED];
-    stk__make_series(0, ROWS, values);
+    stk__make_series(0, 0, ROWS, values);
     for (int r = 0; r < USED; r++) {
         const float *now = values + (r + FIRST) * COLUMNS;
         targets[r] = now[STK_MAKE_FEATURES];
@@ -294,8 +294,9 @@ static void series_of_any_length_start_alike(void **state)
 {
     (void)state;
     static float few[50 * COLUMNS], many[200 * COLUMNS];
-    stk__make_series(9, 50, few);
-    stk__make_series(9, 200, many);
+    stk__make_series(9, 0, 50, few);
+    stk__make_series(9, 0, 77, many);
+    stk__make_series(9, 77, 200, many);
     assert_memory_equal(few, many, sizeof few);
 }
 
