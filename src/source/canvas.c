@@ -10,7 +10,7 @@ static size_t round_up(size_t size_bytes)
 
 static size_t sums_bytes(int32_t w, int32_t h)
 {
-    return round_up(sizeof(float) * (size_t)(w + 2) * (size_t)h);
+    return round_up(sizeof(int16_t) * (size_t)(w + 2) * (size_t)h);
 }
 
 size_t stk__canvas_bytes(int32_t w, int32_t h, int32_t plane_count)
@@ -34,7 +34,7 @@ void stk__canvas_init(stk__canvas *canvas, int32_t w, int32_t h, int32_t plane_c
     for (int c = 0; c < plane_count; c++)
         canvas->planes[c] = memory += plane;
     memory += plane;
-    canvas->cover.sums = (float *)(void *)memory;
+    canvas->cover.sums = (int16_t *)(void *)memory;
     memset(memory, 0, sums_bytes(w, h));
     memory += sums_bytes(w, h);
     canvas->cover.first = (int16_t *)(void *)memory;
@@ -52,28 +52,23 @@ static float clamp(float value, float low, float high)
 }
 
 /* One row's piece of an edge from x0 to x1, `height` (signed) of the row high: what lies right of it is
- * covered by that height, the pixels it crosses by the part of their area right of it. */
+ * covered by that height, the pixels it crosses by the part of their area right of it. Whole
+ * numbers of 1/4096: nothing is lost in a piece, so nothing leaks along the row. */
 static void add_piece(stk__canvas *canvas, int32_t y, float x0, float x1, float height)
 {
     const float w = (float)canvas->w;
-    float left = clamp(x0 < x1 ? x0 : x1, 0, w), right = clamp(x0 < x1 ? x1 : x0, 0, w);
-    float *row = canvas->cover.sums + (size_t)y * (size_t)(canvas->w + 2);
+    const float left = clamp(x0 < x1 ? x0 : x1, 0, w), right = clamp(x0 < x1 ? x1 : x0, 0, w);
+    int16_t *row = canvas->cover.sums + (size_t)y * (size_t)(canvas->w + 2);
     const int32_t from = (int32_t)left, to = (int32_t)right;
-    if (from == to) {
-        const float part = height * (1 - ((left + right) * 0.5f - (float)from));
-        row[from] += part;
-        row[from + 1] += height - part;
-    } else {
-        const float slope = height / (right - left);
-        float done = 0; /* of height, by the columns before x */
-        for (int32_t x = from; x <= to; x++) {
-            const float a = x == from ? left : (float)x, b = x == to ? right : (float)(x + 1);
-            const float here = slope * (b - a), part = here * (1 - ((a + b) * 0.5f - (float)x));
-            row[x] += part;
-            row[x + 1] += here - part;
-            done += here;
-        }
-        row[to + 1] += height - done; /* rounding must not leak along the row */
+    const float scaled = height * 4096, slope = from < to ? scaled / (right - left) : 0;
+    int32_t rest = (int32_t)scaled;
+    for (int32_t x = from; x <= to; x++) {
+        const float a = x == from ? left : (float)x, b = x == to ? right : (float)(x + 1);
+        const int32_t here = x == to ? rest : (int32_t)(slope * (b - a));
+        const int32_t part = (int32_t)((float)here * (1 - ((a + b) * 0.5f - (float)x)));
+        row[x] = (int16_t)(row[x] + part);
+        row[x + 1] = (int16_t)(row[x + 1] + here - part);
+        rest -= here;
     }
     if (from < canvas->cover.first[y]) canvas->cover.first[y] = (int16_t)from;
     if (to + 1 > canvas->cover.last[y]) canvas->cover.last[y] = (int16_t)(to + 1);
@@ -109,7 +104,7 @@ void stk__canvas_polygon(stk__canvas *canvas, const stk__spot *spots, int32_t co
 typedef struct span {
     int32_t y, from, to;
     uint8_t cover[STK_CANVAS_SIDE + 2];
-    float tone[STK_CANVAS_SIDE + 2];
+    float tone[STK_CANVAS_SIDE];
     uint16_t factor[STK_CANVAS_SIDE]; /* tone in 1/4096, below 16 */
     int16_t weight[STK_CANVAS_SIDE];  /* share of the new colour in 1/32768, below 1 */
 } span;
@@ -117,18 +112,16 @@ typedef struct span {
 static void take_cover(stk__canvas *canvas, span *row)
 {
     stk__cover *cover = &canvas->cover;
-    float *sums = cover->sums + (size_t)row->y * (size_t)(canvas->w + 2);
-    float sum = 0;
+    int16_t *restrict sums = cover->sums + (size_t)row->y * (size_t)(canvas->w + 2), sum = 0;
     row->from = cover->first[row->y];
     row->to = cover->last[row->y] + 1;
+    for (int32_t x = row->from; x < row->to; x++)
+        sums[x] = sum = (int16_t)(sum + sums[x]);
     for (int32_t x = row->from; x < row->to; x++) {
-        row->tone[x] = sum += sums[x];
-        sums[x] = 0;
+        const int16_t size = (int16_t)(sums[x] < 0 ? -sums[x] : sums[x]), area = size > 4096 ? 4096 : size;
+        row->cover[x] = (uint8_t)((area - (area >> 8) + 8) >> 4);
     }
-    for (int32_t x = row->from; x < row->to; x++) {
-        const int32_t part = (int32_t)(row->tone[x] * 510), area = (part < 0 ? 1 - part : part + 1) / 2;
-        row->cover[x] = (uint8_t)(area > 255 ? 255 : area);
-    }
+    memset(sums + row->from, 0, sizeof *sums * (size_t)(row->to - row->from));
     if (row->to > canvas->w) row->to = canvas->w;
     cover->first[row->y] = INT16_MAX;
     cover->last[row->y] = -1;

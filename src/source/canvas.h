@@ -14,9 +14,10 @@ typedef struct stk__spot {
     float x, y;
 } stk__spot;
 
-/* Row spans of the outline that is being built: sums[h][w + 2] are differences of coverage along x. */
+/* Row spans of the outline that is being built: sums[h][w + 2] are differences of coverage along x,
+ * in 1/4096. Up to seven layers may lie over each other. */
 typedef struct stk__cover {
-    float *sums;
+    int16_t *sums;
     int16_t *first, *last; /* [h]: touched columns; first > last: none */
     int32_t top, bottom;   /* touched rows */
 } stk__cover;

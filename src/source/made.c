@@ -181,7 +181,7 @@ static stk_status make_windows(made *self, stk_error *error)
         stk__free(values);
         return stk__fail_memory(error, size, "the series");
     }
-    stk__make_series(self->seed, self->count, values);
+    stk__make_series(self->seed, 0, self->count, values);
     for (uint64_t row = 0; row < self->count; row++) {
         self->targets[row] = values[row * COLUMNS + STK_MAKE_FEATURES];
         memmove(values + row * STK_MAKE_FEATURES, values + row * COLUMNS, sizeof(float) * STK_MAKE_FEATURES);

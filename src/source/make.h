@@ -55,8 +55,9 @@ stk__made stk__make_facts(stk__make_kind kind, uint64_t seed, uint64_t index);
 /* The key (path without extension) of sample `index` of `count`: "000017", "moon/000017". */
 void stk__make_key(stk__make_kind kind, uint64_t index, uint64_t count, char *key, size_t size);
 
-/* Rows 0 … count-1 of the series: values[count][STK_MAKE_FEATURES + 1], the target last. */
-void stk__make_series(uint64_t seed, uint64_t count, float *values);
+/* Rows first … end-1 of the series into values[end][STK_MAKE_FEATURES + 1], the target last; the rows before
+ * first must be there already. */
+void stk__make_series(uint64_t seed, uint64_t first, uint64_t end, float *values);
 
 /* The kinds, for the table in make.c. */
 extern const stk__make_info stk__make_faces, stk__make_captcha, stk__make_gray, stk__make_series_info;

@@ -199,7 +199,7 @@ const stk__make_info stk__make_captcha = {
     .point_count = 2,
     .default_count = 2000,
     .file_bytes = 28000,
-    .scratch_bytes = 420 * 1024,
+    .scratch_bytes = 320 * 1024,
     .draw = draw_captcha,
     .facts = captcha_facts,
 };

@@ -43,6 +43,6 @@ const stk__make_info stk__make_faces = {
     .class_names = class_names,
     .default_count = 1500,
     .file_bytes = 90000,
-    .scratch_bytes = 2200 * 1024,
+    .scratch_bytes = 1600 * 1024,
     .draw = draw_face,
 };

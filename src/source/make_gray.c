@@ -202,7 +202,7 @@ const stk__make_info stk__make_gray = {
     .class_names = class_names,
     .default_count = 5000,
     .file_bytes = 20000,
-    .scratch_bytes = 128 * 1024,
+    .scratch_bytes = 72 * 1024,
     .draw = draw_gray,
     .facts = gray_facts,
 };

@@ -64,9 +64,9 @@ static float remembered(const float *now, uint64_t back)
     return 0;
 }
 
-void stk__make_series(uint64_t seed, uint64_t count, float *values)
+void stk__make_series(uint64_t seed, uint64_t first, uint64_t end, float *values)
 {
-    for (uint64_t row = 0; row < count; row++) {
+    for (uint64_t row = first; row < end; row++) {
         stk__dice dice = stk__dice_make(seed, row, STK_OPERATION_MAKE_SERIES);
         float *now = values + row * COLUMNS;
         make_features(&dice, row, now);

@@ -80,7 +80,10 @@ static stk_status list_series(const stk__make_options *options, stk__buffer *tex
     const size_t size = sizeof(float) * (STK_MAKE_FEATURES + 1) * (size_t)options->count;
     float *values = stk__alloc(size);
     if (!values) return stk__fail_memory(error, size, "the series");
-    stk__make_series(options->seed, options->count, values);
+    for (uint64_t row = 0; row < options->count && !stopped(options, row); row += STOP_EVERY) {
+        const uint64_t rest = options->count - row;
+        stk__make_series(options->seed, row, row + (rest < STOP_EVERY ? rest : STOP_EVERY), values);
+    }
     const stk_status status = list_rows(options, values, text, error);
     stk__free(values);
     return status;

@@ -116,7 +116,7 @@ static void windows_overlap_by_all_but_one_row(void **state)
     (void)state;
     enum { ROWS = 200, WINDOW = 40, COLUMNS = STK_MAKE_FEATURES + 1 };
     static float values[ROWS * COLUMNS];
-    stk__make_series(4, ROWS, values);
+    stk__make_series(4, 0, ROWS, values);
     stk__source *source = open_root("make:series?count=200&seed=4", WINDOW);
     assert_int_equal(source->info.count, ROWS - WINDOW + 1);
     assert_int_equal(source->info.window_rows, WINDOW);
