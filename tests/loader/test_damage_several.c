@@ -214,6 +214,25 @@ static void a_file_may_vanish_behind_an_open_loader(void **state)
     stk_loader_close(&loader);
 }
 
+static void an_image_without_room_is_named(void **state)
+{
+    (void)state;
+    ledger lines;
+    stk_error error = {0};
+    stk_status status;
+    write_files(make_good_jpeg, 0);
+    write_file(5, make_jpeg_cut_other_size, 100);
+    stk_loader_options options = in_order(STK_BAD_SKIP, 2);
+    options.limit_memory_bytes = 1;
+    stk_loader *loader = open_watched(&options, &lines);
+    assert_int_equal(read_samples(loader, &status, &error), BATCH);
+    assert_int_equal(status, STK_ERROR_MEMORY);
+    assert_non_null(strstr(error.place, "/05.jpg"));
+    assert_true(error.hint[0] != '\0');
+    assert_int_equal(lines.count, 0);
+    stk_loader_close(&loader);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -223,6 +242,7 @@ int main(void)
         cmocka_unit_test(replacing_gives_up_when_nothing_is_good),
         cmocka_unit_test(skipping_goes_on_when_nothing_is_good),
         cmocka_unit_test(a_file_may_vanish_behind_an_open_loader),
+        cmocka_unit_test(an_image_without_room_is_named),
     };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);
 }
