@@ -1,6 +1,6 @@
 /* make:… as a source. */
-#include "source/made.h"
-#include "source/make.h"
+#include "source/kinds.h"
+#include "make/make.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -132,7 +132,7 @@ static void windows_overlap_by_all_but_one_row(void **state)
     }
     source->ops->close(source);
     source = open_root("make:series", 0);
-    assert_int_equal(source->info.window_rows, 30);
+    assert_int_equal(source->info.window_rows, 60);
     source->ops->close(source);
 }
 
@@ -196,7 +196,7 @@ static void every_allocation_may_fail(void **state)
 {
     (void)state;
     const stk_allocator allocator = {.alloc = scarce, .release = give_back};
-    const char *const roots[] = {"make:captcha?count=5", "make:series?count=50", "make:gray?count=5"};
+    const char *const roots[] = {"make:captcha?count=5", "make:series?count=70", "make:gray?count=5"};
     stk_allocator_set(&allocator);
     for (size_t i = 0; i < 3; i++) {
         stk_status status = STK_ERROR_MEMORY;

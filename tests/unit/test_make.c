@@ -1,8 +1,8 @@
 /* Generated data sets: frozen bytes, sizes, and whether something can be learnt from them. */
 #include "core/hash.h"
 #include "core/memory.h"
-#include "source/encode.h"
-#include "source/make.h"
+#include "make/encode.h"
+#include "make/make.h"
 
 #include <math.h>
 #include <setjmp.h>

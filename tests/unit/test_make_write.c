@@ -2,7 +2,7 @@
 #include "core/file.h"
 #include "core/hash.h"
 #include "core/thread.h"
-#include "source/make_write.h"
+#include "make/make_write.h"
 
 #include <dirent.h>
 #include <ftw.h>

@@ -1,4 +1,4 @@
-#include "source/encode.h"
+#include "make/encode.h"
 
 #include <libdeflate.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Grey pictures of ten shapes, anywhere, of any size, on clutter and under noise. */
-#include "source/canvas.h"
-#include "source/dice.h"
-#include "source/make.h"
+#include "make/canvas.h"
+#include "make/dice.h"
+#include "make/make.h"
 
 enum { SIDE = 128, CLASSES = 10, SPOTS = 64 };
 

@@ -1,6 +1,6 @@
-#include "source/make.h"
+#include "make/make.h"
 
-#include "source/canvas.h"
+#include "make/canvas.h"
 
 #include <assert.h>
 #include <stdio.h>

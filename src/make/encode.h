@@ -1,6 +1,6 @@
 /* Encoders of the pictures that Stoker writes. One encoder per thread; it keeps its memory. */
-#ifndef STK_SOURCE_ENCODE_H
-#define STK_SOURCE_ENCODE_H
+#ifndef STK_MAKE_ENCODE_H
+#define STK_MAKE_ENCODE_H
 
 #include "core/memory.h"
 #include "image/pixels.h"

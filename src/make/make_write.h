@@ -4,11 +4,11 @@
  *   gray     CLASS/000000.png
  *   series   series.csv
  * and .stoker-make, which says what the folder was made with and whether it is complete. */
-#ifndef STK_SOURCE_MAKE_WRITE_H
-#define STK_SOURCE_MAKE_WRITE_H
+#ifndef STK_MAKE_MAKE_WRITE_H
+#define STK_MAKE_MAKE_WRITE_H
 
-#include "source/encode.h"
-#include "source/make.h"
+#include "make/encode.h"
+#include "make/make.h"
 
 #include <stdatomic.h>
 

@@ -1,8 +1,8 @@
 /* Generated data sets: what `stoker make` writes and `make:…` serves from memory. A sample is a pure function
  * of (kind, seed, index). They are learnable: labels follow from the pixels, and a constant answer scores
  * low. */
-#ifndef STK_SOURCE_MAKE_H
-#define STK_SOURCE_MAKE_H
+#ifndef STK_MAKE_MAKE_H
+#define STK_MAKE_MAKE_H
 
 #include "core/memory.h"
 #include "image/pixels.h"

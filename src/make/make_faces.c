@@ -1,5 +1,5 @@
-#include "source/face.h"
-#include "source/make.h"
+#include "make/face.h"
+#include "make/make.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "source/encode.h"
+#include "make/encode.h"
 
 #include <setjmp.h>
 #include <stdio.h> /* jpeglib.h needs FILE */

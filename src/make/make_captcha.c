@@ -1,7 +1,7 @@
 /* Slider captchas: a scene with a darkened gap in the shape of a puzzle piece, and the piece at the left. */
-#include "source/canvas.h"
-#include "source/dice.h"
-#include "source/make.h"
+#include "make/canvas.h"
+#include "make/dice.h"
+#include "make/make.h"
 
 enum { WIDTH = 320, HEIGHT = 160, PIECE_ID = 1, EDGE_SPOTS = 14, PIECE_SPOTS = 4 * (EDGE_SPOTS + 1) };
 

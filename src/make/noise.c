@@ -1,6 +1,6 @@
-#include "source/noise.h"
+#include "make/noise.h"
 
-#include "source/dice.h"
+#include "make/dice.h"
 
 #include <pthread.h>
 

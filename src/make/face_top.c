@@ -1,5 +1,5 @@
 /* Hair in front of a generated face, and its hat. */
-#include "source/face.h"
+#include "make/face.h"
 
 static stk__paint hair_paint(stk__face *face)
 {
@@ -57,15 +57,15 @@ static void paint_front(stk__canvas *canvas, stk__face *face)
     };
     const stk__paint paint = hair_paint(face);
     const float dark[3] = {-24, -24, -22};
-    stk__face_glow(canvas, face, (stk__spot){0, -h * line}, (stk__spot){w * 0.95f, h * 0.22f}, 4, dark,
+    stk__face_glow(canvas, face, (stk__face_at){0, -h * line, 4}, (stk__spot){w * 0.95f, h * 0.22f}, dark,
                    FACE_BIT(FACE_SKIN));
     stk__face_outline(canvas, face, (stk__face_shape){controls, 14, 2, 3.4f});
     stk__canvas_fill(canvas, &paint);
     const float shine = 20 + face->hair.rgb[0] * 0.12f;
     const float delta[3] = {shine, shine * 0.92f, shine * 0.8f};
     for (float s = -1; s <= 1; s += 2)
-        stk__face_glow(canvas, face, (stk__spot){s * w * 0.5f + face->light_x * 20, -h * 0.92f},
-                       (stk__spot){w * 0.5f, h * 0.16f}, 0, delta, FACE_BIT(FACE_HAIR));
+        stk__face_glow(canvas, face, (stk__face_at){s * w * 0.5f + face->light_x * 20, -h * 0.92f, 0},
+                       (stk__spot){w * 0.5f, h * 0.16f}, delta, FACE_BIT(FACE_HAIR));
 }
 
 /* Where hair ends: down the side of a long head of hair, or on the arch from the top to the side. */
@@ -145,7 +145,7 @@ static void paint_brim(stk__canvas *canvas, stk__face *face)
         {-w - 7, low}, {-w - 3, low - 24}, {0, low - 16}, {w + 3, low - 24}, {w + 7, low}, {0, low + 9},
     };
     const float dark[3] = {-44, -42, -40};
-    stk__face_glow(canvas, face, (stk__spot){0, low + 16}, (stk__spot){w * 1.2f, 46}, 0, dark,
+    stk__face_glow(canvas, face, (stk__face_at){0, low + 16, 0}, (stk__spot){w * 1.2f, 46}, dark,
                    FACE_BIT(FACE_SKIN) | FACE_BIT(FACE_HAIR));
     stk__paint paint = stk__face_flat(face->wear, FACE_HAT);
     paint.light = stk__face_light(face, (stk__spot){0, -h}, (stk__spot){w * 1.5f, h * 0.8f}, 0.2f);

@@ -1,4 +1,4 @@
-#include "source/face.h"
+#include "make/face.h"
 
 #define COUNT(array) ((int32_t)(sizeof(array) / sizeof(array)[0]))
 
@@ -160,10 +160,10 @@ void stk__face_ellipse(stk__canvas *canvas, const stk__face *face, stk__spot cen
     stk__canvas_polygon(canvas, spots, SPOTS);
 }
 
-void stk__face_glow(stk__canvas *canvas, const stk__face *face, stk__spot centre, stk__spot radius,
-                    float depth, const float delta[3], uint32_t only)
+void stk__face_glow(stk__canvas *canvas, const stk__face *face, stk__face_at centre, stk__spot radius,
+                    const float delta[3], uint32_t only)
 {
-    const stk__glow glow = {stk__face_place(face, centre.x, centre.y, depth),
+    const stk__glow glow = {stk__face_place(face, centre.x, centre.y, centre.depth),
                             {radius.x * face->zoom, radius.y * face->zoom},
                             {delta[0], delta[1], delta[2]},
                             only};

@@ -1,4 +1,4 @@
-#include "source/make_write.h"
+#include "make/make_write.h"
 
 #include "core/file.h"
 

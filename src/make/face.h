@@ -1,11 +1,11 @@
 /* One generated face: everything that was drawn by lot, in numbers. Lengths are pixels of a frontal face in
  * the middle of the picture: x to the right, y down, (0, 0) between nose and eyes. "left" is the left of the
  * picture. */
-#ifndef STK_SOURCE_FACE_H
-#define STK_SOURCE_FACE_H
+#ifndef STK_MAKE_FACE_H
+#define STK_MAKE_FACE_H
 
-#include "source/canvas.h"
-#include "source/dice.h"
+#include "make/canvas.h"
+#include "make/dice.h"
 
 typedef enum stk__face_class {
     FACE_BACKGROUND,
@@ -67,6 +67,10 @@ void stk__face_plan(stk__face *face, uint64_t seed, uint64_t index);
 /* Where a spot of the face is in the picture; depth: how far it stands out (nose 30, ears -20). */
 stk__spot stk__face_place(const stk__face *face, float x, float y, float depth);
 
+typedef struct stk__face_at {
+    float x, y, depth;
+} stk__face_at;
+
 /* A shape in face coordinates: smooth outline through the controls. */
 typedef struct stk__face_shape {
     const stk__spot *controls;
@@ -78,8 +82,8 @@ typedef struct stk__face_shape {
 void stk__face_outline(stk__canvas *canvas, stk__face *face, stk__face_shape shape);
 void stk__face_ellipse(stk__canvas *canvas, const stk__face *face, stk__spot centre, stk__spot radius,
                        float depth);
-void stk__face_glow(stk__canvas *canvas, const stk__face *face, stk__spot centre, stk__spot radius,
-                    float depth, const float delta[3], uint32_t only);
+void stk__face_glow(stk__canvas *canvas, const stk__face *face, stk__face_at centre, stk__spot radius,
+                    const float delta[3], uint32_t only);
 
 /* Light over something as large as `radius` (face coordinates) around centre. */
 stk__light stk__face_light(const stk__face *face, stk__spot centre, stk__spot radius, float strength);

@@ -1,4 +1,4 @@
-#include "source/canvas.h"
+#include "make/canvas.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* What stands behind a face: background, hair that falls behind the head, neck, clothes. */
-#include "source/face.h"
+#include "make/face.h"
 
 static void paint_lights(stk__canvas *canvas, stk__face *face)
 {
@@ -93,7 +93,7 @@ static void paint_neck(stk__canvas *canvas, stk__face *face)
     stk__face_outline(canvas, face, (stk__face_shape){controls, 10, -8, 0});
     stk__canvas_fill(canvas, &paint);
     const float dark[3] = {-70, -66, -60};
-    stk__face_glow(canvas, face, (stk__spot){0, h * 0.98f}, (stk__spot){w * 0.95f, h * 0.36f}, 0, dark,
+    stk__face_glow(canvas, face, (stk__face_at){0, h * 0.98f, 0}, (stk__spot){w * 0.95f, h * 0.36f}, dark,
                    FACE_BIT(FACE_NECK));
 }
 
@@ -146,8 +146,8 @@ static void paint_cloth(stk__canvas *canvas, stk__face *face)
     for (int i = 0; i < 4; i++) {
         const stk__spot at = {stk__dice_range(&face->dice, -2, 2) * w,
                               stk__dice_range(&face->dice, 1.6f, 2) * h};
-        stk__face_glow(canvas, face, at, (stk__spot){stk__dice_range(&face->dice, 10, 26), 70}, -8, fold,
-                       FACE_BIT(FACE_CLOTH));
+        stk__face_glow(canvas, face, (stk__face_at){at.x, at.y, -8},
+                       (stk__spot){stk__dice_range(&face->dice, 10, 26), 70}, fold, FACE_BIT(FACE_CLOTH));
     }
     if (face->cloth_style == 2) {
         paint_collar(canvas, face, -1);

@@ -1,6 +1,6 @@
 /* A stream of random numbers for one generated sample, and a sine that is the same on every machine. */
-#ifndef STK_SOURCE_DICE_H
-#define STK_SOURCE_DICE_H
+#ifndef STK_MAKE_DICE_H
+#define STK_MAKE_DICE_H
 
 #include "core/random.h"
 

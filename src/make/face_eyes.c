@@ -1,5 +1,5 @@
 /* Eyes, brows and glasses of a generated face. */
-#include "source/face.h"
+#include "make/face.h"
 
 enum { EYE_DEPTH = 13 };
 

@@ -1,5 +1,5 @@
 /* Ears, skin, nose and mouth of a generated face. */
-#include "source/face.h"
+#include "make/face.h"
 
 static void paint_earring(stk__canvas *canvas, stk__face *face, float x, float y)
 {
@@ -30,7 +30,7 @@ static void paint_ear(stk__canvas *canvas, stk__face *face, float side)
     stk__face_outline(canvas, face, (stk__face_shape){controls, 6, -14, 0});
     stk__canvas_fill(canvas, &paint);
     const float inner[3] = {-58, -64, -62};
-    stk__face_glow(canvas, face, (stk__spot){x + side * 7, y - 8}, (stk__spot){9, 20}, -14, inner,
+    stk__face_glow(canvas, face, (stk__face_at){x + side * 7, y - 8, -14}, (stk__spot){9, 20}, inner,
                    FACE_BIT(id));
     if (face->earrings) paint_earring(canvas, face, x + side * 6, y + 27);
 }
@@ -71,22 +71,23 @@ static void shade_skin(stk__canvas *canvas, const stk__face *face)
     const float chin[3] = {-20, -20, -18}, beard[3] = {-46, -44, -38};
     const uint32_t skin = FACE_BIT(FACE_SKIN);
     for (float side = -1; side <= 1; side += 2) {
-        stk__face_glow(canvas, face, (stk__spot){side * w * 0.56f, h * 0.32f}, (stk__spot){36, 32}, 14, blush,
-                       skin);
-        stk__face_glow(canvas, face, (stk__spot){side * w * 0.5f, h * 0.2f}, (stk__spot){28, 17}, 16, bright,
-                       skin);
-        stk__face_glow(canvas, face, (stk__spot){side * face->eye_x, face->eye_y - 7}, (stk__spot){36, 25},
-                       12, socket, skin);
-        stk__face_glow(canvas, face, (stk__spot){side * w * 0.86f, h * 0.45f},
-                       (stk__spot){w * 0.3f, h * 0.5f}, 0, chin, skin);
+        stk__face_glow(canvas, face, (stk__face_at){side * w * 0.56f, h * 0.32f, 14}, (stk__spot){36, 32},
+                       blush, skin);
+        stk__face_glow(canvas, face, (stk__face_at){side * w * 0.5f, h * 0.2f, 16}, (stk__spot){28, 17},
+                       bright, skin);
+        stk__face_glow(canvas, face, (stk__face_at){side * face->eye_x, face->eye_y - 7, 12},
+                       (stk__spot){36, 25}, socket, skin);
+        stk__face_glow(canvas, face, (stk__face_at){side * w * 0.86f, h * 0.45f, 0},
+                       (stk__spot){w * 0.3f, h * 0.5f}, chin, skin);
     }
-    stk__face_glow(canvas, face, (stk__spot){0, -h * 0.5f}, (stk__spot){62, 36}, 12, bright, skin);
-    stk__face_glow(canvas, face, (stk__spot){0, h * 0.86f}, (stk__spot){26, 15}, 16, bright, skin);
-    stk__face_glow(canvas, face, (stk__spot){0, face->mouth_y + face->lip + face->mouth_open + 9},
-                   (stk__spot){28, 11}, 18, chin, skin);
+    stk__face_glow(canvas, face, (stk__face_at){0, -h * 0.5f, 12}, (stk__spot){62, 36}, bright, skin);
+    stk__face_glow(canvas, face, (stk__face_at){0, h * 0.86f, 16}, (stk__spot){26, 15}, bright, skin);
+    stk__face_glow(canvas, face, (stk__face_at){0, face->mouth_y + face->lip + face->mouth_open + 9, 18},
+                   (stk__spot){28, 11}, chin, skin);
     if (!face->beard) return;
-    stk__face_glow(canvas, face, (stk__spot){0, h * 0.8f}, (stk__spot){w * 1.05f, h * 0.48f}, 6, beard, skin);
-    stk__face_glow(canvas, face, (stk__spot){0, face->mouth_y - 17}, (stk__spot){44, 12}, 18, beard, skin);
+    stk__face_glow(canvas, face, (stk__face_at){0, h * 0.8f, 6}, (stk__spot){w * 1.05f, h * 0.48f}, beard,
+                   skin);
+    stk__face_glow(canvas, face, (stk__face_at){0, face->mouth_y - 17, 18}, (stk__spot){44, 12}, beard, skin);
 }
 
 static void paint_nose(stk__canvas *canvas, stk__face *face)
@@ -105,14 +106,16 @@ static void paint_nose(stk__canvas *canvas, stk__face *face)
     const uint32_t nose = FACE_BIT(FACE_NOSE), around = nose | FACE_BIT(FACE_SKIN);
     const float lit = face->light_x > 0 ? 1 : -1;
     const float shadow[3] = {-38, -40, -38}, bright[3] = {34, 32, 30}, hole[3] = {-95, -88, -78};
-    stk__face_glow(canvas, face, (stk__spot){-lit * 11, y - 22}, (stk__spot){13, 38}, depth, shadow, around);
-    stk__face_glow(canvas, face, (stk__spot){0, y + 15}, (stk__spot){w * 1.2f, 10}, depth, shadow, around);
-    stk__face_glow(canvas, face, (stk__spot){lit * 2, y - 24}, (stk__spot){7, 40}, depth, bright, nose);
-    stk__face_glow(canvas, face, (stk__spot){lit * 2, y - 3}, (stk__spot){11, 10}, depth + 6, bright, nose);
+    stk__face_glow(canvas, face, (stk__face_at){-lit * 11, y - 22, depth}, (stk__spot){13, 38}, shadow,
+                   around);
+    stk__face_glow(canvas, face, (stk__face_at){0, y + 15, depth}, (stk__spot){w * 1.2f, 10}, shadow, around);
+    stk__face_glow(canvas, face, (stk__face_at){lit * 2, y - 24, depth}, (stk__spot){7, 40}, bright, nose);
+    stk__face_glow(canvas, face, (stk__face_at){lit * 2, y - 3, depth + 6}, (stk__spot){11, 10}, bright,
+                   nose);
     for (float side = -1; side <= 1; side += 2) {
-        stk__face_glow(canvas, face, (stk__spot){side * w * 0.86f, y + 2}, (stk__spot){6, 12}, depth, shadow,
-                       around);
-        stk__face_glow(canvas, face, (stk__spot){side * w * 0.45f, y + 8}, (stk__spot){8, 5}, depth, hole,
+        stk__face_glow(canvas, face, (stk__face_at){side * w * 0.86f, y + 2, depth}, (stk__spot){6, 12},
+                       shadow, around);
+        stk__face_glow(canvas, face, (stk__face_at){side * w * 0.45f, y + 8, depth}, (stk__spot){8, 5}, hole,
                        nose);
     }
 }
@@ -167,10 +170,10 @@ static void paint_lips(stk__canvas *canvas, stk__face *face)
     stk__face_outline(canvas, face, (stk__face_shape){lower, 8, 20, 0});
     stk__canvas_fill(canvas, &paint);
     const float shine[3] = {34, 28, 28}, line[3] = {-60, -46, -46};
-    stk__face_glow(canvas, face, (stk__spot){0, y + open + lip * 0.6f}, (stk__spot){w * 0.5f, lip * 0.5f}, 20,
-                   shine, FACE_BIT(FACE_LOWER_LIP));
+    stk__face_glow(canvas, face, (stk__face_at){0, y + open + lip * 0.6f, 20},
+                   (stk__spot){w * 0.5f, lip * 0.5f}, shine, FACE_BIT(FACE_LOWER_LIP));
     if (open <= 0)
-        stk__face_glow(canvas, face, (stk__spot){0, y + 0.5f}, (stk__spot){w * 0.95f, 3.4f}, 20, line,
+        stk__face_glow(canvas, face, (stk__face_at){0, y + 0.5f, 20}, (stk__spot){w * 0.95f, 3.4f}, line,
                        FACE_BIT(FACE_LOWER_LIP) | FACE_BIT(FACE_UPPER_LIP));
 }
 

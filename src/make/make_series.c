@@ -3,8 +3,8 @@
  *   - whether a third one rises (its last 8 rows against rows 15 to 29 back),
  *   - the value a fourth one had when a fifth one last peaked.
  * None of them shows in the mean of a window; noise takes about 5 % of the variance. */
-#include "source/dice.h"
-#include "source/make.h"
+#include "make/dice.h"
+#include "make/make.h"
 
 enum { FEATURES = STK_MAKE_FEATURES, COLUMNS = FEATURES + 1, BACK = 30, RECENT = 8, OLD_FROM = 15 };
 

@@ -1,10 +1,10 @@
 /* A small painter for generated pictures: filled outlines with soft edges, light and texture, and in step a
  * plane of class ids. Plain + - * / in a fixed order, so that every machine paints the same bytes. */
-#ifndef STK_SOURCE_CANVAS_H
-#define STK_SOURCE_CANVAS_H
+#ifndef STK_MAKE_CANVAS_H
+#define STK_MAKE_CANVAS_H
 
 #include "image/pixels.h"
-#include "source/noise.h"
+#include "make/noise.h"
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* Tiles of noise that every generated picture takes its textures from: constant, periodic, made once. */
-#ifndef STK_SOURCE_NOISE_H
-#define STK_SOURCE_NOISE_H
+#ifndef STK_MAKE_NOISE_H
+#define STK_MAKE_NOISE_H
 
 #include <stdint.h>
 
