@@ -2,32 +2,28 @@
 #ifndef TEST_FOLDER_H
 #define TEST_FOLDER_H
 
-#include <ftw.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "support/workspace.h"
+
+#include <string.h>
 #include <sys/stat.h>
 
-static char root[64];
+static char root[sizeof((workspace *)0)->path];
 
 static int folder_make(void **state)
 {
     (void)state;
-    snprintf(root, sizeof root, "/tmp/stoker-test-XXXXXX");
-    return mkdtemp(root) && chmod(root, 0755) == 0 ? 0 : -1;
-}
-
-static int folder_remove_one(const char *path, const struct stat *facts, int kind, struct FTW *depth)
-{
-    (void)facts;
-    (void)kind;
-    (void)depth;
-    return remove(path);
+    const workspace made = workspace_make();
+    memcpy(root, made.path, sizeof root);
+    return chmod(root, 0755);
 }
 
 static int folder_remove(void **state)
 {
     (void)state;
-    return nftw(root, folder_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    workspace made;
+    memcpy(made.path, root, sizeof root);
+    workspace_remove(&made);
+    return 0;
 }
 
 #endif

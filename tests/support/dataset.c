@@ -2,7 +2,7 @@
 
 #include "core/file.h"
 #include "loader/digest.h"
-#include "support/folder.h"
+#include "support/workspace.h"
 #include "support/pictures.h"
 
 #include <limits.h>
@@ -15,7 +15,7 @@
 static dataset make_folder(void)
 {
     dataset set;
-    const folder made = folder_make();
+    const workspace made = workspace_make();
     memcpy(set.root, made.path, sizeof set.root);
     return set;
 }
@@ -93,9 +93,9 @@ dataset dataset_series(int rows)
 
 void dataset_remove(dataset *set)
 {
-    folder made;
+    workspace made;
     memcpy(made.path, set->root, sizeof made.path);
-    folder_remove(&made);
+    workspace_remove(&made);
     set->root[0] = '\0';
 }
 

@@ -1,6 +1,6 @@
 #include "core/cpu.h"
 #include "core/file.h"
-#include "support/folder.h"
+#include "support/workspace.h"
 
 #include <sched.h>
 #include <setjmp.h>
@@ -19,50 +19,50 @@ static int usable(void)
 static void without_a_quota_it_is_the_affinity(void **state)
 {
     (void)state;
-    folder root = folder_make();
+    workspace root = workspace_make();
     const stk__cpu_budget budget = stk__cpu_budget_read(root.path);
     assert_int_equal(budget.cpus, usable());
     assert_true(budget.quota == 0);
-    folder_remove(&root);
+    workspace_remove(&root);
 }
 
 static void the_tightest_quota_above_counts(void **state)
 {
     (void)state;
-    folder root = folder_make();
-    folder_put(&root, "proc/self/cgroup", "0::/outer/inner\n");
-    folder_put(&root, "sys/fs/cgroup/outer/inner/cpu.max", "max 100000\n");
-    folder_put(&root, "sys/fs/cgroup/outer/cpu.max", "150000 100000\n");
+    workspace root = workspace_make();
+    workspace_put(&root, "proc/self/cgroup", "0::/outer/inner\n");
+    workspace_put(&root, "sys/fs/cgroup/outer/inner/cpu.max", "max 100000\n");
+    workspace_put(&root, "sys/fs/cgroup/outer/cpu.max", "150000 100000\n");
     const stk__cpu_budget budget = stk__cpu_budget_read(root.path);
     assert_true(budget.quota > 1.49 && budget.quota < 1.51);
     assert_int_equal(budget.cpus, 1);
     if (usable() > 1) assert_non_null(strstr(budget.why, "quota"));
-    folder_remove(&root);
+    workspace_remove(&root);
 }
 
 static void a_quota_below_one_is_one(void **state)
 {
     (void)state;
-    folder root = folder_make();
-    folder_put(&root, "proc/self/cgroup", "0::/\n");
-    folder_put(&root, "sys/fs/cgroup/cpu.max", "20000 100000\n");
+    workspace root = workspace_make();
+    workspace_put(&root, "proc/self/cgroup", "0::/\n");
+    workspace_put(&root, "sys/fs/cgroup/cpu.max", "20000 100000\n");
     assert_int_equal(stk__cpu_budget_read(root.path).cpus, 1);
-    folder_remove(&root);
+    workspace_remove(&root);
 }
 
 static void version_one_is_understood(void **state)
 {
     (void)state;
-    folder root = folder_make();
-    folder_put(&root, "proc/self/cgroup", "5:cpuset:/x\n4:cpu,cpuacct:/job\n");
-    folder_put(&root, "sys/fs/cgroup/cpu/job/cpu.cfs_quota_us", "100000\n");
-    folder_put(&root, "sys/fs/cgroup/cpu/job/cpu.cfs_period_us", "100000\n");
+    workspace root = workspace_make();
+    workspace_put(&root, "proc/self/cgroup", "5:cpuset:/x\n4:cpu,cpuacct:/job\n");
+    workspace_put(&root, "sys/fs/cgroup/cpu/job/cpu.cfs_quota_us", "100000\n");
+    workspace_put(&root, "sys/fs/cgroup/cpu/job/cpu.cfs_period_us", "100000\n");
     const stk__cpu_budget budget = stk__cpu_budget_read(root.path);
     assert_true(budget.quota == 1);
     assert_int_equal(budget.cpus, 1);
-    folder_put(&root, "sys/fs/cgroup/cpu/job/cpu.cfs_quota_us", "-1\n");
+    workspace_put(&root, "sys/fs/cgroup/cpu/job/cpu.cfs_quota_us", "-1\n");
     assert_true(stk__cpu_budget_read(root.path).quota == 0);
-    folder_remove(&root);
+    workspace_remove(&root);
 }
 
 int main(void)

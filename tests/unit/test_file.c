@@ -1,5 +1,5 @@
 #include "core/file.h"
-#include "support/folder.h"
+#include "support/workspace.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,19 +15,19 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-static folder home;
+static workspace home;
 
 static int make_home(void **state)
 {
     (void)state;
-    home = folder_make();
+    home = workspace_make();
     return 0;
 }
 
 static int remove_home(void **state)
 {
     (void)state;
-    folder_remove(&home);
+    workspace_remove(&home);
     return 0;
 }
 
@@ -57,13 +57,13 @@ static void a_file_is_read_whole_with_zeros_behind(void **state)
 {
     (void)state;
     stk__buffer buffer = {0};
-    folder_put(&home, "text", "hello");
+    workspace_put(&home, "text", "hello");
     assert_int_equal(stk__file_read(below("text"), 0, &buffer, NULL), STK_OK);
     assert_int_equal(buffer.size_bytes, 5);
     assert_memory_equal(buffer.data, "hello\0\0\0", 8);
     for (int i = 0; i < 64; i++)
         assert_int_equal(buffer.data[5 + i], 0);
-    folder_put(&home, "empty", "");
+    workspace_put(&home, "empty", "");
     assert_int_equal(stk__file_read(below("empty"), 0, &buffer, NULL), STK_OK);
     assert_int_equal(buffer.size_bytes, 0);
     stk__buffer_fini(&buffer);
@@ -81,7 +81,7 @@ static void what_is_not_a_readable_file_is_named(void **state)
     expect_damage("loop", 0, STK_DAMAGE_DANGLING_LINK);
     assert_int_equal(mkfifo(below("pipe"), 0600), 0);
     expect_damage("pipe", 0, STK_DAMAGE_NOT_A_FILE);
-    folder_put(&home, "text", "hello");
+    workspace_put(&home, "text", "hello");
     expect_damage("text", 4, STK_DAMAGE_TOO_MANY_BYTES);
     stk__file_hint(below("nowhere")); /* best effort: silent */
     stk__file_hint(below("text"));
@@ -107,8 +107,8 @@ static void too_many_open_files_is_not_the_samples_fault(void **state)
 static void written_files_are_whole_and_alone(void **state)
 {
     (void)state;
-    folder_remove(&home);
-    home = folder_make();
+    workspace_remove(&home);
+    home = workspace_make();
     const stk__file_care cares[] = {STK_FILE_DURABLE, STK_FILE_QUICK};
     stk__buffer back = {0};
     for (int i = 0; i < 4; i++) { /* new, and over an old one */
@@ -117,7 +117,7 @@ static void written_files_are_whole_and_alone(void **state)
         assert_int_equal(stk__file_read(below("state"), 0, &back, NULL), STK_OK);
         assert_int_equal(back.size_bytes, strlen(text));
         assert_memory_equal(back.data, text, strlen(text));
-        assert_int_equal(folder_count(&home), 1);
+        assert_int_equal(workspace_count(&home), 1);
     }
     stk__buffer_fini(&back);
 }
@@ -125,9 +125,9 @@ static void written_files_are_whole_and_alone(void **state)
 static void a_write_that_fails_leaves_the_old_file(void **state)
 {
     (void)state;
-    folder_remove(&home);
-    home = folder_make();
-    folder_put(&home, "state", "old");
+    workspace_remove(&home);
+    home = workspace_make();
+    workspace_put(&home, "state", "old");
     struct rlimit before, small;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     small = before;
@@ -142,7 +142,7 @@ static void a_write_that_fails_leaves_the_old_file(void **state)
     stk__buffer back = {0};
     assert_int_equal(stk__file_read(below("state"), 0, &back, NULL), STK_OK);
     assert_memory_equal(back.data, "old", 4);
-    assert_int_equal(folder_count(&home), 1);
+    assert_int_equal(workspace_count(&home), 1);
     assert_int_equal(stk__file_write(below("no/such/folder"), text_buffer("x"), STK_FILE_QUICK, &error),
                      STK_ERROR_IO);
     stk__buffer_fini(&back);
@@ -154,7 +154,7 @@ static void folders_are_made_with_their_parents(void **state)
     stk_error error = {0};
     assert_int_equal(stk__folder_make(below("a/b//c"), &error), STK_OK);
     assert_int_equal(stk__folder_make(below("a/b/c/"), &error), STK_OK);
-    folder_put(&home, "plain", "");
+    workspace_put(&home, "plain", "");
     assert_int_equal(stk__folder_make(below("plain/d"), &error), STK_ERROR_IO);
     assert_int_equal(stk__folder_make("", &error), STK_ERROR_ARGUMENT);
 }

@@ -1,4 +1,4 @@
-#include "support/folder.h"
+#include "support/workspace.h"
 
 #include "core/file.h"
 
@@ -13,9 +13,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-folder folder_make(void)
+workspace workspace_make(void)
 {
-    folder f;
+    workspace f;
     const char *base = getenv("TMPDIR");
     snprintf(f.path, sizeof f.path, "%s/stoker-test-XXXXXX", base && *base ? base : "/tmp");
     assert_non_null(mkdtemp(f.path));
@@ -30,13 +30,13 @@ static int remove_one(const char *path, const struct stat *facts, int kind, stru
     return remove(path);
 }
 
-void folder_remove(folder *f)
+void workspace_remove(workspace *f)
 {
     nftw(f->path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     f->path[0] = '\0';
 }
 
-void folder_put(const folder *f, const char *name, const char *text)
+void workspace_put(const workspace *f, const char *name, const char *text)
 {
     char path[PATH_MAX];
     stk_error error = {0};
@@ -50,7 +50,7 @@ void folder_put(const folder *f, const char *name, const char *text)
     assert_int_equal(fclose(file), 0);
 }
 
-int folder_count(const folder *f)
+int workspace_count(const workspace *f)
 {
     int count = 0;
     DIR *entries = opendir(f->path);
