@@ -28,6 +28,7 @@ static void print_help(const stk__arguments *a)
     }
     printf("  %-22s %s\n", "-q, --quiet", "no progress, no notes");
     printf("  %-22s %s\n", "-v, --verbose", "more notes; twice for all");
+    if (a->more_help) a->more_help();
     if (!a->tables) return;
     stk__buffer text = {0};
     stk_error error;

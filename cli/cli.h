@@ -50,6 +50,7 @@ typedef struct stk__arguments {
     const stk__option_table *const *tables; /* settings the verb takes; NULL: none */
     size_t table_count;
     size_t most_words;                                            /* positional arguments allowed */
+    void (*more_help)(void);                                      /* printed after the options; may be NULL */
     stk_status (*prepare)(stk__config *config, stk_error *error); /* before anything is read; may be NULL */
 
     const char *words[4];

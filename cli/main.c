@@ -3,11 +3,12 @@
 #include <string.h>
 
 static const stk__verb verbs[] = {
-    {"stats", "stats CONFIG|DIR [key=value …]",
-     "Looks at a data set: mean and std, class shares and weights, sizes, damage.", stk__cli_stats},
-    {"bench", "bench load DIR", "Measures Stoker beside a bare decoder loop.", stk__cli_bench},
+    {"make", "make faces|captcha|gray|series DIR", "Makes a data set to try things on.", stk__cli_make},
     {"load", "load CONFIG|DIR [key=value …]",
      "Runs the loader alone: how fast do batches come, and what does it cost?", stk__cli_load},
+    {"stats", "stats CONFIG|DIR [key=value …]",
+     "Looks at a data set: mean and std, class shares and weights, sizes, damage.", stk__cli_stats},
+    {"bench", "bench load [DIR]", "Measures Stoker beside a bare decoder loop.", stk__cli_bench},
 };
 
 static void print_overview(FILE *file)

@@ -144,7 +144,7 @@ json_t *stk__config_effects_json(const stk__config *config)
         const stk__option *option = setting ? setting->option : NULL;
         const stk__effect effect = stk__config_effect_at(config, i);
         /* 'o' takes the reference even when packing fails */
-        json_t *row = json_pack("{s:s, s:o, s:o, s:o}", "name", effect.name, "requested",
+        json_t *row = json_pack("{s:o, s:o, s:o, s:o}", "name", text_json(effect.name), "requested",
                                 value_json(option, effect.requested), "in_effect",
                                 value_json(option, effect.in_effect), "why", text_json(effect.why));
         if (row && json_array_append_new(rows, row) == 0) continue;

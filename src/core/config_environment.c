@@ -86,11 +86,13 @@ static stk_status read_variable(stk__config *config, const char *variable, uint3
     const char *equals = strchr(variable, '=');
     char name[192], place[224], key[224];
     if (strncmp(variable, prefix, strlen(prefix)) != 0 || !equals || !equals[1]) return STK_OK;
-    if ((size_t)(equals - variable) >= sizeof name) return STK_OK; /* longer than any key */
-    snprintf(name, sizeof name, "%.*s", (int)(equals - variable), variable);
+    const bool fits =
+        snprintf(name, sizeof name, "%.*s", (int)(equals - variable), variable) < (int)sizeof name;
     snprintf(place, sizeof place, "environment %s", name);
     stk__config_target target;
-    const stk_status status = find_variable(config, name + strlen(prefix), &target, key, sizeof key, error);
+    stk_status status = find_variable(config, name + strlen(prefix), &target, key, sizeof key, error);
+    if (status == STK_OK && !fits && (target.setting || target.foreign))
+        status = stk__fail(error, STK_ERROR_CONFIG, "the name of the variable is too long");
     if (status != STK_OK) {
         stk__error_place(error, "%s", place);
         return status;

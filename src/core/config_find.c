@@ -240,33 +240,33 @@ static void hint_key(const stk__config *config, const char *key, const char *res
     if (meant) stk__error_hint(error, "did you mean '%s'?", meant);
 }
 
-static void hint_section(const stk__config *config, const char *section, stk_error *error)
+stk_status stk__config_unknown_section(const stk__config *config, const char *key, stk_error *error)
 {
+    char section[64];
+    snprintf(section, sizeof section, "%.*s", (int)strcspn(key, "."), key);
+    stk__fail(error, STK_ERROR_CONFIG, "unknown section '%s'", section);
     stk__nearest nearest = {.word = section};
     for (size_t i = 0; i < config->table_count; i++)
         stk__nearest_offer(&nearest, config->tables[i]->section);
-    for (size_t i = 0; i < stk__config_foreign_count(config); i++)
-        stk__nearest_offer(&nearest, stk__config_foreign_at(config, i)->names);
+    for (size_t i = 0; i < stk__config_foreign_count(config); i++) {
+        const char *names = stk__config_foreign_at(config, i)->names;
+        offer(&nearest, names, strcspn(names, " "), names);
+    }
     if (nearest.best)
         stk__error_hint(error, "did you mean '%.*s'?", (int)strcspn(nearest.best, " "), nearest.best);
+    return STK_ERROR_CONFIG;
 }
 
 stk_status stk__config_unknown(const stk__config *config, const char *key, stk_error *error)
 {
+    const char *rest = skip_known_section(config, key);
+    if (!rest && strchr(key, '.')) return stk__config_unknown_section(config, key, error);
     if (stk__config_is_group(config, key)) {
         stk__fail(error, STK_ERROR_CONFIG, "'%.80s' is a section and takes keys, not a value", key);
-        return STK_ERROR_CONFIG;
-    }
-    const char *rest = skip_known_section(config, key), *dot = strchr(key, '.');
-    if (rest) {
+    } else if (rest) {
         stk__fail(error, STK_ERROR_CONFIG, "unknown key '%.80s' in section '%.*s'", rest,
                   (int)(rest - key - 1), key);
         hint_key(config, key, rest, error);
-    } else if (dot) {
-        char section[64];
-        snprintf(section, sizeof section, "%.*s", (int)(dot - key), key);
-        stk__fail(error, STK_ERROR_CONFIG, "unknown section '%s'", section);
-        hint_section(config, section, error);
     } else {
         stk__fail(error, STK_ERROR_CONFIG, "unknown key '%.80s'", key);
         hint_key(config, key, key, error);

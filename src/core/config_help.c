@@ -14,12 +14,24 @@ typedef struct page {
     stk_error *error;
 } page;
 
+/* A space at which no line is broken, until it is put. */
+static const char tie = '\x1f';
+
 static stk_status put(page *p, const char *text, size_t length)
 {
     STK__TRY(stk__buffer_append(p->text, text, length, p->error));
-    for (size_t i = 0; i < length; i++)
-        p->at += (text[i] & 0xc0) != 0x80; /* letters, not bytes */
+    uint8_t *end = p->text->data + p->text->size_bytes;
+    for (uint8_t *c = end - length; c < end; c++) {
+        p->at += (*c & 0xc0) != 0x80; /* letters, not bytes */
+        if (*c == tie) *c = ' ';
+    }
     return STK_OK;
+}
+
+static void tie_words(char *text)
+{
+    for (; *text; text++)
+        if (*text == ' ') *text = tie;
 }
 
 static stk_status end_line(page *p)
@@ -50,21 +62,54 @@ static stk_status put_words(page *p, const char *words)
     return STK_OK;
 }
 
-/* "whole number from 1 to 65536 images, default 32": what to write and what happens otherwise. */
+/* The default as it would be written; what no table says follows from the type. */
+static void describe_default(const stk__option *option, char *text, size_t size)
+{
+    const char *fallback = option->fallback;
+    const bool open = option->type == STK_OPTION_COUNT || option->type == STK_OPTION_SWITCH;
+    if (!fallback && open) fallback = "auto";
+    if (!fallback && option->type == STK_OPTION_WORD)
+        snprintf(text, size, "default %.*s", (int)strcspn(option->choices, "=|"), option->choices);
+    else
+        snprintf(text, size, "%s%s", fallback ? "default " : "", fallback ? fallback : "");
+    if (strlen(text) < COLUMNS_LEAST / 2) tie_words(text);
+}
+
+/* What can be written: "1 to 64 batches", "fail, replace or skip". */
+static void describe_values(const stk__option *option, char *text, size_t size)
+{
+    if (option->type == STK_OPTION_SWITCH) {
+        snprintf(text, size, "true or false");
+    } else if (option->type == STK_OPTION_WORD) {
+        stk__option_expects(option, text, size);
+    } else {
+        char range[96];
+        stk__option_range(option, range, sizeof range);
+        tie_words(range);
+        snprintf(text, size, "%s%s%s", range, *range && option->unit ? " " : "",
+                 option->unit ? option->unit : "");
+    }
+}
+
+/* "[default 2; 1 to 64 batches; also prefetch]", or nothing. */
 static void describe(const stk__option *option, char *text, size_t size)
 {
-    char expected[256];
-    stk__option_expects(option, expected, sizeof expected);
-    const char *kind = strncmp(expected, "a ", 2) == 0 ? expected + 2 : expected;
-    snprintf(text, size, "(%s%s%s%s%s%s%s)", kind, option->unit ? ", in " : "",
-             option->unit ? option->unit : "", option->fallback ? "; default " : "",
-             option->fallback ? option->fallback : "", option->aliases ? "; also " : "",
+    char facts[3][256];
+    describe_default(option, facts[0], sizeof facts[0]);
+    describe_values(option, facts[1], sizeof facts[1]);
+    snprintf(facts[2], sizeof facts[2], "%s%s", option->aliases ? "also " : "",
              option->aliases ? option->aliases : "");
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < 3 && used < size; i++)
+        if (*facts[i])
+            used += (size_t)snprintf(text + used, size - used, "%s%s", used ? "; " : "[", facts[i]);
+    if (used && used < size) snprintf(text + used, size - used, "]");
 }
 
 static stk_status put_option(page *p, const stk__option *option)
 {
-    char facts[512];
+    char facts[800];
     describe(option, facts, sizeof facts);
     STK__TRY(put_spaces(p, INDENT));
     STK__TRY(put(p, option->name, strlen(option->name)));
@@ -74,18 +119,23 @@ static stk_status put_option(page *p, const stk__option *option)
     return end_line(p);
 }
 
-static stk_status put_title(page *p, const stk__option_table *table)
+/* Words over the whole width, from column start on, and the end of the line. */
+static stk_status put_sentence(page *p, const char *words, size_t start)
 {
     const size_t margin = p->margin;
-    char names[256];
-    snprintf(names, sizeof names, "%s%s%s%s%s", table->section,
-             table->section_aliases ? ", also written " : "",
-             table->section_aliases ? table->section_aliases : "",
-             table->also ? "; keys also taken from " : "", table->also ? table->also : "");
-    p->margin = 0;
-    STK__TRY(put_words(p, names));
+    p->margin = start;
+    STK__TRY(put_words(p, words));
     p->margin = margin;
     return end_line(p);
+}
+
+static stk_status put_title(page *p, const stk__option_table *table)
+{
+    char names[256];
+    snprintf(names, sizeof names, "%s%s%s%s%s", table->section, table->section_aliases ? ", or " : "",
+             table->section_aliases ? table->section_aliases : "",
+             table->also ? "; its keys may also stand in " : "", table->also ? table->also : "");
+    return put_sentence(p, names, 0);
 }
 
 /* The section whose options this table repeats, NULL when they are its own. */
@@ -104,9 +154,7 @@ static stk_status put_table(page *p, const stk__option_table *const *tables, siz
     if (repeated) {
         char sentence[192];
         snprintf(sentence, sizeof sentence, "every key of %s; where not set, as there", repeated);
-        STK__TRY(put_spaces(p, INDENT));
-        STK__TRY(put(p, sentence, strlen(sentence)));
-        return end_line(p);
+        return put_sentence(p, sentence, INDENT);
     }
     for (size_t i = 0; i < tables[index]->count; i++)
         STK__TRY(put_option(p, &tables[index]->options[i]));

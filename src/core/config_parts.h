@@ -96,6 +96,7 @@ stk_status stk__config_find(const stk__config *config, const char *key, stk__con
 bool stk__config_is_setting(const stk__config *config, const char *key);
 bool stk__config_is_group(const stk__config *config, const char *key);
 stk_status stk__config_unknown(const stk__config *config, const char *key, stk_error *error);
+stk_status stk__config_unknown_section(const stk__config *config, const char *key, stk_error *error);
 
 /* The k-th spelling of a table's section: its name, aliases, then `also`; NULL at the end. */
 const char *stk__config_spelling(const stk__option_table *table, size_t k, size_t *length);

@@ -228,7 +228,10 @@ static stk_status read_value(reader *r, yaml_mark_t key, int depth)
         return take(r, (const char *)r->value.data, key, mark);
     }
     if (!stk__config_is_group(r->config, r->path)) {
-        stk__config_unknown(r->config, r->path, r->error);
+        if (strchr(r->path, '.'))
+            stk__config_unknown(r->config, r->path, r->error);
+        else
+            stk__config_unknown_section(r->config, r->path, r->error);
         set_place(r, key);
         return STK_ERROR_CONFIG;
     }

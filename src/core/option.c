@@ -71,8 +71,7 @@ static bool has_range(const stk__option *option)
     return option->least != 0 || option->most != 0;
 }
 
-/* "from 1 to 8", "from 1 on", or nothing. */
-static void describe_range(const stk__option *option, char *text, size_t size)
+void stk__option_range(const stk__option *option, char *text, size_t size)
 {
     char least[32], most[32];
     text[0] = '\0';
@@ -80,9 +79,9 @@ static void describe_range(const stk__option *option, char *text, size_t size)
     stk__option_print_number(option->least, least, sizeof least);
     stk__option_print_number(option->most, most, sizeof most);
     if (isinf(option->most))
-        snprintf(text, size, " from %s on", least);
+        snprintf(text, size, "%s or more", least);
     else
-        snprintf(text, size, " from %s to %s", least, most);
+        snprintf(text, size, "%s to %s", least, most);
 }
 
 static void describe_choices(const stk__option *option, char *text, size_t size)
@@ -114,8 +113,8 @@ void stk__option_expects(const stk__option *option, char *text, size_t size)
         return;
     }
     char range[96];
-    describe_range(option, range, sizeof range);
-    snprintf(text, size, "%s%s", kinds[option->type], range);
+    stk__option_range(option, range, sizeof range);
+    snprintf(text, size, "%s%s%s", kinds[option->type], *range ? ", " : "", range);
 }
 
 static stk_status refuse(const stk__option *option, const char *text, const char *complaint, stk_error *error)

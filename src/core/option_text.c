@@ -219,13 +219,11 @@ bool stk__option_value_read(const stk__option *option, const char *text, stk__op
 
 static void print_bytes(uint64_t bytes, char *text, size_t size)
 {
-    static const char units[] = "kMGT";
+    static const char *const units[] = {"", "k", "M", "G", "T"};
     size_t steps = 0;
-    while (steps < sizeof units - 1 && bytes && bytes % 1024 == 0) {
+    for (; steps < 4 && bytes && bytes % 1024 == 0; steps++)
         bytes /= 1024;
-        steps++;
-    }
-    snprintf(text, size, "%" PRIu64 "%.*s", bytes, steps > 0, steps ? &units[steps - 1] : "");
+    snprintf(text, size, "%" PRIu64 "%s", bytes, units[steps]);
 }
 
 static void print_choice(const stk__option *option, int index, char *text, size_t size)

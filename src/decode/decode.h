@@ -33,7 +33,7 @@ typedef struct stk__format_ops stk__format_ops;
 typedef struct stk__picture {
     const stk__format_ops *format;
     int32_t w, h;                 /* as stored */
-    int32_t channels;             /* 1 grey (or ids of a palette), 3 colour: what the file has */
+    int32_t channels;             /* as an image: 1 grey, 3 colour (a palette too) */
     int32_t depth_bits;           /* per channel as stored */
     stk__orientation orientation; /* 1 when there is none */
 } stk__picture;

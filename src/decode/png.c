@@ -75,7 +75,7 @@ static stk_status decode_mask(void *memory, stk__encoded bytes, const stk__pictu
     return decode(memory, bytes, &(stk__png_sink){.png = &png, .target = target, .ids = true}, error);
 }
 
-static const char *const extensions[] = {"png", "apng", NULL};
+static const char *const extensions[] = {"png", NULL};
 static const uint8_t magic[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'};
 
 const stk__format_ops stk__format_png = {

@@ -2,6 +2,7 @@
  * neither cost memory nor change the verdict. */
 #include "decode/png.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <spng.h>
 
@@ -33,9 +34,34 @@ static int read_feed(spng_ctx *codec, void *user, void *to, size_t size)
     return 0;
 }
 
+/* libspng takes a failed allocation inside zlib for damaged data, so its allocations are watched. The memory
+ * is the codec's own: plain malloc, not our hook. */
+static _Thread_local bool starved;
+
+static void *note(void *memory)
+{
+    starved |= memory == NULL;
+    return memory;
+}
+
+static void *codec_malloc(size_t size)
+{
+    return note(malloc(size));
+}
+
+static void *codec_realloc(void *memory, size_t size)
+{
+    return note(realloc(memory, size));
+}
+
+static void *codec_calloc(size_t count, size_t size)
+{
+    return note(calloc(count, size));
+}
+
 static stk_status report(int code, stk_error *error)
 {
-    if (code == SPNG_EMEM || code == SPNG_EZLIB_INIT)
+    if (starved || code == SPNG_EMEM)
         return stk__fail(error, STK_ERROR_MEMORY, "no memory for the PNG decoder");
     return stk__damaged(error, STK_DAMAGE_CORRUPT, "PNG decoder: %s", spng_strerror(code));
 }
@@ -92,7 +118,9 @@ stk_status stk__png_decode_any(stk__png_state *state, stk__encoded bytes, const 
     const stk__encoded head = {bytes.data, 33}; /* signature and IHDR */
     feed from = {{head, png->palette_span, png->data_span, png->end_span}, 0};
     if (png->colour != STK_PNG_PALETTE) from.spans[1].size_bytes = 0;
-    spng_ctx *codec = spng_ctx_new(0);
+    struct spng_alloc memory = {codec_malloc, codec_realloc, codec_calloc, free};
+    starved = false;
+    spng_ctx *codec = spng_ctx_new2(&memory, 0);
     if (!codec) return stk__fail(error, STK_ERROR_MEMORY, "no memory for the PNG decoder");
     stk_status status = start(codec, &from, error);
     if (status == STK_OK)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ZLIB_HEAD_BYTES = 2, ZLIB_TAIL_BYTES = 4 };
+enum { ZLIB_HEAD_BYTES = 2, ZLIB_TAIL_BYTES = 4, RUN_BYTES = 8 };
 
 bool stk__png_is_simple(const stk__png *png)
 {
@@ -44,7 +44,7 @@ static stk_status inflate_all(stk__png_state *state, const uint8_t *stream, size
 {
     if (stream_bytes < ZLIB_HEAD_BYTES + ZLIB_TAIL_BYTES || !is_zlib_head(stream))
         return stk__damaged(error, STK_DAMAGE_CORRUPT, "PNG image data is not compressed by zlib");
-    STK__TRY(stk__buffer_reserve(&state->raw, wanted, error));
+    STK__TRY(stk__buffer_reserve(&state->raw, wanted + RUN_BYTES, error));
     size_t used = 0, made = 0;
     const size_t room = stream_bytes - ZLIB_HEAD_BYTES - ZLIB_TAIL_BYTES;
     const enum libdeflate_result result = libdeflate_deflate_decompress_ex(
@@ -61,11 +61,32 @@ static stk_status inflate_all(stk__png_state *state, const uint8_t *stream, size
     return STK_OK;
 }
 
+/* Filters other than Up work byte after byte, but where areas are flat their bytes are 0 and the result is
+ * known for a whole run. */
+static bool is_flat(const uint8_t *from, size_t count)
+{
+    uint64_t run;
+    memcpy(&run, from, sizeof run); /* up to 7 bytes too far: they are reserved */
+    return count == RUN_BYTES && run == 0;
+}
+
+static size_t next_run(size_t x, size_t w)
+{
+    return w - x < RUN_BYTES ? w - x : RUN_BYTES;
+}
+
 static void undo_sub(const uint8_t *from, uint8_t *to, size_t w)
 {
     uint8_t left = 0;
-    for (size_t x = 0; x < w; x++)
-        to[x] = left = (uint8_t)(from[x] + left);
+    for (size_t x = 0, count; x < w; x += count) {
+        count = next_run(x, w);
+        if (is_flat(from + x, count)) {
+            memset(to + x, left, RUN_BYTES);
+            continue;
+        }
+        for (size_t i = x; i < x + count; i++)
+            to[i] = left = (uint8_t)(from[i] + left);
+    }
 }
 
 static void undo_up(const uint8_t *from, const uint8_t *up, uint8_t *to, size_t w)
@@ -77,21 +98,37 @@ static void undo_up(const uint8_t *from, const uint8_t *up, uint8_t *to, size_t 
 static void undo_average(const uint8_t *from, const uint8_t *up, uint8_t *to, size_t w)
 {
     uint8_t left = 0;
-    for (size_t x = 0; x < w; x++)
-        to[x] = left = (uint8_t)(from[x] + ((left + up[x]) >> 1));
+    for (size_t x = 0, count; x < w; x += count) {
+        uint8_t same[RUN_BYTES];
+        count = next_run(x, w);
+        memset(same, left, sizeof same);
+        if (is_flat(from + x, count) && memcmp(up + x, same, RUN_BYTES) == 0) {
+            memcpy(to + x, same, RUN_BYTES);
+            continue;
+        }
+        for (size_t i = x; i < x + count; i++)
+            to[i] = left = (uint8_t)(from[i] + ((left + up[i]) >> 1));
+    }
 }
 
-/* Of left a, above b and above left c, the one nearest to a + b - c; a before b before c. */
+/* Of left a, above b and above left c, the one nearest to a + b - c; a before b before c. When a equals c
+ * that is b, so a run of zeros copies the row above. */
 static void undo_paeth(const uint8_t *from, const uint8_t *up, uint8_t *to, size_t w)
 {
     int a = 0, c = 0;
-    for (size_t x = 0; x < w; x++) {
-        const int b = up[x], pa = abs(b - c), pb = abs(a - c), pc = abs(a + b - 2 * c);
-        const int near = pb <= pc ? b : c;
-        const int best = pa <= pb && pa <= pc ? a : near;
-        to[x] = (uint8_t)(from[x] + best);
-        a = to[x];
-        c = b;
+    for (size_t x = 0, count; x < w; x += count) {
+        count = next_run(x, w);
+        if (a == c && is_flat(from + x, count)) {
+            memcpy(to + x, up + x, RUN_BYTES);
+            a = c = up[x + RUN_BYTES - 1];
+            continue;
+        }
+        for (size_t i = x; i < x + count; i++) {
+            const int b = up[i], pa = abs(b - c), pb = abs(a - c), pc = abs(a + b - 2 * c);
+            const int near = pb <= pc ? b : c;
+            a = to[i] = (uint8_t)(from[i] + (pa <= pb && pa <= pc ? a : near));
+            c = b;
+        }
     }
 }
 

@@ -61,7 +61,6 @@ static void find_taps(int64_t source, int64_t target, int64_t i, taps *pixel)
 typedef struct plan {
     taps *across;     /* [target.w] */
     int16_t *weights; /* [target.w * most] then [most] for the current row */
-    int32_t *sums;    /* [source.w * channels] */
     int16_t *row;     /* [source.w * channels] */
     taps down;
 } plan;
@@ -71,12 +70,10 @@ static stk_status make_plan(plan *made, stk__pixels source, stk__pixels target, 
 {
     const size_t w = (size_t)target.w, values = (size_t)source.w * (size_t)source.channels;
     const size_t most_x = count_taps(source.w, target.w), most_y = count_taps(source.h, target.h);
-    const size_t size = w * sizeof(taps) + values * (sizeof(int32_t) + sizeof(int16_t)) +
-                        (w * most_x + most_y) * sizeof(int16_t);
+    const size_t size = w * sizeof(taps) + (values + w * most_x + most_y) * sizeof(int16_t);
     STK__TRY(stk__buffer_reserve(scratch, size, error));
     made->across = (taps *)(void *)scratch->data;
-    made->sums = (int32_t *)(void *)(made->across + w);
-    made->row = (int16_t *)(void *)(made->sums + values);
+    made->row = (int16_t *)(void *)(made->across + w);
     made->weights = made->row + values;
     made->down = (taps){0, 0, made->weights + w * most_x};
     for (size_t x = 0; x < w; x++) {
@@ -86,21 +83,27 @@ static stk_status make_plan(plan *made, stk__pixels source, stk__pixels target, 
     return STK_OK;
 }
 
+/* Values that are summed at once: their sums stay in the nearest cache. */
+enum { STRIPE = 256 };
+
 static void sum_down(const plan *made, stk__pixels source)
 {
     const size_t values = (size_t)source.w * (size_t)source.channels;
-    int32_t *restrict sums = made->sums;
-    int16_t *restrict row = made->row;
-    for (size_t i = 0; i < values; i++)
-        sums[i] = 1 << (WEIGHT_BITS - ROW_BITS - 1);
-    for (int32_t t = 0; t < made->down.count; t++) {
-        const uint8_t *restrict from = stk__pixels_row(source, made->down.first + t);
-        const int16_t weight = made->down.weights[t];
-        for (size_t i = 0; i < values; i++)
-            sums[i] += weight * (int16_t)from[i];
+    for (size_t start = 0; start < values; start += STRIPE) {
+        const size_t count = values - start < STRIPE ? values - start : STRIPE;
+        int16_t *restrict row = made->row + start;
+        int32_t sums[STRIPE];
+        for (size_t i = 0; i < STRIPE; i++)
+            sums[i] = 1 << (WEIGHT_BITS - ROW_BITS - 1);
+        for (int32_t t = 0; t < made->down.count; t++) {
+            const uint8_t *restrict from = stk__pixels_row(source, made->down.first + t) + start;
+            const int16_t weight = made->down.weights[t];
+            for (size_t i = 0; i < count; i++)
+                sums[i] += weight * (int16_t)from[i];
+        }
+        for (size_t i = 0; i < count; i++)
+            row[i] = (int16_t)(sums[i] >> (WEIGHT_BITS - ROW_BITS));
     }
-    for (size_t i = 0; i < values; i++)
-        row[i] = (int16_t)(sums[i] >> (WEIGHT_BITS - ROW_BITS));
 }
 
 enum { HALF = 1 << (WEIGHT_BITS + ROW_BITS - 1) };
@@ -154,11 +157,19 @@ stk_status stk__resize_image(stk__pixels source, stk__pixels target, stk__buffer
 void stk__resize_mask(stk__pixels source, stk__pixels target)
 {
     assert(source.channels == 1 && target.channels == 1);
+    /* Column (2x + 1) * source.w / (2 * target.w), without a division per pixel. */
+    const int64_t whole = 2 * (int64_t)target.w, step = source.w / target.w;
+    const int64_t step_rest = 2 * (int64_t)(source.w % target.w);
     for (int32_t y = 0; y < target.h; y++) {
         const int64_t from_y = (2 * (int64_t)y + 1) * source.h / (2 * (int64_t)target.h);
         const uint8_t *from = stk__pixels_row(source, (int32_t)from_y);
         uint8_t *to = stk__pixels_row(target, y);
-        for (int32_t x = 0; x < target.w; x++)
-            to[x] = from[(2 * (int64_t)x + 1) * source.w / (2 * (int64_t)target.w)];
+        int64_t column = source.w / whole, rest = source.w % whole;
+        for (int32_t x = 0; x < target.w; x++) {
+            to[x] = from[column];
+            rest += step_rest;
+            column += step + (rest >= whole);
+            rest -= rest >= whole ? whole : 0;
+        }
     }
 }

@@ -26,10 +26,11 @@ static stk_status make_locks(stk_loader *loader, stk_error *error)
 
 static stk_status make_workers(stk_loader *loader, stk_error *error)
 {
-    loader->worker_count = loader->thread_count ? loader->thread_count : 1;
-    const size_t bytes = (size_t)loader->worker_count * sizeof *loader->workers;
+    const int count = loader->thread_count ? loader->thread_count : 1;
+    const size_t bytes = (size_t)count * sizeof *loader->workers;
     loader->workers = stk__alloc(bytes);
     if (!loader->workers) return stk__fail_memory(error, bytes, "the workers");
+    loader->worker_count = count;
     for (int i = 0; i < loader->worker_count; i++) {
         stk__worker *worker = &loader->workers[i];
         worker->loader = loader;

@@ -104,11 +104,14 @@ void stk__canvas_polygon(stk__canvas *canvas, const stk__spot *spots, int32_t co
         add_edge(canvas, spots[i], spots[i + 1 < count ? i + 1 : 0]);
 }
 
-/* Columns [from, to) of one row with what is to be blended there. */
+/* Columns [from, to) of one row with what is to be blended there. Colours are blended in 16-bit fixed point:
+ * eight pixels per instruction on the oldest x86-64. */
 typedef struct span {
     int32_t y, from, to;
     uint8_t cover[STK_CANVAS_SIDE + 2];
-    float tone[STK_CANVAS_SIDE];
+    float tone[STK_CANVAS_SIDE + 2];
+    uint16_t factor[STK_CANVAS_SIDE]; /* tone in 1/4096, below 16 */
+    int16_t weight[STK_CANVAS_SIDE];  /* share of the new colour in 1/32768, below 1 */
 } span;
 
 static void take_cover(stk__canvas *canvas, span *row)
@@ -119,10 +122,12 @@ static void take_cover(stk__canvas *canvas, span *row)
     row->from = cover->first[row->y];
     row->to = cover->last[row->y] + 1;
     for (int32_t x = row->from; x < row->to; x++) {
-        sum += sums[x];
+        row->tone[x] = sum += sums[x];
         sums[x] = 0;
-        const float area = sum < 0 ? -sum : sum;
-        row->cover[x] = (uint8_t)((area > 1 ? 1 : area) * 255 + 0.5f);
+    }
+    for (int32_t x = row->from; x < row->to; x++) {
+        const int32_t part = (int32_t)(row->tone[x] * 510), area = (part < 0 ? 1 - part : part + 1) / 2;
+        row->cover[x] = (uint8_t)(area > 255 ? 255 : area);
     }
     if (row->to > canvas->w) row->to = canvas->w;
     cover->first[row->y] = INT16_MAX;
@@ -131,14 +136,26 @@ static void take_cover(stk__canvas *canvas, span *row)
 
 static void light_row(const stk__light *light, span *row)
 {
-    const float rx = light->radius.x ? 1 / light->radius.x : 0,
-                ry = light->radius.y ? 1 / light->radius.y : 0;
+    const float rx = light->radius.x > 0 ? 1 / light->radius.x : 0,
+                ry = light->radius.y > 0 ? 1 / light->radius.y : 0;
     const float py = (float)row->y + 0.5f - light->centre.y, v = py * ry;
-    const float gain = light->gain || light->bulge ? light->gain : 1;
+    const float gain = light->gain > 0 ? light->gain : 1;
     const float start = gain + light->slope.y * py - light->bulge * v * v;
+    const float offset = 0.5f - light->centre.x, slope = light->slope.x, bulge = light->bulge;
     for (int32_t x = row->from; x < row->to; x++) {
-        const float px = (float)x + 0.5f - light->centre.x, u = px * rx;
-        row->tone[x] = start + light->slope.x * px - light->bulge * u * u;
+        const float px = (float)x + offset, u = px * rx;
+        row->tone[x] = start + slope * px - bulge * u * u;
+    }
+}
+
+static void fan_row(const stk__texture *texture, const int8_t *tile, float amplitude, span *row)
+{
+    float down = (float)row->y - texture->fan_from.y;
+    if (down < 0) down = -down;
+    const float spread = 256 / (down + 150), from = texture->fan_from.x;
+    for (int32_t x = row->from; x < row->to; x++) {
+        const int32_t u = (int32_t)(((float)x - from) * spread + 4096);
+        row->tone[x] += amplitude * (float)tile[(u + texture->u) & STK_NOISE_WRAP];
     }
 }
 
@@ -149,17 +166,22 @@ static void texture_row(const stk__texture *texture, span *row)
         stk__noise_tile(texture->kind) + ((row->y * step + texture->v) & STK_NOISE_WRAP) * STK_NOISE_SIDE;
     const float amplitude = texture->amplitude / 127;
     if (texture->fan) {
-        float down = (float)row->y - texture->fan_from.y;
-        if (down < 0) down = -down;
-        const float spread = 256 / (down + 96);
-        for (int32_t x = row->from; x < row->to; x++) {
-            const int32_t u = (int32_t)(((float)x - texture->fan_from.x) * spread + 4096);
-            row->tone[x] += amplitude * (float)tile[(u + texture->u) & STK_NOISE_WRAP];
-        }
+        fan_row(texture, tile, amplitude, row);
         return;
     }
-    for (int32_t x = row->from; x < row->to; x++)
-        row->tone[x] += amplitude * (float)tile[(x * step + texture->u) & STK_NOISE_WRAP];
+    /* In runs up to the tile's end, so that the inner loop has no wrap. */
+    for (int32_t x = row->from; x < row->to;) {
+        const int8_t *here = tile + ((x * step + texture->u) & STK_NOISE_WRAP);
+        const int32_t run = (int32_t)(tile + STK_NOISE_SIDE - here + step - 1) / step;
+        const int32_t end = run < row->to - x ? x + run : row->to;
+        if (step == 1)
+            for (int32_t i = 0; i < end - x; i++)
+                row->tone[x + i] += amplitude * (float)here[i];
+        else
+            for (int32_t i = 0; i < end - x; i++)
+                row->tone[x + i] += amplitude * (float)here[i * step];
+        x = end;
+    }
 }
 
 static void restrict_row(const stk__canvas *canvas, uint32_t only, span *row)
@@ -169,28 +191,49 @@ static void restrict_row(const stk__canvas *canvas, uint32_t only, span *row)
         if (!(only >> ids[x] & 1)) row->cover[x] = 0;
 }
 
-static void blend_row(uint8_t *plane, float colour, float opacity, const span *row)
+static void fix_row(span *row, float opacity)
 {
+    const uint16_t full = (uint16_t)(opacity * 32767);
     for (int32_t x = row->from; x < row->to; x++) {
-        const float value = clamp(colour * row->tone[x], 0, 255), here = plane[x];
-        plane[x] = (uint8_t)(here + (value - here) * ((float)row->cover[x] * opacity) + 0.5f);
+        const int32_t factor = (int32_t)(row->tone[x] * 4096);
+        row->factor[x] = (uint16_t)(factor < 0 ? 0 : factor > UINT16_MAX ? UINT16_MAX : factor);
     }
+    for (int32_t x = row->from; x < row->to; x++)
+        row->weight[x] = (int16_t)((uint32_t)(uint16_t)(row->cover[x] * 257) * full >> 16);
+}
+
+/* here + (colour * factor - here) * weight, with 4 bits behind the point inside, 6 in the sum. */
+static void blend_row(uint8_t *restrict plane, float colour, const span *row)
+{
+    const uint16_t base = (uint16_t)(clamp(colour, 0, 255) * 256);
+    const uint16_t *restrict factor = row->factor;
+    const int16_t *restrict weight = row->weight;
+    for (int32_t x = row->from; x < row->to; x++) {
+        const uint16_t lit = (uint16_t)((uint32_t)base * factor[x] >> 16);
+        const int16_t value = (int16_t)(lit > 4080 ? 4080 : lit);
+        const int16_t change = (int16_t)((value - (int16_t)(plane[x] << 4)) * 8);
+        const int16_t add = (int16_t)((int32_t)change * weight[x] >> 16);
+        plane[x] = (uint8_t)((int16_t)((plane[x] << 6) + add + 32) >> 6);
+    }
+}
+
+static void mark_row(uint8_t *restrict ids, uint8_t id, const span *row)
+{
+    for (int32_t x = row->from; x < row->to; x++)
+        ids[x] = row->cover[x] >= 128 ? id : ids[x];
 }
 
 static void paint_row(stk__canvas *canvas, const stk__paint *paint, span *row)
 {
-    if (paint->only) restrict_row(canvas, paint->only, row);
     const size_t start = (size_t)row->y * (size_t)canvas->w;
-    if (paint->id != STK_CANVAS_KEEP)
-        for (int32_t x = row->from; x < row->to; x++)
-            canvas->ids[start + (size_t)x] =
-                row->cover[x] >= 128 ? paint->id : canvas->ids[start + (size_t)x];
+    if (paint->only) restrict_row(canvas, paint->only, row);
+    if (paint->id != STK_CANVAS_KEEP) mark_row(canvas->ids + start, paint->id, row);
     if (canvas->plane_count == 0) return;
     light_row(&paint->light, row);
     if (paint->texture.amplitude != 0) texture_row(&paint->texture, row);
-    const float opacity = (paint->opacity != 0 ? paint->opacity : 1) / 255;
+    fix_row(row, paint->opacity != 0 ? paint->opacity : 1);
     for (int c = 0; c < canvas->plane_count; c++)
-        blend_row(canvas->planes[c] + start, paint->rgb[c], opacity, row);
+        blend_row(canvas->planes[c] + start, paint->rgb[c], row);
 }
 
 void stk__canvas_fill(stk__canvas *canvas, const stk__paint *paint)
@@ -213,22 +256,32 @@ void stk__canvas_flood(stk__canvas *canvas, const stk__paint *paint)
     }
 }
 
+static void add_row(uint8_t *restrict plane, float delta, const span *row)
+{
+    const int16_t strength = (int16_t)(clamp(delta, -255, 255) * 128);
+    const int16_t *restrict weight = row->weight;
+    for (int32_t x = row->from; x < row->to; x++) {
+        const int16_t add = (int16_t)((int32_t)strength * weight[x] >> 16);
+        const int16_t sum = (int16_t)((int16_t)((plane[x] << 6) + add + 32) >> 6);
+        plane[x] = (uint8_t)(sum < 0 ? 0 : sum > 255 ? 255 : sum);
+    }
+}
+
 static void glow_row(const stk__canvas *canvas, const stk__glow *glow, span *row)
 {
-    const float v = ((float)row->y + 0.5f - glow->centre.y) / glow->radius.y, vv = v * v;
-    const float scale = 1 / glow->radius.x;
-    for (int32_t x = row->from; x < row->to; x++) {
-        const float u = ((float)x + 0.5f - glow->centre.x) * scale, rest = clamp(1 - u * u - vv, 0, 1);
-        row->tone[x] = rest * rest;
-    }
+    const float v = ((float)row->y + 0.5f - glow->centre.y) / glow->radius.y, room = 1 - v * v;
+    const float scale = 1 / glow->radius.x, offset = 0.5f - glow->centre.x;
     const size_t start = (size_t)row->y * (size_t)canvas->w;
+    for (int32_t x = row->from; x < row->to; x++) {
+        const float u = ((float)x + offset) * scale;
+        const int32_t rest = (int32_t)((room - u * u) * 32767);
+        const int16_t inside = (int16_t)(rest < 0 ? 0 : rest);
+        row->weight[x] = (int16_t)(((int32_t)inside * inside >> 16) * 2);
+    }
     for (int32_t x = row->from; glow->only && x < row->to; x++)
-        row->tone[x] = glow->only >> canvas->ids[start + (size_t)x] & 1 ? row->tone[x] : 0;
+        if (!(glow->only >> canvas->ids[start + (size_t)x] & 1)) row->weight[x] = 0;
     for (int c = 0; c < canvas->plane_count; c++)
-        for (int32_t x = row->from; x < row->to; x++) {
-            uint8_t *pixel = canvas->planes[c] + start + x;
-            *pixel = (uint8_t)clamp((float)*pixel + glow->delta[c] * row->tone[x] + 0.5f, 0, 255);
-        }
+        add_row(canvas->planes[c] + start, glow->delta[c], row);
 }
 
 void stk__canvas_glow(stk__canvas *canvas, const stk__glow *glow)
@@ -243,23 +296,36 @@ void stk__canvas_glow(stk__canvas *canvas, const stk__glow *glow)
         glow_row(canvas, glow, &row);
 }
 
+static void grain_row(const stk__canvas *canvas, int32_t y, const int16_t *restrict add,
+                      uint8_t *restrict out)
+{
+    uint8_t noisy[3][STK_CANVAS_SIDE];
+    for (int32_t c = 0; c < canvas->plane_count; c++) {
+        const uint8_t *restrict plane = canvas->planes[c] + (size_t)y * (size_t)canvas->w;
+        for (int32_t x = 0; x < canvas->w; x++) {
+            const int16_t value = (int16_t)(plane[x] + add[x]);
+            noisy[c][x] = (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value);
+        }
+    }
+    if (canvas->plane_count == 1) memcpy(out, noisy[0], (size_t)canvas->w);
+    for (int32_t x = 0; canvas->plane_count == 3 && x < canvas->w; x++)
+        for (int32_t c = 0; c < 3; c++)
+            out[x * 3 + c] = noisy[c][x];
+}
+
 void stk__canvas_finish(const stk__canvas *canvas, float grain, int32_t u, int32_t v, stk__pixels image)
 {
     const int8_t *tile = stk__noise_tile(STK_NOISE_GRAIN);
-    const int32_t strength = (int32_t)(grain * 256 / 127), count = canvas->plane_count;
+    const int16_t strength = (int16_t)(grain * 256 / 127);
     for (int32_t y = 0; y < canvas->h; y++) {
         const int8_t *noise = tile + ((y + v) & STK_NOISE_WRAP) * STK_NOISE_SIDE;
         int16_t add[STK_CANVAS_SIDE];
+        int8_t shifted[STK_NOISE_SIDE];
+        memcpy(shifted, noise + u, (size_t)(STK_NOISE_SIDE - u));
+        memcpy(shifted + STK_NOISE_SIDE - u, noise, (size_t)u);
         for (int32_t x = 0; x < canvas->w; x++)
-            add[x] = (int16_t)((noise[(x + u) & STK_NOISE_WRAP] * strength + 128) >> 8);
-        uint8_t *out = stk__pixels_row(image, y);
-        for (int32_t c = 0; c < count; c++) {
-            const uint8_t *plane = canvas->planes[c] + (size_t)y * (size_t)canvas->w;
-            for (int32_t x = 0; x < canvas->w; x++) {
-                const int value = plane[x] + add[x];
-                out[x * count + c] = (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value);
-            }
-        }
+            add[x] = (int16_t)((int16_t)(shifted[x] * strength + 128) >> 8);
+        grain_row(canvas, y, add, stk__pixels_row(image, y));
     }
 }
 

@@ -29,7 +29,7 @@ typedef struct stk__canvas {
 } stk__canvas;
 
 /* tone = gain + slope . p - bulge |p / radius|^2 + amplitude * texture, p = pixel - centre; colour = rgb *
- * tone. A light of all 0 means gain 1. */
+ * tone. Gain 0 means 1. */
 typedef struct stk__light {
     stk__spot centre, radius, slope;
     float gain, bulge;
@@ -74,7 +74,8 @@ void stk__canvas_fill(stk__canvas *canvas, const stk__paint *paint);
 void stk__canvas_flood(stk__canvas *canvas, const stk__paint *paint); /* the whole picture */
 void stk__canvas_glow(stk__canvas *canvas, const stk__glow *glow);
 
-/* Interleaves the planes into image and adds grain of the given strength (values at 127). */
+/* Interleaves the planes into image and adds grain of the given strength (levels at a tile value of 127,
+ * below 120) from place (u, v) of the tile. */
 void stk__canvas_finish(const stk__canvas *canvas, float grain, int32_t u, int32_t v, stk__pixels image);
 
 /* A smooth closed curve through the controls, `steps` spots each: returns count * steps spots in out. */

@@ -3,7 +3,7 @@
 #include <libdeflate.h>
 #include <string.h>
 
-enum { LEVEL = 6, FRAME_BYTES = 8 + 25 + 12 + 12, DATA_AT = 8 + 25 + 8 };
+enum { LEVEL = 4, FRAME_BYTES = 8 + 25 + 12 + 12, DATA_AT = 8 + 25 + 8 };
 
 struct stk__encoder {
     struct libdeflate_compressor *deflate;

@@ -30,6 +30,8 @@ typedef enum stk__face_class {
     FACE_CLASSES
 } stk__face_class;
 
+#define FACE_BIT(id) (UINT32_C(1) << (id)) /* for stk__paint.only */
+
 enum { FACE_SIDE = 512 };
 
 typedef enum stk__face_glasses { GLASSES_NONE, GLASSES_CLEAR, GLASSES_DARK } stk__face_glasses;

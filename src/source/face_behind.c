@@ -1,8 +1,6 @@
 /* What stands behind a face: background, hair that falls behind the head, neck, clothes. */
 #include "source/face.h"
 
-#define BIT(id) (UINT32_C(1) << (id))
-
 static void paint_lights(stk__canvas *canvas, stk__face *face)
 {
     stk__dice *dice = &face->dice;
@@ -58,7 +56,7 @@ static void paint_hair_behind(stk__canvas *canvas, stk__face *face)
     const float end = face->hair_long ? h * 1.55f : h * 0.25f;
     const stk__spot controls[] = {
         {0, -h - up},
-        {w * 0.62f, -h * 0.92f - up * 0.7f},
+        {w * 0.7f, -h * 0.87f - up * 0.76f},
         {w + side * 0.8f, -h * 0.45f},
         {w + side, h * 0.1f},
         {w * 0.95f + side, end * 0.7f},
@@ -67,16 +65,16 @@ static void paint_hair_behind(stk__canvas *canvas, stk__face *face)
         {-w * 0.95f - side, end * 0.7f},
         {-w - side, h * 0.1f},
         {-w - side * 0.8f, -h * 0.45f},
-        {-w * 0.62f, -h * 0.92f - up * 0.7f},
+        {-w * 0.7f, -h * 0.87f - up * 0.76f},
     };
     stk__paint paint = stk__face_flat(stk__colour_scale(face->hair, 0.72f), FACE_HAIR);
     paint.texture = (stk__texture){.kind = STK_NOISE_STRANDS,
-                                   .amplitude = 0.5f,
+                                   .amplitude = face->hair.rgb[1] > 90 ? 0.26f : 0.42f,
                                    .u = stk__dice_below(&face->dice, STK_NOISE_SIDE),
                                    .v = stk__dice_below(&face->dice, STK_NOISE_SIDE),
                                    .fan = true,
                                    .fan_from = stk__face_place(face, 0, -h, 0)};
-    stk__face_outline(canvas, face, (stk__face_shape){controls, 11, -18, 2.6f});
+    stk__face_outline(canvas, face, (stk__face_shape){controls, 11, -18, 4});
     stk__canvas_fill(canvas, &paint);
 }
 
@@ -96,7 +94,7 @@ static void paint_neck(stk__canvas *canvas, stk__face *face)
     stk__canvas_fill(canvas, &paint);
     const float dark[3] = {-70, -66, -60};
     stk__face_glow(canvas, face, (stk__spot){0, h * 0.98f}, (stk__spot){w * 0.95f, h * 0.36f}, 0, dark,
-                   BIT(FACE_NECK));
+                   FACE_BIT(FACE_NECK));
 }
 
 static void paint_necklace(stk__canvas *canvas, stk__face *face)
@@ -104,7 +102,7 @@ static void paint_necklace(stk__canvas *canvas, stk__face *face)
     const float w = face->half_w, h = face->half_h, deep = stk__dice_range(&face->dice, 0.12f, 0.3f);
     const stk__colour gold = {{212, 176, 92}}, pearl = {{232, 226, 216}};
     stk__paint paint = stk__face_flat(stk__dice_chance(&face->dice, 0.5f) ? gold : pearl, FACE_NECKLACE);
-    paint.only = BIT(FACE_NECK) | BIT(FACE_CLOTH) | BIT(FACE_NECKLACE);
+    paint.only = FACE_BIT(FACE_NECK) | FACE_BIT(FACE_CLOTH) | FACE_BIT(FACE_NECKLACE);
     paint.texture = (stk__texture){.kind = STK_NOISE_GRAIN, .amplitude = 0.3f};
     for (int i = -14; i <= 14; i++) {
         const float t = (float)i / 14, bend = 1 - t * t;
@@ -149,7 +147,7 @@ static void paint_cloth(stk__canvas *canvas, stk__face *face)
         const stk__spot at = {stk__dice_range(&face->dice, -2, 2) * w,
                               stk__dice_range(&face->dice, 1.6f, 2) * h};
         stk__face_glow(canvas, face, at, (stk__spot){stk__dice_range(&face->dice, 10, 26), 70}, -8, fold,
-                       BIT(FACE_CLOTH));
+                       FACE_BIT(FACE_CLOTH));
     }
     if (face->cloth_style == 2) {
         paint_collar(canvas, face, -1);

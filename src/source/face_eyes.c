@@ -1,8 +1,6 @@
 /* Eyes, brows and glasses of a generated face. */
 #include "source/face.h"
 
-#define BIT(id) (UINT32_C(1) << (id))
-
 enum { EYE_DEPTH = 13 };
 
 static void paint_iris(stk__canvas *canvas, stk__face *face, float side, uint8_t id)
@@ -12,20 +10,20 @@ static void paint_iris(stk__canvas *canvas, stk__face *face, float side, uint8_t
     const float radius = face->eye_h * 0.98f + 1;
     const stk__colour black = {{18, 14, 14}}, white = {{250, 250, 250}};
     stk__paint paint = stk__face_flat(stk__colour_scale(face->eye, 0.55f), STK_CANVAS_KEEP);
-    paint.only = BIT(id);
+    paint.only = FACE_BIT(id);
     stk__face_ellipse(canvas, face, at, (stk__spot){radius, radius}, EYE_DEPTH);
     stk__canvas_fill(canvas, &paint);
     paint = stk__face_flat(face->eye, STK_CANVAS_KEEP);
-    paint.only = BIT(id);
+    paint.only = FACE_BIT(id);
     paint.texture = (stk__texture){.kind = STK_NOISE_GRAIN, .amplitude = 0.3f};
     stk__face_ellipse(canvas, face, at, (stk__spot){radius * 0.84f, radius * 0.84f}, EYE_DEPTH);
     stk__canvas_fill(canvas, &paint);
     paint = stk__face_flat(black, STK_CANVAS_KEEP);
-    paint.only = BIT(id);
+    paint.only = FACE_BIT(id);
     stk__face_ellipse(canvas, face, at, (stk__spot){radius * 0.42f, radius * 0.42f}, EYE_DEPTH);
     stk__canvas_fill(canvas, &paint);
     paint = stk__face_flat(white, STK_CANVAS_KEEP);
-    paint.only = BIT(id);
+    paint.only = FACE_BIT(id);
     paint.opacity = 0.9f;
     stk__face_ellipse(canvas, face, (stk__spot){at.x + face->light_x * 3.5f, at.y - 3},
                       (stk__spot){2.2f, 2.2f}, EYE_DEPTH);

@@ -1,8 +1,6 @@
 /* Ears, skin, nose and mouth of a generated face. */
 #include "source/face.h"
 
-#define BIT(id) (UINT32_C(1) << (id))
-
 static void paint_earring(stk__canvas *canvas, stk__face *face, float x, float y)
 {
     const stk__colour gold = {{218, 184, 104}}, silver = {{206, 210, 216}};
@@ -32,7 +30,8 @@ static void paint_ear(stk__canvas *canvas, stk__face *face, float side)
     stk__face_outline(canvas, face, (stk__face_shape){controls, 6, -14, 0});
     stk__canvas_fill(canvas, &paint);
     const float inner[3] = {-58, -64, -62};
-    stk__face_glow(canvas, face, (stk__spot){x + side * 7, y - 8}, (stk__spot){9, 20}, -14, inner, BIT(id));
+    stk__face_glow(canvas, face, (stk__spot){x + side * 7, y - 8}, (stk__spot){9, 20}, -14, inner,
+                   FACE_BIT(id));
     if (face->earrings) paint_earring(canvas, face, x + side * 6, y + 27);
 }
 
@@ -70,7 +69,7 @@ static void shade_skin(stk__canvas *canvas, const stk__face *face)
     const float w = face->half_w, h = face->half_h;
     const float blush[3] = {10, -10, -8}, bright[3] = {17, 16, 14}, socket[3] = {-30, -32, -28};
     const float chin[3] = {-20, -20, -18}, beard[3] = {-46, -44, -38};
-    const uint32_t skin = BIT(FACE_SKIN);
+    const uint32_t skin = FACE_BIT(FACE_SKIN);
     for (float side = -1; side <= 1; side += 2) {
         stk__face_glow(canvas, face, (stk__spot){side * w * 0.56f, h * 0.32f}, (stk__spot){36, 32}, 14, blush,
                        skin);
@@ -103,7 +102,7 @@ static void paint_nose(stk__canvas *canvas, stk__face *face)
     paint.opacity = 0.6f;
     stk__face_outline(canvas, face, (stk__face_shape){controls, 9, depth, 0});
     stk__canvas_fill(canvas, &paint);
-    const uint32_t nose = BIT(FACE_NOSE), around = nose | BIT(FACE_SKIN);
+    const uint32_t nose = FACE_BIT(FACE_NOSE), around = nose | FACE_BIT(FACE_SKIN);
     const float lit = face->light_x > 0 ? 1 : -1;
     const float shadow[3] = {-38, -40, -38}, bright[3] = {34, 32, 30}, hole[3] = {-95, -88, -78};
     stk__face_glow(canvas, face, (stk__spot){-lit * 11, y - 22}, (stk__spot){13, 38}, depth, shadow, around);
@@ -136,7 +135,7 @@ static void paint_teeth(stk__canvas *canvas, stk__face *face)
     stk__face_outline(canvas, face, (stk__face_shape){inside, 8, 20, 0});
     stk__canvas_fill(canvas, &cave);
     stk__paint teeth = stk__face_flat(white, STK_CANVAS_KEEP);
-    teeth.only = BIT(FACE_MOUTH);
+    teeth.only = FACE_BIT(FACE_MOUTH);
     teeth.texture = (stk__texture){.kind = STK_NOISE_STRANDS, .amplitude = 0.12f, .step = 1};
     stk__face_ellipse(canvas, face, (stk__spot){0, y}, (stk__spot){w * 0.66f, open * 0.66f}, 20);
     stk__canvas_fill(canvas, &teeth);
@@ -169,10 +168,10 @@ static void paint_lips(stk__canvas *canvas, stk__face *face)
     stk__canvas_fill(canvas, &paint);
     const float shine[3] = {34, 28, 28}, line[3] = {-60, -46, -46};
     stk__face_glow(canvas, face, (stk__spot){0, y + open + lip * 0.6f}, (stk__spot){w * 0.5f, lip * 0.5f}, 20,
-                   shine, BIT(FACE_LOWER_LIP));
+                   shine, FACE_BIT(FACE_LOWER_LIP));
     if (open <= 0)
         stk__face_glow(canvas, face, (stk__spot){0, y + 0.5f}, (stk__spot){w * 0.95f, 3.4f}, 20, line,
-                       BIT(FACE_LOWER_LIP) | BIT(FACE_UPPER_LIP));
+                       FACE_BIT(FACE_LOWER_LIP) | FACE_BIT(FACE_UPPER_LIP));
 }
 
 void stk__face_paint_head(stk__canvas *canvas, stk__face *face)

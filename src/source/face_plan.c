@@ -45,8 +45,8 @@ static void plan_pose(stk__face *face)
     stk__dice *dice = &face->dice;
     const float turns = stk__dice_bell(dice) * 0.014f;
     face->centre_x = 256 + stk__dice_bell(dice) * 12;
-    face->centre_y = 262 + stk__dice_bell(dice) * 10;
-    face->zoom = stk__dice_range(dice, 0.98f, 1.26f);
+    face->centre_y = 256 + stk__dice_bell(dice) * 10;
+    face->zoom = stk__dice_range(dice, 1.02f, 1.3f);
     face->cosine = stk__turn_cos(turns + 1);
     face->sine = stk__turn_sin(turns + 1);
     face->yaw = stk__dice_bell(dice) * 0.4f;
@@ -77,7 +77,7 @@ static void plan_shape(stk__face *face)
     face->mouth_w = stk__dice_range(dice, 30, 43);
     face->mouth_open = stk__dice_chance(dice, 0.45f) ? stk__dice_range(dice, 3, 14) : 0;
     face->smile = stk__dice_range(dice, -2, 9);
-    face->lip = stk__dice_range(dice, 6, 11);
+    face->lip = stk__dice_range(dice, 7, 12);
 }
 
 static void plan_things(stk__face *face)
@@ -107,7 +107,7 @@ static void plan_colours(stk__face *face)
     const bool dark = face->skin.rgb[0] < 170;
     face->hair = pick(dice, hairs, dark ? 3 : COUNT(hairs), 7);
     face->brow = stk__colour_scale(stk__colour_mix(face->hair, hairs[1], 0.45f), 0.9f);
-    face->lips = stk__colour_mix(face->skin, lip_red, stk__dice_range(dice, 0.35f, 0.8f));
+    face->lips = stk__colour_mix(face->skin, lip_red, stk__dice_range(dice, 0.45f, 0.85f));
     face->eye = pick(dice, irises, dark ? 2 : COUNT(irises), 6);
     face->cloth = pick(dice, cloths, COUNT(cloths), 12);
     face->trim = pick(dice, cloths, COUNT(cloths), 12);
@@ -135,7 +135,7 @@ stk__spot stk__face_place(const stk__face *face, float x, float y, float depth)
 
 void stk__face_outline(stk__canvas *canvas, stk__face *face, stk__face_shape shape)
 {
-    enum { CONTROLS = 40, STEPS = 10 };
+    enum { CONTROLS = 16, STEPS = 24 };
     stk__spot placed[CONTROLS], spots[CONTROLS * STEPS];
     for (int32_t i = 0; i < shape.count; i++)
         placed[i] = stk__face_place(face, shape.controls[i].x, shape.controls[i].y, shape.depth);

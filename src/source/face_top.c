@@ -1,16 +1,14 @@
 /* Hair in front of a generated face, and its hat. */
 #include "source/face.h"
 
-#define BIT(id) (UINT32_C(1) << (id))
-
 static stk__paint hair_paint(stk__face *face)
 {
     stk__paint paint = stk__face_flat(face->hair, FACE_HAIR);
     paint.light = stk__face_light(face, (stk__spot){0, -face->half_h * 0.4f},
-                                  (stk__spot){face->half_w * 1.3f, face->half_h}, 0.2f);
+                                  (stk__spot){face->half_w * 2, face->half_h * 2.4f}, 0.24f);
     paint.texture =
         (stk__texture){.kind = STK_NOISE_STRANDS,
-                       .amplitude = 0.55f,
+                       .amplitude = face->hair.rgb[1] > 90 ? 0.3f : 0.5f,
                        .u = stk__dice_below(&face->dice, STK_NOISE_SIDE),
                        .v = stk__dice_below(&face->dice, STK_NOISE_SIDE),
                        .fan = true,
@@ -32,7 +30,7 @@ static void paint_lock(stk__canvas *canvas, stk__face *face, float side)
         {side * w * in, -h * 0.1f},      {side * w * 0.88f, -h * 0.45f},
     };
     const stk__paint paint = hair_paint(face);
-    stk__face_outline(canvas, face, (stk__face_shape){controls, 10, -4, 2});
+    stk__face_outline(canvas, face, (stk__face_shape){controls, 10, -4, 3.2f});
     stk__canvas_fill(canvas, &paint);
 }
 
@@ -44,9 +42,9 @@ static void paint_front(stk__canvas *canvas, stk__face *face)
     const stk__spot controls[] = {
         {-w - side * 0.3f, h * low},
         {-w - side * 0.8f, -h * 0.45f},
-        {-w * 0.62f, -h * 0.93f - up * 0.7f},
+        {-w * 0.7f, -h * 0.88f - up * 0.76f},
         {0, -h - up},
-        {w * 0.62f, -h * 0.93f - up * 0.7f},
+        {w * 0.7f, -h * 0.88f - up * 0.76f},
         {w + side * 0.8f, -h * 0.45f},
         {w + side * 0.3f, h * low},
         {w * 0.95f, -h * 0.2f},
@@ -60,19 +58,54 @@ static void paint_front(stk__canvas *canvas, stk__face *face)
     const stk__paint paint = hair_paint(face);
     const float dark[3] = {-24, -24, -22};
     stk__face_glow(canvas, face, (stk__spot){0, -h * line}, (stk__spot){w * 0.95f, h * 0.22f}, 4, dark,
-                   BIT(FACE_SKIN));
-    stk__face_outline(canvas, face, (stk__face_shape){controls, 14, 2, 2.4f});
+                   FACE_BIT(FACE_SKIN));
+    stk__face_outline(canvas, face, (stk__face_shape){controls, 14, 2, 3.4f});
     stk__canvas_fill(canvas, &paint);
     const float shine = 20 + face->hair.rgb[0] * 0.12f;
     const float delta[3] = {shine, shine * 0.92f, shine * 0.8f};
     for (float s = -1; s <= 1; s += 2)
         stk__face_glow(canvas, face, (stk__spot){s * w * 0.5f + face->light_x * 20, -h * 0.92f},
-                       (stk__spot){w * 0.5f, h * 0.16f}, 0, delta, BIT(FACE_HAIR));
+                       (stk__spot){w * 0.5f, h * 0.16f}, 0, delta, FACE_BIT(FACE_HAIR));
+}
+
+/* Where hair ends: down the side of a long head of hair, or on the arch from the top to the side. */
+static stk__spot hair_edge(stk__face *face, float side)
+{
+    stk__dice *dice = &face->dice;
+    const float out = face->half_w + face->hair_side * 0.85f, top = face->half_h + face->hair_up;
+    if (face->hair_long && stk__dice_chance(dice, 0.5f))
+        return (stk__spot){side * (out + stk__dice_range(dice, -4, 4)),
+                           stk__dice_range(dice, -0.1f, 1.3f) * face->half_h};
+    const float turns = stk__dice_range(dice, 0, face->hair_long ? 0.25f : 0.16f);
+    return (stk__spot){side * out * stk__turn_sin(turns), -top * stk__turn_cos(turns) + 4};
+}
+
+/* Single strands that stand off, as a comb never gets them all. One side at a time: shorter rows to fill. */
+static void paint_wisps(stk__canvas *canvas, stk__face *face, float side)
+{
+    enum { WISPS = 50 };
+    stk__dice *dice = &face->dice;
+    for (int i = 0; i < WISPS; i++) {
+        const float width = stk__dice_range(dice, 1.5f, 3);
+        const stk__spot root = hair_edge(face, side);
+        const stk__spot bend = {root.x + side * stk__dice_range(dice, 2, 9),
+                                root.y + stk__dice_range(dice, 4, 18)};
+        const stk__spot tip = {bend.x + side * stk__dice_range(dice, -5, 7),
+                               bend.y + stk__dice_range(dice, 8, 30)};
+        const stk__spot spots[] = {stk__face_place(face, root.x, root.y, -6),
+                                   stk__face_place(face, bend.x + side * width, bend.y - 1, -6),
+                                   stk__face_place(face, tip.x, tip.y, -6),
+                                   stk__face_place(face, bend.x, bend.y, -6)};
+        stk__canvas_polygon(canvas, spots, 4);
+    }
+    const stk__paint paint = hair_paint(face);
+    stk__canvas_fill(canvas, &paint);
 }
 
 static void paint_wool(stk__canvas *canvas, stk__face *face)
 {
-    const float w = face->half_w, h = face->half_h, up = face->hair_up + 16, low = -h * 0.5f;
+    const float w = face->half_w, h = face->half_h, up = (face->bald ? 22 : face->hair_up) + 16,
+                low = -h * 0.5f;
     const stk__spot crown[] = {
         {-w - 16, low},
         {-w - 12, -h * 0.8f},
@@ -84,8 +117,8 @@ static void paint_wool(stk__canvas *canvas, stk__face *face)
         {0, low - 12},
     };
     const stk__spot band[] = {
-        {-w - 20, low + 6}, {-w - 18, low - 30}, {-w * 0.5f, low - 45}, {0, low - 49}, {w * 0.5f, low - 45},
-        {w + 18, low - 30}, {w + 20, low + 6},   {w * 0.5f, low - 7},   {0, low - 11}, {-w * 0.5f, low - 7},
+        {-w - 15, low + 6}, {-w - 15, low - 30}, {-w * 0.5f, low - 45}, {0, low - 49}, {w * 0.5f, low - 45},
+        {w + 15, low - 30}, {w + 15, low + 6},   {w * 0.5f, low - 7},   {0, low - 11}, {-w * 0.5f, low - 7},
     };
     stk__paint paint = stk__face_flat(face->wear, FACE_HAT);
     paint.light = stk__face_light(face, (stk__spot){0, -h}, (stk__spot){w * 1.2f, h * 0.8f}, 0.22f);
@@ -102,7 +135,8 @@ static void paint_wool(stk__canvas *canvas, stk__face *face)
 
 static void paint_brim(stk__canvas *canvas, stk__face *face)
 {
-    const float w = face->half_w, h = face->half_h, up = face->hair_up + 26, low = -h * 0.62f;
+    const float w = face->half_w, h = face->half_h, up = (face->bald ? 18 : face->hair_up) + 26,
+                low = -h * 0.62f;
     const stk__spot crown[] = {
         {-w - 6, low},        {-w * 0.86f, -h - up * 0.6f}, {-w * 0.45f, -h - up}, {0, -h - up * 0.86f},
         {w * 0.45f, -h - up}, {w * 0.86f, -h - up * 0.6f},  {w + 6, low},          {0, low + 8},
@@ -112,7 +146,7 @@ static void paint_brim(stk__canvas *canvas, stk__face *face)
     };
     const float dark[3] = {-44, -42, -40};
     stk__face_glow(canvas, face, (stk__spot){0, low + 16}, (stk__spot){w * 1.2f, 46}, 0, dark,
-                   BIT(FACE_SKIN) | BIT(FACE_HAIR));
+                   FACE_BIT(FACE_SKIN) | FACE_BIT(FACE_HAIR));
     stk__paint paint = stk__face_flat(face->wear, FACE_HAT);
     paint.light = stk__face_light(face, (stk__spot){0, -h}, (stk__spot){w * 1.5f, h * 0.8f}, 0.2f);
     paint.texture = (stk__texture){.kind = STK_NOISE_CLOUDS, .amplitude = 0.22f, .step = 3};
@@ -133,7 +167,11 @@ void stk__face_paint_top(stk__canvas *canvas, stk__face *face)
         paint_lock(canvas, face, -1);
         paint_lock(canvas, face, 1);
     }
-    if (!face->bald) paint_front(canvas, face);
+    if (!face->bald) {
+        paint_front(canvas, face);
+        paint_wisps(canvas, face, -1);
+        paint_wisps(canvas, face, 1);
+    }
     if (face->hat == HAT_WOOL) paint_wool(canvas, face);
     if (face->hat == HAT_BRIM) paint_brim(canvas, face);
 }

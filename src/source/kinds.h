@@ -17,7 +17,6 @@ stk_status stk__pairs_open(stk__source **source, const stk__site *site, stk_erro
 stk_status stk__folder_open(stk__source **source, const stk__site *site, stk_error *error);
 stk_status stk__list_open(stk__source **source, const stk__site *site, stk_error *error);
 stk_status stk__series_open(stk__source **source, const stk__site *site, stk_error *error);
-stk_status stk__made_open(stk__source **source, const stk__source_options *options, stk_error *error);
 
 /* True when the first row of a .csv names a column of files. */
 stk_status stk__list_fits(const char *path, bool *fits, stk_error *error);

@@ -67,15 +67,16 @@ static void outline_piece(stk__canvas *canvas, const puzzle *plan, stk__spot cen
 typedef struct scene {
     float sky[3], land[3];
     stk__noise_kind texture;
+    float relief; /* strongest amplitude of the texture */
 } scene;
 
 static const scene scenes[] = {
-    {{132, 176, 222}, {74, 112, 64}, STK_NOISE_STRANDS},   /* meadow */
-    {{236, 178, 128}, {96, 70, 72}, STK_NOISE_CLOUDS},     /* evening hills */
-    {{176, 196, 210}, {112, 122, 128}, STK_NOISE_WEAVE},   /* town in haze */
-    {{150, 202, 214}, {206, 182, 134}, STK_NOISE_CLOUDS},  /* dunes */
-    {{210, 214, 222}, {140, 162, 184}, STK_NOISE_STRANDS}, /* snow */
-    {{98, 120, 164}, {52, 72, 78}, STK_NOISE_CLOUDS},      /* forest at dusk */
+    {{132, 176, 222}, {74, 112, 64}, STK_NOISE_STRANDS, 0.4f},  /* meadow */
+    {{236, 178, 128}, {96, 70, 72}, STK_NOISE_CLOUDS, 0.6f},    /* evening hills */
+    {{176, 196, 210}, {112, 122, 128}, STK_NOISE_WEAVE, 0.22f}, /* town in haze */
+    {{150, 202, 214}, {206, 182, 134}, STK_NOISE_CLOUDS, 0.5f}, /* dunes */
+    {{210, 214, 222}, {140, 162, 184}, STK_NOISE_CLOUDS, 0.4f}, /* snow */
+    {{98, 120, 164}, {52, 72, 78}, STK_NOISE_STRANDS, 0.5f},    /* forest at dusk */
 };
 
 static void paint_sky(stk__canvas *canvas, stk__dice *dice, const scene *look)
@@ -117,7 +118,7 @@ static void paint_ridge(stk__canvas *canvas, stk__dice *dice, const scene *look,
         paint.rgb[c] = (look->land[c] * shade) * (1 - haze) + look->sky[c] * haze;
     paint.light = (stk__light){.centre = {WIDTH / 2.0f, base}, .slope = {0, -0.002f}, .gain = 1.06f};
     paint.texture = (stk__texture){.kind = look->texture,
-                                   .amplitude = stk__dice_range(dice, 0.3f, 0.6f),
+                                   .amplitude = stk__dice_range(dice, 0.5f, 1) * look->relief,
                                    .u = stk__dice_below(dice, STK_NOISE_SIDE),
                                    .v = stk__dice_below(dice, STK_NOISE_SIDE),
                                    .step = 1 + stk__dice_below(dice, 2)};

@@ -171,12 +171,12 @@ static void draw_gray(uint64_t seed, uint64_t index, stk__pixels image, stk__pix
     stk__canvas canvas;
     stk__canvas_init(&canvas, SIDE, SIDE, 1, scratch);
     const float ground = stk__dice_range(&dice, 50, 130), contrast = stk__dice_range(&dice, 28, 110);
-    const bool darker = ground > 90 && stk__dice_chance(&dice, 0.35f);
+    const bool darker = ground > 90 && stk__dice_chance(&dice, 0.25f);
     paint_ground(&canvas, &dice, ground);
     paint_clutter(&canvas, &dice, 2 + stk__dice_below(&dice, 6));
     const float turns = stk__dice_range(&dice, -0.07f, 0.07f) + 1;
     const stance pose = {
-        .centre = {stk__dice_range(&dice, 44, SIDE - 44), stk__dice_range(&dice, 44, SIDE - 44)},
+        .centre = {stk__dice_range(&dice, 50, SIDE - 50), stk__dice_range(&dice, 50, SIDE - 50)},
         .size = stk__dice_range(&dice, 20, 42),
         .cosine = stk__turn_cos(turns),
         .sine = stk__turn_sin(turns)};

@@ -63,6 +63,14 @@ static void make_clouds(void)
         }
 }
 
+/* Mixes each value with its right neighbour, so that single columns do not flicker. */
+static void soften_row(int8_t *row)
+{
+    const int8_t first = row[0];
+    for (int x = 0; x < SIDE; x++)
+        row[x] = (int8_t)((5 * row[x] + 3 * (x + 1 < SIDE ? row[x + 1] : first)) / 8);
+}
+
 /* A column forgets its brightness slowly, so that neighbours in y are alike; twice around, to be periodic. */
 static void make_strands(void)
 {
@@ -75,6 +83,8 @@ static void make_strands(void)
             tiles[STK_NOISE_STRANDS][(y & WRAP) * SIDE + x] = to_tile((slow * 2 + slower * 2) / 32);
         }
     }
+    for (int y = 0; y < SIDE; y++)
+        soften_row(tiles[STK_NOISE_STRANDS] + y * SIDE);
 }
 
 static void make_weave(void)

@@ -3,6 +3,7 @@
 
 #include "core/logger.h"
 #include "source/kinds.h"
+#include "source/made.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -145,7 +146,7 @@ stk_status stk__source_open(stk__source **source, const stk__source_options *opt
         return stk__fail(error, STK_ERROR_ARGUMENT, "the part '%s' is neither 'train' nor 'val'",
                          options->part);
     if (strncmp(options->root, made_prefix, strlen(made_prefix)) == 0)
-        return stk__fail(error, STK_ERROR_UNSUPPORTED, "'%s' cannot be made yet", options->root);
+        return stk__made_open(source, options, error);
     stk__site site = {.options = options};
     bool folder;
     STK__TRY(find_site(&site, &folder, error));

@@ -74,4 +74,8 @@ stk_status stk__source_open(stk__source **source, const stk__source_options *opt
 bool stk__source_has_parts(const char *root);
 void stk__source_close(stk__source **source); /* accepts NULL inside, sets NULL */
 
+/* True when root has folders train and val: then each part is opened by its name and nothing is to be split.
+ */
+bool stk__source_has_parts(const char *root);
+
 #endif

@@ -157,7 +157,7 @@ static const stk__option_table run_table = {"run", NULL, NULL, run_table_options
 
 typedef struct augment_options {
     const char *device;
-    double flip_prob;
+    double flip_prob, rotation_degrees, brightness, contrast;
     int preset;
 } augment_options;
 
@@ -176,8 +176,23 @@ static const stk__option augment_table_options[] = {
      .offset = offsetof(augment_options, preset),
      .choices = "none|minimal|standard|strong",
      .help = "how much the images are changed"},
+    {.name = "rotation_degrees",
+     .type = STK_OPTION_NUMBER,
+     .offset = offsetof(augment_options, rotation_degrees),
+     .most = 180,
+     .help = "how far the rotation goes"},
+    {.name = "brightness",
+     .type = STK_OPTION_NUMBER,
+     .offset = offsetof(augment_options, brightness),
+     .most = 1,
+     .help = "how far the brightness goes"},
+    {.name = "contrast",
+     .type = STK_OPTION_NUMBER,
+     .offset = offsetof(augment_options, contrast),
+     .most = 1,
+     .help = "how far the contrast goes"},
 };
 static const stk__option_table augment_table = {
-    "augment", "gpu_augmentation", NULL, augment_table_options, 3, sizeof(augment_options)};
+    "augment", "gpu_augmentation", NULL, augment_table_options, 6, sizeof(augment_options)};
 
 #endif

@@ -438,8 +438,10 @@ static void cannot_be_a_mask(void **state)
 static void survives_flipped_bytes(void **state)
 {
     (void)state;
-    static const pictures_jpeg_options kinds[] = {
-        {0}, {.progressive = true}, {.space = PICTURES_CMYK, .restart_rows = 1}, {.scan_repeats = 2}};
+    static const pictures_jpeg_options kinds[] = {{.orientation = 6},
+                                                  {.progressive = true},
+                                                  {.space = PICTURES_CMYK, .restart_rows = 1},
+                                                  {.scan_repeats = 2}};
     stk__decoder *decoder = make_decoder(NULL);
     stk__buffer whole = {0}, bytes = {0};
     uint32_t seed = 99;

@@ -59,7 +59,7 @@ static void whole_numbers(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         refused("seed", bad[i]);
     assert_string_equal(refused("batch_size", "many").message, "batch_size = 'many' is not a whole number");
-    assert_string_equal(refused("batch_size", "many").hint, "give a whole number from 1 to 65536");
+    assert_string_equal(refused("batch_size", "many").hint, "give a whole number, 1 to 65536");
     check_print("seed", "1e6", "1000000");
 }
 
@@ -73,7 +73,7 @@ static void ranges_are_named(void **state)
     assert_string_equal(refused("num_workers", "5000").message, "num_workers = '5000' is above 1024");
     assert_string_equal(refused("image_size", "0x5").message, "image_size = '0x5' is below 1");
     assert_string_equal(refused("limits.bytes", "0").message, "limits.bytes = '0' is below 1");
-    assert_string_equal(refused("limits.pixels", "0").hint, "give a whole number from 1 on");
+    assert_string_equal(refused("limits.pixels", "0").hint, "give a whole number, 1 or more");
     assert_string_equal(refused("timeout", "25h").message, "timeout = '25h' is above 86400");
 }
 
@@ -85,7 +85,7 @@ static void counts_tell_none_from_auto(void **state)
     assert_int_equal(parsed("num_workers", "8").num_workers, 8);
     assert_string_equal(refused("num_workers", "-1").message,
                         "num_workers = '-1' is neither auto nor a whole number");
-    assert_string_equal(refused("num_workers", "few").hint, "give auto or a whole number from 0 to 1024");
+    assert_string_equal(refused("num_workers", "few").hint, "give auto or a whole number, 0 to 1024");
     check_print("num_workers", "0", "0");
     check_print("num_workers", "Auto", "auto");
     check_print("num_workers", "3", "3");

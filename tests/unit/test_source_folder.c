@@ -288,6 +288,15 @@ static void folders_that_cannot_be_read_are_errors(void **state)
     tree_refused("", STK_ERROR_IO, "cannot read a folder", "/b");
     if (user == 0) assert_int_equal(seteuid(0), 0);
     assert_int_equal(chmod(tree_path("b"), 0700), 0);
+    tree_file("parts/train/a/1.jpg", "");
+    tree_folder("parts/val");
+    assert_int_equal(chmod(tree_path("parts/val"), 0), 0);
+    if (user == 0) assert_int_equal(seteuid(65534), 0);
+    assert_null(tree_open_as("parts", "train", 0));
+    if (user == 0) assert_int_equal(seteuid(0), 0);
+    assert_int_equal(failure.code, STK_ERROR_IO);
+    assert_non_null(strstr(failure.place, "parts/val"));
+    assert_int_equal(chmod(tree_path("parts/val"), 0700), 0);
 }
 
 /* A tree of folders that is deeper than any path may be long. */

@@ -1,0 +1,96 @@
+/* stoker make: data sets to try things on. */
+#include "cli.h"
+
+#include "source/make_write.h"
+
+#include <string.h>
+
+typedef struct make_job {
+    stk__progress progress;
+    const char *kind;
+} make_job;
+
+static void show_progress(void *context, const stk__make_progress *done)
+{
+    make_job *job = context;
+    stk__progress_show(&job->progress, job->kind, done->samples, done->count);
+}
+
+static bool find_kind(const char *word, stk__make_kind *kind)
+{
+    for (int i = 0; i < STK_MAKE_COUNT; i++) {
+        if (strcmp(stk__make_describe((stk__make_kind)i)->name, word) != 0) continue;
+        *kind = (stk__make_kind)i;
+        return true;
+    }
+    return false;
+}
+
+static void print_kinds(void)
+{
+    printf("\nKinds\n");
+    for (int i = 0; i < STK_MAKE_COUNT; i++) {
+        const stk__make_info *info = stk__make_describe((stk__make_kind)i);
+        printf("  %-22s %s (%s)\n", info->name, info->about, stk__cli_grouped(info->default_count));
+    }
+}
+
+static void print_summary(const stk__make_options *options, const stk__make_progress *done)
+{
+    const double rate = done->seconds > 0 ? (double)done->samples / done->seconds : 0;
+    const char *what = options->kind == STK_MAKE_SERIES ? "rows" : "images";
+    printf("%s: %s %s, %s in %.1f s: %s %s/s with %d thread%s\n", options->folder,
+           stk__cli_grouped(done->samples), what, stk__cli_bytes((double)done->bytes), done->seconds,
+           stk__cli_grouped((uint64_t)rate), what, done->workers, done->workers == 1 ? "" : "s");
+}
+
+static int run_job(stk__make_options *options)
+{
+    make_job job = {.kind = stk__make_describe(options->kind)->name};
+    stk__make_progress done = {0};
+    stk_error error;
+    options->stop = stk__interrupt_flag();
+    options->show = show_progress;
+    options->context = &job;
+    stk__progress_start(&job.progress);
+    const stk_status status = stk__make_write(options, &done, &error);
+    stk__progress_end(&job.progress);
+    if (status != STK_OK) return stk__cli_fail(&error);
+    if (!stk__cli_quiet) print_summary(options, &done);
+    return STK_EXIT_GOOD;
+}
+
+int stk__cli_make(int argc, char **argv)
+{
+    static const stk__verb verb = {.name = "make",
+                                   .usage = "make faces|captcha|gray|series DIR",
+                                   .about = "Makes a data set to try things on; the same kind, count and "
+                                            "seed give the same files everywhere."};
+    int64_t count = 0, seed = 0, workers = 0;
+    stk__make_options options = {0};
+    const stk__flag flags[] = {
+        {.name = "count", .value = "N", .help = "how many images, or rows of the series", .number = &count},
+        {.name = "seed", .value = "S", .help = "another seed, another data set (0)", .number = &seed},
+        {.name = "workers", .value = "N", .help = "threads (every usable CPU)", .number = &workers},
+        {.name = "force",
+         .help = "write into a folder that holds something else; other files stay",
+         .given = &options.force},
+    };
+    stk__arguments arguments = {.verb = &verb,
+                                .flags = flags,
+                                .flag_count = sizeof flags / sizeof flags[0],
+                                .more_help = print_kinds,
+                                .most_words = 2};
+    const int code = stk__arguments_read(&arguments, argc, argv);
+    if (code >= 0) return code;
+    if (arguments.word_count < 2)
+        return stk__cli_usage("make", "name a kind and a folder: stoker make faces DIR");
+    if (!find_kind(arguments.words[0], &options.kind))
+        return stk__cli_usage("make", "there is no kind '%s'", arguments.words[0]);
+    if (workers > 1024) return stk__cli_usage("make", "--workers must be at most 1024");
+    options.folder = arguments.words[1];
+    options.count = (uint64_t)count;
+    options.seed = (uint64_t)seed;
+    options.workers = (int)workers;
+    return run_job(&options);
+}

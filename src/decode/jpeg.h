@@ -1,0 +1,37 @@
+/* Inside the JPEG decoder: its state, and how libjpeg's complaints become statuses. */
+#ifndef STK_DECODE_JPEG_H
+#define STK_DECODE_JPEG_H
+
+#include "core/hash.h"
+#include "decode/format.h"
+
+#include <setjmp.h>
+#include <stdio.h> /* jpeglib.h needs FILE */
+#include <jpeglib.h>
+
+typedef struct stk__jpeg_state {
+    struct jpeg_decompress_struct codec; /* first: the callbacks get its address */
+    struct jpeg_error_mgr errors;
+    struct jpeg_progress_mgr progress;
+    jmp_buf jump;
+    const stk__limits *limits;
+    stk__deadline deadline;
+    unsigned ticks;     /* progress calls since the start of an image */
+    long warning_count; /* of this image */
+    stk_damage damage;  /* why our own callbacks jumped; NONE: libjpeg did */
+
+    /* The bytes whose header the codec has read and not used yet; data NULL: none. */
+    stk__encoded ready;
+    size_t header_bytes;
+    stk__digest header_digest;
+
+    stk__buffer rows; /* CMYK rows on their way to RGB */
+} stk__jpeg_state;
+
+/* Sets the callbacks of a codec that is not created yet: nothing is printed, failures jump to state->jump. */
+void stk__jpeg_listen(stk__jpeg_state *state);
+
+/* After a jump: the codec is put back to its beginning, the reason becomes a status. */
+stk_status stk__jpeg_report(stk__jpeg_state *state, bool in_header, stk_error *error);
+
+#endif

@@ -1,0 +1,115 @@
+#include "decode/jpeg.h"
+
+#include <jerror.h>
+
+enum { TICKS_PER_LOOK = 64 };
+
+static stk__jpeg_state *state_of(j_common_ptr codec)
+{
+    return (stk__jpeg_state *)codec;
+}
+
+_Noreturn static void jump_back(j_common_ptr codec)
+{
+    longjmp(state_of(codec)->jump, 1);
+}
+
+_Noreturn static void jump_with(j_common_ptr codec, stk_damage damage)
+{
+    state_of(codec)->damage = damage;
+    jump_back(codec);
+}
+
+static stk_damage classify_warning(int code)
+{
+    switch (code) {
+    case JWRN_JPEG_EOF:
+        return STK_DAMAGE_TRUNCATED;
+    case JWRN_ADOBE_XFORM:
+    case JWRN_NOT_SEQUENTIAL:
+        return STK_DAMAGE_BAD_HEADER;
+    case JWRN_JFIF_MAJOR: /* only the number of a version: no pixel depends on it */
+        return STK_DAMAGE_NONE;
+    default:
+        return STK_DAMAGE_CORRUPT;
+    }
+}
+
+static void take_message(j_common_ptr codec, int level)
+{
+    if (level >= 0) return; /* tracing */
+    stk__jpeg_state *state = state_of(codec);
+    const stk_damage damage = classify_warning(codec->err->msg_code);
+    if (damage != STK_DAMAGE_NONE && ++state->warning_count > state->limits->warnings)
+        jump_with(codec, damage);
+}
+
+static void keep_silent(j_common_ptr codec)
+{
+    (void)codec;
+}
+
+static void watch_progress(j_common_ptr codec)
+{
+    stk__jpeg_state *state = state_of(codec);
+    if (state->codec.input_scan_number > state->limits->scans) jump_with(codec, STK_DAMAGE_TOO_MANY_SCANS);
+    if (++state->ticks % TICKS_PER_LOOK == 0 && stk__deadline_passed(&state->deadline))
+        jump_with(codec, STK_DAMAGE_TOO_SLOW);
+}
+
+static stk_damage classify_error(int code, bool in_header)
+{
+    switch (code) {
+    case JERR_EMPTY_IMAGE:
+        return STK_DAMAGE_ZERO_SIZE;
+    case JERR_ARITH_NOTIMPL:
+    case JERR_BAD_PRECISION:
+    case JERR_CCIR601_NOTIMPL:
+    case JERR_COMPONENT_COUNT:
+    case JERR_CONVERSION_NOTIMPL:
+    case JERR_FRACT_SAMPLE_NOTIMPL:
+    case JERR_IMAGE_TOO_BIG:
+    case JERR_NOTIMPL:
+    case JERR_NOT_COMPILED:
+    case JERR_SOF_UNSUPPORTED:
+    case JERR_WIDTH_OVERFLOW:
+        return STK_DAMAGE_UNSUPPORTED;
+    default:
+        return in_header ? STK_DAMAGE_BAD_HEADER : STK_DAMAGE_CORRUPT;
+    }
+}
+
+stk_status stk__jpeg_report(stk__jpeg_state *state, bool in_header, stk_error *error)
+{
+    j_common_ptr codec = (j_common_ptr)&state->codec;
+    const int code = state->errors.msg_code;
+    char text[JMSG_LENGTH_MAX];
+    state->errors.format_message(codec, text);
+    const unsigned row = state->codec.output_scanline;
+    jpeg_abort(codec);
+    state->ready.data = NULL;
+    switch (state->damage) {
+    case STK_DAMAGE_NONE:
+        break;
+    case STK_DAMAGE_TOO_SLOW:
+        return stk__deadline_fail(&state->deadline, error);
+    case STK_DAMAGE_TOO_MANY_SCANS:
+        stk__damaged(error, state->damage, "more than %lld scans", (long long)state->limits->scans);
+        stk__error_hint(error, "raise limits.scans if such images are expected");
+        return STK_ERROR_SAMPLE;
+    default:
+        return stk__damaged(error, state->damage, "JPEG decoder at row %u: %s", row, text);
+    }
+    if (code == JERR_OUT_OF_MEMORY)
+        return stk__fail(error, STK_ERROR_MEMORY, "no memory for the JPEG decoder");
+    return stk__damaged(error, classify_error(code, in_header), "JPEG decoder at row %u: %s", row, text);
+}
+
+void stk__jpeg_listen(stk__jpeg_state *state)
+{
+    state->codec.err = jpeg_std_error(&state->errors);
+    state->errors.error_exit = jump_back;
+    state->errors.emit_message = take_message;
+    state->errors.output_message = keep_silent;
+    state->progress.progress_monitor = watch_progress;
+}

@@ -1,0 +1,64 @@
+/* A list of images: rows of a CSV or JSONL file, parsed once into flat arrays. list_csv.c and list_json.c
+ * read the file and fill drafts; list_rows.c turns a draft into a row. */
+#ifndef STK_SOURCE_LIST_H
+#define STK_SOURCE_LIST_H
+
+#include "source/files.h"
+
+typedef struct stk__row {
+    double label;
+    uint64_t text; /* in list->texts: path of the mask, or of a bad row what is wrong with it */
+    uint32_t line;
+    bool bad;
+} stk__row;
+
+typedef enum stk__label_texts {
+    STK_LABEL_TEXTS_UNKNOWN, /* until the first label */
+    STK_LABEL_TEXTS_WHOLE,   /* class numbers */
+    STK_LABEL_TEXTS_NAMES    /* names, numbered when all are known */
+} stk__label_texts;
+
+/* One row while it is read: texts belong to the reader. */
+typedef struct stk__draft {
+    uint64_t line;
+    const char *file, *label, *mask; /* NULL: none */
+    size_t file_length, label_length, mask_length;
+    double value;
+    char fault[200]; /* what is wrong; empty: nothing */
+} stk__draft;
+
+typedef struct stk__list {
+    stk__files files;   /* first; an entry's row is its index in rows */
+    char *path;         /* of the list */
+    stk__buffer rows;   /* of stk__row, in the order of the file */
+    stk__buffer points; /* float [row][point_count][3] */
+    stk__buffer texts;  /* zero-terminated; offset 0 is "" */
+    stk__label_texts label_texts;
+    int64_t highest_class;          /* of class numbers */
+    bool below_images, below_masks; /* names are below images/, masks/; these words in front are dropped */
+    bool has_label, has_value, has_mask; /* what a row has to have */
+    bool schema_known;                   /* JSONL: the first object has been seen */
+    int32_t point_count;
+} stk__list;
+
+/* Names that files, labels and values go by. */
+extern const char *const stk__list_file_names[]; /* NULL at the end, the preferred first */
+extern const char *const stk__list_label_names[];
+extern const char *const stk__list_value_names[];
+
+/* Readers: fill has_* and point_count from the header or the first row, then add all rows. */
+stk_status stk__list_read_csv(stk__list *list, stk_error *error);
+stk_status stk__list_read_json(stk__list *list, stk_error *error);
+
+/* Says what is wrong with a row; the first fault counts. */
+void stk__draft_fault(stk__draft *draft, const char *format, ...) STK__PRINTF(2, 3);
+
+/* A new row's points, zeroed; NULL when there are none. Valid until the next call. Added before the row
+ * itself. */
+stk_status stk__list_add_points(stk__list *list, float **points, stk_error *error);
+stk_status stk__list_add_row(stk__list *list, stk__draft *draft, stk_error *error);
+
+/* After the last row: numbers the names, sorts, marks rows for the same file. */
+stk_status stk__list_seal(stk__list *list, stk_error *error);
+
+#endif

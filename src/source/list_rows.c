@@ -1,0 +1,213 @@
+#include "source/list.h"
+
+#include "core/number.h"
+#include "source/csv.h"
+#include "source/extension.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LABEL_BYTES = 255 };
+
+void stk__draft_fault(stk__draft *draft, const char *format, ...)
+{
+    if (draft->fault[0]) return;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(draft->fault, sizeof draft->fault, format, arguments);
+    va_end(arguments);
+}
+
+/* Writes the path without empty and "." parts; NULL, or why it cannot be used. */
+static const char *clean_path(const char *name, size_t length, char path[PATH_MAX])
+{
+    size_t size = 0;
+    if (length == 0) return "is empty";
+    if (length >= PATH_MAX) return "is too long";
+    if (name[0] == '/') return "is an absolute path";
+    for (const char *at = name, *end = name + length; at < end;) {
+        const char *slash = memchr(at, '/', (size_t)(end - at));
+        const size_t part = (size_t)((slash ? slash : end) - at);
+        if (part == 2 && at[0] == '.' && at[1] == '.') return "leaves the folder of the data set by '..'";
+        if (part > 1 || (part == 1 && at[0] != '.')) {
+            if (size) path[size++] = '/';
+            memcpy(path + size, at, part);
+            size += part;
+        }
+        at += part + (slash != NULL);
+    }
+    path[size] = '\0';
+    return size && name[length - 1] != '/' ? NULL : "names no file";
+}
+
+/* The same relative to folder/, which the list may or may not write in front. */
+static const char *clean_below(stk__csv_text name, bool below, const char *folder, char path[PATH_MAX])
+{
+    const char *fault = clean_path(name.data, name.length, path);
+    const size_t length = strlen(folder);
+    if (!fault && below && strncmp(path, folder, length) == 0 && path[length] == '/')
+        memmove(path, path + length + 1, strlen(path + length + 1) + 1);
+    return fault;
+}
+
+static stk_status add_sample(stk__list *list, const char *path, uint32_t row, stk_error *error)
+{
+    stk__catalog *catalog = &list->files.catalog;
+    const size_t length = strlen(path), stem = stk__extension_stem(path, length);
+    STK__TRY(stk__catalog_add(catalog, path, stem, row, error));
+    if (stem == length) return STK_OK;
+    stk__entry *entry = stk__catalog_at(catalog, stk__catalog_count(catalog) - 1);
+    entry->extension = stk__extension_code(path + stem + 1, length - stem - 1);
+    if (entry->extension != STK_EXTENSION_NONE) return STK_OK;
+    entry->extension = STK_EXTENSION_OTHER;
+    return stk__buffer_text(&catalog->texts, path + stem + 1, length - stem - 1, NULL, error);
+}
+
+/* The file's key, or one made of the line when there is no usable name. */
+static stk_status add_key(stk__list *list, stk__draft *draft, uint32_t row, stk_error *error)
+{
+    char path[PATH_MAX];
+    const char *fault = "is missing";
+    if (draft->file) {
+        const stk__csv_text name = {draft->file, draft->file_length};
+        fault = clean_below(name, list->below_images, "images", path);
+        if (fault)
+            stk__draft_fault(draft, "the file '%.*s' %s", (int)(name.length < 80 ? name.length : 80),
+                             name.data, fault);
+    }
+    if (!fault) return add_sample(list, path, row, error);
+    stk__draft_fault(draft, "the name of the file is missing");
+    snprintf(path, sizeof path, "line-%09llu", (unsigned long long)draft->line);
+    return stk__catalog_add(&list->files.catalog, path, strlen(path), row, error);
+}
+
+static void take_whole(stk__list *list, stk__draft *draft, double *label)
+{
+    int64_t number;
+    const int64_t most = list->files.classes.count ? list->files.classes.count - 1 : INT32_MAX - 1;
+    if (!stk__number_whole(draft->label, draft->label_length, &number))
+        stk__draft_fault(draft, "the label '%.*s' is no whole number%s", (int)draft->label_length,
+                         draft->label, list->files.classes.count ? " and no name in classes.txt" : "");
+    else if (number < 0 || number > most)
+        stk__draft_fault(draft, "the label %lld is not between 0 and %lld", (long long)number,
+                         (long long)most);
+    else {
+        *label = (double)number;
+        if (number > list->highest_class) list->highest_class = number;
+    }
+}
+
+static stk_status take_label(stk__list *list, stk__draft *draft, uint32_t row, double *label,
+                             stk_error *error)
+{
+    stk__classes *classes = &list->files.classes;
+    if (!draft->label || draft->label_length == 0 || draft->label_length > LABEL_BYTES) {
+        stk__draft_fault(draft,
+                         draft->label_length ? "the label is longer than 255 bytes" : "the label is missing");
+        return STK_OK;
+    }
+    if (classes->count) {
+        const int32_t number = stk__classes_find(classes, draft->label, draft->label_length);
+        *label = number;
+        if (number < 0) take_whole(list, draft, label);
+        return STK_OK;
+    }
+    int64_t number;
+    if (list->label_texts == STK_LABEL_TEXTS_UNKNOWN)
+        list->label_texts = stk__number_whole(draft->label, draft->label_length, &number)
+                                ? STK_LABEL_TEXTS_WHOLE
+                                : STK_LABEL_TEXTS_NAMES;
+    if (list->label_texts == STK_LABEL_TEXTS_WHOLE)
+        take_whole(list, draft, label);
+    else if (!draft->fault[0])
+        return stk__catalog_add(&classes->names, draft->label, draft->label_length, row, error);
+    return STK_OK;
+}
+
+static stk_status take_mask(stk__list *list, stk__draft *draft, uint64_t *text, stk_error *error)
+{
+    char path[PATH_MAX];
+    const stk__csv_text name = {draft->mask ? draft->mask : "", draft->mask_length};
+    const char *fault = clean_below(name, list->below_masks, "masks", path);
+    if (fault) {
+        stk__draft_fault(draft, "the mask '%.*s' %s", (int)(name.length < 80 ? name.length : 80), name.data,
+                         fault);
+        return STK_OK;
+    }
+    size_t offset;
+    STK__TRY(stk__buffer_text(&list->texts, path, strlen(path), &offset, error));
+    *text = offset;
+    return STK_OK;
+}
+
+static stk_status mark_bad(stk__list *list, stk__row *row, const char *fault, stk_error *error)
+{
+    size_t offset;
+    STK__TRY(stk__buffer_text(&list->texts, fault, strlen(fault), &offset, error));
+    row->bad = true;
+    row->text = offset;
+    return STK_OK;
+}
+
+stk_status stk__list_add_points(stk__list *list, float **points, stk_error *error)
+{
+    const size_t size = (size_t)list->point_count * 3 * sizeof(float);
+    *points = NULL;
+    if (size == 0) return STK_OK;
+    STK__TRY(stk__buffer_reserve(&list->points, list->points.size_bytes + size, error));
+    *points = (float *)(void *)(list->points.data + list->points.size_bytes);
+    list->points.size_bytes += size;
+    return STK_OK;
+}
+
+stk_status stk__list_add_row(stk__list *list, stk__draft *draft, stk_error *error)
+{
+    const uint32_t index = (uint32_t)(list->rows.size_bytes / sizeof(stk__row));
+    stk__row row = {.label = list->has_value ? draft->value : 0, .line = (uint32_t)draft->line};
+    STK__TRY(add_key(list, draft, index, error));
+    if (list->has_mask) STK__TRY(take_mask(list, draft, &row.text, error));
+    if (list->has_label) STK__TRY(take_label(list, draft, index, &row.label, error));
+    if (draft->fault[0]) STK__TRY(mark_bad(list, &row, draft->fault, error));
+    return stk__buffer_append(&list->rows, &row, sizeof row, error);
+}
+
+static stk__row *row_at(const stk__list *list, uint64_t id)
+{
+    return (stk__row *)(void *)list->rows.data + stk__catalog_at(&list->files.catalog, id)->row;
+}
+
+static stk_status mark_twins(stk__list *list, stk_error *error)
+{
+    const stk__catalog *catalog = &list->files.catalog;
+    const uint64_t count = stk__catalog_count(catalog);
+    for (uint64_t i = stk__catalog_twin(catalog, 0); i < count; i = stk__catalog_twin(catalog, i + 1)) {
+        stk__row *row = row_at(list, i + 1);
+        char fault[64];
+        if (row->bad) continue;
+        snprintf(fault, sizeof fault, "the same sample as in line %u", row_at(list, i)->line);
+        STK__TRY(mark_bad(list, row, fault, error));
+    }
+    return STK_OK;
+}
+
+static stk_status number_names(stk__list *list, stk_error *error)
+{
+    stk__row *rows = (stk__row *)(void *)list->rows.data;
+    const size_t count = list->rows.size_bytes / sizeof *rows, size = count * sizeof(uint32_t);
+    uint32_t *numbers = stk__alloc(size);
+    if (!numbers) return stk__fail_memory(error, size, "the numbers of classes");
+    const stk_status status = stk__classes_number(&list->files.classes, numbers, error);
+    for (size_t i = 0; status == STK_OK && i < count; i++)
+        rows[i].label = numbers[i];
+    stk__free(numbers);
+    return status;
+}
+
+stk_status stk__list_seal(stk__list *list, stk_error *error)
+{
+    if (list->label_texts == STK_LABEL_TEXTS_NAMES && stk__catalog_count(&list->files.classes.names))
+        STK__TRY(number_names(list, error));
+    STK__TRY(stk__files_seal(&list->files, error));
+    return mark_twins(list, error);
+}

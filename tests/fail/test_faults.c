@@ -1,0 +1,225 @@
+/* Every allocation and every thread start that a loader makes fails once, transiently and for good: a clean
+ * status, no leak, no hang. And after warm-up there are no allocations at all. */
+#include "core/thread.h"
+#include "stoker/runtime.h"
+#include "support/dataset.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+enum { COUNT = 24, NEVER = -1 };
+
+typedef struct fault {
+    atomic_long calls, alive;
+    long fail_at;  /* call number, or NEVER */
+    bool for_good; /* this one and all after it */
+} fault;
+
+static fault memory, threads;
+static dataset pairs, damaged;
+
+static bool fails(fault *f)
+{
+    const long call = atomic_fetch_add(&f->calls, 1);
+    if (f->fail_at == NEVER || call < f->fail_at) return false;
+    return f->for_good || call == f->fail_at;
+}
+
+static void *counted_alloc(void *context, size_t size_bytes)
+{
+    if (fails(context)) return NULL;
+    atomic_fetch_add(&((fault *)context)->alive, 1);
+    return aligned_alloc(64, (size_bytes + 63) / 64 * 64);
+}
+
+static void counted_release(void *context, void *block, size_t size_bytes)
+{
+    (void)size_bytes;
+    atomic_fetch_sub(&((fault *)context)->alive, 1);
+    free(block);
+}
+
+static void *counted_map(void *context, size_t size_bytes)
+{
+    if (fails(context)) return NULL;
+    void *pages =
+        mmap(NULL, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    assert_true(pages != MAP_FAILED);
+    atomic_fetch_add(&((fault *)context)->alive, 1);
+    return pages;
+}
+
+static void counted_unmap(void *context, void *pages, size_t size_bytes)
+{
+    atomic_fetch_sub(&((fault *)context)->alive, 1);
+    munmap(pages, size_bytes);
+}
+
+static bool thread_fails(void)
+{
+    return fails(&threads);
+}
+
+static void arm(fault *f, long fail_at, bool for_good)
+{
+    atomic_store(&f->calls, 0);
+    f->fail_at = fail_at;
+    f->for_good = for_good;
+}
+
+static int make_sets(void **state)
+{
+    (void)state;
+    pairs = dataset_pairs(COUNT, 24, 16);
+    damaged = dataset_pairs(COUNT, 24, 16);
+    char path[512];
+    snprintf(path, sizeof path, "%s/masks/0003.png", damaged.root);
+    assert_int_equal(truncate(path, 60), 0);
+    return 0;
+}
+
+static int remove_sets(void **state)
+{
+    (void)state;
+    dataset_remove(&pairs);
+    dataset_remove(&damaged);
+    return 0;
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    arm(&memory, NEVER, false);
+    arm(&threads, NEVER, false);
+    const stk_allocator hook = {.alloc = counted_alloc,
+                                .release = counted_release,
+                                .map = counted_map,
+                                .unmap = counted_unmap,
+                                .context = &memory};
+    stk_allocator_set(&hook);
+    stk__thread_fault_set(thread_fails);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    stk__thread_fault_set(NULL);
+    stk_allocator_set(NULL);
+    return 0;
+}
+
+/* One whole life of a loader; STK_OK when it went through. */
+static stk_status live(stk_loader_options options, stk_error *error)
+{
+    stk_loader *loader;
+    stk_batch *batch;
+    options.epochs = 1;
+    stk_status status = stk_loader_open(&loader, &options, error);
+    if (status != STK_OK) {
+        assert_null(loader);
+        return status;
+    }
+    while ((status = stk_loader_next(loader, &batch, error)) == STK_OK)
+        stk_batch_release(batch);
+    assert_int_equal(stk_loader_close(&loader), 0);
+    return status == STK_END ? STK_OK : status;
+}
+
+/* Lets call 0, 1, 2, … of f fail until a life needs no more calls than that. */
+static void fail_each(fault *f, stk_loader_options options, bool for_good, stk_status expected)
+{
+    long failures = 0;
+    for (long n = 0;; n++) {
+        stk_error error = {0};
+        arm(f, n, for_good);
+        const stk_status status = live(options, &error);
+        const bool reached = atomic_load(&f->calls) > n;
+        if (!reached) {
+            assert_int_equal(status, STK_OK);
+            break;
+        }
+        failures += status != STK_OK;
+        if (status != STK_OK) {
+            assert_int_equal(status, expected);
+            assert_int_equal(error.code, expected);
+            assert_true(error.message[0]);
+        }
+        assert_int_equal(atomic_load(&memory.alive), 0);
+    }
+    assert_true(failures >= 3);
+}
+
+static const int64_t worker_counts[] = {STK_WORKERS_NONE, 1, 2};
+
+static void each_allocation_fails(void **state)
+{
+    (void)state;
+    for (size_t w = 0; w < sizeof worker_counts / sizeof worker_counts[0]; w++)
+        for (int for_good = 0; for_good < 2; for_good++)
+            fail_each(
+                &memory,
+                (stk_loader_options){.root = pairs.root, .batch_size = 5, .num_workers = worker_counts[w]},
+                for_good, STK_ERROR_MEMORY);
+}
+
+static void each_allocation_fails_beside_a_bad_sample(void **state)
+{
+    (void)state;
+    const int policies[] = {STK_BAD_REPLACE, STK_BAD_SKIP};
+    for (int p = 0; p < 2; p++)
+        for (int for_good = 0; for_good < 2; for_good++)
+            fail_each(
+                &memory,
+                (stk_loader_options){
+                    .root = damaged.root, .batch_size = 5, .num_workers = 2, .on_bad_sample = policies[p]},
+                for_good, STK_ERROR_MEMORY);
+}
+
+static void each_thread_start_fails(void **state)
+{
+    (void)state;
+    for (int for_good = 0; for_good < 2; for_good++)
+        fail_each(&threads, (stk_loader_options){.root = pairs.root, .batch_size = 5, .num_workers = 4},
+                  for_good, STK_ERROR_THREAD);
+}
+
+static void nothing_is_allocated_after_warm_up(void **state)
+{
+    (void)state;
+    const stk_loader_options options = {.root = pairs.root, .batch_size = 3, .num_workers = 2};
+    stk_loader *loader;
+    stk_batch *batch;
+    long before = 0;
+    assert_int_equal(stk_loader_open(&loader, &options, NULL), STK_OK);
+    for (int batches = 0; batches < 1300;) {
+        const stk_status status = stk_loader_next(loader, &batch, NULL);
+        if (status == STK_END) continue;
+        assert_int_equal(status, STK_OK);
+        stk_batch_release(batch);
+        if (++batches == 300) before = atomic_load(&memory.calls);
+    }
+    assert_true(before > 10);
+    assert_int_equal(atomic_load(&memory.calls) - before, 0);
+    stk_loader_close(&loader);
+    assert_int_equal(atomic_load(&memory.alive), 0);
+}
+
+int main(void)
+{
+    alarm(250); /* a hang is a failure too */
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(each_allocation_fails, begin, end),
+        cmocka_unit_test_setup_teardown(each_allocation_fails_beside_a_bad_sample, begin, end),
+        cmocka_unit_test_setup_teardown(each_thread_start_fails, begin, end),
+        cmocka_unit_test_setup_teardown(nothing_is_allocated_after_warm_up, begin, end),
+    };
+    return cmocka_run_group_tests(tests, make_sets, remove_sets);
+}

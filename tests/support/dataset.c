@@ -1,0 +1,128 @@
+#include "support/dataset.h"
+
+#include "core/file.h"
+#include "loader/digest.h"
+#include "support/pictures.h"
+
+#include <ftw.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static dataset make_folder(void)
+{
+    dataset set;
+    const char *base = getenv("TMPDIR");
+    snprintf(set.root, sizeof set.root, "%s/stoker-test-XXXXXX", base && *base ? base : "/tmp");
+    assert_non_null(mkdtemp(set.root));
+    return set;
+}
+
+static void put(const dataset *set, const char *folder, const char *name, stk__buffer *bytes)
+{
+    char path[PATH_MAX];
+    stk_error error;
+    snprintf(path, sizeof path, "%s/%s", set->root, folder);
+    assert_int_equal(stk__folder_make(path, &error), STK_OK);
+    snprintf(path, sizeof path, "%s/%s/%s", set->root, folder, name);
+    assert_int_equal(stk__file_write(path, *bytes, STK_FILE_QUICK, &error), STK_OK);
+    stk__buffer_fini(bytes);
+}
+
+static void put_image(const dataset *set, int number, int w, int h)
+{
+    char name[32];
+    stk__buffer bytes = {0};
+    stk__pixels pixels = pictures_draw(w, h, 3, (uint32_t)number + 1);
+    pictures_jpeg(&bytes, pixels, &(pictures_jpeg_options){0});
+    snprintf(name, sizeof name, "%04d.jpg", number);
+    put(set, "images", name, &bytes);
+    stk__free(pixels.data);
+}
+
+static void put_mask(const dataset *set, int number, int w, int h)
+{
+    char name[32];
+    stk__buffer bytes = {0};
+    stk__pixels ids = pictures_draw_mask(w, h, 5, (uint32_t)number + 1);
+    uint16_t *samples = stk__alloc((size_t)w * (size_t)h * sizeof *samples);
+    assert_non_null(samples);
+    for (int i = 0; i < w * h; i++)
+        samples[i] = ids.data[i];
+    pictures_png(&bytes, samples, w, h, &(pictures_png_options){.depth = 8});
+    snprintf(name, sizeof name, "%04d.png", number);
+    put(set, "masks", name, &bytes);
+    stk__free(samples);
+    stk__free(ids.data);
+}
+
+dataset dataset_pairs(int count, int w, int h)
+{
+    const dataset set = make_folder();
+    for (int i = 0; i < count; i++) {
+        put_image(&set, i, w, h);
+        put_mask(&set, i, w, h);
+    }
+    return set;
+}
+
+dataset dataset_mixed_sizes(int count)
+{
+    const dataset set = make_folder();
+    for (int i = 0; i < count; i++)
+        put_image(&set, i, i % 3 == 2 ? 50 : 24, i % 3 == 2 ? 31 : 20);
+    return set;
+}
+
+dataset dataset_series(int rows)
+{
+    const dataset set = make_folder();
+    stk__buffer text = {0};
+    char line[128];
+    stk_error error;
+    for (int i = -1; i < rows; i++) {
+        const int length = i < 0 ? snprintf(line, sizeof line, "a,b,c,target\n")
+                                 : snprintf(line, sizeof line, "%d,%d.5,%d,%d\n", i, i, -i, 10 * i);
+        assert_int_equal(stk__buffer_append(&text, line, (size_t)length, &error), STK_OK);
+    }
+    put(&set, ".", "series.csv", &text);
+    return set;
+}
+
+static int remove_one(const char *path, const struct stat *facts, int kind, struct FTW *walk)
+{
+    (void)facts;
+    (void)kind;
+    (void)walk;
+    return remove(path);
+}
+
+void dataset_remove(dataset *set)
+{
+    nftw(set->root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    set->root[0] = '\0';
+}
+
+stk__digest dataset_digest(stk_loader *loader, uint64_t *samples)
+{
+    stk__hash *hash;
+    stk_error error = {0};
+    stk__digest digest = {0};
+    stk_batch *batch;
+    stk_status status;
+    assert_int_equal(stk__hash_create(&hash, &error), STK_OK);
+    if (samples) *samples = 0;
+    while ((status = stk_loader_next(loader, &batch, &error)) == STK_OK) {
+        digest = stk__digest_chain(hash, digest, batch);
+        if (samples) *samples += (uint64_t)batch->count;
+        stk_batch_release(batch);
+    }
+    if (status != STK_END) print_error("%s (%s)\n", error.message, error.place);
+    assert_int_equal(status, STK_END);
+    stk__hash_destroy(&hash);
+    return digest;
+}

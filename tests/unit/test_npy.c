@@ -1,0 +1,105 @@
+#include "decode/decode.h"
+#include "support/pictures.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { W = 5, H = 4 };
+
+static stk_status decode(const stk__buffer *bytes, int channels, bool mask, uint8_t *data, stk_error *error)
+{
+    stk__decoder *decoder = NULL;
+    stk__picture picture;
+    const stk__encoded encoded = {bytes->data, bytes->size_bytes};
+    const stk__mask_options options = {.orientation = 1, .ignore = 255};
+    const stk__pixels target = stk__pixels_dense(data, W, H, channels);
+    assert_int_equal(stk__decoder_create(&decoder, NULL, NULL), STK_OK);
+    stk_status status = stk__decode_header(decoder, encoded, "npy", &picture, error);
+    if (status == STK_OK && mask)
+        status = stk__decode_mask(decoder, encoded, &picture, &options, target, error);
+    else if (status == STK_OK)
+        status = stk__decode_image(decoder, encoded, &picture, target, error);
+    stk__decoder_destroy(&decoder);
+    return status;
+}
+
+static void make(stk__buffer *bytes, const char *kind, const char *order, const char *shape, size_t size)
+{
+    char text[200];
+    uint8_t data[W * H * 3 + 1];
+    for (size_t i = 0; i < sizeof data; i++)
+        data[i] = (uint8_t)(i * 3);
+    snprintf(text, sizeof text, "{'descr': '%s', 'fortran_order': %s, 'shape': (%s), }\n", kind, order,
+             shape);
+    pictures_npy(bytes, 1, text, data, size);
+}
+
+static void arrays_are_images(void **state)
+{
+    (void)state;
+    stk__buffer bytes = {0};
+    uint8_t got[W * H * 3];
+    static const char *const grey[] = {"4, 5", "4, 5, 1"};
+    for (int i = 0; i < 2; i++) {
+        make(&bytes, "|u1", "False", grey[i], W * H);
+        assert_int_equal(decode(&bytes, 1, false, got, NULL), STK_OK);
+        for (int p = 0; p < W * H; p++)
+            assert_int_equal(got[p], p * 3);
+        assert_int_equal(decode(&bytes, 1, true, got, NULL), STK_OK);
+        assert_int_equal(got[7], 21);
+        assert_int_equal(decode(&bytes, 3, false, got, NULL), STK_OK);
+        for (int p = 0; p < W * H * 3; p++)
+            assert_int_equal(got[p], p / 3 * 3);
+    }
+    make(&bytes, "<u1", "False", "4, 5, 3", W * H * 3);
+    assert_int_equal(decode(&bytes, 3, false, got, NULL), STK_OK);
+    for (int p = 0; p < W * H * 3; p++)
+        assert_int_equal(got[p], p * 3);
+    assert_int_equal(decode(&bytes, 1, false, got, NULL), STK_OK);
+    assert_int_equal(got[1], 11); /* luma of 9, 12, 15: 0.299 * 9 + 0.587 * 12 + 0.114 * 15 = 11.4 */
+    stk__buffer_fini(&bytes);
+}
+
+static void damages_have_their_class(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *kind, *order, *shape;
+        size_t size;
+        bool mask;
+        stk_damage damage;
+    } cases[] = {
+        {"|u1", "False", "4, 5", W * H - 1, false, STK_DAMAGE_TRUNCATED},
+        {"|u1", "False", "4, 5", W * H + 1, false, STK_DAMAGE_CORRUPT},
+        {"|u1", "True", "4, 5", W * H, false, STK_DAMAGE_UNSUPPORTED},
+        {"<u2", "False", "2, 5", W * H, false, STK_DAMAGE_UNSUPPORTED},
+        {"|i1", "False", "4, 5", W * H, false, STK_DAMAGE_UNSUPPORTED},
+        {"|u1", "False", "20,", W * H, false, STK_DAMAGE_UNSUPPORTED},
+        {"|u1", "False", "2, 5, 2", W * H, false, STK_DAMAGE_UNSUPPORTED},
+        {"|u1", "False", "1, 4, 5, 1", W * H, false, STK_DAMAGE_UNSUPPORTED},
+        {"|u1", "False", "0, 5", 0, false, STK_DAMAGE_ZERO_SIZE},
+        {"|u1", "False", "3000000000, 1", 0, false, STK_DAMAGE_BAD_HEADER},
+        {"|u1", "False", "2000000000, 1", 0, false, STK_DAMAGE_TOO_MANY_PIXELS},
+        {"|u1", "False", "x", 0, false, STK_DAMAGE_BAD_HEADER},
+        {"|u1", "False", "4, 5, 3", W * H * 3, true, STK_DAMAGE_MASK_FORMAT},
+    };
+    stk__buffer bytes = {0};
+    uint8_t got[W * H * 3];
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        stk_error error = {0};
+        make(&bytes, cases[i].kind, cases[i].order, cases[i].shape, cases[i].size);
+        assert_int_equal(decode(&bytes, 1, cases[i].mask, got, &error), STK_ERROR_SAMPLE);
+        assert_int_equal(error.damage, cases[i].damage);
+    }
+    stk__buffer_fini(&bytes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(arrays_are_images),
+                                       cmocka_unit_test(damages_have_their_class)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
