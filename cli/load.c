@@ -52,9 +52,9 @@ static void write_ledger(void *context, const stk_ledger_entry *entry)
         if (line && json_dumpf(line, job->ledger, JSON_COMPACT) == 0) fputc('\n', job->ledger);
         json_decref(line);
     }
-    if (stk__cli_quiet || stk__cli_json || job->ledger) return;
+    if (stk__cli_quiet || stk__cli_json || job->ledger || strcmp(entry->action, "failed") == 0) return;
     stk__progress_end(&job->progress);
-    fprintf(stderr, "  %s %s: %s (%s)\n", entry->action, stk_damage_name(entry->damage), entry->path,
+    fprintf(stderr, "  %s: %s, %s (%s)\n", entry->path, entry->action, stk_damage_name(entry->damage),
             entry->detail);
 }
 

@@ -48,6 +48,9 @@ stk_status stk__config_read_environment(stk__config *config, char **environment,
 stk_status stk__config_set(stk__config *config, const char *key, const char *value, stk__origin origin,
                            const char *place, stk_error *error);
 
+/* Is it the name of a setting, as stk__config_set takes it? */
+bool stk__config_is_setting(const stk__config *config, const char *key);
+
 /* Writes what was asked for into the section's options struct, which the caller has zeroed; the rest stays
  * zero. A nested section starts from what its parent got: data.val.* override data.*, whatever the layers.
  * Texts in the struct belong to the config. */
