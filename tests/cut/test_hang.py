@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """A read that never returns is named with stage, file and thread within timeout + 1 s, and Ctrl-C still ends the
 program within 1 s."""
+import json
 import signal
 import time
 import unittest
@@ -50,9 +51,10 @@ class Hang(cut.Case):
                                       for workers in (0, 1, 2, 4)])
 
     def test_state_is_kept_back(self):
-        """What hangs is no position to go on from: the state before stays."""
+        """What hangs is no position to go on from: the state before stays, here that of the beginning."""
         self.check("load", IMAGE, r"stk-load-\d", "--state", "out/state", "--ledger", "out/ledger")
-        self.assertEqual(self.files(), ["out/ledger"])
+        self.assertEqual(self.files(), ["out/ledger", "out/state"])
+        self.assertEqual(json.loads((self.out / "state").read_text())["position"], 0)
 
     def test_in_the_callers_thread(self):
         """num_workers=0: the program's own thread hangs and cannot return, so it can only say so."""
@@ -83,10 +85,10 @@ class InterruptWhileHanging(cut.Case):
         self.all_at_once(self.check, [
             (signal.SIGINT, "load", IMAGE, "num_workers=0", "--state", "out/state"),
             (signal.SIGTERM, "load", MASK, "num_workers=0"),
-            (signal.SIGINT, "load", LOOKED_AT_ON_OPEN, "--state", "out/state"),
+            (signal.SIGINT, "load", LOOKED_AT_ON_OPEN, "--state", "out/never"),
             (signal.SIGTERM, "load", LOOKED_AT_ON_OPEN, "num_workers=0"),
             (signal.SIGINT, "stats", LOOKED_AT_ON_OPEN)])
-        self.assertEqual(self.files(), [])
+        self.assertEqual(self.files(), ["out/state"])
 
 
 if __name__ == "__main__":
