@@ -59,7 +59,8 @@ stk_status stk__config_apply(const stk__config *config, const char *section, voi
 /* What was asked for, as text; NULL when nobody did (or there is no such option). origin may be NULL. */
 const char *stk__config_requested(const stk__config *config, const char *name, stk__origin *origin);
 
-/* The room that decided tells what is in effect; why is NULL when it is as requested. Told again: replaced.
+/* The room that decided tells what is in effect (empty, with a reason: the setting means nothing here); why
+ * is NULL when it is as requested. Told again: replaced.
  */
 stk_status stk__config_effect(stk__config *config, const char *name, const char *in_effect, const char *why,
                               stk_error *error);
