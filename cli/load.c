@@ -260,7 +260,9 @@ static int finish_job(load_job *job, stk_status status, const stk_error *error)
             print_report(job);
         }
     }
-    if (job->ledger && fclose(job->ledger) != 0 && code == STK_EXIT_GOOD) {
+    bool ledger_failed = job->ledger && ferror(job->ledger);
+    if (job->ledger && fclose(job->ledger) != 0) ledger_failed = true;
+    if (ledger_failed && code == STK_EXIT_GOOD) {
         fprintf(stderr, "stoker: cannot write the ledger '%s' completely\n", job->ledger_path);
         code = STK_EXIT_FAILED;
     }

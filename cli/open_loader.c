@@ -36,7 +36,9 @@ static stk_status tell_effects(stk__config *config, const stk_loader *loader,
     const stk_loader_effect *effects = stk_loader_effects(loader, &count);
     for (int i = 0; i < count; i++)
         STK__TRY(stk__config_effect(config, effects[i].name, effects[i].in_effect, effects[i].why, error));
-    return stk__config_effects_from(config, "data", options, error);
+    stk_loader_options filled = *options;
+    STK__TRY(stk__options_fill(&stk__loader_options, &filled, error));
+    return stk__config_effects_from(config, "data", &filled, error);
 }
 
 stk_status stk__cli_loader_open(stk__arguments *arguments, stk_loader_options *options, stk_loader **loader,
