@@ -1,5 +1,6 @@
 #include "cli.h"
 
+#include "core/nearest.h"
 #include "core/number.h"
 
 #include <string.h>
@@ -39,15 +40,12 @@ static void print_help(const stk__arguments *a)
 }
 
 /* "--stop-after" is "--stop_after". */
-static bool same_name(const char *a, const char *b, size_t length)
+static const stk__flag *find_flag(const stk__arguments *a, const char *name)
 {
-    return strlen(b) == length && stk__name_equal(a, b, length);
-}
-
-static const stk__flag *find_flag(const stk__arguments *a, const char *name, size_t length)
-{
+    const size_t length = strlen(name);
     for (size_t i = 0; i < a->flag_count; i++)
-        if (same_name(name, a->flags[i].name, length)) return &a->flags[i];
+        if (strlen(a->flags[i].name) == length && stk__name_equal(name, a->flags[i].name, length))
+            return &a->flags[i];
     return NULL;
 }
 
@@ -60,45 +58,69 @@ static int set_flag(const stk__arguments *a, const stk__flag *flag, const char *
     return -1;
 }
 
-static int set_key(const stk__arguments *a, const char *key, size_t length, const char *value)
+static int set_key(const stk__arguments *a, const char *key, const char *value)
 {
-    char name[128];
     stk_error error;
-    if (!a->config || length >= sizeof name)
-        return stk__cli_usage(a->verb->name, "'%.*s' is not a setting here", (int)length, key);
-    memcpy(name, key, length);
-    name[length] = '\0';
-    return stk__config_set(a->config, name, value, STK_ORIGIN_COMMAND, "command line", &error) == STK_OK
+    return stk__config_set(a->config, key, value, STK_ORIGIN_COMMAND, "command line", &error) == STK_OK
                ? -1
                : stk__cli_fail(&error);
+}
+
+/* name is no switch. Explains if it is not a setting either but looks like a switch; -1: it may be a setting.
+ */
+static int refuse_near_flag(const stk__arguments *a, const char *name)
+{
+    char word[160], meant[64];
+    stk__nearest nearest = {.word = name};
+    if (a->config && stk__config_is_setting(a->config, name)) return -1;
+    for (size_t i = 0; i < a->flag_count; i++)
+        stk__nearest_offer(&nearest, a->flags[i].name);
+    if (a->config && !nearest.best) return -1;
+    snprintf(word, sizeof word, "--%s", name);
+    if (nearest.best) snprintf(meant, sizeof meant, "--%s", nearest.best);
+    return stk__cli_no_such(a->verb->name, "option", word, nearest.best ? meant : NULL);
+}
+
+static int refuse_without_value(const stk__arguments *a, const stk__flag *flag, const char *name)
+{
+    stk_error error;
+    const bool known =
+        flag || stk__config_set(a->config, name, "", STK_ORIGIN_COMMAND, "command line", &error) == STK_OK ||
+        stk__config_is_setting(a->config, name);
+    return known ? stk__cli_usage(a->verb->name, "--%s needs a value", name) : stk__cli_fail(&error);
 }
 
 /* --name, --name value, --name=value. *next is moved over a value that was used. */
 static int read_dashes(const stk__arguments *a, char **argv, int *next)
 {
-    const char *name = argv[*next - 1] + 2;
-    const size_t length = strcspn(name, "=");
-    const bool inline_value = name[length] == '=';
-    const stk__flag *flag = find_flag(a, name, length);
+    const char *word = argv[*next - 1] + 2, *inline_value = strchr(word, '=');
+    char name[128];
+    const size_t length = inline_value ? (size_t)(inline_value - word) : strlen(word);
+    if (length >= sizeof name) return stk__cli_no_such(a->verb->name, "option", word - 2, NULL);
+    snprintf(name, sizeof name, "%.*s", (int)length, word);
+    const stk__flag *flag = find_flag(a, name);
     if (flag && !flag->value) {
         if (inline_value) return stk__cli_usage(a->verb->name, "--%s takes no value", flag->name);
         *flag->given = true;
         return -1;
     }
-    if (!flag && !a->config)
-        return stk__cli_usage(a->verb->name, "there is no option '--%.*s'", (int)length, name);
-    const char *value = inline_value ? name + length + 1 : argv[*next];
-    if (!value) return stk__cli_usage(a->verb->name, "--%.*s needs a value", (int)length, name);
+    const int refused = flag ? -1 : refuse_near_flag(a, name);
+    if (refused != -1) return refused;
+    const char *value = inline_value ? inline_value + 1 : argv[*next];
+    if (!value) return refuse_without_value(a, flag, name);
     if (!inline_value) (*next)++;
-    return flag ? set_flag(a, flag, value) : set_key(a, name, length, value);
+    return flag ? set_flag(a, flag, value) : set_key(a, name, value);
 }
 
 static int read_word(stk__arguments *a, const char *word)
 {
     struct stat facts;
     const char *equals = strchr(word, '=');
-    if (equals && a->config && stat(word, &facts) != 0)
-        return set_key(a, word, (size_t)(equals - word), equals + 1);
+    if (equals && a->config && stat(word, &facts) != 0) {
+        char key[128];
+        if ((size_t)snprintf(key, sizeof key, "%.*s", (int)(equals - word), word) < sizeof key)
+            return set_key(a, key, equals + 1);
+    }
     if (a->word_count == a->most_words)
         return stk__cli_usage(a->verb->name, "'%s' is one argument too many", word);
     a->words[a->word_count++] = word;
@@ -145,13 +167,24 @@ static bool is_config(const char *word)
     return dot && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0);
 }
 
+static stk_status set_root(stk__arguments *a, stk_error *error)
+{
+    const char *before = stk__config_requested(a->config, "data.root", NULL);
+    if (!before)
+        return stk__config_set(a->config, "data.root", a->words[0], STK_ORIGIN_COMMAND, "command line",
+                               error);
+    stk__fail(error, STK_ERROR_CONFIG, "the data set is given twice: '%s' and data.root=%s", a->words[0],
+              before);
+    stk__error_place(error, "command line");
+    return STK_ERROR_CONFIG;
+}
+
 static stk_status read_layers(stk__arguments *a, stk_error *error)
 {
     if (a->word_count && is_config(a->words[0]))
         STK__TRY(stk__config_read_file(a->config, a->words[0], error));
     else if (a->word_count)
-        STK__TRY(
-            stk__config_set(a->config, "data.root", a->words[0], STK_ORIGIN_COMMAND, "command line", error));
+        STK__TRY(set_root(a, error));
     return stk__config_read_environment(a->config, environ, error);
 }
 

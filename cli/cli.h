@@ -72,6 +72,9 @@ extern int stk__cli_verbose;
 
 int stk__cli_fail(const stk_error *error); /* prints it; the exit status that fits */
 int stk__cli_usage(const char *verb, const char *format, ...) STK__PRINTF(2, 3); /* explains; status 2 */
+/* The same for a word that is none: "there is no option '--hahs'; did you mean '--hash'?" meant may be NULL.
+ */
+int stk__cli_no_such(const char *verb, const char *kind, const char *word, const char *meant);
 void stk__cli_open_log(void);            /* warnings of the library to stderr */
 int stk__cli_print_json(json_t *object); /* takes the reference; status */
 bool stk__cli_colors(FILE *file);

@@ -11,7 +11,7 @@
 
 typedef struct load_job {
     stk__arguments arguments;
-    int64_t epochs, stop_after;
+    int64_t epochs, stop_after; /* stop_after < 0: at the end */
     bool hash;
     const char *state_path, *ledger_path;
 
@@ -52,19 +52,33 @@ static void write_ledger(void *context, const stk_ledger_entry *entry)
         if (line && json_dumpf(line, job->ledger, JSON_COMPACT) == 0) fputc('\n', job->ledger);
         json_decref(line);
     }
-    if (stk__cli_quiet || stk__cli_json || job->ledger) return;
+    if (stk__cli_quiet || stk__cli_json || job->ledger || strcmp(entry->action, "failed") == 0) return;
     stk__progress_end(&job->progress);
-    fprintf(stderr, "  %s %s: %s (%s)\n", entry->action, stk_damage_name(entry->damage), entry->path,
+    fprintf(stderr, "  %s: %s, %s (%s)\n", entry->path, entry->action, stk_damage_name(entry->damage),
             entry->detail);
 }
 
-static stk_status open_ledger(load_job *job, stk_error *error)
+/* A run that goes on adds to the ledger it had. */
+static stk_status open_ledger(load_job *job, bool goes_on, stk_error *error)
 {
     stk_loader_watch(job->loader, write_ledger, job);
     if (!job->ledger_path) return STK_OK;
-    job->ledger = fopen(job->ledger_path, "we");
-    return job->ledger ? STK_OK
-                       : stk__fail_errno(error, errno, "cannot write the ledger '%s'", job->ledger_path);
+    job->ledger = fopen(job->ledger_path, goes_on ? "ae" : "we");
+    if (!job->ledger) return stk__fail_errno(error, errno, "cannot write the ledger '%s'", job->ledger_path);
+    setvbuf(job->ledger, NULL, _IOLBF, 0); /* lines are rare, and must be there whatever happens next */
+    return STK_OK;
+}
+
+/* The state is written once at the start: a place where that cannot be done is refused now, not after hours.
+ */
+static stk_status open_state(load_job *job, bool *goes_on, stk_error *error)
+{
+    *goes_on = false;
+    if (!job->state_path) return STK_OK;
+    STK__TRY(stk__load_state_read(&job->state, job->state_path, goes_on, error));
+    if (*goes_on) STK__TRY(stk_loader_seek(job->loader, &job->state.loader, error));
+    stk_loader_tell(job->loader, &job->state.loader);
+    return stk__load_state_write(&job->state, job->state_path, error);
 }
 
 static stk_status open_job(load_job *job, stk_error *error)
@@ -74,11 +88,9 @@ static stk_status open_job(load_job *job, stk_error *error)
     job->options.epochs = (uint64_t)job->epochs;
     STK__TRY(stk__hash_create(&job->hasher, error));
     STK__TRY(stk__cli_loader_open(&job->arguments, &job->options, &job->loader, error));
-    STK__TRY(open_ledger(job, error));
-    if (!job->state_path) return STK_OK;
-    bool found = false;
-    STK__TRY(stk__load_state_read(&job->state, job->state_path, &found, error));
-    return found ? stk_loader_seek(job->loader, &job->state.loader, error) : STK_OK;
+    bool goes_on;
+    STK__TRY(open_state(job, &goes_on, error));
+    return open_ledger(job, goes_on, error);
 }
 
 /* One batch; STK_END when everything asked for has been loaded. */
@@ -86,7 +98,7 @@ static stk_status load_batch(load_job *job, uint64_t *batches, stk_error *error)
 {
     stk_batch *batch;
     const stk_loader_info *info = stk_loader_describe(job->loader);
-    if (job->stop_after && *batches == (uint64_t)job->stop_after) return STK_END;
+    if (job->stop_after >= 0 && *batches == (uint64_t)job->stop_after) return STK_END;
     stk_status status = stk_loader_next(job->loader, &batch, error);
     if (status == STK_END) {
         stk_loader_state at;
@@ -194,8 +206,11 @@ static void print_stages(const load_job *job)
     for (int i = 0; i < STK_STAGE_COUNT; i++)
         printf("  %-8s %10.2f %7.1f %%\n", stk_stage_name((stk_stage)i), ms_per_batch(job, i),
                100 * share_of(job, i));
-    printf("  (of %lld worker%s)\n", (long long)stk_loader_describe(job->loader)->num_workers,
-           stk_loader_describe(job->loader)->num_workers == 1 ? "" : "s");
+    const int64_t workers = stk_loader_describe(job->loader)->num_workers;
+    if (workers)
+        printf("  (of %lld worker%s)\n", (long long)workers, workers == 1 ? "" : "s");
+    else
+        printf("  (of the caller's thread)\n");
 }
 
 static void print_damages(const load_job *job)
@@ -245,7 +260,9 @@ static int finish_job(load_job *job, stk_status status, const stk_error *error)
             print_report(job);
         }
     }
-    if (job->ledger && fclose(job->ledger) != 0 && code == STK_EXIT_GOOD) {
+    bool ledger_failed = job->ledger && ferror(job->ledger);
+    if (job->ledger && fclose(job->ledger) != 0) ledger_failed = true;
+    if (ledger_failed && code == STK_EXIT_GOOD) {
         fprintf(stderr, "stoker: cannot write the ledger '%s' completely\n", job->ledger_path);
         code = STK_EXIT_FAILED;
     }
@@ -260,7 +277,7 @@ int stk__cli_load(int argc, char **argv)
         .name = "load",
         .usage = "load CONFIG|DIR [key=value …]",
         .about = "Runs the loader alone: how fast do batches come, and what does it cost?"};
-    load_job job = {.epochs = 1};
+    load_job job = {.epochs = 1, .stop_after = -1};
     const stk__flag flags[] = {
         {.name = "epochs",
          .value = "N",

@@ -1,5 +1,7 @@
 #include "cli.h"
 
+#include "core/nearest.h"
+
 #include <string.h>
 
 static const stk__verb verbs[] = {
@@ -15,11 +17,19 @@ static void print_overview(FILE *file)
 {
     fprintf(file, "stoker %s keeps accelerators fed\n\n", stk_version());
     for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++)
-        fprintf(file, "  stoker %-58s\n      %s\n", verbs[i].usage, verbs[i].about);
+        fprintf(file, "  stoker %s\n      %s\n", verbs[i].usage, verbs[i].about);
     fprintf(file, "\n  stoker VERB --help explains a verb and all its settings; stoker --version\n");
 }
 
-int main(int argc, char **argv)
+static int refuse_verb(const char *word)
+{
+    stk__nearest nearest = {.word = word};
+    for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++)
+        stk__nearest_offer(&nearest, verbs[i].name);
+    return stk__cli_no_such("", "verb", word, nearest.best);
+}
+
+static int run_verb(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
     if (strcmp(word, "--version") == 0) {
@@ -40,5 +50,14 @@ int main(int argc, char **argv)
         if (stk__interrupt_start(&error) != STK_OK) return stk__cli_fail(&error);
         return verbs[i].run(argc - 1, argv + 1);
     }
-    return stk__cli_usage("", "there is no verb '%s'", word);
+    return refuse_verb(word);
+}
+
+int main(int argc, char **argv)
+{
+    const int code = run_verb(argc, argv);
+    const bool written = fflush(stdout) == 0 && !ferror(stdout);
+    if (written || code != STK_EXIT_GOOD) return code;
+    fprintf(stderr, "stoker: cannot write to standard output\n");
+    return STK_EXIT_FAILED;
 }

@@ -2,6 +2,7 @@
 
 #include "loader/loader_open.h"
 
+#include <string.h>
 #include <unistd.h>
 
 const stk__option_table *const stk__cli_loader_tables[1] = {&stk__loader_options};
@@ -35,7 +36,9 @@ static stk_status tell_effects(stk__config *config, const stk_loader *loader,
     const stk_loader_effect *effects = stk_loader_effects(loader, &count);
     for (int i = 0; i < count; i++)
         STK__TRY(stk__config_effect(config, effects[i].name, effects[i].in_effect, effects[i].why, error));
-    return stk__config_effects_from(config, "data", options, error);
+    stk_loader_options filled = *options;
+    STK__TRY(stk__options_fill(&stk__loader_options, &filled, error));
+    return stk__config_effects_from(config, "data", &filled, error);
 }
 
 stk_status stk__cli_loader_open(stk__arguments *arguments, stk_loader_options *options, stk_loader **loader,
@@ -55,14 +58,30 @@ void stk__cli_loader_close(stk_loader **loader, int status)
     _exit(status);
 }
 
-void stk__cli_print_effects(const stk__config *config)
+/* In columns as wide as the longest row needs. */
+static void measure_effects(const stk__config *config, int *name_width, int *value_width)
 {
     for (size_t i = 0; i < stk__config_effect_count(config); i++) {
         const stk__effect row = stk__config_effect_at(config, i);
         if (!row.why) continue;
-        const char *value = row.in_effect ? row.in_effect : "not used";
-        fprintf(stderr, "  %-24s %-9s %s%s%s%s\n", row.name, value, row.requested ? "asked for " : "",
-                row.requested ? row.requested : "", row.requested ? ": " : "", row.why);
+        const char *value = row.in_effect ? row.in_effect : row.requested ? row.requested : "";
+        const int name_length = (int)strlen(row.name), value_length = (int)strlen(value);
+        if (name_length > *name_width) *name_width = name_length;
+        if (value_length > *value_width) *value_width = value_length;
+    }
+}
+
+void stk__cli_print_effects(const stk__config *config)
+{
+    int name_width = 16, value_width = 4;
+    measure_effects(config, &name_width, &value_width);
+    for (size_t i = 0; i < stk__config_effect_count(config); i++) {
+        const stk__effect row = stk__config_effect_at(config, i);
+        if (!row.why) continue;
+        const char *value = row.in_effect ? row.in_effect : row.requested ? row.requested : "";
+        const bool changed = row.in_effect && row.requested;
+        fprintf(stderr, "  %-*s  %-*s  %s%s%s%s\n", name_width, row.name, value_width, value,
+                changed ? "asked for " : "", changed ? row.requested : "", changed ? ": " : "", row.why);
     }
 }
 

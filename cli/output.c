@@ -40,6 +40,12 @@ int stk__cli_usage(const char *verb, const char *format, ...)
     return STK_EXIT_USAGE;
 }
 
+int stk__cli_no_such(const char *verb, const char *kind, const char *word, const char *meant)
+{
+    return stk__cli_usage(verb, "there is no %s '%s'%s%s%s", kind, word, meant ? "; did you mean '" : "",
+                          meant ? meant : "", meant ? "'?" : "");
+}
+
 static void print_log(void *context, stk_log_level level, const char *line)
 {
     (void)context;

@@ -48,6 +48,9 @@ stk_status stk__config_read_environment(stk__config *config, char **environment,
 stk_status stk__config_set(stk__config *config, const char *key, const char *value, stk__origin origin,
                            const char *place, stk_error *error);
 
+/* Is it the name of a setting, as stk__config_set takes it? */
+bool stk__config_is_setting(const stk__config *config, const char *key);
+
 /* Writes what was asked for into the section's options struct, which the caller has zeroed; the rest stays
  * zero. A nested section starts from what its parent got: data.val.* override data.*, whatever the layers.
  * Texts in the struct belong to the config. */
@@ -56,7 +59,8 @@ stk_status stk__config_apply(const stk__config *config, const char *section, voi
 /* What was asked for, as text; NULL when nobody did (or there is no such option). origin may be NULL. */
 const char *stk__config_requested(const stk__config *config, const char *name, stk__origin *origin);
 
-/* The room that decided tells what is in effect; why is NULL when it is as requested. Told again: replaced.
+/* The room that decided tells what is in effect (empty, with a reason: the setting means nothing here); why
+ * is NULL when it is as requested. Told again: replaced.
  */
 stk_status stk__config_effect(stk__config *config, const char *name, const char *in_effect, const char *why,
                               stk_error *error);

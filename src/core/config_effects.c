@@ -77,6 +77,8 @@ static stk__effect effect_of(const stk__config_setting *setting)
     const stk__config_slot *slot = stk__config_winner(setting, &effect.origin);
     if (slot) effect.requested = slot->value;
     if (!effect.in_effect) effect.why = unused_why;
+    const bool told_unused = slot && effect.why && effect.in_effect && !*effect.in_effect;
+    if (told_unused) effect.in_effect = NULL;
     effect.differs = effect.why || (slot && !agrees(setting->option, slot->value, effect.in_effect));
     return effect;
 }

@@ -92,8 +92,7 @@ stk_status stk__config_take(stk__config *config, stk__config_target target, stk_
 /* config_find.c: names. A failed find explains itself, with the nearest name. */
 stk_status stk__config_find(const stk__config *config, const char *key, stk__config_target *target,
                             stk_error *error);
-/* Quiet: is it the name of a setting; does something lie below it? */
-bool stk__config_is_setting(const stk__config *config, const char *key);
+/* Does something lie below it? */
 bool stk__config_is_group(const stk__config *config, const char *key);
 stk_status stk__config_unknown(const stk__config *config, const char *key, stk_error *error);
 stk_status stk__config_unknown_section(const stk__config *config, const char *key, stk_error *error);

@@ -148,15 +148,17 @@ static void check_worker(stk_loader *loader, const stk__worker *worker, uint64_t
     if (stage == STK_STAGE_IDLE || now < since + stk__seconds_ns(loader->timeout_s)) return;
     char path[4096];
     const uint64_t id = atomic_load_explicit(&worker->sample_id, memory_order_relaxed);
-    const stk__field field = stage == STK_STAGE_MASK ? STK_FIELD_MASK : STK_FIELD_IMAGE;
-    loader->source->ops->where(loader->source, id, field, path, sizeof path);
+    const int field = atomic_load_explicit(&worker->field, memory_order_relaxed);
+    loader->source->ops->where(loader->source, id, (stk__field)field, path, sizeof path);
     stk__fail(&loader->failure, STK_ERROR_TIMEOUT,
               "thread '%s' hangs in stage '%s' of sample %llu for %.1f s", worker->name,
               stk_stage_name((stk_stage)stage), (unsigned long long)id, (double)(now - since) * 1e-9);
     stk__error_place(&loader->failure, "%s", path);
     stk__error_hint(&loader->failure, "check the storage below this file, or raise data.timeout (now %g s)",
                     loader->timeout_s);
-    stk__log(STK_LOG_WARNING, "%s: %s", loader->failure.message, loader->failure.place);
+    /* A caller that hangs itself cannot be told by a status. */
+    stk__log(loader->thread_count ? STK_LOG_INFO : STK_LOG_ERROR, "%s: %s", loader->failure.message,
+             loader->failure.place);
     pthread_cond_broadcast(&loader->ready);
 }
 

@@ -329,6 +329,27 @@ static void note_constants(stk_loader *loader, const stk_loader_options *o)
         stk__loader_note(loader, "data.persistent_workers", "true", "workers are threads and always stay");
 }
 
+/* What was asked for and means nothing for such a data set. */
+static void note_unused(stk_loader *loader, const stk_loader_options *asked)
+{
+    const stk__source_info *info = &loader->source->info;
+    const struct {
+        const char *name;
+        bool asked, of_use;
+        const char *why;
+    } rows[] = {
+        {"data.sequence_length", asked->sequence_length, info->window_rows, "this is no series"},
+        {"data.image_size", asked->image_size[0], info->images, "there are no images"},
+        {"data.channels", asked->channels, info->images, "there are no images"},
+        {"data.exif", asked->exif, info->images, "there are no images"},
+        {"data.mask_map", asked->mask_map, info->masks, "there are no masks"},
+        {"data.num_classes", asked->num_classes, info->masks, "there are no masks"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (rows[i].asked && !rows[i].of_use)
+            stk__loader_note(loader, rows[i].name, "", "not used here: %s", rows[i].why);
+}
+
 static void describe(stk_loader *loader, const stk_loader_options *o, stk__pixels common)
 {
     const stk__source_info *source = &loader->source->info;
@@ -366,6 +387,7 @@ stk_status stk__loader_configure(stk_loader *loader, const stk_loader_options *r
     STK__TRY(choose_common_size(loader, &o, &common, error));
     choose_slots(loader, &o, common);
     note_constants(loader, &o);
+    note_unused(loader, requested);
     describe(loader, &o, common);
     return STK_OK;
 }

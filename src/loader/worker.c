@@ -50,6 +50,7 @@ static stk_status open_picture(stk__worker *worker, uint64_t id, stk__field fiel
 {
     const stk__source *source = worker->recipe->source;
     const char *extension = NULL;
+    atomic_store_explicit(&worker->field, field, memory_order_relaxed);
     stk__worker_enter(worker, STK_STAGE_READ);
     stk_status status = source->ops->read(source, id, field, &worker->bytes, &extension, &worker->error);
     stk__worker_enter(worker, field == STK_FIELD_MASK ? STK_STAGE_MASK : STK_STAGE_DECODE);

@@ -32,6 +32,7 @@ typedef struct stk__worker {
     uint64_t read_average_ns; /* sliding */
     /* The clock: written by the worker, read by the watchdog and by measure. */
     _Atomic uint64_t sample_id;
+    _Atomic int field; /* stk__field being read or decoded */
     _Atomic uint64_t since_ns;
     _Atomic int stage; /* stk_stage */
     _Atomic uint64_t stage_ns[STK_STAGE_COUNT];

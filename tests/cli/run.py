@@ -117,7 +117,8 @@ def run_file(path, environment):
 def make_environment(program_folder):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("STOKER_")}
     path = os.pathsep.join(filter(None, [program_folder, os.environ.get("PATH", "")]))
-    return dict(environment, PATH=path, LC_ALL="C", NO_COLOR="1", COLUMNS="80")
+    support = pathlib.Path(__file__).resolve().parent.parent / "support"
+    return dict(environment, PATH=path, SUPPORT=str(support), LC_ALL="C", NO_COLOR="1", COLUMNS="80")
 
 
 def main():

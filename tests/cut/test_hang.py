@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""A read that never returns is named with stage, file and thread within timeout + 1 s, and Ctrl-C still ends the
+program within 1 s."""
+import json
+import signal
+import time
+import unittest
+
+import cut
+
+TIMEOUT_S = 2
+NAMED_S = TIMEOUT_S + 1 + cut.STARTUP_S
+IMAGE, MASK, LOOKED_AT_ON_OPEN = "images/033.png", "masks/017.png", "images/000.png"
+
+
+@cut.needs_preload
+class Hang(cut.Case):
+    def start(self, verb, file, words):
+        return self.run_stoker(verb, "data", f"timeout={TIMEOUT_S}", "batch_size=4", *words, hang=file)
+
+    def assert_named(self, program, file, thread):
+        self.assertRegex(program.errors(), rf"thread '{thread}' hangs in stage 'read'")
+        self.assertIn(f"data/{file}", program.errors())
+
+    def check(self, verb, file, thread, *words):
+        program = self.start(verb, file, words)
+        _, seconds = program.wait(60)
+        self.assert_ended(program, 1, NAMED_S, seconds)
+        self.assert_named(program, file, thread)
+        self.assertEqual(program.errors().count("hangs in stage"), 1)
+
+    def check_caller(self, verb, file, *words):
+        program = self.start(verb, file, [*words, "num_workers=0"])
+        program.wait_until(lambda: "hangs in stage" in program.errors(), NAMED_S)
+        self.assert_named(program, file, "caller")
+        program.send()
+        _, seconds = program.wait(60)
+        self.assert_ended(program, 130, cut.ENDING_S, seconds)
+
+    def test_in_workers(self):
+        workers = [("load", file, r"stk-load-\d", f"num_workers={count}") for file in (IMAGE, MASK) for count in (1, 2, 4)]
+        policies = [("load", file, r"stk-load-\d", f"on_bad_sample={policy}", "num_workers=2") # a hang is no bad sample
+                    for policy in ("skip", "replace") for file in (IMAGE, MASK)]
+        calls = [("stats", IMAGE, r"stk-load-\d"), ("load", IMAGE, r"stk-load-\d", "-q"),
+                 ("load", IMAGE, r"stk-load-\d", "--json"),
+                 ("load", IMAGE, r"stk-load-\d", "--hash", "batch_size=40", "order=sequential")]
+        self.all_at_once(self.check, workers + policies + calls)
+
+    def test_on_open(self):
+        self.all_at_once(self.check, [("load", LOOKED_AT_ON_OPEN, "stk-probe", f"num_workers={workers}")
+                                      for workers in (0, 1, 2, 4)])
+
+    def test_state_is_kept_back(self):
+        """What hangs is no position to go on from: the state before stays, here that of the beginning."""
+        self.check("load", IMAGE, r"stk-load-\d", "--state", "out/state", "--ledger", "out/ledger")
+        self.assertEqual(self.files(), ["out/ledger", "out/state"])
+        self.assertEqual(json.loads((self.out / "state").read_text())["position"], 0)
+
+    def test_in_the_callers_thread(self):
+        """num_workers=0: the program's own thread hangs and cannot return, so it can only say so."""
+        self.all_at_once(self.check_caller, [("load", IMAGE), ("load", MASK), ("load", IMAGE, "-q"), ("stats", MASK),
+                                             ("load", IMAGE, "--json", "on_bad_sample=skip")])
+
+
+@cut.needs_preload
+class InterruptWhileHanging(cut.Case):
+    def check(self, number, verb, hang, *words):
+        program = self.run_stoker(verb, "data", "timeout=60", "batch_size=4", *words, hang=hang)
+        program.wait_until(program.takes_signals)
+        time.sleep(1) # so that it has come to the file
+        program.send(number)
+        _, seconds = program.wait(60)
+        self.assert_ended(program, 130, cut.ENDING_S, seconds)
+
+    def test_in_workers(self):
+        self.all_at_once(self.check, [
+            (signal.SIGINT, "load", IMAGE, "num_workers=1", "--state", "out/1"),
+            (signal.SIGINT, "load", IMAGE, "num_workers=2", "--state", "out/2", "--ledger", "out/ledger"),
+            (signal.SIGINT, "load", MASK, "num_workers=4", "--state", "out/4"),
+            (signal.SIGTERM, "load", MASK, "num_workers=2"),
+            (signal.SIGINT, "stats", IMAGE)])
+        self.assertEqual(self.files(), ["out/1", "out/2", "out/4", "out/ledger"])
+
+    def test_in_the_callers_thread_or_on_open(self):
+        self.all_at_once(self.check, [
+            (signal.SIGINT, "load", IMAGE, "num_workers=0", "--state", "out/state"),
+            (signal.SIGTERM, "load", MASK, "num_workers=0"),
+            (signal.SIGINT, "load", LOOKED_AT_ON_OPEN, "--state", "out/never"),
+            (signal.SIGTERM, "load", LOOKED_AT_ON_OPEN, "num_workers=0"),
+            (signal.SIGINT, "stats", LOOKED_AT_ON_OPEN)])
+        self.assertEqual(self.files(), ["out/state"])
+
+
+if __name__ == "__main__":
+    unittest.main()

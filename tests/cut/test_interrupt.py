@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""Ctrl-C at any moment ends the program within 1 s with status 130, and leaves no process and no temporary file."""
+import json
+import os
+import signal
+import time
+import unittest
+
+import cut
+
+TIMES = int(os.environ.get("CUT_TIMES", 20 if cut.SANITIZED else 100))
+STATE_KEYS = {"schema", "fingerprint", "sample_count", "seed", "order", "epoch", "position", "digest"}
+ENDLESS = ["load", "data", "--epochs", 100000, "batch_size=4"]
+KEEPING = ["--state", "out/state", "--ledger", "out/ledger"]
+
+
+class InterruptCase(cut.Case):
+    def moment(self):
+        """Seconds after exec; every third in the time of starting and opening."""
+        return self.random.uniform(0, 0.03 if self.random.random() < 1 / 3 else 0.4)
+
+    def interrupt(self, words, number=signal.SIGINT, again_after=None, may_finish=False):
+        """Runs, waits for a random moment, sends the signal (twice), and checks how it ends."""
+        program = self.run_stoker(*words, TMPDIR=str(self.out))
+        time.sleep(self.moment())
+        ready = program.takes_signals()
+        program.send(number)
+        if again_after is not None:
+            time.sleep(again_after)
+            program.send(number)
+        status, seconds = program.wait(60)
+        if status == 0 and may_finish:
+            return
+        # Before its first lines have run, the system's own way to end a program applies.
+        self.assert_ended(program, -number if status == -number and not ready else 130, cut.ENDING_S, seconds)
+        self.slowest = max(self.slowest, seconds)
+        self.early += status == -number
+
+    def assert_goes_on(self):
+        """Nothing but the asked-for files is there, and the state is good for another run."""
+        self.assertLessEqual(set(self.files()), {"out/state", "out/ledger"})
+        if "out/state" not in self.files():
+            return
+        self.assertEqual(set(json.loads((self.out / "state").read_text())), STATE_KEYS)
+        resumed = self.run_stoker(*ENDLESS, *KEEPING, "--stop-after", 2, "-q")
+        resumed.wait(60)
+        self.assertEqual(resumed.process.returncode, 0, resumed.errors())
+
+    def repeat(self, times, *arguments, **options):
+        self.slowest, self.early = 0, 0
+        before = sorted((self.folder / "data").rglob("*"))
+        for _ in range(times):
+            self.interrupt(*arguments, **options)
+            self.assert_goes_on()
+            while len(self.programs) > 4:
+                self.programs.pop(0).close()
+        self.assertEqual(sorted((self.folder / "data").rglob("*")), before)
+        print(f"{self.id()}: {times} times, slowest {1e3 * self.slowest:.0f} ms, {self.early} before main", flush=True)
+
+
+class InterruptLoad(InterruptCase):
+    def test_load(self):
+        self.repeat(TIMES * 4 // 10, ENDLESS + ["-q"])
+
+    def test_load_with_state_and_ledger(self):
+        self.repeat(TIMES * 4 // 10, ENDLESS + KEEPING + ["--hash", "num_workers=3"])
+
+    def test_load_in_callers_thread(self):
+        self.repeat(TIMES // 10, ENDLESS + KEEPING + ["num_workers=0"])
+
+    def test_load_json(self):
+        self.repeat(TIMES // 10, ENDLESS + ["--json"])
+
+    def test_terminate(self):
+        self.repeat(TIMES // 10, ENDLESS + KEEPING, number=signal.SIGTERM)
+
+    def test_twice(self):
+        for after in (0, 0.002, 0.02):
+            self.repeat(max(TIMES // 20, 1), ENDLESS + KEEPING, again_after=after)
+
+
+class InterruptStats(InterruptCase):
+    """A verb that goes through the data once, of which there is more so that it is met at work."""
+    count, side = 600, 128
+
+    def test_stats(self):
+        self.repeat(TIMES // 5, ["stats", "data", "num_workers=1"], may_finish=True)
+        self.assertGreater(self.slowest, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

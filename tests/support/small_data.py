@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""tests/support/small_data.py KIND FOLDER [COUNT [SIDE]]: a small valid data set, the same every time.
+
+KIND: pairs (images/ + masks/, 19 classes), classes (cat/ and dog/), list (images/ + labels.csv), series
+(series.csv: 4 features and a target).
+"""
+import pathlib
+import struct
+import sys
+import zlib
+
+
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+def png(side, channels, row_at):
+    """An 8-bit grey or RGB image; row_at(y) gives the bytes of a row."""
+    header = struct.pack(">IIBBBBB", side, side, 8, {1: 0, 3: 2}[channels], 0, 0, 0)
+    rows = b"".join(b"\0" + row_at(y)[:side * channels] for y in range(side))
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows, 1)) + chunk(b"IEND", b"")
+
+
+def image(number, side):
+    ramp = bytes((x * (number + 3)) & 255 for x in range(3 * side + 256))
+    return png(side, 3, lambda y: ramp[(y * 5 + number * 31) % 256:])
+
+
+def mask(number, side):
+    stripes = bytes((x // 4 + number) % 19 for x in range(2 * side))
+    return png(side, 1, lambda y: stripes[y // 4:])
+
+
+def write(path, data):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+
+
+def make_pairs(folder, count, side):
+    for i in range(count):
+        write(folder / "images" / f"{i:03}.png", image(i, side))
+        write(folder / "masks" / f"{i:03}.png", mask(i, side))
+
+
+def make_classes(folder, count, side):
+    for i in range(count):
+        write(folder / ("cat", "dog")[i % 2] / f"{i:03}.png", image(i, side))
+
+
+def make_list(folder, count, side):
+    rows = ["path,label"]
+    for i in range(count):
+        write(folder / "images" / f"{i:03}.png", image(i, side))
+        rows.append(f"images/{i:03}.png,{i % 3}")
+    write(folder / "labels.csv", "\n".join(rows + [""]).encode())
+
+
+def make_series(folder, count, _side):
+    rows = ["a,b,c,d,target"] + [f"{i},{i * i % 97},{i % 7},{-i},{i / 8}" for i in range(count)]
+    write(folder / "series.csv", "\n".join(rows + [""]).encode())
+
+
+MAKERS = {"pairs": make_pairs, "classes": make_classes, "list": make_list, "series": make_series}
+
+if __name__ == "__main__":
+    count, side = (int(text) for text in (sys.argv[3:] + ["12", "16"][len(sys.argv) - 3:])[:2])
+    MAKERS[sys.argv[1]](pathlib.Path(sys.argv[2]), count, side)
