@@ -15,8 +15,12 @@ static stk_status make_faces(const char *folder, uint64_t count, stk_error *erro
 {
     stk__progress progress;
     stk__progress_start(&progress);
-    const stk__make_options options = {.kind = STK_MAKE_FACES, .folder = folder, .count = count,
-                                       .stop = stk__interrupt_flag(), .show = show_making, .context = &progress};
+    const stk__make_options options = {.kind = STK_MAKE_FACES,
+                                       .folder = folder,
+                                       .count = count,
+                                       .stop = stk__interrupt_flag(),
+                                       .show = show_making,
+                                       .context = &progress};
     stk__make_progress done;
     const stk_status status = stk__make_write(&options, &done, error);
     stk__progress_end(&progress);
@@ -32,7 +36,8 @@ stk_status stk__bench_data_open(stk__bench_data *data, const char *named, uint64
     if (length >= (int)sizeof data->folder)
         return stk__fail(error, STK_ERROR_ARGUMENT, "the path '%.60s…' is too long", data->folder);
     if (named) return STK_OK;
-    if (!mkdtemp(data->folder)) return stk__fail_errno(error, errno, "cannot make the folder '%s'", data->folder);
+    if (!mkdtemp(data->folder))
+        return stk__fail_errno(error, errno, "cannot make the folder '%s'", data->folder);
     data->temporary = true;
     return make_faces(data->folder, count, error);
 }

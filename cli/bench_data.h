@@ -1,4 +1,5 @@
-/* The data set of a benchmark: the folder somebody named, or a temporary one that is made and removed again. */
+/* The data set of a benchmark: the folder somebody named, or a temporary one that is made and removed again.
+ */
 #ifndef STK_CLI_BENCH_DATA_H
 #define STK_CLI_BENCH_DATA_H
 

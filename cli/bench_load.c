@@ -1,6 +1,7 @@
 /* stoker bench load: files to batches, beside a bare decoder loop on all cores. Rounds are interleaved. */
 #include "bench.h"
 #include "bench_bare.h"
+#include "bench_data.h"
 #include "bench_null.h"
 #include "open_loader.h"
 
@@ -13,7 +14,6 @@
 #include <limits.h>
 #include <spawn.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,7 +22,7 @@ enum { BATCH = 32 };
 typedef struct bench_job {
     int64_t rounds;
     bool quick;
-    const char *folder;
+    stk__bench_data data;
     char images[PATH_MAX];
     int cpus;
     stk__source *source; /* of the folder: the bare loop takes its files from it */
@@ -34,21 +34,13 @@ typedef struct cost {
     uint64_t samples;
 } cost;
 
-static double cpu_seconds(void)
-{
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-           1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
-}
-
 static stk_status measure_bare(const bench_job *job, uint64_t count, bool masks, cost *out, stk_error *error)
 {
     const stk__bare bare = {.source = job->source, .count = count, .threads = job->cpus, .masks = masks};
     const uint64_t start = stk__clock_ns();
-    const double cpu = cpu_seconds();
+    const double cpu = stk__cli_cpu_seconds();
     STK__TRY(stk__bare_run(&bare, error));
-    *out = (cost){(double)(stk__clock_ns() - start) * 1e-9, cpu_seconds() - cpu, 0, count};
+    *out = (cost){(double)(stk__clock_ns() - start) * 1e-9, stk__cli_cpu_seconds() - cpu, 0, count};
     return STK_OK;
 }
 
@@ -70,12 +62,12 @@ static stk_status measure_loader(const stk_loader_options *options, stk__source 
     *out = (cost){0};
     stk_loader *loader;
     const uint64_t start = stk__clock_ns();
-    const double cpu = cpu_seconds();
+    const double cpu = stk__cli_cpu_seconds();
     STK__TRY(stk__loader_open(&loader, options, source, error));
     const stk_status status = drain(loader, start, out, error);
     out->wall_s = (double)(stk__clock_ns() - start) * 1e-9;
     stk_loader_close(&loader);
-    out->cpu_s = cpu_seconds() - cpu;
+    out->cpu_s = stk__cli_cpu_seconds() - cpu;
     return status;
 }
 
@@ -102,7 +94,7 @@ static void add_cost(stk__bench_row *rate, stk__bench_row *cpu, const cost *c)
 static stk_status bench_rates(bench_job *job, const char *test, bool masks, pair_rows *rows, stk_error *error)
 {
     const stk_loader_options options = {
-        .root = masks ? job->folder : job->images, .batch_size = BATCH, .epochs = 1, .alone = true};
+        .root = masks ? job->data.folder : job->images, .batch_size = BATCH, .epochs = 1, .alone = true};
     *rows = begin_pair(job, test, masks ? "libjpeg-turbo, libspng" : "libjpeg-turbo", "batches of 32, auto");
     cost c;
     STK__TRY(measure_bare(job, job->source->info.count, masks, &c, error)); /* warms the page cache */
@@ -237,12 +229,12 @@ static void describe_machine(bench_job *job)
 
 static stk_status open_folder(bench_job *job, stk_error *error)
 {
-    const stk__source_options options = {.root = job->folder};
+    const stk__source_options options = {.root = job->data.folder};
     STK__TRY(stk__source_open(&job->source, &options, error));
     if (!job->source->info.masks || job->source->info.count < BATCH)
-        return stk__fail(error, STK_ERROR_DATA, "'%s' must have images and masks, at least %d", job->folder,
-                         BATCH);
-    snprintf(job->images, sizeof job->images, "%s/images", job->folder);
+        return stk__fail(error, STK_ERROR_DATA, "'%s' must have images and masks, at least %d",
+                         job->data.folder, BATCH);
+    snprintf(job->images, sizeof job->images, "%s/images", job->data.folder);
     job->cpus = stk__cpu_budget_read(NULL).cpus;
     describe_machine(job);
     return STK_OK;
@@ -268,29 +260,29 @@ static stk_status run_all(bench_job *job, stk_error *error)
 
 int stk__bench_load(int argc, char **argv)
 {
-    static const stk__verb verb = {.name = "bench load",
-                                   .usage = "bench load DIR",
-                                   .about = "Files to batches, beside a bare decoder loop on all cores. DIR: "
-                                            "made by 'stoker make faces DIR'."};
+    static const stk__verb verb = {
+        .name = "bench load",
+        .usage = "bench load [DIR]",
+        .about = "Files to batches, beside a bare decoder loop on all cores. Without DIR, 1,500 "
+                 "faces are made for it."};
     bench_job job = {.rounds = 7};
     const stk__flag flags[] = {
         {.name = "rounds", .value = "N", .help = "interleaved rounds (7)", .number = &job.rounds},
-        {.name = "quick", .help = "three rounds", .given = &job.quick},
+        {.name = "quick", .help = "three rounds, 300 faces", .given = &job.quick},
         {.name = "json", .help = "report as JSON on standard output", .given = &stk__cli_json},
     };
     stk__arguments arguments = {
         .verb = &verb, .flags = flags, .flag_count = sizeof flags / sizeof flags[0], .most_words = 1};
     int code = stk__arguments_read(&arguments, argc, argv);
     if (code >= 0) return code;
-    if (!arguments.word_count)
-        return stk__cli_usage("bench load", "name a folder: 'stoker make faces DIR' makes one");
     if (job.quick) job.rounds = 3;
     if (job.rounds < 1 || job.rounds > STK_BENCH_ROUNDS / 3)
         return stk__cli_usage("bench load", "--rounds must be from 1 to %d", STK_BENCH_ROUNDS / 3);
-    job.folder = arguments.words[0];
     stk_error error;
-    const stk_status status = run_all(&job, &error);
+    stk_status status = stk__bench_data_open(&job.data, arguments.words[0], job.quick ? 300 : 1500, &error);
+    if (status == STK_OK) status = run_all(&job, &error);
     code = status == STK_OK ? stk__bench_report(&job.bench) : stk__cli_fail(&error);
     stk__source_close(&job.source);
+    stk__bench_data_close(&job.data);
     return code;
 }

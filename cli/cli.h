@@ -75,8 +75,9 @@ int stk__cli_usage(const char *verb, const char *format, ...) STK__PRINTF(2, 3);
 /* The same for a word that is none: "there is no option '--hahs'; did you mean '--hash'?" meant may be NULL.
  */
 int stk__cli_no_such(const char *verb, const char *kind, const char *word, const char *meant);
-void stk__cli_open_log(void);            /* warnings of the library to stderr */
-int stk__cli_print_json(json_t *object); /* takes the reference; status */
+void stk__cli_open_log(void);                 /* warnings of the library to stderr */
+int stk__cli_print_json(json_t *object);      /* takes the reference; status */
+json_t *stk__cli_json_text(const char *text); /* bytes that are not UTF-8 as \xNN: file names may have them */
 bool stk__cli_colors(FILE *file);
 
 /* 1234567 -> "1,234,567" in one of a few rotating buffers. */
@@ -92,6 +93,13 @@ typedef struct stk__progress {
 void stk__progress_start(stk__progress *progress);
 void stk__progress_show(stk__progress *progress, const char *what, uint64_t done, uint64_t total);
 void stk__progress_end(stk__progress *progress);
+
+/* --- resources.c -------------------------------------------------------------------------------------------
+ */
+
+/* Of this process since its start. */
+double stk__cli_cpu_seconds(void);
+uint64_t stk__cli_peak_memory_bytes(void);
 
 /* --- interrupt.c -------------------------------------------------------------------------------------------
  */

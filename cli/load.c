@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/resource.h>
 
 typedef struct load_job {
     stk__arguments arguments;
@@ -26,29 +25,15 @@ typedef struct load_job {
     stk_loader_stats stats;
 } load_job;
 
-static double cpu_seconds(void)
-{
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-           1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
-}
-
-static uint64_t peak_memory_bytes(void)
-{
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return (uint64_t)usage.ru_maxrss * 1024;
-}
-
 static void write_ledger(void *context, const stk_ledger_entry *entry)
 {
     load_job *job = context;
     if (job->ledger) {
-        json_t *line = json_pack("{s:I, s:I, s:I, s:s, s:s, s:s, s:s}", "epoch", (json_int_t)entry->epoch,
-                                 "position", (json_int_t)entry->position, "sample_id",
-                                 (json_int_t)entry->sample_id, "class", stk_damage_name(entry->damage),
-                                 "action", entry->action, "path", entry->path, "detail", entry->detail);
+        json_t *line =
+            json_pack("{s:I, s:I, s:I, s:s, s:s, s:o, s:o}", "epoch", (json_int_t)entry->epoch, "position",
+                      (json_int_t)entry->position, "sample_id", (json_int_t)entry->sample_id, "class",
+                      stk_damage_name(entry->damage), "action", entry->action, "path",
+                      stk__cli_json_text(entry->path), "detail", stk__cli_json_text(entry->detail));
         if (line && json_dumpf(line, job->ledger, JSON_COMPACT) == 0) fputc('\n', job->ledger);
         json_decref(line);
     }
@@ -122,13 +107,13 @@ static stk_status run_job(load_job *job, stk_error *error)
 {
     uint64_t batches = 0;
     stk_status status;
-    const double cpu_before = cpu_seconds();
+    const double cpu_before = stk__cli_cpu_seconds();
     stk__progress_start(&job->progress);
     while ((status = load_batch(job, &batches, error)) == STK_OK)
         continue;
     stk__progress_end(&job->progress);
     job->end_ns = stk__clock_ns();
-    job->cpu_s = cpu_seconds() - cpu_before;
+    job->cpu_s = stk__cli_cpu_seconds() - cpu_before;
     stk_loader_measure(job->loader, &job->stats);
     if (!job->state_path || (status != STK_END && status != STK_ERROR_INTERRUPTED)) return status;
     stk_loader_tell(job->loader, &job->state.loader);
@@ -193,11 +178,11 @@ static json_t *report_json(const load_job *job, bool complete)
         null_or(samples > 0, samples / seconds), "first_batch_ms",
         null_or(job->first_batch_ns, 1e-6 * (double)(job->first_batch_ns - job->start_ns)), "cpu_s_per_1000",
         null_or(samples > 0, 1000 * job->cpu_s / samples), "digest",
-        job->hash ? json_string(digest) : json_null(), "peak_memory_bytes", (json_int_t)peak_memory_bytes(),
-        "bytes_read", (json_int_t)job->stats.bytes_read, "bad_samples", (json_int_t)job->stats.bad_samples,
-        "damages", damages_json(job), "stages", stages_json(job), "num_workers", (int)info->num_workers,
-        "slots", (int)info->slot_count, "fingerprint", info->fingerprint, "effects",
-        stk__config_effects_json(job->arguments.config));
+        job->hash ? json_string(digest) : json_null(), "peak_memory_bytes",
+        (json_int_t)stk__cli_peak_memory_bytes(), "bytes_read", (json_int_t)job->stats.bytes_read,
+        "bad_samples", (json_int_t)job->stats.bad_samples, "damages", damages_json(job), "stages",
+        stages_json(job), "num_workers", (int)info->num_workers, "slots", (int)info->slot_count,
+        "fingerprint", info->fingerprint, "effects", stk__config_effects_json(job->arguments.config));
 }
 
 static void print_stages(const load_job *job)
@@ -233,7 +218,7 @@ static void print_report(const load_job *job)
            stk__cli_grouped((uint64_t)(samples / seconds)));
     if (job->first_batch_ns)
         printf("; first batch after %.0f ms", 1e-6 * (double)(job->first_batch_ns - job->start_ns));
-    printf("; %s peak memory\n", stk__cli_bytes((double)peak_memory_bytes()));
+    printf("; %s peak memory\n", stk__cli_bytes((double)stk__cli_peak_memory_bytes()));
     print_stages(job);
     print_damages(job);
     if (!job->hash) return;

@@ -62,6 +62,19 @@ void stk__cli_open_log(void)
                                        : (stk_log_level)most);
 }
 
+json_t *stk__cli_json_text(const char *text)
+{
+    json_t *string = json_string(text);
+    if (string) return string;
+    char escaped[4 * 1024], *out = escaped;
+    for (; *text && out < escaped + sizeof escaped - 8; text++) {
+        const unsigned char byte = (unsigned char)*text;
+        out += snprintf(out, 8, byte < 0x80 ? "%c" : "\\x%02x", byte);
+    }
+    *out = '\0';
+    return json_string(escaped);
+}
+
 int stk__cli_print_json(json_t *object)
 {
     if (!object) {

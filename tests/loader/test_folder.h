@@ -4,6 +4,7 @@
 
 #include "support/workspace.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
