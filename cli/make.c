@@ -1,7 +1,7 @@
 /* stoker make: data sets to try things on. */
 #include "cli.h"
 
-#include "source/make_write.h"
+#include "make/make_write.h"
 
 #include <string.h>
 

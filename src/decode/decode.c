@@ -169,12 +169,11 @@ static stk_status turn_upright(stk__decoder *decoder, stk__pixels from, stk__ori
 }
 
 /* The rectangle the format decodes into: target itself when nothing has to be changed afterwards. */
-static stk_status choose_stored(stk__decoder *decoder, const stk__picture *picture,
-                                stk__orientation orientation, int shrink, stk__pixels target,
-                                stk__pixels *stored, stk_error *error)
+static stk_status choose_stored(stk__decoder *decoder, const stk__picture *picture, int shrink,
+                                stk__pixels target, stk__pixels *stored, stk_error *error)
 {
     *stored = stk__pixels_dense(NULL, picture->w / shrink, picture->h / shrink, target.channels);
-    if (orientation == 1 && stored->w == target.w && stored->h == target.h) {
+    if (picture->orientation == 1 && stored->w == target.w && stored->h == target.h) {
         *stored = target;
         return STK_OK;
     }
@@ -189,7 +188,7 @@ stk_status stk__decode_image(stk__decoder *decoder, stk__encoded bytes, const st
     const int32_t want_w = swaps ? target.h : target.w, want_h = swaps ? target.w : target.h;
     const int shrink = format->shrink ? format->shrink(picture, want_w, want_h) : 1;
     stk__pixels stored, upright;
-    STK__TRY(choose_stored(decoder, picture, picture->orientation, shrink, target, &stored, error));
+    STK__TRY(choose_stored(decoder, picture, shrink, target, &stored, error));
     STK__TRY(format->image(find_state(decoder, format), bytes, picture, stored, error));
     STK__TRY(turn_upright(decoder, stored, picture->orientation, target, &upright, error));
     if (upright.data == target.data) return STK_OK;
@@ -252,7 +251,9 @@ stk_status stk__decode_mask(stk__decoder *decoder, stk__encoded bytes, const stk
         return STK_ERROR_SAMPLE;
     }
     stk__pixels stored, upright;
-    STK__TRY(choose_stored(decoder, picture, options->orientation, 1, target, &stored, error));
+    stk__picture turned = *picture;
+    turned.orientation = options->orientation;
+    STK__TRY(choose_stored(decoder, &turned, 1, target, &stored, error));
     STK__TRY(format->mask(find_state(decoder, format), bytes, picture, stored, error));
     if (options->map) STK__TRY(map_ids(stored, options, error));
     STK__TRY(check_ids(stored, options, error));

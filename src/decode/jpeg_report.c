@@ -57,18 +57,26 @@ static void watch_progress(j_common_ptr codec)
         jump_with(codec, STK_DAMAGE_TOO_SLOW);
 }
 
-static stk_damage classify_error(int code, bool in_header)
+/* A side of more than 65500 pixels: libjpeg takes none whatever the limit, but a bomb is to be called one. */
+static stk_damage classify_side(const stk__jpeg_state *state)
+{
+    const uint64_t pixels = (uint64_t)state->codec.image_width * state->codec.image_height;
+    return pixels > state->limits->pixels ? STK_DAMAGE_TOO_MANY_PIXELS : STK_DAMAGE_UNSUPPORTED;
+}
+
+static stk_damage classify_error(const stk__jpeg_state *state, int code, bool in_header)
 {
     switch (code) {
     case JERR_EMPTY_IMAGE:
         return STK_DAMAGE_ZERO_SIZE;
+    case JERR_IMAGE_TOO_BIG:
+        return classify_side(state);
     case JERR_ARITH_NOTIMPL:
     case JERR_BAD_PRECISION:
     case JERR_CCIR601_NOTIMPL:
     case JERR_COMPONENT_COUNT:
     case JERR_CONVERSION_NOTIMPL:
     case JERR_FRACT_SAMPLE_NOTIMPL:
-    case JERR_IMAGE_TOO_BIG:
     case JERR_NOTIMPL:
     case JERR_NOT_COMPILED:
     case JERR_SOF_UNSUPPORTED:
@@ -102,7 +110,8 @@ stk_status stk__jpeg_report(stk__jpeg_state *state, bool in_header, stk_error *e
     }
     if (code == JERR_OUT_OF_MEMORY)
         return stk__fail(error, STK_ERROR_MEMORY, "no memory for the JPEG decoder");
-    return stk__damaged(error, classify_error(code, in_header), "JPEG decoder at row %u: %s", row, text);
+    return stk__damaged(error, classify_error(state, code, in_header), "JPEG decoder at row %u: %s", row,
+                        text);
 }
 
 void stk__jpeg_listen(stk__jpeg_state *state)

@@ -44,7 +44,7 @@ static const stk__option options_table[] = {
     {.name = "limits.scans", .type = STK_OPTION_INT, .offset = FIELD(limit_scans), .least = 1, .most = 1e6, .fallback = "200", .help = "scans of a progressive JPEG"},
     {.name = "limits.warnings", .type = STK_OPTION_INT, .offset = FIELD(limit_warnings), .least = 0, .most = 1e6, .help = "decoder warnings that are forgiven in one image"},
     {.name = "limits.time", .type = STK_OPTION_SECONDS, .offset = FIELD(limit_time_s), .least = 0.001, .most = 3600, .fallback = "10", .unit = "s", .help = "time to decode one image"},
-    {.name = "limits.memory", .type = STK_OPTION_BYTES, .offset = FIELD(limit_memory_bytes), .least = 1, .most = 1e15, .fallback = "2G", .unit = "bytes", .help = "memory of all batches that wait"},
+    {.name = "limits.memory", .type = STK_OPTION_BYTES, .offset = FIELD(limit_memory_bytes), .least = 1, .most = 1e15, .fallback = "2G", .unit = "bytes", .help = "memory of all batches that wait; and of the images of other sizes in one batch"},
 };
 /* clang-format on */
 
@@ -314,7 +314,8 @@ static void choose_slots(stk_loader *loader, const stk_loader_options *o, stk__p
         note_number(loader, "data.prefetch_factor",
                     (int64_t)(waiting / (wanted / (uint64_t)o->prefetch_factor)), why);
     }
-    const uint64_t spare = o->image_size[0] ? 0 : o->limit_memory_bytes / (uint64_t)loader->slot_count;
+    /* Not divided by the slots: what fits into a batch must not depend on the number of workers. */
+    const uint64_t spare = o->image_size[0] ? 0 : o->limit_memory_bytes;
     loader->recipe.layout = stk__layout_make(info, o->batch_size, common, spare);
     loader->info.slot_bytes = slot_bytes;
 }

@@ -91,10 +91,19 @@ void stk__slot_begin(stk__slot *slot, const stk__layout *layout, const stk__step
     slot->error.code = STK_OK;
     stk__ledger_clear(&slot->ledger);
     atomic_store_explicit(&slot->spare_used, 0, memory_order_relaxed);
-    atomic_store_explicit(&slot->mixed_sizes, false, memory_order_relaxed);
     float *weights = floats_at(slot, layout->weight_offset);
     for (uint64_t i = 0; i < step->count; i++)
         weights[i] = 1;
+}
+
+/* Judged by what is in the batch in the end: a bad image of another size may have been replaced or skipped.
+ */
+static bool has_common_size(stk__slot *slot, const stk__layout *layout)
+{
+    const stk_view *views = view_at(slot, layout, STK_FIELD_IMAGE, 0);
+    for (uint64_t i = 0; i < slot->step.count; i++)
+        if (views[i].w != layout->w || views[i].h != layout->h) return false;
+    return true;
 }
 
 void stk__slot_finish(stk__slot *slot, const stk__layout *layout)
@@ -107,7 +116,7 @@ void stk__slot_finish(stk__slot *slot, const stk__layout *layout)
     batch->position = slot->step.position;
     batch->sample_ids = dense(base + layout->id_offset, STK_DTYPE_I64, n, (int64_t[3]){0});
     batch->weights = dense(base + layout->weight_offset, STK_DTYPE_F32, n, (int64_t[3]){0});
-    const bool uniform = layout->images && !atomic_load_explicit(&slot->mixed_sizes, memory_order_relaxed);
+    const bool uniform = layout->images && has_common_size(slot, layout);
     batch->images = batch->masks = (stk_tensor){0};
     if (uniform)
         batch->images = dense(base, STK_DTYPE_U8, n, (int64_t[3]){layout->h, layout->w, layout->channels});
@@ -136,7 +145,6 @@ static stk__pixels take_spare(stk__slot *slot, const stk__layout *layout, stk__p
     const size_t start = atomic_fetch_add_explicit(&slot->spare_used, need, memory_order_relaxed);
     const size_t room = layout->total_bytes - layout->spare_offset;
     if (start > room || need > room - start) return (stk__pixels){0};
-    atomic_store_explicit(&slot->mixed_sizes, true, memory_order_relaxed);
     wanted.data = slot->memory.data + layout->spare_offset + start;
     return wanted;
 }

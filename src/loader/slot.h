@@ -47,7 +47,6 @@ typedef struct stk__slot {
     stk_error error;            /* of the lowest failed place */
     uint64_t error_place;
     atomic_size_t spare_used;
-    atomic_bool mixed_sizes; /* some image lies in the spare part */
     stk__host_memory memory;
 } stk__slot;
 

@@ -79,12 +79,13 @@ static upright target_size(const stk__recipe *recipe, upright size)
     return recipe->target_w ? (upright){recipe->target_w, recipe->target_h} : size;
 }
 
-static stk_status refuse_room(stk__worker *worker, upright size)
+static stk_status refuse_room(stk__worker *worker, uint64_t id, upright size)
 {
     stk__fail(&worker->error, STK_ERROR_MEMORY,
               "images of other sizes than %dx%d take more memory than a batch may have (this one: %dx%d)",
               worker->recipe->layout.w, worker->recipe->layout.h, size.w, size.h);
     stk__error_hint(&worker->error, "set data.image_size, or raise data.limits.memory");
+    set_place(worker, id, STK_FIELD_IMAGE);
     return STK_ERROR_MEMORY;
 }
 
@@ -95,7 +96,7 @@ static stk_status load_image(stk__worker *worker, stk__slot *slot, uint64_t plac
     STK__TRY(open_picture(worker, id, STK_FIELD_IMAGE, picture));
     const upright size = target_size(recipe, upright_size(picture));
     const stk__pixels target = stk__slot_image(slot, &recipe->layout, place, size.w, size.h);
-    if (!target.data) return refuse_room(worker, size);
+    if (!target.data) return refuse_room(worker, id, size);
     const stk__encoded encoded = {worker->bytes.data, worker->bytes.size_bytes};
     const stk_status status = stk__decode_image(worker->decoder, encoded, picture, target, &worker->error);
     if (status != STK_OK) set_place(worker, id, STK_FIELD_IMAGE);
@@ -126,7 +127,7 @@ static stk_status load_mask(stk__worker *worker, stk__slot *slot, uint64_t place
     if (status == STK_OK) {
         const upright size = target_size(recipe, upright_size(image));
         const stk__pixels target = stk__slot_mask(slot, &recipe->layout, place, size.w, size.h);
-        if (!target.data) return refuse_room(worker, size);
+        if (!target.data) return refuse_room(worker, id, size);
         const stk__encoded encoded = {worker->bytes.data, worker->bytes.size_bytes};
         status = stk__decode_mask(worker->decoder, encoded, &picture, &options, target, &worker->error);
     }

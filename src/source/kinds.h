@@ -18,6 +18,9 @@ stk_status stk__folder_open(stk__source **source, const stk__site *site, stk_err
 stk_status stk__list_open(stk__source **source, const stk__site *site, stk_error *error);
 stk_status stk__series_open(stk__source **source, const stk__site *site, stk_error *error);
 
+/* make:KIND or make:KIND?count=N&seed=S. A series is cut into windows of options->window_rows (0: 60). */
+stk_status stk__made_open(stk__source **source, const stk__source_options *options, stk_error *error);
+
 /* True when the first row of a .csv names a column of files. */
 stk_status stk__list_fits(const char *path, bool *fits, stk_error *error);
 

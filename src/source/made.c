@@ -1,15 +1,15 @@
 /* Generated samples as a source: make:faces, make:captcha?count=1000, make:gray?count=1000&seed=3,
  * make:series. Pictures are handed out as .npy bytes, drawn behind the header inside the caller's buffer. */
-#include "source/made.h"
+#include "source/kinds.h"
 
-#include "source/make.h"
+#include "make/make.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { NPY_BYTES = 128, LOOKAHEAD_BYTES = 64, WINDOW_ROWS = 30, MOST = 10000000 };
+enum { NPY_BYTES = 128, LOOKAHEAD_BYTES = 64, WINDOW_ROWS = 60, MOST = 10000000 };
 
 typedef struct made {
     stk__source source;
@@ -181,7 +181,7 @@ static stk_status make_windows(made *self, stk_error *error)
         stk__free(values);
         return stk__fail_memory(error, size, "the series");
     }
-    stk__make_series(self->seed, self->count, values);
+    stk__make_series(self->seed, 0, self->count, values);
     for (uint64_t row = 0; row < self->count; row++) {
         self->targets[row] = values[row * COLUMNS + STK_MAKE_FEATURES];
         memmove(values + row * STK_MAKE_FEATURES, values + row * COLUMNS, sizeof(float) * STK_MAKE_FEATURES);

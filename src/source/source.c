@@ -3,7 +3,6 @@
 
 #include "core/logger.h"
 #include "source/kinds.h"
-#include "source/made.h"
 
 #include <errno.h>
 #include <stdio.h>

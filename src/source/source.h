@@ -70,7 +70,8 @@ struct stk__source {
 
 /* Finds the kind by looking at root, and opens it. */
 stk_status stk__source_open(stk__source **source, const stk__source_options *options, stk_error *error);
-/* True when root has folders train and val: then each part is opened by its name and nothing is to be split. */
+/* True when root has folders train and val: then each part is opened by its name and nothing is to be split.
+ */
 bool stk__source_has_parts(const char *root);
 void stk__source_close(stk__source **source); /* accepts NULL inside, sets NULL */
 

@@ -243,7 +243,7 @@ static void too_little_memory_for_other_sizes_is_an_error(void **state)
 {
     (void)state;
     stk_loader *loader =
-        open_loader(&(stk_loader_options){.root = mixed.root, .batch_size = 20, .limit_memory_bytes = 40000});
+        open_loader(&(stk_loader_options){.root = mixed.root, .batch_size = 20, .limit_memory_bytes = 20000});
     stk_batch *batch;
     stk_error error;
     assert_int_equal(stk_loader_next(loader, &batch, &error), STK_ERROR_MEMORY);

@@ -2,33 +2,31 @@
 
 #include "core/file.h"
 #include "loader/digest.h"
+#include "support/workspace.h"
 #include "support/pictures.h"
 
-#include <ftw.h>
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
+#include <string.h>
 #include <cmocka.h>
 
 static dataset make_folder(void)
 {
     dataset set;
-    const char *base = getenv("TMPDIR");
-    snprintf(set.root, sizeof set.root, "%s/stoker-test-XXXXXX", base && *base ? base : "/tmp");
-    assert_non_null(mkdtemp(set.root));
+    const workspace made = workspace_make();
+    memcpy(set.root, made.path, sizeof set.root);
     return set;
 }
 
-static void put(const dataset *set, const char *folder, const char *name, stk__buffer *bytes)
+static void put(const dataset *set, const char *sub, const char *name, stk__buffer *bytes)
 {
     char path[PATH_MAX];
     stk_error error;
-    snprintf(path, sizeof path, "%s/%s", set->root, folder);
+    snprintf(path, sizeof path, "%s/%s", set->root, sub);
     assert_int_equal(stk__folder_make(path, &error), STK_OK);
-    snprintf(path, sizeof path, "%s/%s/%s", set->root, folder, name);
+    snprintf(path, sizeof path, "%s/%s/%s", set->root, sub, name);
     assert_int_equal(stk__file_write(path, *bytes, STK_FILE_QUICK, &error), STK_OK);
     stk__buffer_fini(bytes);
 }
@@ -93,17 +91,11 @@ dataset dataset_series(int rows)
     return set;
 }
 
-static int remove_one(const char *path, const struct stat *facts, int kind, struct FTW *walk)
-{
-    (void)facts;
-    (void)kind;
-    (void)walk;
-    return remove(path);
-}
-
 void dataset_remove(dataset *set)
 {
-    nftw(set->root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    workspace made;
+    memcpy(made.path, set->root, sizeof made.path);
+    workspace_remove(&made);
     set->root[0] = '\0';
 }
 

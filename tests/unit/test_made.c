@@ -1,6 +1,6 @@
 /* make:… as a source. */
-#include "source/made.h"
-#include "source/make.h"
+#include "source/kinds.h"
+#include "make/make.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -116,7 +116,7 @@ static void windows_overlap_by_all_but_one_row(void **state)
     (void)state;
     enum { ROWS = 200, WINDOW = 40, COLUMNS = STK_MAKE_FEATURES + 1 };
     static float values[ROWS * COLUMNS];
-    stk__make_series(4, ROWS, values);
+    stk__make_series(4, 0, ROWS, values);
     stk__source *source = open_root("make:series?count=200&seed=4", WINDOW);
     assert_int_equal(source->info.count, ROWS - WINDOW + 1);
     assert_int_equal(source->info.window_rows, WINDOW);
@@ -132,7 +132,7 @@ static void windows_overlap_by_all_but_one_row(void **state)
     }
     source->ops->close(source);
     source = open_root("make:series", 0);
-    assert_int_equal(source->info.window_rows, 30);
+    assert_int_equal(source->info.window_rows, 60);
     source->ops->close(source);
 }
 
@@ -196,7 +196,7 @@ static void every_allocation_may_fail(void **state)
 {
     (void)state;
     const stk_allocator allocator = {.alloc = scarce, .release = give_back};
-    const char *const roots[] = {"make:captcha?count=5", "make:series?count=50", "make:gray?count=5"};
+    const char *const roots[] = {"make:captcha?count=5", "make:series?count=70", "make:gray?count=5"};
     stk_allocator_set(&allocator);
     for (size_t i = 0; i < 3; i++) {
         stk_status status = STK_ERROR_MEMORY;

@@ -2,7 +2,7 @@
 #include "core/file.h"
 #include "core/hash.h"
 #include "core/thread.h"
-#include "source/make_write.h"
+#include "make/make_write.h"
 
 #include <dirent.h>
 #include <ftw.h>
@@ -134,7 +134,7 @@ static void a_series_reads_back_exactly(void **state)
     enum { ROWS = 40, COLUMNS = STK_MAKE_FEATURES + 1 };
     float values[ROWS * COLUMNS];
     assert_int_equal(write_kind(STK_MAKE_SERIES, ROWS, NULL), STK_OK);
-    stk__make_series(0, ROWS, values);
+    stk__make_series(0, 0, ROWS, values);
     const char *text = text_of("series.csv");
     assert_int_equal(strncmp(text, "f00,f01,", 8), 0);
     assert_non_null(strstr(text, ",f15,target\n"));

@@ -1,0 +1,16 @@
+/* The data set of a benchmark: the folder somebody named, or a temporary one that is made and removed again. */
+#ifndef STK_CLI_BENCH_DATA_H
+#define STK_CLI_BENCH_DATA_H
+
+#include "cli.h"
+
+typedef struct stk__bench_data {
+    char folder[512];
+    bool temporary;
+} stk__bench_data;
+
+/* named NULL: makes `count` faces below $TMPDIR. */
+stk_status stk__bench_data_open(stk__bench_data *data, const char *named, uint64_t count, stk_error *error);
+void stk__bench_data_close(stk__bench_data *data);
+
+#endif

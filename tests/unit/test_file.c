@@ -1,0 +1,173 @@
+#include "core/file.h"
+#include "support/workspace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static workspace home;
+
+static int make_home(void **state)
+{
+    (void)state;
+    home = workspace_make();
+    return 0;
+}
+
+static int remove_home(void **state)
+{
+    (void)state;
+    workspace_remove(&home);
+    return 0;
+}
+
+static const char *below(const char *name)
+{
+    static char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", home.path, name);
+    return path;
+}
+
+static stk__buffer text_buffer(const char *text)
+{
+    return (stk__buffer){.data = (uint8_t *)(uintptr_t)text, .size_bytes = strlen(text)};
+}
+
+static void expect_damage(const char *name, uint64_t limit, stk_damage damage)
+{
+    stk__buffer buffer = {0};
+    stk_error error = {0};
+    assert_int_equal(stk__file_read(below(name), limit, &buffer, &error), STK_ERROR_SAMPLE);
+    assert_string_equal(stk_damage_name(error.damage), stk_damage_name(damage));
+    assert_string_equal(error.place, below(name));
+    stk__buffer_fini(&buffer);
+}
+
+static void a_file_is_read_whole_with_zeros_behind(void **state)
+{
+    (void)state;
+    stk__buffer buffer = {0};
+    workspace_put(&home, "text", "hello");
+    assert_int_equal(stk__file_read(below("text"), 0, &buffer, NULL), STK_OK);
+    assert_int_equal(buffer.size_bytes, 5);
+    assert_memory_equal(buffer.data, "hello\0\0\0", 8);
+    for (int i = 0; i < 64; i++)
+        assert_int_equal(buffer.data[5 + i], 0);
+    workspace_put(&home, "empty", "");
+    assert_int_equal(stk__file_read(below("empty"), 0, &buffer, NULL), STK_OK);
+    assert_int_equal(buffer.size_bytes, 0);
+    stk__buffer_fini(&buffer);
+}
+
+static void what_is_not_a_readable_file_is_named(void **state)
+{
+    (void)state;
+    expect_damage("nowhere", 0, STK_DAMAGE_MISSING);
+    expect_damage("text/below-a-file", 0, STK_DAMAGE_MISSING);
+    expect_damage(".", 0, STK_DAMAGE_NOT_A_FILE);
+    assert_int_equal(symlink("nowhere", below("link")), 0);
+    expect_damage("link", 0, STK_DAMAGE_DANGLING_LINK);
+    assert_int_equal(symlink("loop", below("loop")), 0);
+    expect_damage("loop", 0, STK_DAMAGE_DANGLING_LINK);
+    assert_int_equal(mkfifo(below("pipe"), 0600), 0);
+    expect_damage("pipe", 0, STK_DAMAGE_NOT_A_FILE);
+    workspace_put(&home, "text", "hello");
+    expect_damage("text", 4, STK_DAMAGE_TOO_MANY_BYTES);
+    stk__file_hint(below("nowhere")); /* best effort: silent */
+    stk__file_hint(below("text"));
+}
+
+static void too_many_open_files_is_not_the_samples_fault(void **state)
+{
+    (void)state;
+    struct rlimit before, none;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = before;
+    none.rlim_cur = 0;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    stk__buffer buffer = {0};
+    stk_error error = {0};
+    const stk_status status = stk__file_read(below("text"), 0, &buffer, &error);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(status, STK_ERROR_IO);
+    assert_non_null(strstr(error.hint, "ulimit -n"));
+    stk__buffer_fini(&buffer);
+}
+
+static void written_files_are_whole_and_alone(void **state)
+{
+    (void)state;
+    workspace_remove(&home);
+    home = workspace_make();
+    const stk__file_care cares[] = {STK_FILE_DURABLE, STK_FILE_QUICK};
+    stk__buffer back = {0};
+    for (int i = 0; i < 4; i++) { /* new, and over an old one */
+        const char *text = i % 2 ? "longer than before" : "short";
+        assert_int_equal(stk__file_write(below("state"), text_buffer(text), cares[i / 2], NULL), STK_OK);
+        assert_int_equal(stk__file_read(below("state"), 0, &back, NULL), STK_OK);
+        assert_int_equal(back.size_bytes, strlen(text));
+        assert_memory_equal(back.data, text, strlen(text));
+        assert_int_equal(workspace_count(&home), 1);
+    }
+    stk__buffer_fini(&back);
+}
+
+static void a_write_that_fails_leaves_the_old_file(void **state)
+{
+    (void)state;
+    workspace_remove(&home);
+    home = workspace_make();
+    workspace_put(&home, "state", "old");
+    struct rlimit before, small;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small = before;
+    small.rlim_cur = 2; /* as if the disk were full */
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    stk_error error = {0};
+    const stk_status status = stk__file_write(below("state"), text_buffer("newer"), STK_FILE_DURABLE, &error);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(status, STK_ERROR_IO);
+    assert_non_null(strstr(error.message, "cannot write"));
+    stk__buffer back = {0};
+    assert_int_equal(stk__file_read(below("state"), 0, &back, NULL), STK_OK);
+    assert_memory_equal(back.data, "old", 4);
+    assert_int_equal(workspace_count(&home), 1);
+    assert_int_equal(stk__file_write(below("no/such/folder"), text_buffer("x"), STK_FILE_QUICK, &error),
+                     STK_ERROR_IO);
+    stk__buffer_fini(&back);
+}
+
+static void folders_are_made_with_their_parents(void **state)
+{
+    (void)state;
+    stk_error error = {0};
+    assert_int_equal(stk__folder_make(below("a/b//c"), &error), STK_OK);
+    assert_int_equal(stk__folder_make(below("a/b/c/"), &error), STK_OK);
+    workspace_put(&home, "plain", "");
+    assert_int_equal(stk__folder_make(below("plain/d"), &error), STK_ERROR_IO);
+    assert_int_equal(stk__folder_make("", &error), STK_ERROR_ARGUMENT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_file_is_read_whole_with_zeros_behind),
+        cmocka_unit_test(what_is_not_a_readable_file_is_named),
+        cmocka_unit_test(too_many_open_files_is_not_the_samples_fault),
+        cmocka_unit_test(written_files_are_whole_and_alone),
+        cmocka_unit_test(a_write_that_fails_leaves_the_old_file),
+        cmocka_unit_test(folders_are_made_with_their_parents),
+    };
+    return cmocka_run_group_tests(tests, make_home, remove_home);
+}

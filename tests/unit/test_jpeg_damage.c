@@ -1,0 +1,220 @@
+#include "core/clock.h"
+#include "support/pictures.h"
+#include "unit/decoding.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static size_t find_marker(const stk__buffer *bytes, uint8_t marker)
+{
+    for (size_t at = 0; at + 1 < bytes->size_bytes; at++)
+        if (bytes->data[at] == 0xFF && bytes->data[at + 1] == marker) return at;
+    fail_msg("no marker %02x", marker);
+    return 0;
+}
+
+static void damages_have_their_class(void **state)
+{
+    (void)state;
+    stk__decoder *decoder = make_decoder(NULL);
+    stk__buffer whole = {0}, bytes = {0};
+    stk__pixels drawn = pictures_draw(80, 60, 3, 1);
+    pictures_jpeg(&whole, drawn, &(pictures_jpeg_options){0});
+    const size_t size = whole.size_bytes, scan = find_marker(&whole, 0xDA), frame = find_marker(&whole, 0xC0);
+
+    pictures_cut(&bytes, &whole, 0);
+    assert_int_equal(find_damage(decoder, &bytes), STK_DAMAGE_EMPTY);
+    for (size_t cut = 1; cut < size; cut++) { /* in the header, in the data, without EOI */
+        pictures_cut(&bytes, &whole, cut);
+        assert_int_equal(find_damage(decoder, &bytes), STK_DAMAGE_TRUNCATED);
+    }
+    pictures_cut(&bytes, &whole, size);
+    assert_int_equal(find_damage(decoder, &bytes), STK_DAMAGE_NONE);
+
+    bytes.data[frame + 7] = bytes.data[frame + 8] = 0; /* width */
+    assert_int_equal(find_damage(decoder, &bytes), STK_DAMAGE_ZERO_SIZE);
+    pictures_cut(&bytes, &whole, size);
+    bytes.data[frame + 4] = 12; /* bits */
+    assert_int_equal(find_damage(decoder, &bytes), STK_DAMAGE_UNSUPPORTED);
+    pictures_cut(&bytes, &whole, size);
+    bytes.data[frame + 1] = 0xC3; /* lossless */
+    assert_int_equal(find_damage(decoder, &bytes), STK_DAMAGE_UNSUPPORTED);
+    pictures_cut(&bytes, &whole, size);
+    bytes.data[frame + 3] += 1; /* length of the frame header */
+    assert_int_equal(find_damage(decoder, &bytes), STK_DAMAGE_BAD_HEADER);
+    pictures_cut(&bytes, &whole, size);
+    memset(bytes.data + scan + 200, 0xFE, 40); /* codes that do not exist */
+    assert_int_equal(find_damage(decoder, &bytes), STK_DAMAGE_CORRUPT);
+    pictures_cut(&bytes, &whole, size);
+    memmove(bytes.data + size - 12, bytes.data + size - 2, 2); /* data ends early, EOI is there */
+    bytes.size_bytes = size - 10;
+    assert_int_equal(find_damage(decoder, &bytes), STK_DAMAGE_CORRUPT);
+    pictures_cut(&bytes, &whole, size - 2);
+    assert_int_equal(stk__buffer_append(&bytes, "abcdef\xFF\xD9", 8, NULL), STK_OK); /* bytes too many */
+    assert_int_equal(find_damage(decoder, &bytes), STK_DAMAGE_CORRUPT);
+
+    pictures_jpeg(&bytes, drawn, &(pictures_jpeg_options){.restart_rows = 1});
+    bytes.data[find_marker(&bytes, 0xD1) + 1] = 0xD4;
+    assert_int_equal(find_damage(decoder, &bytes), STK_DAMAGE_CORRUPT);
+    pictures_jpeg(&bytes, drawn, &(pictures_jpeg_options){.arithmetic = true});
+    assert_int_equal(find_damage(decoder, &bytes), STK_DAMAGE_UNSUPPORTED);
+    pictures_cut(&bytes, &whole, size); /* and the decoder is still good */
+    assert_int_equal(find_damage(decoder, &bytes), STK_DAMAGE_NONE);
+    stk__free(drawn.data);
+    stk__buffer_fini(&whole);
+    stk__buffer_fini(&bytes);
+    stk__decoder_destroy(&decoder);
+}
+
+static void limits_are_kept(void **state)
+{
+    (void)state;
+    stk__buffer bytes = {0};
+    stk__pixels drawn = pictures_draw(640, 480, 3, 1);
+    pictures_jpeg(&bytes, drawn, &(pictures_jpeg_options){.progressive = true});
+    stk__limits limits = stk__limits_default;
+    limits.scans = 3;
+    stk__decoder *decoder = make_decoder(&limits);
+    assert_int_equal(find_damage(decoder, &bytes), STK_DAMAGE_TOO_MANY_SCANS);
+    stk__decoder_destroy(&decoder);
+    limits = stk__limits_default;
+    limits.time_s = 0;
+    decoder = make_decoder(&limits);
+    assert_int_equal(find_damage(decoder, &bytes), STK_DAMAGE_TOO_SLOW);
+    stk__decoder_destroy(&decoder);
+    limits = stk__limits_default;
+    limits.pixels = 640 * 480 - 1;
+    decoder = make_decoder(&limits);
+    assert_int_equal(find_damage(decoder, &bytes), STK_DAMAGE_TOO_MANY_PIXELS);
+    stk__decoder_destroy(&decoder);
+    limits = stk__limits_default;
+    limits.bytes = bytes.size_bytes - 1;
+    decoder = make_decoder(&limits);
+    assert_int_equal(find_damage(decoder, &bytes), STK_DAMAGE_TOO_MANY_BYTES);
+    stk__decoder_destroy(&decoder);
+
+    decoder = make_decoder(NULL);
+    assert_int_equal(find_damage(decoder, &bytes), STK_DAMAGE_NONE);
+    pictures_jpeg(&bytes, drawn, &(pictures_jpeg_options){.scan_repeats = 150});
+    assert_int_equal(find_damage(decoder, &bytes), STK_DAMAGE_NONE);
+    pictures_jpeg(&bytes, drawn, &(pictures_jpeg_options){.scan_repeats = 300});
+    assert_int_equal(find_damage(decoder, &bytes), STK_DAMAGE_TOO_MANY_SCANS);
+    stk__decoder_destroy(&decoder);
+
+    limits = stk__limits_default; /* forgiven warnings: a file without EOI has one */
+    limits.warnings = 1;
+    decoder = make_decoder(&limits);
+    pictures_jpeg(&bytes, drawn, &(pictures_jpeg_options){0});
+    bytes.size_bytes -= 2;
+    assert_int_equal(find_damage(decoder, &bytes), STK_DAMAGE_NONE);
+    stk__decoder_destroy(&decoder);
+    stk__free(drawn.data);
+    stk__buffer_fini(&bytes);
+}
+
+static void remove_segments(stk__buffer *bytes, uint8_t marker)
+{
+    size_t at = 2;
+    while (bytes->data[at + 1] != 0xDA) {
+        const size_t length = 2 + ((size_t)bytes->data[at + 2] << 8 | bytes->data[at + 3]);
+        if (bytes->data[at + 1] != marker) {
+            at += length;
+            continue;
+        }
+        memmove(bytes->data + at, bytes->data + at + length, bytes->size_bytes - at - length);
+        bytes->size_bytes -= length;
+    }
+}
+
+/* An image that lacks tables gets the same verdict from a fresh decoder and from one that saw others. */
+static void tables_are_not_inherited(void **state)
+{
+    (void)state;
+    stk__buffer whole = {0}, bytes = {0};
+    stk__pixels drawn = pictures_draw(80, 60, 3, 1);
+    pictures_jpeg(&whole, drawn, &(pictures_jpeg_options){0});
+    for (int warm = 0; warm < 2; warm++) {
+        stk__decoder *decoder = make_decoder(NULL);
+        if (warm) assert_int_equal(find_damage(decoder, &whole), STK_DAMAGE_NONE);
+        pictures_cut(&bytes, &whole, whole.size_bytes);
+        remove_segments(&bytes, 0xC4);
+        assert_int_equal(find_damage(decoder, &bytes), STK_DAMAGE_CORRUPT);
+        pictures_cut(&bytes, &whole, whole.size_bytes);
+        remove_segments(&bytes, 0xDB);
+        assert_int_equal(find_damage(decoder, &bytes), STK_DAMAGE_CORRUPT);
+        stk__decoder_destroy(&decoder);
+    }
+    stk__free(drawn.data);
+    stk__buffer_fini(&whole);
+    stk__buffer_fini(&bytes);
+}
+
+/* Header and image calls in any order, also with a buffer that was refilled in between. */
+static void survives_flipped_bytes(void **state)
+{
+    (void)state;
+    static const pictures_jpeg_options kinds[] = {{.orientation = 6},
+                                                  {.progressive = true},
+                                                  {.space = PICTURES_CMYK, .restart_rows = 1},
+                                                  {.scan_repeats = 2}};
+    stk__decoder *decoder = make_decoder(NULL);
+    stk__buffer whole = {0}, bytes = {0};
+    uint32_t seed = 99;
+    for (size_t kind = 0; kind < sizeof kinds / sizeof kinds[0]; kind++) {
+        stk__pixels drawn = pictures_draw(33, 27, kinds[kind].space == PICTURES_CMYK ? 4 : 3, 1);
+        pictures_jpeg(&whole, drawn, &kinds[kind]);
+        for (int round = 0; round < 1500; round++) {
+            pictures_cut(&bytes, &whole, whole.size_bytes);
+            const uint32_t flips = 1 + pictures_random(&seed) % 3;
+            for (uint32_t i = 0; i < flips; i++)
+                bytes.data[pictures_random(&seed) % bytes.size_bytes] = (uint8_t)pictures_random(&seed);
+            stk_status status;
+            try_decode(decoder, &bytes, round % 2 ? 1 : 3, &status);
+            assert_true(status == STK_OK || status == STK_ERROR_SAMPLE);
+        }
+        stk__free(drawn.data);
+    }
+    stk__buffer_fini(&whole);
+    stk__buffer_fini(&bytes);
+    stk__decoder_destroy(&decoder);
+}
+
+static void survives_every_cut(void **state)
+{
+    (void)state;
+    stk__decoder *decoder = make_decoder(NULL);
+    stk__buffer whole = {0}, bytes = {0};
+    stk__pixels drawn = pictures_draw(33, 27, 3, 1), got = make_target(33, 27, 3);
+    for (int progressive = 0; progressive < 2; progressive++) {
+        pictures_jpeg(&whole, drawn, &(pictures_jpeg_options){.progressive = progressive, .orientation = 1});
+        stk__pixels wanted = decode_bare(&whole, 3, 1);
+        for (size_t cut = 0; cut < whole.size_bytes; cut++) {
+            pictures_cut(&bytes, &whole, cut);
+            stk__picture picture;
+            stk_status status = stk__decode_header(decoder, as_encoded(&bytes), NULL, &picture, NULL);
+            if (status == STK_OK)
+                status = stk__decode_image(decoder, as_encoded(&bytes), &picture, got, NULL);
+            if (status == STK_OK)
+                assert_memory_equal(got.data, wanted.data, size_of(got));
+            else
+                assert_int_equal(status, STK_ERROR_SAMPLE);
+        }
+        stk__free(wanted.data);
+    }
+    stk__free(drawn.data);
+    stk__free(got.data);
+    stk__buffer_fini(&whole);
+    stk__buffer_fini(&bytes);
+    stk__decoder_destroy(&decoder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(damages_have_their_class), cmocka_unit_test(limits_are_kept),
+        cmocka_unit_test(tables_are_not_inherited), cmocka_unit_test(survives_flipped_bytes),
+        cmocka_unit_test(survives_every_cut),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
