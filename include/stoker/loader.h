@@ -98,7 +98,7 @@ STK_API const stk_loader_info *stk_loader_describe(const stk_loader *loader);
 
 /* A setting that is in effect other than requested, or was left to the loader. */
 typedef struct stk_loader_effect {
-    const char *name; /* "data.num_workers" */
+    const char *name;   /* "data.num_workers" */
     char in_effect[64]; /* empty: not in effect at all */
     char why[160];
 } stk_loader_effect;
