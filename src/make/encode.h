@@ -14,8 +14,8 @@ void stk__encoder_destroy(stk__encoder **encoder);
 stk_status stk__encode_jpeg(stk__pixels pixels, int quality, stk__buffer *file, stk_error *error);
 
 typedef enum stk__png_filter {
-    STK_PNG_PLAIN, /* best for pictures of ids */
-    STK_PNG_BEST   /* per row the one of none, left, up that leaves the smallest differences */
+    STK_PNG_LEFT, /* every row by its left neighbours, as OpenCV writes all its PNGs */
+    STK_PNG_BEST  /* per row the one of none, left, up that leaves the smallest differences */
 } stk__png_filter;
 
 /* 8-bit grey PNG. The bytes replace what file holds. */

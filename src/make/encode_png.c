@@ -83,7 +83,7 @@ static stk_status filter_rows(stk__encoder *encoder, stk__pixels pixels, stk__pn
     for (int32_t y = 0; y < pixels.h; y++) {
         const uint8_t *row = stk__pixels_row(pixels, y), *above = y ? stk__pixels_row(pixels, y - 1) : NULL;
         uint8_t *out = encoder->rows.data + row_bytes * (size_t)y;
-        out[0] = filter == STK_PNG_BEST ? choose_filter(row, above, pixels.w) : 0;
+        out[0] = filter == STK_PNG_BEST ? choose_filter(row, above, pixels.w) : 1;
         filter_row(out, row, above, pixels.w);
     }
     return STK_OK;

@@ -45,7 +45,7 @@ stk_status stk__make_sample_write(stk__make_bench *bench, const stk__make_sample
     STK__TRY(write_picture(bench, sample, image, error));
     *bytes += bench->file.size_bytes;
     if (!mask.data) return STK_OK;
-    STK__TRY(stk__encode_png(bench->encoder, mask, STK_PNG_PLAIN, &bench->file, error));
+    STK__TRY(stk__encode_png(bench->encoder, mask, STK_PNG_LEFT, &bench->file, error));
     STK__TRY(write_file(sample, "masks/", "png", bench->file, error));
     *bytes += bench->file.size_bytes;
     return STK_OK;
