@@ -42,19 +42,21 @@ static stk_status refuse_size(const char *path, uint64_t size_bytes, uint64_t li
     return STK_ERROR_SAMPLE;
 }
 
-/* Reads until end of file: the size from fstat is only a guess for files that grow or shrink meanwhile. */
-static stk_status read_all(int file, const char *path, uint64_t limit_bytes, stk__buffer *buffer,
-                           stk_error *error)
+/* Reads size bytes, or until the end: a file may have shrunk meanwhile, and some file systems report 0. */
+static stk_status read_all(int file, uint64_t size, const char *path, uint64_t limit_bytes,
+                           stk__buffer *buffer, stk_error *error)
 {
     for (;;) {
         if (limit_bytes && buffer->size_bytes > limit_bytes)
             return refuse_size(path, buffer->size_bytes, limit_bytes, error);
         STK__TRY(stk__buffer_reserve(buffer, buffer->size_bytes + 1 + LOOKAHEAD_BYTES, error));
-        const size_t room = buffer->capacity_bytes - buffer->size_bytes - LOOKAHEAD_BYTES;
+        size_t room = buffer->capacity_bytes - buffer->size_bytes - LOOKAHEAD_BYTES;
+        if (buffer->size_bytes < size && room > size - buffer->size_bytes) room = size - buffer->size_bytes;
         const ssize_t got = pread(file, buffer->data + buffer->size_bytes, room, (off_t)buffer->size_bytes);
         if (got == 0) break;
         if (got > 0) {
             buffer->size_bytes += (size_t)got;
+            if (buffer->size_bytes == size) break;
         } else if (errno != EINTR) {
             char text[128];
             stk__damaged(error, STK_DAMAGE_READ_ERROR, "cannot read: %s",
@@ -81,7 +83,7 @@ static stk_status read_regular(int file, const char *path, uint64_t limit_bytes,
     const uint64_t size = facts.st_size > 0 ? (uint64_t)facts.st_size : 0;
     if (limit_bytes && size > limit_bytes) return refuse_size(path, size, limit_bytes, error);
     STK__TRY(stk__buffer_reserve(buffer, (size_t)size + 1 + LOOKAHEAD_BYTES, error));
-    return read_all(file, path, limit_bytes, buffer, error);
+    return read_all(file, size, path, limit_bytes, buffer, error);
 }
 
 stk_status stk__file_read(const char *path, uint64_t limit_bytes, stk__buffer *buffer, stk_error *error)

@@ -4,6 +4,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 enum { ZLIB_HEAD_BYTES = 2, ZLIB_TAIL_BYTES = 4, RUN_BYTES = 8 };
 
@@ -75,18 +78,37 @@ static size_t next_run(size_t x, size_t w)
     return w - x < RUN_BYTES ? w - x : RUN_BYTES;
 }
 
+#ifdef __SSE2__
+/* Running sums of the first whole runs of 16 bytes; returns how many bytes that is, *left is the last sum.
+ * The sums of a run do not wait for the run before: only its total is added on. */
+static size_t undo_sub_sse2(const uint8_t *from, uint8_t *to, size_t w, uint8_t *left)
+{
+    __m128i carry = _mm_setzero_si128();
+    size_t x = 0;
+    for (; x + 16 <= w; x += 16) {
+        __m128i run = _mm_loadu_si128((const __m128i *)(const void *)(from + x));
+        run = _mm_add_epi8(run, _mm_slli_si128(run, 1));
+        run = _mm_add_epi8(run, _mm_slli_si128(run, 2));
+        run = _mm_add_epi8(run, _mm_slli_si128(run, 4));
+        run = _mm_add_epi8(run, _mm_slli_si128(run, 8));
+        _mm_storeu_si128((__m128i *)(void *)(to + x), _mm_add_epi8(run, carry));
+        const __m128i last = _mm_shufflehi_epi16(_mm_unpackhi_epi8(run, run), 0xff);
+        carry = _mm_add_epi8(carry, _mm_shuffle_epi32(last, 0xff));
+    }
+    *left = (uint8_t)_mm_cvtsi128_si32(carry);
+    return x;
+}
+#endif
+
 static void undo_sub(const uint8_t *from, uint8_t *to, size_t w)
 {
     uint8_t left = 0;
-    for (size_t x = 0, count; x < w; x += count) {
-        count = next_run(x, w);
-        if (is_flat(from + x, count)) {
-            memset(to + x, left, RUN_BYTES);
-            continue;
-        }
-        for (size_t i = x; i < x + count; i++)
-            to[i] = left = (uint8_t)(from[i] + left);
-    }
+    size_t x = 0;
+#ifdef __SSE2__
+    x = undo_sub_sse2(from, to, w, &left);
+#endif
+    for (; x < w; x++)
+        to[x] = left = (uint8_t)(from[x] + left);
 }
 
 static void undo_up(const uint8_t *from, const uint8_t *up, uint8_t *to, size_t w)
