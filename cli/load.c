@@ -117,9 +117,11 @@ static stk_status run_job(load_job *job, stk_error *error)
     stk_loader_measure(job->loader, &job->stats);
     if (!job->state_path || (status != STK_END && status != STK_ERROR_INTERRUPTED)) return status;
     stk_loader_tell(job->loader, &job->state.loader);
-    const stk_status saved =
-        stk__load_state_write(&job->state, job->state_path, status == STK_END ? error : NULL);
-    return status == STK_END ? saved == STK_OK ? STK_END : saved : status;
+    stk_error unsaved;
+    const stk_status saved = stk__load_state_write(&job->state, job->state_path, &unsaved);
+    if (saved == STK_OK) return status;
+    *error = unsaved; /* weighs more than having been interrupted: the position is lost */
+    return saved;
 }
 
 static double seconds_of(const load_job *job)

@@ -62,6 +62,18 @@ static stk_status name_hanging_file(const probe *p, stk_error *error)
     return STK_ERROR_TIMEOUT;
 }
 
+/* False when one read or one header takes longer than the time-out. */
+static bool wait_for_probe(const probe *p, stk__thread **thread)
+{
+    const uint64_t patience_ns = stk__seconds_ns(p->loader->timeout_s);
+    while (!stk__thread_join(thread, stk__clock_ns() + patience_ns / 8)) {
+        const int stage = atomic_load(&p->worker.stage);
+        if (stage != STK_STAGE_IDLE && stk__clock_ns() - atomic_load(&p->worker.since_ns) > patience_ns)
+            return false;
+    }
+    return true;
+}
+
 /* Memory of probes whose thread hangs: it may still come back and write there. */
 static _Atomic(probe *) left_behind;
 
@@ -74,8 +86,7 @@ stk_status stk__loader_probe(stk_loader *loader, stk__picture *common, stk_error
     const stk__thread_options options = {.name = "stk-probe", .run = look_at_samples, .context = p};
     stk_status status = stk__worker_init(&p->worker, &loader->recipe, error);
     if (status == STK_OK) status = stk__thread_start(&thread, &options, error);
-    if (status == STK_OK &&
-        !stk__thread_join(&thread, stk__clock_ns() + stk__seconds_ns(loader->timeout_s))) {
+    if (status == STK_OK && !wait_for_probe(p, &thread)) {
         status = name_hanging_file(p, error);
         stk__thread_abandon(&thread);
         atomic_store(&left_behind, p);

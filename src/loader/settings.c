@@ -1,5 +1,6 @@
 /* From options to decisions: every default that depends on the machine or the data set is taken here, and
  * told. */
+#include "loader/guard.h"
 #include "loader/loader_open.h"
 #include "loader/pump.h"
 
@@ -9,52 +10,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#define FIELD(name) offsetof(stk_loader_options, name)
-
-/* clang-format off */
-static const stk__option options_table[] = {
-    {.name = "root", .type = STK_OPTION_TEXT, .offset = FIELD(root), .help = "a folder, a list (.csv, .jsonl), a series (.csv, .npy), or make:faces, make:captcha, make:gray, make:series"},
-    {.name = "val_root", .type = STK_OPTION_TEXT, .offset = FIELD(val_root), .help = "the validation data, if it lies elsewhere"},
-    {.name = "part", .type = STK_OPTION_WORD, .offset = FIELD(part), .choices = "train|val|all", .help = "which part of the data set to load"},
-    {.name = "val_split", .type = STK_OPTION_NUMBER, .offset = FIELD(val_split), .least = 0, .most = 0.9, .help = "share of the samples held back for validation"},
-    {.name = "split_seed", .type = STK_OPTION_INT, .offset = FIELD(split_seed), .help = "seed of the split alone"},
-    {.name = "limit", .type = STK_OPTION_INT, .offset = FIELD(limit), .least = 0, .most = 4294967295.0, .unit = "samples", .help = "use only so many samples; 0 = all"},
-    {.name = "image_size", .type = STK_OPTION_SIZE2, .offset = FIELD(image_size), .least = 1, .most = 65535, .unit = "px", .help = "resize images and masks to this; unset = as stored"},
-    {.name = "channels", .type = STK_OPTION_INT, .offset = FIELD(channels), .least = 0, .most = 3, .help = "1 = grey, 3 = RGB, 0 = as found"},
-    {.name = "num_classes", .type = STK_OPTION_INT, .offset = FIELD(num_classes), .least = 0, .most = 255, .help = "mask ids must be below it or 255; 0 = from classes.txt, else unchecked"},
-    {.name = "mask_map", .type = STK_OPTION_TEXT, .offset = FIELD(mask_map), .help = "values in mask files to ids, such as 0:0,255:1"},
-    {.name = "exif", .type = STK_OPTION_SWITCH, .offset = FIELD(exif), .fallback = "true", .help = "turn images upright as their EXIF orientation says"},
-    {.name = "sequence_length", .type = STK_OPTION_INT, .offset = FIELD(sequence_length), .least = 1, .most = 1e6, .fallback = "60", .unit = "rows", .help = "length of the windows cut from a series", .tunable = true},
-    {.name = "batch_size", .type = STK_OPTION_INT, .offset = FIELD(batch_size), .least = 1, .most = 65536, .fallback = "32", .help = "samples in a batch, per rank", .tunable = true},
-    {.name = "num_workers", .aliases = "workers", .type = STK_OPTION_COUNT, .offset = FIELD(num_workers), .least = 0, .most = 256, .fallback = "auto", .help = "threads that load; 0 = in the caller's thread, for debugging", .tunable = true},
-    {.name = "prefetch_factor", .type = STK_OPTION_INT, .offset = FIELD(prefetch_factor), .least = 1, .most = 64, .fallback = "2", .unit = "batches", .help = "finished batches that may wait, per worker", .tunable = true},
-    {.name = "pin_memory", .type = STK_OPTION_SWITCH, .offset = FIELD(pin_memory), .help = "page-locked memory for batches that go to a GPU"},
-    {.name = "persistent_workers", .type = STK_OPTION_SWITCH, .offset = FIELD(persistent_workers), .help = "keep the workers between epochs"},
-    {.name = "drop_last", .type = STK_OPTION_SWITCH, .offset = FIELD(drop_last), .fallback = "false", .help = "leave out the last batch of an epoch if it is short"},
-    {.name = "shuffle", .type = STK_OPTION_SWITCH, .offset = FIELD(shuffle), .help = "another order every epoch; default: on for training, off for validation"},
-    {.name = "order", .type = STK_OPTION_TEXT, .offset = FIELD(order), .help = "sequential, full, or blocks(k): runs of k neighbours stay together, for slow disks"},
-    {.name = "seed", .type = STK_OPTION_INT, .offset = FIELD(seed), .help = "of everything random"},
-    {.name = "on_bad_sample", .type = STK_OPTION_WORD, .offset = FIELD(on_bad_sample), .choices = "fail|replace|skip", .help = "stop and name it, take another one instead, or leave its place empty with weight 0"},
-    {.name = "timeout", .type = STK_OPTION_SECONDS, .offset = FIELD(timeout_s), .least = 0.1, .most = 86400, .fallback = "60", .unit = "s", .help = "what hangs longer is named and given up"},
-    {.name = "rank", .type = STK_OPTION_INT, .offset = FIELD(rank), .least = 0, .most = 65535, .help = "number of this process among the ranks"},
-    {.name = "ranks", .type = STK_OPTION_INT, .offset = FIELD(ranks), .least = 1, .most = 65536, .fallback = "1", .help = "processes that share every batch"},
-    {.name = "limits.bytes", .type = STK_OPTION_BYTES, .offset = FIELD(limit_bytes), .least = 1, .most = 1e12, .fallback = "256M", .unit = "bytes", .help = "largest file"},
-    {.name = "limits.pixels", .type = STK_OPTION_BYTES, .offset = FIELD(limit_pixels), .least = 1, .most = 4e9, .fallback = "100e6", .unit = "pixels", .help = "largest image"},
-    {.name = "limits.scans", .type = STK_OPTION_INT, .offset = FIELD(limit_scans), .least = 1, .most = 1e6, .fallback = "200", .help = "scans of a progressive JPEG"},
-    {.name = "limits.warnings", .type = STK_OPTION_INT, .offset = FIELD(limit_warnings), .least = 0, .most = 1e6, .help = "decoder warnings that are forgiven in one image"},
-    {.name = "limits.time", .type = STK_OPTION_SECONDS, .offset = FIELD(limit_time_s), .least = 0.001, .most = 3600, .fallback = "10", .unit = "s", .help = "time to decode one image"},
-    {.name = "limits.memory", .type = STK_OPTION_BYTES, .offset = FIELD(limit_memory_bytes), .least = 1, .most = 1e15, .fallback = "2G", .unit = "bytes", .help = "memory of all batches that wait; and of the images of other sizes in one batch"},
-};
-/* clang-format on */
-
-const stk__option_table stk__loader_options = {
-    .section = "data",
-    .also = "train training",
-    .options = options_table,
-    .count = sizeof options_table / sizeof options_table[0],
-    .struct_bytes = sizeof(stk_loader_options),
-};
 
 void stk__loader_note(stk_loader *loader, const char *name, const char *in_effect, const char *why, ...)
 {
@@ -75,6 +30,18 @@ static void note_number(stk_loader *loader, const char *name, int64_t value, con
     stk__loader_note(loader, name, text, "%s", why);
 }
 
+static stk_status open_guarded(stk_loader *loader, const stk__source_options *options, double patience_s,
+                               stk_error *error)
+{
+    char what[128];
+    stk__guard guard;
+    snprintf(what, sizeof what, "opening '%.100s'", options->root);
+    STK__TRY(stk__guard_start(&guard, what, patience_s, error));
+    const stk_status status = stk__source_open(&loader->source, options, error);
+    stk__guard_stop(&guard);
+    return status;
+}
+
 static stk_status open_source(stk_loader *loader, const stk_loader_options *o, stk_error *error)
 {
     if (loader->source) return STK_OK;
@@ -89,7 +56,7 @@ static stk_status open_source(stk_loader *loader, const stk_loader_options *o, s
     const char *part = !has_parts ? NULL : o->part == STK_PART_VAL ? "val" : "train";
     const stk__source_options source = {
         .root = root, .part = part, .window_rows = o->sequence_length, .limit_bytes = o->limit_bytes};
-    STK__TRY(stk__source_open(&loader->source, &source, error));
+    STK__TRY(open_guarded(loader, &source, o->timeout_s, error));
     if (has_parts && o->val_split > 0)
         stk__loader_note(loader, "data.val_split", "0", "the data set has its own train and val folders");
     return STK_OK;

@@ -25,11 +25,11 @@ needs_preload = unittest.skipUnless(HANGING_PREAD, "a preloaded pread and the sa
 class Program:
     """A started `stoker`, in a session of its own, with what it prints kept in files."""
 
-    def __init__(self, *words, folder, hang=None, **environment):
+    def __init__(self, *words, folder, hang=None, fail=None, **environment):
         clean = {name: value for name, value in os.environ.items() if not name.startswith("STOKER")}
         clean.update(environment, LC_ALL="C")
-        if hang:
-            clean.update(LD_PRELOAD=HANGING_PREAD, HANG_FILE=hang)
+        if hang or fail:
+            clean.update(LD_PRELOAD=HANGING_PREAD, HANG_FILE=hang or "", FAIL_FILE=fail or "")
         self.out, self.err = tempfile.TemporaryFile(), tempfile.TemporaryFile()
         self.start = time.monotonic()
         self.process = subprocess.Popen([STOKER, *map(str, words)], cwd=folder, env=clean, stdin=subprocess.DEVNULL,

@@ -63,6 +63,25 @@ class Hang(cut.Case):
 
 
 @cut.needs_preload
+class HangWhileOpening(cut.Case):
+    kind = "list"
+
+    def test_a_list_that_hangs(self):
+        """The caller's own thread hangs; a long scan may be in order, so it is a warning."""
+        program = self.run_stoker("load", "data", f"timeout={TIMEOUT_S}", hang="labels.csv")
+        program.wait_until(lambda: "opening 'data' takes" in program.errors(), NAMED_S)
+        program.send()
+        _, seconds = program.wait(60)
+        self.assert_ended(program, 130, cut.ENDING_S, seconds)
+
+    def test_a_read_error_is_a_damage(self):
+        program = self.run_stoker("load", "data", "--json", "on_bad_sample=skip", fail="images/007.png")
+        status, _ = program.wait(60)
+        self.assertEqual(status, 0, program.errors())
+        self.assertEqual(json.loads(program.output())["damages"], {"read_error": 1})
+
+
+@cut.needs_preload
 class InterruptWhileHanging(cut.Case):
     def check(self, number, verb, hang, *words):
         program = self.run_stoker(verb, "data", "timeout=60", "batch_size=4", *words, hang=hang)

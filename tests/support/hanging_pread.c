@@ -1,7 +1,8 @@
-/* For LD_PRELOAD: reading a file whose path ends with $HANG_FILE never returns, as on storage that went away.
- * Every other read passes through. */
+/* For LD_PRELOAD: reading a file whose path ends with $HANG_FILE never returns, as on storage that went away;
+ * $FAIL_FILE gives an error of the storage. Every other read passes through. */
 #undef _FILE_OFFSET_BITS /* else the headers make one function of pread and pread64 */
 #include <dlfcn.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,9 +13,9 @@
 typedef ssize_t (*pread_function)(int, void *, size_t, off_t);
 typedef ssize_t (*checked_function)(int, void *, size_t, off_t, size_t);
 
-static int is_hanging(int file)
+static int is_named(int file, const char *variable)
 {
-    const char *wanted = getenv("HANG_FILE");
+    const char *wanted = getenv(variable);
     char link[64], path[PATH_MAX];
     if (!wanted || !*wanted) return 0;
     snprintf(link, sizeof link, "/proc/self/fd/%d", file);
@@ -24,11 +25,13 @@ static int is_hanging(int file)
     return strcmp(path + (size_t)length - strlen(wanted), wanted) == 0;
 }
 
-static void hang_if_named(int file)
+/* Whether the read fails. */
+static int hang_or_fail(int file)
 {
-    if (!is_hanging(file)) return;
-    for (;;)
+    while (is_named(file, "HANG_FILE"))
         sleep(1000); /* signals do not end it either */
+    errno = EIO;
+    return is_named(file, "FAIL_FILE");
 }
 
 #define EXPORTED __attribute__((visibility("default")))
@@ -37,7 +40,7 @@ static void hang_if_named(int file)
     EXPORTED ssize_t name(int file, void *data, size_t size_bytes, off_t offset);                            \
     ssize_t name(int file, void *data, size_t size_bytes, off_t offset)                                      \
     {                                                                                                        \
-        hang_if_named(file);                                                                                 \
+        if (hang_or_fail(file)) return -1;                                                                   \
         return ((pread_function)dlsym(RTLD_NEXT, #name))(file, data, size_bytes, offset);                    \
     }
 
@@ -45,7 +48,7 @@ static void hang_if_named(int file)
     EXPORTED ssize_t name(int file, void *data, size_t size_bytes, off_t offset, size_t room_bytes);         \
     ssize_t name(int file, void *data, size_t size_bytes, off_t offset, size_t room_bytes)                   \
     {                                                                                                        \
-        hang_if_named(file);                                                                                 \
+        if (hang_or_fail(file)) return -1;                                                                   \
         return ((checked_function)dlsym(RTLD_NEXT, #name))(file, data, size_bytes, offset, room_bytes);      \
     }
 
