@@ -58,30 +58,42 @@ void stk__cli_loader_close(stk_loader **loader, int status)
     _exit(status);
 }
 
-/* In columns as wide as the longest row needs. */
-static void measure_effects(const stk__config *config, int *name_width, int *value_width)
+enum { EFFECT_COLUMNS = 3 }; /* name, asked for, in effect; the reason follows */
+
+static void effect_cells(const stk__effect *row, const char *cells[EFFECT_COLUMNS])
 {
-    for (size_t i = 0; i < stk__config_effect_count(config); i++) {
-        const stk__effect row = stk__config_effect_at(config, i);
-        if (!row.why) continue;
-        const char *value = row.in_effect ? row.in_effect : row.requested ? row.requested : "";
-        const int name_length = (int)strlen(row.name), value_length = (int)strlen(value);
-        if (name_length > *name_width) *name_width = name_length;
-        if (value_length > *value_width) *value_width = value_length;
-    }
+    cells[0] = row->name;
+    cells[1] = row->requested ? row->requested : "-";
+    cells[2] = row->in_effect ? row->in_effect : "-";
+}
+
+static void print_cells(const char *const cells[EFFECT_COLUMNS], const int widths[EFFECT_COLUMNS],
+                        const char *why)
+{
+    for (int c = 0; c < EFFECT_COLUMNS; c++)
+        fprintf(stderr, "  %-*s", widths[c], cells[c]);
+    fprintf(stderr, "  %s\n", why);
 }
 
 void stk__cli_print_effects(const stk__config *config)
 {
-    int name_width = 16, value_width = 4;
-    measure_effects(config, &name_width, &value_width);
+    const char *const heads[EFFECT_COLUMNS] = {"setting", "asked for", "in effect"};
+    const char *cells[EFFECT_COLUMNS];
+    int widths[EFFECT_COLUMNS], rows = 0;
+    for (int c = 0; c < EFFECT_COLUMNS; c++)
+        widths[c] = (int)strlen(heads[c]);
     for (size_t i = 0; i < stk__config_effect_count(config); i++) {
         const stk__effect row = stk__config_effect_at(config, i);
-        if (!row.why) continue;
-        const char *value = row.in_effect ? row.in_effect : row.requested ? row.requested : "";
-        const bool changed = row.in_effect && row.requested;
-        fprintf(stderr, "  %-*s  %-*s  %s%s%s%s\n", name_width, row.name, value_width, value,
-                changed ? "asked for " : "", changed ? row.requested : "", changed ? ": " : "", row.why);
+        effect_cells(&row, cells);
+        for (int c = 0; row.why && c < EFFECT_COLUMNS; c++)
+            if ((int)strlen(cells[c]) > widths[c]) widths[c] = (int)strlen(cells[c]);
+        rows += row.why != NULL;
+    }
+    if (rows) print_cells(heads, widths, "why");
+    for (size_t i = 0; i < stk__config_effect_count(config); i++) {
+        const stk__effect row = stk__config_effect_at(config, i);
+        effect_cells(&row, cells);
+        if (row.why) print_cells(cells, widths, row.why);
     }
 }
 

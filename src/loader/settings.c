@@ -224,16 +224,20 @@ static stk_status choose_recipe(stk_loader *loader, const stk_loader_options *o,
 /* Half the CPUs, at most 8; all of them when nothing computes beside the loader. */
 static void choose_workers(stk_loader *loader, const stk_loader_options *o)
 {
+    const stk__cpu_budget budget = stk__cpu_budget_read(NULL);
+    const int half = budget.cpus / 2 < 1 ? 1 : budget.cpus / 2;
+    char why[128];
     loader->thread_count = o->num_workers == STK_WORKERS_NONE ? 0 : (int)o->num_workers;
     if (o->num_workers == 0) {
-        const stk__cpu_budget budget = stk__cpu_budget_read(NULL);
-        const int half = budget.cpus / 2 < 1 ? 1 : budget.cpus / 2;
         loader->thread_count = o->alone ? budget.cpus : half < 8 ? half : 8;
-        char why[128];
         snprintf(why, sizeof why, "%s (%s)",
                  o->alone ? "auto: every usable CPU, nothing computes beside"
                           : "auto: half the usable CPUs, at most 8",
                  budget.why);
+        note_number(loader, "data.num_workers", loader->thread_count, why);
+    } else if (loader->thread_count > budget.cpus) {
+        snprintf(why, sizeof why, "they share %d usable CPUs; more workers than that only cost memory",
+                 budget.cpus);
         note_number(loader, "data.num_workers", loader->thread_count, why);
     }
     const uint64_t shares = 4 * (uint64_t)(loader->thread_count ? loader->thread_count : 1);
@@ -276,10 +280,10 @@ static void choose_slots(stk_loader *loader, const stk_loader_options *o, stk__p
     if (waiting < 1) waiting = 1;
     loader->slot_count = (int)waiting + 1;
     if (waiting < wanted) {
-        char why[96];
-        snprintf(why, sizeof why, "%llu batches wait at most: limits.memory", (unsigned long long)waiting);
-        note_number(loader, "data.prefetch_factor",
-                    (int64_t)(waiting / (wanted / (uint64_t)o->prefetch_factor)), why);
+        char text[32];
+        snprintf(text, sizeof text, "%llu in all", (unsigned long long)waiting);
+        stk__loader_note(loader, "data.prefetch_factor", text,
+                         "%llu batches would take more than limits.memory", (unsigned long long)wanted);
     }
     /* Not divided by the slots: what fits into a batch must not depend on the number of workers. */
     const uint64_t spare = o->image_size[0] ? 0 : o->limit_memory_bytes;

@@ -85,7 +85,7 @@ static void zero_options_give_batches(void **state)
 static void stream_is_the_same_for_every_worker_count_and_depth(void **state)
 {
     (void)state;
-    const int64_t workers[] = {STK_WORKERS_NONE, 1, 2, 3, 8, 16}, depths[] = {1, 2, 5};
+    const int64_t workers[] = {STK_WORKERS_NONE, 1, 2, 3, 7, 8, 16}, depths[] = {1, 2, 5};
     uint64_t samples;
     const stk_loader_options base = {.root = pairs.root, .batch_size = 7, .epochs = 1, .seed = 5};
     const stk__digest expected = digest_with(base, &samples);
