@@ -68,9 +68,11 @@ run_in_bare() { # NAME COMMAND: in a fresh clone in a fresh copy of the bare roo
     git clone --quiet --no-hardlinks "$tree" "$root/stoker"
     mount -t proc proc "$root/proc"
     mount -t tmpfs tmpfs "$root/dev/shm"
+    mount -t devpts -o newinstance,ptmxmode=666 devpts "$root/dev/pts" # pseudo terminals, as every machine has them
+    ln -sf pts/ptmx "$root/dev/ptmx"
     env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin CI=true ${http_proxy:+"http_proxy=$http_proxy"} \
         ${https_proxy:+"https_proxy=$https_proxy"} chroot "$root" sh -c "cd /stoker && $2" >"$log" 2>&1 || status=$?
-    umount "$root/dev/shm" "$root/proc"
+    umount "$root/dev/pts" "$root/dev/shm" "$root/proc"
     rm -rf --one-file-system "$root"
     grep '^setup:' "$log" || true
     tail -n $((status == 0 ? 1 : 30)) "$log"
