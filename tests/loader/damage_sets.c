@@ -29,7 +29,8 @@ void damage_write(const char *path, const stk__buffer *bytes)
 {
     FILE *file = fopen(path, "wb");
     assert_non_null(file);
-    assert_int_equal(fwrite(bytes->data, 1, bytes->size_bytes, file), bytes->size_bytes);
+    if (bytes->size_bytes)
+        assert_int_equal(fwrite(bytes->data, 1, bytes->size_bytes, file), bytes->size_bytes);
     assert_int_equal(fclose(file), 0);
 }
 
