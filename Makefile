@@ -25,8 +25,7 @@ build:
 	@tools/build build
 
 demo: build
-	@test -d $(FACES) || { rm -rf $(FACES).part && mkdir -p $(dir $(FACES)) && \
-	  $(STOKER) make faces $(FACES).part --count 600 && mv $(FACES).part $(FACES); }
+	@grep -qs '"complete": true' $(FACES)/.stoker-make || $(STOKER) make faces $(FACES) --count 600
 	$(STOKER) load $(FACES) --epochs 2
 
 test: build
