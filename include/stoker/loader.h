@@ -108,7 +108,8 @@ STK_API const stk_loader_effect *stk_loader_effects(const stk_loader *loader, in
 /* Where in the stream the next batch begins. Belongs to (data set, seed, order, part), not to workers or
  * ranks. */
 typedef struct stk_loader_state {
-    char fingerprint[33];
+    char fingerprint[33]; /* of the data set */
+    char part[33];        /* of the part of it and how it was split off */
     uint64_t sample_count;
     int64_t seed;
     char order[32];

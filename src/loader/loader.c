@@ -238,6 +238,7 @@ void stk_loader_tell(const stk_loader *loader, stk_loader_state *state)
     *state = (stk_loader_state){.sample_count = loader->stream.count, .seed = loader->seed};
     memcpy(state->fingerprint, loader->info.fingerprint, sizeof state->fingerprint);
     memcpy(state->order, loader->order, sizeof state->order);
+    memcpy(state->part, loader->part, sizeof state->part);
     if (loader->deliver_step >= loader->end_step) {
         state->epoch =
             loader->epochs > loader->stream.start_epoch ? loader->epochs : loader->stream.start_epoch;
@@ -256,6 +257,11 @@ static stk_status check_state(const stk_loader *loader, const stk_loader_state *
                   (unsigned long long)state->sample_count, state->fingerprint);
         stk__error_hint(error,
                         "files were added, removed or renamed since, or data.root, split or limit differ");
+        return STK_ERROR_STATE;
+    }
+    if (strcmp(state->part, loader->part) != 0) {
+        stk__fail(error, STK_ERROR_STATE, "the state belongs to another part of the data set");
+        stk__error_hint(error, "use the same data.part, data.val_split, data.split_seed and data.limit");
         return STK_ERROR_STATE;
     }
     if (state->seed != loader->seed || strcmp(state->order, loader->order) != 0) {

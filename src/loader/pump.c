@@ -17,7 +17,7 @@ void stk__pump_rewind(stk_loader *loader, uint64_t epoch, uint64_t position)
     loader->filling = NULL;
     loader->end_step = UINT64_MAX;
     if (loader->epochs && epoch >= loader->epochs) loader->end_step = 0;
-    if (loader->epochs && epoch < loader->epochs)
+    if (loader->epochs && epoch < loader->epochs && loader->epochs <= UINT32_MAX) /* more never end */
         loader->end_step =
             stk__stream_steps(stream, position) + (loader->epochs - epoch - 1) * stk__stream_steps(stream, 0);
 }

@@ -111,6 +111,15 @@ static stk_status choose_part(stk_loader *loader, const stk_loader_options *o, b
     return STK_OK;
 }
 
+/* What makes two parts of one data set the same: the rule that leads from index to id. */
+static void name_part(stk_loader *loader)
+{
+    const stk__stream *stream = &loader->stream;
+    const uint64_t rule[] = {stream->count,      stream->first_id,   stream->split.count,
+                             stream->split.held, stream->split.seed, stream->take_held};
+    stk__digest_print(stk__digest_of(rule, sizeof rule), loader->part);
+}
+
 static stk_status refuse_order(const char *text, stk_error *error)
 {
     stk__fail(error, STK_ERROR_CONFIG, "data.order = '%s' is not an order", text);
@@ -217,6 +226,11 @@ static stk_status choose_recipe(stk_loader *loader, const stk_loader_options *o,
     recipe->mask.ignore = 255;
     recipe->mask.class_count = o->num_classes ? (int32_t)o->num_classes : info->class_count;
     loader->timeout_s = o->timeout_s;
+    const uint64_t pixels = (uint64_t)o->image_size[0] * (uint64_t)o->image_size[1];
+    if (pixels > o->limit_pixels)
+        return stk__fail(error, STK_ERROR_CONFIG,
+                         "data.image_size has %llu pixels, data.limits.pixels is %llu",
+                         (unsigned long long)pixels, (unsigned long long)o->limit_pixels);
     if (o->channels == 2) return stk__fail(error, STK_ERROR_CONFIG, "data.channels is 1, 3 or 0, not 2");
     return o->mask_map ? read_mask_map(recipe, o->mask_map, error) : STK_OK;
 }
@@ -350,6 +364,7 @@ stk_status stk__loader_configure(stk_loader *loader, const stk_loader_options *r
     const bool elsewhere = o.part == STK_PART_VAL && o.val_root;
     const bool own_part = elsewhere || (o.root && stk__source_has_parts(o.root));
     STK__TRY(choose_part(loader, &o, own_part, error));
+    name_part(loader);
     STK__TRY(choose_order(loader, &o, error));
     STK__TRY(choose_steps(loader, &o, error));
     STK__TRY(choose_recipe(loader, &o, error));

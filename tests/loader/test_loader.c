@@ -121,6 +121,19 @@ static void epochs_end_and_go_on(void **state)
     stk_loader_close(&loader);
 }
 
+static void very_many_epochs_do_not_end_early(void **state)
+{
+    (void)state;
+    stk_loader *loader =
+        open_loader(&(stk_loader_options){.root = pairs.root, .batch_size = 64, .epochs = UINT64_MAX / 2});
+    for (int epoch = 0; epoch < 3; epoch++) {
+        uint64_t samples;
+        dataset_digest(loader, &samples);
+        assert_int_equal(samples, COUNT);
+    }
+    stk_loader_close(&loader);
+}
+
 static void drop_last_leaves_out_the_short_batch(void **state)
 {
     (void)state;
@@ -324,6 +337,8 @@ static void wrong_options_are_refused(void **state)
     expect_refused((stk_loader_options){.root = pairs.root, .order = "blocks(x)"}, STK_ERROR_CONFIG, "order");
     expect_refused((stk_loader_options){.root = pairs.root, .rank = 2, .ranks = 2}, STK_ERROR_CONFIG, "rank");
     expect_refused((stk_loader_options){.root = pairs.root, .channels = 2}, STK_ERROR_CONFIG, "channels");
+    expect_refused((stk_loader_options){.root = pairs.root, .image_size = {65535, 65535}}, STK_ERROR_CONFIG,
+                   "limits.pixels");
     stk_error error;
     assert_int_equal(stk_loader_open(NULL, NULL, &error), STK_ERROR_ARGUMENT);
 }
@@ -370,6 +385,7 @@ int main(void)
         cmocka_unit_test(zero_options_give_batches),
         cmocka_unit_test(stream_is_the_same_for_every_worker_count_and_depth),
         cmocka_unit_test(epochs_end_and_go_on),
+        cmocka_unit_test(very_many_epochs_do_not_end_early),
         cmocka_unit_test(drop_last_leaves_out_the_short_batch),
         cmocka_unit_test(parts_are_disjoint_and_complete),
         cmocka_unit_test(series_parts_share_no_row),

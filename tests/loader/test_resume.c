@@ -157,6 +157,23 @@ static void foreign_states_are_refused(void **state)
     stk_loader_close(&loader);
 }
 
+/* Halves of one data set have as many samples each; a state of one is none of the other. */
+static void a_state_belongs_to_its_part(void **state)
+{
+    (void)state;
+    stk_loader_state of_train, of_val;
+    stk_loader_options options = {.val_split = 0.5, .limit = 20, .shuffle = STK_SWITCH_ON};
+    stk_loader *loader = open_loader(options);
+    stk_loader_tell(loader, &of_train);
+    stk_loader_close(&loader);
+    options.part = STK_PART_VAL;
+    loader = open_loader(options);
+    stk_loader_tell(loader, &of_val);
+    assert_int_equal(stk_loader_seek(loader, &of_val, NULL), STK_OK);
+    assert_int_equal(stk_loader_seek(loader, &of_train, NULL), STK_ERROR_STATE);
+    stk_loader_close(&loader);
+}
+
 /* Takes the next step of a rank and appends its ids; true at the end of everything. */
 static bool take_step(stk_loader *loader, int64_t *ids, int *count)
 {
@@ -230,11 +247,9 @@ static void ranks_can_change_at_a_resume(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cut_stream_is_the_uncut_stream),
-        cmocka_unit_test(seek_inside_one_loader),
-        cmocka_unit_test(foreign_states_are_refused),
-        cmocka_unit_test(union_of_ranks_is_the_stream_of_one),
-        cmocka_unit_test(ranks_can_change_at_a_resume),
+        cmocka_unit_test(cut_stream_is_the_uncut_stream),      cmocka_unit_test(seek_inside_one_loader),
+        cmocka_unit_test(foreign_states_are_refused),          cmocka_unit_test(a_state_belongs_to_its_part),
+        cmocka_unit_test(union_of_ranks_is_the_stream_of_one), cmocka_unit_test(ranks_can_change_at_a_resume),
     };
     return cmocka_run_group_tests(tests, make_sets, remove_sets);
 }
