@@ -266,8 +266,12 @@ stk_status stk__pump_take(stk_loader *loader, stk__slot **out, stk_error *error)
             return loader->failure.code;
         }
         const bool opened = loader->deliver_step < loader->open_step;
-        *out = opened ? loader->in_flight[loader->deliver_step % (uint64_t)loader->slot_count] : NULL;
-        if (opened && (*out)->state == STK_SLOT_READY) return STK_OK;
+        stk__slot *slot =
+            opened ? loader->in_flight[loader->deliver_step % (uint64_t)loader->slot_count] : NULL;
+        if (opened && slot->state == STK_SLOT_READY) {
+            *out = slot; /* only now: until then it is the workers' */
+            return STK_OK;
+        }
         if (!opened && all_lent(loader)) {
             stk__fail(error, STK_ERROR_ARGUMENT, "all %d batches are lent", loader->slot_count);
             stk__error_hint(error, "call stk_batch_release on one, or raise data.prefetch_factor");
