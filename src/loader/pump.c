@@ -7,6 +7,17 @@
 
 static const uint64_t nap_ns = STK_SECOND_NS; /* waits look around at least this often */
 
+/* First step behind the last epoch; more than can be counted is without end. */
+static uint64_t find_end(const stk_loader *loader, uint64_t epoch, uint64_t position)
+{
+    const stk__stream *stream = &loader->stream;
+    if (!loader->epochs) return UINT64_MAX;
+    if (epoch >= loader->epochs) return 0;
+    const unsigned __int128 later = loader->epochs - epoch - 1,
+                            end = stk__stream_steps(stream, position) + later * stk__stream_steps(stream, 0);
+    return end < UINT64_MAX ? (uint64_t)end : UINT64_MAX;
+}
+
 void stk__pump_rewind(stk_loader *loader, uint64_t epoch, uint64_t position)
 {
     stk__stream *stream = &loader->stream;
@@ -15,11 +26,7 @@ void stk__pump_rewind(stk_loader *loader, uint64_t epoch, uint64_t position)
     loader->open_step = loader->deliver_step = 0;
     loader->epoch = epoch;
     loader->filling = NULL;
-    loader->end_step = UINT64_MAX;
-    if (loader->epochs && epoch >= loader->epochs) loader->end_step = 0;
-    if (loader->epochs && epoch < loader->epochs)
-        loader->end_step =
-            stk__stream_steps(stream, position) + (loader->epochs - epoch - 1) * stk__stream_steps(stream, 0);
+    loader->end_step = find_end(loader, epoch, position);
 }
 
 static stk__slot *find_free(stk_loader *loader)
