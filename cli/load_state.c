@@ -19,12 +19,12 @@ static stk_status refuse(const char *path, const char *why, stk_error *error)
 
 static stk_status parse_state(stk__load_state *state, json_t *root, const char *path, stk_error *error)
 {
-    const char *fingerprint, *order, *digest;
+    const char *fingerprint, *order, *part, *digest;
     json_int_t schema, count, seed, epoch, position;
     json_error_t wrong;
-    if (json_unpack_ex(root, &wrong, JSON_STRICT, "{s:I, s:s, s:I, s:I, s:s, s:I, s:I, s:s}", "schema",
+    if (json_unpack_ex(root, &wrong, JSON_STRICT, "{s:I, s:s, s:I, s:I, s:s, s:s, s:I, s:I, s:s}", "schema",
                        &schema, "fingerprint", &fingerprint, "sample_count", &count, "seed", &seed, "order",
-                       &order, "epoch", &epoch, "position", &position, "digest", &digest) != 0)
+                       &order, "part", &part, "epoch", &epoch, "position", &position, "digest", &digest) != 0)
         return refuse(path, wrong.text, error);
     if (schema != 1) return refuse(path, "it has another schema than 1", error);
     if (count < 0 || epoch < 0 || position < 0) return refuse(path, "a count is negative", error);
@@ -35,8 +35,10 @@ static stk_status parse_state(stk__load_state *state, json_t *root, const char *
     if (!stk__digest_parse(digest, &read.digest)) return refuse(path, "the digest is not one", error);
     const int lengths[] = {
         snprintf(read.loader.fingerprint, sizeof read.loader.fingerprint, "%s", fingerprint),
-        snprintf(read.loader.order, sizeof read.loader.order, "%s", order)};
-    if (lengths[0] >= (int)sizeof read.loader.fingerprint || lengths[1] >= (int)sizeof read.loader.order)
+        snprintf(read.loader.order, sizeof read.loader.order, "%s", order),
+        snprintf(read.loader.part, sizeof read.loader.part, "%s", part)};
+    if (lengths[0] >= (int)sizeof read.loader.fingerprint || lengths[1] >= (int)sizeof read.loader.order ||
+        lengths[2] >= (int)sizeof read.loader.part)
         return refuse(path, "a text is too long", error);
     *state = read;
     return STK_OK;
@@ -66,11 +68,11 @@ stk_status stk__load_state_write(const stk__load_state *state, const char *path,
 {
     char digest[STK_DIGEST_TEXT_BYTES];
     stk__digest_print(state->digest, digest);
-    json_t *root = json_pack("{s:i, s:s, s:I, s:I, s:s, s:I, s:I, s:s}", "schema", 1, "fingerprint",
-                             state->loader.fingerprint, "sample_count",
-                             (json_int_t)state->loader.sample_count, "seed", (json_int_t)state->loader.seed,
-                             "order", state->loader.order, "epoch", (json_int_t)state->loader.epoch,
-                             "position", (json_int_t)state->loader.position, "digest", digest);
+    json_t *root = json_pack(
+        "{s:i, s:s, s:I, s:I, s:s, s:s, s:I, s:I, s:s}", "schema", 1, "fingerprint",
+        state->loader.fingerprint, "sample_count", (json_int_t)state->loader.sample_count, "seed",
+        (json_int_t)state->loader.seed, "order", state->loader.order, "part", state->loader.part, "epoch",
+        (json_int_t)state->loader.epoch, "position", (json_int_t)state->loader.position, "digest", digest);
     char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
     json_decref(root);
     if (!text) return stk__fail_memory(error, 512, "the state");

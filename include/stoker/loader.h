@@ -112,6 +112,7 @@ typedef struct stk_loader_state {
     uint64_t sample_count;
     int64_t seed;
     char order[32];
+    char part[96]; /* of the data set: "all", or which and how it was split */
     uint64_t epoch;
     uint64_t position; /* global sample number in the epoch */
 } stk_loader_state;

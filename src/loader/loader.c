@@ -238,6 +238,7 @@ void stk_loader_tell(const stk_loader *loader, stk_loader_state *state)
     *state = (stk_loader_state){.sample_count = loader->stream.count, .seed = loader->seed};
     memcpy(state->fingerprint, loader->info.fingerprint, sizeof state->fingerprint);
     memcpy(state->order, loader->order, sizeof state->order);
+    memcpy(state->part, loader->part, sizeof state->part);
     if (loader->deliver_step >= loader->end_step) {
         state->epoch =
             loader->epochs > loader->stream.start_epoch ? loader->epochs : loader->stream.start_epoch;
@@ -250,8 +251,14 @@ void stk_loader_tell(const stk_loader *loader, stk_loader_state *state)
 
 static stk_status check_state(const stk_loader *loader, const stk_loader_state *state, stk_error *error)
 {
-    if (strcmp(state->fingerprint, loader->info.fingerprint) != 0 ||
-        state->sample_count != loader->stream.count) {
+    const bool same_keys = strcmp(state->fingerprint, loader->info.fingerprint) == 0;
+    if (same_keys && strcmp(state->part, loader->part) != 0) {
+        stk__fail(error, STK_ERROR_STATE, "the state belongs to the part '%s', this is '%s'", state->part,
+                  loader->part);
+        stk__error_hint(error, "use the same data.part, data.val_split and data.split_seed");
+        return STK_ERROR_STATE;
+    }
+    if (!same_keys || state->sample_count != loader->stream.count) {
         stk__fail(error, STK_ERROR_STATE, "the state belongs to another data set (%llu samples, keys %s)",
                   (unsigned long long)state->sample_count, state->fingerprint);
         stk__error_hint(error,

@@ -17,9 +17,9 @@ struct stk_loader {
     stk__recipe recipe;
     double timeout_s;
     int64_t seed;
-    char order[32];
-    uint64_t epochs; /* 0: without end */
-    uint64_t chunk;  /* places a worker claims at once */
+    char order[32], part[96]; /* as in stk_loader_state */
+    uint64_t epochs;          /* 0: without end */
+    uint64_t chunk;           /* places a worker claims at once */
 
     stk__worker *workers; /* [worker_count]; the only one runs in the caller's thread when threads is 0 */
     int worker_count, thread_count;

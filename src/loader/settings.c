@@ -81,6 +81,20 @@ static stk_status split_series(stk_loader *loader, stk_part part, uint64_t held,
     return STK_OK;
 }
 
+/* What a state must agree in: two parts can have as many samples as each other. */
+static void name_part(stk_loader *loader, const stk_loader_options *o, bool own_part, uint64_t held)
+{
+    const char *word = o->part == STK_PART_VAL ? "val" : "train";
+    const size_t size = sizeof loader->part;
+    if (held && loader->source->info.window_rows)
+        snprintf(loader->part, size, "%s, the last %llu held back", word, (unsigned long long)held);
+    else if (held)
+        snprintf(loader->part, size, "%s, %llu held back by seed %lld", word, (unsigned long long)held,
+                 (long long)o->split_seed);
+    else
+        snprintf(loader->part, size, "%s", own_part && o->part != STK_PART_ALL ? word : "all");
+}
+
 static stk_status choose_part(stk_loader *loader, const stk_loader_options *o, bool own_part,
                               stk_error *error)
 {
@@ -104,6 +118,7 @@ static stk_status choose_part(stk_loader *loader, const stk_loader_options *o, b
         stream->take_held = false;
         STK__TRY(split_series(loader, (stk_part)o->part, held, error));
     }
+    name_part(loader, o, own_part, held);
     if (o->limit && (uint64_t)o->limit < stream->count) stream->count = (uint64_t)o->limit;
     if (stream->count > UINT32_MAX)
         return stk__fail(error, STK_ERROR_DATA, "%llu samples: the most is %u",
