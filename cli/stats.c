@@ -171,12 +171,13 @@ static json_t *classes_json(const stats_job *job)
     const class_table table = classes_of(job);
     json_t *array = json_array();
     for (int i = 0; i < table.count; i++)
-        json_array_append_new(array,
-                              json_pack("{s:i, s:o, s:I, s:f, s:o}", "id", i, "name",
-                                        info->class_names ? json_string(info->class_names[i]) : json_null(),
-                                        "count", (json_int_t)table.counts[i], "share",
-                                        (double)table.counts[i] / (double)table.total, "weight",
-                                        table.counts[i] ? json_real(weight_of(&table, i)) : json_null()));
+        json_array_append_new(
+            array,
+            json_pack("{s:i, s:o, s:I, s:o, s:o}", "id", i, "name",
+                      info->class_names ? stk__cli_json_text(info->class_names[i]) : json_null(), "count",
+                      (json_int_t)table.counts[i], "share",
+                      table.total ? json_real((double)table.counts[i] / (double)table.total) : json_null(),
+                      "weight", table.counts[i] ? json_real(weight_of(&table, i)) : json_null()));
     return array;
 }
 
