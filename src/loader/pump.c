@@ -147,11 +147,12 @@ void stk__pump_work(void *argument)
     stk__worker_enter(worker, STK_STAGE_IDLE);
 }
 
-/* Fails the loader if a worker has not come out of its stage in time. (lock) */
-static void check_worker(stk_loader *loader, const stk__worker *worker, uint64_t now)
+/* Fails the loader if a worker has not come out of its stage in time, seen since awake_ns. (lock) */
+static void check_worker(stk_loader *loader, const stk__worker *worker, uint64_t awake_ns, uint64_t now)
 {
-    const int stage = atomic_load_explicit(&worker->stage, memory_order_relaxed);
-    const uint64_t since = atomic_load_explicit(&worker->since_ns, memory_order_relaxed);
+    const int stage = atomic_load_explicit(&worker->stage, memory_order_acquire);
+    const uint64_t entered = atomic_load_explicit(&worker->since_ns, memory_order_relaxed),
+                   since = entered > awake_ns ? entered : awake_ns;
     if (stage == STK_STAGE_IDLE || now < since + stk__seconds_ns(loader->timeout_s)) return;
     char path[4096];
     const uint64_t id = atomic_load_explicit(&worker->sample_id, memory_order_relaxed);
@@ -174,12 +175,15 @@ void stk__pump_watch(void *argument)
     stk_loader *loader = argument;
     const uint64_t quarter_s = STK_SECOND_NS / 4, eighth = stk__seconds_ns(loader->timeout_s / 8);
     const uint64_t pause_ns = eighth < quarter_s ? eighth : quarter_s;
+    uint64_t awake_ns = 0, last = stk__clock_ns();
     pthread_mutex_lock(&loader->lock);
     while (!loader->stopping) {
         stk__cond_wait(&loader->watch, &loader->lock, stk__clock_ns() + pause_ns);
         const uint64_t now = stk__clock_ns();
+        if (now - last > 4 * pause_ns) awake_ns = now; /* the whole process was stopped (Ctrl-Z) */
+        last = now;
         for (int i = 0; i < loader->worker_count && loader->failure.code == STK_OK; i++)
-            check_worker(loader, &loader->workers[i], now);
+            check_worker(loader, &loader->workers[i], awake_ns, now);
     }
     pthread_mutex_unlock(&loader->lock);
 }
