@@ -52,7 +52,10 @@ static stk_status make_slots(stk_loader *loader, stk_error *error)
         return stk__fail_memory(error, count * sizeof *loader->slots, "the slots");
     for (size_t i = 0; i < count; i++) {
         loader->slots[i].loader = loader;
-        STK__TRY(stk__slot_init(&loader->slots[i], &loader->recipe.layout, error));
+        if (stk__slot_init(&loader->slots[i], &loader->recipe.layout, error) == STK_OK) continue;
+        stk__error_hint(error,
+                        "lower data.batch_size, data.image_size, data.prefetch_factor or data.limits.memory");
+        return STK_ERROR_MEMORY;
     }
     return STK_OK;
 }

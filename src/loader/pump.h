@@ -5,7 +5,7 @@
 
 #include "loader/worker.h"
 
-enum { STK_LOADER_EFFECTS = 16 };
+enum { STK_LOADER_EFFECTS = 32 };
 
 struct stk_loader {
     /* Decided at open. */
@@ -66,8 +66,12 @@ stk_status stk__pump_take(stk_loader *loader, stk__slot **slot, stk_error *error
 
 /* settings.c: options to decisions. */
 stk_status stk__loader_configure(stk_loader *loader, const stk_loader_options *options, stk_error *error);
+
+/* notes.c: effects. The last one tells of everything that was asked for and has no use. */
 void stk__loader_note(stk_loader *loader, const char *name, const char *in_effect, const char *why, ...)
     STK__PRINTF(4, 5);
+void stk__loader_note_number(stk_loader *loader, const char *name, uint64_t value, const char *why);
+void stk__loader_note_all(stk_loader *loader, const stk_loader_options *asked);
 
 /* probe.c: looks at a few samples for the common size and the channels. picture: what most need. */
 stk_status stk__loader_probe(stk_loader *loader, stk__picture *common, stk_error *error);

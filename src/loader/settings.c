@@ -7,28 +7,8 @@
 #include "core/cpu.h"
 #include "core/number.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-void stk__loader_note(stk_loader *loader, const char *name, const char *in_effect, const char *why, ...)
-{
-    if (loader->effect_count == STK_LOADER_EFFECTS) return;
-    stk_loader_effect *effect = &loader->effects[loader->effect_count++];
-    effect->name = name;
-    snprintf(effect->in_effect, sizeof effect->in_effect, "%s", in_effect);
-    va_list arguments;
-    va_start(arguments, why);
-    vsnprintf(effect->why, sizeof effect->why, why, arguments);
-    va_end(arguments);
-}
-
-static void note_number(stk_loader *loader, const char *name, int64_t value, const char *why)
-{
-    char text[24];
-    snprintf(text, sizeof text, "%lld", (long long)value);
-    stk__loader_note(loader, name, text, "%s", why);
-}
 
 static stk_status open_guarded(stk_loader *loader, const stk__source_options *options, double patience_s,
                                stk_error *error)
@@ -249,7 +229,7 @@ static void choose_workers(stk_loader *loader, const stk_loader_options *o)
                  o->alone ? "auto: every usable CPU, nothing computes beside"
                           : "auto: half the usable CPUs, at most 8",
                  budget.why);
-        note_number(loader, "data.num_workers", loader->thread_count, why);
+        stk__loader_note_number(loader, "data.num_workers", (uint64_t)loader->thread_count, why);
     }
     const uint64_t shares = 4 * (uint64_t)(loader->thread_count ? loader->thread_count : 1);
     const uint64_t chunk = (uint64_t)o->batch_size / shares;
@@ -273,10 +253,21 @@ static stk_status choose_common_size(stk_loader *loader, const stk_loader_option
         stk__loader_note(loader, "data.image_size", text, "as stored; images of other sizes keep theirs");
     }
     if (!o->channels)
-        note_number(loader, "data.channels", common->channels,
-                    common->channels == 1 ? "the images looked at are grey"
-                                          : "the images looked at have colours");
+        stk__loader_note_number(loader, "data.channels", (uint64_t)common->channels,
+                                common->channels == 1 ? "the images looked at are grey"
+                                                      : "the images looked at have colours");
     return STK_OK;
+}
+
+/* Room for images of other sizes. Not divided by the slots: what fits into a batch must not depend on the
+ * number of workers. */
+static uint64_t spare_bytes(const stk__source_info *info, const stk_loader_options *o, stk__pixels common)
+{
+    enum { ROUNDING = 64 };
+    const uint64_t planes = (uint64_t)common.channels + info->masks,
+                   most = (uint64_t)o->batch_size * planes * (o->limit_pixels + ROUNDING);
+    if (o->image_size[0]) return 0;
+    return o->limit_memory_bytes < most ? o->limit_memory_bytes : most;
 }
 
 static void choose_slots(stk_loader *loader, const stk_loader_options *o, stk__pixels common)
@@ -293,43 +284,13 @@ static void choose_slots(stk_loader *loader, const stk_loader_options *o, stk__p
     if (waiting < wanted) {
         char why[96];
         snprintf(why, sizeof why, "%llu batches wait at most: limits.memory", (unsigned long long)waiting);
-        note_number(loader, "data.prefetch_factor",
-                    (int64_t)(waiting / (wanted / (uint64_t)o->prefetch_factor)), why);
+        stk__loader_note_number(loader, "data.prefetch_factor",
+                                waiting / (wanted / (uint64_t)o->prefetch_factor), why);
     }
-    /* Not divided by the slots: what fits into a batch must not depend on the number of workers. */
-    const uint64_t spare = o->image_size[0] ? 0 : o->limit_memory_bytes;
-    loader->recipe.layout = stk__layout_make(info, o->batch_size, common, spare);
+    if (affordable < 1)
+        stk__loader_note_number(loader, "data.limits.memory", slot_bytes, "a single batch needs as much");
+    loader->recipe.layout = stk__layout_make(info, o->batch_size, common, spare_bytes(info, o, common));
     loader->info.slot_bytes = slot_bytes;
-}
-
-static void note_constants(stk_loader *loader, const stk_loader_options *o)
-{
-    if (o->pin_memory == STK_SWITCH_ON)
-        stk__loader_note(loader, "data.pin_memory", "false",
-                         "no GPU takes these batches, so nothing has to be pinned");
-    if (o->persistent_workers == STK_SWITCH_OFF)
-        stk__loader_note(loader, "data.persistent_workers", "true", "workers are threads and always stay");
-}
-
-/* What was asked for and means nothing for such a data set. */
-static void note_unused(stk_loader *loader, const stk_loader_options *asked)
-{
-    const stk__source_info *info = &loader->source->info;
-    const struct {
-        const char *name;
-        bool asked, of_use;
-        const char *why;
-    } rows[] = {
-        {"data.sequence_length", asked->sequence_length, info->window_rows, "this is no series"},
-        {"data.image_size", asked->image_size[0], info->images, "there are no images"},
-        {"data.channels", asked->channels, info->images, "there are no images"},
-        {"data.exif", asked->exif, info->images, "there are no images"},
-        {"data.mask_map", asked->mask_map, info->masks, "there are no masks"},
-        {"data.num_classes", asked->num_classes, info->masks, "there are no masks"},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        if (rows[i].asked && !rows[i].of_use)
-            stk__loader_note(loader, rows[i].name, "", "not used here: %s", rows[i].why);
 }
 
 static void describe(stk_loader *loader, const stk_loader_options *o, stk__pixels common)
@@ -368,8 +329,7 @@ stk_status stk__loader_configure(stk_loader *loader, const stk_loader_options *r
     stk__pixels common = {0};
     STK__TRY(choose_common_size(loader, &o, &common, error));
     choose_slots(loader, &o, common);
-    note_constants(loader, &o);
-    note_unused(loader, requested);
+    stk__loader_note_all(loader, requested);
     describe(loader, &o, common);
     return STK_OK;
 }
