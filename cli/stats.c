@@ -43,8 +43,7 @@ static void add_image(stats_job *job, const stk_batch *batch, const stk_view *vi
     const uint8_t *data = batch->arena + view->offset_bytes;
     for (int32_t y = 0; y < view->h; y++) {
         const uint8_t *row = data + (size_t)y * view->pitch_bytes;
-        uint32_t sum[3] = {0}; /* 65,535 pixels of 255 fit */
-        uint64_t squares[3] = {0};
+        uint64_t sum[3] = {0}, squares[3] = {0};
         for (int32_t x = 0; x < view->w; x++)
             for (int32_t c = 0; c < view->channels; c++) {
                 const uint32_t v = row[x * view->channels + c];
