@@ -116,7 +116,9 @@ static int read_word(stk__arguments *a, const char *word)
 {
     struct stat facts;
     const char *equals = strchr(word, '=');
-    if (equals && a->config && stat(word, &facts) != 0) {
+    const bool key_like =
+        equals && word + strcspn(word, "/:?") > equals; /* make:gray?count=7 is a data set */
+    if (key_like && a->config && stat(word, &facts) != 0) {
         char key[128];
         if ((size_t)snprintf(key, sizeof key, "%.*s", (int)(equals - word), word) < sizeof key)
             return set_key(a, key, equals + 1);

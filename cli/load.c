@@ -54,13 +54,23 @@ static stk_status open_ledger(load_job *job, bool goes_on, stk_error *error)
     return STK_OK;
 }
 
+static stk_status refuse_digest(const char *path, stk_error *error)
+{
+    stk__fail(error, STK_ERROR_STATE, "the state has no digest: what came before was loaded without --hash");
+    stk__error_place(error, "%s", path);
+    stk__error_hint(error, "leave out --hash, or remove the file to start from the beginning");
+    return STK_ERROR_STATE;
+}
+
 /* The state is written once at the start: a place where that cannot be done is refused now, not after hours.
  */
 static stk_status open_state(load_job *job, bool *goes_on, stk_error *error)
 {
     *goes_on = false;
+    job->state.hashed = true; /* nothing is in the digest, and nothing was loaded */
     if (!job->state_path) return STK_OK;
     STK__TRY(stk__load_state_read(&job->state, job->state_path, goes_on, error));
+    if (job->hash && !job->state.hashed) return refuse_digest(job->state_path, error);
     if (*goes_on) STK__TRY(stk_loader_seek(job->loader, &job->state.loader, error));
     stk_loader_tell(job->loader, &job->state.loader);
     return stk__load_state_write(&job->state, job->state_path, error);
@@ -93,6 +103,7 @@ static stk_status load_batch(load_job *job, uint64_t *batches, stk_error *error)
     if (status != STK_OK) return status;
     if (!job->first_batch_ns) job->first_batch_ns = stk__clock_ns();
     if (job->hash) job->state.digest = stk__digest_chain(job->hasher, job->state.digest, batch);
+    job->state.hashed &= job->hash;
     char what[32];
     snprintf(what, sizeof what, "epoch %llu", (unsigned long long)batch->epoch + 1);
     const uint64_t done = (batch->position + (uint64_t)batch->count);

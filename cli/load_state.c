@@ -19,21 +19,24 @@ static stk_status refuse(const char *path, const char *why, stk_error *error)
 
 static stk_status parse_state(stk__load_state *state, json_t *root, const char *path, stk_error *error)
 {
-    const char *fingerprint, *part, *order, *digest;
+    const char *fingerprint, *order, *part;
+    json_t *digest;
     json_int_t schema, count, seed, epoch, position;
     json_error_t wrong;
-    if (json_unpack_ex(root, &wrong, JSON_STRICT, "{s:I, s:s, s:s, s:I, s:I, s:s, s:I, s:I, s:s}", "schema",
-                       &schema, "fingerprint", &fingerprint, "part", &part, "sample_count", &count, "seed",
-                       &seed, "order", &order, "epoch", &epoch, "position", &position, "digest",
-                       &digest) != 0)
+    if (json_unpack_ex(root, &wrong, JSON_STRICT, "{s:I, s:s, s:I, s:I, s:s, s:s, s:I, s:I, s:o}", "schema",
+                       &schema, "fingerprint", &fingerprint, "sample_count", &count, "seed", &seed, "order",
+                       &order, "part", &part, "epoch", &epoch, "position", &position, "digest", &digest) != 0)
         return refuse(path, wrong.text, error);
     if (schema != 1) return refuse(path, "it has another schema than 1", error);
     if (count < 0 || epoch < 0 || position < 0) return refuse(path, "a count is negative", error);
     stk__load_state read = {.loader = {.sample_count = (uint64_t)count,
                                        .seed = seed,
                                        .epoch = (uint64_t)epoch,
-                                       .position = (uint64_t)position}};
-    if (!stk__digest_parse(digest, &read.digest)) return refuse(path, "the digest is not one", error);
+                                       .position = (uint64_t)position},
+                            .hashed = !json_is_null(digest)};
+    if (read.hashed &&
+        !(json_is_string(digest) && stk__digest_parse(json_string_value(digest), &read.digest)))
+        return refuse(path, "the digest is not one", error);
     const int lengths[] = {
         snprintf(read.loader.fingerprint, sizeof read.loader.fingerprint, "%s", fingerprint),
         snprintf(read.loader.order, sizeof read.loader.order, "%s", order),
@@ -69,11 +72,12 @@ stk_status stk__load_state_write(const stk__load_state *state, const char *path,
 {
     char digest[STK_DIGEST_TEXT_BYTES];
     stk__digest_print(state->digest, digest);
-    json_t *root = json_pack("{s:i, s:s, s:s, s:I, s:I, s:s, s:I, s:I, s:s}", "schema", 1, "fingerprint",
-                             state->loader.fingerprint, "part", state->loader.part, "sample_count",
-                             (json_int_t)state->loader.sample_count, "seed", (json_int_t)state->loader.seed,
-                             "order", state->loader.order, "epoch", (json_int_t)state->loader.epoch,
-                             "position", (json_int_t)state->loader.position, "digest", digest);
+    json_t *root =
+        json_pack("{s:i, s:s, s:I, s:I, s:s, s:s, s:I, s:I, s:s?}", "schema", 1, "fingerprint",
+                  state->loader.fingerprint, "sample_count", (json_int_t)state->loader.sample_count, "seed",
+                  (json_int_t)state->loader.seed, "order", state->loader.order, "part", state->loader.part,
+                  "epoch", (json_int_t)state->loader.epoch, "position", (json_int_t)state->loader.position,
+                  "digest", state->hashed ? digest : NULL);
     char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
     json_decref(root);
     if (!text) return stk__fail_memory(error, 512, "the state");

@@ -8,6 +8,7 @@
 typedef struct stk__load_state {
     stk_loader_state loader;
     stk__digest digest;
+    bool hashed; /* everything up to here is in the digest */
 } stk__load_state;
 
 /* *found is false, and state untouched, when there is no such file. */

@@ -43,8 +43,7 @@ static void add_image(stats_job *job, const stk_batch *batch, const stk_view *vi
     const uint8_t *data = batch->arena + view->offset_bytes;
     for (int32_t y = 0; y < view->h; y++) {
         const uint8_t *row = data + (size_t)y * view->pitch_bytes;
-        uint32_t sum[3] = {0}; /* 65,535 pixels of 255 fit */
-        uint64_t squares[3] = {0};
+        uint64_t sum[3] = {0}, squares[3] = {0};
         for (int32_t x = 0; x < view->w; x++)
             for (int32_t c = 0; c < view->channels; c++) {
                 const uint32_t v = row[x * view->channels + c];
@@ -171,12 +170,13 @@ static json_t *classes_json(const stats_job *job)
     const class_table table = classes_of(job);
     json_t *array = json_array();
     for (int i = 0; i < table.count; i++)
-        json_array_append_new(array,
-                              json_pack("{s:i, s:o, s:I, s:f, s:o}", "id", i, "name",
-                                        info->class_names ? json_string(info->class_names[i]) : json_null(),
-                                        "count", (json_int_t)table.counts[i], "share",
-                                        (double)table.counts[i] / (double)table.total, "weight",
-                                        table.counts[i] ? json_real(weight_of(&table, i)) : json_null()));
+        json_array_append_new(
+            array,
+            json_pack("{s:i, s:o, s:I, s:o, s:o}", "id", i, "name",
+                      info->class_names ? stk__cli_json_text(info->class_names[i]) : json_null(), "count",
+                      (json_int_t)table.counts[i], "share",
+                      table.total ? json_real((double)table.counts[i] / (double)table.total) : json_null(),
+                      "weight", table.counts[i] ? json_real(weight_of(&table, i)) : json_null()));
     return array;
 }
 

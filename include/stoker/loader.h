@@ -109,10 +109,10 @@ STK_API const stk_loader_effect *stk_loader_effects(const stk_loader *loader, in
  * ranks. */
 typedef struct stk_loader_state {
     char fingerprint[33]; /* of the data set */
-    char part[33];        /* of the part of it and how it was split off */
     uint64_t sample_count;
     int64_t seed;
     char order[32];
+    char part[96]; /* of the data set: "all", or which and how it was split */
     uint64_t epoch;
     uint64_t position; /* global sample number in the epoch */
 } stk_loader_state;

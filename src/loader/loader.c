@@ -52,7 +52,10 @@ static stk_status make_slots(stk_loader *loader, stk_error *error)
         return stk__fail_memory(error, count * sizeof *loader->slots, "the slots");
     for (size_t i = 0; i < count; i++) {
         loader->slots[i].loader = loader;
-        STK__TRY(stk__slot_init(&loader->slots[i], &loader->recipe.layout, error));
+        if (stk__slot_init(&loader->slots[i], &loader->recipe.layout, error) == STK_OK) continue;
+        stk__error_hint(error,
+                        "lower data.batch_size, data.image_size, data.prefetch_factor or data.limits.memory");
+        return STK_ERROR_MEMORY;
     }
     return STK_OK;
 }
@@ -251,17 +254,18 @@ void stk_loader_tell(const stk_loader *loader, stk_loader_state *state)
 
 static stk_status check_state(const stk_loader *loader, const stk_loader_state *state, stk_error *error)
 {
-    if (strcmp(state->fingerprint, loader->info.fingerprint) != 0 ||
-        state->sample_count != loader->stream.count) {
+    const bool same_keys = strcmp(state->fingerprint, loader->info.fingerprint) == 0;
+    if (same_keys && strcmp(state->part, loader->part) != 0) {
+        stk__fail(error, STK_ERROR_STATE, "the state belongs to the part '%s', this is '%s'", state->part,
+                  loader->part);
+        stk__error_hint(error, "use the same data.part, data.val_split and data.split_seed");
+        return STK_ERROR_STATE;
+    }
+    if (!same_keys || state->sample_count != loader->stream.count) {
         stk__fail(error, STK_ERROR_STATE, "the state belongs to another data set (%llu samples, keys %s)",
                   (unsigned long long)state->sample_count, state->fingerprint);
         stk__error_hint(error,
                         "files were added, removed or renamed since, or data.root, split or limit differ");
-        return STK_ERROR_STATE;
-    }
-    if (strcmp(state->part, loader->part) != 0) {
-        stk__fail(error, STK_ERROR_STATE, "the state belongs to another part of the data set");
-        stk__error_hint(error, "use the same data.part, data.val_split, data.split_seed and data.limit");
         return STK_ERROR_STATE;
     }
     if (state->seed != loader->seed || strcmp(state->order, loader->order) != 0) {

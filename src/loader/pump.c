@@ -7,6 +7,17 @@
 
 static const uint64_t nap_ns = STK_SECOND_NS; /* waits look around at least this often */
 
+/* First step behind the last epoch; more than can be counted is without end. */
+static uint64_t find_end(const stk_loader *loader, uint64_t epoch, uint64_t position)
+{
+    const stk__stream *stream = &loader->stream;
+    if (!loader->epochs) return UINT64_MAX;
+    if (epoch >= loader->epochs) return 0;
+    const unsigned __int128 later = loader->epochs - epoch - 1,
+                            end = stk__stream_steps(stream, position) + later * stk__stream_steps(stream, 0);
+    return end < UINT64_MAX ? (uint64_t)end : UINT64_MAX;
+}
+
 void stk__pump_rewind(stk_loader *loader, uint64_t epoch, uint64_t position)
 {
     stk__stream *stream = &loader->stream;
@@ -15,11 +26,7 @@ void stk__pump_rewind(stk_loader *loader, uint64_t epoch, uint64_t position)
     loader->open_step = loader->deliver_step = 0;
     loader->epoch = epoch;
     loader->filling = NULL;
-    loader->end_step = UINT64_MAX;
-    if (loader->epochs && epoch >= loader->epochs) loader->end_step = 0;
-    if (loader->epochs && epoch < loader->epochs && loader->epochs <= UINT32_MAX) /* more never end */
-        loader->end_step =
-            stk__stream_steps(stream, position) + (loader->epochs - epoch - 1) * stk__stream_steps(stream, 0);
+    loader->end_step = find_end(loader, epoch, position);
 }
 
 static stk__slot *find_free(stk_loader *loader)
@@ -140,11 +147,12 @@ void stk__pump_work(void *argument)
     stk__worker_enter(worker, STK_STAGE_IDLE);
 }
 
-/* Fails the loader if a worker has not come out of its stage in time. (lock) */
-static void check_worker(stk_loader *loader, const stk__worker *worker, uint64_t now)
+/* Fails the loader if a worker has not come out of its stage in time, seen since awake_ns. (lock) */
+static void check_worker(stk_loader *loader, const stk__worker *worker, uint64_t awake_ns, uint64_t now)
 {
-    const int stage = atomic_load_explicit(&worker->stage, memory_order_relaxed);
-    const uint64_t since = atomic_load_explicit(&worker->since_ns, memory_order_relaxed);
+    const int stage = atomic_load_explicit(&worker->stage, memory_order_acquire);
+    const uint64_t entered = atomic_load_explicit(&worker->since_ns, memory_order_relaxed),
+                   since = entered > awake_ns ? entered : awake_ns;
     if (stage == STK_STAGE_IDLE || now < since + stk__seconds_ns(loader->timeout_s)) return;
     char path[4096];
     const uint64_t id = atomic_load_explicit(&worker->sample_id, memory_order_relaxed);
@@ -167,12 +175,15 @@ void stk__pump_watch(void *argument)
     stk_loader *loader = argument;
     const uint64_t quarter_s = STK_SECOND_NS / 4, eighth = stk__seconds_ns(loader->timeout_s / 8);
     const uint64_t pause_ns = eighth < quarter_s ? eighth : quarter_s;
+    uint64_t awake_ns = 0, last = stk__clock_ns();
     pthread_mutex_lock(&loader->lock);
     while (!loader->stopping) {
         stk__cond_wait(&loader->watch, &loader->lock, stk__clock_ns() + pause_ns);
         const uint64_t now = stk__clock_ns();
+        if (now - last > 4 * pause_ns) awake_ns = now; /* the whole process was stopped (Ctrl-Z) */
+        last = now;
         for (int i = 0; i < loader->worker_count && loader->failure.code == STK_OK; i++)
-            check_worker(loader, &loader->workers[i], now);
+            check_worker(loader, &loader->workers[i], awake_ns, now);
     }
     pthread_mutex_unlock(&loader->lock);
 }
@@ -266,8 +277,12 @@ stk_status stk__pump_take(stk_loader *loader, stk__slot **out, stk_error *error)
             return loader->failure.code;
         }
         const bool opened = loader->deliver_step < loader->open_step;
-        *out = opened ? loader->in_flight[loader->deliver_step % (uint64_t)loader->slot_count] : NULL;
-        if (opened && (*out)->state == STK_SLOT_READY) return STK_OK;
+        stk__slot *slot =
+            opened ? loader->in_flight[loader->deliver_step % (uint64_t)loader->slot_count] : NULL;
+        if (opened && slot->state == STK_SLOT_READY) {
+            *out = slot; /* only now: until then it is the workers' */
+            return STK_OK;
+        }
         if (!opened && all_lent(loader)) {
             stk__fail(error, STK_ERROR_ARGUMENT, "all %d batches are lent", loader->slot_count);
             stk__error_hint(error, "call stk_batch_release on one, or raise data.prefetch_factor");

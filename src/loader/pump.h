@@ -5,7 +5,7 @@
 
 #include "loader/worker.h"
 
-enum { STK_LOADER_EFFECTS = 16 };
+enum { STK_LOADER_EFFECTS = 32 };
 
 struct stk_loader {
     /* Decided at open. */
@@ -17,10 +17,9 @@ struct stk_loader {
     stk__recipe recipe;
     double timeout_s;
     int64_t seed;
-    char order[32];
-    char part[STK_DIGEST_TEXT_BYTES]; /* digest of which ids the stream has */
-    uint64_t epochs;                  /* 0: without end */
-    uint64_t chunk;                   /* places a worker claims at once */
+    char order[32], part[96]; /* as in stk_loader_state */
+    uint64_t epochs;          /* 0: without end */
+    uint64_t chunk;           /* places a worker claims at once */
 
     stk__worker *workers; /* [worker_count]; the only one runs in the caller's thread when threads is 0 */
     int worker_count, thread_count;
@@ -67,8 +66,12 @@ stk_status stk__pump_take(stk_loader *loader, stk__slot **slot, stk_error *error
 
 /* settings.c: options to decisions. */
 stk_status stk__loader_configure(stk_loader *loader, const stk_loader_options *options, stk_error *error);
+
+/* notes.c: effects. The last one tells of everything that was asked for and has no use. */
 void stk__loader_note(stk_loader *loader, const char *name, const char *in_effect, const char *why, ...)
     STK__PRINTF(4, 5);
+void stk__loader_note_number(stk_loader *loader, const char *name, uint64_t value, const char *why);
+void stk__loader_note_all(stk_loader *loader, const stk_loader_options *asked);
 
 /* probe.c: looks at a few samples for the common size and the channels. picture: what most need. */
 stk_status stk__loader_probe(stk_loader *loader, stk__picture *common, stk_error *error);

@@ -7,28 +7,8 @@
 #include "core/cpu.h"
 #include "core/number.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-void stk__loader_note(stk_loader *loader, const char *name, const char *in_effect, const char *why, ...)
-{
-    if (loader->effect_count == STK_LOADER_EFFECTS) return;
-    stk_loader_effect *effect = &loader->effects[loader->effect_count++];
-    effect->name = name;
-    snprintf(effect->in_effect, sizeof effect->in_effect, "%s", in_effect);
-    va_list arguments;
-    va_start(arguments, why);
-    vsnprintf(effect->why, sizeof effect->why, why, arguments);
-    va_end(arguments);
-}
-
-static void note_number(stk_loader *loader, const char *name, int64_t value, const char *why)
-{
-    char text[24];
-    snprintf(text, sizeof text, "%lld", (long long)value);
-    stk__loader_note(loader, name, text, "%s", why);
-}
 
 static stk_status open_guarded(stk_loader *loader, const stk__source_options *options, double patience_s,
                                stk_error *error)
@@ -81,6 +61,20 @@ static stk_status split_series(stk_loader *loader, stk_part part, uint64_t held,
     return STK_OK;
 }
 
+/* What a state must agree in: two parts can have as many samples as each other. */
+static void name_part(stk_loader *loader, const stk_loader_options *o, bool own_part, uint64_t held)
+{
+    const char *word = o->part == STK_PART_VAL ? "val" : "train";
+    const size_t size = sizeof loader->part;
+    if (held && loader->source->info.window_rows)
+        snprintf(loader->part, size, "%s, the last %llu held back", word, (unsigned long long)held);
+    else if (held)
+        snprintf(loader->part, size, "%s, %llu held back by seed %lld", word, (unsigned long long)held,
+                 (long long)o->split_seed);
+    else
+        snprintf(loader->part, size, "%s", own_part && o->part != STK_PART_ALL ? word : "all");
+}
+
 static stk_status choose_part(stk_loader *loader, const stk_loader_options *o, bool own_part,
                               stk_error *error)
 {
@@ -104,20 +98,12 @@ static stk_status choose_part(stk_loader *loader, const stk_loader_options *o, b
         stream->take_held = false;
         STK__TRY(split_series(loader, (stk_part)o->part, held, error));
     }
+    name_part(loader, o, own_part, held);
     if (o->limit && (uint64_t)o->limit < stream->count) stream->count = (uint64_t)o->limit;
     if (stream->count > UINT32_MAX)
         return stk__fail(error, STK_ERROR_DATA, "%llu samples: the most is %u",
                          (unsigned long long)stream->count, UINT32_MAX);
     return STK_OK;
-}
-
-/* What makes two parts of one data set the same: the rule that leads from index to id. */
-static void name_part(stk_loader *loader)
-{
-    const stk__stream *stream = &loader->stream;
-    const uint64_t rule[] = {stream->count,      stream->first_id,   stream->split.count,
-                             stream->split.held, stream->split.seed, stream->take_held};
-    stk__digest_print(stk__digest_of(rule, sizeof rule), loader->part);
 }
 
 static stk_status refuse_order(const char *text, stk_error *error)
@@ -248,11 +234,11 @@ static void choose_workers(stk_loader *loader, const stk_loader_options *o)
                  o->alone ? "auto: every usable CPU, nothing computes beside"
                           : "auto: half the usable CPUs, at most 8",
                  budget.why);
-        note_number(loader, "data.num_workers", loader->thread_count, why);
+        stk__loader_note_number(loader, "data.num_workers", (uint64_t)loader->thread_count, why);
     } else if (loader->thread_count > budget.cpus) {
         snprintf(why, sizeof why, "they share %d usable CPUs; more workers than that only cost memory",
                  budget.cpus);
-        note_number(loader, "data.num_workers", loader->thread_count, why);
+        stk__loader_note_number(loader, "data.num_workers", (uint64_t)loader->thread_count, why);
     }
     const uint64_t shares = 4 * (uint64_t)(loader->thread_count ? loader->thread_count : 1);
     const uint64_t chunk = (uint64_t)o->batch_size / shares;
@@ -276,10 +262,21 @@ static stk_status choose_common_size(stk_loader *loader, const stk_loader_option
         stk__loader_note(loader, "data.image_size", text, "as stored; images of other sizes keep theirs");
     }
     if (!o->channels)
-        note_number(loader, "data.channels", common->channels,
-                    common->channels == 1 ? "the images looked at are grey"
-                                          : "the images looked at have colours");
+        stk__loader_note_number(loader, "data.channels", (uint64_t)common->channels,
+                                common->channels == 1 ? "the images looked at are grey"
+                                                      : "the images looked at have colours");
     return STK_OK;
+}
+
+/* Room for images of other sizes. Not divided by the slots: what fits into a batch must not depend on the
+ * number of workers. */
+static uint64_t spare_bytes(const stk__source_info *info, const stk_loader_options *o, stk__pixels common)
+{
+    enum { ROUNDING = 64 };
+    const uint64_t planes = (uint64_t)common.channels + info->masks,
+                   most = (uint64_t)o->batch_size * planes * (o->limit_pixels + ROUNDING);
+    if (o->image_size[0]) return 0;
+    return o->limit_memory_bytes < most ? o->limit_memory_bytes : most;
 }
 
 static void choose_slots(stk_loader *loader, const stk_loader_options *o, stk__pixels common)
@@ -299,40 +296,10 @@ static void choose_slots(stk_loader *loader, const stk_loader_options *o, stk__p
         stk__loader_note(loader, "data.prefetch_factor", text,
                          "%llu batches would take more than limits.memory", (unsigned long long)wanted);
     }
-    /* Not divided by the slots: what fits into a batch must not depend on the number of workers. */
-    const uint64_t spare = o->image_size[0] ? 0 : o->limit_memory_bytes;
-    loader->recipe.layout = stk__layout_make(info, o->batch_size, common, spare);
+    if (affordable < 1)
+        stk__loader_note_number(loader, "data.limits.memory", slot_bytes, "a single batch needs as much");
+    loader->recipe.layout = stk__layout_make(info, o->batch_size, common, spare_bytes(info, o, common));
     loader->info.slot_bytes = slot_bytes;
-}
-
-static void note_constants(stk_loader *loader, const stk_loader_options *o)
-{
-    if (o->pin_memory == STK_SWITCH_ON)
-        stk__loader_note(loader, "data.pin_memory", "false",
-                         "no GPU takes these batches, so nothing has to be pinned");
-    if (o->persistent_workers == STK_SWITCH_OFF)
-        stk__loader_note(loader, "data.persistent_workers", "true", "workers are threads and always stay");
-}
-
-/* What was asked for and means nothing for such a data set. */
-static void note_unused(stk_loader *loader, const stk_loader_options *asked)
-{
-    const stk__source_info *info = &loader->source->info;
-    const struct {
-        const char *name;
-        bool asked, of_use;
-        const char *why;
-    } rows[] = {
-        {"data.sequence_length", asked->sequence_length, info->window_rows, "this is no series"},
-        {"data.image_size", asked->image_size[0], info->images, "there are no images"},
-        {"data.channels", asked->channels, info->images, "there are no images"},
-        {"data.exif", asked->exif, info->images, "there are no images"},
-        {"data.mask_map", asked->mask_map, info->masks, "there are no masks"},
-        {"data.num_classes", asked->num_classes, info->masks, "there are no masks"},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        if (rows[i].asked && !rows[i].of_use)
-            stk__loader_note(loader, rows[i].name, "", "not used here: %s", rows[i].why);
 }
 
 static void describe(stk_loader *loader, const stk_loader_options *o, stk__pixels common)
@@ -364,7 +331,6 @@ stk_status stk__loader_configure(stk_loader *loader, const stk_loader_options *r
     const bool elsewhere = o.part == STK_PART_VAL && o.val_root;
     const bool own_part = elsewhere || (o.root && stk__source_has_parts(o.root));
     STK__TRY(choose_part(loader, &o, own_part, error));
-    name_part(loader);
     STK__TRY(choose_order(loader, &o, error));
     STK__TRY(choose_steps(loader, &o, error));
     STK__TRY(choose_recipe(loader, &o, error));
@@ -372,8 +338,7 @@ stk_status stk__loader_configure(stk_loader *loader, const stk_loader_options *r
     stk__pixels common = {0};
     STK__TRY(choose_common_size(loader, &o, &common, error));
     choose_slots(loader, &o, common);
-    note_constants(loader, &o);
-    note_unused(loader, requested);
+    stk__loader_note_all(loader, requested);
     describe(loader, &o, common);
     return STK_OK;
 }

@@ -34,7 +34,7 @@ void stk__worker_enter(stk__worker *worker, stk_stage stage)
     add(&worker->stage_ns[before], spent);
     if (before == STK_STAGE_READ) worker->read_average_ns += spent / 8 - worker->read_average_ns / 8;
     atomic_store_explicit(&worker->since_ns, now, memory_order_relaxed);
-    atomic_store_explicit(&worker->stage, stage, memory_order_relaxed);
+    atomic_store_explicit(&worker->stage, stage, memory_order_release); /* the watchdog reads it first */
 }
 
 static void set_place(stk__worker *worker, uint64_t id, stk__field field)

@@ -110,5 +110,18 @@ class InterruptWhileHanging(cut.Case):
         self.assertEqual(self.files(), ["out/state"])
 
 
+class Stopped(cut.Case):
+    def test_a_program_that_was_stopped_does_not_hang(self):
+        """Ctrl-Z and fg: the time between is nobody's."""
+        program = self.run_stoker("load", "make:faces", "limit=600", "batch_size=4", "num_workers=2", "timeout=1", "-q")
+        program.wait_until(program.takes_signals)
+        time.sleep(0.5) # so that the workers are at it
+        program.send(signal.SIGSTOP)
+        time.sleep(2.5)
+        program.send(signal.SIGCONT)
+        status, _ = program.wait(60)
+        self.assertEqual((status, program.errors()), (0, ""))
+
+
 if __name__ == "__main__":
     unittest.main()

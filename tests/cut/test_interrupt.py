@@ -9,7 +9,7 @@ import unittest
 import cut
 
 TIMES = int(os.environ.get("CUT_TIMES", 20 if cut.SANITIZED else 100))
-STATE_KEYS = {"schema", "fingerprint", "part", "sample_count", "seed", "order", "epoch", "position", "digest"}
+STATE_KEYS = {"schema", "fingerprint", "sample_count", "seed", "order", "part", "epoch", "position", "digest"}
 ENDLESS = ["load", "data", "--epochs", 100000, "batch_size=4"]
 KEEPING = ["--state", "out/state", "--ledger", "out/ledger"]
 
@@ -36,13 +36,13 @@ class InterruptCase(cut.Case):
         self.slowest = max(self.slowest, seconds)
         self.early += status == -number
 
-    def assert_goes_on(self):
+    def assert_goes_on(self, words):
         """Nothing but the asked-for files is there, and the state is good for another run."""
         self.assertLessEqual(set(self.files()), {"out/state", "out/ledger"})
         if "out/state" not in self.files():
             return
         self.assertEqual(set(json.loads((self.out / "state").read_text())), STATE_KEYS)
-        resumed = self.run_stoker(*ENDLESS, *KEEPING, "--stop-after", 2, "-q")
+        resumed = self.run_stoker(*ENDLESS, *KEEPING, "--stop-after", 2, "-q", *(["--hash"] if "--hash" in words else []))
         resumed.wait(60)
         self.assertEqual(resumed.process.returncode, 0, resumed.errors())
 
@@ -51,7 +51,7 @@ class InterruptCase(cut.Case):
         before = sorted((self.folder / "data").rglob("*"))
         for _ in range(times):
             self.interrupt(*arguments, **options)
-            self.assert_goes_on()
+            self.assert_goes_on(arguments[0])
             while len(self.programs) > 4:
                 self.programs.pop(0).close()
         self.assertEqual(sorted((self.folder / "data").rglob("*")), before)

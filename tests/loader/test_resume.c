@@ -151,26 +151,58 @@ static void foreign_states_are_refused(void **state)
     assert_int_equal(stk_loader_seek(loader, &bad, &error), STK_ERROR_STATE);
     bad = good, strcpy(bad.order, "sequential");
     assert_int_equal(stk_loader_seek(loader, &bad, &error), STK_ERROR_STATE);
+    bad = good, strcpy(bad.part, "val");
+    assert_int_equal(stk_loader_seek(loader, &bad, &error), STK_ERROR_STATE);
     bad = good, bad.position = COUNT + 1;
     assert_int_equal(stk_loader_seek(loader, &bad, &error), STK_ERROR_STATE);
     assert_int_equal(stk_loader_seek(loader, &good, &error), STK_OK);
     stk_loader_close(&loader);
 }
 
-/* Halves of one data set have as many samples each; a state of one is none of the other. */
-static void a_state_belongs_to_its_part(void **state)
+static stk_loader_state state_of(stk_loader_options options)
+{
+    stk_loader_state at;
+    stk_loader *loader = open_loader(options);
+    stk_loader_tell(loader, &at);
+    stk_loader_close(&loader);
+    return at;
+}
+
+/* As many samples of the same data set, but others. */
+static void states_of_other_parts_are_refused(void **state)
 {
     (void)state;
-    stk_loader_state of_train, of_val;
-    stk_loader_options options = {.val_split = 0.5, .limit = 20, .shuffle = STK_SWITCH_ON};
-    stk_loader *loader = open_loader(options);
-    stk_loader_tell(loader, &of_train);
+    const stk_loader_options own = {.val_split = 0.5, .shuffle = STK_SWITCH_ON, .limit = 20};
+    stk_loader_options other_part = own, other_seed = own, other_split = own, whole = own;
+    other_part.part = STK_PART_VAL;
+    other_seed.split_seed = 1;
+    other_split.val_split = 0.4;
+    whole.val_split = 0;
+    const stk_loader_state good = state_of(own), foreign[] = {state_of(other_part), state_of(other_seed),
+                                                              state_of(other_split), state_of(whole)};
+    stk_loader *loader = open_loader(own);
+    stk_error error;
+    for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++) {
+        assert_int_equal(foreign[i].sample_count, good.sample_count);
+        assert_int_equal(stk_loader_seek(loader, &foreign[i], &error), STK_ERROR_STATE);
+        assert_non_null(strstr(error.message, "part"));
+    }
+    assert_int_equal(stk_loader_seek(loader, &good, &error), STK_OK);
     stk_loader_close(&loader);
-    options.part = STK_PART_VAL;
-    loader = open_loader(options);
-    stk_loader_tell(loader, &of_val);
-    assert_int_equal(stk_loader_seek(loader, &of_val, NULL), STK_OK);
-    assert_int_equal(stk_loader_seek(loader, &of_train, NULL), STK_ERROR_STATE);
+}
+
+static void more_steps_than_can_be_counted_do_not_end(void **state)
+{
+    (void)state;
+    const stk_loader_options options = {
+        .root = pairs.root, .limit = 16, .batch_size = 1, .epochs = UINT64_C(1) << 60}; /* 2^64 steps */
+    stk_loader *loader;
+    assert_int_equal(stk_loader_open(&loader, &options, NULL), STK_OK);
+    stk_batch *batch;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(stk_loader_next(loader, &batch, NULL), STK_OK);
+        stk_batch_release(batch);
+    }
     stk_loader_close(&loader);
 }
 
@@ -247,9 +279,13 @@ static void ranks_can_change_at_a_resume(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cut_stream_is_the_uncut_stream),      cmocka_unit_test(seek_inside_one_loader),
-        cmocka_unit_test(foreign_states_are_refused),          cmocka_unit_test(a_state_belongs_to_its_part),
-        cmocka_unit_test(union_of_ranks_is_the_stream_of_one), cmocka_unit_test(ranks_can_change_at_a_resume),
+        cmocka_unit_test(cut_stream_is_the_uncut_stream),
+        cmocka_unit_test(seek_inside_one_loader),
+        cmocka_unit_test(foreign_states_are_refused),
+        cmocka_unit_test(states_of_other_parts_are_refused),
+        cmocka_unit_test(more_steps_than_can_be_counted_do_not_end),
+        cmocka_unit_test(union_of_ranks_is_the_stream_of_one),
+        cmocka_unit_test(ranks_can_change_at_a_resume),
     };
     return cmocka_run_group_tests(tests, make_sets, remove_sets);
 }

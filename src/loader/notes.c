@@ -1,0 +1,93 @@
+/* What the loader has to say about settings that are in effect other than requested. */
+#include "loader/pump.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void stk__loader_note(stk_loader *loader, const char *name, const char *in_effect, const char *why, ...)
+{
+    if (loader->effect_count == STK_LOADER_EFFECTS) return;
+    stk_loader_effect *effect = &loader->effects[loader->effect_count++];
+    effect->name = name;
+    snprintf(effect->in_effect, sizeof effect->in_effect, "%s", in_effect);
+    va_list arguments;
+    va_start(arguments, why);
+    vsnprintf(effect->why, sizeof effect->why, why, arguments);
+    va_end(arguments);
+}
+
+void stk__loader_note_number(stk_loader *loader, const char *name, uint64_t value, const char *why)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%llu", (unsigned long long)value);
+    stk__loader_note(loader, name, text, "%s", why);
+}
+
+static void note_constants(stk_loader *loader, const stk_loader_options *asked)
+{
+    if (asked->pin_memory == STK_SWITCH_ON)
+        stk__loader_note(loader, "data.pin_memory", "false",
+                         "no GPU takes these batches, so nothing has to be pinned");
+    if (asked->persistent_workers == STK_SWITCH_OFF)
+        stk__loader_note(loader, "data.persistent_workers", "true", "workers are threads and always stay");
+}
+
+typedef struct use {
+    const char *name;
+    bool asked, of_use;
+    const char *why;
+} use;
+
+static void note_useless(stk_loader *loader, const use *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].asked && !rows[i].of_use)
+            stk__loader_note(loader, rows[i].name, "", "not used here: %s", rows[i].why);
+}
+
+/* What means nothing for such a data set. */
+static void note_data(stk_loader *loader, const stk_loader_options *asked)
+{
+    const stk__source_info *info = &loader->source->info;
+    const char *const no_images = "there are no images", *const no_masks = "there are no masks";
+    const use rows[] = {
+        {"data.sequence_length", asked->sequence_length, info->window_rows, "this is no series"},
+        {"data.image_size", asked->image_size[0], info->images, no_images},
+        {"data.channels", asked->channels, info->images, no_images},
+        {"data.exif", asked->exif, info->images, no_images},
+        {"data.limits.pixels", asked->limit_pixels, info->images, no_images},
+        {"data.limits.scans", asked->limit_scans, info->images, no_images},
+        {"data.limits.warnings", asked->limit_warnings, info->images, no_images},
+        {"data.limits.time", asked->limit_time_s > 0, info->images, no_images},
+        {"data.mask_map", asked->mask_map, info->masks, no_masks},
+        {"data.num_classes", asked->num_classes, info->masks, no_masks},
+    };
+    note_useless(loader, rows, sizeof rows / sizeof rows[0]);
+}
+
+/* What means nothing beside the other settings. */
+static void note_settings(stk_loader *loader, const stk_loader_options *asked)
+{
+    const bool val = asked->part == STK_PART_VAL, all = asked->part == STK_PART_ALL;
+    const bool chance =
+        loader->stream.order != STK_ORDER_SEQUENTIAL || loader->recipe.policy == STK_BAD_REPLACE;
+    const use rows[] = {
+        {"data.val_root", asked->val_root, val, "only the validation part lies there"},
+        {"data.val_split", asked->val_split > 0, !all && !(val && asked->val_root),
+         all ? "all parts are loaded" : "the validation part lies in data.val_root"},
+        {"data.split_seed", asked->split_seed, loader->stream.split.held, "nothing is split by chance"},
+        {"data.seed", asked->seed, chance, "the order is sequential and nothing is replaced"},
+        {"data.prefetch_factor", asked->prefetch_factor, loader->thread_count,
+         "the caller's thread loads, nothing is read ahead"},
+    };
+    note_useless(loader, rows, sizeof rows / sizeof rows[0]);
+    if ((uint64_t)asked->limit > loader->stream.count)
+        stk__loader_note_number(loader, "data.limit", loader->stream.count, "there are no more samples");
+}
+
+void stk__loader_note_all(stk_loader *loader, const stk_loader_options *asked)
+{
+    note_constants(loader, asked);
+    note_data(loader, asked);
+    note_settings(loader, asked);
+}
