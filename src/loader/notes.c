@@ -73,7 +73,7 @@ static void note_settings(stk_loader *loader, const stk_loader_options *asked)
         loader->stream.order != STK_ORDER_SEQUENTIAL || loader->recipe.policy == STK_BAD_REPLACE;
     const use rows[] = {
         {"data.val_root", asked->val_root, val, "only the validation part lies there"},
-        {"data.val_split", asked->val_split > 0, !all && !(val && asked->val_root),
+        {"data.val_split", asked->val_split > 0, !all && !asked->val_root,
          all ? "all parts are loaded" : "the validation part lies in data.val_root"},
         {"data.split_seed", asked->split_seed, loader->stream.split.held, "nothing is split by chance"},
         {"data.seed", asked->seed, chance, "the order is sequential and nothing is replaced"},

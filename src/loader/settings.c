@@ -32,7 +32,12 @@ static stk_status open_source(stk_loader *loader, const stk_loader_options *o, s
         stk__error_hint(error, "name a folder, or try data.root=make:faces");
         return STK_ERROR_CONFIG;
     }
-    const bool has_parts = !elsewhere && o->part != STK_PART_ALL && stk__source_has_parts(root);
+    const bool has_parts = !elsewhere && stk__source_has_parts(root);
+    if (has_parts && o->part == STK_PART_ALL) {
+        stk__fail(error, STK_ERROR_CONFIG, "'%s' has folders train and val: load one of them", root);
+        stk__error_hint(error, "data.part=train or data.part=val");
+        return STK_ERROR_CONFIG;
+    }
     const char *part = !has_parts ? NULL : o->part == STK_PART_VAL ? "val" : "train";
     const stk__source_options source = {
         .root = root, .part = part, .window_rows = o->sequence_length, .limit_bytes = o->limit_bytes};
@@ -80,7 +85,7 @@ static stk_status choose_part(stk_loader *loader, const stk_loader_options *o, b
 {
     stk__stream *stream = &loader->stream;
     const stk__source_info *info = &loader->source->info;
-    const double share = own_part || o->part == STK_PART_ALL ? 0 : o->val_split;
+    const double share = own_part || o->val_root || o->part == STK_PART_ALL ? 0 : o->val_split;
     uint64_t held = (uint64_t)(share * (double)info->count + 0.5);
     if (share > 0 && held == 0) held = 1;
     if (o->part == STK_PART_VAL && !own_part && held == 0) {
@@ -261,6 +266,7 @@ static stk_status choose_common_size(stk_loader *loader, const stk_loader_option
         snprintf(text, sizeof text, "%dx%d", picture.w, picture.h);
         stk__loader_note(loader, "data.image_size", text, "as stored; images of other sizes keep theirs");
     }
+    loader->recipe.must_be_grey = !o->channels && common->channels == 1;
     if (!o->channels)
         stk__loader_note_number(loader, "data.channels", (uint64_t)common->channels,
                                 common->channels == 1 ? "the images looked at are grey"

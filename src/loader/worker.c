@@ -89,11 +89,21 @@ static stk_status refuse_room(stk__worker *worker, uint64_t id, upright size)
     return STK_ERROR_MEMORY;
 }
 
+/* Nobody said that colours may be dropped. */
+static stk_status refuse_colour(stk__worker *worker, uint64_t id)
+{
+    stk__damaged(&worker->error, STK_DAMAGE_UNSUPPORTED, "a colour image in a data set that looked grey");
+    stk__error_hint(&worker->error, "set data.channels=3, or data.channels=1 to drop the colours");
+    set_place(worker, id, STK_FIELD_IMAGE);
+    return STK_ERROR_SAMPLE;
+}
+
 static stk_status load_image(stk__worker *worker, stk__slot *slot, uint64_t place, uint64_t id,
                              stk__picture *picture)
 {
     const stk__recipe *recipe = worker->recipe;
     STK__TRY(open_picture(worker, id, STK_FIELD_IMAGE, picture));
+    if (recipe->must_be_grey && picture->channels != 1) return refuse_colour(worker, id);
     const upright size = target_size(recipe, upright_size(picture));
     const stk__pixels target = stk__slot_image(slot, &recipe->layout, place, size.w, size.h);
     if (!target.data) return refuse_room(worker, id, size);

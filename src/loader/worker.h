@@ -14,6 +14,7 @@ typedef struct stk__recipe {
     stk__limits limits;
     int32_t target_w, target_h; /* 0: as stored */
     bool exif;
+    bool must_be_grey; /* channels was left open and the samples looked at were grey */
     stk_bad_sample policy;
     uint8_t mask_map[256];
     bool mask_mapped[256];

@@ -1,5 +1,7 @@
 #include "core/clock.h"
+#include "core/file.h"
 #include "support/dataset.h"
+#include "support/pictures.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +12,7 @@
 enum { COUNT = 53, W = 40, H = 32 };
 
 static dataset pairs, mixed, series;
+static dataset grey; /* an empty folder at first */
 
 static int make_sets(void **state)
 {
@@ -17,6 +20,7 @@ static int make_sets(void **state)
     pairs = dataset_pairs(COUNT, W, H);
     mixed = dataset_mixed_sizes(20);
     series = dataset_series(200);
+    grey = dataset_empty();
     return 0;
 }
 
@@ -26,6 +30,7 @@ static int remove_sets(void **state)
     dataset_remove(&pairs);
     dataset_remove(&mixed);
     dataset_remove(&series);
+    dataset_remove(&grey);
     return 0;
 }
 
@@ -264,6 +269,44 @@ static void too_little_memory_for_other_sizes_is_an_error(void **state)
     stk_loader_close(&loader);
 }
 
+static void put_png(const char *name, int32_t channels)
+{
+    char path[512];
+    stk__buffer bytes = {0};
+    stk__pixels pixels = pictures_draw(16, 16, channels, 3);
+    pictures_png_plain(&bytes, pixels, 0);
+    snprintf(path, sizeof path, "%s/%s", grey.root, name);
+    assert_int_equal(stk__file_write(path, bytes, STK_FILE_QUICK, NULL), STK_OK);
+    stk__buffer_fini(&bytes);
+    stk__free(pixels.data);
+}
+
+/* The look at a few samples finds only grey ones; the colours of another must not vanish silently. */
+static void a_colour_image_among_grey_ones_is_named(void **state)
+{
+    (void)state;
+    char name[16];
+    for (int i = 0; i < 40; i++) {
+        snprintf(name, sizeof name, "%02d.png", i);
+        put_png(name, i == 37 ? 3 : 1);
+    }
+    stk_loader *loader = open_loader(&(stk_loader_options){.root = grey.root, .epochs = 1});
+    stk_batch *batch;
+    stk_error error = {0};
+    stk_status status;
+    assert_int_equal(stk_loader_describe(loader)->channels, 1);
+    while ((status = stk_loader_next(loader, &batch, &error)) == STK_OK)
+        stk_batch_release(batch);
+    assert_int_equal(status, STK_ERROR_SAMPLE);
+    assert_int_equal(error.damage, STK_DAMAGE_UNSUPPORTED);
+    assert_non_null(strstr(error.place, "37.png"));
+    assert_non_null(strstr(error.hint, "data.channels"));
+    stk_loader_close(&loader);
+    uint64_t samples;
+    digest_with((stk_loader_options){.root = grey.root, .epochs = 1, .channels = 1}, &samples);
+    assert_int_equal(samples, 40);
+}
+
 static void masks_can_be_mapped(void **state)
 {
     (void)state;
@@ -393,6 +436,7 @@ int main(void)
         cmocka_unit_test(mixed_sizes_come_as_views),
         cmocka_unit_test(image_size_makes_batches_uniform),
         cmocka_unit_test(too_little_memory_for_other_sizes_is_an_error),
+        cmocka_unit_test(a_colour_image_among_grey_ones_is_named),
         cmocka_unit_test(masks_can_be_mapped),
         cmocka_unit_test(lent_batches_stay_and_all_lent_is_an_error),
         cmocka_unit_test(settings_that_differ_are_told),

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-static dataset make_folder(void)
+dataset dataset_empty(void)
 {
     dataset set;
     const workspace made = workspace_make();
@@ -60,7 +60,7 @@ static void put_mask(const dataset *set, int number, int w, int h)
 
 dataset dataset_pairs(int count, int w, int h)
 {
-    const dataset set = make_folder();
+    const dataset set = dataset_empty();
     for (int i = 0; i < count; i++) {
         put_image(&set, i, w, h);
         put_mask(&set, i, w, h);
@@ -70,7 +70,7 @@ dataset dataset_pairs(int count, int w, int h)
 
 dataset dataset_mixed_sizes(int count)
 {
-    const dataset set = make_folder();
+    const dataset set = dataset_empty();
     for (int i = 0; i < count; i++)
         put_image(&set, i, i % 3 == 2 ? 50 : 24, i % 3 == 2 ? 31 : 20);
     return set;
@@ -78,7 +78,7 @@ dataset dataset_mixed_sizes(int count)
 
 dataset dataset_series(int rows)
 {
-    const dataset set = make_folder();
+    const dataset set = dataset_empty();
     stk__buffer text = {0};
     char line[128];
     stk_error error;

@@ -18,6 +18,7 @@ dataset dataset_pairs(int count, int w, int h);
 dataset dataset_mixed_sizes(int count);
 /* Series of rows with 3 features and a target. */
 dataset dataset_series(int rows);
+dataset dataset_empty(void);
 void dataset_remove(dataset *set);
 
 /* Reads until STK_END and returns the digest; *samples may be NULL. Fails the test on any error. */
