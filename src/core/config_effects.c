@@ -1,6 +1,7 @@
 /* Requested, in effect, why: the rows, as values, JSON and YAML. */
 #include "core/config_parts.h"
 
+#include <math.h>
 #include <string.h>
 
 static const char unused_why[] = "nothing here has used it";
@@ -129,6 +130,11 @@ static json_t *value_json(const stk__option *option, const char *text)
         return json_real(value.number);
     case STK_OPTION_SWITCH:
         return value.flag ? json_boolean(value.flag > 0) : json_string("auto");
+    case STK_OPTION_SHARE:
+        return json_real(value.number < 0 ? 0 : value.number);
+    case STK_OPTION_RANGE:
+        return isinf(value.range[1]) ? json_real(value.range[0])
+                                     : json_pack("[ff]", value.range[0], value.range[1]);
     case STK_OPTION_SIZE2:
         return json_pack("[ii]", value.size[0], value.size[1]);
     default:

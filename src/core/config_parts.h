@@ -108,6 +108,7 @@ typedef union stk__config_scratch {
     int flag;
     uint64_t bytes;
     int32_t size[2];
+    double range[2];
 } stk__config_scratch;
 
 /* Reads text as a value of the option by itself. */

@@ -48,6 +48,8 @@ size_t stk__option_value_bytes(stk__option_type type)
     case STK_OPTION_SWITCH:
     case STK_OPTION_WORD:
         return sizeof(int);
+    case STK_OPTION_RANGE:
+        return sizeof(double[2]);
     default:
         return sizeof(int64_t);
     }
@@ -107,6 +109,8 @@ void stk__option_expects(const stk__option *option, char *text, size_t size)
         [STK_OPTION_BYTES] = "a size such as 4096, 64M or 2GiB",
         [STK_OPTION_SECONDS] = "a time such as 30, 500ms or 2m",
         [STK_OPTION_SIZE2] = "a size as N, [H, W] or WxH",
+        [STK_OPTION_SHARE] = "a probability from 0 to 1",
+        [STK_OPTION_RANGE] = "a number or a range [A, B]",
     };
     if (option->type == STK_OPTION_WORD) {
         describe_choices(option, text, size);
@@ -160,6 +164,11 @@ static stk_status check_value(const stk__option *option, stk__option_value value
     case STK_OPTION_SIZE2:
         STK__TRY(check_number(option, value.size[0], text, error));
         return check_number(option, value.size[1], text, error);
+    case STK_OPTION_SHARE:
+        return check_number(option, value.number < 0 ? 0 : value.number, text, error);
+    case STK_OPTION_RANGE:
+        STK__TRY(check_number(option, value.range[0], text, error));
+        return isinf(value.range[1]) ? STK_OK : check_number(option, value.range[1], text, error);
     }
     return STK_OK;
 }
@@ -175,6 +184,8 @@ stk_status stk__option_parse(const stk__option *option, const char *text, void *
         [STK_OPTION_BYTES] = "is not a size in bytes",
         [STK_OPTION_SECONDS] = "is not a time",
         [STK_OPTION_SIZE2] = "is not a height and width",
+        [STK_OPTION_SHARE] = "is not a probability",
+        [STK_OPTION_RANGE] = "is neither a number nor a range",
     };
     stk__option_value value = {0};
     if (!stk__option_value_read(option, text, &value))

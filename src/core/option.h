@@ -19,7 +19,9 @@ typedef enum stk__option_type {
     STK_OPTION_WORD,   /* int: index into choices; the first is 0 and therefore the default */
     STK_OPTION_BYTES, /* uint64_t: 4096, 1e6; k M G T and KiB MiB … are powers of 1024, kB MB … of 1000 */
     STK_OPTION_SECONDS, /* double: 30, 30s, 500ms, 2m, 1h */
-    STK_OPTION_SIZE2    /* int32_t[2] = {h, w}: N (square), [H, W], WxH */
+    STK_OPTION_SIZE2,   /* int32_t[2] = {h, w}: N (square), [H, W], WxH */
+    STK_OPTION_SHARE,   /* double: 0 -> -1 ("never"), else 0 < p <= 1 */
+    STK_OPTION_RANGE    /* double[2]: [A, B] -> {A, B}, A <= B; one number V -> {V, INFINITY} */
 } stk__option_type;
 
 typedef struct stk__option {

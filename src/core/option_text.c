@@ -191,6 +191,36 @@ static bool read_size(const char *text, int32_t size[2])
     return true;
 }
 
+static bool read_bound(const char *text, size_t length, double *bound)
+{
+    for (; length && *text == ' '; text++)
+        length--;
+    while (length && text[length - 1] == ' ')
+        length--;
+    return read_finite(text, length, bound);
+}
+
+static bool read_range(const char *text, double range[2])
+{
+    const size_t length = strlen(text);
+    range[1] = INFINITY;
+    if (text[0] != '[') return read_finite(text, length, &range[0]);
+    const size_t first = strcspn(text, ",");
+    if (first == length || text[length - 1] != ']') return false;
+    if (!read_bound(text + 1, first - 1, &range[0]) ||
+        !read_bound(text + first + 1, length - first - 2, &range[1]) || range[0] > range[1])
+        return false;
+    if (range[0] == 0 && range[1] == 0) range[1] = INFINITY; /* both zero would mean default */
+    return true;
+}
+
+static bool read_share(const char *text, double *share)
+{
+    if (!read_finite(text, strlen(text), share) || *share < 0 || *share > 1) return false;
+    if (*share == 0) *share = -1;
+    return true;
+}
+
 bool stk__option_value_read(const stk__option *option, const char *text, stk__option_value *value)
 {
     switch (option->type) {
@@ -213,8 +243,23 @@ bool stk__option_value_read(const stk__option *option, const char *text, stk__op
         return read_seconds(text, &value->number);
     case STK_OPTION_SIZE2:
         return read_size(text, value->size);
+    case STK_OPTION_SHARE:
+        return read_share(text, &value->number);
+    case STK_OPTION_RANGE:
+        return read_range(text, value->range);
     }
     return false;
+}
+
+static void print_range(const double range[2], char *text, size_t size)
+{
+    char low[32], high[32];
+    stk__option_print_number(range[0], low, sizeof low);
+    stk__option_print_number(range[1], high, sizeof high);
+    if (isinf(range[1]))
+        snprintf(text, size, "%s", low);
+    else
+        snprintf(text, size, "[%s, %s]", low, high);
 }
 
 static void print_bytes(uint64_t bytes, char *text, size_t size)
@@ -271,6 +316,12 @@ void stk__option_print(const stk__option *option, const void *options, char *tex
             snprintf(text, size, "%d", value.size[0]);
         else
             snprintf(text, size, "[%d, %d]", value.size[0], value.size[1]);
+        break;
+    case STK_OPTION_SHARE:
+        stk__option_print_number(value.number < 0 ? 0 : value.number, text, size);
+        break;
+    case STK_OPTION_RANGE:
+        print_range(value.range, text, size);
         break;
     }
 }

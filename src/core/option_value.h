@@ -11,6 +11,7 @@ typedef union stk__option_value {
     int flag;
     uint64_t bytes;
     int32_t size[2]; /* h, w */
+    double range[2];
 } stk__option_value;
 
 size_t stk__option_value_bytes(stk__option_type type);

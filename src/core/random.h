@@ -15,7 +15,9 @@ typedef enum stk__operation_id {
     STK_OPERATION_MAKE_FACES = 17,
     STK_OPERATION_MAKE_CAPTCHA = 18,
     STK_OPERATION_MAKE_GRAY = 19,
-    STK_OPERATION_MAKE_SERIES = 20
+    STK_OPERATION_MAKE_SERIES = 20,
+    /* augmentation: from 64 on */
+    STK_OPERATION_NOISE_PIXELS = 64
 } stk__operation_id;
 
 typedef struct stk__random {

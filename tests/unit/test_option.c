@@ -1,6 +1,7 @@
 #include "config_fixture.h"
 
 #include <locale.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -204,6 +205,48 @@ static void sizes_of_images(void **state)
     check_print("img-size", "64x64", "64");
 }
 
+static void shares_and_ranges(void **state)
+{
+    (void)state;
+    struct {
+        double share, range[2];
+    } o = {0}, zero = {0};
+    const stk__option share = {.name = "p", .type = STK_OPTION_SHARE};
+    const stk__option range = {
+        .name = "r", .type = STK_OPTION_RANGE, .offset = sizeof(double), .least = -1, .most = 9};
+    char text[STK_OPTION_TEXT_BYTES];
+    assert_true(stk__option_is_zero(&share, &zero) && stk__option_is_zero(&range, &zero));
+    assert_int_equal(stk__option_parse(&share, "0", &o, NULL), STK_OK);
+    assert_true(o.share == -1); /* never, and not default */
+    stk__option_print(&share, &o, text, sizeof text);
+    assert_string_equal(text, "0");
+    assert_int_equal(stk__option_parse(&share, "0.25", &o, NULL), STK_OK);
+    assert_true(o.share == 0.25);
+    static const struct {
+        const char *text;
+        double low, high;
+        const char *printed;
+    } good[] = {{"0", 0, INFINITY, "0"},
+                {"0.2", 0.2, INFINITY, "0.2"},
+                {"[0.8, 1.2]", 0.8, 1.2, "[0.8, 1.2]"},
+                {"[ -1 ,0]", -1, 0, "[-1, 0]"},
+                {"[0, 0]", 0, INFINITY, "0"}};
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        assert_int_equal(stk__option_parse(&range, good[i].text, &o, NULL), STK_OK);
+        assert_true(o.range[0] == good[i].low && o.range[1] == good[i].high);
+        assert_false(stk__option_is_zero(&range, &o));
+        stk__option_print(&range, &o, text, sizeof text);
+        assert_string_equal(text, good[i].printed);
+    }
+    static const char *const bad_ranges[] = {"[2, 1]",   "[1]",     "[1, 2", "x",
+                                             "[1, inf]", "[-2, 1]", "10",    "[1, 10]"};
+    for (size_t i = 0; i < sizeof bad_ranges / sizeof bad_ranges[0]; i++)
+        assert_int_equal(stk__option_parse(&range, bad_ranges[i], &o, NULL), STK_ERROR_CONFIG);
+    static const char *const bad_shares[] = {"-0.1", "1.1", "half", "nan", ""};
+    for (size_t i = 0; i < sizeof bad_shares / sizeof bad_shares[0]; i++)
+        assert_int_equal(stk__option_parse(&share, bad_shares[i], &o, NULL), STK_ERROR_CONFIG);
+}
+
 static void texts_point_at_what_was_parsed(void **state)
 {
     (void)state;
@@ -334,6 +377,7 @@ int main(void)
         cmocka_unit_test(sizes_in_bytes),
         cmocka_unit_test(times),
         cmocka_unit_test(sizes_of_images),
+        cmocka_unit_test(shares_and_ranges),
         cmocka_unit_test(texts_point_at_what_was_parsed),
         cmocka_unit_test(numbers_ignore_the_locale),
         cmocka_unit_test(fill_gives_every_zero_its_fallback),

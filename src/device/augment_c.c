@@ -1,0 +1,250 @@
+#include "device/augment_c.h"
+
+#include "core/random.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A picture of floats, pixel after pixel. */
+typedef struct plane {
+    float *data;
+    int32_t w, h, channels;
+} plane;
+
+static float *pixel_at(plane p, int32_t x, int32_t y)
+{
+    return p.data + ((size_t)y * (size_t)p.w + (size_t)x) * (size_t)p.channels;
+}
+
+static float clamp_level(float v)
+{
+    return v < 0 ? 0 : v > 255 ? 255 : v;
+}
+
+/* Coordinates far outside are brought near, so that they fit in an int; they stay outside. */
+static float clamp_near(float v, int32_t size)
+{
+    const float most = (float)size + 1;
+    return v < -2 ? -2 : v > most ? most : v;
+}
+
+typedef struct spot {
+    float u, v; /* index of the source */
+} spot;
+
+static spot find_source(const float matrix[6], int32_t x, int32_t y, stk__pixels source)
+{
+    const float cx = (float)x + 0.5f, cy = (float)y + 0.5f;
+    const float u = fmaf(matrix[0], cx, fmaf(matrix[1], cy, matrix[2]));
+    const float v = fmaf(matrix[3], cx, fmaf(matrix[4], cy, matrix[5]));
+    return (spot){clamp_near(u, source.w), clamp_near(v, source.h)};
+}
+
+static bool is_inside(stk__pixels source, int32_t x, int32_t y)
+{
+    return x >= 0 && y >= 0 && x < source.w && y < source.h;
+}
+
+static float tap(stk__pixels source, int32_t x, int32_t y, int32_t c, float fill)
+{
+    return is_inside(source, x, y) ? (float)stk__pixels_row(source, y)[x * source.channels + c] : fill;
+}
+
+static void sample_pixel(const stk__augment_block *block, stk__pixels source, spot at, float *out)
+{
+    const float left = floorf(at.u), top = floorf(at.v), fx = at.u - left, fy = at.v - top;
+    const int32_t x = (int32_t)left, y = (int32_t)top;
+    for (int32_t c = 0; c < source.channels; c++) {
+        const float fill = block->fill[c];
+        const float a = tap(source, x, y, c, fill), b = tap(source, x + 1, y, c, fill);
+        const float d = tap(source, x, y + 1, c, fill), e = tap(source, x + 1, y + 1, c, fill);
+        const float upper = fmaf(fx, b - a, a), lower = fmaf(fx, e - d, d);
+        out[c] = fmaf(fy, lower - upper, upper);
+    }
+}
+
+static uint8_t sample_id(const stk__augment_block *block, stk__pixels mask, spot at)
+{
+    const int32_t x = (int32_t)floorf(at.u + 0.5f), y = (int32_t)floorf(at.v + 0.5f);
+    return is_inside(mask, x, y) ? stk__pixels_row(mask, y)[x] : (uint8_t)block->mask_fill;
+}
+
+static float grey_of(const float *pixel, int32_t channels)
+{
+    if (channels == 1) return pixel[0];
+    return fmaf(0.299f, pixel[0], fmaf(0.587f, pixel[1], 0.114f * pixel[2]));
+}
+
+/* A sum of whole numbers: the same in any order, so the same on every device. Levels in 1/256. */
+static float mean_grey(plane p)
+{
+    uint64_t sum = 0;
+    const size_t count = (size_t)p.w * (size_t)p.h;
+    for (size_t i = 0; i < count; i++)
+        sum += (uint32_t)fmaf(grey_of(p.data + i * (size_t)p.channels, p.channels), 256, 0.5f);
+    return (float)sum / ((float)count * 256);
+}
+
+static float blend(float a, float v, float other)
+{
+    return clamp_level(fmaf(a, v - other, other));
+}
+
+static float largest(float a, float b)
+{
+    return a > b ? a : b;
+}
+
+static float smallest(float a, float b)
+{
+    return a < b ? a : b;
+}
+
+/* Hue of 0 … 6 from the two channels that are not the largest; value and chroma stay. */
+static void turn_hue(float turn, float *p)
+{
+    const float value = largest(p[0], largest(p[1], p[2])),
+                chroma = value - smallest(p[0], smallest(p[1], p[2]));
+    if (chroma == 0) return;
+    float hue = p[0] == value   ? (p[1] - p[2]) / chroma
+                : p[1] == value ? (p[2] - p[0]) / chroma + 2
+                                : (p[0] - p[1]) / chroma + 4;
+    hue = fmaf(turn, 6, hue);
+    hue = hue < 0 ? hue + 6 : hue >= 6 ? hue - 6 : hue;
+    static const float starts[3] = {5, 3, 1};
+    for (int c = 0; c < 3; c++) {
+        float k = starts[c] + hue;
+        k = k >= 6 ? k - 6 : k;
+        const float part = largest(0, smallest(smallest(k, 4 - k), 1));
+        p[c] = clamp_level(fmaf(-chroma, part, value));
+    }
+}
+
+static void step_pixel(int32_t kind, float a, float mean, float *p, int32_t channels)
+{
+    const float grey = grey_of(p, channels);
+    for (int32_t c = 0; c < channels && kind != STK_COLOUR_HUE; c++) {
+        if (kind == STK_COLOUR_BRIGHTNESS) p[c] = clamp_level(p[c] * a);
+        if (kind == STK_COLOUR_CONTRAST) p[c] = blend(a, p[c], mean);
+        if (kind == STK_COLOUR_SATURATION) p[c] = blend(a, p[c], grey);
+        if (kind == STK_COLOUR_GRAY) p[c] = grey;
+    }
+    if (kind == STK_COLOUR_HUE && channels == 3) turn_hue(a, p);
+}
+
+static void apply_steps(const stk__augment_block *block, plane p)
+{
+    const size_t count = (size_t)p.w * (size_t)p.h;
+    for (int32_t s = 0; s < block->step_count; s++) {
+        const int32_t kind = block->step_kind[s];
+        const float mean = kind == STK_COLOUR_CONTRAST ? mean_grey(p) : 0;
+        for (size_t i = 0; i < count; i++)
+            step_pixel(kind, block->step_value[s], mean, p.data + i * (size_t)p.channels, p.channels);
+    }
+}
+
+/* … 2 1 | 0 1 2 … n-1 | n-2 …; sides of 1 repeat. */
+static int32_t reflect(int32_t i, int32_t size)
+{
+    if (size == 1) return 0;
+    while (i < 0 || i >= size)
+        i = i < 0 ? -i : 2 * size - 2 - i;
+    return i;
+}
+
+/* Taps in pairs around the centre, from the outermost inwards. */
+static float blur_at(const stk__augment_block *block, const float *line, size_t step, int32_t i, int32_t size)
+{
+    float sum = 0;
+    for (int32_t r = block->blur_radius; r > 0; r--) {
+        const float pair =
+            line[(size_t)reflect(i - r, size) * step] + line[(size_t)reflect(i + r, size) * step];
+        sum = fmaf(block->blur_weight[r], pair, sum);
+    }
+    return fmaf(block->blur_weight[0], line[(size_t)i * step], sum);
+}
+
+/* Along rows into `other`, then along columns back. */
+static void blur(const stk__augment_block *block, plane p, plane other)
+{
+    const size_t step = (size_t)p.channels, row = (size_t)p.w * step;
+    for (int32_t y = 0; y < p.h; y++)
+        for (int32_t x = 0; x < p.w; x++)
+            for (int32_t c = 0; c < p.channels; c++)
+                pixel_at(other, x, y)[c] = blur_at(block, pixel_at(p, 0, y) + c, step, x, p.w);
+    for (int32_t y = 0; y < p.h; y++)
+        for (int32_t x = 0; x < p.w; x++)
+            for (int32_t c = 0; c < p.channels; c++)
+                pixel_at(p, x, y)[c] = blur_at(block, pixel_at(other, x, 0) + c, row, y, p.h);
+}
+
+/* Sum of four bytes about its mean: standard deviation sqrt(4 * (256^2 - 1) / 12) = 147.8; nearly Gaussian.
+ */
+static float noise_of(uint32_t word)
+{
+    const uint32_t sum = (word & 255) + (word >> 8 & 255) + (word >> 16 & 255) + (word >> 24);
+    return ((float)sum - 510) * (1 / 147.7983762f);
+}
+
+static void add_noise(const stk__augment_block *block, plane p)
+{
+    const uint64_t key = (uint64_t)block->noise_key[1] << 32 | block->noise_key[0];
+    const size_t count = (size_t)p.w * (size_t)p.h;
+    for (size_t i = 0; i < count; i++) {
+        const stk__random r = stk__random_draw((stk__random_at){.seed = key,
+                                                                .epoch = block->noise_epoch,
+                                                                .sample = block->noise_sample,
+                                                                .operation = STK_OPERATION_NOISE_PIXELS,
+                                                                .draw = (uint32_t)i});
+        float *pixel = p.data + i * (size_t)p.channels;
+        for (int32_t c = 0; c < p.channels; c++)
+            pixel[c] = clamp_level(fmaf(block->noise_std, noise_of(r.word[c]), pixel[c]));
+    }
+}
+
+static bool is_erased(const stk__augment_block *block, int32_t x, int32_t y)
+{
+    return x >= block->erase_x && x < block->erase_x + block->erase_w && y >= block->erase_y &&
+           y < block->erase_y + block->erase_h;
+}
+
+static void store(const stk__augment_block *block, plane p, const stk__augment_target *target)
+{
+    const size_t area = (size_t)p.w * (size_t)p.h;
+    for (int32_t y = 0; y < p.h; y++)
+        for (int32_t x = 0; x < p.w; x++) {
+            const size_t i = (size_t)y * (size_t)p.w + (size_t)x;
+            for (int32_t c = 0; c < p.channels; c++) {
+                const float v = is_erased(block, x, y) ? block->fill[c] : pixel_at(p, x, y)[c];
+                const size_t at = target->planar ? (size_t)c * area + i : i * (size_t)p.channels + (size_t)c;
+                target->image[at] = fmaf(v, target->scale[c], target->bias[c]);
+            }
+        }
+}
+
+static void sample(const stk__augment_block *block, stk__pixels source, stk__pixels mask, plane p,
+                   uint8_t *ids)
+{
+    for (int32_t y = 0; y < p.h; y++)
+        for (int32_t x = 0; x < p.w; x++) {
+            const spot at = find_source(block->matrix, x, y, source);
+            sample_pixel(block, source, at, pixel_at(p, x, y));
+            if (mask.data) ids[(size_t)y * (size_t)p.w + (size_t)x] = sample_id(block, mask, at);
+        }
+}
+
+stk_status stk__augment_c(const stk__augment_block *block, stk__pixels source, stk__pixels mask,
+                          const stk__augment_target *target, stk__buffer *scratch, stk_error *error)
+{
+    const size_t values = (size_t)target->w * (size_t)target->h * (size_t)target->channels;
+    STK__TRY(stk__buffer_reserve(scratch, 2 * values * sizeof(float), error));
+    float *floats = (float *)(void *)scratch->data;
+    const plane p = {floats, target->w, target->h, target->channels};
+    const plane other = {floats + values, target->w, target->h, target->channels};
+    sample(block, source, mask, p, target->mask);
+    apply_steps(block, p);
+    if (block->blur_radius) blur(block, p, other);
+    if (block->noise_std > 0) add_noise(block, p);
+    store(block, p, target);
+    return STK_OK;
+}
