@@ -9,8 +9,8 @@
  *   erase    a box of fill values
  *   store    v * scale + bias, per channel (normalisation), in the batch's type and layout
  *
- * Same bits everywhere: only + - x / and explicit fma in float, no contraction, sums in whole numbers; see
- * the rules in docs/gpu.md. Values are 0 … 255 as float until the store. */
+ * Same bits everywhere: only + - x / and explicit fma in float, no contraction, sums in whole numbers. Values
+ * are 0 … 255 as float until the store. */
 #ifndef STK_DEVICE_AUGMENT_BLOCK_H
 #define STK_DEVICE_AUGMENT_BLOCK_H
 
