@@ -6,9 +6,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 struct stk__thread {
     pthread_t handle;
@@ -46,10 +43,6 @@ static void *thread_main(void *argument)
 {
     stk__thread *thread = argument;
     pthread_setname_np(pthread_self(), thread->options.name);
-    if (thread->options.nice) {
-        const id_t id = (id_t)syscall(SYS_gettid); /* Linux: priorities are per thread */
-        setpriority(PRIO_PROCESS, id, getpriority(PRIO_PROCESS, id) + thread->options.nice);
-    }
     thread->options.run(thread->options.context);
     pthread_mutex_lock(&thread->lock);
     thread->done = true;

@@ -20,7 +20,6 @@ typedef struct stk__thread_options {
     char name[16]; /* as in top -H */
     void (*run)(void *context);
     void *context;
-    int nice; /* added to the thread's priority value; 0 leaves it */
 } stk__thread_options;
 
 stk_status stk__thread_start(stk__thread **thread, const stk__thread_options *options, stk_error *error);

@@ -112,7 +112,7 @@ static void threads_are_joined_by_a_deadline(void **state)
     (void)state;
     stk__thread *thread = NULL;
     assert_true(stk__thread_join(&thread, 0));
-    const stk__thread_options options = {.name = "test", .run = wait_for_leave, .nice = 1};
+    const stk__thread_options options = {.name = "test", .run = wait_for_leave};
     assert_int_equal(stk__thread_start(&thread, &options, NULL), STK_OK);
     assert_false(stk__thread_join(&thread, stk__clock_ns() + STK_SECOND_NS / 50));
     assert_non_null(thread);
