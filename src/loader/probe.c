@@ -65,11 +65,10 @@ static stk_status name_hanging_file(const probe *p, stk_error *error)
 /* False when one read or one header takes longer than the time-out. */
 static bool wait_for_probe(const probe *p, stk__thread **thread)
 {
-    const uint64_t patience_ns = stk__seconds_ns(p->loader->timeout_s);
-    while (!stk__thread_join(thread, stk__clock_ns() + patience_ns / 8)) {
-        const int stage = atomic_load(&p->worker.stage);
-        if (stage != STK_STAGE_IDLE && stk__clock_ns() - atomic_load(&p->worker.since_ns) > patience_ns)
-            return false;
+    stk__watch watch = stk__watch_make(p->loader->timeout_s);
+    while (!stk__thread_join(thread, stk__clock_ns() + watch.pause_ns)) {
+        stk__watch_look(&watch);
+        if (stk__watch_busy_ns(&watch, &p->worker) >= stk__seconds_ns(p->loader->timeout_s)) return false;
     }
     return true;
 }

@@ -147,20 +147,19 @@ void stk__pump_work(void *argument)
     stk__worker_enter(worker, STK_STAGE_IDLE);
 }
 
-/* Fails the loader if a worker has not come out of its stage in time, seen since awake_ns. (lock) */
-static void check_worker(stk_loader *loader, const stk__worker *worker, uint64_t awake_ns, uint64_t now)
+/* Fails the loader if a worker has not come out of its stage in time. (lock) */
+static void check_worker(stk_loader *loader, const stk__worker *worker, const stk__watch *watch)
 {
-    const int stage = atomic_load_explicit(&worker->stage, memory_order_acquire);
-    const uint64_t entered = atomic_load_explicit(&worker->since_ns, memory_order_relaxed),
-                   since = entered > awake_ns ? entered : awake_ns;
-    if (stage == STK_STAGE_IDLE || now < since + stk__seconds_ns(loader->timeout_s)) return;
+    const uint64_t busy_ns = stk__watch_busy_ns(watch, worker);
+    if (busy_ns < stk__seconds_ns(loader->timeout_s)) return;
+    const int stage = atomic_load_explicit(&worker->stage, memory_order_relaxed);
     char path[4096];
     const uint64_t id = atomic_load_explicit(&worker->sample_id, memory_order_relaxed);
     const int field = atomic_load_explicit(&worker->field, memory_order_relaxed);
     loader->source->ops->where(loader->source, id, (stk__field)field, path, sizeof path);
     stk__fail(&loader->failure, STK_ERROR_TIMEOUT,
               "thread '%s' hangs in stage '%s' of sample %llu for %.1f s", worker->name,
-              stk_stage_name((stk_stage)stage), (unsigned long long)id, (double)(now - since) * 1e-9);
+              stk_stage_name((stk_stage)stage), (unsigned long long)id, (double)busy_ns * 1e-9);
     stk__error_place(&loader->failure, "%s", path);
     stk__error_hint(&loader->failure, "check the storage below this file, or raise data.timeout (now %g s)",
                     loader->timeout_s);
@@ -173,17 +172,13 @@ static void check_worker(stk_loader *loader, const stk__worker *worker, uint64_t
 void stk__pump_watch(void *argument)
 {
     stk_loader *loader = argument;
-    const uint64_t quarter_s = STK_SECOND_NS / 4, eighth = stk__seconds_ns(loader->timeout_s / 8);
-    const uint64_t pause_ns = eighth < quarter_s ? eighth : quarter_s;
-    uint64_t awake_ns = 0, last = stk__clock_ns();
+    stk__watch watch = stk__watch_make(loader->timeout_s);
     pthread_mutex_lock(&loader->lock);
     while (!loader->stopping) {
-        stk__cond_wait(&loader->watch, &loader->lock, stk__clock_ns() + pause_ns);
-        const uint64_t now = stk__clock_ns();
-        if (now - last > 4 * pause_ns) awake_ns = now; /* the whole process was stopped (Ctrl-Z) */
-        last = now;
+        stk__cond_wait(&loader->watch, &loader->lock, stk__clock_ns() + watch.pause_ns);
+        stk__watch_look(&watch);
         for (int i = 0; i < loader->worker_count && loader->failure.code == STK_OK; i++)
-            check_worker(loader, &loader->workers[i], awake_ns, now);
+            check_worker(loader, &loader->workers[i], &watch);
     }
     pthread_mutex_unlock(&loader->lock);
 }

@@ -37,6 +37,27 @@ void stk__worker_enter(stk__worker *worker, stk_stage stage)
     atomic_store_explicit(&worker->stage, stage, memory_order_release); /* the watchdog reads it first */
 }
 
+stk__watch stk__watch_make(double timeout_s)
+{
+    const uint64_t quarter_s = STK_SECOND_NS / 4, eighth = stk__seconds_ns(timeout_s / 8);
+    return (stk__watch){.pause_ns = eighth < quarter_s ? eighth : quarter_s, .last_ns = stk__clock_ns()};
+}
+
+void stk__watch_look(stk__watch *watch)
+{
+    const uint64_t now = stk__clock_ns();
+    if (now - watch->last_ns > 4 * watch->pause_ns) watch->awake_ns = now;
+    watch->last_ns = now;
+}
+
+uint64_t stk__watch_busy_ns(const stk__watch *watch, const stk__worker *worker)
+{
+    const int stage = atomic_load_explicit(&worker->stage, memory_order_acquire);
+    const uint64_t entered = atomic_load_explicit(&worker->since_ns, memory_order_relaxed);
+    const uint64_t since = entered > watch->awake_ns ? entered : watch->awake_ns;
+    return stage == STK_STAGE_IDLE || since > watch->last_ns ? 0 : watch->last_ns - since;
+}
+
 static void set_place(stk__worker *worker, uint64_t id, stk__field field)
 {
     if (worker->error.place[0]) return;

@@ -46,6 +46,18 @@ void stk__worker_fini(stk__worker *worker);
 /* Books the time since the last call on the stage that was, and begins another. */
 void stk__worker_enter(stk__worker *worker, stk_stage stage);
 
+/* A watch over workers: looks now and then, and does not count the time the whole process was stopped
+ * (Ctrl-Z). */
+typedef struct stk__watch {
+    uint64_t pause_ns; /* between two looks */
+    uint64_t last_ns, awake_ns;
+} stk__watch;
+
+stk__watch stk__watch_make(double timeout_s);
+void stk__watch_look(stk__watch *watch);
+/* How long the worker has been in its stage at the last look; 0 when it has nothing to do. */
+uint64_t stk__watch_busy_ns(const stk__watch *watch, const stk__worker *worker);
+
 /* Reads and checks the header of a sample's image: its upright size. Used to look at a data set at open. */
 stk_status stk__worker_peek(stk__worker *worker, uint64_t id, stk__picture *picture);
 

@@ -112,10 +112,13 @@ class InterruptWhileHanging(cut.Case):
 
 class Stopped(cut.Case):
     def test_a_program_that_was_stopped_does_not_hang(self):
-        """Ctrl-Z and fg: the time between is nobody's."""
+        """Ctrl-Z and fg, while opening or at work: the time between is nobody's."""
+        self.all_at_once(self.check, [(0.0,), (0.02,), (0.5,)])
+
+    def check(self, moment):
         program = self.run_stoker("load", "make:faces", "limit=600", "batch_size=4", "num_workers=2", "timeout=1", "-q")
         program.wait_until(program.takes_signals)
-        time.sleep(0.5) # so that the workers are at it
+        time.sleep(moment)
         program.send(signal.SIGSTOP)
         time.sleep(2.5)
         program.send(signal.SIGCONT)
