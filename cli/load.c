@@ -164,16 +164,6 @@ static json_t *stages_json(const load_job *job)
     return rows;
 }
 
-static json_t *damages_json(const load_job *job)
-{
-    json_t *object = json_object();
-    for (int i = 0; i < STK_DAMAGE_COUNT; i++)
-        if (job->stats.damages[i])
-            json_object_set_new(object, stk_damage_name((stk_damage)i),
-                                json_integer((json_int_t)job->stats.damages[i]));
-    return object;
-}
-
 static json_t *null_or(bool known, double value)
 {
     return known ? json_real(value) : json_null();
@@ -194,8 +184,8 @@ static json_t *report_json(const load_job *job, bool complete)
         null_or(samples > 0, 1000 * job->cpu_s / samples), "digest",
         job->hash ? json_string(digest) : json_null(), "peak_memory_bytes",
         (json_int_t)stk__cli_peak_memory_bytes(), "bytes_read", (json_int_t)job->stats.bytes_read,
-        "bad_samples", (json_int_t)job->stats.bad_samples, "damages", damages_json(job), "stages",
-        stages_json(job), "num_workers", (int)info->num_workers, "slots", (int)info->slot_count,
+        "bad_samples", (json_int_t)job->stats.bad_samples, "damages", stk__cli_damages_json(&job->stats),
+        "stages", stages_json(job), "num_workers", (int)info->num_workers, "slots", (int)info->slot_count,
         "fingerprint", info->fingerprint, "effects", stk__config_effects_json(job->arguments.config));
 }
 

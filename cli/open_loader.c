@@ -97,6 +97,16 @@ void stk__cli_print_effects(const stk__config *config)
     }
 }
 
+json_t *stk__cli_damages_json(const stk_loader_stats *stats)
+{
+    json_t *object = json_object();
+    for (int i = 0; i < STK_DAMAGE_COUNT; i++)
+        if (stats->damages[i])
+            json_object_set_new(object, stk_damage_name((stk_damage)i),
+                                json_integer((json_int_t)stats->damages[i]));
+    return object;
+}
+
 void stk__cli_print_dataset(const stk_loader_info *info, const char *root)
 {
     fprintf(stderr, "%s: %s, %s samples", root ? root : "data", info->layout,

@@ -192,17 +192,12 @@ static json_t *sizes_json(const stats_job *job)
 static json_t *report_json(const stats_job *job)
 {
     const stk_loader_info *info = stk_loader_describe(job->loader);
-    json_t *damages = json_object();
-    for (int i = 0; i < STK_DAMAGE_COUNT; i++)
-        if (job->loaded.damages[i])
-            json_object_set_new(damages, stk_damage_name((stk_damage)i),
-                                json_integer((json_int_t)job->loaded.damages[i]));
     return json_pack("{s:i, s:s, s:I, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:s}", "schema", 1, "layout",
                      info->layout, "samples", (json_int_t)job->samples, "mean", floats_json(job, mean_of),
                      "std", floats_json(job, std_of), "classes", classes_json(job), "sizes", sizes_json(job),
                      "other_sizes", (json_int_t)job->other_sizes, "bad_samples",
-                     (json_int_t)job->loaded.bad_samples, "damages", damages, "fingerprint",
-                     info->fingerprint);
+                     (json_int_t)job->loaded.bad_samples, "damages", stk__cli_damages_json(&job->loaded),
+                     "fingerprint", info->fingerprint);
 }
 
 static void print_pixels(const stats_job *job)
