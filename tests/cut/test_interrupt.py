@@ -88,5 +88,23 @@ class InterruptStats(InterruptCase):
         self.assertGreater(self.slowest, 0)
 
 
+class InterruptMake(InterruptCase):
+    def test_make(self):
+        """Every file is whole or absent, nothing temporary stays, and the same command completes the folder."""
+        self.slowest, self.early = 0, 0
+        made = self.folder / "made"
+        words = ["make", "captcha", "made", "--count", 3000, "-q"]
+        for _ in range(TIMES // 5):
+            self.interrupt(words, may_finish=True)
+            files = [path for path in made.rglob("*") if path.is_file()]
+            self.assertEqual([path for path in files if ".tmp" in path.name or path.stat().st_size == 0], [])
+            jpegs = [path.read_bytes() for path in files if path.suffix == ".jpg"]
+            self.assertTrue(all(data.startswith(b"\xff\xd8") and data.endswith(b"\xff\xd9") for data in jpegs))
+        self.assertGreater(self.slowest, 0)
+        whole = self.run_stoker(*words)
+        self.assertEqual(whole.wait(120)[0], 0, whole.errors())
+        self.assertEqual(len(list((made / "images").iterdir())), 3000)
+
+
 if __name__ == "__main__":
     unittest.main()

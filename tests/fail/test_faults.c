@@ -23,7 +23,7 @@ typedef struct fault {
 } fault;
 
 static fault memory, threads;
-static dataset pairs, damaged;
+static dataset pairs, damaged, mixed, series;
 
 static bool fails(fault *f)
 {
@@ -79,6 +79,8 @@ static int make_sets(void **state)
     (void)state;
     pairs = dataset_pairs(COUNT, 24, 16);
     damaged = dataset_pairs(COUNT, 24, 16);
+    mixed = dataset_mixed_sizes(COUNT);
+    series = dataset_series(40);
     char path[512];
     snprintf(path, sizeof path, "%s/masks/0003.png", damaged.root);
     assert_int_equal(truncate(path, 60), 0);
@@ -90,6 +92,8 @@ static int remove_sets(void **state)
     (void)state;
     dataset_remove(&pairs);
     dataset_remove(&damaged);
+    dataset_remove(&mixed);
+    dataset_remove(&series);
     return 0;
 }
 
@@ -183,6 +187,27 @@ static void each_allocation_fails_beside_a_bad_sample(void **state)
                 for_good, STK_ERROR_MEMORY);
 }
 
+/* What only other data and settings reach: turning and resizing, spare room, windows, the mask map. */
+static void each_allocation_fails_on_other_ways(void **state)
+{
+    (void)state;
+    const stk_loader_options ways[] = {
+        {.root = pairs.root, .batch_size = 5, .num_workers = 2, .image_size = {9, 7}, .channels = 1},
+        {.root = pairs.root,
+         .batch_size = 5,
+         .num_workers = 2,
+         .val_split = 0.3,
+         .mask_map = "0:0,1:1,2:2,3:3,4:4"},
+        {.root = mixed.root, .batch_size = 5, .num_workers = 2},
+        {.root = mixed.root, .batch_size = 5, .num_workers = 2, .image_size = {64, 64}},
+        {.root = series.root, .batch_size = 5, .num_workers = 2, .sequence_length = 8},
+        {.root = "make:gray?count=6", .batch_size = 5, .num_workers = 2},
+    };
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++)
+        for (int for_good = 0; for_good < 2; for_good++)
+            fail_each(&memory, ways[i], for_good, STK_ERROR_MEMORY);
+}
+
 static void each_thread_start_fails(void **state)
 {
     (void)state;
@@ -218,6 +243,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(each_allocation_fails, begin, end),
         cmocka_unit_test_setup_teardown(each_allocation_fails_beside_a_bad_sample, begin, end),
+        cmocka_unit_test_setup_teardown(each_allocation_fails_on_other_ways, begin, end),
         cmocka_unit_test_setup_teardown(each_thread_start_fails, begin, end),
         cmocka_unit_test_setup_teardown(nothing_is_allocated_after_warm_up, begin, end),
     };
