@@ -1,4 +1,5 @@
-#include "device/augment_c.h"
+/* The reference: never optimised, never deleted. */
+#include "device/augment.h"
 
 #include "core/random.h"
 
@@ -45,21 +46,33 @@ static bool is_inside(stk__pixels source, int32_t x, int32_t y)
     return x >= 0 && y >= 0 && x < source.w && y < source.h;
 }
 
-static float tap(stk__pixels source, int32_t x, int32_t y, int32_t c, float fill)
+static int32_t tap(const stk__augment_block *block, stk__pixels source, int32_t x, int32_t y, int32_t c)
 {
-    return is_inside(source, x, y) ? (float)stk__pixels_row(source, y)[x * source.channels + c] : fill;
+    const bool inside = is_inside(source, x, y);
+    return inside ? stk__pixels_row(source, y)[x * source.channels + c] * STK_AUGMENT_LEVEL : block->fill[c];
+}
+
+/* Between two values, by a weight of 15 bits, rounded: what pmulhrsw does. */
+static int32_t between(int32_t a, int32_t b, int32_t weight)
+{
+    return a + (((b - a) * weight + (1 << 14)) >> 15);
+}
+
+static int32_t weight_of(float fraction) /* 0 … 1, below 1 */
+{
+    return (int32_t)(fraction * 32768);
 }
 
 static void sample_pixel(const stk__augment_block *block, stk__pixels source, spot at, float *out)
 {
-    const float left = floorf(at.u), top = floorf(at.v), fx = at.u - left, fy = at.v - top;
+    const float left = floorf(at.u), top = floorf(at.v);
     const int32_t x = (int32_t)left, y = (int32_t)top;
+    const int32_t wx = weight_of(at.u - left), wy = weight_of(at.v - top);
     for (int32_t c = 0; c < source.channels; c++) {
-        const float fill = block->fill[c];
-        const float a = tap(source, x, y, c, fill), b = tap(source, x + 1, y, c, fill);
-        const float d = tap(source, x, y + 1, c, fill), e = tap(source, x + 1, y + 1, c, fill);
-        const float upper = fmaf(fx, b - a, a), lower = fmaf(fx, e - d, d);
-        out[c] = fmaf(fy, lower - upper, upper);
+        const int32_t upper = between(tap(block, source, x, y, c), tap(block, source, x + 1, y, c), wx);
+        const int32_t lower =
+            between(tap(block, source, x, y + 1, c), tap(block, source, x + 1, y + 1, c), wx);
+        out[c] = (float)between(upper, lower, wy) * (1.0f / STK_AUGMENT_LEVEL);
     }
 }
 
@@ -120,6 +133,51 @@ static void turn_hue(float turn, float *p)
     }
 }
 
+static uint32_t bits_of(float v)
+{
+    uint32_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return bits;
+}
+
+static float float_of(uint32_t bits)
+{
+    float v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+/* v > 0, normal. m lies in [sqrt(1/2), sqrt(2)); log2 m = 2 / ln 2 * artanh((m - 1) / (m + 1)). */
+static float log2_of(float v)
+{
+    const uint32_t bits = bits_of(v);
+    const int32_t exponent = (int32_t)(bits - 0x3f3504f3u) >> 23;
+    const float m = float_of(bits - ((uint32_t)exponent << 23)), s = (m - 1) / (m + 1), s2 = s * s;
+    const float series = fmaf(s2, fmaf(s2, fmaf(s2, 0.41219858f, 0.57707802f), 0.96179669f), 2.8853901f);
+    return fmaf(s, series, (float)exponent);
+}
+
+/* 2 ^ p for p <= 0; nothing below 2 ^ -100. Taylor's series of 2 ^ f, f in [-1/2, 1/2]. */
+static float exp2_of(float p)
+{
+    if (p < -100) return 0;
+    const float whole = floorf(p + 0.5f), f = p - whole;
+    float series = fmaf(f, 1.5403530e-4f, 1.3333558e-3f);
+    series = fmaf(f, series, 9.6181291e-3f);
+    series = fmaf(f, series, 5.5504109e-2f);
+    series = fmaf(f, series, 2.4022651e-1f);
+    series = fmaf(f, series, 6.9314718e-1f);
+    series = fmaf(f, series, 1);
+    return series * float_of((uint32_t)((int32_t)whole + 127) << 23);
+}
+
+/* Less than a millionth of a level is black. */
+static float raise(float v, float gamma)
+{
+    if (v < 0x1p-20f) return 0;
+    return clamp_level(255 * exp2_of(gamma * log2_of(v * (1.0f / 255))));
+}
+
 static void step_pixel(int32_t kind, float a, float mean, float *p, int32_t channels)
 {
     const float grey = grey_of(p, channels);
@@ -128,6 +186,7 @@ static void step_pixel(int32_t kind, float a, float mean, float *p, int32_t chan
         if (kind == STK_COLOUR_CONTRAST) p[c] = blend(a, p[c], mean);
         if (kind == STK_COLOUR_SATURATION) p[c] = blend(a, p[c], grey);
         if (kind == STK_COLOUR_GRAY) p[c] = grey;
+        if (kind == STK_COLOUR_GAMMA) p[c] = raise(p[c], a);
     }
     if (kind == STK_COLOUR_HUE && channels == 3) turn_hue(a, p);
 }
@@ -208,32 +267,62 @@ static bool is_erased(const stk__augment_block *block, int32_t x, int32_t y)
            y < block->erase_y + block->erase_h;
 }
 
-static void store(const stk__augment_block *block, plane p, const stk__augment_target *target)
+/* To 11 bits of mantissa; below 2^-14 the last bit is worth 2^-24. */
+uint16_t stk__half_from_float(float value)
 {
-    const size_t area = (size_t)p.w * (size_t)p.h;
+    const uint32_t bits = bits_of(value), sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
+    if (size >= 0x477ff000) return (uint16_t)(sign | 0x7c00); /* 65520 and more: infinite */
+    if (size < 0x38800000)                                    /* subnormal: the float adder rounds */
+        return (uint16_t)(sign | (bits_of(float_of(size) + 0.5f) - 0x3f000000));
+    return (uint16_t)(sign | ((size - 0x38000000 + 0xfff + (size >> 13 & 1)) >> 13));
+}
+
+uint16_t stk__bfloat_from_float(float value)
+{
+    const uint32_t bits = bits_of(value);
+    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+static void store_value(const stk__augment_target *target, size_t at, float v)
+{
+    if (target->dtype == STK_DTYPE_F32) ((float *)target->image)[at] = v;
+    if (target->dtype == STK_DTYPE_F16) ((uint16_t *)target->image)[at] = stk__half_from_float(v);
+    if (target->dtype == STK_DTYPE_BF16) ((uint16_t *)target->image)[at] = stk__bfloat_from_float(v);
+}
+
+static void store_pixel(const stk__augment_block *block, plane p, const stk__augment_target *target,
+                        int32_t x, int32_t y)
+{
+    const size_t area = (size_t)p.w * (size_t)p.h, i = (size_t)y * (size_t)p.w + (size_t)x;
+    for (int32_t c = 0; c < p.channels; c++) {
+        const float fill = (float)block->fill[c] * (1.0f / STK_AUGMENT_LEVEL);
+        const float v = is_erased(block, x, y) ? fill : pixel_at(p, x, y)[c];
+        const size_t at = target->planar ? (size_t)c * area + i : i * (size_t)p.channels + (size_t)c;
+        store_value(target, at, fmaf(v, target->scale[c], target->bias[c]));
+    }
+}
+
+static void store_id(const stk__augment_target *target, size_t at, uint8_t id)
+{
+    if (target->mask_dtype == STK_DTYPE_I64)
+        ((int64_t *)target->mask)[at] = id;
+    else
+        ((uint8_t *)target->mask)[at] = id;
+}
+
+static void sample(const stk__augment_block *block, const stk__augment_source *source, plane p,
+                   const stk__augment_target *target)
+{
     for (int32_t y = 0; y < p.h; y++)
         for (int32_t x = 0; x < p.w; x++) {
-            const size_t i = (size_t)y * (size_t)p.w + (size_t)x;
-            for (int32_t c = 0; c < p.channels; c++) {
-                const float v = is_erased(block, x, y) ? block->fill[c] : pixel_at(p, x, y)[c];
-                const size_t at = target->planar ? (size_t)c * area + i : i * (size_t)p.channels + (size_t)c;
-                target->image[at] = fmaf(v, target->scale[c], target->bias[c]);
-            }
+            const spot at = find_source(block->matrix, x, y, source->image);
+            sample_pixel(block, source->image, at, pixel_at(p, x, y));
+            if (target->mask)
+                store_id(target, (size_t)y * (size_t)p.w + (size_t)x, sample_id(block, source->mask, at));
         }
 }
 
-static void sample(const stk__augment_block *block, stk__pixels source, stk__pixels mask, plane p,
-                   uint8_t *ids)
-{
-    for (int32_t y = 0; y < p.h; y++)
-        for (int32_t x = 0; x < p.w; x++) {
-            const spot at = find_source(block->matrix, x, y, source);
-            sample_pixel(block, source, at, pixel_at(p, x, y));
-            if (mask.data) ids[(size_t)y * (size_t)p.w + (size_t)x] = sample_id(block, mask, at);
-        }
-}
-
-stk_status stk__augment_c(const stk__augment_block *block, stk__pixels source, stk__pixels mask,
+stk_status stk__augment_c(const stk__augment_block *block, const stk__augment_source *source,
                           const stk__augment_target *target, stk__buffer *scratch, stk_error *error)
 {
     const size_t values = (size_t)target->w * (size_t)target->h * (size_t)target->channels;
@@ -241,10 +330,12 @@ stk_status stk__augment_c(const stk__augment_block *block, stk__pixels source, s
     float *floats = (float *)(void *)scratch->data;
     const plane p = {floats, target->w, target->h, target->channels};
     const plane other = {floats + values, target->w, target->h, target->channels};
-    sample(block, source, mask, p, target->mask);
+    sample(block, source, p, target);
     apply_steps(block, p);
     if (block->blur_radius) blur(block, p, other);
     if (block->noise_std > 0) add_noise(block, p);
-    store(block, p, target);
+    for (int32_t y = 0; y < p.h; y++)
+        for (int32_t x = 0; x < p.w; x++)
+            store_pixel(block, p, target, x, y);
     return STK_OK;
 }

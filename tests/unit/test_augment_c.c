@@ -1,5 +1,5 @@
 /* The reference of the fused augmentation against each stage's own definition, computed here in double. */
-#include "device/augment_c.h"
+#include "device/augment.h"
 #include "image/orientation.h"
 #include "support/pictures.h"
 
@@ -39,19 +39,23 @@ static int free_pictures(void **state)
 
 static stk__augment_block identity(void)
 {
-    return (stk__augment_block){.matrix = {1, 0, -0.5f, 0, 1, -0.5f}, .fill = {10, 20, 30}, .mask_fill = 255};
+    return (stk__augment_block){
+        .matrix = {1, 0, -0.5f, 0, 1, -0.5f}, .fill = {10 * 128, 20 * 128, 30 * 128}, .mask_fill = 255};
 }
 
 static void run(const stk__augment_block *block, result *out, int32_t w, int32_t h, bool planar)
 {
     const stk__augment_target target = {.image = out->image,
                                         .mask = out->mask,
+                                        .dtype = STK_DTYPE_F32,
+                                        .mask_dtype = STK_DTYPE_U8,
                                         .w = w,
                                         .h = h,
                                         .channels = 3,
                                         .planar = planar,
                                         .scale = {1, 1, 1}};
-    assert_int_equal(stk__augment_c(block, photo, ids, &target, &scratch, NULL), STK_OK);
+    assert_int_equal(stk__augment_c(block, &(stk__augment_source){photo, ids}, &target, &scratch, NULL),
+                     STK_OK);
 }
 
 static void identity_changes_nothing_in_both_layouts(void **state)
@@ -98,9 +102,9 @@ static void flips_and_quarter_turns_are_copies(void **state)
     }
 }
 
-static double level(int x, int y, int c, const float fill[3])
+static double level(int x, int y, int c, const int32_t fill[3])
 {
-    return x < 0 || y < 0 || x >= W || y >= H ? (double)fill[c] : photo.data[(y * W + x) * 3 + c];
+    return x < 0 || y < 0 || x >= W || y >= H ? fill[c] / 128.0 : photo.data[(y * W + x) * 3 + c];
 }
 
 static void a_turned_image_is_interpolated_and_its_mask_is_not(void **state)
@@ -146,7 +150,7 @@ static void far_away_is_filled(void **state)
     for (int i = 0; i < W * H; i++) {
         assert_int_equal(out.mask[i], 255);
         for (int c = 0; c < 3; c++)
-            assert_true(out.image[3 * i + c] == block.fill[c]);
+            assert_true(out.image[3 * i + c] == (float)block.fill[c] / 128);
     }
 }
 
@@ -191,6 +195,7 @@ static void step_by_book(int kind, double a, double *image)
             if (kind == STK_COLOUR_CONTRAST) p[c] = a * p[c] + (1 - a) * mean;
             if (kind == STK_COLOUR_SATURATION) p[c] = a * p[c] + (1 - a) * own;
             if (kind == STK_COLOUR_GRAY) p[c] = own;
+            if (kind == STK_COLOUR_GAMMA) p[c] = 255 * pow(p[c] / 255, a);
             p[c] = clamp(p[c]);
         }
     }
@@ -220,7 +225,8 @@ static void colour_steps_are_torchvisions(void **state)
                  {STK_COLOUR_CONTRAST, {0.6f, 1, 1.7f, 0}},
                  {STK_COLOUR_SATURATION, {0.3f, 1, 1.9f, 0}},
                  {STK_COLOUR_HUE, {-0.5f, -0.1f, 0.07f, 0.5f}},
-                 {STK_COLOUR_GRAY, {0}}};
+                 {STK_COLOUR_GRAY, {0}},
+                 {STK_COLOUR_GAMMA, {0.3f, 1, 1.8f, 4}}};
     for (size_t k = 0; k < sizeof steps / sizeof steps[0]; k++)
         for (int v = 0; v < 4; v++) {
             stk__augment_block block = identity();
@@ -319,21 +325,77 @@ static void erased_and_normalised(void **state)
     block.erase_x = 3, block.erase_y = 4, block.erase_w = 5, block.erase_h = 6;
     const stk__augment_target target = {.image = out.image,
                                         .mask = out.mask,
+                                        .dtype = STK_DTYPE_F32,
+                                        .mask_dtype = STK_DTYPE_U8,
                                         .w = W,
                                         .h = H,
                                         .channels = 3,
                                         .scale = {2, 3, 4},
                                         .bias = {-1, 0, 1}};
-    assert_int_equal(stk__augment_c(&block, photo, ids, &target, &scratch, NULL), STK_OK);
+    assert_int_equal(stk__augment_c(&block, &(stk__augment_source){photo, ids}, &target, &scratch, NULL),
+                     STK_OK);
     for (int i = 0; i < W * H; i++) {
         const int x = i % W, y = i / W;
         const bool gone = x >= 3 && x < 8 && y >= 4 && y < 10;
         for (int c = 0; c < 3; c++) {
-            const float v = gone ? block.fill[c] : photo.data[3 * i + c];
+            const float v = gone ? (float)block.fill[c] / 128 : photo.data[3 * i + c];
             assert_true(out.image[3 * i + c] == v * target.scale[c] + target.bias[c]);
         }
         assert_int_equal(out.mask[i], ids.data[i]);
     }
+}
+
+/* Against the CPU's own conversion, where it has one; every exponent, ties and their neighbours. */
+static void halves_round_to_nearest_even(void **state)
+{
+    (void)state;
+    const struct {
+        float value;
+        uint16_t half, bfloat;
+    } known[] = {{0, 0, 0},
+                 {1, 0x3c00, 0x3f80},
+                 {-2, 0xc000, 0xc000},
+                 {65504, 0x7bff, 0x4780},
+                 {65520, 0x7c00, 0x4780},
+                 {0x1p-24f, 1, 0x3380},
+                 {0x1p-25f, 0, 0x3300},
+                 {0x1.8p-25f, 1, 0x3340},
+                 {0x1.002p0f, 0x3c00, 0x3f80},
+                 {0x1.006p0f, 0x3c02, 0x3f80},
+                 {0x1.01p0f, 0x3c04, 0x3f80},
+                 {0x1.03p0f, 0x3c0c, 0x3f82}};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        assert_int_equal(stk__half_from_float(known[i].value), known[i].half);
+        assert_int_equal(stk__bfloat_from_float(known[i].value), known[i].bfloat);
+    }
+}
+
+static void other_types_are_the_floats_rounded(void **state)
+{
+    (void)state;
+    static result out;
+    static uint16_t half[W * H * 3], bfloat[W * H * 3];
+    static int64_t wide[W * H];
+    stk__augment_block block = identity();
+    block.matrix[1] = 0.2f;
+    block.noise_std = 3;
+    run(&block, &out, W, H, true);
+    stk__augment_target target = {.image = half, .mask = wide, .dtype = STK_DTYPE_F16, .w = W, .h = H};
+    target.mask_dtype = STK_DTYPE_I64;
+    target.channels = 3;
+    target.planar = true;
+    target.scale[0] = target.scale[1] = target.scale[2] = 1;
+    const stk__augment_source source = {photo, ids};
+    assert_int_equal(stk__augment_c(&block, &source, &target, &scratch, NULL), STK_OK);
+    target.image = bfloat;
+    target.dtype = STK_DTYPE_BF16;
+    assert_int_equal(stk__augment_c(&block, &source, &target, &scratch, NULL), STK_OK);
+    for (int i = 0; i < W * H * 3; i++) {
+        assert_int_equal(half[i], stk__half_from_float(out.image[i]));
+        assert_int_equal(bfloat[i], stk__bfloat_from_float(out.image[i]));
+    }
+    for (int i = 0; i < W * H; i++)
+        assert_int_equal(wide[i], out.mask[i]);
 }
 
 int main(void)
@@ -349,6 +411,8 @@ int main(void)
         cmocka_unit_test(blur_reflects_at_the_edges),
         cmocka_unit_test(noise_has_its_strength_and_repeats),
         cmocka_unit_test(erased_and_normalised),
+        cmocka_unit_test(halves_round_to_nearest_even),
+        cmocka_unit_test(other_types_are_the_floats_rounded),
     };
     return cmocka_run_group_tests(tests, draw_pictures, free_pictures);
 }
