@@ -45,7 +45,7 @@ static double prob_p(uint32_t hits, uint32_t total, double prob)
     return chi_square_p(off * off / (total * prob * (1 - prob)), 1);
 }
 
-enum { SAMPLES = 1000000, BINS = 64, SIDE = 30000 };
+enum { SAMPLES = 1000000, BINS = 64, CELLS = 16, SIDE = 30000 };
 
 /* One number that a trace tells: how often, and from where to where. */
 typedef struct row {
@@ -55,13 +55,15 @@ typedef struct row {
     const char *told; /* the operation's name in traces */
 } row;
 
-static void add_value(row *r, double value)
+/* Where it lies between low and high, in [0, 1]. */
+static double add_value(row *r, double value)
 {
     const double place = (value - r->low) / (r->high - r->low) * BINS;
     const double slack = r->operation ? 1e-6 : 0.05; /* sides of boxes are rounded to pixels */
     if (!(place >= -slack && place <= BINS + slack)) fail_msg("%s %s = %g", r->operation, r->what, value);
-    const int bin = (int)place;
-    r->bins[bin < 0 ? 0 : bin >= BINS ? BINS - 1 : bin]++;
+    const int bin = (int)fmin(fmax(place, 0), BINS - 1);
+    r->bins[bin]++;
+    return place / BINS;
 }
 
 /* An operation tells either its numbers or that it was not applied. A name that was equal once is known by
@@ -85,18 +87,30 @@ static void check_row(const row *r)
     if (strcmp(r->what, "applied") != 0) check_even(name, r->bins, BINS);
 }
 
+typedef struct table {
+    const char *name;
+    uint32_t cells[CELLS * CELLS];
+} table;
+
+static void add_pair(table *t, double a, double b)
+{
+    const int x = (int)fmin(fmax(a * CELLS, 0), CELLS - 1), y = (int)fmin(fmax(b * CELLS, 0), CELLS - 1);
+    t->cells[x * CELLS + y]++;
+}
+
 /* Parts of areas: shares of the whole, proportions in logarithms, places. */
 typedef struct boxes {
     const char *name;
     row area, ratio, x, y;
+    table shape, place;
 } boxes;
 
 static void add_box(boxes *b, double x, double y, double w, double h)
 {
-    add_value(&b->area, w * h / ((double)SIDE * SIDE));
-    add_value(&b->ratio, log(w / h));
-    add_value(&b->x, x / (SIDE - w + 1));
-    add_value(&b->y, y / (SIDE - h + 1));
+    const double area = add_value(&b->area, w * h / ((double)SIDE * SIDE));
+    add_pair(&b->shape, area, add_value(&b->ratio, log(w / h)));
+    const double across = add_value(&b->x, x / (SIDE - w + 1));
+    add_pair(&b->place, across, add_value(&b->y, y / (SIDE - h + 1)));
 }
 
 static void check_boxes(const boxes *b)
@@ -105,6 +119,8 @@ static void check_boxes(const boxes *b)
     check_even(b->name, b->ratio.bins, BINS);
     check_even(b->name, b->x.bins, BINS);
     check_even(b->name, b->y.bins, BINS);
+    check_even(b->name, b->shape.cells, CELLS * CELLS);
+    check_even(b->name, b->place.cells, CELLS * CELLS);
 }
 
 /* Areas are such that every first try fits: what does not fit is drawn again and would not be even. */
@@ -131,16 +147,16 @@ static void probabilities_and_ranges(void **state)
         {.operation = "noise", .what = "std", .prob = 0.2, .low = 0.01, .high = 0.05},
         {.operation = "erase", .what = "applied", .prob = 0.65},
     };
-    static boxes crops = {"crop",
-                          {.low = 0.2, .high = 0.4},
-                          {.low = -0.28768207, .high = 0.28768207},
-                          {.high = 1},
-                          {.high = 1}};
-    static boxes erased = {"erase",
-                           {.low = 0.02, .high = 0.2},
-                           {.low = -1.1939225, .high = 1.2039728},
-                           {.high = 1},
-                           {.high = 1}};
+    static boxes crops = {.name = "crop",
+                          .area = {.low = 0.2, .high = 0.4},
+                          .ratio = {.low = -0.28768207, .high = 0.28768207},
+                          .x = {.high = 1},
+                          .y = {.high = 1}};
+    static boxes erased = {.name = "erase",
+                           .area = {.low = 0.02, .high = 0.2},
+                           .ratio = {.low = -1.1939225, .high = 1.2039728},
+                           .x = {.high = 1},
+                           .y = {.high = 1}};
     stk__plan *plan = plan_of(
         "horizontal_flip_prob=0.5 vertical_flip_prob=0.25 rotation_degrees=15 rotation_prob=0.6 scale=0.2 "
         "scale_prob=0.7 shear=10 shear_prob=0.35 translate=0.1,0.2 translate_prob=0.4 crop=[0.2,0.4] "
@@ -196,17 +212,7 @@ static void all_orders_are_alike(void **state)
     stk__plan_destroy(&plan);
 }
 
-enum { CELLS = 16, VALUES = 4, PAIRS = 250000 };
-
-typedef struct table {
-    const char *name;
-    uint32_t cells[CELLS * CELLS];
-} table;
-
-static void add_pair(table *t, double a, double b)
-{
-    t->cells[(int)(a * CELLS) * CELLS + (int)(b * CELLS)]++;
-}
+enum { VALUES = 4, PAIRS = 250000 };
 
 /* Two amounts, a colour amount, and the word that decides about a flip of the same sample: in [0, 1). */
 static void draw_values(const stk__plan *plan, uint32_t epoch, uint32_t sample, double values[VALUES])
@@ -225,8 +231,6 @@ static void draw_values(const stk__plan *plan, uint32_t epoch, uint32_t sample, 
     values[1] = (fact_or(&trace, "scale", "factor", NAN) - 0.8) / 0.4;
     values[2] = (fact_or(&trace, "brightness", "factor", NAN) - 0.7) / 0.6;
     values[3] = fact_or(&trace, "horizontal flip", "applied", NAN) / 2 + values[1] / 2; /* flip with scale */
-    for (int i = 0; i < VALUES; i++)
-        values[i] = values[i] < 0 ? 0 : values[i] >= 1 ? 0x1.fffffffffffffp-1 : values[i];
 }
 
 static void neighbours_are_independent(void **state)
