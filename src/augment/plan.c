@@ -1,11 +1,11 @@
 /* From settings to a plan: presets and schedule put in, every operation asked whether it is on. */
 #include "augment/plan_parts.h"
 
+#include "core/memory.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "core/memory.h"
 
 stk_status stk__mix_prepare(void *settings, bool *on, stk_error *error)
 {
@@ -41,7 +41,8 @@ static stk_status share_mixes(stk__plan_phase *phase, stk_error *error)
 static void take_turn(stk__plan_phase *phase, int index)
 {
     const stk__augment_operation *operation = stk__operation_at(index);
-    const stk__plan_turn turn = {operation, stk__operation_settings(index, &phase->prepared)};
+    const stk__plan_turn turn = {operation, stk__operation_settings(index, &phase->prepared),
+                                 stk__operation_number(index)};
     if (operation->mix)
         phase->mixes[phase->mix_count++] = turn;
     else

@@ -324,9 +324,9 @@ static void the_list_is_sound(void **state)
         const stk__augment_operation *operation = stk__operation_at(i);
         assert_true(operation->name && operation->option_count && operation->prepare);
         assert_true(!operation->resolve != !operation->mix);
-        assert_true(operation->id > STK_OPERATION_NOISE_PIXELS);
+        assert_in_range(stk__operation_number(i), STK_OPERATION_NOISE_PIXELS + 1, STK_OPERATION_MIX - 1);
         for (int k = 0; k < i; k++)
-            assert_int_not_equal(operation->id, stk__operation_at(k)->id);
+            assert_int_not_equal(stk__operation_number(i), stk__operation_number(k));
         for (size_t row = 0; row < operation->option_count; row++)
             assert_string_equal(stk__operation_option(i, row)->name, operation->options[row].name);
     }

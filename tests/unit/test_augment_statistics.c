@@ -323,7 +323,7 @@ static void shares_are_beta(void **state)
         check_p(cases[k].keys, beta_p(shares, SHARES, cases[k].alpha));
         stk__plan_destroy(&plan);
     }
-    const stk__random_at at = {.seed = 1, .operation = STK_OPERATION_MIXUP};
+    const stk__random_at at = {.seed = 1, .operation = STK_OPERATION_MIX};
     const double tiny = stk__draw_beta(at, 1e-4); /* its gamma variables are far below the smallest double */
     assert_true(tiny >= 0 && tiny <= 1);
 }
