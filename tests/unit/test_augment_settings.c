@@ -204,43 +204,65 @@ static void schedules_go_by_epoch(void **state)
     assert_true(schedule.count == 2 && schedule.entries[1].epoch == 50 && schedule.entries[1].preset == 3);
 }
 
+static stk__plan *plan_of_yaml(const char *yaml)
+{
+    const stk__option_table *const tables[] = {stk__augment_options()};
+    stk__config *config;
+    stk__augment_settings settings = {0};
+    stk__plan *plan;
+    assert_int_equal(stk__config_create(&config, tables, 1, NULL), STK_OK);
+    assert_int_equal(stk__config_read_text(config, yaml, "t.yaml", NULL), STK_OK);
+    assert_int_equal(stk__config_apply(config, "augment", settings.bytes, NULL), STK_OK);
+    assert_int_equal(stk__plan_create(&plan, &settings, 0, NULL), STK_OK);
+    stk__config_destroy(&config);
+    return plan;
+}
+
 /* Through the configuration, in all ways to write it. */
 static void yaml_reaches_the_plan(void **state)
 {
     (void)state;
+    static const char block[] = "gpu_augmentation:\n  schedule:\n    0: minimal\n    50: strong\n"
+                                "  translate:\n  - 0.1\n  - 0.2\n  fill: 1,2,3\n";
     static const char *const texts[] = {
-        "augment: {schedule: {0: minimal, 50: strong}, translate: [0.1, 0.2], fill: [1, 2, 3]}\n",
-        "gpu_augmentation:\n  schedule:\n    0: minimal\n    50: strong\n  translate:\n  - 0.1\n  - 0.2\n"
-        "  fill: 1,2,3\n",
+        "augment: {schedule: {0: minimal, 50: strong}, translate: [0.1, 0.2], fill: [1, 2, 3]}\n", block,
         "augment.schedule: '0: minimal, 50: strong'\naugment: {translate: '0.1,0.2', fill: '[1, 2, 3]'}\n"};
-    const stk__option_table *const tables[] = {stk__augment_options()};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        stk__config *config;
-        stk__augment_settings settings = {0};
-        stk__plan *plan;
-        assert_int_equal(stk__config_create(&config, tables, 1, NULL), STK_OK);
-        assert_int_equal(stk__config_read_text(config, texts[i], "t.yaml", NULL), STK_OK);
-        assert_int_equal(stk__config_apply(config, "augment", settings.bytes, NULL), STK_OK);
-        assert_int_equal(stk__plan_create(&plan, &settings, 0, NULL), STK_OK);
+        stk__plan *plan = plan_of_yaml(texts[i]);
         check_setting(plan, 50, "preset", "strong");
         check_setting(plan, 0, "translate", "[0.1, 0.2]");
         check_setting(plan, 0, "fill", "[1, 2, 3]");
         stk__plan_destroy(&plan);
-        stk__config_destroy(&config);
     }
 }
 
-/* The sections of the field reports, as their authors wrote them. */
+/* The sections of the field reports, as their authors wrote them, are these presets. */
 static void reports_mean_what_they_say(void **state)
 {
     (void)state;
-    stk__plan *plan = plan_of("horizontal_flip_prob=0.5 rotation_degrees=15 brightness=0.2 contrast=0.2");
-    stk__plan *standard = plan_of("preset=standard");
-    assert_memory_equal(stk__plan_settings(plan, 0)->bytes + sizeof(stk__augment_general),
-                        stk__plan_settings(standard, 0)->bytes + sizeof(stk__augment_general),
-                        STK_AUGMENT_SETTINGS_BYTES - sizeof(stk__augment_general));
-    stk__plan_destroy(&plan);
-    stk__plan_destroy(&standard);
+    static const struct {
+        const char *yaml, *preset;
+    } reports[] = {
+        {"gpu_augmentation:\n  horizontal_flip_prob: 0.5\n  rotation_degrees: 15\n  brightness: 0.2\n  "
+         "contrast: "
+         "0.2\n",
+         "preset=standard"},
+        {"gpu_augmentation:\n  horizontal_flip_prob: 0.5\n", "preset=minimal"},
+        {"gpu_augmentation:\n  preset: strong\n", "preset=strong"},
+    };
+    const size_t skip = sizeof(stk__augment_general); /* the preset's name */
+    for (size_t i = 0; i < sizeof reports / sizeof reports[0]; i++) {
+        stk__plan *plan = plan_of_yaml(reports[i].yaml), *preset = plan_of(reports[i].preset);
+        assert_memory_equal(stk__plan_settings(plan, 0)->bytes + skip,
+                            stk__plan_settings(preset, 0)->bytes + skip, STK_AUGMENT_SETTINGS_BYTES - skip);
+        stk__plan_destroy(&plan);
+        stk__plan_destroy(&preset);
+    }
+}
+
+static void the_device_is_kept_as_it_was_given(void **state)
+{
+    (void)state;
     stk__augment_settings settings = {0};
     assert_string_equal(stk__augment_device(&settings), "");
     assert_int_equal(stk__augment_set(&settings, "device", "cpu", NULL), STK_OK);
@@ -258,6 +280,7 @@ int main(void)
         cmocka_unit_test(schedules_go_by_epoch),
         cmocka_unit_test(yaml_reaches_the_plan),
         cmocka_unit_test(reports_mean_what_they_say),
+        cmocka_unit_test(the_device_is_kept_as_it_was_given),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -123,40 +123,42 @@ static void check_boxes(const boxes *b)
     check_even(b->name, b->place.cells, CELLS * CELLS);
 }
 
+static row rows[] = {
+    {.operation = "horizontal flip", .what = "applied", .prob = 0.5},
+    {.operation = "vertical flip", .what = "applied", .prob = 0.25},
+    {.operation = "rotation", .what = "degrees", .prob = 0.6, .low = -15, .high = 15},
+    {.operation = "scale", .what = "factor", .prob = 0.7, .low = 0.8, .high = 1.2},
+    {.operation = "shear", .what = "degrees", .prob = 0.35, .low = -10, .high = 10},
+    {.operation = "translate", .what = "x", .prob = 0.4, .low = -0.1 * SIDE, .high = 0.1 * SIDE},
+    {.operation = "translate", .what = "y", .prob = 0.4, .low = -0.2 * SIDE, .high = 0.2 * SIDE},
+    {.operation = "crop", .what = "applied", .prob = 0.45},
+    {.operation = "jitter", .what = "applied", .prob = 0.8},
+    {.operation = "brightness", .what = "factor", .prob = 0.9, .low = 0.7, .high = 1.3},
+    {.operation = "contrast", .what = "factor", .prob = 0.7, .low = 0.8, .high = 1.2},
+    {.operation = "saturation", .what = "factor", .prob = 0.6, .low = 0.5, .high = 0.75},
+    {.operation = "hue", .what = "turn", .prob = 0.5, .low = -0.1, .high = 0.1},
+    {.operation = "gray", .what = "applied", .prob = 0.15},
+    {.operation = "gamma", .what = "exponent", .prob = 0.55, .low = 0.7, .high = 1.3},
+    {.operation = "blur", .what = "sigma", .prob = 0.3, .low = 0.1, .high = 2},
+    {.operation = "noise", .what = "std", .prob = 0.2, .low = 0.01, .high = 0.05},
+    {.operation = "erase", .what = "applied", .prob = 0.65},
+};
+
 /* Areas are such that every first try fits: what does not fit is drawn again and would not be even. */
+static boxes crops = {.name = "crop",
+                      .area = {.low = 0.2, .high = 0.4},
+                      .ratio = {.low = -0.28768207, .high = 0.28768207},
+                      .x = {.high = 1},
+                      .y = {.high = 1}};
+static boxes erased = {.name = "erase",
+                       .area = {.low = 0.02, .high = 0.2},
+                       .ratio = {.low = -1.1939225, .high = 1.2039728},
+                       .x = {.high = 1},
+                       .y = {.high = 1}};
+
 static void probabilities_and_ranges(void **state)
 {
     (void)state;
-    static row rows[] = {
-        {.operation = "horizontal flip", .what = "applied", .prob = 0.5},
-        {.operation = "vertical flip", .what = "applied", .prob = 0.25},
-        {.operation = "rotation", .what = "degrees", .prob = 0.6, .low = -15, .high = 15},
-        {.operation = "scale", .what = "factor", .prob = 0.7, .low = 0.8, .high = 1.2},
-        {.operation = "shear", .what = "degrees", .prob = 0.35, .low = -10, .high = 10},
-        {.operation = "translate", .what = "x", .prob = 0.4, .low = -0.1 * SIDE, .high = 0.1 * SIDE},
-        {.operation = "translate", .what = "y", .prob = 0.4, .low = -0.2 * SIDE, .high = 0.2 * SIDE},
-        {.operation = "crop", .what = "applied", .prob = 0.45},
-        {.operation = "jitter", .what = "applied", .prob = 0.8},
-        {.operation = "brightness", .what = "factor", .prob = 0.9, .low = 0.7, .high = 1.3},
-        {.operation = "contrast", .what = "factor", .prob = 0.7, .low = 0.8, .high = 1.2},
-        {.operation = "saturation", .what = "factor", .prob = 0.6, .low = 0.5, .high = 0.75},
-        {.operation = "hue", .what = "turn", .prob = 0.5, .low = -0.1, .high = 0.1},
-        {.operation = "gray", .what = "applied", .prob = 0.15},
-        {.operation = "gamma", .what = "exponent", .prob = 0.55, .low = 0.7, .high = 1.3},
-        {.operation = "blur", .what = "sigma", .prob = 0.3, .low = 0.1, .high = 2},
-        {.operation = "noise", .what = "std", .prob = 0.2, .low = 0.01, .high = 0.05},
-        {.operation = "erase", .what = "applied", .prob = 0.65},
-    };
-    static boxes crops = {.name = "crop",
-                          .area = {.low = 0.2, .high = 0.4},
-                          .ratio = {.low = -0.28768207, .high = 0.28768207},
-                          .x = {.high = 1},
-                          .y = {.high = 1}};
-    static boxes erased = {.name = "erase",
-                           .area = {.low = 0.02, .high = 0.2},
-                           .ratio = {.low = -1.1939225, .high = 1.2039728},
-                           .x = {.high = 1},
-                           .y = {.high = 1}};
     stk__plan *plan = plan_of(
         "horizontal_flip_prob=0.5 vertical_flip_prob=0.25 rotation_degrees=15 rotation_prob=0.6 scale=0.2 "
         "scale_prob=0.7 shear=10 shear_prob=0.35 translate=0.1,0.2 translate_prob=0.4 crop=[0.2,0.4] "
