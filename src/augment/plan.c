@@ -20,14 +20,21 @@ static stk_status share_mixes(stk__plan_phase *phase, stk_error *error)
 {
     double given = 0, below = 0;
     int open = 0;
+    const char *waits = NULL;
     for (int i = 0; i < phase->mix_count; i++) {
         const stk__mix_settings *mix = phase->mixes[i].settings;
         given += mix->prob;
         open += mix->prob == 0;
+        if (mix->prob == 0) waits = phase->mixes[i].operation->name;
     }
     if (given > 1 + 1e-9) {
         stk__fail(error, STK_ERROR_CONFIG, "augment.mixup_prob and cutmix_prob are more than 1 together");
         stk__error_hint(error, "a pair is mixed in one way only: give two that make up 1 or less");
+        return STK_ERROR_CONFIG;
+    }
+    if (waits && given >= 1) {
+        stk__fail(error, STK_ERROR_CONFIG, "augment.%s_alpha is set, but no pair is left for it", waits);
+        stk__error_hint(error, "give augment.%s_prob, and less than 1 to the other", waits);
         return STK_ERROR_CONFIG;
     }
     for (int i = 0; i < phase->mix_count; i++) {

@@ -59,6 +59,9 @@ static void nonsense_is_refused(void **state)
     check_refused("mixup_alpha=1 mixup_prob=0.7 cutmix_alpha=1 cutmix_prob=0.5",
                   "augment.mixup_prob and cutmix_prob are more than 1 together",
                   "a pair is mixed in one way only: give two that make up 1 or less");
+    check_refused("mixup_alpha=1 mixup_prob=1 cutmix_alpha=1",
+                  "augment.cutmix_alpha is set, but no pair is left for it",
+                  "give augment.cutmix_prob, and less than 1 to the other");
     check_refused("rotation_degress=4", "unknown key 'rotation_degress' in section 'augment'",
                   "did you mean 'rotation_degrees'?");
     check_refused("preset=huge", "augment.preset = 'huge' is not one of the choices",
