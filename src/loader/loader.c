@@ -9,7 +9,7 @@
 
 const char *stk_stage_name(stk_stage stage)
 {
-    static const char *const names[STK_STAGE_COUNT] = {"read", "decode", "mask", "other", "idle"};
+    static const char *const names[STK_STAGE_COUNT] = {"read", "decode", "mask", "augment", "other", "idle"};
     return (unsigned)stage < STK_STAGE_COUNT ? names[stage] : "unknown";
 }
 
