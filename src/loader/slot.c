@@ -57,6 +57,7 @@ void stk__slot_begin(stk__slot *slot, const stk__layout *layout, const stk__step
     slot->error.code = STK_OK;
     stk__ledger_clear(&slot->ledger);
     atomic_store_explicit(&slot->spare_used, 0, memory_order_relaxed);
+    memset(view_at(slot, layout, STK_FIELD_IMAGE, 0), 0, 2 * (size_t)layout->places * sizeof(stk_view));
     float *weights = stk__slot_weights(slot, layout);
     for (int64_t i = 0; i < layout->places; i++)
         weights[i] = 1;
@@ -129,8 +130,16 @@ void stk__slot_finish(stk__slot *slot, const stk__layout *layout)
                                (int64_t[3]){layout->window_rows, layout->window_columns});
 }
 
-static stk__pixels take_spare(stk__slot *slot, const stk__layout *layout, stk__pixels wanted)
+/* A sample that stands in for a bad one takes its room. */
+static stk__pixels take_spare(stk__slot *slot, const stk__layout *layout, const stk_view *before,
+                              stk__pixels wanted)
 {
+    const bool fits = before->w && before->offset_bytes >= layout->spare_offset &&
+                      before->pitch_bytes * (uint64_t)before->h >= wanted.pitch_bytes * (size_t)wanted.h;
+    if (fits) {
+        wanted.data = slot->memory.data + before->offset_bytes;
+        return wanted;
+    }
     const size_t need = (wanted.pitch_bytes * (size_t)wanted.h + 63) / 64 * 64;
     const size_t start = atomic_fetch_add_explicit(&slot->spare_used, need, memory_order_relaxed);
     const size_t room = layout->total_bytes - layout->spare_offset;
@@ -151,14 +160,15 @@ static void record_view(stk__slot *slot, stk_view *view, stk__pixels pixels)
 static stk__pixels room_for(stk__slot *slot, const stk__layout *layout, uint64_t place, stk__pixels wanted,
                             stk__field field)
 {
+    stk_view *view = view_at(slot, layout, field, place);
     if (layout->store.image == STK_DTYPE_U8 && wanted.w == layout->w && wanted.h == layout->h) {
         wanted.data =
             slot->memory.data + (field == STK_FIELD_MASK ? layout->mask_offset + place * layout->mask_bytes
                                                          : place * layout->image_bytes);
     } else {
-        wanted = take_spare(slot, layout, wanted);
+        wanted = take_spare(slot, layout, view, wanted);
     }
-    record_view(slot, view_at(slot, layout, field, place), wanted);
+    record_view(slot, view, wanted);
     return wanted;
 }
 

@@ -209,19 +209,25 @@ static void scale_points(const stk__layout *layout, float *point, upright from, 
     }
 }
 
+static stk__plan_at plan_at(const stk__recipe *recipe, upright decoded, uint64_t epoch, uint64_t id)
+{
+    return (stk__plan_at){.epoch = (uint32_t)epoch,
+                          .sample = (uint32_t)id,
+                          .source_w = decoded.w,
+                          .source_h = decoded.h,
+                          .target_w = recipe->layout.w,
+                          .target_h = recipe->layout.h,
+                          .channels = recipe->layout.channels};
+}
+
 /* Draws the sample's numbers; then the fused pass writes its place, or a device will. */
 static stk_status augment(stk__worker *worker, const errand *job, const stk__augment_source *source)
 {
     const stk__recipe *recipe = worker->recipe;
     const stk__layout *layout = &recipe->layout;
     stk__worker_enter(worker, STK_STAGE_AUGMENT);
-    const stk__plan_at at = {.epoch = (uint32_t)job->slot->step.epoch,
-                             .sample = (uint32_t)job->id,
-                             .source_w = source->image.w,
-                             .source_h = source->image.h,
-                             .target_w = layout->w,
-                             .target_h = layout->h,
-                             .channels = layout->channels};
+    const stk__plan_at at =
+        plan_at(recipe, (upright){source->image.w, source->image.h}, job->slot->step.epoch, job->id);
     stk__resolved resolved;
     stk__plan_resolve(recipe->plan, &at, &resolved, NULL);
     if (layout->point_count)
@@ -332,4 +338,11 @@ stk_status stk__worker_peek(stk__worker *worker, uint64_t id, stk__picture *pict
     }
     stk__worker_enter(worker, STK_STAGE_IDLE);
     return status;
+}
+
+stk__plan_at stk__worker_plan_at(const stk__worker *worker, const stk__picture *picture, uint64_t epoch,
+                                 uint64_t id)
+{
+    const upright size = decoded_size(worker->recipe, (upright){picture->w, picture->h});
+    return plan_at(worker->recipe, size, epoch, id);
 }

@@ -68,6 +68,10 @@ uint64_t stk__watch_busy_ns(const stk__watch *watch, const stk__worker *worker);
 /* Reads and checks the header of a sample's image: its upright size. Used to look at a data set at open. */
 stk_status stk__worker_peek(stk__worker *worker, uint64_t id, stk__picture *picture);
 
+/* What the plan needs to know about a sample whose header was peeked at. */
+stk__plan_at stk__worker_plan_at(const stk__worker *worker, const stk__picture *picture, uint64_t epoch,
+                                 uint64_t id);
+
 /* Loads the sample that belongs at a place, by the policy for bad ones. On failure worker->error tells. */
 stk_status stk__worker_fill(stk__worker *worker, stk__slot *slot, const stk__stream *stream, uint64_t place);
 
