@@ -156,8 +156,11 @@ static void print_facts(const stk__plan_trace *trace)
     const char *last = "";
     for (int i = 0; i < trace->count; i++) {
         const stk__plan_fact *fact = &trace->facts[i];
-        printf("  %-16s %-10s %.6g\n", strcmp(last, fact->operation) == 0 ? "" : fact->operation, fact->what,
-               fact->value);
+        const char *name = strcmp(last, fact->operation) == 0 ? "" : fact->operation;
+        if (strcmp(fact->what, "applied") == 0)
+            printf("  %-16s %s\n", name, fact->value > 0 ? "yes" : "no");
+        else
+            printf("  %-16s %-10s %.6g\n", name, fact->what, fact->value);
         last = fact->operation;
     }
     if (!trace->count) printf("  nothing was drawn: the image is only resized\n");
@@ -202,10 +205,8 @@ static stk_status open_job(augment_job *job, stk_error *error)
         job->loading.options.num_workers = STK_WORKERS_NONE;
         STK__TRY(stk__cli_loader_open(&job->arguments, &job->loading, &job->loader, error));
     }
-    if (!stk__cli_quiet && !stk__cli_json) {
+    if (!stk__cli_quiet && !stk__cli_json)
         stk__cli_print_dataset(stk_loader_describe(job->loader), job->loading.options.root);
-        stk__cli_print_effects(job->arguments.config);
-    }
     return STK_OK;
 }
 

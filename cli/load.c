@@ -192,9 +192,11 @@ static json_t *report_json(const load_job *job, bool complete)
 static void print_stages(const load_job *job)
 {
     printf("\n  %-8s %10s %8s\n", "stage", "ms/batch", "share");
-    for (int i = 0; i < STK_STAGE_COUNT; i++)
+    for (int i = 0; i < STK_STAGE_COUNT; i++) {
+        if (i == STK_STAGE_AUGMENT && !job->stats.stage_ns[i]) continue;
         printf("  %-8s %10.2f %7.1f %%\n", stk_stage_name((stk_stage)i), ms_per_batch(job, i),
                100 * share_of(job, i));
+    }
     const int64_t workers = stk_loader_describe(job->loader)->num_workers;
     if (workers)
         printf("  (of %lld worker%s)\n", (long long)workers, workers == 1 ? "" : "s");

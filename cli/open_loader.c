@@ -1,5 +1,6 @@
 #include "open_loader.h"
 
+#include "augment/operation.h"
 #include "loader/loader_open.h"
 
 #include <string.h>
@@ -60,15 +61,37 @@ static stk_status tell_loader_effects(stk__config *config, const stk_loader *loa
     return STK_OK;
 }
 
+/* What was asked for, and what the preset adds to it; nothing of all that is off. */
+static stk_status tell_augmentation(stk__config *config, const stk__augment_settings *asked, stk_error *error)
+{
+    static const char *const presets[] = {"none", "minimal", "standard", "strong"};
+    const stk__option_table *table = stk__augment_options();
+    stk__augment_settings all = *asked;
+    const int preset = stk__augment_general_of(&all)->preset;
+    char name[96], value[512], why[32];
+    snprintf(why, sizeof why, "preset %s", presets[preset]);
+    STK__TRY(stk__preset_apply(preset, &all, error));
+    for (size_t i = 0; i < table->count; i++) {
+        const stk__option *option = &table->options[i];
+        if (stk__option_is_zero(option, &all)) continue;
+        const bool added = stk__option_is_zero(option, asked);
+        snprintf(name, sizeof name, "%s.%s", table->section, option->name);
+        stk__option_print(option, &all, value, sizeof value);
+        STK__TRY(stk__config_effect(config, name, value, added ? why : NULL, error));
+    }
+    return STK_OK;
+}
+
+/* The loader has the last word. */
 static stk_status tell_effects(stk__config *config, const stk_loader *loader,
                                const stk_loader_options *options, const stk__augment_settings *augment,
                                stk_error *error)
 {
+    STK__TRY(tell_augmentation(config, augment, error));
     STK__TRY(tell_loader_effects(config, loader, error));
     stk_loader_options filled = *options;
     STK__TRY(stk__options_fill(&stk__loader_options, &filled, error));
-    STK__TRY(stk__config_effects_from(config, "data", &filled, error));
-    return stk__config_effects_from(config, "augment", augment, error);
+    return stk__config_effects_from(config, "data", &filled, error);
 }
 
 /* Tells of settings that the verb does not obey. */

@@ -61,6 +61,7 @@ static void keep_batch(const stk_batch *batch, epoch *out)
 {
     for (int64_t i = 0; i < batch->count; i++) {
         const uint64_t p = batch->position + (uint64_t)i;
+        if (p >= COUNT) continue;
         out->came++;
         copy_place(&out->ids[p], &batch->sample_ids, i, 8);
         copy_place(&out->labels[p], &batch->labels, i, 8);
@@ -84,11 +85,11 @@ static void read_epoch(stk_loader_options options, epoch *out)
         stk_loader *loader = open_loader(&options);
         stk_batch *batch;
         stk_status status;
-        while ((status = stk_loader_next(loader, &batch, NULL)) == STK_OK) {
+        while (out->came < COUNT && (status = stk_loader_next(loader, &batch, NULL)) != STK_END) {
+            assert_int_equal(status, STK_OK);
             keep_batch(batch, out);
             stk_batch_release(batch);
         }
-        assert_int_equal(status, STK_END);
         stk_loader_close(&loader);
     }
 }
@@ -223,18 +224,14 @@ static void classes_keep_both_labels(void **state)
 {
     (void)state;
     static epoch plain, mixed;
-    stk_loader_options options = {.root = "make:gray",
-                                  .limit = COUNT,
-                                  .channels = 3,
-                                  .image_size = {H, W},
-                                  .batch_size = 5,
-                                  .augment = BEFORE};
+    stk_loader_options options = {
+        .root = "make:gray", .channels = 3, .image_size = {H, W}, .batch_size = 5, .augment = BEFORE};
     read_epoch(options, &plain);
     options.augment = BEFORE ", " MIXING;
     read_epoch(options, &mixed);
     assert_memory_equal(plain.labels, mixed.labels, sizeof plain.labels);
     int different = 0;
-    for (int a = 0; a < COUNT; a++) {
+    for (int a = 0; a < COUNT - 1; a++) { /* the partner of the last one was not kept */
         const bool is_mixed = mixed.lambda[a] != 1;
         assert_int_equal(mixed.labels2[a], plain.labels[is_mixed ? a ^ 1 : a]);
         different += mixed.labels2[a] != mixed.labels[a];
