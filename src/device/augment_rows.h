@@ -9,6 +9,9 @@
 
 #include "device/augment.h"
 
+/* For functions that are compiled once for each value of a parameter. */
+#define ROW_INLINE static inline __attribute__((always_inline))
+
 enum { ROW_MARGIN = 32, ROW_CHANNELS = 3 };
 
 /* One row of floats 0 … 255, a line per channel. */

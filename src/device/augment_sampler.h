@@ -11,12 +11,26 @@
 
 #define ALL_LANES ((1u << LANES) - 1)
 
+enum { AHEAD_ROWS = 8 };
+
+/* Lanes are taken one by one from memory, not out of the vector: compilers prefer the latter, which is
+ * slower. */
+#define THROUGH_MEMORY(array) __asm__ volatile("" : "+m"(array))
+
+/* A row on its way through a turned source changes lines all the time, and the CPU cannot guess which come
+ * next. Outside of the source this asks for memory that nobody reads, which does no harm. */
+static inline void fetch_early(const uint8_t *data, ptrdiff_t offset)
+{
+    __builtin_prefetch((const void *)((uintptr_t)data + (uintptr_t)offset));
+}
+
 /* What is the same for all pixels of a row. */
 typedef struct sampler {
     vf step_u, step_v, start_u, start_v; /* u = step_u * cx + start_u */
     vf most_u, most_v;
     vi last_x, last_y; /* of the upper left tap of pixels whose taps may be loaded together */
-    vi pitch, channels, mask_pitch;
+    vi pitch, mask_pitch;
+    ptrdiff_t ahead, mask_ahead; /* bytes from a tap to the tap of the pixel AHEAD_ROWS below */
     vi last_mask_x, last_mask_y;
     bool loads; /* places fit in 32 bits, and there is something to load */
 } sampler;
@@ -28,12 +42,19 @@ typedef struct spots {
     vf left, top;
 } spots;
 
+static inline float limit_near(float v)
+{
+    return v < -4096 ? -4096 : v > 4096 ? 4096 : v;
+}
+
 static inline sampler start_sampler(const pass *p, int32_t y)
 {
     const float *const m = p->block->matrix, cy = (float)y + 0.5f;
     const stk__pixels image = p->source->image, mask = p->source->mask;
     const int32_t tail = image.channels == 3 ? 3 : 2; /* 8 bytes from the last tap but … on are in the row */
     const uint64_t bytes = image.pitch_bytes * (uint64_t)image.h, ids = mask.pitch_bytes * (uint64_t)mask.h;
+    const ptrdiff_t rows_ahead = (ptrdiff_t)limit_near(AHEAD_ROWS * m[4]);
+    const ptrdiff_t pixels_ahead = (ptrdiff_t)limit_near(AHEAD_ROWS * m[1]);
     return (sampler){.step_u = vf_all(m[0]),
                      .step_v = vf_all(m[3]),
                      .start_u = vf_fma(vf_all(m[1]), vf_all(cy), vf_all(m[2])),
@@ -43,7 +64,8 @@ static inline sampler start_sampler(const pass *p, int32_t y)
                      .last_x = vi_all(image.w - tail),
                      .last_y = vi_all(image.h - 2),
                      .pitch = vi_all((int32_t)image.pitch_bytes),
-                     .channels = vi_all(image.channels),
+                     .ahead = rows_ahead * (ptrdiff_t)image.pitch_bytes + pixels_ahead * image.channels,
+                     .mask_ahead = rows_ahead * (ptrdiff_t)mask.pitch_bytes + pixels_ahead,
                      .mask_pitch = vi_all((int32_t)mask.pitch_bytes),
                      .last_mask_x = vi_all(mask.w - 1),
                      .last_mask_y = vi_all(mask.h - 1),
@@ -171,23 +193,28 @@ static inline bool touches_source(stk__pixels image, const spots *at)
                           vi_below(vi_add(at->y, one), vi_all(image.h)))) != 0;
 }
 
-/* The levels of LANES pixels, and whether all of their taps are inside. */
-static inline bool sample_group(const pass *p, const sampler *s, const spots *at, int16_t *const out[3])
+/* The levels of LANES pixels, and whether all of their taps are inside. channels is p->channels, as a
+ * constant. */
+ROW_INLINE bool sample_group(const pass *p, const sampler *s, const spots *at, int16_t *const out[3],
+                             int32_t channels)
 {
     const stk__pixels image = p->source->image;
     const vm inside = vm_and(vi_below(at->x, s->last_x), vi_below(at->y, s->last_y));
     const uint32_t loaded = s->loads ? vm_bits(inside) : 0;
     if (loaded == 0 && !touches_source(image, at)) {
-        for (int32_t c = 0; c < p->channels; c++)
+        for (int32_t c = 0; c < channels; c++)
             vh_store(out[c], vh_all((int16_t)p->block->fill[c]));
         return false;
     }
     if (loaded) {
         int32_t offsets[LANES];
-        const vi place = vi_add(vi_mul(at->y, s->pitch), vi_mul(at->x, s->channels));
-        vi_store(offsets, vi_keep(inside, place)); /* the first pixel can be loaded if any can */
+        const vi along = channels == 3 ? vi_add(vi_add(at->x, at->x), at->x) : at->x;
+        const vi offset = vi_add(vi_mul(at->y, s->pitch), along);
+        vi_store(offsets, vi_keep(inside, offset)); /* the first pixel can be loaded if any can */
+        THROUGH_MEMORY(offsets);
         const weights by = find_weights(at);
-        if (p->channels == 3)
+        fetch_early(image.data, offsets[0] + s->ahead);
+        if (channels == 3)
             sample_rgb(image, offsets, &by, out);
         else
             sample_grey(image, offsets, &by, out[0]);
@@ -196,10 +223,12 @@ static inline bool sample_group(const pass *p, const sampler *s, const spots *at
     return loaded == ALL_LANES;
 }
 
-static inline void copy_ids(const uint8_t *mask, vi place, uint8_t *out)
+static inline void copy_ids(const uint8_t *mask, ptrdiff_t ahead, vi offset, uint8_t *out)
 {
     int32_t offsets[LANES];
-    vi_store(offsets, place);
+    vi_store(offsets, offset);
+    THROUGH_MEMORY(offsets);
+    fetch_early(mask, offsets[0] + ahead);
     for (int i = 0; i < LANES; i++)
         out[i] = mask[offsets[i]];
 }
@@ -221,8 +250,8 @@ static inline void sample_ids(const pass *p, const sampler *s, const spots *at, 
     const vf half = vf_all(0.5f);
     const vf u = vf_add(at->u, half), v = vf_add(at->v, half);
     if (inside) { /* not negative, so truncation is floor */
-        const vi place = vi_add(vi_mul(vi_truncate(v), s->mask_pitch), vi_truncate(u));
-        copy_ids(p->source->mask.data, place, out);
+        const vi offset = vi_add(vi_mul(vi_truncate(v), s->mask_pitch), vi_truncate(u));
+        copy_ids(p->source->mask.data, s->mask_ahead, offset, out);
         return;
     }
     const vi x = vi_truncate(vf_floor(u)), y = vi_truncate(vf_floor(v));
@@ -232,21 +261,29 @@ static inline void sample_ids(const pass *p, const sampler *s, const spots *at, 
         memset(out, p->block->mask_fill, LANES);
 }
 
-/* Into lines of levels and, if the target has a mask, into p->ids. */
-static inline void sample_row(const pass *p, int32_t y, int16_t *levels)
+ROW_INLINE void sample_row_of(const pass *p, int32_t y, int16_t *levels, int32_t channels)
 {
     const sampler s = start_sampler(p, y);
     int32_t counting[LANES];
     for (int i = 0; i < LANES; i++)
         counting[i] = i;
     vi x = vi_load(counting);
-    const size_t apart = p->channels == 3 ? p->line_values : 0;
+    const size_t apart = channels == 3 ? p->line_values : 0;
     for (int32_t i = 0; i < p->w; i += LANES, x = vi_add(x, vi_all(LANES))) {
         int16_t *const out[3] = {levels + i, levels + apart + i, levels + 2 * apart + i};
         const spots at = find_spots(&s, x);
-        const bool inside = sample_group(p, &s, &at, out);
+        const bool inside = sample_group(p, &s, &at, out, channels);
         if (p->target->mask) sample_ids(p, &s, &at, inside, p->ids + i);
     }
+}
+
+/* Into lines of levels and, if the target has a mask, into p->ids. */
+static inline void sample_row(const pass *p, int32_t y, int16_t *levels)
+{
+    if (p->channels == 3)
+        sample_row_of(p, y, levels, 3);
+    else
+        sample_row_of(p, y, levels, 1);
 }
 
 #endif
