@@ -19,6 +19,16 @@ typedef struct row {
     float *line[ROW_CHANNELS];
 } row;
 
+/* How values are stored; streamed: past the caches, for outputs that are large and aligned. */
+typedef enum output_kind {
+    OUTPUT_FLOATS,
+    OUTPUT_FLOATS_STREAMED,
+    OUTPUT_HALVES,
+    OUTPUT_HALVES_STREAMED,
+    OUTPUT_BFLOATS,
+    OUTPUT_BFLOATS_STREAMED
+} output_kind;
+
 /* One sample on its way. */
 typedef struct pass {
     const stk__augment_block *block;
@@ -34,7 +44,7 @@ typedef struct pass {
     bool sampled;             /* the first of the two is over */
     int32_t contrast;         /* which step it is; step_count: none */
     float mean;               /* of contrast */
-    bool streams;             /* past the caches: the output is large and aligned */
+    output_kind kind;
     int32_t layout[ROW_CHANNELS * 2][16]; /* of interleaving; see augment_output.h */
 
     int16_t *levels; /* [1 or h][channels] lines, in 1/128 */

@@ -105,6 +105,15 @@ static inline void spread_grey(byte_row r, float *out)
     }
 }
 
+/* The row after next: the CPU guesses well as long as addresses rise, but not what comes after a row read
+ * backwards. */
+static inline void fetch_row_early(const pass *p, stk__pixels source, int32_t y)
+{
+    const int32_t source_y = whole_row(p, y + 2), bytes = source.w * source.channels;
+    for (int32_t i = 0; source_y >= 0 && i < bytes; i += 64)
+        __builtin_prefetch(stk__pixels_row(source, source_y) + i);
+}
+
 static inline void take_whole_row(const pass *p, int32_t y)
 {
     const stk__pixels image = p->source->image;
@@ -113,6 +122,7 @@ static inline void take_whole_row(const pass *p, int32_t y)
     if (s.to > s.from) {
         const uint8_t *const bytes = stk__pixels_row(image, source_y) + s.first * p->channels;
         const byte_row r = open_byte_row(p, bytes, s.to - s.from);
+        if (p->mirror_x) fetch_row_early(p, image, y);
         row out = p->work;
         for (int32_t c = 0; c < p->channels; c++)
             out.line[c] += s.from;
@@ -140,10 +150,12 @@ static inline void take_whole_ids(const pass *p, int32_t y)
     if (count < p->w) memset(p->ids, p->block->mask_fill, (size_t)p->w);
     if (count <= 0) return;
     const uint8_t *const ids = stk__pixels_row(mask, source_y) + s.first;
-    if (p->mirror_x)
+    if (p->mirror_x) {
+        fetch_row_early(p, mask, y);
         turn_round(ids, count, p->ids + s.from);
-    else
+    } else {
         memcpy(p->ids + s.from, ids, (size_t)count);
+    }
 }
 
 static inline void take_levels(const pass *p, const int16_t *levels)
