@@ -7,6 +7,7 @@
 
 #include <math.h>
 
+enum { FETCH_ROWS = 4 };
 enum { WHOLE_MOST = 1 << 20 }; /* above, floats have no halves to tell pixels apart by */
 
 /* Does factor * (x + 0.5) + offset = shift ± x, exactly? */
@@ -66,15 +67,31 @@ typedef struct byte_row {
     const uint8_t *source, *ends;
     int32_t count; /* pixels */
     bool mirror;
+    uintptr_t early, early_ids; /* where image and mask will be read some rows later */
 } byte_row;
 
-static inline byte_row open_byte_row(const pass *p, const uint8_t *source, int32_t count)
+/* The CPU guesses what will be read next while addresses rise, but not what comes after a row read backwards.
+ * A few addresses with each group: many at once would be ignored. */
+static inline void fetch_whole_early(const byte_row *r, int32_t x)
+{
+    __builtin_prefetch((const void *)(r->early + 3 * (uintptr_t)x));
+    __builtin_prefetch((const void *)(r->early_ids + (uintptr_t)x));
+}
+
+static inline byte_row open_byte_row(const pass *p, const uint8_t *source, int32_t count, int32_t y)
 {
     const size_t size = (size_t)p->channels, end = (count < ROW_MARGIN ? (size_t)count : ROW_MARGIN) * size;
     const size_t all = (size_t)count * size;
     memcpy(p->bytes, source, end);
     memcpy(p->bytes + all - end, source + all - end, end);
-    return (byte_row){source, p->bytes, count, p->mirror_x};
+    const stk__pixels mask = p->source->mask;
+    const size_t rows = p->mirror_y ? -(size_t)FETCH_ROWS : FETCH_ROWS; /* address arithmetic wraps */
+    return (byte_row){.source = source,
+                      .ends = p->bytes,
+                      .count = count,
+                      .mirror = p->mirror_x,
+                      .early = (uintptr_t)source + rows * p->source->image.pitch_bytes,
+                      .early_ids = (uintptr_t)mask.data + ((size_t)y + rows) * mask.pitch_bytes};
 }
 
 ROW_INLINE const uint8_t *find_bytes(const byte_row *r, int32_t x, int32_t channels)
@@ -89,6 +106,7 @@ static inline void spread_rgb(byte_row r, row out)
     const vi back = backwards();
     for (int32_t x = 0; x < r.count; x += LANES) {
         const vw pixels = vw_triples(find_bytes(&r, x, 3));
+        fetch_whole_early(&r, x);
         for (int c = 0; c < 3; c++) {
             const vf v = vf_of(vi_of_triples(pixels, c));
             vf_store(out.line[c] + x, r.mirror ? vf_permute(v, back) : v);
@@ -101,17 +119,9 @@ static inline void spread_grey(byte_row r, float *out)
     const vi back = backwards();
     for (int32_t x = 0; x < r.count; x += LANES) {
         const vf v = vf_of(vi_from_bytes(find_bytes(&r, x, 1)));
+        fetch_whole_early(&r, x);
         vf_store(out + x, r.mirror ? vf_permute(v, back) : v);
     }
-}
-
-/* The row after next: the CPU guesses well as long as addresses rise, but not what comes after a row read
- * backwards. */
-static inline void fetch_row_early(const pass *p, stk__pixels source, int32_t y)
-{
-    const int32_t source_y = whole_row(p, y + 2), bytes = source.w * source.channels;
-    for (int32_t i = 0; source_y >= 0 && i < bytes; i += 64)
-        __builtin_prefetch(stk__pixels_row(source, source_y) + i);
 }
 
 static inline void take_whole_row(const pass *p, int32_t y)
@@ -121,8 +131,7 @@ static inline void take_whole_row(const pass *p, int32_t y)
     const span s = source_y < 0 ? (span){p->w, p->w, 0} : find_span(p, image.w);
     if (s.to > s.from) {
         const uint8_t *const bytes = stk__pixels_row(image, source_y) + s.first * p->channels;
-        const byte_row r = open_byte_row(p, bytes, s.to - s.from);
-        if (p->mirror_x) fetch_row_early(p, image, y);
+        const byte_row r = open_byte_row(p, bytes, s.to - s.from, source_y);
         row out = p->work;
         for (int32_t c = 0; c < p->channels; c++)
             out.line[c] += s.from;
@@ -150,12 +159,10 @@ static inline void take_whole_ids(const pass *p, int32_t y)
     if (count < p->w) memset(p->ids, p->block->mask_fill, (size_t)p->w);
     if (count <= 0) return;
     const uint8_t *const ids = stk__pixels_row(mask, source_y) + s.first;
-    if (p->mirror_x) {
-        fetch_row_early(p, mask, y);
+    if (p->mirror_x)
         turn_round(ids, count, p->ids + s.from);
-    } else {
+    else
         memcpy(p->ids + s.from, ids, (size_t)count);
-    }
 }
 
 static inline void take_levels(const pass *p, const int16_t *levels)
