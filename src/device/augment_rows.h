@@ -19,6 +19,13 @@ typedef struct row {
     float *line[ROW_CHANNELS];
 } row;
 
+/* Where the pixels of a row lie in the source, a line each: see augment_places.h. */
+typedef struct places {
+    int32_t *offset, *id_offset;
+    int16_t *weight_x, *weight_y;
+    uint16_t *inside; /* a bit per lane, a word per group */
+} places;
+
 /* How values are stored; streamed: past the caches, for outputs that are large and aligned. */
 typedef enum output_kind {
     OUTPUT_FLOATS,
@@ -50,6 +57,7 @@ typedef struct pass {
     int16_t *levels; /* [1 or h][channels] lines, in 1/128 */
     uint8_t *bytes;  /* a row of the source */
     uint8_t *ids;    /* a row of the mask */
+    places places;
     row work, blurred;
     row ring[2 * STK_AUGMENT_RADIUS + 1]; /* rows blurred along x; y of the row modulo the count */
 } pass;
@@ -86,6 +94,11 @@ static inline size_t cut_memory(pass *p, uint8_t *from)
     uint8_t *const bytes = cut(&c, p->line_values * ROW_CHANNELS);
     p->bytes = bytes ? bytes + ROW_MARGIN * ROW_CHANNELS : NULL;
     p->ids = cut(&c, p->line_values);
+    p->places = (places){.offset = cut(&c, p->line_values * sizeof(int32_t)),
+                         .id_offset = cut(&c, p->line_values * sizeof(int32_t)),
+                         .weight_x = cut(&c, p->line_values * sizeof(int16_t)),
+                         .weight_y = cut(&c, p->line_values * sizeof(int16_t)),
+                         .inside = cut(&c, p->line_values * sizeof(uint16_t))};
     p->work = cut_row(&c, p);
     p->blurred = ring_rows ? cut_row(&c, p) : p->work;
     for (int32_t i = 0; i < ring_rows; i++)
