@@ -95,10 +95,12 @@ static inline vf normalised(const pass *p, row r, int32_t c, int32_t x)
 ROW_INLINE int32_t store_vectors(const pass *p, row r, int32_t c, size_t at, output_kind kind)
 {
     void *const image = p->target->image;
+    const float *const line = r.line[c];
+    const vf scale = vf_all(p->target->scale[c]), bias = vf_all(p->target->bias[c]);
     const int32_t w = p->w;
     int32_t x = 0;
     for (; x + LANES <= w; x += LANES)
-        put_as(image, at + (size_t)x, normalised(p, r, c, x), kind);
+        put_as(image, at + (size_t)x, vf_fma(vf_load(line + x), scale, bias), kind);
     return x;
 }
 

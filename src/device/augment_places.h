@@ -62,12 +62,13 @@ static inline sampler start_sampler(const pass *p, int32_t y)
                      .loads = may_load(image, mask, tail)};
 }
 
-static inline spots find_spots(const sampler *s, vi x)
+/* Not brought near, as the reference does with coordinates far outside: those become the index INT32_MIN,
+ * which is outside too. */
+static inline spots find_spots(const sampler *s, vf cx)
 {
-    const vf cx = vf_add(vf_of(x), vf_all(0.5f)), least = vf_all(-2);
     spots at;
-    at.u = vf_min(vf_max(vf_fma(s->step_u, cx, s->start_u), least), s->most_u);
-    at.v = vf_min(vf_max(vf_fma(s->step_v, cx, s->start_v), least), s->most_v);
+    at.u = vf_fma(s->step_u, cx, s->start_u);
+    at.v = vf_fma(s->step_v, cx, s->start_v);
     at.left = vf_floor(at.u);
     at.top = vf_floor(at.v);
     at.x = vi_truncate(at.left);
@@ -75,10 +76,18 @@ static inline spots find_spots(const sampler *s, vi x)
     return at;
 }
 
-/* The same for the group that begins with pixel x. */
-static inline spots find_spots_at(const sampler *s, int32_t x)
+/* Of the group that begins with pixel x, brought near. */
+static inline spots find_near_spots(const sampler *s, int32_t x)
 {
-    return find_spots(s, vi_add(vi_counting(), vi_all(x)));
+    const vf least = vf_all(-2);
+    spots at = find_spots(s, vf_add(vf_of(vi_add(vi_counting(), vi_all(x))), vf_all(0.5f)));
+    at.u = vf_min(vf_max(at.u, least), s->most_u);
+    at.v = vf_min(vf_max(at.v, least), s->most_v);
+    at.left = vf_floor(at.u);
+    at.top = vf_floor(at.v);
+    at.x = vi_truncate(at.left);
+    at.y = vi_truncate(at.top);
+    return at;
 }
 
 static inline vi weigh(vf fraction)
@@ -99,17 +108,19 @@ static inline vi find_id(const sampler *s, const spots *at)
 ROW_INLINE void find_places(const pass *p, const sampler *s, int32_t channels)
 {
     const places to = p->places;
+    const sampler constants = *s;
+    const int32_t w = p->w;
     vi x = vi_counting();
-    for (int32_t i = 0; i < p->w; i += LANES, x = vi_add(x, vi_all(LANES))) {
-        const spots at = find_spots(s, x);
-        const vm inside = vm_and(vi_below(at.x, s->last_x), vi_below(at.y, s->last_y));
+    for (int32_t i = 0; i < w; i += LANES, x = vi_add(x, vi_all(LANES))) {
+        const spots at = find_spots(&constants, vf_add(vf_of(x), vf_all(0.5f)));
+        const vm inside = vm_and(vi_below(at.x, constants.last_x), vi_below(at.y, constants.last_y));
         const vi along = channels == 3 ? vi_add(vi_add(at.x, at.x), at.x) : at.x;
         const vw weights = vw_pair(weigh(vf_sub(at.u, at.left)), weigh(vf_sub(at.v, at.top)));
-        vi_store(to.offset + i, vi_keep(inside, vi_add(vi_mul(at.y, s->pitch), along)));
-        vi_store(to.id_offset + i, vi_keep(inside, find_id(s, &at)));
+        vi_store(to.offset + i, vi_keep(inside, vi_add(vi_mul(at.y, constants.pitch), along)));
+        vi_store(to.id_offset + i, vi_keep(inside, find_id(&constants, &at)));
         vh_store(to.weight_x + i, vw_low(weights));
         vh_store(to.weight_y + i, vw_high(weights));
-        to.inside[i / LANES] = (uint16_t)(s->loads ? vm_bits(inside) : 0);
+        to.inside[i / LANES] = (uint16_t)(constants.loads ? vm_bits(inside) : 0);
     }
 }
 

@@ -105,7 +105,7 @@ static inline bool touches_source(stk__pixels source, const spots *at)
 static inline void sample_edge(const pass *p, const sampler *s, int32_t i, int16_t *levels)
 {
     const uint32_t loaded = p->places.inside[i / LANES];
-    const spots at = find_spots_at(s, i);
+    const spots at = find_near_spots(s, i);
     if (loaded == 0 && !touches_source(p->source->image, &at)) {
         for (int32_t c = 0; c < p->channels; c++)
             vh_store(levels + (size_t)c * p->line_values + i, vh_all((int16_t)p->block->fill[c]));
@@ -127,7 +127,8 @@ ROW_INLINE void sample_levels(const pass *p, const sampler *s, int16_t *levels, 
     const stk__pixels image = p->source->image;
     const places at = p->places;
     const size_t apart = channels == 3 ? p->line_values : 0;
-    for (int32_t i = 0; i < p->w; i += LANES) {
+    const int32_t w = p->w;
+    for (int32_t i = 0; i < w; i += LANES) {
         int16_t *const out[3] = {levels + i, levels + apart + i, levels + 2 * apart + i};
         if (at.inside[i / LANES]) { /* where one pixel can be loaded, the first of the source can */
             const weights by = {vw_load_twice(at.weight_x + i), vh_load(at.weight_y + i)};
@@ -144,7 +145,7 @@ ROW_INLINE void sample_levels(const pass *p, const sampler *s, int16_t *levels, 
 static inline void sample_edge_ids(const pass *p, const sampler *s, int32_t i)
 {
     const stk__pixels mask = p->source->mask;
-    const spots at = find_spots_at(s, i);
+    const spots at = find_near_spots(s, i);
     const vf half = vf_all(0.5f);
     int32_t x[LANES], y[LANES];
     vi_store(x, vi_truncate(vf_floor(vf_add(at.u, half))));
@@ -160,12 +161,14 @@ static inline void sample_ids(const pass *p, const sampler *s)
     const uint8_t *const mask = p->source->mask.data;
     uint8_t *const ids = p->ids;
     const places at = p->places;
-    for (int32_t i = 0; i < p->w; i += LANES) {
+    const ptrdiff_t ahead = s->mask_ahead;
+    const int32_t w = p->w;
+    for (int32_t i = 0; i < w; i += LANES) {
         if (at.inside[i / LANES] != ALL_LANES) {
             sample_edge_ids(p, s, i);
             continue;
         }
-        fetch_early(mask, at.id_offset[i] + s->mask_ahead);
+        fetch_early(mask, at.id_offset[i] + ahead);
         for (int lane = 0; lane < LANES; lane++)
             ids[i + lane] = mask[at.id_offset[i + lane]];
     }

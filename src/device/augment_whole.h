@@ -167,11 +167,13 @@ static inline void take_whole_ids(const pass *p, int32_t y)
 
 static inline void take_levels(const pass *p, const int16_t *levels)
 {
-    const vf part = vf_all(1.0f / STK_AUGMENT_LEVEL);
-    for (int32_t c = 0; c < p->channels; c++)
-        for (int32_t x = 0; x < p->w; x += LANES)
-            vf_store(p->work.line[c] + x,
-                     vf_mul(vf_of(vi_from_words(levels + (size_t)c * p->line_values + x)), part));
+    const int32_t w = p->w;
+    for (int32_t c = 0; c < p->channels; c++) {
+        const int16_t *const from = levels + (size_t)c * p->line_values;
+        float *const to = p->work.line[c];
+        for (int32_t x = 0; x < w; x += LANES)
+            vf_store(to + x, vf_mul(vf_of(vi_from_words(from + x)), vf_all(1.0f / STK_AUGMENT_LEVEL)));
+    }
 }
 
 #endif
