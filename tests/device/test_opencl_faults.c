@@ -325,7 +325,8 @@ static void nothing_is_allocated_after_warm_up(void **state)
     assert_int_equal(live, 0);
 }
 
-static stk__device *volatile abandoned; /* a device that hangs is left behind on purpose; this keeps it reachable */
+static stk__device
+    *volatile abandoned; /* a device that hangs is left behind on purpose; this keeps it reachable */
 
 static void a_hanging_kernel_ends_in_a_time_out(void **state)
 {
