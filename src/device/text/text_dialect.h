@@ -14,7 +14,7 @@ typedef int int32_t;
 typedef uint uint32_t;
 typedef long int64_t;
 typedef ulong uint64_t;
-#define STK_UNROLL              /* loops of 3, 4 and 10 rounds: compilers unroll them; OpenCL 1.2 has no word for it */
+#define STK_UNROLL              _Pragma("unroll")
 #define STK_FUNCTION            static inline
 #define STK_GLOBAL              __global
 #define STK_LOCAL               __local
