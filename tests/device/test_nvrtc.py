@@ -47,6 +47,12 @@ def open_nvrtc(folder):
     return None
 
 
+def version_of(nvrtc):
+    major, minor = ctypes.c_int(), ctypes.c_int()
+    nvrtc.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
+    return f"{major.value}.{minor.value}"
+
+
 def read_text(paths):
     """The text, joined by the tool that embeds it into the library."""
     tool = pathlib.Path(__file__).resolve().parents[2] / "tools" / "embed_text"
@@ -137,6 +143,7 @@ def main():
         return 77
     if options.find:
         return 0
+    print(f"NVRTC {version_of(nvrtc)}\n")
     text, failed, rows = read_text(options.files), 0, []
     for architecture in ARCHITECTURES:
         wrong, kernels = judge(architecture, *compile_for(nvrtc, text, architecture))
