@@ -2,6 +2,8 @@
 
 #include "core/clock.h"
 #include "core/logger.h"
+#include "loader/batch_stage.h"
+#include "loader/mixing.h"
 
 #include <stdio.h>
 
@@ -53,6 +55,7 @@ static void open_next(stk_loader *loader)
     if (slot->step.epoch != step.epoch || slot->order.count == 0)
         slot->order = stk__stream_order(&loader->stream, step.epoch);
     stk__slot_begin(slot, &loader->recipe.layout, &step);
+    stk__mixing_begin(slot, &loader->recipe, &loader->stream);
     slot->state = STK_SLOT_FILLING;
     loader->in_flight[loader->open_step++ % (uint64_t)loader->slot_count] = slot;
     if (step.count == 0)
@@ -75,10 +78,10 @@ static bool take_claim(stk_loader *loader, claim *out)
         if (loader->open_step == before) return false;
     }
     stk__slot *slot = loader->filling;
-    const uint64_t left = slot->step.count - slot->claimed;
+    const uint64_t left = slot->places - slot->claimed;
     *out = (claim){slot, slot->claimed, left < loader->chunk ? left : loader->chunk};
     slot->claimed += out->count;
-    if (slot->claimed == slot->step.count) loader->filling = NULL;
+    if (slot->claimed == slot->places) loader->filling = NULL;
     return true;
 }
 
@@ -117,11 +120,60 @@ static void fill_claim(stk__worker *worker, const claim *work)
     }
 }
 
-static void finish_claim(stk_loader *loader, const claim *work)
+/* Finishes a batch whose places are all filled. Unlocks meanwhile: a full slot that is filling belongs to who
+ * filled its last place, or to the device's thread. */
+static void finish_batch(stk_loader *loader, stk__slot *slot)
 {
-    work->slot->finished += work->count;
-    if (work->slot->finished == work->slot->step.count) make_ready(loader, work->slot);
+    if ((loader->device || loader->recipe.layout.store.mixed) && slot->error.code == STK_OK) {
+        stk_error error;
+        pthread_mutex_unlock(&loader->lock);
+        const stk_status status =
+            stk__batch_stage_run(slot, &loader->recipe, &loader->stream, loader->device, &error);
+        pthread_mutex_lock(&loader->lock);
+        if (status != STK_OK) note_failure(slot, slot->step.count, &error);
+    }
+    make_ready(loader, slot);
+}
+
+static void finish_claim(stk__worker *worker, const claim *work)
+{
+    stk_loader *loader = worker->loader;
+    stk__slot *slot = work->slot;
+    slot->finished += work->count;
+    if (slot->finished == slot->places) {
+        stk__worker_enter(worker, STK_STAGE_AUGMENT);
+        if (loader->device_thread)
+            pthread_cond_signal(&loader->full);
+        else
+            finish_batch(loader, slot);
+        stk__worker_enter(worker, STK_STAGE_OTHER);
+    }
     if (loader->paused) pthread_cond_signal(&loader->ready);
+}
+
+/* The oldest slot that waits for the device. */
+static stk__slot *find_full(stk_loader *loader)
+{
+    for (uint64_t step = loader->deliver_step; step < loader->open_step; step++) {
+        stk__slot *slot = loader->in_flight[step % (uint64_t)loader->slot_count];
+        if (slot->state == STK_SLOT_FILLING && slot->finished == slot->places) return slot;
+    }
+    return NULL;
+}
+
+void stk__pump_finish(void *argument)
+{
+    stk_loader *loader = argument;
+    pthread_mutex_lock(&loader->lock);
+    while (!loader->stopping) {
+        stk__slot *slot = find_full(loader);
+        if (slot)
+            finish_batch(loader, slot);
+        else
+            stk__cond_wait(&loader->full, &loader->lock, stk__clock_ns() + nap_ns);
+        if (slot && loader->paused) pthread_cond_signal(&loader->ready);
+    }
+    pthread_mutex_unlock(&loader->lock);
 }
 
 void stk__pump_work(void *argument)
@@ -141,7 +193,7 @@ void stk__pump_work(void *argument)
         pthread_mutex_unlock(&loader->lock);
         fill_claim(worker, &work);
         pthread_mutex_lock(&loader->lock);
-        finish_claim(loader, &work);
+        finish_claim(worker, &work);
     }
     pthread_mutex_unlock(&loader->lock);
     stk__worker_enter(worker, STK_STAGE_IDLE);
@@ -187,6 +239,9 @@ stk_status stk__pump_start(stk_loader *loader, stk_error *error)
 {
     const stk__thread_options watch = {.name = "stk-watchdog", .run = stk__pump_watch, .context = loader};
     STK__TRY(stk__thread_start(&loader->watchdog, &watch, error));
+    const stk__thread_options finish = {.name = "stk-device", .run = stk__pump_finish, .context = loader};
+    if (loader->device && loader->thread_count)
+        STK__TRY(stk__thread_start(&loader->device_thread, &finish, error));
     for (int i = 0; i < loader->thread_count; i++) {
         stk__worker *worker = &loader->workers[i];
         stk__thread_options options = {.run = stk__pump_work, .context = worker};
@@ -202,6 +257,7 @@ int stk__pump_stop(stk_loader *loader)
     loader->stopping = true;
     const bool hurry = loader->interrupted || loader->failure.code == STK_ERROR_TIMEOUT;
     pthread_cond_broadcast(&loader->work);
+    pthread_cond_broadcast(&loader->full);
     pthread_cond_broadcast(&loader->watch);
     pthread_mutex_unlock(&loader->lock);
     const uint64_t deadline = stk__clock_ns() + stk__seconds_ns(hurry ? 0.5 : loader->timeout_s);
@@ -213,6 +269,7 @@ int stk__pump_stop(stk_loader *loader)
         stk__thread_abandon(&worker->thread);
         given_up++;
     }
+    if (!stk__thread_join(&loader->device_thread, deadline + STK_SECOND_NS)) given_up++;
     if (!stk__thread_join(&loader->watchdog, deadline + STK_SECOND_NS)) given_up++;
     return given_up;
 }
@@ -221,7 +278,8 @@ static bool workers_busy(const stk_loader *loader)
 {
     for (int i = 0; i < loader->slot_count; i++) {
         const stk__slot *slot = &loader->slots[i];
-        if (slot->state == STK_SLOT_FILLING && slot->claimed != slot->finished) return true;
+        const bool full = slot->finished == slot->places; /* but not ready: it is being finished */
+        if (slot->state == STK_SLOT_FILLING && (full || slot->claimed != slot->finished)) return true;
     }
     return false;
 }
@@ -258,9 +316,9 @@ static void fill_here(stk_loader *loader)
     pthread_mutex_unlock(&loader->lock);
     stk__worker_enter(worker, STK_STAGE_OTHER);
     fill_claim(worker, &work);
-    stk__worker_enter(worker, STK_STAGE_IDLE);
     pthread_mutex_lock(&loader->lock);
-    finish_claim(loader, &work);
+    finish_claim(worker, &work);
+    stk__worker_enter(worker, STK_STAGE_IDLE);
 }
 
 stk_status stk__pump_take(stk_loader *loader, stk__slot **out, stk_error *error)

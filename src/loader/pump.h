@@ -3,6 +3,8 @@
 #ifndef STK_LOADER_PUMP_H
 #define STK_LOADER_PUMP_H
 
+#include "device/device.h"
+#include "loader/loader_open.h"
 #include "loader/worker.h"
 
 enum { STK_LOADER_EFFECTS = 32 };
@@ -14,6 +16,8 @@ struct stk_loader {
     int effect_count;
     stk__source *source;
     bool source_borrowed; /* the opener's own: not closed here */
+    stk__plan *plan;      /* NULL: samples stay as decoded */
+    stk__device *device;  /* that augments batches; NULL: the workers do */
     stk__recipe recipe;
     double timeout_s;
     int64_t seed;
@@ -26,9 +30,11 @@ struct stk_loader {
     stk__slot *slots; /* [slot_count] */
     int slot_count;
     stk__thread *watchdog;
+    stk__thread *device_thread; /* makes all calls of the device; NULL without, or when the caller does it */
 
     pthread_mutex_t lock;
     pthread_cond_t work;  /* for workers: a slot got free, or it is time to go */
+    pthread_cond_t full;  /* for the device's thread: a slot is full, or it is time to go */
     pthread_cond_t ready; /* for the consumer: a slot got ready, or something failed */
     pthread_cond_t watch; /* for the watchdog: it is time to go */
     bool locks_made;
@@ -49,8 +55,9 @@ struct stk_loader {
 };
 
 /* Threads of the loader. */
-void stk__pump_work(void *worker);  /* main of a worker thread */
-void stk__pump_watch(void *loader); /* main of the watchdog */
+void stk__pump_work(void *worker);   /* main of a worker thread */
+void stk__pump_finish(void *loader); /* main of the device's thread */
+void stk__pump_watch(void *loader);  /* main of the watchdog */
 
 stk_status stk__pump_start(stk_loader *loader, stk_error *error);
 /* Returns how many threads had to be given up. */
@@ -64,8 +71,11 @@ stk_status stk__pump_pause(stk_loader *loader, stk_error *error);
 /* The slot of the next step, ready; fills it in this thread when there are no workers. (lock) */
 stk_status stk__pump_take(stk_loader *loader, stk__slot **slot, stk_error *error);
 
-/* settings.c: options to decisions. */
-stk_status stk__loader_configure(stk_loader *loader, const stk_loader_options *options, stk_error *error);
+/* settings.c: options to decisions; settings_augment.c: those about finishing images. */
+stk_status stk__loader_configure(stk_loader *loader, const stk__loader_setup *setup, stk_error *error);
+stk_status stk__loader_choose_storage(stk_loader *loader, const stk_loader_options *options,
+                                      const stk__augment_settings *augment, stk__storage *store,
+                                      stk_error *error);
 
 /* notes.c: effects. The last one tells of everything that was asked for and has no use. */
 void stk__loader_note(stk_loader *loader, const char *name, const char *in_effect, const char *why, ...)
