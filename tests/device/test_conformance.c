@@ -222,7 +222,7 @@ static void make_trial_with_masks(void) /* whose first sample is there */
     uint64_t seed = 0;
     do
         make_trial(seed++);
-    while (!trial.batch.masks || trial.batch.images[0].w < 2 || trial.batch.images[0].h < 2);
+    while (!trial.mask_bytes || trial.batch.images[0].w < 2 || trial.batch.images[0].h < 2);
 }
 
 /* Each change alone makes the batch one that is refused, with a word that says why. */
@@ -271,6 +271,7 @@ static void senseless_batches_are_refused(void **state)
     REFUSED("place of the image", image->pitch_bytes = 1 + (UINT64_C(1) << 31));
     REFUSED("place of the image", image->w = -1);
     REFUSED("size of the mask", image->w--);
+    REFUSED("size of the mask", batch->masks = NULL);
 #undef REFUSED
     stk__device_close(&device);
 }
