@@ -5,6 +5,7 @@
 #include "make/encode.h"
 
 #include <string.h>
+#include <strings.h>
 
 enum { MOST_PX = 256, GAP_PX = 6, PAPER = 245, IGNORED = 255 };
 
@@ -88,15 +89,29 @@ stk_status stk__sheet_draw(stk__sheet *sheet, stk__sheet_place place, stk__pixel
     return STK_OK;
 }
 
-stk_status stk__sheet_write(const stk__sheet *sheet, const char *path, stk_error *error)
+static bool is_jpeg(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot && (strcasecmp(dot, ".jpg") == 0 || strcasecmp(dot, ".jpeg") == 0);
+}
+
+static stk_status encode_png(stk__pixels pixels, stk__buffer *file, stk_error *error)
 {
     stk__encoder *encoder;
+    STK__TRY(stk__encoder_create(&encoder, error));
+    const stk_status status = stk__encode_png(encoder, pixels, STK_PNG_BEST, file, error);
+    stk__encoder_destroy(&encoder);
+    return status;
+}
+
+stk_status stk__sheet_write(const stk__sheet *sheet, const char *path, stk_error *error)
+{
+    enum { QUALITY = 88 };
     stk__buffer file = {0};
     const stk__pixels all = stk__pixels_dense(sheet->pixels.data, sheet_w(sheet), sheet_h(sheet), 3);
-    STK__TRY(stk__encoder_create(&encoder, error));
-    stk_status status = stk__encode_png(encoder, all, STK_PNG_BEST, &file, error);
+    stk_status status =
+        is_jpeg(path) ? stk__encode_jpeg(all, QUALITY, &file, error) : encode_png(all, &file, error);
     if (status == STK_OK) status = stk__file_write(path, file, STK_FILE_QUICK, error);
     stk__buffer_fini(&file);
-    stk__encoder_destroy(&encoder);
     return status;
 }

@@ -1,4 +1,4 @@
-/* A contact sheet: pictures side by side in one PNG. */
+/* A contact sheet: pictures side by side in one PNG, or JPEG if the file is called so. */
 #ifndef STK_CLI_SHEET_H
 #define STK_CLI_SHEET_H
 

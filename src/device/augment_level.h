@@ -28,7 +28,6 @@ static inline void start_pass(pass *p)
     p->contrast = find_contrast(p->block);
     p->keeps_levels = !p->whole && p->contrast < p->block->step_count;
     p->kind = find_kind(p->target, may_stream(p->target));
-    lay_out(p);
 }
 
 /* A row of the source's pixels into p->work, and its ids to where they belong. */

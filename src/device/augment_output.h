@@ -6,18 +6,6 @@
 
 enum { STREAM_BYTES = 256 * 1024 }; /* a sample so large is not read again before it leaves the caches */
 
-/* Pixel after pixel: value e of LANES pixels (channel e % 3 of pixel e / 3) goes to lane e % LANES of vector
- * e / LANES. 3 and LANES have no common divisor, so one permutation per channel puts all its values into the
- * right lanes, and each of the three vectors picks its lanes from the three channels.
- * layout[c]: that permutation. layout[3 + k]: lanes of vector k; bit 0: red, bit 1: green. */
-static inline void lay_out(pass *p)
-{
-    for (int32_t e = 0; e < 3 * LANES; e++) {
-        p->layout[e % 3][e % LANES] = e / 3;
-        p->layout[3 + e / LANES][e % LANES] = e % 3 == 0 ? 1 : e % 3 == 1 ? 2 : 0;
-    }
-}
-
 static inline size_t value_bytes(const stk__augment_target *target)
 {
     return target->dtype == STK_DTYPE_F32 ? 4 : 2;
@@ -86,13 +74,8 @@ static inline void put_some(const pass *p, size_t at, vf v, int32_t count)
            (size_t)count * bytes);
 }
 
-static inline vf normalised(const pass *p, row r, int32_t c, int32_t x)
-{
-    return vf_fma(vf_load(r.line[c] + x), vf_all(p->target->scale[c]), vf_all(p->target->bias[c]));
-}
-
-/* As many whole vectors as a line has; kind and streams are constants. */
-ROW_INLINE int32_t store_vectors(const pass *p, row r, int32_t c, size_t at, output_kind kind)
+/* kind is p->kind, as a constant: so in all that follow. */
+ROW_INLINE void store_line(const pass *p, row r, int32_t c, size_t at, output_kind kind)
 {
     void *const image = p->target->image;
     const float *const line = r.line[c];
@@ -101,64 +84,102 @@ ROW_INLINE int32_t store_vectors(const pass *p, row r, int32_t c, size_t at, out
     int32_t x = 0;
     for (; x + LANES <= w; x += LANES)
         put_as(image, at + (size_t)x, vf_fma(vf_load(line + x), scale, bias), kind);
-    return x;
+    if (x < w) put_some(p, at + (size_t)x, vf_fma(vf_load(line + x), scale, bias), w - x);
 }
 
-static inline void store_line(const pass *p, row r, int32_t c, size_t at)
+/* Pixel after pixel: value e of LANES pixels (channel e % 3 of pixel e / 3) goes to lane e % LANES of vector
+ * e / LANES. 3 and LANES have no common divisor, so one permutation per channel puts all its values into the
+ * right lanes, and each of the three vectors picks its lanes from the three channels. */
+typedef struct interleaver {
+    vi from[3];                /* of channel c: from which lane each lane comes */
+    vm is_red[3], is_green[3]; /* of vector k */
+    vf scale[3], bias[3];
+} interleaver;
+
+static inline interleaver start_interleaver(const stk__augment_target *target)
 {
-    int32_t x = 0;
-    switch (p->kind) {
-    case OUTPUT_FLOATS:
-        x = store_vectors(p, r, c, at, OUTPUT_FLOATS);
-        break;
-    case OUTPUT_FLOATS_STREAMED:
-        x = store_vectors(p, r, c, at, OUTPUT_FLOATS_STREAMED);
-        break;
-    case OUTPUT_HALVES:
-        x = store_vectors(p, r, c, at, OUTPUT_HALVES);
-        break;
-    case OUTPUT_HALVES_STREAMED:
-        x = store_vectors(p, r, c, at, OUTPUT_HALVES_STREAMED);
-        break;
-    case OUTPUT_BFLOATS:
-        x = store_vectors(p, r, c, at, OUTPUT_BFLOATS);
-        break;
-    case OUTPUT_BFLOATS_STREAMED:
-        x = store_vectors(p, r, c, at, OUTPUT_BFLOATS_STREAMED);
-        break;
+    int32_t from[3][LANES], red[3][LANES], green[3][LANES];
+    for (int e = 0; e < 3 * LANES; e++) {
+        from[e % 3][e % LANES] = e / 3;
+        red[e / LANES][e % LANES] = e % 3 == 0;
+        green[e / LANES][e % LANES] = e % 3 == 1;
     }
-    if (x < p->w) put_some(p, at + (size_t)x, normalised(p, r, c, x), p->w - x);
+    interleaver i;
+    for (int c = 0; c < 3; c++) {
+        i.from[c] = vi_load(from[c]);
+        i.is_red[c] = vi_odd(vi_load(red[c]));
+        i.is_green[c] = vi_odd(vi_load(green[c]));
+        i.scale[c] = vf_all(target->scale[c]);
+        i.bias[c] = vf_all(target->bias[c]);
+    }
+    return i;
 }
 
-static inline void store_interleaved(const pass *p, row r, size_t at)
+ROW_INLINE vf place_channel(const interleaver *i, row r, int32_t x, int c)
 {
-    for (int32_t x = 0; x < p->w; x += LANES) {
-        vf v[3];
-        for (int c = 0; c < 3; c++)
-            v[c] = vf_permute(normalised(p, r, c, x), vi_load(p->layout[c]));
-        for (int k = 0; k < 3; k++) {
-            const vi lanes = vi_load(p->layout[3 + k]);
-            const vf mixed =
-                vf_pick(vi_odd(lanes), v[0], vf_pick(vi_odd(vi_shift_signed(lanes, 1)), v[1], v[2]));
-            const int32_t left = 3 * (p->w - x) - k * LANES;
-            const size_t to = at + 3 * (size_t)x + (size_t)(k * LANES);
-            if (left >= LANES)
-                put_as(p->target->image, to, mixed, p->kind);
-            else if (left > 0)
-                put_some(p, to, mixed, left);
+    return vf_permute(vf_fma(vf_load(r.line[c] + x), i->scale[c], i->bias[c]), i->from[c]);
+}
+
+ROW_INLINE vf mix(const interleaver *i, int k, vf red, vf green, vf blue)
+{
+    return vf_pick(i->is_red[k], red, vf_pick(i->is_green[k], green, blue));
+}
+
+ROW_INLINE void store_interleaved(const pass *p, row r, size_t at, output_kind kind)
+{
+    void *const image = p->target->image;
+    const interleaver i = start_interleaver(p->target);
+    const int32_t w = p->w;
+    for (int32_t x = 0; x < w; x += LANES) {
+        const vf red = place_channel(&i, r, x, 0), green = place_channel(&i, r, x, 1);
+        const vf blue = place_channel(&i, r, x, 2);
+        const vf out[3] = {mix(&i, 0, red, green, blue), mix(&i, 1, red, green, blue),
+                           mix(&i, 2, red, green, blue)};
+        const size_t to = at + 3 * (size_t)x;
+        if (x + LANES <= w) {
+            put_as(image, to, out[0], kind);
+            put_as(image, to + LANES, out[1], kind);
+            put_as(image, to + 2 * LANES, out[2], kind);
+            continue;
         }
+        for (int32_t k = 0, left = 3 * (w - x); left > 0; k++, left -= LANES)
+            put_some(p, to + (size_t)(k * LANES), out[k], left < LANES ? left : LANES);
     }
+}
+
+ROW_INLINE void store_row_as(const pass *p, row r, int32_t y, output_kind kind)
+{
+    const size_t area = (size_t)p->w * (size_t)p->h, at = (size_t)y * (size_t)p->w;
+    if (p->channels == 3 && !p->target->planar) {
+        store_interleaved(p, r, 3 * at, kind);
+        return;
+    }
+    for (int32_t c = 0; c < p->channels; c++)
+        store_line(p, r, c, (size_t)c * area + at, kind);
 }
 
 static inline void store_row(const pass *p, row r, int32_t y)
 {
-    const size_t area = (size_t)p->w * (size_t)p->h, at = (size_t)y * (size_t)p->w;
-    if (p->channels == 3 && !p->target->planar) {
-        store_interleaved(p, r, 3 * at);
-        return;
+    switch (p->kind) {
+    case OUTPUT_FLOATS:
+        store_row_as(p, r, y, OUTPUT_FLOATS);
+        break;
+    case OUTPUT_FLOATS_STREAMED:
+        store_row_as(p, r, y, OUTPUT_FLOATS_STREAMED);
+        break;
+    case OUTPUT_HALVES:
+        store_row_as(p, r, y, OUTPUT_HALVES);
+        break;
+    case OUTPUT_HALVES_STREAMED:
+        store_row_as(p, r, y, OUTPUT_HALVES_STREAMED);
+        break;
+    case OUTPUT_BFLOATS:
+        store_row_as(p, r, y, OUTPUT_BFLOATS);
+        break;
+    case OUTPUT_BFLOATS_STREAMED:
+        store_row_as(p, r, y, OUTPUT_BFLOATS_STREAMED);
+        break;
     }
-    for (int32_t c = 0; c < p->channels; c++)
-        store_line(p, r, c, (size_t)c * area + at);
 }
 
 static inline void store_ids(const pass *p, int32_t y)

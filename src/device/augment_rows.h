@@ -52,7 +52,6 @@ typedef struct pass {
     int32_t contrast;         /* which step it is; step_count: none */
     float mean;               /* of contrast */
     output_kind kind;
-    int32_t layout[ROW_CHANNELS * 2][16]; /* of interleaving; see augment_output.h */
 
     int16_t *levels; /* [1 or h][channels] lines, in 1/128 */
     uint8_t *bytes;  /* a row of the source */

@@ -53,7 +53,7 @@ static void draw_target(check_case *c)
         t->bias[i] = check_draw_float(c, -3, 3);
         const uint32_t kind = check_draw(c) % 16;
         if (kind < 2) t->scale[i] *= kind ? 1e5f : 1e-6f;
-        if (kind < 3) t->bias[i] = 0;
+        if (kind < 4) t->bias[i] = kind % 2 ? -0.0f : 0; /* -0 keeps the sign of a zero */
     }
 }
 

@@ -102,6 +102,7 @@ static void add_step(check_case *c, int32_t kind)
     c->block.step_value[s] = check_draw_float(c, low[kind], high[kind]);
     if (special < 2) c->block.step_value[s] = special ? high[kind] : low[kind];
     if (special == 2) c->block.step_value[s] = kind == STK_COLOUR_HUE ? 0 : 1;
+    if (special == 3 && kind == STK_COLOUR_BRIGHTNESS) c->block.step_value[s] = -1; /* zeros below zero */
 }
 
 static void maybe_warp(check_case *c)

@@ -6,9 +6,11 @@
 #include "check/check_bench.h"
 #include "check/check_run.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct options {
     uint64_t seed;
@@ -55,6 +57,24 @@ static void tell(const options *o, const char *family, int round, const check_ca
     printf("  again: stkcheck --seed %llu --only %s/%d\n", (unsigned long long)o->seed, family, round);
 }
 
+/* What is running, for the handler: who leaves the memory of a case hits a page that cannot be touched. */
+static char running[160];
+
+static void stop_at_fence(int number)
+{
+    (void)number;
+    const ssize_t written = write(STDOUT_FILENO, running, strlen(running));
+    _exit(written > 0 ? 1 : 3);
+}
+
+static void note_running(const options *o, const char *who, const char *family, int round)
+{
+    snprintf(running, sizeof running,
+             "FAIL %s %s/%d: touched memory outside of source or target\n  again: stkcheck --seed %llu "
+             "--only %s/%d\n",
+             who, family, round, (unsigned long long)o->seed, family, round);
+}
+
 typedef struct score {
     int checked, failed;
 } score;
@@ -68,6 +88,8 @@ static void check_one(const options *o, check_room *room, const check_family *fa
     for (size_t i = 0; i < count; i++) {
         if (!all[i].available()) continue;
         char text[512];
+        note_running(o, all[i].name, family->name, round);
+        fflush(stdout);
         const char *const wrong = check_room_compare(room, &c, &all[i], text);
         s->checked++;
         if (!wrong) continue;
@@ -83,6 +105,7 @@ static int check_all(const options *o)
     size_t count;
     const check_family *const families = check_families(&count);
     check_room room = check_room_create();
+    signal(SIGSEGV, stop_at_fence);
     score all = {0, 0};
     for (size_t f = 0; f < count; f++) {
         const int only = wanted_round(o, families[f].name),
