@@ -47,7 +47,7 @@ asan:
 tsan:
 	@tools/setup build
 	@tools/build build-tsan -Dbuildtype=debugoptimized -Db_sanitize=thread -Db_lundef=false
-	@TSAN_OPTIONS=halt_on_error=1 $(TSAN_WRAP) tools/run_tests build-tsan -t 8 --suite loader --suite fail
+	@TSAN_OPTIONS=halt_on_error=1 $(TSAN_WRAP) tools/run_tests build-tsan -t 8 --suite loader --suite fail --suite threads
 
 test-long:
 	@tools/setup build long
