@@ -211,22 +211,6 @@ static stk_status bench_memory(bench_job *job, stk_error *error)
     return status;
 }
 
-static void describe_machine(bench_job *job)
-{
-    char line[256], model[128] = "unknown CPU";
-    FILE *file = fopen("/proc/cpuinfo", "re");
-    while (file && fgets(line, sizeof line, file)) {
-        const char *colon = strncmp(line, "model name", 10) == 0 ? strchr(line, ':') : NULL;
-        if (!colon) continue;
-        snprintf(model, sizeof model, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
-        break;
-    }
-    if (file) fclose(file);
-    snprintf(job->bench.machine, sizeof job->bench.machine,
-             "%s, %d CPUs; %llu samples, %lld interleaved rounds, page cache warm", model, job->cpus,
-             (unsigned long long)job->source->info.count, (long long)job->rounds);
-}
-
 static stk_status open_folder(bench_job *job, stk_error *error)
 {
     const stk__source_options options = {.root = job->data.folder};
@@ -236,7 +220,8 @@ static stk_status open_folder(bench_job *job, stk_error *error)
                          job->data.folder, BATCH);
     snprintf(job->images, sizeof job->images, "%s/images", job->data.folder);
     job->cpus = stk__cpu_budget_read(NULL).cpus;
-    describe_machine(job);
+    stk__bench_describe(&job->bench, "%llu samples, %lld interleaved rounds, page cache warm",
+                        (unsigned long long)job->source->info.count, (long long)job->rounds);
     return STK_OK;
 }
 
