@@ -135,6 +135,10 @@ static json_t *value_json(const stk__option *option, const char *text)
     case STK_OPTION_RANGE:
         return isinf(value.range[1]) ? json_real(value.range[0])
                                      : json_pack("[ff]", value.range[0], value.range[1]);
+    case STK_OPTION_PAIR: /* + 0.0: an explicit 0 is stored as -0.0 */
+        return json_pack("[ff]", value.range[0] + 0.0, value.range[1] + 0.0);
+    case STK_OPTION_TRIPLE:
+        return json_pack("[fff]", value.triple[0] + 0.0, value.triple[1] + 0.0, value.triple[2] + 0.0);
     case STK_OPTION_SIZE2:
         return json_pack("[ii]", value.size[0], value.size[1]);
     default:

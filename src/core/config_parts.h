@@ -102,6 +102,7 @@ const char *stk__config_spelling(const stk__option_table *table, size_t k, size_
 
 /* All values of an option share this room when only one is looked at. */
 typedef union stk__config_scratch {
+    double triple[3]; /* the largest comes first: {0} clears all */
     int64_t whole;
     double number;
     const char *text;

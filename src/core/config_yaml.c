@@ -208,6 +208,22 @@ static stk_status enter_key(reader *r, size_t length)
     return STK_OK;
 }
 
+/* Other types refuse the text of a map by themselves, with their own words. */
+static bool takes_map(const reader *r)
+{
+    stk__config_target target = {0};
+    if (stk__config_find(r->config, r->path, &target, NULL) != STK_OK || !target.setting) return true;
+    const stk__option *option = target.setting->option;
+    return option->map || option->type != STK_OPTION_TEXT;
+}
+
+static stk_status refuse_map(const reader *r)
+{
+    char message[PATH_BYTES + 32];
+    snprintf(message, sizeof message, "'%s' takes a text, not a map", r->path);
+    return refuse(r, message, "put it in quotes if it starts with '{'");
+}
+
 static stk_status read_map(reader *r, int depth);
 
 static stk_status read_value(reader *r, yaml_mark_t key, int depth)
@@ -224,6 +240,7 @@ static stk_status read_value(reader *r, yaml_mark_t key, int depth)
         break;
     }
     if (stk__config_is_setting(r->config, r->path)) {
+        if (!takes_map(r)) return refuse_map(r);
         STK__TRY(collect_map(r));
         return take(r, (const char *)r->value.data, key, mark);
     }

@@ -49,10 +49,18 @@ size_t stk__option_value_bytes(stk__option_type type)
     case STK_OPTION_WORD:
         return sizeof(int);
     case STK_OPTION_RANGE:
+    case STK_OPTION_PAIR:
         return sizeof(double[2]);
+    case STK_OPTION_TRIPLE:
+        return sizeof(double[3]);
     default:
         return sizeof(int64_t);
     }
+}
+
+int stk__option_tuple_count(stk__option_type type)
+{
+    return type == STK_OPTION_PAIR ? 2 : type == STK_OPTION_TRIPLE ? 3 : 0;
 }
 
 stk__option_value stk__option_load(const stk__option *option, const void *options)
@@ -111,6 +119,8 @@ void stk__option_expects(const stk__option *option, char *text, size_t size)
         [STK_OPTION_SIZE2] = "a size as N, [H, W] or WxH",
         [STK_OPTION_SHARE] = "a probability from 0 to 1",
         [STK_OPTION_RANGE] = "a number or a range [A, B]",
+        [STK_OPTION_PAIR] = "a number or two, [A, B]",
+        [STK_OPTION_TRIPLE] = "a number or three, [A, B, C]",
     };
     if (option->type == STK_OPTION_WORD) {
         describe_choices(option, text, size);
@@ -169,6 +179,11 @@ static stk_status check_value(const stk__option *option, stk__option_value value
     case STK_OPTION_RANGE:
         STK__TRY(check_number(option, value.range[0], text, error));
         return isinf(value.range[1]) ? STK_OK : check_number(option, value.range[1], text, error);
+    case STK_OPTION_PAIR:
+    case STK_OPTION_TRIPLE:
+        for (int i = 0; i < stk__option_tuple_count(option->type); i++)
+            STK__TRY(check_number(option, value.triple[i], text, error));
+        return STK_OK;
     }
     return STK_OK;
 }
@@ -186,6 +201,8 @@ stk_status stk__option_parse(const stk__option *option, const char *text, void *
         [STK_OPTION_SIZE2] = "is not a height and width",
         [STK_OPTION_SHARE] = "is not a probability",
         [STK_OPTION_RANGE] = "is neither a number nor a range",
+        [STK_OPTION_PAIR] = "is neither one number nor two",
+        [STK_OPTION_TRIPLE] = "is neither one number nor three",
     };
     stk__option_value value = {0};
     if (!stk__option_value_read(option, text, &value))
@@ -230,6 +247,9 @@ static bool is_impossible(const stk__option *option, stk__option_value value)
         return !(value.number >= 0) || isinf(value.number);
     case STK_OPTION_NUMBER:
         return !isfinite(value.number);
+    case STK_OPTION_PAIR:
+    case STK_OPTION_TRIPLE: /* those of a PAIR are followed by zero */
+        return !isfinite(value.triple[0]) || !isfinite(value.triple[1]) || !isfinite(value.triple[2]);
     default:
         return false;
     }
@@ -287,6 +307,8 @@ static stk_status check_option(const stk__option_table *table, const stk__option
     const char *section = table->section, *name = option->name;
     if (option->offset + stk__option_value_bytes(option->type) > table->struct_bytes)
         return stk__fail(error, STK_ERROR_ARGUMENT, "%s.%s lies outside its struct", section, name);
+    if (option->map && option->type != STK_OPTION_TEXT)
+        return stk__fail(error, STK_ERROR_ARGUMENT, "%s.%s takes a map but is no text", section, name);
     if (!option->help || (option->type == STK_OPTION_WORD && !option->choices))
         return stk__fail(error, STK_ERROR_ARGUMENT, "%s.%s lacks its help or its choices", section, name);
     if (!option->fallback) return STK_OK;

@@ -21,7 +21,10 @@ typedef enum stk__option_type {
     STK_OPTION_SECONDS, /* double: 30, 30s, 500ms, 2m, 1h */
     STK_OPTION_SIZE2,   /* int32_t[2] = {h, w}: N (square), [H, W], WxH */
     STK_OPTION_SHARE,   /* double: 0 -> -1 ("never"), else 0 < p <= 1 */
-    STK_OPTION_RANGE    /* double[2]: [A, B] -> {A, B}, A <= B; one number V -> {V, INFINITY} */
+    STK_OPTION_RANGE,   /* double[2]: [A, B] -> {A, B}, A <= B; one number V -> {V, INFINITY} */
+    STK_OPTION_PAIR,    /* double[2]: [A, B] or A,B; one number stands for both */
+    STK_OPTION_TRIPLE   /* double[3]: [A, B, C] or A,B,C; one number stands for all. In both an explicit 0 is
+                           -0.0: the same number, but not default */
 } stk__option_type;
 
 typedef struct stk__option {
@@ -35,6 +38,7 @@ typedef struct stk__option {
     const char *unit;     /* for help, or NULL */
     const char *help;     /* one sentence, lower case, without full stop */
     bool tunable;         /* the tuner may change it */
+    bool map;             /* TEXT: a YAML map may be given, {0: a, 5: b} arrives as "0:a,5:b" */
     bool bare;            /* its name alone means this option, whatever other sections have */
 } stk__option;
 
@@ -48,7 +52,7 @@ typedef struct stk__option_table {
 } stk__option_table;
 
 /* Longest text stk__option_print makes of anything but a TEXT. */
-enum { STK_OPTION_TEXT_BYTES = 64 };
+enum { STK_OPTION_TEXT_BYTES = 96 };
 
 /* Reads text into the option's field. TEXT keeps the pointer: text must outlive the struct. On failure the
  * field is untouched, the message starts with the option's name, the hint says what is expected. */

@@ -214,6 +214,28 @@ static bool read_range(const char *text, double range[2])
     return true;
 }
 
+/* "[a, b]", "a,b", or one number for all. Zeroes are stored as -0.0: all of them plain would mean default. */
+static bool read_tuple(const char *text, int count, double *tuple)
+{
+    size_t length = strlen(text);
+    if (length && text[0] == '[') {
+        if (text[length - 1] != ']') return false;
+        text++;
+        length -= 2;
+    }
+    int found = 0;
+    for (const char *end = text + length;; found++) {
+        const char *comma = memchr(text, ',', (size_t)(end - text)), *stop = comma ? comma : end;
+        if (found == count || !read_bound(text, (size_t)(stop - text), &tuple[found])) return false;
+        if (tuple[found] == 0) tuple[found] = -0.0;
+        if (!comma) break;
+        text = comma + 1;
+    }
+    for (int i = 1; i < count && found == 0; i++)
+        tuple[i] = tuple[0];
+    return found == 0 || found == count - 1;
+}
+
 static bool read_share(const char *text, double *share)
 {
     if (!read_finite(text, strlen(text), share) || *share < 0 || *share > 1) return false;
@@ -247,6 +269,9 @@ bool stk__option_value_read(const stk__option *option, const char *text, stk__op
         return read_share(text, &value->number);
     case STK_OPTION_RANGE:
         return read_range(text, value->range);
+    case STK_OPTION_PAIR:
+    case STK_OPTION_TRIPLE:
+        return read_tuple(text, stk__option_tuple_count(option->type), value->triple);
     }
     return false;
 }
@@ -260,6 +285,20 @@ static void print_range(const double range[2], char *text, size_t size)
         snprintf(text, size, "%s", low);
     else
         snprintf(text, size, "[%s, %s]", low, high);
+}
+
+static void print_tuple(const double *tuple, int count, char *text, size_t size)
+{
+    bool same = true;
+    for (int i = 1; i < count; i++)
+        same = same && tuple[i] == tuple[0];
+    size_t used = 0;
+    for (int i = 0; i < (same ? 1 : count) && used < size; i++) {
+        char number[32];
+        stk__option_print_number(tuple[i] + 0.0, number, sizeof number); /* -0.0 becomes 0 */
+        used += (size_t)snprintf(text + used, size - used, "%s%s", same ? "" : i ? ", " : "[", number);
+    }
+    if (!same && used < size) snprintf(text + used, size - used, "]");
 }
 
 static void print_bytes(uint64_t bytes, char *text, size_t size)
@@ -322,6 +361,10 @@ void stk__option_print(const stk__option *option, const void *options, char *tex
         break;
     case STK_OPTION_RANGE:
         print_range(value.range, text, size);
+        break;
+    case STK_OPTION_PAIR:
+    case STK_OPTION_TRIPLE:
+        print_tuple(value.triple, stk__option_tuple_count(option->type), text, size);
         break;
     }
 }

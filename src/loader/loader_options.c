@@ -17,7 +17,7 @@ static const stk__option options_table[] = {
     {.name = "image_size", .type = STK_OPTION_SIZE2, .offset = FIELD(image_size), .least = 1, .most = 65535, .unit = "px", .help = "resize images and masks to this; unset = as stored"},
     {.name = "channels", .type = STK_OPTION_INT, .offset = FIELD(channels), .least = 0, .most = 3, .help = "1 = grey, 3 = RGB, 0 = as found"},
     {.name = "num_classes", .type = STK_OPTION_INT, .offset = FIELD(num_classes), .least = 0, .most = 255, .help = "mask ids must be below it or 255; 0 = from classes.txt, else unchecked"},
-    {.name = "mask_map", .type = STK_OPTION_TEXT, .offset = FIELD(mask_map), .help = "values in mask files to ids, such as 0:0,255:1"},
+    {.name = "mask_map", .type = STK_OPTION_TEXT, .offset = FIELD(mask_map), .map = true, .help = "values in mask files to ids, such as 0:0,255:1"},
     {.name = "exif", .type = STK_OPTION_SWITCH, .offset = FIELD(exif), .fallback = "true", .help = "turn images upright as their EXIF orientation says"},
     {.name = "sequence_length", .type = STK_OPTION_INT, .offset = FIELD(sequence_length), .least = 1, .most = 1e6, .fallback = "60", .unit = "rows", .help = "length of the windows cut from a series", .tunable = true},
     {.name = "batch_size", .type = STK_OPTION_INT, .offset = FIELD(batch_size), .least = 1, .most = 65536, .fallback = "32", .help = "samples in a batch, per rank", .tunable = true},

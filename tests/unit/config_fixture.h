@@ -99,6 +99,7 @@ static const stk__option data_table_options[] = {
     {.name = "mask_map",
      .type = STK_OPTION_TEXT,
      .offset = AT(mask_map),
+     .map = true,
      .help = "new ids for values of the masks, such as {0: 0, 255: 1}"},
     {.name = "sequence_length",
      .type = STK_OPTION_INT,

@@ -116,6 +116,50 @@ static void sections_do_not_take_values(void **state)
     check_yaml_refused("train: [5]\n", "t.yaml:1:1", "'train' is a section and takes keys, not a value", "");
 }
 
+static void maps_come_in_both_styles(void **state)
+{
+    (void)state;
+    const char *const texts[] = {"data: {mask_map: {0: 0, 255: 1}}\n",
+                                 "data:\n  mask_map:\n    0: 0\n    255: 1\n",
+                                 "data: {mask_map: '0:0,255:1'}\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        stk__config *config = config_of(texts[i]);
+        assert_string_equal(applied(config, "data").mask_map, "0:0,255:1");
+        stk__config_destroy(&config);
+    }
+}
+
+/* A section with tuples alone: the fixture has none. */
+static void lists_of_numbers_come_in_both_styles(void **state)
+{
+    (void)state;
+    static const stk__option options[] = {
+        {.name = "mean", .type = STK_OPTION_TRIPLE, .help = "h"},
+        {.name = "shift", .type = STK_OPTION_PAIR, .offset = sizeof(double[3]), .most = 1, .help = "h"}};
+    static const stk__option_table table = {"data", NULL, NULL, options, 2, sizeof(double[5])};
+    const char *const texts[] = {"data: {mean: [1, 0, 3], shift: [0.5, 0.25]}\n",
+                                 "data:\n  mean:\n  - 1\n  - 0\n  - 3\n  shift:\n  - 0.5\n  - 0.25\n",
+                                 "data: {mean: '1,0,3', shift: '0.5, 0.25'}\n"};
+    const stk__option_table *const all[] = {&table};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        stk__config *config;
+        double got[5] = {0};
+        assert_int_equal(stk__config_create(&config, all, 1, NULL), STK_OK);
+        assert_int_equal(stk__config_read_text(config, texts[i], "t.yaml", NULL), STK_OK);
+        assert_int_equal(stk__config_apply(config, "data", got, NULL), STK_OK);
+        assert_true(got[0] == 1 && got[1] == 0 && got[2] == 3 && got[3] == 0.5 && got[4] == 0.25);
+        assert_int_equal(stk__config_effects_from(config, "data", got, NULL), STK_OK);
+        assert_false(stk__config_effect_at(config, 0).differs || stk__config_effect_at(config, 1).differs);
+        json_t *rows = stk__config_effects_json(config);
+        json_t *mean = json_object_get(json_array_get(rows, 0), "in_effect");
+        json_t *shift = json_object_get(json_array_get(rows, 1), "in_effect");
+        assert_true(json_array_size(mean) == 3 && json_real_value(json_array_get(mean, 2)) == 3);
+        assert_true(json_array_size(shift) == 2 && json_real_value(json_array_get(shift, 1)) == 0.25);
+        json_decref(rows);
+        stk__config_destroy(&config);
+    }
+}
+
 static void values_are_checked_where_they_stand(void **state)
 {
     (void)state;
@@ -125,6 +169,8 @@ static void values_are_checked_where_they_stand(void **state)
                        "data.batch_size = '[1, 2]' is not a whole number", "give a whole number, 1 to 65536");
     check_yaml_refused("data:\n  batch_size: {1: 2}\n", "t.yaml:2:15",
                        "data.batch_size = '1:2' is not a whole number", "give a whole number, 1 to 65536");
+    check_yaml_refused("data:\n  root: {a: b}\n", "t.yaml:2:9", "'data.root' takes a text, not a map",
+                       "put it in quotes if it starts with '{'");
     check_yaml_refused("train: {batch: x}\n", "t.yaml:1:16", "data.batch_size = 'x' is not a whole number",
                        "give a whole number, 1 to 65536");
     check_yaml_refused("data: {val: {seed: x}}\n", "t.yaml:1:20", "data.val.seed = 'x' is not a whole number",
@@ -247,6 +293,8 @@ int main(void)
         cmocka_unit_test(quoted_words_are_texts),
         cmocka_unit_test(unknown_keys_name_the_nearest),
         cmocka_unit_test(sections_do_not_take_values),
+        cmocka_unit_test(maps_come_in_both_styles),
+        cmocka_unit_test(lists_of_numbers_come_in_both_styles),
         cmocka_unit_test(values_are_checked_where_they_stand),
         cmocka_unit_test(ambiguous_keys_are_refused),
         cmocka_unit_test(duplicates_are_refused),

@@ -247,6 +247,61 @@ static void shares_and_ranges(void **state)
         assert_int_equal(stk__option_parse(&share, bad_shares[i], &o, NULL), STK_ERROR_CONFIG);
 }
 
+/* Printed as expected, and read back to the same bits. */
+static void check_tuple(const stk__option *option, const char *text, const double *expected,
+                        const char *printed)
+{
+    double got[4] = {0, 0, 0, 7}, again[4] = {0, 0, 0, 7};
+    const size_t count = option->type == STK_OPTION_PAIR ? 2 : 3;
+    char out[STK_OPTION_TEXT_BYTES];
+    assert_int_equal(stk__option_parse(option, text, got, NULL), STK_OK);
+    for (size_t i = 0; i < count; i++)
+        assert_true(got[i] == expected[i]);
+    assert_true(got[3] == 7 && (count == 3 || (got[2] == 0 && !signbit(got[2]))));
+    assert_false(stk__option_is_zero(option, got));
+    stk__option_print(option, got, out, sizeof out);
+    assert_string_equal(out, printed);
+    assert_int_equal(stk__option_parse(option, out, again, NULL), STK_OK);
+    assert_memory_equal(got, again, sizeof got);
+}
+
+static void pairs_and_triples(void **state)
+{
+    (void)state;
+    const stk__option pair = {.name = "p", .type = STK_OPTION_PAIR, .least = 0, .most = 1};
+    const stk__option triple = {.name = "t", .type = STK_OPTION_TRIPLE, .help = "h"};
+    check_tuple(&pair, "[0.1, 0.2]", (double[]){0.1, 0.2}, "[0.1, 0.2]");
+    check_tuple(&pair, " 0.1 ,0", (double[]){0.1, 0}, "[0.1, 0]");
+    check_tuple(&pair, "0.5", (double[]){0.5, 0.5}, "0.5");
+    check_tuple(&pair, "[0.5]", (double[]){0.5, 0.5}, "0.5");
+    check_tuple(&pair, "0", (double[]){0, 0}, "0"); /* explicit, and not default */
+    check_tuple(&triple, "1, -2,3e300", (double[]){1, -2, 3e300}, "[1, -2, 3e+300]");
+    check_tuple(&triple, "[ 0.1 , 0.2 , 0.3 ]", (double[]){0.1, 0.2, 0.3}, "[0.1, 0.2, 0.3]");
+    check_tuple(&triple, "[0, 0, 0]", (double[]){0, 0, 0}, "0");
+    check_tuple(&triple, "-1.0000000000000002e-300,-1.0000000000000004e-300,-1.0000000000000007e-300",
+                (double[]){-1.0000000000000002e-300, -1.0000000000000004e-300, -1.0000000000000007e-300},
+                "[-1.0000000000000002e-300, -1.0000000000000004e-300, -1.0000000000000007e-300]");
+    static const char *const bad[] = {"",        "[",       "[]",    "]",       "x",      "0.1,",
+                                      ",0.1",    "1,x",     "[0.1,", "0.1,]",   "nan",    "inf",
+                                      "1,2,3,4", "0.1 0.2", "[",     "[[1,1]]", "0.1;0.2"};
+    double o[3] = {0};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_int_equal(stk__option_parse(&pair, bad[i], o, NULL), STK_ERROR_CONFIG);
+        assert_int_equal(stk__option_parse(&triple, bad[i], o, NULL), STK_ERROR_CONFIG);
+    }
+    stk_error error;
+    assert_int_equal(stk__option_parse(&pair, "1,1,1", o, &error), STK_ERROR_CONFIG);
+    assert_string_equal(error.message, "p = '1,1,1' is neither one number nor two");
+    assert_string_equal(error.hint, "give a number or two, [A, B], 0 to 1");
+    assert_int_equal(stk__option_parse(&triple, "1,1", o, &error), STK_ERROR_CONFIG);
+    assert_string_equal(error.message, "t = '1,1' is neither one number nor three");
+    assert_int_equal(stk__option_parse(&pair, "[0.5, 2]", o, &error), STK_ERROR_CONFIG);
+    assert_string_equal(error.message, "p = '[0.5, 2]' is above 1");
+    const stk__option_table table = {"room", NULL, NULL, &triple, 1, sizeof o};
+    assert_int_equal(stk__options_check(&table, (double[]){1, (double)NAN, 0}, &error), STK_ERROR_CONFIG);
+    assert_string_equal(error.message, "room.t = '[1, nan, 0]' is not possible");
+}
+
 static void texts_point_at_what_was_parsed(void **state)
 {
     (void)state;
@@ -355,6 +410,8 @@ static void tables_are_checked(void **state)
                   "room.n lacks its help or its choices");
     table_refuses((stk__option){.name = "twin", .type = STK_OPTION_INT, .help = "h"},
                   "room.twin is in its table twice");
+    table_refuses((stk__option){.name = "n", .type = STK_OPTION_INT, .map = true, .help = "h"},
+                  "room.n takes a map but is no text");
     const stk__option_type types[] = {STK_OPTION_INT, STK_OPTION_NUMBER, STK_OPTION_SECONDS,
                                       STK_OPTION_BYTES};
     for (size_t i = 0; i < 4; i++)
@@ -378,6 +435,7 @@ int main(void)
         cmocka_unit_test(times),
         cmocka_unit_test(sizes_of_images),
         cmocka_unit_test(shares_and_ranges),
+        cmocka_unit_test(pairs_and_triples),
         cmocka_unit_test(texts_point_at_what_was_parsed),
         cmocka_unit_test(numbers_ignore_the_locale),
         cmocka_unit_test(fill_gives_every_zero_its_fallback),

@@ -1,0 +1,37 @@
+#include "augment/operation.h"
+
+static const stk__option rows[] = {
+    {.name = "hue",
+     .type = STK_OPTION_RANGE,
+     .offset = offsetof(stk__amount, range),
+     .least = -0.5,
+     .most = 0.5,
+     .unit = "of the circle",
+     .help = "how far colours turn: a range, or v for -v to v"},
+    {.name = "hue_prob",
+     .type = STK_OPTION_SHARE,
+     .offset = offsetof(stk__amount, prob),
+     .fallback = "1",
+     .help = "how often the hue changes"},
+};
+
+static stk_status prepare(void *given, bool *on, stk_error *error)
+{
+    static const stk__amount_rule rule = {.name = "hue"};
+    return stk__amount_prepare(given, &rule, on, error);
+}
+
+static void resolve(const void *given, stk__random_at at, stk__sketch *sketch)
+{
+    double value;
+    if (stk__amount_draw(given, at, sketch, "turn", &value)) stk__sketch_step(sketch, STK_COLOUR_HUE, value);
+}
+
+const stk__augment_operation stk__operation_hue = {.name = "hue",
+                                                   .id = STK_OPERATION_HUE,
+                                                   .options = rows,
+                                                   .option_count = sizeof rows / sizeof rows[0],
+                                                   .settings_bytes = sizeof(stk__amount),
+                                                   .prepare = prepare,
+                                                   .resolve = resolve,
+                                                   .gate = &stk__operation_jitter};

@@ -1,0 +1,32 @@
+/* The sum of two samples. */
+#include "augment/operation.h"
+
+static const stk__option rows[] = {
+    {.name = "mixup_alpha",
+     .type = STK_OPTION_NUMBER,
+     .offset = offsetof(stk__mix_settings, alpha),
+     .least = 0,
+     .most = 1000,
+     .help = "mix pairs of samples, by a share drawn from Beta(alpha, alpha)"},
+    {.name = "mixup_prob",
+     .type = STK_OPTION_SHARE,
+     .offset = offsetof(stk__mix_settings, prob),
+     .help = "how often pairs are mixed so; unset = always, or what cutmix leaves, half each"},
+};
+
+static void mix(const void *given, stk__random_at at, stk__mix *out, int32_t w, int32_t h)
+{
+    (void)w;
+    (void)h;
+    at.draw = 1; /* 0 has decided that pairs are mixed, and how */
+    out->kind = STK_MIX_MIXUP;
+    out->lambda = (float)stk__draw_beta(at, ((const stk__mix_settings *)given)->alpha);
+}
+
+const stk__augment_operation stk__operation_mixup = {.name = "mixup",
+                                                     .id = STK_OPERATION_MIXUP,
+                                                     .options = rows,
+                                                     .option_count = sizeof rows / sizeof rows[0],
+                                                     .settings_bytes = sizeof(stk__mix_settings),
+                                                     .prepare = stk__mix_prepare,
+                                                     .mix = mix};

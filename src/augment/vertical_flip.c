@@ -1,0 +1,33 @@
+#include "augment/operation.h"
+
+typedef struct settings {
+    double prob;
+} settings;
+
+static const stk__option rows[] = {
+    {.name = "vertical_flip_prob",
+     .type = STK_OPTION_SHARE,
+     .offset = offsetof(settings, prob),
+     .help = "how often images are mirrored, top to bottom"},
+};
+
+static stk_status prepare(void *given, bool *on, stk_error *error)
+{
+    (void)error;
+    *on = ((const settings *)given)->prob > 0;
+    return STK_OK;
+}
+
+static void resolve(const void *given, stk__random_at at, stk__sketch *sketch)
+{
+    if (!stk__chance_draw(((const settings *)given)->prob, at, sketch)) return;
+    stk__sketch_map(sketch, (const double[6]){1, 0, 0, 0, -1, sketch->at->target_h});
+}
+
+const stk__augment_operation stk__operation_vertical_flip = {.name = "vertical flip",
+                                                             .id = STK_OPERATION_VERTICAL_FLIP,
+                                                             .options = rows,
+                                                             .option_count = sizeof rows / sizeof rows[0],
+                                                             .settings_bytes = sizeof(settings),
+                                                             .prepare = prepare,
+                                                             .resolve = resolve};
