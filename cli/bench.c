@@ -72,8 +72,8 @@ void stk__bench_describe(stk__bench *bench, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(rest, sizeof rest, format, arguments);
     va_end(arguments);
-    snprintf(bench->machine, sizeof bench->machine, "%s, %d CPUs; %s", model,
-             stk__cpu_budget_read(NULL).cpus, rest);
+    snprintf(bench->machine, sizeof bench->machine, "%s, %d CPUs; %s", model, stk__cpu_budget_read(NULL).cpus,
+             rest);
 }
 
 static json_t *number_json(double value)
@@ -83,10 +83,10 @@ static json_t *number_json(double value)
 
 static json_t *row_json(const stk__bench_row *row)
 {
-    json_t *json = json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:s}", "contestant", row->contestant, "case",
-                             row->test, "setting", row->setting, "median", number_json(quantile(row, 0.5)),
-                             "p10", number_json(quantile(row, 0.1)), "p90", number_json(quantile(row, 0.9)),
-                             "unit", row->unit);
+    json_t *json =
+        json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:s}", "contestant", row->contestant, "case", row->test,
+                  "setting", row->setting, "median", number_json(quantile(row, 0.5)), "p10",
+                  number_json(quantile(row, 0.1)), "p90", number_json(quantile(row, 0.9)), "unit", row->unit);
     if (row->why[0]) json_object_set_new(json, "why", stk__cli_json_text(row->why));
     if (row->copy_share > 0) json_object_set_new(json, "copy_share", json_real(row->copy_share));
     return json;
@@ -94,10 +94,10 @@ static json_t *row_json(const stk__bench_row *row)
 
 static json_t *ratio_json(const stk__bench_ratio *ratio)
 {
-    json_t *json = json_pack("{s:s, s:o, s:f, s:s, s:o}", "name", ratio->name, "value",
-                             number_json(ratio->value), "goal", ratio->goal, "direction",
-                             ratio->at_least ? "at least" : "at most", "met",
-                             isnan(ratio->value) ? json_null() : json_boolean(ratio->met));
+    json_t *json =
+        json_pack("{s:s, s:o, s:f, s:s, s:o}", "name", ratio->name, "value", number_json(ratio->value),
+                  "goal", ratio->goal, "direction", ratio->at_least ? "at least" : "at most", "met",
+                  isnan(ratio->value) ? json_null() : json_boolean(ratio->met));
     if (ratio->aim > 0) json_object_set_new(json, "aim", json_real(ratio->aim));
     return json;
 }
@@ -169,13 +169,14 @@ int stk__cli_bench(int argc, char **argv)
     for (size_t i = 0; i < sizeof benches / sizeof benches[0]; i++)
         if (strcmp(name, benches[i].name) == 0) return benches[i].run(argc - 1, argv + 1);
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
-        printf("stoker bench NAME [OPTION…]\n\nMeasures Stoker beside others, and prints every ratio with its "
-               "goal.\n\n");
+        printf(
+            "stoker bench NAME [OPTION…]\n\nMeasures Stoker beside others, and prints every ratio with its "
+            "goal.\n\n");
         for (size_t i = 0; i < sizeof benches / sizeof benches[0]; i++)
             printf("  %-9s %s\n", benches[i].name, benches[i].about);
         printf("\n'stoker bench NAME --help' tells more.\n");
         return STK_EXIT_GOOD;
     }
-    return stk__cli_usage("bench", argc > 1 ? "there is no benchmark '%s'" : "name a benchmark: load, augment",
-                          name);
+    return stk__cli_usage("bench",
+                          argc > 1 ? "there is no benchmark '%s'" : "name a benchmark: load, augment", name);
 }

@@ -10,14 +10,14 @@ typedef struct stk__bench_row {
     const char *contestant, *test, *unit;
     char setting[40];
     double values[STK_BENCH_ROUNDS];
-    int count;            /* 0: not measured, */
-    char why[200];        /* for this reason */
-    double copy_share;    /* of the bandwidth of a plain copy in the same run; 0: unknown */
+    int count;         /* 0: not measured, */
+    char why[200];     /* for this reason */
+    double copy_share; /* of the bandwidth of a plain copy in the same run; 0: unknown */
 } stk__bench_row;
 
 typedef struct stk__bench_ratio {
     const char *name;
-    double value; /* NAN: not measured */
+    double value;     /* NAN: not measured */
     double goal, aim; /* aim: what would be better still; 0: none */
     bool at_least;    /* else: at most */
     bool met;
