@@ -8,6 +8,7 @@
 #include "core/clock.h"
 #include "core/cpu.h"
 #include "core/file.h"
+#include "device/device.h"
 
 #include <math.h>
 #include <string.h>
@@ -320,9 +321,7 @@ static stk_status run_all(bench_job *job, stk_error *error)
 {
     STK__TRY(stk__bench_batch_open(&job->batch, job->quick ? QUICK_SAMPLES : STK_BENCH_SAMPLES, error));
     job->cpus = stk__cpu_budget_read(NULL).cpus;
-    job->best = stk__cpu_level_allowed();
-    while (!stk__augment_at(job->best))
-        job->best--;
+    job->best = stk__device_cpu_level();
     if (job->python) STK__TRY(start_peers(job, error));
     for (int i = 0; i < PEERS && !job->python; i++)
         snprintf(job->peers[i].words, sizeof job->peers[i].words, "no --peers PYTHON");

@@ -63,7 +63,7 @@ static stk_status measure_loader(const stk_loader_options *options, stk__source 
     stk_loader *loader;
     const uint64_t start = stk__clock_ns();
     const double cpu = stk__cli_cpu_seconds();
-    STK__TRY(stk__loader_open(&loader, options, source, error));
+    STK__TRY(stk__loader_open(&loader, &(stk__loader_setup){.options = options, .source = source}, error));
     const stk_status status = drain(loader, start, out, error);
     out->wall_s = (double)(stk__clock_ns() - start) * 1e-9;
     stk_loader_close(&loader);

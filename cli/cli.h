@@ -25,6 +25,7 @@ typedef struct stk__verb {
     int (*run)(int argc, char **argv); /* argv[0] is the verb */
 } stk__verb;
 
+int stk__cli_augment(int argc, char **argv);
 int stk__cli_load(int argc, char **argv);
 int stk__cli_make(int argc, char **argv);
 int stk__cli_stats(int argc, char **argv);

@@ -14,7 +14,7 @@ typedef struct load_job {
     bool hash;
     const char *state_path, *ledger_path;
 
-    stk_loader_options options;
+    stk__cli_loading loading;
     stk_loader *loader;
     stk__load_state state;
     stk__hash *hasher;
@@ -79,10 +79,10 @@ static stk_status open_state(load_job *job, bool *goes_on, stk_error *error)
 static stk_status open_job(load_job *job, stk_error *error)
 {
     job->start_ns = stk__clock_ns();
-    job->options.alone = true;
-    job->options.epochs = (uint64_t)job->epochs;
+    job->loading.options.alone = true;
+    job->loading.options.epochs = (uint64_t)job->epochs;
     STK__TRY(stk__hash_create(&job->hasher, error));
-    STK__TRY(stk__cli_loader_open(&job->arguments, &job->options, &job->loader, error));
+    STK__TRY(stk__cli_loader_open(&job->arguments, &job->loading, &job->loader, error));
     bool goes_on;
     STK__TRY(open_state(job, &goes_on, error));
     return open_ledger(job, goes_on, error);
@@ -98,7 +98,7 @@ static stk_status load_batch(load_job *job, uint64_t *batches, stk_error *error)
     if (status == STK_END) {
         stk_loader_state at;
         stk_loader_tell(job->loader, &at);
-        return at.epoch >= job->options.epochs ? STK_END : STK_OK;
+        return at.epoch >= job->loading.options.epochs ? STK_END : STK_OK;
     }
     if (status != STK_OK) return status;
     if (!job->first_batch_ns) job->first_batch_ns = stk__clock_ns();
@@ -192,9 +192,11 @@ static json_t *report_json(const load_job *job, bool complete)
 static void print_stages(const load_job *job)
 {
     printf("\n  %-8s %10s %8s\n", "stage", "ms/batch", "share");
-    for (int i = 0; i < STK_STAGE_COUNT; i++)
+    for (int i = 0; i < STK_STAGE_COUNT; i++) {
+        if (i == STK_STAGE_AUGMENT && !job->stats.stage_ns[i]) continue;
         printf("  %-8s %10.2f %7.1f %%\n", stk_stage_name((stk_stage)i), ms_per_batch(job, i),
                100 * share_of(job, i));
+    }
     const int64_t workers = stk_loader_describe(job->loader)->num_workers;
     if (workers)
         printf("  (of %lld worker%s)\n", (long long)workers, workers == 1 ? "" : "s");
@@ -234,7 +236,7 @@ static void print_report(const load_job *job)
 static void print_beginning(const load_job *job)
 {
     if (stk__cli_quiet || stk__cli_json) return;
-    stk__cli_print_dataset(stk_loader_describe(job->loader), job->options.root);
+    stk__cli_print_dataset(stk_loader_describe(job->loader), job->loading.options.root);
     stk__cli_print_effects(job->arguments.config);
 }
 
@@ -289,8 +291,8 @@ int stk__cli_load(int argc, char **argv)
     job.arguments = (stk__arguments){.verb = &verb,
                                      .flags = flags,
                                      .flag_count = sizeof flags / sizeof flags[0],
-                                     .tables = stk__cli_loader_tables,
-                                     .table_count = 1,
+                                     .tables = stk__cli_loader_tables(),
+                                     .table_count = STK_CLI_LOADER_TABLES,
                                      .prepare = stk__cli_loader_foreign,
                                      .most_words = 1};
     stk_error error;

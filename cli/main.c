@@ -8,6 +8,8 @@ static const stk__verb verbs[] = {
     {"make", "make faces|captcha|gray|series DIR", "Makes a data set to try things on.", stk__cli_make},
     {"load", "load CONFIG|DIR [key=value …]",
      "Runs the loader alone: how fast do batches come, and what does it cost?", stk__cli_load},
+    {"augment", "augment CONFIG|DIR --sheet FILE.png | --explain ID",
+     "Shows what augmentation does: as a picture, or in numbers.", stk__cli_augment},
     {"stats", "stats CONFIG|DIR [key=value …]",
      "Looks at a data set: mean and std, class shares and weights, sizes, damage.", stk__cli_stats},
     {"bench", "bench load [DIR]", "Measures Stoker beside a bare decoder loop.", stk__cli_bench},

@@ -5,16 +5,29 @@
 #include "cli.h"
 #include "stoker/loader.h"
 
-/* The settings these verbs take, for stk__arguments.tables. */
-extern const stk__option_table *const stk__cli_loader_tables[1];
+/* The settings these verbs take, for stk__arguments.tables: data, augment, and what of train belongs here. */
+enum { STK_CLI_LOADER_TABLES = 3 };
+const stk__option_table *const *stk__cli_loader_tables(void);
+
+typedef enum stk__cli_images {
+    STK_CLI_AS_ASKED,   /* augmented and stored as the settings say */
+    STK_CLI_AS_DECODED, /* nothing of that */
+    STK_CLI_AS_SHARES   /* augmented, f32 of 0 to 1 for people to look at: [n h w c], masks u8 */
+} stk__cli_images;
+
+/* What a verb wants of its loader. */
+typedef struct stk__cli_loading {
+    stk_loader_options options; /* the verb's own wishes, then the user's too */
+    stk__cli_images images;
+} stk__cli_loading;
 
 /* Settings of sections that belong to other verbs are reported, not refused. Call before stk__arguments_read
  * has created the config's values: as stk__arguments.prepare. */
 stk_status stk__cli_loader_foreign(stk__config *config, stk_error *error);
 
-/* Opens the loader that the settings describe, on top of what the verb itself wants in options; tells the
- * effects to the config and makes Ctrl-C interrupt it. */
-stk_status stk__cli_loader_open(stk__arguments *arguments, stk_loader_options *options, stk_loader **loader,
+/* Opens the loader that the settings describe, on top of what the verb itself wants; tells the effects to the
+ * config and makes Ctrl-C interrupt it. */
+stk_status stk__cli_loader_open(stk__arguments *arguments, stk__cli_loading *loading, stk_loader **loader,
                                 stk_error *error);
 /* Leaves the program at once if threads had to be given up. */
 void stk__cli_loader_close(stk_loader **loader, int status);

@@ -14,7 +14,7 @@ typedef struct size_count {
 
 typedef struct stats_job {
     stk__arguments arguments;
-    stk_loader_options options;
+    stk__cli_loading loading;
     stk_loader *loader;
     uint64_t samples, pixels[3], sum[3], squares[3]; /* per channel */
     uint64_t mask_ids[256];
@@ -266,14 +266,15 @@ static int finish_job(stats_job *job, stk_status status, const stk_error *error)
 
 static stk_status open_job(stats_job *job, stk_error *error)
 {
-    job->options.alone = true;
-    job->options.epochs = 1;
-    job->options.order = "sequential";
-    job->options.on_bad_sample = STK_BAD_SKIP;
-    STK__TRY(stk__cli_loader_open(&job->arguments, &job->options, &job->loader, error));
+    job->loading.images = STK_CLI_AS_DECODED;
+    job->loading.options.alone = true;
+    job->loading.options.epochs = 1;
+    job->loading.options.order = "sequential";
+    job->loading.options.on_bad_sample = STK_BAD_SKIP;
+    STK__TRY(stk__cli_loader_open(&job->arguments, &job->loading, &job->loader, error));
     const stk_loader_info *info = stk_loader_describe(job->loader);
     stk_loader_watch(job->loader, print_damage, job);
-    if (!stk__cli_json && !stk__cli_quiet) stk__cli_print_dataset(info, job->options.root);
+    if (!stk__cli_json && !stk__cli_quiet) stk__cli_print_dataset(info, job->loading.options.root);
     if (info->class_count <= 0 || info->class_count > MOST_CLASSES) return STK_OK;
     const size_t bytes = (size_t)info->class_count * sizeof *job->labels;
     job->labels = stk__alloc(bytes);
@@ -291,8 +292,8 @@ int stk__cli_stats(int argc, char **argv)
     stats_job job = {.arguments = {.verb = &verb,
                                    .flags = flags,
                                    .flag_count = 1,
-                                   .tables = stk__cli_loader_tables,
-                                   .table_count = 1,
+                                   .tables = stk__cli_loader_tables(),
+                                   .table_count = STK_CLI_LOADER_TABLES,
                                    .prepare = stk__cli_loader_foreign,
                                    .most_words = 1}};
     stk_error error;

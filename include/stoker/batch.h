@@ -53,17 +53,21 @@ struct stk_batch {
     uint64_t epoch;    /* 0, 1, … */
     uint64_t position; /* number of this batch's first sample in the global order of the epoch */
 
-    stk_tensor images;     /* [n h w c] u8; absent when the sizes differ: then arena and image_views tell */
-    stk_tensor masks;      /* [n h w]   u8 */
-    stk_tensor masks2;     /* [n h w]   u8, second target of MixUp */
-    stk_tensor lambda;     /* [n]       f32, share of the first target */
+    /* [n h w c] u8 as decoded, absent when the sizes differ: then arena and image_views tell; or augmented
+     * and normalised: f32, f16, bf16, [n h w c] or [n c h w]. */
+    stk_tensor images;
+    stk_tensor masks;      /* [n h w]   u8 or i64 */
     stk_tensor labels;     /* [n]       i64 class (-1: none) or f32 value */
+    stk_tensor masks2;     /* as masks; with MixUp or CutMix only: the second target, the first if unmixed */
+    stk_tensor labels2;    /* as labels; the same for classes */
+    stk_tensor lambda;     /* [n]       f32, share of the first target; 1 if unmixed */
     stk_tensor points;     /* [n k 3]   f32: x, y in pixels (centres at +0.5), visible 0/1 */
     stk_tensor windows;    /* [n t f]   f32 */
     stk_tensor sample_ids; /* [n]       i64 */
     stk_tensor weights;    /* [n]       f32: 1, or 0 for a skipped sample */
 
-    const uint8_t *arena;        /* u8 pixels of this batch */
+    /* Images as decoded only (u8): */
+    const uint8_t *arena;        /* pixels of this batch */
     const stk_view *image_views; /* [n], NULL without images */
     const stk_view *mask_views;  /* [n], NULL without masks */
 

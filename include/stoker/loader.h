@@ -24,6 +24,17 @@ typedef enum stk_switch { STK_SWITCH_OFF = -1, STK_SWITCH_DEFAULT = 0, STK_SWITC
 typedef enum stk_part { STK_PART_TRAIN, STK_PART_VAL, STK_PART_ALL } stk_part;
 typedef enum stk_bad_sample { STK_BAD_FAIL, STK_BAD_REPLACE, STK_BAD_SKIP } stk_bad_sample;
 
+/* STK_STORE_AUTO: u8 as decoded, or f32 when images are augmented or normalised. */
+typedef enum stk_store {
+    STK_STORE_AUTO,
+    STK_STORE_U8,
+    STK_STORE_F32,
+    STK_STORE_F16,
+    STK_STORE_BF16
+} stk_store;
+typedef enum stk_axes { STK_AXES_NHWC, STK_AXES_NCHW } stk_axes;
+typedef enum stk_mask_store { STK_MASK_U8, STK_MASK_I64 } stk_mask_store;
+
 #define STK_WORKERS_NONE (-1) /* load in the caller's thread */
 
 /* Zero means default everywhere; names and defaults are those of `stoker load --help` (section data). */
@@ -39,6 +50,10 @@ typedef struct stk_loader_options {
     int64_t num_classes;     /* ids of masks are checked against it; 0: from the data set, or unchecked */
     const char *mask_map;    /* "0:0,255:1"; NULL: ids as stored */
     int exif;                /* stk_switch: turn images upright (on) */
+    int dtype;               /* stk_store: of images in a batch */
+    int axes;                /* stk_axes: of images in a batch */
+    int mask_dtype;          /* stk_mask_store */
+    double mean[3], std[3];  /* (v / 255 - mean) / std, per channel; 0: 0 and 1 */
     int64_t sequence_length; /* rows of a window; 0: 60 */
     int64_t batch_size;      /* per rank */
     int64_t num_workers;     /* threads; 0: by the rule; STK_WORKERS_NONE */
@@ -55,6 +70,10 @@ typedef struct stk_loader_options {
     uint64_t limit_bytes, limit_pixels, limit_memory_bytes;
     int64_t limit_scans, limit_warnings;
     double limit_time_s;
+
+    /* How the training part is augmented: a preset ("strong"), or the section `augment` as YAML ("preset:
+     * strong, hue: 0.2"). NULL: not at all. */
+    const char *augment;
 
     /* Not settings of a file: */
     bool alone;      /* no engine runs beside: the default number of workers is the whole CPU budget */
@@ -135,13 +154,14 @@ typedef struct stk_ledger_entry {
 typedef void (*stk_ledger_sink)(void *context, const stk_ledger_entry *entry);
 STK_API void stk_loader_watch(stk_loader *loader, stk_ledger_sink sink, void *context);
 
-/* What a worker does with its time; the five make up all of it. */
+/* What a worker does with its time; together they make up all of it. */
 typedef enum stk_stage {
-    STK_STAGE_READ,   /* files */
-    STK_STAGE_DECODE, /* images, resizing included */
-    STK_STAGE_MASK,   /* masks */
-    STK_STAGE_OTHER,  /* our own book-keeping */
-    STK_STAGE_IDLE,   /* asleep: all slots are full, or nothing is left */
+    STK_STAGE_READ,    /* files */
+    STK_STAGE_DECODE,  /* images, resizing included */
+    STK_STAGE_MASK,    /* masks */
+    STK_STAGE_AUGMENT, /* drawing, the fused pass, mixing */
+    STK_STAGE_OTHER,   /* our own book-keeping */
+    STK_STAGE_IDLE,    /* asleep: all slots are full, or nothing is left */
     STK_STAGE_COUNT
 } stk_stage;
 

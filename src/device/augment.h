@@ -32,6 +32,12 @@ typedef stk_status (*stk__augment_kernel)(const stk__augment_block *block, const
 stk_status stk__augment_c(const stk__augment_block *block, const stk__augment_source *source,
                           const stk__augment_target *target, stk__buffer *scratch, stk_error *error);
 
+/* The faster levels, on x86-64 only; call them through stk__augment_at, which asks the CPU first. */
+stk_status stk__augment_avx2(const stk__augment_block *block, const stk__augment_source *source,
+                             const stk__augment_target *target, stk__buffer *scratch, stk_error *error);
+stk_status stk__augment_avx512(const stk__augment_block *block, const stk__augment_source *source,
+                               const stk__augment_target *target, stk__buffer *scratch, stk_error *error);
+
 /* The kernel of a level; NULL when this build or CPU does not have it. */
 stk__augment_kernel stk__augment_at(stk__cpu_level level);
 

@@ -1,5 +1,7 @@
 #include "device/augment_batch.h"
 
+#include "device/device.h"
+
 #include <stdatomic.h>
 
 typedef struct batch_run {
@@ -11,10 +13,12 @@ typedef struct batch_run {
     stk_error *error;  /* its words; written by that one alone, read when all have ended */
 } batch_run;
 
-static stk__pixels pixels_of(const stk__augment_batch *batch, const stk_view *view)
+static stk__pixels pixels_of(const stk__augment_batch *batch, const stk_view *views, size_t item,
+                             int32_t channels)
 {
-    return (stk__pixels){(uint8_t *)batch->arena + view->offset_bytes, view->pitch_bytes, view->w, view->h,
-                         view->channels};
+    if (!views || views[item].w == 0) return (stk__pixels){.channels = channels};
+    return (stk__pixels){(uint8_t *)batch->arena + views[item].offset_bytes, views[item].pitch_bytes,
+                         views[item].w, views[item].h, channels};
 }
 
 static stk__augment_target target_of(const stk__augment_batch *batch, size_t item)
@@ -32,13 +36,10 @@ static void augment_sample(void *context, size_t item, int worker)
 {
     batch_run *run = context;
     const stk__augment_batch *batch = run->batch;
-    if (batch->images[item].w == 0 || atomic_load(&run->failed)) return;
-    stk__augment_source source = {.image = pixels_of(batch, &batch->images[item])};
-    stk__augment_target target = target_of(batch, item);
-    if (batch->masks && batch->masks[item].w > 0)
-        source.mask = pixels_of(batch, &batch->masks[item]);
-    else
-        target.mask = NULL;
+    if (atomic_load(&run->failed)) return;
+    const stk__augment_source source = {pixels_of(batch, batch->images, item, batch->target.channels),
+                                        pixels_of(batch, batch->masks, item, 1)};
+    const stk__augment_target target = target_of(batch, item);
     stk_error error;
     const stk_status status =
         run->kernel(&batch->blocks[item], &source, &target, &run->scratch[worker], &error);
@@ -47,19 +48,10 @@ static void augment_sample(void *context, size_t item, int worker)
     if (run->error) *run->error = error;
 }
 
-/* Builds for other processors have the reference only. */
-static stk__augment_kernel fastest_kernel(void)
-{
-    stk__cpu_level level = stk__cpu_level_allowed();
-    while (level > STK_CPU_C && !stk__augment_at(level))
-        level--;
-    return stk__augment_at(level);
-}
-
 stk_status stk__augment_batch_run(const stk__augment_batch *batch, stk__augment_crew *crew, stk_error *error)
 {
     batch_run run = {.batch = batch,
-                     .kernel = crew->kernel ? crew->kernel : fastest_kernel(),
+                     .kernel = crew->kernel ? crew->kernel : stk__augment_at(stk__device_cpu_level()),
                      .scratch = crew->scratch,
                      .error = error};
     stk__pool_run(&(stk__pool_job){

@@ -35,5 +35,9 @@ stk__digest stk__digest_chain(stk__hash *hash, stk__digest before, const stk_bat
                                          &batch->weights};
     for (size_t i = 0; i < sizeof tensors / sizeof tensors[0]; i++)
         add_tensor(hash, tensors[i]);
+    const stk_tensor *const finished[] = {&batch->images, &batch->masks, &batch->masks2, &batch->labels2,
+                                          &batch->lambda};
+    for (size_t i = 0; i < sizeof finished / sizeof finished[0]; i++)
+        if (finished[i]->dtype != STK_DTYPE_NONE && !batch->image_views) add_tensor(hash, finished[i]);
     return stk__hash_digest(hash);
 }

@@ -9,7 +9,7 @@
 
 const char *stk_stage_name(stk_stage stage)
 {
-    static const char *const names[STK_STAGE_COUNT] = {"read", "decode", "mask", "other", "idle"};
+    static const char *const names[STK_STAGE_COUNT] = {"read", "decode", "mask", "augment", "other", "idle"};
     return (unsigned)stage < STK_STAGE_COUNT ? names[stage] : "unknown";
 }
 
@@ -72,6 +72,7 @@ static void destroy(stk_loader *loader)
     stk__free(loader->workers);
     stk__free(loader->slots);
     stk__free(loader->in_flight);
+    stk__plan_destroy(&loader->plan);
     if (!loader->source_borrowed) stk__source_close(&loader->source);
     if (loader->locks_made) {
         pthread_mutex_destroy(&loader->lock);
@@ -82,25 +83,24 @@ static void destroy(stk_loader *loader)
     stk__free(loader);
 }
 
-static stk_status open_all(stk_loader *loader, const stk_loader_options *options, stk_error *error)
+static stk_status open_all(stk_loader *loader, const stk__loader_setup *setup, stk_error *error)
 {
     STK__TRY(make_locks(loader, error));
-    STK__TRY(stk__loader_configure(loader, options, error));
+    STK__TRY(stk__loader_configure(loader, setup, error));
     STK__TRY(make_workers(loader, error));
     STK__TRY(make_slots(loader, error));
     stk__pump_rewind(loader, 0, 0);
     return stk__pump_start(loader, error);
 }
 
-stk_status stk__loader_open(stk_loader **out, const stk_loader_options *options, stk__source *source,
-                            stk_error *error)
+stk_status stk__loader_open(stk_loader **out, const stk__loader_setup *setup, stk_error *error)
 {
     *out = NULL;
     stk_loader *loader = stk__alloc(sizeof *loader);
     if (!loader) return stk__fail_memory(error, sizeof *loader, "a loader");
-    loader->source = source;
-    loader->source_borrowed = source != NULL;
-    const stk_status status = open_all(loader, options, error);
+    loader->source = setup->source;
+    loader->source_borrowed = setup->source != NULL;
+    const stk_status status = open_all(loader, setup, error);
     if (status == STK_OK) {
         *out = loader;
     } else if (status == STK_ERROR_TIMEOUT) {
@@ -116,7 +116,7 @@ stk_status stk_loader_open(stk_loader **loader, const stk_loader_options *option
 {
     if (!loader || !options)
         return stk__fail(error, STK_ERROR_ARGUMENT, "stk_loader_open needs a loader and options");
-    return stk__loader_open(loader, options, NULL, error);
+    return stk__loader_open(loader, &(stk__loader_setup){.options = options}, error);
 }
 
 int stk_loader_close(stk_loader **pointer)

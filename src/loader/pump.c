@@ -2,6 +2,7 @@
 
 #include "core/clock.h"
 #include "core/logger.h"
+#include "loader/mixing.h"
 
 #include <stdio.h>
 
@@ -53,6 +54,7 @@ static void open_next(stk_loader *loader)
     if (slot->step.epoch != step.epoch || slot->order.count == 0)
         slot->order = stk__stream_order(&loader->stream, step.epoch);
     stk__slot_begin(slot, &loader->recipe.layout, &step);
+    stk__mixing_begin(slot, &loader->recipe, &loader->stream);
     slot->state = STK_SLOT_FILLING;
     loader->in_flight[loader->open_step++ % (uint64_t)loader->slot_count] = slot;
     if (step.count == 0)
@@ -75,10 +77,10 @@ static bool take_claim(stk_loader *loader, claim *out)
         if (loader->open_step == before) return false;
     }
     stk__slot *slot = loader->filling;
-    const uint64_t left = slot->step.count - slot->claimed;
+    const uint64_t left = slot->places - slot->claimed;
     *out = (claim){slot, slot->claimed, left < loader->chunk ? left : loader->chunk};
     slot->claimed += out->count;
-    if (slot->claimed == slot->step.count) loader->filling = NULL;
+    if (slot->claimed == slot->places) loader->filling = NULL;
     return true;
 }
 
@@ -117,10 +119,27 @@ static void fill_claim(stk__worker *worker, const claim *work)
     }
 }
 
-static void finish_claim(stk_loader *loader, const claim *work)
+/* Who fills the last place mixes the batch. Unlocks meanwhile: a full slot that is filling is nobody else's.
+ */
+static void mix(stk__worker *worker, stk__slot *slot)
 {
-    work->slot->finished += work->count;
-    if (work->slot->finished == work->slot->step.count) make_ready(loader, work->slot);
+    stk_loader *loader = worker->loader;
+    pthread_mutex_unlock(&loader->lock);
+    stk__worker_enter(worker, STK_STAGE_AUGMENT);
+    stk__mixing_run(slot, &loader->recipe, &loader->stream);
+    stk__worker_enter(worker, STK_STAGE_OTHER);
+    pthread_mutex_lock(&loader->lock);
+}
+
+static void finish_claim(stk__worker *worker, const claim *work)
+{
+    stk_loader *loader = worker->loader;
+    stk__slot *slot = work->slot;
+    slot->finished += work->count;
+    if (slot->finished == slot->places) {
+        if (loader->recipe.layout.store.mixed && slot->error.code == STK_OK) mix(worker, slot);
+        make_ready(loader, slot);
+    }
     if (loader->paused) pthread_cond_signal(&loader->ready);
 }
 
@@ -141,7 +160,7 @@ void stk__pump_work(void *argument)
         pthread_mutex_unlock(&loader->lock);
         fill_claim(worker, &work);
         pthread_mutex_lock(&loader->lock);
-        finish_claim(loader, &work);
+        finish_claim(worker, &work);
     }
     pthread_mutex_unlock(&loader->lock);
     stk__worker_enter(worker, STK_STAGE_IDLE);
@@ -221,7 +240,8 @@ static bool workers_busy(const stk_loader *loader)
 {
     for (int i = 0; i < loader->slot_count; i++) {
         const stk__slot *slot = &loader->slots[i];
-        if (slot->state == STK_SLOT_FILLING && slot->claimed != slot->finished) return true;
+        const bool full = slot->finished == slot->places; /* but not ready: it is being mixed */
+        if (slot->state == STK_SLOT_FILLING && (full || slot->claimed != slot->finished)) return true;
     }
     return false;
 }
@@ -258,9 +278,9 @@ static void fill_here(stk_loader *loader)
     pthread_mutex_unlock(&loader->lock);
     stk__worker_enter(worker, STK_STAGE_OTHER);
     fill_claim(worker, &work);
-    stk__worker_enter(worker, STK_STAGE_IDLE);
     pthread_mutex_lock(&loader->lock);
-    finish_claim(loader, &work);
+    finish_claim(worker, &work);
+    stk__worker_enter(worker, STK_STAGE_IDLE);
 }
 
 stk_status stk__pump_take(stk_loader *loader, stk__slot **out, stk_error *error)

@@ -3,6 +3,7 @@
 #ifndef STK_LOADER_PUMP_H
 #define STK_LOADER_PUMP_H
 
+#include "loader/loader_open.h"
 #include "loader/worker.h"
 
 enum { STK_LOADER_EFFECTS = 32 };
@@ -14,6 +15,7 @@ struct stk_loader {
     int effect_count;
     stk__source *source;
     bool source_borrowed; /* the opener's own: not closed here */
+    stk__plan *plan;      /* NULL: samples stay as decoded */
     stk__recipe recipe;
     double timeout_s;
     int64_t seed;
@@ -64,8 +66,11 @@ stk_status stk__pump_pause(stk_loader *loader, stk_error *error);
 /* The slot of the next step, ready; fills it in this thread when there are no workers. (lock) */
 stk_status stk__pump_take(stk_loader *loader, stk__slot **slot, stk_error *error);
 
-/* settings.c: options to decisions. */
-stk_status stk__loader_configure(stk_loader *loader, const stk_loader_options *options, stk_error *error);
+/* settings.c: options to decisions; settings_augment.c: those about finishing images. */
+stk_status stk__loader_configure(stk_loader *loader, const stk__loader_setup *setup, stk_error *error);
+stk_status stk__loader_choose_storage(stk_loader *loader, const stk_loader_options *options,
+                                      const stk__augment_settings *augment, stk__storage *store,
+                                      stk_error *error);
 
 /* notes.c: effects. The last one tells of everything that was asked for and has no use. */
 void stk__loader_note(stk_loader *loader, const char *name, const char *in_effect, const char *why, ...)

@@ -274,21 +274,28 @@ static stk_status choose_common_size(stk_loader *loader, const stk_loader_option
     return STK_OK;
 }
 
-/* Room for images of other sizes. Not divided by the slots: what fits into a batch must not depend on the
- * number of workers. */
-static uint64_t spare_bytes(const stk__source_info *info, const stk_loader_options *o, stk__pixels common)
+/* Room for decoded images that have no place of their own. Not divided by the slots: what fits into a batch
+ * must not depend on the number of workers. */
+static uint64_t spare_bytes(const stk_loader *loader, const stk_loader_options *o,
+                            const stk__layout_options *layout)
 {
     enum { ROUNDING = 64 };
-    const uint64_t planes = (uint64_t)common.channels + info->masks,
-                   most = (uint64_t)o->batch_size * planes * (o->limit_pixels + ROUNDING);
-    if (o->image_size[0]) return 0;
-    return o->limit_memory_bytes < most ? o->limit_memory_bytes : most;
+    const stk__pixels common = layout->common;
+    const uint64_t planes = (uint64_t)common.channels + loader->source->info.masks;
+    const uint64_t places = (uint64_t)o->batch_size + STK_LAYOUT_PARTNERS;
+    const uint64_t largest = places * planes * (o->limit_pixels + ROUNDING),
+                   most = o->limit_memory_bytes < largest ? o->limit_memory_bytes : largest;
+    if (layout->store.staged && !loader->recipe.crops)
+        return places * planes * ((uint64_t)common.w * (uint64_t)common.h + ROUNDING);
+    return layout->store.staged || (layout->store.image == STK_DTYPE_U8 && !o->image_size[0]) ? most : 0;
 }
 
-static void choose_slots(stk_loader *loader, const stk_loader_options *o, stk__pixels common)
+static void choose_slots(stk_loader *loader, const stk_loader_options *o, stk__pixels common,
+                         stk__storage store)
 {
     const stk__source_info *info = &loader->source->info;
-    loader->recipe.layout = stk__layout_make(info, o->batch_size, common, 0);
+    stk__layout_options options = {.batch_size = o->batch_size, .common = common, .store = store};
+    loader->recipe.layout = stk__layout_make(info, &options);
     const uint64_t slot_bytes = loader->recipe.layout.total_bytes,
                    affordable = o->limit_memory_bytes / slot_bytes;
     const uint64_t wanted =
@@ -304,7 +311,8 @@ static void choose_slots(stk_loader *loader, const stk_loader_options *o, stk__p
     }
     if (affordable < 1)
         stk__loader_note_number(loader, "data.limits.memory", slot_bytes, "a single batch needs as much");
-    loader->recipe.layout = stk__layout_make(info, o->batch_size, common, spare_bytes(info, o, common));
+    options.spare_bytes = spare_bytes(loader, o, &options);
+    loader->recipe.layout = stk__layout_make(info, &options);
     loader->info.slot_bytes = slot_bytes;
 }
 
@@ -328,8 +336,9 @@ static void describe(stk_loader *loader, const stk_loader_options *o, stk__pixel
     info->class_names = source->class_names;
 }
 
-stk_status stk__loader_configure(stk_loader *loader, const stk_loader_options *requested, stk_error *error)
+stk_status stk__loader_configure(stk_loader *loader, const stk__loader_setup *setup, stk_error *error)
 {
+    const stk_loader_options *requested = setup->options;
     stk_loader_options o = *requested;
     STK__TRY(stk__options_check(&stk__loader_options, &o, error));
     STK__TRY(stk__options_fill(&stk__loader_options, &o, error));
@@ -343,7 +352,13 @@ stk_status stk__loader_configure(stk_loader *loader, const stk_loader_options *r
     choose_workers(loader, &o);
     stk__pixels common = {0};
     STK__TRY(choose_common_size(loader, &o, &common, error));
-    choose_slots(loader, &o, common);
+    stk__storage store;
+    STK__TRY(stk__loader_choose_storage(loader, &o, setup->augment, &store, error));
+    if (store.image != STK_DTYPE_U8) {
+        loader->recipe.target_w = common.w;
+        loader->recipe.target_h = common.h;
+    }
+    choose_slots(loader, &o, common, store);
     stk__loader_note_all(loader, requested);
     describe(loader, &o, common);
     return STK_OK;

@@ -2,42 +2,6 @@
 
 #include <string.h>
 
-static size_t take(size_t *cursor, size_t size_bytes)
-{
-    const size_t start = (*cursor + 63) / 64 * 64;
-    *cursor = start + size_bytes;
-    return start;
-}
-
-stk__layout stk__layout_make(const stk__source_info *info, int64_t batch_size, stk__pixels common,
-                             size_t spare_bytes)
-{
-    const size_t n = (size_t)batch_size, area = (size_t)common.w * (size_t)common.h;
-    stk__layout layout = {.batch_size = batch_size,
-                          .w = common.w,
-                          .h = common.h,
-                          .channels = common.channels,
-                          .images = info->images,
-                          .masks = info->masks,
-                          .label = info->label,
-                          .point_count = info->point_count,
-                          .window_rows = info->window_rows,
-                          .window_columns = info->window_columns};
-    size_t cursor = 0;
-    take(&cursor, n * area * (size_t)common.channels);
-    layout.mask_offset = take(&cursor, info->masks ? n * area : 0);
-    layout.view_offset = take(&cursor, 2 * n * sizeof(stk_view));
-    layout.label_offset = take(&cursor, n * 8);
-    layout.point_offset = take(&cursor, n * (size_t)info->point_count * 3 * sizeof(float));
-    layout.window_offset =
-        take(&cursor, n * (size_t)info->window_rows * (size_t)info->window_columns * sizeof(float));
-    layout.id_offset = take(&cursor, n * 8);
-    layout.weight_offset = take(&cursor, n * sizeof(float));
-    layout.spare_offset = take(&cursor, info->images ? spare_bytes : 0);
-    layout.total_bytes = cursor;
-    return layout;
-}
-
 /* A dense tensor [n, a, b, c] on the host; axes of 0 are left out. */
 static stk_tensor dense(void *data, stk_dtype dtype, int64_t n, const int64_t axes[3])
 {
@@ -55,10 +19,11 @@ static stk_tensor dense(void *data, stk_dtype dtype, int64_t n, const int64_t ax
 stk_status stk__slot_init(stk__slot *slot, const stk__layout *layout, stk_error *error)
 {
     STK__TRY(stk__host_reserve(&slot->memory, layout->total_bytes, layout->view_offset, error));
-    slot->batch.arena = slot->memory.data;
+    if (layout->store.image == STK_DTYPE_U8) slot->batch.arena = slot->memory.data;
     const stk_view *views = (const stk_view *)(const void *)(slot->memory.data + layout->view_offset);
-    if (layout->images) slot->batch.image_views = views;
-    if (layout->masks) slot->batch.mask_views = views + layout->batch_size;
+    const bool decoded = layout->store.image == STK_DTYPE_U8;
+    if (layout->images && decoded) slot->batch.image_views = views;
+    if (layout->masks && decoded) slot->batch.mask_views = views + layout->places;
     return STK_OK;
 }
 
@@ -71,7 +36,7 @@ void stk__slot_fini(stk__slot *slot)
 static stk_view *view_at(stk__slot *slot, const stk__layout *layout, stk__field field, uint64_t place)
 {
     stk_view *views = (stk_view *)(void *)(slot->memory.data + layout->view_offset);
-    return views + (field == STK_FIELD_MASK ? (uint64_t)layout->batch_size : 0) + place;
+    return views + (field == STK_FIELD_MASK ? (uint64_t)layout->places : 0) + place;
 }
 
 static float *floats_at(stk__slot *slot, size_t offset)
@@ -88,11 +53,13 @@ void stk__slot_begin(stk__slot *slot, const stk__layout *layout, const stk__step
 {
     slot->step = *step;
     slot->claimed = slot->finished = 0;
+    slot->places = step->count;
     slot->error.code = STK_OK;
     stk__ledger_clear(&slot->ledger);
     atomic_store_explicit(&slot->spare_used, 0, memory_order_relaxed);
-    float *weights = floats_at(slot, layout->weight_offset);
-    for (uint64_t i = 0; i < step->count; i++)
+    memset(view_at(slot, layout, STK_FIELD_IMAGE, 0), 0, 2 * (size_t)layout->places * sizeof(stk_view));
+    float *weights = stk__slot_weights(slot, layout);
+    for (int64_t i = 0; i < layout->places; i++)
         weights[i] = 1;
 }
 
@@ -106,6 +73,43 @@ static bool has_common_size(stk__slot *slot, const stk__layout *layout)
     return true;
 }
 
+static stk_tensor image_tensor(stk__slot *slot, const stk__layout *layout, int64_t n)
+{
+    const int64_t h = layout->h, w = layout->w, c = layout->channels;
+    const int64_t interleaved[3] = {h, w, c}, planar[3] = {c, h, w};
+    return dense(slot->memory.data, layout->store.image, n, layout->store.planar ? planar : interleaved);
+}
+
+static stk_tensor mask_tensor(stk__slot *slot, const stk__layout *layout, size_t offset, int64_t n)
+{
+    return dense(slot->memory.data + offset, layout->store.mask, n, (int64_t[3]){layout->h, layout->w});
+}
+
+static void finish_pixels(stk__slot *slot, const stk__layout *layout, int64_t n)
+{
+    stk_batch *batch = &slot->batch;
+    const bool finished = layout->store.image != STK_DTYPE_U8;
+    const bool uniform = layout->images && (finished || has_common_size(slot, layout));
+    batch->images = batch->masks = (stk_tensor){0};
+    if (uniform) batch->images = image_tensor(slot, layout, n);
+    if (uniform && layout->masks) batch->masks = mask_tensor(slot, layout, layout->mask_offset, n);
+    if (layout->masks && layout->store.mixed)
+        batch->masks2 = mask_tensor(slot, layout, layout->mask2_offset, n);
+}
+
+static void finish_labels(stk__slot *slot, const stk__layout *layout, int64_t n)
+{
+    stk_batch *batch = &slot->batch;
+    uint8_t *base = slot->memory.data;
+    const bool classes = layout->label == STK_LABEL_CLASS, mixed = layout->store.mixed;
+    const int64_t scalar[3] = {0};
+    if (layout->label != STK_LABEL_NONE)
+        batch->labels =
+            dense(base + layout->label_offset, classes ? STK_DTYPE_I64 : STK_DTYPE_F32, n, scalar);
+    if (classes && mixed) batch->labels2 = dense(base + layout->label2_offset, STK_DTYPE_I64, n, scalar);
+    if (mixed) batch->lambda = dense(base + layout->lambda_offset, STK_DTYPE_F32, n, scalar);
+}
+
 void stk__slot_finish(stk__slot *slot, const stk__layout *layout)
 {
     stk_batch *batch = &slot->batch;
@@ -116,16 +120,8 @@ void stk__slot_finish(stk__slot *slot, const stk__layout *layout)
     batch->position = slot->step.position;
     batch->sample_ids = dense(base + layout->id_offset, STK_DTYPE_I64, n, (int64_t[3]){0});
     batch->weights = dense(base + layout->weight_offset, STK_DTYPE_F32, n, (int64_t[3]){0});
-    const bool uniform = layout->images && has_common_size(slot, layout);
-    batch->images = batch->masks = (stk_tensor){0};
-    if (uniform)
-        batch->images = dense(base, STK_DTYPE_U8, n, (int64_t[3]){layout->h, layout->w, layout->channels});
-    if (uniform && layout->masks)
-        batch->masks = dense(base + layout->mask_offset, STK_DTYPE_U8, n, (int64_t[3]){layout->h, layout->w});
-    if (layout->label != STK_LABEL_NONE)
-        batch->labels =
-            dense(base + layout->label_offset,
-                  layout->label == STK_LABEL_CLASS ? STK_DTYPE_I64 : STK_DTYPE_F32, n, (int64_t[3]){0});
+    finish_pixels(slot, layout, n);
+    finish_labels(slot, layout, n);
     if (layout->point_count)
         batch->points =
             dense(base + layout->point_offset, STK_DTYPE_F32, n, (int64_t[3]){layout->point_count, 3});
@@ -134,13 +130,16 @@ void stk__slot_finish(stk__slot *slot, const stk__layout *layout)
                                (int64_t[3]){layout->window_rows, layout->window_columns});
 }
 
-static size_t place_bytes(const stk__layout *layout, int32_t channels)
+/* A sample that stands in for a bad one takes its room. */
+static stk__pixels take_spare(stk__slot *slot, const stk__layout *layout, const stk_view *before,
+                              stk__pixels wanted)
 {
-    return (size_t)layout->w * (size_t)layout->h * (size_t)channels;
-}
-
-static stk__pixels take_spare(stk__slot *slot, const stk__layout *layout, stk__pixels wanted)
-{
+    const bool fits = before->w && before->offset_bytes >= layout->spare_offset &&
+                      before->pitch_bytes * (uint64_t)before->h >= wanted.pitch_bytes * (size_t)wanted.h;
+    if (fits) {
+        wanted.data = slot->memory.data + before->offset_bytes;
+        return wanted;
+    }
     const size_t need = (wanted.pitch_bytes * (size_t)wanted.h + 63) / 64 * 64;
     const size_t start = atomic_fetch_add_explicit(&slot->spare_used, need, memory_order_relaxed);
     const size_t room = layout->total_bytes - layout->spare_offset;
@@ -161,13 +160,15 @@ static void record_view(stk__slot *slot, stk_view *view, stk__pixels pixels)
 static stk__pixels room_for(stk__slot *slot, const stk__layout *layout, uint64_t place, stk__pixels wanted,
                             stk__field field)
 {
-    if (wanted.w == layout->w && wanted.h == layout->h) {
-        const size_t base = field == STK_FIELD_MASK ? layout->mask_offset : 0;
-        wanted.data = slot->memory.data + base + place * place_bytes(layout, wanted.channels);
+    stk_view *view = view_at(slot, layout, field, place);
+    if (layout->store.image == STK_DTYPE_U8 && wanted.w == layout->w && wanted.h == layout->h) {
+        wanted.data =
+            slot->memory.data + (field == STK_FIELD_MASK ? layout->mask_offset + place * layout->mask_bytes
+                                                         : place * layout->image_bytes);
     } else {
-        wanted = take_spare(slot, layout, wanted);
+        wanted = take_spare(slot, layout, view, wanted);
     }
-    record_view(slot, view_at(slot, layout, field, place), wanted);
+    record_view(slot, view, wanted);
     return wanted;
 }
 
@@ -179,6 +180,45 @@ stk__pixels stk__slot_image(stk__slot *slot, const stk__layout *layout, uint64_t
 stk__pixels stk__slot_mask(stk__slot *slot, const stk__layout *layout, uint64_t place, int32_t w, int32_t h)
 {
     return room_for(slot, layout, place, stk__pixels_dense(NULL, w, h, 1), STK_FIELD_MASK);
+}
+
+stk__augment_target stk__slot_target(stk__slot *slot, const stk__layout *layout, uint64_t place)
+{
+    uint8_t *base = slot->memory.data;
+    return (stk__augment_target){
+        .image = base + place * layout->image_bytes,
+        .mask = layout->masks ? base + layout->mask_offset + place * layout->mask_bytes : NULL,
+        .dtype = layout->store.image,
+        .mask_dtype = layout->store.mask,
+        .w = layout->w,
+        .h = layout->h,
+        .channels = layout->channels,
+        .planar = layout->store.planar};
+}
+
+void *stk__slot_mask2(stk__slot *slot, const stk__layout *layout, uint64_t place)
+{
+    return slot->memory.data + layout->mask2_offset + place * layout->mask_bytes;
+}
+
+stk__augment_block *stk__slot_block(stk__slot *slot, const stk__layout *layout, uint64_t place)
+{
+    return (stk__augment_block *)(void *)(slot->memory.data + layout->block_offset) + place;
+}
+
+const stk_view *stk__slot_views(stk__slot *slot, const stk__layout *layout, stk__field field)
+{
+    return view_at(slot, layout, field, 0);
+}
+
+float *stk__slot_weights(stk__slot *slot, const stk__layout *layout)
+{
+    return floats_at(slot, layout->weight_offset);
+}
+
+float *stk__slot_lambdas(stk__slot *slot, const stk__layout *layout)
+{
+    return floats_at(slot, layout->lambda_offset);
 }
 
 float *stk__slot_points(stk__slot *slot, const stk__layout *layout, uint64_t place)
@@ -203,6 +243,22 @@ static void set_label(stk__slot *slot, const stk__layout *layout, uint64_t place
     if (layout->label == STK_LABEL_VALUE) floats_at(slot, layout->label_offset)[place] = (float)label;
 }
 
+void stk__slot_mix_labels(stk__slot *slot, const stk__layout *layout, uint64_t a, uint64_t b, float lambda)
+{
+    if (layout->label == STK_LABEL_CLASS) {
+        const int64_t *first = integers_at(slot, layout->label_offset);
+        int64_t *second = integers_at(slot, layout->label2_offset);
+        second[a] = first[b];
+        second[b] = first[a];
+    }
+    if (layout->label == STK_LABEL_VALUE) {
+        float *values = floats_at(slot, layout->label_offset);
+        const float at_a = values[a], at_b = values[b];
+        values[a] = at_a * lambda + at_b * (1 - lambda);
+        values[b] = at_b * lambda + at_a * (1 - lambda);
+    }
+}
+
 void stk__slot_set_facts(stk__slot *slot, const stk__layout *layout, uint64_t place, const stk__facts *facts)
 {
     set_label(slot, layout, place, facts->label);
@@ -217,6 +273,20 @@ void stk__slot_set_id(stk__slot *slot, const stk__layout *layout, uint64_t place
     integers_at(slot, layout->id_offset)[place] = (int64_t)id;
 }
 
+static void clear_pixels(stk__slot *slot, const stk__layout *layout, uint64_t place)
+{
+    const bool decoded = layout->store.image == STK_DTYPE_U8;
+    const stk__augment_target target = stk__slot_target(slot, layout, place);
+    memset(target.image, 0, layout->image_bytes);
+    if (decoded) stk__slot_image(slot, layout, place, layout->w, layout->h);
+    if (!layout->masks) return;
+    if (decoded) stk__slot_mask(slot, layout, place, layout->w, layout->h);
+    if (layout->store.mask == STK_DTYPE_U8) memset(target.mask, 255, layout->mask_bytes);
+    int64_t *wide = target.mask;
+    for (size_t i = 0; layout->store.mask == STK_DTYPE_I64 && i < layout->mask_bytes / sizeof *wide; i++)
+        wide[i] = 255;
+}
+
 void stk__slot_skip(stk__slot *slot, const stk__layout *layout, uint64_t place)
 {
     floats_at(slot, layout->weight_offset)[place] = 0;
@@ -224,9 +294,5 @@ void stk__slot_skip(stk__slot *slot, const stk__layout *layout, uint64_t place)
     if (layout->point_count)
         memset(stk__slot_points(slot, layout, place), 0, (size_t)layout->point_count * 3 * sizeof(float));
     if (layout->window_rows) memset(window_at(slot, layout, place), 0, window_bytes(layout));
-    if (layout->images)
-        memset(stk__slot_image(slot, layout, place, layout->w, layout->h).data, 0,
-               place_bytes(layout, layout->channels));
-    if (layout->masks)
-        memset(stk__slot_mask(slot, layout, place, layout->w, layout->h).data, 255, place_bytes(layout, 1));
+    if (layout->images) clear_pixels(slot, layout, place);
 }

@@ -5,12 +5,11 @@
 #ifndef STK_LOADER_SLOT_H
 #define STK_LOADER_SLOT_H
 
+#include "device/augment.h"
 #include "device/host.h"
-#include "image/pixels.h"
+#include "loader/layout.h"
 #include "loader/ledger.h"
 #include "loader/stream.h"
-#include "source/source.h"
-#include "stoker/batch.h"
 
 #include <stdatomic.h>
 
@@ -21,30 +20,17 @@ typedef enum stk__slot_state {
     STK_SLOT_LENT
 } stk__slot_state;
 
-/* Where everything of a batch lies in a slot's memory; the same for all slots of a loader. */
-typedef struct stk__layout {
-    int64_t batch_size;
-    int32_t w, h, channels; /* the common size; 0 without images */
-    bool images, masks;
-    stk__label_kind label;
-    int32_t point_count, window_rows, window_columns;
-    size_t mask_offset, view_offset, label_offset, point_offset, window_offset, id_offset, weight_offset;
-    size_t spare_offset; /* from here to the end: images that do not have the common size */
-    size_t total_bytes;
-} stk__layout;
-
-stk__layout stk__layout_make(const stk__source_info *info, int64_t batch_size, stk__pixels common,
-                             size_t spare_bytes);
-
 typedef struct stk__slot {
     stk_batch batch; /* first: stk_batch_release gets this address */
     struct stk_loader *loader;
     stk__slot_state state;
     stk__step step;
     stk__order order;
-    uint64_t claimed, finished; /* places handed to workers, places done */
-    stk__ledger ledger;         /* bad samples of this batch */
-    stk_error error;            /* of the lowest failed place */
+    uint64_t partner[STK_LAYOUT_PARTNERS]; /* positions of the partners that other batches have */
+    uint64_t places;                       /* to fill: the step's and those of partners, which come last */
+    uint64_t claimed, finished;            /* places handed to workers, places done */
+    stk__ledger ledger;                    /* bad samples of this batch */
+    stk_error error;                       /* of the lowest failed place */
     uint64_t error_place;
     atomic_size_t spare_used;
     stk__host_memory memory;
@@ -55,11 +41,18 @@ void stk__slot_fini(stk__slot *slot);
 
 /* Prepares the slot for a step: counts, ids, weights 1. */
 void stk__slot_begin(stk__slot *slot, const stk__layout *layout, const stk__step *step);
+/* Where in the epoch the sample of a place stands; places behind the step's own are partners'. */
+static inline uint64_t stk__slot_position(const stk__slot *slot, uint64_t place)
+{
+    const stk__step *step = &slot->step;
+    return place < step->count ? step->position + place : slot->partner[place - step->count];
+}
+
 /* Sets the tensors' shapes for the consumer. */
 void stk__slot_finish(stk__slot *slot, const stk__layout *layout);
 
-/* Room for an image of w x h at a place: the common place, or spare memory when the size is another one (data
- * NULL when that is used up). */
+/* Room for decoded pixels of w x h: the place itself if it is kept so and has this size, else spare memory
+ * (data NULL when that is used up). */
 stk__pixels stk__slot_image(stk__slot *slot, const stk__layout *layout, uint64_t place, int32_t w, int32_t h);
 stk__pixels stk__slot_mask(stk__slot *slot, const stk__layout *layout, uint64_t place, int32_t w, int32_t h);
 
@@ -68,6 +61,16 @@ void stk__slot_set_id(stk__slot *slot, const stk__layout *layout, uint64_t place
 /* Image 0, mask 255, label -1, points invisible, weight 0. */
 void stk__slot_skip(stk__slot *slot, const stk__layout *layout, uint64_t place);
 
+/* Finished images and masks: where the sample at a place is stored. */
+stk__augment_target stk__slot_target(stk__slot *slot, const stk__layout *layout, uint64_t place);
+void *stk__slot_mask2(stk__slot *slot, const stk__layout *layout, uint64_t place);
+stk__augment_block *stk__slot_block(stk__slot *slot, const stk__layout *layout, uint64_t place);
+const stk_view *stk__slot_views(stk__slot *slot, const stk__layout *layout, stk__field field);
+
+float *stk__slot_weights(stk__slot *slot, const stk__layout *layout);
+float *stk__slot_lambdas(stk__slot *slot, const stk__layout *layout);
+/* Two partners' labels: classes get the other as second, values are mixed. With itself: nothing is mixed. */
+void stk__slot_mix_labels(stk__slot *slot, const stk__layout *layout, uint64_t a, uint64_t b, float lambda);
 float *stk__slot_points(stk__slot *slot, const stk__layout *layout, uint64_t place);
 
 #endif

@@ -7,6 +7,12 @@
 
 enum { MOST_SUBSTITUTES = 16 };
 
+/* One sample to load. */
+typedef struct errand {
+    stk__slot *slot;
+    uint64_t place, id;
+} errand;
+
 stk_status stk__worker_init(stk__worker *worker, const stk__recipe *recipe, stk_error *error)
 {
     worker->recipe = recipe;
@@ -19,6 +25,9 @@ void stk__worker_fini(stk__worker *worker)
 {
     stk__decoder_destroy(&worker->decoder);
     stk__buffer_fini(&worker->bytes);
+    stk__buffer_fini(&worker->image);
+    stk__buffer_fini(&worker->mask);
+    stk__buffer_fini(&worker->scratch);
 }
 
 static void add(_Atomic uint64_t *sum, uint64_t value) /* one writer: no locked instruction needed */
@@ -95,9 +104,21 @@ static upright upright_size(const stk__picture *picture)
     return swap ? (upright){picture->h, picture->w} : (upright){picture->w, picture->h};
 }
 
-static upright target_size(const stk__recipe *recipe, upright size)
+/* The size to decode to. What is augmented is only made smaller here, and by a better filter; the fused pass
+ * makes it larger, or cuts its part out of the full size. */
+static upright decoded_size(const stk__recipe *recipe, upright size)
 {
-    return recipe->target_w ? (upright){recipe->target_w, recipe->target_h} : size;
+    const upright target = {recipe->target_w, recipe->target_h};
+    if (!target.w || recipe->crops) return size;
+    if (!recipe->plan) return target;
+    return (upright){size.w < target.w ? size.w : target.w, size.h < target.h ? size.h : target.h};
+}
+
+static stk_status reserve_pixels(stk__worker *worker, stk__pixels *pixels, stk__buffer *buffer)
+{
+    STK__TRY(stk__buffer_reserve(buffer, pixels->pitch_bytes * (size_t)pixels->h, &worker->error));
+    pixels->data = buffer->data;
+    return STK_OK;
 }
 
 static stk_status refuse_room(stk__worker *worker, uint64_t id, upright size)
@@ -119,18 +140,31 @@ static stk_status refuse_colour(stk__worker *worker, uint64_t id)
     return STK_ERROR_SAMPLE;
 }
 
-static stk_status load_image(stk__worker *worker, stk__slot *slot, uint64_t place, uint64_t id,
-                             stk__picture *picture)
+/* Where the pixels of a field are decoded to: the slot, or the worker's own memory. */
+static stk_status find_room(stk__worker *worker, const errand *job, stk__field field, upright size,
+                            stk__pixels *room)
 {
     const stk__recipe *recipe = worker->recipe;
-    STK__TRY(open_picture(worker, id, STK_FIELD_IMAGE, picture));
-    if (recipe->must_be_grey && picture->channels != 1) return refuse_colour(worker, id);
-    const upright size = target_size(recipe, upright_size(picture));
-    const stk__pixels target = stk__slot_image(slot, &recipe->layout, place, size.w, size.h);
-    if (!target.data) return refuse_room(worker, id, size);
+    const stk__layout *layout = &recipe->layout;
+    const bool mask = field == STK_FIELD_MASK;
+    if (recipe->kernel) {
+        *room = stk__pixels_dense(NULL, size.w, size.h, mask ? 1 : layout->channels);
+        return reserve_pixels(worker, room, mask ? &worker->mask : &worker->image);
+    }
+    *room = mask ? stk__slot_mask(job->slot, layout, job->place, size.w, size.h)
+                 : stk__slot_image(job->slot, layout, job->place, size.w, size.h);
+    return room->data ? STK_OK : refuse_room(worker, job->id, size);
+}
+
+static stk_status load_image(stk__worker *worker, const errand *job, stk__picture *picture, stk__pixels *room)
+{
+    const stk__recipe *recipe = worker->recipe;
+    STK__TRY(open_picture(worker, job->id, STK_FIELD_IMAGE, picture));
+    if (recipe->must_be_grey && picture->channels != 1) return refuse_colour(worker, job->id);
+    STK__TRY(find_room(worker, job, STK_FIELD_IMAGE, decoded_size(recipe, upright_size(picture)), room));
     const stk__encoded encoded = {worker->bytes.data, worker->bytes.size_bytes};
-    const stk_status status = stk__decode_image(worker->decoder, encoded, picture, target, &worker->error);
-    if (status != STK_OK) set_place(worker, id, STK_FIELD_IMAGE);
+    const stk_status status = stk__decode_image(worker->decoder, encoded, picture, *room, &worker->error);
+    if (status != STK_OK) set_place(worker, job->id, STK_FIELD_IMAGE);
     return status;
 }
 
@@ -147,31 +181,26 @@ static stk_status match_mask(stk__worker *worker, const stk__picture *image, con
                         mask->h, size.w, size.h);
 }
 
-static stk_status load_mask(stk__worker *worker, stk__slot *slot, uint64_t place, uint64_t id,
-                            const stk__picture *image)
+static stk_status load_mask(stk__worker *worker, const errand *job, const stk__picture *image,
+                            stk__pixels *room)
 {
     const stk__recipe *recipe = worker->recipe;
     stk__picture picture;
-    STK__TRY(open_picture(worker, id, STK_FIELD_MASK, &picture));
+    STK__TRY(open_picture(worker, job->id, STK_FIELD_MASK, &picture));
     stk__mask_options options = recipe->mask;
     stk_status status = match_mask(worker, image, &picture, &options.orientation);
     if (status == STK_OK) {
-        const upright size = target_size(recipe, upright_size(image));
-        const stk__pixels target = stk__slot_mask(slot, &recipe->layout, place, size.w, size.h);
-        if (!target.data) return refuse_room(worker, id, size);
+        STK__TRY(find_room(worker, job, STK_FIELD_MASK, decoded_size(recipe, upright_size(image)), room));
         const stk__encoded encoded = {worker->bytes.data, worker->bytes.size_bytes};
-        status = stk__decode_mask(worker->decoder, encoded, &picture, &options, target, &worker->error);
+        status = stk__decode_mask(worker->decoder, encoded, &picture, &options, *room, &worker->error);
     }
-    if (status != STK_OK) set_place(worker, id, STK_FIELD_MASK);
+    if (status != STK_OK) set_place(worker, job->id, STK_FIELD_MASK);
     return status;
 }
 
 /* Points are given in the image's own pixels and follow it to its new size. */
-static void scale_points(stk__worker *worker, stk__slot *slot, uint64_t place, upright from)
+static void scale_points(const stk__layout *layout, float *point, upright from, upright to)
 {
-    const stk__layout *layout = &worker->recipe->layout;
-    const upright to = target_size(worker->recipe, from);
-    float *point = stk__slot_points(slot, layout, place);
     for (int32_t i = 0; i < layout->point_count; i++, point += 3) {
         point[0] = (float)((double)point[0] * to.w / from.w);
         point[1] = (float)((double)point[1] * to.h / from.h);
@@ -180,20 +209,58 @@ static void scale_points(stk__worker *worker, stk__slot *slot, uint64_t place, u
     }
 }
 
-static stk_status load_sample(stk__worker *worker, stk__slot *slot, uint64_t place, uint64_t id)
+static stk__plan_at plan_at(const stk__recipe *recipe, upright decoded, uint64_t epoch, uint64_t id)
+{
+    return (stk__plan_at){.epoch = (uint32_t)epoch,
+                          .sample = (uint32_t)id,
+                          .source_w = decoded.w,
+                          .source_h = decoded.h,
+                          .target_w = recipe->layout.w,
+                          .target_h = recipe->layout.h,
+                          .channels = recipe->layout.channels};
+}
+
+/* Draws the sample's numbers; then the fused pass writes its place, or a device will. */
+static stk_status augment(stk__worker *worker, const errand *job, const stk__augment_source *source)
+{
+    const stk__recipe *recipe = worker->recipe;
+    const stk__layout *layout = &recipe->layout;
+    stk__worker_enter(worker, STK_STAGE_AUGMENT);
+    const stk__plan_at at =
+        plan_at(recipe, (upright){source->image.w, source->image.h}, job->slot->step.epoch, job->id);
+    stk__resolved resolved;
+    stk__plan_resolve(recipe->plan, &at, &resolved, NULL);
+    if (layout->point_count)
+        stk__plan_points(&resolved, &at, stk__slot_points(job->slot, layout, job->place),
+                         layout->point_count);
+    if (!recipe->kernel) {
+        *stk__slot_block(job->slot, layout, job->place) = resolved.block;
+        return STK_OK;
+    }
+    stk__augment_target target = stk__slot_target(job->slot, layout, job->place);
+    memcpy(target.scale, recipe->scale, sizeof target.scale);
+    memcpy(target.bias, recipe->bias, sizeof target.bias);
+    return recipe->kernel(&resolved.block, source, &target, &worker->scratch, &worker->error);
+}
+
+static stk_status load_sample(stk__worker *worker, const errand *job)
 {
     const stk__recipe *recipe = worker->recipe;
     const stk__layout *layout = &recipe->layout;
     stk__facts facts = {0};
     stk__picture picture = {0};
+    stk__augment_source decoded = {0};
     worker->error.place[0] = '\0';
-    STK__TRY(recipe->source->ops->facts(recipe->source, id, &facts, &worker->error));
-    stk__slot_set_facts(slot, layout, place, &facts);
-    stk__slot_set_id(slot, layout, place, id);
-    if (layout->images) STK__TRY(load_image(worker, slot, place, id, &picture));
-    if (layout->masks) STK__TRY(load_mask(worker, slot, place, id, &picture));
-    if (layout->images && layout->point_count) scale_points(worker, slot, place, upright_size(&picture));
-    return STK_OK;
+    STK__TRY(recipe->source->ops->facts(recipe->source, job->id, &facts, &worker->error));
+    stk__slot_set_facts(job->slot, layout, job->place, &facts);
+    stk__slot_set_id(job->slot, layout, job->place, job->id);
+    if (!layout->images) return STK_OK;
+    STK__TRY(load_image(worker, job, &picture, &decoded.image));
+    if (layout->masks) STK__TRY(load_mask(worker, job, &picture, &decoded.mask));
+    if (layout->point_count)
+        scale_points(layout, stk__slot_points(job->slot, layout, job->place), upright_size(&picture),
+                     (upright){decoded.image.w, decoded.image.h});
+    return recipe->plan ? augment(worker, job, &decoded) : STK_OK;
 }
 
 static stk_status note_bad(stk__worker *worker, stk__slot *slot, const stk__bad *about)
@@ -219,24 +286,43 @@ static stk_status give_up(stk__worker *worker)
     return STK_ERROR_DATA;
 }
 
+/* An empty place. A device that finishes the batch gets one black pixel for it. */
+static void leave_out(stk__worker *worker, const errand *job)
+{
+    const stk__layout *layout = &worker->recipe->layout;
+    stk__slot_set_id(job->slot, layout, job->place, job->id);
+    stk__slot_skip(job->slot, layout, job->place);
+    if (!layout->store.staged) return;
+    *stk__slot_block(job->slot, layout, job->place) = (stk__augment_block){0};
+    *stk__slot_image(job->slot, layout, job->place, 1, 1).data = 0;
+    if (layout->masks) *stk__slot_mask(job->slot, layout, job->place, 1, 1).data = 0;
+}
+
+/* Partners of other batches stand in the ledger there. */
+static stk_status refuse_sample(stk__worker *worker, const errand *job, uint32_t attempt)
+{
+    if (job->place >= job->slot->step.count) return STK_OK;
+    return note_bad(worker, job->slot,
+                    &(stk__bad){.place = job->place, .attempt = attempt, .sample_id = job->id});
+}
+
 stk_status stk__worker_fill(stk__worker *worker, stk__slot *slot, const stk__stream *stream, uint64_t place)
 {
     const stk__recipe *recipe = worker->recipe;
-    const uint64_t position = slot->step.position + place;
-    uint64_t id = stk__stream_id(stream, &slot->order, position);
+    const uint64_t position = stk__slot_position(slot, place);
+    errand job = {slot, place, stk__stream_id(stream, &slot->order, position)};
     for (uint32_t attempt = 0;; attempt++) {
-        atomic_store_explicit(&worker->sample_id, id, memory_order_relaxed);
-        const stk_status status = load_sample(worker, slot, place, id);
+        atomic_store_explicit(&worker->sample_id, job.id, memory_order_relaxed);
+        const stk_status status = load_sample(worker, &job);
         if (status != STK_ERROR_SAMPLE) return status;
-        STK__TRY(note_bad(worker, slot, &(stk__bad){.place = place, .attempt = attempt, .sample_id = id}));
+        STK__TRY(refuse_sample(worker, &job, attempt));
         if (recipe->policy == STK_BAD_FAIL) return STK_ERROR_SAMPLE;
         if (recipe->policy == STK_BAD_SKIP) {
-            stk__slot_set_id(slot, &recipe->layout, place, id);
-            stk__slot_skip(slot, &recipe->layout, place);
+            leave_out(worker, &job);
             return STK_OK;
         }
         if (attempt == MOST_SUBSTITUTES) return give_up(worker);
-        id = stk__stream_substitute(stream, slot->step.epoch, position, attempt);
+        job.id = stk__stream_substitute(stream, slot->step.epoch, position, attempt);
     }
 }
 
@@ -252,4 +338,11 @@ stk_status stk__worker_peek(stk__worker *worker, uint64_t id, stk__picture *pict
     }
     stk__worker_enter(worker, STK_STAGE_IDLE);
     return status;
+}
+
+stk__plan_at stk__worker_plan_at(const stk__worker *worker, const stk__picture *picture, uint64_t epoch,
+                                 uint64_t id)
+{
+    const upright size = decoded_size(worker->recipe, (upright){picture->w, picture->h});
+    return plan_at(worker->recipe, size, epoch, id);
 }

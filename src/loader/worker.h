@@ -2,6 +2,7 @@
 #ifndef STK_LOADER_WORKER_H
 #define STK_LOADER_WORKER_H
 
+#include "augment/plan.h"
 #include "core/thread.h"
 #include "decode/decode.h"
 #include "loader/slot.h"
@@ -13,6 +14,10 @@ typedef struct stk__recipe {
     stk__layout layout;
     stk__limits limits;
     int32_t target_w, target_h; /* 0: as stored */
+    const stk__plan *plan;      /* NULL: samples stay as decoded */
+    bool crops;                 /* the plan does: it needs sources in full size */
+    stk__augment_kernel kernel; /* NULL: a device finishes the batch */
+    float scale[3], bias[3];    /* normalisation */
     bool exif;
     bool must_be_grey; /* channels was left open and the samples looked at were grey */
     stk_bad_sample policy;
@@ -29,6 +34,8 @@ typedef struct stk__worker {
     char name[16];
     stk__decoder *decoder;
     stk__buffer bytes;        /* of the file being decoded */
+    stk__buffer image, mask;  /* decoded pixels, when the fused pass writes the slot */
+    stk__buffer scratch;      /* of the fused pass */
     stk_error error;          /* of the last sample */
     uint64_t read_average_ns; /* sliding */
     /* The clock: written by the worker, read by the watchdog and by measure. */
@@ -60,6 +67,10 @@ uint64_t stk__watch_busy_ns(const stk__watch *watch, const stk__worker *worker);
 
 /* Reads and checks the header of a sample's image: its upright size. Used to look at a data set at open. */
 stk_status stk__worker_peek(stk__worker *worker, uint64_t id, stk__picture *picture);
+
+/* What the plan needs to know about a sample whose header was peeked at. */
+stk__plan_at stk__worker_plan_at(const stk__worker *worker, const stk__picture *picture, uint64_t epoch,
+                                 uint64_t id);
 
 /* Loads the sample that belongs at a place, by the policy for bad ones. On failure worker->error tells. */
 stk_status stk__worker_fill(stk__worker *worker, stk__slot *slot, const stk__stream *stream, uint64_t place);

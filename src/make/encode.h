@@ -18,7 +18,7 @@ typedef enum stk__png_filter {
     STK_PNG_BEST  /* per row the one of none, left, up that leaves the smallest differences */
 } stk__png_filter;
 
-/* 8-bit grey PNG. The bytes replace what file holds. */
+/* 8-bit PNG, grey or RGB. The bytes replace what file holds. */
 stk_status stk__encode_png(stk__encoder *encoder, stk__pixels pixels, stk__png_filter filter,
                            stk__buffer *file, stk_error *error);
 

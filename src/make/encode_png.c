@@ -44,9 +44,15 @@ static uint8_t *frame_chunk(uint8_t *start, const char *name, size_t size)
     return put_u32(start + 8 + size, libdeflate_crc32(0, start + 4, size + 4));
 }
 
-static uint8_t left_of(const uint8_t *row, int32_t x)
+/* A row of bytes; each has its left neighbour one pixel before. */
+typedef struct line {
+    const uint8_t *row, *above; /* above NULL: the first row */
+    size_t size, pixel;         /* in bytes */
+} line;
+
+static uint8_t left_of(const line *l, size_t x)
 {
-    return x ? row[x - 1] : 0;
+    return x < l->pixel ? 0 : l->row[x - l->pixel];
 }
 
 /* Sum of the differences as signed bytes, the usual guess at how well a row will compress. */
@@ -55,36 +61,37 @@ static uint32_t cost(uint8_t difference)
     return difference < 128 ? difference : 256u - difference;
 }
 
-static uint8_t choose_filter(const uint8_t *row, const uint8_t *above, int32_t w)
+static uint8_t choose_filter(const line *l)
 {
     uint32_t none = 0, left = 0, up = 0;
-    for (int32_t x = 0; x < w; x++) {
-        none += cost(row[x]);
-        left += cost((uint8_t)(row[x] - left_of(row, x)));
-        up += above ? cost((uint8_t)(row[x] - above[x])) : 128;
+    for (size_t x = 0; x < l->size; x++) {
+        none += cost(l->row[x]);
+        left += cost((uint8_t)(l->row[x] - left_of(l, x)));
+        up += l->above ? cost((uint8_t)(l->row[x] - l->above[x])) : 128;
     }
     return none <= left && none <= up ? 0 : left <= up ? 1 : 2;
 }
 
-static void filter_row(uint8_t *out, const uint8_t *row, const uint8_t *above, int32_t w)
+static void filter_row(uint8_t *out, const line *l)
 {
-    if (out[0] == 0) memcpy(out + 1, row, (size_t)w);
-    for (int32_t x = 0; out[0] == 1 && x < w; x++)
-        out[x + 1] = (uint8_t)(row[x] - left_of(row, x));
-    for (int32_t x = 0; out[0] == 2 && x < w; x++)
-        out[x + 1] = (uint8_t)(row[x] - above[x]);
+    if (out[0] == 0) memcpy(out + 1, l->row, l->size);
+    for (size_t x = 0; out[0] == 1 && x < l->size; x++)
+        out[x + 1] = (uint8_t)(l->row[x] - left_of(l, x));
+    for (size_t x = 0; out[0] == 2 && x < l->size; x++)
+        out[x + 1] = (uint8_t)(l->row[x] - l->above[x]);
 }
 
 static stk_status filter_rows(stk__encoder *encoder, stk__pixels pixels, stk__png_filter filter,
                               stk_error *error)
 {
-    const size_t row_bytes = (size_t)pixels.w + 1;
+    const size_t pixel = (size_t)pixels.channels, row_bytes = (size_t)pixels.w * pixel + 1;
     STK__TRY(stk__buffer_reserve(&encoder->rows, row_bytes * (size_t)pixels.h, error));
     for (int32_t y = 0; y < pixels.h; y++) {
-        const uint8_t *row = stk__pixels_row(pixels, y), *above = y ? stk__pixels_row(pixels, y - 1) : NULL;
+        const line l = {stk__pixels_row(pixels, y), y ? stk__pixels_row(pixels, y - 1) : NULL, row_bytes - 1,
+                        pixel};
         uint8_t *out = encoder->rows.data + row_bytes * (size_t)y;
-        out[0] = filter == STK_PNG_BEST ? choose_filter(row, above, pixels.w) : 1;
-        filter_row(out, row, above, pixels.w);
+        out[0] = filter == STK_PNG_BEST ? choose_filter(&l) : 1;
+        filter_row(out, &l);
     }
     return STK_OK;
 }
@@ -93,7 +100,7 @@ stk_status stk__encode_png(stk__encoder *encoder, stk__pixels pixels, stk__png_f
                            stk__buffer *file, stk_error *error)
 {
     static const uint8_t signature[8] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
-    const size_t raw_bytes = ((size_t)pixels.w + 1) * (size_t)pixels.h;
+    const size_t raw_bytes = ((size_t)pixels.w * (size_t)pixels.channels + 1) * (size_t)pixels.h;
     const size_t room = libdeflate_zlib_compress_bound(encoder->deflate, raw_bytes);
     STK__TRY(filter_rows(encoder, pixels, filter, error));
     file->size_bytes = 0;
@@ -101,7 +108,8 @@ stk_status stk__encode_png(stk__encoder *encoder, stk__pixels pixels, stk__png_f
     memcpy(file->data, signature, sizeof signature);
     uint8_t *header = file->data + sizeof signature;
     put_u32(put_u32(header + 8, (uint32_t)pixels.w), (uint32_t)pixels.h);
-    memcpy(header + 16, "\x08\0\0\0\0", 5); /* 8 bits, grey, deflate, filters, not interlaced */
+    memcpy(header + 16, "\x08\0\0\0\0", 5);   /* 8 bits, grey, deflate, filters, not interlaced */
+    if (pixels.channels == 3) header[17] = 2; /* RGB */
     frame_chunk(header, "IHDR", 13);
     const size_t size =
         libdeflate_zlib_compress(encoder->deflate, encoder->rows.data, raw_bytes, file->data + DATA_AT, room);

@@ -80,7 +80,9 @@ void damage_run_open(damage_run *run)
     if (run->one->as_nobody) assert_true(damage_become_nobody());
     if (run->one->vanish) open_vanishing(run, &error);
     const stk_loader_options options = options_of(run);
-    require_ok(stk__loader_open(&run->loader, &options, run->source, &error), &error);
+    require_ok(stk__loader_open(&run->loader,
+                                &(stk__loader_setup){.options = &options, .source = run->source}, &error),
+               &error);
     require_ok(stk__hash_create(&run->hash, &error), &error);
     stk_loader_watch(run->loader, keep_line, run);
     assert_int_equal(stk_loader_describe(run->loader)->sample_count, DAMAGE_SAMPLES);

@@ -69,7 +69,9 @@ static void bad_samples_of_an_unfinished_batch_are_not_told(void **state)
     stk_batch *batch;
     stk_error error;
     pthread_t thread;
-    assert_int_equal(stk__loader_open(&loader, &options, &source, &error), STK_OK);
+    assert_int_equal(
+        stk__loader_open(&loader, &(stk__loader_setup){.options = &options, .source = &source}, &error),
+        STK_OK);
     stk_loader_watch(loader, count_entry, NULL);
     while (atomic_load(&bad_so_far) < LAST)
         usleep(1000);

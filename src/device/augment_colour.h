@@ -1,0 +1,174 @@
+/* The colour program on a row, step by step, LANES pixels at once: the reference's operations in the
+ * reference's order. Part of the template. */
+#ifndef STK_DEVICE_AUGMENT_COLOUR_H
+#define STK_DEVICE_AUGMENT_COLOUR_H
+
+#include "device/augment_rows.h"
+
+static inline vf clamp_level(vf v)
+{
+    return vf_min(vf_all(255), vf_max(vf_all(0), v)); /* in this order a zero keeps its sign */
+}
+
+static inline vf grey_at(row r, int32_t channels, int32_t x)
+{
+    const vf red = vf_load(r.line[0] + x);
+    if (channels == 1) return red;
+    const vf green = vf_load(r.line[1] + x), blue = vf_load(r.line[2] + x);
+    return vf_fma(vf_all(0.299f), red, vf_fma(vf_all(0.587f), green, vf_mul(vf_all(0.114f), blue)));
+}
+
+static inline vf blend(vf a, vf v, vf other)
+{
+    return clamp_level(vf_fma(a, vf_sub(v, other), other));
+}
+
+/* Whole 1/256 levels. A lane holds the sum of 65,536 pixels. */
+static inline uint64_t sum_grey(const pass *p, row r)
+{
+    uint64_t sum = 0;
+    for (int32_t from = 0; from < p->w; from += 65536 * LANES) {
+        const int32_t to = p->w - from < 65536 * LANES ? p->w : from + 65536 * LANES;
+        vi sums = vi_all(0);
+        int32_t x = from;
+        for (; x + LANES <= to; x += LANES)
+            sums = vi_add(sums, vi_truncate(vf_fma(grey_at(r, p->channels, x), vf_all(256), vf_all(0.5f))));
+        int32_t lanes[LANES], tail[LANES];
+        vi_store(lanes, sums);
+        for (int i = 0; i < LANES; i++)
+            sum += (uint32_t)lanes[i];
+        vi_store(tail, vi_truncate(vf_fma(grey_at(r, p->channels, x), vf_all(256), vf_all(0.5f))));
+        for (int i = 0; i < to - x; i++)
+            sum += (uint32_t)tail[i];
+    }
+    return sum;
+}
+
+static inline void step_brightness(const pass *p, row r, float a)
+{
+    for (int32_t c = 0; c < p->channels; c++)
+        for (int32_t x = 0; x < p->w; x += LANES)
+            vf_store(r.line[c] + x, clamp_level(vf_mul(vf_load(r.line[c] + x), vf_all(a))));
+}
+
+static inline void step_contrast(const pass *p, row r, float a)
+{
+    for (int32_t c = 0; c < p->channels; c++)
+        for (int32_t x = 0; x < p->w; x += LANES)
+            vf_store(r.line[c] + x, blend(vf_all(a), vf_load(r.line[c] + x), vf_all(p->mean)));
+}
+
+static inline void step_saturation(const pass *p, row r, float a)
+{
+    for (int32_t x = 0; x < p->w; x += LANES) {
+        const vf grey = grey_at(r, p->channels, x);
+        for (int32_t c = 0; c < p->channels; c++)
+            vf_store(r.line[c] + x, blend(vf_all(a), vf_load(r.line[c] + x), grey));
+    }
+}
+
+static inline void step_gray(const pass *p, row r)
+{
+    for (int32_t x = 0; x < p->w; x += LANES) {
+        const vf grey = grey_at(r, p->channels, x);
+        for (int32_t c = 0; c < p->channels; c++)
+            vf_store(r.line[c] + x, grey);
+    }
+}
+
+/* One channel from the hue of 0 … 6. */
+static inline vf turn_channel(float start, vf hue, vf chroma, vf value)
+{
+    const vf six = vf_all(6);
+    vf k = vf_add(vf_all(start), hue);
+    k = vf_pick(vf_less(k, six), k, vf_sub(k, six));
+    const vf part = vf_max(vf_all(0), vf_min(vf_min(k, vf_sub(vf_all(4), k)), vf_all(1)));
+    return clamp_level(vf_fma(vf_sub(vf_all(0), chroma), part, value));
+}
+
+/* Lanes without colour divide by zero; their result is not taken. */
+static inline void step_hue(const pass *p, row r, float turn)
+{
+    const vf six = vf_all(6), zero = vf_all(0);
+    static const float starts[3] = {5, 3, 1};
+    for (int32_t x = 0; x < p->w; x += LANES) {
+        const vf old[3] = {vf_load(r.line[0] + x), vf_load(r.line[1] + x), vf_load(r.line[2] + x)};
+        const vf value = vf_max(old[0], vf_max(old[1], old[2]));
+        const vf chroma = vf_sub(value, vf_min(old[0], vf_min(old[1], old[2])));
+        const vm red = vf_equal(old[0], value), green = vf_equal(old[1], value),
+                 none = vf_equal(chroma, zero);
+        const vf to_red = vf_sub(old[1], old[2]), to_green = vf_sub(old[2], old[0]),
+                 to_blue = vf_sub(old[0], old[1]);
+        vf hue = vf_div(vf_pick(red, to_red, vf_pick(green, to_green, to_blue)), chroma);
+        hue = vf_add(hue, vf_pick(red, zero, vf_pick(green, vf_all(2), vf_all(4))));
+        hue = vf_fma(vf_all(turn), six, hue);
+        const vf back = vf_pick(vf_less(hue, six), hue, vf_sub(hue, six));
+        hue = vf_pick(vf_less(hue, zero), vf_add(hue, six), back);
+        for (int c = 0; c < 3; c++)
+            vf_store(r.line[c] + x, vf_pick(none, old[c], turn_channel(starts[c], hue, chroma, value)));
+    }
+}
+
+static inline vf log2_of(vf v)
+{
+    const vi bits = vi_bits(v), exponent = vi_shift_signed(vi_sub(bits, vi_all(0x3f3504f3)), 23);
+    const vf m = vf_from_bits(vi_sub(bits, vi_shift_left(exponent, 23))), one = vf_all(1);
+    const vf s = vf_div(vf_sub(m, one), vf_add(m, one)), s2 = vf_mul(s, s);
+    vf series = vf_fma(s2, vf_all(0.41219858f), vf_all(0.57707802f));
+    series = vf_fma(s2, series, vf_all(0.96179669f));
+    series = vf_fma(s2, series, vf_all(2.8853901f));
+    return vf_fma(s, series, vf_of(exponent));
+}
+
+static inline vf exp2_of(vf power)
+{
+    const vf whole = vf_floor(vf_add(power, vf_all(0.5f))), f = vf_sub(power, whole);
+    vf series = vf_fma(f, vf_all(1.5403530e-4f), vf_all(1.3333558e-3f));
+    series = vf_fma(f, series, vf_all(9.6181291e-3f));
+    series = vf_fma(f, series, vf_all(5.5504109e-2f));
+    series = vf_fma(f, series, vf_all(2.4022651e-1f));
+    series = vf_fma(f, series, vf_all(6.9314718e-1f));
+    series = vf_fma(f, series, vf_all(1));
+    const vf scale = vf_from_bits(vi_shift_left(vi_add(vi_truncate(whole), vi_all(127)), 23));
+    return vf_pick(vf_less(power, vf_all(-100)), vf_all(0), vf_mul(series, scale));
+}
+
+static inline void step_gamma(const pass *p, row r, float gamma)
+{
+    for (int32_t c = 0; c < p->channels; c++)
+        for (int32_t x = 0; x < p->w; x += LANES) {
+            const vf v = vf_load(r.line[c] + x);
+            const vf power = vf_mul(vf_all(gamma), log2_of(vf_mul(v, vf_all(1.0f / 255))));
+            const vf raised = clamp_level(vf_mul(vf_all(255), exp2_of(power)));
+            vf_store(r.line[c] + x, vf_pick(vf_less(v, vf_all(0x1p-20f)), vf_all(0), raised));
+        }
+}
+
+/* Steps before number `end`. */
+static inline void run_steps(const pass *p, row r, int32_t end)
+{
+    for (int32_t s = 0; s < end; s++) {
+        const float a = p->block->step_value[s];
+        switch (p->block->step_kind[s]) {
+        case STK_COLOUR_BRIGHTNESS:
+            step_brightness(p, r, a);
+            break;
+        case STK_COLOUR_CONTRAST:
+            step_contrast(p, r, a);
+            break;
+        case STK_COLOUR_SATURATION:
+            step_saturation(p, r, a);
+            break;
+        case STK_COLOUR_GRAY:
+            step_gray(p, r);
+            break;
+        case STK_COLOUR_GAMMA:
+            step_gamma(p, r, a);
+            break;
+        case STK_COLOUR_HUE:
+            if (p->channels == 3) step_hue(p, r, a);
+        }
+    }
+}
+
+#endif

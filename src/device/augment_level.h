@@ -1,0 +1,99 @@
+/* A whole level of the augmentation, from the vectors that its file has included before this one: see
+ * augment_avx2.c. The reference (augment_c.c) says what it means; this says how it is done in one stream of
+ * rows, or in two where contrast has to know the mean first. */
+#ifndef STK_DEVICE_AUGMENT_LEVEL_H
+#define STK_DEVICE_AUGMENT_LEVEL_H
+
+#include "device/augment_colour.h"
+#include "device/augment_output.h"
+#include "device/augment_sampler.h"
+#include "device/augment_spatial.h"
+#include "device/augment_whole.h"
+
+static inline int32_t find_contrast(const stk__augment_block *block)
+{
+    int32_t s = 0;
+    while (s < block->step_count && block->step_kind[s] != STK_COLOUR_CONTRAST)
+        s++;
+    return s;
+}
+
+static inline void start_pass(pass *p)
+{
+    p->w = p->target->w;
+    p->h = p->target->h;
+    p->channels = p->target->channels;
+    p->line_values = (((size_t)p->w + ROW_MARGIN - 1) / ROW_MARGIN + 2) * ROW_MARGIN;
+    p->whole = find_whole(p);
+    p->contrast = find_contrast(p->block);
+    p->keeps_levels = !p->whole && p->contrast < p->block->step_count;
+    p->streams = may_stream(p->target);
+    lay_out(p);
+}
+
+/* A row of the source's pixels into p->work, and its ids to where they belong. */
+static inline void take_row(const pass *p, int32_t y)
+{
+    int16_t *const levels =
+        p->levels + (p->keeps_levels ? (size_t)y * (size_t)p->channels * p->line_values : 0);
+    if (!p->sampled) {
+        if (!p->whole) sample_row(p, y, levels);
+        if (p->whole && p->target->mask) take_whole_ids(p, y);
+        if (p->target->mask) store_ids(p, y);
+    }
+    if (p->whole)
+        take_whole_row(p, y);
+    else
+        take_levels(p, levels);
+}
+
+/* A sum of whole numbers, as the reference's. */
+static inline float find_mean(const pass *p)
+{
+    uint64_t sum = 0;
+    for (int32_t y = 0; y < p->h; y++) {
+        take_row(p, y);
+        run_steps(p, p->work, p->contrast);
+        sum += sum_grey(p, p->work);
+    }
+    return (float)sum / ((float)((size_t)p->w * (size_t)p->h) * 256);
+}
+
+static inline void finish_row(const pass *p, row r, int32_t y)
+{
+    if (p->block->noise_std > 0) add_noise_row(p, r, y);
+    erase_row(p, r, y);
+    store_row(p, r, y);
+}
+
+/* Rows come in order; the blurred row y can be made when row y + radius is there. */
+static inline void run_rows(const pass *p)
+{
+    const int32_t radius = p->block->blur_radius;
+    for (int32_t y = 0; y < p->h + radius; y++) {
+        if (y < p->h) {
+            take_row(p, y);
+            run_steps(p, p->work, p->block->step_count);
+            if (radius) blur_along_x(p, y);
+        }
+        if (radius && y >= radius) blur_along_y(p, y - radius);
+        if (y >= radius) finish_row(p, p->blurred, y - radius);
+    }
+}
+
+static inline stk_status run_level(const stk__augment_block *block, const stk__augment_source *source,
+                                   const stk__augment_target *target, stk__buffer *scratch, stk_error *error)
+{
+    pass p = {.block = block, .source = source, .target = target};
+    start_pass(&p);
+    STK__TRY(reserve_memory(&p, scratch, error));
+    if (p.contrast < block->step_count) {
+        p.mean = find_mean(&p);
+        p.sampled = true;
+    }
+    run_rows(&p);
+    if (p.streams) stream_fence();
+    return STK_OK;
+}
+
+#endif

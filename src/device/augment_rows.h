@@ -1,0 +1,102 @@
+/* The rows that a level of the augmentation works on. Part of the template: a level includes its vectors
+ * (simd_*.h), then augment_level.h, which includes the rest.
+ *
+ * A sample is streamed row by row, channels apart, so that a row stays in the nearest cache from the sampler
+ * to the store. Rows have room for whole vectors on both sides: what lies beyond the width is computed and
+ * thrown away, so loops have no tails. */
+#ifndef STK_DEVICE_AUGMENT_ROWS_H
+#define STK_DEVICE_AUGMENT_ROWS_H
+
+#include "device/augment.h"
+
+enum { ROW_MARGIN = 32, ROW_CHANNELS = 3 };
+
+/* One row of floats 0 … 255, a line per channel. */
+typedef struct row {
+    float *line[ROW_CHANNELS];
+} row;
+
+/* One sample on its way. */
+typedef struct pass {
+    const stk__augment_block *block;
+    const stk__augment_source *source;
+    const stk__augment_target *target;
+    int32_t w, h, channels;
+    size_t line_values; /* from line to line, margins included */
+
+    bool whole;               /* every output pixel is a pixel of the source: nothing to interpolate */
+    bool mirror_x, mirror_y;  /* of whole: x of the source = mirror ? shift - x : shift + x */
+    int32_t shift_x, shift_y; /* of whole */
+    bool keeps_levels;        /* contrast needs two passes: the first keeps what it sampled */
+    bool sampled;             /* the first of the two is over */
+    int32_t contrast;         /* which step it is; step_count: none */
+    float mean;               /* of contrast */
+    bool streams;             /* past the caches: the output is large and aligned */
+    int32_t layout[ROW_CHANNELS * 2][16]; /* of interleaving; see augment_output.h */
+
+    int16_t *levels; /* [1 or h][channels] lines, in 1/128 */
+    uint8_t *bytes;  /* a row of the source */
+    uint8_t *ids;    /* a row of the mask */
+    row work, blurred;
+    row ring[2 * STK_AUGMENT_RADIUS + 1]; /* rows blurred along x; y of the row modulo the count */
+} pass;
+
+/* Memory is cut off the front of `from`, which is NULL while sizes are only added up. */
+typedef struct cutter {
+    uint8_t *from;
+    size_t used_bytes;
+} cutter;
+
+static inline void *cut(cutter *c, size_t size_bytes)
+{
+    uint8_t *const part = c->from ? c->from + c->used_bytes : NULL;
+    c->used_bytes += (size_bytes + 63) & ~(size_t)63;
+    return part;
+}
+
+static inline row cut_row(cutter *c, const pass *p)
+{
+    row r = {{NULL}};
+    for (int32_t i = 0; i < p->channels; i++) {
+        float *const line = cut(c, p->line_values * sizeof(float));
+        r.line[i] = line ? line + ROW_MARGIN : NULL;
+    }
+    return r;
+}
+
+static inline size_t cut_memory(pass *p, uint8_t *from)
+{
+    cutter c = {from, 0};
+    const size_t level_rows = p->keeps_levels ? (size_t)p->h : 1;
+    const int32_t ring_rows = p->block->blur_radius ? 2 * p->block->blur_radius + 1 : 0;
+    p->levels = cut(&c, level_rows * (size_t)p->channels * p->line_values * sizeof(int16_t));
+    uint8_t *const bytes = cut(&c, p->line_values * ROW_CHANNELS);
+    p->bytes = bytes ? bytes + ROW_MARGIN * ROW_CHANNELS : NULL;
+    p->ids = cut(&c, p->line_values);
+    p->work = cut_row(&c, p);
+    p->blurred = ring_rows ? cut_row(&c, p) : p->work;
+    for (int32_t i = 0; i < ring_rows; i++)
+        p->ring[i] = cut_row(&c, p);
+    return c.used_bytes;
+}
+
+static inline stk_status reserve_memory(pass *p, stk__buffer *scratch, stk_error *error)
+{
+    STK__TRY(stk__buffer_reserve(scratch, cut_memory(p, NULL), error));
+    cut_memory(p, scratch->data);
+    return STK_OK;
+}
+
+static inline float fill_of(const pass *p, int32_t c)
+{
+    return (float)p->block->fill[c] * (1.0f / STK_AUGMENT_LEVEL);
+}
+
+static inline void fill_span(const pass *p, row r, int32_t from, int32_t to)
+{
+    for (int32_t c = 0; c < p->channels; c++)
+        for (int32_t x = from; x < to; x++)
+            r.line[c][x] = fill_of(p, c);
+}
+
+#endif

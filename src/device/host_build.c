@@ -1,0 +1,93 @@
+#include "device/host_build.h"
+
+#include <math.h>
+#include <string.h>
+
+static inline uint32_t stk__bits_of(float v)
+{
+    uint32_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return bits;
+}
+
+static inline float stk__float_of(uint32_t bits)
+{
+    float v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+#define STK_DEVICE_TEXT
+#undef STK_GLOBAL
+#include "device/text/text_dialect.h"
+#include "device/text/text_pixel.h"
+#include "device/text/text_colour.h"
+#include "device/text/text_tile.h"
+#include "device/text/text_kernels.h"
+
+typedef void (*group_function)(stk__text_work work, uint32_t column, uint32_t row, uint32_t number);
+
+static void run_groups(group_function run, const stk__text_work *work, const uint32_t groups[3])
+{
+    for (uint32_t number = 0; number < groups[2]; number++)
+        for (uint32_t row = 0; row < groups[1]; row++)
+            for (uint32_t column = 0; column < groups[0]; column++)
+                run(*work, column, row, number);
+}
+
+void stk__host_build_grey(const stk__text_work *work, uint32_t columns, uint32_t rows, uint32_t samples)
+{
+    run_groups(stk_grey, work, (const uint32_t[]){columns, rows, samples});
+}
+
+void stk__host_build_augment(const stk__text_work *work, uint32_t columns, uint32_t rows, uint32_t samples)
+{
+    run_groups(stk_augment, work, (const uint32_t[]){columns, rows, samples});
+}
+
+stk_status stk__host_build_batch(const stk__augment_batch *batch, stk__buffer *scratch, stk_error *error)
+{
+    if (batch->count == 0) return STK_OK;
+    STK__TRY(stk__buffer_reserve(scratch, batch->count * sizeof(stk__text_sample), error));
+    stk__text_sample *samples = (stk__text_sample *)(void *)scratch->data;
+    const stk__launch launch = stk__launch_make(batch, samples);
+    const stk__text_work work = {.launch = launch.text,
+                                 .arena = batch->arena,
+                                 .samples = samples,
+                                 .image = batch->target.image,
+                                 .mask = batch->target.mask};
+    if (launch.grey) stk__host_build_grey(&work, launch.columns, launch.rows, launch.samples);
+    stk__host_build_augment(&work, launch.columns, launch.rows, launch.samples);
+    return STK_OK;
+}
+
+static stk_view append_pixels(stk__pixels pixels, uint8_t *arena, size_t *used)
+{
+    if (!pixels.data) return (stk_view){0};
+    const size_t row = (size_t)pixels.w * (size_t)pixels.channels;
+    const stk_view view = {*used, row, pixels.w, pixels.h, pixels.channels};
+    for (int32_t y = 0; y < pixels.h; y++)
+        memcpy(arena + *used + (size_t)y * row, stk__pixels_row(pixels, y), row);
+    *used += row * (size_t)pixels.h;
+    return view;
+}
+
+/* Image and mask may lie anywhere: they are brought together in an arena behind the sample. */
+stk_status stk__host_build_sample(const stk__augment_block *block, const stk__augment_source *source,
+                                  const stk__augment_target *target, stk__buffer *scratch, stk_error *error)
+{
+    const size_t area = (size_t)source->image.w * (size_t)source->image.h;
+    size_t used = 0;
+    STK__TRY(stk__buffer_reserve(scratch, sizeof(stk__text_sample) + area * 4 + 1, error));
+    uint8_t *arena = scratch->data + sizeof(stk__text_sample);
+    const stk_view image = append_pixels(source->image, arena, &used);
+    const stk_view mask = append_pixels(source->mask, arena, &used);
+    return stk__host_build_batch(&(stk__augment_batch){.count = 1,
+                                                       .blocks = block,
+                                                       .arena = arena,
+                                                       .arena_bytes = used,
+                                                       .images = &image,
+                                                       .masks = &mask,
+                                                       .target = *target},
+                                 scratch, error);
+}

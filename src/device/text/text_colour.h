@@ -1,0 +1,141 @@
+/* Device text: the colour program and noise of one pixel. Means what augment_c.c says. */
+
+STK_FUNCTION float grey_of(const colour *p, int32_t channels)
+{
+    if (channels == 1) return p->c[0];
+    return STK_FMA(0.299f, p->c[0], STK_FMA(0.587f, p->c[1], 0.114f * p->c[2]));
+}
+
+STK_FUNCTION float blend(float a, float v, float other)
+{
+    return clamp_level(STK_FMA(a, v - other, other));
+}
+
+STK_FUNCTION float largest(float a, float b)
+{
+    return a > b ? a : b;
+}
+
+STK_FUNCTION float smallest(float a, float b)
+{
+    return a < b ? a : b;
+}
+
+STK_FUNCTION float turned_part(float start, float hue)
+{
+    const float sum = start + hue, k = sum >= 6 ? sum - 6 : sum;
+    return largest(0, smallest(smallest(k, 4 - k), 1));
+}
+
+/* One division for the three cases. */
+STK_FUNCTION void turn_hue(float turn, colour *p)
+{
+    const float r = p->c[0], g = p->c[1], b = p->c[2];
+    const float value = largest(r, largest(g, b)), chroma = value - smallest(r, smallest(g, b));
+    if (chroma == 0) return;
+    const float above = r == value ? g - b : g == value ? b - r : r - g;
+    const float sixth = r == value ? 0.0f : g == value ? 2.0f : 4.0f;
+    const float turned = STK_FMA(turn, 6.0f, above / chroma + sixth);
+    const float hue = turned < 0 ? turned + 6 : turned >= 6 ? turned - 6 : turned;
+    p->c[0] = clamp_level(STK_FMA(-chroma, turned_part(5, hue), value));
+    p->c[1] = clamp_level(STK_FMA(-chroma, turned_part(3, hue), value));
+    p->c[2] = clamp_level(STK_FMA(-chroma, turned_part(1, hue), value));
+}
+
+STK_FUNCTION float log2_of(float v)
+{
+    const uint32_t bits = STK_BITS(v);
+    const int32_t exponent = (int32_t)(bits - 0x3f3504f3u) >> 23;
+    const float m = STK_FLOAT(bits - ((uint32_t)exponent << 23)), s = (m - 1) / (m + 1), s2 = s * s;
+    const float series =
+        STK_FMA(s2, STK_FMA(s2, STK_FMA(s2, 0.41219858f, 0.57707802f), 0.96179669f), 2.8853901f);
+    return STK_FMA(s, series, (float)exponent);
+}
+
+STK_FUNCTION float exp2_of(float p)
+{
+    if (p < -100) return 0;
+    const float whole = STK_FLOOR(p + 0.5f), f = p - whole;
+    float series = STK_FMA(f, 1.5403530e-4f, 1.3333558e-3f);
+    series = STK_FMA(f, series, 9.6181291e-3f);
+    series = STK_FMA(f, series, 5.5504109e-2f);
+    series = STK_FMA(f, series, 2.4022651e-1f);
+    series = STK_FMA(f, series, 6.9314718e-1f);
+    series = STK_FMA(f, series, 1.0f);
+    return series * STK_FLOAT((uint32_t)((int32_t)whole + 127) << 23);
+}
+
+STK_FUNCTION float raise(float v, float gamma)
+{
+    if (v < 9.5367431640625e-7f) return 0; /* 2^-20 */
+    return clamp_level(255 * exp2_of(gamma * log2_of(v * (1.0f / 255))));
+}
+
+STK_FUNCTION void step_pixel(int32_t kind, float a, float mean, colour *p, int32_t channels)
+{
+    if (kind == STK_COLOUR_HUE) {
+        if (channels == 3) turn_hue(a, p);
+        return;
+    }
+    const float grey = grey_of(p, channels);
+    STK_UNROLL
+    for (int32_t c = 0; c < 3; c++) {
+        float v = p->c[c];
+        if (kind == STK_COLOUR_BRIGHTNESS) v = clamp_level(v * a);
+        if (kind == STK_COLOUR_CONTRAST) v = blend(a, v, mean);
+        if (kind == STK_COLOUR_SATURATION) v = blend(a, v, grey);
+        if (kind == STK_COLOUR_GRAY) v = grey;
+        if (kind == STK_COLOUR_GAMMA) v = raise(v, a);
+        p->c[c] = v;
+    }
+}
+
+/* The first `count` steps. */
+STK_FUNCTION void apply_steps(STK_GLOBAL const stk__augment_block *block, int32_t count, float mean,
+                              colour *p, int32_t channels)
+{
+    for (int32_t s = 0; s < count; s++)
+        step_pixel(block->step_kind[s], block->step_value[s], mean, p, channels);
+}
+
+typedef struct words {
+    uint32_t word[4];
+} words;
+
+/* Philox4x32-10, as core/random.c. */
+STK_FUNCTION words draw_words(STK_GLOBAL const stk__augment_block *block, uint32_t draw)
+{
+    uint32_t key0 = block->noise_key[0], key1 = block->noise_key[1];
+    uint32_t c0 = block->noise_epoch, c1 = block->noise_sample, c2 = STK_TEXT_NOISE_OPERATION, c3 = draw;
+    STK_UNROLL
+    for (int32_t round = 0; round < 10; round++) {
+        const uint32_t high0 = STK_PRODUCT_HIGH(c0, 0xD2511F53u), low0 = c0 * 0xD2511F53u;
+        const uint32_t high1 = STK_PRODUCT_HIGH(c2, 0xCD9E8D57u), low1 = c2 * 0xCD9E8D57u;
+        c0 = high1 ^ c1 ^ key0;
+        c2 = high0 ^ c3 ^ key1;
+        c1 = low1;
+        c3 = low0;
+        key0 += 0x9E3779B9u;
+        key1 += 0xBB67AE85u;
+    }
+    words w;
+    w.word[0] = c0;
+    w.word[1] = c1;
+    w.word[2] = c2;
+    w.word[3] = c3;
+    return w;
+}
+
+STK_FUNCTION float noise_of(uint32_t word)
+{
+    const uint32_t sum = (word & 255) + (word >> 8 & 255) + (word >> 16 & 255) + (word >> 24);
+    return ((float)sum - 510) * (1 / 147.7983762f);
+}
+
+STK_FUNCTION void add_noise(STK_GLOBAL const stk__augment_block *block, uint32_t draw, colour *p)
+{
+    const words drawn = draw_words(block, draw);
+    STK_UNROLL
+    for (int32_t c = 0; c < 3; c++)
+        p->c[c] = clamp_level(STK_FMA(block->noise_std, noise_of(drawn.word[c]), p->c[c]));
+}

@@ -1,0 +1,51 @@
+/* What a kernel of the device text is given. The same layout for host and device: 32-bit fields only, no
+ * padding. Part of the device text, and included by the host's side of every device. */
+#ifndef STK_DEVICE_TEXT_LAUNCH_H
+#define STK_DEVICE_TEXT_LAUNCH_H
+
+#ifndef STK_DEVICE_TEXT
+#include "device/augment_block.h"
+#ifndef STK_GLOBAL
+#define STK_GLOBAL
+#endif
+#endif
+
+/* A group of items makes one tile of one sample: the first number of a group is the tile's column, the second
+ * its row, the third the sample. */
+enum { STK_TEXT_TILE_W = 32, STK_TEXT_TILE_H = 8, STK_TEXT_GROUP = STK_TEXT_TILE_W * STK_TEXT_TILE_H };
+
+enum { STK_TEXT_F32, STK_TEXT_F16, STK_TEXT_BF16 };               /* values of images */
+enum { STK_TEXT_MASK_NONE, STK_TEXT_MASK_U8, STK_TEXT_MASK_I64 }; /* ids of masks */
+enum { STK_TEXT_NOISE_OPERATION = 64 };                           /* STK_OPERATION_NOISE_PIXELS */
+
+/* Pixels of one sample in the arena; fewer than 2^31 bytes from its first to its last. */
+typedef struct stk__text_place {
+    uint32_t offset_low, offset_high; /* bytes from the arena's start */
+    uint32_t pitch_bytes;
+    int32_t w, h;
+} stk__text_place;
+
+typedef struct stk__text_sample {
+    stk__augment_block block;
+    stk__text_place image, mask;
+    int32_t contrast_step;        /* which step is the contrast; -1: none */
+    uint32_t grey_low, grey_high; /* 0 at first; the sum of greys is grey_high * 2^12 + grey_low */
+} stk__text_sample;
+
+/* The same for all samples of a batch. */
+typedef struct stk__text_launch {
+    int32_t w, h, channels, planar;
+    int32_t dtype, mask_dtype;
+    float scale[3], bias[3];
+} stk__text_launch;
+
+/* The one parameter of a CUDA kernel. In OpenCL the pointers are arguments of their own. */
+typedef struct stk__text_work {
+    stk__text_launch launch;
+    STK_GLOBAL const unsigned char *arena;
+    STK_GLOBAL stk__text_sample *samples;
+    STK_GLOBAL unsigned char *image; /* of the first sample; the others follow */
+    STK_GLOBAL unsigned char *mask;
+} stk__text_work;
+
+#endif

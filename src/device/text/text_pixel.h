@@ -1,0 +1,132 @@
+/* Device text: one pixel or id of the source, and how a value is stored. Means what augment_c.c says. */
+
+typedef struct colour {
+    float c[3]; /* grey images: only the first counts */
+} colour;
+
+typedef struct spot {
+    float u, v; /* index of the source */
+} spot;
+
+STK_FUNCTION float clamp_level(float v)
+{
+    return v < 0 ? 0 : v > 255 ? 255 : v;
+}
+
+STK_FUNCTION float clamp_near(float v, int32_t size)
+{
+    const float most = (float)size + 1;
+    return v < -2 ? -2 : v > most ? most : v;
+}
+
+STK_FUNCTION spot find_source(STK_GLOBAL const stk__text_sample *sample, int32_t x, int32_t y)
+{
+    STK_GLOBAL const float *matrix = sample->block.matrix;
+    const float cx = (float)x + 0.5f, cy = (float)y + 0.5f;
+    spot at;
+    at.u = clamp_near(STK_FMA(matrix[0], cx, STK_FMA(matrix[1], cy, matrix[2])), sample->image.w);
+    at.v = clamp_near(STK_FMA(matrix[3], cx, STK_FMA(matrix[4], cy, matrix[5])), sample->image.h);
+    return at;
+}
+
+STK_FUNCTION STK_GLOBAL const uint8_t *find_pixels(const stk__text_work *work,
+                                                   STK_GLOBAL const stk__text_place *place)
+{
+    return work->arena + ((uint64_t)place->offset_high << 32 | place->offset_low);
+}
+
+STK_FUNCTION bool is_inside(STK_GLOBAL const stk__text_place *place, int32_t x, int32_t y)
+{
+    return x >= 0 && y >= 0 && x < place->w && y < place->h;
+}
+
+STK_FUNCTION int32_t between(int32_t a, int32_t b, int32_t weight)
+{
+    return a + (((b - a) * weight + (1 << 14)) >> 15);
+}
+
+/* The four pixels around a spot: where they begin (only if they are inside), and which are inside. */
+typedef struct taps {
+    uint32_t at[4];
+    bool inside[4];
+} taps;
+
+STK_FUNCTION taps find_taps(const stk__text_work *work, STK_GLOBAL const stk__text_place *place, int32_t x,
+                            int32_t y)
+{
+    taps four;
+    STK_UNROLL
+    for (int32_t i = 0; i < 4; i++) {
+        const int32_t tap_x = x + (i & 1), tap_y = y + (i >> 1);
+        four.inside[i] = is_inside(place, tap_x, tap_y);
+        four.at[i] = (uint32_t)tap_y * place->pitch_bytes + (uint32_t)tap_x * (uint32_t)work->launch.channels;
+    }
+    return four;
+}
+
+STK_FUNCTION int32_t tap(STK_GLOBAL const uint8_t *pixels, const taps *four, int32_t i, uint32_t channel,
+                         int32_t fill)
+{
+    return four->inside[i] ? pixels[four->at[i] + channel] * STK_AUGMENT_LEVEL : fill;
+}
+
+STK_FUNCTION colour sample_pixel(const stk__text_work *work, STK_GLOBAL const stk__text_sample *sample,
+                                 spot at)
+{
+    const float left = STK_FLOOR(at.u), top = STK_FLOOR(at.v);
+    const int32_t wx = (int32_t)((at.u - left) * 32768), wy = (int32_t)((at.v - top) * 32768);
+    const taps four = find_taps(work, &sample->image, (int32_t)left, (int32_t)top);
+    STK_GLOBAL const uint8_t *pixels = find_pixels(work, &sample->image);
+    colour out;
+    STK_UNROLL
+    for (int32_t c = 0; c < 3; c++) {
+        /* Grey images have one byte per pixel: it is read again instead of the next pixel's. */
+        const uint32_t channel = work->launch.channels == 3 ? (uint32_t)c : 0;
+        const int32_t fill = sample->block.fill[c];
+        const int32_t upper =
+            between(tap(pixels, &four, 0, channel, fill), tap(pixels, &four, 1, channel, fill), wx);
+        const int32_t lower =
+            between(tap(pixels, &four, 2, channel, fill), tap(pixels, &four, 3, channel, fill), wx);
+        out.c[c] = (float)between(upper, lower, wy) * (1.0f / STK_AUGMENT_LEVEL);
+    }
+    return out;
+}
+
+STK_FUNCTION uint8_t sample_id(const stk__text_work *work, STK_GLOBAL const stk__text_sample *sample, spot at)
+{
+    const int32_t x = (int32_t)STK_FLOOR(at.u + 0.5f), y = (int32_t)STK_FLOOR(at.v + 0.5f);
+    if (!is_inside(&sample->mask, x, y)) return (uint8_t)sample->block.mask_fill;
+    return find_pixels(work, &sample->mask)[(uint32_t)y * sample->mask.pitch_bytes + (uint32_t)x];
+}
+
+/* To 11 bits of mantissa; below 2^-14 the last bit is worth 2^-24. */
+STK_FUNCTION uint16_t half_from_float(float value)
+{
+    const uint32_t bits = STK_BITS(value), sign = bits >> 16 & 0x8000u, size = bits & 0x7fffffffu;
+    if (size >= 0x477ff000u) return (uint16_t)(sign | 0x7c00u);
+    if (size < 0x38800000u) return (uint16_t)(sign | (STK_BITS(STK_FLOAT(size) + 0.5f) - 0x3f000000u));
+    return (uint16_t)(sign | ((size - 0x38000000u + 0xfffu + (size >> 13 & 1u)) >> 13));
+}
+
+STK_FUNCTION uint16_t bfloat_from_float(float value)
+{
+    const uint32_t bits = STK_BITS(value);
+    return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+}
+
+STK_FUNCTION void store_value(const stk__text_work *work, uint64_t at, float v)
+{
+    if (work->launch.dtype == STK_TEXT_F32)
+        ((STK_GLOBAL float *)(STK_GLOBAL void *)work->image)[at] = v;
+    else
+        ((STK_GLOBAL uint16_t *)(STK_GLOBAL void *)work->image)[at] =
+            work->launch.dtype == STK_TEXT_F16 ? half_from_float(v) : bfloat_from_float(v);
+}
+
+STK_FUNCTION void store_id(const stk__text_work *work, uint64_t at, uint8_t id)
+{
+    if (work->launch.mask_dtype == STK_TEXT_MASK_I64)
+        ((STK_GLOBAL int64_t *)(STK_GLOBAL void *)work->mask)[at] = id;
+    else
+        work->mask[at] = id;
+}

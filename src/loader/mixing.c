@@ -1,0 +1,110 @@
+#include "loader/mixing.h"
+
+#include "device/mix.h"
+
+#include <string.h>
+
+/* Both partners draw by the sample at the even position. The last sample of an odd epoch has no partner. */
+static stk__mix draw(const stk__slot *slot, const stk__recipe *recipe, const stk__stream *stream,
+                     uint64_t position)
+{
+    if ((position | 1) >= stream->count) return (stk__mix){.kind = STK_MIX_NONE, .lambda = 1};
+    const uint64_t id = stk__stream_id(stream, &slot->order, position & ~UINT64_C(1));
+    return stk__plan_mix(recipe->plan, (uint32_t)slot->step.epoch, (uint32_t)id, recipe->layout.w,
+                         recipe->layout.h);
+}
+
+static void add_partner(stk__slot *slot, const stk__recipe *recipe, const stk__stream *stream,
+                        uint64_t position)
+{
+    if (draw(slot, recipe, stream, position).kind == STK_MIX_NONE) return;
+    slot->partner[slot->places++ - slot->step.count] = position;
+}
+
+void stk__mixing_begin(stk__slot *slot, const stk__recipe *recipe, const stk__stream *stream)
+{
+    const stk__step *step = &slot->step;
+    if (!recipe->layout.store.mixed || !step->count) return;
+    const uint64_t first = step->position, last = first + step->count - 1;
+    if (first % 2) add_partner(slot, recipe, stream, first - 1);
+    if (last % 2 == 0) add_partner(slot, recipe, stream, last + 1);
+}
+
+/* The place of the sample at a position; the slot has one when the pair is mixed. */
+static uint64_t place_of(const stk__slot *slot, uint64_t position)
+{
+    const stk__step *step = &slot->step;
+    if (position >= step->position && position < step->position + step->count)
+        return position - step->position;
+    return position == slot->partner[0] ? step->count : step->count + 1;
+}
+
+static void leave_alone(stk__slot *slot, const stk__layout *layout, uint64_t place)
+{
+    stk__slot_lambdas(slot, layout)[place] = 1;
+    stk__slot_mix_labels(slot, layout, place, place, 1);
+    if (layout->masks)
+        memcpy(stk__slot_mask2(slot, layout, place), stk__slot_target(slot, layout, place).mask,
+               layout->mask_bytes);
+}
+
+/* CutMix: the box changes places in image and mask; both targets of a mask are the pasted one. */
+static void paste(stk__slot *slot, const stk__layout *layout, const stk__mix *mix, const uint64_t pair[2])
+{
+    const stk__augment_target a = stk__slot_target(slot, layout, pair[0]),
+                              b = stk__slot_target(slot, layout, pair[1]);
+    const size_t value_bytes = (size_t)stk_dtype_bytes(layout->store.image);
+    const int32_t planes = layout->store.planar ? layout->channels : 1;
+    stk__mix_box box = {mix->x, mix->y, mix->w, mix->h, layout->w, layout->h, planes, value_bytes};
+    if (planes != layout->channels) box.pixel_bytes *= (size_t)layout->channels;
+    stk__mix_swap(a.image, b.image, &box);
+    if (!layout->masks) return;
+    box.planes = 1;
+    box.pixel_bytes = (size_t)stk_dtype_bytes(layout->store.mask);
+    stk__mix_swap(a.mask, b.mask, &box);
+    memcpy(stk__slot_mask2(slot, layout, pair[0]), a.mask, layout->mask_bytes);
+    memcpy(stk__slot_mask2(slot, layout, pair[1]), b.mask, layout->mask_bytes);
+}
+
+static void blend(stk__slot *slot, const stk__layout *layout, const stk__mix *mix, const uint64_t pair[2])
+{
+    const stk__augment_target a = stk__slot_target(slot, layout, pair[0]),
+                              b = stk__slot_target(slot, layout, pair[1]);
+    const size_t values = layout->image_bytes / (size_t)stk_dtype_bytes(layout->store.image);
+    stk__mix_blend(a.image, b.image, values, layout->store.image, mix->lambda);
+    if (!layout->masks) return;
+    memcpy(stk__slot_mask2(slot, layout, pair[0]), b.mask, layout->mask_bytes);
+    memcpy(stk__slot_mask2(slot, layout, pair[1]), a.mask, layout->mask_bytes);
+}
+
+static void mix_pair(stk__slot *slot, const stk__layout *layout, const stk__mix *mix, const uint64_t pair[2])
+{
+    const float *weights = stk__slot_weights(slot, layout);
+    if (weights[pair[0]] == 0 || weights[pair[1]] == 0) { /* one of them was left out */
+        leave_alone(slot, layout, pair[0]);
+        leave_alone(slot, layout, pair[1]);
+        return;
+    }
+    if (mix->kind == STK_MIX_CUTMIX)
+        paste(slot, layout, mix, pair);
+    else
+        blend(slot, layout, mix, pair);
+    stk__slot_mix_labels(slot, layout, pair[0], pair[1], mix->lambda);
+    stk__slot_lambdas(slot, layout)[pair[0]] = stk__slot_lambdas(slot, layout)[pair[1]] = mix->lambda;
+}
+
+void stk__mixing_run(stk__slot *slot, const stk__recipe *recipe, const stk__stream *stream)
+{
+    const stk__step *step = &slot->step;
+    for (uint64_t place = 0; place < step->count; place++) {
+        const uint64_t position = step->position + place, partner = position ^ 1;
+        if (position % 2 && place > 0) continue; /* done with the one before */
+        const stk__mix mix = draw(slot, recipe, stream, position);
+        if (mix.kind == STK_MIX_NONE) {
+            leave_alone(slot, &recipe->layout, place);
+            if (position % 2 == 0 && place + 1 < step->count) leave_alone(slot, &recipe->layout, place + 1);
+        } else {
+            mix_pair(slot, &recipe->layout, &mix, (uint64_t[2]){place, place_of(slot, partner)});
+        }
+    }
+}

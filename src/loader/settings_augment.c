@@ -1,0 +1,142 @@
+/* How batches are finished: augmented, normalised, mixed, and in which type. */
+#include "loader/loader_open.h"
+#include "loader/pump.h"
+
+#include "core/config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool is_zero(const void *bytes, size_t size)
+{
+    const unsigned char *byte = bytes;
+    for (size_t i = 0; i < size; i++)
+        if (byte[i]) return false;
+    return true;
+}
+
+/* "strong", or the section as YAML. The config owns the texts in settings. */
+static stk_status read_text(const char *text, stk__config **config, stk__augment_settings *settings,
+                            stk_error *error)
+{
+    char yaml[2048];
+    const stk__option_table *table = stk__augment_options();
+    const bool word = !strchr(text, ':');
+    const int length = snprintf(yaml, sizeof yaml, word ? "augment: {preset: %s}" : "augment: {%s}", text);
+    if (length >= (int)sizeof yaml)
+        return stk__fail(error, STK_ERROR_CONFIG, "the text of options.augment is longer than 2 kB");
+    STK__TRY(stk__config_create(config, &table, 1, error));
+    STK__TRY(stk__config_read_text(*config, yaml, "options.augment", error));
+    return stk__config_apply(*config, "augment", settings, error);
+}
+
+static stk_dtype choose_dtype(stk_loader *loader, const stk_loader_options *o, bool finished)
+{
+    static const stk_dtype types[] = {STK_DTYPE_NONE, STK_DTYPE_U8, STK_DTYPE_F32, STK_DTYPE_F16,
+                                      STK_DTYPE_BF16};
+    if (o->dtype != STK_STORE_AUTO) return types[o->dtype];
+    if (!finished) return STK_DTYPE_U8;
+    stk__loader_note(loader, "data.dtype", "f32", "auto: images are augmented, normalised or rearranged");
+    return STK_DTYPE_F32;
+}
+
+static stk_status refuse_bytes(const char *what, stk_error *error)
+{
+    stk__fail(error, STK_ERROR_CONFIG, "data.dtype=u8 keeps images as decoded, but %s is asked for", what);
+    stk__error_hint(error, "data.dtype=f32, f16 or bf16");
+    return STK_ERROR_CONFIG;
+}
+
+static void choose_normalisation(stk__recipe *recipe, const stk_loader_options *o)
+{
+    for (int c = 0; c < 3; c++) {
+        const double std = o->std[c] > 0 ? o->std[c] : 1;
+        recipe->scale[c] = (float)(1 / (255 * std));
+        recipe->bias[c] = (float)(-o->mean[c] / std);
+    }
+}
+
+static void choose_mixing(stk_loader *loader, stk__storage *store)
+{
+    store->mixed = stk__plan_mixes(loader->plan);
+    if (!store->mixed || !loader->source->info.point_count) return;
+    store->mixed = false;
+    stk__loader_note(loader, "augment.mixup_prob", "0", "points cannot be mixed");
+    stk__loader_note(loader, "augment.cutmix_prob", "0", "points cannot be mixed");
+}
+
+/* Only CUDA is worth its way there and back, and PoCL is this very CPU: auto is the workers. */
+static stk_status choose_device(stk_loader *loader, const stk__augment_settings *settings, stk_error *error)
+{
+    const char *asked = stk__augment_device(settings);
+    const bool automatic = !*asked || strcmp(asked, "auto") == 0;
+    if (!automatic && strcmp(asked, "cpu") != 0)
+        return stk__fail(error, STK_ERROR_CONFIG, "augment.device is auto or cpu, not '%s'", asked);
+    stk__cpu_level level = stk__cpu_level_allowed();
+    while (!stk__augment_at(level))
+        level--;
+    loader->recipe.kernel = stk__augment_at(level);
+    char text[32];
+    snprintf(text, sizeof text, "cpu (%s)", stk__cpu_level_name(level));
+    stk__loader_note(loader, "augment.device", text, automatic ? "auto: the workers do it" : "as asked for");
+    return STK_OK;
+}
+
+typedef struct wish {
+    const stk__augment_settings *settings; /* NULL: none */
+    bool normalise, rearrange;
+} wish;
+
+static stk_status finish_images(stk_loader *loader, const stk_loader_options *o, const wish *asked,
+                                stk__storage *store, stk_error *error)
+{
+    static const stk__augment_settings nothing;
+    const bool augments = asked->settings && o->part == STK_PART_TRAIN;
+    if (asked->settings && !augments)
+        stk__loader_note(loader, "augment.preset", "none", "only the training part is augmented");
+    STK__TRY(stk__plan_create(&loader->plan, augments ? asked->settings : NULL, o->seed, error));
+    loader->recipe.plan = loader->plan;
+    loader->recipe.crops = stk__plan_crops(loader->plan);
+    choose_normalisation(&loader->recipe, o);
+    choose_mixing(loader, store);
+    return choose_device(loader, asked->settings ? asked->settings : &nothing, error);
+}
+
+static stk_status choose_storage(stk_loader *loader, const stk_loader_options *o, const wish *asked,
+                                 stk__storage *store, stk_error *error)
+{
+    const bool finished = asked->settings || asked->normalise || asked->rearrange;
+    *store = (stk__storage){.image = STK_DTYPE_U8, .mask = STK_DTYPE_U8};
+    if (!loader->source->info.images) {
+        if (asked->settings) stk__loader_note(loader, "augment.preset", "none", "there are no images");
+        return STK_OK;
+    }
+    store->image = choose_dtype(loader, o, finished);
+    if (store->image == STK_DTYPE_U8)
+        return !finished ? STK_OK
+                         : refuse_bytes(asked->settings    ? "augmentation"
+                                        : asked->normalise ? "data.mean or data.std"
+                                                           : "data.axes=nchw or data.mask_dtype=i64",
+                                        error);
+    store->mask = o->mask_dtype == STK_MASK_I64 ? STK_DTYPE_I64 : STK_DTYPE_U8;
+    store->planar = o->axes == STK_AXES_NCHW;
+    return finish_images(loader, o, asked, store, error);
+}
+
+stk_status stk__loader_choose_storage(stk_loader *loader, const stk_loader_options *o,
+                                      const stk__augment_settings *augment, stk__storage *store,
+                                      stk_error *error)
+{
+    stk__config *config = NULL;
+    stk__augment_settings read = {0};
+    stk_status status = o->augment ? read_text(o->augment, &config, &read, error) : STK_OK;
+    if (o->augment) augment = &read;
+    const wish asked = {
+        .settings = augment && !is_zero(augment, sizeof *augment) ? augment : NULL,
+        .normalise = !is_zero(o->mean, sizeof o->mean) || !is_zero(o->std, sizeof o->std),
+        .rearrange = o->axes == STK_AXES_NCHW || o->mask_dtype == STK_MASK_I64,
+    };
+    if (status == STK_OK) status = choose_storage(loader, o, &asked, store, error);
+    stk__config_destroy(&config);
+    return status;
+}

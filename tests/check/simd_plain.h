@@ -1,0 +1,257 @@
+/* The vectors of simd_avx512.h as arrays: runs the sixteen-lane row code on any machine, and says what each
+ * of the names does. Slow. */
+#ifndef SIMD_PLAIN_H
+#define SIMD_PLAIN_H
+
+#include "device/augment.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+enum { LANES = 16 };
+
+typedef struct vf {
+    float lane[LANES];
+} vf;
+typedef struct vi {
+    uint32_t lane[LANES];
+} vi;
+typedef struct vm {
+    bool lane[LANES];
+} vm;
+typedef struct vh {
+    uint16_t lane[LANES];
+} vh;
+typedef union vw {
+    struct {
+        vh low, high;
+    } half;
+    uint16_t word[2 * LANES];
+    uint8_t byte[4 * LANES];
+} vw;
+
+/* A function whose result has each lane i computed by itself. */
+#define EACH(type, name, parameters, expression)                                                             \
+    static inline type name parameters                                                                       \
+    {                                                                                                        \
+        type out;                                                                                            \
+        for (int i = 0; i < LANES; i++)                                                                      \
+            out.lane[i] = expression;                                                                        \
+        return out;                                                                                          \
+    }
+
+static inline int32_t truncate_one(float v) /* what does not fit: as the instruction has it */
+{
+    return v >= -0x1p31f && v < 0x1p31f ? (int32_t)v : INT32_MIN;
+}
+
+static inline float float_from(uint32_t bits)
+{
+    float v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+static inline uint32_t bits_from(float v)
+{
+    uint32_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return bits;
+}
+
+static inline uint32_t sum_bytes(uint32_t v)
+{
+    return (v & 255) + (v >> 8 & 255) + (v >> 16 & 255) + (v >> 24);
+}
+
+static inline uint16_t between_words(uint16_t a, uint16_t b, uint16_t weight) /* paddw, pmulhrsw, psubw */
+{
+    const int32_t apart = (int16_t)(uint16_t)(b - a);
+    return (uint16_t)(a + ((apart * (int16_t)weight + (1 << 14)) >> 15));
+}
+
+EACH(vf, vf_all, (float v), v)
+EACH(vf, vf_load, (const float *p), p[i])
+EACH(vf, vf_add, (vf a, vf b), a.lane[i] + b.lane[i])
+EACH(vf, vf_sub, (vf a, vf b), a.lane[i] - b.lane[i])
+EACH(vf, vf_mul, (vf a, vf b), a.lane[i] * b.lane[i])
+EACH(vf, vf_div, (vf a, vf b), a.lane[i] / b.lane[i])
+EACH(vf, vf_fma, (vf a, vf b, vf c), fmaf(a.lane[i], b.lane[i], c.lane[i]))
+EACH(vf, vf_min, (vf a, vf b), a.lane[i] < b.lane[i] ? a.lane[i] : b.lane[i])
+EACH(vf, vf_max, (vf a, vf b), a.lane[i] > b.lane[i] ? a.lane[i] : b.lane[i])
+EACH(vf, vf_floor, (vf v), floorf(v.lane[i]))
+EACH(vm, vf_less, (vf a, vf b), a.lane[i] < b.lane[i])
+EACH(vm, vf_equal, (vf a, vf b), a.lane[i] == b.lane[i])
+EACH(vf, vf_pick, (vm m, vf yes, vf no), m.lane[i] ? yes.lane[i] : no.lane[i])
+EACH(vf, vf_permute, (vf v, vi from), v.lane[from.lane[i] % LANES])
+EACH(vf, vf_of, (vi v), (float)(int32_t)v.lane[i])
+EACH(vf, vf_from_bits, (vi v), float_from(v.lane[i]))
+
+EACH(vi, vi_all, (int32_t v), (uint32_t)v)
+EACH(vi, vi_load, (const int32_t *p), (uint32_t)p[i])
+EACH(vi, vi_add, (vi a, vi b), a.lane[i] + b.lane[i])
+EACH(vi, vi_sub, (vi a, vi b), a.lane[i] - b.lane[i])
+EACH(vi, vi_mul, (vi a, vi b), a.lane[i] * b.lane[i])
+EACH(vi, vi_xor, (vi a, vi b), a.lane[i] ^ b.lane[i])
+EACH(vi, vi_shift_left, (vi v, int bits), v.lane[i] << bits)
+EACH(vi, vi_shift_signed, (vi v, int bits), (uint32_t)((int32_t)v.lane[i] >> bits))
+EACH(vi, vi_truncate, (vf v), (uint32_t)truncate_one(v.lane[i]))
+EACH(vi, vi_bits, (vf v), bits_from(v.lane[i]))
+EACH(vi, vi_keep, (vm m, vi v), m.lane[i] ? v.lane[i] : 0)
+EACH(vm, vi_below, (vi a, vi most), a.lane[i] <= most.lane[i])
+EACH(vm, vi_odd, (vi v), (v.lane[i] & 1) != 0)
+EACH(vm, vm_and, (vm a, vm b), a.lane[i] && b.lane[i])
+EACH(vi, vi_from_words, (const int16_t *p), (uint32_t)p[i])
+EACH(vi, vi_from_bytes, (const uint8_t *p), p[i])
+EACH(vi, vi_sum_bytes, (vi v), sum_bytes(v.lane[i]))
+EACH(vi, vi_mul_wide, (vi a, vi b), (uint32_t)((uint64_t)a.lane[i & ~1] * b.lane[i & ~1] >> (i % 2 ? 32 : 0)))
+EACH(vi, vi_upper, (vi v), i % 2 ? 0 : v.lane[i + 1])
+EACH(vi, vi_merge, (vi even, vi odd), i % 2 ? odd.lane[i - 1] : even.lane[i])
+
+EACH(vh, vh_all, (int16_t v), (uint16_t)v)
+EACH(vh, vh_between, (vh a, vh b, vh weight), between_words(a.lane[i], b.lane[i], weight.lane[i]))
+EACH(vh, vh_half, (vf v), stk__half_from_float(v.lane[i]))
+EACH(vh, vh_top_words, (vi v), (uint16_t)(v.lane[i] >> 16))
+EACH(vh, words_of, (vi v), (uint16_t)v.lane[i])
+
+static inline void vf_store(float *p, vf v)
+{
+    memcpy(p, v.lane, sizeof v.lane);
+}
+
+static inline void vi_store(int32_t *p, vi v)
+{
+    memcpy(p, v.lane, sizeof v.lane);
+}
+
+static inline void vh_store(void *p, vh v)
+{
+    memcpy(p, v.lane, sizeof v.lane);
+}
+
+static inline void stop_unless_aligned(const void *p, size_t bytes)
+{
+    if ((uintptr_t)p % bytes) __builtin_trap(); /* as the instruction does */
+}
+
+static inline void vf_stream(float *p, vf v)
+{
+    stop_unless_aligned(p, sizeof v);
+    vf_store(p, v);
+}
+
+static inline void vh_stream(void *p, vh v)
+{
+    stop_unless_aligned(p, sizeof v);
+    vh_store(p, v);
+}
+
+static inline void stream_fence(void) {}
+
+static inline uint32_t vm_bits(vm m)
+{
+    uint32_t bits = 0;
+    for (int i = 0; i < LANES; i++)
+        bits |= (uint32_t)m.lane[i] << i;
+    return bits;
+}
+
+static inline vw vw_zero(void)
+{
+    return (vw){.word = {0}};
+}
+
+static inline vw vw_pair(vi low, vi high)
+{
+    return (vw){.half = {words_of(low), words_of(high)}};
+}
+
+static inline vw vw_low_twice(vw v)
+{
+    return (vw){.half = {v.half.low, v.half.low}};
+}
+
+static inline vh vw_low(vw v)
+{
+    return v.half.low;
+}
+
+static inline vh vw_high(vw v)
+{
+    return v.half.high;
+}
+
+/* Eight bytes of each part of a and b, from `first` on, alternately. */
+static inline vw unpack(vw a, vw b, int first)
+{
+    vw out;
+    for (int i = 0; i < 4 * LANES; i++)
+        out.byte[i] = (i % 2 ? b : a).byte[i / 16 * 16 + first + i % 16 / 2];
+    return out;
+}
+
+static inline vw vw_unpack_low(vw a, vw b)
+{
+    return unpack(a, b, 0);
+}
+
+static inline vw vw_unpack_high(vw a, vw b)
+{
+    return unpack(a, b, 8);
+}
+
+static inline vw vw_shift_left(vw v, int bits)
+{
+    for (int i = 0; i < 2 * LANES; i++)
+        v.word[i] = (uint16_t)(v.word[i] << bits);
+    return v;
+}
+
+static inline vw vw_shift_right(vw v, int bits)
+{
+    for (int i = 0; i < 2 * LANES; i++)
+        v.word[i] = (uint16_t)(v.word[i] >> bits);
+    return v;
+}
+
+static inline vw vw_between(vw a, vw b, vw weight)
+{
+    return (vw){.half = {vh_between(a.half.low, b.half.low, weight.half.low),
+                         vh_between(a.half.high, b.half.high, weight.half.high)}};
+}
+
+static inline vw vw_taps(const uint8_t *upper, const uint8_t *lower, const int32_t *at, int i)
+{
+    vw out;
+    for (int part = 0; part < 4; part++)
+        for (int b = 0; b < 16; b++)
+            out.byte[16 * part + b] = (part < 2 ? upper : lower)[at[part % 2 * 8 + i + b % 2 * 4] + b / 2];
+    return out;
+}
+
+static inline vw vw_grey_taps(const uint8_t *upper, const uint8_t *lower, const int32_t *at)
+{
+    vw out;
+    for (int i = 0; i < 4 * LANES; i++)
+        out.byte[i] = (i < 2 * LANES ? upper : lower)[at[i / 2 % LANES] + i % 2];
+    return out;
+}
+
+static inline vw vw_triples(const uint8_t *p)
+{
+    vw out;
+    for (int i = 0; i < 4 * LANES; i++)
+        out.byte[i] = p[i / 16 * 12 + i % 16];
+    return out;
+}
+
+static inline vi vi_of_triples(vw v, int c)
+{
+    vi out;
+    for (int i = 0; i < LANES; i++)
+        out.lane[i] = v.byte[i / 4 * 16 + i % 4 * 3 + c];
+    return out;
+}
+
+#endif

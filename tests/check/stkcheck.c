@@ -1,0 +1,125 @@
+/* stkcheck: every level and device of the fused augmentation against the plain C reference, bit by bit.
+ *
+ *   stkcheck [--seed N] [--only FAMILY[/ROUND]] [--rounds N] [--list] [--bench]
+ *
+ * The same seed draws the same cases. A failure names the command that repeats it. */
+#include "check/check_bench.h"
+#include "check/check_run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct options {
+    uint64_t seed;
+    const char *only; /* NULL: all */
+    int rounds;       /* 0: as many as the family says */
+    bool list, bench;
+} options;
+
+static bool read_options(options *o, int count, char **words)
+{
+    for (int i = 1; i < count; i++) {
+        const char *const word = words[i], *const value = i + 1 < count ? words[i + 1] : NULL;
+        if (strcmp(word, "--list") == 0)
+            o->list = true;
+        else if (strcmp(word, "--bench") == 0)
+            o->bench = true;
+        else if (strcmp(word, "--seed") == 0 && value)
+            o->seed = strtoull(words[++i], NULL, 10);
+        else if (strcmp(word, "--only") == 0 && value)
+            o->only = words[++i];
+        else if (strcmp(word, "--rounds") == 0 && value)
+            o->rounds = atoi(words[++i]);
+        else
+            return false;
+    }
+    return true;
+}
+
+/* -1: all rounds, -2: none */
+static int wanted_round(const options *o, const char *family)
+{
+    if (!o->only) return -1;
+    const size_t length = strcspn(o->only, "/");
+    if (strlen(family) != length || strncmp(o->only, family, length) != 0) return -2;
+    return o->only[length] ? atoi(o->only + length + 1) : -1;
+}
+
+static void tell(const options *o, const char *family, int round, const check_case *c)
+{
+    const stk__augment_target *const t = &c->target;
+    printf("  %dx%d -> %dx%dx%d %s, pitch +%d, pixels %d, offset %zu, dtype %d%s\n", c->source_w, c->source_h,
+           t->w, t->h, t->channels, t->planar ? "planar" : "interleaved", c->pitch_slack, (int)c->pixels,
+           c->image_offset, (int)t->dtype, c->has_mask ? ", mask" : "");
+    printf("  again: stkcheck --seed %llu --only %s/%d\n", (unsigned long long)o->seed, family, round);
+}
+
+typedef struct score {
+    int checked, failed;
+} score;
+
+static void check_one(const options *o, check_room *room, const check_family *family, int round, score *s)
+{
+    const check_case c = check_case_draw(family, o->seed, round);
+    size_t count;
+    const contestant *const all = check_contestants(&count);
+    check_room_prepare(room, &c);
+    for (size_t i = 0; i < count; i++) {
+        if (!all[i].available()) continue;
+        char text[512];
+        const char *const wrong = check_room_compare(room, &c, &all[i], text);
+        s->checked++;
+        if (!wrong) continue;
+        s->failed++;
+        if (s->failed > 20) continue;
+        printf("FAIL %s %s/%d: %s\n", all[i].name, family->name, round, wrong);
+        tell(o, family->name, round, &c);
+    }
+}
+
+static int check_all(const options *o)
+{
+    size_t count;
+    const check_family *const families = check_families(&count);
+    check_room room = check_room_create();
+    score all = {0, 0};
+    for (size_t f = 0; f < count; f++) {
+        const int only = wanted_round(o, families[f].name),
+                  rounds = o->rounds ? o->rounds : families[f].rounds;
+        score s = {0, 0};
+        for (int r = 0; only == -1 && r < rounds; r++)
+            check_one(o, &room, &families[f], r, &s);
+        if (only >= 0) check_one(o, &room, &families[f], only, &s);
+        if (s.checked) printf("%-12s %5d checked %5d failed\n", families[f].name, s.checked, s.failed);
+        all.checked += s.checked;
+        all.failed += s.failed;
+    }
+    check_room_destroy(&room);
+    printf("%d checked, %d failed, seed %llu\n", all.checked, all.failed, (unsigned long long)o->seed);
+    return all.failed || !all.checked;
+}
+
+static void list_all(void)
+{
+    size_t count;
+    const contestant *const all = check_contestants(&count);
+    for (size_t i = 0; i < count; i++)
+        printf("contestant %s%s\n", all[i].name, all[i].available() ? "" : " (not on this machine)");
+    const check_family *const families = check_families(&count);
+    for (size_t f = 0; f < count; f++)
+        printf("family %s, %d rounds\n", families[f].name, families[f].rounds);
+}
+
+int main(int count, char **words)
+{
+    options o = {.seed = 1};
+    if (!read_options(&o, count, words)) {
+        fprintf(stderr,
+                "usage: stkcheck [--seed N] [--only FAMILY[/ROUND]] [--rounds N] [--list] [--bench]\n");
+        return 2;
+    }
+    if (o.list) list_all();
+    if (o.bench) check_bench(o.only);
+    return o.list || o.bench ? 0 : check_all(&o);
+}
