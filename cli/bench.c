@@ -115,7 +115,7 @@ static json_t *bench_json(const stk__bench *bench)
 
 static void print_row(const stk__bench_row *row)
 {
-    printf("  %-14s %-16s %-30s ", row->contestant, row->test, row->setting);
+    printf("  %-14s %-16s %-34s ", row->contestant, row->test, row->setting);
     if (row->count == 0) {
         printf("%9s  %s\n", "absent", row->why);
         return;
@@ -132,21 +132,21 @@ static void print_ratio(const stk__bench_ratio *ratio)
     if (ratio->aim > 0) snprintf(aim, sizeof aim, " (%g)", ratio->aim);
     strncat(goal, aim, sizeof goal - strlen(goal) - 1);
     if (isnan(ratio->value))
-        printf("  %-60s %8s  %-12s not measured\n", ratio->name, "-", goal);
+        printf("  %-64s %8s  %-12s not measured\n", ratio->name, "-", goal);
     else
-        printf("  %-60s %8.3f  %-12s %s\n", ratio->name, ratio->value, goal, ratio->met ? "met" : "MISSED");
+        printf("  %-64s %8.3f  %-12s %s\n", ratio->name, ratio->value, goal, ratio->met ? "met" : "MISSED");
 }
 
 static void print_bench(const stk__bench *bench)
 {
-    printf("%s\n\n  %-14s %-16s %-30s %9s %9s %9s\n", bench->machine, "who", "what", "setting", "median",
+    printf("%s\n\n  %-14s %-16s %-34s %9s %9s %9s\n", bench->machine, "who", "what", "setting", "median",
            "p10", "p90");
     for (int i = 0; i < bench->row_count; i++) {
         const stk__bench_row *row = &bench->rows[i];
         if (bench->spaced && i > 0 && strcmp(row->test, row[-1].test) != 0) printf("\n");
         print_row(row);
     }
-    printf("\n  %-60s %8s  %s\n", "ratio", "value", "goal");
+    printf("\n  %-64s %8s  %s\n", "ratio", "value", "goal");
     for (int i = 0; i < bench->ratio_count; i++)
         print_ratio(&bench->ratios[i]);
 }
