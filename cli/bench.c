@@ -113,6 +113,11 @@ static json_t *bench_json(const stk__bench *bench)
                      ratios);
 }
 
+static void print_value(double value)
+{
+    printf(value < 10000 ? "%9.4g " : "%9.0f ", value);
+}
+
 static void print_row(const stk__bench_row *row)
 {
     printf("  %-14s %-16s %-34s ", row->contestant, row->test, row->setting);
@@ -120,7 +125,10 @@ static void print_row(const stk__bench_row *row)
         printf("%9s  %s\n", "absent", row->why);
         return;
     }
-    printf("%9.4g %9.4g %9.4g %s", stk__bench_median(row), quantile(row, 0.1), quantile(row, 0.9), row->unit);
+    print_value(stk__bench_median(row));
+    print_value(quantile(row, 0.1));
+    print_value(quantile(row, 0.9));
+    printf("%s", row->unit);
     if (row->copy_share > 0) printf("  %3.0f %% of copy", 100 * row->copy_share);
     printf("\n");
 }

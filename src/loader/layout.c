@@ -55,6 +55,7 @@ stk__layout stk__layout_make(const stk__source_info *info, const stk__layout_opt
     place_pixels(&layout, &cursor);
     place_facts(&layout, &cursor);
     layout.spare_offset = take(&cursor, info->images ? options->spare_bytes : 0);
+    layout.arena_offset = options->store.staged ? layout.spare_offset : 0;
     layout.total_bytes = cursor;
     return layout;
 }

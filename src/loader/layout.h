@@ -29,6 +29,7 @@ typedef struct stk__layout {
     size_t image_bytes, mask_bytes; /* of one sample */
     size_t mask_offset, mask2_offset, view_offset, block_offset;
     size_t label_offset, label2_offset, lambda_offset, point_offset, window_offset, id_offset, weight_offset;
+    size_t arena_offset; /* where views count from: the start, or that of the decoded pixels for a device */
     size_t spare_offset; /* from here to the end: decoded images that have no place of their own */
     size_t total_bytes;
 } stk__layout;

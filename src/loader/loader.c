@@ -16,6 +16,7 @@ const char *stk_stage_name(stk_stage stage)
 static stk_status make_locks(stk_loader *loader, stk_error *error)
 {
     STK__TRY(stk__cond_init(&loader->work, error));
+    STK__TRY(stk__cond_init(&loader->full, error));
     STK__TRY(stk__cond_init(&loader->ready, error));
     STK__TRY(stk__cond_init(&loader->watch, error));
     pthread_mutex_init(&loader->lock, NULL);
@@ -72,11 +73,13 @@ static void destroy(stk_loader *loader)
     stk__free(loader->workers);
     stk__free(loader->slots);
     stk__free(loader->in_flight);
+    stk__device_close(&loader->device);
     stk__plan_destroy(&loader->plan);
     if (!loader->source_borrowed) stk__source_close(&loader->source);
     if (loader->locks_made) {
         pthread_mutex_destroy(&loader->lock);
         pthread_cond_destroy(&loader->work);
+        pthread_cond_destroy(&loader->full);
         pthread_cond_destroy(&loader->ready);
         pthread_cond_destroy(&loader->watch);
     }

@@ -2,6 +2,7 @@
 
 #include "core/clock.h"
 #include "core/logger.h"
+#include "loader/batch_stage.h"
 #include "loader/mixing.h"
 
 #include <stdio.h>
@@ -119,16 +120,19 @@ static void fill_claim(stk__worker *worker, const claim *work)
     }
 }
 
-/* Who fills the last place mixes the batch. Unlocks meanwhile: a full slot that is filling is nobody else's.
- */
-static void mix(stk__worker *worker, stk__slot *slot)
+/* Finishes a batch whose places are all filled. Unlocks meanwhile: a full slot that is filling belongs to who
+ * filled its last place, or to the device's thread. */
+static void finish_batch(stk_loader *loader, stk__slot *slot)
 {
-    stk_loader *loader = worker->loader;
-    pthread_mutex_unlock(&loader->lock);
-    stk__worker_enter(worker, STK_STAGE_AUGMENT);
-    stk__mixing_run(slot, &loader->recipe, &loader->stream);
-    stk__worker_enter(worker, STK_STAGE_OTHER);
-    pthread_mutex_lock(&loader->lock);
+    if ((loader->device || loader->recipe.layout.store.mixed) && slot->error.code == STK_OK) {
+        stk_error error;
+        pthread_mutex_unlock(&loader->lock);
+        const stk_status status =
+            stk__batch_stage_run(slot, &loader->recipe, &loader->stream, loader->device, &error);
+        pthread_mutex_lock(&loader->lock);
+        if (status != STK_OK) note_failure(slot, slot->step.count, &error);
+    }
+    make_ready(loader, slot);
 }
 
 static void finish_claim(stk__worker *worker, const claim *work)
@@ -137,10 +141,39 @@ static void finish_claim(stk__worker *worker, const claim *work)
     stk__slot *slot = work->slot;
     slot->finished += work->count;
     if (slot->finished == slot->places) {
-        if (loader->recipe.layout.store.mixed && slot->error.code == STK_OK) mix(worker, slot);
-        make_ready(loader, slot);
+        stk__worker_enter(worker, STK_STAGE_AUGMENT);
+        if (loader->device_thread)
+            pthread_cond_signal(&loader->full);
+        else
+            finish_batch(loader, slot);
+        stk__worker_enter(worker, STK_STAGE_OTHER);
     }
     if (loader->paused) pthread_cond_signal(&loader->ready);
+}
+
+/* The oldest slot that waits for the device. */
+static stk__slot *find_full(stk_loader *loader)
+{
+    for (uint64_t step = loader->deliver_step; step < loader->open_step; step++) {
+        stk__slot *slot = loader->in_flight[step % (uint64_t)loader->slot_count];
+        if (slot->state == STK_SLOT_FILLING && slot->finished == slot->places) return slot;
+    }
+    return NULL;
+}
+
+void stk__pump_finish(void *argument)
+{
+    stk_loader *loader = argument;
+    pthread_mutex_lock(&loader->lock);
+    while (!loader->stopping) {
+        stk__slot *slot = find_full(loader);
+        if (slot)
+            finish_batch(loader, slot);
+        else
+            stk__cond_wait(&loader->full, &loader->lock, stk__clock_ns() + nap_ns);
+        if (slot && loader->paused) pthread_cond_signal(&loader->ready);
+    }
+    pthread_mutex_unlock(&loader->lock);
 }
 
 void stk__pump_work(void *argument)
@@ -206,6 +239,9 @@ stk_status stk__pump_start(stk_loader *loader, stk_error *error)
 {
     const stk__thread_options watch = {.name = "stk-watchdog", .run = stk__pump_watch, .context = loader};
     STK__TRY(stk__thread_start(&loader->watchdog, &watch, error));
+    const stk__thread_options finish = {.name = "stk-device", .run = stk__pump_finish, .context = loader};
+    if (loader->device && loader->thread_count)
+        STK__TRY(stk__thread_start(&loader->device_thread, &finish, error));
     for (int i = 0; i < loader->thread_count; i++) {
         stk__worker *worker = &loader->workers[i];
         stk__thread_options options = {.run = stk__pump_work, .context = worker};
@@ -221,6 +257,7 @@ int stk__pump_stop(stk_loader *loader)
     loader->stopping = true;
     const bool hurry = loader->interrupted || loader->failure.code == STK_ERROR_TIMEOUT;
     pthread_cond_broadcast(&loader->work);
+    pthread_cond_broadcast(&loader->full);
     pthread_cond_broadcast(&loader->watch);
     pthread_mutex_unlock(&loader->lock);
     const uint64_t deadline = stk__clock_ns() + stk__seconds_ns(hurry ? 0.5 : loader->timeout_s);
@@ -232,6 +269,7 @@ int stk__pump_stop(stk_loader *loader)
         stk__thread_abandon(&worker->thread);
         given_up++;
     }
+    if (!stk__thread_join(&loader->device_thread, deadline + STK_SECOND_NS)) given_up++;
     if (!stk__thread_join(&loader->watchdog, deadline + STK_SECOND_NS)) given_up++;
     return given_up;
 }
@@ -240,7 +278,7 @@ static bool workers_busy(const stk_loader *loader)
 {
     for (int i = 0; i < loader->slot_count; i++) {
         const stk__slot *slot = &loader->slots[i];
-        const bool full = slot->finished == slot->places; /* but not ready: it is being mixed */
+        const bool full = slot->finished == slot->places; /* but not ready: it is being finished */
         if (slot->state == STK_SLOT_FILLING && (full || slot->claimed != slot->finished)) return true;
     }
     return false;

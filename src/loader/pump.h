@@ -3,6 +3,7 @@
 #ifndef STK_LOADER_PUMP_H
 #define STK_LOADER_PUMP_H
 
+#include "device/device.h"
 #include "loader/loader_open.h"
 #include "loader/worker.h"
 
@@ -16,6 +17,7 @@ struct stk_loader {
     stk__source *source;
     bool source_borrowed; /* the opener's own: not closed here */
     stk__plan *plan;      /* NULL: samples stay as decoded */
+    stk__device *device;  /* that augments batches; NULL: the workers do */
     stk__recipe recipe;
     double timeout_s;
     int64_t seed;
@@ -28,9 +30,11 @@ struct stk_loader {
     stk__slot *slots; /* [slot_count] */
     int slot_count;
     stk__thread *watchdog;
+    stk__thread *device_thread; /* makes all calls of the device; NULL without, or when the caller does it */
 
     pthread_mutex_t lock;
     pthread_cond_t work;  /* for workers: a slot got free, or it is time to go */
+    pthread_cond_t full;  /* for the device's thread: a slot is full, or it is time to go */
     pthread_cond_t ready; /* for the consumer: a slot got ready, or something failed */
     pthread_cond_t watch; /* for the watchdog: it is time to go */
     bool locks_made;
@@ -51,8 +55,9 @@ struct stk_loader {
 };
 
 /* Threads of the loader. */
-void stk__pump_work(void *worker);  /* main of a worker thread */
-void stk__pump_watch(void *loader); /* main of the watchdog */
+void stk__pump_work(void *worker);   /* main of a worker thread */
+void stk__pump_finish(void *loader); /* main of the device's thread */
+void stk__pump_watch(void *loader);  /* main of the watchdog */
 
 stk_status stk__pump_start(stk_loader *loader, stk_error *error);
 /* Returns how many threads had to be given up. */

@@ -2,6 +2,7 @@
 #include "loader/loader_open.h"
 #include "loader/pump.h"
 
+#include "core/clock.h"
 #include "core/config.h"
 
 #include <stdio.h>
@@ -66,19 +67,28 @@ static void choose_mixing(stk_loader *loader, stk__storage *store)
 }
 
 /* Only CUDA is worth its way there and back, and PoCL is this very CPU: auto is the workers. */
-static stk_status choose_device(stk_loader *loader, const stk__augment_settings *settings, stk_error *error)
+static void choose_workers(stk_loader *loader, bool automatic)
 {
-    const char *asked = stk__augment_device(settings);
-    const bool automatic = !*asked || strcmp(asked, "auto") == 0;
-    if (!automatic && strcmp(asked, "cpu") != 0)
-        return stk__fail(error, STK_ERROR_CONFIG, "augment.device is auto or cpu, not '%s'", asked);
-    stk__cpu_level level = stk__cpu_level_allowed();
-    while (!stk__augment_at(level))
-        level--;
-    loader->recipe.kernel = stk__augment_at(level);
+    const stk__cpu_level level = stk__device_cpu_level();
     char text[32];
     snprintf(text, sizeof text, "cpu (%s)", stk__cpu_level_name(level));
     stk__loader_note(loader, "augment.device", text, automatic ? "auto: the workers do it" : "as asked for");
+    loader->recipe.kernel = stk__augment_at(level);
+}
+
+static stk_status choose_device(stk_loader *loader, const stk__augment_settings *settings,
+                                stk__storage *store, stk_error *error)
+{
+    const char *asked = stk__augment_device(settings);
+    const bool automatic = !*asked || strcmp(asked, "auto") == 0;
+    if (automatic || strcmp(asked, "cpu") == 0) {
+        choose_workers(loader, automatic);
+        return STK_OK;
+    }
+    STK__TRY(stk__device_open(&loader->device, asked, error));
+    loader->device->timeout_ns = stk__seconds_ns(loader->timeout_s);
+    stk__loader_note(loader, "augment.device", loader->device->info.name, "%s", loader->device->info.model);
+    store->staged = true;
     return STK_OK;
 }
 
@@ -99,7 +109,7 @@ static stk_status finish_images(stk_loader *loader, const stk_loader_options *o,
     loader->recipe.crops = stk__plan_crops(loader->plan);
     choose_normalisation(&loader->recipe, o);
     choose_mixing(loader, store);
-    return choose_device(loader, asked->settings ? asked->settings : &nothing, error);
+    return choose_device(loader, asked->settings ? asked->settings : &nothing, store, error);
 }
 
 static stk_status choose_storage(stk_loader *loader, const stk_loader_options *o, const wish *asked,

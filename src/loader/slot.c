@@ -134,10 +134,10 @@ void stk__slot_finish(stk__slot *slot, const stk__layout *layout)
 static stk__pixels take_spare(stk__slot *slot, const stk__layout *layout, const stk_view *before,
                               stk__pixels wanted)
 {
-    const bool fits = before->w && before->offset_bytes >= layout->spare_offset &&
+    const bool fits = before->w && before->offset_bytes + layout->arena_offset >= layout->spare_offset &&
                       before->pitch_bytes * (uint64_t)before->h >= wanted.pitch_bytes * (size_t)wanted.h;
     if (fits) {
-        wanted.data = slot->memory.data + before->offset_bytes;
+        wanted.data = slot->memory.data + layout->arena_offset + before->offset_bytes;
         return wanted;
     }
     const size_t need = (wanted.pitch_bytes * (size_t)wanted.h + 63) / 64 * 64;
@@ -148,9 +148,9 @@ static stk__pixels take_spare(stk__slot *slot, const stk__layout *layout, const 
     return wanted;
 }
 
-static void record_view(stk__slot *slot, stk_view *view, stk__pixels pixels)
+static void record_view(const uint8_t *arena, stk_view *view, stk__pixels pixels)
 {
-    *view = (stk_view){.offset_bytes = pixels.data ? (uint64_t)(pixels.data - slot->memory.data) : 0,
+    *view = (stk_view){.offset_bytes = pixels.data ? (uint64_t)(pixels.data - arena) : 0,
                        .pitch_bytes = pixels.pitch_bytes,
                        .w = pixels.w,
                        .h = pixels.h,
@@ -168,7 +168,7 @@ static stk__pixels room_for(stk__slot *slot, const stk__layout *layout, uint64_t
     } else {
         wanted = take_spare(slot, layout, view, wanted);
     }
-    record_view(slot, view, wanted);
+    record_view(slot->memory.data + layout->arena_offset, view, wanted);
     return wanted;
 }
 

@@ -187,7 +187,10 @@ static void each_allocation_fails_beside_a_bad_sample(void **state)
                 for_good, STK_ERROR_MEMORY);
 }
 
-/* What only other data and settings reach: turning and resizing, spare room, windows, the mask map. */
+#define STRONG "preset: strong, mixup_alpha: 0.4, crop: 0.5"
+
+/* What only other data and settings reach: turning and resizing, spare room, windows, the mask map, plans,
+ * partners of other batches, batches that a device finishes. */
 static void each_allocation_fails_on_other_ways(void **state)
 {
     (void)state;
@@ -202,6 +205,9 @@ static void each_allocation_fails_on_other_ways(void **state)
         {.root = mixed.root, .batch_size = 5, .num_workers = 2, .image_size = {64, 64}},
         {.root = series.root, .batch_size = 5, .num_workers = 2, .sequence_length = 8},
         {.root = "make:gray?count=6", .batch_size = 5, .num_workers = 2},
+        {.root = pairs.root, .batch_size = 5, .num_workers = 2, .augment = STRONG},
+        {.root = pairs.root, .batch_size = 5, .num_workers = 2, .augment = STRONG ", device: \"null\""},
+        {.root = mixed.root, .batch_size = 5, .num_workers = STK_WORKERS_NONE, .augment = "standard"},
     };
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++)
         for (int for_good = 0; for_good < 2; for_good++)
@@ -212,17 +218,23 @@ static void each_thread_start_fails(void **state)
 {
     (void)state;
     for (int for_good = 0; for_good < 2; for_good++)
-        fail_each(&threads, (stk_loader_options){.root = pairs.root, .batch_size = 5, .num_workers = 4},
-                  for_good, STK_ERROR_THREAD);
+        for (int device = 0; device < 2; device++)
+            fail_each(&threads,
+                      (stk_loader_options){.root = pairs.root,
+                                           .batch_size = 5,
+                                           .num_workers = 4,
+                                           .augment = device ? "device: \"null\", preset: minimal" : NULL},
+                      for_good, STK_ERROR_THREAD);
 }
 
-static void nothing_is_allocated_after_warm_up(void **state)
+static void expect_no_allocation(stk_loader_options options)
 {
-    (void)state;
-    const stk_loader_options options = {.root = pairs.root, .batch_size = 3, .num_workers = 2};
     stk_loader *loader;
     stk_batch *batch;
     long before = 0;
+    options.batch_size = 3;
+    options.num_workers = 2;
+    options.root = pairs.root;
     assert_int_equal(stk_loader_open(&loader, &options, NULL), STK_OK);
     for (int batches = 0; batches < 1300;) {
         const stk_status status = stk_loader_next(loader, &batch, NULL);
@@ -235,6 +247,13 @@ static void nothing_is_allocated_after_warm_up(void **state)
     assert_int_equal(atomic_load(&memory.calls) - before, 0);
     stk_loader_close(&loader);
     assert_int_equal(atomic_load(&memory.alive), 0);
+}
+
+static void nothing_is_allocated_after_warm_up(void **state)
+{
+    (void)state;
+    expect_no_allocation((stk_loader_options){0});
+    expect_no_allocation((stk_loader_options){.augment = STRONG});
 }
 
 int main(void)

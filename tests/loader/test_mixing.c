@@ -1,6 +1,6 @@
 /* MixUp and CutMix in the stream, against mixing by hand what comes without them. */
 #include "augment/plan.h"
-#include "core/hash.h"
+#include "device/device.h"
 #include "support/dataset.h"
 
 #include <math.h>
@@ -177,6 +177,12 @@ static void batch_size_workers_and_ranks_change_nothing(void **state)
         assert_int_equal(other.came, COUNT);
         assert_memory_equal(&other, &expected, sizeof other);
     }
+    stk__device *device; /* that finishes batches with partners of others */
+    if (stk__device_open(&device, "opencl:0", NULL) != STK_OK) return;
+    stk__device_close(&device);
+    options.augment = BEFORE ", " MIXING ", device: opencl:0";
+    read_epoch(options, &other);
+    assert_memory_equal(&other, &expected, sizeof other);
 }
 
 static void a_dropped_last_batch_still_lends_its_partner(void **state)
@@ -260,11 +266,15 @@ static void partners_of_skipped_samples_stay_alone(void **state)
     read_epoch(options, &plain);
     options.augment = BEFORE ", " MIXING;
     read_epoch(options, &mixed);
+    options.augment = BEFORE ", " MIXING ", device: \"null\"";
+    static epoch untouched; /* a device that writes nothing leaves skipped places empty all the same */
+    read_epoch(options, &untouched);
     int skipped = 0;
     for (int p = 0; p < COUNT; p++) {
         if (mixed.weights[p] != 0) continue;
         const int b = p ^ 1;
         assert_int_equal(mixed.ids[p], 7);
+        assert_memory_equal(mixed.masks[p], untouched.masks[p], sizeof mixed.masks[p]);
         assert_true(mixed.lambda[p] == 1 && mixed.lambda[b] == 1);
         assert_memory_equal(mixed.images[b], plain.images[b], sizeof plain.images[b]);
         for (int i = 0; i < W * H; i++)
