@@ -182,6 +182,12 @@ class Setup(ToolTest):
         self.assertIn("--no-install-recommends", calls[1])
         self.assertEqual(self.run_setup("build"), (0, ""))
 
+    def test_a_file_as_proof(self):
+        self.write("tools/packages.txt", f"build old-name file:{self.tree}/new-file\n")
+        self.assertEqual(self.run_setup("build"), (1, "setup: these are missing (Debian's names): old-name\n"))
+        self.write("new-file", "")
+        self.assertEqual(self.run_setup("build"), (0, ""))
+
     def test_package_that_nobody_knows(self):
         self.fake_apt(knows="nothing")
         status, output = self.run_setup("build")
