@@ -87,39 +87,53 @@ void stk__peer_start(stk__peer *peer, const stk__peer_options *o)
     lose_peer(peer, "cannot start '%.100s': %s", o->python, strerror(failed));
 }
 
-/* One line, a byte at a time: they are short and rare. False: none came. */
-static bool read_line(stk__peer *peer, char *line, size_t size)
+typedef enum line_state { LINE_CAME, LINE_LATE, LINE_ENDED } line_state;
+
+/* One line, a byte at a time: they are short and rare. */
+static line_state read_line(stk__peer *peer, char *line, size_t size)
 {
     const uint64_t deadline = stk__clock_ns() + ANSWER_S * STK_SECOND_NS;
     for (size_t length = 0; length + 1 < size;) {
         struct pollfd ready = {.fd = peer->link, .events = POLLIN};
         const int polled = poll(&ready, 1, 100);
-        if (atomic_load(stk__interrupt_flag())) return false;
-        if (polled == 0 && stk__clock_ns() > deadline) return false;
+        if (atomic_load(stk__interrupt_flag()) || stk__clock_ns() > deadline) return LINE_LATE;
         if (polled <= 0) continue;
-        if (read(peer->link, line + length, 1) != 1) return false;
-        line[length + 1] = '\0';
-        if (line[length] == '\n') {
-            line[length] = '\0';
-            return true;
-        }
-        length++;
+        if (read(peer->link, line + length, 1) != 1) return LINE_ENDED;
+        const bool last = line[length] == '\n';
+        line[last ? length : ++length] = '\0';
+        if (last) return LINE_CAME;
     }
-    return false;
+    return LINE_CAME; /* too long: the rest is of no use */
+}
+
+/* It has closed its end; a moment later there is a status to tell. */
+static void explain_end(stk__peer *peer)
+{
+    int status = 0;
+    pid_t gone = 0;
+    for (int i = 0; i < 100 && gone == 0; i++) {
+        gone = waitpid(peer->pid, &status, WNOHANG);
+        if (gone == 0) usleep(10000);
+    }
+    if (gone != peer->pid) {
+        lose_peer(peer, "its process closed its output");
+        return;
+    }
+    peer->pid = 0;
+    if (WIFSIGNALED(status))
+        lose_peer(peer, "its process was ended by signal %d", WTERMSIG(status));
+    else
+        lose_peer(peer, "its process ended (status %d)", WEXITSTATUS(status));
 }
 
 static bool read_answer(stk__peer *peer, const char *word, char *rest, size_t size)
 {
     char line[256];
     const size_t length = strlen(word);
-    if (!read_line(peer, line, sizeof line)) {
-        int ended = 0;
-        const bool gone = waitpid(peer->pid, &ended, WNOHANG) == peer->pid;
-        if (gone) peer->pid = 0;
-        lose_peer(peer, gone ? "its process ended (status %d)" : "no answer in %d s",
-                  gone ? (WIFEXITED(ended) ? WEXITSTATUS(ended) : 128 + WTERMSIG(ended)) : ANSWER_S);
-        return false;
-    }
+    const line_state state = read_line(peer, line, sizeof line);
+    if (state == LINE_LATE) lose_peer(peer, "no answer in %d s", ANSWER_S);
+    if (state == LINE_ENDED) explain_end(peer);
+    if (state != LINE_CAME) return false;
     if (strncmp(line, word, length) != 0 || line[length] != ' ') {
         lose_peer(peer, "%.180s", strncmp(line, "absent ", 7) == 0 ? line + 7 : line);
         return false;
@@ -139,7 +153,7 @@ bool stk__peer_round(stk__peer *peer, const char *chain, double *ms)
     if (!peer->present) return false;
     const int length = snprintf(request, sizeof request, "round %s\n", chain);
     if (send(peer->link, request, (size_t)length, MSG_NOSIGNAL) != length) {
-        lose_peer(peer, "its process ended");
+        explain_end(peer);
         return false;
     }
     if (!read_answer(peer, "ms", answer, sizeof answer)) return false;
