@@ -44,7 +44,6 @@ static void mix(const void *given, stk__random_at at, stk__mix *out, int32_t w, 
 }
 
 const stk__augment_operation stk__operation_cutmix = {.name = "cutmix",
-                                                      .id = STK_OPERATION_CUTMIX,
                                                       .options = rows,
                                                       .option_count = sizeof rows / sizeof rows[0],
                                                       .settings_bytes = sizeof(stk__mix_settings),

@@ -74,7 +74,6 @@ static void resolve(const void *given, stk__random_at at, stk__sketch *sketch)
 }
 
 const stk__augment_operation stk__operation_erase = {.name = "erase",
-                                                     .id = STK_OPERATION_ERASE,
                                                      .options = rows,
                                                      .option_count = sizeof rows / sizeof rows[0],
                                                      .settings_bytes = sizeof(settings),

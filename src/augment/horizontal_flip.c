@@ -25,7 +25,6 @@ static void resolve(const void *given, stk__random_at at, stk__sketch *sketch)
 }
 
 const stk__augment_operation stk__operation_horizontal_flip = {.name = "horizontal flip",
-                                                               .id = STK_OPERATION_HORIZONTAL_FLIP,
                                                                .options = rows,
                                                                .option_count = sizeof rows / sizeof rows[0],
                                                                .settings_bytes = sizeof(settings),

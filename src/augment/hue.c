@@ -28,7 +28,6 @@ static void resolve(const void *given, stk__random_at at, stk__sketch *sketch)
 }
 
 const stk__augment_operation stk__operation_hue = {.name = "hue",
-                                                   .id = STK_OPERATION_HUE,
                                                    .options = rows,
                                                    .option_count = sizeof rows / sizeof rows[0],
                                                    .settings_bytes = sizeof(stk__amount),

@@ -18,13 +18,11 @@ static void mix(const void *given, stk__random_at at, stk__mix *out, int32_t w, 
 {
     (void)w;
     (void)h;
-    at.draw = 1; /* 0 has decided that pairs are mixed, and how */
     out->kind = STK_MIX_MIXUP;
     out->lambda = (float)stk__draw_beta(at, ((const stk__mix_settings *)given)->alpha);
 }
 
 const stk__augment_operation stk__operation_mixup = {.name = "mixup",
-                                                     .id = STK_OPERATION_MIXUP,
                                                      .options = rows,
                                                      .option_count = sizeof rows / sizeof rows[0],
                                                      .settings_bytes = sizeof(stk__mix_settings),

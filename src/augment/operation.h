@@ -21,7 +21,6 @@ typedef struct stk__sketch {
 
 struct stk__augment_operation {
     const char *name; /* for people: "rotation" */
-    stk__operation_id id;
     /* Rows of the section `augment`. Offsets are those of the operation's own settings. The first row is the
      * main value: the operation is on when it is set. */
     const stk__option *options;
@@ -39,7 +38,7 @@ struct stk__augment_operation {
     const stk__augment_operation *gate;
 };
 
-#define OPERATION(name) extern const stk__augment_operation stk__operation_##name;
+#define OPERATION(name, number) extern const stk__augment_operation stk__operation_##name;
 #include "augment/operations.list"
 #undef OPERATION
 
@@ -130,6 +129,8 @@ stk_status stk__mix_prepare(void *settings, bool *on, stk_error *error);
 
 int stk__operations_count(void);
 const stk__augment_operation *stk__operation_at(int index);
+/* The number of its draws. */
+uint32_t stk__operation_number(int index);
 /* Its part of the section's settings. */
 void *stk__operation_settings(int index, stk__augment_settings *settings);
 /* The row of the section's table that is the operation's row number row. */

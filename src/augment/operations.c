@@ -7,8 +7,14 @@
 #include <pthread.h>
 #include <string.h>
 
-#define OPERATION(name) &stk__operation_##name,
+#define OPERATION(name, number) &stk__operation_##name,
 static const stk__augment_operation *const operations[] = {
+#include "augment/operations.list"
+};
+#undef OPERATION
+
+#define OPERATION(name, number) number,
+static const uint32_t numbers[] = {
 #include "augment/operations.list"
 };
 #undef OPERATION
@@ -97,6 +103,11 @@ int stk__operations_count(void)
 const stk__augment_operation *stk__operation_at(int index)
 {
     return operations[index];
+}
+
+uint32_t stk__operation_number(int index)
+{
+    return numbers[index];
 }
 
 void *stk__operation_settings(int index, stk__augment_settings *settings)

@@ -1,11 +1,11 @@
 /* From settings to a plan: presets and schedule put in, every operation asked whether it is on. */
 #include "augment/plan_parts.h"
 
+#include "core/memory.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "core/memory.h"
 
 stk_status stk__mix_prepare(void *settings, bool *on, stk_error *error)
 {
@@ -20,14 +20,21 @@ static stk_status share_mixes(stk__plan_phase *phase, stk_error *error)
 {
     double given = 0, below = 0;
     int open = 0;
+    const char *waits = NULL;
     for (int i = 0; i < phase->mix_count; i++) {
         const stk__mix_settings *mix = phase->mixes[i].settings;
         given += mix->prob;
         open += mix->prob == 0;
+        if (mix->prob == 0) waits = phase->mixes[i].operation->name;
     }
     if (given > 1 + 1e-9) {
         stk__fail(error, STK_ERROR_CONFIG, "augment.mixup_prob and cutmix_prob are more than 1 together");
         stk__error_hint(error, "a pair is mixed in one way only: give two that make up 1 or less");
+        return STK_ERROR_CONFIG;
+    }
+    if (waits && given >= 1) {
+        stk__fail(error, STK_ERROR_CONFIG, "augment.%s_alpha is set, but no pair is left for it", waits);
+        stk__error_hint(error, "give augment.%s_prob, and less than 1 to the other", waits);
         return STK_ERROR_CONFIG;
     }
     for (int i = 0; i < phase->mix_count; i++) {
@@ -41,7 +48,8 @@ static stk_status share_mixes(stk__plan_phase *phase, stk_error *error)
 static void take_turn(stk__plan_phase *phase, int index)
 {
     const stk__augment_operation *operation = stk__operation_at(index);
-    const stk__plan_turn turn = {operation, stk__operation_settings(index, &phase->prepared)};
+    const stk__plan_turn turn = {operation, stk__operation_settings(index, &phase->prepared),
+                                 stk__operation_number(index)};
     if (operation->mix)
         phase->mixes[phase->mix_count++] = turn;
     else

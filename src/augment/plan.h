@@ -14,7 +14,7 @@ stk_status stk__plan_create(stk__plan **plan, const stk__augment_settings *setti
 void stk__plan_destroy(stk__plan **plan);
 
 /* The settings in effect in an epoch: with preset, schedule and defaults, as stk__augment_options describes
- * them. */
+ * them. Texts in it are still those of the settings that the plan was made from. */
 const stk__augment_settings *stk__plan_settings(const stk__plan *plan, uint32_t epoch);
 
 /* Which sample, and from what size to what size it goes. */

@@ -10,6 +10,7 @@ enum { STK_PLAN_OPERATIONS = 64 }; /* room for them in a phase */
 typedef struct stk__plan_turn {
     const stk__augment_operation *operation;
     const void *settings; /* prepared, in the same phase */
+    uint32_t number;      /* of its draws */
 } stk__plan_turn;
 
 /* The epochs from first_epoch to the next phase. */

@@ -43,8 +43,8 @@ void stk__plan_resolve(const stk__plan *plan, const stk__plan_at *at, stk__resol
         const stk__augment_operation *operation = phase->turns[i].operation;
         if (operation->gate && !sketch.open) continue;
         sketch.operation = operation;
-        operation->resolve(phase->turns[i].settings, draws_of(plan, at->epoch, at->sample, operation->id),
-                           &sketch);
+        operation->resolve(phase->turns[i].settings,
+                           draws_of(plan, at->epoch, at->sample, phase->turns[i].number), &sketch);
     }
     stk__sketch_finish(&sketch);
     note_order(&sketch);
@@ -90,11 +90,11 @@ stk__mix stk__plan_mix(const stk__plan *plan, uint32_t epoch, uint32_t sample, i
     const stk__plan_phase *phase = find_phase(plan, epoch);
     stk__mix mix = {.lambda = 1};
     if (!phase->mix_count) return mix;
-    const stk__random r = stk__random_draw(draws_of(plan, epoch, sample, STK_OPERATION_MIXUP));
+    const stk__random r = stk__random_draw(draws_of(plan, epoch, sample, STK_OPERATION_MIX));
     for (int i = 0; i < phase->mix_count; i++) {
         const stk__plan_turn turn = phase->mixes[i];
         if (!stk__draw_chance(r.word[0], phase->mix_below[i])) continue;
-        turn.operation->mix(turn.settings, draws_of(plan, epoch, sample, turn.operation->id), &mix, w, h);
+        turn.operation->mix(turn.settings, draws_of(plan, epoch, sample, turn.number), &mix, w, h);
         break;
     }
     return mix;

@@ -32,7 +32,6 @@ static void resolve(const void *given, stk__random_at at, stk__sketch *sketch)
 }
 
 const stk__augment_operation stk__operation_rotation = {.name = "rotation",
-                                                        .id = STK_OPERATION_ROTATION,
                                                         .options = rows,
                                                         .option_count = sizeof rows / sizeof rows[0],
                                                         .settings_bytes = sizeof(stk__amount),

@@ -18,25 +18,8 @@ typedef enum stk__operation_id {
     STK_OPERATION_MAKE_SERIES = 20,
     /* augmentation: from 64 on */
     STK_OPERATION_NOISE_PIXELS = 64,
-    STK_OPERATION_HORIZONTAL_FLIP = 65,
-    STK_OPERATION_VERTICAL_FLIP = 66,
-    STK_OPERATION_ROTATION = 67,
-    STK_OPERATION_SCALE = 68,
-    STK_OPERATION_TRANSLATE = 69,
-    STK_OPERATION_SHEAR = 70,
-    STK_OPERATION_CROP = 71,
-    STK_OPERATION_JITTER = 72, /* whether at all, and in which order */
-    STK_OPERATION_BRIGHTNESS = 73,
-    STK_OPERATION_CONTRAST = 74,
-    STK_OPERATION_SATURATION = 75,
-    STK_OPERATION_HUE = 76,
-    STK_OPERATION_GRAY = 77,
-    STK_OPERATION_GAMMA = 78,
-    STK_OPERATION_BLUR = 79,
-    STK_OPERATION_NOISE = 80,
-    STK_OPERATION_ERASE = 81,
-    STK_OPERATION_MIXUP = 82,
-    STK_OPERATION_CUTMIX = 83
+    /* 65 to 127: one for each line of src/augment/operations.list */
+    STK_OPERATION_MIX = 128 /* whether and how two samples are mixed */
 } stk__operation_id;
 
 typedef struct stk__random {

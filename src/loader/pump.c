@@ -120,11 +120,16 @@ static void fill_claim(stk__worker *worker, const claim *work)
     }
 }
 
+static bool has_batch_stage(const stk_loader *loader)
+{
+    return loader->device || loader->recipe.layout.store.mixed;
+}
+
 /* Finishes a batch whose places are all filled. Unlocks meanwhile: a full slot that is filling belongs to who
  * filled its last place, or to the device's thread. */
 static void finish_batch(stk_loader *loader, stk__slot *slot)
 {
-    if ((loader->device || loader->recipe.layout.store.mixed) && slot->error.code == STK_OK) {
+    if (has_batch_stage(loader) && slot->error.code == STK_OK) {
         stk_error error;
         pthread_mutex_unlock(&loader->lock);
         const stk_status status =
@@ -141,12 +146,13 @@ static void finish_claim(stk__worker *worker, const claim *work)
     stk__slot *slot = work->slot;
     slot->finished += work->count;
     if (slot->finished == slot->places) {
-        stk__worker_enter(worker, STK_STAGE_AUGMENT);
-        if (loader->device_thread)
+        if (loader->device_thread) {
             pthread_cond_signal(&loader->full);
-        else
+        } else {
+            if (has_batch_stage(loader)) stk__worker_enter(worker, STK_STAGE_AUGMENT);
             finish_batch(loader, slot);
-        stk__worker_enter(worker, STK_STAGE_OTHER);
+            stk__worker_enter(worker, STK_STAGE_OTHER);
+        }
     }
     if (loader->paused) pthread_cond_signal(&loader->ready);
 }

@@ -216,6 +216,8 @@ static void shares_and_ranges(void **state)
         .name = "r", .type = STK_OPTION_RANGE, .offset = sizeof(double), .least = -1, .most = 9};
     char text[STK_OPTION_TEXT_BYTES];
     assert_true(stk__option_is_zero(&share, &zero) && stk__option_is_zero(&range, &zero));
+    stk__option_print(&range, &zero, text, sizeof text);
+    assert_string_equal(text, "0");
     assert_int_equal(stk__option_parse(&share, "0", &o, NULL), STK_OK);
     assert_true(o.share == -1); /* never, and not default */
     stk__option_print(&share, &o, text, sizeof text);
