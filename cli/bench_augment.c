@@ -94,10 +94,12 @@ static void judge_levels(stk__contest *contest)
         }
 }
 
-static double bare_ms(const stk__contest *contest, int threads)
+/* How many times as fast two threads are as one. */
+static double scaling_of(const stk__contest *contest, stk__contest_kind kind)
 {
-    return find_median(contest, STK_CONTEST_BARE,
-                       (stk__bench_way){STK_CHAIN_STANDARD, contest->best, threads, 0});
+    const stk__bench_way one = {STK_CHAIN_STANDARD, contest->best, 1, 0},
+                         two = {STK_CHAIN_STANDARD, contest->best, 2, 0};
+    return find_median(contest, kind, one) / find_median(contest, kind, two);
 }
 
 static void judge_more(stk__contest *contest)
@@ -110,10 +112,9 @@ static void judge_more(stk__contest *contest)
             contest->contestants[i].row->copy_share = copy / stk__bench_median(contest->contestants[i].row);
     stk__bench_judge(b, "no warp: share of the bandwidth of a plain copy",
                      copy / ours_ms(contest, STK_CHAIN_NO_WARP, contest->best, contest->cpus), true, 0.6);
-    const double scales = ours_ms(contest, STK_CHAIN_STANDARD, contest->best, 1) /
-                          ours_ms(contest, STK_CHAIN_STANDARD, contest->best, 2);
     stk__bench_judge(b, "1 to 2 workers: scaling / that of a bare loop of threads",
-                     scales * bare_ms(contest, 2) / bare_ms(contest, 1), true, 0.95);
+                     scaling_of(contest, STK_CONTEST_SCALED) / scaling_of(contest, STK_CONTEST_BARE), true,
+                     0.95);
     stk__bench_judge(b, "draw + resolve: us for the batch", find_median(contest, STK_CONTEST_RESOLVE, strong),
                      false, 50);
     stk__bench_judge(b, "files to augmented batches: rate / DataLoader",

@@ -73,9 +73,9 @@ static stk_status run_loader(stk__contest *contest, const stk__bench_way *way, d
 
 stk_status stk__contest_turn(stk__contest *contest, stk__contestant *c, double *value, stk_error *error)
 {
-    stk_status status = STK_OK;
     switch (c->kind) {
     case STK_CONTEST_POOL:
+    case STK_CONTEST_SCALED:
         return stk__bench_batch_pool(&contest->batch, &c->way, value, error);
     case STK_CONTEST_BARE:
         return stk__bench_batch_bare(&contest->batch, &c->way, value, error);
@@ -98,7 +98,7 @@ stk_status stk__contest_turn(stk__contest *contest, stk__contestant *c, double *
         break;
     }
     usleep(20000); /* threads of other libraries spin for a moment before they sleep */
-    return status;
+    return STK_OK;
 }
 
 static stk__contestant *enter(stk__contest *contest, stk__contest_kind kind, stk__bench_way way,
@@ -156,12 +156,17 @@ static void enter_peers(stk__contest *contest, stk__chain chain)
     }
 }
 
-static void enter_bare(stk__contest *contest, int threads)
+/* Turns of the pool and of bare threads follow each other, so that what disturbs one disturbs both. */
+static void enter_scaling(stk__contest *contest, int threads)
 {
+    const stk__bench_way way = {STK_CHAIN_STANDARD, contest->best, threads, 0};
+    const char *level = stk__cpu_level_name(contest->best), *more = threads == 1 ? "" : "s";
     char setting[40];
-    snprintf(setting, sizeof setting, "%s, %d thread%s", stk__cpu_level_name(contest->best), threads,
-             threads == 1 ? "" : "s");
-    enter(contest, STK_CONTEST_BARE, (stk__bench_way){STK_CHAIN_STANDARD, contest->best, threads, 0},
+    snprintf(setting, sizeof setting, "%s, %d worker%s", level, threads, more);
+    enter(contest, STK_CONTEST_SCALED, way,
+          stk__bench_begin(&contest->bench, "stoker", "scaling", setting, "ms"));
+    snprintf(setting, sizeof setting, "%s, %d thread%s", level, threads, more);
+    enter(contest, STK_CONTEST_BARE, way,
           stk__bench_begin(&contest->bench, "bare loop", "scaling", setting, "ms"));
 }
 
@@ -175,8 +180,8 @@ static void enter_more(stk__contest *contest)
     snprintf(setting, sizeof setting, "%.0f MB read, as many written",
              (double)contest->batch.copy_bytes * 1e-6);
     enter(contest, STK_CONTEST_COPY, strong, stk__bench_begin(b, "memcpy", "no warp", setting, "ms"));
-    enter_bare(contest, 1);
-    enter_bare(contest, 2);
+    enter_scaling(contest, 1);
+    enter_scaling(contest, 2);
     snprintf(setting, sizeof setting, "strong, %llu samples", (unsigned long long)contest->batch.count);
     enter(contest, STK_CONTEST_RESOLVE, strong,
           stk__bench_begin(b, "stoker", "draw, resolve", setting, "us"));

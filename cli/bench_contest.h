@@ -16,6 +16,7 @@ typedef enum stk__contest_kind {
     STK_CONTEST_DEVICE, /* our kernels on a device */
     STK_CONTEST_PEER,   /* another library */
     STK_CONTEST_COPY,   /* memcpy of as many bytes */
+    STK_CONTEST_SCALED, /* our kernels over the pool again, next to: */
     STK_CONTEST_BARE,   /* our kernels in threads that share nothing */
     STK_CONTEST_RESOLVE,
     STK_CONTEST_LOADER, /* files to augmented batches: ours */

@@ -63,13 +63,41 @@ static void each_item_runs_once_for_every_limit(void **state)
         }
 }
 
-static void several_threads_take_part(void **state)
+enum { TOGETHER = 5 };
+
+typedef struct meeting {
+    atomic_int here;
+    char names[TOGETHER][16]; /* of the threads, by worker */
+} meeting;
+
+/* Nobody leaves before all have come, so each thread gets one item, however slow the machine is. */
+static void meet(void *context, size_t item, int worker)
+{
+    (void)item;
+    meeting *m = context;
+    const uint64_t deadline = stk__clock_ns() + 60 * STK_SECOND_NS;
+    pthread_getname_np(pthread_self(), m->names[worker], sizeof m->names[worker]);
+    atomic_fetch_add(&m->here, 1);
+    while (atomic_load(&m->here) < TOGETHER && stk__clock_ns() < deadline)
+        usleep(100);
+}
+
+static void as_many_threads_as_asked_work_at_once_and_have_names(void **state)
 {
     (void)state;
-    counts c = {.pause_us = 2000};
-    assert_int_equal(stk__pool_run(&(stk__pool_job){count_item, &c, .count = 100, .workers = 5}), 5);
-    assert_int_equal(workers_seen(&c), 5);
-    check_once(&c, 100);
+    meeting m = {0};
+    stk__pool_stop(); /* others may have left more threads */
+    const stk__pool_job job = {meet, &m, .count = TOGETHER, .workers = TOGETHER};
+    assert_int_equal(stk__pool_run(&job), TOGETHER);
+    assert_int_equal(m.here, TOGETHER);
+    bool seen[TOGETHER] = {false};
+    for (int w = 1; w < TOGETHER; w++) { /* in any order */
+        assert_memory_equal(m.names[w], "stk-pool-", 9);
+        const int number = m.names[w][9] - '0';
+        assert_in_range(number, 1, TOGETHER - 1);
+        assert_false(seen[number]);
+        seen[number] = true;
+    }
 }
 
 static void more_than_the_limit_is_cut(void **state)
@@ -164,25 +192,6 @@ static void threads_that_cannot_be_started_are_done_without(void **state)
     assert_int_equal(stk__pool_run(&(stk__pool_job){count_item, &c, .count = ITEMS, .workers = 4}), 4);
 }
 
-static void read_name(void *context, size_t item, int worker)
-{
-    (void)item;
-    char(*names)[16] = context;
-    pthread_getname_np(pthread_self(), names[worker], sizeof names[worker]);
-    usleep(2000);
-}
-
-static void threads_have_names(void **state)
-{
-    (void)state;
-    char names[3][16] = {{0}};
-    stk__pool_stop();
-    stk__pool_run(&(stk__pool_job){read_name, names, .count = 60, .workers = 3});
-    const bool in_order = strcmp(names[1], "stk-pool-1") == 0;
-    assert_string_equal(names[1], in_order ? "stk-pool-1" : "stk-pool-2");
-    assert_string_equal(names[2], in_order ? "stk-pool-2" : "stk-pool-1");
-}
-
 static atomic_int allocations;
 
 static void *count_allocation(void *context, size_t size_bytes)
@@ -228,13 +237,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_item_runs_once_for_every_limit),
-        cmocka_unit_test(several_threads_take_part),
+        cmocka_unit_test(as_many_threads_as_asked_work_at_once_and_have_names),
         cmocka_unit_test(more_than_the_limit_is_cut),
         cmocka_unit_test(zero_is_the_cpu_budget),
         cmocka_unit_test(a_nested_call_runs_on_its_thread_alone),
         cmocka_unit_test(callers_at_once_share_the_pool),
         cmocka_unit_test(threads_that_cannot_be_started_are_done_without),
-        cmocka_unit_test(threads_have_names),
         cmocka_unit_test(nothing_is_allocated_once_the_threads_are_there),
     };
     return cmocka_run_group_tests(tests, NULL, stop_pool);
