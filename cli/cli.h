@@ -30,6 +30,7 @@ int stk__cli_load(int argc, char **argv);
 int stk__cli_make(int argc, char **argv);
 int stk__cli_stats(int argc, char **argv);
 int stk__cli_bench(int argc, char **argv);
+int stk__cli_devices(int argc, char **argv);
 
 /* --- arguments.c -------------------------------------------------------------------------------------------
  */
@@ -101,6 +102,11 @@ void stk__progress_end(stk__progress *progress);
 /* Of this process since its start. */
 double stk__cli_cpu_seconds(void);
 uint64_t stk__cli_peak_memory_bytes(void);
+
+/* --- pocl_cache.c ------------------------------------------------------------------------------------------
+ */
+
+void stk__cli_give_pocl_cache(void);
 
 /* --- interrupt.c -------------------------------------------------------------------------------------------
  */

@@ -12,6 +12,8 @@ static const stk__verb verbs[] = {
      "Shows what augmentation does: as a picture, or in numbers.", stk__cli_augment},
     {"stats", "stats CONFIG|DIR [key=value …]",
      "Looks at a data set: mean and std, class shares and weights, sizes, damage.", stk__cli_stats},
+    {"devices", "devices [--selftest]", "Lists what could augment batches here, and why something could not.",
+     stk__cli_devices},
     {"bench", "bench load [DIR]", "Measures Stoker beside a bare decoder loop.", stk__cli_bench},
 };
 
@@ -49,6 +51,7 @@ static int run_verb(int argc, char **argv)
     stk_error error;
     for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
         if (strcmp(word, verbs[i].name) != 0) continue;
+        stk__cli_give_pocl_cache(); /* before there are threads: it may change the environment */
         if (stk__interrupt_start(&error) != STK_OK) return stk__cli_fail(&error);
         return verbs[i].run(argc - 1, argv + 1);
     }

@@ -44,34 +44,38 @@ static inline uint64_t sum_grey(const pass *p, row r)
     return sum;
 }
 
-static inline void step_brightness(const pass *p, row r, float a)
+static inline void step_brightness(row r, int32_t w, int32_t channels, float a)
 {
-    for (int32_t c = 0; c < p->channels; c++)
-        for (int32_t x = 0; x < p->w; x += LANES)
-            vf_store(r.line[c] + x, clamp_level(vf_mul(vf_load(r.line[c] + x), vf_all(a))));
+    for (int32_t c = 0; c < channels; c++) {
+        float *const line = r.line[c];
+        for (int32_t x = 0; x < w; x += LANES)
+            vf_store(line + x, clamp_level(vf_mul(vf_load(line + x), vf_all(a))));
+    }
 }
 
-static inline void step_contrast(const pass *p, row r, float a)
+static inline void step_contrast(row r, int32_t w, int32_t channels, float a, float mean)
 {
-    for (int32_t c = 0; c < p->channels; c++)
-        for (int32_t x = 0; x < p->w; x += LANES)
-            vf_store(r.line[c] + x, blend(vf_all(a), vf_load(r.line[c] + x), vf_all(p->mean)));
+    for (int32_t c = 0; c < channels; c++) {
+        float *const line = r.line[c];
+        for (int32_t x = 0; x < w; x += LANES)
+            vf_store(line + x, blend(vf_all(a), vf_load(line + x), vf_all(mean)));
+    }
 }
 
-static inline void step_saturation(const pass *p, row r, float a)
+static inline void step_saturation(row r, int32_t w, int32_t channels, float a)
 {
-    for (int32_t x = 0; x < p->w; x += LANES) {
-        const vf grey = grey_at(r, p->channels, x);
-        for (int32_t c = 0; c < p->channels; c++)
+    for (int32_t x = 0; x < w; x += LANES) {
+        const vf grey = grey_at(r, channels, x);
+        for (int32_t c = 0; c < channels; c++)
             vf_store(r.line[c] + x, blend(vf_all(a), vf_load(r.line[c] + x), grey));
     }
 }
 
-static inline void step_gray(const pass *p, row r)
+static inline void step_gray(row r, int32_t w, int32_t channels)
 {
-    for (int32_t x = 0; x < p->w; x += LANES) {
-        const vf grey = grey_at(r, p->channels, x);
-        for (int32_t c = 0; c < p->channels; c++)
+    for (int32_t x = 0; x < w; x += LANES) {
+        const vf grey = grey_at(r, channels, x);
+        for (int32_t c = 0; c < channels; c++)
             vf_store(r.line[c] + x, grey);
     }
 }
@@ -87,11 +91,11 @@ static inline vf turn_channel(float start, vf hue, vf chroma, vf value)
 }
 
 /* Lanes without colour divide by zero; their result is not taken. */
-static inline void step_hue(const pass *p, row r, float turn)
+static inline void step_hue(row r, int32_t w, float turn)
 {
     const vf six = vf_all(6), zero = vf_all(0);
     static const float starts[3] = {5, 3, 1};
-    for (int32_t x = 0; x < p->w; x += LANES) {
+    for (int32_t x = 0; x < w; x += LANES) {
         const vf old[3] = {vf_load(r.line[0] + x), vf_load(r.line[1] + x), vf_load(r.line[2] + x)};
         const vf value = vf_max(old[0], vf_max(old[1], old[2]));
         const vf chroma = vf_sub(value, vf_min(old[0], vf_min(old[1], old[2])));
@@ -133,42 +137,55 @@ static inline vf exp2_of(vf power)
     return vf_pick(vf_less(power, vf_all(-100)), vf_all(0), vf_mul(series, scale));
 }
 
-static inline void step_gamma(const pass *p, row r, float gamma)
+static inline void step_gamma(row r, int32_t w, int32_t channels, float gamma)
 {
-    for (int32_t c = 0; c < p->channels; c++)
-        for (int32_t x = 0; x < p->w; x += LANES) {
-            const vf v = vf_load(r.line[c] + x);
+    for (int32_t c = 0; c < channels; c++) {
+        float *const line = r.line[c];
+        for (int32_t x = 0; x < w; x += LANES) {
+            const vf v = vf_load(line + x);
             const vf power = vf_mul(vf_all(gamma), log2_of(vf_mul(v, vf_all(1.0f / 255))));
             const vf raised = clamp_level(vf_mul(vf_all(255), exp2_of(power)));
-            vf_store(r.line[c] + x, vf_pick(vf_less(v, vf_all(0x1p-20f)), vf_all(0), raised));
+            vf_store(line + x, vf_pick(vf_less(v, vf_all(0x1p-20f)), vf_all(0), raised));
         }
+    }
 }
 
-/* Steps before number `end`. */
-static inline void run_steps(const pass *p, row r, int32_t end)
+/* Steps before number `end`. Loops work on copies of what they need: a store of a vector could change
+ * anything that is read through a pointer, as far as the compiler knows. channels is p->channels, as a
+ * constant. */
+ROW_INLINE void run_steps_of(const pass *p, row r, int32_t end, int32_t channels)
 {
+    const int32_t w = p->w;
     for (int32_t s = 0; s < end; s++) {
         const float a = p->block->step_value[s];
         switch (p->block->step_kind[s]) {
         case STK_COLOUR_BRIGHTNESS:
-            step_brightness(p, r, a);
+            step_brightness(r, w, channels, a);
             break;
         case STK_COLOUR_CONTRAST:
-            step_contrast(p, r, a);
+            step_contrast(r, w, channels, a, p->mean);
             break;
         case STK_COLOUR_SATURATION:
-            step_saturation(p, r, a);
+            step_saturation(r, w, channels, a);
             break;
         case STK_COLOUR_GRAY:
-            step_gray(p, r);
+            step_gray(r, w, channels);
             break;
         case STK_COLOUR_GAMMA:
-            step_gamma(p, r, a);
+            step_gamma(r, w, channels, a);
             break;
         case STK_COLOUR_HUE:
-            if (p->channels == 3) step_hue(p, r, a);
+            if (channels == 3) step_hue(r, w, a);
         }
     }
+}
+
+static inline void run_steps(const pass *p, row r, int32_t end)
+{
+    if (p->channels == 3)
+        run_steps_of(p, r, end, 3);
+    else
+        run_steps_of(p, r, end, 1);
 }
 
 #endif

@@ -27,7 +27,7 @@ static inline void start_pass(pass *p)
     p->whole = find_whole(p);
     p->contrast = find_contrast(p->block);
     p->keeps_levels = !p->whole && p->contrast < p->block->step_count;
-    p->streams = may_stream(p->target);
+    p->kind = find_kind(p->target, may_stream(p->target));
     lay_out(p);
 }
 
@@ -92,7 +92,7 @@ static inline stk_status run_level(const stk__augment_block *block, const stk__a
         p.sampled = true;
     }
     run_rows(&p);
-    if (p.streams) stream_fence();
+    stream_fence();
     return STK_OK;
 }
 

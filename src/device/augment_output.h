@@ -23,6 +23,13 @@ static inline size_t value_bytes(const stk__augment_target *target)
     return target->dtype == STK_DTYPE_F32 ? 4 : 2;
 }
 
+static inline output_kind find_kind(const stk__augment_target *target, bool streams)
+{
+    if (target->dtype == STK_DTYPE_F16) return streams ? OUTPUT_HALVES_STREAMED : OUTPUT_HALVES;
+    if (target->dtype == STK_DTYPE_BF16) return streams ? OUTPUT_BFLOATS_STREAMED : OUTPUT_BFLOATS;
+    return streams ? OUTPUT_FLOATS_STREAMED : OUTPUT_FLOATS;
+}
+
 /* Streaming pays for large samples; each store then has to be aligned, in every row and channel. */
 static inline bool may_stream(const stk__augment_target *target)
 {
@@ -41,26 +48,29 @@ static inline vh round_bfloat(vf v)
     return vh_top_words(vi_bits(vf_pick(vi_odd(vi_shift_signed(bits, 16)), odd, even)));
 }
 
-static inline void put_words(const pass *p, uint16_t *out, vh words)
-{
-    if (p->streams)
-        vh_stream(out, words);
-    else
-        vh_store(out, words);
-}
-
 /* LANES values, to value number `at` of the image. */
-static inline void put(const pass *p, size_t at, vf v)
+ROW_INLINE void put_as(void *image, size_t at, vf v, output_kind kind)
 {
-    void *const image = p->target->image;
-    if (p->target->dtype == STK_DTYPE_F16)
-        put_words(p, (uint16_t *)image + at, vh_half(v));
-    else if (p->target->dtype == STK_DTYPE_BF16)
-        put_words(p, (uint16_t *)image + at, round_bfloat(v));
-    else if (p->streams)
-        vf_stream((float *)image + at, v);
-    else
+    switch (kind) {
+    case OUTPUT_FLOATS:
         vf_store((float *)image + at, v);
+        break;
+    case OUTPUT_FLOATS_STREAMED:
+        vf_stream((float *)image + at, v);
+        break;
+    case OUTPUT_HALVES:
+        vh_store((uint16_t *)image + at, vh_half(v));
+        break;
+    case OUTPUT_HALVES_STREAMED:
+        vh_stream((uint16_t *)image + at, vh_half(v));
+        break;
+    case OUTPUT_BFLOATS:
+        vh_store((uint16_t *)image + at, round_bfloat(v));
+        break;
+    case OUTPUT_BFLOATS_STREAMED:
+        vh_stream((uint16_t *)image + at, round_bfloat(v));
+        break;
+    }
 }
 
 /* The first `count` of LANES values. */
@@ -81,11 +91,42 @@ static inline vf normalised(const pass *p, row r, int32_t c, int32_t x)
     return vf_fma(vf_load(r.line[c] + x), vf_all(p->target->scale[c]), vf_all(p->target->bias[c]));
 }
 
+/* As many whole vectors as a line has; kind and streams are constants. */
+ROW_INLINE int32_t store_vectors(const pass *p, row r, int32_t c, size_t at, output_kind kind)
+{
+    void *const image = p->target->image;
+    const float *const line = r.line[c];
+    const vf scale = vf_all(p->target->scale[c]), bias = vf_all(p->target->bias[c]);
+    const int32_t w = p->w;
+    int32_t x = 0;
+    for (; x + LANES <= w; x += LANES)
+        put_as(image, at + (size_t)x, vf_fma(vf_load(line + x), scale, bias), kind);
+    return x;
+}
+
 static inline void store_line(const pass *p, row r, int32_t c, size_t at)
 {
     int32_t x = 0;
-    for (; x + LANES <= p->w; x += LANES)
-        put(p, at + (size_t)x, normalised(p, r, c, x));
+    switch (p->kind) {
+    case OUTPUT_FLOATS:
+        x = store_vectors(p, r, c, at, OUTPUT_FLOATS);
+        break;
+    case OUTPUT_FLOATS_STREAMED:
+        x = store_vectors(p, r, c, at, OUTPUT_FLOATS_STREAMED);
+        break;
+    case OUTPUT_HALVES:
+        x = store_vectors(p, r, c, at, OUTPUT_HALVES);
+        break;
+    case OUTPUT_HALVES_STREAMED:
+        x = store_vectors(p, r, c, at, OUTPUT_HALVES_STREAMED);
+        break;
+    case OUTPUT_BFLOATS:
+        x = store_vectors(p, r, c, at, OUTPUT_BFLOATS);
+        break;
+    case OUTPUT_BFLOATS_STREAMED:
+        x = store_vectors(p, r, c, at, OUTPUT_BFLOATS_STREAMED);
+        break;
+    }
     if (x < p->w) put_some(p, at + (size_t)x, normalised(p, r, c, x), p->w - x);
 }
 
@@ -102,7 +143,7 @@ static inline void store_interleaved(const pass *p, row r, size_t at)
             const int32_t left = 3 * (p->w - x) - k * LANES;
             const size_t to = at + 3 * (size_t)x + (size_t)(k * LANES);
             if (left >= LANES)
-                put(p, to, mixed);
+                put_as(p->target->image, to, mixed, p->kind);
             else if (left > 0)
                 put_some(p, to, mixed, left);
         }

@@ -9,12 +9,32 @@
 
 #include "device/augment.h"
 
+/* For functions that are compiled once for each value of a parameter. */
+#define ROW_INLINE static inline __attribute__((always_inline))
+
 enum { ROW_MARGIN = 32, ROW_CHANNELS = 3 };
 
 /* One row of floats 0 … 255, a line per channel. */
 typedef struct row {
     float *line[ROW_CHANNELS];
 } row;
+
+/* Where the pixels of a row lie in the source, a line each: see augment_places.h. */
+typedef struct places {
+    int32_t *offset, *id_offset;
+    int16_t *weight_x, *weight_y;
+    uint16_t *inside; /* a bit per lane, a word per group */
+} places;
+
+/* How values are stored; streamed: past the caches, for outputs that are large and aligned. */
+typedef enum output_kind {
+    OUTPUT_FLOATS,
+    OUTPUT_FLOATS_STREAMED,
+    OUTPUT_HALVES,
+    OUTPUT_HALVES_STREAMED,
+    OUTPUT_BFLOATS,
+    OUTPUT_BFLOATS_STREAMED
+} output_kind;
 
 /* One sample on its way. */
 typedef struct pass {
@@ -31,12 +51,13 @@ typedef struct pass {
     bool sampled;             /* the first of the two is over */
     int32_t contrast;         /* which step it is; step_count: none */
     float mean;               /* of contrast */
-    bool streams;             /* past the caches: the output is large and aligned */
+    output_kind kind;
     int32_t layout[ROW_CHANNELS * 2][16]; /* of interleaving; see augment_output.h */
 
     int16_t *levels; /* [1 or h][channels] lines, in 1/128 */
     uint8_t *bytes;  /* a row of the source */
     uint8_t *ids;    /* a row of the mask */
+    places places;
     row work, blurred;
     row ring[2 * STK_AUGMENT_RADIUS + 1]; /* rows blurred along x; y of the row modulo the count */
 } pass;
@@ -73,6 +94,11 @@ static inline size_t cut_memory(pass *p, uint8_t *from)
     uint8_t *const bytes = cut(&c, p->line_values * ROW_CHANNELS);
     p->bytes = bytes ? bytes + ROW_MARGIN * ROW_CHANNELS : NULL;
     p->ids = cut(&c, p->line_values);
+    p->places = (places){.offset = cut(&c, p->line_values * sizeof(int32_t)),
+                         .id_offset = cut(&c, p->line_values * sizeof(int32_t)),
+                         .weight_x = cut(&c, p->line_values * sizeof(int16_t)),
+                         .weight_y = cut(&c, p->line_values * sizeof(int16_t)),
+                         .inside = cut(&c, p->line_values * sizeof(uint16_t))};
     p->work = cut_row(&c, p);
     p->blurred = ring_rows ? cut_row(&c, p) : p->work;
     for (int32_t i = 0; i < ring_rows; i++)

@@ -1,72 +1,19 @@
 /* Sampling of one row, in whole numbers: bilinear for the image, nearest for the mask. Part of the template.
  *
- * For LANES pixels at once: where they lie in the source is computed in vectors; their taps are loaded one
- * pixel after the other (8 bytes hold both taps of a row in all channels), turned into lines per channel, and
- * weighed in 16 bits. Groups that touch the edge of the source load only where all taps are inside; their
- * other pixels are computed one by one. Nothing outside the source's rows is ever read. */
+ * The taps of a pixel are loaded one pixel after the other (8 bytes hold both taps of a row in all channels),
+ * turned into lines per channel LANES pixels at once, and weighed in 16 bits. Groups that touch the edge of
+ * the source load only where all taps are inside; their other pixels are computed one by one. Nothing outside
+ * the source's rows is ever read. */
 #ifndef STK_DEVICE_AUGMENT_SAMPLER_H
 #define STK_DEVICE_AUGMENT_SAMPLER_H
 
-#include "device/augment_rows.h"
+#include "device/augment_places.h"
 
-#define ALL_LANES ((1u << LANES) - 1)
-
-/* What is the same for all pixels of a row. */
-typedef struct sampler {
-    vf step_u, step_v, start_u, start_v; /* u = step_u * cx + start_u */
-    vf most_u, most_v;
-    vi last_x, last_y; /* of the upper left tap of pixels whose taps may be loaded together */
-    vi pitch, channels, mask_pitch;
-    vi last_mask_x, last_mask_y;
-    bool loads; /* places fit in 32 bits, and there is something to load */
-} sampler;
-
-/* Where LANES pixels lie: the index of their upper left tap and how far they are from it. */
-typedef struct spots {
-    vf u, v;
-    vi x, y;
-    vf left, top;
-} spots;
-
-static inline sampler start_sampler(const pass *p, int32_t y)
+/* A row on its way through a turned source changes lines all the time, and the CPU cannot guess which come
+ * next. Outside of the source this asks for memory that nobody reads, which does no harm. */
+static inline void fetch_early(const uint8_t *data, ptrdiff_t offset)
 {
-    const float *const m = p->block->matrix, cy = (float)y + 0.5f;
-    const stk__pixels image = p->source->image, mask = p->source->mask;
-    const int32_t tail = image.channels == 3 ? 3 : 2; /* 8 bytes from the last tap but … on are in the row */
-    const uint64_t bytes = image.pitch_bytes * (uint64_t)image.h, ids = mask.pitch_bytes * (uint64_t)mask.h;
-    return (sampler){.step_u = vf_all(m[0]),
-                     .step_v = vf_all(m[3]),
-                     .start_u = vf_fma(vf_all(m[1]), vf_all(cy), vf_all(m[2])),
-                     .start_v = vf_fma(vf_all(m[4]), vf_all(cy), vf_all(m[5])),
-                     .most_u = vf_all((float)image.w + 1),
-                     .most_v = vf_all((float)image.h + 1),
-                     .last_x = vi_all(image.w - tail),
-                     .last_y = vi_all(image.h - 2),
-                     .pitch = vi_all((int32_t)image.pitch_bytes),
-                     .channels = vi_all(image.channels),
-                     .mask_pitch = vi_all((int32_t)mask.pitch_bytes),
-                     .last_mask_x = vi_all(mask.w - 1),
-                     .last_mask_y = vi_all(mask.h - 1),
-                     .loads = image.w >= tail && image.h >= 2 && bytes <= INT32_MAX &&
-                              (!mask.data || ids <= INT32_MAX)};
-}
-
-static inline spots find_spots(const sampler *s, vi x)
-{
-    const vf cx = vf_add(vf_of(x), vf_all(0.5f)), least = vf_all(-2);
-    spots at;
-    at.u = vf_min(vf_max(vf_fma(s->step_u, cx, s->start_u), least), s->most_u);
-    at.v = vf_min(vf_max(vf_fma(s->step_v, cx, s->start_v), least), s->most_v);
-    at.left = vf_floor(at.u);
-    at.top = vf_floor(at.v);
-    at.x = vi_truncate(at.left);
-    at.y = vi_truncate(at.top);
-    return at;
-}
-
-static inline vi weigh(vf fraction)
-{
-    return vi_truncate(vf_mul(fraction, vf_all(32768)));
+    __builtin_prefetch((const void *)((uintptr_t)data + (uintptr_t)offset));
 }
 
 /* Weights as words: along x for both rows, along y. */
@@ -74,12 +21,6 @@ typedef struct weights {
     vw x;
     vh y;
 } weights;
-
-static inline weights find_weights(const spots *at)
-{
-    const vw both = vw_pair(weigh(vf_sub(at->u, at->left)), weigh(vf_sub(at->v, at->top)));
-    return (weights){vw_low_twice(both), vw_high(both)};
-}
 
 static inline vh weigh_taps(vw left, vw right, const weights *by)
 {
@@ -114,9 +55,9 @@ static inline void sample_rgb(stk__pixels image, const int32_t *at, const weight
 
 static inline void sample_grey(stk__pixels image, const int32_t *at, const weights *by, int16_t *out)
 {
-    const vw taps = vw_grey_taps(image.data, image.data + image.pitch_bytes, at);
-    const vw left = vw_shift_right(vw_shift_left(taps, 8), 1);
-    const vw right = vw_shift_left(vw_shift_right(taps, 8), 7);
+    const vw pairs = vw_grey_taps(image.data, image.data + image.pitch_bytes, at);
+    const vw left = vw_shift_right(vw_shift_left(pairs, 8), 1);
+    const vw right = vw_shift_left(vw_shift_right(pairs, 8), 7);
     vh_store(out, weigh_taps(left, right, by));
 }
 
@@ -137,116 +78,114 @@ static inline int32_t between(int32_t a, int32_t b, int32_t weight)
     return a + (((b - a) * weight + (1 << 14)) >> 15);
 }
 
-/* Whole numbers of a group, for its pixels at the edge. */
-typedef struct places {
+/* A pixel at the edge: its upper left tap, and weights that may be 32768, which no word holds. */
+typedef struct edge_pixels {
     int32_t x[LANES], y[LANES], weight_x[LANES], weight_y[LANES];
-} places;
+} edge_pixels;
 
-static inline void sample_edge_pixel(const pass *p, const places *at, int i, int16_t *const out[3])
+static inline void sample_edge_pixel(const pass *p, const edge_pixels *at, int lane, int16_t *levels)
 {
-    const int32_t x = at->x[i], y = at->y[i];
+    const int32_t x = at->x[lane], y = at->y[lane], weight = at->weight_x[lane];
     for (int32_t c = 0; c < p->channels; c++) {
-        const int32_t upper = between(tap(p, x, y, c), tap(p, x + 1, y, c), at->weight_x[i]);
-        const int32_t lower = between(tap(p, x, y + 1, c), tap(p, x + 1, y + 1, c), at->weight_x[i]);
-        out[c][i] = (int16_t)between(upper, lower, at->weight_y[i]);
+        const int32_t upper = between(tap(p, x, y, c), tap(p, x + 1, y, c), weight);
+        const int32_t lower = between(tap(p, x, y + 1, c), tap(p, x + 1, y + 1, c), weight);
+        levels[(size_t)c * p->line_values] = (int16_t)between(upper, lower, at->weight_y[lane]);
     }
-}
-
-static inline void sample_edge(const pass *p, const spots *at, uint32_t loaded, int16_t *const out[3])
-{
-    places whole;
-    vi_store(whole.x, at->x);
-    vi_store(whole.y, at->y);
-    vi_store(whole.weight_x, weigh(vf_sub(at->u, at->left)));
-    vi_store(whole.weight_y, weigh(vf_sub(at->v, at->top)));
-    for (uint32_t rest = ~loaded & ALL_LANES; rest; rest &= rest - 1)
-        sample_edge_pixel(p, &whole, __builtin_ctz(rest), out);
 }
 
 /* Do any of a group's taps lie in the source? */
-static inline bool touches_source(stk__pixels image, const spots *at)
+static inline bool touches_source(stk__pixels source, const spots *at)
 {
     const vi one = vi_all(1);
-    return vm_bits(vm_and(vi_below(vi_add(at->x, one), vi_all(image.w)),
-                          vi_below(vi_add(at->y, one), vi_all(image.h)))) != 0;
+    return vm_bits(vm_and(vi_below(vi_add(at->x, one), vi_all(source.w)),
+                          vi_below(vi_add(at->y, one), vi_all(source.h)))) != 0;
 }
 
-/* The levels of LANES pixels, and whether all of their taps are inside. */
-static inline bool sample_group(const pass *p, const sampler *s, const spots *at, int16_t *const out[3])
+/* Those pixels of a group that were not loaded. */
+static inline void sample_edge(const pass *p, const sampler *s, int32_t i, int16_t *levels)
 {
-    const stk__pixels image = p->source->image;
-    const vm inside = vm_and(vi_below(at->x, s->last_x), vi_below(at->y, s->last_y));
-    const uint32_t loaded = s->loads ? vm_bits(inside) : 0;
-    if (loaded == 0 && !touches_source(image, at)) {
+    const uint32_t loaded = p->places.inside[i / LANES];
+    const spots at = find_near_spots(s, i);
+    if (loaded == 0 && !touches_source(p->source->image, &at)) {
         for (int32_t c = 0; c < p->channels; c++)
-            vh_store(out[c], vh_all((int16_t)p->block->fill[c]));
-        return false;
-    }
-    if (loaded) {
-        int32_t offsets[LANES];
-        const vi place = vi_add(vi_mul(at->y, s->pitch), vi_mul(at->x, s->channels));
-        vi_store(offsets, vi_keep(inside, place)); /* the first pixel can be loaded if any can */
-        const weights by = find_weights(at);
-        if (p->channels == 3)
-            sample_rgb(image, offsets, &by, out);
-        else
-            sample_grey(image, offsets, &by, out[0]);
-    }
-    if (loaded != ALL_LANES) sample_edge(p, at, loaded, out);
-    return loaded == ALL_LANES;
-}
-
-static inline void copy_ids(const uint8_t *mask, vi place, uint8_t *out)
-{
-    int32_t offsets[LANES];
-    vi_store(offsets, place);
-    for (int i = 0; i < LANES; i++)
-        out[i] = mask[offsets[i]];
-}
-
-/* Near the edge, or in a mask of 2 GiB and more. */
-static inline void sample_edge_ids(const pass *p, vi x, vi y, uint8_t *out)
-{
-    const stk__pixels mask = p->source->mask;
-    int32_t xs[LANES], ys[LANES];
-    vi_store(xs, x);
-    vi_store(ys, y);
-    for (int i = 0; i < LANES; i++)
-        out[i] = is_inside(mask, xs[i], ys[i]) ? stk__pixels_row(mask, ys[i])[xs[i]]
-                                               : (uint8_t)p->block->mask_fill;
-}
-
-static inline void sample_ids(const pass *p, const sampler *s, const spots *at, bool inside, uint8_t *out)
-{
-    const vf half = vf_all(0.5f);
-    const vf u = vf_add(at->u, half), v = vf_add(at->v, half);
-    if (inside) { /* not negative, so truncation is floor */
-        const vi place = vi_add(vi_mul(vi_truncate(v), s->mask_pitch), vi_truncate(u));
-        copy_ids(p->source->mask.data, place, out);
+            vh_store(levels + (size_t)c * p->line_values + i, vh_all((int16_t)p->block->fill[c]));
         return;
     }
-    const vi x = vi_truncate(vf_floor(u)), y = vi_truncate(vf_floor(v));
-    if (touches_source(p->source->mask, at))
-        sample_edge_ids(p, x, y, out);
-    else
-        memset(out, p->block->mask_fill, LANES);
+    edge_pixels edge;
+    vi_store(edge.x, at.x);
+    vi_store(edge.y, at.y);
+    vi_store(edge.weight_x, weigh(vf_sub(at.u, at.left)));
+    vi_store(edge.weight_y, weigh(vf_sub(at.v, at.top)));
+    for (uint32_t rest = ~loaded & ALL_LANES; rest; rest &= rest - 1) {
+        const int lane = __builtin_ctz(rest);
+        sample_edge_pixel(p, &edge, lane, levels + i + lane);
+    }
+}
+
+ROW_INLINE void sample_levels(const pass *p, const sampler *s, int16_t *levels, int32_t channels)
+{
+    const stk__pixels image = p->source->image;
+    const places at = p->places;
+    const size_t apart = channels == 3 ? p->line_values : 0;
+    const int32_t w = p->w;
+    for (int32_t i = 0; i < w; i += LANES) {
+        int16_t *const out[3] = {levels + i, levels + apart + i, levels + 2 * apart + i};
+        if (at.inside[i / LANES]) { /* where one pixel can be loaded, the first of the source can */
+            const weights by = {vw_load_twice(at.weight_x + i), vh_load(at.weight_y + i)};
+            fetch_early(image.data, at.offset[i] + s->ahead);
+            if (channels == 3)
+                sample_rgb(image, at.offset + i, &by, out);
+            else
+                sample_grey(image, at.offset + i, &by, out[0]);
+        }
+        if (at.inside[i / LANES] != ALL_LANES) sample_edge(p, s, i, levels);
+    }
+}
+
+static inline void sample_edge_ids(const pass *p, const sampler *s, int32_t i)
+{
+    const stk__pixels mask = p->source->mask;
+    const spots at = find_near_spots(s, i);
+    const vf half = vf_all(0.5f);
+    int32_t x[LANES], y[LANES];
+    vi_store(x, vi_truncate(vf_floor(vf_add(at.u, half))));
+    vi_store(y, vi_truncate(vf_floor(vf_add(at.v, half))));
+    for (int lane = 0; lane < LANES; lane++)
+        p->ids[i + lane] = is_inside(mask, x[lane], y[lane]) ? stk__pixels_row(mask, y[lane])[x[lane]]
+                                                             : (uint8_t)p->block->mask_fill;
+}
+
+/* The nearest pixel of a mask is inside wherever all four taps are. */
+static inline void sample_ids(const pass *p, const sampler *s)
+{
+    const uint8_t *const mask = p->source->mask.data;
+    uint8_t *const ids = p->ids;
+    const places at = p->places;
+    const ptrdiff_t ahead = s->mask_ahead;
+    const int32_t w = p->w;
+    for (int32_t i = 0; i < w; i += LANES) {
+        if (at.inside[i / LANES] != ALL_LANES) {
+            sample_edge_ids(p, s, i);
+            continue;
+        }
+        fetch_early(mask, at.id_offset[i] + ahead);
+        for (int lane = 0; lane < LANES; lane++)
+            ids[i + lane] = mask[at.id_offset[i + lane]];
+    }
 }
 
 /* Into lines of levels and, if the target has a mask, into p->ids. */
 static inline void sample_row(const pass *p, int32_t y, int16_t *levels)
 {
     const sampler s = start_sampler(p, y);
-    int32_t counting[LANES];
-    for (int i = 0; i < LANES; i++)
-        counting[i] = i;
-    vi x = vi_load(counting);
-    const size_t apart = p->channels == 3 ? p->line_values : 0;
-    for (int32_t i = 0; i < p->w; i += LANES, x = vi_add(x, vi_all(LANES))) {
-        int16_t *const out[3] = {levels + i, levels + apart + i, levels + 2 * apart + i};
-        const spots at = find_spots(&s, x);
-        const bool inside = sample_group(p, &s, &at, out);
-        if (p->target->mask) sample_ids(p, &s, &at, inside, p->ids + i);
+    if (p->channels == 3) {
+        find_places(p, &s, 3);
+        sample_levels(p, &s, levels, 3);
+    } else {
+        find_places(p, &s, 1);
+        sample_levels(p, &s, levels, 1);
     }
+    if (p->target->mask) sample_ids(p, &s);
 }
 
 #endif

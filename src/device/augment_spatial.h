@@ -18,17 +18,31 @@ typedef struct taps {
     const float *pairs[STK_AUGMENT_RADIUS + 1][2];
 } taps;
 
+ROW_INLINE void blur_line_of(const float *blur_weight, const taps *t, int32_t w, float *out, int32_t radius)
+{
+    const taps at = *t;
+    vf weight[STK_AUGMENT_RADIUS + 1];
+    for (int32_t r = 0; r <= radius; r++)
+        weight[r] = vf_all(blur_weight[r]);
+    for (int32_t x = 0; x < w; x += LANES) {
+        vf sum = vf_all(0);
+        for (int32_t r = radius; r > 0; r--) {
+            const vf pair = vf_add(vf_load(at.pairs[r][0] + x), vf_load(at.pairs[r][1] + x));
+            sum = vf_fma(weight[r], pair, sum);
+        }
+        vf_store(out + x, vf_fma(weight[0], vf_load(at.pairs[0][0] + x), sum));
+    }
+}
+
 static inline void blur_line(const pass *p, const taps *t, float *out)
 {
-    const float *const weight = p->block->blur_weight;
-    for (int32_t x = 0; x < p->w; x += LANES) {
-        vf sum = vf_all(0);
-        for (int32_t r = p->block->blur_radius; r > 0; r--) {
-            const vf pair = vf_add(vf_load(t->pairs[r][0] + x), vf_load(t->pairs[r][1] + x));
-            sum = vf_fma(vf_all(weight[r]), pair, sum);
-        }
-        vf_store(out + x, vf_fma(vf_all(weight[0]), vf_load(t->pairs[0][0] + x), sum));
-    }
+    const float *const blur_weight = p->block->blur_weight;
+    if (p->block->blur_radius == 1)
+        blur_line_of(blur_weight, t, p->w, out, 1);
+    else if (p->block->blur_radius == 2)
+        blur_line_of(blur_weight, t, p->w, out, 2);
+    else
+        blur_line_of(blur_weight, t, p->w, out, 3);
 }
 
 /* Along x, from p->work into its place of the ring. Edges are reflected into the margins. */
@@ -104,23 +118,32 @@ static inline counters draw_counters(const noise_start *start, vi number)
     return (counters){{c0, c1, c2, c3}};
 }
 
-static inline void add_noise_row(const pass *p, row r, int32_t y)
+ROW_INLINE void add_noise_of(const pass *p, row r, int32_t y, int32_t channels)
 {
     const noise_start start = start_noise(p->block);
+    const int32_t w = p->w;
     const vf std = vf_all(p->block->noise_std), part = vf_all(1 / 147.7983762f);
     int32_t counting[LANES];
     for (uint32_t i = 0; i < LANES; i++)
         counting[i] = (int32_t)((uint32_t)((uint64_t)y * (uint64_t)p->w) + (i & ~1u));
     vi number = vi_load(counting);
-    for (int32_t x = 0; x < p->w; x += LANES, number = vi_add(number, vi_all(LANES))) {
+    for (int32_t x = 0; x < w; x += LANES, number = vi_add(number, vi_all(LANES))) {
         const counters even = draw_counters(&start, number);
         const counters odd = draw_counters(&start, vi_add(number, vi_all(1)));
-        for (int32_t c = 0; c < p->channels; c++) {
+        for (int32_t c = 0; c < channels; c++) {
             const vi sum = vi_sum_bytes(vi_merge(even.word[c], odd.word[c]));
             const vf noise = vf_mul(vf_sub(vf_of(sum), vf_all(510)), part);
             vf_store(r.line[c] + x, clamp_level(vf_fma(std, noise, vf_load(r.line[c] + x))));
         }
     }
+}
+
+static inline void add_noise_row(const pass *p, row r, int32_t y)
+{
+    if (p->channels == 3)
+        add_noise_of(p, r, y, 3);
+    else
+        add_noise_of(p, r, y, 1);
 }
 
 #endif

@@ -57,7 +57,8 @@ stk_status stk__device_open(stk__device **device, const char *name, stk_error *e
 void stk__device_close(stk__device **device); /* accepts NULL inside */
 
 /* Augments the batch into the host memory of its target. Nothing is allocated for a batch that is no larger
- * than those before. After STK_ERROR_TIMEOUT the device refuses all further work. */
+ * than those before. After STK_ERROR_TIMEOUT the device refuses all further work; a copy that was under way
+ * may still touch the batch's memory, so keep that. */
 stk_status stk__device_augment(stk__device *device, const stk__augment_batch *batch, stk_error *error);
 
 /* The CPU level that the device "cpu" uses: the best there is that STOKER_CPU allows. */

@@ -6,8 +6,7 @@
 
 _Static_assert((int)STK_TEXT_NOISE_OPERATION == (int)STK_OPERATION_NOISE_PIXELS,
                "the text draws other noise");
-_Static_assert(sizeof(stk__text_sample) % 4 == 0 && sizeof(stk__text_launch) == 12 * 4,
-               "the layout has holes");
+_Static_assert(sizeof(stk__text_sample) == 216 && sizeof(stk__text_launch) == 48, "the layout has holes");
 
 enum { MOST_SAMPLES = 65535, MOST_COORDINATE = 1 << 30 };
 #define MOST_PIXELS       (UINT64_C(1) << 28) /* of one output: see add_greys in the text */
@@ -63,6 +62,12 @@ static bool is_in_arena(const stk_view *view, int32_t channels, size_t arena_byt
            (uint64_t)(view->h - 1) * view->pitch_bytes + row <= arena_bytes - view->offset_bytes;
 }
 
+/* A target with masks needs one for every image, and none for samples without one. */
+static bool fits_image(const stk_view *mask, const stk_view *image)
+{
+    return mask && mask->w == image->w && (mask->w == 0 || mask->h == image->h);
+}
+
 static stk_status check_sample(const stk__augment_batch *batch, uint64_t i, stk_error *error)
 {
     const char *bad = find_bad_field(&batch->blocks[i]);
@@ -70,7 +75,7 @@ static stk_status check_sample(const stk__augment_batch *batch, uint64_t i, stk_
     if (!bad && !is_in_arena(image, batch->target.channels, batch->arena_bytes))
         bad = "the place of the image";
     if (!bad && mask && !is_in_arena(mask, 1, batch->arena_bytes)) bad = "the place of the mask";
-    if (!bad && mask && mask->w && (mask->w != image->w || mask->h != image->h)) bad = "the size of the mask";
+    if (!bad && batch->target.mask && !fits_image(mask, image)) bad = "the size of the mask";
     if (!bad) return STK_OK;
     return stk__fail(error, STK_ERROR_ARGUMENT, "sample %llu of a batch to augment makes no sense: %s",
                      (unsigned long long)i, bad);

@@ -94,7 +94,9 @@ static stk_status find_devices(const stk__opencl_api *api, found_device found[ST
             found[(*count)++] = (found_device){platforms[p], ids[i]};
     }
     if (*count) return STK_OK;
-    return stk__fail(error, STK_ERROR_UNSUPPORTED, "the OpenCL platforms list no device");
+    return stk__fail(
+        error, STK_ERROR_UNSUPPORTED,
+        "the OpenCL platforms list no device (PoCL needs a folder that it can write: POCL_CACHE_DIR)");
 }
 
 static int list_opencl(stk__device_info *infos, int most)

@@ -44,6 +44,7 @@ static inline vf vf_from_bits(vi v) { return _mm256_castsi256_ps(v); }
 static inline vi vi_all(int32_t v) { return _mm256_set1_epi32(v); }
 static inline vi vi_load(const int32_t *p) { return _mm256_loadu_si256((const __m256i *)(const void *)p); }
 static inline void vi_store(int32_t *p, vi v) { _mm256_storeu_si256((__m256i *)(void *)p, v); }
+static inline vi vi_counting(void) { return _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7); }
 static inline vi vi_add(vi a, vi b) { return _mm256_add_epi32(a, b); }
 static inline vi vi_sub(vi a, vi b) { return _mm256_sub_epi32(a, b); }
 static inline vi vi_mul(vi a, vi b) { return _mm256_mullo_epi32(a, b); }
@@ -67,7 +68,7 @@ static inline vi vi_merge(vi even, vi odd) { return _mm256_blend_epi32(even, _mm
 
 static inline vw vw_zero(void) { return _mm256_setzero_si256(); }
 static inline vw vw_pair(vi low, vi high) { return _mm256_permute4x64_epi64(_mm256_packus_epi32(low, high), 0xD8); } /* of 0 … 65535 */
-static inline vw vw_low_twice(vw v) { return _mm256_permute4x64_epi64(v, 0x44); }
+static inline vw vw_load_twice(const int16_t *p) { return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)p)); }
 static inline vh vw_low(vw v) { return _mm256_castsi256_si128(v); }
 static inline vh vw_high(vw v) { return _mm256_extracti128_si256(v, 1); }
 static inline vw vw_unpack_low(vw a, vw b) { return _mm256_unpacklo_epi8(a, b); }
@@ -77,6 +78,7 @@ static inline vw vw_shift_right(vw v, int bits) { return _mm256_srli_epi16(v, bi
 static inline vw vw_between(vw a, vw b, vw weight) { return _mm256_add_epi16(a, _mm256_mulhrs_epi16(_mm256_sub_epi16(b, a), weight)); }
 static inline vh vh_between(vh a, vh b, vh weight) { return _mm_add_epi16(a, _mm_mulhrs_epi16(_mm_sub_epi16(b, a), weight)); }
 static inline vh vh_all(int16_t v) { return _mm_set1_epi16(v); }
+static inline vh vh_load(const int16_t *p) { return _mm_loadu_si128((const __m128i *)(const void *)p); }
 static inline void vh_store(void *p, vh v) { _mm_storeu_si128((__m128i *)p, v); }
 static inline void vh_stream(void *p, vh v) { _mm_stream_si128((__m128i *)p, v); } /* p aligned */
 static inline vh vh_half(vf v) { return _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT); }

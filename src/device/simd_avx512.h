@@ -37,6 +37,7 @@ static inline vf vf_from_bits(vi v) { return _mm512_castsi512_ps(v); }
 static inline vi vi_all(int32_t v) { return _mm512_set1_epi32(v); }
 static inline vi vi_load(const int32_t *p) { return _mm512_loadu_si512(p); }
 static inline void vi_store(int32_t *p, vi v) { _mm512_storeu_si512(p, v); }
+static inline vi vi_counting(void) { return _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15); }
 static inline vi vi_add(vi a, vi b) { return _mm512_add_epi32(a, b); }
 static inline vi vi_sub(vi a, vi b) { return _mm512_sub_epi32(a, b); }
 static inline vi vi_mul(vi a, vi b) { return _mm512_mullo_epi32(a, b); }
@@ -60,7 +61,7 @@ static inline vi vi_merge(vi even, vi odd) { return _mm512_mask_blend_epi32(0xAA
 static inline vw vw_zero(void) { return _mm512_setzero_si512(); }
 static inline vw vw_halves(vh low, vh high) { return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1); }
 static inline vw vw_pair(vi low, vi high) { return vw_halves(_mm512_cvtepi32_epi16(low), _mm512_cvtepi32_epi16(high)); }
-static inline vw vw_low_twice(vw v) { return _mm512_shuffle_i64x2(v, v, 0x44); }
+static inline vw vw_load_twice(const int16_t *p) { return _mm512_broadcast_i64x4(_mm256_loadu_si256((const __m256i *)(const void *)p)); }
 static inline vh vw_low(vw v) { return _mm512_castsi512_si256(v); }
 static inline vh vw_high(vw v) { return _mm512_extracti64x4_epi64(v, 1); }
 static inline vw vw_unpack_low(vw a, vw b) { return _mm512_unpacklo_epi8(a, b); }
@@ -70,6 +71,7 @@ static inline vw vw_shift_right(vw v, unsigned bits) { return _mm512_srli_epi16(
 static inline vw vw_between(vw a, vw b, vw weight) { return _mm512_add_epi16(a, _mm512_mulhrs_epi16(_mm512_sub_epi16(b, a), weight)); }
 static inline vh vh_between(vh a, vh b, vh weight) { return _mm256_add_epi16(a, _mm256_mulhrs_epi16(_mm256_sub_epi16(b, a), weight)); }
 static inline vh vh_all(int16_t v) { return _mm256_set1_epi16(v); }
+static inline vh vh_load(const int16_t *p) { return _mm256_loadu_si256((const __m256i *)(const void *)p); }
 static inline void vh_store(void *p, vh v) { _mm256_storeu_si256((__m256i *)p, v); }
 static inline void vh_stream(void *p, vh v) { _mm256_stream_si256((__m256i *)p, v); }
 static inline vh vh_half(vf v) { return _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }

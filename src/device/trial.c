@@ -114,7 +114,7 @@ static stk_view roll_place(dice *d, size_t *used, int32_t w, int32_t h, int32_t 
     return view;
 }
 
-static void roll_samples(dice *d, stk__trial *trial, int32_t most_side)
+static void roll_samples(dice *d, stk__trial *trial, int32_t most_side, bool masked)
 {
     stk__augment_block *blocks = (stk__augment_block *)(void *)trial->blocks.data;
     stk_view *images = (stk_view *)(void *)trial->images.data, *masks = (stk_view *)(void *)trial->masks.data;
@@ -128,7 +128,7 @@ static void roll_samples(dice *d, stk__trial *trial, int32_t most_side)
     }
     batch->blocks = blocks;
     batch->images = images;
-    batch->masks = roll(d, 6) ? masks : NULL;
+    batch->masks = masked || roll(d, 2) ? masks : NULL;
 }
 
 static stk__pixels pixels_of(const stk__augment_batch *batch, const stk_view *views, uint64_t i,
@@ -191,12 +191,13 @@ stk_status stk__trial_make(stk__trial *trial, uint64_t seed, int32_t most_side, 
     trial->batch = (stk__augment_batch){.count = 1 + roll(&d, MOST_SAMPLES)};
     trial->batch.target = roll_target(&d, most_side);
     STK__TRY(reserve(trial, trial->batch.count, error));
-    roll_samples(&d, trial, most_side);
+    const bool masked = roll(&d, 4) != 0;
+    roll_samples(&d, trial, most_side, masked);
     STK__TRY(stk__buffer_reserve(&trial->arena, trial->batch.arena_bytes + 1, error));
     for (size_t i = 0; i < trial->batch.arena_bytes; i++)
         trial->arena.data[i] = (uint8_t)roll(&d, 256);
     trial->batch.arena = trial->arena.data;
-    STK__TRY(reserve_output(trial, roll(&d, 4) != 0, error));
+    STK__TRY(reserve_output(trial, masked, error));
     return expect(trial, error);
 }
 

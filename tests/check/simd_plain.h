@@ -90,6 +90,7 @@ EACH(vf, vf_from_bits, (vi v), float_from(v.lane[i]))
 
 EACH(vi, vi_all, (int32_t v), (uint32_t)v)
 EACH(vi, vi_load, (const int32_t *p), (uint32_t)p[i])
+EACH(vi, vi_counting, (void), (uint32_t)i)
 EACH(vi, vi_add, (vi a, vi b), a.lane[i] + b.lane[i])
 EACH(vi, vi_sub, (vi a, vi b), a.lane[i] - b.lane[i])
 EACH(vi, vi_mul, (vi a, vi b), a.lane[i] * b.lane[i])
@@ -110,6 +111,7 @@ EACH(vi, vi_upper, (vi v), i % 2 ? 0 : v.lane[i + 1])
 EACH(vi, vi_merge, (vi even, vi odd), i % 2 ? odd.lane[i - 1] : even.lane[i])
 
 EACH(vh, vh_all, (int16_t v), (uint16_t)v)
+EACH(vh, vh_load, (const int16_t *p), (uint16_t)p[i])
 EACH(vh, vh_between, (vh a, vh b, vh weight), between_words(a.lane[i], b.lane[i], weight.lane[i]))
 EACH(vh, vh_half, (vf v), stk__half_from_float(v.lane[i]))
 EACH(vh, vh_top_words, (vi v), (uint16_t)(v.lane[i] >> 16))
@@ -167,9 +169,9 @@ static inline vw vw_pair(vi low, vi high)
     return (vw){.half = {words_of(low), words_of(high)}};
 }
 
-static inline vw vw_low_twice(vw v)
+static inline vw vw_load_twice(const int16_t *p)
 {
-    return (vw){.half = {v.half.low, v.half.low}};
+    return (vw){.half = {vh_load(p), vh_load(p)}};
 }
 
 static inline vh vw_low(vw v)

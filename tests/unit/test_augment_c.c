@@ -1,6 +1,7 @@
 /* The reference of the fused augmentation against each stage's own definition, computed here in double. */
 #include "device/augment.h"
 #include "image/orientation.h"
+#include "support/augment_book.h"
 #include "support/pictures.h"
 
 #include <math.h>
@@ -102,11 +103,6 @@ static void flips_and_quarter_turns_are_copies(void **state)
     }
 }
 
-static double level(int x, int y, int c, const int32_t fill[3])
-{
-    return x < 0 || y < 0 || x >= W || y >= H ? fill[c] / 128.0 : photo.data[(y * W + x) * 3 + c];
-}
-
 static void a_turned_image_is_interpolated_and_its_mask_is_not(void **state)
 {
     (void)state;
@@ -120,15 +116,10 @@ static void a_turned_image_is_interpolated_and_its_mask_is_not(void **state)
         for (int x = 0; x < W; x++) {
             const double u = matrix[0] * (x + 0.5) + matrix[1] * (y + 0.5) + matrix[2];
             const double v = matrix[3] * (x + 0.5) + matrix[4] * (y + 0.5) + matrix[5];
-            const int left = (int)floor(u), top = (int)floor(v);
-            for (int c = 0; c < 3; c++) {
-                const double upper = level(left, top, c, block.fill) * (left + 1 - u) +
-                                     level(left + 1, top, c, block.fill) * (u - left);
-                const double lower = level(left, top + 1, c, block.fill) * (left + 1 - u) +
-                                     level(left + 1, top + 1, c, block.fill) * (u - left);
-                const double expected = upper * (top + 1 - v) + lower * (v - top);
-                assert_true(fabs((double)out.image[(y * W + x) * 3 + c] - expected) < 0.01);
-            }
+            double expected[3];
+            book_sample(photo, block.fill, u, v, expected);
+            for (int c = 0; c < 3; c++)
+                assert_true(fabs((double)out.image[(y * W + x) * 3 + c] - expected[c]) < 0.01);
             const int near_x = (int)floor(u + 0.5), near_y = (int)floor(v + 0.5);
             const bool inside = near_x >= 0 && near_y >= 0 && near_x < W && near_y < H;
             const double edge = fmin(fabs(u + 0.5 - round(u + 0.5)), fabs(v + 0.5 - round(v + 0.5)));
@@ -154,53 +145,6 @@ static void far_away_is_filled(void **state)
     }
 }
 
-static double grey(const double *p)
-{
-    return 0.299 * p[0] + 0.587 * p[1] + 0.114 * p[2];
-}
-
-static double clamp(double v)
-{
-    return v < 0 ? 0 : v > 255 ? 255 : v;
-}
-
-/* Hue by sixths of the circle, as the textbooks have it. */
-static void turn_by_book(double turn, double *p)
-{
-    const double most = fmax(p[0], fmax(p[1], p[2])), least = fmin(p[0], fmin(p[1], p[2])),
-                 chroma = most - least;
-    if (chroma == 0) return;
-    double hue = most == p[0]   ? (p[1] - p[2]) / chroma
-                 : most == p[1] ? 2 + (p[2] - p[0]) / chroma
-                                : 4 + (p[0] - p[1]) / chroma;
-    hue = fmod(hue + 6 * turn + 12, 6);
-    const double between = chroma * (1 - fabs(fmod(hue, 2) - 1));
-    const double by_sixth[6][3] = {{chroma, between, 0}, {between, chroma, 0}, {0, chroma, between},
-                                   {0, between, chroma}, {between, 0, chroma}, {chroma, 0, between}};
-    for (int c = 0; c < 3; c++)
-        p[c] = least + by_sixth[(int)hue][c];
-}
-
-static void step_by_book(int kind, double a, double *image)
-{
-    double mean = 0;
-    for (int i = 0; i < W * H; i++)
-        mean += grey(image + 3 * i) / (W * H);
-    for (int i = 0; i < W * H; i++) {
-        double *p = image + 3 * i;
-        const double own = grey(p);
-        if (kind == STK_COLOUR_HUE) turn_by_book(a, p);
-        for (int c = 0; c < 3; c++) {
-            if (kind == STK_COLOUR_BRIGHTNESS) p[c] *= a;
-            if (kind == STK_COLOUR_CONTRAST) p[c] = a * p[c] + (1 - a) * mean;
-            if (kind == STK_COLOUR_SATURATION) p[c] = a * p[c] + (1 - a) * own;
-            if (kind == STK_COLOUR_GRAY) p[c] = own;
-            if (kind == STK_COLOUR_GAMMA) p[c] = 255 * pow(p[c] / 255, a);
-            p[c] = clamp(p[c]);
-        }
-    }
-}
-
 static void check_steps(const stk__augment_block *block)
 {
     static result out;
@@ -208,7 +152,7 @@ static void check_steps(const stk__augment_block *block)
     for (int i = 0; i < W * H * 3; i++)
         expected[i] = photo.data[i];
     for (int s = 0; s < block->step_count; s++)
-        step_by_book(block->step_kind[s], (double)block->step_value[s], expected);
+        book_step(block->step_kind[s], (double)block->step_value[s], expected, W * H);
     run(block, &out, W, H, false);
     for (int i = 0; i < W * H * 3; i++)
         assert_true(fabs((double)out.image[i] - expected[i]) < 0.02);

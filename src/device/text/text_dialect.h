@@ -14,10 +14,10 @@ typedef int int32_t;
 typedef uint uint32_t;
 typedef long int64_t;
 typedef ulong uint64_t;
+#define STK_UNROLL              _Pragma("unroll")
 #define STK_FUNCTION            static inline
 #define STK_GLOBAL              __global
 #define STK_LOCAL               __local
-#define STK_UNROLL              __attribute__((opencl_unroll_hint))
 #define STK_FMA(a, b, c)        fma(a, b, c)
 #define STK_FLOOR(v)            floor(v)
 #define STK_BITS(v)             as_uint(v)
