@@ -11,7 +11,7 @@ help:
 	@echo 'make demo       build, make 600 faces in build/demo and load them'
 	@echo 'make test       build, then all tests'
 	@echo 'make build      the library and the program, into build/'
-	@echo 'make bench      speed beside a bare decoding loop'
+	@echo 'make bench      speed beside a bare decoding loop and other libraries (fetches 2.5 GB once)'
 	@echo 'make check      format, dependency law, sizes; gcc and clang with warnings as errors'
 	@echo 'make asan       all tests under the address and undefined-behaviour sanitizers'
 	@echo 'make tsan       the tests that use threads under the thread sanitizer'
@@ -36,8 +36,12 @@ test-tools:
 test: build test-tools
 	@tools/run_tests build
 
+# Without a network, or with PEERS= on the command line, our own rows alone.
+PEERS = $(shell tools/setup venv >&2 && tools/peers/setup)
 bench: build
 	$(STOKER) bench load
+	@echo
+	@peers='$(PEERS)'; set -x; $(STOKER) bench augment $${peers:+--peers "$$peers"}
 
 check:
 	@tools/setup build check
@@ -52,7 +56,7 @@ asan: test-tools
 tsan:
 	@tools/setup build
 	@tools/build build-tsan -Dbuildtype=debugoptimized -Db_sanitize=thread -Db_lundef=false
-	@TSAN_OPTIONS=halt_on_error=1 $(TSAN_WRAP) tools/run_tests build-tsan -t 8 --suite loader --suite fail
+	@TSAN_OPTIONS=halt_on_error=1 $(TSAN_WRAP) tools/run_tests build-tsan -t 8 --suite loader --suite fail --suite threads
 
 test-long:
 	@tools/setup build long

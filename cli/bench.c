@@ -1,6 +1,10 @@
 /* stoker bench: rows of measurements, and ratios with the goals they have to meet. */
 #include "bench.h"
 
+#include "core/cpu.h"
+
+#include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +23,7 @@ void stk__bench_add(stk__bench_row *row, double value)
 static double quantile(const stk__bench_row *row, double at)
 {
     double sorted[STK_BENCH_ROUNDS];
+    if (row->count == 0) return NAN;
     memcpy(sorted, row->values, (size_t)row->count * sizeof *sorted);
     qsort(sorted, (size_t)row->count, sizeof *sorted, compare_doubles);
     const double place = at * (row->count - 1);
@@ -39,7 +44,7 @@ stk__bench_ratio *stk__bench_judge(stk__bench *bench, const char *name, double v
                                 .value = value,
                                 .goal = goal,
                                 .at_least = at_least,
-                                .met = at_least ? value >= goal : value <= goal};
+                                .met = at_least ? value >= goal : value <= goal}; /* NAN: no */
     return ratio;
 }
 
@@ -47,45 +52,111 @@ stk__bench_row *stk__bench_begin(stk__bench *bench, const char *contestant, cons
                                  const char *setting, const char *unit)
 {
     stk__bench_row *row = &bench->rows[bench->row_count++];
-    *row = (stk__bench_row){.contestant = contestant, .test = test, .setting = setting, .unit = unit};
+    *row = (stk__bench_row){.contestant = contestant, .test = test, .unit = unit};
+    snprintf(row->setting, sizeof row->setting, "%s", setting);
     return row;
+}
+
+void stk__bench_describe(stk__bench *bench, const char *format, ...)
+{
+    char line[256], model[100] = "unknown CPU", rest[128];
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    while (file && fgets(line, sizeof line, file)) {
+        const char *colon = strncmp(line, "model name", 10) == 0 ? strchr(line, ':') : NULL;
+        if (!colon) continue;
+        snprintf(model, sizeof model, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
+        break;
+    }
+    if (file) fclose(file);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(rest, sizeof rest, format, arguments);
+    va_end(arguments);
+    snprintf(bench->machine, sizeof bench->machine, "%s, %d CPUs; %s", model, stk__cpu_budget_read(NULL).cpus,
+             rest);
+}
+
+static json_t *number_json(double value)
+{
+    return isnan(value) ? json_null() : json_real(value);
+}
+
+static json_t *row_json(const stk__bench_row *row)
+{
+    json_t *json =
+        json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:s}", "contestant", row->contestant, "case", row->test,
+                  "setting", row->setting, "median", number_json(quantile(row, 0.5)), "p10",
+                  number_json(quantile(row, 0.1)), "p90", number_json(quantile(row, 0.9)), "unit", row->unit);
+    if (row->why[0]) json_object_set_new(json, "why", stk__cli_json_text(row->why));
+    if (row->copy_share > 0) json_object_set_new(json, "copy_share", json_real(row->copy_share));
+    return json;
+}
+
+static json_t *ratio_json(const stk__bench_ratio *ratio)
+{
+    json_t *json =
+        json_pack("{s:s, s:o, s:f, s:s, s:o}", "name", ratio->name, "value", number_json(ratio->value),
+                  "goal", ratio->goal, "direction", ratio->at_least ? "at least" : "at most", "met",
+                  isnan(ratio->value) ? json_null() : json_boolean(ratio->met));
+    if (ratio->aim > 0) json_object_set_new(json, "aim", json_real(ratio->aim));
+    return json;
 }
 
 static json_t *bench_json(const stk__bench *bench)
 {
     json_t *rows = json_array(), *ratios = json_array();
-    for (int i = 0; i < bench->row_count; i++) {
-        const stk__bench_row *row = &bench->rows[i];
-        json_array_append_new(rows, json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:s}", "contestant",
-                                              row->contestant, "case", row->test, "setting", row->setting,
-                                              "median", stk__bench_median(row), "p10", quantile(row, 0.1),
-                                              "p90", quantile(row, 0.9), "unit", row->unit));
-    }
-    for (int i = 0; i < bench->ratio_count; i++) {
-        const stk__bench_ratio *ratio = &bench->ratios[i];
-        json_array_append_new(ratios, json_pack("{s:s, s:f, s:f, s:s, s:b}", "name", ratio->name, "value",
-                                                ratio->value, "goal", ratio->goal, "direction",
-                                                ratio->at_least ? "at least" : "at most", "met", ratio->met));
-    }
+    for (int i = 0; i < bench->row_count; i++)
+        json_array_append_new(rows, row_json(&bench->rows[i]));
+    for (int i = 0; i < bench->ratio_count; i++)
+        json_array_append_new(ratios, ratio_json(&bench->ratios[i]));
     return json_pack("{s:i, s:s, s:o, s:o}", "schema", 1, "machine", bench->machine, "rows", rows, "ratios",
                      ratios);
 }
 
+static void print_value(double value)
+{
+    printf(value < 10000 ? "%9.4g " : "%9.0f ", value);
+}
+
+static void print_row(const stk__bench_row *row)
+{
+    printf("  %-14s %-16s %-34s ", row->contestant, row->test, row->setting);
+    if (row->count == 0) {
+        printf("%9s  %s\n", "absent", row->why);
+        return;
+    }
+    print_value(stk__bench_median(row));
+    print_value(quantile(row, 0.1));
+    print_value(quantile(row, 0.9));
+    printf("%s", row->unit);
+    if (row->copy_share > 0) printf("  %3.0f %% of copy", 100 * row->copy_share);
+    printf("\n");
+}
+
+static void print_ratio(const stk__bench_ratio *ratio)
+{
+    char goal[32], aim[32] = "";
+    snprintf(goal, sizeof goal, "%s %g", ratio->at_least ? ">=" : "<=", ratio->goal);
+    if (ratio->aim > 0) snprintf(aim, sizeof aim, " (%g)", ratio->aim);
+    strncat(goal, aim, sizeof goal - strlen(goal) - 1);
+    if (isnan(ratio->value))
+        printf("  %-64s %8s  %-12s not measured\n", ratio->name, "-", goal);
+    else
+        printf("  %-64s %8.3f  %-12s %s\n", ratio->name, ratio->value, goal, ratio->met ? "met" : "MISSED");
+}
+
 static void print_bench(const stk__bench *bench)
 {
-    printf("%s\n\n  %-12s %-22s %-26s %10s %10s %10s\n", bench->machine, "who", "what", "setting", "median",
+    printf("%s\n\n  %-14s %-16s %-34s %9s %9s %9s\n", bench->machine, "who", "what", "setting", "median",
            "p10", "p90");
     for (int i = 0; i < bench->row_count; i++) {
         const stk__bench_row *row = &bench->rows[i];
-        printf("  %-12s %-22s %-26s %10.4g %10.4g %10.4g %s\n", row->contestant, row->test, row->setting,
-               stk__bench_median(row), quantile(row, 0.1), quantile(row, 0.9), row->unit);
+        if (bench->spaced && i > 0 && strcmp(row->test, row[-1].test) != 0) printf("\n");
+        print_row(row);
     }
-    printf("\n  %-66s %8s  %s\n", "ratio", "value", "goal");
-    for (int i = 0; i < bench->ratio_count; i++) {
-        const stk__bench_ratio *ratio = &bench->ratios[i];
-        printf("  %-66s %8.3f  %s %g  %s\n", ratio->name, ratio->value,
-               ratio->at_least ? ">=" : "<=", ratio->goal, ratio->met ? "met" : "MISSED");
-    }
+    printf("\n  %-64s %8s  %s\n", "ratio", "value", "goal");
+    for (int i = 0; i < bench->ratio_count; i++)
+        print_ratio(&bench->ratios[i]);
 }
 
 int stk__bench_report(const stk__bench *bench)
@@ -97,12 +168,23 @@ int stk__bench_report(const stk__bench *bench)
 
 int stk__cli_bench(int argc, char **argv)
 {
-    if (argc > 1 && strcmp(argv[1], "load") == 0) return stk__bench_load(argc - 1, argv + 1);
-    if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
-        printf("stoker bench load [DIR]\n\nMeasures Stoker beside a bare decoder loop; 'stoker bench load "
-               "--help' tells more.\n");
+    static const struct {
+        const char *name, *about;
+        int (*run)(int argc, char **argv);
+    } benches[] = {{"load", "files to batches, beside a bare decoder loop", stk__bench_load},
+                   {"augment", "a batch of images and masks, beside other libraries", stk__bench_augment}};
+    const char *name = argc > 1 ? argv[1] : "";
+    for (size_t i = 0; i < sizeof benches / sizeof benches[0]; i++)
+        if (strcmp(name, benches[i].name) == 0) return benches[i].run(argc - 1, argv + 1);
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+        printf(
+            "stoker bench NAME [OPTION…]\n\nMeasures Stoker beside others, and prints every ratio with its "
+            "goal.\n\n");
+        for (size_t i = 0; i < sizeof benches / sizeof benches[0]; i++)
+            printf("  %-9s %s\n", benches[i].name, benches[i].about);
+        printf("\n'stoker bench NAME --help' tells more.\n");
         return STK_EXIT_GOOD;
     }
-    return stk__cli_usage("bench", argc > 1 ? "there is no benchmark '%s'" : "name a benchmark: load",
-                          argc > 1 ? argv[1] : "");
+    return stk__cli_usage("bench",
+                          argc > 1 ? "there is no benchmark '%s'" : "name a benchmark: load, augment", name);
 }

@@ -27,18 +27,30 @@ static stk_status make_faces(const char *folder, uint64_t count, stk_error *erro
     return status;
 }
 
-stk_status stk__bench_data_open(stk__bench_data *data, const char *named, uint64_t count, stk_error *error)
+static stk_status set_folder(stk__bench_data *data, int length, stk_error *error)
+{
+    return length < (int)sizeof data->folder
+               ? STK_OK
+               : stk__fail(error, STK_ERROR_ARGUMENT, "the path '%.60s…' is too long", data->folder);
+}
+
+stk_status stk__bench_folder_make(stk__bench_data *data, stk_error *error)
 {
     const char *base = getenv("TMPDIR");
-    const int length = named ? snprintf(data->folder, sizeof data->folder, "%s", named)
-                             : snprintf(data->folder, sizeof data->folder, "%s/stoker-bench-XXXXXX",
-                                        base && *base ? base : "/tmp");
-    if (length >= (int)sizeof data->folder)
-        return stk__fail(error, STK_ERROR_ARGUMENT, "the path '%.60s…' is too long", data->folder);
-    if (named) return STK_OK;
+    STK__TRY(set_folder(
+        data,
+        snprintf(data->folder, sizeof data->folder, "%s/stoker-bench-XXXXXX", base && *base ? base : "/tmp"),
+        error));
     if (!mkdtemp(data->folder))
         return stk__fail_errno(error, errno, "cannot make the folder '%s'", data->folder);
     data->temporary = true;
+    return STK_OK;
+}
+
+stk_status stk__bench_data_open(stk__bench_data *data, const char *named, uint64_t count, stk_error *error)
+{
+    if (named) return set_folder(data, snprintf(data->folder, sizeof data->folder, "%s", named), error);
+    STK__TRY(stk__bench_folder_make(data, error));
     return make_faces(data->folder, count, error);
 }
 

@@ -2,12 +2,12 @@
 #include "bench.h"
 #include "bench_bare.h"
 #include "bench_data.h"
+#include "bench_drain.h"
 #include "bench_null.h"
 #include "open_loader.h"
 
 #include "core/clock.h"
 #include "core/cpu.h"
-#include "loader/loader_open.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,46 +29,16 @@ typedef struct bench_job {
     stk__bench bench;
 } bench_job;
 
-typedef struct cost {
-    double wall_s, cpu_s, first_batch_s;
-    uint64_t samples;
-} cost;
-
-static stk_status measure_bare(const bench_job *job, uint64_t count, bool masks, cost *out, stk_error *error)
+static stk_status measure_bare(const bench_job *job, uint64_t count, bool masks, stk__bench_cost *out,
+                               stk_error *error)
 {
     const stk__bare bare = {.source = job->source, .count = count, .threads = job->cpus, .masks = masks};
     const uint64_t start = stk__clock_ns();
     const double cpu = stk__cli_cpu_seconds();
     STK__TRY(stk__bare_run(&bare, error));
-    *out = (cost){(double)(stk__clock_ns() - start) * 1e-9, stk__cli_cpu_seconds() - cpu, 0, count};
+    *out =
+        (stk__bench_cost){(double)(stk__clock_ns() - start) * 1e-9, stk__cli_cpu_seconds() - cpu, 0, count};
     return STK_OK;
-}
-
-static stk_status drain(stk_loader *loader, uint64_t start, cost *out, stk_error *error)
-{
-    stk_batch *batch;
-    stk_status status;
-    while ((status = stk_loader_next(loader, &batch, error)) == STK_OK) {
-        if (out->first_batch_s == 0) out->first_batch_s = (double)(stk__clock_ns() - start) * 1e-9;
-        out->samples += (uint64_t)batch->count;
-        stk_batch_release(batch);
-    }
-    return status == STK_END ? STK_OK : status;
-}
-
-static stk_status measure_loader(const stk_loader_options *options, stk__source *source, cost *out,
-                                 stk_error *error)
-{
-    *out = (cost){0};
-    stk_loader *loader;
-    const uint64_t start = stk__clock_ns();
-    const double cpu = stk__cli_cpu_seconds();
-    STK__TRY(stk__loader_open(&loader, &(stk__loader_setup){.options = options, .source = source}, error));
-    const stk_status status = drain(loader, start, out, error);
-    out->wall_s = (double)(stk__clock_ns() - start) * 1e-9;
-    stk_loader_close(&loader);
-    out->cpu_s = stk__cli_cpu_seconds() - cpu;
-    return status;
 }
 
 typedef struct pair_rows {
@@ -85,7 +55,7 @@ static pair_rows begin_pair(bench_job *job, const char *test, const char *bare_s
                        stk__bench_begin(b, "stoker", test, "CPU time", "ms/sample")};
 }
 
-static void add_cost(stk__bench_row *rate, stk__bench_row *cpu, const cost *c)
+static void add_cost(stk__bench_row *rate, stk__bench_row *cpu, const stk__bench_cost *c)
 {
     stk__bench_add(rate, (double)c->samples / c->wall_s);
     stk__bench_add(cpu, 1000 * c->cpu_s / (double)c->samples);
@@ -96,12 +66,12 @@ static stk_status bench_rates(bench_job *job, const char *test, bool masks, pair
     const stk_loader_options options = {
         .root = masks ? job->data.folder : job->images, .batch_size = BATCH, .epochs = 1, .alone = true};
     *rows = begin_pair(job, test, masks ? "libjpeg-turbo, libspng" : "libjpeg-turbo", "batches of 32, auto");
-    cost c;
+    stk__bench_cost c;
     STK__TRY(measure_bare(job, job->source->info.count, masks, &c, error)); /* warms the page cache */
     for (int64_t round = 0; round < job->rounds; round++) {
         STK__TRY(measure_bare(job, job->source->info.count, masks, &c, error));
         add_cost(rows->bare, rows->bare_cpu, &c);
-        STK__TRY(measure_loader(&options, NULL, &c, error));
+        STK__TRY(stk__bench_drain(&options, NULL, &c, error));
         add_cost(rows->ours, rows->ours_cpu, &c);
     }
     return STK_OK;
@@ -138,11 +108,11 @@ static stk_status bench_first_batch(bench_job *job, stk_error *error)
         stk__bench_begin(&job->bench, "bare loop", "first batch", "32 JPEGs, all cores", "ms");
     stk__bench_row *ours =
         stk__bench_begin(&job->bench, "stoker", "first batch", "open to first batch", "ms");
-    cost c;
+    stk__bench_cost c;
     for (int64_t round = 0; round < 3 * job->rounds; round++) {
         STK__TRY(measure_bare(job, BATCH, false, &c, error));
         stk__bench_add(bare, 1000 * c.wall_s);
-        STK__TRY(measure_loader(&options, NULL, &c, error));
+        STK__TRY(stk__bench_drain(&options, NULL, &c, error));
         stk__bench_add(ours, 1000 * c.first_batch_s);
     }
     stk__bench_judge(&job->bench, "first batch: ms more than bare decoding of it",
@@ -157,9 +127,9 @@ static stk_status bench_overhead(bench_job *job, stk_error *error)
     stk__bench_row *wall =
         stk__bench_begin(&job->bench, "stoker", "own cost", "nothing to read or decode", "us/sample");
     stk__bench_row *cpu = stk__bench_begin(&job->bench, "stoker", "own cost", "CPU time", "us/sample");
-    cost c;
+    stk__bench_cost c;
     for (int64_t round = 0; round < job->rounds; round++) {
-        STK__TRY(measure_loader(&options, &nothing, &c, error));
+        STK__TRY(stk__bench_drain(&options, &nothing, &c, error));
         stk__bench_add(wall, 1e6 * c.wall_s / (double)c.samples);
         stk__bench_add(cpu, 1e6 * c.cpu_s / (double)c.samples);
     }
@@ -211,22 +181,6 @@ static stk_status bench_memory(bench_job *job, stk_error *error)
     return status;
 }
 
-static void describe_machine(bench_job *job)
-{
-    char line[256], model[128] = "unknown CPU";
-    FILE *file = fopen("/proc/cpuinfo", "re");
-    while (file && fgets(line, sizeof line, file)) {
-        const char *colon = strncmp(line, "model name", 10) == 0 ? strchr(line, ':') : NULL;
-        if (!colon) continue;
-        snprintf(model, sizeof model, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
-        break;
-    }
-    if (file) fclose(file);
-    snprintf(job->bench.machine, sizeof job->bench.machine,
-             "%s, %d CPUs; %llu samples, %lld interleaved rounds, page cache warm", model, job->cpus,
-             (unsigned long long)job->source->info.count, (long long)job->rounds);
-}
-
 static stk_status open_folder(bench_job *job, stk_error *error)
 {
     const stk__source_options options = {.root = job->data.folder};
@@ -236,7 +190,8 @@ static stk_status open_folder(bench_job *job, stk_error *error)
                          job->data.folder, BATCH);
     snprintf(job->images, sizeof job->images, "%s/images", job->data.folder);
     job->cpus = stk__cpu_budget_read(NULL).cpus;
-    describe_machine(job);
+    stk__bench_describe(&job->bench, "%llu samples, %lld interleaved rounds, page cache warm",
+                        (unsigned long long)job->source->info.count, (long long)job->rounds);
     return STK_OK;
 }
 

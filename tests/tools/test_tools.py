@@ -222,6 +222,60 @@ class Setup(ToolTest):
         self.assertEqual(self.run_setup("build"), (0, ""))
 
 
+    def test_modules_of_python(self):
+        self.write("tools/packages.txt", "build venv python:ensurepip\n")
+        self.fake("python3", 'test "$*" = "-c import ensurepip"')
+        self.assertEqual(self.run_setup("build"), (0, ""))
+        self.fake("python3", "exit 1")
+        self.assertEqual(self.run_setup("build"), (1, "setup: these are missing (Debian's names): venv\n"))
+
+
+class PeersSetup(ToolTest):
+    """tools/peers/setup with a made-up Python; `pip` fails when there is a file `offline`."""
+
+    def setUp(self):
+        super().setUp()
+        self.python = self.write("python", f"""#!/bin/sh
+            echo "$@" >> {self.tree}/calls
+            case "$*" in
+            -c*) echo 3.11 ;;
+            "-m venv "*) mkdir -p "$3/bin" && cp {self.tree}/python "$3/bin/python" ;;
+            "-m pip install "*) test ! -e {self.tree}/offline || {{ echo no network; exit 1; }} ;;
+            esac
+            """)
+        self.python.chmod(0o755)
+        self.environment = dict(os.environ, PYTHON=str(self.python), XDG_CACHE_HOME=str(self.tree / "cache"))
+
+    def run_peers(self):
+        done = subprocess.run([ROOT / "tools" / "peers" / "setup"], text=True, timeout=60, env=self.environment,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        return done.returncode, done.stdout
+
+    def calls(self):
+        return [line for line in (self.tree / "calls").read_text().splitlines() if line.startswith("-m")]
+
+    def test_installs_once(self):
+        status, output = self.run_peers()
+        self.assertEqual(status, 0, output)
+        python = output.splitlines()[-1]
+        self.assertTrue(python.startswith(str(self.tree / "cache" / "stoker" / "peers-3.11-")), python)
+        self.assertTrue(os.access(python, os.X_OK))
+        self.assertEqual(len(self.calls()), 2)
+        self.assertIn("--no-deps -r", self.calls()[1])
+        self.assertEqual(self.run_peers(), (0, python + "\n"))
+        self.assertEqual(len(self.calls()), 2)
+
+    def test_offline(self):
+        self.write("offline", "")
+        status, output = self.run_peers()
+        self.assertEqual(status, 1)
+        self.assertIn("cannot install", output)
+        self.assertIn("no network", output)
+        self.assertEqual([p.suffix for p in (self.tree / "cache" / "stoker").iterdir()], [".log"])
+        (self.tree / "offline").unlink()
+        self.assertEqual(self.run_peers()[0], 0)
+
+
 class CliRunner(ToolTest):
     """tests/cli/run.py, with the shell's own commands in the place of stoker."""
 
