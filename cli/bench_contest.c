@@ -234,7 +234,6 @@ static void start_peer(const stk__contest *contest, stk__peer *peer, const char 
 static stk_status start_peers(stk__contest *contest, stk_error *error)
 {
     char path[600];
-    STK__TRY(stk__bench_folder_make(&contest->folder, error));
     STK__TRY(write_pixels(contest, path, sizeof path, error));
     for (int i = 0; i < STK_CONTEST_PEERS; i++)
         start_peer(contest, &contest->peers[i], peer_kinds[i].module, peer_kinds[i].how, path);
@@ -254,12 +253,22 @@ static void do_without_peers(stk__contest *contest)
     contest->peer_loader = absent;
 }
 
+/* After Ctrl-C: a turn may last longer than the program is given to end. Peers die with it. */
+static void remove_folders(void *context)
+{
+    const stk__contest *contest = context;
+    stk__bench_data_remove(&contest->folder);
+    stk__bench_data_remove(&contest->faces);
+}
+
 stk_status stk__contest_open(stk__contest *contest, uint64_t samples, stk_error *error)
 {
     contest->cpus = stk__cpu_budget_read(NULL).cpus;
     contest->best = stk__device_cpu_level();
     STK__TRY(stk__bench_batch_open(&contest->batch, samples, error));
+    STK__TRY(stk__bench_folder_make(&contest->folder, error));
     if (!contest->quick) STK__TRY(stk__bench_data_open(&contest->faces, NULL, EPOCH_SAMPLES, error));
+    stk__interrupt_target(remove_folders, contest);
     open_devices(contest);
     if (contest->python)
         STK__TRY(start_peers(contest, error));
@@ -276,6 +285,7 @@ stk_status stk__contest_open(stk__contest *contest, uint64_t samples, stk_error 
 
 void stk__contest_close(stk__contest *contest)
 {
+    stk__interrupt_target(NULL, NULL);
     for (int i = 0; i < STK_CONTEST_PEERS; i++)
         stk__peer_stop(&contest->peers[i]);
     stk__peer_stop(&contest->peer_loader);

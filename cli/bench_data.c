@@ -62,8 +62,13 @@ static int remove_one(const char *path, const struct stat *facts, int kind, stru
     return remove(path);
 }
 
-void stk__bench_data_close(stk__bench_data *data)
+void stk__bench_data_remove(const stk__bench_data *data)
 {
     if (data->temporary) nftw(data->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+void stk__bench_data_close(stk__bench_data *data)
+{
+    stk__bench_data_remove(data);
     data->temporary = false;
 }

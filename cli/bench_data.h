@@ -15,5 +15,7 @@ stk_status stk__bench_folder_make(stk__bench_data *data, stk_error *error);
 /* named NULL: makes `count` faces below $TMPDIR. */
 stk_status stk__bench_data_open(stk__bench_data *data, const char *named, uint64_t count, stk_error *error);
 void stk__bench_data_close(stk__bench_data *data);
+void stk__bench_data_remove(
+    const stk__bench_data *data); /* its files, if temporary; close may still follow */
 
 #endif

@@ -20,6 +20,7 @@ import signal
 import sys
 import time
 
+sys.dont_write_bytecode = True  # the folder is removed when the parent ends
 import_error = None
 try:
     import numpy
