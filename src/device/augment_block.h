@@ -10,9 +10,9 @@
  *   erase    a box of fill values
  *   store    v * scale + bias, per channel (normalisation), in the batch's type and layout
  *
- * Same bits everywhere: sampling in whole numbers (1/128 level, weights of 15 bits), then only + - x / and
- * explicit fma in float, no contraction, sums in whole numbers. After sampling values are 0 … 255 as float
- * until the store. */
+ * Same bits everywhere: sampling in whole numbers (coordinates in 1/32768 of a pixel, values in 1/64 of a
+ * level), then only + - x / and explicit fma in float, no contraction, sums in whole numbers. After sampling
+ * values are 0 … 255 as float until the store. */
 #ifndef STK_DEVICE_AUGMENT_BLOCK_H
 #define STK_DEVICE_AUGMENT_BLOCK_H
 
@@ -20,7 +20,7 @@
 #include <stdint.h>
 #endif
 
-enum { STK_AUGMENT_STEPS = 8, STK_AUGMENT_RADIUS = 3, STK_AUGMENT_LEVEL = 128 };
+enum { STK_AUGMENT_STEPS = 8, STK_AUGMENT_RADIUS = 3, STK_AUGMENT_LEVEL = 64 };
 
 /* Kinds of colour steps; a is the step's one number. torchvision's definitions. */
 typedef enum stk__colour_step {

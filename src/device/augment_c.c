@@ -22,15 +22,16 @@ static float clamp_level(float v)
     return v < 0 ? 0 : v > 255 ? 255 : v;
 }
 
-/* Coordinates far outside are brought near, so that they fit in an int; they stay outside. */
-static float clamp_near(float v, int32_t size)
+/* A coordinate as a whole number of 1/32768 px. What lies far outside is brought near, where it is outside
+ * too. */
+static int32_t place_of(float v, int32_t size)
 {
-    const float most = (float)size + 1;
-    return v < -2 ? -2 : v > most ? most : v;
+    const float most = (float)size, near = v < -2 ? -2 : v > most ? most : v;
+    return (int32_t)floorf(near * 32768);
 }
 
 typedef struct spot {
-    float u, v; /* index of the source */
+    int32_t u, v; /* index of the source, in 1/32768 */
 } spot;
 
 static spot find_source(const float matrix[6], int32_t x, int32_t y, stk__pixels source)
@@ -38,7 +39,7 @@ static spot find_source(const float matrix[6], int32_t x, int32_t y, stk__pixels
     const float cx = (float)x + 0.5f, cy = (float)y + 0.5f;
     const float u = fmaf(matrix[0], cx, fmaf(matrix[1], cy, matrix[2]));
     const float v = fmaf(matrix[3], cx, fmaf(matrix[4], cy, matrix[5]));
-    return (spot){clamp_near(u, source.w), clamp_near(v, source.h)};
+    return (spot){place_of(u, source.w), place_of(v, source.h)};
 }
 
 static bool is_inside(stk__pixels source, int32_t x, int32_t y)
@@ -58,16 +59,9 @@ static int32_t between(int32_t a, int32_t b, int32_t weight)
     return a + (((b - a) * weight + (1 << 14)) >> 15);
 }
 
-static int32_t weight_of(float fraction) /* 0 … 1, below 1 */
-{
-    return (int32_t)(fraction * 32768);
-}
-
 static void sample_pixel(const stk__augment_block *block, stk__pixels source, spot at, float *out)
 {
-    const float left = floorf(at.u), top = floorf(at.v);
-    const int32_t x = (int32_t)left, y = (int32_t)top;
-    const int32_t wx = weight_of(at.u - left), wy = weight_of(at.v - top);
+    const int32_t x = at.u >> 15, y = at.v >> 15, wx = at.u & 32767, wy = at.v & 32767;
     for (int32_t c = 0; c < source.channels; c++) {
         const int32_t upper = between(tap(block, source, x, y, c), tap(block, source, x + 1, y, c), wx);
         const int32_t lower =
@@ -78,7 +72,7 @@ static void sample_pixel(const stk__augment_block *block, stk__pixels source, sp
 
 static uint8_t sample_id(const stk__augment_block *block, stk__pixels mask, spot at)
 {
-    const int32_t x = (int32_t)floorf(at.u + 0.5f), y = (int32_t)floorf(at.v + 0.5f);
+    const int32_t x = (at.u + 16384) >> 15, y = (at.v + 16384) >> 15;
     return is_inside(mask, x, y) ? stk__pixels_row(mask, y)[x] : (uint8_t)block->mask_fill;
 }
 
@@ -237,28 +231,33 @@ static void blur(const stk__augment_block *block, plane p, plane other)
                 pixel_at(p, x, y)[c] = blur_at(block, pixel_at(other, x, 0) + c, row, y, p.h);
 }
 
-/* Sum of four bytes about its mean: standard deviation sqrt(4 * (256^2 - 1) / 12) = 147.8; nearly Gaussian.
- */
+/* Sum of four numbers of 4 bits about its mean: standard deviation sqrt(4 * (16^2 - 1) / 12) = 9.22; nearly
+ * Gaussian. */
 static float noise_of(uint32_t word)
 {
-    const uint32_t sum = (word & 255) + (word >> 8 & 255) + (word >> 16 & 255) + (word >> 24);
-    return ((float)sum - 510) * (1 / 147.7983762f);
+    const uint32_t sum = (word & 15) + (word >> 4 & 15) + (word >> 8 & 15) + (word >> 12 & 15);
+    return ((float)sum - 30) * (1 / 9.219544457f);
 }
 
+/* One draw for two neighbours in a row: a word per channel, its lower half for the left one. */
 static void add_noise(const stk__augment_block *block, plane p)
 {
     const uint64_t key = (uint64_t)block->noise_key[1] << 32 | block->noise_key[0];
-    const size_t count = (size_t)p.w * (size_t)p.h;
-    for (size_t i = 0; i < count; i++) {
-        const stk__random r = stk__random_draw((stk__random_at){.seed = key,
-                                                                .epoch = block->noise_epoch,
-                                                                .sample = block->noise_sample,
-                                                                .operation = STK_OPERATION_NOISE_PIXELS,
-                                                                .draw = (uint32_t)i});
-        float *pixel = p.data + i * (size_t)p.channels;
-        for (int32_t c = 0; c < p.channels; c++)
-            pixel[c] = clamp_level(fmaf(block->noise_std, noise_of(r.word[c]), pixel[c]));
-    }
+    const uint32_t pairs = ((uint32_t)p.w + 1) / 2;
+    for (int32_t y = 0; y < p.h; y++)
+        for (int32_t x = 0; x < p.w; x++) {
+            const stk__random r =
+                stk__random_draw((stk__random_at){.seed = key,
+                                                  .epoch = block->noise_epoch,
+                                                  .sample = block->noise_sample,
+                                                  .operation = STK_OPERATION_NOISE_PIXELS,
+                                                  .draw = (uint32_t)y * pairs + (uint32_t)x / 2});
+            float *pixel = pixel_at(p, x, y);
+            for (int32_t c = 0; c < p.channels; c++) {
+                const uint32_t half = x % 2 ? r.word[c] >> 16 : r.word[c] & 0xffff;
+                pixel[c] = clamp_level(fmaf(block->noise_std, noise_of(half), pixel[c]));
+            }
+        }
 }
 
 static bool is_erased(const stk__augment_block *block, int32_t x, int32_t y)

@@ -11,22 +11,24 @@
 
 enum { AHEAD_ROWS = 8 };
 
-/* What is the same for all pixels of a row. */
+/* What is the same for all pixels of a row. Coordinates are in 1/32768 px: the factor is a power of two, so
+ * it may as well be put into the matrix. */
 typedef struct sampler {
     vf step_u, step_v, start_u, start_v; /* u = step_u * cx + start_u */
-    vf most_u, most_v;
+    vf least, most_u, most_v;
     vi last_x, last_y; /* of the upper left tap of pixels whose taps may be loaded together */
     vi pitch, mask_pitch;
     ptrdiff_t ahead, mask_ahead; /* bytes from a tap to the tap of the pixel AHEAD_ROWS below */
     bool loads;                  /* places fit in 32 bits, and there is something to load */
 } sampler;
 
-/* Where LANES pixels lie: the index of their upper left tap and how far they are from it. */
+/* Where LANES pixels lie. */
 typedef struct spots {
-    vf u, v;
-    vi x, y;
-    vf left, top;
+    vi u, v;
 } spots;
+
+enum { PLACE_BITS = 15 };
+#define PLACE_ONE ((float)(1 << PLACE_BITS))
 
 static inline float limit_near(float v)
 {
@@ -47,12 +49,13 @@ static inline sampler start_sampler(const pass *p, int32_t y)
     const int32_t tail = image.channels == 3 ? 3 : 2;
     const ptrdiff_t rows_ahead = (ptrdiff_t)limit_near(AHEAD_ROWS * m[4]);
     const ptrdiff_t pixels_ahead = (ptrdiff_t)limit_near(AHEAD_ROWS * m[1]);
-    return (sampler){.step_u = vf_all(m[0]),
-                     .step_v = vf_all(m[3]),
-                     .start_u = vf_fma(vf_all(m[1]), vf_all(cy), vf_all(m[2])),
-                     .start_v = vf_fma(vf_all(m[4]), vf_all(cy), vf_all(m[5])),
-                     .most_u = vf_all((float)image.w + 1),
-                     .most_v = vf_all((float)image.h + 1),
+    return (sampler){.step_u = vf_all(m[0] * PLACE_ONE),
+                     .step_v = vf_all(m[3] * PLACE_ONE),
+                     .start_u = vf_fma(vf_all(m[1] * PLACE_ONE), vf_all(cy), vf_all(m[2] * PLACE_ONE)),
+                     .start_v = vf_fma(vf_all(m[4] * PLACE_ONE), vf_all(cy), vf_all(m[5] * PLACE_ONE)),
+                     .least = vf_all(-2 * PLACE_ONE),
+                     .most_u = vf_all((float)image.w * PLACE_ONE),
+                     .most_v = vf_all((float)image.h * PLACE_ONE),
                      .last_x = vi_all(image.w - tail),
                      .last_y = vi_all(image.h - 2),
                      .pitch = vi_all((int32_t)image.pitch_bytes),
@@ -62,45 +65,33 @@ static inline sampler start_sampler(const pass *p, int32_t y)
                      .loads = may_load(image, mask, tail)};
 }
 
-/* Not brought near, as the reference does with coordinates far outside: those become the index INT32_MIN,
- * which is outside too. */
+/* Not brought near, as the reference does with coordinates far outside: those become INT32_MIN, which is
+ * outside too. */
 static inline spots find_spots(const sampler *s, vf cx)
 {
-    spots at;
-    at.u = vf_fma(s->step_u, cx, s->start_u);
-    at.v = vf_fma(s->step_v, cx, s->start_v);
-    at.left = vf_floor(at.u);
-    at.top = vf_floor(at.v);
-    at.x = vi_truncate(at.left);
-    at.y = vi_truncate(at.top);
-    return at;
+    return (spots){vi_truncate(vf_floor(vf_fma(s->step_u, cx, s->start_u))),
+                   vi_truncate(vf_floor(vf_fma(s->step_v, cx, s->start_v)))};
 }
 
 /* Of the group that begins with pixel x, brought near. */
 static inline spots find_near_spots(const sampler *s, int32_t x)
 {
-    const vf least = vf_all(-2);
-    spots at = find_spots(s, vf_add(vf_of(vi_add(vi_counting(), vi_all(x))), vf_all(0.5f)));
-    at.u = vf_min(vf_max(at.u, least), s->most_u);
-    at.v = vf_min(vf_max(at.v, least), s->most_v);
-    at.left = vf_floor(at.u);
-    at.top = vf_floor(at.v);
-    at.x = vi_truncate(at.left);
-    at.y = vi_truncate(at.top);
-    return at;
+    const vf cx = vf_add(vf_of(vi_add(vi_counting(), vi_all(x))), vf_all(0.5f));
+    const vf u = vf_fma(s->step_u, cx, s->start_u), v = vf_fma(s->step_v, cx, s->start_v);
+    return (spots){vi_truncate(vf_floor(vf_min(vf_max(u, s->least), s->most_u))),
+                   vi_truncate(vf_floor(vf_min(vf_max(v, s->least), s->most_v)))};
 }
 
-static inline vi weigh(vf fraction)
+static inline vi whole_of(vi place)
 {
-    return vi_truncate(vf_mul(fraction, vf_all(32768)));
+    return vi_shift_right(place, PLACE_BITS);
 }
 
-/* Nearest pixel of a mask. Its index is not negative where this is used, so truncation is floor. */
+/* Where the nearest pixel of a mask lies. */
 static inline vi find_id(const sampler *s, const spots *at)
 {
-    const vf half = vf_all(0.5f);
-    const vi x = vi_truncate(vf_add(at->u, half)), y = vi_truncate(vf_add(at->v, half));
-    return vi_add(vi_mul(y, s->mask_pitch), x);
+    const vi half = vi_all(1 << (PLACE_BITS - 1));
+    return vi_add(vi_mul(whole_of(vi_add(at->v, half)), s->mask_pitch), whole_of(vi_add(at->u, half)));
 }
 
 /* Offsets of taps and ids from the first byte (0 where taps may not be loaded), weights, and which taps may.
@@ -110,16 +101,16 @@ ROW_INLINE void find_places(const pass *p, const sampler *s, int32_t channels)
     const places to = p->places;
     const sampler constants = *s;
     const int32_t w = p->w;
-    vi x = vi_counting();
-    for (int32_t i = 0; i < w; i += LANES, x = vi_add(x, vi_all(LANES))) {
-        const spots at = find_spots(&constants, vf_add(vf_of(x), vf_all(0.5f)));
-        const vm inside = vm_and(vi_below(at.x, constants.last_x), vi_below(at.y, constants.last_y));
-        const vi along = channels == 3 ? vi_add(vi_add(at.x, at.x), at.x) : at.x;
-        const vw weights = vw_pair(weigh(vf_sub(at.u, at.left)), weigh(vf_sub(at.v, at.top)));
-        vi_store(to.offset + i, vi_keep(inside, vi_add(vi_mul(at.y, constants.pitch), along)));
+    const vi fraction = vi_all((1 << PLACE_BITS) - 1);
+    vf cx = vf_add(vf_of(vi_counting()), vf_all(0.5f));
+    for (int32_t i = 0; i < w; i += LANES, cx = vf_add(cx, vf_all(LANES))) {
+        const spots at = find_spots(&constants, cx);
+        const vi x = whole_of(at.u), y = whole_of(at.v);
+        const vm inside = vm_and(vi_below(x, constants.last_x), vi_below(y, constants.last_y));
+        const vi along = channels == 3 ? vi_add(vi_add(x, x), x) : x;
+        vi_store(to.offset + i, vi_keep(inside, vi_add(vi_mul(y, constants.pitch), along)));
         vi_store(to.id_offset + i, vi_keep(inside, find_id(&constants, &at)));
-        vh_store(to.weight_x + i, vw_low(weights));
-        vh_store(to.weight_y + i, vw_high(weights));
+        vw_store(to.weights + 2 * i, vw_pack(vi_and(at.u, fraction), vi_and(at.v, fraction)));
         to.inside[i / LANES] = (uint16_t)(constants.loads ? vm_bits(inside) : 0);
     }
 }

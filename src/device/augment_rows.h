@@ -22,7 +22,7 @@ typedef struct row {
 /* Where the pixels of a row lie in the source, a line each: see augment_places.h. */
 typedef struct places {
     int32_t *offset, *id_offset;
-    int16_t *weight_x, *weight_y;
+    int16_t *weights; /* of a group: in each part four along x, then four along y */
     uint16_t *inside; /* a bit per lane, a word per group */
 } places;
 
@@ -53,7 +53,7 @@ typedef struct pass {
     float mean;               /* of contrast */
     output_kind kind;
 
-    int16_t *levels; /* [1 or h][channels] lines, in 1/128 */
+    int16_t *levels; /* [1 or h][channels] lines, in 1/64 */
     uint8_t *bytes;  /* a row of the source */
     uint8_t *ids;    /* a row of the mask */
     places places;
@@ -95,8 +95,7 @@ static inline size_t cut_memory(pass *p, uint8_t *from)
     p->ids = cut(&c, p->line_values);
     p->places = (places){.offset = cut(&c, p->line_values * sizeof(int32_t)),
                          .id_offset = cut(&c, p->line_values * sizeof(int32_t)),
-                         .weight_x = cut(&c, p->line_values * sizeof(int16_t)),
-                         .weight_y = cut(&c, p->line_values * sizeof(int16_t)),
+                         .weights = cut(&c, 2 * p->line_values * sizeof(int16_t)),
                          .inside = cut(&c, p->line_values * sizeof(uint16_t))};
     p->work = cut_row(&c, p);
     p->blurred = ring_rows ? cut_row(&c, p) : p->work;

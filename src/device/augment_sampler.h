@@ -1,7 +1,7 @@
 /* Sampling of one row, in whole numbers: bilinear for the image, nearest for the mask. Part of the template.
  *
  * The taps of a pixel are loaded one pixel after the other (8 bytes hold both taps of a row in all channels),
- * turned into lines per channel LANES pixels at once, and weighed in 16 bits. Groups that touch the edge of
+ * weighed in 16 bits, and turned into lines per channel LANES pixels at once. Groups that touch the edge of
  * the source load only where all taps are inside; their other pixels are computed one by one. Nothing outside
  * the source's rows is ever read. */
 #ifndef STK_DEVICE_AUGMENT_SAMPLER_H
@@ -16,49 +16,58 @@ static inline void fetch_early(const uint8_t *data, ptrdiff_t offset)
     __builtin_prefetch((const void *)((uintptr_t)data + (uintptr_t)offset));
 }
 
-/* Weights as words: along x for both rows, along y. */
-typedef struct weights {
-    vw x;
-    vh y;
-} weights;
-
-static inline vh weigh_taps(vw left, vw right, const weights *by)
+/* Weights of bytes that stand side by side: the left one, and how far the right one is from it, in 1/64. */
+static inline vw lefts_of(vw bytes)
 {
-    const vw rows = vw_between(left, right, by->x);
-    return vh_between(vw_low(rows), vw_high(rows), by->y);
+    return vw_weigh_bytes(bytes, vw_all_bytes(STK_AUGMENT_LEVEL, 0));
 }
 
-static inline vw level_low(vw bytes)
+static inline vw steps_of(vw bytes)
 {
-    return vw_shift_right(vw_unpack_low(vw_zero(), bytes), 1);
+    return vw_weigh_bytes(bytes, vw_all_bytes(-STK_AUGMENT_LEVEL, STK_AUGMENT_LEVEL));
 }
 
-static inline vw level_high(vw bytes)
+/* Two taps of a row, as neighbouring bytes, become one value. */
+static inline vw weigh_row(vw taps, vw weight)
 {
-    return vw_shift_right(vw_unpack_high(vw_zero(), bytes), 1);
+    return vw_add_part(lefts_of(taps), steps_of(taps), weight);
 }
 
-/* Eight pixels of eight bytes become eight bytes of eight pixels, in each part. */
-static inline void sample_rgb(stk__pixels image, const int32_t *at, const weights *by, int16_t *const out[3])
+/* In each part: two pixels of eight bytes, of which six are r g b r g b. */
+static inline vw sample_two(const uint8_t *upper, const uint8_t *lower, const int32_t *at, vw weight_x,
+                            vw weight_y)
 {
+    static const int8_t by_channel[16] = {0, 3, 1, 4, 2, 5, 6, 7, 8, 11, 9, 12, 10, 13, 14, 15};
+    const vw above = weigh_row(vw_shuffle(vw_taps(upper, at), by_channel), weight_x);
+    const vw below = weigh_row(vw_shuffle(vw_taps(lower, at), by_channel), weight_x);
+    return vw_between(above, below, weight_y);
+}
+
+/* Of the four pixels in each part first two, then the others; at the end lines per channel. */
+static inline void sample_rgb(stk__pixels image, const int32_t *at, vw weights, int16_t *const out[3])
+{
+    static const int8_t x01[16] = {0, 1, 0, 1, 0, 1, 0, 1, 2, 3, 2, 3, 2, 3, 2, 3};
+    static const int8_t x23[16] = {4, 5, 4, 5, 4, 5, 4, 5, 6, 7, 6, 7, 6, 7, 6, 7};
+    static const int8_t y01[16] = {8, 9, 8, 9, 8, 9, 8, 9, 10, 11, 10, 11, 10, 11, 10, 11};
+    static const int8_t y23[16] = {12, 13, 12, 13, 12, 13, 12, 13, 14, 15, 14, 15, 14, 15, 14, 15};
+    static const int8_t pairs[16] = {0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15};
     const uint8_t *const upper = image.data, *const lower = image.data + image.pitch_bytes;
-    const vw p04 = vw_taps(upper, lower, at, 0), p15 = vw_taps(upper, lower, at, 1);
-    const vw p26 = vw_taps(upper, lower, at, 2), p37 = vw_taps(upper, lower, at, 3);
-    const vw even = vw_unpack_low(p04, p26), even_end = vw_unpack_high(p04, p26);
-    const vw odd = vw_unpack_low(p15, p37), odd_end = vw_unpack_high(p15, p37);
-    const vw r_g = vw_unpack_low(even, odd), b_r = vw_unpack_high(even, odd);
-    const vw g_b = vw_unpack_low(even_end, odd_end);
-    vh_store(out[0], weigh_taps(level_low(r_g), level_high(b_r), by));
-    vh_store(out[1], weigh_taps(level_high(r_g), level_low(g_b), by));
-    vh_store(out[2], weigh_taps(level_low(b_r), level_high(g_b), by));
+    const vw first = sample_two(upper, lower, at, vw_shuffle(weights, x01), vw_shuffle(weights, y01));
+    const vw second = sample_two(upper, lower, at + 2, vw_shuffle(weights, x23), vw_shuffle(weights, y23));
+    const vw a = vw_shuffle(first, pairs), b = vw_shuffle(second, pairs);
+    const vw red_green = vw_join_parts(vw_unpack_low(a, b)), blue = vw_join_parts(vw_unpack_high(a, b));
+    vh_store(out[0], vw_low(red_green));
+    vh_store(out[1], vw_high(red_green));
+    vh_store(out[2], vw_low(blue));
 }
 
-static inline void sample_grey(stk__pixels image, const int32_t *at, const weights *by, int16_t *out)
+/* In each part: two bytes of four pixels from the upper row, then from the lower. */
+static inline void sample_grey(stk__pixels image, const int32_t *at, vw weights, int16_t *out)
 {
-    const vw pairs = vw_grey_taps(image.data, image.data + image.pitch_bytes, at);
-    const vw left = vw_shift_right(vw_shift_left(pairs, 8), 1);
-    const vw right = vw_shift_left(vw_shift_right(pairs, 8), 7);
-    vh_store(out, weigh_taps(left, right, by));
+    const vw taps = vw_grey_taps(image.data, image.data + image.pitch_bytes, at);
+    const vw rows = weigh_row(taps, vw_low_twice(weights));
+    const vw values = vw_between(rows, vw_high_twice(rows), vw_high_twice(weights));
+    vh_store(out, vw_low(vw_join_parts(values)));
 }
 
 static inline bool is_inside(stk__pixels source, int32_t x, int32_t y)
@@ -78,27 +87,29 @@ static inline int32_t between(int32_t a, int32_t b, int32_t weight)
     return a + (((b - a) * weight + (1 << 14)) >> 15);
 }
 
-/* A pixel at the edge: its upper left tap, and weights that may be 32768, which no word holds. */
+/* Pixels at the edge of the source. */
 typedef struct edge_pixels {
-    int32_t x[LANES], y[LANES], weight_x[LANES], weight_y[LANES];
+    int32_t u[LANES], v[LANES];
 } edge_pixels;
 
 static inline void sample_edge_pixel(const pass *p, const edge_pixels *at, int lane, int16_t *levels)
 {
-    const int32_t x = at->x[lane], y = at->y[lane], weight = at->weight_x[lane];
+    const int32_t x = at->u[lane] >> PLACE_BITS, y = at->v[lane] >> PLACE_BITS;
+    const int32_t weight_x = at->u[lane] & ((1 << PLACE_BITS) - 1);
+    const int32_t weight_y = at->v[lane] & ((1 << PLACE_BITS) - 1);
     for (int32_t c = 0; c < p->channels; c++) {
-        const int32_t upper = between(tap(p, x, y, c), tap(p, x + 1, y, c), weight);
-        const int32_t lower = between(tap(p, x, y + 1, c), tap(p, x + 1, y + 1, c), weight);
-        levels[(size_t)c * p->line_values] = (int16_t)between(upper, lower, at->weight_y[lane]);
+        const int32_t upper = between(tap(p, x, y, c), tap(p, x + 1, y, c), weight_x);
+        const int32_t lower = between(tap(p, x, y + 1, c), tap(p, x + 1, y + 1, c), weight_x);
+        levels[(size_t)c * p->line_values] = (int16_t)between(upper, lower, weight_y);
     }
 }
 
 /* Do any of a group's taps lie in the source? */
 static inline bool touches_source(stk__pixels source, const spots *at)
 {
-    const vi one = vi_all(1);
-    return vm_bits(vm_and(vi_below(vi_add(at->x, one), vi_all(source.w)),
-                          vi_below(vi_add(at->y, one), vi_all(source.h)))) != 0;
+    const vi one = vi_all(1), x = vi_shift_signed(at->u, PLACE_BITS), y = vi_shift_signed(at->v, PLACE_BITS);
+    return vm_bits(vm_and(vi_below(vi_add(x, one), vi_all(source.w)),
+                          vi_below(vi_add(y, one), vi_all(source.h)))) != 0;
 }
 
 /* Those pixels of a group that were not loaded. */
@@ -112,10 +123,8 @@ static inline void sample_edge(const pass *p, const sampler *s, int32_t i, int16
         return;
     }
     edge_pixels edge;
-    vi_store(edge.x, at.x);
-    vi_store(edge.y, at.y);
-    vi_store(edge.weight_x, weigh(vf_sub(at.u, at.left)));
-    vi_store(edge.weight_y, weigh(vf_sub(at.v, at.top)));
+    vi_store(edge.u, at.u);
+    vi_store(edge.v, at.v);
     for (uint32_t rest = ~loaded & ALL_LANES; rest; rest &= rest - 1) {
         const int lane = __builtin_ctz(rest);
         sample_edge_pixel(p, &edge, lane, levels + i + lane);
@@ -131,12 +140,12 @@ ROW_INLINE void sample_levels(const pass *p, const sampler *s, int16_t *levels, 
     for (int32_t i = 0; i < w; i += LANES) {
         int16_t *const out[3] = {levels + i, levels + apart + i, levels + 2 * apart + i};
         if (at.inside[i / LANES]) { /* where one pixel can be loaded, the first of the source can */
-            const weights by = {vw_load_twice(at.weight_x + i), vh_load(at.weight_y + i)};
+            const vw weights = vw_load(at.weights + 2 * i);
             fetch_early(image.data, at.offset[i] + s->ahead);
             if (channels == 3)
-                sample_rgb(image, at.offset + i, &by, out);
+                sample_rgb(image, at.offset + i, weights, out);
             else
-                sample_grey(image, at.offset + i, &by, out[0]);
+                sample_grey(image, at.offset + i, weights, out[0]);
         }
         if (at.inside[i / LANES] != ALL_LANES) sample_edge(p, s, i, levels);
     }
@@ -146,10 +155,10 @@ static inline void sample_edge_ids(const pass *p, const sampler *s, int32_t i)
 {
     const stk__pixels mask = p->source->mask;
     const spots at = find_near_spots(s, i);
-    const vf half = vf_all(0.5f);
+    const vi half = vi_all(1 << (PLACE_BITS - 1));
     int32_t x[LANES], y[LANES];
-    vi_store(x, vi_truncate(vf_floor(vf_add(at.u, half))));
-    vi_store(y, vi_truncate(vf_floor(vf_add(at.v, half))));
+    vi_store(x, vi_shift_signed(vi_add(at.u, half), PLACE_BITS));
+    vi_store(y, vi_shift_signed(vi_add(at.v, half), PLACE_BITS));
     for (int lane = 0; lane < LANES; lane++)
         p->ids[i + lane] = is_inside(mask, x[lane], y[lane]) ? stk__pixels_row(mask, y[lane])[x[lane]]
                                                              : (uint8_t)p->block->mask_fill;

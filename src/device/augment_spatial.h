@@ -78,13 +78,13 @@ static inline void blur_along_y(const pass *p, int32_t y)
     }
 }
 
-/* Philox's counters of LANES / 2 pixels, each in the lower half of 64 bits. The upper halves hold rubbish:
+/* Philox's counters of LANES / 2 draws, each in the lower half of 64 bits. The upper halves hold rubbish:
  * the wide product does not see them. */
 typedef struct counters {
     vi word[4];
 } counters;
 
-/* What the first round leaves: it sees the pixel's number only in its last step. */
+/* What the first round leaves: it sees the draw's number only in its last step. */
 typedef struct noise_start {
     uint32_t key[2];  /* of the second round */
     uint32_t word[4]; /* word[2] is still to be mixed with the number */
@@ -118,22 +118,27 @@ static inline counters draw_counters(const noise_start *start, vi number)
     return (counters){{c0, c1, c2, c3}};
 }
 
+/* Each draw is for two neighbours: 2 x LANES pixels at once. */
 ROW_INLINE void add_noise_of(const pass *p, row r, int32_t y, int32_t channels)
 {
     const noise_start start = start_noise(p->block);
     const int32_t w = p->w;
-    const vf std = vf_all(p->block->noise_std), part = vf_all(1 / 147.7983762f);
+    const vf std = vf_all(p->block->noise_std), part = vf_all(1 / 9.219544457f), mean = vf_all(30);
     int32_t counting[LANES];
     for (uint32_t i = 0; i < LANES; i++)
-        counting[i] = (int32_t)((uint32_t)((uint64_t)y * (uint64_t)p->w) + (i & ~1u));
+        counting[i] = (int32_t)((uint32_t)y * (((uint32_t)w + 1) / 2) + (i & ~1u));
     vi number = vi_load(counting);
-    for (int32_t x = 0; x < w; x += LANES, number = vi_add(number, vi_all(LANES))) {
+    for (int32_t x = 0; x < w; x += 2 * LANES, number = vi_add(number, vi_all(LANES))) {
         const counters even = draw_counters(&start, number);
         const counters odd = draw_counters(&start, vi_add(number, vi_all(1)));
         for (int32_t c = 0; c < channels; c++) {
-            const vi sum = vi_sum_bytes(vi_merge(even.word[c], odd.word[c]));
-            const vf noise = vf_mul(vf_sub(vf_of(sum), vf_all(510)), part);
-            vf_store(r.line[c] + x, clamp_level(vf_fma(std, noise, vf_load(r.line[c] + x))));
+            const vw sums = vw_sum_nibbles(vi_merge(even.word[c], odd.word[c]));
+            const vi halves[2] = {vi_of_words(vw_low(sums)), vi_of_words(vw_high(sums))};
+            for (int32_t i = 0; i < 2; i++) {
+                float *const at = r.line[c] + x + i * LANES;
+                const vf noise = vf_mul(vf_sub(vf_of(halves[i]), mean), part);
+                vf_store(at, clamp_level(vf_fma(std, noise, vf_load(at))));
+            }
         }
     }
 }

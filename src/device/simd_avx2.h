@@ -4,8 +4,8 @@
  *   vf  LANES floats            vi  LANES whole numbers of 32 bits       vm  a yes or no for each lane
  *   vh  LANES words of 16 bits  vw  two vh: 2 x LANES words, or bytes
  *
- * "Parts" of a vw are its 128-bit pieces: unpacking works within each part. Comparisons, minimum and maximum
- * are those of C's a < b ? a : b, also for zeros of both signs. */
+ * "Parts" of a vw are its 128-bit pieces: shuffling and unpacking work within each part. Comparisons, minimum
+ * and maximum are those of C's a < b ? a : b, also for zeros of both signs. */
 #ifndef STK_DEVICE_SIMD_AVX2_H
 #define STK_DEVICE_SIMD_AVX2_H
 
@@ -50,6 +50,8 @@ static inline vi vi_sub(vi a, vi b) { return _mm256_sub_epi32(a, b); }
 static inline vi vi_mul(vi a, vi b) { return _mm256_mullo_epi32(a, b); }
 static inline vi vi_xor(vi a, vi b) { return _mm256_xor_si256(a, b); }
 static inline vi vi_shift_left(vi v, int bits) { return _mm256_slli_epi32(v, bits); }
+static inline vi vi_and(vi a, vi b) { return _mm256_and_si256(a, b); }
+static inline vi vi_shift_right(vi v, int bits) { return _mm256_srli_epi32(v, bits); }
 static inline vi vi_shift_signed(vi v, int bits) { return _mm256_srai_epi32(v, bits); } /* right */
 static inline vi vi_truncate(vf v) { return _mm256_cvttps_epi32(v); }
 static inline vi vi_bits(vf v) { return _mm256_castps_si256(v); }
@@ -60,41 +62,51 @@ static inline vm vm_and(vm a, vm b) { return _mm256_and_si256(a, b); }
 static inline uint32_t vm_bits(vm m) { return (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(m)); }
 static inline vi vi_from_words(const int16_t *p) { return _mm256_cvtepi16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p)); }
 static inline vi vi_from_bytes(const uint8_t *p) { return _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)p)); }
-static inline vi vi_sum_bytes(vi v) { return _mm256_madd_epi16(_mm256_maddubs_epi16(v, _mm256_set1_epi8(1)), _mm256_set1_epi16(1)); }
 /* In each 64 bits: product of the lower halves; upper half; lower halves of two put side by side. */
 static inline vi vi_mul_wide(vi a, vi b) { return _mm256_mul_epu32(a, b); }
 static inline vi vi_upper(vi v) { return _mm256_srli_epi64(v, 32); }
 static inline vi vi_merge(vi even, vi odd) { return _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xAA); }
 
-static inline vw vw_zero(void) { return _mm256_setzero_si256(); }
-static inline vw vw_pair(vi low, vi high) { return _mm256_permute4x64_epi64(_mm256_packus_epi32(low, high), 0xD8); } /* of 0 … 65535 */
-static inline vw vw_load_twice(const int16_t *p) { return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)p)); }
+static inline vw vw_load(const int16_t *p) { return _mm256_loadu_si256((const __m256i *)(const void *)p); }
+static inline void vw_store(int16_t *p, vw v) { _mm256_storeu_si256((__m256i *)(void *)p, v); }
+static inline vw vw_all_bytes(int even, int odd) { return _mm256_set1_epi16((int16_t)((even & 255) | odd * 256)); }
+static inline vw vw_pack(vi a, vi b) { return _mm256_packus_epi32(a, b); } /* in each part four of a, then four of b; 0 … 65535 */
 static inline vh vw_low(vw v) { return _mm256_castsi256_si128(v); }
 static inline vh vw_high(vw v) { return _mm256_extracti128_si256(v, 1); }
-static inline vw vw_unpack_low(vw a, vw b) { return _mm256_unpacklo_epi8(a, b); }
-static inline vw vw_unpack_high(vw a, vw b) { return _mm256_unpackhi_epi8(a, b); }
-static inline vw vw_shift_left(vw v, int bits) { return _mm256_slli_epi16(v, bits); }
-static inline vw vw_shift_right(vw v, int bits) { return _mm256_srli_epi16(v, bits); }
-static inline vw vw_between(vw a, vw b, vw weight) { return _mm256_add_epi16(a, _mm256_mulhrs_epi16(_mm256_sub_epi16(b, a), weight)); }
-static inline vh vh_between(vh a, vh b, vh weight) { return _mm_add_epi16(a, _mm_mulhrs_epi16(_mm_sub_epi16(b, a), weight)); }
+/* In each part: bytes by their number; pairs of words of a and b alternately; four words twice. */
+static inline vw vw_shuffle(vw v, const int8_t from[16]) { return _mm256_shuffle_epi8(v, _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)from))); }
+static inline vw vw_unpack_low(vw a, vw b) { return _mm256_unpacklo_epi32(a, b); }
+static inline vw vw_unpack_high(vw a, vw b) { return _mm256_unpackhi_epi32(a, b); }
+static inline vw vw_low_twice(vw v) { return _mm256_unpacklo_epi64(v, v); }
+static inline vw vw_high_twice(vw v) { return _mm256_unpackhi_epi64(v, v); }
+static inline vw vw_join_parts(vw v) { return _mm256_permute4x64_epi64(v, 0xD8); } /* the first four words of all parts, then the others */
+static inline vw vw_weigh_bytes(vw bytes, vw weights) { return _mm256_maddubs_epi16(bytes, weights); } /* unsigned times signed, two side by side summed */
+static inline vw vw_add_part(vw v, vw step, vw weight) { return _mm256_add_epi16(v, _mm256_mulhrs_epi16(step, weight)); }
+static inline vw vw_between(vw a, vw b, vw weight) { return vw_add_part(a, _mm256_sub_epi16(b, a), weight); }
+static inline vw vw_sum_nibbles(vi v) { return _mm256_maddubs_epi16(_mm256_add_epi8(_mm256_and_si256(v, _mm256_set1_epi8(15)), _mm256_and_si256(_mm256_srli_epi16(v, 4), _mm256_set1_epi8(15))), _mm256_set1_epi8(1)); } /* of each word */
+static inline vi vi_of_words(vh v) { return _mm256_cvtepi16_epi32(v); }
 static inline vh vh_all(int16_t v) { return _mm_set1_epi16(v); }
 static inline vh vh_load(const int16_t *p) { return _mm_loadu_si128((const __m128i *)(const void *)p); }
 static inline void vh_store(void *p, vh v) { _mm_storeu_si128((__m128i *)p, v); }
 static inline void vh_stream(void *p, vh v) { _mm_stream_si128((__m128i *)p, v); } /* p aligned */
 static inline vh vh_half(vf v) { return _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT); }
-static inline vh vh_top_words(vi v) { return vw_low(vw_pair(_mm256_srli_epi32(v, 16), _mm256_setzero_si256())); }
+static inline vh vh_top_words(vi v) { return vw_low(_mm256_permute4x64_epi64(_mm256_packus_epi32(_mm256_srli_epi32(v, 16), _mm256_setzero_si256()), 0xD8)); }
 
-static inline __m128i eight_bytes(const uint8_t *p) { return _mm_loadl_epi64((const __m128i *)(const void *)p); }
 static inline __m128i sixteen_bytes(const uint8_t *p) { return _mm_loadu_si128((const __m128i *)(const void *)p); }
 static inline void stream_fence(void) { _mm_sfence(); }
 /* clang-format on */
 
-/* Bytes of pixels i and i + 4 alternately, 8 of each. Half of the parts: from the upper row; then from the
- * lower. */
-static inline vw vw_taps(const uint8_t *upper, const uint8_t *lower, const int32_t *at, int i)
+/* Eight bytes each of pixels 0 and 1, and of 4 and 5 in the other part. */
+static inline __m128i two_taps(const uint8_t *p, const int32_t *at)
 {
-    return _mm256_set_m128i(_mm_unpacklo_epi8(eight_bytes(lower + at[i]), eight_bytes(lower + at[i + 4])),
-                            _mm_unpacklo_epi8(eight_bytes(upper + at[i]), eight_bytes(upper + at[i + 4])));
+    int64_t second;
+    memcpy(&second, p + at[1], sizeof second);
+    return _mm_insert_epi64(_mm_loadl_epi64((const __m128i *)(const void *)(p + at[0])), second, 1);
+}
+
+static inline vw vw_taps(const uint8_t *p, const int32_t *at)
+{
+    return _mm256_set_m128i(two_taps(p, at + 4), two_taps(p, at));
 }
 
 static inline int word_at(const uint8_t *p)
@@ -104,18 +116,18 @@ static inline int word_at(const uint8_t *p)
     return word;
 }
 
-static inline __m128i eight_words(const uint8_t *p, const int32_t *at)
+/* Two neighbouring bytes of four pixels as words: from the upper row, then from the lower. */
+static inline __m128i eight_words(const uint8_t *upper, const uint8_t *lower, const int32_t *at)
 {
-    return _mm_setr_epi16((int16_t)word_at(p + at[0]), (int16_t)word_at(p + at[1]),
-                          (int16_t)word_at(p + at[2]), (int16_t)word_at(p + at[3]),
-                          (int16_t)word_at(p + at[4]), (int16_t)word_at(p + at[5]),
-                          (int16_t)word_at(p + at[6]), (int16_t)word_at(p + at[7]));
+    return _mm_setr_epi16((int16_t)word_at(upper + at[0]), (int16_t)word_at(upper + at[1]),
+                          (int16_t)word_at(upper + at[2]), (int16_t)word_at(upper + at[3]),
+                          (int16_t)word_at(lower + at[0]), (int16_t)word_at(lower + at[1]),
+                          (int16_t)word_at(lower + at[2]), (int16_t)word_at(lower + at[3]));
 }
 
-/* Two neighbouring bytes of each pixel as a word: from the upper row, then from the lower. */
 static inline vw vw_grey_taps(const uint8_t *upper, const uint8_t *lower, const int32_t *at)
 {
-    return _mm256_set_m128i(eight_words(lower, at), eight_words(upper, at));
+    return _mm256_set_m128i(eight_words(upper, lower, at + 4), eight_words(upper, lower, at));
 }
 
 /* Four pixels of three bytes in each part; reads 4 bytes too many. */

@@ -43,6 +43,8 @@ static inline vi vi_sub(vi a, vi b) { return _mm512_sub_epi32(a, b); }
 static inline vi vi_mul(vi a, vi b) { return _mm512_mullo_epi32(a, b); }
 static inline vi vi_xor(vi a, vi b) { return _mm512_xor_si512(a, b); }
 static inline vi vi_shift_left(vi v, unsigned bits) { return _mm512_slli_epi32(v, bits); }
+static inline vi vi_and(vi a, vi b) { return _mm512_and_si512(a, b); }
+static inline vi vi_shift_right(vi v, unsigned bits) { return _mm512_srli_epi32(v, bits); }
 static inline vi vi_shift_signed(vi v, unsigned bits) { return _mm512_srai_epi32(v, bits); }
 static inline vi vi_truncate(vf v) { return _mm512_cvttps_epi32(v); }
 static inline vi vi_bits(vf v) { return _mm512_castps_si512(v); }
@@ -53,41 +55,49 @@ static inline vm vm_and(vm a, vm b) { return (vm)(a & b); }
 static inline uint32_t vm_bits(vm m) { return m; }
 static inline vi vi_from_words(const int16_t *p) { return _mm512_cvtepi16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)p)); }
 static inline vi vi_from_bytes(const uint8_t *p) { return _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)p)); }
-static inline vi vi_sum_bytes(vi v) { return _mm512_madd_epi16(_mm512_maddubs_epi16(v, _mm512_set1_epi8(1)), _mm512_set1_epi16(1)); }
 static inline vi vi_mul_wide(vi a, vi b) { return _mm512_mul_epu32(a, b); }
 static inline vi vi_upper(vi v) { return _mm512_srli_epi64(v, 32); }
 static inline vi vi_merge(vi even, vi odd) { return _mm512_mask_blend_epi32(0xAAAA, even, _mm512_slli_epi64(odd, 32)); }
 
-static inline vw vw_zero(void) { return _mm512_setzero_si512(); }
 static inline vw vw_halves(vh low, vh high) { return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1); }
-static inline vw vw_pair(vi low, vi high) { return vw_halves(_mm512_cvtepi32_epi16(low), _mm512_cvtepi32_epi16(high)); }
-static inline vw vw_load_twice(const int16_t *p) { return _mm512_broadcast_i64x4(_mm256_loadu_si256((const __m256i *)(const void *)p)); }
+static inline vw vw_load(const int16_t *p) { return _mm512_loadu_si512(p); }
+static inline void vw_store(int16_t *p, vw v) { _mm512_storeu_si512(p, v); }
+static inline vw vw_all_bytes(int even, int odd) { return _mm512_set1_epi16((int16_t)((even & 255) | odd * 256)); }
+static inline vw vw_pack(vi a, vi b) { return _mm512_packus_epi32(a, b); }
 static inline vh vw_low(vw v) { return _mm512_castsi512_si256(v); }
 static inline vh vw_high(vw v) { return _mm512_extracti64x4_epi64(v, 1); }
-static inline vw vw_unpack_low(vw a, vw b) { return _mm512_unpacklo_epi8(a, b); }
-static inline vw vw_unpack_high(vw a, vw b) { return _mm512_unpackhi_epi8(a, b); }
-static inline vw vw_shift_left(vw v, unsigned bits) { return _mm512_slli_epi16(v, bits); }
-static inline vw vw_shift_right(vw v, unsigned bits) { return _mm512_srli_epi16(v, bits); }
-static inline vw vw_between(vw a, vw b, vw weight) { return _mm512_add_epi16(a, _mm512_mulhrs_epi16(_mm512_sub_epi16(b, a), weight)); }
-static inline vh vh_between(vh a, vh b, vh weight) { return _mm256_add_epi16(a, _mm256_mulhrs_epi16(_mm256_sub_epi16(b, a), weight)); }
+static inline vw vw_shuffle(vw v, const int8_t from[16]) { return _mm512_shuffle_epi8(v, _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(const void *)from))); }
+static inline vw vw_unpack_low(vw a, vw b) { return _mm512_unpacklo_epi32(a, b); }
+static inline vw vw_unpack_high(vw a, vw b) { return _mm512_unpackhi_epi32(a, b); }
+static inline vw vw_low_twice(vw v) { return _mm512_unpacklo_epi64(v, v); }
+static inline vw vw_high_twice(vw v) { return _mm512_unpackhi_epi64(v, v); }
+static inline vw vw_join_parts(vw v) { return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), v); }
+static inline vw vw_weigh_bytes(vw bytes, vw weights) { return _mm512_maddubs_epi16(bytes, weights); }
+static inline vw vw_add_part(vw v, vw step, vw weight) { return _mm512_add_epi16(v, _mm512_mulhrs_epi16(step, weight)); }
+static inline vw vw_between(vw a, vw b, vw weight) { return vw_add_part(a, _mm512_sub_epi16(b, a), weight); }
+static inline vw vw_sum_nibbles(vi v) { return _mm512_maddubs_epi16(_mm512_add_epi8(_mm512_and_si512(v, _mm512_set1_epi8(15)), _mm512_and_si512(_mm512_srli_epi16(v, 4), _mm512_set1_epi8(15))), _mm512_set1_epi8(1)); }
+static inline vi vi_of_words(vh v) { return _mm512_cvtepi16_epi32(v); }
 static inline vh vh_all(int16_t v) { return _mm256_set1_epi16(v); }
-static inline vh vh_load(const int16_t *p) { return _mm256_loadu_si256((const __m256i *)(const void *)p); }
 static inline void vh_store(void *p, vh v) { _mm256_storeu_si256((__m256i *)p, v); }
 static inline void vh_stream(void *p, vh v) { _mm256_stream_si256((__m256i *)p, v); }
 static inline vh vh_half(vf v) { return _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
 static inline vh vh_top_words(vi v) { return _mm512_cvtepi32_epi16(_mm512_srli_epi32(v, 16)); }
 
-static inline __m128i eight_bytes(const uint8_t *p) { return _mm_loadl_epi64((const __m128i *)(const void *)p); }
 static inline __m128i sixteen_bytes(const uint8_t *p) { return _mm_loadu_si128((const __m128i *)(const void *)p); }
-static inline __m128i two_taps(const uint8_t *p, const int32_t *at) { return _mm_unpacklo_epi8(eight_bytes(p + at[0]), eight_bytes(p + at[4])); }
 static inline void stream_fence(void) { _mm_sfence(); }
 /* clang-format on */
 
-/* Parts: upper row of pixels 0 … 7, of 8 … 15, lower row of 0 … 7, of 8 … 15. */
-static inline vw vw_taps(const uint8_t *upper, const uint8_t *lower, const int32_t *at, int i)
+static inline __m128i two_taps(const uint8_t *p, const int32_t *at)
 {
-    return vw_halves(_mm256_set_m128i(two_taps(upper, at + i + 8), two_taps(upper, at + i)),
-                     _mm256_set_m128i(two_taps(lower, at + i + 8), two_taps(lower, at + i)));
+    int64_t second;
+    memcpy(&second, p + at[1], sizeof second);
+    return _mm_insert_epi64(_mm_loadl_epi64((const __m128i *)(const void *)(p + at[0])), second, 1);
+}
+
+static inline vw vw_taps(const uint8_t *p, const int32_t *at)
+{
+    return vw_halves(_mm256_set_m128i(two_taps(p, at + 4), two_taps(p, at)),
+                     _mm256_set_m128i(two_taps(p, at + 12), two_taps(p, at + 8)));
 }
 
 static inline int word_at(const uint8_t *p)
@@ -97,18 +107,18 @@ static inline int word_at(const uint8_t *p)
     return word;
 }
 
-static inline __m128i eight_words(const uint8_t *p, const int32_t *at)
+static inline __m128i eight_words(const uint8_t *upper, const uint8_t *lower, const int32_t *at)
 {
-    return _mm_setr_epi16((int16_t)word_at(p + at[0]), (int16_t)word_at(p + at[1]),
-                          (int16_t)word_at(p + at[2]), (int16_t)word_at(p + at[3]),
-                          (int16_t)word_at(p + at[4]), (int16_t)word_at(p + at[5]),
-                          (int16_t)word_at(p + at[6]), (int16_t)word_at(p + at[7]));
+    return _mm_setr_epi16((int16_t)word_at(upper + at[0]), (int16_t)word_at(upper + at[1]),
+                          (int16_t)word_at(upper + at[2]), (int16_t)word_at(upper + at[3]),
+                          (int16_t)word_at(lower + at[0]), (int16_t)word_at(lower + at[1]),
+                          (int16_t)word_at(lower + at[2]), (int16_t)word_at(lower + at[3]));
 }
 
 static inline vw vw_grey_taps(const uint8_t *upper, const uint8_t *lower, const int32_t *at)
 {
-    return vw_halves(_mm256_set_m128i(eight_words(upper, at + 8), eight_words(upper, at)),
-                     _mm256_set_m128i(eight_words(lower, at + 8), eight_words(lower, at)));
+    return vw_halves(_mm256_set_m128i(eight_words(upper, lower, at + 4), eight_words(upper, lower, at)),
+                     _mm256_set_m128i(eight_words(upper, lower, at + 12), eight_words(upper, lower, at + 8)));
 }
 
 static inline vw vw_triples(const uint8_t *p)

@@ -60,17 +60,6 @@ static inline uint32_t bits_from(float v)
     return bits;
 }
 
-static inline uint32_t sum_bytes(uint32_t v)
-{
-    return (v & 255) + (v >> 8 & 255) + (v >> 16 & 255) + (v >> 24);
-}
-
-static inline uint16_t between_words(uint16_t a, uint16_t b, uint16_t weight) /* paddw, pmulhrsw, psubw */
-{
-    const int32_t apart = (int16_t)(uint16_t)(b - a);
-    return (uint16_t)(a + ((apart * (int16_t)weight + (1 << 14)) >> 15));
-}
-
 EACH(vf, vf_all, (float v), v)
 EACH(vf, vf_load, (const float *p), p[i])
 EACH(vf, vf_add, (vf a, vf b), a.lane[i] + b.lane[i])
@@ -96,6 +85,8 @@ EACH(vi, vi_sub, (vi a, vi b), a.lane[i] - b.lane[i])
 EACH(vi, vi_mul, (vi a, vi b), a.lane[i] * b.lane[i])
 EACH(vi, vi_xor, (vi a, vi b), a.lane[i] ^ b.lane[i])
 EACH(vi, vi_shift_left, (vi v, int bits), v.lane[i] << bits)
+EACH(vi, vi_and, (vi a, vi b), a.lane[i] & b.lane[i])
+EACH(vi, vi_shift_right, (vi v, int bits), v.lane[i] >> bits)
 EACH(vi, vi_shift_signed, (vi v, int bits), (uint32_t)((int32_t)v.lane[i] >> bits))
 EACH(vi, vi_truncate, (vf v), (uint32_t)truncate_one(v.lane[i]))
 EACH(vi, vi_bits, (vf v), bits_from(v.lane[i]))
@@ -104,18 +95,15 @@ EACH(vm, vi_below, (vi a, vi most), a.lane[i] <= most.lane[i])
 EACH(vm, vi_odd, (vi v), (v.lane[i] & 1) != 0)
 EACH(vm, vm_and, (vm a, vm b), a.lane[i] && b.lane[i])
 EACH(vi, vi_from_words, (const int16_t *p), (uint32_t)p[i])
+EACH(vi, vi_of_words, (vh v), (uint32_t)(int16_t)v.lane[i])
 EACH(vi, vi_from_bytes, (const uint8_t *p), p[i])
-EACH(vi, vi_sum_bytes, (vi v), sum_bytes(v.lane[i]))
 EACH(vi, vi_mul_wide, (vi a, vi b), (uint32_t)((uint64_t)a.lane[i & ~1] * b.lane[i & ~1] >> (i % 2 ? 32 : 0)))
 EACH(vi, vi_upper, (vi v), i % 2 ? 0 : v.lane[i + 1])
 EACH(vi, vi_merge, (vi even, vi odd), i % 2 ? odd.lane[i - 1] : even.lane[i])
 
 EACH(vh, vh_all, (int16_t v), (uint16_t)v)
-EACH(vh, vh_load, (const int16_t *p), (uint16_t)p[i])
-EACH(vh, vh_between, (vh a, vh b, vh weight), between_words(a.lane[i], b.lane[i], weight.lane[i]))
 EACH(vh, vh_half, (vf v), stk__half_from_float(v.lane[i]))
 EACH(vh, vh_top_words, (vi v), (uint16_t)(v.lane[i] >> 16))
-EACH(vh, words_of, (vi v), (uint16_t)v.lane[i])
 
 static inline void vf_store(float *p, vf v)
 {
@@ -159,19 +147,62 @@ static inline uint32_t vm_bits(vm m)
     return bits;
 }
 
-static inline vw vw_zero(void)
+/* The same for a vw, word by word. */
+#define EACH_WORD(name, parameters, expression)                                                              \
+    static inline vw name parameters                                                                         \
+    {                                                                                                        \
+        vw out;                                                                                              \
+        for (int i = 0; i < 2 * LANES; i++)                                                                  \
+            out.word[i] = (uint16_t)(expression);                                                            \
+        return out;                                                                                          \
+    }
+
+static inline int32_t signed_word(vw v, int i)
 {
-    return (vw){.word = {0}};
+    return (int16_t)v.word[i];
 }
 
-static inline vw vw_pair(vi low, vi high)
+static inline int32_t weigh_two(vw bytes, vw weights, int i) /* pmaddubsw; sums here are small */
 {
-    return (vw){.half = {words_of(low), words_of(high)}};
+    return bytes.byte[2 * i] * (int8_t)weights.byte[2 * i] +
+           bytes.byte[2 * i + 1] * (int8_t)weights.byte[2 * i + 1];
 }
 
-static inline vw vw_load_twice(const int16_t *p)
+static inline int sum_nibbles(uint32_t v)
 {
-    return (vw){.half = {vh_load(p), vh_load(p)}};
+    return (int)((v & 15) + (v >> 4 & 15) + (v >> 8 & 15) + (v >> 12 & 15));
+}
+
+EACH_WORD(vw_load, (const int16_t *p), p[i])
+EACH_WORD(vw_all_bytes, (int even, int odd), (even & 255) | odd * 256)
+EACH_WORD(vw_pack, (vi a, vi b), (i / 4 % 2 ? b : a).lane[i / 8 * 4 + i % 4])
+EACH_WORD(vw_unpack_low, (vw a, vw b), (i / 2 % 2 ? b : a).word[i / 8 * 8 + i / 4 % 2 * 2 + i % 2])
+EACH_WORD(vw_unpack_high, (vw a, vw b), (i / 2 % 2 ? b : a).word[i / 8 * 8 + 4 + i / 4 % 2 * 2 + i % 2])
+EACH_WORD(vw_low_twice, (vw v), v.word[i / 8 * 8 + i % 4])
+EACH_WORD(vw_high_twice, (vw v), v.word[i / 8 * 8 + 4 + i % 4])
+EACH_WORD(vw_join_parts, (vw v), v.word[i % LANES / 4 * 8 + i / LANES * 4 + i % 4])
+EACH_WORD(vw_weigh_bytes, (vw bytes, vw weights), weigh_two(bytes, weights, i))
+EACH_WORD(vw_add_part, (vw v, vw step, vw weight),
+          v.word[i] + ((signed_word(step, i) * signed_word(weight, i) + (1 << 14)) >> 15))
+EACH_WORD(word_differences, (vw a, vw b), a.word[i] - b.word[i])
+EACH_WORD(vw_sum_nibbles, (vi v), sum_nibbles(v.lane[i / 2] >> (i % 2 * 16)))
+
+static inline vw vw_between(vw a, vw b, vw weight)
+{
+    return vw_add_part(a, word_differences(b, a), weight);
+}
+
+static inline void vw_store(int16_t *p, vw v)
+{
+    memcpy(p, v.word, sizeof v.word);
+}
+
+static inline vw vw_shuffle(vw v, const int8_t from[16])
+{
+    vw out;
+    for (int i = 0; i < 4 * LANES; i++)
+        out.byte[i] = v.byte[i / 16 * 16 + from[i % 16]];
+    return out;
 }
 
 static inline vh vw_low(vw v)
@@ -184,51 +215,11 @@ static inline vh vw_high(vw v)
     return v.half.high;
 }
 
-/* Eight bytes of each part of a and b, from `first` on, alternately. */
-static inline vw unpack(vw a, vw b, int first)
+static inline vw vw_taps(const uint8_t *p, const int32_t *at)
 {
     vw out;
     for (int i = 0; i < 4 * LANES; i++)
-        out.byte[i] = (i % 2 ? b : a).byte[i / 16 * 16 + first + i % 16 / 2];
-    return out;
-}
-
-static inline vw vw_unpack_low(vw a, vw b)
-{
-    return unpack(a, b, 0);
-}
-
-static inline vw vw_unpack_high(vw a, vw b)
-{
-    return unpack(a, b, 8);
-}
-
-static inline vw vw_shift_left(vw v, int bits)
-{
-    for (int i = 0; i < 2 * LANES; i++)
-        v.word[i] = (uint16_t)(v.word[i] << bits);
-    return v;
-}
-
-static inline vw vw_shift_right(vw v, int bits)
-{
-    for (int i = 0; i < 2 * LANES; i++)
-        v.word[i] = (uint16_t)(v.word[i] >> bits);
-    return v;
-}
-
-static inline vw vw_between(vw a, vw b, vw weight)
-{
-    return (vw){.half = {vh_between(a.half.low, b.half.low, weight.half.low),
-                         vh_between(a.half.high, b.half.high, weight.half.high)}};
-}
-
-static inline vw vw_taps(const uint8_t *upper, const uint8_t *lower, const int32_t *at, int i)
-{
-    vw out;
-    for (int part = 0; part < 4; part++)
-        for (int b = 0; b < 16; b++)
-            out.byte[16 * part + b] = (part < 2 ? upper : lower)[at[part % 2 * 8 + i + b % 2 * 4] + b / 2];
+        out.byte[i] = p[at[i / 16 * 4 + i / 8 % 2] + i % 8];
     return out;
 }
 
@@ -236,7 +227,7 @@ static inline vw vw_grey_taps(const uint8_t *upper, const uint8_t *lower, const 
 {
     vw out;
     for (int i = 0; i < 4 * LANES; i++)
-        out.byte[i] = (i < 2 * LANES ? upper : lower)[at[i / 2 % LANES] + i % 2];
+        out.byte[i] = (i / 8 % 2 ? lower : upper)[at[i / 16 * 4 + i / 2 % 4] + i % 2];
     return out;
 }
 

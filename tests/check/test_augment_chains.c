@@ -1,7 +1,7 @@
 /* A second oracle for the reference: operations chained one after the other, each by its own map, in double.
  *
  * The bound of a chain is the error of sampling, enlarged by as much as each step can enlarge a difference.
- * Sampling: weights of 15 bits lose 2 * 255 / 32768, three roundings to 1/128 lose 3 / 256, and coordinates
+ * Sampling: weights of 15 bits lose 2 * 255 / 32768, three roundings to 1/64 lose 3 / 128, and coordinates
  * of some 100 pixels in float are off by 2e-5, times a slope of 255: together below 0.04 levels. */
 #include "device/augment.h"
 #include "support/augment_book.h"
@@ -101,7 +101,7 @@ static chain draw_chain(uint32_t seed)
     memset(&c, 0, sizeof c);
     c.bound = sampling_error;
     for (int i = 0; i < 3; i++)
-        c.block.fill[i] = (int32_t)(pictures_random(&seed) % (255 * 128 + 1));
+        c.block.fill[i] = (int32_t)(pictures_random(&seed) % (255 * STK_AUGMENT_LEVEL + 1));
     draw_maps(&c, &seed);
     compose(&c);
     draw_steps(&c, &seed);

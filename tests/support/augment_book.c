@@ -6,7 +6,7 @@
 static double level(stk__pixels photo, const int32_t fill[3], int x, int y, int c)
 {
     const int inside = x >= 0 && y >= 0 && x < photo.w && y < photo.h;
-    return inside ? stk__pixels_row(photo, y)[3 * x + c] : fill[c] / 128.0;
+    return inside ? stk__pixels_row(photo, y)[3 * x + c] : fill[c] / (double)STK_AUGMENT_LEVEL;
 }
 
 void book_sample(stk__pixels photo, const int32_t fill[3], double u, double v, double out[3])

@@ -6,7 +6,7 @@
 #include "device/augment_block.h"
 #include "image/pixels.h"
 
-/* Bilinear at (u, v), where 0 is the centre of the first pixel; outside is fill, in 1/128. */
+/* Bilinear at (u, v), where 0 is the centre of the first pixel; outside is fill, in 1/64. */
 void book_sample(stk__pixels photo, const int32_t fill[3], double u, double v, double out[3]);
 
 /* One colour step (torchvision's definitions) on `count` pixels. */

@@ -41,7 +41,9 @@ static int free_pictures(void **state)
 static stk__augment_block identity(void)
 {
     return (stk__augment_block){
-        .matrix = {1, 0, -0.5f, 0, 1, -0.5f}, .fill = {10 * 128, 20 * 128, 30 * 128}, .mask_fill = 255};
+        .matrix = {1, 0, -0.5f, 0, 1, -0.5f},
+        .fill = {10 * STK_AUGMENT_LEVEL, 20 * STK_AUGMENT_LEVEL, 30 * STK_AUGMENT_LEVEL},
+        .mask_fill = 255};
 }
 
 static void run(const stk__augment_block *block, result *out, int32_t w, int32_t h, bool planar)
@@ -141,7 +143,7 @@ static void far_away_is_filled(void **state)
     for (int i = 0; i < W * H; i++) {
         assert_int_equal(out.mask[i], 255);
         for (int c = 0; c < 3; c++)
-            assert_true(out.image[3 * i + c] == (float)block.fill[c] / 128);
+            assert_true(out.image[3 * i + c] == (float)block.fill[c] / STK_AUGMENT_LEVEL);
     }
 }
 
@@ -282,7 +284,7 @@ static void erased_and_normalised(void **state)
         const int x = i % W, y = i / W;
         const bool gone = x >= 3 && x < 8 && y >= 4 && y < 10;
         for (int c = 0; c < 3; c++) {
-            const float v = gone ? (float)block.fill[c] / 128 : photo.data[3 * i + c];
+            const float v = gone ? (float)block.fill[c] / STK_AUGMENT_LEVEL : photo.data[3 * i + c];
             assert_true(out.image[3 * i + c] == v * target.scale[c] + target.bias[c]);
         }
         assert_int_equal(out.mask[i], ids.data[i]);

@@ -299,7 +299,7 @@ static void erased_boxes_lie_inside(void **state)
         assert_true((b->erase_w - 0.5) * (b->erase_h - 0.5) <= 0.33 * 64 * 48);
         assert_int_equal(b->fill[0], 1280);
         assert_int_equal(b->fill[1], 2624);
-        assert_int_equal(b->fill[2], 255 * 128);
+        assert_int_equal(b->fill[2], 255 * STK_AUGMENT_LEVEL);
     }
     stk__plan_destroy(&plan);
     stk__plan_at dot = {.source_w = 1, .source_h = 1, .target_w = 1, .target_h = 1, .channels = 3};

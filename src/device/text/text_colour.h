@@ -128,14 +128,19 @@ STK_FUNCTION words draw_words(STK_GLOBAL const stk__augment_block *block, uint32
 
 STK_FUNCTION float noise_of(uint32_t word)
 {
-    const uint32_t sum = (word & 255) + (word >> 8 & 255) + (word >> 16 & 255) + (word >> 24);
-    return ((float)sum - 510) * (1 / 147.7983762f);
+    const uint32_t sum = (word & 15) + (word >> 4 & 15) + (word >> 8 & 15) + (word >> 12 & 15);
+    return ((float)sum - 30) * (1 / 9.219544457f);
 }
 
-STK_FUNCTION void add_noise(STK_GLOBAL const stk__augment_block *block, uint32_t draw, colour *p)
+/* Two neighbours in a row of w share a draw. */
+STK_FUNCTION void add_noise(STK_GLOBAL const stk__augment_block *block, int32_t w, int32_t x, int32_t y,
+                            colour *p)
 {
-    const words drawn = draw_words(block, draw);
+    const uint32_t pairs = ((uint32_t)w + 1) / 2;
+    const words drawn = draw_words(block, (uint32_t)y * pairs + (uint32_t)x / 2);
     STK_UNROLL
-    for (int32_t c = 0; c < 3; c++)
-        p->c[c] = clamp_level(STK_FMA(block->noise_std, noise_of(drawn.word[c]), p->c[c]));
+    for (int32_t c = 0; c < 3; c++) {
+        const uint32_t part = (x & 1) ? drawn.word[c] >> 16 : drawn.word[c] & 0xffffu;
+        p->c[c] = clamp_level(STK_FMA(block->noise_std, noise_of(part), p->c[c]));
+    }
 }

@@ -5,7 +5,7 @@ typedef struct colour {
 } colour;
 
 typedef struct spot {
-    float u, v; /* index of the source */
+    int32_t u, v; /* index of the source, in 1/32768 */
 } spot;
 
 STK_FUNCTION float clamp_level(float v)
@@ -13,10 +13,10 @@ STK_FUNCTION float clamp_level(float v)
     return v < 0 ? 0 : v > 255 ? 255 : v;
 }
 
-STK_FUNCTION float clamp_near(float v, int32_t size)
+STK_FUNCTION int32_t place_of(float v, int32_t size)
 {
-    const float most = (float)size + 1;
-    return v < -2 ? -2 : v > most ? most : v;
+    const float most = (float)size, near_by = v < -2 ? -2 : v > most ? most : v;
+    return (int32_t)STK_FLOOR(near_by * 32768);
 }
 
 STK_FUNCTION spot find_source(STK_GLOBAL const stk__text_sample *sample, int32_t x, int32_t y)
@@ -24,8 +24,8 @@ STK_FUNCTION spot find_source(STK_GLOBAL const stk__text_sample *sample, int32_t
     STK_GLOBAL const float *matrix = sample->block.matrix;
     const float cx = (float)x + 0.5f, cy = (float)y + 0.5f;
     spot at;
-    at.u = clamp_near(STK_FMA(matrix[0], cx, STK_FMA(matrix[1], cy, matrix[2])), sample->image.w);
-    at.v = clamp_near(STK_FMA(matrix[3], cx, STK_FMA(matrix[4], cy, matrix[5])), sample->image.h);
+    at.u = place_of(STK_FMA(matrix[0], cx, STK_FMA(matrix[1], cy, matrix[2])), sample->image.w);
+    at.v = place_of(STK_FMA(matrix[3], cx, STK_FMA(matrix[4], cy, matrix[5])), sample->image.h);
     return at;
 }
 
@@ -73,9 +73,8 @@ STK_FUNCTION int32_t tap(STK_GLOBAL const uint8_t *pixels, const taps *four, int
 STK_FUNCTION colour sample_pixel(const stk__text_work *work, STK_GLOBAL const stk__text_sample *sample,
                                  spot at)
 {
-    const float left = STK_FLOOR(at.u), top = STK_FLOOR(at.v);
-    const int32_t wx = (int32_t)((at.u - left) * 32768), wy = (int32_t)((at.v - top) * 32768);
-    const taps four = find_taps(work, &sample->image, (int32_t)left, (int32_t)top);
+    const int32_t wx = at.u & 32767, wy = at.v & 32767;
+    const taps four = find_taps(work, &sample->image, at.u >> 15, at.v >> 15);
     STK_GLOBAL const uint8_t *pixels = find_pixels(work, &sample->image);
     colour out;
     STK_UNROLL
@@ -94,7 +93,7 @@ STK_FUNCTION colour sample_pixel(const stk__text_work *work, STK_GLOBAL const st
 
 STK_FUNCTION uint8_t sample_id(const stk__text_work *work, STK_GLOBAL const stk__text_sample *sample, spot at)
 {
-    const int32_t x = (int32_t)STK_FLOOR(at.u + 0.5f), y = (int32_t)STK_FLOOR(at.v + 0.5f);
+    const int32_t x = (at.u + 16384) >> 15, y = (at.v + 16384) >> 15;
     if (!is_inside(&sample->mask, x, y)) return (uint8_t)sample->block.mask_fill;
     return find_pixels(work, &sample->mask)[(uint32_t)y * sample->mask.pitch_bytes + (uint32_t)x];
 }

@@ -142,7 +142,7 @@ STK_FUNCTION void finish_tile(const stk__text_work *work, const tile *t, STK_LOC
     if (!is_in_output(work, x, y)) return;
     const uint32_t pixel = (uint32_t)(y * work->launch.w + x);
     colour p = finished_pixel(t, memory, item);
-    if (block->noise_std > 0) add_noise(block, pixel, &p);
+    if (block->noise_std > 0) add_noise(block, work->launch.w, x, y, &p);
     if (is_erased(block, x, y)) {
         STK_UNROLL
         for (int32_t c = 0; c < 3; c++)
