@@ -10,12 +10,16 @@ static inline vf clamp_level(vf v)
     return vf_min(vf_all(255), vf_max(vf_all(0), v)); /* in this order a zero keeps its sign */
 }
 
+static inline vf grey_of(vf red, vf green, vf blue)
+{
+    return vf_fma(vf_all(0.299f), red, vf_fma(vf_all(0.587f), green, vf_mul(vf_all(0.114f), blue)));
+}
+
 static inline vf grey_at(row r, int32_t channels, int32_t x)
 {
     const vf red = vf_load(r.line[0] + x);
     if (channels == 1) return red;
-    const vf green = vf_load(r.line[1] + x), blue = vf_load(r.line[2] + x);
-    return vf_fma(vf_all(0.299f), red, vf_fma(vf_all(0.587f), green, vf_mul(vf_all(0.114f), blue)));
+    return grey_of(red, vf_load(r.line[1] + x), vf_load(r.line[2] + x));
 }
 
 static inline vf blend(vf a, vf v, vf other)

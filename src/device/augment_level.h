@@ -7,6 +7,7 @@
 #include "device/augment_colour.h"
 #include "device/augment_output.h"
 #include "device/augment_sampler.h"
+#include "device/augment_short.h"
 #include "device/augment_spatial.h"
 #include "device/augment_whole.h"
 
@@ -28,13 +29,18 @@ static inline void start_pass(pass *p)
     p->contrast = find_contrast(p->block);
     p->keeps_levels = !p->whole && p->contrast < p->block->step_count;
     p->kind = find_kind(p->target, may_stream(p->target));
+    p->way = find_short_way(p);
+}
+
+static inline int16_t *levels_at(const pass *p, int32_t y)
+{
+    return p->levels + (p->keeps_levels ? (size_t)y * (size_t)p->channels * p->line_values : 0);
 }
 
 /* A row of the source's pixels into p->work, and its ids to where they belong. */
 static inline void take_row(const pass *p, int32_t y)
 {
-    int16_t *const levels =
-        p->levels + (p->keeps_levels ? (size_t)y * (size_t)p->channels * p->line_values : 0);
+    int16_t *const levels = levels_at(p, y);
     if (!p->sampled) {
         if (!p->whole) sample_row(p, y, levels);
         if (p->whole && p->target->mask) take_whole_ids(p, y);
@@ -46,6 +52,11 @@ static inline void take_row(const pass *p, int32_t y)
         take_levels(p, levels);
 }
 
+static inline float mean_of(const pass *p, uint64_t sum)
+{
+    return (float)sum / ((float)((size_t)p->w * (size_t)p->h) * 256);
+}
+
 /* A sum of whole numbers, as the reference's. */
 static inline float find_mean(const pass *p)
 {
@@ -55,7 +66,26 @@ static inline float find_mean(const pass *p)
         run_steps(p, p->work, p->contrast);
         sum += sum_grey(p, p->work);
     }
-    return (float)sum / ((float)((size_t)p->w * (size_t)p->h) * 256);
+    return mean_of(p, sum);
+}
+
+/* The short way; twice where contrast is in it. */
+static inline void run_short_rows(pass *p)
+{
+    uint64_t sum = 0;
+    for (int32_t y = 0; y < p->h; y++) {
+        int16_t *const levels = levels_at(p, y);
+        sample_row(p, y, levels);
+        if (p->target->mask) store_ids(p, y);
+        if (p->keeps_levels)
+            sum += sum_short(p, levels);
+        else
+            store_short(p, levels, y);
+    }
+    if (!p->keeps_levels) return;
+    p->mean = mean_of(p, sum);
+    for (int32_t y = 0; y < p->h; y++)
+        store_short(p, levels_at(p, y), y);
 }
 
 static inline void finish_row(const pass *p, row r, int32_t y)
@@ -86,11 +116,13 @@ static inline stk_status run_level(const stk__augment_block *block, const stk__a
     pass p = {.block = block, .source = source, .target = target};
     start_pass(&p);
     STK__TRY(reserve_memory(&p, scratch, error));
-    if (p.contrast < block->step_count) {
-        p.mean = find_mean(&p);
-        p.sampled = true;
+    if (p.way != SHORT_NOT) {
+        run_short_rows(&p);
+    } else {
+        if (p.contrast < block->step_count) p.mean = find_mean(&p);
+        p.sampled = p.contrast < block->step_count;
+        run_rows(&p);
     }
-    run_rows(&p);
     stream_fence();
     return STK_OK;
 }

@@ -11,6 +11,11 @@
 
 enum { AHEAD_ROWS = 8 };
 
+/* Pixels from … to of a row, whole groups. */
+typedef struct stretch {
+    int32_t from, to;
+} stretch;
+
 /* What is the same for all pixels of a row. Coordinates are in 1/32768 px: the factor is a power of two, so
  * it may as well be put into the matrix. */
 typedef struct sampler {
@@ -18,6 +23,8 @@ typedef struct sampler {
     vf least, most_u, most_v;
     vi last_x, last_y; /* of the upper left tap of pixels whose taps may be loaded together */
     vi pitch, mask_pitch;
+    stretch touching;            /* the source; pixels before and after are surely outside */
+    stretch inner;               /* of these surely all taps may be loaded */
     ptrdiff_t ahead, mask_ahead; /* bytes from a tap to the tap of the pixel AHEAD_ROWS below */
     bool loads;                  /* places fit in 32 bits, and there is something to load */
 } sampler;
@@ -42,6 +49,38 @@ static inline bool may_load(stk__pixels image, stk__pixels mask, int32_t tail)
     return image.w >= tail && image.h >= 2 && bytes <= INT32_MAX && (!mask.data || ids <= INT32_MAX);
 }
 
+/* Keeps of range[0] … range[1] where step * x + start lies from least to most. */
+static inline void clip_range(double range[2], double step, double start, double least, double most)
+{
+    if (step == 0) {
+        if (start < least || start > most) range[1] = range[0];
+        return;
+    }
+    const double a = (least - start) / step, b = (most - start) / step;
+    const double from = step > 0 ? a : b, to = step > 0 ? b : a;
+    if (from > range[0]) range[0] = from;
+    if (to < range[1]) range[1] = to;
+}
+
+/* The groups of row y with a pixel that lies in a frame (in px) of the source, or all of whose pixels do.
+ * What float makes of coordinates may be a little off: frames have a pixel to spare, and so have the groups.
+ */
+static inline stretch find_groups(const pass *p, int32_t y, const double frame[4], bool all)
+{
+    const float *const m = p->block->matrix;
+    const double cy = y + 0.5;
+    double range[2] = {0, p->w};
+    clip_range(range, (double)m[0], (double)m[1] * cy + (double)m[2], frame[0], frame[1]);
+    clip_range(range, (double)m[3], (double)m[4] * cy + (double)m[5], frame[2], frame[3]);
+    if (!(range[0] < range[1])) return (stretch){0, 0};
+    const int32_t from = (int32_t)range[0] + (all ? 2 + LANES - 1 : -2),
+                  to = (int32_t)range[1] + (all ? -2 : 2);
+    const int32_t most = (p->w + LANES - 1) / LANES * LANES, end = all ? to : to + LANES - 1;
+    stretch s = {from < 0 ? 0 : from / LANES * LANES, end > most ? most : end / LANES * LANES};
+    if (all && p->w % LANES && s.to == most) s.to -= LANES; /* the last group has pixels beyond the row */
+    return s.from < s.to ? s : (stretch){0, 0};
+}
+
 static inline sampler start_sampler(const pass *p, int32_t y)
 {
     const float *const m = p->block->matrix, cy = (float)y + 0.5f;
@@ -49,7 +88,14 @@ static inline sampler start_sampler(const pass *p, int32_t y)
     const int32_t tail = image.channels == 3 ? 3 : 2;
     const ptrdiff_t rows_ahead = (ptrdiff_t)limit_near(AHEAD_ROWS * m[4]);
     const ptrdiff_t pixels_ahead = (ptrdiff_t)limit_near(AHEAD_ROWS * m[1]);
-    return (sampler){.step_u = vf_all(m[0] * PLACE_ONE),
+    const bool loads = may_load(image, mask, tail);
+    const double outer[4] = {-2, image.w + 1.0, -2, image.h + 1.0};
+    const double inside[4] = {1, image.w - tail - 1.0, 1, image.h - 3.0};
+    const stretch touching = find_groups(p, y, outer, false);
+    const stretch inner = loads ? find_groups(p, y, inside, true) : (stretch){0, 0};
+    return (sampler){.touching = touching,
+                     .inner = inner.from < inner.to ? inner : (stretch){touching.to, touching.to},
+                     .step_u = vf_all(m[0] * PLACE_ONE),
                      .step_v = vf_all(m[3] * PLACE_ONE),
                      .start_u = vf_fma(vf_all(m[1] * PLACE_ONE), vf_all(cy), vf_all(m[2] * PLACE_ONE)),
                      .start_v = vf_fma(vf_all(m[4] * PLACE_ONE), vf_all(cy), vf_all(m[5] * PLACE_ONE)),
@@ -62,7 +108,7 @@ static inline sampler start_sampler(const pass *p, int32_t y)
                      .mask_pitch = vi_all((int32_t)mask.pitch_bytes),
                      .ahead = rows_ahead * (ptrdiff_t)image.pitch_bytes + pixels_ahead * image.channels,
                      .mask_ahead = rows_ahead * (ptrdiff_t)mask.pitch_bytes + pixels_ahead,
-                     .loads = may_load(image, mask, tail)};
+                     .loads = loads};
 }
 
 /* Not brought near, as the reference does with coordinates far outside: those become INT32_MIN, which is
@@ -94,24 +140,28 @@ static inline vi find_id(const sampler *s, const spots *at)
     return vi_add(vi_mul(whole_of(vi_add(at->v, half)), s->mask_pitch), whole_of(vi_add(at->u, half)));
 }
 
-/* Offsets of taps and ids from the first byte (0 where taps may not be loaded), weights, and which taps may.
- */
-ROW_INLINE void find_places(const pass *p, const sampler *s, int32_t channels)
+/* Offsets of taps and ids from the first byte, and weights. Not of inner groups: which taps may be loaded,
+ * and offset 0 where they may not. */
+ROW_INLINE void find_places(const pass *p, const sampler *s, stretch groups, bool inner, int32_t channels)
 {
     const places to = p->places;
     const sampler constants = *s;
-    const int32_t w = p->w;
     const vi fraction = vi_all((1 << PLACE_BITS) - 1);
-    vf cx = vf_add(vf_of(vi_counting()), vf_all(0.5f));
-    for (int32_t i = 0; i < w; i += LANES, cx = vf_add(cx, vf_all(LANES))) {
+    vf cx = vf_add(vf_of(vi_add(vi_counting(), vi_all(groups.from))), vf_all(0.5f));
+    for (int32_t i = groups.from; i < groups.to; i += LANES, cx = vf_add(cx, vf_all(LANES))) {
         const spots at = find_spots(&constants, cx);
         const vi x = whole_of(at.u), y = whole_of(at.v);
-        const vm inside = vm_and(vi_below(x, constants.last_x), vi_below(y, constants.last_y));
         const vi along = channels == 3 ? vi_add(vi_add(x, x), x) : x;
-        vi_store(to.offset + i, vi_keep(inside, vi_add(vi_mul(y, constants.pitch), along)));
-        vi_store(to.id_offset + i, vi_keep(inside, find_id(&constants, &at)));
+        vi offset = vi_add(vi_mul(y, constants.pitch), along), id = find_id(&constants, &at);
+        if (!inner) {
+            const vm inside = vm_and(vi_below(x, constants.last_x), vi_below(y, constants.last_y));
+            offset = vi_keep(inside, offset);
+            id = vi_keep(inside, id);
+            to.inside[i / LANES] = (uint16_t)(constants.loads ? vm_bits(inside) : 0);
+        }
+        vi_store(to.offset + i, offset);
+        vi_store(to.id_offset + i, id);
         vw_store(to.weights + 2 * i, vw_pack(vi_and(at.u, fraction), vi_and(at.v, fraction)));
-        to.inside[i / LANES] = (uint16_t)(constants.loads ? vm_bits(inside) : 0);
     }
 }
 

@@ -36,6 +36,9 @@ typedef enum output_kind {
     OUTPUT_BFLOATS_STREAMED
 } output_kind;
 
+/* Colour programs that rows need not be kept for: brightness B, contrast C (augment_short.h). */
+typedef enum short_way { SHORT_NOT, SHORT_PLAIN, SHORT_B, SHORT_C, SHORT_BC, SHORT_CB } short_way;
+
 /* One sample on its way. */
 typedef struct pass {
     const stk__augment_block *block;
@@ -52,6 +55,7 @@ typedef struct pass {
     int32_t contrast;         /* which step it is; step_count: none */
     float mean;               /* of contrast */
     output_kind kind;
+    short_way way;
 
     int16_t *levels; /* [1 or h][channels] lines, in 1/64 */
     uint8_t *bytes;  /* a row of the source */

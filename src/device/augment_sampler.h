@@ -104,12 +104,14 @@ static inline void sample_edge_pixel(const pass *p, const edge_pixels *at, int l
     }
 }
 
-/* Do any of a group's taps lie in the source? */
-static inline bool touches_source(stk__pixels source, const spots *at)
+/* Groups that lie outside altogether. */
+static inline void fill_levels(const pass *p, int16_t *levels, stretch groups)
 {
-    const vi one = vi_all(1), x = vi_shift_signed(at->u, PLACE_BITS), y = vi_shift_signed(at->v, PLACE_BITS);
-    return vm_bits(vm_and(vi_below(vi_add(x, one), vi_all(source.w)),
-                          vi_below(vi_add(y, one), vi_all(source.h)))) != 0;
+    for (int32_t c = 0; c < p->channels; c++) {
+        const vh fill = vh_all((int16_t)p->block->fill[c]);
+        for (int32_t i = groups.from; i < groups.to; i += LANES)
+            vh_store(levels + (size_t)c * p->line_values + i, fill);
+    }
 }
 
 /* Those pixels of a group that were not loaded. */
@@ -117,11 +119,6 @@ static inline void sample_edge(const pass *p, const sampler *s, int32_t i, int16
 {
     const uint32_t loaded = p->places.inside[i / LANES];
     const spots at = find_near_spots(s, i);
-    if (loaded == 0 && !touches_source(p->source->image, &at)) {
-        for (int32_t c = 0; c < p->channels; c++)
-            vh_store(levels + (size_t)c * p->line_values + i, vh_all((int16_t)p->block->fill[c]));
-        return;
-    }
     edge_pixels edge;
     vi_store(edge.u, at.u);
     vi_store(edge.v, at.v);
@@ -131,23 +128,24 @@ static inline void sample_edge(const pass *p, const sampler *s, int32_t i, int16
     }
 }
 
-ROW_INLINE void sample_levels(const pass *p, const sampler *s, int16_t *levels, int32_t channels)
+ROW_INLINE void sample_levels(const pass *p, const sampler *s, int16_t *levels, stretch groups, bool inner,
+                              int32_t channels)
 {
     const stk__pixels image = p->source->image;
     const places at = p->places;
     const size_t apart = channels == 3 ? p->line_values : 0;
-    const int32_t w = p->w;
-    for (int32_t i = 0; i < w; i += LANES) {
+    const ptrdiff_t ahead = s->ahead;
+    for (int32_t i = groups.from; i < groups.to; i += LANES) {
         int16_t *const out[3] = {levels + i, levels + apart + i, levels + 2 * apart + i};
-        if (at.inside[i / LANES]) { /* where one pixel can be loaded, the first of the source can */
+        if (inner || at.inside[i / LANES]) { /* where one pixel can be loaded, the first of the source can */
             const vw weights = vw_load(at.weights + 2 * i);
-            fetch_early(image.data, at.offset[i] + s->ahead);
+            fetch_early(image.data, at.offset[i] + ahead);
             if (channels == 3)
                 sample_rgb(image, at.offset + i, weights, out);
             else
                 sample_grey(image, at.offset + i, weights, out[0]);
         }
-        if (at.inside[i / LANES] != ALL_LANES) sample_edge(p, s, i, levels);
+        if (!inner && at.inside[i / LANES] != ALL_LANES) sample_edge(p, s, i, levels);
     }
 }
 
@@ -165,15 +163,14 @@ static inline void sample_edge_ids(const pass *p, const sampler *s, int32_t i)
 }
 
 /* The nearest pixel of a mask is inside wherever all four taps are. */
-static inline void sample_ids(const pass *p, const sampler *s)
+ROW_INLINE void sample_ids(const pass *p, const sampler *s, stretch groups, bool inner)
 {
     const uint8_t *const mask = p->source->mask.data;
     uint8_t *const ids = p->ids;
     const places at = p->places;
     const ptrdiff_t ahead = s->mask_ahead;
-    const int32_t w = p->w;
-    for (int32_t i = 0; i < w; i += LANES) {
-        if (at.inside[i / LANES] != ALL_LANES) {
+    for (int32_t i = groups.from; i < groups.to; i += LANES) {
+        if (!inner && at.inside[i / LANES] != ALL_LANES) {
             sample_edge_ids(p, s, i);
             continue;
         }
@@ -183,18 +180,34 @@ static inline void sample_ids(const pass *p, const sampler *s)
     }
 }
 
+ROW_INLINE void sample_groups(const pass *p, const sampler *s, int16_t *levels, stretch groups, bool inner)
+{
+    if (p->channels == 3) {
+        find_places(p, s, groups, inner, 3);
+        sample_levels(p, s, levels, groups, inner, 3);
+    } else {
+        find_places(p, s, groups, inner, 1);
+        sample_levels(p, s, levels, groups, inner, 1);
+    }
+    if (p->target->mask) sample_ids(p, s, groups, inner);
+}
+
+static inline void sample_edge_groups(const pass *p, const sampler *s, int16_t *levels, stretch groups)
+{
+    sample_groups(p, s, levels, groups, false);
+}
+
 /* Into lines of levels and, if the target has a mask, into p->ids. */
 static inline void sample_row(const pass *p, int32_t y, int16_t *levels)
 {
     const sampler s = start_sampler(p, y);
-    if (p->channels == 3) {
-        find_places(p, &s, 3);
-        sample_levels(p, &s, levels, 3);
-    } else {
-        find_places(p, &s, 1);
-        sample_levels(p, &s, levels, 1);
-    }
-    if (p->target->mask) sample_ids(p, &s);
+    const stretch before = {0, s.touching.from}, after = {s.touching.to, p->w};
+    fill_levels(p, levels, before);
+    fill_levels(p, levels, after);
+    if (p->target->mask) memset(p->ids, p->block->mask_fill, (size_t)p->w);
+    sample_edge_groups(p, &s, levels, (stretch){s.touching.from, s.inner.from});
+    sample_groups(p, &s, levels, s.inner, true);
+    sample_edge_groups(p, &s, levels, (stretch){s.inner.to, s.touching.to});
 }
 
 #endif
