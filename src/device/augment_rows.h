@@ -61,6 +61,7 @@ typedef struct pass {
     uint8_t *bytes;  /* a row of the source */
     uint8_t *ids;    /* a row of the mask */
     places places;
+    int32_t *draws; /* of noise: a line per channel */
     row work, blurred;
     row ring[2 * STK_AUGMENT_RADIUS + 1]; /* rows blurred along x; y of the row modulo the count */
 } pass;
@@ -101,6 +102,7 @@ static inline size_t cut_memory(pass *p, uint8_t *from)
                          .id_offset = cut(&c, p->line_values * sizeof(int32_t)),
                          .weights = cut(&c, 2 * p->line_values * sizeof(int16_t)),
                          .inside = cut(&c, p->line_values * sizeof(uint16_t))};
+    p->draws = p->block->noise_std > 0 ? cut(&c, ROW_CHANNELS * p->line_values * sizeof(int32_t)) : NULL;
     p->work = cut_row(&c, p);
     p->blurred = ring_rows ? cut_row(&c, p) : p->work;
     for (int32_t i = 0; i < ring_rows; i++)

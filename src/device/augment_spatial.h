@@ -108,8 +108,8 @@ static inline counters draw_counters(const noise_start *start, vi number)
     vi c2 = vi_xor(number, vi_all((int32_t)start->word[2])), c3 = vi_all((int32_t)start->word[3]);
     for (int round = 1; round < 10; round++) {
         const vi product0 = vi_mul_wide(c0, factor0), product1 = vi_mul_wide(c2, factor1);
-        c0 = vi_xor(vi_xor(vi_upper(product1), c1), vi_all((int32_t)key0));
-        c2 = vi_xor(vi_xor(vi_upper(product0), c3), vi_all((int32_t)key1));
+        c0 = vi_xor(vi_upper(product1), vi_xor(c1, vi_all((int32_t)key0)));
+        c2 = vi_xor(vi_upper(product0), vi_xor(c3, vi_all((int32_t)key1)));
         c1 = product1;
         c3 = product0;
         key0 += UINT32_C(0x9E3779B9);
@@ -118,28 +118,48 @@ static inline counters draw_counters(const noise_start *start, vi number)
     return (counters){{c0, c1, c2, c3}};
 }
 
-/* Each draw is for two neighbours: 2 x LANES pixels at once. */
-ROW_INLINE void add_noise_of(const pass *p, row r, int32_t y, int32_t channels)
+/* All draws of a row first: rounds wait for each other, and a short loop lets the CPU work on several. A word
+ * of each channel is for two neighbours. */
+ROW_INLINE void draw_row(const pass *p, int32_t y, int32_t channels)
 {
     const noise_start start = start_noise(p->block);
-    const int32_t w = p->w;
-    const vf std = vf_all(p->block->noise_std), part = vf_all(1 / 9.219544457f), mean = vf_all(30);
-    int32_t counting[LANES];
+    const int32_t pairs = (p->w + 1) / 2;
+    const size_t apart = p->line_values;
+    int32_t *const words = p->draws, counting[LANES];
     for (uint32_t i = 0; i < LANES; i++)
-        counting[i] = (int32_t)((uint32_t)y * (((uint32_t)w + 1) / 2) + (i & ~1u));
+        counting[i] = (int32_t)((uint32_t)y * (uint32_t)pairs + (i & ~1u));
     vi number = vi_load(counting);
-    for (int32_t x = 0; x < w; x += 2 * LANES, number = vi_add(number, vi_all(LANES))) {
+    for (int32_t x = 0; x < pairs; x += LANES, number = vi_add(number, vi_all(LANES))) {
         const counters even = draw_counters(&start, number);
         const counters odd = draw_counters(&start, vi_add(number, vi_all(1)));
-        for (int32_t c = 0; c < channels; c++) {
-            const vw sums = vw_sum_nibbles(vi_merge(even.word[c], odd.word[c]));
-            const vi halves[2] = {vi_of_words(vw_low(sums)), vi_of_words(vw_high(sums))};
-            for (int32_t i = 0; i < 2; i++) {
-                float *const at = r.line[c] + x + i * LANES;
-                const vf noise = vf_mul(vf_sub(vf_of(halves[i]), mean), part);
-                vf_store(at, clamp_level(vf_fma(std, noise, vf_load(at))));
-            }
-        }
+        for (int32_t c = 0; c < channels; c++)
+            vi_store(words + (size_t)c * apart + x, vi_merge(even.word[c], odd.word[c]));
+    }
+}
+
+/* The noise of 2 x LANES pixels: each draw is for two neighbours. */
+ROW_INLINE void add_noise_at(float *line, vi words, vf std)
+{
+    const vf part = vf_all(1 / 9.219544457f), mean = vf_all(30);
+    const vw sums = vw_sum_nibbles(words);
+    const vi halves[2] = {vi_of_words(vw_low(sums)), vi_of_words(vw_high(sums))};
+    for (int32_t i = 0; i < 2; i++) {
+        float *const at = line + i * LANES;
+        const vf noise = vf_mul(vf_sub(vf_of(halves[i]), mean), part);
+        vf_store(at, clamp_level(vf_fma(std, noise, vf_load(at))));
+    }
+}
+
+ROW_INLINE void add_noise_of(const pass *p, row r, int32_t y, int32_t channels)
+{
+    const vf std = vf_all(p->block->noise_std);
+    const int32_t w = p->w;
+    draw_row(p, y, channels);
+    for (int32_t c = 0; c < channels; c++) {
+        const int32_t *const words = p->draws + (size_t)c * p->line_values;
+        float *const line = r.line[c];
+        for (int32_t x = 0; x < w; x += 2 * LANES)
+            add_noise_at(line + x, vi_load(words + x / 2), std);
     }
 }
 
