@@ -99,10 +99,9 @@ static void describe_choices(const stk__option *option, char *text, size_t size)
     const int count = stk__option_choice_count(option);
     size_t used = 0;
     for (int i = 0; i < count && used < size; i++) {
-        size_t length;
-        const char *word = stk__option_choice(option, i, &length);
         const char *joint = i == 0 ? "" : i == count - 1 ? " or " : ", ";
-        used += (size_t)snprintf(text + used, size - used, "%s%.*s", joint, (int)strcspn(word, "=|"), word);
+        used += (size_t)snprintf(text + used, size - used, "%s", joint);
+        if (used < size) used += stk__option_choice_print(option, i, text + used, size - used);
     }
 }
 

@@ -36,10 +36,12 @@ void stk__option_print_number(double value, char *text, size_t size)
 {
     const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     const locale_t former = plain ? uselocale(plain) : (locale_t)0;
+    char number[32];
     for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, size, "%.*g", digits, value);
-        if (strtod(text, NULL) == value) break;
+        snprintf(number, sizeof number, "%.*g", digits, value);
+        if (strtod(number, NULL) == value) break;
     }
+    snprintf(text, size, "%s", number);
     if (!plain) return;
     uselocale(former);
     freelocale(plain);
@@ -94,6 +96,13 @@ const char *stk__option_choice(const stk__option *option, int index, size_t *len
         choice += strcspn(choice, "|") + 1;
     *length = strcspn(choice, "|");
     return choice;
+}
+
+size_t stk__option_choice_print(const stk__option *option, int index, char *text, size_t size)
+{
+    size_t length;
+    const char *word = stk__option_choice(option, index, &length);
+    return (size_t)snprintf(text, size, "%.*s", (int)strcspn(word, "=|"), word);
 }
 
 static bool read_choice(const stk__option *option, const char *text, int *value)
@@ -316,9 +325,7 @@ static void print_choice(const stk__option *option, int index, char *text, size_
         snprintf(text, size, "%d", index);
         return;
     }
-    size_t length;
-    const char *word = stk__option_choice(option, index, &length);
-    snprintf(text, size, "%.*s", (int)strcspn(word, "=|"), word);
+    stk__option_choice_print(option, index, text, size);
 }
 
 void stk__option_print(const stk__option *option, const void *options, char *text, size_t size)

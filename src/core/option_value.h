@@ -27,5 +27,7 @@ int stk__option_tuple_count(stk__option_type type);
 /* The number of choices, and the words of choice number index: "f32=off=false" with its length. */
 int stk__option_choice_count(const stk__option *option);
 const char *stk__option_choice(const stk__option *option, int index, size_t *length);
+/* Its first word alone. Returns the word's length, printed whole or not. */
+size_t stk__option_choice_print(const stk__option *option, int index, char *text, size_t size);
 
 #endif

@@ -144,13 +144,13 @@ static void bench_one(memory *m, const bench_case *c)
         times[MOST][slot] = run_once(m, &block, stk__augment_c, (sample + 1) % SAMPLES);
         times[MOST + 1][slot] = copy_once(m, (sample + 2) % SAMPLES);
         for (size_t i = 0; i < count && i < MOST; i++)
-            if (all[i].available() && !all[i].slow)
+            if (!all[i].slow && !all[i].why_not())
                 times[i][slot] = run_once(m, &block, all[i].run, (sample + 3 + (int)i) % SAMPLES);
     }
     const double reference_ns = median(times[MOST]);
     print_row(c->name, "c", reference_ns, reference_ns);
     for (size_t i = 0; i < count && i < MOST; i++)
-        if (all[i].available() && !all[i].slow)
+        if (!all[i].slow && !all[i].why_not())
             print_row(c->name, all[i].name, median(times[i]), reference_ns);
     print_row(c->name, "memcpy", median(times[MOST + 1]), reference_ns);
 }

@@ -66,7 +66,8 @@ static size_t value_bytes(stk_dtype dtype)
     return (size_t)stk_dtype_bytes(dtype);
 }
 
-static stk_status run(check_room *room, const check_case *c, int which, stk__augment_kernel kernel)
+static stk_status run(check_room *room, const check_case *c, int which, stk__augment_kernel kernel,
+                      stk_error *error)
 {
     stk__augment_target target = c->target;
     const size_t bytes = value_bytes(target.dtype), area = (size_t)target.w * (size_t)target.h;
@@ -74,7 +75,7 @@ static stk_status run(check_room *room, const check_case *c, int which, stk__aug
     check_output_place(&room->masks[which], area * value_bytes(target.mask_dtype), 0);
     target.image = room->images[which].data;
     target.mask = c->has_mask ? room->masks[which].data : NULL;
-    return kernel(&c->block, &room->source, &target, &room->scratch[which], NULL);
+    return kernel(&c->block, &room->source, &target, &room->scratch[which], error);
 }
 
 void check_room_prepare(check_room *room, const check_case *c)
@@ -84,7 +85,7 @@ void check_room_prepare(check_room *room, const check_case *c)
     room->source.mask = (stk__pixels){0};
     drawn.pixels = CHECK_RANDOM;
     if (c->has_mask) room->source.mask = draw_pixels(&drawn, &room->mask, 1, c->mask_slack);
-    run(room, c, 0, stk__augment_c);
+    run(room, c, 0, stk__augment_c, NULL);
 }
 
 static uint32_t value_at(const check_output *output, size_t i, size_t bytes)
@@ -137,7 +138,11 @@ static const char *tell_mask(check_room *room, const check_case *c, const contes
 
 const char *check_room_compare(check_room *room, const check_case *c, const contestant *who, char text[512])
 {
-    if (run(room, c, 1, who->run)) return "did not succeed";
+    stk_error error = {0};
+    if (run(room, c, 1, who->run, &error)) {
+        snprintf(text, 512, "did not succeed: %.400s", error.message);
+        return text;
+    }
     if (!check_output_kept(&room->images[1])) return "wrote beside the image";
     if (!check_output_kept(&room->masks[1])) return "wrote beside the mask";
     if (memcmp(room->images[0].data, room->images[1].data, room->images[0].size_bytes))

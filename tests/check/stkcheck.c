@@ -17,6 +17,7 @@ typedef struct options {
     const char *only; /* NULL: all */
     int rounds;       /* 0: as many as the family says */
     bool list, bench;
+    bool f16c_is_right;
 } options;
 
 static bool read_options(options *o, int count, char **words)
@@ -79,6 +80,12 @@ typedef struct score {
     int checked, failed;
 } score;
 
+static bool takes_part(const contestant *who, const options *o, const check_case *c)
+{
+    if (who->why_not()) return false;
+    return c->target.dtype != STK_DTYPE_F16 || !who->converts_by_f16c || o->f16c_is_right;
+}
+
 static void check_one(const options *o, check_room *room, const check_family *family, int round, score *s)
 {
     const check_case c = check_case_draw(family, o->seed, round);
@@ -86,7 +93,7 @@ static void check_one(const options *o, check_room *room, const check_family *fa
     const contestant *const all = check_contestants(&count);
     check_room_prepare(room, &c);
     for (size_t i = 0; i < count; i++) {
-        if (!all[i].available()) continue;
+        if (!takes_part(&all[i], o, &c)) continue;
         char text[512];
         note_running(o, all[i].name, family->name, round);
         fflush(stdout);
@@ -100,11 +107,23 @@ static void check_one(const options *o, check_room *room, const check_family *fa
     }
 }
 
+static void tell_who_is_missing(const options *o)
+{
+    size_t count;
+    const contestant *const all = check_contestants(&count);
+    for (size_t i = 0; i < count; i++)
+        if (all[i].why_not()) printf("%s is left out: %s\n", all[i].name, all[i].why_not());
+    if (!o->f16c_is_right)
+        printf(
+            "float16 of the CPU's levels is left out: VCVTPS2PH of this CPU does not round ties to even\n");
+}
+
 static int check_all(const options *o)
 {
     size_t count;
     const check_family *const families = check_families(&count);
     check_room room = check_room_create();
+    tell_who_is_missing(o);
     signal(SIGSEGV, stop_at_fence);
     score all = {0, 0};
     for (size_t f = 0; f < count; f++) {
@@ -128,7 +147,7 @@ static void list_all(void)
     size_t count;
     const contestant *const all = check_contestants(&count);
     for (size_t i = 0; i < count; i++)
-        printf("contestant %s%s\n", all[i].name, all[i].available() ? "" : " (not on this machine)");
+        printf("contestant %s%s\n", all[i].name, all[i].why_not() ? " (not on this machine)" : "");
     const check_family *const families = check_families(&count);
     for (size_t f = 0; f < count; f++)
         printf("family %s, %d rounds\n", families[f].name, families[f].rounds);
@@ -136,7 +155,7 @@ static void list_all(void)
 
 int main(int count, char **words)
 {
-    options o = {.seed = 1};
+    options o = {.seed = 1, .f16c_is_right = check_f16c_is_right()};
     if (!read_options(&o, count, words)) {
         fprintf(stderr,
                 "usage: stkcheck [--seed N] [--only FAMILY[/ROUND]] [--rounds N] [--list] [--bench]\n");
@@ -144,5 +163,7 @@ int main(int count, char **words)
     }
     if (o.list) list_all();
     if (o.bench) check_bench(o.only);
-    return o.list || o.bench ? 0 : check_all(&o);
+    const int status = o.list || o.bench ? 0 : check_all(&o);
+    check_contestants_close();
+    return status;
 }
