@@ -107,7 +107,7 @@ folder=$(mktemp -d)
 mkdir -p "$folder/disc" "$folder"/root/{bin,dev,proc,sys,tmp}
 if [ $# = 0 ]; then
     "$tree/tools/build" "$tree/build" >"$folder/log" 2>&1 || { tail -n 20 "$folder/log" && exit 1; }
-    set -- "$tree/build/tests/unit/test_augment_c"
+    set -- "$tree/build/tests/unit/test_augment_c" -- "$tree/build/tests/check/stkcheck" --rounds 20
 fi
 
 add_commands "$@"
