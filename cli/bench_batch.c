@@ -139,20 +139,30 @@ static stk_status run_pool(stk__bench_batch *batch, const stk__bench_way *way, u
     return stk__augment_batch_run(&work, &batch->crew, error);
 }
 
-stk_status stk__bench_batch_pool(stk__bench_batch *batch, const stk__bench_way *way, double *ms,
-                                 stk_error *error)
+typedef stk_status (*run_once)(stk__bench_batch *batch, const stk__bench_way *way, uint32_t turn,
+                               stk_error *error);
+
+/* The rule of STK_BENCH_TURN_MS, the same for whatever runs here. */
+static stk_status take_turn(run_once run, stk__bench_batch *batch, const stk__bench_way *way, double *ms,
+                            stk_error *error)
 {
     uint64_t start = stk__clock_ns();
-    STK__TRY(run_pool(batch, way, 0, error));
+    STK__TRY(run(batch, way, 0, error));
     *ms = ms_since(start);
     if (*ms >= STK_BENCH_TURN_MS) return STK_OK;
     uint32_t turns = 0;
     start = stk__clock_ns();
     do {
-        STK__TRY(run_pool(batch, way, ++turns, error));
+        STK__TRY(run(batch, way, ++turns, error));
     } while (ms_since(start) < STK_BENCH_TURN_MS && turns < 63);
     *ms = ms_since(start) / turns;
     return STK_OK;
+}
+
+stk_status stk__bench_batch_pool(stk__bench_batch *batch, const stk__bench_way *way, double *ms,
+                                 stk_error *error)
+{
+    return take_turn(run_pool, batch, way, ms, error);
 }
 
 typedef struct bare_part {
@@ -193,12 +203,14 @@ static stk__augment_batch cut_part(const stk__augment_batch *all, uint64_t first
     return part;
 }
 
-stk_status stk__bench_batch_bare(stk__bench_batch *batch, const stk__bench_way *way, double *ms,
-                                 stk_error *error)
+static stk_status run_bare(stk__bench_batch *batch, const stk__bench_way *way, uint32_t turn,
+                           stk_error *error)
 {
     bare_part parts[STK_POOL_WORKERS] = {0};
-    const uint64_t start = stk__clock_ns(), count = (uint64_t)way->workers;
-    const stk__augment_batch work = stk__bench_batch_resolve(batch, way);
+    const uint64_t count = (uint64_t)way->workers;
+    stk__bench_way now = *way;
+    now.epoch = way->epoch * 64 + turn;
+    const stk__augment_batch work = stk__bench_batch_resolve(batch, &now);
     stk_status status = STK_OK;
     for (uint64_t k = 0; k < count; k++) {
         parts[k].work = cut_part(&work, k * work.count / count, (k + 1) * work.count / count);
@@ -215,8 +227,13 @@ stk_status stk__bench_batch_bare(stk__bench_batch *batch, const stk__bench_way *
         if (status == STK_OK && parts[k].status != STK_OK)
             status = stk__fail(error, parts[k].status, "the bare loop failed");
     }
-    *ms = ms_since(start);
     return status;
+}
+
+stk_status stk__bench_batch_bare(stk__bench_batch *batch, const stk__bench_way *way, double *ms,
+                                 stk_error *error)
+{
+    return take_turn(run_bare, batch, way, ms, error);
 }
 
 static void copy_piece(void *context, size_t item, int worker)
@@ -228,9 +245,19 @@ static void copy_piece(void *context, size_t item, int worker)
     memcpy(batch->copy_to + first, batch->copy_from + first, end - first);
 }
 
+static stk_status run_copy(stk__bench_batch *batch, const stk__bench_way *way, uint32_t turn,
+                           stk_error *error)
+{
+    (void)way;
+    (void)turn;
+    (void)error;
+    stk__pool_run(&(stk__pool_job){copy_piece, batch, .count = (size_t)stk__pool_default_workers()});
+    return STK_OK;
+}
+
 double stk__bench_batch_copy(stk__bench_batch *batch)
 {
-    const uint64_t start = stk__clock_ns();
-    stk__pool_run(&(stk__pool_job){copy_piece, batch, .count = (size_t)stk__pool_default_workers()});
-    return ms_since(start);
+    double ms = 0;
+    take_turn(run_copy, batch, NULL, &ms, NULL);
+    return ms;
 }
