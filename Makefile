@@ -11,7 +11,7 @@ help:
 	@echo 'make demo       build, make 600 faces in build/demo, load and augment them'
 	@echo 'make test       build, then all tests'
 	@echo 'make build      the library and the program, into build/'
-	@echo 'make bench      speed beside a bare decoding loop and other libraries (fetches 2.5 GB once)'
+	@echo 'make bench      speed beside a bare decoding loop and other libraries (fetches some GB once)'
 	@echo 'make check      format, dependency law, sizes; gcc and clang with warnings as errors'
 	@echo 'make asan       all tests under the address and undefined-behaviour sanitizers'
 	@echo 'make tsan       the tests that use threads under the thread sanitizer'

@@ -45,6 +45,11 @@ static void note_useless(stk_loader *loader, const use *rows, size_t count)
             stk__loader_note(loader, rows[i].name, "", "not used here: %s", rows[i].why);
 }
 
+static bool is_given(const double triple[3])
+{
+    return triple[0] != 0 || triple[1] != 0 || triple[2] != 0;
+}
+
 /* What means nothing for such a data set. */
 static void note_data(stk_loader *loader, const stk_loader_options *asked)
 {
@@ -59,6 +64,11 @@ static void note_data(stk_loader *loader, const stk_loader_options *asked)
         {"data.limits.scans", asked->limit_scans, info->images, no_images},
         {"data.limits.warnings", asked->limit_warnings, info->images, no_images},
         {"data.limits.time", asked->limit_time_s > 0, info->images, no_images},
+        {"data.dtype", asked->dtype, info->images, no_images},
+        {"data.axes", asked->axes, info->images, no_images},
+        {"data.mean", is_given(asked->mean), info->images, no_images},
+        {"data.std", is_given(asked->std), info->images, no_images},
+        {"data.mask_dtype", asked->mask_dtype, info->masks, no_masks},
         {"data.mask_map", asked->mask_map, info->masks, no_masks},
         {"data.num_classes", asked->num_classes, info->masks, no_masks},
     };

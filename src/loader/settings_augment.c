@@ -48,6 +48,15 @@ static stk_status refuse_bytes(const char *what, stk_error *error)
     return STK_ERROR_CONFIG;
 }
 
+/* All three or none: one that is 0 would divide by it. */
+static stk_status check_std(const stk_loader_options *o, stk_error *error)
+{
+    if (is_zero(o->std, sizeof o->std) || (o->std[0] > 0 && o->std[1] > 0 && o->std[2] > 0)) return STK_OK;
+    stk__fail(error, STK_ERROR_CONFIG, "data.std has a 0, and images cannot be divided by it");
+    stk__error_hint(error, "leave it out for 1; stoker stats prints the data set's own");
+    return STK_ERROR_CONFIG;
+}
+
 static void choose_normalisation(stk__recipe *recipe, const stk_loader_options *o)
 {
     for (int c = 0; c < 3; c++) {
@@ -139,12 +148,14 @@ stk_status stk__loader_choose_storage(stk_loader *loader, const stk_loader_optio
 {
     stk__config *config = NULL;
     stk__augment_settings read = {0};
+    const bool wide = o->mask_dtype == STK_MASK_I64 && loader->source->info.masks;
+    STK__TRY(check_std(o, error));
     stk_status status = o->augment ? read_text(o->augment, &config, &read, error) : STK_OK;
     if (o->augment) augment = &read;
     const wish asked = {
         .settings = augment && !is_zero(augment, sizeof *augment) ? augment : NULL,
         .normalise = !is_zero(o->mean, sizeof o->mean) || !is_zero(o->std, sizeof o->std),
-        .rearrange = o->axes == STK_AXES_NCHW || o->mask_dtype == STK_MASK_I64,
+        .rearrange = o->axes == STK_AXES_NCHW || wide,
     };
     if (status == STK_OK) status = choose_storage(loader, o, &asked, store, error);
     stk__config_destroy(&config);

@@ -277,6 +277,8 @@ static void what_cannot_be_is_refused(void **state)
     expect_refused((stk_loader_options){.root = pairs.root, .augment = "rotaton_degrees: 3"},
                    "rotaton_degrees");
     expect_refused((stk_loader_options){.root = pairs.root, .augment = "stronk"}, "stronk");
+    expect_refused((stk_loader_options){.root = pairs.root, .std = {0.2, -0.0, 0.2}}, "data.std");
+    expect_refused((stk_loader_options){.root = pairs.root, .std = {0.2, 0, 0.2}}, "data.std");
     expect_refused(
         (stk_loader_options){.root = pairs.root, .augment = "device: \"opencl:99\", preset: strong"},
         "opencl:99");
@@ -295,6 +297,29 @@ static void a_series_has_nothing_to_augment(void **state)
     stk_loader_close(&loader);
 }
 
+static void settings_without_their_object_are_told(void **state)
+{
+    (void)state;
+    stk_loader *loader = open_loader(&(stk_loader_options){.root = series.root,
+                                                           .sequence_length = 10,
+                                                           .dtype = STK_STORE_F16,
+                                                           .axes = STK_AXES_NCHW,
+                                                           .mean = {0.5, 0.5, 0.5},
+                                                           .std = {0.5, 0.5, 0.5}});
+    static const char *const names[] = {"data.dtype", "data.axes", "data.mean", "data.std"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        assert_non_null(find_effect(loader, names[i]));
+        assert_string_equal(find_effect(loader, names[i])->in_effect, "");
+    }
+    stk_loader_close(&loader);
+    loader = open_loader(&(stk_loader_options){.root = sizes.root, .mask_dtype = STK_MASK_I64});
+    assert_string_equal(find_effect(loader, "data.mask_dtype")->in_effect, "");
+    stk_batch *batch = next_batch(loader);
+    assert_non_null(batch->image_views); /* images stay as decoded */
+    stk_batch_release(batch);
+    stk_loader_close(&loader);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -307,6 +332,7 @@ int main(void)
         cmocka_unit_test(points_follow_the_image),
         cmocka_unit_test(what_cannot_be_is_refused),
         cmocka_unit_test(a_series_has_nothing_to_augment),
+        cmocka_unit_test(settings_without_their_object_are_told),
     };
     return cmocka_run_group_tests(tests, make_sets, remove_sets);
 }
