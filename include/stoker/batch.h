@@ -14,7 +14,8 @@ typedef enum stk_dtype {
     STK_DTYPE_I64,
     STK_DTYPE_F16,
     STK_DTYPE_BF16,
-    STK_DTYPE_F32
+    STK_DTYPE_F32,
+    STK_DTYPE_F64
 } stk_dtype;
 
 typedef enum stk_device_kind {

@@ -19,7 +19,9 @@ typedef enum stk__operation_id {
     /* augmentation: from 64 on */
     STK_OPERATION_NOISE_PIXELS = 64,
     /* 65 to 127: one for each line of src/augment/operations.list */
-    STK_OPERATION_MIX = 128 /* whether and how two samples are mixed */
+    STK_OPERATION_MIX = 128,      /* whether and how two samples are mixed */
+    STK_OPERATION_WEIGHTS = 256,  /* of a network at the start; sample = number of the tensor */
+    STK_OPERATION_DROPOUT = 65536 /* + number of the layer */
 } stk__operation_id;
 
 typedef struct stk__random {

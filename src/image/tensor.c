@@ -2,7 +2,7 @@
 
 int64_t stk_dtype_bytes(stk_dtype dtype)
 {
-    static const int64_t bytes[] = {0, 1, 8, 2, 2, 4};
+    static const int64_t bytes[] = {0, 1, 8, 2, 2, 4, 8};
     return (unsigned)dtype < sizeof bytes / sizeof bytes[0] ? bytes[dtype] : 0;
 }
 

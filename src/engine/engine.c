@@ -1,0 +1,253 @@
+/* The front of all engines: finds them, checks what they are given, and keeps what they have in common. */
+#include "engine/engine.h"
+
+#include "core/memory.h"
+#include "core/pool.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { ALIGN_BYTES = 64 };
+
+static const stk__engine_ops *const engines[] = {&stk__engine_onednn, &stk__engine_reference};
+enum { ENGINE_COUNT = sizeof engines / sizeof engines[0] };
+
+const char *stk__engine_names(int index)
+{
+    return index >= 0 && index < ENGINE_COUNT ? engines[index]->name : NULL;
+}
+
+static stk_status open_auto(stk__engine **engine, const stk__engine_options *options, stk_error *error)
+{
+    stk_status status = STK_ERROR_UNSUPPORTED;
+    for (int i = 0; i < ENGINE_COUNT && status == STK_ERROR_UNSUPPORTED; i++)
+        status = engines[i]->open(engine, options, error);
+    return status;
+}
+
+static stk_status open_named(stk__engine **engine, const stk__engine_options *options, stk_error *error)
+{
+    for (int i = 0; i < ENGINE_COUNT; i++)
+        if (strcmp(engines[i]->name, options->name) == 0) return engines[i]->open(engine, options, error);
+    stk__fail(error, STK_ERROR_CONFIG, "there is no engine '%s'", options->name);
+    stk__error_hint(error, "auto, onednn or reference");
+    return STK_ERROR_CONFIG;
+}
+
+stk_status stk__engine_open(stk__engine **engine, const stk__engine_options *options, stk_error *error)
+{
+    stk__engine_options filled = *options;
+    *engine = NULL;
+    if (filled.threads <= 0) filled.threads = stk__pool_default_workers();
+    if (filled.threads > STK_POOL_WORKERS) filled.threads = STK_POOL_WORKERS;
+    if (!filled.name || strcmp(filled.name, "auto") == 0) return open_auto(engine, &filled, error);
+    return open_named(engine, &filled, error);
+}
+
+void stk__engine_close(stk__engine **engine)
+{
+    if (*engine) (*engine)->ops->close(*engine);
+    *engine = NULL;
+}
+
+const stk__engine_info *stk__engine_describe(const stk__engine *engine)
+{
+    return &engine->info;
+}
+
+stk_status stk__engine_sync(stk__engine *engine, stk_error *error)
+{
+    return engine->ops->sync ? engine->ops->sync(engine, error) : STK_OK;
+}
+
+static size_t dense_bytes(const stk__tensor_desc *desc)
+{
+    return (size_t)stk__shape_count(&desc->shape) * (size_t)stk_dtype_bytes(desc->dtype);
+}
+
+size_t stk__tensor_size(const stk__engine *engine, const stk__tensor_desc *desc)
+{
+    const size_t bytes =
+        engine->ops->tensor_size ? engine->ops->tensor_size(engine, desc) : dense_bytes(desc);
+    return (bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
+}
+
+stk_status stk__arena_create(stk__engine *engine, size_t size_bytes, stk__arena **arena, stk_error *error)
+{
+    *arena = NULL;
+    return engine->ops->arena_create(engine, size_bytes ? size_bytes : ALIGN_BYTES, arena, error);
+}
+
+void stk__arena_destroy(stk__arena **arena)
+{
+    if (*arena) (*arena)->engine->ops->arena_destroy(*arena);
+    *arena = NULL;
+}
+
+static stk_status make_tensor(const stk__tensor *form, stk__tensor **tensor, stk_error *error)
+{
+    *tensor = NULL;
+    stk__tensor *made = stk__alloc(sizeof *made);
+    if (!made) return stk__fail_memory(error, sizeof *made, "a tensor's handle");
+    *made = *form;
+    const stk_status status =
+        made->engine->ops->tensor_create ? made->engine->ops->tensor_create(made, error) : STK_OK;
+    if (status != STK_OK) {
+        stk__free(made);
+        return status;
+    }
+    *tensor = made;
+    return STK_OK;
+}
+
+stk_status stk__tensor_create(stk__engine *engine, const stk__tensor_desc *desc, stk__arena *arena,
+                              size_t offset_bytes, stk__tensor **tensor, stk_error *error)
+{
+    const stk__tensor form = {.engine = engine,
+                              .desc = *desc,
+                              .size_bytes = stk__tensor_size(engine, desc),
+                              .memory = (char *)arena->memory + offset_bytes};
+    assert(offset_bytes % ALIGN_BYTES == 0 && offset_bytes + form.size_bytes <= arena->size_bytes);
+    return make_tensor(&form, tensor, error);
+}
+
+stk_status stk__tensor_wrap(stk__engine *engine, const stk_tensor *memory, stk__tensor **tensor,
+                            stk_error *error)
+{
+    assert(memory->dtype != STK_DTYPE_NONE && memory->ndim <= STK_OP_DIMS);
+    stk__tensor form = {.engine = engine, .memory = memory->data, .desc = {.dtype = memory->dtype}};
+    form.desc.shape.ndim = memory->ndim;
+    memcpy(form.desc.shape.dim, memory->shape, (size_t)memory->ndim * sizeof memory->shape[0]);
+    form.size_bytes = dense_bytes(&form.desc);
+    return make_tensor(&form, tensor, error);
+}
+
+void stk__tensor_destroy(stk__tensor **tensor)
+{
+    if (!*tensor) return;
+    if ((*tensor)->engine->ops->tensor_destroy) (*tensor)->engine->ops->tensor_destroy(*tensor);
+    stk__free(*tensor);
+    *tensor = NULL;
+}
+
+const stk__tensor_desc *stk__tensor_describe(const stk__tensor *tensor)
+{
+    return &tensor->desc;
+}
+
+static void dense_view(const stk__tensor *tensor, stk_tensor *view)
+{
+    const stk__shape *shape = &tensor->desc.shape;
+    *view = (stk_tensor){.data = tensor->memory, .dtype = tensor->desc.dtype, .ndim = shape->ndim};
+    int64_t stride = 1;
+    for (int i = shape->ndim - 1; i >= 0; i--) {
+        view->shape[i] = shape->dim[i];
+        view->strides[i] = stride;
+        stride *= shape->dim[i];
+    }
+}
+
+stk_status stk__tensor_map(stk__tensor *tensor, stk_tensor *view, stk_error *error)
+{
+    if (tensor->engine->ops->tensor_map) return tensor->engine->ops->tensor_map(tensor, view, error);
+    STK__TRY(stk__engine_sync(tensor->engine, error));
+    dense_view(tensor, view);
+    return STK_OK;
+}
+
+stk_status stk__tensor_unmap(stk__tensor *tensor, const stk_tensor *view, bool changed, stk_error *error)
+{
+    if (!tensor->engine->ops->tensor_unmap) return STK_OK;
+    return tensor->engine->ops->tensor_unmap(tensor, view, changed, error);
+}
+
+stk_status stk__tensor_write(stk__tensor *tensor, const void *data, size_t size_bytes, stk_error *error)
+{
+    stk_tensor view;
+    assert(size_bytes == dense_bytes(&tensor->desc));
+    STK__TRY(stk__tensor_map(tensor, &view, error));
+    memcpy(view.data, data, size_bytes);
+    return stk__tensor_unmap(tensor, &view, true, error);
+}
+
+stk_status stk__tensor_read(stk__tensor *tensor, void *data, size_t size_bytes, stk_error *error)
+{
+    stk_tensor view;
+    assert(size_bytes == dense_bytes(&tensor->desc));
+    STK__TRY(stk__tensor_map(tensor, &view, error));
+    memcpy(data, view.data, size_bytes);
+    return stk__tensor_unmap(tensor, &view, false, error);
+}
+
+stk_status stk__tensor_zero(stk__tensor *tensor, stk_error *error)
+{
+    return tensor->engine->ops->tensor_zero(tensor, error);
+}
+
+stk_status stk__tensor_add(stk__tensor *target, const stk__tensor *source, stk_error *error)
+{
+    assert(stk__shape_equal(&target->desc.shape, &source->desc.shape) && target->desc.dtype == STK_DTYPE_F32);
+    return target->engine->ops->tensor_add(target, source, error);
+}
+
+stk_status stk__tensor_copy(stk__tensor *target, const stk__tensor *source, stk_error *error)
+{
+    assert(target->size_bytes == source->size_bytes && target->desc.dtype == source->desc.dtype);
+    return target->engine->ops->tensor_copy(target, source, error);
+}
+
+stk_status stk__op_create(stk__engine *engine, const stk__op_spec *spec, stk__op **op, stk_error *error)
+{
+    *op = NULL;
+    stk__op *made = stk__alloc(sizeof *made);
+    if (!made) return stk__fail_memory(error, sizeof *made, "an operation");
+    made->engine = engine;
+    made->spec = *spec;
+    stk_status status = stk__op_describe(&made->spec, &made->form, error);
+    if (status == STK_OK) status = engine->ops->op_create(made, error);
+    if (status != STK_OK) {
+        stk__free(made);
+        return status;
+    }
+    *op = made;
+    return STK_OK;
+}
+
+void stk__op_destroy(stk__op **op)
+{
+    if (!*op) return;
+    if ((*op)->engine->ops->op_destroy) (*op)->engine->ops->op_destroy(*op);
+    stk__free(*op);
+    *op = NULL;
+}
+
+stk__op_needs stk__op_memory(const stk__op *op)
+{
+    return op->needs;
+}
+
+stk_status stk__op_forward(stk__op *op, const stk__op_io *io, stk_error *error)
+{
+    assert(io->x && io->x[0] && io->y);
+    assert(!op->needs.scratch_bytes || (io->scratch && io->scratch->size_bytes >= op->needs.scratch_bytes));
+    return op->engine->ops->forward(op, io, error);
+}
+
+stk_status stk__op_backward(stk__op *op, const stk__op_io *io, stk_error *error)
+{
+    assert(op->form.has_gradient && !stk__op_is_loss(op->spec.kind) && io->dy);
+    return op->engine->ops->backward(op, io, error);
+}
+
+stk_status stk__engine_update(stk__engine *engine, const stk__update *update, stk_error *error)
+{
+    assert(update->param.count == update->grad.count && update->step >= 1);
+    return engine->ops->update(engine, update, error);
+}
+
+stk_status stk__engine_average(stk__engine *engine, const stk__tensor_list *average,
+                               const stk__tensor_list *value, double decay, stk_error *error)
+{
+    assert(average->count == value->count);
+    return engine->ops->average(engine, average, value, decay, error);
+}

@@ -1,0 +1,211 @@
+/* Engines: who computes the operations of op.h. One table each (reference, onednn, later torch), and this
+ * front, which checks what it is given.
+ *
+ *     stk__engine *engine;
+ *     if (stk__engine_open(&engine, &(stk__engine_options){.name = "onednn"}, &error) != STK_OK) …
+ *     stk__arena_create(engine, bytes, &arena, &error);                 // once
+ *     stk__tensor_create(engine, &(stk__tensor_desc){…}, arena, offset, &x, &error);
+ *     stk__op_create(engine, &spec, &conv, &error);                     // once per shape
+ *     stk__op_forward(conv, &io, &error);                               // allocates nothing
+ *
+ * All calls of one engine come from one thread. Work may be queued: it is done after stk__tensor_map or
+ * stk__engine_sync. Only engines know how a tensor lies in memory; others see it through map. */
+#ifndef STK_ENGINE_ENGINE_H
+#define STK_ENGINE_ENGINE_H
+
+#include "engine/op.h"
+
+#include <stddef.h>
+
+typedef struct stk__engine stk__engine; /* open/close */
+typedef struct stk__arena stk__arena;   /* create/destroy; memory for tensors */
+typedef struct stk__tensor stk__tensor; /* create/destroy; a handle */
+typedef struct stk__op stk__op;         /* create/destroy; an operation ready to run at one shape */
+
+typedef struct stk__engine_options {
+    const char *name; /* "reference", "onednn"; NULL or "auto": the best that is here */
+    int threads;      /* 0: the CPU budget */
+} stk__engine_options;
+
+typedef struct stk__engine_info {
+    const char *name; /* "onednn" */
+    char version[64]; /* "oneDNN 2.6.3, AVX2"; empty: nothing to say */
+    int threads;
+    bool bf16;      /* native */
+    char note[160]; /* something its user should know (an instruction set that was capped), or empty */
+} stk__engine_info;
+
+/* --- the front -------------------------------------------------------------------------------------------
+ */
+
+/* STK_ERROR_UNSUPPORTED: not available here, and why; STK_ERROR_CONFIG: no such engine. */
+stk_status stk__engine_open(stk__engine **engine, const stk__engine_options *options, stk_error *error);
+void stk__engine_close(stk__engine **engine); /* after everything made with it is gone; accepts NULL inside */
+const stk__engine_info *stk__engine_describe(const stk__engine *engine);
+const char *stk__engine_names(int index); /* 0, 1, …; NULL at the end */
+
+/* Waits for everything queued. */
+stk_status stk__engine_sync(stk__engine *engine, stk_error *error);
+
+typedef struct stk__tensor_desc {
+    stk__shape shape;
+    stk_dtype dtype;
+    uint32_t layout; /* 0: dense in the order of shape; else the engine's own number */
+} stk__tensor_desc;
+
+/* Bytes a tensor takes in an arena, rounded up to the alignment of 64. */
+size_t stk__tensor_size(const stk__engine *engine, const stk__tensor_desc *desc);
+
+/* Zeroed. On CPUs pages cost nothing until they are written. */
+stk_status stk__arena_create(stk__engine *engine, size_t size_bytes, stk__arena **arena, stk_error *error);
+void stk__arena_destroy(stk__arena **arena);
+
+/* A tensor at offset (a multiple of 64) of an arena, which must outlive it. Tensors may overlap. */
+stk_status stk__tensor_create(stk__engine *engine, const stk__tensor_desc *desc, stk__arena *arena,
+                              size_t offset_bytes, stk__tensor **tensor, stk_error *error);
+/* A tensor around foreign memory (a batch's slot), without a copy; dense only. */
+stk_status stk__tensor_wrap(stk__engine *engine, const stk_tensor *memory, stk__tensor **tensor,
+                            stk_error *error);
+void stk__tensor_destroy(stk__tensor **tensor);
+const stk__tensor_desc *stk__tensor_describe(const stk__tensor *tensor);
+
+/* The tensor's content as a dense host view, after waiting for it. Unmap with changed = true puts it back. */
+stk_status stk__tensor_map(stk__tensor *tensor, stk_tensor *view, stk_error *error);
+stk_status stk__tensor_unmap(stk__tensor *tensor, const stk_tensor *view, bool changed, stk_error *error);
+/* Dense bytes in and out, for code that has them elsewhere anyway. size must fit. */
+stk_status stk__tensor_write(stk__tensor *tensor, const void *data, size_t size_bytes, stk_error *error);
+stk_status stk__tensor_read(stk__tensor *tensor, void *data, size_t size_bytes, stk_error *error);
+stk_status stk__tensor_zero(stk__tensor *tensor, stk_error *error);
+/* target += source */
+stk_status stk__tensor_add(stk__tensor *target, const stk__tensor *source, stk_error *error);
+stk_status stk__tensor_copy(stk__tensor *target, const stk__tensor *source, stk_error *error);
+
+/* spec is described (op.h) first; its defaults are filled in. */
+stk_status stk__op_create(stk__engine *engine, const stk__op_spec *spec, stk__op **op, stk_error *error);
+void stk__op_destroy(stk__op **op);
+
+/* Memory that the caller provides with every run: saved lives from forward to backward, scratch only during a
+ * call. Both are u8 tensors of that many bytes; 0: not needed. */
+typedef struct stk__op_needs {
+    size_t saved_bytes, scratch_bytes;
+} stk__op_needs;
+stk__op_needs stk__op_memory(const stk__op *op);
+
+/* Everything one run reads and writes. Arrays have the lengths of the spec and its form. */
+typedef struct stk__op_io {
+    stk__tensor *const *x;      /* inputs */
+    stk__tensor *y;             /* output */
+    stk__tensor *const *param;  /* parameters; NULL without */
+    stk__tensor *const *buffer; /* buffers; NULL without */
+    stk__tensor *saved, *scratch;
+
+    stk__tensor *const
+        *dx; /* gradients to write, NULL entries: not wanted. Losses: dx[0], written by forward */
+    stk__tensor *dy;
+    stk__tensor *const *dparam; /* NULL, or NULL entries: not wanted (frozen) */
+    bool add_dparam;            /* dparam += instead of = */
+
+    bool training;     /* batch_norm, dropout */
+    bool again;        /* recomputed: running statistics were updated already */
+    double grad_scale; /* losses: factor of the gradient */
+    uint64_t seed;     /* dropout draws by (seed, epoch, sample id, STK_OPERATION_DROPOUT + random_layer) */
+    uint32_t epoch;
+    const stk__tensor *sample_ids; /* [n] i64; NULL without dropout */
+} stk__op_io;
+
+stk_status stk__op_forward(stk__op *op, const stk__op_io *io, stk_error *error);
+stk_status stk__op_backward(stk__op *op, const stk__op_io *io, stk_error *error);
+
+/* --- all parameters at once ------------------------------------------------------------------------------
+ */
+
+typedef enum stk__optimizer { STK_OPTIMIZER_ADAMW, STK_OPTIMIZER_SGD } stk__optimizer;
+
+typedef struct stk__tensor_list {
+    stk__tensor *const *tensor;
+    size_t count;
+} stk__tensor_list;
+
+/* One step of PyTorch's AdamW or SGD over all parameters; gradients are scaled by grad_scale and by clipping,
+ * and zeroed behind. All lists have one length; no second list: SGD without momentum. */
+typedef struct stk__update {
+    stk__optimizer kind;
+    stk__tensor_list param, grad;
+    stk__tensor_list first;  /* AdamW: exp_avg; SGD: momentum_buffer (absent without momentum) */
+    stk__tensor_list second; /* AdamW: exp_avg_sq */
+    int64_t step;            /* 1, 2, … */
+    double lr, weight_decay, beta1, beta2, eps, momentum;
+    double grad_scale;    /* 0: 1 */
+    double max_grad_norm; /* 0: no clipping; as clip_grad_norm_: factor min(1, max / (norm + 1e-6)) */
+    stk__tensor *norm;    /* f64 [2]: the norm before clipping is added to [0], 1 to [1]; NULL: not wanted */
+} stk__update;
+
+stk_status stk__engine_update(stk__engine *engine, const stk__update *update, stk_error *error);
+
+/* average = average * decay + value * (1 - decay), for each pair */
+stk_status stk__engine_average(stk__engine *engine, const stk__tensor_list *average,
+                               const stk__tensor_list *value, double decay, stk_error *error);
+
+/* --- what an engine provides -------------------------------------------------------------------------------
+ */
+
+typedef struct stk__engine_ops {
+    const char *name;
+    stk_status (*open)(stk__engine **engine, const stk__engine_options *options, stk_error *error);
+    void (*close)(stk__engine *engine);
+    stk_status (*sync)(stk__engine *engine, stk_error *error); /* NULL: nothing is ever queued */
+
+    size_t (*tensor_size)(const stk__engine *engine, const stk__tensor_desc *desc); /* NULL: dense */
+    stk_status (*arena_create)(stk__engine *engine, size_t size_bytes, stk__arena **arena, stk_error *error);
+    void (*arena_destroy)(stk__arena *arena);
+    /* Makes the engine's own part (tensor->own) of a tensor whose memory is set; NULL: there is none. */
+    stk_status (*tensor_create)(stk__tensor *tensor, stk_error *error);
+    void (*tensor_destroy)(stk__tensor *tensor);
+    stk_status (*tensor_map)(stk__tensor *tensor, stk_tensor *view, stk_error *error); /* NULL: host memory */
+    stk_status (*tensor_unmap)(stk__tensor *tensor, const stk_tensor *view, bool changed, stk_error *error);
+    stk_status (*tensor_zero)(stk__tensor *tensor, stk_error *error);
+    stk_status (*tensor_add)(stk__tensor *target, const stk__tensor *source, stk_error *error);
+    stk_status (*tensor_copy)(stk__tensor *target, const stk__tensor *source, stk_error *error);
+
+    /* The front has filled spec, form and engine; the engine sets needs and own. */
+    stk_status (*op_create)(stk__op *op, stk_error *error);
+    void (*op_destroy)(stk__op *op);
+    stk_status (*forward)(stk__op *op, const stk__op_io *io, stk_error *error);
+    stk_status (*backward)(stk__op *op, const stk__op_io *io, stk_error *error);
+
+    stk_status (*update)(stk__engine *engine, const stk__update *update, stk_error *error);
+    stk_status (*average)(stk__engine *engine, const stk__tensor_list *average, const stk__tensor_list *value,
+                          double decay, stk_error *error);
+} stk__engine_ops;
+
+/* The first member of every engine's struct. */
+struct stk__engine {
+    const stk__engine_ops *ops;
+    stk__engine_info info;
+};
+
+struct stk__arena {
+    stk__engine *engine;
+    void *memory; /* host engines: the bytes */
+    size_t size_bytes;
+};
+
+struct stk__tensor {
+    stk__engine *engine;
+    stk__tensor_desc desc;
+    size_t size_bytes;
+    void *memory; /* host engines: where it lies */
+    void *own;    /* the engine's */
+};
+
+struct stk__op {
+    stk__engine *engine;
+    stk__op_spec spec;
+    stk__op_form form;
+    stk__op_needs needs;
+    void *own; /* the engine's */
+};
+
+extern const stk__engine_ops stk__engine_reference, stk__engine_onednn;
+
+#endif

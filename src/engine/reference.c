@@ -1,0 +1,9 @@
+#include "engine/engine.h"
+
+static stk_status open_engine(stk__engine **engine, const stk__engine_options *options, stk_error *error)
+{
+    (void)engine, (void)options;
+    return stk__fail(error, STK_ERROR_UNSUPPORTED, "not built yet");
+}
+
+const stk__engine_ops stk__engine_reference = {.name = "reference", .open = open_engine};

@@ -1,0 +1,55 @@
+/* A model: the named tensors of a network that live as long as a run: parameters and buffers, and for
+ * training their gradients, the optimiser's memory and a moving average. */
+#ifndef STK_TRAIN_MODEL_H
+#define STK_TRAIN_MODEL_H
+
+#include "engine/engine.h"
+#include "train/network.h"
+
+typedef struct stk__model_tensor {
+    char *name; /* "down1.conv1.weight" */
+    int layer;
+    bool buffer;    /* not learnt: running_mean … */
+    bool trainable; /* false: buffer, or frozen */
+    stk__tensor_desc desc;
+    stk__op_param origin;
+    stk__tensor *value;
+    stk__tensor *grad, *first, *second; /* of trainable ones in training; NULL otherwise */
+    stk__tensor *average;               /* with a moving average: of everything in f32, frozen ones too */
+} stk__model_tensor;
+
+typedef struct stk__model_options {
+    bool training;      /* gradients and the optimiser's memory */
+    bool first, second; /* which of it the optimiser needs */
+    bool average;
+    const char *freeze; /* names or prefixes of layers, "enc stem.conv1", '*' matches anything; NULL: none */
+    uint64_t seed;      /* of the weights at the start */
+} stk__model_options;
+
+typedef struct stk__model { /* create/destroy */
+    stk__engine *engine;
+    stk__model_tensor *tensors; /* in the order of layers; a layer's parameters before its buffers */
+    int count;
+    int *layer_first;    /* [layer_count + 1]: a layer's tensors are [layer_first[i], layer_first[i + 1]) */
+    int64_t param_count; /* elements of parameters */
+    int64_t trainable_count;
+    size_t size_bytes; /* of the arena */
+    stk__arena *arena;
+    /* The trainable ones side by side, for stk__engine_update. */
+    stk__tensor **list_memory;
+    stk__tensor_list params, grads, firsts, seconds;
+    stk__tensor_list values, averages; /* of everything in f32 */
+} stk__model;
+
+/* forms: from stk__network_shape. The network's texts must outlive the model. A pattern of freeze that
+ * matches nothing is an error with the nearest layer. */
+stk_status stk__model_create(stk__model **model, stk__engine *engine, const stk__network *network,
+                             const stk__op_form *forms, const stk__model_options *options, stk_error *error);
+void stk__model_destroy(stk__model **model);
+
+stk__model_tensor *stk__model_find(const stk__model *model, const char *name); /* NULL: none */
+
+/* Exchanges values with their averages, for evaluation; called again, back. */
+void stk__model_swap_average(stk__model *model);
+
+#endif

@@ -1,0 +1,84 @@
+/* The passes of a network at one batch size, forward and backward: a straight program of operations, and
+ * where every tensor lies in one arena. Made before step 1; running it allocates nothing.
+ *
+ *     stk__pass_create(&pass, &request, &error);          // shapes, program, memory; costs little
+ *     stk__pass_size(pass)                                // … of an arena that several passes may share
+ *     stk__pass_bind(pass, model, arena, &error);         // operations and tensors
+ *     stk__pass_forward(pass, &feed, &error);
+ *     stk__pass_backward(pass, &feed, &error);            // adds into the model's gradients if asked to */
+#ifndef STK_TRAIN_PASS_H
+#define STK_TRAIN_PASS_H
+
+#include "train/model.h"
+
+typedef struct stk__pass stk__pass;
+
+typedef struct stk__pass_request {
+    stk__engine *engine;
+    stk__network *network; /* reshaped by every pass; outlives it */
+    stk__shape input;      /* [n h w c] or [n t f] */
+    bool training;         /* backward too */
+    bool recompute;        /* gradient_checkpointing: keep only some activations, compute the rest again */
+    const char *freeze;    /* as the model's: nothing before the first trainable layer has a backward pass */
+    stk__op_spec loss;     /* kind and settings; shapes are filled in */
+    stk__op_spec metric;
+} stk__pass_request;
+
+/* What a pass says of itself; `--plan` prints it. */
+typedef struct stk__pass_row {
+    const char *layer;
+    const char *word; /* "conv" */
+    int line;
+    stk__shape output;
+    int64_t param_count;
+    double flops;        /* forward */
+    size_t output_bytes; /* 0: lies in its input's memory */
+    size_t saved_bytes;
+    bool recomputed;
+} stk__pass_row;
+
+typedef struct stk__pass_report {
+    const stk__pass_row *rows;
+    int row_count;
+    double flops;            /* forward, all layers */
+    double step_flops;       /* forward, backward and what is computed again */
+    size_t activation_bytes; /* the arena: activations, gradients of activations, saved, scratch together */
+    size_t unshared_bytes;   /* the same if every tensor had its own memory */
+    size_t scratch_bytes;
+    int64_t param_count;
+    int recomputed_layers;
+} stk__pass_report;
+
+stk_status stk__pass_create(stk__pass **pass, const stk__pass_request *request, stk_error *error);
+void stk__pass_destroy(stk__pass **pass);
+size_t stk__pass_size(const stk__pass *pass);
+const stk__pass_report *stk__pass_describe(const stk__pass *pass);
+const stk__op_form *stk__pass_forms(const stk__pass *pass); /* [layer_count] */
+
+stk_status stk__pass_bind(stk__pass *pass, stk__model *model, stk__arena *arena, stk_error *error);
+
+/* What one pass works on. Tensors are the engine's (stk__tensor_wrap around a batch's). */
+typedef struct stk__pass_feed {
+    stk__tensor *input;
+    stk__tensor *target[STK_LOSS_INPUTS]; /* by stk__loss_input; PREDICTION is not used; NULL: absent */
+    const stk__tensor *sample_ids;
+    stk__tensor *loss_sums;   /* f64 [2]; NULL: no loss is computed (and there is no backward) */
+    stk__tensor *metric_sums; /* NULL: no metric */
+    double grad_scale;        /* of the loss: 1 / accumulation steps */
+    bool add_gradients;       /* to those of the pass before; else they are overwritten */
+    uint64_t seed;
+    uint32_t epoch;
+} stk__pass_feed;
+
+/* Network, loss (with its gradient if the pass trains) and metric. */
+stk_status stk__pass_forward(stk__pass *pass, const stk__pass_feed *feed, stk_error *error);
+stk_status stk__pass_backward(stk__pass *pass, const stk__pass_feed *feed, stk_error *error);
+
+/* The prediction of the last forward pass; it lives until the next pass. */
+stk__tensor *stk__pass_output(const stk__pass *pass);
+
+/* Prints the report the way `stoker train --plan` shows it, wrapped to nothing: a row a layer, then sums. */
+stk_status stk__pass_print(const stk__pass *pass, const stk__network *network, stk__buffer *text,
+                           stk_error *error);
+
+#endif
