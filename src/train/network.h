@@ -54,8 +54,9 @@ typedef struct stk__network_request {
      * those it has. */
     const stk__network_setting *settings;
     int setting_count;
-    /* Known from the data (num_classes, points, features, image_h, image_w, channels): overrides the default
-     * of an option of that name, is overridden by settings; can be used in expressions in any case. */
+    /* Known from the data (image_h, image_w, image_c, num_classes, points, features, window): overrides the
+     * default of an option of that name, is overridden by settings; can be used in expressions in any case.
+     */
     const stk__network_setting *facts;
     int fact_count;
 } stk__network_request;
