@@ -231,7 +231,7 @@ static void choose_workers(stk_loader *loader, const stk_loader_options *o)
 {
     const stk__cpu_budget budget = stk__cpu_budget_read(NULL);
     const int half = budget.cpus / 2 < 1 ? 1 : budget.cpus / 2;
-    char why[128];
+    char why[160];
     loader->yielding = o->yielding;
     loader->thread_count = o->num_workers == STK_WORKERS_NONE ? 0 : (int)o->num_workers;
     if (o->num_workers == 0) {
