@@ -33,7 +33,7 @@ static stk__op_needs needs_of(const stk__pass *pass, const stk__op *op)
 
 static stk_status make_operation(stk__pass *pass, int index, stk_error *error)
 {
-    stk__plan_node *node = &pass->graph.nodes[index];
+    stk__pass_node *node = &pass->graph.nodes[index];
     if (!node->used) return STK_OK;
     stk__op_spec spec = node->layer->spec;
     spec.random_layer = (uint32_t)index;
@@ -68,7 +68,7 @@ static stk_status make_judge(stk__pass *pass, stk__op_spec spec, const stk__pass
 
 static stk_status make_judges(stk__pass *pass, const stk__pass_request *request, stk_error *error)
 {
-    stk__plan_graph *graph = &pass->graph;
+    stk__pass_graph *graph = &pass->graph;
     graph->loss = stk__op_is_loss(request->loss.kind);
     graph->metric = stk__op_is_metric(request->metric.kind);
     if (graph->loss || graph->metric)
@@ -113,18 +113,18 @@ static stk_status reserve(stk__pass *pass, stk_error *error)
 
 static stk_status make_graph(stk__pass *pass, const stk__pass_request *request, stk_error *error)
 {
-    stk__plan_graph *graph = &pass->graph;
+    stk__pass_graph *graph = &pass->graph;
     graph->count = pass->network->layer_count;
     graph->output = pass->network->output;
     graph->training = request->training;
     for (int i = 0; i < graph->count; i++) {
-        stk__plan_node *node = &graph->nodes[i];
+        stk__pass_node *node = &graph->nodes[i];
         node->layer = &pass->network->layers[i];
         node->form = &pass->forms[i];
         node->frozen = stk__freeze_matches(request->freeze, node->layer->name);
         node->learns = node->form->param_count > 0 && !node->frozen;
     }
-    stk__plan_mark(graph);
+    stk__pass_mark(graph);
     for (int i = 0; i < graph->count; i++)
         STK__TRY(make_operation(pass, i, error));
     STK__TRY(make_judges(pass, request, error));
@@ -134,11 +134,11 @@ static stk_status make_graph(stk__pass *pass, const stk__pass_request *request, 
     return STK_ERROR_CONFIG;
 }
 
-static stk_status make_plan(stk__plan *plan, stk__plan_graph *graph, bool unshared, stk_error *error)
+static stk_status make_plan(stk__pass_plan *plan, stk__pass_graph *graph, bool unshared, stk_error *error)
 {
-    STK__TRY(stk__plan_write(plan, graph, error));
-    if (!unshared) stk__plan_share(plan, graph);
-    return stk__plan_pack(plan, unshared, error);
+    STK__TRY(stk__pass_write(plan, graph, error));
+    if (!unshared) stk__pass_share(plan, graph);
+    return stk__pass_pack(plan, unshared, error);
 }
 
 /* Tries segments of several sizes; the smallest arena wins. Few tries: half a dozen sizes around the one that
@@ -146,21 +146,21 @@ static stk_status make_plan(stk__plan *plan, stk__plan_graph *graph, bool unshar
 static stk_status plan_again(stk__pass *pass, bool unshared, stk_error *error)
 {
     static const int parts[] = {2, 3, 4, 6, 8, 12, 16, 24, 32};
-    const size_t all = stk__plan_forward_bytes(&pass->graph);
+    const size_t all = stk__pass_forward_bytes(&pass->graph);
     size_t best_limit = SIZE_MAX, best_size = pass->plan.size_bytes;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        stk__plan plan = {0};
-        stk_status status = stk__plan_divide(&pass->graph, all / (size_t)parts[i], error);
+        stk__pass_plan plan = {0};
+        stk_status status = stk__pass_divide(&pass->graph, all / (size_t)parts[i], error);
         if (status == STK_OK) status = make_plan(&plan, &pass->graph, false, error);
         if (status == STK_OK && plan.size_bytes < best_size) {
             best_size = plan.size_bytes;
             best_limit = all / (size_t)parts[i];
         }
-        stk__plan_fini(&plan);
+        stk__pass_plan_fini(&plan);
         if (status != STK_OK) return status;
     }
-    stk__plan_fini(&pass->plan);
-    STK__TRY(stk__plan_divide(&pass->graph, best_limit, error));
+    stk__pass_plan_fini(&pass->plan);
+    STK__TRY(stk__pass_divide(&pass->graph, best_limit, error));
     return make_plan(&pass->plan, &pass->graph, unshared, error);
 }
 
@@ -210,7 +210,7 @@ void stk__pass_destroy(stk__pass **pass)
         stk__op_destroy(&old->ops[i]);
     stk__op_destroy(&old->loss);
     stk__op_destroy(&old->metric);
-    stk__plan_fini(&old->plan);
+    stk__pass_plan_fini(&old->plan);
     stk__free(old->graph.nodes);
     stk__free(old->rows);
     stk__free(old->ops);
@@ -224,9 +224,9 @@ static stk_status make_tensors(stk__pass *pass, stk__arena *arena, stk_error *er
     pass->tensors = stk__alloc(size);
     if (!pass->tensors) return stk__fail_memory(error, size, "the tensors of a pass");
     for (int i = 0; i < pass->plan.value_count; i++) {
-        const stk__plan_value *value = &pass->plan.values[i];
+        const stk__pass_value *value = &pass->plan.values[i];
         stk__tensor_desc desc = {.dtype = STK_DTYPE_U8, .shape = {1, {(int64_t)value->size_bytes}}};
-        if (value->kind != STK_PLAN_SAVED && value->kind != STK_PLAN_SCRATCH) {
+        if (value->kind != STK_VALUE_SAVED && value->kind != STK_VALUE_SCRATCH) {
             desc.dtype = pass->forms[value->layer].output_dtype;
             desc.shape = pass->forms[value->layer].output;
         }
@@ -265,5 +265,5 @@ const stk__op_form *stk__pass_forms(const stk__pass *pass)
 
 stk__tensor *stk__pass_output(const stk__pass *pass)
 {
-    return pass->tensors[pass->plan.steps[pass->plan.forward_count - 1].x[0]]; /* of STK_PLAN_HOLD */
+    return pass->tensors[pass->plan.steps[pass->plan.forward_count - 1].x[0]]; /* of STK_STEP_HOLD */
 }

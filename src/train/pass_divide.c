@@ -11,13 +11,13 @@ typedef struct cut {
 } cut;
 
 /* What a layer adds to the memory of its segment. */
-static size_t made_bytes(const stk__plan_node *node)
+static size_t made_bytes(const stk__pass_node *node)
 {
     if (!node->used) return 0;
     return node->needs.saved_bytes + (node->form->in_place ? 0 : node->output_bytes);
 }
 
-size_t stk__plan_forward_bytes(const stk__plan_graph *graph)
+size_t stk__pass_forward_bytes(const stk__pass_graph *graph)
 {
     size_t bytes = 0;
     for (int i = 0; i < graph->count; i++)
@@ -25,10 +25,10 @@ size_t stk__plan_forward_bytes(const stk__plan_graph *graph)
     return bytes;
 }
 
-static void find_reaches(const stk__plan_graph *graph, cut *cuts)
+static void find_reaches(const stk__pass_graph *graph, cut *cuts)
 {
     for (int i = 0; i <= graph->output; i++) {
-        const stk__plan_node *node = &graph->nodes[i];
+        const stk__pass_node *node = &graph->nodes[i];
         cuts[i].reach = i;
         for (int k = 0; node->used && k < node->layer->spec.inputs; k++)
             if (node->layer->input[k] != STK_LAYER_INPUT) cuts[node->layer->input[k]].reach = i;
@@ -37,11 +37,11 @@ static void find_reaches(const stk__plan_graph *graph, cut *cuts)
 
 /* Fills the cut after layer `end` from the cuts before it. A tensor that crosses several borders is counted
  * once: by the segment that makes it. */
-static void find_cut(const stk__plan_graph *graph, cut *cuts, int end, size_t limit_bytes)
+static void find_cut(const stk__pass_graph *graph, cut *cuts, int end, size_t limit_bytes)
 {
     size_t made = 0, kept = 0, best = SIZE_MAX;
     for (int start = end; start >= 0; start--) {
-        const stk__plan_node *node = &graph->nodes[start];
+        const stk__pass_node *node = &graph->nodes[start];
         made += made_bytes(node);
         if (made > limit_bytes && start < end) break;
         if (cuts[start].reach > end) kept += node->output_bytes + node->needs.saved_bytes;
@@ -53,7 +53,7 @@ static void find_cut(const stk__plan_graph *graph, cut *cuts, int end, size_t li
     }
 }
 
-static void number_segments(stk__plan_graph *graph, const cut *cuts)
+static void number_segments(stk__pass_graph *graph, const cut *cuts)
 {
     int *segments = &graph->segments;
     *segments = 0;
@@ -70,7 +70,7 @@ static void number_segments(stk__plan_graph *graph, const cut *cuts)
     }
 }
 
-stk_status stk__plan_divide(stk__plan_graph *graph, size_t limit_bytes, stk_error *error)
+stk_status stk__pass_divide(stk__pass_graph *graph, size_t limit_bytes, stk_error *error)
 {
     const size_t size = ((size_t)graph->output + 1) * sizeof(cut); /* later layers are not used */
     cut *cuts = stk__alloc(size);

@@ -27,10 +27,10 @@ static int compare_items(const void *a, const void *b)
     return x->value - y->value;
 }
 
-static void sort_items(work *w, const stk__plan *plan, order by)
+static void sort_items(work *w, const stk__pass_plan *plan, order by)
 {
     for (int i = 0; i < w->count; i++) {
-        const stk__plan_value *value = &plan->values[w->items[i].value];
+        const stk__pass_value *value = &plan->values[w->items[i].value];
         const double size = (double)value->size_bytes;
         w->items[i].key = by == ORDER_SIZE   ? size
                           : by == ORDER_AREA ? size * (value->last - value->first + 1)
@@ -39,16 +39,17 @@ static void sort_items(work *w, const stk__plan *plan, order by)
     qsort(w->items, (size_t)w->count, sizeof *w->items, compare_items);
 }
 
-static bool meet(const stk__plan_value *a, const stk__plan_value *b)
+static bool meet(const stk__pass_value *a, const stk__pass_value *b)
 {
     return a->first <= b->last && b->first <= a->last;
 }
 
-static size_t find_gap(const stk__plan *plan, const work *w, int placed_count, const stk__plan_value *value)
+static size_t find_gap(const stk__pass_plan *plan, const work *w, int placed_count,
+                       const stk__pass_value *value)
 {
     size_t end = 0, best = 0, best_gap = SIZE_MAX; /* end: of what lies below */
     for (int i = 0; i < placed_count; i++) {
-        const stk__plan_value *other = &plan->values[w->placed[i]];
+        const stk__pass_value *other = &plan->values[w->placed[i]];
         if (!meet(value, other)) continue;
         const size_t gap = other->offset_bytes > end ? other->offset_bytes - end : 0;
         if (gap >= value->size_bytes && gap < best_gap) {
@@ -62,11 +63,11 @@ static size_t find_gap(const stk__plan *plan, const work *w, int placed_count, c
 }
 
 /* Returns how much memory the arrangement takes. */
-static size_t arrange(stk__plan *plan, work *w)
+static size_t arrange(stk__pass_plan *plan, work *w)
 {
     size_t size = 0;
     for (int n = 0; n < w->count; n++) {
-        stk__plan_value *value = &plan->values[w->items[n].value];
+        stk__pass_value *value = &plan->values[w->items[n].value];
         value->offset_bytes = find_gap(plan, w, n, value);
         if (value->offset_bytes + value->size_bytes > size) size = value->offset_bytes + value->size_bytes;
         int at = n;
@@ -77,7 +78,7 @@ static size_t arrange(stk__plan *plan, work *w)
     return size;
 }
 
-static void arrange_best(stk__plan *plan, work *w)
+static void arrange_best(stk__pass_plan *plan, work *w)
 {
     plan->size_bytes = SIZE_MAX;
     for (int by = 0; by < ORDER_COUNT && plan->size_bytes > plan->least_bytes; by++) {
@@ -93,12 +94,12 @@ static void arrange_best(stk__plan *plan, work *w)
 }
 
 /* Every value in its own memory; scratch is one piece for all, as nobody expects it to last. */
-static void arrange_apart(stk__plan *plan)
+static void arrange_apart(stk__pass_plan *plan)
 {
     size_t offset = plan->scratch_bytes;
     for (int i = 0; i < plan->value_count; i++) {
-        stk__plan_value *value = &plan->values[i];
-        if (value->kind == STK_PLAN_SCRATCH) continue;
+        stk__pass_value *value = &plan->values[i];
+        if (value->kind == STK_VALUE_SCRATCH) continue;
         value->offset_bytes = offset;
         offset += value->size_bytes;
     }
@@ -106,13 +107,13 @@ static void arrange_apart(stk__plan *plan)
 }
 
 /* Bytes of the memories whose life begins (or ends) with a step. */
-static size_t count_turning(const stk__plan *plan, int now, bool begins)
+static size_t count_turning(const stk__pass_plan *plan, int now, bool begins)
 {
-    const stk__plan_step *step = &plan->steps[now];
+    const stk__pass_step *step = &plan->steps[now];
     size_t bytes = 0;
     for (int i = 0; i < step->use_count; i++) {
         const int home = plan->values[step->use[i].value].home;
-        const stk__plan_value *value = &plan->values[home];
+        const stk__pass_value *value = &plan->values[home];
         bool counted = (begins ? value->first : value->last) != now;
         for (int k = 0; k < i && !counted; k++)
             counted = plan->values[step->use[k].value].home == home;
@@ -121,11 +122,11 @@ static size_t count_turning(const stk__plan *plan, int now, bool begins)
     return bytes;
 }
 
-static void measure(stk__plan *plan)
+static void measure(stk__pass_plan *plan)
 {
     plan->unshared_bytes = plan->scratch_bytes;
     for (int i = 0; i < plan->value_count; i++)
-        if (plan->values[i].kind != STK_PLAN_SCRATCH) plan->unshared_bytes += plan->values[i].size_bytes;
+        if (plan->values[i].kind != STK_VALUE_SCRATCH) plan->unshared_bytes += plan->values[i].size_bytes;
     plan->least_bytes = 0;
     size_t live = 0;
     for (int s = 0; s < plan->step_count; s++) {
@@ -135,7 +136,7 @@ static void measure(stk__plan *plan)
     }
 }
 
-stk_status stk__plan_pack(stk__plan *plan, bool unshared, stk_error *error)
+stk_status stk__pass_pack(stk__pass_plan *plan, bool unshared, stk_error *error)
 {
     measure(plan);
     if (unshared) {

@@ -12,8 +12,8 @@ struct stk__pass {
     stk__op_form *forms; /* [layer_count] */
     stk__op **ops;       /* [layer_count]; NULL: the layer is not used */
     stk__op *loss, *metric;
-    stk__plan_graph graph;
-    stk__plan plan;
+    stk__pass_graph graph;
+    stk__pass_plan plan;
     stk__pass_row *rows;
     stk__pass_report report;
     /* Since bind: */

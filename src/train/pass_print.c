@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static double backward_flops(const stk__plan_graph *graph, const stk__plan_node *node)
+static double backward_flops(const stk__pass_graph *graph, const stk__pass_node *node)
 {
     if (!node->gradient) return 0;
     if (node->form->param_count == 0) return 2 * node->form->flops;
@@ -17,7 +17,7 @@ static double backward_flops(const stk__plan_graph *graph, const stk__plan_node 
 
 static void fill_row(stk__pass *pass, int index)
 {
-    const stk__plan_node *node = &pass->graph.nodes[index];
+    const stk__pass_node *node = &pass->graph.nodes[index];
     stk__pass_row *row = &pass->rows[index];
     stk__pass_report *report = &pass->report;
     *row = (stk__pass_row){.layer = node->layer->name,
@@ -37,7 +37,7 @@ static void fill_row(stk__pass *pass, int index)
 
 void stk__pass_fill_report(stk__pass *pass)
 {
-    const stk__plan *plan = &pass->plan;
+    const stk__pass_plan *plan = &pass->plan;
     pass->report = (stk__pass_report){.rows = pass->rows,
                                       .row_count = pass->graph.count,
                                       .activation_bytes = plan->size_bytes,
@@ -47,8 +47,8 @@ void stk__pass_fill_report(stk__pass *pass)
     for (int i = 0; i < pass->graph.count; i++)
         fill_row(pass, i);
     for (int i = 0; i < plan->forward_count; i++) {
-        const stk__plan_step *step = &plan->steps[i];
-        if (step->action == STK_PLAN_FORWARD && plan->values[step->y].home == step->y)
+        const stk__pass_step *step = &plan->steps[i];
+        if (step->action == STK_STEP_FORWARD && plan->values[step->y].home == step->y)
             pass->rows[step->layer].output_bytes = plan->values[step->y].size_bytes;
     }
 }

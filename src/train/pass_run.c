@@ -6,7 +6,7 @@
 
 static stk__tensor *tensor_at(const stk__pass *pass, const stk__pass_feed *feed, int value)
 {
-    return value >= 0 ? pass->tensors[value] : value == STK_PLAN_FEED ? feed->input : NULL;
+    return value >= 0 ? pass->tensors[value] : value == STK_VALUE_FEED ? feed->input : NULL;
 }
 
 /* The tensors of one run; io points into it. */
@@ -17,7 +17,7 @@ typedef struct hands {
     stk__op_io io;
 } hands;
 
-static void fill_hands(hands *h, const stk__pass *pass, const stk__plan_step *step,
+static void fill_hands(hands *h, const stk__pass *pass, const stk__pass_step *step,
                        const stk__pass_feed *feed)
 {
     *h = (hands){0};
@@ -32,7 +32,7 @@ static void fill_hands(hands *h, const stk__pass *pass, const stk__plan_step *st
                          .saved = tensor_at(pass, feed, step->saved),
                          .scratch = tensor_at(pass, feed, step->scratch),
                          .training = pass->training,
-                         .again = step->action == STK_PLAN_AGAIN,
+                         .again = step->action == STK_STEP_AGAIN,
                          .add_dparam = feed->add_gradients,
                          .grad_scale = feed->grad_scale != 0 ? feed->grad_scale : 1,
                          .seed = feed->seed,
@@ -56,7 +56,7 @@ static void fill_parameters(hands *h, const stk__pass *pass, int layer)
     if (form->buffer_count) h->io.buffer = h->buffer;
 }
 
-static stk_status run_layer(const stk__pass *pass, const stk__plan_step *step, const stk__pass_feed *feed,
+static stk_status run_layer(const stk__pass *pass, const stk__pass_step *step, const stk__pass_feed *feed,
                             stk_error *error)
 {
     hands h;
@@ -64,15 +64,15 @@ static stk_status run_layer(const stk__pass *pass, const stk__plan_step *step, c
     fill_parameters(&h, pass, step->layer);
     stk__op *op = pass->ops[step->layer];
     if (op->spec.kind == STK_OP_BATCH_NORM && pass->graph.nodes[step->layer].frozen) h.io.training = false;
-    if (step->action == STK_PLAN_BACKWARD) return stk__op_backward(op, &h.io, error);
+    if (step->action == STK_STEP_BACKWARD) return stk__op_backward(op, &h.io, error);
     h.io.dx = NULL;
     return stk__op_forward(op, &h.io, error);
 }
 
-static stk_status run_judge(const stk__pass *pass, const stk__plan_step *step, const stk__pass_feed *feed,
+static stk_status run_judge(const stk__pass *pass, const stk__pass_step *step, const stk__pass_feed *feed,
                             stk_error *error)
 {
-    const bool loss = step->action == STK_PLAN_LOSS;
+    const bool loss = step->action == STK_STEP_LOSS;
     hands h;
     fill_hands(&h, pass, step, feed);
     for (int i = STK_LOSS_TARGET; i < STK_LOSS_INPUTS; i++)
@@ -83,18 +83,18 @@ static stk_status run_judge(const stk__pass *pass, const stk__plan_step *step, c
     return stk__op_forward(loss ? pass->loss : pass->metric, &h.io, error);
 }
 
-static stk_status run_step(const stk__pass *pass, const stk__plan_step *step, const stk__pass_feed *feed,
+static stk_status run_step(const stk__pass *pass, const stk__pass_step *step, const stk__pass_feed *feed,
                            stk_error *error)
 {
     switch (step->action) {
-    case STK_PLAN_HOLD:
+    case STK_STEP_HOLD:
         return STK_OK;
-    case STK_PLAN_LOSS:
-    case STK_PLAN_METRIC:
+    case STK_STEP_LOSS:
+    case STK_STEP_METRIC:
         return run_judge(pass, step, feed, error);
-    case STK_PLAN_ADD:
+    case STK_STEP_ADD:
         return stk__tensor_add(pass->tensors[step->y], pass->tensors[step->x[0]], error);
-    case STK_PLAN_COPY:
+    case STK_STEP_COPY:
         if (pass->plan.values[step->y].offset_bytes == pass->plan.values[step->x[0]].offset_bytes)
             return STK_OK;
         return stk__tensor_copy(pass->tensors[step->y], pass->tensors[step->x[0]], error);
@@ -116,7 +116,7 @@ static stk_status poison_value(const stk__pass *pass, int value, stk_error *erro
 static stk_status poison_dead(const stk__pass *pass, int now, stk_error *error)
 {
     for (int i = 0; i < pass->plan.value_count; i++) {
-        const stk__plan_value *value = &pass->plan.values[i];
+        const stk__pass_value *value = &pass->plan.values[i];
         if (now >= 0 && (value->home != i || value->last != now)) continue;
         STK__TRY(poison_value(pass, i, error));
     }
