@@ -133,6 +133,12 @@ static stk_status feed_next(void *loader, stk_batch **batch, stk_error *error)
     return stk_loader_next(loader, batch, error);
 }
 
+static void feed_release(void *loader, stk_batch *batch)
+{
+    (void)loader; /* the batch knows it */
+    stk_batch_release(batch);
+}
+
 static void feed_measure(void *loader, stk_loader_stats *stats)
 {
     stk_loader_measure(loader, stats);
@@ -155,6 +161,7 @@ static stk__feed feed_of(stk_loader *loader, bool drop_last)
     const int64_t tail = (int64_t)(info->sample_count % (uint64_t)info->batch_size);
     return (stk__feed){.context = loader,
                        .next = feed_next,
+                       .release = feed_release,
                        .measure = feed_measure,
                        .tell = feed_tell,
                        .seek = feed_seek,

@@ -9,6 +9,7 @@
 typedef struct stk__feed {
     void *context;
     stk_status (*next)(void *context, stk_batch **batch, stk_error *error); /* NULL: there is no such part */
+    void (*release)(void *context, stk_batch *batch);
     void (*measure)(void *context, stk_loader_stats *stats);
     void (*tell)(void *context, stk_loader_state *state);
     stk_status (*seek)(void *context, const stk_loader_state *state, stk_error *error);

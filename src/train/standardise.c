@@ -41,7 +41,7 @@ static stk_status count_part(stk__trainer *t, moments *m, stk_error *error)
         STK__TRY(status);
         count_batch(m, batch, t->facts.features);
         windows += (uint64_t)batch->count;
-        stk_batch_release(batch);
+        t->feed.release(t->feed.context, batch);
     }
     return STK_OK;
 }

@@ -137,7 +137,7 @@ stk_status stk__trainer_step(stk__trainer *t, stk_error *error)
         if (status != STK_OK) return status;
         const uint64_t count = (uint64_t)batch->count;
         const stk_status trained = train_batch(t, batch, part, parts, error);
-        stk_batch_release(batch);
+        t->feed.release(t->feed.context, batch);
         STK__TRY(trained);
         t->at.batch++;
         t->at.samples += count;
@@ -192,7 +192,7 @@ static stk_status evaluate_all(stk__trainer *t, stk__score *score, stk_error *er
         STK__TRY(status);
         score->samples += (uint64_t)batch->count;
         const stk_status evaluated = evaluate_batch(t, batch, error);
-        stk_batch_release(batch);
+        t->val.release(t->val.context, batch);
         STK__TRY(evaluated);
     }
     return read_score(t, t->eval_loss_sums, t->eval_metric_sums, score, error);
