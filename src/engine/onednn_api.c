@@ -68,8 +68,9 @@ static stk_status take_calls(void *library, stk__onednn_api *api, stk_error *err
     if (!take_call(library, "dnnl_version", &version, error)) return STK_ERROR_UNSUPPORTED;
     api->version = *version();
     if (api->version.major != DNNL_VERSION_MAJOR)
-        return stk__fail(error, STK_ERROR_UNSUPPORTED, "oneDNN %d.%d.%d cannot be used: this build speaks %d.x",
-                         api->version.major, api->version.minor, api->version.patch, DNNL_VERSION_MAJOR);
+        return stk__fail(error, STK_ERROR_UNSUPPORTED,
+                         "oneDNN %d.%d.%d cannot be used: this build speaks %d.x", api->version.major,
+                         api->version.minor, api->version.patch, DNNL_VERSION_MAJOR);
 #define TAKE_CALL(name)                                                                                      \
     if (!take_call(library, #name, &api->name, error)) return STK_ERROR_UNSUPPORTED;
     STK_ONEDNN_CALLS(TAKE_CALL)
@@ -83,7 +84,8 @@ static stk_status open_named(const char *path, stk__onednn_api *api, stk_error *
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     stk_status status = STK_OK;
     if (!library)
-        status = stk__fail(error, STK_ERROR_UNSUPPORTED, VARIABLE "=%s cannot be opened: %s", path, dlerror());
+        status =
+            stk__fail(error, STK_ERROR_UNSUPPORTED, VARIABLE "=%s cannot be opened: %s", path, dlerror());
     else
         status = take_calls(library, api, error);
     if (status != STK_OK) stk__error_hint(error, "unset " VARIABLE " to look in the usual places");

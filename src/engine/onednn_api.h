@@ -62,8 +62,8 @@ typedef struct stk__onednn_api {
  * not there, or a version this build cannot use, and which. */
 stk_status stk__onednn_api_open(const stk__onednn_api **api, stk_error *error);
 
-/* Virtual machines may announce matrix units (AMX bits of leaf 7, EDX) and hide the leaves that describe them:
- * oneDNN then dies of an illegal instruction, so it must not try. */
+/* Virtual machines may announce matrix units (AMX bits of leaf 7, EDX) and hide the leaves that describe
+ * them: oneDNN then dies of an illegal instruction, so it must not try. */
 bool stk__onednn_hidden_tiles(uint32_t highest_leaf, uint32_t leaf7_edx);
 
 #endif

@@ -20,8 +20,8 @@ typedef struct entropy_run {
 
 /* A row's part in the loss, for the first and the second target. */
 typedef struct row_share {
-    int64_t id[2];   /* class, or -1 */
-    double share[2]; /* weight[n] x lambda or 1 - lambda; 0 without a class */
+    int64_t id[2];    /* class, or -1: left out */
+    double share[2];  /* weight[n] x lambda or 1 - lambda; 0 where left out */
     double weight[2]; /* of the class */
 } row_share;
 
@@ -44,6 +44,7 @@ static row_share share_of(const entropy_run *run, int64_t row)
     row_share s = {.id = {stk__target_class(t, t->a, row), t->b ? stk__target_class(t, t->b, row) : -1},
                    .share = {weight * lambda, weight * (1 - lambda)}};
     for (int i = 0; i < 2; i++) {
+        if (s.share[i] == 0) s.id[i] = -1;
         if (s.id[i] < 0) s.share[i] = 0;
         s.weight[i] = s.id[i] < 0 ? 0 : (double)class_weight(run, s.id[i]);
     }
@@ -98,7 +99,7 @@ static double judge_row(const entropy_run *run, const row_share *s, int64_t row,
     const double even = log_sum * run->weight_sum - (double)b->weighted[lane]; /* sum of w_c nll_c */
     double loss = 0, factor = 0;
     for (int i = 0; i < 2; i++) {
-        if (s->share[i] == 0) continue;
+        if (s->id[i] < 0) continue;
         const double below = (double)run->x[row * run->classes + s->id[i]] - (double)b->largest[lane];
         loss += s->share[i] * ((1 - smoothing) * s->weight[i] * (log_sum - below) + each * even);
         factor += s->share[i] * ((1 - smoothing) * s->weight[i] + each * run->weight_sum);
@@ -108,27 +109,45 @@ static double judge_row(const entropy_run *run, const row_share *s, int64_t row,
     return loss;
 }
 
-static void store_gradient(const entropy_run *run, int64_t first, int rows, block *b)
+/* Rows that are left out get 0, whatever their prediction. */
+static void store_row(const entropy_run *run, const row_share *s, int64_t row, int lane, const block *b)
+{
+    const double smoothing = run->targets.spec->label_smoothing;
+    const bool counts = s->id[0] >= 0 || s->id[1] >= 0;
+    float *dx = run->dx + row * run->classes;
+    for (int64_t c = 0; c < run->classes; c++)
+        dx[c] = counts ? b->value[c][lane] : 0;
+    for (int i = 0; i < 2; i++)
+        if (s->id[i] >= 0) dx[s->id[i]] -= (float)(run->scale * s->share[i] * (1 - smoothing) * s->weight[i]);
+}
+
+static void find_gradient(const entropy_run *run, block *b)
 {
     for (int64_t c = 0; c < run->classes; c++) {
         const float weight = class_weight(run, c);
         for (int l = 0; l < LANES; l++)
             b->value[c][l] = b->value[c][l] * b->factor[l] - weight * b->even[l];
     }
-    for (int l = 0; l < rows; l++) {
-        float *dx = run->dx + (first + l) * run->classes;
-        for (int64_t c = 0; c < run->classes; c++)
-            dx[c] = b->value[c][l];
-    }
 }
 
-static void take_target(const entropy_run *run, const row_share *s, int64_t row)
+static double judge_block(const entropy_run *run, int64_t first, int64_t last, block *b)
 {
-    const double smoothing = run->targets.spec->label_smoothing;
-    for (int i = 0; i < 2; i++)
-        if (s->share[i] != 0)
-            run->dx[row * run->classes + s->id[i]] -=
-                (float)(run->scale * s->share[i] * (1 - smoothing) * s->weight[i]);
+    const int rows = last - first < LANES ? (int)(last - first) : LANES;
+    row_share shares[LANES];
+    double sum = 0;
+    load(run, first, last, b);
+    softmax(run, b);
+    for (int l = 0; l < LANES; l++)
+        b->factor[l] = b->even[l] = 0;
+    for (int l = 0; l < rows; l++) {
+        shares[l] = share_of(run, first + l);
+        sum += judge_row(run, &shares[l], first + l, l, b);
+    }
+    if (!run->dx) return sum;
+    find_gradient(run, b);
+    for (int l = 0; l < rows; l++)
+        store_row(run, &shares[l], first + l, l, b);
+    return sum;
 }
 
 static void judge_rows(void *context, int64_t first, int64_t last, int worker)
@@ -137,22 +156,8 @@ static void judge_rows(void *context, int64_t first, int64_t last, int worker)
     const entropy_run *run = context;
     block b;
     double sum = 0;
-    for (int64_t row = first; row < last; row += LANES) {
-        const int rows = last - row < LANES ? (int)(last - row) : LANES;
-        row_share shares[LANES];
-        load(run, row, last, &b);
-        softmax(run, &b);
-        for (int l = 0; l < rows; l++) {
-            shares[l] = share_of(run, row + l);
-            sum += judge_row(run, &shares[l], row + l, l, &b);
-        }
-        for (int l = rows; l < LANES; l++)
-            b.factor[l] = b.even[l] = 0;
-        if (!run->dx) continue;
-        store_gradient(run, row, rows, &b);
-        for (int l = 0; l < rows; l++)
-            take_target(run, &shares[l], row + l);
-    }
+    for (int64_t row = first; row < last; row += LANES)
+        sum += judge_block(run, row, last, &b);
     run->sums[first / GRAIN * 2] = sum;
 }
 

@@ -14,7 +14,7 @@ static inline float stk__exp(float x)
     const float shifted = bounded * 1.44269504f + magic;
     const float whole = shifted - magic;
     const float r = (bounded - whole * 0.693359375f) - whole * -2.12194440e-4f; /* ln 2 in two parts */
-    float p = 1.0f / 5040;                                                     /* |r| <= 0.347: Taylor */
+    float p = 1.0f / 5040;                                                      /* |r| <= 0.347: Taylor */
     p = p * r + 1.0f / 720;
     p = p * r + 1.0f / 120;
     p = p * r + 1.0f / 24;

@@ -10,9 +10,9 @@ enum { BATCH, GIVEN, MODES }; /* statistics of the batch (training), or the runn
 typedef struct norm {
     stk__dnn_step forward[MODES], backward[MODES];
     int64_t rows, c;
-    size_t variance;                       /* saved: after the mean */
-    size_t dscale, dshift, sums;           /* scratch */
-    size_t forward_pad, backward_pad;      /* scratch: oneDNN's own */
+    size_t variance;                  /* saved: after the mean */
+    size_t dscale, dshift, sums;      /* scratch */
+    size_t forward_pad, backward_pad; /* scratch: oneDNN's own */
 } norm;
 
 static void plan_memory(stk__op *op, norm *own)
@@ -47,8 +47,7 @@ static stk_status create(stk__op *op, stk_error *error)
         stk__dnn_step *forward = &own->forward[mode];
         layer.kind = mode == BATCH ? STK_DNN_NORM : STK_DNN_NORM_GIVEN;
         STK__TRY(stk__dnn_step_create(dnn, &layer, STK_DNN_FORWARD, NULL, forward, error));
-        STK__TRY(
-            stk__dnn_step_create(dnn, &layer, STK_DNN_BACKWARD, forward, &own->backward[mode], error));
+        STK__TRY(stk__dnn_step_create(dnn, &layer, STK_DNN_BACKWARD, forward, &own->backward[mode], error));
     }
     plan_memory(op, own);
     return STK_OK;

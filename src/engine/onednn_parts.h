@@ -67,7 +67,8 @@ static inline void *stk__onednn_at(const stk__tensor *memory, size_t offset_byte
 stk__dnn_layout stk__onednn_picture(const stk__shape *shape);
 stk__dnn_layout stk__onednn_dense(int ndim, const int64_t *dim);
 
-/* --- loops on the pool's threads -------------------------------------------------------------------------- */
+/* --- loops on the pool's threads --------------------------------------------------------------------------
+ */
 
 /* Rows first … last-1. worker: below the engine's threads, no two at one time have the same. */
 typedef void (*stk__onednn_rows)(void *context, int64_t first, int64_t last, int worker);

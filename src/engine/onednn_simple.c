@@ -1,5 +1,5 @@
 /* Layers that only move or scale values: add, concat, affine, dropout. */
-#include "core/random.h"
+#include "engine/dropout.h"
 #include "engine/onednn_parts.h"
 
 #include <assert.h>
@@ -121,8 +121,8 @@ static void run_affine(const stk__op *op, affine_run *run)
 static stk_status forward_affine(stk__op *op, const stk__op_io *io, stk_error *error)
 {
     (void)error;
-    run_affine(op, &(affine_run){stk__floats(io->x[0]), stk__floats(io->buffer[0]), stk__floats(io->buffer[1]),
-                                 .target = stk__floats(io->y)});
+    run_affine(op, &(affine_run){stk__floats(io->x[0]), stk__floats(io->buffer[0]),
+                                 stk__floats(io->buffer[1]), .target = stk__floats(io->y)});
     return STK_OK;
 }
 
@@ -136,12 +136,11 @@ static stk_status backward_affine(stk__op *op, const stk__op_io *io, stk_error *
 }
 
 typedef struct dropout_run {
-    const stk__op *op;
-    const stk__op_io *io;
+    stk__dropout dropout;
+    const int64_t *ids; /* of the samples */
     const float *source;
     float *target;
     int64_t length; /* values of a sample */
-    float drop, scale;
 } dropout_run;
 
 /* One draw for four values of a sample; first … last count draws, over all samples. */
@@ -150,20 +149,11 @@ static void drop_values(void *context, int64_t first, int64_t last, int worker)
     (void)worker;
     const dropout_run *run = context;
     const int64_t draws = (run->length + 3) / 4;
-    const int64_t *ids = run->io->sample_ids->memory;
     for (int64_t i = first; i < last; i++) {
-        const int64_t n = i / draws, draw = i % draws;
-        const stk__random random =
-            stk__random_draw((stk__random_at){.seed = run->io->seed,
-                                              .epoch = run->io->epoch,
-                                              .sample = (uint32_t)ids[n],
-                                              .operation = STK_OPERATION_DROPOUT + run->op->spec.random_layer,
-                                              .draw = (uint32_t)draw});
-        const int64_t at = n * run->length + draw * 4;
-        for (int64_t k = 0; k < 4 && draw * 4 + k < run->length; k++) {
-            const bool kept = stk__random_unit(random.word[k]) >= run->drop;
-            run->target[at + k] = kept ? run->source[at + k] * run->scale : 0;
-        }
+        const int64_t n = i / draws, draw = i % draws, at = n * run->length + draw * 4;
+        const stk__random random = stk__dropout_draw(&run->dropout, run->ids[n], (uint32_t)draw);
+        for (int64_t k = 0; k < 4 && draw * 4 + k < run->length; k++)
+            run->target[at + k] = run->source[at + k] * stk__dropout_factor(&run->dropout, random.word[k]);
     }
 }
 
@@ -175,13 +165,12 @@ static void run_dropout(const stk__op *op, const stk__op_io *io, const float *so
         return;
     }
     assert(io->sample_ids);
-    dropout_run run = {.op = op,
-                       .io = io,
+    dropout_run run = {.dropout =
+                           stk__dropout_make(op->spec.drop, io->seed, io->epoch, op->spec.random_layer),
+                       .ids = io->sample_ids->memory,
                        .source = source,
                        .target = target,
-                       .length = count / n,
-                       .drop = (float)op->spec.drop,
-                       .scale = (float)(1 / (1 - op->spec.drop))};
+                       .length = count / n};
     stk__onednn_loop(op->engine, n * ((run.length + 3) / 4), GRAIN / 4, drop_values, &run);
 }
 

@@ -1,5 +1,5 @@
-/* oneDNN behind a few calls of our own, so that its versions differ in one file (onednn_v2.c). A step is one of
- * its primitives with all its memory objects, made once; a run only sets where they lie. float32 only. */
+/* oneDNN behind a few calls of our own, so that its versions differ in one file (onednn_v2.c). A step is one
+ * of its primitives with all its memory objects, made once; a run only sets where they lie. float32 only. */
 #ifndef STK_ENGINE_ONEDNN_STEP_H
 #define STK_ENGINE_ONEDNN_STEP_H
 
@@ -49,9 +49,9 @@ typedef enum stk__dnn_kind {
     STK_DNN_CONV,
     STK_DNN_DECONV,
     STK_DNN_LINEAR,
-    STK_DNN_NORM,         /* statistics of the batch */
-    STK_DNN_NORM_GIVEN,   /* statistics are inputs */
-    STK_DNN_RELU,         /* backward by dst, as sigmoid and tanh */
+    STK_DNN_NORM,       /* statistics of the batch */
+    STK_DNN_NORM_GIVEN, /* statistics are inputs */
+    STK_DNN_RELU,       /* backward by dst, as sigmoid and tanh */
     STK_DNN_SIGMOID,
     STK_DNN_TANH,
     STK_DNN_SILU, /* backward by src, as gelu */
@@ -107,8 +107,8 @@ void stk__dnn_step_fini(const stk__dnn *dnn, stk__dnn_step *step);
 void stk__dnn_step_set(const stk__dnn *dnn, stk__dnn_step *step, stk__dnn_place place, const void *data);
 stk_status stk__dnn_step_run(const stk__dnn *dnn, const stk__dnn_step *step, stk_error *error);
 
-/* c [m n] = a [m k] (or its transpose) x b [k n] (or …) + beta c; rows are dense, ld elements apart. On as many
- * threads as the calling thread has been given by stk__dnn_threads. */
+/* c [m n] = a [m k] (or its transpose) x b [k n] (or …) + beta c; rows are dense, ld elements apart. On as
+ * many threads as the calling thread has been given by stk__dnn_threads. */
 typedef struct stk__dnn_product {
     int64_t m, n, k;
     const float *a, *b;

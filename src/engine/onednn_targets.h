@@ -6,26 +6,21 @@
 
 typedef struct stk__targets {
     const stk__op_spec *spec;
-    const stk__tensor *a, *b; /* first and second target; b NULL: unmixed */
-    const float *lambda, *weights, *class_weights;
-    int64_t rows; /* of a sample: pixels, or 1 */
+    const stk__tensor *a, *b;                      /* first and second target; b NULL: unmixed */
+    const float *lambda, *weights, *class_weights; /* NULL: 1 */
+    int64_t rows;                                  /* of a sample: pixels, or 1 */
 } stk__targets;
-
-static inline const stk__tensor *stk__target_input(const stk__op *op, const stk__op_io *io, int input)
-{
-    return input < op->spec.inputs ? io->x[input] : NULL;
-}
 
 static inline stk__targets stk__targets_of(const stk__op *op, const stk__op_io *io)
 {
     const stk__shape *x = &op->spec.input[0];
     return (stk__targets){
         .spec = &op->spec,
-        .a = stk__target_input(op, io, STK_LOSS_TARGET),
-        .b = stk__target_input(op, io, STK_LOSS_TARGET2),
-        .lambda = stk__floats(stk__target_input(op, io, STK_LOSS_LAMBDA)),
-        .weights = stk__floats(stk__target_input(op, io, STK_LOSS_WEIGHTS)),
-        .class_weights = stk__floats(stk__target_input(op, io, STK_LOSS_CLASS_WEIGHTS)),
+        .a = io->x[STK_LOSS_TARGET],
+        .b = io->x[STK_LOSS_TARGET2],
+        .lambda = io->x[STK_LOSS_TARGET2] ? stk__floats(io->x[STK_LOSS_LAMBDA]) : NULL,
+        .weights = stk__floats(io->x[STK_LOSS_WEIGHTS]),
+        .class_weights = stk__floats(io->x[STK_LOSS_CLASS_WEIGHTS]),
         .rows = stk__shape_count(x) / (x->dim[0] * x->dim[x->ndim - 1]),
     };
 }

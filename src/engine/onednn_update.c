@@ -1,4 +1,5 @@
-/* All parameters at once: AdamW and SGD as PyTorch computes them, clipping, zeroing of gradients; averages. */
+/* All parameters at once: AdamW and SGD as PyTorch computes them, clipping, zeroing of gradients; averages.
+ */
 #include "core/memory.h"
 #include "engine/onednn_parts.h"
 
@@ -9,9 +10,9 @@ enum { CHUNK = 1 << 14, LANES = 8 }; /* values of a chunk; sums side by side in 
 
 typedef struct update_run {
     const stk__update *update;
-    double *partial;                      /* a sum of squares for each chunk */
-    float factor;                         /* of the gradients */
-    float keep, step_size, root2, eps;    /* AdamW: share of the parameter that decay leaves; … */
+    double *partial;                   /* a sum of squares for each chunk */
+    float factor;                      /* of the gradients */
+    float keep, step_size, root2, eps; /* AdamW: share of the parameter that decay leaves; … */
     float first_share, second_keep, second_share;
     float lr, decay, momentum; /* SGD */
 } update_run;
@@ -95,7 +96,7 @@ static void step_sgd(const update_run *run, const piece *p)
     float *restrict first = u->first.count ? stk__floats(u->first.tensor[p->tensor]) : NULL;
     for (int64_t i = p->first; i < p->last; i++) {
         float g = grad[i] * run->factor + run->decay * param[i];
-        if (first) g = first[i] = run->momentum * first[i] + g;
+        if (first) g = first[i] = (u->step > 1 ? run->momentum * first[i] : 0) + g;
         param[i] -= run->lr * g;
     }
 }

@@ -73,10 +73,14 @@ void stk__dnn_describe(const stk__dnn *dnn, char *text, size_t size)
     static const struct {
         dnnl_cpu_isa_t isa;
         const char *word;
-    } words[] = {{dnnl_cpu_isa_avx512_core_amx, "AMX"},         {dnnl_cpu_isa_avx512_core_bf16, "AVX-512 BF16"},
-                 {dnnl_cpu_isa_avx512_core_vnni, "AVX-512 VNNI"}, {dnnl_cpu_isa_avx512_core, "AVX-512"},
-                 {dnnl_cpu_isa_avx2_vnni, "AVX2 VNNI"},           {dnnl_cpu_isa_avx2, "AVX2"},
-                 {dnnl_cpu_isa_avx, "AVX"},                       {dnnl_cpu_isa_sse41, "SSE4.1"}};
+    } words[] = {{dnnl_cpu_isa_avx512_core_amx, "AMX"},
+                 {dnnl_cpu_isa_avx512_core_bf16, "AVX-512 BF16"},
+                 {dnnl_cpu_isa_avx512_core_vnni, "AVX-512 VNNI"},
+                 {dnnl_cpu_isa_avx512_core, "AVX-512"},
+                 {dnnl_cpu_isa_avx2_vnni, "AVX2 VNNI"},
+                 {dnnl_cpu_isa_avx2, "AVX2"},
+                 {dnnl_cpu_isa_avx, "AVX"},
+                 {dnnl_cpu_isa_sse41, "SSE4.1"}};
     const dnnl_version_t *version = &dnn->api->version;
     const dnnl_cpu_isa_t isa = dnn->api->dnnl_get_effective_cpu_isa();
     const char *word = "plain code";
@@ -92,8 +96,8 @@ bool stk__dnn_has_bf16(const stk__dnn *dnn)
 }
 
 /* oneDNN reads all entries of a dnnl_dims_t, so each is a full one. */
-static stk_status describe_layout(const stk__dnn *dnn, const stk__dnn_layout *layout, dnnl_memory_desc_t *desc,
-                                  stk_error *error)
+static stk_status describe_layout(const stk__dnn *dnn, const stk__dnn_layout *layout,
+                                  dnnl_memory_desc_t *desc, stk_error *error)
 {
     dnnl_dims_t dims = {0}, strides = {0};
     memset(desc, 0, sizeof *desc);
@@ -101,9 +105,9 @@ static stk_status describe_layout(const stk__dnn *dnn, const stk__dnn_layout *la
     memcpy(dims, layout->dim, sizeof layout->dim);
     memcpy(strides, layout->stride, sizeof layout->stride);
     const dnnl_status_t status =
-        layout->any ? dnn->api->dnnl_memory_desc_init_by_tag(desc, layout->ndim, dims, dnnl_f32,
-                                                             dnnl_format_tag_any)
-                    : dnn->api->dnnl_memory_desc_init_by_strides(desc, layout->ndim, dims, dnnl_f32, strides);
+        layout->any
+            ? dnn->api->dnnl_memory_desc_init_by_tag(desc, layout->ndim, dims, dnnl_f32, dnnl_format_tag_any)
+            : dnn->api->dnnl_memory_desc_init_by_strides(desc, layout->ndim, dims, dnnl_f32, strides);
     return judge(status, "a tensor's layout", error);
 }
 
@@ -200,13 +204,18 @@ static dnnl_status_t describe(const stk__onednn_api *api, const stk__dnn_layer *
 {
     switch (layer->kind) {
     case STK_DNN_CONV:
-    case STK_DNN_DECONV: return describe_conv(api, layer, pass, l, op);
-    case STK_DNN_LINEAR: return describe_linear(api, pass, l, op);
+    case STK_DNN_DECONV:
+        return describe_conv(api, layer, pass, l, op);
+    case STK_DNN_LINEAR:
+        return describe_linear(api, pass, l, op);
     case STK_DNN_NORM:
-    case STK_DNN_NORM_GIVEN: return describe_norm(api, layer, pass, l, op);
+    case STK_DNN_NORM_GIVEN:
+        return describe_norm(api, layer, pass, l, op);
     case STK_DNN_MAX_POOL:
-    case STK_DNN_AVG_POOL: return describe_pool(api, layer, pass, l, op);
-    default: return describe_eltwise(api, layer, pass, l, op);
+    case STK_DNN_AVG_POOL:
+        return describe_pool(api, layer, pass, l, op);
+    default:
+        return describe_eltwise(api, layer, pass, l, op);
     }
 }
 
@@ -214,9 +223,8 @@ static dnnl_status_t describe(const stk__onednn_api *api, const stk__dnn_layer *
 static stk_status make_attributes(const stk__dnn *dnn, dnnl_primitive_attr_t *attributes, stk_error *error)
 {
     TRY(dnn->api->dnnl_primitive_attr_create(attributes), "attributes");
-    return judge(
-        dnn->api->dnnl_primitive_attr_set_scratchpad_mode(*attributes, dnnl_scratchpad_mode_user),
-        "a scratchpad of the caller's", error);
+    return judge(dnn->api->dnnl_primitive_attr_set_scratchpad_mode(*attributes, dnnl_scratchpad_mode_user),
+                 "a scratchpad of the caller's", error);
 }
 
 static stk_status finish_step(const stk__dnn *dnn, stk__dnn_step *step, stk_error *error)
@@ -299,14 +307,14 @@ stk_status stk__dnn_step_run(const stk__dnn *dnn, const stk__dnn_step *step, stk
     int count = 0;
     if (!step->primitive) return STK_OK;
     for (int place = 0; place < STK_DNN_PLACES; place++)
-        if (step->memory[place])
-            given[count++] = (dnnl_exec_arg_t){arguments[place], step->memory[place]};
-    return judge(dnn->api->dnnl_primitive_execute(step->primitive, dnn->stream, count, given), "a run", error);
+        if (step->memory[place]) given[count++] = (dnnl_exec_arg_t){arguments[place], step->memory[place]};
+    return judge(dnn->api->dnnl_primitive_execute(step->primitive, dnn->stream, count, given), "a run",
+                 error);
 }
 
 stk_status stk__dnn_multiply(const stk__dnn *dnn, const stk__dnn_product *p, stk_error *error)
 {
-    return judge(dnn->api->dnnl_sgemm(p->transpose_a ? 'T' : 'N', p->transpose_b ? 'T' : 'N', p->m, p->n, p->k,
-                                      1, p->a, p->lda, p->b, p->ldb, p->beta, p->c, p->ldc),
+    return judge(dnn->api->dnnl_sgemm(p->transpose_a ? 'T' : 'N', p->transpose_b ? 'T' : 'N', p->m, p->n,
+                                      p->k, 1, p->a, p->lda, p->b, p->ldb, p->beta, p->c, p->ldc),
                  "a matrix product", error);
 }

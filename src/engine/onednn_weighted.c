@@ -1,5 +1,5 @@
-/* Layers with weights (conv, conv_transpose, linear) by oneDNN. It chooses how weights lie; they are reordered
- * from and to PyTorch's layout in scratch at each run. */
+/* Layers with weights (conv, conv_transpose, linear) by oneDNN. It chooses how weights lie; they are
+ * reordered from and to PyTorch's layout in scratch at each run. */
 #include "core/memory.h"
 #include "engine/onednn_parts.h"
 
@@ -53,8 +53,9 @@ static stk__dnn_layer describe_layer(const stk__op *op)
     return layer;
 }
 
-/* oneDNN 2.6 to 3.14 computes the weights' gradient of a strided 1x1 with fewer than 8 input channels wrongly,
- * or crashes, on AVX2 (upstream 6035): the pixels it looks at are gathered first, which leaves a stride of 1. */
+/* oneDNN 2.6 to 3.14 computes the weights' gradient of a strided 1x1 with fewer than 8 input channels
+ * wrongly, or crashes, on AVX2 (upstream 6035): the pixels it looks at are gathered first, which leaves a
+ * stride of 1. */
 static bool must_gather(const stk__op_spec *spec)
 {
     return spec->kind == STK_OP_CONV && spec->kernel[0] == 1 && spec->kernel[1] == 1 &&
@@ -69,11 +70,13 @@ static stk__shape gathered_shape(const stk__op *op)
     return shape;
 }
 
-static stk_status create_weights_step(const stk__op *op, weighted *own, stk__dnn_layer layer, stk_error *error)
+static stk_status create_weights_step(const stk__op *op, weighted *own, stk__dnn_layer layer,
+                                      stk_error *error)
 {
     const stk__dnn *dnn = stk__dnn_of(op);
     if (!own->gathers)
-        return stk__dnn_step_create(dnn, &layer, STK_DNN_BACKWARD_WEIGHTS, &own->forward, &own->weights, error);
+        return stk__dnn_step_create(dnn, &layer, STK_DNN_BACKWARD_WEIGHTS, &own->forward, &own->weights,
+                                    error);
     const stk__shape shape = gathered_shape(op);
     layer.src = stk__onednn_picture(&shape);
     for (int a = 0; a < 2; a++)
@@ -131,8 +134,7 @@ static void plan_scratch(stk__op *op, weighted *own)
     own->weights_pad = stk__onednn_reserve(&total[2], pad_of(&own->weights, &own->weights_out));
     const stk__shape gathered = gathered_shape(op);
     if (own->gathers)
-        own->gathered =
-            stk__onednn_reserve(&total[2], (size_t)stk__shape_count(&gathered) * sizeof(float));
+        own->gathered = stk__onednn_reserve(&total[2], (size_t)stk__shape_count(&gathered) * sizeof(float));
     op->needs.scratch_bytes = largest(total[0], largest(total[1], total[2]));
 }
 
@@ -155,8 +157,8 @@ static void destroy(stk__op *op)
 }
 
 /* Reorders the weights if step wants them so, and tells it where they are. */
-static stk_status bring_weights(stk__op *op, const stk__op_io *io, stk__dnn_step *step, stk__dnn_step *reorder,
-                                size_t pad, stk_error *error)
+static stk_status bring_weights(stk__op *op, const stk__op_io *io, stk__dnn_step *step,
+                                stk__dnn_step *reorder, size_t pad, stk_error *error)
 {
     const stk__dnn *dnn = stk__dnn_of(op);
     const weighted *own = op->own;
@@ -249,8 +251,7 @@ static stk_status backward_weights(stk__op *op, const stk__op_io *io, stk_error 
     const bool biased = op->form.param_count > 1;
     float *const wanted[] = {stk__floats_at(io->dparam, 0), biased ? stk__floats_at(io->dparam, 1) : NULL};
     if (!wanted[0] && !wanted[1]) return STK_OK;
-    float *const made[] = {target_of(io, 0, own->dweight),
-                           biased ? target_of(io, 1, own->dbias) : NULL};
+    float *const made[] = {target_of(io, 0, own->dweight), biased ? target_of(io, 1, own->dbias) : NULL};
     stk__dnn_step_set(stk__dnn_of(op), &own->weights, STK_DNN_DIFF_BIAS, made[1]);
     STK__TRY(run_weights(op, io, made[0], error));
     for (int i = 0; i < 2; i++)
