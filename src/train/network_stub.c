@@ -14,3 +14,9 @@ stk_status stk__network_shape(stk__network *network, const stk__shape *input, st
     }
     return STK_OK;
 }
+
+const char *stk__task_word(stk__task task)
+{
+    static const char *const words[] = {"segmentation", "points", "classification", "regression"};
+    return words[task];
+}
