@@ -11,7 +11,8 @@
 
 enum { BATCH = 4, WINDOW = 6, FEATURES = 3, BATCHES = 5, LAST = 2 };
 
-/* A feed of windows whose target is the mean of their first feature; batch b of an epoch is a function of (epoch, b). */
+/* A feed of windows whose target is the mean of their first feature; batch b of an epoch is a function of
+ * (epoch, b). */
 typedef struct made_feed {
     uint64_t epoch, batch;
     stk_batch out;
@@ -54,7 +55,8 @@ static stk_status next(void *context, stk_batch **batch, stk_error *error)
     for (int64_t i = 0; i < n; i++) {
         double sum = 0;
         for (int64_t k = 0; k < WINDOW * FEATURES; k++) {
-            const float v = pattern(((f->epoch * BATCHES + f->batch) * BATCH + (uint64_t)i) * 64 + (uint64_t)k);
+            const float v =
+                pattern(((f->epoch * BATCHES + f->batch) * BATCH + (uint64_t)i) * 64 + (uint64_t)k);
             f->windows[i * WINDOW * FEATURES + k] = v;
             if (k % FEATURES == 0) sum += v;
         }
@@ -114,6 +116,8 @@ static stk__feed feed_of(made_feed *f)
                        .last_batch_size = LAST};
 }
 
+static const char *engine_name = "reference"; /* or the one on the command line */
+
 typedef struct fixture {
     made_feed train, val;
     stk__model_settings model;
@@ -128,7 +132,7 @@ typedef struct fixture {
 
 static void prepare(fixture *f)
 {
-    *f = (fixture){.model = {.hidden = 5, .layers = 1}, .run = {.engine = "reference"}};
+    *f = (fixture){.model = {.hidden = 5, .layers = 1}, .run = {.engine = engine_name}};
     assert_int_equal(stk__options_fill(&stk__train_options_table, &f->settings, NULL), STK_OK);
     assert_int_equal(stk__options_fill(&stk__loss_options_table, &f->loss, NULL), STK_OK);
     assert_int_equal(stk__options_fill(&stk__optimizer_options_table, &f->optimizer, NULL), STK_OK);
@@ -174,7 +178,8 @@ static void it_learns_and_counts(void **state)
     fixture f;
     prepare(&f);
     open_it(&f);
-    assert_int_equal(f.train.epoch, 0); /* measuring the constants used the feed, which is at its beginning again */
+    assert_int_equal(f.train.epoch,
+                     0); /* measuring the constants used the feed, which is at its beginning again */
     assert_int_equal(f.train.batch, 0);
     assert_true(stk__trainer_describe(f.trainer)->starts_standardised);
     assert_int_equal(train_epoch(&f), BATCHES);
@@ -205,10 +210,16 @@ static void constants_standardise(void **state)
     open_it(&f);
     stk__model *model = stk__trainer_describe(f.trainer)->model;
     float scale[FEATURES], shift[FEATURES], back[2];
-    assert_int_equal(stk__tensor_read(stk__model_find(model, "input.scale")->value, scale, sizeof scale, NULL), STK_OK);
-    assert_int_equal(stk__tensor_read(stk__model_find(model, "input.shift")->value, shift, sizeof shift, NULL), STK_OK);
-    assert_int_equal(stk__tensor_read(stk__model_find(model, "output.scale")->value, &back[0], sizeof back[0], NULL), STK_OK);
-    assert_int_equal(stk__tensor_read(stk__model_find(model, "output.shift")->value, &back[1], sizeof back[1], NULL), STK_OK);
+    assert_int_equal(
+        stk__tensor_read(stk__model_find(model, "input.scale")->value, scale, sizeof scale, NULL), STK_OK);
+    assert_int_equal(
+        stk__tensor_read(stk__model_find(model, "input.shift")->value, shift, sizeof shift, NULL), STK_OK);
+    assert_int_equal(
+        stk__tensor_read(stk__model_find(model, "output.scale")->value, &back[0], sizeof back[0], NULL),
+        STK_OK);
+    assert_int_equal(
+        stk__tensor_read(stk__model_find(model, "output.shift")->value, &back[1], sizeof back[1], NULL),
+        STK_OK);
     double sum = 0, square = 0, count = 0, targets = 0, samples = 0;
     stk_batch *batch;
     for (; next(&f.train, &batch, NULL) == STK_OK; release(&f.train, batch))
@@ -327,8 +338,10 @@ static void mistakes_are_explained(void **state)
         int loss;
         const char *message;
     } cases[] = {
-        {.model = "unet", .message = "network 'unet' wants images with masks, which this data set does not have"},
-        {.device = "cuda:0", .message = "run.device = 'cuda:0': there is no engine for it in this program yet"},
+        {.model = "unet",
+         .message = "network 'unet' wants images with masks, which this data set does not have"},
+        {.device = "cuda:0",
+         .message = "run.device = 'cuda:0': there is no engine for it in this program yet"},
         {.metric = "miou", .message = "train.metric = 'miou' is not a metric of regression"},
         {.loss = STK_LOSS_POINTS, .message = "loss.name = 'points' does not fit regression"},
     };
@@ -366,8 +379,9 @@ static void the_moving_average_is_evaluated(void **state)
     stk__trainer_close(&f.trainer);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc > 1) engine_name = argv[1];
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_learns_and_counts),
         cmocka_unit_test(constants_standardise),
