@@ -187,6 +187,20 @@ static stk__feed_facts facts_of(const stk_loader_info *info)
 /* --- trainer ---------------------------------------------------------------------------------------------
  */
 
+/* Options of the network that are settings too: what they came to be. */
+static stk_status tell_network(stk__cli_session *s, stk_error *error)
+{
+    const stk__network *network = stk__trainer_describe(s->trainer)->network;
+    char name[96], value[32];
+    for (int i = 0; i < network->option_count; i++) {
+        snprintf(name, sizeof name, "model.%s", network->options[i].name);
+        snprintf(value, sizeof value, "%lld", (long long)network->options[i].value);
+        if (stk__config_is_setting(s->config, name))
+            STK__TRY(stk__config_effect(s->config, name, value, NULL, error));
+    }
+    return STK_OK;
+}
+
 static stk_status tell_trainer(stk__cli_session *s, stk_error *error)
 {
     int count;
@@ -195,6 +209,7 @@ static stk_status tell_trainer(stk__cli_session *s, stk_error *error)
         if (!effects[i].quiet || stk__config_requested(s->config, effects[i].name, NULL))
             STK__TRY(
                 stk__config_effect(s->config, effects[i].name, effects[i].in_effect, effects[i].why, error));
+    STK__TRY(tell_network(s, error));
     STK__TRY(stk__config_effects_from(s->config, "model", &s->model, error));
     STK__TRY(stk__config_effects_from(s->config, "loss", &s->loss, error));
     STK__TRY(stk__config_effects_from(s->config, "train", &s->train, error));

@@ -72,7 +72,7 @@ stk_status stk__trainer_seek(stk__trainer *trainer, const json_t *state, stk_err
 /* A setting that is in effect other than requested, or was left to the trainer. */
 typedef struct stk__trainer_effect {
     const char *name;
-    char in_effect[64]; /* empty: not in effect at all */
+    char in_effect[256]; /* empty: not in effect at all */
     char why[160];
     bool quiet; /* of interest only to someone who asked for it */
 } stk__trainer_effect;

@@ -342,19 +342,21 @@ static stk_status choose_metric(stk__trainer *t, const char *name, stk_error *er
 static stk_status load_weights(stk__trainer *t, const char *path, stk_error *error)
 {
     stk__weights_report report;
-    char text[64], why[160] = "as asked for";
+    char why[160];
     if (!path) return STK_OK;
     STK__TRY(stk__weights_load(path, t->model, &report, error));
-    snprintf(text, sizeof text, "%d of %d tensors", report.loaded, t->model->count);
+    int at = snprintf(why, sizeof why, "%d of %d tensors taken", report.loaded, t->model->count);
     if (report.misfits)
-        snprintf(why, sizeof why, "%d do not fit, such as %.100s", report.misfits, report.first_misfit);
+        snprintf(why + at, sizeof why - (size_t)at, "; %d do not fit, such as %.90s", report.misfits,
+                 report.first_misfit);
     else if (report.missing)
-        snprintf(why, sizeof why, "%d are not in the file, such as '%.80s'", report.missing,
-                 report.first_missing);
+        snprintf(why + at, sizeof why - (size_t)at, "; %d are not in the file, such as '%.70s'",
+                 report.missing, report.first_missing);
     else if (report.unknown)
-        snprintf(why, sizeof why, "%d of the file are not in the network, such as '%.80s'", report.unknown,
+        snprintf(why + at, sizeof why - (size_t)at,
+                 "; %d of the file are not in the network, such as '%.60s'", report.unknown,
                  report.first_unknown);
-    stk__trainer_note(t, "model.weights", text, why);
+    stk__trainer_note(t, "model.weights", path, why);
     return STK_OK;
 }
 

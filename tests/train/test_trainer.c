@@ -6,6 +6,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -379,6 +380,100 @@ static void the_moving_average_is_evaluated(void **state)
     stk__trainer_close(&f.trainer);
 }
 
+typedef struct counter {
+    long left; /* calls that still succeed; negative: all */
+    long alive, calls;
+} counter;
+
+static void *count_alloc(void *context, size_t size_bytes)
+{
+    counter *c = context;
+    c->calls++;
+    if (c->left == 0) return NULL;
+    if (c->left > 0) c->left--;
+    c->alive++;
+    return aligned_alloc(64, (size_bytes + 63) / 64 * 64);
+}
+
+static void count_release(void *context, void *memory, size_t size_bytes)
+{
+    (void)size_bytes;
+    ((counter *)context)->alive--;
+    free(memory);
+}
+
+/* Zeroed pages, counted as the rest. */
+static void *count_map(void *context, size_t size_bytes)
+{
+    void *memory = count_alloc(context, size_bytes);
+    return memory ? memset(memory, 0, size_bytes) : NULL;
+}
+
+static stk_status open_and_step(fixture *f)
+{
+    STK__TRY(stk__trainer_open(&f->trainer, &f->setup, &f->error));
+    STK__TRY(stk__trainer_standardise(f->trainer, &f->error));
+    return stk__trainer_step(f->trainer, &f->error);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    counter c = {.left = -1};
+    const stk_allocator hook = {.alloc = count_alloc,
+                                .release = count_release,
+                                .map = count_map,
+                                .unmap = count_release,
+                                .context = &c};
+    fixture f;
+    prepare(&f);
+    open_it(&f); /* threads and libraries that stay are there now */
+    stk__trainer_close(&f.trainer);
+    stk_allocator_set(&hook);
+    stk_status status = STK_ERROR_MEMORY;
+    long n = 0;
+    for (; status != STK_OK && n < 10000; n++) {
+        prepare(&f);
+        f.settings.ema = 0.9;
+        c.left = n;
+        status = open_and_step(&f);
+        stk__trainer_close(&f.trainer);
+        assert_int_equal(c.alive, 0);
+        if (status != STK_OK) assert_int_equal(status, STK_ERROR_MEMORY);
+    }
+    stk_allocator_set(NULL);
+    assert_int_equal(status, STK_OK);
+    assert_true(n > 50);
+}
+
+static void steps_allocate_nothing(void **state)
+{
+    (void)state;
+    counter c = {.left = -1};
+    const stk_allocator hook = {.alloc = count_alloc,
+                                .release = count_release,
+                                .map = count_map,
+                                .unmap = count_release,
+                                .context = &c};
+    fixture f;
+    prepare(&f);
+    f.settings.ema = 0.9;
+    f.settings.max_grad_norm = 1;
+    stk_allocator_set(&hook);
+    open_it(&f);
+    stk__score score;
+    train_epoch(&f); /* every slot and batch size comes by once */
+    assert_int_equal(stk__trainer_evaluate(f.trainer, &score, &f.error), STK_OK);
+    loss_of(&f);
+    const long before = c.calls;
+    train_epoch(&f);
+    assert_int_equal(stk__trainer_evaluate(f.trainer, &score, &f.error), STK_OK);
+    loss_of(&f);
+    assert_int_equal(c.calls, before);
+    stk__trainer_close(&f.trainer);
+    stk_allocator_set(NULL);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1) engine_name = argv[1];
@@ -390,6 +485,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_state_of_something_else_is_refused),
         cmocka_unit_test(mistakes_are_explained),
         cmocka_unit_test(the_moving_average_is_evaluated),
+        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(steps_allocate_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
