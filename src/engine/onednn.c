@@ -47,6 +47,17 @@ static void close_engine(stk__engine *engine)
     stk__free(made);
 }
 
+static void do_nothing(void *context, size_t item, int worker)
+{
+    (void)context, (void)item, (void)worker;
+}
+
+/* The pool's threads start now, so that no run allocates. */
+static void wake_pool(int threads)
+{
+    stk__pool_run(&(stk__pool_job){.run = do_nothing, .count = (size_t)threads, .workers = threads});
+}
+
 static stk_status open_engine(stk__engine **engine, const stk__engine_options *options, stk_error *error)
 {
     const stk__onednn_api *api;
@@ -60,6 +71,7 @@ static stk_status open_engine(stk__engine **engine, const stk__engine_options *o
         close_engine(&made->front);
         return status;
     }
+    wake_pool(options->threads);
     info->name = stk__engine_onednn.name;
     info->threads = options->threads;
     info->bf16 = stk__dnn_has_bf16(&made->dnn);
