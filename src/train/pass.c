@@ -35,9 +35,7 @@ static stk_status make_operation(stk__pass *pass, int index, stk_error *error)
 {
     stk__pass_node *node = &pass->graph.nodes[index];
     if (!node->used) return STK_OK;
-    stk__op_spec spec = node->layer->spec;
-    spec.random_layer = (uint32_t)index;
-    const stk_status status = stk__op_create(pass->engine, &spec, &pass->ops[index], error);
+    const stk_status status = stk__op_create(pass->engine, &node->layer->spec, &pass->ops[index], error);
     if (status == STK_ERROR_MEMORY) return status;
     if (status != STK_OK) {
         blame(error, pass->network, node->layer);
