@@ -31,6 +31,7 @@ static inline int net_add(net *n, const char *name, stk__op_spec spec, int a, in
     n->layers[index] = (stk__layer){.name = name, .line = index + 1, .spec = spec, .input = {a, b}};
     n->network.layers = n->layers;
     n->network.place = "hand.yaml";
+    n->network.multiple = 1;
     n->network.name = "hand";
     n->network.output = index;
     return index;
