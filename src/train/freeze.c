@@ -58,11 +58,23 @@ static void offer_layer(stk__nearest *nearest, const char *name, char *best, siz
     }
 }
 
+/* Any layer, or any that has parameters. */
+static bool matches_any(const char *pattern, const stk__network *network, const stk__op_form *with_params)
+{
+    for (int i = 0; i < network->layer_count; i++)
+        if ((!with_params || with_params[i].param_count) &&
+            match(pattern, strlen(pattern), network->layers[i].name))
+            return true;
+    return false;
+}
+
 static stk_status refuse(const char *pattern, const stk__network *network, const stk__op_form *forms,
                          stk_error *error)
 {
     char best[STK_NEAREST_MOST + 1];
     stk__nearest nearest = {.word = pattern};
+    if (matches_any(pattern, network, NULL))
+        return stk__fail(error, STK_ERROR_CONFIG, "freeze: '%s' has no parameters", pattern);
     for (int i = 0; i < network->layer_count; i++)
         if (forms[i].param_count) offer_layer(&nearest, network->layers[i].name, best, sizeof best);
     stk__fail(error, STK_ERROR_CONFIG, "freeze: no layer with parameters is called '%s'", pattern);
@@ -73,24 +85,15 @@ static stk_status refuse(const char *pattern, const stk__network *network, const
     return STK_ERROR_CONFIG;
 }
 
-static bool matches_any(const char *pattern, size_t length, const stk__network *network,
-                        const stk__op_form *forms)
-{
-    for (int i = 0; i < network->layer_count; i++)
-        if (forms[i].param_count && match(pattern, length, network->layers[i].name)) return true;
-    return false;
-}
-
 stk_status stk__freeze_check(const char *freeze, const stk__network *network, const stk__op_form *forms,
                              stk_error *error)
 {
     if (!freeze) return STK_OK;
     size_t length;
     for (const char *at = next_pattern(freeze, &length); length; at = next_pattern(at + length, &length)) {
-        if (matches_any(at, length, network, forms)) continue;
-        char pattern[96];
-        snprintf(pattern, sizeof pattern, "%.*s", (int)(length < 95 ? length : 95), at);
-        return refuse(pattern, network, forms, error);
+        char pattern[256];
+        snprintf(pattern, sizeof pattern, "%.*s", (int)(length < 255 ? length : 255), at);
+        if (!matches_any(pattern, network, forms)) return refuse(pattern, network, forms, error);
     }
     return STK_OK;
 }

@@ -6,15 +6,16 @@
 #include <stdio.h>
 #include <string.h>
 
-/* An operation's failure names its layer and where that stands. */
-static stk_status blame(stk_error *error, const stk__network *network, const stk__layer *layer)
+/* An operation's failure gets the name of what it is for, and where that stands. */
+static stk_status blame(stk_error *error, stk_status status, const char *what, const stk__network *network,
+                        const stk__layer *layer)
 {
-    if (!error) return STK_ERROR_CONFIG;
+    if (!error || status == STK_ERROR_MEMORY) return status;
     const stk_error was = *error;
-    stk__fail(error, was.code, "layer '%s': %s", layer->name, was.message);
-    if (network->place) stk__error_place(error, "%s:%d", network->place, layer->line);
+    stk__fail(error, status, "%s '%s': %s", what, layer->name, was.message);
+    stk__error_place(error, "%s:%d", network->place, layer->line);
     if (was.hint[0]) stk__error_hint(error, "%s", was.hint);
-    return was.code;
+    return status;
 }
 
 static size_t round_bytes(const stk__engine *engine, size_t bytes)
@@ -35,14 +36,8 @@ static stk_status make_operation(stk__pass *pass, int index, stk_error *error)
 {
     stk__pass_node *node = &pass->graph.nodes[index];
     if (!node->used) return STK_OK;
-    stk__op_spec spec = node->layer->spec;
-    spec.random_layer = (uint32_t)index;
-    const stk_status status = stk__op_create(pass->engine, &spec, &pass->ops[index], error);
-    if (status == STK_ERROR_MEMORY) return status;
-    if (status != STK_OK) {
-        blame(error, pass->network, node->layer);
-        return status;
-    }
+    const stk_status status = stk__op_create(pass->engine, &node->layer->spec, &pass->ops[index], error);
+    if (status != STK_OK) return blame(error, status, "layer", pass->network, node->layer);
     node->needs = needs_of(pass, pass->ops[index]);
     const stk__tensor_desc desc = {.shape = node->form->output, .dtype = node->form->output_dtype};
     node->output_bytes = stk__tensor_size(pass->engine, &desc);
@@ -58,21 +53,31 @@ static stk_status make_judge(stk__pass *pass, stk__op_spec spec, const stk__pass
         if (!spec.image_size[a] && request->input.ndim == STK_OP_DIMS)
             spec.image_size[a] = (int32_t)request->input.dim[1 + a];
     const stk_status status = stk__op_create(pass->engine, &spec, op, error);
-    if (status == STK_OK || status == STK_ERROR_MEMORY || !error) return status;
-    const stk_error was = *error;
-    stk__fail(error, status, "%s of the prediction '%s': %s", stk__op_word(spec.kind),
-              pass->network->layers[pass->network->output].name, was.message);
-    if (pass->network->place) stk__error_place(error, "%s", pass->network->place);
-    return status;
+    if (status == STK_OK) return STK_OK;
+    char what[64];
+    snprintf(what, sizeof what, "%s of the prediction", stk__op_word(spec.kind));
+    return blame(error, status, what, pass->network, &pass->network->layers[pass->network->output]);
+}
+
+static stk_status check_prediction(const stk__pass_request *request, const stk__shape *prediction,
+                                   stk_error *error)
+{
+    const stk__network *network = request->network;
+    if (network->task != STK_TASK_SEGMENTATION || prediction->ndim != STK_OP_DIMS) return STK_OK;
+    const int64_t *want = request->input.dim, *have = prediction->dim;
+    if (want[1] == have[1] && want[2] == have[2]) return STK_OK;
+    const stk__layer *layer = &network->layers[network->output];
+    stk__fail(error, STK_ERROR_CONFIG, "layer '%s' predicts %lld x %lld pixels, but masks have %lld x %lld",
+              layer->name, (long long)have[1], (long long)have[2], (long long)want[1], (long long)want[2]);
+    stk__error_place(error, "%s:%d", network->place, layer->line);
+    stk__error_hint(error, "end with a resize: {op: resize, size: [%lld, %lld]}", (long long)want[1],
+                    (long long)want[2]);
+    return STK_ERROR_CONFIG;
 }
 
 static stk_status make_judges(stk__pass *pass, const stk__pass_request *request, stk_error *error)
 {
     stk__pass_graph *graph = &pass->graph;
-    graph->loss = stk__op_is_loss(request->loss.kind);
-    graph->metric = stk__op_is_metric(request->metric.kind);
-    if (graph->loss || graph->metric)
-        STK__TRY(stk__pass_check_prediction(request, &pass->forms[graph->output].output, error));
     if (graph->loss) {
         STK__TRY(make_judge(pass, request->loss, request, &pass->loss, error));
         graph->loss_needs = needs_of(pass, pass->loss);
@@ -82,22 +87,6 @@ static stk_status make_judges(stk__pass *pass, const stk__pass_request *request,
         graph->metric_needs = needs_of(pass, pass->metric);
     }
     return STK_OK;
-}
-
-stk_status stk__pass_check_prediction(const stk__pass_request *request, const stk__shape *prediction,
-                                      stk_error *error)
-{
-    const stk__network *network = request->network;
-    if (network->task != STK_TASK_SEGMENTATION || prediction->ndim != STK_OP_DIMS) return STK_OK;
-    const int64_t *want = request->input.dim, *have = prediction->dim;
-    if (want[1] == have[1] && want[2] == have[2]) return STK_OK;
-    const stk__layer *layer = &network->layers[network->output];
-    stk__fail(error, STK_ERROR_CONFIG, "layer '%s' predicts %lld x %lld pixels, but masks have %lld x %lld",
-              layer->name, (long long)have[1], (long long)have[2], (long long)want[1], (long long)want[2]);
-    if (network->place) stk__error_place(error, "%s:%d", network->place, layer->line);
-    stk__error_hint(error, "end with a resize: {op: resize, size: [%lld, %lld]}", (long long)want[1],
-                    (long long)want[2]);
-    return STK_ERROR_CONFIG;
 }
 
 static stk_status reserve(stk__pass *pass, stk_error *error)
@@ -111,7 +100,7 @@ static stk_status reserve(stk__pass *pass, stk_error *error)
     return stk__fail_memory(error, count * sizeof *pass->forms, "the layers of a pass");
 }
 
-static stk_status make_graph(stk__pass *pass, const stk__pass_request *request, stk_error *error)
+static void make_graph(stk__pass *pass, const stk__pass_request *request)
 {
     stk__pass_graph *graph = &pass->graph;
     graph->count = pass->network->layer_count;
@@ -124,11 +113,17 @@ static stk_status make_graph(stk__pass *pass, const stk__pass_request *request, 
         node->frozen = stk__freeze_matches(request->freeze, node->layer->name);
         node->learns = node->form->param_count > 0 && !node->frozen;
     }
+    graph->loss = stk__op_is_loss(request->loss.kind);
+    graph->metric = stk__op_is_metric(request->metric.kind);
     stk__pass_mark(graph);
-    for (int i = 0; i < graph->count; i++)
-        STK__TRY(make_operation(pass, i, error));
-    STK__TRY(make_judges(pass, request, error));
-    if (!graph->training || graph->nodes[graph->output].gradient) return STK_OK;
+}
+
+static stk_status check_graph(const stk__pass_graph *graph, const stk__pass_request *request,
+                              stk_error *error)
+{
+    const stk__pass_node *output = &graph->nodes[graph->output];
+    if (graph->loss || graph->metric) STK__TRY(check_prediction(request, &output->form->output, error));
+    if (!graph->training || output->gradient) return STK_OK;
     stk__fail(error, STK_ERROR_CONFIG, "nothing is left to train: every layer with parameters is frozen");
     stk__error_hint(error, "freeze fewer layers");
     return STK_ERROR_CONFIG;
@@ -169,7 +164,11 @@ static stk_status build(stk__pass *pass, const stk__pass_request *request, stk_e
     STK__TRY(reserve(pass, error));
     STK__TRY(stk__network_shape(request->network, &request->input, pass->forms, error));
     STK__TRY(stk__freeze_check(request->freeze, pass->network, pass->forms, error));
-    STK__TRY(make_graph(pass, request, error));
+    make_graph(pass, request);
+    STK__TRY(check_graph(&pass->graph, request, error));
+    for (int i = 0; i < pass->graph.count; i++)
+        STK__TRY(make_operation(pass, i, error));
+    STK__TRY(make_judges(pass, request, error));
     STK__TRY(make_plan(&pass->plan, &pass->graph, request->unshared, error));
     if (request->training && request->recompute) STK__TRY(plan_again(pass, request->unshared, error));
     stk__pass_fill_report(pass);
@@ -185,6 +184,7 @@ stk_status stk__pass_create(stk__pass **pass, const stk__pass_request *request, 
     made->network = request->network;
     made->training = request->training;
     made->poison = request->poison;
+    made->input = request->input;
     const stk_status status = build(made, request, error);
     *pass = made;
     if (status != STK_OK) stk__pass_destroy(pass);

@@ -8,6 +8,7 @@
 struct stk__pass {
     stk__engine *engine;
     const stk__network *network;
+    stk__shape input;
     bool training, poison;
     stk__op_form *forms; /* [layer_count] */
     stk__op **ops;       /* [layer_count]; NULL: the layer is not used */
@@ -21,8 +22,6 @@ struct stk__pass {
     stk__tensor **tensors; /* [plan.value_count]; owned */
 };
 
-stk_status stk__pass_check_prediction(const stk__pass_request *request, const stk__shape *prediction,
-                                      stk_error *error);
 void stk__pass_fill_report(stk__pass *pass);
 
 #endif

@@ -134,7 +134,7 @@ static stk_status run(const stk__pass *pass, int first, int end, const stk__pass
 
 stk_status stk__pass_forward(stk__pass *pass, const stk__pass_feed *feed, stk_error *error)
 {
-    assert(pass->tensors && feed->input);
+    assert(pass->tensors && stk__shape_equal(&feed->input->desc.shape, &pass->input));
     if (pass->poison) STK__TRY(poison_dead(pass, -1, error));
     return run(pass, 0, pass->plan.forward_count, feed, error);
 }

@@ -235,8 +235,8 @@ stk_status stk__pass_write(stk__pass_plan *plan, stk__pass_graph *graph, stk_err
         graph->nodes[i].y = graph->nodes[i].saved = graph->nodes[i].dy = STK_VALUE_NONE;
         if (graph->nodes[i].used) write_forward(plan, graph, i, STK_STEP_FORWARD);
     }
-    if (graph->loss) write_judge(plan, graph, STK_STEP_LOSS, graph->loss_needs);
     if (graph->metric) write_judge(plan, graph, STK_STEP_METRIC, graph->metric_needs);
+    if (graph->loss) write_judge(plan, graph, STK_STEP_LOSS, graph->loss_needs);
     add_step(plan, STK_STEP_HOLD, graph->output)->x[0] = graph->nodes[graph->output].y;
     use(plan, graph->nodes[graph->output].y, true, false);
     plan->forward_count = plan->step_count;

@@ -27,9 +27,11 @@ static inline int net_add(net *n, const char *name, stk__op_spec spec, int a, in
     const int index = n->network.layer_count++;
     assert_true(index < NET_LAYERS);
     spec.inputs = spec.kind == STK_OP_ADD || spec.kind == STK_OP_CONCAT ? 2 : 1;
+    spec.random_layer = (uint32_t)index;
     n->layers[index] = (stk__layer){.name = name, .line = index + 1, .spec = spec, .input = {a, b}};
     n->network.layers = n->layers;
     n->network.place = "hand.yaml";
+    n->network.multiple = 1;
     n->network.name = "hand";
     n->network.output = index;
     return index;
