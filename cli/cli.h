@@ -107,6 +107,7 @@ void stk__progress_end(stk__progress *progress);
 /* Of this process since its start. */
 double stk__cli_cpu_seconds(void);
 uint64_t stk__cli_peak_memory_bytes(void);
+uint64_t stk__cli_resident_bytes(void); /* now; 0: unknown */
 
 /* --- pocl_cache.c ------------------------------------------------------------------------------------------
  */

@@ -56,8 +56,11 @@ static stk_status tell_loader_effects(stk__config *config, const stk_loader *loa
 {
     int count;
     const stk_loader_effect *effects = stk_loader_effects(loader, &count);
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
+        /* A verb's own wish that means nothing for this data is nobody's news. */
+        if (!effects[i].in_effect[0] && !stk__config_requested(config, effects[i].name, NULL)) continue;
         STK__TRY(stk__config_effect(config, effects[i].name, effects[i].in_effect, effects[i].why, error));
+    }
     return STK_OK;
 }
 

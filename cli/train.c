@@ -129,6 +129,7 @@ static json_t *report_json(train_job *job)
     json_object_set_new(report, "best_step", json_integer(r->best_step));
     json_object_set_new(report, "loss", number(r->logged ? r->log.score.loss : NAN));
     json_object_set_new(report, "peak_memory_bytes", json_integer((json_int_t)stk__cli_peak_memory_bytes()));
+    json_object_set_new(report, "planned_memory_bytes", json_integer((json_int_t)s->planned_bytes));
     json_object_set_new(report, "model_bytes", json_integer((json_int_t)info->model_bytes));
     json_object_set_new(report, "activation_bytes", json_integer((json_int_t)info->pass_bytes));
     json_object_set_new(report, "interrupted", json_boolean(r->interrupted));
@@ -170,6 +171,10 @@ static stk_status print_plan(const train_job *job, stk_error *error)
     const stk_status status = stk__pass_print(info->pass, info->network, &text, error);
     if (status == STK_OK) fwrite(text.data, 1, text.size_bytes, stdout);
     stk__buffer_fini(&text);
+    printf("  %-14s %9s\n  %-14s %9s\n  %-14s %9s\n", "batches",
+           stk__cli_bytes((double)job->session.batch_bytes), "program",
+           stk__cli_bytes((double)job->session.program_bytes), "at most",
+           stk__cli_bytes((double)job->session.planned_bytes));
     return status;
 }
 

@@ -1,6 +1,8 @@
 /* One sentence of advice, from the stall table. */
 #include "train_print.h"
 
+#include <string.h>
+
 static double share_of(const stk__stall *stall, stk__stall_row row)
 {
     const double total = stk__stall_total_ns(stall);
@@ -13,6 +15,8 @@ static const char *wait_advice(const stk__cli_session *s, stk__stall_row row)
         return "data.num_workers=0 loads in the training thread: leave it to auto";
     switch (row) {
     case STK_STALL_READ:
+        if (strncmp(s->data.root, "make:", 5) == 0)
+            return "samples are drawn too slowly: write them to files once, by stoker make";
         return "files come too slowly: more data.num_workers, a faster disk, or data.order=blocks(256)";
     case STK_STALL_AUGMENT:
         return "augmentation is the slowest stage: a lighter augment.preset, or more data.num_workers";

@@ -24,17 +24,13 @@ static const char *count_text(double value, char text[24])
 
 static void print_memory(const stk__cli_session *s, const stk__trainer_info *info)
 {
-    uint64_t slots = 0;
-    const stk_loader *const loaders[] = {s->loader, s->val_loader};
-    for (int i = 0; i < 2; i++) {
-        const stk_loader_info *about = loaders[i] ? stk_loader_describe(loaders[i]) : NULL;
-        if (about) slots += about->slot_bytes * (uint64_t)about->slot_count;
-    }
-    fprintf(stderr, "  memory   %s for weights and optimiser, %s for activations",
-            stk__cli_bytes((double)info->model_bytes), stk__cli_bytes((double)info->pass_bytes));
+    fprintf(stderr, "  memory   at most %s: %s for weights and optimiser, %s for activations",
+            stk__cli_bytes((double)s->planned_bytes), stk__cli_bytes((double)info->model_bytes),
+            stk__cli_bytes((double)info->pass_bytes));
     if (info->report->recomputed_layers)
         fprintf(stderr, " (%d layers computed again)", info->report->recomputed_layers);
-    fprintf(stderr, ", up to %s for batches\n", stk__cli_bytes((double)slots));
+    fprintf(stderr, ", %s for batches, %s for the program\n", stk__cli_bytes((double)s->batch_bytes),
+            stk__cli_bytes((double)s->program_bytes));
 }
 
 static void print_network(const stk__trainer_info *info, int64_t batch_size)

@@ -235,12 +235,29 @@ static stk_status open_trainer(stk__cli_session *s, stk_error *error)
     return tell_trainer(s, error);
 }
 
+/* The memory of the model is touched by its first values, everything else will be. */
+static void plan_memory(stk__cli_session *s)
+{
+    const stk__trainer_info *info = stk__trainer_describe(s->trainer);
+    const stk__model_bytes model = stk__model_measure(info->model);
+    const uint64_t touched = model.params + model.buffers + model.averages, now = stk__cli_resident_bytes();
+    const stk_loader *const loaders[] = {s->loader, s->val_loader};
+    for (int i = 0; i < 2; i++) {
+        const stk_loader_info *about = loaders[i] ? stk_loader_describe(loaders[i]) : NULL;
+        if (about) s->batch_bytes += about->slot_bytes * (uint64_t)about->slot_count;
+    }
+    s->program_bytes = now > touched ? now - touched : 0;
+    s->planned_bytes = s->program_bytes + info->model_bytes + info->pass_bytes + s->batch_bytes;
+}
+
 stk_status stk__cli_session_open(stk__cli_session *s, stk_error *error)
 {
     STK__TRY(read_settings(s, error));
     if (!s->evaluates_only) STK__TRY(open_training(s, error));
     STK__TRY(open_validation(s, error));
-    return open_trainer(s, error);
+    STK__TRY(open_trainer(s, error));
+    plan_memory(s);
+    return STK_OK;
 }
 
 void stk__cli_session_close(stk__cli_session *s, int status)

@@ -22,6 +22,9 @@ typedef struct stk__cli_session {
     stk_loader_options data, val_data;
     stk_loader *loader, *val_loader; /* NULL: there is no such part */
     stk__trainer *trainer;
+    uint64_t batch_bytes;   /* of all slots of both loaders */
+    uint64_t program_bytes; /* what the process had before anything was computed; 0: unknown */
+    uint64_t planned_bytes; /* all of it together, at most */
 } stk__cli_session;
 
 /* Puts the values of run.preset below everything that was asked for. Before anything is applied. */
