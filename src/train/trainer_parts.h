@@ -55,6 +55,8 @@ struct stk__trainer {
 
 stk_status stk__trainer_feed(stk__trainer *trainer, const stk_batch *batch, stk__pass_feed *feed,
                              stk_error *error);
+stk_status stk__trainer_read_network(stk__trainer *trainer, const stk__model_settings *model,
+                                     stk_error *error);
 void stk__trainer_note(stk__trainer *trainer, const char *name, const char *in_effect, const char *why);
 /* The same, but told only to someone who asked for that setting. */
 void stk__trainer_note_if_asked(stk__trainer *trainer, const char *name, const char *in_effect,
