@@ -9,14 +9,11 @@
 
 enum { SETTINGS_MOST = 32 };
 
-* /
-
-    static stk__task task_of_data(const stk__feed_facts *facts)
+static stk__task task_of_data(const stk__feed_facts *facts)
 {
-    return facts->window   ? STK_TASK_REGRESSION
-           : facts->masks  ? STK_TASK_SEGMENTATION
-           : facts->points ? STK_TASK_POINTS
-                           : STK_TASK_CLASSIFICATION;
+    if (facts->window) return STK_TASK_REGRESSION;
+    if (facts->masks) return STK_TASK_SEGMENTATION;
+    return facts->points ? STK_TASK_POINTS : STK_TASK_CLASSIFICATION;
 }
 
 typedef struct settings_list {
