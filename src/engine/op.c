@@ -121,9 +121,10 @@ static stk_status describe_conv_transpose(stk__op_spec *spec, stk__op_form *form
 
 static stk_status describe_batch_norm(stk__op_spec *spec, stk__op_form *form, stk_error *error)
 {
-    (void)error;
     if (spec->eps == 0) spec->eps = 1e-5;
     if (spec->momentum == 0) spec->momentum = 0.1;
+    if (!(spec->eps > 0 && spec->momentum > 0 && spec->momentum <= 1))
+        return stk__fail(error, STK_ERROR_CONFIG, "eps must be above 0 and momentum between 0 and 1");
     const int64_t c = last_of(&spec->input[0]);
     add_param(form, "weight", vector(c), 0);
     form->param[0].fill = 1;
@@ -310,6 +311,8 @@ static void sums(stk__op_form *form, stk_dtype dtype, int64_t length)
 
 static stk_status describe_classes(stk__op_spec *spec, stk__op_form *form, stk_error *error)
 {
+    if (spec->input[0].ndim < 2)
+        return refuse(error, "wants a value for each class of each sample", &spec->input[0]);
     spec->classes = last_of(&spec->input[0]);
     if (spec->classes < 2 || spec->classes > STK_OP_CLASSES)
         return stk__fail(error, STK_ERROR_CONFIG,
@@ -373,18 +376,24 @@ static const describe_function describers[STK_OP_COUNT] = {
     [STK_OP_VALUE_ERROR] = describe_values,
 };
 
+static bool is_empty(const stk__shape *shape)
+{
+    for (int i = 0; i < shape->ndim; i++)
+        if (shape->dim[i] < 1) return true;
+    return shape->ndim < 1;
+}
+
 stk_status stk__op_describe(stk__op_spec *spec, stk__op_form *form, stk_error *error)
 {
     *form = (stk__op_form){.output_dtype = STK_DTYPE_F32, .has_gradient = !stk__op_is_metric(spec->kind)};
     if (!spec->inputs) spec->inputs = 1;
     if (spec->inputs < 0 || spec->inputs > STK_OP_INPUTS)
         return stk__fail(error, STK_ERROR_CONFIG, "at most %d inputs are possible", STK_OP_INPUTS);
-    const bool several = spec->kind == STK_OP_ADD || spec->kind == STK_OP_CONCAT ||
-                         stk__op_is_loss(spec->kind) || stk__op_is_metric(spec->kind);
-    if (spec->inputs > 1 && !several) return stk__fail(error, STK_ERROR_CONFIG, "wants one input");
-    for (int i = 0; i < (several ? 1 : spec->inputs); i++)
-        if (spec->input[i].ndim < 1 || stk__shape_count(&spec->input[i]) < 1)
-            return stk__fail(error, STK_ERROR_CONFIG, "its input is empty");
+    const bool joins = spec->kind == STK_OP_ADD || spec->kind == STK_OP_CONCAT;
+    const bool judges = stk__op_is_loss(spec->kind) || stk__op_is_metric(spec->kind);
+    if (spec->inputs > 1 && !joins && !judges) return stk__fail(error, STK_ERROR_CONFIG, "wants one input");
+    for (int i = 0; i < (joins ? spec->inputs : 1); i++)
+        if (is_empty(&spec->input[i])) return stk__fail(error, STK_ERROR_CONFIG, "its input is empty");
     return describers[spec->kind](spec, form, error);
 }
 
