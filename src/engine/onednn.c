@@ -43,7 +43,6 @@ static void close_engine(stk__engine *engine)
 {
     stk__onednn *made = (stk__onednn *)engine;
     stk__dnn_fini(&made->dnn);
-    stk__free(made->partial);
     stk__free(made);
 }
 

@@ -5,11 +5,12 @@
 #include "engine/engine.h"
 #include "engine/onednn_step.h"
 
+enum { STK_ONEDNN_SUMS = 1024 };
+
 typedef struct stk__onednn {
     stk__engine front;
     stk__dnn dnn;
-    double *partial; /* sums of the gradients' squares, one a chunk */
-    size_t partial_count;
+    double partial[STK_ONEDNN_SUMS]; /* of the gradients' squares */
 } stk__onednn;
 
 /* How operations of some kinds are made and run. */

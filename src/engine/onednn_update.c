@@ -1,6 +1,5 @@
 /* All parameters at once: AdamW and SGD as PyTorch computes them, clipping, zeroing of gradients; averages.
  */
-#include "core/memory.h"
 #include "engine/onednn_parts.h"
 
 #include <math.h>
@@ -10,7 +9,8 @@ enum { CHUNK = 1 << 14, LANES = 8 }; /* values of a chunk; sums side by side in 
 
 typedef struct update_run {
     const stk__update *update;
-    double *partial;                   /* a sum of squares for each chunk */
+    double *partial;                   /* a sum of squares for each group of chunks */
+    int64_t group;                     /* chunks of a group */
     float factor;                      /* of the gradients */
     float keep, step_size, root2, eps; /* AdamW: share of the parameter that decay leaves; … */
     float first_share, second_keep, second_share;
@@ -63,11 +63,12 @@ static void square_chunks(void *context, int64_t first, int64_t last, int worker
 {
     (void)worker;
     const update_run *run = context;
+    double sum = 0;
     for (int64_t chunk = first; chunk < last; chunk++) {
         const piece p = find_piece(&run->update->grad, chunk);
-        run->partial[chunk] =
-            sum_squares(stk__floats(run->update->grad.tensor[p.tensor]) + p.first, p.last - p.first);
+        sum += sum_squares(stk__floats(run->update->grad.tensor[p.tensor]) + p.first, p.last - p.first);
     }
+    run->partial[first / run->group] = sum;
 }
 
 static void step_adamw(const update_run *run, const piece *p)
@@ -117,24 +118,13 @@ static void step_chunks(void *context, int64_t first, int64_t last, int worker)
     }
 }
 
-/* Room for one sum a chunk; grows when a larger list comes, which is at most once a network. */
-static stk_status reserve_partial(stk__onednn *engine, size_t count, stk_error *error)
-{
-    if (count <= engine->partial_count) return STK_OK;
-    double *partial = stk__alloc(count * sizeof *partial);
-    if (!partial) return stk__fail_memory(error, count * sizeof *partial, "sums of an update");
-    stk__free(engine->partial);
-    engine->partial = partial;
-    engine->partial_count = count;
-    return STK_OK;
-}
-
-/* Norm of all gradients, in the order of the chunks: the same for every number of threads. */
-static double measure_norm(const stk__engine *engine, update_run *run, int64_t chunks, double scale)
+/* Norm of all gradients; the sums of the groups are added in order: the same for every number of threads. */
+static double measure_norm(stk__onednn *engine, update_run *run, int64_t chunks, double scale)
 {
     double sum = 0;
-    stk__onednn_loop(engine, chunks, 4, square_chunks, run);
-    for (int64_t i = 0; i < chunks; i++)
+    run->group = (chunks + STK_ONEDNN_SUMS - 1) / STK_ONEDNN_SUMS;
+    stk__onednn_loop(&engine->front, chunks, run->group, square_chunks, run);
+    for (int64_t i = 0; i * run->group < chunks; i++)
         sum += run->partial[i];
     return sqrt(sum) * scale;
 }
@@ -158,13 +148,13 @@ static void set_numbers(update_run *run)
 
 stk_status stk__onednn_update(stk__engine *engine, const stk__update *update, stk_error *error)
 {
+    (void)error;
     stk__onednn *own = (stk__onednn *)engine;
     const int64_t chunks = count_chunks(&update->param);
     double factor = update->grad_scale != 0 ? update->grad_scale : 1;
-    STK__TRY(reserve_partial(own, (size_t)chunks, error));
     update_run run = {.update = update, .partial = own->partial};
     if (update->max_grad_norm > 0 || update->norm) {
-        const double norm = measure_norm(engine, &run, chunks, fabs(factor));
+        const double norm = measure_norm(own, &run, chunks, fabs(factor));
         const double clip = update->max_grad_norm / (norm + 1e-6);
         if (update->max_grad_norm > 0 && !(clip >= 1)) factor *= clip;
         double *sums = update->norm ? update->norm->memory : NULL;

