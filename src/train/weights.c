@@ -73,14 +73,28 @@ static stk_status load_tensor(const stk__safetensors *file, const stk__safetenso
     return status;
 }
 
+/* "F32 [5 x 3]" */
+static void print_kind(stk_dtype dtype, const stk__shape *shape, char *text, size_t size)
+{
+    static const char *const words[] = {
+        [STK_DTYPE_U8] = "U8",     [STK_DTYPE_I64] = "I64", [STK_DTYPE_F16] = "F16",
+        [STK_DTYPE_BF16] = "BF16", [STK_DTYPE_F32] = "F32", [STK_DTYPE_F64] = "F64"};
+    char dims[40];
+    stk__shape_print(shape, dims, sizeof dims);
+    if (dtype == STK_DTYPE_NONE)
+        snprintf(text, size, "a kind that is not supported");
+    else
+        snprintf(text, size, "%s [%s]", words[dtype], dims);
+}
+
 static void note_misfit(const stk__model_tensor *tensor, const stk__safetensor *there,
                         stk__weights_report *report)
 {
-    char wanted[64], got[64] = "something that is not supported";
+    char wanted[48], got[48];
     if (report->misfits++) return;
-    stk__shape_print(&tensor->desc.shape, wanted, sizeof wanted);
-    if (there->dtype != STK_DTYPE_NONE) stk__shape_print(&there->shape, got, sizeof got);
-    snprintf(report->first_misfit, sizeof report->first_misfit, "%.60s: [%s] in the file, [%s] here",
+    print_kind(tensor->desc.dtype, &tensor->desc.shape, wanted, sizeof wanted);
+    print_kind(there->dtype, &there->shape, got, sizeof got);
+    snprintf(report->first_misfit, sizeof report->first_misfit, "%.40s: %s in the file, %s here",
              tensor->name, got, wanted);
 }
 
