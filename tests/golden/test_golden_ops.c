@@ -93,7 +93,8 @@ static void lay_out_layer(bench *b)
             golden_read(&shelf, &golden, golden_find(&golden, "%s.param.%s", b->name, form->param[i].name));
         if (!b->param[i]) fail_msg("%s: PyTorch has no parameter '%s'", b->name, form->param[i].name);
         assert_true(stk__shape_equal(&form->param[i].shape, &stk__tensor_describe(b->param[i])->shape));
-        b->dparam[i] = golden_make(&shelf, &form->param[i].shape, STK_DTYPE_F32);
+        if (golden_find(&golden, "%s.dparam.%s", b->name, form->param[i].name))
+            b->dparam[i] = golden_make(&shelf, &form->param[i].shape, STK_DTYPE_F32);
     }
     for (int i = 0; i < form->buffer_count; i++) {
         b->buffer[i] =
@@ -134,9 +135,10 @@ static void compare_layer(bench *b)
     for (int i = 0; i < form->buffer_count; i++)
         golden_compare(&buffers, b->buffer[i], &golden,
                        golden_find(&golden, "%s.after.%s", b->name, form->buffer[i].name));
-    for (int i = 0; i < form->param_count && b->io.dy; i++)
-        golden_compare(&params, b->dparam[i], &golden,
-                       golden_find(&golden, "%s.dparam.%s", b->name, form->param[i].name));
+    for (int i = 0; i < form->param_count; i++)
+        if (b->dparam[i])
+            golden_compare(&params, b->dparam[i], &golden,
+                           golden_find(&golden, "%s.dparam.%s", b->name, form->param[i].name));
 }
 
 static void run_case(const json_t *json)

@@ -6,7 +6,7 @@ Needs torch and safetensors; run by hand when a case is added:
     $(tools/peers/setup) tests/golden/write_ops.py
 
 Writes training/ops.safetensors. Its metadata `about` is a JSON text: who made it, and a list of cases: a name, the kind
-and settings of src/engine/op.h by their names there, and how the case is run (training, backward, grad_scale). Tensors
+and settings of src/engine/op.h by their names there, and how the case is run (training, backward, frozen, grad_scale). Tensors
 are NAME.x0, x1 … (inputs; of losses and metrics by their number), NAME.param.*, NAME.buffer.* before and NAME.after.*
 behind, NAME.y, NAME.dy, NAME.dx0 …, NAME.dparam.*. Pictures are [n h w c].
 """
@@ -125,14 +125,17 @@ def make_layer(case, shapes):
     spread, shift = case.pop("spread", 1), case.pop("shift", 0)
     xs = [(draw(*shape) * spread + shift).requires_grad_() for shape in shapes]
     params, buffers = make_params(case, shapes[0], draw)
-    tensors = {**{f"x{i}": x for i, x in enumerate(xs)}, **{f"param.{k}": v.requires_grad_() for k, v in params.items()},
-               **{f"buffer.{k}": v.clone() for k, v in buffers.items()}}
+    tensors = {f"x{i}": x for i, x in enumerate(xs)}
+    tensors.update({f"param.{k}": v.requires_grad_() for k, v in params.items()})
+    tensors.update({f"buffer.{k}": v.clone() for k, v in buffers.items()})
     y = tensors["y"] = run(case, xs, params, buffers)
     tensors.update({f"after.{k}": v for k, v in buffers.items()})
     if case.get("backward", True):
         tensors["dy"] = draw(*y.shape)
         y.backward(tensors["dy"])
-        tensors.update({f"dx{i}": x.grad for i, x in enumerate(xs)}, **{f"dparam.{k}": v.grad for k, v in params.items()})
+        tensors.update({f"dx{i}": x.grad for i, x in enumerate(xs)})
+        if not case.get("frozen"):
+            tensors.update({f"dparam.{k}": v.grad for k, v in params.items()})
     return tensors
 
 
@@ -165,7 +168,7 @@ def list_norms():
         yield f"batch_norm of {name}", {"training": True}, [shape]
     yield "batch_norm far from 0", {"training": True, "shift": 30}, [(4, 6, 6, 3)]
     yield "batch_norm with eps and momentum", {"training": True, "eps": 0.1, "momentum": 0.4}, [(2, 4, 4, 3)]
-    yield "batch_norm in evaluation", {"training": False, "backward": False}, [(2, 4, 3, 5)]
+    yield "batch_norm in evaluation", {"training": False, "frozen": True}, [(2, 4, 3, 5)]
 
 
 def list_simple():
