@@ -3,6 +3,7 @@
 
 #include "core/memory.h"
 #include "core/pool.h"
+#include "engine/loss_inputs.h"
 
 #include <assert.h>
 #include <string.h>
@@ -192,7 +193,8 @@ stk_status stk__tensor_add(stk__tensor *target, const stk__tensor *source, stk_e
 
 stk_status stk__tensor_copy(stk__tensor *target, const stk__tensor *source, stk_error *error)
 {
-    assert(target->size_bytes == source->size_bytes && target->desc.dtype == source->desc.dtype);
+    assert(stk__shape_equal(&target->desc.shape, &source->desc.shape) &&
+           target->desc.dtype == source->desc.dtype);
     return target->engine->ops->tensor_copy(target, source, error);
 }
 
@@ -226,16 +228,24 @@ stk__op_needs stk__op_memory(const stk__op *op)
     return op->needs;
 }
 
+static bool holds(const stk__tensor *tensor, size_t size_bytes)
+{
+    return !size_bytes || (tensor && tensor->size_bytes >= size_bytes);
+}
+
 stk_status stk__op_forward(stk__op *op, const stk__op_io *io, stk_error *error)
 {
     assert(io->x && io->x[0] && io->y);
-    assert(!op->needs.scratch_bytes || (io->scratch && io->scratch->size_bytes >= op->needs.scratch_bytes));
+    assert(holds(io->saved, op->needs.saved_bytes) && holds(io->scratch, op->needs.scratch_bytes));
+    if (stk__op_is_loss(op->spec.kind) || stk__op_is_metric(op->spec.kind))
+        STK__TRY(stk__loss_check(&op->spec, io->x, error));
     return op->engine->ops->forward(op, io, error);
 }
 
 stk_status stk__op_backward(stk__op *op, const stk__op_io *io, stk_error *error)
 {
     assert(op->form.has_gradient && !stk__op_is_loss(op->spec.kind) && io->dy);
+    assert(holds(io->saved, op->needs.saved_bytes) && holds(io->scratch, op->needs.scratch_bytes));
     return op->engine->ops->backward(op, io, error);
 }
 

@@ -420,7 +420,7 @@ int64_t stk__shape_count(const stk__shape *shape)
 {
     int64_t count = 1;
     for (int i = 0; i < shape->ndim; i++)
-        count *= shape->dim[i];
+        if (__builtin_mul_overflow(count, shape->dim[i], &count)) return INT64_MAX;
     return count;
 }
 

@@ -167,7 +167,7 @@ stk__op_kind stk__op_find(const char *word); /* STK_OP_COUNT: no such word */
 bool stk__op_is_loss(stk__op_kind kind);
 bool stk__op_is_metric(stk__op_kind kind);
 
-int64_t stk__shape_count(const stk__shape *shape); /* elements */
+int64_t stk__shape_count(const stk__shape *shape); /* elements; INT64_MAX: more than that */
 bool stk__shape_equal(const stk__shape *a, const stk__shape *b);
 void stk__shape_print(const stk__shape *shape, char *text, size_t size); /* "4 x 128 x 128 x 32" */
 
