@@ -25,9 +25,9 @@ def cross_entropy(prediction, target, target2=None, share=None, weights=None, cl
                   ignore_index=None):
     n = prediction.shape[0]
     per_sample = [n] + [1] * (target.dim() - 1)
-    weight = (torch.ones(n) if weights is None else weights).view(per_sample)
-    share = (torch.ones(n) if share is None else share).view(per_sample)
-    class_weights = torch.ones(prediction.shape[-1]) if class_weights is None else class_weights
+    weight = (prediction.new_ones(n) if weights is None else weights).view(per_sample)
+    share = (prediction.new_ones(n) if share is None else share).view(per_sample)
+    class_weights = prediction.new_ones(prediction.shape[-1]) if class_weights is None else class_weights
     parts = [(share, target)] + ([(1 - share, target2)] if target2 is not None else [])
     numerator = denominator = 0
     for part, labels in parts:
@@ -38,7 +38,7 @@ def cross_entropy(prediction, target, target2=None, share=None, weights=None, cl
 
 
 def values(error, prediction, target, weights=None):
-    weight = torch.ones(target.shape[0]) if weights is None else weights
+    weight = prediction.new_ones(target.shape[0]) if weights is None else weights
     return (weight * error(prediction.reshape(-1) - target)).double().sum(), weight.double().sum()
 
 
@@ -69,7 +69,7 @@ def cells(points, size, image_size):
 def points(prediction, target, weights=None, image_size=None):
     n, h, w, channels = prediction.shape
     k = channels // 3
-    weight = torch.ones(n) if weights is None else weights
+    weight = prediction.new_ones(n) if weights is None else weights
     row, column, offset, visible = cells(target, (h, w), image_size)
     numerator = torch.zeros((), dtype=torch.float64)
     denominator = torch.zeros((), dtype=torch.float64)

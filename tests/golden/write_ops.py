@@ -8,7 +8,8 @@ Needs torch and safetensors; run by hand when a case is added:
 Writes training/ops.safetensors. Its metadata `about` is a JSON text: who made it, and a list of cases: a name, the kind
 and settings of src/engine/op.h by their names there, and how the case is run (training, backward, frozen, grad_scale). Tensors
 are NAME.x0, x1 … (inputs; of losses and metrics by their number), NAME.param.*, NAME.buffer.* before and NAME.after.*
-behind, NAME.y, NAME.dy, NAME.dx0 …, NAME.dparam.*. Pictures are [n h w c].
+behind, NAME.y, NAME.dy, NAME.dx0 …, NAME.dparam.*. Pictures are [n h w c]. All is computed in float64 from values that
+float32 holds, and stored as float32; sums of losses and metrics as float64.
 """
 import json
 import pathlib
@@ -122,16 +123,19 @@ def make_layer(case, shapes):
     def draw(*shape):
         return torch.randn(*shape, generator=g)
 
+    def exact(tensor):
+        return tensor.double() if tensor.is_floating_point() else tensor.clone()
+
     spread, shift = case.pop("spread", 1), case.pop("shift", 0)
-    xs = [(draw(*shape) * spread + shift).requires_grad_() for shape in shapes]
-    params, buffers = make_params(case, shapes[0], draw)
+    xs = [exact(draw(*shape) * spread + shift).requires_grad_() for shape in shapes]
+    params, buffers = ({k: exact(v) for k, v in made.items()} for made in make_params(case, shapes[0], draw))
     tensors = {f"x{i}": x for i, x in enumerate(xs)}
     tensors.update({f"param.{k}": v.requires_grad_() for k, v in params.items()})
     tensors.update({f"buffer.{k}": v.clone() for k, v in buffers.items()})
     y = tensors["y"] = run(case, xs, params, buffers)
     tensors.update({f"after.{k}": v for k, v in buffers.items()})
     if case.get("backward", True):
-        tensors["dy"] = draw(*y.shape)
+        tensors["dy"] = exact(draw(*y.shape))
         y.backward(tensors["dy"])
         tensors.update({f"dx{i}": x.grad for i, x in enumerate(xs)})
         if not case.get("frozen"):
@@ -264,7 +268,8 @@ def list_losses():
 
 
 def make_loss(case, inputs):
-    inputs = {**inputs, "prediction": inputs["prediction"].clone().requires_grad_()}
+    inputs = {name: x.double() if x.is_floating_point() else x for name, x in inputs.items()}
+    inputs["prediction"].requires_grad_()
     settings = {key: case[key] for key in ("label_smoothing", "ignore_index", "image_size") if key in case}
     numerator, denominator = getattr(golden_losses, case["kind"])(**inputs, **settings)
     tensors = {f"x{LOSS_INPUTS.index(name)}": tensor for name, tensor in inputs.items()}
@@ -348,6 +353,11 @@ def make_metric(case, inputs):
     return {**tensors, "y": globals()[case["kind"]](case, inputs)}
 
 
+def store(tensor, sums):
+    tensor = tensor.detach()
+    return (tensor.float() if tensor.dtype == torch.float64 and not sums else tensor).contiguous().clone()
+
+
 def main():
     torch.set_num_threads(1)
     torch.backends.mkldnn.enabled = False  # PyTorch's own loops: oneDNN's would crash in one of the cases
@@ -358,7 +368,8 @@ def main():
             made = make(case, inputs)
             case["inputs"] = sum(key[0] == "x" for key in made) if make is make_layer else len(LOSS_INPUTS)
             cases.append(case)
-            tensors.update({f"{case['name']}.{key}": value.detach().contiguous().clone() for key, value in made.items()})
+            tensors.update({f"{case['name']}.{key}": store(value, key == "y" and make is not make_layer)
+                            for key, value in made.items()})
     assert len({case["name"] for case in cases}) == len(cases)
     about = json.dumps({"made_by": f"PyTorch {torch.__version__}", "cases": cases})
     path = pathlib.Path(__file__).parent / "training" / "ops.safetensors"

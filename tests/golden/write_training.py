@@ -6,10 +6,14 @@ Needs torch and safetensors; run by hand when a network or a case changes:
     $(tools/peers/setup) tests/golden/write_training.py [CASE...]
 
 Writes training/CASE.safetensors. Its metadata `about` is a JSON text: network, settings and facts of the data, loss and
-optimiser. Tensors: input ([n h w c] or [n t f]), target, target2, lambda, weights and class_weights where the loss has
+optimiser, seed. Tensors: input ([n h w c] or [n t f]), target, target2, lambda, weights and class_weights where the loss has
 them; start.* (weights and buffers by PyTorch's names); output and grad.* of the first pass, before clipping; losses and
 norms (f64) of ten steps; end.*, first.* and second.* (exp_avg and exp_avg_sq, or momentum_buffer) after them, and
 evaluation: the output for the same input after model.eval().
+
+A relu whose input is 0 but for rounding has a gradient by chance, and ten steps make much of it: in some cases PyTorch
+in float32 is percents away from PyTorch in float64. So each case takes the first seed at which both agree, and float32
+with weights moved by their last bits agrees too, all within a fifth of what the test allows.
 """
 import json
 import pathlib
@@ -23,6 +27,8 @@ import golden_losses
 import twins
 
 STEPS = 10
+TRIALS, MOVED_BY = 6, 1e-6
+STEADY_LOSS, STEADY_TENSOR = 2e-5, 2e-4
 ADAMW = {"kind": "adamw", "lr": 1e-3, "weight_decay": 0.01, "eps": 1e-8, "max_grad_norm": 1.0}
 SGD = {"kind": "sgd", "lr": 0.05, "weight_decay": 1e-4, "momentum": 0.9, "max_grad_norm": 1.0}
 SETTINGS_OF_LOSS = ("label_smoothing", "ignore_index", "image_size")
@@ -91,7 +97,7 @@ def resnet_sgd(g):
 def lstm(g):
     return {"network": "lstm", "settings": {"hidden": 8}, "facts": {"features": 5, "window": 12},
             "loss": {"kind": "mse"}, "optimizer": ADAMW}, {
-        "input": torch.randn(4, 12, 5, generator=g) * 2 + 3, "target": torch.randn(4, generator=g) * 4 + 10}
+        "input": torch.randn(4, 12, 5, generator=g) * 2 + 3, "target": torch.randn(4, generator=g) * 1.5 + 0.5}
 
 
 CASES = (unet, unet_odd, unet_mixed, locator, resnet, resnet_sgd, lstm)
@@ -129,16 +135,21 @@ def take_steps(about, twin, optimizer, tensors):
         norms.append(torch.nn.utils.clip_grad_norm_(twin.parameters(), about["optimizer"]["max_grad_norm"]).item())
         optimizer.step()
     tensors["losses"], tensors["norms"] = (torch.tensor(v, dtype=torch.float64) for v in (losses, norms))
-    return losses, norms
 
 
-def train(case):
-    about, tensors = case(torch.Generator().manual_seed(zlib.crc32(case.__name__.encode())))
+def train(case, seed, dtype=torch.float32, moved=None):
+    """A case's settings and tensors, all of dtype; moved: a generator of small changes of the weights."""
+    about, tensors = case(torch.Generator().manual_seed(zlib.crc32(f"{case.__name__} {seed}".encode())))
     twin = twins.make(about)
-    twins.start(twin, 3)
+    twins.start(twin, seed)
+    if moved:
+        for parameter in twin.parameters():
+            parameter.data *= 1 + MOVED_BY * torch.randn(parameter.shape, generator=moved)
+    twin.to(dtype)
+    tensors = {name: t.to(dtype) if t.is_floating_point() else t for name, t in tensors.items()}
     tensors.update({f"start.{name}": value.clone() for name, value in twin.state_dict().items()})
     optimizer = make_optimizer(about, twin)
-    losses, norms = take_steps(about, twin, optimizer, tensors)
+    take_steps(about, twin, optimizer, tensors)
     tensors.update({f"end.{name}": value for name, value in twin.state_dict().items()})
     for name, parameter in twin.named_parameters():
         state = optimizer.state[parameter]
@@ -148,11 +159,35 @@ def train(case):
             tensors[f"first.{name}"], tensors[f"second.{name}"] = state["exp_avg"], state["exp_avg_sq"]
     with torch.no_grad():
         tensors["evaluation"] = twin.eval()(tensors["input"])
-    about = {"made_by": f"PyTorch {torch.__version__}", **about}
+    return {"made_by": f"PyTorch {torch.__version__}", "seed": seed, **about}, tensors
+
+
+def agree(ours, exact):
+    for name, tensor in exact.items():
+        a, b = ours[name].double(), tensor.double()
+        if name in ("losses", "norms"):
+            steady = ((a - b).abs() <= STEADY_LOSS * b.abs()).all()
+        else:
+            steady = (a - b).norm() <= STEADY_TENSOR * b.norm()
+        if not steady:
+            return False
+    return True
+
+
+def is_steady(case, seed):
+    exact = train(case, seed, torch.float64)[1]
+    g = torch.Generator().manual_seed(seed)
+    return all(agree(train(case, seed, moved=g if trial else None)[1], exact) for trial in range(TRIALS))
+
+
+def write(case):
+    seed = next(seed for seed in range(1, 500) if is_steady(case, seed))
+    about, tensors = train(case, seed)
     path = pathlib.Path(__file__).parent / "training" / f"{case.__name__}.safetensors"
     save_file({name: t.detach().contiguous().clone() for name, t in tensors.items()}, path, {"about": json.dumps(about)})
-    print(f"{path.name}: {sum(p.numel() for p in twin.parameters())} parameters, loss {losses[0]:.4f} to {losses[-1]:.4f}, "
-          f"norm {norms[0]:.3g} to {norms[-1]:.3g}, {path.stat().st_size} bytes")
+    losses, norms = tensors["losses"], tensors["norms"]
+    print(f"{path.name}: seed {seed}, loss {losses[0]:.4f} to {losses[-1]:.4f}, norm {norms[0]:.3g} to {norms[-1]:.3g}, "
+          f"{path.stat().st_size} bytes", flush=True)
 
 
 def main():
@@ -162,7 +197,8 @@ def main():
     twins.check()
     for case in CASES:
         if len(sys.argv) == 1 or case.__name__ in sys.argv[1:]:
-            train(case)
+            write(case)
 
 
-main()
+if __name__ == "__main__":
+    main()
