@@ -112,7 +112,10 @@ static stk_status walk_all(stk__network_reader *r, bool checking, int *output)
             STK__TRY(stk__network_block_check(r, &r->blocks[i], r->root->mark));
     STK__TRY(stk__network_walk(r, &top, stk__node_find(r->root, "layers")));
     *output = top.before;
-    return node ? stk__network_input_find(r, &top, node, output) : STK_OK;
+    r->subject = (stk__network_subject){.what = "output"};
+    if (node) STK__TRY(stk__network_input_find(r, &top, node, output));
+    r->subject = (stk__network_subject){0};
+    return checking ? stk__network_options_used(r) : STK_OK;
 }
 
 /* A layer that nothing reads is a slip in some `in`. */
@@ -150,7 +153,9 @@ static stk_status read_tree(stk__network_reader *r)
     r->layers = (stk__buffer){0};
     const stk__node *node = stk__node_find(r->root, "output");
     if (network->output < 0)
-        return stk__network_refuse(r, node ? node->mark : r->root->mark, "the output is the network's input");
+        return stk__network_refuse(
+            r, node ? node->mark : r->root->mark, "the output is the network's input: %s",
+            network->layer_count ? "no layer computes it" : "every layer was left out");
     return check_used(r);
 }
 

@@ -93,18 +93,32 @@ const stk__scope *stk__network_block_scope(const stk__network_reader *r, const s
     return outer;
 }
 
+static stk_status check_used(const stk__network_reader *r, const stk__network_block *block, const bool *used)
+{
+    const stk__node *node = block->options ? block->options->first : NULL;
+    for (int i = 0; node; i++, node = node->next)
+        if (!used[i])
+            return stk__network_refuse(r, node->mark, "nothing in the block '%s' uses its option '%s'",
+                                       block->name, node->text);
+    return STK_OK;
+}
+
 stk_status stk__network_block_check(stk__network_reader *r, stk__network_block *block, stk__mark use)
 {
     if (block->state == STK_BLOCK_CHECKED) return STK_OK;
     if (block->state == STK_BLOCK_CHECKING)
         return stk__network_refuse(r, use, "the block '%s' uses itself", block->name);
     stk__scope scopes[STK_NETWORK_BLOCK_OPTIONS_MOST];
+    bool used[STK_NETWORK_BLOCK_OPTIONS_MOST] = {false};
     stk__network_frame frame = {.prefix = "", .input_count = STK_OP_INPUTS, .asked = 1};
     frame.scope = stk__network_block_scope(r, block, scopes);
+    for (int i = 0; block->options && i < block->options->count; i++)
+        scopes[i].used = &used[i];
     block->state = STK_BLOCK_CHECKING;
     const stk__network_subject subject = r->subject;
     r->subject = (stk__network_subject){0};
     STK__TRY(stk__network_walk(r, &frame, block->layers));
+    STK__TRY(check_used(r, block, used));
     r->subject = subject;
     block->inputs = frame.asked;
     block->state = STK_BLOCK_CHECKED;

@@ -35,10 +35,11 @@ static stk_status read_name(stk__network_reader *r, const stk__network_frame *fr
     char name[STK_NETWORK_NAME_BYTES];
     const stk__node *node = stk__node_find(entry, "name");
     if (!node) return stk__network_refuse(r, entry->mark, "'name' is missing");
-    r->subject.name = node->kind == STK_NODE_TEXT ? node->text : "";
     STK__TRY(stk__network_fill(r, node, frame->scope, name));
-    const bool affine = strcmp(r->subject.word, stk__op_word(STK_OP_AFFINE)) == 0;
-    if (stk__network_is_reserved(name) && !(affine && !frame->input_count && strcmp(name, "input") == 0)) {
+    const stk__node *op = stk__node_find(entry, "op");
+    const bool standardises = op && strcmp(op->text, stk__op_word(STK_OP_AFFINE)) == 0 &&
+                              !frame->input_count && strcmp(name, "input") == 0;
+    if (stk__network_is_reserved(name) && !standardises) {
         stk__network_refuse(r, node->mark, "nothing can be called '%s'", name);
         stk__error_hint(r->error, "'in', 'before' and 'input' are words that `in` knows");
         return STK_ERROR_CONFIG;
@@ -75,10 +76,8 @@ static stk_status walk_op(stk__network_reader *r, stk__network_frame *frame, con
     stk__layer layer = {.line = entry->mark.line};
     stk_status status;
     bool stays;
-    r->subject = (stk__network_subject){"layer", "", "op"};
     layer.spec.kind = stk__network_op(r, word, &status);
     STK__TRY(status);
-    r->subject.word = word->text;
     STK__TRY(read_name(r, frame, entry, name));
     STK__TRY(read_when(r, entry, frame->scope, &stays));
     STK__TRY(stk__network_inputs(r, frame, entry, layer.input, &layer.spec.inputs));
@@ -164,9 +163,7 @@ static stk_status walk_block(stk__network_reader *r, stk__network_frame *frame, 
     stk__network_block *block = NULL;
     stk__network_frame inner = {.prefix = ""};
     bool stays;
-    r->subject = (stk__network_subject){"block", "", "block"};
     STK__TRY(find_block(r, word, &block));
-    r->subject.word = word->text;
     STK__TRY(read_name(r, frame, entry, name));
     if (r->checking) {
         STK__TRY(stk__network_block_check(r, block, word->mark));
@@ -250,6 +247,8 @@ static stk_status walk_entry(stk__network_reader *r, stk__network_frame *frame, 
         return STK_ERROR_CONFIG;
     }
     if (loop) return walk_loop(r, frame, entry);
+    const stk__node *name = stk__node_find(entry, "name"), *word = stk__node_find(entry, op ? "op" : "block");
+    r->subject = (stk__network_subject){op ? "layer" : "block", name ? name->text : NULL, word->text};
     return op ? walk_op(r, frame, entry) : walk_block(r, frame, entry);
 }
 

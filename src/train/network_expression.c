@@ -103,7 +103,19 @@ static bool unknown_name(const parser *p, const char *name, size_t at)
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         stk__nearest_offer(&nearest, words[i]);
     fail(p, at, "there is no option, fact or loop variable '%s'", name);
-    if (nearest.best) snprintf(p->mistake->hint, sizeof p->mistake->hint, "did you mean '%s'?", nearest.best);
+    if (strcmp(name, "yes") == 0 || strcmp(name, "no") == 0)
+        snprintf(p->mistake->hint, sizeof p->mistake->hint, "write true or false");
+    else if (nearest.best)
+        snprintf(p->mistake->hint, sizeof p->mistake->hint, "did you mean '%s'?", nearest.best);
+    return false;
+}
+
+/* A comma inside {…} or […] is YAML's, unless there are quotes around it. */
+static bool fail_comma(parser *p)
+{
+    fail_here(p, "','");
+    if (peek(p) == '\0')
+        snprintf(p->mistake->hint, sizeof p->mistake->hint, "put an expression with commas into quotes");
     return false;
 }
 
@@ -113,7 +125,7 @@ static bool extreme(parser *p, bool largest, int64_t *value)
     int64_t a, b;
     if (!take(p, '(')) return fail_here(p, "'('");
     if (!compare(p, &a)) return false;
-    if (!take(p, ',')) return fail_here(p, "','");
+    if (!take(p, ',')) return fail_comma(p);
     if (!compare(p, &b)) return false;
     if (!take(p, ')')) return fail_here(p, "')'");
     *value = (a > b) == largest ? a : b;
@@ -132,6 +144,7 @@ static bool name(parser *p, int64_t *value)
     memcpy(word, e->text + start, length);
     const stk__scope *found = stk__scope_find(e->scope, word, length);
     if (found && found->unknown && !e->check) return fail(p, start, "the data has no '%s'", word);
+    if (found && found->used) *found->used = true;
     if (found) {
         *value = found->value;
         return true;

@@ -11,6 +11,7 @@ typedef struct stk__scope {
     const struct stk__scope *outer;
     const char *name;
     int64_t value;
+    bool *used;   /* set when an expression has the name; NULL: nobody asks */
     bool unknown; /* a fact that the data does not have: using it is a mistake */
 } stk__scope;
 

@@ -63,11 +63,11 @@ static stk_status refuse_unknown(const stk__network_reader *r, const stk__networ
             stk__nearest_offer(&nearest, known->name);
         }
     stk__nearest_offer(&nearest, frame->input_count ? "in" : "input");
-    stk__network_refuse(r, node->mark, "no layer '%s' stands before it", name);
+    stk__network_refuse(r, node->mark, "no layer '%s' stands above it", name);
     if (nearest.best)
         stk__network_suggest(r, nearest.best);
     else
-        stk__error_hint(r->error, "only layers above can be its input; 'input' is what the network is given");
+        stk__error_hint(r->error, "only layers above can be used; 'input' is what the network is given");
     return STK_ERROR_CONFIG;
 }
 
@@ -82,8 +82,8 @@ static stk_status find_block_input(const stk__network_reader *r, stk__network_fr
     }
     if (number > frame->asked) frame->asked = number;
     if (number > frame->input_count)
-        return stk__network_refuse(r, node->mark, "the block was given %d inputs, there is no '%s'",
-                                   frame->input_count, node->text);
+        return stk__network_refuse(r, node->mark, "there is no '%s': the block was given %d input%s",
+                                   node->text, frame->input_count, frame->input_count > 1 ? "s" : "");
     *layer = frame->inputs[number - 1];
     return STK_OK;
 }

@@ -151,7 +151,9 @@ static void bind_all(stk__network_reader *r)
         bind(r, (stk__scope){.name = facts[i], .value = fact ? fact->value : 0, .unknown = !fact});
     }
     for (int i = 0; i < r->network->option_count; i++)
-        bind(r, (stk__scope){.name = r->network->options[i].name, .value = r->network->options[i].value});
+        bind(r, (stk__scope){.name = r->network->options[i].name,
+                             .value = r->network->options[i].value,
+                             .used = &r->used[i]});
 }
 
 stk_status stk__network_read_options(stk__network_reader *r)
@@ -172,5 +174,15 @@ stk_status stk__network_read_options(stk__network_reader *r)
         if (!has_option(network, r->request->settings[i].name))
             return refuse_setting(r, r->request->settings[i].name);
     bind_all(r);
+    return STK_OK;
+}
+
+stk_status stk__network_options_used(const stk__network_reader *r)
+{
+    const stk__node *options = stk__node_find(r->root, "options");
+    const stk__node *entry = options ? options->first : NULL;
+    for (int i = 0; entry; i++, entry = entry->next)
+        if (!r->used[i])
+            return stk__network_refuse(r, entry->key_mark, "nothing uses the option '%s'", entry->key);
     return STK_OK;
 }

@@ -37,9 +37,10 @@ typedef struct stk__network_block {
     stk__block_state state;
 } stk__network_block;
 
-/* What a mistake is about; all NULL: the file. */
+/* What a mistake is about: "layer 'down1.conv1' (conv): " comes before the message. what NULL: the file;
+ * name and word may be missing. */
 typedef struct stk__network_subject {
-    const char *what, *name, *word; /* "layer" "down1.conv1" "conv" */
+    const char *what, *name, *word;
 } stk__network_subject;
 
 typedef struct stk__network_reader {
@@ -50,7 +51,8 @@ typedef struct stk__network_reader {
     const stk__node *root;
     bool checking; /* the first walk */
     stk__scope scopes[STK_NETWORK_FACTS + STK_NETWORK_OPTIONS_MOST];
-    const stk__scope *scope; /* facts and options */
+    bool used[STK_NETWORK_OPTIONS_MOST]; /* by some expression */
+    const stk__scope *scope;             /* facts and options */
     stk__network_block blocks[STK_NETWORK_BLOCKS_MOST];
     int block_count;
     stk__buffer layers; /* of stk__layer */
@@ -87,6 +89,8 @@ bool stk__network_is_word(const char *text); /* a letter or '_', then digits too
 /* network_options.c: options, facts and settings become r->scopes and the network's options. */
 stk_status stk__network_read_options(stk__network_reader *r);
 bool stk__network_is_fact(const char *name);
+/* After the first walk: an option that no expression has would be accepted and do nothing. */
+stk_status stk__network_options_used(const stk__network_reader *r);
 
 /* network_layer.c: the settings of an operation, from the other keys of its entry. */
 stk_status stk__network_layer_keys(const stk__network_reader *r, const stk__node *entry,

@@ -17,12 +17,10 @@ stk_status stk__network_refuse(const stk__network_reader *r, stk__mark mark, con
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
     const stk__network_subject *s = &r->subject;
-    if (s->what && s->word)
-        stk__fail(r->error, STK_ERROR_CONFIG, "%s '%s' (%s): %s", s->what, s->name, s->word, message);
-    else if (s->what)
-        stk__fail(r->error, STK_ERROR_CONFIG, "%s '%s': %s", s->what, s->name, message);
-    else
-        stk__fail(r->error, STK_ERROR_CONFIG, "%s", message);
+    const bool named = s->name && *s->name;
+    stk__fail(r->error, STK_ERROR_CONFIG, "%s%s%s%s%s%s%s%s%s", s->what ? s->what : "", named ? " '" : "",
+              named ? s->name : "", named ? "'" : "", s->word ? " (" : "", s->word ? s->word : "",
+              s->word ? ")" : "", s->what ? ": " : "", message);
     stk__error_place(r->error, "%s:%d:%d", r->network->place, mark.line, mark.column);
     return STK_ERROR_CONFIG;
 }
@@ -34,7 +32,7 @@ void stk__network_suggest(const stk__network_reader *r, const char *best)
 
 stk_status stk__network_want(const stk__network_reader *r, const stk__node *node, stk__node_kind kind)
 {
-    static const char *const words[] = {"a text", "a list", "a map"};
+    static const char *const words[] = {"a single value", "a list", "a map"};
     if (node->kind != kind && node->key)
         return stk__network_refuse(r, node->mark, "'%s' must be %s, not %s", node->key, words[kind],
                                    words[node->kind]);
@@ -141,6 +139,7 @@ stk_status stk__network_fill(const stk__network_reader *r, const stk__node *node
         name[used + 1] = '\0';
     }
     if (has_empty_part(name))
-        return stk__network_refuse(r, node->mark, "'%s' is no name: nothing between its dots", node->text);
+        return stk__network_refuse(r, node->mark, "'%s' is no name: a part between dots is empty",
+                                   node->text);
     return STK_OK;
 }
