@@ -59,6 +59,16 @@ static void print_bytes(size_t bytes, char text[CELL_BYTES])
     snprintf(text, CELL_BYTES, unit ? "%.1f %s" : "%.0f %s", size, units[unit]);
 }
 
+/* "97.5 GFLOP" */
+static void print_flops(double flops, char text[CELL_BYTES])
+{
+    static const char *const units[] = {"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP"};
+    int unit = 0;
+    for (; flops >= 999.5 && unit < 4; unit++)
+        flops /= 1000;
+    snprintf(text, CELL_BYTES, "%.*f %s", flops < 99.95 && unit ? 1 : 0, flops, units[unit]);
+}
+
 static void fill_line(line *l, const stk__pass *pass, int index)
 {
     const stk__pass_row *row = &pass->rows[index];
@@ -68,7 +78,8 @@ static void fill_line(line *l, const stk__pass *pass, int index)
     snprintf(l->cell[COLUMN_OP], CELL_BYTES, "%s", row->word);
     stk__shape_print(&row->output, l->cell[COLUMN_OUTPUT], CELL_BYTES);
     if (row->param_count) print_count(row->param_count, l->cell[COLUMN_PARAMS]);
-    if (row->flops > 0) snprintf(l->cell[COLUMN_FLOPS], CELL_BYTES, "%.1f", row->flops / 1e6);
+    if (row->flops > 0)
+        snprintf(l->cell[COLUMN_FLOPS], CELL_BYTES, row->flops < 5e4 ? "< 0.1" : "%.1f", row->flops / 1e6);
     if (row->output_bytes + row->saved_bytes)
         print_bytes(row->output_bytes + row->saved_bytes, l->cell[COLUMN_MEMORY]);
     else if (node->used)
@@ -124,7 +135,7 @@ static stk_status print_layers(const stk__pass *pass, stk__buffer *text, stk_err
 static stk_status print_sums(const stk__pass *pass, stk__buffer *text, stk_error *error)
 {
     const stk__pass_report *report = &pass->report;
-    char count[CELL_BYTES], frozen[CELL_BYTES] = "";
+    char count[CELL_BYTES], frozen[CELL_BYTES];
     int64_t learnt = 0;
     for (int i = 0; i < pass->graph.count; i++)
         if (pass->graph.nodes[i].learns) learnt += pass->rows[i].param_count;
@@ -132,8 +143,10 @@ static stk_status print_sums(const stk__pass *pass, stk__buffer *text, stk_error
     print_count(report->param_count - learnt, frozen);
     STK__TRY(append(text, error, "\nparameters   %s", count));
     if (learnt < report->param_count) STK__TRY(append(text, error, " (%s frozen)", frozen));
-    STK__TRY(append(text, error, "\narithmetic   %.3g GFLOP forward", report->flops / 1e9));
-    if (pass->training) STK__TRY(append(text, error, ", %.3g GFLOP a step", report->step_flops / 1e9));
+    print_flops(report->flops, count);
+    STK__TRY(append(text, error, "\narithmetic   %s forward", count));
+    print_flops(report->step_flops, count);
+    if (pass->training) STK__TRY(append(text, error, ", %s a step", count));
     if (report->recomputed_layers)
         STK__TRY(append(text, error, " with %d layers computed again", report->recomputed_layers));
     return append(text, error, "\n");

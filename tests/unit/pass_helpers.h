@@ -2,6 +2,7 @@
 #ifndef PASS_HELPERS_H
 #define PASS_HELPERS_H
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -163,38 +164,71 @@ static inline void rig_fill(stk__tensor *tensor)
     assert_int_equal(stk__tensor_unmap(tensor, &view, true, NULL), STK_OK);
 }
 
+/* What a task is judged by in these tests. */
+typedef struct rig_task {
+    stk__shape input, target;
+    stk_dtype target_dtype, metric_dtype;
+    stk__op_kind loss, metric;
+    int64_t metric_sums;
+} rig_task;
+
+static const rig_task rig_tasks[] = {
+    [STK_TASK_SEGMENTATION] = {{4, {RIG_SAMPLES, 8, 8, 3}},
+                               {3, {RIG_SAMPLES, 8, 8}},
+                               STK_DTYPE_U8,
+                               STK_DTYPE_I64,
+                               STK_OP_CROSS_ENTROPY,
+                               STK_OP_CONFUSION,
+                               NET_CLASSES *NET_CLASSES},
+    [STK_TASK_POINTS] = {{4, {RIG_SAMPLES, 32, 64, 3}},
+                         {3, {RIG_SAMPLES, 2, 3}},
+                         STK_DTYPE_F32,
+                         STK_DTYPE_F64,
+                         STK_OP_POINTS,
+                         STK_OP_POINT_ERROR,
+                         STK_METRIC_POINT_SUMS},
+    [STK_TASK_CLASSIFICATION] = {{4, {RIG_SAMPLES, 8, 8, 3}},
+                                 {1, {RIG_SAMPLES}},
+                                 STK_DTYPE_I64,
+                                 STK_DTYPE_I64,
+                                 STK_OP_CROSS_ENTROPY,
+                                 STK_OP_TOP_K,
+                                 STK_METRIC_TOP_K_SUMS},
+    [STK_TASK_REGRESSION] = {{3, {RIG_SAMPLES, 6, 3}},
+                             {1, {RIG_SAMPLES}},
+                             STK_DTYPE_F32,
+                             STK_DTYPE_F64,
+                             STK_OP_MSE,
+                             STK_OP_VALUE_ERROR,
+                             STK_METRIC_VALUE_SUMS},
+};
+
 /* Engine, data and sums for a network; fills request's engine, network, input, loss and metric. */
-static inline void rig_open(rig *r, net *n, stk__pass_request *request)
+static inline void rig_open(rig *r, stk__network *network, stk__pass_request *request)
 {
-    *r = (rig){0};
-    assert_int_equal(stk__engine_open(&r->engine, &(stk__engine_options){.name = "reference"}, NULL), STK_OK);
-    assert_int_equal(stk__arena_create(r->engine, 1 << 16, &r->feed_arena, NULL), STK_OK);
-    const stk__task task = n->network.task;
-    const bool windows = task == STK_TASK_REGRESSION, masks = task == STK_TASK_SEGMENTATION;
-    request->engine = r->engine;
-    request->network = &n->network;
-    request->input = windows ? (stk__shape){3, {RIG_SAMPLES, 6, 3}} : (stk__shape){4, {RIG_SAMPLES, 8, 8, 3}};
-    request->loss.kind = windows ? STK_OP_MSE : STK_OP_CROSS_ENTROPY;
-    request->metric.kind = windows ? STK_OP_VALUE_ERROR : masks ? STK_OP_CONFUSION : STK_OP_TOP_K;
+    const rig_task *task = &rig_tasks[network->task];
     size_t offset = 0;
-    r->feed.input = rig_tensor(r, STK_DTYPE_F32, request->input, &offset);
-    const stk__shape target = masks ? (stk__shape){3, {RIG_SAMPLES, 8, 8}} : (stk__shape){1, {RIG_SAMPLES}};
-    const stk_dtype dtype = windows ? STK_DTYPE_F32 : masks ? STK_DTYPE_U8 : STK_DTYPE_I64;
+    *r = (rig){.feed = {.seed = 5, .epoch = 3}};
+    assert_int_equal(stk__engine_open(&r->engine, &(stk__engine_options){.name = "reference"}, NULL), STK_OK);
+    assert_int_equal(stk__arena_create(r->engine, 1 << 17, &r->feed_arena, NULL), STK_OK);
+    request->engine = r->engine;
+    request->network = network;
+    request->input = task->input;
+    request->loss.kind = task->loss;
+    request->metric.kind = task->metric;
     stk__tensor *ids = rig_tensor(r, STK_DTYPE_I64, (stk__shape){1, {RIG_SAMPLES}}, &offset);
-    r->feed.target[STK_LOSS_TARGET] = rig_tensor(r, dtype, target, &offset);
-    r->feed.loss_sums = rig_tensor(r, STK_DTYPE_F64, (stk__shape){1, {STK_LOSS_SUMS}}, &offset);
-    r->feed.metric_sums = rig_tensor(r, windows ? STK_DTYPE_F64 : STK_DTYPE_I64,
-                                     (stk__shape){1,
-                                                  {windows ? STK_METRIC_VALUE_SUMS
-                                                   : masks ? 9
-                                                           : 3}},
-                                     &offset);
-    rig_fill(r->feed.input);
-    rig_fill(r->feed.target[STK_LOSS_TARGET]);
-    rig_fill(ids);
     r->feed.sample_ids = ids;
-    r->feed.seed = 5;
-    r->feed.epoch = 3;
+    r->feed.input = rig_tensor(r, STK_DTYPE_F32, task->input, &offset);
+    stk__tensor *target = rig_tensor(r, task->target_dtype, task->target, &offset);
+    r->feed.target[STK_LOSS_TARGET] = target;
+    r->feed.loss_sums = rig_tensor(r, STK_DTYPE_F64, (stk__shape){1, {STK_LOSS_SUMS}}, &offset);
+    r->feed.metric_sums = rig_tensor(r, task->metric_dtype, (stk__shape){1, {task->metric_sums}}, &offset);
+    rig_fill(ids);
+    rig_fill(r->feed.input);
+    rig_fill(target);
+    for (int i = 0; network->task == STK_TASK_POINTS && i < RIG_SAMPLES * 2; i++)
+        memcpy((float *)target->memory + 3 * (size_t)i, (float[]){20.5F + 9 * (float)i, 13, 1},
+               3 * sizeof(float));
 }
 
 /* Pass, model and memory; pass and model may fail to be made. */
@@ -227,10 +261,10 @@ static inline void rig_close(rig *r)
     stk__engine_close(&r->engine);
 }
 
-static inline void rig_start(rig *r, net *n, stk__pass_request *request)
+static inline void rig_start(rig *r, stk__network *network, stk__pass_request *request)
 {
     stk_error error = {0};
-    rig_open(r, n, request);
+    rig_open(r, network, request);
     if (rig_make(r, request, false, &error) != STK_OK) fail_msg("%s (%s)", error.message, error.place);
 }
 
@@ -254,6 +288,66 @@ static inline bool same_bits(const stk__tensor *a, const stk__tensor *b)
 {
     const size_t size = (size_t)(stk__shape_count(&a->desc.shape) * stk_dtype_bytes(a->desc.dtype));
     return stk__shape_equal(&a->desc.shape, &b->desc.shape) && memcmp(a->memory, b->memory, size) == 0;
+}
+
+/* The slope of the loss along a random direction of one tensor, from both sides. */
+static inline double measure_slope(rig *r, stk__tensor *tensor, const float *direction, float step)
+{
+    const int64_t count = stk__shape_count(&tensor->desc.shape);
+    float *value = tensor->memory, *keep = malloc((size_t)count * sizeof *keep);
+    memcpy(keep, value, (size_t)count * sizeof *keep);
+    double loss[2];
+    for (int side = 0; side < 2; side++) {
+        for (int64_t i = 0; i < count; i++)
+            value[i] = keep[i] + (side ? step : -step) * direction[i];
+        loss[side] = rig_loss(r);
+    }
+    memcpy(value, keep, (size_t)count * sizeof *keep);
+    free(keep);
+    return (loss[1] - loss[0]) / (2.0 * step);
+}
+
+static inline void check_gradient(rig *r, const stk__model_tensor *tensor)
+{
+    const int64_t count = stk__shape_count(&tensor->desc.shape);
+    const float *gradient = tensor->grad->memory;
+    float *direction = malloc((size_t)count * sizeof *direction);
+    double want = 0, length = 0;
+    for (int64_t i = 0; i < count; i++) {
+        direction[i] = gradient[i] + 1e-3F * (float)(i % 7); /* mostly uphill, so that slopes are not small */
+        length += (double)direction[i] * direction[i];
+    }
+    for (int64_t i = 0; i < count; i++) {
+        direction[i] = (float)(direction[i] / sqrt(length));
+        want += (double)direction[i] * gradient[i];
+    }
+    const double have = measure_slope(r, tensor->value, direction, 2e-3F);
+    if (fabs(have - want) > 2e-3 * fabs(want) + 1e-5)
+        fail_msg("%s: slope %.9g, gradient %.9g", tensor->name, have, want);
+    free(direction);
+}
+
+/* Two steps each; predictions, sums, gradients and buffers of both must be the same. */
+static inline void rig_compare(rig r[2], bool training)
+{
+    for (int step = 0; step < 2; step++) {
+        for (int i = 0; i < 2; i++)
+            rig_loss(&r[i]);
+        assert_true(same_bits(stk__pass_output(r[0].pass), stk__pass_output(r[1].pass)));
+        for (int i = 0; training && i < 2; i++) {
+            assert_int_equal(stk__pass_backward(r[i].pass, &r[i].feed, NULL), STK_OK);
+            r[i].feed.add_gradients = true;
+        }
+        assert_true(same_bits(r[0].feed.loss_sums, r[1].feed.loss_sums));
+        assert_true(same_bits(r[0].feed.metric_sums, r[1].feed.metric_sums));
+        assert_true(same_bits(r[0].feed.input, r[1].feed.input));
+    }
+    assert_int_equal(r[0].model->count, r[1].model->count);
+    for (int i = 0; i < r[0].model->count; i++) {
+        const stk__model_tensor *x = &r[0].model->tensors[i], *y = &r[1].model->tensors[i];
+        if (!same_bits(x->value, y->value)) fail_msg("%s differs", x->name);
+        if (x->grad && !same_bits(x->grad, y->grad)) fail_msg("gradient of %s differs", x->name);
+    }
 }
 
 #endif

@@ -1,49 +1,9 @@
 /* Passes compute what a network says: gradients, whatever the plan of memory is. */
 #include "pass_helpers.h"
 
-#include <math.h>
-#include <stdio.h>
-
 typedef void (*net_maker)(net *n);
 static const net_maker makers[] = {net_branches, net_blocks, net_odd, net_windows};
 enum { MAKERS = sizeof makers / sizeof makers[0] };
-
-/* The slope of the loss along a random direction of one tensor, from both sides. */
-static double measure_slope(rig *r, stk__tensor *tensor, const float *direction, float step)
-{
-    const int64_t count = stk__shape_count(&tensor->desc.shape);
-    float *value = tensor->memory, *keep = malloc((size_t)count * sizeof *keep);
-    memcpy(keep, value, (size_t)count * sizeof *keep);
-    double loss[2];
-    for (int side = 0; side < 2; side++) {
-        for (int64_t i = 0; i < count; i++)
-            value[i] = keep[i] + (side ? step : -step) * direction[i];
-        loss[side] = rig_loss(r);
-    }
-    memcpy(value, keep, (size_t)count * sizeof *keep);
-    free(keep);
-    return (loss[1] - loss[0]) / (2.0 * step);
-}
-
-static void check_gradient(rig *r, const stk__model_tensor *tensor)
-{
-    const int64_t count = stk__shape_count(&tensor->desc.shape);
-    const float *gradient = tensor->grad->memory;
-    float *direction = malloc((size_t)count * sizeof *direction);
-    double want = 0, length = 0;
-    for (int64_t i = 0; i < count; i++) {
-        direction[i] = gradient[i] + 1e-3F * (float)(i % 7); /* mostly uphill, so that slopes are not small */
-        length += (double)direction[i] * direction[i];
-    }
-    for (int64_t i = 0; i < count; i++) {
-        direction[i] = (float)(direction[i] / sqrt(length));
-        want += (double)direction[i] * gradient[i];
-    }
-    const double have = measure_slope(r, tensor->value, direction, 2e-3F);
-    if (fabs(have - want) > 2e-3 * fabs(want) + 1e-5)
-        fail_msg("%s: slope %.9g, gradient %.9g", tensor->name, have, want);
-    free(direction);
-}
 
 static void gradients_are_slopes(void **state)
 {
@@ -54,7 +14,7 @@ static void gradients_are_slopes(void **state)
         makers[m](&n);
         stk__pass_request request = {.training = true, .poison = true};
         rig r;
-        rig_start(&r, &n, &request);
+        rig_start(&r, &n.network, &request);
         rig_step(&r);
         for (int i = 0; i < r.model->count; i++)
             if (r.model->tensors[i].grad) check_gradient(&r, &r.model->tensors[i]);
@@ -62,34 +22,15 @@ static void gradients_are_slopes(void **state)
     }
 }
 
-/* Two steps each; predictions, sums, gradients and buffers of both must be the same. */
 static void compare_runs(net_maker make, stk__pass_request a, stk__pass_request b)
 {
-    net first, second;
-    make(&first);
-    make(&second);
+    net n[2];
     rig r[2];
-    rig_start(&r[0], &first, &a);
-    rig_start(&r[1], &second, &b);
-    for (int step = 0; step < 2; step++) {
-        for (int i = 0; i < 2; i++)
-            rig_loss(&r[i]);
-        assert_true(same_bits(stk__pass_output(r[0].pass), stk__pass_output(r[1].pass)));
-        for (int i = 0; a.training && i < 2; i++) {
-            assert_int_equal(stk__pass_backward(r[i].pass, &r[i].feed, NULL), STK_OK);
-            r[i].feed.add_gradients = true;
-        }
-        assert_true(same_bits(r[0].feed.loss_sums, r[1].feed.loss_sums));
-        assert_true(same_bits(r[0].feed.metric_sums, r[1].feed.metric_sums));
-        assert_true(same_bits(r[0].feed.input, r[1].feed.input));
-    }
-    assert_int_equal(r[0].model->count, r[1].model->count);
-    for (int i = 0; i < r[0].model->count; i++) {
-        const stk__model_tensor *x = &r[0].model->tensors[i], *y = &r[1].model->tensors[i];
-        if (!same_bits(x->value, y->value)) fail_msg("%s differs", x->name);
-        if (a.training && x->grad && !same_bits(x->grad, y->grad))
-            fail_msg("gradient of %s differs", x->name);
-    }
+    make(&n[0]);
+    make(&n[1]);
+    rig_start(&r[0], &n[0].network, &a);
+    rig_start(&r[1], &n[1].network, &b);
+    rig_compare(r, a.training);
     rig_close(&r[0]);
     rig_close(&r[1]);
 }
@@ -115,7 +56,7 @@ static void the_input_is_only_read(void **state)
     net_odd(&n);
     stk__pass_request request = {.training = true};
     rig r;
-    rig_start(&r, &n, &request);
+    rig_start(&r, &n.network, &request);
     float before[RIG_SAMPLES * 8 * 8 * 3];
     assert_int_equal(stk__tensor_read(r.feed.input, before, sizeof before, NULL), STK_OK);
     rig_step(&r);
@@ -123,12 +64,65 @@ static void the_input_is_only_read(void **state)
     rig_close(&r);
 }
 
+static size_t size_of(net_maker make, stk__pass_request request, stk__pass_report *report)
+{
+    net n;
+    make(&n);
+    rig r;
+    rig_start(&r, &n.network, &request);
+    const size_t size = stk__pass_size(r.pass);
+    if (report) *report = *stk__pass_describe(r.pass);
+    rig_close(&r);
+    return size;
+}
+
+static void sharing_and_recomputing_save_memory(void **state)
+{
+    (void)state;
+    stk__pass_report apart, shared, again, eval;
+    size_of(net_blocks, (stk__pass_request){.training = true, .unshared = true}, &apart);
+    size_of(net_blocks, (stk__pass_request){.training = true}, &shared);
+    size_of(net_blocks, (stk__pass_request){.training = true, .recompute = true}, &again);
+    size_of(net_blocks, (stk__pass_request){.recompute = true}, &eval);
+    assert_int_equal(apart.activation_bytes, apart.unshared_bytes);
+    assert_int_equal(shared.unshared_bytes, apart.unshared_bytes);
+    assert_true(2 * shared.activation_bytes < apart.activation_bytes);
+    assert_true(shared.activation_bytes >= shared.least_bytes);
+    assert_true(again.activation_bytes < shared.activation_bytes && again.recomputed_layers > 0);
+    assert_true(again.step_flops > shared.step_flops && again.flops == shared.flops);
+    assert_true(2 * eval.activation_bytes < shared.activation_bytes && eval.recomputed_layers == 0);
+    assert_true(eval.step_flops == eval.flops);
+    assert_true(shared.step_flops > 2 * shared.flops && shared.step_flops < 3 * shared.flops);
+}
+
+static void rows_say_what_lies_in_place(void **state)
+{
+    (void)state;
+    net n;
+    net_blocks(&n);
+    stk__pass_request request = {.training = true};
+    rig r;
+    rig_start(&r, &n.network, &request);
+    const stk__pass_report *report = stk__pass_describe(r.pass);
+    assert_int_equal(report->row_count, n.network.layer_count);
+    assert_int_equal(report->param_count, r.model->param_count);
+    for (int i = 0; i < report->row_count; i++) {
+        const stk__pass_row *row = &report->rows[i];
+        const bool in_place =
+            strstr(row->layer, "relu") || strstr(row->layer, "sum") || strcmp(row->layer, "drop") == 0;
+        assert_string_equal(row->word, stk__op_word(n.layers[i].spec.kind));
+        if ((row->output_bytes == 0) != in_place) fail_msg("%s: %zu", row->layer, row->output_bytes);
+        assert_int_equal(row->line, i + 1);
+    }
+    rig_close(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gradients_are_slopes),
-        cmocka_unit_test(memory_changes_nothing),
-        cmocka_unit_test(the_input_is_only_read),
+        cmocka_unit_test(gradients_are_slopes),        cmocka_unit_test(memory_changes_nothing),
+        cmocka_unit_test(the_input_is_only_read),      cmocka_unit_test(sharing_and_recomputing_save_memory),
+        cmocka_unit_test(rows_say_what_lies_in_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
