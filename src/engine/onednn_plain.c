@@ -46,6 +46,7 @@ static stk_status create_pool(stk__op *op, stk_error *error)
     for (int a = 0; a < 2 && spec->kind == STK_OP_GLOBAL_POOL; a++) {
         layer.kernel[a] = (int32_t)spec->input[0].dim[1 + a];
         layer.stride[a] = 1;
+        layer.pad[a] = 0;
     }
     return create_steps(op, &layer, error);
 }
