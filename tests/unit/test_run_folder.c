@@ -1,0 +1,5 @@
+/* soon */
+int main(void)
+{
+    return 0;
+}
