@@ -93,6 +93,8 @@ stk_status stk__cli_tell_loading(stk__config *config, const stk_loader *loader,
     STK__TRY(tell_loader_effects(config, loader, error));
     stk_loader_options filled = *options;
     STK__TRY(stk__options_fill(&stk__loader_options, &filled, error));
+    for (int c = 0; c < 3; c++)
+        if (filled.std[c] == 0) filled.std[c] = 1;
     return stk__config_effects_from(config, "data", &filled, error);
 }
 

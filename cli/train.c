@@ -164,9 +164,25 @@ static int finish(train_job *job, stk_status status, const stk_error *error)
     return code;
 }
 
+static stk_status print_plan_json(const train_job *job)
+{
+    const stk__cli_session *s = &job->session;
+    const stk__trainer_info *info = stk__trainer_describe(s->trainer);
+    json_t *plan = json_pack("{s:i, s:s, s:s, s:I, s:f, s:f, s:I, s:I, s:I, s:I, s:o}", "schema", 1,
+                             "network", info->network->name, "engine", info->engine->name, "parameters",
+                             (json_int_t)info->report->param_count, "forward_flops", info->report->flops,
+                             "step_flops", info->report->step_flops, "model_bytes",
+                             (json_int_t)info->model_bytes, "activation_bytes", (json_int_t)info->pass_bytes,
+                             "batch_bytes", (json_int_t)s->batch_bytes, "planned_memory_bytes",
+                             (json_int_t)s->planned_bytes, "effects", stk__config_effects_json(s->config));
+    stk__cli_print_json(plan);
+    return STK_OK;
+}
+
 static stk_status print_plan(const train_job *job, stk_error *error)
 {
     const stk__trainer_info *info = stk__trainer_describe(job->session.trainer);
+    if (stk__cli_json) return print_plan_json(job);
     stk__buffer text = {0};
     const stk_status status = stk__pass_print(info->pass, info->network, &text, error);
     if (status == STK_OK) fwrite(text.data, 1, text.size_bytes, stdout);

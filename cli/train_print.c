@@ -37,7 +37,7 @@ static void print_network(const stk__trainer_info *info, int64_t batch_size)
 {
     char params[24], flops[24];
     const stk__network *network = info->network;
-    fprintf(stderr, "  network  %s (%s): %sparameters, %sFLOP a sample\n", network->name,
+    fprintf(stderr, "  network  %s (%s): %s parameters, %sFLOP a sample\n", network->name,
             stk__task_word(network->task), count_text((double)info->report->param_count, params),
             count_text(info->report->step_flops / (double)batch_size, flops));
 }

@@ -201,14 +201,20 @@ static stk_status tell_network(stk__cli_session *s, stk_error *error)
     return STK_OK;
 }
 
+/* What nobody asked for needs no reason, but its value is known. */
+static stk_status tell_effect(stk__config *config, const stk__trainer_effect *effect, stk_error *error)
+{
+    const bool told = !effect->quiet || stk__config_requested(config, effect->name, NULL);
+    if (!told && !effect->in_effect[0]) return STK_OK;
+    return stk__config_effect(config, effect->name, effect->in_effect, told ? effect->why : NULL, error);
+}
+
 static stk_status tell_trainer(stk__cli_session *s, stk_error *error)
 {
     int count;
     const stk__trainer_effect *effects = stk__trainer_effects(s->trainer, &count);
     for (int i = 0; i < count; i++)
-        if (!effects[i].quiet || stk__config_requested(s->config, effects[i].name, NULL))
-            STK__TRY(
-                stk__config_effect(s->config, effects[i].name, effects[i].in_effect, effects[i].why, error));
+        STK__TRY(tell_effect(s->config, &effects[i], error));
     STK__TRY(tell_network(s, error));
     STK__TRY(stk__config_effects_from(s->config, "model", &s->model, error));
     STK__TRY(stk__config_effects_from(s->config, "loss", &s->loss, error));
