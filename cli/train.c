@@ -1,4 +1,5 @@
 /* stoker train: one command from data to a network that has learnt. */
+#include "ledger_file.h"
 #include "train_print.h"
 
 #include "core/clock.h"
@@ -17,6 +18,8 @@ typedef struct train_job {
     stk__run_folder *folder;
     stk__run run;
     stk__train_screen screen;
+    stk__ledger_file ledger, val_ledger; /* one file: both add to it */
+    char ledger_path[1024];
 } train_job;
 
 /* --- settings --------------------------------------------------------------------------------------------
@@ -65,6 +68,16 @@ static stk_status open_folder(train_job *job, stk_error *error)
         status = stk__run_folder_write(job->folder, "config.yaml", text, error);
     stk__buffer_fini(&text);
     return status;
+}
+
+static stk_status open_ledgers(train_job *job, stk_error *error)
+{
+    stk__run_folder_file(job->folder, "ledger.jsonl", job->ledger_path, sizeof job->ledger_path);
+    const stk__ledger_file form = {.path = job->ledger_path, .late = true, .progress = &job->screen.progress};
+    job->ledger = job->val_ledger = form;
+    STK__TRY(stk__ledger_file_open(&job->ledger, job->session.loader, true, error));
+    if (!job->session.val_loader) return STK_OK;
+    return stk__ledger_file_open(&job->val_ledger, job->session.val_loader, true, error);
 }
 
 /* --- report ----------------------------------------------------------------------------------------------
@@ -157,6 +170,8 @@ static int finish(train_job *job, stk_status status, const stk_error *error)
             json_decref(report);
     }
     if (status == STK_OK && job->folder && !stk__cli_json) stk__train_print_end(&job->screen);
+    const bool ledgers = stk__ledger_file_close(&job->ledger) & stk__ledger_file_close(&job->val_ledger);
+    if (!ledgers && code == STK_EXIT_GOOD) code = STK_EXIT_FAILED;
     if (code == STK_EXIT_GOOD && job->run.report.interrupted) code = STK_EXIT_INTERRUPTED;
     stk__run_folder_close(&job->folder);
     stk__cli_session_close(&job->session, code);
@@ -200,7 +215,10 @@ static stk_status run_job(train_job *job, stk_error *error)
     STK__TRY(read_run_settings(job, error));
     STK__TRY(stk__cli_apply_preset(job->arguments.config, error));
     STK__TRY(stk__cli_session_open(&job->session, error));
-    if (!job->plan) STK__TRY(open_folder(job, error));
+    if (!job->plan) {
+        STK__TRY(open_folder(job, error));
+        STK__TRY(open_ledgers(job, error));
+    }
     job->screen.folder = job->folder;
     stk__train_print_beginning(&job->screen);
     if (job->plan) return print_plan(job, error);
