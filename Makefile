@@ -53,7 +53,7 @@ check:
 asan: test-tools
 	@tools/setup build
 	@tools/build build-asan -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false
-	@ASAN_OPTIONS=detect_leaks=1:halt_on_error=1:allocator_may_return_null=1 \
+	@ASAN_OPTIONS=detect_leaks=1:halt_on_error=1:allocator_may_return_null=1:intercept_tls_get_addr=0 \
 	 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 tools/run_tests build-asan -t 4 --no-suite tools
 
 tsan:

@@ -207,8 +207,6 @@ static stk_status refuse_key(const stk__network_reader *r, const stk__node *node
     stk__network_refuse(r, node->key_mark, "it has no setting '%s'", node->key);
     if (nearest.best)
         stk__network_suggest(r, nearest.best);
-    else if (strpbrk(node->key, "(),"))
-        stk__error_hint(r->error, "put an expression with commas into quotes");
     else if (*keys)
         stk__error_hint(r->error, "its settings: %s", keys);
     else

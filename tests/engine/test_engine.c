@@ -64,6 +64,9 @@ int main(int argc, char **argv)
         kinds[k].kind = (stk__op_kind)k;
         add_kind(&kinds[k]);
     }
+#define ENGINE_TEST_ADD(name) add_test(#name, name, NULL);
+    ENGINE_TESTS(ENGINE_TEST_ADD)
+#undef ENGINE_TEST_ADD
     if (argc > 2) cmocka_set_test_filter(argv[2]); /* "conv_*" */
     const int failed = _cmocka_run_group_tests("engine", tests, (size_t)test_count, NULL, NULL);
     stk__engine_close(&reference);

@@ -27,4 +27,27 @@ void values_are_right(void **state);
 void gradients_are_right(void **state);
 void reference_is_met(void **state);
 
+/* Tests that are made once. */
+#define ENGINE_TESTS(X)                                                                                      \
+    X(narrow_strided_weights_learn)                                                                          \
+    X(cross_entropy_by_hand)                                                                                 \
+    X(samples_of_no_weight_are_left_out)                                                                     \
+    X(nothing_to_judge_is_zero)                                                                              \
+    X(far_logits_stay_finite)                                                                                \
+    X(a_second_run_has_the_same_bits)                                                                        \
+    X(gradients_need_not_be_wanted)                                                                          \
+    X(tensors_hold_what_they_are_given)                                                                      \
+    X(tensors_may_overlap)                                                                                   \
+    X(the_engine_says_what_it_is)                                                                            \
+    X(dropout_follows_the_sample)                                                                            \
+    X(wrong_targets_are_refused)                                                                             \
+    X(adamw_steps)                                                                                           \
+    X(sgd_steps)                                                                                             \
+    X(a_broken_gradient_shows_in_the_norm)                                                                   \
+    X(averages_move)
+
+#define ENGINE_TEST_DECLARE(name) void name(void **state);
+ENGINE_TESTS(ENGINE_TEST_DECLARE)
+#undef ENGINE_TEST_DECLARE
+
 #endif

@@ -33,6 +33,8 @@ static const error_row yaml_rows[] = {
      "1:3", "a key must be a single word", NULL},
     {"name: \xff\n", "1:7", "not valid YAML: invalid leading UTF-8 octet",
      "networks are plain text in UTF-8"},
+    {"name: \xc3\xa9\nabout: \xc3\xa9\xff\n", "2:9", "not valid YAML: invalid leading UTF-8 octet",
+     "networks are plain text in UTF-8"},
 };
 
 static const error_row head_rows[] = {

@@ -1,0 +1,22 @@
+/* metrics.jsonl: lines that are added whole, and cut off when a run goes back. */
+#ifndef STK_TRAIN_METRICS_FILE_H
+#define STK_TRAIN_METRICS_FILE_H
+
+#include "core/memory.h"
+
+#include <jansson.h>
+
+typedef struct stk__metrics_file { /* init/fini */
+    const char *path;
+    int file;         /* -1: nothing was added yet */
+    stk__buffer line; /* reused */
+} stk__metrics_file;
+
+void stk__metrics_file_init(stk__metrics_file *metrics, const char *path); /* path must outlive it */
+void stk__metrics_file_fini(stk__metrics_file *metrics);
+
+/* As stk__run_folder_metric and stk__run_folder_cut. */
+stk_status stk__metrics_file_add(stk__metrics_file *metrics, json_t *line, stk_error *error);
+stk_status stk__metrics_file_cut(stk__metrics_file *metrics, uint64_t step, stk_error *error);
+
+#endif
