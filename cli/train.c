@@ -96,13 +96,12 @@ static json_t *number(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-static json_t *stall_json(const stk__stall *stall)
+static json_t *stall_json(const stk__stall *stall, double wall_s)
 {
-    const double total = stk__stall_total_ns(stall);
     json_t *rows = json_array();
     for (int row = 0; row < STK_STALL_ROWS; row++)
-        json_array_append_new(rows, json_pack("{s:s, s:o}", "name", stk__stall_name((stk__stall_row)row),
-                                              "share", number(total > 0 ? stall->row_ns[row] / total : NAN)));
+        json_array_append_new(rows, json_pack("{s:s, s:f}", "name", stk__stall_name((stk__stall_row)row),
+                                              "share", stk__stall_share(stall, (stk__stall_row)row, wall_s)));
     return rows;
 }
 
@@ -112,9 +111,9 @@ static json_t *report_json(train_job *job)
     const stk__run_report *r = &job->run.report;
     const stk__trainer_info *info = stk__trainer_describe(s->trainer);
     const stk__stall *stall = stk__trainer_stall(s->trainer);
-    const double seconds = stk__stall_total_ns(stall) * 1e-9;
+    const double seconds = r->wall_s;
     char advice[256];
-    stk__train_advice(s, stall, advice, sizeof advice);
+    stk__train_advice(s, stall, r->wall_s, advice, sizeof advice);
     json_t *report = json_pack(
         "{s:i, s:s, s:s, s:s, s:s, s:i, s:I, s:I}", "schema", 1, "run", stk__run_folder_path(job->folder),
         "network", info->network->name, "engine", info->engine->name, "engine_version", info->engine->version,
@@ -136,7 +135,7 @@ static json_t *report_json(train_job *job)
     json_object_set_new(report, "stopped_early", json_boolean(r->stopped_early));
     json_object_set_new(report, "checkpoint", stk__cli_json_text(r->checkpoint));
     json_object_set_new(report, "advice", json_string(advice));
-    json_object_set_new(report, "stall", stall_json(stall));
+    json_object_set_new(report, "stall", stall_json(stall, r->wall_s));
     json_object_set_new(report, "effects", stk__config_effects_json(job->arguments.config));
     return report;
 }
@@ -164,9 +163,25 @@ static int finish(train_job *job, stk_status status, const stk_error *error)
     return code;
 }
 
+static stk_status print_plan_json(const train_job *job)
+{
+    const stk__cli_session *s = &job->session;
+    const stk__trainer_info *info = stk__trainer_describe(s->trainer);
+    json_t *plan = json_pack("{s:i, s:s, s:s, s:I, s:f, s:f, s:I, s:I, s:I, s:I, s:o}", "schema", 1,
+                             "network", info->network->name, "engine", info->engine->name, "parameters",
+                             (json_int_t)info->report->param_count, "forward_flops", info->report->flops,
+                             "step_flops", info->report->step_flops, "model_bytes",
+                             (json_int_t)info->model_bytes, "activation_bytes", (json_int_t)info->pass_bytes,
+                             "batch_bytes", (json_int_t)s->batch_bytes, "planned_memory_bytes",
+                             (json_int_t)s->planned_bytes, "effects", stk__config_effects_json(s->config));
+    stk__cli_print_json(plan);
+    return STK_OK;
+}
+
 static stk_status print_plan(const train_job *job, stk_error *error)
 {
     const stk__trainer_info *info = stk__trainer_describe(job->session.trainer);
+    if (stk__cli_json) return print_plan_json(job);
     stk__buffer text = {0};
     const stk_status status = stk__pass_print(info->pass, info->network, &text, error);
     if (status == STK_OK) fwrite(text.data, 1, text.size_bytes, stdout);

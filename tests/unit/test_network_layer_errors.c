@@ -266,7 +266,7 @@ static const shape_row shape_rows[] = {
      "[{op: conv, name: a, channels: 2, kernel: 5}]",
      {4, {1, 4, 8, 3}},
      "text:3",
-     "layer 'a' (conv): the kernel is larger than its input, not [1 x 4 x 8 x 3]",
+     "layer 'a' (conv): the kernel is larger than its input [1 x 4 x 8 x 3]",
      ""},
     {"segmentation",
      "[{op: relu, name: a},\n  {op: max_pool, name: b, kernel: 2},\n"
