@@ -62,8 +62,8 @@ static void shipped_networks_compute_the_same_in_any_memory(void **state)
 static const char expected[] = "hand: classification, for a test\n"
                                "\n"
                                "layer  op           output         parameters  MFLOP    memory\n"
-                               "stem   conv         2 x 8 x 8 x 4         112  < 0.1   2.0 KiB  frozen\n"
-                               "bn     batch_norm   2 x 8 x 8 x 4           8  < 0.1   2.1 KiB\n"
+                               "stem   conv         2 x 8 x 8 x 4         112  < 0.1    2.0 kB  frozen\n"
+                               "bn     batch_norm   2 x 8 x 8 x 4           8  < 0.1    2.1 kB\n"
                                "relu   relu         2 x 8 x 8 x 4              < 0.1  in place\n"
                                "pool   global_pool  2 x 4                      < 0.1      64 B\n"
                                "head   linear       2 x 3                  15  < 0.1      64 B\n"
@@ -74,8 +74,8 @@ static const char expected[] = "hand: classification, for a test\n"
                                "  parameters          960 B\n"
                                "  gradients           256 B\n"
                                "  optimiser           256 B\n"
-                               "  activations       6.1 KiB  (10.3 KiB without sharing)\n"
-                               "  together          7.6 KiB\n";
+                               "  activations        6.3 kB  (10.6 kB without sharing)\n"
+                               "  together           7.7 kB\n";
 
 static void the_table_is_readable(void **state)
 {
