@@ -99,10 +99,16 @@ static void destroy_arena(stk__arena *arena)
     stk__free(arena);
 }
 
+/* Wrapped tensors end with their last value, others are rounded up. */
+static size_t bytes_of(const stk__tensor *tensor)
+{
+    return (size_t)stk__shape_count(&tensor->desc.shape) * (size_t)stk_dtype_bytes(tensor->desc.dtype);
+}
+
 static stk_status zero_tensor(stk__tensor *tensor, stk_error *error)
 {
     (void)error;
-    stk__onednn_zero(tensor->engine, tensor->memory, tensor->size_bytes);
+    stk__onednn_zero(tensor->engine, tensor->memory, bytes_of(tensor));
     return STK_OK;
 }
 
@@ -116,7 +122,7 @@ static stk_status add_tensor(stk__tensor *target, const stk__tensor *source, stk
 static stk_status copy_tensor(stk__tensor *target, const stk__tensor *source, stk_error *error)
 {
     (void)error;
-    stk__onednn_copy(target->engine, target->memory, source->memory, target->size_bytes);
+    stk__onednn_copy(target->engine, target->memory, source->memory, bytes_of(target));
     return STK_OK;
 }
 

@@ -13,7 +13,7 @@
 
 enum {
     RANDOM_TRIALS = 40,
-    REFERENCE_TRIALS = 80,
+    REFERENCE_TRIALS = 120,
     ORACLE_PROBES = 24, /* values of each tensor whose gradient is checked */
     ENGINE_PROBES = 6
 };

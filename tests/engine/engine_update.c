@@ -153,7 +153,7 @@ void adamw_steps(void **state)
 {
     (void)state;
     const stk__update u = {
-        .kind = STK_OPTIMIZER_ADAMW, .lr = 0.01, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8};
+        .kind = STK_OPTIMIZER_ADAMW, .lr = 0.03, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8};
     stk__update decayed = u, clipped = u;
     decayed.weight_decay = 0.1, decayed.grad_scale = 0.25, decayed.eps = 0.01, decayed.beta2 = 0.9;
     clipped.max_grad_norm = 0.5, clipped.eps = 0.01, clipped.grad_scale = 2;

@@ -20,7 +20,7 @@ static engine_kind kinds[STK_OP_COUNT];
 engine_bounds bounds_of(stk__op_kind kind)
 {
     if (!reference) return (engine_bounds){1e-6, kind == STK_OP_LSTM ? 5e-6 : 2e-6};
-    return (engine_bounds){2e-5, 1e-4};
+    return (engine_bounds){5e-6, 2e-5};
 }
 
 static void add_test(const char *name, CMUnitTestFunction function, void *state)
