@@ -1,4 +1,5 @@
 /* stoker eval RUN: how good is the network of a run, on its validation part? */
+#include "eval_sheet.h"
 #include "train_print.h"
 
 #include "train/checkpoint.h"
@@ -11,6 +12,9 @@ typedef struct eval_job {
     stk__cli_session session;
     const char *checkpoint;
     bool newest;
+    const char *sheet_path;
+    int64_t count; /* rows of the sheet */
+    stk__eval_sheet sheet;
     stk__checkpoint_found found;
     stk__score score;
 } eval_job;
@@ -48,7 +52,16 @@ static stk_status run_job(eval_job *job, stk_error *error)
     STK__TRY(find_checkpoint(job, error));
     STK__TRY(
         stk__checkpoint_read_model(job->found.path, stk__trainer_describe(s->trainer)->model, false, error));
-    return stk__trainer_evaluate(s->trainer, &job->score, error);
+    if (job->sheet_path) {
+        STK__TRY(stk__eval_sheet_init(&job->sheet, s, (int32_t)job->count, error));
+        stk__trainer_watch(s->trainer, stk__eval_sheet_look, &job->sheet);
+    }
+    STK__TRY(stk__trainer_evaluate(s->trainer, &job->score, error));
+    if (job->sheet.status != STK_OK) {
+        *error = job->sheet.error;
+        return job->sheet.status;
+    }
+    return job->sheet_path ? stk__sheet_write(&job->sheet.sheet, job->sheet_path, error) : STK_OK;
 }
 
 static json_t *number(double value)
@@ -104,6 +117,11 @@ int stk__cli_eval(int argc, char **argv)
          .help = "this one instead of the best",
          .text = &job.checkpoint},
         {.name = "newest", .help = "the newest instead of the best", .given = &job.newest},
+        {.name = "sheet",
+         .value = "FILE.png",
+         .help = "draw images, truths and predictions side by side",
+         .text = &job.sheet_path},
+        {.name = "count", .value = "N", .help = "samples on the sheet (6)", .number = &job.count},
         {.name = "json", .help = "report as JSON on standard output", .given = &stk__cli_json},
     };
     job.arguments = (stk__arguments){.verb = &verb,
@@ -114,7 +132,9 @@ int stk__cli_eval(int argc, char **argv)
                                      .most_words = 1,
                                      .words_are_runs = true};
     stk_error error;
+    job.count = 6;
     int code = stk__arguments_read(&job.arguments, argc, argv);
+    if (code < 0 && (job.count < 1 || job.count > 100)) code = stk__cli_usage("eval", "--count is 1 to 100");
     if (code < 0 && !job.arguments.word_count) code = stk__cli_usage("eval", "which run? name its folder");
     if (code < 0) {
         code = STK_EXIT_GOOD;
@@ -124,6 +144,9 @@ int stk__cli_eval(int argc, char **argv)
             code = print_json(&job);
         else
             print_text(&job);
+        if (job.sheet_path && code == STK_EXIT_GOOD && !stk__cli_quiet)
+            fprintf(stderr, "%s: images, truths, predictions\n", job.sheet_path);
+        stk__eval_sheet_fini(&job.sheet);
         stk__cli_session_close(&job.session, code);
     }
     stk__arguments_fini(&job.arguments);

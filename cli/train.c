@@ -1,4 +1,5 @@
 /* stoker train: one command from data to a network that has learnt. */
+#include "ledger_file.h"
 #include "train_print.h"
 
 #include "core/clock.h"
@@ -17,6 +18,8 @@ typedef struct train_job {
     stk__run_folder *folder;
     stk__run run;
     stk__train_screen screen;
+    stk__ledger_file ledger, val_ledger; /* one file: both add to it */
+    char ledger_path[1024];
 } train_job;
 
 /* --- settings --------------------------------------------------------------------------------------------
@@ -67,6 +70,16 @@ static stk_status open_folder(train_job *job, stk_error *error)
     return status;
 }
 
+static stk_status open_ledgers(train_job *job, stk_error *error)
+{
+    stk__run_folder_file(job->folder, "ledger.jsonl", job->ledger_path, sizeof job->ledger_path);
+    const stk__ledger_file form = {.path = job->ledger_path, .late = true, .progress = &job->screen.progress};
+    job->ledger = job->val_ledger = form;
+    STK__TRY(stk__ledger_file_open(&job->ledger, job->session.loader, true, error));
+    if (!job->session.val_loader) return STK_OK;
+    return stk__ledger_file_open(&job->val_ledger, job->session.val_loader, true, error);
+}
+
 /* --- report ----------------------------------------------------------------------------------------------
  */
 
@@ -96,13 +109,12 @@ static json_t *number(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-static json_t *stall_json(const stk__stall *stall)
+static json_t *stall_json(const stk__stall *stall, double wall_s)
 {
-    const double total = stk__stall_total_ns(stall);
     json_t *rows = json_array();
     for (int row = 0; row < STK_STALL_ROWS; row++)
-        json_array_append_new(rows, json_pack("{s:s, s:o}", "name", stk__stall_name((stk__stall_row)row),
-                                              "share", number(total > 0 ? stall->row_ns[row] / total : NAN)));
+        json_array_append_new(rows, json_pack("{s:s, s:f}", "name", stk__stall_name((stk__stall_row)row),
+                                              "share", stk__stall_share(stall, (stk__stall_row)row, wall_s)));
     return rows;
 }
 
@@ -112,9 +124,9 @@ static json_t *report_json(train_job *job)
     const stk__run_report *r = &job->run.report;
     const stk__trainer_info *info = stk__trainer_describe(s->trainer);
     const stk__stall *stall = stk__trainer_stall(s->trainer);
-    const double seconds = stk__stall_total_ns(stall) * 1e-9;
+    const double seconds = r->wall_s;
     char advice[256];
-    stk__train_advice(s, stall, advice, sizeof advice);
+    stk__train_advice(s, stall, r->wall_s, advice, sizeof advice);
     json_t *report = json_pack(
         "{s:i, s:s, s:s, s:s, s:s, s:i, s:I, s:I}", "schema", 1, "run", stk__run_folder_path(job->folder),
         "network", info->network->name, "engine", info->engine->name, "engine_version", info->engine->version,
@@ -136,7 +148,7 @@ static json_t *report_json(train_job *job)
     json_object_set_new(report, "stopped_early", json_boolean(r->stopped_early));
     json_object_set_new(report, "checkpoint", stk__cli_json_text(r->checkpoint));
     json_object_set_new(report, "advice", json_string(advice));
-    json_object_set_new(report, "stall", stall_json(stall));
+    json_object_set_new(report, "stall", stall_json(stall, r->wall_s));
     json_object_set_new(report, "effects", stk__config_effects_json(job->arguments.config));
     return report;
 }
@@ -158,6 +170,8 @@ static int finish(train_job *job, stk_status status, const stk_error *error)
             json_decref(report);
     }
     if (status == STK_OK && job->folder && !stk__cli_json) stk__train_print_end(&job->screen);
+    const bool ledgers = stk__ledger_file_close(&job->ledger) & stk__ledger_file_close(&job->val_ledger);
+    if (!ledgers && code == STK_EXIT_GOOD) code = STK_EXIT_FAILED;
     if (code == STK_EXIT_GOOD && job->run.report.interrupted) code = STK_EXIT_INTERRUPTED;
     stk__run_folder_close(&job->folder);
     stk__cli_session_close(&job->session, code);
@@ -201,7 +215,10 @@ static stk_status run_job(train_job *job, stk_error *error)
     STK__TRY(read_run_settings(job, error));
     STK__TRY(stk__cli_apply_preset(job->arguments.config, error));
     STK__TRY(stk__cli_session_open(&job->session, error));
-    if (!job->plan) STK__TRY(open_folder(job, error));
+    if (!job->plan) {
+        STK__TRY(open_folder(job, error));
+        STK__TRY(open_ledgers(job, error));
+    }
     job->screen.folder = job->folder;
     stk__train_print_beginning(&job->screen);
     if (job->plan) return print_plan(job, error);

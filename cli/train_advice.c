@@ -3,12 +3,6 @@
 
 #include <string.h>
 
-static double share_of(const stk__stall *stall, stk__stall_row row)
-{
-    const double total = stk__stall_total_ns(stall);
-    return total > 0 ? stall->row_ns[row] / total : 0;
-}
-
 static const char *wait_advice(const stk__cli_session *s, stk__stall_row row)
 {
     if (s->data.num_workers == STK_WORKERS_NONE)
@@ -25,11 +19,12 @@ static const char *wait_advice(const stk__cli_session *s, stk__stall_row row)
     }
 }
 
-void stk__train_advice(const stk__cli_session *s, const stk__stall *stall, char *text, size_t size)
+void stk__train_advice(const stk__cli_session *s, const stk__stall *stall, double wall_s, char *text,
+                       size_t size)
 {
-    const double total = stk__stall_total_ns(stall);
-    const double wait = total > 0 ? stk__stall_wait_ns(stall) / total : 0;
-    const double eval = share_of(stall, STK_STALL_EVAL), saving = share_of(stall, STK_STALL_CHECKPOINT);
+    const double wait = wall_s > 0 ? stk__stall_wait_ns(stall) * 1e-9 / wall_s : 0;
+    const double eval = stk__stall_share(stall, STK_STALL_EVAL, wall_s),
+                 saving = stk__stall_share(stall, STK_STALL_CHECKPOINT, wall_s);
     stk__stall_row slowest = STK_STALL_READ;
     for (int row = STK_STALL_DECODE; row <= STK_STALL_AUGMENT; row++)
         if (stall->row_ns[row] > stall->row_ns[slowest]) slowest = (stk__stall_row)row;
@@ -47,9 +42,9 @@ void stk__train_advice(const stk__cli_session *s, const stk__stall *stall, char 
                  "%.0f %% of the time went into checkpoints; train.checkpoint_interval=%lld would take a "
                  "third of it",
                  100 * saving, (long long)(3 * s->train.checkpoint_interval));
-    else if (share_of(stall, STK_STALL_OPTIMISER) > 0.2)
+    else if (stk__stall_share(stall, STK_STALL_OPTIMISER, wall_s) > 0.2)
         snprintf(
             text, size,
             "%.0f %% of the time went into changing weights; a larger data.batch_size does it less often",
-            100 * share_of(stall, STK_STALL_OPTIMISER));
+            100 * stk__stall_share(stall, STK_STALL_OPTIMISER, wall_s));
 }

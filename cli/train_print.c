@@ -177,11 +177,11 @@ stk__run_watch stk__train_watch(stk__train_screen *screen)
 
 static void print_stall(const stk__run *run, const stk__stall *stall)
 {
-    const double total = stk__stall_total_ns(stall);
-    printf("where the time went: %.1f s, %llu steps, %.4g ms a step\n", total * 1e-9,
+    const double wall_s = run->report.wall_s;
+    printf("where the time went: %.1f s, %llu steps, %.4g ms a step\n", wall_s,
            (unsigned long long)run->step_count, stk__run_step_ms((stk__run *)(uintptr_t)run));
     for (int row = 0; row < STK_STALL_ROWS; row++) {
-        const double share = total > 0 ? stall->row_ns[row] / total : 0;
+        const double share = stk__stall_share(stall, (stk__stall_row)row, wall_s);
         if (share < 0.0005) continue;
         const bool waits = row <= STK_STALL_AUGMENT;
         printf("  %-24s %5.1f %%  ",
@@ -206,8 +206,7 @@ void stk__train_print_end(stk__train_screen *screen)
     stk__progress_end(&screen->progress);
     if (stk__cli_quiet) return;
     if (screen->run->step_count) print_stall(screen->run, stall);
-    const double seconds = stk__stall_total_ns(stall) * 1e-9;
-    if (seconds > 0) printf("%.4g samples/s", (double)r->at.samples / seconds);
+    if (r->wall_s > 0) printf("%.4g samples/s", (double)r->at.samples / r->wall_s);
     if (!isnan(r->best_value))
         printf("; best %s %.4g after step %lld", stk__task_describe(info->network->task)->values[info->value],
                r->best_value, (long long)r->best_step);
@@ -217,7 +216,7 @@ void stk__train_print_end(stk__train_screen *screen)
     if (r->checkpoint[0]) printf("last checkpoint: %s\n", r->checkpoint);
     printf("run: %s (config.yaml, run.json, metrics.jsonl, checkpoints)\n",
            stk__run_folder_path(screen->folder));
-    stk__train_advice(s, stall, advice, sizeof advice);
+    stk__train_advice(s, stall, r->wall_s, advice, sizeof advice);
     printf("advice: %s\n",
            advice[0] ? advice : "nothing stands out: the engine computes nearly all of the time");
     if (r->interrupted)

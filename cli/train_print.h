@@ -22,6 +22,7 @@ void stk__train_print_end(stk__train_screen *screen);
 void stk__train_print_score(FILE *file, stk__task task, const stk__score *score);
 
 /* The one change that would help most, by the stall table; text is empty if nothing stands out. */
-void stk__train_advice(const stk__cli_session *session, const stk__stall *stall, char *text, size_t size);
+void stk__train_advice(const stk__cli_session *session, const stk__stall *stall, double wall_s, char *text,
+                       size_t size);
 
 #endif

@@ -84,6 +84,7 @@ stk_status stk__dnn_init(stk__dnn *dnn, const struct stk__onednn_api *api, int t
 void stk__dnn_fini(stk__dnn *dnn);
 void stk__dnn_describe(const stk__dnn *dnn, char *text, size_t size); /* "oneDNN 2.6.3, AVX2" */
 bool stk__dnn_has_bf16(const stk__dnn *dnn);
+bool stk__dnn_has_avx512(const stk__dnn *dnn);
 
 /* forward: the step of the same layer's forward pass (backward passes), or NULL. */
 stk_status stk__dnn_step_create(const stk__dnn *dnn, const stk__dnn_layer *layer, stk__dnn_pass pass,

@@ -95,6 +95,12 @@ bool stk__dnn_has_bf16(const stk__dnn *dnn)
     return (isa & dnnl_cpu_isa_avx512_core_bf16) == dnnl_cpu_isa_avx512_core_bf16;
 }
 
+bool stk__dnn_has_avx512(const stk__dnn *dnn)
+{
+    const dnnl_cpu_isa_t isa = dnn->api->dnnl_get_effective_cpu_isa();
+    return (isa & dnnl_cpu_isa_avx512_core) == dnnl_cpu_isa_avx512_core;
+}
+
 /* oneDNN reads all entries of a dnnl_dims_t, so each is a full one. */
 static stk_status describe_layout(const stk__dnn *dnn, const stk__dnn_layout *layout,
                                   dnnl_memory_desc_t *desc, stk_error *error)

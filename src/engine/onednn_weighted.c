@@ -9,9 +9,10 @@ typedef struct weighted {
     stk__dnn_layout plain; /* of the weights: PyTorch's */
     stk__dnn_step forward, data, weights;
     stk__dnn_step forward_in, data_in, weights_out; /* reorders; zeroed: they lie right already */
+    stk__dnn_step x_in, dy_in;                      /* reorders for the weights' gradient */
     bool gathers;                                   /* see must_gather */
     size_t inside;                                  /* scratch: weights as oneDNN has them */
-    size_t gathered, dweight, dbias;                /* scratch of the weights' gradient */
+    size_t x_inside, dy_inside, dweight, dbias;     /* scratch of the weights' gradient */
     size_t forward_pad, data_pad, weights_pad;      /* scratch: oneDNN's own */
 } weighted;
 
@@ -70,21 +71,35 @@ static stk__shape gathered_shape(const stk__op *op)
     return shape;
 }
 
-static stk_status create_weights_step(const stk__op *op, weighted *own, stk__dnn_layer layer,
+static bool wants_blocks(const stk__op *op)
+{
+    const stk__op_spec *spec = &op->spec;
+    return spec->kind != STK_OP_LINEAR && spec->groups == 1 && spec->kernel[0] * spec->kernel[1] > 1 &&
+           spec->input[0].dim[3] > 2 && !stk__dnn_has_avx512(stk__dnn_of(op));
+}
+
+/* The layer whose weights' gradient is computed; not always the one that runs forward. */
+static stk__dnn_layer describe_weights(const stk__op *op, const weighted *own, stk__dnn_layer layer)
+{
+    const stk__shape shape = gathered_shape(op);
+    if (own->gathers) {
+        layer.src = stk__onednn_picture(&shape);
+        for (int a = 0; a < 2; a++)
+            layer.stride[a] = 1, layer.pad[a] = 0;
+    }
+    layer.src.any = layer.dst.any = wants_blocks(op);
+    return layer;
+}
+
+static stk_status create_weights_step(const stk__op *op, weighted *own, const stk__dnn_layer *layer,
                                       stk_error *error)
 {
     const stk__dnn *dnn = stk__dnn_of(op);
-    if (!own->gathers)
-        return stk__dnn_step_create(dnn, &layer, STK_DNN_BACKWARD_WEIGHTS, &own->forward, &own->weights,
-                                    error);
-    const stk__shape shape = gathered_shape(op);
-    layer.src = stk__onednn_picture(&shape);
-    for (int a = 0; a < 2; a++)
-        layer.stride[a] = 1, layer.pad[a] = 0;
+    const stk__dnn_layer own_layer = describe_weights(op, own, *layer);
     stk__dnn_step forward;
-    STK__TRY(stk__dnn_step_create(dnn, &layer, STK_DNN_FORWARD, NULL, &forward, error));
+    STK__TRY(stk__dnn_step_create(dnn, &own_layer, STK_DNN_FORWARD, NULL, &forward, error));
     const stk_status status =
-        stk__dnn_step_create(dnn, &layer, STK_DNN_BACKWARD_WEIGHTS, &forward, &own->weights, error);
+        stk__dnn_step_create(dnn, &own_layer, STK_DNN_BACKWARD_WEIGHTS, &forward, &own->weights, error);
     stk__dnn_step_fini(dnn, &forward);
     return status;
 }
@@ -97,14 +112,19 @@ static stk_status create_steps(const stk__op *op, weighted *own, stk_error *erro
     own->gathers = must_gather(&op->spec);
     STK__TRY(stk__dnn_step_create(dnn, &layer, STK_DNN_FORWARD, NULL, &own->forward, error));
     STK__TRY(stk__dnn_step_create(dnn, &layer, STK_DNN_BACKWARD, &own->forward, &own->data, error));
-    STK__TRY(create_weights_step(op, own, layer, error));
+    STK__TRY(create_weights_step(op, own, &layer, error));
+    const stk__shape gathered = gathered_shape(op);
+    const stk__dnn_layout src = own->gathers ? stk__onednn_picture(&gathered) : layer.src;
     const stk__dnn_reorder reorders[] = {
         {&own->plain, &own->forward, STK_DNN_WEIGHTS, STK_DNN_INTO},
         {&own->plain, &own->data, STK_DNN_WEIGHTS, STK_DNN_INTO},
         {&own->plain, &own->weights, STK_DNN_DIFF_WEIGHTS, STK_DNN_OUT_OF},
+        {&src, &own->weights, STK_DNN_SRC, STK_DNN_INTO},
+        {&layer.dst, &own->weights, STK_DNN_DIFF_DST, STK_DNN_INTO},
     };
-    stk__dnn_step *const steps[] = {&own->forward_in, &own->data_in, &own->weights_out};
-    for (int i = 0; i < 3; i++)
+    stk__dnn_step *const steps[] = {&own->forward_in, &own->data_in, &own->weights_out, &own->x_in,
+                                    &own->dy_in};
+    for (int i = 0; i < 5; i++)
         STK__TRY(stk__dnn_reorder_create(dnn, &reorders[i], steps[i], error));
     return STK_OK;
 }
@@ -119,6 +139,22 @@ static size_t pad_of(const stk__dnn_step *step, const stk__dnn_step *reorder)
     return largest(step->size_bytes[STK_DNN_SCRATCHPAD], reorder->size_bytes[STK_DNN_SCRATCHPAD]);
 }
 
+static void plan_weights(const stk__op *op, weighted *own, size_t *total)
+{
+    const size_t weights = (size_t)stk__shape_count(&op->form.param[0].shape);
+    const size_t bias = (size_t)op->form.output.dim[op->form.output.ndim - 1];
+    const stk__dnn_step *step = &own->weights;
+    stk__onednn_reserve(total, step->size_bytes[STK_DNN_DIFF_WEIGHTS]);
+    own->dweight = stk__onednn_reserve(total, weights * sizeof(float));
+    own->dbias = stk__onednn_reserve(total, bias * sizeof(float));
+    const size_t pad = largest(pad_of(step, &own->weights_out), pad_of(&own->x_in, &own->dy_in));
+    own->weights_pad = stk__onednn_reserve(total, pad);
+    const bool moves = own->gathers || own->x_in.primitive;
+    own->x_inside = stk__onednn_reserve(total, moves ? step->size_bytes[STK_DNN_SRC] : 0);
+    own->dy_inside =
+        stk__onednn_reserve(total, own->dy_in.primitive ? step->size_bytes[STK_DNN_DIFF_DST] : 0);
+}
+
 static void plan_scratch(stk__op *op, weighted *own)
 {
     size_t total[3] = {0};
@@ -126,15 +162,7 @@ static void plan_scratch(stk__op *op, weighted *own)
     own->forward_pad = stk__onednn_reserve(&total[0], pad_of(&own->forward, &own->forward_in));
     stk__onednn_reserve(&total[1], own->data.size_bytes[STK_DNN_WEIGHTS]);
     own->data_pad = stk__onednn_reserve(&total[1], pad_of(&own->data, &own->data_in));
-    stk__onednn_reserve(&total[2], own->weights.size_bytes[STK_DNN_DIFF_WEIGHTS]);
-    const size_t weights = (size_t)stk__shape_count(&op->form.param[0].shape);
-    const size_t bias = (size_t)op->form.output.dim[op->form.output.ndim - 1];
-    own->dweight = stk__onednn_reserve(&total[2], weights * sizeof(float));
-    own->dbias = stk__onednn_reserve(&total[2], bias * sizeof(float));
-    own->weights_pad = stk__onednn_reserve(&total[2], pad_of(&own->weights, &own->weights_out));
-    const stk__shape gathered = gathered_shape(op);
-    if (own->gathers)
-        own->gathered = stk__onednn_reserve(&total[2], (size_t)stk__shape_count(&gathered) * sizeof(float));
+    plan_weights(op, own, &total[2]);
     op->needs.scratch_bytes = largest(total[0], largest(total[1], total[2]));
 }
 
@@ -150,25 +178,30 @@ static stk_status create(stk__op *op, stk_error *error)
 static void destroy(stk__op *op)
 {
     weighted *own = op->own;
-    stk__dnn_step *const steps[] = {&own->forward,    &own->data,    &own->weights,
-                                    &own->forward_in, &own->data_in, &own->weights_out};
+    stk__dnn_step *const steps[] = {&own->forward, &own->data,        &own->weights, &own->forward_in,
+                                    &own->data_in, &own->weights_out, &own->x_in,    &own->dy_in};
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++)
         stk__dnn_step_fini(stk__dnn_of(op), steps[i]);
 }
 
-/* Reorders the weights if step wants them so, and tells it where they are. */
-static stk_status bring_weights(stk__op *op, const stk__op_io *io, stk__dnn_step *step,
-                                stk__dnn_step *reorder, size_t pad, stk_error *error)
+/* A tensor on its way into a step. */
+typedef struct arrival {
+    stk__dnn_step *step, *reorder;
+    stk__dnn_place place;
+    const float *source;
+    size_t inside, pad; /* scratch: where it goes if reorder has work, and oneDNN's own */
+} arrival;
+
+static stk_status bring(const stk__op *op, const stk__op_io *io, const arrival *a, stk_error *error)
 {
     const stk__dnn *dnn = stk__dnn_of(op);
-    const weighted *own = op->own;
-    void *place = reorder->primitive ? stk__onednn_at(io->scratch, own->inside) : stk__floats(io->param[0]);
-    stk__dnn_step_set(dnn, reorder, STK_DNN_SRC, stk__floats(io->param[0]));
-    stk__dnn_step_set(dnn, reorder, STK_DNN_DST, place);
-    stk__dnn_step_set(dnn, reorder, STK_DNN_SCRATCHPAD, stk__onednn_at(io->scratch, pad));
-    STK__TRY(stk__dnn_step_run(dnn, reorder, error));
-    stk__dnn_step_set(dnn, step, STK_DNN_WEIGHTS, place);
-    stk__dnn_step_set(dnn, step, STK_DNN_SCRATCHPAD, stk__onednn_at(io->scratch, pad));
+    void *inside = stk__onednn_at(io->scratch, a->inside), *pad = stk__onednn_at(io->scratch, a->pad);
+    stk__dnn_step_set(dnn, a->reorder, STK_DNN_SRC, a->source);
+    stk__dnn_step_set(dnn, a->reorder, STK_DNN_DST, inside);
+    stk__dnn_step_set(dnn, a->reorder, STK_DNN_SCRATCHPAD, pad);
+    STK__TRY(stk__dnn_step_run(dnn, a->reorder, error));
+    stk__dnn_step_set(dnn, a->step, a->place, a->reorder->primitive ? inside : a->source);
+    stk__dnn_step_set(dnn, a->step, STK_DNN_SCRATCHPAD, pad);
     return STK_OK;
 }
 
@@ -176,7 +209,9 @@ static stk_status forward(stk__op *op, const stk__op_io *io, stk_error *error)
 {
     const stk__dnn *dnn = stk__dnn_of(op);
     weighted *own = op->own;
-    STK__TRY(bring_weights(op, io, &own->forward, &own->forward_in, own->forward_pad, error));
+    const arrival weights = {&own->forward, &own->forward_in, STK_DNN_WEIGHTS, stk__floats(io->param[0]),
+                             own->inside,   own->forward_pad};
+    STK__TRY(bring(op, io, &weights, error));
     stk__dnn_step_set(dnn, &own->forward, STK_DNN_SRC, stk__floats(io->x[0]));
     stk__dnn_step_set(dnn, &own->forward, STK_DNN_DST, stk__floats(io->y));
     if (op->form.param_count > 1)
@@ -215,7 +250,7 @@ static const float *source_of_weights(stk__op *op, const stk__op_io *io)
 {
     const weighted *own = op->own;
     if (!own->gathers) return stk__floats(io->x[0]);
-    gather_run run = {op, stk__floats(io->x[0]), stk__onednn_at(io->scratch, own->gathered)};
+    gather_run run = {op, stk__floats(io->x[0]), stk__onednn_at(io->scratch, own->x_inside)};
     stk__onednn_loop(op->engine, op->form.output.dim[0] * op->form.output.dim[1], 64, gather_rows, &run);
     return run.target;
 }
@@ -234,10 +269,13 @@ static stk_status run_weights(stk__op *op, const stk__op_io *io, float *target, 
     stk__dnn_step *step = &own->weights, *out = &own->weights_out;
     void *pad = stk__onednn_at(io->scratch, own->weights_pad);
     void *inside = out->primitive ? stk__onednn_at(io->scratch, own->inside) : target;
-    stk__dnn_step_set(dnn, step, STK_DNN_SRC, source_of_weights(op, io));
-    stk__dnn_step_set(dnn, step, STK_DNN_DIFF_DST, stk__floats(io->dy));
+    const arrival arrivals[] = {
+        {step, &own->x_in, STK_DNN_SRC, source_of_weights(op, io), own->x_inside, own->weights_pad},
+        {step, &own->dy_in, STK_DNN_DIFF_DST, stk__floats(io->dy), own->dy_inside, own->weights_pad},
+    };
+    for (int i = 0; i < 2; i++)
+        STK__TRY(bring(op, io, &arrivals[i], error));
     stk__dnn_step_set(dnn, step, STK_DNN_DIFF_WEIGHTS, inside);
-    stk__dnn_step_set(dnn, step, STK_DNN_SCRATCHPAD, pad);
     STK__TRY(stk__dnn_step_run(dnn, step, error));
     stk__dnn_step_set(dnn, out, STK_DNN_SRC, inside);
     stk__dnn_step_set(dnn, out, STK_DNN_DST, target);
@@ -266,7 +304,9 @@ static stk_status backward(stk__op *op, const stk__op_io *io, stk_error *error)
     weighted *own = op->own;
     STK__TRY(backward_weights(op, io, error));
     if (!stk__floats_at(io->dx, 0)) return STK_OK;
-    STK__TRY(bring_weights(op, io, &own->data, &own->data_in, own->data_pad, error));
+    const arrival weights = {&own->data,  &own->data_in, STK_DNN_WEIGHTS, stk__floats(io->param[0]),
+                             own->inside, own->data_pad};
+    STK__TRY(bring(op, io, &weights, error));
     stk__dnn_step_set(dnn, &own->data, STK_DNN_DIFF_DST, stk__floats(io->dy));
     stk__dnn_step_set(dnn, &own->data, STK_DNN_DIFF_SRC, stk__floats(io->dx[0]));
     return stk__dnn_step_run(dnn, &own->data, error);

@@ -44,13 +44,14 @@ static stk_status sync_parent(const char *partial, stk_error *error)
 static stk_status make_one(const char *partial, stk_error *error)
 {
     struct stat facts;
-    if (mkdir(partial, 0777) == 0) return sync_parent(partial, error);
-    const int failed = errno;
-    if (stat(partial, &facts) == 0) {
-        if (S_ISDIR(facts.st_mode)) return STK_OK;
-        return stk__fail_errno(error, ENOTDIR, "cannot make the folder '%s'", partial);
+    int failed;
+    if (stat(partial, &facts) != 0) {
+        if (mkdir(partial, 0777) == 0) return sync_parent(partial, error);
+        failed = errno; /* unless another process was faster: */
+        if (stat(partial, &facts) != 0) return stk__durable_fail(error, failed, partial);
     }
-    return stk__durable_fail(error, failed, partial);
+    if (S_ISDIR(facts.st_mode)) return STK_OK;
+    return stk__fail_errno(error, ENOTDIR, "cannot make the folder '%s'", partial);
 }
 
 stk_status stk__durable_folder(const char *path, stk_error *error)

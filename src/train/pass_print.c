@@ -48,14 +48,14 @@ static void print_count(int64_t count, char text[CELL_BYTES])
     text[at] = '\0';
 }
 
-/* "29.6 MiB" */
+/* "31.1 MB" */
 static void print_bytes(size_t bytes, char text[CELL_BYTES])
 {
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
     double size = (double)bytes;
     int unit = 0;
-    for (; size >= 1023.95 && unit < 4; unit++)
-        size /= 1024;
+    for (; size >= 999.95 && unit < 4; unit++)
+        size /= 1000;
     snprintf(text, CELL_BYTES, unit ? "%.1f %s" : "%.0f %s", size, units[unit]);
 }
 

@@ -52,7 +52,7 @@ static void fill_parameters(hands *h, const stk__pass *pass, int layer)
     for (int i = 0; i < form->buffer_count; i++)
         h->buffer[i] = tensors[form->param_count + i].value;
     if (form->param_count) h->io.param = h->param;
-    if (form->param_count && pass->graph.nodes[layer].learns) h->io.dparam = h->dparam;
+    if (form->param_count) h->io.dparam = h->dparam;
     if (form->buffer_count) h->io.buffer = h->buffer;
 }
 

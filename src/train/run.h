@@ -24,6 +24,7 @@ typedef struct stk__run_report {
     int64_t best_step;
     int64_t worse_count;    /* evaluations since */
     char checkpoint[512];   /* the last one written; empty: none */
+    double wall_s;          /* of all steps, evaluations and checkpoints, by a clock of its own */
     uint64_t first_step_ns; /* clock at the end of step 1; 0: not yet */
     bool interrupted, stopped_early, resumed;
     int64_t resumed_step;

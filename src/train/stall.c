@@ -44,6 +44,16 @@ uint64_t stk__stall_mark_wait(stk__stall *stall, const uint64_t before[STK_STAGE
     return (uint64_t)passed;
 }
 
+double stk__stall_share(const stk__stall *stall, stk__stall_row row, double wall_s)
+{
+    double measured = 0;
+    if (!(wall_s > 0)) return 0;
+    if (row != STK_STALL_OTHER) return stall->row_ns[row] * 1e-9 / wall_s;
+    for (int r = 0; r < STK_STALL_OTHER; r++)
+        measured += stall->row_ns[r];
+    return 1 - measured * 1e-9 / wall_s;
+}
+
 double stk__stall_total_ns(const stk__stall *stall)
 {
     return (double)(stall->mark_ns - stall->start_ns);

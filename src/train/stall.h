@@ -35,6 +35,8 @@ uint64_t stk__stall_mark(stk__stall *stall, stk__stall_row row);
 uint64_t stk__stall_mark_wait(stk__stall *stall, const uint64_t before[STK_STAGE_COUNT],
                               const uint64_t after[STK_STAGE_COUNT]);
 
+/* The share of a row in wall_s seconds of another clock; that of `other` is what the measured rows leave. */
+double stk__stall_share(const stk__stall *stall, stk__stall_row row, double wall_s);
 double stk__stall_total_ns(const stk__stall *stall); /* start to last mark */
 double stk__stall_wait_ns(const stk__stall *stall);  /* read, decode and augment together */
 const char *stk__stall_name(stk__stall_row row);

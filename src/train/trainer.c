@@ -172,6 +172,16 @@ stk_status stk__trainer_read(stk__trainer *t, stk__trainer_log *log, stk_error *
     return STK_OK;
 }
 
+static stk_status show_prediction(stk__trainer *t, const stk__pass *pass, const stk_batch *batch,
+                                  stk_error *error)
+{
+    stk_tensor view;
+    stk__tensor *output = stk__pass_output(pass);
+    STK__TRY(stk__tensor_map(output, &view, error));
+    t->look(t->look_context, batch, &view);
+    return stk__tensor_unmap(output, &view, false, error);
+}
+
 static stk_status evaluate_batch(stk__trainer *t, const stk_batch *batch, stk_error *error)
 {
     stk__pass_feed feed;
@@ -180,7 +190,8 @@ static stk_status evaluate_batch(stk__trainer *t, const stk_batch *batch, stk_er
     STK__TRY(stk__trainer_feed(t, batch, &feed, error));
     feed.loss_sums = t->eval_loss_sums;
     feed.metric_sums = t->eval_metric_sums;
-    return stk__pass_forward(pass, &feed, error);
+    STK__TRY(stk__pass_forward(pass, &feed, error));
+    return t->look ? show_prediction(t, pass, batch, error) : STK_OK;
 }
 
 static stk_status evaluate_all(stk__trainer *t, stk__score *score, stk_error *error)
@@ -207,6 +218,12 @@ stk_status stk__trainer_evaluate(stk__trainer *t, stk__score *score, stk_error *
     if (t->ema > 0) stk__model_swap_average(t->model);
     stk__stall_mark(&t->stall, STK_STALL_EVAL);
     return status;
+}
+
+void stk__trainer_watch(stk__trainer *t, stk__trainer_look look, void *context)
+{
+    t->look = look;
+    t->look_context = context;
 }
 
 bool stk__trainer_has_val(const stk__trainer *t)

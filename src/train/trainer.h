@@ -62,6 +62,10 @@ stk_status stk__trainer_read(stk__trainer *trainer, stk__trainer_log *log, stk_e
 /* The whole validation part, with the moving average if there is one. */
 stk_status stk__trainer_evaluate(stk__trainer *trainer, stk__score *score, stk_error *error);
 
+/* Called with every batch that is evaluated and what the network says of it; NULL: nobody looks. */
+typedef void (*stk__trainer_look)(void *context, const stk_batch *batch, const stk_tensor *prediction);
+void stk__trainer_watch(stk__trainer *trainer, stk__trainer_look look, void *context);
+
 bool stk__trainer_has_val(const stk__trainer *trainer);
 
 /* Everything but tensors that is needed to go on: position, step, what was counted but not read. The caller

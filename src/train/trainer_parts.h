@@ -46,6 +46,9 @@ struct stk__trainer {
     double ema;
     int64_t classes;
 
+    stk__trainer_look look; /* at predictions; NULL: nobody */
+    void *look_context;
+
     stk__trainer_place at;
     stk__trainer_info info;
     stk__stall stall;

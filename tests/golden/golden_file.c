@@ -23,6 +23,14 @@ bool golden_engine_is_here(const char *name)
     return status != STK_ERROR_UNSUPPORTED;
 }
 
+stk__engine *golden_engine_open(const char *name)
+{
+    stk_error error = {0};
+    stk__engine *engine;
+    GOLDEN_TRY(stk__engine_open(&engine, &(stk__engine_options){.name = name, .threads = 2}, &error));
+    return engine;
+}
+
 void golden_open(golden_file *golden, const char *folder, const char *name)
 {
     char path[1024];

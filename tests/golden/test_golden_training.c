@@ -70,12 +70,12 @@ static void take_sums(stk__tensor *tensor, double sums[2])
 static void compare_number(golden_tally *tally, golden_network *n, const char *name, int step, double ours)
 {
     stk_error error = {0};
-    char where[96];
+    char where[32];
     double theirs[STEPS];
     const stk__safetensor *tensor = golden_find(&n->golden, "%s", name);
     assert_true(tensor && tensor->size_bytes == sizeof theirs);
     GOLDEN_TRY(stk__safetensors_read(n->golden.file, tensor, theirs, &error));
-    snprintf(where, sizeof where, "%s of step %d", name, step + 1);
+    snprintf(where, sizeof where, "step %d", step + 1);
     golden_compare_numbers(tally, where, &ours, &theirs[step], 1);
 }
 

@@ -94,7 +94,7 @@ def main():
         if not python:
             print("skipped: no Python with torch and safetensors; tools/peers/setup makes one")
             return SKIPPED
-        os.execve(python, [python, *sys.argv], {**os.environ, "WITH_TORCH": "1"})
+        os.execve(python, [python, *sys.argv], {**os.environ, "WITH_TORCH": "1", "PYTHONDONTWRITEBYTECODE": "1"})
     WeightsInTorch.program, WeightsInTorch.folder, WeightsInTorch.engine = sys.argv[1:4]
     return not unittest.main(argv=sys.argv[:1], exit=False).result.wasSuccessful()
 

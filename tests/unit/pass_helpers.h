@@ -134,6 +134,8 @@ static inline void net_windows(net *n)
     net_add(n, "head", (stk__op_spec){.kind = STK_OP_LINEAR, .channels = 1}, at, 0);
 }
 
+static const char *rig_engine = "reference"; /* the next rig's */
+
 typedef struct rig {
     stk__engine *engine;
     stk__arena *feed_arena, *arena;
@@ -209,7 +211,7 @@ static inline void rig_open(rig *r, stk__network *network, stk__pass_request *re
     const rig_task *task = &rig_tasks[network->task];
     size_t offset = 0;
     *r = (rig){.feed = {.seed = 5, .epoch = 3}};
-    assert_int_equal(stk__engine_open(&r->engine, &(stk__engine_options){.name = "reference"}, NULL), STK_OK);
+    assert_int_equal(stk__engine_open(&r->engine, &(stk__engine_options){.name = rig_engine}, NULL), STK_OK);
     assert_int_equal(stk__arena_create(r->engine, 1 << 17, &r->feed_arena, NULL), STK_OK);
     request->engine = r->engine;
     request->network = network;
@@ -246,11 +248,16 @@ static inline stk_status rig_make(rig *r, const stk__pass_request *request, bool
     return stk__pass_bind(r->pass, r->model, r->arena, error);
 }
 
-static inline void rig_close(rig *r)
+static inline void rig_unmake(rig *r)
 {
     stk__pass_destroy(&r->pass);
     stk__model_destroy(&r->model);
     stk__arena_destroy(&r->arena);
+}
+
+static inline void rig_close(rig *r)
+{
+    rig_unmake(r);
     stk__tensor *ids = (stk__tensor *)(uintptr_t)r->feed.sample_ids;
     stk__tensor_destroy(&r->feed.input);
     stk__tensor_destroy(&ids);

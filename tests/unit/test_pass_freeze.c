@@ -77,14 +77,16 @@ static void a_residual_block_needs_one_sum_and_no_copy(void **state)
     rig_close(&r);
 }
 
-/* Gradients of what is left are those of the whole; frozen layers without batch norm change nothing else. */
+/* Gradients of what is left are those of the whole; frozen layers without batch norm change nothing else: a
+ * dropout among them goes on. */
 static void freezing_leaves_the_other_gradients(void **state)
 {
     (void)state;
     net n[2];
     net_branches(&n[0]);
     net_branches(&n[1]);
-    stk__pass_request whole = {.training = true}, part = {.training = true, .freeze = "stem.conv down.conv*"};
+    stk__pass_request whole = {.training = true},
+                      part = {.training = true, .freeze = "stem.conv down.conv* up"};
     rig r[2];
     rig_start(&r[0], &n[0].network, &whole);
     rig_start(&r[1], &n[1].network, &part);
@@ -97,7 +99,7 @@ static void freezing_leaves_the_other_gradients(void **state)
         if (y->grad) assert_true(same_bits(x->grad, y->grad));
         compared += y->grad != NULL;
     }
-    assert_int_equal(compared, 2 + 2 + 2 + 2);
+    assert_int_equal(compared, 2 + 2 + 2);
     rig_close(&r[0]);
     rig_close(&r[1]);
 }

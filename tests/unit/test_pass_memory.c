@@ -289,6 +289,7 @@ static void check_dropped(const world *w)
     find_lives(w, first, last);
     for (int v = 0; v < w->plan.value_count; v++) {
         const stk__pass_value *value = &w->plan.values[v];
+        if (value->kind == STK_VALUE_GRADIENT) assert_true(w->nodes[value->layer].gradient);
         const bool made = value->kind == STK_VALUE_ACTIVATION || value->kind == STK_VALUE_SAVED;
         if (!made || value->layer == w->graph.count || w->nodes[value->layer].kept) continue;
         assert_true(first[v] >= w->plan.forward_count || last[v] < w->plan.forward_count);
@@ -360,7 +361,7 @@ static void random_plans_keep_what_is_needed(void **state)
     assert_true(t.in_place > ROUNDS / 2 && t.copies > ROUNDS / 2);
     assert_true(t.needless > t.copies / 4 && t.needless < t.copies);
     assert_true((double)t.shared < 0.55 * (double)t.unshared);
-    assert_true((double)t.shared < 1.01 * (double)t.least);
+    assert_true((double)t.shared < 1.005 * (double)t.least);
     assert_true(divided.shared < t.shared);
 }
 
