@@ -15,7 +15,7 @@
 static struct {
     pthread_mutex_t lock;
     stk__onednn_api api; /* under lock until open */
-    bool open;
+    bool prepared, open;
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 bool stk__onednn_hidden_tiles(uint32_t highest_leaf, uint32_t leaf7_edx)
@@ -39,7 +39,6 @@ static bool hides_tiles_here(void)
  * loaded. What the user has set stays. */
 static void prepare_environment(char *note, size_t size)
 {
-    *note = '\0';
     if (hides_tiles_here() && !getenv("DNNL_MAX_CPU_ISA") && !getenv("ONEDNN_MAX_CPU_ISA")) {
         setenv("DNNL_MAX_CPU_ISA", "AVX512_CORE_BF16", 0);
         setenv("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16", 0);
@@ -116,7 +115,8 @@ stk_status stk__onednn_api_open(const stk__onednn_api **api, stk_error *error)
     pthread_mutex_lock(&state.lock);
     if (!state.open) {
         const char *named = getenv(VARIABLE);
-        prepare_environment(state.api.note, sizeof state.api.note);
+        if (!state.prepared) prepare_environment(state.api.note, sizeof state.api.note);
+        state.prepared = true;
         status = named && *named ? open_named(named, &state.api, error) : open_found(&state.api, error);
         state.open = status == STK_OK;
     }

@@ -5,6 +5,8 @@
 #include "core/memory.h"
 #include "engine/onednn_api.h"
 
+#include <dlfcn.h>
+
 static stk__onednn_api real, *api;
 static int calls_left; /* until one is refused; 0: none is */
 static int live;       /* objects of oneDNN that are not destroyed */
@@ -131,11 +133,24 @@ static dnnl_status_t multiply(char ta, char tb, dnnl_dim_t m, dnnl_dim_t n, dnnl
     return real.dnnl_sgemm(ta, tb, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
+/* An OpenMP that is there before has read its environment before. */
+static void an_openmp_that_came_first_is_noted(void **state)
+{
+    (void)state;
+    stk_error error = {0};
+    stk__engine *engine;
+    assert_int_equal(stk__engine_open(&engine, &(stk__engine_options){.name = "onednn"}, &error), STK_OK);
+    assert_non_null(strstr(stk__engine_describe(engine)->note, "start with OMP_WAIT_POLICY=passive"));
+    stk__engine_close(&engine);
+}
+
 static int wrap_calls(void **state)
 {
     (void)state;
     const stk__onednn_api *found;
     stk_error error = {0};
+    unsetenv("OMP_WAIT_POLICY");
+    if (!dlopen("libgomp.so.1", RTLD_NOW | RTLD_LOCAL)) return 1;
     if (stk__onednn_api_open(&found, &error) != STK_OK) return 1;
     api = (stk__onednn_api *)found; /* the table itself is writable */
     real = *api;
@@ -310,6 +325,7 @@ static int stop_counting(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_openmp_that_came_first_is_noted),
         cmocka_unit_test(every_refusal_of_onednn_is_clean),
         cmocka_unit_test(a_failed_product_of_a_thread_is_told),
         cmocka_unit_test_setup_teardown(every_allocation_may_fail, count_allocations, stop_counting),
