@@ -12,7 +12,7 @@ import time
 
 STOKER = str(pathlib.Path(sys.argv[1]).resolve())
 SETTINGS = ("make:faces?count=40", "data.image_size=32", "data.val_split=0.2", "data.batch_size=4", "model.width=4", "model.depth=2",
-            "augment.preset=strong", "train.log_interval=3", "train.epochs=12", "train.ema=0.9", "train.max_grad_norm=1",
+            "augment.preset=strong", "train.log_interval=3", "train.epochs=8", "train.ema=0.9", "train.max_grad_norm=1",
             "train.gradient_accumulation_steps=2", "optimizer.schedule=one_cycle", "optimizer.lr=0.01")
 INTERRUPTIONS = 10
 
