@@ -263,15 +263,22 @@ stk_status stk__op_backward(stk__op *op, const stk__op_io *io, stk_error *error)
     return op->engine->ops->backward(op, io, error);
 }
 
+static bool all_floats(const stk__tensor_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->tensor[i]->desc.dtype != STK_DTYPE_F32) return false;
+    return true;
+}
+
 stk_status stk__engine_update(stk__engine *engine, const stk__update *update, stk_error *error)
 {
-    assert(update->param.count == update->grad.count && update->step >= 1);
+    assert(update->param.count == update->grad.count && update->step >= 1 && all_floats(&update->param));
     return engine->ops->update(engine, update, error);
 }
 
 stk_status stk__engine_average(stk__engine *engine, const stk__tensor_list *average,
                                const stk__tensor_list *value, double decay, stk_error *error)
 {
-    assert(average->count == value->count);
+    assert(average->count == value->count && all_floats(average) && all_floats(value));
     return engine->ops->average(engine, average, value, decay, error);
 }

@@ -29,26 +29,49 @@ static void expect_close(double value, double right, double bound)
     if (!(fabs(value - right) <= bound)) fail_msg("%.9g, not %.9g", value, right);
 }
 
-/* oneDNN 2.6 to 3.14 on AVX2 go wrong here: every weight is compared. */
+/* The gradient of a 1x1's weights, all of them, on one engine. */
+static void expect_strided_weights(stk__engine *engine, const stk__op_spec *spec)
+{
+    const int64_t *x = spec->input[0].dim, c = x[3], out = spec->channels;
+    fill(spec, &(op_flags){.training = true});
+    op_result_make(&got, &trial);
+    op_rig_run(engine, &trial, &got);
+    const int64_t h = trial.form.output.dim[1], w = trial.form.output.dim[2];
+    for (int64_t k = 0; k < out * c; k++) {
+        double sum = 0;
+        for (int64_t p = 0; p < x[0] * h * w; p++) {
+            const int64_t row = p / (h * w) * x[1] + p / w % h * spec->stride[0];
+            sum += trial.dy.value[p * out + k / c] *
+                   trial.x[0].value[(row * x[2] + p % w * spec->stride[1]) * c + k % c];
+        }
+        expect_close(got.dparam[0].value[k], sum, 1e-3); /* thousands of products of about 1 */
+    }
+}
+
+/* oneDNN 2.6 to 3.14 on AVX2 write past their workspace here (upstream 6035; the first shape is from there):
+ * wrong numbers at times with several threads, always something behind the scratch with one. */
 void narrow_strided_weights_learn(void **state)
 {
     (void)state;
-    for (int64_t c = 1; c <= 8; c++) {
-        fill(&(stk__op_spec){.kind = STK_OP_CONV,
-                             .input = {{4, {2, 9, 8, c}}},
-                             .channels = 16,
-                             .stride = {2, 2},
-                             .no_bias = c % 2},
-             &(op_flags){.training = true});
-        run(&got);
-        for (int64_t k = 0; k < got.dparam[0].count; k++) {
-            double sum = 0;
-            for (int64_t p = 0; p < 2 * 5 * 4; p++) /* n, h, w of the output */
-                sum += trial.dy.value[p * 16 + k / c] *
-                       trial.x[0].value[((p / 20 * 9 + p / 4 % 5 * 2) * 8 + p % 4 * 2) * c + k % c];
-            expect_close(got.dparam[0].value[k], sum, 1e-5);
-        }
+    const stk__op_spec specs[] = {
+        {.kind = STK_OP_CONV, .input = {{4, {32, 32, 32, 4}}}, .channels = 8, .stride = {2, 2}},
+        {.kind = STK_OP_CONV, .input = {{4, {17, 16, 8, 2}}}, .channels = 64, .stride = {2, 2}},
+        {.kind = STK_OP_CONV, .input = {{4, {1, 32, 24, 5}}}, .channels = 16, .stride = {2, 2}},
+        {.kind = STK_OP_CONV, .input = {{4, {30, 16, 30, 3}}}, .channels = 32, .stride = {2, 2}},
+        {.kind = STK_OP_CONV,
+         .input = {{4, {13, 27, 33, 7}}},
+         .channels = 16,
+         .stride = {3, 3},
+         .no_bias = true},
+        {.kind = STK_OP_CONV, .input = {{4, {12, 28, 10, 1}}}, .channels = 32, .stride = {1, 2}}};
+    stk__engine *alone;
+    const stk__engine_options one = {.name = stk__engine_describe(tested)->name, .threads = 1};
+    assert_int_equal(stk__engine_open(&alone, &one, NULL), STK_OK);
+    for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
+        expect_strided_weights(tested, &specs[i]);
+        expect_strided_weights(alone, &specs[i]);
     }
+    stk__engine_close(&alone);
 }
 
 /* Numbers by hand. */

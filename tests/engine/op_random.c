@@ -9,8 +9,9 @@ static int64_t pick_channels(dice *d, bool large)
 
 static void pick_picture(stk__op_spec *s, dice *d, bool large)
 {
+    const int64_t side = large && dice_chance(d, 0.15) ? 24 : 9;
     s->input[0] = (stk__shape){
-        4, {dice_pick(d, 1, 3), dice_pick(d, 1, 9), dice_pick(d, 1, 9), pick_channels(d, large)}};
+        4, {dice_pick(d, 1, 3), dice_pick(d, 1, side), dice_pick(d, 1, side), pick_channels(d, large)}};
 }
 
 /* Any number of dimensions. */
