@@ -16,6 +16,7 @@ typedef struct lstm {
     size_t layers, layer_bytes;     /* saved: gates [t n 4h] behind their curves, cells and states [t n h] */
     size_t cells, states;           /* from a layer's start */
     size_t bias;                    /* scratch: [4h], sum of both */
+    size_t zeros;                   /* scratch: [h] */
     size_t dgates, dstates, dcells; /* scratch: [t n 4h], [t n max(f, h)], [n h] */
 } lstm;
 
@@ -27,6 +28,7 @@ typedef struct layer_run {
     const float *input; /* [t n in] */
     float *gates, *cells, *states;
     float *bias, *dgates, *dstates, *dcells;
+    float *zeros; /* [h], the cells before the first step */
     const float *weight_ih, *weight_hh;
     bool backward;
     atomic_int status; /* of the first product that failed */
@@ -47,6 +49,7 @@ static stk_status create(stk__op *op, stk_error *error)
     stk__onednn_reserve(saved, (size_t)op->spec.layers * own->layer_bytes);
     const int64_t wide = own->f > h ? own->f : h;
     own->bias = stk__onednn_reserve(scratch, (size_t)(4 * h) * sizeof(float));
+    own->zeros = stk__onednn_reserve(scratch, (size_t)h * sizeof(float));
     own->dgates = stk__onednn_reserve(scratch, (size_t)(steps * 4 * h) * sizeof(float));
     own->dstates = stk__onednn_reserve(scratch, (size_t)(steps * wide) * sizeof(float));
     own->dcells = stk__onednn_reserve(scratch, (size_t)(own->n * h) * sizeof(float));
@@ -67,6 +70,8 @@ static layer_run layer_of(const stk__op *op, const stk__op_io *io, int number)
     run.dgates = stk__onednn_at(io->scratch, own->dgates);
     run.dstates = stk__onednn_at(io->scratch, own->dstates);
     run.dcells = stk__onednn_at(io->scratch, own->dcells);
+    run.zeros = stk__onednn_at(io->scratch, own->zeros);
+    memset(run.zeros, 0, (size_t)own->hidden * sizeof *run.zeros);
     run.weight_ih = stk__floats(io->param[4 * number]);
     run.weight_hh = stk__floats(io->param[4 * number + 1]);
     return run;
@@ -78,12 +83,13 @@ static void open_gates(const layer_run *run, float *restrict gates, const float 
 {
     const int64_t h = run->own->hidden;
     const float *restrict bias = run->bias;
+    STK__INDEPENDENT
     for (int64_t k = 0; k < h; k++) {
         const float i = stk__sigmoid(gates[k] + bias[k]);
         const float f = stk__sigmoid(gates[h + k] + bias[h + k]);
         const float g = stk__tanh(gates[2 * h + k] + bias[2 * h + k]);
         const float o = stk__sigmoid(gates[3 * h + k] + bias[3 * h + k]);
-        const float c = f * (cell_before ? cell_before[k] : 0) + i * g;
+        const float c = f * cell_before[k] + i * g;
         gates[k] = i;
         gates[h + k] = f;
         gates[2 * h + k] = g;
@@ -99,14 +105,15 @@ static void close_gates(const layer_run *run, int64_t row, const float *restrict
 {
     const int64_t h = run->own->hidden;
     const float *restrict gates = run->gates + row * 4 * h, *restrict cell = run->cells + row * h;
-    const float *restrict before = row >= run->own->n ? cell - run->own->n * h : NULL;
+    const float *restrict before = row >= run->own->n ? cell - run->own->n * h : run->zeros;
     float *restrict dgates = run->dgates + row * 4 * h;
+    STK__INDEPENDENT
     for (int64_t k = 0; k < h; k++) {
         const float i = gates[k], f = gates[h + k], g = gates[2 * h + k], o = gates[3 * h + k];
         const float curve = stk__tanh(cell[k]);
         const float dc = dcell[k] + dstate[k] * o * (1 - curve * curve);
         dgates[k] = dc * g * i * (1 - i);
-        dgates[h + k] = dc * (before ? before[k] : 0) * f * (1 - f);
+        dgates[h + k] = dc * before[k] * f * (1 - f);
         dgates[2 * h + k] = dc * i * (1 - g * g);
         dgates[3 * h + k] = dstate[k] * curve * o * (1 - o);
         dcell[k] = dc * f;
@@ -132,7 +139,7 @@ static stk_status step_forward(layer_run *run, int64_t t, int64_t first, int64_t
                                                        .ldc = 4 * h},
                                    NULL));
     for (int64_t i = row + first; i < row + last; i++)
-        open_gates(run, run->gates + i * 4 * h, t ? run->cells + (i - run->own->n) * h : NULL,
+        open_gates(run, run->gates + i * 4 * h, t ? run->cells + (i - run->own->n) * h : run->zeros,
                    run->cells + i * h, run->states + i * h);
     return STK_OK;
 }
