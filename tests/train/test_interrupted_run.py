@@ -78,7 +78,8 @@ def main():
             assert weights(run) == weights(whole), f"{how.name}: other weights after {count} interruptions"
             left = [path.name for path in (run / "checkpoints").iterdir() if path.name.startswith(".")]
             assert not left, left
-            print(f"ok {how.name}: {count} interruptions, the same losses and weights")
+            print(f"ok {how.name}: {count} interruptions, the same losses and weights", flush=True)
+    print("2 passed, 0 failed")
 
 
 main()

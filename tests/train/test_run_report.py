@@ -44,6 +44,7 @@ def check_memory(report):
 
 
 def main():
+    passed = 0
     slow = "--slow" in sys.argv  # under sanitizers: nothing that depends on time or memory
     for name, settings in NETWORKS.items():
         if [w for w in sys.argv[2:] if not w.startswith("-")] and name not in sys.argv[2:]:
@@ -58,7 +59,9 @@ def main():
             start = min(train(folder / f"start{i}", *settings, "train.epochs=1", "--stop-after", "1")[0]["first_step_s"] for i in range(3))
             assert slow or start <= START_S + 2 * report["step_ms"] / 1000, f"first step after {start:.2f} s, a step takes {report['step_ms']:.0f} ms"
             print(f"ok {name}: measured {1 - stall['other']:.4f} of the wall clock, peak / planned memory {ratio:.3f}, "
-                  f"first step after {start:.3f} s, {report['step_ms']:.1f} ms a step")
+                  f"first step after {start:.3f} s, {report['step_ms']:.1f} ms a step", flush=True)
+            passed += 1
+    print(f"{passed} passed, 0 failed")
 
 
 main()
