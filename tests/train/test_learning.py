@@ -25,7 +25,7 @@ class Lesson:
 
 LESSONS = {
     "unet": (Lesson(("make:faces?count=96", "data.image_size=64", "model.width=6", "model.depth=3", "data.batch_size=8", "data.val_split=0.17",
-                     "train.epochs=14", "optimizer.lr=0.02", FACE_WEIGHTS), 0.25),
+                     "train.epochs=10", "optimizer.lr=0.02", FACE_WEIGHTS), 0.15),
              Lesson(("make:faces?count=800", "data.image_size=160", "model.width=8", "data.batch_size=8", "data.val_split=0.08",
                      "train.epochs=10", "optimizer.lr=0.01", FACE_WEIGHTS), 0.75)),
     "locator": (Lesson(("make:captcha?count=140", "model.width=4", "model.depth=1", "data.batch_size=8", "data.val_split=0.15",
