@@ -8,7 +8,7 @@ STOKER = build/cli/stoker
 TSAN_WRAP = $(shell setarch $$(uname -m) -R true 2>/dev/null && echo setarch $$(uname -m) -R)
 
 help:
-	@echo 'make demo       build, make 600 faces in build/demo, load and augment them'
+	@echo 'make demo       build, make 600 faces in build/demo, train a network that parses them'
 	@echo 'make test       build, then all tests'
 	@echo 'make build      the library and the program, into build/'
 	@echo 'make bench      speed beside a bare decoding loop and other libraries (fetches some GB once)'
@@ -26,10 +26,9 @@ build:
 
 demo: build
 	@grep -qs '"complete": true' $(FACES)/.stoker-make || $(STOKER) make faces $(FACES) --count 600
-	$(STOKER) load $(FACES) --epochs 2
-	$(STOKER) load $(FACES) augment.preset=strong data.axes=nchw --epochs 2 -q
-	$(STOKER) augment $(FACES) augment.preset=strong --sheet build/demo/sheet.png -q
-	@echo 'build/demo/sheet.png shows what augmentation does'
+	@rm -rf build/demo/run
+	$(STOKER) train examples/s0.yaml data.root=$(FACES) --run build/demo/run
+	$(STOKER) eval build/demo/run --sheet build/demo/answers.png
 
 # OpenCL on the CPU and NVIDIA's compiler: tests that miss them are skipped and say so.
 test-tools:
@@ -53,7 +52,7 @@ check:
 asan: test-tools
 	@tools/setup build
 	@tools/build build-asan -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false
-	@ASAN_OPTIONS=detect_leaks=1:halt_on_error=1:allocator_may_return_null=1 \
+	@ASAN_OPTIONS=detect_leaks=1:halt_on_error=1:allocator_may_return_null=1:intercept_tls_get_addr=0 \
 	 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 tools/run_tests build-asan -t 4 --no-suite tools
 
 tsan:

@@ -183,6 +183,7 @@ static stk_status set_root(stk__arguments *a, stk_error *error)
 
 static stk_status read_layers(stk__arguments *a, stk_error *error)
 {
+    if (a->words_are_runs) return stk__config_read_environment(a->config, environ, error);
     if (a->word_count && is_config(a->words[0]))
         STK__TRY(stk__config_read_file(a->config, a->words[0], error));
     else if (a->word_count)

@@ -218,8 +218,9 @@ static stk_status run_bare(stk__bench_batch *batch, const stk__bench_way *way, u
         parts[k].scratch = &batch->crew.scratch[k];
     }
     for (uint64_t k = 1; k < count && status == STK_OK; k++)
-        status =
-            stk__thread_start(&parts[k].thread, &(stk__thread_options){"bare", run_part, &parts[k]}, error);
+        status = stk__thread_start(
+            &parts[k].thread, &(stk__thread_options){.name = "bare", .run = run_part, .context = &parts[k]},
+            error);
     if (status == STK_OK) run_part(&parts[0]);
     for (uint64_t k = 0; k < count; k++) {
         while (!stk__thread_join(&parts[k].thread, stk__clock_ns() + STK_SECOND_NS))

@@ -26,11 +26,13 @@ typedef struct stk__verb {
 } stk__verb;
 
 int stk__cli_augment(int argc, char **argv);
+int stk__cli_eval(int argc, char **argv);
 int stk__cli_load(int argc, char **argv);
 int stk__cli_make(int argc, char **argv);
 int stk__cli_stats(int argc, char **argv);
 int stk__cli_bench(int argc, char **argv);
 int stk__cli_devices(int argc, char **argv);
+int stk__cli_train(int argc, char **argv);
 
 /* --- arguments.c -------------------------------------------------------------------------------------------
  */
@@ -54,6 +56,8 @@ typedef struct stk__arguments {
     size_t most_words;                                            /* positional arguments allowed */
     void (*more_help)(void);                                      /* printed after the options; may be NULL */
     stk_status (*prepare)(stk__config *config, stk_error *error); /* before anything is read; may be NULL */
+
+    bool words_are_runs; /* the first word is a folder of a run, not a data set */
 
     const char *words[4];
     size_t word_count;
@@ -90,6 +94,7 @@ typedef struct stk__progress {
     bool on;
     uint64_t last_ns, start_ns;
     int width;
+    char note[96]; /* shown behind the rate */
 } stk__progress;
 
 void stk__progress_start(stk__progress *progress);
@@ -102,6 +107,7 @@ void stk__progress_end(stk__progress *progress);
 /* Of this process since its start. */
 double stk__cli_cpu_seconds(void);
 uint64_t stk__cli_peak_memory_bytes(void);
+uint64_t stk__cli_resident_bytes(void); /* now; 0: unknown */
 
 /* --- pocl_cache.c ------------------------------------------------------------------------------------------
  */
@@ -114,6 +120,8 @@ void stk__cli_give_pocl_cache(void);
 /* Ctrl-C and SIGTERM once: the flag is set and `stop` is called from a thread of its own; if the program has
  * not ended 0.8 s later, or at the second signal, it leaves at once. */
 stk_status stk__interrupt_start(stk_error *error);
+/* For verbs that have something to finish first: only a second signal ends the program at once. */
+void stk__interrupt_wait(bool wait);
 const atomic_bool *stk__interrupt_flag(void);
 void stk__interrupt_target(void (*stop)(void *),
                            void *context); /* NULL: none; waits while stop is being called */

@@ -7,7 +7,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-static atomic_bool interrupted;
+static atomic_bool interrupted, patient;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the two below */
 static void (*stop_target)(void *);
 static void *stop_context;
@@ -16,6 +16,11 @@ static sigset_t watched;
 const atomic_bool *stk__interrupt_flag(void)
 {
     return &interrupted;
+}
+
+void stk__interrupt_wait(bool wait)
+{
+    atomic_store(&patient, wait);
 }
 
 void stk__interrupt_target(void (*stop)(void *), void *context)
@@ -39,7 +44,11 @@ static void watch_signals(void *unused)
     pthread_mutex_lock(&lock);
     if (stop_target) stop_target(stop_context);
     pthread_mutex_unlock(&lock);
-    sigtimedwait(&watched, &info, &grace);
+    if (atomic_load(&patient))
+        while (sigwaitinfo(&watched, &info) < 0)
+            continue;
+    else
+        sigtimedwait(&watched, &info, &grace);
     _exit(STK_EXIT_INTERRUPTED);
 }
 

@@ -1,58 +1,29 @@
 /* stoker load: the loader alone. */
+#include "ledger_file.h"
 #include "load_state.h"
 #include "open_loader.h"
 
 #include "core/clock.h"
 #include "loader/digest.h"
 
-#include <errno.h>
 #include <string.h>
 
 typedef struct load_job {
     stk__arguments arguments;
     int64_t epochs, stop_after; /* stop_after < 0: at the end */
     bool hash;
-    const char *state_path, *ledger_path;
+    const char *state_path;
 
     stk__cli_loading loading;
     stk_loader *loader;
     stk__load_state state;
     stk__hash *hasher;
-    FILE *ledger;
+    stk__ledger_file ledger;
     stk__progress progress;
     uint64_t start_ns, first_batch_ns, end_ns;
     double cpu_s;
     stk_loader_stats stats;
 } load_job;
-
-static void write_ledger(void *context, const stk_ledger_entry *entry)
-{
-    load_job *job = context;
-    if (job->ledger) {
-        json_t *line =
-            json_pack("{s:I, s:I, s:I, s:s, s:s, s:o, s:o}", "epoch", (json_int_t)entry->epoch, "position",
-                      (json_int_t)entry->position, "sample_id", (json_int_t)entry->sample_id, "class",
-                      stk_damage_name(entry->damage), "action", entry->action, "path",
-                      stk__cli_json_text(entry->path), "detail", stk__cli_json_text(entry->detail));
-        if (line && json_dumpf(line, job->ledger, JSON_COMPACT) == 0) fputc('\n', job->ledger);
-        json_decref(line);
-    }
-    if (stk__cli_quiet || stk__cli_json || job->ledger || strcmp(entry->action, "failed") == 0) return;
-    stk__progress_end(&job->progress);
-    fprintf(stderr, "  %s: %s, %s (%s)\n", entry->path, entry->action, stk_damage_name(entry->damage),
-            entry->detail);
-}
-
-/* A run that goes on adds to the ledger it had. */
-static stk_status open_ledger(load_job *job, bool goes_on, stk_error *error)
-{
-    stk_loader_watch(job->loader, write_ledger, job);
-    if (!job->ledger_path) return STK_OK;
-    job->ledger = fopen(job->ledger_path, goes_on ? "ae" : "we");
-    if (!job->ledger) return stk__fail_errno(error, errno, "cannot write the ledger '%s'", job->ledger_path);
-    setvbuf(job->ledger, NULL, _IOLBF, 0); /* lines are rare, and must be there whatever happens next */
-    return STK_OK;
-}
 
 static stk_status refuse_digest(const char *path, stk_error *error)
 {
@@ -85,7 +56,8 @@ static stk_status open_job(load_job *job, stk_error *error)
     STK__TRY(stk__cli_loader_open(&job->arguments, &job->loading, &job->loader, error));
     bool goes_on;
     STK__TRY(open_state(job, &goes_on, error));
-    return open_ledger(job, goes_on, error);
+    job->ledger.progress = &job->progress;
+    return stk__ledger_file_open(&job->ledger, job->loader, goes_on, error);
 }
 
 /* One batch; STK_END when everything asked for has been loaded. */
@@ -251,12 +223,7 @@ static int finish_job(load_job *job, stk_status status, const stk_error *error)
             print_report(job);
         }
     }
-    bool ledger_failed = job->ledger && ferror(job->ledger);
-    if (job->ledger && fclose(job->ledger) != 0) ledger_failed = true;
-    if (ledger_failed && code == STK_EXIT_GOOD) {
-        fprintf(stderr, "stoker: cannot write the ledger '%s' completely\n", job->ledger_path);
-        code = STK_EXIT_FAILED;
-    }
+    if (!stk__ledger_file_close(&job->ledger) && code == STK_EXIT_GOOD) code = STK_EXIT_FAILED;
     stk__cli_loader_close(&job->loader, code);
     stk__hash_destroy(&job->hasher);
     return code;
@@ -285,7 +252,7 @@ int stk__cli_load(int argc, char **argv)
         {.name = "ledger",
          .value = "FILE",
          .help = "write each bad sample as a line of JSON",
-         .text = &job.ledger_path},
+         .text = &job.ledger.path},
         {.name = "json", .help = "report as JSON on standard output", .given = &stk__cli_json},
     };
     job.arguments = (stk__arguments){.verb = &verb,

@@ -56,8 +56,11 @@ static stk_status tell_loader_effects(stk__config *config, const stk_loader *loa
 {
     int count;
     const stk_loader_effect *effects = stk_loader_effects(loader, &count);
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
+        /* A verb's own wish that means nothing for this data is nobody's news. */
+        if (!effects[i].in_effect[0] && !stk__config_requested(config, effects[i].name, NULL)) continue;
         STK__TRY(stk__config_effect(config, effects[i].name, effects[i].in_effect, effects[i].why, error));
+    }
     return STK_OK;
 }
 
@@ -82,15 +85,16 @@ static stk_status tell_augmentation(stk__config *config, const stk__augment_sett
     return STK_OK;
 }
 
-/* The loader has the last word. */
-static stk_status tell_effects(stk__config *config, const stk_loader *loader,
-                               const stk_loader_options *options, const stk__augment_settings *augment,
-                               stk_error *error)
+stk_status stk__cli_tell_loading(stk__config *config, const stk_loader *loader,
+                                 const stk_loader_options *options, const stk__augment_settings *augment,
+                                 stk_error *error)
 {
     STK__TRY(tell_augmentation(config, augment, error));
     STK__TRY(tell_loader_effects(config, loader, error));
     stk_loader_options filled = *options;
     STK__TRY(stk__options_fill(&stk__loader_options, &filled, error));
+    for (int c = 0; c < 3; c++)
+        if (filled.std[c] == 0) filled.std[c] = 1;
     return stk__config_effects_from(config, "data", &filled, error);
 }
 
@@ -134,13 +138,11 @@ static bool is_untouched(const stk__augment_settings *settings)
     return memcmp(settings, &nothing, sizeof nothing) == 0;
 }
 
-/* The reports' switch: where to augment, and that it is done at all. */
-static stk_status obey_switch(stk__config *config, stk__augment_settings *augment, stk_error *error)
+stk_status stk__cli_obey_switch(stk__config *config, int use_gpu_augmentation, stk__augment_settings *augment,
+                                stk_error *error)
 {
-    train_settings train = {0};
-    STK__TRY(stk__config_apply(config, "train", &train, error));
-    const bool on = train.use_gpu_augmentation == STK_SWITCH_ON;
-    if (train.use_gpu_augmentation == STK_SWITCH_DEFAULT) return STK_OK;
+    const bool on = use_gpu_augmentation == STK_SWITCH_ON;
+    if (use_gpu_augmentation == STK_SWITCH_DEFAULT) return STK_OK;
     if (is_untouched(augment)) STK__TRY(stk__augment_set(augment, "preset", "standard", error));
     if (on && strcmp(stk__augment_device(augment), "cpu") == 0) {
         stk__fail(error, STK_ERROR_CONFIG, "train.use_gpu_augmentation and augment.device=cpu contradict");
@@ -164,12 +166,14 @@ stk_status stk__cli_loader_open(stk__arguments *arguments, stk__cli_loading *loa
         STK__TRY(drop_augmentation(config, error));
     } else {
         STK__TRY(stk__config_apply(config, "augment", &augment, error));
-        STK__TRY(obey_switch(config, &augment, error));
+        train_settings train = {0};
+        STK__TRY(stk__config_apply(config, "train", &train, error));
+        STK__TRY(stk__cli_obey_switch(config, train.use_gpu_augmentation, &augment, error));
     }
     const stk__loader_setup setup = {.options = &loading->options, .augment = &augment};
     STK__TRY(stk__loader_open(loader, &setup, error));
     stk__interrupt_target(interrupt_loader, *loader);
-    return tell_effects(config, *loader, &loading->options, &augment, error);
+    return stk__cli_tell_loading(config, *loader, &loading->options, &augment, error);
 }
 
 void stk__cli_loader_close(stk_loader **loader, int status)

@@ -2,6 +2,7 @@
 #ifndef STK_CLI_OPEN_LOADER_H
 #define STK_CLI_OPEN_LOADER_H
 
+#include "augment/settings.h"
 #include "cli.h"
 #include "stoker/loader.h"
 
@@ -29,6 +30,13 @@ stk_status stk__cli_loader_foreign(stk__config *config, stk_error *error);
  * config and makes Ctrl-C interrupt it. */
 stk_status stk__cli_loader_open(stk__arguments *arguments, stk__cli_loading *loading, stk_loader **loader,
                                 stk_error *error);
+/* The parts of it, for verbs that open more than one loader. The reports' switch says where to augment, and
+ * that it is done at all; the loader has the last word on what is in effect. */
+stk_status stk__cli_obey_switch(stk__config *config, int use_gpu_augmentation, stk__augment_settings *augment,
+                                stk_error *error);
+stk_status stk__cli_tell_loading(stk__config *config, const stk_loader *loader,
+                                 const stk_loader_options *options, const stk__augment_settings *augment,
+                                 stk_error *error);
 /* Leaves the program at once if threads had to be given up. */
 void stk__cli_loader_close(stk_loader **loader, int status);
 

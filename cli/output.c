@@ -138,9 +138,12 @@ void stk__progress_show(stk__progress *progress, const char *what, uint64_t done
     progress->last_ns = now;
     const double seconds = (double)(now - progress->start_ns) * 1e-9,
                  rate = seconds > 0 ? (double)done / seconds : 0;
-    char tail[128];
-    const int used = snprintf(tail, sizeof tail, " %s of %s  %.0f/s  %.0f s left", stk__cli_grouped(done),
-                              stk__cli_grouped(total), rate, rate > 0 ? (double)(total - done) / rate : 0);
+    char tail[224];
+    const int used =
+        snprintf(tail, sizeof tail,
+                 rate < 10 ? " %s of %s  %.1f/s%s  %.0f s left" : " %s of %s  %.0f/s%s  %.0f s left",
+                 stk__cli_grouped(done), stk__cli_grouped(total), rate, progress->note,
+                 rate > 0 ? (double)(total - done) / rate : 0);
     const int room = progress->width - 3 - (int)strlen(what) - used - 2, bar = room < 0    ? 0
                                                                                : room < 40 ? room
                                                                                            : 40;

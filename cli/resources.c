@@ -1,6 +1,7 @@
 #include "cli.h"
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 double stk__cli_cpu_seconds(void)
 {
@@ -8,6 +9,16 @@ double stk__cli_cpu_seconds(void)
     getrusage(RUSAGE_SELF, &usage);
     return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
            1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+}
+
+uint64_t stk__cli_resident_bytes(void)
+{
+    FILE *file = fopen("/proc/self/statm", "re");
+    unsigned long long all, resident = 0;
+    if (!file) return 0;
+    if (fscanf(file, "%llu %llu", &all, &resident) != 2) resident = 0;
+    fclose(file);
+    return resident * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 uint64_t stk__cli_peak_memory_bytes(void)

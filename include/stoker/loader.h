@@ -77,6 +77,7 @@ typedef struct stk_loader_options {
 
     /* Not settings of a file: */
     bool alone;      /* no engine runs beside: the default number of workers is the whole CPU budget */
+    bool yielding;   /* an engine on the same CPUs comes first: workers run at lower priority */
     uint64_t epochs; /* stop reading ahead after so many; 0: without end */
 } stk_loader_options;
 
@@ -106,11 +107,13 @@ typedef struct stk_loader_info {
     uint64_t dataset_count; /* of the data set */
     uint64_t batches_per_epoch;
     int64_t batch_size, num_workers, slot_count;
-    uint64_t slot_bytes;    /* memory of one slot when all samples have the common size */
-    int32_t h, w, channels; /* common size of images; 0 without images */
-    bool masks;
-    int32_t class_count; /* 0: unknown */
+    uint64_t slot_bytes;         /* memory of one slot when all samples have the common size */
+    int32_t h, w, channels;      /* common size of images; 0 without images */
+    bool masks, classes, values; /* what each sample has: a mask, a class, a value */
+    int32_t class_count;         /* 0: unknown */
     const char *const *class_names;
+    int32_t point_count;                /* points of a sample; 0: none */
+    int32_t window_rows, feature_count; /* of a series; 0: none */
 } stk_loader_info;
 
 STK_API const stk_loader_info *stk_loader_describe(const stk_loader *loader);

@@ -39,6 +39,8 @@ stk_status stk__config_effects_from(stk__config *config, const char *section, co
     for (size_t i = 0; i < config->setting_count; i++) {
         stk__config_setting *setting = &config->settings[i];
         if (setting->in_effect || strcmp(setting->table->section, section) != 0) continue;
+        /* Zero where zero cannot be: it was left open, and nobody has told what became of it. */
+        if (setting->option->least > 0 && stk__option_is_zero(setting->option, options)) continue;
         setting->in_effect = keep_printed(config, setting->option, options);
         if (!setting->in_effect) return stk__fail_memory(error, STK_OPTION_TEXT_BYTES, "an effect");
     }
@@ -194,6 +196,7 @@ static stk_status write_setting(const stk__config_setting *setting, stk__buffer 
     const stk__effect effect = effect_of(setting);
     const char *value = effect.in_effect ? effect.in_effect : effect.requested;
     stk__config_scratch parsed;
+    if (setting->option->type == STK_OPTION_TEXT && !*value) return STK_OK; /* unset */
     const bool readable = stk__config_read_value(setting->option, value, &parsed, NULL) == STK_OK;
     STK__TRY(add(out, readable ? "  " : "  # in words: ", error));
     STK__TRY(add(out, strchr(setting->name, '.') + 1, error));

@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 struct stk__thread {
     pthread_t handle;
@@ -43,6 +45,8 @@ static void *thread_main(void *argument)
 {
     stk__thread *thread = argument;
     pthread_setname_np(pthread_self(), thread->options.name);
+    /* On Linux a thread has a priority of its own; refused, it stays as it was. */
+    if (thread->options.nice) setpriority(PRIO_PROCESS, (id_t)gettid(), thread->options.nice);
     thread->options.run(thread->options.context);
     pthread_mutex_lock(&thread->lock);
     thread->done = true;

@@ -20,6 +20,7 @@ typedef struct stk__thread_options {
     char name[16]; /* as in top -H */
     void (*run)(void *context);
     void *context;
+    int nice; /* 0: as the caller; 1 to 19: yields to others, where the system lets threads differ */
 } stk__thread_options;
 
 stk_status stk__thread_start(stk__thread **thread, const stk__thread_options *options, stk_error *error);

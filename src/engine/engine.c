@@ -3,8 +3,10 @@
 
 #include "core/memory.h"
 #include "core/pool.h"
+#include "engine/loss_inputs.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { ALIGN_BYTES = 64 };
@@ -17,12 +19,20 @@ const char *stk__engine_names(int index)
     return index >= 0 && index < ENGINE_COUNT ? engines[index]->name : NULL;
 }
 
+/* The first that is available; its note says why the best is not. */
 static stk_status open_auto(stk__engine **engine, const stk__engine_options *options, stk_error *error)
 {
-    stk_status status = STK_ERROR_UNSUPPORTED;
-    for (int i = 0; i < ENGINE_COUNT && status == STK_ERROR_UNSUPPORTED; i++)
-        status = engines[i]->open(engine, options, error);
-    return status;
+    stk_error why = {0}, ignored;
+    if (!error) error = &ignored;
+    for (int i = 0; i < ENGINE_COUNT; i++) {
+        const stk_status status = engines[i]->open(engine, options, error);
+        if (status == STK_OK) stk__error_clear(error);
+        if (status == STK_OK && i > 0)
+            snprintf((*engine)->info.note, sizeof(*engine)->info.note, "%.159s", why.message);
+        if (status != STK_ERROR_UNSUPPORTED) return status;
+        if (i == 0) why = *error;
+    }
+    return STK_ERROR_UNSUPPORTED;
 }
 
 static stk_status open_named(stk__engine **engine, const stk__engine_options *options, stk_error *error)
@@ -192,7 +202,8 @@ stk_status stk__tensor_add(stk__tensor *target, const stk__tensor *source, stk_e
 
 stk_status stk__tensor_copy(stk__tensor *target, const stk__tensor *source, stk_error *error)
 {
-    assert(target->size_bytes == source->size_bytes && target->desc.dtype == source->desc.dtype);
+    assert(stk__shape_equal(&target->desc.shape, &source->desc.shape) &&
+           target->desc.dtype == source->desc.dtype);
     return target->engine->ops->tensor_copy(target, source, error);
 }
 
@@ -226,28 +237,48 @@ stk__op_needs stk__op_memory(const stk__op *op)
     return op->needs;
 }
 
+static bool holds(const stk__tensor *tensor, size_t size_bytes)
+{
+    return !size_bytes || (tensor && tensor->size_bytes >= size_bytes);
+}
+
+static bool fits(const stk__tensor *tensor, const stk__shape *shape)
+{
+    return tensor && stk__shape_count(&tensor->desc.shape) == stk__shape_count(shape);
+}
+
 stk_status stk__op_forward(stk__op *op, const stk__op_io *io, stk_error *error)
 {
-    assert(io->x && io->x[0] && io->y);
-    assert(!op->needs.scratch_bytes || (io->scratch && io->scratch->size_bytes >= op->needs.scratch_bytes));
+    assert(io->x && fits(io->x[0], &op->spec.input[0]) && fits(io->y, &op->form.output));
+    assert(holds(io->saved, op->needs.saved_bytes) && holds(io->scratch, op->needs.scratch_bytes));
+    if (stk__op_is_loss(op->spec.kind) || stk__op_is_metric(op->spec.kind))
+        STK__TRY(stk__loss_check(&op->spec, io->x, error));
     return op->engine->ops->forward(op, io, error);
 }
 
 stk_status stk__op_backward(stk__op *op, const stk__op_io *io, stk_error *error)
 {
-    assert(op->form.has_gradient && !stk__op_is_loss(op->spec.kind) && io->dy);
+    assert(op->form.has_gradient && !stk__op_is_loss(op->spec.kind) && fits(io->dy, &op->form.output));
+    assert(holds(io->saved, op->needs.saved_bytes) && holds(io->scratch, op->needs.scratch_bytes));
     return op->engine->ops->backward(op, io, error);
+}
+
+static bool all_floats(const stk__tensor_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->tensor[i]->desc.dtype != STK_DTYPE_F32) return false;
+    return true;
 }
 
 stk_status stk__engine_update(stk__engine *engine, const stk__update *update, stk_error *error)
 {
-    assert(update->param.count == update->grad.count && update->step >= 1);
+    assert(update->param.count == update->grad.count && update->step >= 1 && all_floats(&update->param));
     return engine->ops->update(engine, update, error);
 }
 
 stk_status stk__engine_average(stk__engine *engine, const stk__tensor_list *average,
                                const stk__tensor_list *value, double decay, stk_error *error)
 {
-    assert(average->count == value->count);
+    assert(average->count == value->count && all_floats(average) && all_floats(value));
     return engine->ops->average(engine, average, value, decay, error);
 }

@@ -32,7 +32,8 @@ typedef struct stk__engine_info {
     char version[64]; /* "oneDNN 2.6.3, AVX2"; empty: nothing to say */
     int threads;
     bool bf16;      /* native */
-    char note[160]; /* something its user should know (an instruction set that was capped), or empty */
+    char note[160]; /* something its user should know (an instruction set that was capped, why "auto" is not
+                       a better one), or empty */
 } stk__engine_info;
 
 /* --- the front -------------------------------------------------------------------------------------------
@@ -127,7 +128,7 @@ typedef struct stk__tensor_list {
 } stk__tensor_list;
 
 /* One step of PyTorch's AdamW or SGD over all parameters; gradients are scaled by grad_scale and by clipping,
- * and zeroed behind. All lists have one length; no second list: SGD without momentum. */
+ * and zeroed behind. All lists have one length; no first list: SGD without momentum. */
 typedef struct stk__update {
     stk__optimizer kind;
     stk__tensor_list param, grad;

@@ -7,11 +7,12 @@
 
 typedef stk_status (*describe_function)(stk__op_spec *spec, stk__op_form *form, stk_error *error);
 
-static stk_status refuse(stk_error *error, const char *wants, const stk__shape *shape)
+/* format holds one %s for the shape. */
+static stk_status refuse(stk_error *error, const char *format, const stk__shape *shape)
 {
     char text[96];
     stk__shape_print(shape, text, sizeof text);
-    return stk__fail(error, STK_ERROR_CONFIG, "%s, not [%s]", wants, text);
+    return stk__fail(error, STK_ERROR_CONFIG, format, text);
 }
 
 static void add_param(stk__op_form *form, const char *name, stk__shape shape, int64_t fan_in)
@@ -47,7 +48,7 @@ static void default_pair(int32_t pair[2], int32_t h, int32_t w)
 static stk_status want_picture(const stk__op_spec *spec, stk_error *error)
 {
     if (spec->input[0].ndim == 4) return STK_OK;
-    return refuse(error, "wants pictures [n h w c]", &spec->input[0]);
+    return refuse(error, "wants pictures [n h w c], not [%s]", &spec->input[0]);
 }
 
 /* Length of the output along one axis; <= 0: the window does not fit. */
@@ -83,7 +84,7 @@ static stk_status describe_conv(stk__op_spec *spec, stk__op_form *form, stk_erro
                          "groups of %lld do not divide %lld input and %lld output channels", (long long)g,
                          (long long)c, (long long)o);
     const int64_t h = slide(x->dim[1], spec, 0), w = slide(x->dim[2], spec, 1);
-    if (h < 1 || w < 1) return refuse(error, "the kernel is larger than its input", x);
+    if (h < 1 || w < 1) return refuse(error, "the kernel is larger than its input [%s]", x);
     const int64_t kh = spec->kernel[0], kw = spec->kernel[1], fan = c / g * kh * kw;
     form->output = (stk__shape){4, {x->dim[0], h, w, o}};
     add_param(form, "weight", (stk__shape){4, {o, c / g, kh, kw}}, fan);
@@ -109,7 +110,7 @@ static stk_status describe_conv_transpose(stk__op_spec *spec, stk__op_form *form
     for (int a = 0; a < 2; a++)
         size[a] = (x->dim[1 + a] - 1) * spec->stride[a] - 2 * (int64_t)spec->pad[a] +
                   (int64_t)spec->dilation[a] * (spec->kernel[a] - 1) + 1;
-    if (size[0] < 1 || size[1] < 1) return refuse(error, "nothing is left of its input", x);
+    if (size[0] < 1 || size[1] < 1) return refuse(error, "nothing is left of its input [%s]", x);
     const int64_t kh = spec->kernel[0], kw = spec->kernel[1], fan = o * kh * kw; /* as PyTorch counts it */
     form->output = (stk__shape){4, {x->dim[0], size[0], size[1], o}};
     add_param(form, "weight", (stk__shape){4, {c, o, kh, kw}}, fan);
@@ -121,9 +122,10 @@ static stk_status describe_conv_transpose(stk__op_spec *spec, stk__op_form *form
 
 static stk_status describe_batch_norm(stk__op_spec *spec, stk__op_form *form, stk_error *error)
 {
-    (void)error;
     if (spec->eps == 0) spec->eps = 1e-5;
     if (spec->momentum == 0) spec->momentum = 0.1;
+    if (!(spec->eps > 0 && spec->momentum > 0 && spec->momentum <= 1))
+        return stk__fail(error, STK_ERROR_CONFIG, "eps must be above 0 and momentum between 0 and 1");
     const int64_t c = last_of(&spec->input[0]);
     add_param(form, "weight", vector(c), 0);
     form->param[0].fill = 1;
@@ -171,7 +173,7 @@ static stk_status describe_pool(stk__op_spec *spec, stk__op_form *form, stk_erro
         return stk__fail(error, STK_ERROR_CONFIG, "pad of a pool is at most half its kernel");
     const stk__shape *x = &spec->input[0];
     const int64_t h = slide(x->dim[1], spec, 0), w = slide(x->dim[2], spec, 1);
-    if (h < 1 || w < 1) return refuse(error, "the kernel is larger than its input", x);
+    if (h < 1 || w < 1) return refuse(error, "the kernel is larger than its input [%s]", x);
     form->output = (stk__shape){4, {x->dim[0], h, w, x->dim[3]}};
     form->flops = (double)stk__shape_count(&form->output) * spec->kernel[0] * spec->kernel[1];
     return STK_OK;
@@ -190,7 +192,7 @@ static stk_status describe_linear(stk__op_spec *spec, stk__op_form *form, stk_er
 {
     const stk__shape *x = &spec->input[0];
     if (x->ndim == 4 && (x->dim[1] != 1 || x->dim[2] != 1))
-        return refuse(error, "wants features [n f] (put global_pool before it)", x);
+        return refuse(error, "wants features [n f] (put global_pool before it), not [%s]", x);
     if (spec->channels < 1) return stk__fail(error, STK_ERROR_CONFIG, "channels must be at least 1");
     const int64_t in = last_of(x);
     form->output = *x;
@@ -226,7 +228,7 @@ static stk_status describe_concat(stk__op_spec *spec, stk__op_form *form, stk_er
     for (int i = 1; i < spec->inputs; i++) {
         stk__shape other = spec->input[i];
         if (other.ndim != last + 1)
-            return refuse(error, "its inputs have different numbers of dimensions", &other);
+            return refuse(error, "its inputs have different numbers of dimensions: [%s]", &other);
         form->output.dim[last] += other.dim[last];
         other.dim[last] = spec->input[0].dim[last];
         if (stk__shape_equal(&other, &spec->input[0])) continue;
@@ -267,7 +269,7 @@ static stk_status describe_lstm(stk__op_spec *spec, stk__op_form *form, stk_erro
     const stk__shape *x = &spec->input[0];
     const int64_t hidden = spec->hidden;
     if (!spec->layers) spec->layers = 1;
-    if (x->ndim != 3) return refuse(error, "wants windows [n t f]", x);
+    if (x->ndim != 3) return refuse(error, "wants windows [n t f], not [%s]", x);
     if (hidden < 1) return stk__fail(error, STK_ERROR_CONFIG, "hidden must be at least 1");
     if (spec->layers < 1 || spec->layers > STK_OP_PARAMS / 4)
         return stk__fail(error, STK_ERROR_CONFIG, "layers must be 1 to %d", STK_OP_PARAMS / 4);
@@ -310,6 +312,8 @@ static void sums(stk__op_form *form, stk_dtype dtype, int64_t length)
 
 static stk_status describe_classes(stk__op_spec *spec, stk__op_form *form, stk_error *error)
 {
+    if (spec->input[0].ndim < 2)
+        return refuse(error, "wants a value for each class of each sample, not [%s]", &spec->input[0]);
     spec->classes = last_of(&spec->input[0]);
     if (spec->classes < 2 || spec->classes > STK_OP_CLASSES)
         return stk__fail(error, STK_ERROR_CONFIG,
@@ -326,7 +330,7 @@ static stk_status describe_classes(stk__op_spec *spec, stk__op_form *form, stk_e
 static stk_status describe_values(stk__op_spec *spec, stk__op_form *form, stk_error *error)
 {
     const stk__shape *x = &spec->input[0];
-    if (stk__shape_count(x) != x->dim[0]) return refuse(error, "wants one value a sample", x);
+    if (stk__shape_count(x) != x->dim[0]) return refuse(error, "wants one value a sample, not [%s]", x);
     const bool metric = spec->kind == STK_OP_VALUE_ERROR;
     sums(form, STK_DTYPE_F64, metric ? STK_METRIC_VALUE_SUMS : STK_LOSS_SUMS);
     return STK_OK;
@@ -336,7 +340,7 @@ static stk_status describe_points(stk__op_spec *spec, stk__op_form *form, stk_er
 {
     STK__TRY(want_picture(spec, error));
     if (spec->input[0].dim[3] % 3)
-        return refuse(error, "wants heat maps with offsets [n h w 3k]", &spec->input[0]);
+        return refuse(error, "wants heat maps with offsets [n h w 3k], not [%s]", &spec->input[0]);
     if (spec->image_size[0] < 1 || spec->image_size[1] < 1)
         return stk__fail(error, STK_ERROR_CONFIG, "image_size is missing");
     sums(form, STK_DTYPE_F64, spec->kind == STK_OP_POINTS ? STK_LOSS_SUMS : STK_METRIC_POINT_SUMS);
@@ -373,18 +377,24 @@ static const describe_function describers[STK_OP_COUNT] = {
     [STK_OP_VALUE_ERROR] = describe_values,
 };
 
+static bool is_empty(const stk__shape *shape)
+{
+    for (int i = 0; i < shape->ndim; i++)
+        if (shape->dim[i] < 1) return true;
+    return shape->ndim < 1;
+}
+
 stk_status stk__op_describe(stk__op_spec *spec, stk__op_form *form, stk_error *error)
 {
     *form = (stk__op_form){.output_dtype = STK_DTYPE_F32, .has_gradient = !stk__op_is_metric(spec->kind)};
     if (!spec->inputs) spec->inputs = 1;
     if (spec->inputs < 0 || spec->inputs > STK_OP_INPUTS)
         return stk__fail(error, STK_ERROR_CONFIG, "at most %d inputs are possible", STK_OP_INPUTS);
-    const bool several = spec->kind == STK_OP_ADD || spec->kind == STK_OP_CONCAT ||
-                         stk__op_is_loss(spec->kind) || stk__op_is_metric(spec->kind);
-    if (spec->inputs > 1 && !several) return stk__fail(error, STK_ERROR_CONFIG, "wants one input");
-    for (int i = 0; i < (several ? 1 : spec->inputs); i++)
-        if (spec->input[i].ndim < 1 || stk__shape_count(&spec->input[i]) < 1)
-            return stk__fail(error, STK_ERROR_CONFIG, "its input is empty");
+    const bool joins = spec->kind == STK_OP_ADD || spec->kind == STK_OP_CONCAT;
+    const bool judges = stk__op_is_loss(spec->kind) || stk__op_is_metric(spec->kind);
+    if (spec->inputs > 1 && !joins && !judges) return stk__fail(error, STK_ERROR_CONFIG, "wants one input");
+    for (int i = 0; i < (joins ? spec->inputs : 1); i++)
+        if (is_empty(&spec->input[i])) return stk__fail(error, STK_ERROR_CONFIG, "its input is empty");
     return describers[spec->kind](spec, form, error);
 }
 
@@ -420,7 +430,7 @@ int64_t stk__shape_count(const stk__shape *shape)
 {
     int64_t count = 1;
     for (int i = 0; i < shape->ndim; i++)
-        count *= shape->dim[i];
+        if (__builtin_mul_overflow(count, shape->dim[i], &count)) return INT64_MAX;
     return count;
 }
 

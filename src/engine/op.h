@@ -41,7 +41,7 @@ typedef struct stk__shape {
     X(LINEAR, "linear")           /* over the last dimension; [n 1 1 c] counts as [n c] */                   \
     X(ADD, "add")                 /* two inputs of one shape */                                              \
     X(CONCAT, "concat")           /* along the last dimension */                                             \
-    X(RESIZE, "resize")           /* of h and w; half-pixel centres, align_corners=False */                  \
+    X(RESIZE, "resize")           /* of h and w; half-pixel centres, also of nearest ("nearest-exact") */    \
     X(DROPOUT, "dropout")         /* identity in evaluation */                                               \
     X(LSTM, "lstm")               /* [n t f] -> [n t hidden], or [n hidden] of the last step */              \
     X(AFFINE, "affine")           /* x * scale + shift over the last dimension; constants, not learnt */     \
@@ -66,14 +66,14 @@ typedef enum stk__op_kind {
 
 typedef enum stk__resize_mode { STK_RESIZE_BILINEAR, STK_RESIZE_NEAREST } stk__resize_mode;
 
-/* Inputs of losses and metrics. Absent ones are NULL. */
+/* Inputs of losses and metrics: x[] has all STK_LOSS_INPUTS places, absent ones are NULL. */
 typedef enum stk__loss_input {
     STK_LOSS_PREDICTION, /* f32 */
     STK_LOSS_TARGET, /* classes: masks u8 [n h w] (or i64), labels i64 [n]; values f32 [n]; points f32 [n k 3]
                       */
-    STK_LOSS_TARGET2,       /* second target of a mixed sample, or NULL */
-    STK_LOSS_LAMBDA,        /* [n] f32: share of the first, or NULL: 1 */
-    STK_LOSS_WEIGHTS,       /* [n] f32: 0 leaves a sample out, or NULL: 1 */
+    STK_LOSS_TARGET2,       /* second target of a mixed sample, or NULL; of classes only */
+    STK_LOSS_LAMBDA,        /* [n] f32: share of the first, or NULL: 1; not read without a second */
+    STK_LOSS_WEIGHTS,       /* [n] f32: 0 leaves a sample out (even one of NaNs), or NULL: 1 */
     STK_LOSS_CLASS_WEIGHTS, /* [classes] f32, or NULL: 1 */
     STK_LOSS_INPUTS
 } stk__loss_input;
@@ -167,7 +167,7 @@ stk__op_kind stk__op_find(const char *word); /* STK_OP_COUNT: no such word */
 bool stk__op_is_loss(stk__op_kind kind);
 bool stk__op_is_metric(stk__op_kind kind);
 
-int64_t stk__shape_count(const stk__shape *shape); /* elements */
+int64_t stk__shape_count(const stk__shape *shape); /* elements; INT64_MAX: more than that */
 bool stk__shape_equal(const stk__shape *a, const stk__shape *b);
 void stk__shape_print(const stk__shape *shape, char *text, size_t size); /* "4 x 128 x 128 x 32" */
 

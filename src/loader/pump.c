@@ -7,6 +7,8 @@
 
 #include <stdio.h>
 
+enum { YIELDING_NICE = 10 };
+
 static const uint64_t nap_ns = STK_SECOND_NS; /* waits look around at least this often */
 
 /* First step behind the last epoch; more than can be counted is without end. */
@@ -250,7 +252,8 @@ stk_status stk__pump_start(stk_loader *loader, stk_error *error)
         STK__TRY(stk__thread_start(&loader->device_thread, &finish, error));
     for (int i = 0; i < loader->thread_count; i++) {
         stk__worker *worker = &loader->workers[i];
-        stk__thread_options options = {.run = stk__pump_work, .context = worker};
+        stk__thread_options options = {
+            .run = stk__pump_work, .context = worker, .nice = loader->yielding ? YIELDING_NICE : 0};
         snprintf(options.name, sizeof options.name, "%s", worker->name);
         STK__TRY(stk__thread_start(&worker->thread, &options, error));
     }

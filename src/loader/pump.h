@@ -27,6 +27,7 @@ struct stk_loader {
 
     stk__worker *workers; /* [worker_count]; the only one runs in the caller's thread when threads is 0 */
     int worker_count, thread_count;
+    bool yielding;    /* workers run at lower priority */
     stk__slot *slots; /* [slot_count] */
     int slot_count;
     stk__thread *watchdog;

@@ -231,14 +231,15 @@ static void choose_workers(stk_loader *loader, const stk_loader_options *o)
 {
     const stk__cpu_budget budget = stk__cpu_budget_read(NULL);
     const int half = budget.cpus / 2 < 1 ? 1 : budget.cpus / 2;
-    char why[128];
+    char why[160];
+    loader->yielding = o->yielding;
     loader->thread_count = o->num_workers == STK_WORKERS_NONE ? 0 : (int)o->num_workers;
     if (o->num_workers == 0) {
         loader->thread_count = o->alone ? budget.cpus : half < 8 ? half : 8;
-        snprintf(why, sizeof why, "%s (%s)",
+        snprintf(why, sizeof why, "%s (%s)%s",
                  o->alone ? "auto: every usable CPU, nothing computes beside"
                           : "auto: half the usable CPUs, at most 8",
-                 budget.why);
+                 budget.why, o->yielding ? "; the engine's threads come first" : "");
         stk__loader_note_number(loader, "data.num_workers", (uint64_t)loader->thread_count, why);
     } else if (loader->thread_count > budget.cpus) {
         snprintf(why, sizeof why, "they share %d usable CPUs; more workers than that only cost memory",
@@ -334,6 +335,11 @@ static void describe(stk_loader *loader, const stk_loader_options *o, stk__pixel
     info->masks = source->masks;
     info->class_count = source->class_count;
     info->class_names = source->class_names;
+    info->classes = source->label == STK_LABEL_CLASS;
+    info->values = source->label == STK_LABEL_VALUE;
+    info->point_count = source->point_count;
+    info->window_rows = source->window_rows;
+    info->feature_count = source->window_columns;
 }
 
 stk_status stk__loader_configure(stk_loader *loader, const stk__loader_setup *setup, stk_error *error)

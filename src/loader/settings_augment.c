@@ -79,9 +79,8 @@ static void choose_mixing(stk_loader *loader, stk__storage *store)
 static void choose_workers(stk_loader *loader, bool automatic)
 {
     const stk__cpu_level level = stk__device_cpu_level();
-    char text[32];
-    snprintf(text, sizeof text, "cpu (%s)", stk__cpu_level_name(level));
-    stk__loader_note(loader, "augment.device", text, automatic ? "auto: the workers do it" : "as asked for");
+    stk__loader_note(loader, "augment.device", "cpu", "%sthe workers do it (%s)", automatic ? "auto: " : "",
+                     stk__cpu_level_name(level));
     loader->recipe.kernel = stk__augment_at(level);
 }
 

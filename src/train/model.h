@@ -7,7 +7,7 @@
 #include "train/network.h"
 
 typedef struct stk__model_tensor {
-    char *name; /* "down1.conv1.weight" */
+    const char *name; /* "down1.conv1.weight" */
     int layer;
     bool buffer;    /* not learnt: running_mean … */
     bool trainable; /* false: buffer, or frozen */
@@ -22,7 +22,7 @@ typedef struct stk__model_options {
     bool training;      /* gradients and the optimiser's memory */
     bool first, second; /* which of it the optimiser needs */
     bool average;
-    const char *freeze; /* names or prefixes of layers, "enc stem.conv1", '*' matches anything; NULL: none */
+    const char *freeze; /* patterns of layers, see freeze.h; NULL: none */
     uint64_t seed;      /* of the weights at the start */
 } stk__model_options;
 
@@ -35,21 +35,33 @@ typedef struct stk__model { /* create/destroy */
     int64_t trainable_count;
     size_t size_bytes; /* of the arena */
     stk__arena *arena;
+    char *names; /* all of them */
     /* The trainable ones side by side, for stk__engine_update. */
     stk__tensor **list_memory;
     stk__tensor_list params, grads, firsts, seconds;
     stk__tensor_list values, averages; /* of everything in f32 */
 } stk__model;
 
-/* forms: from stk__network_shape. The network's texts must outlive the model. A pattern of freeze that
- * matches nothing is an error with the nearest layer. */
+/* forms: from stk__network_shape (or stk__pass_forms). A pattern of freeze that matches nothing is an error
+ * with the nearest layer. Frozen layers keep their parameters; frozen batch norms also their running
+ * statistics: they compute as in evaluation (pass.h).
+ *
+ * Values at the start: element e of tensor number i of the model is word e % 4 of the draw (epoch 0, sample
+ * i, STK_OPERATION_WEIGHTS, draw e / 4), spread over +- 1 / sqrt(fan_in). */
 stk_status stk__model_create(stk__model **model, stk__engine *engine, const stk__network *network,
                              const stk__op_form *forms, const stk__model_options *options, stk_error *error);
 void stk__model_destroy(stk__model **model);
 
 stk__model_tensor *stk__model_find(const stk__model *model, const char *name); /* NULL: none */
 
-/* Exchanges values with their averages, for evaluation; called again, back. */
+/* Exchanges values with their averages, for evaluation; called again, back. Passes that are bound follow.
+ * Without an average nothing happens. */
 void stk__model_swap_average(stk__model *model);
+
+/* Where the arena's bytes go. */
+typedef struct stk__model_bytes {
+    size_t params, buffers, grads, optimizer, averages;
+} stk__model_bytes;
+stk__model_bytes stk__model_measure(const stk__model *model);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "core/memory.h"
 #include "engine/op.h"
+#include "train/network_store.h"
 
 enum { STK_LAYER_INPUT = -1 }; /* as a layer's input: what the network is given */
 
@@ -38,7 +39,8 @@ typedef struct stk__network { /* read/destroy */
     int output; /* layer whose output is the prediction */
     stk__network_option *options;
     int option_count;
-    stk__buffer texts; /* all names live here */
+    int64_t multiple; /* height and width of an image must be multiples of it; 1: any */
+    stk__store texts; /* all names and options live here */
 } stk__network;
 
 typedef struct stk__network_setting {
@@ -61,7 +63,8 @@ typedef struct stk__network_request {
     int fact_count;
 } stk__network_request;
 
-/* Errors have file:line:column as place and name the layer. */
+/* Errors have file:line:column as place and name the layer. Every layer leads to the output; a layer's inputs
+ * stand before it; random_layer counts the dropouts. */
 stk_status stk__network_read(stk__network **network, const stk__network_request *request, stk_error *error);
 void stk__network_destroy(stk__network **network);
 

@@ -1,9 +1,9 @@
 /* The passes of a network at one batch size, forward and backward: a straight program of operations, and
  * where every tensor lies in one arena. Made before step 1; running it allocates nothing.
  *
- *     stk__pass_create(&pass, &request, &error);          // shapes, program, memory; costs little
+ *     stk__pass_create(&pass, &request, &error);          // operations, program, memory
  *     stk__pass_size(pass)                                // … of an arena that several passes may share
- *     stk__pass_bind(pass, model, arena, &error);         // operations and tensors
+ *     stk__pass_bind(pass, model, arena, &error);         // tensors; both must outlive the pass
  *     stk__pass_forward(pass, &feed, &error);
  *     stk__pass_backward(pass, &feed, &error);            // adds into the model's gradients if asked to */
 #ifndef STK_TRAIN_PASS_H
@@ -19,9 +19,13 @@ typedef struct stk__pass_request {
     stk__shape input;      /* [n h w c] or [n t f] */
     bool training;         /* backward too */
     bool recompute;        /* gradient_checkpointing: keep only some activations, compute the rest again */
-    const char *freeze;    /* as the model's: nothing before the first trainable layer has a backward pass */
-    stk__op_spec loss;     /* kind and settings; shapes are filled in */
-    stk__op_spec metric;
+    const char *freeze;  /* as the model's: nothing before the first trainable layer has a backward pass, and
+                          * frozen batch norms compute as in evaluation, also while training */
+    stk__op_spec loss;   /* kind and settings; shapes and, for points, image_size are filled in */
+    stk__op_spec metric; /* a kind that is no loss (no metric): there is none */
+    /* For tests and for finding faults: */
+    bool unshared; /* every tensor in memory of its own */
+    bool poison; /* memory is filled with NaN before a forward pass and when nobody needs it any more; slow */
 } stk__pass_request;
 
 /* What a pass says of itself; `--plan` prints it. */
@@ -44,6 +48,7 @@ typedef struct stk__pass_report {
     double step_flops;       /* forward, backward and what is computed again */
     size_t activation_bytes; /* the arena: activations, gradients of activations, saved, scratch together */
     size_t unshared_bytes;   /* the same if every tensor had its own memory */
+    size_t least_bytes;      /* most that is needed at one moment: no arrangement takes less */
     size_t scratch_bytes;
     int64_t param_count;
     int recomputed_layers;
@@ -64,7 +69,7 @@ typedef struct stk__pass_feed {
     const stk__tensor *sample_ids;
     stk__tensor *loss_sums;   /* f64 [2]; NULL: no loss is computed (and there is no backward) */
     stk__tensor *metric_sums; /* NULL: no metric */
-    double grad_scale;        /* of the loss: 1 / accumulation steps */
+    double grad_scale;        /* of the loss: 1 / accumulation steps; 0: 1 */
     bool add_gradients;       /* to those of the pass before; else they are overwritten */
     uint64_t seed;
     uint32_t epoch;
@@ -74,10 +79,11 @@ typedef struct stk__pass_feed {
 stk_status stk__pass_forward(stk__pass *pass, const stk__pass_feed *feed, stk_error *error);
 stk_status stk__pass_backward(stk__pass *pass, const stk__pass_feed *feed, stk_error *error);
 
-/* The prediction of the last forward pass; it lives until the next pass. */
+/* The prediction of the last forward pass; it lives until the next pass, forward or backward. */
 stk__tensor *stk__pass_output(const stk__pass *pass);
 
-/* Prints the report the way `stoker train --plan` shows it, wrapped to nothing: a row a layer, then sums. */
+/* Prints the report the way `stoker train --plan` shows it, wrapped to nothing: a row a layer, then sums; of
+ * a pass that is bound with the model's memory. */
 stk_status stk__pass_print(const stk__pass *pass, const stk__network *network, stk__buffer *text,
                            stk_error *error);
 

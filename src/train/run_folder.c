@@ -31,15 +31,19 @@ struct stk__run_folder {
 /* --- which folder -------------------------------------------------------------------------------------- */
 
 /* mkdir decides between processes that start at once. */
-static stk_status make_numbered(stk__run_folder *folder, const char *name, stk_error *error)
+static stk_status make_numbered(stk__run_folder *folder, const stk__run_folder_options *options,
+                                stk_error *error)
 {
+    const char *parent = options->parent ? options->parent : RUNS, *name = options->name;
+    const int room = (int)sizeof folder->path;
     if (!name || !*name || *name == '.' || strchr(name, '/'))
         return stk__fail(error, STK_ERROR_CONFIG, "'%.80s' cannot be the name of a run", name ? name : "");
-    STK__TRY(stk__durable_folder(RUNS, error));
+    STK__TRY(stk__durable_folder(parent, error));
     for (int number = 1; number < MOST_RUNS; number++) {
-        if (snprintf(folder->path, sizeof folder->path, RUNS "/%s-%04d", name, number) > NAME_MAX)
+        if (strlen(name) + 5 > NAME_MAX ||
+            snprintf(folder->path, sizeof folder->path, "%s/%s-%04d", parent, name, number) >= room)
             return stk__fail(error, STK_ERROR_CONFIG, "the name '%.80s…' of the run is too long", name);
-        if (mkdir(folder->path, 0777) == 0) return stk__durable_sync(RUNS, error);
+        if (mkdir(folder->path, 0777) == 0) return stk__durable_sync(parent, error);
         if (errno != EEXIST) return stk__durable_fail(error, errno, folder->path);
     }
     return stk__fail(error, STK_ERROR_IO, "there are too many runs '%.80s'", name);
@@ -138,7 +142,7 @@ static stk_status open_folder(stk__run_folder *folder, const stk__run_folder_opt
     if (options->path)
         STK__TRY(take_path(folder, options, error));
     else
-        STK__TRY(make_numbered(folder, options->name, error));
+        STK__TRY(make_numbered(folder, options, error));
     STK__TRY(take_lock(folder, options->resume, error));
     STK__TRY(stk__durable_join(folder->metrics_path, sizeof folder->metrics_path, folder->path,
                                "metrics.jsonl", error));

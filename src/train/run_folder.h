@@ -9,9 +9,10 @@
 typedef struct stk__run_folder stk__run_folder; /* open/close */
 
 typedef struct stk__run_folder_options {
-    const char *path; /* NULL: a new one, runs/NAME-0001, the lowest number that is free */
-    const char *name; /* "unet-faces"; with a path it may be NULL */
-    bool resume;      /* must be there; else it must be new or empty */
+    const char *path;   /* NULL: a new one, PARENT/NAME-0001, the lowest number that is free */
+    const char *parent; /* NULL: "runs" */
+    const char *name;   /* "unet-faces"; with a path it may be NULL */
+    bool resume;        /* must be there; else it must be new or empty */
 } stk__run_folder_options;
 
 /* Takes the lock: a second process is refused with the first one's id. A lock of a dead process is taken

@@ -160,7 +160,9 @@ static void callers_at_once_share_the_pool(void **state)
     stk__thread *threads[4];
     for (int i = 0; i < 4; i++)
         assert_int_equal(
-            stk__thread_start(&threads[i], &(stk__thread_options){"caller", call_often, &wrong}, NULL),
+            stk__thread_start(&threads[i],
+                              &(stk__thread_options){.name = "caller", .run = call_often, .context = &wrong},
+                              NULL),
             STK_OK);
     for (int i = 0; i < 4; i++)
         assert_true(stk__thread_join(&threads[i], stk__clock_ns() + 60 * STK_SECOND_NS));

@@ -1,0 +1,154 @@
+/* stoker eval RUN: how good is the network of a run, on its validation part? */
+#include "eval_sheet.h"
+#include "train_print.h"
+
+#include "train/checkpoint.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct eval_job {
+    stk__arguments arguments;
+    stk__cli_session session;
+    const char *checkpoint;
+    bool newest;
+    const char *sheet_path;
+    int64_t count; /* rows of the sheet */
+    stk__eval_sheet sheet;
+    stk__checkpoint_found found;
+    stk__score score;
+} eval_job;
+
+static stk_status find_checkpoint(eval_job *job, stk_error *error)
+{
+    const stk__trainer_info *info = stk__trainer_describe(job->session.trainer);
+    char folder[512];
+    if (job->checkpoint) {
+        snprintf(job->found.path, sizeof job->found.path, "%s", job->checkpoint);
+        return stk__checkpoint_verify(job->checkpoint, error);
+    }
+    snprintf(folder, sizeof folder, "%s/checkpoints", job->arguments.words[0]);
+    const bool low = stk__task_describe(info->network->task)->low[info->value];
+    stk_status status = job->newest ? STK_END : stk__checkpoint_best(folder, low, &job->found, error);
+    if (status == STK_END) status = stk__checkpoint_newest(folder, &job->found, error);
+    if (status == STK_END) {
+        stk__fail(error, STK_ERROR_DATA, "the run has no checkpoint yet");
+        stk__error_place(error, "%s", folder);
+        status = STK_ERROR_DATA;
+    }
+    return status;
+}
+
+static stk_status run_job(eval_job *job, stk_error *error)
+{
+    char path[1024];
+    stk__cli_session *s = &job->session;
+    s->config = job->arguments.config;
+    s->evaluates_only = true;
+    snprintf(path, sizeof path, "%s/config.yaml", job->arguments.words[0]);
+    STK__TRY(stk__config_read_file(s->config, path, error));
+    STK__TRY(stk__cli_apply_preset(s->config, error));
+    STK__TRY(stk__cli_session_open(s, error));
+    STK__TRY(find_checkpoint(job, error));
+    STK__TRY(
+        stk__checkpoint_read_model(job->found.path, stk__trainer_describe(s->trainer)->model, false, error));
+    if (job->sheet_path) {
+        STK__TRY(stk__eval_sheet_init(&job->sheet, s, (int32_t)job->count, error));
+        stk__trainer_watch(s->trainer, stk__eval_sheet_look, &job->sheet);
+    }
+    STK__TRY(stk__trainer_evaluate(s->trainer, &job->score, error));
+    if (job->sheet.status != STK_OK) {
+        *error = job->sheet.error;
+        return job->sheet.status;
+    }
+    return job->sheet_path ? stk__sheet_write(&job->sheet.sheet, job->sheet_path, error) : STK_OK;
+}
+
+static json_t *number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static int print_json(const eval_job *job)
+{
+    const stk__trainer_info *info = stk__trainer_describe(job->session.trainer);
+    const stk__task_info *task = stk__task_describe(info->network->task);
+    json_t *report =
+        json_pack("{s:i, s:o, s:I, s:o}", "schema", 1, "checkpoint", stk__cli_json_text(job->found.path),
+                  "samples", (json_int_t)job->score.samples, "loss", number(job->score.loss));
+    for (int i = 0; i < task->value_count; i++)
+        json_object_set_new(report, task->values[i], number(job->score.values[i]));
+    if (info->network->task == STK_TASK_SEGMENTATION) {
+        json_t *list = json_array();
+        const stk__op_form *forms = stk__pass_forms(info->pass);
+        for (int64_t c = 0; c < forms[info->network->output].output.dim[3]; c++)
+            json_array_append_new(list, number(job->score.per_class[c]));
+        json_object_set_new(report, "f_score_per_class", list);
+    }
+    return stk__cli_print_json(report);
+}
+
+static void print_text(const eval_job *job)
+{
+    const stk__trainer_info *info = stk__trainer_describe(job->session.trainer);
+    const stk_loader_info *data = stk_loader_describe(job->session.val_loader);
+    printf("%s: %s samples, loss %.5g", job->found.path, stk__cli_grouped(job->score.samples),
+           job->score.loss);
+    stk__train_print_score(stdout, info->network->task, &job->score);
+    printf("\n");
+    for (int c = 0; info->network->task == STK_TASK_SEGMENTATION && c < data->class_count; c++) {
+        if (isnan(job->score.per_class[c]))
+            printf("  %-20s F-score -\n", data->class_names ? data->class_names[c] : "");
+        else
+            printf("  %-20s F-score %.4f\n", data->class_names ? data->class_names[c] : "",
+                   job->score.per_class[c]);
+    }
+}
+
+int stk__cli_eval(int argc, char **argv)
+{
+    static const stk__verb verb = {.name = "eval",
+                                   .usage = "eval RUN [key=value …]",
+                                   .about = "Evaluates the best checkpoint of a run on its validation part."};
+    static eval_job job;
+    const stk__flag flags[] = {
+        {.name = "checkpoint",
+         .value = "DIR",
+         .help = "this one instead of the best",
+         .text = &job.checkpoint},
+        {.name = "newest", .help = "the newest instead of the best", .given = &job.newest},
+        {.name = "sheet",
+         .value = "FILE.png",
+         .help = "draw images, truths and predictions side by side",
+         .text = &job.sheet_path},
+        {.name = "count", .value = "N", .help = "samples on the sheet (6)", .number = &job.count},
+        {.name = "json", .help = "report as JSON on standard output", .given = &stk__cli_json},
+    };
+    job.arguments = (stk__arguments){.verb = &verb,
+                                     .flags = flags,
+                                     .flag_count = sizeof flags / sizeof flags[0],
+                                     .tables = stk__cli_train_tables(),
+                                     .table_count = STK_CLI_TRAIN_TABLES,
+                                     .most_words = 1,
+                                     .words_are_runs = true};
+    stk_error error;
+    job.count = 6;
+    int code = stk__arguments_read(&job.arguments, argc, argv);
+    if (code < 0 && (job.count < 1 || job.count > 100)) code = stk__cli_usage("eval", "--count is 1 to 100");
+    if (code < 0 && !job.arguments.word_count) code = stk__cli_usage("eval", "which run? name its folder");
+    if (code < 0) {
+        code = STK_EXIT_GOOD;
+        if (run_job(&job, &error) != STK_OK)
+            code = stk__cli_fail(&error);
+        else if (stk__cli_json)
+            code = print_json(&job);
+        else
+            print_text(&job);
+        if (job.sheet_path && code == STK_EXIT_GOOD && !stk__cli_quiet)
+            fprintf(stderr, "%s: images, truths, predictions\n", job.sheet_path);
+        stk__eval_sheet_fini(&job.sheet);
+        stk__cli_session_close(&job.session, code);
+    }
+    stk__arguments_fini(&job.arguments);
+    return code;
+}

@@ -1,0 +1,268 @@
+/* stoker train: one command from data to a network that has learnt. */
+#include "ledger_file.h"
+#include "train_print.h"
+
+#include "core/clock.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef struct train_job {
+    stk__arguments arguments;
+    stk__cli_session session;
+    const char *run_path;
+    int64_t stop_after;
+    bool resume, plan;
+    stk__run_folder *folder;
+    stk__run run;
+    stk__train_screen screen;
+    stk__ledger_file ledger, val_ledger; /* one file: both add to it */
+    char ledger_path[1024];
+} train_job;
+
+/* --- settings --------------------------------------------------------------------------------------------
+ */
+
+/* A run that goes on has its settings in its folder; a file on the command line comes on top. */
+static stk_status read_run_settings(train_job *job, stk_error *error)
+{
+    char path[1024];
+    const char *asked = stk__config_requested(job->arguments.config, "run.resume", NULL);
+    job->resume |= asked && (strcmp(asked, "true") == 0);
+    if (!job->resume) return STK_OK;
+    if (!job->run_path) {
+        stk__fail(error, STK_ERROR_CONFIG, "--resume needs --run DIR: which run is to go on?");
+        return STK_ERROR_CONFIG;
+    }
+    if (job->arguments.word_count) return STK_OK;
+    snprintf(path, sizeof path, "%s/config.yaml", job->run_path);
+    return stk__config_read_file(job->arguments.config, path, error);
+}
+
+static void name_run(const train_job *job, char *name, size_t size)
+{
+    const stk__cli_session *s = &job->session;
+    const char *root = s->data.root, *slash = strrchr(root, '/');
+    if (s->run.name) {
+        snprintf(name, size, "%s", s->run.name);
+        return;
+    }
+    if (slash && slash[1]) root = slash + 1;
+    if (strncmp(root, "make:", 5) == 0) root += 5;
+    snprintf(name, size, "%s-%.*s", stk__trainer_describe(s->trainer)->network->name,
+             (int)strcspn(root, "?./"), root);
+}
+
+static stk_status open_folder(train_job *job, stk_error *error)
+{
+    char name[128];
+    name_run(job, name, sizeof name);
+    const stk__run_folder_options options = {
+        .path = job->run_path, .parent = job->session.run.dir, .name = name, .resume = job->resume};
+    STK__TRY(stk__run_folder_open(&job->folder, &options, error));
+    stk__buffer text = {0};
+    stk_status status = stk__config_write_yaml(job->arguments.config, &text, error);
+    if (status == STK_OK && !job->resume)
+        status = stk__run_folder_write(job->folder, "config.yaml", text, error);
+    stk__buffer_fini(&text);
+    return status;
+}
+
+static stk_status open_ledgers(train_job *job, stk_error *error)
+{
+    stk__run_folder_file(job->folder, "ledger.jsonl", job->ledger_path, sizeof job->ledger_path);
+    const stk__ledger_file form = {.path = job->ledger_path, .late = true, .progress = &job->screen.progress};
+    job->ledger = job->val_ledger = form;
+    STK__TRY(stk__ledger_file_open(&job->ledger, job->session.loader, true, error));
+    if (!job->session.val_loader) return STK_OK;
+    return stk__ledger_file_open(&job->val_ledger, job->session.val_loader, true, error);
+}
+
+/* --- report ----------------------------------------------------------------------------------------------
+ */
+
+/* Seconds from the start of this process to a moment of the clock; NAN if the system does not tell. */
+static double since_start_s(uint64_t moment_ns)
+{
+    FILE *file = fopen("/proc/self/stat", "re");
+    char text[1024] = "";
+    unsigned long long ticks = 0;
+    struct timespec boot;
+    if (!file) return NAN;
+    const size_t size = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    text[size] = '\0';
+    const char *at = strrchr(text, ')'); /* field 2; the start time is field 22 */
+    for (int field = 2; at && field < 22; field++)
+        at = strchr(at + 1, ' ');
+    if (!at || sscanf(at, "%llu", &ticks) != 1 || !moment_ns) return NAN;
+    clock_gettime(CLOCK_BOOTTIME, &boot);
+    const double now_s = (double)boot.tv_sec + (double)boot.tv_nsec * 1e-9;
+    const double ago_s = (double)(stk__clock_ns() - moment_ns) * 1e-9;
+    return now_s - ago_s - (double)ticks / (double)sysconf(_SC_CLK_TCK);
+}
+
+static json_t *number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *stall_json(const stk__stall *stall, double wall_s)
+{
+    json_t *rows = json_array();
+    for (int row = 0; row < STK_STALL_ROWS; row++)
+        json_array_append_new(rows, json_pack("{s:s, s:f}", "name", stk__stall_name((stk__stall_row)row),
+                                              "share", stk__stall_share(stall, (stk__stall_row)row, wall_s)));
+    return rows;
+}
+
+static json_t *report_json(train_job *job)
+{
+    const stk__cli_session *s = &job->session;
+    const stk__run_report *r = &job->run.report;
+    const stk__trainer_info *info = stk__trainer_describe(s->trainer);
+    const stk__stall *stall = stk__trainer_stall(s->trainer);
+    const double seconds = r->wall_s;
+    char advice[256];
+    stk__train_advice(s, stall, r->wall_s, advice, sizeof advice);
+    json_t *report = json_pack(
+        "{s:i, s:s, s:s, s:s, s:s, s:i, s:I, s:I}", "schema", 1, "run", stk__run_folder_path(job->folder),
+        "network", info->network->name, "engine", info->engine->name, "engine_version", info->engine->version,
+        "threads", info->engine->threads, "steps", (json_int_t)r->at.step, "epochs", (json_int_t)r->at.epoch);
+    json_object_set_new(report, "samples_per_s", number(seconds > 0 ? (double)r->at.samples / seconds : NAN));
+    json_object_set_new(report, "step_ms", number(stk__run_step_ms(&job->run)));
+    json_object_set_new(report, "first_step_s", number(since_start_s(r->first_step_ns)));
+    json_object_set_new(report, "wall_s", number(seconds));
+    json_object_set_new(report, "metric",
+                        json_string(stk__task_describe(info->network->task)->values[info->value]));
+    json_object_set_new(report, "best_metric", number(r->best_value));
+    json_object_set_new(report, "best_step", json_integer(r->best_step));
+    json_object_set_new(report, "loss", number(r->logged ? r->log.score.loss : NAN));
+    json_object_set_new(report, "peak_memory_bytes", json_integer((json_int_t)stk__cli_peak_memory_bytes()));
+    json_object_set_new(report, "planned_memory_bytes", json_integer((json_int_t)s->planned_bytes));
+    json_object_set_new(report, "model_bytes", json_integer((json_int_t)info->model_bytes));
+    json_object_set_new(report, "activation_bytes", json_integer((json_int_t)info->pass_bytes));
+    json_object_set_new(report, "interrupted", json_boolean(r->interrupted));
+    json_object_set_new(report, "stopped_early", json_boolean(r->stopped_early));
+    json_object_set_new(report, "checkpoint", stk__cli_json_text(r->checkpoint));
+    json_object_set_new(report, "advice", json_string(advice));
+    json_object_set_new(report, "stall", stall_json(stall, r->wall_s));
+    json_object_set_new(report, "effects", stk__config_effects_json(job->arguments.config));
+    return report;
+}
+
+static int finish(train_job *job, stk_status status, const stk_error *error)
+{
+    int code = STK_EXIT_GOOD;
+    stk_error failed;
+    stk__progress_end(&job->screen.progress);
+    if (status != STK_OK) code = stk__cli_fail(error);
+    if (job->folder && job->run.step_count) {
+        json_t *report = report_json(job);
+        if (stk__run_folder_write_json(job->folder, "run.json", json_incref(report), &failed) != STK_OK &&
+            code == STK_EXIT_GOOD)
+            code = stk__cli_fail(&failed);
+        if (stk__cli_json)
+            stk__cli_print_json(report);
+        else
+            json_decref(report);
+    }
+    if (status == STK_OK && job->folder && !stk__cli_json) stk__train_print_end(&job->screen);
+    const bool ledgers = stk__ledger_file_close(&job->ledger) & stk__ledger_file_close(&job->val_ledger);
+    if (!ledgers && code == STK_EXIT_GOOD) code = STK_EXIT_FAILED;
+    if (code == STK_EXIT_GOOD && job->run.report.interrupted) code = STK_EXIT_INTERRUPTED;
+    stk__run_folder_close(&job->folder);
+    stk__cli_session_close(&job->session, code);
+    return code;
+}
+
+static stk_status print_plan_json(const train_job *job)
+{
+    const stk__cli_session *s = &job->session;
+    const stk__trainer_info *info = stk__trainer_describe(s->trainer);
+    json_t *plan = json_pack("{s:i, s:s, s:s, s:I, s:f, s:f, s:I, s:I, s:I, s:I, s:o}", "schema", 1,
+                             "network", info->network->name, "engine", info->engine->name, "parameters",
+                             (json_int_t)info->report->param_count, "forward_flops", info->report->flops,
+                             "step_flops", info->report->step_flops, "model_bytes",
+                             (json_int_t)info->model_bytes, "activation_bytes", (json_int_t)info->pass_bytes,
+                             "batch_bytes", (json_int_t)s->batch_bytes, "planned_memory_bytes",
+                             (json_int_t)s->planned_bytes, "effects", stk__config_effects_json(s->config));
+    stk__cli_print_json(plan);
+    return STK_OK;
+}
+
+static stk_status print_plan(const train_job *job, stk_error *error)
+{
+    const stk__trainer_info *info = stk__trainer_describe(job->session.trainer);
+    if (stk__cli_json) return print_plan_json(job);
+    stk__buffer text = {0};
+    const stk_status status = stk__pass_print(info->pass, info->network, &text, error);
+    if (status == STK_OK) fwrite(text.data, 1, text.size_bytes, stdout);
+    stk__buffer_fini(&text);
+    printf("  %-14s %9s\n  %-14s %9s\n  %-14s %9s\n", "batches",
+           stk__cli_bytes((double)job->session.batch_bytes), "program",
+           stk__cli_bytes((double)job->session.program_bytes), "at most",
+           stk__cli_bytes((double)job->session.planned_bytes));
+    return status;
+}
+
+static stk_status run_job(train_job *job, stk_error *error)
+{
+    job->session.config = job->arguments.config;
+    job->screen = (stk__train_screen){.session = &job->session, .run = &job->run};
+    STK__TRY(read_run_settings(job, error));
+    STK__TRY(stk__cli_apply_preset(job->arguments.config, error));
+    STK__TRY(stk__cli_session_open(&job->session, error));
+    if (!job->plan) {
+        STK__TRY(open_folder(job, error));
+        STK__TRY(open_ledgers(job, error));
+    }
+    job->screen.folder = job->folder;
+    stk__train_print_beginning(&job->screen);
+    if (job->plan) return print_plan(job, error);
+    stk__interrupt_wait(true);
+    job->run = (stk__run){.trainer = job->session.trainer,
+                          .folder = job->folder,
+                          .train = &job->session.train,
+                          .resume = job->resume,
+                          .stop_after = job->stop_after,
+                          .watch = stk__train_watch(&job->screen),
+                          .stop = stk__interrupt_flag()};
+    return stk__run_train(&job->run, error);
+}
+
+int stk__cli_train(int argc, char **argv)
+{
+    static const stk__verb verb = {.name = "train",
+                                   .usage = "train [CONFIG|DIR] [key=value …]",
+                                   .about = "Trains a network: unet, locator, resnet, lstm or your own."};
+    static train_job job; /* too large for a stack */
+    const stk__flag flags[] = {
+        {.name = "run",
+         .value = "DIR",
+         .help = "folder of the run; default: a new one in runs",
+         .text = &job.run_path},
+        {.name = "resume",
+         .help = "go on with the run in --run DIR, with its settings",
+         .given = &job.resume},
+        {.name = "plan", .help = "print layers, shapes and memory, and train nothing", .given = &job.plan},
+        {.name = "stop-after",
+         .value = "N",
+         .help = "stop after N steps, with a checkpoint",
+         .number = &job.stop_after},
+        {.name = "json", .help = "report as JSON on standard output", .given = &stk__cli_json},
+    };
+    job.arguments = (stk__arguments){.verb = &verb,
+                                     .flags = flags,
+                                     .flag_count = sizeof flags / sizeof flags[0],
+                                     .tables = stk__cli_train_tables(),
+                                     .table_count = STK_CLI_TRAIN_TABLES,
+                                     .most_words = 1};
+    stk_error error;
+    int code = stk__arguments_read(&job.arguments, argc, argv);
+    if (code < 0) code = finish(&job, run_job(&job, &error), &error);
+    stk__arguments_fini(&job.arguments);
+    return code;
+}

@@ -1,0 +1,28 @@
+/* What people see of a run: the block before step 1, a bar, a line an evaluation, and at the end where the
+ * time went and what would help most. */
+#ifndef STK_CLI_TRAIN_PRINT_H
+#define STK_CLI_TRAIN_PRINT_H
+
+#include "train_session.h"
+
+typedef struct stk__train_screen {
+    const stk__cli_session *session;
+    const stk__run *run;
+    const stk__run_folder *folder;
+    stk__progress progress;
+    uint64_t shown_epoch; /* the bar is of this one, counted from 1; 0: none */
+    int lines;            /* of evaluations so far */
+} stk__train_screen;
+
+void stk__train_print_beginning(const stk__train_screen *screen);
+stk__run_watch stk__train_watch(stk__train_screen *screen);
+void stk__train_print_end(stk__train_screen *screen);
+
+/* The values of a score in one line: "mIoU 0.812  F-score 0.887". */
+void stk__train_print_score(FILE *file, stk__task task, const stk__score *score);
+
+/* The one change that would help most, by the stall table; text is empty if nothing stands out. */
+void stk__train_advice(const stk__cli_session *session, const stk__stall *stall, double wall_s, char *text,
+                       size_t size);
+
+#endif

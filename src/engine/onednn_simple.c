@@ -1,0 +1,194 @@
+/* Layers that only move or scale values: add, concat, affine, dropout. */
+#include "engine/dropout.h"
+#include "engine/onednn_parts.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { GRAIN = 1 << 14 }; /* values a chunk */
+
+typedef struct values_run {
+    const float *a, *b;
+    float *target;
+} values_run;
+
+static void add_values(void *context, int64_t first, int64_t last, int worker)
+{
+    (void)worker;
+    const values_run *run = context;
+    for (int64_t i = first; i < last; i++)
+        run->target[i] = run->a[i] + run->b[i];
+}
+
+static stk_status forward_add(stk__op *op, const stk__op_io *io, stk_error *error)
+{
+    (void)error;
+    values_run run = {stk__floats(io->x[0]), stk__floats(io->x[1]), stk__floats(io->y)};
+    stk__onednn_loop(op->engine, stk__shape_count(&op->form.output), GRAIN, add_values, &run);
+    return STK_OK;
+}
+
+static void pass_on(const stk__op *op, const stk__op_io *io, int i)
+{
+    float *dx = stk__floats_at(io->dx, i);
+    const size_t size_bytes = (size_t)stk__shape_count(&op->form.output) * sizeof *dx;
+    if (dx) stk__onednn_copy(op->engine, dx, stk__floats(io->dy), size_bytes);
+}
+
+static stk_status backward_add(stk__op *op, const stk__op_io *io, stk_error *error)
+{
+    (void)error;
+    pass_on(op, io, 1); /* first: dx[0] may lie in dy's memory */
+    pass_on(op, io, 0);
+    return STK_OK;
+}
+
+typedef struct concat_run {
+    float *whole, *part;   /* [rows width], [rows part_width] */
+    int64_t width, offset; /* of the part in a row */
+    int64_t part_width;
+    bool back;
+} concat_run;
+
+static void concat_rows(void *context, int64_t first, int64_t last, int worker)
+{
+    (void)worker;
+    const concat_run *run = context;
+    const size_t size_bytes = (size_t)run->part_width * sizeof(float);
+    for (int64_t row = first; row < last; row++) {
+        float *whole = run->whole + row * run->width + run->offset;
+        float *part = run->part + row * run->part_width;
+        memcpy(run->back ? part : whole, run->back ? whole : part, size_bytes);
+    }
+}
+
+static void concat(const stk__op *op, float *whole, stk__tensor *const *parts, bool back)
+{
+    const stk__shape *output = &op->form.output;
+    const int last = output->ndim - 1;
+    concat_run run = {.whole = whole, .width = output->dim[last], .back = back};
+    for (int i = 0; i < op->spec.inputs; i++) {
+        run.part = stk__floats_at(parts, i);
+        run.part_width = op->spec.input[i].dim[last];
+        if (run.part)
+            stk__onednn_loop(op->engine, stk__shape_count(output) / run.width, 512, concat_rows, &run);
+        run.offset += run.part_width;
+    }
+}
+
+static stk_status forward_concat(stk__op *op, const stk__op_io *io, stk_error *error)
+{
+    (void)error;
+    concat(op, stk__floats(io->y), io->x, false);
+    return STK_OK;
+}
+
+static stk_status backward_concat(stk__op *op, const stk__op_io *io, stk_error *error)
+{
+    (void)error;
+    concat(op, stk__floats(io->dy), io->dx, true);
+    return STK_OK;
+}
+
+typedef struct affine_run {
+    const float *source, *scale, *shift; /* shift NULL: 0 */
+    float *target;
+    int64_t c;
+} affine_run;
+
+static void affine_rows(void *context, int64_t first, int64_t last, int worker)
+{
+    (void)worker;
+    const affine_run *run = context;
+    const int64_t c = run->c;
+    for (int64_t row = first; row < last; row++) {
+        const float *source = run->source + row * c;
+        float *target = run->target + row * c;
+        for (int64_t k = 0; k < c; k++)
+            target[k] = source[k] * run->scale[k];
+        for (int64_t k = 0; run->shift && k < c; k++)
+            target[k] += run->shift[k];
+    }
+}
+
+static void run_affine(const stk__op *op, affine_run *run)
+{
+    run->c = op->form.output.dim[op->form.output.ndim - 1];
+    stk__onednn_loop(op->engine, stk__shape_count(&op->form.output) / run->c, 1 + GRAIN / run->c, affine_rows,
+                     run);
+}
+
+static stk_status forward_affine(stk__op *op, const stk__op_io *io, stk_error *error)
+{
+    (void)error;
+    run_affine(op, &(affine_run){stk__floats(io->x[0]), stk__floats(io->buffer[0]),
+                                 stk__floats(io->buffer[1]), .target = stk__floats(io->y)});
+    return STK_OK;
+}
+
+static stk_status backward_affine(stk__op *op, const stk__op_io *io, stk_error *error)
+{
+    (void)error;
+    if (stk__floats_at(io->dx, 0))
+        run_affine(op, &(affine_run){stk__floats(io->dy), stk__floats(io->buffer[0]),
+                                     .target = stk__floats(io->dx[0])});
+    return STK_OK;
+}
+
+typedef struct dropout_run {
+    stk__dropout dropout;
+    const int64_t *ids; /* of the samples */
+    const float *source;
+    float *target;
+    int64_t length; /* values of a sample */
+} dropout_run;
+
+/* One draw for four values of a sample; first … last count draws, over all samples. */
+static void drop_values(void *context, int64_t first, int64_t last, int worker)
+{
+    (void)worker;
+    const dropout_run *run = context;
+    const int64_t draws = (run->length + 3) / 4;
+    for (int64_t i = first; i < last; i++) {
+        const int64_t n = i / draws, draw = i % draws, at = n * run->length + draw * 4;
+        const stk__random random = stk__dropout_draw(&run->dropout, run->ids[n], (uint32_t)draw);
+        for (int64_t k = 0; k < 4 && draw * 4 + k < run->length; k++)
+            run->target[at + k] = run->source[at + k] * stk__dropout_factor(&run->dropout, random.word[k]);
+    }
+}
+
+static void run_dropout(const stk__op *op, const stk__op_io *io, const float *source, float *target)
+{
+    const int64_t count = stk__shape_count(&op->form.output), n = op->form.output.dim[0];
+    if (!io->training) {
+        stk__onednn_copy(op->engine, target, source, (size_t)count * sizeof *target);
+        return;
+    }
+    assert(io->sample_ids);
+    dropout_run run = {.dropout =
+                           stk__dropout_make(op->spec.drop, io->seed, io->epoch, op->spec.random_layer),
+                       .ids = io->sample_ids->memory,
+                       .source = source,
+                       .target = target,
+                       .length = count / n};
+    stk__onednn_loop(op->engine, n * ((run.length + 3) / 4), GRAIN / 4, drop_values, &run);
+}
+
+static stk_status forward_dropout(stk__op *op, const stk__op_io *io, stk_error *error)
+{
+    (void)error;
+    run_dropout(op, io, stk__floats(io->x[0]), stk__floats(io->y));
+    return STK_OK;
+}
+
+static stk_status backward_dropout(stk__op *op, const stk__op_io *io, stk_error *error)
+{
+    (void)error;
+    if (stk__floats_at(io->dx, 0)) run_dropout(op, io, stk__floats(io->dy), stk__floats(io->dx[0]));
+    return STK_OK;
+}
+
+const stk__onednn_kind stk__onednn_add = {.forward = forward_add, .backward = backward_add};
+const stk__onednn_kind stk__onednn_concat = {.forward = forward_concat, .backward = backward_concat};
+const stk__onednn_kind stk__onednn_affine = {.forward = forward_affine, .backward = backward_affine};
+const stk__onednn_kind stk__onednn_dropout = {.forward = forward_dropout, .backward = backward_dropout};

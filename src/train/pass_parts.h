@@ -1,0 +1,27 @@
+/* What the files of a pass share. */
+#ifndef STK_TRAIN_PASS_PARTS_H
+#define STK_TRAIN_PASS_PARTS_H
+
+#include "train/pass.h"
+#include "train/pass_plan.h"
+
+struct stk__pass {
+    stk__engine *engine;
+    const stk__network *network;
+    stk__shape input;
+    bool training, poison;
+    stk__op_form *forms; /* [layer_count] */
+    stk__op **ops;       /* [layer_count]; NULL: the layer is not used */
+    stk__op *loss, *metric;
+    stk__pass_graph graph;
+    stk__pass_plan plan;
+    stk__pass_row *rows;
+    stk__pass_report report;
+    /* Since bind: */
+    stk__model *model;     /* not owned */
+    stk__tensor **tensors; /* [plan.value_count]; owned */
+};
+
+void stk__pass_fill_report(stk__pass *pass);
+
+#endif

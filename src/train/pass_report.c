@@ -1,0 +1,50 @@
+/* The report of a pass. */
+#include "train/pass_parts.h"
+
+static double backward_flops(const stk__pass_graph *graph, const stk__pass_node *node)
+{
+    if (!node->gradient) return 0;
+    if (node->form->param_count == 0) return 2 * node->form->flops;
+    bool inputs = false;
+    for (int i = 0; i < node->layer->spec.inputs; i++)
+        inputs |= node->layer->input[i] != STK_LAYER_INPUT && graph->nodes[node->layer->input[i]].gradient;
+    return node->form->flops * (node->learns + inputs);
+}
+
+static void fill_row(stk__pass *pass, int index)
+{
+    const stk__pass_node *node = &pass->graph.nodes[index];
+    stk__pass_row *row = &pass->rows[index];
+    stk__pass_report *report = &pass->report;
+    *row = (stk__pass_row){.layer = node->layer->name,
+                           .word = stk__op_word(node->layer->spec.kind),
+                           .line = node->layer->line,
+                           .output = node->form->output,
+                           .flops = node->used ? node->form->flops : 0,
+                           .saved_bytes = pass->training ? node->needs.saved_bytes : 0,
+                           .recomputed = node->again};
+    for (int i = 0; i < node->form->param_count; i++)
+        row->param_count += stk__shape_count(&node->form->param[i].shape);
+    report->param_count += row->param_count;
+    report->flops += row->flops;
+    report->step_flops += row->flops + backward_flops(&pass->graph, node) + (node->again ? row->flops : 0);
+    report->recomputed_layers += node->again;
+}
+
+void stk__pass_fill_report(stk__pass *pass)
+{
+    const stk__pass_plan *plan = &pass->plan;
+    pass->report = (stk__pass_report){.rows = pass->rows,
+                                      .row_count = pass->graph.count,
+                                      .activation_bytes = plan->size_bytes,
+                                      .unshared_bytes = plan->unshared_bytes,
+                                      .least_bytes = plan->least_bytes,
+                                      .scratch_bytes = plan->scratch_bytes};
+    for (int i = 0; i < pass->graph.count; i++)
+        fill_row(pass, i);
+    for (int i = 0; i < plan->forward_count; i++) {
+        const stk__pass_step *step = &plan->steps[i];
+        if (step->action == STK_STEP_FORWARD && plan->values[step->y].home == step->y)
+            pass->rows[step->layer].output_bytes = plan->values[step->y].size_bytes;
+    }
+}

@@ -1,0 +1,302 @@
+#include "train/run.h"
+
+#include "core/clock.h"
+#include "train/checkpoint.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static void tell(const stk__run *run, void (*who)(void *, const stk__run_report *))
+{
+    if (who) who(run->watch.context, &run->report);
+}
+
+static bool asked_to_stop(const stk__run *run)
+{
+    return run->stop && atomic_load(run->stop);
+}
+
+static const stk__task_info *task_of(const stk__run *run)
+{
+    return stk__task_describe(stk__trainer_describe(run->trainer)->network->task);
+}
+
+static json_t *number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+/* --- logs ------------------------------------------------------------------------------------------------
+ */
+
+static void start_interval(stk__run *run)
+{
+    run->log_start_ns = stk__clock_ns();
+    run->log_samples = run->report.at.samples;
+    run->log_wait_ns = stk__stall_wait_ns(stk__trainer_stall(run->trainer));
+}
+
+static void add_values(const stk__run *run, json_t *line, const char *prefix, const stk__score *score)
+{
+    const stk__task_info *task = task_of(run);
+    char name[48];
+    snprintf(name, sizeof name, "%sloss", prefix);
+    json_object_set_new(line, name, number(score->loss));
+    for (int i = 0; i < task->value_count; i++) {
+        snprintf(name, sizeof name, "%s%s", prefix, task->values[i]);
+        json_object_set_new(line, name, number(score->values[i]));
+    }
+}
+
+static stk_status check_loss(const stk__run *run, stk_error *error)
+{
+    const stk__score *score = &run->report.log.score;
+    if (isfinite(score->loss) || score->counted == 0) return STK_OK;
+    stk__fail(error, STK_ERROR_DATA, "the loss is no number any more at step %lld",
+              (long long)run->report.at.step);
+    stk__error_hint(
+        error, "lower optimizer.lr, or set train.max_grad_norm=1; --resume goes on from the last checkpoint");
+    return STK_ERROR_DATA;
+}
+
+static stk_status write_log(stk__run *run, stk_error *error)
+{
+    stk__run_report *r = &run->report;
+    STK__TRY(stk__trainer_read(run->trainer, &r->log, error));
+    const double passed_ns = (double)(stk__clock_ns() - run->log_start_ns);
+    const double waited_ns = stk__stall_wait_ns(stk__trainer_stall(run->trainer)) - run->log_wait_ns;
+    r->samples_per_s = passed_ns > 0 ? (double)(r->at.samples - run->log_samples) / passed_ns * 1e9 : NAN;
+    r->wait_share = passed_ns > 0 ? waited_ns / passed_ns : NAN;
+    r->logged = true;
+    run->logged_step = r->at.step;
+    json_t *line =
+        json_pack("{s:I, s:I, s:o, s:o, s:o, s:o}", "step", (json_int_t)r->at.step, "epoch",
+                  (json_int_t)r->at.epoch, "lr", number(r->at.lr), "grad_norm", number(r->log.grad_norm),
+                  "samples_per_s", number(r->samples_per_s), "wait_share", number(r->wait_share));
+    add_values(run, line, "", &r->log.score);
+    STK__TRY(stk__run_folder_metric(run->folder, line, error));
+    STK__TRY(check_loss(run, error));
+    tell(run, run->watch.logged);
+    start_interval(run);
+    return STK_OK;
+}
+
+/* --- checkpoints -----------------------------------------------------------------------------------------
+ */
+
+static json_t *state_json(const stk__run *run)
+{
+    const stk__run_report *r = &run->report;
+    return json_pack("{s:i, s:o, s:{s:o, s:I, s:I, s:I}}", "schema", 1, "trainer",
+                     stk__trainer_tell(run->trainer), "run", "best_value", number(r->best_value), "best_step",
+                     (json_int_t)r->best_step, "worse_count", (json_int_t)r->worse_count, "logged_step",
+                     (json_int_t)run->logged_step);
+}
+
+static stk_status save(stk__run *run, double metric, stk_error *error)
+{
+    stk__run_report *r = &run->report;
+    char folder[512];
+    stk__stall_mark(stk__trainer_stall(run->trainer), STK_STALL_OTHER);
+    stk__run_folder_file(run->folder, "checkpoints", folder, sizeof folder);
+    const stk__trainer_info *info = stk__trainer_describe(run->trainer);
+    const stk__checkpoint_options options = {.folder = folder,
+                                             .keep = (int)run->train->keep,
+                                             .best_is_low = task_of(run)->low[info->value],
+                                             .optimizer = true};
+    const stk__checkpoint_state state = {
+        .json = state_json(run), .epoch = r->at.epoch, .step = (uint64_t)r->at.step, .metric = metric};
+    if (!state.json) return stk__fail_memory(error, 4096, "the state of a run");
+    const stk_status status =
+        stk__checkpoint_write(&options, info->model, &state, r->checkpoint, sizeof r->checkpoint, error);
+    json_decref(state.json);
+    stk__stall_mark(stk__trainer_stall(run->trainer), STK_STALL_CHECKPOINT);
+    STK__TRY(status);
+    tell(run, run->watch.saved);
+    return STK_OK;
+}
+
+static bool read_run(stk__run *run, const json_t *state)
+{
+    json_t *best;
+    json_int_t step, worse, logged;
+    if (json_unpack((json_t *)(uintptr_t)state, "{s:{s:o, s:I, s:I, s:I}}", "run", "best_value", &best,
+                    "best_step", &step, "worse_count", &worse, "logged_step", &logged) != 0)
+        return false;
+    run->report.best_value = json_is_number(best) ? json_number_value(best) : NAN;
+    run->report.best_step = step;
+    run->report.worse_count = worse;
+    run->logged_step = logged;
+    return true;
+}
+
+static stk_status go_on_from(stk__run *run, const char *path, stk_error *error)
+{
+    stk__checkpoint_state state;
+    STK__TRY(stk__checkpoint_read_state(path, &state, error));
+    stk_status status = STK_OK;
+    if (!read_run(run, state.json))
+        status = stk__fail(error, STK_ERROR_STATE, "state.json has no state of a run");
+    if (status == STK_OK)
+        status = stk__trainer_seek(run->trainer, json_object_get(state.json, "trainer"), error);
+    if (status == STK_OK)
+        status = stk__checkpoint_read_model(path, stk__trainer_describe(run->trainer)->model, true, error);
+    json_decref(state.json);
+    if (status != STK_OK && error && !error->place[0]) stk__error_place(error, "%s", path);
+    return status;
+}
+
+/* STK_END: there is no checkpoint yet. */
+static stk_status resume(stk__run *run, stk_error *error)
+{
+    char folder[512];
+    stk__checkpoint_found found;
+    stk__run_folder_file(run->folder, "checkpoints", folder, sizeof folder);
+    stk__checkpoint_clean(folder);
+    STK__TRY(stk__checkpoint_newest(folder, &found, error));
+    STK__TRY(go_on_from(run, found.path, error));
+    stk__run_report *r = &run->report;
+    r->at = stk__trainer_where(run->trainer);
+    r->resumed = true;
+    r->resumed_step = r->at.step;
+    r->skipped_checkpoints = found.skipped;
+    memcpy(r->skipped_reason, found.first_reason, sizeof r->skipped_reason);
+    memcpy(r->checkpoint, found.path, sizeof r->checkpoint);
+    return stk__run_folder_cut(run->folder, (uint64_t)r->at.step, error);
+}
+
+static stk_status begin(stk__run *run, stk_error *error)
+{
+    stk__run_report *r = &run->report;
+    *r = (stk__run_report){.epochs = (uint64_t)run->train->epochs, .best_value = NAN};
+    stk_status status = run->resume ? resume(run, error) : STK_END;
+    if (status == STK_END) {
+        if (run->resume) STK__TRY(stk__run_folder_cut(run->folder, 0, error));
+        status = stk__trainer_standardise(run->trainer, error);
+    }
+    STK__TRY(status);
+    r->at = stk__trainer_where(run->trainer);
+    tell(run, run->watch.started);
+    start_interval(run);
+    stk__stall_start(stk__trainer_stall(run->trainer));
+    return STK_OK;
+}
+
+/* --- the loop --------------------------------------------------------------------------------------------
+ */
+
+static stk_status evaluate(stk__run *run, double *metric, stk_error *error)
+{
+    stk__run_report *r = &run->report;
+    const stk__trainer_info *info = stk__trainer_describe(run->trainer);
+    STK__TRY(stk__trainer_evaluate(run->trainer, &r->score, error));
+    *metric = r->score.values[info->value];
+    const bool low = task_of(run)->low[info->value];
+    r->best = !isnan(*metric) &&
+              (isnan(r->best_value) || (low ? *metric < r->best_value : *metric > r->best_value));
+    r->worse_count = r->best ? 0 : r->worse_count + 1;
+    if (r->best) {
+        r->best_value = *metric;
+        r->best_step = r->at.step;
+    }
+    r->evaluated = true;
+    json_t *line = json_pack("{s:I, s:I}", "step", (json_int_t)r->at.step, "epoch", (json_int_t)r->at.epoch);
+    add_values(run, line, "val_", &r->score);
+    STK__TRY(stk__run_folder_metric(run->folder, line, error));
+    tell(run, run->watch.evaluated);
+    return STK_OK;
+}
+
+static bool is_due(uint64_t epoch, int64_t interval, uint64_t last)
+{
+    return epoch % (uint64_t)interval == 0 || epoch >= last;
+}
+
+static stk_status end_epoch(stk__run *run, bool *over, stk_error *error)
+{
+    stk__run_report *r = &run->report;
+    const stk__train_settings *s = run->train;
+    double metric = NAN;
+    r->at = stk__trainer_where(run->trainer);
+    if (r->at.step != run->logged_step) STK__TRY(write_log(run, error)); /* an epoch has its loss */
+    const bool measures =
+        stk__trainer_has_val(run->trainer) && is_due(r->at.epoch, s->eval_interval, r->epochs);
+    if (measures) STK__TRY(evaluate(run, &metric, error));
+    r->stopped_early = measures && s->early_stop && r->worse_count >= s->early_stop;
+    *over = r->at.epoch >= r->epochs || r->stopped_early;
+    if (*over || is_due(r->at.epoch, s->checkpoint_interval, r->epochs)) STK__TRY(save(run, metric, error));
+    start_interval(run);
+    return STK_OK;
+}
+
+static stk_status end_step(stk__run *run, uint64_t start_ns, stk_error *error)
+{
+    stk__run_report *r = &run->report;
+    const uint64_t now = stk__clock_ns();
+    r->at = stk__trainer_where(run->trainer);
+    run->step_ns[run->step_count++ % STK_RUN_STEPS_KEPT] = now - start_ns;
+    if (!r->first_step_ns) r->first_step_ns = now;
+    if (r->at.step % run->train->log_interval == 0) STK__TRY(write_log(run, error));
+    tell(run, run->watch.stepped);
+    return STK_OK;
+}
+
+/* Between two steps: *over when this call's work is done. */
+static stk_status look_up(stk__run *run, bool *over, stk_error *error)
+{
+    run->report.interrupted = asked_to_stop(run);
+    const bool enough = run->stop_after && run->step_count >= (uint64_t)run->stop_after;
+    *over = run->report.interrupted || enough;
+    return *over ? save(run, NAN, error) : STK_OK;
+}
+
+static stk_status train_on(stk__run *run, stk_error *error)
+{
+    bool over = run->report.at.epoch >= run->report.epochs; /* it was finished already */
+    while (!over) {
+        const uint64_t start_ns = stk__clock_ns();
+        const stk_status status = stk__trainer_step(run->trainer, error);
+        if (status == STK_END) {
+            STK__TRY(end_epoch(run, &over, error));
+        } else {
+            STK__TRY(status);
+            STK__TRY(end_step(run, start_ns, error));
+            STK__TRY(look_up(run, &over, error));
+        }
+    }
+    return STK_OK;
+}
+
+/* A clock of its own, so that the stall table can be held against it. */
+static double wall_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+stk_status stk__run_train(stk__run *run, stk_error *error)
+{
+    STK__TRY(begin(run, error));
+    const double start_s = wall_s();
+    const stk_status status = train_on(run, error);
+    run->report.wall_s = wall_s() - start_s;
+    return status;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+double stk__run_step_ms(stk__run *run)
+{
+    const size_t count =
+        run->step_count < STK_RUN_STEPS_KEPT ? (size_t)run->step_count : (size_t)STK_RUN_STEPS_KEPT;
+    if (!count) return NAN;
+    qsort(run->step_ns, count, sizeof run->step_ns[0], compare);
+    return (double)run->step_ns[count / 2] * 1e-6;
+}

@@ -1,0 +1,70 @@
+/* A run: a trainer, its folder, and the loop over epochs with logs, evaluations, checkpoints and early stop.
+ * It prints nothing: whoever watches is called back, from the thread that runs. */
+#ifndef STK_TRAIN_RUN_H
+#define STK_TRAIN_RUN_H
+
+#include "train/run_folder.h"
+#include "train/trainer.h"
+
+#include <stdatomic.h>
+
+enum { STK_RUN_STEPS_KEPT = 4096 }; /* times of the last steps, for a median */
+
+typedef struct stk__run_report {
+    stk__trainer_place at;
+    uint64_t epochs;        /* of the whole run */
+    uint64_t batches;       /* of an epoch */
+    stk__trainer_log log;   /* of the last log_interval */
+    stk__score score;       /* of the last evaluation */
+    bool logged, evaluated; /* the two above are there */
+    double samples_per_s;   /* of the last log_interval */
+    double wait_share;      /* of it: waiting for data */
+    bool best;              /* the last evaluation was the best so far */
+    double best_value;      /* NAN: none yet */
+    int64_t best_step;
+    int64_t worse_count;    /* evaluations since */
+    char checkpoint[512];   /* the last one written; empty: none */
+    double wall_s;          /* of all steps, evaluations and checkpoints, by a clock of its own */
+    uint64_t first_step_ns; /* clock at the end of step 1; 0: not yet */
+    bool interrupted, stopped_early, resumed;
+    int64_t resumed_step;
+    int skipped_checkpoints; /* invalid ones that were passed over on resume */
+    char skipped_reason[256];
+} stk__run_report;
+
+typedef struct stk__run_watch {
+    void *context;
+    /* Each may be NULL. */
+    void (*started)(void *context, const stk__run_report *report); /* before the first step */
+    void (*stepped)(void *context, const stk__run_report *report);
+    void (*logged)(void *context, const stk__run_report *report);
+    void (*evaluated)(void *context, const stk__run_report *report);
+    void (*saved)(void *context, const stk__run_report *report);
+} stk__run_watch;
+
+typedef struct stk__run { /* the caller's memory, zeroed; set the first fields, then stk__run_train */
+    stk__trainer *trainer;
+    stk__run_folder *folder;
+    const stk__train_settings *train; /* filled */
+    bool resume;
+    int64_t stop_after; /* steps of this call; 0: to the end */
+    stk__run_watch watch;
+    const atomic_bool *stop; /* set by someone else: finish the step, save, end; may be NULL */
+
+    stk__run_report report;
+    uint64_t step_ns[STK_RUN_STEPS_KEPT];
+    uint64_t step_count;   /* of this call */
+    uint64_t log_start_ns; /* of the interval that is under way */
+    uint64_t log_samples;
+    int64_t logged_step; /* up to which loss and metric were read */
+    double log_wait_ns;
+} stk__run;
+
+/* Trains until the epochs are over, the metric stops getting better, or someone asks to stop; the last state
+ * is in a checkpoint then. After a failure the checkpoints written so far are good. */
+stk_status stk__run_train(stk__run *run, stk_error *error);
+
+/* Median time of the steps, in ms; NAN without. Sorts them: after the end only. */
+double stk__run_step_ms(stk__run *run);
+
+#endif

@@ -1,0 +1,73 @@
+#include "train/stall.h"
+
+#include "core/clock.h"
+
+void stk__stall_start(stk__stall *stall)
+{
+    *stall = (stk__stall){.start_ns = stk__clock_ns()};
+    stall->mark_ns = stall->start_ns;
+}
+
+static uint64_t advance(stk__stall *stall)
+{
+    const uint64_t now = stk__clock_ns(), passed = now - stall->mark_ns;
+    stall->mark_ns = now;
+    return passed;
+}
+
+uint64_t stk__stall_mark(stk__stall *stall, stk__stall_row row)
+{
+    const uint64_t passed = advance(stall);
+    stall->row_ns[row] += (double)passed;
+    return passed;
+}
+
+uint64_t stk__stall_mark_wait(stk__stall *stall, const uint64_t before[STK_STAGE_COUNT],
+                              const uint64_t after[STK_STAGE_COUNT])
+{
+    static const stk__stall_row rows[STK_STAGE_COUNT] = {
+        [STK_STAGE_READ] = STK_STALL_READ,   [STK_STAGE_DECODE] = STK_STALL_DECODE,
+        [STK_STAGE_MASK] = STK_STALL_DECODE, [STK_STAGE_AUGMENT] = STK_STALL_AUGMENT,
+        [STK_STAGE_OTHER] = STK_STALL_READ,
+    };
+    const double passed = (double)advance(stall);
+    double spent[STK_STAGE_COUNT] = {0}, busy = 0;
+    for (int s = 0; s < STK_STAGE_IDLE; s++) {
+        if (after[s] > before[s])
+            spent[s] = (double)(after[s] - before[s]); /* clocks are read without a lock */
+        busy += spent[s];
+    }
+    if (busy <= 0)
+        stall->row_ns[STK_STALL_READ] += passed; /* a batch that was ready, or a stage that has not ended */
+    for (int s = 0; s < STK_STAGE_IDLE && busy > 0; s++)
+        stall->row_ns[rows[s]] += passed * spent[s] / busy;
+    return (uint64_t)passed;
+}
+
+double stk__stall_share(const stk__stall *stall, stk__stall_row row, double wall_s)
+{
+    double measured = 0;
+    if (!(wall_s > 0)) return 0;
+    if (row != STK_STALL_OTHER) return stall->row_ns[row] * 1e-9 / wall_s;
+    for (int r = 0; r < STK_STALL_OTHER; r++)
+        measured += stall->row_ns[r];
+    return 1 - measured * 1e-9 / wall_s;
+}
+
+double stk__stall_total_ns(const stk__stall *stall)
+{
+    return (double)(stall->mark_ns - stall->start_ns);
+}
+
+double stk__stall_wait_ns(const stk__stall *stall)
+{
+    return stall->row_ns[STK_STALL_READ] + stall->row_ns[STK_STALL_DECODE] + stall->row_ns[STK_STALL_AUGMENT];
+}
+
+const char *stk__stall_name(stk__stall_row row)
+{
+    static const char *const names[STK_STALL_ROWS] = {"read",           "decode",  "augment",    "copy",
+                                                      "device_augment", "forward", "backward",   "optimiser",
+                                                      "sync",           "eval",    "checkpoint", "other"};
+    return names[row];
+}

@@ -1,0 +1,44 @@
+/* The stall table: wall time of a run divided by cause. Every moment between two marks goes to one row, so
+ * the rows make up the whole. */
+#ifndef STK_TRAIN_STALL_H
+#define STK_TRAIN_STALL_H
+
+#include "stoker/loader.h"
+
+typedef enum stk__stall_row {
+    STK_STALL_READ, /* these three: waiting for data, divided by what the workers did meanwhile */
+    STK_STALL_DECODE,
+    STK_STALL_AUGMENT,
+    STK_STALL_COPY, /* batch to the engine's memory */
+    STK_STALL_DEVICE_AUGMENT,
+    STK_STALL_FORWARD,
+    STK_STALL_BACKWARD,
+    STK_STALL_OPTIMISER,
+    STK_STALL_SYNC, /* reading loss and metric back */
+    STK_STALL_EVAL,
+    STK_STALL_CHECKPOINT,
+    STK_STALL_OTHER,
+    STK_STALL_ROWS
+} stk__stall_row;
+
+typedef struct stk__stall {
+    double row_ns[STK_STALL_ROWS];
+    uint64_t start_ns, mark_ns;
+} stk__stall;
+
+void stk__stall_start(stk__stall *stall);
+
+/* The time since the last mark belongs to row. Returns it. */
+uint64_t stk__stall_mark(stk__stall *stall, stk__stall_row row);
+
+/* The same for a wait for data; before and after: what the workers' clocks said then. */
+uint64_t stk__stall_mark_wait(stk__stall *stall, const uint64_t before[STK_STAGE_COUNT],
+                              const uint64_t after[STK_STAGE_COUNT]);
+
+/* The share of a row in wall_s seconds of another clock; that of `other` is what the measured rows leave. */
+double stk__stall_share(const stk__stall *stall, stk__stall_row row, double wall_s);
+double stk__stall_total_ns(const stk__stall *stall); /* start to last mark */
+double stk__stall_wait_ns(const stk__stall *stall);  /* read, decode and augment together */
+const char *stk__stall_name(stk__stall_row row);
+
+#endif

@@ -1,0 +1,103 @@
+/* Features and targets of a series are brought to mean 0 and deviation 1 by constants measured on the
+ * training part. They are buffers of the layers `input` and `output`, so every checkpoint has them. */
+#include "train/trainer_parts.h"
+
+#include "core/memory.h"
+
+#include <math.h>
+
+enum { WINDOWS_MOST = 65536 }; /* enough for constants; larger parts are measured on their first windows */
+
+typedef struct moments {
+    double count, target_count;
+    double *sum, *square; /* [features + 1], the target last */
+} moments;
+
+static void count_batch(moments *m, const stk_batch *batch, int64_t features)
+{
+    const float *rows = batch->windows.data, *targets = batch->labels.data;
+    const int64_t row_count = batch->count * batch->windows.shape[1];
+    for (int64_t r = 0; r < row_count; r++)
+        for (int64_t f = 0; f < features; f++) {
+            const double v = rows[r * features + f];
+            m->sum[f] += v;
+            m->square[f] += v * v;
+        }
+    for (int64_t n = 0; n < batch->count; n++) {
+        m->sum[features] += targets[n];
+        m->square[features] += (double)targets[n] * targets[n];
+    }
+    m->count += (double)row_count;
+    m->target_count += (double)batch->count;
+}
+
+static stk_status count_part(stk__trainer *t, moments *m, stk_error *error)
+{
+    uint64_t windows = 0;
+    while (windows < WINDOWS_MOST) {
+        stk_batch *batch;
+        const stk_status status = t->feed.next(t->feed.context, &batch, error);
+        if (status == STK_END) break;
+        STK__TRY(status);
+        count_batch(m, batch, t->facts.features);
+        windows += (uint64_t)batch->count;
+        t->feed.release(t->feed.context, batch);
+    }
+    return STK_OK;
+}
+
+static stk_status write_constants(stk__trainer *t, const char *name, const float *values, int64_t count,
+                                  stk_error *error)
+{
+    stk__model_tensor *tensor = stk__model_find(t->model, name);
+    if (!tensor || stk__shape_count(&tensor->desc.shape) != count)
+        return STK_OK; /* the network has no such layer */
+    STK__TRY(stk__tensor_write(tensor->value, values, (size_t)count * sizeof values[0], error));
+    if (tensor->average)
+        STK__TRY(stk__tensor_write(tensor->average, values, (size_t)count * sizeof values[0], error));
+    t->info.starts_standardised = true;
+    return STK_OK;
+}
+
+/* memory: [2 (f + 1)] doubles, [2 f] floats behind them. */
+static stk_status set_constants(stk__trainer *t, const moments *m, float *scale, float *shift,
+                                stk_error *error)
+{
+    const int64_t features = t->facts.features;
+    float target_scale = 1, target_shift = 0;
+    for (int64_t f = 0; f <= features; f++) {
+        const double count = f < features ? m->count : m->target_count;
+        const double mean = count > 0 ? m->sum[f] / count : 0;
+        const double variance = count > 0 ? m->square[f] / count - mean * mean : 1;
+        const double deviation =
+            variance > 1e-12 ? sqrt(variance) : 1; /* a constant feature stays as it is */
+        if (f < features) {
+            scale[f] = (float)(1 / deviation);
+            shift[f] = (float)(-mean / deviation);
+        } else {
+            target_scale = (float)deviation;
+            target_shift = (float)mean;
+        }
+    }
+    STK__TRY(write_constants(t, "input.scale", scale, features, error));
+    STK__TRY(write_constants(t, "input.shift", shift, features, error));
+    STK__TRY(write_constants(t, "output.scale", &target_scale, 1, error));
+    return write_constants(t, "output.shift", &target_shift, 1, error);
+}
+
+stk_status stk__trainer_standardise(stk__trainer *t, stk_error *error)
+{
+    const size_t features = (size_t)t->facts.features, doubles = 2 * (features + 1) * sizeof(double);
+    if (t->network->task != STK_TASK_REGRESSION || t->evaluates_only) return STK_OK;
+    double *memory = stk__alloc(doubles + 2 * features * sizeof(float));
+    if (!memory) return stk__fail_memory(error, doubles, "means of features");
+    moments m = {.sum = memory, .square = memory + features + 1};
+    float *scale = (float *)(memory + 2 * (features + 1));
+    stk_loader_state start;
+    t->feed.tell(t->feed.context, &start);
+    stk_status status = count_part(t, &m, error);
+    if (status == STK_OK) status = t->feed.seek(t->feed.context, &start, error);
+    if (status == STK_OK) status = set_constants(t, &m, scale, scale + features, error);
+    stk__free(memory);
+    return status;
+}

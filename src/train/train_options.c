@@ -1,0 +1,136 @@
+/* The sections model, loss, train, optimizer and run, described once: parser, help, checks and effects come
+ * from these tables. */
+#include "train/train_settings.h"
+
+#define TABLE(what, name, key, others)                                                                       \
+    const stk__option_table stk__##what##_options_table = {.section = key,                                   \
+                                                           .section_aliases = others,                        \
+                                                           .options = name,                                  \
+                                                           .count = sizeof name / sizeof name[0],            \
+                                                           .struct_bytes = sizeof(stk__##what##_settings)}
+
+/* clang-format off */
+#define FIELD(name) offsetof(stk__model_settings, name)
+static const stk__option model_table[] = {
+    {.name = "name", .type = STK_OPTION_TEXT, .offset = FIELD(name), .help = "a network of the program: unet, locator, resnet, lstm; unset = the one that fits the data"},
+    {.name = "file", .type = STK_OPTION_TEXT, .offset = FIELD(file), .help = "a network of your own (docs/networks.md)"},
+    {.name = "weights", .type = STK_OPTION_TEXT, .offset = FIELD(weights), .help = "a .safetensors file or a checkpoint to start from; what fits by name and shape is taken"},
+    {.name = "freeze", .type = STK_OPTION_TEXT, .offset = FIELD(freeze), .help = "layers that do not learn: names or beginnings of names, * matches anything"},
+    {.name = "width", .type = STK_OPTION_INT, .offset = FIELD(width), .least = 1, .most = 4096, .help = "channels of the first level", .tunable = true},
+    {.name = "depth", .type = STK_OPTION_INT, .offset = FIELD(depth), .least = 1, .most = 64, .help = "levels, or blocks per level"},
+    {.name = "hidden", .type = STK_OPTION_INT, .offset = FIELD(hidden), .least = 1, .most = 8192, .help = "units of an LSTM", .tunable = true},
+    {.name = "layers", .type = STK_OPTION_INT, .offset = FIELD(layers), .least = 1, .most = 4, .help = "layers of an LSTM"},
+    {.name = "num_classes", .type = STK_OPTION_INT, .offset = FIELD(num_classes), .least = 2, .most = 256, .help = "classes to tell apart; unset = those of the data"},
+    {.name = "options", .type = STK_OPTION_TEXT, .offset = FIELD(options), .map = true, .help = "options of your own network, such as {blocks: 3}"},
+};
+#undef FIELD
+
+#define FIELD(name) offsetof(stk__loss_settings, name)
+static const stk__option loss_table[] = {
+    {.name = "name", .type = STK_OPTION_WORD, .offset = FIELD(name), .choices = "auto|cross_entropy=ce|l1=mae|mse=l2|smooth_l1=huber|points", .help = "what is made small; auto = by the task"},
+    {.name = "label_smoothing", .type = STK_OPTION_NUMBER, .offset = FIELD(label_smoothing), .least = 0, .most = 0.99, .help = "share of the target spread over all classes"},
+    {.name = "class_weights", .type = STK_OPTION_TEXT, .offset = FIELD(class_weights), .help = "one number per class, such as [1, 2, 0.5]; stoker stats prints some"},
+    {.name = "ignore_index", .type = STK_OPTION_TEXT, .offset = FIELD(ignore_index), .fallback = "255", .help = "class that is left out of loss and metric, or none"},
+};
+#undef FIELD
+
+#define FIELD(name) offsetof(stk__train_settings, name)
+static const stk__option train_table[] = {
+    {.name = "epochs", .type = STK_OPTION_INT, .offset = FIELD(epochs), .least = 1, .most = 1e6, .fallback = "10", .help = "how often to go through the data"},
+    {.name = "amp", .aliases = "use_amp", .type = STK_OPTION_WORD, .offset = FIELD(amp), .choices = "auto|true=yes=on=1|false=no=off=0=f32=fp32|bf16=bfloat16|fp16=f16=float16", .help = "mixed precision"},
+    {.name = "compile", .aliases = "compile_model", .type = STK_OPTION_SWITCH, .offset = FIELD(compile), .help = "fuse operations before the first step"},
+    {.name = "compile_mode", .type = STK_OPTION_WORD, .offset = FIELD(compile_mode), .choices = "default|reduce-overhead|max-autotune", .help = "how hard compile tries"},
+    {.name = "conv", .type = STK_OPTION_WORD, .offset = FIELD(conv), .choices = "auto|direct|winograd", .help = "algorithm of 3x3 convolutions"},
+    {.name = "channels_last", .type = STK_OPTION_SWITCH, .offset = FIELD(channels_last), .help = "keep the channels of a pixel together in memory"},
+    {.name = "tf32", .type = STK_OPTION_SWITCH, .offset = FIELD(tf32), .help = "shorter numbers in the matrix units of NVIDIA GPUs"},
+    {.name = "gradient_accumulation_steps", .aliases = "accumulation", .type = STK_OPTION_INT, .offset = FIELD(accumulation), .least = 1, .most = 65536, .fallback = "1", .help = "batches whose gradients are added before the weights change"},
+    {.name = "gradient_checkpointing", .type = STK_OPTION_SWITCH, .offset = FIELD(gradient_checkpointing), .fallback = "false", .help = "keep fewer activations and compute the rest a second time: less memory, more time"},
+    {.name = "max_grad_norm", .type = STK_OPTION_NUMBER, .offset = FIELD(max_grad_norm), .least = 0, .most = 1e9, .help = "gradients longer than this are shortened to it; 0 = never"},
+    {.name = "log_interval", .type = STK_OPTION_INT, .offset = FIELD(log_interval), .least = 1, .most = 1e9, .fallback = "10", .unit = "steps", .help = "how often loss and metric are read back"},
+    {.name = "eval_interval", .type = STK_OPTION_INT, .offset = FIELD(eval_interval), .least = 1, .most = 1e6, .fallback = "1", .unit = "epochs", .help = "how often the validation part is evaluated"},
+    {.name = "checkpoint_interval", .type = STK_OPTION_INT, .offset = FIELD(checkpoint_interval), .least = 1, .most = 1e6, .fallback = "1", .unit = "epochs", .help = "how often a checkpoint is written"},
+    {.name = "keep", .type = STK_OPTION_INT, .offset = FIELD(keep), .least = 1, .most = 1e6, .fallback = "3", .help = "newest checkpoints that stay, beside the best"},
+    {.name = "metric", .type = STK_OPTION_TEXT, .offset = FIELD(metric), .help = "what decides which checkpoint is best; unset = the task's own: miou, error_px, top1, r2"},
+    {.name = "early_stop", .type = STK_OPTION_INT, .offset = FIELD(early_stop), .least = 0, .most = 1e6, .unit = "evaluations", .help = "end when the metric has not become better for so long; 0 = never"},
+    {.name = "ema", .type = STK_OPTION_NUMBER, .offset = FIELD(ema), .least = 0, .most = 0.999999, .help = "decay of a moving average of the weights, which is then evaluated; 0 = none"},
+    {.name = "non_blocking", .type = STK_OPTION_SWITCH, .offset = FIELD(non_blocking), .help = "copy batches to the GPU while it computes"},
+    {.name = "use_gpu_augmentation", .type = STK_OPTION_SWITCH, .offset = FIELD(use_gpu_augmentation), .help = "augment where augment.device=auto finds best, or false: on the CPU; alone: preset standard"},
+};
+#undef FIELD
+
+#define FIELD(name) offsetof(stk__optimizer_settings, name)
+static const stk__option optimizer_table[] = {
+    {.name = "name", .type = STK_OPTION_WORD, .offset = FIELD(name), .choices = "adamw|sgd", .help = "how weights follow gradients"},
+    {.name = "lr", .aliases = "learning_rate", .type = STK_OPTION_NUMBER, .offset = FIELD(lr), .least = 1e-12, .most = 1e3, .fallback = "0.001", .help = "learning rate", .tunable = true},
+    {.name = "weight_decay", .type = STK_OPTION_SHARE, .offset = FIELD(weight_decay), .help = "pull of all weights towards 0; unset = 0.01 for adamw, 0 for sgd"},
+    {.name = "betas", .type = STK_OPTION_PAIR, .offset = FIELD(betas), .least = 0, .most = 0.999999, .fallback = "0.9,0.999", .help = "memory of adamw for gradients and their squares"},
+    {.name = "eps", .type = STK_OPTION_NUMBER, .offset = FIELD(eps), .least = 1e-20, .most = 1, .fallback = "1e-8", .help = "keeps adamw from dividing by 0"},
+    {.name = "momentum", .type = STK_OPTION_SHARE, .offset = FIELD(momentum), .fallback = "0.9", .help = "memory of sgd for gradients"},
+    {.name = "fused", .type = STK_OPTION_SWITCH, .offset = FIELD(fused), .help = "update all weights in one pass"},
+    {.name = "schedule", .type = STK_OPTION_WORD, .offset = FIELD(schedule), .choices = "constant|cosine|step|one_cycle=onecycle=one-cycle", .help = "how the learning rate changes over the run"},
+    {.name = "warmup", .type = STK_OPTION_INT, .offset = FIELD(warmup), .least = 0, .most = 1e9, .unit = "steps", .help = "steps in which the learning rate rises to its value"},
+    {.name = "step_size", .type = STK_OPTION_INT, .offset = FIELD(step_size), .least = 1, .most = 1e6, .fallback = "30", .unit = "epochs", .help = "schedule step: after how many epochs the rate falls"},
+    {.name = "gamma", .type = STK_OPTION_NUMBER, .offset = FIELD(gamma), .least = 1e-6, .most = 1, .fallback = "0.1", .help = "schedule step: to which share it falls"},
+};
+#undef FIELD
+
+#define FIELD(name) offsetof(stk__run_settings, name)
+static const stk__option run_table[] = {
+    {.name = "preset", .type = STK_OPTION_WORD, .offset = FIELD(preset), .choices = "none|best|memory_limited=memory-limited|debug", .bare = true, .help = "settings that go together; single keys override it"},
+    {.name = "device", .type = STK_OPTION_TEXT, .offset = FIELD(device), .fallback = "auto", .bare = true, .help = "where to train: auto, cpu, cuda:0"},
+    {.name = "engine", .type = STK_OPTION_TEXT, .offset = FIELD(engine), .fallback = "auto", .help = "who computes: auto, onednn, reference"},
+    {.name = "threads", .type = STK_OPTION_INT, .offset = FIELD(threads), .least = 0, .most = 64, .help = "threads of the engine; 0 = all CPUs this process may use"},
+    {.name = "monitor_interval", .type = STK_OPTION_INT, .offset = FIELD(monitor_interval), .least = 0, .most = 1e6, .unit = "epochs", .help = "how often the GPU's state is printed; 0 = never"},
+    {.name = "name", .type = STK_OPTION_TEXT, .offset = FIELD(name), .help = "of the run; unset = network and data"},
+    {.name = "dir", .type = STK_OPTION_TEXT, .offset = FIELD(dir), .fallback = "runs", .help = "folder in which new runs get theirs"},
+    {.name = "resume", .type = STK_OPTION_SWITCH, .offset = FIELD(resume), .help = "go on with the run in --run DIR"},
+};
+#undef FIELD
+/* clang-format on */
+
+TABLE(model, model_table, "model", NULL);
+TABLE(loss, loss_table, "loss", NULL);
+TABLE(train, train_table, "train", "training");
+TABLE(optimizer, optimizer_table, "optimizer", "optimiser");
+TABLE(run, run_table, "run", NULL);
+
+/* The values of the reports of situation S0. */
+static const stk__preset_value best[] = {
+    {"data.batch_size", "32"},
+    {"data.num_workers", "4"},
+    {"train.use_gpu_augmentation", "true"},
+    {"train.amp", "true"},
+    {"augment.horizontal_flip_prob", "0.5"},
+    {"augment.rotation_degrees", "15"},
+    {"augment.brightness", "0.2"},
+    {"augment.contrast", "0.2"},
+    {NULL, NULL},
+};
+static const stk__preset_value memory_limited[] = {
+    {"data.batch_size", "16"},
+    {"data.num_workers", "2"},
+    {"train.use_gpu_augmentation", "true"},
+    {"train.amp", "true"},
+    {"augment.horizontal_flip_prob", "0.5"},
+    {NULL, NULL},
+};
+static const stk__preset_value debug[] = {
+    {"data.batch_size", "8"},
+    {"data.num_workers", "0"},
+    {"train.use_gpu_augmentation", "false"},
+    {"train.amp", "false"},
+    {NULL, NULL},
+};
+
+const stk__preset_value *stk__run_preset_values(stk__run_preset preset)
+{
+    static const stk__preset_value none[] = {{NULL, NULL}};
+    static const stk__preset_value *const values[] = {none, best, memory_limited, debug};
+    return values[preset];
+}
+
+const char *stk__run_preset_expects(stk__run_preset preset)
+{
+    static const char *const texts[] = {NULL, "85-95 %", "75-85 %", NULL};
+    return texts[preset];
+}

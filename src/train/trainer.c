@@ -1,0 +1,253 @@
+/* Steps and evaluations. Nothing here allocates after each slot has been seen once. */
+#include "train/trainer_parts.h"
+
+#include "core/memory.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The engine's tensor around one of a batch's; made when a slot comes by for the first time. */
+static stk_status wrap(stk__trainer *t, const stk_tensor *memory, stk__tensor **tensor, stk_error *error)
+{
+    *tensor = NULL;
+    if (memory->dtype == STK_DTYPE_NONE) return STK_OK;
+    for (int i = 0; i < t->wrap_count; i++)
+        if (t->wraps[i]->memory == memory->data && t->wraps[i]->desc.shape.dim[0] == memory->shape[0]) {
+            *tensor = t->wraps[i];
+            return STK_OK;
+        }
+    if (t->wrap_count == STK_TRAINER_WRAPS)
+        return stk__fail(error, STK_ERROR_ARGUMENT, "more than %d tensors of slots", STK_TRAINER_WRAPS);
+    STK__TRY(stk__tensor_wrap(t->engine, memory, tensor, error));
+    t->wraps[t->wrap_count++] = *tensor;
+    return STK_OK;
+}
+
+/* Which of a batch's tensors are the targets depends on the task. */
+static const stk_tensor *target_of(const stk__trainer *t, const stk_batch *batch, bool second)
+{
+    static const stk_tensor none;
+    switch (t->network->task) {
+    case STK_TASK_SEGMENTATION:
+        return second ? &batch->masks2 : &batch->masks;
+    case STK_TASK_POINTS:
+        return second ? &none : &batch->points;
+    case STK_TASK_CLASSIFICATION:
+        return second ? &batch->labels2 : &batch->labels;
+    case STK_TASK_REGRESSION:
+        break;
+    }
+    return second ? &none : &batch->labels; /* values are mixed themselves */
+}
+
+stk_status stk__trainer_feed(stk__trainer *t, const stk_batch *batch, stk__pass_feed *feed, stk_error *error)
+{
+    const bool windows = t->network->task == STK_TASK_REGRESSION;
+    stk__tensor *ids;
+    *feed = (stk__pass_feed){.seed = t->seed, .epoch = (uint32_t)batch->epoch, .grad_scale = 1};
+    STK__TRY(wrap(t, windows ? &batch->windows : &batch->images, &feed->input, error));
+    STK__TRY(wrap(t, target_of(t, batch, false), &feed->target[STK_LOSS_TARGET], error));
+    STK__TRY(wrap(t, target_of(t, batch, true), &feed->target[STK_LOSS_TARGET2], error));
+    STK__TRY(wrap(t, &batch->weights, &feed->target[STK_LOSS_WEIGHTS], error));
+    STK__TRY(wrap(t, &batch->sample_ids, &ids, error));
+    if (feed->target[STK_LOSS_TARGET2])
+        STK__TRY(wrap(t, &batch->lambda, &feed->target[STK_LOSS_LAMBDA], error));
+    feed->target[STK_LOSS_CLASS_WEIGHTS] = t->class_weights;
+    feed->sample_ids = ids;
+    if (!feed->input || !feed->target[STK_LOSS_TARGET])
+        return stk__fail(error, STK_ERROR_DATA, "a batch has no %s",
+                         feed->input ? stk__task_describe(t->network->task)->target
+                                     : stk__task_describe(t->network->task)->input);
+    return STK_OK;
+}
+
+/* The next batch of a feed; the time it took goes to the rows of data wait, or all to `row`. */
+static stk_status take_batch(stk__trainer *t, stk__feed *from, bool waits, stk_batch **batch,
+                             stk_error *error)
+{
+    stk_loader_stats before, after;
+    if (!waits) return from->next(from->context, batch, error);
+    stk__stall_mark(&t->stall, STK_STALL_OTHER);
+    from->measure(from->context, &before);
+    const stk_status status = from->next(from->context, batch, error);
+    from->measure(from->context, &after);
+    stk__stall_mark_wait(&t->stall, before.stage_ns, after.stage_ns);
+    return status;
+}
+
+static stk__pass *pass_for(const stk__trainer *t, stk__trainer_pass first, int64_t n)
+{
+    for (int p = (int)first; p < (int)first + 2; p++)
+        if (t->passes[p] && t->pass_n[p] == n) return t->passes[p];
+    return NULL;
+}
+
+static stk_status no_pass(const stk_batch *batch, stk_error *error)
+{
+    return stk__fail(error, STK_ERROR_DATA, "a batch has %lld samples, which was not planned",
+                     (long long)batch->count);
+}
+
+static stk_status train_batch(stk__trainer *t, stk_batch *batch, int part, int parts, stk_error *error)
+{
+    stk__pass_feed feed;
+    stk__pass *pass = pass_for(t, STK_PASS_TRAIN, batch->count);
+    if (!pass) return no_pass(batch, error);
+    STK__TRY(stk__trainer_feed(t, batch, &feed, error));
+    feed.loss_sums = t->loss_sums;
+    feed.metric_sums = t->metric_sums;
+    feed.grad_scale = 1.0 / parts;
+    feed.add_gradients = part > 0;
+    stk__stall_mark(&t->stall, STK_STALL_COPY);
+    STK__TRY(stk__pass_forward(pass, &feed, error));
+    stk__stall_mark(&t->stall, STK_STALL_FORWARD);
+    STK__TRY(stk__pass_backward(pass, &feed, error));
+    stk__stall_mark(&t->stall, STK_STALL_BACKWARD);
+    return STK_OK;
+}
+
+/* Batches of this step: fewer at the end of an epoch. */
+static int parts_of_step(const stk__trainer *t)
+{
+    const uint64_t left = t->feed.batches_per_epoch - t->at.batch;
+    return left < 1 ? 1 : left < (uint64_t)t->accumulation ? (int)left : (int)t->accumulation;
+}
+
+static stk_status change_weights(stk__trainer *t, stk_error *error)
+{
+    t->at.lr = t->update.lr = stk__lr_at(&t->schedule, t->at.step);
+    t->update.step = ++t->at.step;
+    STK__TRY(stk__engine_update(t->engine, &t->update, error));
+    if (t->ema > 0)
+        STK__TRY(stk__engine_average(t->engine, &t->model->averages, &t->model->values, t->ema, error));
+    stk__stall_mark(&t->stall, STK_STALL_OPTIMISER);
+    return STK_OK;
+}
+
+stk_status stk__trainer_step(stk__trainer *t, stk_error *error)
+{
+    const int parts = parts_of_step(t);
+    for (int part = 0; part < parts; part++) {
+        stk_batch *batch;
+        const stk_status status = take_batch(t, &t->feed, true, &batch, error);
+        if (status == STK_END) {
+            t->at.epoch++;
+            t->at.batch = 0;
+        }
+        if (status != STK_OK) return status;
+        const uint64_t count = (uint64_t)batch->count;
+        const stk_status trained = train_batch(t, batch, part, parts, error);
+        t->feed.release(t->feed.context, batch);
+        STK__TRY(trained);
+        t->at.batch++;
+        t->at.samples += count;
+    }
+    return change_weights(t, error);
+}
+
+/* Reads sums and starts them again. */
+static stk_status read_score(stk__trainer *t, stk__tensor *loss, stk__tensor *metric, stk__score *score,
+                             stk_error *error)
+{
+    double sums[STK_LOSS_SUMS];
+    STK__TRY(stk__tensor_read(loss, sums, sizeof sums, error));
+    STK__TRY(stk__tensor_read(metric, t->metric_host, t->metric_bytes, error));
+    STK__TRY(stk__tensor_zero(loss, error));
+    STK__TRY(stk__tensor_zero(metric, error));
+    score->counted = sums[STK_LOSS_DENOMINATOR];
+    score->loss =
+        sums[STK_LOSS_DENOMINATOR] > 0 ? sums[STK_LOSS_NUMERATOR] / sums[STK_LOSS_DENOMINATOR] : NAN;
+    stk__task_score(t->network->task, t->metric_host, t->classes, score->values, score->per_class);
+    return STK_OK;
+}
+
+stk_status stk__trainer_read(stk__trainer *t, stk__trainer_log *log, stk_error *error)
+{
+    double norm[2];
+    STK__TRY(read_score(t, t->loss_sums, t->metric_sums, &log->score, error));
+    STK__TRY(stk__tensor_read(t->norm_sums, norm, sizeof norm, error));
+    STK__TRY(stk__tensor_zero(t->norm_sums, error));
+    log->grad_norm = norm[1] > 0 ? norm[0] / norm[1] : NAN;
+    stk__stall_mark(&t->stall, STK_STALL_SYNC);
+    return STK_OK;
+}
+
+static stk_status show_prediction(stk__trainer *t, const stk__pass *pass, const stk_batch *batch,
+                                  stk_error *error)
+{
+    stk_tensor view;
+    stk__tensor *output = stk__pass_output(pass);
+    STK__TRY(stk__tensor_map(output, &view, error));
+    t->look(t->look_context, batch, &view);
+    return stk__tensor_unmap(output, &view, false, error);
+}
+
+static stk_status evaluate_batch(stk__trainer *t, const stk_batch *batch, stk_error *error)
+{
+    stk__pass_feed feed;
+    stk__pass *pass = pass_for(t, STK_PASS_EVAL, batch->count);
+    if (!pass) return no_pass(batch, error);
+    STK__TRY(stk__trainer_feed(t, batch, &feed, error));
+    feed.loss_sums = t->eval_loss_sums;
+    feed.metric_sums = t->eval_metric_sums;
+    STK__TRY(stk__pass_forward(pass, &feed, error));
+    return t->look ? show_prediction(t, pass, batch, error) : STK_OK;
+}
+
+static stk_status evaluate_all(stk__trainer *t, stk__score *score, stk_error *error)
+{
+    for (;;) {
+        stk_batch *batch;
+        const stk_status status = take_batch(t, &t->val, false, &batch, error);
+        if (status == STK_END) break;
+        STK__TRY(status);
+        score->samples += (uint64_t)batch->count;
+        const stk_status evaluated = evaluate_batch(t, batch, error);
+        t->val.release(t->val.context, batch);
+        STK__TRY(evaluated);
+    }
+    return read_score(t, t->eval_loss_sums, t->eval_metric_sums, score, error);
+}
+
+stk_status stk__trainer_evaluate(stk__trainer *t, stk__score *score, stk_error *error)
+{
+    *score = (stk__score){.loss = NAN};
+    stk__stall_mark(&t->stall, STK_STALL_OTHER);
+    if (t->ema > 0) stk__model_swap_average(t->model);
+    const stk_status status = evaluate_all(t, score, error);
+    if (t->ema > 0) stk__model_swap_average(t->model);
+    stk__stall_mark(&t->stall, STK_STALL_EVAL);
+    return status;
+}
+
+void stk__trainer_watch(stk__trainer *t, stk__trainer_look look, void *context)
+{
+    t->look = look;
+    t->look_context = context;
+}
+
+bool stk__trainer_has_val(const stk__trainer *t)
+{
+    return t->val.next != NULL;
+}
+
+const stk__trainer_effect *stk__trainer_effects(const stk__trainer *t, int *count)
+{
+    *count = t->effect_count;
+    return t->effects;
+}
+
+const stk__trainer_info *stk__trainer_describe(const stk__trainer *t)
+{
+    return &t->info;
+}
+
+stk__trainer_place stk__trainer_where(const stk__trainer *t)
+{
+    return t->at;
+}
+
+stk__stall *stk__trainer_stall(stk__trainer *t)
+{
+    return &t->stall;
+}

@@ -1,0 +1,110 @@
+/* The trainer: an engine, a network, its model and passes, and what one step or one evaluation does with
+ * them. It knows no files, no folders and no screens: run.h adds those. One thread makes all calls.
+ *
+ *     stk__trainer_open(&trainer, &setup, &error);
+ *     while (stk__trainer_step(trainer, &error) == STK_OK) …    // STK_END after each epoch
+ *     stk__trainer_evaluate(trainer, &result, &error);
+ *     stk__trainer_close(&trainer); */
+#ifndef STK_TRAIN_TRAINER_H
+#define STK_TRAIN_TRAINER_H
+
+#include "train/feed.h"
+#include "train/lr_schedule.h"
+#include "train/pass.h"
+#include "train/stall.h"
+#include "train/task.h"
+
+#include <jansson.h>
+
+typedef struct stk__trainer stk__trainer;
+
+typedef struct stk__trainer_setup {
+    const stk__model_settings *model;
+    const stk__loss_settings *loss;
+    const stk__train_settings *train;
+    const stk__optimizer_settings *optimizer;
+    const stk__run_settings *run;
+    stk__feed feed, val; /* val.next NULL: nothing to evaluate on */
+    stk__feed_facts facts;
+    uint64_t seed;
+    bool evaluates_only; /* no gradients, no optimiser: `stoker eval` */
+} stk__trainer_setup;
+
+/* Opens the engine, reads the network, plans the passes and fills the weights. Settings need to live only
+ * during the call; feeds live as long as the trainer. */
+stk_status stk__trainer_open(stk__trainer **trainer, const stk__trainer_setup *setup, stk_error *error);
+void stk__trainer_close(stk__trainer **trainer);
+
+/* Measures the constants that standardise windows and values on the training part, which is then at its
+ * beginning again. For networks with such layers, before the first step of a new run; others: does nothing.
+ */
+stk_status stk__trainer_standardise(stk__trainer *trainer, stk_error *error);
+
+/* One change of the weights: as many batches as are accumulated. STK_END: the epoch was over before it. */
+stk_status stk__trainer_step(stk__trainer *trainer, stk_error *error);
+
+/* Loss and values (stk__task_info) over a part. */
+typedef struct stk__score {
+    double loss;    /* NAN: nothing counted */
+    double counted; /* denominator of the loss: pixels, samples or points, weighted */
+    double values[STK_TASK_VALUES];
+    double per_class[STK_OP_CLASSES]; /* F-score of a segmentation; NAN: did not come up */
+    uint64_t samples;
+} stk__score;
+
+/* What was counted since the last call, and forgets it. Waits for the engine. */
+typedef struct stk__trainer_log {
+    stk__score score;
+    double grad_norm; /* mean; NAN: no step */
+} stk__trainer_log;
+stk_status stk__trainer_read(stk__trainer *trainer, stk__trainer_log *log, stk_error *error);
+
+/* The whole validation part, with the moving average if there is one. */
+stk_status stk__trainer_evaluate(stk__trainer *trainer, stk__score *score, stk_error *error);
+
+/* Called with every batch that is evaluated and what the network says of it; NULL: nobody looks. */
+typedef void (*stk__trainer_look)(void *context, const stk_batch *batch, const stk_tensor *prediction);
+void stk__trainer_watch(stk__trainer *trainer, stk__trainer_look look, void *context);
+
+bool stk__trainer_has_val(const stk__trainer *trainer);
+
+/* Everything but tensors that is needed to go on: position, step, what was counted but not read. The caller
+ * owns the object; NULL: no memory. Seek takes what tell gave. */
+json_t *stk__trainer_tell(stk__trainer *trainer);
+stk_status stk__trainer_seek(stk__trainer *trainer, const json_t *state, stk_error *error);
+
+/* A setting that is in effect other than requested, or was left to the trainer. */
+typedef struct stk__trainer_effect {
+    const char *name;
+    char in_effect[256]; /* empty: not in effect at all */
+    char why[160];
+    bool quiet; /* of interest only to someone who asked for it */
+} stk__trainer_effect;
+const stk__trainer_effect *stk__trainer_effects(const stk__trainer *trainer, int *count);
+
+/* What was opened; belongs to the trainer. */
+typedef struct stk__trainer_info {
+    const stk__engine_info *engine;
+    const stk__network *network;
+    const stk__pass_report *report; /* of the pass that trains (or evaluates) full batches */
+    const stk__pass *pass;
+    stk__model *model;
+    size_t model_bytes, pass_bytes; /* memory of its own */
+    int value;                      /* of the task: decides which checkpoint is best */
+    int64_t steps_per_epoch;
+    bool starts_standardised; /* features and targets were measured on the training part */
+} stk__trainer_info;
+const stk__trainer_info *stk__trainer_describe(const stk__trainer *trainer);
+
+/* Where it stands. */
+typedef struct stk__trainer_place {
+    int64_t step;     /* changes of the weights so far */
+    uint64_t epoch;   /* of the next batch */
+    uint64_t batch;   /* in the epoch */
+    uint64_t samples; /* trained on since open */
+    double lr;        /* of the last step */
+} stk__trainer_place;
+stk__trainer_place stk__trainer_where(const stk__trainer *trainer);
+stk__stall *stk__trainer_stall(stk__trainer *trainer);
+
+#endif

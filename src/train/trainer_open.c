@@ -1,0 +1,325 @@
+/* From settings to a trainer that is ready: engine, network, passes, model, sums. */
+#include "train/trainer_parts.h"
+
+#include "core/memory.h"
+#include "core/number.h"
+#include "train/checkpoint.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static stk_status refuse_device(const char *device, stk_error *error)
+{
+    stk__fail(error, STK_ERROR_UNSUPPORTED,
+              "run.device = '%s': there is no engine for it in this program yet", device);
+    stk__error_hint(error, "run.device=cpu trains on the CPU");
+    return STK_ERROR_UNSUPPORTED;
+}
+
+static stk_status open_engine(stk__trainer *t, const stk__run_settings *run, stk_error *error)
+{
+    const char *device = run->device ? run->device : "auto";
+    if (strcmp(device, "auto") != 0 && strcmp(device, "cpu") != 0) return refuse_device(device, error);
+    const stk__engine_options options = {.name = run->engine, .threads = (int)run->threads};
+    STK__TRY(stk__engine_open(&t->engine, &options, error));
+    t->info.engine = stk__engine_describe(t->engine);
+    return STK_OK;
+}
+
+/* --- passes ----------------------------------------------------------------------------------------------
+ */
+
+static stk_status read_ignored(const char *text, stk__op_spec *loss, stk_error *error)
+{
+    if (!text || strcmp(text, "none") == 0) return STK_OK;
+    loss->ignores = stk__number_whole(text, strlen(text), &loss->ignore_index);
+    if (loss->ignores) return STK_OK;
+    stk__fail(error, STK_ERROR_CONFIG, "loss.ignore_index = '%s' is not a class", text);
+    stk__error_hint(error, "a whole number, or none");
+    return STK_ERROR_CONFIG;
+}
+
+static stk_status choose_loss(const stk__trainer *t, const stk__loss_settings *s, stk__op_spec *loss,
+                              stk_error *error)
+{
+    static const stk__op_kind kinds[] = {[STK_LOSS_CROSS_ENTROPY] = STK_OP_CROSS_ENTROPY,
+                                         [STK_LOSS_L1] = STK_OP_L1,
+                                         [STK_LOSS_MSE] = STK_OP_MSE,
+                                         [STK_LOSS_SMOOTH_L1] = STK_OP_SMOOTH_L1,
+                                         [STK_LOSS_POINTS] = STK_OP_POINTS};
+    const stk__task task = t->network->task;
+    const stk__op_kind usual = stk__task_describe(task)->loss;
+    *loss = (stk__op_spec){.kind = s->name == STK_LOSS_AUTO ? usual : kinds[s->name]};
+    const bool value_loss = loss->kind >= STK_OP_L1 && loss->kind <= STK_OP_SMOOTH_L1;
+    if (loss->kind != usual && !(task == STK_TASK_REGRESSION && value_loss)) {
+        stk__fail(error, STK_ERROR_CONFIG, "loss.name = '%s' does not fit %s", stk__op_word(loss->kind),
+                  stk__task_word(task));
+        stk__error_hint(error, "leave it out: %s", stk__op_word(usual));
+        return STK_ERROR_CONFIG;
+    }
+    loss->label_smoothing = loss->kind == STK_OP_CROSS_ENTROPY ? s->label_smoothing : 0;
+    loss->image_size[0] = t->facts.image_h;
+    loss->image_size[1] = t->facts.image_w;
+    return loss->kind == STK_OP_CROSS_ENTROPY ? read_ignored(s->ignore_index, loss, error) : STK_OK;
+}
+
+static stk__shape input_shape(const stk__trainer *t, int64_t n)
+{
+    const stk__feed_facts *f = &t->facts;
+    if (t->network->task == STK_TASK_REGRESSION) return (stk__shape){3, {n, f->window, f->features}};
+    return (stk__shape){4, {n, f->image_h, f->image_w, f->image_c}};
+}
+
+static stk_status plan_pass(stk__trainer *t, stk__trainer_pass which, int64_t n, stk__pass_request *request,
+                            stk_error *error)
+{
+    t->pass_n[which] = n;
+    request->input = input_shape(t, n);
+    request->training = which < STK_PASS_EVAL;
+    return stk__pass_create(&t->passes[which], request, error);
+}
+
+static stk_status plan_feed(stk__trainer *t, const stk__feed *feed, stk__trainer_pass first,
+                            stk__pass_request *request, stk_error *error)
+{
+    if (!feed->next) return STK_OK;
+    const int64_t full = feed->batches_per_epoch > 1 ? feed->batch_size : feed->last_batch_size;
+    STK__TRY(plan_pass(t, first, full, request, error));
+    if (feed->last_batch_size == full) return STK_OK;
+    return plan_pass(t, first + 1, feed->last_batch_size, request, error);
+}
+
+static stk_status plan_passes(stk__trainer *t, const stk__trainer_setup *setup, stk_error *error)
+{
+    const bool recompute = setup->train->gradient_checkpointing == STK_SWITCH_ON;
+    stk__pass_request request = {
+        .engine = t->engine, .network = t->network, .recompute = recompute, .freeze = setup->model->freeze};
+    STK__TRY(choose_loss(t, setup->loss, &request.loss, error));
+    request.metric = (stk__op_spec){.kind = stk__task_describe(t->network->task)->metric,
+                                    .ignores = request.loss.ignores,
+                                    .ignore_index = request.loss.ignore_index,
+                                    .image_size = {t->facts.image_h, t->facts.image_w}};
+    if (!t->evaluates_only) STK__TRY(plan_feed(t, &t->feed, STK_PASS_TRAIN, &request, error));
+    return plan_feed(t, &t->val, STK_PASS_EVAL, &request, error);
+}
+
+/* --- model and sums --------------------------------------------------------------------------------------
+ */
+
+static stk_status make_model(stk__trainer *t, const stk__trainer_setup *setup, stk_error *error)
+{
+    const bool adamw = setup->optimizer->name == STK_OPTIMIZER_ADAMW;
+    const stk__pass *main_pass = t->passes[t->evaluates_only ? STK_PASS_EVAL : STK_PASS_TRAIN];
+    const stk__model_options options = {.training = !t->evaluates_only,
+                                        .first = adamw || setup->optimizer->momentum >= 0,
+                                        .second = adamw,
+                                        .average = setup->train->ema > 0,
+                                        .freeze = setup->model->freeze,
+                                        .seed = t->seed};
+    STK__TRY(
+        stk__model_create(&t->model, t->engine, t->network, stk__pass_forms(main_pass), &options, error));
+    size_t size = 0;
+    for (int p = 0; p < STK_PASS_COUNT; p++)
+        if (t->passes[p] && stk__pass_size(t->passes[p]) > size) size = stk__pass_size(t->passes[p]);
+    STK__TRY(stk__arena_create(t->engine, size, &t->pass_arena, error));
+    for (int p = 0; p < STK_PASS_COUNT; p++)
+        if (t->passes[p]) STK__TRY(stk__pass_bind(t->passes[p], t->model, t->pass_arena, error));
+    t->info.pass = main_pass;
+    t->info.report = stk__pass_describe(main_pass);
+    t->info.network = t->network;
+    t->info.model = t->model;
+    t->info.model_bytes = t->model->size_bytes;
+    t->info.pass_bytes = size;
+    return STK_OK;
+}
+
+static stk_status make_sums(stk__trainer *t, stk_error *error)
+{
+    const stk__op_form *forms = stk__pass_forms(t->info.pass);
+    const stk__shape *output = &forms[t->network->output].output;
+    t->classes = output->dim[output->ndim - 1];
+    stk__op_spec metric = {.kind = stk__task_describe(t->network->task)->metric,
+                           .input = {*output},
+                           .image_size = {t->facts.image_h, t->facts.image_w}};
+    stk__op_form form;
+    STK__TRY(stk__op_describe(&metric, &form, error));
+    const stk__tensor_desc loss = {.shape = {1, {STK_LOSS_SUMS}}, .dtype = STK_DTYPE_F64},
+                           counts = {.shape = form.output, .dtype = form.output_dtype},
+                           weights = {.shape = {1, {t->classes}}, .dtype = STK_DTYPE_F32};
+    const struct {
+        stk__tensor **tensor;
+        const stk__tensor_desc *desc;
+    } wanted[] = {{&t->loss_sums, &loss},     {&t->norm_sums, &loss},          {&t->eval_loss_sums, &loss},
+                  {&t->metric_sums, &counts}, {&t->eval_metric_sums, &counts}, {&t->class_weights, &weights}};
+    enum { WANTED = sizeof wanted / sizeof wanted[0] };
+    size_t offset[WANTED + 1] = {0};
+    for (int i = 0; i < WANTED; i++)
+        offset[i + 1] = offset[i] + stk__tensor_size(t->engine, wanted[i].desc);
+    STK__TRY(stk__arena_create(t->engine, offset[WANTED], &t->sum_arena, error));
+    for (int i = 0; i < WANTED; i++)
+        STK__TRY(
+            stk__tensor_create(t->engine, wanted[i].desc, t->sum_arena, offset[i], wanted[i].tensor, error));
+    t->metric_bytes = (size_t)(stk__shape_count(&form.output) * stk_dtype_bytes(form.output_dtype));
+    t->metric_host = stk__alloc(t->metric_bytes);
+    return t->metric_host ? STK_OK : stk__fail_memory(error, t->metric_bytes, "sums of a metric");
+}
+
+static stk_status refuse_weights(const stk__trainer *t, const char *text, int64_t found, stk_error *error)
+{
+    stk__fail(error, STK_ERROR_CONFIG, "loss.class_weights = '%.100s' has %lld numbers for %lld classes",
+              text, (long long)found, (long long)t->classes);
+    stk__error_hint(error,
+                    "one number above or at 0 for each class, such as [1, 2, 0.5]; stoker stats prints some");
+    return STK_ERROR_CONFIG;
+}
+
+/* "[1, 2, 0.5]" or "1,2,0.5" */
+static stk_status read_class_weights(stk__trainer *t, const char *text, stk_error *error)
+{
+    float weights[STK_OP_CLASSES];
+    int64_t count = 0;
+    for (const char *at = text ? text : ""; *(at += strspn(at, "[], ")) != '\0';) {
+        const size_t length = strcspn(at, "], ");
+        double value;
+        if (!stk__number_real(at, length, &value) || !(value >= 0 && value < 1e30) || count == STK_OP_CLASSES)
+            return refuse_weights(t, text, count, error);
+        weights[count++] = (float)value;
+        at += length;
+    }
+    if (!text || t->network->task == STK_TASK_POINTS || t->network->task == STK_TASK_REGRESSION) {
+        stk__tensor_destroy(&t->class_weights);
+        if (text) stk__trainer_note(t, "loss.class_weights", "", "there are no classes here");
+        return STK_OK;
+    }
+    if (count != t->classes) return refuse_weights(t, text, count, error);
+    return stk__tensor_write(t->class_weights, weights, (size_t)count * sizeof weights[0], error);
+}
+
+/* --- optimiser -------------------------------------------------------------------------------------------
+ */
+
+static void set_optimizer(stk__trainer *t, const stk__trainer_setup *setup)
+{
+    const stk__optimizer_settings *o = setup->optimizer;
+    const stk__train_settings *s = setup->train;
+    const bool adamw = o->name == STK_OPTIMIZER_ADAMW;
+    const double usual = adamw ? 0.01 : 0;
+    t->update = (stk__update){.kind = (stk__optimizer)o->name,
+                              .param = t->model->params,
+                              .grad = t->model->grads,
+                              .first = t->model->firsts,
+                              .second = t->model->seconds,
+                              .weight_decay = o->weight_decay == 0  ? usual
+                                              : o->weight_decay < 0 ? 0
+                                                                    : o->weight_decay,
+                              .beta1 = o->betas[0],
+                              .beta2 = o->betas[1],
+                              .eps = o->eps,
+                              .momentum = o->momentum < 0 ? 0 : o->momentum,
+                              .grad_scale = 1,
+                              .max_grad_norm = s->max_grad_norm,
+                              .norm = t->norm_sums};
+    t->accumulation = s->accumulation;
+    t->ema = s->ema;
+    const int64_t batches = (int64_t)t->feed.batches_per_epoch;
+    t->info.steps_per_epoch = (batches + t->accumulation - 1) / t->accumulation;
+    t->schedule = (stk__lr_schedule){.kind = (stk__lr_schedule_kind)o->schedule,
+                                     .lr = o->lr,
+                                     .warmup = o->warmup,
+                                     .total_steps = s->epochs * t->info.steps_per_epoch,
+                                     .steps_per_epoch = t->info.steps_per_epoch,
+                                     .step_size = o->step_size,
+                                     .gamma = o->gamma};
+}
+
+static stk_status choose_metric(stk__trainer *t, const char *name, stk_error *error)
+{
+    const stk__task_info *task = stk__task_describe(t->network->task);
+    if (!name) return STK_OK; /* the first */
+    t->info.value = stk__task_value(t->network->task, name);
+    if (t->info.value >= 0) return STK_OK;
+    char names[128] = "";
+    for (int i = 0; i < task->value_count; i++)
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i ? ", " : "", task->values[i]);
+    stk__fail(error, STK_ERROR_CONFIG, "train.metric = '%s' is not a metric of %s", name,
+              stk__task_word(t->network->task));
+    stk__error_hint(error, "one of %s", names);
+    return STK_ERROR_CONFIG;
+}
+
+static stk_status load_weights(stk__trainer *t, const char *path, stk_error *error)
+{
+    stk__weights_report report;
+    char why[160];
+    if (!path) return STK_OK;
+    STK__TRY(stk__weights_load(path, t->model, &report, error));
+    int at = snprintf(why, sizeof why, "%d of %d tensors taken", report.loaded, t->model->count);
+    if (report.misfits)
+        snprintf(why + at, sizeof why - (size_t)at, "; %d do not fit, such as %.90s", report.misfits,
+                 report.first_misfit);
+    else if (report.missing)
+        snprintf(why + at, sizeof why - (size_t)at, "; %d are not in the file, such as '%.70s'",
+                 report.missing, report.first_missing);
+    else if (report.unknown)
+        snprintf(why + at, sizeof why - (size_t)at,
+                 "; %d of the file are not in the network, such as '%.60s'", report.unknown,
+                 report.first_unknown);
+    stk__trainer_note(t, "model.weights", path, why);
+    return STK_OK;
+}
+
+static stk_status open_trainer(stk__trainer *t, const stk__trainer_setup *setup, stk_error *error)
+{
+    STK__TRY(open_engine(t, setup->run, error));
+    STK__TRY(stk__trainer_read_network(t, setup->model, error));
+    STK__TRY(choose_metric(t, setup->train->metric, error));
+    STK__TRY(plan_passes(t, setup, error));
+    STK__TRY(make_model(t, setup, error));
+    STK__TRY(make_sums(t, error));
+    STK__TRY(read_class_weights(t, setup->loss->class_weights, error));
+    set_optimizer(t, setup);
+    STK__TRY(load_weights(t, setup->model->weights, error));
+    stk__trainer_tell_effects(t, setup);
+    stk__stall_start(&t->stall);
+    return STK_OK;
+}
+
+stk_status stk__trainer_open(stk__trainer **trainer, const stk__trainer_setup *setup, stk_error *error)
+{
+    *trainer = NULL;
+    stk__trainer *t = stk__alloc(sizeof *t);
+    if (!t) return stk__fail_memory(error, sizeof *t, "a trainer");
+    t->feed = setup->feed;
+    t->val = setup->val;
+    t->facts = setup->facts;
+    t->seed = setup->seed;
+    t->evaluates_only = setup->evaluates_only;
+    const stk_status status = open_trainer(t, setup, error);
+    if (status == STK_OK)
+        *trainer = t;
+    else
+        stk__trainer_close(&t);
+    return status;
+}
+
+void stk__trainer_close(stk__trainer **trainer)
+{
+    stk__trainer *t = *trainer;
+    if (!t) return;
+    stk__tensor **const sums[] = {&t->loss_sums,      &t->metric_sums,      &t->norm_sums,
+                                  &t->eval_loss_sums, &t->eval_metric_sums, &t->class_weights};
+    for (int i = 0; i < t->wrap_count; i++)
+        stk__tensor_destroy(&t->wraps[i]);
+    for (size_t i = 0; i < sizeof sums / sizeof sums[0]; i++)
+        stk__tensor_destroy(sums[i]);
+    for (int p = 0; p < STK_PASS_COUNT; p++)
+        stk__pass_destroy(&t->passes[p]);
+    stk__model_destroy(&t->model);
+    stk__arena_destroy(&t->pass_arena);
+    stk__arena_destroy(&t->sum_arena);
+    stk__free(t->metric_host);
+    stk__network_destroy(&t->network);
+    stk__engine_close(&t->engine);
+    stk__free(t);
+    *trainer = NULL;
+}

@@ -1,0 +1,70 @@
+/* What trainer.c, trainer_open.c, trainer_state.c and trainer_effects.c share. */
+#ifndef STK_TRAIN_TRAINER_PARTS_H
+#define STK_TRAIN_TRAINER_PARTS_H
+
+#include "train/trainer.h"
+
+enum {
+    STK_TRAINER_WRAPS = 1024, /* tensors of slots: up to 9 a slot and batch size */
+    STK_TRAINER_EFFECTS = 48
+};
+
+typedef enum stk__trainer_pass {
+    STK_PASS_TRAIN,
+    STK_PASS_TRAIN_LAST, /* the last, shorter batch of an epoch */
+    STK_PASS_EVAL,
+    STK_PASS_EVAL_LAST,
+    STK_PASS_COUNT
+} stk__trainer_pass;
+
+struct stk__trainer {
+    stk__feed feed, val;
+    stk__feed_facts facts;
+    uint64_t seed;
+    bool evaluates_only;
+
+    stk__engine *engine;
+    stk__network *network;
+    stk__model *model;
+    stk__pass *passes[STK_PASS_COUNT]; /* NULL: no such batch */
+    int64_t pass_n[STK_PASS_COUNT];    /* its batch size */
+    stk__arena *pass_arena;            /* of all passes, one at a time */
+
+    stk__arena *sum_arena;
+    stk__tensor *loss_sums, *metric_sums, *norm_sums; /* of training */
+    stk__tensor *eval_loss_sums, *eval_metric_sums;
+    stk__tensor *class_weights; /* NULL: none */
+    void *metric_host;          /* a copy of metric sums to score */
+    size_t metric_bytes;
+
+    stk__tensor *wraps[STK_TRAINER_WRAPS]; /* tensors around memory of slots, made once */
+    int wrap_count;
+
+    stk__update update; /* all but step and lr is fixed */
+    stk__lr_schedule schedule;
+    int64_t accumulation;
+    double ema;
+    int64_t classes;
+
+    stk__trainer_look look; /* at predictions; NULL: nobody */
+    void *look_context;
+
+    stk__trainer_place at;
+    stk__trainer_info info;
+    stk__stall stall;
+    stk__trainer_effect effects[STK_TRAINER_EFFECTS];
+    int effect_count;
+};
+
+stk_status stk__trainer_feed(stk__trainer *trainer, const stk_batch *batch, stk__pass_feed *feed,
+                             stk_error *error);
+stk_status stk__trainer_read_network(stk__trainer *trainer, const stk__model_settings *model,
+                                     stk_error *error);
+void stk__trainer_note(stk__trainer *trainer, const char *name, const char *in_effect, const char *why);
+/* The same, but told only to someone who asked for that setting. */
+void stk__trainer_note_if_asked(stk__trainer *trainer, const char *name, const char *in_effect,
+                                const char *why);
+/* What of the settings cannot be as asked for on this engine. */
+void stk__trainer_tell_effects(stk__trainer *trainer, const stk__trainer_setup *setup);
+
+#endif

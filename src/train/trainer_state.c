@@ -1,0 +1,105 @@
+/* Everything but tensors that a run needs to go on as if nothing had happened. Numbers are written with 17
+ * digits, which read back as the same doubles. */
+#include "train/trainer_parts.h"
+
+#include <math.h>
+#include <string.h>
+
+static json_t *feed_json(const stk__feed *feed)
+{
+    stk_loader_state s;
+    feed->tell(feed->context, &s);
+    return json_pack("{s:s, s:I, s:I, s:s, s:s, s:I, s:I}", "fingerprint", s.fingerprint, "sample_count",
+                     (json_int_t)s.sample_count, "seed", (json_int_t)s.seed, "order", s.order, "part", s.part,
+                     "epoch", (json_int_t)s.epoch, "position", (json_int_t)s.position);
+}
+
+static bool copy_text(char *target, size_t size, const char *text)
+{
+    if (strlen(text) >= size) return false;
+    memcpy(target, text, strlen(text) + 1);
+    return true;
+}
+
+static bool read_feed(const json_t *json, stk_loader_state *s)
+{
+    const char *fingerprint, *order, *part;
+    json_int_t count, seed, epoch, position;
+    *s = (stk_loader_state){.epoch = 0};
+    if (json_unpack((json_t *)(uintptr_t)json, "{s:s, s:I, s:I, s:s, s:s, s:I, s:I}", "fingerprint",
+                    &fingerprint, "sample_count", &count, "seed", &seed, "order", &order, "part", &part,
+                    "epoch", &epoch, "position", &position) != 0)
+        return false;
+    s->sample_count = (uint64_t)count;
+    s->seed = seed;
+    s->epoch = (uint64_t)epoch;
+    s->position = (uint64_t)position;
+    return copy_text(s->fingerprint, sizeof s->fingerprint, fingerprint) &&
+           copy_text(s->order, sizeof s->order, order) && copy_text(s->part, sizeof s->part, part);
+}
+
+/* Sums that have not been read yet, as a list of numbers. */
+static json_t *sums_json(stk__tensor *tensor)
+{
+    stk_tensor view;
+    if (stk__tensor_map(tensor, &view, NULL) != STK_OK) return NULL;
+    json_t *list = json_array();
+    for (int64_t i = 0; i < view.shape[0]; i++)
+        json_array_append_new(list, view.dtype == STK_DTYPE_I64
+                                        ? json_integer(((const int64_t *)view.data)[i])
+                                        : json_real(((const double *)view.data)[i]));
+    stk__tensor_unmap(tensor, &view, false, NULL);
+    return list;
+}
+
+static bool read_sums(const json_t *list, stk__tensor *tensor, stk_error *error)
+{
+    stk_tensor view;
+    if (!json_is_array(list) || stk__tensor_map(tensor, &view, error) != STK_OK) return false;
+    const bool fits = (int64_t)json_array_size(list) == view.shape[0];
+    for (int64_t i = 0; i < view.shape[0] && fits; i++) {
+        const json_t *number = json_array_get(list, (size_t)i);
+        if (view.dtype == STK_DTYPE_I64)
+            ((int64_t *)view.data)[i] = json_integer_value(number);
+        else
+            ((double *)view.data)[i] = json_number_value(number);
+    }
+    return stk__tensor_unmap(tensor, &view, true, error) == STK_OK && fits;
+}
+
+json_t *stk__trainer_tell(stk__trainer *t)
+{
+    return json_pack("{s:I, s:I, s:I, s:s, s:i, s:s, s:o, s:o, s:o, s:o}", "step", (json_int_t)t->at.step,
+                     "epoch", (json_int_t)t->at.epoch, "batch", (json_int_t)t->at.batch, "engine",
+                     t->info.engine->name, "threads", t->info.engine->threads, "network", t->network->name,
+                     "feed", feed_json(&t->feed), "loss_sums", sums_json(t->loss_sums), "metric_sums",
+                     sums_json(t->metric_sums), "norm_sums", sums_json(t->norm_sums));
+}
+
+static stk_status refuse_state(stk_error *error)
+{
+    stk__fail(error, STK_ERROR_STATE, "the saved state is not that of this network and data");
+    stk__error_hint(error, "resume with the settings of the run: its folder has them in config.yaml");
+    return STK_ERROR_STATE;
+}
+
+stk_status stk__trainer_seek(stk__trainer *t, const json_t *state, stk_error *error)
+{
+    json_int_t step, epoch, batch;
+    json_t *feed, *loss, *metric, *norm;
+    const char *network;
+    stk_loader_state at;
+    if (json_unpack((json_t *)(uintptr_t)state, "{s:I, s:I, s:I, s:s, s:o, s:o, s:o, s:o}", "step", &step,
+                    "epoch", &epoch, "batch", &batch, "network", &network, "feed", &feed, "loss_sums", &loss,
+                    "metric_sums", &metric, "norm_sums", &norm) != 0 ||
+        strcmp(network, t->network->name) != 0 || step < 0 || !read_feed(feed, &at))
+        return refuse_state(error);
+    if (!read_sums(loss, t->loss_sums, error) || !read_sums(metric, t->metric_sums, error) ||
+        !read_sums(norm, t->norm_sums, error))
+        return refuse_state(error);
+    STK__TRY(t->feed.seek(t->feed.context, &at, error));
+    t->at.step = step;
+    t->at.epoch = (uint64_t)epoch;
+    t->at.batch = (uint64_t)batch;
+    return STK_OK;
+}

@@ -1,0 +1,75 @@
+/* test_engine NAME: one suite for all engines. Exit status 77: that engine is not available here. */
+#include "test_engine.h"
+
+#include "op_rig.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { SKIPPED = 77, TESTS = 3 * STK_OP_COUNT + 64 };
+
+stk__engine *tested, *reference;
+
+static struct CMUnitTest tests[TESTS];
+static int test_count;
+static engine_kind kinds[STK_OP_COUNT];
+
+engine_bounds bounds_of(stk__op_kind kind)
+{
+    if (!reference) return (engine_bounds){1e-6, kind == STK_OP_LSTM ? 5e-6 : 2e-6};
+    return (engine_bounds){5e-6, 2e-5};
+}
+
+static void add_test(const char *name, CMUnitTestFunction function, void *state)
+{
+    tests[test_count++] = (struct CMUnitTest){name, function, NULL, NULL, state};
+}
+
+static void add_kind(engine_kind *kind)
+{
+    static const char *const phrases[] = {"%s_has_the_oracles_values", "%s_has_the_oracles_gradients",
+                                          "%s_meets_the_reference"};
+    static const CMUnitTestFunction functions[] = {values_are_right, gradients_are_right, reference_is_met};
+    const bool metric = stk__op_is_metric(kind->kind);
+    for (int i = 0; i < (reference ? 3 : 2); i++) {
+        if (i == 1 && metric) continue;
+        snprintf(kind->name[i], sizeof kind->name[i], phrases[i], stk__op_word(kind->kind));
+        add_test(kind->name[i], functions[i], kind);
+    }
+}
+
+static int open_engines(const char *name)
+{
+    stk_error error = {0};
+    const stk_status status = stk__engine_open(&tested, &(stk__engine_options){.name = name}, &error);
+    if (status == STK_ERROR_UNSUPPORTED) {
+        fprintf(stderr, "skipped: %s\n", error.message);
+        return SKIPPED;
+    }
+    if (status == STK_OK && strcmp(name, "reference") != 0)
+        stk__engine_open(&reference, &(stk__engine_options){.name = "reference"}, &error);
+    if (status != STK_OK) fprintf(stderr, "%s: %s\n", name, error.message);
+    return status == STK_OK ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+    rig_count_allocations();
+    const int status = open_engines(argc > 1 ? argv[1] : "auto");
+    if (status) return status;
+    for (int k = 0; k < STK_OP_COUNT; k++) {
+        kinds[k].kind = (stk__op_kind)k;
+        add_kind(&kinds[k]);
+    }
+#define ENGINE_TEST_ADD(name) add_test(#name, name, NULL);
+    ENGINE_TESTS(ENGINE_TEST_ADD)
+#undef ENGINE_TEST_ADD
+    if (argc > 2) cmocka_set_test_filter(argv[2]); /* "conv_*" */
+    const int failed = _cmocka_run_group_tests("engine", tests, (size_t)test_count, NULL, NULL);
+    stk__engine_close(&reference);
+    stk__engine_close(&tested);
+    return failed;
+}

@@ -1,0 +1,53 @@
+/* The conformance suite: every test asks the engine under test. */
+#ifndef TESTS_ENGINE_TEST_ENGINE_H
+#define TESTS_ENGINE_TEST_ENGINE_H
+
+#include "engine/engine.h"
+
+extern stk__engine *tested;    /* the engine under test */
+extern stk__engine *reference; /* NULL: it is the one under test */
+
+/* Largest differences (sheet_distance). The reference adds in doubles and rounds once, what it keeps between
+ * steps (LSTM) a few times more; engines that add floats in an order of their own lose some bits, most where
+ * sums cancel. */
+typedef struct engine_bounds {
+    double value, gradient;
+} engine_bounds;
+engine_bounds bounds_of(stk__op_kind kind);
+
+enum { LEAST_PER_MILLE = 50 }; /* differences are measured by values of at least 0.05 */
+
+/* State of the tests that are made once for each kind. */
+typedef struct engine_kind {
+    stk__op_kind kind;
+    char name[3][64]; /* of its tests */
+} engine_kind;
+
+void values_are_right(void **state);
+void gradients_are_right(void **state);
+void reference_is_met(void **state);
+
+/* Tests that are made once. */
+#define ENGINE_TESTS(X)                                                                                      \
+    X(narrow_strided_weights_learn)                                                                          \
+    X(cross_entropy_by_hand)                                                                                 \
+    X(samples_of_no_weight_are_left_out)                                                                     \
+    X(nothing_to_judge_is_zero)                                                                              \
+    X(far_logits_stay_finite)                                                                                \
+    X(a_second_run_has_the_same_bits)                                                                        \
+    X(gradients_need_not_be_wanted)                                                                          \
+    X(tensors_hold_what_they_are_given)                                                                      \
+    X(tensors_may_overlap)                                                                                   \
+    X(the_engine_says_what_it_is)                                                                            \
+    X(dropout_follows_the_sample)                                                                            \
+    X(wrong_targets_are_refused)                                                                             \
+    X(adamw_steps)                                                                                           \
+    X(sgd_steps)                                                                                             \
+    X(a_broken_gradient_shows_in_the_norm)                                                                   \
+    X(averages_move)
+
+#define ENGINE_TEST_DECLARE(name) void name(void **state);
+ENGINE_TESTS(ENGINE_TEST_DECLARE)
+#undef ENGINE_TEST_DECLARE
+
+#endif

@@ -1,0 +1,106 @@
+/* Any bytes as a network: it is read and shaped, or refused with a place; never more. */
+#include "fuzz.h"
+
+#include "train/network.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const fuzz_words[] = {
+    "{op: conv, name: x, channels: 3, kernel: 3, pad: 1}",
+    "{op: relu, name: \"x{i}\"}",
+    "{block: unit, name: y}",
+    "for: {i: [1, 3]}",
+    "in: [before, input]",
+    "in: in2",
+    "when: 0",
+    "when: depth > 1",
+    "width * 2 ^ i",
+    "\"max(1, width)\"",
+    "9223372036854775807",
+    "-1",
+    "0",
+    "1024",
+    "((((",
+    "{{",
+    "[[",
+    "&a ",
+    "*a",
+    "!!str ",
+    "---\n",
+    "\n  - ",
+    "\n    ",
+    ": ",
+    ", ",
+    "\"",
+    "'",
+    "|\n",
+    "? ",
+    "\t",
+    "\xc3\xa9",
+    "\xff",
+    "image_h",
+    "stride: 2",
+    "scale: 1024",
+    "options: {w: {default: 1}}\n",
+    "multiple: 4096\n",
+    "output: head\n",
+    NULL,
+};
+
+static stk__shape input_of(const stk__network *network, int turn)
+{
+    const int64_t side = network->multiple * (turn ? 1 : 7);
+    if (network->task == STK_TASK_REGRESSION) return (stk__shape){3, {2, turn ? 1 : 60, 5}};
+    return (stk__shape){4, {turn ? 1 : 16, side, 2 * side, 3}};
+}
+
+static void check_network(const stk__network *network)
+{
+    assert(network->layer_count > 0 && network->layer_count <= 4096);
+    assert(network->output >= 0 && network->output < network->layer_count);
+    for (int i = 0; i < network->layer_count; i++) {
+        const stk__layer *layer = &network->layers[i];
+        assert(layer->name[0] && layer->line > 0 && layer->spec.inputs > 0 &&
+               layer->spec.inputs <= STK_OP_INPUTS);
+        for (int k = 0; k < layer->spec.inputs; k++)
+            assert(layer->input[k] >= STK_LAYER_INPUT && layer->input[k] < i);
+    }
+}
+
+static void shape_network(stk__network *network)
+{
+    stk__op_form *forms = calloc((size_t)network->layer_count, sizeof *forms);
+    stk_error error = {0};
+    for (int turn = 0; forms && turn < 2; turn++) {
+        const stk__shape input = input_of(network, turn);
+        const stk_status status = stk__network_shape(network, &input, forms, &error);
+        assert(status == STK_OK || (status == STK_ERROR_CONFIG && error.message[0] && error.place[0]));
+        for (int i = 0; status == STK_OK && i < network->layer_count; i++)
+            assert(stk__shape_count(&forms[i].output) > 0);
+    }
+    free(forms);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const stk__network_setting facts[] = {{"image_h", 64}, {"image_w", 128}, {"num_classes", 4}};
+    char *text = malloc(size + 1);
+    if (!text) return 0;
+    if (size) memcpy(text, data, size);
+    text[size] = '\0';
+    stk__network *network = NULL;
+    stk_error error = {0};
+    const stk__network_request request = {.text = text, .facts = facts, .fact_count = 3};
+    const stk_status status = stk__network_read(&network, &request, &error);
+    assert((status == STK_OK) == (network != NULL));
+    assert(status == STK_OK || (status == STK_ERROR_CONFIG && error.message[0] && error.place[0]));
+    if (network) {
+        check_network(network);
+        shape_network(network);
+    }
+    stk__network_destroy(&network);
+    free(text);
+    return 0;
+}

@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""tests/train/test_run_report.py STOKER [NETWORK...]: what a run says of itself holds, for each network: the stall
+table closes against a clock of its own, the planned memory is what the process took, and the first step comes at once.
+"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+STOKER = str(pathlib.Path(sys.argv[1]).resolve())
+NETWORKS = {
+    "unet": ("make:faces?count=24", "data.image_size=128", "data.batch_size=8", "model.width=16"),
+    "locator": ("make:captcha?count=24", "data.batch_size=8"),
+    "resnet": ("make:gray?count=96", "data.batch_size=32", "model.width=32"),
+    "lstm": ("make:series?count=2400", "data.batch_size=256", "model.hidden=64"),
+}
+START_S = 0.5
+
+
+def train(folder, *settings):
+    begin = time.monotonic()
+    done = subprocess.run([STOKER, "train", *settings, "--run", str(folder), "--json"], capture_output=True, text=True, timeout=300)
+    wall = time.monotonic() - begin
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    return report, wall, {row["name"]: row["share"] for row in report["stall"]}
+
+
+def check_stall(report, wall, stall):
+    measured = sum(share for name, share in stall.items() if name != "other")
+    assert 0.97 <= measured <= 1.005, f"the measured rows make up {measured:.3f} of the wall clock"
+    assert report["wall_s"] <= wall, (report["wall_s"], wall)
+    assert wall - report["wall_s"] <= report["first_step_s"] + 1, "the run's clock leaves out more than the start"
+    for name in ("forward", "backward", "optimiser", "eval", "checkpoint"):
+        assert stall[name] > 0, f"{name} took no time"
+
+
+def check_memory(report):
+    ratio = report["peak_memory_bytes"] / report["planned_memory_bytes"]
+    assert 0.9 <= ratio <= 1.1, f"peak {report['peak_memory_bytes']:,} bytes, planned {report['planned_memory_bytes']:,}"
+    return ratio
+
+
+def main():
+    slow = "--slow" in sys.argv  # under sanitizers: nothing that depends on time or memory
+    for name, settings in NETWORKS.items():
+        if [w for w in sys.argv[2:] if not w.startswith("-")] and name not in sys.argv[2:]:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            report, wall, stall = train(folder / "run", *settings, "data.val_split=0.25", "train.epochs=2", "train.log_interval=1")
+            assert report["network"] == name, report["network"]
+            check_stall(report, wall, stall)
+            ratio = check_memory(report) if not slow else 1
+            # The first step is also the slowest: memory is touched for the first time.
+            start = min(train(folder / f"start{i}", *settings, "train.epochs=1", "--stop-after", "1")[0]["first_step_s"] for i in range(3))
+            assert slow or start <= START_S + 2 * report["step_ms"] / 1000, f"first step after {start:.2f} s, a step takes {report['step_ms']:.0f} ms"
+            print(f"ok {name}: measured {1 - stall['other']:.4f} of the wall clock, peak / planned memory {ratio:.3f}, "
+                  f"first step after {start:.3f} s, {report['step_ms']:.1f} ms a step")
+
+
+main()

@@ -1,0 +1,492 @@
+/* The trainer on batches made here: steps, accumulation, evaluation, saved places. */
+#include "train/trainer.h"
+
+#include "core/memory.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { BATCH = 4, WINDOW = 6, FEATURES = 3, BATCHES = 5, LAST = 2 };
+
+/* A feed of windows whose target is the mean of their first feature; batch b of an epoch is a function of
+ * (epoch, b). */
+typedef struct made_feed {
+    uint64_t epoch, batch;
+    stk_batch out;
+    float windows[BATCH * WINDOW * FEATURES], labels[BATCH], weights[BATCH];
+    int64_t ids[BATCH];
+    int lent;
+} made_feed;
+
+static float pattern(uint64_t at)
+{
+    uint64_t x = at * UINT64_C(0x9E3779B97F4A7C15);
+    x ^= x >> 29;
+    x *= UINT64_C(0xBF58476D1CE4E5B9);
+    return (float)((double)(x >> 40) / (1 << 24)) * 4 + 3;
+}
+
+static stk_tensor dense(void *data, stk_dtype dtype, int ndim, const int64_t *shape)
+{
+    stk_tensor t = {.data = data, .dtype = dtype, .ndim = ndim};
+    int64_t stride = 1;
+    for (int i = ndim - 1; i >= 0; i--) {
+        t.shape[i] = shape[i];
+        t.strides[i] = stride;
+        stride *= shape[i];
+    }
+    return t;
+}
+
+static stk_status next(void *context, stk_batch **batch, stk_error *error)
+{
+    (void)error;
+    made_feed *f = context;
+    if (f->batch == BATCHES) {
+        f->batch = 0;
+        f->epoch++;
+        return STK_END;
+    }
+    assert_int_equal(f->lent, 0);
+    const int64_t n = f->batch + 1 == BATCHES ? LAST : BATCH;
+    for (int64_t i = 0; i < n; i++) {
+        double sum = 0;
+        for (int64_t k = 0; k < WINDOW * FEATURES; k++) {
+            const float v =
+                pattern(((f->epoch * BATCHES + f->batch) * BATCH + (uint64_t)i) * 64 + (uint64_t)k);
+            f->windows[i * WINDOW * FEATURES + k] = v;
+            if (k % FEATURES == 0) sum += v;
+        }
+        f->labels[i] = (float)(sum / WINDOW);
+        f->weights[i] = 1;
+        f->ids[i] = (int64_t)(f->batch * BATCH) + i;
+    }
+    f->out = (stk_batch){.count = n, .epoch = f->epoch};
+    f->out.windows = dense(f->windows, STK_DTYPE_F32, 3, (int64_t[]){n, WINDOW, FEATURES});
+    f->out.labels = dense(f->labels, STK_DTYPE_F32, 1, &n);
+    f->out.weights = dense(f->weights, STK_DTYPE_F32, 1, &n);
+    f->out.sample_ids = dense(f->ids, STK_DTYPE_I64, 1, &n);
+    f->batch++;
+    f->lent++;
+    *batch = &f->out;
+    return STK_OK;
+}
+
+static void release(void *context, stk_batch *batch)
+{
+    made_feed *f = context;
+    assert_ptr_equal(batch, &f->out);
+    f->lent--;
+}
+
+static void measure(void *context, stk_loader_stats *stats)
+{
+    (void)context;
+    *stats = (stk_loader_stats){.samples = 0};
+}
+
+static void tell(void *context, stk_loader_state *state)
+{
+    const made_feed *f = context;
+    *state = (stk_loader_state){.epoch = f->epoch, .position = f->batch * BATCH};
+}
+
+static stk_status seek(void *context, const stk_loader_state *state, stk_error *error)
+{
+    (void)error;
+    made_feed *f = context;
+    f->epoch = state->epoch;
+    f->batch = state->position / BATCH;
+    return STK_OK;
+}
+
+static stk__feed feed_of(made_feed *f)
+{
+    return (stk__feed){.context = f,
+                       .next = next,
+                       .release = release,
+                       .measure = measure,
+                       .tell = tell,
+                       .seek = seek,
+                       .batches_per_epoch = BATCHES,
+                       .batch_size = BATCH,
+                       .last_batch_size = LAST};
+}
+
+static const char *engine_name = "reference"; /* or the one on the command line */
+
+typedef struct fixture {
+    made_feed train, val;
+    stk__model_settings model;
+    stk__loss_settings loss;
+    stk__train_settings settings;
+    stk__optimizer_settings optimizer;
+    stk__run_settings run;
+    stk__trainer_setup setup;
+    stk__trainer *trainer;
+    stk_error error;
+} fixture;
+
+static void prepare(fixture *f)
+{
+    *f = (fixture){.model = {.hidden = 5, .layers = 1}, .run = {.engine = engine_name}};
+    assert_int_equal(stk__options_fill(&stk__train_options_table, &f->settings, NULL), STK_OK);
+    assert_int_equal(stk__options_fill(&stk__loss_options_table, &f->loss, NULL), STK_OK);
+    assert_int_equal(stk__options_fill(&stk__optimizer_options_table, &f->optimizer, NULL), STK_OK);
+    f->optimizer.lr = 0.02;
+    f->setup = (stk__trainer_setup){.model = &f->model,
+                                    .loss = &f->loss,
+                                    .train = &f->settings,
+                                    .optimizer = &f->optimizer,
+                                    .run = &f->run,
+                                    .feed = feed_of(&f->train),
+                                    .val = feed_of(&f->val),
+                                    .facts = {.window = WINDOW, .features = FEATURES, .values = true},
+                                    .seed = 7};
+}
+
+static void open_it(fixture *f)
+{
+    const stk_status status = stk__trainer_open(&f->trainer, &f->setup, &f->error);
+    if (status != STK_OK) fail_msg("%s (%s)", f->error.message, f->error.hint);
+    assert_int_equal(stk__trainer_standardise(f->trainer, &f->error), STK_OK);
+}
+
+static int train_epoch(fixture *f)
+{
+    int steps = 0;
+    stk_status status;
+    while ((status = stk__trainer_step(f->trainer, &f->error)) == STK_OK)
+        steps++;
+    if (status != STK_END) fail_msg("%s", f->error.message);
+    return steps;
+}
+
+static double loss_of(fixture *f)
+{
+    stk__trainer_log log;
+    assert_int_equal(stk__trainer_read(f->trainer, &log, &f->error), STK_OK);
+    return log.score.loss;
+}
+
+static void it_learns_and_counts(void **state)
+{
+    (void)state;
+    fixture f;
+    prepare(&f);
+    open_it(&f);
+    assert_int_equal(f.train.epoch,
+                     0); /* measuring the constants used the feed, which is at its beginning again */
+    assert_int_equal(f.train.batch, 0);
+    assert_true(stk__trainer_describe(f.trainer)->starts_standardised);
+    assert_int_equal(train_epoch(&f), BATCHES);
+    const double first = loss_of(&f);
+    for (int epoch = 1; epoch < 30; epoch++)
+        train_epoch(&f);
+    loss_of(&f);
+    train_epoch(&f);
+    const double last = loss_of(&f);
+    assert_true(last < 0.2 * first);
+    assert_true(isnan(loss_of(&f))); /* read and forgotten: nothing is not zero */
+    stk__score score;
+    assert_int_equal(stk__trainer_evaluate(f.trainer, &score, &f.error), STK_OK);
+    assert_int_equal(score.samples, (BATCHES - 1) * BATCH + LAST);
+    assert_true(score.values[0] > 0.5);
+    const stk__trainer_place at = stk__trainer_where(f.trainer);
+    assert_int_equal(at.step, 31 * BATCHES);
+    assert_int_equal(at.epoch, 31);
+    stk__trainer_close(&f.trainer);
+}
+
+/* Features and target have mean 0 and deviation 1 behind the constants. */
+static void constants_standardise(void **state)
+{
+    (void)state;
+    fixture f;
+    prepare(&f);
+    open_it(&f);
+    stk__model *model = stk__trainer_describe(f.trainer)->model;
+    float scale[FEATURES], shift[FEATURES], back[2];
+    assert_int_equal(
+        stk__tensor_read(stk__model_find(model, "input.scale")->value, scale, sizeof scale, NULL), STK_OK);
+    assert_int_equal(
+        stk__tensor_read(stk__model_find(model, "input.shift")->value, shift, sizeof shift, NULL), STK_OK);
+    assert_int_equal(
+        stk__tensor_read(stk__model_find(model, "output.scale")->value, &back[0], sizeof back[0], NULL),
+        STK_OK);
+    assert_int_equal(
+        stk__tensor_read(stk__model_find(model, "output.shift")->value, &back[1], sizeof back[1], NULL),
+        STK_OK);
+    double sum = 0, square = 0, count = 0, targets = 0, samples = 0;
+    stk_batch *batch;
+    for (; next(&f.train, &batch, NULL) == STK_OK; release(&f.train, batch))
+        for (int64_t i = 0; i < batch->count; i++) {
+            for (int64_t k = 0; k < WINDOW; k++) {
+                const double v = f.train.windows[(i * WINDOW + k) * FEATURES + 1] * scale[1] + shift[1];
+                sum += v;
+                square += v * v;
+                count++;
+            }
+            targets += (f.train.labels[i] - back[1]) / back[0];
+            samples++;
+        }
+    assert_true(fabs(sum / count) < 1e-5);
+    assert_true(fabs(square / count - 1) < 1e-5);
+    assert_true(fabs(targets / samples) < 1e-5);
+    stk__trainer_close(&f.trainer);
+}
+
+static void accumulation_takes_fewer_steps(void **state)
+{
+    (void)state;
+    fixture f;
+    prepare(&f);
+    f.settings.accumulation = 2;
+    open_it(&f);
+    assert_int_equal(train_epoch(&f), 3); /* 2 + 2 + 1 batches */
+    assert_int_equal(stk__trainer_describe(f.trainer)->steps_per_epoch, 3);
+    stk__trainer_close(&f.trainer);
+}
+
+static void save_tensors(fixture *f, float *memory, bool load)
+{
+    stk__model *model = stk__trainer_describe(f->trainer)->model;
+    for (int i = 0; i < model->count; i++) {
+        stk__model_tensor *t = &model->tensors[i];
+        stk__tensor *const all[] = {t->value, t->first, t->second};
+        const size_t count = (size_t)stk__shape_count(&t->desc.shape);
+        for (int k = 0; k < 3; k++) {
+            if (!all[k]) continue;
+            assert_int_equal(load ? stk__tensor_write(all[k], memory, count * sizeof *memory, NULL)
+                                  : stk__tensor_read(all[k], memory, count * sizeof *memory, NULL),
+                             STK_OK);
+            memory += count;
+        }
+    }
+}
+
+static void step_over_epochs(fixture *f)
+{
+    stk_status status = stk__trainer_step(f->trainer, &f->error);
+    if (status == STK_END) status = stk__trainer_step(f->trainer, &f->error);
+    assert_int_equal(status, STK_OK);
+}
+
+/* Cut anywhere, also in the middle of what is logged together: the same losses to the last bit. */
+static void a_saved_place_gives_the_same_losses(void **state)
+{
+    (void)state;
+    enum { STEPS = 12, CUT = 7 };
+    static float tensors[20000];
+    double expected[STEPS];
+    fixture a, b;
+    prepare(&a);
+    open_it(&a);
+    json_t *saved = NULL;
+    for (int i = 0; i < STEPS; i++) {
+        step_over_epochs(&a);
+        if (i == CUT) { /* before the loss has been read */
+            saved = stk__trainer_tell(a.trainer);
+            assert_non_null(saved);
+            save_tensors(&a, tensors, false);
+        }
+        expected[i] = loss_of(&a);
+    }
+    prepare(&b);
+    b.setup.seed = 8; /* other weights at the start: all of them come from what was saved */
+    open_it(&b);
+    save_tensors(&b, tensors, true);
+    assert_int_equal(stk__trainer_seek(b.trainer, saved, &b.error), STK_OK);
+    assert_true(loss_of(&b) == expected[CUT]);
+    for (int i = CUT + 1; i < STEPS; i++) {
+        step_over_epochs(&b);
+        assert_true(loss_of(&b) == expected[i]);
+    }
+    json_decref(saved);
+    stk__trainer_close(&a.trainer);
+    stk__trainer_close(&b.trainer);
+}
+
+static void a_state_of_something_else_is_refused(void **state)
+{
+    (void)state;
+    fixture f;
+    prepare(&f);
+    open_it(&f);
+    json_t *saved = stk__trainer_tell(f.trainer);
+    static const char *const keys[] = {"step", "feed", "loss_sums", "metric_sums", "norm_sums", "network"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        json_t *broken = json_deep_copy(saved);
+        json_object_set_new(broken, keys[i], json_string("other"));
+        assert_int_equal(stk__trainer_seek(f.trainer, broken, &f.error), STK_ERROR_STATE);
+        json_decref(broken);
+    }
+    assert_int_equal(stk__trainer_seek(f.trainer, saved, &f.error), STK_OK);
+    json_decref(saved);
+    stk__trainer_close(&f.trainer);
+}
+
+static void mistakes_are_explained(void **state)
+{
+    (void)state;
+    fixture f;
+    const struct {
+        const char *model, *device, *metric;
+        int loss;
+        const char *message;
+    } cases[] = {
+        {.model = "unet",
+         .message = "network 'unet' wants images with masks, which this data set does not have"},
+        {.device = "cuda:0",
+         .message = "run.device = 'cuda:0': there is no engine for it in this program yet"},
+        {.metric = "miou", .message = "train.metric = 'miou' is not a metric of regression"},
+        {.loss = STK_LOSS_POINTS, .message = "loss.name = 'points' does not fit regression"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        prepare(&f);
+        if (cases[i].model) f.model = (stk__model_settings){.name = cases[i].model};
+        f.run.device = cases[i].device;
+        f.settings.metric = cases[i].metric;
+        f.loss.name = cases[i].loss;
+        assert_int_not_equal(stk__trainer_open(&f.trainer, &f.setup, &f.error), STK_OK);
+        assert_string_equal(f.error.message, cases[i].message);
+        assert_true(f.error.hint[0] != '\0');
+        assert_null(f.trainer);
+    }
+}
+
+/* The averages follow the weights; evaluation looks at them and puts the weights back. */
+static void the_moving_average_is_evaluated(void **state)
+{
+    (void)state;
+    fixture f;
+    prepare(&f);
+    f.settings.ema = 0.999999;
+    open_it(&f);
+    stk__score still, score;
+    assert_int_equal(stk__trainer_evaluate(f.trainer, &still, &f.error), STK_OK);
+    for (int epoch = 0; epoch < 10; epoch++)
+        train_epoch(&f);
+    f.val.epoch = 0; /* the same samples again */
+    assert_int_equal(stk__trainer_evaluate(f.trainer, &score, &f.error), STK_OK);
+    assert_true(fabs(score.values[0] - still.values[0]) < 0.01); /* a slow average has hardly moved */
+    train_epoch(&f);
+    const double trained = loss_of(&f);
+    assert_true(trained < 0.8 * still.loss); /* the weights themselves have */
+    stk__trainer_close(&f.trainer);
+}
+
+typedef struct counter {
+    long left; /* calls that still succeed; negative: all */
+    long alive, calls;
+} counter;
+
+static void *count_alloc(void *context, size_t size_bytes)
+{
+    counter *c = context;
+    c->calls++;
+    if (c->left == 0) return NULL;
+    if (c->left > 0) c->left--;
+    c->alive++;
+    return aligned_alloc(64, (size_bytes + 63) / 64 * 64);
+}
+
+static void count_release(void *context, void *memory, size_t size_bytes)
+{
+    (void)size_bytes;
+    ((counter *)context)->alive--;
+    free(memory);
+}
+
+/* Zeroed pages, counted as the rest. */
+static void *count_map(void *context, size_t size_bytes)
+{
+    void *memory = count_alloc(context, size_bytes);
+    return memory ? memset(memory, 0, size_bytes) : NULL;
+}
+
+static stk_status open_and_step(fixture *f)
+{
+    STK__TRY(stk__trainer_open(&f->trainer, &f->setup, &f->error));
+    STK__TRY(stk__trainer_standardise(f->trainer, &f->error));
+    return stk__trainer_step(f->trainer, &f->error);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    counter c = {.left = -1};
+    const stk_allocator hook = {.alloc = count_alloc,
+                                .release = count_release,
+                                .map = count_map,
+                                .unmap = count_release,
+                                .context = &c};
+    fixture f;
+    prepare(&f);
+    open_it(&f); /* threads and libraries that stay are there now */
+    stk__trainer_close(&f.trainer);
+    stk_allocator_set(&hook);
+    stk_status status = STK_ERROR_MEMORY;
+    long n = 0;
+    for (; status != STK_OK && n < 10000; n++) {
+        prepare(&f);
+        f.settings.ema = 0.9;
+        c.left = n;
+        status = open_and_step(&f);
+        stk__trainer_close(&f.trainer);
+        assert_int_equal(c.alive, 0);
+        if (status != STK_OK) assert_int_equal(status, STK_ERROR_MEMORY);
+    }
+    stk_allocator_set(NULL);
+    assert_int_equal(status, STK_OK);
+    assert_true(n > 50);
+}
+
+static void steps_allocate_nothing(void **state)
+{
+    (void)state;
+    counter c = {.left = -1};
+    const stk_allocator hook = {.alloc = count_alloc,
+                                .release = count_release,
+                                .map = count_map,
+                                .unmap = count_release,
+                                .context = &c};
+    fixture f;
+    prepare(&f);
+    f.settings.ema = 0.9;
+    f.settings.max_grad_norm = 1;
+    stk_allocator_set(&hook);
+    open_it(&f);
+    stk__score score;
+    train_epoch(&f); /* every slot and batch size comes by once */
+    assert_int_equal(stk__trainer_evaluate(f.trainer, &score, &f.error), STK_OK);
+    loss_of(&f);
+    const long before = c.calls;
+    train_epoch(&f);
+    assert_int_equal(stk__trainer_evaluate(f.trainer, &score, &f.error), STK_OK);
+    loss_of(&f);
+    assert_int_equal(c.calls, before);
+    stk__trainer_close(&f.trainer);
+    stk_allocator_set(NULL);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1) engine_name = argv[1];
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_learns_and_counts),
+        cmocka_unit_test(constants_standardise),
+        cmocka_unit_test(accumulation_takes_fewer_steps),
+        cmocka_unit_test(a_saved_place_gives_the_same_losses),
+        cmocka_unit_test(a_state_of_something_else_is_refused),
+        cmocka_unit_test(mistakes_are_explained),
+        cmocka_unit_test(the_moving_average_is_evaluated),
+        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(steps_allocate_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
