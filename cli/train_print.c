@@ -14,8 +14,10 @@ static const char *count_text(double value, char text[24])
         snprintf(text, 24, "%.2f G", value * 1e-9);
     else if (value >= 1e6)
         snprintf(text, 24, "%.2f M", value * 1e-6);
-    else
+    else if (value >= 1e4)
         snprintf(text, 24, "%.0f k", value * 1e-3);
+    else
+        snprintf(text, 24, "%.0f", value);
     return text;
 }
 

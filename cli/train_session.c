@@ -71,10 +71,25 @@ static stk_status want_floats(stk__cli_session *s, stk_loader_options *o, stk_er
     return STK_OK;
 }
 
+/* Several ranks would each train a network of their own. */
+static stk_status refuse_ranks(const stk_loader_options *data, stk_error *error)
+{
+    if (data->ranks <= 1) return STK_OK;
+    stk__fail(error, STK_ERROR_UNSUPPORTED,
+              "data.ranks = %lld: training on several ranks is not possible yet", (long long)data->ranks);
+    stk__error_hint(error, "leave data.rank and data.ranks out");
+    return STK_ERROR_UNSUPPORTED;
+}
+
 static stk_status open_training(stk__cli_session *s, stk_error *error)
 {
     stk__augment_settings augment = {0};
     STK__TRY(stk__config_apply(s->config, "data", &s->data, error));
+    STK__TRY(refuse_ranks(&s->data, error));
+    if (stk__config_requested(s->config, "data.part", NULL))
+        STK__TRY(stk__config_effect(s->config, "data.part", "train",
+                                    "training uses the training part, evaluation the validation part",
+                                    error));
     STK__TRY(stk__config_apply(s->config, "augment", &augment, error));
     STK__TRY(stk__cli_obey_switch(s->config, s->train.use_gpu_augmentation, &augment, error));
     STK__TRY(want_floats(s, &s->data, error));

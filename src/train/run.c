@@ -70,6 +70,7 @@ static stk_status write_log(stk__run *run, stk_error *error)
     r->samples_per_s = passed_ns > 0 ? (double)(r->at.samples - run->log_samples) / passed_ns * 1e9 : NAN;
     r->wait_share = passed_ns > 0 ? waited_ns / passed_ns : NAN;
     r->logged = true;
+    run->logged_step = r->at.step;
     json_t *line =
         json_pack("{s:I, s:I, s:o, s:o, s:o, s:o}", "step", (json_int_t)r->at.step, "epoch",
                   (json_int_t)r->at.epoch, "lr", number(r->at.lr), "grad_norm", number(r->log.grad_norm),
@@ -88,9 +89,10 @@ static stk_status write_log(stk__run *run, stk_error *error)
 static json_t *state_json(const stk__run *run)
 {
     const stk__run_report *r = &run->report;
-    return json_pack("{s:i, s:o, s:{s:o, s:I, s:I}}", "schema", 1, "trainer", stk__trainer_tell(run->trainer),
-                     "run", "best_value", number(r->best_value), "best_step", (json_int_t)r->best_step,
-                     "worse_count", (json_int_t)r->worse_count);
+    return json_pack("{s:i, s:o, s:{s:o, s:I, s:I, s:I}}", "schema", 1, "trainer",
+                     stk__trainer_tell(run->trainer), "run", "best_value", number(r->best_value), "best_step",
+                     (json_int_t)r->best_step, "worse_count", (json_int_t)r->worse_count, "logged_step",
+                     (json_int_t)run->logged_step);
 }
 
 static stk_status save(stk__run *run, double metric, stk_error *error)
@@ -116,16 +118,17 @@ static stk_status save(stk__run *run, double metric, stk_error *error)
     return STK_OK;
 }
 
-static bool read_run(stk__run_report *r, const json_t *state)
+static bool read_run(stk__run *run, const json_t *state)
 {
     json_t *best;
-    json_int_t step, worse;
-    if (json_unpack((json_t *)(uintptr_t)state, "{s:{s:o, s:I, s:I}}", "run", "best_value", &best,
-                    "best_step", &step, "worse_count", &worse) != 0)
+    json_int_t step, worse, logged;
+    if (json_unpack((json_t *)(uintptr_t)state, "{s:{s:o, s:I, s:I, s:I}}", "run", "best_value", &best,
+                    "best_step", &step, "worse_count", &worse, "logged_step", &logged) != 0)
         return false;
-    r->best_value = json_is_number(best) ? json_number_value(best) : NAN;
-    r->best_step = step;
-    r->worse_count = worse;
+    run->report.best_value = json_is_number(best) ? json_number_value(best) : NAN;
+    run->report.best_step = step;
+    run->report.worse_count = worse;
+    run->logged_step = logged;
     return true;
 }
 
@@ -134,7 +137,7 @@ static stk_status go_on_from(stk__run *run, const char *path, stk_error *error)
     stk__checkpoint_state state;
     STK__TRY(stk__checkpoint_read_state(path, &state, error));
     stk_status status = STK_OK;
-    if (!read_run(&run->report, state.json))
+    if (!read_run(run, state.json))
         status = stk__fail(error, STK_ERROR_STATE, "state.json has no state of a run");
     if (status == STK_OK)
         status = stk__trainer_seek(run->trainer, json_object_get(state.json, "trainer"), error);
@@ -217,6 +220,7 @@ static stk_status end_epoch(stk__run *run, bool *over, stk_error *error)
     const stk__train_settings *s = run->train;
     double metric = NAN;
     r->at = stk__trainer_where(run->trainer);
+    if (r->at.step != run->logged_step) STK__TRY(write_log(run, error)); /* an epoch has its loss */
     const bool measures =
         stk__trainer_has_val(run->trainer) && is_due(r->at.epoch, s->eval_interval, r->epochs);
     if (measures) STK__TRY(evaluate(run, &metric, error));

@@ -56,6 +56,7 @@ typedef struct stk__run { /* the caller's memory, zeroed; set the first fields, 
     uint64_t step_count;   /* of this call */
     uint64_t log_start_ns; /* of the interval that is under way */
     uint64_t log_samples;
+    int64_t logged_step; /* up to which loss and metric were read */
     double log_wait_ns;
 } stk__run;
 

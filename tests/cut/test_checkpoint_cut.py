@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """A program that writes checkpoints dies, or meets a full or broken disk, at each call that changes files: every
 checkpoint that is to be seen is whole, the next start finds the newest and goes on, and nothing is left over."""
+import hashlib
 import itertools
 import json
 import os
@@ -61,7 +62,7 @@ def expected_tensor(name, kind, dtype, size_bytes, step):
     return struct.pack(f"<{count}{letter}", *((step * 1000 + tensor * 100 + kind * 10 + i) % 65536 for i in range(count)))
 
 
-known = {} # (step, part) -> bytes of a file that was found to be right
+known = set() # (step, part, digest) of files that were found to be right
 
 
 def check_checkpoint(path):
@@ -72,14 +73,15 @@ def check_checkpoint(path):
     assert state == {"schema": 1, "epoch": 0, "step": step, "metric": metric(step), "state": {"position": 100 * step}}, state
     for part, kind in KINDS.items():
         file = path / f"{part}.safetensors"
-        if known.get((step, part)) == file.read_bytes():
+        key = step, part, digest(file)
+        if key in known:
             continue
         tensors = read_tensors(file)
         names = [name.removesuffix(".momentum_buffer") for name in tensors]
         assert set(names) == {TENSORS[i] for i in ((0, 1, 4) if part == "optimizer" else range(6))}, names
         for name, (dtype, data) in zip(names, tensors.values()):
-            assert data == expected_tensor(name, kind, dtype, len(data), step), f"{file}: {name}"
-        known[step, part] = file.read_bytes()
+            assert data == expected_tensor(name, kind, dtype, len(data), step), f"{file}: {name} is not that of its step"
+        known.add(key)
     return step
 
 
@@ -90,8 +92,12 @@ def visible(folder):
     return {check_checkpoint(path) for path in paths if not path.name.startswith(".")}
 
 
+def digest(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+
+
 def tree(folder):
-    return {str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
+    return {str(path.relative_to(folder)): digest(path) if path.is_file() else None for path in folder.rglob("*")}
 
 
 def numbers(output, word):
@@ -202,7 +208,14 @@ class CheckpointCut(unittest.TestCase):
         left = [path.name for path in (folder / "run").rglob("*.tmp-*")] if (folder / "run").exists() else []
         if outcome.status == 1 and mode != "broken" and call.call not in ("unlink", "rmdir") and call.path != "run/lock":
             self.assertEqual(left, []) # who fails cleans up
+            self.check_lines(folder / "run/metrics.jsonl", before)
         self.check_next(folder, steps)
+
+    def check_lines(self, metrics, before):
+        """No half line was added by the program itself."""
+        if metrics.exists() and not before:
+            text = metrics.read_text()
+            self.assertEqual(text, "".join(f'{{"step":{step}}}\n' for step in range(1, text.count("\n") + 1)))
 
     def check_end(self, mode, outcome):
         if mode == "kill":

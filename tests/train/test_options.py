@@ -338,7 +338,9 @@ def main():
                 print(f"FAILED  {name}: {failure}")
         os.chdir("/")
     unknown = [name for name in checks if name not in names and name != "own"]
-    print(f"{len(wanted) - failed} settings, {failed} failed" + (f"; unknown: {unknown}" if unknown else ""))
+    if unknown:
+        print(f"FAILED  no such settings: {unknown}")
+    print(f"{len(wanted) - failed} passed, {failed + len(unknown)} failed")
     sys.exit(1 if failed or unknown else 0)
 
 
