@@ -41,6 +41,11 @@ stk_status stk__checkpoint_write(const stk__checkpoint_options *options, stk__mo
 /* Removes what crashes have left over: temporary names and trash. Returns how many. */
 int stk__checkpoint_clean(const char *folder);
 
+/* On resume, with the path of the newest valid one: removes the older ones that `keep` does not ask for but
+ * that could not be removed when they should have been, and newer ones, which are damaged. What fails is
+ * logged. */
+void stk__checkpoint_tidy(const stk__checkpoint_options *options, const char *newest);
+
 /* The newest valid checkpoint of the folder, or the best by metric (those without one come last); every file
  * is verified against SUMS. STK_ERROR_DATA: none is valid; STK_END: there is none. */
 typedef struct stk__checkpoint_found {

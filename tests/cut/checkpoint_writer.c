@@ -32,6 +32,11 @@ static double metric_of(uint64_t step)
     return step % 3 == 0 ? NAN : 100 - fabs((double)step - 4);
 }
 
+static stk__checkpoint_options options_of(const training *t)
+{
+    return (stk__checkpoint_options){.folder = t->checkpoints, .keep = KEEP, .optimizer = true};
+}
+
 static stk_status begin(training *t, stk_error *error)
 {
     stk__checkpoint_found found;
@@ -45,6 +50,8 @@ static stk_status begin(training *t, stk_error *error)
         STK__TRY(stk__checkpoint_read_model(found.path, t->model, true, error));
         if (!small_model_is(t->model, t->step, SMALL_EVERYTHING))
             return stk__fail(error, STK_ERROR_DATA, "the model of step %" PRIu64 " is another", t->step);
+        const stk__checkpoint_options options = options_of(t);
+        stk__checkpoint_tidy(&options, found.path);
     }
     printf("found %" PRIu64 " skipped %d\n", t->step, found.skipped);
     return stk__run_folder_cut(t->run, t->step, error);
@@ -52,7 +59,7 @@ static stk_status begin(training *t, stk_error *error)
 
 static stk_status save(training *t, stk_error *error)
 {
-    const stk__checkpoint_options options = {.folder = t->checkpoints, .keep = KEEP, .optimizer = true};
+    const stk__checkpoint_options options = options_of(t);
     json_t *json = json_pack("{s:I}", "position", (json_int_t)t->step * 100);
     const stk__checkpoint_state state = {.json = json, .step = t->step, .metric = metric_of(t->step)};
     const stk_status status = stk__checkpoint_write(&options, t->model, &state, NULL, 0, error);

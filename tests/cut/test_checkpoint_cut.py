@@ -115,7 +115,7 @@ class CheckpointCut(unittest.TestCase):
             folder = cls.place / str(steps)
             folder.mkdir()
             cls.outcomes[steps] = cut_calls.run(start(folder, steps), folder)
-        cls.whole = tree(cls.place / "12")
+        cls.trees = {steps: tree(cls.place / str(steps)) for steps in cls.outcomes}
 
     @classmethod
     def tearDownClass(cls):
@@ -130,14 +130,14 @@ class CheckpointCut(unittest.TestCase):
         self.assertNotIn(best, (10, 12))
 
     def test_resumed(self):
-        """Cut by --stop, so to say: the files are those of the run that was never cut."""
+        """Ended early again and again: the files are those of the run that was never cut."""
         with tempfile.TemporaryDirectory(prefix="stoker-cut-", dir=cut_calls.PLACE) as folder:
             folder = pathlib.Path(folder).resolve()
             for steps, found in ((5, 0), (7, 4), (7, 6), (12, 6)):
                 outcome = cut_calls.run(start(folder, steps), folder)
                 self.assertEqual((outcome.status, outcome.errors), (0, ""))
                 self.assertEqual(numbers(outcome.output, "found"), [found])
-            self.assertEqual(tree(folder), self.whole)
+            self.assertEqual(tree(folder), self.trees[12])
 
     # --- the order of calls
 
@@ -197,7 +197,7 @@ class CheckpointCut(unittest.TestCase):
 
     # --- cut
 
-    def check(self, before, folder, call, mode, outcome):
+    def check(self, before, end, folder, call, mode, outcome):
         saved = numbers(outcome.output, "saved") + sorted(before)
         self.check_end(mode, outcome)
         steps = visible(folder)
@@ -209,7 +209,7 @@ class CheckpointCut(unittest.TestCase):
         if outcome.status == 1 and mode != "broken" and call.call not in ("unlink", "rmdir") and call.path != "run/lock":
             self.assertEqual(left, []) # who fails cleans up
             self.check_lines(folder / "run/metrics.jsonl", before)
-        self.check_next(folder, steps)
+        self.check_next(folder, steps, end, further=mode == "kill")
 
     def check_lines(self, metrics, before):
         """No half line was added by the program itself."""
@@ -226,12 +226,13 @@ class CheckpointCut(unittest.TestCase):
             if mode not in ("EIO", "broken"):
                 self.assertIn("the disk is full; free some space", outcome.errors)
 
-    def check_next(self, folder, steps):
-        """The next start finds the newest, goes on, and ends with the files of the run that was never cut."""
-        again = cut_calls.run(start(folder, 12), folder)
-        self.assertEqual((again.status, again.errors), (0, ""))
-        self.assertIn(f"found {max(steps, default=0)} skipped 0\n", again.output)
-        self.assertEqual(tree(folder), self.whole)
+    def check_next(self, folder, steps, end, further):
+        """The next start finds the newest, goes on to the same end, and has the files of the run that was never cut."""
+        for last, found in ((end, max(steps, default=0)), (12, end))[:1 + further]:
+            again = cut_calls.run(start(folder, last), folder)
+            self.assertEqual((again.status, again.errors), (0, ""))
+            self.assertIn(f"found {found} skipped 0\n", again.output)
+            self.assertEqual(tree(folder), self.trees[last])
 
     def cut_each(self, prepare, before, steps, modes=cut_calls.MODES):
         with tempfile.TemporaryDirectory(prefix="stoker-cut-", dir=cut_calls.PLACE) as folder:
@@ -239,7 +240,7 @@ class CheckpointCut(unittest.TestCase):
             prepare(folder)
             calls = cut_calls.trace(start(folder, steps), folder)
         count = cut_calls.each_point(calls, lambda place: start(place, steps), prepare,
-                                     lambda *case: self.check(before, *case), modes)
+                                     lambda *case: self.check(before, steps, *case), modes)
         print(f"{self.id()}: {len(calls)} calls, {count} points", flush=True)
         for call in calls if os.environ.get("CUT_PRINT") else []:
             print(f"  ({call.thread}, {call.call}, {call.n})  {call.path} {call.second}")

@@ -170,6 +170,27 @@ static void what_was_gone_back_behind_is_removed(void **state)
     shelf_remove(&s);
 }
 
+/* Removals that failed are made up for at the next start. */
+static void a_start_tidies_up(void **state)
+{
+    (void)state;
+    shelf s = shelf_make(&(small_options){0});
+    stk__checkpoint_found found;
+    for (uint64_t step = 1; step < 7; step++)
+        shelf_put(&s, step, step == 2 ? 1 : 0.5);
+    shelf_damage(&s, "epoch-0000-step-000006/model.safetensors");
+    assert_int_equal(stk__checkpoint_newest(s.folder, &found, NULL), STK_OK);
+    s.options.keep = 2;
+    stk__checkpoint_tidy(&s.options, "elsewhere/epoch-0000-step-000009");
+    assert_int_equal(shelf_count(&s), 6);
+    stk__checkpoint_tidy(&s.options, found.path);
+    assert_int_equal(shelf_count(&s), 3);
+    shelf_expect(&s, "epoch-0000-step-000005", 0);
+    assert_true(shelf_has(&s, "epoch-0000-step-000004"));
+    assert_true(shelf_has(&s, "epoch-0000-step-000002"));
+    shelf_remove(&s);
+}
+
 static void the_best_is_found(void **state)
 {
     (void)state;
@@ -342,6 +363,7 @@ int main(void)
         cmocka_unit_test(without_keep_all_stay),
         cmocka_unit_test(the_same_step_is_replaced),
         cmocka_unit_test(what_was_gone_back_behind_is_removed),
+        cmocka_unit_test(a_start_tidies_up),
         cmocka_unit_test(the_best_is_found),
         cmocka_unit_test(models_that_do_not_fit_are_refused),
         cmocka_unit_test(engines_may_fail),
