@@ -29,7 +29,7 @@ typedef struct stk__checkpoint_io { /* begin/fini */
     stk__hash *hash;     /* of what was put */
     stk__buffer pending; /* put, but not written yet */
     /* Lines of SUMS, as of sha256sum: a digest (XXH3-128), two blanks, a name. The last line is "# " and the
-     * digest of all before. `xxh128sum -c SUMS` checks it too. */
+     * digest of all before. */
     stk__buffer sums;
 } stk__checkpoint_io;
 
