@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { MOST_PATH_BYTES = 300 }; /* of a run's folder: checkpoints lie below it */
+
 typedef struct train_job {
     stk__arguments arguments;
     stk__cli_session session;
@@ -58,6 +60,9 @@ static void name_run(const train_job *job, char *name, size_t size)
 static stk_status open_folder(train_job *job, stk_error *error)
 {
     char name[128];
+    const char *long_path = job->run_path ? job->run_path : job->session.run.dir;
+    if (strlen(long_path) > MOST_PATH_BYTES)
+        return stk__fail(error, STK_ERROR_CONFIG, "the path of a run has at most %d bytes", MOST_PATH_BYTES);
     name_run(job, name, sizeof name);
     const stk__run_folder_options options = {
         .path = job->run_path, .parent = job->session.run.dir, .name = name, .resume = job->resume};

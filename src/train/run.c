@@ -8,6 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+enum { CHECKPOINTS_BYTES = 512 };
+
 static void tell(const stk__run *run, void (*who)(void *, const stk__run_report *))
 {
     if (who) who(run->watch.context, &run->report);
@@ -95,17 +97,24 @@ static json_t *state_json(const stk__run *run)
                      (json_int_t)run->logged_step);
 }
 
+/* folder: memory for the path. */
+static stk__checkpoint_options checkpoints_of(const stk__run *run, char folder[CHECKPOINTS_BYTES])
+{
+    stk__run_folder_file(run->folder, "checkpoints", folder, CHECKPOINTS_BYTES);
+    return (stk__checkpoint_options){.folder = folder,
+                                     .keep = (int)run->train->keep,
+                                     .best_is_low =
+                                         task_of(run)->low[stk__trainer_describe(run->trainer)->value],
+                                     .optimizer = true};
+}
+
 static stk_status save(stk__run *run, double metric, stk_error *error)
 {
     stk__run_report *r = &run->report;
-    char folder[512];
+    char folder[CHECKPOINTS_BYTES];
     stk__stall_mark(stk__trainer_stall(run->trainer), STK_STALL_OTHER);
-    stk__run_folder_file(run->folder, "checkpoints", folder, sizeof folder);
     const stk__trainer_info *info = stk__trainer_describe(run->trainer);
-    const stk__checkpoint_options options = {.folder = folder,
-                                             .keep = (int)run->train->keep,
-                                             .best_is_low = task_of(run)->low[info->value],
-                                             .optimizer = true};
+    const stk__checkpoint_options options = checkpoints_of(run, folder);
     const stk__checkpoint_state state = {
         .json = state_json(run), .epoch = r->at.epoch, .step = (uint64_t)r->at.step, .metric = metric};
     if (!state.json) return stk__fail_memory(error, 4096, "the state of a run");
@@ -151,12 +160,12 @@ static stk_status go_on_from(stk__run *run, const char *path, stk_error *error)
 /* STK_END: there is no checkpoint yet. */
 static stk_status resume(stk__run *run, stk_error *error)
 {
-    char folder[512];
+    char folder[CHECKPOINTS_BYTES];
     stk__checkpoint_found found;
-    stk__run_folder_file(run->folder, "checkpoints", folder, sizeof folder);
-    stk__checkpoint_clean(folder);
+    const stk__checkpoint_options options = checkpoints_of(run, folder);
     STK__TRY(stk__checkpoint_newest(folder, &found, error));
     STK__TRY(go_on_from(run, found.path, error));
+    stk__checkpoint_tidy(&options, found.path);
     stk__run_report *r = &run->report;
     r->at = stk__trainer_where(run->trainer);
     r->resumed = true;

@@ -11,7 +11,7 @@ import cut_calls
 
 STOKER = os.environ["STOKER"]
 SETTINGS = ("make:series?count=260", "model.hidden=2", "model.layers=1", "data.batch_size=64", "data.val_split=0.2",
-            "data.num_workers=0", "train.epochs=2", "train.keep=1", "train.log_interval=1", "run.threads=1")
+            "data.num_workers=0", "train.epochs=4", "train.keep=1", "train.log_interval=1", "run.threads=1")
 MODES = ("kill", "ENOSPC", "EIO")
 needs_shim = unittest.skipUnless(cut_calls.SHIM, "the sanitizers and a preloaded library do not go together")
 
