@@ -27,7 +27,7 @@ build:
 demo: build
 	@grep -qs '"complete": true' $(FACES)/.stoker-make || $(STOKER) make faces $(FACES) --count 600
 	@rm -rf build/demo/run
-	$(STOKER) train examples/s0.yaml data.root=$(FACES) --run build/demo/run
+	$(STOKER) train examples/faces.yaml data.root=$(FACES) --run build/demo/run
 	$(STOKER) eval build/demo/run --sheet build/demo/answers.png
 
 # OpenCL on the CPU and NVIDIA's compiler: tests that miss them are skipped and say so.
