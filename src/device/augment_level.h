@@ -42,7 +42,10 @@ static inline void take_row(const pass *p, int32_t y)
 {
     int16_t *const levels = levels_at(p, y);
     if (!p->sampled) {
-        if (!p->whole) sample_row(p, y, levels);
+        if (!p->whole) {
+            const sampler sa = start_sampler(p, y);
+            sample_part(p, &sa, levels, (stretch){0, p->w});
+        }
         if (p->whole && p->target->mask) take_whole_ids(p, y);
         if (p->target->mask) store_ids(p, y);
     }
@@ -69,23 +72,32 @@ static inline float find_mean(const pass *p)
     return mean_of(p, sum);
 }
 
+static inline stretch part_at(const pass *p, int32_t from)
+{
+    return (stretch){from, from + PART_PX < p->w ? from + PART_PX : p->w};
+}
+
 /* The short way; twice where contrast is in it. */
 static inline void run_short_rows(pass *p)
 {
     uint64_t sum = 0;
     for (int32_t y = 0; y < p->h; y++) {
         int16_t *const levels = levels_at(p, y);
-        sample_row(p, y, levels);
+        const sampler s = start_sampler(p, y);
+        for (int32_t x = 0; x < p->w; x += PART_PX) {
+            const stretch part = part_at(p, x);
+            sample_part(p, &s, levels, part);
+            if (p->keeps_levels)
+                sum += sum_short(p, levels, part);
+            else
+                store_short(p, levels, y, part);
+        }
         if (p->target->mask) store_ids(p, y);
-        if (p->keeps_levels)
-            sum += sum_short(p, levels);
-        else
-            store_short(p, levels, y);
     }
     if (!p->keeps_levels) return;
     p->mean = mean_of(p, sum);
     for (int32_t y = 0; y < p->h; y++)
-        store_short(p, levels_at(p, y), y);
+        store_short(p, levels_at(p, y), y, (stretch){0, p->w});
 }
 
 static inline void finish_row(const pass *p, row r, int32_t y)

@@ -14,6 +14,11 @@
 
 enum { ROW_MARGIN = 32, ROW_CHANNELS = 3 };
 
+/* Pixels that are sampled together: two vectors of places, one of words. A row is worked on in parts: so
+ * small that what is stored of one reaches memory while the next is computed, and so large that places have
+ * left the CPU's queue of stores when they are read again, in other pieces than they were written in. */
+enum { GROUP = 2 * LANES, PART_PX = 256 };
+
 /* One row of floats 0 … 255, a line per channel. */
 typedef struct row {
     float *line[ROW_CHANNELS];
@@ -21,9 +26,8 @@ typedef struct row {
 
 /* Where the pixels of a row lie in the source, a line each: see augment_places.h. */
 typedef struct places {
-    int32_t *offset, *id_offset;
-    int16_t *weights; /* of a group: in each part four along x, then four along y */
-    uint16_t *inside; /* a bit per lane, a word per group */
+    int32_t *offset, *id_offset; /* of a group: in the order of vi_spread, then those of the others */
+    int16_t *weights;            /* of a group: all along x, then all along y */
 } places;
 
 /* How values are stored; streamed: past the caches, for outputs that are large and aligned. */
@@ -100,8 +104,7 @@ static inline size_t cut_memory(pass *p, uint8_t *from)
     p->ids = cut(&c, p->line_values);
     p->places = (places){.offset = cut(&c, p->line_values * sizeof(int32_t)),
                          .id_offset = cut(&c, p->line_values * sizeof(int32_t)),
-                         .weights = cut(&c, 2 * p->line_values * sizeof(int16_t)),
-                         .inside = cut(&c, p->line_values * sizeof(uint16_t))};
+                         .weights = cut(&c, 2 * p->line_values * sizeof(int16_t))};
     p->draws = p->block->noise_std > 0 ? cut(&c, ROW_CHANNELS * p->line_values * sizeof(int32_t)) : NULL;
     p->work = cut_row(&c, p);
     p->blurred = ring_rows ? cut_row(&c, p) : p->work;
