@@ -31,6 +31,8 @@ static inline vf vf_sub(vf a, vf b) { return _mm256_sub_ps(a, b); }
 static inline vf vf_mul(vf a, vf b) { return _mm256_mul_ps(a, b); }
 static inline vf vf_div(vf a, vf b) { return _mm256_div_ps(a, b); }
 static inline vf vf_fma(vf a, vf b, vf c) { return _mm256_fmadd_ps(a, b, c); }
+static inline vf vf_minus_product(vf a, vf b, vf c) { return _mm256_fnmadd_ps(b, c, a); } /* a - b * c, rounded once */
+static inline vf vf_least_bits(vf a, vf b) { return _mm256_castsi256_ps(_mm256_min_epu32(_mm256_castps_si256(a), _mm256_castps_si256(b))); } /* the one whose bits are the smaller whole number */
 static inline vf vf_min(vf a, vf b) { return _mm256_min_ps(a, b); } /* a < b ? a : b */
 static inline vf vf_max(vf a, vf b) { return _mm256_max_ps(a, b); } /* a > b ? a : b */
 static inline vf vf_floor(vf v) { return _mm256_floor_ps(v); }
