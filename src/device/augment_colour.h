@@ -105,8 +105,8 @@ static inline vf blue_part(vf hue)
     return vf_max(vf_all(0), vf_max(vf_sub(k, vf_all(6)), vf_min(vf_sub(vf_all(4), k), vf_all(1))));
 }
 
-/* Hue of 0 … 6, turned. As whole numbers floats below 0 are larger than all others, so the least one is the one
- * in the range. Not a number where there is no colour. */
+/* Hue of 0 … 6, turned. As whole numbers floats below 0 are larger than all others, so the least one is the
+ * one in the range. Not a number where there is no colour. */
 static inline vf find_hue(const vf old[3], vf value, vf chroma, vf turn)
 {
     const vf six = vf_all(6);

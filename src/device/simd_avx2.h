@@ -92,7 +92,9 @@ static inline vw vw_weigh_bytes(vw bytes, vw weights) { return _mm256_maddubs_ep
 static inline vw vw_add_part(vw v, vw step, vw weight) { return _mm256_add_epi16(v, _mm256_mulhrs_epi16(step, weight)); }
 static inline vw vw_between(vw a, vw b, vw weight) { return vw_add_part(a, _mm256_sub_epi16(b, a), weight); }
 static inline vw vw_sum_nibbles(vi v) { return _mm256_maddubs_epi16(_mm256_add_epi8(_mm256_and_si256(v, _mm256_set1_epi8(15)), _mm256_and_si256(_mm256_srli_epi16(v, 4), _mm256_set1_epi8(15))), _mm256_set1_epi8(1)); } /* of each word */
-static inline vi vi_of_words(vh v) { return _mm256_cvtepi16_epi32(v); }
+/* Four words of each part as floats, 2 ^ 23 larger; the other four. */
+static inline vf vf_low_words(vw v) { return _mm256_castsi256_ps(_mm256_unpacklo_epi16(v, _mm256_set1_epi16(0x4B00))); }
+static inline vf vf_high_words(vw v) { return _mm256_castsi256_ps(_mm256_unpackhi_epi16(v, _mm256_set1_epi16(0x4B00))); }
 static inline vh vh_all(int16_t v) { return _mm_set1_epi16(v); }
 static inline vh vh_load(const int16_t *p) { return _mm_loadu_si128((const __m128i *)(const void *)p); }
 static inline void vh_store(void *p, vh v) { _mm_storeu_si128((__m128i *)p, v); }

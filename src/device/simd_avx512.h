@@ -84,7 +84,8 @@ static inline vw vw_weigh_bytes(vw bytes, vw weights) { return _mm512_maddubs_ep
 static inline vw vw_add_part(vw v, vw step, vw weight) { return _mm512_add_epi16(v, _mm512_mulhrs_epi16(step, weight)); }
 static inline vw vw_between(vw a, vw b, vw weight) { return vw_add_part(a, _mm512_sub_epi16(b, a), weight); }
 static inline vw vw_sum_nibbles(vi v) { return _mm512_maddubs_epi16(_mm512_add_epi8(_mm512_and_si512(v, _mm512_set1_epi8(15)), _mm512_and_si512(_mm512_srli_epi16(v, 4), _mm512_set1_epi8(15))), _mm512_set1_epi8(1)); }
-static inline vi vi_of_words(vh v) { return _mm512_cvtepi16_epi32(v); }
+static inline vf vf_low_words(vw v) { return _mm512_castsi512_ps(_mm512_unpacklo_epi16(v, _mm512_set1_epi16(0x4B00))); }
+static inline vf vf_high_words(vw v) { return _mm512_castsi512_ps(_mm512_unpackhi_epi16(v, _mm512_set1_epi16(0x4B00))); }
 static inline vh vh_all(int16_t v) { return _mm256_set1_epi16(v); }
 static inline void vh_store(void *p, vh v) { _mm256_storeu_si256((__m256i *)p, v); }
 static inline void vh_stream(void *p, vh v) { _mm256_stream_si256((__m256i *)p, v); }
