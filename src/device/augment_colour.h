@@ -170,13 +170,13 @@ static inline void step_gamma(row r, int32_t w, int32_t channels, float gamma)
     }
 }
 
-/* Steps before number `end`. Loops work on copies of what they need: a store of a vector could change
+/* Loops work on copies of what they need: a store of a vector could change
  * anything that is read through a pointer, as far as the compiler knows. channels is p->channels, as a
  * constant. */
-ROW_INLINE void run_steps_of(const pass *p, row r, int32_t end, int32_t channels)
+ROW_INLINE void run_steps_of(const pass *p, row r, stretch steps, int32_t channels)
 {
     const int32_t w = p->w;
-    for (int32_t s = 0; s < end; s++) {
+    for (int32_t s = steps.from; s < steps.to; s++) {
         const float a = p->block->step_value[s];
         switch (p->block->step_kind[s]) {
         case STK_COLOUR_BRIGHTNESS:
@@ -200,12 +200,13 @@ ROW_INLINE void run_steps_of(const pass *p, row r, int32_t end, int32_t channels
     }
 }
 
-static inline void run_steps(const pass *p, row r, int32_t end)
+/* Steps from … to - 1 of the program. */
+static inline void run_steps(const pass *p, row r, stretch steps)
 {
     if (p->channels == 3)
-        run_steps_of(p, r, end, 3);
+        run_steps_of(p, r, steps, 3);
     else
-        run_steps_of(p, r, end, 1);
+        run_steps_of(p, r, steps, 1);
 }
 
 #endif

@@ -11,11 +11,6 @@
 
 enum { AHEAD_ROWS = 8 };
 
-/* Pixels from … to of a row, whole groups. */
-typedef struct stretch {
-    int32_t from, to;
-} stretch;
-
 /* What is the same for all pixels of a row. Coordinates are in 1/32768 px: the factor is a power of two, so
  * it may as well be put into the matrix. */
 typedef struct sampler {
