@@ -16,14 +16,20 @@ static inline void fill_levels(const pass *p, int16_t *levels, stretch groups)
 
 static inline void sample_inner_groups(const pass *p, const sampler *s, int16_t *levels, stretch groups)
 {
+    const bool has_mask = p->target->mask;
     if (p->channels == 3) {
         find_places(p, s, groups, 3);
-        sample_levels(p, s, levels, groups, 3);
+        if (has_mask)
+            sample_inner(p, s, levels, groups, 3, true);
+        else
+            sample_inner(p, s, levels, groups, 3, false);
     } else {
         find_places(p, s, groups, 1);
-        sample_levels(p, s, levels, groups, 1);
+        if (has_mask)
+            sample_inner(p, s, levels, groups, 1, true);
+        else
+            sample_inner(p, s, levels, groups, 1, false);
     }
-    if (p->target->mask) sample_ids(p, s, groups);
 }
 
 static inline stretch overlap(stretch a, stretch b)

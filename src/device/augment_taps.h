@@ -82,13 +82,25 @@ ROW_INLINE void sample_grey(stk__pixels image, const int32_t *at, const int16_t 
     vw_store(out, vw_lows(first, second));
 }
 
-ROW_INLINE void sample_levels(const pass *p, const sampler *s, int16_t *levels, stretch groups,
-                              int32_t channels)
+ROW_INLINE void sample_ids(const uint8_t *mask, const int32_t *at, uint8_t *ids)
+{
+    for (int lane = 0; lane < LANES; lane++) {
+        const int to = lane / 4 * 8 + lane % 4;
+        ids[to] = mask[at[lane]];
+        ids[to + 4] = mask[at[LANES + lane]];
+    }
+}
+
+/* Image and mask together: the one keeps the CPU's vectors busy, the other its loads. */
+ROW_INLINE void sample_inner(const pass *p, const sampler *s, int16_t *levels, stretch groups,
+                             int32_t channels, bool has_mask)
 {
     const stk__pixels image = p->source->image;
+    const uint8_t *const mask = p->source->mask.data;
+    uint8_t *const ids = p->ids;
     const places at = p->places;
     const size_t apart = channels == 3 ? p->line_values : 0;
-    const ptrdiff_t ahead = s->ahead;
+    const ptrdiff_t ahead = s->ahead, mask_ahead = s->mask_ahead;
     for (int32_t i = groups.from; i < groups.to; i += GROUP) {
         int16_t *const out[3] = {levels + i, levels + apart + i, levels + 2 * apart + i};
         fetch_early(image.data, at.offset[i] + ahead);
@@ -97,23 +109,9 @@ ROW_INLINE void sample_levels(const pass *p, const sampler *s, int16_t *levels, 
             sample_rgb(image, at.offset + i, at.weights + 2 * i, out);
         else
             sample_grey(image, at.offset + i, at.weights + 2 * i, out[0]);
-    }
-}
-
-ROW_INLINE void sample_ids(const pass *p, const sampler *s, stretch groups)
-{
-    const uint8_t *const mask = p->source->mask.data;
-    uint8_t *const ids = p->ids;
-    const places at = p->places;
-    const ptrdiff_t ahead = s->mask_ahead;
-    for (int32_t i = groups.from; i < groups.to; i += GROUP) {
-        const int32_t *const first = at.id_offset + i, *const second = first + LANES;
-        fetch_early(mask, first[0] + ahead);
-        for (int lane = 0; lane < LANES; lane++) {
-            const int32_t to = i + lane / 4 * 8 + lane % 4;
-            ids[to] = mask[first[lane]];
-            ids[to + 4] = mask[second[lane]];
-        }
+        if (!has_mask) continue;
+        fetch_early(mask, at.id_offset[i] + mask_ahead);
+        sample_ids(mask, at.id_offset + i, ids + i);
     }
 }
 
