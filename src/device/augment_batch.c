@@ -4,7 +4,7 @@
 
 #include <stdatomic.h>
 
-enum { COST_MOST = 127 };
+enum { COST_MOST = 50 + 5 * STK_AUGMENT_STEPS };
 
 typedef struct batch_run {
     const stk__augment_batch *batch;
@@ -57,10 +57,10 @@ static int cost_of(const stk__augment_block *block)
 {
     const float *const m = block->matrix;
     const bool whole = m[1] == 0 && m[3] == 0 && (m[0] == 1 || m[0] == -1);
-    int cost = 10 + (whole ? 0 : 10) + (block->blur_radius ? 8 : 0) + (block->noise_std > 0 ? 16 : 0);
+    int cost = 10 + (whole ? 0 : 11) + (block->blur_radius ? 10 : 0) + (block->noise_std > 0 ? 19 : 0);
     for (int32_t s = 0; s < block->step_count; s++)
-        cost += block->step_kind[s] == STK_COLOUR_BRIGHTNESS ? 2 : 6;
-    return cost < COST_MOST ? cost : COST_MOST;
+        cost += block->step_kind[s] == STK_COLOUR_BRIGHTNESS ? 1 : 5;
+    return cost;
 }
 
 /* The dearest samples first, so that workers end together. */
