@@ -11,6 +11,7 @@ typedef struct stk__augment_crew {
     stk__augment_kernel kernel; /* NULL: of the stk__device_cpu_level */
     int workers;                /* 0: the CPU budget */
     stk__buffer scratch[STK_POOL_WORKERS];
+    stk__buffer order; /* in which samples are handed out */
 } stk__augment_crew;
 
 void stk__augment_crew_fini(stk__augment_crew *crew);

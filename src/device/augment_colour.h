@@ -84,36 +84,52 @@ static inline void step_gray(row r, int32_t w, int32_t channels)
     }
 }
 
-/* One channel from the hue of 0 … 6. */
-static inline vf turn_channel(float start, vf hue, vf chroma, vf value)
+/* Parts of the three channels from the hue of 0 … 6: the reference's in fewer operations. What it finds by
+ * turning k = start + hue back below 6 is here the larger of what either side of 6 gives, of which one is not
+ * above 0. Where hue is not a number, every part is 1. */
+static inline vf red_part(vf hue)
 {
-    const vf six = vf_all(6);
-    vf k = vf_add(vf_all(start), hue);
-    k = vf_pick(vf_less(k, six), k, vf_sub(k, six));
-    const vf part = vf_max(vf_all(0), vf_min(vf_min(k, vf_sub(vf_all(4), k)), vf_all(1)));
-    return clamp_level(vf_fma(vf_sub(vf_all(0), chroma), part, value));
+    const vf k = vf_sub(vf_add(hue, vf_all(5)), vf_all(6));
+    return vf_max(vf_all(0), vf_min(vf_min(k, vf_sub(vf_all(4), k)), vf_all(1)));
 }
 
-/* Lanes without colour divide by zero; their result is not taken. */
+static inline vf green_part(vf hue)
+{
+    const vf k = vf_add(hue, vf_all(3));
+    return vf_max(vf_all(0), vf_max(vf_sub(vf_all(4), k), vf_min(vf_sub(k, vf_all(6)), vf_all(1))));
+}
+
+static inline vf blue_part(vf hue)
+{
+    const vf k = vf_add(hue, vf_all(1));
+    return vf_max(vf_all(0), vf_max(vf_sub(k, vf_all(6)), vf_min(vf_sub(vf_all(4), k), vf_all(1))));
+}
+
+/* Hue of 0 … 6, turned. As whole numbers floats below 0 are larger than all others, so the least one is the
+ * one in the range. Not a number where there is no colour. */
+static inline vf find_hue(const vf old[3], vf value, vf chroma, vf turn)
+{
+    const vf six = vf_all(6);
+    const vm red = vf_equal(old[0], value), green = vf_equal(old[1], value);
+    const vf to_red = vf_sub(old[1], old[2]), to_green = vf_sub(old[2], old[0]),
+             to_blue = vf_sub(old[0], old[1]);
+    vf hue = vf_div(vf_pick(red, to_red, vf_pick(green, to_green, to_blue)), chroma);
+    hue = vf_add(hue, vf_pick(red, vf_all(0), vf_pick(green, vf_all(2), vf_all(4))));
+    hue = vf_fma(turn, six, hue);
+    return vf_least_bits(vf_least_bits(hue, vf_add(hue, six)), vf_sub(hue, six));
+}
+
+/* No clamp: no channel leaves the range between value - chroma and value. Where chroma is 0, all stay. */
 static inline void step_hue(row r, int32_t w, float turn)
 {
-    const vf six = vf_all(6), zero = vf_all(0);
-    static const float starts[3] = {5, 3, 1};
     for (int32_t x = 0; x < w; x += LANES) {
         const vf old[3] = {vf_load(r.line[0] + x), vf_load(r.line[1] + x), vf_load(r.line[2] + x)};
         const vf value = vf_max(old[0], vf_max(old[1], old[2]));
         const vf chroma = vf_sub(value, vf_min(old[0], vf_min(old[1], old[2])));
-        const vm red = vf_equal(old[0], value), green = vf_equal(old[1], value),
-                 none = vf_equal(chroma, zero);
-        const vf to_red = vf_sub(old[1], old[2]), to_green = vf_sub(old[2], old[0]),
-                 to_blue = vf_sub(old[0], old[1]);
-        vf hue = vf_div(vf_pick(red, to_red, vf_pick(green, to_green, to_blue)), chroma);
-        hue = vf_add(hue, vf_pick(red, zero, vf_pick(green, vf_all(2), vf_all(4))));
-        hue = vf_fma(vf_all(turn), six, hue);
-        const vf back = vf_pick(vf_less(hue, six), hue, vf_sub(hue, six));
-        hue = vf_pick(vf_less(hue, zero), vf_add(hue, six), back);
-        for (int c = 0; c < 3; c++)
-            vf_store(r.line[c] + x, vf_pick(none, old[c], turn_channel(starts[c], hue, chroma, value)));
+        const vf hue = find_hue(old, value, chroma, vf_all(turn));
+        vf_store(r.line[0] + x, vf_minus_product(value, chroma, red_part(hue)));
+        vf_store(r.line[1] + x, vf_minus_product(value, chroma, green_part(hue)));
+        vf_store(r.line[2] + x, vf_minus_product(value, chroma, blue_part(hue)));
     }
 }
 
@@ -154,13 +170,13 @@ static inline void step_gamma(row r, int32_t w, int32_t channels, float gamma)
     }
 }
 
-/* Steps before number `end`. Loops work on copies of what they need: a store of a vector could change
+/* Loops work on copies of what they need: a store of a vector could change
  * anything that is read through a pointer, as far as the compiler knows. channels is p->channels, as a
  * constant. */
-ROW_INLINE void run_steps_of(const pass *p, row r, int32_t end, int32_t channels)
+ROW_INLINE void run_steps_of(const pass *p, row r, stretch steps, int32_t channels)
 {
     const int32_t w = p->w;
-    for (int32_t s = 0; s < end; s++) {
+    for (int32_t s = steps.from; s < steps.to; s++) {
         const float a = p->block->step_value[s];
         switch (p->block->step_kind[s]) {
         case STK_COLOUR_BRIGHTNESS:
@@ -184,12 +200,13 @@ ROW_INLINE void run_steps_of(const pass *p, row r, int32_t end, int32_t channels
     }
 }
 
-static inline void run_steps(const pass *p, row r, int32_t end)
+/* Steps from … to - 1 of the program. */
+static inline void run_steps(const pass *p, row r, stretch steps)
 {
     if (p->channels == 3)
-        run_steps_of(p, r, end, 3);
+        run_steps_of(p, r, steps, 3);
     else
-        run_steps_of(p, r, end, 1);
+        run_steps_of(p, r, steps, 1);
 }
 
 #endif

@@ -19,6 +19,15 @@ static inline int32_t find_contrast(const stk__augment_block *block)
     return s;
 }
 
+/* Are steps before contrast dearer than reading rows again that have left the nearest caches? */
+static inline bool has_dear_steps(const pass *p)
+{
+    const int32_t *const kind = p->block->step_kind;
+    for (int32_t s = 0; s < p->contrast; s++)
+        if (p->contrast < p->block->step_count && kind[s] != STK_COLOUR_BRIGHTNESS) return true;
+    return false;
+}
+
 static inline void start_pass(pass *p)
 {
     p->w = p->target->w;
@@ -27,7 +36,8 @@ static inline void start_pass(pass *p)
     p->line_values = (((size_t)p->w + ROW_MARGIN - 1) / ROW_MARGIN + 2) * ROW_MARGIN;
     p->whole = find_whole(p);
     p->contrast = find_contrast(p->block);
-    p->keeps_levels = !p->whole && p->contrast < p->block->step_count;
+    p->keeps_rows = has_dear_steps(p);
+    p->keeps_levels = !p->whole && !p->keeps_rows && p->contrast < p->block->step_count;
     p->kind = find_kind(p->target, may_stream(p->target));
     p->way = find_short_way(p);
 }
@@ -42,7 +52,10 @@ static inline void take_row(const pass *p, int32_t y)
 {
     int16_t *const levels = levels_at(p, y);
     if (!p->sampled) {
-        if (!p->whole) sample_row(p, y, levels);
+        if (!p->whole) {
+            const sampler sa = start_sampler(p, y);
+            sample_part(p, &sa, levels, (stretch){0, p->w});
+        }
         if (p->whole && p->target->mask) take_whole_ids(p, y);
         if (p->target->mask) store_ids(p, y);
     }
@@ -58,15 +71,21 @@ static inline float mean_of(const pass *p, uint64_t sum)
 }
 
 /* A sum of whole numbers, as the reference's. */
-static inline float find_mean(const pass *p)
+static inline float find_mean(pass *p)
 {
     uint64_t sum = 0;
     for (int32_t y = 0; y < p->h; y++) {
+        turn_to_row(p, y);
         take_row(p, y);
-        run_steps(p, p->work, p->contrast);
+        run_steps(p, p->work, (stretch){0, p->contrast});
         sum += sum_grey(p, p->work);
     }
     return mean_of(p, sum);
+}
+
+static inline stretch part_at(const pass *p, int32_t from)
+{
+    return (stretch){from, from + PART_PX < p->w ? from + PART_PX : p->w};
 }
 
 /* The short way; twice where contrast is in it. */
@@ -75,17 +94,21 @@ static inline void run_short_rows(pass *p)
     uint64_t sum = 0;
     for (int32_t y = 0; y < p->h; y++) {
         int16_t *const levels = levels_at(p, y);
-        sample_row(p, y, levels);
+        const sampler s = start_sampler(p, y);
+        for (int32_t x = 0; x < p->w; x += PART_PX) {
+            const stretch part = part_at(p, x);
+            sample_part(p, &s, levels, part);
+            if (p->keeps_levels)
+                sum += sum_short(p, levels, part);
+            else
+                store_short(p, levels, y, part);
+        }
         if (p->target->mask) store_ids(p, y);
-        if (p->keeps_levels)
-            sum += sum_short(p, levels);
-        else
-            store_short(p, levels, y);
     }
     if (!p->keeps_levels) return;
     p->mean = mean_of(p, sum);
     for (int32_t y = 0; y < p->h; y++)
-        store_short(p, levels_at(p, y), y);
+        store_short(p, levels_at(p, y), y, (stretch){0, p->w});
 }
 
 static inline void finish_row(const pass *p, row r, int32_t y)
@@ -96,17 +119,19 @@ static inline void finish_row(const pass *p, row r, int32_t y)
 }
 
 /* Rows come in order; the blurred row y can be made when row y + radius is there. */
-static inline void run_rows(const pass *p)
+static inline void run_rows(pass *p)
 {
     const int32_t radius = p->block->blur_radius;
+    const stretch steps = {p->keeps_rows ? p->contrast : 0, p->block->step_count};
     for (int32_t y = 0; y < p->h + radius; y++) {
         if (y < p->h) {
-            take_row(p, y);
-            run_steps(p, p->work, p->block->step_count);
+            turn_to_row(p, y);
+            if (!p->keeps_rows) take_row(p, y);
+            run_steps(p, p->work, steps);
             if (radius) blur_along_x(p, y);
         }
         if (radius && y >= radius) blur_along_y(p, y - radius);
-        if (y >= radius) finish_row(p, p->blurred, y - radius);
+        if (y >= radius) finish_row(p, radius ? p->blurred : p->work, y - radius);
     }
 }
 

@@ -7,21 +7,15 @@
 
 #include "device/augment_rows.h"
 
-#define ALL_LANES ((1u << LANES) - 1)
+#include <math.h>
 
 enum { AHEAD_ROWS = 8 };
-
-/* Pixels from … to of a row, whole groups. */
-typedef struct stretch {
-    int32_t from, to;
-} stretch;
 
 /* What is the same for all pixels of a row. Coordinates are in 1/32768 px: the factor is a power of two, so
  * it may as well be put into the matrix. */
 typedef struct sampler {
     vf step_u, step_v, start_u, start_v; /* u = step_u * cx + start_u */
     vf least, most_u, most_v;
-    vi last_x, last_y; /* of the upper left tap of pixels whose taps may be loaded together */
     vi pitch, mask_pitch;
     stretch touching;            /* the source; pixels before and after are surely outside */
     stretch inner;               /* of these surely all taps may be loaded */
@@ -62,22 +56,27 @@ static inline void clip_range(double range[2], double step, double start, double
     if (to < range[1]) range[1] = to;
 }
 
-/* The groups of row y with a pixel that lies in a frame (in px) of the source, or all of whose pixels do.
- * What float makes of coordinates may be a little off: frames have a pixel to spare, and so have the groups.
- */
+/* How far float may be off, in px, with a good deal to spare. */
+static inline double spare_of(const float axis[3], int32_t w, int32_t h)
+{
+    return 0x1p-4 + (fabs((double)axis[0]) * w + fabs((double)axis[1]) * h + fabs((double)axis[2])) * 0x1p-20;
+}
+
+/* The groups of row y with a pixel that lies in a frame (in px) of the source, or all of whose pixels do. */
 static inline stretch find_groups(const pass *p, int32_t y, const double frame[4], bool all)
 {
     const float *const m = p->block->matrix;
-    const double cy = y + 0.5;
+    const int32_t most = (p->w + GROUP - 1) / GROUP * GROUP;
+    const double cy = y + 0.5, spare_u = spare_of(m, p->w, p->h), spare_v = spare_of(m + 3, p->w, p->h);
+    if (!(spare_u < 1 && spare_v < 1)) return (stretch){0, all ? 0 : most};
+    const double u = all ? spare_u : -spare_u, v = all ? spare_v : -spare_v;
     double range[2] = {0, p->w};
-    clip_range(range, (double)m[0], (double)m[1] * cy + (double)m[2], frame[0], frame[1]);
-    clip_range(range, (double)m[3], (double)m[4] * cy + (double)m[5], frame[2], frame[3]);
+    clip_range(range, (double)m[0], (double)m[1] * cy + (double)m[2], frame[0] + u, frame[1] - u);
+    clip_range(range, (double)m[3], (double)m[4] * cy + (double)m[5], frame[2] + v, frame[3] - v);
     if (!(range[0] < range[1])) return (stretch){0, 0};
-    const int32_t from = (int32_t)range[0] + (all ? 2 + LANES - 1 : -2),
-                  to = (int32_t)range[1] + (all ? -2 : 2);
-    const int32_t most = (p->w + LANES - 1) / LANES * LANES, end = all ? to : to + LANES - 1;
-    stretch s = {from < 0 ? 0 : from / LANES * LANES, end > most ? most : end / LANES * LANES};
-    if (all && p->w % LANES && s.to == most) s.to -= LANES; /* the last group has pixels beyond the row */
+    const int32_t from = (int32_t)range[0] + (all && range[0] > 0 ? GROUP : -1),
+                  to = (int32_t)range[1] + (all ? 0 : GROUP);
+    stretch s = {from < 0 ? 0 : from / GROUP * GROUP, to > most ? most : to / GROUP * GROUP};
     return s.from < s.to ? s : (stretch){0, 0};
 }
 
@@ -89,8 +88,8 @@ static inline sampler start_sampler(const pass *p, int32_t y)
     const ptrdiff_t rows_ahead = (ptrdiff_t)limit_near(AHEAD_ROWS * m[4]);
     const ptrdiff_t pixels_ahead = (ptrdiff_t)limit_near(AHEAD_ROWS * m[1]);
     const bool loads = may_load(image, mask, tail);
-    const double outer[4] = {-2, image.w + 1.0, -2, image.h + 1.0};
-    const double inside[4] = {1, image.w - tail - 1.0, 1, image.h - 3.0};
+    const double outer[4] = {-1, image.w, -1, image.h}; /* farther away even nearest pixels are outside */
+    const double inside[4] = {0, image.w - tail + 1.0, 0, image.h - 1.0};
     const stretch touching = find_groups(p, y, outer, false);
     const stretch inner = loads ? find_groups(p, y, inside, true) : (stretch){0, 0};
     return (sampler){.touching = touching,
@@ -102,8 +101,6 @@ static inline sampler start_sampler(const pass *p, int32_t y)
                      .least = vf_all(-2 * PLACE_ONE),
                      .most_u = vf_all((float)image.w * PLACE_ONE),
                      .most_v = vf_all((float)image.h * PLACE_ONE),
-                     .last_x = vi_all(image.w - tail),
-                     .last_y = vi_all(image.h - 2),
                      .pitch = vi_all((int32_t)image.pitch_bytes),
                      .mask_pitch = vi_all((int32_t)mask.pitch_bytes),
                      .ahead = rows_ahead * (ptrdiff_t)image.pitch_bytes + pixels_ahead * image.channels,
@@ -111,18 +108,17 @@ static inline sampler start_sampler(const pass *p, int32_t y)
                      .loads = loads};
 }
 
-/* Not brought near, as the reference does with coordinates far outside: those become INT32_MIN, which is
- * outside too. */
-static inline spots find_spots(const sampler *s, vf cx)
+/* Of inner pixels: no coordinate is negative, so cutting off is rounding down. */
+static inline spots find_inner_spots(const sampler *s, vf cx)
 {
-    return (spots){vi_truncate(vf_floor(vf_fma(s->step_u, cx, s->start_u))),
-                   vi_truncate(vf_floor(vf_fma(s->step_v, cx, s->start_v)))};
+    return (spots){vi_truncate(vf_fma(s->step_u, cx, s->start_u)),
+                   vi_truncate(vf_fma(s->step_v, cx, s->start_v))};
 }
 
-/* Of the group that begins with pixel x, brought near. */
-static inline spots find_near_spots(const sampler *s, int32_t x)
+/* Of the pixels of numbers x, brought near. */
+static inline spots find_near_spots(const sampler *s, vi x)
 {
-    const vf cx = vf_add(vf_of(vi_add(vi_counting(), vi_all(x))), vf_all(0.5f));
+    const vf cx = vf_add(vf_of(x), vf_all(0.5f));
     const vf u = vf_fma(s->step_u, cx, s->start_u), v = vf_fma(s->step_v, cx, s->start_v);
     return (spots){vi_truncate(vf_floor(vf_min(vf_max(u, s->least), s->most_u))),
                    vi_truncate(vf_floor(vf_min(vf_max(v, s->least), s->most_v)))};
@@ -140,28 +136,30 @@ static inline vi find_id(const sampler *s, const spots *at)
     return vi_add(vi_mul(whole_of(vi_add(at->v, half)), s->mask_pitch), whole_of(vi_add(at->u, half)));
 }
 
-/* Offsets of taps and ids from the first byte, and weights. Not of inner groups: which taps may be loaded,
- * and offset 0 where they may not. */
-ROW_INLINE void find_places(const pass *p, const sampler *s, stretch groups, bool inner, int32_t channels)
+/* Offsets of taps and ids from the first byte, of LANES pixels. */
+ROW_INLINE void find_offsets(const places *to, const sampler *s, int32_t i, const spots *at, int32_t channels)
+{
+    const vi x = whole_of(at->u), y = whole_of(at->v);
+    const vi along = channels == 3 ? vi_add(vi_add(x, x), x) : x;
+    vi_store(to->offset + i, vi_add(vi_mul(y, s->pitch), along));
+    vi_store(to->id_offset + i, find_id(s, at));
+}
+
+/* Of inner groups. In each part of a vector of words are eight pixels side by side: their places are found in
+ * two vectors. */
+ROW_INLINE void find_places(const pass *p, const sampler *s, stretch groups, int32_t channels)
 {
     const places to = p->places;
     const sampler constants = *s;
     const vi fraction = vi_all((1 << PLACE_BITS) - 1);
-    vf cx = vf_add(vf_of(vi_add(vi_counting(), vi_all(groups.from))), vf_all(0.5f));
-    for (int32_t i = groups.from; i < groups.to; i += LANES, cx = vf_add(cx, vf_all(LANES))) {
-        const spots at = find_spots(&constants, cx);
-        const vi x = whole_of(at.u), y = whole_of(at.v);
-        const vi along = channels == 3 ? vi_add(vi_add(x, x), x) : x;
-        vi offset = vi_add(vi_mul(y, constants.pitch), along), id = find_id(&constants, &at);
-        if (!inner) {
-            const vm inside = vm_and(vi_below(x, constants.last_x), vi_below(y, constants.last_y));
-            offset = vi_keep(inside, offset);
-            id = vi_keep(inside, id);
-            to.inside[i / LANES] = (uint16_t)(constants.loads ? vm_bits(inside) : 0);
-        }
-        vi_store(to.offset + i, offset);
-        vi_store(to.id_offset + i, id);
-        vw_store(to.weights + 2 * i, vw_pack(vi_and(at.u, fraction), vi_and(at.v, fraction)));
+    vf cx = vf_add(vf_of(vi_add(vi_spread(), vi_all(groups.from))), vf_all(0.5f));
+    for (int32_t i = groups.from; i < groups.to; i += GROUP, cx = vf_add(cx, vf_all(GROUP))) {
+        const spots first = find_inner_spots(&constants, cx);
+        const spots second = find_inner_spots(&constants, vf_add(cx, vf_all(4)));
+        find_offsets(&to, &constants, i, &first, channels);
+        find_offsets(&to, &constants, i + LANES, &second, channels);
+        vw_store(to.weights + 2 * i, vw_pack(vi_and(first.u, fraction), vi_and(second.u, fraction)));
+        vw_store(to.weights + 2 * i + GROUP, vw_pack(vi_and(first.v, fraction), vi_and(second.v, fraction)));
     }
 }
 

@@ -14,6 +14,16 @@
 
 enum { ROW_MARGIN = 32, ROW_CHANNELS = 3 };
 
+/* Pixels that are sampled together: two vectors of places, one of words. A row is worked on in parts: so
+ * small that what is stored of one reaches memory while the next is computed, and so large that places have
+ * left the CPU's queue of stores when they are read again, in other pieces than they were written in. */
+enum { GROUP = 2 * LANES, PART_PX = 256 };
+
+/* From … to - 1: pixels of a row, steps of a program. */
+typedef struct stretch {
+    int32_t from, to;
+} stretch;
+
 /* One row of floats 0 … 255, a line per channel. */
 typedef struct row {
     float *line[ROW_CHANNELS];
@@ -21,9 +31,8 @@ typedef struct row {
 
 /* Where the pixels of a row lie in the source, a line each: see augment_places.h. */
 typedef struct places {
-    int32_t *offset, *id_offset;
-    int16_t *weights; /* of a group: in each part four along x, then four along y */
-    uint16_t *inside; /* a bit per lane, a word per group */
+    int32_t *offset, *id_offset; /* of a group: in the order of vi_spread, then those of the others */
+    int16_t *weights;            /* of a group: all along x, then all along y */
 } places;
 
 /* How values are stored; streamed: past the caches, for outputs that are large and aligned. */
@@ -50,7 +59,8 @@ typedef struct pass {
     bool whole;               /* every output pixel is a pixel of the source: nothing to interpolate */
     bool mirror_x, mirror_y;  /* of whole: x of the source = mirror ? shift - x : shift + x */
     int32_t shift_x, shift_y; /* of whole */
-    bool keeps_levels;        /* contrast needs two passes: the first keeps what it sampled */
+    bool keeps_levels;        /* contrast needs two passes: the first keeps what it sampled, */
+    bool keeps_rows;          /* or the rows as they are before contrast */
     bool sampled;             /* the first of the two is over */
     int32_t contrast;         /* which step it is; step_count: none */
     float mean;               /* of contrast */
@@ -61,8 +71,9 @@ typedef struct pass {
     uint8_t *bytes;  /* a row of the source */
     uint8_t *ids;    /* a row of the mask */
     places places;
-    int32_t *draws; /* of noise: a line per channel */
-    row work, blurred;
+    int32_t *draws;                       /* of noise: a line per channel */
+    row kept;                             /* the first of h rows, if they are kept */
+    row work, blurred;                    /* work: the row that is worked on */
     row ring[2 * STK_AUGMENT_RADIUS + 1]; /* rows blurred along x; y of the row modulo the count */
 } pass;
 
@@ -79,11 +90,11 @@ static inline void *cut(cutter *c, size_t size_bytes)
     return part;
 }
 
-static inline row cut_row(cutter *c, const pass *p)
+static inline row cut_rows(cutter *c, const pass *p, int32_t count)
 {
     row r = {{NULL}};
     for (int32_t i = 0; i < p->channels; i++) {
-        float *const line = cut(c, p->line_values * sizeof(float));
+        float *const line = cut(c, (size_t)count * p->line_values * sizeof(float));
         r.line[i] = line ? line + ROW_MARGIN : NULL;
     }
     return r;
@@ -100,13 +111,13 @@ static inline size_t cut_memory(pass *p, uint8_t *from)
     p->ids = cut(&c, p->line_values);
     p->places = (places){.offset = cut(&c, p->line_values * sizeof(int32_t)),
                          .id_offset = cut(&c, p->line_values * sizeof(int32_t)),
-                         .weights = cut(&c, 2 * p->line_values * sizeof(int16_t)),
-                         .inside = cut(&c, p->line_values * sizeof(uint16_t))};
+                         .weights = cut(&c, 2 * p->line_values * sizeof(int16_t))};
     p->draws = p->block->noise_std > 0 ? cut(&c, ROW_CHANNELS * p->line_values * sizeof(int32_t)) : NULL;
-    p->work = cut_row(&c, p);
-    p->blurred = ring_rows ? cut_row(&c, p) : p->work;
+    p->kept = cut_rows(&c, p, p->keeps_rows ? p->h : 1);
+    p->work = p->kept;
+    if (ring_rows) p->blurred = cut_rows(&c, p, 1);
     for (int32_t i = 0; i < ring_rows; i++)
-        p->ring[i] = cut_row(&c, p);
+        p->ring[i] = cut_rows(&c, p, 1);
     return c.used_bytes;
 }
 
@@ -115,6 +126,13 @@ static inline stk_status reserve_memory(pass *p, stk__buffer *scratch, stk_error
     STK__TRY(stk__buffer_reserve(scratch, cut_memory(p, NULL), error));
     cut_memory(p, scratch->data);
     return STK_OK;
+}
+
+/* Makes row y the one that is worked on. */
+static inline void turn_to_row(pass *p, int32_t y)
+{
+    for (int32_t c = 0; c < p->channels && p->keeps_rows; c++)
+        p->work.line[c] = p->kept.line[c] + (size_t)y * p->line_values;
 }
 
 static inline float fill_of(const pass *p, int32_t c)

@@ -6,6 +6,7 @@
 
 #include "device/augment_colour.h"
 #include "device/augment_output.h"
+#include "device/augment_places.h"
 
 /* Are these the steps? -1: none. */
 static inline bool is_program(const stk__augment_block *block, int32_t first, int32_t second)
@@ -72,35 +73,33 @@ ROW_INLINE vi short_grey(const int16_t *levels, size_t apart, const short_number
     return vi_truncate(vf_fma(grey, vf_all(256), vf_all(0.5f)));
 }
 
-/* Of a row at the contrast step. A lane holds the sum of 65,536 pixels. */
-ROW_INLINE uint64_t sum_short_as(const pass *p, const int16_t *levels, short_way way)
+/* Of a part of a row at the contrast step. */
+ROW_INLINE uint64_t sum_short_as(const pass *p, const int16_t *levels, stretch part, short_way way)
 {
     const short_numbers n = read_numbers(p, way);
     const size_t apart = p->channels == 3 ? p->line_values : 0;
-    const int32_t w = p->w;
     uint64_t sum = 0;
-    int32_t lanes[LANES], x = 0;
-    while (x + LANES <= w) {
-        const int32_t left = (w - x) / LANES, end = x + (left < 65536 ? left : 65536) * LANES;
-        vi sums = vi_all(0);
-        for (; x < end; x += LANES)
-            sums = vi_add(sums, short_grey(levels + x, apart, &n, way));
-        vi_store(lanes, sums);
-        for (int i = 0; i < LANES; i++)
-            sum += (uint32_t)lanes[i];
-    }
+    int32_t lanes[LANES], x = part.from;
+    vi sums = vi_all(0);
+    for (; x + LANES <= part.to; x += LANES)
+        sums = vi_add(sums, short_grey(levels + x, apart, &n, way));
+    vi_store(lanes, sums);
+    for (int i = 0; i < LANES; i++)
+        sum += (uint32_t)lanes[i];
+    if (x == part.to) return sum;
     vi_store(lanes, short_grey(levels + x, apart, &n, way));
-    for (int i = 0; i < w - x; i++)
+    for (int i = 0; i < part.to - x; i++)
         sum += (uint32_t)lanes[i];
     return sum;
 }
 
-static inline uint64_t sum_short(const pass *p, const int16_t *levels)
+static inline uint64_t sum_short(const pass *p, const int16_t *levels, stretch part)
 {
-    return p->way == SHORT_BC ? sum_short_as(p, levels, SHORT_BC) : sum_short_as(p, levels, SHORT_C);
+    return p->way == SHORT_BC ? sum_short_as(p, levels, part, SHORT_BC)
+                              : sum_short_as(p, levels, part, SHORT_C);
 }
 
-ROW_INLINE void store_short_as(const pass *p, const int16_t *levels, int32_t y, short_way way,
+ROW_INLINE void store_short_as(const pass *p, const int16_t *levels, int32_t y, stretch part, short_way way,
                                output_kind kind)
 {
     const short_numbers n = read_numbers(p, way);
@@ -110,57 +109,57 @@ ROW_INLINE void store_short_as(const pass *p, const int16_t *levels, int32_t y, 
     for (int32_t c = 0; c < p->channels; c++, levels += p->line_values) {
         const vf scale = vf_all(p->target->scale[c]), bias = vf_all(p->target->bias[c]);
         const size_t at = (size_t)c * area + (size_t)y * (size_t)w;
-        int32_t x = 0;
-        for (; x + LANES <= w; x += LANES)
+        int32_t x = part.from;
+        for (; x + LANES <= part.to; x += LANES)
             put_as(image, at + (size_t)x, vf_fma(run_short(load_level(levels + x), &n, way), scale, bias),
                    kind);
-        if (x < w)
+        if (x < part.to)
             put_some(p, at + (size_t)x, vf_fma(run_short(load_level(levels + x), &n, way), scale, bias),
-                     w - x);
+                     part.to - x);
     }
 }
 
-ROW_INLINE void store_short_way(const pass *p, const int16_t *levels, int32_t y, short_way way)
+ROW_INLINE void store_short_way(const pass *p, const int16_t *levels, int32_t y, stretch part, short_way way)
 {
     switch (p->kind) {
     case OUTPUT_FLOATS:
-        store_short_as(p, levels, y, way, OUTPUT_FLOATS);
+        store_short_as(p, levels, y, part, way, OUTPUT_FLOATS);
         break;
     case OUTPUT_FLOATS_STREAMED:
-        store_short_as(p, levels, y, way, OUTPUT_FLOATS_STREAMED);
+        store_short_as(p, levels, y, part, way, OUTPUT_FLOATS_STREAMED);
         break;
     case OUTPUT_HALVES:
-        store_short_as(p, levels, y, way, OUTPUT_HALVES);
+        store_short_as(p, levels, y, part, way, OUTPUT_HALVES);
         break;
     case OUTPUT_HALVES_STREAMED:
-        store_short_as(p, levels, y, way, OUTPUT_HALVES_STREAMED);
+        store_short_as(p, levels, y, part, way, OUTPUT_HALVES_STREAMED);
         break;
     case OUTPUT_BFLOATS:
-        store_short_as(p, levels, y, way, OUTPUT_BFLOATS);
+        store_short_as(p, levels, y, part, way, OUTPUT_BFLOATS);
         break;
     case OUTPUT_BFLOATS_STREAMED:
-        store_short_as(p, levels, y, way, OUTPUT_BFLOATS_STREAMED);
+        store_short_as(p, levels, y, part, way, OUTPUT_BFLOATS_STREAMED);
         break;
     }
 }
 
-static inline void store_short(const pass *p, const int16_t *levels, int32_t y)
+static inline void store_short(const pass *p, const int16_t *levels, int32_t y, stretch part)
 {
     switch (p->way) {
     case SHORT_PLAIN:
-        store_short_way(p, levels, y, SHORT_PLAIN);
+        store_short_way(p, levels, y, part, SHORT_PLAIN);
         break;
     case SHORT_B:
-        store_short_way(p, levels, y, SHORT_B);
+        store_short_way(p, levels, y, part, SHORT_B);
         break;
     case SHORT_C:
-        store_short_way(p, levels, y, SHORT_C);
+        store_short_way(p, levels, y, part, SHORT_C);
         break;
     case SHORT_BC:
-        store_short_way(p, levels, y, SHORT_BC);
+        store_short_way(p, levels, y, part, SHORT_BC);
         break;
     case SHORT_CB:
-        store_short_way(p, levels, y, SHORT_CB);
+        store_short_way(p, levels, y, part, SHORT_CB);
         break;
     case SHORT_NOT:
         break;

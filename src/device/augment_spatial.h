@@ -84,38 +84,76 @@ typedef struct counters {
     vi word[4];
 } counters;
 
-/* What the first round leaves: it sees the draw's number only in its last step. */
+enum { NOISE_ROUNDS = 10, NOISE_CHAINS = 2 };
+#define NOISE_FACTOR0 UINT32_C(0xD2511F53)
+#define NOISE_FACTOR1 UINT32_C(0xCD9E8D57)
+
+/* Only one of the four words differs from draw to draw, so much of the first rounds is the same for all. */
 typedef struct noise_start {
-    uint32_t key[2];  /* of the second round */
-    uint32_t word[4]; /* word[2] is still to be mixed with the number */
+    uint32_t key[NOISE_ROUNDS][2];
+    uint32_t number;           /* is mixed with the draw's number: the third word after the first round */
+    uint32_t second, third[2]; /* are mixed with what is not the same: after the second round and the third */
+    uint32_t fourth;           /* after the fourth */
 } noise_start;
 
 static inline noise_start start_noise(const stk__augment_block *block)
 {
-    const uint64_t product0 = (uint64_t)block->noise_epoch * UINT32_C(0xD2511F53);
-    const uint64_t product1 = (uint64_t)STK_OPERATION_NOISE_PIXELS * UINT32_C(0xCD9E8D57);
-    return (noise_start){
-        .key = {block->noise_key[0] + UINT32_C(0x9E3779B9), block->noise_key[1] + UINT32_C(0xBB67AE85)},
-        .word = {(uint32_t)(product1 >> 32) ^ block->noise_sample ^ block->noise_key[0], (uint32_t)product1,
-                 (uint32_t)(product0 >> 32) ^ block->noise_key[1], (uint32_t)product0}};
+    noise_start s;
+    for (uint32_t i = 0; i < NOISE_ROUNDS; i++) {
+        s.key[i][0] = block->noise_key[0] + i * UINT32_C(0x9E3779B9);
+        s.key[i][1] = block->noise_key[1] + i * UINT32_C(0xBB67AE85);
+    }
+    const uint64_t first0 = (uint64_t)block->noise_epoch * NOISE_FACTOR0;
+    const uint64_t first1 = (uint64_t)STK_OPERATION_NOISE_PIXELS * NOISE_FACTOR1;
+    const uint32_t word0 = (uint32_t)(first1 >> 32) ^ block->noise_sample ^ s.key[0][0];
+    const uint64_t second0 = (uint64_t)word0 * NOISE_FACTOR0;
+    const uint32_t word2 = (uint32_t)(second0 >> 32) ^ (uint32_t)first0 ^ s.key[1][1];
+    const uint64_t third1 = (uint64_t)word2 * NOISE_FACTOR1;
+    s.number = (uint32_t)(first0 >> 32) ^ s.key[0][1];
+    s.second = (uint32_t)first1 ^ s.key[1][0];
+    s.third[0] = (uint32_t)(third1 >> 32) ^ s.key[2][0];
+    s.third[1] = (uint32_t)second0 ^ s.key[2][1];
+    s.fourth = (uint32_t)third1 ^ s.key[3][0];
+    return s;
 }
 
-static inline counters draw_counters(const noise_start *start, vi number)
+ROW_INLINE vi mix_word(vi product, vi word, uint32_t key)
 {
-    const vi factor0 = vi_all((int32_t)UINT32_C(0xD2511F53)), factor1 = vi_all((int32_t)UINT32_C(0xCD9E8D57));
-    uint32_t key0 = start->key[0], key1 = start->key[1];
-    vi c0 = vi_all((int32_t)start->word[0]), c1 = vi_all((int32_t)start->word[1]);
-    vi c2 = vi_xor(number, vi_all((int32_t)start->word[2])), c3 = vi_all((int32_t)start->word[3]);
-    for (int round = 1; round < 10; round++) {
-        const vi product0 = vi_mul_wide(c0, factor0), product1 = vi_mul_wide(c2, factor1);
-        c0 = vi_xor(vi_upper(product1), vi_xor(c1, vi_all((int32_t)key0)));
-        c2 = vi_xor(vi_upper(product0), vi_xor(c3, vi_all((int32_t)key1)));
-        c1 = product1;
-        c3 = product0;
-        key0 += UINT32_C(0x9E3779B9);
-        key1 += UINT32_C(0xBB67AE85);
-    }
-    return (counters){{c0, c1, c2, c3}};
+    return vi_xor(vi_upper(product), vi_xor(word, vi_all((int32_t)key)));
+}
+
+/* The second to the fourth round, as far as draws differ. */
+ROW_INLINE counters start_counters(const noise_start *s, vi number)
+{
+    const vi factor0 = vi_all((int32_t)NOISE_FACTOR0), factor1 = vi_all((int32_t)NOISE_FACTOR1);
+    const vi second = vi_mul_wide(vi_xor(number, vi_all((int32_t)s->number)), factor1);
+    const vi third = vi_mul_wide(vi_xor(vi_upper(second), vi_all((int32_t)s->second)), factor0);
+    const vi word0 = vi_xor(second, vi_all((int32_t)s->third[0]));
+    const vi word2 = vi_xor(vi_upper(third), vi_all((int32_t)s->third[1]));
+    const vi product0 = vi_mul_wide(word0, factor0), product1 = vi_mul_wide(word2, factor1);
+    return (counters){{vi_xor(vi_upper(product1), vi_all((int32_t)s->fourth)), product1,
+                       mix_word(product0, third, s->key[3][1]), product0}};
+}
+
+/* Rounds wait for each other: several chains of them go side by side. */
+ROW_INLINE void draw_counters(const noise_start *s, vi number, counters c[NOISE_CHAINS])
+{
+    const vi factor0 = vi_all((int32_t)NOISE_FACTOR0), factor1 = vi_all((int32_t)NOISE_FACTOR1);
+    for (int k = 0; k < NOISE_CHAINS; k++)
+        c[k] = start_counters(s, vi_add(number, vi_all(k / 2 * LANES + k % 2)));
+    for (int round = 4; round < NOISE_ROUNDS; round++)
+        for (int k = 0; k < NOISE_CHAINS; k++) {
+            const vi product0 = vi_mul_wide(c[k].word[0], factor0);
+            const vi product1 = vi_mul_wide(c[k].word[2], factor1);
+            c[k] = (counters){{mix_word(product1, c[k].word[1], s->key[round][0]), product1,
+                               mix_word(product0, c[k].word[3], s->key[round][1]), product0}};
+        }
+}
+
+/* Which two neighbours lane i draws for: those that vf_low_words and vf_high_words put in order. */
+static inline int32_t pair_of(int32_t i)
+{
+    return i / 4 * 2 + i % 2 + i % 4 / 2 * (LANES / 2);
 }
 
 /* All draws of a row first: rounds wait for each other, and a short loop lets the CPU work on several. A word
@@ -126,28 +164,25 @@ ROW_INLINE void draw_row(const pass *p, int32_t y, int32_t channels)
     const int32_t pairs = (p->w + 1) / 2;
     const size_t apart = p->line_values;
     int32_t *const words = p->draws, counting[LANES];
-    for (uint32_t i = 0; i < LANES; i++)
-        counting[i] = (int32_t)((uint32_t)y * (uint32_t)pairs + (i & ~1u));
+    for (int32_t i = 0; i < LANES; i++)
+        counting[i] = (int32_t)((uint32_t)y * (uint32_t)pairs + (uint32_t)pair_of(i & ~1));
     vi number = vi_load(counting);
-    for (int32_t x = 0; x < pairs; x += LANES, number = vi_add(number, vi_all(LANES))) {
-        const counters even = draw_counters(&start, number);
-        const counters odd = draw_counters(&start, vi_add(number, vi_all(1)));
-        for (int32_t c = 0; c < channels; c++)
-            vi_store(words + (size_t)c * apart + x, vi_merge(even.word[c], odd.word[c]));
+    const int32_t step = NOISE_CHAINS / 2 * LANES;
+    for (int32_t x = 0; x < pairs; x += step, number = vi_add(number, vi_all(step))) {
+        counters drawn[NOISE_CHAINS];
+        draw_counters(&start, number, drawn);
+        for (int k = 0; k < NOISE_CHAINS; k += 2)
+            for (int32_t c = 0; c < channels; c++)
+                vi_store(words + (size_t)c * apart + x + k / 2 * LANES,
+                         vi_merge(drawn[k].word[c], drawn[k + 1].word[c]));
     }
 }
 
-/* The noise of 2 x LANES pixels: each draw is for two neighbours. */
-ROW_INLINE void add_noise_at(float *line, vi words, vf std)
+/* The noise of LANES pixels: sums as floats, 2 ^ 23 too large. */
+ROW_INLINE void add_noise_at(float *line, vf sums, vf std)
 {
-    const vf part = vf_all(1 / 9.219544457f), mean = vf_all(30);
-    const vw sums = vw_sum_nibbles(words);
-    const vi halves[2] = {vi_of_words(vw_low(sums)), vi_of_words(vw_high(sums))};
-    for (int32_t i = 0; i < 2; i++) {
-        float *const at = line + i * LANES;
-        const vf noise = vf_mul(vf_sub(vf_of(halves[i]), mean), part);
-        vf_store(at, clamp_level(vf_fma(std, noise, vf_load(at))));
-    }
+    const vf noise = vf_mul(vf_sub(sums, vf_all(0x1p23f + 30)), vf_all(1 / 9.219544457f));
+    vf_store(line, clamp_level(vf_fma(std, noise, vf_load(line))));
 }
 
 ROW_INLINE void add_noise_of(const pass *p, row r, int32_t y, int32_t channels)
@@ -158,8 +193,11 @@ ROW_INLINE void add_noise_of(const pass *p, row r, int32_t y, int32_t channels)
     for (int32_t c = 0; c < channels; c++) {
         const int32_t *const words = p->draws + (size_t)c * p->line_values;
         float *const line = r.line[c];
-        for (int32_t x = 0; x < w; x += 2 * LANES)
-            add_noise_at(line + x, vi_load(words + x / 2), std);
+        for (int32_t x = 0; x < w; x += 2 * LANES) {
+            const vw sums = vw_sum_nibbles(vi_load(words + x / 2));
+            add_noise_at(line + x, vf_low_words(sums), std);
+            add_noise_at(line + x + LANES, vf_high_words(sums), std);
+        }
     }
 }
 

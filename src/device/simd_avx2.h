@@ -31,6 +31,8 @@ static inline vf vf_sub(vf a, vf b) { return _mm256_sub_ps(a, b); }
 static inline vf vf_mul(vf a, vf b) { return _mm256_mul_ps(a, b); }
 static inline vf vf_div(vf a, vf b) { return _mm256_div_ps(a, b); }
 static inline vf vf_fma(vf a, vf b, vf c) { return _mm256_fmadd_ps(a, b, c); }
+static inline vf vf_minus_product(vf a, vf b, vf c) { return _mm256_fnmadd_ps(b, c, a); } /* a - b * c, rounded once */
+static inline vf vf_least_bits(vf a, vf b) { return _mm256_castsi256_ps(_mm256_min_epu32(_mm256_castps_si256(a), _mm256_castps_si256(b))); } /* the one whose bits are the smaller whole number */
 static inline vf vf_min(vf a, vf b) { return _mm256_min_ps(a, b); } /* a < b ? a : b */
 static inline vf vf_max(vf a, vf b) { return _mm256_max_ps(a, b); } /* a > b ? a : b */
 static inline vf vf_floor(vf v) { return _mm256_floor_ps(v); }
@@ -45,8 +47,11 @@ static inline vi vi_all(int32_t v) { return _mm256_set1_epi32(v); }
 static inline vi vi_load(const int32_t *p) { return _mm256_loadu_si256((const __m256i *)(const void *)p); }
 static inline void vi_store(int32_t *p, vi v) { _mm256_storeu_si256((__m256i *)(void *)p, v); }
 static inline vi vi_counting(void) { return _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7); }
+static inline vi vi_spread(void) { return _mm256_setr_epi32(0, 1, 2, 3, 8, 9, 10, 11); } /* the first four of each eight */
 static inline vi vi_add(vi a, vi b) { return _mm256_add_epi32(a, b); }
 static inline vi vi_sub(vi a, vi b) { return _mm256_sub_epi32(a, b); }
+static inline vi vi_min(vi a, vi b) { return _mm256_min_epi32(a, b); } /* signed */
+static inline vi vi_max(vi a, vi b) { return _mm256_max_epi32(a, b); }
 static inline vi vi_mul(vi a, vi b) { return _mm256_mullo_epi32(a, b); }
 static inline vi vi_xor(vi a, vi b) { return _mm256_xor_si256(a, b); }
 static inline vi vi_shift_left(vi v, int bits) { return _mm256_slli_epi32(v, bits); }
@@ -69,22 +74,27 @@ static inline vi vi_merge(vi even, vi odd) { return _mm256_blend_epi32(even, _mm
 
 static inline vw vw_load(const int16_t *p) { return _mm256_loadu_si256((const __m256i *)(const void *)p); }
 static inline void vw_store(int16_t *p, vw v) { _mm256_storeu_si256((__m256i *)(void *)p, v); }
+static inline vw vw_parts(const void *p) { return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)p)); } /* the same 16 bytes in each part */
 static inline vw vw_all_bytes(int even, int odd) { return _mm256_set1_epi16((int16_t)((even & 255) | odd * 256)); }
 static inline vw vw_pack(vi a, vi b) { return _mm256_packus_epi32(a, b); } /* in each part four of a, then four of b; 0 … 65535 */
 static inline vh vw_low(vw v) { return _mm256_castsi256_si128(v); }
 static inline vh vw_high(vw v) { return _mm256_extracti128_si256(v, 1); }
 /* In each part: bytes by their number; pairs of words of a and b alternately; four words twice. */
-static inline vw vw_shuffle(vw v, const int8_t from[16]) { return _mm256_shuffle_epi8(v, _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)from))); }
+static inline vw vw_shuffle(vw v, vw from) { return _mm256_shuffle_epi8(v, from); }
 static inline vw vw_unpack_low(vw a, vw b) { return _mm256_unpacklo_epi32(a, b); }
 static inline vw vw_unpack_high(vw a, vw b) { return _mm256_unpackhi_epi32(a, b); }
-static inline vw vw_low_twice(vw v) { return _mm256_unpacklo_epi64(v, v); }
-static inline vw vw_high_twice(vw v) { return _mm256_unpackhi_epi64(v, v); }
-static inline vw vw_join_parts(vw v) { return _mm256_permute4x64_epi64(v, 0xD8); } /* the first four words of all parts, then the others */
+static inline vw vw_lows(vw a, vw b) { return _mm256_unpacklo_epi64(a, b); } /* in each part the lower half of a, then of b */
+static inline vw vw_highs(vw a, vw b) { return _mm256_unpackhi_epi64(a, b); }
+static inline vw vw_and(vw a, vw b) { return _mm256_and_si256(a, b); }
+static inline vw vw_add_bytes(vw a, vw b) { return _mm256_add_epi8(a, b); }
+static inline vw vw_choose(vw mask, vw yes, vw no) { return _mm256_blendv_epi8(no, yes, mask); } /* all bits of a word, or none */
 static inline vw vw_weigh_bytes(vw bytes, vw weights) { return _mm256_maddubs_epi16(bytes, weights); } /* unsigned times signed, two side by side summed */
 static inline vw vw_add_part(vw v, vw step, vw weight) { return _mm256_add_epi16(v, _mm256_mulhrs_epi16(step, weight)); }
 static inline vw vw_between(vw a, vw b, vw weight) { return vw_add_part(a, _mm256_sub_epi16(b, a), weight); }
 static inline vw vw_sum_nibbles(vi v) { return _mm256_maddubs_epi16(_mm256_add_epi8(_mm256_and_si256(v, _mm256_set1_epi8(15)), _mm256_and_si256(_mm256_srli_epi16(v, 4), _mm256_set1_epi8(15))), _mm256_set1_epi8(1)); } /* of each word */
-static inline vi vi_of_words(vh v) { return _mm256_cvtepi16_epi32(v); }
+/* Four words of each part as floats, 2 ^ 23 larger; the other four. */
+static inline vf vf_low_words(vw v) { return _mm256_castsi256_ps(_mm256_unpacklo_epi16(v, _mm256_set1_epi16(0x4B00))); }
+static inline vf vf_high_words(vw v) { return _mm256_castsi256_ps(_mm256_unpackhi_epi16(v, _mm256_set1_epi16(0x4B00))); }
 static inline vh vh_all(int16_t v) { return _mm_set1_epi16(v); }
 static inline vh vh_load(const int16_t *p) { return _mm_loadu_si128((const __m128i *)(const void *)p); }
 static inline void vh_store(void *p, vh v) { _mm_storeu_si128((__m128i *)p, v); }
@@ -128,6 +138,15 @@ static inline __m128i eight_words(const uint8_t *upper, const uint8_t *lower, co
 static inline vw vw_grey_taps(const uint8_t *upper, const uint8_t *lower, const int32_t *at)
 {
     return _mm256_set_m128i(eight_words(upper, lower, at + 4), eight_words(upper, lower, at));
+}
+
+/* In each part: words 2k and 2k + 1 four times. */
+static inline vw vw_pair(vw v, int k)
+{
+    return k == 0   ? _mm256_shuffle_epi32(v, 0x00)
+           : k == 1 ? _mm256_shuffle_epi32(v, 0x55)
+           : k == 2 ? _mm256_shuffle_epi32(v, 0xAA)
+                    : _mm256_shuffle_epi32(v, 0xFF);
 }
 
 /* Four pixels of three bytes in each part; reads 4 bytes too many. */

@@ -67,6 +67,8 @@ EACH(vf, vf_sub, (vf a, vf b), a.lane[i] - b.lane[i])
 EACH(vf, vf_mul, (vf a, vf b), a.lane[i] * b.lane[i])
 EACH(vf, vf_div, (vf a, vf b), a.lane[i] / b.lane[i])
 EACH(vf, vf_fma, (vf a, vf b, vf c), fmaf(a.lane[i], b.lane[i], c.lane[i]))
+EACH(vf, vf_minus_product, (vf a, vf b, vf c), fmaf(-b.lane[i], c.lane[i], a.lane[i]))
+EACH(vf, vf_least_bits, (vf a, vf b), bits_from(a.lane[i]) < bits_from(b.lane[i]) ? a.lane[i] : b.lane[i])
 EACH(vf, vf_min, (vf a, vf b), a.lane[i] < b.lane[i] ? a.lane[i] : b.lane[i])
 EACH(vf, vf_max, (vf a, vf b), a.lane[i] > b.lane[i] ? a.lane[i] : b.lane[i])
 EACH(vf, vf_floor, (vf v), floorf(v.lane[i]))
@@ -80,8 +82,11 @@ EACH(vf, vf_from_bits, (vi v), float_from(v.lane[i]))
 EACH(vi, vi_all, (int32_t v), (uint32_t)v)
 EACH(vi, vi_load, (const int32_t *p), (uint32_t)p[i])
 EACH(vi, vi_counting, (void), (uint32_t)i)
+EACH(vi, vi_spread, (void), (uint32_t)(i / 4 * 8 + i % 4))
 EACH(vi, vi_add, (vi a, vi b), a.lane[i] + b.lane[i])
 EACH(vi, vi_sub, (vi a, vi b), a.lane[i] - b.lane[i])
+EACH(vi, vi_min, (vi a, vi b), (int32_t)a.lane[i] < (int32_t)b.lane[i] ? a.lane[i] : b.lane[i])
+EACH(vi, vi_max, (vi a, vi b), (int32_t)a.lane[i] > (int32_t)b.lane[i] ? a.lane[i] : b.lane[i])
 EACH(vi, vi_mul, (vi a, vi b), a.lane[i] * b.lane[i])
 EACH(vi, vi_xor, (vi a, vi b), a.lane[i] ^ b.lane[i])
 EACH(vi, vi_shift_left, (vi v, int bits), v.lane[i] << bits)
@@ -95,12 +100,13 @@ EACH(vm, vi_below, (vi a, vi most), a.lane[i] <= most.lane[i])
 EACH(vm, vi_odd, (vi v), (v.lane[i] & 1) != 0)
 EACH(vm, vm_and, (vm a, vm b), a.lane[i] && b.lane[i])
 EACH(vi, vi_from_words, (const int16_t *p), (uint32_t)p[i])
-EACH(vi, vi_of_words, (vh v), (uint32_t)(int16_t)v.lane[i])
 EACH(vi, vi_from_bytes, (const uint8_t *p), p[i])
 EACH(vi, vi_mul_wide, (vi a, vi b), (uint32_t)((uint64_t)a.lane[i & ~1] * b.lane[i & ~1] >> (i % 2 ? 32 : 0)))
 EACH(vi, vi_upper, (vi v), i % 2 ? 0 : v.lane[i + 1])
 EACH(vi, vi_merge, (vi even, vi odd), i % 2 ? odd.lane[i - 1] : even.lane[i])
 
+EACH(vf, vf_low_words, (vw v), 0x1p23f + v.word[i / 4 * 8 + i % 4])
+EACH(vf, vf_high_words, (vw v), 0x1p23f + v.word[i / 4 * 8 + 4 + i % 4])
 EACH(vh, vh_all, (int16_t v), (uint16_t)v)
 EACH(vh, vh_half, (vf v), stk__half_from_float(v.lane[i]))
 EACH(vh, vh_top_words, (vi v), (uint16_t)(v.lane[i] >> 16))
@@ -178,9 +184,11 @@ EACH_WORD(vw_all_bytes, (int even, int odd), (even & 255) | odd * 256)
 EACH_WORD(vw_pack, (vi a, vi b), (i / 4 % 2 ? b : a).lane[i / 8 * 4 + i % 4])
 EACH_WORD(vw_unpack_low, (vw a, vw b), (i / 2 % 2 ? b : a).word[i / 8 * 8 + i / 4 % 2 * 2 + i % 2])
 EACH_WORD(vw_unpack_high, (vw a, vw b), (i / 2 % 2 ? b : a).word[i / 8 * 8 + 4 + i / 4 % 2 * 2 + i % 2])
-EACH_WORD(vw_low_twice, (vw v), v.word[i / 8 * 8 + i % 4])
-EACH_WORD(vw_high_twice, (vw v), v.word[i / 8 * 8 + 4 + i % 4])
-EACH_WORD(vw_join_parts, (vw v), v.word[i % LANES / 4 * 8 + i / LANES * 4 + i % 4])
+EACH_WORD(vw_lows, (vw a, vw b), (i / 4 % 2 ? b : a).word[i / 8 * 8 + i % 4])
+EACH_WORD(vw_highs, (vw a, vw b), (i / 4 % 2 ? b : a).word[i / 8 * 8 + 4 + i % 4])
+EACH_WORD(vw_pair, (vw v, int k), v.word[i / 8 * 8 + 2 * k + i % 2])
+EACH_WORD(vw_and, (vw a, vw b), a.word[i] & b.word[i])
+EACH_WORD(vw_choose, (vw mask, vw yes, vw no), (mask.word[i] & yes.word[i]) | (~mask.word[i] & no.word[i]))
 EACH_WORD(vw_weigh_bytes, (vw bytes, vw weights), weigh_two(bytes, weights, i))
 EACH_WORD(vw_add_part, (vw v, vw step, vw weight),
           v.word[i] + ((signed_word(step, i) * signed_word(weight, i) + (1 << 14)) >> 15))
@@ -197,11 +205,27 @@ static inline void vw_store(int16_t *p, vw v)
     memcpy(p, v.word, sizeof v.word);
 }
 
-static inline vw vw_shuffle(vw v, const int8_t from[16])
+static inline vw vw_parts(const void *p)
+{
+    vw out;
+    for (int i = 0; i < 4 * LANES; i += 16)
+        memcpy(out.byte + i, p, 16);
+    return out;
+}
+
+static inline vw vw_shuffle(vw v, vw from) /* numbers above 127 give 0 */
 {
     vw out;
     for (int i = 0; i < 4 * LANES; i++)
-        out.byte[i] = v.byte[i / 16 * 16 + from[i % 16]];
+        out.byte[i] = from.byte[i] & 128 ? 0 : v.byte[i / 16 * 16 + from.byte[i] % 16];
+    return out;
+}
+
+static inline vw vw_add_bytes(vw a, vw b)
+{
+    vw out;
+    for (int i = 0; i < 4 * LANES; i++)
+        out.byte[i] = (uint8_t)(a.byte[i] + b.byte[i]);
     return out;
 }
 

@@ -145,6 +145,44 @@ static void an_empty_batch_is_nothing(void **state)
     stk__augment_crew_fini(&crew);
 }
 
+static atomic_int started;
+static atomic_int ranks[8]; /* by noise_sample: the how-manieth sample was started */
+
+static stk_status note_rank(const stk__augment_block *block, const stk__augment_source *source,
+                            const stk__augment_target *target, stk__buffer *scratch, stk_error *error)
+{
+    (void)source, (void)target, (void)scratch, (void)error;
+    ranks[block->noise_sample] = started++;
+    return STK_OK;
+}
+
+static void the_dearest_samples_are_started_first(void **state)
+{
+    (void)state;
+    static result out;
+    stk__augment_block blocks[8] = {0};
+    for (uint32_t i = 0; i < 8; i++)
+        blocks[i] = (stk__augment_block){.matrix = {1, 0, 0, 0, 1, 0}, .noise_sample = i};
+    blocks[7].noise_std = 1; /* dearest */
+    blocks[3].step_count = 1;
+    blocks[3].step_kind[0] = STK_COLOUR_HUE;
+    stk_view views[8] = {0};
+    stk__augment_batch batch = make_batch(&out);
+    batch.count = 8;
+    batch.blocks = blocks;
+    batch.images = views;
+    batch.masks = NULL;
+    for (int workers = 1; workers <= 2; workers++) {
+        stk__augment_crew crew = {.kernel = note_rank, .workers = workers};
+        started = 0;
+        assert_int_equal(stk__augment_batch_run(&batch, &crew, NULL), STK_OK);
+        assert_int_equal(started, 8);
+        assert_int_equal(ranks[7] <= workers - 1, workers > 1); /* one alone takes them as they come; */
+        assert_int_equal(ranks[3] <= workers, workers > 1);     /* two may overtake each other */
+        stk__augment_crew_fini(&crew);
+    }
+}
+
 static atomic_int allowed; /* allocations that still succeed */
 
 static void *alloc_some(void *context, size_t size_bytes)
@@ -173,6 +211,8 @@ static void want_of_memory_is_reported(void **state)
         assert_int_equal(stk__augment_batch_run(&batch, &crew, &error), STK_ERROR_MEMORY);
         assert_int_equal(error.code, STK_ERROR_MEMORY);
         assert_int_equal(stk__augment_batch_run(&batch, &crew, NULL), STK_ERROR_MEMORY);
+        allowed = workers > 1; /* the order of the samples, but nothing to work in */
+        assert_int_equal(stk__augment_batch_run(&batch, &crew, &error), STK_ERROR_MEMORY);
         allowed = 1000;
         assert_int_equal(stk__augment_batch_run(&batch, &crew, &error), STK_OK); /* and goes on after */
         stk__augment_crew_fini(&crew);
@@ -186,6 +226,7 @@ int main(void)
         cmocka_unit_test(every_level_and_number_of_workers_gives_the_samples_one_by_one),
         cmocka_unit_test(without_masks_only_images_are_written),
         cmocka_unit_test(an_empty_batch_is_nothing),
+        cmocka_unit_test(the_dearest_samples_are_started_first),
         cmocka_unit_test(want_of_memory_is_reported),
     };
     return cmocka_run_group_tests(tests, make_samples, stop_pool);
