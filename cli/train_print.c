@@ -102,10 +102,11 @@ void stk__train_print_score(FILE *file, stk__task task, const stk__score *score)
 {
     const stk__task_info *info = stk__task_describe(task);
     for (int i = 0; i < info->value_count; i++) {
+        const int width = i + 1 < info->value_count ? 7 : 0; /* columns, but no blanks at the end */
         if (isnan(score->values[i]))
-            fprintf(file, "  %s -", info->values[i]);
+            fprintf(file, "  %s %-*s", info->values[i], width, "-");
         else
-            fprintf(file, "  %s %.4g", info->values[i], score->values[i]);
+            fprintf(file, "  %s %-*.4g", info->values[i], width, score->values[i]);
     }
 }
 
@@ -177,22 +178,20 @@ stk__run_watch stk__train_watch(stk__train_screen *screen)
 /* --- at the end ------------------------------------------------------------------------------------------
  */
 
-static void print_stall(const stk__run *run, const stk__stall *stall)
+static void print_stall(stk__run *run, const stk__stall *stall)
 {
     const double wall_s = run->report.wall_s;
+    char name[48];
     printf("where the time went: %.1f s, %llu steps, %.4g ms a step\n", wall_s,
-           (unsigned long long)run->step_count, stk__run_step_ms((stk__run *)(uintptr_t)run));
+           (unsigned long long)run->step_count, stk__run_step_ms(run));
     for (int row = 0; row < STK_STALL_ROWS; row++) {
         const double share = stk__stall_share(stall, (stk__stall_row)row, wall_s);
+        const int bar = (int)lrint(share * BAR);
         if (share < 0.0005) continue;
-        const bool waits = row <= STK_STALL_AUGMENT;
-        printf("  %-24s %5.1f %%  ",
-               waits ? (row == STK_STALL_READ     ? "wait for data: read"
-                        : row == STK_STALL_DECODE ? "wait for data: decode"
-                                                  : "wait for data: augment")
-                     : stk__stall_name((stk__stall_row)row),
-               100 * share);
-        for (int i = 0; i < (int)lrint(share * BAR); i++)
+        snprintf(name, sizeof name, "%s%s", row <= STK_STALL_AUGMENT ? "wait for data: " : "",
+                 stk__stall_name((stk__stall_row)row));
+        printf("  %-24s %5.1f %%%s", name, 100 * share, bar ? "  " : "");
+        for (int i = 0; i < bar; i++)
             fputs("█", stdout);
         printf("\n");
     }

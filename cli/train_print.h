@@ -7,7 +7,7 @@
 
 typedef struct stk__train_screen {
     const stk__cli_session *session;
-    const stk__run *run;
+    stk__run *run;
     const stk__run_folder *folder;
     stk__progress progress;
     uint64_t shown_epoch; /* the bar is of this one, counted from 1; 0: none */
