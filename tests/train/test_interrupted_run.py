@@ -60,6 +60,20 @@ def interrupt_often(run, rng, how):
             subprocess.run(["rm", "-rf", str(run)], check=True)
 
 
+def leave_at_once(run):
+    """The second signal does not wait for a step that takes long."""
+    process = subprocess.Popen([STOKER, "train", "make:faces?count=64", "data.batch_size=32", "data.image_size=256", "--run", str(run), "-q"])
+    time.sleep(1.5)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    start = time.monotonic()
+    status = process.wait(timeout=60)
+    took = time.monotonic() - start
+    assert status == 130 and took < 1, f"status {status} after {took:.1f} s"
+    print(f"ok twice: left {took:.2f} s after the second signal", flush=True)
+
+
 def main():
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.randrange(1 << 30)
     print(f"seed {seed}", flush=True)
@@ -79,7 +93,8 @@ def main():
             left = [path.name for path in (run / "checkpoints").iterdir() if path.name.startswith(".")]
             assert not left, left
             print(f"ok {how.name}: {count} interruptions, the same losses and weights", flush=True)
-    print("2 passed, 0 failed")
+        leave_at_once(folder / "twice")
+    print("3 passed, 0 failed")
 
 
 main()

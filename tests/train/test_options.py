@@ -308,6 +308,25 @@ def resume():
     expect(second.losses() == Run(SERIES, steps=4).losses(), second.losses())
 
 
+@check("data.val.batch_size")
+def validation_has_its_own_settings():
+    run = Run(SERIES, "data.val_split=0.2", "data.val.batch_size=7", "data.val.num_workers=0", "train.epochs=1", steps=0)
+    expect(run.rows["data.val.batch_size"]["in_effect"] == 7 and run.rows["data.batch_size"]["in_effect"] == 32, run.rows)
+    usual = Run(SERIES, "data.val_split=0.2", "train.epochs=1", steps=0)
+    expect(abs(run.losses("val_loss")[0] - usual.losses("val_loss")[0]) < 1e-6, "other batches, another loss")
+
+
+@check("augment.cutmix_prob")
+def mixing_has_second_targets():
+    for mix in ("mixup", "cutmix"):
+        for data in (MASKS, PICTURES):
+            run = Run(data, f"augment.{mix}_prob=1", f"augment.{mix}_alpha=1")
+            expect(run.losses() != base(data).losses() and all(loss < 10 for loss in run.losses()), f"{mix}: {run.losses()}")
+
+
+BEYOND = ("data.val.batch_size", "augment.cutmix_prob")  # of other sections, with an entry here
+
+
 def listed():
     """Names in the help, by section."""
     text = subprocess.run([STOKER, "train", "--help"], capture_output=True, text=True, check=True).stdout
@@ -323,6 +342,7 @@ def listed():
 
 def main():
     names = listed()
+    names += BEYOND
     wanted = sys.argv[2:] or names
     failed = 0
     expect(len(names) > 40, f"only {len(names)} settings in the help")
