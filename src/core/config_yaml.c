@@ -3,6 +3,7 @@
 #include "core/config_parts.h"
 
 #include "core/file.h"
+#include "core/yaml_mark.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -46,27 +47,13 @@ static stk_status refuse(const reader *r, const char *message, const char *hint)
     return STK_ERROR_CONFIG;
 }
 
-/* libyaml gives the reader's errors as a byte offset only. */
-static yaml_mark_t mark_at(const reader *r, size_t offset)
-{
-    yaml_mark_t mark = {0};
-    for (size_t i = 0; i < offset && i < r->size_bytes; i++) {
-        if (r->text[i] == '\n') {
-            mark.line++;
-            mark.column = 0;
-        } else if ((r->text[i] & 0xc0) != 0x80) {
-            mark.column++;
-        }
-    }
-    return mark;
-}
-
 static stk_status refuse_syntax(const reader *r)
 {
     const yaml_parser_t *p = &r->parser;
     if (p->error == YAML_MEMORY_ERROR) return stk__fail_memory(r->error, r->size_bytes, "reading YAML");
     const bool encoding = p->error == YAML_READER_ERROR;
-    const yaml_mark_t mark = encoding ? mark_at(r, p->problem_offset) : p->problem_mark;
+    const yaml_mark_t mark =
+        encoding ? stk__yaml_mark_at(r->text, r->size_bytes, p->problem_offset) : p->problem_mark;
     const char *problem = p->problem ? p->problem : "unknown problem";
     if (p->context)
         stk__fail(r->error, STK_ERROR_CONFIG, "not valid YAML: %s %s", problem, p->context);

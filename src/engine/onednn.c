@@ -1,6 +1,7 @@
 /* The engine onednn: opening, tensors, and which file computes which operation. */
 #include "core/memory.h"
 #include "core/pool.h"
+#include "engine/host_arena.h"
 #include "engine/onednn_api.h"
 #include "engine/onednn_parts.h"
 
@@ -80,25 +81,6 @@ static stk_status open_engine(stk__engine **engine, const stk__engine_options *o
     return STK_OK;
 }
 
-static stk_status create_arena(stk__engine *engine, size_t size_bytes, stk__arena **arena, stk_error *error)
-{
-    stk__arena *made = stk__alloc(sizeof *made);
-    if (!made) return stk__fail_memory(error, sizeof *made, "an arena");
-    *made = (stk__arena){.engine = engine, .memory = stk__map(size_bytes), .size_bytes = size_bytes};
-    if (!made->memory) {
-        stk__free(made);
-        return stk__fail_memory(error, size_bytes, "tensors");
-    }
-    *arena = made;
-    return STK_OK;
-}
-
-static void destroy_arena(stk__arena *arena)
-{
-    stk__unmap(arena->memory, arena->size_bytes);
-    stk__free(arena);
-}
-
 /* Wrapped tensors end with their last value, others are rounded up. */
 static size_t bytes_of(const stk__tensor *tensor)
 {
@@ -158,8 +140,8 @@ const stk__engine_ops stk__engine_onednn = {
     .name = "onednn",
     .open = open_engine,
     .close = close_engine,
-    .arena_create = create_arena,
-    .arena_destroy = destroy_arena,
+    .arena_create = stk__host_arena_create,
+    .arena_destroy = stk__host_arena_destroy,
     .tensor_zero = zero_tensor,
     .tensor_add = add_tensor,
     .tensor_copy = copy_tensor,

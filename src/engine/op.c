@@ -68,7 +68,8 @@ static stk_status check_window(const stk__op_spec *spec, stk_error *error)
     return STK_OK;
 }
 
-static stk_status describe_conv(stk__op_spec *spec, stk__op_form *form, stk_error *error)
+/* Defaults of both convolutions, and what neither can do without. */
+static stk_status fill_conv(stk__op_spec *spec, stk_error *error)
 {
     STK__TRY(want_picture(spec, error));
     default_pair(spec->kernel, 1, 1);
@@ -76,9 +77,15 @@ static stk_status describe_conv(stk__op_spec *spec, stk__op_form *form, stk_erro
     default_pair(spec->dilation, 1, 1);
     if (!spec->groups) spec->groups = 1;
     STK__TRY(check_window(spec, error));
+    if (spec->channels < 1) return stk__fail(error, STK_ERROR_CONFIG, "channels must be at least 1");
+    return STK_OK;
+}
+
+static stk_status describe_conv(stk__op_spec *spec, stk__op_form *form, stk_error *error)
+{
+    STK__TRY(fill_conv(spec, error));
     const stk__shape *x = &spec->input[0];
     const int64_t c = x->dim[3], o = spec->channels, g = spec->groups;
-    if (o < 1) return stk__fail(error, STK_ERROR_CONFIG, "channels must be at least 1");
     if (g < 1 || c % g || o % g)
         return stk__fail(error, STK_ERROR_CONFIG,
                          "groups of %lld do not divide %lld input and %lld output channels", (long long)g,
@@ -96,15 +103,9 @@ static stk_status describe_conv(stk__op_spec *spec, stk__op_form *form, stk_erro
 
 static stk_status describe_conv_transpose(stk__op_spec *spec, stk__op_form *form, stk_error *error)
 {
-    STK__TRY(want_picture(spec, error));
-    default_pair(spec->kernel, 1, 1);
-    default_pair(spec->stride, 1, 1);
-    default_pair(spec->dilation, 1, 1);
-    if (!spec->groups) spec->groups = 1;
-    STK__TRY(check_window(spec, error));
+    STK__TRY(fill_conv(spec, error));
     const stk__shape *x = &spec->input[0];
     const int64_t c = x->dim[3], o = spec->channels, g = spec->groups;
-    if (o < 1) return stk__fail(error, STK_ERROR_CONFIG, "channels must be at least 1");
     if (g != 1) return stk__fail(error, STK_ERROR_CONFIG, "conv_transpose has no groups");
     int64_t size[2];
     for (int a = 0; a < 2; a++)

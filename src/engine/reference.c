@@ -1,5 +1,6 @@
 /* The reference engine: plain loops over dense host memory, one thread. The oracle of the tests; it is never
  * made faster. */
+#include "engine/host_arena.h"
 #include "engine/reference.h"
 
 #include "core/memory.h"
@@ -51,25 +52,6 @@ static stk_status open_engine(stk__engine **engine, const stk__engine_options *o
 static void close_engine(stk__engine *engine)
 {
     stk__free(engine);
-}
-
-static stk_status create_arena(stk__engine *engine, size_t size_bytes, stk__arena **arena, stk_error *error)
-{
-    stk__arena *made = stk__alloc(sizeof *made);
-    if (!made) return stk__fail_memory(error, sizeof *made, "an arena");
-    *made = (stk__arena){engine, stk__map(size_bytes), size_bytes};
-    if (!made->memory) {
-        stk__free(made);
-        return stk__fail_memory(error, size_bytes, "tensors");
-    }
-    *arena = made;
-    return STK_OK;
-}
-
-static void destroy_arena(stk__arena *arena)
-{
-    stk__unmap(arena->memory, arena->size_bytes);
-    stk__free(arena);
 }
 
 static size_t count_bytes(const stk__tensor *tensor)
@@ -126,8 +108,8 @@ const stk__engine_ops stk__engine_reference = {
     .name = "reference",
     .open = open_engine,
     .close = close_engine,
-    .arena_create = create_arena,
-    .arena_destroy = destroy_arena,
+    .arena_create = stk__host_arena_create,
+    .arena_destroy = stk__host_arena_destroy,
     .tensor_zero = zero_tensor,
     .tensor_add = add_tensor,
     .tensor_copy = copy_tensor,

@@ -1,6 +1,8 @@
 /* YAML to a tree, by libyaml's events. */
 #include "train/network_tree.h"
 
+#include "core/yaml_mark.h"
+
 #include <string.h>
 #include <yaml.h>
 
@@ -36,27 +38,13 @@ static stk_status refuse(const reader *r, const char *message, const char *hint)
     return refuse_at(r, mark_of(r->event.start_mark), message, hint);
 }
 
-/* libyaml gives the place of a wrong byte as an offset only. */
-static stk__mark mark_at(const reader *r, size_t offset)
-{
-    stk__mark mark = {1, 1};
-    for (size_t i = 0; i < offset && i < r->size_bytes; i++) {
-        if (r->text[i] == '\n') {
-            mark.line++;
-            mark.column = 1;
-        } else if ((r->text[i] & 0xc0) != 0x80) {
-            mark.column++;
-        }
-    }
-    return mark;
-}
-
 static stk_status refuse_syntax(const reader *r)
 {
     const yaml_parser_t *p = &r->parser;
     if (p->error == YAML_MEMORY_ERROR) return stk__fail_memory(r->error, r->size_bytes, "reading YAML");
     const bool encoding = p->error == YAML_READER_ERROR;
-    const stk__mark mark = encoding ? mark_at(r, p->problem_offset) : mark_of(p->problem_mark);
+    const stk__mark mark = encoding ? mark_of(stk__yaml_mark_at(r->text, r->size_bytes, p->problem_offset))
+                                    : mark_of(p->problem_mark);
     stk__fail(r->error, STK_ERROR_CONFIG, "not valid YAML: %s%s%s",
               p->problem ? p->problem : "unknown problem", p->context ? " " : "",
               p->context ? p->context : "");

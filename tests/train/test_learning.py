@@ -34,12 +34,12 @@ LESSONS = {
                         "optimizer.lr=0.005"), 3)),
     "resnet": (Lesson(("make:gray?count=700", "data.image_size=32", "model.width=8", "model.depth=1", "data.batch_size=32", "data.val_split=0.15",
                        "train.epochs=5", "optimizer.lr=0.01"), 0.4),
-               Lesson(("make:gray?count=6000", "data.image_size=64", "model.width=16", "data.batch_size=64", "data.val_split=0.1",
-                       "train.epochs=8", "optimizer.lr=0.005"), 0.95)),
+               Lesson(("make:gray?count=16000", "data.image_size=64", "model.width=16", "data.batch_size=64", "data.val_split=0.05",
+                       "train.epochs=10", "optimizer.lr=0.005"), 0.95)),
     "lstm": (Lesson(("make:series?count=15000", "model.hidden=24", "model.layers=1", "data.sequence_length=30", "data.batch_size=64", "data.val_split=0.15",
                      "train.epochs=4", "optimizer.lr=0.02", "train.max_grad_norm=1"), 0.4),
-             Lesson(("make:series?count=100000", "model.hidden=64", "model.layers=1", "data.batch_size=256", "data.val_split=0.1",
-                     "train.epochs=5", "optimizer.lr=0.01", "train.max_grad_norm=1"), 0.9)),
+             Lesson(("make:series?count=400000", "model.hidden=64", "model.layers=1", "data.batch_size=256", "data.val_split=0.05",
+                     "train.epochs=4", "optimizer.lr=0.01", "train.max_grad_norm=1"), 0.9)),
 }
 
 
