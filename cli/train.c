@@ -175,8 +175,9 @@ static int finish(train_job *job, stk_status status, const stk_error *error)
             json_decref(report);
     }
     if (status == STK_OK && job->folder && !stk__cli_json) stk__train_print_end(&job->screen);
-    const bool ledgers = stk__ledger_file_close(&job->ledger) & stk__ledger_file_close(&job->val_ledger);
-    if (!ledgers && code == STK_EXIT_GOOD) code = STK_EXIT_FAILED;
+    const bool written = stk__ledger_file_close(&job->ledger),
+               val_written = stk__ledger_file_close(&job->val_ledger);
+    if (!(written && val_written) && code == STK_EXIT_GOOD) code = STK_EXIT_FAILED;
     if (code == STK_EXIT_GOOD && job->run.report.interrupted) code = STK_EXIT_INTERRUPTED;
     stk__run_folder_close(&job->folder);
     stk__cli_session_close(&job->session, code);

@@ -99,11 +99,28 @@ static stk_status open_training(stk__cli_session *s, stk_error *error)
     return stk__cli_tell_loading(s->config, s->loader, &s->data, &augment, error);
 }
 
-/* Effects of the validation loader, where they were asked for. */
+/* What of section data.val was asked for is what its loader was given … */
+static stk_status tell_given(stk__cli_session *s, stk_error *error)
+{
+    stk_loader_options filled = s->val_data;
+    char name[96], value[512];
+    STK__TRY(stk__options_fill(&stk__loader_options, &filled, error));
+    for (size_t i = 0; i < stk__loader_options.count; i++) {
+        const stk__option *option = &stk__loader_options.options[i];
+        snprintf(name, sizeof name, "data.val.%s", option->name);
+        if (!stk__config_requested(s->config, name, NULL)) continue;
+        stk__option_print(option, &filled, value, sizeof value);
+        STK__TRY(stk__config_effect(s->config, name, value, NULL, error));
+    }
+    return STK_OK;
+}
+
+/* … unless that loader knows better. */
 static stk_status tell_validation(stk__cli_session *s, stk_error *error)
 {
     int count;
     char name[96];
+    STK__TRY(tell_given(s, error));
     const stk_loader_effect *effects = stk_loader_effects(s->val_loader, &count);
     for (int i = 0; i < count; i++) {
         if (strncmp(effects[i].name, "data.", 5) != 0) continue;
@@ -256,16 +273,20 @@ static stk_status open_trainer(stk__cli_session *s, stk_error *error)
     return tell_trainer(s, error);
 }
 
-/* The memory of the model is touched by its first values, everything else will be. */
+/* Memory of the model is touched by its first values, that of batches by workers that read ahead; everything
+ * else will be. */
 static void plan_memory(stk__cli_session *s)
 {
     const stk__trainer_info *info = stk__trainer_describe(s->trainer);
     const stk__model_bytes model = stk__model_measure(info->model);
-    const uint64_t touched = model.params + model.buffers + model.averages, now = stk__cli_resident_bytes();
-    const stk_loader *const loaders[] = {s->loader, s->val_loader};
+    uint64_t touched = model.params + model.buffers + model.averages;
+    const uint64_t now = stk__cli_resident_bytes();
+    stk_loader *const loaders[] = {s->loader, s->val_loader};
     for (int i = 0; i < 2; i++) {
         const stk_loader_info *about = loaders[i] ? stk_loader_describe(loaders[i]) : NULL;
-        if (about) s->batch_bytes += about->slot_bytes * (uint64_t)about->slot_count;
+        if (!about) continue;
+        s->batch_bytes += about->slot_bytes * (uint64_t)about->slot_count;
+        touched += stk__loader_filled_bytes(loaders[i]);
     }
     s->program_bytes = now > touched ? now - touched : 0;
     s->planned_bytes = s->program_bytes + info->model_bytes + info->pass_bytes + s->batch_bytes;

@@ -303,6 +303,16 @@ stk_status stk_loader_seek(stk_loader *loader, const stk_loader_state *state, st
     return status;
 }
 
+uint64_t stk__loader_filled_bytes(stk_loader *loader)
+{
+    uint64_t bytes = 0;
+    pthread_mutex_lock(&loader->lock);
+    for (int i = 0; i < loader->slot_count; i++)
+        if (loader->slots[i].state != STK_SLOT_FREE) bytes += loader->info.slot_bytes;
+    pthread_mutex_unlock(&loader->lock);
+    return bytes;
+}
+
 void stk_loader_measure(stk_loader *loader, stk_loader_stats *stats)
 {
     pthread_mutex_lock(&loader->lock);

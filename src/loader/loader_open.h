@@ -15,6 +15,9 @@ typedef struct stk__loader_setup {
 
 stk_status stk__loader_open(stk_loader **loader, const stk__loader_setup *setup, stk_error *error);
 
+/* Memory of the slots that hold something now, or are being filled. Any thread. */
+uint64_t stk__loader_filled_bytes(stk_loader *loader);
+
 /* The section `data` of configurations: fields of stk_loader_options. */
 extern const stk__option_table stk__loader_options;
 

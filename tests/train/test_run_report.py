@@ -11,9 +11,9 @@ import time
 
 STOKER = str(pathlib.Path(sys.argv[1]).resolve())
 NETWORKS = {
-    "unet": ("make:faces?count=24", "data.image_size=128", "data.batch_size=8", "model.width=16"),
-    "locator": ("make:captcha?count=24", "data.batch_size=8"),
-    "resnet": ("make:gray?count=96", "data.batch_size=32", "model.width=32"),
+    "unet": ("make:faces?count=40", "data.image_size=128", "data.batch_size=8", "model.width=16"),
+    "locator": ("make:captcha?count=40", "data.batch_size=8"),
+    "resnet": ("make:gray?count=160", "data.batch_size=32", "model.width=32"),
     "lstm": ("make:series?count=2400", "data.batch_size=256", "model.hidden=64"),
 }
 START_S = 0.5
@@ -57,7 +57,7 @@ def main():
             continue
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
-            report, wall, stall = train(folder / "run", *settings, "data.val_split=0.25", "train.epochs=2", "train.log_interval=1")
+            report, wall, stall = train(folder / "run", *settings, "data.val_split=0.2", "train.epochs=2", "train.log_interval=1")
             assert report["network"] == name, report["network"]
             check_stall(report, wall, stall)
             ratio = check_memory(report) if not slow else 1
