@@ -129,8 +129,9 @@ stk_status stk__trainer_step(stk__trainer *t, stk_error *error)
     const int parts = parts_of_step(t);
     for (int part = 0; part < parts; part++) {
         stk_batch *batch;
-        const stk_status status = take_batch(t, &t->feed, true, &batch, error);
+        const stk_status status = t->end_is_due ? STK_END : take_batch(t, &t->feed, true, &batch, error);
         if (status == STK_END) {
+            t->end_is_due = false;
             t->at.epoch++;
             t->at.batch = 0;
         }

@@ -99,7 +99,9 @@ stk_status stk__trainer_seek(stk__trainer *t, const json_t *state, stk_error *er
         return refuse_state(error);
     STK__TRY(t->feed.seek(t->feed.context, &at, error));
     t->at.step = step;
+    t->at.lr = step > 0 ? stk__lr_at(&t->schedule, step - 1) : 0;
     t->at.epoch = (uint64_t)epoch;
     t->at.batch = (uint64_t)batch;
+    t->end_is_due = t->at.batch >= t->feed.batches_per_epoch;
     return STK_OK;
 }

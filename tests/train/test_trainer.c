@@ -98,8 +98,9 @@ static stk_status seek(void *context, const stk_loader_state *state, stk_error *
 {
     (void)error;
     made_feed *f = context;
-    f->epoch = state->epoch;
-    f->batch = state->position / BATCH;
+    const bool at_end = state->position >= BATCHES * BATCH; /* then the loader is in the next epoch already */
+    f->epoch = state->epoch + at_end;
+    f->batch = at_end ? 0 : state->position / BATCH;
     return STK_OK;
 }
 
@@ -310,6 +311,29 @@ static void a_saved_place_gives_the_same_losses(void **state)
     stk__trainer_close(&b.trainer);
 }
 
+/* Saved after the last step of an epoch, before anyone has seen its end: the end is still to come. */
+static void the_end_of_an_epoch_is_not_lost(void **state)
+{
+    (void)state;
+    fixture a, b;
+    prepare(&a);
+    open_it(&a);
+    for (int i = 0; i < BATCHES; i++)
+        assert_int_equal(stk__trainer_step(a.trainer, &a.error), STK_OK);
+    json_t *saved = stk__trainer_tell(a.trainer);
+    prepare(&b);
+    open_it(&b);
+    assert_int_equal(stk__trainer_seek(b.trainer, saved, &b.error), STK_OK);
+    assert_int_equal(stk__trainer_step(b.trainer, &b.error), STK_END);
+    assert_int_equal(stk__trainer_where(b.trainer).epoch, 1);
+    assert_true(stk__trainer_where(b.trainer).lr == stk__trainer_where(a.trainer).lr); /* of the last step */
+    assert_int_equal(train_epoch(&b), BATCHES);
+    assert_int_equal(stk__trainer_where(b.trainer).epoch, 2);
+    json_decref(saved);
+    stk__trainer_close(&a.trainer);
+    stk__trainer_close(&b.trainer);
+}
+
 static void a_state_of_something_else_is_refused(void **state)
 {
     (void)state;
@@ -430,6 +454,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(constants_standardise),
         cmocka_unit_test(accumulation_takes_fewer_steps),
         cmocka_unit_test(a_saved_place_gives_the_same_losses),
+        cmocka_unit_test(the_end_of_an_epoch_is_not_lost),
         cmocka_unit_test(a_state_of_something_else_is_refused),
         cmocka_unit_test(mistakes_are_explained),
         cmocka_unit_test(the_moving_average_is_evaluated),
