@@ -627,6 +627,51 @@ static void runs_are_read_ahead(void **state)
     stk__source_close(&source);
 }
 
+static void write_ball_at(const char *name, uint64_t offset)
+{
+    const int file = open(tree_path(name), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    assert_true(file >= 0);
+    assert_int_equal(pwrite(file, ball.bytes.data, ball.bytes.size_bytes, (off_t)offset),
+                     ball.bytes.size_bytes);
+    assert_int_equal(close(file), 0);
+}
+
+/* Two holes of 9 GiB, whose sizes no octal field can say: one by GNU's binary number, one by pax. */
+static void shards_beyond_8_gib(void **state)
+{
+    (void)state;
+    const uint64_t hole = UINT64_C(9) << 30;
+    char size[32];
+    uint64_t at = 0;
+    tarball_text(&ball, "1.jpg", "first");
+    tarball_header(&ball, "hole", '0', hole);
+    write_ball_at("x.tar", at);
+    at += ball.bytes.size_bytes + hole;
+    tarball_clear(&ball);
+    tarball_text(&ball, "2.jpg", "second");
+    snprintf(size, sizeof size, "%llu", (unsigned long long)hole);
+    tarball_record(&ball, 'x', "size", size);
+    tarball_header(&ball, "hole", '0', 0);
+    write_ball_at("x.tar", at);
+    at += ball.bytes.size_bytes + hole;
+    tarball_clear(&ball);
+    tarball_text(&ball, "3.jpg", "third");
+    tarball_end(&ball);
+    write_ball_at("x.tar", at);
+    tarball_clear(&ball);
+    char where[64];
+    for (int turn = 0; turn < 2; turn++) { /* built, then found */
+        stk__source *source = tree_open();
+        assert_int_equal(source->info.count, 3);
+        check_read(source, 0, STK_FIELD_IMAGE, "first", "jpg");
+        check_read(source, 1, STK_FIELD_IMAGE, "second", "jpg");
+        check_read(source, 2, STK_FIELD_IMAGE, "third", "jpg");
+        snprintf(where, sizeof where, "x.tar!3.jpg@%llu", (unsigned long long)at);
+        check_where(source, 2, STK_FIELD_IMAGE, where);
+        stk__source_close(&source);
+    }
+}
+
 static void memory_runs_out(void **state)
 {
     (void)state;
@@ -652,21 +697,14 @@ static void memory_runs_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(samples_of_several_shards),
-        TEST(same_stream_as_the_folder),
-        TEST(ranges_of_shards),
-        TEST(parts),
-        TEST(keys_of_several_shards),
-        TEST(samples_that_lack_something),
-        TEST(values_and_counts),
-        TEST(large_members),
-        TEST(shards_that_change),
-        TEST(other_things_beside),
-        TEST(many_shards_with_few_files),
-        TEST(files_of_shards),
-        TEST(files_that_others_took),
-        TEST(runs_are_read_ahead),
-        TEST(memory_runs_out),
+        TEST(samples_of_several_shards),  TEST(same_stream_as_the_folder),
+        TEST(ranges_of_shards),           TEST(parts),
+        TEST(keys_of_several_shards),     TEST(samples_that_lack_something),
+        TEST(values_and_counts),          TEST(large_members),
+        TEST(shards_that_change),         TEST(other_things_beside),
+        TEST(many_shards_with_few_files), TEST(files_of_shards),
+        TEST(files_that_others_took),     TEST(runs_are_read_ahead),
+        TEST(shards_beyond_8_gib),        TEST(memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
