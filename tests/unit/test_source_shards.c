@@ -1,5 +1,6 @@
 #include "source_tree.h"
 
+#include "core/pool.h"
 #include "source/shard_files.h"
 #include "source/shards.h"
 #include "support/tarball.h"
@@ -7,6 +8,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -692,6 +694,58 @@ static void memory_runs_out(void **state)
     check_poor_memory("set/a.tar", NULL);
 }
 
+static _Atomic long allocations_left, alive;
+
+static void *alloc_some(void *context, size_t size_bytes)
+{
+    (void)context;
+    if (atomic_fetch_sub(&allocations_left, 1) <= 0) return NULL;
+    atomic_fetch_add(&alive, 1);
+    return aligned_alloc(64, (size_bytes + 63) / 64 * 64);
+}
+
+static void release_some(void *context, void *memory, size_t size_bytes)
+{
+    (void)context;
+    (void)size_bytes;
+    atomic_fetch_sub(&alive, 1);
+    free(memory);
+}
+
+/* Indexes that several threads build: the first allocations succeed, then none. */
+static void memory_runs_out_for_many(void **state)
+{
+    (void)state;
+    enum { SHARDS = 40 };
+    const stk_allocator allocator = {.alloc = alloc_some, .release = release_some};
+    char name[32];
+    for (int i = 0; i < SHARDS; i++) {
+        snprintf(name, sizeof name, "%d.jpg", i);
+        tarball_text(&ball, name, "x");
+        snprintf(name, sizeof name, "x-%02d.tar", i);
+        put(name);
+    }
+    stk__pool_stop();
+    bool opened = false;
+    for (long n = 0; !opened; n += 1 + n / 8) {
+        assert_true(n < 10000);
+        for (int i = 0; n % 2 && i < SHARDS; i++) {
+            snprintf(name, sizeof name, "x-%02d.tar.index", i);
+            remove(tree_path(name));
+        }
+        atomic_store(&allocations_left, n);
+        stk_allocator_set(&allocator);
+        stk__source *source = tree_open_as("", NULL, 0);
+        opened = source != NULL;
+        if (opened) assert_int_equal(source->info.count, SHARDS);
+        if (!opened) assert_int_equal(failure.code, STK_ERROR_MEMORY);
+        stk__source_close(&source);
+        stk__pool_stop();
+        stk_allocator_set(NULL);
+        assert_int_equal(atomic_load(&alive), 0);
+    }
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, begin, finish)
 
 int main(void)
@@ -705,6 +759,7 @@ int main(void)
         TEST(many_shards_with_few_files), TEST(files_of_shards),
         TEST(files_that_others_took),     TEST(runs_are_read_ahead),
         TEST(shards_beyond_8_gib),        TEST(memory_runs_out),
+        TEST(memory_runs_out_for_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
