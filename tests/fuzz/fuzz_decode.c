@@ -6,6 +6,7 @@
 #include "fuzz.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,8 +88,10 @@ static stk_status decode(stk__decoder *decoder, const job *j, fuzz_target *targe
 
 static bool has_same_end(stk_status a, const stk_error *a_error, stk_status b, const stk_error *b_error)
 {
-    return a == b && (a == STK_OK || (a_error->damage == b_error->damage &&
-                                      strcmp(a_error->message, b_error->message) == 0));
+    const bool same = a == b && (a == STK_OK || (a_error->damage == b_error->damage &&
+                                                 strcmp(a_error->message, b_error->message) == 0));
+    if (!same) fprintf(stderr, "'%s' and '%s'\n", a_error->message, b_error->message);
+    return same;
 }
 
 /* By two decoders, into different poisons. Returns the status of the first. */

@@ -6,7 +6,9 @@
 #include "decode/png.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static stk__png_state state = {.limits = &fuzz_limits};
 
@@ -26,10 +28,12 @@ static stk_status decode_by(bool simple, stk__encoded bytes, const stk__png_sink
     return status;
 }
 
-/* libspng stops behind the last row: it does not look at the check value that follows. */
+/* libspng stops behind the last row: it does not look at what follows, neither more rows, nor the end of the
+ * compressed data, nor its check value. */
 static bool is_known(const stk_error *simple, stk_status any)
 {
-    return any == STK_OK && simple->damage == STK_DAMAGE_BAD_CHECKSUM;
+    return any == STK_OK && (simple->damage == STK_DAMAGE_BAD_CHECKSUM || strstr(simple->message, "has not the size") ||
+                             strstr(simple->message, "cannot be inflated"));
 }
 
 static void compare_paths(stk__encoded bytes, const stk__png *png, bool ids, int channels)
@@ -43,7 +47,9 @@ static void compare_paths(stk__encoded bytes, const stk__png *png, bool ids, int
     const stk_status any = decode_by(false, bytes, &to_b, &second);
     fuzz_target_check(&a);
     fuzz_target_check(&b);
-    assert(simple == any || is_known(&first, any));
+    const bool agree = simple == any || is_known(&first, any);
+    if (!agree) fprintf(stderr, "'%s' and '%s'\n", first.message, second.message);
+    assert(agree);
     if (simple == STK_OK) fuzz_target_compare(&a, &b);
     fuzz_target_free(&a);
     fuzz_target_free(&b);
