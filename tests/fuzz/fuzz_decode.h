@@ -18,14 +18,15 @@ fuzz_target fuzz_target_make(int32_t w, int32_t h, int32_t channels, uint8_t poi
 /* Nothing outside of the pixels was written. */
 void fuzz_target_check(const fuzz_target *target);
 void fuzz_target_free(fuzz_target *target);
-/* Two targets of one size and different poisons, filled by the same work: equal only if every pixel was written. */
+/* Two targets of one size and different poisons, filled by the same work: equal only if every pixel was
+ * written. */
 void fuzz_target_compare(const fuzz_target *a, const fuzz_target *b);
 
 /* Limits of the decoders here: small, so that inputs stay fast. */
 extern const stk__limits fuzz_limits;
 
-/* Header, image and mask of data, as a file of this extension; true: the header is good. data is followed by 64
- * readable bytes. */
+/* Header, image and mask of data, as a file of this extension; true: the header is good. data is followed by
+ * 64 readable bytes. */
 bool fuzz_decode(const char *extension, const uint8_t *data, size_t size);
 
 #endif

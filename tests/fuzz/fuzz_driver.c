@@ -1,6 +1,7 @@
-/* fuzz_NAME [-max_total_time=S] [-runs=N] [-dict=FILE] FILE|FOLDER...: libFuzzer's place where it is not there. Runs
- * the files as they are, then random changes of them, for S seconds or N runs; other options are ignored. The same
- * changes each time; an input that ends the program is left in fuzz_NAME.input of the working directory. */
+/* fuzz_NAME [-max_total_time=S] [-runs=N] [-dict=FILE] FILE|FOLDER...: libFuzzer's place where it is not
+ * there. Runs the files as they are, then random changes of them, for S seconds or N runs; other options are
+ * ignored. The same changes each time; an input that ends the program is left in fuzz_NAME.input of the
+ * working directory. */
 #include "fuzz.h"
 
 #include <assert.h>
@@ -196,9 +197,9 @@ static long fuzz(double seconds, long runs_most)
     for (const double end = now_s() + seconds; now_s() < end && runs < runs_most; runs++) {
         const text *seed = &seeds[draw((size_t)seed_count)];
         memcpy(input, seed->data, seed->size);
-        const size_t size = LLVMFuzzerCustomMutator
-                                ? LLVMFuzzerCustomMutator(input, seed->size, INPUT_BYTES, (unsigned)draw(1 << 30))
-                                : LLVMFuzzerMutate(input, seed->size, INPUT_BYTES);
+        const size_t size = LLVMFuzzerCustomMutator ? LLVMFuzzerCustomMutator(input, seed->size, INPUT_BYTES,
+                                                                              (unsigned)draw(1 << 30))
+                                                    : LLVMFuzzerMutate(input, seed->size, INPUT_BYTES);
         run(input, size);
     }
     return runs;

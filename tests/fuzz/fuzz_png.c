@@ -1,5 +1,6 @@
-/* Any bytes as a PNG file: what fuzz_decode.c asks for, and the two ways from compressed data to pixels compared:
- * where both end well the pixels are equal, where one refuses the other does, but for what `is_known` names. */
+/* Any bytes as a PNG file: what fuzz_decode.c asks for, and the two ways from compressed data to pixels
+ * compared: where both end well the pixels are equal, where one refuses the other does, but for what
+ * `is_known` names. */
 #include "fuzz.h"
 #include "fuzz_decode.h"
 
@@ -32,8 +33,9 @@ static stk_status decode_by(bool simple, stk__encoded bytes, const stk__png_sink
  * compressed data, nor its check value. */
 static bool is_known(const stk_error *simple, stk_status any)
 {
-    return any == STK_OK && (simple->damage == STK_DAMAGE_BAD_CHECKSUM || strstr(simple->message, "has not the size") ||
-                             strstr(simple->message, "cannot be inflated"));
+    return any == STK_OK &&
+           (simple->damage == STK_DAMAGE_BAD_CHECKSUM || strstr(simple->message, "has not the size") ||
+            strstr(simple->message, "cannot be inflated"));
 }
 
 static void compare_paths(stk__encoded bytes, const stk__png *png, bool ids, int channels)

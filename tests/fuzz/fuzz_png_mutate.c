@@ -1,5 +1,5 @@
-/* Changes PNG files so that most of them pass the checksums: raw bytes with right CRCs, or the rows behind the
- * compression, fitted to the size in the header. */
+/* Changes PNG files so that most of them pass the checksums: raw bytes with right CRCs, or the rows behind
+ * the compression, fitted to the size in the header. */
 #include "fuzz.h"
 
 #include <libdeflate.h>
@@ -59,8 +59,8 @@ static bool find_stream(stream *s, const uint8_t *data, size_t size)
 static bool inflate_rows(stream *s)
 {
     struct libdeflate_decompressor *inflater = libdeflate_alloc_decompressor();
-    const enum libdeflate_result result = libdeflate_zlib_decompress(
-        inflater, s->packed, s->packed_bytes, s->rows, ROWS_BYTES, &s->rows_bytes);
+    const enum libdeflate_result result =
+        libdeflate_zlib_decompress(inflater, s->packed, s->packed_bytes, s->rows, ROWS_BYTES, &s->rows_bytes);
     libdeflate_free_decompressor(inflater);
     return result == LIBDEFLATE_SUCCESS;
 }

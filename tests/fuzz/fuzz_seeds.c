@@ -1,4 +1,5 @@
-/* fuzz_seeds FOLDER STAMP NETWORK...: writes the seeds of all targets and then STAMP, an empty file. */
+/* fuzz_seeds FOLDER STAMP [TARGET FILE...]...: writes the seeds of all targets, these files among them, and
+ * then STAMP, an empty file. */
 #include "fuzz_seeds.h"
 
 #include "core/file.h"
@@ -33,13 +34,19 @@ void fuzz_seed_text(const char *target, const char *name, const char *text)
     fuzz_seed(target, name, text, strlen(text));
 }
 
-static void copy_networks(char **paths, int count)
+/* A word without a dot is the target of the files behind it. */
+static void copy_files(char **words, int count)
 {
     stk__buffer text = {0};
     stk_error error = {0};
+    const char *target = "";
     for (int i = 0; i < count; i++) {
-        if (stk__file_read(paths[i], 0, &text, &error) != STK_OK) stop(&error);
-        fuzz_seed("network", basename(paths[i]), text.data, text.size_bytes);
+        if (!strchr(words[i], '.')) {
+            target = words[i];
+            continue;
+        }
+        if (stk__file_read(words[i], 0, &text, &error) != STK_OK) stop(&error);
+        fuzz_seed(target, basename(words[i]), text.data, text.size_bytes);
     }
     stk__buffer_fini(&text);
 }
@@ -47,10 +54,12 @@ static void copy_networks(char **paths, int count)
 int main(int count, char **arguments)
 {
     stk_error error = {0};
-    if (count < 3) return fprintf(stderr, "usage: fuzz_seeds FOLDER STAMP NETWORK...\n"), 2;
+    if (count < 3) return fprintf(stderr, "usage: fuzz_seeds FOLDER STAMP [TARGET FILE...]...\n"), 2;
     folder = arguments[1];
-    copy_networks(arguments + 3, count - 3);
+    copy_files(arguments + 3, count - 3);
     fuzz_seed_pictures();
+    fuzz_seed_tables();
+    fuzz_seed_runs();
     if (stk__file_write(arguments[2], (stk__buffer){0}, STK_FILE_QUICK, &error) != STK_OK) stop(&error);
     return 0;
 }

@@ -9,5 +9,7 @@ void fuzz_seed(const char *target, const char *name, const void *data, size_t si
 void fuzz_seed_text(const char *target, const char *name, const char *text);
 
 void fuzz_seed_pictures(void); /* jpeg, png, npy */
+void fuzz_seed_tables(void);   /* list */
+void fuzz_seed_runs(void);     /* safetensors, state */
 
 #endif

@@ -34,7 +34,8 @@ static void make_jpegs(void)
     };
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         stk__buffer bytes = {0};
-        stk__pixels drawn = pictures_draw(16 + 8 * (int32_t)(i % 3), 24 - (int32_t)i % 2, channels[kinds[i].space], 1);
+        stk__pixels drawn =
+            pictures_draw(16 + 8 * (int32_t)(i % 3), 24 - (int32_t)i % 2, channels[kinds[i].space], 1);
         pictures_jpeg(&bytes, drawn, &kinds[i]);
         put("jpeg", "kind", (int)i, &bytes);
         stk__free(drawn.data);

@@ -88,8 +88,10 @@ static void remove_files(void)
 
 const char *fuzz_folder(void)
 {
+    static const char memory[] = "/dev/shm"; /* nothing waits for a disk there */
     const char *base = getenv("TMPDIR");
     if (folder[0]) return folder;
+    if (access(memory, W_OK) == 0) base = memory;
     snprintf(folder, sizeof folder, "%s/stoker-fuzz-XXXXXX", base && *base ? base : "/tmp");
     if (!mkdtemp(folder)) {
         perror(folder);
@@ -99,28 +101,30 @@ const char *fuzz_folder(void)
     return folder;
 }
 
-static int make_file(const char *name)
+static int find_file(const char *name)
 {
-    char target[64];
+    int i = 0;
+    while (i < file_count && strcmp(strrchr(files[i].path, '/') + 1, name) != 0)
+        i++;
+    if (i < file_count) return i;
     assert(file_count < FILES_MOST);
-    const int file = memfd_create(name, MFD_CLOEXEC);
-    snprintf(files[file_count].path, sizeof files[0].path, "%s/%s", fuzz_folder(), name);
-    snprintf(target, sizeof target, "/proc/self/fd/%d", file);
-    if (file < 0 || symlink(target, files[file_count].path) != 0) {
-        perror(name);
-        exit(2);
-    }
-    files[file_count].file = file;
+    snprintf(files[i].path, sizeof files[0].path, "%s/%s", fuzz_folder(), name);
+    files[i].file = memfd_create(name, MFD_CLOEXEC);
     return file_count++;
 }
 
 const char *fuzz_file(const char *name, const void *data, size_t size)
 {
-    int i = 0;
-    while (i < file_count && strcmp(strrchr(files[i].path, '/') + 1, name) != 0)
-        i++;
-    if (i == file_count) i = make_file(name);
-    const int file = files[i].file;
+    char target[64];
+    const int i = find_file(name), file = files[i].file;
+    snprintf(target, sizeof target, "/proc/self/fd/%d", file);
+    unlink(files[i].path); /* whatever was made of it */
+    if (symlink(target, files[i].path) != 0) abort();
     if (ftruncate(file, 0) != 0 || (size && pwrite(file, data, size, 0) != (ssize_t)size)) abort();
     return files[i].path;
+}
+
+void fuzz_file_remove(const char *name)
+{
+    unlink(files[find_file(name)].path);
 }
