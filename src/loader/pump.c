@@ -104,8 +104,9 @@ static void read_ahead(stk__worker *worker, const claim *work, uint64_t place)
     if (worker->read_average_ns < SLOW_READ_NS || !source->ops->hint) return;
     const stk__step *step = &work->slot->step;
     const uint64_t position = step->position + loader->stream.batch_size * loader->stream.ranks + place;
-    if (position < loader->stream.count)
-        source->ops->hint(source, stk__stream_id(&loader->stream, &work->slot->order, position));
+    if (position >= loader->stream.count) return;
+    const uint64_t id = stk__stream_id(&loader->stream, &work->slot->order, position);
+    if (!stk__cache_has(loader->recipe.cache, id)) source->ops->hint(source, id);
 }
 
 static void fill_claim(stk__worker *worker, const claim *work)
