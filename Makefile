@@ -39,7 +39,7 @@ test: build test-tools
 	@tools/run_tests build
 
 # Without a network, or with PEERS= on the command line, our own rows alone.
-PEERS = $(shell tools/setup venv >&2 && tools/peers/setup)
+PEERS = $(shell tools/setup venv >&2 && bench/peers/setup)
 bench: build
 	$(STOKER) bench load
 	@echo

@@ -1,39 +1,26 @@
-"""python serve.py PEER HOW CPUS DATA N H W: one contestant of `stoker bench augment`, in a process of its own.
+"""A contestant of `stoker bench augment`: a batch of images and masks through a chain of operations.
 
-PEER is a module beside this file. HOW says how it uses the CPUs:
+HOW says how it uses the CPUs:
     threads     sample by sample in this process, the library with CPUS threads
     processes   CPUS processes that were forked once, each with its share of every batch and one thread
     whole       the whole batch in one call, the library with CPUS threads
     loader      an epoch of a folder by CPUS worker processes (DATA is the folder, N its samples)
 
 DATA is a file: images u8 [N H W 3], then masks u8 [N H W]. What comes out is float32 [N 3 H W] and u8 [N H W].
-The first line on standard output is `ready VERSIONS` or `absent REASON`. Then each line on standard input,
-`round CHAIN`, runs that chain once over the batch and is answered by `ms TIME` or `absent REASON`. It ends with
-its input, and dies with the process that started it.
+The request `round CHAIN` runs that chain over the batch and is answered by `ms TIME`.
 """
-import ctypes
-import importlib
 import mmap
 import multiprocessing
-import os
-import signal
-import sys
 import time
 
-sys.dont_write_bytecode = True  # the folder is removed when the parent ends
-import_error = None
-try:
-    import numpy
-except ImportError as error:
-    import_error = error
-
+import numpy
 
 TURN_MS = 200
 
 
-def die_with_parent():
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
+class Setup:
+    def __init__(self, how, cpus, data, sizes, begin_worker):
+        self.how, self.cpus, self.data, self.sizes, self.begin_worker = how, cpus, data, sizes, begin_worker
 
 
 class Batch:
@@ -62,11 +49,11 @@ class Batch:
 class Alone:
     """All samples in this process."""
 
-    def __init__(self, peer, batch, how, cpus):
-        peer.use_threads(cpus)
-        make = peer.make_whole if how == "whole" else peer.make_sample
+    def __init__(self, peer, batch, setup):
+        peer.use_threads(setup.cpus)
+        make = peer.make_whole if setup.how == "whole" else peer.make_sample
         self.calls = {chain: make(batch, chain) for chain in ("standard", "strong")}
-        self.items = [()] if how == "whole" else [(i,) for i in range(batch.n)]
+        self.items = [()] if setup.how == "whole" else [(i,) for i in range(batch.n)]
 
     def run(self, chain):
         call = self.calls[chain]
@@ -77,17 +64,17 @@ class Alone:
 class Processes:
     """Forked once; they share the batch and what comes out, so nothing is copied between them."""
 
-    def __init__(self, peer, batch, _, cpus):
+    def __init__(self, peer, batch, setup):
         fork = multiprocessing.get_context("fork")
         self.pipes = []
-        for number in range(cpus):
+        for number in range(setup.cpus):
             here, there = fork.Pipe()
-            fork.Process(target=self.work, args=(peer, batch, there, number, cpus), daemon=True).start()
+            fork.Process(target=self.work, args=(peer, batch, there, number, setup), daemon=True).start()
             self.pipes.append(here)
 
     @staticmethod
-    def work(peer, batch, pipe, number, cpus):
-        die_with_parent()
+    def work(peer, batch, pipe, number, setup):
+        setup.begin_worker()
         peer.use_threads(1)
         calls = {}
         while True:
@@ -95,11 +82,11 @@ class Processes:
             try:
                 if chain not in calls:
                     calls[chain] = peer.make_sample(batch, chain)
-                for i in range(number, batch.n, cpus):
+                for i in range(number, batch.n, setup.cpus):
                     calls[chain](i)
                 pipe.send(None)
             except Exception as error:  # its words are what the table shows
-                pipe.send(describe(error))
+                pipe.send(f"{type(error).__name__}: {error}")
 
     def run(self, chain):
         for pipe in self.pipes:
@@ -107,22 +94,6 @@ class Processes:
         for failed in [pipe.recv() for pipe in self.pipes]:
             if failed:
                 raise RuntimeError(failed)
-
-
-def describe(error):
-    return f"{type(error).__name__}: {error}".split("\n")[0][:150]
-
-
-def open_contestant(peer_name, how, cpus, data, sizes):
-    if import_error:
-        raise import_error
-    peer = importlib.import_module(peer_name)
-    if how == "loader":
-        epoch = peer.Epoch(data, cpus, die_with_parent)
-        return peer, epoch, lambda: epoch.check(sizes[0])
-    batch = Batch(data, *sizes)
-    contestant = (Processes if how == "processes" else Alone)(peer, batch, how, cpus)
-    return peer, contestant, lambda: batch.check(peer.MASK_FILLS)
 
 
 def take_turn(contestant, chain):
@@ -140,34 +111,21 @@ def take_turn(contestant, chain):
     return 1000 * (time.perf_counter() - start) / count
 
 
-def serve(answer):
-    peer_name, how, cpus, data = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
-    try:
-        peer, contestant, check = open_contestant(peer_name, how, cpus, data, [int(s) for s in sys.argv[5:8]])
-        answer(f"ready {peer.versions()}")
-    except Exception as error:
-        answer(f"absent {describe(error)}")
-        return
-    checked = set()
-    for line in sys.stdin:
-        chain = line.split()[1]
-        try:
-            took_ms = take_turn(contestant, chain)
-            if chain not in checked:
-                check()
-                checked.add(chain)
-            answer(f"ms {took_ms:.4f}")
-        except Exception as error:
-            answer(f"absent {describe(error)}")
+class Turns:
+    def __init__(self, peer, setup):
+        self.versions = peer.versions()
+        self.checked = set()
+        if setup.how == "loader":
+            self.contestant = peer.Epoch(setup.data, setup.cpus, setup.begin_worker)
+            self.check = lambda: self.contestant.check(setup.sizes[0])
+            return
+        batch = Batch(setup.data, *setup.sizes)
+        self.contestant = (Processes if setup.how == "processes" else Alone)(peer, batch, setup)
+        self.check = lambda: batch.check(peer.MASK_FILLS)
 
-
-def main():
-    die_with_parent()
-    replies = os.fdopen(os.dup(1), "w", buffering=1)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)  # libraries print what they like
-    os.dup2(nowhere, 2)
-    serve(lambda text: print(text, file=replies))
-
-
-main()
+    def run(self, _, chain):
+        took_ms = take_turn(self.contestant, chain)
+        if chain not in self.checked:
+            self.check()
+            self.checked.add(chain)
+        return f"ms {took_ms:.4f}"
