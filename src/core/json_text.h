@@ -1,6 +1,6 @@
 /* JSON into a buffer. */
-#ifndef STK_TRAIN_JSON_TEXT_H
-#define STK_TRAIN_JSON_TEXT_H
+#ifndef STK_CORE_JSON_TEXT_H
+#define STK_CORE_JSON_TEXT_H
 
 #include "core/memory.h"
 

@@ -1,4 +1,4 @@
-#include "train/durable.h"
+#include "core/durable.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,8 +15,8 @@ stk_status stk__durable_fail(stk_error *error, int error_number, const char *pat
 {
     const stk_status status = stk__fail_errno(error, error_number, "cannot write '%s'", path);
     if (error_number == ENOSPC || error_number == EDQUOT)
-        stk__error_hint(error, "the disk is full; free some space, then go on with --resume: what was saved "
-                               "before is untouched");
+        stk__error_hint(error,
+                        "the disk is full; free some space, then go on: what was saved before is untouched");
     return status;
 }
 

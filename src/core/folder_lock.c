@@ -1,6 +1,6 @@
-#include "train/run_lock.h"
+#include "core/folder_lock.h"
 
-#include "train/durable.h"
+#include "core/durable.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@ static stk_status refuse(int lock, const char *folder, stk_error *error)
         stk__fail(error, STK_ERROR_STATE, "process %ld is at work in '%s'", id, folder);
     else
         stk__fail(error, STK_ERROR_STATE, "another process is at work in '%s'", folder);
-    stk__error_hint(error, "wait for it, or choose another folder with run.dir");
+    stk__error_hint(error, "wait for it, or choose another folder");
     return STK_ERROR_STATE;
 }
 
@@ -34,11 +34,11 @@ static stk_status write_id(int lock, const char *path, stk_error *error)
     return stk__durable_fail(error, put < 0 ? errno : ENOSPC, path);
 }
 
-stk_status stk__run_lock_take(const char *folder, bool make, int *lock, stk_error *error)
+stk_status stk__folder_lock_take(const char *folder, bool make, int *lock, stk_error *error)
 {
     char path[PATH_MAX];
     *lock = -1;
-    STK__TRY(stk__durable_join(path, sizeof path, folder, STK_RUN_LOCK, error));
+    STK__TRY(stk__durable_join(path, sizeof path, folder, STK_FOLDER_LOCK, error));
     const int file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | (make ? O_CREAT : 0), 0666);
     if (file < 0 && errno == ENOENT && !make) return STK_OK;
     if (file < 0) return stk__durable_fail(error, errno, path);
@@ -57,7 +57,7 @@ stk_status stk__run_lock_take(const char *folder, bool make, int *lock, stk_erro
     return status;
 }
 
-void stk__run_lock_release(int *lock)
+void stk__folder_lock_release(int *lock)
 {
     if (*lock < 0) return;
     if (ftruncate(*lock, 0) != 0) errno = 0; /* the id is only for messages */

@@ -1,6 +1,6 @@
 /* Folders whose entries must survive a power cut: making, syncing and removing them. */
-#ifndef STK_TRAIN_DURABLE_H
-#define STK_TRAIN_DURABLE_H
+#ifndef STK_CORE_DURABLE_H
+#define STK_CORE_DURABLE_H
 
 #include "core/error.h"
 

@@ -1,4 +1,4 @@
-#include "train/json_text.h"
+#include "core/json_text.h"
 
 static stk_status dump(stk__buffer *text, const json_t *json, size_t flags, stk_error *error)
 {
