@@ -1,5 +1,6 @@
 #include "core/file.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -183,6 +184,15 @@ stk_status stk__file_write(const char *path, stk__buffer data, stk__file_care ca
     if (failed == ENOSPC || failed == EDQUOT)
         stk__error_hint(error, "the disk is full; free some space and try again");
     return status;
+}
+
+bool stk__file_is_left_over(const char *name)
+{
+    const char *mark = strstr(name, ".tmp-");
+    if (!mark || !isdigit((unsigned char)mark[5])) return false;
+    for (mark += 5; isdigit((unsigned char)*mark); mark++)
+        continue;
+    return *mark == '\0';
 }
 
 stk_status stk__folder_make(const char *path, stk_error *error)

@@ -26,6 +26,9 @@ typedef enum stk__file_care {
  * then the name. An existing file is replaced. */
 stk_status stk__file_write(const char *path, stk__buffer data, stk__file_care care, stk_error *error);
 
+/* A temporary name that stk__file_write had to leave behind when its process died: "run.json.tmp-4711". */
+bool stk__file_is_left_over(const char *name);
+
 /* mkdir -p */
 stk_status stk__folder_make(const char *path, stk_error *error);
 
