@@ -216,8 +216,8 @@ static stk_status open_folder(bench_job *job, stk_error *error)
 
 static stk_status run_all(bench_job *job, stk_error *error)
 {
-    stk_status (*const parts[])(bench_job *, stk_error *) = {bench_jpeg,     bench_pairs,  bench_first_batch,
-                                                             bench_overhead, bench_memory, bench_peers};
+    stk_status (*const parts[])(bench_job *, stk_error *) = {bench_jpeg,     bench_pairs, bench_first_batch,
+                                                             bench_overhead, bench_peers, bench_memory};
     STK__TRY(open_folder(job, error));
     stk__progress progress;
     stk__progress_start(&progress);
