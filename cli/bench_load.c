@@ -2,6 +2,7 @@
  * Rounds are interleaved. */
 #include "bench.h"
 #include "bench_bare.h"
+#include "bench_cache.h"
 #include "bench_data.h"
 #include "bench_drain.h"
 #include "bench_null.h"
@@ -142,6 +143,12 @@ static stk_status bench_overhead(bench_job *job, stk_error *error)
     return STK_OK;
 }
 
+static stk_status bench_warm_cache(bench_job *job, stk_error *error)
+{
+    return stk__bench_cache_run(
+        &(stk__bench_cache){&job->bench, job->data.folder, job->rounds, BATCH, job->cpus}, error);
+}
+
 /* Memory can only be measured in a process of its own. */
 static stk_status run_self(const bench_job *job, stk__buffer *output, stk_error *error)
 {
@@ -216,8 +223,9 @@ static stk_status open_folder(bench_job *job, stk_error *error)
 
 static stk_status run_all(bench_job *job, stk_error *error)
 {
-    stk_status (*const parts[])(bench_job *, stk_error *) = {bench_jpeg,     bench_pairs, bench_first_batch,
-                                                             bench_overhead, bench_peers, bench_memory};
+    stk_status (*const parts[])(bench_job *, stk_error *) = {
+        bench_jpeg,       bench_pairs, bench_first_batch, bench_overhead,
+        bench_warm_cache, bench_peers, bench_memory};
     STK__TRY(open_folder(job, error));
     stk__progress progress;
     stk__progress_start(&progress);
