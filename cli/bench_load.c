@@ -198,7 +198,7 @@ static stk_status bench_peers(bench_job *job, stk_error *error)
 {
     job->race = (stk__race){.python = job->python,
                             .data = job->data.folder,
-                            .samples = job->source->info.count,
+                            .source = job->source,
                             .quick = job->quick,
                             .rounds = job->rounds,
                             .until_ns = job->quick ? job->start_ns + QUICK_S * STK_SECOND_NS : 0,

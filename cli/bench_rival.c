@@ -15,7 +15,7 @@ void stk__rival_enter(stk__rival *rival, stk__bench *bench, const stk__rival_cas
     static const char *const units[STK_METRICS] = {"samples/s", "CPU-s/1000", "MB", "ms to first batch"};
     char setting[64];
     snprintf(setting, sizeof setting, "%s%s", rival->setting,
-             rival->kind == STK_RIVAL_CONVERTED && race->masks ? ", masks raw" : "");
+             rival->kind == STK_RIVAL_CONVERTED && race->which == STK_RACE_PAIRS ? ", masks raw" : "");
     for (int i = 0; i < STK_METRICS; i++) {
         stk__bench_row *row = stk__bench_begin(bench, rival->contestant, race->title, setting, units[i]);
         if (i == 0) rival->rows = row;
