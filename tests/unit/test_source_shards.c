@@ -1,5 +1,6 @@
 #include "source_tree.h"
 
+#include "core/pool.h"
 #include "source/shard_files.h"
 #include "source/shards.h"
 #include "support/tarball.h"
@@ -7,6 +8,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -627,6 +629,51 @@ static void runs_are_read_ahead(void **state)
     stk__source_close(&source);
 }
 
+static void write_ball_at(const char *name, uint64_t offset)
+{
+    const int file = open(tree_path(name), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    assert_true(file >= 0);
+    assert_int_equal(pwrite(file, ball.bytes.data, ball.bytes.size_bytes, (off_t)offset),
+                     ball.bytes.size_bytes);
+    assert_int_equal(close(file), 0);
+}
+
+/* Two holes of 9 GiB, whose sizes no octal field can say: one by GNU's binary number, one by pax. */
+static void shards_beyond_8_gib(void **state)
+{
+    (void)state;
+    const uint64_t hole = UINT64_C(9) << 30;
+    char size[32];
+    uint64_t at = 0;
+    tarball_text(&ball, "1.jpg", "first");
+    tarball_header(&ball, "hole", '0', hole);
+    write_ball_at("x.tar", at);
+    at += ball.bytes.size_bytes + hole;
+    tarball_clear(&ball);
+    tarball_text(&ball, "2.jpg", "second");
+    snprintf(size, sizeof size, "%llu", (unsigned long long)hole);
+    tarball_record(&ball, 'x', "size", size);
+    tarball_header(&ball, "hole", '0', 0);
+    write_ball_at("x.tar", at);
+    at += ball.bytes.size_bytes + hole;
+    tarball_clear(&ball);
+    tarball_text(&ball, "3.jpg", "third");
+    tarball_end(&ball);
+    write_ball_at("x.tar", at);
+    tarball_clear(&ball);
+    char where[64];
+    for (int turn = 0; turn < 2; turn++) { /* built, then found */
+        stk__source *source = tree_open();
+        assert_int_equal(source->info.count, 3);
+        check_read(source, 0, STK_FIELD_IMAGE, "first", "jpg");
+        check_read(source, 1, STK_FIELD_IMAGE, "second", "jpg");
+        check_read(source, 2, STK_FIELD_IMAGE, "third", "jpg");
+        snprintf(where, sizeof where, "x.tar!3.jpg@%llu", (unsigned long long)at);
+        check_where(source, 2, STK_FIELD_IMAGE, where);
+        stk__source_close(&source);
+    }
+}
+
 static void memory_runs_out(void **state)
 {
     (void)state;
@@ -647,26 +694,72 @@ static void memory_runs_out(void **state)
     check_poor_memory("set/a.tar", NULL);
 }
 
+static _Atomic long allocations_left, alive;
+
+static void *alloc_some(void *context, size_t size_bytes)
+{
+    (void)context;
+    if (atomic_fetch_sub(&allocations_left, 1) <= 0) return NULL;
+    atomic_fetch_add(&alive, 1);
+    return aligned_alloc(64, (size_bytes + 63) / 64 * 64);
+}
+
+static void release_some(void *context, void *memory, size_t size_bytes)
+{
+    (void)context;
+    (void)size_bytes;
+    atomic_fetch_sub(&alive, 1);
+    free(memory);
+}
+
+/* Indexes that several threads build: the first allocations succeed, then none. */
+static void memory_runs_out_for_many(void **state)
+{
+    (void)state;
+    enum { SHARDS = 40 };
+    const stk_allocator allocator = {.alloc = alloc_some, .release = release_some};
+    char name[32];
+    for (int i = 0; i < SHARDS; i++) {
+        snprintf(name, sizeof name, "%d.jpg", i);
+        tarball_text(&ball, name, "x");
+        snprintf(name, sizeof name, "x-%02d.tar", i);
+        put(name);
+    }
+    stk__pool_stop();
+    bool opened = false;
+    for (long n = 0; !opened; n += 1 + n / 8) {
+        assert_true(n < 10000);
+        for (int i = 0; n % 2 && i < SHARDS; i++) {
+            snprintf(name, sizeof name, "x-%02d.tar.index", i);
+            remove(tree_path(name));
+        }
+        atomic_store(&allocations_left, n);
+        stk_allocator_set(&allocator);
+        stk__source *source = tree_open_as("", NULL, 0);
+        opened = source != NULL;
+        if (opened) assert_int_equal(source->info.count, SHARDS);
+        if (!opened) assert_int_equal(failure.code, STK_ERROR_MEMORY);
+        stk__source_close(&source);
+        stk__pool_stop();
+        stk_allocator_set(NULL);
+        assert_int_equal(atomic_load(&alive), 0);
+    }
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, begin, finish)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(samples_of_several_shards),
-        TEST(same_stream_as_the_folder),
-        TEST(ranges_of_shards),
-        TEST(parts),
-        TEST(keys_of_several_shards),
-        TEST(samples_that_lack_something),
-        TEST(values_and_counts),
-        TEST(large_members),
-        TEST(shards_that_change),
-        TEST(other_things_beside),
-        TEST(many_shards_with_few_files),
-        TEST(files_of_shards),
-        TEST(files_that_others_took),
-        TEST(runs_are_read_ahead),
-        TEST(memory_runs_out),
+        TEST(samples_of_several_shards),  TEST(same_stream_as_the_folder),
+        TEST(ranges_of_shards),           TEST(parts),
+        TEST(keys_of_several_shards),     TEST(samples_that_lack_something),
+        TEST(values_and_counts),          TEST(large_members),
+        TEST(shards_that_change),         TEST(other_things_beside),
+        TEST(many_shards_with_few_files), TEST(files_of_shards),
+        TEST(files_that_others_took),     TEST(runs_are_read_ahead),
+        TEST(shards_beyond_8_gib),        TEST(memory_runs_out),
+        TEST(memory_runs_out_for_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -474,6 +474,12 @@ static void ends_after_headers_about_members(void **state)
     start();
     expect_stretch(first, 1024, STK_DAMAGE_TRUNCATED);
     expect_end();
+    ball.bytes.size_bytes = 1024;
+    tarball_text(&ball, "short", "");
+    ball.bytes.size_bytes -= 12; /* within the member's header */
+    start();
+    expect_stretch(first, 1524, STK_DAMAGE_TRUNCATED);
+    expect_end();
     ball.bytes.size_bytes = 515; /* within its records */
     start();
     expect_stretch(first, 515, STK_DAMAGE_BAD_HEADER);
