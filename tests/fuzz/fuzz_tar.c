@@ -108,7 +108,7 @@ static void check_parts(const stk__shard_index *index)
         const stk__shard_flaw *flaw = &index->flaws[i];
         assert(flaw->sample < index->count && (index->codes[flaw->sample].has & STK_SHARD_BAD));
         assert(stk__shard_flaw_damage(index, flaw) != STK_DAMAGE_NONE);
-        assert(strlen(index->texts + flaw->member) < 8192 && index->texts[flaw->detail]);
+        assert(strlen(index->texts + flaw->member) + strlen(index->texts + flaw->detail) < SIZE_MAX);
     }
 }
 
@@ -138,6 +138,8 @@ static void check_samples(const stk__shard_index *index, const memory *m)
         if (codes->mask != STK_EXTENSION_NONE) check_place(m, &index->masks[i]);
         if (codes->image != STK_EXTENSION_NONE) check_name(key, codes->image, index->keys_escaped);
     }
+    for (uint32_t i = 0; i < index->flaw_count; i++)
+        assert(index->texts[index->flaws[i].detail] && index->flaws[i].offset <= m->size);
 }
 
 static bool build(memory *m, stk__buffer *bytes)

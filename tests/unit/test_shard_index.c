@@ -7,6 +7,7 @@
 #include "support/tarball.h"
 
 #include <errno.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -436,8 +437,11 @@ static void forged_indexes_do_no_harm(void **state)
             const char *fault = stk__shard_index_decode(&copy, &idx);
             refused += fault != NULL;
             taken += fault == NULL;
-            for (uint32_t s = 0; !fault && s < idx.count; s++) {
+            for (uint32_t s = 0, point = 0; !fault && s < idx.count; s++) {
                 assert_true(*key_of(s) != '\0');
+                for (uint32_t end = point + 3 * (idx.point_counts ? idx.point_counts[s] : 0); point < end;
+                     point++)
+                    assert_true(isfinite(idx.points[point]));
                 if (idx.codes[s].image == STK_EXTENSION_NONE) continue;
                 assert_true(idx.images[s].offset + 512 + idx.images[s].size_bytes <= idx.stamp.size_bytes);
                 stk__extension_name(idx.codes[s].image);
