@@ -11,7 +11,7 @@
 
 enum { LOOKAHEAD_BYTES = 64 };
 
-static stk_status refuse_open(const char *path, int error_number, stk_error *error)
+stk_status stk__file_refuse(const char *path, int error_number, stk_error *error)
 {
     struct stat link;
     stk_damage damage = STK_DAMAGE_READ_ERROR;
@@ -74,7 +74,7 @@ static stk_status read_regular(int file, const char *path, uint64_t limit_bytes,
                                stk_error *error)
 {
     struct stat facts;
-    if (fstat(file, &facts) != 0) return refuse_open(path, errno, error);
+    if (fstat(file, &facts) != 0) return stk__file_refuse(path, errno, error);
     if (!S_ISREG(facts.st_mode)) {
         stk__damaged(error, STK_DAMAGE_NOT_A_FILE,
                      S_ISDIR(facts.st_mode) ? "is a directory" : "is not a regular file");
@@ -91,7 +91,7 @@ stk_status stk__file_read(const char *path, uint64_t limit_bytes, stk__buffer *b
 {
     buffer->size_bytes = 0;
     const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (file < 0) return refuse_open(path, errno, error);
+    if (file < 0) return stk__file_refuse(path, errno, error);
     const stk_status status = read_regular(file, path, limit_bytes, buffer, error);
     close(file);
     return status;

@@ -10,6 +10,10 @@
  * empty file is STK_OK with size 0. place is set to path. */
 stk_status stk__file_read(const char *path, uint64_t limit_bytes, stk__buffer *buffer, stk_error *error);
 
+/* The damage that stands for an open that failed, or STK_ERROR_IO when it is the process that has no more
+ * files. place is set to path. */
+stk_status stk__file_refuse(const char *path, int error_number, stk_error *error);
+
 /* Asks the kernel to bring the file into memory soon. Best effort. */
 void stk__file_hint(const char *path);
 

@@ -8,7 +8,7 @@
 
 /* clang-format off */
 static const stk__option options_table[] = {
-    {.name = "root", .type = STK_OPTION_TEXT, .offset = FIELD(root), .help = "a folder, a list (.csv, .jsonl), a series (.csv, .npy), or make:faces, make:captcha, make:gray, make:series"},
+    {.name = "root", .type = STK_OPTION_TEXT, .offset = FIELD(root), .help = "a folder, a list (.csv, .jsonl), a series (.csv, .npy), shards (a folder of .tar, one .tar, x-{000..012}.tar), or make:faces, make:captcha, make:gray, make:series"},
     {.name = "val_root", .type = STK_OPTION_TEXT, .offset = FIELD(val_root), .help = "the validation data, if it lies elsewhere"},
     {.name = "part", .type = STK_OPTION_WORD, .offset = FIELD(part), .choices = "train|val|all", .help = "which part of the data set to load"},
     {.name = "val_split", .type = STK_OPTION_NUMBER, .offset = FIELD(val_split), .least = 0, .most = 0.9, .help = "share of the samples held back for validation"},

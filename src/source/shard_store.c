@@ -55,20 +55,27 @@ static stk_status refuse_shard(const char *path, int error_number, stk_error *er
     return status;
 }
 
-static stk_status open_shard(const char *path, int *file, stk__shard_stamp *stamp, stk_error *error)
+/* An open shard. */
+typedef struct shard_file {
+    const char *path;
+    int file;
+    stk__shard_stamp stamp;
+} shard_file;
+
+static stk_status open_shard(shard_file *shard, stk_error *error)
 {
-    *file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (*file < 0) return refuse_shard(path, errno, error);
-    if (stk__shard_stamp_read(*file, stamp)) return STK_OK;
-    close(*file);
-    return refuse_shard(path, EINVAL, error);
+    shard->file = open(shard->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (shard->file < 0) return refuse_shard(shard->path, errno, error);
+    if (stk__shard_stamp_read(shard->file, &shard->stamp)) return STK_OK;
+    close(shard->file);
+    return refuse_shard(shard->path, EINVAL, error);
 }
 
-static stk_status build(int file, const stk__shard_stamp *stamp, stk__buffer *bytes, bool *lasting,
-                        stk_error *error)
+static stk_status build(shard_file *shard, stk__buffer *bytes, bool *lasting, stk_error *error)
 {
-    const stk__tar_input input = {.read = read_file, .context = &file, .size_bytes = stamp->size_bytes};
-    return stk__shard_build(&input, *stamp, bytes, lasting, error);
+    const stk__tar_input input = {
+        .read = read_file, .context = &shard->file, .size_bytes = shard->stamp.size_bytes};
+    return stk__shard_build(&input, shard->stamp, bytes, lasting, error);
 }
 
 static bool name_beside(const char *path, char name[PATH_MAX])
@@ -83,6 +90,17 @@ static bool name_in_cache(const char *path, char name[PATH_MAX])
     if (!realpath(path, real) || !stk__program_folder(folder, sizeof folder)) return false;
     stk__digest_print(stk__digest_of(real, strlen(real)), hash);
     return snprintf(name, PATH_MAX, "%s/shards/%s%s", folder, hash, STK_SHARD_INDEX_SUFFIX) < PATH_MAX;
+}
+
+/* Who changes a shard in the same tick in which its index was made leaves its time as it was: only an index
+ * that is younger is sure to be of the shard as it is now. */
+static bool is_younger(const char *name, const stk__shard_stamp *stamp)
+{
+    struct stat facts;
+    if (stat(name, &facts) != 0) return false;
+    const int64_t time_s = facts.st_mtim.tv_sec;
+    return time_s > stamp->time_s ||
+           (time_s == stamp->time_s && (uint64_t)facts.st_mtim.tv_nsec > stamp->time_ns);
 }
 
 /* STK_END: there is no index of that name, or none that is of use. */
@@ -101,18 +119,19 @@ static stk_status read_index(const char *name, const stk__shard_stamp *stamp, st
     const char *fault = stk__shard_index_decode(bytes, index);
     if (fault) stk__log(STK_LOG_WARNING, "the index '%s' is made anew: %s", name, fault);
     if (fault) return STK_END;
-    if (stk__shard_stamp_equal(&index->stamp, stamp)) return STK_OK;
+    if (stk__shard_stamp_equal(&index->stamp, stamp) && is_younger(name, stamp)) return STK_OK;
     stk__log(STK_LOG_INFO, "the index '%s' is made anew: the shard has changed", name);
     return STK_END;
 }
 
-static stk_status find_index(const char *path, const stk__shard_stamp *stamp, stk__buffer *bytes,
-                             stk__shard_index *index, stk_error *error)
+static stk_status find_index(const shard_file *shard, stk__buffer *bytes, stk__shard_index *index,
+                             stk_error *error)
 {
     char name[PATH_MAX];
     stk_status status = STK_END;
-    if (name_beside(path, name)) status = read_index(name, stamp, bytes, index, error);
-    if (status == STK_END && name_in_cache(path, name)) status = read_index(name, stamp, bytes, index, error);
+    if (name_beside(shard->path, name)) status = read_index(name, &shard->stamp, bytes, index, error);
+    if (status == STK_END && name_in_cache(shard->path, name))
+        status = read_index(name, &shard->stamp, bytes, index, error);
     return status;
 }
 
@@ -138,41 +157,39 @@ static bool store_index(const char *path, stk__buffer bytes)
     return stk__folder_make(folder, &why) == STK_OK && write_index(name, bytes, &why) == STK_OK;
 }
 
-static stk_status build_index(const char *path, int file, const stk__shard_stamp *stamp, stk__buffer *bytes,
-                              stk__shard_index *index, stk__shard_origin *origin, stk_error *error)
+static stk_status build_index(shard_file *shard, stk__buffer *bytes, stk__shard_index *index,
+                              stk__shard_origin *origin, stk_error *error)
 {
     bool lasting;
-    STK__TRY(build(file, stamp, bytes, &lasting, error));
-    *origin = lasting && store_index(path, *bytes) ? STK_SHARD_STORED : STK_SHARD_UNSTORED;
+    STK__TRY(build(shard, bytes, &lasting, error));
+    *origin = lasting && store_index(shard->path, *bytes) ? STK_SHARD_STORED : STK_SHARD_UNSTORED;
     const char *fault = stk__shard_index_decode(bytes, index);
-    return fault ? stk__fail(error, STK_ERROR_DATA, "the index of '%s' cannot be used: %s", path, fault)
-                 : STK_OK;
+    if (!fault) return STK_OK;
+    return stk__fail(error, STK_ERROR_DATA, "the index of '%s' cannot be used: %s", shard->path, fault);
 }
 
 stk_status stk__shard_index_get(const char *path, stk__buffer *bytes, stk__shard_index *index,
                                 stk__shard_origin *origin, stk_error *error)
 {
-    int file;
-    stk__shard_stamp stamp;
+    shard_file shard = {.path = path};
     *origin = STK_SHARD_FOUND;
-    STK__TRY(open_shard(path, &file, &stamp, error));
-    stk_status status = find_index(path, &stamp, bytes, index, error);
-    if (status == STK_END) status = build_index(path, file, &stamp, bytes, index, origin, error);
-    close(file);
+    STK__TRY(open_shard(&shard, error));
+    stk_status status = find_index(&shard, bytes, index, error);
+    if (status == STK_END) status = build_index(&shard, bytes, index, origin, error);
+    close(shard.file);
     return status;
 }
 
 stk_status stk__shard_index_make(const char *path, stk_error *error)
 {
-    int file;
-    stk__shard_stamp stamp;
+    shard_file shard = {.path = path};
     stk__buffer bytes = {0};
     char name[PATH_MAX];
     bool lasting;
     if (!name_beside(path, name)) return refuse_shard(path, ENAMETOOLONG, error);
-    STK__TRY(open_shard(path, &file, &stamp, error));
-    stk_status status = build(file, &stamp, &bytes, &lasting, error);
-    close(file);
+    STK__TRY(open_shard(&shard, error));
+    stk_status status = build(&shard, &bytes, &lasting, error);
+    close(shard.file);
     if (status == STK_OK && !lasting) status = refuse_shard(path, EIO, error);
     if (status == STK_OK) status = write_index(name, bytes, error);
     stk__buffer_fini(&bytes);
