@@ -9,7 +9,7 @@
 #include "pack/pack_ledger.h"
 #include "pack/pack_probe.h"
 #include "pack/pack_shard.h"
-#include "pack/tarball.h"
+#include "pack/tar_blocks.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -123,7 +123,7 @@ static bool is_full(const job *self, const stk__packed *packed)
     const stk__pack_shard *shard = &self->shard;
     const uint64_t most = (uint64_t)self->settings.shard_samples;
     if (most && shard->samples >= most) return true;
-    return shard->bytes + packed->tar.size_bytes + STK_TARBALL_END_BYTES > self->settings.shard_bytes;
+    return shard->bytes + packed->tar.size_bytes + STK_TAR_BLOCKS_END_BYTES > self->settings.shard_bytes;
 }
 
 static stk_status begin_shard(job *self, stk_error *error)

@@ -3,7 +3,7 @@
 #include "core/durable.h"
 #include "core/file.h"
 #include "core/number.h"
-#include "pack/tarball.h"
+#include "pack/tar_blocks.h"
 #include "source/shard.h"
 
 #include <dirent.h>
@@ -83,7 +83,7 @@ stk_status stk__pack_shard_open(stk__pack_shard *shard, uint64_t number, stk_err
     shard->file = open(shard->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (shard->file < 0) return stk__pack_write_fail(error, errno, shard->temporary);
     shard->unfinished = true;
-    return write_frame(shard, stk__tarball_begin, error);
+    return write_frame(shard, stk__tar_blocks_begin, error);
 }
 
 stk_status stk__pack_shard_append(stk__pack_shard *shard, const stk__buffer *tar, stk_error *error)
@@ -119,7 +119,7 @@ static stk_status give_names(const stk__pack_shard *shard, stk_error *error)
 
 stk_status stk__pack_shard_finish(stk__pack_shard *shard, stk_error *error)
 {
-    STK__TRY(write_frame(shard, stk__tarball_end, error));
+    STK__TRY(write_frame(shard, stk__tar_blocks_end, error));
     STK__TRY(close_file(shard, error));
     STK__TRY(stk__shard_index_make(shard->temporary, error));
     STK__TRY(give_names(shard, error));

@@ -3,7 +3,7 @@
 #include "core/option.h"
 #include "core/utf8.h"
 #include "pack/packer_parts.h"
-#include "pack/tarball.h"
+#include "pack/tar_blocks.h"
 #include "source/tar.h"
 
 #include <limits.h>
@@ -81,7 +81,7 @@ static stk_status check_name(const errand *job)
 static stk_status add_member(errand *job, const char *field, const void *data, size_t size_bytes)
 {
     snprintf(job->member + job->key_length, sizeof job->member - job->key_length, ".%s", field);
-    return stk__tarball_add(&job->packed->tar, job->member, data, size_bytes, job->error);
+    return stk__tar_blocks_add(&job->packed->tar, job->member, data, size_bytes, job->error);
 }
 
 static stk_status read_field(errand *job, stk__field field, const char **extension)

@@ -1,4 +1,4 @@
-#include "pack/tarball.h"
+#include "pack/tar_blocks.h"
 
 #include "source/shard.h"
 
@@ -13,7 +13,7 @@ typedef struct header {
     char prefix[155], unused[12];
 } header;
 
-_Static_assert(sizeof(header) == STK_TARBALL_BLOCK_BYTES, "a header is one block");
+_Static_assert(sizeof(header) == STK_TAR_BLOCKS_EACH_BYTES, "a header is one block");
 
 enum { TYPE_FILE = '0', TYPE_PAX = 'x', TYPE_GLOBAL = 'g' };
 
@@ -70,11 +70,11 @@ static header make_header(char type, uint64_t size_bytes)
 static stk_status append(stk__buffer *tar, header *head, const void *data, size_t size_bytes,
                          stk_error *error)
 {
-    static const uint8_t zeros[STK_TARBALL_BLOCK_BYTES];
+    static const uint8_t zeros[STK_TAR_BLOCKS_EACH_BYTES];
     put_checksum(head);
     STK__TRY(stk__buffer_append(tar, head, sizeof *head, error));
     STK__TRY(stk__buffer_append(tar, data, size_bytes, error));
-    const size_t rest = size_bytes % STK_TARBALL_BLOCK_BYTES;
+    const size_t rest = size_bytes % STK_TAR_BLOCKS_EACH_BYTES;
     return rest ? stk__buffer_append(tar, zeros, sizeof zeros - rest, error) : STK_OK;
 }
 
@@ -97,7 +97,7 @@ static stk_status append_record(stk__buffer *tar, char type, const char *keyword
     put_checksum(&head);
     STK__TRY(stk__buffer_append(tar, &head, sizeof head, error));
     const size_t whole =
-        (size + STK_TARBALL_BLOCK_BYTES - 1) / STK_TARBALL_BLOCK_BYTES * STK_TARBALL_BLOCK_BYTES;
+        (size + STK_TAR_BLOCKS_EACH_BYTES - 1) / STK_TAR_BLOCKS_EACH_BYTES * STK_TAR_BLOCKS_EACH_BYTES;
     STK__TRY(stk__buffer_reserve(tar, tar->size_bytes + whole + 1, error)); /* snprintf ends with a zero */
     char *out = (char *)tar->data + tar->size_bytes;
     memset(out, 0, whole);
@@ -106,22 +106,22 @@ static stk_status append_record(stk__buffer *tar, char type, const char *keyword
     return STK_OK;
 }
 
-stk_status stk__tarball_begin(stk__buffer *tar, stk_error *error)
+stk_status stk__tar_blocks_begin(stk__buffer *tar, stk_error *error)
 {
     return append_record(tar, TYPE_GLOBAL, STK_SHARD_KEYS_RECORD, STK_SHARD_KEYS_ESCAPED, error);
 }
 
-stk_status stk__tarball_add(stk__buffer *tar, const char *path, const void *data, size_t size_bytes,
-                            stk_error *error)
+stk_status stk__tar_blocks_add(stk__buffer *tar, const char *path, const void *data, size_t size_bytes,
+                               stk_error *error)
 {
-    assert(size_bytes <= STK_TARBALL_MEMBER_BYTES);
+    assert(size_bytes <= STK_TAR_BLOCKS_MEMBER_BYTES);
     header head = make_header(TYPE_FILE, size_bytes);
     if (!put_path(&head, path)) STK__TRY(append_record(tar, TYPE_PAX, "path", path, error));
     return append(tar, &head, data, size_bytes, error);
 }
 
-stk_status stk__tarball_end(stk__buffer *tar, stk_error *error)
+stk_status stk__tar_blocks_end(stk__buffer *tar, stk_error *error)
 {
-    static const uint8_t zeros[STK_TARBALL_END_BYTES];
+    static const uint8_t zeros[STK_TAR_BLOCKS_END_BYTES];
     return stk__buffer_append(tar, zeros, sizeof zeros, error);
 }
