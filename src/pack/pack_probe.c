@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 
 enum {
-    LOOKS = 16,
     SIZES = 65536,       /* files asked for their sizes */
     MEMBER_BYTES = 1024, /* header and filling up of a member, at most */
     INDEX_BYTES = 256    /* of a sample in the index, about */
@@ -41,19 +40,12 @@ typedef struct gathering {
     uint64_t sum, others; /* bytes; fields that do not lie in files of their own */
 } gathering;
 
-static void add_number(gathering *g, double number)
-{
-    stk__hash_update(g->hash, &number, sizeof number);
-}
-
 static stk_status look_at_facts(gathering *g, uint64_t id, stk_error *error)
 {
     const stk__source_info *info = &g->source->info;
     stk__facts facts;
-    const stk_status status = g->source->ops->facts(g->source, id, &facts, error);
-    add_number(g, status);
-    if (status != STK_OK) return status;
-    if (info->label != STK_LABEL_NONE) add_number(g, facts.label);
+    STK__TRY(g->source->ops->facts(g->source, id, &facts, error));
+    if (info->label != STK_LABEL_NONE) stk__hash_update(g->hash, &facts.label, sizeof facts.label);
     if (info->point_count)
         stk__hash_update(g->hash, facts.points, (size_t)info->point_count * 3 * sizeof *facts.points);
     return STK_OK;
@@ -63,34 +55,44 @@ static stk_status look_at_field(gathering *g, uint64_t id, stk__field field, stk
 {
     const char *extension;
     uint64_t size;
-    const stk_status status = g->source->ops->read(g->source, id, field, &g->bytes, &extension, error);
-    add_number(g, status);
-    if (status != STK_OK) return status;
+    STK__TRY(g->source->ops->read(g->source, id, field, &g->bytes, &extension, error));
     stk__hash_update(g->hash, g->bytes.data, g->bytes.size_bytes);
     g->sum += g->bytes.size_bytes;
     if (!find_size(g->source, id, field, &size) || size != g->bytes.size_bytes) g->others++;
     return STK_OK;
 }
 
-static stk_status look_at_sample(gathering *g, uint64_t id, stk_error *error)
+/* *hash stays 0 for a bad one. */
+static stk_status look_at_sample(gathering *g, uint64_t id, uint64_t *hash, stk_error *error)
 {
+    stk__hash_reset(g->hash);
     stk_status status = look_at_facts(g, id, error);
     if (status == STK_OK) status = look_at_field(g, id, STK_FIELD_IMAGE, error);
     if (status == STK_OK && g->source->info.masks) status = look_at_field(g, id, STK_FIELD_MASK, error);
+    if (status == STK_OK) *hash = stk__hash_digest(g->hash).low | 1; /* never 0 */
     return status == STK_ERROR_SAMPLE ? STK_OK : status;
 }
 
 stk_status stk__pack_probe_look(const stk__source *source, stk__pack_probe *probe, stk_error *error)
 {
     gathering g = {.source = source};
-    const uint64_t looks = least(LOOKS, source->info.count);
+    const uint64_t count = least(STK_PACK_LOOKS, source->info.count);
+    *probe = (stk__pack_probe){0};
     stk_status status = stk__hash_create(&g.hash, error);
-    for (uint64_t i = 0; status == STK_OK && i < looks; i++)
-        status = look_at_sample(&g, spaced(source, 0, i, looks), error);
-    if (status == STK_OK) *probe = (stk__pack_probe){stk__hash_digest(g.hash), g.sum / looks, g.others == 0};
+    for (uint64_t i = 0; status == STK_OK && i < count; i++)
+        status = look_at_sample(&g, spaced(source, 0, i, count), &probe->looks.hashes[i], error);
+    probe->mean_bytes = g.sum / count;
+    probe->files = g.others == 0;
     stk__hash_destroy(&g.hash);
     stk__buffer_fini(&g.bytes);
     return status;
+}
+
+bool stk__pack_looks_agree(const stk__pack_looks *a, const stk__pack_looks *b)
+{
+    for (int i = 0; i < STK_PACK_LOOKS; i++)
+        if (a->hashes[i] && b->hashes[i] && a->hashes[i] != b->hashes[i]) return false;
+    return true;
 }
 
 /* Mean size of the files of a sample. */

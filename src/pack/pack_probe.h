@@ -6,13 +6,24 @@
 
 #include <stdatomic.h>
 
+enum { STK_PACK_LOOKS = 8 };
+
+/* Hashes of a few samples, evenly spaced: labels, points and bytes. 0: there is none, or it cannot be read.
+ */
+typedef struct stk__pack_looks {
+    uint64_t hashes[STK_PACK_LOOKS];
+} stk__pack_looks;
+
+/* Is there no sample that both know and that differs? */
+bool stk__pack_looks_agree(const stk__pack_looks *a, const stk__pack_looks *b);
+
 typedef struct stk__pack_probe {
-    stk__digest content; /* of a few samples: labels, points and bytes */
+    stk__pack_looks looks;
     uint64_t mean_bytes; /* of their images and masks */
     bool files;          /* each lies in a file of its own */
 } stk__pack_probe;
 
-/* Reads a few samples, evenly spaced. Bad ones count as what is wrong with them. */
+/* Reads a few samples. */
 stk_status stk__pack_probe_look(const stk__source *source, stk__pack_probe *probe, stk_error *error);
 
 /* Upper estimate of the shards and indices that samples from id `first` on will need. Asks for the sizes of

@@ -55,7 +55,7 @@ static stk_status open_part(job *self, int index, const char *name, stk_error *e
     STK__TRY(stk__pack_probe_look(source, &self->probes[index], error));
     self->state.parts[index] = (stk__pack_part){.name = name,
                                                 .fingerprint = source->info.fingerprint,
-                                                .content = self->probes[index].content,
+                                                .looks = self->probes[index].looks,
                                                 .count = source->info.count};
     self->state.part_count = index + 1;
     return STK_OK;

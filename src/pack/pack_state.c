@@ -4,10 +4,13 @@
 #include "core/file.h"
 #include "core/json_text.h"
 
+#include <inttypes.h>
 #include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { SCHEMA = 1, STATE_BYTES_MOST = 65536 };
+enum { SCHEMA = 1, STATE_BYTES_MOST = 65536, LOOK_TEXT_BYTES = 17 };
 
 static const char *const part_names[] = {"train", "val"};
 
@@ -28,13 +31,25 @@ enum { NUMBERS = sizeof numbers / sizeof numbers[0] };
 
 /* --- writing ------------------------------------------------------------------------------------------- */
 
+static json_t *looks_json(const stk__pack_looks *looks)
+{
+    json_t *json = json_array();
+    for (int i = 0; i < STK_PACK_LOOKS; i++) {
+        char text[LOOK_TEXT_BYTES];
+        snprintf(text, sizeof text, "%016" PRIx64, looks->hashes[i]);
+        json_array_append_new(json, looks->hashes[i] ? json_string(text) : json_null());
+    }
+    if (json_array_size(json) == STK_PACK_LOOKS) return json;
+    json_decref(json); /* no memory */
+    return NULL;
+}
+
 static json_t *part_json(const stk__pack_part *part)
 {
-    char fingerprint[STK_DIGEST_TEXT_BYTES], content[STK_DIGEST_TEXT_BYTES];
+    char fingerprint[STK_DIGEST_TEXT_BYTES];
     stk__digest_print(part->fingerprint, fingerprint);
-    stk__digest_print(part->content, content);
-    json_t *json =
-        json_pack("{s:s?, s:s, s:s}", "part", part->name, "fingerprint", fingerprint, "content", content);
+    json_t *json = json_pack("{s:s?, s:s, s:o}", "part", part->name, "fingerprint", fingerprint, "looks",
+                             looks_json(&part->looks));
     bool whole = json != NULL;
     for (int i = 0; whole && i < NUMBERS; i++) {
         uint64_t value;
@@ -82,10 +97,19 @@ static bool read_number(const json_t *json, const char *key, uint64_t *value)
     return true;
 }
 
-static bool read_digest(const json_t *json, const char *key, stk__digest *digest)
+static bool read_looks(const json_t *json, stk__pack_looks *looks)
 {
-    const char *text = json_string_value(json_object_get(json, key));
-    return text && stk__digest_parse(text, digest);
+    if (json_array_size(json) != STK_PACK_LOOKS) return false;
+    for (size_t i = 0; i < STK_PACK_LOOKS; i++) {
+        const json_t *look = json_array_get(json, i);
+        const char *text = json_string_value(look);
+        if (json_is_null(look)) continue;
+        if (!text || strlen(text) != LOOK_TEXT_BYTES - 1 ||
+            strspn(text, "0123456789abcdef") != LOOK_TEXT_BYTES - 1)
+            return false;
+        looks->hashes[i] = strtoull(text, NULL, 16);
+    }
+    return true;
 }
 
 /* index: which part this must be; count: of how many. */
@@ -96,9 +120,9 @@ static bool read_part(const json_t *json, int index, int count, stk__pack_part *
     if (count > 1 ? !json_is_string(name) || strcmp(json_string_value(name), part->name) != 0
                   : !json_is_null(name))
         return false;
-    if (!read_digest(json, "fingerprint", &part->fingerprint) ||
-        !read_digest(json, "content", &part->content))
-        return false;
+    const char *fingerprint = json_string_value(json_object_get(json, "fingerprint"));
+    if (!fingerprint || !stk__digest_parse(fingerprint, &part->fingerprint)) return false;
+    if (!read_looks(json_object_get(json, "looks"), &part->looks)) return false;
     for (int i = 0; i < NUMBERS; i++) {
         uint64_t value;
         if (!read_number(json, numbers[i].key, &value)) return false;
@@ -209,7 +233,7 @@ stk_status stk__pack_state_adopt(stk__pack_state *state, const stk__pack_state *
         const stk__pack_part *now = &state->parts[i], *then = &found->parts[i];
         if (now->count != then->count || !is_same_digest(now->fingerprint, then->fingerprint))
             return refuse_other(folder, "another data set: its samples have other names", error);
-        if (!is_same_digest(now->content, then->content))
+        if (!stk__pack_looks_agree(&now->looks, &then->looks))
             return refuse_other(folder, "another data set: its samples have the same names but differ",
                                 error);
     }

@@ -6,6 +6,7 @@
 
 #include "core/hash.h"
 #include "core/memory.h"
+#include "pack/pack_probe.h"
 
 #define STK_PACK_STATE "pack.json"
 
@@ -17,7 +18,7 @@ typedef struct stk__pack_part {
 
     /* What is packed: */
     stk__digest fingerprint; /* of the keys */
-    stk__digest content;     /* of a few samples */
+    stk__pack_looks looks;   /* at a few samples */
     uint64_t count;
 
     /* How far it is, after the last whole shard: */
