@@ -4,7 +4,7 @@
 
 /* How a limit is read from the folder of a group; INFINITY when that group has none. */
 typedef struct stk__cgroup_limit {
-    const char *controller;                   /* as version 1 names it: "cpu" */
+    const char *controller;                    /* as version 1 names it: "cpu" */
     double (*read_unified)(const char *group); /* version 2 */
     double (*read_legacy)(const char *group);  /* version 1 */
 } stk__cgroup_limit;

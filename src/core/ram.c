@@ -27,7 +27,8 @@ static double sum_lines(const char *path, const char *const names[2])
 static double left_of(const char *group, double limit, double used, const char *const cached[2])
 {
     char path[PATH_BYTES + 64];
-    if (limit < 0 || limit >= 0x1p60 || used < 0) return INFINITY; /* version 1 writes a huge number for none */
+    if (limit < 0 || limit >= 0x1p60 || used < 0)
+        return INFINITY; /* version 1 writes a huge number for none */
     snprintf(path, sizeof path, "%s/memory.stat", group);
     return fmax(limit - fmax(used - fmax(sum_lines(path, cached), 0), 0), 0);
 }

@@ -28,6 +28,7 @@ static const stk__option options_table[] = {
     {.name = "batch_size", .type = STK_OPTION_INT, .offset = FIELD(batch_size), .least = 1, .most = 65536, .fallback = "32", .help = "samples in a batch, per rank", .tunable = true},
     {.name = "num_workers", .aliases = "workers", .type = STK_OPTION_COUNT, .offset = FIELD(num_workers), .least = 0, .most = 256, .fallback = "auto", .help = "threads that load; 0 = in the caller's thread, for debugging", .tunable = true},
     {.name = "prefetch_factor", .type = STK_OPTION_INT, .offset = FIELD(prefetch_factor), .least = 1, .most = 64, .fallback = "2", .unit = "batches", .help = "finished batches that may wait, per worker", .tunable = true},
+    {.name = "cache", .type = STK_OPTION_TEXT, .offset = FIELD(cache), .fallback = "none", .unit = "bytes", .help = "memory for decoded images, so that later epochs need not decode them: none, auto, or a size such as 8G"},
     {.name = "pin_memory", .type = STK_OPTION_SWITCH, .offset = FIELD(pin_memory), .help = "page-locked memory for batches that go to a GPU"},
     {.name = "persistent_workers", .type = STK_OPTION_SWITCH, .offset = FIELD(persistent_workers), .help = "keep the workers between epochs"},
     {.name = "drop_last", .type = STK_OPTION_SWITCH, .offset = FIELD(drop_last), .fallback = "false", .help = "leave out the last batch of an epoch if it is short"},

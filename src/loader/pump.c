@@ -150,8 +150,9 @@ static void read_ahead(stk__worker *worker, const claim *work, uint64_t place)
     if (worker->read_average_ns < SLOW_READ_NS || !source->ops->hint) return;
     const stk__step *step = &work->slot->step;
     const uint64_t position = step->position + stream->batch_size * stream->ranks + place;
-    if (position < stream->count)
-        source->ops->hint(source, stk__stream_id(stream, &work->slot->order, position));
+    if (position >= stream->count) return;
+    const uint64_t id = stk__stream_id(stream, &work->slot->order, position);
+    if (!stk__cache_has(loader->recipe.cache, id)) source->ops->hint(source, id);
 }
 
 static void fill_claim(stk__worker *worker, const claim *work)

@@ -94,32 +94,32 @@ static bool name_in_cache(const char *path, char name[PATH_MAX])
 
 /* Who changes a shard in the same tick in which its index was made leaves its time as it was: only an index
  * that is younger is sure to be of the shard as it is now. */
-static bool is_younger(const char *name, const stk__shard_stamp *stamp)
+static bool is_younger(const struct stat *index, const stk__shard_stamp *stamp)
 {
-    struct stat facts;
-    if (stat(name, &facts) != 0) return false;
-    const int64_t time_s = facts.st_mtim.tv_sec;
+    const int64_t time_s = index->st_mtim.tv_sec;
     return time_s > stamp->time_s ||
-           (time_s == stamp->time_s && (uint64_t)facts.st_mtim.tv_nsec > stamp->time_ns);
+           (time_s == stamp->time_s && (uint64_t)index->st_mtim.tv_nsec > stamp->time_ns);
 }
 
 /* STK_END: there is no index of that name, or none that is of use. */
 static stk_status read_index(const char *name, const stk__shard_stamp *stamp, stk__buffer *bytes,
                              stk__shard_index *index, stk_error *error)
 {
+    struct stat facts;
     stk_error why = {0};
+    if (stat(name, &facts) != 0) return STK_END;
     const stk_status status = stk__file_read(name, 0, bytes, &why);
     if (status == STK_ERROR_MEMORY && error) *error = why;
     if (status == STK_ERROR_MEMORY) return status;
     if (status != STK_OK) {
-        if (why.damage != STK_DAMAGE_MISSING)
+        if (why.damage != STK_DAMAGE_MISSING) /* it may just have been taken away */
             stk__log(STK_LOG_WARNING, "the index '%s' cannot be read: %s", name, why.message);
         return STK_END;
     }
     const char *fault = stk__shard_index_decode(bytes, index);
     if (fault) stk__log(STK_LOG_WARNING, "the index '%s' is made anew: %s", name, fault);
     if (fault) return STK_END;
-    if (stk__shard_stamp_equal(&index->stamp, stamp) && is_younger(name, stamp)) return STK_OK;
+    if (stk__shard_stamp_equal(&index->stamp, stamp) && is_younger(&facts, stamp)) return STK_OK;
     stk__log(STK_LOG_INFO, "the index '%s' is made anew: the shard has changed", name);
     return STK_END;
 }

@@ -127,8 +127,10 @@ static stk_status read_place(const stk__shards *shards, const errand *job, stk__
     buffer->size_bytes = 0;
     STK__TRY(stk__buffer_reserve(buffer, (size_t)size + LOOKAHEAD_BYTES, error));
     stk__shard_loan loan;
-    STK__TRY(stk__shards_borrow(shards, job->part, &loan, error));
-    const stk_status status = read_loan(shards, job, loan, buffer, error);
+    stk_status status = stk__shards_borrow(shards, job->part, &loan, error);
+    if (status == STK_ERROR_SAMPLE) set_place(shards, job->id, job->field, error);
+    if (status != STK_OK) return status;
+    status = read_loan(shards, job, loan, buffer, error);
     stk__shard_files_return(shards->open_files, loan);
     return status;
 }

@@ -102,12 +102,12 @@ static void verify(const uint8_t *sums, size_t size)
     fuzz_check_place(&error, fuzz_folder());
 }
 
-/* As they are, and with the last line that vouches for them. */
+/* With the last line that vouches for them; as they are, if they look as if they had one. */
 static void read_sums(const uint8_t *data, size_t size)
 {
     char digest[STK_DIGEST_TEXT_BYTES];
     uint8_t *sums = fuzz_copy(data, size, 64);
-    verify(sums, size);
+    if (size > STK_DIGEST_TEXT_BYTES + 2 && sums[size - STK_DIGEST_TEXT_BYTES - 2] == '#') verify(sums, size);
     stk__digest_print(stk__digest_of(data, size), digest);
     size += (size_t)sprintf((char *)sums + size, "# %s\n", digest);
     verify(sums, size);
