@@ -118,12 +118,17 @@ static stk_status finish_shard(job *self, stk_error *error)
     return commit(self, error);
 }
 
-static bool is_full(const job *self, const stk__packed *packed)
+static bool has_room(const job *self, const stk__packed *packed)
 {
-    const stk__pack_shard *shard = &self->shard;
+    const uint64_t bytes = self->shard.bytes + packed->tar.size_bytes + STK_TAR_BLOCKS_END_BYTES;
+    return bytes <= self->settings.shard_bytes;
+}
+
+/* No further sample may come. */
+static bool is_full(const job *self)
+{
     const uint64_t most = (uint64_t)self->settings.shard_samples;
-    if (most && shard->samples >= most) return true;
-    return shard->bytes + packed->tar.size_bytes + STK_TAR_BLOCKS_END_BYTES > self->settings.shard_bytes;
+    return self->shard.unfinished && most && self->shard.samples >= most;
 }
 
 static stk_status begin_shard(job *self, stk_error *error)
@@ -137,7 +142,7 @@ static stk_status begin_shard(job *self, stk_error *error)
 static stk_status write_sample(job *self, const stk__packed *packed, stk_error *error)
 {
     const uint64_t size = packed->tar.size_bytes;
-    if (self->shard.unfinished && is_full(self, packed)) STK__TRY(finish_shard(self, error));
+    if (self->shard.unfinished && !has_room(self, packed)) STK__TRY(finish_shard(self, error));
     if (!self->shard.unfinished) STK__TRY(begin_shard(self, error));
     STK__TRY(stk__pack_shard_append(&self->shard, &packed->tar, error));
     self->left_bytes -= size < self->left_bytes ? size : self->left_bytes;
@@ -173,6 +178,7 @@ static stk_status take_sample(job *self, stk_error *error)
         return outcome->status;
     }
     self->now.next = outcome->id + 1;
+    if (is_full(self)) STK__TRY(finish_shard(self, error));
     show(self);
     return STK_OK;
 }
