@@ -153,13 +153,14 @@ static stk_status take_rest(stk__tar_walk *walk, stk__tar_member *member)
     return give_stretch(walk, member, offset, walk->input.size_bytes);
 }
 
-/* Headers about a member, but no member. */
+/* Headers about a member, but no member: zeros, or fewer bytes than a header has. */
 static stk_status take_forsaken(stk__tar_walk *walk, stk__tar_member *member)
 {
     const uint64_t offset = walk->about.offset;
+    const bool zeros = left_from(walk, walk->next) >= STK_TAR_BLOCK_BYTES;
     stk__tar_spoil(&member->damage, member->detail, STK_DAMAGE_TRUNCATED,
                    "the shard ends before the member that a header announces");
-    return give_stretch(walk, member, offset, walk->next);
+    return give_stretch(walk, member, offset, zeros ? walk->next : walk->input.size_bytes);
 }
 
 static uint64_t round_up(uint64_t size)

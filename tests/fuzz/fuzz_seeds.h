@@ -11,5 +11,6 @@ void fuzz_seed_text(const char *target, const char *name, const char *text);
 void fuzz_seed_pictures(void); /* jpeg, png, npy */
 void fuzz_seed_tables(void);   /* list */
 void fuzz_seed_runs(void);     /* safetensors, state */
+void fuzz_seed_shards(void);   /* tar */
 
 #endif
