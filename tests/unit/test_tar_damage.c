@@ -4,13 +4,13 @@
 static void sizes_that_make_no_sense(void **state)
 {
     (void)state;
-    static const char *const fields[] = {"\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF", /* -1 */
-                                         "\x80\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF",
-                                         "-0000000005",
-                                         "0000000008",
-                                         "12345 67",
-                                         "\0\0\0\0\0\0\0\0\0\0\0\0",
-                                         "            "};
+    static const char fields[][13] = {"\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF", /* -1 */
+                                      "\x80\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF",
+                                      "-0000000005",
+                                      "0000000008",
+                                      "12345 67",
+                                      "\0\0\0\0\0\0\0\0\0\0\0\0",
+                                      "            "};
     enum { FIELDS = sizeof fields / sizeof fields[0] };
     for (int i = 0; i < FIELDS; i++) {
         const size_t at = tarball_text(&ball, "bad", "some data");
