@@ -67,7 +67,7 @@ static void every_id_and_rows_apart(void **state)
     const stk__pixels ids = {data, 40, 16, 16, 1};
     stk__buffer file = {0};
     for (int i = 0; i < 16 * 40; i++)
-        data[i] = i % 40 < 16 ? (uint8_t)(i / 40 * 16 + i % 40) : 99; /* between the rows */
+        data[i] = i % 40 < 16 ? (uint8_t)(i / 40 * 16 + i % 40) : (uint8_t)99; /* between the rows */
     assert_int_equal(stk__mask_write(writer, ids, (stk__mask_palette){0}, &file, NULL), STK_OK);
     check_mask(&file, ids);
     stk__buffer_fini(&file);

@@ -201,7 +201,13 @@ static void samples_that_hang(void **state)
     }
 }
 
-static stk__pack_crew *forsaken; /* so that leak checkers find it */
+/* What is left behind on purpose is no leak. */
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+#else
+#define __lsan_disable()
+#define __lsan_enable()
+#endif
 
 /* A thread that does not come back is given up within a second. */
 static void threads_that_hang(void **state)
@@ -211,9 +217,11 @@ static void threads_that_hang(void **state)
     stk__pack_crew_options options = options_of(2);
     options.timeout_s = 0.1;
     world.hang_at = 0;
-    assert_int_equal(stk__pack_crew_start(&forsaken, &options, NULL), STK_OK);
-    assert_int_equal(stk__pack_crew_take(forsaken, &outcome, NULL), STK_ERROR_TIMEOUT);
-    stk__pack_crew *crew = forsaken;
+    stk__pack_crew *crew;
+    __lsan_disable();
+    assert_int_equal(stk__pack_crew_start(&crew, &options, NULL), STK_OK);
+    __lsan_enable();
+    assert_int_equal(stk__pack_crew_take(crew, &outcome, NULL), STK_ERROR_TIMEOUT);
     const uint64_t start_ns = stk__clock_ns();
     assert_int_equal(stk__pack_crew_stop(&crew), 1);
     assert_true(stk__clock_ns() - start_ns < STK_SECOND_NS);
