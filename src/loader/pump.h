@@ -73,6 +73,9 @@ stk_status stk__pump_pause(stk_loader *loader, stk_error *error);
 /* The slot of the next step, ready; fills it in this thread when there are no workers. (lock) */
 stk_status stk__pump_take(stk_loader *loader, stk__slot **slot, stk_error *error);
 
+/* read_ahead.c: called by a worker before it fills a place. */
+void stk__read_ahead(const stk__worker *worker, const stk__slot *slot, uint64_t place);
+
 /* settings.c: options to decisions; settings_augment.c: those about finishing images. */
 stk_status stk__loader_configure(stk_loader *loader, const stk__loader_setup *setup, stk_error *error);
 stk_status stk__loader_choose_storage(stk_loader *loader, const stk_loader_options *options,

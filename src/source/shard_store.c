@@ -135,14 +135,17 @@ static stk_status find_index(const shard_file *shard, stk__buffer *bytes, stk__s
     return status;
 }
 
-/* One thread at a time: files that are written anew have a temporary name of the process. */
-static pthread_mutex_t store_lock = PTHREAD_MUTEX_INITIALIZER;
+/* One thread at a time for each shard: a file that is replaced has a temporary name of its own and the
+ * process. */
+enum { STORE_LOCKS = 16 };
+static pthread_mutex_t store_locks[STORE_LOCKS] = {[0 ... STORE_LOCKS - 1] = PTHREAD_MUTEX_INITIALIZER};
 
 static stk_status write_index(const char *name, stk__buffer bytes, stk_error *error)
 {
-    pthread_mutex_lock(&store_lock);
+    pthread_mutex_t *lock = &store_locks[stk__digest_of(name, strlen(name)).low % STORE_LOCKS];
+    pthread_mutex_lock(lock);
     const stk_status status = stk__file_write(name, bytes, STK_FILE_QUICK, error);
-    pthread_mutex_unlock(&store_lock);
+    pthread_mutex_unlock(lock);
     return status;
 }
 

@@ -1,12 +1,10 @@
 /* Puts the indexes of all shards together. */
 #include "core/logger.h"
+#include "core/pool.h"
 #include "source/extension.h"
-#include "source/shard_name.h"
 #include "source/shards.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* All bits set: no number. */
@@ -19,7 +17,6 @@ typedef struct loading {
     stk__label_kind label; /* of the first sample that has one */
     int32_t point_count;   /* likewise */
     uint32_t built, unstored;
-    stk__buffer bytes; /* of one index */
 } loading;
 
 static stk_status add_text(stk__shards *shards, const char *text, uint64_t *offset, stk_error *error)
@@ -143,20 +140,113 @@ static stk_status add_index(loading *l, const stk__shard_index *index, uint32_t 
     return STK_OK;
 }
 
-static stk_status load_part(loading *l, uint32_t part, stk_error *error)
-{
+/* The index of one shard, got by any thread. */
+typedef struct piece {
     char path[PATH_MAX];
+    stk__buffer bytes; /* kept for the next shard */
     stk__shard_index index;
     stk__shard_origin origin;
-    const char *root = l->shards->files.images, *name = stk__shards_name(l->shards, part);
-    if (!stk__path_join(path, root, name)) {
-        stk__fail(error, STK_ERROR_IO, "the path of the shard '%.80s' is too long", name);
-        return STK_ERROR_IO;
+    stk_status status;
+    stk_error error;
+} piece;
+
+static void get_piece(void *context, size_t item, int worker)
+{
+    (void)worker;
+    piece *p = (piece *)context + item;
+    p->status = stk__shard_index_get(p->path, &p->bytes, &p->index, &p->origin, &p->error);
+}
+
+/* Storage that is slow to answer is asked for several shards at once; few are not worth the threads. */
+static void get_pieces(piece *pieces, uint32_t count)
+{
+    enum { FEW = 4, AT_ONCE = 8 };
+    const stk__pool_job job = {.run = get_piece, .context = pieces, .count = count, .workers = AT_ONCE};
+    if (count >= FEW)
+        stk__pool_run(&job);
+    else
+        for (uint32_t i = 0; i < count; i++)
+            get_piece(pieces, i, 0);
+}
+
+static stk_status load_pieces(loading *l, piece *pieces, uint32_t first, uint32_t count, stk_error *error)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const char *name = stk__shards_name(l->shards, first + i);
+        if (!stk__path_join(pieces[i].path, l->shards->files.images, name))
+            return stk__fail(error, STK_ERROR_IO, "the path of the shard '%.80s' is too long", name);
     }
-    STK__TRY(stk__shard_index_get(path, &l->bytes, &index, &origin, error));
-    l->built += origin != STK_SHARD_FOUND;
-    l->unstored += origin == STK_SHARD_UNSTORED;
-    return add_index(l, &index, part, error);
+    get_pieces(pieces, count);
+    for (uint32_t i = 0; i < count; i++) {
+        const piece *p = &pieces[i];
+        if (p->status != STK_OK && error) *error = p->error;
+        STK__TRY(p->status);
+        l->built += p->origin != STK_SHARD_FOUND;
+        l->unstored += p->origin == STK_SHARD_UNSTORED;
+        STK__TRY(add_index(l, &p->index, first + i, error));
+    }
+    return STK_OK;
+}
+
+enum { ROW_PARTS = 6 };
+
+/* The memory that grows with the samples. */
+static void list_row_parts(stk__shards *shards, stk__buffer *parts[ROW_PARTS])
+{
+    stk__buffer *const all[ROW_PARTS] = {&shards->files.catalog.texts,
+                                         &shards->files.catalog.entries,
+                                         &shards->images,
+                                         &shards->masks,
+                                         &shards->labels,
+                                         &shards->points};
+    memcpy(parts, all, sizeof all);
+}
+
+/* Shards are mostly alike: what the first ones took tells what all will take, a twentieth more to be sure. */
+static void reserve_ahead(stk__shards *shards, uint32_t done)
+{
+    stk__buffer *parts[ROW_PARTS];
+    list_row_parts(shards, parts);
+    for (int i = 0; done < shards->part_count && i < ROW_PARTS; i++) {
+        const double share = (double)parts[i]->size_bytes / done, most = share * shards->part_count * 1.05;
+        stk__buffer_reserve(parts[i], (size_t)most, NULL); /* without, it grows as it must */
+    }
+}
+
+/* Gives back what was reserved for nothing. */
+static void trim(stk__buffer *part)
+{
+    stk__buffer exact = {0};
+    if (part->capacity_bytes - part->size_bytes <= part->size_bytes / 8) return;
+    if (stk__buffer_append(&exact, part->data, part->size_bytes, NULL) != STK_OK) return;
+    stk__buffer_fini(part);
+    *part = exact;
+}
+
+static void trim_all(stk__shards *shards)
+{
+    stk__buffer *parts[ROW_PARTS];
+    list_row_parts(shards, parts);
+    for (int i = 0; i < ROW_PARTS; i++)
+        trim(parts[i]);
+}
+
+static stk_status load_all_pieces(loading *l, stk_error *error)
+{
+    enum { PIECES = 32 };
+    const uint32_t most = l->shards->part_count < PIECES ? l->shards->part_count : PIECES;
+    piece *pieces = stk__alloc(most * sizeof *pieces);
+    if (!pieces) return stk__fail_memory(error, most * sizeof *pieces, "indexes of shards");
+    stk_status status = STK_OK;
+    for (uint32_t first = 0; first < l->shards->part_count && status == STK_OK; first += most) {
+        const uint32_t left = l->shards->part_count - first;
+        status = load_pieces(l, pieces, first, left < most ? left : most, error);
+        if (status == STK_OK && left > most) reserve_ahead(l->shards, first + most);
+    }
+    for (uint32_t i = 0; i < most; i++)
+        stk__buffer_fini(&pieces[i].bytes);
+    stk__free(pieces);
+    return status;
 }
 
 static stk_status load_parts(loading *l, stk_error *error)
@@ -168,8 +258,7 @@ static stk_status load_parts(loading *l, stk_error *error)
         return stk__fail_memory(error, shards->part_count * sizeof *shards->parts, "the shards");
     for (uint32_t i = 0; i < shards->part_count; i++)
         shards->parts[i].name = stk__catalog_at(&shards->shards, i)->offset;
-    for (uint32_t i = 0; i < shards->part_count; i++)
-        STK__TRY(load_part(l, i, error));
+    STK__TRY(load_all_pieces(l, error));
     STK__TRY(pad_rows(&shards->masks, shards->masks.data ? l->rows : 0, sizeof(stk__shard_place), 0, error));
     STK__TRY(
         pad_rows(&shards->labels, shards->labels.data ? l->rows : 0, sizeof(double), MISSING_BYTE, error));
@@ -194,9 +283,8 @@ static void tell_built(const loading *l)
 stk_status stk__shards_load(stk__shards *shards, const stk__site *site, stk_error *error)
 {
     loading l = {.shards = shards};
-    stk_status status = load_parts(&l, error);
-    stk__buffer_fini(&l.bytes);
-    if (status != STK_OK) return status;
+    STK__TRY(load_parts(&l, error));
+    trim_all(shards);
     tell_built(&l);
     shards->files.source.info.label = l.label;
     shards->files.source.info.point_count = l.point_count;

@@ -1,8 +1,8 @@
 /* A vendor's way to ask its GPUs. A reader finds its GPUs once, then fills one frame of one GPU at a time,
  * from the thread that belongs to that GPU: a call may hang, and then this thread is left behind (sampler.h).
  */
-#ifndef STK_MONITOR_READER_H
-#define STK_MONITOR_READER_H
+#ifndef STK_MONITOR_GPU_READER_H
+#define STK_MONITOR_GPU_READER_H
 
 #include "core/memory.h"
 #include "stoker/monitor.h"
