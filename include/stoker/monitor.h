@@ -102,14 +102,17 @@ enum { STK_GPU_LOADS = 256, STK_GPU_PROCESSES = 32, STK_GPUS = 64 };
 typedef struct stk_gpu {
     int32_t index; /* as the driver counts (nvidia-smi) */
     char vendor[8], name[64], id[64];
-    const char *part; /* "MIG 1g.10gb" …; NULL: a whole GPU */
+    char part[32]; /* "MIG 1g.10gb" …; empty: a whole GPU */
 } stk_gpu;
 
 typedef struct stk_gpu_frame {
     stk_gpu_state state;
     char note[96]; /* of a state that is not good, or what is missing and why; else empty */
     stk_reading readings[STK_METRIC_COUNT];
-    int32_t load_count; /* samples that ended in this interval, oldest first */
+    /* What the driver told of load since the last frame, oldest first, each beginning where another ended or
+     * later. Polled where the driver keeps no samples: the note says so. Neighbours are merged when there are
+     * too many. util_percent is their mean over time. */
+    int32_t load_count;
     stk_load_sample loads[STK_GPU_LOADS];
     int32_t process_count;
     bool processes_known;
@@ -131,7 +134,8 @@ typedef struct stk_host_frame {
     const float *core_percent; /* [core_count], < 0: unknown; lives until the next frame */
 } stk_host_frame;
 
-/* One interval. Belongs to the monitor and lives until the next call. */
+/* One interval. Belongs to the monitor and lives until the next call. The first one (number 0) comes at once
+ * and has no length: what is true now, without loads. */
 typedef struct stk_monitor_frame {
     uint64_t number;         /* from 0 */
     uint64_t from_ns, to_ns; /* CLOCK_MONOTONIC */
@@ -161,8 +165,8 @@ STK_API stk_status stk_monitor_open(stk_monitor **monitor, const stk_monitor_opt
                                     stk_error *error);
 /* Waits for the end of the interval. STK_END after duration or count, or at the end of a recording. */
 STK_API stk_status stk_monitor_next(stk_monitor *monitor, stk_monitor_frame **frame, stk_error *error);
-/* Ends the watching: a next that waits ends its interval now, the one after it returns STK_END. Then the
- * frames cover what was watched to its end, and it can be judged. Any thread. */
+/* Ends the watch: a waiting next returns the interval as far as it came, the next one STK_END. Any thread,
+ * and signal handlers. */
 STK_API void stk_monitor_interrupt(stk_monitor *monitor);
 /* Number of threads that hang in a driver and had to be left behind (leave by _exit then). Accepts NULL
  * inside. */
