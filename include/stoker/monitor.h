@@ -194,7 +194,8 @@ typedef struct stk_judged {
 
 enum { STK_JUDGED_ROWS = 8 };
 
-/* Of the steady part, except: energy, the hottest, the memory's peak, good_share and bad_state are of all. */
+/* Of the steady part, except: energy, the hottest, the memory's peak, good_share and the states are of all.
+ */
 typedef struct stk_gpu_summary {
     const stk_gpu *gpu;
     stk_reading util_mean_percent; /* over time, by the driver's own samples where it has them */
@@ -210,6 +211,7 @@ typedef struct stk_gpu_summary {
     stk_reading sm_active_mean_percent;
     stk_reading dip_period_s; /* of regular dips; unknown: none found */
     double good_share;        /* of time in which the GPU could be read */
+    stk_gpu_state last_state; /* at the end */
     stk_gpu_state bad_state;  /* the last that was not good */
     char bad_note[96];        /* what was said of it */
     int32_t row_count;

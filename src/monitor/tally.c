@@ -153,6 +153,7 @@ static void add_load(const stk__tally *tally, stk__gpu_tally *gpu, const stk_loa
     add_to_seconds(tally, gpu, from_s, to_s, percent);
     add_to_steps(tally, gpu, from_s, to_s, percent);
     gpu->last_s = to_s;
+    gpu->sample_count++;
 }
 
 static void add_loads(const stk__tally *tally, stk__gpu_tally *gpu, const stk_monitor_frame *frame,
@@ -220,6 +221,7 @@ static void add_readings(stk__gpu_tally *gpu, stk__weighted *sums, double second
 static void add_state(stk__gpu_tally *gpu, double seconds, const stk_gpu_frame *seen)
 {
     gpu->watched_s += seconds;
+    gpu->last_state = seen->state;
     if (seen->state == STK_GPU_GOOD) {
         gpu->good_s += seconds;
         return;

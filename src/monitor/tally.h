@@ -12,9 +12,10 @@
 #define STK_MONITOR_TALLY_H
 
 #include "core/memory.h"
+#include "monitor/period.h"
 #include "stoker/monitor.h"
 
-enum { STK_TALLY_ERAS = 128, STK_TALLY_STEPS = 2048, STK_TALLY_BINS = 101 };
+enum { STK_TALLY_ERAS = 128, STK_TALLY_STEPS = STK_PERIOD_STEPS, STK_TALLY_BINS = 101 };
 
 typedef struct stk__tally stk__tally;
 

@@ -3,6 +3,7 @@
 #ifndef STK_MONITOR_TALLY_PARTS_H
 #define STK_MONITOR_TALLY_PARTS_H
 
+#include "monitor/period.h"
 #include "monitor/tally.h"
 
 /* A sum over the time in which something was known: sum / seconds is its mean, or its rate. */
@@ -53,14 +54,15 @@ typedef struct stk__load_step {
 } stk__load_step;
 
 typedef struct stk__gpu_tally {
-    double last_s;      /* up to here load is counted */
-    bool sampled;       /* its driver gives samples: then they alone count */
+    double last_s; /* up to here load is counted */
+    bool sampled;  /* its driver gives samples: then they alone count */
+    uint64_t sample_count;
     int64_t second;     /* the second that is being added up */
     stk__weighted open; /* its load so far */
     stk_reading last_counters[STK_GPU_COUNTERS];
     double watched_s, good_s;
     double memory_peak_share, hottest_c; /* < 0: unknown */
-    stk_gpu_state bad_state;
+    stk_gpu_state last_state, bad_state;
     char bad_note[96];
     stk__gpu_era eras[STK_TALLY_ERAS];
     stk__load_step steps[STK_TALLY_STEPS];
@@ -78,6 +80,7 @@ struct stk__tally {
     int32_t cpu_count;
     stk__gpu_tally *gpus;       /* [gpu_count] */
     stk_gpu_summary *summaries; /* [gpu_count] */
+    stk__period_work work;
 };
 
 static inline void stk__weighted_add(stk__weighted *weighted, double seconds, double value)
