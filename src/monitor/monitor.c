@@ -1,11 +1,12 @@
 /* Frames at the right moments: from GPUs and the machine, or from a recording; each is counted (tally.h) and,
- * if asked for, recorded (recording.h). */
+ * if asked for, recorded (record.h). */
 #include "stoker/monitor.h"
 
 #include "core/clock.h"
 #include "core/memory.h"
 #include "monitor/host_frame.h"
-#include "monitor/recording.h"
+#include "monitor/record.h"
+#include "monitor/replay.h"
 #include "monitor/sampler.h"
 #include "monitor/tally.h"
 
@@ -22,9 +23,9 @@
 static const double default_interval_s = 1, default_deadline_s = 2;
 
 struct stk_monitor {
-    stk__sampler *sampler;     /* NULL: a replay */
-    stk__replay *replay;       /* NULL: GPUs */
-    stk__recording *recording; /* NULL: none */
+    stk__sampler *sampler;   /* NULL: a replay */
+    stk__replay *replay;     /* NULL: GPUs */
+    stk__recorder *recorder; /* NULL: none */
     stk__host *host;
     stk__tally *tally;
     int interrupted; /* eventfd: readable when the watch shall end */
@@ -70,22 +71,28 @@ static stk_status open_gpus(stk_monitor *m, const stk_monitor_options *o, stk_er
     return m->frame.gpu_frames ? STK_OK : stk__fail_memory(error, size_bytes, "frames");
 }
 
+/* What is watched, for the recording and the tally. */
+static stk__record_head head_of(const stk_monitor *m, const stk_monitor_options *o)
+{
+    stk__record_head head = {.interval_s = (double)m->interval_ns / 1e9, .pid = o->pid};
+    if (m->replay) return *stk__replay_head(m->replay);
+    head.absent = stk__sampler_absent(m->sampler);
+    head.gpu_count = stk__sampler_gpus(m->sampler, &head.gpus);
+    return head;
+}
+
 static stk_status open_parts(stk_monitor *m, const stk_monitor_options *o, stk_error *error)
 {
-    const stk_gpu *gpus = NULL;
-    int gpu_count;
     m->interrupted = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (m->interrupted < 0) return stk__fail_errno(error, errno, "cannot create an eventfd");
     m->count = o->count;
-    if (o->replay) {
+    if (o->replay)
         STK__TRY(stk__replay_open(&m->replay, o->replay, error));
-        gpu_count = stk__replay_gpus(m->replay, &gpus);
-    } else {
+    else
         STK__TRY(open_gpus(m, o, error));
-        gpu_count = stk__sampler_gpus(m->sampler, &gpus);
-    }
-    STK__TRY(stk__tally_create(&m->tally, gpus, gpu_count, error));
-    if (o->record) STK__TRY(stk__recording_create(&m->recording, o->record, gpus, gpu_count, error));
+    const stk__record_head head = head_of(m, o);
+    STK__TRY(stk__tally_create(&m->tally, head.gpus, head.gpu_count, error));
+    if (o->record) STK__TRY(stk__recorder_open(&m->recorder, o->record, &head, error));
     return STK_OK;
 }
 
@@ -112,7 +119,7 @@ int stk_monitor_close(stk_monitor **monitor)
     stk_monitor *m = monitor ? *monitor : NULL;
     if (!m) return 0;
     const int left = stk__sampler_close(&m->sampler);
-    if (m->recording) stk__recording_close(&m->recording, NULL);
+    stk__recorder_close(&m->recorder, NULL);
     stk__tally_destroy(&m->tally);
     stk__replay_close(&m->replay);
     stk__host_close(&m->host);
@@ -163,7 +170,7 @@ static uint64_t find_end(stk_monitor *m)
     return stop_ns;
 }
 
-static stk_status take_frame(stk_monitor *m)
+static void take_frame(stk_monitor *m)
 {
     stk_monitor_frame *f = &m->frame;
     uint64_t end_ns = find_end(m);
@@ -181,29 +188,45 @@ static stk_status take_frame(stk_monitor *m)
     f->to_ns = end_ns;
     f->number = m->number++;
     stk__host_read(m->host, &f->host);
-    return STK_OK;
+}
+
+static bool is_interrupted(const stk_monitor *m)
+{
+    struct pollfd asked = {.fd = m->interrupted, .events = POLLIN};
+    return poll(&asked, 1, 0) > 0;
+}
+
+static stk_status next_frame(stk_monitor *m, stk_monitor_frame **frame, stk_error *error)
+{
+    if (m->last || (m->count && m->number >= m->count)) return STK_END;
+    if (m->replay) {
+        if (is_interrupted(m)) return STK_END;
+        STK__TRY(stk__replay_next(m->replay, frame, error));
+        m->number++;
+    } else {
+        take_frame(m);
+        *frame = &m->frame;
+    }
+    stk__tally_add(m->tally, *frame);
+    return m->recorder ? stk__recorder_write(m->recorder, *frame, error) : STK_OK;
 }
 
 stk_status stk_monitor_next(stk_monitor *m, stk_monitor_frame **frame, stk_error *error)
 {
     if (!m || !frame) return stk__fail(error, STK_ERROR_ARGUMENT, "no monitor, or no place for its frame");
     *frame = NULL;
-    if (m->last || (m->count && m->number >= m->count)) return STK_END;
-    if (m->replay) {
-        STK__TRY(stk__replay_next(m->replay, frame, error));
-        m->number++;
-    } else {
-        STK__TRY(take_frame(m));
-        *frame = &m->frame;
-    }
-    stk__tally_add(m->tally, *frame);
-    if (m->recording) STK__TRY(stk__recording_add(m->recording, *frame, error));
-    return STK_OK;
+    const stk_status status = next_frame(m, frame, error);
+    if (status == STK_END) STK__TRY(stk__recorder_close(&m->recorder, error)); /* so that a failure is told */
+    if (status != STK_OK) *frame = NULL;
+    return status;
 }
 
 const char *stk_monitor_absent(const stk_monitor *monitor)
 {
-    return monitor && monitor->sampler ? stk__sampler_absent(monitor->sampler) : "";
+    if (!monitor) return "";
+    const char *absent =
+        monitor->sampler ? stk__sampler_absent(monitor->sampler) : stk__replay_head(monitor->replay)->absent;
+    return absent ? absent : "";
 }
 
 void stk_monitor_judge(stk_monitor *monitor, stk_monitor_summary *summary)

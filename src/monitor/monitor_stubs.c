@@ -1,54 +1,26 @@
-/* In place of tally.c and recording.c, until they are there: then this file goes. */
-#include "monitor/recording.h"
-#include "monitor/tally.h"
+/* In place of record.c and replay.c, until they are there: then this file goes. */
+#include "monitor/replay.h"
 
-stk_status stk__tally_create(stk__tally **tally, const stk_gpu *gpus, int gpu_count, stk_error *error)
+stk_status stk__recorder_open(stk__recorder **recorder, const char *path, const stk__record_head *head,
+                              stk_error *error)
 {
-    (void)gpus;
-    (void)gpu_count;
-    (void)error;
-    *tally = NULL;
-    return STK_OK;
-}
-
-void stk__tally_destroy(stk__tally **tally)
-{
-    *tally = NULL;
-}
-
-void stk__tally_add(stk__tally *tally, const stk_monitor_frame *frame)
-{
-    (void)tally;
-    (void)frame;
-}
-
-void stk__tally_judge(stk__tally *tally, stk_monitor_summary *summary)
-{
-    (void)tally;
-    *summary = (stk_monitor_summary){0};
-}
-
-stk_status stk__recording_create(stk__recording **recording, const char *path, const stk_gpu *gpus,
-                                 int gpu_count, stk_error *error)
-{
-    (void)gpus;
-    (void)gpu_count;
-    *recording = NULL;
+    (void)head;
+    *recorder = NULL;
     return stk__fail(error, STK_ERROR_UNSUPPORTED, "cannot record to '%s' yet", path);
 }
 
-stk_status stk__recording_add(stk__recording *recording, const stk_monitor_frame *frame, stk_error *error)
+stk_status stk__recorder_write(stk__recorder *recorder, const stk_monitor_frame *frame, stk_error *error)
 {
-    (void)recording;
+    (void)recorder;
     (void)frame;
     (void)error;
     return STK_OK;
 }
 
-stk_status stk__recording_close(stk__recording **recording, stk_error *error)
+stk_status stk__recorder_close(stk__recorder **recorder, stk_error *error)
 {
     (void)error;
-    *recording = NULL;
+    *recorder = NULL;
     return STK_OK;
 }
 
@@ -58,11 +30,11 @@ stk_status stk__replay_open(stk__replay **replay, const char *path, stk_error *e
     return stk__fail(error, STK_ERROR_UNSUPPORTED, "cannot replay '%s' yet", path);
 }
 
-int stk__replay_gpus(const stk__replay *replay, const stk_gpu **gpus)
+const stk__record_head *stk__replay_head(const stk__replay *replay)
 {
+    static const stk__record_head none;
     (void)replay;
-    *gpus = NULL;
-    return 0;
+    return &none;
 }
 
 stk_status stk__replay_next(stk__replay *replay, stk_monitor_frame **frame, stk_error *error)
