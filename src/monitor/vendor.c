@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-const stk__reader_ops *const stk__readers[] = {NULL};
+const stk__reader_ops *const stk__readers[] = {&stk__reader_nvidia, NULL};
 
 /* Shared with a thread that may hang: freed by the caller, or never. */
 typedef struct errand {
