@@ -61,27 +61,27 @@ static void put_key(stk__json_line *line, const char *key)
     put_char(line, ':');
 }
 
-void stk__json_start(stk__json_line *line)
+void stk__line_start(stk__json_line *line)
 {
     line->text.size_bytes = 0;
     line->failed = line->comma = false;
     put_char(line, '{');
 }
 
-bool stk__json_finish(stk__json_line *line, FILE *file)
+bool stk__line_finish(stk__json_line *line, FILE *file)
 {
     put(line, "}\n", 2);
     return !line->failed && fwrite(line->text.data, 1, line->text.size_bytes, file) == line->text.size_bytes;
 }
 
-void stk__json_open(stk__json_line *line, const char *key, char bracket)
+void stk__line_open(stk__json_line *line, const char *key, char bracket)
 {
     put_key(line, key);
     put_char(line, bracket);
     line->comma = false;
 }
 
-void stk__json_close(stk__json_line *line, char bracket)
+void stk__line_close(stk__json_line *line, char bracket)
 {
     put_char(line, bracket);
     line->comma = true;
@@ -98,11 +98,11 @@ static int print_exactly(double value, char text[NUMBER_BYTES])
     return length;
 }
 
-void stk__json_real(stk__json_line *line, const char *key, double value)
+void stk__line_real(stk__json_line *line, const char *key, double value)
 {
     char text[NUMBER_BYTES];
     if (!isfinite(value)) {
-        stk__json_null(line, key);
+        stk__line_null(line, key);
         return;
     }
     const int length =
@@ -114,35 +114,35 @@ void stk__json_real(stk__json_line *line, const char *key, double value)
     if (value == 0 && signbit(value)) put(line, ".0", 2); /* "-0" alone would come back as 0 */
 }
 
-void stk__json_whole(stk__json_line *line, const char *key, int64_t value)
+void stk__line_whole(stk__json_line *line, const char *key, int64_t value)
 {
     char text[NUMBER_BYTES];
     put_key(line, key);
     put(line, text, (size_t)snprintf(text, sizeof text, "%lld", (long long)value));
 }
 
-void stk__json_bool(stk__json_line *line, const char *key, bool value)
+void stk__line_bool(stk__json_line *line, const char *key, bool value)
 {
     put_key(line, key);
     put(line, value ? "true" : "false", value ? 4 : 5);
 }
 
-void stk__json_text(stk__json_line *line, const char *key, const char *text)
+void stk__line_text(stk__json_line *line, const char *key, const char *text)
 {
     put_key(line, key);
     put_text(line, text);
 }
 
-void stk__json_null(stk__json_line *line, const char *key)
+void stk__line_null(stk__json_line *line, const char *key)
 {
     put_key(line, key);
     put(line, "null", 4);
 }
 
-void stk__json_reading(stk__json_line *line, const char *key, stk_reading reading)
+void stk__line_reading(stk__json_line *line, const char *key, stk_reading reading)
 {
     if (reading.known == STK_KNOWN)
-        stk__json_real(line, key, reading.value);
+        stk__line_real(line, key, reading.value);
     else
-        stk__json_null(line, key);
+        stk__line_null(line, key);
 }

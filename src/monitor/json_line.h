@@ -14,18 +14,18 @@ typedef struct stk__json_line {
     int digits;       /* of real numbers; 0: as many as bring the same number back */
 } stk__json_line;
 
-void stk__json_start(stk__json_line *line); /* a new line: an object is open */
+void stk__line_start(stk__json_line *line); /* a new line: an object is open */
 /* Closes the object and writes the line. False: no memory, or file did not take it. */
-bool stk__json_finish(stk__json_line *line, FILE *file);
+bool stk__line_finish(stk__json_line *line, FILE *file);
 
 /* key is NULL in arrays. */
-void stk__json_open(stk__json_line *line, const char *key, char bracket); /* '{' or '[' */
-void stk__json_close(stk__json_line *line, char bracket);                 /* '}' or ']' */
-void stk__json_real(stk__json_line *line, const char *key, double value); /* null if it is not finite */
-void stk__json_whole(stk__json_line *line, const char *key, int64_t value);
-void stk__json_bool(stk__json_line *line, const char *key, bool value);
-void stk__json_text(stk__json_line *line, const char *key, const char *text); /* what is not UTF-8 as '?' */
-void stk__json_null(stk__json_line *line, const char *key);
-void stk__json_reading(stk__json_line *line, const char *key, stk_reading reading); /* null if unknown */
+void stk__line_open(stk__json_line *line, const char *key, char bracket); /* '{' or '[' */
+void stk__line_close(stk__json_line *line, char bracket);                 /* '}' or ']' */
+void stk__line_real(stk__json_line *line, const char *key, double value); /* null if it is not finite */
+void stk__line_whole(stk__json_line *line, const char *key, int64_t value);
+void stk__line_bool(stk__json_line *line, const char *key, bool value);
+void stk__line_text(stk__json_line *line, const char *key, const char *text); /* what is not UTF-8 as '?' */
+void stk__line_null(stk__json_line *line, const char *key);
+void stk__line_reading(stk__json_line *line, const char *key, stk_reading reading); /* null if unknown */
 
 #endif

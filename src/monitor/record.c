@@ -33,38 +33,38 @@ static stk_status fail_writing(const stk__recorder *recorder, stk_error *error)
 static stk_status finish_line(stk__recorder *recorder, stk_error *error)
 {
     errno = 0;
-    const bool written = stk__json_finish(&recorder->line, recorder->file) && fflush(recorder->file) == 0;
+    const bool written = stk__line_finish(&recorder->line, recorder->file) && fflush(recorder->file) == 0;
     return written ? STK_OK : fail_writing(recorder, error);
 }
 
 static void put_gpu(stk__json_line *line, const stk_gpu *gpu)
 {
-    stk__json_open(line, NULL, '{');
-    stk__json_whole(line, "index", gpu->index);
-    stk__json_text(line, "vendor", gpu->vendor);
-    stk__json_text(line, "name", gpu->name);
-    stk__json_text(line, "id", gpu->id);
-    stk__json_text(line, "part", gpu->part);
-    stk__json_close(line, '}');
+    stk__line_open(line, NULL, '{');
+    stk__line_whole(line, "index", gpu->index);
+    stk__line_text(line, "vendor", gpu->vendor);
+    stk__line_text(line, "name", gpu->name);
+    stk__line_text(line, "id", gpu->id);
+    stk__line_text(line, "part", gpu->part);
+    stk__line_close(line, '}');
 }
 
 static stk_status write_head(stk__recorder *recorder, const stk__record_head *head, stk_error *error)
 {
     stk__json_line *line = &recorder->line;
-    stk__json_start(line);
-    stk__json_whole(line, "schema", STK_RECORD_SCHEMA);
-    stk__json_text(line, "recording", "stoker monitor");
-    stk__json_text(line, "version", stk_version());
-    stk__json_real(line, "interval_s", head->interval_s);
+    stk__line_start(line);
+    stk__line_whole(line, "schema", STK_RECORD_SCHEMA);
+    stk__line_text(line, "recording", "stoker monitor");
+    stk__line_text(line, "version", stk_version());
+    stk__line_real(line, "interval_s", head->interval_s);
     if (head->pid)
-        stk__json_whole(line, "pid", head->pid);
+        stk__line_whole(line, "pid", head->pid);
     else
-        stk__json_null(line, "pid");
-    stk__json_text(line, "absent", head->absent ? head->absent : "");
-    stk__json_open(line, "gpus", '[');
+        stk__line_null(line, "pid");
+    stk__line_text(line, "absent", head->absent ? head->absent : "");
+    stk__line_open(line, "gpus", '[');
     for (int i = 0; i < head->gpu_count; i++)
         put_gpu(line, &head->gpus[i]);
-    stk__json_close(line, ']');
+    stk__line_close(line, ']');
     return finish_line(recorder, error);
 }
 
@@ -103,20 +103,20 @@ static uint64_t common_moment(const readings *r)
 static void put_readings(stk__json_line *line, const readings *r)
 {
     const uint64_t moment_ns = common_moment(r);
-    stk__json_whole(line, "read_ns", (int64_t)moment_ns);
-    stk__json_open(line, "readings", '{');
+    stk__line_whole(line, "read_ns", (int64_t)moment_ns);
+    stk__line_open(line, "readings", '{');
     for (int i = 0; i < r->count; i++)
-        stk__json_reading(line, r->key(i), r->all[i]);
-    stk__json_close(line, '}');
-    stk__json_open(line, "unsupported", '[');
+        stk__line_reading(line, r->key(i), r->all[i]);
+    stk__line_close(line, '}');
+    stk__line_open(line, "unsupported", '[');
     for (int i = 0; i < r->count; i++)
-        if (r->all[i].known == STK_UNSUPPORTED) stk__json_text(line, NULL, r->key(i));
-    stk__json_close(line, ']');
-    stk__json_open(line, "when_ns", '{');
+        if (r->all[i].known == STK_UNSUPPORTED) stk__line_text(line, NULL, r->key(i));
+    stk__line_close(line, ']');
+    stk__line_open(line, "when_ns", '{');
     for (int i = 0; i < r->count; i++)
         if (r->all[i].known == STK_KNOWN && r->all[i].when_ns != moment_ns)
-            stk__json_whole(line, r->key(i), (int64_t)r->all[i].when_ns);
-    stk__json_close(line, '}');
+            stk__line_whole(line, r->key(i), (int64_t)r->all[i].when_ns);
+    stk__line_close(line, '}');
 }
 
 static const char *metric_key(int number)
@@ -126,45 +126,45 @@ static const char *metric_key(int number)
 
 static void put_loads(stk__json_line *line, const stk_gpu_frame *seen)
 {
-    stk__json_open(line, "loads_ns_ns_percent", '[');
+    stk__line_open(line, "loads_ns_ns_percent", '[');
     for (int i = 0; i < seen->load_count; i++) {
-        stk__json_open(line, NULL, '[');
-        stk__json_whole(line, NULL, (int64_t)seen->loads[i].from_ns);
-        stk__json_whole(line, NULL, (int64_t)seen->loads[i].to_ns);
-        stk__json_real(line, NULL, seen->loads[i].percent);
-        stk__json_close(line, ']');
+        stk__line_open(line, NULL, '[');
+        stk__line_whole(line, NULL, (int64_t)seen->loads[i].from_ns);
+        stk__line_whole(line, NULL, (int64_t)seen->loads[i].to_ns);
+        stk__line_real(line, NULL, seen->loads[i].percent);
+        stk__line_close(line, ']');
     }
-    stk__json_close(line, ']');
+    stk__line_close(line, ']');
 }
 
 static void put_processes(stk__json_line *line, const stk_gpu_frame *seen)
 {
     if (!seen->processes_known) {
-        stk__json_null(line, "processes");
+        stk__line_null(line, "processes");
         return;
     }
-    stk__json_open(line, "processes", '[');
+    stk__line_open(line, "processes", '[');
     for (int i = 0; i < seen->process_count; i++) {
         const stk_gpu_process *process = &seen->processes[i];
-        stk__json_open(line, NULL, '{');
-        stk__json_whole(line, "pid", process->pid);
-        stk__json_text(line, "name", process->name);
-        stk__json_reading(line, "memory_bytes", process->memory_bytes);
-        stk__json_reading(line, "util_percent", process->util_percent);
-        stk__json_close(line, '}');
+        stk__line_open(line, NULL, '{');
+        stk__line_whole(line, "pid", process->pid);
+        stk__line_text(line, "name", process->name);
+        stk__line_reading(line, "memory_bytes", process->memory_bytes);
+        stk__line_reading(line, "util_percent", process->util_percent);
+        stk__line_close(line, '}');
     }
-    stk__json_close(line, ']');
+    stk__line_close(line, ']');
 }
 
 static void put_gpu_frame(stk__json_line *line, const stk_gpu_frame *seen)
 {
-    stk__json_open(line, NULL, '{');
-    stk__json_text(line, "state", stk_gpu_state_name(seen->state));
-    stk__json_text(line, "note", seen->note);
+    stk__line_open(line, NULL, '{');
+    stk__line_text(line, "state", stk_gpu_state_name(seen->state));
+    stk__line_text(line, "note", seen->note);
     put_readings(line, &(readings){.all = seen->readings, .count = STK_METRIC_COUNT, .key = metric_key});
     put_loads(line, seen);
     put_processes(line, seen);
-    stk__json_close(line, '}');
+    stk__line_close(line, '}');
 }
 
 static void put_host(stk__json_line *line, const stk_host_frame *host)
@@ -172,27 +172,27 @@ static void put_host(stk__json_line *line, const stk_host_frame *host)
     stk_reading all[STK_HOST_KEYS];
     for (int i = 0; i < STK_HOST_KEYS; i++)
         memcpy(&all[i], (const char *)host + stk__host_offset(i), sizeof all[i]);
-    stk__json_open(line, "host", '{');
+    stk__line_open(line, "host", '{');
     put_readings(line, &(readings){.all = all, .count = STK_HOST_KEYS, .key = stk__host_key});
-    stk__json_open(line, "core_percent", '[');
+    stk__line_open(line, "core_percent", '[');
     for (int i = 0; i < host->core_count; i++)
-        stk__json_real(line, NULL, (double)host->core_percent[i]);
-    stk__json_close(line, ']');
-    stk__json_close(line, '}');
+        stk__line_real(line, NULL, (double)host->core_percent[i]);
+    stk__line_close(line, ']');
+    stk__line_close(line, '}');
 }
 
 stk_status stk__recorder_write(stk__recorder *recorder, const stk_monitor_frame *frame, stk_error *error)
 {
     stk__json_line *line = &recorder->line;
-    stk__json_start(line);
-    stk__json_whole(line, "number", (int64_t)frame->number);
-    stk__json_whole(line, "from_ns", (int64_t)frame->from_ns);
-    stk__json_whole(line, "to_ns", (int64_t)frame->to_ns);
-    stk__json_real(line, "clock_s", frame->clock_s);
-    stk__json_open(line, "gpus", '[');
+    stk__line_start(line);
+    stk__line_whole(line, "number", (int64_t)frame->number);
+    stk__line_whole(line, "from_ns", (int64_t)frame->from_ns);
+    stk__line_whole(line, "to_ns", (int64_t)frame->to_ns);
+    stk__line_real(line, "clock_s", frame->clock_s);
+    stk__line_open(line, "gpus", '[');
     for (int i = 0; i < frame->gpu_count; i++)
         put_gpu_frame(line, &frame->gpu_frames[i]);
-    stk__json_close(line, ']');
+    stk__line_close(line, ']');
     put_host(line, &frame->host);
     recorder->frame_count++;
     return finish_line(recorder, error);
@@ -200,8 +200,8 @@ stk_status stk__recorder_write(stk__recorder *recorder, const stk_monitor_frame 
 
 static stk_status finish_file(stk__recorder *recorder, stk_error *error)
 {
-    stk__json_start(&recorder->line);
-    stk__json_whole(&recorder->line, "frames", (int64_t)recorder->frame_count);
+    stk__line_start(&recorder->line);
+    stk__line_whole(&recorder->line, "frames", (int64_t)recorder->frame_count);
     const stk_status status = finish_line(recorder, error);
     errno = 0;
     const bool closed = fclose(recorder->file) == 0;

@@ -348,10 +348,10 @@ static const char *line_of(const char *value, int digits, double number)
     static char line[256];
     stk__json_line json = {.digits = digits};
     FILE *file = fmemopen(line, sizeof line, "w");
-    stk__json_start(&json);
-    stk__json_text(&json, "t", value);
-    stk__json_real(&json, "n", number);
-    assert_true(stk__json_finish(&json, file));
+    stk__line_start(&json);
+    stk__line_text(&json, "t", value);
+    stk__line_real(&json, "n", number);
+    assert_true(stk__line_finish(&json, file));
     fclose(file);
     stk__buffer_fini(&json.text);
     return line;
