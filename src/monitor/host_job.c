@@ -11,7 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define WALK_NS (10 * STK_SECOND_NS)
+#define WALK_NS      (10 * STK_SECOND_NS)
+#define LEAST_GAP_NS (STK_SECOND_NS / 4) /* three files for each process: not with every short interval */
 
 /* What /proc/PID/stat says. */
 typedef struct facts {
@@ -113,34 +114,49 @@ static void drop_dead(stk__host_job *job)
     job->count = kept;
 }
 
-void stk__host_read_job(stk__host_job *job, char *text, uint64_t now_ns, stk_host_frame *frame)
+/* Adds up all members; false when there are none. */
+static bool sum_members(stk__host_job *job, char *text, double *cpu_s, double *memory)
 {
-    double cpu_s = 0, memory = 0, shared = 0;
-    if (!job->pid) return;
-    add_member(job, job->pid);
-    if (!job->walked_ns || now_ns > job->walked_ns + WALK_NS) {
-        walk_all(job, text);
-        job->walked_ns = now_ns;
-    }
+    double shared = 0;
+    *cpu_s = *memory = 0;
     for (int i = 0; i < job->count; i++) { /* grows while it is gone through */
         stk__host_member *member = &job->members[i];
         facts f;
         member->alive = read_facts(job, member->pid, text, &f);
         if (!member->alive) continue;
-        cpu_s += f.cpu_s;
-        memory += read_memory(job, member->pid, text, &shared);
+        *cpu_s += f.cpu_s;
+        *memory += read_memory(job, member->pid, text, &shared);
         add_children(job, member->pid, text);
     }
+    *memory += shared;
     drop_dead(job);
-    if (!job->count) {
-        job->when_ns = 0; /* over: nothing to tell */
-        return;
+    return job->count > 0;
+}
+
+static void read_anew(stk__host_job *job, char *text, uint64_t now_ns)
+{
+    double cpu_s, memory;
+    const uint64_t before_ns = job->when_ns;
+    add_member(job, job->pid);
+    if (!job->walked_ns || now_ns > job->walked_ns + WALK_NS) {
+        walk_all(job, text);
+        job->walked_ns = now_ns;
     }
-    frame->job_memory_bytes = stk__reading_known(memory + shared, now_ns);
-    if (job->when_ns && cpu_s >= job->cpu_s &&
-        now_ns > job->when_ns) /* less: somebody left and took it along */
-        frame->job_cpu_percent =
-            stk__reading_known(100e9 * (cpu_s - job->cpu_s) / (double)(now_ns - job->when_ns), now_ns);
-    job->cpu_s = cpu_s;
+    job->cpu_percent = job->memory_bytes = (stk_reading){0};
+    job->when_ns = 0;
+    if (!sum_members(job, text, &cpu_s, &memory)) return; /* it is over: nothing to tell */
     job->when_ns = now_ns;
+    job->memory_bytes = stk__reading_known(memory, now_ns);
+    if (before_ns && cpu_s >= job->cpu_s) /* less: somebody left and took it along */
+        job->cpu_percent =
+            stk__reading_known(100e9 * (cpu_s - job->cpu_s) / (double)(now_ns - before_ns), now_ns);
+    job->cpu_s = cpu_s;
+}
+
+void stk__host_read_job(stk__host_job *job, char *text, uint64_t now_ns, stk_host_frame *frame)
+{
+    if (!job->pid) return;
+    if (!job->when_ns || now_ns >= job->when_ns + LEAST_GAP_NS) read_anew(job, text, now_ns);
+    frame->job_cpu_percent = job->cpu_percent;
+    frame->job_memory_bytes = job->memory_bytes;
 }

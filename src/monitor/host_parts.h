@@ -38,9 +38,10 @@ typedef struct stk__host_job {
     char root[STK_HOST_PATH_BYTES];
     int count;
     stk__host_member members[STK_HOST_MEMBERS];
-    uint64_t walked_ns; /* when all processes were looked at */
-    double cpu_s;       /* at the last read */
-    uint64_t when_ns;   /* 0: none yet */
+    uint64_t walked_ns;                    /* when all processes were looked at */
+    double cpu_s;                          /* at the last read */
+    uint64_t when_ns;                      /* 0: none yet */
+    stk_reading cpu_percent, memory_bytes; /* as told then */
 } stk__host_job;
 
 /* Its text, ended by a zero; NULL when it cannot be read. text has STK_HOST_TEXT_BYTES. */
