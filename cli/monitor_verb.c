@@ -117,10 +117,11 @@ static void print_absent(const char *absent)
 /* Without a GPU there is something to watch only if there is a job. -1: go on. */
 static int check_gpus(const watch *w)
 {
-    const char *absent = stk_monitor_absent(w->monitor);
-    if (!absent[0]) return -1;
+    stk_monitor_summary nothing_yet;
+    stk_monitor_judge(w->monitor, &nothing_yet);
+    if (nothing_yet.gpu_count) return -1;
     const bool job = w->options.pid || w->options.replay;
-    if (!job || !stk__cli_quiet) print_absent(absent);
+    if (!job || !stk__cli_quiet) print_absent(stk_monitor_absent(w->monitor));
     if (job) return -1;
     fprintf(stderr, "  hint:  stoker monitor --demo shows made-up GPUs; with a job (--pid N, -- CMD) the "
                     "host is watched\n");

@@ -330,7 +330,7 @@ static void say_good(const facts *f, stk__sentence *s)
 {
     stk__sentence_add(s, "good: busy %.0f %% of the time", util_of(f));
     if (f->gpu->util_std_percent.known == STK_KNOWN)
-        stk__sentence_add(s, " (± %.0f)", f->gpu->util_std_percent.value);
+        stk__sentence_add(s, " (± %.1f)", f->gpu->util_std_percent.value);
     stk__sentence_add(s, ", and nothing that was measured stands out");
 }
 

@@ -160,7 +160,7 @@ static void busy(void **state)
 {
     (void)state;
     scene s = good_scene();
-    expect(s, "good", "good: busy 91 % of the time (± 4)");
+    expect(s, "good", "good: busy 91 % of the time (± 4.0)");
     s.gpu.sm_active_mean_percent = known(21);
     expect(s, "busy_not_working", "only 21 % of its multiprocessors");
     s.gpu.sm_active_mean_percent = known(85);
