@@ -8,6 +8,7 @@
 #include <math.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 typedef struct watch {
@@ -40,15 +41,25 @@ static int refuse_with_replay(const watch *w)
     const struct {
         const char *what;
         bool given;
-    } others[] = {{"--interval", w->interval}, {"--duration", w->duration},
-                  {"--count", w->count},       {"--gpu", w->options.gpus},
-                  {"--pid", w->pid},           {"--demo", w->options.demo},
-                  {"a command", w->command},   {"--record", w->options.record}};
+    } others[] = {{"--interval", w->interval}, {"--duration", w->duration}, {"--count", w->count},
+                  {"--gpu", w->options.gpus},  {"--pid", w->pid},           {"--demo", w->options.demo},
+                  {"a command", w->command}};
     for (size_t i = 0; w->options.replay && i < sizeof others / sizeof others[0]; i++)
         if (others[i].given)
             return stk__cli_usage("monitor", "--replay shows what was recorded: %s does not go with it",
                                   others[i].what);
     return -1;
+}
+
+/* It would be emptied before it is read. */
+static int refuse_same_file(const watch *w)
+{
+    struct stat from, to;
+    const bool same = w->options.replay && w->options.record && stat(w->options.replay, &from) == 0 &&
+                      stat(w->options.record, &to) == 0 && from.st_dev == to.st_dev &&
+                      from.st_ino == to.st_ino;
+    return same ? stk__cli_usage("monitor", "--record and --replay are the same file '%s'", w->options.record)
+                : -1;
 }
 
 static int choose_face(watch *w)
@@ -68,6 +79,7 @@ static int check_options(watch *w)
     int code = read_seconds("interval", w->interval, &w->options.interval_s);
     if (code < 0) code = read_seconds("duration", w->duration, &w->options.duration_s);
     if (code < 0) code = refuse_with_replay(w);
+    if (code < 0) code = refuse_same_file(w);
     if (code < 0) code = choose_face(w);
     if (code < 0 && w->command && w->pid)
         code = stk__cli_usage("monitor", "the job is the command or --pid, not both");

@@ -148,8 +148,8 @@ static void add_load(const stk__tally *tally, stk__gpu_tally *gpu, const stk_loa
     const double from_s = fmax(since_s, gpu->last_s);
     double to_s = load->to_ns > tally->start_ns ? (double)(load->to_ns - tally->start_ns) * 1e-9 : 0;
     if (to_s > tally->seconds) to_s = tally->seconds;
-    if (!(load->percent >= 0) || from_s >= to_s) return;
-    const double percent = fmin(load->percent, 100);
+    if (!(load->percent > -1) || from_s >= to_s) return;
+    const double percent = fmin(fmax(load->percent, 0), 100); /* means may be a rounding error below 0 */
     add_to_seconds(tally, gpu, from_s, to_s, percent);
     add_to_steps(tally, gpu, from_s, to_s, percent);
     gpu->last_s = to_s;
