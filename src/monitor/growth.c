@@ -10,6 +10,12 @@ static double added_since(const stk__growth *growth, double raw)
     return wrapped ? raw + WRAP - growth->raw : raw; /* else it began again at 0 */
 }
 
+/* A step back, but no beginning: drivers put counters together from parts that are not of one moment. */
+static bool is_jitter(const stk__growth *growth, double raw)
+{
+    return raw < growth->raw && raw > growth->raw / 2;
+}
+
 static void believe(stk__growth *growth, double raw, double added, uint64_t now_ns)
 {
     growth->total += added;
@@ -23,7 +29,7 @@ bool stk__growth_add(stk__growth *growth, double raw, double most_per_s, uint64_
 {
     if (!growth->begun) {
         believe(growth, raw, raw, now_ns);
-    } else {
+    } else if (!is_jitter(growth, raw)) {
         /* a second more: counters are brought up to date now and then, not all the time */
         const double most = most_per_s * ((double)(now_ns - growth->when_ns) / 1e9 + 1);
         const double added = added_since(growth, raw);

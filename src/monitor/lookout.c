@@ -3,7 +3,10 @@
 #include "core/thread.h"
 #include "monitor/poll_merge.h"
 
+#include <assert.h>
 #include <stdio.h>
+
+#define LOST_GRACE_NS (STK_SECOND_NS / 10) /* at the end, for one that hung: it may just be coming back */
 
 enum {
     MOST_LOST = 3,    /* threads that hang at one GPU; then no more are sent after them */
@@ -209,22 +212,20 @@ static member **find_place(stk__lookout *l)
     return place;
 }
 
-/* The GPU is hung for its owner. leave: and so the thread is given up; false when it came back at the last
- * moment. */
-static bool mark_hung(stk__lookout *l, bool leave)
+/* The GPU is hung for its owner, and the thread given up. False: it came back at the last moment. */
+static bool leave_current(stk__lookout *l)
 {
     char note[sizeof l->merge.frame.note];
     snprintf(note, sizeof note, "a call of the driver did not come back within %g s",
              (double)l->options.deadline_ns / 1e9);
     pthread_mutex_lock(&l->lock);
-    const bool hung = hangs(l);
-    if (hung) stk__poll_merge_down(&l->merge, STK_GPU_HUNG, note);
-    if (hung && leave) {
-        l->current->left = true;
+    const bool left = l->current->left = hangs(l);
+    if (left) {
+        stk__poll_merge_down(&l->merge, STK_GPU_HUNG, note);
         put_off(l);
     }
     pthread_mutex_unlock(&l->lock);
-    return hung && leave;
+    return left;
 }
 
 void stk__lookout_check(stk__lookout *l)
@@ -232,7 +233,8 @@ void stk__lookout_check(stk__lookout *l)
     if (l->current && !hangs(l)) return;
     member **place = find_place(l);
     if (l->current) {
-        if (!mark_hung(l, place)) return; /* no place: this one is the last that is sent, and waited for */
+        assert(place); /* a thread is only sent when there is one for it */
+        if (!leave_current(l)) return;
         *place = l->current;
         l->current = NULL;
         place = find_place(l);
@@ -272,8 +274,9 @@ int stk__lookout_close(stk__lookout **lookout, uint64_t until_ns)
     if (!l) return 0;
     stk__lookout_stop(l);
     int left = end_member(&l->current, until_ns);
+    const uint64_t soon_ns = stk__clock_ns() + LOST_GRACE_NS;
     for (int i = 0; i < MOST_LOST; i++)
-        left += end_member(&l->lost[i], stk__clock_ns());
+        left += end_member(&l->lost[i], soon_ns);
     *lookout = NULL;
     if (left) return left; /* they still use it */
     pthread_cond_destroy(&l->published);

@@ -3,6 +3,14 @@
 
 #include <stdio.h>
 
+/* Ends the text, and leaves only what any terminal and any file can take. */
+static void clean(char *text, size_t size)
+{
+    text[size - 1] = '\0';
+    for (; *text; text++)
+        if (*text < ' ' || *text > '~') *text = '?';
+}
+
 static stk__nvidia_gpu *add_gpu(stk__nvidia *n, unsigned index, void *device)
 {
     char name[STK_NVML_NAME_BYTES] = "", id[STK_NVML_NAME_BYTES] = "";
@@ -12,7 +20,8 @@ static stk__nvidia_gpu *add_gpu(stk__nvidia *n, unsigned index, void *device)
     if (!device || !n->nvml.name || n->nvml.name(device, name, sizeof name) != STK_NVML_SUCCESS)
         snprintf(name, sizeof name, "NVIDIA GPU");
     if (!device || !n->nvml.uuid || n->nvml.uuid(device, id, sizeof id) != STK_NVML_SUCCESS) id[0] = '\0';
-    name[sizeof name - 1] = id[sizeof id - 1] = '\0';
+    clean(name, sizeof name);
+    clean(id, sizeof id);
     snprintf(gpu->facts.name, sizeof gpu->facts.name, "%.63s", name);
     snprintf(gpu->facts.id, sizeof gpu->facts.id, "%.63s", id);
     return gpu;
@@ -55,9 +64,11 @@ stk_status stk__nvidia_find(stk__nvidia *n, stk_error *error)
                          stk__nvml_result_text(&n->nvml, result));
     if (count == 0) return stk__fail(error, STK_ERROR_UNSUPPORTED, "NVIDIA's driver has no GPU");
     for (unsigned i = 0; i < count && i < STK_GPUS; i++) {
-        void *device = NULL; /* one that is lost is listed, too: it may come back */
-        if (n->nvml.by_index(i, &device) != STK_NVML_SUCCESS) device = NULL;
+        void *device = NULL;
+        const int got = n->nvml.by_index(i, &device);
+        if (got == STK_NVML_INVALID_ARGUMENT) continue; /* there is none of this number */
+        if (got != STK_NVML_SUCCESS) device = NULL;     /* lost, but listed: it may come back */
         if (add_gpu(n, i, device) && device) add_parts(n, i, device);
     }
-    return STK_OK;
+    return n->count ? STK_OK : stk__fail(error, STK_ERROR_UNSUPPORTED, "NVIDIA's driver has no GPU");
 }

@@ -195,26 +195,30 @@ static bool ask_rate(stk__nvidia_state *s, int ask, int counter)
     return true;
 }
 
-/* Moments of 20 ms stand for the time around them: an estimate, and said so. */
+/* Moments of 20 ms stand for the time around them: an estimate, and said so. It goes on from what was counted
+ * before, if the driver did. */
+static void estimate_pcie(stk__nvidia_state *s, int counter, double passed_s, bool due)
+{
+    const int ask = counter == STK_NVML_PCIE_SENT ? STK_ASK_PCIE_SENT : STK_ASK_PCIE_RECEIVED;
+    const stk_metric metric = counter == STK_NVML_PCIE_SENT ? STK_METRIC_PCIE_SENT : STK_METRIC_PCIE_RECEIVED;
+    const stk_reading *reading = &s->frame->readings[metric];
+    if (reading->known == STK_KNOWN) s->pcie_sums[counter] = reading->value;
+    if (reading->known != STK_UNSUPPORTED) return;
+    if (s->pcie_known[counter]) s->pcie_sums[counter] += s->pcie_rates[counter] * passed_s;
+    if (due) s->pcie_known[counter] = ask_rate(s, ask, counter);
+    if (s->pcie_known[counter]) {
+        stk__nvidia_told(s, metric, s->pcie_sums[counter]);
+        stk__nvidia_note(s, "PCIe bytes are estimated");
+    }
+    stk__nvidia_missing(s, metric, ask, s->nvml->pcie_rate);
+}
+
 void stk__nvidia_read_pcie(stk__nvidia_state *s)
 {
-    static const stk_metric metrics[2] = {STK_METRIC_PCIE_SENT, STK_METRIC_PCIE_RECEIVED};
-    static const int asks[2] = {STK_ASK_PCIE_SENT, STK_ASK_PCIE_RECEIVED};
-    const stk_reading *readings = s->frame->readings;
-    if (readings[metrics[0]].known != STK_UNSUPPORTED && readings[metrics[1]].known != STK_UNSUPPORTED)
-        return;
     const double passed_s = s->pcie_summed_ns ? (double)(s->now_ns - s->pcie_summed_ns) / 1e9 : 0;
     const bool due = s->now_ns >= s->pcie_asked_ns + PCIE_GAP_NS;
     if (due) s->pcie_asked_ns = s->now_ns;
     s->pcie_summed_ns = s->now_ns;
-    for (int i = 0; i < 2; i++) {
-        if (readings[metrics[i]].known != STK_UNSUPPORTED) continue;
-        if (s->pcie_known[i]) s->pcie_sums[i] += s->pcie_rates[i] * passed_s;
-        if (due) s->pcie_known[i] = ask_rate(s, asks[i], i);
-        if (s->pcie_known[i]) {
-            stk__nvidia_told(s, metrics[i], s->pcie_sums[i]);
-            stk__nvidia_note(s, "PCIe bytes are estimated");
-        }
-        stk__nvidia_missing(s, metrics[i], asks[i], s->nvml->pcie_rate);
-    }
+    estimate_pcie(s, STK_NVML_PCIE_SENT, passed_s, due);
+    estimate_pcie(s, STK_NVML_PCIE_RECEIVED, passed_s, due);
 }

@@ -39,11 +39,13 @@ static void append_loads(stk_gpu_frame *frame, const stk_gpu_frame *poll)
     }
 }
 
+/* One that falls deep began anew; one that falls a little (counted so far, now estimated) waits. */
 static void keep_growing(stk__poll_merge *merge, int metric, stk_reading *reading)
 {
-    if (reading->value < merge->last[metric]) merge->added[metric] += merge->last[metric];
-    merge->last[metric] = reading->value;
-    reading->value += merge->added[metric];
+    double *last = &merge->last[metric];
+    if (reading->value < *last / 2) merge->added[metric] += *last;
+    if (reading->value < *last / 2 || reading->value > *last) *last = reading->value;
+    reading->value = *last + merge->added[metric];
 }
 
 static void add_readings(stk__poll_merge *merge, const stk_gpu_frame *poll)
