@@ -127,6 +127,8 @@ static void nothing_to_judge(void **state)
     s.gpu.memory_peak_share = known(0.01);
     speak(&s);
     assert_string_equal(s.gpu.verdict, "nothing ran on it");
+    s.gpu.util_mean_percent = known(1.4);
+    expect(s, "idle", "hardly anything ran on it (1.4 % of the time)");
 }
 
 static void starved(void **state)
