@@ -24,7 +24,7 @@ const char *stk__face_throttle(stk_reading throttle, const char *between)
 static void print_heading(stk__face *face)
 {
     fprintf(face->file,
-            "%s    time  GPU   power W    %%  util %%    memory GB    %%   °C  SM MHz  mem MHz  CPU %%%s\n",
+            "%s    time GPU   power W   %% util %%   memory GB   %%  °C SM MHz mem MHz CPU %%%s\n",
             stk__face_paint(face->colors, STK_PAINT_FAINT), stk__face_paint(face->colors, STK_PAINT_OFF));
 }
 
@@ -95,7 +95,7 @@ static void print_gpu(const stk__face *face, const char *time_text, const stk_mo
     char watts[CELL], power_share[CELL], bytes[CELL], memory_share[CELL], cells[5][CELL];
     pair(watts, power_share, power, 1);
     pair(bytes, memory_share, memory, 1e9);
-    fprintf(face->file, "%s  %3d  %8s  %3s  %s%6s%s  %11s  %3s  %s%3s%s  %6s  %7s  %5s", time_text,
+    fprintf(face->file, "%s %3d %9s %3s %s%6s%s %11s %3s %s%3s%s %6s %7s %5s", time_text,
             frame->gpus[gpu].index, watts, power_share, paint_util(face, r[STK_METRIC_UTIL]),
             number(cells[0], r[STK_METRIC_UTIL]), off, bytes, memory_share,
             paint_heat(face, r[STK_METRIC_TEMPERATURE]), number(cells[1], r[STK_METRIC_TEMPERATURE]), off,
