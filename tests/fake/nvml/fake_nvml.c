@@ -136,6 +136,13 @@ int nvmlInit_v2(void)
     return ready ? ready : fake_enter(FAKE_nvmlInit_v2, NULL, &garbage);
 }
 
+FAKE_EXPORT int nvmlInitWithFlags(unsigned flags);
+int nvmlInitWithFlags(unsigned flags)
+{
+    (void)flags;
+    return nvmlInit_v2();
+}
+
 FAKE_EXPORT int nvmlShutdown(void);
 int nvmlShutdown(void)
 {
