@@ -1,6 +1,8 @@
 /* stoker monitor, a line per GPU and interval. */
 #include "monitor_face.h"
 
+#include "monitor/throttle.h"
+
 #include <math.h>
 #include <string.h>
 #include <time.h>
@@ -14,7 +16,7 @@ const char *stk__face_throttle(stk_reading throttle, const char *between)
     text[0] = '\0';
     if (!stk__face_knows(throttle)) return text;
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        if (!((int)throttle.value & 1 << i)) continue;
+        if (!(stk__throttle_bits(throttle) & 1u << i)) continue;
         if (text[0]) strcat(text, between);
         strcat(text, words[i]);
     }
@@ -121,8 +123,8 @@ static void show_frame(stk__face *face, const stk_monitor_frame *frame)
     char time_text[16];
     const time_t seconds = (time_t)frame->clock_s;
     struct tm local;
-    localtime_r(&seconds, &local);
-    strftime(time_text, sizeof time_text, "%H:%M:%S", &local);
+    if (!localtime_r(&seconds, &local) || !strftime(time_text, sizeof time_text, "%H:%M:%S", &local))
+        snprintf(time_text, sizeof time_text, "--:--:--");
     if (!face->frames) print_gpus(face, frame);
     const uint64_t rows = frame->gpu_count ? HEADING_EVERY / (uint64_t)frame->gpu_count + 1 : 1;
     if (frame->gpu_count && (!face->frames || (face->colors && face->frames % rows == 0)))
