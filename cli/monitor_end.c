@@ -71,24 +71,35 @@ static void print_row(const page *p, const stk_judged *row)
             row->note, paint(p, STK_PAINT_OFF));
 }
 
+/* "%", "°C", "s" and "W" stay with their number. */
+static bool is_unit(const char *word)
+{
+    const char *letters = "abcdefghijklmnopqrstuvwxyz";
+    return *word == '%' || strncmp(word, "°", 2) == 0 ||
+           (strchr("sW", *word) && *word && !strchr(letters, word[1]));
+}
+
+static int word_length(const char *text)
+{
+    size_t length = strcspn(text, " ");
+    while (text[length] == ' ' && is_unit(text + length + 1))
+        length += 1 + strcspn(text + length + 1, " ");
+    return (int)length;
+}
+
 /* Sentences are broken between words; the second line on begins at `indent`. */
 static void print_wrapped(const page *p, const char *text, int indent)
 {
-    int column = indent;
-    while (*text) {
-        const int length = (int)strcspn(text, " ");
-        if (column + length > LINE && column > indent) {
+    for (int column = indent; *text;) {
+        const int length = word_length(text);
+        if (column > indent && column + 1 + length > LINE) {
             fprintf(p->file, "\n%*s", indent, "");
             column = indent;
         }
-        fprintf(p->file, "%.*s", length, text);
+        fprintf(p->file, "%s%.*s", column > indent ? " " : "", length, text);
+        column += length + (column > indent);
         text += length;
-        column += length;
-        if (*text == ' ') {
-            text++;
-            if (*text && column + 1 + (int)strcspn(text, " ") <= LINE) fputc(' ', p->file);
-            column++;
-        }
+        text += strspn(text, " ");
     }
     fputc('\n', p->file);
 }

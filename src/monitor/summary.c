@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Eras in a row that make a beginning, or an end. */
+/* Eras in a row that make a beginning, or an end: a spike is neither. */
 enum { FIRM = 3, LEAST_ERAS = 10 };
 
 static stk_reading known(const stk__tally *tally, double value)
@@ -66,31 +66,37 @@ static double median_of(const double *loads, int count)
     return sorted[count / 2];
 }
 
-/* Where `step` leads to, the first of FIRM eras in a row with at least that load; -1: nowhere. */
+/* In the direction of `step`, the first era with at least that load, which also FIRM eras from there on have
+ * on average; -1: none. */
 static int find_firm(const double *loads, int count, int step, double least)
 {
-    int row = 0;
-    for (int i = step > 0 ? 0 : count - 1; i >= 0 && i < count; i += step) {
-        row = loads[i] >= least ? row + 1 : 0;
-        if (row == FIRM) return i - step * (FIRM - 1);
+    const int last = step > 0 ? count - FIRM : FIRM - 1;
+    for (int i = step > 0 ? 0 : count - 1; i * step <= last * step; i += step) {
+        double sum = 0;
+        for (int k = 0; k < FIRM; k++)
+            sum += loads[i + k * step];
+        if (loads[i] >= least && sum >= FIRM * least) return i;
     }
     return -1;
 }
 
 /* Before load reached half of its median for the first time there is warm-up, behind the last time cool-down.
- * Where hardly anything ran, or for a few seconds only, all is judged. */
+ * A second or two are neither. Where hardly anything ran, or for a few seconds only, all is judged. */
 static stretch find_steady(const stk__tally *tally)
 {
     double loads[STK_TALLY_ERAS];
     const int count = stk__tally_eras(tally);
-    const stretch all = {.to = count};
-    if (count < LEAST_ERAS) return all;
+    stretch part = {.to = count};
+    if (count < LEAST_ERAS) return part;
     for (int i = 0; i < count; i++)
         loads[i] = load_of(tally, i);
     const double median = median_of(loads, count);
-    if (median < 5) return all;
+    if (median < 5) return part;
     const int first = find_firm(loads, count, 1, median / 2), last = find_firm(loads, count, -1, median / 2);
-    return first < 0 ? all : (stretch){.from = first, .to = last + 1};
+    if (first > last) return part;
+    if (first >= FIRM) part.from = first;
+    if (last >= 0 && count - 1 - last >= FIRM) part.to = last + 1;
+    return part;
 }
 
 /* --- one GPU ---------------------------------------------------------------------------------------------
