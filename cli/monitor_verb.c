@@ -6,9 +6,11 @@
 
 #include <errno.h>
 #include <math.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 typedef struct watch {
@@ -18,6 +20,7 @@ typedef struct watch {
     bool line, csv, dmon;
     stk_monitor_options options;
     char **command; /* behind "--"; NULL: none */
+    int job;        /* descriptor of the process --pid names; -1: none */
 
     const stk__face_ops *ops;
     stk__face face;
@@ -117,6 +120,13 @@ static bool is_there(int32_t pid)
     return kill(pid, 0) == 0 || errno != ESRCH;
 }
 
+/* A process that has ended but was not waited for is still there; its descriptor knows better. */
+static bool has_ended(const watch *w)
+{
+    struct pollfd asked = {.fd = w->job, .events = POLLIN};
+    return w->job >= 0 ? poll(&asked, 1, 0) > 0 : !is_there(w->options.pid);
+}
+
 static void print_absent(const char *absent)
 {
     while (*absent) {
@@ -158,6 +168,7 @@ static stk_status open_watch(watch *w, stk_error *error)
 {
     if (w->pid && !is_there(w->options.pid))
         return stk__fail(error, STK_ERROR_IO, "there is no process %d", w->options.pid);
+    if (w->pid) w->job = (int)syscall(SYS_pidfd_open, w->options.pid, 0); /* Linux 5.3 */
     STK__TRY(open_face(w, error));
     if (w->command) {
         STK__TRY(stk__child_start(&w->child, w->command, error));
@@ -182,7 +193,7 @@ static stk_status watch_all(watch *w, stk_error *error)
     stk_status status;
     while ((status = stk_monitor_next(w->monitor, &frame, error)) == STK_OK) {
         show_frame(w, frame);
-        if (w->pid && !is_there(w->options.pid)) stk_monitor_interrupt(w->monitor);
+        if (w->pid && has_ended(w)) stk_monitor_interrupt(w->monitor);
     }
     return status;
 }
@@ -236,6 +247,7 @@ static int close_watch(watch *w, int code)
         code = STK_EXIT_FAILED;
     }
     if (w->output && w->face.file) fclose(w->face.file);
+    if (w->job >= 0) close(w->job);
     stk__buffer_fini(&w->face.line.text);
     const int left = stk_monitor_close(&w->monitor);
     fflush(stdout);
@@ -264,7 +276,7 @@ int stk__cli_monitor(int argc, char **argv)
         .name = "monitor",
         .usage = "monitor [options] [-- CMD …]",
         .about = "Watches GPUs and says how well they are used, and what holds them up."};
-    watch w = {.child = {.pid = -1, .gate = -1, .told = -1}};
+    watch w = {.job = -1, .child = {.pid = -1, .gate = -1, .told = -1}};
     const stk__flag flags[] = {
         {.name = "interval", .value = "S", .help = "seconds between two lines (1)", .text = &w.interval},
         {.name = "duration", .value = "S", .help = "end after so many seconds", .text = &w.duration},

@@ -137,6 +137,17 @@ class Life(unittest.TestCase):
         self.assertLess(summary["seconds"], 0.7 + SLACK_S)
         self.assertEqual(summary["frames"], 2) # its beginning, and all of it in one short interval
 
+    def test_pid_is_watched_to_its_end(self):
+        """Also when nobody waits for it: a zombie does not run any more."""
+        job = subprocess.Popen(["sleep", "0.8"])
+        process = start("--interval", "0.1", "--json", "--pid", str(job.pid))
+        out, _ = process.communicate(timeout=30)
+        summary = json.loads(out.splitlines()[-1])["summary"]
+        job.wait()
+        self.assertEqual(process.returncode, 0)
+        self.assertLess(summary["seconds"], 0.8 + SLACK_S)
+        self.assertGreater(summary["seconds"], 0.3)
+
     def test_signals_are_as_they_were(self):
         """Blocked signals and a changed mask would be inherited."""
         with open("/proc/self/status") as file:
