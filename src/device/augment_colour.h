@@ -119,14 +119,27 @@ static inline vf find_hue(const vf old[3], vf value, vf chroma, vf turn)
     return vf_least_bits(vf_least_bits(hue, vf_add(hue, six)), vf_sub(hue, six));
 }
 
-/* No clamp: no channel leaves the range between value - chroma and value. Where chroma is 0, all stay. */
-static inline void step_hue(row r, int32_t w, float turn)
+/* Two short loops: one long one has so many instructions waiting for the division that the CPU cannot see the
+ * next pixels. Between them the lines hold hue, value and chroma. */
+static inline void find_hues(row r, int32_t w, float turn)
 {
     for (int32_t x = 0; x < w; x += LANES) {
         const vf old[3] = {vf_load(r.line[0] + x), vf_load(r.line[1] + x), vf_load(r.line[2] + x)};
         const vf value = vf_max(old[0], vf_max(old[1], old[2]));
         const vf chroma = vf_sub(value, vf_min(old[0], vf_min(old[1], old[2])));
-        const vf hue = find_hue(old, value, chroma, vf_all(turn));
+        vf_store(r.line[0] + x, find_hue(old, value, chroma, vf_all(turn)));
+        vf_store(r.line[1] + x, value);
+        vf_store(r.line[2] + x, chroma);
+    }
+}
+
+/* No clamp: no channel leaves the range between value - chroma and value. Where chroma is 0, all stay. */
+static inline void step_hue(row r, int32_t w, float turn)
+{
+    find_hues(r, w, turn);
+    for (int32_t x = 0; x < w; x += LANES) {
+        const vf hue = vf_load(r.line[0] + x), value = vf_load(r.line[1] + x);
+        const vf chroma = vf_load(r.line[2] + x);
         vf_store(r.line[0] + x, vf_minus_product(value, chroma, red_part(hue)));
         vf_store(r.line[1] + x, vf_minus_product(value, chroma, green_part(hue)));
         vf_store(r.line[2] + x, vf_minus_product(value, chroma, blue_part(hue)));

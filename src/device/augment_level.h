@@ -34,6 +34,8 @@ static inline void start_pass(pass *p)
     p->h = p->target->h;
     p->channels = p->target->channels;
     p->line_values = (((size_t)p->w + ROW_MARGIN - 1) / ROW_MARGIN + 2) * ROW_MARGIN;
+    p->u = start_axis(p, p->block->matrix);
+    p->v = start_axis(p, p->block->matrix + 3);
     p->whole = find_whole(p);
     p->contrast = find_contrast(p->block);
     p->keeps_rows = has_dear_steps(p);

@@ -35,6 +35,12 @@ typedef struct places {
     int16_t *weights;            /* of a group: all along x, then all along y */
 } places;
 
+/* One row of the matrix: what clipping needs, which is only rough. */
+typedef struct axis {
+    double step, inverse, across, offset;
+    double spare; /* how far float may be off, in px, with a good deal to spare */
+} axis;
+
 /* How values are stored; streamed: past the caches, for outputs that are large and aligned. */
 typedef enum output_kind {
     OUTPUT_FLOATS,
@@ -55,6 +61,7 @@ typedef struct pass {
     const stk__augment_target *target;
     int32_t w, h, channels;
     size_t line_values; /* from line to line, margins included */
+    axis u, v;          /* of the source */
 
     bool whole;               /* every output pixel is a pixel of the source: nothing to interpolate */
     bool mirror_x, mirror_y;  /* of whole: x of the source = mirror ? shift - x : shift + x */

@@ -109,9 +109,10 @@ static inline void stream_fence(void) { _mm_sfence(); }
 /* Eight bytes each of pixels 0 and 1, and of 4 and 5 in the other part. */
 static inline __m128i two_taps(const uint8_t *p, const int32_t *at)
 {
-    int64_t second;
-    memcpy(&second, p + at[1], sizeof second);
-    return _mm_insert_epi64(_mm_loadl_epi64((const __m128i *)(const void *)(p + at[0])), second, 1);
+    uint64_t both;
+    memcpy(&both, at, sizeof both);
+    const __m128i first = _mm_loadl_epi64((const __m128i *)(const void *)(p + (uint32_t)both));
+    return _mm_castps_si128(_mm_loadh_pi(_mm_castsi128_ps(first), (const __m64 *)(const void *)(p + (both >> 32))));
 }
 
 static inline vw vw_taps(const uint8_t *p, const int32_t *at)
