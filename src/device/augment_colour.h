@@ -22,9 +22,18 @@ static inline vf grey_at(row r, int32_t channels, int32_t x)
     return grey_of(red, vf_load(r.line[1] + x), vf_load(r.line[2] + x));
 }
 
-static inline vf blend(vf a, vf v, vf other)
+/* Between two levels, 0 <= a <= 1, lie no others, rounding included: what rounds v - other up by half a step
+ * is a tie above 255, and 255 is even. Greys are levels: that of white is 255. */
+static inline bool stays_between(float a, float other)
 {
-    return clamp_level(vf_fma(a, vf_sub(v, other), other));
+    return a >= 0 && a <= 1 && other <= 255;
+}
+
+/* between: stays_between, as a constant. */
+ROW_INLINE vf blend(vf a, vf v, vf other, bool between)
+{
+    const vf blended = vf_fma(a, vf_sub(v, other), other);
+    return between ? blended : clamp_level(blended);
 }
 
 /* Whole 1/256 levels. A lane holds the sum of 65,536 pixels. */
@@ -57,22 +66,37 @@ static inline void step_brightness(row r, int32_t w, int32_t channels, float a)
     }
 }
 
+ROW_INLINE void blend_line(float *line, int32_t w, float a, float mean, bool between)
+{
+    for (int32_t x = 0; x < w; x += LANES)
+        vf_store(line + x, blend(vf_all(a), vf_load(line + x), vf_all(mean), between));
+}
+
 static inline void step_contrast(row r, int32_t w, int32_t channels, float a, float mean)
 {
     for (int32_t c = 0; c < channels; c++) {
-        float *const line = r.line[c];
-        for (int32_t x = 0; x < w; x += LANES)
-            vf_store(line + x, blend(vf_all(a), vf_load(line + x), vf_all(mean)));
+        if (stays_between(a, mean))
+            blend_line(r.line[c], w, a, mean, true);
+        else
+            blend_line(r.line[c], w, a, mean, false);
     }
 }
 
-static inline void step_saturation(row r, int32_t w, int32_t channels, float a)
+ROW_INLINE void blend_grey(row r, int32_t w, int32_t channels, float a, bool between)
 {
     for (int32_t x = 0; x < w; x += LANES) {
         const vf grey = grey_at(r, channels, x);
         for (int32_t c = 0; c < channels; c++)
-            vf_store(r.line[c] + x, blend(vf_all(a), vf_load(r.line[c] + x), grey));
+            vf_store(r.line[c] + x, blend(vf_all(a), vf_load(r.line[c] + x), grey, between));
     }
+}
+
+ROW_INLINE void step_saturation(row r, int32_t w, int32_t channels, float a)
+{
+    if (stays_between(a, 255))
+        blend_grey(r, w, channels, a, true);
+    else
+        blend_grey(r, w, channels, a, false);
 }
 
 static inline void step_gray(row r, int32_t w, int32_t channels)

@@ -109,6 +109,7 @@ static inline void run_short_rows(pass *p)
     }
     if (!p->keeps_levels) return;
     p->mean = mean_of(p, sum);
+    p->way = find_less_way(p);
     for (int32_t y = 0; y < p->h; y++)
         store_short(p, levels_at(p, y), y, (stretch){0, p->w});
 }

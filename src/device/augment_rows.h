@@ -51,8 +51,19 @@ typedef enum output_kind {
     OUTPUT_BFLOATS_STREAMED
 } output_kind;
 
-/* Colour programs that rows need not be kept for: brightness B, contrast C (augment_short.h). */
-typedef enum short_way { SHORT_NOT, SHORT_PLAIN, SHORT_B, SHORT_C, SHORT_BC, SHORT_CB } short_way;
+/* Colour programs that rows need not be kept for: brightness B, contrast C (augment_short.h); LESS: contrast
+ * that cannot leave the range of levels. */
+typedef enum short_way {
+    SHORT_NOT,
+    SHORT_PLAIN,
+    SHORT_B,
+    SHORT_C,
+    SHORT_BC,
+    SHORT_CB,
+    SHORT_LESS_C,
+    SHORT_LESS_BC,
+    SHORT_LESS_CB
+} short_way;
 
 /* One sample on its way. */
 typedef struct pass {
@@ -78,7 +89,7 @@ typedef struct pass {
     uint8_t *bytes;  /* a row of the source */
     uint8_t *ids;    /* a row of the mask */
     places places;
-    int32_t *draws;                       /* of noise: a line per channel */
+    int32_t *draws, *half_drawn;          /* of noise: a line per channel; counters half way */
     row kept;                             /* the first of h rows, if they are kept */
     row work, blurred;                    /* work: the row that is worked on */
     row ring[2 * STK_AUGMENT_RADIUS + 1]; /* rows blurred along x; y of the row modulo the count */
@@ -120,6 +131,7 @@ static inline size_t cut_memory(pass *p, uint8_t *from)
                          .id_offset = cut(&c, p->line_values * sizeof(int32_t)),
                          .weights = cut(&c, 2 * p->line_values * sizeof(int16_t))};
     p->draws = p->block->noise_std > 0 ? cut(&c, ROW_CHANNELS * p->line_values * sizeof(int32_t)) : NULL;
+    p->half_drawn = p->block->noise_std > 0 ? cut(&c, 4 * p->line_values * sizeof(int32_t)) : NULL;
     p->kept = cut_rows(&c, p, p->keeps_rows ? p->h : 1);
     p->work = p->kept;
     if (ring_rows) p->blurred = cut_rows(&c, p, 1);

@@ -57,8 +57,7 @@ ROW_INLINE void store_channels(const vw pairs[4], int16_t *const out[3])
 ROW_INLINE void sample_rgb(stk__pixels image, const int32_t *at, const int16_t *weights,
                            int16_t *const out[3])
 {
-    const uint8_t *const upper = image.data; const uint8_t *lower = image.data + image.pitch_bytes;
-    __asm__("" : "+r"(lower));
+    const uint8_t *const upper = image.data, *const lower = image.data + image.pitch_bytes;
     const vw x = vw_load(weights), y = vw_load(weights + GROUP);
     const vw pairs[4] = {sample_two(upper, lower, at, vw_pair(x, 0), vw_pair(y, 0)),
                          sample_two(upper, lower, at + 2, vw_pair(x, 1), vw_pair(y, 1)),
@@ -87,13 +86,11 @@ ROW_INLINE void sample_ids(const uint8_t *mask, const int32_t *at, uint8_t *ids)
 {
     for (int lane = 0; lane < LANES; lane += 2) {
         const int to = lane / 4 * 8 + lane % 4;
-        uint64_t both, other;
-        memcpy(&both, at + lane, 8);
-        memcpy(&other, at + LANES + lane, 8);
-        ids[to] = mask[(uint32_t)both];
-        ids[to + 1] = mask[both >> 32];
-        ids[to + 4] = mask[(uint32_t)other];
-        ids[to + 5] = mask[other >> 32];
+        const offsets first = two_offsets(at + lane), second = two_offsets(at + LANES + lane);
+        ids[to] = mask[first.of[0]];
+        ids[to + 1] = mask[first.of[1]];
+        ids[to + 4] = mask[second.of[0]];
+        ids[to + 5] = mask[second.of[1]];
     }
 }
 
