@@ -7,7 +7,6 @@ import os
 import pathlib
 import shutil
 import signal
-import subprocess
 import tempfile
 import time
 import unittest
@@ -83,9 +82,8 @@ class PackCut(unittest.TestCase):
                           and ".tmp-" not in name]
                 self.assertLessEqual(part["shards"], len(shards))
 
-    def cut_each(self, start, prepare=lambda folder: None, modes=cut_calls.MODES, calls=None):
-        full, expected = self.expect(start)
-        calls = full if calls is None else calls
+    def cut_each(self, start, modes=cut_calls.MODES):
+        calls, expected = self.expect(start)
 
         def check(folder, call, mode, outcome):
             if mode == "kill":
@@ -101,7 +99,7 @@ class PackCut(unittest.TestCase):
             self.assertEqual((again.status, again.errors), (0, ""))
             self.assertEqual(tree(folder / "pack") == expected, True, "other bytes")
 
-        count = cut_calls.each_point(calls, start, prepare, check, modes)
+        count = cut_calls.each_point(calls, start, lambda folder: None, check, modes)
         print(f"{self.id()}: {len(calls)} calls, {count} points", flush=True)
         return calls, expected
 
@@ -140,20 +138,17 @@ class PackCut(unittest.TestCase):
                 for shard in (fresh / "pack").glob("shard-*.tar"):
                     os.utime(shard, (946684800, 946684800))
 
-            def start(fresh):
-                return self.start(fresh)
-
-            full, expected = self.expect(self.start)
+            _, expected = self.expect(self.start)
 
             def check(fresh, call, mode, outcome):
                 self.assertIn(outcome.status, (-9,) if mode == "kill" else (0, 1), outcome.errors)
-                again = cut_calls.run(start(fresh), fresh)
+                again = cut_calls.run(self.start(fresh), fresh)
                 self.assertEqual((again.status, again.errors), (0, ""))
                 self.assertEqual(tree(fresh / "pack") == expected, True, "other bytes")
 
             self.assertIn("unlink", {call.call for call in rest})
             self.assertIn("ftruncate", {call.call for call in rest})
-            count = cut_calls.each_point(rest, start, prepare, check, ("kill", "EIO"))
+            count = cut_calls.each_point(rest, self.start, prepare, check, ("kill", "EIO"))
             print(f"{self.id()}: {len(rest)} calls, {count} points", flush=True)
 
     @needs_shim
@@ -172,8 +167,8 @@ class PackCut(unittest.TestCase):
 
 class PackInterrupt(cut.Case):
     """Ctrl-C and SIGTERM at random moments, then the same command again."""
-    kind, count, side = "pairs", 200, 96
-    TIMES = 6 if cut.SANITIZED else 25
+    kind, count, side = "pairs", 140, 96
+    TIMES = 5 if cut.SANITIZED else 15
 
     def words(self, workers):
         return ["pack", "data", "out/pack", "shard_samples=20", f"num_workers={workers}", "-q"]
