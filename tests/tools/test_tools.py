@@ -229,6 +229,13 @@ class Setup(ToolTest):
         self.fake("python3", "exit 1")
         self.assertEqual(self.run_setup("build"), (1, "setup: these are missing (Debian's names): venv\n"))
 
+    def test_sanitizers_of_clang(self):
+        self.write("tools/packages.txt", "fuzz runtime sanitizer:fuzzer\n")
+        self.fake("clang", 'test "$1" = -fsanitize=fuzzer')
+        self.assertEqual(self.run_setup("fuzz"), (0, ""))
+        self.fake("clang", "exit 1")
+        self.assertEqual(self.run_setup("fuzz"), (1, "setup: these are missing (Debian's names): runtime\n"))
+
 
 class PeersSetup(ToolTest):
     """bench/peers/setup with a made-up Python, made-up pins and a made-up tools/setup. `pip` fails for the packages named in
