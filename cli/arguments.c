@@ -135,6 +135,10 @@ static int read_common(const stk__arguments *a, const char *word)
         print_help(a);
         return STK_EXIT_GOOD;
     }
+    if (strcmp(word, "--complete") == 0) {
+        stk__completion_print(a);
+        return STK_EXIT_GOOD;
+    }
     if (strcmp(word, "-q") == 0 || strcmp(word, "--quiet") == 0)
         stk__cli_quiet = true;
     else if (strcmp(word, "-v") == 0 || strcmp(word, "--verbose") == 0)

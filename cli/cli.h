@@ -71,6 +71,12 @@ typedef struct stk__arguments {
 int stk__arguments_read(stk__arguments *arguments, int argc, char **argv);
 void stk__arguments_fini(stk__arguments *arguments);
 
+/* --- completion.c ------------------------------------------------------------------------------------------
+ */
+
+/* What may follow a verb, one word a line: for the shell. */
+void stk__completion_print(const stk__arguments *arguments);
+
 /* --- output.c ----------------------------------------------------------------------------------------------
  */
 

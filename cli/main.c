@@ -45,6 +45,12 @@ static int run_verb(int argc, char **argv)
         printf("stoker %s\n", stk_version());
         return STK_EXIT_GOOD;
     }
+    if (strcmp(word, "--complete") == 0) {
+        for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++)
+            printf("%s\n", verbs[i].name);
+        printf("--help\n--version\n");
+        return STK_EXIT_GOOD;
+    }
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
         print_overview(stdout);
         return STK_EXIT_GOOD;

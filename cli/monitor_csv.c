@@ -3,6 +3,7 @@
 
 #include "monitor/host_key.h"
 
+#include <math.h>
 #include <string.h>
 
 static void put_text(FILE *file, const char *text)
@@ -17,8 +18,8 @@ static void put_text(FILE *file, const char *text)
 
 static void put_reading(FILE *file, stk_reading reading)
 {
-    if (stk__face_knows(reading))
-        fprintf(file, ",%.9g", reading.value);
+    if (stk__face_knows(reading)) /* whole numbers, such as bytes, keep all their digits */
+        fprintf(file, reading.value == rint(reading.value) ? ",%.0f" : ",%.9g", reading.value);
     else
         fputc(',', file);
 }

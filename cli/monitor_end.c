@@ -60,44 +60,54 @@ static void print_row(const page *p, const stk_judged *row)
     const bool known = stk__face_knows(row->value);
     if (known) snprintf(value, sizeof value, "%.1f", row->value.value);
     target_text(row, target);
-    /* ° has two bytes and one place */
-    fprintf(p->file, "  %-13s %8s %-*s ", row->name, value, strcmp(row->unit, "°C") == 0 ? 3 : 2,
-            known ? row->unit : "");
-    if (known)
+    fprintf(p->file, "  %-13s %8s", row->name, value);
+    if (known) {
+        fprintf(p->file, strcmp(row->unit, "°C") == 0 ? " %s " : " %-2s ", row->unit); /* ° has two bytes */
         print_bar(p, row);
-    else
-        fprintf(p->file, "%*s", BAR, "");
-    fprintf(p->file, "  %-9s %s%s%s%s%s\n", target, paint_grade(p, row), words[row->grade],
-            row->note[0] ? ", " : "", row->note, paint(p, STK_PAINT_OFF));
+    } else if (target[0])
+        fprintf(p->file, "%*s", BAR + 4, "");
+    if (target[0]) fprintf(p->file, words[row->grade][0] ? "  %-9s " : "  %s", target);
+    fprintf(p->file, "%s%s%s%s%s\n", paint_grade(p, row), words[row->grade], row->note[0] ? ", " : "",
+            row->note, paint(p, STK_PAINT_OFF));
+}
+
+/* "%", "°C", "s" and "W" stay with their number. */
+static bool is_unit(const char *word)
+{
+    const char *letters = "abcdefghijklmnopqrstuvwxyz";
+    return *word == '%' || strncmp(word, "°", 2) == 0 ||
+           (strchr("sW", *word) && *word && !strchr(letters, word[1]));
+}
+
+static int word_length(const char *text)
+{
+    size_t length = strcspn(text, " ");
+    while (text[length] == ' ' && is_unit(text + length + 1))
+        length += 1 + strcspn(text + length + 1, " ");
+    return (int)length;
 }
 
 /* Sentences are broken between words; the second line on begins at `indent`. */
 static void print_wrapped(const page *p, const char *text, int indent)
 {
-    int column = indent;
-    while (*text) {
-        const int length = (int)strcspn(text, " ");
-        if (column + length > LINE && column > indent) {
+    for (int column = indent; *text;) {
+        const int length = word_length(text);
+        if (column > indent && column + 1 + length > LINE) {
             fprintf(p->file, "\n%*s", indent, "");
             column = indent;
         }
-        fprintf(p->file, "%.*s", length, text);
+        fprintf(p->file, "%s%.*s", column > indent ? " " : "", length, text);
+        column += length + (column > indent);
         text += length;
-        column += length;
-        if (*text == ' ') {
-            text++;
-            if (*text && column + 1 + (int)strcspn(text, " ") <= LINE) fputc(' ', p->file);
-            column++;
-        }
+        text += strspn(text, " ");
     }
     fputc('\n', p->file);
 }
 
-static size_t add(char *text, size_t room, const char *format, double a, double b)
+static void add(char *text, size_t room, const char *format, double a, double b)
 {
     const size_t used = strlen(text);
-    if (used < room) snprintf(text + used, room - used, format, a, b);
-    return used;
+    snprintf(text + used, room - used, format, a, b);
 }
 
 static void print_load_facts(const page *p, const stk_gpu_summary *gpu)
@@ -151,30 +161,56 @@ static void print_block(const page *p, const stk_gpu_summary *gpu)
 /* --- many GPUs -------------------------------------------------------------------------------------------
  */
 
+/* What is the same for all GPUs is told below the table. */
+static bool is_common(const stk_judged *row)
+{
+    return strcmp(row->name, "CPUs") == 0;
+}
+
+typedef void print_cell(const page *p, const stk_judged *row, int width);
+
+static void print_name_cell(const page *p, const stk_judged *row, int width)
+{
+    fprintf(p->file, "  %*s", width, row->name);
+}
+
+static void print_value_cell(const page *p, const stk_judged *row, int width)
+{
+    char value[CELL] = "-";
+    if (stk__face_knows(row->value)) snprintf(value, sizeof value, "%.1f", row->value.value);
+    fprintf(p->file, "  %s%*s%s", paint_grade(p, row), width, value, paint(p, STK_PAINT_OFF));
+}
+
+static void print_target_cell(const page *p, const stk_judged *row, int width)
+{
+    char target[CELL];
+    target_text(row, target);
+    fprintf(p->file, "  %*s", width, target);
+}
+
+static void print_cells(const page *p, const stk_gpu_summary *gpu, print_cell *print)
+{
+    for (int i = 0; i < gpu->row_count; i++) {
+        const int width = (int)strlen(gpu->rows[i].name);
+        if (!is_common(&gpu->rows[i])) print(p, &gpu->rows[i], width < 8 ? 8 : width);
+    }
+    fputc('\n', p->file);
+}
+
 static void print_table(const page *p, const stk_monitor_summary *summary)
 {
-    fputs("\n GPU", p->file);
-    for (int i = 0; i < summary->gpus[0].row_count; i++)
-        fprintf(p->file, " %12s", summary->gpus[0].rows[i].name);
-    fputc('\n', p->file);
-    for (int g = 0; g < summary->gpu_count; g++) {
-        const stk_gpu_summary *gpu = &summary->gpus[g];
-        fprintf(p->file, " %3d", gpu->gpu->index);
-        for (int i = 0; i < gpu->row_count; i++) {
-            const stk_judged *row = &gpu->rows[i];
-            char value[CELL] = "-";
-            if (stk__face_knows(row->value)) snprintf(value, sizeof value, "%.1f", row->value.value);
-            fprintf(p->file, " %s%12s%s", paint_grade(p, row), value, paint(p, STK_PAINT_OFF));
-        }
-        fputc('\n', p->file);
+    const stk_gpu_summary *first = &summary->gpus[0];
+    fputs("\n   GPU", p->file);
+    print_cells(p, first, print_name_cell);
+    for (int i = 0; i < summary->gpu_count; i++) {
+        fprintf(p->file, "   %3d", summary->gpus[i].gpu->index);
+        print_cells(p, &summary->gpus[i], print_value_cell);
     }
-    fputs("targ", p->file);
-    for (int i = 0; i < summary->gpus[0].row_count; i++) {
-        char target[CELL];
-        target_text(&summary->gpus[0].rows[i], target);
-        fprintf(p->file, " %12s", target);
-    }
+    fputs("target", p->file);
+    print_cells(p, first, print_target_cell);
     fputc('\n', p->file);
+    for (int i = 0; i < first->row_count; i++)
+        if (is_common(&first->rows[i])) print_row(p, &first->rows[i]);
 }
 
 /* --- all -------------------------------------------------------------------------------------------------

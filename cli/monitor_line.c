@@ -1,6 +1,8 @@
 /* stoker monitor, a line per GPU and interval. */
 #include "monitor_face.h"
 
+#include "monitor/throttle.h"
+
 #include <math.h>
 #include <string.h>
 #include <time.h>
@@ -14,7 +16,7 @@ const char *stk__face_throttle(stk_reading throttle, const char *between)
     text[0] = '\0';
     if (!stk__face_knows(throttle)) return text;
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        if (!((int)throttle.value & 1 << i)) continue;
+        if (!(stk__throttle_bits(throttle) & 1u << i)) continue;
         if (text[0]) strcat(text, between);
         strcat(text, words[i]);
     }
@@ -24,7 +26,7 @@ const char *stk__face_throttle(stk_reading throttle, const char *between)
 static void print_heading(stk__face *face)
 {
     fprintf(face->file,
-            "%s    time  GPU   power W    %%  util %%    memory GB    %%   °C  SM MHz  mem MHz  CPU %%%s\n",
+            "%s    time GPU   power W   %% util %%   memory GB   %%  °C SM MHz mem MHz CPU %%%s\n",
             stk__face_paint(face->colors, STK_PAINT_FAINT), stk__face_paint(face->colors, STK_PAINT_OFF));
 }
 
@@ -95,7 +97,7 @@ static void print_gpu(const stk__face *face, const char *time_text, const stk_mo
     char watts[CELL], power_share[CELL], bytes[CELL], memory_share[CELL], cells[5][CELL];
     pair(watts, power_share, power, 1);
     pair(bytes, memory_share, memory, 1e9);
-    fprintf(face->file, "%s  %3d  %8s  %3s  %s%6s%s  %11s  %3s  %s%3s%s  %6s  %7s  %5s", time_text,
+    fprintf(face->file, "%s %3d %9s %3s %s%6s%s %11s %3s %s%3s%s %6s %7s %5s", time_text,
             frame->gpus[gpu].index, watts, power_share, paint_util(face, r[STK_METRIC_UTIL]),
             number(cells[0], r[STK_METRIC_UTIL]), off, bytes, memory_share,
             paint_heat(face, r[STK_METRIC_TEMPERATURE]), number(cells[1], r[STK_METRIC_TEMPERATURE]), off,
@@ -121,8 +123,8 @@ static void show_frame(stk__face *face, const stk_monitor_frame *frame)
     char time_text[16];
     const time_t seconds = (time_t)frame->clock_s;
     struct tm local;
-    localtime_r(&seconds, &local);
-    strftime(time_text, sizeof time_text, "%H:%M:%S", &local);
+    if (!localtime_r(&seconds, &local) || !strftime(time_text, sizeof time_text, "%H:%M:%S", &local))
+        snprintf(time_text, sizeof time_text, "--:--:--");
     if (!face->frames) print_gpus(face, frame);
     const uint64_t rows = frame->gpu_count ? HEADING_EVERY / (uint64_t)frame->gpu_count + 1 : 1;
     if (frame->gpu_count && (!face->frames || (face->colors && face->frames % rows == 0)))

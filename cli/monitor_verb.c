@@ -6,8 +6,11 @@
 
 #include <errno.h>
 #include <math.h>
+#include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 typedef struct watch {
@@ -17,6 +20,7 @@ typedef struct watch {
     bool line, csv, dmon;
     stk_monitor_options options;
     char **command; /* behind "--"; NULL: none */
+    int job;        /* descriptor of the process --pid names; -1: none */
 
     const stk__face_ops *ops;
     stk__face face;
@@ -40,15 +44,25 @@ static int refuse_with_replay(const watch *w)
     const struct {
         const char *what;
         bool given;
-    } others[] = {{"--interval", w->interval}, {"--duration", w->duration},
-                  {"--count", w->count},       {"--gpu", w->options.gpus},
-                  {"--pid", w->pid},           {"--demo", w->options.demo},
-                  {"a command", w->command},   {"--record", w->options.record}};
+    } others[] = {{"--interval", w->interval}, {"--duration", w->duration}, {"--count", w->count},
+                  {"--gpu", w->options.gpus},  {"--pid", w->pid},           {"--demo", w->options.demo},
+                  {"a command", w->command}};
     for (size_t i = 0; w->options.replay && i < sizeof others / sizeof others[0]; i++)
         if (others[i].given)
             return stk__cli_usage("monitor", "--replay shows what was recorded: %s does not go with it",
                                   others[i].what);
     return -1;
+}
+
+/* It would be emptied before it is read. */
+static int refuse_same_file(const watch *w)
+{
+    struct stat from, to;
+    const bool same = w->options.replay && w->options.record && stat(w->options.replay, &from) == 0 &&
+                      stat(w->options.record, &to) == 0 && from.st_dev == to.st_dev &&
+                      from.st_ino == to.st_ino;
+    return same ? stk__cli_usage("monitor", "--record and --replay are the same file '%s'", w->options.record)
+                : -1;
 }
 
 static int choose_face(watch *w)
@@ -68,6 +82,7 @@ static int check_options(watch *w)
     int code = read_seconds("interval", w->interval, &w->options.interval_s);
     if (code < 0) code = read_seconds("duration", w->duration, &w->options.duration_s);
     if (code < 0) code = refuse_with_replay(w);
+    if (code < 0) code = refuse_same_file(w);
     if (code < 0) code = choose_face(w);
     if (code < 0 && w->command && w->pid)
         code = stk__cli_usage("monitor", "the job is the command or --pid, not both");
@@ -105,6 +120,13 @@ static bool is_there(int32_t pid)
     return kill(pid, 0) == 0 || errno != ESRCH;
 }
 
+/* A process that has ended but was not waited for is still there; its descriptor knows better. */
+static bool has_ended(const watch *w)
+{
+    struct pollfd asked = {.fd = w->job, .events = POLLIN};
+    return w->job >= 0 ? poll(&asked, 1, 0) > 0 : !is_there(w->options.pid);
+}
+
 static void print_absent(const char *absent)
 {
     while (*absent) {
@@ -117,10 +139,11 @@ static void print_absent(const char *absent)
 /* Without a GPU there is something to watch only if there is a job. -1: go on. */
 static int check_gpus(const watch *w)
 {
-    const char *absent = stk_monitor_absent(w->monitor);
-    if (!absent[0]) return -1;
+    stk_monitor_summary nothing_yet;
+    stk_monitor_judge(w->monitor, &nothing_yet);
+    if (nothing_yet.gpu_count) return -1;
     const bool job = w->options.pid || w->options.replay;
-    if (!job || !stk__cli_quiet) print_absent(absent);
+    if (!job || !stk__cli_quiet) print_absent(stk_monitor_absent(w->monitor));
     if (job) return -1;
     fprintf(stderr, "  hint:  stoker monitor --demo shows made-up GPUs; with a job (--pid N, -- CMD) the "
                     "host is watched\n");
@@ -145,6 +168,7 @@ static stk_status open_watch(watch *w, stk_error *error)
 {
     if (w->pid && !is_there(w->options.pid))
         return stk__fail(error, STK_ERROR_IO, "there is no process %d", w->options.pid);
+    if (w->pid) w->job = (int)syscall(SYS_pidfd_open, w->options.pid, 0); /* Linux 5.3 */
     STK__TRY(open_face(w, error));
     if (w->command) {
         STK__TRY(stk__child_start(&w->child, w->command, error));
@@ -169,7 +193,7 @@ static stk_status watch_all(watch *w, stk_error *error)
     stk_status status;
     while ((status = stk_monitor_next(w->monitor, &frame, error)) == STK_OK) {
         show_frame(w, frame);
-        if (w->pid && !is_there(w->options.pid)) stk_monitor_interrupt(w->monitor);
+        if (w->pid && has_ended(w)) stk_monitor_interrupt(w->monitor);
     }
     return status;
 }
@@ -223,6 +247,7 @@ static int close_watch(watch *w, int code)
         code = STK_EXIT_FAILED;
     }
     if (w->output && w->face.file) fclose(w->face.file);
+    if (w->job >= 0) close(w->job);
     stk__buffer_fini(&w->face.line.text);
     const int left = stk_monitor_close(&w->monitor);
     fflush(stdout);
@@ -251,7 +276,7 @@ int stk__cli_monitor(int argc, char **argv)
         .name = "monitor",
         .usage = "monitor [options] [-- CMD …]",
         .about = "Watches GPUs and says how well they are used, and what holds them up."};
-    watch w = {.child = {.pid = -1, .gate = -1, .told = -1}};
+    watch w = {.job = -1, .child = {.pid = -1, .gate = -1, .told = -1}};
     const stk__flag flags[] = {
         {.name = "interval", .value = "S", .help = "seconds between two lines (1)", .text = &w.interval},
         {.name = "duration", .value = "S", .help = "end after so many seconds", .text = &w.duration},

@@ -2,6 +2,7 @@
 #include "core/config_parts.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char unused_why[] = "nothing here has used it";
@@ -173,22 +174,61 @@ static stk_status add(stk__buffer *out, const char *text, stk_error *error)
     return stk__buffer_append(out, text, strlen(text), error);
 }
 
+/* Letters that libyaml refuses, or takes for the end of a line. */
+static const struct {
+    char bytes[4], escape[8];
+} special_letters[] = {{"\xe2\x80\xa8", "\\u2028"},
+                       {"\xe2\x80\xa9", "\\u2029"},
+                       {"\xef\xbb\xbf", "\\ufeff"},
+                       {"\xef\xbf\xbe", "\\ufffe"},
+                       {"\xef\xbf\xbf", "\\uffff"}};
+
+/* How the letter at text is written in double quotes; returns its length. */
+static size_t quote_letter(const char *text, char quoted[8])
+{
+    const unsigned char c = (unsigned char)text[0], next = (unsigned char)text[1];
+    if (c < 0x20 || c == 0x7f) {
+        snprintf(quoted, 8, "\\x%02x", c);
+        return 1;
+    }
+    if (c == 0xc2 && next < 0xa0) {
+        snprintf(quoted, 8, "\\x%02x", next);
+        return 2;
+    }
+    for (size_t i = 0; i < sizeof special_letters / sizeof special_letters[0]; i++)
+        if (strncmp(text, special_letters[i].bytes, 3) == 0) {
+            memcpy(quoted, special_letters[i].escape, 8);
+            return 3;
+        }
+    snprintf(quoted, 8, c == '"' || c == '\\' ? "\\%c" : "%c", c);
+    return 1;
+}
+
+static bool is_utf8(const char *text)
+{
+    json_t *json = json_string(text);
+    json_decref(json);
+    return json != NULL;
+}
+
 /* Double quotes with YAML's escapes. */
 static stk_status add_quoted(stk__buffer *out, const char *text, stk_error *error)
 {
-    static const char hex[] = "0123456789abcdef";
     STK__TRY(add(out, "\"", error));
-    for (; *text; text++) {
-        const unsigned char c = (unsigned char)*text;
-        const char escaped[] = {'\\', 'x', hex[c >> 4], hex[c & 15]};
-        if (c < 0x20 || c == 0x7f)
-            STK__TRY(stk__buffer_append(out, escaped, sizeof escaped, error));
-        else if (c == '"' || c == '\\')
-            STK__TRY(stk__buffer_append(out, (const char[]){'\\', *text}, 2, error));
-        else
-            STK__TRY(stk__buffer_append(out, text, 1, error));
+    while (*text) {
+        char quoted[8];
+        text += quote_letter(text, quoted);
+        STK__TRY(add(out, quoted, error));
     }
     return add(out, "\"", error);
+}
+
+static stk_status refuse_bytes(const stk__config_setting *setting, stk_error *error)
+{
+    stk__fail(error, STK_ERROR_CONFIG, "'%s' is not UTF-8 and cannot be kept in a file of settings",
+              setting->name);
+    stk__error_hint(error, "rename it, or reach it through a symbolic link");
+    return STK_ERROR_CONFIG;
 }
 
 static stk_status write_setting(const stk__config_setting *setting, stk__buffer *out, stk_error *error)
@@ -197,6 +237,7 @@ static stk_status write_setting(const stk__config_setting *setting, stk__buffer 
     const char *value = effect.in_effect ? effect.in_effect : effect.requested;
     stk__config_scratch parsed;
     if (setting->option->type == STK_OPTION_TEXT && !*value) return STK_OK; /* unset */
+    if (!is_utf8(value)) return refuse_bytes(setting, error);
     const bool readable = stk__config_read_value(setting->option, value, &parsed, NULL) == STK_OK;
     STK__TRY(add(out, readable ? "  " : "  # in words: ", error));
     STK__TRY(add(out, strchr(setting->name, '.') + 1, error));

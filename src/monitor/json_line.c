@@ -105,8 +105,10 @@ void stk__line_real(stk__json_line *line, const char *key, double value)
         stk__line_null(line, key);
         return;
     }
-    const int length =
-        line->digits ? snprintf(text, sizeof text, "%.*g", line->digits, value) : print_exactly(value, text);
+    const bool whole = value == rint(value) && fabs(value) < 1e15; /* bytes keep all their digits */
+    const int length = whole          ? snprintf(text, sizeof text, "%.0f", value)
+                       : line->digits ? snprintf(text, sizeof text, "%.*g", line->digits, value)
+                                      : print_exactly(value, text);
     char *comma = strchr(text, ','); /* of the host program's language */
     if (comma) *comma = '.';
     put_key(line, key);

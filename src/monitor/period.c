@@ -3,13 +3,13 @@
 #include <math.h>
 
 static const double least_deviation = 3; /* percent: smaller dips are nobody's concern */
-enum { CYCLES = 6, PEAKS = 3, LANES = 8 };
+enum { CYCLES = 6, PEAKS = 3, LANES = 8, LEAST_LAG = 2 };
 
 /* What noise does not reach: the fewer cycles there are, the more a few of them are alike by chance. Found by
  * trial with white, slow and shot noise (test_period.c). */
 static double least_score(int count, int lag)
 {
-    return 0.3 + 3.0 * lag / count;
+    return 0.4 + 3.0 * lag / count;
 }
 
 /* Mean and trend are no dips. Returns the standard deviation. */
@@ -88,6 +88,8 @@ static double refine(const float *correlation, int lag, int last)
     return (double)best / PEAKS;
 }
 
+/* Multiples of a period are periods as well: the shortest counts. If that is one of those nobody asked for,
+ * its multiples are none either. */
 double stk__period_find(stk__period_work *work, int count, int shortest)
 {
     const int longest = count / CYCLES, last = PEAKS * longest;
@@ -95,15 +97,15 @@ double stk__period_find(stk__period_work *work, int count, int shortest)
     if (longest < shortest || remove_trend(work->series, count) < least_deviation) return 0;
     correlate(work, count, last);
     float *scores = work->series; /* the series has done its work */
-    for (int lag = shortest; lag <= longest; lag++) {
+    for (int lag = LEAST_LAG; lag <= longest; lag++) {
         const float *at = &work->correlation[lag];
         scores[lag] = at[0] >= at[-1] && at[0] >= at[1] ? score_of(work->correlation, lag, last) : 0;
         if ((double)scores[lag] < least_score(count, lag)) scores[lag] = 0;
         most = fmaxf(most, scores[lag]);
     }
     if (most <= 0) return 0;
-    int lag = shortest;
-    while (scores[lag] < 0.8F * most) /* multiples of a period are periods as well: the shortest counts */
+    int lag = LEAST_LAG;
+    while (scores[lag] < 0.8F * most)
         lag++;
-    return refine(work->correlation, lag, last);
+    return lag < shortest ? 0 : refine(work->correlation, lag, last);
 }

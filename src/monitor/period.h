@@ -1,6 +1,6 @@
 /* The period of regular dips in a series: evaluations, ends of epochs, checkpoints.
  *
- * By autocorrelation. A period is believed only if it comes five times, and the series is like itself one,
+ * By autocorrelation. A period is believed only if it comes six times, and the series is like itself one,
  * two and three periods later (peaks of the correlation), and unlike itself half-way between (troughs): the
  * lowest peak must stand clearly above the highest trough. Noise, also slow noise, does that once by chance,
  * but not three times. */
@@ -15,8 +15,8 @@ typedef struct stk__period_work {
     double squares[STK_PERIOD_STEPS + 1]; /* sums of squares of all before */
 } stk__period_work;
 
-/* Of work->series [count], count <= STK_PERIOD_STEPS, which is spoilt. In steps; 0: none. shortest: the least
- * period to look for, in steps. */
+/* Of work->series [count], count <= STK_PERIOD_STEPS, which is spoilt. In steps; 0: none, or one below
+ * shortest (at least 2): the rhythm of batches is not what is looked for. */
 double stk__period_find(stk__period_work *work, int count, int shortest);
 
 #endif

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Longer intervals than this (eleven days) are damage. */
-static const int64_t longest_ns = INT64_C(1000000000000000);
+/* Longer intervals than this (more than a day) are damage. */
+static const uint64_t longest_ns = UINT64_C(100000000000000);
 enum { MOST_CORES = 65536 };
 
 struct stk__replay {
@@ -122,6 +122,15 @@ static stk_status get_host(stk__getter *g, stk__replay *replay, const json_t *ob
     return STK_OK;
 }
 
+/* before_ns: the end of the frame before it; 0: it is the first. */
+static bool is_timely(const stk_monitor_frame *frame, uint64_t before_ns)
+{
+    const bool forward = frame->from_ns >= before_ns && frame->to_ns >= frame->from_ns;
+    const bool near = frame->to_ns - frame->from_ns <= longest_ns &&
+                      (!frame->number || frame->from_ns - before_ns <= longest_ns);
+    return forward && near && frame->clock_s >= 0 && frame->clock_s < 1e11;
+}
+
 static stk_status get_frame(stk__replay *replay, const json_t *object, stk_error *error)
 {
     stk__getter g = {0};
@@ -137,9 +146,7 @@ static stk_status get_frame(stk__replay *replay, const json_t *object, stk_error
     if (frame->number != replay->frame_count)
         return refuse(replay, error, "frame %llu where frame %llu was expected",
                       (unsigned long long)frame->number, (unsigned long long)replay->frame_count);
-    if (frame->from_ns < before_ns || frame->to_ns < frame->from_ns ||
-        frame->to_ns - frame->from_ns > (uint64_t)longest_ns)
-        return refuse(replay, error, "time runs backwards, or far too fast");
+    if (!is_timely(frame, before_ns)) return refuse(replay, error, "time runs backwards, or far too fast");
     replay->frame_count++;
     return STK_OK;
 }

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Eras in a row that make a beginning, or an end. */
+/* Eras in a row that make a beginning, or an end: a spike is neither. */
 enum { FIRM = 3, LEAST_ERAS = 10 };
 
 static stk_reading known(const stk__tally *tally, double value)
@@ -36,7 +36,7 @@ static stk_reading unless_negative(const stk__tally *tally, double value)
  */
 
 typedef struct stretch {
-    int from, to; /* eras, to is behind the last */
+    int from, to; /* eras, or steps; to is behind the last */
 } stretch;
 
 /* Load of an era, mean over the GPUs; < 0: unknown. */
@@ -66,31 +66,37 @@ static double median_of(const double *loads, int count)
     return sorted[count / 2];
 }
 
-/* Where `step` leads to, the first of FIRM eras in a row with at least that load; -1: nowhere. */
+/* In the direction of `step`, the first era with at least that load, which also FIRM eras from there on have
+ * on average; -1: none. */
 static int find_firm(const double *loads, int count, int step, double least)
 {
-    int row = 0;
-    for (int i = step > 0 ? 0 : count - 1; i >= 0 && i < count; i += step) {
-        row = loads[i] >= least ? row + 1 : 0;
-        if (row == FIRM) return i - step * (FIRM - 1);
+    const int last = step > 0 ? count - FIRM : FIRM - 1;
+    for (int i = step > 0 ? 0 : count - 1; i * step <= last * step; i += step) {
+        double sum = 0;
+        for (int k = 0; k < FIRM; k++)
+            sum += loads[i + k * step];
+        if (loads[i] >= least && sum >= FIRM * least) return i;
     }
     return -1;
 }
 
 /* Before load reached half of its median for the first time there is warm-up, behind the last time cool-down.
- * Where hardly anything ran, or for a few seconds only, all is judged. */
+ * A second or two are neither. Where hardly anything ran, or for a few seconds only, all is judged. */
 static stretch find_steady(const stk__tally *tally)
 {
     double loads[STK_TALLY_ERAS];
     const int count = stk__tally_eras(tally);
-    const stretch all = {.to = count};
-    if (count < LEAST_ERAS) return all;
+    stretch part = {.to = count};
+    if (count < LEAST_ERAS) return part;
     for (int i = 0; i < count; i++)
         loads[i] = load_of(tally, i);
     const double median = median_of(loads, count);
-    if (median < 5) return all;
+    if (median < 5) return part;
     const int first = find_firm(loads, count, 1, median / 2), last = find_firm(loads, count, -1, median / 2);
-    return first < 0 ? all : (stretch){.from = first, .to = last + 1};
+    if (first > last) return part;
+    if (first >= FIRM) part.from = first;
+    if (last >= 0 && count - 1 - last >= FIRM) part.to = last + 1;
+    return part;
 }
 
 /* --- one GPU ---------------------------------------------------------------------------------------------
@@ -135,23 +141,45 @@ static stk_reading percentile(const stk__tally *tally, const stk__gpu_era *sum, 
     return (stk_reading){0};
 }
 
-/* Steps in which load is unknown get the mean: it has no rhythm. Too many of them: no period. */
-static stk_reading find_period(stk__tally *tally, const stk__gpu_tally *gpu, stretch part, double mean)
+/* Steps in which load is unknown get the mean: it has no rhythm. Returns how many. */
+static int fill_series(stk__tally *tally, const stk__gpu_tally *gpu, const stretch *steps, double mean)
 {
-    const int from = (int)ceil(part.from * tally->era_s / tally->step_s);
-    const int to = (int)(fmin(part.to * tally->era_s, tally->seconds) / tally->step_s);
     int missing = 0;
-    for (int i = from; i < to; i++) {
+    for (int i = steps->from; i < steps->to; i++) {
         const stk__load_step *step = &gpu->steps[i];
         const bool there = (double)step->seconds > 0.1 * tally->step_s;
-        tally->work.series[i - from] = there ? step->sum / step->seconds : (float)mean;
+        tally->work.series[i - steps->from] = there ? step->sum / step->seconds : (float)mean;
         missing += !there;
     }
-    if (to <= from || missing > (to - from) / 5) return (stk_reading){0};
+    return missing;
+}
+
+/* Means of `width` steps: what is shorter is the rhythm of batches. Returns how many are left. */
+static int smooth(float *series, int count, int width)
+{
+    for (int i = 0; i + width <= count; i++) {
+        float sum = 0;
+        for (int k = 0; k < width; k++)
+            sum += series[i + k];
+        series[i] = sum / (float)width;
+    }
+    return count - width + 1;
+}
+
+/* From 4 s on, and from 4 samples on. Where too much is unknown nothing is said. */
+static stk_reading find_period(stk__tally *tally, const stk__gpu_tally *gpu, stretch part, double mean)
+{
+    const double step_s = tally->step_s;
+    const stretch steps = {.from = (int)ceil(part.from * tally->era_s / step_s),
+                           .to = (int)(fmin(part.to * tally->era_s, tally->seconds) / step_s)};
+    const int width = step_s < 1 ? (int)lrint(1 / step_s) : 1;
+    if (steps.to - steps.from < 4 * width) return (stk_reading){0};
+    if (fill_series(tally, gpu, &steps, mean) > (steps.to - steps.from) / 5) return (stk_reading){0};
     const double sample_s = gpu->sample_count ? tally->seconds / (double)gpu->sample_count : 0;
-    const int shortest = (int)fmin(fmax(8, ceil(4 * sample_s / tally->step_s)), STK_TALLY_STEPS);
-    const double period = stk__period_find(&tally->work, to - from, shortest);
-    return period > 0 ? known(tally, period * tally->step_s) : (stk_reading){0};
+    const double shortest_s = fmax(4, 4 * fmax(sample_s, step_s));
+    const int count = smooth(tally->work.series, steps.to - steps.from, width);
+    const double period = stk__period_find(&tally->work, count, (int)ceil(shortest_s / step_s));
+    return period > 0 ? known(tally, period * step_s) : (stk_reading){0};
 }
 
 static void fill_load(stk__tally *tally, const stk__gpu_tally *gpu, stretch part, stk_gpu_summary *summary)

@@ -1,6 +1,7 @@
 #include "monitor/tally_parts.h"
 
 #include "core/clock.h"
+#include "monitor/throttle.h"
 
 #include <math.h>
 #include <string.h>
@@ -148,8 +149,8 @@ static void add_load(const stk__tally *tally, stk__gpu_tally *gpu, const stk_loa
     const double from_s = fmax(since_s, gpu->last_s);
     double to_s = load->to_ns > tally->start_ns ? (double)(load->to_ns - tally->start_ns) * 1e-9 : 0;
     if (to_s > tally->seconds) to_s = tally->seconds;
-    if (!(load->percent >= 0) || from_s >= to_s) return;
-    const double percent = fmin(load->percent, 100);
+    if (!(load->percent > -1) || from_s >= to_s) return;
+    const double percent = fmin(fmax(load->percent, 0), 100); /* means may be a rounding error below 0 */
     add_to_seconds(tally, gpu, from_s, to_s, percent);
     add_to_steps(tally, gpu, from_s, to_s, percent);
     gpu->last_s = to_s;
@@ -202,7 +203,7 @@ static void keep_most(double *most, stk_reading reading)
 
 static void add_readings(stk__gpu_tally *gpu, stk__weighted *sums, double seconds, const stk_gpu_frame *seen)
 {
-    static const int bits[] = {STK_THROTTLE_POWER, STK_THROTTLE_HEAT, STK_THROTTLE_BRAKE};
+    static const unsigned bits[] = {STK_THROTTLE_POWER, STK_THROTTLE_HEAT, STK_THROTTLE_BRAKE};
     const stk_reading *readings = seen->readings, *throttle = &readings[STK_METRIC_THROTTLE];
     add_reading(&sums[STK_SUM_POWER], seconds, readings[STK_METRIC_POWER]);
     add_reading(&sums[STK_SUM_POWER_SHARE], seconds,
@@ -210,7 +211,8 @@ static void add_readings(stk__gpu_tally *gpu, stk__weighted *sums, double second
     add_reading(&sums[STK_SUM_SM_ACTIVE], seconds, readings[STK_METRIC_SM_ACTIVE]);
     if (throttle->known == STK_KNOWN)
         for (int i = 0; i < 3; i++)
-            stk__weighted_add(&sums[STK_SUM_BIT_POWER + i], seconds, ((int)throttle->value & bits[i]) != 0);
+            stk__weighted_add(&sums[STK_SUM_BIT_POWER + i], seconds,
+                              (stk__throttle_bits(*throttle) & bits[i]) != 0);
     for (int i = 0; i < STK_GPU_COUNTERS; i++)
         add_growth(&sums[STK_SUM_COUNTER + i], &gpu->last_counters[i], readings[counters[i]]);
     keep_most(&gpu->hottest_c, readings[STK_METRIC_TEMPERATURE]);

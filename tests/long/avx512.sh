@@ -2,6 +2,7 @@
 # avx512.sh [PROGRAM [ARGUMENT...] [-- PROGRAM...]]   runs programs of this machine, one after the other, on an
 # emulated CPU with AVX-512 (F, CD, BW, DQ, VL), whatever CPU this machine has. Without arguments: the programs
 # that check kernels. Exit status: that of the first program that fails, 124 out of time, 77 skipped.
+# A file or folder that is an argument (its full path) is there too, at the same place.
 # The emulator is bochs; in it Debian's kernel starts with nothing but the programs and their libraries.
 set -euo pipefail
 PATH="$PATH:/usr/sbin:/sbin"
@@ -10,7 +11,7 @@ tree=$(cd "$here/../.." && pwd)
 limit_s=${AVX512_LIMIT_S:-1800}
 kernel=linux-image-cloud-amd64 # the smallest of Debian's kernels that has all built in
 
-# clearcpuid: bochs 2.7 reports a wrong size of the compacted register area, and the kernel then saves no
+# clearcpuid: bochs reports a wrong size of the compacted register area, and the kernel then saves no
 # registers beyond SSE. rodata=off: 15 s less. panic, reboot: with reset_on_triple_fault a dying kernel ends bochs.
 boot="console=ttyS0,115200 loglevel=2 nosmp nokaslr mitigations=off rodata=off cryptomgr.notests
       clearcpuid=xsavec,xsaves panic=-1 reboot=triple"
@@ -29,6 +30,19 @@ clean_up() {
 trap clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
+
+# Our own build, or else Debian's, which is slower and whose float16 is wrong.
+get_emulator() {
+    local said
+    if said=$("$here/build_bochs"); then
+        bochs=$said
+        display=nogui
+    else
+        echo "Debian's own bochs is used: $(tail -n 1 <<<"$said")"
+        bochs=bochs
+        display=term
+    fi
+}
 
 get_kernel() { # unpacked only: nothing of this machine's boot changes
     local name
@@ -61,6 +75,7 @@ add_commands() { # the command line of this script -> /commands of the emulated 
             echo "/bin/$(basename "$word")"
             first=no
         else
+            if [[ $word = /* && -e $word ]]; then cp -rL --parents "$(realpath "$word")" "$folder/root"; fi
             echo "$word"
         fi
     done >"$folder/root/commands"
@@ -77,22 +92,26 @@ make_disc() {
 }
 
 emulate() { # leaves what the machine wrote to its serial line in $folder/serial
-    local status=0
+    local status=0 options=(-q -f "$folder/machine")
     cat >"$folder/machine" <<EOF
 cpu: model=corei7_skylake_x, count=1, ips=20000000, reset_on_triple_fault=0
 memory: guest=512, host=512
 ata0-master: type=cdrom, path=$folder/disc.iso, status=inserted
 boot: cdrom
 com1: enabled=1, mode=file, dev=$folder/serial
-display_library: term
-sound: driver=dummy
+romimage: file=/usr/share/bochs/BIOS-bochs-latest
+vgaromimage: file=/usr/share/vgabios/vgabios-stdvga.bin
+display_library: $display
 speaker: enabled=0
 log: $folder/emulator.log
 panic: action=fatal
 EOF
-    echo continue >"$folder/debugger" # Debian's bochs waits for this word before it starts
+    if [ $display = term ]; then # Debian's bochs waits for this word before it starts
+        echo continue >"$folder/debugger"
+        options+=(-rc "$folder/debugger")
+    fi
     # bochs does not heed SIGTERM, so timeout sends SIGKILL after it.
-    TERM=vt100 timeout -k 1 "$limit_s" bochs -q -f "$folder/machine" -rc "$folder/debugger" \
+    TERM=vt100 timeout -k 1 "$limit_s" "$bochs" "${options[@]}" \
         </dev/null >"$folder/screen" 2>&1 &
     emulator=$!
     wait $emulator 2>/dev/null || status=$? # 1 after every regular end too: the machine's last line counts
@@ -103,11 +122,16 @@ EOF
 [ "$(uname -m)" = x86_64 ] || skip "this is no x86-64 machine"
 command -v apt-get >/dev/null || skip "this is no system with apt"
 "$tree/tools/setup" build avx512 || skip "the emulator (bochs) and its tools cannot be installed"
+get_emulator
 folder=$(mktemp -d)
 mkdir -p "$folder/disc" "$folder"/root/{bin,dev,proc,sys,tmp}
 if [ $# = 0 ]; then
     "$tree/tools/build" "$tree/build" >"$folder/log" 2>&1 || { tail -n 20 "$folder/log" && exit 1; }
-    set -- "$tree/build/tests/unit/test_augment_c" -- "$tree/build/tests/check/stkcheck" --rounds 20
+    built=$tree/build/tests
+    set -- "$built/unit/test_cpu_level" -- "$built/unit/test_augment_c" -- "$built/unit/test_augment_batch" -- \
+        "$built/unit/test_augment_ids" -- "$built/device/test_conformance" -- \
+        "$built/golden/test_golden_augment" "$tree/tests/golden" -- "$built/check/stkcheck"
+    if [ $display = nogui ]; then set -- "$built/check/test_half" -- "$@"; fi
 fi
 
 add_commands "$@"

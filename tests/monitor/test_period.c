@@ -89,6 +89,18 @@ static void fill_shots(dice *d, int count)
     }
 }
 
+/* Neighbours averaged, as summary.c does it. */
+static int smooth(int count, int width)
+{
+    for (int i = 0; i + width <= count; i++) {
+        float sum = 0;
+        for (int k = 0; k < width; k++)
+            sum += work.series[i + k];
+        work.series[i] = sum / (float)width;
+    }
+    return count - width + 1;
+}
+
 static void noise_is_no_period(void **state)
 {
     (void)state;
@@ -97,16 +109,31 @@ static void noise_is_no_period(void **state)
     int series = 0, alarms = 0;
     for (size_t c = 0; c < 5; c++)
         for (size_t m = 0; m < 6; m++)
-            for (uint32_t trial = 0; trial < 50; trial++, series++) {
+            for (uint32_t trial = 0; trial < 100; trial++, series++) {
                 dice d = {.series = (uint32_t)series};
                 if (m < 5)
                     fill_slow(&d, counts[c], memories[m]);
                 else
                     fill_shots(&d, counts[c]);
-                alarms += stk__period_find(&work, counts[c], 8) > 0;
+                const int width = trial % 2 ? 4 : 1;
+                alarms += stk__period_find(&work, smooth(counts[c], width), 4 * width) > 0;
             }
-    assert_int_equal(series, 1500);
+    assert_int_equal(series, 3000);
     assert_int_equal(alarms, 0);
+}
+
+/* Batches have a rhythm too: it is not told, nor are its multiples. */
+static void short_periods_are_not_told(void **state)
+{
+    (void)state;
+    for (int period = 2; period < 16; period++) {
+        for (int i = 0; i < 600; i++)
+            work.series[i] = i % period ? 90 : 30;
+        assert_true(stk__period_find(&work, 600, 16) == 0);
+        for (int i = 0; i < 600; i++)
+            work.series[i] = i % period ? 90 : 30;
+        assert_true(fabs(stk__period_find(&work, 600, 2) - period) < 0.01);
+    }
 }
 
 static void nothing_to_find(void **state)
@@ -130,6 +157,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_dips),
         cmocka_unit_test(noise_is_no_period),
+        cmocka_unit_test(short_periods_are_not_told),
         cmocka_unit_test(nothing_to_find),
     };
     return cmocka_run_group_tests_name("period", tests, NULL, NULL);

@@ -111,8 +111,23 @@ static void samples_are_not_counted_twice(void **state)
     maker_load(&maker, 0, 5, 10, 0);
     maker_load(&maker, 0, 29.99, 29.9, 0);
     maker_load(&maker, 0, 30, 30.1, NAN);
+    maker_load(&maker, 0, 30, 30.1, -2);
     stk__tally_add(tally, &maker.frame);
     near(judge()->util_mean_percent, 70, 1);
+}
+
+/* Readers compute means, which may miss 0 and 100 by a rounding error. */
+static void rounding_errors_count(void **state)
+{
+    (void)state;
+    stk__tally_add(tally, &maker.frame);
+    for (int i = 0; i < 20; i++) {
+        const double from_s = maker_next(&maker, 1);
+        maker_load(&maker, 0, from_s, from_s + 0.5, -1e-12);
+        maker_load(&maker, 0, from_s + 0.5, from_s + 1, 100 + 1e-12);
+        stk__tally_add(tally, &maker.frame);
+    }
+    near(judge()->util_mean_percent, 50, 1e-9);
 }
 
 /* Without samples of the driver the reading stands for its interval. */
@@ -323,6 +338,7 @@ int main(void)
         CASE(square_wave),
         CASE(square_wave_as_a_driver_samples_it),
         CASE(samples_are_not_counted_twice),
+        CASE(rounding_errors_count),
         CASE(polled),
         CASE(hours_cost_no_more),
         CASE(judging_changes_nothing),

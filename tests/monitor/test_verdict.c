@@ -127,6 +127,8 @@ static void nothing_to_judge(void **state)
     s.gpu.memory_peak_share = known(0.01);
     speak(&s);
     assert_string_equal(s.gpu.verdict, "nothing ran on it");
+    s.gpu.util_mean_percent = known(1.4);
+    expect(s, "idle", "hardly anything ran on it (1.4 % of the time)");
 }
 
 static void starved(void **state)
@@ -160,7 +162,7 @@ static void busy(void **state)
 {
     (void)state;
     scene s = good_scene();
-    expect(s, "good", "good: busy 91 % of the time (± 4)");
+    expect(s, "good", "good: busy 91 % of the time (± 4.0)");
     s.gpu.sm_active_mean_percent = known(21);
     expect(s, "busy_not_working", "only 21 % of its multiprocessors");
     s.gpu.sm_active_mean_percent = known(85);

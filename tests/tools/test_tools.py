@@ -231,7 +231,7 @@ class Setup(ToolTest):
 
 
 class PeersSetup(ToolTest):
-    """tools/peers/setup with a made-up Python; `pip` fails when there is a file `offline`."""
+    """bench/peers/setup with a made-up Python; `pip` fails when there is a file `offline`."""
 
     def setUp(self):
         super().setUp()
@@ -247,7 +247,7 @@ class PeersSetup(ToolTest):
         self.environment = dict(os.environ, PYTHON=str(self.python), XDG_CACHE_HOME=str(self.tree / "cache"))
 
     def run_peers(self):
-        done = subprocess.run([ROOT / "tools" / "peers" / "setup"], text=True, timeout=60, env=self.environment,
+        done = subprocess.run([ROOT / "bench" / "peers" / "setup"], text=True, timeout=60, env=self.environment,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         return done.returncode, done.stdout
 
