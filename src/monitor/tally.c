@@ -15,7 +15,8 @@ stk_status stk__tally_create(stk__tally **tally, const stk_gpu *gpus, int32_t gp
     const size_t count = (size_t)gpu_count;
     stk__tally *made = *tally = stk__alloc(sizeof *made);
     if (!made) return stk__fail_memory(error, sizeof *made, "the tally");
-    *made = (stk__tally){.gpu_count = gpu_count, .described = gpus, .job_memory_peak_bytes = -1};
+    *made = (stk__tally){
+        .gpu_count = gpu_count, .described = gpus, .era_s = 1, .step_s = 0.25, .job_memory_peak_bytes = -1};
     if (!count) return STK_OK;
     made->gpus = stk__alloc(count * sizeof *made->gpus);
     made->summaries = stk__alloc(count * sizeof *made->summaries);
@@ -249,7 +250,6 @@ static void begin(stk__tally *tally, const stk_monitor_frame *frame, double inte
 {
     if (!tally->frame_count) tally->start_ns = frame->from_ns;
     tally->era_s = fmax(1, ceil(interval_s - 0.5));
-    tally->step_s = 0.25;
 }
 
 void stk__tally_add(stk__tally *tally, const stk_monitor_frame *frame)
