@@ -4,7 +4,8 @@
 
 #include <stdio.h>
 
-const stk__reader_ops *const stk__readers[] = {&stk__reader_nvidia, NULL};
+const stk__reader_ops *const stk__readers[] = {&stk__reader_nvidia, &stk__reader_amd, &stk__reader_intel,
+                                               NULL};
 
 /* Shared with a thread that may hang: freed by the caller, or never. */
 typedef struct errand {
