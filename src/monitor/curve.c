@@ -7,6 +7,10 @@
 #include <math.h>
 #include <string.h>
 
+/* Numbers that arithmetic can take. */
+#define MOST    1e18
+#define LEAST_S 1e-3
+
 enum {
     ANY_GPU = STK_GPUS,       /* the row of '*' */
     STATE = STK_METRIC_COUNT, /* the column of `state` */
@@ -39,8 +43,8 @@ static const struct {
     const char *expects;
 } kinds[] = {
     [STK_SHAPE_CONST] = {"const", 1, "a value"},
-    [STK_SHAPE_SQUARE] = {"square", 4, "period in s, duty (0 to 1), high, low"},
-    [STK_SHAPE_SINE] = {"sine", 3, "period in s, low, high"},
+    [STK_SHAPE_SQUARE] = {"square", 4, "period in s (0.001 or more), duty (0 to 1), high, low"},
+    [STK_SHAPE_SINE] = {"sine", 3, "period in s (0.001 or more), low, high"},
     [STK_SHAPE_RAMP] = {"ramp", 4, "from second, to second, value before, value after"},
     [STK_SHAPE_STEPS] = {"steps", 0, "SECOND:VALUE from 0 on, the last value as the first"},
 };
@@ -103,7 +107,7 @@ static stk_status read_metric(const line *l, int *metric, stk_error *error)
 
 static bool read_number(word w, double *value)
 {
-    return stk__number_real(w.text, w.length, value) && isfinite(*value);
+    return stk__number_real(w.text, w.length, value) && fabs(*value) <= MOST;
 }
 
 /* Takes `noise N` off the end of the line. */
@@ -127,8 +131,8 @@ static stk_status read_steps(stk__curves *curves, const line *l, stk__shape *sha
         if (!colon || !read_number((word){w.text, head}, &steps[i].second) ||
             !read_number((word){colon + 1, w.length - head - 1}, &steps[i].value))
             return refuse(l, error, "not SECOND:VALUE", w);
-        if (i ? steps[i].second <= steps[i - 1].second : steps[i].second != 0)
-            return refuse(l, error, "steps begin at second 0 and go up", w);
+        if (i ? steps[i].second < steps[i - 1].second + LEAST_S : steps[i].second != 0)
+            return refuse(l, error, "steps begin at second 0 and go up by 0.001 at least", w);
     }
     if (count < 2) return refuse(l, error, "steps need at least two SECOND:VALUE", l->words[2]);
     if (steps[count - 1].value != steps[0].value)
@@ -142,9 +146,9 @@ static stk_status read_steps(stk__curves *curves, const line *l, stk__shape *sha
 static bool are_sound(const stk__shape *shape)
 {
     const double *n = shape->numbers;
-    if (shape->kind == STK_SHAPE_SQUARE) return n[0] > 0 && n[1] >= 0 && n[1] <= 1;
-    if (shape->kind == STK_SHAPE_SINE) return n[0] > 0;
-    return shape->kind != STK_SHAPE_RAMP || n[1] > n[0];
+    if (shape->kind == STK_SHAPE_SQUARE) return n[0] >= LEAST_S && n[1] >= 0 && n[1] <= 1;
+    if (shape->kind == STK_SHAPE_SINE) return n[0] >= LEAST_S;
+    return shape->kind != STK_SHAPE_RAMP || n[1] - n[0] >= LEAST_S;
 }
 
 static stk_status read_shape(stk__curves *curves, line *l, stk__shape *shape, stk_error *error)
