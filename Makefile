@@ -45,9 +45,8 @@ test: build test-tools
 # Without a network, or with PEERS= on the command line, our own rows alone.
 PEERS = $(shell tools/setup venv >&2 && bench/peers/setup)
 bench: build
-	$(STOKER) bench load
-	@echo
-	@peers='$(PEERS)'; set -x; $(STOKER) bench augment $${peers:+--peers "$$peers"}
+	@peers='$(PEERS)'; for what in load augment; do \
+	 (set -x; $(STOKER) bench $$what $${peers:+--peers "$$peers"}) || exit; echo; done
 
 check:
 	@tools/setup build check

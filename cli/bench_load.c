@@ -198,7 +198,7 @@ static stk_status bench_peers(bench_job *job, stk_error *error)
 {
     job->race = (stk__race){.python = job->python,
                             .data = job->data.folder,
-                            .samples = job->source->info.count,
+                            .source = job->source,
                             .quick = job->quick,
                             .rounds = job->rounds,
                             .until_ns = job->quick ? job->start_ns + QUICK_S * STK_SECOND_NS : 0,
@@ -223,9 +223,9 @@ static stk_status open_folder(bench_job *job, stk_error *error)
 
 static stk_status run_all(bench_job *job, stk_error *error)
 {
-    stk_status (*const parts[])(bench_job *, stk_error *) = {bench_jpeg,     bench_pairs,  bench_first_batch,
-                                                             bench_overhead, bench_memory, bench_warm_cache,
-                                                             bench_peers};
+    stk_status (*const parts[])(bench_job *, stk_error *) = {
+        bench_jpeg,       bench_pairs, bench_first_batch, bench_overhead,
+        bench_warm_cache, bench_peers, bench_memory};
     STK__TRY(open_folder(job, error));
     stk__progress progress;
     stk__progress_start(&progress);

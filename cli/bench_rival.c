@@ -8,14 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WEIGH_MS = 10 };
+enum { WEIGH_MS = 10, WEIGH_MOST_S = 60 };
 
 void stk__rival_enter(stk__rival *rival, stk__bench *bench, const stk__rival_case *race)
 {
     static const char *const units[STK_METRICS] = {"samples/s", "CPU-s/1000", "MB", "ms to first batch"};
     char setting[64];
     snprintf(setting, sizeof setting, "%s%s", rival->setting,
-             rival->kind == STK_RIVAL_CONVERTED && race->masks ? ", masks raw" : "");
+             rival->kind == STK_RIVAL_CONVERTED && race->which == STK_RACE_PAIRS ? ", masks raw" : "");
     for (int i = 0; i < STK_METRICS; i++) {
         stk__bench_row *row = stk__bench_begin(bench, rival->contestant, race->title, setting, units[i]);
         if (i == 0) rival->rows = row;
@@ -62,7 +62,7 @@ void stk__rival_check(stk__rival *rival, const stk__rival_case *race)
 {
     double difference;
     if (!send_request(rival, "check", race) || !receive_number(rival, "difference", &difference)) return;
-    rival->rows->difference = difference;
+    if (!rival->rows->ours) rival->rows->difference = difference;
 }
 
 void stk__rival_first(stk__rival *rival, const stk__rival_case *race)
@@ -77,13 +77,17 @@ void stk__rival_weigh(stk__rival *rival, const stk__rival_case *race)
     double ms;
     uint64_t most = 0;
     if (!send_request(rival, "round", race)) return;
-    for (int i = 0; i < 60000 / WEIGH_MS && !stk__peer_answers(&rival->peer, WEIGH_MS); i++) {
+    const uint64_t until_ns = stk__clock_ns() + WEIGH_MOST_S * STK_SECOND_NS;
+    do {
         const uint64_t now = stk__group_memory_bytes(rival->peer.pid);
         if (now > most) most = now;
-    }
+    } while (!stk__peer_answers(&rival->peer, WEIGH_MS) && stk__clock_ns() < until_ns);
     if (!receive_number(rival, "ms", &ms)) return;
     stk__bench_row *row = &rival->rows[STK_METRIC_MEMORY];
-    if (most > 0) stk__bench_add(row, (double)most * 1e-6);
+    if (most > 0)
+        stk__bench_add(row, (double)most * 1e-6);
+    else
+        snprintf(row->why, sizeof row->why, "the kernel does not tell (smaps_rollup)");
 }
 
 void stk__rival_run(stk__rival *rival, const stk__rival_case *race)

@@ -9,7 +9,7 @@
 /* Which ratios it counts for. */
 typedef enum stk__rival_kind {
     STK_RIVAL_OURS,
-    STK_RIVAL_PACKED, /* ours, on shards that `stoker pack` made */
+    STK_RIVAL_PACKED, /* ours, on shards that `stoker pack` made; the last of ours */
     STK_RIVAL_DATALOADER,
     STK_RIVAL_OTHER,
     STK_RIVAL_CONVERTED /* reads a file of its own, masks raw */
@@ -28,16 +28,18 @@ typedef struct stk__rival {
     const char *contestant;
     char setting[40];
     stk__rival_kind kind;
-    bool masks; /* takes part where there are masks */
+    unsigned cases; /* it takes part in: bits of 1 << stk__race_case */
     stk__peer peer;
     stk__bench_row *rows; /* [STK_METRICS] of the case that runs; NULL: takes no part in it */
 } stk__rival;
 
+typedef enum stk__race_case { STK_RACE_JPEG, STK_RACE_PAIRS, STK_RACE_PROGRESSIVE } stk__race_case;
+
 /* A case as processes know it. */
 typedef struct stk__rival_case {
-    const char *word;  /* "jpeg" */
+    stk__race_case which;
+    const char *word;  /* "jpeg", "pairs" */
     const char *title; /* "JPEG to uint8 batches" */
-    bool masks;
     uint64_t samples;
     int64_t rounds, firsts;
 } stk__rival_case;

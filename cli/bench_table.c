@@ -63,7 +63,7 @@ static void print_cell(const stk__bench_row *row, int width, int digits)
 /* Columns as they are entered: rate, CPU time, memory, first batch. */
 static void print_raced(const stk__bench_row *row)
 {
-    printf("%s %-12s %-30s", row->ours ? ">" : " ", row->contestant, row->setting);
+    printf("%s %-12s %-30s", row->ours ? "*" : " ", row->contestant, row->setting);
     if (row->count == 0) {
         printf(" %9s  %s\n", "absent", row->why);
         return;
@@ -105,7 +105,7 @@ static void print_races(const stk__bench *bench)
         print_race(bench, test);
     }
     if (!*test) return;
-    printf("\n  > ours. CPU-s, MB: of a contestant's process and all it started; MB: anonymous and shared "
+    printf("\n  * ours. CPU-s, MB: of a contestant's process and all it started; MB: anonymous and shared "
            "memory,\n"
            "  each page once, without mapped files. first ms: a new loader to its first batch. pixels: mean\n"
            "  difference from ours over a whole epoch.\n");

@@ -30,6 +30,7 @@ int stk__cli_eval(int argc, char **argv);
 int stk__cli_load(int argc, char **argv);
 int stk__cli_make(int argc, char **argv);
 int stk__cli_monitor(int argc, char **argv);
+int stk__cli_pack(int argc, char **argv);
 int stk__cli_stats(int argc, char **argv);
 int stk__cli_bench(int argc, char **argv);
 int stk__cli_devices(int argc, char **argv);
@@ -58,7 +59,7 @@ typedef struct stk__arguments {
     void (*more_help)(void);                                      /* printed after the options; may be NULL */
     stk_status (*prepare)(stk__config *config, stk_error *error); /* before anything is read; may be NULL */
 
-    bool words_are_runs; /* the first word is a folder of a run, not a data set */
+    bool own_words; /* the first word is neither a CONFIG nor data.root: a folder of a run, … */
 
     const char *words[4];
     size_t word_count;
@@ -101,6 +102,7 @@ typedef struct stk__progress {
     bool on;
     uint64_t last_ns, start_ns;
     int width;
+    uint64_t from; /* done before the start: no part of the rate */
     char note[96]; /* shown behind the rate */
 } stk__progress;
 

@@ -12,6 +12,8 @@ static const stk__verb verbs[] = {
      "Shows what augmentation does: as a picture, or in numbers.", stk__cli_augment},
     {"stats", "stats CONFIG|DIR [key=value …]",
      "Looks at a data set: mean and std, class shares and weights, sizes, damage.", stk__cli_stats},
+    {"pack", "pack DIR OUT [key=value …]",
+     "Turns a data set into shards: a few large files that are quick to read and to decode.", stk__cli_pack},
     {"train", "train [CONFIG|DIR] [key=value …]",
      "Trains a network on it: unet, locator, resnet, lstm or your own.", stk__cli_train},
     {"eval", "eval RUN", "Evaluates the best checkpoint of a run.", stk__cli_eval},

@@ -29,9 +29,13 @@ class Check:
         self.sum = self.largest = self.compared = 0
 
     def add(self, images, masks):
-        images, masks = numpy.asarray(images), None if masks is None else numpy.asarray(masks)
+        images = numpy.asarray(images)
+        if self.with_masks:
+            if masks is None:
+                raise RuntimeError("batches come without masks")
+            masks = numpy.asarray(masks)
         if images.dtype != numpy.uint8 or (self.with_masks and masks.dtype != numpy.uint8):
-            raise RuntimeError(f"batches are {images.dtype}, not uint8")
+            raise RuntimeError(f"batches are {images.dtype}, masks {masks is not None and masks.dtype}, not uint8")
         if images.shape[1] == 3:
             images = images.transpose(0, 2, 3, 1)
         if images.shape[1:] != (*self.shape, 3) or (self.with_masks and masks.shape[1:] != self.shape):

@@ -1,4 +1,4 @@
-"""WebDataset over tar shards in PyTorch's DataLoader. How: the number of workers.
+"""WebDataset over tar shards in PyTorch's DataLoader. How: `shards`, a colon, and the number of workers.
 
 Images are decoded by simplejpeg, masks by OpenCV: faster than its own decoders, which use Pillow. Batches are made by the
 workers, as its documentation advises."""
@@ -25,7 +25,7 @@ def decode_mask(data):
 class Peer:
     def __init__(self, setup):
         cv2.setNumThreads(0)
-        self.setup, self.workers = setup, int(setup.how)
+        self.setup, self.workers = setup, int(setup.how.split(":")[1])
         self.versions = f"WebDataset {webdataset.__version__}, simplejpeg {simplejpeg.__version__}, PyTorch {torch.__version__}"
 
     def shards(self, case):

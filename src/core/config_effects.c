@@ -1,6 +1,8 @@
 /* Requested, in effect, why: the rows, as values, JSON and YAML. */
 #include "core/config_parts.h"
 
+#include "core/utf8.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -204,13 +206,6 @@ static size_t quote_letter(const char *text, char quoted[8])
     return 1;
 }
 
-static bool is_utf8(const char *text)
-{
-    json_t *json = json_string(text);
-    json_decref(json);
-    return json != NULL;
-}
-
 /* Double quotes with YAML's escapes. */
 static stk_status add_quoted(stk__buffer *out, const char *text, stk_error *error)
 {
@@ -237,7 +232,7 @@ static stk_status write_setting(const stk__config_setting *setting, stk__buffer 
     const char *value = effect.in_effect ? effect.in_effect : effect.requested;
     stk__config_scratch parsed;
     if (setting->option->type == STK_OPTION_TEXT && !*value) return STK_OK; /* unset */
-    if (!is_utf8(value)) return refuse_bytes(setting, error);
+    if (!stk__utf8_valid(value)) return refuse_bytes(setting, error);
     const bool readable = stk__config_read_value(setting->option, value, &parsed, NULL) == STK_OK;
     STK__TRY(add(out, readable ? "  " : "  # in words: ", error));
     STK__TRY(add(out, strchr(setting->name, '.') + 1, error));

@@ -1,5 +1,7 @@
 #include "core/json_text.h"
 
+#include <stdio.h>
+
 static stk_status dump(stk__buffer *text, const json_t *json, size_t flags, stk_error *error)
 {
     const size_t start = text->size_bytes;
@@ -16,4 +18,17 @@ stk_status stk__json_text(stk__buffer *text, json_t *json, size_t flags, stk_err
     const stk_status status = dump(text, json, flags, error);
     json_decref(json);
     return status;
+}
+
+json_t *stk__json_string(const char *text)
+{
+    json_t *string = json_string(text);
+    if (string) return string;
+    char escaped[4 * 1024], *out = escaped;
+    for (; *text && out < escaped + sizeof escaped - 8; text++) {
+        const unsigned char byte = (unsigned char)*text;
+        out += snprintf(out, 8, byte < 0x80 ? "%c" : "\\x%02x", byte);
+    }
+    *out = '\0';
+    return json_string(escaped);
 }

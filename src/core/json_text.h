@@ -9,4 +9,8 @@
 /* Appends json (flags as json_dumps) and an end of line; takes the reference. NULL is out of memory. */
 stk_status stk__json_text(stk__buffer *text, json_t *json, size_t flags, stk_error *error);
 
+/* A string of JSON; bytes that are not UTF-8, which names of files may have, become \\xNN. NULL: no memory.
+ */
+json_t *stk__json_string(const char *text);
+
 #endif

@@ -1,12 +1,21 @@
 /* Asking the storage for what will be needed soon, so that it is there when its turn comes. */
 #include "loader/pump.h"
 
+/* True when some sample of a run is not in the cache. */
+static bool is_needed(const stk_loader *loader, const stk__run *run)
+{
+    for (uint64_t id = run->first; id <= run->last; id++)
+        if (!stk__cache_has(loader->recipe.cache, id)) return true;
+    return false;
+}
+
 /* Asks for a whole block, by few calls where its samples lie side by side. */
 static void ask_for_block(const stk_loader *loader, const stk__order *order, uint64_t position)
 {
     const stk__source *source = loader->source;
     const stk__run run = stk__stream_run(&loader->stream, order, position);
     const uint64_t width = run.last - run.first + 1;
+    if (!is_needed(loader, &run)) return;
     if (width <= 2 * run.count) {
         source->ops->hint_run(source, run.first, width);
         return;

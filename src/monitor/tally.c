@@ -10,12 +10,16 @@ static const stk_metric counters[STK_GPU_COUNTERS] = {STK_METRIC_ENERGY, STK_MET
                                                       STK_METRIC_THROTTLED_HEAT, STK_METRIC_PCIE_SENT,
                                                       STK_METRIC_PCIE_RECEIVED};
 
+/* The last sample of a frame may end a little behind it: drivers are asked when the interval is over. */
+static const double ahead_s = 1;
+
 stk_status stk__tally_create(stk__tally **tally, const stk_gpu *gpus, int32_t gpu_count, stk_error *error)
 {
     const size_t count = (size_t)gpu_count;
     stk__tally *made = *tally = stk__alloc(sizeof *made);
     if (!made) return stk__fail_memory(error, sizeof *made, "the tally");
-    *made = (stk__tally){.gpu_count = gpu_count, .described = gpus, .job_memory_peak_bytes = -1};
+    *made = (stk__tally){
+        .gpu_count = gpu_count, .described = gpus, .era_s = 1, .step_s = 0.25, .job_memory_peak_bytes = -1};
     if (!count) return STK_OK;
     made->gpus = stk__alloc(count * sizeof *made->gpus);
     made->summaries = stk__alloc(count * sizeof *made->summaries);
@@ -148,7 +152,7 @@ static void add_load(const stk__tally *tally, stk__gpu_tally *gpu, const stk_loa
         load->from_ns > tally->start_ns ? (double)(load->from_ns - tally->start_ns) * 1e-9 : 0;
     const double from_s = fmax(since_s, gpu->last_s);
     double to_s = load->to_ns > tally->start_ns ? (double)(load->to_ns - tally->start_ns) * 1e-9 : 0;
-    if (to_s > tally->seconds) to_s = tally->seconds;
+    if (to_s > tally->seconds + ahead_s) to_s = tally->seconds + ahead_s;
     if (!(load->percent > -1) || from_s >= to_s) return;
     const double percent = fmin(fmax(load->percent, 0), 100); /* means may be a rounding error below 0 */
     add_to_seconds(tally, gpu, from_s, to_s, percent);
@@ -249,7 +253,6 @@ static void begin(stk__tally *tally, const stk_monitor_frame *frame, double inte
 {
     if (!tally->frame_count) tally->start_ns = frame->from_ns;
     tally->era_s = fmax(1, ceil(interval_s - 0.5));
-    tally->step_s = 0.25;
 }
 
 void stk__tally_add(stk__tally *tally, const stk_monitor_frame *frame)
@@ -257,7 +260,7 @@ void stk__tally_add(stk__tally *tally, const stk_monitor_frame *frame)
     const double seconds = (double)(frame->to_ns - frame->from_ns) * 1e-9;
     if (tally->seconds == 0) begin(tally, frame, seconds);
     const double to_s = (double)(frame->to_ns - tally->start_ns) * 1e-9;
-    reach(tally, to_s);
+    reach(tally, to_s + ahead_s);
     tally->seconds = to_s;
     tally->frame_count++;
     const int era = era_at(tally, fmax(to_s - seconds / 2, 0));

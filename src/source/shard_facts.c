@@ -53,7 +53,7 @@ void stk__shard_read_value(const char *text, size_t length, double *label, stk__
     trim(&text, &length);
     if (!stk__number_real(text, length, &number))
         set_fault(fault, STK_DAMAGE_BAD_FIELD, "value is '%.*s', which is no number", (int)length, text);
-    else if (!isfinite(number))
+    else if (!isfinite((float)number))
         set_fault(fault, STK_DAMAGE_BAD_VALUES, "value is '%.*s'", (int)length, text);
     else
         *label = number;

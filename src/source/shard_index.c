@@ -156,6 +156,13 @@ static bool check_samples(const stk__shard_index *index, uint64_t point_floats)
     return point_floats == 0;
 }
 
+static bool check_points(const stk__shard_index *index, uint64_t point_floats)
+{
+    for (uint64_t i = 0; i < point_floats; i++)
+        if (!isfinite(index->points[i])) return false;
+    return true;
+}
+
 static bool check_text(const stk__shard_index *index, uint64_t texts_bytes, uint32_t offset)
 {
     return offset < texts_bytes && memchr(index->texts + offset, '\0', texts_bytes - offset);
@@ -202,7 +209,8 @@ const char *stk__shard_index_decode(const stk__buffer *bytes, stk__shard_index *
     if (h.flags & ~(uint32_t)FLAG_ALL || h.count > UINT32_MAX - 1 || h.flaw_count > h.count ||
         h.points_bytes % (3 * sizeof(float)) != 0 || !take_parts(bytes, &h, index))
         return "its parts do not fit together";
-    if (!check_keys(index) || !check_samples(index, h.points_bytes / sizeof(float)) ||
+    const uint64_t point_floats = h.points_bytes / sizeof(float);
+    if (!check_keys(index) || !check_samples(index, point_floats) || !check_points(index, point_floats) ||
         !check_flaws(index, h.texts_bytes))
         return "its numbers do not fit together";
     return NULL;

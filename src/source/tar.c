@@ -1,5 +1,6 @@
 #include "source/tar.h"
 
+#include "core/utf8.h"
 #include "source/tar_header.h"
 
 #include <string.h>
@@ -203,19 +204,6 @@ static void judge_kind(const stk__tar_walk *walk, const stk__tar_header *header,
                        describe_kind(walk->about.sparse ? 'S' : type));
 }
 
-/* Length of the well-formed UTF-8 sequence at `at`; 0: there is none. */
-static size_t sequence_length(const uint8_t *at)
-{
-    if (at[0] < 0x80) return 1;
-    const size_t length = at[0] >= 0xC2 && at[0] <= 0xDF ? 2 : at[0] >= 0xE0 && at[0] <= 0xEF ? 3 : 4;
-    if (at[0] < 0xC2 || at[0] > 0xF4) return 0;
-    for (size_t i = 1; i < length; i++)
-        if ((at[i] & 0xC0) != 0x80) return 0; /* the zero at the end is none either */
-    if ((at[0] == 0xE0 && at[1] < 0xA0) || (at[0] == 0xED && at[1] > 0x9F)) return 0;
-    if ((at[0] == 0xF0 && at[1] < 0x90) || (at[0] == 0xF4 && at[1] > 0x8F)) return 0;
-    return length;
-}
-
 static void judge_name(stk__tar_walk *walk, const stk__tar_header *header, stk__tar_member *member)
 {
     if (walk->about.unnamed)
@@ -226,12 +214,8 @@ static void judge_name(stk__tar_walk *walk, const stk__tar_header *header, stk__
     member->name_length = strlen(walk->name);
     if (member->name_length == 0)
         stk__tar_spoil(&member->damage, member->detail, STK_DAMAGE_BAD_NAME, "a member without a name");
-    for (const char *at = walk->name; *at;) {
-        const size_t length = sequence_length((const uint8_t *)at);
-        if (length == 0)
-            stk__tar_spoil(&member->damage, member->detail, STK_DAMAGE_BAD_NAME, "the name is not UTF-8");
-        at += length ? length : 1;
-    }
+    if (!stk__utf8_valid(walk->name))
+        stk__tar_spoil(&member->damage, member->detail, STK_DAMAGE_BAD_NAME, "the name is not UTF-8");
 }
 
 /* The map of an old sparse member may go on in blocks of its own. */

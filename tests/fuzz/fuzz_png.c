@@ -30,12 +30,15 @@ static stk_status decode_by(bool simple, stk__encoded bytes, const stk__png_sink
 }
 
 /* libspng stops behind the last row: it does not look at what follows, neither more rows, nor the end of the
- * compressed data, nor its check value. */
-static bool is_known(const stk_error *simple, stk_status any)
+ * compressed data, nor its check value. zlib, which is behind it, refuses what libdeflate takes: the two
+ * codes of lengths that mean nothing (taken for 258), and distances beyond the window that the head
+ * announces; there the check value vouches for the rows. */
+static bool is_known(stk_status simple, const stk_error *by_simple, stk_status any, const stk_error *by_any)
 {
+    if (simple == STK_OK) return any == STK_ERROR_SAMPLE && strstr(by_any->message, "IDAT stream error");
     return any == STK_OK &&
-           (simple->damage == STK_DAMAGE_BAD_CHECKSUM || strstr(simple->message, "has not the size") ||
-            strstr(simple->message, "cannot be inflated"));
+           (by_simple->damage == STK_DAMAGE_BAD_CHECKSUM || strstr(by_simple->message, "has not the size") ||
+            strstr(by_simple->message, "cannot be inflated"));
 }
 
 static void compare_paths(stk__encoded bytes, const stk__png *png, bool ids, int channels)
@@ -49,10 +52,10 @@ static void compare_paths(stk__encoded bytes, const stk__png *png, bool ids, int
     const stk_status any = decode_by(false, bytes, &to_b, &second);
     fuzz_target_check(&a);
     fuzz_target_check(&b);
-    const bool agree = simple == any || is_known(&first, any);
+    const bool agree = simple == any || is_known(simple, &first, any, &second);
     if (!agree) fprintf(stderr, "'%s' and '%s'\n", first.message, second.message);
     assert(agree);
-    if (simple == STK_OK) fuzz_target_compare(&a, &b);
+    if (simple == STK_OK && any == STK_OK) fuzz_target_compare(&a, &b);
     fuzz_target_free(&a);
     fuzz_target_free(&b);
 }

@@ -60,6 +60,7 @@ int main(int count, char **arguments)
     fuzz_seed_pictures();
     fuzz_seed_tables();
     fuzz_seed_runs();
+    fuzz_seed_shards();
     if (stk__file_write(arguments[2], (stk__buffer){0}, STK_FILE_QUICK, &error) != STK_OK) stop(&error);
     return 0;
 }

@@ -40,7 +40,9 @@ void fuzz_check_damage(stk_status status, const stk_error *error)
 
 void fuzz_check_place(const stk_error *error, const char *path)
 {
-    assert(strncmp(error->place, path, strlen(path)) == 0);
+    const bool starts = strncmp(error->place, path, strlen(path)) == 0;
+    if (!starts) fprintf(stderr, "'%s' at '%s'\n", error->message, error->place);
+    assert(starts);
 }
 
 /* --- memory -------------------------------------------------------------------------------------------- */

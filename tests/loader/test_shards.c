@@ -97,8 +97,9 @@ static void folder_and_shards_give_the_same(void **state)
             stk_loader_options options = {.batch_size = 8, .seed = 5, .order = orders[o], .part = parts[p]};
             if (p) options.val_split = 0.3;
             const stk__digest expected = digest_of(options, &pairs);
-            for (int w = 0; w < 3; w++) {
-                options.num_workers = workers[w];
+            for (int w = 0; w < 6; w++) {
+                options.num_workers = workers[w % 3];
+                options.cache = w < 3 ? NULL : "16M";
                 const stk__digest digest = digest_of(options, &shards);
                 assert_memory_equal(&digest, &expected, sizeof digest);
             }
@@ -224,6 +225,15 @@ static void blocks_are_asked_for_before_they_are_read(void **state)
     assert_in_range(spy.singles, 2 * 12, 2 * 12 + 5);
 }
 
+static void cached_blocks_are_not_asked_for_again(void **state)
+{
+    (void)state;
+    read_spied((stk_loader_options){.batch_size = 8, .order = "blocks(5)", .cache = "16M"});
+    assert_int_equal(spy.unasked, 0);
+    assert_in_range(spy.runs, 13,
+                    13 + 2); /* those of the first epoch; its last blocks see some of the second */
+}
+
 static void others_are_not_asked_for_in_runs(void **state)
 {
     (void)state;
@@ -239,6 +249,7 @@ int main(void)
         cmocka_unit_test(folder_and_shards_give_the_same),
         cmocka_unit_test(one_goes_on_in_the_other),
         cmocka_unit_test(blocks_are_asked_for_before_they_are_read),
+        cmocka_unit_test(cached_blocks_are_not_asked_for_again),
         cmocka_unit_test(others_are_not_asked_for_in_runs),
     };
     return cmocka_run_group_tests(tests, make_sets, remove_sets);

@@ -116,6 +116,27 @@ static void samples_are_not_counted_twice(void **state)
     near(judge()->util_mean_percent, 70, 1);
 }
 
+/* Samples that end behind their frame are counted whole, and those far behind it are nonsense. */
+static void samples_may_end_late(void **state)
+{
+    (void)state;
+    stk__tally_add(tally, &maker.frame);
+    for (int i = 0; i < 300; i++) {
+        const double from_s = maker_next(&maker, 1);
+        maker_load(&maker, 0, from_s - 0.7, from_s - 0.5, 100);
+        maker_load(&maker, 0, from_s - 0.5, from_s + 0.3, 0);
+        maker_load(&maker, 0, from_s + 0.3, from_s + 0.5, 100);
+        maker_load(&maker, 0, from_s + 0.5, from_s + 1.3, 0);
+        stk__tally_add(tally, &maker.frame);
+    }
+    near(judge()->util_mean_percent, 20, 0.1);
+    near(summary.gpus[0].util_std_percent, 0, 0.7);
+    maker_next(&maker, 1);
+    maker_load(&maker, 0, 0, 1e9, 100);
+    stk__tally_add(tally, &maker.frame);
+    near(judge()->util_mean_percent, 20, 0.6);
+}
+
 /* Readers compute means, which may miss 0 and 100 by a rounding error. */
 static void rounding_errors_count(void **state)
 {
@@ -338,6 +359,7 @@ int main(void)
         CASE(square_wave),
         CASE(square_wave_as_a_driver_samples_it),
         CASE(samples_are_not_counted_twice),
+        CASE(samples_may_end_late),
         CASE(rounding_errors_count),
         CASE(polled),
         CASE(hours_cost_no_more),

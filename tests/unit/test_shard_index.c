@@ -7,6 +7,7 @@
 #include "support/tarball.h"
 
 #include <errno.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -198,6 +199,7 @@ static void flaws_of_fields(void **state)
          STK_DAMAGE_BAD_FIELD, "66 bytes in a field that may have 64"},
         {"s.jpg", "x", "s.value", "x", STK_DAMAGE_BAD_FIELD, "which is no number"},
         {"s.jpg", "x", "s.value", "nan", STK_DAMAGE_BAD_VALUES, "'nan'"},
+        {"s.jpg", "x", "s.value", "1e39", STK_DAMAGE_BAD_VALUES, "'1e39'"}, /* labels have 32 bits */
         {"s.jpg", "x", "s.points.json", "[[1,2]", STK_DAMAGE_BAD_FIELD, "no JSON"},
         {"s.jpg", "x", "s.points.json", "[]", STK_DAMAGE_BAD_FIELD, "no list of points"},
         {"s.jpg", "x", "s.points.json", "{\"a\": 1}", STK_DAMAGE_BAD_FIELD, "no list of points"},
@@ -449,6 +451,18 @@ static void forged_indexes_do_no_harm(void **state)
     stk__buffer_fini(&copy);
 }
 
+static void forged_points_are_refused(void **state)
+{
+    (void)state;
+    const float strange = NAN;
+    tarball_text(&ball, "a.jpg", "x");
+    tarball_text(&ball, "a.points.json", "[[1,2]]");
+    build(1);
+    memcpy(bytes.data + ((const uint8_t *)idx.points - bytes.data), &strange, sizeof strange);
+    seal(&bytes);
+    assert_non_null(stk__shard_index_decode(&bytes, &idx));
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, begin, end)
 
 int main(void)
@@ -468,6 +482,7 @@ int main(void)
         TEST(memory_runs_out),
         TEST(damaged_indexes_are_refused),
         TEST(forged_indexes_do_no_harm),
+        TEST(forged_points_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
