@@ -214,6 +214,53 @@ static void opening_may_hang(void **state)
     run_in_child(open_in_vain);
 }
 
+static void close_in_vain(void)
+{
+    stk_monitor *monitor = open_with(DRIVER_GPU "fault nvmlShutdown hang 60\n",
+                                     (stk_monitor_options){.interval_s = 0.02, .deadline_s = 0.1});
+    next(monitor);
+    const uint64_t begun_ns = stk__clock_ns();
+    assert_int_equal(stk_monitor_close(&monitor), 1);
+    assert_true(stk__clock_ns() - begun_ns < 5 * STK_SECOND_NS);
+}
+
+static void closing_may_hang(void **state)
+{
+    (void)state;
+    run_in_child(close_in_vain);
+}
+
+/* Activity lies between two samples 0.1 s apart, so its errors take time: seven GPUs at once. */
+static void activity_may_fail(void **state)
+{
+    (void)state;
+    static const char *const faults[] = {"fail 1",  "fail 2",     "fail 3",     "fail 4",    "fail 10",
+                                         "fail 15", "fail 16",    "fail 20",    "fail 27",   "fail 999",
+                                         "fail -1", "garbage FF", "garbage 7F", "garbage C0"};
+    static const char *const asked[] = {"nvmlGpmMetricsGet", "nvmlGpmSampleGet"};
+    for (int round = 0; round < 4; round++) {
+        char script[4096] = DRIVER_GPU "gpus 8\n";
+        for (int g = 0; g < FAULTY; g++)
+            sprintf(script + strlen(script), "fault %s gpu %d at %d %s\n", asked[round / 2], g, 1 + g % 2,
+                    faults[round % 2 * FAULTY + g]);
+        stk_monitor *monitor = open_with(script, (stk_monitor_options){.interval_s = 0.1, .count = 8});
+        stk_monitor_frame *frame;
+        bool seen = false;
+        while (stk_monitor_next(monitor, &frame, NULL) == STK_OK) {
+            check_healthy(&frame->gpu_frames[FAULTY]);
+            for (int g = 0; g < GPUS; g++)
+                for (int m = STK_METRIC_SM_ACTIVE; m <= STK_METRIC_DRAM_ACTIVE; m++) {
+                    const stk_reading *reading = &frame->gpu_frames[g].readings[m];
+                    if (reading->known == STK_KNOWN && fabs(reading->value - driver_values[m]) > 1e-6)
+                        fail_msg("GPU %d, %s: %g", g, stk_metric_key((stk_metric)m), reading->value);
+                    seen = seen || (g == FAULTY && reading->known == STK_KNOWN);
+                }
+        }
+        assert_true(seen);
+        assert_int_equal(stk_monitor_close(&monitor), 0);
+    }
+}
+
 static void cuda_visible_devices_counts(void **state)
 {
     (void)state;
@@ -273,9 +320,14 @@ static void nothing_is_allocated_per_sample(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_call_may_hang),           cmocka_unit_test(gpus_come_and_go),
-        cmocka_unit_test(short_waves_are_seen),        cmocka_unit_test(opening_may_hang),
-        cmocka_unit_test(cuda_visible_devices_counts), cmocka_unit_test(nothing_is_allocated_per_sample),
+        cmocka_unit_test(any_call_may_hang),
+        cmocka_unit_test(gpus_come_and_go),
+        cmocka_unit_test(short_waves_are_seen),
+        cmocka_unit_test(opening_may_hang),
+        cmocka_unit_test(closing_may_hang),
+        cmocka_unit_test(activity_may_fail),
+        cmocka_unit_test(cuda_visible_devices_counts),
+        cmocka_unit_test(nothing_is_allocated_per_sample),
     };
     return cmocka_run_group_tests_name("sampler", tests, NULL, NULL);
 }
