@@ -27,7 +27,7 @@ static double watch(double interval_s, double duration_s)
     driver_play(script);
     assert_int_equal(stk_monitor_open(&monitor, &options, NULL), STK_OK);
     assert_int_equal(stk_monitor_next(monitor, &frame, NULL), STK_OK);
-    assert_int_equal(frame->gpu_count, 8);
+    assert_true(frame->gpu_count >= 8); /* those of other vendors that are here, too */
     assert_int_equal(stk_monitor_next(monitor, &frame, NULL), STK_OK);
     const double before_s = cpu_s();
     const uint64_t before_ns = stk__clock_ns();
