@@ -195,6 +195,30 @@ static void short_waves_are_seen(void **state)
     assert_int_equal(stk_monitor_close(&monitor), 0);
 }
 
+/* The driver's buffer holds 2 s, the interval is a minute. */
+static void long_intervals_lose_nothing(void **state)
+{
+    (void)state;
+    stk_monitor *monitor = open_with("0 util_percent square 0.4 0.7 100 0\nsamples 100 200\n",
+                                     (stk_monitor_options){.interval_s = 60});
+    next(monitor);
+    const uint64_t begun_ns = stk__clock_ns();
+    nanosleep(&(struct timespec){.tv_sec = 4}, NULL);
+    stk_monitor_interrupt(monitor);
+    const stk_gpu_frame *gpu = &next(monitor)->gpu_frames[0];
+    const double passed = (double)(stk__clock_ns() - begun_ns);
+    double sum = 0, span = 0;
+    for (int i = 0; i < gpu->load_count; i++) {
+        const double part = (double)(gpu->loads[i].to_ns - gpu->loads[i].from_ns);
+        sum += gpu->loads[i].percent * part;
+        span += part;
+    }
+    if (span < 0.95 * passed || fabs(sum / span - 70) > 3)
+        fail_msg("%d loads of %g s in %g s, mean %g", (int)gpu->load_count, span / 1e9, passed / 1e9,
+                 sum / span);
+    assert_int_equal(stk_monitor_close(&monitor), 0);
+}
+
 static void open_in_vain(void)
 {
     const uint64_t begun_ns = stk__clock_ns();
@@ -323,6 +347,7 @@ int main(void)
         cmocka_unit_test(any_call_may_hang),
         cmocka_unit_test(gpus_come_and_go),
         cmocka_unit_test(short_waves_are_seen),
+        cmocka_unit_test(long_intervals_lose_nothing),
         cmocka_unit_test(opening_may_hang),
         cmocka_unit_test(closing_may_hang),
         cmocka_unit_test(activity_may_fail),
