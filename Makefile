@@ -37,6 +37,7 @@ demo: build
 test-tools:
 	@tools/setup test || echo 'setup: going on without; tests of OpenCL will be skipped' >&2
 	@tools/setup_nvrtc
+	@tools/setup_pynvml
 
 test: build test-tools
 	@tools/run_tests build

@@ -29,6 +29,7 @@ int stk__cli_augment(int argc, char **argv);
 int stk__cli_eval(int argc, char **argv);
 int stk__cli_load(int argc, char **argv);
 int stk__cli_make(int argc, char **argv);
+int stk__cli_monitor(int argc, char **argv);
 int stk__cli_pack(int argc, char **argv);
 int stk__cli_stats(int argc, char **argv);
 int stk__cli_bench(int argc, char **argv);
@@ -133,5 +134,8 @@ void stk__interrupt_wait(bool wait);
 const atomic_bool *stk__interrupt_flag(void);
 void stk__interrupt_target(void (*stop)(void *),
                            void *context); /* NULL: none; waits while stop is being called */
+/* Signals are for somebody else, until it is called with NULL. from_terminal: Ctrl-C, which a child in our
+ * group has heard too. */
+void stk__interrupt_relay(void (*relay)(void *context, int signal_number, bool from_terminal), void *context);
 
 #endif

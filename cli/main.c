@@ -17,6 +17,8 @@ static const stk__verb verbs[] = {
     {"train", "train [CONFIG|DIR] [key=value …]",
      "Trains a network on it: unet, locator, resnet, lstm or your own.", stk__cli_train},
     {"eval", "eval RUN", "Evaluates the best checkpoint of a run.", stk__cli_eval},
+    {"monitor", "monitor [--interval S --duration S] [-- CMD …]",
+     "Watches GPUs and says how well they are used, and what holds them up.", stk__cli_monitor},
     {"devices", "devices [--selftest]", "Lists what could augment batches here, and why something could not.",
      stk__cli_devices},
     {"bench", "bench load [DIR]", "Measures Stoker beside a bare decoder loop.", stk__cli_bench},

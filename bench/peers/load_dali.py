@@ -1,6 +1,7 @@
 """NVIDIA DALI without a GPU: readers of files, decoders on the CPU with as many threads as there are CPUs.
 
 It reads ahead of the next epoch while the others have their turn, so a batch or two of each epoch cost it nothing."""
+import numpy
 import nvidia.dali
 from nvidia.dali import fn, pipeline_def, types
 
@@ -32,7 +33,7 @@ class Peer:
         """An epoch has whole batches of 32 and one that is short; DALI fills that up with the next epoch's first."""
         left = pipeline.epoch_size("images")
         while left > 0:
-            arrays = [output.as_array() for output in pipeline.run()]
+            arrays = [numpy.asarray(output.as_tensor()) for output in pipeline.run()]
             arrays = [array[:left] for array in arrays]
             left -= len(arrays[0])
             yield arrays[0], arrays[1][..., 0] if len(arrays) > 1 else None

@@ -102,14 +102,17 @@ enum { STK_GPU_LOADS = 256, STK_GPU_PROCESSES = 32, STK_GPUS = 64 };
 typedef struct stk_gpu {
     int32_t index; /* as the driver counts (nvidia-smi) */
     char vendor[8], name[64], id[64];
-    const char *part; /* "MIG 1g.10gb" …; NULL: a whole GPU */
+    char part[32]; /* "MIG 1g.10gb" …; empty: a whole GPU */
 } stk_gpu;
 
 typedef struct stk_gpu_frame {
     stk_gpu_state state;
     char note[96]; /* of a state that is not good, or what is missing and why; else empty */
     stk_reading readings[STK_METRIC_COUNT];
-    int32_t load_count; /* samples that ended in this interval, oldest first */
+    /* What the driver told of load since the last frame, oldest first, each beginning where another ended or
+     * later. Polled where the driver keeps no samples: the note says so. Neighbours are merged when there are
+     * too many. util_percent is their mean over time. */
+    int32_t load_count;
     stk_load_sample loads[STK_GPU_LOADS];
     int32_t process_count;
     bool processes_known;
@@ -131,7 +134,8 @@ typedef struct stk_host_frame {
     const float *core_percent; /* [core_count], < 0: unknown; lives until the next frame */
 } stk_host_frame;
 
-/* One interval. Belongs to the monitor and lives until the next call. */
+/* One interval. Belongs to the monitor and lives until the next call. The first one (number 0) comes at once
+ * and has no length: what is true now, without loads. */
 typedef struct stk_monitor_frame {
     uint64_t number;         /* from 0 */
     uint64_t from_ns, to_ns; /* CLOCK_MONOTONIC */
@@ -147,7 +151,7 @@ typedef struct stk_monitor_options {
     double interval_s;  /* 1 */
     double duration_s;  /* 0: without end */
     uint64_t count;     /* frames; 0: without end */
-    const char *gpus;   /* "0,2"; NULL: those CUDA_VISIBLE_DEVICES leaves, or all */
+    const char *gpus;   /* "0,2" or beginnings of ids; NULL: those CUDA_VISIBLE_DEVICES leaves, or all */
     int32_t pid;        /* the job; 0: none */
     double deadline_s;  /* for every call of a driver; 2 */
     bool demo;          /* generated GPUs instead of real ones */
@@ -161,7 +165,8 @@ STK_API stk_status stk_monitor_open(stk_monitor **monitor, const stk_monitor_opt
                                     stk_error *error);
 /* Waits for the end of the interval. STK_END after duration or count, or at the end of a recording. */
 STK_API stk_status stk_monitor_next(stk_monitor *monitor, stk_monitor_frame **frame, stk_error *error);
-/* Makes a waiting or coming next return STK_END: what was seen so far can be judged. Any thread. */
+/* Ends the watch: a waiting next returns the interval as far as it came, the next one STK_END. Any thread,
+ * and signal handlers. */
 STK_API void stk_monitor_interrupt(stk_monitor *monitor);
 /* Number of threads that hang in a driver and had to be left behind (leave by _exit then). Accepts NULL
  * inside. */
@@ -177,43 +182,56 @@ STK_API const char *stk_gpu_state_name(stk_gpu_state state);
 /* How a number stands to its target. */
 typedef enum stk_grade { STK_GRADE_NONE, STK_GRADE_GOOD, STK_GRADE_LOW, STK_GRADE_HIGH } stk_grade;
 
-/* A row of the table at the end: mean over the steady part, against its target. */
+/* A row of the table at the end: a number of the steady part, against its target. */
 typedef struct stk_judged {
-    const char *name;   /* "utilisation" */
+    const char *name;   /* "utilisation", "memory, peak" */
     const char *unit;   /* "%" */
-    stk_reading mean;   /* unknown stays unknown */
+    stk_reading value;  /* mean, or peak where the name says so; unknown stays unknown */
     double least, most; /* the target; NAN: open on that side */
     stk_grade grade;
+    const char *note; /* more to say ("near its limit"); "" */
 } stk_judged;
 
 enum { STK_JUDGED_ROWS = 8 };
 
+/* Of the steady part, except: energy, the hottest, the memory's peak, good_share and the states are of all.
+ */
 typedef struct stk_gpu_summary {
     const stk_gpu *gpu;
     stk_reading util_mean_percent; /* over time, by the driver's own samples where it has them */
     stk_reading util_std_percent;  /* fluctuation: standard deviation of means of 1 s */
     stk_reading util_p5_percent, util_p95_percent; /* of raw samples */
-    stk_reading below_half;                        /* share of time with less than 50 % */
-    stk_reading power_share, power_mean_w, energy_j;
+    stk_reading util_median_percent;
+    stk_reading below_half;                          /* share of time with less than 50 % */
+    stk_reading power_share, power_mean_w, energy_j; /* share: of the limit */
     stk_reading memory_peak_share;
     stk_reading hottest_c;
-    stk_reading throttled_power_s, throttled_heat_s;
+    stk_reading throttled_power_s, throttled_heat_s, throttled_brake_s; /* by counters, or else by bits */
     stk_reading pcie_received_bytes_per_s, pcie_sent_bytes_per_s;
     stk_reading sm_active_mean_percent;
     stk_reading dip_period_s; /* of regular dips; unknown: none found */
     double good_share;        /* of time in which the GPU could be read */
+    stk_gpu_state last_state; /* at the end */
+    stk_gpu_state bad_state;  /* the last that was not good */
+    char bad_note[96];        /* what was said of it */
     int32_t row_count;
     stk_judged rows[STK_JUDGED_ROWS];
-    char verdict[256]; /* one sentence, and what to look at next */
+    const char *finding; /* of the rule that spoke: "starved_dips" (docs/monitor.md) */
+    char verdict[256];   /* its sentence, and what to look at next */
 } stk_gpu_summary;
 
 typedef struct stk_monitor_summary {
     double seconds;                    /* watched */
     double steady_from_s, steady_to_s; /* the part that was judged */
-    stk_reading job_cpu_mean_percent, cpu_mean_percent;
+    uint64_t frame_count;
+    stk_reading util_mean_percent, util_std_percent; /* means over the GPUs that tell */
+    stk_reading cpu_mean_percent, cpu_max_mean_percent, job_cpu_mean_percent; /* as in stk_host_frame */
+    stk_reading io_pressure_mean_percent, quota_throttled_s, job_memory_peak_bytes;
+    int32_t cpu_count; /* usable; 0: unknown */
     int32_t gpu_count;
     const stk_gpu_summary *gpus; /* [gpu_count]; belongs to the monitor */
-    char verdict[256];           /* of all together */
+    const char *finding;         /* that of the GPU whose verdict weighs most */
+    char verdict[320];           /* of all together */
 } stk_monitor_summary;
 
 /* Of everything seen so far; may be asked at any time. */

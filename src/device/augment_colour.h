@@ -22,9 +22,18 @@ static inline vf grey_at(row r, int32_t channels, int32_t x)
     return grey_of(red, vf_load(r.line[1] + x), vf_load(r.line[2] + x));
 }
 
-static inline vf blend(vf a, vf v, vf other)
+/* Between two levels, 0 <= a <= 1, lie no others, rounding included: what rounds v - other up by half a step
+ * is a tie above 255, and 255 is even. Greys are levels: that of white is 255. */
+static inline bool stays_between(float a, float other)
 {
-    return clamp_level(vf_fma(a, vf_sub(v, other), other));
+    return a >= 0 && a <= 1 && other <= 255;
+}
+
+/* between: stays_between, as a constant. */
+ROW_INLINE vf blend(vf a, vf v, vf other, bool between)
+{
+    const vf blended = vf_fma(a, vf_sub(v, other), other);
+    return between ? blended : clamp_level(blended);
 }
 
 /* Whole 1/256 levels. A lane holds the sum of 65,536 pixels. */
@@ -57,22 +66,37 @@ static inline void step_brightness(row r, int32_t w, int32_t channels, float a)
     }
 }
 
+ROW_INLINE void blend_line(float *line, int32_t w, float a, float mean, bool between)
+{
+    for (int32_t x = 0; x < w; x += LANES)
+        vf_store(line + x, blend(vf_all(a), vf_load(line + x), vf_all(mean), between));
+}
+
 static inline void step_contrast(row r, int32_t w, int32_t channels, float a, float mean)
 {
     for (int32_t c = 0; c < channels; c++) {
-        float *const line = r.line[c];
-        for (int32_t x = 0; x < w; x += LANES)
-            vf_store(line + x, blend(vf_all(a), vf_load(line + x), vf_all(mean)));
+        if (stays_between(a, mean))
+            blend_line(r.line[c], w, a, mean, true);
+        else
+            blend_line(r.line[c], w, a, mean, false);
     }
 }
 
-static inline void step_saturation(row r, int32_t w, int32_t channels, float a)
+ROW_INLINE void blend_grey(row r, int32_t w, int32_t channels, float a, bool between)
 {
     for (int32_t x = 0; x < w; x += LANES) {
         const vf grey = grey_at(r, channels, x);
         for (int32_t c = 0; c < channels; c++)
-            vf_store(r.line[c] + x, blend(vf_all(a), vf_load(r.line[c] + x), grey));
+            vf_store(r.line[c] + x, blend(vf_all(a), vf_load(r.line[c] + x), grey, between));
     }
+}
+
+ROW_INLINE void step_saturation(row r, int32_t w, int32_t channels, float a)
+{
+    if (stays_between(a, 255))
+        blend_grey(r, w, channels, a, true);
+    else
+        blend_grey(r, w, channels, a, false);
 }
 
 static inline void step_gray(row r, int32_t w, int32_t channels)
@@ -119,14 +143,27 @@ static inline vf find_hue(const vf old[3], vf value, vf chroma, vf turn)
     return vf_least_bits(vf_least_bits(hue, vf_add(hue, six)), vf_sub(hue, six));
 }
 
-/* No clamp: no channel leaves the range between value - chroma and value. Where chroma is 0, all stay. */
-static inline void step_hue(row r, int32_t w, float turn)
+/* Two short loops: one long one has so many instructions waiting for the division that the CPU cannot see the
+ * next pixels. Between them the lines hold hue, value and chroma. */
+static inline void find_hues(row r, int32_t w, float turn)
 {
     for (int32_t x = 0; x < w; x += LANES) {
         const vf old[3] = {vf_load(r.line[0] + x), vf_load(r.line[1] + x), vf_load(r.line[2] + x)};
         const vf value = vf_max(old[0], vf_max(old[1], old[2]));
         const vf chroma = vf_sub(value, vf_min(old[0], vf_min(old[1], old[2])));
-        const vf hue = find_hue(old, value, chroma, vf_all(turn));
+        vf_store(r.line[0] + x, find_hue(old, value, chroma, vf_all(turn)));
+        vf_store(r.line[1] + x, value);
+        vf_store(r.line[2] + x, chroma);
+    }
+}
+
+/* No clamp: no channel leaves the range between value - chroma and value. Where chroma is 0, all stay. */
+static inline void step_hue(row r, int32_t w, float turn)
+{
+    find_hues(r, w, turn);
+    for (int32_t x = 0; x < w; x += LANES) {
+        const vf hue = vf_load(r.line[0] + x), value = vf_load(r.line[1] + x);
+        const vf chroma = vf_load(r.line[2] + x);
         vf_store(r.line[0] + x, vf_minus_product(value, chroma, red_part(hue)));
         vf_store(r.line[1] + x, vf_minus_product(value, chroma, green_part(hue)));
         vf_store(r.line[2] + x, vf_minus_product(value, chroma, blue_part(hue)));

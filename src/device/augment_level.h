@@ -34,6 +34,8 @@ static inline void start_pass(pass *p)
     p->h = p->target->h;
     p->channels = p->target->channels;
     p->line_values = (((size_t)p->w + ROW_MARGIN - 1) / ROW_MARGIN + 2) * ROW_MARGIN;
+    p->u = start_axis(p, p->block->matrix);
+    p->v = start_axis(p, p->block->matrix + 3);
     p->whole = find_whole(p);
     p->contrast = find_contrast(p->block);
     p->keeps_rows = has_dear_steps(p);
@@ -107,6 +109,7 @@ static inline void run_short_rows(pass *p)
     }
     if (!p->keeps_levels) return;
     p->mean = mean_of(p, sum);
+    p->way = find_less_way(p);
     for (int32_t y = 0; y < p->h; y++)
         store_short(p, levels_at(p, y), y, (stretch){0, p->w});
 }

@@ -43,36 +43,39 @@ static inline bool may_load(stk__pixels image, stk__pixels mask, int32_t tail)
     return image.w >= tail && image.h >= 2 && bytes <= INT32_MAX && (!mask.data || ids <= INT32_MAX);
 }
 
-/* Keeps of range[0] … range[1] where step * x + start lies from least to most. */
-static inline void clip_range(double range[2], double step, double start, double least, double most)
+static inline axis start_axis(const pass *p, const float row[3])
 {
-    if (step == 0) {
+    const double step = (double)row[0], across = (double)row[1], offset = (double)row[2];
+    return (axis){.step = step,
+                  .inverse = 1 / step,
+                  .across = across,
+                  .offset = offset,
+                  .spare = 0x1p-4 + (fabs(step) * p->w + fabs(across) * p->h + fabs(offset)) * 0x1p-20};
+}
+
+/* Keeps of range[0] … range[1] where row y lies from least to most. */
+static inline void clip_range(double range[2], const axis *axis, int32_t y, double least, double most)
+{
+    const double start = axis->across * (y + 0.5) + axis->offset;
+    if (axis->step == 0) {
         if (start < least || start > most) range[1] = range[0];
         return;
     }
-    const double a = (least - start) / step, b = (most - start) / step;
-    const double from = step > 0 ? a : b, to = step > 0 ? b : a;
+    const double a = (least - start) * axis->inverse, b = (most - start) * axis->inverse;
+    const double from = axis->step > 0 ? a : b, to = axis->step > 0 ? b : a;
     if (from > range[0]) range[0] = from;
     if (to < range[1]) range[1] = to;
-}
-
-/* How far float may be off, in px, with a good deal to spare. */
-static inline double spare_of(const float axis[3], int32_t w, int32_t h)
-{
-    return 0x1p-4 + (fabs((double)axis[0]) * w + fabs((double)axis[1]) * h + fabs((double)axis[2])) * 0x1p-20;
 }
 
 /* The groups of row y with a pixel that lies in a frame (in px) of the source, or all of whose pixels do. */
 static inline stretch find_groups(const pass *p, int32_t y, const double frame[4], bool all)
 {
-    const float *const m = p->block->matrix;
     const int32_t most = (p->w + GROUP - 1) / GROUP * GROUP;
-    const double cy = y + 0.5, spare_u = spare_of(m, p->w, p->h), spare_v = spare_of(m + 3, p->w, p->h);
-    if (!(spare_u < 1 && spare_v < 1)) return (stretch){0, all ? 0 : most};
-    const double u = all ? spare_u : -spare_u, v = all ? spare_v : -spare_v;
+    if (!(p->u.spare < 1 && p->v.spare < 1)) return (stretch){0, all ? 0 : most};
+    const double u = all ? p->u.spare : -p->u.spare, v = all ? p->v.spare : -p->v.spare;
     double range[2] = {0, p->w};
-    clip_range(range, (double)m[0], (double)m[1] * cy + (double)m[2], frame[0] + u, frame[1] - u);
-    clip_range(range, (double)m[3], (double)m[4] * cy + (double)m[5], frame[2] + v, frame[3] - v);
+    clip_range(range, &p->u, y, frame[0] + u, frame[1] - u);
+    clip_range(range, &p->v, y, frame[2] + v, frame[3] - v);
     if (!(range[0] < range[1])) return (stretch){0, 0};
     const int32_t from = (int32_t)range[0] + (all && range[0] > 0 ? GROUP : -1),
                   to = (int32_t)range[1] + (all ? 0 : GROUP);

@@ -35,6 +35,12 @@ typedef struct places {
     int16_t *weights;            /* of a group: all along x, then all along y */
 } places;
 
+/* One row of the matrix: what clipping needs, which is only rough. */
+typedef struct axis {
+    double step, inverse, across, offset;
+    double spare; /* how far float may be off, in px, with a good deal to spare */
+} axis;
+
 /* How values are stored; streamed: past the caches, for outputs that are large and aligned. */
 typedef enum output_kind {
     OUTPUT_FLOATS,
@@ -45,8 +51,19 @@ typedef enum output_kind {
     OUTPUT_BFLOATS_STREAMED
 } output_kind;
 
-/* Colour programs that rows need not be kept for: brightness B, contrast C (augment_short.h). */
-typedef enum short_way { SHORT_NOT, SHORT_PLAIN, SHORT_B, SHORT_C, SHORT_BC, SHORT_CB } short_way;
+/* Colour programs that rows need not be kept for: brightness B, contrast C (augment_short.h); LESS: contrast
+ * that cannot leave the range of levels. */
+typedef enum short_way {
+    SHORT_NOT,
+    SHORT_PLAIN,
+    SHORT_B,
+    SHORT_C,
+    SHORT_BC,
+    SHORT_CB,
+    SHORT_LESS_C,
+    SHORT_LESS_BC,
+    SHORT_LESS_CB
+} short_way;
 
 /* One sample on its way. */
 typedef struct pass {
@@ -55,6 +72,7 @@ typedef struct pass {
     const stk__augment_target *target;
     int32_t w, h, channels;
     size_t line_values; /* from line to line, margins included */
+    axis u, v;          /* of the source */
 
     bool whole;               /* every output pixel is a pixel of the source: nothing to interpolate */
     bool mirror_x, mirror_y;  /* of whole: x of the source = mirror ? shift - x : shift + x */
@@ -71,7 +89,7 @@ typedef struct pass {
     uint8_t *bytes;  /* a row of the source */
     uint8_t *ids;    /* a row of the mask */
     places places;
-    int32_t *draws;                       /* of noise: a line per channel */
+    int32_t *draws, *half_drawn;          /* of noise: a line per channel; counters half way */
     row kept;                             /* the first of h rows, if they are kept */
     row work, blurred;                    /* work: the row that is worked on */
     row ring[2 * STK_AUGMENT_RADIUS + 1]; /* rows blurred along x; y of the row modulo the count */
@@ -113,6 +131,7 @@ static inline size_t cut_memory(pass *p, uint8_t *from)
                          .id_offset = cut(&c, p->line_values * sizeof(int32_t)),
                          .weights = cut(&c, 2 * p->line_values * sizeof(int16_t))};
     p->draws = p->block->noise_std > 0 ? cut(&c, ROW_CHANNELS * p->line_values * sizeof(int32_t)) : NULL;
+    p->half_drawn = p->block->noise_std > 0 ? cut(&c, 4 * p->line_values * sizeof(int32_t)) : NULL;
     p->kept = cut_rows(&c, p, p->keeps_rows ? p->h : 1);
     p->work = p->kept;
     if (ring_rows) p->blurred = cut_rows(&c, p, 1);

@@ -22,11 +22,31 @@ static inline short_way find_short_way(const pass *p)
     enum { BRIGHTNESS = STK_COLOUR_BRIGHTNESS, CONTRAST = STK_COLOUR_CONTRAST };
     if (p->whole || b->blur_radius || b->noise_std > 0 || b->erase_w > 0) return SHORT_NOT;
     if (p->channels == 3 && !p->target->planar) return SHORT_NOT;
+    for (int32_t s = 0; s < b->step_count; s++)
+        if (b->step_value[s] < 0) return SHORT_NOT; /* brightness is clamped above only */
     if (is_program(b, -1, -1)) return SHORT_PLAIN;
     if (is_program(b, BRIGHTNESS, -1)) return SHORT_B;
     if (is_program(b, CONTRAST, -1)) return SHORT_C;
     if (is_program(b, BRIGHTNESS, CONTRAST)) return SHORT_BC;
     return is_program(b, CONTRAST, BRIGHTNESS) ? SHORT_CB : SHORT_NOT;
+}
+
+/* The way on when the mean is known. */
+static inline short_way find_less_way(const pass *p)
+{
+    const bool less = stays_between(p->block->step_value[p->way == SHORT_BC], p->mean);
+    if (!less) return p->way;
+    return p->way == SHORT_C ? SHORT_LESS_C : p->way == SHORT_BC ? SHORT_LESS_BC : SHORT_LESS_CB;
+}
+
+ROW_INLINE bool starts_bright(short_way way)
+{
+    return way == SHORT_B || way == SHORT_BC || way == SHORT_LESS_BC;
+}
+
+ROW_INLINE bool ends_bright(short_way way)
+{
+    return way == SHORT_CB || way == SHORT_LESS_CB;
 }
 
 /* The numbers of a program. Levels are in 1/64; that factor, a power of two, may as well be in the next one.
@@ -38,9 +58,9 @@ typedef struct short_numbers {
 ROW_INLINE short_numbers read_numbers(const pass *p, short_way way)
 {
     const float *const value = p->block->step_value, unit = 1.0f / STK_AUGMENT_LEVEL;
-    const bool starts_bright = way == SHORT_B || way == SHORT_BC;
-    return (short_numbers){.first = vf_all(starts_bright ? value[0] * unit : unit),
-                           .contrast = vf_all(value[way == SHORT_BC]),
+    const bool bright = starts_bright(way);
+    return (short_numbers){.first = vf_all(bright ? value[0] * unit : unit),
+                           .contrast = vf_all(value[bright]),
                            .mean = vf_all(p->mean),
                            .last = vf_all(value[1])};
 }
@@ -49,14 +69,14 @@ ROW_INLINE short_numbers read_numbers(const pass *p, short_way way)
 ROW_INLINE vf begin_short(vf level, const short_numbers *n, short_way way)
 {
     const vf v = vf_mul(level, n->first);
-    return way == SHORT_B || way == SHORT_BC ? clamp_level(v) : v;
+    return starts_bright(way) ? vf_min(vf_all(255), v) : v;
 }
 
 ROW_INLINE vf run_short(vf level, const short_numbers *n, short_way way)
 {
     vf v = begin_short(level, n, way);
-    if (way == SHORT_C || way == SHORT_BC || way == SHORT_CB) v = blend(n->contrast, v, n->mean);
-    return way == SHORT_CB ? clamp_level(vf_mul(v, n->last)) : v;
+    if (way >= SHORT_C) v = blend(n->contrast, v, n->mean, way >= SHORT_LESS_C);
+    return ends_bright(way) ? vf_min(vf_all(255), vf_mul(v, n->last)) : v;
 }
 
 ROW_INLINE vf load_level(const int16_t *levels)
@@ -160,6 +180,15 @@ static inline void store_short(const pass *p, const int16_t *levels, int32_t y, 
         break;
     case SHORT_CB:
         store_short_way(p, levels, y, part, SHORT_CB);
+        break;
+    case SHORT_LESS_C:
+        store_short_way(p, levels, y, part, SHORT_LESS_C);
+        break;
+    case SHORT_LESS_BC:
+        store_short_way(p, levels, y, part, SHORT_LESS_BC);
+        break;
+    case SHORT_LESS_CB:
+        store_short_way(p, levels, y, part, SHORT_LESS_CB);
         break;
     case SHORT_NOT:
         break;

@@ -84,7 +84,7 @@ typedef struct counters {
     vi word[4];
 } counters;
 
-enum { NOISE_ROUNDS = 10, NOISE_CHAINS = 2 };
+enum { NOISE_ROUNDS = 10, NOISE_HALF = 6, NOISE_CHAINS = 2, NOISE_WORDS = 4 };
 #define NOISE_FACTOR0 UINT32_C(0xD2511F53)
 #define NOISE_FACTOR1 UINT32_C(0xCD9E8D57)
 
@@ -135,13 +135,11 @@ ROW_INLINE counters start_counters(const noise_start *s, vi number)
                        mix_word(product0, third, s->key[3][1]), product0}};
 }
 
-/* Rounds wait for each other: several chains of them go side by side. */
-ROW_INLINE void draw_counters(const noise_start *s, vi number, counters c[NOISE_CHAINS])
+/* Rounds wait for each other: two chains of them go side by side. */
+ROW_INLINE void run_rounds(const noise_start *s, counters c[NOISE_CHAINS], stretch rounds)
 {
     const vi factor0 = vi_all((int32_t)NOISE_FACTOR0), factor1 = vi_all((int32_t)NOISE_FACTOR1);
-    for (int k = 0; k < NOISE_CHAINS; k++)
-        c[k] = start_counters(s, vi_add(number, vi_all(k / 2 * LANES + k % 2)));
-    for (int round = 4; round < NOISE_ROUNDS; round++)
+    for (int32_t round = rounds.from; round < rounds.to; round++)
         for (int k = 0; k < NOISE_CHAINS; k++) {
             const vi product0 = vi_mul_wide(c[k].word[0], factor0);
             const vi product1 = vi_mul_wide(c[k].word[2], factor1);
@@ -156,26 +154,50 @@ static inline int32_t pair_of(int32_t i)
     return i / 4 * 2 + i % 2 + i % 4 / 2 * (LANES / 2);
 }
 
-/* All draws of a row first: rounds wait for each other, and a short loop lets the CPU work on several. A word
- * of each channel is for two neighbours. */
-ROW_INLINE void draw_row(const pass *p, int32_t y, int32_t channels)
+/* The first half of the rounds, for all draws of row y: into p->half_drawn. */
+ROW_INLINE void begin_draws(const pass *p, const noise_start *start, int32_t y)
 {
-    const noise_start start = start_noise(p->block);
     const int32_t pairs = (p->w + 1) / 2;
-    const size_t apart = p->line_values;
-    int32_t *const words = p->draws, counting[LANES];
+    int32_t *to = p->half_drawn, counting[LANES];
     for (int32_t i = 0; i < LANES; i++)
         counting[i] = (int32_t)((uint32_t)y * (uint32_t)pairs + (uint32_t)pair_of(i & ~1));
     vi number = vi_load(counting);
-    const int32_t step = NOISE_CHAINS / 2 * LANES;
-    for (int32_t x = 0; x < pairs; x += step, number = vi_add(number, vi_all(step))) {
-        counters drawn[NOISE_CHAINS];
-        draw_counters(&start, number, drawn);
-        for (int k = 0; k < NOISE_CHAINS; k += 2)
-            for (int32_t c = 0; c < channels; c++)
-                vi_store(words + (size_t)c * apart + x + k / 2 * LANES,
-                         vi_merge(drawn[k].word[c], drawn[k + 1].word[c]));
+    for (int32_t x = 0; x < pairs; x += LANES, number = vi_add(number, vi_all(LANES))) {
+        counters c[NOISE_CHAINS];
+        for (int k = 0; k < NOISE_CHAINS; k++)
+            c[k] = start_counters(start, vi_add(number, vi_all(k)));
+        run_rounds(start, c, (stretch){4, NOISE_HALF});
+        for (int k = 0; k < NOISE_CHAINS; k++)
+            for (int i = 0; i < NOISE_WORDS; i++, to += LANES)
+                vi_store(to, c[k].word[i]);
     }
+}
+
+/* The other half: a word of each channel for two neighbours, into p->draws. */
+ROW_INLINE void finish_draws(const pass *p, const noise_start *start, int32_t channels)
+{
+    const int32_t pairs = (p->w + 1) / 2;
+    const int32_t *from = p->half_drawn;
+    int32_t *const to = p->draws;
+    const size_t apart = p->line_values;
+    for (int32_t x = 0; x < pairs; x += LANES) {
+        counters c[NOISE_CHAINS];
+        for (int k = 0; k < NOISE_CHAINS; k++)
+            for (int i = 0; i < NOISE_WORDS; i++, from += LANES)
+                c[k].word[i] = vi_load(from);
+        run_rounds(start, c, (stretch){NOISE_HALF, NOISE_ROUNDS});
+        for (int32_t i = 0; i < channels; i++)
+            vi_store(to + (size_t)i * apart + x, vi_merge(c[0].word[i], c[1].word[i]));
+    }
+}
+
+/* All draws of a row first, in two loops: rounds wait for each other, and in short loops the CPU sees the
+ * next draws while it waits. */
+ROW_INLINE void draw_row(const pass *p, int32_t y, int32_t channels)
+{
+    const noise_start start = start_noise(p->block);
+    begin_draws(p, &start, y);
+    finish_draws(p, &start, channels);
 }
 
 /* The noise of LANES pixels: sums as floats, 2 ^ 23 too large. */

@@ -84,10 +84,13 @@ ROW_INLINE void sample_grey(stk__pixels image, const int32_t *at, const int16_t 
 
 ROW_INLINE void sample_ids(const uint8_t *mask, const int32_t *at, uint8_t *ids)
 {
-    for (int lane = 0; lane < LANES; lane++) {
+    for (int lane = 0; lane < LANES; lane += 2) {
         const int to = lane / 4 * 8 + lane % 4;
-        ids[to] = mask[at[lane]];
-        ids[to + 4] = mask[at[LANES + lane]];
+        const offsets first = two_offsets(at + lane), second = two_offsets(at + LANES + lane);
+        ids[to] = mask[first.of[0]];
+        ids[to + 1] = mask[first.of[1]];
+        ids[to + 4] = mask[second.of[0]];
+        ids[to + 5] = mask[second.of[1]];
     }
 }
 

@@ -96,11 +96,23 @@ static inline __m128i sixteen_bytes(const uint8_t *p) { return _mm_loadu_si128((
 static inline void stream_fence(void) { _mm_sfence(); }
 /* clang-format on */
 
+typedef struct offsets {
+    size_t of[2];
+} offsets;
+
+static inline offsets two_offsets(const int32_t *at)
+{
+    uint64_t both;
+    memcpy(&both, at, sizeof both);
+    return (offsets){{(uint32_t)both, both >> 32}};
+}
+
 static inline __m128i two_taps(const uint8_t *p, const int32_t *at)
 {
-    int64_t second;
-    memcpy(&second, p + at[1], sizeof second);
-    return _mm_insert_epi64(_mm_loadl_epi64((const __m128i *)(const void *)(p + at[0])), second, 1);
+    const offsets both = two_offsets(at);
+    const __m128i first = _mm_loadl_epi64((const __m128i *)(const void *)(p + both.of[0]));
+    return _mm_castps_si128(
+        _mm_loadh_pi(_mm_castsi128_ps(first), (const __m64 *)(const void *)(p + both.of[1])));
 }
 
 static inline vw vw_taps(const uint8_t *p, const int32_t *at)

@@ -127,16 +127,27 @@ STEP_FAMILY(hue, STK_COLOUR_HUE)
 STEP_FAMILY(gray, STK_COLOUR_GRAY)
 STEP_FAMILY(gamma_step, STK_COLOUR_GAMMA)
 
+/* Zeros below zero come of a brightness below zero only, which no setting allows. The CPU's levels turn hue
+ * without a look at chroma: where it is 0, they give all channels the sign of one. */
+static void keep_zeros_above(stk__augment_block *block)
+{
+    for (int32_t s = 0; s < block->step_count; s++)
+        if (block->step_value[s] < 0 && block->step_kind[s] == STK_COLOUR_BRIGHTNESS)
+            block->step_value[s] = 0;
+}
+
 /* Any steps in any order; contrast once at most. */
 static void program(check_case *c)
 {
     maybe_warp(c);
-    bool contrasted = false;
+    bool contrasted = false, turned = false;
     for (int32_t left = check_draw_int(c, 1, STK_AUGMENT_STEPS); left; left--) {
         const int32_t kind = check_draw_int(c, 0, STK_COLOUR_COUNT - 1);
         if (kind != STK_COLOUR_CONTRAST || !contrasted) add_step(c, kind);
         contrasted |= kind == STK_COLOUR_CONTRAST;
+        turned |= kind == STK_COLOUR_HUE;
     }
+    if (turned) keep_zeros_above(&c->block);
 }
 
 static void add_blur(check_case *c)

@@ -239,6 +239,15 @@ static inline vh vw_high(vw v)
     return v.half.high;
 }
 
+typedef struct offsets {
+    size_t of[2];
+} offsets;
+
+static inline offsets two_offsets(const int32_t *at)
+{
+    return (offsets){{(size_t)at[0], (size_t)at[1]}};
+}
+
 static inline vw vw_taps(const uint8_t *p, const int32_t *at)
 {
     vw out;

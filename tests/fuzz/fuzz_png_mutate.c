@@ -29,6 +29,7 @@ static size_t chunk_bytes(const uint8_t *data, size_t size, size_t at)
 
 static void fix_sums(uint8_t *data, size_t size)
 {
+    if (size < FIRST_CHUNK || memcmp(data, "\x89PNG", 4) != 0) return; /* pack: another format */
     for (size_t at = FIRST_CHUNK, bytes; (bytes = chunk_bytes(data, size, at)); at += bytes)
         write_number(data + at + bytes - 4, libdeflate_crc32(0, data + at + 4, bytes - 8));
 }

@@ -8,7 +8,7 @@
 void fuzz_seed(const char *target, const char *name, const void *data, size_t size);
 void fuzz_seed_text(const char *target, const char *name, const char *text);
 
-void fuzz_seed_pictures(void); /* jpeg, png, npy */
+void fuzz_seed_pictures(void); /* jpeg, png, npy, pack */
 void fuzz_seed_tables(void);   /* list */
 void fuzz_seed_runs(void);     /* safetensors, state */
 void fuzz_seed_shards(void);   /* tar */

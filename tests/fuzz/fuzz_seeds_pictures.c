@@ -13,6 +13,8 @@ static void put(const char *target, const char *kind, int number, stk__buffer *b
     char name[64];
     snprintf(name, sizeof name, "%s-%02d", kind, number);
     fuzz_seed(target, name, bytes->data, bytes->size_bytes);
+    snprintf(name, sizeof name, "%s-%02d", target, number);
+    fuzz_seed("pack", name, bytes->data, bytes->size_bytes);
     stk__buffer_fini(bytes);
 }
 

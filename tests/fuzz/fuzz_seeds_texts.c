@@ -102,6 +102,13 @@ static void make_states(void)
         stk__digest_print(stk__digest_of(files[i][1], strlen(files[i][1])), digest);
         sprintf(sums + strlen(sums), "%s  %s\n", digest, files[i][0]);
     }
+    fuzz_seed_text(
+        "state", "pack",
+        "{\"schema\": 1, \"complete\": false, \"settings\": {\"shard_bytes\": 1000, \"shard_samples\": 0}, "
+        "\"parts\": [{\"part\": null, \"fingerprint\": \"00112233445566778899aabbccddeeff\", \"looks\": "
+        "[\"0123456789abcdef\", null, null, null, null, null, null, null], \"count\": 9, \"next\": 5, "
+        "\"shards\": 1, \"bytes\": 900, \"packed\": 4, \"left_out\": 1, \"kept\": 0, \"source_bytes\": 800, "
+        "\"ledger_bytes\": 70}]}");
     fuzz_seed_text("state", "sums", sums);
     fuzz_seed_text("state", "metrics",
                    "{\"step\": 1, \"loss\": 2.5}\n{\"loss\": 1}\n{\"step\": 8}\n{\"x\": 1}\nnonsense\n"

@@ -7,6 +7,7 @@
 
 #include "core/file.h"
 #include "load_state.h"
+#include "pack/pack_state.h"
 #include "train/checkpoint.h"
 #include "train/metrics_file.h"
 
@@ -114,6 +115,30 @@ static void read_sums(const uint8_t *data, size_t size)
     free(sums);
 }
 
+/* --- pack.json ----------------------------------------------------------------------------------------- */
+
+static void read_pack(const uint8_t *data, size_t size)
+{
+    stk__pack_state state, again;
+    stk_error error = {0};
+    bool found = false;
+    fuzz_file(STK_PACK_STATE, data, size);
+    stk_status status = stk__pack_state_read(fuzz_folder(), &state, &found, &error);
+    assert(found == (status == STK_OK));
+    if (!found) {
+        assert(status == STK_ERROR_STATE);
+        fuzz_check_failure(status, &error);
+        fuzz_check_place(&error, fuzz_folder());
+        return;
+    }
+    status = stk__pack_state_write(fuzz_folder(), &state, &error);
+    assert(status == STK_OK);
+    status = stk__pack_state_read(fuzz_folder(), &again, &found, &error);
+    assert(status == STK_OK && found && memcmp(&state, &again, sizeof state) == 0);
+    for (int i = 0; i < state.part_count; i++)
+        assert(state.parts[i].next <= state.parts[i].count);
+}
+
 /* --- metrics.jsonl ------------------------------------------------------------------------------------- */
 
 static void cut(stk__metrics_file *metrics, uint64_t step, stk__buffer *left)
@@ -166,6 +191,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     read_state_json(data, size);
     read_sums(data, size);
     cut_metrics(data, size);
+    read_pack(data, size);
     json_t *json = json_loadb((const char *)data, size, 0, NULL);
     fuzz_state_seek(json);
     json_decref(json);

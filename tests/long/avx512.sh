@@ -8,7 +8,7 @@ set -euo pipefail
 PATH="$PATH:/usr/sbin:/sbin"
 here=$(cd "$(dirname "$0")" && pwd)
 tree=$(cd "$here/../.." && pwd)
-limit_s=${AVX512_LIMIT_S:-1800}
+limit_s=${AVX512_LIMIT_S:-3600}
 kernel=linux-image-cloud-amd64 # the smallest of Debian's kernels that has all built in
 
 # clearcpuid: bochs reports a wrong size of the compacted register area, and the kernel then saves no
@@ -105,6 +105,7 @@ display_library: $display
 speaker: enabled=0
 log: $folder/emulator.log
 panic: action=fatal
+error: action=ignore
 EOF
     if [ $display = term ]; then # Debian's bochs waits for this word before it starts
         echo continue >"$folder/debugger"

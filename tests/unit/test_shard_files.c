@@ -4,11 +4,46 @@
 #include "source/shard_files.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
+
+/* In place of the library's: storage that gives few bytes at a time, is interrupted, and then refuses. */
+static int preadv_calls, preadv_good = INT_MAX;
+
+ssize_t preadv(int file, const struct iovec *parts, int count, off_t offset)
+{
+    const int call = preadv_calls++;
+    if (preadv_good == INT_MAX) return syscall(SYS_preadv, file, parts, count, offset, 0);
+    errno = call < preadv_good ? EINTR : EIO;
+    if (call >= preadv_good || call % 2) return -1;
+    return pread(file, parts[0].iov_base, parts[0].iov_len < 100 ? parts[0].iov_len : 100, offset);
+}
+
+static void storage_that_is_slow_and_refuses(void **state)
+{
+    (void)state;
+    char text[2001];
+    memset(text, 't', 2000);
+    text[2000] = '\0';
+    put_one("x.tar", "a.jpg", text);
+    stk__source *source = tree_open();
+    preadv_calls = 0;
+    preadv_good = 100;
+    check_read(source, 0, STK_FIELD_IMAGE, text, "jpg");
+    assert_in_range(preadv_calls, 40, 60);
+    preadv_calls = 0;
+    preadv_good = 9;
+    check_read_damage(source, 0, STK_FIELD_IMAGE, STK_DAMAGE_READ_ERROR, "x.tar!a.jpg@0");
+    preadv_good = INT_MAX;
+    check_read(source, 0, STK_FIELD_IMAGE, text, "jpg");
+    stk__source_close(&source);
+}
 
 static void check_changed(const stk__source *source)
 {
@@ -322,8 +357,13 @@ static void shards_beyond_8_gib(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(shards_that_change),     TEST(many_shards_with_few_files), TEST(files_of_shards),
-        TEST(files_that_others_took), TEST(runs_are_read_ahead),        TEST(shards_beyond_8_gib),
+        TEST(storage_that_is_slow_and_refuses),
+        TEST(shards_that_change),
+        TEST(many_shards_with_few_files),
+        TEST(files_of_shards),
+        TEST(files_that_others_took),
+        TEST(runs_are_read_ahead),
+        TEST(shards_beyond_8_gib),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,66 @@
 
 #include <stdatomic.h>
 
+/* A folder whose own path fits, but not those of its files. */
+static void paths_that_are_too_long(void **state)
+{
+    (void)state;
+    char here[PATH_MAX], name[256], root[PATH_MAX];
+    memset(name, 'n', sizeof name);
+    name[250] = '\0';
+    assert_non_null(getcwd(here, sizeof here));
+    assert_int_equal(chdir(tree), 0);
+    size_t length = (size_t)snprintf(root, sizeof root, "%s", tree);
+    while (length + 251 < PATH_MAX - 1) {
+        assert_int_equal(mkdir(name, 0755), 0);
+        assert_int_equal(chdir(name), 0);
+        length += (size_t)snprintf(root + length, sizeof root - length, "/%s", name);
+    }
+    memcpy(name + 240, ".tar", 5);
+    tarball_text(&ball, "1.jpg", "x");
+    tarball_write(&ball, name);
+    stk_error error = {0};
+    stk__source *source = NULL;
+    const stk__source_options options = {.root = root};
+    assert_int_equal(stk__source_open(&source, &options, &error), STK_ERROR_IO);
+    assert_non_null(strstr(error.message, "is too long"));
+    assert_int_equal(unlink(name), 0);
+    assert_int_equal(chdir(here), 0);
+    tarball_clear(&ball);
+}
+
+static void roots_that_vanish(void **state)
+{
+    (void)state;
+    const stk__source_options options = {.root = tree};
+    stk__site site = {.options = &options};
+    stk_error error = {0};
+    stk__source *source = NULL;
+    snprintf(site.root, sizeof site.root, "%s", tree_path("none"));
+    assert_int_equal(stk__shards_open(&source, &site, &error), STK_ERROR_IO);
+    assert_null(source);
+    assert_string_equal(error.place, site.root);
+    assert_false(stk__shards_fit(site.root));
+}
+
+static void indexes_that_cannot_be_kept(void **state)
+{
+    (void)state;
+    char *before = getenv("STOKER_CACHE_DIR");
+    before = before ? strdup(before) : NULL;
+    put_one("x.tar", "1.jpg", "x");
+    tree_folder("x.tar.index");
+    tree_file("cache", "a file, so no folder");
+    setenv("STOKER_CACHE_DIR", tree_path("cache"), 1);
+    stk__source *source = tree_open();
+    assert_int_equal(source->info.count, 1);
+    assert_non_null(strstr(logged, "the indexes of 1 shards"));
+    stk__source_close(&source);
+    if (before) setenv("STOKER_CACHE_DIR", before, 1);
+    if (!before) unsetenv("STOKER_CACHE_DIR");
+    free(before);
+}
+
 static _Atomic long allocations_left, alive;
 
 static void *alloc_some(void *context, size_t size_bytes)
@@ -383,8 +443,9 @@ int main(void)
         TEST(ranges_of_shards),          TEST(parts),
         TEST(keys_of_several_shards),    TEST(samples_that_lack_something),
         TEST(values_and_counts),         TEST(large_members),
-        TEST(other_things_beside),       TEST(memory_runs_out),
-        TEST(memory_runs_out_for_many),
+        TEST(other_things_beside),       TEST(paths_that_are_too_long),
+        TEST(roots_that_vanish),         TEST(indexes_that_cannot_be_kept),
+        TEST(memory_runs_out),           TEST(memory_runs_out_for_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
