@@ -15,6 +15,9 @@ help:
 	@echo 'make check      format, dependency law, sizes; gcc and clang with warnings as errors'
 	@echo 'make asan       all tests under the address and undefined-behaviour sanitizers'
 	@echo 'make tsan       the tests that use threads under the thread sanitizer'
+	@echo 'make fuzz       fuzzes every parser for FUZZ_SECONDS (900) each, or those of TARGETS="jpeg png"'
+	@echo 'make fuzz-quick the same for 10 seconds each: what CI does'
+	@echo 'make coverage   how much of the parsers tests and corpus reach, line by line'
 	@echo 'make test-long  tests that take many minutes (as root: a bare Debian root)'
 	@echo 'make install    into PREFIX (default /usr/local), below DESTDIR if given'
 	@echo 'make format     clang-format over all C files'
@@ -34,16 +37,16 @@ demo: build
 test-tools:
 	@tools/setup test || echo 'setup: going on without; tests of OpenCL will be skipped' >&2
 	@tools/setup_nvrtc
+	@tools/setup_pynvml
 
 test: build test-tools
 	@tools/run_tests build
 
 # Without a network, or with PEERS= on the command line, our own rows alone.
-PEERS = $(shell tools/setup venv >&2 && tools/peers/setup)
+PEERS = $(shell tools/setup venv >&2 && bench/peers/setup)
 bench: build
-	$(STOKER) bench load
-	@echo
-	@peers='$(PEERS)'; set -x; $(STOKER) bench augment $${peers:+--peers "$$peers"}
+	@peers='$(PEERS)'; for what in load augment; do \
+	 (set -x; $(STOKER) bench $$what $${peers:+--peers "$$peers"}) || exit; echo; done
 
 check:
 	@tools/setup build check
@@ -60,6 +63,19 @@ tsan:
 	@tools/build build-tsan -Dbuildtype=debugoptimized -Db_sanitize=thread -Db_lundef=false
 	@TSAN_OPTIONS=halt_on_error=1:suppressions=$(CURDIR)/tests/support/races.txt $(TSAN_WRAP) tools/run_tests build-tsan -t 8 --suite loader --suite fail --suite threads
 
+# Where libFuzzer cannot be had, the driver of the tests does it and says so.
+fuzz:
+	@tools/setup build
+	@tools/setup fuzz || echo 'setup: going on without libFuzzer' >&2
+	@tools/fuzz $(TARGETS)
+
+fuzz-quick: export FUZZ_SECONDS = 10
+fuzz-quick: fuzz
+
+coverage:
+	@tools/setup build
+	@tools/coverage
+
 test-long:
 	@tools/setup build long
 	@tests/long/run
@@ -75,4 +91,4 @@ format:
 clean:
 	rm -rf build build-*/
 
-.PHONY: help build demo test test-tools bench check asan tsan test-long install format clean
+.PHONY: help build demo test test-tools bench check asan tsan fuzz fuzz-quick coverage test-long install format clean

@@ -33,7 +33,8 @@ static void print_help(const stk__arguments *a)
     if (!a->tables) return;
     stk__buffer text = {0};
     stk_error error;
-    printf("\nSettings: key=value or --key value, STOKER_SECTION_KEY in the environment, or a YAML file\n");
+    printf("\nSettings: key=value or --key value, STOKER_SECTION_KEY in the environment%s\n",
+           a->own_words ? "" : ", or a YAML file");
     if (stk__config_help(a->tables, a->table_count, columns(), &text, &error) == STK_OK)
         fwrite(text.data, 1, text.size_bytes, stdout);
     stk__buffer_fini(&text);
@@ -135,6 +136,10 @@ static int read_common(const stk__arguments *a, const char *word)
         print_help(a);
         return STK_EXIT_GOOD;
     }
+    if (strcmp(word, "--complete") == 0) {
+        stk__completion_print(a);
+        return STK_EXIT_GOOD;
+    }
     if (strcmp(word, "-q") == 0 || strcmp(word, "--quiet") == 0)
         stk__cli_quiet = true;
     else if (strcmp(word, "-v") == 0 || strcmp(word, "--verbose") == 0)
@@ -183,7 +188,7 @@ static stk_status set_root(stk__arguments *a, stk_error *error)
 
 static stk_status read_layers(stk__arguments *a, stk_error *error)
 {
-    if (a->words_are_runs) return stk__config_read_environment(a->config, environ, error);
+    if (a->own_words) return stk__config_read_environment(a->config, environ, error);
     if (a->word_count && is_config(a->words[0]))
         STK__TRY(stk__config_read_file(a->config, a->words[0], error));
     else if (a->word_count)

@@ -1,5 +1,6 @@
 /* stoker bench: rows of measurements, and ratios with the goals they have to meet. */
 #include "bench.h"
+#include "bench_turns.h"
 
 #include "core/cpu.h"
 
@@ -19,8 +20,8 @@ void stk__bench_add(stk__bench_row *row, double value)
     if (row->count < STK_BENCH_ROUNDS) row->values[row->count++] = value;
 }
 
-/* Linear between the two nearest; 0 … 1. */
-static double quantile(const stk__bench_row *row, double at)
+/* Linear between the two nearest. */
+double stk__bench_quantile(const stk__bench_row *row, double at)
 {
     double sorted[STK_BENCH_ROUNDS];
     if (row->count == 0) return NAN;
@@ -33,7 +34,7 @@ static double quantile(const stk__bench_row *row, double at)
 
 double stk__bench_median(const stk__bench_row *row)
 {
-    return quantile(row, 0.5);
+    return stk__bench_quantile(row, 0.5);
 }
 
 stk__bench_ratio *stk__bench_judge(stk__bench *bench, const char *name, double value, bool at_least,
@@ -52,7 +53,7 @@ stk__bench_row *stk__bench_begin(stk__bench *bench, const char *contestant, cons
                                  const char *setting, const char *unit)
 {
     stk__bench_row *row = &bench->rows[bench->row_count++];
-    *row = (stk__bench_row){.contestant = contestant, .test = test, .unit = unit};
+    *row = (stk__bench_row){.contestant = contestant, .test = test, .unit = unit, .difference = NAN};
     snprintf(row->setting, sizeof row->setting, "%s", setting);
     return row;
 }
@@ -85,10 +86,13 @@ static json_t *row_json(const stk__bench_row *row)
 {
     json_t *json =
         json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:s}", "contestant", row->contestant, "case", row->test,
-                  "setting", row->setting, "median", number_json(quantile(row, 0.5)), "p10",
-                  number_json(quantile(row, 0.1)), "p90", number_json(quantile(row, 0.9)), "unit", row->unit);
+                  "setting", row->setting, "median", number_json(stk__bench_quantile(row, 0.5)), "p10",
+                  number_json(stk__bench_quantile(row, 0.1)), "p90",
+                  number_json(stk__bench_quantile(row, 0.9)), "unit", row->unit);
     if (row->why[0]) json_object_set_new(json, "why", stk__cli_json_text(row->why));
     if (row->copy_share > 0) json_object_set_new(json, "copy_share", json_real(row->copy_share));
+    if (row->versions[0]) json_object_set_new(json, "versions", stk__cli_json_text(row->versions));
+    if (row->versions[0]) json_object_set_new(json, "pixel_difference", number_json(row->difference));
     return json;
 }
 
@@ -113,56 +117,10 @@ static json_t *bench_json(const stk__bench *bench)
                      ratios);
 }
 
-static void print_value(double value)
-{
-    printf(value < 10000 ? "%9.4g " : "%9.0f ", value);
-}
-
-static void print_row(const stk__bench_row *row)
-{
-    printf("  %-14s %-16s %-34s ", row->contestant, row->test, row->setting);
-    if (row->count == 0) {
-        printf("%9s  %s\n", "absent", row->why);
-        return;
-    }
-    print_value(stk__bench_median(row));
-    print_value(quantile(row, 0.1));
-    print_value(quantile(row, 0.9));
-    printf("%s", row->unit);
-    if (row->copy_share > 0) printf("  %3.0f %% of copy", 100 * row->copy_share);
-    printf("\n");
-}
-
-static void print_ratio(const stk__bench_ratio *ratio)
-{
-    char goal[32], aim[32] = "";
-    snprintf(goal, sizeof goal, "%s %g", ratio->at_least ? ">=" : "<=", ratio->goal);
-    if (ratio->aim > 0) snprintf(aim, sizeof aim, " (%g)", ratio->aim);
-    strncat(goal, aim, sizeof goal - strlen(goal) - 1);
-    if (isnan(ratio->value))
-        printf("  %-64s %8s  %-12s not measured\n", ratio->name, "-", goal);
-    else
-        printf("  %-64s %8.3f  %-12s %s\n", ratio->name, ratio->value, goal, ratio->met ? "met" : "MISSED");
-}
-
-static void print_bench(const stk__bench *bench)
-{
-    printf("%s\n\n  %-14s %-16s %-34s %9s %9s %9s\n", bench->machine, "who", "what", "setting", "median",
-           "p10", "p90");
-    for (int i = 0; i < bench->row_count; i++) {
-        const stk__bench_row *row = &bench->rows[i];
-        if (bench->spaced && i > 0 && strcmp(row->test, row[-1].test) != 0) printf("\n");
-        print_row(row);
-    }
-    printf("\n  %-64s %8s  %s\n", "ratio", "value", "goal");
-    for (int i = 0; i < bench->ratio_count; i++)
-        print_ratio(&bench->ratios[i]);
-}
-
 int stk__bench_report(const stk__bench *bench)
 {
     if (stk__cli_json) return stk__cli_print_json(bench_json(bench));
-    print_bench(bench);
+    stk__bench_print(bench);
     return STK_EXIT_GOOD;
 }
 
@@ -171,9 +129,11 @@ int stk__cli_bench(int argc, char **argv)
     static const struct {
         const char *name, *about;
         int (*run)(int argc, char **argv);
-    } benches[] = {{"load", "files to batches, beside a bare decoder loop", stk__bench_load},
-                   {"augment", "a batch of images and masks, beside other libraries", stk__bench_augment}};
+    } benches[] = {
+        {"load", "files to batches, beside a bare decoder loop and other libraries", stk__bench_load},
+        {"augment", "a batch of images and masks, beside other libraries", stk__bench_augment}};
     const char *name = argc > 1 ? argv[1] : "";
+    if (strcmp(name, "load-turns") == 0) return stk__bench_turns(argc - 1, argv + 1); /* not for people */
     for (size_t i = 0; i < sizeof benches / sizeof benches[0]; i++)
         if (strcmp(name, benches[i].name) == 0) return benches[i].run(argc - 1, argv + 1);
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {

@@ -154,7 +154,7 @@ int stk__bench_augment(int argc, char **argv)
         {.name = "quick", .help = "three rounds, eight faces, no files", .given = &contest.quick},
         {.name = "peers",
          .value = "PYTHON",
-         .help = "interpreter that has the other libraries (tools/peers/setup makes one)",
+         .help = "interpreter that has the other libraries (bench/peers/setup makes one)",
          .text = &contest.python},
         {.name = "json", .help = "report as JSON on standard output", .given = &stk__cli_json},
     };

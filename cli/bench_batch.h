@@ -7,7 +7,7 @@
 #include "augment/plan.h"
 #include "device/augment_batch.h"
 
-/* A turn of a contestant lasts so long at least, peers' too (tools/peers/serve.py). If it has several
+/* A turn of a contestant lasts so long at least, peers' too (bench/peers/serve.py). If it has several
  * batches, the first is not counted: who had the turn before has left the caches full of other things. */
 enum { STK_BENCH_SAMPLES = 32, STK_BENCH_TURN_MS = 200 };
 

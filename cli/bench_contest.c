@@ -10,7 +10,7 @@
 
 enum { EPOCH_SAMPLES = 512, RESOLVES = 20 };
 
-/* What each of them runs, and how it is matched with ours: tools/peers. */
+/* What each of them runs, and how it is matched with ours: bench/peers. */
 static const struct {
     const char *contestant, *module, *how, *before, *after; /* of the number of CPUs, for people */
 } peer_kinds[STK_CONTEST_PEERS] = {

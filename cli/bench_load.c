@@ -1,9 +1,12 @@
-/* stoker bench load: files to batches, beside a bare decoder loop on all cores. Rounds are interleaved. */
+/* stoker bench load: files to batches, beside a bare decoder loop on all cores and beside other libraries.
+ * Rounds are interleaved. */
 #include "bench.h"
 #include "bench_bare.h"
+#include "bench_cache.h"
 #include "bench_data.h"
 #include "bench_drain.h"
 #include "bench_null.h"
+#include "bench_race.h"
 #include "open_loader.h"
 
 #include "core/clock.h"
@@ -17,15 +20,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { BATCH = 32 };
+enum { BATCH = 32, QUICK_FACES = 200, QUICK_S = 38 };
 
 typedef struct bench_job {
+    uint64_t start_ns;
     int64_t rounds;
     bool quick;
+    const char *python; /* of the peers; NULL: none */
     stk__bench_data data;
     char images[PATH_MAX];
     int cpus;
     stk__source *source; /* of the folder: the bare loop takes its files from it */
+    stk__race race;
     stk__bench bench;
 } bench_job;
 
@@ -137,6 +143,12 @@ static stk_status bench_overhead(bench_job *job, stk_error *error)
     return STK_OK;
 }
 
+static stk_status bench_warm_cache(bench_job *job, stk_error *error)
+{
+    return stk__bench_cache_run(
+        &(stk__bench_cache){&job->bench, job->data.folder, job->rounds, BATCH, job->cpus}, error);
+}
+
 /* Memory can only be measured in a process of its own. */
 static stk_status run_self(const bench_job *job, stk__buffer *output, stk_error *error)
 {
@@ -181,6 +193,20 @@ static stk_status bench_memory(bench_job *job, stk_error *error)
     return status;
 }
 
+/* Whoever loads files, each in a process of its own. */
+static stk_status bench_peers(bench_job *job, stk_error *error)
+{
+    job->race = (stk__race){.python = job->python,
+                            .data = job->data.folder,
+                            .source = job->source,
+                            .quick = job->quick,
+                            .rounds = job->rounds,
+                            .until_ns = job->quick ? job->start_ns + QUICK_S * STK_SECOND_NS : 0,
+                            .cpus = job->cpus,
+                            .bench = &job->bench};
+    return stk__race_run(&job->race, error);
+}
+
 static stk_status open_folder(bench_job *job, stk_error *error)
 {
     const stk__source_options options = {.root = job->data.folder};
@@ -197,8 +223,9 @@ static stk_status open_folder(bench_job *job, stk_error *error)
 
 static stk_status run_all(bench_job *job, stk_error *error)
 {
-    stk_status (*const parts[])(bench_job *, stk_error *) = {bench_jpeg, bench_pairs, bench_first_batch,
-                                                             bench_overhead, bench_memory};
+    stk_status (*const parts[])(bench_job *, stk_error *) = {
+        bench_jpeg,       bench_pairs, bench_first_batch, bench_overhead,
+        bench_warm_cache, bench_peers, bench_memory};
     STK__TRY(open_folder(job, error));
     stk__progress progress;
     stk__progress_start(&progress);
@@ -213,31 +240,53 @@ static stk_status run_all(bench_job *job, stk_error *error)
     return status;
 }
 
+/* After Ctrl-C: a turn may last longer than the program is given to end. */
+static void abandon(void *context)
+{
+    const bench_job *job = context;
+    stk__race_abandon(&job->race);
+    stk__bench_data_remove(&job->data);
+}
+
+static int run_bench(bench_job *job, const char *folder)
+{
+    stk_error error;
+    stk__interrupt_target(abandon, job);
+    stk_status status = stk__bench_data_open(&job->data, folder, job->quick ? QUICK_FACES : 1500, &error);
+    if (status == STK_OK) status = run_all(job, &error);
+    const int code = status == STK_OK ? stk__bench_report(&job->bench) : stk__cli_fail(&error);
+    stk__interrupt_target(NULL, NULL);
+    stk__race_close(&job->race);
+    stk__source_close(&job->source);
+    stk__bench_data_close(&job->data);
+    return code;
+}
+
 int stk__bench_load(int argc, char **argv)
 {
     static const stk__verb verb = {
         .name = "bench load",
         .usage = "bench load [DIR]",
-        .about = "Files to batches, beside a bare decoder loop on all cores. Without DIR, 1,500 "
-                 "faces are made for it."};
-    bench_job job = {.rounds = 7};
+        .about =
+            "Files to batches, beside a bare decoder loop on all cores and other libraries. Without DIR, "
+            "1,500 faces are made for it."};
+    static bench_job job; /* too large for a stack */
+    job = (bench_job){.rounds = 7, .start_ns = stk__clock_ns()};
     const stk__flag flags[] = {
         {.name = "rounds", .value = "N", .help = "interleaved rounds (7)", .number = &job.rounds},
-        {.name = "quick", .help = "three rounds, 300 faces", .given = &job.quick},
+        {.name = "quick", .help = "three rounds, 200 faces, fewer peers", .given = &job.quick},
+        {.name = "peers",
+         .value = "PYTHON",
+         .help = "interpreter that has the other libraries (bench/peers/setup makes one)",
+         .text = &job.python},
         {.name = "json", .help = "report as JSON on standard output", .given = &stk__cli_json},
     };
     stk__arguments arguments = {
         .verb = &verb, .flags = flags, .flag_count = sizeof flags / sizeof flags[0], .most_words = 1};
-    int code = stk__arguments_read(&arguments, argc, argv);
+    const int code = stk__arguments_read(&arguments, argc, argv);
     if (code >= 0) return code;
     if (job.quick) job.rounds = 3;
     if (job.rounds < 1 || job.rounds > STK_BENCH_ROUNDS / 3)
         return stk__cli_usage("bench load", "--rounds must be from 1 to %d", STK_BENCH_ROUNDS / 3);
-    stk_error error;
-    stk_status status = stk__bench_data_open(&job.data, arguments.words[0], job.quick ? 300 : 1500, &error);
-    if (status == STK_OK) status = run_all(&job, &error);
-    code = status == STK_OK ? stk__bench_report(&job.bench) : stk__cli_fail(&error);
-    stk__source_close(&job.source);
-    stk__bench_data_close(&job.data);
-    return code;
+    return run_bench(&job, arguments.words[0]);
 }

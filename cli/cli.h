@@ -29,6 +29,8 @@ int stk__cli_augment(int argc, char **argv);
 int stk__cli_eval(int argc, char **argv);
 int stk__cli_load(int argc, char **argv);
 int stk__cli_make(int argc, char **argv);
+int stk__cli_monitor(int argc, char **argv);
+int stk__cli_pack(int argc, char **argv);
 int stk__cli_stats(int argc, char **argv);
 int stk__cli_bench(int argc, char **argv);
 int stk__cli_devices(int argc, char **argv);
@@ -57,7 +59,7 @@ typedef struct stk__arguments {
     void (*more_help)(void);                                      /* printed after the options; may be NULL */
     stk_status (*prepare)(stk__config *config, stk_error *error); /* before anything is read; may be NULL */
 
-    bool words_are_runs; /* the first word is a folder of a run, not a data set */
+    bool own_words; /* the first word is neither a CONFIG nor data.root: a folder of a run, … */
 
     const char *words[4];
     size_t word_count;
@@ -69,6 +71,12 @@ typedef struct stk__arguments {
  * explained). */
 int stk__arguments_read(stk__arguments *arguments, int argc, char **argv);
 void stk__arguments_fini(stk__arguments *arguments);
+
+/* --- completion.c ------------------------------------------------------------------------------------------
+ */
+
+/* What may follow a verb, one word a line: for the shell. */
+void stk__completion_print(const stk__arguments *arguments);
 
 /* --- output.c ----------------------------------------------------------------------------------------------
  */
@@ -94,6 +102,7 @@ typedef struct stk__progress {
     bool on;
     uint64_t last_ns, start_ns;
     int width;
+    uint64_t from; /* done before the start: no part of the rate */
     char note[96]; /* shown behind the rate */
 } stk__progress;
 
@@ -125,5 +134,8 @@ void stk__interrupt_wait(bool wait);
 const atomic_bool *stk__interrupt_flag(void);
 void stk__interrupt_target(void (*stop)(void *),
                            void *context); /* NULL: none; waits while stop is being called */
+/* Signals are for somebody else, until it is called with NULL. from_terminal: Ctrl-C, which a child in our
+ * group has heard too. */
+void stk__interrupt_relay(void (*relay)(void *context, int signal_number, bool from_terminal), void *context);
 
 #endif

@@ -130,7 +130,7 @@ int stk__cli_eval(int argc, char **argv)
                                      .tables = stk__cli_train_tables(),
                                      .table_count = STK_CLI_TRAIN_TABLES,
                                      .most_words = 1,
-                                     .words_are_runs = true};
+                                     .own_words = true};
     stk_error error;
     job.count = 6;
     int code = stk__arguments_read(&job.arguments, argc, argv);

@@ -8,9 +8,11 @@
 #include <unistd.h>
 
 static atomic_bool interrupted, patient;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the two below */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the four below */
 static void (*stop_target)(void *);
 static void *stop_context;
+static void (*relay_target)(void *, int, bool);
+static void *relay_context;
 static sigset_t watched;
 
 const atomic_bool *stk__interrupt_flag(void)
@@ -32,13 +34,31 @@ void stk__interrupt_target(void (*stop)(void *), void *context)
     pthread_mutex_unlock(&lock);
 }
 
+void stk__interrupt_relay(void (*relay)(void *, int, bool), void *context)
+{
+    pthread_mutex_lock(&lock);
+    relay_target = relay;
+    relay_context = context;
+    pthread_mutex_unlock(&lock);
+}
+
+/* True: it was somebody else's. */
+static bool relay_signal(const siginfo_t *info)
+{
+    pthread_mutex_lock(&lock);
+    const bool relayed = relay_target;
+    if (relayed) relay_target(relay_context, info->si_signo, info->si_code == SI_KERNEL);
+    pthread_mutex_unlock(&lock);
+    return relayed;
+}
+
 /* The thread all signals go to. It never ends: the process does. */
 static void watch_signals(void *unused)
 {
     (void)unused;
     const struct timespec grace = {.tv_nsec = 800000000};
     siginfo_t info;
-    while (sigwaitinfo(&watched, &info) < 0)
+    while (sigwaitinfo(&watched, &info) < 0 || relay_signal(&info))
         continue;
     atomic_store(&interrupted, true);
     pthread_mutex_lock(&lock);

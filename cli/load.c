@@ -136,6 +136,14 @@ static json_t *stages_json(const load_job *job)
     return rows;
 }
 
+static json_t *cache_json(const load_job *job)
+{
+    const stk_loader_stats *stats = &job->stats;
+    if (!stk_loader_describe(job->loader)->cache_bytes) return json_null();
+    return json_pack("{s:I, s:I, s:I}", "samples", (json_int_t)stats->cache_samples, "bytes",
+                     (json_int_t)stats->cache_bytes, "hits", (json_int_t)stats->cache_hits);
+}
+
 static json_t *null_or(bool known, double value)
 {
     return known ? json_real(value) : json_null();
@@ -147,7 +155,7 @@ static json_t *report_json(const load_job *job, bool complete)
     char digest[STK_DIGEST_TEXT_BYTES];
     stk__digest_print(job->state.digest, digest);
     const double seconds = seconds_of(job), samples = (double)job->stats.samples;
-    return json_pack(
+    json_t *report = json_pack(
         "{s:i, s:s, s:b, s:I, s:I, s:f, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:o, s:o, s:i, s:i, s:s, s:o}",
         "schema", 1, "layout", info->layout, "complete", complete, "samples", (json_int_t)job->stats.samples,
         "batches", (json_int_t)job->stats.batches, "seconds", seconds, "samples_per_s",
@@ -159,13 +167,16 @@ static json_t *report_json(const load_job *job, bool complete)
         "bad_samples", (json_int_t)job->stats.bad_samples, "damages", stk__cli_damages_json(&job->stats),
         "stages", stages_json(job), "num_workers", (int)info->num_workers, "slots", (int)info->slot_count,
         "fingerprint", info->fingerprint, "effects", stk__config_effects_json(job->arguments.config));
+    if (report) json_object_set_new(report, "cache", cache_json(job));
+    return report;
 }
 
 static void print_stages(const load_job *job)
 {
     printf("\n  %-8s %10s %8s\n", "stage", "ms/batch", "share");
     for (int i = 0; i < STK_STAGE_COUNT; i++) {
-        if (i == STK_STAGE_AUGMENT && !job->stats.stage_ns[i]) continue;
+        const bool optional = i == STK_STAGE_AUGMENT || i == STK_STAGE_CACHE;
+        if (optional && !job->stats.stage_ns[i]) continue;
         printf("  %-8s %10.2f %7.1f %%\n", stk_stage_name((stk_stage)i), ms_per_batch(job, i),
                100 * share_of(job, i));
     }
@@ -174,6 +185,16 @@ static void print_stages(const load_job *job)
         printf("  (of %lld worker%s)\n", (long long)workers, workers == 1 ? "" : "s");
     else
         printf("  (of the caller's thread)\n");
+}
+
+static void print_cache(const load_job *job)
+{
+    const stk_loader_info *info = stk_loader_describe(job->loader);
+    const stk_loader_stats *stats = &job->stats;
+    if (!info->cache_bytes) return;
+    printf("\n  cache: %s of %s samples, %s; %s came from it\n", stk__cli_grouped(stats->cache_samples),
+           stk__cli_grouped(info->sample_count), stk__cli_bytes((double)stats->cache_bytes),
+           stk__cli_grouped(stats->cache_hits));
 }
 
 static void print_damages(const load_job *job)
@@ -198,6 +219,7 @@ static void print_report(const load_job *job)
         printf("; first batch after %.0f ms", 1e-6 * (double)(job->first_batch_ns - job->start_ns));
     printf("; %s peak memory\n", stk__cli_bytes((double)stk__cli_peak_memory_bytes()));
     print_stages(job);
+    print_cache(job);
     print_damages(job);
     if (!job->hash) return;
     char digest[STK_DIGEST_TEXT_BYTES];

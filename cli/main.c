@@ -12,9 +12,13 @@ static const stk__verb verbs[] = {
      "Shows what augmentation does: as a picture, or in numbers.", stk__cli_augment},
     {"stats", "stats CONFIG|DIR [key=value …]",
      "Looks at a data set: mean and std, class shares and weights, sizes, damage.", stk__cli_stats},
+    {"pack", "pack DIR OUT [key=value …]",
+     "Turns a data set into shards: a few large files that are quick to read and to decode.", stk__cli_pack},
     {"train", "train [CONFIG|DIR] [key=value …]",
      "Trains a network on it: unet, locator, resnet, lstm or your own.", stk__cli_train},
     {"eval", "eval RUN", "Evaluates the best checkpoint of a run.", stk__cli_eval},
+    {"monitor", "monitor [--interval S --duration S] [-- CMD …]",
+     "Watches GPUs and says how well they are used, and what holds them up.", stk__cli_monitor},
     {"devices", "devices [--selftest]", "Lists what could augment batches here, and why something could not.",
      stk__cli_devices},
     {"bench", "bench load [DIR]", "Measures Stoker beside a bare decoder loop.", stk__cli_bench},
@@ -41,6 +45,12 @@ static int run_verb(int argc, char **argv)
     const char *word = argc > 1 ? argv[1] : "";
     if (strcmp(word, "--version") == 0) {
         printf("stoker %s\n", stk_version());
+        return STK_EXIT_GOOD;
+    }
+    if (strcmp(word, "--complete") == 0) {
+        for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++)
+            printf("%s\n", verbs[i].name);
+        printf("--help\n--version\n");
         return STK_EXIT_GOOD;
     }
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {

@@ -119,9 +119,10 @@ static stk_status drop_settings(stk__config *config, const stk__option_table *ta
 static stk_status drop_storage(stk__config *config, stk_loader_options *o, stk_error *error)
 {
     o->dtype = o->axes = o->mask_dtype = 0;
+    o->cache = NULL;
     memset(o->mean, 0, sizeof o->mean);
     memset(o->std, 0, sizeof o->std);
-    return drop_settings(config, &stk__loader_options, "dtype axes mask_dtype mean std",
+    return drop_settings(config, &stk__loader_options, "dtype axes mask_dtype mean std cache",
                          "not used here: images are looked at, not fed to a network", error);
 }
 

@@ -1,6 +1,7 @@
 #include "cli.h"
 
 #include "core/clock.h"
+#include "core/json_text.h"
 #include "core/logger.h"
 
 #include <stdarg.h>
@@ -64,15 +65,7 @@ void stk__cli_open_log(void)
 
 json_t *stk__cli_json_text(const char *text)
 {
-    json_t *string = json_string(text);
-    if (string) return string;
-    char escaped[4 * 1024], *out = escaped;
-    for (; *text && out < escaped + sizeof escaped - 8; text++) {
-        const unsigned char byte = (unsigned char)*text;
-        out += snprintf(out, 8, byte < 0x80 ? "%c" : "\\x%02x", byte);
-    }
-    *out = '\0';
-    return json_string(escaped);
+    return stk__json_string(text);
 }
 
 int stk__cli_print_json(json_t *object)
@@ -137,7 +130,7 @@ void stk__progress_show(stk__progress *progress, const char *what, uint64_t done
     if (!progress->on || (now - progress->last_ns < STK_SECOND_NS / 10 && done < total)) return;
     progress->last_ns = now;
     const double seconds = (double)(now - progress->start_ns) * 1e-9,
-                 rate = seconds > 0 ? (double)done / seconds : 0;
+                 rate = seconds > 0 ? (double)(done - progress->from) / seconds : 0;
     char tail[224];
     const int used =
         snprintf(tail, sizeof tail,

@@ -195,6 +195,7 @@ static stk_status print_plan_json(const train_job *job)
                              (json_int_t)info->model_bytes, "activation_bytes", (json_int_t)info->pass_bytes,
                              "batch_bytes", (json_int_t)s->batch_bytes, "planned_memory_bytes",
                              (json_int_t)s->planned_bytes, "effects", stk__config_effects_json(s->config));
+    if (plan) json_object_set_new(plan, "cache_bytes", json_integer((json_int_t)s->cache_bytes));
     stk__cli_print_json(plan);
     return STK_OK;
 }
@@ -207,10 +208,11 @@ static stk_status print_plan(const train_job *job, stk_error *error)
     const stk_status status = stk__pass_print(info->pass, info->network, &text, error);
     if (status == STK_OK) fwrite(text.data, 1, text.size_bytes, stdout);
     stk__buffer_fini(&text);
-    printf("  %-14s %9s\n  %-14s %9s\n  %-14s %9s\n", "batches",
-           stk__cli_bytes((double)job->session.batch_bytes), "program",
-           stk__cli_bytes((double)job->session.program_bytes), "at most",
-           stk__cli_bytes((double)job->session.planned_bytes));
+    printf("  %-14s %9s\n", "batches", stk__cli_bytes((double)job->session.batch_bytes));
+    if (job->session.cache_bytes)
+        printf("  %-14s %9s\n", "cache", stk__cli_bytes((double)job->session.cache_bytes));
+    printf("  %-14s %9s\n  %-14s %9s\n", "program", stk__cli_bytes((double)job->session.program_bytes),
+           "at most", stk__cli_bytes((double)job->session.planned_bytes));
     return status;
 }
 

@@ -31,8 +31,9 @@ static void print_memory(const stk__cli_session *s, const stk__trainer_info *inf
             stk__cli_bytes((double)info->pass_bytes));
     if (info->report->recomputed_layers)
         fprintf(stderr, " (%d layers computed again)", info->report->recomputed_layers);
-    fprintf(stderr, ", %s for batches, %s for the program\n", stk__cli_bytes((double)s->batch_bytes),
-            stk__cli_bytes((double)s->program_bytes));
+    fprintf(stderr, ", %s for batches", stk__cli_bytes((double)s->batch_bytes));
+    if (s->cache_bytes) fprintf(stderr, ", %s for the cache", stk__cli_bytes((double)s->cache_bytes));
+    fprintf(stderr, ", %s for the program\n", stk__cli_bytes((double)s->program_bytes));
 }
 
 static void print_network(const stk__trainer_info *info, int64_t batch_size)

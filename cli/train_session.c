@@ -125,7 +125,8 @@ static stk_status tell_validation(stk__cli_session *s, stk_error *error)
     for (int i = 0; i < count; i++) {
         if (strncmp(effects[i].name, "data.", 5) != 0) continue;
         snprintf(name, sizeof name, "data.val.%s", effects[i].name + 5);
-        if (stk__config_requested(s->config, name, NULL))
+        const bool costs = strcmp(effects[i].name, "data.cache") == 0 && effects[i].in_effect[0];
+        if (costs || stk__config_requested(s->config, name, NULL))
             STK__TRY(stk__config_effect(s->config, name, effects[i].in_effect, effects[i].why, error));
     }
     return STK_OK;
@@ -151,6 +152,7 @@ static stk_status open_validation(stk__cli_session *s, stk_error *error)
     if (!stk__config_requested(s->config, "data.val.drop_last", NULL)) s->val_data.drop_last = STK_SWITCH_OFF;
     if (!stk__config_requested(s->config, "data.val.order", NULL)) s->val_data.order = NULL;
     if (!stk__config_requested(s->config, "data.val.limit", NULL)) s->val_data.limit = 0;
+    if (s->evaluates_only) s->val_data.cache = NULL; /* every sample comes once */
     s->val_data.part = STK_PART_VAL;
     const stk__loader_setup setup = {.options = &s->val_data, .augment = &nothing};
     STK__TRY(stk__loader_open(&s->val_loader, &setup, error));
@@ -286,10 +288,12 @@ static void plan_memory(stk__cli_session *s)
         const stk_loader_info *about = loaders[i] ? stk_loader_describe(loaders[i]) : NULL;
         if (!about) continue;
         s->batch_bytes += about->slot_bytes * (uint64_t)about->slot_count;
+        s->cache_bytes += about->cache_bytes;
         touched += stk__loader_filled_bytes(loaders[i]);
     }
     s->program_bytes = now > touched ? now - touched : 0;
-    s->planned_bytes = s->program_bytes + info->model_bytes + info->pass_bytes + s->batch_bytes;
+    s->planned_bytes =
+        s->program_bytes + info->model_bytes + info->pass_bytes + s->batch_bytes + s->cache_bytes;
 }
 
 stk_status stk__cli_session_open(stk__cli_session *s, stk_error *error)

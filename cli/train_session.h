@@ -23,6 +23,7 @@ typedef struct stk__cli_session {
     stk_loader *loader, *val_loader; /* NULL: there is no such part */
     stk__trainer *trainer;
     uint64_t batch_bytes;   /* of all slots of both loaders */
+    uint64_t cache_bytes;   /* of both loaders' caches, when they are full */
     uint64_t program_bytes; /* what the process had before anything was computed; 0: unknown */
     uint64_t planned_bytes; /* all of it together, at most */
 } stk__cli_session;

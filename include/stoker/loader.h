@@ -58,6 +58,7 @@ typedef struct stk_loader_options {
     int64_t batch_size;      /* per rank */
     int64_t num_workers;     /* threads; 0: by the rule; STK_WORKERS_NONE */
     int64_t prefetch_factor; /* batches per worker that may wait ready */
+    const char *cache;       /* memory for decoded images: none, auto or a size ("8G"); NULL: none */
     int drop_last;           /* stk_switch (off) */
     int shuffle;             /* stk_switch (on for training) */
     const char *order;       /* sequential, full, blocks(k) */
@@ -107,6 +108,7 @@ typedef struct stk_loader_info {
     uint64_t dataset_count; /* of the data set */
     uint64_t batches_per_epoch;
     int64_t batch_size, num_workers, slot_count;
+    uint64_t cache_bytes;        /* what the cache will take if all samples have the common size; 0: none */
     uint64_t slot_bytes;         /* memory of one slot when all samples have the common size */
     int32_t h, w, channels;      /* common size of images; 0 without images */
     bool masks, classes, values; /* what each sample has: a mask, a class, a value */
@@ -162,6 +164,7 @@ typedef enum stk_stage {
     STK_STAGE_READ,    /* files */
     STK_STAGE_DECODE,  /* images, resizing included */
     STK_STAGE_MASK,    /* masks */
+    STK_STAGE_CACHE,   /* decoded images: copies into the cache and out of it */
     STK_STAGE_AUGMENT, /* drawing, the fused pass, mixing */
     STK_STAGE_OTHER,   /* our own book-keeping */
     STK_STAGE_IDLE,    /* asleep: all slots are full, or nothing is left */
@@ -175,6 +178,8 @@ typedef struct stk_loader_stats {
     uint64_t stage_ns[STK_STAGE_COUNT]; /* summed over the workers */
     uint64_t wait_ns;                   /* time that next waited */
     uint64_t bytes_read;
+    uint64_t cache_samples, cache_bytes; /* held now */
+    uint64_t cache_hits;                 /* samples that came from the cache */
 } stk_loader_stats;
 
 STK_API void stk_loader_measure(stk_loader *loader, stk_loader_stats *stats);

@@ -50,7 +50,14 @@ typedef enum stk_status {
     X(MASK_IDS, "mask_ids", "the mask has ids outside the classes")                                          \
     X(MASK_FORMAT, "mask_format", "the mask is not a picture of ids")                                        \
     X(BAD_ROW, "bad_row", "a row of the list is malformed")                                                  \
-    X(BAD_VALUES, "bad_values", "values that are no finite numbers")
+    X(BAD_VALUES, "bad_values", "values that are no finite numbers")                                         \
+    X(MEMBER_KIND, "member_kind", "a link, device, pipe or sparse file where a shard should have a file")    \
+    X(BAD_NAME, "bad_name", "a name in a shard that is malformed, too long or not UTF-8")                    \
+    X(FIELD_TWICE, "field_twice", "a field occurs twice in the sample")                                      \
+    X(SCATTERED, "scattered", "the fields of the sample do not stand together in the shard")                 \
+    X(NO_IMAGE, "no_image", "the sample has no image")                                                       \
+    X(BAD_FIELD, "bad_field", "a field of the sample is missing or malformed")                               \
+    X(SHARD_CHANGED, "shard_changed", "the shard is not the one that was indexed")
 
 typedef enum stk_damage {
 #define STK_DAMAGE_ENUM(id, word, sentence) STK_DAMAGE_##id,

@@ -86,7 +86,8 @@ stk__effect stk__config_effect_at(const stk__config *config, size_t index); /* t
  * owns it (json_decref). */
 json_t *stk__config_effects_json(const stk__config *config);
 
-/* Appends what is in effect (told, else requested) as YAML that can be read back. */
+/* Appends what is in effect (told, else requested) as YAML that can be read back. STK_ERROR_CONFIG: a value
+ * is not UTF-8. */
 stk_status stk__config_write_yaml(const stk__config *config, stk__buffer *text, stk_error *error);
 
 /* Appends the help of all keys, wrapped to columns (at least 40), every line ended. */

@@ -1,7 +1,10 @@
 /* Requested, in effect, why: the rows, as values, JSON and YAML. */
 #include "core/config_parts.h"
 
+#include "core/utf8.h"
+
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char unused_why[] = "nothing here has used it";
@@ -173,30 +176,73 @@ static stk_status add(stk__buffer *out, const char *text, stk_error *error)
     return stk__buffer_append(out, text, strlen(text), error);
 }
 
+/* Letters that libyaml refuses, or takes for the end of a line. */
+static const struct {
+    char bytes[4], escape[8];
+} special_letters[] = {{"\xe2\x80\xa8", "\\u2028"},
+                       {"\xe2\x80\xa9", "\\u2029"},
+                       {"\xef\xbb\xbf", "\\ufeff"},
+                       {"\xef\xbf\xbe", "\\ufffe"},
+                       {"\xef\xbf\xbf", "\\uffff"}};
+
+/* How the letter at text is written in double quotes; returns its length. */
+static size_t quote_letter(const char *text, char quoted[8])
+{
+    const unsigned char c = (unsigned char)text[0], next = (unsigned char)text[1];
+    if (c < 0x20 || c == 0x7f) {
+        snprintf(quoted, 8, "\\x%02x", c);
+        return 1;
+    }
+    if (c == 0xc2 && next < 0xa0) {
+        snprintf(quoted, 8, "\\x%02x", next);
+        return 2;
+    }
+    for (size_t i = 0; i < sizeof special_letters / sizeof special_letters[0]; i++)
+        if (strncmp(text, special_letters[i].bytes, 3) == 0) {
+            memcpy(quoted, special_letters[i].escape, 8);
+            return 3;
+        }
+    snprintf(quoted, 8, c == '"' || c == '\\' ? "\\%c" : "%c", c);
+    return 1;
+}
+
 /* Double quotes with YAML's escapes. */
 static stk_status add_quoted(stk__buffer *out, const char *text, stk_error *error)
 {
-    static const char hex[] = "0123456789abcdef";
     STK__TRY(add(out, "\"", error));
-    for (; *text; text++) {
-        const unsigned char c = (unsigned char)*text;
-        const char escaped[] = {'\\', 'x', hex[c >> 4], hex[c & 15]};
-        if (c < 0x20 || c == 0x7f)
-            STK__TRY(stk__buffer_append(out, escaped, sizeof escaped, error));
-        else if (c == '"' || c == '\\')
-            STK__TRY(stk__buffer_append(out, (const char[]){'\\', *text}, 2, error));
-        else
-            STK__TRY(stk__buffer_append(out, text, 1, error));
+    while (*text) {
+        char quoted[8];
+        text += quote_letter(text, quoted);
+        STK__TRY(add(out, quoted, error));
     }
     return add(out, "\"", error);
 }
 
-static stk_status write_setting(const stk__config_setting *setting, stk__buffer *out, stk_error *error)
+static stk_status refuse_bytes(const stk__config_setting *setting, stk_error *error)
+{
+    stk__fail(error, STK_ERROR_CONFIG, "'%s' is not UTF-8 and cannot be kept in a file of settings",
+              setting->name);
+    stk__error_hint(error, "rename it, or reach it through a symbolic link");
+    return STK_ERROR_CONFIG;
+}
+
+static const char *value_of(const stk__config_setting *setting)
 {
     const stk__effect effect = effect_of(setting);
-    const char *value = effect.in_effect ? effect.in_effect : effect.requested;
+    return effect.in_effect ? effect.in_effect : effect.requested;
+}
+
+/* A text that is empty is unset. */
+static bool is_written(const stk__config_setting *setting)
+{
+    return is_row(setting) && !(setting->option->type == STK_OPTION_TEXT && !*value_of(setting));
+}
+
+static stk_status write_setting(const stk__config_setting *setting, stk__buffer *out, stk_error *error)
+{
+    const char *value = value_of(setting);
     stk__config_scratch parsed;
-    if (setting->option->type == STK_OPTION_TEXT && !*value) return STK_OK; /* unset */
+    if (!stk__utf8_valid(value)) return refuse_bytes(setting, error);
     const bool readable = stk__config_read_value(setting->option, value, &parsed, NULL) == STK_OK;
     STK__TRY(add(out, readable ? "  " : "  # in words: ", error));
     STK__TRY(add(out, strchr(setting->name, '.') + 1, error));
@@ -222,7 +268,7 @@ static bool is_same_top(const stk__config_setting *a, const stk__config_setting 
 static bool is_first_of_top(const stk__config *config, size_t index)
 {
     for (size_t i = 0; i < index; i++)
-        if (is_row(&config->settings[i]) && is_same_top(&config->settings[i], &config->settings[index]))
+        if (is_written(&config->settings[i]) && is_same_top(&config->settings[i], &config->settings[index]))
             return false;
     return true;
 }
@@ -231,11 +277,11 @@ stk_status stk__config_write_yaml(const stk__config *config, stk__buffer *text, 
 {
     for (size_t i = 0; i < config->setting_count; i++) {
         const stk__config_setting *first = &config->settings[i];
-        if (!is_row(first) || !is_first_of_top(config, i)) continue;
+        if (!is_written(first) || !is_first_of_top(config, i)) continue;
         STK__TRY(stk__buffer_append(text, first->name, top_length(first), error));
         STK__TRY(add(text, ":\n", error));
         for (size_t k = i; k < config->setting_count; k++)
-            if (is_row(&config->settings[k]) && is_same_top(first, &config->settings[k]))
+            if (is_written(&config->settings[k]) && is_same_top(first, &config->settings[k]))
                 STK__TRY(write_setting(&config->settings[k], text, error));
     }
     return STK_OK;

@@ -175,9 +175,8 @@ static stk_status collect_map(reader *r)
 /* Remembers that the map at r->path was opened; a second time is a mistake. */
 static stk_status open_group(reader *r)
 {
-    const char *at = (const char *)r->groups.data, *end = at + r->groups.size_bytes;
-    for (; at < end; at += strlen(at) + 1)
-        if (strcmp(at, r->path) == 0) {
+    for (size_t at = 0; at < r->groups.size_bytes; at += strlen((const char *)r->groups.data + at) + 1)
+        if (strcmp((const char *)r->groups.data + at, r->path) == 0) {
             char message[PATH_BYTES + 32];
             snprintf(message, sizeof message, "the section '%s' is there twice", r->path);
             return refuse(r, message, "put all its keys into one");

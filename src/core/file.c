@@ -1,5 +1,6 @@
 #include "core/file.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -10,7 +11,7 @@
 
 enum { LOOKAHEAD_BYTES = 64 };
 
-static stk_status refuse_open(const char *path, int error_number, stk_error *error)
+stk_status stk__file_refuse(const char *path, int error_number, stk_error *error)
 {
     struct stat link;
     stk_damage damage = STK_DAMAGE_READ_ERROR;
@@ -73,7 +74,7 @@ static stk_status read_regular(int file, const char *path, uint64_t limit_bytes,
                                stk_error *error)
 {
     struct stat facts;
-    if (fstat(file, &facts) != 0) return refuse_open(path, errno, error);
+    if (fstat(file, &facts) != 0) return stk__file_refuse(path, errno, error);
     if (!S_ISREG(facts.st_mode)) {
         stk__damaged(error, STK_DAMAGE_NOT_A_FILE,
                      S_ISDIR(facts.st_mode) ? "is a directory" : "is not a regular file");
@@ -90,7 +91,7 @@ stk_status stk__file_read(const char *path, uint64_t limit_bytes, stk__buffer *b
 {
     buffer->size_bytes = 0;
     const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (file < 0) return refuse_open(path, errno, error);
+    if (file < 0) return stk__file_refuse(path, errno, error);
     const stk_status status = read_regular(file, path, limit_bytes, buffer, error);
     close(file);
     return status;
@@ -183,6 +184,15 @@ stk_status stk__file_write(const char *path, stk__buffer data, stk__file_care ca
     if (failed == ENOSPC || failed == EDQUOT)
         stk__error_hint(error, "the disk is full; free some space and try again");
     return status;
+}
+
+bool stk__file_is_left_over(const char *name)
+{
+    const char *mark = strstr(name, ".tmp-");
+    if (!mark || !isdigit((unsigned char)mark[5])) return false;
+    for (mark += 5; isdigit((unsigned char)*mark); mark++)
+        continue;
+    return *mark == '\0';
 }
 
 stk_status stk__folder_make(const char *path, stk_error *error)

@@ -10,6 +10,10 @@
  * empty file is STK_OK with size 0. place is set to path. */
 stk_status stk__file_read(const char *path, uint64_t limit_bytes, stk__buffer *buffer, stk_error *error);
 
+/* The damage that stands for an open that failed, or STK_ERROR_IO when it is the process that has no more
+ * files. place is set to path. */
+stk_status stk__file_refuse(const char *path, int error_number, stk_error *error);
+
 /* Asks the kernel to bring the file into memory soon. Best effort. */
 void stk__file_hint(const char *path);
 
@@ -21,6 +25,9 @@ typedef enum stk__file_care {
 /* Writes path completely or not at all: an unnamed file (or a temporary name where the file system has none),
  * then the name. An existing file is replaced. */
 stk_status stk__file_write(const char *path, stk__buffer data, stk__file_care care, stk_error *error);
+
+/* A temporary name that stk__file_write had to leave behind when its process died: "run.json.tmp-4711". */
+bool stk__file_is_left_over(const char *name);
 
 /* mkdir -p */
 stk_status stk__folder_make(const char *path, stk_error *error);

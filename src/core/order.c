@@ -92,26 +92,31 @@ stk__order stk__order_make(stk__order_kind kind, uint64_t count, uint64_t block,
     return order;
 }
 
-static uint64_t blocks_at(const stk__order *order, uint64_t position)
+stk__order_block stk__order_block_at(const stk__order *order, uint64_t position)
 {
     const uint64_t k = order->block, blocks = order->outer.count;
     const uint64_t short_size = order->count - (blocks - 1) * k;
     const uint64_t short_start = order->short_block_place * k;
-    uint64_t place = position / k, inside = position % k, size = k;
+    uint64_t place = position / k, size = k, start = place * k;
     if (position >= short_start) {
         if (position < short_start + short_size) {
             place = order->short_block_place;
-            inside = position - short_start;
             size = short_size;
+            start = short_start;
         } else {
             place = (position - short_size) / k + 1;
-            inside = (position - short_size) % k;
+            start = (place - 1) * k + short_size;
         }
     }
-    const uint64_t number = stk__permutation_at(&order->outer, place);
-    const stk__permutation inner =
-        stk__permutation_make(size, draw_key(order->seed, order->epoch, STK_OPERATION_BLOCK, number));
-    return number * k + stk__permutation_at(&inner, inside);
+    return (stk__order_block){start, stk__permutation_at(&order->outer, place) * k, size};
+}
+
+static uint64_t blocks_at(const stk__order *order, uint64_t position)
+{
+    const stk__order_block block = stk__order_block_at(order, position);
+    const uint64_t key = draw_key(order->seed, order->epoch, STK_OPERATION_BLOCK, block.first / order->block);
+    const stk__permutation inner = stk__permutation_make(block.count, key);
+    return block.first + stk__permutation_at(&inner, position - block.position);
 }
 
 uint64_t stk__order_at(const stk__order *order, uint64_t position)

@@ -34,6 +34,14 @@ stk__order stk__order_make(stk__order_kind kind, uint64_t count, uint64_t block,
                            uint32_t epoch);
 uint64_t stk__order_at(const stk__order *order, uint64_t position); /* position < count */
 
+/* Samples that are neighbours and stand together in the stream, in some order (kind blocks only). */
+typedef struct stk__order_block {
+    uint64_t position;     /* where it begins */
+    uint64_t first, count; /* its samples */
+} stk__order_block;
+
+stk__order_block stk__order_block_at(const stk__order *order, uint64_t position); /* position < count */
+
 /* Train/validation split: ids are cut into `held` strata of (nearly) equal size and one id of each, drawn by
  * seed, is held back. Both parts keep the order of ids, so blocks stay blocks; both are O(1) to index. */
 typedef struct stk__split {

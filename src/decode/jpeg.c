@@ -66,6 +66,7 @@ static stk_status open_bytes(stk__jpeg_state *state, stk__encoded bytes, stk_err
     state->warning_count = 0;
     if (setjmp(state->jump)) return stk__jpeg_report(state, true, error);
     jpeg_abort_decompress(&state->codec);
+    state->codec.output_scanline = 0; /* messages name it before libjpeg sets it */
     empty_tables(state);
     jpeg_mem_src(&state->codec, bytes.data, bytes.size_bytes);
     jpeg_read_header(&state->codec, TRUE);

@@ -9,7 +9,8 @@
 
 const char *stk_stage_name(stk_stage stage)
 {
-    static const char *const names[STK_STAGE_COUNT] = {"read", "decode", "mask", "augment", "other", "idle"};
+    static const char *const names[STK_STAGE_COUNT] = {"read",    "decode", "mask", "cache",
+                                                       "augment", "other",  "idle"};
     return (unsigned)stage < STK_STAGE_COUNT ? names[stage] : "unknown";
 }
 
@@ -75,6 +76,7 @@ static void destroy(stk_loader *loader)
     stk__free(loader->in_flight);
     stk__device_close(&loader->device);
     stk__plan_destroy(&loader->plan);
+    stk__cache_destroy(&loader->recipe.cache);
     if (!loader->source_borrowed) stk__source_close(&loader->source);
     if (loader->locks_made) {
         pthread_mutex_destroy(&loader->lock);
@@ -305,7 +307,7 @@ stk_status stk_loader_seek(stk_loader *loader, const stk_loader_state *state, st
 
 uint64_t stk__loader_filled_bytes(stk_loader *loader)
 {
-    uint64_t bytes = 0;
+    uint64_t bytes = stk__cache_measure(loader->recipe.cache).bytes;
     pthread_mutex_lock(&loader->lock);
     for (int i = 0; i < loader->slot_count; i++)
         if (loader->slots[i].state != STK_SLOT_FREE) bytes += loader->info.slot_bytes;
@@ -327,5 +329,9 @@ void stk_loader_measure(stk_loader *loader, stk_loader_stats *stats)
         stats->stage_ns[atomic_load_explicit(&worker->stage, memory_order_relaxed)] +=
             now > since ? now - since : 0;
         stats->bytes_read += atomic_load_explicit(&worker->bytes_read, memory_order_relaxed);
+        stats->cache_hits += atomic_load_explicit(&worker->cache_hits, memory_order_relaxed);
     }
+    const stk__cache_use held = stk__cache_measure(loader->recipe.cache);
+    stats->cache_samples = held.samples;
+    stats->cache_bytes = held.bytes;
 }

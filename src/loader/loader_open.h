@@ -15,7 +15,7 @@ typedef struct stk__loader_setup {
 
 stk_status stk__loader_open(stk_loader **loader, const stk__loader_setup *setup, stk_error *error);
 
-/* Memory of the slots that hold something now, or are being filled. Any thread. */
+/* Memory of the slots that hold something now, or are being filled, and of the cache. Any thread. */
 uint64_t stk__loader_filled_bytes(stk_loader *loader);
 
 /* The section `data` of configurations: fields of stk_loader_options. */

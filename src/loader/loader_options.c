@@ -8,7 +8,7 @@
 
 /* clang-format off */
 static const stk__option options_table[] = {
-    {.name = "root", .type = STK_OPTION_TEXT, .offset = FIELD(root), .help = "a folder, a list (.csv, .jsonl), a series (.csv, .npy), or make:faces, make:captcha, make:gray, make:series"},
+    {.name = "root", .type = STK_OPTION_TEXT, .offset = FIELD(root), .help = "a folder, a list (.csv, .jsonl), a series (.csv, .npy), shards (a folder of .tar, one .tar, x-{000..012}.tar), or make:faces, make:captcha, make:gray, make:series"},
     {.name = "val_root", .type = STK_OPTION_TEXT, .offset = FIELD(val_root), .help = "the validation data, if it lies elsewhere"},
     {.name = "part", .type = STK_OPTION_WORD, .offset = FIELD(part), .choices = "train|val|all", .help = "which part of the data set to load"},
     {.name = "val_split", .type = STK_OPTION_NUMBER, .offset = FIELD(val_split), .least = 0, .most = 0.9, .help = "share of the samples held back for validation"},
@@ -28,6 +28,7 @@ static const stk__option options_table[] = {
     {.name = "batch_size", .type = STK_OPTION_INT, .offset = FIELD(batch_size), .least = 1, .most = 65536, .fallback = "32", .help = "samples in a batch, per rank", .tunable = true},
     {.name = "num_workers", .aliases = "workers", .type = STK_OPTION_COUNT, .offset = FIELD(num_workers), .least = 0, .most = 256, .fallback = "auto", .help = "threads that load; 0 = in the caller's thread, for debugging", .tunable = true},
     {.name = "prefetch_factor", .type = STK_OPTION_INT, .offset = FIELD(prefetch_factor), .least = 1, .most = 64, .fallback = "2", .unit = "batches", .help = "finished batches that may wait, per worker", .tunable = true},
+    {.name = "cache", .type = STK_OPTION_TEXT, .offset = FIELD(cache), .fallback = "none", .unit = "bytes", .help = "memory for decoded images, so that later epochs need not decode them: none, auto, or a size such as 8G"},
     {.name = "pin_memory", .type = STK_OPTION_SWITCH, .offset = FIELD(pin_memory), .help = "page-locked memory for batches that go to a GPU"},
     {.name = "persistent_workers", .type = STK_OPTION_SWITCH, .offset = FIELD(persistent_workers), .help = "keep the workers between epochs"},
     {.name = "drop_last", .type = STK_OPTION_SWITCH, .offset = FIELD(drop_last), .fallback = "false", .help = "leave out the last batch of an epoch if it is short"},

@@ -95,24 +95,11 @@ static void note_failure(stk__slot *slot, uint64_t place, const stk_error *error
     slot->error_place = place;
 }
 
-/* Slow storage only: asks for the sample that stands at the same place one step later. */
-static void read_ahead(stk__worker *worker, const claim *work, uint64_t place)
-{
-    enum { SLOW_READ_NS = 300000 };
-    const stk_loader *loader = worker->loader;
-    const stk__source *source = loader->source;
-    if (worker->read_average_ns < SLOW_READ_NS || !source->ops->hint) return;
-    const stk__step *step = &work->slot->step;
-    const uint64_t position = step->position + loader->stream.batch_size * loader->stream.ranks + place;
-    if (position < loader->stream.count)
-        source->ops->hint(source, stk__stream_id(&loader->stream, &work->slot->order, position));
-}
-
 static void fill_claim(stk__worker *worker, const claim *work)
 {
     stk_loader *loader = worker->loader;
     for (uint64_t place = work->first; place < work->first + work->count; place++) {
-        read_ahead(worker, work, place);
+        stk__read_ahead(worker, work->slot, place);
         const stk_status status = stk__worker_fill(worker, work->slot, &loader->stream, place);
         stk__worker_enter(worker, STK_STAGE_OTHER);
         if (status == STK_OK) continue;

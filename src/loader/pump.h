@@ -18,7 +18,8 @@ struct stk_loader {
     bool source_borrowed; /* the opener's own: not closed here */
     stk__plan *plan;      /* NULL: samples stay as decoded */
     stk__device *device;  /* that augments batches; NULL: the workers do */
-    stk__recipe recipe;
+    stk__picture common;  /* upright, as the probe found most images */
+    stk__recipe recipe;   /* its cache belongs to the loader */
     double timeout_s;
     int64_t seed;
     char order[32], part[96]; /* as in stk_loader_state */
@@ -72,11 +73,17 @@ stk_status stk__pump_pause(stk_loader *loader, stk_error *error);
 /* The slot of the next step, ready; fills it in this thread when there are no workers. (lock) */
 stk_status stk__pump_take(stk_loader *loader, stk__slot **slot, stk_error *error);
 
+/* read_ahead.c: called by a worker before it fills a place. */
+void stk__read_ahead(const stk__worker *worker, const stk__slot *slot, uint64_t place);
+
 /* settings.c: options to decisions; settings_augment.c: those about finishing images. */
 stk_status stk__loader_configure(stk_loader *loader, const stk__loader_setup *setup, stk_error *error);
 stk_status stk__loader_choose_storage(stk_loader *loader, const stk_loader_options *options,
                                       const stk__augment_settings *augment, stk__storage *store,
                                       stk_error *error);
+
+/* settings_cache.c: makes the cache that data.cache asks for. Slots must have been decided on. */
+stk_status stk__loader_choose_cache(stk_loader *loader, const stk_loader_options *options, stk_error *error);
 
 /* notes.c: effects. The last one tells of everything that was asked for and has no use. */
 void stk__loader_note(stk_loader *loader, const char *name, const char *in_effect, const char *why, ...)

@@ -257,6 +257,7 @@ static stk_status choose_common_size(stk_loader *loader, const stk_loader_option
     stk__picture picture = {0};
     if (!loader->source->info.images) return STK_OK;
     STK__TRY(stk__loader_probe(loader, &picture, error));
+    loader->common = picture;
     *common =
         stk__pixels_dense(NULL, picture.w, picture.h, o->channels ? (int32_t)o->channels : picture.channels);
     if (o->image_size[0]) {
@@ -365,6 +366,7 @@ stk_status stk__loader_configure(stk_loader *loader, const stk__loader_setup *se
         loader->recipe.target_h = common.h;
     }
     choose_slots(loader, &o, common, store);
+    STK__TRY(stk__loader_choose_cache(loader, &o, error));
     stk__loader_note_all(loader, requested);
     describe(loader, &o, common);
     return STK_OK;

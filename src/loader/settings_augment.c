@@ -93,7 +93,9 @@ static stk_status choose_device(stk_loader *loader, const stk__augment_settings 
         choose_workers(loader, automatic);
         return STK_OK;
     }
-    STK__TRY(stk__device_open(&loader->device, asked, error));
+    const stk_status status = stk__device_open(&loader->device, asked, error);
+    if (status != STK_OK && error && !error->place[0]) stk__error_place(error, "augment.device=%s", asked);
+    STK__TRY(status);
     loader->device->timeout_ns = stk__seconds_ns(loader->timeout_s);
     stk__loader_note(loader, "augment.device", loader->device->info.name, "%s", loader->device->info.model);
     store->staged = true;

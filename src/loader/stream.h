@@ -34,6 +34,16 @@ stk__step stk__stream_step(const stk__stream *stream, uint64_t number);        /
 stk__order stk__stream_order(const stk__stream *stream, uint64_t epoch);
 uint64_t stk__stream_id(const stk__stream *stream, const stk__order *order, uint64_t position);
 
+/* The block of an order that has a position in it, as ids: first … last, with those of other parts between.
+ */
+typedef struct stk__run {
+    uint64_t position; /* where the block begins */
+    uint64_t first, last;
+    uint64_t count; /* ids that are of this part */
+} stk__run;
+
+stk__run stk__stream_run(const stk__stream *stream, const stk__order *order, uint64_t position);
+
 /* Sample that stands in for the bad one at a position: attempt 0, 1, … */
 uint64_t stk__stream_substitute(const stk__stream *stream, uint64_t epoch, uint64_t position,
                                 uint32_t attempt);

@@ -114,6 +114,13 @@ static upright decoded_size(const stk__recipe *recipe, upright size)
     return (upright){size.w < target.w ? size.w : target.w, size.h < target.h ? size.h : target.h};
 }
 
+void stk__worker_decoded_size(const stk__recipe *recipe, int32_t *w, int32_t *h)
+{
+    const upright size = decoded_size(recipe, (upright){*w, *h});
+    *w = size.w;
+    *h = size.h;
+}
+
 static stk_status reserve_pixels(stk__worker *worker, stk__pixels *pixels, stk__buffer *buffer)
 {
     STK__TRY(stk__buffer_reserve(buffer, pixels->pitch_bytes * (size_t)pixels->h, &worker->error));
@@ -243,24 +250,60 @@ static stk_status augment(stk__worker *worker, const errand *job, const stk__aug
     return recipe->kernel(&resolved.block, source, &target, &worker->scratch, &worker->error);
 }
 
+/* Image and mask into the slot or the worker's memory; then they are kept, if there is a cache with room. */
+static stk_status decode_sample(stk__worker *worker, const errand *job, stk__decoded *decoded)
+{
+    const stk__recipe *recipe = worker->recipe;
+    stk__picture picture = {0};
+    STK__TRY(load_image(worker, job, &picture, &decoded->image));
+    if (recipe->layout.masks) STK__TRY(load_mask(worker, job, &picture, &decoded->mask));
+    const upright size = upright_size(&picture);
+    decoded->upright_w = size.w;
+    decoded->upright_h = size.h;
+    if (!recipe->cache) return STK_OK;
+    stk__worker_enter(worker, STK_STAGE_CACHE);
+    stk__cache_keep(recipe->cache, job->id, decoded);
+    return STK_OK;
+}
+
+static stk_status copy_cached(stk__worker *worker, const errand *job, stk__field field, stk__pixels *pixels)
+{
+    stk__pixels room;
+    STK__TRY(find_room(worker, job, field, (upright){pixels->w, pixels->h}, &room));
+    memcpy(room.data, pixels->data, room.pitch_bytes * (size_t)room.h); /* both are dense */
+    *pixels = room;
+    return STK_OK;
+}
+
+/* The fused pass reads from the cache; for everything else pixels go to the slot. */
+static stk_status take_cached(stk__worker *worker, const errand *job, stk__decoded *decoded)
+{
+    add(&worker->cache_hits, 1);
+    if (worker->recipe->kernel) return STK_OK;
+    stk__worker_enter(worker, STK_STAGE_CACHE);
+    STK__TRY(copy_cached(worker, job, STK_FIELD_IMAGE, &decoded->image));
+    return decoded->mask.data ? copy_cached(worker, job, STK_FIELD_MASK, &decoded->mask) : STK_OK;
+}
+
 static stk_status load_sample(stk__worker *worker, const errand *job)
 {
     const stk__recipe *recipe = worker->recipe;
     const stk__layout *layout = &recipe->layout;
     stk__facts facts = {0};
-    stk__picture picture = {0};
-    stk__augment_source decoded = {0};
+    stk__decoded decoded = {0};
     worker->error.place[0] = '\0';
     STK__TRY(recipe->source->ops->facts(recipe->source, job->id, &facts, &worker->error));
     stk__slot_set_facts(job->slot, layout, job->place, &facts);
     stk__slot_set_id(job->slot, layout, job->place, job->id);
     if (!layout->images) return STK_OK;
-    STK__TRY(load_image(worker, job, &picture, &decoded.image));
-    if (layout->masks) STK__TRY(load_mask(worker, job, &picture, &decoded.mask));
+    STK__TRY(stk__cache_find(recipe->cache, job->id, &decoded) ? take_cached(worker, job, &decoded)
+                                                               : decode_sample(worker, job, &decoded));
     if (layout->point_count)
-        scale_points(layout, stk__slot_points(job->slot, layout, job->place), upright_size(&picture),
+        scale_points(layout, stk__slot_points(job->slot, layout, job->place),
+                     (upright){decoded.upright_w, decoded.upright_h},
                      (upright){decoded.image.w, decoded.image.h});
-    return recipe->plan ? augment(worker, job, &decoded) : STK_OK;
+    const stk__augment_source source = {.image = decoded.image, .mask = decoded.mask};
+    return recipe->plan ? augment(worker, job, &source) : STK_OK;
 }
 
 static stk_status note_bad(stk__worker *worker, stk__slot *slot, const stk__bad *about)

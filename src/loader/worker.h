@@ -5,6 +5,7 @@
 #include "augment/plan.h"
 #include "core/thread.h"
 #include "decode/decode.h"
+#include "loader/cache.h"
 #include "loader/slot.h"
 #include "stoker/loader.h"
 
@@ -24,6 +25,7 @@ typedef struct stk__recipe {
     uint8_t mask_map[256];
     bool mask_mapped[256];
     stk__mask_options mask;
+    stk__cache *cache;     /* NULL: every sample is decoded every time */
     pthread_mutex_t *lock; /* guards the slots' ledgers */
 } stk__recipe;
 
@@ -45,6 +47,7 @@ typedef struct stk__worker {
     _Atomic int stage; /* stk_stage */
     _Atomic uint64_t stage_ns[STK_STAGE_COUNT];
     _Atomic uint64_t bytes_read;
+    _Atomic uint64_t cache_hits;
 } stk__worker;
 
 stk_status stk__worker_init(stk__worker *worker, const stk__recipe *recipe, stk_error *error);
@@ -67,6 +70,9 @@ uint64_t stk__watch_busy_ns(const stk__watch *watch, const stk__worker *worker);
 
 /* Reads and checks the header of a sample's image: its upright size. Used to look at a data set at open. */
 stk_status stk__worker_peek(stk__worker *worker, uint64_t id, stk__picture *picture);
+
+/* The size that an upright picture is decoded to. */
+void stk__worker_decoded_size(const stk__recipe *recipe, int32_t *w, int32_t *h);
 
 /* What the plan needs to know about a sample whose header was peeked at. */
 stk__plan_at stk__worker_plan_at(const stk__worker *worker, const stk__picture *picture, uint64_t epoch,

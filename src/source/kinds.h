@@ -9,7 +9,7 @@
 typedef struct stk__site {
     const stk__source_options *options;
     char root[PATH_MAX];    /* the folder that holds everything; of a part, the part's */
-    char file[PATH_MAX];    /* list or series; empty for folders of images */
+    char file[PATH_MAX];    /* list, series, shard or range of shards; empty for folders */
     char sibling[PATH_MAX]; /* the other part's folder; empty without parts */
 } stk__site;
 
@@ -17,12 +17,20 @@ stk_status stk__pairs_open(stk__source **source, const stk__site *site, stk_erro
 stk_status stk__folder_open(stk__source **source, const stk__site *site, stk_error *error);
 stk_status stk__list_open(stk__source **source, const stk__site *site, stk_error *error);
 stk_status stk__series_open(stk__source **source, const stk__site *site, stk_error *error);
+/* site->file: one shard or a range; empty: all that lie in the root. */
+stk_status stk__shards_open(stk__source **source, const stk__site *site, stk_error *error);
 
 /* make:KIND or make:KIND?count=N&seed=S. A series is cut into windows of options->window_rows (0: 60). */
 stk_status stk__made_open(stk__source **source, const stk__source_options *options, stk_error *error);
 
 /* True when the first row of a .csv names a column of files. */
 stk_status stk__list_fits(const char *path, bool *fits, stk_error *error);
+
+/* Shards: called like one; at the top of a folder; the brace where the first range begins in a path such as
+ * x-{000..012}.tar, or NULL. */
+bool stk__shards_named(const char *name);
+bool stk__shards_fit(const char *folder);
+const char *stk__shards_range(const char *path);
 
 /* "folder/name" in a buffer of PATH_MAX; false when it does not fit. */
 bool stk__path_join(char path[PATH_MAX], const char *folder, const char *name);

@@ -138,6 +138,7 @@ static stk_status add_object(stk__list *list, const json_t *object, stk__draft *
         const json_t *value = find_alias(object, stk__list_value_names);
         if (list->has_value && !json_is_number(value)) stk__draft_fault(draft, "'value' is not a number");
         draft->value = json_number_value(value);
+        if (!isfinite((float)draft->value)) stk__draft_fault(draft, "'value' is no finite number of 32 bits");
         if (points) take_points(list, json_object_get(object, "points"), draft, points);
     } else {
         stk__draft_fault(draft, "the row is not a JSON object");

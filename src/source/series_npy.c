@@ -66,7 +66,6 @@ static stk_status reserve(stk__series *series, const stk__npy *npy, stk_error *e
 {
     series->column_count = (int32_t)npy->shape[1] - 1;
     const uint64_t cells = npy->shape[0] * (npy->shape[1] - 1);
-    if (cells == 0) return STK_OK;
     STK__TRY(stk__buffer_reserve(&series->features, cells * sizeof(float), error));
     STK__TRY(stk__buffer_reserve(&series->targets, npy->shape[0] * sizeof(float), error));
     for (uint64_t i = 0; i < npy->shape[1]; i++) {
@@ -85,6 +84,7 @@ static stk_status add_rows(stk__series *series, const stk__buffer *bytes, stk_er
     if (!is_table(&npy))
         return stk__series_refuse(
             series, "the array is not [rows][two columns or more] of f4, f8 or whole numbers", error);
+    if (npy.shape[0] == 0) return STK_OK; /* whatever the number of columns: it costs nothing */
     STK__TRY(reserve(series, &npy, error));
     const size_t size = (size_t)npy.shape[1] * sizeof(float);
     float *cells = stk__alloc(size);

@@ -3,6 +3,7 @@
 
 #include "core/logger.h"
 #include "source/kinds.h"
+#include "source/scan.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -64,15 +65,32 @@ static bool ends_with(const char *text, const char *end)
 static stk_status open_file(stk__source **source, stk__site *site, stk_error *error)
 {
     bool list = ends_with(site->file, ".jsonl");
+    if (ends_with(site->file, ".tar")) return stk__shards_open(source, site, error);
     if (ends_with(site->file, ".csv"))
         STK__TRY(stk__list_fits(site->file, &list, error));
     else if (!list && !ends_with(site->file, ".npy")) {
-        stk__fail(error, STK_ERROR_DATA, "'%s' is neither a list nor a series", site->file);
+        stk__fail(error, STK_ERROR_DATA, "'%s' is neither a list, a series nor a shard", site->file);
         stk__error_place(error, "%s", site->file);
-        stk__error_hint(error, "give a folder, a .csv or .jsonl list of images, or a .csv or .npy series");
+        stk__error_hint(error,
+                        "give a folder, a .tar shard, a .csv or .jsonl list of images, or a .csv or .npy "
+                        "series");
         return STK_ERROR_DATA;
     }
     return list ? stk__list_open(source, site, error) : stk__series_open(source, site, error);
+}
+
+/* Shards at the top of a folder are the data set, unless there are images beside. */
+static stk_status has_shards(const stk__site *site, bool *shards, stk_error *error)
+{
+    *shards = stk__shards_fit(site->root);
+    if (!*shards) return STK_OK;
+    stk__scan scan = {.stop_after = 1};
+    const stk_status status = stk__scan_folder(&scan, site->root, error);
+    *shards = stk__catalog_count(&scan.samples) == 0;
+    stk__scan_fini(&scan);
+    if (status == STK_OK && !*shards)
+        stk__log(STK_LOG_WARNING, "the .tar files in '%s' are not used: there are images beside", site->root);
+    return status;
 }
 
 static stk_status open_folder(stk__source **source, stk__site *site, stk_error *error)
@@ -84,6 +102,9 @@ static stk_status open_folder(stk__source **source, stk__site *site, stk_error *
     }
     if (list) return stk__list_open(source, site, error);
     if (find_file(site, series_names, SERIES_NAMES)) return stk__series_open(source, site, error);
+    bool shards;
+    STK__TRY(has_shards(site, &shards, error));
+    if (shards) return stk__shards_open(source, site, error);
     return stk__folder_open(source, site, error);
 }
 
@@ -91,15 +112,18 @@ static stk_status refuse_root(const char *root, int error_number, stk_error *err
 {
     const stk_status status = stk__fail_errno(error, error_number, "cannot open the data set '%s'", root);
     stk__error_place(error, "%s", root);
-    stk__error_hint(error, "data.root is a folder, a list, a series, or make:faces, make:captcha, make:gray, "
-                           "make:series");
+    stk__error_hint(error,
+                    "data.root is a folder, a list, a series, a shard, a range such as x-{000..012}.tar, or "
+                    "make:faces, make:captcha, make:gray, make:series");
     return status;
 }
 
-/* Where a relative name in a list starts: the folder of the list. */
-static void set_folder_of_file(stk__site *site)
+/* Where a relative name in a list starts: the folder of the list. Of a range of shards it is the one above.
+ */
+static void set_folder_of_file(stk__site *site, const char *range)
 {
-    const char *slash = strrchr(site->file, '/');
+    const size_t length = range ? (size_t)(range - site->options->root) : strlen(site->file);
+    const char *slash = memrchr(site->file, '/', length);
     if (!slash)
         snprintf(site->root, PATH_MAX, ".");
     else
@@ -119,12 +143,14 @@ static stk_status find_site(stk__site *site, bool *folder, stk_error *error)
 {
     const char *root = site->options->root;
     struct stat facts;
-    if (stat(root, &facts) != 0) return refuse_root(root, errno, error);
-    *folder = S_ISDIR(facts.st_mode);
+    const bool there = stat(root, &facts) == 0;
+    const char *range = there ? NULL : stk__shards_range(root);
+    if (!there && !range) return refuse_root(root, errno, error);
+    *folder = there && S_ISDIR(facts.st_mode);
     if (!*folder) {
         if (snprintf(site->file, PATH_MAX, "%s", root) >= PATH_MAX)
             return refuse_root(root, ENAMETOOLONG, error);
-        set_folder_of_file(site);
+        set_folder_of_file(site, range);
         return STK_OK;
     }
     if (!enter_part(site, root)) return refuse_root(root, ENAMETOOLONG, error);

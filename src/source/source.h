@@ -37,7 +37,7 @@ typedef struct stk__facts {
 } stk__facts;
 
 typedef struct stk__source_options {
-    const char *root;     /* folder, list file, series file, or make:… */
+    const char *root;     /* folder, list file, series file, shards, or make:… */
     const char *part;     /* "train" or "val": where root has such folders; NULL: the root itself */
     int64_t window_rows;  /* of a series (data.sequence_length) */
     uint64_t limit_bytes; /* of any file */
@@ -56,6 +56,8 @@ typedef struct stk__source_ops {
     stk_status (*read)(const stk__source *source, uint64_t id, stk__field field, stk__buffer *buffer,
                        const char **extension, stk_error *error);
     void (*hint)(const stk__source *source, uint64_t id); /* soon needed; may be NULL */
+    /* Soon needed: count samples from first on, which lie side by side; may be NULL. */
+    void (*hint_run)(const stk__source *source, uint64_t first, uint64_t count);
     void (*key)(const stk__source *source, uint64_t id, char *text,
                 size_t size); /* zero-terminated, cut to size */
     void (*where)(const stk__source *source, uint64_t id, stk__field field, char *text,

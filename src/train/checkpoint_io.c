@@ -1,7 +1,7 @@
 #include "train/checkpoint_io.h"
 
+#include "core/durable.h"
 #include "train/checkpoint.h"
-#include "train/durable.h"
 
 #include <dirent.h>
 #include <errno.h>

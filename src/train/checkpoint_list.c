@@ -1,6 +1,6 @@
 #include "train/checkpoint_parts.h"
 
-#include "train/durable.h"
+#include "core/durable.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 #include "train/checkpoint_parts.h"
 
+#include "core/durable.h"
 #include "core/file.h"
-#include "train/durable.h"
 
 #include <limits.h>
 #include <math.h>

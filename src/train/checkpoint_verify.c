@@ -1,9 +1,9 @@
 #include "train/checkpoint_parts.h"
 
+#include "core/durable.h"
 #include "core/file.h"
 #include "core/hash.h"
 #include "train/checkpoint_io.h"
-#include "train/durable.h"
 
 #include <errno.h>
 #include <fcntl.h>

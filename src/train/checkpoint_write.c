@@ -1,8 +1,8 @@
 #include "train/checkpoint_parts.h"
 
+#include "core/json_text.h"
 #include "core/logger.h"
 #include "train/checkpoint_io.h"
-#include "train/json_text.h"
 
 #include <assert.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 #include "train/metrics_file.h"
 
+#include "core/durable.h"
 #include "core/file.h"
-#include "train/durable.h"
-#include "train/json_text.h"
+#include "core/json_text.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,14 +1,13 @@
 #include "train/run_folder.h"
 
+#include "core/durable.h"
 #include "core/file.h"
+#include "core/folder_lock.h"
+#include "core/json_text.h"
 #include "core/logger.h"
 #include "train/checkpoint.h"
-#include "train/durable.h"
-#include "train/json_text.h"
 #include "train/metrics_file.h"
-#include "train/run_lock.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -64,15 +63,6 @@ static stk_status take_path(stk__run_folder *folder, const stk__run_folder_optio
 
 /* --- what is in it ------------------------------------------------------------------------------------- */
 
-static bool is_left_over(const char *name)
-{
-    const char *mark = strstr(name, ".tmp-"); /* as stk__file_write names them */
-    if (!mark || !isdigit((unsigned char)mark[5])) return false;
-    for (mark += 5; isdigit((unsigned char)*mark); mark++)
-        continue;
-    return *mark == '\0';
-}
-
 /* What a look into the folder finds. */
 typedef struct content {
     bool empty; /* but for a lock */
@@ -87,8 +77,8 @@ static stk_status look(const char *path, content *found, stk_error *error)
     for (const struct dirent *entry; (entry = readdir(entries));) {
         const char *name = entry->d_name;
         if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0) continue;
-        if (strcmp(name, STK_RUN_LOCK) == 0 || strcmp(name, CHECKPOINTS) == 0) found->run = true;
-        if (strcmp(name, STK_RUN_LOCK) != 0) found->empty = false;
+        if (strcmp(name, STK_FOLDER_LOCK) == 0 || strcmp(name, CHECKPOINTS) == 0) found->run = true;
+        if (strcmp(name, STK_FOLDER_LOCK) != 0) found->empty = false;
     }
     closedir(entries);
     return STK_OK;
@@ -101,7 +91,7 @@ static void clean(const char *path)
     DIR *entries = opendir(path);
     if (!entries) return;
     for (const struct dirent *entry; (entry = readdir(entries));)
-        if (is_left_over(entry->d_name) &&
+        if (stk__file_is_left_over(entry->d_name) &&
             stk__durable_join(name, sizeof name, path, entry->d_name, NULL) == STK_OK)
             count += stk__durable_remove(name);
     closedir(entries);
@@ -114,7 +104,7 @@ static stk_status refuse_content(const char *path, bool resume, stk_error *error
 {
     if (resume) {
         stk__fail(error, STK_ERROR_CONFIG, "'%s' is not the folder of a run", path);
-        stk__error_hint(error, "a run has a file '" STK_RUN_LOCK "' or a folder '" CHECKPOINTS "'");
+        stk__error_hint(error, "a run has a file '" STK_FOLDER_LOCK "' or a folder '" CHECKPOINTS "'");
         return STK_ERROR_CONFIG;
     }
     stk__fail(error, STK_ERROR_CONFIG, "the folder '%s' is not empty", path);
@@ -128,7 +118,7 @@ static stk_status take_lock(stk__run_folder *folder, bool resume, stk_error *err
     content found;
     STK__TRY(look(folder->path, &found, error));
     const bool make = found.empty || (resume && found.run);
-    STK__TRY(stk__run_lock_take(folder->path, make, &folder->lock, error));
+    STK__TRY(stk__folder_lock_take(folder->path, make, &folder->lock, error));
     STK__TRY(look(folder->path, &found, error));
     if (resume ? !found.run : !found.empty) return refuse_content(folder->path, resume, error);
     return STK_OK;
@@ -166,7 +156,7 @@ void stk__run_folder_close(stk__run_folder **folder)
 {
     if (!*folder) return;
     stk__metrics_file_fini(&(*folder)->metrics);
-    stk__run_lock_release(&(*folder)->lock);
+    stk__folder_lock_release(&(*folder)->lock);
     stk__free(*folder);
     *folder = NULL;
 }

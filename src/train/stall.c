@@ -28,7 +28,7 @@ uint64_t stk__stall_mark_wait(stk__stall *stall, const uint64_t before[STK_STAGE
     static const stk__stall_row rows[STK_STAGE_COUNT] = {
         [STK_STAGE_READ] = STK_STALL_READ,   [STK_STAGE_DECODE] = STK_STALL_DECODE,
         [STK_STAGE_MASK] = STK_STALL_DECODE, [STK_STAGE_AUGMENT] = STK_STALL_AUGMENT,
-        [STK_STAGE_OTHER] = STK_STALL_READ,
+        [STK_STAGE_CACHE] = STK_STALL_READ,  [STK_STAGE_OTHER] = STK_STALL_READ,
     };
     const double passed = (double)advance(stall);
     double spent[STK_STAGE_COUNT] = {0}, busy = 0;

@@ -1,7 +1,7 @@
 /* Starting weights: as much of a file as fits. */
 #include "train/checkpoint_parts.h"
 
-#include "train/durable.h"
+#include "core/durable.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -190,7 +190,7 @@ static void each_allocation_fails_beside_a_bad_sample(void **state)
 #define STRONG "preset: strong, mixup_alpha: 0.4, crop: 0.5"
 
 /* What only other data and settings reach: turning and resizing, spare room, windows, the mask map, plans,
- * partners of other batches, batches that a device finishes. */
+ * partners of other batches, batches that a device finishes, caches. */
 static void each_allocation_fails_on_other_ways(void **state)
 {
     (void)state;
@@ -208,6 +208,8 @@ static void each_allocation_fails_on_other_ways(void **state)
         {.root = pairs.root, .batch_size = 5, .num_workers = 2, .augment = STRONG},
         {.root = pairs.root, .batch_size = 5, .num_workers = 2, .augment = STRONG ", device: \"null\""},
         {.root = mixed.root, .batch_size = 5, .num_workers = STK_WORKERS_NONE, .augment = "standard"},
+        {.root = pairs.root, .batch_size = 5, .num_workers = 2, .cache = "1M"},
+        {.root = mixed.root, .batch_size = 5, .num_workers = 2, .cache = "auto", .augment = STRONG},
     };
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++)
         for (int for_good = 0; for_good < 2; for_good++)
@@ -254,6 +256,8 @@ static void nothing_is_allocated_after_warm_up(void **state)
     (void)state;
     expect_no_allocation((stk_loader_options){0});
     expect_no_allocation((stk_loader_options){.augment = STRONG});
+    expect_no_allocation((stk_loader_options){.cache = "auto"});
+    expect_no_allocation((stk_loader_options){.cache = "20k", .augment = STRONG});
 }
 
 int main(void)

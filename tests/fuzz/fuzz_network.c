@@ -7,48 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const fuzz_words[] = {
-    "{op: conv, name: x, channels: 3, kernel: 3, pad: 1}",
-    "{op: relu, name: \"x{i}\"}",
-    "{block: unit, name: y}",
-    "for: {i: [1, 3]}",
-    "in: [before, input]",
-    "in: in2",
-    "when: 0",
-    "when: depth > 1",
-    "width * 2 ^ i",
-    "\"max(1, width)\"",
-    "9223372036854775807",
-    "-1",
-    "0",
-    "1024",
-    "((((",
-    "{{",
-    "[[",
-    "&a ",
-    "*a",
-    "!!str ",
-    "---\n",
-    "\n  - ",
-    "\n    ",
-    ": ",
-    ", ",
-    "\"",
-    "'",
-    "|\n",
-    "? ",
-    "\t",
-    "\xc3\xa9",
-    "\xff",
-    "image_h",
-    "stride: 2",
-    "scale: 1024",
-    "options: {w: {default: 1}}\n",
-    "multiple: 4096\n",
-    "output: head\n",
-    NULL,
-};
-
 static stk__shape input_of(const stk__network *network, int turn)
 {
     const int64_t side = network->multiple * (turn ? 1 : 7);

@@ -5,7 +5,7 @@ For every network: Stoker writes a checkpoint, PyTorch loads its model.safetenso
 load_state_dict(strict=True) and makes the same of the same input; then PyTorch saves other weights, Stoker loads them
 and makes the same of the input. Bound: 1e-5 relative L2.
 
-Needs torch and safetensors in this interpreter or in one that tools/peers/setup made; else exit status 77 and why.
+Needs torch and safetensors in this interpreter or in one that bench/peers/setup made; else exit status 77 and why.
 """
 import glob
 import json
@@ -92,7 +92,7 @@ def main():
     if os.environ.get("WITH_TORCH") != "1":
         python = find_torch()
         if not python:
-            print("skipped: no Python with torch and safetensors; tools/peers/setup makes one")
+            print("skipped: no Python with torch and safetensors; bench/peers/setup makes one")
             return SKIPPED
         os.execve(python, [python, *sys.argv], {**os.environ, "WITH_TORCH": "1", "PYTHONDONTWRITEBYTECODE": "1"})
     WeightsInTorch.program, WeightsInTorch.folder, WeightsInTorch.engine = sys.argv[1:4]

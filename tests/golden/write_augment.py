@@ -3,7 +3,7 @@
 
 Needs torch and torchvision; run by hand when a case is added:
 
-    $(tools/peers/setup) tests/golden/write_augment.py
+    $(bench/peers/setup) tests/golden/write_augment.py
 
 Everything by transforms.v2.functional on float32 of 0 to 1, with parameters that augment.json tells the test. Files
 beside this one: source.npy u8 [h w 3], ids.npy u8 [h w], images.npy f32 [case 3 h w] (0 to 255 unless normalised),

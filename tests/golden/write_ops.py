@@ -3,7 +3,7 @@
 
 Needs torch and safetensors; run by hand when a case is added:
 
-    $(tools/peers/setup) tests/golden/write_ops.py
+    $(bench/peers/setup) tests/golden/write_ops.py
 
 Writes training/ops.safetensors. Its metadata `about` is a JSON text: who made it, and a list of cases: a name, the kind
 and settings of src/engine/op.h by their names there, and how the case is run (training, backward, frozen, grad_scale). Tensors

@@ -3,7 +3,7 @@
 
 Needs torch and safetensors; run by hand when a network or a case changes:
 
-    $(tools/peers/setup) tests/golden/write_training.py [CASE...]
+    $(bench/peers/setup) tests/golden/write_training.py [CASE...]
 
 Writes training/CASE.safetensors. Its metadata `about` is a JSON text: network, settings and facts of the data, loss and
 optimiser, seed. Tensors: input ([n h w c] or [n t f]), target, target2, lambda, weights and class_weights where the loss has

@@ -1,6 +1,7 @@
 #include "loader/damage_operators.h"
 
 #include "loader/damage_bytes.h"
+#include "loader/damage_tar.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -99,6 +100,15 @@ static void vanish(const char *path)
         .name = title, .set = DAMAGE_SERIES, .file = "series.csv", .place = "series.csv:17",                 \
         .expected = STK_DAMAGE_##damage, .text = row                                                         \
     }
+
+#define SHARD(title, damage, how, where, ...)                                                                \
+    {                                                                                                        \
+        .name = title, .set = DAMAGE_SHARDS, .file = "b.tar", .place = where,                                \
+        .expected = STK_DAMAGE_##damage, .plant = how, __VA_ARGS__                                           \
+    }
+#define MEMBER(title, damage, how, ...) SHARD(title, damage, how, "b.tar!07x.jpg@", __VA_ARGS__)
+/* What has no name comes last. */
+#define STRETCH(title, damage, how, where) SHARD(title, damage, how, where, .id = DAMAGE_SAMPLES - 1)
 
 /* clang-format off */
 const damage_operator damage_operators[] = {
@@ -208,6 +218,46 @@ const damage_operator damage_operators[] = {
     MOMENT("moment that is infinite", BAD_VALUES, "1,inf,3"),
     MOMENT("moment without target", BAD_ROW, "1,2"),
     MOMENT("moment of words", BAD_ROW, "1,high,3"),
+    MEMBER("shard cut in its last member", TRUNCATED, tar_cut_in_data),
+    STRETCH("shard cut in a header", TRUNCATED, tar_cut_in_header, "b.tar@0"),
+    STRETCH("shard with a wrong checksum", BAD_CHECKSUM, tar_bad_checksum, "b.tar@0"),
+    STRETCH("shard with a hole", BAD_HEADER, tar_hole, "b.tar@0"),
+    STRETCH("shard with garbage behind", BAD_HEADER, tar_garbage_behind, "b.tar@0"),
+    STRETCH("empty shard", EMPTY, tar_empty, "b.tar@0"),
+    STRETCH("compressed shard", UNSUPPORTED, tar_compressed, "b.tar@0"),
+    STRETCH("text as a shard", BAD_CHECKSUM, tar_text_file, "b.tar@0"),
+    MEMBER("member of negative size", BAD_HEADER, tar_negative_size),
+    MEMBER("member of absurd size", BAD_HEADER, tar_absurd_size),
+    MEMBER("member whose size is no number", BAD_HEADER, tar_size_of_words),
+    MEMBER("member is a symbolic link", MEMBER_KIND, tar_symbolic_link),
+    MEMBER("member is a hard link", MEMBER_KIND, tar_hard_link),
+    MEMBER("member is a device", MEMBER_KIND, tar_device),
+    MEMBER("member is a pipe", MEMBER_KIND, tar_pipe),
+    MEMBER("member is sparse", MEMBER_KIND, tar_sparse),
+    MEMBER("member is sparse by pax", MEMBER_KIND, tar_sparse_pax),
+    MEMBER("pax bomb", BAD_HEADER, tar_pax_bomb),
+    MEMBER("pax record malformed", BAD_HEADER, tar_pax_malformed),
+    MEMBER("pax size negative", BAD_HEADER, tar_pax_size),
+    STRETCH("name too long", BAD_NAME, tar_long_name, "b.tar@"),
+    SHARD("name not UTF-8", BAD_NAME, tar_not_utf8, "b.tar!07x\xFF.jpg@0"),
+    SHARD("name that leads upwards", BAD_NAME, tar_upwards, "b.tar!07/../x.jpg@0"),
+    SHARD("name with a wrong escape", BAD_NAME, tar_wrong_escape, "b.tar!07%2Fx.jpg@1024"),
+    MEMBER("field twice", FIELD_TWICE, tar_twice),
+    SHARD("two images", FIELD_TWICE, tar_two_images, "b.tar!07x.jpeg@"),
+    SHARD("interleaved samples", SCATTERED, tar_interleaved, "b.tar!07x@"),
+    SHARD("sample without image", NO_IMAGE, tar_without_image, "b.tar!07x@0"),
+    SHARD("class of words", BAD_FIELD, tar_class_of_words, "b.tar!07x.cls@"),
+    MEMBER("sample without class", BAD_FIELD, tar_without_class),
+    MEMBER("empty image in a shard", EMPTY, tar_empty_image),
+    MEMBER("cut image in a shard", TRUNCATED, tar_cut_image),
+    MEMBER("too many bytes in a shard", TOO_MANY_BYTES, tar_large_image),
+    MEMBER("stale index", FIELD_TWICE, tar_stale_index),
+    MEMBER("damaged index", FIELD_TWICE, tar_damaged_index),
+    MEMBER("index of another shard", SHARD_CHANGED, tar_foreign_index),
+    MEMBER("shard replaced while open", SHARD_CHANGED, tar_good, .vanish = tar_replace),
+    MEMBER("shard cut while open", SHARD_CHANGED, tar_good, .vanish = tar_shorten),
+    MEMBER("shard written to while open", SHARD_CHANGED, tar_good, .vanish = tar_overwrite),
+    MEMBER("shard gone while open", MISSING, tar_good, .vanish = vanish),
 };
 /* clang-format on */
 

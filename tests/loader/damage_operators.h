@@ -12,6 +12,7 @@ typedef enum damage_set {
     DAMAGE_PAIRS,   /* images, masks, and classes.txt with DAMAGE_CLASS_COUNT classes */
     DAMAGE_LIST,    /* images and labels.csv */
     DAMAGE_SERIES,  /* series.csv, windows of DAMAGE_WINDOW_ROWS */
+    DAMAGE_SHARDS,  /* a.tar; the damaged sample is in b.tar */
     DAMAGE_SET_COUNT
 } damage_set;
 
@@ -31,10 +32,11 @@ typedef struct damage_operator {
     stk_damage expected;
     void (*make)(stk__buffer *bytes, int amount); /* the damaged file's bytes, or … */
     int amount;
-    void (*plant)(const char *path);  /* … something else in its place; neither: nothing is there */
-    const char *text;                 /* the damaged row of a list or series */
-    const char *place;                /* what the ledger has to name, when not the file */
-    int64_t id;                       /* of the damaged sample, when not the usual one of its set */
+    void (*plant)(const char *path); /* … something else in its place; neither: nothing is there */
+    const char *text;                /* the damaged row of a list or series */
+    const char
+        *place; /* what the ledger has to name, when not the file; any number behind a '@' at its end */
+    int64_t id; /* of the damaged sample, when not the usual one of its set */
     void (*vanish)(const char *path); /* after the source was opened */
     bool as_nobody;                   /* to be loaded without root's rights */
 } damage_operator;

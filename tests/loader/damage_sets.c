@@ -1,6 +1,7 @@
 #include "loader/damage_operators.h"
 
 #include "core/file.h"
+#include "loader/damage_tar.h"
 
 #include <limits.h>
 #include <setjmp.h>
@@ -14,14 +15,14 @@ enum { GOOD = DAMAGE_SAMPLES - 1 };
 
 const char *damage_folder(damage_set set)
 {
-    static const char *const names[] = {"classes", "pairs", "list", "series"};
+    static const char *const names[] = {"classes", "pairs", "list", "series", "shards"};
     return names[set];
 }
 
 /* Keys: a/0 … a/5, b/0 … b/3, b/3x, …; 00 … 07, 07x, …; windows of a series by their first row. */
 int64_t damage_sample_id(const damage_operator *one)
 {
-    static const int64_t usual[] = {10, 8, 8, GOOD};
+    static const int64_t usual[] = {10, 8, 8, GOOD, 8};
     return one->id ? one->id : usual[one->set];
 }
 
@@ -103,8 +104,20 @@ static void build_numbered(const char *root, damage_set set)
     if (set == DAMAGE_LIST) write_image(root, set, "images/07x.jpg", GOOD);
 }
 
+static void build_shards(const char *root)
+{
+    char folder[PATH_MAX];
+    make_folder(root, DAMAGE_SHARDS, "");
+    join(folder, root, DAMAGE_SHARDS, "");
+    tar_build(folder);
+}
+
 void damage_build(damage_set set, const char *root)
 {
+    if (set == DAMAGE_SHARDS) {
+        build_shards(root);
+        return;
+    }
     if (set == DAMAGE_CLASSES)
         build_classes(root);
     else if (set == DAMAGE_SERIES)
@@ -167,6 +180,8 @@ void damage_plant(const damage_operator *one, const char *root)
 void damage_clear(const damage_operator *one, const char *root)
 {
     char path[PATH_MAX];
+    join(path, root, one->set, "");
+    if (one->set == DAMAGE_SHARDS) tar_clear(path);
     const char *const names[] = {one->file, "images/07x.jpg", "masks/07x.png"};
     const int count = one->set == DAMAGE_PAIRS ? 3 : 1;
     for (int i = 0; i < count; i++) {

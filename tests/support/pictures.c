@@ -107,6 +107,10 @@ static void configure(j_compress_ptr codec, stk__pixels pixels, const pictures_j
     jpeg_set_colorspace(codec, stored[options->space]);
     jpeg_set_quality(codec, options->quality ? options->quality : 90, TRUE);
     if (options->sampling == 1) codec->comp_info[0].h_samp_factor = codec->comp_info[0].v_samp_factor = 1;
+    if (options->luma[0]) {
+        codec->comp_info[0].h_samp_factor = options->luma[0];
+        codec->comp_info[0].v_samp_factor = options->luma[1];
+    }
     if (options->no_adobe) codec->write_Adobe_marker = FALSE;
     codec->restart_in_rows = options->restart_rows;
     codec->arith_code = options->arithmetic;

@@ -29,6 +29,7 @@ typedef enum pictures_space {
 typedef struct pictures_jpeg_options {
     int quality;          /* 0: 90 */
     int sampling;         /* chroma subsampling: 0 or 2: 4:2:0, 1: 4:4:4 */
+    int luma[2];          /* sampling factors of the first component, h and v, instead: {4, 1} is 4:1:1 */
     pictures_space space; /* channels of the pixels: 3, 1, 3, 4, 4 */
     bool progressive;
     bool arithmetic;

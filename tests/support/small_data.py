@@ -2,11 +2,14 @@
 """tests/support/small_data.py KIND FOLDER [COUNT [SIDE]]: a small valid data set, the same every time.
 
 KIND: pairs (images/ + masks/, 19 classes), classes (cat/ and dog/), list (images/ + labels.csv), series
-(series.csv: 4 features and a target).
+(series.csv: 4 features and a target), shards (the samples of pairs, one to a shard), tarfile (the samples of pairs
+in three shards, by three formats of Python's tarfile).
 """
+import io
 import pathlib
 import struct
 import sys
+import tarfile
 import zlib
 
 
@@ -60,7 +63,32 @@ def make_series(folder, count, _side):
     write(folder / "series.csv", "\n".join(rows + [""]).encode())
 
 
-MAKERS = {"pairs": make_pairs, "classes": make_classes, "list": make_list, "series": make_series}
+def add_member(shard, name, data):
+    member = tarfile.TarInfo(name)
+    member.size = len(data)
+    shard.addfile(member, io.BytesIO(data))
+
+
+def write_shard(path, numbers, side, shard_format):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tarfile.open(path, "w", format=shard_format) as shard:
+        for i in numbers:
+            add_member(shard, f"{i:03}.png", image(i, side))
+            add_member(shard, f"{i:03}.mask.png", mask(i, side))
+
+
+def make_shards(folder, count, side):
+    for i in range(count):
+        write_shard(folder / f"x-{i:06}.tar", [i], side, tarfile.USTAR_FORMAT)
+
+
+def make_tarfile(folder, count, side):
+    for i, shard_format in enumerate([tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT]):
+        write_shard(folder / f"x-{i}.tar", range(i, count, 3), side, shard_format)
+
+
+MAKERS = {"pairs": make_pairs, "classes": make_classes, "list": make_list, "series": make_series,
+          "shards": make_shards, "tarfile": make_tarfile}
 
 if __name__ == "__main__":
     count, side = (int(text) for text in (sys.argv[3:] + ["12", "16"][len(sys.argv) - 3:])[:2])

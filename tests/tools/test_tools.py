@@ -229,51 +229,131 @@ class Setup(ToolTest):
         self.fake("python3", "exit 1")
         self.assertEqual(self.run_setup("build"), (1, "setup: these are missing (Debian's names): venv\n"))
 
+    def test_sanitizers_of_clang(self):
+        self.write("tools/packages.txt", "fuzz runtime sanitizer:fuzzer\n")
+        self.fake("clang", 'test "$1" = -fsanitize=fuzzer')
+        self.assertEqual(self.run_setup("fuzz"), (0, ""))
+        self.fake("clang", "exit 1")
+        self.assertEqual(self.run_setup("fuzz"), (1, "setup: these are missing (Debian's names): runtime\n"))
+
 
 class PeersSetup(ToolTest):
-    """tools/peers/setup with a made-up Python; `pip` fails when there is a file `offline`."""
+    """bench/peers/setup with a made-up Python, made-up pins and a made-up tools/setup. `pip` fails for the packages named in
+    a file `refused`, importing for those in `broken`, tools/setup for the groups in `unpackaged`."""
+
+    PINS = "# made up\nnumpy numpy==1\nfast.io fast-core==1\nfast.io fast-io==2\nslow slow==3\n"
 
     def setUp(self):
         super().setUp()
         self.python = self.write("python", f"""#!/bin/sh
             echo "$@" >> {self.tree}/calls
             case "$*" in
-            -c*) echo 3.11 ;;
+            "-c import sys"*) echo 3.11 ;;
             "-m venv "*) mkdir -p "$3/bin" && cp {self.tree}/python "$3/bin/python" ;;
-            "-m pip install "*) test ! -e {self.tree}/offline || {{ echo no network; exit 1; }} ;;
+            "-m pip install "*) for word; do last=$word; done
+                ! grep -qsx "$last" {self.tree}/refused || {{ echo 'ERROR: no network'; exit 1; }} ;;
+            "-c import "*) ! grep -qsx "${{2#import }}" {self.tree}/broken || {{ echo "ImportError: no libslow.so"; exit 1; }} ;;
             esac
             """)
         self.python.chmod(0o755)
+        self.write("bench/peers/pins.txt", self.PINS)
+        self.write("bench/peers/setup", (ROOT / "bench" / "peers" / "setup").read_text()).chmod(0o755)
+        self.write("tools/setup", f"""#!/bin/sh
+            echo "setup $*" >> {self.tree}/calls
+            ! grep -qsx "$1" {self.tree}/unpackaged || {{ echo "setup: could not install g++"; exit 1; }}
+            """).chmod(0o755)
         self.environment = dict(os.environ, PYTHON=str(self.python), XDG_CACHE_HOME=str(self.tree / "cache"))
 
-    def run_peers(self):
-        done = subprocess.run([ROOT / "tools" / "peers" / "setup"], text=True, timeout=60, env=self.environment,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        return done.returncode, done.stdout
+    def run_peers(self, *arguments):
+        done = subprocess.run([self.tree / "bench" / "peers" / "setup", *arguments], text=True, timeout=60,
+                              env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        return done.returncode, done.stdout.strip(), done.stderr
 
     def calls(self):
-        return [line for line in (self.tree / "calls").read_text().splitlines() if line.startswith("-m")]
+        lines = (self.tree / "calls").read_text().splitlines()
+        (self.tree / "calls").write_text("")
+        return [line for line in lines if "version_info" not in line]
+
+    def notes(self, python):
+        folder = pathlib.Path(python).parent.parent / "peers"
+        return {path.name: path.read_text() for path in folder.iterdir() if path.suffix != ".log"}
 
     def test_installs_once(self):
-        status, output = self.run_peers()
-        self.assertEqual(status, 0, output)
-        python = output.splitlines()[-1]
+        status, python, said = self.run_peers()
+        self.assertEqual(status, 0, said)
         self.assertTrue(python.startswith(str(self.tree / "cache" / "stoker" / "peers-3.11-")), python)
         self.assertTrue(os.access(python, os.X_OK))
-        self.assertEqual(len(self.calls()), 2)
-        self.assertIn("--no-deps -r", self.calls()[1])
-        self.assertEqual(self.run_peers(), (0, python + "\n"))
-        self.assertEqual(len(self.calls()), 2)
+        calls = self.calls()
+        self.assertIn("setup peer-fast.io", calls)
+        self.assertIn("-m pip install --disable-pip-version-check --no-deps fast-core==1 fast-io==2", calls)
+        self.assertIn("-c import fast.io", calls)
+        self.assertEqual(set(self.notes(python)), {"numpy.there", "fast.io.there", "slow.there"})
+        self.assertEqual(self.run_peers(), (0, python, ""))
+        self.assertEqual(self.calls(), [])
+
+    def test_comments_do_not_count(self):
+        _, python, _ = self.run_peers()
+        self.write("bench/peers/pins.txt", "# more words\n" + self.PINS)
+        self.assertEqual(self.run_peers(), (0, python, ""))
+        self.write("bench/peers/pins.txt", self.PINS.replace("slow==3", "slow==4"))
+        self.assertNotEqual(self.run_peers()[1], python)
+
+    def check_failure(self, file, line, reason):
+        """One group fails for that reason, the others are there; it is tried again when asked to."""
+        self.write(file, line)
+        status, python, said = self.run_peers()
+        self.assertEqual(status, 0, said)
+        self.assertIn(f"cannot install it: {reason}", said)
+        self.assertEqual(self.notes(python), {"numpy.there": "", "slow.there": "", "fast.io.failed": reason + "\n"})
+        self.calls()
+        status, again, said = self.run_peers()
+        self.assertEqual((status, again, self.calls()), (0, python, []))
+        self.assertIn(f"without fast.io: {reason}; bench/peers/setup --retry", said)
+        (self.tree / file).unlink()
+        self.assertEqual(self.run_peers("--retry")[:2], (0, python))
+        self.assertIn("-c import fast.io", self.calls())
+        self.assertNotIn("fast.io.failed", self.notes(python))
+
+    def test_refused(self):
+        self.check_failure("refused", "fast-io==2", "ERROR: no network")
+
+    def test_broken(self):
+        self.check_failure("broken", "fast.io", "ImportError: no libslow.so")
+
+    def test_unpackaged(self):
+        self.check_failure("unpackaged", "peer-fast.io", "setup: could not install g++")
+
+    def test_too_slow(self):
+        script = self.tree / "bench" / "peers" / "setup"
+        script.write_text(script.read_text().replace("limit_s=1800", "limit_s=1"))
+        self.python.write_text(self.python.read_text().replace('"-c import "*)', '"-c import slow") sleep 30 ;;\n"-c import "*)'))
+        status, python, said = self.run_peers()
+        self.assertEqual(status, 0, said)
+        self.assertEqual(self.notes(python)["slow.failed"], "not done in 1 s\n")
 
     def test_offline(self):
-        self.write("offline", "")
-        status, output = self.run_peers()
-        self.assertEqual(status, 1)
-        self.assertIn("cannot install", output)
-        self.assertIn("no network", output)
-        self.assertEqual([p.suffix for p in (self.tree / "cache" / "stoker").iterdir()], [".log"])
-        (self.tree / "offline").unlink()
+        """Nothing can be installed: nothing is left, and the next run tries again."""
+        self.write("refused", "numpy==1")
+        status, output, said = self.run_peers()
+        self.assertEqual((status, output), (1, ""))
+        self.assertIn("cannot install it: ERROR: no network", said)
+        self.assertEqual(list((self.tree / "cache" / "stoker").iterdir()), [])
+        (self.tree / "refused").unlink()
         self.assertEqual(self.run_peers()[0], 0)
+
+    def test_reasons_are_found(self):
+        """serve.py tells why a module is not there from the note."""
+        (self.tree / "peers").mkdir()
+        self.write("peers/nosuch.io.failed", "RuntimeError: Could not find opencv\n")
+        self.write("load_any.py", "import nosuch\n")
+        self.write("load_other.py", "import nothing_here\n")
+        self.write("load_turns.py", "Turns = Setup = None\n")
+        self.write("serve.py", (ROOT / "bench" / "peers" / "serve.py").read_text().replace("sys.prefix", repr(str(self.tree))))
+        for peer, answer in (("load_any", "absent not installed: RuntimeError: Could not find opencv\n"),
+                             ("load_other", "absent ModuleNotFoundError: No module named 'nothing_here'\n")):
+            done = subprocess.run([sys.executable, self.tree / "serve.py", peer, "how", "2", "data", "1", "2", "3"], text=True,
+                                  timeout=60, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+            self.assertEqual(done.stdout, answer)
 
 
 class CliRunner(ToolTest):

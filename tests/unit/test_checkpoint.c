@@ -1,7 +1,7 @@
 /* Checkpoints: what is saved comes back, the right ones stay, and a failure leaves nothing. */
 #include "checkpoint_helpers.h"
 
-#include "train/durable.h"
+#include "core/durable.h"
 #include "train/safetensors.h"
 
 static const small_options everything = {.optimizer = SMALL_ADAMW, .average = true};

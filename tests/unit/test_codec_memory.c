@@ -2,6 +2,8 @@
  * for the whole process, so this test is not built with sanitizers. Our own memory comes from aligned_alloc:
  * those calls are not counted. */
 #include "decode/decode.h"
+#include "pack/jpeg_rewrite.h"
+#include "pack/mask_png.h"
 #include "support/pictures.h"
 
 #include <setjmp.h>
@@ -142,8 +144,80 @@ static void pictures_of_all_codecs(void **state)
     stk__buffer_fini(&bytes);
 }
 
+/* --- writing ------------------------------------------------------------------------------------------- */
+
+static stk_status rewrite(stk__jpeg_rewriter *rewriter, const stk__buffer *bytes, stk_error *error)
+{
+    stk__buffer file = {0};
+    bool same = true;
+    stk_status status = stk__jpeg_rewrite(rewriter, as_encoded(bytes), 1, &file, error);
+    if (status == STK_OK)
+        status = stk__jpeg_compare(rewriter, as_encoded(bytes), as_encoded(&file), &same, error);
+    assert_true(same || status != STK_OK);
+    stk__buffer_fini(&file);
+    return status;
+}
+
+/* As starve_at. */
+static bool starve_rewriter_at(long n, const stk__buffer *bytes)
+{
+    stk__jpeg_rewriter *rewriter = NULL;
+    stk_error error = {0};
+    calls = living = 0;
+    fail_at = n;
+    armed = true;
+    stk_status status = stk__jpeg_rewriter_create(&rewriter, &stk__limits_default, &error);
+    if (status == STK_OK) status = rewrite(rewriter, bytes, &error);
+    const bool reached = calls >= n;
+    fail_at = 0;
+    const stk_status again = rewriter ? rewrite(rewriter, bytes, NULL) : STK_OK;
+    stk__jpeg_rewriter_destroy(&rewriter);
+    armed = false;
+    assert_int_equal(living, 0);
+    assert_int_equal(again, STK_OK);
+    const bool helped = status == STK_OK && !for_good;
+    if (!helped) assert_int_equal(status, reached ? STK_ERROR_MEMORY : STK_OK);
+    return reached;
+}
+
+static void jpegs_written_anew(void **state)
+{
+    (void)state;
+    stk__buffer bytes = {0};
+    stk__pixels photo = pictures_draw(512, 512, 3, 1);
+    for (int progressive = 0; progressive < 2; progressive++) {
+        long n = 1;
+        pictures_jpeg(&bytes, photo, &(pictures_jpeg_options){.progressive = progressive});
+        for (int mode = 0; mode < 2; mode++) {
+            for_good = mode;
+            for (n = 1; starve_rewriter_at(n, &bytes); n++)
+                continue;
+        }
+        assert_true(n > 10);
+    }
+    stk__free(photo.data);
+    stk__buffer_fini(&bytes);
+}
+
+static void masks_without_a_compressor(void **state)
+{
+    (void)state;
+    stk__mask_writer *writer = NULL;
+    stk_error error = {0};
+    calls = living = 0;
+    fail_at = 1;
+    for_good = armed = true;
+    const stk_status status = stk__mask_writer_create(&writer, &error);
+    armed = false;
+    assert_int_equal(status, STK_ERROR_MEMORY);
+    assert_null(writer);
+    assert_int_equal(living, 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(pictures_of_all_codecs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(pictures_of_all_codecs),
+                                       cmocka_unit_test(jpegs_written_anew),
+                                       cmocka_unit_test(masks_without_a_compressor)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -167,6 +167,56 @@ static void yaml_is_written_and_read_back(void **state)
     stk__config_destroy(&config);
 }
 
+/* Paths may hold anything: what YAML would not take, or would take for the end of a line, is escaped. */
+static void strange_letters_read_back(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "\x01\t\x7f",
+        "a\xc2\x81z",
+        "\xc2\x85 \xc2\xa0",
+        "\xe2\x80\xa8\xe2\x80\xa9",
+        "\xef\xbb\xbf"
+        "a",
+        "\xef\xbf\xbe",
+        "\xef\xbf\xbf",
+        " \xc3\xa4 \xf0\x9f\x98\x80 ",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        stk__config *config = config_of("");
+        check_set(config, "data.root", texts[i], STK_ORIGIN_COMMAND);
+        stk__buffer text = written(config);
+        stk__config *again = config_of((const char *)text.data);
+        assert_string_equal(applied(again, "data").root, texts[i]);
+        stk__buffer_fini(&text);
+        stk__config_destroy(&again);
+        stk__config_destroy(&config);
+    }
+}
+
+static void yaml_cannot_hold_other_bytes(void **state)
+{
+    (void)state;
+    stk__buffer text = {0};
+    stk_error error = {0};
+    stk__config *config = config_of("");
+    check_set(config, "data.root", "caf\xe9", STK_ORIGIN_COMMAND);
+    assert_int_equal(stk__config_write_yaml(config, &text, &error), STK_ERROR_CONFIG);
+    assert_non_null(strstr(error.message, "'data.root' is not UTF-8"));
+    stk__buffer_fini(&text);
+    stk__config_destroy(&config);
+}
+
+static void empty_texts_are_not_written(void **state)
+{
+    (void)state;
+    stk__config *config = config_of("data: {root: ''}\nrun: {device: cpu}\n");
+    stk__buffer text = written(config);
+    assert_string_equal((const char *)text.data, "run:\n  device: \"cpu\"\n");
+    stk__buffer_fini(&text);
+    stk__config_destroy(&config);
+}
+
 static void everything_in_effect_reads_back_the_same(void **state)
 {
     (void)state;
@@ -227,6 +277,9 @@ int main(void)
         cmocka_unit_test(effects_come_from_a_struct),
         cmocka_unit_test(json_keeps_numbers_numbers),
         cmocka_unit_test(yaml_is_written_and_read_back),
+        cmocka_unit_test(strange_letters_read_back),
+        cmocka_unit_test(yaml_cannot_hold_other_bytes),
+        cmocka_unit_test(empty_texts_are_not_written),
         cmocka_unit_test(everything_in_effect_reads_back_the_same),
         cmocka_unit_test(help_names_every_key_once),
     };

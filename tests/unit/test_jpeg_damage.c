@@ -67,6 +67,26 @@ static void damages_have_their_class(void **state)
     stk__decoder_destroy(&decoder);
 }
 
+/* The row in a message is of this image, not where the one before had ended. */
+static void rows_are_not_inherited(void **state)
+{
+    (void)state;
+    stk__decoder *decoder = make_decoder(NULL);
+    stk__buffer bytes = {0};
+    stk__picture picture;
+    stk_error error = {0};
+    stk__pixels drawn = pictures_draw(80, 60, 3, 1);
+    pictures_jpeg(&bytes, drawn, &(pictures_jpeg_options){0});
+    assert_int_equal(find_damage(decoder, &bytes), STK_DAMAGE_NONE);
+    bytes.data[find_marker(&bytes, 0xC0) + 3] += 1; /* length of the frame header */
+    assert_int_equal(stk__decode_header(decoder, as_encoded(&bytes), "jpg", &picture, &error),
+                     STK_ERROR_SAMPLE);
+    assert_non_null(strstr(error.message, "at row 0:"));
+    stk__free(drawn.data);
+    stk__buffer_fini(&bytes);
+    stk__decoder_destroy(&decoder);
+}
+
 static void limits_are_kept(void **state)
 {
     (void)state;
@@ -212,9 +232,9 @@ static void survives_every_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(damages_have_their_class), cmocka_unit_test(limits_are_kept),
-        cmocka_unit_test(tables_are_not_inherited), cmocka_unit_test(survives_flipped_bytes),
-        cmocka_unit_test(survives_every_cut),
+        cmocka_unit_test(damages_have_their_class), cmocka_unit_test(rows_are_not_inherited),
+        cmocka_unit_test(limits_are_kept),          cmocka_unit_test(tables_are_not_inherited),
+        cmocka_unit_test(survives_flipped_bytes),   cmocka_unit_test(survives_every_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,10 @@
 /* The folder of a run: which one, one process at a time, whole lines of metrics, and nothing left over. */
 #include "train/run_folder.h"
 
+#include "core/durable.h"
 #include "core/file.h"
 #include "support/fail_alloc.h"
 #include "support/workspace.h"
-#include "train/durable.h"
 
 #include <limits.h>
 #include <setjmp.h>

@@ -261,7 +261,7 @@ static void roots_that_cannot_be(void **state)
     tree_file("read.me", "");
     tree_refused("", STK_ERROR_DATA, "but 3 .webp files: not supported", tree);
     tree_refused("missing", STK_ERROR_IO, "cannot open the data set", "missing");
-    tree_refused("read.me", STK_ERROR_DATA, "is neither a list nor a series", "read.me");
+    tree_refused("read.me", STK_ERROR_DATA, "is neither a list, a series nor a shard", "read.me");
     tree_file("classes/cat/1.jpg", "");
     tree_file("classes/stray.jpg", "");
     tree_refused("classes", STK_ERROR_DATA, "lies beside folders of classes", "classes/stray.jpg");

@@ -304,9 +304,11 @@ static void bad_rows_of_json(void **state)
     source = tree_open();
     check_facts_damage(source, 0, STK_DAMAGE_BAD_ROW, "exclude each other", ":1");
     stk__source_close(&source);
-    tree_file("points.jsonl", "{\"file\":\"a\",\"value\":1}\n{\"file\":\"b\",\"value\":\"x\"}\n");
+    tree_file("points.jsonl", "{\"file\":\"a\",\"value\":1}\n{\"file\":\"b\",\"value\":\"x\"}\n"
+                              "{\"file\":\"c\",\"value\":1e39}\n");
     source = tree_open();
     check_facts_damage(source, 1, STK_DAMAGE_BAD_ROW, "'value' is not a number", ":2");
+    check_facts_damage(source, 2, STK_DAMAGE_BAD_ROW, "'value' is no finite number", ":3");
     stk__source_close(&source);
 }
 

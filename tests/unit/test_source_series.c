@@ -183,6 +183,29 @@ static void windows_of_npy(void **state)
     stk__source_close(&source);
 }
 
+static void *alloc_little(void *context, size_t size_bytes)
+{
+    (void)context;
+    return size_bytes < 1 << 20 ? aligned_alloc(64, (size_bytes + 63) / 64 * 64) : NULL;
+}
+
+static void release(void *context, void *memory, size_t size_bytes)
+{
+    (void)context;
+    (void)size_bytes;
+    free(memory);
+}
+
+/* A header alone must not cost memory. */
+static void wide_npy_without_rows(void **state)
+{
+    (void)state;
+    put_npy("series.npy", "<f4", "False", "(0, 2147483647)", "", 0);
+    stk_allocator_set(&(stk_allocator){.alloc = alloc_little, .release = release});
+    tree_refused("", STK_ERROR_DATA, "it has no rows", "series.npy");
+    stk_allocator_set(NULL);
+}
+
 static void npy_that_cannot_be(void **state)
 {
     (void)state;
@@ -233,6 +256,7 @@ int main(void)
         TEST(bad_rows_damage_their_windows),
         TEST(tables_that_cannot_be),
         TEST(windows_of_npy),
+        TEST(wide_npy_without_rows),
         TEST(npy_that_cannot_be),
         TEST(memory_runs_out),
     };

@@ -1,0 +1,118 @@
+/* Who takes part in the race of `stoker bench load`. */
+#include "bench_packed.h"
+#include "bench_race.h"
+#include "bench_reference.h"
+
+#include <limits.h>
+
+/* Each with the number of CPUs as threads or workers, or, `spread`, with none, as many, and twice as many.
+ * How they are set up stands in their modules. */
+static const struct {
+    const char *contestant, *module, *how, *setting;
+    stk__rival_kind kind;
+    bool workers, spread, masks, quick;
+} peers[] = {
+    {"DataLoader", "load_torch", "torchvision", "torchvision.io", STK_RIVAL_DATALOADER, true, true, true,
+     true},
+    {"DataLoader", "load_torch", "opencv", "OpenCV", STK_RIVAL_DATALOADER, true, true, true, false},
+    {"DataLoader", "load_torch", "pil", "PIL", STK_RIVAL_DATALOADER, true, true, true, false},
+    {"WebDataset", "load_webdataset", "shards", "shards, DataLoader", STK_RIVAL_DATALOADER, true, false, true,
+     false},
+    {"SPDL", "load_spdl", "simplejpeg", "simplejpeg", STK_RIVAL_OTHER, false, false, true, true},
+    {"SPDL", "load_spdl", "ffmpeg", "own decoder", STK_RIVAL_OTHER, false, false, true, false},
+    {"DALI", "load_dali", "cpu", "CPU", STK_RIVAL_OTHER, false, false, true, true},
+    {"TurboLoader", "load_turboloader", "uint8", "tar", STK_RIVAL_OTHER, false, false, false, true},
+    {"FFCV", "load_ffcv", "beton", "own file", STK_RIVAL_CONVERTED, false, false, true, true},
+};
+
+static stk__rival *add_rival(stk__race *race, const char *contestant, stk__rival_kind kind)
+{
+    stk__rival *rival = &race->rivals[race->count++];
+    *rival = (stk__rival){.contestant = contestant, .kind = kind};
+    return rival;
+}
+
+enum { JPEG = 1u << STK_RACE_JPEG, PAIRS = 1u << STK_RACE_PAIRS, PROGRESSIVE = 1u << STK_RACE_PROGRESSIVE };
+
+/* root NULL: nothing to load; the caller says why. */
+static stk__rival *add_ours(stk__race *race, stk__rival_kind kind, unsigned cases, const char *root)
+{
+    stk__rival *rival = add_rival(race, "stoker", kind);
+    rival->cases = cases;
+    snprintf(rival->setting, sizeof rival->setting, "%s, auto",
+             kind == STK_RIVAL_PACKED ? "packed shards" : "folder");
+    if (root)
+        stk__peer_spawn(&rival->peer,
+                        (char *const[]){"/proc/self/exe", "bench", "load-turns", (char *)root, NULL});
+    return rival;
+}
+
+static void excuse(stk__rival *rival, const stk_error *error)
+{
+    snprintf(rival->peer.words, sizeof rival->peer.words, "%.190s", error->message);
+}
+
+static void add_packed(stk__race *race, unsigned cases, const char *root, const char *name)
+{
+    char folder[PATH_MAX];
+    stk_error error;
+    snprintf(folder, sizeof folder, "%s/%s", race->scratch.folder, name);
+    const bool made = stk__packed_make(root, folder, &error) == STK_OK;
+    stk__rival *rival = add_ours(race, STK_RIVAL_PACKED, cases, made ? folder : NULL);
+    if (!made) excuse(rival, &error);
+}
+
+/* The folder and its shards; the same images as progressive JPEGs, and the shards of these. */
+static void add_all_ours(stk__race *race)
+{
+    char folder[PATH_MAX];
+    stk_error error;
+    add_ours(race, STK_RIVAL_OURS, JPEG | PAIRS, race->data);
+    add_packed(race, PAIRS, race->data, "packed");
+    snprintf(folder, sizeof folder, "%s/progressive", race->scratch.folder);
+    const bool made = stk__progressive_make(race->source, folder, &error) == STK_OK;
+    stk__rival *rival = add_ours(race, STK_RIVAL_OURS, PROGRESSIVE, made ? folder : NULL);
+    if (!made) excuse(rival, &error);
+    add_packed(race, PROGRESSIVE, folder, "progressive-packed");
+}
+
+static void add_peer(stk__race *race, size_t which, int workers, const stk__reference *reference)
+{
+    stk__rival *rival = add_rival(race, peers[which].contestant, peers[which].kind);
+    char how[32];
+    snprintf(how, sizeof how, peers[which].workers ? "%s:%d" : "%s", peers[which].how, workers);
+    snprintf(rival->setting, sizeof rival->setting, "%s, %d %s", peers[which].setting, workers,
+             peers[which].workers ? "workers" : "threads");
+    rival->cases = peers[which].masks ? JPEG | PAIRS : JPEG;
+    stk__peer_start(&rival->peer, &(stk__peer_options){.python = race->python,
+                                                       .folder = race->scratch.folder,
+                                                       .module = peers[which].module,
+                                                       .how = how,
+                                                       .data = race->data,
+                                                       .count = reference->count,
+                                                       .h = reference->h,
+                                                       .w = reference->w,
+                                                       .cpus = race->cpus});
+}
+
+static stk_status add_peers(stk__race *race, stk_error *error)
+{
+    stk__reference reference;
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/reference.u8", race->scratch.folder);
+    STK__TRY(stk__reference_write(race->data, path, &reference, error));
+    STK__TRY(stk__peer_write_texts(race->scratch.folder, error));
+    for (size_t i = 0; i < sizeof peers / sizeof peers[0]; i++) {
+        if (race->quick && !peers[i].quick) continue;
+        const bool spread = peers[i].spread && !race->quick;
+        for (int times = spread ? 0 : 1; times <= (spread ? 2 : 1); times++)
+            add_peer(race, i, times * race->cpus, &reference);
+    }
+    return STK_OK;
+}
+
+stk_status stk__race_enter(stk__race *race, stk_error *error)
+{
+    add_all_ours(race);
+    return race->python ? add_peers(race, error) : STK_OK;
+}

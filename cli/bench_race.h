@@ -1,0 +1,32 @@
+/* The race of `stoker bench load`: everybody loads the same files, in turns, case after case. */
+#ifndef STK_CLI_BENCH_RACE_H
+#define STK_CLI_BENCH_RACE_H
+
+#include "bench_data.h"
+#include "bench_rival.h"
+
+#include "source/source.h"
+
+enum { STK_RACE_RIVALS = 24 };
+
+typedef struct stk__race {
+    const char *python;        /* of the peers; NULL: we run alone */
+    const char *data;          /* a folder of images/ and masks/ … */
+    const stk__source *source; /* … of it */
+    bool quick;
+    int64_t rounds;
+    uint64_t until_ns; /* a quick race ends about then; 0: takes its time */
+    int cpus;
+    stk__bench *bench;
+
+    stk__bench_data scratch; /* scripts, the reference, and what peers convert */
+    stk__rival rivals[STK_RACE_RIVALS];
+    int count;
+} stk__race;
+
+stk_status stk__race_enter(stk__race *race, stk_error *error); /* bench_entries.c: starts everybody */
+stk_status stk__race_run(stk__race *race, stk_error *error);   /* rows and ratios go to race->bench */
+void stk__race_abandon(const stk__race *race);                 /* for Ctrl-C: ends processes, removes files */
+void stk__race_close(stk__race *race);
+
+#endif

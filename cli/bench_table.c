@@ -1,0 +1,151 @@
+/* A report of measurements for people. */
+#include "bench.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void print_value(double value)
+{
+    printf(value < 10000 ? "%9.4g " : "%9.0f ", value);
+}
+
+static void print_row(const stk__bench_row *row)
+{
+    printf("  %-14s %-16s %-34s ", row->contestant, row->test, row->setting);
+    if (row->count == 0) {
+        printf("%9s  %s\n", "absent", row->why);
+        return;
+    }
+    print_value(stk__bench_median(row));
+    print_value(stk__bench_quantile(row, 0.1));
+    print_value(stk__bench_quantile(row, 0.9));
+    printf("%s", row->unit);
+    if (row->copy_share > 0) printf("  %3.0f %% of copy", 100 * row->copy_share);
+    printf("\n");
+}
+
+/* One row after the other, without those that stand side by side. */
+static void print_rows(const stk__bench *bench)
+{
+    printf("\n  %-14s %-16s %-34s %9s %9s %9s\n", "who", "what", "setting", "median", "p10", "p90");
+    const char *test = NULL;
+    for (int i = 0; i < bench->row_count; i++) {
+        const stk__bench_row *row = &bench->rows[i];
+        if (row->columns > 0) {
+            i += row->columns - 1;
+            continue;
+        }
+        if (bench->spaced && test && strcmp(row->test, test) != 0) printf("\n");
+        test = row->test;
+        print_row(row);
+    }
+}
+
+/* Best first, absent last. */
+static int compare_raced(const void *left, const void *right)
+{
+    const stk__bench_row *a = *(const stk__bench_row *const *)left,
+                         *b = *(const stk__bench_row *const *)right;
+    if (a->count == 0 || b->count == 0) return (a->count == 0) - (b->count == 0);
+    const double difference = stk__bench_median(b) - stk__bench_median(a);
+    return (difference > 0) - (difference < 0);
+}
+
+static void print_cell(const stk__bench_row *row, int width, int digits)
+{
+    if (row->count == 0)
+        printf(" %*s", width, "-");
+    else
+        printf(" %*.*f", width, digits, stk__bench_median(row));
+}
+
+/* Columns as they are entered: rate, CPU time, memory, first batch. */
+static void print_raced(const stk__bench_row *row)
+{
+    printf("%s %-12s %-30s", row->ours ? "*" : " ", row->contestant, row->setting);
+    if (row->count == 0) {
+        printf(" %9s  %s\n", "absent", row->why);
+        return;
+    }
+    print_cell(row, 9, 0);
+    printf(" %7.0f %7.0f", stk__bench_quantile(row, 0.1), stk__bench_quantile(row, 0.9));
+    print_cell(row + 1, 10, 2);
+    print_cell(row + 2, 8, 0);
+    print_cell(row + 3, 9, 1);
+    if (isnan(row->difference))
+        printf("   %s\n", row->ours ? "-" : "not compared");
+    else if (row->difference > 0)
+        printf("   +- %.2f\n", row->difference);
+    else
+        printf("   equal\n");
+}
+
+static void print_race(const stk__bench *bench, const char *test)
+{
+    const stk__bench_row *raced[STK_BENCH_ROWS];
+    size_t count = 0;
+    for (int i = 0; i < bench->row_count; i++)
+        if (bench->rows[i].columns > 0 && strcmp(bench->rows[i].test, test) == 0)
+            raced[count++] = &bench->rows[i];
+    qsort(raced, count, sizeof *raced, compare_raced);
+    printf("\n  %-43s %9s %7s %7s %10s %8s %9s   %s\n", test, "samples/s", "p10", "p90", "CPU-s/1000",
+           "peak MB", "first ms", "pixels");
+    for (size_t i = 0; i < count; i++)
+        print_raced(raced[i]);
+}
+
+static void print_races(const stk__bench *bench)
+{
+    const char *test = "";
+    for (int i = 0; i < bench->row_count; i++) {
+        const stk__bench_row *row = &bench->rows[i];
+        if (row->columns == 0 || strcmp(row->test, test) == 0) continue;
+        test = row->test;
+        print_race(bench, test);
+    }
+    if (!*test) return;
+    printf("\n  * ours. CPU-s, MB: of a contestant's process and all it started; MB: anonymous and shared "
+           "memory,\n"
+           "  each page once, without mapped files. first ms: a new loader to its first batch. pixels: mean\n"
+           "  difference from ours over a whole epoch.\n");
+}
+
+static void print_versions(const stk__bench *bench)
+{
+    const char *shown[STK_BENCH_ROWS];
+    int count = 0;
+    for (int i = 0; i < bench->row_count; i++) {
+        const char *versions = bench->rows[i].versions;
+        bool known = !versions[0];
+        for (int j = 0; j < count && !known; j++)
+            known = strcmp(shown[j], versions) == 0;
+        if (known) continue;
+        shown[count++] = versions;
+        printf("%s%s", count == 1 ? "\n  " : "; ", versions);
+    }
+    if (count > 0) printf("\n");
+}
+
+static void print_ratio(const stk__bench_ratio *ratio)
+{
+    char goal[32], aim[32] = "";
+    snprintf(goal, sizeof goal, "%s %g", ratio->at_least ? ">=" : "<=", ratio->goal);
+    if (ratio->aim > 0) snprintf(aim, sizeof aim, " (%g)", ratio->aim);
+    strncat(goal, aim, sizeof goal - strlen(goal) - 1);
+    if (isnan(ratio->value))
+        printf("  %-64s %8s  %-12s not measured\n", ratio->name, "-", goal);
+    else
+        printf("  %-64s %8.3f  %-12s %s\n", ratio->name, ratio->value, goal, ratio->met ? "met" : "MISSED");
+}
+
+void stk__bench_print(const stk__bench *bench)
+{
+    printf("%s\n", bench->machine);
+    print_rows(bench);
+    print_races(bench);
+    print_versions(bench);
+    printf("\n  %-64s %8s  %s\n", "ratio", "value", "goal");
+    for (int i = 0; i < bench->ratio_count; i++)
+        print_ratio(&bench->ratios[i]);
+}

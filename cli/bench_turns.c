@@ -1,0 +1,83 @@
+#include "bench_turns.h"
+
+#include "bench_drain.h"
+#include "cli.h"
+
+#include "core/clock.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+enum { BATCH = 32 };
+
+typedef struct turns {
+    const char *root;
+    char images[PATH_MAX]; /* without the masks */
+} turns;
+
+static stk_loader_options make_options(const turns *t, const char *case_word)
+{
+    return (stk_loader_options){.root = strcmp(case_word, "jpeg") == 0 ? t->images : t->root,
+                                .batch_size = BATCH,
+                                .epochs = 1,
+                                .alone = true};
+}
+
+/* Open to first batch; what was read ahead is thrown away. */
+static stk_status take_first(const stk_loader_options *options, double *ms, stk_error *error)
+{
+    stk_loader *loader;
+    stk_batch *batch;
+    const uint64_t start = stk__clock_ns();
+    STK__TRY(stk_loader_open(&loader, options, error));
+    const stk_status status = stk_loader_next(loader, &batch, error);
+    *ms = (double)(stk__clock_ns() - start) * 1e-6;
+    if (status == STK_OK) stk_batch_release(batch);
+    stk_loader_close(&loader);
+    return status;
+}
+
+/* An epoch, opening included: we keep nothing from one to the next, where others do. */
+static stk_status take_epoch(const stk_loader_options *options, double *ms, stk_error *error)
+{
+    stk__bench_cost cost;
+    STK__TRY(stk__bench_drain(options, NULL, &cost, error));
+    *ms = cost.wall_s * 1000;
+    return STK_OK;
+}
+
+static stk_status take_turn(const turns *t, const char *word, const char *case_word, stk_error *error)
+{
+    const stk_loader_options options = make_options(t, case_word);
+    const bool checks = strcmp(word, "check") == 0;
+    double ms = 0;
+    if (strcmp(word, "first") == 0)
+        STK__TRY(take_first(&options, &ms, error));
+    else if (checks || strcmp(word, "round") == 0)
+        STK__TRY(take_epoch(&options, &ms, error));
+    else if (strcmp(word, "end") != 0)
+        return stk__fail(error, STK_ERROR_ARGUMENT, "'%s' is no turn", word);
+    printf(checks ? "difference 0\n" : "ms %.4f\n", ms); /* others are compared with what we decode */
+    return STK_OK;
+}
+
+int stk__bench_turns(int argc, char **argv)
+{
+    if (argc != 2) return stk__cli_usage("bench load-turns", "it takes a folder or shards");
+    turns t = {.root = argv[1]};
+    snprintf(t.images, sizeof t.images, "%s/images", t.root);
+    if (access(t.images, F_OK) != 0) snprintf(t.images, sizeof t.images, "%s", t.root);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    printf("ready stoker " STK_VERSION "\n");
+    char line[96], word[16], case_word[32];
+    while (fgets(line, sizeof line, stdin)) {
+        stk_error error;
+        if (sscanf(line, "%15s %31s", word, case_word) != 2) continue;
+        if (take_turn(&t, word, case_word, &error) != STK_OK) printf("absent %.180s\n", error.message);
+    }
+    return STK_EXIT_GOOD;
+}

@@ -1,0 +1,19 @@
+/* The control groups that this process is in, and what the tightest of them grants. */
+#ifndef STK_CORE_CGROUP_H
+#define STK_CORE_CGROUP_H
+
+/* How a limit is read from the folder of a group; INFINITY when that group has none. */
+typedef struct stk__cgroup_limit {
+    const char *controller;                    /* as version 1 names it: "cpu" */
+    double (*read_unified)(const char *group); /* version 2 */
+    double (*read_legacy)(const char *group);  /* version 1 */
+} stk__cgroup_limit;
+
+/* The least of the limits from the process's own group up to the mount point; INFINITY without any. root:
+ * where /proc and /sys are looked for, "" for the real ones. */
+double stk__cgroup_tightest(const char *root, const stk__cgroup_limit *limit);
+
+/* The first number in a file of a group; -1 when there is none ("max", or no such file). */
+double stk__cgroup_number(const char *group, const char *file);
+
+#endif

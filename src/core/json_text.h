@@ -1,0 +1,16 @@
+/* JSON into a buffer. */
+#ifndef STK_CORE_JSON_TEXT_H
+#define STK_CORE_JSON_TEXT_H
+
+#include "core/memory.h"
+
+#include <jansson.h>
+
+/* Appends json (flags as json_dumps) and an end of line; takes the reference. NULL is out of memory. */
+stk_status stk__json_text(stk__buffer *text, json_t *json, size_t flags, stk_error *error);
+
+/* A string of JSON; bytes that are not UTF-8, which names of files may have, become \\xNN. NULL: no memory.
+ */
+json_t *stk__json_string(const char *text);
+
+#endif

@@ -1,0 +1,64 @@
+#include "core/ram.h"
+
+#include "core/cgroup.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { PATH_BYTES = 1024 };
+
+/* The numbers of a file of "name number" lines whose names are asked for, added up; -1 when none is there. */
+static double sum_lines(const char *path, const char *const names[2])
+{
+    char line[256], name[64];
+    double sum = -1, value;
+    FILE *file = fopen(path, "re");
+    if (!file) return -1;
+    while (fgets(line, sizeof line, file))
+        for (int i = 0; i < 2 && names[i]; i++)
+            if (sscanf(line, "%63s %lf", name, &value) == 2 && strcmp(name, names[i]) == 0)
+                sum = fmax(sum, 0) + value;
+    fclose(file);
+    return sum;
+}
+
+/* Files in the page cache count as used, but are given back when memory is wanted. */
+static double left_of(const char *group, double limit, double used, const char *const cached[2])
+{
+    char path[PATH_BYTES + 64];
+    if (limit < 0 || limit >= 0x1p60 || used < 0)
+        return INFINITY; /* version 1 writes a huge number for none */
+    snprintf(path, sizeof path, "%s/memory.stat", group);
+    return fmax(limit - fmax(used - fmax(sum_lines(path, cached), 0), 0), 0);
+}
+
+static double left_unified(const char *group)
+{
+    static const char *const cached[2] = {"inactive_file", "active_file"};
+    const double most = stk__cgroup_number(group, "memory.max"),
+                 high = stk__cgroup_number(group, "memory.high"); /* above it the kernel slows everything */
+    const double limit = most < 0 || (high >= 0 && high < most) ? high : most;
+    return left_of(group, limit, stk__cgroup_number(group, "memory.current"), cached);
+}
+
+static double left_legacy(const char *group)
+{
+    static const char *const cached[2] = {"total_inactive_file", "total_active_file"};
+    return left_of(group, stk__cgroup_number(group, "memory.limit_in_bytes"),
+                   stk__cgroup_number(group, "memory.usage_in_bytes"), cached);
+}
+
+stk__ram stk__ram_read(const char *root)
+{
+    static const stk__cgroup_limit memory = {"memory", left_unified, left_legacy};
+    char path[PATH_BYTES];
+    if (!root) root = "";
+    snprintf(path, sizeof path, "%s/proc/meminfo", root);
+    const double machine = 1024 * sum_lines(path, (const char *const[2]){"MemAvailable:"});
+    const double groups = stk__cgroup_tightest(root, &memory);
+    const bool grouped = isfinite(groups) && (machine < 0 || groups < machine);
+    const double available = grouped ? groups : machine;
+    if (available < 0) return (stk__ram){.whose = "nobody"};
+    return (stk__ram){true, (uint64_t)available, grouped ? "the cgroup" : "the machine"};
+}

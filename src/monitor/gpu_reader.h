@@ -1,0 +1,75 @@
+/* A vendor's way to ask its GPUs. A reader finds its GPUs once, then fills one frame of one GPU at a time,
+ * from the thread that belongs to that GPU: a call may hang, and then this thread is left behind (sampler.h).
+ */
+#ifndef STK_MONITOR_GPU_READER_H
+#define STK_MONITOR_GPU_READER_H
+
+#include "core/clock.h"
+#include "core/memory.h"
+#include "stoker/monitor.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+typedef struct stk__reader stk__reader;
+
+/* A thread's place at one GPU. A thread that hangs keeps its seat, and its successor gets another one with a
+ * fresh state: so nothing here is shared but beat_ns. */
+typedef struct stk__seat {
+    stk__reader *reader;
+    int number;               /* of the GPU, 0 to count - 1 */
+    void *state;              /* [ops->state_bytes], zero at first */
+    _Atomic uint64_t beat_ns; /* when the call of the driver that is under way began */
+} stk__seat;
+
+typedef struct stk__reader_ops {
+    const char *vendor; /* "nvidia" */
+    size_t state_bytes; /* at least 1 */
+    /* Finds the vendor's library or files and its GPUs. STK_ERROR_UNSUPPORTED with a sentence why when there
+     * are none ("no NVIDIA driver: libnvidia-ml.so.1 is not there"). May hang. */
+    stk_status (*open)(stk__reader **reader, stk_error *error);
+    int (*count)(const stk__reader *reader);
+    void (*describe)(const stk__reader *reader, int number, stk_gpu *gpu);
+    /* Fills everything that can be told now into a cleared frame; what cannot stays STK_UNKNOWN or becomes
+     * STK_UNSUPPORTED. Counters as the driver counts them, unwrapped. loads: only samples newer than those of
+     * the last call of this seat; none in the first. Allocates nothing. Calls stk__seat_beat before whatever
+     * may hang. */
+    void (*read)(stk__seat *seat, stk_gpu_frame *frame);
+    /* After a GPU was lost or hung: tries to find it again; true when it is worth a read. May hang. */
+    bool (*revive)(stk__seat *seat);
+    void (*leave)(stk__seat *seat); /* gives back what state holds; NULL: nothing. May hang. */
+    void (*close)(stk__reader **reader);
+} stk__reader_ops;
+
+struct stk__reader {
+    const stk__reader_ops *ops;
+};
+
+static inline void stk__seat_beat(stk__seat *seat)
+{
+    atomic_store_explicit(&seat->beat_ns, stk__clock_ns(), memory_order_relaxed);
+}
+
+static inline void stk__gpu_frame_clear(stk_gpu_frame *frame)
+{
+    frame->state = STK_GPU_GOOD;
+    frame->note[0] = '\0';
+    memset(frame->readings, 0, sizeof frame->readings);
+    frame->load_count = frame->process_count = 0;
+    frame->processes_known = false;
+}
+
+static inline stk_reading stk__reading_known(double value, uint64_t when_ns)
+{
+    return (stk_reading){.value = value, .when_ns = when_ns, .known = STK_KNOWN};
+}
+
+/* In the order in which they are tried; NULL at the end. */
+extern const stk__reader_ops *const stk__readers[];
+
+extern const stk__reader_ops stk__reader_nvidia; /* NVML, opened at run time */
+extern const stk__reader_ops stk__reader_amd;    /* files of amdgpu */
+extern const stk__reader_ops stk__reader_intel;  /* files of i915 and xe */
+extern const stk__reader_ops stk__reader_demo;   /* curves (curve.h): --demo; not in stk__readers */
+
+#endif

@@ -1,0 +1,17 @@
+/* The machine and the job on it, from /proc and /sys. One thread at a time. */
+#ifndef STK_MONITOR_HOST_FRAME_H
+#define STK_MONITOR_HOST_FRAME_H
+
+#include "core/memory.h"
+#include "stoker/monitor.h"
+
+typedef struct stk__host stk__host;
+
+/* pid: the job; 0: none. root: where /proc and /sys are looked for; NULL or "" for the real ones. */
+stk_status stk__host_open(stk__host **host, int32_t pid, const char *root, stk_error *error);
+void stk__host_close(stk__host **host);
+
+/* Shares are those since the last read; unknown in the first one. Allocates nothing. */
+void stk__host_read(stk__host *host, stk_host_frame *frame);
+
+#endif

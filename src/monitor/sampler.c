@@ -1,0 +1,169 @@
+#include "monitor/sampler.h"
+
+#include "monitor/lookout.h"
+#include "monitor/vendor.h"
+#include "monitor/visible.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* GPUs are asked at least so often, however long the interval: the shortest buffer of a driver that is known
+ * holds samples of several seconds. */
+#define LONGEST_GAP_S 1.0
+/* The first call of a driver wakes GPUs that nobody uses, a second each: opening may take longer than a call.
+ */
+#define OPEN_DEADLINES 10
+/* So much later than its interval's end a frame may come because a GPU is slow to answer, at most. */
+#define GRACE_NS (STK_SECOND_NS / 10)
+
+struct stk__sampler {
+    stk__vendors vendors;
+    int gpu_count;
+    stk_gpu gpus[STK_GPUS];
+    stk__lookout *lookouts[STK_GPUS];
+    uint64_t start_ns, interval_ns, deadline_ns;
+    bool taken;
+};
+
+/* A GPU of a reader. */
+typedef struct place {
+    stk__reader *reader;
+    int number;
+} place;
+
+static int list_gpus(stk__sampler *s, place *places)
+{
+    int count = 0;
+    for (int v = 0; v < s->vendors.count; v++) {
+        stk__reader *reader = s->vendors.readers[v];
+        const int own = reader->ops->count(reader);
+        for (int i = 0; i < own && count < STK_GPUS; i++, count++) {
+            places[count] = (place){reader, i};
+            reader->ops->describe(reader, i, &s->gpus[count]);
+        }
+    }
+    return count;
+}
+
+static stk_status choose_gpus(stk__sampler *s, const char *list, place *places, stk_error *error)
+{
+    bool chosen[STK_GPUS];
+    const int count = list_gpus(s, places);
+    if (list)
+        STK__TRY(stk__visible_pick(list, s->gpus, chosen, count, error));
+    else
+        stk__visible_cuda(getenv("CUDA_VISIBLE_DEVICES"), s->gpus, chosen, count);
+    for (int i = 0; i < count; i++) {
+        if (!chosen[i]) continue;
+        places[s->gpu_count] = places[i];
+        s->gpus[s->gpu_count++] = s->gpus[i];
+    }
+    if (count && !s->gpu_count)
+        snprintf(s->vendors.absent, sizeof s->vendors.absent,
+                 "CUDA_VISIBLE_DEVICES is '%s' and leaves none of %d GPUs", getenv("CUDA_VISIBLE_DEVICES"),
+                 count);
+    return STK_OK;
+}
+
+static stk_status open_lookouts(stk__sampler *s, const place *places, stk_error *error)
+{
+    const double interval_s = (double)s->interval_ns / 1e9;
+    const uint64_t parts = (uint64_t)ceil(interval_s / LONGEST_GAP_S - 1e-9);
+    for (int i = 0; i < s->gpu_count; i++) {
+        const stk__lookout_options options = {.reader = places[i].reader,
+                                              .number = places[i].number,
+                                              .start_ns = s->start_ns,
+                                              .gap_ns = s->interval_ns / (parts ? parts : 1),
+                                              .deadline_ns = s->deadline_ns};
+        STK__TRY(stk__lookout_open(&s->lookouts[i], &options, error));
+    }
+    return STK_OK;
+}
+
+stk_status stk__sampler_open(stk__sampler **out, const stk__sampler_options *options, stk_error *error)
+{
+    place places[STK_GPUS];
+    *out = NULL;
+    stk__sampler *s = stk__alloc(sizeof *s);
+    if (!s) return stk__fail_memory(error, sizeof *s, "a sampler");
+    s->deadline_ns = stk__seconds_ns(options->deadline_s);
+    s->interval_ns = stk__seconds_ns(options->interval_s);
+    stk_status status =
+        stk__vendors_open(&s->vendors, options->readers, OPEN_DEADLINES * s->deadline_ns, error);
+    if (status == STK_OK) status = choose_gpus(s, options->gpus, places, error);
+    s->start_ns = stk__clock_ns();
+    if (status == STK_OK) status = open_lookouts(s, places, error);
+    if (status == STK_OK)
+        *out = s;
+    else
+        stk__sampler_close(&s);
+    return status;
+}
+
+int stk__sampler_close(stk__sampler **sampler)
+{
+    stk__sampler *s = *sampler;
+    if (!s) return 0;
+    for (int i = 0; i < s->gpu_count; i++)
+        if (s->lookouts[i]) stk__lookout_stop(s->lookouts[i]);
+    const uint64_t until_ns = stk__clock_ns() + s->deadline_ns;
+    int left = 0;
+    for (int i = 0; i < s->gpu_count; i++)
+        left += stk__lookout_close(&s->lookouts[i], until_ns);
+    if (!left) stk__vendors_close(&s->vendors, s->deadline_ns); /* else their threads still use the readers */
+    left += s->vendors.left;
+    stk__free(s);
+    *sampler = NULL;
+    return left;
+}
+
+int stk__sampler_gpus(const stk__sampler *sampler, const stk_gpu **gpus)
+{
+    *gpus = sampler->gpus;
+    return sampler->gpu_count;
+}
+
+const char *stk__sampler_absent(const stk__sampler *sampler)
+{
+    return sampler->gpu_count ? "" : sampler->vendors.absent;
+}
+
+uint64_t stk__sampler_start_ns(const stk__sampler *sampler)
+{
+    return sampler->start_ns;
+}
+
+void stk__sampler_check(stk__sampler *s)
+{
+    for (int i = 0; i < s->gpu_count; i++)
+        stk__lookout_check(s->lookouts[i]);
+}
+
+uint64_t stk__sampler_check_ns(const stk__sampler *sampler)
+{
+    return sampler->deadline_ns / 2;
+}
+
+/* The first frame waits as long as a call may take: before it nothing is known at all. Of the last one, which
+ * comes out of turn, nothing can be told later. */
+static uint64_t grace_of(const stk__sampler *s, bool ask)
+{
+    if (!s->taken) return s->deadline_ns + GRACE_NS;
+    if (ask) return s->deadline_ns < STK_SECOND_NS / 2 ? s->deadline_ns : STK_SECOND_NS / 2;
+    const uint64_t quarter_ns = s->interval_ns / 4;
+    return quarter_ns < GRACE_NS ? quarter_ns : GRACE_NS;
+}
+
+void stk__sampler_take(stk__sampler *s, uint64_t end_ns, bool ask, stk_gpu_frame *frames)
+{
+    for (int i = 0; ask && i < s->gpu_count; i++)
+        stk__lookout_ask(s->lookouts[i]);
+    const uint64_t until_ns = stk__clock_ns() + grace_of(s, ask);
+    for (int i = 0; i < s->gpu_count; i++)
+        stk__lookout_wait(s->lookouts[i], end_ns, until_ns);
+    stk__sampler_check(s);
+    for (int i = 0; i < s->gpu_count; i++)
+        stk__lookout_take(s->lookouts[i], &frames[i]);
+    s->taken = true;
+}

@@ -1,0 +1,14 @@
+/* Why clocks are held down, out of a reading. */
+#ifndef STK_MONITOR_THROTTLE_H
+#define STK_MONITOR_THROTTLE_H
+
+#include "stoker/monitor.h"
+
+/* Bits of stk_throttle; none when it is unknown or no such value. */
+static inline unsigned stk__throttle_bits(stk_reading throttle)
+{
+    const bool known = throttle.known == STK_KNOWN && throttle.value >= 0 && throttle.value < 64;
+    return known ? (unsigned)throttle.value : 0;
+}
+
+#endif

@@ -1,0 +1,168 @@
+#include "pack/pack_folder.h"
+
+#include "core/durable.h"
+#include "core/file.h"
+#include "core/folder_lock.h"
+#include "pack/pack_shard.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+enum { CLASS_BYTES = 255 };
+
+/* --- which folder -------------------------------------------------------------------------------------- */
+
+/* The real path of a folder that may not be there yet: that of the part which is. */
+static bool find_real(const char *folder, char real[PATH_MAX])
+{
+    char partial[PATH_MAX];
+    if (snprintf(partial, sizeof partial, "%s", folder) >= (int)sizeof partial) return false;
+    while (!realpath(partial, real)) {
+        char *slash = strrchr(partial, '/');
+        if (errno != ENOENT) return false;
+        if (slash == partial) slash++;
+        if (slash)
+            *slash = '\0';
+        else
+            strcpy(partial, ".");
+    }
+    return true;
+}
+
+static bool is_inside(const char *path, const char *folder)
+{
+    const size_t length = strcmp(folder, "/") == 0 ? 0 : strlen(folder);
+    return strncmp(path, folder, length) == 0 && (path[length] == '/' || path[length] == '\0');
+}
+
+stk_status stk__pack_folder_check(const char *root, const char *folder, stk_error *error)
+{
+    char real_root[PATH_MAX], real[PATH_MAX];
+    struct stat facts, own;
+    if (!*folder) return stk__fail(error, STK_ERROR_ARGUMENT, "the folder of the pack has no name");
+    if (stat(root, &facts) != 0 || !S_ISDIR(facts.st_mode) || !realpath(root, real_root)) return STK_OK;
+    if (!find_real(folder, real) || !is_inside(real, real_root)) return STK_OK;
+    const bool same = stat(folder, &own) == 0 && own.st_dev == facts.st_dev && own.st_ino == facts.st_ino;
+    stk__fail(error, STK_ERROR_ARGUMENT,
+              same ? "'%s' is the data set itself" : "'%s' lies inside the data set", folder);
+    stk__error_place(error, "%s", folder);
+    stk__error_hint(error, "name a new folder beside '%s'", root);
+    return STK_ERROR_ARGUMENT;
+}
+
+/* Nothing in it but what a start that died at once can have left. */
+static stk_status is_empty(const char *folder, bool *empty, stk_error *error)
+{
+    DIR *entries = opendir(folder);
+    *empty = true;
+    if (!entries) return stk__fail_errno(error, errno, "cannot look into '%s'", folder);
+    for (const struct dirent *entry; *empty && (entry = readdir(entries));) {
+        const char *name = entry->d_name;
+        *empty = strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, STK_FOLDER_LOCK) == 0 ||
+                 (strncmp(name, STK_PACK_STATE, strlen(STK_PACK_STATE)) == 0 && stk__file_is_left_over(name));
+    }
+    closedir(entries);
+    return STK_OK;
+}
+
+static stk_status look(const char *folder, stk__pack_state *state, bool *found, stk_error *error)
+{
+    bool empty;
+    STK__TRY(stk__pack_state_read(folder, state, found, error));
+    if (*found) return STK_OK;
+    STK__TRY(is_empty(folder, &empty, error));
+    if (empty) return STK_OK;
+    stk__fail(error, STK_ERROR_ARGUMENT, "'%s' is not empty and holds no pack", folder);
+    stk__error_place(error, "%s", folder);
+    stk__error_hint(error, "name a new folder");
+    return STK_ERROR_ARGUMENT;
+}
+
+/* Looked at again under the lock: another process may have begun meanwhile. */
+stk_status stk__pack_folder_open(const char *folder, int *lock, stk__pack_state *state, bool *found,
+                                 stk_error *error)
+{
+    STK__TRY(stk__durable_folder(folder, error));
+    STK__TRY(look(folder, state, found, error));
+    STK__TRY(stk__folder_lock_take(folder, true, lock, error));
+    return look(folder, state, found, error);
+}
+
+/* --- what is in it ------------------------------------------------------------------------------------- */
+
+static stk_status refuse_shards(const char *folder, const char *why, stk_error *error)
+{
+    stk__fail(error, STK_ERROR_STATE, "'%s' is not as it was left: %s", folder, why);
+    stk__error_hint(error, "name another folder, or remove this one to pack it anew");
+    return STK_ERROR_STATE;
+}
+
+stk_status stk__pack_folder_verify(const char *folder, const stk__pack_part *part, stk_error *error)
+{
+    char path[PATH_MAX];
+    uint64_t bytes = 0;
+    for (uint64_t i = 0; i < part->shards; i++) {
+        struct stat facts;
+        if (!stk__pack_shard_path(path, folder, i) || stat(path, &facts) != 0) {
+            refuse_shards(folder, "a shard is missing", error);
+            stk__error_place(error, "%s", path);
+            return STK_ERROR_STATE;
+        }
+        bytes += (uint64_t)facts.st_size;
+    }
+    return bytes == part->bytes ? STK_OK : refuse_shards(folder, "its shards have other sizes", error);
+}
+
+stk_status stk__pack_folder_room(const char *folder, uint64_t need_bytes, const char *what, stk_error *error)
+{
+    struct statvfs facts;
+    if (statvfs(folder, &facts) != 0)
+        return stk__fail_errno(error, errno, "cannot ask for the free space of '%s'", folder);
+    const uint64_t room = (uint64_t)facts.f_bavail * facts.f_frsize;
+    if (room >= need_bytes || facts.f_blocks == 0) return STK_OK; /* 0: the file system does not know */
+    stk__fail(error, STK_ERROR_IO, "'%s' has %llu MB left, %s needs up to %llu MB", folder,
+              (unsigned long long)(room / 1000000), what, (unsigned long long)(need_bytes / 1000000 + 1));
+    stk__error_hint(error, "free some space, then the same command goes on");
+    return STK_ERROR_IO;
+}
+
+/* As source/classes.c reads them: one name per line. */
+static bool fits_line(const char *name)
+{
+    const size_t length = strlen(name);
+    return length > 0 && length <= CLASS_BYTES && !strchr(name, '\n') && name[length - 1] != '\r' &&
+           strncmp(name, "\xEF\xBB\xBF", 3) != 0;
+}
+
+static stk_status list_classes(const stk__source_info *info, stk__buffer *text, stk_error *error)
+{
+    for (int32_t i = 0; i < info->class_count; i++) {
+        const char *name = info->class_names[i];
+        if (!fits_line(name)) {
+            stk__fail(error, STK_ERROR_DATA, "the class '%.80s' cannot be a line of classes.txt", name);
+            stk__error_hint(error, "names of classes have 1 to 255 bytes and no line breaks: rename it");
+            return STK_ERROR_DATA;
+        }
+        STK__TRY(stk__buffer_append(text, name, strlen(name), error));
+        STK__TRY(stk__buffer_append(text, "\n", 1, error));
+    }
+    return STK_OK;
+}
+
+stk_status stk__pack_folder_classes(const char *folder, const stk__source_info *info, stk_error *error)
+{
+    char path[PATH_MAX];
+    stk__buffer text = {0};
+    if (!info->class_names || info->class_count == 0) return STK_OK;
+    STK__TRY(stk__durable_join(path, sizeof path, folder, "classes.txt", error));
+    stk_status status = list_classes(info, &text, error);
+    if (status == STK_OK) status = stk__file_write(path, text, STK_FILE_DURABLE, error);
+    stk__buffer_fini(&text);
+    return status;
+}

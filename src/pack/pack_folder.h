@@ -1,0 +1,27 @@
+/* The folder that a pack goes to: may it be used, is it whole so far, is there room? */
+#ifndef STK_PACK_PACK_FOLDER_H
+#define STK_PACK_PACK_FOLDER_H
+
+#include "pack/pack_state.h"
+#include "source/source.h"
+
+/* STK_ERROR_ARGUMENT when the folder is the data set's own, or lies inside it. root may also be a file or
+ * make:…
+ */
+stk_status stk__pack_folder_check(const char *root, const char *folder, stk_error *error);
+
+/* Makes it if need be, takes its lock (folder_lock.h) and reads its pack.json; *found: there is one. A folder
+ * that holds something else is STK_ERROR_ARGUMENT and gets no lock. */
+stk_status stk__pack_folder_open(const char *folder, int *lock, stk__pack_state *state, bool *found,
+                                 stk_error *error);
+
+/* Are the shards of a part as they were left? STK_ERROR_STATE when one is missing or has changed. */
+stk_status stk__pack_folder_verify(const char *folder, const stk__pack_part *part, stk_error *error);
+
+/* STK_ERROR_IO when the disk has less than need_bytes left; `what` needs them: "the pack". */
+stk_status stk__pack_folder_room(const char *folder, uint64_t need_bytes, const char *what, stk_error *error);
+
+/* classes.txt, if the source's classes have names. STK_ERROR_DATA for a name that cannot be a line. */
+stk_status stk__pack_folder_classes(const char *folder, const stk__source_info *info, stk_error *error);
+
+#endif

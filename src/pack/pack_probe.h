@@ -1,0 +1,34 @@
+/* A look at a source before it is packed: is it the one that was begun, and how many bytes will come? */
+#ifndef STK_PACK_PACK_PROBE_H
+#define STK_PACK_PACK_PROBE_H
+
+#include "source/source.h"
+
+#include <stdatomic.h>
+
+enum { STK_PACK_LOOKS = 8 };
+
+/* Hashes of a few samples, evenly spaced: labels, points and bytes. 0: there is none, or it cannot be read.
+ */
+typedef struct stk__pack_looks {
+    uint64_t hashes[STK_PACK_LOOKS];
+} stk__pack_looks;
+
+/* Is there no sample that both know and that differs? */
+bool stk__pack_looks_agree(const stk__pack_looks *a, const stk__pack_looks *b);
+
+typedef struct stk__pack_probe {
+    stk__pack_looks looks;
+    uint64_t mean_bytes; /* of their images and masks */
+    bool files;          /* each lies in a file of its own */
+} stk__pack_probe;
+
+/* Reads a few samples. */
+stk_status stk__pack_probe_look(const stk__source *source, stk__pack_probe *probe, stk_error *error);
+
+/* Upper estimate of the shards and indices that samples from id `first` on will need. Asks for the sizes of
+ * files, of many thousands at most; ends early when *stop, which may be NULL, becomes true. */
+uint64_t stk__pack_probe_bytes(const stk__source *source, const stk__pack_probe *probe, uint64_t first,
+                               const atomic_bool *stop);
+
+#endif

@@ -1,0 +1,339 @@
+#include "pack/pack.h"
+
+#include "core/clock.h"
+#include "core/cpu.h"
+#include "core/durable.h"
+#include "core/folder_lock.h"
+#include "pack/pack_crew.h"
+#include "pack/pack_folder.h"
+#include "pack/pack_ledger.h"
+#include "pack/pack_probe.h"
+#include "pack/pack_shard.h"
+#include "pack/tar_blocks.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { SLACK_BYTES = 4 << 20 }; /* pack.json, folders, the file system's own */
+
+typedef struct job {
+    const stk__pack_request *request;
+    stk__pack_settings settings; /* defaults filled in */
+    stk__pack_report *report;
+    uint64_t start_ns;
+    int lock;
+    stk__source *sources[STK_PACK_PARTS_MOST];
+    stk__pack_probe probes[STK_PACK_PARTS_MOST];
+    stk__pack_state state; /* as in pack.json */
+    uint64_t left_bytes;   /* estimate of what is still to be written */
+
+    /* The part that is being packed: */
+    int part;           /* its number */
+    stk__pack_part now; /* like state.parts[part], but with the open shard's samples */
+    char folder[PATH_MAX];
+    stk__pack_shard shard;
+    stk__pack_ledger ledger;
+    stk__pack_crew *crew;
+} job;
+
+/* --- the data set -------------------------------------------------------------------------------------- */
+
+static stk_status refuse_series(const job *self, stk_error *error)
+{
+    stk__fail(error, STK_ERROR_DATA, "'%s' is a series: it has no images to pack", self->request->root);
+    stk__error_hint(error, "series are read into memory as a whole; there is nothing to gain for them");
+    return STK_ERROR_DATA;
+}
+
+static stk_status open_part(job *self, int index, const char *name, stk_error *error)
+{
+    const stk__source_options options = {
+        .root = self->request->root, .part = name, .limit_bytes = self->settings.limit_bytes};
+    STK__TRY(stk__source_open(&self->sources[index], &options, error));
+    const stk__source *source = self->sources[index];
+    if (!source->info.images) return refuse_series(self, error);
+    STK__TRY(stk__pack_probe_look(source, &self->probes[index], error));
+    self->state.parts[index] = (stk__pack_part){.name = name,
+                                                .fingerprint = source->info.fingerprint,
+                                                .looks = self->probes[index].looks,
+                                                .count = source->info.count};
+    self->state.part_count = index + 1;
+    return STK_OK;
+}
+
+static stk_status open_parts(job *self, stk_error *error)
+{
+    if (!stk__source_has_parts(self->request->root)) return open_part(self, 0, NULL, error);
+    STK__TRY(open_part(self, 0, "train", error));
+    return open_part(self, 1, "val", error);
+}
+
+/* --- how far it is ------------------------------------------------------------------------------------- */
+
+static void add_part(stk__pack_report *report, const stk__pack_part *part)
+{
+    report->packed += part->packed;
+    report->left_out += part->left_out;
+    report->kept += part->kept;
+    report->shards += part->shards;
+    report->bytes += part->bytes;
+    report->source_bytes += part->source_bytes;
+}
+
+static void tell(job *self)
+{
+    stk__pack_report *report = self->report;
+    const stk__pack_report before = *report;
+    *report = (stk__pack_report){
+        .count = before.count, .found = before.found, .workers = before.workers, .hanging = before.hanging};
+    for (int i = 0; i < self->state.part_count; i++)
+        add_part(report, i == self->part ? &self->now : &self->state.parts[i]);
+    if (self->shard.unfinished) report->bytes += self->shard.bytes;
+    report->seconds = (double)(stk__clock_ns() - self->start_ns) * 1e-9;
+}
+
+static void show(void *context)
+{
+    job *self = context;
+    tell(self);
+    if (self->request->show) self->request->show(self->request->context, self->report);
+}
+
+/* --- shards -------------------------------------------------------------------------------------------- */
+
+/* All samples up to now.next are on the disk, or in the ledger. */
+static stk_status commit(job *self, stk_error *error)
+{
+    STK__TRY(stk__pack_ledger_sync(&self->ledger, error));
+    self->now.ledger_bytes = self->ledger.bytes;
+    self->state.parts[self->part] = self->now;
+    return stk__pack_state_write(self->request->folder, &self->state, error);
+}
+
+static stk_status finish_shard(job *self, stk_error *error)
+{
+    STK__TRY(stk__pack_shard_finish(&self->shard, error));
+    self->now.shards++;
+    self->now.bytes += self->shard.bytes;
+    return commit(self, error);
+}
+
+static bool has_room(const job *self, const stk__packed *packed)
+{
+    const uint64_t bytes = self->shard.bytes + packed->tar.size_bytes + STK_TAR_BLOCKS_END_BYTES;
+    return bytes <= self->settings.shard_bytes;
+}
+
+/* No further sample may come. */
+static bool is_full(const job *self)
+{
+    const uint64_t most = (uint64_t)self->settings.shard_samples;
+    return self->shard.unfinished && most && self->shard.samples >= most;
+}
+
+static stk_status begin_shard(job *self, stk_error *error)
+{
+    const uint64_t most = self->settings.shard_bytes;
+    const uint64_t need = self->left_bytes < most ? self->left_bytes : most;
+    STK__TRY(stk__pack_folder_room(self->folder, need, "the next shard", error));
+    return stk__pack_shard_open(&self->shard, self->now.shards, error);
+}
+
+static stk_status write_sample(job *self, const stk__packed *packed, stk_error *error)
+{
+    const uint64_t size = packed->tar.size_bytes;
+    if (self->shard.unfinished && !has_room(self, packed)) STK__TRY(finish_shard(self, error));
+    if (!self->shard.unfinished) STK__TRY(begin_shard(self, error));
+    STK__TRY(stk__pack_shard_append(&self->shard, &packed->tar, error));
+    self->left_bytes -= size < self->left_bytes ? size : self->left_bytes;
+    self->now.packed++;
+    self->now.kept += packed->kept;
+    self->now.source_bytes += packed->source_bytes;
+    return STK_OK;
+}
+
+static stk_status leave_out(job *self, const stk__pack_outcome *bad, stk_error *error)
+{
+    if (self->settings.on_bad_sample == STK_PACK_SKIP) {
+        self->now.left_out++;
+        return stk__pack_ledger_add(&self->ledger, bad->id, &bad->error, error);
+    }
+    if (error) *error = bad->error;
+    if (error && !error->hint[0])
+        stk__error_hint(error,
+                        "pack.on_bad_sample=skip leaves such samples out; 'stoker stats' lists them all");
+    return STK_ERROR_SAMPLE;
+}
+
+static stk_status take_sample(job *self, stk_error *error)
+{
+    const stk__pack_outcome *outcome;
+    STK__TRY(stk__pack_crew_take(self->crew, &outcome, error));
+    if (outcome->status == STK_OK)
+        STK__TRY(write_sample(self, &outcome->packed, error));
+    else if (outcome->status == STK_ERROR_SAMPLE)
+        STK__TRY(leave_out(self, outcome, error));
+    else {
+        if (error) *error = outcome->error;
+        return outcome->status;
+    }
+    self->now.next = outcome->id + 1;
+    if (is_full(self)) STK__TRY(finish_shard(self, error));
+    show(self);
+    return STK_OK;
+}
+
+/* --- parts --------------------------------------------------------------------------------------------- */
+
+static stk_status refuse_all(const job *self, stk_error *error)
+{
+    stk__fail(error, STK_ERROR_DATA, "all %llu samples are bad: nothing was packed",
+              (unsigned long long)self->now.count);
+    stk__error_place(error, "%s", self->ledger.path);
+    return STK_ERROR_DATA;
+}
+
+static stk_status run_samples(job *self, stk_error *error)
+{
+    stk_status status;
+    while ((status = take_sample(self, error)) == STK_OK)
+        continue;
+    if (status != STK_END) return status;
+    if (self->shard.unfinished) return finish_shard(self, error);
+    return self->now.packed ? commit(self, error) : refuse_all(self, error);
+}
+
+static stk_status start_crew(job *self, stk_error *error)
+{
+    const stk__pack_settings *s = &self->settings;
+    const stk__pack_crew_options options = {.source = self->sources[self->part],
+                                            .limits = {.bytes = s->limit_bytes,
+                                                       .pixels = s->limit_pixels,
+                                                       .scans = s->limit_scans,
+                                                       .time_s = s->limit_time_s},
+                                            .first = self->now.next,
+                                            .end = self->now.count,
+                                            .workers = self->report->workers,
+                                            .timeout_s = s->timeout_s,
+                                            .stop = self->request->stop,
+                                            .idle = show,
+                                            .context = self};
+    return stk__pack_crew_start(&self->crew, &options, error);
+}
+
+static stk_status prepare_part(job *self, stk_error *error)
+{
+    const stk__pack_part *part = &self->now;
+    STK__TRY(stk__durable_folder(self->folder, error));
+    STK__TRY(stk__pack_folder_verify(self->folder, part, error));
+    STK__TRY(stk__pack_shard_tidy(self->folder, part->shards, error));
+    STK__TRY(stk__pack_ledger_open(&self->ledger, self->folder, part->ledger_bytes, error));
+    if (part->shards == 0)
+        STK__TRY(stk__pack_folder_classes(self->folder, &self->sources[self->part]->info, error));
+    return STK_OK;
+}
+
+/* Does nothing for a part that is whole but look whether it still is. */
+static stk_status pack_part(job *self, int index, stk_error *error)
+{
+    self->part = index;
+    self->now = self->state.parts[index];
+    self->ledger.file = -1;
+    stk__pack_shard_init(&self->shard, self->folder);
+    stk_status status = prepare_part(self, error);
+    if (status == STK_OK && self->now.next < self->now.count) {
+        status = start_crew(self, error);
+        if (status == STK_OK) status = run_samples(self, error);
+        self->report->hanging += stk__pack_crew_stop(&self->crew);
+    }
+    stk__pack_shard_abandon(&self->shard);
+    stk__pack_ledger_close(&self->ledger);
+    self->now = self->state.parts[index]; /* what is not in a whole shard is lost */
+    return status;
+}
+
+/* --- all ----------------------------------------------------------------------------------------------- */
+
+static stk_status find_folder(job *self, int index, stk_error *error)
+{
+    const char *part = self->state.parts[index].name;
+    return stk__durable_join(self->folder, sizeof self->folder, self->request->folder, part ? part : ".",
+                             error);
+}
+
+static stk_status check_room(job *self, stk_error *error)
+{
+    self->left_bytes = 0;
+    for (int i = 0; i < self->state.part_count; i++)
+        self->left_bytes += stk__pack_probe_bytes(self->sources[i], &self->probes[i],
+                                                  self->state.parts[i].next, self->request->stop);
+    if (!self->left_bytes) return STK_OK;
+    return stk__pack_folder_room(self->request->folder, self->left_bytes + SLACK_BYTES, "the pack", error);
+}
+
+/* Settings, data set and folder; everything that can be refused before anything is written. */
+static stk_status prepare(job *self, stk_error *error)
+{
+    const stk__pack_request *request = self->request;
+    stk__pack_settings *settings = &self->settings;
+    bool found;
+    STK__TRY(stk__options_check(&stk__pack_options, settings, error));
+    STK__TRY(stk__options_fill(&stk__pack_options, settings, error));
+    self->report->workers = settings->num_workers < 0    ? 0
+                            : settings->num_workers == 0 ? stk__cpu_budget_read(NULL).cpus
+                                                         : (int)settings->num_workers;
+    if (self->report->workers > STK_PACK_WORKERS_MOST) self->report->workers = STK_PACK_WORKERS_MOST;
+    STK__TRY(stk__pack_folder_check(request->root, request->folder, error));
+    STK__TRY(open_parts(self, error));
+    self->state.shard_bytes = settings->shard_bytes;
+    self->state.shard_samples = (uint64_t)settings->shard_samples;
+    stk__pack_state before;
+    STK__TRY(stk__pack_folder_open(request->folder, &self->lock, &before, &found, error));
+    if (found) STK__TRY(stk__pack_state_adopt(&self->state, &before, request->folder, error));
+    STK__TRY(stk__pack_shard_tidy(request->folder, STK_PACK_SHARDS_MOST, error));
+    STK__TRY(check_room(self, error));
+    return found ? STK_OK : stk__pack_state_write(request->folder, &self->state, error);
+}
+
+static stk_status pack_all(job *self, stk_error *error)
+{
+    STK__TRY(prepare(self, error));
+    for (int i = 0; i < self->state.part_count; i++) {
+        self->report->count += self->state.parts[i].count;
+        self->report->found += self->state.parts[i].next;
+    }
+    for (int i = 0; i < self->state.part_count; i++) {
+        STK__TRY(find_folder(self, i, error));
+        STK__TRY(pack_part(self, i, error));
+    }
+    if (self->state.complete) return STK_OK;
+    self->state.complete = true;
+    return stk__pack_state_write(self->request->folder, &self->state, error);
+}
+
+static void explain_stop(const job *self, stk_error *error)
+{
+    const stk__pack_report *report = self->report;
+    stk__fail(error, STK_ERROR_INTERRUPTED, "stopped with %llu of %llu samples in %llu whole shards",
+              (unsigned long long)(report->packed + report->left_out), (unsigned long long)report->count,
+              (unsigned long long)report->shards);
+    stk__error_hint(error, "the same command goes on after the last whole shard");
+}
+
+stk_status stk__pack_run(const stk__pack_request *request, stk__pack_report *report, stk_error *error)
+{
+    job self = {.request = request,
+                .settings = request->settings,
+                .report = report,
+                .start_ns = stk__clock_ns(),
+                .lock = -1,
+                .part = -1};
+    *report = (stk__pack_report){0};
+    const stk_status status = pack_all(&self, error);
+    tell(&self);
+    if (status == STK_ERROR_INTERRUPTED) explain_stop(&self, error);
+    stk__folder_lock_release(&self.lock);
+    for (int i = 0; i < STK_PACK_PARTS_MOST && !report->hanging; i++)
+        stk__source_close(&self.sources[i]);
+    return status;
+}

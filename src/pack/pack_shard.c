@@ -1,0 +1,176 @@
+#include "pack/pack_shard.h"
+
+#include "core/durable.h"
+#include "core/file.h"
+#include "core/number.h"
+#include "pack/tar_blocks.h"
+#include "source/shard.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TEMPORARY ".tmp-"
+#define NAME      "shard-"
+#define TAR       ".tar"
+#define INDEX     STK_SHARD_INDEX_SUFFIX
+
+enum { INDEX_PATH_BYTES = PATH_MAX + sizeof INDEX };
+
+stk_status stk__pack_write_fail(stk_error *error, int error_number, const char *path)
+{
+    const stk_status status = stk__fail_errno(error, error_number, "cannot write '%s'", path);
+    if (error_number == ENOSPC || error_number == EDQUOT)
+        stk__error_hint(error, "the disk is full; free some space, then the same command goes on");
+    return status;
+}
+
+static bool make_path(char path[PATH_MAX], const char *folder, const char *prefix, uint64_t number)
+{
+    /* Room for the index and its temporary name. */
+    return snprintf(path, PATH_MAX, "%s/%s" NAME "%06llu" TAR, folder, prefix, (unsigned long long)number) <
+           PATH_MAX - 32;
+}
+
+bool stk__pack_shard_path(char path[PATH_MAX], const char *folder, uint64_t number)
+{
+    return make_path(path, folder, "", number);
+}
+
+void stk__pack_shard_init(stk__pack_shard *shard, const char *folder)
+{
+    shard->folder = folder;
+    shard->file = -1;
+}
+
+static stk_status write_all(stk__pack_shard *shard, const stk__buffer *data, stk_error *error)
+{
+    for (size_t done = 0; done < data->size_bytes;) {
+        const ssize_t put = write(shard->file, data->data + done, data->size_bytes - done);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return stk__pack_write_fail(error, errno, shard->temporary);
+        done += (size_t)put;
+    }
+    shard->bytes += data->size_bytes;
+    return STK_OK;
+}
+
+static stk_status write_frame(stk__pack_shard *shard, stk_status (*frame)(stk__buffer *, stk_error *),
+                              stk_error *error)
+{
+    stk__buffer blocks = {0};
+    stk_status status = frame(&blocks, error);
+    if (status == STK_OK) status = write_all(shard, &blocks, error);
+    stk__buffer_fini(&blocks);
+    return status;
+}
+
+stk_status stk__pack_shard_open(stk__pack_shard *shard, uint64_t number, stk_error *error)
+{
+    if (number >= STK_PACK_SHARDS_MOST) {
+        stk__fail(error, STK_ERROR_ARGUMENT, "more than %d shards", STK_PACK_SHARDS_MOST);
+        stk__error_hint(error, "raise pack.shard_bytes or pack.shard_samples");
+        return STK_ERROR_ARGUMENT;
+    }
+    if (!make_path(shard->temporary, shard->folder, TEMPORARY, number) ||
+        !make_path(shard->final, shard->folder, "", number))
+        return stk__fail(error, STK_ERROR_ARGUMENT, "the path '%.80s…' is too long", shard->folder);
+    shard->bytes = shard->samples = 0;
+    shard->file = open(shard->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (shard->file < 0) return stk__pack_write_fail(error, errno, shard->temporary);
+    shard->unfinished = true;
+    return write_frame(shard, stk__tar_blocks_begin, error);
+}
+
+stk_status stk__pack_shard_append(stk__pack_shard *shard, const stk__buffer *tar, stk_error *error)
+{
+    STK__TRY(write_all(shard, tar, error));
+    shard->samples++;
+    return STK_OK;
+}
+
+/* The time is part of the index, so it is the same for all. */
+static stk_status close_file(stk__pack_shard *shard, stk_error *error)
+{
+    const struct timespec times[2] = {{.tv_sec = STK_SHARD_TIME_S}, {.tv_sec = STK_SHARD_TIME_S}};
+    if (futimens(shard->file, times) != 0 || fsync(shard->file) != 0)
+        return stk__pack_write_fail(error, errno, shard->temporary);
+    const int failed = close(shard->file) == 0 ? 0 : errno;
+    shard->file = -1;
+    return failed ? stk__pack_write_fail(error, failed, shard->temporary) : STK_OK;
+}
+
+/* The index first: a shard that has its name has its index. */
+static stk_status give_names(const stk__pack_shard *shard, stk_error *error)
+{
+    char from[INDEX_PATH_BYTES], to[INDEX_PATH_BYTES];
+    snprintf(from, sizeof from, "%s" INDEX, shard->temporary);
+    snprintf(to, sizeof to, "%s" INDEX, shard->final);
+    if (rename(from, to) != 0) return stk__pack_write_fail(error, errno, to);
+    if (rename(shard->temporary, shard->final) == 0) return stk__durable_sync(shard->folder, error);
+    const stk_status status = stk__pack_write_fail(error, errno, shard->final);
+    unlink(to);
+    return status;
+}
+
+stk_status stk__pack_shard_finish(stk__pack_shard *shard, stk_error *error)
+{
+    STK__TRY(write_frame(shard, stk__tar_blocks_end, error));
+    STK__TRY(close_file(shard, error));
+    STK__TRY(stk__shard_index_make(shard->temporary, error));
+    STK__TRY(give_names(shard, error));
+    shard->unfinished = false;
+    return STK_OK;
+}
+
+void stk__pack_shard_abandon(stk__pack_shard *shard)
+{
+    char index[INDEX_PATH_BYTES];
+    if (shard->file >= 0) close(shard->file);
+    shard->file = -1;
+    if (!shard->unfinished) return;
+    snprintf(index, sizeof index, "%s" INDEX, shard->temporary);
+    unlink(index);
+    unlink(shard->temporary);
+    shard->unfinished = false;
+}
+
+/* --- what is left over --------------------------------------------------------------------------------- */
+
+/* The number of "shard-000007.tar" or its index; false for every other name. */
+static bool read_number(const char *name, uint64_t *number)
+{
+    const size_t start = strlen(NAME);
+    if (strncmp(name, NAME, start) != 0) return false;
+    const size_t digits = strspn(name + start, "0123456789");
+    const char *end = name + start + digits;
+    int64_t value;
+    if (digits != 6 || !stk__number_whole(name + start, digits, &value)) return false;
+    *number = (uint64_t)value;
+    return strcmp(end, TAR) == 0 || strcmp(end, TAR INDEX) == 0;
+}
+
+static bool is_left_over(const char *name, uint64_t first)
+{
+    uint64_t number;
+    if (strncmp(name, TEMPORARY NAME, strlen(TEMPORARY NAME)) == 0) return true;
+    return stk__file_is_left_over(name) || (read_number(name, &number) && number >= first);
+}
+
+stk_status stk__pack_shard_tidy(const char *folder, uint64_t first, stk_error *error)
+{
+    DIR *entries = opendir(folder);
+    stk_status status = STK_OK;
+    if (!entries) return stk__fail_errno(error, errno, "cannot look into '%s'", folder);
+    for (const struct dirent *entry; status == STK_OK && (entry = readdir(entries));) {
+        if (!is_left_over(entry->d_name, first)) continue;
+        if (unlinkat(dirfd(entries), entry->d_name, 0) != 0)
+            status = stk__fail_errno(error, errno, "cannot remove '%s/%s'", folder, entry->d_name);
+    }
+    closedir(entries);
+    return status;
+}

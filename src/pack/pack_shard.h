@@ -1,0 +1,46 @@
+/* Shards on disk: written under a temporary name; the final name is given to whole ones only, with their
+ * index.
+ *
+ *   .tmp-shard-000007.tar  ->  shard-000007.tar  and  shard-000007.tar.index */
+#ifndef STK_PACK_PACK_SHARD_H
+#define STK_PACK_PACK_SHARD_H
+
+#include "core/memory.h"
+
+#include <limits.h>
+
+enum { STK_PACK_SHARDS_MOST = 1000000 };
+
+typedef struct stk__pack_shard {
+    const char *folder; /* must outlive it */
+    int file;           /* -1: none is open */
+    bool unfinished;    /* there is a temporary file */
+    uint64_t bytes, samples;
+    char temporary[PATH_MAX], final[PATH_MAX];
+} stk__pack_shard;
+
+void stk__pack_shard_init(stk__pack_shard *shard, const char *folder);
+
+/* Opens shard `number` and writes how it begins; what stood under the temporary name is gone. */
+stk_status stk__pack_shard_open(stk__pack_shard *shard, uint64_t number, stk_error *error);
+
+/* One sample. */
+stk_status stk__pack_shard_append(stk__pack_shard *shard, const stk__buffer *tar, stk_error *error);
+
+/* End, fsync, index, names, fsync of the folder. bytes is then the size of the file. After a failure the
+ * caller abandons it. */
+stk_status stk__pack_shard_finish(stk__pack_shard *shard, stk_error *error);
+
+/* Closes and removes an unfinished one; nothing happens when there is none. */
+void stk__pack_shard_abandon(stk__pack_shard *shard);
+
+/* "folder/shard-000007.tar"; false when that is too long. */
+bool stk__pack_shard_path(char path[PATH_MAX], const char *folder, uint64_t number);
+
+/* Removes what an interrupted start can have left: temporary files, and shards from number `first` on. */
+stk_status stk__pack_shard_tidy(const char *folder, uint64_t first, stk_error *error);
+
+/* STK_ERROR_IO "cannot write 'path': …"; says how to go on when the disk is full. */
+stk_status stk__pack_write_fail(stk_error *error, int error_number, const char *path);
+
+#endif

@@ -1,0 +1,47 @@
+/* pack.json: what a folder is being packed with, how far it is, and whether it is complete. Written before
+ * the first shard and after each one, whole or not at all; the same data set and settings end with the same
+ * bytes. */
+#ifndef STK_PACK_PACK_STATE_H
+#define STK_PACK_PACK_STATE_H
+
+#include "core/hash.h"
+#include "core/memory.h"
+#include "pack/pack_probe.h"
+
+#define STK_PACK_STATE "pack.json"
+
+enum { STK_PACK_PARTS_MOST = 2 };
+
+/* One source and the folder with its shards. */
+typedef struct stk__pack_part {
+    const char *name; /* "train", "val"; NULL: the data set has no parts */
+
+    /* What is packed: */
+    stk__digest fingerprint; /* of the keys */
+    stk__pack_looks looks;   /* at a few samples */
+    uint64_t count;
+
+    /* How far it is, after the last whole shard: */
+    uint64_t next; /* id of the sample that follows */
+    uint64_t shards, bytes;
+    uint64_t packed, left_out, kept, source_bytes;
+    uint64_t ledger_bytes;
+} stk__pack_part;
+
+typedef struct stk__pack_state {
+    bool complete;
+    uint64_t shard_bytes, shard_samples; /* settings that the bytes depend on; shard_samples 0: no limit */
+    int part_count;
+    stk__pack_part parts[STK_PACK_PARTS_MOST];
+} stk__pack_state;
+
+/* *found: folder has a pack.json. One that is damaged or of another version is STK_ERROR_STATE. */
+stk_status stk__pack_state_read(const char *folder, stk__pack_state *state, bool *found, stk_error *error);
+stk_status stk__pack_state_write(const char *folder, const stk__pack_state *state, stk_error *error);
+
+/* Takes over from `found` how far it is. STK_ERROR_STATE, saying what differs, when it is not the same data
+ * set and settings. */
+stk_status stk__pack_state_adopt(stk__pack_state *state, const stk__pack_state *found, const char *folder,
+                                 stk_error *error);
+
+#endif
