@@ -77,6 +77,7 @@ static void read_gpu(stk__seat *seat, stk_gpu_frame *frame)
     } else {
         const uint64_t now_ns = stk__clock_ns();
         frame->readings[STK_METRIC_POWER] = stk__reading_known(100, now_ns);
+        frame->readings[STK_METRIC_UTIL] = stk__reading_known(50, now_ns);
         frame->readings[STK_METRIC_ENERGY] = stk__reading_known(gpu.counter, now_ns);
     }
     pthread_mutex_unlock(&gpu.lock);
@@ -147,6 +148,26 @@ static void before_the_first_answer_nothing_is_known(void **state_)
     assert_int_equal(frame.state, STK_GPU_GOOD);
     assert_string_equal(frame.note, "no answer yet");
     assert_int_equal(frame.readings[STK_METRIC_POWER].known, STK_UNKNOWN);
+    set(WELL, WELL);
+    await(lookout, STK_GPU_GOOD);
+    assert_int_equal(finish(lookout), 0);
+}
+
+/* Before it counts as hung: the last interval is not known, and its note says why. */
+static void silence_is_told(void **state_)
+{
+    (void)state_;
+    stk__lookout *lookout = start();
+    await(lookout, STK_GPU_GOOD);
+    assert_int_equal(frame.readings[STK_METRIC_UTIL].known, STK_KNOWN);
+    set(HANGS, WELL);
+    while (look(lookout) == STK_GPU_GOOD && !frame.note[0])
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    if (frame.state == STK_GPU_GOOD) { /* not where the machine was too busy to look in time */
+        assert_non_null(strstr(frame.note, "has not answered for 0."));
+        assert_int_equal(frame.readings[STK_METRIC_UTIL].known, STK_UNKNOWN);
+        assert_int_equal(frame.readings[STK_METRIC_POWER].known, STK_KNOWN); /* of an older moment */
+    }
     set(WELL, WELL);
     await(lookout, STK_GPU_GOOD);
     assert_int_equal(finish(lookout), 0);
@@ -321,6 +342,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(before_the_first_answer_nothing_is_known),
+        cmocka_unit_test(silence_is_told),
         cmocka_unit_test(a_thread_that_hangs_is_replaced),
         cmocka_unit_test(a_late_answer_revives_at_once),
         cmocka_unit_test(not_more_than_three_hang),
