@@ -77,7 +77,7 @@ int stk__pen_print(const stk__pen *pen, stk__place place, stk__ink ink, const ch
 void stk__pen_bar(const stk__pen *pen, stk__place place, stk__ink ink, double share); /* NAN: empty */
 /* The newest point is at the right; `height` rows from place.y on. */
 void stk__pen_trail(const stk__pen *pen, stk__place place, int height, const stk__trail *trail);
-/* Broken between words; rows used, at most `rows`. */
+/* Broken between words; rows used, at most `rows`. What does not fit ends in dots. */
 int stk__pen_wrapped(const stk__pen *pen, stk__place place, int rows, const char *text);
 const char *stk__pen_celsius(const stk__pen *pen); /* "°C" or "C" */
 
@@ -99,7 +99,8 @@ void stk__draw_row_heading(const stk__pen *pen, stk__place place);
 int stk__foot_processes(const stk__pen *pen, stk__place place, int rows,
                         const stk__view *view);    /* rows used */
 int stk__foot_process_rows(const stk__view *view); /* as many as it would take */
-void stk__foot_host(const stk__pen *pen, stk__place place, const stk__view *view);
+/* Rows used, 2 at most. Below the screen nothing is drawn: so rows are counted before. */
+int stk__foot_host(const stk__pen *pen, stk__place place, int rows, const stk__view *view);
 
 /* --- monitor_screen_draw.c: all of it ----------------------------------------------------------------------
  */

@@ -10,8 +10,10 @@ enum {
     TWO_COLUMNS = 160, /* from this width on */
     MOST_HEIGHT = 10,  /* of a GPU in full */
     LOW = 20,          /* rows below which processes get one at most */
-    VERDICT_ROWS = 3
+    VERDICT_ROWS = 4
 };
+
+#define SO_FAR "so far: "
 
 typedef struct layout {
     int columns, lines; /* of GPUs: side by side, below each other */
@@ -20,7 +22,7 @@ typedef struct layout {
     int height;         /* of a GPU, with the gap behind it */
     int gap;
     stk__screen_size size;
-    int processes_y, process_rows, host_y, verdict_y, verdict_rows, keys_y;
+    int processes_y, process_rows, host_y, host_rows, verdict_y, verdict_rows, keys_y;
 } layout;
 
 static int least(int a, int b)
@@ -59,11 +61,13 @@ static layout make_layout(const stk__pen *pen, const stk__view *view)
 {
     layout l = {.columns = pen->columns >= TWO_COLUMNS && view->gpu_count > 1 ? 2 : 1, .top = 2};
     const int wanted = stk__foot_process_rows(view), kept = least(wanted, pen->rows < LOW ? 0 : 3);
-    const int words = (int)strlen(view->verdict) / most(pen->columns - 12, 1) + 2;
-    l.verdict_rows = pen->rows < LOW ? 1 : least(words, VERDICT_ROWS);
+    const stk__place nowhere = {pen->rows, 0, pen->columns}; /* to count rows */
+    const stk__place words = {pen->rows, 0, pen->columns - (int)strlen(SO_FAR)};
+    l.verdict_rows = pen->rows < LOW ? 1 : most(1, stk__pen_wrapped(pen, words, VERDICT_ROWS, view->verdict));
+    l.host_rows = pen->rows < LOW ? 1 : stk__foot_host(pen, nowhere, 2, view);
     l.keys_y = pen->rows - 1;
     l.verdict_y = l.keys_y - l.verdict_rows;
-    l.host_y = l.verdict_y - 1;
+    l.host_y = l.verdict_y - l.host_rows;
     if (pen->rows < LOW) l.top = 1;
     l.area = l.host_y - l.top - kept;
     l.lines = (view->gpu_count + l.columns - 1) / l.columns;
@@ -126,8 +130,8 @@ int stk__draw_all(const stk__pen *pen, const stk__view *view, stk__screen_looks 
     draw_head(pen, view, looks, &l);
     draw_gpus(pen, view, &l, looks->first);
     stk__foot_processes(pen, (stk__place){l.processes_y, 0, pen->columns}, l.process_rows, view);
-    stk__foot_host(pen, (stk__place){l.host_y, 0, pen->columns}, view);
-    const int used = stk__pen_text(pen, (stk__place){l.verdict_y, 0, pen->columns}, STK_INK_BOLD, "so far: ");
+    stk__foot_host(pen, (stk__place){l.host_y, 0, pen->columns}, l.host_rows, view);
+    const int used = stk__pen_text(pen, (stk__place){l.verdict_y, 0, pen->columns}, STK_INK_BOLD, SO_FAR);
     stk__pen_wrapped(pen, (stk__place){l.verdict_y, used, pen->columns - used}, l.verdict_rows,
                      view->verdict);
     draw_keys(pen, l.keys_y, looks);

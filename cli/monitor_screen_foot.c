@@ -84,27 +84,43 @@ static void add_pressure(char *text, size_t room, const stk_host_frame *host)
     char cell[CELL];
     const stk_reading *const all[] = {&host->cpu_pressure_percent, &host->io_pressure_percent,
                                       &host->memory_pressure_percent};
-    static const char *const names[] = {"  pressure: CPU ", ", I/O ", ", memory "};
+    static const char *const names[] = {"  pressure CPU ", " I/O ", " mem "};
     for (int i = 0; i < 3; i++)
         add(text, room, names[i], known_text(cell, "%.0f", *all[i], 1));
     add(text, room, " %", "");
 }
 
-void stk__foot_host(const stk__pen *pen, stk__place place, const stk__view *view)
+/* Behind the load of the CPUs, which has a colour. */
+static void host_text(const stk_host_frame *host, char *text, size_t room)
 {
-    const stk_host_frame *host = &view->host;
-    char text[320] = "", cell[CELL];
-    const bool hot = stk__face_knows(host->cpu_percent) && host->cpu_percent.value >= 90;
-    const int used = stk__pen_print(pen, place, hot ? STK_INK_BAD : STK_INK_PLAIN, "host: CPUs %s %%",
-                                    known_text(cell, "%.0f", host->cpu_percent, 1));
-    add(text, sizeof text, ", busiest ", known_text(cell, "%.0f", host->cpu_max_percent, 1));
-    add(text, sizeof text, "  memory ", known_text(cell, "%.1f", host->memory_used_bytes, 1e9));
-    add(text, sizeof text, "/", known_text(cell, "%.1f", host->memory_total_bytes, 1e9));
-    add(text, sizeof text, " GB", "");
+    char cell[CELL];
+    text[0] = '\0';
+    add(text, room, ", busiest ", known_text(cell, "%.0f", host->cpu_max_percent, 1));
+    add(text, room, "  memory ", known_text(cell, "%.1f", host->memory_used_bytes, 1e9));
+    add(text, room, "/", known_text(cell, "%.1f GB", host->memory_total_bytes, 1e9));
     if (stk__face_knows(host->job_cpu_percent))
-        add(text, sizeof text, "  job ", known_text(cell, "%.1f CPUs", host->job_cpu_percent, 100));
+        add(text, room, "  job ", known_text(cell, "%.1f CPUs", host->job_cpu_percent, 100));
     if (stk__face_knows(host->job_memory_bytes))
-        add(text, sizeof text, ", ", stk__cli_bytes(host->job_memory_bytes.value));
-    add_pressure(text, sizeof text, host);
-    stk__pen_text(pen, (stk__place){place.y, place.x + used, place.width - used}, STK_INK_PLAIN, text);
+        add(text, room, ", ", stk__cli_bytes(host->job_memory_bytes.value));
+    add_pressure(text, room, host);
+}
+
+int stk__foot_host(const stk__pen *pen, stk__place place, int rows, const stk__view *view)
+{
+    char text[320], cell[CELL];
+    const stk_reading load = view->host.cpu_percent;
+    const bool busy = stk__face_knows(load) && load.value >= 90;
+    host_text(&view->host, text, sizeof text);
+    const int used = stk__pen_print(pen, place, busy ? STK_INK_BAD : STK_INK_PLAIN, "host: CPUs %s %%",
+                                    known_text(cell, "%.0f", load, 1));
+    const stk__place rest = {place.y, place.x + used, place.width - used};
+    if ((int)strlen(text) <= rest.width || rows < 2) {
+        stk__pen_text(pen, rest, STK_INK_PLAIN, text);
+        return 1;
+    }
+    char *pressure = strstr(text, "  pressure");
+    *pressure = '\0';
+    stk__pen_text(pen, rest, STK_INK_PLAIN, text);
+    stk__pen_text(pen, (stk__place){place.y + 1, place.x + 6, place.width - 6}, STK_INK_PLAIN, pressure + 2);
+    return 2;
 }

@@ -126,27 +126,36 @@ static void draw_title(const stk__pen *pen, stk__place place, const stk__view_gp
     if (!state && gpu->note[0]) stk__pen_text(pen, move(place, 0, used), STK_INK_FAINT, gpu->note);
 }
 
-static void add_fact(char text[4 * CELL], const char *format, double value)
+typedef struct facts {
+    char text[6 * CELL];
+    size_t room; /* columns: what does not fit is left out */
+} facts;
+
+static void add_fact(facts *f, const char *format, double value)
 {
-    const size_t used = strlen(text);
-    if (!isnan(value)) snprintf(text + used, 4 * CELL - used, format, value);
+    char fact[CELL];
+    const size_t used = strlen(f->text);
+    if (isnan(value)) return;
+    snprintf(fact, sizeof fact, format, value);
+    if (used + strlen(fact) <= f->room) snprintf(f->text + used, sizeof f->text - used, "%s", fact);
 }
 
 /* Clocks are always there, as a dash if need be; the rest where the driver tells it. */
 static void draw_facts(const stk__pen *pen, stk__place place, const stk__view_gpu *gpu)
 {
-    char text[4 * CELL], sm[CELL], memory[CELL];
+    char sm[CELL], memory[CELL];
     const stk_reading *r = gpu->readings;
-    snprintf(text, sizeof text, "SM %s MHz  mem %s MHz",
+    facts f = {.room = place.width > 0 ? (size_t)place.width : 0};
+    snprintf(f.text, sizeof f.text, "SM %s MHz  mem %s MHz",
              pair_text(sm, "%.0f", r[STK_METRIC_SM_CLOCK], r[STK_METRIC_SM_CLOCK_MAX]),
              pair_text(memory, "%.0f", r[STK_METRIC_MEMORY_CLOCK], r[STK_METRIC_MEMORY_CLOCK_MAX]));
-    add_fact(text, "  SM active %.0f %%", value_of(r[STK_METRIC_SM_ACTIVE]));
-    add_fact(text, "  fan %.0f %%", value_of(r[STK_METRIC_FAN]));
-    add_fact(text, "  PCIe in %.1f", gpu->received_per_s * 1e-9);
-    add_fact(text, " out %.1f GB/s", gpu->sent_per_s * 1e-9);
-    add_fact(text, "  tensor %.0f %%", value_of(r[STK_METRIC_TENSOR_ACTIVE]));
-    add_fact(text, "  DRAM %.0f %%", value_of(r[STK_METRIC_DRAM_ACTIVE]));
-    stk__pen_text(pen, place, STK_INK_PLAIN, text);
+    add_fact(&f, "  SM active %.0f %%", value_of(r[STK_METRIC_SM_ACTIVE]));
+    add_fact(&f, "  fan %.0f %%", value_of(r[STK_METRIC_FAN]));
+    add_fact(&f, "  in %.1f GB/s", gpu->received_per_s * 1e-9);
+    add_fact(&f, "  out %.1f GB/s", gpu->sent_per_s * 1e-9);
+    add_fact(&f, "  tensor %.0f %%", value_of(r[STK_METRIC_TENSOR_ACTIVE]));
+    add_fact(&f, "  DRAM %.0f %%", value_of(r[STK_METRIC_DRAM_ACTIVE]));
+    stk__pen_text(pen, place, STK_INK_PLAIN, f.text);
 }
 
 static void draw_full(const stk__pen *pen, const stk__gpu_box *box, const stk__view_gpu *gpu)
@@ -190,7 +199,7 @@ enum { ROW_BAR_X = 4, ROW_BAR = 10, ROW_TEXT_X = 15, ROW_STATE_X = 55 };
 void stk__draw_row_heading(const stk__pen *pen, stk__place place)
 {
     stk__pen_text(pen, place, STK_INK_FAINT, "GPU        util %   memory GB   power W  heat SM MHz");
-    stk__pen_text(pen, move(place, 0, ROW_STATE_X), STK_INK_FAINT, "util so far, or what is wrong");
+    stk__pen_text(pen, move(place, 0, ROW_STATE_X), STK_INK_FAINT, "util, or what is wrong");
 }
 
 static void draw_row(const stk__pen *pen, const stk__gpu_box *box, const stk__view_gpu *gpu)

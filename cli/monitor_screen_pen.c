@@ -54,7 +54,7 @@ int stk__pen_text(const stk__pen *pen, stk__place place, stk__ink ink, const cha
         width += wcwidth(letter);
         line[count++] = letter;
     }
-    if (!count || place.y >= pen->rows) return 0;
+    if (!count || place.y >= pen->rows) return width; /* below the screen: only counted */
     dip(pen, ink);
     mvaddnwstr(place.y, place.x, line, count);
     return width;
@@ -137,20 +137,32 @@ void stk__pen_trail(const stk__pen *pen, stk__place place, int height, const stk
     }
 }
 
+/* Bytes of text that fit into so many columns, broken between words if there are any. */
+static size_t fitting(const char *text, size_t columns)
+{
+    size_t length = 0, width = 0;
+    for (; text[length]; length++) {
+        const bool begins = ((unsigned char)text[length] & 0xc0) != 0x80; /* a letter */
+        if (begins && width == columns) break;
+        width += begins;
+    }
+    size_t end = length;
+    while (text[length] && end && text[end] != ' ')
+        end--;
+    return end ? end : length;
+}
+
 int stk__pen_wrapped(const stk__pen *pen, stk__place place, int rows, const char *text)
 {
+    const char *dots = pen->utf8 ? " …" : " ...";
     for (int row = 0; row < rows; row++) {
         text += strspn(text, " ");
-        size_t length = strlen(text), fits = (size_t)(place.width > 0 ? place.width : 0);
-        if (!length) return row;
-        if (length > fits) {
-            length = fits;
-            while (length && text[length] != ' ')
-                length--;
-            if (!length) length = fits;
-        }
-        stk__pen_print(pen, (stk__place){place.y + row, place.x, place.width}, STK_INK_PLAIN, "%.*s",
-                       (int)length, text);
+        if (!*text || place.width < 8) return row;
+        size_t length = fitting(text, (size_t)place.width);
+        const bool cut = row == rows - 1 && text[length];
+        if (cut) length = fitting(text, (size_t)place.width - 4);
+        stk__pen_print(pen, (stk__place){place.y + row, place.x, place.width}, STK_INK_PLAIN, "%.*s%s",
+                       (int)length, text, cut ? dots : "");
         text += length;
     }
     return rows;
