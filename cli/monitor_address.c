@@ -1,5 +1,7 @@
 #include "monitor_address.h"
 
+#include "core/number.h"
+
 #include <errno.h>
 #include <netdb.h>
 #include <stdio.h>
@@ -9,7 +11,7 @@
 
 #define LOOPBACK "127.0.0.1"
 
-enum { WAITING = 64, TEXT = 64 };
+enum { WAITING = 64, TEXT = 64, LAST_PORT = 65535 };
 
 typedef struct parts {
     char host[TEXT], port[TEXT];
@@ -26,9 +28,11 @@ static bool split(const char *address, parts *p)
         to--;
     } else if (colon && memchr(from, ':', (size_t)(to - from)))
         return false; /* ::1 without brackets: where does it end? */
-    if (strlen(port) >= TEXT || to - from >= TEXT || !*port || strspn(port, "0123456789") != strlen(port))
+    int64_t number;
+    if (to - from >= TEXT || !stk__number_whole(port, strlen(port), &number) || number < 0 ||
+        number > LAST_PORT)
         return false;
-    snprintf(p->port, TEXT, "%s", port);
+    snprintf(p->port, TEXT, "%d", (int)number);
     snprintf(p->host, TEXT, "%.*s", (int)(to - from), from);
     if (!p->host[0] || strcmp(p->host, "localhost") == 0) snprintf(p->host, TEXT, LOOPBACK);
     return true;
@@ -79,7 +83,7 @@ stk_status stk__address_listen(const char *address, int *listener, char shown[ST
     struct addrinfo *found = NULL;
     parts p;
     *listener = -1;
-    if (!split(address, &p) || strlen(p.port) > 5 || getaddrinfo(p.host, p.port, &wanted, &found) != 0)
+    if (!split(address, &p) || getaddrinfo(p.host, p.port, &wanted, &found) != 0)
         return fail_address(address, error);
     *listener = open_socket(found);
     const int cause = errno;

@@ -31,7 +31,8 @@ void stk__terminal_rescue(void)
     if (!taken) return;
     taken = 0;
     const int kept = errno;
-    tcflow(STDOUT_FILENO, TCOON); /* Ctrl-S would keep us here */
+    tcflow(STDOUT_FILENO, TCOOFF); /* Ctrl-S would keep us here, and only this pair undoes it */
+    tcflow(STDOUT_FILENO, TCOON);
     if (write(STDOUT_FILENO, terminal.leave, terminal.leave_bytes) < 0) errno = kept; /* nothing helps then */
     tcsetattr(STDOUT_FILENO, TCSANOW, &terminal.found);
     errno = kept;
@@ -151,10 +152,15 @@ bool stk__terminal_is_ours(void)
 void stk__terminal_suspend(void)
 {
     struct sigaction stop = {.sa_handler = SIG_DFL}, note;
+    sigset_t open, before;
+    sigemptyset(&open);
+    sigaddset(&open, SIGTSTP);
     endwin();
     taken = 0;
     sigaction(SIGTSTP, &stop, &note);
-    raise(SIGTSTP); /* comes back when we are continued */
+    pthread_sigmask(SIG_UNBLOCK, &open, &before); /* threads of ours are born deaf */
+    raise(SIGTSTP);                               /* comes back when we are continued */
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     sigaction(SIGTSTP, &note, NULL);
 }
 
