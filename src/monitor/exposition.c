@@ -100,7 +100,7 @@ static void put(page *p, const char *text)
 static void put_number(page *p, double value)
 {
     char text[64];
-    const bool whole = value == floor(value) && fabs(value) < 1e15;
+    const bool whole = value == floor(value) && fabs(value) < 9007199254740992.0 /* 2^53 */;
     snprintf(text, sizeof text, whole ? "%.0f" : "%.15g", value);
     char *comma = strchr(text, ',');
     if (comma) *comma = '.';
