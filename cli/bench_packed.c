@@ -3,81 +3,43 @@
 #include "cli.h"
 
 #include "core/file.h"
+#include "pack/pack.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <jpeglib.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 stk_status stk__packed_make(const char *root, const char *folder, stk_error *error)
 {
-    extern char **environ;
-    char *const argv[] = {"stoker", "pack", (char *)root, (char *)folder, "-q", NULL};
-    posix_spawn_file_actions_t actions;
-    pid_t child;
-    int ended = 0;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    const int failed = posix_spawn(&child, "/proc/self/exe", &actions, NULL, argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (failed) return stk__fail_errno(error, failed, "cannot start stoker pack");
-    while (waitpid(child, &ended, WNOHANG) == 0) {
-        if (atomic_load(stk__interrupt_flag())) kill(child, SIGKILL);
-        usleep(10000);
-    }
-    return ended == 0 ? STK_OK : stk__fail(error, STK_ERROR_DATA, "stoker pack failed on '%s'", root);
+    const stk__pack_request request = {.root = root, .folder = folder, .stop = stk__interrupt_flag()};
+    stk__pack_report report;
+    return stk__pack_run(&request, &report, error);
 }
 
-/* Both sides of a rewriting; libjpeg's errors come back to `back`. */
-typedef struct rewriting {
-    struct jpeg_error_mgr errors;
-    struct jpeg_decompress_struct in;
-    struct jpeg_compress_struct out;
-    unsigned char *bytes; /* what is written; libjpeg's malloc */
-    unsigned long size;
-    jmp_buf back;
-} rewriting;
-
-static void leave(j_common_ptr jpeg)
-{
-    longjmp(((rewriting *)jpeg->client_data)->back, 1);
-}
-
-static void rewrite(rewriting *r, const stk__buffer *file)
-{
-    jpeg_mem_src(&r->in, file->data, file->size_bytes);
-    jpeg_read_header(&r->in, TRUE);
-    jvirt_barray_ptr *coefficients = jpeg_read_coefficients(&r->in);
-    jpeg_mem_dest(&r->out, &r->bytes, &r->size);
-    jpeg_copy_critical_parameters(&r->in, &r->out);
-    jpeg_simple_progression(&r->out);
-    jpeg_write_coefficients(&r->out, coefficients);
-    jpeg_finish_compress(&r->out);
-    jpeg_finish_decompress(&r->in);
-}
-
+/* The bare loop has decoded every file already, so libjpeg's own way with errors, to exit, will do. */
 static stk_status make_progressive(const stk__buffer *file, const char *path, stk_error *error)
 {
-    rewriting r = {.bytes = NULL};
-    r.in.err = r.out.err = jpeg_std_error(&r.errors);
-    r.errors.error_exit = leave;
-    jpeg_create_decompress(&r.in);
-    jpeg_create_compress(&r.out);
-    r.in.client_data = r.out.client_data = &r;
-    const bool good = setjmp(r.back) == 0;
-    if (good) rewrite(&r, file);
-    jpeg_destroy_compress(&r.out);
-    jpeg_destroy_decompress(&r.in);
-    const stk__buffer made = {.data = r.bytes, .size_bytes = r.size};
-    const stk_status status = good ? stk__file_write(path, made, STK_FILE_QUICK, error)
-                                   : stk__fail(error, STK_ERROR_DATA, "an image is no JPEG");
-    free(r.bytes);
+    struct jpeg_error_mgr errors;
+    struct jpeg_decompress_struct in = {.err = jpeg_std_error(&errors)};
+    struct jpeg_compress_struct out = {.err = &errors};
+    unsigned char *bytes = NULL;
+    unsigned long size = 0;
+    jpeg_create_decompress(&in);
+    jpeg_create_compress(&out);
+    jpeg_mem_src(&in, file->data, file->size_bytes);
+    jpeg_mem_dest(&out, &bytes, &size);
+    jpeg_read_header(&in, TRUE);
+    jvirt_barray_ptr *coefficients = jpeg_read_coefficients(&in);
+    jpeg_copy_critical_parameters(&in, &out);
+    jpeg_simple_progression(&out);
+    jpeg_write_coefficients(&out, coefficients);
+    jpeg_finish_compress(&out);
+    jpeg_finish_decompress(&in);
+    jpeg_destroy_compress(&out);
+    jpeg_destroy_decompress(&in);
+    const stk__buffer made = {.data = bytes, .size_bytes = size};
+    const stk_status status = stk__file_write(path, made, STK_FILE_QUICK, error);
+    free(bytes);
     return status;
 }
 

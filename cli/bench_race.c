@@ -30,8 +30,12 @@ typedef void (*ask_rival)(stk__rival *rival, const stk__rival_case *what);
 static stk_status ask_all(stk__race *race, const stk__rival_case *what, ask_rival ask, stk_error *error)
 {
     for (int i = 0; i < race->count; i++) {
+        stk__rival *rival = &race->rivals[i];
         if (atomic_load(stk__interrupt_flag())) return stk__fail(error, STK_ERROR_INTERRUPTED, "interrupted");
-        ask(&race->rivals[i], what);
+        if (!rival->rows) continue;
+        snprintf(race->progress.note, sizeof race->progress.note, ", %s", rival->contestant);
+        stk__progress_show(&race->progress, "racing", race->turns_done++, race->turns);
+        ask(rival, what);
     }
     return STK_OK;
 }
@@ -104,6 +108,15 @@ static void judge_case(stk__race *race, const stk__rival_case *what)
                              ratios[i].goal);
 }
 
+/* Check, first batches, weighing, rounds, end. */
+static uint64_t count_turns(const stk__race *race, const stk__rival_case *what)
+{
+    uint64_t rivals = 0;
+    for (int i = 0; i < race->count; i++)
+        rivals += race->rivals[i].cases >> what->which & 1;
+    return rivals * (uint64_t)(3 + what->firsts + what->rounds);
+}
+
 static stk_status run_cases(stk__race *race, stk_error *error)
 {
     const uint64_t samples = race->source->info.count;
@@ -114,6 +127,8 @@ static stk_status run_cases(stk__race *race, stk_error *error)
         {STK_RACE_PROGRESSIVE, "jpeg", "progressive JPEG to uint8 batches", samples, rounds, firsts},
     };
     const uint64_t count = sizeof cases / sizeof cases[0];
+    for (uint64_t i = 0; i < count; i++)
+        race->turns += count_turns(race, &cases[i]);
     for (uint64_t i = 0; i < count; i++) {
         const uint64_t now = stk__clock_ns();
         const uint64_t until_ns =
@@ -130,7 +145,10 @@ stk_status stk__race_run(stk__race *race, stk_error *error)
     STK__TRY(stk__bench_folder_make(&race->scratch, error));
     STK__TRY(stk__race_enter(race, error));
     await_all(race);
-    return run_cases(race, error);
+    stk__progress_start(&race->progress);
+    const stk_status status = run_cases(race, error);
+    stk__progress_end(&race->progress);
+    return status;
 }
 
 void stk__race_abandon(const stk__race *race)

@@ -22,6 +22,8 @@ typedef struct stk__race {
     stk__bench_data scratch; /* scripts, the reference, and what peers convert */
     stk__rival rivals[STK_RACE_RIVALS];
     int count;
+    stk__progress progress;
+    uint64_t turns_done, turns; /* of everybody in all cases */
 } stk__race;
 
 stk_status stk__race_enter(stk__race *race, stk_error *error); /* bench_entries.c: starts everybody */

@@ -34,6 +34,7 @@ static void give_up(stk__rival *rival)
         row->count = 0;
         snprintf(row->why, sizeof row->why, "%s", rival->peer.words);
     }
+    stk__peer_stop(&rival->peer); /* memory and threads for the others */
 }
 
 static bool send_request(stk__rival *rival, const char *word, const stk__rival_case *race)

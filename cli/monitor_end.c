@@ -16,12 +16,13 @@ static const char *paint(const page *p, const char *escape)
     return p->colors ? escape : "";
 }
 
+/* Red is for limits that are broken and for ranges that are far away. */
 static const char *paint_grade(const page *p, const stk_judged *row)
 {
+    const bool far = isnan(row->least) || row->value.value < 0.75 * row->least;
     if (row->grade == STK_GRADE_NONE) return "";
-    return paint(p, row->grade != STK_GRADE_GOOD ? STK_PAINT_BAD
-                    : row->note[0]               ? STK_PAINT_NOTE
-                                                 : STK_PAINT_GOOD);
+    if (row->grade == STK_GRADE_GOOD && !row->note[0]) return paint(p, STK_PAINT_GOOD);
+    return paint(p, row->grade != STK_GRADE_GOOD && far ? STK_PAINT_BAD : STK_PAINT_NOTE);
 }
 
 /* --- a GPU in full ---------------------------------------------------------------------------------------

@@ -151,9 +151,9 @@ typedef struct stk_monitor_options {
     double interval_s;  /* 1 */
     double duration_s;  /* 0: without end */
     uint64_t count;     /* frames; 0: without end */
-    const char *gpus;   /* "0,2"; NULL: those CUDA_VISIBLE_DEVICES leaves, or all */
+    const char *gpus;   /* "0,2" or beginnings of ids; NULL: those CUDA_VISIBLE_DEVICES leaves, or all */
     int32_t pid;        /* the job; 0: none */
-    double deadline_s;  /* for every call of a driver; 2 */
+    double deadline_s;  /* for every call of a driver; 2. Opening, which may wake GPUs, has ten times that */
     bool demo;          /* generated GPUs instead of real ones */
     const char *replay; /* a recording instead of GPUs; as fast as it can be read */
     const char *record; /* file to write every frame to */

@@ -4,6 +4,7 @@
 
 #include "stoker/batch.h"
 #include "stoker/loader.h"
+#include "stoker/monitor.h"
 #include "stoker/runtime.h"
 #include "stoker/status.h"
 

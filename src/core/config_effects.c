@@ -226,12 +226,22 @@ static stk_status refuse_bytes(const stk__config_setting *setting, stk_error *er
     return STK_ERROR_CONFIG;
 }
 
-static stk_status write_setting(const stk__config_setting *setting, stk__buffer *out, stk_error *error)
+static const char *value_of(const stk__config_setting *setting)
 {
     const stk__effect effect = effect_of(setting);
-    const char *value = effect.in_effect ? effect.in_effect : effect.requested;
+    return effect.in_effect ? effect.in_effect : effect.requested;
+}
+
+/* A text that is empty is unset. */
+static bool is_written(const stk__config_setting *setting)
+{
+    return is_row(setting) && !(setting->option->type == STK_OPTION_TEXT && !*value_of(setting));
+}
+
+static stk_status write_setting(const stk__config_setting *setting, stk__buffer *out, stk_error *error)
+{
+    const char *value = value_of(setting);
     stk__config_scratch parsed;
-    if (setting->option->type == STK_OPTION_TEXT && !*value) return STK_OK; /* unset */
     if (!stk__utf8_valid(value)) return refuse_bytes(setting, error);
     const bool readable = stk__config_read_value(setting->option, value, &parsed, NULL) == STK_OK;
     STK__TRY(add(out, readable ? "  " : "  # in words: ", error));
@@ -258,7 +268,7 @@ static bool is_same_top(const stk__config_setting *a, const stk__config_setting 
 static bool is_first_of_top(const stk__config *config, size_t index)
 {
     for (size_t i = 0; i < index; i++)
-        if (is_row(&config->settings[i]) && is_same_top(&config->settings[i], &config->settings[index]))
+        if (is_written(&config->settings[i]) && is_same_top(&config->settings[i], &config->settings[index]))
             return false;
     return true;
 }
@@ -267,11 +277,11 @@ stk_status stk__config_write_yaml(const stk__config *config, stk__buffer *text, 
 {
     for (size_t i = 0; i < config->setting_count; i++) {
         const stk__config_setting *first = &config->settings[i];
-        if (!is_row(first) || !is_first_of_top(config, i)) continue;
+        if (!is_written(first) || !is_first_of_top(config, i)) continue;
         STK__TRY(stk__buffer_append(text, first->name, top_length(first), error));
         STK__TRY(add(text, ":\n", error));
         for (size_t k = i; k < config->setting_count; k++)
-            if (is_row(&config->settings[k]) && is_same_top(first, &config->settings[k]))
+            if (is_written(&config->settings[k]) && is_same_top(first, &config->settings[k]))
                 STK__TRY(write_setting(&config->settings[k], text, error));
     }
     return STK_OK;

@@ -8,7 +8,8 @@ static stk_status dump(stk__buffer *text, const json_t *json, size_t flags, stk_
     const size_t size = json ? json_dumpb(json, NULL, 0, flags) : 0;
     if (size == 0) return stk__fail_memory(error, size, "a text of JSON");
     STK__TRY(stk__buffer_reserve(text, start + size + 1, error));
-    json_dumpb(json, (char *)text->data + start, size, flags);
+    if (json_dumpb(json, (char *)text->data + start, size, flags) != size) /* it needs memory of its own */
+        return stk__fail_memory(error, size, "a text of JSON");
     text->size_bytes = start + size;
     return stk__buffer_append(text, "\n", 1, error);
 }

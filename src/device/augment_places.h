@@ -43,9 +43,9 @@ static inline bool may_load(stk__pixels image, stk__pixels mask, int32_t tail)
     return image.w >= tail && image.h >= 2 && bytes <= INT32_MAX && (!mask.data || ids <= INT32_MAX);
 }
 
-static inline axis start_axis(const pass *p, const float row[3])
+static inline axis start_axis(const pass *p, const float matrix[3])
 {
-    const double step = (double)row[0], across = (double)row[1], offset = (double)row[2];
+    const double step = (double)matrix[0], across = (double)matrix[1], offset = (double)matrix[2];
     return (axis){.step = step,
                   .inverse = 1 / step,
                   .across = across,
@@ -54,15 +54,15 @@ static inline axis start_axis(const pass *p, const float row[3])
 }
 
 /* Keeps of range[0] … range[1] where row y lies from least to most. */
-static inline void clip_range(double range[2], const axis *axis, int32_t y, double least, double most)
+static inline void clip_range(double range[2], const axis *along, int32_t y, double least, double most)
 {
-    const double start = axis->across * (y + 0.5) + axis->offset;
-    if (axis->step == 0) {
+    const double start = along->across * (y + 0.5) + along->offset;
+    if (along->step == 0) {
         if (start < least || start > most) range[1] = range[0];
         return;
     }
-    const double a = (least - start) * axis->inverse, b = (most - start) * axis->inverse;
-    const double from = axis->step > 0 ? a : b, to = axis->step > 0 ? b : a;
+    const double a = (least - start) * along->inverse, b = (most - start) * along->inverse;
+    const double from = along->step > 0 ? a : b, to = along->step > 0 ? b : a;
     if (from > range[0]) range[0] = from;
     if (to < range[1]) range[1] = to;
 }

@@ -139,8 +139,6 @@ bool stk__cache_keep(stk__cache *cache, uint64_t id, const stk__decoded *sample)
     size_t offset;
     assert(id < options->sample_count && sample->image.channels == options->channels);
     const size_t bytes = stk__cache_sample_bytes(options, sample->image.w, sample->image.h);
-    if (bytes > options->budget_bytes - atomic_load_explicit(&cache->used, memory_order_relaxed))
-        return false; /* most of those that come when it is full end here, without a write */
     if (!atomic_compare_exchange_strong_explicit(word, &expected, FILLING, memory_order_relaxed,
                                                  memory_order_relaxed))
         return false;

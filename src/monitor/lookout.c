@@ -30,7 +30,7 @@ struct stk__lookout {
     pthread_cond_t wake;      /* lock: for the thread */
     pthread_cond_t published; /* lock: for the owner */
     bool stopping, asked;     /* lock */
-    uint64_t polled_ns;       /* lock: when the last poll that came through began */
+    uint64_t polled_ns;       /* lock: when the last poll that came through began; 0: none did */
     uint64_t revive_ns;       /* lock: not before */
     int failures;             /* lock: attempts since it was last good */
     stk__poll_merge merge;    /* lock: what the owner has not taken yet */
@@ -242,10 +242,25 @@ void stk__lookout_check(stk__lookout *l)
     if (place) start_member(l, true, NULL); /* refused: again at the next check */
 }
 
+/* Not hung yet, but slow: what holds for an interval is not known of this one. What holds for a moment stays,
+ * with its age. */
+static void mark_silent(const stk__lookout *l, uint64_t now_ns, stk_gpu_frame *frame)
+{
+    const uint64_t some_ns = l->options.gap_ns * 3 / 2, more_ns = l->options.deadline_ns / 2;
+    const uint64_t patience_ns = some_ns > more_ns ? some_ns : more_ns;
+    if (frame->state != STK_GPU_GOOD || !l->polled_ns || now_ns < l->polled_ns + patience_ns) return;
+    for (int i = STK_METRIC_UTIL; i <= STK_METRIC_DRAM_ACTIVE; i++)
+        if (frame->readings[i].known == STK_KNOWN) frame->readings[i] = (stk_reading){0};
+    snprintf(frame->note, sizeof frame->note, "has not answered for %.1f s",
+             (double)(now_ns - l->polled_ns) / 1e9);
+}
+
 void stk__lookout_take(stk__lookout *l, stk_gpu_frame *frame)
 {
+    const uint64_t now_ns = stk__clock_ns();
     pthread_mutex_lock(&l->lock);
     stk__poll_merge_take(&l->merge, frame);
+    if (!frame->load_count) mark_silent(l, now_ns, frame);
     pthread_mutex_unlock(&l->lock);
 }
 

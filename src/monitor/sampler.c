@@ -15,7 +15,7 @@
  */
 #define OPEN_DEADLINES 10
 /* So much later than its interval's end a frame may come because a GPU is slow to answer, at most. */
-#define GRACE_NS (STK_SECOND_NS / 20)
+#define GRACE_NS (STK_SECOND_NS / 10)
 
 struct stk__sampler {
     stk__vendors vendors;
@@ -145,10 +145,12 @@ uint64_t stk__sampler_check_ns(const stk__sampler *sampler)
     return sampler->deadline_ns / 2;
 }
 
-/* The first frame waits as long as a call may take: before it nothing is known at all. */
-static uint64_t grace_of(const stk__sampler *s)
+/* The first frame waits as long as a call may take: before it nothing is known at all. Of the last one, which
+ * comes out of turn, nothing can be told later. */
+static uint64_t grace_of(const stk__sampler *s, bool ask)
 {
     if (!s->taken) return s->deadline_ns + GRACE_NS;
+    if (ask) return s->deadline_ns < STK_SECOND_NS / 2 ? s->deadline_ns : STK_SECOND_NS / 2;
     const uint64_t quarter_ns = s->interval_ns / 4;
     return quarter_ns < GRACE_NS ? quarter_ns : GRACE_NS;
 }
@@ -157,7 +159,7 @@ void stk__sampler_take(stk__sampler *s, uint64_t end_ns, bool ask, stk_gpu_frame
 {
     for (int i = 0; ask && i < s->gpu_count; i++)
         stk__lookout_ask(s->lookouts[i]);
-    const uint64_t until_ns = stk__clock_ns() + grace_of(s);
+    const uint64_t until_ns = stk__clock_ns() + grace_of(s, ask);
     for (int i = 0; i < s->gpu_count; i++)
         stk__lookout_wait(s->lookouts[i], end_ns, until_ns);
     stk__sampler_check(s);

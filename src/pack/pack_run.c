@@ -256,9 +256,10 @@ static stk_status pack_part(job *self, int index, stk_error *error)
 
 static stk_status find_folder(job *self, int index, stk_error *error)
 {
-    const char *part = self->state.parts[index].name;
-    return stk__durable_join(self->folder, sizeof self->folder, self->request->folder, part ? part : ".",
-                             error);
+    const char *folder = self->request->folder, *part = self->state.parts[index].name;
+    if (part) return stk__durable_join(self->folder, sizeof self->folder, folder, part, error);
+    snprintf(self->folder, sizeof self->folder, "%s", folder); /* it fits: the folder has been made */
+    return STK_OK;
 }
 
 static stk_status check_room(job *self, stk_error *error)
@@ -271,6 +272,13 @@ static stk_status check_room(job *self, stk_error *error)
     return stk__pack_folder_room(self->request->folder, self->left_bytes + SLACK_BYTES, "the pack", error);
 }
 
+static int choose_workers(const stk__pack_settings *settings)
+{
+    if (settings->num_workers) return settings->num_workers < 0 ? 0 : (int)settings->num_workers;
+    const int cpus = stk__cpu_budget_read(NULL).cpus;
+    return cpus < STK_PACK_WORKERS_MOST ? cpus : STK_PACK_WORKERS_MOST;
+}
+
 /* Settings, data set and folder; everything that can be refused before anything is written. */
 static stk_status prepare(job *self, stk_error *error)
 {
@@ -279,10 +287,7 @@ static stk_status prepare(job *self, stk_error *error)
     bool found;
     STK__TRY(stk__options_check(&stk__pack_options, settings, error));
     STK__TRY(stk__options_fill(&stk__pack_options, settings, error));
-    self->report->workers = settings->num_workers < 0    ? 0
-                            : settings->num_workers == 0 ? stk__cpu_budget_read(NULL).cpus
-                                                         : (int)settings->num_workers;
-    if (self->report->workers > STK_PACK_WORKERS_MOST) self->report->workers = STK_PACK_WORKERS_MOST;
+    self->report->workers = choose_workers(settings);
     STK__TRY(stk__pack_folder_check(request->root, request->folder, error));
     STK__TRY(open_parts(self, error));
     self->state.shard_bytes = settings->shard_bytes;

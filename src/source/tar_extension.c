@@ -27,17 +27,21 @@ bool stk__tar_extends(char type)
     return type == 'x' || type == 'X' || type == 'g' || type == 'L' || type == 'K';
 }
 
+static void refuse_name(stk__tar_walk *walk, uint64_t length)
+{
+    stk__tar_spoil(&walk->about.damage, walk->about.detail, STK_DAMAGE_BAD_NAME,
+                   "a name of %llu bytes, the most is %d", (unsigned long long)length, STK_TAR_NAME_BYTES);
+    walk->about.has_name = false;
+    walk->about.unnamed = true;
+}
+
 static void set_name(stk__tar_walk *walk, const char *text, size_t length)
 {
-    walk->about.has_name = length > 0; /* an empty one takes back what was said before */
     if (length > STK_TAR_NAME_BYTES) {
-        stk__tar_spoil(&walk->about.damage, walk->about.detail, STK_DAMAGE_BAD_NAME,
-                       "a name of %llu bytes, the most is %d", (unsigned long long)length,
-                       STK_TAR_NAME_BYTES);
-        walk->about.has_name = false;
-        walk->about.unnamed = true;
+        refuse_name(walk, length);
         return;
     }
+    walk->about.has_name = length > 0; /* an empty one takes back what was said before */
     if (memchr(text, '\0', length))
         stk__tar_spoil(&walk->about.damage, walk->about.detail, STK_DAMAGE_BAD_NAME,
                        "a zero byte in the name");
@@ -118,7 +122,7 @@ static void take_long_name(stk__tar_walk *walk, const stk__tar_header *header, u
 {
     char name[STK_TAR_NAME_BYTES + 2];
     if (header->size_bytes >= sizeof name) { /* a zero byte at its end counts */
-        set_name(walk, NULL, (size_t)header->size_bytes);
+        refuse_name(walk, header->size_bytes);
         return;
     }
     size_t size = (size_t)header->size_bytes;

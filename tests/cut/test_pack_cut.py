@@ -229,7 +229,7 @@ class PackInterrupt(cut.Case):
     @cut.needs_preload
     def test_interrupted_while_reading_hangs(self):
         program = self.run_stoker(*self.words(2), hang="100.png")
-        program.wait_until(lambda: (self.out / "pack/.tmp-shard-000004.tar").exists())
+        program.wait_until(lambda: (self.out / "pack/shard-000004.tar").exists())
         time.sleep(0.3)
         program.send()
         status, seconds = program.wait(60)

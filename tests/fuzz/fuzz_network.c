@@ -27,6 +27,12 @@ static void check_network(const stk__network *network)
     }
 }
 
+static void check_refusal(stk_status status, const stk_error *error)
+{
+    assert(status == STK_ERROR_CONFIG && error->place[0]);
+    fuzz_check_failure(status, error);
+}
+
 static void shape_network(stk__network *network)
 {
     stk__op_form *forms = calloc((size_t)network->layer_count, sizeof *forms);
@@ -34,7 +40,7 @@ static void shape_network(stk__network *network)
     for (int turn = 0; forms && turn < 2; turn++) {
         const stk__shape input = input_of(network, turn);
         const stk_status status = stk__network_shape(network, &input, forms, &error);
-        assert(status == STK_OK || (status == STK_ERROR_CONFIG && error.message[0] && error.place[0]));
+        if (status != STK_OK) check_refusal(status, &error);
         for (int i = 0; status == STK_OK && i < network->layer_count; i++)
             assert(stk__shape_count(&forms[i].output) > 0);
     }
@@ -44,19 +50,18 @@ static void shape_network(stk__network *network)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const stk__network_setting facts[] = {{"image_h", 64}, {"image_w", 128}, {"num_classes", 4}};
-    char *text = malloc(size + 1);
-    if (!text) return 0;
-    if (size) memcpy(text, data, size);
-    text[size] = '\0';
+    char *text = (char *)fuzz_copy(data, size, 1);
+    fuzz_limit_memory(64 << 20);
     stk__network *network = NULL;
     stk_error error = {0};
     const stk__network_request request = {.text = text, .facts = facts, .fact_count = 3};
     const stk_status status = stk__network_read(&network, &request, &error);
     assert((status == STK_OK) == (network != NULL));
-    assert(status == STK_OK || (status == STK_ERROR_CONFIG && error.message[0] && error.place[0]));
     if (network) {
         check_network(network);
         shape_network(network);
+    } else {
+        check_refusal(status, &error);
     }
     stk__network_destroy(&network);
     free(text);

@@ -150,13 +150,14 @@ static void check_member(stk__buffer *tar, const char *name, stk__encoded conten
     stk__tar_walk_close(&walk);
 }
 
-/* The first line is the name, the rest the content. */
+/* The first line is the name, as pack writes it with an extension; the rest is the content. */
 static void store_member(const uint8_t *data, size_t size)
 {
     const uint8_t *end = size ? memchr(data, '\n', size) : NULL;
     const size_t length = end ? (size_t)(end - data) : 0;
-    if (!length || length > STK_TAR_NAME_BYTES || memchr(data, '\0', length)) return;
-    char *name = (char *)fuzz_copy(data, length, 1);
+    if (!length || length + 4 > STK_TAR_NAME_BYTES || memchr(data, '\0', length)) return;
+    char *name = (char *)fuzz_copy(data, length, 5);
+    memcpy(name + length, ".jpg", 4);
     const stk__encoded content = {end + 1, size - length - 1};
     stk__buffer tar = {0};
     stk_status status = stk__tar_blocks_begin(&tar, NULL);

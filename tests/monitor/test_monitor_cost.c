@@ -27,7 +27,7 @@ static double watch(double interval_s, double duration_s)
     driver_play(script);
     assert_int_equal(stk_monitor_open(&monitor, &options, NULL), STK_OK);
     assert_int_equal(stk_monitor_next(monitor, &frame, NULL), STK_OK);
-    assert_int_equal(frame->gpu_count, 8);
+    assert_true(frame->gpu_count >= 8); /* those of other vendors that are here, too */
     assert_int_equal(stk_monitor_next(monitor, &frame, NULL), STK_OK);
     const double before_s = cpu_s();
     const uint64_t before_ns = stk__clock_ns();
@@ -54,13 +54,19 @@ static void ten_times_a_second(void **state)
     assert_true(share <= 1);
 }
 
+/* Not ru_maxrss: that is also of the program that started us. */
 static void memory(void **state)
 {
     (void)state;
-    struct rusage used;
-    getrusage(RUSAGE_SELF, &used);
-    print_message("at most %.1f MB\n", (double)used.ru_maxrss / 1024);
-    assert_true(used.ru_maxrss <= 8 * 1024);
+    char line[256];
+    long most_kb = -1;
+    FILE *file = fopen("/proc/self/status", "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file))
+        sscanf(line, "VmHWM: %ld kB", &most_kb);
+    fclose(file);
+    print_message("at most %.1f MB\n", (double)most_kb / 1024);
+    assert_true(most_kb > 0 && most_kb <= 8 * 1024);
 }
 
 int main(void)

@@ -97,7 +97,7 @@ static void every_number_is_told(void **state)
         expect(readings, i, STK_KNOWN);
         if (driver_values[i] >= 0) continue;
         const double grown = readings[i].value - first[i], expected = driver_rate(i) * passed_s;
-        if (fabs(grown - expected) > 0.3 * expected + 1e-9) /* the machine may be busy between two calls */
+        if (fabs(grown - expected) > 0.5 * expected + 1e-9) /* the machine may be busy between two calls */
             fail_msg("%s grew by %g, not %g", stk_metric_key((stk_metric)i), grown, expected);
     }
     assert_in_range(frame.load_count, 1, 4);
@@ -198,7 +198,10 @@ static void samples_lose_nothing(void **state)
                 span += last;
             }
         }
-        if (fabs(span - (set ? 4 : 2)) > 0.2 || fabs(sum / span - 70) > 4 || last > 0.03)
+        /* told without gaps; 70 % but for what is left of the last wave */
+        const double passed = (double)(end_ns - start_ns) / 1e9;
+        if (fabs(span - passed) > 0.05 || passed < (set ? 3.5 : 1.8) || fabs(sum / span - 70) > 5 ||
+            last > 0.03)
             fail_msg("%s: %g s, mean %g, last %g s", clocks[i], span, sum / span, last);
         finish(&r);
     }

@@ -313,12 +313,33 @@ static stk_status replay_once(void *context, stk_error *error)
     return status == STK_END ? STK_OK : status;
 }
 
+/* The public way: played, judged and recorded again. */
+static stk_status watch_once(void *context, stk_error *error)
+{
+    stk_monitor *monitor;
+    stk_monitor_frame *frame;
+    stk_status status;
+    int *frames = context;
+    *frames = 0;
+    STK__TRY(stk_monitor_open(&monitor, &(stk_monitor_options){.replay = path, .record = other}, error));
+    while ((status = stk_monitor_next(monitor, &frame, error)) == STK_OK)
+        ++*frames;
+    stk_monitor_summary summary;
+    stk_monitor_judge(monitor, &summary);
+    assert_true(summary.gpu_count == 2 && summary.verdict[0]);
+    assert_int_equal(stk_monitor_close(&monitor), 0);
+    return status == STK_END ? STK_OK : status;
+}
+
 static void failing_memory(void **state)
 {
     (void)state;
+    int frames;
     maker_start(&maker, 2);
     assert_true(fail_alloc_each(record_once, NULL) > 3);
     assert_true(fail_alloc_each(replay_once, NULL) > 6);
+    assert_true(fail_alloc_each(watch_once, &frames) > 10);
+    assert_int_equal(frames, FRAMES);
 }
 
 static void nothing_allocated_per_frame(void **state)

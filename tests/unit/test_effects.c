@@ -207,6 +207,16 @@ static void yaml_cannot_hold_other_bytes(void **state)
     stk__config_destroy(&config);
 }
 
+static void empty_texts_are_not_written(void **state)
+{
+    (void)state;
+    stk__config *config = config_of("data: {root: ''}\nrun: {device: cpu}\n");
+    stk__buffer text = written(config);
+    assert_string_equal((const char *)text.data, "run:\n  device: \"cpu\"\n");
+    stk__buffer_fini(&text);
+    stk__config_destroy(&config);
+}
+
 static void everything_in_effect_reads_back_the_same(void **state)
 {
     (void)state;
@@ -269,6 +279,7 @@ int main(void)
         cmocka_unit_test(yaml_is_written_and_read_back),
         cmocka_unit_test(strange_letters_read_back),
         cmocka_unit_test(yaml_cannot_hold_other_bytes),
+        cmocka_unit_test(empty_texts_are_not_written),
         cmocka_unit_test(everything_in_effect_reads_back_the_same),
         cmocka_unit_test(help_names_every_key_once),
     };

@@ -358,6 +358,17 @@ static void samples_are_looked_at(void **state)
     assert_true(stk__pack_looks_agree(&other.looks, &first.looks)); /* nobody knows */
 }
 
+static void points_are_looked_at(void **state)
+{
+    (void)state;
+    tree_file("data/images/a.jpg", "12345");
+    tree_file("data/points.csv", "file,tip_x,tip_y\na.jpg,1,2\n");
+    const stk__pack_probe first = look();
+    tree_file("data/points.csv", "file,tip_x,tip_y\na.jpg,1,3\n");
+    const stk__pack_probe other = look();
+    assert_false(stk__pack_looks_agree(&other.looks, &first.looks));
+}
+
 /* Every sample is counted, with what a shard adds to it; those that are packed already are not. */
 static void bytes_are_estimated(void **state)
 {
@@ -422,6 +433,7 @@ int main(void)
         TEST(ledgers_are_cut),
         TEST(ledgers_that_cannot_be_written),
         TEST(samples_are_looked_at),
+        TEST(points_are_looked_at),
         TEST(bytes_are_estimated),
         TEST(memory_runs_out),
     };

@@ -50,6 +50,7 @@ static void packs_of_other_things(void **state)
     check_same(digest_of("out"), whole); /* nothing was touched */
     assert_int_equal(unlink(tree_path("out/shard-000001.tar")), 0);
     refused(STK_ERROR_STATE, pack("data", "out", &settings), "a shard is missing");
+    assert_non_null(strstr(trouble.place, "/out/shard-000001.tar"));
 }
 
 static void names_that_no_class_can_have(void **state)

@@ -4,10 +4,12 @@
 #include "support/fail_alloc.h"
 #include "support/workspace.h"
 
+#include <jansson.h>
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -231,14 +233,58 @@ static void memory_runs_out(void **state)
     assert_true(fail_alloc_each(write_and_read, NULL) > 2);
 }
 
+static long json_left, json_alive;
+
+static void *json_alloc(size_t size)
+{
+    if (json_left-- <= 0) return NULL;
+    json_alive++;
+    return malloc(size);
+}
+
+static void json_release(void *memory)
+{
+    json_alive -= memory != NULL;
+    free(memory);
+}
+
+static void memory_of_json_runs_out(void **state)
+{
+    (void)state;
+    const stk__pack_state written = make_state(2);
+    stk__pack_state found;
+    bool there;
+    stk_status status = STK_ERROR_MEMORY;
+    json_set_alloc_funcs(json_alloc, json_release);
+    long n = 0;
+    for (; status != STK_OK && n < 1000; n++) {
+        json_left = n;
+        status = stk__pack_state_write(home.path, &written, NULL);
+        assert_int_equal(json_alive, 0);
+        if (status != STK_OK) assert_int_equal(status, STK_ERROR_MEMORY);
+    }
+    assert_true(n > 20);
+    status = STK_ERROR_MEMORY;
+    for (n = 0; status != STK_OK && n < 1000; n++) {
+        json_left = n;
+        status = stk__pack_state_read(home.path, &found, &there, NULL);
+        assert_int_equal(json_alive, 0);
+        if (status != STK_OK) assert_int_equal(status, STK_ERROR_STATE); /* jansson does not tell why */
+    }
+    assert_true(n > 20);
+    json_set_alloc_funcs(malloc, free);
+    check_equal(&found, &written);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_home, remove_home)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(read_as_written),        TEST(damage_is_found),
-        TEST(parts_have_their_names), TEST(something_else_of_that_name),
-        TEST(only_the_same_goes_on),  TEST(memory_runs_out),
+        TEST(read_as_written),         TEST(damage_is_found),
+        TEST(parts_have_their_names),  TEST(something_else_of_that_name),
+        TEST(only_the_same_goes_on),   TEST(memory_runs_out),
+        TEST(memory_of_json_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
