@@ -107,6 +107,10 @@ static int read_dashes(const stk__arguments *a, char **argv, int *next)
     }
     const int refused = flag ? -1 : refuse_near_flag(a, name);
     if (refused != -1) return refused;
+    if (flag && flag->given) { /* its value may be left out */
+        *flag->given = true;
+        if (!inline_value && (!argv[*next] || argv[*next][0] == '-')) return -1;
+    }
     const char *value = inline_value ? inline_value + 1 : argv[*next];
     if (!value) return refuse_without_value(a, flag, name);
     if (!inline_value) (*next)++;

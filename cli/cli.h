@@ -44,7 +44,7 @@ typedef struct stk__flag {
     const char *name;  /* "stop-after" */
     const char *value; /* what follows it, for help: "N"; NULL: nothing */
     const char *help;
-    bool *given;       /* without a value: set to true */
+    bool *given;       /* set to true; with text or number as well: the value may be left out */
     const char **text; /* with a value, as text or … */
     int64_t *number;   /* … as a number >= 0 */
 } stk__flag;
@@ -134,6 +134,8 @@ void stk__interrupt_wait(bool wait);
 const atomic_bool *stk__interrupt_flag(void);
 void stk__interrupt_target(void (*stop)(void *),
                            void *context); /* NULL: none; waits while stop is being called */
+/* Called before a second signal ends the program; NULL: nothing. */
+void stk__interrupt_last(void (*call)(void));
 /* Signals are for somebody else, until it is called with NULL. from_terminal: Ctrl-C, which a child in our
  * group has heard too. */
 void stk__interrupt_relay(void (*relay)(void *context, int signal_number, bool from_terminal), void *context);

@@ -14,6 +14,7 @@ static void *stop_context;
 static void (*relay_target)(void *, int, bool);
 static void *relay_context;
 static sigset_t watched;
+static void (*_Atomic last_call)(void);
 
 const atomic_bool *stk__interrupt_flag(void)
 {
@@ -23,6 +24,11 @@ const atomic_bool *stk__interrupt_flag(void)
 void stk__interrupt_wait(bool wait)
 {
     atomic_store(&patient, wait);
+}
+
+void stk__interrupt_last(void (*call)(void))
+{
+    atomic_store(&last_call, call);
 }
 
 void stk__interrupt_target(void (*stop)(void *), void *context)
@@ -69,6 +75,8 @@ static void watch_signals(void *unused)
             continue;
     else
         sigtimedwait(&watched, &info, &grace);
+    void (*call)(void) = atomic_load(&last_call);
+    if (call) call();
     _exit(STK_EXIT_INTERRUPTED);
 }
 

@@ -12,6 +12,9 @@ typedef struct stk__face {
     uint64_t start_ns;   /* of the first frame */
     uint64_t frames;     /* shown so far */
     stk__json_line line; /* owned by the JSON face */
+    stk_monitor *monitor;
+    bool replay;  /* of a recording */
+    void *screen; /* owned by the screen; NULL: not started, or lines instead */
 } stk__face;
 
 typedef struct stk__face_ops {
@@ -22,6 +25,9 @@ typedef struct stk__face_ops {
 
 extern const stk__face_ops stk__face_line; /* a line per GPU for people, the table at the end */
 extern const stk__face_ops stk__face_end;  /* the table at the end alone */
+/* The whole terminal, then the table; only if stk__screen_absent has no reason against it. */
+extern const stk__face_ops stk__face_screen;
+const char *stk__screen_absent(void); /* why it cannot be; NULL: it can */
 extern const stk__face_ops stk__face_json, stk__face_csv, stk__face_dmon;
 
 /* The table and the verdict, for people (monitor_end.c). */

@@ -1,6 +1,7 @@
 /* stoker monitor: what GPUs really do, with a verdict. */
 #include "monitor_child.h"
 #include "monitor_face.h"
+#include "monitor_prometheus.h"
 
 #include "core/number.h"
 
@@ -17,7 +18,8 @@ typedef struct watch {
     stk__arguments arguments;
     const char *interval, *duration, *output;
     int64_t count, pid;
-    bool line, csv, dmon;
+    bool line, csv, dmon, serve, dcgm;
+    const char *address; /* of --prometheus; NULL: the default */
     stk_monitor_options options;
     char **command; /* behind "--"; NULL: none */
     int job;        /* descriptor of the process --pid names; -1: none */
@@ -26,6 +28,7 @@ typedef struct watch {
     stk__face face;
     stk__child child;
     stk_monitor *monitor;
+    stk__prometheus *prometheus;
 } watch;
 
 /* --- the command line ------------------------------------------------------------------------------------
@@ -65,15 +68,25 @@ static int refuse_same_file(const watch *w)
                 : -1;
 }
 
+/* The screen where there is one; a server needs no lines. */
+static const stk__face_ops *choose_default(const watch *w)
+{
+    const char *absent = w->output ? "there is --output" : stk__screen_absent();
+    if (!absent) return &stk__face_screen;
+    if (stk__cli_verbose) fprintf(stderr, "stoker: no screen: %s\n", absent);
+    return w->serve ? &stk__face_end : &stk__face_line;
+}
+
 static int choose_face(watch *w)
 {
     if (w->line + stk__cli_json + w->csv + w->dmon > 1)
         return stk__cli_usage("monitor", "one of --line, --json, --csv and --dmon, not several");
-    w->ops = stk__cli_json            ? &stk__face_json
-             : w->csv                 ? &stk__face_csv
-             : w->dmon                ? &stk__face_dmon
-             : w->line || !w->command ? &stk__face_line
-                                      : &stk__face_end; /* the screen is the command's */
+    w->ops = stk__cli_json ? &stk__face_json
+             : w->csv      ? &stk__face_csv
+             : w->dmon     ? &stk__face_dmon
+             : w->line     ? &stk__face_line
+             : w->command  ? &stk__face_end /* the screen is the command's */
+                           : choose_default(w);
     return -1;
 }
 
@@ -84,6 +97,8 @@ static int check_options(watch *w)
     if (code < 0) code = refuse_with_replay(w);
     if (code < 0) code = refuse_same_file(w);
     if (code < 0) code = choose_face(w);
+    if (code < 0 && w->dcgm && !w->serve)
+        code = stk__cli_usage("monitor", "--prometheus-dcgm adds to --prometheus, which is not there");
     if (code < 0 && w->command && w->pid)
         code = stk__cli_usage("monitor", "the job is the command or --pid, not both");
     if (code < 0 && w->command && !w->command[0])
@@ -174,12 +189,17 @@ static stk_status open_watch(watch *w, stk_error *error)
         STK__TRY(stk__child_start(&w->child, w->command, error));
         w->options.pid = w->child.pid;
     }
-    return stk_monitor_open(&w->monitor, &w->options, error);
+    if (w->serve) STK__TRY(stk__prometheus_open(&w->prometheus, w->address, w->dcgm, error));
+    STK__TRY(stk_monitor_open(&w->monitor, &w->options, error));
+    w->face.monitor = w->monitor;
+    w->face.replay = w->options.replay;
+    return STK_OK;
 }
 
 static void show_frame(watch *w, const stk_monitor_frame *frame)
 {
     if (!w->face.frames) w->face.start_ns = frame->from_ns;
+    if (w->prometheus) stk__prometheus_publish(w->prometheus, frame);
     if (!w->ops->frame) return;
     w->ops->frame(&w->face, frame);
     w->face.frames++;
@@ -248,6 +268,7 @@ static int close_watch(watch *w, int code)
     }
     if (w->output && w->face.file) fclose(w->face.file);
     if (w->job >= 0) close(w->job);
+    stk__prometheus_close(&w->prometheus);
     stk__buffer_fini(&w->face.line.text);
     const int left = stk_monitor_close(&w->monitor);
     fflush(stdout);
@@ -257,17 +278,18 @@ static int close_watch(watch *w, int code)
 
 static void print_more_help(void)
 {
-    printf("\nA line per GPU and interval, then numbers beside their targets and a verdict; Ctrl-C ends it. "
-           "With a command\n"
-           "only its end is shown, on standard error (with --line and the others: all), and the status is "
-           "the command's:\n"
-           "128 + N if signal N killed it, 127 if there is no such command. Without any GPU the reasons are "
-           "told and the\n"
-           "status is 1; only with a job (--pid, CMD) the host is watched alone. docs/monitor.md explains "
-           "numbers and\n"
+    printf("\nOn a terminal a screen (q quits, h helps)%s, else a line per GPU and interval; then\n"
+           "numbers beside their targets and a verdict. Ctrl-C ends it. With a command only its end is "
+           "shown, on\n"
+           "standard error (with --line and the others: all), and the status is the command's: 128 + N if "
+           "signal\n"
+           "N killed it, 127 if there is no such command. Without any GPU the reasons are told and the "
+           "status is\n"
+           "1; only with a job (--pid, CMD) the host is watched alone. docs/monitor.md explains numbers and\n"
            "verdicts. Variables of the environment:\n"
            "  CUDA_VISIBLE_DEVICES   GPUs that are left out here are not watched\n"
-           "  NO_COLOR               no colours on a terminal\n");
+           "  NO_COLOR               no colours on a terminal\n",
+           stk__face_screen.frame ? "" : ", which this program was built without");
 }
 
 int stk__cli_monitor(int argc, char **argv)
@@ -286,12 +308,20 @@ int stk__cli_monitor(int argc, char **argv)
          .value = "N",
          .help = "the job: its CPU and memory are watched as well, to its end",
          .number = &w.pid},
-        {.name = "line", .help = "a line per GPU and interval (the default)", .given = &w.line},
+        {.name = "line",
+         .help = "a line per GPU and interval; the default without a terminal",
+         .given = &w.line},
         {.name = "json",
          .help = "an object of JSON per line; the last is the summary",
          .given = &stk__cli_json},
         {.name = "csv", .help = "rows of CSV", .given = &w.csv},
         {.name = "dmon", .help = "columns like those of nvidia-smi dmon", .given = &w.dmon},
+        {.name = "prometheus",
+         .value = "[ADDR]",
+         .help = "serve /metrics for Prometheus (127.0.0.1:9400)",
+         .given = &w.serve,
+         .text = &w.address},
+        {.name = "prometheus-dcgm", .help = "there also by the names of dcgm-exporter", .given = &w.dcgm},
         {.name = "output", .value = "FILE", .help = "write to FILE instead", .text = &w.output},
         {.name = "record",
          .value = "FILE",

@@ -1,0 +1,12 @@
+/* A frame as text for Prometheus: base units, unknown values left out. */
+#ifndef STK_MONITOR_EXPOSITION_H
+#define STK_MONITOR_EXPOSITION_H
+
+#include "core/memory.h"
+#include "stoker/monitor.h"
+
+/* Replaces what text holds; it only grows. dcgm: also the names and units of dcgm-exporter. */
+stk_status stk__exposition_write(stk__buffer *text, const stk_monitor_frame *frame, bool dcgm,
+                                 stk_error *error);
+
+#endif
