@@ -5,8 +5,11 @@
 
 #include <limits.h>
 
+enum { QUICK_PROGRESSIVE = 64 }; /* they take a while to make and to pack */
+
 /* Each with the number of CPUs as threads or workers, or, `spread`, with none, as many, and twice as many.
- * How they are set up stands in their modules. */
+ * How they are set up stands in their modules. A quick race has one of each, and not FFCV, which compiles
+ * itself for ten seconds first. */
 static const struct {
     const char *contestant, *module, *how, *setting;
     stk__rival_kind kind;
@@ -22,8 +25,14 @@ static const struct {
     {"SPDL", "load_spdl", "ffmpeg", "own decoder", STK_RIVAL_OTHER, false, false, true, false},
     {"DALI", "load_dali", "cpu", "CPU", STK_RIVAL_OTHER, false, false, true, true},
     {"TurboLoader", "load_turboloader", "uint8", "tar", STK_RIVAL_OTHER, false, false, false, true},
-    {"FFCV", "load_ffcv", "beton", "own file", STK_RIVAL_CONVERTED, false, false, true, true},
+    {"FFCV", "load_ffcv", "beton", "own file", STK_RIVAL_CONVERTED, false, false, true, false},
 };
+
+uint64_t stk__race_progressive_count(const stk__race *race)
+{
+    const uint64_t count = race->source->info.count;
+    return race->quick && count > QUICK_PROGRESSIVE ? QUICK_PROGRESSIVE : count;
+}
 
 static stk__rival *add_rival(stk__race *race, const char *contestant, stk__rival_kind kind)
 {
@@ -70,7 +79,8 @@ static void add_all_ours(stk__race *race)
     add_ours(race, STK_RIVAL_OURS, JPEG | PAIRS, race->data);
     add_packed(race, PAIRS, race->data, "packed");
     snprintf(folder, sizeof folder, "%s/progressive", race->scratch.folder);
-    const bool made = stk__progressive_make(race->source, folder, &error) == STK_OK;
+    const bool made =
+        stk__progressive_make(race->source, stk__race_progressive_count(race), folder, &error) == STK_OK;
     stk__rival *rival = add_ours(race, STK_RIVAL_OURS, PROGRESSIVE, made ? folder : NULL);
     if (!made) excuse(rival, &error);
     add_packed(race, PROGRESSIVE, folder, "progressive-packed");

@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { BATCH = 32, QUICK_FACES = 200, QUICK_S = 38 };
+enum { BATCH = 32, QUICK_FACES = 160, QUICK_S = 38 };
 
 typedef struct bench_job {
     uint64_t start_ns;
@@ -274,7 +274,7 @@ int stk__bench_load(int argc, char **argv)
     job = (bench_job){.rounds = 7, .start_ns = stk__clock_ns()};
     const stk__flag flags[] = {
         {.name = "rounds", .value = "N", .help = "interleaved rounds (7)", .number = &job.rounds},
-        {.name = "quick", .help = "three rounds, 200 faces, fewer peers", .given = &job.quick},
+        {.name = "quick", .help = "three rounds, 160 faces, fewer peers", .given = &job.quick},
         {.name = "peers",
          .value = "PYTHON",
          .help = "interpreter that has the other libraries (bench/peers/setup makes one)",

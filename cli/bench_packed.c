@@ -43,11 +43,12 @@ static stk_status make_progressive(const stk__buffer *file, const char *path, st
     return status;
 }
 
-stk_status stk__progressive_make(const stk__source *source, const char *folder, stk_error *error)
+stk_status stk__progressive_make(const stk__source *source, uint64_t count, const char *folder,
+                                 stk_error *error)
 {
     stk__buffer file = {0};
     stk_status status = stk__folder_make(folder, error);
-    for (uint64_t id = 0; id < source->info.count && status == STK_OK; id++) {
+    for (uint64_t id = 0; id < count && status == STK_OK; id++) {
         char from[PATH_MAX], to[PATH_MAX];
         source->ops->where(source, id, STK_FIELD_IMAGE, from, sizeof from);
         snprintf(to, sizeof to, "%s/%06llu.jpg", folder, (unsigned long long)id);

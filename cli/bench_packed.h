@@ -7,7 +7,8 @@
 
 /* As `stoker pack root folder` does. */
 stk_status stk__packed_make(const char *root, const char *folder, stk_error *error);
-/* Every image of the source as a progressive JPEG of the same coefficients: folder/000000.jpg … */
-stk_status stk__progressive_make(const stk__source *source, const char *folder, stk_error *error);
+/* The first images of the source as progressive JPEGs of the same coefficients: folder/000000.jpg … */
+stk_status stk__progressive_make(const stk__source *source, uint64_t count, const char *folder,
+                                 stk_error *error);
 
 #endif

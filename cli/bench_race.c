@@ -35,7 +35,10 @@ static stk_status ask_all(stk__race *race, const stk__rival_case *what, ask_riva
         if (!rival->rows) continue;
         snprintf(race->progress.note, sizeof race->progress.note, ", %s", rival->contestant);
         stk__progress_show(&race->progress, "racing", race->turns_done++, race->turns);
-        ask(rival, what);
+        if (race->until_ns && stk__clock_ns() > race->until_ns && !rival->rows->ours)
+            stk__rival_dismiss(rival, "no time left in a quick run");
+        else
+            ask(rival, what);
     }
     return STK_OK;
 }
@@ -108,13 +111,13 @@ static void judge_case(stk__race *race, const stk__rival_case *what)
                              ratios[i].goal);
 }
 
-/* Check, first batches, weighing, rounds, end. */
+/* Check, first batches, weighing, rounds. */
 static uint64_t count_turns(const stk__race *race, const stk__rival_case *what)
 {
     uint64_t rivals = 0;
     for (int i = 0; i < race->count; i++)
         rivals += race->rivals[i].cases >> what->which & 1;
-    return rivals * (uint64_t)(3 + what->firsts + what->rounds);
+    return rivals * (uint64_t)(2 + what->firsts + what->rounds);
 }
 
 static stk_status run_cases(stk__race *race, stk_error *error)
@@ -124,7 +127,8 @@ static stk_status run_cases(stk__race *race, stk_error *error)
     const stk__rival_case cases[] = {
         {STK_RACE_JPEG, "jpeg", "JPEG to uint8 batches", samples, rounds, firsts},
         {STK_RACE_PAIRS, "pairs", "JPEG + PNG mask to uint8 batches", samples, rounds, firsts},
-        {STK_RACE_PROGRESSIVE, "jpeg", "progressive JPEG to uint8 batches", samples, rounds, firsts},
+        {STK_RACE_PROGRESSIVE, "jpeg", "progressive JPEG to uint8 batches", stk__race_progressive_count(race),
+         rounds, firsts},
     };
     const uint64_t count = sizeof cases / sizeof cases[0];
     for (uint64_t i = 0; i < count; i++)
@@ -135,7 +139,8 @@ static stk_status run_cases(stk__race *race, stk_error *error)
             race->until_ns > now ? now + (race->until_ns - now) / (count - i) : race->until_ns;
         STK__TRY(run_case(race, &cases[i], until_ns, error));
         judge_case(race, &cases[i]);
-        STK__TRY(ask_all(race, &cases[i], stk__rival_end, error));
+        for (int r = 0; r < race->count; r++)
+            stk__rival_end(&race->rivals[r], &cases[i]);
     }
     return STK_OK;
 }

@@ -27,6 +27,7 @@ typedef struct stk__race {
 } stk__race;
 
 stk_status stk__race_enter(stk__race *race, stk_error *error); /* bench_entries.c: starts everybody */
+uint64_t stk__race_progressive_count(const stk__race *race);   /* bench_entries.c: samples of that case */
 stk_status stk__race_run(stk__race *race, stk_error *error);   /* rows and ratios go to race->bench */
 void stk__race_abandon(const stk__race *race);                 /* for Ctrl-C: ends processes, removes files */
 void stk__race_close(stk__race *race);

@@ -107,3 +107,10 @@ void stk__rival_end(stk__rival *rival, const stk__rival_case *race)
     if (send_request(rival, "end", race)) receive_number(rival, "ms", &ms);
     rival->rows = NULL;
 }
+
+void stk__rival_dismiss(stk__rival *rival, const char *why)
+{
+    if (rival->rows->count > 0 || rival->rows->why[0]) return;
+    snprintf(rival->peer.words, sizeof rival->peer.words, "%s", why);
+    give_up(rival);
+}

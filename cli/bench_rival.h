@@ -52,5 +52,8 @@ void stk__rival_first(stk__rival *rival, const stk__rival_case *race); /* time t
 void stk__rival_weigh(stk__rival *rival, const stk__rival_case *race); /* memory, during an epoch */
 void stk__rival_run(stk__rival *rival, const stk__rival_case *race);   /* rate and CPU time of an epoch */
 void stk__rival_end(stk__rival *rival, const stk__rival_case *race);
+/* Without further turns in this case: what it has counts, if that is a rate; else it is absent for this
+ * reason. */
+void stk__rival_dismiss(stk__rival *rival, const char *why);
 
 #endif

@@ -1,4 +1,5 @@
-"""TurboLoader's array path for bytes, on one tar file of the JPEGs. It knows nothing of masks."""
+"""TurboLoader's array path for bytes, on one tar file of the JPEGs. (Its path for float32 takes more CPU time, also with
+its ring of buffers.) It knows nothing of masks."""
 import pathlib
 import tarfile
 
