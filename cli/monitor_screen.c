@@ -134,8 +134,13 @@ static void mind_terminal(screen *s)
 
 static void hear_keys(screen *s)
 {
-    for (int key; (key = getch()) != ERR;)
+    stk__screen_looks *looks = &s->looks;
+    for (int key; (key = getch()) != ERR;) {
         press(s, key);
+        if (looks->first > looks->last)
+            looks->first = looks->last; /* before the next key goes on from there */
+        if (looks->first < 0) looks->first = 0;
+    }
 }
 
 static void run_screen(void *context)
