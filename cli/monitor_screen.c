@@ -92,11 +92,11 @@ static void press(screen *s, int key)
         break;
     case KEY_DOWN:
     case 'j':
-        s->looks.first++;
+        s->looks.first += s->looks.step;
         break;
     case KEY_UP:
     case 'k':
-        s->looks.first--;
+        s->looks.first -= s->looks.step;
         break;
     case KEY_NPAGE:
         s->looks.first += s->visible;

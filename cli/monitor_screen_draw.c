@@ -125,6 +125,7 @@ static void draw_keys(const stk__pen *pen, int y, const stk__screen_looks *looks
 int stk__draw_all(const stk__pen *pen, const stk__view *view, stk__screen_looks *looks)
 {
     const layout l = make_layout(pen, view);
+    looks->step = l.columns;
     looks->last = l.lines * l.columns - l.visible;
     looks->first = most(0, least(looks->first, looks->last)) / l.columns * l.columns;
     erase();
