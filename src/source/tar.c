@@ -257,6 +257,15 @@ static void judge_size(stk__tar_walk *walk, const stk__tar_header *header, stk__
                        (unsigned long long)size);
 }
 
+/* A folder as v7 wrote it. The header's own name does not count where it is only the beginning of a longer
+ * one. */
+static bool is_old_folder(const stk__tar_walk *walk, const stk__tar_header *header)
+{
+    const char *name = walk->about.has_name ? walk->name : header->name;
+    const size_t length = strlen(name);
+    return header->type == '0' && !walk->about.unnamed && length && name[length - 1] == '/';
+}
+
 static stk_status take_member(stk__tar_walk *walk, const stk__tar_header *header, stk__tar_member *member)
 {
     member->offset = walk->next;
@@ -299,6 +308,7 @@ stk_status stk__tar_walk_next(stk__tar_walk *walk, stk__tar_member *member, stk_
         stk__tar_header header;
         stk__tar_header_read(block, &header);
         member->check = stk__tar_check(block);
+        if (is_old_folder(walk, &header)) header.type = '5';
         if (!stk__tar_extends(header.type)) return take_member(walk, &header, member);
         const stk_status status = take_extension(walk, &header, member, error);
         if (status == STK_END) return STK_OK;

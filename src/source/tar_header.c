@@ -99,8 +99,6 @@ void stk__tar_header_read(const uint8_t block[STK_TAR_BLOCK_BYTES], stk__tar_hea
     header->has_size = read_number(block + SIZE_AT, SIZE_BYTES, &header->size_bytes);
     header->extended = block[EXTENDED_AT] != 0;
     if (header->type == '\0' || header->type == '7') header->type = '0';
-    if (header->type == '0' && header->name_length && header->name[header->name_length - 1] == '/')
-        header->type = '5';
 }
 
 bool stk__tar_record_take(const char **text, const char *end, stk__tar_record *record)

@@ -7,7 +7,7 @@
 enum { STK_TAR_HEADER_NAME_BYTES = 155 + 1 + 100 };
 
 typedef struct stk__tar_header {
-    char type;     /* '0' also for files of v7, '5' for folders of v7 */
+    char type;     /* '0' also for files of v7, and for its folders: their names end in '/' */
     bool has_size; /* size_bytes is a number that makes sense */
     bool extended; /* sparse: blocks of its map follow */
     uint64_t size_bytes;

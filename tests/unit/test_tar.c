@@ -68,6 +68,29 @@ static void names_of_full_fields(void **state)
     expect_end();
 }
 
+/* The header of a member with a long name has its first 100 bytes, which may end where a folder's name would.
+ */
+static void cut_names_are_no_folders(void **state)
+{
+    (void)state;
+    char cut[101];
+    memset(cut, 'd', 99);
+    strcpy(cut + 99, "/");
+    tarball_record(&ball, 'x', "path", "far/away.jpg");
+    const size_t pax = tarball_text(&ball, cut, "pax");
+    tarball_long_name(&ball, 'L', "so/far.jpg");
+    const size_t gnu = tarball_text(&ball, cut, "gnu");
+    tarball_record(&ball, 'x', "path", "a/folder/");
+    tarball_header(&ball, "cut", '0', 0);
+    tarball_end(&ball);
+    start();
+    expect_file("far/away.jpg", pax, 3);
+    expect_file("so/far.jpg", gnu, 3);
+    expect_next();
+    assert_int_equal(member.kind, STK_TAR_FOLDER);
+    expect_end();
+}
+
 static void checksums_over_signed_bytes(void **state)
 {
     (void)state;
@@ -222,9 +245,16 @@ static void every_flipped_bit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(files_and_folders), TEST(names_of_full_fields), TEST(checksums_over_signed_bytes),
-        TEST(long_names),        TEST(sizes_of_pax_and_gnu), TEST(ends),
-        TEST(global_headers),    TEST(memory_runs_out),      TEST(every_flipped_bit),
+        TEST(files_and_folders),
+        TEST(names_of_full_fields),
+        TEST(cut_names_are_no_folders),
+        TEST(checksums_over_signed_bytes),
+        TEST(long_names),
+        TEST(sizes_of_pax_and_gnu),
+        TEST(ends),
+        TEST(global_headers),
+        TEST(memory_runs_out),
+        TEST(every_flipped_bit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
