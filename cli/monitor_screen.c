@@ -92,11 +92,11 @@ static void press(screen *s, int key)
         break;
     case KEY_DOWN:
     case 'j':
-        s->looks.first++;
+        s->looks.first += s->looks.step;
         break;
     case KEY_UP:
     case 'k':
-        s->looks.first--;
+        s->looks.first -= s->looks.step;
         break;
     case KEY_NPAGE:
         s->looks.first += s->visible;
@@ -134,8 +134,13 @@ static void mind_terminal(screen *s)
 
 static void hear_keys(screen *s)
 {
-    for (int key; (key = getch()) != ERR;)
+    stk__screen_looks *looks = &s->looks;
+    for (int key; (key = getch()) != ERR;) {
         press(s, key);
+        if (looks->first > looks->last)
+            looks->first = looks->last; /* before the next key goes on from there */
+        if (looks->first < 0) looks->first = 0;
+    }
 }
 
 static void run_screen(void *context)

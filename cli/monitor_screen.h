@@ -107,6 +107,8 @@ int stk__foot_host(const stk__pen *pen, stk__place place, int rows, const stk__v
 
 typedef struct stk__screen_looks {
     int first; /* GPU that is at the top */
+    int last;  /* the most that can be; … */
+    int step;  /* … GPUs side by side: set by drawing */
     bool paused, help, replay;
 } stk__screen_looks;
 

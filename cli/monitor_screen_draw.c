@@ -125,7 +125,9 @@ static void draw_keys(const stk__pen *pen, int y, const stk__screen_looks *looks
 int stk__draw_all(const stk__pen *pen, const stk__view *view, stk__screen_looks *looks)
 {
     const layout l = make_layout(pen, view);
-    looks->first = most(0, least(looks->first, l.lines * l.columns - l.visible)) / l.columns * l.columns;
+    looks->step = l.columns;
+    looks->last = l.lines * l.columns - l.visible;
+    looks->first = most(0, least(looks->first, looks->last)) / l.columns * l.columns;
     erase();
     draw_head(pen, view, looks, &l);
     draw_gpus(pen, view, &l, looks->first);

@@ -95,8 +95,10 @@ const char *stk__screen_absent(void)
     if (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO)) return "there is no terminal";
     if (!stk__terminal_is_ours()) return "the terminal is another's: this runs in the background";
     if (!type || !*type || strcmp(type, "dumb") == 0) return "TERM does not name a terminal with a cursor";
-    if (setupterm(NULL, STDOUT_FILENO, &cause) != OK || !cursor_address) return "terminfo does not know TERM";
-    return NULL;
+    if (setupterm(NULL, STDOUT_FILENO, &cause) != OK) return "terminfo does not know TERM";
+    const bool has_cursor = cursor_address;
+    del_curterm(cur_term);
+    return has_cursor ? NULL : "the cursor of this terminal cannot be moved";
 }
 
 stk_status stk__terminal_start(int wake, stk_error *error)

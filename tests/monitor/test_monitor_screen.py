@@ -227,6 +227,17 @@ class Keys(ScreenTest):
             lines = terminal.wait_for(f"  GPUs {at + 1} to {at + len(first)} of 40")
             self.assertEqual(self.shown(lines), list(range(at, at + len(first))))
 
+    def test_scrolling_two_columns(self):
+        self.recording(41)
+        terminal = self.open(170, 24)
+        lines = self.replay(terminal)
+        last = int(re.search(r"GPUs 1 to (\d+) of 41", lines[0])[1])
+        self.assertEqual(last % 2, 0)
+        terminal.key("j")
+        terminal.wait_for(f"  GPUs 3 to {last + 2} of 41")
+        terminal.key("End")
+        self.assertRegex("\n".join(terminal.wait_for(r"  GPUs \d+ to 41 of 41")), "\n 40 ")
+
     def test_pause_and_help(self):
         terminal = self.open()
         terminal.run("$STOKER monitor --demo --interval 0.1")
