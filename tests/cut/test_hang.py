@@ -116,7 +116,7 @@ class Stopped(cut.Case):
         self.all_at_once(self.check, [(0.0,), (0.02,), (0.5,)])
 
     def check(self, moment):
-        program = self.run_stoker("load", "make:faces", "limit=600", "batch_size=4", "num_workers=2", "timeout=1", "-q")
+        program = self.run_stoker("load", "make:faces", "limit=150" if cut.SANITIZED else "limit=600", "batch_size=4", "num_workers=2", "timeout=1", "-q")
         program.wait_until(program.takes_signals)
         time.sleep(moment)
         program.send(signal.SIGSTOP)
