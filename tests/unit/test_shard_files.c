@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -14,7 +15,8 @@
 #include <time.h>
 
 /* In place of the library's: storage that gives few bytes at a time, is interrupted, and then refuses. */
-static int preadv_calls, preadv_good = INT_MAX;
+static atomic_int preadv_calls;
+static int preadv_good = INT_MAX;
 
 ssize_t preadv(int file, const struct iovec *parts, int count, off_t offset)
 {
