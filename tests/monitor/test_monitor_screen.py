@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The full screen of stoker monitor in a real terminal (tmux): what is on it, keys, sizes, and how it is left."""
 import json
+import contextlib
 import os
 import pathlib
 import re
@@ -306,7 +307,8 @@ class Leaving(ScreenTest):
     def twice(self, _):
         pid = int(self.find())
         os.kill(pid, signal.SIGTERM)
-        os.kill(pid, signal.SIGINT)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGINT)
 
     def test_quit_signal(self):
         status, _ = self.leave(self.signal(signal.SIGQUIT))
