@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Ctrl-C at any moment ends the program within 1 s with status 130, and leaves no process and no temporary file."""
 import json
-import re
 import os
+import re
 import signal
 import time
 import unittest

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The full screen of stoker monitor in a real terminal (tmux): what is on it, keys, sizes, and how it is left."""
-import json
 import contextlib
+import json
 import os
 import pathlib
 import re
