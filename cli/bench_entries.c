@@ -1,7 +1,6 @@
 /* Who takes part in the race of `stoker bench load`. */
 #include "bench_packed.h"
 #include "bench_race.h"
-#include "bench_reference.h"
 
 #include <limits.h>
 
@@ -41,13 +40,10 @@ static stk__rival *add_rival(stk__race *race, const char *contestant, stk__rival
     return rival;
 }
 
-enum { JPEG = 1u << STK_RACE_JPEG, PAIRS = 1u << STK_RACE_PAIRS, PROGRESSIVE = 1u << STK_RACE_PROGRESSIVE };
-
 /* root NULL: nothing to load; the caller says why. */
-static stk__rival *add_ours(stk__race *race, stk__rival_kind kind, unsigned cases, const char *root)
+static stk__rival *add_ours(stk__race *race, stk__rival_kind kind, const char *root)
 {
     stk__rival *rival = add_rival(race, "stoker", kind);
-    rival->cases = cases;
     snprintf(rival->setting, sizeof rival->setting, "%s, auto",
              kind == STK_RIVAL_PACKED ? "packed shards" : "folder");
     if (root)
@@ -61,68 +57,76 @@ static void excuse(stk__rival *rival, const stk_error *error)
     snprintf(rival->peer.words, sizeof rival->peer.words, "%.190s", error->message);
 }
 
-static void add_packed(stk__race *race, unsigned cases, const char *root, const char *name)
+static void add_packed(stk__race *race, const char *root, const char *name)
 {
     char folder[PATH_MAX];
     stk_error error;
     snprintf(folder, sizeof folder, "%s/%s", race->scratch.folder, name);
     const bool made = stk__packed_make(root, folder, &error) == STK_OK;
-    stk__rival *rival = add_ours(race, STK_RIVAL_PACKED, cases, made ? folder : NULL);
+    stk__rival *rival = add_ours(race, STK_RIVAL_PACKED, made ? folder : NULL);
     if (!made) excuse(rival, &error);
 }
 
-/* The folder and its shards; the same images as progressive JPEGs, and the shards of these. */
-static void add_all_ours(stk__race *race)
+/* The same images as progressive JPEGs, and the shards of these. */
+static void add_progressive(stk__race *race)
 {
     char folder[PATH_MAX];
     stk_error error;
-    add_ours(race, STK_RIVAL_OURS, JPEG | PAIRS, race->data);
-    add_packed(race, PAIRS, race->data, "packed");
     snprintf(folder, sizeof folder, "%s/progressive", race->scratch.folder);
     const bool made =
         stk__progressive_make(race->source, stk__race_progressive_count(race), folder, &error) == STK_OK;
-    stk__rival *rival = add_ours(race, STK_RIVAL_OURS, PROGRESSIVE, made ? folder : NULL);
+    stk__rival *rival = add_ours(race, STK_RIVAL_OURS, made ? folder : NULL);
     if (!made) excuse(rival, &error);
-    add_packed(race, PROGRESSIVE, folder, "progressive-packed");
+    add_packed(race, folder, "progressive-packed");
 }
 
-static void add_peer(stk__race *race, size_t which, int workers, const stk__reference *reference)
+static void add_peer(stk__race *race, size_t which, int workers)
 {
     stk__rival *rival = add_rival(race, peers[which].contestant, peers[which].kind);
     char how[32];
     snprintf(how, sizeof how, peers[which].workers ? "%s:%d" : "%s", peers[which].how, workers);
     snprintf(rival->setting, sizeof rival->setting, "%s, %d %s", peers[which].setting, workers,
              peers[which].workers ? "workers" : "threads");
-    rival->cases = peers[which].masks ? JPEG | PAIRS : JPEG;
     stk__peer_start(&rival->peer, &(stk__peer_options){.python = race->python,
                                                        .folder = race->scratch.folder,
                                                        .module = peers[which].module,
                                                        .how = how,
                                                        .data = race->data,
-                                                       .count = reference->count,
-                                                       .h = reference->h,
-                                                       .w = reference->w,
+                                                       .count = race->reference.count,
+                                                       .h = race->reference.h,
+                                                       .w = race->reference.w,
                                                        .cpus = race->cpus});
 }
 
-static stk_status add_peers(stk__race *race, stk_error *error)
+static void add_peers(stk__race *race, bool masks)
 {
-    stk__reference reference;
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/reference.u8", race->scratch.folder);
-    STK__TRY(stk__reference_write(race->data, path, &reference, error));
-    STK__TRY(stk__peer_write_texts(race->scratch.folder, error));
     for (size_t i = 0; i < sizeof peers / sizeof peers[0]; i++) {
-        if (race->quick && !peers[i].quick) continue;
+        if ((race->quick && !peers[i].quick) || (masks && !peers[i].masks)) continue;
         const bool spread = peers[i].spread && !race->quick;
         for (int times = spread ? 0 : 1; times <= (spread ? 2 : 1); times++)
-            add_peer(race, i, times * race->cpus, &reference);
+            add_peer(race, i, times * race->cpus);
     }
-    return STK_OK;
 }
 
-stk_status stk__race_enter(stk__race *race, stk_error *error)
+/* Once, before the first peer is started. */
+static stk_status prepare_peers(stk__race *race, stk_error *error)
 {
-    add_all_ours(race);
-    return race->python ? add_peers(race, error) : STK_OK;
+    char path[PATH_MAX];
+    if (race->reference.count > 0) return STK_OK;
+    snprintf(path, sizeof path, "%s/reference.u8", race->scratch.folder);
+    STK__TRY(stk__peer_write_texts(race->scratch.folder, error));
+    return stk__reference_write(race->data, path, &race->reference, error);
+}
+
+stk_status stk__race_enter(stk__race *race, stk__race_case which, stk_error *error)
+{
+    if (race->python) STK__TRY(prepare_peers(race, error));
+    if (which == STK_RACE_PROGRESSIVE) {
+        add_progressive(race);
+        return STK_OK;
+    }
+    add_ours(race, STK_RIVAL_OURS, race->data);
+    if (which == STK_RACE_PAIRS) add_packed(race, race->data, "packed");
+    if (race->python) add_peers(race, which == STK_RACE_PAIRS);
+    return STK_OK;
 }

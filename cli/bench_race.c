@@ -32,7 +32,6 @@ static stk_status ask_all(stk__race *race, const stk__rival_case *what, ask_riva
     for (int i = 0; i < race->count; i++) {
         stk__rival *rival = &race->rivals[i];
         if (atomic_load(stk__interrupt_flag())) return stk__fail(error, STK_ERROR_INTERRUPTED, "interrupted");
-        if (!rival->rows) continue;
         snprintf(race->progress.note, sizeof race->progress.note, ", %s", rival->contestant);
         stk__progress_show(&race->progress, "racing", race->turns_done++, race->turns);
         if (race->until_ns && stk__clock_ns() > race->until_ns && !rival->rows->ours)
@@ -59,13 +58,12 @@ static stk_status run_rounds(stk__race *race, const stk__rival_case *what, uint6
 /* until_ns: 0, or when a quick race goes on to the next case. */
 static stk_status run_case(stk__race *race, const stk__rival_case *what, uint64_t until_ns, stk_error *error)
 {
-    for (int i = 0; i < race->count; i++)
-        if (race->rivals[i].cases & 1u << what->which) stk__rival_enter(&race->rivals[i], race->bench, what);
     STK__TRY(ask_all(race, what, stk__rival_check, error)); /* converts first what has to be converted */
+    STK__TRY(ask_all(race, what, stk__rival_weigh, error));
+    STK__TRY(run_rounds(race, what, until_ns, error));
     for (int64_t i = 0; i < what->firsts; i++)
         STK__TRY(ask_all(race, what, stk__rival_first, error));
-    STK__TRY(ask_all(race, what, stk__rival_weigh, error));
-    return run_rounds(race, what, until_ns, error);
+    return STK_OK;
 }
 
 /* The highest rate among those of these kinds; NAN: nobody. */
@@ -74,9 +72,8 @@ static double best_rate(const stk__race *race, unsigned kinds)
     double best = NAN;
     for (int i = 0; i < race->count; i++) {
         const stk__rival *rival = &race->rivals[i];
-        if (rival->rows && (kinds & 1u << rival->kind))
-            best = fmax(
-                best, stk__bench_median(&rival->rows[STK_METRIC_RATE])); /* of a number and NAN: the number */
+        if (kinds & 1u << rival->kind) /* fmax of a number and NAN: the number */
+            best = fmax(best, stk__bench_median(&rival->rows[STK_METRIC_RATE]));
     }
     return best;
 }
@@ -111,49 +108,48 @@ static void judge_case(stk__race *race, const stk__rival_case *what)
                              ratios[i].goal);
 }
 
-/* Check, first batches, weighing, rounds. */
-static uint64_t count_turns(const stk__race *race, const stk__rival_case *what)
+static void stop_all(stk__race *race)
 {
-    uint64_t rivals = 0;
     for (int i = 0; i < race->count; i++)
-        rivals += race->rivals[i].cases >> what->which & 1;
-    return rivals * (uint64_t)(2 + what->firsts + what->rounds);
+        stk__peer_stop(&race->rivals[i].peer);
+    race->count = 0;
 }
 
-static stk_status run_cases(stk__race *race, stk_error *error)
+static stk_status race_once(stk__race *race, const stk__rival_case *what, uint64_t until_ns, stk_error *error)
 {
-    const uint64_t samples = race->source->info.count;
-    const int64_t rounds = race->rounds, firsts = race->quick ? 1 : FIRSTS;
-    const stk__rival_case cases[] = {
-        {STK_RACE_JPEG, "jpeg", "JPEG to uint8 batches", samples, rounds, firsts},
-        {STK_RACE_PAIRS, "pairs", "JPEG + PNG mask to uint8 batches", samples, rounds, firsts},
-        {STK_RACE_PROGRESSIVE, "jpeg", "progressive JPEG to uint8 batches", stk__race_progressive_count(race),
-         rounds, firsts},
-    };
-    const uint64_t count = sizeof cases / sizeof cases[0];
-    for (uint64_t i = 0; i < count; i++)
-        race->turns += count_turns(race, &cases[i]);
-    for (uint64_t i = 0; i < count; i++) {
-        const uint64_t now = stk__clock_ns();
-        const uint64_t until_ns =
-            race->until_ns > now ? now + (race->until_ns - now) / (count - i) : race->until_ns;
-        STK__TRY(run_case(race, &cases[i], until_ns, error));
-        judge_case(race, &cases[i]);
-        for (int r = 0; r < race->count; r++)
-            stk__rival_end(&race->rivals[r], &cases[i]);
-    }
-    return STK_OK;
+    STK__TRY(stk__race_enter(race, what->which, error));
+    await_all(race);
+    for (int i = 0; i < race->count; i++)
+        stk__rival_enter(&race->rivals[i], race->bench, what);
+    race->turns_done = 0;
+    race->turns = (uint64_t)race->count * (uint64_t)(2 + what->firsts + what->rounds);
+    stk__progress_start(&race->progress);
+    const stk_status status = run_case(race, what, until_ns, error);
+    stk__progress_end(&race->progress);
+    if (status == STK_OK) judge_case(race, what);
+    stop_all(race);
+    return status;
 }
 
 stk_status stk__race_run(stk__race *race, stk_error *error)
 {
+    const uint64_t samples = race->source->info.count;
+    const int64_t rounds = race->rounds, firsts = race->quick ? 1 : FIRSTS;
+    const stk__rival_case jpeg = {STK_RACE_JPEG, "jpeg", "JPEG to uint8 batches", samples, rounds, firsts};
+    const stk__rival_case pairs = {STK_RACE_PAIRS, "pairs", "JPEG + PNG mask to uint8 batches",
+                                   samples,        rounds,  firsts};
+    const stk__rival_case progressive = {STK_RACE_PROGRESSIVE,
+                                         "jpeg",
+                                         "progressive JPEG to uint8 batches",
+                                         stk__race_progressive_count(race),
+                                         rounds,
+                                         firsts};
+    const uint64_t now = stk__clock_ns();
+    const uint64_t half_ns = race->until_ns > now ? now + (race->until_ns - now) / 2 : race->until_ns;
     STK__TRY(stk__bench_folder_make(&race->scratch, error));
-    STK__TRY(stk__race_enter(race, error));
-    await_all(race);
-    stk__progress_start(&race->progress);
-    const stk_status status = run_cases(race, error);
-    stk__progress_end(&race->progress);
-    return status;
+    STK__TRY(race_once(race, &jpeg, half_ns, error));
+    STK__TRY(race_once(race, &pairs, race->until_ns, error));
+    return race_once(race, &progressive, race->until_ns, error);
 }
 
 void stk__race_abandon(const stk__race *race)
@@ -165,7 +161,6 @@ void stk__race_abandon(const stk__race *race)
 
 void stk__race_close(stk__race *race)
 {
-    for (int i = 0; i < race->count; i++)
-        stk__peer_stop(&race->rivals[i].peer);
+    stop_all(race);
     stk__bench_data_close(&race->scratch);
 }

@@ -3,6 +3,7 @@
 #define STK_CLI_BENCH_RACE_H
 
 #include "bench_data.h"
+#include "bench_reference.h"
 #include "bench_rival.h"
 
 #include "source/source.h"
@@ -20,16 +21,19 @@ typedef struct stk__race {
     stk__bench *bench;
 
     stk__bench_data scratch; /* scripts, the reference, and what peers convert */
-    stk__rival rivals[STK_RACE_RIVALS];
+    stk__reference reference;
+    stk__rival rivals[STK_RACE_RIVALS]; /* of the case that runs: what one has left in memory must not count
+                                           in the next */
     int count;
     stk__progress progress;
-    uint64_t turns_done, turns; /* of everybody in all cases */
+    uint64_t turns_done, turns; /* of everybody in this case */
 } stk__race;
 
-stk_status stk__race_enter(stk__race *race, stk_error *error); /* bench_entries.c: starts everybody */
-uint64_t stk__race_progressive_count(const stk__race *race);   /* bench_entries.c: samples of that case */
-stk_status stk__race_run(stk__race *race, stk_error *error);   /* rows and ratios go to race->bench */
-void stk__race_abandon(const stk__race *race);                 /* for Ctrl-C: ends processes, removes files */
+/* bench_entries.c: starts everybody who takes part in a case. */
+stk_status stk__race_enter(stk__race *race, stk__race_case which, stk_error *error);
+uint64_t stk__race_progressive_count(const stk__race *race); /* bench_entries.c: samples of that case */
+stk_status stk__race_run(stk__race *race, stk_error *error); /* rows and ratios go to race->bench */
+void stk__race_abandon(const stk__race *race);               /* for Ctrl-C: ends processes, removes files */
 void stk__race_close(stk__race *race);
 
 #endif

@@ -40,7 +40,7 @@ static void give_up(stk__rival *rival)
 static bool send_request(stk__rival *rival, const char *word, const stk__rival_case *race)
 {
     char request[48];
-    if (!rival->rows || rival->rows->why[0]) return false;
+    if (rival->rows->why[0]) return false;
     snprintf(request, sizeof request, "%s %s", word, race->word);
     if (stk__peer_send(&rival->peer, request)) return true;
     give_up(rival);
@@ -64,13 +64,6 @@ void stk__rival_check(stk__rival *rival, const stk__rival_case *race)
     double difference;
     if (!send_request(rival, "check", race) || !receive_number(rival, "difference", &difference)) return;
     if (!rival->rows->ours) rival->rows->difference = difference;
-}
-
-void stk__rival_first(stk__rival *rival, const stk__rival_case *race)
-{
-    double ms;
-    if (!send_request(rival, "first", race) || !receive_number(rival, "ms", &ms)) return;
-    stk__bench_add(&rival->rows[STK_METRIC_FIRST], ms);
 }
 
 void stk__rival_weigh(stk__rival *rival, const stk__rival_case *race)
@@ -101,11 +94,11 @@ void stk__rival_run(stk__rival *rival, const stk__rival_case *race)
     stk__bench_add(&rival->rows[STK_METRIC_CPU], 1000 * cpu_s / (double)race->samples);
 }
 
-void stk__rival_end(stk__rival *rival, const stk__rival_case *race)
+void stk__rival_first(stk__rival *rival, const stk__rival_case *race)
 {
     double ms;
-    if (send_request(rival, "end", race)) receive_number(rival, "ms", &ms);
-    rival->rows = NULL;
+    if (!send_request(rival, "first", race) || !receive_number(rival, "ms", &ms)) return;
+    stk__bench_add(&rival->rows[STK_METRIC_FIRST], ms);
 }
 
 void stk__rival_dismiss(stk__rival *rival, const char *why)

@@ -28,9 +28,8 @@ typedef struct stk__rival {
     const char *contestant;
     char setting[40];
     stk__rival_kind kind;
-    unsigned cases; /* it takes part in: bits of 1 << stk__race_case */
     stk__peer peer;
-    stk__bench_row *rows; /* [STK_METRICS] of the case that runs; NULL: takes no part in it */
+    stk__bench_row *rows; /* [STK_METRICS] */
 } stk__rival;
 
 typedef enum stk__race_case { STK_RACE_JPEG, STK_RACE_PAIRS, STK_RACE_PROGRESSIVE } stk__race_case;
@@ -46,11 +45,11 @@ typedef struct stk__rival_case {
 
 void stk__rival_enter(stk__rival *rival, stk__bench *bench, const stk__rival_case *race);
 
-/* Each asks for one thing. A rival that fails has no numbers in this case, and its rows say why. */
+/* Each asks for one thing. A rival that fails has no numbers, and its rows say why. */
 void stk__rival_check(stk__rival *rival, const stk__rival_case *race); /* every sample once, right pixels */
-void stk__rival_first(stk__rival *rival, const stk__rival_case *race); /* time to first batch */
 void stk__rival_weigh(stk__rival *rival, const stk__rival_case *race); /* memory, during an epoch */
 void stk__rival_run(stk__rival *rival, const stk__rival_case *race);   /* rate and CPU time of an epoch */
+void stk__rival_first(stk__rival *rival, const stk__rival_case *race); /* time to first batch */
 void stk__rival_end(stk__rival *rival, const stk__rival_case *race);
 /* Without further turns in this case: what it has counts, if that is a rate; else it is absent for this
  * reason. */

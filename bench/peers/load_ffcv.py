@@ -62,8 +62,13 @@ class Peer:
 
     @staticmethod
     def batches(loader):
-        for batch in loader:
-            yield batch[0], batch[1] if len(batch) > 1 else None
+        epoch = iter(loader)
+        try:
+            for batch in epoch:
+                yield batch[0], batch[1] if len(batch) > 1 else None
+        finally:
+            epoch.close()
+            epoch.join()  # it decodes a few batches ahead, also when nobody wants them
 
     @staticmethod
     def close(_):

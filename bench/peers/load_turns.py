@@ -7,10 +7,10 @@ A module `load_NAME` has a class Peer(setup) with
     close(loader)     what does not end by itself
 
 Requests, each with a case, `jpeg` or `pairs` (JPEG + PNG mask):
-    first   opens a loader, takes one batch, closes it: answered by the time in ms
-    check   opens the loader that stays, runs an epoch and compares it with what Stoker decoded (load_check.py): mean and largest difference
+    check   opens the loader that stays, runs an epoch and compares it with what Stoker decoded (load_check.py): mean and
+            largest difference
     round   an epoch of that loader: time in ms
-    end     closes it
+    first   opens another loader, takes one batch, closes it: time to that batch in ms
 """
 import gc
 import pathlib
@@ -42,10 +42,26 @@ class Turns:
         self.setup = setup
         self.peer = module.Peer(setup)
         self.versions = self.peer.versions
-        self.loaders = {}
+        self.loader = None
 
     def run(self, word, case):
         return getattr(self, word)(case)
+
+    def check(self, case):
+        self.loader = self.peer.open(case)
+        check = Check(self.setup, case)
+        for images, masks in self.peer.batches(self.loader):
+            check.add(images, masks)
+        return f"difference {check.finish()}"
+
+    def round(self, _):
+        seen, start = 0, time.perf_counter()
+        for images, _ in self.peer.batches(self.loader):
+            seen += len(images)
+        took_ms = 1000 * (time.perf_counter() - start)
+        if seen != self.setup.count:
+            raise RuntimeError(f"{seen} of {self.setup.count} samples came")
+        return f"ms {took_ms:.4f}"
 
     def first(self, case):
         start = time.perf_counter()
@@ -53,29 +69,8 @@ class Turns:
         batches = iter(self.peer.batches(loader))
         next(batches)
         took_ms = 1000 * (time.perf_counter() - start)
-        del batches
+        batches.close()
         self.peer.close(loader)
         del loader
         gc.collect()
         return f"ms {took_ms:.4f}"
-
-    def check(self, case):
-        self.loaders[case] = self.peer.open(case)
-        check = Check(self.setup, case)
-        for images, masks in self.peer.batches(self.loaders[case]):
-            check.add(images, masks)
-        return f"difference {check.finish()}"
-
-    def round(self, case):
-        seen, start = 0, time.perf_counter()
-        for images, _ in self.peer.batches(self.loaders[case]):
-            seen += len(images)
-        took_ms = 1000 * (time.perf_counter() - start)
-        if seen != self.setup.count:
-            raise RuntimeError(f"{seen} of {self.setup.count} samples came")
-        return f"ms {took_ms:.4f}"
-
-    def end(self, case):
-        self.peer.close(self.loaders.pop(case))
-        gc.collect()
-        return "ms 0"
