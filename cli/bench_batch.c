@@ -54,16 +54,27 @@ static void lay_out(stk__bench_batch *batch, uint64_t count)
     }
 }
 
+/* As slots of the loader are: in large pages. */
+static stk_status reserve(stk__bench_batch *batch, stk_error *error)
+{
+    const struct {
+        uint8_t **memory;
+        size_t size_bytes;
+    } parts[STK_BENCH_PARTS] = {{&batch->arena, batch->arena_bytes},
+                                {&batch->out, batch->out_bytes},
+                                {&batch->copy_from, batch->copy_bytes},
+                                {&batch->copy_to, batch->copy_bytes}};
+    for (int i = 0; i < STK_BENCH_PARTS; i++) {
+        STK__TRY(stk__host_reserve(&batch->parts[i], parts[i].size_bytes, parts[i].size_bytes, error));
+        *parts[i].memory = batch->parts[i].data;
+    }
+    return STK_OK;
+}
+
 stk_status stk__bench_batch_open(stk__bench_batch *batch, uint64_t count, stk_error *error)
 {
     lay_out(batch, count);
-    batch->arena = stk__map(batch->arena_bytes);
-    batch->out = stk__map(batch->out_bytes);
-    batch->copy_from = stk__map(batch->copy_bytes);
-    batch->copy_to = stk__map(batch->copy_bytes);
-    if (!batch->arena || !batch->out || !batch->copy_from || !batch->copy_to)
-        return stk__fail_memory(error, batch->arena_bytes + batch->out_bytes + 2 * batch->copy_bytes,
-                                "the batch");
+    STK__TRY(reserve(batch, error));
     memset(batch->copy_from, 1, batch->copy_bytes); /* else all its pages are the one of zeros */
     for (int chain = 0; chain < STK_CHAINS; chain++)
         STK__TRY(make_plan(&batch->plans[chain], (stk__chain)chain, error));
@@ -72,10 +83,8 @@ stk_status stk__bench_batch_open(stk__bench_batch *batch, uint64_t count, stk_er
 
 void stk__bench_batch_close(stk__bench_batch *batch)
 {
-    stk__unmap(batch->arena, batch->arena_bytes);
-    stk__unmap(batch->out, batch->out_bytes);
-    stk__unmap(batch->copy_from, batch->copy_bytes);
-    stk__unmap(batch->copy_to, batch->copy_bytes);
+    for (int i = 0; i < STK_BENCH_PARTS; i++)
+        stk__host_release(&batch->parts[i]);
     for (int chain = 0; chain < STK_CHAINS; chain++)
         stk__plan_destroy(&batch->plans[chain]);
     stk__augment_crew_fini(&batch->crew);

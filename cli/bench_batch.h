@@ -6,10 +6,11 @@
 
 #include "augment/plan.h"
 #include "device/augment_batch.h"
+#include "device/host.h"
 
 /* A turn of a contestant lasts so long at least, peers' too (bench/peers/serve.py). If it has several
  * batches, the first is not counted: who had the turn before has left the caches full of other things. */
-enum { STK_BENCH_SAMPLES = 32, STK_BENCH_TURN_MS = 200 };
+enum { STK_BENCH_SAMPLES = 32, STK_BENCH_TURN_MS = 200, STK_BENCH_PARTS = 4 };
 
 typedef enum stk__chain {
     STK_CHAIN_STANDARD, /* the preset */
@@ -32,6 +33,7 @@ typedef struct stk__bench_batch {
     stk__augment_crew crew;
     uint8_t *copy_from, *copy_to; /* each half of the bytes that augmenting reads and writes */
     size_t copy_bytes;
+    stk__host_memory parts[STK_BENCH_PARTS]; /* arena, out, copy_from, copy_to */
 } stk__bench_batch;
 
 stk_status stk__bench_batch_open(stk__bench_batch *batch, uint64_t count, stk_error *error);

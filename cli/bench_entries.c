@@ -44,11 +44,12 @@ static stk__rival *add_rival(stk__race *race, const char *contestant, stk__rival
 static stk__rival *add_ours(stk__race *race, stk__rival_kind kind, const char *root)
 {
     stk__rival *rival = add_rival(race, "stoker", kind);
-    snprintf(rival->setting, sizeof rival->setting, "%s, auto",
-             kind == STK_RIVAL_PACKED ? "packed shards" : "folder");
+    snprintf(rival->setting, sizeof rival->setting, "%s, %s",
+             kind == STK_RIVAL_PACKED ? "packed shards" : "folder",
+             kind == STK_RIVAL_COARSE ? "jpeg=fast" : "auto");
     if (root)
-        stk__peer_spawn(&rival->peer,
-                        (char *const[]){"/proc/self/exe", "bench", "load-turns", (char *)root, NULL});
+        stk__peer_spawn(&rival->peer, (char *const[]){"/proc/self/exe", "bench", "load-turns", (char *)root,
+                                                      kind == STK_RIVAL_COARSE ? "fast" : NULL, NULL});
     return rival;
 }
 
@@ -126,6 +127,7 @@ stk_status stk__race_enter(stk__race *race, stk__race_case which, stk_error *err
         return STK_OK;
     }
     add_ours(race, STK_RIVAL_OURS, race->data);
+    add_ours(race, STK_RIVAL_COARSE, race->data);
     if (which == STK_RACE_PAIRS) add_packed(race, race->data, "packed");
     if (race->python) add_peers(race, which == STK_RACE_PAIRS);
     return STK_OK;

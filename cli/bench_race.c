@@ -82,6 +82,7 @@ static void judge_case(stk__race *race, const stk__rival_case *what)
 {
     enum {
         OURS = 1u << STK_RIVAL_OURS,
+        COARSE = 1u << STK_RIVAL_COARSE,
         PACKED = 1u << STK_RIVAL_PACKED,
         DATALOADER = 1u << STK_RIVAL_DATALOADER,
         OTHER = 1u << STK_RIVAL_OTHER,
@@ -95,9 +96,11 @@ static void judge_case(stk__race *race, const stk__rival_case *what)
     } ratios[] = {
         {STK_RACE_JPEG, OURS, DATALOADER, "JPEG: rate / best DataLoader", 1.8},
         {STK_RACE_JPEG, OURS, OTHER | CONVERTED, "JPEG: rate / best of FFCV, SPDL, TurboLoader, DALI", 1.2},
+        {STK_RACE_JPEG, COARSE, OTHER | CONVERTED, "JPEG, coarser as FFCV: rate / best of the same", 1.2},
         {STK_RACE_PAIRS, OURS, DATALOADER | OTHER, "image + mask: rate / best peer that reads the same files",
          2},
         {STK_RACE_PAIRS, OURS, CONVERTED, "image + mask: rate / FFCV with raw masks", 1.3},
+        {STK_RACE_PAIRS, COARSE, CONVERTED, "image + mask, coarser as FFCV: rate / FFCV with raw masks", 1.3},
         {STK_RACE_PAIRS, PACKED, OURS, "image + mask: packed shards / folder", 1},
         {STK_RACE_PROGRESSIVE, PACKED, OURS, "progressive JPEG: packed / as they are", 2.3},
     };

@@ -63,7 +63,7 @@ void stk__rival_check(stk__rival *rival, const stk__rival_case *race)
 {
     double difference;
     if (!send_request(rival, "check", race) || !receive_number(rival, "difference", &difference)) return;
-    if (!rival->rows->ours) rival->rows->difference = difference;
+    if (!rival->rows->ours || rival->kind == STK_RIVAL_COARSE) rival->rows->difference = difference;
 }
 
 void stk__rival_weigh(stk__rival *rival, const stk__rival_case *race)

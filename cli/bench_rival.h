@@ -9,6 +9,7 @@
 /* Which ratios it counts for. */
 typedef enum stk__rival_kind {
     STK_RIVAL_OURS,
+    STK_RIVAL_COARSE, /* ours, JPEGs decoded as coarsely as FFCV and TurboLoader do (data.jpeg=fast) */
     STK_RIVAL_PACKED, /* ours, on shards that `stoker pack` made; the last of ours */
     STK_RIVAL_DATALOADER,
     STK_RIVAL_OTHER,

@@ -1,5 +1,5 @@
-/* `stoker bench load-turns ROOT`: ourselves as a contestant of `stoker bench load`, in a process of its own,
- * asked for turns on standard input as bench/peers/serve.py is. Not for people. */
+/* `stoker bench load-turns ROOT [fast]`: ourselves as a contestant of `stoker bench load`, in a process of
+ * its own, asked for turns on standard input as bench/peers/serve.py is. Not for people. */
 #ifndef STK_CLI_BENCH_TURNS_H
 #define STK_CLI_BENCH_TURNS_H
 

@@ -89,6 +89,8 @@ int stk__cli_usage(const char *verb, const char *format, ...) STK__PRINTF(2, 3);
 /* The same for a word that is none: "there is no option '--hahs'; did you mean '--hash'?" meant may be NULL.
  */
 int stk__cli_no_such(const char *verb, const char *kind, const char *word, const char *meant);
+/* At once, with everything that was printed: threads that were given up would keep us here. */
+_Noreturn void stk__cli_leave(int status);
 void stk__cli_open_log(void);                 /* warnings of the library to stderr */
 int stk__cli_print_json(json_t *object);      /* takes the reference; status */
 json_t *stk__cli_json_text(const char *text); /* bytes that are not UTF-8 as \xNN: file names may have them */

@@ -275,11 +275,16 @@ static void stop_screen(screen *s)
     s->leave = true;
     pthread_mutex_unlock(&s->lock);
     wake_up(s);
-    if (stk__thread_join(&s->thread, stk__clock_ns() + PATIENCE_NS)) {
+    bool left = stk__thread_join(&s->thread, stk__clock_ns() + PATIENCE_NS);
+    if (!left) { /* it hangs in a terminal that takes nothing: Ctrl-S, most often */
+        stk__terminal_let_go();
+        left = stk__thread_join(&s->thread, stk__clock_ns() + PATIENCE_NS);
+    }
+    if (left) {
         free_screen(s);
         return;
     }
-    stk__terminal_rescue(); /* it hangs in a terminal that takes nothing (Ctrl-S) */
+    stk__terminal_rescue();
     stk__thread_abandon(&s->thread);
 }
 

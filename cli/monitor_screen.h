@@ -129,6 +129,7 @@ void stk__terminal_suspend(void); /* as Ctrl-Z does; returns when it is continue
 void stk__terminal_resize(void);
 bool stk__terminal_is_ours(void); /* this process is in the foreground */
 void stk__terminal_resume(void);  /* somebody else may have used it */
+void stk__terminal_let_go(void);  /* undoes Ctrl-S, so that a thread that hangs in a write comes back */
 void stk__terminal_rescue(void);  /* gives it back without ncurses: signal handlers, and threads that hang */
 
 #endif

@@ -26,13 +26,18 @@ static volatile sig_atomic_t heard, taken; /* taken: ncurses has it */
 
 static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGQUIT};
 
+void stk__terminal_let_go(void)
+{
+    tcflow(STDOUT_FILENO, TCOOFF); /* only this pair undoes a Ctrl-S */
+    tcflow(STDOUT_FILENO, TCOON);
+}
+
 void stk__terminal_rescue(void)
 {
     if (!taken) return;
     taken = 0;
     const int kept = errno;
-    tcflow(STDOUT_FILENO, TCOOFF); /* Ctrl-S would keep us here, and only this pair undoes it */
-    tcflow(STDOUT_FILENO, TCOON);
+    stk__terminal_let_go(); /* or we would be kept here */
     if (write(STDOUT_FILENO, terminal.leave, terminal.leave_bytes) < 0) errno = kept; /* nothing helps then */
     tcsetattr(STDOUT_FILENO, TCSANOW, &terminal.found);
     errno = kept;

@@ -272,7 +272,7 @@ static int close_watch(watch *w, int code)
     stk__buffer_fini(&w->face.line.text);
     const int left = stk_monitor_close(&w->monitor);
     fflush(stdout);
-    if (left) _exit(code); /* a thread that hangs in a driver would keep us here */
+    if (left) stk__cli_leave(code);
     return code;
 }
 

@@ -180,9 +180,7 @@ stk_status stk__cli_loader_open(stk__arguments *arguments, stk__cli_loading *loa
 void stk__cli_loader_close(stk_loader **loader, int status)
 {
     stk__interrupt_target(NULL, NULL);
-    if (stk_loader_close(loader) == 0) return;
-    fflush(NULL);
-    _exit(status);
+    if (stk_loader_close(loader) != 0) stk__cli_leave(status);
 }
 
 enum { EFFECT_COLUMNS = 3 }; /* name, asked for, in effect; the reason follows */

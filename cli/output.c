@@ -54,6 +54,12 @@ static void print_log(void *context, stk_log_level level, const char *line)
     fprintf(stderr, "stoker: %s: %s\n", words[level], line);
 }
 
+_Noreturn void stk__cli_leave(int status)
+{
+    fflush(NULL);
+    _exit(status);
+}
+
 void stk__cli_open_log(void)
 {
     const int most = STK_LOG_WARNING + stk__cli_verbose;

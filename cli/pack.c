@@ -98,10 +98,7 @@ static int finish_job(pack_job *job, stk_status status, const stk_error *error)
     } else if (code == STK_EXIT_GOOD && !stk__cli_quiet) {
         print_report(job);
     }
-    if (job->report.hanging) {
-        fflush(stdout);
-        _exit(code);
-    }
+    if (job->report.hanging) stk__cli_leave(code);
     return code;
 }
 

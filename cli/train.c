@@ -155,6 +155,8 @@ static json_t *report_json(train_job *job)
     json_object_set_new(report, "advice", json_string(advice));
     json_object_set_new(report, "stall", stall_json(stall, r->wall_s));
     json_object_set_new(report, "effects", stk__config_effects_json(job->arguments.config));
+    json_t *monitor = stk__train_monitor_judge(job->screen.monitor);
+    if (monitor) json_object_set_new(report, "monitor", monitor);
     return report;
 }
 
@@ -180,7 +182,9 @@ static int finish(train_job *job, stk_status status, const stk_error *error)
     if (!(written && val_written) && code == STK_EXIT_GOOD) code = STK_EXIT_FAILED;
     if (code == STK_EXIT_GOOD && job->run.report.interrupted) code = STK_EXIT_INTERRUPTED;
     stk__run_folder_close(&job->folder);
+    const int hung = stk__train_monitor_close(&job->screen.monitor);
     stk__cli_session_close(&job->session, code);
+    if (hung) stk__cli_leave(code);
     return code;
 }
 
@@ -227,6 +231,8 @@ static stk_status run_job(train_job *job, stk_error *error)
         STK__TRY(open_folder(job, error));
         STK__TRY(open_ledgers(job, error));
     }
+    STK__TRY(stk__train_monitor_open(&job->screen.monitor, job->arguments.config,
+                                     job->session.run.monitor_interval, job->folder, error));
     job->screen.folder = job->folder;
     stk__train_print_beginning(&job->screen);
     if (job->plan) return print_plan(job, error);

@@ -123,11 +123,19 @@ static void show_started(void *context, const stk__run_report *r)
     stk__progress_start(&screen->progress);
 }
 
+static void show_gpus(stk__train_screen *screen, uint64_t epochs)
+{
+    if (!stk__train_monitor_due(screen->monitor, epochs)) return;
+    stk__progress_end(&screen->progress);
+    stk__train_monitor_show(screen->monitor, epochs);
+}
+
 static void show_step(void *context, const stk__run_report *r)
 {
     stk__train_screen *screen = context;
     const stk_loader_info *info = stk_loader_describe(screen->session->loader);
     char what[48];
+    show_gpus(screen, r->at.epoch);
     if (screen->shown_epoch != r->at.epoch + 1) {
         stk__progress_end(&screen->progress);
         screen->progress.start_ns = stk__clock_ns();
@@ -205,6 +213,7 @@ void stk__train_print_end(stk__train_screen *screen)
     const stk__trainer_info *info = stk__trainer_describe(s->trainer);
     const stk__stall *stall = stk__trainer_stall(s->trainer);
     char advice[256];
+    show_gpus(screen, r->at.epoch);
     stk__progress_end(&screen->progress);
     if (stk__cli_quiet) return;
     if (screen->run->step_count) print_stall(screen->run, stall);

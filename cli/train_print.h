@@ -3,12 +3,14 @@
 #ifndef STK_CLI_TRAIN_PRINT_H
 #define STK_CLI_TRAIN_PRINT_H
 
+#include "train_monitor.h"
 #include "train_session.h"
 
 typedef struct stk__train_screen {
     const stk__cli_session *session;
     stk__run *run;
     const stk__run_folder *folder;
+    stk__train_monitor *monitor; /* NULL: none */
     stk__progress progress;
     uint64_t shown_epoch; /* the bar is of this one, counted from 1; 0: none */
     int lines;            /* of evaluations so far */

@@ -33,6 +33,8 @@ typedef enum stk_store {
     STK_STORE_BF16
 } stk_store;
 typedef enum stk_axes { STK_AXES_NHWC, STK_AXES_NCHW } stk_axes;
+/* Fast: coarser inverse DCT, colours not interpolated; some levels off where colours change. */
+typedef enum stk_jpeg { STK_JPEG_EXACT, STK_JPEG_FAST } stk_jpeg;
 typedef enum stk_mask_store { STK_MASK_U8, STK_MASK_I64 } stk_mask_store;
 
 #define STK_WORKERS_NONE (-1) /* load in the caller's thread */
@@ -49,6 +51,7 @@ typedef struct stk_loader_options {
     int64_t channels;        /* 1, 3; 0: as found */
     int64_t num_classes;     /* ids of masks are checked against it; 0: from the data set, or unchecked */
     const char *mask_map;    /* "0:0,255:1"; NULL: ids as stored */
+    int jpeg;                /* stk_jpeg: how JPEGs are decoded */
     int exif;                /* stk_switch: turn images upright (on) */
     int dtype;               /* stk_store: of images in a batch */
     int axes;                /* stk_axes: of images in a batch */

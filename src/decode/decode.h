@@ -36,6 +36,7 @@ typedef struct stk__picture {
     int32_t channels;             /* as an image: 1 grey, 3 colour (a palette too) */
     int32_t depth_bits;           /* per channel as stored */
     stk__orientation orientation; /* 1 when there is none */
+    bool coarse;                  /* may be set before decoding: faster, some levels off (JPEG alone) */
 } stk__picture;
 
 typedef struct stk__decoder stk__decoder;

@@ -125,12 +125,12 @@ static bool is_ink(const struct jpeg_decompress_struct *codec)
     return codec->jpeg_color_space == JCS_CMYK || codec->jpeg_color_space == JCS_YCCK;
 }
 
-static void configure(struct jpeg_decompress_struct *codec, stk__pixels target)
+static void configure(struct jpeg_decompress_struct *codec, stk__pixels target, bool coarse)
 {
     codec->scale_num = 1;
     codec->scale_denom = codec->image_width / (unsigned)target.w;
-    codec->dct_method = JDCT_ISLOW;
-    codec->do_fancy_upsampling = TRUE;
+    codec->dct_method = coarse ? JDCT_IFAST : JDCT_ISLOW;
+    codec->do_fancy_upsampling = !coarse;
     codec->out_color_space = target.channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
     if (is_ink(codec)) codec->out_color_space = JCS_CMYK;
 }
@@ -190,13 +190,13 @@ static void read_rows(stk__jpeg_state *state, stk__pixels target)
     }
 }
 
-static stk_status decode_rows(stk__jpeg_state *state, stk__pixels target, stk_error *error)
+static stk_status decode_rows(stk__jpeg_state *state, stk__pixels target, bool coarse, stk_error *error)
 {
     state->ready.data = NULL;
     state->ticks = 0;
     state->deadline = stk__deadline_start(state->limits);
     if (setjmp(state->jump)) return stk__jpeg_report(state, false, error);
-    configure(&state->codec, target);
+    configure(&state->codec, target, coarse);
     jpeg_start_decompress(&state->codec);
     require_tables(&state->codec);
     assert(state->codec.output_width == (JDIMENSION)target.w);
@@ -221,7 +221,7 @@ static stk_status decode_image(void *memory, stk__encoded bytes, const stk__pict
         state->codec.image_height != (JDIMENSION)picture->h)
         return stk__fail(error, STK_ERROR_ARGUMENT, "the header belongs to another image");
     if (is_ink(&state->codec)) STK__TRY(stk__buffer_reserve(&state->rows, (size_t)target.w * 4, error));
-    return decode_rows(state, target, error);
+    return decode_rows(state, target, picture->coarse, error);
 }
 
 static const char *const extensions[] = {"jpg", "jpeg", "jpe", "jfif", NULL};

@@ -18,6 +18,7 @@ static const stk__option options_table[] = {
     {.name = "channels", .type = STK_OPTION_INT, .offset = FIELD(channels), .least = 0, .most = 3, .help = "1 = grey, 3 = RGB, 0 = as found"},
     {.name = "num_classes", .type = STK_OPTION_INT, .offset = FIELD(num_classes), .least = 0, .most = 255, .help = "mask ids must be below it or 255; 0 = from classes.txt, else unchecked"},
     {.name = "mask_map", .type = STK_OPTION_TEXT, .offset = FIELD(mask_map), .map = true, .help = "values in mask files to ids, such as 0:0,255:1"},
+    {.name = "jpeg", .type = STK_OPTION_WORD, .offset = FIELD(jpeg), .choices = "exact|fast", .help = "fast = coarser decoding of JPEGs in less time: some levels of 255 off where colours change", .tunable = true},
     {.name = "exif", .type = STK_OPTION_SWITCH, .offset = FIELD(exif), .fallback = "true", .help = "turn images upright as their EXIF orientation says"},
     {.name = "dtype", .type = STK_OPTION_WORD, .offset = FIELD(dtype), .choices = "auto|u8=uint8|f32=float32|f16=float16|bf16=bfloat16", .help = "of images in a batch; auto = u8 as decoded, f32 when they are augmented or normalised"},
     {.name = "axes", .type = STK_OPTION_WORD, .offset = FIELD(axes), .choices = "nhwc|nchw", .help = "of images in a batch: channels last, or first as PyTorch has them"},

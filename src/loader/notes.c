@@ -59,6 +59,7 @@ static void note_data(stk_loader *loader, const stk_loader_options *asked)
         {"data.sequence_length", asked->sequence_length, info->window_rows, "this is no series"},
         {"data.image_size", asked->image_size[0], info->images, no_images},
         {"data.channels", asked->channels, info->images, no_images},
+        {"data.jpeg", asked->jpeg, info->images, no_images},
         {"data.exif", asked->exif, info->images, no_images},
         {"data.limits.pixels", asked->limit_pixels, info->images, no_images},
         {"data.limits.scans", asked->limit_scans, info->images, no_images},

@@ -213,6 +213,7 @@ static stk_status choose_recipe(stk_loader *loader, const stk_loader_options *o,
     recipe->target_h = o->image_size[0];
     recipe->target_w = o->image_size[1];
     recipe->exif = o->exif == STK_SWITCH_ON;
+    recipe->coarse = o->jpeg == STK_JPEG_FAST;
     recipe->policy = (stk_bad_sample)o->on_bad_sample;
     recipe->mask.ignore = 255;
     recipe->mask.class_count = o->num_classes ? (int32_t)o->num_classes : info->class_count;

@@ -90,6 +90,7 @@ static stk_status open_picture(stk__worker *worker, uint64_t id, stk__field fiel
         status = stk__decode_header(worker->decoder, encoded, extension, picture, &worker->error);
     }
     if (!worker->recipe->exif) picture->orientation = 1;
+    picture->coarse = worker->recipe->coarse && field == STK_FIELD_IMAGE;
     if (status != STK_OK) set_place(worker, id, field);
     return status;
 }

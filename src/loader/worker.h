@@ -20,6 +20,7 @@ typedef struct stk__recipe {
     stk__augment_kernel kernel; /* NULL: a device finishes the batch */
     float scale[3], bias[3];    /* normalisation */
     bool exif;
+    bool coarse;       /* JPEGs, faster */
     bool must_be_grey; /* channels was left open and the samples looked at were grey */
     stk_bad_sample policy;
     uint8_t mask_map[256];

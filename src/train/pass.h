@@ -10,6 +10,7 @@
 #define STK_TRAIN_PASS_H
 
 #include "train/model.h"
+#include "train/trace.h"
 
 typedef struct stk__pass stk__pass;
 
@@ -59,6 +60,9 @@ void stk__pass_destroy(stk__pass **pass);
 size_t stk__pass_size(const stk__pass *pass);
 const stk__pass_report *stk__pass_describe(const stk__pass *pass);
 const stk__op_form *stk__pass_forms(const stk__pass *pass); /* [layer_count] */
+
+/* Every instruction goes to trace from now on; NULL: none. */
+void stk__pass_trace(stk__pass *pass, stk__trace *trace);
 
 stk_status stk__pass_bind(stk__pass *pass, stk__model *model, stk__arena *arena, stk_error *error);
 

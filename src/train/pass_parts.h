@@ -20,6 +20,7 @@ struct stk__pass {
     /* Since bind: */
     stk__model *model;     /* not owned */
     stk__tensor **tensors; /* [plan.value_count]; owned */
+    stk__trace *trace;     /* NULL: none */
 };
 
 void stk__pass_fill_report(stk__pass *pass);

@@ -1,6 +1,8 @@
 /* Runs the program. Nothing is allocated and nothing is formatted here. */
 #include "train/pass_parts.h"
 
+#include "core/clock.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -123,13 +125,37 @@ static stk_status poison_dead(const stk__pass *pass, int now, stk_error *error)
     return STK_OK;
 }
 
+static stk_status run_traced(const stk__pass *pass, const stk__pass_step *step, const stk__pass_feed *feed,
+                             stk_error *error)
+{
+    static const char *const actions[] = {
+        [STK_STEP_FORWARD] = "forward",   [STK_STEP_AGAIN] = "again", [STK_STEP_LOSS] = "loss",
+        [STK_STEP_METRIC] = "metric",     [STK_STEP_HOLD] = "hold",   [STK_STEP_BACKWARD] = "backward",
+        [STK_STEP_ADD] = "add gradients", [STK_STEP_COPY] = "copy"};
+    const bool judges = step->layer >= pass->network->layer_count;
+    stk__trace_span span = {.name = judges ? "prediction" : pass->network->layers[step->layer].name,
+                            .action = actions[step->action],
+                            .track = STK_TRACE_LAYERS,
+                            .from_ns = stk__clock_ns()};
+    STK__TRY(run_step(pass, step, feed, error));
+    STK__TRY(stk__engine_sync(pass->engine, error)); /* or it would be booked on a later one */
+    span.to_ns = stk__clock_ns();
+    stk__trace_add(pass->trace, &span);
+    return STK_OK;
+}
+
 static stk_status run(const stk__pass *pass, int first, int end, const stk__pass_feed *feed, stk_error *error)
 {
     for (int i = first; i < end; i++) {
-        STK__TRY(run_step(pass, &pass->plan.steps[i], feed, error));
+        STK__TRY((pass->trace ? run_traced : run_step)(pass, &pass->plan.steps[i], feed, error));
         if (pass->poison && i != pass->plan.forward_count - 1) STK__TRY(poison_dead(pass, i, error));
     }
     return STK_OK;
+}
+
+void stk__pass_trace(stk__pass *pass, stk__trace *trace)
+{
+    pass->trace = trace;
 }
 
 stk_status stk__pass_forward(stk__pass *pass, const stk__pass_feed *feed, stk_error *error)

@@ -4,20 +4,21 @@
 
 void stk__stall_start(stk__stall *stall)
 {
-    *stall = (stk__stall){.start_ns = stk__clock_ns()};
+    *stall = (stk__stall){.start_ns = stk__clock_ns(), .trace = stall->trace};
     stall->mark_ns = stall->start_ns;
 }
 
-static uint64_t advance(stk__stall *stall)
+static uint64_t advance(stk__stall *stall, const char *name)
 {
     const uint64_t now = stk__clock_ns(), passed = now - stall->mark_ns;
+    stk__trace_add(stall->trace, &(stk__trace_span){.name = name, .from_ns = stall->mark_ns, .to_ns = now});
     stall->mark_ns = now;
     return passed;
 }
 
 uint64_t stk__stall_mark(stk__stall *stall, stk__stall_row row)
 {
-    const uint64_t passed = advance(stall);
+    const uint64_t passed = advance(stall, stk__stall_name(row));
     stall->row_ns[row] += (double)passed;
     return passed;
 }
@@ -30,7 +31,7 @@ uint64_t stk__stall_mark_wait(stk__stall *stall, const uint64_t before[STK_STAGE
         [STK_STAGE_MASK] = STK_STALL_DECODE, [STK_STAGE_AUGMENT] = STK_STALL_AUGMENT,
         [STK_STAGE_CACHE] = STK_STALL_READ,  [STK_STAGE_OTHER] = STK_STALL_READ,
     };
-    const double passed = (double)advance(stall);
+    const double passed = (double)advance(stall, "wait for data");
     double spent[STK_STAGE_COUNT] = {0}, busy = 0;
     for (int s = 0; s < STK_STAGE_IDLE; s++) {
         if (after[s] > before[s])

@@ -4,6 +4,7 @@
 #define STK_TRAIN_STALL_H
 
 #include "stoker/loader.h"
+#include "train/trace.h"
 
 typedef enum stk__stall_row {
     STK_STALL_READ, /* these three: waiting for data, divided by what the workers did meanwhile */
@@ -24,9 +25,10 @@ typedef enum stk__stall_row {
 typedef struct stk__stall {
     double row_ns[STK_STALL_ROWS];
     uint64_t start_ns, mark_ns;
+    stk__trace *trace; /* gets every row; NULL: none */
 } stk__stall;
 
-void stk__stall_start(stk__stall *stall);
+void stk__stall_start(stk__stall *stall); /* of a zeroed one, or from the beginning again */
 
 /* The time since the last mark belongs to row. Returns it. */
 uint64_t stk__stall_mark(stk__stall *stall, stk__stall_row row);

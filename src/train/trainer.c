@@ -227,6 +227,13 @@ void stk__trainer_watch(stk__trainer *t, stk__trainer_look look, void *context)
     t->look_context = context;
 }
 
+void stk__trainer_trace(stk__trainer *t, stk__trace *trace)
+{
+    t->stall.trace = trace;
+    for (int p = 0; p < STK_PASS_COUNT; p++)
+        if (t->passes[p]) stk__pass_trace(t->passes[p], trace);
+}
+
 bool stk__trainer_has_val(const stk__trainer *t)
 {
     return t->val.next != NULL;

@@ -66,6 +66,9 @@ stk_status stk__trainer_evaluate(stk__trainer *trainer, stk__score *score, stk_e
 typedef void (*stk__trainer_look)(void *context, const stk_batch *batch, const stk_tensor *prediction);
 void stk__trainer_watch(stk__trainer *trainer, stk__trainer_look look, void *context);
 
+/* Rows of the stall table and every layer go to trace from now on; NULL: no longer. */
+void stk__trainer_trace(stk__trainer *trainer, stk__trace *trace);
+
 bool stk__trainer_has_val(const stk__trainer *trainer);
 
 /* Everything but tensors that is needed to go on: position, step, what was counted but not read. The caller

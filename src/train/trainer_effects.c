@@ -53,7 +53,6 @@ static void tell_engine(stk__trainer *t, const stk__trainer_setup *setup)
     if (setup->optimizer->fused != STK_SWITCH_ON)
         stk__trainer_note_if_asked(t, "optimizer.fused", "true",
                                    "all weights are always updated in one pass");
-    stk__trainer_note_if_asked(t, "run.monitor_interval", "", "there is no GPU to watch");
 }
 
 static void tell_optimizer(stk__trainer *t, const stk__trainer_setup *setup)

@@ -27,7 +27,7 @@ static double sum(const stk__stall *stall)
 static void rows_make_up_the_whole(void **state)
 {
     (void)state;
-    stk__stall stall;
+    stk__stall stall = {0};
     stk__stall_start(&stall);
     pause_ms(3);
     assert_true(stk__stall_mark(&stall, STK_STALL_FORWARD) >= 3000000);
@@ -48,7 +48,7 @@ static void waits_are_divided_by_what_the_workers_did(void **state)
     after[STK_STAGE_DECODE] += 40;
     after[STK_STAGE_MASK] += 20;
     after[STK_STAGE_AUGMENT] += 30;
-    stk__stall stall;
+    stk__stall stall = {0};
     stk__stall_start(&stall);
     pause_ms(2);
     const double passed = (double)stk__stall_mark_wait(&stall, before, after);
@@ -65,7 +65,7 @@ static void a_wait_without_work_is_still_a_wait(void **state)
     (void)state;
     const uint64_t before[STK_STAGE_COUNT] = {50, 50, 50, 50, 50, 50, 50},
                    after[STK_STAGE_COUNT] = {50, 49, 50, 50, 50, 50, 99};
-    stk__stall stall;
+    stk__stall stall = {0};
     stk__stall_start(&stall);
     pause_ms(1);
     const double passed = (double)stk__stall_mark_wait(&stall, before, after);
