@@ -3,6 +3,7 @@
 #define STK_ENGINE_ONEDNN_PARTS_H
 
 #include "engine/engine.h"
+#include "engine/onednn_loops.h"
 #include "engine/onednn_step.h"
 
 enum { STK_ONEDNN_SUMS = 1024 };
@@ -10,6 +11,7 @@ enum { STK_ONEDNN_SUMS = 1024 };
 typedef struct stk__onednn {
     stk__engine front;
     stk__dnn dnn;
+    const stk__onednn_loops *loops;
     double partial[STK_ONEDNN_SUMS]; /* of the gradients' squares */
 } stk__onednn;
 
@@ -38,6 +40,11 @@ static inline stk__onednn *stk__onednn_of(const stk__op *op)
 static inline const stk__dnn *stk__dnn_of(const stk__op *op)
 {
     return &stk__onednn_of(op)->dnn;
+}
+
+static inline const stk__onednn_loops *stk__loops_of(const stk__op *op)
+{
+    return stk__onednn_of(op)->loops;
 }
 
 static inline float *stk__floats(const stk__tensor *tensor)

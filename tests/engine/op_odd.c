@@ -92,6 +92,8 @@ static const stk__op_spec odd[] = {
     {.kind = STK_OP_BATCH_NORM, .input = PICTURE(2, 4, 4, 16), .eps = 1e-3, .momentum = 0.3},
     {.kind = STK_OP_BATCH_NORM, .input = {{2, {7, 3}}}},
     {.kind = STK_OP_BATCH_NORM, .input = {{3, {3, 4, 5}}}},
+    {.kind = STK_OP_BATCH_NORM, .input = PICTURE(2, 5, 3, 7), .relu = true},
+    {.kind = STK_OP_BATCH_NORM, .input = PICTURE(1, 37, 41, 33)},
 
     {.kind = STK_OP_RELU, .input = {{1, {1}}}},
     {.kind = STK_OP_RELU, .input = PICTURE(2, 3, 5, 7)},
@@ -141,6 +143,7 @@ static const stk__op_spec odd[] = {
 
     {.kind = STK_OP_ADD, .inputs = 2, .input = {{1, {1}}, {1, {1}}}},
     {.kind = STK_OP_ADD, .inputs = 2, .input = {{4, {2, 3, 5, 7}}, {4, {2, 3, 5, 7}}}},
+    {.kind = STK_OP_ADD, .inputs = 2, .input = {{3, {3, 5, 7}}, {3, {3, 5, 7}}}, .relu = true},
     {.kind = STK_OP_CONCAT, .inputs = 1, .input = {{2, {3, 4}}}},
     {.kind = STK_OP_CONCAT, .inputs = 2, .input = {{4, {2, 3, 3, 5}}, {4, {2, 3, 3, 1}}}},
     {.kind = STK_OP_CONCAT,
