@@ -29,6 +29,7 @@ typedef struct stk__pool_row {
 } stk__pool_row;
 
 typedef struct stk__onednn_loops {
+    void (*add_rows)(const float *x, int64_t rows, int64_t c, float *sum);
     /* Mean, and sum of squares around it, of each channel over some rows (at least one). */
     void (*norm_measure)(const float *x, int64_t rows, int64_t c, float *mean, float *squares);
     void (*norm_apply)(const float *x, float *y, int64_t rows, const stk__norm_numbers *n);

@@ -138,48 +138,72 @@ static void pass_relu(const float *y, const float *dy, float *dx, int64_t count)
         dx[i] = y[i] > 0 ? dy[i] : 0;
 }
 
-enum { POOL_LANES = 16 };
+/* Eight values side by side, wherever they lie. The compiler makes two halves of them where it has to. */
+enum { LANES = 8 };
+typedef float lanes __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+typedef int32_t lane_marks __attribute__((vector_size(4 * LANES)));
+typedef uint8_t lane_bytes __attribute__((vector_size(LANES), aligned(1), may_alias));
 
-/* One output pixel's channels first … first + lanes - 1. at: of the window's first place in its sample. */
-static inline __attribute__((always_inline)) void pool_lanes(const stk__pool_row *r, const int64_t from[4],
-                                                             int64_t left, int64_t pixel, int64_t first,
-                                                             int lanes)
+/* The part of one window that lies in the picture. */
+typedef struct pool_window {
+    int64_t top, bottom, left, right; /* ends excluded */
+    int64_t corner;                   /* column at which the whole window begins */
+} pool_window;
+
+static inline const float *pool_place(const stk__pool_row *r, int64_t h, int64_t w, int64_t channel)
 {
-    const int64_t c = r->c;
-    float best[POOL_LANES];
-    int32_t won[POOL_LANES];
-    const int32_t start = (int32_t)((from[0] - r->top) * r->kernel[1] + from[2] - left);
-    const float *x = r->x + (from[0] * r->w + from[2]) * c + first;
-    for (int l = 0; l < lanes; l++)
-        best[l] = x[l], won[l] = start;
-    for (int64_t h = from[0]; h < from[1]; h++)
-        for (int64_t w = from[2]; w < from[3]; w++) {
-            const int32_t tap = (int32_t)((h - r->top) * r->kernel[1] + w - left);
-            x = r->x + (h * r->w + w) * c + first;
-            for (int l = 0; l < lanes; l++) {
-                const bool wins = (x[l] > best[l]) | (x[l] != x[l]);
-                best[l] = wins ? x[l] : best[l];
-                won[l] = wins ? tap : won[l];
-            }
+    return r->x + (h * r->w + w) * r->c + channel;
+}
+
+static inline int32_t pool_tap(const stk__pool_row *r, const pool_window *in, int64_t h, int64_t w)
+{
+    return (int32_t)((h - r->top) * r->kernel[1] + w - in->corner);
+}
+
+/* Eight channels of one output pixel. The first of equals wins, and a NaN over everything. */
+static void pool_lanes(const stk__pool_row *r, const pool_window *in, int64_t pixel, int64_t channel)
+{
+    lane_marks best = (lane_marks) * (const lanes *)pool_place(r, in->top, in->left, channel);
+    lane_marks won = (lane_marks){0} + pool_tap(r, in, in->top, in->left);
+    for (int64_t h = in->top; h < in->bottom; h++)
+        for (int64_t w = in->left; w < in->right; w++) {
+            const lanes x = *(const lanes *)pool_place(r, h, w, channel);
+            const lane_marks wins = (x > (lanes)best) | (x != x);
+            best = ((lane_marks)x & wins) | (best & ~wins);
+            won = (((lane_marks){0} + pool_tap(r, in, h, w)) & wins) | (won & ~wins);
         }
-    for (int l = 0; l < lanes; l++) {
-        r->y[pixel * c + first + l] = best[l];
-        r->taps[pixel * c + first + l] = (uint8_t)won[l];
-    }
+    *(lanes *)(r->y + pixel * r->c + channel) = (lanes)best;
+    *(lane_bytes *)(r->taps + pixel * r->c + channel) = __builtin_convertvector(won, lane_bytes);
+}
+
+static void pool_one(const stk__pool_row *r, const pool_window *in, int64_t pixel, int64_t channel)
+{
+    float best = *pool_place(r, in->top, in->left, channel);
+    int32_t won = pool_tap(r, in, in->top, in->left);
+    for (int64_t h = in->top; h < in->bottom; h++)
+        for (int64_t w = in->left; w < in->right; w++) {
+            const float x = *pool_place(r, h, w, channel);
+            if (!(x > best || x != x)) continue;
+            best = x;
+            won = pool_tap(r, in, h, w);
+        }
+    r->y[pixel * r->c + channel] = best;
+    r->taps[pixel * r->c + channel] = (uint8_t)won;
 }
 
 static void max_pool(const stk__pool_row *r)
 {
-    const int64_t bottom = r->top + r->kernel[0], top = r->top > 0 ? r->top : 0;
+    const int64_t bottom = r->top + r->kernel[0];
+    pool_window in = {.top = r->top > 0 ? r->top : 0, .bottom = bottom < r->h ? bottom : r->h};
     for (int64_t pixel = 0; pixel < r->out_w; pixel++) {
-        const int64_t left = r->left + pixel * r->step, right = left + r->kernel[1];
-        const int64_t from[4] = {top, bottom < r->h ? bottom : r->h, left > 0 ? left : 0,
-                                 right < r->w ? right : r->w};
-        int64_t first = 0;
-        for (; first + POOL_LANES <= r->c; first += POOL_LANES)
-            pool_lanes(r, from, left, pixel, first, POOL_LANES);
-        for (; first < r->c; first++)
-            pool_lanes(r, from, left, pixel, first, 1);
+        in.corner = r->left + pixel * r->step;
+        in.left = in.corner > 0 ? in.corner : 0;
+        in.right = in.corner + r->kernel[1] < r->w ? in.corner + r->kernel[1] : r->w;
+        int64_t channel = 0;
+        for (; channel + LANES <= r->c; channel += LANES)
+            pool_lanes(r, &in, pixel, channel);
+        for (; channel < r->c; channel++)
+            pool_one(r, &in, pixel, channel);
     }
 }
 
@@ -192,7 +216,7 @@ static void pool_back(const uint8_t *restrict taps, const float *restrict dy, fl
 
 #define STK__LOOPS_TABLE                                                                                     \
     {                                                                                                        \
-        norm_measure, norm_apply, norm_gather, norm_spread, add, pass_relu, max_pool, pool_back              \
+        add_rows, norm_measure, norm_apply, norm_gather, norm_spread, add, pass_relu, max_pool, pool_back    \
     }
 
 #endif

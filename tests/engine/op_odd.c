@@ -104,6 +104,12 @@ static const stk__op_spec odd[] = {
     {.kind = STK_OP_TANH, .input = PICTURE(1, 1, 3, 17)},
 
     {.kind = STK_OP_MAX_POOL, .input = PICTURE(1, 1, 1, 1), .kernel = {1, 1}},
+    {.kind = STK_OP_MAX_POOL, .input = PICTURE(1, 18, 17, 2), .kernel = {17, 17}, .stride = {1, 1}},
+    {.kind = STK_OP_MAX_POOL,
+     .input = PICTURE(2, 16, 18, 3),
+     .kernel = {16, 16},
+     .stride = {2, 1},
+     .pad = {8, 3}},
     {.kind = STK_OP_MAX_POOL, .input = PICTURE(2, 7, 5, 3), .kernel = {2, 2}},
     {.kind = STK_OP_MAX_POOL,
      .input = PICTURE(1, 7, 8, 5),
