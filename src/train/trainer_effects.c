@@ -24,6 +24,18 @@ void stk__trainer_note_if_asked(stk__trainer *t, const char *name, const char *i
     note(t, name, in_effect, why, true);
 }
 
+static void tell_fusion(stk__trainer *t, const stk__trainer_setup *setup)
+{
+    const int fused = t->info.report->fused_layers;
+    char why[64];
+    snprintf(why, sizeof why, "%d relus are done by the layers before them", fused);
+    if (fused)
+        stk__trainer_note_if_asked(t, "train.compile", "true", why);
+    else if (setup->train->compile != STK_SWITCH_OFF)
+        stk__trainer_note_if_asked(t, "train.compile", "false", "this network has nothing to fuse");
+    stk__trainer_note_if_asked(t, "train.compile_mode", "", "there is one way only, and it takes no time");
+}
+
 /* Mixed precision, compilation and what only GPUs have. */
 static void tell_engine(stk__trainer *t, const stk__trainer_setup *setup)
 {
@@ -41,8 +53,7 @@ static void tell_engine(stk__trainer *t, const stk__trainer_setup *setup)
         stk__trainer_note_if_asked(t, "train.amp", "f32",
                                    engine->bf16 ? "this engine computes in float32 only, so far"
                                                 : "this CPU has no bf16: float32 is its fastest");
-    stk__trainer_note_if_asked(t, "train.compile", "false", "this engine runs its operations one by one");
-    stk__trainer_note_if_asked(t, "train.compile_mode", "", "nothing is compiled here");
+    tell_fusion(t, setup);
     if (setup->train->conv != 1)
         stk__trainer_note_if_asked(t, "train.conv", "direct", "the only algorithm of this engine");
     if (setup->train->channels_last != STK_SWITCH_ON)

@@ -92,8 +92,11 @@ static stk_status plan_feed(stk__trainer *t, const stk__feed *feed, stk__trainer
 static stk_status plan_passes(stk__trainer *t, const stk__trainer_setup *setup, stk_error *error)
 {
     const bool recompute = setup->train->gradient_checkpointing == STK_SWITCH_ON;
-    stk__pass_request request = {
-        .engine = t->engine, .network = t->network, .recompute = recompute, .freeze = setup->model->freeze};
+    stk__pass_request request = {.engine = t->engine,
+                                 .network = t->network,
+                                 .recompute = recompute,
+                                 .freeze = setup->model->freeze,
+                                 .fuse = setup->train->compile != STK_SWITCH_OFF};
     STK__TRY(choose_loss(t, setup->loss, &request.loss, error));
     request.metric = (stk__op_spec){.kind = stk__task_describe(t->network->task)->metric,
                                     .ignores = request.loss.ignores,

@@ -92,6 +92,8 @@ static const stk__op_spec odd[] = {
     {.kind = STK_OP_BATCH_NORM, .input = PICTURE(2, 4, 4, 16), .eps = 1e-3, .momentum = 0.3},
     {.kind = STK_OP_BATCH_NORM, .input = {{2, {7, 3}}}},
     {.kind = STK_OP_BATCH_NORM, .input = {{3, {3, 4, 5}}}},
+    {.kind = STK_OP_BATCH_NORM, .input = PICTURE(2, 5, 3, 7), .relu = true},
+    {.kind = STK_OP_BATCH_NORM, .input = PICTURE(1, 37, 41, 33)},
 
     {.kind = STK_OP_RELU, .input = {{1, {1}}}},
     {.kind = STK_OP_RELU, .input = PICTURE(2, 3, 5, 7)},
@@ -102,6 +104,12 @@ static const stk__op_spec odd[] = {
     {.kind = STK_OP_TANH, .input = PICTURE(1, 1, 3, 17)},
 
     {.kind = STK_OP_MAX_POOL, .input = PICTURE(1, 1, 1, 1), .kernel = {1, 1}},
+    {.kind = STK_OP_MAX_POOL, .input = PICTURE(1, 18, 17, 2), .kernel = {17, 17}, .stride = {1, 1}},
+    {.kind = STK_OP_MAX_POOL,
+     .input = PICTURE(2, 16, 18, 3),
+     .kernel = {16, 16},
+     .stride = {2, 1},
+     .pad = {8, 3}},
     {.kind = STK_OP_MAX_POOL, .input = PICTURE(2, 7, 5, 3), .kernel = {2, 2}},
     {.kind = STK_OP_MAX_POOL,
      .input = PICTURE(1, 7, 8, 5),
@@ -141,6 +149,7 @@ static const stk__op_spec odd[] = {
 
     {.kind = STK_OP_ADD, .inputs = 2, .input = {{1, {1}}, {1, {1}}}},
     {.kind = STK_OP_ADD, .inputs = 2, .input = {{4, {2, 3, 5, 7}}, {4, {2, 3, 5, 7}}}},
+    {.kind = STK_OP_ADD, .inputs = 2, .input = {{3, {3, 5, 7}}, {3, {3, 5, 7}}}, .relu = true},
     {.kind = STK_OP_CONCAT, .inputs = 1, .input = {{2, {3, 4}}}},
     {.kind = STK_OP_CONCAT, .inputs = 2, .input = {{4, {2, 3, 3, 5}}, {4, {2, 3, 3, 1}}}},
     {.kind = STK_OP_CONCAT,

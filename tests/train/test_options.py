@@ -108,8 +108,7 @@ changes("optimizer.warmup", "optimizer.warmup=50")
 changes("train.gradient_accumulation_steps", "train.gradient_accumulation_steps=3")
 changes("train.max_grad_norm", "train.max_grad_norm=0.0001")
 row("train.amp", "true", "f32", "")
-row("train.compile", "true", False, "one by one")
-row("train.compile_mode", "max-autotune", None, "nothing is compiled")
+row("train.compile_mode", "max-autotune", None, "one way only")
 row("train.conv", "winograd", "direct", "only algorithm")
 row("train.channels_last", "false", True, "knows nothing else")
 row("train.tf32", "true", None, "NVIDIA")
@@ -117,6 +116,18 @@ row("train.non_blocking", "true", None, "nothing is copied")
 row("optimizer.fused", "false", True, "always updated in one pass")
 row("run.monitor_interval", "5", None, "no GPU to watch")
 row("run.device", "auto", "cpu", "no engine of this program uses a GPU")
+
+
+@check("train.compile")
+def fused():
+    """Relus are fused unless told otherwise; no bit changes, and a run may go on the other way."""
+    asked = Run(PICTURES, "train.compile=true", steps=1).rows["train.compile"]
+    expect(asked["in_effect"] is True and "relus" in asked["why"], asked)
+    nothing = Run(SERIES, "train.compile=true", steps=1).rows["train.compile"]
+    expect(nothing["in_effect"] is False and "nothing to fuse" in nothing["why"], nothing)
+    apart = Run(PICTURES, "train.compile=false")
+    expect(apart.rows["train.compile"]["in_effect"] is False, apart.rows["train.compile"])
+    expect(apart.losses() == base(PICTURES).losses(), "other losses")
 
 
 @check("model.file")
