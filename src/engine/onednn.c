@@ -66,6 +66,8 @@ static stk_status open_engine(stk__engine **engine, const stk__engine_options *o
     if (!made) return stk__fail_memory(error, sizeof *made, "an engine");
     stk__engine_info *info = &made->front.info;
     made->front.ops = &stk__engine_onednn;
+    made->conv = options->conv;
+    made->tune = options->tune;
     const stk_status status = stk__dnn_init(&made->dnn, api, options->threads, error);
     if (status != STK_OK) {
         close_engine(&made->front);

@@ -10,6 +10,8 @@ enum { STK_ONEDNN_SUMS = 1024 };
 typedef struct stk__onednn {
     stk__engine front;
     stk__dnn dnn;
+    stk__conv conv;
+    bool tune;
     double partial[STK_ONEDNN_SUMS]; /* of the gradients' squares */
 } stk__onednn;
 
