@@ -180,17 +180,6 @@ static void plan_scratch(stk__op *op, weighted *own)
         largest(largest(total[0], stk__onednn_winograd_bytes(&own->winograd)), largest(total[1], total[2]));
 }
 
-static stk_status create(stk__op *op, stk_error *error)
-{
-    weighted *own = op->own = stk__alloc(sizeof *own);
-    if (!own) return stk__fail_memory(error, sizeof *own, "a layer");
-    stk__onednn_winograd_choose(op, &own->winograd);
-    STK__TRY(create_steps(op, own, error));
-    plan_scratch(op, own);
-    op->method = stk__onednn_winograd_word(&own->winograd);
-    return STK_OK;
-}
-
 static void destroy(stk__op *op)
 {
     weighted *own = op->own;
@@ -198,6 +187,33 @@ static void destroy(stk__op *op)
                                     &own->data_in, &own->weights_out, &own->x_in,    &own->dy_in};
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++)
         stk__dnn_step_fini(stk__dnn_of(op), steps[i]);
+}
+
+/* Ready for both algorithms while they are measured. */
+static stk_status tune(stk__op *op, weighted *own, stk_error *error)
+{
+    const stk__onednn_winograd rule = own->winograd;
+    if (stk__onednn_tune_recall(op, &own->winograd)) return STK_OK;
+    memset(own->winograd.uses, 0, sizeof own->winograd.uses);
+    STK__TRY(create_steps(op, own, error));
+    memset(own->winograd.uses, 1, sizeof own->winograd.uses);
+    plan_scratch(op, own);
+    own->winograd = rule;
+    stk__onednn_tune(op, &own->winograd);
+    destroy(op);
+    return STK_OK;
+}
+
+static stk_status create(stk__op *op, stk_error *error)
+{
+    weighted *own = op->own = stk__alloc(sizeof *own);
+    if (!own) return stk__fail_memory(error, sizeof *own, "a layer");
+    stk__onednn_winograd_choose(op, &own->winograd);
+    if (own->winograd.open) STK__TRY(tune(op, own, error));
+    STK__TRY(create_steps(op, own, error));
+    plan_scratch(op, own);
+    op->method = stk__onednn_winograd_word(&own->winograd);
+    return STK_OK;
 }
 
 /* A tensor on its way into a step. */

@@ -23,6 +23,7 @@ void stk__onednn_winograd_choose(const stk__op *op, stk__onednn_winograd *w)
     const int64_t *in = op->spec.input[0].dim;
     *w = (stk__onednn_winograd){.possible = is_possible(&op->spec)};
     if (!w->possible) return;
+    w->open = conv == STK_CONV_AUTO && stk__onednn_of(op)->tune;
     w->layer = (stk__winograd_layer){.kernel = stk__winograd_at(stk__cpu_level_allowed()),
                                      .n = in[0],
                                      .h = in[1],

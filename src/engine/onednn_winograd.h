@@ -2,11 +2,13 @@
 #ifndef STK_ENGINE_ONEDNN_WINOGRAD_H
 #define STK_ENGINE_ONEDNN_WINOGRAD_H
 
+#include "core/hash.h"
 #include "engine/onednn_parts.h"
 #include "engine/winograd_run.h"
 
 typedef struct stk__onednn_winograd {
     bool possible; /* 3x3, stride 1, padding 1, no groups: otherwise nothing below means anything */
+    bool open;     /* shall be measured */
     bool uses[STK_WINOGRAD_PASSES];
     stk__winograd_layer layer;
 } stk__onednn_winograd;
@@ -29,6 +31,9 @@ void stk__onednn_winograd_weights(const stk__op *op, const stk__onednn_winograd 
 
 /* --- measuring (STK_CONV_AUTO with tune) -----------------------------------------------------------------
  */
+
+/* Where it is remembered (device/program_cache.h): CPU, versions, shape, threads. */
+stk__digest stk__onednn_tune_key(const stk__op *op, const stk__winograd_layer *layer);
 
 /* True: uses is what was measured on such a CPU before. */
 bool stk__onednn_tune_recall(const stk__op *op, stk__onednn_winograd *w);

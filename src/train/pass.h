@@ -32,7 +32,8 @@ typedef struct stk__pass_request {
 /* What a pass says of itself; `--plan` prints it. */
 typedef struct stk__pass_row {
     const char *layer;
-    const char *word; /* "conv" */
+    const char *word;   /* "conv" */
+    const char *method; /* "winograd", "direct" …, see stk__op_method */
     int line;
     stk__shape output;
     int64_t param_count;

@@ -18,6 +18,7 @@ static void fill_row(stk__pass *pass, int index)
     stk__pass_report *report = &pass->report;
     *row = (stk__pass_row){.layer = node->layer->name,
                            .word = stk__op_word(node->layer->spec.kind),
+                           .method = pass->ops[index] ? stk__op_method(pass->ops[index]) : "",
                            .line = node->layer->line,
                            .output = node->form->output,
                            .flops = node->used ? node->form->flops : 0,

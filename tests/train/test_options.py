@@ -110,13 +110,23 @@ changes("train.max_grad_norm", "train.max_grad_norm=0.0001")
 row("train.amp", "true", "f32", "")
 row("train.compile", "true", False, "one by one")
 row("train.compile_mode", "max-autotune", None, "nothing is compiled")
-row("train.conv", "winograd", "direct", "only algorithm")
 row("train.channels_last", "false", True, "knows nothing else")
 row("train.tf32", "true", None, "NVIDIA")
 row("train.non_blocking", "true", None, "nothing is copied")
 row("optimizer.fused", "false", True, "always updated in one pass")
 row("run.monitor_interval", "5", None, "no GPU to watch")
 row("run.device", "auto", "cpu", "no engine of this program uses a GPU")
+
+
+@check("train.conv")
+def convolution():
+    found = Run(SERIES, "train.conv=winograd", steps=1).rows["train.conv"]
+    expect(found["in_effect"] == "direct" and "no convolution here" in found["why"], found)
+    if base(PICTURES).report["engine"] != "onednn":
+        return
+    usual, other = Run(PICTURES, "train.conv=direct").losses(), Run(PICTURES, "train.conv=winograd").losses()
+    expect(usual != other, "winograd rounds as the direct algorithm does")
+    expect(all(abs(a - b) < 1e-3 for a, b in zip(usual, other)), f"{usual} and {other}")
 
 
 @check("model.file")
