@@ -237,6 +237,11 @@ stk__op_needs stk__op_memory(const stk__op *op)
     return op->needs;
 }
 
+const char *stk__op_method(const stk__op *op)
+{
+    return op->method ? op->method : "";
+}
+
 static bool holds(const stk__tensor *tensor, size_t size_bytes)
 {
     return !size_bytes || (tensor && tensor->size_bytes >= size_bytes);

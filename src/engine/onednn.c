@@ -67,6 +67,8 @@ static stk_status open_engine(stk__engine **engine, const stk__engine_options *o
     stk__engine_info *info = &made->front.info;
     made->front.ops = &stk__engine_onednn;
     made->loops = stk__onednn_loops_at(stk__cpu_level_allowed());
+    made->conv = options->conv;
+    made->tune = options->tune;
     const stk_status status = stk__dnn_init(&made->dnn, api, options->threads, error);
     if (status != STK_OK) {
         close_engine(&made->front);
