@@ -58,13 +58,13 @@ static void tell_convolutions(stk__trainer *t, const stk__train_settings *train)
     const conv_count count = count_convolutions(t);
     const bool measured = stk__train_tunes(train) && train->conv == STK_CONV_AUTO && count.all > 0;
     char why[96];
-    snprintf(why, sizeof why, "in %d of %d convolutions it is faster, %s", count.winograd, count.all,
+    snprintf(why, sizeof why, "winograd in %d of %d convolutions, where it is faster %s", count.winograd, count.all,
              measured ? "as measured here" : "by rules from measurements");
     if (count.all == 0 && train->conv != STK_CONV_DIRECT)
         stk__trainer_note_if_asked(t, "train.conv", "direct",
                                    "no convolution here has another algorithm: 3x3, stride 1, in onednn");
-    else if (train->conv == STK_CONV_AUTO)
-        stk__trainer_note_if_asked(t, "train.conv", count.winograd ? "winograd" : "direct",
+    else if (train->conv == STK_CONV_AUTO) /* a run that goes on reads this and must choose alike */
+        stk__trainer_note_if_asked(t, "train.conv", count.winograd ? "auto" : "direct",
                                    count.winograd ? why : "faster for all convolutions here");
     stk__trainer_note_if_asked(t, "train.compile_mode", measured ? "max-autotune" : "",
                                measured ? "3x3 convolutions were measured, now or before"
