@@ -12,18 +12,19 @@
 #include <string.h>
 
 enum {
-    PITCH = 16,
-    BAND = 256,
-    TILE_LEAST = 32,
+    PITCH = 16,          /* values between windows in scratch */
+    BAND = 256,          /* pixels of a product */
+    STRETCH = 32 * BAND, /* pixels whose windows are in scratch at a time, backward */
+    TILE_LEAST = 32,     /* rows of a part of the weights' gradient */
     TILES = 8
-}; /* pixels of a product; rows of a part of the weights' */
+};
 
 typedef struct side_by_side {
     int64_t pixels, c, o, kh, kw, window, bands, tile;
     int64_t pitch;     /* from a window to the next: never a power of two, which caches do not like */
     size_t weights;    /* scratch: [c window] */
     size_t bias, rows; /* forward: [kw o], a band of windows for each worker */
-    size_t dy, dweights, partial; /* backward: all windows, [c window], sums of each band */
+    size_t dy, dweights, partial; /* backward: windows of a stretch, [c window], sums of each band */
 } side_by_side;
 
 typedef struct turn {
@@ -31,6 +32,7 @@ typedef struct turn {
     const side_by_side *own;
     const float *x, *weights, *bias;
     float *y, *dx, *rows, *dweights, *partial;
+    int64_t first, last; /* pixels of the stretch */
     const float *dy;
     atomic_int status;
 } turn;
@@ -50,7 +52,7 @@ static void plan_scratch(stk__op *op, side_by_side *own)
     backward = forward;
     own->bias = stk__onednn_reserve(&forward, row);
     own->rows = stk__onednn_reserve(&forward, (size_t)op->engine->info.threads * BAND * row);
-    own->dy = stk__onednn_reserve(&backward, (size_t)own->pixels * row);
+    own->dy = stk__onednn_reserve(&backward, (size_t)(own->pixels < STRETCH ? own->pixels : STRETCH) * row);
     own->dweights = stk__onednn_reserve(&backward, weights);
     own->partial = stk__onednn_reserve(&backward, (size_t)own->bands * row);
     op->needs.scratch_bytes = forward > backward ? forward : backward;
@@ -178,6 +180,7 @@ static void backward_band(void *context, int64_t first, int64_t last, int worker
     const side_by_side *own = t->own;
     const int64_t line = own->kw * own->o;
     float *rows = t->rows + first * own->pitch;
+    first += t->first, last += t->first;
     for (int64_t pixel = first; pixel < last; pixel++)
         for (int64_t kh = 0; kh < own->kh; kh++)
             memcpy(rows + (pixel - first) * own->pitch + kh * line, t->dy + place_of(t, pixel, kh),
@@ -204,14 +207,15 @@ static void learn_tile(void *context, int64_t first, int64_t last, int worker)
     const side_by_side *own = t->own;
     multiply(t, &(stk__dnn_product){.m = last - first,
                                     .n = own->window,
-                                    .k = own->pixels,
-                                    .a = t->x + first,
+                                    .k = t->last - t->first,
+                                    .a = t->x + t->first * own->c + first,
                                     .lda = own->c,
                                     .transpose_a = true,
                                     .b = t->rows,
                                     .ldb = own->pitch,
                                     .c = t->dweights + first * own->pitch,
-                                    .ldc = own->pitch});
+                                    .ldc = own->pitch,
+                                    .beta = t->first > 0 ? 1 : 0});
 }
 
 static void learn_bias(const turn *t, float *target, bool add)
@@ -241,8 +245,11 @@ static stk_status backward(stk__op *op, const stk__op_io *io, stk_error *error)
               .rows = stk__onednn_at(io->scratch, own->dy),
               .dweights = stk__onednn_at(io->scratch, own->dweights),
               .partial = stk__onednn_at(io->scratch, own->partial)};
-    stk__onednn_loop(op->engine, own->pixels, BAND, backward_band, &t);
-    if (wanted) stk__onednn_loop(op->engine, own->c, own->tile, learn_tile, &t);
+    for (; t.first < own->pixels; t.first = t.last) {
+        t.last = t.first + STRETCH < own->pixels ? t.first + STRETCH : own->pixels;
+        stk__onednn_loop(op->engine, t.last - t.first, BAND, backward_band, &t);
+        if (wanted) stk__onednn_loop(op->engine, own->c, own->tile, learn_tile, &t);
+    }
     STK__TRY(finish(&t, error));
     if (wanted) return_weights(own, t.dweights, wanted, io->add_dparam);
     if (op->form.param_count > 1) learn_bias(&t, stk__floats_at(io->dparam, 1), io->add_dparam);

@@ -4,6 +4,7 @@
 #define STK_ENGINE_ONEDNN_LOOPS_H
 
 #include "core/cpu_level.h"
+#include "engine/op.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,6 +29,18 @@ typedef struct stk__pool_row {
     int64_t kernel[2];
 } stk__pool_row;
 
+enum { STK_SOFTMAX_ROWS = 16 };
+
+/* As many rows of a prediction side by side: [class][row]. */
+typedef struct stk__softmax_block {
+    float value[STK_OP_CLASSES][STK_SOFTMAX_ROWS];
+    float largest[STK_SOFTMAX_ROWS];
+    float sum[STK_SOFTMAX_ROWS];      /* of exp(x - largest) */
+    float weighted[STK_SOFTMAX_ROWS]; /* of w_c (x_c - largest) */
+    /* gradient = softmax x factor - w_c x even - what the targets take; factor holds 1 / sum already */
+    float factor[STK_SOFTMAX_ROWS], even[STK_SOFTMAX_ROWS];
+} stk__softmax_block;
+
 typedef struct stk__onednn_loops {
     void (*add_rows)(const float *x, int64_t rows, int64_t c, float *sum);
     /* Mean, and sum of squares around it, of each channel over some rows (at least one). */
@@ -42,6 +55,13 @@ typedef struct stk__onednn_loops {
     void (*add)(const float *a, const float *b, float *y, int64_t count, bool relu);
     /* dx = dy where y > 0, else 0; dx may be dy. */
     void (*pass_relu)(const float *y, const float *dy, float *dx, int64_t count);
+    /* x[rows classes] -> value becomes exp(x - largest); weights NULL: all 1. Rows behind the last repeat it.
+     */
+    void (*softmax)(const float *x, int64_t rows, int64_t classes, const float *weights,
+                    stk__softmax_block *block);
+    /* From exp to the gradient but for the targets' part. */
+    void (*softmax_back)(stk__softmax_block *block, int64_t rows, int64_t classes, const float *weights,
+                         float *dx);
     void (*max_pool)(const stk__pool_row *row);
     /* dx[i] += dy[i] where tap won */
     void (*pool_back)(const uint8_t *taps, const float *dy, float *dx, int64_t count, uint8_t tap);

@@ -138,6 +138,56 @@ static void pass_relu(const float *y, const float *dy, float *dx, int64_t count)
         dx[i] = y[i] > 0 ? dy[i] : 0;
 }
 
+static void load_rows(const float *restrict x, int64_t rows, int64_t classes, stk__softmax_block *restrict b)
+{
+    for (int l = 0; l < STK_SOFTMAX_ROWS; l++) {
+        const float *row = x + (l < rows ? l : rows - 1) * classes;
+        for (int64_t c = 0; c < classes; c++)
+            b->value[c][l] = row[c];
+    }
+}
+
+static void softmax(const float *x, int64_t rows, int64_t classes, const float *weights,
+                    stk__softmax_block *b)
+{
+    float largest[STK_SOFTMAX_ROWS], sum[STK_SOFTMAX_ROWS] = {0}, weighted[STK_SOFTMAX_ROWS] = {0};
+    load_rows(x, rows, classes, b);
+    memcpy(largest, b->value[0], sizeof largest);
+    for (int64_t c = 1; c < classes; c++)
+        for (int l = 0; l < STK_SOFTMAX_ROWS; l++)
+            largest[l] = b->value[c][l] > largest[l] ? b->value[c][l] : largest[l];
+    for (int64_t c = 0; c < classes; c++) {
+        const float weight = weights ? weights[c] : 1;
+        float *restrict value = b->value[c];
+        for (int l = 0; l < STK_SOFTMAX_ROWS; l++) {
+            const float below = value[l] - largest[l], power = stk__exp(below);
+            weighted[l] += weight * below;
+            value[l] = power;
+            sum[l] += power;
+        }
+    }
+    memcpy(b->largest, largest, sizeof largest);
+    memcpy(b->sum, sum, sizeof sum);
+    memcpy(b->weighted, weighted, sizeof weighted);
+}
+
+static void softmax_back(stk__softmax_block *b, int64_t rows, int64_t classes, const float *weights,
+                         float *restrict dx)
+{
+    float factor[STK_SOFTMAX_ROWS], even[STK_SOFTMAX_ROWS];
+    memcpy(factor, b->factor, sizeof factor);
+    memcpy(even, b->even, sizeof even);
+    for (int64_t c = 0; c < classes; c++) {
+        const float weight = weights ? weights[c] : 1;
+        float *restrict value = b->value[c];
+        for (int l = 0; l < STK_SOFTMAX_ROWS; l++)
+            value[l] = value[l] * factor[l] - weight * even[l];
+    }
+    for (int64_t l = 0; l < rows; l++)
+        for (int64_t c = 0; c < classes; c++)
+            dx[l * classes + c] = b->value[c][l];
+}
+
 /* Eight values side by side, wherever they lie. The compiler makes two halves of them where it has to. */
 enum { LANES = 8 };
 typedef float lanes __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
@@ -216,7 +266,8 @@ static void pool_back(const uint8_t *restrict taps, const float *restrict dy, fl
 
 #define STK__LOOPS_TABLE                                                                                     \
     {                                                                                                        \
-        add_rows, norm_measure, norm_apply, norm_gather, norm_spread, add, pass_relu, max_pool, pool_back    \
+        add_rows, norm_measure, norm_apply, norm_gather, norm_spread, add, pass_relu, softmax, softmax_back, \
+            max_pool, pool_back                                                                              \
     }
 
 #endif
