@@ -37,6 +37,7 @@ typedef struct sizes {
     int64_t padded[2];       /* the same, whole panels */
     int64_t spread, spot[2]; /* of the spots of a block or batch: tiles; floats from one to the next */
     int64_t weights_spot;
+    int workers; /* threads with spots of their own: no more than there are blocks */
     size_t weights_bytes, spots_bytes[2], patch_bytes, bias_bytes;
 } sizes;
 
@@ -72,6 +73,8 @@ static sizes measure(const stk__winograd_layer *l, stk__winograd_pass pass)
     const int64_t channels = s.padded[0] + s.padded[1];
     s.spread =
         sums ? even_out(s.tiles, batch_of(channels), 1) : even_out(s.tiles, block_of(channels), BLOCK_FOUR);
+    const int64_t blocks = (s.tiles + s.spread - 1) / s.spread;
+    s.workers = sums ? l->threads : (int)at_most(l->threads, blocks);
     for (int i = 0; i < 2; i++) {
         s.spot[i] = stk__winograd_spot(s.padded[i] * s.spread);
         s.spots_bytes[i] = (size_t)((STK_WINOGRAD_SPOTS + sums) * s.spot[i]) * sizeof(float);
@@ -89,9 +92,9 @@ static sizes measure(const stk__winograd_layer *l, stk__winograd_pass pass)
 size_t stk__winograd_scratch_bytes(const stk__winograd_layer *layer, stk__winograd_pass pass)
 {
     const sizes s = measure(layer, pass);
-    const size_t spots = s.spots_bytes[0] + s.spots_bytes[1], threads = (size_t)layer->threads;
+    const size_t spots = s.spots_bytes[0] + s.spots_bytes[1], workers = (size_t)s.workers;
     const bool shared = pass == STK_WINOGRAD_WEIGHTS;
-    return s.weights_bytes + s.bias_bytes + (shared ? 1 : threads) * spots + threads * s.patch_bytes;
+    return s.weights_bytes + s.bias_bytes + (shared ? 1 : workers) * spots + workers * s.patch_bytes;
 }
 
 /* One call on its way. */
@@ -116,8 +119,8 @@ static float *own_spots(const run *r, int worker, int which)
 
 static void on_pool(const run *r, void (*work)(void *, size_t, int), int64_t count)
 {
-    stk__pool_run(&(stk__pool_job){
-        .run = work, .context = (void *)r, .count = (size_t)count, .workers = r->layer->threads});
+    stk__pool_run(
+        &(stk__pool_job){.run = work, .context = (void *)r, .count = (size_t)count, .workers = r->s.workers});
 }
 
 static void bring_weights(void *context, size_t item, int worker)
