@@ -11,10 +11,28 @@ static bool is_possible(const stk__op_spec *s)
            in[2] >= STK_WINOGRAD_SIDE;
 }
 
-bool stk__onednn_winograd_pays(const stk__winograd_layer *l, stk__winograd_pass pass)
+/* From which size on Winograd was faster in every pass (docs/performance.md, "Convolution"). Narrower layers
+ * do not fill a panel; with few tiles the weights' transform is most of the work; tiles that hang over the
+ * edge compute pixels that nobody asked for. */
+typedef struct rule {
+    int64_t channels; /* of input and of output; 0: never */
+    int64_t tiles;
+    int share; /* least per cent of the tiles' pixels that there are */
+} rule;
+
+static const rule rules[STK_CPU_LEVELS] = {
+    [STK_CPU_C] = {0},
+    [STK_CPU_AVX2] = {.channels = 16, .tiles = 16, .share = 40},
+    [STK_CPU_AVX512] = {.channels = 32, .tiles = 16, .share = 40}, /* not measured: the panel is 32 */
+};
+
+bool stk__onednn_winograd_pays(const stk__winograd_layer *l, stk__cpu_level level)
 {
-    (void)pass;
-    return l->kernel != &stk__winograd_c && l->c >= 16 && l->k >= 16;
+    const rule *r = &rules[level];
+    const int64_t side = STK_WINOGRAD_SIDE;
+    const int64_t tiles = (l->h + side - 1) / side * ((l->w + side - 1) / side);
+    return r->channels && l->c >= r->channels && l->k >= r->channels && l->n * tiles >= r->tiles &&
+           100 * l->h * l->w >= r->share * side * side * tiles;
 }
 
 void stk__onednn_winograd_choose(const stk__op *op, stk__onednn_winograd *w)
@@ -24,17 +42,17 @@ void stk__onednn_winograd_choose(const stk__op *op, stk__onednn_winograd *w)
     *w = (stk__onednn_winograd){.possible = is_possible(&op->spec)};
     if (!w->possible) return;
     w->open = conv == STK_CONV_AUTO && stk__onednn_of(op)->tune;
-    w->layer = (stk__winograd_layer){.kernel = stk__winograd_at(stk__cpu_level_allowed()),
+    const stk__cpu_level level = stk__cpu_level_allowed();
+    w->layer = (stk__winograd_layer){.kernel = stk__winograd_at(level),
                                      .n = in[0],
                                      .h = in[1],
                                      .w = in[2],
                                      .c = in[3],
                                      .k = op->spec.channels,
                                      .threads = op->engine->info.threads};
+    const bool pays = stk__onednn_winograd_pays(&w->layer, level);
     for (int pass = 0; pass < STK_WINOGRAD_PASSES; pass++)
-        w->uses[pass] =
-            conv == STK_CONV_WINOGRAD ||
-            (conv == STK_CONV_AUTO && stk__onednn_winograd_pays(&w->layer, (stk__winograd_pass)pass));
+        w->uses[pass] = conv == STK_CONV_WINOGRAD || (conv == STK_CONV_AUTO && pays);
 }
 
 const char *stk__onednn_winograd_word(const stk__onednn_winograd *w)

@@ -17,7 +17,7 @@ typedef struct stk__onednn_winograd {
 void stk__onednn_winograd_choose(const stk__op *op, stk__onednn_winograd *w);
 
 /* The rule of STK_CONV_AUTO: what was faster where it was measured (docs/performance.md). */
-bool stk__onednn_winograd_pays(const stk__winograd_layer *layer, stk__winograd_pass pass);
+bool stk__onednn_winograd_pays(const stk__winograd_layer *layer, stk__cpu_level level);
 
 /* For the operation's method. */
 const char *stk__onednn_winograd_word(const stk__onednn_winograd *w);

@@ -49,6 +49,27 @@ static void the_option_decides(void **state)
     unsetenv("STOKER_CPU");
 }
 
+static bool pays(int64_t n, int64_t h, int64_t w, int64_t c, int64_t k)
+{
+    return stk__onednn_winograd_pays(&(stk__winograd_layer){NULL, n, h, w, c, k, 2}, STK_CPU_AVX2);
+}
+
+static void the_rule_knows_where_it_pays(void **state)
+{
+    (void)state;
+    assert_true(pays(4, 64, 64, 64, 64));
+    assert_true(pays(1, 16, 16, 16, 16));
+    assert_false(pays(4, 64, 64, 15, 64));
+    assert_false(pays(4, 64, 64, 64, 3));
+    assert_false(pays(1, 12, 16, 64, 64)); /* 12 tiles */
+    assert_false(pays(9, 5, 5, 64, 64));   /* 25 pixels of four tiles' 64 */
+    assert_true(pays(9, 6, 5, 64, 64));
+    for (int level = 0; level < STK_CPU_LEVELS; level++)
+        assert_int_equal(stk__onednn_winograd_pays(&(stk__winograd_layer){NULL, 4, 64, 64, 16, 16, 2},
+                                                   (stk__cpu_level)level),
+                         level == STK_CPU_AVX2);
+}
+
 static void others_have_no_choice(void **state)
 {
     (void)state;
@@ -291,8 +312,8 @@ static void what_cannot_be_measured_follows_the_rule(void **state)
     const stk_status status = stk__op_create(engine, &usual, &op, &error);
     api->dnnl_primitive_execute = real;
     assert_int_equal(status, STK_OK);
-    const bool pays = stk__cpu_level_allowed() != STK_CPU_C;
-    assert_string_equal(stk__op_method(op), pays ? "winograd" : "direct");
+    const bool pays_here = stk__cpu_level_allowed() == STK_CPU_AVX2;
+    assert_string_equal(stk__op_method(op), pays_here ? "winograd" : "direct");
     assert_int_equal(count_files(path, sizeof path), 0);
     stk__op_destroy(&op);
     stk__engine_close(&engine);
@@ -349,6 +370,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_option_decides),
+        cmocka_unit_test(the_rule_knows_where_it_pays),
         cmocka_unit_test(others_have_no_choice),
         cmocka_unit_test(words_name_the_passes),
         cmocka_unit_test_setup_teardown(passes_may_differ, make_folder, remove_folder),
