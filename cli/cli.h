@@ -47,6 +47,9 @@ typedef struct stk__flag {
     bool *given;       /* set to true; with text or number as well: the value may be left out */
     const char **text; /* with a value, as text or … */
     int64_t *number;   /* … as a number >= 0 */
+    /* May be given often, with one or several key=value behind it: called with each; -1, or the status to
+     * leave with. */
+    int (*each)(const char *value);
 } stk__flag;
 
 typedef struct stk__arguments {
