@@ -144,7 +144,7 @@ static int read_word(stk__arguments *a, const char *word)
     }
     if (a->word_count == a->most_words)
         return stk__cli_usage(a->verb->name, "'%s' is one argument too many", word);
-    a->words[a->word_count++] = word;
+    (a->all_words ? a->all_words : a->words)[a->word_count++] = word;
     return -1;
 }
 

@@ -1,6 +1,7 @@
 /* stoker train: one command from data to a network that has learnt. */
 #include "grid.h"
 #include "ledger_file.h"
+#include "run_open.h"
 #include "train_print.h"
 
 #include "core/clock.h"
@@ -73,6 +74,8 @@ static stk_status open_folder(train_job *job, stk_error *error)
     if (status == STK_OK && !job->resume)
         status = stk__run_folder_write(job->folder, "config.yaml", text, error);
     stk__buffer_fini(&text);
+    if (status == STK_OK)
+        status = stk__run_data_write(job->folder, stk_loader_describe(job->session.loader), error);
     return status;
 }
 
