@@ -69,6 +69,9 @@ static void stop_runs(grid_job *job)
     if (!job->stop_ns) {
         job->stop_ns = now;
         stk__grid_stop(&job->grid, SIGTERM);
+        stk__grid_show_end(&job->screen);
+        if (!stk__cli_quiet)
+            fprintf(stderr, "stopping: runs finish their step and save; once more ends them at once\n");
     } else if (now - job->stop_ns > PATIENCE_S * STK_SECOND_NS) {
         stk__grid_stop(&job->grid, SIGKILL);
     }

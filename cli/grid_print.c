@@ -60,7 +60,7 @@ static void draw_line(stk__grid_screen *screen, const char *text)
 
 void stk__grid_show(stk__grid_screen *screen, const stk__grid *grid)
 {
-    char settings[160], text[400], loss[32] = "";
+    char settings[160], text[400];
     const uint64_t now = stk__clock_ns();
     if (!screen->live || now - screen->last_ns < STK_SECOND_NS / 5) return;
     screen->last_ns = now;
@@ -68,6 +68,7 @@ void stk__grid_show(stk__grid_screen *screen, const stk__grid *grid)
     for (int i = 0; i < grid->run_count; i++) {
         const stk__grid_run *r = &grid->runs[i];
         if (r->state != STK_GRID_RUNNING) continue;
+        char loss[32] = "";
         stk__grid_print_settings(grid, i, settings, sizeof settings);
         if (!isnan(r->loss)) snprintf(loss, sizeof loss, ", loss %.4g", r->loss);
         snprintf(text, sizeof text, "  %s: epoch %lld of %lld, step %lld%s, %.0f s", settings,
