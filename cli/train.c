@@ -278,8 +278,7 @@ int stk__cli_train(int argc, char **argv)
          .number = &job.stop_after},
         {.name = "trace",
          .value = "N",
-         .help = "record N steps (after the first 2), layer by layer, in trace.json for Chrome or Perfetto; "
-                 "each layer is waited for meanwhile",
+         .help = "record N steps (after 2) in trace.json, waiting for each layer",
          .number = &job.trace_steps},
         {.name = "json", .help = "report as JSON on standard output", .given = &stk__cli_json},
     };

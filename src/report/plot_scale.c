@@ -36,7 +36,7 @@ static void place_powers(stk__scale *s)
     for (int power = (int)floor(log10(s->least)); power <= (int)ceil(log10(s->most)); power += stride)
         for (int part = 0; part < parts; part++) {
             const double tick = digits[part] * pow(10, power);
-            if (tick >= s->least * 0.999 && tick <= s->most * 1.001 && s->tick_count < STK_PLOT_TICKS)
+            if (tick >= s->least && tick <= s->most && s->tick_count < STK_PLOT_TICKS)
                 s->ticks[s->tick_count++] = tick;
         }
 }

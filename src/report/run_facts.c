@@ -109,6 +109,14 @@ static void name_gpus(stk__run_facts *f, const stk__record_head *head)
         snprintf(f->gpu_names[f->gpu_count++], sizeof f->gpu_names[0], "GPU %d", head->gpus[i].index);
 }
 
+/* The page tells what is wrong with a recording; only without memory there is no page. */
+static stk_status note_fault(stk__run_facts *f, stk_status status, const stk_error *fault, stk_error *error)
+{
+    if (status == STK_ERROR_MEMORY) return stk__fail_memory(error, sizeof(stk__gpu_moment), "a recording");
+    memcpy(f->recording_fault, fault->message, sizeof f->recording_fault);
+    return STK_OK;
+}
+
 static stk_status keep_recording(stk__run_facts *f, stk__replay *replay, double *start_s, stk_error *error)
 {
     stk_monitor_frame *frame;
@@ -120,8 +128,7 @@ static stk_status keep_recording(stk__run_facts *f, stk__replay *replay, double 
         if (isnan(*start_s)) *start_s = frame->clock_s;
         STK__TRY(keep_frame(f, frame, *start_s, error));
     }
-    if (status != STK_END) snprintf(f->recording_fault, sizeof f->recording_fault, "%s", fault.message);
-    return STK_OK;
+    return status == STK_END ? STK_OK : note_fault(f, status, &fault, error);
 }
 
 static stk_status read_recordings(stk__run_facts *f, stk_error *error)
@@ -134,12 +141,13 @@ static stk_status read_recordings(stk__run_facts *f, stk_error *error)
     for (int part = 2; part < MOST_RECORDINGS; part++) {
         if (stk__durable_join(path, sizeof path, f->folder, name, NULL) != STK_OK) break;
         if (stat(path, &facts) != 0) break;
-        if (stk__replay_open(&replay, path, &fault) == STK_OK) {
-            const stk_status status = keep_recording(f, replay, &start_s, error);
+        const stk_status status = stk__replay_open(&replay, path, &fault);
+        if (status == STK_OK) {
+            const stk_status kept = keep_recording(f, replay, &start_s, error);
             stk__replay_close(&replay);
-            STK__TRY(status);
+            STK__TRY(kept);
         } else
-            snprintf(f->recording_fault, sizeof f->recording_fault, "%s", fault.message);
+            STK__TRY(note_fault(f, status, &fault, error));
         snprintf(name, sizeof name, "monitor-%d.jsonl", part);
     }
     return STK_OK;

@@ -25,7 +25,8 @@ typedef struct stk__run_facts { /* read/fini */
     int gpu_count;
     char gpu_names[STK_FACTS_GPUS][80];
     stk__buffer gpus[STK_FACTS_GPUS]; /* stk__gpu_moment */
-    char recording_fault[384];        /* what is wrong with a recording; empty: nothing */
+    char
+        recording_fault[sizeof((stk_error *)0)->message]; /* what is wrong with a recording; empty: nothing */
 } stk__run_facts;
 
 /* STK_ERROR_DATA if it is no run's folder. */
