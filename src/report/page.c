@@ -102,7 +102,7 @@ void stk__page_number(stk__page *page, double value)
     else if (fabs(value) >= 1e4 && fabs(value) < 1e15)
         put_grouped(page, value);
     else
-        stk__page_print(page, "%.4g", value);
+        stk__page_print(page, fabs(value) < 1e-3 ? "%.3g" : "%.4g", value);
 }
 
 void stk__page_bytes(stk__page *page, double bytes)

@@ -12,58 +12,78 @@ static int whole(const json_t *object, const char *key)
     return (int)json_integer_value(json_object_get(object, key));
 }
 
-static void put_picture(stk__page *page, const stk__run_facts *f)
-{
-    stk__page_html(page, "data:image/png;base64,");
-    stk__page_base64(page, f->picture.data, f->picture.size_bytes);
-}
-
-/* --- masks and points: the sheet as it is ------------------------------------------------------------------
- */
-
-static void put_sheet(stk__page *page, const stk__run_facts *f)
-{
-    static const char *const names[COLUMNS] = {"image", "truth", "prediction"};
-    stk__page_html(page, "<figure class=\"card sheet\"><figcaption>");
-    for (int i = 0; i < COLUMNS; i++)
-        stk__page_print(page, "<span>%s</span>", names[i]);
-    stk__page_html(page, "</figcaption><img alt=\"images, truths and predictions side by side\" src=\"");
-    put_picture(page, f);
-    stk__page_html(page, "\"></figure>\n");
-}
-
-/* --- classes: one column of pictures, cut by the style sheet -------------------------------------------
- */
-
-/* Of the sheet, in pixels. */
+/* Pictures on the sheet, in pixels; the style sheet cuts them out. */
 typedef struct cells {
     double w, h, gap;
-    int rows;
+    int columns, rows;
 } cells;
 
 static bool find_cells(const json_t *answers, cells *c)
 {
     const json_t *cell = json_object_get(answers, "cell");
     *c = (cells){whole(cell, "width_px"), whole(cell, "height_px"), whole(cell, "gap_px"),
-                 whole(answers, "rows")};
-    return c->w > 0 && c->h > 0 && c->gap > 0 && c->rows > 0;
+                 whole(answers, "columns"), whole(answers, "rows")};
+    return c->w > 0 && c->h > 0 && c->gap > 0 && c->columns > 0 && c->rows > 0;
 }
 
-/* A share of what the sheet is larger than the cell: that is how style sheets count. */
-static double down_percent(const cells *c, int i)
+static double sheet_px(double cell, double gap, int count)
 {
-    const double all = c->rows * (c->h + c->gap) + c->gap;
-    return 100 * (c->gap + i * (c->h + c->gap)) / (all - c->h);
+    return count * (cell + gap) + gap;
 }
 
-static void put_class(stk__page *page, const json_t *sample, double down)
+/* Where a cell begins, as a share of what the sheet is larger than it: that is how style sheets count. */
+static double place_percent(double cell, double gap, int count, int i)
+{
+    return 100 * (gap + i * (cell + gap)) / (sheet_px(cell, gap, count) - cell);
+}
+
+static void put_style(stk__page *page, const stk__run_facts *f, const cells *c)
+{
+    stk__page_print(page, "<style>.cut{aspect-ratio:%.0f/%.0f;background-size:%.4f%% auto;", c->w, c->h,
+                    100 * sheet_px(c->w, c->gap, c->columns) / c->w);
+    stk__page_html(page, "background-image:url(data:image/png;base64,");
+    stk__page_base64(page, f->picture.data, f->picture.size_bytes);
+    stk__page_html(page, ")}</style>\n");
+}
+
+static void put_cut(stk__page *page, const cells *c, int column, int row)
+{
+    stk__page_print(page, "<div class=\"cut\" style=\"background-position:%.4f%% %.4f%%\"></div>",
+                    place_percent(c->w, c->gap, c->columns, column),
+                    place_percent(c->h, c->gap, c->rows, row));
+}
+
+/* --- masks and points --------------------------------------------------------------------------------------
+ */
+
+static void put_trios(stk__page *page, const json_t *samples, const cells *c)
+{
+    static const char *const names[COLUMNS] = {"image", "truth", "prediction"};
+    stk__page_html(page, "<div class=\"trios\">\n");
+    for (int i = 0; i < (int)json_array_size(samples) && i < c->rows; i++) {
+        stk__page_html(page, "<div class=\"card trio\">");
+        for (int k = 0; k < COLUMNS; k++) {
+            stk__page_html(page, "<figure>");
+            put_cut(page, c, k, i);
+            stk__page_print(page, "<figcaption>%s</figcaption></figure>", names[k]);
+        }
+        stk__page_html(page, "</div>\n");
+    }
+    stk__page_html(page, "</div>\n");
+}
+
+/* --- classes
+ * -------------------------------------------------------------------------------------------------
+ */
+
+static void put_class(stk__page *page, const json_t *sample, const cells *c, int row)
 {
     const char *truth = stk__run_facts_text(sample, "truth"),
                *said = stk__run_facts_text(sample, "prediction");
     const bool right = truth && said && strcmp(truth, said) == 0;
     const json_t *share = json_object_get(sample, "probability");
-    stk__page_print(page, "<figure><div class=\"cut\" style=\"background-position:50%% %.4f%%\"></div>",
-                    down);
+    stk__page_html(page, "<figure>");
+    put_cut(page, c, 0, row);
     stk__page_print(page, "<figcaption><b class=\"%s\">%s ", right ? "right" : "wrong", right ? "✓" : "✗");
     stk__page_text(page, said);
     stk__page_html(page, "</b>");
@@ -75,15 +95,11 @@ static void put_class(stk__page *page, const json_t *sample, double down)
     stk__page_html(page, "</figcaption></figure>\n");
 }
 
-static void put_classes(stk__page *page, const stk__run_facts *f, const json_t *samples, const cells *c)
+static void put_classes(stk__page *page, const json_t *samples, const cells *c)
 {
-    stk__page_print(page,
-                    "<style>.cut{aspect-ratio:%.0f/%.0f;background-size:%.4f%% auto;background-image:url(",
-                    c->w, c->h, 100 * (c->w + 2 * c->gap) / c->w);
-    put_picture(page, f);
-    stk__page_html(page, ")}</style>\n<div class=\"card classes\">\n");
-    for (size_t i = 0; i < json_array_size(samples) && (int)i < c->rows; i++)
-        put_class(page, json_array_get(samples, i), down_percent(c, (int)i));
+    stk__page_html(page, "<div class=\"card classes\">\n");
+    for (int i = 0; i < (int)json_array_size(samples) && i < c->rows; i++)
+        put_class(page, json_array_get(samples, (size_t)i), c, i);
     stk__page_html(page, "</div>\n");
 }
 
@@ -128,22 +144,21 @@ void stk__report_answers(stk__page *page, const stk__run_facts *f)
 {
     const char *task = stk__run_facts_text(f->answers, "task");
     const json_t *samples = json_object_get(f->answers, "samples");
-    const bool pictures = f->picture.size_bytes > 0;
     if (!task || !json_array_size(samples)) return;
     const bool values = json_object_get(json_array_get(samples, 0), "probability") == NULL &&
                         json_object_get(json_array_get(samples, 0), "truth") != NULL;
     cells c;
-    const bool sheet = pictures && whole(f->answers, "columns") == COLUMNS,
-               classes = pictures && !sheet && find_cells(f->answers, &c);
-    if (!values && !sheet && !classes) return;
+    const bool pictures = !values && f->picture.size_bytes && find_cells(f->answers, &c);
+    if (!values && !pictures) return;
     stk__page_html(
         page, "<section id=\"answers\"><h2>What it says</h2>\n<p class=\"note\">The first samples of the "
               "validation part, in the last evaluation.</p>\n");
+    if (pictures) put_style(page, f, &c);
     if (values)
         put_values(page, samples);
-    else if (sheet)
-        put_sheet(page, f);
+    else if (c.columns == COLUMNS)
+        put_trios(page, samples, &c);
     else
-        put_classes(page, f, samples, &c);
+        put_classes(page, samples, &c);
     stk__page_html(page, "</section>\n");
 }

@@ -86,8 +86,8 @@ static void check_scale(double least, double most, stk__scale_form form)
         char text[24];
         stk__scale_print(&s, s.ticks[i], text);
         assert_true(strlen(text) <= 9);
-        assert_true(s.ticks[i] >= s.least - 1e-6 * fabs(s.least) &&
-                    s.ticks[i] <= s.most + 1e-6 * fabs(s.most));
+        assert_true(s.ticks[i] >= s.least - 1e-6 * (s.most - s.least));
+        assert_true(s.ticks[i] <= s.most + 1e-6 * (s.most - s.least));
         if (form.whole) assert_true(s.ticks[i] == floor(s.ticks[i]));
         if (i) assert_true(s.ticks[i] > s.ticks[i - 1]);
     }
