@@ -1,4 +1,4 @@
-/* Engines: who computes the operations of op.h. One table each (reference, onednn, later torch), and this
+/* Engines: who computes the operations of op.h. One table each (reference, onednn, torch), and this
  * front, which checks what it is given.
  *
  *     stk__engine *engine;
@@ -23,7 +23,7 @@ typedef struct stk__tensor stk__tensor; /* create/destroy; a handle */
 typedef struct stk__op stk__op;         /* create/destroy; an operation ready to run at one shape */
 
 typedef struct stk__engine_options {
-    const char *name; /* "reference", "onednn"; NULL or "auto": the best that is here */
+    const char *name; /* "reference", "onednn", "torch"; NULL or "auto": the best that is here */
     int threads;      /* 0: the CPU budget */
 } stk__engine_options;
 
@@ -207,6 +207,6 @@ struct stk__op {
     void *own; /* the engine's */
 };
 
-extern const stk__engine_ops stk__engine_reference, stk__engine_onednn;
+extern const stk__engine_ops stk__engine_reference, stk__engine_onednn, stk__engine_torch;
 
 #endif
