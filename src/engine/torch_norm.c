@@ -48,15 +48,17 @@ static stk_status norm_forward(stk__op *op, const stk__op_io *io, stk_error *err
     const bool tracks = io->training && !io->again, single = rows_of(op) == 1;
     const bool given = !io->training || (tracks && !single); /* the running statistics are read or written */
     stk__torch_scope s = stk__torch_begin(op->engine, error);
-    STK_TORCH_RUN(&s, "aten::native_batch_norm", "out",
-                  STK_TORCH_T(stk__torch_picture(&s, io->x[0], &op->spec.input[0])),
-                  STK_TORCH_T_OR_NONE(stk__torch_dense(&s, io->param[0])),
-                  STK_TORCH_T_OR_NONE(stk__torch_dense(&s, io->param[1])),
-                  STK_TORCH_T_OR_NONE(stk__torch_dense(&s, given ? io->buffer[0] : NULL)),
-                  STK_TORCH_T_OR_NONE(stk__torch_dense(&s, given ? io->buffer[1] : NULL)),
-                  STK_TORCH_I(io->training), STK_TORCH_F(op->spec.momentum), STK_TORCH_F(op->spec.eps),
-                  STK_TORCH_T(stk__torch_picture(&s, io->y, &op->form.output)),
-                  STK_TORCH_T(saved_part(&s, op, io, 0)), STK_TORCH_T(saved_part(&s, op, io, 1)));
+    stk__torch_call(&s,
+                    STK_TORCH_REQUEST(
+                        "aten::native_batch_norm", "out", 3,
+                        STK_TORCH_T(stk__torch_picture(&s, io->x[0], &op->spec.input[0])),
+                        STK_TORCH_T_OR_NONE(stk__torch_dense(&s, io->param[0])),
+                        STK_TORCH_T_OR_NONE(stk__torch_dense(&s, io->param[1])),
+                        STK_TORCH_T_OR_NONE(stk__torch_dense(&s, given ? io->buffer[0] : NULL)),
+                        STK_TORCH_T_OR_NONE(stk__torch_dense(&s, given ? io->buffer[1] : NULL)),
+                        STK_TORCH_I(io->training), STK_TORCH_F(op->spec.momentum), STK_TORCH_F(op->spec.eps),
+                        STK_TORCH_T(stk__torch_picture(&s, io->y, &op->form.output)),
+                        STK_TORCH_T(saved_part(&s, op, io, 0)), STK_TORCH_T(saved_part(&s, op, io, 1))));
     if (tracks && single) track_single(&s, op, io);
     if (tracks) stk__torch_count_up(&s, io->buffer[2]);
     return stk__torch_end(&s);
