@@ -1,4 +1,4 @@
-/* Engines: who computes the operations of op.h. One table each (reference, onednn, later torch), and this
+/* Engines: who computes the operations of op.h. One table each (reference, onednn, torch), and this
  * front, which checks what it is given.
  *
  *     stk__engine *engine;
@@ -30,7 +30,7 @@ typedef enum stk__conv {
 } stk__conv;
 
 typedef struct stk__engine_options {
-    const char *name; /* "reference", "onednn"; NULL or "auto": the best that is here */
+    const char *name; /* "reference", "onednn", "torch"; NULL or "auto": the best that is here */
     int threads;      /* 0: the CPU budget */
     stk__conv conv;   /* engines with one algorithm do not ask */
     bool tune;        /* STK_CONV_AUTO: measure both when an operation is made, and remember it on disk */
@@ -219,6 +219,6 @@ struct stk__op {
     void *own;          /* the engine's */
 };
 
-extern const stk__engine_ops stk__engine_reference, stk__engine_onednn;
+extern const stk__engine_ops stk__engine_reference, stk__engine_onednn, stk__engine_torch;
 
 #endif

@@ -78,7 +78,7 @@ static const stk__option optimizer_table[] = {
 static const stk__option run_table[] = {
     {.name = "preset", .type = STK_OPTION_WORD, .offset = FIELD(preset), .choices = "none|best|memory_limited=memory-limited|debug", .bare = true, .help = "settings that go together; single keys override it"},
     {.name = "device", .type = STK_OPTION_TEXT, .offset = FIELD(device), .fallback = "auto", .bare = true, .help = "where to train: auto, cpu, cuda:0"},
-    {.name = "engine", .type = STK_OPTION_TEXT, .offset = FIELD(engine), .fallback = "auto", .help = "who computes: auto, onednn, reference"},
+    {.name = "engine", .type = STK_OPTION_TEXT, .offset = FIELD(engine), .fallback = "auto", .help = "who computes: auto, onednn, torch (your own PyTorch), reference"},
     {.name = "threads", .type = STK_OPTION_INT, .offset = FIELD(threads), .least = 0, .most = 64, .help = "threads of the engine; 0 = all CPUs this process may use"},
     {.name = "monitor_interval", .type = STK_OPTION_INT, .offset = FIELD(monitor_interval), .least = 0, .most = 1e6, .unit = "epochs", .help = "how often the GPU's state is printed; 0 = never"},
     {.name = "name", .type = STK_OPTION_TEXT, .offset = FIELD(name), .help = "of the run; unset = network and data"},

@@ -77,8 +77,9 @@ static void tell_engine(stk__trainer *t, const stk__trainer_setup *setup)
     const stk__engine_info *engine = t->info.engine;
     char text[64];
     snprintf(text, sizeof text, "%s", engine->name);
-    stk__trainer_note_if_asked(t, "run.engine", text,
-                               engine->note[0] ? engine->note : "the best that is here");
+    if (engine->note[0] || !setup->run->engine || strcmp(setup->run->engine, engine->name) != 0)
+        stk__trainer_note_if_asked(t, "run.engine", text,
+                                   engine->note[0] ? engine->note : "the best that is here");
     snprintf(text, sizeof text, "%d", engine->threads);
     if (setup->run->threads != engine->threads)
         stk__trainer_note(t, "run.threads", text,

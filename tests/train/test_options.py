@@ -301,7 +301,7 @@ def preset():
 @check("run.engine")
 def engine():
     expect(Run(SERIES, "run.engine=reference").report["engine"] == "reference", "the engine that was asked for")
-    expect("auto, onednn or reference" in Run(SERIES, "run.engine=magic", status=2).error, "an engine that is none")
+    expect("auto, onednn, torch or reference" in Run(SERIES, "run.engine=magic", status=2).error, "an engine that is none")
     expect("cuda:0" in Run(SERIES, "run.device=cuda:0", status=1).error, "a device that is not here")
 
 
