@@ -15,15 +15,15 @@
 
 enum { CELL = 32 };
 
-/* A mean over time of what was known. */
-typedef struct mean {
+/* Over time, of what was known. */
+typedef struct average {
     double sum, seconds;
-} mean;
+} average;
 
 typedef struct gpu_seen {
     int32_t index;
     char name[64];
-    mean util, power;    /* since the last showing */
+    average util, power; /* since the last showing */
     stk_gpu_state state; /* and the rest as of now */
     stk_reading power_limit, memory_used, memory_total, temperature, sm_clock;
 } gpu_seen;
@@ -44,7 +44,7 @@ struct stk__train_monitor {
 /* --- the thread that samples -----------------------------------------------------------------------------
  */
 
-static void add(mean *mean, stk_reading reading, double seconds)
+static void add(average *mean, stk_reading reading, double seconds)
 {
     if (!stk__face_knows(reading)) return;
     mean->sum += reading.value * seconds;
@@ -98,7 +98,7 @@ static const char *number(char cell[CELL], bool known, double value, const char 
     return cell;
 }
 
-static const char *mean_text(char cell[CELL], const mean *mean, const char *unit)
+static const char *mean_text(char cell[CELL], const average *mean, const char *unit)
 {
     return number(cell, mean->seconds > 0, mean->sum / mean->seconds, unit);
 }
@@ -118,7 +118,7 @@ static void show_gpu(gpu_seen *seen)
             now_text(cells[5], seen->temperature, 1, " °C"), now_text(cells[6], seen->sm_clock, 1, " MHz"));
     if (seen->state != STK_GPU_GOOD) fprintf(stderr, "; %s", stk_gpu_state_name(seen->state));
     fputc('\n', stderr);
-    seen->util = seen->power = (mean){0};
+    seen->util = seen->power = (average){0};
 }
 
 bool stk__train_monitor_due(const stk__train_monitor *m, uint64_t epochs)

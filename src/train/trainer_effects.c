@@ -57,9 +57,9 @@ static void tell_convolutions(stk__trainer *t, const stk__train_settings *train)
 {
     const conv_count count = count_convolutions(t);
     const bool measured = stk__train_tunes(train) && train->conv == STK_CONV_AUTO && count.all > 0;
-    char why[96];
-    snprintf(why, sizeof why, "winograd in %d of %d convolutions, where it is faster %s", count.winograd, count.all,
-             measured ? "as measured here" : "by rules from measurements");
+    char why[128];
+    snprintf(why, sizeof why, "winograd in %d of %d convolutions, where it is faster %s", count.winograd,
+             count.all, measured ? "as measured here" : "by rules from measurements");
     if (count.all == 0 && train->conv != STK_CONV_DIRECT)
         stk__trainer_note_if_asked(t, "train.conv", "direct",
                                    "no convolution here has another algorithm: 3x3, stride 1, in onednn");
