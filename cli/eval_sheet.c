@@ -5,15 +5,12 @@
 
 enum { COLUMNS = 3, ARM_PX = 6 };
 
-stk_status stk__eval_sheet_init(stk__eval_sheet *sheet, const stk__cli_session *session, int32_t rows,
-                                stk_error *error)
+stk_status stk__eval_sheet_begin(stk__eval_sheet *sheet, const stk__cli_session *session, int32_t columns,
+                                 int32_t rows, stk_error *error)
 {
     const stk_loader_info *info = stk_loader_describe(session->val_loader);
     const stk_loader_options *options = &session->val_data;
     *sheet = (stk__eval_sheet){.task = stk__trainer_describe(session->trainer)->network->task};
-    if (sheet->task != STK_TASK_SEGMENTATION && sheet->task != STK_TASK_POINTS)
-        return stk__fail(error, STK_ERROR_UNSUPPORTED, "--sheet shows masks and points; this run is %s",
-                         stk__task_word(sheet->task));
     for (int c = 0; c < 3; c++) {
         sheet->mean[c] = options->mean[c];
         sheet->std[c] = options->std[c] == 0 ? 1 : options->std[c];
@@ -22,8 +19,18 @@ stk_status stk__eval_sheet_init(stk__eval_sheet *sheet, const stk__cli_session *
     const size_t pixels = (size_t)info->w * (size_t)info->h;
     STK__TRY(stk__buffer_reserve(&sheet->picture, pixels * (size_t)info->channels, error));
     STK__TRY(stk__buffer_reserve(&sheet->ids, pixels, error));
-    return stk__sheet_init(&sheet->sheet, COLUMNS, rows,
+    return stk__sheet_init(&sheet->sheet, columns, rows,
                            stk__pixels_dense(NULL, info->w, info->h, info->channels), error);
+}
+
+stk_status stk__eval_sheet_init(stk__eval_sheet *sheet, const stk__cli_session *session, int32_t rows,
+                                stk_error *error)
+{
+    const stk__task task = stk__trainer_describe(session->trainer)->network->task;
+    if (task == STK_TASK_SEGMENTATION || task == STK_TASK_POINTS)
+        return stk__eval_sheet_begin(sheet, session, COLUMNS, rows, error);
+    return stk__fail(error, STK_ERROR_UNSUPPORTED, "--sheet shows masks and points; this run is %s",
+                     stk__task_word(task));
 }
 
 void stk__eval_sheet_fini(stk__eval_sheet *sheet)
@@ -47,8 +54,7 @@ static stk__pixels levels_of(const stk__eval_sheet *sheet, const stk_tensor *ima
                              (int32_t)channels);
 }
 
-/* The largest logit of each pixel. */
-static stk__pixels ids_of(const stk__eval_sheet *sheet, const stk_tensor *prediction, int64_t i)
+stk__pixels stk__answer_ids(const stk_tensor *prediction, int64_t i, uint8_t *ids)
 {
     const int64_t classes = prediction->shape[3], pixels = prediction->shape[1] * prediction->shape[2];
     const float *logits = (const float *)prediction->data + i * prediction->strides[0];
@@ -56,10 +62,9 @@ static stk__pixels ids_of(const stk__eval_sheet *sheet, const stk_tensor *predic
         int64_t best = 0;
         for (int64_t c = 1; c < classes; c++)
             if (logits[c] > logits[best]) best = c;
-        sheet->ids.data[p] = (uint8_t)best;
+        ids[p] = (uint8_t)best;
     }
-    return stk__pixels_dense(sheet->ids.data, (int32_t)prediction->shape[2], (int32_t)prediction->shape[1],
-                             1);
+    return stk__pixels_dense(ids, (int32_t)prediction->shape[2], (int32_t)prediction->shape[1], 1);
 }
 
 static void draw_masks(stk__eval_sheet *sheet, const stk_batch *batch, const stk_tensor *prediction,
@@ -69,14 +74,14 @@ static void draw_masks(stk__eval_sheet *sheet, const stk_batch *batch, const stk
     const stk__pixels truth =
         stk__pixels_dense((uint8_t *)batch->masks.data + i * batch->masks.strides[0],
                           (int32_t)batch->masks.shape[2], (int32_t)batch->masks.shape[1], 1);
-    const stk__pixels masks[COLUMNS] = {{0}, truth, ids_of(sheet, prediction, i)};
+    const stk__pixels masks[COLUMNS] = {{0}, truth, stk__answer_ids(prediction, i, sheet->ids.data)};
     for (int32_t column = 0; column < COLUMNS && sheet->status == STK_OK; column++)
         sheet->status = stk__sheet_draw(&sheet->sheet, (stk__sheet_place){column, sheet->drawn}, picture,
                                         masks[column], &sheet->error);
 }
 
 /* A cross of pure red or green, one colour a point. */
-static void draw_cross(stk__pixels picture, double x, double y, int colour)
+void stk__answer_cross(stk__pixels picture, double x, double y, int colour)
 {
     for (int arm = -ARM_PX; arm <= ARM_PX; arm++)
         for (int along = 0; along < 2; along++) {
@@ -88,8 +93,7 @@ static void draw_cross(stk__pixels picture, double x, double y, int colour)
         }
 }
 
-/* As op.h defines it: the largest cell of each map, and its offset. */
-static void point_of(const stk_tensor *maps, int64_t i, int64_t k, stk__pixels picture, double at[2])
+void stk__answer_point(const stk_tensor *maps, int64_t i, int64_t k, stk__pixels picture, double at[2])
 {
     const int64_t h = maps->shape[1], w = maps->shape[2], channels = maps->shape[3], points = channels / 3;
     const float *cells = (const float *)maps->data + i * maps->strides[0];
@@ -110,12 +114,19 @@ static void draw_points(stk__eval_sheet *sheet, const stk_batch *batch, const st
         for (int64_t k = 0; k < points && column > 0; k++) {
             const float *truth = (const float *)batch->points.data + i * batch->points.strides[0] + k * 3;
             double at[2] = {truth[0], truth[1]};
-            if (column == 2) point_of(prediction, i, k, picture, at);
-            if (column == 2 || truth[2] > 0) draw_cross(picture, at[0], at[1], (int)k);
+            if (column == 2) stk__answer_point(prediction, i, k, picture, at);
+            if (column == 2 || truth[2] > 0) stk__answer_cross(picture, at[0], at[1], (int)k);
         }
         sheet->status = stk__sheet_draw(&sheet->sheet, (stk__sheet_place){column, sheet->drawn}, picture,
                                         (stk__pixels){0}, &sheet->error);
     }
+}
+
+void stk__eval_sheet_picture(stk__eval_sheet *sheet, const stk_batch *batch, int64_t i)
+{
+    if (sheet->drawn >= sheet->sheet.rows || sheet->status != STK_OK) return;
+    sheet->status = stk__sheet_draw(&sheet->sheet, (stk__sheet_place){0, sheet->drawn++},
+                                    levels_of(sheet, &batch->images, i), (stk__pixels){0}, &sheet->error);
 }
 
 void stk__eval_sheet_look(void *context, const stk_batch *batch, const stk_tensor *prediction)

@@ -5,6 +5,8 @@
 #include "image/pixels.h"
 #include "core/memory.h"
 
+enum { STK_SHEET_GAP_PX = 6 }; /* around every picture */
+
 typedef struct stk__sheet {
     int32_t columns, rows;
     int32_t cell_w, cell_h; /* of one picture, in pixels */
@@ -24,6 +26,9 @@ typedef struct stk__sheet_place {
 /* Draws a grey or RGB picture of any size; with ids over it when mask.data is there. */
 stk_status stk__sheet_draw(stk__sheet *sheet, stk__sheet_place place, stk__pixels picture, stk__pixels mask,
                            stk_error *error);
+
+/* Puts the colour of an id over an RGB pixel. */
+void stk__sheet_tint(uint8_t *pixel, uint8_t id);
 
 stk_status stk__sheet_write(const stk__sheet *sheet, const char *path, stk_error *error);
 

@@ -1,5 +1,8 @@
 /* stoker train: one command from data to a network that has learnt. */
+#include "grid.h"
 #include "ledger_file.h"
+#include "run_open.h"
+#include "train_after.h"
 #include "train_print.h"
 
 #include "core/clock.h"
@@ -15,11 +18,12 @@ typedef struct train_job {
     stk__arguments arguments;
     stk__cli_session session;
     const char *run_path;
-    int64_t stop_after;
+    int64_t stop_after, trace_steps;
     bool resume, plan;
     stk__run_folder *folder;
     stk__run run;
     stk__train_screen screen;
+    stk__train_after after;
     stk__ledger_file ledger, val_ledger; /* one file: both add to it */
     char ledger_path[1024];
 } train_job;
@@ -72,6 +76,8 @@ static stk_status open_folder(train_job *job, stk_error *error)
     if (status == STK_OK && !job->resume)
         status = stk__run_folder_write(job->folder, "config.yaml", text, error);
     stk__buffer_fini(&text);
+    if (status == STK_OK)
+        status = stk__run_data_write(job->folder, stk_loader_describe(job->session.loader), error);
     return status;
 }
 
@@ -155,9 +161,22 @@ static json_t *report_json(train_job *job)
     json_object_set_new(report, "advice", json_string(advice));
     json_object_set_new(report, "stall", stall_json(stall, r->wall_s));
     json_object_set_new(report, "effects", stk__config_effects_json(job->arguments.config));
+    stk__train_after_tell(&job->after, &job->run, report);
     json_t *monitor = stk__train_monitor_judge(job->screen.monitor);
     if (monitor) json_object_set_new(report, "monitor", monitor);
     return report;
+}
+
+/* What the folder tells already: a run that had ended before is not told again. */
+static bool is_told(const train_job *job)
+{
+    char path[1024];
+    stk__run_folder_file(job->folder, "run.json", path, sizeof path);
+    json_t *report = json_load_file(path, 0, NULL);
+    const bool told = json_integer_value(json_object_get(report, "steps")) == job->run.report.at.step &&
+                      json_is_false(json_object_get(report, "interrupted"));
+    json_decref(report);
+    return told;
 }
 
 static int finish(train_job *job, stk_status status, const stk_error *error)
@@ -166,7 +185,7 @@ static int finish(train_job *job, stk_status status, const stk_error *error)
     stk_error failed;
     stk__progress_end(&job->screen.progress);
     if (status != STK_OK) code = stk__cli_fail(error);
-    if (job->folder && job->run.step_count) {
+    if (job->folder && (job->run.step_count || (status == STK_OK && !is_told(job)))) {
         json_t *report = report_json(job);
         if (stk__run_folder_write_json(job->folder, "run.json", json_incref(report), &failed) != STK_OK &&
             code == STK_EXIT_GOOD)
@@ -176,6 +195,10 @@ static int finish(train_job *job, stk_status status, const stk_error *error)
         else
             json_decref(report);
     }
+    if (job->folder && job->run.trainer &&
+        stk__train_after_write(&job->after, &job->run, &failed) != STK_OK && code == STK_EXIT_GOOD)
+        code = stk__cli_fail(&failed);
+    stk__train_after_close(&job->after);
     if (status == STK_OK && job->folder && !stk__cli_json) stk__train_print_end(&job->screen);
     const bool written = stk__ledger_file_close(&job->ledger),
                val_written = stk__ledger_file_close(&job->val_ledger);
@@ -230,6 +253,7 @@ static stk_status run_job(train_job *job, stk_error *error)
     if (!job->plan) {
         STK__TRY(open_folder(job, error));
         STK__TRY(open_ledgers(job, error));
+        STK__TRY(stk__train_after_open(&job->after, &job->session, job->trace_steps, error));
     }
     STK__TRY(stk__train_monitor_open(&job->screen.monitor, job->arguments.config,
                                      job->session.run.monitor_interval, job->folder, error));
@@ -243,8 +267,34 @@ static stk_status run_job(train_job *job, stk_error *error)
                           .resume = job->resume,
                           .stop_after = job->stop_after,
                           .watch = stk__train_watch(&job->screen),
-                          .stop = stk__interrupt_flag()};
+                          .stop = stk__interrupt_flag(),
+                          .trace = stk__train_after_trace(&job->after),
+                          .trace_steps = job->trace_steps};
     return stk__run_train(&job->run, error);
+}
+
+/* --- grid ------------------------------------------------------------------------------------------------
+ */
+
+static stk__grid_request grid;
+
+static int add_axis(const char *word)
+{
+    if (grid.word_count == STK_GRID_AXES)
+        return stk__cli_usage("train", "--grid takes at most %d settings", STK_GRID_AXES);
+    grid.words[grid.word_count++] = word;
+    return -1;
+}
+
+static int train_grid(const train_job *job, bool jobs_given)
+{
+    if (jobs_given && grid.jobs < 1) return stk__cli_usage("train", "--jobs is 1 or more");
+    if (job->stop_after) return stk__cli_usage("train", "--grid trains to the end; set train.epochs");
+    if (!jobs_given) grid.jobs = 0;
+    grid.folder = job->run_path;
+    grid.plan = job->plan;
+    grid.resume = job->resume;
+    return stk__grid_train(&job->arguments, &grid);
 }
 
 int stk__cli_train(int argc, char **argv)
@@ -266,6 +316,18 @@ int stk__cli_train(int argc, char **argv)
          .value = "N",
          .help = "stop after N steps, with a checkpoint",
          .number = &job.stop_after},
+        {.name = "grid",
+         .value = "KEY=A,B …",
+         .help = "train every combination of these values; again: goes on",
+         .each = add_axis},
+        {.name = "jobs",
+         .value = "N",
+         .help = "of a grid: N runs side by side; default: as many as pays",
+         .number = &grid.jobs},
+        {.name = "trace",
+         .value = "N",
+         .help = "record N steps (after 2) in trace.json, waiting for each layer",
+         .number = &job.trace_steps},
         {.name = "json", .help = "report as JSON on standard output", .given = &stk__cli_json},
     };
     job.arguments = (stk__arguments){.verb = &verb,
@@ -275,7 +337,13 @@ int stk__cli_train(int argc, char **argv)
                                      .table_count = STK_CLI_TRAIN_TABLES,
                                      .most_words = 1};
     stk_error error;
+    grid.jobs = -1;
     int code = stk__arguments_read(&job.arguments, argc, argv);
+    const bool jobs_given = grid.jobs >= 0;
+    if (code < 0 && jobs_given && !grid.word_count) code = stk__cli_usage("train", "--jobs is of a --grid");
+    if (code < 0 && grid.word_count) code = train_grid(&job, jobs_given);
+    if (code < 0 && job.trace_steps > STK_TRACE_MOST_STEPS)
+        code = stk__cli_usage("train", "--trace is 1 to %d steps", STK_TRACE_MOST_STEPS);
     if (code < 0) code = finish(&job, run_job(&job, &error), &error);
     stk__arguments_fini(&job.arguments);
     return code;

@@ -67,6 +67,8 @@ static stk_status open_engine(stk__engine **engine, const stk__engine_options *o
     stk__engine_info *info = &made->front.info;
     made->front.ops = &stk__engine_onednn;
     made->loops = stk__onednn_loops_at(stk__cpu_level_allowed());
+    made->conv = options->conv;
+    made->tune = options->tune;
     const stk_status status = stk__dnn_init(&made->dnn, api, options->threads, error);
     if (status != STK_OK) {
         close_engine(&made->front);
@@ -75,6 +77,7 @@ static stk_status open_engine(stk__engine **engine, const stk__engine_options *o
     wake_pool(options->threads);
     info->name = stk__engine_onednn.name;
     info->threads = options->threads;
+    info->fuses = true;
     info->bf16 = stk__dnn_has_bf16(&made->dnn);
     stk__dnn_describe(&made->dnn, info->version, sizeof info->version);
     snprintf(info->note, sizeof info->note, "%s", api->note);

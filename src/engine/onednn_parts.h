@@ -12,6 +12,8 @@ typedef struct stk__onednn {
     stk__engine front;
     stk__dnn dnn;
     const stk__onednn_loops *loops;
+    stk__conv conv;
+    bool tune;
     double partial[STK_ONEDNN_SUMS]; /* of the gradients' squares */
 } stk__onednn;
 

@@ -33,8 +33,9 @@ typedef struct stk__pass_request {
 /* What a pass says of itself; `--plan` prints it. */
 typedef struct stk__pass_row {
     const char *layer;
-    const char *word;  /* "conv", "batch_norm + relu" */
-    const char *fused; /* of a relu: the layer that does its work; NULL: it does it itself */
+    const char *word;   /* "conv", "batch_norm + relu" */
+    const char *fused;  /* of a relu: the layer that does its work; NULL: it does it itself */
+    const char *method; /* "winograd", "direct" …, see stk__op_method */
     int line;
     stk__shape output;
     int64_t param_count;

@@ -90,7 +90,9 @@ static void fill_line(line *l, const stk__pass *pass, int index)
     }
     const char *frozen = node->frozen && node->form->param_count ? "frozen" : "";
     const char *again = node->again ? "computed again" : "";
-    snprintf(l->cell[COLUMN_NOTE], CELL_BYTES, "%s%s%s", node->used ? frozen : "not used",
+    const char *method = node->used ? row->method : "";
+    snprintf(l->cell[COLUMN_NOTE], CELL_BYTES, "%s%s%s%s%s", method,
+             *method && (*frozen || *again) ? ", " : "", node->used ? frozen : "not used",
              *frozen && *again ? ", " : "", again);
 }
 

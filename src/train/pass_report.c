@@ -26,6 +26,7 @@ static void fill_row(stk__pass *pass, int index)
     *row = (stk__pass_row){.layer = node->layer->name,
                            .word = word_of(node),
                            .fused = node->fused >= 0 ? pass->graph.nodes[node->fused].layer->name : NULL,
+                           .method = pass->ops[index] ? stk__op_method(pass->ops[index]) : "",
                            .line = node->layer->line,
                            .output = node->form->output,
                            .flops = node->used ? node->form->flops : 0,

@@ -60,6 +60,14 @@ static const stk__op_spec odd[] = {
      .pad = {3, 3},
      .stride = {2, 2}},
     {.kind = STK_OP_CONV, .input = PICTURE(1, 6, 6, 16), .channels = 16, .kernel = {3, 3}, .pad = {1, 1}},
+    /* Winograd's: tiles that hang over, channels that do not fill a panel. */
+    {.kind = STK_OP_CONV, .input = PICTURE(2, 9, 7, 19), .channels = 21, .kernel = {3, 3}, .pad = {1, 1}},
+    {.kind = STK_OP_CONV,
+     .input = PICTURE(3, 4, 5, 32),
+     .channels = 16,
+     .kernel = {3, 3},
+     .pad = {1, 1},
+     .no_bias = true},
 
     {.kind = STK_OP_CONV_TRANSPOSE, .input = PICTURE(1, 1, 1, 1), .channels = 1},
     {.kind = STK_OP_CONV_TRANSPOSE,
