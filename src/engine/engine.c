@@ -217,6 +217,9 @@ stk_status stk__op_create(stk__engine *engine, const stk__op_spec *spec, stk__op
     made->engine = engine;
     made->spec = *spec;
     stk_status status = stk__op_describe(&made->spec, &made->form, error);
+    if (status == STK_OK && made->spec.relu && !engine->info.fuses)
+        status =
+            stk__fail(error, STK_ERROR_UNSUPPORTED, "%s has no relu in its operations", engine->info.name);
     if (status == STK_OK) status = engine->ops->op_create(made, error);
     if (status != STK_OK) {
         stk__free(made);

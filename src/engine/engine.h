@@ -41,6 +41,7 @@ typedef struct stk__engine_info {
     char version[64]; /* "oneDNN 2.6.3, AVX2"; empty: nothing to say */
     int threads;
     bool bf16;      /* native */
+    bool fuses;     /* has operations with a relu in them (stk__op_spec.relu) */
     char note[160]; /* something its user should know (an instruction set that was capped, why "auto" is not
                        a better one), or empty */
 } stk__engine_info;

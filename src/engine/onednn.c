@@ -77,6 +77,7 @@ static stk_status open_engine(stk__engine **engine, const stk__engine_options *o
     wake_pool(options->threads);
     info->name = stk__engine_onednn.name;
     info->threads = options->threads;
+    info->fuses = true;
     info->bf16 = stk__dnn_has_bf16(&made->dnn);
     stk__dnn_describe(&made->dnn, info->version, sizeof info->version);
     snprintf(info->note, sizeof info->note, "%s", api->note);

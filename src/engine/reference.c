@@ -44,7 +44,7 @@ static stk_status open_engine(stk__engine **engine, const stk__engine_options *o
     stk__engine *made = stk__alloc(sizeof *made);
     if (!made) return stk__fail_memory(error, sizeof *made, "the reference engine");
     made->ops = &stk__engine_reference;
-    made->info = (stk__engine_info){.name = "reference", .threads = 1};
+    made->info = (stk__engine_info){.name = "reference", .threads = 1, .fuses = true};
     *engine = made;
     return STK_OK;
 }

@@ -118,7 +118,7 @@ static void make_graph(stk__pass *pass, const stk__pass_request *request)
     }
     graph->loss = stk__op_is_loss(request->loss.kind);
     graph->metric = stk__op_is_metric(request->metric.kind);
-    stk__pass_fuse(graph, request->fuse);
+    stk__pass_fuse(graph, request->fuse && stk__engine_describe(request->engine)->fuses);
     stk__pass_mark(graph);
 }
 

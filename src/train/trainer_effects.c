@@ -33,7 +33,9 @@ static void tell_fusion(stk__trainer *t, const stk__trainer_setup *setup)
     if (fused)
         stk__trainer_note_if_asked(t, "train.compile", "true", why);
     else if (setup->train->compile != STK_SWITCH_OFF)
-        stk__trainer_note_if_asked(t, "train.compile", "false", "this network has nothing to fuse");
+        stk__trainer_note_if_asked(t, "train.compile", "false",
+                                   t->info.engine->fuses ? "this network has nothing to fuse"
+                                                         : "this engine runs its operations one by one");
 }
 
 /* Of the layers that can be computed in more than one way: how many there are, and how many are Winograd's in
