@@ -46,7 +46,7 @@ test: build test-tools
 # Without a network, or with PEERS= on the command line, our own rows alone.
 PEERS = $(shell tools/setup venv >&2 && bench/peers/setup)
 bench: build
-	@peers='$(PEERS)'; for what in load augment; do \
+	@peers='$(PEERS)'; for what in load augment train; do \
 	 (set -x; $(STOKER) bench $$what $${peers:+--peers "$$peers"}) || exit; echo; done
 
 check:
@@ -62,7 +62,7 @@ asan: test-tools
 tsan:
 	@tools/setup build
 	@tools/build build-tsan -Dbuildtype=debugoptimized -Db_sanitize=thread -Db_lundef=false
-	@TSAN_OPTIONS=halt_on_error=1:suppressions=$(CURDIR)/tests/support/races.txt $(TSAN_WRAP) tools/run_tests build-tsan -t 8 --suite loader --suite fail --suite threads
+	@TSAN_OPTIONS=halt_on_error=1:atexit_sleep_ms=0:suppressions=$(CURDIR)/tests/support/races.txt $(TSAN_WRAP) tools/run_tests build-tsan -t 8 --suite loader --suite fail --suite threads
 
 # Where libFuzzer cannot be had, the driver of the tests does it and says so.
 fuzz:

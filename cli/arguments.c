@@ -91,6 +91,21 @@ static int refuse_without_value(const stk__arguments *a, const stk__flag *flag, 
     return known ? stk__cli_usage(a->verb->name, "--%s needs a value", name) : stk__cli_fail(&error);
 }
 
+/* make:gray?count=7 is a data set. */
+static bool is_pair(const char *word)
+{
+    const char *equals = strchr(word, '=');
+    return equals && word[0] != '-' && word + strcspn(word, "/:?") > equals;
+}
+
+static int set_each(const stk__flag *flag, const char *value, char **argv, int *next)
+{
+    int status = flag->each(value);
+    while (status == -1 && argv[*next] && is_pair(argv[*next]))
+        status = flag->each(argv[(*next)++]);
+    return status;
+}
+
 /* --name, --name value, --name=value. *next is moved over a value that was used. */
 static int read_dashes(const stk__arguments *a, char **argv, int *next)
 {
@@ -114,23 +129,22 @@ static int read_dashes(const stk__arguments *a, char **argv, int *next)
     const char *value = inline_value ? inline_value + 1 : argv[*next];
     if (!value) return refuse_without_value(a, flag, name);
     if (!inline_value) (*next)++;
+    if (flag && flag->each) return set_each(flag, value, argv, next);
     return flag ? set_flag(a, flag, value) : set_key(a, name, value);
 }
 
 static int read_word(stk__arguments *a, const char *word)
 {
     struct stat facts;
-    const char *equals = strchr(word, '=');
-    const bool key_like =
-        equals && word + strcspn(word, "/:?") > equals; /* make:gray?count=7 is a data set */
-    if (key_like && a->config && stat(word, &facts) != 0) {
+    if (a->config && is_pair(word) && stat(word, &facts) != 0) {
         char key[128];
+        const char *equals = strchr(word, '=');
         if ((size_t)snprintf(key, sizeof key, "%.*s", (int)(equals - word), word) < sizeof key)
             return set_key(a, key, equals + 1);
     }
     if (a->word_count == a->most_words)
         return stk__cli_usage(a->verb->name, "'%s' is one argument too many", word);
-    a->words[a->word_count++] = word;
+    (a->all_words ? a->all_words : a->words)[a->word_count++] = word;
     return -1;
 }
 

@@ -31,6 +31,7 @@ int stk__cli_load(int argc, char **argv);
 int stk__cli_make(int argc, char **argv);
 int stk__cli_monitor(int argc, char **argv);
 int stk__cli_pack(int argc, char **argv);
+int stk__cli_predict(int argc, char **argv);
 int stk__cli_report(int argc, char **argv);
 int stk__cli_stats(int argc, char **argv);
 int stk__cli_bench(int argc, char **argv);
@@ -48,6 +49,9 @@ typedef struct stk__flag {
     bool *given;       /* set to true; with text or number as well: the value may be left out */
     const char **text; /* with a value, as text or … */
     int64_t *number;   /* … as a number >= 0 */
+    /* May be given often, with one or several key=value behind it: called with each; -1, or the status to
+     * leave with. */
+    int (*each)(const char *value);
 } stk__flag;
 
 typedef struct stk__arguments {
@@ -63,6 +67,7 @@ typedef struct stk__arguments {
     bool own_words; /* the first word is neither a CONFIG nor data.root: a folder of a run, … */
 
     const char *words[4];
+    const char **all_words; /* set by a verb that takes more: room for most_words, used instead of words */
     size_t word_count;
     stk__config *config; /* owned; NULL without tables */
 } stk__arguments;

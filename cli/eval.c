@@ -1,8 +1,7 @@
 /* stoker eval RUN: how good is the network of a run, on its validation part? */
 #include "eval_sheet.h"
+#include "run_open.h"
 #include "train_print.h"
-
-#include "train/checkpoint.h"
 
 #include <math.h>
 #include <string.h>
@@ -19,26 +18,6 @@ typedef struct eval_job {
     stk__score score;
 } eval_job;
 
-static stk_status find_checkpoint(eval_job *job, stk_error *error)
-{
-    const stk__trainer_info *info = stk__trainer_describe(job->session.trainer);
-    char folder[512];
-    if (job->checkpoint) {
-        snprintf(job->found.path, sizeof job->found.path, "%s", job->checkpoint);
-        return stk__checkpoint_verify(job->checkpoint, error);
-    }
-    snprintf(folder, sizeof folder, "%s/checkpoints", job->arguments.words[0]);
-    const bool low = stk__task_describe(info->network->task)->low[info->value];
-    stk_status status = job->newest ? STK_END : stk__checkpoint_best(folder, low, &job->found, error);
-    if (status == STK_END) status = stk__checkpoint_newest(folder, &job->found, error);
-    if (status == STK_END) {
-        stk__fail(error, STK_ERROR_DATA, "the run has no checkpoint yet");
-        stk__error_place(error, "%s", folder);
-        status = STK_ERROR_DATA;
-    }
-    return status;
-}
-
 static stk_status run_job(eval_job *job, stk_error *error)
 {
     char path[1024];
@@ -49,7 +28,9 @@ static stk_status run_job(eval_job *job, stk_error *error)
     STK__TRY(stk__config_read_file(s->config, path, error));
     STK__TRY(stk__cli_apply_preset(s->config, error));
     STK__TRY(stk__cli_session_open(s, error));
-    STK__TRY(find_checkpoint(job, error));
+    const stk__run_choice choice = {
+        .run = job->arguments.words[0], .checkpoint = job->checkpoint, .newest = job->newest};
+    STK__TRY(stk__run_checkpoint_find(&choice, s->trainer, &job->found, error));
     STK__TRY(
         stk__checkpoint_read_model(job->found.path, stk__trainer_describe(s->trainer)->model, false, error));
     if (job->sheet_path) {

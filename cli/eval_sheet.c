@@ -54,8 +54,7 @@ static stk__pixels levels_of(const stk__eval_sheet *sheet, const stk_tensor *ima
                              (int32_t)channels);
 }
 
-/* The largest logit of each pixel. */
-static stk__pixels ids_of(const stk__eval_sheet *sheet, const stk_tensor *prediction, int64_t i)
+stk__pixels stk__answer_ids(const stk_tensor *prediction, int64_t i, uint8_t *ids)
 {
     const int64_t classes = prediction->shape[3], pixels = prediction->shape[1] * prediction->shape[2];
     const float *logits = (const float *)prediction->data + i * prediction->strides[0];
@@ -63,10 +62,9 @@ static stk__pixels ids_of(const stk__eval_sheet *sheet, const stk_tensor *predic
         int64_t best = 0;
         for (int64_t c = 1; c < classes; c++)
             if (logits[c] > logits[best]) best = c;
-        sheet->ids.data[p] = (uint8_t)best;
+        ids[p] = (uint8_t)best;
     }
-    return stk__pixels_dense(sheet->ids.data, (int32_t)prediction->shape[2], (int32_t)prediction->shape[1],
-                             1);
+    return stk__pixels_dense(ids, (int32_t)prediction->shape[2], (int32_t)prediction->shape[1], 1);
 }
 
 static void draw_masks(stk__eval_sheet *sheet, const stk_batch *batch, const stk_tensor *prediction,
@@ -76,14 +74,14 @@ static void draw_masks(stk__eval_sheet *sheet, const stk_batch *batch, const stk
     const stk__pixels truth =
         stk__pixels_dense((uint8_t *)batch->masks.data + i * batch->masks.strides[0],
                           (int32_t)batch->masks.shape[2], (int32_t)batch->masks.shape[1], 1);
-    const stk__pixels masks[COLUMNS] = {{0}, truth, ids_of(sheet, prediction, i)};
+    const stk__pixels masks[COLUMNS] = {{0}, truth, stk__answer_ids(prediction, i, sheet->ids.data)};
     for (int32_t column = 0; column < COLUMNS && sheet->status == STK_OK; column++)
         sheet->status = stk__sheet_draw(&sheet->sheet, (stk__sheet_place){column, sheet->drawn}, picture,
                                         masks[column], &sheet->error);
 }
 
 /* A cross of pure red or green, one colour a point. */
-static void draw_cross(stk__pixels picture, double x, double y, int colour)
+void stk__answer_cross(stk__pixels picture, double x, double y, int colour)
 {
     for (int arm = -ARM_PX; arm <= ARM_PX; arm++)
         for (int along = 0; along < 2; along++) {
@@ -95,8 +93,7 @@ static void draw_cross(stk__pixels picture, double x, double y, int colour)
         }
 }
 
-/* As op.h defines it: the largest cell of each map, and its offset. */
-static void point_of(const stk_tensor *maps, int64_t i, int64_t k, stk__pixels picture, double at[2])
+void stk__answer_point(const stk_tensor *maps, int64_t i, int64_t k, stk__pixels picture, double at[2])
 {
     const int64_t h = maps->shape[1], w = maps->shape[2], channels = maps->shape[3], points = channels / 3;
     const float *cells = (const float *)maps->data + i * maps->strides[0];
@@ -117,8 +114,8 @@ static void draw_points(stk__eval_sheet *sheet, const stk_batch *batch, const st
         for (int64_t k = 0; k < points && column > 0; k++) {
             const float *truth = (const float *)batch->points.data + i * batch->points.strides[0] + k * 3;
             double at[2] = {truth[0], truth[1]};
-            if (column == 2) point_of(prediction, i, k, picture, at);
-            if (column == 2 || truth[2] > 0) draw_cross(picture, at[0], at[1], (int)k);
+            if (column == 2) stk__answer_point(prediction, i, k, picture, at);
+            if (column == 2 || truth[2] > 0) stk__answer_cross(picture, at[0], at[1], (int)k);
         }
         sheet->status = stk__sheet_draw(&sheet->sheet, (stk__sheet_place){column, sheet->drawn}, picture,
                                         (stk__pixels){0}, &sheet->error);

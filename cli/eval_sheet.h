@@ -28,6 +28,11 @@ void stk__eval_sheet_fini(stk__eval_sheet *sheet);
 /* A stk__trainer_look: draws the batch until the sheet is full. */
 void stk__eval_sheet_look(void *sheet, const stk_batch *batch, const stk_tensor *prediction);
 
+/* What a prediction means. */
+stk__pixels stk__answer_ids(const stk_tensor *prediction, int64_t i, uint8_t *ids); /* the largest logit */
+/* As op.h defines it: the largest cell of map k, and its offset; in pixels of a picture of that size. */
+void stk__answer_point(const stk_tensor *maps, int64_t i, int64_t k, stk__pixels picture, double at[2]);
+void stk__answer_cross(stk__pixels picture, double x, double y, int colour);
 /* Draws only image i of the batch, in the first column of the next row; a full sheet stays as it is. */
 void stk__eval_sheet_picture(stk__eval_sheet *sheet, const stk_batch *batch, int64_t i);
 

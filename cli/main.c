@@ -17,6 +17,8 @@ static const stk__verb verbs[] = {
     {"train", "train [CONFIG|DIR] [key=value …]",
      "Trains a network on it: unet, locator, resnet, lstm or your own.", stk__cli_train},
     {"eval", "eval RUN", "Evaluates the best checkpoint of a run.", stk__cli_eval},
+    {"predict", "predict RUN FILES…", "Says what the network of a run makes of images or series.",
+     stk__cli_predict},
     {"report", "report RUN [--output FILE]", "Writes report.html of a run again.", stk__cli_report},
     {"monitor", "monitor [--interval S --duration S] [-- CMD …]",
      "Watches GPUs and says how well they are used, and what holds them up.", stk__cli_monitor},

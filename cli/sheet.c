@@ -53,7 +53,7 @@ static void colour_of(uint8_t id, uint8_t rgb[3])
 }
 
 /* What the loss ignores is nearly black. */
-static void tint(uint8_t *pixel, uint8_t id)
+void stk__sheet_tint(uint8_t *pixel, uint8_t id)
 {
     uint8_t rgb[3] = {20, 20, 20};
     if (id == 0) return; /* the background stays as it is */
@@ -83,7 +83,7 @@ stk_status stk__sheet_draw(stk__sheet *sheet, stk__sheet_place place, stk__pixel
         uint8_t *out = sheet->pixels.data + ((top + (size_t)y) * (size_t)sheet_w(sheet) + left) * 3;
         for (int32_t x = 0; x < w; x++, out += 3) {
             copy_pixel(out, stk__pixels_row(cell, y) + x * channels, channels);
-            if (mask.data) tint(out, stk__pixels_row(ids, y)[x]);
+            if (mask.data) stk__sheet_tint(out, stk__pixels_row(ids, y)[x]);
         }
     }
     return STK_OK;

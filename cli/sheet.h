@@ -27,6 +27,9 @@ typedef struct stk__sheet_place {
 stk_status stk__sheet_draw(stk__sheet *sheet, stk__sheet_place place, stk__pixels picture, stk__pixels mask,
                            stk_error *error);
 
+/* Puts the colour of an id over an RGB pixel. */
+void stk__sheet_tint(uint8_t *pixel, uint8_t id);
+
 stk_status stk__sheet_write(const stk__sheet *sheet, const char *path, stk_error *error);
 
 #endif

@@ -1,5 +1,7 @@
 /* stoker train: one command from data to a network that has learnt. */
+#include "grid.h"
 #include "ledger_file.h"
+#include "run_open.h"
 #include "train_after.h"
 #include "train_print.h"
 
@@ -74,6 +76,8 @@ static stk_status open_folder(train_job *job, stk_error *error)
     if (status == STK_OK && !job->resume)
         status = stk__run_folder_write(job->folder, "config.yaml", text, error);
     stk__buffer_fini(&text);
+    if (status == STK_OK)
+        status = stk__run_data_write(job->folder, stk_loader_describe(job->session.loader), error);
     return status;
 }
 
@@ -163,13 +167,25 @@ static json_t *report_json(train_job *job)
     return report;
 }
 
+/* What the folder tells already: a run that had ended before is not told again. */
+static bool is_told(const train_job *job)
+{
+    char path[1024];
+    stk__run_folder_file(job->folder, "run.json", path, sizeof path);
+    json_t *report = json_load_file(path, 0, NULL);
+    const bool told = json_integer_value(json_object_get(report, "steps")) == job->run.report.at.step &&
+                      json_is_false(json_object_get(report, "interrupted"));
+    json_decref(report);
+    return told;
+}
+
 static int finish(train_job *job, stk_status status, const stk_error *error)
 {
     int code = STK_EXIT_GOOD;
     stk_error failed;
     stk__progress_end(&job->screen.progress);
     if (status != STK_OK) code = stk__cli_fail(error);
-    if (job->folder && job->run.step_count) {
+    if (job->folder && (job->run.step_count || (status == STK_OK && !is_told(job)))) {
         json_t *report = report_json(job);
         if (stk__run_folder_write_json(job->folder, "run.json", json_incref(report), &failed) != STK_OK &&
             code == STK_EXIT_GOOD)
@@ -257,6 +273,30 @@ static stk_status run_job(train_job *job, stk_error *error)
     return stk__run_train(&job->run, error);
 }
 
+/* --- grid ------------------------------------------------------------------------------------------------
+ */
+
+static stk__grid_request grid;
+
+static int add_axis(const char *word)
+{
+    if (grid.word_count == STK_GRID_AXES)
+        return stk__cli_usage("train", "--grid takes at most %d settings", STK_GRID_AXES);
+    grid.words[grid.word_count++] = word;
+    return -1;
+}
+
+static int train_grid(const train_job *job, bool jobs_given)
+{
+    if (jobs_given && grid.jobs < 1) return stk__cli_usage("train", "--jobs is 1 or more");
+    if (job->stop_after) return stk__cli_usage("train", "--grid trains to the end; set train.epochs");
+    if (!jobs_given) grid.jobs = 0;
+    grid.folder = job->run_path;
+    grid.plan = job->plan;
+    grid.resume = job->resume;
+    return stk__grid_train(&job->arguments, &grid);
+}
+
 int stk__cli_train(int argc, char **argv)
 {
     static const stk__verb verb = {.name = "train",
@@ -276,6 +316,14 @@ int stk__cli_train(int argc, char **argv)
          .value = "N",
          .help = "stop after N steps, with a checkpoint",
          .number = &job.stop_after},
+        {.name = "grid",
+         .value = "KEY=A,B …",
+         .help = "train every combination of these values; again: goes on",
+         .each = add_axis},
+        {.name = "jobs",
+         .value = "N",
+         .help = "of a grid: N runs side by side; default: as many as pays",
+         .number = &grid.jobs},
         {.name = "trace",
          .value = "N",
          .help = "record N steps (after 2) in trace.json, waiting for each layer",
@@ -289,7 +337,11 @@ int stk__cli_train(int argc, char **argv)
                                      .table_count = STK_CLI_TRAIN_TABLES,
                                      .most_words = 1};
     stk_error error;
+    grid.jobs = -1;
     int code = stk__arguments_read(&job.arguments, argc, argv);
+    const bool jobs_given = grid.jobs >= 0;
+    if (code < 0 && jobs_given && !grid.word_count) code = stk__cli_usage("train", "--jobs is of a --grid");
+    if (code < 0 && grid.word_count) code = train_grid(&job, jobs_given);
     if (code < 0 && job.trace_steps > STK_TRACE_MOST_STEPS)
         code = stk__cli_usage("train", "--trace is 1 to %d steps", STK_TRACE_MOST_STEPS);
     if (code < 0) code = finish(&job, run_job(&job, &error), &error);

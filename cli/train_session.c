@@ -34,7 +34,7 @@ stk_status stk__cli_apply_preset(stk__config *config, stk_error *error)
     return STK_OK;
 }
 
-static stk_status read_settings(stk__cli_session *s, stk_error *error)
+stk_status stk__cli_session_read(stk__cli_session *s, stk_error *error)
 {
     const struct {
         const stk__option_table *table;
@@ -298,7 +298,7 @@ static void plan_memory(stk__cli_session *s)
 
 stk_status stk__cli_session_open(stk__cli_session *s, stk_error *error)
 {
-    STK__TRY(read_settings(s, error));
+    STK__TRY(stk__cli_session_read(s, error));
     if (!s->evaluates_only) STK__TRY(open_training(s, error));
     STK__TRY(open_validation(s, error));
     STK__TRY(open_trainer(s, error));

@@ -31,6 +31,8 @@ typedef struct stk__cli_session {
 /* Puts the values of run.preset below everything that was asked for. Before anything is applied. */
 stk_status stk__cli_apply_preset(stk__config *config, stk_error *error);
 
+/* Reads the settings of all sections but data; open does it too. */
+stk_status stk__cli_session_read(stk__cli_session *session, stk_error *error);
 /* Reads the settings and opens loaders and trainer; the effects are told to the config. */
 stk_status stk__cli_session_open(stk__cli_session *session, stk_error *error);
 /* Leaves the program at once if threads had to be given up. */

@@ -43,6 +43,48 @@ static void pixels_equal_a_bare_decoder(void **state)
     assert_null(decoder);
 }
 
+/* Mean and largest difference of all values. */
+static double differ(stk__pixels a, stk__pixels b, int *most)
+{
+    double sum = 0;
+    *most = 0;
+    for (size_t i = 0; i < size_of(a); i++) {
+        const int off = abs(a.data[i] - b.data[i]);
+        sum += off;
+        if (off > *most) *most = off;
+    }
+    return sum / (double)size_of(a);
+}
+
+static void coarse_is_near_and_only_on_request(void **state)
+{
+    (void)state;
+    stk__decoder *decoder = make_decoder(NULL);
+    stk__buffer bytes = {0};
+    stk__picture picture;
+    int most;
+    stk__pixels drawn = pictures_draw(96, 80, 3, 7), fine = make_target(96, 80, 3),
+                coarse = make_target(96, 80, 3);
+    pictures_jpeg(&bytes, drawn, &(pictures_jpeg_options){.quality = 95});
+    stk__pixels wanted = decode_bare(&bytes, 3, 1);
+    for (int turn = 0; turn < 2; turn++) { /* nothing of one stays for the next */
+        assert_int_equal(stk__decode_header(decoder, as_encoded(&bytes), "jpg", &picture, NULL), STK_OK);
+        assert_false(picture.coarse);
+        assert_int_equal(stk__decode_image(decoder, as_encoded(&bytes), &picture, fine, NULL), STK_OK);
+        assert_memory_equal(fine.data, wanted.data, size_of(fine));
+        picture.coarse = true;
+        assert_int_equal(stk__decode_image(decoder, as_encoded(&bytes), &picture, coarse, NULL), STK_OK);
+        const double mean = differ(fine, coarse, &most);
+        assert_true(mean > 0 && mean < 12 && most < 128);
+    }
+    stk__free(drawn.data);
+    stk__free(wanted.data);
+    stk__free(fine.data);
+    stk__free(coarse.data);
+    stk__buffer_fini(&bytes);
+    stk__decoder_destroy(&decoder);
+}
+
 static void inks_become_colours(void **state)
 {
     (void)state;
@@ -224,6 +266,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pixels_equal_a_bare_decoder), cmocka_unit_test(inks_become_colours),
         cmocka_unit_test(exif_turns_the_image),        cmocka_unit_test(shrinks_only_by_whole_pixels),
+        cmocka_unit_test(coarse_is_near_and_only_on_request),
         cmocka_unit_test(calls_come_in_any_order),     cmocka_unit_test(cannot_be_a_mask),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,267 @@
+/* stoker predict RUN FILES…: what the network of a run says of images or series. */
+#include "predict_answer.h"
+#include "predict_feed.h"
+#include "predict_source.h"
+#include "train_session.h"
+
+#include "core/file.h"
+#include "core/json_text.h"
+#include "loader/loader_open.h"
+
+#include <string.h>
+
+typedef struct predict_job {
+    stk__arguments arguments;
+    stk__cli_session session;
+    stk__run_choice choice;
+    stk__run_data data;
+    stk__source *source;
+    stk__predict_feed feed;
+    stk__answers answers;
+    stk__checkpoint_found found;
+    const char *output;
+    bool overlay, all;
+} predict_job;
+
+static bool writes_pictures(const predict_job *job)
+{
+    return job->answers.task == STK_TASK_SEGMENTATION || job->overlay;
+}
+
+/* --- opening ---------------------------------------------------------------------------------------------
+ */
+
+static void refuse_input(void *context, const char *name, const stk_error *error)
+{
+    stk__answers_refuse(context, name, NULL, error->message);
+    if (error->hint[0]) fprintf(stderr, "  hint:  %s\n", error->hint);
+}
+
+static void note_damage(void *context, const stk_ledger_entry *entry)
+{
+    stk__answers_refuse(context, entry->path, stk_damage_name(entry->damage), entry->detail);
+}
+
+static stk_status check_flags(const predict_job *job, stk_error *error)
+{
+    const stk__task task = job->answers.task;
+    if (job->overlay && task != STK_TASK_SEGMENTATION && task != STK_TASK_POINTS)
+        return stk__fail(error, STK_ERROR_CONFIG, "--overlay shows masks and points; this run is %s",
+                         stk__task_word(task));
+    if (job->all && task != STK_TASK_REGRESSION)
+        return stk__fail(error, STK_ERROR_CONFIG, "--all is for windows of series; this run is %s",
+                         stk__task_word(task));
+    return STK_OK;
+}
+
+/* As the validation part was loaded, but all of it once, in order, and whatever is damaged is left out. */
+static stk_status set_options(predict_job *job, stk_loader_options *filled, stk_error *error)
+{
+    stk__cli_session *s = &job->session;
+    stk_loader_options *o = &s->val_data;
+    const stk__feed_facts *f = &job->data.facts;
+    STK__TRY(stk__config_apply(s->config, "data.val", o, error));
+    o->root = o->val_root = o->order = o->cache = o->augment = o->mask_map = NULL;
+    o->part = STK_PART_ALL;
+    o->val_split = 0;
+    o->limit = o->rank = o->ranks = o->num_classes = 0;
+    o->image_size[0] = f->image_h;
+    o->image_size[1] = f->image_w;
+    o->channels = f->image_c;
+    o->sequence_length = f->window;
+    o->dtype = STK_STORE_F32;
+    o->axes = STK_AXES_NHWC;
+    o->mask_dtype = STK_MASK_U8;
+    o->shuffle = o->drop_last = STK_SWITCH_OFF;
+    o->on_bad_sample = STK_BAD_SKIP;
+    o->yielding = true;
+    o->epochs = 1;
+    *filled = *o;
+    return stk__options_fill(&stk__loader_options, filled, error);
+}
+
+static void interrupt_loader(void *loader)
+{
+    stk_loader_interrupt(loader);
+}
+
+static stk_status open_loader(predict_job *job, stk_error *error)
+{
+    static const stk__augment_settings nothing;
+    stk__cli_session *s = &job->session;
+    const stk__loader_setup setup = {.options = &s->val_data, .augment = &nothing, .source = job->source};
+    STK__TRY(stk__loader_open(&s->val_loader, &setup, error));
+    stk__interrupt_target(interrupt_loader, s->val_loader);
+    stk_loader_watch(s->val_loader, note_damage, &job->answers);
+    return stk__predict_feed_init(&job->feed, s->val_loader, &job->data.facts, error);
+}
+
+static stk_status open_inputs(predict_job *job, stk_error *error)
+{
+    stk_loader_options filled;
+    STK__TRY(set_options(job, &filled, error));
+    const stk__limits limits = {.bytes = filled.limit_bytes,
+                                .pixels = filled.limit_pixels,
+                                .scans = filled.limit_scans,
+                                .warnings = filled.limit_warnings,
+                                .time_s = filled.limit_time_s};
+    const stk__predict_inputs inputs = {.names = job->arguments.all_words + 1,
+                                        .count = job->arguments.word_count - 1,
+                                        .facts = &job->data.facts,
+                                        .windows = job->answers.task == STK_TASK_REGRESSION,
+                                        .all = job->all,
+                                        .limit_bytes = filled.limit_bytes,
+                                        .refuse = refuse_input,
+                                        .context = &job->answers};
+    STK__TRY(stk__predict_source_open(&job->source, &inputs, error));
+    stk__answers *a = &job->answers;
+    a->source = job->source;
+    a->data = &job->data;
+    a->total = job->source->info.count;
+    a->folder = job->output ? job->output : "predictions";
+    a->overlay = job->overlay;
+    a->upright = filled.exif == STK_SWITCH_ON;
+    STK__TRY(stk__answers_init(a, &limits, error));
+    return writes_pictures(job) ? stk__answers_check_names(a, error) : STK_OK;
+}
+
+static stk_status open_network(predict_job *job, stk_error *error)
+{
+    stk__cli_session *s = &job->session;
+    const stk__trainer_setup setup = {.model = &s->model,
+                                      .loss = &s->loss,
+                                      .train = &s->train,
+                                      .optimizer = &s->optimizer,
+                                      .run = &s->run,
+                                      .val = stk__predict_feed_of(&job->feed),
+                                      .facts = job->data.facts,
+                                      .evaluates_only = true};
+    s->model.weights = NULL; /* those of the checkpoint */
+    s->loss.class_weights = NULL;
+    STK__TRY(stk__trainer_open(&s->trainer, &setup, error));
+    STK__TRY(stk__run_checkpoint_find(&job->choice, s->trainer, &job->found, error));
+    return stk__checkpoint_read_model(job->found.path, stk__trainer_describe(s->trainer)->model, false,
+                                      error);
+}
+
+static stk_status run_job(predict_job *job, stk_error *error)
+{
+    stk__score score;
+    stk__cli_session *s = &job->session;
+    s->config = job->arguments.config;
+    s->evaluates_only = true;
+    STK__TRY(stk__run_settings_read(s->config, job->choice.run, error));
+    STK__TRY(stk__cli_apply_preset(s->config, error));
+    STK__TRY(stk__cli_session_read(s, error));
+    STK__TRY(stk__run_data_read(&job->data, job->choice.run, error));
+    job->answers.task = stk__predict_task(&job->data.facts);
+    STK__TRY(check_flags(job, error));
+    STK__TRY(open_inputs(job, error));
+    STK__TRY(open_loader(job, error));
+    STK__TRY(open_network(job, error));
+    if (!stk__cli_quiet)
+        fprintf(stderr, "%s: %s (%s)\n", job->found.path, stk__trainer_describe(s->trainer)->network->name,
+                stk__task_word(job->answers.task));
+    stk__progress_start(&job->answers.progress);
+    stk__trainer_watch(s->trainer, stk__answers_look, &job->answers);
+    const stk_status status = stk__trainer_evaluate(s->trainer, &score, error);
+    stk__progress_end(&job->answers.progress);
+    if (job->answers.status == STK_OK) return status;
+    *error = job->answers.error;
+    return job->answers.status;
+}
+
+/* --- report ----------------------------------------------------------------------------------------------
+ */
+
+static json_t *report_json(const predict_job *job)
+{
+    const stk__answers *a = &job->answers;
+    return json_pack("{s:i, s:s, s:o, s:O, s:o}", "schema", 1, "task", stk__task_word(a->task), "checkpoint",
+                     stk__cli_json_text(job->found.path), "predictions", a->rows, "failures",
+                     a->failures ? json_incref(a->failures) : json_array());
+}
+
+static stk_status write_report(const predict_job *job, stk_error *error)
+{
+    char path[1024];
+    stk__buffer text = {0};
+    const char *folder = job->answers.folder;
+    if ((size_t)snprintf(path, sizeof path, "%s/predictions.json", folder) >= sizeof path)
+        return stk__fail(error, STK_ERROR_CONFIG, "--output is too long");
+    STK__TRY(stk__folder_make(folder, error));
+    stk_status status = stk__json_text(&text, report_json(job), JSON_INDENT(2), error);
+    if (status == STK_OK) status = stk__file_write(path, text, STK_FILE_QUICK, error);
+    stk__buffer_fini(&text);
+    if (status == STK_OK && !stk__cli_quiet)
+        fprintf(stderr, "%s in %s\n",
+                writes_pictures(job) ? "pictures and predictions.json are" : "predictions.json is", folder);
+    return status;
+}
+
+/* What was predicted before something went wrong is told, too. */
+static int finish(predict_job *job, stk_status status, stk_error *error)
+{
+    int code = status == STK_OK ? STK_EXIT_GOOD : stk__cli_fail(error);
+    const bool began = job->found.path[0] != '\0';
+    if (began && (job->output || writes_pictures(job)) && write_report(job, error) != STK_OK &&
+        code == STK_EXIT_GOOD)
+        code = stk__cli_fail(error);
+    if (began && stk__cli_json && stk__cli_print_json(report_json(job)) != STK_EXIT_GOOD &&
+        code == STK_EXIT_GOOD)
+        code = STK_EXIT_FAILED;
+    if (code == STK_EXIT_GOOD && job->answers.failures) code = STK_EXIT_FAILED;
+    stk__cli_session_close(&job->session, code);
+    stk__predict_feed_fini(&job->feed);
+    stk__answers_fini(&job->answers);
+    stk__source_close(&job->source);
+    stk__run_data_fini(&job->data);
+    return code;
+}
+
+int stk__cli_predict(int argc, char **argv)
+{
+    static const stk__verb verb = {
+        .name = "predict",
+        .usage = "predict RUN FILES… [key=value …]",
+        .about = "Says what the network of a run makes of images or series: files, folders, lists, shards."};
+    static predict_job job;
+    const stk__flag flags[] = {
+        {.name = "output",
+         .value = "DIR",
+         .help = "where masks, overlays and predictions.json go (predictions)",
+         .text = &job.output},
+        {.name = "overlay", .help = "also draw masks or points over the images", .given = &job.overlay},
+        {.name = "all", .help = "every window of a series, not only its last", .given = &job.all},
+        {.name = "checkpoint",
+         .value = "DIR",
+         .help = "this one instead of the best",
+         .text = &job.choice.checkpoint},
+        {.name = "newest", .help = "the newest instead of the best", .given = &job.choice.newest},
+        {.name = "json", .help = "report as JSON on standard output", .given = &stk__cli_json},
+    };
+    stk_error error;
+    const char **words = stk__alloc(((size_t)argc + 1) * sizeof *words);
+    if (!words) return stk__cli_usage("predict", "there is no memory");
+    job.arguments = (stk__arguments){.verb = &verb,
+                                     .flags = flags,
+                                     .flag_count = sizeof flags / sizeof flags[0],
+                                     .tables = stk__cli_train_tables(),
+                                     .table_count = STK_CLI_TRAIN_TABLES,
+                                     .most_words = (size_t)argc,
+                                     .all_words = words,
+                                     .own_words = true};
+    int code = stk__arguments_read(&job.arguments, argc, argv);
+    if (code < 0 && !job.arguments.word_count)
+        code = stk__cli_usage("predict", "which run? name its folder, then files");
+    if (code < 0 && job.arguments.word_count == 1)
+        code =
+            stk__cli_usage("predict", "what is to be predicted? name files, folders or lists behind the run");
+    if (code < 0) {
+        job.choice.run = words[0];
+        code = finish(&job, run_job(&job, &error), &error);
+    }
+    stk__arguments_fini(&job.arguments);
+    stk__free(words);
+    return code;
+}

@@ -1,0 +1,95 @@
+#include "predict_feed.h"
+
+#include <string.h>
+
+stk__task stk__predict_task(const stk__feed_facts *facts)
+{
+    if (facts->window) return STK_TASK_REGRESSION;
+    if (facts->masks) return STK_TASK_SEGMENTATION;
+    return facts->points ? STK_TASK_POINTS : STK_TASK_CLASSIFICATION;
+}
+
+static stk_tensor target_of(const stk__predict_feed *feed, int64_t n)
+{
+    const stk__feed_facts *f = &feed->facts;
+    switch (feed->task) {
+    case STK_TASK_SEGMENTATION:
+        return (stk_tensor){.dtype = STK_DTYPE_U8, .ndim = 3, .shape = {n, f->image_h, f->image_w}};
+    case STK_TASK_POINTS:
+        return (stk_tensor){.dtype = STK_DTYPE_F32, .ndim = 3, .shape = {n, f->points, 3}};
+    case STK_TASK_CLASSIFICATION:
+        return (stk_tensor){.dtype = STK_DTYPE_I64, .ndim = 1, .shape = {n}};
+    case STK_TASK_REGRESSION:
+        break;
+    }
+    return (stk_tensor){.dtype = STK_DTYPE_F32, .ndim = 1, .shape = {n}};
+}
+
+stk_status stk__predict_feed_init(stk__predict_feed *feed, stk_loader *loader, const stk__feed_facts *facts,
+                                  stk_error *error)
+{
+    *feed = (stk__predict_feed){.loader = loader, .task = stk__predict_task(facts), .facts = *facts};
+    const stk_tensor target = target_of(feed, stk_loader_describe(loader)->batch_size);
+    const size_t bytes = (size_t)stk_tensor_bytes(&target);
+    STK__TRY(stk__buffer_reserve(&feed->zeros, bytes, error));
+    memset(feed->zeros.data, 0, bytes);
+    return STK_OK;
+}
+
+void stk__predict_feed_fini(stk__predict_feed *feed)
+{
+    stk__buffer_fini(&feed->zeros);
+}
+
+/* Dense memory that belongs to the feed. */
+static stk_tensor zeros(const stk__predict_feed *feed, int64_t n)
+{
+    stk_tensor target = target_of(feed, n);
+    target.data = feed->zeros.data;
+    int64_t stride = 1;
+    for (int d = target.ndim; d-- > 0; stride *= target.shape[d])
+        target.strides[d] = stride;
+    return target;
+}
+
+static stk_status next(void *context, stk_batch **batch, stk_error *error)
+{
+    stk__predict_feed *feed = context;
+    STK__TRY(stk_loader_next(feed->loader, &feed->lent, error));
+    feed->batch = *feed->lent;
+    const stk_tensor target = zeros(feed, feed->lent->count);
+    if (feed->task == STK_TASK_SEGMENTATION)
+        feed->batch.masks = target;
+    else if (feed->task == STK_TASK_POINTS)
+        feed->batch.points = target;
+    else
+        feed->batch.labels = target;
+    *batch = &feed->batch;
+    return STK_OK;
+}
+
+static void release(void *context, stk_batch *batch)
+{
+    stk__predict_feed *feed = context;
+    (void)batch;
+    stk_batch_release(feed->lent);
+    feed->lent = NULL;
+}
+
+static void measure(void *context, stk_loader_stats *stats)
+{
+    stk_loader_measure(((stk__predict_feed *)context)->loader, stats);
+}
+
+stk__feed stk__predict_feed_of(stk__predict_feed *feed)
+{
+    const stk_loader_info *info = stk_loader_describe(feed->loader);
+    const int64_t tail = (int64_t)(info->sample_count % (uint64_t)info->batch_size);
+    return (stk__feed){.context = feed,
+                       .next = next,
+                       .release = release,
+                       .measure = measure,
+                       .batches_per_epoch = info->batches_per_epoch,
+                       .batch_size = info->batch_size,
+                       .last_batch_size = tail ? tail : info->batch_size};
+}

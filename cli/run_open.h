@@ -1,0 +1,34 @@
+/* What eval and predict take from the folder of a run, and train leaves there for them: settings, the facts
+ * of its data, a checkpoint. */
+#ifndef STK_CLI_RUN_OPEN_H
+#define STK_CLI_RUN_OPEN_H
+
+#include "cli.h"
+
+#include "train/checkpoint.h"
+#include "train/run.h"
+
+/* What a run was trained on (data.json): enough to use its network where the data set is not. */
+typedef struct stk__run_data {
+    stk__feed_facts facts;
+    json_t *json; /* owned */
+} stk__run_data;
+
+/* Writes data.json, unless it is there. */
+stk_status stk__run_data_write(stk__run_folder *folder, const stk_loader_info *info, stk_error *error);
+stk_status stk__run_data_read(stk__run_data *data, const char *run, stk_error *error);
+void stk__run_data_fini(stk__run_data *data);
+const char *stk__run_class_name(const stk__run_data *data, int64_t class_number); /* NULL: it has none */
+
+/* config.yaml of the run into the config. */
+stk_status stk__run_settings_read(stk__config *config, const char *run, stk_error *error);
+
+/* The checkpoint that was asked for (NULL: the best, or the newest). */
+typedef struct stk__run_choice {
+    const char *run, *checkpoint;
+    bool newest;
+} stk__run_choice;
+stk_status stk__run_checkpoint_find(const stk__run_choice *choice, const stk__trainer *trainer,
+                                    stk__checkpoint_found *found, stk_error *error);
+
+#endif
