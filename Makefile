@@ -33,9 +33,10 @@ demo: build
 	$(STOKER) train examples/faces.yaml data.root=$(FACES) --run build/demo/run
 	$(STOKER) eval build/demo/run --sheet build/demo/answers.png
 
-# OpenCL on the CPU, tmux, NVIDIA's compiler: tests that miss them are skipped and say so.
+# OpenCL on the CPU, tmux, Chromium, NVIDIA's compiler: tests that miss them are skipped and say so.
 test-tools:
 	@tools/setup test || echo 'setup: going on without; tests of OpenCL and of screens in tmux will be skipped' >&2
+	@tools/setup browser || echo 'setup: going on without Chromium; its test of report.html will be skipped' >&2
 	@tools/setup_nvrtc
 	@tools/setup_pynvml
 

@@ -199,6 +199,7 @@ class ReportPage(unittest.TestCase):
         self.assertEqual([y for _, y in chart["GPU 1"]], [62.0] * len(known))
         self.assertEqual({y for line in page.charts()["GPU power"].values() for _, y in line}, {300.0})
         self.assertEqual({y for line in page.charts()["GPU memory"].values() for _, y in line}, {75.0})
+        self.assertNotIn("not whole", page.first("main"))
         with open(run / "monitor.jsonl", "r+") as file: # what a kill leaves
             file.truncate(os.path.getsize(run / "monitor.jsonl") - 40)
         self.assertIn("A recording is not whole", self.rewrite(run).first("main"))

@@ -70,20 +70,21 @@ static void a_whole_run(void **state)
 /* Everything that should be an object, a list, a number or a text is something else. */
 static void wrong_types_do_no_harm(void **state)
 {
-    static const char *const runs[] = {
-        "[]", "{}",
-        "{\"stall\": {}, \"effects\": [1, null, {}, {\"name\": 3}], \"layers\": [[], {}], \"data\": 3, "
-        "\"monitor\": {}}",
-        "{\"network\": 5, \"metric\": [], \"best_metric\": \"x\", \"steps\": null, \"stall\": [{\"name\": 1, "
-        "\"share\": \"y\"}, 3]}",
+    static const char strange[] =
+        "{\"stall\": {}, \"effects\": [1, null, {}, {\"name\": 3}], \"layers\": [[], {}], "
+        "\"data\": 3, \"monitor\": {}}";
+    static const char mixed[] = "{\"network\": 5, \"metric\": [], \"best_metric\": \"x\", \"steps\": null, "
+                                "\"stall\": [{\"name\": 1, \"share\": \"y\"}, 3]}";
+    static const char huge[] =
         "{\"stall\": [{\"name\": \"read\", \"share\": 1e300}, {\"name\": \"read\", \"share\": -4}], "
-        "\"wall_s\": 1e308, "
-        "\"monitor\": {\"gpus\": [3, {\"gpu\": \"x\"}]}, \"date\": \"short\"}"};
-    static const char *const answers[] = {"{}", "[]",
-                                          "{\"task\": \"regression\", \"samples\": [{\"truth\": \"x\"}, 3]}",
-                                          "{\"task\": \"x\", \"samples\": [{\"probability\": 1}], "
-                                          "\"columns\": 1, \"rows\": -5, \"cell\": {\"width_px\": -1}}",
-                                          "{\"task\": \"x\", \"samples\": [{}], \"columns\": 3}"};
+        "\"wall_s\": 1e308, \"monitor\": {\"gpus\": [3, {\"gpu\": \"x\"}]}, \"date\": \"short\"}";
+    static const char small[] =
+        "{\"task\": \"x\", \"samples\": [{\"probability\": 1}], \"columns\": 1, \"rows\": -5, "
+        "\"cell\": {\"width_px\": -1}}";
+    static const char *const runs[] = {"[]", "{}", strange, mixed, huge};
+    static const char *const answers[] = {"{}", "[]", small,
+                                          "{\"task\": \"x\", \"samples\": [{}], \"columns\": 3}",
+                                          "{\"task\": \"regression\", \"samples\": [{\"truth\": \"x\"}, 3]}"};
     (void)state;
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++)
         for (size_t k = 0; k < sizeof answers / sizeof answers[0]; k++) {
