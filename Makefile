@@ -45,7 +45,7 @@ test: build test-tools
 # Without a network, or with PEERS= on the command line, our own rows alone.
 PEERS = $(shell tools/setup venv >&2 && bench/peers/setup)
 bench: build
-	@peers='$(PEERS)'; for what in load augment; do \
+	@peers='$(PEERS)'; for what in load augment train; do \
 	 (set -x; $(STOKER) bench $$what $${peers:+--peers "$$peers"}) || exit; echo; done
 
 check:

@@ -1,5 +1,6 @@
 /* stoker bench: rows of measurements, and ratios with the goals they have to meet. */
 #include "bench.h"
+#include "bench_train_turns.h"
 #include "bench_turns.h"
 
 #include "core/cpu.h"
@@ -92,7 +93,8 @@ static json_t *row_json(const stk__bench_row *row)
     if (row->why[0]) json_object_set_new(json, "why", stk__cli_json_text(row->why));
     if (row->copy_share > 0) json_object_set_new(json, "copy_share", json_real(row->copy_share));
     if (row->versions[0]) json_object_set_new(json, "versions", stk__cli_json_text(row->versions));
-    if (row->versions[0]) json_object_set_new(json, "pixel_difference", number_json(row->difference));
+    const char *difference = strcmp(row->unit, "ms/step") == 0 ? "loss_difference" : "pixel_difference";
+    if (row->versions[0]) json_object_set_new(json, difference, number_json(row->difference));
     return json;
 }
 
@@ -131,9 +133,11 @@ int stk__cli_bench(int argc, char **argv)
         int (*run)(int argc, char **argv);
     } benches[] = {
         {"load", "files to batches, beside a bare decoder loop and other libraries", stk__bench_load},
-        {"augment", "a batch of images and masks, beside other libraries", stk__bench_augment}};
+        {"augment", "a batch of images and masks, beside other libraries", stk__bench_augment},
+        {"train", "steps of four networks, and training from files, beside PyTorch", stk__bench_train}};
     const char *name = argc > 1 ? argv[1] : "";
     if (strcmp(name, "load-turns") == 0) return stk__bench_turns(argc - 1, argv + 1); /* not for people */
+    if (strcmp(name, "train-turns") == 0) return stk__bench_train_turns(argc - 1, argv + 1);
     for (size_t i = 0; i < sizeof benches / sizeof benches[0]; i++)
         if (strcmp(name, benches[i].name) == 0) return benches[i].run(argc - 1, argv + 1);
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
@@ -145,6 +149,6 @@ int stk__cli_bench(int argc, char **argv)
         printf("\n'stoker bench NAME --help' tells more.\n");
         return STK_EXIT_GOOD;
     }
-    return stk__cli_usage("bench",
-                          argc > 1 ? "there is no benchmark '%s'" : "name a benchmark: load, augment", name);
+    return stk__cli_usage(
+        "bench", argc > 1 ? "there is no benchmark '%s'" : "name a benchmark: load, augment, train", name);
 }

@@ -16,7 +16,7 @@ typedef struct stk__bench_row {
 
     int columns;        /* > 0: so many rows from this one on stand side by side in a table of their own */
     bool ours;          /* marked there */
-    double difference;  /* of a peer's pixels from ours, mean; NAN: unknown */
+    double difference;  /* of a peer's pixels from ours, mean, or of its first loss, relative; NAN: unknown */
     char versions[160]; /* of a peer */
 } stk__bench_row;
 
@@ -51,5 +51,6 @@ void stk__bench_print(const stk__bench *bench); /* bench_table.c */
 
 int stk__bench_load(int argc, char **argv);    /* bench_load.c */
 int stk__bench_augment(int argc, char **argv); /* bench_augment.c */
+int stk__bench_train(int argc, char **argv);   /* bench_train.c */
 
 #endif

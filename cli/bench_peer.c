@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+enum { MOST_BEFORE = 8 };
 enum { ANSWER_S = 120 }; /* without another limit; loading all libraries of a cold disk takes a while */
 
 stk_status stk__peer_write_texts(const char *folder, stk_error *error)
@@ -80,8 +81,14 @@ void stk__peer_start(stk__peer *peer, const stk__peer_options *o)
     snprintf(count, sizeof count, "%llu", (unsigned long long)o->count);
     snprintf(h, sizeof h, "%d", (int)o->h);
     snprintf(w, sizeof w, "%d", (int)o->w);
-    stk__peer_spawn(peer, (char *const[]){(char *)o->python, script, (char *)o->module, (char *)o->how, cpus,
-                                          (char *)o->data, count, h, w, NULL});
+    const char *const words[] = {o->python, script, o->module, o->how, cpus, o->data, count, h, w, NULL};
+    char *argv[MOST_BEFORE + sizeof words / sizeof words[0]];
+    int length = 0;
+    for (; o->before && length < MOST_BEFORE && o->before[length]; length++)
+        argv[length] = (char *)o->before[length];
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        argv[length++] = (char *)words[i];
+    stk__peer_spawn(peer, argv);
 }
 
 typedef enum line_state { LINE_CAME, LINE_LATE, LINE_ENDED } line_state;

@@ -17,11 +17,12 @@ extern const stk__peer_text stk__peer_texts[]; /* ends with a name NULL */
 stk_status stk__peer_write_texts(const char *folder, stk_error *error);
 
 typedef struct stk__peer_options {
-    const char *python; /* the interpreter */
-    const char *folder; /* where the scripts were written */
-    const char *module; /* "peer_kornia" */
-    const char *how;    /* as in serve.py */
-    const char *data;   /* a file of pixels, or a folder */
+    const char *const *before; /* words before the interpreter, such as env and variables; NULL: none */
+    const char *python;        /* the interpreter */
+    const char *folder;        /* where the scripts were written */
+    const char *module;        /* "peer_kornia" */
+    const char *how;           /* as in serve.py */
+    const char *data;          /* a file of pixels, or a folder */
     uint64_t count;
     int32_t h, w;
     int cpus;

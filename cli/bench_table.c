@@ -52,6 +52,13 @@ static int compare_raced(const void *left, const void *right)
     return (difference > 0) - (difference < 0);
 }
 
+static int compare_low(const void *left, const void *right)
+{
+    const stk__bench_row *a = *(const stk__bench_row *const *)left,
+                         *b = *(const stk__bench_row *const *)right;
+    return a->count == 0 || b->count == 0 ? compare_raced(left, right) : compare_raced(right, left);
+}
+
 static void print_cell(const stk__bench_row *row, int width, int digits)
 {
     if (row->count == 0)
@@ -81,34 +88,76 @@ static void print_raced(const stk__bench_row *row)
         printf("   equal\n");
 }
 
-static void print_race(const stk__bench *bench, const char *test)
+/* Columns as they are entered: ms a step, CPU time, memory, first step. */
+static void print_trained(const stk__bench_row *row)
+{
+    printf("%s %-12s %-30s", row->ours ? "*" : " ", row->contestant, row->setting);
+    if (row->count == 0) {
+        printf(" %9s  %s\n", "absent", row->why);
+        return;
+    }
+    print_cell(row, 9, 1);
+    printf(" %8.1f %8.1f", stk__bench_quantile(row, 0.1), stk__bench_quantile(row, 0.9));
+    print_cell(row + 1, 8, 0);
+    print_cell(row + 2, 8, 0);
+    print_cell(row + 3, 12, 2);
+    if (isnan(row->difference))
+        printf("   %s\n", row->ours ? "-" : "not compared");
+    else
+        printf("   %.1e\n", row->difference);
+}
+
+/* A race, by the unit of its first column. */
+typedef struct race_form {
+    const char *unit;
+    bool low_is_best;
+    const char *heads, *foot;
+    void (*print)(const stk__bench_row *row);
+} race_form;
+
+static const race_form *form_of(const char *unit)
+{
+    static const race_form forms[] = {
+        {"samples/s", false, "samples/s     p10     p90 CPU-s/1000  peak MB  first ms   pixels",
+         "* ours. CPU-s, MB: of a contestant's process and all it started; MB: anonymous and shared memory,\n"
+         "  each page once, without mapped files. first ms: a new loader to its first batch. pixels: mean\n"
+         "  difference from ours over a whole epoch.",
+         print_raced},
+        {"ms/step", true, "ms a step      p10      p90   CPU ms  peak MB first step s   loss",
+         "* ours. CPU ms: of all threads, for a step. MB: anonymous and shared memory of a contestant's "
+         "process and\n"
+         "  all it started, without mapped files. first step: from the start of the process. loss: of the "
+         "first\n"
+         "  step, relative difference from ours. spin: threads wait for each other awake, as PyTorch does "
+         "without\n"
+         "  settings; all others sleep, as ours do.",
+         print_trained}};
+    return &forms[strcmp(unit, forms[1].unit) == 0];
+}
+
+static void print_race(const stk__bench *bench, const char *test, const race_form *form)
 {
     const stk__bench_row *raced[STK_BENCH_ROWS];
     size_t count = 0;
     for (int i = 0; i < bench->row_count; i++)
         if (bench->rows[i].columns > 0 && strcmp(bench->rows[i].test, test) == 0)
             raced[count++] = &bench->rows[i];
-    qsort(raced, count, sizeof *raced, compare_raced);
-    printf("\n  %-43s %9s %7s %7s %10s %8s %9s   %s\n", test, "samples/s", "p10", "p90", "CPU-s/1000",
-           "peak MB", "first ms", "pixels");
+    qsort(raced, count, sizeof *raced, form->low_is_best ? compare_low : compare_raced);
+    printf("\n  %-43s %s\n", test, form->heads);
     for (size_t i = 0; i < count; i++)
-        print_raced(raced[i]);
+        form->print(raced[i]);
 }
 
 static void print_races(const stk__bench *bench)
 {
-    const char *test = "";
+    const stk__bench_row *last = NULL;
     for (int i = 0; i < bench->row_count; i++) {
         const stk__bench_row *row = &bench->rows[i];
-        if (row->columns == 0 || strcmp(row->test, test) == 0) continue;
-        test = row->test;
-        print_race(bench, test);
+        if (row->columns == 0 || (last && strcmp(row->test, last->test) == 0)) continue;
+        last = row;
+        print_race(bench, row->test, form_of(row->unit));
     }
-    if (!*test) return;
-    printf("\n  * ours. CPU-s, MB: of a contestant's process and all it started; MB: anonymous and shared "
-           "memory,\n"
-           "  each page once, without mapped files. first ms: a new loader to its first batch. pixels: mean\n"
-           "  difference from ours over a whole epoch.\n");
+    if (last) printf("\n  %s\n", form_of(last->unit)->foot);
 }
 
 static void print_versions(const stk__bench *bench)

@@ -32,6 +32,7 @@ int stk__cli_make(int argc, char **argv);
 int stk__cli_monitor(int argc, char **argv);
 int stk__cli_pack(int argc, char **argv);
 int stk__cli_predict(int argc, char **argv);
+int stk__cli_report(int argc, char **argv);
 int stk__cli_stats(int argc, char **argv);
 int stk__cli_bench(int argc, char **argv);
 int stk__cli_devices(int argc, char **argv);

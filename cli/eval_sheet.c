@@ -5,15 +5,12 @@
 
 enum { COLUMNS = 3, ARM_PX = 6 };
 
-stk_status stk__eval_sheet_init(stk__eval_sheet *sheet, const stk__cli_session *session, int32_t rows,
-                                stk_error *error)
+stk_status stk__eval_sheet_begin(stk__eval_sheet *sheet, const stk__cli_session *session, int32_t columns,
+                                 int32_t rows, stk_error *error)
 {
     const stk_loader_info *info = stk_loader_describe(session->val_loader);
     const stk_loader_options *options = &session->val_data;
     *sheet = (stk__eval_sheet){.task = stk__trainer_describe(session->trainer)->network->task};
-    if (sheet->task != STK_TASK_SEGMENTATION && sheet->task != STK_TASK_POINTS)
-        return stk__fail(error, STK_ERROR_UNSUPPORTED, "--sheet shows masks and points; this run is %s",
-                         stk__task_word(sheet->task));
     for (int c = 0; c < 3; c++) {
         sheet->mean[c] = options->mean[c];
         sheet->std[c] = options->std[c] == 0 ? 1 : options->std[c];
@@ -22,8 +19,18 @@ stk_status stk__eval_sheet_init(stk__eval_sheet *sheet, const stk__cli_session *
     const size_t pixels = (size_t)info->w * (size_t)info->h;
     STK__TRY(stk__buffer_reserve(&sheet->picture, pixels * (size_t)info->channels, error));
     STK__TRY(stk__buffer_reserve(&sheet->ids, pixels, error));
-    return stk__sheet_init(&sheet->sheet, COLUMNS, rows,
+    return stk__sheet_init(&sheet->sheet, columns, rows,
                            stk__pixels_dense(NULL, info->w, info->h, info->channels), error);
+}
+
+stk_status stk__eval_sheet_init(stk__eval_sheet *sheet, const stk__cli_session *session, int32_t rows,
+                                stk_error *error)
+{
+    const stk__task task = stk__trainer_describe(session->trainer)->network->task;
+    if (task == STK_TASK_SEGMENTATION || task == STK_TASK_POINTS)
+        return stk__eval_sheet_begin(sheet, session, COLUMNS, rows, error);
+    return stk__fail(error, STK_ERROR_UNSUPPORTED, "--sheet shows masks and points; this run is %s",
+                     stk__task_word(task));
 }
 
 void stk__eval_sheet_fini(stk__eval_sheet *sheet)
@@ -113,6 +120,13 @@ static void draw_points(stk__eval_sheet *sheet, const stk_batch *batch, const st
         sheet->status = stk__sheet_draw(&sheet->sheet, (stk__sheet_place){column, sheet->drawn}, picture,
                                         (stk__pixels){0}, &sheet->error);
     }
+}
+
+void stk__eval_sheet_picture(stk__eval_sheet *sheet, const stk_batch *batch, int64_t i)
+{
+    if (sheet->drawn >= sheet->sheet.rows || sheet->status != STK_OK) return;
+    sheet->status = stk__sheet_draw(&sheet->sheet, (stk__sheet_place){0, sheet->drawn++},
+                                    levels_of(sheet, &batch->images, i), (stk__pixels){0}, &sheet->error);
 }
 
 void stk__eval_sheet_look(void *context, const stk_batch *batch, const stk_tensor *prediction)

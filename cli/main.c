@@ -19,6 +19,7 @@ static const stk__verb verbs[] = {
     {"eval", "eval RUN", "Evaluates the best checkpoint of a run.", stk__cli_eval},
     {"predict", "predict RUN FILES…", "Says what the network of a run makes of images or series.",
      stk__cli_predict},
+    {"report", "report RUN [--output FILE]", "Writes report.html of a run again.", stk__cli_report},
     {"monitor", "monitor [--interval S --duration S] [-- CMD …]",
      "Watches GPUs and says how well they are used, and what holds them up.", stk__cli_monitor},
     {"devices", "devices [--selftest]", "Lists what could augment batches here, and why something could not.",

@@ -7,16 +7,16 @@
 #include <string.h>
 #include <strings.h>
 
-enum { MOST_PX = 256, GAP_PX = 6, PAPER = 245, IGNORED = 255 };
+enum { MOST_PX = 256, PAPER = 245, IGNORED = 255 };
 
 static int32_t sheet_w(const stk__sheet *sheet)
 {
-    return sheet->columns * (sheet->cell_w + GAP_PX) + GAP_PX;
+    return sheet->columns * (sheet->cell_w + STK_SHEET_GAP_PX) + STK_SHEET_GAP_PX;
 }
 
 static int32_t sheet_h(const stk__sheet *sheet)
 {
-    return sheet->rows * (sheet->cell_h + GAP_PX) + GAP_PX;
+    return sheet->rows * (sheet->cell_h + STK_SHEET_GAP_PX) + STK_SHEET_GAP_PX;
 }
 
 stk_status stk__sheet_init(stk__sheet *sheet, int32_t columns, int32_t rows, stk__pixels shape,
@@ -77,8 +77,8 @@ stk_status stk__sheet_draw(stk__sheet *sheet, stk__sheet_place place, stk__pixel
     const stk__pixels ids = stk__pixels_dense(sheet->cell.data + 3 * (size_t)w * (size_t)h, w, h, 1);
     STK__TRY(stk__resize_image(picture, cell, &sheet->scratch, error));
     if (mask.data) stk__resize_mask(mask, ids);
-    const size_t left = (size_t)(GAP_PX + place.column * (w + GAP_PX)),
-                 top = (size_t)(GAP_PX + place.row * (h + GAP_PX));
+    const size_t left = (size_t)(STK_SHEET_GAP_PX + place.column * (w + STK_SHEET_GAP_PX)),
+                 top = (size_t)(STK_SHEET_GAP_PX + place.row * (h + STK_SHEET_GAP_PX));
     for (int32_t y = 0; y < h; y++) {
         uint8_t *out = sheet->pixels.data + ((top + (size_t)y) * (size_t)sheet_w(sheet) + left) * 3;
         for (int32_t x = 0; x < w; x++, out += 3) {

@@ -5,6 +5,8 @@
 #include "image/pixels.h"
 #include "core/memory.h"
 
+enum { STK_SHEET_GAP_PX = 6 }; /* around every picture */
+
 typedef struct stk__sheet {
     int32_t columns, rows;
     int32_t cell_w, cell_h; /* of one picture, in pixels */

@@ -2,6 +2,7 @@
 #include "grid.h"
 #include "ledger_file.h"
 #include "run_open.h"
+#include "train_after.h"
 #include "train_print.h"
 
 #include "core/clock.h"
@@ -17,11 +18,12 @@ typedef struct train_job {
     stk__arguments arguments;
     stk__cli_session session;
     const char *run_path;
-    int64_t stop_after;
+    int64_t stop_after, trace_steps;
     bool resume, plan;
     stk__run_folder *folder;
     stk__run run;
     stk__train_screen screen;
+    stk__train_after after;
     stk__ledger_file ledger, val_ledger; /* one file: both add to it */
     char ledger_path[1024];
 } train_job;
@@ -159,6 +161,7 @@ static json_t *report_json(train_job *job)
     json_object_set_new(report, "advice", json_string(advice));
     json_object_set_new(report, "stall", stall_json(stall, r->wall_s));
     json_object_set_new(report, "effects", stk__config_effects_json(job->arguments.config));
+    stk__train_after_tell(&job->after, &job->run, report);
     json_t *monitor = stk__train_monitor_judge(job->screen.monitor);
     if (monitor) json_object_set_new(report, "monitor", monitor);
     return report;
@@ -192,6 +195,10 @@ static int finish(train_job *job, stk_status status, const stk_error *error)
         else
             json_decref(report);
     }
+    if (job->folder && job->run.trainer &&
+        stk__train_after_write(&job->after, &job->run, &failed) != STK_OK && code == STK_EXIT_GOOD)
+        code = stk__cli_fail(&failed);
+    stk__train_after_close(&job->after);
     if (status == STK_OK && job->folder && !stk__cli_json) stk__train_print_end(&job->screen);
     const bool written = stk__ledger_file_close(&job->ledger),
                val_written = stk__ledger_file_close(&job->val_ledger);
@@ -246,6 +253,7 @@ static stk_status run_job(train_job *job, stk_error *error)
     if (!job->plan) {
         STK__TRY(open_folder(job, error));
         STK__TRY(open_ledgers(job, error));
+        STK__TRY(stk__train_after_open(&job->after, &job->session, job->trace_steps, error));
     }
     STK__TRY(stk__train_monitor_open(&job->screen.monitor, job->arguments.config,
                                      job->session.run.monitor_interval, job->folder, error));
@@ -259,7 +267,9 @@ static stk_status run_job(train_job *job, stk_error *error)
                           .resume = job->resume,
                           .stop_after = job->stop_after,
                           .watch = stk__train_watch(&job->screen),
-                          .stop = stk__interrupt_flag()};
+                          .stop = stk__interrupt_flag(),
+                          .trace = stk__train_after_trace(&job->after),
+                          .trace_steps = job->trace_steps};
     return stk__run_train(&job->run, error);
 }
 
@@ -314,6 +324,10 @@ int stk__cli_train(int argc, char **argv)
          .value = "N",
          .help = "of a grid: N runs side by side; default: as many as pays",
          .number = &grid.jobs},
+        {.name = "trace",
+         .value = "N",
+         .help = "record N steps (after 2) in trace.json, waiting for each layer",
+         .number = &job.trace_steps},
         {.name = "json", .help = "report as JSON on standard output", .given = &stk__cli_json},
     };
     job.arguments = (stk__arguments){.verb = &verb,
@@ -328,6 +342,8 @@ int stk__cli_train(int argc, char **argv)
     const bool jobs_given = grid.jobs >= 0;
     if (code < 0 && jobs_given && !grid.word_count) code = stk__cli_usage("train", "--jobs is of a --grid");
     if (code < 0 && grid.word_count) code = train_grid(&job, jobs_given);
+    if (code < 0 && job.trace_steps > STK_TRACE_MOST_STEPS)
+        code = stk__cli_usage("train", "--trace is 1 to %d steps", STK_TRACE_MOST_STEPS);
     if (code < 0) code = finish(&job, run_job(&job, &error), &error);
     stk__arguments_fini(&job.arguments);
     return code;

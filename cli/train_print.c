@@ -225,7 +225,7 @@ void stk__train_print_end(stk__train_screen *screen)
                    : r->stopped_early ? "; ended early: no better for a while"
                                       : "");
     if (r->checkpoint[0]) printf("last checkpoint: %s\n", r->checkpoint);
-    printf("run: %s (config.yaml, run.json, metrics.jsonl, checkpoints)\n",
+    printf("run: %s (report.html, config.yaml, run.json, metrics.jsonl, checkpoints)\n",
            stk__run_folder_path(screen->folder));
     stk__train_advice(s, stall, r->wall_s, advice, sizeof advice);
     printf("advice: %s\n",

@@ -11,8 +11,10 @@
 
 enum { ALIGN_BYTES = 64 };
 
-static const stk__engine_ops *const engines[] = {&stk__engine_onednn, &stk__engine_reference};
-enum { ENGINE_COUNT = sizeof engines / sizeof engines[0] };
+/* The first ones are what "auto" may be, the best first. */
+static const stk__engine_ops *const engines[] = {&stk__engine_onednn, &stk__engine_reference,
+                                                 &stk__engine_torch};
+enum { ENGINE_COUNT = sizeof engines / sizeof engines[0], AUTO_COUNT = 2 };
 
 const char *stk__engine_names(int index)
 {
@@ -24,7 +26,7 @@ static stk_status open_auto(stk__engine **engine, const stk__engine_options *opt
 {
     stk_error why = {0}, ignored;
     if (!error) error = &ignored;
-    for (int i = 0; i < ENGINE_COUNT; i++) {
+    for (int i = 0; i < AUTO_COUNT; i++) {
         const stk_status status = engines[i]->open(engine, options, error);
         if (status == STK_OK) stk__error_clear(error);
         if (status == STK_OK && i > 0)
@@ -40,7 +42,7 @@ static stk_status open_named(stk__engine **engine, const stk__engine_options *op
     for (int i = 0; i < ENGINE_COUNT; i++)
         if (strcmp(engines[i]->name, options->name) == 0) return engines[i]->open(engine, options, error);
     stk__fail(error, STK_ERROR_CONFIG, "there is no engine '%s'", options->name);
-    stk__error_hint(error, "auto, onednn or reference");
+    stk__error_hint(error, "auto, onednn, torch or reference");
     return STK_ERROR_CONFIG;
 }
 
@@ -235,6 +237,11 @@ void stk__op_destroy(stk__op **op)
 stk__op_needs stk__op_memory(const stk__op *op)
 {
     return op->needs;
+}
+
+const char *stk__op_method(const stk__op *op)
+{
+    return op->method ? op->method : "";
 }
 
 static bool holds(const stk__tensor *tensor, size_t size_bytes)

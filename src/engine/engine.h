@@ -1,4 +1,4 @@
-/* Engines: who computes the operations of op.h. One table each (reference, onednn, later torch), and this
+/* Engines: who computes the operations of op.h. One table each (reference, onednn, torch), and this
  * front, which checks what it is given.
  *
  *     stk__engine *engine;
@@ -22,9 +22,18 @@ typedef struct stk__arena stk__arena;   /* create/destroy; memory for tensors */
 typedef struct stk__tensor stk__tensor; /* create/destroy; a handle */
 typedef struct stk__op stk__op;         /* create/destroy; an operation ready to run at one shape */
 
+/* Algorithm of 3x3 convolutions with stride 1 (others are always direct); in the order of train.conv. */
+typedef enum stk__conv {
+    STK_CONV_AUTO, /* what is faster, pass by pass: by measured rules */
+    STK_CONV_DIRECT,
+    STK_CONV_WINOGRAD /* wherever it can be used; rounds differently */
+} stk__conv;
+
 typedef struct stk__engine_options {
-    const char *name; /* "reference", "onednn"; NULL or "auto": the best that is here */
+    const char *name; /* "reference", "onednn", "torch"; NULL or "auto": the best that is here */
     int threads;      /* 0: the CPU budget */
+    stk__conv conv;   /* engines with one algorithm do not ask */
+    bool tune;        /* STK_CONV_AUTO: measure both when an operation is made, and remember it on disk */
 } stk__engine_options;
 
 typedef struct stk__engine_info {
@@ -91,6 +100,8 @@ typedef struct stk__op_needs {
     size_t saved_bytes, scratch_bytes;
 } stk__op_needs;
 stk__op_needs stk__op_memory(const stk__op *op);
+/* "winograd", "direct", "winograd forward, direct backward" …: where an engine has the choice; else "". */
+const char *stk__op_method(const stk__op *op);
 
 /* Everything one run reads and writes. Arrays have the lengths of the spec and its form. */
 typedef struct stk__op_io {
@@ -204,9 +215,10 @@ struct stk__op {
     stk__op_spec spec;
     stk__op_form form;
     stk__op_needs needs;
-    void *own; /* the engine's */
+    const char *method; /* NULL: there is no choice */
+    void *own;          /* the engine's */
 };
 
-extern const stk__engine_ops stk__engine_reference, stk__engine_onednn;
+extern const stk__engine_ops stk__engine_reference, stk__engine_onednn, stk__engine_torch;
 
 #endif

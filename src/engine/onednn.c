@@ -12,14 +12,14 @@ enum { COPY_BYTES = 1 << 18 }; /* of one item of a copy */
 
 static const stk__onednn_kind *const kinds[STK_OP_COUNT] = {
     [STK_OP_CONV] = &stk__onednn_weighted,
-    [STK_OP_CONV_TRANSPOSE] = &stk__onednn_weighted,
+    [STK_OP_CONV_TRANSPOSE] = &stk__onednn_conv_transpose,
     [STK_OP_BATCH_NORM] = &stk__onednn_norm,
     [STK_OP_RELU] = &stk__onednn_eltwise,
     [STK_OP_SILU] = &stk__onednn_eltwise,
     [STK_OP_GELU] = &stk__onednn_eltwise,
     [STK_OP_SIGMOID] = &stk__onednn_eltwise,
     [STK_OP_TANH] = &stk__onednn_eltwise,
-    [STK_OP_MAX_POOL] = &stk__onednn_pool,
+    [STK_OP_MAX_POOL] = &stk__onednn_max_pool,
     [STK_OP_AVG_POOL] = &stk__onednn_pool,
     [STK_OP_GLOBAL_POOL] = &stk__onednn_pool,
     [STK_OP_LINEAR] = &stk__onednn_weighted,
@@ -66,6 +66,9 @@ static stk_status open_engine(stk__engine **engine, const stk__engine_options *o
     if (!made) return stk__fail_memory(error, sizeof *made, "an engine");
     stk__engine_info *info = &made->front.info;
     made->front.ops = &stk__engine_onednn;
+    made->loops = stk__onednn_loops_at(stk__cpu_level_allowed());
+    made->conv = options->conv;
+    made->tune = options->tune;
     const stk_status status = stk__dnn_init(&made->dnn, api, options->threads, error);
     if (status != STK_OK) {
         close_engine(&made->front);

@@ -1,15 +1,16 @@
 /* Softmax cross-entropy and its gradient in one pass over the prediction, 16 rows at a time: a row is a pixel
  * (or a sample) with its classes. Sums are kept a chunk and added in order: the same for every number of
  * threads. */
-#include "engine/onednn_exp.h"
 #include "engine/onednn_targets.h"
 
 #include <math.h>
+#include <string.h>
 
-enum { LANES = 16, GRAIN = 64 * LANES }; /* rows of a block, of a chunk */
+enum { LANES = STK_SOFTMAX_ROWS, GRAIN = 64 * LANES }; /* rows of a block, of a chunk */
 
 typedef struct entropy_run {
     stk__targets targets;
+    const stk__onednn_loops *loops;
     const float *x; /* [rows classes] */
     float *dx;      /* NULL: not wanted */
     int64_t classes;
@@ -24,12 +25,6 @@ typedef struct row_share {
     double share[2];  /* weight[n] x lambda or 1 - lambda; 0 where left out */
     double weight[2]; /* of the class */
 } row_share;
-
-typedef struct block {
-    float value[STK_OP_CLASSES][LANES];
-    float largest[LANES], sum[LANES], weighted[LANES]; /* weighted: sum of w_c (x_c - largest) */
-    float factor[LANES], even[LANES]; /* gradient = softmax x factor - w_c x even - what the targets take */
-} block;
 
 static float class_weight(const entropy_run *run, int64_t c)
 {
@@ -63,36 +58,9 @@ static void weigh_rows(void *context, int64_t first, int64_t last, int worker)
     run->sums[first / GRAIN * 2 + 1] = sum;
 }
 
-/* Lanes behind the last row repeat it. */
-static void load(const entropy_run *run, int64_t first, int64_t last, block *b)
-{
-    for (int l = 0; l < LANES; l++) {
-        const float *x = run->x + (first + l < last ? first + l : last - 1) * run->classes;
-        for (int64_t c = 0; c < run->classes; c++)
-            b->value[c][l] = x[c];
-    }
-}
-
-static void softmax(const entropy_run *run, block *b)
-{
-    for (int l = 0; l < LANES; l++)
-        b->largest[l] = b->value[0][l], b->sum[l] = b->weighted[l] = 0;
-    for (int64_t c = 1; c < run->classes; c++)
-        for (int l = 0; l < LANES; l++)
-            b->largest[l] = b->value[c][l] > b->largest[l] ? b->value[c][l] : b->largest[l];
-    for (int64_t c = 0; c < run->classes; c++) {
-        const float weight = class_weight(run, c);
-        for (int l = 0; l < LANES; l++) {
-            const float below = b->value[c][l] - b->largest[l];
-            b->weighted[l] += weight * below;
-            b->value[c][l] = stk__exp(below);
-            b->sum[l] += b->value[c][l];
-        }
-    }
-}
-
 /* The loss of one row; sets what its gradient needs. */
-static double judge_row(const entropy_run *run, const row_share *s, int64_t row, int lane, block *b)
+static double judge_row(const entropy_run *run, const row_share *s, int64_t row, int lane,
+                        stk__softmax_block *b)
 {
     const double smoothing = run->targets.spec->label_smoothing, each = smoothing / (double)run->classes;
     const double log_sum = (double)logf(b->sum[lane]);
@@ -110,33 +78,21 @@ static double judge_row(const entropy_run *run, const row_share *s, int64_t row,
 }
 
 /* Rows that are left out get 0, whatever their prediction. */
-static void store_row(const entropy_run *run, const row_share *s, int64_t row, int lane, const block *b)
+static void give_targets(const entropy_run *run, const row_share *s, float *dx)
 {
     const double smoothing = run->targets.spec->label_smoothing;
-    const bool counts = s->id[0] >= 0 || s->id[1] >= 0;
-    float *dx = run->dx + row * run->classes;
-    for (int64_t c = 0; c < run->classes; c++)
-        dx[c] = counts ? b->value[c][lane] : 0;
+    if (s->id[0] < 0 && s->id[1] < 0) memset(dx, 0, (size_t)run->classes * sizeof *dx);
     for (int i = 0; i < 2; i++)
         if (s->id[i] >= 0) dx[s->id[i]] -= (float)(run->scale * s->share[i] * (1 - smoothing) * s->weight[i]);
 }
 
-static void find_gradient(const entropy_run *run, block *b)
-{
-    for (int64_t c = 0; c < run->classes; c++) {
-        const float weight = class_weight(run, c);
-        for (int l = 0; l < LANES; l++)
-            b->value[c][l] = b->value[c][l] * b->factor[l] - weight * b->even[l];
-    }
-}
-
-static double judge_block(const entropy_run *run, int64_t first, int64_t last, block *b)
+static double judge_block(const entropy_run *run, int64_t first, int64_t last, stk__softmax_block *b)
 {
     const int rows = last - first < LANES ? (int)(last - first) : LANES;
+    const float *weights = run->targets.class_weights;
     row_share shares[LANES];
     double sum = 0;
-    load(run, first, last, b);
-    softmax(run, b);
+    run->loops->softmax(run->x + first * run->classes, rows, run->classes, weights, b);
     for (int l = 0; l < LANES; l++)
         b->factor[l] = b->even[l] = 0;
     for (int l = 0; l < rows; l++) {
@@ -144,9 +100,10 @@ static double judge_block(const entropy_run *run, int64_t first, int64_t last, b
         sum += judge_row(run, &shares[l], first + l, l, b);
     }
     if (!run->dx) return sum;
-    find_gradient(run, b);
+    float *dx = run->dx + first * run->classes;
+    run->loops->softmax_back(b, rows, run->classes, weights, dx);
     for (int l = 0; l < rows; l++)
-        store_row(run, &shares[l], first + l, l, b);
+        give_targets(run, &shares[l], dx + l * run->classes);
     return sum;
 }
 
@@ -154,7 +111,7 @@ static void judge_rows(void *context, int64_t first, int64_t last, int worker)
 {
     (void)worker;
     const entropy_run *run = context;
-    block b;
+    stk__softmax_block b;
     double sum = 0;
     for (int64_t row = first; row < last; row += LANES)
         sum += judge_block(run, row, last, &b);
@@ -186,6 +143,7 @@ static stk_status forward(stk__op *op, const stk__op_io *io, stk_error *error)
     (void)error;
     const int64_t rows = rows_of(op), chunks = (rows + GRAIN - 1) / GRAIN;
     entropy_run run = {.targets = stk__targets_of(op, io),
+                       .loops = stk__loops_of(op),
                        .x = stk__floats(io->x[0]),
                        .dx = stk__floats_at(io->dx, 0),
                        .classes = op->spec.classes,

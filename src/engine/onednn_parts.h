@@ -3,6 +3,7 @@
 #define STK_ENGINE_ONEDNN_PARTS_H
 
 #include "engine/engine.h"
+#include "engine/onednn_loops.h"
 #include "engine/onednn_step.h"
 
 enum { STK_ONEDNN_SUMS = 1024 };
@@ -10,6 +11,9 @@ enum { STK_ONEDNN_SUMS = 1024 };
 typedef struct stk__onednn {
     stk__engine front;
     stk__dnn dnn;
+    const stk__onednn_loops *loops;
+    stk__conv conv;
+    bool tune;
     double partial[STK_ONEDNN_SUMS]; /* of the gradients' squares */
 } stk__onednn;
 
@@ -21,10 +25,10 @@ typedef struct stk__onednn_kind {
     stk_status (*backward)(stk__op *op, const stk__op_io *io, stk_error *error); /* NULL: losses, metrics */
 } stk__onednn_kind;
 
-extern const stk__onednn_kind stk__onednn_weighted, stk__onednn_norm, stk__onednn_eltwise, stk__onednn_pool,
-    stk__onednn_add, stk__onednn_concat, stk__onednn_resize, stk__onednn_dropout, stk__onednn_lstm,
-    stk__onednn_affine, stk__onednn_cross_entropy, stk__onednn_values, stk__onednn_points,
-    stk__onednn_confusion, stk__onednn_top_k, stk__onednn_point_error;
+extern const stk__onednn_kind stk__onednn_weighted, stk__onednn_conv_transpose, stk__onednn_norm,
+    stk__onednn_eltwise, stk__onednn_pool, stk__onednn_max_pool, stk__onednn_add, stk__onednn_concat,
+    stk__onednn_resize, stk__onednn_dropout, stk__onednn_lstm, stk__onednn_affine, stk__onednn_cross_entropy,
+    stk__onednn_values, stk__onednn_points, stk__onednn_confusion, stk__onednn_top_k, stk__onednn_point_error;
 
 stk_status stk__onednn_update(stk__engine *engine, const stk__update *update, stk_error *error);
 stk_status stk__onednn_average(stk__engine *engine, const stk__tensor_list *average,
@@ -38,6 +42,11 @@ static inline stk__onednn *stk__onednn_of(const stk__op *op)
 static inline const stk__dnn *stk__dnn_of(const stk__op *op)
 {
     return &stk__onednn_of(op)->dnn;
+}
+
+static inline const stk__onednn_loops *stk__loops_of(const stk__op *op)
+{
+    return stk__onednn_of(op)->loops;
 }
 
 static inline float *stk__floats(const stk__tensor *tensor)

@@ -8,22 +8,31 @@
 enum { GRAIN = 1 << 14 }; /* values a chunk */
 
 typedef struct values_run {
+    const stk__onednn_loops *loops;
     const float *a, *b;
     float *target;
+    bool relu;
 } values_run;
 
 static void add_values(void *context, int64_t first, int64_t last, int worker)
 {
     (void)worker;
     const values_run *run = context;
-    for (int64_t i = first; i < last; i++)
-        run->target[i] = run->a[i] + run->b[i];
+    run->loops->add(run->a + first, run->b + first, run->target + first, last - first, run->relu);
+}
+
+static void pass_values(void *context, int64_t first, int64_t last, int worker)
+{
+    (void)worker;
+    const values_run *run = context;
+    run->loops->pass_relu(run->a + first, run->b + first, run->target + first, last - first);
 }
 
 static stk_status forward_add(stk__op *op, const stk__op_io *io, stk_error *error)
 {
     (void)error;
-    values_run run = {stk__floats(io->x[0]), stk__floats(io->x[1]), stk__floats(io->y)};
+    values_run run = {stk__loops_of(op), stk__floats(io->x[0]), stk__floats(io->x[1]), stk__floats(io->y),
+                      op->spec.relu};
     stk__onednn_loop(op->engine, stk__shape_count(&op->form.output), GRAIN, add_values, &run);
     return STK_OK;
 }
@@ -31,8 +40,12 @@ static stk_status forward_add(stk__op *op, const stk__op_io *io, stk_error *erro
 static void pass_on(const stk__op *op, const stk__op_io *io, int i)
 {
     float *dx = stk__floats_at(io->dx, i);
-    const size_t size_bytes = (size_t)stk__shape_count(&op->form.output) * sizeof *dx;
-    if (dx) stk__onednn_copy(op->engine, dx, stk__floats(io->dy), size_bytes);
+    const int64_t count = stk__shape_count(&op->form.output);
+    values_run run = {stk__loops_of(op), stk__floats(io->y), stk__floats(io->dy), dx, false};
+    if (dx && op->spec.relu)
+        stk__onednn_loop(op->engine, count, GRAIN, pass_values, &run);
+    else if (dx)
+        stk__onednn_copy(op->engine, dx, stk__floats(io->dy), (size_t)count * sizeof *dx);
 }
 
 static stk_status backward_add(stk__op *op, const stk__op_io *io, stk_error *error)

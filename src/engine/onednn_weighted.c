@@ -1,7 +1,8 @@
 /* Layers with weights (conv, conv_transpose, linear) by oneDNN. It chooses how weights lie; they are
- * reordered from and to PyTorch's layout in scratch at each run. */
+ * reordered from and to PyTorch's layout in scratch at each run. Passes of 3x3 convolutions that Winograd's
+ * algorithm computes faster go there instead. */
 #include "core/memory.h"
-#include "engine/onednn_parts.h"
+#include "engine/onednn_winograd.h"
 
 #include <string.h>
 
@@ -14,6 +15,7 @@ typedef struct weighted {
     size_t inside;                                  /* scratch: weights as oneDNN has them */
     size_t x_inside, dy_inside, dweight, dbias;     /* scratch of the weights' gradient */
     size_t forward_pad, data_pad, weights_pad;      /* scratch: oneDNN's own */
+    stk__onednn_winograd winograd;                  /* passes it computes have no steps above */
 } weighted;
 
 static stk__dnn_layout conv_weights(const stk__op *op)
@@ -104,15 +106,26 @@ static stk_status create_weights_step(const stk__op *op, weighted *own, const st
     return status;
 }
 
+/* Those of the passes that are direct. */
+static stk_status create_passes(const stk__op *op, weighted *own, const stk__dnn_layer *layer,
+                                stk_error *error)
+{
+    const stk__dnn *dnn = stk__dnn_of(op);
+    const bool *other = own->winograd.uses;
+    if (!other[STK_WINOGRAD_FORWARD] || !other[STK_WINOGRAD_DATA])
+        STK__TRY(stk__dnn_step_create(dnn, layer, STK_DNN_FORWARD, NULL, &own->forward, error));
+    if (!other[STK_WINOGRAD_DATA])
+        STK__TRY(stk__dnn_step_create(dnn, layer, STK_DNN_BACKWARD, &own->forward, &own->data, error));
+    return other[STK_WINOGRAD_WEIGHTS] ? STK_OK : create_weights_step(op, own, layer, error);
+}
+
 static stk_status create_steps(const stk__op *op, weighted *own, stk_error *error)
 {
     const stk__dnn *dnn = stk__dnn_of(op);
     const stk__dnn_layer layer = describe_layer(op);
     own->plain = conv_weights(op);
     own->gathers = must_gather(&op->spec);
-    STK__TRY(stk__dnn_step_create(dnn, &layer, STK_DNN_FORWARD, NULL, &own->forward, error));
-    STK__TRY(stk__dnn_step_create(dnn, &layer, STK_DNN_BACKWARD, &own->forward, &own->data, error));
-    STK__TRY(create_weights_step(op, own, &layer, error));
+    STK__TRY(create_passes(op, own, &layer, error));
     const stk__shape gathered = gathered_shape(op);
     const stk__dnn_layout src = own->gathers ? stk__onednn_picture(&gathered) : layer.src;
     const stk__dnn_reorder reorders[] = {
@@ -125,7 +138,7 @@ static stk_status create_steps(const stk__op *op, weighted *own, stk_error *erro
     stk__dnn_step *const steps[] = {&own->forward_in, &own->data_in, &own->weights_out, &own->x_in,
                                     &own->dy_in};
     for (int i = 0; i < 5; i++)
-        STK__TRY(stk__dnn_reorder_create(dnn, &reorders[i], steps[i], error));
+        if (reorders[i].user->desc) STK__TRY(stk__dnn_reorder_create(dnn, &reorders[i], steps[i], error));
     return STK_OK;
 }
 
@@ -163,16 +176,8 @@ static void plan_scratch(stk__op *op, weighted *own)
     stk__onednn_reserve(&total[1], own->data.size_bytes[STK_DNN_WEIGHTS]);
     own->data_pad = stk__onednn_reserve(&total[1], pad_of(&own->data, &own->data_in));
     plan_weights(op, own, &total[2]);
-    op->needs.scratch_bytes = largest(total[0], largest(total[1], total[2]));
-}
-
-static stk_status create(stk__op *op, stk_error *error)
-{
-    weighted *own = op->own = stk__alloc(sizeof *own);
-    if (!own) return stk__fail_memory(error, sizeof *own, "a layer");
-    STK__TRY(create_steps(op, own, error));
-    plan_scratch(op, own);
-    return STK_OK;
+    op->needs.scratch_bytes =
+        largest(largest(total[0], stk__onednn_winograd_bytes(&own->winograd)), largest(total[1], total[2]));
 }
 
 static void destroy(stk__op *op)
@@ -182,6 +187,33 @@ static void destroy(stk__op *op)
                                     &own->data_in, &own->weights_out, &own->x_in,    &own->dy_in};
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++)
         stk__dnn_step_fini(stk__dnn_of(op), steps[i]);
+}
+
+/* Ready for both algorithms while they are measured. */
+static stk_status tune(stk__op *op, weighted *own, stk_error *error)
+{
+    const stk__onednn_winograd rule = own->winograd;
+    if (stk__onednn_tune_recall(op, &own->winograd)) return STK_OK;
+    memset(own->winograd.uses, 0, sizeof own->winograd.uses);
+    STK__TRY(create_steps(op, own, error));
+    memset(own->winograd.uses, 1, sizeof own->winograd.uses);
+    plan_scratch(op, own);
+    own->winograd = rule;
+    stk__onednn_tune(op, &own->winograd);
+    destroy(op);
+    return STK_OK;
+}
+
+static stk_status create(stk__op *op, stk_error *error)
+{
+    weighted *own = op->own = stk__alloc(sizeof *own);
+    if (!own) return stk__fail_memory(error, sizeof *own, "a layer");
+    stk__onednn_winograd_choose(op, &own->winograd);
+    if (own->winograd.open) STK__TRY(tune(op, own, error));
+    STK__TRY(create_steps(op, own, error));
+    plan_scratch(op, own);
+    op->method = stk__onednn_winograd_word(&own->winograd);
+    return STK_OK;
 }
 
 /* A tensor on its way into a step. */
@@ -209,6 +241,10 @@ static stk_status forward(stk__op *op, const stk__op_io *io, stk_error *error)
 {
     const stk__dnn *dnn = stk__dnn_of(op);
     weighted *own = op->own;
+    if (own->winograd.uses[STK_WINOGRAD_FORWARD]) {
+        stk__onednn_winograd_forward(op, &own->winograd, io);
+        return STK_OK;
+    }
     const arrival weights = {&own->forward, &own->forward_in, STK_DNN_WEIGHTS, stk__floats(io->param[0]),
                              own->inside,   own->forward_pad};
     STK__TRY(bring(op, io, &weights, error));
@@ -286,6 +322,10 @@ static stk_status run_weights(stk__op *op, const stk__op_io *io, float *target, 
 static stk_status backward_weights(stk__op *op, const stk__op_io *io, stk_error *error)
 {
     weighted *own = op->own;
+    if (own->winograd.uses[STK_WINOGRAD_WEIGHTS]) {
+        stk__onednn_winograd_weights(op, &own->winograd, io);
+        return STK_OK;
+    }
     const bool biased = op->form.param_count > 1;
     float *const wanted[] = {stk__floats_at(io->dparam, 0), biased ? stk__floats_at(io->dparam, 1) : NULL};
     if (!wanted[0] && !wanted[1]) return STK_OK;
@@ -304,6 +344,10 @@ static stk_status backward(stk__op *op, const stk__op_io *io, stk_error *error)
     weighted *own = op->own;
     STK__TRY(backward_weights(op, io, error));
     if (!stk__floats_at(io->dx, 0)) return STK_OK;
+    if (own->winograd.uses[STK_WINOGRAD_DATA]) {
+        stk__onednn_winograd_data(op, &own->winograd, io);
+        return STK_OK;
+    }
     const arrival weights = {&own->data,  &own->data_in, STK_DNN_WEIGHTS, stk__floats(io->param[0]),
                              own->inside, own->data_pad};
     STK__TRY(bring(op, io, &weights, error));

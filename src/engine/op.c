@@ -137,7 +137,7 @@ static stk_status describe_batch_norm(stk__op_spec *spec, stk__op_form *form, st
     form->buffer[2].dtype = STK_DTYPE_I64;
     form->output = spec->input[0];
     form->flops = 8.0 * (double)stk__shape_count(&form->output);
-    form->needs_x = true;
+    form->needs_x = form->gradient_in_place = true;
     return STK_OK;
 }
 
@@ -378,6 +378,16 @@ static const describe_function describers[STK_OP_COUNT] = {
     [STK_OP_VALUE_ERROR] = describe_values,
 };
 
+/* Batch norm makes its output again from x, which it needs anyway, to see where the relu let pass. */
+static stk_status describe_relu(const stk__op_spec *spec, stk__op_form *form, stk_error *error)
+{
+    if (!stk__op_takes_relu(spec->kind))
+        return stk__fail(error, STK_ERROR_CONFIG, "%s has no relu of its own", stk__op_word(spec->kind));
+    form->flops += (double)stk__shape_count(&form->output);
+    form->needs_y |= spec->kind == STK_OP_ADD;
+    return STK_OK;
+}
+
 static bool is_empty(const stk__shape *shape)
 {
     for (int i = 0; i < shape->ndim; i++)
@@ -396,7 +406,8 @@ stk_status stk__op_describe(stk__op_spec *spec, stk__op_form *form, stk_error *e
     if (spec->inputs > 1 && !joins && !judges) return stk__fail(error, STK_ERROR_CONFIG, "wants one input");
     for (int i = 0; i < (joins ? spec->inputs : 1); i++)
         if (is_empty(&spec->input[i])) return stk__fail(error, STK_ERROR_CONFIG, "its input is empty");
-    return describers[spec->kind](spec, form, error);
+    STK__TRY(describers[spec->kind](spec, form, error));
+    return spec->relu ? describe_relu(spec, form, error) : STK_OK;
 }
 
 const char *stk__op_word(stk__op_kind kind)
@@ -415,6 +426,11 @@ stk__op_kind stk__op_find(const char *word)
     while (kind < STK_OP_COUNT && strcmp(word, stk__op_word((stk__op_kind)kind)) != 0)
         kind++;
     return (stk__op_kind)kind;
+}
+
+bool stk__op_takes_relu(stk__op_kind kind)
+{
+    return kind == STK_OP_BATCH_NORM || kind == STK_OP_ADD;
 }
 
 bool stk__op_is_loss(stk__op_kind kind)

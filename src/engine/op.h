@@ -117,6 +117,7 @@ typedef struct stk__op_spec {
     int32_t size[2];       /* resize: of the output, or … */
     int32_t scale[2];      /* … how many times as large */
     uint32_t random_layer; /* dropout: number that tells this layer's draws from another's */
+    bool relu;             /* batch_norm, add: what they make goes through a relu; their gradient, too */
 
     int64_t classes;      /* cross_entropy, confusion, top_k: the prediction's last dimension; filled in */
     int64_t ignore_index; /* cross_entropy, confusion; only where ignores is true */
@@ -164,6 +165,7 @@ stk_status stk__op_describe(stk__op_spec *spec, stk__op_form *form, stk_error *e
 
 const char *stk__op_word(stk__op_kind kind);
 stk__op_kind stk__op_find(const char *word); /* STK_OP_COUNT: no such word */
+bool stk__op_takes_relu(stk__op_kind kind);  /* see stk__op_spec.relu */
 bool stk__op_is_loss(stk__op_kind kind);
 bool stk__op_is_metric(stk__op_kind kind);
 

@@ -8,14 +8,17 @@ static void add_forward(const stk__op *op, const stk__op_io *io)
     const float *a = stk__reference_f32(io->x[0]), *b = stk__reference_f32(io->x[1]);
     float *y = stk__reference_f32(io->y);
     for (int64_t i = 0, count = stk__shape_count(&op->form.output); i < count; i++)
-        y[i] = a[i] + b[i];
+        y[i] = op->spec.relu && !(a[i] + b[i] > 0) ? 0 : a[i] + b[i];
 }
 
 static void add_backward(const stk__op *op, const stk__op_io *io)
 {
-    const size_t bytes = (size_t)stk__shape_count(&op->form.output) * sizeof(float);
-    for (int i = 0; i < 2; i++)
-        if (stk__reference_dx(io, i)) memmove(stk__reference_dx(io, i), io->dy->memory, bytes);
+    const float *y = stk__reference_f32(io->y), *dy = stk__reference_f32(io->dy);
+    for (int64_t i = 0, count = stk__shape_count(&op->form.output); i < count; i++) {
+        const float slope = op->spec.relu && !(y[i] > 0) ? 0 : dy[i]; /* dx[0] may lie there */
+        for (int k = 0; k < 2; k++)
+            if (stk__reference_dx(io, k)) stk__reference_dx(io, k)[i] = slope;
+    }
 }
 
 static void concat_forward(const stk__op *op, const stk__op_io *io)

@@ -48,17 +48,32 @@ static moments find_moments(const stk__op *op, const stk__op_io *io, int64_t c)
     return (moments){mean, 1 / sqrt(variance + op->spec.eps)};
 }
 
+static float normalise(const stk__op_io *io, const moments *m, int64_t c, float x)
+{
+    const double normal = (x - m->mean) * m->inverse_std;
+    return (float)(normal * stk__reference_f32(io->param[0])[c] + stk__reference_f32(io->param[1])[c]);
+}
+
+/* dy, or what a relu behind lets through of it */
+static double slope_behind(const stk__op *op, const stk__op_io *io, const moments *m, int64_t at)
+{
+    const int64_t c = at % stk__reference_split(&op->spec.input[0]).c;
+    const bool stopped = op->spec.relu && !(normalise(io, m, c, stk__reference_f32(io->x[0])[at]) > 0);
+    return stopped ? 0 : stk__reference_f32(io->dy)[at];
+}
+
 static void norm_forward(const stk__op *op, const stk__op_io *io)
 {
     const stk__reference_rows in = stk__reference_split(&op->spec.input[0]);
     const float *x = stk__reference_f32(io->x[0]);
-    const float *weight = stk__reference_f32(io->param[0]), *bias = stk__reference_f32(io->param[1]);
     float *y = stk__reference_f32(io->y);
     for (int64_t c = 0; c < in.c; c++) {
         const moments m = find_moments(op, io, c);
         ((moments *)io->saved->memory)[c] = m;
-        for (int64_t at = c; at < in.rows * in.c; at += in.c)
-            y[at] = (float)((x[at] - m.mean) * m.inverse_std * weight[c] + bias[c]);
+        for (int64_t at = c; at < in.rows * in.c; at += in.c) {
+            y[at] = normalise(io, &m, c, x[at]);
+            if (op->spec.relu && !(y[at] > 0)) y[at] = 0;
+        }
     }
     if (io->training && !io->again) ++*(int64_t *)io->buffer[2]->memory;
 }
@@ -67,7 +82,7 @@ static void norm_backward(const stk__op *op, const stk__op_io *io)
 {
     const stk__reference_rows in = stk__reference_split(&op->spec.input[0]);
     const double rows = (double)in.rows;
-    const float *x = stk__reference_f32(io->x[0]), *dy = stk__reference_f32(io->dy);
+    const float *x = stk__reference_f32(io->x[0]);
     const float *weight = stk__reference_f32(io->param[0]);
     float *dx = stk__reference_dx(io, 0);
     float *dweight = stk__reference_dparam(io, 0), *dbias = stk__reference_dparam(io, 1);
@@ -75,15 +90,16 @@ static void norm_backward(const stk__op *op, const stk__op_io *io)
         const moments m = ((const moments *)io->saved->memory)[c];
         double sum = 0, product = 0; /* of dy, and of dy with the normalised x */
         for (int64_t at = c; at < in.rows * in.c; at += in.c) {
-            sum += dy[at];
-            product += dy[at] * (x[at] - m.mean) * m.inverse_std;
+            const double dy = slope_behind(op, io, &m, at);
+            sum += dy;
+            product += dy * (x[at] - m.mean) * m.inverse_std;
         }
         if (dbias) stk__reference_learn(io, &dbias[c], sum);
         if (dweight) stk__reference_learn(io, &dweight[c], product);
         for (int64_t at = c; dx && at < in.rows * in.c; at += in.c) {
             const double normal = (x[at] - m.mean) * m.inverse_std;
             const double through = io->training ? (sum + normal * product) / rows : 0;
-            dx[at] = (float)(weight[c] * m.inverse_std * (dy[at] - through));
+            dx[at] = (float)(weight[c] * m.inverse_std * (slope_behind(op, io, &m, at) - through));
         }
     }
 }

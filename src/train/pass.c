@@ -36,8 +36,11 @@ static stk_status make_operation(stk__pass *pass, int index, stk_error *error)
 {
     stk__pass_node *node = &pass->graph.nodes[index];
     if (!node->used) return STK_OK;
-    const stk_status status = stk__op_create(pass->engine, &node->layer->spec, &pass->ops[index], error);
+    stk__op_spec spec = node->layer->spec;
+    spec.relu = node->relu;
+    const stk_status status = stk__op_create(pass->engine, &spec, &pass->ops[index], error);
     if (status != STK_OK) return blame(error, status, "layer", pass->network, node->layer);
+    pass->forms[index] = pass->ops[index]->form; /* a relu in it changes what it needs */
     node->needs = needs_of(pass, pass->ops[index]);
     const stk__tensor_desc desc = {.shape = node->form->output, .dtype = node->form->output_dtype};
     node->output_bytes = stk__tensor_size(pass->engine, &desc);
@@ -115,6 +118,7 @@ static void make_graph(stk__pass *pass, const stk__pass_request *request)
     }
     graph->loss = stk__op_is_loss(request->loss.kind);
     graph->metric = stk__op_is_metric(request->metric.kind);
+    stk__pass_fuse(graph, request->fuse);
     stk__pass_mark(graph);
 }
 

@@ -19,6 +19,7 @@ typedef struct stk__pass_request {
     stk__network *network; /* reshaped by every pass; outlives it */
     stk__shape input;      /* [n h w c] or [n t f] */
     bool training;         /* backward too */
+    bool fuse;             /* relus as part of the layers before them; results differ at most by rounding */
     bool recompute;        /* gradient_checkpointing: keep only some activations, compute the rest again */
     const char *freeze;  /* as the model's: nothing before the first trainable layer has a backward pass, and
                           * frozen batch norms compute as in evaluation, also while training */
@@ -32,7 +33,9 @@ typedef struct stk__pass_request {
 /* What a pass says of itself; `--plan` prints it. */
 typedef struct stk__pass_row {
     const char *layer;
-    const char *word; /* "conv" */
+    const char *word;   /* "conv", "batch_norm + relu" */
+    const char *fused;  /* of a relu: the layer that does its work; NULL: it does it itself */
+    const char *method; /* "winograd", "direct" …, see stk__op_method */
     int line;
     stk__shape output;
     int64_t param_count;
@@ -53,6 +56,7 @@ typedef struct stk__pass_report {
     size_t scratch_bytes;
     int64_t param_count;
     int recomputed_layers;
+    int fused_layers; /* relus that the layers before them compute */
 } stk__pass_report;
 
 stk_status stk__pass_create(stk__pass **pass, const stk__pass_request *request, stk_error *error);

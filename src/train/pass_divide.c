@@ -31,7 +31,7 @@ static void find_reaches(const stk__pass_graph *graph, cut *cuts)
         const stk__pass_node *node = &graph->nodes[i];
         cuts[i].reach = i;
         for (int k = 0; node->used && k < node->layer->spec.inputs; k++)
-            if (node->layer->input[k] != STK_LAYER_INPUT) cuts[node->layer->input[k]].reach = i;
+            if (node->input[k] != STK_LAYER_INPUT) cuts[node->input[k]].reach = i;
     }
 }
 

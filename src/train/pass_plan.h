@@ -1,6 +1,7 @@
 /* The plan of a pass: a straight program over values, and where every value lies. Knows nothing of engines.
  *
  *     graph (layers, what their operations need)
+ *       -> stk__pass_fuse     a relu becomes part of the layer before it
  *       -> stk__pass_divide   segments, for recomputing
  *       -> stk__pass_write    steps and values, each value written once and added to
  *       -> stk__pass_share    values that may lie in another's memory
@@ -66,7 +67,10 @@ typedef struct stk__pass_node {
     const stk__op_form *form;
     stk__op_needs needs;
     size_t output_bytes;
-    bool used; /* the prediction depends on it */
+    int input[STK_OP_INPUTS]; /* as the layer's; a fused relu's place takes who does its work */
+    int fused;                /* of a relu: the layer that does its work; STK_VALUE_NONE: it does it itself */
+    bool relu;                /* does the work of the relu behind it */
+    bool used;                /* the prediction depends on it */
     bool frozen;
     bool learns;      /* has parameters that are not frozen */
     bool gradient;    /* it or something before it learns: there is a backward pass */
@@ -96,6 +100,11 @@ typedef struct stk__pass_plan {
     size_t least_bytes; /* most that lives at once: no arrangement takes less */
     size_t scratch_bytes;
 } stk__pass_plan;
+
+/* Relus that alone read a layer which can do their work (stk__op_takes_relu): that layer computes them, and
+ * those who read the relu read it. Before stk__pass_mark; fills input, fused and relu. Without `fuse` nothing
+ * is fused. */
+void stk__pass_fuse(stk__pass_graph *graph, bool fuse);
 
 /* Fills used, gradient and, without recomputing, the one segment. */
 void stk__pass_mark(stk__pass_graph *graph);

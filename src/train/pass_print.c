@@ -84,9 +84,15 @@ static void fill_line(line *l, const stk__pass *pass, int index)
         print_bytes(row->output_bytes + row->saved_bytes, l->cell[COLUMN_MEMORY]);
     else if (node->used)
         snprintf(l->cell[COLUMN_MEMORY], CELL_BYTES, "in place");
+    if (row->fused) {
+        snprintf(l->cell[COLUMN_NOTE], CELL_BYTES, "done by %.*s", CELL_BYTES - 16, row->fused);
+        return;
+    }
     const char *frozen = node->frozen && node->form->param_count ? "frozen" : "";
     const char *again = node->again ? "computed again" : "";
-    snprintf(l->cell[COLUMN_NOTE], CELL_BYTES, "%s%s%s", node->used ? frozen : "not used",
+    const char *method = node->used ? row->method : "";
+    snprintf(l->cell[COLUMN_NOTE], CELL_BYTES, "%s%s%s%s%s", method,
+             *method && (*frozen || *again) ? ", " : "", node->used ? frozen : "not used",
              *frozen && *again ? ", " : "", again);
 }
 

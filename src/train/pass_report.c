@@ -7,8 +7,15 @@ static double backward_flops(const stk__pass_graph *graph, const stk__pass_node 
     if (node->form->param_count == 0) return 2 * node->form->flops;
     bool inputs = false;
     for (int i = 0; i < node->layer->spec.inputs; i++)
-        inputs |= node->layer->input[i] != STK_LAYER_INPUT && graph->nodes[node->layer->input[i]].gradient;
+        inputs |= node->input[i] != STK_LAYER_INPUT && graph->nodes[node->input[i]].gradient;
     return node->form->flops * (node->learns + inputs);
+}
+
+static const char *word_of(const stk__pass_node *node)
+{
+    const stk__op_kind kind = node->layer->spec.kind;
+    if (!node->relu) return stk__op_word(kind);
+    return kind == STK_OP_ADD ? "add + relu" : "batch_norm + relu";
 }
 
 static void fill_row(stk__pass *pass, int index)
@@ -17,7 +24,9 @@ static void fill_row(stk__pass *pass, int index)
     stk__pass_row *row = &pass->rows[index];
     stk__pass_report *report = &pass->report;
     *row = (stk__pass_row){.layer = node->layer->name,
-                           .word = stk__op_word(node->layer->spec.kind),
+                           .word = word_of(node),
+                           .fused = node->fused >= 0 ? pass->graph.nodes[node->fused].layer->name : NULL,
+                           .method = pass->ops[index] ? stk__op_method(pass->ops[index]) : "",
                            .line = node->layer->line,
                            .output = node->form->output,
                            .flops = node->used ? node->form->flops : 0,
@@ -29,6 +38,7 @@ static void fill_row(stk__pass *pass, int index)
     report->flops += row->flops;
     report->step_flops += row->flops + backward_flops(&pass->graph, node) + (node->again ? row->flops : 0);
     report->recomputed_layers += node->again;
+    report->fused_layers += row->fused != NULL;
 }
 
 void stk__pass_fill_report(stk__pass *pass)

@@ -12,7 +12,7 @@ static void mark_used(stk__pass_graph *graph)
     for (int i = graph->output; i >= 0; i--) {
         const stk__pass_node *node = &graph->nodes[i];
         for (int k = 0; node->used && k < node->layer->spec.inputs; k++)
-            if (node->layer->input[k] != STK_LAYER_INPUT) graph->nodes[node->layer->input[k]].used = true;
+            if (node->input[k] != STK_LAYER_INPUT) graph->nodes[node->input[k]].used = true;
     }
 }
 
@@ -27,7 +27,7 @@ void stk__pass_mark(stk__pass_graph *graph)
         node->again = false;
         node->gradient = graph->training && node->learns;
         for (int k = 0; k < node->layer->spec.inputs; k++)
-            if (node->layer->input[k] != STK_LAYER_INPUT && graph->nodes[node->layer->input[k]].gradient)
+            if (node->input[k] != STK_LAYER_INPUT && graph->nodes[node->input[k]].gradient)
                 node->gradient = true;
         node->gradient &= node->used;
     }
@@ -68,9 +68,9 @@ static void use(stk__pass_plan *plan, int value, bool read, bool write)
 
 static void use_inputs(stk__pass_plan *plan, stk__pass_step *step, const stk__pass_graph *graph, bool read)
 {
-    const stk__layer *layer = graph->nodes[step->layer].layer;
-    for (int i = 0; i < layer->spec.inputs; i++) {
-        step->x[i] = layer->input[i] == STK_LAYER_INPUT ? STK_VALUE_FEED : graph->nodes[layer->input[i]].y;
+    const stk__pass_node *node = &graph->nodes[step->layer];
+    for (int i = 0; i < node->layer->spec.inputs; i++) {
+        step->x[i] = node->input[i] == STK_LAYER_INPUT ? STK_VALUE_FEED : graph->nodes[node->input[i]].y;
         if (read) use(plan, step->x[i], true, false);
     }
 }
@@ -121,10 +121,28 @@ static void write_add(stk__pass_plan *plan, int target, int source, int layer)
     use(plan, target, true, true);
 }
 
-static stk__pass_node *input_with_gradient(stk__pass_graph *graph, const stk__layer *layer, int i)
+static stk__pass_node *input_with_gradient(stk__pass_graph *graph, const stk__pass_node *node, int i)
 {
-    stk__pass_node *node = layer->input[i] == STK_LAYER_INPUT ? NULL : &graph->nodes[layer->input[i]];
-    return node && node->gradient ? node : NULL;
+    stk__pass_node *input = node->input[i] == STK_LAYER_INPUT ? NULL : &graph->nodes[node->input[i]];
+    return input && input->gradient ? input : NULL;
+}
+
+/* What the relu of a sum lets through of its gradient, as a gradient of its own in (mostly) the same memory.
+ */
+static void write_relu_of_add(stk__pass_plan *plan, stk__pass_graph *graph, int layer)
+{
+    stk__pass_node *node = &graph->nodes[layer];
+    stk__pass_step *step = add_step(plan, STK_STEP_BACKWARD, layer);
+    step->dy = node->dy;
+    use(plan, step->dy, true, false);
+    use_inputs(plan, step, graph, false);
+    step->y = node->y;
+    use(plan, step->y, true, false);
+    step->saved = node->saved;
+    use(plan, step->saved, true, false);
+    step->dx[0] = node->dy = add_value(plan, STK_VALUE_GRADIENT, layer, node->output_bytes);
+    use(plan, step->dx[0], false, true);
+    use_scratch(plan, step, node->needs.scratch_bytes);
 }
 
 /* Gradients of a sum are the gradient itself: it is copied (mostly for nothing, see stk__pass_share) or
@@ -132,17 +150,18 @@ static stk__pass_node *input_with_gradient(stk__pass_graph *graph, const stk__la
 static void write_backward_of_add(stk__pass_plan *plan, stk__pass_graph *graph, int layer)
 {
     const stk__pass_node *node = &graph->nodes[layer];
+    if (node->relu) write_relu_of_add(plan, graph, layer);
     for (int i = 0; i < node->layer->spec.inputs; i++) {
-        stk__pass_node *input = input_with_gradient(graph, node->layer, i);
+        stk__pass_node *input = input_with_gradient(graph, node, i);
         if (!input) continue;
         if (input->dy != STK_VALUE_NONE) {
-            write_add(plan, input->dy, node->dy, node->layer->input[i]);
+            write_add(plan, input->dy, node->dy, node->input[i]);
             continue;
         }
-        stk__pass_step *step = add_step(plan, STK_STEP_COPY, node->layer->input[i]);
+        stk__pass_step *step = add_step(plan, STK_STEP_COPY, node->input[i]);
         step->x[0] = node->dy;
         use(plan, node->dy, true, false);
-        step->y = input->dy = add_value(plan, STK_VALUE_GRADIENT, node->layer->input[i], input->output_bytes);
+        step->y = input->dy = add_value(plan, STK_VALUE_GRADIENT, node->input[i], input->output_bytes);
         use(plan, step->y, false, true);
     }
 }
@@ -161,26 +180,26 @@ static void write_backward(stk__pass_plan *plan, stk__pass_graph *graph, int lay
     step->saved = node->saved;
     use(plan, step->saved, true, false);
     for (int i = 0; i < node->layer->spec.inputs; i++) {
-        stk__pass_node *input = input_with_gradient(graph, node->layer, i);
+        stk__pass_node *input = input_with_gradient(graph, node, i);
         const bool first = input && input->dy == STK_VALUE_NONE;
         part[i] = STK_VALUE_NONE;
         if (!input) continue;
-        step->dx[i] = add_value(plan, first ? STK_VALUE_GRADIENT : STK_VALUE_PART, node->layer->input[i],
-                                input->output_bytes);
+        step->dx[i] =
+            add_value(plan, first ? STK_VALUE_GRADIENT : STK_VALUE_PART, node->input[i], input->output_bytes);
         *(first ? &input->dy : &part[i]) = step->dx[i];
         use(plan, step->dx[i], false, true);
     }
     use_scratch(plan, step, node->needs.scratch_bytes);
     for (int i = 0; i < node->layer->spec.inputs; i++)
         if (part[i] != STK_VALUE_NONE)
-            write_add(plan, graph->nodes[node->layer->input[i]].dy, part[i], node->layer->input[i]);
+            write_add(plan, graph->nodes[node->input[i]].dy, part[i], node->input[i]);
 }
 
 static void want_inputs_again(stk__pass_graph *graph, const stk__pass_node *node)
 {
     for (int i = 0; i < node->layer->spec.inputs; i++) {
-        if (node->layer->input[i] == STK_LAYER_INPUT) continue;
-        stk__pass_node *input = &graph->nodes[node->layer->input[i]];
+        if (node->input[i] == STK_LAYER_INPUT) continue;
+        stk__pass_node *input = &graph->nodes[node->input[i]];
         if (!input->kept) input->again = true;
     }
 }

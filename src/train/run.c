@@ -240,6 +240,15 @@ static stk_status end_epoch(stk__run *run, bool *over, stk_error *error)
     return STK_OK;
 }
 
+/* So many steps of this call are over. */
+static void follow(const stk__run *run)
+{
+    const uint64_t first = STK_RUN_UNTRACED;
+    if (!run->trace) return;
+    if (run->step_count == first) stk__trainer_trace(run->trainer, run->trace);
+    if (run->step_count == first + (uint64_t)run->trace_steps) stk__trainer_trace(run->trainer, NULL);
+}
+
 static stk_status end_step(stk__run *run, uint64_t start_ns, stk_error *error)
 {
     stk__run_report *r = &run->report;
@@ -247,6 +256,7 @@ static stk_status end_step(stk__run *run, uint64_t start_ns, stk_error *error)
     r->at = stk__trainer_where(run->trainer);
     run->step_ns[run->step_count++ % STK_RUN_STEPS_KEPT] = now - start_ns;
     if (!r->first_step_ns) r->first_step_ns = now;
+    follow(run);
     if (r->at.step % run->train->log_interval == 0) STK__TRY(write_log(run, error));
     tell(run, run->watch.stepped);
     return STK_OK;

@@ -8,7 +8,10 @@
 
 #include <stdatomic.h>
 
-enum { STK_RUN_STEPS_KEPT = 4096 }; /* times of the last steps, for a median */
+enum {
+    STK_RUN_STEPS_KEPT = 4096, /* times of the last steps, for a median */
+    STK_RUN_UNTRACED = 2       /* steps that touch memory for the first time */
+};
 
 typedef struct stk__run_report {
     stk__trainer_place at;
@@ -50,6 +53,8 @@ typedef struct stk__run { /* the caller's memory, zeroed; set the first fields, 
     int64_t stop_after; /* steps of this call; 0: to the end */
     stk__run_watch watch;
     const atomic_bool *stop; /* set by someone else: finish the step, save, end; may be NULL */
+    stk__trace *trace;       /* gets trace_steps steps, after the first STK_RUN_UNTRACED; may be NULL */
+    int64_t trace_steps;
 
     stk__run_report report;
     uint64_t step_ns[STK_RUN_STEPS_KEPT];

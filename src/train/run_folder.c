@@ -6,6 +6,7 @@
 #include "core/json_text.h"
 #include "core/logger.h"
 #include "train/checkpoint.h"
+#include "train/event_file.h"
 #include "train/metrics_file.h"
 
 #include <dirent.h>
@@ -25,6 +26,7 @@ struct stk__run_folder {
     int lock; /* -1: not taken */
     char metrics_path[PATH_MAX];
     stk__metrics_file metrics;
+    stk__event_file events;
 };
 
 /* --- which folder -------------------------------------------------------------------------------------- */
@@ -147,6 +149,7 @@ stk_status stk__run_folder_open(stk__run_folder **folder, const stk__run_folder_
     if (!*folder) return stk__fail_memory(error, sizeof **folder, "the folder of a run");
     (*folder)->lock = -1;
     stk__metrics_file_init(&(*folder)->metrics, (*folder)->metrics_path);
+    stk__event_file_init(&(*folder)->events, (*folder)->path);
     const stk_status status = open_folder(*folder, options, error);
     if (status != STK_OK) stk__run_folder_close(folder);
     return status;
@@ -156,6 +159,7 @@ void stk__run_folder_close(stk__run_folder **folder)
 {
     if (!*folder) return;
     stk__metrics_file_fini(&(*folder)->metrics);
+    stk__event_file_fini(&(*folder)->events);
     stk__folder_lock_release(&(*folder)->lock);
     stk__free(*folder);
     *folder = NULL;
@@ -175,11 +179,16 @@ void stk__run_folder_file(const stk__run_folder *folder, const char *name, char 
 
 stk_status stk__run_folder_metric(stk__run_folder *folder, json_t *line, stk_error *error)
 {
-    return stk__metrics_file_add(&folder->metrics, line, error);
+    json_t *again = json_incref(line); /* NULL stays NULL: no memory */
+    stk_status status = stk__metrics_file_add(&folder->metrics, line, error);
+    if (status == STK_OK) status = stk__event_file_add(&folder->events, again, error);
+    json_decref(again);
+    return status;
 }
 
 stk_status stk__run_folder_cut(stk__run_folder *folder, uint64_t step, stk_error *error)
 {
+    folder->events.step = step;
     return stk__metrics_file_cut(&folder->metrics, step, error);
 }
 

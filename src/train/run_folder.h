@@ -1,4 +1,5 @@
-/* The folder of a run: config.yaml, run.json, metrics.jsonl, checkpoints/, ledger.jsonl, lock. */
+/* The folder of a run: config.yaml, run.json, metrics.jsonl, events.out.tfevents.*, checkpoints/,
+ * ledger.jsonl, lock. */
 #ifndef STK_TRAIN_RUN_FOLDER_H
 #define STK_TRAIN_RUN_FOLDER_H
 
@@ -24,7 +25,8 @@ const char *stk__run_folder_path(const stk__run_folder *folder);
 /* "RUN/name" into text; cut off when size is too small. */
 void stk__run_folder_file(const stk__run_folder *folder, const char *name, char *text, size_t size);
 
-/* Adds a line to metrics.jsonl, whole or not at all; takes the reference. */
+/* Adds a line to metrics.jsonl, whole or not at all, and its numbers to the events of TensorBoard; takes the
+ * reference. */
 stk_status stk__run_folder_metric(stk__run_folder *folder, json_t *line, stk_error *error);
 /* On resume: removes the lines of metrics.jsonl whose "step" is beyond `step`, those without a step that
  * follow them, and what is no JSON. */

@@ -1,7 +1,5 @@
 #include "train/trace.h"
 
-#include "core/memory.h"
-
 stk_status stk__trace_init(stk__trace *trace, size_t room, stk_error *error)
 {
     *trace = (stk__trace){.spans = stk__alloc(room * sizeof *trace->spans), .room = room};

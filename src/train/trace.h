@@ -3,7 +3,7 @@
 #ifndef STK_TRAIN_TRACE_H
 #define STK_TRAIN_TRACE_H
 
-#include "core/error.h"
+#include "core/memory.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -29,5 +29,9 @@ typedef struct stk__trace { /* init/fini; zeroed: records nothing */
 stk_status stk__trace_init(stk__trace *trace, size_t room, stk_error *error);
 void stk__trace_fini(stk__trace *trace);
 void stk__trace_add(stk__trace *trace, const stk__trace_span *span); /* accepts NULL */
+
+/* Appends it as Trace Event Format, which Chrome (about:tracing) and Perfetto show: a track "run" and a track
+ * "layers". */
+stk_status stk__trace_json(const stk__trace *trace, stk__buffer *text, stk_error *error);
 
 #endif

@@ -39,7 +39,7 @@ static const stk__option train_table[] = {
     {.name = "epochs", .type = STK_OPTION_INT, .offset = FIELD(epochs), .least = 1, .most = 1e6, .fallback = "10", .help = "how often to go through the data"},
     {.name = "amp", .aliases = "use_amp", .type = STK_OPTION_WORD, .offset = FIELD(amp), .choices = "auto|true=yes=on=1|false=no=off=0=f32=fp32|bf16=bfloat16|fp16=f16=float16", .help = "mixed precision"},
     {.name = "compile", .aliases = "compile_model", .type = STK_OPTION_SWITCH, .offset = FIELD(compile), .help = "fuse operations before the first step"},
-    {.name = "compile_mode", .type = STK_OPTION_WORD, .offset = FIELD(compile_mode), .choices = "default|reduce-overhead|max-autotune", .help = "how hard compile tries"},
+    {.name = "compile_mode", .type = STK_OPTION_WORD, .offset = FIELD(compile_mode), .choices = "default|reduce-overhead|max-autotune", .help = "how hard compile tries; max-autotune measures algorithms of convolutions"},
     {.name = "conv", .type = STK_OPTION_WORD, .offset = FIELD(conv), .choices = "auto|direct|winograd", .help = "algorithm of 3x3 convolutions"},
     {.name = "channels_last", .type = STK_OPTION_SWITCH, .offset = FIELD(channels_last), .help = "keep the channels of a pixel together in memory"},
     {.name = "tf32", .type = STK_OPTION_SWITCH, .offset = FIELD(tf32), .help = "shorter numbers in the matrix units of NVIDIA GPUs"},
@@ -78,7 +78,7 @@ static const stk__option optimizer_table[] = {
 static const stk__option run_table[] = {
     {.name = "preset", .type = STK_OPTION_WORD, .offset = FIELD(preset), .choices = "none|best|memory_limited=memory-limited|debug", .bare = true, .help = "settings that go together; single keys override it"},
     {.name = "device", .type = STK_OPTION_TEXT, .offset = FIELD(device), .fallback = "auto", .bare = true, .help = "where to train: auto, cpu, cuda:0"},
-    {.name = "engine", .type = STK_OPTION_TEXT, .offset = FIELD(engine), .fallback = "auto", .help = "who computes: auto, onednn, reference"},
+    {.name = "engine", .type = STK_OPTION_TEXT, .offset = FIELD(engine), .fallback = "auto", .help = "who computes: auto, onednn, torch (your own PyTorch), reference"},
     {.name = "threads", .type = STK_OPTION_INT, .offset = FIELD(threads), .least = 0, .most = 64, .help = "threads of the engine; 0 = all CPUs this process may use"},
     {.name = "monitor_interval", .type = STK_OPTION_INT, .offset = FIELD(monitor_interval), .least = 0, .most = 1e6, .unit = "epochs", .help = "how often the GPU's state is printed; 0 = never"},
     {.name = "name", .type = STK_OPTION_TEXT, .offset = FIELD(name), .help = "of the run; unset = network and data"},

@@ -32,11 +32,18 @@ typedef struct stk__loss_settings {
 
 typedef enum stk__amp { STK_AMP_AUTO, STK_AMP_ON, STK_AMP_OFF, STK_AMP_BF16, STK_AMP_FP16 } stk__amp;
 
+typedef enum stk__compile_mode {
+    STK_COMPILE_DEFAULT,
+    STK_COMPILE_REDUCE_OVERHEAD,
+    STK_COMPILE_MAX_AUTOTUNE
+} stk__compile_mode;
+
 typedef struct stk__train_settings {
     int64_t epochs;
-    int amp;                /* stk__amp */
-    int compile;            /* stk_switch, as all switches below */
-    int compile_mode, conv; /* words */
+    int amp;          /* stk__amp */
+    int compile;      /* stk_switch, as all switches below */
+    int compile_mode; /* stk__compile_mode */
+    int conv;         /* stk__conv of engine.h */
     int channels_last, tf32, non_blocking, use_gpu_augmentation, gradient_checkpointing;
     int64_t accumulation;
     double max_grad_norm;        /* 0: no clipping */

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 static void note(stk__trainer *t, const char *name, const char *in_effect, const char *why, bool quiet)
 {
@@ -24,14 +25,61 @@ void stk__trainer_note_if_asked(stk__trainer *t, const char *name, const char *i
     note(t, name, in_effect, why, true);
 }
 
+static void tell_fusion(stk__trainer *t, const stk__trainer_setup *setup)
+{
+    const int fused = t->info.report->fused_layers;
+    char why[64];
+    snprintf(why, sizeof why, "%d relus are done by the layers before them", fused);
+    if (fused)
+        stk__trainer_note_if_asked(t, "train.compile", "true", why);
+    else if (setup->train->compile != STK_SWITCH_OFF)
+        stk__trainer_note_if_asked(t, "train.compile", "false", "this network has nothing to fuse");
+}
+
+/* Of the layers that can be computed in more than one way: how many there are, and how many are Winograd's in
+ * some pass. */
+typedef struct conv_count {
+    int all, winograd;
+} conv_count;
+
+static conv_count count_convolutions(const stk__trainer *t)
+{
+    conv_count count = {0};
+    for (int i = 0; i < t->info.report->row_count; i++) {
+        const char *method = t->info.report->rows[i].method;
+        count.all += *method != 0;
+        count.winograd += strncmp(method, "winograd", strlen("winograd")) == 0;
+    }
+    return count;
+}
+
+static void tell_convolutions(stk__trainer *t, const stk__train_settings *train)
+{
+    const conv_count count = count_convolutions(t);
+    const bool measured = stk__train_tunes(train) && train->conv == STK_CONV_AUTO && count.all > 0;
+    char why[96];
+    snprintf(why, sizeof why, "winograd in %d of %d convolutions, where it is faster %s", count.winograd, count.all,
+             measured ? "as measured here" : "by rules from measurements");
+    if (count.all == 0 && train->conv != STK_CONV_DIRECT)
+        stk__trainer_note_if_asked(t, "train.conv", "direct",
+                                   "no convolution here has another algorithm: 3x3, stride 1, in onednn");
+    else if (train->conv == STK_CONV_AUTO) /* a run that goes on reads this and must choose alike */
+        stk__trainer_note_if_asked(t, "train.conv", count.winograd ? "auto" : "direct",
+                                   count.winograd ? why : "faster for all convolutions here");
+    stk__trainer_note_if_asked(t, "train.compile_mode", measured ? "max-autotune" : "",
+                               measured ? "3x3 convolutions were measured, now or before"
+                                        : "there is nothing to choose here");
+}
+
 /* Mixed precision, compilation and what only GPUs have. */
 static void tell_engine(stk__trainer *t, const stk__trainer_setup *setup)
 {
     const stk__engine_info *engine = t->info.engine;
     char text[64];
     snprintf(text, sizeof text, "%s", engine->name);
-    stk__trainer_note_if_asked(t, "run.engine", text,
-                               engine->note[0] ? engine->note : "the best that is here");
+    if (engine->note[0] || !setup->run->engine || strcmp(setup->run->engine, engine->name) != 0)
+        stk__trainer_note_if_asked(t, "run.engine", text,
+                                   engine->note[0] ? engine->note : "the best that is here");
     snprintf(text, sizeof text, "%d", engine->threads);
     if (setup->run->threads != engine->threads)
         stk__trainer_note(t, "run.threads", text,
@@ -41,10 +89,8 @@ static void tell_engine(stk__trainer *t, const stk__trainer_setup *setup)
         stk__trainer_note_if_asked(t, "train.amp", "f32",
                                    engine->bf16 ? "this engine computes in float32 only, so far"
                                                 : "this CPU has no bf16: float32 is its fastest");
-    stk__trainer_note_if_asked(t, "train.compile", "false", "this engine runs its operations one by one");
-    stk__trainer_note_if_asked(t, "train.compile_mode", "", "nothing is compiled here");
-    if (setup->train->conv != 1)
-        stk__trainer_note_if_asked(t, "train.conv", "direct", "the only algorithm of this engine");
+    tell_fusion(t, setup);
+    tell_convolutions(t, setup->train);
     if (setup->train->channels_last != STK_SWITCH_ON)
         stk__trainer_note_if_asked(t, "train.channels_last", "true", "this engine knows nothing else");
     stk__trainer_note_if_asked(t, "train.tf32", "", "only NVIDIA GPUs have it");

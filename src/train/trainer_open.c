@@ -16,11 +16,15 @@ static stk_status refuse_device(const char *device, stk_error *error)
     return STK_ERROR_UNSUPPORTED;
 }
 
-static stk_status open_engine(stk__trainer *t, const stk__run_settings *run, stk_error *error)
+static stk_status open_engine(stk__trainer *t, const stk__trainer_setup *setup, stk_error *error)
 {
+    const stk__run_settings *run = setup->run;
     const char *device = run->device ? run->device : "auto";
     if (strcmp(device, "auto") != 0 && strcmp(device, "cpu") != 0) return refuse_device(device, error);
-    const stk__engine_options options = {.name = run->engine, .threads = (int)run->threads};
+    const stk__engine_options options = {.name = run->engine,
+                                         .threads = (int)run->threads,
+                                         .conv = (stk__conv)setup->train->conv,
+                                         .tune = stk__train_tunes(setup->train)};
     STK__TRY(stk__engine_open(&t->engine, &options, error));
     t->info.engine = stk__engine_describe(t->engine);
     return STK_OK;
@@ -92,8 +96,11 @@ static stk_status plan_feed(stk__trainer *t, const stk__feed *feed, stk__trainer
 static stk_status plan_passes(stk__trainer *t, const stk__trainer_setup *setup, stk_error *error)
 {
     const bool recompute = setup->train->gradient_checkpointing == STK_SWITCH_ON;
-    stk__pass_request request = {
-        .engine = t->engine, .network = t->network, .recompute = recompute, .freeze = setup->model->freeze};
+    stk__pass_request request = {.engine = t->engine,
+                                 .network = t->network,
+                                 .recompute = recompute,
+                                 .freeze = setup->model->freeze,
+                                 .fuse = setup->train->compile != STK_SWITCH_OFF};
     STK__TRY(choose_loss(t, setup->loss, &request.loss, error));
     request.metric = (stk__op_spec){.kind = stk__task_describe(t->network->task)->metric,
                                     .ignores = request.loss.ignores,
@@ -270,7 +277,7 @@ static stk_status load_weights(stk__trainer *t, const char *path, stk_error *err
 
 static stk_status open_trainer(stk__trainer *t, const stk__trainer_setup *setup, stk_error *error)
 {
-    STK__TRY(open_engine(t, setup->run, error));
+    STK__TRY(open_engine(t, setup, error));
     STK__TRY(stk__trainer_read_network(t, setup->model, error));
     STK__TRY(choose_metric(t, setup->train->metric, error));
     STK__TRY(plan_passes(t, setup, error));

@@ -57,6 +57,12 @@ struct stk__trainer {
     int effect_count;
 };
 
+/* compile_mode is max-autotune, and compile is not switched off. */
+static inline bool stk__train_tunes(const stk__train_settings *train)
+{
+    return train->compile_mode == STK_COMPILE_MAX_AUTOTUNE && train->compile != STK_SWITCH_OFF;
+}
+
 stk_status stk__trainer_feed(stk__trainer *trainer, const stk_batch *batch, stk__pass_feed *feed,
                              stk_error *error);
 stk_status stk__trainer_read_network(stk__trainer *trainer, const stk__model_settings *model,

@@ -97,7 +97,9 @@ def digest(path):
 
 
 def tree(folder):
-    return {str(path.relative_to(folder)): digest(path) if path.is_file() else None for path in folder.rglob("*")}
+    """Events of TensorBoard tell the time, and each start has its own."""
+    return {str(path.relative_to(folder)): digest(path) if path.is_file() else None for path in folder.rglob("*")
+            if not path.name.startswith("events.")}
 
 
 def numbers(output, word):

@@ -32,7 +32,7 @@ def files(folder):
     found = {}
     for path in sorted((folder / "run").rglob("*")):
         name = str(path.relative_to(folder / "run"))
-        if path.is_file() and name not in ("lock", "run.json", "metrics.jsonl", "config.yaml"):
+        if path.is_file() and name not in ("lock", "run.json", "metrics.jsonl", "config.yaml", "predictions.json", "report.html") and not name.startswith("events."):
             found[name] = path.read_bytes()
     return found
 

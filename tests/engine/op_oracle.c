@@ -285,4 +285,6 @@ void op_oracle_forward(const op_trial *t, op_result *r)
     default:
         op_oracle_judge(t, r->y.value);
     }
+    for (int64_t i = 0; t->spec.relu && i < r->y.count; i++)
+        r->y.value[i] = activate(STK_OP_RELU, r->y.value[i]);
 }

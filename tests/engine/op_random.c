@@ -158,6 +158,7 @@ static void pick_spec(stk__op_spec *s, dice *d, bool large)
     }
     s->drop = s->kind == STK_OP_DROPOUT ? dice_unit(d) : 0;
     s->random_layer = (uint32_t)dice_pick(d, 0, 9);
+    s->relu = stk__op_takes_relu(s->kind) && dice_chance(d, 0.5);
 }
 
 static op_flags pick_flags(dice *d)

@@ -199,7 +199,7 @@ void op_rig_load(op_rig *rig)
     if (stk__op_is_loss(t->spec.kind) || stk__op_is_metric(t->spec.kind)) rig_write(rig->y, &t->y);
 }
 
-static stk__op_io io_of(const op_rig *rig)
+stk__op_io op_rig_io(const op_rig *rig)
 {
     const op_trial *t = rig->trial;
     return (stk__op_io){.x = rig->x,
@@ -223,7 +223,7 @@ static stk__op_io io_of(const op_rig *rig)
 void op_rig_forward(op_rig *rig)
 {
     stk_error error = {0};
-    const stk__op_io io = io_of(rig);
+    const stk__op_io io = op_rig_io(rig);
     const long before = allocations;
     expect_ok(stk__op_forward(rig->op, &io, &error), &error);
     assert_int_equal(allocations, before);
@@ -233,7 +233,7 @@ void op_rig_backward(op_rig *rig)
 {
     stk_error error = {0};
     const op_trial *t = rig->trial;
-    const stk__op_io io = io_of(rig);
+    const stk__op_io io = op_rig_io(rig);
     if (stk__op_is_loss(t->spec.kind) || !t->form.has_gradient) return;
     fill_bytes(rig->scratch, RUBBISH);
     for (int i = 0; i < t->spec.inputs && !t->form.needs_x && !t->flags.in_place; i++)

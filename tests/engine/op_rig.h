@@ -28,6 +28,7 @@ void op_rig_close(op_rig *rig);
 /* Puts the trial's numbers in; what is to be written is filled with rubbish. */
 void op_rig_load(op_rig *rig);
 void op_rig_forward(op_rig *rig);
+stk__op_io op_rig_io(const op_rig *rig); /* what the passes are given */
 /* What the backward pass has no right to (x and y where form does not say so, scratch) is spoilt before. */
 void op_rig_backward(op_rig *rig);
 /* Fills what result has. */

@@ -91,11 +91,14 @@ void op_trial_print(const op_trial *trial, char *text, size_t size)
              "%x%s%s%s smoothing %g ignore %lld",
              stk__op_word(s->kind), (unsigned long long)trial->seed, shape, s->inputs, (long long)s->channels,
              s->kernel[0], s->kernel[1], s->stride[0], s->stride[1], s->pad[0], s->pad[1], s->dilation[0],
-             s->dilation[1], s->groups, s->no_bias ? " no_bias" : "", s->size[0], s->size[1], (int)s->resize,
-             (long long)s->hidden, s->layers, s->last ? " last" : "", s->drop, f->training ? "training " : "",
-             f->again ? "again " : "", f->add_dparam ? "add " : "", f->in_place ? "in_place " : "",
-             f->gradient_in_place ? "gradient_in_place " : "", f->frozen, f->unwanted,
-             f->second ? " second" : "", f->weights ? " weights" : "",
+             s->dilation[1], s->groups,
+             s->no_bias ? " no_bias"
+             : s->relu  ? " relu"
+                        : "",
+             s->size[0], s->size[1], (int)s->resize, (long long)s->hidden, s->layers, s->last ? " last" : "",
+             s->drop, f->training ? "training " : "", f->again ? "again " : "", f->add_dparam ? "add " : "",
+             f->in_place ? "in_place " : "", f->gradient_in_place ? "gradient_in_place " : "", f->frozen,
+             f->unwanted, f->second ? " second" : "", f->weights ? " weights" : "",
              f->class_weights ? " class_weights" : "", s->label_smoothing,
              s->ignores ? (long long)s->ignore_index : -1LL);
 }

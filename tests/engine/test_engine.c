@@ -1,4 +1,5 @@
-/* test_engine NAME: one suite for all engines. Exit status 77: that engine is not available here. */
+/* test_engine NAME [TESTS]: one suite for all engines. NAME:winograd and NAME:direct: with that algorithm for
+ * convolutions. Exit status 77: that engine is not available here. */
 #include "test_engine.h"
 
 #include "op_rig.h"
@@ -41,10 +42,16 @@ static void add_kind(engine_kind *kind)
     }
 }
 
-static int open_engines(const char *name)
+static int open_engines(const char *asked)
 {
     stk_error error = {0};
-    const stk_status status = stk__engine_open(&tested, &(stk__engine_options){.name = name}, &error);
+    char name[32];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(asked, ":"), asked);
+    const stk__engine_options options = {.name = name,
+                                         .conv = strstr(asked, ":winograd") ? STK_CONV_WINOGRAD
+                                                 : strstr(asked, ":direct") ? STK_CONV_DIRECT
+                                                                            : STK_CONV_AUTO};
+    const stk_status status = stk__engine_open(&tested, &options, &error);
     if (status == STK_ERROR_UNSUPPORTED) {
         fprintf(stderr, "skipped: %s\n", error.message);
         return SKIPPED;

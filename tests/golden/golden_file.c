@@ -13,11 +13,21 @@ void golden_must(stk_status status, const stk_error *error, const char *what)
     if (status != STK_OK) fail_msg("%s: %s (%s)", what, error->message, error->place);
 }
 
+static stk_status open_engine(const char *name, stk__engine **engine, stk_error *error)
+{
+    char alone[32];
+    const char *conv = strchr(name, ':');
+    snprintf(alone, sizeof alone, "%.*s", (int)strcspn(name, ":"), name);
+    const stk__engine_options options = {
+        .name = alone, .threads = 2, .conv = conv ? STK_CONV_WINOGRAD : STK_CONV_AUTO};
+    return stk__engine_open(engine, &options, error);
+}
+
 bool golden_engine_is_here(const char *name)
 {
     stk_error error = {0};
     stk__engine *engine;
-    const stk_status status = stk__engine_open(&engine, &(stk__engine_options){.name = name}, &error);
+    const stk_status status = open_engine(name, &engine, &error);
     stk__engine_close(&engine);
     if (status == STK_ERROR_UNSUPPORTED) printf("skipped: %s: %s\n", name, error.message);
     return status != STK_ERROR_UNSUPPORTED;
@@ -27,7 +37,7 @@ stk__engine *golden_engine_open(const char *name)
 {
     stk_error error = {0};
     stk__engine *engine;
-    GOLDEN_TRY(stk__engine_open(&engine, &(stk__engine_options){.name = name, .threads = 2}, &error));
+    GOLDEN_TRY(open_engine(name, &engine, &error));
     return engine;
 }
 

@@ -57,7 +57,8 @@ void golden_print(const golden_tally *tally);
 /* False, with the reason printed, where the engine cannot be opened here; the test then returns this. */
 enum { GOLDEN_SKIPPED = 77 };
 bool golden_engine_is_here(const char *name);
-stk__engine *golden_engine_open(const char *name); /* of two threads */
+/* Two threads. "onednn:winograd": that algorithm for all convolutions it can compute. */
+stk__engine *golden_engine_open(const char *name);
 
 /* The call must succeed; else the test ends with what the error says. */
 #define GOLDEN_TRY(call) golden_must((call), &error, #call)

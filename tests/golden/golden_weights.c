@@ -60,10 +60,8 @@ static void write_output(golden_network *n)
 static void carry(void **state)
 {
     (void)state;
-    stk_error error = {0};
-    stk__engine *engine;
     golden_network n;
-    GOLDEN_TRY(stk__engine_open(&engine, &(stk__engine_options){.name = arguments[3], .threads = 2}, &error));
+    stk__engine *engine = golden_engine_open(arguments[3]);
     golden_network_init(&n, &(golden_network_options){arguments[1], arguments[2], engine, false});
     if (strcmp(arguments[0], "write") == 0) write_weights(&n);
     if (strcmp(arguments[0], "read") == 0) read_weights(&n);

@@ -20,8 +20,7 @@ static golden_tally outputs = {.kind = "y", .bound = 1e-5}, inputs = {.kind = "d
 static int open_engine(void **state)
 {
     (void)state;
-    stk_error error = {0};
-    GOLDEN_TRY(stk__engine_open(&engine, &(stk__engine_options){.name = engine_name, .threads = 2}, &error));
+    engine = golden_engine_open(engine_name);
     golden_open(&golden, folder, "ops");
     golden_shelf_init(&shelf, engine);
     return 0;

@@ -20,8 +20,7 @@ static golden_tally losses, norms, outputs, gradients, weights, buffers, firsts,
 static int open_engine(void **state)
 {
     (void)state;
-    stk_error error = {0};
-    GOLDEN_TRY(stk__engine_open(&engine, &(stk__engine_options){.name = engine_name, .threads = 2}, &error));
+    engine = golden_engine_open(engine_name);
     return 0;
 }
 

@@ -1,4 +1,5 @@
-"""The networks of models/ as modules of PyTorch, written by hand: same names, same order, same shapes.
+"""The networks of models/ as modules of PyTorch, written by hand: same names, same order, same shapes. For golden files, and
+for the peers of `stoker bench train`.
 
 All take and give tensors as Stoker has them: [n h w c], [n t f], [n c]. make(about) builds the one that a golden file
 tells of, start(twin, seed) gives it weights and buffers that no default would hide.
@@ -15,6 +16,10 @@ def pixels(x):
     return x.permute(0, 2, 3, 1)
 
 
+def relu(x):
+    return nn.functional.relu(x, inplace=True)  # nothing else needs what was there before
+
+
 def conv3(inputs, outputs, stride=1):
     return nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False)
 
@@ -28,8 +33,8 @@ class Double(nn.Module):
         self.conv2, self.bn2 = conv3(outputs, outputs), nn.BatchNorm2d(outputs)
 
     def forward(self, x):
-        x = torch.relu(self.bn1(self.conv1(x)))
-        return torch.relu(self.bn2(self.conv2(x)))
+        x = relu(self.bn1(self.conv1(x)))
+        return relu(self.bn2(self.conv2(x)))
 
 
 class Up(Double):
@@ -77,8 +82,8 @@ class Basic(nn.Module):
             self.downsample = nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs))
 
     def forward(self, x):
-        y = self.bn2(self.conv2(torch.relu(self.bn1(self.conv1(x)))))
-        return torch.relu(y + self.downsample(x))
+        y = self.bn2(self.conv2(relu(self.bn1(self.conv1(x)))))
+        return relu(y + self.downsample(x))
 
 
 def stage(inputs, outputs, depth, stride):
@@ -96,7 +101,7 @@ class Resnet(nn.Module):
         self.fc = nn.Linear(8 * width, num_classes)
 
     def forward(self, x):
-        x = nn.functional.max_pool2d(torch.relu(self.bn1(self.conv1(planes(x)))), 3, 2, 1)
+        x = nn.functional.max_pool2d(relu(self.bn1(self.conv1(planes(x)))), 3, 2, 1)
         x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
         return self.fc(x.mean((2, 3)))
 
@@ -109,7 +114,7 @@ class Unit(nn.Module):
         self.conv, self.bn = conv3(inputs, outputs, stride), nn.BatchNorm2d(outputs)
 
     def forward(self, x):
-        return torch.relu(self.bn(self.conv(x)))
+        return relu(self.bn(self.conv(x)))
 
 
 class Rise(Unit):

@@ -131,7 +131,8 @@ if [ $# = 0 ]; then
     built=$tree/build/tests
     set -- "$built/unit/test_cpu_level" -- "$built/unit/test_augment_c" -- "$built/unit/test_augment_batch" -- \
         "$built/unit/test_augment_ids" -- "$built/device/test_conformance" -- \
-        "$built/golden/test_golden_augment" "$tree/tests/golden" -- "$built/check/stkcheck"
+        "$built/golden/test_golden_augment" "$tree/tests/golden" -- "$built/check/test_winograd" -- \
+        "$built/check/stkcheck"
     if [ $display = nogui ]; then set -- "$built/check/test_half" -- "$@"; fi
 fi
 

@@ -108,15 +108,36 @@ changes("optimizer.warmup", "optimizer.warmup=50")
 changes("train.gradient_accumulation_steps", "train.gradient_accumulation_steps=3")
 changes("train.max_grad_norm", "train.max_grad_norm=0.0001")
 row("train.amp", "true", "f32", "")
-row("train.compile", "true", False, "one by one")
-row("train.compile_mode", "max-autotune", None, "nothing is compiled")
-row("train.conv", "winograd", "direct", "only algorithm")
+row("train.compile_mode", "max-autotune", None, "nothing to choose")
 row("train.channels_last", "false", True, "knows nothing else")
 row("train.tf32", "true", None, "NVIDIA")
 row("train.non_blocking", "true", None, "nothing is copied")
 row("optimizer.fused", "false", True, "always updated in one pass")
 row("run.monitor_interval", "5", None, "no GPU to watch")
 row("run.device", "auto", "cpu", "no engine of this program uses a GPU")
+
+
+@check("train.compile")
+def fused():
+    """Relus are fused unless told otherwise; no bit changes, and a run may go on the other way."""
+    asked = Run(PICTURES, "train.compile=true", steps=1).rows["train.compile"]
+    expect(asked["in_effect"] is True and "relus" in asked["why"], asked)
+    nothing = Run(SERIES, "train.compile=true", steps=1).rows["train.compile"]
+    expect(nothing["in_effect"] is False and "nothing to fuse" in nothing["why"], nothing)
+    apart = Run(PICTURES, "train.compile=false")
+    expect(apart.rows["train.compile"]["in_effect"] is False, apart.rows["train.compile"])
+    expect(apart.losses() == base(PICTURES).losses(), "other losses")
+
+
+@check("train.conv")
+def convolution():
+    found = Run(SERIES, "train.conv=winograd", steps=1).rows["train.conv"]
+    expect(found["in_effect"] == "direct" and "no convolution here" in found["why"], found)
+    if base(PICTURES).report["engine"] != "onednn":
+        return
+    usual, other = Run(PICTURES, "train.conv=direct").losses(), Run(PICTURES, "train.conv=winograd").losses()
+    expect(usual != other, "winograd rounds as the direct algorithm does")
+    expect(all(abs(a - b) < 1e-3 for a, b in zip(usual, other)), f"{usual} and {other}")
 
 
 @check("model.file")
@@ -280,7 +301,7 @@ def preset():
 @check("run.engine")
 def engine():
     expect(Run(SERIES, "run.engine=reference").report["engine"] == "reference", "the engine that was asked for")
-    expect("auto, onednn or reference" in Run(SERIES, "run.engine=magic", status=2).error, "an engine that is none")
+    expect("auto, onednn, torch or reference" in Run(SERIES, "run.engine=magic", status=2).error, "an engine that is none")
     expect("cuda:0" in Run(SERIES, "run.device=cuda:0", status=1).error, "a device that is not here")
 
 

@@ -32,8 +32,8 @@ gpu_augmentation: {horizontal_flip_prob: 0.5}
    compile_model: true, compile_mode: "max-autotune", prefetch_factor: 4}
 optimizer: {lr: 6.0e-4}
 """, CAPTCHA, {"data.batch_size": 512, "data.num_workers": 8, "data.prefetch_factor": 4, "data.pin_memory": False, "train.amp": "f32",
-               "train.channels_last": True, "train.non_blocking": None, "train.gradient_accumulation_steps": 2, "train.compile": False,
-               "train.compile_mode": None, "optimizer.lr": 6e-4}),
+               "train.channels_last": True, "train.non_blocking": None, "train.gradient_accumulation_steps": 2, "train.compile": True,
+               "train.compile_mode": "max-autotune", "optimizer.lr": 6e-4}),
     "s1-before": ("""train:
   {batch_size: 256, amp: true, channels_last: true, num_workers: 28, pin_memory: true, non_blocking: true, gradient_accumulation_steps: 1,
    compile_model: false, compile_mode: "default"}

@@ -138,6 +138,8 @@ static const refused refusals[] = {
      "nothing is left of its input [1 x 4 x 1 x 6]"},
     {{.kind = STK_OP_BATCH_NORM, .input = {{1, {3}}}, .eps = -1},
      "eps must be above 0 and momentum between 0 and 1"},
+    {{.kind = STK_OP_LINEAR, .input = {{2, {3, 4}}}, .channels = 2, .relu = true},
+     "linear has no relu of its own"},
     {{.kind = STK_OP_BATCH_NORM, .input = {{1, {3}}}, .momentum = 1.5},
      "eps must be above 0 and momentum between 0 and 1"},
     {{.kind = STK_OP_MAX_POOL, .input = PICTURE(1, 4, 4, 2), .kernel = {2, 0}}, "kernel is missing"},
@@ -306,7 +308,7 @@ static void memory_may_be_shared(void **state)
         bool needs_x, needs_y, in_place, gradient_in_place;
     } rows[] = {{STK_OP_RELU, false, true, true, true},    {STK_OP_SIGMOID, false, true, true, true},
                 {STK_OP_TANH, false, true, true, true},    {STK_OP_SILU, true, false, false, true},
-                {STK_OP_GELU, true, false, false, true},   {STK_OP_BATCH_NORM, true, false, false, false},
+                {STK_OP_GELU, true, false, false, true},   {STK_OP_BATCH_NORM, true, false, false, true},
                 {STK_OP_AFFINE, false, false, false, true}};
     for (size_t i = 0; i < COUNT(rows); i++) {
         stk__op_spec spec = {.kind = rows[i].kind, .input = {{2, {3, 4}}}};
@@ -315,6 +317,12 @@ static void memory_may_be_shared(void **state)
         assert_true(form.in_place == rows[i].in_place);
         assert_true(form.gradient_in_place == rows[i].gradient_in_place);
     }
+    stk__op_spec sum = {.kind = STK_OP_ADD, .inputs = 2, .input = {{2, {3, 4}}, {2, {3, 4}}}, .relu = true};
+    stk__op_form form = describe(&sum);
+    assert_true(form.needs_y && !form.needs_x && form.in_place && form.gradient_in_place);
+    sum.relu = false;
+    form = describe(&sum);
+    assert_true(!form.needs_y && !form.needs_x && form.in_place && form.gradient_in_place);
 }
 
 static void words_find_their_kinds(void **state)

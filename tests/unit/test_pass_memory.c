@@ -100,6 +100,13 @@ static void roll_world(world *w, uint64_t seed)
         roll_layer(w, i);
 }
 
+/* Some sums do the work of a relu behind them. */
+static void roll_relus(world *w)
+{
+    for (int i = 0; i < w->graph.count; i++)
+        if (w->layers[i].spec.kind == STK_OP_ADD && roll(w, 2)) w->nodes[i].relu = w->forms[i].needs_y = true;
+}
+
 /* --- what it should compute --------------------------------------------------------------------------------
  */
 
@@ -112,7 +119,8 @@ static uint64_t wanted_input(const world *w, const stk__layer *layer, int i)
 static uint64_t wanted_part(const world *w, int index, int i)
 {
     const stk__layer *layer = &w->layers[index];
-    if (layer->spec.kind == STK_OP_ADD) return w->dy[index];
+    if (layer->spec.kind == STK_OP_ADD && !w->nodes[index].relu) return w->dy[index];
+    if (layer->spec.kind == STK_OP_ADD) return mix(mix(w->dy[index], w->y[index]), 5); /* for both */
     uint64_t tag = mix(mix(w->dy[index], (uint64_t)index), (uint64_t)i);
     for (int k = 0; w->forms[index].needs_x && k < layer->spec.inputs; k++)
         tag = mix(tag, wanted_input(w, layer, k));
@@ -216,7 +224,9 @@ static void run_backward(world *w, const stk__pass_step *step)
     if (w->forms[index].needs_y) assert_int_equal(get(w, step->y), w->y[index]);
     if (w->nodes[index].needs.saved_bytes) assert_int_equal(get(w, step->saved), w->saved[index]);
     for (int i = 0; i < layer->spec.inputs; i++) {
-        const bool wants = layer->input[i] != STK_LAYER_INPUT && w->nodes[layer->input[i]].gradient;
+        const bool sum = layer->spec.kind == STK_OP_ADD; /* its first gradient is copied to the second */
+        const bool wants =
+            sum ? i == 0 : layer->input[i] != STK_LAYER_INPUT && w->nodes[layer->input[i]].gradient;
         assert_int_equal(step->dx[i] != STK_VALUE_NONE, wants);
         put(w, step->dx[i], wanted_part(w, index, i));
     }
@@ -312,8 +322,9 @@ static void run_world(world *w, bool unshared)
     for (int i = 0; i < w->plan.step_count; i++)
         run_step(w, &w->plan.steps[i]);
     for (int i = 0; i < w->graph.count; i++)
-        assert_int_equal(w->backwards[i],
-                         w->nodes[i].gradient && w->layers[i].spec.kind != STK_OP_ADD ? 1 : 0);
+        assert_int_equal(
+            w->backwards[i],
+            w->nodes[i].gradient && (w->layers[i].spec.kind != STK_OP_ADD || w->nodes[i].relu) ? 1 : 0);
     free(w->memory);
 }
 
@@ -343,6 +354,8 @@ static void random_plans_keep_what_is_needed(void **state)
     for (uint64_t seed = 0; seed < ROUNDS; seed++) {
         world w;
         roll_world(&w, seed);
+        stk__pass_fuse(&w.graph, false);
+        roll_relus(&w);
         stk__pass_mark(&w.graph);
         compute_wanted(&w);
         run_world(&w, true);

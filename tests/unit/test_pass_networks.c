@@ -27,7 +27,8 @@ static int compare_networks(bool recompute)
     for (int i = 0; stk__network_names(i); i++) {
         stk__network *network = read_small(stk__network_names(i));
         stk__pass_request apart = {.training = true, .unshared = true};
-        stk__pass_request shared = {.training = true, .recompute = recompute, .poison = true};
+        stk__pass_request shared = {
+            .training = true, .recompute = recompute, .fuse = recompute, .poison = true};
         rig r[2];
         rig_start(&r[0], network, &apart);
         rig_start(&r[1], network, &shared);

@@ -1,0 +1,9 @@
+/* `stoker bench train-turns FOLDER`: ourselves as a contestant of `stoker bench train`, in a process of its
+ * own, at the lesson in FOLDER (bench_lesson.h), asked for turns as bench/peers/train_turns.py is. Not for
+ * people. */
+#ifndef STK_CLI_BENCH_TRAIN_TURNS_H
+#define STK_CLI_BENCH_TRAIN_TURNS_H
+
+int stk__bench_train_turns(int argc, char **argv);
+
+#endif

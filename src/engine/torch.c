@@ -1,0 +1,176 @@
+/* The engine torch: the user's own PyTorch computes. Opening, tensors, and which file runs which operation.
+ */
+#include "core/memory.h"
+#include "engine/torch_call.h"
+
+#include <stdio.h>
+
+static const stk__torch_op_kind *const kinds[STK_OP_COUNT] = {
+    [STK_OP_CONV] = &stk__torch_conv,
+    [STK_OP_CONV_TRANSPOSE] = &stk__torch_conv,
+    [STK_OP_BATCH_NORM] = &stk__torch_norm,
+    [STK_OP_RELU] = &stk__torch_activation,
+    [STK_OP_SILU] = &stk__torch_activation,
+    [STK_OP_GELU] = &stk__torch_activation,
+    [STK_OP_SIGMOID] = &stk__torch_activation,
+    [STK_OP_TANH] = &stk__torch_activation,
+    [STK_OP_MAX_POOL] = &stk__torch_max_pool,
+    [STK_OP_AVG_POOL] = &stk__torch_avg_pool,
+    [STK_OP_GLOBAL_POOL] = &stk__torch_global_pool,
+    [STK_OP_LINEAR] = &stk__torch_linear,
+    [STK_OP_ADD] = &stk__torch_add_op,
+    [STK_OP_CONCAT] = &stk__torch_concat,
+    [STK_OP_RESIZE] = &stk__torch_resize,
+    [STK_OP_DROPOUT] = &stk__torch_dropout,
+    [STK_OP_LSTM] = &stk__torch_lstm,
+    [STK_OP_AFFINE] = &stk__torch_affine,
+    [STK_OP_CROSS_ENTROPY] = &stk__torch_cross_entropy,
+    [STK_OP_L1] = &stk__torch_values,
+    [STK_OP_MSE] = &stk__torch_values,
+    [STK_OP_SMOOTH_L1] = &stk__torch_values,
+    [STK_OP_POINTS] = &stk__torch_points,
+    [STK_OP_CONFUSION] = &stk__torch_metric,
+    [STK_OP_TOP_K] = &stk__torch_metric,
+    [STK_OP_POINT_ERROR] = &stk__torch_metric,
+    [STK_OP_VALUE_ERROR] = &stk__torch_metric,
+};
+
+/* Both belong to the calling thread; no gradients are recorded, the explicit operators are called instead. */
+static void prepare_thread(const stk__engine *engine)
+{
+    static _Thread_local int threads;
+    const stk__torch_api *api = stk__torch_of(engine)->api;
+    if (threads == engine->info.threads) return;
+    threads = engine->info.threads;
+    if (api->set_num_threads) api->set_num_threads(threads);
+    api->aoti_torch_grad_mode_set_enabled(false);
+}
+
+static stk__torch_handle *const *constants_of(stk__torch *made, stk__torch_handle *list[5])
+{
+    list[0] = &made->one, list[1] = &made->zero, list[2] = &made->step;
+    list[3] = &made->norm, list[4] = &made->factor;
+    return list;
+}
+
+/* Values that stay; they are not counted as alive. */
+static stk_status make_constants(stk__torch *made, stk_error *error)
+{
+    stk__torch_handle *list[5];
+    stk__torch_scope s = stk__torch_begin(&made->front, error);
+    constants_of(made, list);
+    for (int i = 0; i < 5 && s.status == STK_OK; i++) {
+        const int64_t ones[] = {1, 1};
+        const int32_t result = made->api->aoti_torch_empty_strided(
+            list[i] == &made->norm ? 2 : 0, ones, ones, made->api->aoti_torch_dtype_float32(),
+            made->device.type, made->device.index, list[i]);
+        if (stk__torch_went_well(&s, result, "a constant")) stk__torch_fill(&s, *list[i], i == 0);
+    }
+    return stk__torch_end(&s);
+}
+
+static void close_engine(stk__engine *engine)
+{
+    stk__torch *made = stk__torch_of(engine);
+    stk__torch_handle *list[5];
+    constants_of(made, list);
+    for (int i = 0; i < 5; i++)
+        if (*list[i]) made->api->aoti_torch_delete_tensor_object(*list[i]);
+    stk__free(made);
+}
+
+static stk_status open_engine(stk__engine **engine, const stk__engine_options *options, stk_error *error)
+{
+    const stk__torch_api *api;
+    stk__torch_device device;
+    STK__TRY(stk__torch_api_open(&api, error));
+    STK__TRY(stk__torch_device_find(api, NULL, &device, error));
+    stk__torch *made = stk__alloc(sizeof *made);
+    if (!made) return stk__fail_memory(error, sizeof *made, "an engine");
+    *made = (stk__torch){.api = api, .device = device};
+    made->front.ops = &stk__engine_torch;
+    made->front.info = (stk__engine_info){.name = stk__engine_torch.name, .threads = options->threads};
+    snprintf(made->front.info.version, sizeof made->front.info.version, "PyTorch %d.%d.%d, %s", api->major,
+             api->minor, api->patch, stk__torch_device_name(&device));
+    prepare_thread(&made->front);
+    const stk_status status = make_constants(made, error);
+    if (status != STK_OK) {
+        close_engine(&made->front);
+        return status;
+    }
+    *engine = &made->front;
+    return STK_OK;
+}
+
+static stk_status zero_tensor(stk__tensor *tensor, stk_error *error)
+{
+    prepare_thread(tensor->engine);
+    stk__torch_scope s = stk__torch_begin(tensor->engine, error);
+    STK_TORCH_RUN(&s, "aten::zero_", "", STK_TORCH_T(stk__torch_dense(&s, tensor)));
+    return stk__torch_end(&s);
+}
+
+static stk_status add_tensor(stk__tensor *target, const stk__tensor *source, stk_error *error)
+{
+    prepare_thread(target->engine);
+    stk__torch_scope s = stk__torch_begin(target->engine, error);
+    stk__torch_add(&s, stk__torch_dense(&s, target), stk__torch_dense(&s, source), 1);
+    return stk__torch_end(&s);
+}
+
+static stk_status copy_tensor(stk__tensor *target, const stk__tensor *source, stk_error *error)
+{
+    if (target->memory == source->memory) return STK_OK;
+    prepare_thread(target->engine);
+    stk__torch_scope s = stk__torch_begin(target->engine, error);
+    stk__torch_copy(&s, stk__torch_dense(&s, target), stk__torch_dense(&s, source));
+    return stk__torch_end(&s);
+}
+
+static stk_status create_op(stk__op *op, stk_error *error)
+{
+    (void)error;
+    if (kinds[op->spec.kind]->needs) op->needs = kinds[op->spec.kind]->needs(op);
+    return STK_OK;
+}
+
+static stk_status run_forward(stk__op *op, const stk__op_io *io, stk_error *error)
+{
+    prepare_thread(op->engine);
+    return kinds[op->spec.kind]->forward(op, io, error);
+}
+
+static stk_status run_backward(stk__op *op, const stk__op_io *io, stk_error *error)
+{
+    prepare_thread(op->engine);
+    return kinds[op->spec.kind]->backward(op, io, error);
+}
+
+static stk_status run_update(stk__engine *engine, const stk__update *update, stk_error *error)
+{
+    prepare_thread(engine);
+    return stk__torch_update(engine, update, error);
+}
+
+static stk_status run_average(stk__engine *engine, const stk__tensor_list *average,
+                              const stk__tensor_list *value, double decay, stk_error *error)
+{
+    prepare_thread(engine);
+    return stk__torch_average(engine, average, value, decay, error);
+}
+
+const stk__engine_ops stk__engine_torch = {
+    .name = "torch",
+    .open = open_engine,
+    .close = close_engine,
+    .arena_create = stk__torch_arena_create,
+    .arena_destroy = stk__torch_arena_destroy,
+    .tensor_zero = zero_tensor,
+    .tensor_add = add_tensor,
+    .tensor_copy = copy_tensor,
+    .op_create = create_op,
+    .forward = run_forward,
+    .backward = run_backward,
+    .update = run_update,
+    .average = run_average,
+};

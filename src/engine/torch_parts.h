@@ -1,0 +1,39 @@
+/* What the files of the engine torch share. */
+#ifndef STK_ENGINE_TORCH_PARTS_H
+#define STK_ENGINE_TORCH_PARTS_H
+
+#include "engine/engine.h"
+#include "engine/torch_api.h"
+#include "engine/torch_device.h"
+
+typedef struct stk__torch {
+    stk__engine front;
+    const stk__torch_api *api;
+    stk__torch_device device;
+    /* f32 of no dimension, on the device; the last three are the optimiser's, of which norm is [1 1] */
+    stk__torch_handle one, zero, step, norm, factor;
+    long alive; /* handles, lists, texts and cells of PyTorch's that are ours to release */
+} stk__torch;
+
+/* How operations of some kinds are run. */
+typedef struct stk__torch_op_kind {
+    stk_status (*forward)(stk__op *op, const stk__op_io *io, stk_error *error);
+    stk_status (*backward)(stk__op *op, const stk__op_io *io, stk_error *error); /* NULL: losses, metrics */
+    stk__op_needs (*needs)(const stk__op *op);                                   /* NULL: none */
+} stk__torch_op_kind;
+
+extern const stk__torch_op_kind stk__torch_conv, stk__torch_linear, stk__torch_norm, stk__torch_affine,
+    stk__torch_activation, stk__torch_max_pool, stk__torch_avg_pool, stk__torch_global_pool,
+    stk__torch_add_op, stk__torch_concat, stk__torch_resize, stk__torch_dropout, stk__torch_lstm,
+    stk__torch_cross_entropy, stk__torch_values, stk__torch_points, stk__torch_metric;
+
+stk_status stk__torch_update(stk__engine *engine, const stk__update *update, stk_error *error);
+stk_status stk__torch_average(stk__engine *engine, const stk__tensor_list *average,
+                              const stk__tensor_list *value, double decay, stk_error *error);
+
+static inline stk__torch *stk__torch_of(const stk__engine *engine)
+{
+    return (stk__torch *)engine;
+}
+
+#endif

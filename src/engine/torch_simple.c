@@ -1,0 +1,196 @@
+/* Operations of single values and of several inputs: activations, dropout, add, concat. */
+#include "engine/torch_call.h"
+
+#include "engine/dropout.h"
+
+typedef struct activation {
+    const char *forward, *backward;
+    bool by_input; /* the slope is a function of x, else of y */
+    bool approximates;
+} activation;
+
+static const activation activations[STK_OP_COUNT] = {
+    [STK_OP_RELU] = {.forward = "aten::relu"},
+    [STK_OP_SILU] = {"aten::silu", "aten::silu_backward", .by_input = true},
+    [STK_OP_GELU] = {"aten::gelu", "aten::gelu_backward", .by_input = true, .approximates = true},
+    [STK_OP_SIGMOID] = {"aten::sigmoid", "aten::sigmoid_backward"},
+    [STK_OP_TANH] = {"aten::tanh", "aten::tanh_backward"},
+};
+
+static stk_status activate(stk__op *op, const stk__op_io *io, stk_error *error)
+{
+    const activation *a = &activations[op->spec.kind];
+    stk__torch_scope s = stk__torch_begin(op->engine, error);
+    const stk__torch_handle x = stk__torch_dense(&s, io->x[0]);
+    const stk__torch_handle y = stk__torch_shaped(&s, io->y, &io->x[0]->desc.shape);
+    if (a->approximates)
+        STK_TORCH_RUN(&s, a->forward, "out", STK_TORCH_T(x), STK_TORCH_WORD("none"), STK_TORCH_T(y));
+    else
+        STK_TORCH_RUN(&s, a->forward, "out", STK_TORCH_T(x), STK_TORCH_T(y));
+    return stk__torch_end(&s);
+}
+
+/* PyTorch's threshold_backward takes a Scalar: dx = y > 0 ? dy : 0 in two steps, the first into scratch. */
+static void relu_slopes(stk__torch_scope *s, const stk__op *op, const stk__op_io *io)
+{
+    const stk__shape *shape = &op->form.output;
+    stk__torch_form form = stk__torch_dense_form(s->engine, STK_DTYPE_U8, shape);
+    form.dtype = s->engine->api->aoti_torch_dtype_bool();
+    const stk__torch_handle above = stk__torch_view(s, io->scratch, &form);
+    STK_TORCH_RUN(s, "aten::gt", "Tensor_out", STK_TORCH_T(stk__torch_shaped(s, io->y, shape)),
+                  STK_TORCH_T(s->engine->zero), STK_TORCH_T(above));
+    STK_TORCH_RUN(s, "aten::where", "self_out", STK_TORCH_T(above),
+                  STK_TORCH_T(stk__torch_shaped(s, io->dy, shape)), STK_TORCH_T(s->engine->zero),
+                  STK_TORCH_T(stk__torch_shaped(s, io->dx[0], shape)));
+}
+
+static stk__op_needs activation_needs(const stk__op *op)
+{
+    const bool mask = op->spec.kind == STK_OP_RELU;
+    return (stk__op_needs){.scratch_bytes = mask ? (size_t)stk__shape_count(&op->form.output) : 0};
+}
+
+static stk_status activate_back(stk__op *op, const stk__op_io *io, stk_error *error)
+{
+    const activation *a = &activations[op->spec.kind];
+    const stk__shape *shape = &op->form.output;
+    if (!stk__torch_at(io->dx, 0)) return STK_OK;
+    stk__torch_scope s = stk__torch_begin(op->engine, error);
+    const stk__torch_handle dy = stk__torch_shaped(&s, io->dy, shape),
+                            dx = stk__torch_shaped(&s, io->dx[0], shape);
+    const stk__torch_handle at = stk__torch_shaped(&s, a->by_input ? io->x[0] : io->y, shape);
+    if (!a->backward)
+        relu_slopes(&s, op, io);
+    else if (a->approximates)
+        STK_TORCH_RUN(&s, a->backward, "grad_input", STK_TORCH_T(dy), STK_TORCH_T(at), STK_TORCH_WORD("none"),
+                      STK_TORCH_T(dx));
+    else
+        STK_TORCH_RUN(&s, a->backward, "grad_input", STK_TORCH_T(dy), STK_TORCH_T(at), STK_TORCH_T(dx));
+    return stk__torch_end(&s);
+}
+
+/* --- dropout --------------------------------------------------------------------------------------------
+ */
+
+/* scratch: what each value is multiplied by, f32; drawn on the host, by the formula of all engines. */
+static stk__op_needs dropout_needs(const stk__op *op)
+{
+    return (stk__op_needs){.scratch_bytes = (size_t)stk__shape_count(&op->form.output) * sizeof(float)};
+}
+
+static void draw_factors(const stk__op *op, const stk__op_io *io, const int64_t *ids, float *factors)
+{
+    const int64_t n = op->spec.input[0].dim[0], length = stk__shape_count(&op->spec.input[0]) / n;
+    const stk__dropout dropout = stk__dropout_make(op->spec.drop, io->seed, io->epoch, op->spec.random_layer);
+    stk__random draw = {{0}};
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t element = 0; element < length; element++) {
+            if (element % 4 == 0) draw = stk__dropout_draw(&dropout, ids[i], (uint32_t)(element / 4));
+            *factors++ = stk__dropout_factor(&dropout, draw.word[element % 4]);
+        }
+}
+
+static stk_status put_factors(const stk__op *op, const stk__op_io *io, stk_error *error)
+{
+    stk_tensor ids, factors;
+    stk__tensor *source = (stk__tensor *)io->sample_ids;
+    STK__TRY(stk__tensor_map(source, &ids, error));
+    stk_status status = stk__tensor_map(io->scratch, &factors, error);
+    if (status == STK_OK) {
+        draw_factors(op, io, ids.data, factors.data);
+        status = stk__tensor_unmap(io->scratch, &factors, true, error);
+    }
+    const stk_status put_back = stk__tensor_unmap(source, &ids, false, error);
+    return status == STK_OK ? put_back : status;
+}
+
+/* to = from, or what the draws leave of it; both ways alike. */
+static stk_status drop(stk__op *op, const stk__op_io *io, const stk__tensor *from, stk__tensor *to,
+                       stk_error *error)
+{
+    if (io->training) STK__TRY(put_factors(op, io, error));
+    stk__torch_scope s = stk__torch_begin(op->engine, error);
+    const stk__shape *shape = &op->form.output;
+    const stk__torch_handle source = stk__torch_shaped(&s, from, shape),
+                            target = stk__torch_shaped(&s, to, shape);
+    const stk__torch_form form = stk__torch_dense_form(s.engine, STK_DTYPE_F32, shape);
+    if (io->training)
+        STK_TORCH_RUN(&s, "aten::mul", "out", STK_TORCH_T(source),
+                      STK_TORCH_T(stk__torch_part(&s, io->scratch, 0, &form)), STK_TORCH_T(target));
+    else if (from->memory != to->memory)
+        stk__torch_copy(&s, target, source);
+    return stk__torch_end(&s);
+}
+
+static stk_status dropout_forward(stk__op *op, const stk__op_io *io, stk_error *error)
+{
+    return drop(op, io, io->x[0], io->y, error);
+}
+
+static stk_status dropout_backward(stk__op *op, const stk__op_io *io, stk_error *error)
+{
+    return stk__torch_at(io->dx, 0) ? drop(op, io, io->dy, io->dx[0], error) : STK_OK;
+}
+
+/* --- several inputs -------------------------------------------------------------------------------------
+ */
+
+static stk_status add_forward(stk__op *op, const stk__op_io *io, stk_error *error)
+{
+    stk__torch_scope s = stk__torch_begin(op->engine, error);
+    const stk__shape *shape = &op->form.output;
+    const stk__torch_handle y = stk__torch_shaped(&s, io->y, shape);
+    if (io->y->memory != io->x[0]->memory) stk__torch_copy(&s, y, stk__torch_shaped(&s, io->x[0], shape));
+    stk__torch_add(&s, y, stk__torch_shaped(&s, io->x[1], shape), 1);
+    return stk__torch_end(&s);
+}
+
+static stk_status add_backward(stk__op *op, const stk__op_io *io, stk_error *error)
+{
+    stk__torch_scope s = stk__torch_begin(op->engine, error);
+    for (int i = 0; i < 2; i++) {
+        const stk__tensor *dx = stk__torch_at(io->dx, i);
+        if (dx && dx->memory != io->dy->memory)
+            stk__torch_copy(&s, stk__torch_shaped(&s, dx, &op->form.output),
+                            stk__torch_shaped(&s, io->dy, &op->form.output));
+    }
+    return stk__torch_end(&s);
+}
+
+static int64_t last_of(const stk__shape *shape)
+{
+    return shape->dim[shape->ndim - 1];
+}
+
+static stk_status concat_forward(stk__op *op, const stk__op_io *io, stk_error *error)
+{
+    stk__torch_scope s = stk__torch_begin(op->engine, error);
+    stk__torch_handle inputs[STK_OP_INPUTS];
+    for (int i = 0; i < op->spec.inputs; i++)
+        inputs[i] = stk__torch_rows(&s, io->x[i], last_of(&op->spec.input[i]));
+    STK_TORCH_RUN(&s, "aten::cat", "out", STK_TORCH_LIST(inputs, (size_t)op->spec.inputs), STK_TORCH_I(1),
+                  STK_TORCH_T(stk__torch_rows(&s, io->y, last_of(&op->form.output))));
+    return stk__torch_end(&s);
+}
+
+static stk_status concat_backward(stk__op *op, const stk__op_io *io, stk_error *error)
+{
+    const int64_t all = last_of(&op->form.output), rows = stk__shape_count(&op->form.output) / all;
+    stk__torch_scope s = stk__torch_begin(op->engine, error);
+    stk__torch_form part = {
+        .ndim = 2, .stride = {all, 1}, .dtype = s.engine->api->aoti_torch_dtype_float32()};
+    for (int i = 0; i < op->spec.inputs; i++) {
+        const int64_t length = last_of(&op->spec.input[i]);
+        part.size[0] = rows;
+        part.size[1] = length;
+        if (stk__torch_at(io->dx, i))
+            stk__torch_copy(&s, stk__torch_rows(&s, io->dx[i], length), stk__torch_view(&s, io->dy, &part));
+        part.offset += length;
+    }
+    return stk__torch_end(&s);
+}
+
+const stk__torch_op_kind stk__torch_activation = {activate, activate_back, activation_needs};
+const stk__torch_op_kind stk__torch_dropout = {dropout_forward, dropout_backward, dropout_needs};
+const stk__torch_op_kind stk__torch_add_op = {add_forward, add_backward, NULL};
+const stk__torch_op_kind stk__torch_concat = {concat_forward, concat_backward, NULL};

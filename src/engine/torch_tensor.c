@@ -1,0 +1,176 @@
+/* Our memory as PyTorch's tensors, and the small steps that many operations are made of. Views cost no copy:
+ * pictures [n h w c] are PyTorch's channels_last. */
+#include "engine/torch_call.h"
+
+#include <assert.h>
+
+static int32_t dtype_of(const stk__torch_api *api, stk_dtype dtype)
+{
+    switch (dtype) {
+    case STK_DTYPE_F64:
+        return api->aoti_torch_dtype_float64();
+    case STK_DTYPE_I64:
+        return api->aoti_torch_dtype_int64();
+    case STK_DTYPE_U8:
+        return api->aoti_torch_dtype_uint8();
+    default:
+        assert(dtype == STK_DTYPE_F32);
+        return api->aoti_torch_dtype_float32();
+    }
+}
+
+stk__torch_form stk__torch_dense_form(const stk__torch *engine, stk_dtype dtype, const stk__shape *shape)
+{
+    stk__torch_form form = {.ndim = shape->ndim, .dtype = dtype_of(engine->api, dtype)};
+    int64_t stride = 1;
+    for (int i = shape->ndim - 1; i >= 0; i--) {
+        form.size[i] = shape->dim[i];
+        form.stride[i] = stride;
+        stride *= shape->dim[i];
+    }
+    return form;
+}
+
+static stk__torch_handle wrap(stk__torch_scope *scope, void *memory, const stk__torch_form *form)
+{
+    stk__torch_handle made = NULL;
+    const stk__torch *engine = scope->engine;
+    if (scope->status != STK_OK) return NULL;
+    const int32_t result = engine->api->aoti_torch_create_tensor_from_blob(
+        memory, form->ndim, form->size, form->stride, form->offset, form->dtype, engine->device.type,
+        engine->device.index, &made);
+    return stk__torch_went_well(scope, result, "a view of memory") ? stk__torch_hold(scope, made) : NULL;
+}
+
+stk__torch_handle stk__torch_view(stk__torch_scope *scope, const stk__tensor *tensor,
+                                  const stk__torch_form *form)
+{
+    return tensor ? wrap(scope, tensor->memory, form) : NULL;
+}
+
+stk__torch_handle stk__torch_part(stk__torch_scope *scope, const stk__tensor *memory, size_t offset_bytes,
+                                  const stk__torch_form *form)
+{
+    return wrap(scope, (char *)memory->memory + offset_bytes, form);
+}
+
+stk__torch_handle stk__torch_shaped(stk__torch_scope *scope, const stk__tensor *tensor,
+                                    const stk__shape *shape)
+{
+    if (!tensor) return NULL;
+    const stk__torch_form form = stk__torch_dense_form(scope->engine, tensor->desc.dtype, shape);
+    return stk__torch_view(scope, tensor, &form);
+}
+
+stk__torch_handle stk__torch_dense(stk__torch_scope *scope, const stk__tensor *tensor)
+{
+    return tensor ? stk__torch_shaped(scope, tensor, &tensor->desc.shape) : NULL;
+}
+
+stk__torch_handle stk__torch_rows(stk__torch_scope *scope, const stk__tensor *tensor, int64_t c)
+{
+    if (!tensor) return NULL;
+    const stk__shape rows = {2, {stk__shape_count(&tensor->desc.shape) / c, c}};
+    return stk__torch_shaped(scope, tensor, &rows);
+}
+
+stk__torch_handle stk__torch_picture(stk__torch_scope *scope, const stk__tensor *tensor,
+                                     const stk__shape *shape)
+{
+    if (!tensor) return NULL;
+    if (shape->ndim != 4) return stk__torch_rows(scope, tensor, shape->dim[shape->ndim - 1]);
+    const int64_t n = shape->dim[0], h = shape->dim[1], w = shape->dim[2], c = shape->dim[3];
+    const stk__torch_form form = {.ndim = 4,
+                                  .size = {n, c, h, w},
+                                  .stride = {h * w * c, 1, w * c, c},
+                                  .dtype = dtype_of(scope->engine->api, tensor->desc.dtype)};
+    return stk__torch_view(scope, tensor, &form);
+}
+
+stk__torch_handle stk__torch_number(stk__torch_scope *scope, double value)
+{
+    stk__torch_handle made = NULL;
+    if (scope->status != STK_OK) return NULL;
+    const int32_t result = scope->engine->api->aoti_torch_scalar_to_tensor_float64(value, &made);
+    return stk__torch_went_well(scope, result, "a number") ? stk__torch_hold(scope, made) : NULL;
+}
+
+void stk__torch_copy(stk__torch_scope *scope, stk__torch_handle target, stk__torch_handle source)
+{
+    const int mark = scope->count;
+    STK_TORCH_RUN(scope, "aten::copy_", "", STK_TORCH_T(target), STK_TORCH_T(source), STK_TORCH_I(false));
+    stk__torch_release(scope, mark);
+}
+
+/* The only addition in place whose factor is no Scalar; that factor lies on the host, whatever the device. */
+void stk__torch_add_product(stk__torch_scope *scope, stk__torch_handle target, stk__torch_handle a,
+                            stk__torch_handle b, double factor)
+{
+    const int mark = scope->count;
+    const stk__torch_api *api = scope->engine->api;
+    stk__torch_handle factors = NULL;
+    if (scope->status != STK_OK) return;
+    const int32_t result = api->aoti_torch_create_tensor_from_blob(
+        &factor, 1, &(int64_t){1}, &(int64_t){1}, 0, api->aoti_torch_dtype_float64(),
+        api->aoti_torch_device_type_cpu(), 0, &factors);
+    if (stk__torch_went_well(scope, result, "a factor"))
+        STK_TORCH_RUN_VOID(scope, "aten::_foreach_addcmul_", "Tensor", STK_TORCH_LIST(&target, 1),
+                           STK_TORCH_LIST(&a, 1), STK_TORCH_LIST(&b, 1),
+                           STK_TORCH_T(stk__torch_hold(scope, factors)));
+    stk__torch_release(scope, mark);
+}
+
+void stk__torch_add(stk__torch_scope *scope, stk__torch_handle target, stk__torch_handle source,
+                    double factor)
+{
+    stk__torch_add_product(scope, target, source, scope->engine->one, factor);
+}
+
+void stk__torch_count_up(stk__torch_scope *scope, const stk__tensor *tensor)
+{
+    const int mark = scope->count;
+    const stk__torch_handle number = stk__torch_dense(scope, tensor);
+    const stk__torch_handle more =
+        STK_TORCH_RUN(scope, "aten::ones_like", "", STK_TORCH_T(number), STK_TORCH_NOTHING, STK_TORCH_NOTHING,
+                      STK_TORCH_NOTHING, STK_TORCH_NOTHING, STK_TORCH_NOTHING);
+    stk__torch_add_product(scope, number, more, more, 1);
+    stk__torch_release(scope, mark);
+}
+
+void stk__torch_learn(stk__torch_scope *scope, const stk__op_io *io, int param, stk__torch_handle gradient)
+{
+    const stk__tensor *dparam = stk__torch_at(io->dparam, param);
+    if (!dparam) return;
+    const int mark = scope->count;
+    const stk__torch_handle target = stk__torch_dense(scope, dparam);
+    if (io->add_dparam)
+        stk__torch_add(scope, target, gradient, 1);
+    else
+        stk__torch_copy(scope, target, gradient);
+    stk__torch_release(scope, mark);
+}
+
+stk__torch_handle stk__torch_multiply(stk__torch_scope *scope, stk__torch_handle a, stk__torch_handle b)
+{
+    return STK_TORCH_RUN(scope, "aten::mul", "Tensor", STK_TORCH_T(a), STK_TORCH_T(b));
+}
+
+stk__torch_handle stk__torch_sum(stk__torch_scope *scope, stk__torch_handle values)
+{
+    return STK_TORCH_RUN(scope, "aten::sum", "", STK_TORCH_T(values),
+                         STK_TORCH_SOME_I(scope->engine->api->aoti_torch_dtype_float64()));
+}
+
+void stk__torch_fill(stk__torch_scope *scope, stk__torch_handle target, double value)
+{
+    if (scope->status != STK_OK) return;
+    stk__torch_went_well(scope, scope->engine->api->aoti_torch_aten_fill__Scalar(target, value),
+                         "aten::fill_");
+}
+
+stk__torch_handle stk__torch_convert(stk__torch_scope *scope, stk__torch_handle source, int32_t dtype)
+{
+    return STK_TORCH_RUN(scope, "aten::_to_copy", "", STK_TORCH_T(source), STK_TORCH_SOME_I(dtype),
+                         STK_TORCH_NOTHING, STK_TORCH_NOTHING, STK_TORCH_NOTHING, STK_TORCH_I(false),
+                         STK_TORCH_NOTHING);
+}

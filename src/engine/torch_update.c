@@ -1,0 +1,112 @@
+/* All parameters at once: PyTorch's fused AdamW and SGD, clipping, the moving average. */
+#include "engine/torch_call.h"
+
+#include <math.h>
+
+enum { PARTS = 16 };
+
+/* Of a matrix [1 n], as [1 1]. The norms of vectors take a Scalar, that of matrices a word. */
+static stk__torch_handle norm_of(stk__torch_scope *s, stk__torch_handle matrix)
+{
+    static const int64_t both[] = {0, 1};
+    return STK_TORCH_RUN(s, "aten::linalg_matrix_norm", "str_ord", STK_TORCH_T(matrix), STK_TORCH_WORD("fro"),
+                         STK_TORCH_INT_LIST(both, 2), STK_TORCH_I(true), STK_TORCH_NOTHING);
+}
+
+/* Of all gradients together, into engine->norm: the norm of norms, some at a time, since the many-tensor
+ * _foreach_norm takes a Scalar, too. */
+static void measure_norm(stk__torch_scope *s, const stk__tensor_list *grad)
+{
+    const int mark = s->count;
+    const stk__torch_handle total = s->engine->norm;
+    stk__torch_fill(s, total, 0);
+    for (size_t t = 0; t < grad->count;) {
+        stk__torch_handle part[PARTS] = {total};
+        size_t count = 1;
+        while (count < PARTS && t < grad->count) {
+            const stk__tensor *tensor = grad->tensor[t++];
+            part[count++] = norm_of(s, stk__torch_rows(s, tensor, stk__shape_count(&tensor->desc.shape)));
+        }
+        const stk__torch_handle all =
+            STK_TORCH_RUN(s, "aten::cat", "", STK_TORCH_LIST(part, count), STK_TORCH_I(1));
+        stk__torch_copy(s, total, norm_of(s, all));
+        stk__torch_release(s, mark);
+    }
+}
+
+/* Value i of the f64 [2] that collects norms. */
+static stk__torch_handle collected(stk__torch_scope *s, const stk__update *update, int64_t i)
+{
+    stk__torch_form form = stk__torch_dense_form(s->engine, STK_DTYPE_F64, &(stk__shape){0});
+    form.offset = i;
+    return stk__torch_view(s, update->norm, &form);
+}
+
+/* The fused steps divide gradients by a tensor: engine->factor becomes 1 / (scale x clipping). false: there
+ * is nothing to divide by. A norm that is no number spoils them all, as in PyTorch. */
+static bool find_divisor(stk__torch_scope *s, const stk__update *update)
+{
+    const double scale = update->grad_scale != 0 ? update->grad_scale : 1;
+    const bool clips = update->max_grad_norm > 0;
+    if (!clips) stk__torch_fill(s, s->engine->factor, 1 / scale);
+    if (!clips && !update->norm) return scale != 1;
+    measure_norm(s, &update->grad);
+    const stk__torch_handle norm =
+        stk__torch_multiply(s, stk__torch_sum(s, s->engine->norm), stk__torch_number(s, fabs(scale)));
+    if (update->norm) {
+        stk__torch_add(s, collected(s, update, 0), norm, 1);
+        stk__torch_add(s, collected(s, update, 1), s->engine->one, 1);
+    }
+    if (!clips) return scale != 1;
+    stk__torch_add(s, norm, s->engine->one, 1e-6);
+    const stk__torch_handle times = STK_TORCH_RUN(s, "aten::div", "Tensor", STK_TORCH_T(norm),
+                                                  STK_TORCH_T(stk__torch_number(s, update->max_grad_norm)));
+    const stk__torch_handle least =
+        STK_TORCH_RUN(s, "aten::maximum", "", STK_TORCH_T(times), STK_TORCH_T(s->engine->one));
+    stk__torch_copy(s, s->engine->factor, stk__torch_multiply(s, least, stk__torch_number(s, 1 / scale)));
+    return true;
+}
+
+static void step_adamw(stk__torch_scope *s, const stk__update *u, stk__torch_handle divisor)
+{
+    stk__torch_fill(s, s->engine->step, (double)u->step);
+    STK_TORCH_RUN_VOID(s, "aten::_fused_adamw_", "", STK_TORCH_ALL(u->param), STK_TORCH_ALL(u->grad),
+                       STK_TORCH_ALL(u->first), STK_TORCH_ALL(u->second), STK_TORCH_LIST(NULL, 0),
+                       STK_TORCH_SAME(s->engine->step, u->param.count), STK_TORCH_F(u->lr),
+                       STK_TORCH_F(u->beta1), STK_TORCH_F(u->beta2), STK_TORCH_F(u->weight_decay),
+                       STK_TORCH_F(u->eps), STK_TORCH_I(false), STK_TORCH_I(false),
+                       STK_TORCH_T_OR_NONE(divisor), STK_TORCH_NOTHING);
+}
+
+static void step_sgd(stk__torch_scope *s, const stk__update *u, stk__torch_handle divisor)
+{
+    STK_TORCH_RUN_VOID(s, "aten::_fused_sgd_", "", STK_TORCH_ALL(u->param), STK_TORCH_ALL(u->grad),
+                       STK_TORCH_ALL(u->first), STK_TORCH_F(u->weight_decay),
+                       STK_TORCH_F(u->first.count ? u->momentum : 0), STK_TORCH_F(u->lr), STK_TORCH_F(0),
+                       STK_TORCH_I(false), STK_TORCH_I(false), STK_TORCH_I(u->step == 1),
+                       STK_TORCH_T_OR_NONE(divisor), STK_TORCH_NOTHING);
+}
+
+stk_status stk__torch_update(stk__engine *engine, const stk__update *update, stk_error *error)
+{
+    if (!update->param.count) return STK_OK;
+    stk__torch_scope s = stk__torch_begin(engine, error);
+    const stk__torch_handle divisor = find_divisor(&s, update) ? s.engine->factor : NULL;
+    if (update->kind == STK_OPTIMIZER_ADAMW)
+        step_adamw(&s, update, divisor);
+    else
+        step_sgd(&s, update, divisor);
+    STK_TORCH_RUN_VOID(&s, "aten::_foreach_zero_", "", STK_TORCH_ALL(update->grad));
+    return stk__torch_end(&s);
+}
+
+stk_status stk__torch_average(stk__engine *engine, const stk__tensor_list *average,
+                              const stk__tensor_list *value, double decay, stk_error *error)
+{
+    if (!average->count) return STK_OK;
+    stk__torch_scope s = stk__torch_begin(engine, error);
+    stk__torch_fill(&s, s.engine->factor, 1 - decay);
+    STK_TORCH_RUN_VOID(&s, "aten::_foreach_lerp_", "List", STK_TORCH_ALL(*average), STK_TORCH_ALL(*value),
+                       STK_TORCH_SAME(s.engine->factor, average->count));
+    return stk__torch_end(&s);
+}

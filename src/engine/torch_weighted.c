@@ -1,0 +1,194 @@
+/* Operations with weights: conv, conv_transpose and linear. */
+#include "engine/torch_call.h"
+
+typedef struct geometry {
+    int64_t stride[2], pad[2], dilation[2], none[2], channels;
+} geometry;
+
+static geometry geometry_of(const stk__op_spec *spec)
+{
+    geometry g = {.channels = spec->channels};
+    for (int a = 0; a < 2; a++) {
+        g.stride[a] = spec->stride[a];
+        g.pad[a] = spec->pad[a];
+        g.dilation[a] = spec->dilation[a];
+    }
+    return g;
+}
+
+static stk__tensor *bias_of(const stk__op *op, const stk__op_io *io)
+{
+    return op->spec.no_bias ? NULL : io->param[1];
+}
+
+static stk_status conv_forward(stk__op *op, const stk__op_io *io, stk_error *error)
+{
+    const geometry g = geometry_of(&op->spec);
+    stk__torch_scope s = stk__torch_begin(op->engine, error);
+    const stk__torch_handle y = STK_TORCH_RUN(
+        &s, "aten::convolution", "", STK_TORCH_T(stk__torch_picture(&s, io->x[0], &op->spec.input[0])),
+        STK_TORCH_T(stk__torch_dense(&s, io->param[0])),
+        STK_TORCH_T_OR_NONE(stk__torch_dense(&s, bias_of(op, io))), STK_TORCH_INT_LIST(g.stride, 2),
+        STK_TORCH_INT_LIST(g.pad, 2), STK_TORCH_INT_LIST(g.dilation, 2),
+        STK_TORCH_I(op->spec.kind == STK_OP_CONV_TRANSPOSE), STK_TORCH_INT_LIST(g.none, 2),
+        STK_TORCH_I(op->spec.groups));
+    stk__torch_copy(&s, stk__torch_picture(&s, io->y, &op->form.output), y); /* it has no output of ours */
+    return stk__torch_end(&s);
+}
+
+/* Which gradients are wanted: of x, the weight, the bias. */
+static int64_t wanted_of(const stk__op *op, const stk__op_io *io)
+{
+    int64_t wanted = stk__torch_at(io->dx, 0) ? 1 : 0;
+    if (stk__torch_at(io->dparam, 0)) wanted |= 2;
+    if (!op->spec.no_bias && stk__torch_at(io->dparam, 1)) wanted |= 4;
+    return wanted;
+}
+
+/* oneDNN, which PyTorch uses on CPUs, computes the weights' gradient of a strided 1x1 with fewer than 8 input
+ * channels wrongly, or crashes, on AVX2 (upstream 6035): the pixels it looks at are gathered first, which
+ * leaves a stride of 1. */
+static bool must_gather(const stk__op_spec *spec)
+{
+    return spec->kind == STK_OP_CONV && spec->kernel[0] == 1 && spec->kernel[1] == 1 &&
+           (spec->stride[0] > 1 || spec->stride[1] > 1) && spec->input[0].dim[3] / spec->groups < 8;
+}
+
+/* What the layer of the gathered pixels takes: an input of the output's size. */
+static stk__shape gathered_shape(const stk__op *op)
+{
+    stk__shape shape = op->form.output;
+    shape.dim[3] = op->spec.input[0].dim[3];
+    return shape;
+}
+
+static stk__op_needs conv_needs(const stk__op *op)
+{
+    const stk__shape shape = gathered_shape(op);
+    const size_t bytes = (size_t)stk__shape_count(&shape) * sizeof(float);
+    return (stk__op_needs){.scratch_bytes = must_gather(&op->spec) ? bytes : 0};
+}
+
+/* Along one axis: the first output place that does not lie in the padding, and how many there are. */
+static int64_t first_inside(const stk__op_spec *spec, int axis)
+{
+    return (spec->pad[axis] + spec->stride[axis] - 1) / spec->stride[axis];
+}
+
+static int64_t count_inside(const stk__op *op, int axis)
+{
+    const stk__op_spec *spec = &op->spec;
+    const int64_t last = (spec->input[0].dim[1 + axis] - 1 + spec->pad[axis]) / spec->stride[axis];
+    const int64_t end = last + 1 < op->form.output.dim[1 + axis] ? last + 1 : op->form.output.dim[1 + axis];
+    return end > first_inside(spec, axis) ? end - first_inside(spec, axis) : 0;
+}
+
+/* Every stride-th pixel of x into scratch, [n h w c]; padding is 0. */
+static stk__torch_handle gather_pixels(stk__torch_scope *s, const stk__op *op, const stk__op_io *io)
+{
+    const stk__op_spec *spec = &op->spec;
+    const int64_t *x = spec->input[0].dim, c = x[3], *y = op->form.output.dim;
+    const int64_t h = count_inside(op, 0), w = count_inside(op, 1);
+    const int64_t top = first_inside(spec, 0), left = first_inside(spec, 1);
+    const int32_t f32 = s->engine->api->aoti_torch_dtype_float32();
+    const stk__torch_form from = {
+        .ndim = 4,
+        .size = {x[0], h, w, c},
+        .stride = {x[1] * x[2] * c, spec->stride[0] * x[2] * c, spec->stride[1] * c, 1},
+        .offset = ((top * spec->stride[0] - spec->pad[0]) * x[2] + left * spec->stride[1] - spec->pad[1]) * c,
+        .dtype = f32};
+    const stk__torch_form to = {.ndim = 4,
+                                .size = {x[0], h, w, c},
+                                .stride = {y[1] * y[2] * c, y[2] * c, c, 1},
+                                .offset = (top * y[2] + left) * c,
+                                .dtype = f32};
+    const stk__torch_form whole = {
+        .ndim = 4, .size = {y[0], c, y[1], y[2]}, .stride = {y[1] * y[2] * c, 1, y[2] * c, c}, .dtype = f32};
+    const stk__torch_handle pixels = stk__torch_part(s, io->scratch, 0, &whole);
+    STK_TORCH_RUN(s, "aten::zero_", "", STK_TORCH_T(pixels));
+    if (h && w)
+        stk__torch_copy(s, stk__torch_part(s, io->scratch, 0, &to), stk__torch_view(s, io->x[0], &from));
+    return pixels;
+}
+
+/* Bits of wanted: x, weight, bias. */
+static void back_through(stk__torch_scope *s, const stk__op *op, const stk__op_io *io, stk__torch_handle x,
+                         const geometry *g, int64_t wanted)
+{
+    stk__torch_request *request = STK_TORCH_REQUEST(
+        "aten::convolution_backward", "", 3, STK_TORCH_T(stk__torch_picture(s, io->dy, &op->form.output)),
+        STK_TORCH_T(x), STK_TORCH_T(stk__torch_dense(s, io->param[0])),
+        STK_TORCH_SOME_INT_LIST(&g->channels, 1), STK_TORCH_INT_LIST(g->stride, 2),
+        STK_TORCH_INT_LIST(g->pad, 2), STK_TORCH_INT_LIST(g->dilation, 2),
+        STK_TORCH_I(op->spec.kind == STK_OP_CONV_TRANSPOSE), STK_TORCH_INT_LIST(g->none, 2),
+        STK_TORCH_I(op->spec.groups), STK_TORCH_BITS(wanted, 3));
+    stk__torch_call(s, request);
+    if (wanted & 1)
+        stk__torch_copy(s, stk__torch_picture(s, io->dx[0], &op->spec.input[0]), request->result[0]);
+    if (wanted & 2) stk__torch_learn(s, io, 0, request->result[1]);
+    if (wanted & 4) stk__torch_learn(s, io, 1, request->result[2]);
+}
+
+static stk_status conv_backward(stk__op *op, const stk__op_io *io, stk_error *error)
+{
+    const geometry g = geometry_of(&op->spec);
+    int64_t wanted = wanted_of(op, io);
+    stk__torch_scope s = stk__torch_begin(op->engine, error);
+    if (wanted & 2 && must_gather(&op->spec)) {
+        const geometry plain = {.stride = {1, 1}, .dilation = {1, 1}, .channels = g.channels};
+        back_through(&s, op, io, gather_pixels(&s, op, io), &plain, wanted & 6);
+        wanted &= 1;
+    }
+    if (wanted) back_through(&s, op, io, stk__torch_picture(&s, io->x[0], &op->spec.input[0]), &g, wanted);
+    return stk__torch_end(&s);
+}
+
+static int64_t features_of(const stk__op *op)
+{
+    return op->spec.input[0].dim[op->spec.input[0].ndim - 1];
+}
+
+static stk_status linear_forward(stk__op *op, const stk__op_io *io, stk_error *error)
+{
+    stk__torch_scope s = stk__torch_begin(op->engine, error);
+    STK_TORCH_RUN(&s, "aten::linear", "out", STK_TORCH_T(stk__torch_rows(&s, io->x[0], features_of(op))),
+                  STK_TORCH_T(stk__torch_dense(&s, io->param[0])),
+                  STK_TORCH_T_OR_NONE(stk__torch_dense(&s, bias_of(op, io))),
+                  STK_TORCH_T(stk__torch_rows(&s, io->y, op->spec.channels)));
+    return stk__torch_end(&s);
+}
+
+/* dweight [channels, in] = dy' x */
+static void learn_linear(stk__torch_scope *s, const stk__op *op, const stk__op_io *io)
+{
+    const int64_t channels = op->spec.channels;
+    const int64_t rows = stk__shape_count(&op->form.output) / channels;
+    stk__torch_form turned = {.ndim = 2,
+                              .size = {channels, rows},
+                              .stride = {1, channels},
+                              .dtype = s->engine->api->aoti_torch_dtype_float32()};
+    const stk__torch_handle gradient =
+        STK_TORCH_RUN(s, "aten::mm", "", STK_TORCH_T(stk__torch_view(s, io->dy, &turned)),
+                      STK_TORCH_T(stk__torch_rows(s, io->x[0], features_of(op))));
+    stk__torch_learn(s, io, 0, gradient);
+}
+
+static stk_status linear_backward(stk__op *op, const stk__op_io *io, stk_error *error)
+{
+    const int64_t wanted = wanted_of(op, io);
+    stk__torch_scope s = stk__torch_begin(op->engine, error);
+    const stk__torch_handle dy = stk__torch_rows(&s, io->dy, op->spec.channels);
+    if (wanted & 1)
+        STK_TORCH_RUN(&s, "aten::mm", "out", STK_TORCH_T(dy), STK_TORCH_T(stk__torch_dense(&s, io->param[0])),
+                      STK_TORCH_T(stk__torch_rows(&s, io->dx[0], features_of(op))));
+    if (wanted & 2) learn_linear(&s, op, io);
+    if (wanted & 4)
+        stk__torch_learn(&s, io, 1,
+                         STK_TORCH_RUN(&s, "aten::sum", "dim_IntList", STK_TORCH_T(dy),
+                                       STK_TORCH_SOME_INT_LIST(&(int64_t){0}, 1), STK_TORCH_I(false),
+                                       STK_TORCH_NOTHING));
+    return stk__torch_end(&s);
+}
+
+const stk__torch_op_kind stk__torch_conv = {conv_forward, conv_backward, conv_needs};
+const stk__torch_op_kind stk__torch_linear = {linear_forward, linear_backward, NULL};

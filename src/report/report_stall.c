@@ -1,0 +1,98 @@
+/* Where the time went. */
+#include "report/report_sections.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { BAR = 1000 };
+
+/* How a row is called here, and its colour in the style sheet. */
+static const struct row_look {
+    const char *name, *words;
+} looks[] = {{"read", "data wait: read"},
+             {"decode", "data wait: decode"},
+             {"augment", "data wait: augment"},
+             {"copy", "copy to the device"},
+             {"device_augment", "augment on the device"},
+             {"forward", "forward"},
+             {"backward", "backward"},
+             {"optimiser", "optimiser"},
+             {"sync", "read numbers back"},
+             {"eval", "evaluation"},
+             {"checkpoint", "checkpoints"},
+             {"other", "other"}};
+
+/* Index in looks; what is unknown is other. */
+static int look_of(const char *name)
+{
+    const int last = (int)(sizeof looks / sizeof looks[0]) - 1;
+    for (int i = 0; i < last; i++)
+        if (name && strcmp(looks[i].name, name) == 0) return i;
+    return last;
+}
+
+static double share_of(const json_t *row)
+{
+    const json_t *share = json_object_get(row, "share");
+    return json_is_number(share) ? json_number_value(share) : NAN;
+}
+
+static void draw_bar(stk__page *page, const json_t *rows)
+{
+    double at = 0;
+    stk__page_print(page,
+                    "<svg class=\"bar\" viewBox=\"0 0 %d 36\" preserveAspectRatio=\"none\" role=\"img\" "
+                    "aria-label=\"where the time went\">\n",
+                    BAR);
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const json_t *row = json_array_get(rows, i);
+        const double share = share_of(row);
+        if (!(share > 0)) continue;
+        const double width = fmin(share * BAR, BAR - at);
+        const int look = look_of(stk__run_facts_text(row, "name"));
+        stk__page_print(page,
+                        "<rect class=\"s%d\" x=\"%.2f\" y=\"0\" width=\"%.2f\" height=\"36\"><title>%s %.1f "
+                        "%%</title></rect>\n",
+                        look, at, width, looks[look].words, 100 * share);
+        at += width;
+    }
+    stk__page_html(page, "</svg>\n");
+}
+
+static void put_time(stk__page *page, double value)
+{
+    if (isfinite(value))
+        stk__page_print(page, "%.*f", fabs(value) < 10 ? 3 : 1, value);
+    else
+        stk__page_html(page, "–");
+}
+
+static void put_row(stk__page *page, const json_t *row, double wall_s, double steps)
+{
+    const double share = share_of(row);
+    const int look = look_of(stk__run_facts_text(row, "name"));
+    stk__page_print(page, "<tr%s><td><i class=\"s%d\"></i>%s</td><td class=\"num\">",
+                    fabs(share) < 0.0005 ? " class=\"nothing\"" : "", look, looks[look].words);
+    stk__page_share(page, share);
+    stk__page_html(page, "</td><td class=\"num\">");
+    put_time(page, share * wall_s);
+    stk__page_html(page, "</td><td class=\"num\">");
+    put_time(page, steps > 0 ? share * wall_s / steps * 1e3 : NAN);
+    stk__page_html(page, "</td></tr>\n");
+}
+
+void stk__report_stall(stk__page *page, const stk__run_facts *f)
+{
+    const json_t *rows = json_object_get(f->run, "stall");
+    const double wall_s = stk__run_facts_number(f, "wall_s"), steps = stk__run_facts_number(f, "steps_run");
+    if (!json_array_size(rows)) return;
+    stk__page_html(page, "<section id=\"stall\"><h2>Where the time went</h2>\n<div class=\"card\">");
+    draw_bar(page, rows);
+    stk__page_html(
+        page,
+        "<div class=\"wide\"><table class=\"stall\"><thead><tr><th></th><th class=\"num\">share</th><th "
+        "class=\"num\">seconds</th><th class=\"num\">ms a step</th></tr></thead><tbody>\n");
+    for (size_t i = 0; i < json_array_size(rows); i++)
+        put_row(page, json_array_get(rows, i), wall_s, steps);
+    stk__page_html(page, "</tbody></table></div></div></section>\n");
+}

@@ -1,0 +1,232 @@
+#!/usr/bin/env python3
+"""report.html as a text: it is well-formed, needs nothing else, and has the numbers of the run."""
+import html.parser
+import json
+import math
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+import small_runs
+
+STOKER, FAKE = os.environ["STOKER"], sys.argv.pop()
+VOID = {"meta", "img", "br", "input", "hr", "link"}
+SVG_NAMES = {"viewbox": "viewBox", "preserveaspectratio": "preserveAspectRatio"}
+
+
+class Page(html.parser.HTMLParser):
+    """Elements by tag, with attributes and text; fails where tags do not match."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.open, self.elements, self.text = [], [], text
+        self.feed(text)
+        self.close()
+        assert not self.open, f"not closed: {self.open}"
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append({"tag": tag, "attrs": dict(attrs), "text": "", "inside": [element["tag"] for element in self.open]})
+        if tag not in VOID:
+            self.open.append(self.elements[-1])
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append({"tag": tag, "attrs": dict(attrs), "text": "", "inside": [element["tag"] for element in self.open]})
+
+    def handle_endtag(self, tag):
+        assert self.open and self.open[-1]["tag"] == tag, f"</{tag}> closes {self.open[-1]['tag'] if self.open else 'nothing'}"
+        self.open.pop()
+
+    def handle_data(self, data):
+        for element in self.open:
+            element["text"] += data
+
+    def all(self, tag):
+        return [element for element in self.elements if element["tag"] == tag]
+
+    def first(self, tag):
+        return self.all(tag)[0]["text"]
+
+    def ids(self):
+        return [element["attrs"]["id"] for element in self.all("section")]
+
+    def charts(self):
+        """{title: {name of a line: [(x, y)]}}, read as XML: what is between <svg> and </svg> is well-formed."""
+        found = {}
+        for source in re.findall(r"<svg viewBox.*?</svg>", self.text, re.S):
+            svg = xml.etree.ElementTree.fromstring(source)
+            chart = found[svg.get("aria-label")] = {}
+            for path in svg.iter("path"):
+                xs, ys = ([float(number) for number in path.get(key).split()] for key in ("data-x", "data-y"))
+                assert len(xs) == len(ys) == len(re.findall("[ML]", path.get("d"))), path.attrib
+                assert all(math.isfinite(float(number)) for number in re.findall(r"-?[\d.]+", path.get("d")))
+                chart[path.get("data-name")] = list(zip(xs, ys))
+        return found
+
+
+def read(run):
+    return Page((run / "report.html").read_text(encoding="utf-8"))
+
+
+def points(run, key, scale=1):
+    return [(line["step"], float(f"{line[key] * scale:.7g}")) for line in small_runs.lines(run) if line.get(key) is not None]
+
+
+class ReportPage(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.TemporaryDirectory()
+        cls.place = pathlib.Path(cls.scratch.name)
+        cls.runs = {task: small_runs.make_task(STOKER, cls.place, task) for task in small_runs.TASKS}
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.scratch.cleanup()
+
+    def rewrite(self, run):
+        subprocess.run([STOKER, "report", run, "-q"], check=True, timeout=60)
+        return read(run)
+
+    def assert_points(self, chart, name, expected):
+        self.assertEqual(len(chart.get(name, [])), len(expected), name)
+        for told, wanted in zip(chart.get(name, []), expected):
+            self.assertEqual(told[0], wanted[0])
+            self.assertAlmostEqual(told[1], wanted[1], delta=1e-6 * max(1e-9, abs(wanted[1])))
+
+    def test_charts_have_the_numbers_of_metrics(self):
+        for task, run in self.runs.items():
+            with self.subTest(task):
+                charts = read(run).charts()
+                keys = {key.removeprefix("val_") for line in small_runs.lines(run) for key in line}
+                for key in keys - {"step", "epoch", "lr", "grad_norm", "samples_per_s", "wait_share"}:
+                    self.assert_points(charts[key], "training", points(run, key))
+                    self.assert_points(charts[key], "validation", points(run, "val_" + key))
+                    self.assertGreater(len(charts[key]["training"]), 2)
+                    self.assertEqual(len(charts[key]["validation"]), 3)
+                self.assert_points(charts["learning rate"], "learning rate", points(run, "lr"))
+                self.assert_points(charts["samples a second"], "samples a second", points(run, "samples_per_s"))
+                self.assert_points(charts["norm of the gradient"], "norm of the gradient", points(run, "grad_norm"))
+                self.assert_points(charts["wait for data"], "wait for data", points(run, "wait_share", 100))
+
+    def test_nothing_comes_from_elsewhere(self):
+        for task, run in self.runs.items():
+            with self.subTest(task):
+                page = read(run)
+                for element in page.elements:
+                    for key in ("src", "href", "srcset", "action", "data", "xlink:href"):
+                        self.assertTrue(element["attrs"].get(key, "data:").startswith("data:"), element["attrs"])
+                self.assertFalse(re.search(r"url\((?!data:)|@import", page.text))
+                self.assertIsNone(re.search(r"https?://(?!www\.w3\.org/2000/svg)", page.text))
+
+    def test_title_and_sections(self):
+        for task, run in self.runs.items():
+            with self.subTest(task):
+                page, report = read(run), json.loads((run / "run.json").read_text())
+                title = page.first("title")
+                self.assertTrue(title.startswith(f"{report['network']} on "), title)
+                self.assertIn(report["metric"], title)
+                self.assertIn(f"{report['best_metric']:.3g}"[:5], title)
+                self.assertIn(report["date"][:10], title)
+                self.assertEqual(page.ids(), ["charts", "answers", "stall", "effects", "plan", "config"])
+                self.assertIn("finished", page.first("header"))
+
+    def test_answers(self):
+        pages = {task: read(run) for task, run in self.runs.items()}
+        for task in ("segmentation", "points"):
+            self.assertIn("url(data:image/png;base64,iVBORw0KGgo", pages[task].text)
+            cuts = [element["attrs"]["style"] for element in pages[task].all("div") if element["attrs"].get("class") == "cut"]
+            self.assertEqual(len(set(cuts)), 12)
+        samples = json.loads((self.runs["classification"] / "predictions.json").read_text())["samples"]
+        captions = [element["text"] for element in pages["classification"].all("figcaption") if "figure" in element["inside"]]
+        captions = [text for text in captions if "✓" in text or "✗" in text]
+        self.assertEqual(len(captions), len(samples))
+        self.assertEqual(len(captions), 12)
+        for caption, sample in zip(captions, samples):
+            self.assertIn(sample["prediction"], caption)
+            self.assertEqual("✓" in caption, sample["prediction"] == sample["truth"])
+            self.assertTrue(1 / 10 <= sample["probability"] <= 1, sample)
+        samples = json.loads((self.runs["regression"] / "predictions.json").read_text())["samples"]
+        chart = pages["regression"].charts()["predictions"]
+        for name in ("truth", "prediction"):
+            self.assert_points(chart, name, [(i, float(f"{sample[name]:.7g}")) for i, sample in enumerate(samples)])
+
+    def test_stall_table(self):
+        for task, run in self.runs.items():
+            with self.subTest(task):
+                page, report = read(run), json.loads((run / "run.json").read_text())
+                (bar,) = re.findall(r'<svg class="bar".*?</svg>', page.text, re.S)
+                widths = [float(rect.get("width")) for rect in xml.etree.ElementTree.fromstring(bar).iter("rect")]
+                self.assertEqual(len(widths), sum(row["share"] > 0 for row in report["stall"]))
+                self.assertAlmostEqual(sum(widths), 1000, delta=10)
+                (table,) = [element for element in page.all("table") if element["attrs"].get("class") == "stall"]
+                shares = [float(text) for text in re.findall(r"(-?[\d.]+) %", table["text"])]
+                self.assertEqual(shares, [float(f"{100 * row['share']:.1f}") for row in report["stall"]])
+
+    def test_effects_plan_and_config(self):
+        run = self.runs["segmentation"]
+        page, report = read(run), json.loads((run / "run.json").read_text())
+        different, everything = [element for element in page.all("table") if element["attrs"].get("class") == "effects"]
+        (amp,) = [row for row in report["effects"] if row["name"] == "train.amp"]
+        if amp["why"]:
+            self.assertIn(amp["why"], different["text"])
+        self.assertEqual(everything["text"].count("\n") - 1, len(report["effects"]))
+        (layers,) = [element for element in page.all("table") if element["attrs"].get("class") == "layers"]
+        self.assertEqual(layers["text"].count("\n") - 1, len(report["layers"]))
+        self.assertIn(report["layers"][0]["output"], layers["text"])
+        self.assertEqual(page.first("pre"), (run / "config.yaml").read_text())
+
+    def test_hostile_names(self):
+        run = small_runs.make_hostile(STOKER, self.place)
+        page = read(run)
+        self.assertEqual(len(page.all("script")), 1)
+        self.assertEqual(page.all("b"), [b for b in page.all("b") if "script" not in b["text"]])
+        self.assertIn('on <script>alert("x")<\\script>&\'"', page.first("h1"))
+        self.assertIn("<b>&amp;", page.first("main"))  # a class, as it is called
+
+    def test_gpus(self):
+        run = small_runs.make_gpu(STOKER, self.place, FAKE)
+        page, report = read(run), json.loads((run / "run.json").read_text())
+        self.assertIn("gpus", page.ids())
+        self.assertIn(report["monitor"]["verdict"], page.first("main"))
+        frames = [json.loads(line) for line in (run / "monitor.jsonl").read_text().splitlines()]
+        known = [frame for frame in frames if "number" in frame and frame["gpus"][1]["readings"]["util_percent"] is not None]
+        chart = page.charts()["GPU utilisation"]
+        self.assertEqual(list(chart), ["GPU 0", "GPU 1"])
+        self.assertEqual([y for _, y in chart["GPU 1"]], [62.0] * len(known))
+        self.assertEqual({y for line in page.charts()["GPU power"].values() for _, y in line}, {300.0})
+        self.assertEqual({y for line in page.charts()["GPU memory"].values() for _, y in line}, {75.0})
+        with open(run / "monitor.jsonl", "r+") as file: # what a kill leaves
+            file.truncate(os.path.getsize(run / "monitor.jsonl") - 40)
+        self.assertIn("A recording is not whole", self.rewrite(run).first("main"))
+
+    def test_runs_that_are_not_whole(self):
+        one = small_runs.train(STOKER, self.place / "one", *small_runs.TASKS["classification"][:-1], "--stop-after", "1", "train.log_interval=1")
+        page = read(one)
+        self.assertEqual([len(line) for line in page.charts()["loss"].values()], [1])
+        self.assertIn("ended after step 1", page.first("header"))
+        self.assertIn("--resume", page.first("header"))
+        self.assertNotIn("answers", page.ids())
+        self.assertNotIn("validation", page.charts()["loss"])
+        nothing = small_runs.train(STOKER, self.place / "nothing", *small_runs.TASKS["classification"][:-1], "--stop-after", "1")
+        self.assertIn("Nothing was logged", read(nothing).first("main"))
+        (one / "run.json").unlink()
+        self.assertIn("unfinished", self.rewrite(one).first("header"))
+
+    def test_gaps(self):
+        run = self.place / "gaps"
+        run.mkdir()
+        (run / "metrics.jsonl").write_text("".join(json.dumps({"step": step, "epoch": 0, "loss": None if step % 4 == 0 else step}) + "\n"
+                                                   for step in range(1, 12)) + '{"step": 12, "lo')
+        page = self.rewrite(run)
+        told = page.charts()["loss"]["training"]
+        self.assertEqual(told, [(step, step) for step in range(1, 12) if step % 4])
+        (path,) = re.findall(r'<path[^>]* d="([^"]*)"', page.text)
+        self.assertEqual((path.count("M"), path.count("L")), (3, 6))
+
+
+if __name__ == "__main__":
+    unittest.main()
