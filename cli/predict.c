@@ -122,6 +122,7 @@ static stk_status open_inputs(predict_job *job, stk_error *error)
     a->folder = job->output ? job->output : "predictions";
     a->overlay = job->overlay;
     a->upright = filled.exif == STK_SWITCH_ON;
+    stk__answers_measure(a);
     return stk__answers_init(a, &limits, error);
 }
 
