@@ -220,7 +220,7 @@ static void print_run(const stk__grid *grid, int run, int rank)
     for (int a = 0; a < grid->axis_count; a++)
         printf("  %*s", width_of(grid, a), stk__grid_value(grid, run, a));
     print_number(r->final_loss, "%.4g", 8);
-    print_number(r->step_ms, "%.3g", 8);
+    print_number(r->step_ms, r->step_ms < 100 ? "%.3g" : "%.0f", 8);
     print_number(r->wall_s > 0 ? r->wall_s : NAN, "%.1f", 7);
     if (r->state == STK_GRID_DONE)
         printf("  %s\n", path);

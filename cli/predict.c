@@ -21,6 +21,7 @@ typedef struct predict_job {
     stk__checkpoint_found found;
     const char *output;
     bool overlay, all;
+    bool began; /* there may be answers */
 } predict_job;
 
 static bool writes_pictures(const predict_job *job)
@@ -121,8 +122,8 @@ static stk_status open_inputs(predict_job *job, stk_error *error)
     a->folder = job->output ? job->output : "predictions";
     a->overlay = job->overlay;
     a->upright = filled.exif == STK_SWITCH_ON;
-    STK__TRY(stk__answers_init(a, &limits, error));
-    return writes_pictures(job) ? stk__answers_check_names(a, error) : STK_OK;
+    stk__answers_measure(a);
+    return stk__answers_init(a, &limits, error);
 }
 
 static stk_status open_network(predict_job *job, stk_error *error)
@@ -139,6 +140,8 @@ static stk_status open_network(predict_job *job, stk_error *error)
     s->model.weights = NULL; /* those of the checkpoint */
     s->loss.class_weights = NULL;
     STK__TRY(stk__trainer_open(&s->trainer, &setup, error));
+    job->feed.task = job->answers.task = stk__trainer_describe(s->trainer)->network->task;
+    STK__TRY(check_flags(job, error));
     STK__TRY(stk__run_checkpoint_find(&job->choice, s->trainer, &job->found, error));
     return stk__checkpoint_read_model(job->found.path, stk__trainer_describe(s->trainer)->model, false,
                                       error);
@@ -155,13 +158,14 @@ static stk_status run_job(predict_job *job, stk_error *error)
     STK__TRY(stk__cli_session_read(s, error));
     STK__TRY(stk__run_data_read(&job->data, job->choice.run, error));
     job->answers.task = stk__predict_task(&job->data.facts);
-    STK__TRY(check_flags(job, error));
     STK__TRY(open_inputs(job, error));
     STK__TRY(open_loader(job, error));
     STK__TRY(open_network(job, error));
+    if (writes_pictures(job)) STK__TRY(stk__answers_check_names(&job->answers, error));
     if (!stk__cli_quiet)
         fprintf(stderr, "%s: %s (%s)\n", job->found.path, stk__trainer_describe(s->trainer)->network->name,
                 stk__task_word(job->answers.task));
+    job->began = true;
     stk__progress_start(&job->answers.progress);
     stk__trainer_watch(s->trainer, stk__answers_look, &job->answers);
     const stk_status status = stk__trainer_evaluate(s->trainer, &score, error);
@@ -203,11 +207,10 @@ static stk_status write_report(const predict_job *job, stk_error *error)
 static int finish(predict_job *job, stk_status status, stk_error *error)
 {
     int code = status == STK_OK ? STK_EXIT_GOOD : stk__cli_fail(error);
-    const bool began = job->found.path[0] != '\0';
-    if (began && (job->output || writes_pictures(job)) && write_report(job, error) != STK_OK &&
+    if (job->began && (job->output || writes_pictures(job)) && write_report(job, error) != STK_OK &&
         code == STK_EXIT_GOOD)
         code = stk__cli_fail(error);
-    if (began && stk__cli_json && stk__cli_print_json(report_json(job)) != STK_EXIT_GOOD &&
+    if (job->began && stk__cli_json && stk__cli_print_json(report_json(job)) != STK_EXIT_GOOD &&
         code == STK_EXIT_GOOD)
         code = STK_EXIT_FAILED;
     if (code == STK_EXIT_GOOD && job->answers.failures) code = STK_EXIT_FAILED;

@@ -23,6 +23,17 @@ stk_status stk__answers_init(stk__answers *a, const stk__limits *limits, stk_err
     return stk__encoder_create(&a->encoder, error);
 }
 
+void stk__answers_measure(stk__answers *a)
+{
+    enum { LOOKED_AT = 1000, MOST = 60 };
+    char where[PATH_MAX];
+    for (uint64_t id = 0; id < a->total && id < LOOKED_AT; id++) {
+        a->source->ops->where(a->source, id, STK_FIELD_IMAGE, where, sizeof where);
+        const int width = (int)strlen(where);
+        if (width > a->width && width <= MOST) a->width = width;
+    }
+}
+
 void stk__answers_fini(stk__answers *a)
 {
     stk__buffer *const buffers[] = {&a->bytes, &a->picture, &a->ids, &a->mask, &a->file};
@@ -256,7 +267,7 @@ static stk_status answer(stk__answers *a, uint64_t id, const stk_tensor *p, int6
     a->source->ops->where(a->source, id, STK_FIELD_IMAGE, where, sizeof where);
     json_t *row = json_pack("{s:o}", "file", stk__cli_json_text(where));
     stk__progress_end(&a->progress);
-    if (!stk__cli_json) printf("%s", where);
+    if (!stk__cli_json) printf("%-*s", a->width, where);
     if (a->task == STK_TASK_SEGMENTATION)
         status = answer_mask(a, id, p, i, row, error);
     else if (a->task == STK_TASK_POINTS)

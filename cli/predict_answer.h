@@ -17,6 +17,7 @@ typedef struct stk__answers {
     const char *folder; /* for pictures */
     bool overlay, upright, all_windows;
     uint64_t total;
+    int width; /* of the names in front of answers */
 
     json_t *rows;     /* owned: one for each answer */
     json_t *failures; /* owned: {file, damage, error} */
@@ -32,6 +33,8 @@ typedef struct stk__answers {
 } stk__answers;
 
 stk_status stk__answers_init(stk__answers *answers, const stk__limits *limits, stk_error *error);
+/* Aligns what stands behind the names. */
+void stk__answers_measure(stk__answers *answers);
 void stk__answers_fini(stk__answers *answers);
 
 /* STK_ERROR_CONFIG when two samples would write the same picture. */

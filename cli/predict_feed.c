@@ -9,10 +9,9 @@ stk__task stk__predict_task(const stk__feed_facts *facts)
     return facts->points ? STK_TASK_POINTS : STK_TASK_CLASSIFICATION;
 }
 
-static stk_tensor target_of(const stk__predict_feed *feed, int64_t n)
+static stk_tensor target_of(const stk__feed_facts *f, stk__task task, int64_t n)
 {
-    const stk__feed_facts *f = &feed->facts;
-    switch (feed->task) {
+    switch (task) {
     case STK_TASK_SEGMENTATION:
         return (stk_tensor){.dtype = STK_DTYPE_U8, .ndim = 3, .shape = {n, f->image_h, f->image_w}};
     case STK_TASK_POINTS:
@@ -29,8 +28,13 @@ stk_status stk__predict_feed_init(stk__predict_feed *feed, stk_loader *loader, c
                                   stk_error *error)
 {
     *feed = (stk__predict_feed){.loader = loader, .task = stk__predict_task(facts), .facts = *facts};
-    const stk_tensor target = target_of(feed, stk_loader_describe(loader)->batch_size);
-    const size_t bytes = (size_t)stk_tensor_bytes(&target);
+    static const stk__task tasks[] = {STK_TASK_SEGMENTATION, STK_TASK_POINTS, STK_TASK_CLASSIFICATION};
+    size_t bytes = 0;
+    for (size_t i = 0; i < sizeof tasks / sizeof tasks[0]; i++) {
+        const stk_tensor target = target_of(facts, tasks[i], stk_loader_describe(loader)->batch_size);
+        const size_t needed = (size_t)stk_tensor_bytes(&target);
+        bytes = needed > bytes ? needed : bytes;
+    }
     STK__TRY(stk__buffer_reserve(&feed->zeros, bytes, error));
     memset(feed->zeros.data, 0, bytes);
     return STK_OK;
@@ -44,7 +48,7 @@ void stk__predict_feed_fini(stk__predict_feed *feed)
 /* Dense memory that belongs to the feed. */
 static stk_tensor zeros(const stk__predict_feed *feed, int64_t n)
 {
-    stk_tensor target = target_of(feed, n);
+    stk_tensor target = target_of(&feed->facts, feed->task, n);
     target.data = feed->zeros.data;
     int64_t stride = 1;
     for (int d = target.ndim; d-- > 0; stride *= target.shape[d])

@@ -10,12 +10,12 @@ typedef struct stk__predict_feed {
     stk_loader *loader;
     stk_batch *lent; /* the loader's batch behind `batch` */
     stk_batch batch;
-    stk__task task;
+    stk__task task; /* may be set before the first batch: what the network is for */
     stk__feed_facts facts;
     stk__buffer zeros;
 } stk__predict_feed;
 
-/* Which network it will be is known from the data. */
+/* The usual task of such data. */
 stk__task stk__predict_task(const stk__feed_facts *facts);
 stk_status stk__predict_feed_init(stk__predict_feed *feed, stk_loader *loader, const stk__feed_facts *facts,
                                   stk_error *error);

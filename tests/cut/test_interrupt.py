@@ -109,5 +109,20 @@ class InterruptMake(InterruptCase):
         self.assertEqual(len(list((made / "images").iterdir())), 3000)
 
 
+class InterruptPredict(InterruptCase):
+    def test_predict(self):
+        """Masks are whole or absent."""
+        train = self.run_stoker("train", "data", "image_size=32", "model.width=2", "model.depth=1", "train.epochs=1",
+                                "--run", "run", "-q")
+        self.assertEqual(train.wait(60)[0], 0, train.errors())
+        self.slowest, self.early = 0, 0
+        for _ in range(max(TIMES // 10, 2)):
+            self.interrupt(["predict", "run", "make:faces?count=100000", "--output", "out/masks", "-q"])
+            files = list(self.out.rglob("*.*"))
+            self.assertEqual([path for path in files if ".tmp" in path.name or path.stat().st_size == 0], [])
+            masks = [path.read_bytes() for path in files if path.suffix == ".png"]
+            self.assertTrue(all(data.endswith(b"IEND\xaeB`\x82") for data in masks))
+
+
 if __name__ == "__main__":
     unittest.main()
