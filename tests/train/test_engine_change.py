@@ -11,7 +11,7 @@ import tempfile
 
 STOKER = str(pathlib.Path(sys.argv[1]).resolve())
 # The learning rate is low: what rounding differs by grows with every step.
-SETTINGS = ("make:faces?count=64", "data.image_size=16", "data.val_split=0.125", "data.batch_size=4", "model.width=4", "model.depth=1",
+SETTINGS = ("make:gray?count=400", "data.image_size=32", "data.val_split=0.125", "data.batch_size=4", "model.width=4", "model.depth=1",
             "train.log_interval=1", "train.epochs=5", "train.max_grad_norm=1", "optimizer.lr=0.0005")
 FIRST, MORE = 10, 50
 
