@@ -25,6 +25,8 @@ typedef struct stk__op stk__op;         /* create/destroy; an operation ready to
 typedef struct stk__engine_options {
     const char *name; /* "reference", "onednn", "torch"; NULL or "auto": the best that is here */
     int threads;      /* 0: the CPU budget */
+    const char
+        *device; /* torch: "cpu", "cuda:0"; NULL or "auto": the best that it can use. Others are the CPU's */
 } stk__engine_options;
 
 typedef struct stk__engine_info {

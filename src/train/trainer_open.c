@@ -20,7 +20,7 @@ static stk_status open_engine(stk__trainer *t, const stk__run_settings *run, stk
 {
     const char *device = run->device ? run->device : "auto";
     if (strcmp(device, "auto") != 0 && strcmp(device, "cpu") != 0) return refuse_device(device, error);
-    const stk__engine_options options = {.name = run->engine, .threads = (int)run->threads};
+    const stk__engine_options options = {.name = run->engine, .threads = (int)run->threads, .device = device};
     STK__TRY(stk__engine_open(&t->engine, &options, error));
     t->info.engine = stk__engine_describe(t->engine);
     return STK_OK;
