@@ -9,7 +9,7 @@ TSAN_WRAP = $(shell setarch $$(uname -m) -R true 2>/dev/null && echo setarch $$(
 
 help:
 	@echo 'make demo       build, make 600 faces in build/demo, train a network that parses them'
-	@echo 'make test       build, then all tests'
+	@echo 'make test       build, then all tests; TORCH=1 fetches PyTorch (some GB, once) for those of the engine torch'
 	@echo 'make build      the library and the program, into build/'
 	@echo 'make bench      speed beside a bare decoding loop and other libraries (fetches some GB once)'
 	@echo 'make check      format, dependency law, sizes; gcc and clang with warnings as errors'
@@ -41,7 +41,7 @@ test-tools:
 	@tools/setup_pynvml
 
 test: build test-tools
-	@tools/run_tests build
+	@$(if $(TORCH),folder=$$(tools/setup_torch); export STOKER_TORCH="$${folder:-$$STOKER_TORCH}";) tools/run_tests build
 
 # Without a network, or with PEERS= on the command line, our own rows alone.
 PEERS = $(shell tools/setup venv >&2 && bench/peers/setup)

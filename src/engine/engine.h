@@ -34,6 +34,8 @@ typedef struct stk__engine_options {
     int threads;      /* 0: the CPU budget */
     stk__conv conv;   /* engines with one algorithm do not ask */
     bool tune;        /* STK_CONV_AUTO: measure both when an operation is made, and remember it on disk */
+    const char
+        *device; /* torch: "cpu", "cuda:0"; NULL or "auto": the best that it can use. Others are the CPU's */
 } stk__engine_options;
 
 typedef struct stk__engine_info {

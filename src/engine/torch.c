@@ -84,7 +84,7 @@ static stk_status open_engine(stk__engine **engine, const stk__engine_options *o
     const stk__torch_api *api;
     stk__torch_device device;
     STK__TRY(stk__torch_api_open(&api, error));
-    STK__TRY(stk__torch_device_find(api, NULL, &device, error));
+    STK__TRY(stk__torch_device_find(api, options->device, &device, error));
     stk__torch *made = stk__alloc(sizeof *made);
     if (!made) return stk__fail_memory(error, sizeof *made, "an engine");
     *made = (stk__torch){.api = api, .device = device};

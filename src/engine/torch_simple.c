@@ -11,10 +11,13 @@ typedef struct activation {
 
 static const activation activations[STK_OP_COUNT] = {
     [STK_OP_RELU] = {.forward = "aten::relu"},
-    [STK_OP_SILU] = {"aten::silu", "aten::silu_backward", .by_input = true},
-    [STK_OP_GELU] = {"aten::gelu", "aten::gelu_backward", .by_input = true, .approximates = true},
-    [STK_OP_SIGMOID] = {"aten::sigmoid", "aten::sigmoid_backward"},
-    [STK_OP_TANH] = {"aten::tanh", "aten::tanh_backward"},
+    [STK_OP_SILU] = {.forward = "aten::silu", .backward = "aten::silu_backward", .by_input = true},
+    [STK_OP_GELU] = {.forward = "aten::gelu",
+                     .backward = "aten::gelu_backward",
+                     .by_input = true,
+                     .approximates = true},
+    [STK_OP_SIGMOID] = {.forward = "aten::sigmoid", .backward = "aten::sigmoid_backward"},
+    [STK_OP_TANH] = {.forward = "aten::tanh", .backward = "aten::tanh_backward"},
 };
 
 static stk_status activate(stk__op *op, const stk__op_io *io, stk_error *error)

@@ -23,6 +23,7 @@ static stk_status open_engine(stk__trainer *t, const stk__trainer_setup *setup, 
     if (strcmp(device, "auto") != 0 && strcmp(device, "cpu") != 0) return refuse_device(device, error);
     const stk__engine_options options = {.name = run->engine,
                                          .threads = (int)run->threads,
+                                         .device = device,
                                          .conv = (stk__conv)setup->train->conv,
                                          .tune = stk__train_tunes(setup->train)};
     STK__TRY(stk__engine_open(&t->engine, &options, error));

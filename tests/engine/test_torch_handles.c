@@ -309,6 +309,20 @@ static void its_own_words_are_short(void **state)
     op_rig_close(&rig);
 }
 
+static void other_devices_are_refused(void **state)
+{
+    (void)state;
+    stk_error error = {0};
+    stk__engine *none;
+    const stk__engine_options options = {.name = "torch", .device = "cuda:0"};
+    assert_int_equal(stk__engine_open(&none, &options, &error), STK_ERROR_UNSUPPORTED);
+    assert_null(none);
+    assert_string_equal(error.message, "the engine 'torch' of this version cannot use 'cuda:0' yet");
+    assert_string_equal(error.hint, "run.device=cpu trains on the CPU");
+    assert_true(strncmp(stk__engine_describe(tested)->version, "PyTorch 2.", 10) == 0);
+    assert_non_null(strstr(stk__engine_describe(tested)->version, ", CPU"));
+}
+
 int main(void)
 {
     stk_error error = {0};
@@ -322,7 +336,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_stays_alive),     cmocka_unit_test(every_release_is_needed),
         cmocka_unit_test(failing_calls_are_told),  cmocka_unit_test(a_shortage_of_memory_is_named),
-        cmocka_unit_test(its_own_words_are_short),
+        cmocka_unit_test(its_own_words_are_short), cmocka_unit_test(other_devices_are_refused),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     engine->api = real;
