@@ -12,9 +12,10 @@ enum { PANEL = 2 * LANES };
 #define WITH_ROWS(rows, work)                                                                                \
     switch (rows) {                                                                                          \
         WITH_ROWS_CASE(1, work)                                                                              \
-        WITH_ROWS_CASE(2, work) WITH_ROWS_CASE(3, work) WITH_ROWS_CASE(4, work) WITH_ROWS_CASE(5, work)      \
-            WITH_ROWS_CASE(6, work) WITH_ROWS_CASE(7, work) WITH_ROWS_CASE(8, work) WITH_ROWS_CASE(9, work)  \
-                WITH_ROWS_CASE(10, work) WITH_ROWS_CASE(11, work) WITH_ROWS_CASE(12, work)                   \
+        WITH_ROWS_CASE(2, work)                                                                              \
+        WITH_ROWS_CASE(3, work) WITH_ROWS_CASE(4, work) WITH_ROWS_CASE(5, work) WITH_ROWS_CASE(6, work)      \
+            WITH_ROWS_CASE(7, work) WITH_ROWS_CASE(8, work) WITH_ROWS_CASE(9, work) WITH_ROWS_CASE(10, work) \
+                WITH_ROWS_CASE(11, work) WITH_ROWS_CASE(12, work)                                            \
     }
 #define WITH_ROWS_CASE(n, work)                                                                              \
     case n: {                                                                                                \

@@ -264,10 +264,13 @@ static void cannot_be_a_mask(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pixels_equal_a_bare_decoder), cmocka_unit_test(inks_become_colours),
-        cmocka_unit_test(exif_turns_the_image),        cmocka_unit_test(shrinks_only_by_whole_pixels),
+        cmocka_unit_test(pixels_equal_a_bare_decoder),
+        cmocka_unit_test(inks_become_colours),
+        cmocka_unit_test(exif_turns_the_image),
+        cmocka_unit_test(shrinks_only_by_whole_pixels),
         cmocka_unit_test(coarse_is_near_and_only_on_request),
-        cmocka_unit_test(calls_come_in_any_order),     cmocka_unit_test(cannot_be_a_mask),
+        cmocka_unit_test(calls_come_in_any_order),
+        cmocka_unit_test(cannot_be_a_mask),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
