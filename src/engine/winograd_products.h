@@ -9,14 +9,23 @@ enum { PANEL = 2 * LANES };
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 /* `work` with its count of rows as a constant, so that sums stay in registers. */
+/* clang-format off */
 #define WITH_ROWS(rows, work)                                                                                \
     switch (rows) {                                                                                          \
         WITH_ROWS_CASE(1, work)                                                                              \
         WITH_ROWS_CASE(2, work)                                                                              \
-        WITH_ROWS_CASE(3, work) WITH_ROWS_CASE(4, work) WITH_ROWS_CASE(5, work) WITH_ROWS_CASE(6, work)      \
-            WITH_ROWS_CASE(7, work) WITH_ROWS_CASE(8, work) WITH_ROWS_CASE(9, work) WITH_ROWS_CASE(10, work) \
-                WITH_ROWS_CASE(11, work) WITH_ROWS_CASE(12, work)                                            \
+        WITH_ROWS_CASE(3, work)                                                                              \
+        WITH_ROWS_CASE(4, work)                                                                              \
+        WITH_ROWS_CASE(5, work)                                                                              \
+        WITH_ROWS_CASE(6, work)                                                                              \
+        WITH_ROWS_CASE(7, work)                                                                              \
+        WITH_ROWS_CASE(8, work)                                                                              \
+        WITH_ROWS_CASE(9, work)                                                                              \
+        WITH_ROWS_CASE(10, work)                                                                             \
+        WITH_ROWS_CASE(11, work)                                                                             \
+        WITH_ROWS_CASE(12, work)                                                                             \
     }
+/* clang-format on */
 #define WITH_ROWS_CASE(n, work)                                                                              \
     case n: {                                                                                                \
         enum { COUNT = n < ROWS ? n : ROWS };                                                                \

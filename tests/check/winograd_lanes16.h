@@ -1,0 +1,8 @@
+#ifndef TESTS_CHECK_WINOGRAD_LANES16_H
+#define TESTS_CHECK_WINOGRAD_LANES16_H
+
+#include "engine/winograd.h"
+
+extern const stk__winograd_kernel winograd_lanes16;
+
+#endif
