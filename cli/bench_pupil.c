@@ -9,6 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 enum { WEIGH_MS = 10, WEIGH_MOST_S = 120 };
 
 /* Of the same weights and the same batch: what is added up in another order, and with eight bits. */
@@ -39,6 +43,19 @@ static void give_up(stk__pupil *pupil, const char *why)
     stk__peer_stop(&pupil->peer); /* memory and threads for the others */
 }
 
+/* AMX is announced but not described, as on some virtual machines: a bf16 product of oneDNN is then an
+ * illegal instruction, so that it is capped, as our own engine is (onednn_api.c). */
+static bool hides_tiles(void)
+{
+#if defined(__x86_64__)
+    const unsigned tiles = 1u << 22 | 1u << 24 | 1u << 25, highest = __get_cpuid_max(0, NULL);
+    unsigned a, b, c, d;
+    return highest >= 7 && highest < 0x1d && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & tiles);
+#else
+    return false;
+#endif
+}
+
 enum { MOST_BEFORE = 8 };
 
 /* Words before the program: the environment. Both sides get all caps: each reads its own. */
@@ -50,6 +67,7 @@ static int list_before(const stk__pupil_start *s, const char *before[MOST_BEFORE
     before[count++] = "env";
     for (size_t i = 0; s->capped && i < sizeof caps / sizeof caps[0]; i++)
         before[count++] = caps[i];
+    if (s->bf16 && !s->capped && hides_tiles()) before[count++] = "ONEDNN_MAX_CPU_ISA=AVX512_CORE_BF16";
     if (!s->spins) before[count++] = STK_PUPIL_SLEEPS;
     before[count] = NULL;
     return count;

@@ -28,7 +28,6 @@ static void print_row(const stk__bench_row *row)
 /* One row after the other, without those that stand side by side. */
 static void print_rows(const stk__bench *bench)
 {
-    printf("\n  %-14s %-16s %-34s %9s %9s %9s\n", "who", "what", "setting", "median", "p10", "p90");
     const char *test = NULL;
     for (int i = 0; i < bench->row_count; i++) {
         const stk__bench_row *row = &bench->rows[i];
@@ -36,7 +35,10 @@ static void print_rows(const stk__bench *bench)
             i += row->columns - 1;
             continue;
         }
-        if (bench->spaced && test && strcmp(row->test, test) != 0) printf("\n");
+        if (!test)
+            printf("\n  %-14s %-16s %-34s %9s %9s %9s\n", "who", "what", "setting", "median", "p10", "p90");
+        else if (bench->spaced && strcmp(row->test, test) != 0)
+            printf("\n");
         test = row->test;
         print_row(row);
     }

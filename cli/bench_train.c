@@ -83,6 +83,7 @@ static stk__pupil *add_pupil(train_job *job, stk__pupil_kind kind, train_level l
                                     .scripts = job->scratch.folder,
                                     .lesson = job->lesson,
                                     .capped = level == LEVEL_CAPPED,
+                                    .bf16 = kind == STK_PUPIL_BF16,
                                     .cpus = job->cpus}};
     return pupil;
 }
