@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-enum { SKIPPED = 77, RUNS = 1000, REPEATS = 8, PROBES = 12, LEAST_LEAK_BYTES = 8 };
+enum { SKIPPED = 77, RUNS = 1000, REPEATS = 8, PROBES = 12, WARM_UPS = 60, LEAST_LEAK_BYTES = 8 };
 
 static stk__engine *tested;
 static stk__torch *engine;
@@ -201,8 +201,10 @@ static long grown_bytes(stk_status (*run)(stk_error *error), long left_out)
 /* Releases of a run left out in turn: all of them, or an even choice. */
 static void expect_each_release(stk_status (*run)(stk_error *error), const char *what)
 {
-    measure_growth(run, 0); /* caches fill */
-    if (grown_bytes(run, 0) >= LEAST_LEAK_BYTES) fail_msg("%s leaves something behind", what);
+    long grown = LEAST_LEAK_BYTES;
+    for (int i = 0; i < WARM_UPS && grown >= LEAST_LEAK_BYTES; i++)
+        grown = measure_growth(run, 0); /* caches of PyTorch's fill at first; a leak never ends */
+    if (grown >= LEAST_LEAK_BYTES) fail_msg("%s leaves something behind", what);
     releases = 0;
     assert_int_equal(run(NULL), STK_OK);
     const long count = releases;
