@@ -127,6 +127,9 @@ def fused():
     apart = Run(PICTURES, "train.compile=false")
     expect(apart.rows["train.compile"]["in_effect"] is False, apart.rows["train.compile"])
     expect(apart.losses() == base(PICTURES).losses(), "other losses")
+    begun = Run(PICTURES, "train.compile=false", steps=1)
+    ended = Run((), "run.resume=true", "train.compile=true", steps=2, folder=begun.folder)
+    expect(ended.losses()[:3] == base(PICTURES).losses()[:3], "its checkpoint goes on with other losses")
 
 
 @check("train.conv")
