@@ -53,6 +53,8 @@ typedef struct stk__onednn_loops {
     void (*norm_spread)(const float *x, const float *dy, float *dx, int64_t rows, const stk__norm_numbers *n);
     /* y = a + b, then a relu if asked; y may be a. */
     void (*add)(const float *a, const float *b, float *y, int64_t count, bool relu);
+    /* y = 0 where x < 0, else x; y may be x. (oneDNN's own makes 0 of NaN.) */
+    void (*relu)(const float *x, float *y, int64_t count);
     /* dx = dy where y > 0, else 0; dx may be dy. */
     void (*pass_relu)(const float *y, const float *dy, float *dx, int64_t count);
     /* x[rows classes] -> value becomes exp(x - largest); weights NULL: all 1. Rows behind the last repeat it.

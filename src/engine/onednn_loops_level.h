@@ -51,7 +51,7 @@ static void norm_apply(const float *restrict x, float *restrict y, int64_t rows,
     for (; n->relu && rows > 0; rows--, x += c, y += c)
         for (int64_t k = 0; k < c; k++) {
             const float value = (x[k] - mean[k]) * scale[k] + shift[k];
-            y[k] = value > 0 ? value : 0;
+            y[k] = value < 0 ? 0 : value; /* NaN stays */
         }
     for (; rows > 0; rows--, x += c, y += c)
         for (int64_t k = 0; k < c; k++)
@@ -128,7 +128,14 @@ static void add(const float *a, const float *b, float *y, int64_t count, bool re
     }
     STK__INDEPENDENT
     for (int64_t i = 0; i < count; i++)
-        y[i] = a[i] + b[i] > 0 ? a[i] + b[i] : 0;
+        y[i] = a[i] + b[i] < 0 ? 0 : a[i] + b[i];
+}
+
+static void relu_values(const float *x, float *y, int64_t count)
+{
+    STK__INDEPENDENT
+    for (int64_t i = 0; i < count; i++)
+        y[i] = x[i] < 0 ? 0 : x[i];
 }
 
 static void pass_relu(const float *y, const float *dy, float *dx, int64_t count)
@@ -266,8 +273,8 @@ static void pool_back(const uint8_t *restrict taps, const float *restrict dy, fl
 
 #define STK__LOOPS_TABLE                                                                                     \
     {                                                                                                        \
-        add_rows, norm_measure, norm_apply, norm_gather, norm_spread, add, pass_relu, softmax, softmax_back, \
-            max_pool, pool_back                                                                              \
+        add_rows, norm_measure, norm_apply, norm_gather, norm_spread, add, relu_values, pass_relu, softmax,  \
+            softmax_back, max_pool, pool_back                                                                \
     }
 
 #endif

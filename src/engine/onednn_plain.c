@@ -24,8 +24,7 @@ static stk_status create_steps(stk__op *op, const stk__dnn_layer *layer, stk_err
 
 static stk_status create_eltwise(stk__op *op, stk_error *error)
 {
-    static const stk__dnn_kind kinds[STK_OP_COUNT] = {[STK_OP_RELU] = STK_DNN_RELU,
-                                                      [STK_OP_SILU] = STK_DNN_SILU,
+    static const stk__dnn_kind kinds[STK_OP_COUNT] = {[STK_OP_SILU] = STK_DNN_SILU,
                                                       [STK_OP_GELU] = STK_DNN_GELU,
                                                       [STK_OP_SIGMOID] = STK_DNN_SIGMOID,
                                                       [STK_OP_TANH] = STK_DNN_TANH};

@@ -1,4 +1,4 @@
-/* Layers that only move or scale values: add, concat, affine, dropout. */
+/* Layers that only move or scale values: add, relu, concat, affine, dropout. */
 #include "engine/dropout.h"
 #include "engine/onednn_parts.h"
 
@@ -53,6 +53,33 @@ static stk_status backward_add(stk__op *op, const stk__op_io *io, stk_error *err
     (void)error;
     pass_on(op, io, 1); /* first: dx[0] may lie in dy's memory */
     pass_on(op, io, 0);
+    return STK_OK;
+}
+
+static void relu_values(void *context, int64_t first, int64_t last, int worker)
+{
+    (void)worker;
+    const values_run *run = context;
+    run->loops->relu(run->a + first, run->target + first, last - first);
+}
+
+static stk_status forward_relu(stk__op *op, const stk__op_io *io, stk_error *error)
+{
+    (void)error;
+    values_run run = {.loops = stk__loops_of(op), .a = stk__floats(io->x[0]), .target = stk__floats(io->y)};
+    stk__onednn_loop(op->engine, stk__shape_count(&op->form.output), GRAIN, relu_values, &run);
+    return STK_OK;
+}
+
+static stk_status backward_relu(stk__op *op, const stk__op_io *io, stk_error *error)
+{
+    (void)error;
+    values_run run = {.loops = stk__loops_of(op),
+                      .a = stk__floats(io->y),
+                      .b = stk__floats(io->dy),
+                      .target = stk__floats_at(io->dx, 0)};
+    if (run.target)
+        stk__onednn_loop(op->engine, stk__shape_count(&op->form.output), GRAIN, pass_values, &run);
     return STK_OK;
 }
 
@@ -202,6 +229,7 @@ static stk_status backward_dropout(stk__op *op, const stk__op_io *io, stk_error 
 }
 
 const stk__onednn_kind stk__onednn_add = {.forward = forward_add, .backward = backward_add};
+const stk__onednn_kind stk__onednn_relu = {.forward = forward_relu, .backward = backward_relu};
 const stk__onednn_kind stk__onednn_concat = {.forward = forward_concat, .backward = backward_concat};
 const stk__onednn_kind stk__onednn_affine = {.forward = forward_affine, .backward = backward_affine};
 const stk__onednn_kind stk__onednn_dropout = {.forward = forward_dropout, .backward = backward_dropout};

@@ -51,8 +51,7 @@ typedef enum stk__dnn_kind {
     STK_DNN_LINEAR,
     STK_DNN_NORM,       /* statistics of the batch */
     STK_DNN_NORM_GIVEN, /* statistics are inputs */
-    STK_DNN_RELU,       /* backward by dst, as sigmoid and tanh */
-    STK_DNN_SIGMOID,
+    STK_DNN_SIGMOID,    /* backward by dst, as tanh */
     STK_DNN_TANH,
     STK_DNN_SILU, /* backward by src, as gelu */
     STK_DNN_GELU,

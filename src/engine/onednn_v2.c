@@ -178,7 +178,6 @@ static dnnl_status_t describe_eltwise(const stk__onednn_api *api, const stk__dnn
                                       stk__dnn_pass pass, const layouts *l, operation *op)
 {
     static const dnnl_alg_kind_t ways[] = {
-        [STK_DNN_RELU] = dnnl_eltwise_relu_use_dst_for_bwd,
         [STK_DNN_SIGMOID] = dnnl_eltwise_logistic_use_dst_for_bwd,
         [STK_DNN_TANH] = dnnl_eltwise_tanh_use_dst_for_bwd,
         [STK_DNN_SILU] = dnnl_eltwise_swish,

@@ -10,7 +10,7 @@ typedef double (*curve)(double value);
 
 static double relu(double x)
 {
-    return x > 0 ? x : 0;
+    return x < 0 ? 0 : x; /* NaN stays */
 }
 
 static double sigmoid(double x)

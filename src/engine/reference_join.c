@@ -8,7 +8,7 @@ static void add_forward(const stk__op *op, const stk__op_io *io)
     const float *a = stk__reference_f32(io->x[0]), *b = stk__reference_f32(io->x[1]);
     float *y = stk__reference_f32(io->y);
     for (int64_t i = 0, count = stk__shape_count(&op->form.output); i < count; i++)
-        y[i] = op->spec.relu && !(a[i] + b[i] > 0) ? 0 : a[i] + b[i];
+        y[i] = op->spec.relu && a[i] + b[i] < 0 ? 0 : a[i] + b[i];
 }
 
 static void add_backward(const stk__op *op, const stk__op_io *io)

@@ -72,7 +72,7 @@ static void norm_forward(const stk__op *op, const stk__op_io *io)
         ((moments *)io->saved->memory)[c] = m;
         for (int64_t at = c; at < in.rows * in.c; at += in.c) {
             y[at] = normalise(io, &m, c, x[at]);
-            if (op->spec.relu && !(y[at] > 0)) y[at] = 0;
+            if (op->spec.relu && y[at] < 0) y[at] = 0;
         }
     }
     if (io->training && !io->again) ++*(int64_t *)io->buffer[2]->memory;

@@ -29,6 +29,25 @@ static void expect_close(double value, double right, double bound)
     if (!(fabs(value - right) <= bound)) fail_msg("%.9g, not %.9g", value, right);
 }
 
+/* A network that has gone wrong must not look right: as PyTorch's, alone or behind another operation. */
+void relu_lets_nan_pass(void **state)
+{
+    (void)state;
+    enum { AT = 5 };
+    const stk__op_spec specs[] = {
+        {.kind = STK_OP_RELU, .input = {{2, {3, 40}}}},
+        {.kind = STK_OP_ADD, .inputs = 2, .input = {{2, {3, 40}}, {2, {3, 40}}}, .relu = true},
+        {.kind = STK_OP_BATCH_NORM, .input = {{2, {3, 40}}}, .relu = true}};
+    for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
+        if (specs[i].relu && !stk__engine_describe(tested)->fuses) continue;
+        fill(&specs[i], &(op_flags){0});
+        trial.x[0].value[AT] = NAN;
+        run(&got);
+        for (int64_t at = 0; at < 3 * 40; at++)
+            assert_true(at == AT ? isnan(got.y.value[at]) : got.y.value[at] >= 0);
+    }
+}
+
 /* The gradient of a 1x1's weights, all of them, on one engine. */
 static void expect_strided_weights(stk__engine *engine, const stk__op_spec *spec)
 {

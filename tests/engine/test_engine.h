@@ -29,6 +29,7 @@ void reference_is_met(void **state);
 
 /* Tests that are made once. */
 #define ENGINE_TESTS(X)                                                                                      \
+    X(relu_lets_nan_pass)                                                                                    \
     X(narrow_strided_weights_learn)                                                                          \
     X(cross_entropy_by_hand)                                                                                 \
     X(samples_of_no_weight_are_left_out)                                                                     \
