@@ -11,7 +11,7 @@ static void show_making(void *context, const stk__make_progress *done)
     stk__progress_show(context, "making faces", done->samples, done->count);
 }
 
-static stk_status make_faces(const char *folder, uint64_t count, stk_error *error)
+stk_status stk__bench_faces_make(const char *folder, uint64_t count, stk_error *error)
 {
     stk__progress progress;
     stk__progress_start(&progress);
@@ -51,7 +51,7 @@ stk_status stk__bench_data_open(stk__bench_data *data, const char *named, uint64
 {
     if (named) return set_folder(data, snprintf(data->folder, sizeof data->folder, "%s", named), error);
     STK__TRY(stk__bench_folder_make(data, error));
-    return make_faces(data->folder, count, error);
+    return stk__bench_faces_make(data->folder, count, error);
 }
 
 static int remove_one(const char *path, const struct stat *facts, int kind, struct FTW *walk)

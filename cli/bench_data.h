@@ -12,6 +12,7 @@ typedef struct stk__bench_data {
 
 /* An empty temporary folder below $TMPDIR. */
 stk_status stk__bench_folder_make(stk__bench_data *data, stk_error *error);
+stk_status stk__bench_faces_make(const char *folder, uint64_t count, stk_error *error);
 /* named NULL: makes `count` faces below $TMPDIR. */
 stk_status stk__bench_data_open(stk__bench_data *data, const char *named, uint64_t count, stk_error *error);
 void stk__bench_data_close(stk__bench_data *data);

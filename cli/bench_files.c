@@ -1,11 +1,11 @@
 #include "bench_files.h"
 
+#include "bench_data.h"
 #include "bench_process.h"
 #include "bench_pupil.h"
 
 #include "core/clock.h"
 #include "core/file.h"
-#include "make/make_write.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -19,27 +19,6 @@ enum { CLASSES = 2, QUICK_ANSWER_S = 20, ANSWER_S = 300 };
 
 /* --- data ------------------------------------------------------------------------------------------------
  */
-
-static void show_making(void *context, const stk__make_progress *done)
-{
-    stk__progress_show(context, "making pictures", done->samples, done->count);
-}
-
-static stk_status make_faces(const stk__files_case *files, const char *folder, stk_error *error)
-{
-    stk__progress progress;
-    stk__progress_start(&progress);
-    const stk__make_options options = {.kind = STK_MAKE_FACES,
-                                       .folder = folder,
-                                       .count = files->count,
-                                       .stop = stk__interrupt_flag(),
-                                       .show = show_making,
-                                       .context = &progress};
-    stk__make_progress done;
-    const stk_status status = stk__make_write(&options, &done, error);
-    stk__progress_end(&progress);
-    return status;
-}
 
 /* From the pictures of the faces to a folder for each class. */
 static stk_status sort_one(const stk__files_case *files, const char *images, const char *name,
@@ -73,7 +52,7 @@ static stk_status make_files(stk__files_case *files, stk_error *error)
     snprintf(faces, sizeof faces, "%s/faces", files->scratch);
     snprintf(images, sizeof images, "%s/images", faces);
     snprintf(files->folder, sizeof files->folder, "%s/files", files->scratch);
-    STK__TRY(make_faces(files, faces, error));
+    STK__TRY(stk__bench_faces_make(faces, files->count, error));
     return sort_files(files, images, error);
 }
 

@@ -2,6 +2,7 @@
  * reordered from and to PyTorch's layout in scratch at each run. Passes of 3x3 convolutions that Winograd's
  * algorithm computes faster go there instead. */
 #include "core/memory.h"
+#include "engine/conv_gather.h"
 #include "engine/onednn_winograd.h"
 
 #include <string.h>
@@ -11,7 +12,7 @@ typedef struct weighted {
     stk__dnn_step forward, data, weights;
     stk__dnn_step forward_in, data_in, weights_out; /* reorders; zeroed: they lie right already */
     stk__dnn_step x_in, dy_in;                      /* reorders for the weights' gradient */
-    bool gathers;                                   /* see must_gather */
+    bool gathers;                                   /* see conv_gather.h */
     size_t inside;                                  /* scratch: weights as oneDNN has them */
     size_t x_inside, dy_inside, dweight, dbias;     /* scratch of the weights' gradient */
     size_t forward_pad, data_pad, weights_pad;      /* scratch: oneDNN's own */
@@ -56,23 +57,6 @@ static stk__dnn_layer describe_layer(const stk__op *op)
     return layer;
 }
 
-/* oneDNN 2.6 to 3.14 computes the weights' gradient of a strided 1x1 with fewer than 8 input channels
- * wrongly, or crashes, on AVX2 (upstream 6035): the pixels it looks at are gathered first, which leaves a
- * stride of 1. */
-static bool must_gather(const stk__op_spec *spec)
-{
-    return spec->kind == STK_OP_CONV && spec->kernel[0] == 1 && spec->kernel[1] == 1 &&
-           (spec->stride[0] > 1 || spec->stride[1] > 1) && spec->input[0].dim[3] / spec->groups < 8;
-}
-
-/* Of the layer that gets the gathered pixels: input of the output's size. */
-static stk__shape gathered_shape(const stk__op *op)
-{
-    stk__shape shape = op->form.output;
-    shape.dim[3] = op->spec.input[0].dim[3];
-    return shape;
-}
-
 static bool wants_blocks(const stk__op *op)
 {
     const stk__op_spec *spec = &op->spec;
@@ -83,7 +67,7 @@ static bool wants_blocks(const stk__op *op)
 /* The layer whose weights' gradient is computed; not always the one that runs forward. */
 static stk__dnn_layer describe_weights(const stk__op *op, const weighted *own, stk__dnn_layer layer)
 {
-    const stk__shape shape = gathered_shape(op);
+    const stk__shape shape = stk__conv_gathered(op);
     if (own->gathers) {
         layer.src = stk__onednn_picture(&shape);
         for (int a = 0; a < 2; a++)
@@ -124,9 +108,9 @@ static stk_status create_steps(const stk__op *op, weighted *own, stk_error *erro
     const stk__dnn *dnn = stk__dnn_of(op);
     const stk__dnn_layer layer = describe_layer(op);
     own->plain = conv_weights(op);
-    own->gathers = must_gather(&op->spec);
+    own->gathers = stk__conv_must_gather(&op->spec);
     STK__TRY(create_passes(op, own, &layer, error));
-    const stk__shape gathered = gathered_shape(op);
+    const stk__shape gathered = stk__conv_gathered(op);
     const stk__dnn_layout src = own->gathers ? stk__onednn_picture(&gathered) : layer.src;
     const stk__dnn_reorder reorders[] = {
         {&own->plain, &own->forward, STK_DNN_WEIGHTS, STK_DNN_INTO},

@@ -1,4 +1,5 @@
 /* Operations with weights: conv, conv_transpose and linear. */
+#include "engine/conv_gather.h"
 #include "engine/torch_call.h"
 
 typedef struct geometry {
@@ -45,28 +46,11 @@ static int64_t wanted_of(const stk__op *op, const stk__op_io *io)
     return wanted;
 }
 
-/* oneDNN, which PyTorch uses on CPUs, computes the weights' gradient of a strided 1x1 with fewer than 8 input
- * channels wrongly, or crashes, on AVX2 (upstream 6035): the pixels it looks at are gathered first, which
- * leaves a stride of 1. */
-static bool must_gather(const stk__op_spec *spec)
-{
-    return spec->kind == STK_OP_CONV && spec->kernel[0] == 1 && spec->kernel[1] == 1 &&
-           (spec->stride[0] > 1 || spec->stride[1] > 1) && spec->input[0].dim[3] / spec->groups < 8;
-}
-
-/* What the layer of the gathered pixels takes: an input of the output's size. */
-static stk__shape gathered_shape(const stk__op *op)
-{
-    stk__shape shape = op->form.output;
-    shape.dim[3] = op->spec.input[0].dim[3];
-    return shape;
-}
-
 static stk__op_needs conv_needs(const stk__op *op)
 {
-    const stk__shape shape = gathered_shape(op);
+    const stk__shape shape = stk__conv_gathered(op);
     const size_t bytes = (size_t)stk__shape_count(&shape) * sizeof(float);
-    return (stk__op_needs){.scratch_bytes = must_gather(&op->spec) ? bytes : 0};
+    return (stk__op_needs){.scratch_bytes = stk__conv_must_gather(&op->spec) ? bytes : 0};
 }
 
 /* Along one axis: the first output place that does not lie in the padding, and how many there are. */
@@ -134,7 +118,7 @@ static stk_status conv_backward(stk__op *op, const stk__op_io *io, stk_error *er
     const geometry g = geometry_of(&op->spec);
     int64_t wanted = wanted_of(op, io);
     stk__torch_scope s = stk__torch_begin(op->engine, error);
-    if (wanted & 2 && must_gather(&op->spec)) {
+    if (wanted & 2 && stk__conv_must_gather(&op->spec)) {
         const geometry plain = {.stride = {1, 1}, .dilation = {1, 1}, .channels = g.channels};
         back_through(&s, op, io, gather_pixels(&s, op, io), &plain, wanted & 6);
         wanted &= 1;

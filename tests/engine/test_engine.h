@@ -17,6 +17,12 @@ engine_bounds bounds_of(stk__op_kind kind);
 
 enum { LEAST_PER_MILLE = 50 }; /* differences are measured by values of at least 0.05 */
 
+/* An operation with a relu in it, which the engine does not have. */
+static inline bool is_foreign(const stk__op_spec *spec)
+{
+    return spec->relu && !stk__engine_describe(tested)->fuses;
+}
+
 /* State of the tests that are made once for each kind. */
 typedef struct engine_kind {
     stk__op_kind kind;
