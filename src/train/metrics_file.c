@@ -51,7 +51,7 @@ stk_status stk__metrics_file_add(stk__metrics_file *metrics, json_t *line, stk_e
 }
 
 typedef struct filter {
-    uint64_t step;
+    stk__metrics_end end;
     bool beyond; /* the last line that has a step was */
 } filter;
 
@@ -60,16 +60,17 @@ static bool keeps(filter *f, const uint8_t *line, size_t size)
     json_t *json = json_loadb((const char *)line, size, 0, NULL);
     const json_t *step = json_object_get(json, "step");
     const bool is_line = json_is_object(json);
+    const uint64_t last = json_object_get(json, "val_loss") ? f->end.evaluated : f->end.logged;
     if (json_is_integer(step))
-        f->beyond = json_integer_value(step) > 0 && (uint64_t)json_integer_value(step) > f->step;
+        f->beyond = json_integer_value(step) > 0 && (uint64_t)json_integer_value(step) > last;
     json_decref(json);
     return is_line && !f->beyond;
 }
 
 /* Moves the lines that stay together, at the start of text. */
-static void filter_lines(stk__buffer *text, uint64_t step)
+static void filter_lines(stk__buffer *text, stk__metrics_end end_step)
 {
-    filter f = {.step = step};
+    filter f = {.end = end_step};
     size_t kept = 0;
     for (size_t at = 0; at < text->size_bytes;) {
         const uint8_t *line = text->data + at;
@@ -85,14 +86,14 @@ static void filter_lines(stk__buffer *text, uint64_t step)
     text->size_bytes = kept;
 }
 
-stk_status stk__metrics_file_cut(stk__metrics_file *metrics, uint64_t step, stk_error *error)
+stk_status stk__metrics_file_cut(stk__metrics_file *metrics, stk__metrics_end end, stk_error *error)
 {
     stk__buffer text = {0};
     stk_error why = {0};
     stk_status status = stk__file_read(metrics->path, 0, &text, &why);
     const size_t before = text.size_bytes;
     if (status != STK_OK && why.damage == STK_DAMAGE_MISSING) return STK_OK;
-    if (status == STK_OK) filter_lines(&text, step);
+    if (status == STK_OK) filter_lines(&text, end);
     if (status != STK_OK)
         status = stk__fail(error, status == STK_ERROR_MEMORY ? status : STK_ERROR_IO, "'%s': %s",
                            metrics->path, why.message);

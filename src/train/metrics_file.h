@@ -6,6 +6,11 @@
 
 #include <jansson.h>
 
+/* Steps of the last lines that stay: those of a log, and those of an evaluation (with val_loss). */
+typedef struct stk__metrics_end {
+    uint64_t logged, evaluated;
+} stk__metrics_end;
+
 typedef struct stk__metrics_file { /* init/fini */
     const char *path;
     int file;         /* -1: nothing was added yet */
@@ -17,6 +22,6 @@ void stk__metrics_file_fini(stk__metrics_file *metrics);
 
 /* As stk__run_folder_metric and stk__run_folder_cut. */
 stk_status stk__metrics_file_add(stk__metrics_file *metrics, json_t *line, stk_error *error);
-stk_status stk__metrics_file_cut(stk__metrics_file *metrics, uint64_t step, stk_error *error);
+stk_status stk__metrics_file_cut(stk__metrics_file *metrics, stk__metrics_end end, stk_error *error);
 
 #endif

@@ -157,6 +157,15 @@ static stk_status go_on_from(stk__run *run, const char *path, stk_error *error)
     return status;
 }
 
+/* A place within an epoch, its very end too, has not been evaluated; whoever went on from it before may have
+ * left lines of the same step. */
+static stk__metrics_end lines_so_far(const stk__run *run)
+{
+    const stk__trainer_place *at = &run->report.at;
+    return (stk__metrics_end){.logged = (uint64_t)run->logged_step,
+                              .evaluated = (uint64_t)(at->batch ? at->step - 1 : at->step)};
+}
+
 /* STK_END: there is no checkpoint yet. */
 static stk_status resume(stk__run *run, stk_error *error)
 {
@@ -173,7 +182,7 @@ static stk_status resume(stk__run *run, stk_error *error)
     r->skipped_checkpoints = found.skipped;
     memcpy(r->skipped_reason, found.first_reason, sizeof r->skipped_reason);
     memcpy(r->checkpoint, found.path, sizeof r->checkpoint);
-    return stk__run_folder_cut(run->folder, (uint64_t)r->at.step, error);
+    return stk__run_folder_cut(run->folder, lines_so_far(run), error);
 }
 
 static stk_status begin(stk__run *run, stk_error *error)
@@ -182,7 +191,7 @@ static stk_status begin(stk__run *run, stk_error *error)
     *r = (stk__run_report){.epochs = (uint64_t)run->train->epochs, .best_value = NAN};
     stk_status status = run->resume ? resume(run, error) : STK_END;
     if (status == STK_END) {
-        if (run->resume) STK__TRY(stk__run_folder_cut(run->folder, 0, error));
+        if (run->resume) STK__TRY(stk__run_folder_cut(run->folder, (stk__metrics_end){0}, error));
         status = stk__trainer_standardise(run->trainer, error);
     }
     STK__TRY(status);

@@ -186,10 +186,10 @@ stk_status stk__run_folder_metric(stk__run_folder *folder, json_t *line, stk_err
     return status;
 }
 
-stk_status stk__run_folder_cut(stk__run_folder *folder, uint64_t step, stk_error *error)
+stk_status stk__run_folder_cut(stk__run_folder *folder, stk__metrics_end end, stk_error *error)
 {
-    folder->events.step = step;
-    return stk__metrics_file_cut(&folder->metrics, step, error);
+    folder->events.step = end.logged > end.evaluated ? end.logged : end.evaluated;
+    return stk__metrics_file_cut(&folder->metrics, end, error);
 }
 
 stk_status stk__run_folder_write(stk__run_folder *folder, const char *name, stk__buffer data,

@@ -4,6 +4,7 @@
 #define STK_TRAIN_RUN_FOLDER_H
 
 #include "core/memory.h"
+#include "train/metrics_file.h"
 
 #include <jansson.h>
 
@@ -28,9 +29,9 @@ void stk__run_folder_file(const stk__run_folder *folder, const char *name, char 
 /* Adds a line to metrics.jsonl, whole or not at all, and its numbers to the events of TensorBoard; takes the
  * reference. */
 stk_status stk__run_folder_metric(stk__run_folder *folder, json_t *line, stk_error *error);
-/* On resume: removes the lines of metrics.jsonl whose "step" is beyond `step`, those without a step that
+/* On resume: removes the lines of metrics.jsonl whose "step" is beyond the end, those without a step that
  * follow them, and what is no JSON. */
-stk_status stk__run_folder_cut(stk__run_folder *folder, uint64_t step, stk_error *error);
+stk_status stk__run_folder_cut(stk__run_folder *folder, stk__metrics_end end, stk_error *error);
 /* Writes a whole file, durably. */
 stk_status stk__run_folder_write(stk__run_folder *folder, const char *name, stk__buffer data,
                                  stk_error *error);

@@ -17,7 +17,7 @@ import made_recording
 
 STOKER = os.environ["STOKER"]
 CLIENTS = 200
-GROWTH_KB = 4000 if "ASAN_OPTIONS" not in os.environ else 60000
+GROWTH_KB = 60000 if {"ASAN_OPTIONS", "TSAN_OPTIONS"} & set(os.environ) else 4000
 
 
 def ask(port, text=b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n", timeout_s=15):

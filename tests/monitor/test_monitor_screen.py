@@ -225,8 +225,11 @@ class Keys(ScreenTest):
                          (["NPage"] * 9, 40 - len(first)), (["Down"], 40 - len(first)), (["PPage"], 40 - 2 * len(first)),
                          (["Home"], 0), (["End"], 40 - len(first))):
             terminal.key(*keys)
+            wanted, end = list(range(at, at + len(first))), time.monotonic() + LIMIT_S
             lines = terminal.wait_for(f"  GPUs {at + 1} to {at + len(first)} of 40")
-            self.assertEqual(self.shown(lines), list(range(at, at + len(first))))
+            while self.shown(lines) != wanted and time.monotonic() < end:  # it may be half drawn
+                lines = terminal.screen()
+            self.assertEqual(self.shown(lines), wanted)
 
     def test_scrolling_two_columns(self):
         self.recording(41)

@@ -52,8 +52,9 @@ def interrupt_often(run, rng, how):
         error = process.communicate(timeout=60)[1]
         if process.returncode == 0:
             return stopped
-        expected = 130 if how == signal.SIGINT else -signal.SIGKILL
-        assert process.returncode == expected, f"status {process.returncode}: {error}"
+        # It may have been killed before it listened, where a sanitizer takes long to start.
+        expected = (130, -signal.SIGINT) if how == signal.SIGINT else (-signal.SIGKILL,)
+        assert process.returncode in expected, f"status {process.returncode}: {error}"
         stopped += 1
         resume = (run / "config.yaml").is_file()  # killed before it had begun: begins again
         if not resume and run.exists():

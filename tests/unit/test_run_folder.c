@@ -241,11 +241,12 @@ static void metrics_are_lines(void **state)
 {
     (void)state;
     stk__run_folder *folder = open_good("run", false);
-    assert_int_equal(stk__run_folder_cut(folder, 3, NULL), STK_OK); /* there is no file yet */
+    assert_int_equal(stk__run_folder_cut(folder, (stk__metrics_end){3, 3}, NULL),
+                     STK_OK); /* there is no file yet */
     add(folder, 0);
     add(folder, 1);
     expect_text("run/metrics.jsonl", "{\"step\":0,\"loss\":1.0}\n{\"step\":1,\"loss\":0.5}\n");
-    assert_int_equal(stk__run_folder_cut(folder, 0, NULL), STK_OK);
+    assert_int_equal(stk__run_folder_cut(folder, (stk__metrics_end){0, 0}, NULL), STK_OK);
     add(folder, 3); /* goes to the new file */
     expect_text("run/metrics.jsonl", "{\"step\":0,\"loss\":1.0}\n{\"step\":3,\"loss\":0.25}\n");
     stk__run_folder_close(&folder);
@@ -269,13 +270,34 @@ static void what_is_beyond_is_cut_off(void **state)
         "{\"step\":2.5}\n";
     stk__run_folder *folder = open_good("run", false);
     workspace_put(&space, "run/metrics.jsonl", before);
-    assert_int_equal(stk__run_folder_cut(folder, 2, NULL), STK_OK);
+    assert_int_equal(stk__run_folder_cut(folder, (stk__metrics_end){2, 2}, NULL), STK_OK);
     expect_text("run/metrics.jsonl", after);
     struct stat facts, again;
     assert_int_equal(stat("run/metrics.jsonl", &facts), 0);
-    assert_int_equal(stk__run_folder_cut(folder, 2, NULL), STK_OK);
+    assert_int_equal(stk__run_folder_cut(folder, (stk__metrics_end){2, 2}, NULL), STK_OK);
     assert_int_equal(stat("run/metrics.jsonl", &again), 0);
     assert_int_equal(facts.st_ino, again.st_ino); /* nothing to do: the file is not written again */
+    stk__run_folder_close(&folder);
+}
+
+/* A run that was stopped at the end of an epoch, went on, and was stopped again while it evaluated. */
+static void logs_and_evaluations_end_apart(void **state)
+{
+    (void)state;
+    static const char before[] =
+        "{\"step\":3}\n{\"step\":3,\"val_loss\":1}\n{\"step\":4}\n{\"step\":4,\"val_loss\":1}\n";
+    const struct {
+        stk__metrics_end end;
+        size_t kept; /* bytes */
+    } cases[] = {{{4, 4}, 70}, {{4, 3}, 46}, {{3, 3}, 35}, {{3, 2}, 11}};
+    stk__run_folder *folder = open_good("run", false);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char after[sizeof before] = "";
+        memcpy(after, before, cases[i].kept);
+        workspace_put(&space, "run/metrics.jsonl", before);
+        assert_int_equal(stk__run_folder_cut(folder, cases[i].end, NULL), STK_OK);
+        expect_text("run/metrics.jsonl", after);
+    }
     stk__run_folder_close(&folder);
 }
 
@@ -308,7 +330,7 @@ static void metrics_that_are_no_file(void **state)
     stk__run_folder *folder = open_good("run", false);
     assert_int_equal(mkdir("run/metrics.jsonl", 0777), 0);
     assert_int_equal(stk__run_folder_metric(folder, json_object(), &error), STK_ERROR_IO);
-    assert_int_equal(stk__run_folder_cut(folder, 3, &error), STK_ERROR_IO);
+    assert_int_equal(stk__run_folder_cut(folder, (stk__metrics_end){3, 3}, &error), STK_ERROR_IO);
     assert_non_null(strstr(error.message, "is a directory"));
     stk__run_folder_close(&folder);
 }
@@ -357,7 +379,7 @@ static stk_status use(void *context, stk_error *error)
     const stk__run_folder_options options = {.path = "run", .resume = true};
     STK__TRY(stk__run_folder_open(&folder, &options, error));
     stk_status status = stk__run_folder_metric(folder, json_pack("{s:i}", "step", 9), error);
-    if (status == STK_OK) status = stk__run_folder_cut(folder, 3, error);
+    if (status == STK_OK) status = stk__run_folder_cut(folder, (stk__metrics_end){3, 3}, error);
     if (status == STK_OK) status = stk__run_folder_write_json(folder, "run.json", json_object(), error);
     stk__run_folder_close(&folder);
     return status;
@@ -385,6 +407,7 @@ int main(void)
         TEST(locks_that_cannot_be_taken),
         TEST(metrics_are_lines),
         TEST(what_is_beyond_is_cut_off),
+        TEST(logs_and_evaluations_end_apart),
         TEST(no_half_lines_on_a_full_disk),
         TEST(metrics_that_are_no_file),
         TEST(files_are_written_whole),
