@@ -69,14 +69,18 @@ static void print_cell(const stk__bench_row *row, int width, int digits)
         printf(" %*.*f", width, digits, stk__bench_median(row));
 }
 
+/* False: it has no numbers, and the line has ended with the reason. */
+static bool print_who(const stk__bench_row *row)
+{
+    printf("%s %-12s %-30s", row->ours ? "*" : " ", row->contestant, row->setting);
+    if (row->count == 0) printf(" %9s  %s\n", "absent", row->why);
+    return row->count > 0;
+}
+
 /* Columns as they are entered: rate, CPU time, memory, first batch. */
 static void print_raced(const stk__bench_row *row)
 {
-    printf("%s %-12s %-30s", row->ours ? "*" : " ", row->contestant, row->setting);
-    if (row->count == 0) {
-        printf(" %9s  %s\n", "absent", row->why);
-        return;
-    }
+    if (!print_who(row)) return;
     print_cell(row, 9, 0);
     printf(" %7.0f %7.0f", stk__bench_quantile(row, 0.1), stk__bench_quantile(row, 0.9));
     print_cell(row + 1, 10, 2);
@@ -93,11 +97,7 @@ static void print_raced(const stk__bench_row *row)
 /* Columns as they are entered: ms a step, CPU time, memory, first step. */
 static void print_trained(const stk__bench_row *row)
 {
-    printf("%s %-12s %-30s", row->ours ? "*" : " ", row->contestant, row->setting);
-    if (row->count == 0) {
-        printf(" %9s  %s\n", "absent", row->why);
-        return;
-    }
+    if (!print_who(row)) return;
     print_cell(row, 9, 1);
     printf(" %8.1f %8.1f", stk__bench_quantile(row, 0.1), stk__bench_quantile(row, 0.9));
     print_cell(row + 1, 8, 0);

@@ -24,7 +24,8 @@ static const stk__verb verbs[] = {
      "Watches GPUs and says how well they are used, and what holds them up.", stk__cli_monitor},
     {"devices", "devices [--selftest]", "Lists what could augment batches here, and why something could not.",
      stk__cli_devices},
-    {"bench", "bench load [DIR]", "Measures Stoker beside a bare decoder loop.", stk__cli_bench},
+    {"bench", "bench load|augment|train", "Measures Stoker beside bare loops and other libraries.",
+     stk__cli_bench},
 };
 
 static void print_overview(FILE *file)
