@@ -167,7 +167,8 @@ static stk__metrics_end lines_so_far(const stk__run *run)
 {
     const stk__trainer_place *at = &run->report.at;
     return (stk__metrics_end){.logged = (uint64_t)run->logged_step,
-                              .evaluated = (uint64_t)(at->batch ? at->step - 1 : at->step)};
+                              .evaluated = (uint64_t)(at->batch && at->step ? at->step - 1 : at->step),
+                              .epoch = at->epoch + 1};
 }
 
 /* STK_END: there is no checkpoint yet. */
@@ -195,7 +196,7 @@ static stk_status begin(stk__run *run, stk_error *error)
     *r = (stk__run_report){.epochs = (uint64_t)run->train->epochs, .best_value = NAN};
     stk_status status = run->resume ? resume(run, error) : STK_END;
     if (status == STK_END) {
-        if (run->resume) STK__TRY(stk__run_folder_cut(run->folder, (stk__metrics_end){0}, error));
+        if (run->resume) STK__TRY(stk__run_folder_cut(run->folder, (stk__metrics_end){.epoch = 1}, error));
         status = stk__trainer_standardise(run->trainer, error);
     }
     STK__TRY(status);
