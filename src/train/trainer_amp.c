@@ -96,11 +96,11 @@ static stk_status give_up(const stk__trainer *t, stk_error *error)
     char where[224] = "";
     const stk__pass_fault *fault = &t->fault;
     if (fault->layer && fault->layer[0])
-        snprintf(where, sizeof where, "; first in the %s of layer '%.160s'", fault->what, fault->layer);
+        snprintf(where, sizeof where, ": first in the %s of layer '%.160s'", fault->what, fault->layer);
     else if (fault->layer)
-        snprintf(where, sizeof where, "; first in %s", fault->what);
+        snprintf(where, sizeof where, ": first in %s", fault->what);
     stk__fail(error, STK_ERROR_DATA,
-              "%lld steps in a row had numbers too large for fp16, or none (loss scale %g)%s",
+              "%lld steps in a row were skipped for numbers that are not finite (loss scale %g)%s",
               (long long)t->scale.skip_count, t->scale.scale, where);
     stk__error_hint(error, "train.amp=bf16 or false; or a lower optimizer.lr, train.max_grad_norm=1");
     return STK_ERROR_DATA;
