@@ -12,17 +12,13 @@ import time
 import unittest
 
 import small_data
+from crowd import crowd
 
 STOKER = os.environ["STOKER"]
 SANITIZED = bool(os.environ.get("CUT_SANITIZED"))
 HANGING_PREAD = os.environ.get("HANGING_PREAD")
 STARTUP_S = 0.5                         # from exec to the first line of main, on a busy machine
 ENDING_S = 4.0 if SANITIZED else 1.0    # the requirement; sanitizers look for leaks before they let go
-
-def crowd():
-    """How many times longer things may take because others want the CPUs, too: 1 with two for each of them."""
-    return max(1.0, os.getloadavg()[0] / (2 * len(os.sched_getaffinity(0))))
-
 
 needs_preload = unittest.skipUnless(HANGING_PREAD, "a preloaded pread and the sanitizers do not go together")
 
