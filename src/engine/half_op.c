@@ -238,9 +238,7 @@ static void take_inputs(hands *h, const places *p, bool reads_x)
 stk_status stk__half_op_forward(stk__op *op, const stk__op_io *io, stk_error *error)
 {
     const places *p = &op->half->forward;
-    hands h;
-    h.op = op;
-    h.io = io;
+    hands h = {.op = op, .io = io};
     take_inputs(&h, p, true);
     if (is_half(io->y)) h.inner.y = make_copy(&h, &h.y, io->y, p->y);
     STK__TRY(stk__op_forward(op->half->inner, &h.inner, error));
@@ -264,9 +262,7 @@ static void take_gradients(hands *h, const places *p)
 stk_status stk__half_op_backward(stk__op *op, const stk__op_io *io, stk_error *error)
 {
     const places *p = &op->half->backward;
-    hands h;
-    h.op = op;
-    h.io = io;
+    hands h = {.op = op, .io = io};
     take_inputs(&h, p, op->form.needs_x);
     take_gradients(&h, p);
     STK__TRY(stk__op_backward(op->half->inner, &h.inner, error));
