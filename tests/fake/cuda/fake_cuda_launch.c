@@ -25,10 +25,14 @@ typedef struct fake_function_handle {
 /* A GPU runs cubins of its own generation, not newer ones. */
 static int check_image(const fake_cubin *head, const char *text, int sm)
 {
-    if (memcmp(head->magic, fake_magic, sizeof fake_magic) != 0) return FAKE_CUDA_ERROR_INVALID_IMAGE;
+    const bool ptx = head->magic[0] == 'P';
+    if (memcmp(head->magic + 1, fake_magic + 1, sizeof fake_magic - 1) != 0)
+        return FAKE_CUDA_ERROR_INVALID_IMAGE;
     const stk__digest digest = stk__digest_of(text, head->text_bytes);
     if (digest.high != head->check_high || digest.low != head->check_low)
         return FAKE_CUDA_ERROR_INVALID_IMAGE;
+    if (ptx && head->compiler > fake.driver) return FAKE_CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+    if (ptx) return head->sm <= sm ? CUDA_SUCCESS : FAKE_CUDA_ERROR_NO_BINARY_FOR_GPU;
     return head->sm / 10 == sm / 10 && head->sm <= sm ? CUDA_SUCCESS : FAKE_CUDA_ERROR_NO_BINARY_FOR_GPU;
 }
 

@@ -67,12 +67,14 @@ static bool is_canary_whole(const fake_memory *memory)
     return true;
 }
 
-static fake_memory *make_memory(size_t bytes, bool pinned, int gpu)
+/* given: the program's own memory, which is only registered. */
+static fake_memory *make_memory(size_t bytes, bool pinned, int gpu, void *given)
 {
     fake_memory *memory = calloc(1, sizeof *memory);
     if (!memory) return NULL;
-    *memory = (fake_memory){.gpu = gpu, .pinned = pinned, .size_bytes = bytes};
-    if (!map_pages(memory)) {
+    *memory =
+        (fake_memory){.gpu = gpu, .pinned = pinned, .size_bytes = bytes, .registered = given, .host = given};
+    if (!given && !map_pages(memory)) {
         free(memory);
         return NULL;
     }
@@ -109,13 +111,13 @@ static void drop_memory(fake_memory *memory)
     if (!memory->pinned) used[memory->gpu] -= (int64_t)memory->size_bytes;
     fake_counts[memory->pinned ? FAKE_PINNED : FAKE_MEMORIES]--;
     fake_counts[memory->pinned ? FAKE_PINNED_BYTES : FAKE_DEVICE_BYTES] -= (int64_t)memory->size_bytes;
-    if (!is_canary_whole(memory))
+    if (!memory->registered && !is_canary_whole(memory))
         fake_blame("something was written beside %zu bytes of memory", memory->size_bytes);
     if (memory->uses) {
         fake_blame("%s memory is freed while work uses it", memory->pinned ? "pinned" : "device");
         return; /* never freed */
     }
-    munmap(memory->map, memory->map_bytes);
+    if (!memory->registered) munmap(memory->map, memory->map_bytes);
     free(memory);
 }
 
@@ -161,18 +163,19 @@ int cuMemAlloc_v2(stk__cu_pointer *pointer, size_t bytes)
     if (code) return code;
     if (bytes == 0) return FAKE_CUDA_ERROR_INVALID_VALUE;
     if (bytes > (uint64_t)free_bytes(gpu)) return CUDA_ERROR_OUT_OF_MEMORY;
-    const fake_memory *memory = make_memory(bytes, false, gpu);
+    const fake_memory *memory = make_memory(bytes, false, gpu, NULL);
     if (!memory) return CUDA_ERROR_OUT_OF_MEMORY;
     *pointer = memory->address;
     return CUDA_SUCCESS;
 }
 
 /* What a program gives back counts as given back, even where the context is lost. */
-static int free_memory(uint64_t address, bool pinned, int gpu, int code)
+static int free_memory(uint64_t address, bool registered, int gpu, int code)
 {
+    const bool pinned = gpu == FAKE_ANY;
     pthread_mutex_lock(&fake_lock);
-    fake_memory *memory = fake_find(address, 1, pinned, pinned ? FAKE_ANY : gpu);
-    const bool good = memory && memory->address == address;
+    fake_memory *memory = fake_find(address, 1, pinned, gpu);
+    const bool good = memory && memory->address == address && memory->registered == registered;
     if (good)
         drop_memory(memory);
     else
@@ -189,6 +192,11 @@ int cuMemFree_v2(stk__cu_pointer pointer)
     return free_memory(pointer, false, gpu, code);
 }
 
+static bool is_beyond_limit(size_t bytes)
+{
+    return fake.pinned_limit >= 0 && fake_cuda_count("pinned_bytes") + (int64_t)bytes > fake.pinned_limit;
+}
+
 int cuMemHostAlloc(void **pointer, size_t bytes, unsigned flags)
 {
     int gpu;
@@ -196,9 +204,8 @@ int cuMemHostAlloc(void **pointer, size_t bytes, unsigned flags)
     FAKE_SPOIL(pointer);
     if (code) return code;
     if (bytes == 0 || flags > 7) return FAKE_CUDA_ERROR_INVALID_VALUE;
-    if (fake.pinned_limit >= 0 && fake_cuda_count("pinned_bytes") + (int64_t)bytes > fake.pinned_limit)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    const fake_memory *memory = make_memory(bytes, true, gpu);
+    if (is_beyond_limit(bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
+    const fake_memory *memory = make_memory(bytes, true, gpu, NULL);
     if (!memory) return CUDA_ERROR_OUT_OF_MEMORY;
     *pointer = memory->host;
     return CUDA_SUCCESS;
@@ -209,5 +216,44 @@ int cuMemFreeHost(void *pointer)
     int gpu;
     const int code = fake_enter_current(FAKE_cuMemFreeHost, &gpu);
     if (gpu < 0) return code;
-    return free_memory((uint64_t)(uintptr_t)pointer, true, gpu, code);
+    return free_memory((uint64_t)(uintptr_t)pointer, false, FAKE_ANY, code);
+}
+
+/* Lock not held. */
+static bool overlaps(const uint8_t *start, size_t bytes)
+{
+    bool found = false;
+    pthread_mutex_lock(&fake_lock);
+    for (const fake_memory *m = memories; m; m = m->next)
+        found |= m->pinned && start < m->host + m->size_bytes && m->host < start + bytes;
+    pthread_mutex_unlock(&fake_lock);
+    return found;
+}
+
+int cuMemHostRegister_v2(void *pointer, size_t bytes, unsigned flags)
+{
+    int gpu;
+    const int code = fake_enter_current(FAKE_cuMemHostRegister_v2, &gpu);
+    if (code) return code;
+    if (!pointer || bytes == 0 || flags > 15) return FAKE_CUDA_ERROR_INVALID_VALUE;
+    if (overlaps(pointer, bytes)) return FAKE_CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    if (is_beyond_limit(bytes) || !make_memory(bytes, true, gpu, pointer)) return CUDA_ERROR_OUT_OF_MEMORY;
+    return CUDA_SUCCESS;
+}
+
+/* The pages must still be there: who unmaps them first leaves the driver with a hole. */
+int cuMemHostUnregister(void *pointer)
+{
+    int gpu;
+    unsigned char there;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const int code = fake_enter_current(FAKE_cuMemHostUnregister, &gpu);
+    if (gpu < 0) return code;
+    if (mincore((void *)((uintptr_t)pointer / page * page), 1, &there) != 0) {
+        pthread_mutex_lock(&fake_lock);
+        fake_blame("registered memory is unmapped before it is unregistered");
+        pthread_mutex_unlock(&fake_lock);
+    }
+    const int freed = free_memory((uint64_t)(uintptr_t)pointer, true, FAKE_ANY, code);
+    return freed && !code ? FAKE_CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED : freed;
 }

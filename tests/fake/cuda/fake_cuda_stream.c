@@ -23,7 +23,7 @@ static fake_stream *make_stream(int gpu)
 
 fake_stream *fake_stream_of(void *handle, int gpu)
 {
-    if (handle) return fake_is(handle, FAKE_STREAM, gpu) ? handle : NULL;
+    if (handle && handle != STK_CU_STREAM_LEGACY) return fake_is(handle, FAKE_STREAM, gpu) ? handle : NULL;
     pthread_mutex_lock(&fake_lock);
     fake_stream *stream = defaults[gpu];
     const bool fresh = !stream || stream->handle.age != fake_age;

@@ -125,8 +125,8 @@ void fake_lose(int gpu, int code);
 typedef struct fake_memory {
     struct fake_memory *next;
     int gpu, age;
-    bool pinned;
-    uint64_t address; /* what the program knows it by */
+    bool pinned, registered; /* registered: pinned, but the program's own */
+    uint64_t address;        /* what the program knows it by */
     size_t size_bytes, map_bytes;
     uint8_t *host, *map; /* its bytes; the pages around them too */
     int uses;            /* lock: by work that is not finished */
@@ -178,9 +178,11 @@ void fake_poison_output(const fake_work *work, int gpu);
 void fake_trace(const fake_stream *stream, const fake_work *work, uint64_t start_ns, uint64_t end_ns);
 uint64_t fake_random(void);
 
-/* What NVRTC makes and cuModuleLoadData takes: this head, then the text. */
+/* What NVRTC makes and cuModuleLoadData takes: this head, then the text. As PTX it runs on newer GPUs too, if
+ * the driver is not older than the compiler. */
 typedef struct fake_cubin {
-    char magic[16];
+    char magic[16];         /* fake_magic; PTX begins with a P */
+    int32_t compiler;       /* 12080 */
     int32_t sm, wrong_bits; /* contraction was not turned off */
     uint64_t text_bytes, check_high, check_low;
 } fake_cubin;

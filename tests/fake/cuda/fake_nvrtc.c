@@ -13,6 +13,7 @@ typedef struct fake_program {
     char *text, *log;
     fake_cubin *cubin; /* NULL: not compiled */
     size_t cubin_bytes;
+    bool ptx_only;
 } fake_program;
 
 int nvrtcVersion(int *major, int *minor)
@@ -51,7 +52,7 @@ static void say(fake_program *program, const char *format, const char *word)
 
 typedef struct choices {
     int sm;
-    bool contracts, quick;
+    bool contracts, quick, ptx; /* ptx: nothing but PTX was asked for */
 } choices;
 
 /* --name=value, -name=value or -arch=value. False: the compiler has no such option. */
@@ -73,8 +74,10 @@ static bool read_option(const char *option, choices *chosen)
                                            "generate-line-info",
                                            "lineinfo",
                                            "prec-sqrt"};
-    if (strncmp(name, "gpu-architecture", length) == 0 || strncmp(name, "arch", length) == 0)
-        return value && sscanf(value, "=sm_%d", &chosen->sm) == 1;
+    if (strncmp(name, "gpu-architecture", length) == 0 || strncmp(name, "arch", length) == 0) {
+        chosen->ptx = value && sscanf(value, "=compute_%d", &chosen->sm) == 1;
+        return chosen->ptx || (value && sscanf(value, "=sm_%d", &chosen->sm) == 1);
+    }
     if (strncmp(name, "fmad", length) == 0)
         return chosen->contracts = !value || strcmp(value, "=false") != 0, true;
     if (strncmp(name, "use_fast_math", length) == 0) return chosen->quick = true;
@@ -103,12 +106,14 @@ static int build(fake_program *program, const choices *chosen)
     if (!program->cubin) return FAKE_NVRTC_ERROR_OUT_OF_MEMORY;
     *program->cubin = (fake_cubin){.sm = chosen->sm,
                                    .wrong_bits = chosen->contracts || chosen->quick,
+                                   .compiler = fake.nvrtc_major * 1000 + fake.nvrtc_minor * 10,
                                    .text_bytes = text_bytes,
                                    .check_high = check.high,
                                    .check_low = check.low};
     memcpy(program->cubin->magic, fake_magic, sizeof fake_magic);
     memcpy(program->cubin + 1, program->text, text_bytes);
     program->cubin_bytes = sizeof *program->cubin + text_bytes;
+    program->ptx_only = chosen->ptx;
     return CUDA_SUCCESS;
 }
 
@@ -142,26 +147,64 @@ int nvrtcCompileProgram(stk__nvrtc_program program, int count, const char *const
     return build(program, &chosen);
 }
 
-int nvrtcGetCUBINSize(stk__nvrtc_program program, size_t *bytes)
+static int tell_size(fake_function call, stk__nvrtc_program program, size_t *bytes)
 {
-    const int code = fake_enter(FAKE_nvrtcGetCUBINSize, FAKE_ANY);
+    const int code = fake_enter(call, FAKE_ANY);
     FAKE_SPOIL(bytes);
     if (code) return code;
     if (!fake_is(program, FAKE_PROGRAM, FAKE_ANY)) return FAKE_NVRTC_ERROR_INVALID_PROGRAM;
     const fake_program *p = program;
-    *bytes = p->cubin ? p->cubin_bytes : 0;
+    const bool there = p->cubin && (call == FAKE_nvrtcGetPTXSize || !p->ptx_only);
+    *bytes = there ? p->cubin_bytes : 0;
     return CUDA_SUCCESS;
+}
+
+static int tell_bytes(fake_function call, stk__nvrtc_program program, char *bytes)
+{
+    const int code = fake_enter(call, FAKE_ANY);
+    if (code) return code;
+    if (!fake_is(program, FAKE_PROGRAM, FAKE_ANY)) return FAKE_NVRTC_ERROR_INVALID_PROGRAM;
+    const fake_program *p = program;
+    if (!p->cubin || (p->ptx_only && call == FAKE_nvrtcGetCUBIN)) return FAKE_NVRTC_ERROR_INVALID_PROGRAM;
+    memcpy(bytes, p->cubin, p->cubin_bytes);
+    if (call == FAKE_nvrtcGetPTX) bytes[0] = 'P';
+    return CUDA_SUCCESS;
+}
+
+int nvrtcGetCUBINSize(stk__nvrtc_program program, size_t *bytes)
+{
+    return tell_size(FAKE_nvrtcGetCUBINSize, program, bytes);
 }
 
 int nvrtcGetCUBIN(stk__nvrtc_program program, char *cubin)
 {
-    const int code = fake_enter(FAKE_nvrtcGetCUBIN, FAKE_ANY);
-    if (code) return code;
-    if (!fake_is(program, FAKE_PROGRAM, FAKE_ANY)) return FAKE_NVRTC_ERROR_INVALID_PROGRAM;
-    const fake_program *p = program;
-    if (!p->cubin) return FAKE_NVRTC_ERROR_INVALID_PROGRAM;
-    memcpy(cubin, p->cubin, p->cubin_bytes);
-    return CUDA_SUCCESS;
+    return tell_bytes(FAKE_nvrtcGetCUBIN, program, cubin);
+}
+
+int nvrtcGetPTXSize(stk__nvrtc_program program, size_t *bytes)
+{
+    return tell_size(FAKE_nvrtcGetPTXSize, program, bytes);
+}
+
+int nvrtcGetPTX(stk__nvrtc_program program, char *ptx)
+{
+    return tell_bytes(FAKE_nvrtcGetPTX, program, ptx);
+}
+
+int nvrtcGetNumSupportedArchs(int *count)
+{
+    const int code = fake_enter(FAKE_nvrtcGetNumSupportedArchs, FAKE_ANY);
+    FAKE_SPOIL(count);
+    if (!code) *count = fake.sm_count;
+    return code;
+}
+
+int nvrtcGetSupportedArchs(int *archs)
+{
+    const int code = fake_enter(FAKE_nvrtcGetSupportedArchs, FAKE_ANY);
+    for (int i = 0; !code && i < fake.sm_count; i++)
+        archs[i] = fake.sms[i];
+    return code;
 }
 
 int nvrtcGetProgramLogSize(stk__nvrtc_program program, size_t *bytes)
