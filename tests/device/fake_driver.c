@@ -38,6 +38,7 @@ const fake_driver *fake_driver_open(void)
     STK_NVRTC_CALLS(TAKE)
 #undef TAKE
     take(library, "fake_cuda_play", &driver.play);
+    take(library, "fake_cuda_add", &driver.add);
     take(library, "fake_cuda_release", &driver.release);
     take(library, "fake_cuda_calls", &driver.calls);
     take(library, "fake_cuda_count", &driver.count);
@@ -56,6 +57,12 @@ void fake_driver_play(const char *format, ...)
     va_end(arguments);
     const char *why = fake_driver_open()->play(text);
     if (why) fail_msg("the fake driver does not take its script: %s", why);
+}
+
+void fake_driver_add(const char *text)
+{
+    const char *why = driver.add(text);
+    if (why) fail_msg("the fake driver does not take more script: %s", why);
 }
 
 void fake_driver_expect_nothing_left(const char *where)

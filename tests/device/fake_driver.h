@@ -7,7 +7,7 @@
 typedef struct fake_driver {
     stk__cuda_api cuda;
     stk__nvrtc_api nvrtc;
-    const char *(*play)(const char *text);
+    const char *(*play)(const char *text), *(*add)(const char *text);
     void (*release)(void);
     long (*calls)(const char *call, int gpu);
     int64_t (*count)(const char *what);
@@ -19,6 +19,8 @@ typedef struct fake_driver {
 const fake_driver *fake_driver_open(void);
 
 void fake_driver_play(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+void fake_driver_add(const char *text); /* to what is played */
 
 /* Fails the test when the program under test holds anything of the driver, or has misused it. where: in
  * words. */

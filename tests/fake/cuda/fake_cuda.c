@@ -76,9 +76,21 @@ const char *fake_cuda_play(const char *text)
 {
     static stk_error error;
     static fake_script next;
+    fake_begin_script(&next);
     if (!fake_read_cuda_script(&next, text, &error)) return error.message;
     pthread_mutex_lock(&fake_lock);
     begin_anew(&next);
+    pthread_mutex_unlock(&fake_lock);
+    return NULL;
+}
+
+const char *fake_cuda_add(const char *text)
+{
+    static stk_error error;
+    fake_script next = fake;
+    if (!fake_read_cuda_script(&next, text, &error)) return error.message;
+    pthread_mutex_lock(&fake_lock);
+    fake = next;
     pthread_mutex_unlock(&fake_lock);
     return NULL;
 }

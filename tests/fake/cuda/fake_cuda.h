@@ -38,6 +38,7 @@ enum { FAKE_GPUS = 8, FAKE_FAULTS = 64, FAKE_ANY = -1, FAKE_SMS = 32 };
 /* Plays another script, as a process that has just begun: all handles are void, all counters 0. Work that is
  * under way is waited for, and released if it hangs. NULL: good; else why not. */
 FAKE_EXPORT const char *fake_cuda_play(const char *text);
+FAKE_EXPORT const char *fake_cuda_add(const char *text); /* more lines, while nothing is under way */
 FAKE_EXPORT void fake_cuda_release(void); /* lets all that hangs come back, and nothing hang any more */
 FAKE_EXPORT long fake_cuda_calls(const char *call, int gpu); /* gpu FAKE_ANY: on all; -1: no such call */
 

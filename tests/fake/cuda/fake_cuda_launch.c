@@ -19,7 +19,7 @@ typedef struct fake_module {
 typedef struct fake_function_handle {
     fake_handle handle;
     const fake_module *module;
-    bool grey;
+    fake_kernel_kind kernel; /* FAKE_KERNELS_COUNT: none that the fake can run */
 } fake_function_handle;
 
 /* A GPU runs cubins of its own generation, not newer ones. */
@@ -71,19 +71,20 @@ int cuModuleUnload(stk__cu_handle module)
 int cuModuleGetFunction(stk__cu_handle *function, stk__cu_handle module, const char *name)
 {
     int gpu;
-    char wanted[80], plain[80];
+    char macro[80], plain[80];
     const int code = fake_enter_current(FAKE_cuModuleGetFunction, &gpu);
     FAKE_SPOIL(function);
     if (code) return code;
     if (!fake_is(module, FAKE_MODULE, gpu)) return FAKE_CUDA_ERROR_INVALID_HANDLE;
     const fake_module *m = module;
-    snprintf(wanted, sizeof wanted, "STK_KERNEL(%s)", name);
-    snprintf(plain, sizeof plain, "__global__ void %s(", name);
-    if (!m->text || (!strstr(m->text, wanted) && !strstr(m->text, plain))) return FAKE_CUDA_ERROR_NOT_FOUND;
+    snprintf(macro, sizeof macro, "STK_KERNEL(%s)", name);
+    snprintf(plain, sizeof plain, " %s(", name);
+    if (!m->text || (!strstr(m->text, macro) && !strstr(m->text, plain))) return FAKE_CUDA_ERROR_NOT_FOUND;
     fake_function_handle *made = fake_make(FAKE_KERNEL, gpu, sizeof *made);
     if (!made) return CUDA_ERROR_OUT_OF_MEMORY;
     made->module = m;
-    made->grey = strcmp(name, "stk_grey") == 0;
+    while (made->kernel < FAKE_KERNELS_COUNT && strcmp(fake_kernels[made->kernel], name) != 0)
+        made->kernel++;
     *function = made;
     return CUDA_SUCCESS;
 }
@@ -101,18 +102,23 @@ static int check_shape(const unsigned grid[3], const unsigned block[3], unsigned
     return CUDA_SUCCESS;
 }
 
-static size_t image_bytes(const fake_work *work)
+static const stk__text_launch *launch_of(const fake_work *work)
 {
-    const stk__text_launch *l = &work->text.launch;
-    return (size_t)work->groups[2] * (size_t)l->w * (size_t)l->h * (size_t)l->channels *
-           (l->dtype == STK_TEXT_F32 ? 4u : 2u);
+    return work->kernel == FAKE_MIX ? &work->mix.launch : &work->text.launch;
 }
 
-static size_t mask_bytes(const fake_work *work)
+/* Of so many samples. */
+static size_t image_bytes(const fake_work *work, size_t samples)
 {
-    const stk__text_launch *l = &work->text.launch;
+    const stk__text_launch *l = launch_of(work);
+    return samples * (size_t)l->w * (size_t)l->h * (size_t)l->channels * (l->dtype == STK_TEXT_F32 ? 4u : 2u);
+}
+
+static size_t mask_bytes(const fake_work *work, size_t samples)
+{
+    const stk__text_launch *l = launch_of(work);
     const size_t id = l->mask_dtype == STK_TEXT_MASK_I64 ? 8 : l->mask_dtype == STK_TEXT_MASK_U8 ? 1 : 0;
-    return (size_t)work->groups[2] * (size_t)l->w * (size_t)l->h * id;
+    return samples * (size_t)l->w * (size_t)l->h * id;
 }
 
 static uint64_t address_of(const void *pointer)
@@ -157,38 +163,79 @@ static int refuse_access(const char *what)
     return FAKE_CUDA_ERROR_ILLEGAL_ADDRESS;
 }
 
+/* What stk_augment will write, all of it. */
 void fake_poison_output(const fake_work *work, int gpu)
 {
-    if (work->grey) return;
-    void *image = translate(work->text.image, image_bytes(work), gpu),
-         *mask = translate(work->text.mask, mask_bytes(work), gpu);
-    if (image) memset(image, FAKE_POISON, image_bytes(work));
-    if (mask && mask_bytes(work)) memset(mask, FAKE_POISON, mask_bytes(work));
+    if (work->kernel != FAKE_AUGMENT) return;
+    const size_t image_size = image_bytes(work, work->groups[2]),
+                 mask_size = mask_bytes(work, work->groups[2]);
+    void *image = translate(work->text.image, image_size, gpu),
+         *mask = translate(work->text.mask, mask_size, gpu);
+    if (image) memset(image, FAKE_POISON, image_size);
+    if (mask && mask_size) memset(mask, FAKE_POISON, mask_size);
+}
+
+static int run_augment(const fake_work *work, int gpu)
+{
+    stk__text_work text = work->text;
+    const uint32_t *g = work->groups;
+    const size_t mask_size = mask_bytes(work, g[2]);
+    text.samples = translate(work->text.samples, g[2] * sizeof(stk__text_sample), gpu);
+    if (!text.samples) return refuse_access("its samples");
+    if (!are_places_inside(work, text.samples, gpu)) return refuse_access("pixels of a sample");
+    text.arena = translate(work->text.arena, 1, gpu); /* NULL where no sample has pixels */
+    text.image = translate(work->text.image, image_bytes(work, g[2]), gpu);
+    text.mask = mask_size ? translate(work->text.mask, mask_size, gpu) : NULL;
+    if (!text.image || (mask_size && !text.mask)) return refuse_access("its output");
+    if (work->kernel == FAKE_GREY)
+        stk__host_build_grey(&text, g[0], g[1], g[2]);
+    else
+        stk__host_build_augment(&text, g[0], g[1], g[2]);
+    if (work->wrong_bits && work->kernel == FAKE_AUGMENT) text.image[0] ^= 1;
+    return CUDA_SUCCESS;
+}
+
+/* How many samples the entries reach. */
+static size_t find_reach(const stk__text_mix *mixes, uint32_t count)
+{
+    size_t most = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const bool pair = mixes[i].kind == STK_TEXT_MIX_BLEND || mixes[i].kind == STK_TEXT_MIX_PASTE;
+        const uint32_t last = pair && mixes[i].b > mixes[i].a ? mixes[i].b : mixes[i].a;
+        if (last + (size_t)1 > most) most = last + (size_t)1;
+    }
+    return most;
+}
+
+static int run_mix(const fake_work *work, int gpu)
+{
+    stk__text_mix_work mix = work->mix;
+    const uint32_t *g = work->groups;
+    mix.mixes = translate(work->mix.mixes, g[2] * sizeof(stk__text_mix), gpu);
+    if (!mix.mixes) return refuse_access("its entries");
+    const size_t samples = find_reach(mix.mixes, g[2]), mask_size = mask_bytes(work, samples);
+    mix.image = translate(work->mix.image, image_bytes(work, samples), gpu);
+    mix.mask = mask_size ? translate(work->mix.mask, mask_size, gpu) : NULL;
+    mix.mask2 = work->mix.mask2 ? translate(work->mix.mask2, mask_size, gpu) : NULL;
+    if (!mix.image || (mask_size && !mix.mask) || (work->mix.mask2 && !mix.mask2))
+        return refuse_access("samples that are mixed");
+    stk__host_build_mix(&mix, g[0], g[1], g[2]);
+    return CUDA_SUCCESS;
 }
 
 int fake_run_kernel(const fake_work *work, int gpu)
 {
-    stk__text_work text = work->text;
-    text.samples = translate(work->text.samples, work->groups[2] * sizeof(stk__text_sample), gpu);
-    if (!text.samples) return refuse_access("its samples");
-    if (!are_places_inside(work, text.samples, gpu)) return refuse_access("pixels of a sample");
-    text.arena = translate(work->text.arena, 1, gpu); /* NULL where no sample has pixels */
-    text.image = translate(work->text.image, image_bytes(work), gpu);
-    text.mask = mask_bytes(work) ? translate(work->text.mask, mask_bytes(work), gpu) : NULL;
-    if (!text.image || (mask_bytes(work) && !text.mask)) return refuse_access("its output");
-    const uint32_t *g = work->groups;
-    if (work->grey)
-        stk__host_build_grey(&text, g[0], g[1], g[2]);
-    else
-        stk__host_build_augment(&text, g[0], g[1], g[2]);
-    if (work->wrong_bits && !work->grey) text.image[0] ^= 1;
-    return CUDA_SUCCESS;
+    return work->kernel == FAKE_MIX ? run_mix(work, gpu) : run_augment(work, gpu);
 }
 
 /* Lock not held. Memory that the launch names is in use until it has run. */
 static void mark_uses(fake_work *work, int gpu)
 {
-    const void *const pointers[] = {work->text.arena, work->text.samples, work->text.image, work->text.mask};
+    const bool mix = work->kernel == FAKE_MIX;
+    const void *const pointers[] = {mix ? (const void *)work->mix.mixes : work->text.arena,
+                                    mix ? work->mix.mask2 : (void *)work->text.samples,
+                                    mix ? work->mix.image : work->text.image,
+                                    mix ? work->mix.mask : work->text.mask};
     pthread_mutex_lock(&fake_lock);
     for (int i = 0; i < 4; i++)
         work->uses[i] = fake_find(address_of(pointers[i]), 1, false, gpu);
@@ -198,7 +245,7 @@ static void mark_uses(fake_work *work, int gpu)
 /* As many groups as the output has tiles: fewer leave pixels out, more write elsewhere. */
 static bool fits_output(const fake_work *work)
 {
-    const stk__text_launch *l = &work->text.launch;
+    const stk__text_launch *l = launch_of(work);
     return l->w > 0 && l->h > 0 && (l->channels == 1 || l->channels == 3) &&
            work->groups[0] == ((uint32_t)l->w + STK_TEXT_TILE_W - 1) / STK_TEXT_TILE_W &&
            work->groups[1] == ((uint32_t)l->h + STK_TEXT_TILE_H - 1) / STK_TEXT_TILE_H;
@@ -210,14 +257,18 @@ static int launch(const fake_function_handle *function, fake_stream *stream, con
     fake_work *work = calloc(1, sizeof *work);
     if (!work) return CUDA_ERROR_OUT_OF_MEMORY;
     *work = (fake_work){.function = FAKE_kernel,
-                        .grey = function->grey,
+                        .kernel = function->kernel,
                         .wrong_bits = function->module->wrong_bits,
                         .groups = {grid[0], grid[1], grid[2]}};
-    memcpy(&work->text, parameters[0], sizeof work->text);
-    if (!function->module->ours || !fits_output(work)) {
+    if (function->kernel == FAKE_MIX)
+        memcpy(&work->mix, parameters[0], sizeof work->mix);
+    else
+        memcpy(&work->text, parameters[0], sizeof work->text);
+    const bool runs = function->module->ours && function->kernel != FAKE_KERNELS_COUNT;
+    if (!runs || !fits_output(work)) {
         pthread_mutex_lock(&fake_lock);
-        fake_blame(function->module->ours ? "a launch has not the groups of its output"
-                                          : "a kernel of another text is launched");
+        fake_blame(runs ? "a launch has not the groups of its output"
+                        : "a kernel of another text is launched");
         pthread_mutex_unlock(&fake_lock);
         free(work);
         return FAKE_CUDA_ERROR_INVALID_VALUE;

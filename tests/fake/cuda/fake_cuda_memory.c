@@ -101,6 +101,14 @@ fake_memory *fake_find(uint64_t address, size_t bytes, bool pinned, int gpu)
     return NULL;
 }
 
+bool fake_is_pinned(const void *host, size_t bytes)
+{
+    const uint8_t *start = host;
+    for (const fake_memory *m = memories; m; m = m->next)
+        if (m->pinned && start < m->host + m->size_bytes && m->host < start + bytes) return true;
+    return false;
+}
+
 /* Lock held. Memory that work still uses stays, full of poison. */
 static void drop_memory(fake_memory *memory)
 {
@@ -219,24 +227,16 @@ int cuMemFreeHost(void *pointer)
     return free_memory((uint64_t)(uintptr_t)pointer, false, FAKE_ANY, code);
 }
 
-/* Lock not held. */
-static bool overlaps(const uint8_t *start, size_t bytes)
-{
-    bool found = false;
-    pthread_mutex_lock(&fake_lock);
-    for (const fake_memory *m = memories; m; m = m->next)
-        found |= m->pinned && start < m->host + m->size_bytes && m->host < start + bytes;
-    pthread_mutex_unlock(&fake_lock);
-    return found;
-}
-
 int cuMemHostRegister_v2(void *pointer, size_t bytes, unsigned flags)
 {
     int gpu;
     const int code = fake_enter_current(FAKE_cuMemHostRegister_v2, &gpu);
     if (code) return code;
     if (!pointer || bytes == 0 || flags > 15) return FAKE_CUDA_ERROR_INVALID_VALUE;
-    if (overlaps(pointer, bytes)) return FAKE_CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    pthread_mutex_lock(&fake_lock);
+    const bool already = fake_is_pinned(pointer, bytes);
+    pthread_mutex_unlock(&fake_lock);
+    if (already) return FAKE_CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
     if (is_beyond_limit(bytes) || !make_memory(bytes, true, gpu, pointer)) return CUDA_ERROR_OUT_OF_MEMORY;
     return CUDA_SUCCESS;
 }

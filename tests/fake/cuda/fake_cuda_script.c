@@ -12,6 +12,8 @@ const char *const fake_names[FAKE_FUNCTIONS] = {
         "copy_in",
     "copy_out", "kernel", "record"};
 
+const char *const fake_kernels[FAKE_KERNELS_COUNT] = {"stk_grey", "stk_augment", "stk_mix"};
+
 static int find_function(const char *name)
 {
     if (strcmp(name, "*") == 0) return FAKE_ANY;
@@ -90,8 +92,12 @@ static bool read_nvrtc(fake_script *script, const char *text)
 
 static bool read_kernel(fake_script *script, const char *text)
 {
-    return sscanf(text, "stk_grey %lf", &script->grey_ms) == 1 ||
-           sscanf(text, "stk_augment %lf", &script->augment_ms) == 1;
+    char name[32];
+    double ms;
+    if (sscanf(text, "%31s %lf", name, &ms) != 2) return false;
+    for (int k = 0; k < FAKE_KERNELS_COUNT; k++)
+        if (strcmp(fake_kernels[k], name) == 0) return script->kernel_ms[k] = ms, true;
+    return false;
 }
 
 static bool read_number(fake_script *script, const char *word, const char *rest)
@@ -122,7 +128,7 @@ static bool read_line(fake_script *script, char *line)
     return read_number(script, word, rest);
 }
 
-static void set_defaults(fake_script *script)
+void fake_begin_script(fake_script *script)
 {
     static const int sms[] = {75, 80, 86, 89, 90, 100, 120};
     *script = (fake_script){.gpu_count = 1,
@@ -141,7 +147,6 @@ static void set_defaults(fake_script *script)
 
 bool fake_read_cuda_script(fake_script *script, const char *text, stk_error *error)
 {
-    set_defaults(script);
     for (const char *line = text; *line;) {
         const size_t length = strcspn(line, "\n");
         char copy[640];

@@ -50,7 +50,7 @@ static void be_late(void)
 
 static uint64_t duration_ns(const fake_work *work)
 {
-    if (work->function == FAKE_kernel) return (uint64_t)((work->grey ? fake.grey_ms : fake.augment_ms) * 1e6);
+    if (work->function == FAKE_kernel) return (uint64_t)(fake.kernel_ms[work->kernel] * 1e6);
     return fake.copy_gb_per_s > 0 ? (uint64_t)((double)work->bytes / fake.copy_gb_per_s) : 0;
 }
 
@@ -72,9 +72,8 @@ static uint64_t take_engine(const fake_work *work, int gpu, uint64_t *end_ns)
 void fake_trace(const fake_stream *stream, const fake_work *work, uint64_t start_ns, uint64_t end_ns)
 {
     if (!fake.trace[0]) return;
-    const char *what = work->function != FAKE_kernel ? fake_names[work->function]
-                       : work->grey                  ? "stk_grey"
-                                                     : "stk_augment";
+    const char *what =
+        work->function == FAKE_kernel ? fake_kernels[work->kernel] : fake_names[work->function];
     pthread_mutex_lock(&fake_lock);
     if (trace && strcmp(trace_of, fake.trace) != 0) {
         fclose(trace);
@@ -150,9 +149,9 @@ static int copy(fake_stream *stream, fake_work *work, uint64_t device, const voi
     pthread_mutex_lock(&fake_lock);
     work->uses[0] = fake_find(device, work->bytes, false, stream->handle.gpu);
     work->uses[1] = fake_find((uint64_t)(uintptr_t)host, work->bytes, true, FAKE_ANY);
-    const bool pageable = !work->uses[1];
-    uint8_t *bytes = work->uses[0] ? work->uses[0]->host + (device - work->uses[0]->address) : NULL;
-    if (!bytes) fake_blame("a copy of %zu bytes leaves device memory", work->bytes);
+    const bool pageable = !work->uses[1], half = pageable && fake_is_pinned(host, work->bytes);
+    uint8_t *bytes = work->uses[0] && !half ? work->uses[0]->host + (device - work->uses[0]->address) : NULL;
+    if (!bytes) fake_blame("a copy of %zu bytes leaves %s memory", work->bytes, half ? "pinned" : "device");
     fake_counts[FAKE_PAGEABLE_COPIES] += bytes && pageable;
     pthread_mutex_unlock(&fake_lock);
     void *own = bytes && in && pageable ? malloc(work->bytes) : NULL;

@@ -44,6 +44,10 @@ typedef struct fake_gpu {
     int64_t memory_bytes;
 } fake_gpu;
 
+/* The kernels of the device text. */
+typedef enum fake_kernel_kind { FAKE_GREY, FAKE_AUGMENT, FAKE_MIX, FAKE_KERNELS_COUNT } fake_kernel_kind;
+extern const char *const fake_kernels[FAKE_KERNELS_COUNT];
+
 typedef struct fake_script {
     int gpu_count, driver, nvrtc_major, nvrtc_minor, sm_count, fault_count;
     int sms[FAKE_SMS]; /* that the compiler knows */
@@ -51,11 +55,12 @@ typedef struct fake_script {
     int64_t pinned_limit; /* -1: none */
     uint64_t seed;
     double late_us, copy_gb_per_s; /* 0: at once */
-    double grey_ms, augment_ms;
+    double kernel_ms[FAKE_KERNELS_COUNT];
     char trace[512];
     fake_fault faults[FAKE_FAULTS];
 } fake_script;
 
+void fake_begin_script(fake_script *script); /* what holds if nothing is told */
 bool fake_read_cuda_script(fake_script *script, const char *text, stk_error *error);
 
 extern fake_script fake; /* read by all; changed by fake_cuda_play */
@@ -134,7 +139,8 @@ typedef struct fake_memory {
 
 /* Memory that holds [address, address + bytes), NULL: none does. Lock held. */
 fake_memory *fake_find(uint64_t address, size_t bytes, bool pinned, int gpu);
-void fake_free_all(void); /* Lock held, no work under way */
+bool fake_is_pinned(const void *host, size_t bytes); /* any byte of it. Lock held */
+void fake_free_all(void);                            /* Lock held, no work under way */
 
 enum { FAKE_POISON = 0xDB };
 
@@ -154,9 +160,11 @@ typedef struct fake_work {
     void *to;
     const void *from; /* host addresses; own: a copy of the caller's bytes */
     size_t bytes;
-    bool own, wrong_bits, grey;
+    bool own, wrong_bits;
+    fake_kernel_kind kernel;
     fake_memory *uses[5];
-    stk__text_work text; /* a kernel's parameter, with device pointers */
+    stk__text_work text;    /* the parameter of stk_grey or stk_augment, with device pointers */
+    stk__text_mix_work mix; /* of stk_mix */
     uint32_t groups[3];
 } fake_work;
 
