@@ -114,17 +114,16 @@ typedef struct stk__nvrtc_api {
     STK_NVRTC_CALLS(STK_CUDA_MEMBER)
 } stk__nvrtc_api;
 #undef STK_CUDA_MEMBER
-/* nvrtcGetErrorString returns a text, not a code, and is not needed: names of NVRTC's codes are few. */
 
-/* The default stream, where a consumer works on it: a handle of NULL would be no stream at all. */
+/* Another name of the default stream, which consumers may use for it; NULL is the same one. */
 #define STK_CU_STREAM_LEGACY ((stk__cu_handle)(uintptr_t)1)
 
 /* Opened once per process, by whoever comes first. NULL: not there, and error says why. Any thread. */
 const stk__cuda_api *stk__cuda_api_open(stk_error *error);
 const stk__nvrtc_api *stk__nvrtc_api_open(stk_error *error);
 
-/* code CUDA_SUCCESS: STK_OK; else the error names call and code. Out of memory: STK_ERROR_MEMORY; after
- * which nothing of this process works on the GPU: STK_ERROR_ENGINE; else STK_ERROR_UNSUPPORTED. */
+/* code CUDA_SUCCESS: STK_OK; else the error names call and code and says what could help:
+ * STK_ERROR_MEMORY out of memory, STK_ERROR_UNSUPPORTED for all the rest. */
 stk_status stk__cuda_judge(const stk__cuda_api *api, int code, const char *call, stk_error *error);
 stk_status stk__nvrtc_judge(int code, const char *call, stk_error *error);
 
