@@ -233,7 +233,7 @@ static void what_cannot_be_is_refused(void **state)
     refuse(o, "a batch in a GPU's memory is asked for");
     o.dtype = STK_STORE_F32;
     fake_driver_play("gpu 0 memory 100000");
-    refuse(o, "out of memory");
+    refuse(o, "of 0.1 MB are free");
     fake_driver_expect_nothing_left("refused");
 }
 
