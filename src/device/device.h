@@ -89,6 +89,7 @@ typedef struct stk__device_ops {
 struct stk__device {
     const stk__device_ops *ops;
     stk__device_info info;
+    int index;                             /* 1 in "cuda:1" */
     uint64_t timeout_ns;                   /* for one batch; a device that did not answer is not used again */
     uint64_t last_kernel_ns, last_copy_ns; /* of the last batch, by the device's clock; 0: none took place */
 };

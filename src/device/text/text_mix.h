@@ -105,9 +105,9 @@ STK_FUNCTION void mix_pixel(const stk__text_mix_work *work, uint32_t column, uin
     const uint64_t first_a = (uint64_t)mix->a * area, first_b = (uint64_t)mix->b * area;
     const bool inside = is_in_box(mix, x, y), blank = mix->kind == STK_TEXT_MIX_BLANK,
                pair = mix->kind == STK_TEXT_MIX_BLEND || (mix->kind == STK_TEXT_MIX_PASTE && inside);
-    for (int32_t c = 0; c < channels && (blank || pair); c++) {
-        const uint32_t at =
-            work->launch.planar ? (uint32_t)c * area + pixel : pixel * (uint32_t)channels + (uint32_t)c;
+    const uint32_t step = work->launch.planar ? area : 1;
+    uint64_t at = work->launch.planar ? pixel : (uint64_t)pixel * (uint32_t)channels;
+    for (int32_t c = 0; c < channels && (blank || pair); c++, at += step) {
         if (blank)
             store_bits(work, first_a * (uint32_t)channels + at, 0);
         else
