@@ -333,6 +333,7 @@ static bool all_floats(const stk__tensor_list *list)
 stk_status stk__engine_update(stk__engine *engine, const stk__update *update, stk_error *error)
 {
     assert(update->param.count == update->grad.count && update->step >= 1 && all_floats(&update->param));
+    assert(!update->skipped || engine->info.f16 != STK_HALF_NONE);
     return engine->ops->update(engine, update, error);
 }
 
