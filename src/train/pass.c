@@ -32,12 +32,23 @@ static stk__op_needs needs_of(const stk__pass *pass, const stk__op *op)
     return needs;
 }
 
+/* Mixed precision: what comes into the network and what goes to the loss is f32. */
+static void set_types(const stk__pass *pass, int index, stk__op_spec *spec)
+{
+    if (!pass->half) return;
+    spec->half = pass->half;
+    spec->f32_output = index == pass->graph.output;
+    for (int i = 0; i < spec->inputs; i++)
+        if (pass->graph.nodes[index].input[i] == STK_LAYER_INPUT) spec->f32_inputs |= 1u << i;
+}
+
 static stk_status make_operation(stk__pass *pass, int index, stk_error *error)
 {
     stk__pass_node *node = &pass->graph.nodes[index];
     if (!node->used) return STK_OK;
     stk__op_spec spec = node->layer->spec;
     spec.relu = node->relu;
+    set_types(pass, index, &spec);
     const stk_status status = stk__op_create(pass->engine, &spec, &pass->ops[index], error);
     if (status != STK_OK) return blame(error, status, "layer", pass->network, node->layer);
     pass->forms[index] = pass->ops[index]->form; /* a relu in it changes what it needs */
@@ -133,36 +144,6 @@ static stk_status check_graph(const stk__pass_graph *graph, const stk__pass_requ
     return STK_ERROR_CONFIG;
 }
 
-static stk_status make_plan(stk__pass_plan *plan, stk__pass_graph *graph, bool unshared, stk_error *error)
-{
-    STK__TRY(stk__pass_write(plan, graph, error));
-    if (!unshared) stk__pass_share(plan, graph);
-    return stk__pass_pack(plan, unshared, error);
-}
-
-/* Tries segments of several sizes; the smallest arena wins. Few tries: half a dozen sizes around the one that
- * makes as many segments as layers in each. */
-static stk_status plan_again(stk__pass *pass, bool unshared, stk_error *error)
-{
-    static const int parts[] = {2, 3, 4, 6, 8, 12, 16, 24, 32};
-    const size_t all = stk__pass_forward_bytes(&pass->graph);
-    size_t best_limit = SIZE_MAX, best_size = pass->plan.size_bytes;
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        stk__pass_plan plan = {0};
-        stk_status status = stk__pass_divide(&pass->graph, all / (size_t)parts[i], error);
-        if (status == STK_OK) status = make_plan(&plan, &pass->graph, false, error);
-        if (status == STK_OK && plan.size_bytes < best_size) {
-            best_size = plan.size_bytes;
-            best_limit = all / (size_t)parts[i];
-        }
-        stk__pass_plan_fini(&plan);
-        if (status != STK_OK) return status;
-    }
-    stk__pass_plan_fini(&pass->plan);
-    STK__TRY(stk__pass_divide(&pass->graph, best_limit, error));
-    return make_plan(&pass->plan, &pass->graph, unshared, error);
-}
-
 static stk_status build(stk__pass *pass, const stk__pass_request *request, stk_error *error)
 {
     STK__TRY(reserve(pass, error));
@@ -173,8 +154,8 @@ static stk_status build(stk__pass *pass, const stk__pass_request *request, stk_e
     for (int i = 0; i < pass->graph.count; i++)
         STK__TRY(make_operation(pass, i, error));
     STK__TRY(make_judges(pass, request, error));
-    STK__TRY(make_plan(&pass->plan, &pass->graph, request->unshared, error));
-    if (request->training && request->recompute) STK__TRY(plan_again(pass, request->unshared, error));
+    pass->recompute = request->training && request->recompute;
+    STK__TRY(stk__pass_choose(&pass->plan, &pass->graph, pass->recompute, request->unshared, error));
     stk__pass_fill_report(pass);
     return STK_OK;
 }
@@ -188,6 +169,7 @@ stk_status stk__pass_create(stk__pass **pass, const stk__pass_request *request, 
     made->network = request->network;
     made->training = request->training;
     made->poison = request->poison;
+    made->half = request->half;
     made->input = request->input;
     const stk_status status = build(made, request, error);
     *pass = made;
