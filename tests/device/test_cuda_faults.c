@@ -321,9 +321,13 @@ static void every_allocation_fails_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_table_has_every_call),         cmocka_unit_test(scenes_make_every_call),
-        cmocka_unit_test(every_call_fails_with_every_code), cmocka_unit_test(a_lost_context_stays_lost),
-        cmocka_unit_test(what_hangs_ends_in_a_time_out),    cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(the_table_has_every_call),
+        cmocka_unit_test(scenes_make_every_call),
+        cmocka_unit_test(every_call_fails_with_every_code),
+        cmocka_unit_test(calls_after_a_failure_fail_too),
+        cmocka_unit_test(a_lost_context_stays_lost),
+        cmocka_unit_test(what_hangs_ends_in_a_time_out),
+        cmocka_unit_test(out_of_memory),
         cmocka_unit_test(every_allocation_fails_once),
     };
     return cmocka_run_group_tests(tests, begin, end);
