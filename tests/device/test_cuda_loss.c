@@ -1,7 +1,7 @@
 /* A loader whose batches end in a GPU's memory when the GPU fails, is lost, or hangs (on the fake driver). */
 #include "core/clock.h"
 #include "cuda_resident.h"
-#include "fake_driver.h"
+#include "fake_cuda_driver.h"
 #include "support/dataset.h"
 
 #include <setjmp.h>
