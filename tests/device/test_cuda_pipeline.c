@@ -7,7 +7,7 @@
 #include "core/clock.h"
 #include "cuda_kept.h"
 #include "device/cuda_device.h"
-#include "fake_driver.h"
+#include "fake_cuda_driver.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
