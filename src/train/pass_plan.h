@@ -56,7 +56,7 @@ typedef struct stk__pass_step {
     stk__step_action action;
     int layer;
     int x[STK_OP_INPUTS], dx[STK_OP_INPUTS];
-    int y, dy, saved, scratch;
+    int y, dy, dy2, saved, scratch; /* dy2: a second part of dy, which is added first */
     /* What the above means for memory. An operation that must have x at hand but does not read it has it in x
      * and not here. */
     stk__pass_use use[STK_STEP_USES];

@@ -31,6 +31,7 @@ static void fill_hands(hands *h, const stk__pass *pass, const stk__pass_step *st
                          .dx = h->dx,
                          .y = tensor_at(pass, feed, step->y),
                          .dy = tensor_at(pass, feed, step->dy),
+                         .dy2 = tensor_at(pass, feed, step->dy2),
                          .saved = tensor_at(pass, feed, step->saved),
                          .scratch = tensor_at(pass, feed, step->scratch),
                          .training = pass->training,

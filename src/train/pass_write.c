@@ -50,7 +50,7 @@ static stk__pass_step *add_step(stk__pass_plan *plan, stk__step_action action, i
     *step = (stk__pass_step){.action = action, .layer = layer};
     for (int i = 0; i < STK_OP_INPUTS; i++)
         step->x[i] = step->dx[i] = STK_VALUE_NONE;
-    step->y = step->dy = step->saved = step->scratch = STK_VALUE_NONE;
+    step->y = step->dy = step->dy2 = step->saved = step->scratch = STK_VALUE_NONE;
     return step;
 }
 
@@ -127,14 +127,27 @@ static stk__pass_node *input_with_gradient(stk__pass_graph *graph, const stk__pa
     return input && input->gradient ? input : NULL;
 }
 
+/* The newest step, if it adds to this gradient, is taken back: the next one, which has its place in the
+ * program, adds itself. Returns what is to be added. */
+static int take_sum_back(stk__pass_plan *plan, int gradient)
+{
+    const stk__pass_step *newest = &plan->steps[plan->step_count - 1];
+    if (newest->action != STK_STEP_ADD || newest->y != gradient) return STK_VALUE_NONE;
+    plan->step_count--;
+    return newest->x[0];
+}
+
 /* What the relu of a sum lets through of its gradient, as a gradient of its own in (mostly) the same memory.
  */
 static void write_relu_of_add(stk__pass_plan *plan, stk__pass_graph *graph, int layer)
 {
     stk__pass_node *node = &graph->nodes[layer];
+    const int more = take_sum_back(plan, node->dy);
     stk__pass_step *step = add_step(plan, STK_STEP_BACKWARD, layer);
     step->dy = node->dy;
-    use(plan, step->dy, true, false);
+    step->dy2 = more;
+    use(plan, step->dy, true, more != STK_VALUE_NONE);
+    use(plan, more, true, false);
     use_inputs(plan, step, graph, false);
     step->y = node->y;
     use(plan, step->y, true, false);
