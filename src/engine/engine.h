@@ -113,6 +113,8 @@ typedef struct stk__op_io {
     stk__tensor *const *param;  /* parameters; NULL without */
     stk__tensor *const *buffer; /* buffers; NULL without */
     stk__tensor *saved, *scratch;
+    stk__tensor *plus; /* forward of an operation that joins: NULL, or what is added to its output */
+    bool plus_relu;    /* … and a relu behind that */
 
     stk__tensor *const
         *dx; /* gradients to write, NULL entries: not wanted. Losses: dx[0], written by forward */
@@ -221,6 +223,7 @@ struct stk__op {
     stk__op_form form;
     stk__op_needs needs;
     const char *method; /* NULL: there is no choice */
+    bool joins;         /* its forward knows what to do with plus */
     bool adds;          /* its backward adds dy2 itself; else the front does it before */
     void *own;          /* the engine's */
 };

@@ -58,6 +58,8 @@ typedef struct stk__onednn_loops {
     /* Mean, and sum of squares around it, of each channel over some rows (at least one). */
     void (*norm_measure)(const float *x, int64_t rows, int64_t c, float *mean, float *squares);
     void (*norm_apply)(const float *x, float *y, int64_t rows, const stk__norm_numbers *n);
+    /* y = norm of x, plus `plus`, then a relu if asked; y may be plus. */
+    void (*norm_join)(const float *x, const float *plus, float *y, int64_t rows, const stk__norm_numbers *n);
     /* Sums of dy (behind the relu) and of dy * (x - mean) over some rows. */
     void (*norm_gather)(const float *x, const float *dy, int64_t rows, const stk__norm_numbers *n,
                         float *sums);

@@ -59,6 +59,28 @@ static void norm_apply(const float *restrict x, float *restrict y, int64_t rows,
             y[k] = (x[k] - mean[k]) * scale[k] + shift[k];
 }
 
+static inline __attribute__((always_inline)) void join(const float *x, const float *plus, float *y,
+                                                       int64_t rows, const stk__norm_numbers *n, bool relu)
+{
+    const float *mean = n->mean, *scale = n->scale, *shift = n->shift;
+    const int64_t c = n->c;
+    for (; rows > 0; rows--, x += c, plus += c, y += c) {
+        STK__INDEPENDENT
+        for (int64_t k = 0; k < c; k++) {
+            const float value = ((x[k] - mean[k]) * scale[k] + shift[k]) + plus[k];
+            y[k] = relu && value < 0 ? 0 : value;
+        }
+    }
+}
+
+static void norm_join(const float *x, const float *plus, float *y, int64_t rows, const stk__norm_numbers *n)
+{
+    if (n->relu)
+        join(x, plus, y, rows, n, true);
+    else
+        join(x, plus, y, rows, n, false);
+}
+
 /* dy, or 0 where the relu let nothing pass; away: x - mean */
 static inline float behind(float away, float dy, float scale, float shift, bool relu)
 {
@@ -312,8 +334,8 @@ static void pool_back(const uint8_t *restrict taps, const float *restrict dy, fl
 
 #define STK__LOOPS_TABLE                                                                                     \
     {                                                                                                        \
-        add_rows, norm_measure, norm_apply, norm_gather, norm_spread, add, pass_relu_sum, sum_squares,       \
-            adamw, relu_values, pass_relu, softmax, softmax_back, max_pool, pool_back                        \
+        add_rows, norm_measure, norm_apply, norm_join, norm_gather, norm_spread, add, pass_relu_sum,         \
+            sum_squares, adamw, relu_values, pass_relu, softmax, softmax_back, max_pool, pool_back           \
     }
 
 #endif

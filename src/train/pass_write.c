@@ -50,7 +50,7 @@ static stk__pass_step *add_step(stk__pass_plan *plan, stk__step_action action, i
     *step = (stk__pass_step){.action = action, .layer = layer};
     for (int i = 0; i < STK_OP_INPUTS; i++)
         step->x[i] = step->dx[i] = STK_VALUE_NONE;
-    step->y = step->dy = step->dy2 = step->saved = step->scratch = STK_VALUE_NONE;
+    step->join = step->plus = step->y = step->dy = step->dy2 = step->saved = step->scratch = STK_VALUE_NONE;
     return step;
 }
 
@@ -89,6 +89,23 @@ static void write_forward(stk__pass_plan *plan, stk__pass_graph *graph, int laye
     use_inputs(plan, step, graph, true);
     step->y = node->y = add_value(plan, STK_VALUE_ACTIVATION, layer, node->output_bytes);
     step->saved = node->saved = add_value(plan, STK_VALUE_SAVED, layer, node->needs.saved_bytes);
+    use(plan, step->y, false, true);
+    use(plan, step->saved, false, true);
+    use_scratch(plan, step, node->needs.scratch_bytes);
+}
+
+/* A sum and the input that computes it, in one step. */
+static void write_joined(stk__pass_plan *plan, stk__pass_graph *graph, int layer)
+{
+    stk__pass_node *sum = &graph->nodes[layer], *node = &graph->nodes[sum->joined];
+    const int other = sum->input[sum->input[0] == sum->joined];
+    stk__pass_step *step = add_step(plan, STK_STEP_FORWARD, sum->joined);
+    use_inputs(plan, step, graph, true);
+    step->join = layer;
+    step->plus = other == STK_LAYER_INPUT ? STK_VALUE_FEED : graph->nodes[other].y;
+    use(plan, step->plus, true, false);
+    step->y = sum->y = add_value(plan, STK_VALUE_ACTIVATION, layer, sum->output_bytes);
+    step->saved = node->saved = add_value(plan, STK_VALUE_SAVED, sum->joined, node->needs.saved_bytes);
     use(plan, step->y, false, true);
     use(plan, step->saved, false, true);
     use_scratch(plan, step, node->needs.scratch_bytes);
@@ -265,7 +282,10 @@ stk_status stk__pass_write(stk__pass_plan *plan, stk__pass_graph *graph, stk_err
     STK__TRY(reserve(plan, graph, error));
     for (int i = 0; i < graph->count; i++) {
         graph->nodes[i].y = graph->nodes[i].saved = graph->nodes[i].dy = STK_VALUE_NONE;
-        if (graph->nodes[i].used) write_forward(plan, graph, i, STK_STEP_FORWARD);
+        if (graph->nodes[i].joined != STK_VALUE_NONE)
+            write_joined(plan, graph, i);
+        else if (graph->nodes[i].used && !graph->nodes[i].late)
+            write_forward(plan, graph, i, STK_STEP_FORWARD);
     }
     if (graph->metric) write_judge(plan, graph, STK_STEP_METRIC, graph->metric_needs);
     if (graph->loss) write_judge(plan, graph, STK_STEP_LOSS, graph->loss_needs);
