@@ -51,6 +51,7 @@ typedef struct stk__augment_batch {
     size_t arena_bytes;
     const stk_view *images, *masks; /* [count] places in the arena; masks NULL: none */
     stk__augment_target target;     /* image, mask: of the first sample; those of the others follow densely */
+    bool pinned;                    /* arena and target lie in host memory that the device has pinned */
 } stk__augment_batch;
 
 #endif

@@ -26,10 +26,6 @@ struct stk__pass {
 
 void stk__pass_fill_report(stk__pass *pass);
 
-/* Looks for feed->fault at what step has written. */
-stk_status stk__pass_check(const stk__pass *pass, const stk__pass_step *step, const stk__pass_feed *feed,
-                           stk_error *error);
-
 /* What train.gradient_checkpointing trades: the same pass without (0) and with recomputing (1). */
 typedef struct stk__pass_trade {
     size_t activation_bytes;
@@ -37,5 +33,9 @@ typedef struct stk__pass_trade {
     int recomputed_layers;
 } stk__pass_trade;
 stk_status stk__pass_compare(const stk__pass *pass, stk__pass_trade trades[2], stk_error *error);
+
+/* Looks for feed->fault at what step has written. */
+stk_status stk__pass_check(const stk__pass *pass, const stk__pass_step *step, const stk__pass_feed *feed,
+                           stk_error *error);
 
 #endif
