@@ -72,11 +72,26 @@ struct stk_batch {
     const stk_view *image_views; /* [n], NULL without images */
     const stk_view *mask_views;  /* [n], NULL without masks */
 
-    void *ready; /* fence of the device that fills the batch; NULL: the data is there */
+    void *ready; /* fence of the GPU that fills the batch, for stk_batch_wait; NULL: the data is there */
     void *owner; /* the loader's own */
 };
 
-/* Hands the batch back to its loader. Accepts NULL and any thread. */
+/* Batches in a GPU's memory (stk_loader_options.device): their tensors' data may be used after one of these.
+ * The first waits here, the second makes a stream of the GPU wait (a CUstream; NULL: the default stream) and
+ * returns at once. Both do nothing for batches in host memory. */
+STK_API stk_status stk_batch_wait(const stk_batch *batch, stk_error *error);
+STK_API stk_status stk_batch_wait_on(const stk_batch *batch, void *stream, stk_error *error);
+
+/* Copies a tensor of the batch from the GPU to the host, and waits for it; to: stk_tensor_bytes. For looking
+ * at a few of them: it is slow. STK_ERROR_ARGUMENT: it lies in host memory already. One thread at a time. */
+STK_API stk_status stk_batch_fetch(const stk_batch *batch, const stk_tensor *tensor, void *to,
+                                   stk_error *error);
+
+/* Hands the batch back to its loader: nobody reads it any more. Accepts NULL and any thread. */
 STK_API void stk_batch_release(stk_batch *batch);
+
+/* The same for a batch in a GPU's memory that work on the stream, enqueued before this call, may still read:
+ * the loader waits for it before it fills the slot again; nobody waits here. */
+STK_API void stk_batch_release_after(stk_batch *batch, void *stream);
 
 #endif

@@ -80,9 +80,12 @@ typedef struct stk_loader_options {
     const char *augment;
 
     /* Not settings of a file: */
-    bool alone;      /* no engine runs beside: the default number of workers is the whole CPU budget */
-    bool yielding;   /* an engine on the same CPUs comes first: workers run at lower priority */
-    uint64_t epochs; /* stop reading ahead after so many; 0: without end */
+    const char *device; /* where batches end: NULL or "cpu" is host memory, "cuda:0" that of a GPU. Then their
+                           tensors lie there, sample_ids excepted; see stk_batch_wait and
+                           stk_batch_release_after */
+    bool alone;         /* no engine runs beside: the default number of workers is the whole CPU budget */
+    bool yielding;      /* an engine on the same CPUs comes first: workers run at lower priority */
+    uint64_t epochs;    /* stop reading ahead after so many; 0: without end */
 } stk_loader_options;
 
 typedef struct stk_loader stk_loader;

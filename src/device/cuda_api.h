@@ -18,8 +18,31 @@ typedef void *stk__nvrtc_program;
 enum {
     CUDA_SUCCESS = 0,
     CUDA_ERROR_OUT_OF_MEMORY = 2,
+    CUDA_ERROR_DEINITIALIZED = 4,
+    CUDA_ERROR_STUB_LIBRARY = 34,
+    CUDA_ERROR_DEVICE_UNAVAILABLE = 46,
     CUDA_ERROR_NO_DEVICE = 100,
-    CUDA_ERROR_NOT_READY = 600
+    CUDA_ERROR_INVALID_IMAGE = 200,
+    CUDA_ERROR_NO_BINARY_FOR_GPU = 209,
+    CUDA_ERROR_ECC_UNCORRECTABLE = 214,
+    CUDA_ERROR_UNSUPPORTED_PTX_VERSION = 222,
+    CUDA_ERROR_NOT_READY = 600,
+    CUDA_ERROR_ILLEGAL_ADDRESS = 700,
+    CUDA_ERROR_LAUNCH_TIMEOUT = 702,
+    CUDA_ERROR_CONTEXT_IS_DESTROYED = 709,
+    CUDA_ERROR_ASSERT = 710,
+    CUDA_ERROR_HARDWARE_STACK_ERROR = 714,
+    CUDA_ERROR_LAUNCH_FAILED = 719,
+    CUDA_ERROR_SYSTEM_DRIVER_MISMATCH = 803,
+    CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE = 804,
+    CUDA_ERROR_UNKNOWN = 999
+};
+
+enum {
+    NVRTC_SUCCESS = 0,
+    NVRTC_ERROR_OUT_OF_MEMORY = 1,
+    NVRTC_ERROR_INVALID_OPTION = 5,
+    NVRTC_ERROR_COMPILATION = 6
 };
 
 enum {
@@ -50,6 +73,8 @@ enum { CU_STREAM_NON_BLOCKING = 1, CU_EVENT_DEFAULT = 0, CU_EVENT_DISABLE_TIMING
     X(cuMemFree_v2, (stk__cu_pointer))                                                                       \
     X(cuMemHostAlloc, (void **, size_t, unsigned))                                                           \
     X(cuMemFreeHost, (void *))                                                                               \
+    X(cuMemHostRegister_v2, (void *, size_t, unsigned))                                                      \
+    X(cuMemHostUnregister, (void *))                                                                         \
     X(cuMemcpyHtoDAsync_v2, (stk__cu_pointer, const void *, size_t, stk__cu_handle))                         \
     X(cuMemcpyDtoHAsync_v2, (void *, stk__cu_pointer, size_t, stk__cu_handle))                               \
     X(cuStreamCreate, (stk__cu_handle *, unsigned))                                                          \
@@ -73,6 +98,10 @@ enum { CU_STREAM_NON_BLOCKING = 1, CU_EVENT_DEFAULT = 0, CU_EVENT_DISABLE_TIMING
     X(nvrtcCompileProgram, (stk__nvrtc_program, int, const char *const *))                                   \
     X(nvrtcGetCUBINSize, (stk__nvrtc_program, size_t *))                                                     \
     X(nvrtcGetCUBIN, (stk__nvrtc_program, char *))                                                           \
+    X(nvrtcGetPTXSize, (stk__nvrtc_program, size_t *))                                                       \
+    X(nvrtcGetPTX, (stk__nvrtc_program, char *))                                                             \
+    X(nvrtcGetNumSupportedArchs, (int *))                                                                    \
+    X(nvrtcGetSupportedArchs, (int *))                                                                       \
     X(nvrtcGetProgramLogSize, (stk__nvrtc_program, size_t *))                                                \
     X(nvrtcGetProgramLog, (stk__nvrtc_program, char *))                                                      \
     X(nvrtcDestroyProgram, (stk__nvrtc_program *))
@@ -86,11 +115,18 @@ typedef struct stk__nvrtc_api {
 } stk__nvrtc_api;
 #undef STK_CUDA_MEMBER
 
+/* Another name of the default stream, which consumers may use for it; NULL is the same one. */
+#define STK_CU_STREAM_LEGACY ((stk__cu_handle)(uintptr_t)1)
+
 /* Opened once per process, by whoever comes first. NULL: not there, and error says why. Any thread. */
 const stk__cuda_api *stk__cuda_api_open(stk_error *error);
 const stk__nvrtc_api *stk__nvrtc_api_open(stk_error *error);
 
-/* code CUDA_SUCCESS: STK_OK; else the error names call and code. */
+/* code CUDA_SUCCESS: STK_OK; else the error names call and code and says what could help:
+ * STK_ERROR_MEMORY out of memory, STK_ERROR_UNSUPPORTED for all the rest. */
 stk_status stk__cuda_judge(const stk__cuda_api *api, int code, const char *call, stk_error *error);
+stk_status stk__nvrtc_judge(int code, const char *call, stk_error *error);
+
+bool stk__cuda_is_lost(int code); /* the context does not come back */
 
 #endif

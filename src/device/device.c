@@ -50,6 +50,7 @@ stk_status stk__device_open(stk__device **device, const char *name, stk_error *e
     if (!ops) return refuse_name(name, error);
     STK__TRY(ops->open(device, index, error));
     (*device)->ops = ops;
+    (*device)->index = index;
     if (!(*device)->timeout_ns) (*device)->timeout_ns = TIMEOUT_S * STK_SECOND_NS;
     return STK_OK;
 }

@@ -10,6 +10,7 @@
 #define STK_DEVICE_DEVICE_H
 
 #include "device/augment.h"
+#include "device/text/text_launch.h"
 
 /* What is there, or why it is not. Numbers are -1 and texts "" where nobody knows. */
 typedef struct stk__device_info {
@@ -25,6 +26,44 @@ typedef struct stk__device_info {
 
 typedef struct stk__device stk__device;
 
+/* Batches that stay in a device's memory, one stk__device_memory for each slot:
+ *
+ *     create -> (submit -> [ready or ready_on -> use -> release_on] -> ask until it is free)* -> destroy
+ *
+ * create, submit, ask and destroy are the device's thread's; ready, ready_on and release_on may be called by
+ * the consumer's, after the submit and before the next one. */
+typedef struct stk__device_memory {
+    stk__device *device;
+    uint8_t *data;       /* address on the device, for tensors; not to be read by the host */
+    size_t size_bytes;   /* there */
+    size_t pinned_bytes; /* of the host's side, from its start; 0: none is pinned */
+} stk__device_memory;
+
+typedef struct stk__device_room {
+    uint8_t *host;     /* the slot's memory on the host, page-aligned; it must outlive the device's */
+    size_t host_bytes; /* of it that shall be pinned; 0: none */
+    size_t size_bytes; /* on the device; 0: batches go back to the host, only pinning is wanted */
+    uint64_t places;   /* most samples of a batch */
+} stk__device_room;
+
+typedef struct stk__device_copy {
+    void *to;
+    const void *from;
+    size_t bytes;
+} stk__device_copy;
+
+enum { STK_DEVICE_COPIES = 2 };
+
+/* One batch: what is copied up as it is, what is augmented, and what is mixed or blanked after that. Host
+ * memory in it stays untouched until ask says so; the lists themselves are read during the call only. */
+typedef struct stk__device_task {
+    stk__device_copy copies[STK_DEVICE_COPIES]; /* bytes 0: none */
+    stk__augment_batch augment;                 /* count 0: nothing; its target lies in the device's memory */
+    const stk__text_mix *mixes;                 /* [mix_count] */
+    uint64_t mix_count;
+    void *mask2; /* on the device: second ids of the first sample, as target.mask; NULL: none */
+} stk__device_task;
+
 typedef struct stk__device_ops {
     stk_device_kind kind;
     const char *word; /* "opencl" */
@@ -34,12 +73,23 @@ typedef struct stk__device_ops {
     stk_status (*augment)(stk__device *device, const stk__augment_batch *batch,
                           stk_error *error); /* checked */
     void (*close)(stk__device *device);
+    /* All NULL: batches of this device are made in host memory only. */
+    stk_status (*memory_create)(stk__device *device, const stk__device_room *room,
+                                stk__device_memory **memory, stk_error *error);
+    bool (*memory_destroy)(stk__device_memory *memory); /* false: lost */
+    stk_status (*submit)(stk__device_memory *memory, const stk__device_task *task, stk_error *error);
+    stk_status (*ready)(stk__device_memory *memory, stk_error *error);
+    stk_status (*ready_on)(stk__device_memory *memory, void *stream, stk_error *error);
+    stk_status (*release_on)(stk__device_memory *memory, void *stream, stk_error *error);
+    stk_status (*ask)(stk__device_memory *memory, bool *free, stk_error *error);
+    stk_status (*fetch)(stk__device_memory *memory, const stk__device_copy *copy, stk_error *error);
 } stk__device_ops;
 
 /* The first member of every device's struct. */
 struct stk__device {
     const stk__device_ops *ops;
     stk__device_info info;
+    int index;                             /* 1 in "cuda:1" */
     uint64_t timeout_ns;                   /* for one batch; a device that did not answer is not used again */
     uint64_t last_kernel_ns, last_copy_ns; /* of the last batch, by the device's clock; 0: none took place */
 };
@@ -60,6 +110,35 @@ void stk__device_close(stk__device **device); /* accepts NULL inside */
  * than those before. After STK_ERROR_TIMEOUT the device refuses all further work; a copy that was under way
  * may still touch the batch's memory, so keep that. */
 stk_status stk__device_augment(stk__device *device, const stk__augment_batch *batch, stk_error *error);
+
+/* Can batches stay in this device's memory? */
+static inline bool stk__device_keeps(const stk__device *device)
+{
+    return device && device->ops->memory_create;
+}
+
+/* The device's side of a slot. Memory that cannot be pinned is used as it is (pinned_bytes 0 tells).
+ * STK_ERROR_UNSUPPORTED: batches cannot stay on this device. */
+stk_status stk__device_memory_create(stk__device *device, const stk__device_room *room,
+                                     stk__device_memory **memory, stk_error *error);
+/* Waits for what is under way. Accepts NULL inside. False: the device is lost and may still write to the
+ * slot's host memory, which must be left behind. */
+bool stk__device_memory_destroy(stk__device_memory **memory);
+
+/* Enqueues the work and returns. A failure leaves nothing under way, or the device is lost. */
+stk_status stk__device_submit(stk__device_memory *memory, const stk__device_task *task, stk_error *error);
+
+/* The consumer: waits here, or makes its stream (a CUstream; NULL is the default stream) wait, until the
+ * batch is there; then says after what on that stream the slot may be filled again. */
+stk_status stk__device_ready(stk__device_memory *memory, stk_error *error);
+stk_status stk__device_ready_on(stk__device_memory *memory, void *stream, stk_error *error);
+stk_status stk__device_release_on(stk__device_memory *memory, void *stream, stk_error *error);
+
+/* free: nothing under way uses the slot any more. Never waits. Sets last_kernel_ns and last_copy_ns. */
+stk_status stk__device_ask(stk__device_memory *memory, bool *free, stk_error *error);
+
+/* Copies from the device to the host and waits for it. The batch is there. */
+stk_status stk__device_fetch(stk__device_memory *memory, const stk__device_copy *copy, stk_error *error);
 
 /* The CPU level that the device "cpu" uses: the best there is that STOKER_CPU allows. */
 stk__cpu_level stk__device_cpu_level(void);

@@ -1,8 +1,7 @@
-/* The devices that are always there, cpu and null, and cuda, which only says why it is not. */
+/* The devices that are always there: cpu and null. */
 #include "core/clock.h"
 #include "core/cpu.h"
 #include "device/device.h"
-#include "device/library.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,7 +115,12 @@ static void close_cpu(stk__device *device)
     stk__free(cpu);
 }
 
-const stk__device_ops stk__device_cpu = {STK_DEVICE_CPU, "cpu", list_cpu, open_cpu, augment_cpu, close_cpu};
+const stk__device_ops stk__device_cpu = {.kind = STK_DEVICE_CPU,
+                                         .word = "cpu",
+                                         .list = list_cpu,
+                                         .open = open_cpu,
+                                         .augment = augment_cpu,
+                                         .close = close_cpu};
 
 static int list_null(stk__device_info *infos, int most)
 {
@@ -151,34 +155,9 @@ static void close_null(stk__device *device)
     stk__free(device);
 }
 
-const stk__device_ops stk__device_null = {STK_DEVICE_NULL, "null",       list_null,
-                                          open_null,       augment_null, close_null};
-
-static int list_cuda(stk__device_info *infos, int most)
-{
-    stk_error error;
-    if (most < 1) return 0;
-    infos[0] = (stk__device_info){.kind = STK_DEVICE_CUDA,
-                                  .name = "cuda",
-                                  .memory_bytes = -1,
-                                  .largest_buffer_bytes = -1,
-                                  .compute_units = -1};
-    if (stk__library_open("libcuda.so.1", "STOKER_CUDA_LIBRARY", &error))
-        snprintf(infos[0].why, sizeof infos[0].why,
-                 "libcuda.so.1 is there, but this version of Stoker does not drive it yet");
-    else
-        snprintf(infos[0].why, sizeof infos[0].why, "%.260s: no NVIDIA driver", error.message);
-    return 1;
-}
-
-static stk_status open_cuda(stk__device **device, int index, stk_error *error)
-{
-    stk__device_info info;
-    (void)device;
-    list_cuda(&info, 1);
-    stk__fail(error, STK_ERROR_UNSUPPORTED, "cuda:%d is not available: %s", index, info.why);
-    stk__error_hint(error, "`stoker devices` lists what is here");
-    return STK_ERROR_UNSUPPORTED;
-}
-
-const stk__device_ops stk__device_cuda = {STK_DEVICE_CUDA, "cuda", list_cuda, open_cuda, NULL, NULL};
+const stk__device_ops stk__device_null = {.kind = STK_DEVICE_NULL,
+                                          .word = "null",
+                                          .list = list_null,
+                                          .open = open_null,
+                                          .augment = augment_null,
+                                          .close = close_null};

@@ -24,6 +24,7 @@ static inline float stk__float_of(uint32_t bits)
 #include "device/text/text_colour.h"
 #include "device/text/text_tile.h"
 #include "device/text/text_kernels.h"
+#include "device/text/text_mix.h"
 
 typedef void (*group_function)(stk__text_work work, uint32_t column, uint32_t row, uint32_t number);
 
@@ -43,6 +44,14 @@ void stk__host_build_grey(const stk__text_work *work, uint32_t columns, uint32_t
 void stk__host_build_augment(const stk__text_work *work, uint32_t columns, uint32_t rows, uint32_t samples)
 {
     run_groups(stk_augment, work, (const uint32_t[]){columns, rows, samples});
+}
+
+void stk__host_build_mix(const stk__text_mix_work *work, uint32_t columns, uint32_t rows, uint32_t entries)
+{
+    for (uint32_t number = 0; number < entries; number++)
+        for (uint32_t row = 0; row < rows; row++)
+            for (uint32_t column = 0; column < columns; column++)
+                stk_mix(work, column, row, number);
 }
 
 stk_status stk__host_build_batch(const stk__augment_batch *batch, stk__buffer *scratch, stk_error *error)

@@ -7,6 +7,7 @@
 _Static_assert((int)STK_TEXT_NOISE_OPERATION == (int)STK_OPERATION_NOISE_PIXELS,
                "the text draws other noise");
 _Static_assert(sizeof(stk__text_sample) == 216 && sizeof(stk__text_launch) == 48, "the layout has holes");
+_Static_assert(sizeof(stk__text_mix) == 32, "the layout has holes");
 
 enum { MOST_SAMPLES = 65535, MOST_COORDINATE = 1 << 30 };
 #define MOST_PIXELS       (UINT64_C(1) << 28) /* of one output: see add_greys in the text */

@@ -188,5 +188,9 @@ static stk_status augment_opencl(stk__device *device, const stk__augment_batch *
     return stk__opencl_run((stk__opencl *)device, batch, error);
 }
 
-const stk__device_ops stk__device_opencl = {STK_DEVICE_OPENCL, "opencl",       list_opencl,
-                                            open_opencl,       augment_opencl, close_opencl};
+const stk__device_ops stk__device_opencl = {.kind = STK_DEVICE_OPENCL,
+                                            .word = "opencl",
+                                            .list = list_opencl,
+                                            .open = open_opencl,
+                                            .augment = augment_opencl,
+                                            .close = close_opencl};

@@ -3,8 +3,6 @@
 #include "device/opencl_device.h"
 #include "device/program_cache.h"
 
-#include <string.h>
-
 /* Division must round correctly, as everywhere else. No -cl-mad-enable, no fast or unsafe mathematics. */
 static const char options[] = "-cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt";
 
@@ -16,7 +14,6 @@ static void release_program(stk__opencl *cl)
     cl->grey = cl->augment = cl->program = NULL;
 }
 
-/* The first complaint of the compiler; logs are pages long. */
 static void explain_build(stk__opencl *cl, stk_error *error)
 {
     stk__buffer log = {0};
@@ -24,12 +21,10 @@ static void explain_build(stk__opencl *cl, stk_error *error)
     cl->api->clGetProgramBuildInfo(cl->program, cl->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &bytes);
     if (bytes == 0 || stk__buffer_reserve(&log, bytes + 1, NULL) != STK_OK) return;
     cl->api->clGetProgramBuildInfo(cl->program, cl->id, CL_PROGRAM_BUILD_LOG, bytes, log.data, NULL);
-    const char *text = (const char *)log.data, *first = strstr(text, "error");
-    while (first && first > text && first[-1] != '\n')
-        first--;
-    const char *line = first ? first : text;
+    int length;
+    const char *text = (const char *)log.data, *line = stk__program_complaint(text, &length);
     stk__fail(error, STK_ERROR_UNSUPPORTED, "the kernels cannot be built for '%.100s': %.*s",
-              cl->device.info.model, (int)strcspn(line, "\n"), line);
+              cl->device.info.model, length, line);
     stk__error_hint(error, "please report this with the device's name and driver; augment.device=cpu works");
     stk__log(STK_LOG_INFO, "%s", text);
     stk__buffer_fini(&log);

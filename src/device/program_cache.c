@@ -97,3 +97,13 @@ void stk__program_save(stk__digest key, const void *bytes, size_t size_bytes)
     if (write_program(key, bytes, size_bytes, &error) != STK_OK)
         stk__log(STK_LOG_WARNING, "built kernels are not kept for the next start: %s", error.message);
 }
+
+const char *stk__program_complaint(const char *log, int *length)
+{
+    const char *first = strstr(log, "error");
+    while (first && first > log && first[-1] != '\n')
+        first--;
+    const char *line = first ? first : log;
+    *length = (int)strcspn(line, "\n");
+    return line;
+}

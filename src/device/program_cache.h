@@ -18,4 +18,7 @@ void stk__program_save(stk__digest key, const void *bytes, size_t size_bytes);
 /* ${STOKER_CACHE_DIR:-${XDG_CACHE_HOME:-~/.cache}/stoker}; false: there is no such place (no HOME). */
 bool stk__program_folder(char *path, size_t path_bytes);
 
+/* The line of a compiler's log that tells most; logs are pages long. */
+const char *stk__program_complaint(const char *log, int *length);
+
 #endif

@@ -4,10 +4,9 @@
 
 #include <string.h>
 
-static stk_status augment(stk__slot *slot, const stk__recipe *recipe, stk__device *device, stk_error *error)
+static stk__augment_batch describe(stk__slot *slot, const stk__recipe *recipe)
 {
     const stk__layout *layout = &recipe->layout;
-    const float *weights = stk__slot_weights(slot, layout);
     stk__augment_batch batch = {
         .count = slot->places,
         .blocks = stk__slot_block(slot, layout, 0),
@@ -17,18 +16,55 @@ static stk_status augment(stk__slot *slot, const stk__recipe *recipe, stk__devic
         .masks = layout->masks ? stk__slot_views(slot, layout, STK_FIELD_MASK) : NULL,
         .target = stk__slot_target(slot, layout, 0),
     };
+    const size_t end = layout->arena_offset + batch.arena_bytes;
+    batch.pinned = slot->device && end <= slot->device->pinned_bytes;
     memcpy(batch.target.scale, recipe->scale, sizeof recipe->scale);
     memcpy(batch.target.bias, recipe->bias, sizeof recipe->bias);
+    return batch;
+}
+
+static stk_status augment(stk__slot *slot, const stk__recipe *recipe, stk__device *device, stk_error *error)
+{
+    const stk__layout *layout = &recipe->layout;
+    const float *weights = stk__slot_weights(slot, layout);
+    stk__augment_batch batch = describe(slot, recipe);
+    if (slot->device && slot->device->device != device) batch.pinned = false; /* by another one */
     STK__TRY(stk__device_augment(device, &batch, error));
     for (uint64_t place = 0; place < slot->places; place++)
         if (weights[place] == 0) stk__slot_skip(slot, layout, place); /* the device has written there too */
     return STK_OK;
 }
 
+static stk__device_copy copy_up(const stk__slot *slot, size_t to, size_t from, size_t bytes)
+{
+    return (stk__device_copy){slot->device->data + to, slot->memory.data + from, bytes};
+}
+
+/* The batch begins its way to the device's memory: finished there from decoded pixels, or as it is. */
+static stk_status submit(stk__slot *slot, const stk__recipe *recipe, const stk__stream *stream,
+                         stk_error *error)
+{
+    const stk__layout *layout = &recipe->layout;
+    stk__device_task task = {
+        .copies = {copy_up(slot, layout->device_fact_offset, layout->label_offset, layout->fact_bytes)}};
+    if (layout->store.remote) {
+        stk__text_mix *mixes = (stk__text_mix *)(void *)(slot->memory.data + layout->mix_offset);
+        task.augment = describe(slot, recipe);
+        task.mixes = mixes;
+        task.mix_count = stk__mixing_list(slot, recipe, stream, mixes);
+        if (layout->masks && layout->store.mixed) task.mask2 = slot->device->data + layout->mask2_offset;
+    } else {
+        task.copies[1] = copy_up(slot, 0, 0, layout->pixel_bytes);
+    }
+    return stk__device_submit(slot->device, &task, error);
+}
+
 stk_status stk__batch_stage_run(stk__slot *slot, const stk__recipe *recipe, const stk__stream *stream,
                                 stk__device *device, stk_error *error)
 {
+    const stk__storage *store = &recipe->layout.store;
+    if (store->remote) return submit(slot, recipe, stream, error);
     if (device) STK__TRY(augment(slot, recipe, device, error));
-    if (recipe->layout.store.mixed) stk__mixing_run(slot, recipe, stream);
-    return STK_OK;
+    if (store->mixed) stk__mixing_run(slot, recipe, stream);
+    return store->resident ? submit(slot, recipe, stream, error) : STK_OK;
 }

@@ -1,6 +1,6 @@
 #include "loader/layout.h"
 
-#include "device/augment_block.h"
+#include "device/text/text_launch.h"
 
 static size_t take(size_t *cursor, size_t size_bytes)
 {
@@ -18,8 +18,11 @@ static void place_pixels(stk__layout *layout, size_t *cursor)
     take(cursor, n * layout->image_bytes);
     layout->mask_offset = take(cursor, n * layout->mask_bytes);
     layout->mask2_offset = take(cursor, store->mixed ? n * layout->mask_bytes : 0);
+    layout->pixel_bytes = *cursor;
+    if (store->remote) *cursor = 0;
     layout->view_offset = take(cursor, 2 * n * sizeof(stk_view));
     layout->block_offset = take(cursor, store->staged ? n * sizeof(stk__augment_block) : 0);
+    layout->mix_offset = take(cursor, store->remote ? n * sizeof(stk__text_mix) : 0);
 }
 
 static void place_facts(stk__layout *layout, size_t *cursor)
@@ -34,6 +37,7 @@ static void place_facts(stk__layout *layout, size_t *cursor)
         take(cursor, n * (size_t)layout->window_rows * (size_t)layout->window_columns * sizeof(float));
     layout->id_offset = take(cursor, n * 8);
     layout->weight_offset = take(cursor, n * sizeof(float));
+    layout->fact_bytes = *cursor - layout->label_offset;
 }
 
 stk__layout stk__layout_make(const stk__source_info *info, const stk__layout_options *options)
@@ -57,5 +61,11 @@ stk__layout stk__layout_make(const stk__source_info *info, const stk__layout_opt
     layout.spare_offset = take(&cursor, info->images ? options->spare_bytes : 0);
     layout.arena_offset = options->store.staged ? layout.spare_offset : 0;
     layout.total_bytes = cursor;
+    layout.pin_bytes = layout.spare_offset + options->usual_spare_bytes;
+    if (layout.pin_bytes > cursor) layout.pin_bytes = cursor;
+    if (!options->store.resident) return layout;
+    size_t device_cursor = layout.pixel_bytes;
+    layout.device_fact_offset = take(&device_cursor, layout.fact_bytes);
+    layout.device_bytes = device_cursor;
     return layout;
 }

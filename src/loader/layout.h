@@ -17,6 +17,8 @@ typedef struct stk__storage {
     bool planar;     /* channel after channel */
     bool mixed;      /* second targets, lambda, and room for partners of other batches */
     bool staged;     /* decoded pixels and blocks are kept for a device that finishes the batch */
+    bool resident;   /* the batch ends in a device's memory */
+    bool remote;     /* … where the same device finishes it: the host has no room for finished pixels */
 } stk__storage;
 
 typedef struct stk__layout {
@@ -32,13 +34,19 @@ typedef struct stk__layout {
     size_t arena_offset; /* where views count from: the start, or that of the decoded pixels for a device */
     size_t spare_offset; /* from here to the end: decoded images that have no place of their own */
     size_t total_bytes;
+
+    /* Resident: images and masks are as far from the start of the device's memory as of the host's; facts,
+     * from label_offset to the weights' end, lie behind them. */
+    size_t pixel_bytes, fact_bytes, device_fact_offset, device_bytes;
+    size_t mix_offset; /* remote: stk__text_mix of the batch */
+    size_t pin_bytes;  /* from the start, what is worth pinning */
 } stk__layout;
 
 typedef struct stk__layout_options {
     int64_t batch_size;
     stk__pixels common;
     stk__storage store;
-    size_t spare_bytes;
+    size_t spare_bytes, usual_spare_bytes; /* room there is; what a batch of the common size takes of it */
 } stk__layout_options;
 
 stk__layout stk__layout_make(const stk__source_info *info, const stk__layout_options *options);

@@ -48,16 +48,18 @@ static stk_status make_workers(stk_loader *loader, stk_error *error)
 static stk_status make_slots(stk_loader *loader, stk_error *error)
 {
     const size_t count = (size_t)loader->slot_count;
+    const stk__slot_home home = {stk__loader_partner(loader), loader->pinned};
     loader->slots = stk__alloc(count * sizeof *loader->slots);
     loader->in_flight = stk__alloc(count * sizeof *loader->in_flight);
     if (!loader->slots || !loader->in_flight)
         return stk__fail_memory(error, count * sizeof *loader->slots, "the slots");
     for (size_t i = 0; i < count; i++) {
         loader->slots[i].loader = loader;
-        if (stk__slot_init(&loader->slots[i], &loader->recipe.layout, error) == STK_OK) continue;
-        stk__error_hint(error,
-                        "lower data.batch_size, data.image_size, data.prefetch_factor or data.limits.memory");
-        return STK_ERROR_MEMORY;
+        const stk_status status = stk__slot_init(&loader->slots[i], &loader->recipe.layout, home, error);
+        if (status == STK_ERROR_MEMORY)
+            stk__error_hint(
+                error, "lower data.batch_size, data.image_size, data.prefetch_factor or data.limits.memory");
+        STK__TRY(status);
     }
     return STK_OK;
 }
@@ -74,7 +76,8 @@ static void destroy(stk_loader *loader)
     stk__free(loader->workers);
     stk__free(loader->slots);
     stk__free(loader->in_flight);
-    stk__device_close(&loader->device);
+    if (loader->device != loader->home) stk__device_close(&loader->device);
+    stk__device_close(&loader->home);
     stk__plan_destroy(&loader->plan);
     stk__cache_destroy(&loader->recipe.cache);
     if (!loader->source_borrowed) stk__source_close(&loader->source);
@@ -94,6 +97,7 @@ static stk_status open_all(stk_loader *loader, const stk__loader_setup *setup, s
     STK__TRY(stk__loader_configure(loader, setup, error));
     STK__TRY(make_workers(loader, error));
     STK__TRY(make_slots(loader, error));
+    stk__loader_note_pinned(loader, setup->options);
     stk__pump_rewind(loader, 0, 0);
     return stk__pump_start(loader, error);
 }
@@ -209,9 +213,22 @@ void stk_batch_release(stk_batch *batch)
     stk__slot *slot = (stk__slot *)batch; /* batch is its first member */
     stk_loader *loader = slot->loader;
     pthread_mutex_lock(&loader->lock);
-    slot->state = STK_SLOT_FREE;
-    pthread_cond_broadcast(&loader->work);
+    stk__pump_return(loader, slot);
     pthread_mutex_unlock(&loader->lock);
+}
+
+/* Without its event nobody knows when the slot may be filled again: then the loader has failed. */
+void stk_batch_release_after(stk_batch *batch, void *stream)
+{
+    stk_error error;
+    if (!batch) return;
+    stk_loader *loader = ((stk__slot *)batch)->loader;
+    if (batch->ready && stk__device_release_on(batch->ready, stream, &error) != STK_OK) {
+        pthread_mutex_lock(&loader->lock);
+        if (loader->failure.code == STK_OK) loader->failure = error;
+        pthread_mutex_unlock(&loader->lock);
+    }
+    stk_batch_release(batch);
 }
 
 void stk_loader_interrupt(stk_loader *loader)

@@ -39,11 +39,33 @@ static uint64_t place_of(const stk__slot *slot, uint64_t position)
     return position == slot->partner[0] ? step->count : step->count + 1;
 }
 
-static void leave_alone(stk__slot *slot, const stk__layout *layout, uint64_t place)
+/* Pixels are mixed here, or a list is made of what a device shall do to them. */
+typedef struct mixer {
+    stk__slot *slot;
+    const stk__layout *layout;
+    stk__text_mix *list; /* NULL: mixed here */
+    uint64_t count;      /* of the list */
+} mixer;
+
+/* On a device samples that were left out are blanked at last, too. */
+static void list_alone(mixer *m, uint64_t place)
 {
+    const bool blank = stk__slot_weights(m->slot, m->layout)[place] == 0;
+    if (blank || (m->layout->masks && m->layout->store.mixed))
+        m->list[m->count++] = (stk__text_mix){.kind = blank ? STK_TEXT_MIX_BLANK : STK_TEXT_MIX_ALONE,
+                                              .a = (uint32_t)place,
+                                              .b = (uint32_t)place};
+}
+
+static void leave_alone(mixer *m, uint64_t place)
+{
+    stk__slot *slot = m->slot;
+    const stk__layout *layout = m->layout;
     stk__slot_lambdas(slot, layout)[place] = 1;
     stk__slot_mix_labels(slot, layout, place, place, 1);
-    if (layout->masks)
+    if (m->list)
+        list_alone(m, place);
+    else if (layout->masks)
         memcpy(stk__slot_mask2(slot, layout, place), stk__slot_target(slot, layout, place).mask,
                layout->mask_bytes);
 }
@@ -77,34 +99,67 @@ static void blend(stk__slot *slot, const stk__layout *layout, const stk__mix *mi
     memcpy(stk__slot_mask2(slot, layout, pair[1]), a.mask, layout->mask_bytes);
 }
 
-static void mix_pair(stk__slot *slot, const stk__layout *layout, const stk__mix *mix, const uint64_t pair[2])
+static void mix_pixels(mixer *m, const stk__mix *mix, const uint64_t pair[2])
 {
-    const float *weights = stk__slot_weights(slot, layout);
+    const bool cut = mix->kind == STK_MIX_CUTMIX;
+    if (m->list)
+        m->list[m->count++] = (stk__text_mix){.kind = cut ? STK_TEXT_MIX_PASTE : STK_TEXT_MIX_BLEND,
+                                              .a = (uint32_t)pair[0],
+                                              .b = (uint32_t)pair[1],
+                                              .lambda = mix->lambda,
+                                              .x = mix->x,
+                                              .y = mix->y,
+                                              .w = mix->w,
+                                              .h = mix->h};
+    else if (cut)
+        paste(m->slot, m->layout, mix, pair);
+    else
+        blend(m->slot, m->layout, mix, pair);
+}
+
+static void mix_pair(mixer *m, const stk__mix *mix, const uint64_t pair[2])
+{
+    const float *weights = stk__slot_weights(m->slot, m->layout);
+    float *lambdas = stk__slot_lambdas(m->slot, m->layout);
     if (weights[pair[0]] == 0 || weights[pair[1]] == 0) { /* one of them was left out */
-        leave_alone(slot, layout, pair[0]);
-        leave_alone(slot, layout, pair[1]);
+        leave_alone(m, pair[0]);
+        leave_alone(m, pair[1]);
         return;
     }
-    if (mix->kind == STK_MIX_CUTMIX)
-        paste(slot, layout, mix, pair);
-    else
-        blend(slot, layout, mix, pair);
-    stk__slot_mix_labels(slot, layout, pair[0], pair[1], mix->lambda);
-    stk__slot_lambdas(slot, layout)[pair[0]] = stk__slot_lambdas(slot, layout)[pair[1]] = mix->lambda;
+    mix_pixels(m, mix, pair);
+    stk__slot_mix_labels(m->slot, m->layout, pair[0], pair[1], mix->lambda);
+    lambdas[pair[0]] = lambdas[pair[1]] = mix->lambda;
+}
+
+static void mix_all(mixer *m, const stk__recipe *recipe, const stk__stream *stream)
+{
+    const stk__step *step = &m->slot->step;
+    for (uint64_t place = 0; place < step->count; place++) {
+        const uint64_t position = step->position + place, partner = position ^ 1;
+        if (position % 2 && place > 0) continue; /* done with the one before */
+        const stk__mix mix = draw(m->slot, recipe, stream, position);
+        if (mix.kind == STK_MIX_NONE) {
+            leave_alone(m, place);
+            if (position % 2 == 0 && place + 1 < step->count) leave_alone(m, place + 1);
+        } else {
+            mix_pair(m, &mix, (uint64_t[2]){place, place_of(m->slot, partner)});
+        }
+    }
 }
 
 void stk__mixing_run(stk__slot *slot, const stk__recipe *recipe, const stk__stream *stream)
 {
-    const stk__step *step = &slot->step;
-    for (uint64_t place = 0; place < step->count; place++) {
-        const uint64_t position = step->position + place, partner = position ^ 1;
-        if (position % 2 && place > 0) continue; /* done with the one before */
-        const stk__mix mix = draw(slot, recipe, stream, position);
-        if (mix.kind == STK_MIX_NONE) {
-            leave_alone(slot, &recipe->layout, place);
-            if (position % 2 == 0 && place + 1 < step->count) leave_alone(slot, &recipe->layout, place + 1);
-        } else {
-            mix_pair(slot, &recipe->layout, &mix, (uint64_t[2]){place, place_of(slot, partner)});
-        }
-    }
+    mix_all(&(mixer){.slot = slot, .layout = &recipe->layout}, recipe, stream);
+}
+
+uint64_t stk__mixing_list(stk__slot *slot, const stk__recipe *recipe, const stk__stream *stream,
+                          stk__text_mix *list)
+{
+    mixer m = {.slot = slot, .layout = &recipe->layout, .list = list};
+    if (recipe->layout.store.mixed)
+        mix_all(&m, recipe, stream);
+    else
+        for (uint64_t place = 0; place < slot->places; place++)
+            list_alone(&m, place);
+    return m.count;
 }

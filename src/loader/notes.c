@@ -25,7 +25,7 @@ void stk__loader_note_number(stk_loader *loader, const char *name, uint64_t valu
 
 static void note_constants(stk_loader *loader, const stk_loader_options *asked)
 {
-    if (asked->pin_memory == STK_SWITCH_ON)
+    if (asked->pin_memory == STK_SWITCH_ON && !stk__loader_partner(loader))
         stk__loader_note(loader, "data.pin_memory", "false",
                          "no GPU takes these batches, so nothing has to be pinned");
     if (asked->persistent_workers == STK_SWITCH_OFF)
@@ -101,4 +101,19 @@ void stk__loader_note_all(stk_loader *loader, const stk_loader_options *asked)
     note_constants(loader, asked);
     note_data(loader, asked);
     note_settings(loader, asked);
+}
+
+void stk__loader_note_pinned(stk_loader *loader, const stk_loader_options *asked)
+{
+    const stk__device *partner = stk__loader_partner(loader);
+    int pinned = 0;
+    if (!partner || asked->pin_memory == STK_SWITCH_OFF) return;
+    for (int i = 0; i < loader->slot_count; i++)
+        pinned += loader->slots[i].device->pinned_bytes > 0;
+    if (pinned < loader->slot_count)
+        stk__loader_note(loader, "data.pin_memory", "false",
+                         "%d of %d slots could be pinned; see the limit of locked memory (ulimit -l)", pinned,
+                         loader->slot_count);
+    else if (asked->pin_memory == STK_SWITCH_DEFAULT)
+        stk__loader_note(loader, "data.pin_memory", "true", "auto: %s copies from it", partner->info.name);
 }

@@ -10,6 +10,7 @@
 enum { YIELDING_NICE = 10 };
 
 static const uint64_t nap_ns = STK_SECOND_NS; /* waits look around at least this often */
+static const uint64_t poll_ns = 250000;       /* and while a device still uses slots that came back */
 
 /* First step behind the last epoch; more than can be counted is without end. */
 static uint64_t find_end(const stk_loader *loader, uint64_t epoch, uint64_t position)
@@ -111,7 +112,7 @@ static void fill_claim(stk__worker *worker, const claim *work)
 
 static bool has_batch_stage(const stk_loader *loader)
 {
-    return loader->device || loader->recipe.layout.store.mixed;
+    return loader->device || loader->home || loader->recipe.layout.store.mixed;
 }
 
 /* Finishes a batch whose places are all filled. Unlocks meanwhile: a full slot that is filling belongs to who
@@ -146,6 +147,54 @@ static void finish_claim(stk__worker *worker, const claim *work)
     if (loader->paused) pthread_cond_signal(&loader->ready);
 }
 
+void stk__pump_return(stk_loader *loader, stk__slot *slot)
+{
+    const bool resident = loader->recipe.layout.store.resident;
+    slot->state = resident ? STK_SLOT_RETURNED : STK_SLOT_FREE;
+    slot->returned_ns = stk__clock_ns();
+    if (resident) pthread_cond_signal(&loader->full);
+    if (!resident) pthread_cond_broadcast(&loader->work);
+}
+
+static void fail_device(stk_loader *loader, const stk_error *error)
+{
+    loader->failure = *error;
+    pthread_cond_broadcast(&loader->ready);
+}
+
+/* Is the device through with a slot that came back? Unlocks meanwhile: the slot is the caller's. */
+static void reclaim_slot(stk_loader *loader, stk__slot *slot)
+{
+    stk_error error;
+    bool free = false;
+    pthread_mutex_unlock(&loader->lock);
+    stk_status status = stk__device_ask(slot->device, &free, &error);
+    pthread_mutex_lock(&loader->lock);
+    if (status == STK_OK && !free && stk__clock_ns() - slot->returned_ns > loader->home->timeout_ns) {
+        status = stk__fail(&error, STK_ERROR_TIMEOUT, "'%s' still uses a batch %g s after it was handed back",
+                           loader->home->info.name, loader->timeout_s);
+        stk__error_hint(&error, "the GPU hangs or a step takes longer than data.timeout");
+    }
+    if (status != STK_OK) {
+        fail_device(loader, &error);
+    } else if (free) {
+        slot->state = STK_SLOT_FREE;
+        pthread_cond_broadcast(&loader->work);
+    }
+}
+
+/* Are there slots that the device still uses? By the device's thread, or the caller's if there is none. */
+static bool reclaim(stk_loader *loader)
+{
+    bool waiting = false;
+    for (int i = 0; loader->home && i < loader->slot_count && loader->failure.code == STK_OK; i++) {
+        if (loader->slots[i].state != STK_SLOT_RETURNED) continue;
+        reclaim_slot(loader, &loader->slots[i]);
+        waiting |= loader->slots[i].state == STK_SLOT_RETURNED;
+    }
+    return waiting;
+}
+
 /* The oldest slot that waits for the device. */
 static stk__slot *find_full(stk_loader *loader)
 {
@@ -162,11 +211,13 @@ void stk__pump_finish(void *argument)
     pthread_mutex_lock(&loader->lock);
     while (!loader->stopping) {
         stk__slot *slot = find_full(loader);
-        if (slot)
-            finish_batch(loader, slot);
-        else
-            stk__cond_wait(&loader->full, &loader->lock, stk__clock_ns() + nap_ns);
+        loader->device_since_ns = stk__clock_ns();
+        if (slot) finish_batch(loader, slot);
         if (slot && loader->paused) pthread_cond_signal(&loader->ready);
+        const bool waiting = reclaim(loader);
+        loader->device_since_ns = 0;
+        if (!slot && !loader->stopping)
+            stk__cond_wait(&loader->full, &loader->lock, stk__clock_ns() + (waiting ? poll_ns : nap_ns));
     }
     pthread_mutex_unlock(&loader->lock);
 }
@@ -216,6 +267,20 @@ static void check_worker(stk_loader *loader, const stk__worker *worker, const st
     pthread_cond_broadcast(&loader->ready);
 }
 
+/* Waits for a device have deadlines, but a call of its driver may hang all the same. (lock) */
+static void check_device(stk_loader *loader, const stk__watch *watch)
+{
+    const uint64_t began = loader->device_since_ns, since = began > watch->awake_ns ? began : watch->awake_ns,
+                   busy_ns = began && since < watch->last_ns ? watch->last_ns - since : 0;
+    if (busy_ns < 3 * stk__seconds_ns(loader->timeout_s)) return; /* a batch may wait three times in a row */
+    const stk__device *device = loader->home ? loader->home : loader->device;
+    stk__fail(&loader->failure, STK_ERROR_TIMEOUT, "the driver of '%s' has not come back for %.1f s",
+              device->info.name, (double)busy_ns * 1e-9);
+    stk__error_hint(&loader->failure, "the device hangs; look at its own tools (nvidia-smi, dmesg)");
+    stk__log(STK_LOG_INFO, "%s", loader->failure.message);
+    pthread_cond_broadcast(&loader->ready);
+}
+
 void stk__pump_watch(void *argument)
 {
     stk_loader *loader = argument;
@@ -226,6 +291,7 @@ void stk__pump_watch(void *argument)
         stk__watch_look(&watch);
         for (int i = 0; i < loader->worker_count && loader->failure.code == STK_OK; i++)
             check_worker(loader, &loader->workers[i], &watch);
+        if (loader->failure.code == STK_OK) check_device(loader, &watch);
     }
     pthread_mutex_unlock(&loader->lock);
 }
@@ -235,7 +301,7 @@ stk_status stk__pump_start(stk_loader *loader, stk_error *error)
     const stk__thread_options watch = {.name = "stk-watchdog", .run = stk__pump_watch, .context = loader};
     STK__TRY(stk__thread_start(&loader->watchdog, &watch, error));
     const stk__thread_options finish = {.name = "stk-device", .run = stk__pump_finish, .context = loader};
-    if (loader->device && loader->thread_count)
+    if ((loader->device || loader->home) && loader->thread_count)
         STK__TRY(stk__thread_start(&loader->device_thread, &finish, error));
     for (int i = 0; i < loader->thread_count; i++) {
         stk__worker *worker = &loader->workers[i];
@@ -292,7 +358,7 @@ stk_status stk__pump_pause(stk_loader *loader, stk_error *error)
                          loader->timeout_s);
     }
     for (int i = 0; i < loader->slot_count; i++)
-        if (loader->slots[i].state != STK_SLOT_LENT) loader->slots[i].state = STK_SLOT_FREE;
+        if (loader->slots[i].state != STK_SLOT_LENT) stk__pump_return(loader, &loader->slots[i]);
     return STK_OK;
 }
 
@@ -308,7 +374,11 @@ static void fill_here(stk_loader *loader)
 {
     claim work;
     stk__worker *worker = &loader->workers[0];
-    if (!take_claim(loader, &work)) return;
+    const bool waiting = reclaim(loader);
+    if (!take_claim(loader, &work)) {
+        if (waiting) stk__cond_wait(&loader->full, &loader->lock, stk__clock_ns() + poll_ns);
+        return;
+    }
     pthread_mutex_unlock(&loader->lock);
     stk__worker_enter(worker, STK_STAGE_OTHER);
     fill_claim(worker, &work);

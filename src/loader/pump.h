@@ -18,6 +18,8 @@ struct stk_loader {
     bool source_borrowed; /* the opener's own: not closed here */
     stk__plan *plan;      /* NULL: samples stay as decoded */
     stk__device *device;  /* that augments batches; NULL: the workers do */
+    stk__device *home;    /* in whose memory batches end, may be the same; NULL: the host's */
+    bool pinned;          /* the host's memory of slots shall be */
     stk__picture common;  /* upright, as the probe found most images */
     stk__recipe recipe;   /* its cache belongs to the loader */
     double timeout_s;
@@ -49,6 +51,7 @@ struct stk_loader {
     stk__slot *filling;                 /* (lock) the slot whose places are being claimed */
     stk__slot **in_flight;              /* (lock) [slot_count]: slot of step number modulo slot_count */
     bool stopping, paused, interrupted; /* (lock) */
+    uint64_t device_since_ns;           /* (lock) when the device's thread began what it is at; 0: it rests */
     stk_error failure;                  /* (lock) code STK_OK while all is well */
 
     stk_ledger_sink sink;
@@ -67,6 +70,8 @@ int stk__pump_stop(stk_loader *loader);
 
 /* Sets where the stream starts; no worker may be busy. (lock) */
 void stk__pump_rewind(stk_loader *loader, uint64_t epoch, uint64_t position);
+/* Where a slot that is handed back goes: at once free, or when the device is through with it. (lock) */
+void stk__pump_return(stk_loader *loader, stk__slot *slot);
 /* Waits until no worker is busy and takes back all slots that are not lent. (lock) */
 stk_status stk__pump_pause(stk_loader *loader, stk_error *error);
 
@@ -90,6 +95,13 @@ void stk__loader_note(stk_loader *loader, const char *name, const char *in_effec
     STK__PRINTF(4, 5);
 void stk__loader_note_number(stk_loader *loader, const char *name, uint64_t value, const char *why);
 void stk__loader_note_all(stk_loader *loader, const stk_loader_options *asked);
+void stk__loader_note_pinned(stk_loader *loader, const stk_loader_options *asked); /* slots are made */
+
+/* The device that slots' memory is shared with: where batches end, or else go through. NULL: none. */
+static inline stk__device *stk__loader_partner(const stk_loader *loader)
+{
+    return loader->home ? loader->home : stk__device_keeps(loader->device) ? loader->device : NULL;
+}
 
 /* probe.c: looks at a few samples for the common size and the channels. picture: what most need. */
 stk_status stk__loader_probe(stk_loader *loader, stk__picture *common, stk_error *error);

@@ -293,13 +293,23 @@ static uint64_t spare_bytes(const stk_loader *loader, const stk_loader_options *
     return layout->store.staged || (layout->store.image == STK_DTYPE_U8 && !o->image_size[0]) ? most : 0;
 }
 
+/* What is used of it when all images are of the common size. Those that a device crops keep theirs. */
+static uint64_t usual_spare_bytes(const stk_loader *loader, const stk__layout_options *layout)
+{
+    enum { ROUNDING = 64 };
+    const uint64_t planes = (uint64_t)layout->common.channels + loader->source->info.masks,
+                   pixels = (uint64_t)loader->common.w * (uint64_t)loader->common.h;
+    if (!loader->recipe.crops) return layout->spare_bytes;
+    return ((uint64_t)layout->batch_size + STK_LAYOUT_PARTNERS) * planes * (pixels + ROUNDING);
+}
+
 static void choose_slots(stk_loader *loader, const stk_loader_options *o, stk__pixels common,
                          stk__storage store)
 {
     const stk__source_info *info = &loader->source->info;
     stk__layout_options options = {.batch_size = o->batch_size, .common = common, .store = store};
     loader->recipe.layout = stk__layout_make(info, &options);
-    const uint64_t slot_bytes = loader->recipe.layout.total_bytes,
+    const uint64_t slot_bytes = loader->recipe.layout.total_bytes + loader->recipe.layout.device_bytes,
                    affordable = o->limit_memory_bytes / slot_bytes;
     const uint64_t wanted =
         (uint64_t)o->prefetch_factor * (uint64_t)(loader->thread_count ? loader->thread_count : 1);
@@ -315,6 +325,7 @@ static void choose_slots(stk_loader *loader, const stk_loader_options *o, stk__p
     if (affordable < 1)
         stk__loader_note_number(loader, "data.limits.memory", slot_bytes, "a single batch needs as much");
     options.spare_bytes = spare_bytes(loader, o, &options);
+    options.usual_spare_bytes = usual_spare_bytes(loader, &options);
     loader->recipe.layout = stk__layout_make(info, &options);
     loader->info.slot_bytes = slot_bytes;
 }
@@ -367,6 +378,7 @@ stk_status stk__loader_configure(stk_loader *loader, const stk__loader_setup *se
         loader->recipe.target_h = common.h;
     }
     choose_slots(loader, &o, common, store);
+    loader->pinned = o.pin_memory != STK_SWITCH_OFF;
     STK__TRY(stk__loader_choose_cache(loader, &o, error));
     stk__loader_note_all(loader, requested);
     describe(loader, &o, common);

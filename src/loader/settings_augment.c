@@ -37,7 +37,8 @@ static stk_dtype choose_dtype(stk_loader *loader, const stk_loader_options *o, b
                                       STK_DTYPE_BF16};
     if (o->dtype != STK_STORE_AUTO) return types[o->dtype];
     if (!finished) return STK_DTYPE_U8;
-    stk__loader_note(loader, "data.dtype", "f32", "auto: images are augmented, normalised or rearranged");
+    stk__loader_note(loader, "data.dtype", "f32", "auto: images are %s",
+                     loader->home ? "finished on a GPU" : "augmented, normalised or rearranged");
     return STK_DTYPE_F32;
 }
 
@@ -79,9 +80,28 @@ static void choose_mixing(stk_loader *loader, stk__storage *store)
 static void choose_workers(stk_loader *loader, bool automatic)
 {
     const stk__cpu_level level = stk__device_cpu_level();
-    stk__loader_note(loader, "augment.device", "cpu", "%sthe workers do it (%s)", automatic ? "auto: " : "",
-                     stk__cpu_level_name(level));
+    stk__loader_note(loader, "augment.device", "cpu", "%sthe workers do it (%s)%s%s",
+                     automatic ? "auto: " : "", stk__cpu_level_name(level),
+                     loader->home ? "; finished batches are copied to " : "",
+                     loader->home ? loader->home->info.name : "");
     loader->recipe.kernel = stk__augment_at(level);
+}
+
+static bool is_home(const stk_loader *loader, const char *asked, bool automatic)
+{
+    const char *name = loader->home ? loader->home->info.name : "";
+    return *name && (automatic || strcmp(asked, name) == 0 ||
+                     (strcmp(asked, "cuda") == 0 && strcmp(name, "cuda:0") == 0));
+}
+
+static stk_status open_device(stk_loader *loader, const char *name, const char *option, stk__device **device,
+                              stk_error *error)
+{
+    const stk_status status = stk__device_open(device, name, error);
+    if (status != STK_OK && error && !error->place[0]) stk__error_place(error, "%s=%s", option, name);
+    STK__TRY(status);
+    (*device)->timeout_ns = stk__seconds_ns(loader->timeout_s);
+    return STK_OK;
 }
 
 static stk_status choose_device(stk_loader *loader, const stk__augment_settings *settings,
@@ -89,17 +109,31 @@ static stk_status choose_device(stk_loader *loader, const stk__augment_settings 
 {
     const char *asked = stk__augment_device(settings);
     const bool automatic = !*asked || strcmp(asked, "auto") == 0;
-    if (automatic || strcmp(asked, "cpu") == 0) {
+    if (is_home(loader, asked, automatic)) {
+        loader->device = loader->home;
+        store->remote = true;
+    } else if (automatic || strcmp(asked, "cpu") == 0) {
         choose_workers(loader, automatic);
         return STK_OK;
+    } else {
+        STK__TRY(open_device(loader, asked, "augment.device", &loader->device, error));
     }
-    const stk_status status = stk__device_open(&loader->device, asked, error);
-    if (status != STK_OK && error && !error->place[0]) stk__error_place(error, "augment.device=%s", asked);
-    STK__TRY(status);
-    loader->device->timeout_ns = stk__seconds_ns(loader->timeout_s);
-    stk__loader_note(loader, "augment.device", loader->device->info.name, "%s", loader->device->info.model);
+    stk__loader_note(loader, "augment.device", loader->device->info.name, "%s%s", loader->device->info.model,
+                     loader->home && !store->remote ? "; its batches are copied on to another device" : "");
     store->staged = true;
     return STK_OK;
+}
+
+/* Where batches end. */
+static stk_status choose_home(stk_loader *loader, const stk_loader_options *o, stk_error *error)
+{
+    if (!o->device || !*o->device || strcmp(o->device, "cpu") == 0) return STK_OK;
+    STK__TRY(open_device(loader, o->device, "options.device", &loader->home, error));
+    if (stk__device_keeps(loader->home)) return STK_OK;
+    stk__fail(error, STK_ERROR_UNSUPPORTED, "batches cannot end in the memory of '%s'",
+              loader->home->info.name);
+    stk__error_hint(error, "only a CUDA device keeps them");
+    return STK_ERROR_UNSUPPORTED;
 }
 
 typedef struct wish {
@@ -125,8 +159,8 @@ static stk_status finish_images(stk_loader *loader, const stk_loader_options *o,
 static stk_status choose_storage(stk_loader *loader, const stk_loader_options *o, const wish *asked,
                                  stk__storage *store, stk_error *error)
 {
-    const bool finished = asked->settings || asked->normalise || asked->rearrange;
-    *store = (stk__storage){.image = STK_DTYPE_U8, .mask = STK_DTYPE_U8};
+    const bool finished = asked->settings || asked->normalise || asked->rearrange || loader->home;
+    *store = (stk__storage){.image = STK_DTYPE_U8, .mask = STK_DTYPE_U8, .resident = loader->home != NULL};
     if (!loader->source->info.images) {
         if (asked->settings) stk__loader_note(loader, "augment.preset", "none", "there are no images");
         return STK_OK;
@@ -136,7 +170,8 @@ static stk_status choose_storage(stk_loader *loader, const stk_loader_options *o
         return !finished ? STK_OK
                          : refuse_bytes(asked->settings    ? "augmentation"
                                         : asked->normalise ? "data.mean or data.std"
-                                                           : "data.axes=nchw or data.mask_dtype=i64",
+                                        : asked->rearrange ? "data.axes=nchw or data.mask_dtype=i64"
+                                                           : "a batch in a GPU's memory",
                                         error);
     store->mask = o->mask_dtype == STK_MASK_I64 ? STK_DTYPE_I64 : STK_DTYPE_U8;
     store->planar = o->axes == STK_AXES_NCHW;
@@ -151,6 +186,7 @@ stk_status stk__loader_choose_storage(stk_loader *loader, const stk_loader_optio
     stk__augment_settings read = {0};
     const bool wide = o->mask_dtype == STK_MASK_I64 && loader->source->info.masks;
     STK__TRY(check_std(o, error));
+    STK__TRY(choose_home(loader, o, error));
     stk_status status = o->augment ? read_text(o->augment, &config, &read, error) : STK_OK;
     if (o->augment) augment = &read;
     const wish asked = {

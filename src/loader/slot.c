@@ -2,10 +2,33 @@
 
 #include <string.h>
 
-/* A dense tensor [n, a, b, c] on the host; axes of 0 are left out. */
-static stk_tensor dense(void *data, stk_dtype dtype, int64_t n, const int64_t axes[3])
+/* Where the consumer finds something. */
+typedef struct spot {
+    void *data;
+    const stk__device *device; /* NULL: on the host */
+} spot;
+
+static spot pixels_at(const stk__slot *slot, const stk__layout *layout, size_t offset)
 {
-    stk_tensor tensor = {.data = data, .device = STK_DEVICE_CPU, .dtype = dtype, .ndim = 1, .shape = {n}};
+    if (!layout->store.resident) return (spot){slot->memory.data + offset, NULL};
+    return (spot){slot->device->data + offset, slot->device->device};
+}
+
+static spot facts_at(const stk__slot *slot, const stk__layout *layout, size_t offset)
+{
+    if (!layout->store.resident) return (spot){slot->memory.data + offset, NULL};
+    return (spot){slot->device->data + layout->device_fact_offset + (offset - layout->label_offset),
+                  slot->device->device};
+}
+
+/* A dense tensor [n, a, b, c]; axes of 0 are left out. */
+static stk_tensor dense(spot at, stk_dtype dtype, int64_t n, const int64_t axes[3])
+{
+    stk_tensor tensor = {.data = at.data, .dtype = dtype, .ndim = 1, .shape = {n}};
+    if (at.device) {
+        tensor.device = at.device->info.kind;
+        tensor.device_index = at.device->index;
+    }
     for (int i = 0; i < 3 && axes[i]; i++)
         tensor.shape[tensor.ndim++] = axes[i];
     int64_t stride = 1;
@@ -16,9 +39,20 @@ static stk_tensor dense(void *data, stk_dtype dtype, int64_t n, const int64_t ax
     return tensor;
 }
 
-stk_status stk__slot_init(stk__slot *slot, const stk__layout *layout, stk_error *error)
+static stk_status reserve_on_device(stk__slot *slot, const stk__layout *layout, stk__slot_home home,
+                                    stk_error *error)
+{
+    const stk__device_room room = {.host = slot->memory.data,
+                                   .host_bytes = home.pinned ? layout->pin_bytes : 0,
+                                   .size_bytes = layout->device_bytes,
+                                   .places = (uint64_t)layout->places};
+    return stk__device_memory_create(home.device, &room, &slot->device, error);
+}
+
+stk_status stk__slot_init(stk__slot *slot, const stk__layout *layout, stk__slot_home home, stk_error *error)
 {
     STK__TRY(stk__host_reserve(&slot->memory, layout->total_bytes, layout->view_offset, error));
+    if (stk__device_keeps(home.device)) STK__TRY(reserve_on_device(slot, layout, home, error));
     if (layout->store.image == STK_DTYPE_U8) slot->batch.arena = slot->memory.data;
     const stk_view *views = (const stk_view *)(const void *)(slot->memory.data + layout->view_offset);
     const bool decoded = layout->store.image == STK_DTYPE_U8;
@@ -30,7 +64,7 @@ stk_status stk__slot_init(stk__slot *slot, const stk__layout *layout, stk_error 
 void stk__slot_fini(stk__slot *slot)
 {
     stk__ledger_fini(&slot->ledger);
-    stk__host_release(&slot->memory);
+    if (stk__device_memory_destroy(&slot->device)) stk__host_release(&slot->memory);
 }
 
 static stk_view *view_at(stk__slot *slot, const stk__layout *layout, stk__field field, uint64_t place)
@@ -77,12 +111,13 @@ static stk_tensor image_tensor(stk__slot *slot, const stk__layout *layout, int64
 {
     const int64_t h = layout->h, w = layout->w, c = layout->channels;
     const int64_t interleaved[3] = {h, w, c}, planar[3] = {c, h, w};
-    return dense(slot->memory.data, layout->store.image, n, layout->store.planar ? planar : interleaved);
+    return dense(pixels_at(slot, layout, 0), layout->store.image, n,
+                 layout->store.planar ? planar : interleaved);
 }
 
 static stk_tensor mask_tensor(stk__slot *slot, const stk__layout *layout, size_t offset, int64_t n)
 {
-    return dense(slot->memory.data + offset, layout->store.mask, n, (int64_t[3]){layout->h, layout->w});
+    return dense(pixels_at(slot, layout, offset), layout->store.mask, n, (int64_t[3]){layout->h, layout->w});
 }
 
 static void finish_pixels(stk__slot *slot, const stk__layout *layout, int64_t n)
@@ -100,33 +135,34 @@ static void finish_pixels(stk__slot *slot, const stk__layout *layout, int64_t n)
 static void finish_labels(stk__slot *slot, const stk__layout *layout, int64_t n)
 {
     stk_batch *batch = &slot->batch;
-    uint8_t *base = slot->memory.data;
     const bool classes = layout->label == STK_LABEL_CLASS, mixed = layout->store.mixed;
     const int64_t scalar[3] = {0};
     if (layout->label != STK_LABEL_NONE)
-        batch->labels =
-            dense(base + layout->label_offset, classes ? STK_DTYPE_I64 : STK_DTYPE_F32, n, scalar);
-    if (classes && mixed) batch->labels2 = dense(base + layout->label2_offset, STK_DTYPE_I64, n, scalar);
-    if (mixed) batch->lambda = dense(base + layout->lambda_offset, STK_DTYPE_F32, n, scalar);
+        batch->labels = dense(facts_at(slot, layout, layout->label_offset),
+                              classes ? STK_DTYPE_I64 : STK_DTYPE_F32, n, scalar);
+    if (classes && mixed)
+        batch->labels2 = dense(facts_at(slot, layout, layout->label2_offset), STK_DTYPE_I64, n, scalar);
+    if (mixed) batch->lambda = dense(facts_at(slot, layout, layout->lambda_offset), STK_DTYPE_F32, n, scalar);
 }
 
 void stk__slot_finish(stk__slot *slot, const stk__layout *layout)
 {
     stk_batch *batch = &slot->batch;
-    uint8_t *base = slot->memory.data;
-    const int64_t n = (int64_t)slot->step.count;
+    const int64_t n = (int64_t)slot->step.count, scalar[3] = {0};
+    const spot ids = {slot->memory.data + layout->id_offset, NULL};
     batch->count = n;
     batch->epoch = slot->step.epoch;
     batch->position = slot->step.position;
-    batch->sample_ids = dense(base + layout->id_offset, STK_DTYPE_I64, n, (int64_t[3]){0});
-    batch->weights = dense(base + layout->weight_offset, STK_DTYPE_F32, n, (int64_t[3]){0});
+    batch->ready = layout->store.resident && n ? slot->device : NULL;
+    batch->sample_ids = dense(ids, STK_DTYPE_I64, n, scalar);
+    batch->weights = dense(facts_at(slot, layout, layout->weight_offset), STK_DTYPE_F32, n, scalar);
     finish_pixels(slot, layout, n);
     finish_labels(slot, layout, n);
     if (layout->point_count)
-        batch->points =
-            dense(base + layout->point_offset, STK_DTYPE_F32, n, (int64_t[3]){layout->point_count, 3});
+        batch->points = dense(facts_at(slot, layout, layout->point_offset), STK_DTYPE_F32, n,
+                              (int64_t[3]){layout->point_count, 3});
     if (layout->window_rows)
-        batch->windows = dense(base + layout->window_offset, STK_DTYPE_F32, n,
+        batch->windows = dense(facts_at(slot, layout, layout->window_offset), STK_DTYPE_F32, n,
                                (int64_t[3]){layout->window_rows, layout->window_columns});
 }
 
@@ -184,7 +220,7 @@ stk__pixels stk__slot_mask(stk__slot *slot, const stk__layout *layout, uint64_t 
 
 stk__augment_target stk__slot_target(stk__slot *slot, const stk__layout *layout, uint64_t place)
 {
-    uint8_t *base = slot->memory.data;
+    uint8_t *base = layout->store.remote ? slot->device->data : slot->memory.data;
     return (stk__augment_target){
         .image = base + place * layout->image_bytes,
         .mask = layout->masks ? base + layout->mask_offset + place * layout->mask_bytes : NULL,
@@ -294,5 +330,5 @@ void stk__slot_skip(stk__slot *slot, const stk__layout *layout, uint64_t place)
     if (layout->point_count)
         memset(stk__slot_points(slot, layout, place), 0, (size_t)layout->point_count * 3 * sizeof(float));
     if (layout->window_rows) memset(window_at(slot, layout, place), 0, window_bytes(layout));
-    if (layout->images) clear_pixels(slot, layout, place);
+    if (layout->images && !layout->store.remote) clear_pixels(slot, layout, place); /* else the device does */
 }

@@ -1,11 +1,11 @@
 /* A slot: the memory of one batch and its state. States change in loader.c under the loader's lock only:
  *
- *     free -> filling -> ready -> lent -> free
+ *     free -> filling -> ready -> lent [-> returned] -> free
  */
 #ifndef STK_LOADER_SLOT_H
 #define STK_LOADER_SLOT_H
 
-#include "device/augment.h"
+#include "device/device.h"
 #include "device/host.h"
 #include "loader/layout.h"
 #include "loader/ledger.h"
@@ -17,7 +17,8 @@ typedef enum stk__slot_state {
     STK_SLOT_FREE,
     STK_SLOT_FILLING,
     STK_SLOT_READY,
-    STK_SLOT_LENT
+    STK_SLOT_LENT,
+    STK_SLOT_RETURNED /* in a device's memory only: until what is under way there is through with it */
 } stk__slot_state;
 
 typedef struct stk__slot {
@@ -34,9 +35,17 @@ typedef struct stk__slot {
     uint64_t error_place;
     atomic_size_t spare_used;
     stk__host_memory memory;
+    stk__device_memory *device; /* the same on a device, or what pins the host's; NULL: neither */
+    uint64_t returned_ns;       /* when, if the state is that */
 } stk__slot;
 
-stk_status stk__slot_init(stk__slot *slot, const stk__layout *layout, stk_error *error);
+/* device: that batches go through; NULL: none. pinned: its part of the host's memory shall be. */
+typedef struct stk__slot_home {
+    stk__device *device;
+    bool pinned;
+} stk__slot_home;
+
+stk_status stk__slot_init(stk__slot *slot, const stk__layout *layout, stk__slot_home home, stk_error *error);
 void stk__slot_fini(stk__slot *slot);
 
 /* Prepares the slot for a step: counts, ids, weights 1. */
@@ -61,7 +70,7 @@ void stk__slot_set_id(stk__slot *slot, const stk__layout *layout, uint64_t place
 /* Image 0, mask 255, label -1, points invisible, weight 0. */
 void stk__slot_skip(stk__slot *slot, const stk__layout *layout, uint64_t place);
 
-/* Finished images and masks: where the sample at a place is stored. */
+/* Finished images and masks: where the sample at a place is stored, in the memory of who finishes them. */
 stk__augment_target stk__slot_target(stk__slot *slot, const stk__layout *layout, uint64_t place);
 void *stk__slot_mask2(stk__slot *slot, const stk__layout *layout, uint64_t place);
 stk__augment_block *stk__slot_block(stk__slot *slot, const stk__layout *layout, uint64_t place);

@@ -153,7 +153,9 @@ static stk_status run_traced(const stk__pass *pass, const stk__pass_step *step, 
 static stk_status run(const stk__pass *pass, int first, int end, const stk__pass_feed *feed, stk_error *error)
 {
     for (int i = first; i < end; i++) {
-        STK__TRY((pass->trace ? run_traced : run_step)(pass, &pass->plan.steps[i], feed, error));
+        const stk__pass_step *step = &pass->plan.steps[i];
+        STK__TRY((pass->trace ? run_traced : run_step)(pass, step, feed, error));
+        if (feed->fault && !feed->fault->layer) STK__TRY(stk__pass_check(pass, step, feed, error));
         if (pass->poison && i != pass->plan.forward_count - 1) STK__TRY(poison_dead(pass, i, error));
     }
     return STK_OK;

@@ -45,6 +45,7 @@ static const contestant contestants[] = {
 #endif
     {"host_build", is_always_here, check_augment_host_build, .slow = true},
     {"opencl", check_opencl_why_not, check_augment_opencl, .slow = true},
+    {"cuda", check_cuda_why_not, check_augment_cuda, .slow = true},
 };
 
 const contestant *check_contestants(size_t *count)
@@ -55,5 +56,5 @@ const contestant *check_contestants(size_t *count)
 
 void check_contestants_close(void)
 {
-    check_opencl_close();
+    check_devices_close();
 }

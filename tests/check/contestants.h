@@ -22,13 +22,16 @@ bool check_f16c_is_right(void);
 
 stk_status check_augment_lanes16(const stk__augment_block *block, const stk__augment_source *source,
                                  const stk__augment_target *target, stk__buffer *scratch, stk_error *error);
-/* The device text as plain C, and by OpenCL. */
+/* The device text as plain C, by OpenCL and by CUDA. */
 stk_status check_augment_host_build(const stk__augment_block *block, const stk__augment_source *source,
                                     const stk__augment_target *target, stk__buffer *scratch,
                                     stk_error *error);
 stk_status check_augment_opencl(const stk__augment_block *block, const stk__augment_source *source,
                                 const stk__augment_target *target, stk__buffer *scratch, stk_error *error);
 const char *check_opencl_why_not(void);
-void check_opencl_close(void);
+stk_status check_augment_cuda(const stk__augment_block *block, const stk__augment_source *source,
+                              const stk__augment_target *target, stk__buffer *scratch, stk_error *error);
+const char *check_cuda_why_not(void);
+void check_devices_close(void);
 
 #endif

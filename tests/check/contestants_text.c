@@ -1,5 +1,6 @@
-/* The device text as a contestant: compiled as plain C, and by the first OpenCL device. Both take batches,
- * so a case becomes a batch of one sample whose arena has the pitches and the alignment of the case. */
+/* The device text as a contestant: compiled as plain C, and by the first OpenCL or CUDA device. All take
+ * batches, so a case becomes a batch of one sample whose arena has the pitches and the alignment of the case.
+ */
 #include "check/contestants.h"
 #include "device/device.h"
 #include "device/host_build.h"
@@ -7,11 +8,12 @@
 #include <stdint.h>
 #include <string.h>
 
-static struct {
+typedef struct tried_device {
     stk__device *device;
     bool tried;
     stk_error error; /* why there is no device */
-} opencl;
+} tried_device;
+static tried_device opencl, cuda;
 
 static size_t bytes_of(stk__pixels pixels)
 {
@@ -60,11 +62,21 @@ stk_status check_augment_host_build(const stk__augment_block *block, const stk__
     return status;
 }
 
+static const char *why_not(tried_device *tried, const char *name)
+{
+    if (!tried->tried) stk__device_open(&tried->device, name, &tried->error);
+    tried->tried = true;
+    return tried->device ? NULL : tried->error.message;
+}
+
 const char *check_opencl_why_not(void)
 {
-    if (!opencl.tried) stk__device_open(&opencl.device, "opencl:0", &opencl.error);
-    opencl.tried = true;
-    return opencl.device ? NULL : opencl.error.message;
+    return why_not(&opencl, "opencl:0");
+}
+
+const char *check_cuda_why_not(void)
+{
+    return why_not(&cuda, "cuda:0");
 }
 
 stk_status check_augment_opencl(const stk__augment_block *block, const stk__augment_source *source,
@@ -76,8 +88,18 @@ stk_status check_augment_opencl(const stk__augment_block *block, const stk__augm
     return stk__device_augment(opencl.device, &batch, error);
 }
 
-void check_opencl_close(void)
+stk_status check_augment_cuda(const stk__augment_block *block, const stk__augment_source *source,
+                              const stk__augment_target *target, stk__buffer *scratch, stk_error *error)
+{
+    stk_view views[2];
+    stk__augment_batch batch = {.blocks = block, .target = *target};
+    STK__TRY(make_batch(source, scratch, views, &batch, error));
+    return stk__device_augment(cuda.device, &batch, error);
+}
+
+void check_devices_close(void)
 {
     stk__device_close(&opencl.device);
-    opencl.tried = false;
+    stk__device_close(&cuda.device);
+    opencl.tried = cuda.tried = false;
 }

@@ -48,4 +48,28 @@ typedef struct stk__text_work {
     STK_GLOBAL unsigned char *mask;
 } stk__text_work;
 
+/* What stk_mix does to a sample or a pair of finished ones. */
+enum {
+    STK_TEXT_MIX_ALONE, /* a: its second mask is the first */
+    STK_TEXT_MIX_BLANK, /* a: pixels 0, ids 255 */
+    STK_TEXT_MIX_BLEND, /* MixUp: each is lambda of itself and the rest of the other; second mask the other's
+                         */
+    STK_TEXT_MIX_PASTE  /* CutMix: the box changes places in images and masks; second mask the first */
+};
+typedef struct stk__text_mix {
+    int32_t kind;
+    uint32_t a, b; /* places in the batch; every place is in one entry at most */
+    float lambda;
+    int32_t x, y, w, h; /* of the box */
+} stk__text_mix;
+
+/* The one parameter of stk_mix; its groups are (column of tiles, row of tiles, entry). */
+typedef struct stk__text_mix_work {
+    stk__text_launch launch;
+    STK_GLOBAL const stk__text_mix *mixes;
+    STK_GLOBAL unsigned char *image; /* of the first sample; the others follow */
+    STK_GLOBAL unsigned char *mask;
+    STK_GLOBAL unsigned char *mask2; /* NULL: none */
+} stk__text_mix_work;
+
 #endif

@@ -1,0 +1,73 @@
+/* Batches that stay in a device's memory: the front of the few calls for them, and what consumers call. */
+#include "device/device.h"
+#include "device/launch.h"
+
+stk_status stk__device_memory_create(stk__device *device, const stk__device_room *room,
+                                     stk__device_memory **memory, stk_error *error)
+{
+    *memory = NULL;
+    if (!stk__device_keeps(device)) {
+        stk__fail(error, STK_ERROR_UNSUPPORTED, "batches cannot stay in the memory of '%s'",
+                  device->info.name);
+        stk__error_hint(error, "only a CUDA device keeps them");
+        return STK_ERROR_UNSUPPORTED;
+    }
+    return device->ops->memory_create(device, room, memory, error);
+}
+
+bool stk__device_memory_destroy(stk__device_memory **memory)
+{
+    const bool clean = !*memory || (*memory)->device->ops->memory_destroy(*memory);
+    *memory = NULL;
+    return clean;
+}
+
+stk_status stk__device_submit(stk__device_memory *memory, const stk__device_task *task, stk_error *error)
+{
+    if (task->augment.count) STK__TRY(stk__launch_check(&task->augment, error));
+    return memory->device->ops->submit(memory, task, error);
+}
+
+stk_status stk__device_ready(stk__device_memory *memory, stk_error *error)
+{
+    return memory->device->ops->ready(memory, error);
+}
+
+stk_status stk__device_ready_on(stk__device_memory *memory, void *stream, stk_error *error)
+{
+    return memory->device->ops->ready_on(memory, stream, error);
+}
+
+stk_status stk__device_release_on(stk__device_memory *memory, void *stream, stk_error *error)
+{
+    return memory->device->ops->release_on(memory, stream, error);
+}
+
+stk_status stk__device_ask(stk__device_memory *memory, bool *free, stk_error *error)
+{
+    return memory->device->ops->ask(memory, free, error);
+}
+
+stk_status stk__device_fetch(stk__device_memory *memory, const stk__device_copy *copy, stk_error *error)
+{
+    return memory->device->ops->fetch(memory, copy, error);
+}
+
+stk_status stk_batch_wait(const stk_batch *batch, stk_error *error)
+{
+    return batch->ready ? stk__device_ready(batch->ready, error) : STK_OK;
+}
+
+stk_status stk_batch_wait_on(const stk_batch *batch, void *stream, stk_error *error)
+{
+    return batch->ready ? stk__device_ready_on(batch->ready, stream, error) : STK_OK;
+}
+
+stk_status stk_batch_fetch(const stk_batch *batch, const stk_tensor *tensor, void *to, stk_error *error)
+{
+    const stk__device_copy copy = {to, tensor->data, (size_t)stk_tensor_bytes(tensor)};
+    if (tensor->device == STK_DEVICE_CPU || !batch->ready)
+        return stk__fail(error, STK_ERROR_ARGUMENT, "the tensor lies in host memory: read it there");
+    STK__TRY(stk_batch_wait(batch, error));
+    return stk__device_fetch(batch->ready, &copy, error);
+}
