@@ -137,41 +137,60 @@ static int count_waits(const step steps[STEPS], double more_than_ms)
     return count;
 }
 
-/* Copy and kernel take 5 and 15 ms, the network 60: they hide behind it, and the data is there when asked
- * for. */
+/* Copies that end before the kernel of batch k + 1 and run while the network has batch k. */
+static bool has_copy_beside(const step steps[STEPS], int k, const span *kernel)
+{
+    for (int i = 0; i < span_count; i++)
+        if (strcmp(spans[i].what, "copy_in") == 0 && spans[i].end_ns <= kernel->start_ns + 1000000 &&
+            overlap(spans[i].start_ns, spans[i].end_ns, steps[k].start_ns, steps[k].end_ns))
+            return true;
+    return false;
+}
+
+typedef struct finding {
+    int kernels, copies, late; /* of STEPS - 4: overlap the network; waited for data */
+} finding;
+
+static finding look(const step steps[STEPS], double late_ms)
+{
+    finding f = {.late = count_waits(steps, late_ms)};
+    for (int k = 3; k + 1 < STEPS; k++) {
+        const span *kernel = find_span("stk_augment", k + 1);
+        f.kernels += overlap(kernel->start_ns, kernel->end_ns, steps[k].start_ns, steps[k].end_ns);
+        f.copies += has_copy_beside(steps, k, kernel);
+    }
+    print_message(
+        "of %d batches: %d kernels and %d copies overlap the network of the one before; %d waited for data\n",
+        STEPS - 4, f.kernels, f.copies, f.late);
+    return f;
+}
+
+/* Copy and kernel take 8 and 25 ms, the network 100: they hide behind it, and the data is there when asked
+ * for. A busy machine may lose a few, or all of one try. */
 static void work_on_the_next_batch_overlaps_the_network(void **state)
 {
     (void)state;
     step steps[STEPS];
-    play("fits", BATCH * W * H * 4 / 5e6, 15);
-    run_steps(steps, 60);
-    int kernels = 0, copies = 0;
-    for (int k = 2; k + 1 < STEPS - 1; k++) {
-        const span *kernel = find_span("stk_augment", k + 1);
-        kernels += overlap(kernel->start_ns, kernel->end_ns, steps[k].start_ns, steps[k].end_ns);
-        for (int i = 0; i < span_count; i++)
-            if (strcmp(spans[i].what, "copy_in") == 0 && spans[i].end_ns <= kernel->start_ns + 1000000 &&
-                spans[i].start_ns >= steps[k - 1].start_ns &&
-                overlap(spans[i].start_ns, spans[i].end_ns, steps[k].start_ns, steps[k].end_ns)) {
-                copies++;
-                break;
-            }
+    finding f = {0};
+    for (int attempt = 0; attempt < 3; attempt++) {
+        char name[16];
+        snprintf(name, sizeof name, "fits%d", attempt);
+        play(name, BATCH * W * H * 4 / 8e6, 25);
+        run_steps(steps, 100);
+        f = look(steps, 20);
+        if (f.kernels >= STEPS - 6 && f.copies >= STEPS - 6 && f.late <= 2) return;
     }
-    const int late = count_waits(steps, 6);
-    print_message("%d of %d kernels and %d copies overlap the network; %d of %d steps waited for data\n",
-                  kernels, STEPS - 4, copies, late, STEPS - 4);
-    assert_true(kernels >= STEPS - 4 - 3 && copies >= STEPS - 4 - 3); /* a busy machine may lose a few */
-    assert_true(late <= 4);
+    fail_msg("%d kernels, %d copies, %d late", f.kernels, f.copies, f.late);
 }
 
-/* The same measure sees it when the sum does not fit: 40 ms of kernel behind 10 of network. */
+/* The same measure sees it when the sum does not fit: 60 ms of kernel behind 10 of network. */
 static void what_does_not_fit_is_waited_for(void **state)
 {
     (void)state;
     step steps[STEPS];
-    play("too_long", 0, 40);
+    play("too_long", 0, 60);
     run_steps(steps, 10);
-    assert_true(count_waits(steps, 15) >= STEPS - 8);
+    assert_true(count_waits(steps, 20) >= STEPS - 8);
 }
 
 /* A network on a stream of its own: nobody waits on the host, and kernels run while it does. */
@@ -180,7 +199,6 @@ static void a_network_on_a_stream_overlaps_too(void **state)
     (void)state;
     reader r;
     stk_error error = {0};
-    uint64_t longest_ns = 0;
     play("stream", BATCH * W * H * 3 * 4 / 30e6, 15); /* the network: copying images out, 30 ms */
     reader_start(&r);
     const stk_loader_options o = options_of_two_slots();
@@ -190,11 +208,9 @@ static void a_network_on_a_stream_overlaps_too(void **state)
         stk_status status = stk_loader_next(loader, &batch, &error);
         if (status == STK_END) status = stk_loader_next(loader, &batch, &error);
         assert_int_equal(status, STK_OK);
-        const uint64_t start_ns = stk__clock_ns();
         assert_int_equal(stk_batch_wait_on(batch, r.stream, &error), STK_OK);
         reader_take(&r, &batch->images);
         stk_batch_release_after(batch, r.stream);
-        if (k >= 2 && stk__clock_ns() - start_ns > longest_ns) longest_ns = stk__clock_ns() - start_ns;
     }
     stk_loader_close(&loader);
     reader_wait(&r);

@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-enum { SIDE_PX = 24, SLOTS = 3, BATCHES = 10000 };
+enum { SIDE_PX = 24, SLOTS = 3, BATCHES = 2000 };
 
 static const fake_driver *fake;
 static const stk__cuda_api *cuda;
