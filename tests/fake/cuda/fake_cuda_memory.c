@@ -110,7 +110,8 @@ bool fake_is_pinned(const void *host, size_t bytes)
     return false;
 }
 
-/* Lock held. Memory that work still uses stays, full of poison. */
+/* Lock held. Memory that work still uses stays where it is: to unmap it would end the program before it is
+ * told. */
 static void drop_memory(fake_memory *memory)
 {
     fake_memory **at = &memories;
