@@ -320,6 +320,7 @@ stk_status stk__op_backward(stk__op *op, const stk__op_io *io, stk_error *error)
 {
     assert(op->form.has_gradient && !stk__op_is_loss(op->spec.kind) && fits(io->dy, &op->form.output));
     assert(holds(io->saved, op->needs.saved_bytes) && holds(io->scratch, op->needs.scratch_bytes));
+    if (io->dy2 && !op->adds) STK__TRY(stk__tensor_add(io->dy, io->dy2, error));
     return op->half ? stk__half_op_backward(op, io, error) : op->engine->ops->backward(op, io, error);
 }
 

@@ -51,6 +51,7 @@ static stk_status make_operation(stk__pass *pass, int index, stk_error *error)
     set_types(pass, index, &spec);
     const stk_status status = stk__op_create(pass->engine, &spec, &pass->ops[index], error);
     if (status != STK_OK) return blame(error, status, "layer", pass->network, node->layer);
+    node->joins = pass->ops[index]->joins;
     pass->forms[index] = pass->ops[index]->form; /* a relu in it changes what it needs */
     node->needs = needs_of(pass, pass->ops[index]);
     const stk__tensor_desc desc = {.shape = node->form->output, .dtype = node->form->output_dtype};

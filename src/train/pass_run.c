@@ -31,6 +31,7 @@ static void fill_hands(hands *h, const stk__pass *pass, const stk__pass_step *st
                          .dx = h->dx,
                          .y = tensor_at(pass, feed, step->y),
                          .dy = tensor_at(pass, feed, step->dy),
+                         .dy2 = tensor_at(pass, feed, step->dy2),
                          .saved = tensor_at(pass, feed, step->saved),
                          .scratch = tensor_at(pass, feed, step->scratch),
                          .training = pass->training,
@@ -68,6 +69,10 @@ static stk_status run_layer(const stk__pass *pass, const stk__pass_step *step, c
     if (op->spec.kind == STK_OP_BATCH_NORM && pass->graph.nodes[step->layer].frozen) h.io.training = false;
     if (step->action == STK_STEP_BACKWARD) return stk__op_backward(op, &h.io, error);
     h.io.dx = NULL;
+    if (step->join != STK_VALUE_NONE) {
+        h.io.plus = tensor_at(pass, feed, step->plus);
+        h.io.plus_relu = pass->graph.nodes[step->join].relu;
+    }
     return stk__op_forward(op, &h.io, error);
 }
 

@@ -80,6 +80,10 @@ static void share_forward(stk__pass_plan *plan, const stk__pass_graph *graph, in
 {
     stk__pass_step *step = &plan->steps[now];
     const stk__pass_node *node = &graph->nodes[step->layer];
+    if (step->join != STK_VALUE_NONE) {
+        join_in_place(plan, now, step->plus, step->y);
+        return;
+    }
     if (!node->form->in_place || join_in_place(plan, now, step->x[0], step->y)) return;
     if (node->layer->spec.kind != STK_OP_ADD || !join_in_place(plan, now, step->x[1], step->y)) return;
     const int other = step->x[0]; /* a + b is b + a, to the bit */

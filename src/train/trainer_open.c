@@ -228,6 +228,7 @@ static void set_optimizer(stk__trainer *t, const stk__trainer_setup *setup)
                               .grad = t->model->grads,
                               .first = t->model->firsts,
                               .second = t->model->seconds,
+                              .leave_grad = true, /* the first batch of a step overwrites it */
                               .weight_decay = o->weight_decay == 0  ? usual
                                               : o->weight_decay < 0 ? 0
                                                                     : o->weight_decay,

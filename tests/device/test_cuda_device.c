@@ -3,7 +3,7 @@
 #include "cuda_scenes.h"
 #include "device/cuda_device.h"
 #include "device/trial.h"
-#include "fake_driver.h"
+#include "fake_cuda_driver.h"
 #include "support/workspace.h"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* Loaders whose batches are finished by a (fake) GPU: the CPU's bytes, whatever comes late. */
 #include "core/clock.h"
-#include "fake_driver.h"
+#include "fake_cuda_driver.h"
 #include "support/dataset.h"
 
 #include <pthread.h>

@@ -7,7 +7,7 @@
 #include "core/clock.h"
 #include "cuda_kept.h"
 #include "device/cuda_device.h"
-#include "fake_driver.h"
+#include "fake_cuda_driver.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-enum { SIDE_PX = 24, SLOTS = 3, BATCHES = 10000 };
+enum { SIDE_PX = 24, SLOTS = 3, BATCHES = 2000 };
 
 static const fake_driver *fake;
 static const stk__cuda_api *cuda;
