@@ -1,6 +1,8 @@
 /* The engine torch: the user's own PyTorch computes. Opening, tensors, and which file runs which operation.
  */
 #include "core/memory.h"
+#include "engine/conv_gather.h"
+#include "engine/half_op.h"
 #include "engine/torch_call.h"
 
 #include <stdio.h>
@@ -100,7 +102,12 @@ static stk_status open_engine(stk__engine **engine, const stk__engine_options *o
     if (!made) return stk__fail_memory(error, sizeof *made, "an engine");
     *made = (stk__torch){.api = api, .device = device};
     made->front.ops = &stk__engine_torch;
-    made->front.info = (stk__engine_info){.name = stk__engine_torch.name, .threads = options->threads};
+    made->front.info =
+        (stk__engine_info){.name = stk__engine_torch.name,
+                           .threads = options->threads,
+                           .bf16 = STK_HALF_NATIVE,
+                           .f16 = STK_HALF_NATIVE,
+                           .half_why = "on CPUs PyTorch is not known to be faster in it; with ! it is used"};
     snprintf(made->front.info.version, sizeof made->front.info.version, "PyTorch %d.%d.%d, %s", api->major,
              api->minor, api->patch, stk__torch_device_name(&device));
     prepare_thread(&made->front);
@@ -138,9 +145,19 @@ static stk_status copy_tensor(stk__tensor *target, const stk__tensor *source, st
     return stk__torch_end(&s);
 }
 
+/* Products take what they are given in 16 bits, whatever the rest is; others where everything is of one type.
+ * What is left is widened around our own f32 operation (half_op.h, host memory only): LSTM, which keeps its
+ * states in f32, affine, pixels that must be gathered, and the ends of a network. */
+static bool is_native(const stk__op_spec *spec)
+{
+    if (spec->kind == STK_OP_LSTM || spec->kind == STK_OP_AFFINE) return false;
+    if (stk__op_is_product(spec->kind)) return spec->kind == STK_OP_LINEAR || !stk__conv_must_gather(spec);
+    return !spec->f32_inputs && !spec->f32_output;
+}
+
 static stk_status create_op(stk__op *op, stk_error *error)
 {
-    (void)error;
+    if (op->spec.half && !is_native(&op->spec)) return stk__half_op_create(op, error);
     if (kinds[op->spec.kind]->needs) op->needs = kinds[op->spec.kind]->needs(op);
     return STK_OK;
 }
