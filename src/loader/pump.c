@@ -313,13 +313,13 @@ stk_status stk__pump_start(stk_loader *loader, stk_error *error)
     return STK_OK;
 }
 
-/* Whether it had to be given up. */
+/* False: it hangs, and is left behind with all that it uses. */
 static bool end_thread(stk__thread **thread, const char *name, uint64_t deadline_ns)
 {
-    if (stk__thread_join(thread, deadline_ns)) return false;
+    if (stk__thread_join(thread, deadline_ns)) return true;
     stk__log(STK_LOG_WARNING, "thread '%s' does not end and is left behind", name);
     stk__thread_abandon(thread);
-    return true;
+    return false;
 }
 
 int stk__pump_stop(stk_loader *loader)
@@ -334,9 +334,9 @@ int stk__pump_stop(stk_loader *loader)
     const uint64_t deadline = stk__clock_ns() + stk__seconds_ns(hurry ? 0.5 : loader->timeout_s);
     int given_up = 0;
     for (int i = 0; i < loader->worker_count; i++)
-        given_up += end_thread(&loader->workers[i].thread, loader->workers[i].name, deadline);
-    given_up += end_thread(&loader->device_thread, "device", deadline + STK_SECOND_NS);
-    given_up += end_thread(&loader->watchdog, "watchdog", deadline + STK_SECOND_NS);
+        given_up += !end_thread(&loader->workers[i].thread, loader->workers[i].name, deadline);
+    given_up += !end_thread(&loader->device_thread, "stk-device", deadline + STK_SECOND_NS);
+    given_up += !end_thread(&loader->watchdog, "stk-watchdog", deadline + STK_SECOND_NS);
     return given_up;
 }
 
