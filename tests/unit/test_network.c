@@ -38,7 +38,8 @@ static void shipped_networks_have_their_shapes(void **state)
         assert_string_equal(stk__network_names(i), shipped[i].name);
         stk__network *network = network_shipped(&shipped[i]);
         char place[64];
-        snprintf(place, sizeof place, "models/%s.yaml", shipped[i].name);
+        const bool also = strcmp(shipped[i].name, "hrnet_w32") == 0; /* in the file of the other one */
+        snprintf(place, sizeof place, "models/%s.yaml", also ? "hrnet_w18" : shipped[i].name);
         assert_string_equal(network->name, shipped[i].name);
         assert_string_equal(network->place, place);
         assert_string_equal(stk__task_word(network->task), shipped[i].task);
