@@ -14,7 +14,7 @@
 
 #define JUDGE_EVERY_NS STK_SECOND_NS
 #define SLICE_NS       (STK_SECOND_NS / 10) /* in which an interruption is noticed while we wait */
-#define FROZEN_NS      (STK_SECOND_NS)      /* a terminal that takes nothing for so long is let go of Ctrl-S */
+#define FROZEN_NS      (STK_SECOND_NS) /* a terminal that takes nothing for so long is let go of Ctrl-S */
 #define PATIENCE_NS    (STK_SECOND_NS * 10) /* then it may be slow; a second Ctrl-C does not wait */
 
 typedef struct screen {
