@@ -14,6 +14,7 @@ struct stk__thread {
     pthread_mutex_t lock; /* guards done */
     pthread_cond_t ended;
     bool done;
+    bool abandoned; /* (lock) it destroys itself when it ends */
     stk__thread_options options;
 };
 
@@ -41,6 +42,13 @@ bool stk__cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t deadl
     return pthread_cond_timedwait(cond, mutex, &until) != ETIMEDOUT;
 }
 
+static void destroy(stk__thread *thread)
+{
+    pthread_mutex_destroy(&thread->lock);
+    pthread_cond_destroy(&thread->ended);
+    stk__free(thread);
+}
+
 static void *thread_main(void *argument)
 {
     stk__thread *thread = argument;
@@ -50,8 +58,10 @@ static void *thread_main(void *argument)
     thread->options.run(thread->options.context);
     pthread_mutex_lock(&thread->lock);
     thread->done = true;
+    const bool abandoned = thread->abandoned;
     pthread_cond_signal(&thread->ended);
     pthread_mutex_unlock(&thread->lock);
+    if (abandoned) destroy(thread); /* nobody else knows it any more */
     return NULL;
 }
 
@@ -105,16 +115,22 @@ bool stk__thread_join(stk__thread **pointer, uint64_t deadline_ns)
     pthread_mutex_unlock(&thread->lock);
     if (!done) return false;
     pthread_join(thread->handle, NULL); /* a moment: run has returned */
-    pthread_mutex_destroy(&thread->lock);
-    pthread_cond_destroy(&thread->ended);
-    stk__free(thread);
+    destroy(thread);
     *pointer = NULL;
     return true;
 }
 
 void stk__thread_abandon(stk__thread **pointer)
 {
-    if (!*pointer) return;
-    pthread_detach((*pointer)->handle);
+    stk__thread *thread = *pointer;
+    if (!thread) return;
     *pointer = NULL;
+    pthread_mutex_lock(&thread->lock);
+    const bool done = thread->done;
+    thread->abandoned = !done;
+    if (!done) pthread_detach(thread->handle);
+    pthread_mutex_unlock(&thread->lock);
+    if (!done) return;
+    pthread_join(thread->handle, NULL); /* it came back after all */
+    destroy(thread);
 }
