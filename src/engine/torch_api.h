@@ -23,6 +23,8 @@ enum { STK_TORCH_MAJOR = 2, STK_TORCH_MINOR = 10 }; /* the oldest that has all o
       (const char *name, const char *overload, uint64_t *stack, uint64_t version))                           \
     X(int32_t, torch_new_list_reserve_size, (size_t size, void **list))                                      \
     X(int32_t, torch_list_push_back, (void *list, uint64_t value))                                           \
+    X(int32_t, torch_list_size, (void *list, size_t *size))                                                  \
+    X(int32_t, torch_list_get_item, (void *list, size_t index, uint64_t *value))                             \
     X(int32_t, torch_delete_list, (void *list))                                                              \
     X(int32_t, torch_new_string_handle, (const char *text, size_t length, void **string))                    \
     X(int32_t, torch_delete_string, (void *string))                                                          \

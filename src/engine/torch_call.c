@@ -156,6 +156,18 @@ static void drop_list(stk__torch *engine, uint64_t value)
     engine->alive--;
 }
 
+/* Deleting a list forgets the handles in it. */
+static void drop_tensor_list(stk__torch *engine, uint64_t value)
+{
+    size_t count = 0;
+    uint64_t element;
+    engine->api->torch_list_size(pointer_of(value), &count);
+    for (size_t i = 0; i < count; i++)
+        if (engine->api->torch_list_get_item(pointer_of(value), i, &element) == 0)
+            drop_tensor(engine, element);
+    drop_list(engine, value);
+}
+
 /* One element of a list. */
 static bool make_element(stk__torch_scope *scope, const stk__torch_arg *list, size_t i, uint64_t *value)
 {
@@ -193,12 +205,9 @@ static bool make_list(stk__torch_scope *scope, const stk__torch_arg *arg, uint64
     for (size_t i = 0; i < arg->count; i++) {
         uint64_t element;
         const bool made = make_element(scope, arg, i, &element);
-        if (made && stk__torch_went_well(scope, api->torch_list_push_back(list, element), "a list")) {
-            if (is_tensor_list(arg)) scope->engine->alive--; /* it is the list's now */
-            continue;
-        }
+        if (made && stk__torch_went_well(scope, api->torch_list_push_back(list, element), "a list")) continue;
         if (made && is_tensor_list(arg)) drop_tensor(scope->engine, element);
-        drop_list(scope->engine, value_of(list));
+        (is_tensor_list(arg) ? drop_tensor_list : drop_list)(scope->engine, value_of(list));
         return false;
     }
     *value = value_of(list);
@@ -249,9 +258,9 @@ static const value_kind kinds[STK_TORCH_KINDS] = {
     [STK_TORCH_INTS] = {make_list, drop_list},
     [STK_TORCH_SOME_INTS] = {make_some_list, drop_some_list},
     [STK_TORCH_BOOLS] = {make_list, drop_list},
-    [STK_TORCH_TENSORS] = {make_list, drop_list},
-    [STK_TORCH_VIEWS] = {make_list, drop_list},
-    [STK_TORCH_REPEATED] = {make_list, drop_list},
+    [STK_TORCH_TENSORS] = {make_list, drop_tensor_list},
+    [STK_TORCH_VIEWS] = {make_list, drop_tensor_list},
+    [STK_TORCH_REPEATED] = {make_list, drop_tensor_list},
     [STK_TORCH_TEXT] = {make_text, drop_text},
 };
 

@@ -133,7 +133,9 @@ static stk_status conv_backward(stk__op *op, const stk__op_io *io, stk_error *er
         back_through(&s, op, io, gather_pixels(&s, op, io), &plain, wanted & 6);
         wanted &= 1;
     }
-    if (wanted) back_through(&s, op, io, picture_of(&s, op, io->x[0], &op->spec.input[0]), &g, wanted);
+    /* For dx alone x may not be read, but PyTorch asks for its shape: dx has that, too. */
+    const stk__tensor *x = wanted & 6 || !wanted ? io->x[0] : io->dx[0];
+    if (wanted) back_through(&s, op, io, picture_of(&s, op, x, &op->spec.input[0]), &g, wanted);
     return stk__torch_end(&s);
 }
 

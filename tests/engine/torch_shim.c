@@ -10,7 +10,8 @@ enum { PLACES = 4096, STACK = 16 }; /* the engine's stack has as many values; un
 typedef struct thing {
     uint64_t address; /* 0: a free place */
     torch_shim_kind kind;
-    bool kept; /* its release was left out */
+    bool kept;     /* its release was left out */
+    uint64_t list; /* that holds it, and goes to PyTorch with it; deleting the list does not release it */
 } thing;
 
 torch_shim torch_shim_state;
@@ -95,6 +96,8 @@ static void take(uint64_t address, bool drop)
     if (!given) return; /* a number, or nothing */
     const torch_shim_kind kind = given->kind;
     if (kind == TORCH_SHIM_CELL) take(*(const uint64_t *)pointer_at(address), drop);
+    for (int i = thing_count - 1; kind == TORCH_SHIM_LIST && i >= 0; i--)
+        if (i < thing_count && things[i].address && things[i].list == address) take(things[i].address, drop);
     strike(find(address));
     if (drop) give_back(kind, address);
 }
@@ -136,7 +139,8 @@ static int32_t push_back(void *list, uint64_t value)
 {
     if (is_refused()) return 1;
     const int32_t result = real.torch_list_push_back(list, value);
-    if (result == 0) take(value, false);
+    thing *element = result == 0 && value ? find(value) : NULL;
+    if (element) element->list = address_of(list);
     return result;
 }
 
