@@ -1,9 +1,13 @@
 /* Where a training step of a shipped network goes: ms a step for each kind of operation and action, medians
  * over the steps, on the engine onednn.
  *
- *     step_profile [unet|locator|resnet|lstm …] [--steps N] [--threads N] [--apart] [--brief]
+ *     step_profile [unet|locator|resnet|lstm|hrnet_w18 …] [--steps N] [--threads N] [--conv direct|winograd]
+ *                  [--cpu] [--apart] [--recompute] [--brief]
  *
- * --apart: operations are not fused; --brief: only the time of a step, without spans (they cost a little). */
+ * --cpu: CPU time of all threads, which means something on a busy machine too; --apart: operations are not
+ * fused;
+ * --recompute: as with train.gradient_checkpointing; --brief: only the time of a step, without spans (they
+ * cost a little). */
 #include "core/clock.h"
 #include "core/random.h"
 #include "train/pass.h"
@@ -11,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 enum { ROWS = 64, STEPS_MOST = 200, SPANS = 4096 };
 
@@ -45,12 +50,20 @@ static const example examples[] = {
      STK_OP_CROSS_ENTROPY,
      {{"image_h", 128}, {"image_w", 128}, {"image_c", 1}, {"num_classes", 10}},
      10},
+    {"hrnet_w18",
+     {4, {1, 256, 256, 3}},
+     {3, {1, 256, 256}},
+     STK_DTYPE_U8,
+     STK_OP_CROSS_ENTROPY,
+     {{"image_h", 256}, {"image_w", 256}, {"image_c", 3}, {"num_classes", 19}},
+     19},
     {"lstm", {3, {256, 60, 3}}, {1, {256}}, STK_DTYPE_F32, STK_OP_MSE, {{"features", 3}, {"window", 60}}, 2},
 };
 
 typedef struct settings {
     int steps, threads;
-    bool apart, brief;
+    const char *conv; /* NULL: auto */
+    bool apart, brief, recompute, cpu;
 } settings;
 
 typedef struct bench {
@@ -116,10 +129,24 @@ static void make_data(bench *b, const example *e)
     fill(ids, 1000);
 }
 
+static stk__conv conv_of(const char *word)
+{
+    if (!word) return STK_CONV_AUTO;
+    return strcmp(word, "direct") == 0 ? STK_CONV_DIRECT : STK_CONV_WINOGRAD;
+}
+
+/* Of all threads: what other processes take does not count. */
+static uint64_t cpu_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 static void start(bench *b, const example *e, const settings *s)
 {
     stk_error error = {0};
-    const stk__engine_options options = {.name = "onednn", .threads = s->threads};
+    const stk__engine_options options = {.name = "onednn", .threads = s->threads, .conv = conv_of(s->conv)};
     const stk__network_request asked = {.name = e->name, .facts = e->facts, .fact_count = 4};
     *b = (bench){0};
     must(stk__engine_open(&b->engine, &options, &error), &error);
@@ -133,6 +160,7 @@ static void start(bench *b, const example *e, const settings *s)
                                     .input = e->input,
                                     .training = true,
                                     .fuse = !s->apart,
+                                    .recompute = s->recompute,
                                     .loss = {.kind = e->loss},
                                     .metric = {.kind = e->loss}};
     must(stk__pass_create(&b->pass, &pass, &error), &error);
@@ -152,6 +180,7 @@ static void start(bench *b, const example *e, const settings *s)
                               .eps = 1e-8,
                               .max_grad_norm = 1};
     must(stk__trace_init(&b->trace, SPANS, &error), &error);
+    if (s->cpu) b->trace.clock_ns = cpu_ns;
     if (!s->brief) stk__pass_trace(b->pass, &b->trace);
 }
 
@@ -195,21 +224,22 @@ static const char *word_of(const bench *b, const char *layer)
 static double run_step(bench *b, row *rows, int step)
 {
     stk_error error = {0};
+    uint64_t (*const now_ns)(void) = b->trace.clock_ns ? b->trace.clock_ns : stk__clock_ns;
     const uint64_t from = stk__clock_ns();
     b->trace.count = 0;
     b->update.step++;
     must(stk__pass_forward(b->pass, &b->feed, &error), &error);
     must(stk__pass_backward(b->pass, &b->feed, &error), &error);
-    const uint64_t behind = stk__clock_ns();
+    const uint64_t behind = now_ns();
     must(stk__engine_update(b->engine, &b->update, &error), &error);
     must(stk__engine_sync(b->engine, &error), &error);
-    const uint64_t to = stk__clock_ns();
+    const uint64_t to = now_ns();
     for (size_t i = 0; step >= 0 && i < b->trace.count; i++) {
         const stk__trace_span *span = &b->trace.spans[i];
         count(rows, word_of(b, span->name), span->action, (double)(span->to_ns - span->from_ns) / 1e6, step);
     }
     if (step >= 0) count(rows, "update", "", (double)(to - behind) / 1e6, step);
-    return (double)(to - from) / 1e6;
+    return (double)(stk__clock_ns() - from) / 1e6;
 }
 
 static int compare(const void *a, const void *b)
@@ -246,14 +276,6 @@ static void print_rows(row *rows, int steps)
     printf("  %-32s %8.2f ms %5.1f %%\n", "all but products", sum - products, 100 * (sum - products) / sum);
 }
 
-/* Of all threads: what other processes take does not count. */
-static double cpu_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
-}
-
 static void profile(const example *e, const settings *s)
 {
     static row rows[ROWS];
@@ -263,12 +285,16 @@ static void profile(const example *e, const settings *s)
     start(&b, e, s);
     run_step(&b, rows, -1);
     for (int i = 0; i < s->steps; i++) {
-        cpu[i] = cpu_ms();
+        const uint64_t from = cpu_ns();
         ms[i] = run_step(&b, rows, i);
-        cpu[i] = cpu_ms() - cpu[i];
+        cpu[i] = (double)(cpu_ns() - from) / 1e6;
     }
-    printf("%s %.2f ms a step, %.2f ms of CPU, activations %.1f MB\n", e->name, median(ms, s->steps),
-           median(cpu, s->steps), (double)stk__pass_size(b.pass) / 1e6);
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    const stk__pass_report *report = stk__pass_describe(b.pass);
+    printf("%s %.2f ms a step, %.2f ms of CPU, %.1f GFLOP, activations %.1f MB, peak %.1f MB\n", e->name,
+           median(ms, s->steps), median(cpu, s->steps), report->step_flops / 1e9,
+           (double)report->activation_bytes / 1e6, (double)usage.ru_maxrss * 1024 / 1e6);
     if (!s->brief) print_rows(rows, s->steps);
     fflush(stdout);
     finish(&b);
@@ -282,7 +308,10 @@ int main(int count_of, char **arguments)
         const char *next = i + 1 < count_of ? arguments[i + 1] : "1";
         if (strcmp(arguments[i], "--steps") == 0) s.steps = atoi(next) < STEPS_MOST ? atoi(next) : STEPS_MOST;
         if (strcmp(arguments[i], "--threads") == 0) s.threads = atoi(next);
+        if (strcmp(arguments[i], "--conv") == 0) s.conv = next;
         s.apart |= strcmp(arguments[i], "--apart") == 0;
+        s.recompute |= strcmp(arguments[i], "--recompute") == 0;
+        s.cpu |= strcmp(arguments[i], "--cpu") == 0;
         s.brief |= strcmp(arguments[i], "--brief") == 0;
         for (size_t k = 0; k < sizeof examples / sizeof examples[0]; k++)
             any |= strcmp(arguments[i], examples[k].name) == 0;

@@ -14,7 +14,8 @@
 
 #define JUDGE_EVERY_NS STK_SECOND_NS
 #define SLICE_NS       (STK_SECOND_NS / 10) /* in which an interruption is noticed while we wait */
-#define PATIENCE_NS    (STK_SECOND_NS * 2)  /* for a terminal that takes nothing */
+#define FROZEN_NS      (STK_SECOND_NS)      /* a terminal that takes nothing for so long is let go of Ctrl-S */
+#define PATIENCE_NS    (STK_SECOND_NS * 10) /* then it may be slow; a second Ctrl-C does not wait */
 
 typedef struct screen {
     int wake; /* eventfd: a frame, a signal, the end */
@@ -275,7 +276,7 @@ static void stop_screen(screen *s)
     s->leave = true;
     pthread_mutex_unlock(&s->lock);
     wake_up(s);
-    bool left = stk__thread_join(&s->thread, stk__clock_ns() + PATIENCE_NS);
+    bool left = stk__thread_join(&s->thread, stk__clock_ns() + FROZEN_NS);
     if (!left) { /* it hangs in a terminal that takes nothing: Ctrl-S, most often */
         stk__terminal_let_go();
         left = stk__thread_join(&s->thread, stk__clock_ns() + PATIENCE_NS);

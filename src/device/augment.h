@@ -4,6 +4,7 @@
 #define STK_DEVICE_AUGMENT_H
 
 #include "core/cpu_level.h"
+#include "core/half.h"
 #include "core/memory.h"
 #include "device/augment_block.h"
 #include "image/pixels.h"
@@ -52,9 +53,5 @@ typedef struct stk__augment_batch {
     stk__augment_target target;     /* image, mask: of the first sample; those of the others follow densely */
     bool pinned;                    /* arena and target lie in host memory that the device has pinned */
 } stk__augment_batch;
-
-/* The scalar arithmetic that reference and other levels share at their edges. */
-uint16_t stk__half_from_float(float value); /* round to nearest even, as IEEE 754 says */
-uint16_t stk__bfloat_from_float(float value);
 
 #endif

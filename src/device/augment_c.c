@@ -266,22 +266,6 @@ static bool is_erased(const stk__augment_block *block, int32_t x, int32_t y)
            y < block->erase_y + block->erase_h;
 }
 
-/* To 11 bits of mantissa; below 2^-14 the last bit is worth 2^-24. */
-uint16_t stk__half_from_float(float value)
-{
-    const uint32_t bits = bits_of(value), sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
-    if (size >= 0x477ff000) return (uint16_t)(sign | 0x7c00); /* 65520 and more: infinite */
-    if (size < 0x38800000)                                    /* subnormal: the float adder rounds */
-        return (uint16_t)(sign | (bits_of(float_of(size) + 0.5f) - 0x3f000000));
-    return (uint16_t)(sign | ((size - 0x38000000 + 0xfff + (size >> 13 & 1)) >> 13));
-}
-
-uint16_t stk__bfloat_from_float(float value)
-{
-    const uint32_t bits = bits_of(value);
-    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
 static void store_value(const stk__augment_target *target, size_t at, float v)
 {
     if (target->dtype == STK_DTYPE_F32) ((float *)target->image)[at] = v;

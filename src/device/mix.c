@@ -1,27 +1,8 @@
 #include "device/mix.h"
 
-#include "device/augment.h"
+#include "core/half.h"
 
 #include <string.h>
-
-static float float_of_bits(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-/* Finite values: the exponent is moved by a product, which is exact, for subnormal ones too. */
-static float float_of_half(uint16_t half)
-{
-    const float size = float_of_bits((uint32_t)(half & 0x7fff) << 13) * 0x1p112f;
-    return half & 0x8000 ? -size : size;
-}
-
-static float float_of_bfloat(uint16_t value)
-{
-    return float_of_bits((uint32_t)value << 16);
-}
 
 static void blend_floats(float *a, float *b, size_t count, float lambda)
 {
@@ -37,7 +18,7 @@ static void blend_halves(uint16_t *a, uint16_t *b, size_t count, float lambda)
 {
     const float rest = 1 - lambda;
     for (size_t i = 0; i < count; i++) {
-        const float at_a = float_of_half(a[i]), at_b = float_of_half(b[i]);
+        const float at_a = stk__half_to_float(a[i]), at_b = stk__half_to_float(b[i]);
         a[i] = stk__half_from_float(at_a * lambda + at_b * rest);
         b[i] = stk__half_from_float(at_b * lambda + at_a * rest);
     }
@@ -47,7 +28,7 @@ static void blend_bfloats(uint16_t *a, uint16_t *b, size_t count, float lambda)
 {
     const float rest = 1 - lambda;
     for (size_t i = 0; i < count; i++) {
-        const float at_a = float_of_bfloat(a[i]), at_b = float_of_bfloat(b[i]);
+        const float at_a = stk__bfloat_to_float(a[i]), at_b = stk__bfloat_to_float(b[i]);
         a[i] = stk__bfloat_from_float(at_a * lambda + at_b * rest);
         b[i] = stk__bfloat_from_float(at_b * lambda + at_a * rest);
     }

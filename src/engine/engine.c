@@ -1,8 +1,10 @@
 /* The front of all engines: finds them, checks what they are given, and keeps what they have in common. */
 #include "engine/engine.h"
 
+#include "core/half.h"
 #include "core/memory.h"
 #include "core/pool.h"
+#include "engine/half_op.h"
 #include "engine/loss_inputs.h"
 
 #include <assert.h>
@@ -52,8 +54,10 @@ stk_status stk__engine_open(stk__engine **engine, const stk__engine_options *opt
     *engine = NULL;
     if (filled.threads <= 0) filled.threads = stk__pool_default_workers();
     if (filled.threads > STK_POOL_WORKERS) filled.threads = STK_POOL_WORKERS;
-    if (!filled.name || strcmp(filled.name, "auto") == 0) return open_auto(engine, &filled, error);
-    return open_named(engine, &filled, error);
+    const bool any = !filled.name || strcmp(filled.name, "auto") == 0;
+    STK__TRY((any ? open_auto : open_named)(engine, &filled, error));
+    (*engine)->level = stk__cpu_level_allowed();
+    return STK_OK;
 }
 
 void stk__engine_close(stk__engine **engine)
@@ -196,17 +200,63 @@ stk_status stk__tensor_zero(stk__tensor *tensor, stk_error *error)
     return tensor->engine->ops->tensor_zero(tensor, error);
 }
 
+/* How the engine stands to a type; f32 is everybody's own. */
+static stk__half_support support_of(const stk__engine *engine, stk_dtype dtype)
+{
+    if (!stk__dtype_is_half(dtype)) return STK_HALF_NATIVE;
+    return dtype == STK_DTYPE_BF16 ? engine->info.bf16 : engine->info.f16;
+}
+
+static bool needs_widening(const stk__tensor *target, const stk__tensor *source)
+{
+    return support_of(target->engine, target->desc.dtype) == STK_HALF_WIDENED ||
+           support_of(target->engine, source->desc.dtype) == STK_HALF_WIDENED;
+}
+
+static bool is_float(const stk__tensor *tensor)
+{
+    return tensor->desc.dtype == STK_DTYPE_F32 || stk__dtype_is_half(tensor->desc.dtype);
+}
+
 stk_status stk__tensor_add(stk__tensor *target, const stk__tensor *source, stk_error *error)
 {
-    assert(stk__shape_equal(&target->desc.shape, &source->desc.shape) && target->desc.dtype == STK_DTYPE_F32);
-    return target->engine->ops->tensor_add(target, source, error);
+    assert(stk__shape_equal(&target->desc.shape, &source->desc.shape) && is_float(target) &&
+           is_float(source));
+    if (!needs_widening(target, source)) return target->engine->ops->tensor_add(target, source, error);
+    stk__half_add(target, source);
+    return STK_OK;
 }
 
 stk_status stk__tensor_copy(stk__tensor *target, const stk__tensor *source, stk_error *error)
 {
-    assert(stk__shape_equal(&target->desc.shape, &source->desc.shape) &&
-           target->desc.dtype == source->desc.dtype);
-    return target->engine->ops->tensor_copy(target, source, error);
+    const bool same = target->desc.dtype == source->desc.dtype;
+    assert(stk__shape_equal(&target->desc.shape, &source->desc.shape));
+    assert(same || (is_float(target) && is_float(source)));
+    if (same || !needs_widening(target, source))
+        return target->engine->ops->tensor_copy(target, source, error);
+    stk__half_copy(target, source);
+    return STK_OK;
+}
+
+static stk_status refuse_half(const stk__op *op, stk_error *error)
+{
+    const stk__engine_info *info = &op->engine->info;
+    stk__fail(error, STK_ERROR_UNSUPPORTED, "the engine %s has no tensors of %s", info->name,
+              op->spec.half == STK_DTYPE_BF16 ? "bf16" : "fp16");
+    stk__error_hint(error, "another run.engine, or float32: train.amp=false");
+    return STK_ERROR_UNSUPPORTED;
+}
+
+static stk_status make_op(stk__op *op, stk_error *error)
+{
+    STK__TRY(stk__op_describe(&op->spec, &op->form, error));
+    if (op->spec.relu && !op->engine->info.fuses)
+        return stk__fail(error, STK_ERROR_UNSUPPORTED, "%s has no relu in its operations",
+                         op->engine->info.name);
+    const stk__half_support support = support_of(op->engine, op->spec.half);
+    if (support == STK_HALF_NONE) return refuse_half(op, error);
+    if (support == STK_HALF_WIDENED) return stk__half_op_create(op, error);
+    return op->engine->ops->op_create(op, error);
 }
 
 stk_status stk__op_create(stk__engine *engine, const stk__op_spec *spec, stk__op **op, stk_error *error)
@@ -216,11 +266,7 @@ stk_status stk__op_create(stk__engine *engine, const stk__op_spec *spec, stk__op
     if (!made) return stk__fail_memory(error, sizeof *made, "an operation");
     made->engine = engine;
     made->spec = *spec;
-    stk_status status = stk__op_describe(&made->spec, &made->form, error);
-    if (status == STK_OK && made->spec.relu && !engine->info.fuses)
-        status =
-            stk__fail(error, STK_ERROR_UNSUPPORTED, "%s has no relu in its operations", engine->info.name);
-    if (status == STK_OK) status = engine->ops->op_create(made, error);
+    const stk_status status = make_op(made, error);
     if (status != STK_OK) {
         stk__free(made);
         return status;
@@ -232,7 +278,10 @@ stk_status stk__op_create(stk__engine *engine, const stk__op_spec *spec, stk__op
 void stk__op_destroy(stk__op **op)
 {
     if (!*op) return;
-    if ((*op)->engine->ops->op_destroy) (*op)->engine->ops->op_destroy(*op);
+    if ((*op)->half)
+        stk__half_op_destroy(*op);
+    else if ((*op)->engine->ops->op_destroy)
+        (*op)->engine->ops->op_destroy(*op);
     stk__free(*op);
     *op = NULL;
 }
@@ -260,17 +309,18 @@ static bool fits(const stk__tensor *tensor, const stk__shape *shape)
 stk_status stk__op_forward(stk__op *op, const stk__op_io *io, stk_error *error)
 {
     assert(io->x && fits(io->x[0], &op->spec.input[0]) && fits(io->y, &op->form.output));
+    assert(io->y->desc.dtype == op->form.output_dtype);
     assert(holds(io->saved, op->needs.saved_bytes) && holds(io->scratch, op->needs.scratch_bytes));
     if (stk__op_is_loss(op->spec.kind) || stk__op_is_metric(op->spec.kind))
         STK__TRY(stk__loss_check(&op->spec, io->x, error));
-    return op->engine->ops->forward(op, io, error);
+    return op->half ? stk__half_op_forward(op, io, error) : op->engine->ops->forward(op, io, error);
 }
 
 stk_status stk__op_backward(stk__op *op, const stk__op_io *io, stk_error *error)
 {
     assert(op->form.has_gradient && !stk__op_is_loss(op->spec.kind) && fits(io->dy, &op->form.output));
     assert(holds(io->saved, op->needs.saved_bytes) && holds(io->scratch, op->needs.scratch_bytes));
-    return op->engine->ops->backward(op, io, error);
+    return op->half ? stk__half_op_backward(op, io, error) : op->engine->ops->backward(op, io, error);
 }
 
 static bool all_floats(const stk__tensor_list *list)

@@ -9,10 +9,24 @@
  *     stk__op_forward(conv, &io, &error);                               // allocates nothing
  *
  * All calls of one engine come from one thread. Work may be queued: it is done after stk__tensor_map or
- * stk__engine_sync. Only engines know how a tensor lies in memory; others see it through map. */
+ * stk__engine_sync. Only engines know how a tensor lies in memory; others see it through map.
+ *
+ * Mixed precision (stk__op_spec.half = H, bf16 or f16). What an operation is given:
+ *   x[i], dx[i]   H; f32 where f32_inputs says so
+ *   y, dy         H; f32 with f32_output
+ *   param, dparam, buffer, and the statistics, masks or states in saved: as without; dparam is f32
+ * What it must compute, whoever computes it: as if every x and dy were widened to f32, the f32 operation
+ * done, and y and dx rounded to H (nearest even; too large: infinite). Products (stk__op_is_product) round
+ * their parameters, and an x that is f32, to H first, as the hardware for it takes them so; they may round
+ * what they keep inside (states of an LSTM), too, but add in f32. Others (batch norm, affine) use their
+ * parameters and an f32 x as they are. Losses and metrics have no H: the prediction is f32. tensor_add and
+ * tensor_copy take any two of f32 and H. An engine is native (it is given these tensors), or widened: the
+ * front (half_op.h) makes f32 of them in scratch around the engine's own f32 operation, which never sees H;
+ * that wants host memory and engines that queue nothing. */
 #ifndef STK_ENGINE_ENGINE_H
 #define STK_ENGINE_ENGINE_H
 
+#include "core/cpu_level.h"
 #include "engine/op.h"
 
 #include <stddef.h>
@@ -21,6 +35,7 @@ typedef struct stk__engine stk__engine; /* open/close */
 typedef struct stk__arena stk__arena;   /* create/destroy; memory for tensors */
 typedef struct stk__tensor stk__tensor; /* create/destroy; a handle */
 typedef struct stk__op stk__op;         /* create/destroy; an operation ready to run at one shape */
+typedef struct stk__half_op stk__half_op;
 
 /* Algorithm of 3x3 convolutions with stride 1 (others are always direct); in the order of train.conv. */
 typedef enum stk__conv {
@@ -38,12 +53,21 @@ typedef struct stk__engine_options {
         *device; /* torch: "cpu", "cuda:0"; NULL or "auto": the best that it can use. Others are the CPU's */
 } stk__engine_options;
 
+/* What an engine does with activations of 16 bits. */
+typedef enum stk__half_support {
+    STK_HALF_NONE,    /* refused */
+    STK_HALF_WIDENED, /* stored so, computed in f32 by the front's help: saves memory, costs time */
+    STK_HALF_NATIVE,  /* takes them itself, but is not faster than in f32 here */
+    STK_HALF_FAST     /* takes them itself, and the hardware gains by it */
+} stk__half_support;
+
 typedef struct stk__engine_info {
     const char *name; /* "onednn" */
     char version[64]; /* "oneDNN 2.6.3, AVX2"; empty: nothing to say */
     int threads;
-    bool bf16;      /* native */
-    bool fuses;     /* has operations with a relu in them (stk__op_spec.relu) */
+    stk__half_support bf16, f16; /* an engine with f16 knows stk__update.skipped */
+    const char *half_why; /* where neither is fast: why f32 is what to use here; NULL: nothing to say */
+    bool fuses;           /* has operations with a relu in them (stk__op_spec.relu) */
     char note[160]; /* something its user should know (an instruction set that was capped, why "auto" is not
                        a better one), or empty */
 } stk__engine_info;
@@ -89,7 +113,7 @@ stk_status stk__tensor_unmap(stk__tensor *tensor, const stk_tensor *view, bool c
 stk_status stk__tensor_write(stk__tensor *tensor, const void *data, size_t size_bytes, stk_error *error);
 stk_status stk__tensor_read(stk__tensor *tensor, void *data, size_t size_bytes, stk_error *error);
 stk_status stk__tensor_zero(stk__tensor *tensor, stk_error *error);
-/* target += source */
+/* target += source; these two take f32 and 16-bit types, source of another than target, too */
 stk_status stk__tensor_add(stk__tensor *target, const stk__tensor *source, stk_error *error);
 stk_status stk__tensor_copy(stk__tensor *target, const stk__tensor *source, stk_error *error);
 
@@ -153,6 +177,11 @@ typedef struct stk__update {
     double grad_scale;    /* 0: 1 */
     double max_grad_norm; /* 0: no clipping; as clip_grad_norm_: factor min(1, max / (norm + 1e-6)) */
     stk__tensor *norm;    /* f64 [2]: the norm before clipping is added to [0], 1 to [1]; NULL: not wanted */
+    /* f64 [1], for f16: becomes 1 when the norm of the gradients is not finite. Then the update is left out
+     * as a whole: the gradients are zeroed and nothing else is touched, norm neither. Otherwise it becomes 0.
+     * An engine that queues decides on its device; who asks for it waits when it is read. NULL: every update
+     * is made. */
+    stk__tensor *skipped;
 } stk__update;
 
 stk_status stk__engine_update(stk__engine *engine, const stk__update *update, stk_error *error);
@@ -179,6 +208,7 @@ typedef struct stk__engine_ops {
     stk_status (*tensor_map)(stk__tensor *tensor, stk_tensor *view, stk_error *error); /* NULL: host memory */
     stk_status (*tensor_unmap)(stk__tensor *tensor, const stk_tensor *view, bool changed, stk_error *error);
     stk_status (*tensor_zero)(stk__tensor *tensor, stk_error *error);
+    /* Native engines: of f32 and 16-bit types, as above; others: f32 += f32, and copies of one type. */
     stk_status (*tensor_add)(stk__tensor *target, const stk__tensor *source, stk_error *error);
     stk_status (*tensor_copy)(stk__tensor *target, const stk__tensor *source, stk_error *error);
 
@@ -197,6 +227,7 @@ typedef struct stk__engine_ops {
 struct stk__engine {
     const stk__engine_ops *ops;
     stk__engine_info info;
+    stk__cpu_level level; /* the front's, for its loops */
 };
 
 struct stk__arena {
@@ -220,6 +251,7 @@ struct stk__op {
     stk__op_needs needs;
     const char *method; /* NULL: there is no choice */
     void *own;          /* the engine's */
+    stk__half_op *half; /* the front's: the engine's operation is in there; NULL: it is this one */
 };
 
 extern const stk__engine_ops stk__engine_reference, stk__engine_onednn, stk__engine_torch;

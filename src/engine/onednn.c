@@ -78,7 +78,10 @@ static stk_status open_engine(stk__engine **engine, const stk__engine_options *o
     info->name = stk__engine_onednn.name;
     info->threads = options->threads;
     info->fuses = true;
-    info->bf16 = stk__dnn_has_bf16(&made->dnn);
+    info->bf16 = info->f16 = STK_HALF_WIDENED;
+    info->half_why = stk__dnn_has_bf16(&made->dnn)
+                         ? "float32 is faster here: this engine computes in nothing else"
+                         : "this CPU has no bf16: float32 is its fastest";
     stk__dnn_describe(&made->dnn, info->version, sizeof info->version);
     snprintf(info->note, sizeof info->note, "%s", api->note);
     *engine = &made->front;

@@ -146,21 +146,34 @@ static void set_numbers(update_run *run)
     run->momentum = (float)u->momentum;
 }
 
-stk_status stk__onednn_update(stk__engine *engine, const stk__update *update, stk_error *error)
+/* Sets run->factor; false: the update is to be skipped. */
+static bool find_factor(stk__onednn *own, update_run *run, int64_t chunks)
 {
-    (void)error;
-    stk__onednn *own = (stk__onednn *)engine;
-    const int64_t chunks = count_chunks(&update->param);
+    const stk__update *update = run->update;
     double factor = update->grad_scale != 0 ? update->grad_scale : 1;
-    update_run run = {.update = update, .partial = own->partial};
-    if (update->max_grad_norm > 0 || update->norm) {
-        const double norm = measure_norm(own, &run, chunks, fabs(factor));
+    if (update->max_grad_norm > 0 || update->norm || update->skipped) {
+        const double norm = measure_norm(own, run, chunks, fabs(factor));
         const double clip = update->max_grad_norm / (norm + 1e-6);
+        if (update->skipped) *(double *)update->skipped->memory = !isfinite(norm);
+        if (update->skipped && !isfinite(norm)) return false;
         if (update->max_grad_norm > 0 && !(clip >= 1)) factor *= clip;
         double *sums = update->norm ? update->norm->memory : NULL;
         if (sums) sums[0] += norm, sums[1] += 1;
     }
-    run.factor = (float)factor;
+    run->factor = (float)factor;
+    return true;
+}
+
+stk_status stk__onednn_update(stk__engine *engine, const stk__update *update, stk_error *error)
+{
+    stk__onednn *own = (stk__onednn *)engine;
+    const int64_t chunks = count_chunks(&update->param);
+    update_run run = {.update = update, .partial = own->partial};
+    if (!find_factor(own, &run, chunks)) {
+        for (size_t i = 0; i < update->grad.count; i++)
+            STK__TRY(stk__tensor_zero(update->grad.tensor[i], error));
+        return STK_OK;
+    }
     set_numbers(&run);
     stk__onednn_loop(engine, chunks, 4, step_chunks, &run);
     return STK_OK;

@@ -2,6 +2,8 @@
  */
 #include "engine/op.h"
 
+#include "core/half.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -388,6 +390,17 @@ static stk_status describe_relu(const stk__op_spec *spec, stk__op_form *form, st
     return STK_OK;
 }
 
+/* What lies in another's memory must be of its type. */
+static stk_status describe_half(const stk__op_spec *spec, stk__op_form *form, stk_error *error)
+{
+    if (!stk__dtype_is_half(spec->half) || stk__op_is_loss(spec->kind) || stk__op_is_metric(spec->kind))
+        return stk__fail(error, STK_ERROR_CONFIG, "%s is not computed in that type",
+                         stk__op_word(spec->kind));
+    if (!spec->f32_output) form->output_dtype = spec->half;
+    if (spec->f32_inputs || spec->f32_output) form->in_place = form->gradient_in_place = false;
+    return STK_OK;
+}
+
 static bool is_empty(const stk__shape *shape)
 {
     for (int i = 0; i < shape->ndim; i++)
@@ -407,7 +420,8 @@ stk_status stk__op_describe(stk__op_spec *spec, stk__op_form *form, stk_error *e
     for (int i = 0; i < (joins ? spec->inputs : 1); i++)
         if (is_empty(&spec->input[i])) return stk__fail(error, STK_ERROR_CONFIG, "its input is empty");
     STK__TRY(describers[spec->kind](spec, form, error));
-    return spec->relu ? describe_relu(spec, form, error) : STK_OK;
+    if (spec->relu) STK__TRY(describe_relu(spec, form, error));
+    return spec->half ? describe_half(spec, form, error) : STK_OK;
 }
 
 const char *stk__op_word(stk__op_kind kind)
@@ -441,6 +455,12 @@ bool stk__op_is_loss(stk__op_kind kind)
 bool stk__op_is_metric(stk__op_kind kind)
 {
     return kind >= STK_OP_CONFUSION && kind < STK_OP_COUNT;
+}
+
+bool stk__op_is_product(stk__op_kind kind)
+{
+    return kind == STK_OP_CONV || kind == STK_OP_CONV_TRANSPOSE || kind == STK_OP_LINEAR ||
+           kind == STK_OP_LSTM;
 }
 
 int64_t stk__shape_count(const stk__shape *shape)

@@ -119,6 +119,11 @@ typedef struct stk__op_spec {
     uint32_t random_layer; /* dropout: number that tells this layer's draws from another's */
     bool relu;             /* batch_norm, add: what they make goes through a relu; their gradient, too */
 
+    /* Mixed precision, see engine.h. Not of losses and metrics. */
+    stk_dtype half;      /* bf16 or f16: type of x, y, dx and dy; 0: everything is f32 */
+    uint32_t f32_inputs; /* bit i: x[i] (and dx[i]) is f32 all the same: the network's input */
+    bool f32_output;     /* y and dy, too: the prediction, which a loss reads */
+
     int64_t classes;      /* cross_entropy, confusion, top_k: the prediction's last dimension; filled in */
     int64_t ignore_index; /* cross_entropy, confusion; only where ignores is true */
     bool ignores;
@@ -147,7 +152,7 @@ typedef struct stk__op_param {
 /* What follows from a spec. */
 typedef struct stk__op_form {
     stk__shape output;
-    stk_dtype output_dtype; /* f32; of metrics and losses f64 or i64 */
+    stk_dtype output_dtype; /* f32, or spec.half; of metrics and losses f64 or i64 */
     int param_count, buffer_count;
     stk__op_param param[STK_OP_PARAMS];
     stk__op_param buffer[STK_OP_BUFFERS]; /* batch_norm: running_mean, running_var, num_batches_tracked;
@@ -168,6 +173,8 @@ stk__op_kind stk__op_find(const char *word); /* STK_OP_COUNT: no such word */
 bool stk__op_takes_relu(stk__op_kind kind);  /* see stk__op_spec.relu */
 bool stk__op_is_loss(stk__op_kind kind);
 bool stk__op_is_metric(stk__op_kind kind);
+bool stk__op_is_product(
+    stk__op_kind kind); /* of its input with weights: conv, conv_transpose, linear, lstm */
 
 int64_t stk__shape_count(const stk__shape *shape); /* elements; INT64_MAX: more than that */
 bool stk__shape_equal(const stk__shape *a, const stk__shape *b);

@@ -44,7 +44,12 @@ static stk_status open_engine(stk__engine **engine, const stk__engine_options *o
     stk__engine *made = stk__alloc(sizeof *made);
     if (!made) return stk__fail_memory(error, sizeof *made, "the reference engine");
     made->ops = &stk__engine_reference;
-    made->info = (stk__engine_info){.name = "reference", .threads = 1, .fuses = true};
+    made->info = (stk__engine_info){.name = "reference",
+                                    .threads = 1,
+                                    .bf16 = STK_HALF_WIDENED,
+                                    .f16 = STK_HALF_WIDENED,
+                                    .half_why = "the reference engine computes in float32 only",
+                                    .fuses = true};
     *engine = made;
     return STK_OK;
 }

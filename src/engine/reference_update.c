@@ -15,12 +15,20 @@ static double measure_norm(const stk__update *update, double grad_scale)
     return sqrt(squares) * fabs(grad_scale);
 }
 
-/* What each gradient is multiplied by. A norm that is no number spoils them all, as in PyTorch. */
+static bool is_skipped(const stk__update *update)
+{
+    return update->skipped && *(const double *)update->skipped->memory != 0;
+}
+
+/* What each gradient is multiplied by. A norm that is no number spoils them all, as in PyTorch, unless the
+ * update is skipped then. */
 static double find_factor(const stk__update *update)
 {
     const double grad_scale = update->grad_scale != 0 ? update->grad_scale : 1;
-    if (update->max_grad_norm <= 0 && !update->norm) return grad_scale;
+    if (update->max_grad_norm <= 0 && !update->norm && !update->skipped) return grad_scale;
     const double norm = measure_norm(update, grad_scale);
+    if (update->skipped) *(double *)update->skipped->memory = !isfinite(norm);
+    if (is_skipped(update)) return 0;
     if (update->norm) {
         ((double *)update->norm->memory)[0] += norm;
         ((double *)update->norm->memory)[1] += 1;
@@ -54,9 +62,11 @@ static void step_sgd(const stk__update *u, float *param, double grad, float *fir
 
 stk_status stk__reference_update(stk__engine *engine, const stk__update *update, stk_error *error)
 {
-    (void)engine, (void)error;
+    (void)engine;
     const double factor = find_factor(update);
-    for (size_t t = 0; t < update->param.count; t++) {
+    for (size_t t = 0; t < update->grad.count && is_skipped(update); t++)
+        STK__TRY(stk__tensor_zero(update->grad.tensor[t], error));
+    for (size_t t = 0; t < update->param.count && !is_skipped(update); t++) {
         float *param = update->param.tensor[t]->memory, *grad = update->grad.tensor[t]->memory;
         float *first = update->first.count ? update->first.tensor[t]->memory : NULL;
         float *second = update->second.count ? update->second.tensor[t]->memory : NULL;

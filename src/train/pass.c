@@ -133,36 +133,6 @@ static stk_status check_graph(const stk__pass_graph *graph, const stk__pass_requ
     return STK_ERROR_CONFIG;
 }
 
-static stk_status make_plan(stk__pass_plan *plan, stk__pass_graph *graph, bool unshared, stk_error *error)
-{
-    STK__TRY(stk__pass_write(plan, graph, error));
-    if (!unshared) stk__pass_share(plan, graph);
-    return stk__pass_pack(plan, unshared, error);
-}
-
-/* Tries segments of several sizes; the smallest arena wins. Few tries: half a dozen sizes around the one that
- * makes as many segments as layers in each. */
-static stk_status plan_again(stk__pass *pass, bool unshared, stk_error *error)
-{
-    static const int parts[] = {2, 3, 4, 6, 8, 12, 16, 24, 32};
-    const size_t all = stk__pass_forward_bytes(&pass->graph);
-    size_t best_limit = SIZE_MAX, best_size = pass->plan.size_bytes;
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        stk__pass_plan plan = {0};
-        stk_status status = stk__pass_divide(&pass->graph, all / (size_t)parts[i], error);
-        if (status == STK_OK) status = make_plan(&plan, &pass->graph, false, error);
-        if (status == STK_OK && plan.size_bytes < best_size) {
-            best_size = plan.size_bytes;
-            best_limit = all / (size_t)parts[i];
-        }
-        stk__pass_plan_fini(&plan);
-        if (status != STK_OK) return status;
-    }
-    stk__pass_plan_fini(&pass->plan);
-    STK__TRY(stk__pass_divide(&pass->graph, best_limit, error));
-    return make_plan(&pass->plan, &pass->graph, unshared, error);
-}
-
 static stk_status build(stk__pass *pass, const stk__pass_request *request, stk_error *error)
 {
     STK__TRY(reserve(pass, error));
@@ -173,8 +143,8 @@ static stk_status build(stk__pass *pass, const stk__pass_request *request, stk_e
     for (int i = 0; i < pass->graph.count; i++)
         STK__TRY(make_operation(pass, i, error));
     STK__TRY(make_judges(pass, request, error));
-    STK__TRY(make_plan(&pass->plan, &pass->graph, request->unshared, error));
-    if (request->training && request->recompute) STK__TRY(plan_again(pass, request->unshared, error));
+    pass->recompute = request->training && request->recompute;
+    STK__TRY(stk__pass_choose(&pass->plan, &pass->graph, pass->recompute, request->unshared, error));
     stk__pass_fill_report(pass);
     return STK_OK;
 }

@@ -9,7 +9,7 @@ struct stk__pass {
     stk__engine *engine;
     const stk__network *network;
     stk__shape input;
-    bool training, poison;
+    bool training, recompute, poison;
     stk__op_form *forms; /* [layer_count] */
     stk__op **ops;       /* [layer_count]; NULL: the layer is not used */
     stk__op *loss, *metric;
@@ -24,5 +24,13 @@ struct stk__pass {
 };
 
 void stk__pass_fill_report(stk__pass *pass);
+
+/* What train.gradient_checkpointing trades: the same pass without (0) and with recomputing (1). */
+typedef struct stk__pass_trade {
+    size_t activation_bytes;
+    double step_flops;
+    int recomputed_layers;
+} stk__pass_trade;
+stk_status stk__pass_compare(const stk__pass *pass, stk__pass_trade trades[2], stk_error *error);
 
 #endif

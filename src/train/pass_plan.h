@@ -5,7 +5,8 @@
  *       -> stk__pass_divide   segments, for recomputing
  *       -> stk__pass_write    steps and values, each value written once and added to
  *       -> stk__pass_share    values that may lie in another's memory
- *       -> stk__pass_pack     lifetimes to offsets */
+ *       -> stk__pass_pack     lifetimes to offsets
+ *     stk__pass_choose does these three, for several divisions */
 #ifndef STK_TRAIN_PASS_PLAN_H
 #define STK_TRAIN_PASS_PLAN_H
 
@@ -120,5 +121,13 @@ stk_status stk__pass_write(stk__pass_plan *plan, stk__pass_graph *graph, stk_err
 void stk__pass_share(stk__pass_plan *plan, const stk__pass_graph *graph);
 stk_status stk__pass_pack(stk__pass_plan *plan, bool unshared, stk_error *error);
 void stk__pass_plan_fini(stk__pass_plan *plan);
+
+/* All of the above after stk__pass_mark: of several ways to recompute the one with the smallest arena. The
+ * plan is to be finished also after a failure. */
+stk_status stk__pass_choose(stk__pass_plan *plan, stk__pass_graph *graph, bool recompute, bool unshared,
+                            stk_error *error);
+
+/* Forward, backward and what is computed again, in floating-point operations. */
+double stk__pass_step_flops(const stk__pass_graph *graph);
 
 #endif

@@ -158,6 +158,25 @@ static stk_status print_sums(const stk__pass *pass, stk__buffer *text, stk_error
     return append(text, error, "\n");
 }
 
+/* What train.gradient_checkpointing would bring, or costs. */
+static stk_status print_trade(const stk__pass *pass, stk__buffer *text, stk_error *error)
+{
+    stk__pass_trade trades[2];
+    STK__TRY(stk__pass_compare(pass, trades, error));
+    STK__TRY(append(text, error, "gradient_checkpointing\n"));
+    for (int i = 0; i < 2; i++) {
+        char size[CELL_BYTES], flops[CELL_BYTES];
+        print_bytes(trades[i].activation_bytes, size);
+        print_flops(trades[i].step_flops, flops);
+        STK__TRY(
+            append(text, error, "  %-14s %10s of activations, %s a step", i ? "true" : "false", size, flops));
+        if (trades[i].recomputed_layers)
+            STK__TRY(append(text, error, ", %d layers computed again", trades[i].recomputed_layers));
+        STK__TRY(append(text, error, "%s\n", pass->recompute == i ? "  (in effect)" : ""));
+    }
+    return STK_OK;
+}
+
 static stk_status print_part(const char *name, size_t bytes, stk__buffer *text, stk_error *error)
 {
     char size[CELL_BYTES];
@@ -192,5 +211,6 @@ stk_status stk__pass_print(const stk__pass *pass, const stk__network *network, s
                     network->about ? ", " : "", network->about ? network->about : ""));
     STK__TRY(print_layers(pass, text, error));
     STK__TRY(print_sums(pass, text, error));
+    if (pass->training) STK__TRY(print_trade(pass, text, error));
     return print_memory(pass, text, error);
 }

@@ -11,6 +11,17 @@ static double backward_flops(const stk__pass_graph *graph, const stk__pass_node 
     return node->form->flops * (node->learns + inputs);
 }
 
+double stk__pass_step_flops(const stk__pass_graph *graph)
+{
+    double flops = 0;
+    for (int i = 0; i < graph->count; i++) {
+        const stk__pass_node *node = &graph->nodes[i];
+        const double forward = node->used ? node->form->flops : 0;
+        flops += forward + backward_flops(graph, node) + (node->again ? forward : 0);
+    }
+    return flops;
+}
+
 static const char *word_of(const stk__pass_node *node)
 {
     const stk__op_kind kind = node->layer->spec.kind;
@@ -36,7 +47,6 @@ static void fill_row(stk__pass *pass, int index)
         row->param_count += stk__shape_count(&node->form->param[i].shape);
     report->param_count += row->param_count;
     report->flops += row->flops;
-    report->step_flops += row->flops + backward_flops(&pass->graph, node) + (node->again ? row->flops : 0);
     report->recomputed_layers += node->again;
     report->fused_layers += row->fused != NULL;
 }
@@ -46,6 +56,7 @@ void stk__pass_fill_report(stk__pass *pass)
     const stk__pass_plan *plan = &pass->plan;
     pass->report = (stk__pass_report){.rows = pass->rows,
                                       .row_count = pass->graph.count,
+                                      .step_flops = stk__pass_step_flops(&pass->graph),
                                       .activation_bytes = plan->size_bytes,
                                       .unshared_bytes = plan->unshared_bytes,
                                       .least_bytes = plan->least_bytes,

@@ -132,14 +132,15 @@ static stk_status run_traced(const stk__pass *pass, const stk__pass_step *step, 
         [STK_STEP_FORWARD] = "forward",   [STK_STEP_AGAIN] = "again", [STK_STEP_LOSS] = "loss",
         [STK_STEP_METRIC] = "metric",     [STK_STEP_HOLD] = "hold",   [STK_STEP_BACKWARD] = "backward",
         [STK_STEP_ADD] = "add gradients", [STK_STEP_COPY] = "copy"};
+    uint64_t (*const now_ns)(void) = pass->trace->clock_ns ? pass->trace->clock_ns : stk__clock_ns;
     const bool judges = step->layer >= pass->network->layer_count;
     stk__trace_span span = {.name = judges ? "prediction" : pass->network->layers[step->layer].name,
                             .action = actions[step->action],
                             .track = STK_TRACE_LAYERS,
-                            .from_ns = stk__clock_ns()};
+                            .from_ns = now_ns()};
     STK__TRY(run_step(pass, step, feed, error));
     STK__TRY(stk__engine_sync(pass->engine, error)); /* or it would be booked on a later one */
-    span.to_ns = stk__clock_ns();
+    span.to_ns = now_ns();
     stk__trace_add(pass->trace, &span);
     return STK_OK;
 }

@@ -23,7 +23,8 @@ typedef struct stk__trace_span {
 typedef struct stk__trace { /* init/fini; zeroed: records nothing */
     stk__trace_span *spans;
     size_t count, room;
-    size_t lost; /* spans for which there was no room */
+    size_t lost;                /* spans for which there was no room */
+    uint64_t (*clock_ns)(void); /* of the layers' spans; NULL: the clock */
 } stk__trace;
 
 stk_status stk__trace_init(stk__trace *trace, size_t room, stk_error *error);

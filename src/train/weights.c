@@ -2,33 +2,12 @@
 #include "train/checkpoint_parts.h"
 
 #include "core/durable.h"
+#include "core/half.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-
-static float from_half(uint16_t half)
-{
-    const uint32_t sign = (uint32_t)(half >> 15) << 31, exponent = half >> 10 & 31, fraction = half & 1023;
-    uint32_t bits = sign | (exponent + 112) << 23 | fraction << 13;
-    float value;
-    if (exponent == 31) bits = sign | 255u << 23 | fraction << 13;
-    if (exponent == 0) { /* zero, or without the leading 1 */
-        value = (float)fraction * 0x1p-24f;
-        return sign ? -value : value;
-    }
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-static float from_bfloat(uint16_t brain)
-{
-    const uint32_t bits = (uint32_t)brain << 16;
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
 
 /* from: elements of dtype, not aligned. */
 static void convert(const uint8_t *from, stk_dtype dtype, float *to, size_t count)
@@ -42,7 +21,7 @@ static void convert(const uint8_t *from, stk_dtype dtype, float *to, size_t coun
             continue;
         }
         memcpy(&half, from + i * sizeof half, sizeof half);
-        to[i] = dtype == STK_DTYPE_F16 ? from_half(half) : from_bfloat(half);
+        to[i] = dtype == STK_DTYPE_F16 ? stk__half_to_float(half) : stk__bfloat_to_float(half);
     }
 }
 

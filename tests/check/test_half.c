@@ -1,7 +1,8 @@
-/* Float to half, by the reference and by the CPU's instruction at every width it has, against arithmetic in
- * double: every value between two halves and its neighbours, and millions of random ones. Kernels are held to
- * the reference's bits, so an instruction that rounds differently (as that of bochs 2.7) shows here first. */
-#include "device/augment.h"
+/* Float to half, by the reference, its loops, and the CPU's instruction at every width it has, against
+ * arithmetic in double: every value between two halves and its neighbours, and millions of random ones.
+ * Kernels are held to the reference's bits, so an instruction that rounds differently (as that of bochs 2.7)
+ * shows here first. */
+#include "core/half.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -25,6 +26,16 @@ static void convert_by_c(const float *in, uint16_t *out)
 {
     for (int i = 0; i < GROUP; i++)
         out[i] = stk__half_from_float(in[i]);
+}
+
+static void convert_by_loops_c(const float *in, uint16_t *out)
+{
+    stk__half_loops_at(STK_DTYPE_F16, STK_CPU_C)->narrow(in, out, GROUP);
+}
+
+static void convert_by_loops_avx2(const float *in, uint16_t *out)
+{
+    stk__half_loops_at(STK_DTYPE_F16, STK_CPU_AVX2)->narrow(in, out, GROUP);
 }
 
 #if defined(__x86_64__)
@@ -57,6 +68,8 @@ static const struct {
     void (*convert)(const float *in, uint16_t *out);
 } converters[] = {
     {"stk__half_from_float", STK_CPU_C, convert_by_c},
+    {"the loop in C", STK_CPU_C, convert_by_loops_c},
+    {"the loop of AVX2", STK_CPU_AVX2, convert_by_loops_avx2},
 #if defined(__x86_64__)
     {"VCVTPS2PH of 128 bits", STK_CPU_AVX2, convert_by_128},
     {"VCVTPS2PH of 256 bits", STK_CPU_AVX2, convert_by_256},
@@ -121,11 +134,55 @@ static void random_floats_go_to_the_nearest_half(void **state)
     }
 }
 
+/* Every number of 16 bits becomes a float and comes back; loops have the same bits at every length. */
+static void widened_numbers_come_back(void **state)
+{
+    (void)state;
+    enum { ALL = 1 << 16 };
+    static uint16_t in[ALL], back[ALL];
+    static float wide[2][ALL];
+    for (int i = 0; i < ALL; i++)
+        in[i] = (uint16_t)i;
+    for (stk_dtype dtype = STK_DTYPE_F16; dtype <= STK_DTYPE_BF16; dtype++)
+        for (stk__cpu_level level = STK_CPU_C; level <= found && level <= STK_CPU_AVX2; level++) {
+            const stk__half_loops *loops = stk__half_loops_at(dtype, level);
+            for (int i = 0; i < ALL; i++)
+                wide[0][i] = dtype == STK_DTYPE_F16 ? stk__half_to_float(in[i]) : stk__bfloat_to_float(in[i]);
+            loops->widen(in, wide[1], ALL);
+            assert_memory_equal(wide[0], wide[1], sizeof wide[0]);
+            for (int part = 0, at = 0; at < ALL; at += part++)
+                loops->narrow(wide[0] + at, back + at, at + part < ALL ? part : ALL - at);
+            for (int i = 0; i < ALL; i++) {
+                const uint16_t quiet = isnan(wide[0][i]) ? (dtype == STK_DTYPE_F16 ? 0x200 : 0x40) : 0;
+                if (back[i] != (in[i] | quiet)) fail_msg("0x%04x came back as 0x%04x", in[i], back[i]);
+            }
+        }
+    for (int half = 0; half < 0x7c00; half++)
+        assert_true(stk__half_to_float((uint16_t)half) == value_of(half));
+}
+
+static void bfloats_are_rounded_to_even(void **state)
+{
+    (void)state;
+    for (uint32_t upper = 0; upper < 0x7f80; upper++)
+        for (uint32_t k = 0; k < 4; k++) {
+            static const uint32_t lower[] = {0, 0x7fff, 0x8000, 0x8001};
+            const uint32_t bits = upper << 16 | lower[k],
+                           up = lower[k] > 0x8000 || (lower[k] == 0x8000 && upper & 1);
+            float value;
+            memcpy(&value, &bits, sizeof value);
+            assert_int_equal(stk__bfloat_from_float(value), upper + up);
+            assert_int_equal(stk__bfloat_from_float(-value), 0x8000 + upper + up);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_tie_goes_to_the_even_half),
         cmocka_unit_test(random_floats_go_to_the_nearest_half),
+        cmocka_unit_test(widened_numbers_come_back),
+        cmocka_unit_test(bfloats_are_rounded_to_even),
     };
     found = stk__cpu_level_found();
     return cmocka_run_group_tests(tests, NULL, NULL);

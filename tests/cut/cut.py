@@ -12,6 +12,7 @@ import time
 import unittest
 
 import small_data
+from crowd import crowd
 
 STOKER = os.environ["STOKER"]
 SANITIZED = bool(os.environ.get("CUT_SANITIZED"))
@@ -127,6 +128,6 @@ class Case(unittest.TestCase):
 
     def assert_ended(self, program, status, within_s, seconds):
         self.assertEqual(program.process.returncode, status, program.errors())
-        self.assertLess(seconds, within_s, program.errors())
+        self.assertLess(seconds, within_s * crowd(), program.errors())
         if not SANITIZED: # the leak checker's own helper process may still be there
             self.assertFalse(program.left_processes())

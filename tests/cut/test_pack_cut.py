@@ -218,7 +218,7 @@ class PackInterrupt(cut.Case):
         program = self.run_stoker(*self.words(2), "timeout=1", hang="100.png")
         status, seconds = program.wait(60)
         self.assertEqual(status, 1, program.errors())
-        self.assertLess(seconds, 1 + cut.ENDING_S + cut.STARTUP_S + 3)
+        self.assertLess(seconds, (1 + cut.ENDING_S + cut.STARTUP_S + 3) * cut.crowd())
         self.assertIn("has not come for 1 s", program.errors())
         self.assertIn("100.png", program.errors())
         self.assertEqual(left_over(self.out / "pack"), [])

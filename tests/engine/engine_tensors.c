@@ -80,7 +80,7 @@ void the_engine_says_what_it_is(void **state)
     for (int i = 0; stk__engine_names(i); i++)
         listed |= strcmp(stk__engine_names(i), info->name) == 0;
     assert_true(listed && info->threads >= 1);
-    if (!reference) assert_true(info->threads == 1 && !info->version[0] && !info->note[0] && !info->bf16);
+    if (!reference) assert_true(info->threads == 1 && !info->version[0] && !info->note[0] && info->half_why);
 }
 
 /* What is dropped depends on the sample, not on its place; another epoch drops others. */

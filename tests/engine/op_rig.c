@@ -1,5 +1,6 @@
 #include "op_rig.h"
 
+#include "core/half.h"
 #include "stoker/runtime.h"
 
 #include <setjmp.h>
@@ -67,6 +68,8 @@ void rig_write(stk__tensor *tensor, const sheet *from)
         if (from->dtype == STK_DTYPE_F64) ((double *)view.data)[i] = value;
         if (from->dtype == STK_DTYPE_I64) ((int64_t *)view.data)[i] = (int64_t)value;
         if (from->dtype == STK_DTYPE_U8) ((uint8_t *)view.data)[i] = (uint8_t)value;
+        if (from->dtype == STK_DTYPE_F16) ((uint16_t *)view.data)[i] = stk__half_from_float((float)value);
+        if (from->dtype == STK_DTYPE_BF16) ((uint16_t *)view.data)[i] = stk__bfloat_from_float((float)value);
     }
     expect_ok(stk__tensor_unmap(tensor, &view, true, &error), &error);
 }
@@ -80,6 +83,9 @@ void rig_read(stk__tensor *tensor, sheet *to)
         if (to->dtype == STK_DTYPE_F32) to->value[i] = ((const float *)view.data)[i];
         if (to->dtype == STK_DTYPE_F64) to->value[i] = ((const double *)view.data)[i];
         if (to->dtype == STK_DTYPE_I64) to->value[i] = (double)((const int64_t *)view.data)[i];
+        if (to->dtype == STK_DTYPE_F16) to->value[i] = stk__half_to_float(((const uint16_t *)view.data)[i]);
+        if (to->dtype == STK_DTYPE_BF16)
+            to->value[i] = stk__bfloat_to_float(((const uint16_t *)view.data)[i]);
     }
     expect_ok(stk__tensor_unmap(tensor, &view, false, &error), &error);
 }

@@ -73,7 +73,7 @@ void op_result_make(op_result *result, const op_trial *trial)
     if (!trial->form.has_gradient) return;
     for (int i = 0; i < (loss ? 1 : trial->spec.inputs); i++)
         if (!(trial->flags.unwanted >> i & 1))
-            result->dx[i] = sheet_make(&trial->spec.input[i], STK_DTYPE_F32);
+            result->dx[i] = sheet_make(&trial->spec.input[i], trial->x[i].dtype);
     for (int i = 0; i < trial->form.param_count; i++)
         if (!(trial->flags.frozen >> i & 1))
             result->dparam[i] = sheet_make(&trial->form.param[i].shape, STK_DTYPE_F32);

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-enum { SKIPPED = 77, TESTS = 3 * STK_OP_COUNT + 64 };
+enum { SKIPPED = 77, TESTS = 5 * STK_OP_COUNT + 64 };
 
 stk__engine *tested, *reference;
 
@@ -31,14 +31,19 @@ static void add_test(const char *name, CMUnitTestFunction function, void *state)
 
 static void add_kind(engine_kind *kind)
 {
-    static const char *const phrases[] = {"%s_has_the_oracles_values", "%s_has_the_oracles_gradients",
-                                          "%s_meets_the_reference"};
-    static const CMUnitTestFunction functions[] = {values_are_right, gradients_are_right, reference_is_met};
-    const bool metric = stk__op_is_metric(kind->kind);
-    for (int i = 0; i < (reference ? 3 : 2); i++) {
-        if (i == 1 && metric) continue;
-        snprintf(kind->name[i], sizeof kind->name[i], phrases[i], stk__op_word(kind->kind));
-        add_test(kind->name[i], functions[i], kind);
+    static const struct {
+        const char *phrase;
+        CMUnitTestFunction function;
+    } all[] = {{"%s_has_the_oracles_values", values_are_right},
+               {"%s_has_the_oracles_gradients", gradients_are_right},
+               {"%s_in_bf16_is_rounded_f32", bf16_is_rounded_f32},
+               {"%s_in_f16_is_rounded_f32", f16_is_rounded_f32},
+               {"%s_meets_the_reference", reference_is_met}};
+    const bool metric = stk__op_is_metric(kind->kind), judges = metric || stk__op_is_loss(kind->kind);
+    for (int i = 0; i < (reference ? 5 : 4); i++) {
+        if ((i == 1 && metric) || ((i == 2 || i == 3) && judges)) continue;
+        snprintf(kind->name[i], sizeof kind->name[i], all[i].phrase, stk__op_word(kind->kind));
+        add_test(kind->name[i], all[i].function, kind);
     }
 }
 

@@ -26,12 +26,14 @@ static inline bool is_foreign(const stk__op_spec *spec)
 /* State of the tests that are made once for each kind. */
 typedef struct engine_kind {
     stk__op_kind kind;
-    char name[3][64]; /* of its tests */
+    char name[5][64]; /* of its tests */
 } engine_kind;
 
 void values_are_right(void **state);
 void gradients_are_right(void **state);
 void reference_is_met(void **state);
+void bf16_is_rounded_f32(void **state);
+void f16_is_rounded_f32(void **state);
 
 /* Tests that are made once. */
 #define ENGINE_TESTS(X)                                                                                      \
@@ -51,6 +53,9 @@ void reference_is_met(void **state);
     X(adamw_steps)                                                                                           \
     X(sgd_steps)                                                                                             \
     X(a_broken_gradient_shows_in_the_norm)                                                                   \
+    X(a_broken_gradient_can_be_skipped)                                                                      \
+    X(tensors_of_16_bits_are_added_and_copied)                                                               \
+    X(judges_have_no_16_bits)                                                                                \
     X(averages_move)
 
 #define ENGINE_TEST_DECLARE(name) void name(void **state);

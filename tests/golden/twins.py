@@ -156,6 +156,90 @@ class Locator(nn.Module):
         return pixels(self.head(self.rise1(self.rise2(x, eighth), quarter)))
 
 
+class Bottleneck(nn.Module):
+    """The block of three convolutions of a ResNet, four times as wide at its end."""
+
+    def __init__(self, inputs, width):
+        super().__init__()
+        self.conv1, self.bn1 = nn.Conv2d(inputs, width, 1, bias=False), nn.BatchNorm2d(width)
+        self.conv2, self.bn2 = conv3(width, width), nn.BatchNorm2d(width)
+        self.conv3, self.bn3 = nn.Conv2d(width, 4 * width, 1, bias=False), nn.BatchNorm2d(4 * width)
+        self.downsample = nn.Identity()
+        if inputs != 4 * width:
+            self.downsample = nn.Sequential(nn.Conv2d(inputs, 4 * width, 1, bias=False), nn.BatchNorm2d(4 * width))
+
+    def forward(self, x):
+        y = relu(self.bn2(self.conv2(relu(self.bn1(self.conv1(x))))))
+        return relu(self.bn3(self.conv3(y)) + self.downsample(x))
+
+
+def unit(inputs, outputs, stride):
+    return nn.Sequential(conv3(inputs, outputs, stride), nn.BatchNorm2d(outputs), nn.ReLU())
+
+
+def enlarge(x, size):
+    return nn.functional.interpolate(x, size=size, mode="bilinear", align_corners=False)
+
+
+class Exchange(nn.Module):
+    """A module of an HRNet: branches of basic blocks, then each gets the sum of all at its own size."""
+
+    def __init__(self, widths, depth):
+        super().__init__()
+        count = len(widths)
+        self.branches = nn.ModuleList(stage(width, width, depth, 1) for width in widths)
+        self.fuse_layers = nn.ModuleList(
+            nn.ModuleList(self.path(widths, j, i) for j in range(count)) for i in range(count))
+
+    @staticmethod
+    def path(widths, source, target):
+        """From a branch to another: 1x1 convolution to a larger one, 3x3 with stride 2 for each level to a smaller."""
+        if source == target:
+            return nn.Identity()
+        if source > target:
+            return nn.Sequential(nn.Conv2d(widths[source], widths[target], 1, bias=False),
+                                 nn.BatchNorm2d(widths[target]))
+        steps = [unit(widths[source], widths[source], 2) for _ in range(target - source - 1)]
+        return nn.Sequential(*steps, unit(widths[source], widths[target], 2)[:2])
+
+    def forward(self, inputs):
+        x = [branch(value) for branch, value in zip(self.branches, inputs)]
+        outputs = []
+        for i, paths in enumerate(self.fuse_layers):
+            parts = [path(value) for path, value in zip(paths, x)]
+            parts = [enlarge(part, x[i].shape[2:]) if j > i else part for j, part in enumerate(parts)]
+            outputs.append(relu(sum(parts[1:], parts[0])))
+        return outputs
+
+
+class Hrnet(nn.Module):
+    def __init__(self, image_c, num_classes, width=18, depth=4, stem=64, head_bias=1):
+        super().__init__()
+        widths = [width << b for b in range(4)]
+        self.conv1, self.bn1 = conv3(image_c, stem, 2), nn.BatchNorm2d(stem)
+        self.conv2, self.bn2 = conv3(stem, stem, 2), nn.BatchNorm2d(stem)
+        self.layer1 = nn.Sequential(Bottleneck(stem, stem), *(Bottleneck(4 * stem, stem) for _ in range(3)))
+        self.transition1 = nn.ModuleList([unit(4 * stem, width, 1), nn.Sequential(unit(4 * stem, 2 * width, 2))])
+        for s in (2, 3):
+            new = nn.Sequential(unit(widths[s - 1], widths[s], 2))
+            self.add_module(f"transition{s}", nn.ModuleList([nn.Identity()] * s + [new]))
+        for s, modules in ((2, 1), (3, 4), (4, 3)):
+            self.add_module(f"stage{s}", nn.Sequential(*(Exchange(widths[:s], depth) for _ in range(modules))))
+        wide = sum(widths)
+        self.last_layer = nn.Sequential(nn.Conv2d(wide, wide, 1, bias=bool(head_bias)), nn.BatchNorm2d(wide),
+                                        nn.ReLU(), nn.Conv2d(wide, num_classes, 1))
+
+    def forward(self, x):
+        size = x.shape[1:3]
+        x = relu(self.bn2(self.conv2(relu(self.bn1(self.conv1(planes(x)))))))
+        x = self.layer1(x)
+        x = self.stage2([path(x) for path in self.transition1])
+        x = self.stage3([*x, self.transition2[2](x[-1])])
+        x = self.stage4([*x, self.transition3[3](x[-1])])
+        x = torch.cat([x[0], *(enlarge(part, x[0].shape[2:]) for part in x[1:])], 1)
+        return pixels(enlarge(self.last_layer(x), size))
+
+
 class Affine(nn.Module):
     def __init__(self, channels):
         super().__init__()
@@ -177,7 +261,11 @@ class Lstm(nn.Module):
         return self.output(self.head(self.lstm(self.input(x))[0][:, -1]))
 
 
-TWINS = {"unet": Unet, "locator": Locator, "resnet": Resnet, "lstm": Lstm}
+def hrnet_w32(**settings):
+    return Hrnet(**{"width": 32, **settings})
+
+
+TWINS = {"unet": Unet, "locator": Locator, "resnet": Resnet, "lstm": Lstm, "hrnet_w18": Hrnet, "hrnet_w32": hrnet_w32}
 FACTS = ("image_c", "num_classes", "points", "features")
 
 
@@ -193,15 +281,16 @@ def start(twin, seed):
     for module in twin.modules():
         if isinstance(module, (nn.Conv2d, nn.ConvTranspose2d, nn.Linear, nn.LSTM)):
             module.reset_parameters()
+    norms = {name for name, module in twin.named_modules() if isinstance(module, nn.BatchNorm2d)}
     for name, tensor in twin.state_dict().items():
-        kind = name.split(".")[-1]
+        owner, _, kind = name.rpartition(".")
         if kind == "num_batches_tracked":
             tensor.fill_(17)
         elif kind in ("scale", "running_var"):
             tensor.copy_(torch.rand(tensor.shape, generator=g) + 0.5)
         elif kind in ("shift", "running_mean"):
             tensor.copy_(torch.randn(tensor.shape, generator=g) / 4)
-        elif ".bn" in f".{name}" or ".downsample.1." in name:
+        elif owner in norms:
             tensor.copy_(torch.randn(tensor.shape, generator=g) / 4 + (kind == "weight"))
 
 

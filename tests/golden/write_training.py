@@ -100,7 +100,18 @@ def lstm(g):
         "input": torch.randn(4, 12, 5, generator=g) * 2 + 3, "target": torch.randn(4, generator=g) * 1.5 + 0.5}
 
 
-CASES = (unet, unet_odd, unet_mixed, locator, resnet, resnet_sgd, lstm)
+def hrnet(g, h=64, w=96):
+    """All modules and exchanges, few channels. Without the bias that a batch norm takes away: its gradient is noise."""
+    return {"network": "hrnet_w18", "settings": {"width": 2, "depth": 1, "stem": 4, "head_bias": 0},
+            "facts": facts(h, w, 3, num_classes=5), "loss": {"kind": "cross_entropy", "ignore_index": 255},
+            "optimizer": ADAMW}, {"input": picture(g, 2, h, w, 3), "target": masks(g, 2, h, w, 5, 255)}
+
+
+def hrnet_odd(g):
+    return hrnet(g, 75, 101)
+
+
+CASES = (unet, unet_odd, unet_mixed, locator, resnet, resnet_sgd, lstm, hrnet, hrnet_odd)
 
 
 def loss_of(about, tensors, prediction):

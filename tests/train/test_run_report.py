@@ -9,6 +9,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from crowd import crowd
+
 STOKER = str(pathlib.Path(sys.argv[1]).resolve())
 NETWORKS = {
     "unet": ("make:faces?count=40", "data.image_size=128", "data.batch_size=8", "model.width=16"),
@@ -44,7 +47,7 @@ def check_wait(folder, settings):
     for attempt in range(5):
         stall = train(folder / f"wait{attempt}", *settings, "train.epochs=4", "data.shuffle=false")[2]
         least = min(least, stall["read"] + stall["decode"] + stall["augment"])
-        if least < 0.02:
+        if least < 0.02 * crowd():
             return
     raise AssertionError(f"{least:.3f} of the time went by waiting for data")
 
@@ -71,10 +74,10 @@ def main():
                 check_wait(folder, settings)
             # The first step is also the slowest: memory is touched for the first time. The best of up to ten starts.
             allowed, start, attempts = START_S + report["step_ms"] / 1000, float("inf"), 0
-            while start > allowed and attempts < (1 if slow else 10):
+            while start > allowed * crowd() and attempts < (1 if slow else 10):
                 begun, attempts = train(folder / f"start{attempts}", *settings, "train.epochs=1", "--stop-after", "1")[0], attempts + 1
                 start = min(start, begun["first_step_s"])
-            assert slow or start <= allowed, f"first step after {start:.2f} s, a step takes {report['step_ms']:.0f} ms"
+            assert slow or start <= allowed * crowd(), f"first step after {start:.2f} s, a step takes {report['step_ms']:.0f} ms"
             print(f"ok {name}: measured {1 - stall['other']:.4f} of the wall clock, peak / planned memory {ratio:.3f}, "
                   f"first step after {start:.3f} s, {report['step_ms']:.1f} ms a step", flush=True)
             passed += 1

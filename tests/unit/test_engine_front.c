@@ -54,7 +54,7 @@ typedef struct things {
     stk__engine *engine;
     stk__arena *arena;
     stk__tensor *tensor, *wrapped;
-    stk__op *op;
+    stk__op *op, *half;
 } things;
 
 static stk_status make_things(things *t, stk_error *error)
@@ -69,11 +69,14 @@ static stk_status make_things(things *t, stk_error *error)
     STK__TRY(stk__arena_create(t->engine, 0, &t->arena, error)); /* nothing to hold: still an arena */
     STK__TRY(stk__tensor_create(t->engine, &desc, t->arena, 0, &t->tensor, error));
     STK__TRY(stk__tensor_wrap(t->engine, &foreign, &t->wrapped, error));
-    return stk__op_create(t->engine, &spec, &t->op, error);
+    STK__TRY(stk__op_create(t->engine, &spec, &t->op, error));
+    const stk__op_spec half = {.kind = STK_OP_RELU, .input = {{1, {4}}}, .half = STK_DTYPE_BF16};
+    return stk__op_create(t->engine, &half, &t->half, error);
 }
 
 static void destroy_things(things *t)
 {
+    stk__op_destroy(&t->half);
     stk__op_destroy(&t->op);
     stk__tensor_destroy(&t->wrapped);
     stk__tensor_destroy(&t->tensor);
@@ -101,7 +104,8 @@ static void every_allocation_may_fail(void **state)
         if (n % 2) assert_true(error.code == STK_ERROR_MEMORY && error.message[0]);
     }
     stk_allocator_set(NULL);
-    assert_int_equal(n, 7); /* engine, arena twice, two tensors, operation: six that fail */
+    assert_int_equal(n,
+                     10); /* engine, arena twice, two tensors, operation, widened operation: nine that fail */
 }
 
 /* --- names ------------------------------------------------------------------------------------------------
@@ -222,6 +226,31 @@ static void failed_tensors_and_operations_leave_nothing(void **state)
     stk__op_destroy(&op);
 }
 
+/* Neither native nor widened: a clean word, whatever else the engine could do. */
+static void tensors_of_16_bits_may_be_refused(void **state)
+{
+    (void)state;
+    stk__op *op = (stk__op *)&engine;
+    stk_error error = {0};
+    stk__op_spec relu = {.kind = STK_OP_RELU, .input = {{1, {4}}}, .half = STK_DTYPE_F16};
+    engine.info.name = "broken";
+    assert_int_equal(stk__op_create(&engine, &relu, &op, &error), STK_ERROR_UNSUPPORTED);
+    assert_string_equal(error.message, "the engine broken has no tensors of fp16");
+    assert_non_null(strstr(error.hint, "train.amp=false"));
+    assert_null(op);
+    engine.info.f16 = STK_HALF_WIDENED; /* … of which the operation inside fails */
+    broken.op_create = fail_op;
+    assert_int_equal(stk__op_create(&engine, &relu, &op, &error), STK_ERROR_UNSUPPORTED);
+    assert_string_equal(error.message, "no such operation");
+    assert_null(op);
+    relu.half = STK_DTYPE_BF16; /* the other type is another matter */
+    assert_int_equal(stk__op_create(&engine, &relu, &op, &error), STK_ERROR_UNSUPPORTED);
+    assert_string_equal(error.message, "the engine broken has no tensors of bf16");
+    relu.half = STK_DTYPE_U8;
+    assert_int_equal(stk__op_create(&engine, &relu, &op, &error), STK_ERROR_CONFIG);
+    engine.info.f16 = STK_HALF_NONE;
+}
+
 static void failed_waits_are_forwarded(void **state)
 {
     (void)state;
@@ -264,6 +293,7 @@ int main(void)
         cmocka_unit_test(unknown_names_are_refused),
         cmocka_unit_test(names_are_listed_once),
         cmocka_unit_test_setup_teardown(failed_tensors_and_operations_leave_nothing, begin_whole, end_whole),
+        cmocka_unit_test_setup_teardown(tensors_of_16_bits_may_be_refused, begin_whole, end_whole),
         cmocka_unit_test_setup_teardown(failed_waits_are_forwarded, begin_whole, end_whole),
         cmocka_unit_test_setup_teardown(views_are_dense, begin_whole, end_whole),
     };

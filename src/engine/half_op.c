@@ -1,0 +1,276 @@
+#include "engine/half_op.h"
+
+#include "core/half.h"
+#include "core/memory.h"
+#include "core/pool.h"
+
+#include <string.h>
+
+enum { ALIGN_BYTES = 64, CHUNK = 1 << 15, BLOCK = 512 }; /* values of a pool's item; of blocks on its stack */
+
+/* --- from type to type -----------------------------------------------------------------------------------
+ */
+
+typedef struct values {
+    void *memory;
+    const stk__half_loops *loops; /* NULL: f32 */
+} values;
+
+typedef struct move {
+    values from, to;
+    const stk__half_loops *through; /* from is rounded to this type first; NULL: not */
+    bool add;                       /* to += from */
+    int64_t count;
+} move;
+
+static values values_of(const stk__tensor *tensor)
+{
+    const stk_dtype dtype = tensor->desc.dtype;
+    return (values){tensor->memory,
+                    stk__dtype_is_half(dtype) ? stk__half_loops_at(dtype, tensor->engine->level) : NULL};
+}
+
+static const float *load(const values *from, int64_t at, int64_t count, float *block)
+{
+    if (!from->loops) return (const float *)from->memory + at;
+    from->loops->widen((const uint16_t *)from->memory + at, block, count);
+    return block;
+}
+
+static void store(const values *to, int64_t at, int64_t count, const float *block)
+{
+    if (to->loops)
+        to->loops->narrow(block, (uint16_t *)to->memory + at, count);
+    else
+        memmove((float *)to->memory + at, block, (size_t)count * sizeof *block);
+}
+
+static void move_block(const move *m, int64_t at, int64_t count)
+{
+    float block[BLOCK], sum[BLOCK];
+    uint16_t words[BLOCK];
+    const float *from = load(&m->from, at, count, block);
+    if (m->through) {
+        m->through->narrow(from, words, count);
+        m->through->widen(words, block, count);
+        from = block;
+    }
+    if (m->add) {
+        const float *old = load(&m->to, at, count, sum);
+        for (int64_t i = 0; i < count; i++)
+            sum[i] = old[i] + from[i];
+        from = sum;
+    }
+    store(&m->to, at, count, from);
+}
+
+static void move_chunk(void *context, size_t item, int worker)
+{
+    (void)worker;
+    const move *m = context;
+    const int64_t first = (int64_t)item * CHUNK, last = first + CHUNK < m->count ? first + CHUNK : m->count;
+    for (int64_t at = first; at < last; at += BLOCK)
+        move_block(m, at, last - at < BLOCK ? last - at : BLOCK);
+}
+
+static void run_move(move *m, const stk__engine *engine)
+{
+    stk__pool_run(&(stk__pool_job){.run = move_chunk,
+                                   .context = m,
+                                   .count = (size_t)((m->count + CHUNK - 1) / CHUNK),
+                                   .workers = engine->info.threads});
+}
+
+static void move_tensor(const stk__tensor *from, stk__tensor *to, bool add)
+{
+    move m = {values_of(from), values_of(to), .add = add, .count = stk__shape_count(&to->desc.shape)};
+    run_move(&m, to->engine);
+}
+
+void stk__half_add(stk__tensor *target, const stk__tensor *source)
+{
+    move_tensor(source, target, true);
+}
+
+void stk__half_copy(stk__tensor *target, const stk__tensor *source)
+{
+    move_tensor(source, target, false);
+}
+
+/* --- where f32 copies lie --------------------------------------------------------------------------------
+ */
+
+/* In the scratch of one pass. What is not copied has no place that counts. */
+typedef struct places {
+    size_t x[STK_OP_INPUTS], dx[STK_OP_INPUTS], param[STK_OP_PARAMS];
+    size_t y, dy;
+    size_t size_bytes;
+} places;
+
+struct stk__half_op {
+    stk__op *inner; /* the same in f32; its own scratch comes first */
+    const stk__half_loops *loops;
+    bool product;
+    places forward, backward;
+};
+
+static size_t reserve(places *p, const stk__shape *shape)
+{
+    const size_t offset = p->size_bytes, bytes = (size_t)stk__shape_count(shape) * sizeof(float);
+    p->size_bytes += (bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
+    return offset;
+}
+
+static bool copies_input(const stk__op *op, int i)
+{
+    return op->half->product || !(op->spec.f32_inputs >> i & 1);
+}
+
+static void place_common(places *p, const stk__op *op, bool reads_x)
+{
+    p->size_bytes =
+        (stk__op_memory(op->half->inner).scratch_bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
+    for (int i = 0; i < op->form.param_count && op->half->product; i++)
+        p->param[i] = reserve(p, &op->form.param[i].shape);
+    for (int i = 0; i < op->spec.inputs && reads_x; i++)
+        if (copies_input(op, i)) p->x[i] = reserve(p, &op->spec.input[i]);
+}
+
+static void place_all(stk__op *op)
+{
+    stk__half_op *half = op->half;
+    places *p = &half->forward;
+    place_common(p, op, true);
+    if (!op->spec.f32_output) p->y = op->form.in_place ? p->x[0] : reserve(p, &op->form.output);
+    p = &half->backward;
+    place_common(p, op, op->form.needs_x);
+    if (!op->spec.f32_output && op->form.needs_y) p->y = reserve(p, &op->form.output);
+    if (!op->spec.f32_output) p->dy = reserve(p, &op->form.output);
+    for (int i = 0; i < op->spec.inputs; i++)
+        if (!(op->spec.f32_inputs >> i & 1))
+            p->dx[i] = i == 0 && op->form.gradient_in_place ? p->dy : reserve(p, &op->spec.input[i]);
+    op->needs = stk__op_memory(half->inner);
+    op->needs.scratch_bytes =
+        half->forward.size_bytes > p->size_bytes ? half->forward.size_bytes : p->size_bytes;
+}
+
+stk_status stk__half_op_create(stk__op *op, stk_error *error)
+{
+    stk__op_spec spec = op->spec;
+    spec.half = STK_DTYPE_NONE;
+    spec.f32_inputs = 0;
+    spec.f32_output = false;
+    op->half = stk__alloc(sizeof *op->half);
+    if (!op->half) return stk__fail_memory(error, sizeof *op->half, "an operation");
+    const stk_status status = stk__op_create(op->engine, &spec, &op->half->inner, error);
+    if (status != STK_OK) {
+        stk__half_op_destroy(op);
+        return status;
+    }
+    op->half->loops = stk__half_loops_at(op->spec.half, op->engine->level);
+    op->half->product = stk__op_is_product(spec.kind);
+    op->method = op->half->inner->method;
+    place_all(op);
+    return STK_OK;
+}
+
+void stk__half_op_destroy(stk__op *op)
+{
+    if (op->half) stk__op_destroy(&op->half->inner);
+    stk__free(op->half);
+    op->half = NULL;
+}
+
+/* --- runs ------------------------------------------------------------------------------------------------
+ */
+
+/* What the f32 operation is given: the tensors themselves, or f32 copies of them in scratch. */
+typedef struct hands {
+    const stk__op *op;
+    const stk__op_io *io;
+    stk__tensor x[STK_OP_INPUTS], dx[STK_OP_INPUTS], param[STK_OP_PARAMS], y, dy, scratch;
+    stk__tensor *x_at[STK_OP_INPUTS], *dx_at[STK_OP_INPUTS], *param_at[STK_OP_PARAMS];
+    stk__op_io inner;
+} hands;
+
+static bool is_half(const stk__tensor *tensor)
+{
+    return stk__dtype_is_half(tensor->desc.dtype);
+}
+
+/* An f32 tensor in the scratch, of like's shape. */
+static stk__tensor *make_copy(const hands *h, stk__tensor *copy, const stk__tensor *like, size_t offset)
+{
+    *copy = *like;
+    copy->desc.dtype = STK_DTYPE_F32;
+    copy->memory = (char *)h->io->scratch->memory + offset;
+    copy->size_bytes = (size_t)stk__shape_count(&like->desc.shape) * sizeof(float);
+    return copy;
+}
+
+static stk__tensor *make_rounded(const hands *h, stk__tensor *copy, const stk__tensor *tensor, size_t offset)
+{
+    make_copy(h, copy, tensor, offset);
+    move m = {values_of(tensor), values_of(copy), .count = stk__shape_count(&tensor->desc.shape)};
+    if (!is_half(tensor)) m.through = h->op->half->loops;
+    run_move(&m, tensor->engine);
+    return copy;
+}
+
+static void take_inputs(hands *h, const places *p, bool reads_x)
+{
+    const stk__op *op = h->op;
+    const stk__op_io *io = h->io;
+    h->inner = *io;
+    if (io->scratch) h->scratch = *io->scratch; /* none: everything is f32 */
+    h->scratch.size_bytes = stk__op_memory(op->half->inner).scratch_bytes;
+    h->inner.scratch = h->scratch.size_bytes ? &h->scratch : NULL;
+    for (int i = 0; i < op->form.param_count && op->half->product; i++)
+        h->param_at[i] = make_rounded(h, &h->param[i], io->param[i], p->param[i]);
+    if (op->half->product) h->inner.param = h->param_at;
+    for (int i = 0; i < op->spec.inputs; i++) {
+        const bool copied = reads_x && (is_half(io->x[i]) || op->half->product);
+        h->x_at[i] = copied ? make_rounded(h, &h->x[i], io->x[i], p->x[i]) : io->x[i];
+    }
+    h->inner.x = h->x_at;
+}
+
+stk_status stk__half_op_forward(stk__op *op, const stk__op_io *io, stk_error *error)
+{
+    const places *p = &op->half->forward;
+    hands h;
+    h.op = op;
+    h.io = io;
+    take_inputs(&h, p, true);
+    if (is_half(io->y)) h.inner.y = make_copy(&h, &h.y, io->y, p->y);
+    STK__TRY(stk__op_forward(op->half->inner, &h.inner, error));
+    if (is_half(io->y)) move_tensor(h.inner.y, io->y, false);
+    return STK_OK;
+}
+
+static void take_gradients(hands *h, const places *p)
+{
+    const stk__op *op = h->op;
+    const stk__op_io *io = h->io;
+    if (op->form.needs_y && is_half(io->y)) h->inner.y = make_rounded(h, &h->y, io->y, p->y);
+    if (is_half(io->dy)) h->inner.dy = make_rounded(h, &h->dy, io->dy, p->dy);
+    for (int i = 0; i < op->spec.inputs && io->dx; i++) {
+        const bool copied = io->dx[i] && is_half(io->dx[i]);
+        h->dx_at[i] = copied ? make_copy(h, &h->dx[i], io->dx[i], p->dx[i]) : io->dx[i];
+    }
+    if (io->dx) h->inner.dx = h->dx_at;
+}
+
+stk_status stk__half_op_backward(stk__op *op, const stk__op_io *io, stk_error *error)
+{
+    const places *p = &op->half->backward;
+    hands h;
+    h.op = op;
+    h.io = io;
+    take_inputs(&h, p, op->form.needs_x);
+    take_gradients(&h, p);
+    STK__TRY(stk__op_backward(op->half->inner, &h.inner, error));
+    for (int i = 0; i < op->spec.inputs && io->dx; i++)
+        if (h.dx_at[i] != io->dx[i]) move_tensor(h.dx_at[i], io->dx[i], false);
+    return STK_OK;
+}

@@ -1,0 +1,19 @@
+/* Operations on 16-bit tensors for engines that compute in f32: the front's part of mixed precision. engine.h
+ * says what comes out. Host memory only. */
+#ifndef STK_ENGINE_HALF_OP_H
+#define STK_ENGINE_HALF_OP_H
+
+#include "engine/engine.h"
+
+/* op has spec and form of a 16-bit operation; makes the f32 one inside and sets needs, method and half. */
+stk_status stk__half_op_create(stk__op *op, stk_error *error);
+void stk__half_op_destroy(stk__op *op);
+
+stk_status stk__half_op_forward(stk__op *op, const stk__op_io *io, stk_error *error);
+stk_status stk__half_op_backward(stk__op *op, const stk__op_io *io, stk_error *error);
+
+/* Of f32 and 16-bit types, any two. */
+void stk__half_add(stk__tensor *target, const stk__tensor *source);
+void stk__half_copy(stk__tensor *target, const stk__tensor *source);
+
+#endif
