@@ -269,7 +269,7 @@ static bool make_stack(stk__torch_scope *scope, const stk__torch_request *reques
 
 stk__torch_handle stk__torch_call(stk__torch_scope *scope, stk__torch_request *request)
 {
-    uint64_t stack[STK_TORCH_ARGS];
+    uint64_t stack[STK_TORCH_ARGS] = {0}; /* nothing of another call is in it: tests look */
     assert(request->arg_count <= STK_TORCH_ARGS && request->result_count <= STK_TORCH_RESULTS);
     if (scope->status != STK_OK) return NULL;
     const long before = scope->engine->alive;

@@ -2,6 +2,7 @@
  * stands behind: calls of the table go through wrappers. Exit status 77: there is no PyTorch here. */
 #include "engine/torch_parts.h"
 #include "op_rig.h"
+#include "torch_shim.h"
 
 #include <malloc.h>
 #include <setjmp.h>
@@ -10,86 +11,20 @@
 #include <string.h>
 #include <cmocka.h>
 
-enum { SKIPPED = 77, RUNS = 1000, REPEATS = 8, PROBES = 12, WARM_UPS = 60, LEAST_LEAK_BYTES = 8 };
+enum {
+    SKIPPED = 77,
+    RUNS = 1000,
+    REPEATS = 8,
+    PROBES = 12,
+    REFUSALS = 30,
+    WARM_UPS = 60,
+    LEAST_LEAK_BYTES = 8
+};
 
 static stk__engine *tested;
 static stk__torch *engine;
-static const stk__torch_api *real;
-static stk__torch_api shim;
-static long calls_left; /* until one fails; 0: none does */
-static long keep_left;  /* until one release is left out; 0: none is */
-static long releases;
-
-static bool is_refused(void)
-{
-    return calls_left > 0 && --calls_left == 0;
-}
-
-static const char *say_why(void)
-{
-    return "The shim said no. This is its second sentence.\nframe #0: and a line behind it";
-}
-
-static int32_t call_dispatcher(const char *name, const char *overload, uint64_t *stack, uint64_t version)
-{
-    return is_refused() ? 1 : real->torch_call_dispatcher(name, overload, stack, version);
-}
-
-static int32_t new_list(size_t size, void **list)
-{
-    return is_refused() ? 1 : real->torch_new_list_reserve_size(size, list);
-}
-
-static int32_t push_back(void *list, uint64_t value)
-{
-    return is_refused() ? 1 : real->torch_list_push_back(list, value);
-}
-
-static int32_t new_string(const char *text, size_t length, void **string)
-{
-    return is_refused() ? 1 : real->torch_new_string_handle(text, length, string);
-}
-
-static int32_t from_blob(void *data, int64_t ndim, const int64_t *size, const int64_t *stride, int64_t offset,
-                         int32_t dtype, int32_t device_type, int32_t device_index, stk__torch_handle *tensor)
-{
-    if (is_refused()) return 1;
-    return real->aoti_torch_create_tensor_from_blob(data, ndim, size, stride, offset, dtype, device_type,
-                                                    device_index, tensor);
-}
-
-static int32_t new_handle(stk__torch_handle tensor, stk__torch_handle *another)
-{
-    return is_refused() ? 1 : real->aoti_torch_new_tensor_handle(tensor, another);
-}
-
-static int32_t new_number(double value, stk__torch_handle *tensor)
-{
-    return is_refused() ? 1 : real->aoti_torch_scalar_to_tensor_float64(value, tensor);
-}
-
-static int32_t delete_tensor(stk__torch_handle tensor)
-{
-    releases++;
-    if (keep_left > 0 && --keep_left == 0) return 0;
-    return real->aoti_torch_delete_tensor_object(tensor);
-}
-
-static void put_shim(void)
-{
-    real = engine->api;
-    shim = *real;
-    shim.last_error = say_why;
-    shim.torch_call_dispatcher = call_dispatcher;
-    shim.torch_new_list_reserve_size = new_list;
-    shim.torch_list_push_back = push_back;
-    shim.torch_new_string_handle = new_string;
-    shim.aoti_torch_create_tensor_from_blob = from_blob;
-    shim.aoti_torch_new_tensor_handle = new_handle;
-    shim.aoti_torch_scalar_to_tensor_float64 = new_number;
-    shim.aoti_torch_delete_tensor_object = delete_tensor;
-    engine->api = &shim;
-}
+static torch_shim *const shim = &torch_shim_state;
+static long constants; /* handles that live as long as the engine */
 
 static op_trial trial;
 static op_rig rig;
@@ -97,6 +32,7 @@ static op_rig rig;
 static void open_trial(int kind, uint64_t seed)
 {
     op_trial_random(&trial, (stk__op_kind)kind, seed, false);
+    trial.spec.relu = trial.spec.relu && stk__engine_describe(tested)->fuses;
     op_rig_open(&rig, tested, &trial);
     op_rig_load(&rig);
 }
@@ -160,6 +96,13 @@ static stk_status run_updates(stk_error *error)
     return stk__tensor_zero(w.part[1][1], error);
 }
 
+/* By the engine's book and by the shim's. */
+static void expect_none_alive(void)
+{
+    assert_int_equal(engine->alive, 0);
+    assert_int_equal(torch_shim_alive(), constants);
+}
+
 static void nothing_stays_alive(void **state)
 {
     (void)state;
@@ -168,11 +111,11 @@ static void nothing_stays_alive(void **state)
         open_trial(run % STK_OP_COUNT, (uint64_t)run);
         assert_int_equal(run_both(&error), STK_OK);
         op_rig_close(&rig);
-        assert_int_equal(engine->alive, 0);
+        expect_none_alive();
     }
     open_weights();
     assert_int_equal(run_updates(&error), STK_OK);
-    assert_int_equal(engine->alive, 0);
+    expect_none_alive();
     close_weights();
 }
 
@@ -180,11 +123,13 @@ static long measure_growth(stk_status (*run)(stk_error *error), long left_out)
 {
     const struct mallinfo2 before = mallinfo2();
     for (int i = 0; i < REPEATS; i++) {
-        keep_left = left_out;
+        shim->keep = left_out;
         assert_int_equal(run(NULL), STK_OK);
     }
-    keep_left = 0;
-    return ((long)mallinfo2().uordblks - (long)before.uordblks) / REPEATS;
+    shim->keep = 0;
+    const struct mallinfo2 after = mallinfo2();
+    torch_shim_forget_kept();
+    return ((long)after.uordblks - (long)before.uordblks) / REPEATS;
 }
 
 /* Bytes that each run leaves behind. Other threads allocate at times: the least of some measurements. */
@@ -205,9 +150,9 @@ static void expect_each_release(stk_status (*run)(stk_error *error), const char 
     for (int i = 0; i < WARM_UPS && grown >= LEAST_LEAK_BYTES; i++)
         grown = measure_growth(run, 0); /* caches of PyTorch's fill at first; a leak never ends */
     if (grown >= LEAST_LEAK_BYTES) fail_msg("%s leaves something behind", what);
-    releases = 0;
+    const long before = shim->releases;
     assert_int_equal(run(NULL), STK_OK);
-    const long count = releases;
+    const long count = shim->releases - before;
     for (long i = 1; i <= count; i += 1 + count / PROBES)
         if (grown_bytes(run, i) < LEAST_LEAK_BYTES)
             fail_msg("%s: without release %ld of %ld nothing was missed", what, i, count);
@@ -229,45 +174,81 @@ static void every_release_is_needed(void **state)
     close_weights();
 }
 
-/* Fails call after call until nothing fails any more; every failure is told, and nothing stays alive. */
-static void fail_each(stk_status (*run)(stk_error *error))
+/* One run whose n-th call fails and whose n-th release is left out; returns how many releases there were. */
+static long run_refused(stk_status (*run)(stk_error *error), long refused, long kept, stk_status *status)
 {
     stk_error error = {0};
-    stk_status status = STK_ERROR_UNSUPPORTED;
-    for (long n = 1; status != STK_OK; n++) {
-        calls_left = n;
-        error = (stk_error){0};
-        status = run(&error);
-        assert_int_equal(engine->alive, 0);
-        if (status == STK_OK) break;
-        assert_int_equal(status, STK_ERROR_UNSUPPORTED);
-        if (strncmp(error.message, "PyTorch failed in '", 19) != 0 ||
-            strcmp(strchr(error.message, ':') ? strstr(error.message, "': ") : "", "': The shim said no") !=
-                0)
-            fail_msg("call %ld: '%s'", n, error.message);
-        assert_string_equal(error.hint, "run.engine=onednn trains without PyTorch");
+    const long before = shim->releases;
+    shim->refuse = refused;
+    shim->keep = kept;
+    *status = run(&error);
+    shim->refuse = shim->keep = 0;
+    assert_int_equal(engine->alive, 0);
+    if (*status != STK_OK) {
+        assert_int_equal(*status, STK_ERROR_UNSUPPORTED);
+        torch_shim_expect_told(&error);
     }
-    calls_left = 0;
+    return shim->releases - before;
 }
 
-/* What a call that was never made would have taken is lost: not a leak of ours. */
-void __lsan_disable(void) __attribute__((weak));
-void __lsan_enable(void) __attribute__((weak));
+/* Fails call after call until nothing fails any more; every failure is told, and nothing stays alive. Returns
+ * the number of calls. */
+static long fail_each(stk_status (*run)(stk_error *error))
+{
+    stk_status status = STK_ERROR_UNSUPPORTED;
+    long n = 0;
+    while (status != STK_OK) {
+        run_refused(run, ++n, 0, &status);
+        expect_none_alive();
+    }
+    return n - 1;
+}
 
 static void failing_calls_are_told(void **state)
 {
     (void)state;
-    if (__lsan_disable) __lsan_disable();
     for (int kind = 0; kind < STK_OP_CONFUSION; kind++)
         for (uint64_t seed = 20; seed < 23; seed++) {
             open_trial(kind, seed);
-            fail_each(run_both);
+            assert_true(fail_each(run_both) > 0);
             op_rig_close(&rig);
         }
     open_weights();
-    fail_each(run_updates);
+    assert_true(fail_each(run_updates) > 0);
     close_weights();
-    if (__lsan_enable) __lsan_enable();
+}
+
+/* Lists, texts and cells are ours to release only when a call fails before PyTorch has taken them. Failing
+ * calls in turn, and of each the releases in turn (an even choice of both): the shim's book has one more. */
+static void probe_refused(stk_status (*run)(stk_error *error), long seen[TORCH_SHIM_KINDS])
+{
+    const long calls = fail_each(run);
+    stk_status status;
+    for (long n = 1; n <= calls; n += 1 + calls / REFUSALS) {
+        const long releases = run_refused(run, n, 0, &status);
+        for (long i = 1; i <= releases; i += 1 + releases / PROBES) {
+            run_refused(run, n, i, &status);
+            assert_int_equal(torch_shim_alive(), constants + 1);
+            seen[shim->kept]++;
+            torch_shim_forget_kept();
+        }
+    }
+}
+
+static void every_release_after_a_failure_is_needed(void **state)
+{
+    (void)state;
+    long seen[TORCH_SHIM_KINDS] = {0};
+    for (int kind = 0; kind < STK_OP_CONFUSION; kind++) {
+        open_trial(kind, 7);
+        probe_refused(run_both, seen);
+        op_rig_close(&rig);
+    }
+    open_weights();
+    probe_refused(run_updates, seen);
+    close_weights();
+    for (int kind = 0; kind < TORCH_SHIM_KINDS; kind++)
+        assert_true(seen[kind] > 0);
 }
 
 static const char *say_memory(void)
@@ -280,16 +261,15 @@ static void a_shortage_of_memory_is_named(void **state)
     (void)state;
     stk_error error = {0};
     open_trial(STK_OP_RELU, 1);
-    shim.last_error = say_memory;
-    calls_left = 1;
+    torch_shim_explain(say_memory);
+    shim->refuse = 1;
     assert_int_equal(run_both(&error), STK_ERROR_MEMORY);
     assert_string_equal(error.hint, "a smaller data.batch_size needs less memory");
-    shim.last_error = NULL; /* as before 2.13 */
-    calls_left = 1;
+    torch_shim_explain(NULL); /* as before 2.13 */
+    shim->refuse = 1;
     assert_int_equal(run_both(&error), STK_ERROR_UNSUPPORTED);
     assert_string_equal(error.message, "PyTorch failed in 'a view of memory': it does not say why");
-    calls_left = 0;
-    shim.last_error = say_why;
+    torch_shim_explain(torch_shim_reason);
     op_rig_close(&rig);
 }
 
@@ -300,14 +280,14 @@ static void its_own_words_are_short(void **state)
     stk_error error = {0};
     open_trial(STK_OP_LINEAR, 3);
     const int64_t kept = rig.param[0]->desc.shape.dim[1];
-    shim.last_error = real->last_error;
+    torch_shim_explain(shim->real->last_error);
     rig.param[0]->desc.shape.dim[1] = kept + 1;
     assert_int_equal(run_both(&error), STK_ERROR_UNSUPPORTED);
     assert_true(strncmp(error.message, "PyTorch failed in 'aten::linear': ", 34) == 0);
     assert_null(strchr(error.message, '\n'));
     assert_int_equal(engine->alive, 0);
     rig.param[0]->desc.shape.dim[1] = kept;
-    shim.last_error = say_why;
+    torch_shim_explain(torch_shim_reason);
     op_rig_close(&rig);
 }
 
@@ -329,19 +309,24 @@ int main(void)
 {
     stk_error error = {0};
     rig_count_allocations();
-    if (stk__engine_open(&tested, &(stk__engine_options){.name = "torch", .threads = 1}, &error) != STK_OK) {
+    if (torch_shim_put(&error) != STK_OK) {
         printf("skipped: %s\n", error.message);
         return SKIPPED;
     }
+    const stk__engine_options options = {.name = "torch", .threads = 1};
+    if (stk__engine_open(&tested, &options, &error) != STK_OK) return 1;
     engine = stk__torch_of(tested);
-    put_shim();
+    constants = torch_shim_alive();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_stays_alive),     cmocka_unit_test(every_release_is_needed),
-        cmocka_unit_test(failing_calls_are_told),  cmocka_unit_test(a_shortage_of_memory_is_named),
-        cmocka_unit_test(its_own_words_are_short), cmocka_unit_test(other_devices_are_refused),
+        cmocka_unit_test(nothing_stays_alive),
+        cmocka_unit_test(every_release_is_needed),
+        cmocka_unit_test(failing_calls_are_told),
+        cmocka_unit_test(every_release_after_a_failure_is_needed),
+        cmocka_unit_test(a_shortage_of_memory_is_named),
+        cmocka_unit_test(its_own_words_are_short),
+        cmocka_unit_test(other_devices_are_refused),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    engine->api = real;
     stk__engine_close(&tested);
     return failed;
 }
