@@ -9,7 +9,7 @@ TSAN_WRAP = $(shell setarch $$(uname -m) -R true 2>/dev/null && echo setarch $$(
 
 help:
 	@echo 'make demo       build, make 600 faces in build/demo, train a network that parses them'
-	@echo 'make test       build, then all tests; TORCH=1 fetches PyTorch (some GB, once) for those of the engine torch'
+	@echo 'make test       build, then all tests; TORCH=1 fetches PyTorch (1.3 GB, once) for those of the engine torch'
 	@echo 'make build      the library and the program, into build/'
 	@echo 'make bench      speed beside a bare decoding loop and other libraries (fetches some GB once)'
 	@echo 'make check      format, dependency law, sizes; gcc and clang with warnings as errors'
@@ -40,8 +40,11 @@ test-tools:
 	@tools/setup_nvrtc
 	@tools/setup_pynvml
 
+# With TORCH=1: what puts a PyTorch into the environment of the command behind it. Without one tests say skipped.
+WITH_TORCH = $(if $(TORCH),folder=$$(tools/setup_torch); export STOKER_TORCH="$${folder:-$$STOKER_TORCH}";)
+
 test: build test-tools
-	@$(if $(TORCH),folder=$$(tools/setup_torch); export STOKER_TORCH="$${folder:-$$STOKER_TORCH}";) tools/run_tests build
+	@$(WITH_TORCH) tools/run_tests build
 
 # Without a network, or with PEERS= on the command line, our own rows alone.
 PEERS = $(shell tools/setup venv >&2 && bench/peers/setup)
@@ -53,11 +56,12 @@ check:
 	@tools/setup build check
 	@tools/check
 
+# With TORCH=1 the engine's own handling of PyTorch (torch_handles, torch_run); what only computes with it, suite torch, is left to `make test`.
 asan: test-tools
 	@tools/setup build
 	@tools/build build-asan -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false
-	@ASAN_OPTIONS=detect_leaks=1:halt_on_error=1:allocator_may_return_null=1:intercept_tls_get_addr=0 \
-	 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 tools/run_tests build-asan -t 4 --no-suite tools
+	@$(WITH_TORCH) ASAN_OPTIONS=detect_leaks=1:halt_on_error=1:allocator_may_return_null=1:intercept_tls_get_addr=0 \
+	 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 tools/run_tests build-asan -t 4 --no-suite tools $(if $(TORCH),--no-suite torch)
 
 tsan:
 	@tools/setup build

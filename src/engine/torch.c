@@ -4,6 +4,7 @@
 #include "engine/torch_call.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const stk__torch_op_kind *const kinds[STK_OP_COUNT] = {
     [STK_OP_CONV] = &stk__torch_conv,
@@ -79,11 +80,21 @@ static void close_engine(stk__engine *engine)
     stk__free(made);
 }
 
+/* Who asked for a GPU is told about the GPU. */
+static stk_status open_library(const stk__torch_api **api, const char *device, stk_error *error)
+{
+    const stk_status status = stk__torch_api_open(api, error);
+    if (status != STK_ERROR_UNSUPPORTED || !error || !device || strncmp(device, "cuda", 4) != 0)
+        return status;
+    const stk_error why = *error;
+    return stk__torch_device_refuse(device, why.message, why.hint, error);
+}
+
 static stk_status open_engine(stk__engine **engine, const stk__engine_options *options, stk_error *error)
 {
     const stk__torch_api *api;
     stk__torch_device device;
-    STK__TRY(stk__torch_api_open(&api, error));
+    STK__TRY(open_library(&api, options->device, error));
     STK__TRY(stk__torch_device_find(api, options->device, &device, error));
     stk__torch *made = stk__alloc(sizeof *made);
     if (!made) return stk__fail_memory(error, sizeof *made, "an engine");

@@ -9,9 +9,12 @@ typedef struct stk__torch_device {
     int32_t type, index; /* as PyTorch counts them */
 } stk__torch_device;
 
-/* word: "auto" or "cpu"; NULL: "auto". Others are refused with the reason. */
+/* word: "auto", "cpu", "cuda:0"; NULL: "auto". GPUs are refused with the reason, so far always: PyTorch has
+ * no CUDA, there is no driver or no GPU, or this version does not train on it. */
 stk_status stk__torch_device_find(const stk__torch_api *api, const char *word, stk__torch_device *device,
                                   stk_error *error);
+/* One sentence why, one what to do. */
+stk_status stk__torch_device_refuse(const char *word, const char *why, const char *hint, stk_error *error);
 /* "CPU" */
 const char *stk__torch_device_name(const stk__torch_device *device);
 

@@ -8,20 +8,26 @@
 #include <stdio.h>
 #include <string.h>
 
-static stk_status refuse_device(const char *device, stk_error *error)
+/* Only torch computes elsewhere than on the CPU: it is taken, or says what is missing. */
+static stk_status choose_engine(const stk__run_settings *run, const char *device, const char **name,
+                                stk_error *error)
 {
+    *name = run->engine ? run->engine : "auto";
+    if (strcmp(device, "auto") == 0 || strcmp(device, "cpu") == 0) return STK_OK;
+    if (strcmp(*name, "auto") == 0) *name = "torch";
+    if (strcmp(*name, "torch") == 0) return STK_OK;
     stk__fail(error, STK_ERROR_UNSUPPORTED,
-              "run.device = '%s': there is no engine for it in this program yet", device);
-    stk__error_hint(error, "run.device=cpu trains on the CPU");
+              "run.device = '%s' cannot be used: the engine '%s' computes on the CPU", device, *name);
+    stk__error_hint(error, "run.engine=torch uses GPUs; run.device=cpu trains on the CPU");
     return STK_ERROR_UNSUPPORTED;
 }
 
 static stk_status open_engine(stk__trainer *t, const stk__trainer_setup *setup, stk_error *error)
 {
     const stk__run_settings *run = setup->run;
-    const char *device = run->device ? run->device : "auto";
-    if (strcmp(device, "auto") != 0 && strcmp(device, "cpu") != 0) return refuse_device(device, error);
-    const stk__engine_options options = {.name = run->engine,
+    const char *device = run->device ? run->device : "auto", *name;
+    STK__TRY(choose_engine(run, device, &name, error));
+    const stk__engine_options options = {.name = name,
                                          .threads = (int)run->threads,
                                          .device = device,
                                          .conv = (stk__conv)setup->train->conv,

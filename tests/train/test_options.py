@@ -305,7 +305,9 @@ def preset():
 def engine():
     expect(Run(SERIES, "run.engine=reference").report["engine"] == "reference", "the engine that was asked for")
     expect("auto, onednn, torch or reference" in Run(SERIES, "run.engine=magic", status=2).error, "an engine that is none")
-    expect("cuda:0" in Run(SERIES, "run.device=cuda:0", status=1).error, "a device that is not here")
+    expect("run.device = 'cuda:0' cannot be used: " in Run(SERIES, "run.device=cuda:0", status=1).error, "a device that is not here")
+    expect("the engine 'onednn' computes on the CPU" in Run(SERIES, "run.device=cuda:0", "run.engine=onednn", status=1).error,
+           "a device that is not this engine's")
 
 
 @check("run.threads")

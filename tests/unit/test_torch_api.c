@@ -2,8 +2,10 @@
  *
  *     test_torch_api OLD BARE        two libraries that stand in for it (fake_torch.c) */
 #include "engine/engine.h"
+#include "engine/torch_device.h"
 #include "support/workspace.h"
 
+#include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -117,6 +119,59 @@ static void missing_calls_are_named(void **state)
     expect_refusal("this PyTorch has no 'torch_call_dispatcher'", "version 2.10 or newer");
 }
 
+static int32_t type_of_cpus(void)
+{
+    return 0;
+}
+
+/* A PyTorch whose library lies in the workspace, where another one may lie beside it. */
+static stk__torch_api open_copy(void)
+{
+    char command[9000], path[512];
+    stk__torch_api api = {.aoti_torch_device_type_cpu = type_of_cpus, .major = 2, .minor = 12};
+    snprintf(path, sizeof path, "%s/libtorch_cpu.so", folder.path);
+    snprintf(command, sizeof command, "/bin/cp '%s' '%s'", bare_library, path);
+    assert_int_equal(system(command), 0);
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    assert_non_null(library);
+    void *symbol = dlsym(library, "aoti_torch_abi_version");
+    memcpy(&api.aoti_torch_abi_version, &symbol, sizeof symbol);
+    return api;
+}
+
+static void expect_no_gpu(const stk__torch_api *api, const char *message, const char *hint)
+{
+    stk_error error = {0};
+    stk__torch_device device;
+    assert_int_equal(stk__torch_device_find(api, "cuda:0", &device, &error), STK_ERROR_UNSUPPORTED);
+    if (strncmp(error.message, message, strlen(message)) != 0)
+        fail_msg("'%s' is not '%s'", error.message, message);
+    if (!strstr(error.hint, hint)) fail_msg("the hint '%s' is not '%s'", error.hint, hint);
+}
+
+/* Each thing that a GPU needs is missing in turn; one sentence says which. */
+static void why_there_is_no_gpu(void **state)
+{
+    (void)state;
+    stk_error error = {0};
+    stk__engine *engine;
+    const stk__engine_options options = {.name = "torch", .device = "cuda:0"};
+    assert_int_equal(stk__engine_open(&engine, &options, &error), STK_ERROR_UNSUPPORTED);
+    assert_string_equal(error.message,
+                        "run.device = 'cuda:0' cannot be used: PyTorch (libtorch_cpu.so) was not found");
+    assert_non_null(strstr(error.hint, "STOKER_TORCH"));
+    const stk__torch_api api = open_copy();
+    expect_no_gpu(&api, "run.device = 'cuda:0' cannot be used: this PyTorch (2.12.0) was built without CUDA",
+                  "install a PyTorch with CUDA; until then run.device=cpu trains on the CPU");
+    workspace_put(&folder, "libtorch_cuda.so", "");
+    setenv("STOKER_CUDA_LIBRARY", "/nowhere/libcuda.so.1", 1);
+    expect_no_gpu(&api, "run.device = 'cuda:0' cannot be used: there is no NVIDIA GPU (",
+                  "run.device=cpu trains on the CPU");
+    stk__torch_device device = {.type = 7};
+    assert_int_equal(stk__torch_device_find(&api, NULL, &device, NULL), STK_OK);
+    assert_int_equal(device.type, 0);
+}
+
 int main(int argc, char **argv)
 {
     char paths[2][4096];
@@ -129,6 +184,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(environments_are_looked_into, set_up, tear_down),
         cmocka_unit_test_setup_teardown(python_is_asked, set_up, tear_down),
         cmocka_unit_test_setup_teardown(missing_calls_are_named, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(why_there_is_no_gpu, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
