@@ -60,7 +60,7 @@ void stk__cuda_leave(stk__cuda *cuda);
 stk_status stk__cuda_check(stk__cuda *cuda, int code, const char *call, stk_error *error);
 void stk__cuda_lose(stk__cuda *cuda, const stk_error *reason); /* any thread; the first reason counts */
 bool stk__cuda_has_lost(const stk__cuda *cuda);
-/* Is the event over? */
+/* Is the event over? A question that fails makes the device lost. */
 stk_status stk__cuda_ask(stk__cuda *cuda, stk__cuda_site site, stk__cu_handle event, bool *over,
                          stk_error *error);
 /* Until it is, or the device's timeout, after which it is lost. */
@@ -73,6 +73,8 @@ void stk__cuda_unload(stk__cuda *cuda);
 
 /* cuda_run.c. A checked batch with at least one sample, into host memory. */
 stk_status stk__cuda_run(stk__cuda *cuda, const stk__augment_batch *batch, stk_error *error);
+/* Out of memory: the message says how much is free. */
+stk_status stk__cuda_alloc(stk__cuda *cuda, stk__cu_pointer *at, size_t bytes, stk_error *error);
 stk_status stk__cuda_grow(stk__cuda *cuda, stk__cuda_buffer *buffer, size_t bytes, stk_error *error);
 stk_status stk__cuda_grow_pinned(stk__cuda *cuda, stk__cuda_pinned *pinned, size_t bytes, stk_error *error);
 stk_status stk__cuda_copy_in(stk__cuda *cuda, stk__cu_pointer to, const void *from, size_t bytes,

@@ -53,7 +53,7 @@ static stk_status create_all(slot_memory *slot, const stk__device_room *room, st
     STK__TRY(pin(slot, room, error));
     if (!room->size_bytes) return STK_OK;
     stk__cu_pointer at;
-    STK__TRY(stk__cuda_check(cuda, cuda->api->cuMemAlloc_v2(&at, room->size_bytes), "cuMemAlloc", error));
+    STK__TRY(stk__cuda_alloc(cuda, &at, room->size_bytes, error));
     slot->memory.data = (uint8_t *)(uintptr_t)at;
     slot->memory.size_bytes = room->size_bytes;
     for (int i = 0; i < STK_CUDA_DONE; i++)
@@ -76,16 +76,14 @@ static void release_all(slot_memory *slot)
     if (slot->memory.pinned_bytes) api->cuMemHostUnregister(slot->host);
 }
 
+/* A wait that fails makes the device lost. */
 static void wait_for_all(slot_memory *slot)
 {
     stk__cuda *cuda = cuda_of(slot);
-    stk_error error;
-    stk_status status = STK_OK;
-    if (slot->submitted)
-        status = stk__cuda_wait(cuda, STK_CUDA_WAIT_CLOSE, slot->marks[STK_CUDA_MADE], &error);
-    if (status == STK_OK && slot->submitted && slot->has_release)
-        status = stk__cuda_wait(cuda, STK_CUDA_WAIT_CLOSE, slot->released, &error);
-    if (status != STK_OK) stk__cuda_lose(cuda, &error); /* it cannot be known what still runs */
+    if (slot->submitted &&
+        stk__cuda_wait(cuda, STK_CUDA_WAIT_CLOSE, slot->marks[STK_CUDA_MADE], NULL) == STK_OK &&
+        slot->has_release)
+        stk__cuda_wait(cuda, STK_CUDA_WAIT_CLOSE, slot->released, NULL);
 }
 
 bool stk__cuda_memory_destroy(stk__device_memory *memory)

@@ -5,6 +5,24 @@
 
 #include <string.h>
 
+stk_status stk__cuda_alloc(stk__cuda *cuda, stk__cu_pointer *at, size_t bytes, stk_error *error)
+{
+    stk__cu_pointer made;
+    size_t free_bytes = 0, all_bytes = 0;
+    const int code = cuda->api->cuMemAlloc_v2(&made, bytes);
+    const stk_status status = stk__cuda_check(cuda, code, "cuMemAlloc", error);
+    if (status == STK_OK) *at = made;
+    if (code != CUDA_ERROR_OUT_OF_MEMORY || !error ||
+        cuda->api->cuMemGetInfo_v2(&free_bytes, &all_bytes) != CUDA_SUCCESS)
+        return status;
+    const stk_error plain = *error;
+    stk__fail(error, status, "%.300s: %.1f MB of '%s' are asked for, %.1f of %.1f MB are free", plain.message,
+              (double)bytes * 1e-6, cuda->device.info.name, (double)free_bytes * 1e-6,
+              (double)all_bytes * 1e-6);
+    stk__error_hint(error, "%s", plain.hint);
+    return status;
+}
+
 /* Nothing that was enqueued before may still use the memory that is given back. */
 stk_status stk__cuda_grow(stk__cuda *cuda, stk__cuda_buffer *buffer, size_t bytes, stk_error *error)
 {
@@ -16,7 +34,7 @@ stk_status stk__cuda_grow(stk__cuda *cuda, stk__cuda_buffer *buffer, size_t byte
     *buffer = (stk__cuda_buffer){0};
     if (before) STK__TRY(stk__cuda_check(cuda, cuda->api->cuMemFree_v2(before), "cuMemFree", error));
     stk__cu_pointer at = 0;
-    STK__TRY(stk__cuda_check(cuda, cuda->api->cuMemAlloc_v2(&at, capacity), "cuMemAlloc", error));
+    STK__TRY(stk__cuda_alloc(cuda, &at, capacity, error));
     *buffer = (stk__cuda_buffer){at, capacity};
     return STK_OK;
 }

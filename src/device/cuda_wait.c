@@ -36,7 +36,12 @@ stk_status stk__cuda_ask(stk__cuda *cuda, stk__cuda_site site, stk__cu_handle ev
     if (*over) return STK_OK;
     const int code = cuda->api->cuEventQuery(event);
     *over = code == CUDA_SUCCESS;
-    return code == CUDA_ERROR_NOT_READY ? STK_OK : stk__cuda_check(cuda, code, "cuEventQuery", error);
+    if (*over || code == CUDA_ERROR_NOT_READY) return STK_OK;
+    stk_error own;
+    const stk_status status = stk__cuda_check(cuda, code, "cuEventQuery", &own);
+    stk__cuda_lose(cuda, &own); /* nobody can know any more what still runs */
+    if (error) *error = own;
+    return status;
 }
 
 static stk_status give_up(stk__cuda *cuda, stk__cuda_site site, stk_error *error)

@@ -136,7 +136,8 @@ static void cuda_says_why_it_is_not_there(void **state)
     assert_true(error.hint[0]);
     setenv("STOKER_CUDA_LIBRARY", "libm.so.6", 1);
     assert_int_equal(stk__device_open(&device, "cuda", &error), STK_ERROR_UNSUPPORTED);
-    assert_non_null(strstr(error.message, "does not drive it yet"));
+    assert_non_null(strstr(error.message, "has no 'cuInit'"));
+    assert_true(error.hint[0]);
     unsetenv("STOKER_CUDA_LIBRARY");
 }
 
@@ -179,8 +180,41 @@ static void libraries_are_found_below_cuda_home_and_path(void **state)
         }
 }
 
+/* Wheels of an environment, and one library of several versions: the newest that is there. */
+static void libraries_of_wheels_are_found_newest_first(void **state)
+{
+    (void)state;
+    static const char *const variables[] = {"VIRTUAL_ENV", "CONDA_PREFIX"};
+    static const char *const files[] = {"libstk-wheel.so.13", "libstk-wheel.so.12", "libstk-wheel.so.11.2",
+                                        NULL};
+    stk_error error = {0};
+    for (int v = 0; v < 2; v++) {
+        workspace home = workspace_make();
+        const char *const below = "lib/python3.11/site-packages/nvidia/cuda_nvrtc/lib";
+        char name[256];
+        Dl_info info;
+        snprintf(name, sizeof name, "%s/libstk-wheel.so.13", below);
+        workspace_put(&home, name, "this is no library");
+        for (int i = 1; i < 3; i++) {
+            snprintf(name, sizeof name, "%s/%s", below, files[i]);
+            link_math(&home, name);
+        }
+        assert_null(stk__library_open_any(files, "STOKER_NO_LIBRARY", &error));
+        assert_non_null(strstr(error.message, "libstk-wheel.so.13 was not found"));
+        assert_non_null(strstr(error.message, "wheels"));
+        setenv(variables[v], home.path, 1);
+        void *library = stk__library_open_any(files, "STOKER_NO_LIBRARY", &error);
+        assert_non_null(library);
+        assert_true(dladdr(dlsym(library, "cos"), &info));
+        unsetenv(variables[v]);
+        workspace_remove(&home);
+    }
+}
+
 int main(void)
 {
+    unsetenv("VIRTUAL_ENV");
+    unsetenv("CONDA_PREFIX");
     unsetenv("CUDA_HOME");
     unsetenv("CUDA_PATH");
     const struct CMUnitTest tests[] = {
@@ -190,6 +224,7 @@ int main(void)
         cmocka_unit_test(lists_end_where_they_are_told),
         cmocka_unit_test(cuda_says_why_it_is_not_there),
         cmocka_unit_test(libraries_are_found_below_cuda_home_and_path),
+        cmocka_unit_test(libraries_of_wheels_are_found_newest_first),
     };
     return cmocka_run_group_tests(tests, NULL, free_trial);
 }
