@@ -76,6 +76,18 @@ stk_status stk__engine_sync(stk__engine *engine, stk_error *error)
     return engine->ops->sync ? engine->ops->sync(engine, error) : STK_OK;
 }
 
+bool stk__engine_stream(const stk__engine *engine, void **stream)
+{
+    *stream = NULL;
+    return engine->ops->stream && engine->ops->stream(engine, stream);
+}
+
+stk__engine_memory stk__engine_measure(stk__engine *engine)
+{
+    if (!engine->ops->measure) return (stk__engine_memory){-1, -1, -1};
+    return engine->ops->measure(engine);
+}
+
 static size_t dense_bytes(const stk__tensor_desc *desc)
 {
     return (size_t)stk__shape_count(&desc->shape) * (size_t)stk_dtype_bytes(desc->dtype);
@@ -131,7 +143,11 @@ stk_status stk__tensor_wrap(stk__engine *engine, const stk_tensor *memory, stk__
                             stk_error *error)
 {
     assert(memory->dtype != STK_DTYPE_NONE && memory->ndim <= STK_OP_DIMS);
-    stk__tensor form = {.engine = engine, .memory = memory->data, .desc = {.dtype = memory->dtype}};
+    assert(memory->device == STK_DEVICE_CPU || memory->device == engine->info.device);
+    stk__tensor form = {.engine = engine,
+                        .memory = memory->data,
+                        .on_host = memory->device != engine->info.device,
+                        .desc = {.dtype = memory->dtype}};
     form.desc.shape.ndim = memory->ndim;
     memcpy(form.desc.shape.dim, memory->shape, (size_t)memory->ndim * sizeof memory->shape[0]);
     form.size_bytes = dense_bytes(&form.desc);
@@ -165,15 +181,22 @@ static void dense_view(const stk__tensor *tensor, stk_tensor *view)
 
 stk_status stk__tensor_map(stk__tensor *tensor, stk_tensor *view, stk_error *error)
 {
-    if (tensor->engine->ops->tensor_map) return tensor->engine->ops->tensor_map(tensor, view, error);
-    STK__TRY(stk__engine_sync(tensor->engine, error));
     dense_view(tensor, view);
-    return STK_OK;
+    if (tensor->on_host) return STK_OK;
+    if (tensor->engine->ops->tensor_map) return tensor->engine->ops->tensor_map(tensor, view, error);
+    return stk__engine_sync(tensor->engine, error);
+}
+
+stk_status stk__tensor_map_new(stk__tensor *tensor, stk_tensor *view, stk_error *error)
+{
+    if (tensor->on_host || !tensor->engine->ops->tensor_map_new) return stk__tensor_map(tensor, view, error);
+    dense_view(tensor, view);
+    return tensor->engine->ops->tensor_map_new(tensor, view, error);
 }
 
 stk_status stk__tensor_unmap(stk__tensor *tensor, const stk_tensor *view, bool changed, stk_error *error)
 {
-    if (!tensor->engine->ops->tensor_unmap) return STK_OK;
+    if (tensor->on_host || !tensor->engine->ops->tensor_unmap) return STK_OK;
     return tensor->engine->ops->tensor_unmap(tensor, view, changed, error);
 }
 
@@ -181,7 +204,7 @@ stk_status stk__tensor_write(stk__tensor *tensor, const void *data, size_t size_
 {
     stk_tensor view;
     assert(size_bytes == dense_bytes(&tensor->desc));
-    STK__TRY(stk__tensor_map(tensor, &view, error));
+    STK__TRY(stk__tensor_map_new(tensor, &view, error));
     memcpy(view.data, data, size_bytes);
     return stk__tensor_unmap(tensor, &view, true, error);
 }

@@ -38,21 +38,24 @@ stk__torch_handle stk__torch_both(stk__torch_scope *scope, stk__torch_handle a, 
     return STK_TORCH_RUN(scope, "aten::logical_and", "", STK_TORCH_T(a), STK_TORCH_T(b));
 }
 
+/* The value lies on the host: PyTorch would fetch it from a GPU, and wait. */
 void stk__torch_leave_out(stk__torch_scope *scope, stk__torch_handle values, stk__torch_handle weights)
 {
     if (!weights) return;
     const int mark = scope->count;
     STK_TORCH_RUN(scope, "aten::masked_fill_", "Tensor", STK_TORCH_T(values),
                   STK_TORCH_T(stk__torch_compare(scope, "aten::eq", weights, scope->engine->zero)),
-                  STK_TORCH_T(scope->engine->zero));
+                  STK_TORCH_T(stk__torch_number(scope, 0)));
     stk__torch_release(scope, mark);
 }
 
+/* Not by clamp, which takes no bounds on the host for values on a GPU. */
 stk__torch_handle stk__torch_smooth_slope(stk__torch_scope *scope, stk__torch_handle error)
 {
-    return STK_TORCH_RUN(scope, "aten::clamp", "Tensor", STK_TORCH_T(error),
-                         STK_TORCH_T_OR_NONE(stk__torch_number(scope, -1)),
-                         STK_TORCH_T_OR_NONE(stk__torch_number(scope, 1)));
+    const stk__torch_handle low = STK_TORCH_RUN(scope, "aten::maximum", "", STK_TORCH_T(error),
+                                                STK_TORCH_T(stk__torch_number(scope, -1)));
+    return STK_TORCH_RUN(scope, "aten::minimum", "", STK_TORCH_T(low),
+                         STK_TORCH_T(stk__torch_number(scope, 1)));
 }
 
 /* slope x (error - slope / 2) is both branches at once. */
