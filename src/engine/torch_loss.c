@@ -84,8 +84,7 @@ static stk__torch_handle value_slope(stk__torch_scope *s, stk__op_kind kind, stk
 
 static stk_status values_forward(stk__op *op, const stk__op_io *io, stk_error *failure)
 {
-    const int64_t n = op->spec.input[0].dim[0];
-    const stk__shape list = {1, {n}};
+    const stk__shape list = {1, {op->spec.input[0].dim[0]}};
     stk__torch_scope s = stk__torch_begin(op->engine, failure);
     const stk__torch_handle weights = stk__torch_per_sample(&s, io->x[STK_LOSS_WEIGHTS], 1);
     const stk__torch_handle error = stk__torch_convert(&s, stk__torch_shaped(&s, io->x[0], &list),
@@ -94,7 +93,11 @@ static stk_status values_forward(stk__op *op, const stk__op_io *io, stk_error *f
     stk__torch_leave_out(&s, error, weights);
     stk__torch_handle loss = value_loss(&s, op->spec.kind, error);
     if (weights) loss = stk__torch_multiply(&s, loss, weights);
-    const stk__torch_handle all = weights ? stk__torch_sum(&s, weights) : stk__torch_number(&s, (double)n);
+    const stk__torch_handle all = stk__torch_sum(
+        &s, weights ? weights
+                    : STK_TORCH_RUN(&s, "aten::ones_like", "", STK_TORCH_T(error), STK_TORCH_NOTHING,
+                                    STK_TORCH_NOTHING, STK_TORCH_NOTHING, STK_TORCH_NOTHING,
+                                    STK_TORCH_NOTHING)); /* where the sums are: maybe on a GPU */
     const stk__torch_handle factor = stk__torch_finish(&s, io, stk__torch_sum(&s, loss), all);
     if (stk__torch_at(io->dx, 0)) {
         stk__torch_handle slope = value_slope(&s, op->spec.kind, error);
