@@ -173,6 +173,7 @@ static void start(bench *b, const example *e, const settings *s)
                               .grad = b->model->grads,
                               .first = b->model->firsts,
                               .second = b->model->seconds,
+                              .leave_grad = true,
                               .lr = 1e-4,
                               .weight_decay = 0.01,
                               .beta1 = 0.9,

@@ -31,7 +31,8 @@ typedef struct stk__lesson_run { /* open/close */
     stk__trainer *trainer;
 } stk__lesson_run;
 
-stk_status stk__lesson_open(stk__lesson_run *run, const char *folder, stk_error *error);
+/* engine: NULL: the best there is */
+stk_status stk__lesson_open(stk__lesson_run *run, const char *folder, const char *engine, stk_error *error);
 stk_status stk__lesson_step(stk__lesson_run *run, stk_error *error);
 /* The mean of the steps since the last call. */
 stk_status stk__lesson_loss(stk__lesson_run *run, double *loss, stk_error *error);
@@ -61,6 +62,7 @@ typedef struct stk__lesson_trainer {
     const stk__lesson *lesson;
     stk_batch *batch;    /* of every step; NULL: only weights are wanted, at the start */
     const char *weights; /* a file; NULL: none */
+    const char *engine;  /* NULL: the best there is */
 } stk__lesson_trainer;
 stk_status stk__lesson_train(stk__trainer **trainer, const stk__lesson_trainer *options, stk_error *error);
 

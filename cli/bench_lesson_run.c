@@ -68,7 +68,7 @@ stk_status stk__lesson_train(stk__trainer **trainer, const stk__lesson_trainer *
     lesson_settings s = {.model = {.name = o->lesson->network, .weights = o->weights},
                          .train = {.max_grad_norm = STK_LESSON_NORM},
                          .optimizer = {.lr = STK_LESSON_LR, .weight_decay = STK_LESSON_DECAY},
-                         .run = {.engine = o->batch ? NULL : "reference"}}; /* for weights any will do */
+                         .run = {.engine = o->batch ? o->engine : "reference"}}; /* for weights any will do */
     STK__TRY(fill_settings(&s, error));
     stk__trainer_setup setup = {.model = &s.model,
                                 .loss = &s.loss,
@@ -154,16 +154,16 @@ static stk_status read_batch(stk__lesson_run *run, const char *folder, stk_error
     return status;
 }
 
-stk_status stk__lesson_open(stk__lesson_run *run, const char *folder, stk_error *error)
+stk_status stk__lesson_open(stk__lesson_run *run, const char *folder, const char *engine, stk_error *error)
 {
     char weights[PATH_MAX];
     *run = (stk__lesson_run){0};
     STK__TRY(read_about(&run->lesson, folder, error));
     STK__TRY(read_batch(run, folder, error));
     snprintf(weights, sizeof weights, "%s/weights.safetensors", folder);
-    return stk__lesson_train(
-        &run->trainer,
-        &(stk__lesson_trainer){.lesson = &run->lesson, .batch = &run->batch, .weights = weights}, error);
+    const stk__lesson_trainer options = {
+        .lesson = &run->lesson, .batch = &run->batch, .weights = weights, .engine = engine};
+    return stk__lesson_train(&run->trainer, &options, error);
 }
 
 stk_status stk__lesson_step(stk__lesson_run *run, stk_error *error)

@@ -56,7 +56,7 @@ static bool hides_tiles(void)
 #endif
 }
 
-enum { MOST_BEFORE = 8 };
+enum { MOST_BEFORE = 8, MOST_PATH = 4096 };
 
 /* Words before the program: the environment. Both sides get all caps: each reads its own. */
 static int list_before(const stk__pupil_start *s, const char *before[MOST_BEFORE])
@@ -73,11 +73,23 @@ static int list_before(const stk__pupil_start *s, const char *before[MOST_BEFORE
     return count;
 }
 
+/* With the engine torch we compute with the peers' own PyTorch: the environment their interpreter is in. */
+static int name_torch(const stk__pupil_start *s, char word[MOST_PATH], const char *before[MOST_BEFORE],
+                      int count)
+{
+    const char *slash = s->engine && s->python ? strrchr(s->python, '/') : NULL;
+    if (!slash || slash - s->python < 4 || memcmp(slash - 4, "/bin", 4) != 0) return count;
+    snprintf(word, MOST_PATH, "VIRTUAL_ENV=%.*s", (int)(slash - 4 - s->python), s->python);
+    before[count++] = word;
+    return count;
+}
+
 static void spawn_ours(const stk__pupil_start *s, stk__peer *peer)
 {
-    const char *const words[] = {s->program, "bench", "train-turns", s->lesson, NULL};
+    const char *const words[] = {s->program, "bench", "train-turns", s->lesson, s->engine, NULL};
     const char *argv[MOST_BEFORE + sizeof words / sizeof words[0]];
-    const int count = list_before(s, argv);
+    char environment[MOST_PATH];
+    const int count = name_torch(s, environment, argv, list_before(s, argv));
     memcpy(argv + count, words, sizeof words);
     stk__peer_spawn(peer, (char *const *)argv);
 }
@@ -189,6 +201,13 @@ void stk__pupil_step(stk__pupil *pupil)
                  cpu_s = stk__group_cpu_seconds(pupil->peer.pid) - before;
     stk__bench_add(&pupil->rows[STK_PUPIL_CPU], 1000 * cpu_s / steps);
     usleep(20000); /* threads of other libraries spin for a moment before they sleep */
+}
+
+double stk__pupil_share(stk__pupil *pupil)
+{
+    char answer[STK_PEER_ANSWER];
+    if (pupil->rows->why[0] || !stk__peer_send(&pupil->peer, "share step")) return NAN;
+    return stk__peer_receive(&pupil->peer, "share", answer) ? strtod(answer, NULL) : NAN;
 }
 
 void stk__pupil_dismiss(stk__pupil *pupil, const char *why)

@@ -32,6 +32,7 @@ typedef struct stk__pupil_start {
     const char *scripts; /* where they were written */
     const char *lesson;  /* folder */
     const char *how;     /* of train_torch.py */
+    const char *engine;  /* of ourselves; NULL: the best there is */
     bool capped;         /* to AVX2 */
     bool bf16;           /* it computes in bf16 */
     bool spins;          /* its threads wait for each other awake, as PyTorch's do if nobody says otherwise;
@@ -53,6 +54,8 @@ void stk__pupil_enter(stk__pupil *pupil, stk__bench *bench, const char *test, co
 /* Start of the process to the end of its first step. ours: the loss that must come of it; NAN: whatever. */
 void stk__pupil_begin(stk__pupil *pupil, double ours);
 void stk__pupil_weigh(stk__pupil *pupil); /* memory, during a step */
+/* Of ourselves with the engine torch: the share of CPU time outside of its operators; NAN: not told. */
+double stk__pupil_share(stk__pupil *pupil);
 void stk__pupil_step(stk__pupil *pupil);
 void stk__pupil_begin_again(stk__pupil *pupil); /* another process, to its first step, and ends it */
 void stk__pupil_dismiss(stk__pupil *pupil, const char *why); /* what it has counts, if it has made steps */

@@ -4,6 +4,7 @@
 #include "bench_files.h"
 #include "bench_lesson.h"
 #include "bench_pupil.h"
+#include "bench_train_torch.h"
 
 #include "core/clock.h"
 #include "core/cpu.h"
@@ -30,12 +31,9 @@ enum {
 
 #define FILES_WORD "files"
 
-/* As both sides are measured: as they are, or both capped to AVX2. */
-typedef enum train_level { LEVEL_OWN, LEVEL_CAPPED, LEVELS } train_level;
-
-typedef struct lesson_result {
-    double speed, first, memory; /* ours by theirs; NAN: not measured */
-} lesson_result;
+/* As both sides are measured: as they are, or both capped to AVX2; with an engine: as they are, with full
+ * batches and with small ones. */
+typedef enum train_level { LEVEL_OWN, LEVEL_CAPPED, LEVEL_SMALL, LEVELS } train_level;
 
 typedef struct train_job {
     uint64_t start_ns, until_ns; /* until_ns: a quick run ends about then; 0: takes its time */
@@ -44,7 +42,8 @@ typedef struct train_job {
     const char *python;       /* of the peers; NULL: none */
     const char *const *cases; /* that were asked for … */
     size_t case_count;        /* … or 0: all */
-    const char *isa; /* "avx2": only capped; NULL: as the machine is, and capped where that is less */
+    const char *isa;    /* "avx2": only capped; NULL: as the machine is, and capped where that is less */
+    const char *engine; /* "torch": its goals alone; NULL: the best there is, and all goals */
     char program[PATH_MAX];
     int cpus, total, cases_left;
     stk__bench_data scratch; /* lessons, scripts, files */
@@ -52,7 +51,7 @@ typedef struct train_job {
     int count;
     stk__files_case files;
     char titles[LEVELS][STK_LESSONS][64], lesson[PATH_MAX];
-    lesson_result results[LEVELS][STK_LESSONS];
+    stk__lesson_result results[LEVELS][STK_LESSONS];
     stk__progress progress;
     stk__bench bench;
 } train_job;
@@ -82,10 +81,18 @@ static stk__pupil *add_pupil(train_job *job, stk__pupil_kind kind, train_level l
                                     .python = job->python,
                                     .scripts = job->scratch.folder,
                                     .lesson = job->lesson,
+                                    .engine = job->engine,
                                     .capped = level == LEVEL_CAPPED,
                                     .bf16 = kind == STK_PUPIL_BF16,
                                     .cpus = job->cpus}};
     return pupil;
+}
+
+/* The engine torch has eager PyTorch beside it; a small batch is nothing to wait for. */
+static bool takes_part(const train_job *job, size_t peer, bool windows)
+{
+    if (job->engine && peers[peer].kind != STK_PUPIL_EAGER) return false;
+    return (!job->quick || peers[peer].quick) && (!windows || peers[peer].windows);
 }
 
 static bool has_bf16(train_level level)
@@ -97,9 +104,10 @@ static void enter_all(train_job *job, const stk__lesson *lesson, train_level lev
 {
     const bool windows = lesson->facts.window > 0;
     job->count = 0;
-    stk__pupil_enter(add_pupil(job, STK_PUPIL_OURS, level), &job->bench, title, "f32");
+    stk__pupil_enter(add_pupil(job, STK_PUPIL_OURS, level), &job->bench, title,
+                     job->engine ? "engine torch, f32" : "f32");
     for (size_t i = 0; i < sizeof peers / sizeof peers[0]; i++) {
-        if ((job->quick && !peers[i].quick) || (windows && !peers[i].windows)) continue;
+        if (!takes_part(job, i, windows)) continue;
         char setting[40];
         snprintf(setting, sizeof setting, "%s%s%s", peers[i].setting, windows ? "" : peers[i].layout,
                  peers[i].spins ? ", spin" : "");
@@ -199,7 +207,7 @@ static double median_of(const stk__pupil *pupil, stk__pupil_metric metric)
 }
 
 /* The fastest variant of PyTorch is 1; the first step is compared with the eager one that has it first. */
-static lesson_result judge_lesson(const train_job *job)
+static stk__lesson_result judge_lesson(const train_job *job)
 {
     const stk__pupil *ours = &job->pupils[0], *fastest = NULL;
     double eager_s = NAN;
@@ -210,10 +218,11 @@ static lesson_result judge_lesson(const train_job *job)
         if (p->kind == STK_PUPIL_EAGER)
             eager_s = fmin(eager_s, median_of(p, STK_PUPIL_FIRST)); /* of a number and NAN: the number */
     }
-    if (!fastest) return (lesson_result){NAN, NAN, NAN};
-    return (lesson_result){median_of(fastest, STK_PUPIL_STEP) / median_of(ours, STK_PUPIL_STEP),
-                           median_of(ours, STK_PUPIL_FIRST) / eager_s,
-                           median_of(ours, STK_PUPIL_MEMORY) / median_of(fastest, STK_PUPIL_MEMORY)};
+    if (!fastest) return (stk__lesson_result){NAN, NAN, NAN, NAN};
+    return (stk__lesson_result){median_of(fastest, STK_PUPIL_STEP) / median_of(ours, STK_PUPIL_STEP),
+                                median_of(ours, STK_PUPIL_FIRST) / eager_s,
+                                median_of(ours, STK_PUPIL_MEMORY) / median_of(fastest, STK_PUPIL_MEMORY),
+                                NAN};
 }
 
 static stk_status run_turns(train_job *job, uint64_t until_ns, stk_error *error)
@@ -228,7 +237,8 @@ static stk_status run_turns(train_job *job, uint64_t until_ns, stk_error *error)
 
 static stk_status run_lesson(train_job *job, int index, train_level level, stk_error *error)
 {
-    const stk__lesson *lesson = job->quick ? &stk__lessons_quick[index] : &stk__lessons[index];
+    const bool small = job->quick || level == LEVEL_SMALL;
+    const stk__lesson *lesson = small ? &stk__lessons_quick[index] : &stk__lessons[index];
     char *title = job->titles[level][index];
     const uint64_t now = stk__clock_ns();
     const uint64_t until_ns =
@@ -240,6 +250,8 @@ static stk_status run_lesson(train_job *job, int index, train_level level, stk_e
     enter_all(job, lesson, level, title);
     const stk_status status = run_turns(job, until_ns, error);
     if (status == STK_OK) job->results[level][index] = judge_lesson(job);
+    if (status == STK_OK && job->engine)
+        job->results[level][index].own_share = stk__pupil_share(&job->pupils[0]);
     stop_all(job);
     job->cases_left--;
     return status;
@@ -319,8 +331,8 @@ static void judge_all(train_job *job)
          "lstm: peak memory / that of the fastest PyTorch", 1.8},
     };
     const bool wide = stk__cpu_level_found() == STK_CPU_AVX512;
-    const lesson_result *own = job->results[LEVEL_OWN], *capped = job->results[LEVEL_CAPPED],
-                        *seen = job->isa ? capped : own;
+    const stk__lesson_result *own = job->results[LEVEL_OWN], *capped = job->results[LEVEL_CAPPED],
+                             *seen = job->isa ? capped : own;
     for (int i = 0; i < STK_LESSONS; i++)
         stk__bench_judge(&job->bench, goals[i].avx512, wide ? own[i].speed : NAN, true, goals[i].goal);
     for (int i = 0; i < STK_LESSONS; i++)
@@ -342,7 +354,7 @@ static stk_status prepare(train_job *job, stk_error *error)
     job->cpus = stk__cpu_budget_read(NULL).cpus;
     for (int level = 0; level < LEVELS; level++)
         for (int i = 0; i < STK_LESSONS; i++)
-            job->results[level][i] = (lesson_result){NAN, NAN, NAN};
+            job->results[level][i] = (stk__lesson_result){NAN, NAN, NAN, NAN};
     double busy = NAN;
     getloadavg(&busy, 1);
     stk__bench_describe(&job->bench, "%d threads, %lld interleaved rounds, load %.1f before the first",
@@ -351,8 +363,23 @@ static stk_status prepare(train_job *job, stk_error *error)
     return stk__peer_write_texts(job->scratch.folder, error);
 }
 
+/* Ours through PyTorch beside eager PyTorch; a quick run has small batches only. */
+static stk_status run_engine(train_job *job, stk_error *error)
+{
+    job->total = job->cases_left = count_cases(job, !job->quick, true);
+    STK__TRY(prepare(job, error));
+    stk__progress_start(&job->progress);
+    stk_status status = job->quick ? STK_OK : run_lessons(job, LEVEL_OWN, error);
+    if (status == STK_OK) status = run_lessons(job, LEVEL_SMALL, error);
+    stk__progress_end(&job->progress);
+    if (status == STK_OK)
+        stk__train_torch_judge(&job->bench, job->results[LEVEL_OWN], job->results[LEVEL_SMALL]);
+    return status;
+}
+
 static stk_status run_all(train_job *job, stk_error *error)
 {
+    if (job->engine) return run_engine(job, error);
     const bool capped = job->isa || (!job->quick && stk__cpu_level_found() == STK_CPU_AVX512);
     job->total = job->cases_left = count_cases(job, !job->isa, capped);
     STK__TRY(prepare(job, error));
@@ -409,6 +436,10 @@ int stk__bench_train(int argc, char **argv)
          .help = "cap both sides to these instructions; without it, capped rows are extra ones where the CPU "
                  "has AVX-512",
          .text = &job.isa},
+        {.name = "engine",
+         .value = "torch",
+         .help = "the engine torch beside eager PyTorch, with goals of its own: full batches and small ones",
+         .text = &job.engine},
         {.name = "peers",
          .value = "PYTHON",
          .help = "interpreter that has PyTorch (bench/peers/setup makes one)",
@@ -427,6 +458,8 @@ int stk__bench_train(int argc, char **argv)
     job.case_count = arguments.word_count;
     if (find_stranger(&job))
         return stk__cli_usage("bench train", "there is no case '%s'", find_stranger(&job));
+    if (job.engine && strcmp(job.engine, "torch") != 0)
+        return stk__cli_usage("bench train", "--engine can only be torch, not '%s'", job.engine);
     if (job.isa && strcmp(job.isa, "avx2") != 0)
         return stk__cli_usage("bench train", "--isa can only be avx2, not '%s'", job.isa);
     return run_bench(&job);

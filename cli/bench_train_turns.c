@@ -1,6 +1,7 @@
 #include "bench_train_turns.h"
 
 #include "bench_lesson.h"
+#include "bench_torch_share.h"
 
 #include "core/clock.h"
 
@@ -8,7 +9,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-enum { TURN_MS = 200 }; /* as in bench/peers/train_turns.py */
+enum { TURN_MS = 200, SHARE_S = 1 }; /* as in bench/peers/train_turns.py */
 
 static stk_status take_check(stk__lesson_run *run, stk_error *error)
 {
@@ -33,10 +34,22 @@ static stk_status take_round(stk__lesson_run *run, stk_error *error)
     return STK_OK;
 }
 
+static stk_status take_share(stk__lesson_run *run, stk_error *error)
+{
+    stk__torch_share share;
+    const uint64_t start = stk__clock_ns();
+    STK__TRY(stk__torch_share_begin(&share, error));
+    while (stk__clock_ns() - start < SHARE_S * STK_SECOND_NS)
+        STK__TRY(stk__lesson_step(run, error));
+    printf("share %.6f\n", stk__torch_share_end(&share));
+    return STK_OK;
+}
+
 static stk_status take_turn(stk__lesson_run *run, const char *word, stk_error *error)
 {
     if (strcmp(word, "check") == 0) return take_check(run, error);
     if (strcmp(word, "round") == 0) return take_round(run, error);
+    if (strcmp(word, "share") == 0) return take_share(run, error);
     return stk__fail(error, STK_ERROR_ARGUMENT, "'%s' is no turn", word);
 }
 
@@ -55,12 +68,12 @@ static void answer(stk__lesson_run *run)
 
 int stk__bench_train_turns(int argc, char **argv)
 {
-    if (argc != 2) return stk__cli_usage("bench train-turns", "it takes the folder of a lesson");
+    if (argc != 2 && argc != 3) return stk__cli_usage("bench train-turns", "it takes the folder of a lesson");
     stk__lesson_run run;
     stk_error error;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setvbuf(stdout, NULL, _IOLBF, 0);
-    if (stk__lesson_open(&run, argv[1], &error) == STK_OK)
+    if (stk__lesson_open(&run, argv[1], argv[2], &error) == STK_OK)
         answer(&run);
     else
         printf("absent %.180s\n", error.message);

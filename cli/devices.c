@@ -173,6 +173,7 @@ static void print_more_help(void)
            "  STOKER_CPU             c, avx2 or avx512: no kernels above this level\n"
            "  STOKER_OPENCL_LIBRARY  another libOpenCL.so.1\n"
            "  STOKER_CUDA_LIBRARY    another libcuda.so.1\n"
+           "  STOKER_NVRTC_LIBRARY   another libnvrtc, which builds kernels for CUDA\n"
            "  STOKER_CACHE_DIR       where built kernels are kept (~/.cache/stoker)\n");
 }
 

@@ -155,6 +155,10 @@ static json_t *report_json(train_job *job)
     json_object_set_new(report, "planned_memory_bytes", json_integer((json_int_t)s->planned_bytes));
     json_object_set_new(report, "model_bytes", json_integer((json_int_t)info->model_bytes));
     json_object_set_new(report, "activation_bytes", json_integer((json_int_t)info->pass_bytes));
+    if (r->at.loss_scale > 0) {
+        json_object_set_new(report, "loss_scale", json_real(r->at.loss_scale));
+        json_object_set_new(report, "skipped_steps", json_integer(r->at.skipped));
+    }
     json_object_set_new(report, "interrupted", json_boolean(r->interrupted));
     json_object_set_new(report, "stopped_early", json_boolean(r->stopped_early));
     json_object_set_new(report, "checkpoint", stk__cli_json_text(r->checkpoint));

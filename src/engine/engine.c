@@ -250,11 +250,15 @@ stk_status stk__tensor_add(stk__tensor *target, const stk__tensor *source, stk_e
     return STK_OK;
 }
 
+/* What lies in host memory is of the same type. */
 stk_status stk__tensor_copy(stk__tensor *target, const stk__tensor *source, stk_error *error)
 {
     const bool same = target->desc.dtype == source->desc.dtype;
     assert(stk__shape_equal(&target->desc.shape, &source->desc.shape));
     assert(same || (is_float(target) && is_float(source)));
+    if (source->on_host)
+        return stk__tensor_write(target, source->memory, dense_bytes(&source->desc), error);
+    if (target->on_host) return stk__tensor_read((stk__tensor *)source, target->memory, dense_bytes(&target->desc), error);
     if (same || !needs_widening(target, source))
         return target->engine->ops->tensor_copy(target, source, error);
     stk__half_copy(target, source);
@@ -343,6 +347,7 @@ stk_status stk__op_backward(stk__op *op, const stk__op_io *io, stk_error *error)
 {
     assert(op->form.has_gradient && !stk__op_is_loss(op->spec.kind) && fits(io->dy, &op->form.output));
     assert(holds(io->saved, op->needs.saved_bytes) && holds(io->scratch, op->needs.scratch_bytes));
+    if (io->dy2 && !op->adds) STK__TRY(stk__tensor_add(io->dy, io->dy2, error));
     return op->half ? stk__half_op_backward(op, io, error) : op->engine->ops->backward(op, io, error);
 }
 
@@ -356,6 +361,7 @@ static bool all_floats(const stk__tensor_list *list)
 stk_status stk__engine_update(stk__engine *engine, const stk__update *update, stk_error *error)
 {
     assert(update->param.count == update->grad.count && update->step >= 1 && all_floats(&update->param));
+    assert(!update->skipped || engine->info.f16 != STK_HALF_NONE);
     return engine->ops->update(engine, update, error);
 }
 

@@ -155,10 +155,13 @@ typedef struct stk__op_io {
     stk__tensor *const *param;  /* parameters; NULL without */
     stk__tensor *const *buffer; /* buffers; NULL without */
     stk__tensor *saved, *scratch;
+    stk__tensor *plus; /* forward of an operation that joins: NULL, or what is added to its output */
+    bool plus_relu;    /* … and a relu behind that */
 
     stk__tensor *const
         *dx; /* gradients to write, NULL entries: not wanted. Losses: dx[0], written by forward */
     stk__tensor *dy;
+    stk__tensor *dy2;           /* NULL, or a second part, which is added first; dy may change then */
     stk__tensor *const *dparam; /* NULL, or NULL entries: not wanted (frozen) */
     bool add_dparam;            /* dparam += instead of = */
 
@@ -192,6 +195,7 @@ typedef struct stk__update {
     stk__tensor_list second; /* AdamW: exp_avg_sq */
     int64_t step;            /* 1, 2, … */
     double lr, weight_decay, beta1, beta2, eps, momentum;
+    bool leave_grad;      /* it need not be zeroed: whoever writes it next does not add */
     double grad_scale;    /* 0: 1 */
     double max_grad_norm; /* 0: no clipping; as clip_grad_norm_: factor min(1, max / (norm + 1e-6)) */
     stk__tensor *norm;    /* f64 [2]: the norm before clipping is added to [0], 1 to [1]; NULL: not wanted */
@@ -272,6 +276,8 @@ struct stk__op {
     stk__op_form form;
     stk__op_needs needs;
     const char *method; /* NULL: there is no choice */
+    bool joins;         /* its forward knows what to do with plus */
+    bool adds;          /* its backward adds dy2 itself; else the front does it before */
     void *own;          /* the engine's */
     stk__half_op *half; /* the front's: the engine's operation is in there; NULL: it is this one */
 };

@@ -222,6 +222,7 @@ static void take_inputs(hands *h, const places *p, bool reads_x)
     const stk__op *op = h->op;
     const stk__op_io *io = h->io;
     h->inner = *io;
+    h->inner.dy2 = NULL; /* the front has added it */
     if (io->scratch) h->scratch = *io->scratch; /* none: everything is f32 */
     h->scratch.size_bytes = stk__op_memory(op->half->inner).scratch_bytes;
     h->inner.scratch = h->scratch.size_bytes ? &h->scratch : NULL;

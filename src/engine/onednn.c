@@ -233,18 +233,23 @@ void stk__onednn_copy(const stk__engine *engine, void *target, const void *sourc
     if (target != source) stk__onednn_loop(engine, (int64_t)size_bytes, COPY_BYTES, copy_bytes, &run);
 }
 
+typedef struct add_run {
+    const stk__onednn_loops *loops;
+    float *target;
+    const float *source;
+} add_run;
+
 static void add_floats(void *context, int64_t first, int64_t last, int worker)
 {
     (void)worker;
-    const bytes_run *run = context;
-    float *target = (float *)(void *)run->target;
-    const float *source = (const float *)(const void *)run->source;
-    for (int64_t i = first; i < last; i++)
-        target[i] += source[i];
+    const add_run *run = context;
+    float *target = run->target;
+    const float *source = run->source;
+    run->loops->add(target + first, source + first, target + first, last - first, false);
 }
 
 void stk__onednn_add_to(const stk__engine *engine, float *target, const float *source, int64_t count)
 {
-    bytes_run run = {(char *)target, (const char *)source};
+    add_run run = {((const stk__onednn *)engine)->loops, target, source};
     stk__onednn_loop(engine, count, COPY_BYTES / (int64_t)sizeof(float), add_floats, &run);
 }

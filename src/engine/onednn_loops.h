@@ -17,6 +17,18 @@ typedef struct stk__norm_numbers {
     bool relu; /* behind it */
 } stk__norm_numbers;
 
+/* What a step of AdamW multiplies: gradients by factor; keep: share of the parameter that decay leaves; … */
+typedef struct stk__adamw_numbers {
+    float factor, keep, step_size, root2, eps;
+    float first_share, second_keep, second_share;
+} stk__adamw_numbers;
+
+/* The values of a parameter and what belongs to them. */
+typedef struct stk__adamw_values {
+    float *param, *first, *second;
+    const float *grad;
+} stk__adamw_values;
+
 /* A max pool's window over one row of outputs. */
 typedef struct stk__pool_row {
     const float *x; /* the sample [h w c] */
@@ -46,6 +58,8 @@ typedef struct stk__onednn_loops {
     /* Mean, and sum of squares around it, of each channel over some rows (at least one). */
     void (*norm_measure)(const float *x, int64_t rows, int64_t c, float *mean, float *squares);
     void (*norm_apply)(const float *x, float *y, int64_t rows, const stk__norm_numbers *n);
+    /* y = norm of x, plus `plus`, then a relu if asked; y may be plus. */
+    void (*norm_join)(const float *x, const float *plus, float *y, int64_t rows, const stk__norm_numbers *n);
     /* Sums of dy (behind the relu) and of dy * (x - mean) over some rows. */
     void (*norm_gather)(const float *x, const float *dy, int64_t rows, const stk__norm_numbers *n,
                         float *sums);
@@ -53,6 +67,10 @@ typedef struct stk__onednn_loops {
     void (*norm_spread)(const float *x, const float *dy, float *dx, int64_t rows, const stk__norm_numbers *n);
     /* y = a + b, then a relu if asked; y may be a. */
     void (*add)(const float *a, const float *b, float *y, int64_t count, bool relu);
+    /* dx = a + b where y > 0, else 0: two gradients that meet behind a relu; dx may be a. */
+    void (*pass_relu_sum)(const float *y, const float *a, const float *b, float *dx, int64_t count);
+    double (*sum_squares)(const float *values, int64_t count);
+    void (*adamw)(const stk__adamw_values *values, int64_t count, const stk__adamw_numbers *numbers);
     /* y = 0 where x < 0, else x; y may be x. (oneDNN's own makes 0 of NaN.) */
     void (*relu)(const float *x, float *y, int64_t count);
     /* dx = dy where y > 0, else 0; dx may be dy. */

@@ -5,6 +5,7 @@
 #include "engine/onednn_exp.h"
 #include "engine/onednn_loops.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { TOGETHER = 4 }; /* rows whose values are added before they go to the sums */
@@ -56,6 +57,28 @@ static void norm_apply(const float *restrict x, float *restrict y, int64_t rows,
     for (; rows > 0; rows--, x += c, y += c)
         for (int64_t k = 0; k < c; k++)
             y[k] = (x[k] - mean[k]) * scale[k] + shift[k];
+}
+
+static inline __attribute__((always_inline)) void join(const float *x, const float *plus, float *y,
+                                                       int64_t rows, const stk__norm_numbers *n, bool relu)
+{
+    const float *mean = n->mean, *scale = n->scale, *shift = n->shift;
+    const int64_t c = n->c;
+    for (; rows > 0; rows--, x += c, plus += c, y += c) {
+        STK__INDEPENDENT
+        for (int64_t k = 0; k < c; k++) {
+            const float value = ((x[k] - mean[k]) * scale[k] + shift[k]) + plus[k];
+            y[k] = relu && value < 0 ? 0 : value;
+        }
+    }
+}
+
+static void norm_join(const float *x, const float *plus, float *y, int64_t rows, const stk__norm_numbers *n)
+{
+    if (n->relu)
+        join(x, plus, y, rows, n, true);
+    else
+        join(x, plus, y, rows, n, false);
 }
 
 /* dy, or 0 where the relu let nothing pass; away: x - mean */
@@ -131,6 +154,45 @@ static void add(const float *a, const float *b, float *y, int64_t count, bool re
         y[i] = a[i] + b[i] < 0 ? 0 : a[i] + b[i];
 }
 
+static void pass_relu_sum(const float *y, const float *a, const float *b, float *dx, int64_t count)
+{
+    STK__INDEPENDENT
+    for (int64_t i = 0; i < count; i++)
+        dx[i] = y[i] > 0 ? a[i] + b[i] : 0;
+}
+
+enum { LANES = 8 }; /* values side by side, wherever they lie */
+
+static double sum_squares(const float *values, int64_t count)
+{
+    double lane[LANES] = {0}, sum = 0;
+    int64_t i = 0;
+    for (; i + LANES <= count; i += LANES)
+        for (int k = 0; k < LANES; k++)
+            lane[k] += (double)values[i + k] * (double)values[i + k];
+    for (; i < count; i++)
+        sum += (double)values[i] * (double)values[i];
+    for (int k = 0; k < LANES; k++)
+        sum += lane[k];
+    return sum;
+}
+
+static void adamw(const stk__adamw_values *values, int64_t count, const stk__adamw_numbers *numbers)
+{
+    const stk__adamw_numbers n = *numbers;
+    float *restrict param = values->param, *restrict first = values->first, *restrict second = values->second;
+    const float *restrict grad = values->grad;
+    for (int64_t i = 0; i < count; i++) {
+        const float g = grad[i] * n.factor;
+        const float m = first[i] + n.first_share * (g - first[i]);
+        const float v = second[i] * n.second_keep + n.second_share * g * g;
+        const float root = sqrtf(v) / n.root2 + n.eps;
+        first[i] = m;
+        second[i] = v;
+        param[i] = param[i] * n.keep - n.step_size * (m / root);
+    }
+}
+
 static void relu_values(const float *x, float *y, int64_t count)
 {
     STK__INDEPENDENT
@@ -195,8 +257,7 @@ static void softmax_back(stk__softmax_block *b, int64_t rows, int64_t classes, c
             dx[l * classes + c] = b->value[c][l];
 }
 
-/* Eight values side by side, wherever they lie. The compiler makes two halves of them where it has to. */
-enum { LANES = 8 };
+/* The compiler makes two halves of them where it has to. */
 typedef float lanes __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 typedef int32_t lane_marks __attribute__((vector_size(4 * LANES)));
 typedef uint8_t lane_bytes __attribute__((vector_size(LANES), aligned(1), may_alias));
@@ -273,8 +334,8 @@ static void pool_back(const uint8_t *restrict taps, const float *restrict dy, fl
 
 #define STK__LOOPS_TABLE                                                                                     \
     {                                                                                                        \
-        add_rows, norm_measure, norm_apply, norm_gather, norm_spread, add, relu_values, pass_relu, softmax,  \
-            softmax_back, max_pool, pool_back                                                                \
+        add_rows, norm_measure, norm_apply, norm_join, norm_gather, norm_spread, add, pass_relu_sum,         \
+            sum_squares, adamw, relu_values, pass_relu, softmax, softmax_back, max_pool, pool_back           \
     }
 
 #endif

@@ -18,7 +18,7 @@ typedef struct norm_run {
     const norm *own;
     const stk__onednn_loops *loops;
     stk__norm_numbers numbers;
-    const float *x, *dy;
+    const float *x, *dy, *plus; /* plus: added to the output; NULL: nothing */
     float *target, *parts;
 } norm_run;
 
@@ -45,6 +45,7 @@ static stk_status create(stk__op *op, stk_error *error)
     if (own->grain > ROWS_MOST) own->grain = ROWS_MOST;
     own->chunks = (own->rows + own->grain - 1) / own->grain;
     plan_memory(op, own);
+    op->joins = !op->spec.relu;
     return STK_OK;
 }
 
@@ -154,7 +155,10 @@ static void apply_rows(void *context, int64_t first, int64_t last, int worker)
     const norm_run *run = context;
     int64_t rows;
     const int64_t at = turn(run, first, &rows);
-    run->loops->norm_apply(run->x + at, run->target + at, rows, &run->numbers);
+    if (run->plus)
+        run->loops->norm_join(run->x + at, run->plus + at, run->target + at, rows, &run->numbers);
+    else
+        run->loops->norm_apply(run->x + at, run->target + at, rows, &run->numbers);
 }
 
 static stk_status forward(stk__op *op, const stk__op_io *io, stk_error *error)
@@ -164,6 +168,8 @@ static stk_status forward(stk__op *op, const stk__op_io *io, stk_error *error)
     if (io->training) measure(op, io);
     norm_run run = prepare(op, io);
     run.target = stk__floats(io->y);
+    run.plus = stk__floats(io->plus);
+    if (run.plus) run.numbers.relu = io->plus_relu; /* its own would be computed before */
     stk__onednn_loop(op->engine, own->rows, own->grain, apply_rows, &run);
     if (io->training && !io->again) track(op, io);
     return STK_OK;

@@ -1,8 +1,11 @@
 /* Loss and metric of points by heat maps with offsets (op.h, image_size): one item of the pool is the map of
  * one point of one sample. */
+#include "engine/onednn_exp.h"
 #include "engine/onednn_targets.h"
 
 #include <math.h>
+
+enum { BLOCK = 64 }; /* cells of a map */
 
 /* Where a point lies in its map. */
 typedef struct spot {
@@ -75,16 +78,35 @@ static double smooth_slope(double error)
     return fabs(error) < 1 ? error : (error > 0) - (error < 0);
 }
 
-/* dx of a left out point stays 0. */
-static void store_gradient(const points_run *run, int64_t item, const spot *at, double log_total)
+/* Sum of exp(heat - most) over a map; they go to dheat, too. In blocks, which the compiler makes vectors of.
+ */
+static double sum_powers(const points_run *run, const float *heat, float most, float *dheat)
 {
-    const float *heat = heat_of(run, item);
-    float *dheat = run->dx + (heat - run->x);
-    const double scale = run->scale * weight_of(run, item);
+    double total = 0;
+    for (int64_t first = 0; first < run->cells; first += BLOCK) {
+        const int64_t count = first + BLOCK < run->cells ? BLOCK : run->cells - first;
+        float power[BLOCK];
+        for (int64_t i = 0; i < BLOCK; i++)
+            power[i] = heat[(first + (i < count ? i : 0)) * run->channels] - most;
+        for (int64_t i = 0; i < BLOCK; i++)
+            power[i] = stk__exp(power[i]);
+        for (int64_t i = 0; i < count; i++)
+            total += (double)power[i];
+        for (int64_t i = 0; dheat && i < count; i++)
+            dheat[(first + i) * run->channels] = power[i];
+    }
+    return total;
+}
+
+/* dheat has the powers of the map. dx of a left out point stays 0. */
+static void store_gradient(const points_run *run, int64_t item, const spot *at, double total)
+{
+    float *dheat = run->dx + (heat_of(run, item) - run->x);
+    const double scale = run->scale * weight_of(run, item), share = scale / total;
+    const float there = dheat[at->cell * run->channels];
     for (int64_t i = 0; i < run->cells; i++)
-        dheat[i * run->channels] = (float)(scale * exp((double)heat[i * run->channels] - log_total));
-    dheat[at->cell * run->channels] =
-        (float)(scale * (exp((double)heat[at->cell * run->channels] - log_total) - 1));
+        dheat[i * run->channels] = (float)(share * (double)dheat[i * run->channels]);
+    dheat[at->cell * run->channels] = (float)(share * (double)there - scale);
     const int64_t offset = offset_at(run, item, at->cell);
     for (int a = 0; a < 2; a++)
         run->dx[offset + a] = (float)(scale * smooth_slope((double)run->x[offset + a] - at->offset[a]));
@@ -96,16 +118,14 @@ static void judge_point(const points_run *run, int64_t item)
     const float *heat = heat_of(run, item);
     run->sums[item] = 0;
     if (at.cell < 0) return;
-    const double most = (double)heat[find_largest(run, heat) * run->channels];
-    double total = 0;
-    for (int64_t i = 0; i < run->cells; i++)
-        total += exp((double)heat[i * run->channels] - most);
-    const double log_total = most + log(total);
+    const float most = heat[find_largest(run, heat) * run->channels];
+    const double total = sum_powers(run, heat, most, run->dx ? run->dx + (heat - run->x) : NULL);
+    const double log_total = (double)most + log(total);
     const float *offset = run->x + offset_at(run, item, at.cell);
     run->sums[item] = weight_of(run, item) *
                       (log_total - (double)heat[at.cell * run->channels] +
                        smooth((double)offset[0] - at.offset[0]) + smooth((double)offset[1] - at.offset[1]));
-    if (run->dx) store_gradient(run, item, &at, log_total);
+    if (run->dx) store_gradient(run, item, &at, total);
 }
 
 static void judge_points(void *context, int64_t first, int64_t last, int worker)

@@ -12,6 +12,7 @@ typedef struct values_run {
     const float *a, *b;
     float *target;
     bool relu;
+    const float *more; /* of a gradient; NULL: no second part */
 } values_run;
 
 static void add_values(void *context, int64_t first, int64_t last, int worker)
@@ -25,14 +26,25 @@ static void pass_values(void *context, int64_t first, int64_t last, int worker)
 {
     (void)worker;
     const values_run *run = context;
-    run->loops->pass_relu(run->a + first, run->b + first, run->target + first, last - first);
+    if (run->more)
+        run->loops->pass_relu_sum(run->a + first, run->b + first, run->more + first, run->target + first,
+                                  last - first);
+    else
+        run->loops->pass_relu(run->a + first, run->b + first, run->target + first, last - first);
+}
+
+static stk_status create_add(stk__op *op, stk_error *error)
+{
+    (void)error;
+    op->adds = op->spec.relu;
+    return STK_OK;
 }
 
 static stk_status forward_add(stk__op *op, const stk__op_io *io, stk_error *error)
 {
     (void)error;
-    values_run run = {stk__loops_of(op), stk__floats(io->x[0]), stk__floats(io->x[1]), stk__floats(io->y),
-                      op->spec.relu};
+    values_run run = {stk__loops_of(op),  stk__floats(io->x[0]), stk__floats(io->x[1]),
+                      stk__floats(io->y), op->spec.relu,         NULL};
     stk__onednn_loop(op->engine, stk__shape_count(&op->form.output), GRAIN, add_values, &run);
     return STK_OK;
 }
@@ -41,7 +53,8 @@ static void pass_on(const stk__op *op, const stk__op_io *io, int i)
 {
     float *dx = stk__floats_at(io->dx, i);
     const int64_t count = stk__shape_count(&op->form.output);
-    values_run run = {stk__loops_of(op), stk__floats(io->y), stk__floats(io->dy), dx, false};
+    values_run run = {stk__loops_of(op), stk__floats(io->y), stk__floats(io->dy), dx, false, NULL};
+    if (op->adds) run.more = stk__floats(io->dy2);
     if (dx && op->spec.relu)
         stk__onednn_loop(op->engine, count, GRAIN, pass_values, &run);
     else if (dx)
@@ -84,36 +97,39 @@ static stk_status backward_relu(stk__op *op, const stk__op_io *io, stk_error *er
 }
 
 typedef struct concat_run {
-    float *whole, *part;   /* [rows width], [rows part_width] */
-    int64_t width, offset; /* of the part in a row */
-    int64_t part_width;
+    float *whole;               /* [rows width] */
+    float *part[STK_OP_INPUTS]; /* [rows part_width]; NULL: not wanted */
+    int64_t part_width[STK_OP_INPUTS], width;
+    int parts;
     bool back;
 } concat_run;
 
+/* All parts of a row at once, so that the whole is read or written from one end to the other. */
 static void concat_rows(void *context, int64_t first, int64_t last, int worker)
 {
     (void)worker;
     const concat_run *run = context;
-    const size_t size_bytes = (size_t)run->part_width * sizeof(float);
-    for (int64_t row = first; row < last; row++) {
-        float *whole = run->whole + row * run->width + run->offset;
-        float *part = run->part + row * run->part_width;
-        memcpy(run->back ? part : whole, run->back ? whole : part, size_bytes);
-    }
+    float *whole = run->whole + first * run->width;
+    for (int64_t row = first; row < last; row++)
+        for (int i = 0; i < run->parts; i++) {
+            const int64_t width = run->part_width[i];
+            float *part = run->part[i] ? run->part[i] + row * width : NULL;
+            if (part)
+                memcpy(run->back ? part : whole, run->back ? whole : part, (size_t)width * sizeof *part);
+            whole += width;
+        }
 }
 
 static void concat(const stk__op *op, float *whole, stk__tensor *const *parts, bool back)
 {
     const stk__shape *output = &op->form.output;
     const int last = output->ndim - 1;
-    concat_run run = {.whole = whole, .width = output->dim[last], .back = back};
-    for (int i = 0; i < op->spec.inputs; i++) {
-        run.part = stk__floats_at(parts, i);
-        run.part_width = op->spec.input[i].dim[last];
-        if (run.part)
-            stk__onednn_loop(op->engine, stk__shape_count(output) / run.width, 512, concat_rows, &run);
-        run.offset += run.part_width;
+    concat_run run = {.whole = whole, .width = output->dim[last], .parts = op->spec.inputs, .back = back};
+    for (int i = 0; i < run.parts; i++) {
+        run.part[i] = stk__floats_at(parts, i);
+        run.part_width[i] = op->spec.input[i].dim[last];
     }
+    stk__onednn_loop(op->engine, stk__shape_count(output) / run.width, 512, concat_rows, &run);
 }
 
 static stk_status forward_concat(stk__op *op, const stk__op_io *io, stk_error *error)
@@ -228,7 +244,8 @@ static stk_status backward_dropout(stk__op *op, const stk__op_io *io, stk_error 
     return STK_OK;
 }
 
-const stk__onednn_kind stk__onednn_add = {.forward = forward_add, .backward = backward_add};
+const stk__onednn_kind stk__onednn_add = {
+    .create = create_add, .forward = forward_add, .backward = backward_add};
 const stk__onednn_kind stk__onednn_relu = {.forward = forward_relu, .backward = backward_relu};
 const stk__onednn_kind stk__onednn_concat = {.forward = forward_concat, .backward = backward_concat};
 const stk__onednn_kind stk__onednn_affine = {.forward = forward_affine, .backward = backward_affine};

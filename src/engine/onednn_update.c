@@ -5,16 +5,15 @@
 #include <math.h>
 #include <string.h>
 
-enum { CHUNK = 1 << 14, LANES = 8 }; /* values of a chunk; sums side by side in it */
+enum { CHUNK = 1 << 14 }; /* values */
 
 typedef struct update_run {
     const stk__update *update;
-    double *partial;                   /* a sum of squares for each group of chunks */
-    int64_t group;                     /* chunks of a group */
-    float factor;                      /* of the gradients */
-    float keep, step_size, root2, eps; /* AdamW: share of the parameter that decay leaves; … */
-    float first_share, second_keep, second_share;
-    float lr, decay, momentum; /* SGD */
+    const stk__onednn_loops *loops;
+    double *partial; /* a sum of squares for each group of chunks */
+    int64_t group;   /* chunks of a group */
+    stk__adamw_numbers adamw;
+    float factor, lr, decay, momentum; /* SGD; factor: of the gradients */
 } update_run;
 
 /* A chunk of a tensor. */
@@ -45,20 +44,6 @@ static int64_t count_chunks(const stk__tensor_list *list)
     return chunks;
 }
 
-static double sum_squares(const float *values, int64_t count)
-{
-    double lane[LANES] = {0}, sum = 0;
-    int64_t i = 0;
-    for (; i + LANES <= count; i += LANES)
-        for (int k = 0; k < LANES; k++)
-            lane[k] += (double)values[i + k] * (double)values[i + k];
-    for (; i < count; i++)
-        sum += (double)values[i] * (double)values[i];
-    for (int k = 0; k < LANES; k++)
-        sum += lane[k];
-    return sum;
-}
-
 static void square_chunks(void *context, int64_t first, int64_t last, int worker)
 {
     (void)worker;
@@ -66,7 +51,8 @@ static void square_chunks(void *context, int64_t first, int64_t last, int worker
     double sum = 0;
     for (int64_t chunk = first; chunk < last; chunk++) {
         const piece p = find_piece(&run->update->grad, chunk);
-        sum += sum_squares(stk__floats(run->update->grad.tensor[p.tensor]) + p.first, p.last - p.first);
+        sum += run->loops->sum_squares(stk__floats(run->update->grad.tensor[p.tensor]) + p.first,
+                                       p.last - p.first);
     }
     run->partial[first / run->group] = sum;
 }
@@ -74,19 +60,11 @@ static void square_chunks(void *context, int64_t first, int64_t last, int worker
 static void step_adamw(const update_run *run, const piece *p)
 {
     const stk__update *u = run->update;
-    float *restrict param = stk__floats(u->param.tensor[p->tensor]);
-    const float *restrict grad = stk__floats(u->grad.tensor[p->tensor]);
-    float *restrict first = stk__floats(u->first.tensor[p->tensor]);
-    float *restrict second = stk__floats(u->second.tensor[p->tensor]);
-    for (int64_t i = p->first; i < p->last; i++) {
-        const float g = grad[i] * run->factor;
-        const float m = first[i] + run->first_share * (g - first[i]);
-        const float v = second[i] * run->second_keep + run->second_share * g * g;
-        const float root = sqrtf(v) / run->root2 + run->eps;
-        first[i] = m;
-        second[i] = v;
-        param[i] = param[i] * run->keep - run->step_size * (m / root);
-    }
+    const stk__adamw_values values = {.param = stk__floats(u->param.tensor[p->tensor]) + p->first,
+                                      .first = stk__floats(u->first.tensor[p->tensor]) + p->first,
+                                      .second = stk__floats(u->second.tensor[p->tensor]) + p->first,
+                                      .grad = stk__floats(u->grad.tensor[p->tensor]) + p->first};
+    run->loops->adamw(&values, p->last - p->first, &run->adamw);
 }
 
 static void step_sgd(const update_run *run, const piece *p)
@@ -113,6 +91,7 @@ static void step_chunks(void *context, int64_t first, int64_t last, int worker)
             step_adamw(run, &p);
         else
             step_sgd(run, &p);
+        if (u->leave_grad) continue;
         memset(stk__floats(u->grad.tensor[p.tensor]) + p.first, 0,
                (size_t)(p.last - p.first) * sizeof(float));
     }
@@ -134,13 +113,14 @@ static void set_numbers(update_run *run)
     const stk__update *u = run->update;
     const double correction1 = 1 - pow(u->beta1, (double)u->step);
     const double correction2 = 1 - pow(u->beta2, (double)u->step);
-    run->keep = (float)(1 - u->lr * u->weight_decay);
-    run->step_size = (float)(u->lr / correction1);
-    run->root2 = (float)sqrt(correction2);
-    run->eps = (float)u->eps;
-    run->first_share = (float)(1 - u->beta1);
-    run->second_keep = (float)u->beta2;
-    run->second_share = (float)(1 - u->beta2);
+    run->adamw = (stk__adamw_numbers){.factor = run->factor,
+                                      .keep = (float)(1 - u->lr * u->weight_decay),
+                                      .step_size = (float)(u->lr / correction1),
+                                      .root2 = (float)sqrt(correction2),
+                                      .eps = (float)u->eps,
+                                      .first_share = (float)(1 - u->beta1),
+                                      .second_keep = (float)u->beta2,
+                                      .second_share = (float)(1 - u->beta2)};
     run->lr = (float)u->lr;
     run->decay = (float)u->weight_decay;
     run->momentum = (float)u->momentum;
@@ -168,7 +148,7 @@ stk_status stk__onednn_update(stk__engine *engine, const stk__update *update, st
 {
     stk__onednn *own = (stk__onednn *)engine;
     const int64_t chunks = count_chunks(&update->param);
-    update_run run = {.update = update, .partial = own->partial};
+    update_run run = {.update = update, .loops = own->loops, .partial = own->partial};
     if (!find_factor(own, &run, chunks)) {
         for (size_t i = 0; i < update->grad.count; i++)
             STK__TRY(stk__tensor_zero(update->grad.tensor[i], error));

@@ -1,6 +1,8 @@
 /* The engine torch: the user's own PyTorch computes. Opening, tensors, and which file runs which operation.
  */
 #include "core/memory.h"
+#include "engine/conv_gather.h"
+#include "engine/half_op.h"
 #include "engine/torch_call.h"
 
 #include <stdio.h>
@@ -95,13 +97,20 @@ static void describe(stk__torch *made, const stk__engine_options *options)
 {
     stk__engine_info *info = &made->front.info;
     const stk__torch_api *api = made->api;
-    *info = (stk__engine_info){.name = stk__engine_torch.name, .threads = options->threads};
+    *info =
+        (stk__engine_info){.name = stk__engine_torch.name,
+                           .threads = options->threads,
+                           .bf16 = STK_HALF_NATIVE,
+                           .f16 = STK_HALF_NATIVE,
+                           .half_why = "on CPUs PyTorch is not known to be faster in it; with ! it is used"};
     snprintf(info->version, sizeof info->version, "PyTorch %d.%d.%d, %s", api->major, api->minor, api->patch,
              stk__torch_device_name(&made->device));
     snprintf(info->note, sizeof info->note, "%s", made->device.why);
     if (!made->device.cuda) return;
     info->device = STK_DEVICE_CUDA;
     info->device_index = made->device.index;
+    info->bf16 = info->f16 = STK_HALF_NONE; /* operations that are widened are so in host memory only */
+    info->half_why = "the engine torch has no tensors of 16 bits on GPUs yet";
     info->tf32 = stk__torch_cuda_set_tf32(made->device.cuda, !options->no_tf32);
 }
 
@@ -154,9 +163,19 @@ static stk_status copy_tensor(stk__tensor *target, const stk__tensor *source, st
     return stk__torch_end(&s);
 }
 
+/* Products take what they are given in 16 bits, whatever the rest is; others where everything is of one type.
+ * What is left is widened around our own f32 operation (half_op.h, host memory only): LSTM, which keeps its
+ * states in f32, affine, pixels that must be gathered, and the ends of a network. */
+static bool is_native(const stk__op_spec *spec)
+{
+    if (spec->kind == STK_OP_LSTM || spec->kind == STK_OP_AFFINE) return false;
+    if (stk__op_is_product(spec->kind)) return spec->kind == STK_OP_LINEAR || !stk__conv_must_gather(spec);
+    return !spec->f32_inputs && !spec->f32_output;
+}
+
 static stk_status create_op(stk__op *op, stk_error *error)
 {
-    (void)error;
+    if (op->spec.half && !is_native(&op->spec)) return stk__half_op_create(op, error);
     if (kinds[op->spec.kind]->needs) op->needs = kinds[op->spec.kind]->needs(op);
     return STK_OK;
 }

@@ -40,6 +40,8 @@ enum { STK_TORCH_MAJOR = 2, STK_TORCH_MINOR = 10 }; /* the oldest that has all o
     X(int32_t, aoti_torch_device_type_cpu, (void))                                                           \
     X(int32_t, aoti_torch_dtype_float32, (void))                                                             \
     X(int32_t, aoti_torch_dtype_float64, (void))                                                             \
+    X(int32_t, aoti_torch_dtype_float16, (void))                                                             \
+    X(int32_t, aoti_torch_dtype_bfloat16, (void))                                                            \
     X(int32_t, aoti_torch_dtype_int64, (void))                                                               \
     X(int32_t, aoti_torch_dtype_uint8, (void))                                                               \
     X(int32_t, aoti_torch_dtype_bool, (void))

@@ -163,6 +163,10 @@ void stk__torch_learn(stk__torch_scope *scope, const stk__op_io *io, int param, 
 void stk__torch_count_up(stk__torch_scope *scope, const stk__tensor *tensor);
 /* All values of target = value */
 void stk__torch_fill(stk__torch_scope *scope, stk__torch_handle target, double value);
+int32_t stk__torch_dtype(const stk__torch_scope *scope, stk_dtype dtype); /* PyTorch's number */
+/* What a product multiplies: source, which has this type, in the operation's 16 bits if it has them. */
+stk__torch_handle stk__torch_factor(stk__torch_scope *scope, const stk__op *op, stk__torch_handle source,
+                                    stk_dtype dtype);
 /* A new tensor of another type. */
 stk__torch_handle stk__torch_convert(stk__torch_scope *scope, stk__torch_handle source, int32_t dtype);
 stk__torch_handle stk__torch_multiply(stk__torch_scope *scope, stk__torch_handle a, stk__torch_handle b);

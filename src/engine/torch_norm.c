@@ -38,7 +38,9 @@ static void move_towards(stk__torch_scope *s, stk__torch_handle target, stk__tor
 static void track_single(stk__torch_scope *s, const stk__op *op, const stk__op_io *io)
 {
     const stk__shape row = {1, {channels_of(op)}};
-    move_towards(s, stk__torch_dense(s, io->buffer[0]), stk__torch_shaped(s, io->x[0], &row),
+    const stk__torch_handle x = stk__torch_shaped(s, io->x[0], &row);
+    const int32_t f32 = stk__torch_dtype(s, STK_DTYPE_F32);
+    move_towards(s, stk__torch_dense(s, io->buffer[0]), op->spec.half ? stk__torch_convert(s, x, f32) : x,
                  op->spec.momentum);
     move_towards(s, stk__torch_dense(s, io->buffer[1]), s->engine->zero, op->spec.momentum);
 }

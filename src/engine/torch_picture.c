@@ -106,7 +106,7 @@ static stk_status global_backward(stk__op *op, const stk__op_io *io, stk_error *
     const stk__torch_form spread = {.ndim = 4,
                                     .size = {x[0], x[1], x[2], x[3]},
                                     .stride = {x[3], 0, 0, 1},
-                                    .dtype = s.engine->api->aoti_torch_dtype_float32()};
+                                    .dtype = stk__torch_dtype(&s, io->dy->desc.dtype)};
     STK_TORCH_RUN(&s, "aten::mul", "out", STK_TORCH_T(stk__torch_view(&s, io->dy, &spread)),
                   STK_TORCH_T(stk__torch_number(&s, 1.0 / (double)(x[1] * x[2]))),
                   STK_TORCH_T(stk__torch_shaped(&s, io->dx[0], &op->spec.input[0])));

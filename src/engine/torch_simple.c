@@ -180,8 +180,7 @@ static stk_status concat_backward(stk__op *op, const stk__op_io *io, stk_error *
 {
     const int64_t all = last_of(&op->form.output), rows = stk__shape_count(&op->form.output) / all;
     stk__torch_scope s = stk__torch_begin(op->engine, error);
-    stk__torch_form part = {
-        .ndim = 2, .stride = {all, 1}, .dtype = s.engine->api->aoti_torch_dtype_float32()};
+    stk__torch_form part = {.ndim = 2, .stride = {all, 1}, .dtype = stk__torch_dtype(&s, io->dy->desc.dtype)};
     for (int i = 0; i < op->spec.inputs; i++) {
         const int64_t length = last_of(&op->spec.input[i]);
         part.size[0] = rows;

@@ -13,10 +13,19 @@ static int32_t dtype_of(const stk__torch_api *api, stk_dtype dtype)
         return api->aoti_torch_dtype_int64();
     case STK_DTYPE_U8:
         return api->aoti_torch_dtype_uint8();
+    case STK_DTYPE_F16:
+        return api->aoti_torch_dtype_float16();
+    case STK_DTYPE_BF16:
+        return api->aoti_torch_dtype_bfloat16();
     default:
         assert(dtype == STK_DTYPE_F32);
         return api->aoti_torch_dtype_float32();
     }
+}
+
+int32_t stk__torch_dtype(const stk__torch_scope *scope, stk_dtype dtype)
+{
+    return dtype_of(scope->engine->api, dtype);
 }
 
 stk__torch_form stk__torch_dense_form(const stk__torch *engine, stk_dtype dtype, const stk__shape *shape)
@@ -143,7 +152,7 @@ void stk__torch_learn(stk__torch_scope *scope, const stk__op_io *io, int param, 
     if (!dparam) return;
     const int mark = scope->count;
     const stk__torch_handle target = stk__torch_dense(scope, dparam);
-    if (io->add_dparam)
+    if (io->add_dparam) /* of any two types: it is done in the larger one */
         stk__torch_add(scope, target, gradient, 1);
     else
         stk__torch_copy(scope, target, gradient);
@@ -166,6 +175,13 @@ void stk__torch_fill(stk__torch_scope *scope, stk__torch_handle target, double v
     if (scope->status != STK_OK) return;
     stk__torch_went_well(scope, scope->engine->api->aoti_torch_aten_fill__Scalar(target, value),
                          "aten::fill_");
+}
+
+stk__torch_handle stk__torch_factor(stk__torch_scope *scope, const stk__op *op, stk__torch_handle source,
+                                    stk_dtype dtype)
+{
+    if (!op->spec.half || dtype == op->spec.half || !source) return source;
+    return stk__torch_convert(scope, source, stk__torch_dtype(scope, op->spec.half));
 }
 
 stk__torch_handle stk__torch_convert(stk__torch_scope *scope, stk__torch_handle source, int32_t dtype)

@@ -42,21 +42,42 @@ static stk__torch_handle collected(stk__torch_scope *s, const stk__update *updat
     return stk__torch_view(s, update->norm, &form);
 }
 
+/* 1 where a number is not finite, else 0; f32 [1], as the fused steps ask for it. */
+static stk__torch_handle find_broken(stk__torch_scope *s)
+{
+    const stk__torch_handle zero_or_nan = stk__torch_multiply(s, s->engine->norm, s->engine->zero);
+    return STK_TORCH_RUN(s, "aten::nan_to_num", "", STK_TORCH_T(zero_or_nan), STK_TORCH_SOME_F(1),
+                         STK_TORCH_NOTHING, STK_TORCH_NOTHING);
+}
+
+/* Norms are collected as long as they are good, where broken updates are left out; else all of them. */
+static void collect_norm(stk__torch_scope *s, const stk__update *update, stk__torch_handle norm,
+                         stk__torch_handle broken)
+{
+    if (broken)
+        norm = STK_TORCH_RUN(s, "aten::nan_to_num", "", STK_TORCH_T(norm), STK_TORCH_SOME_F(0),
+                             STK_TORCH_SOME_F(0), STK_TORCH_SOME_F(0));
+    stk__torch_add(s, collected(s, update, 0), norm, 1);
+    stk__torch_add(s, collected(s, update, 1), s->engine->one, 1);
+    if (broken) stk__torch_add(s, collected(s, update, 1), stk__torch_sum(s, broken), -1);
+}
+
 /* The fused steps divide gradients by a tensor: engine->factor becomes 1 / (scale x clipping). false: there
  * is nothing to divide by. A norm that is no number spoils them all, as in PyTorch. */
-static bool find_divisor(stk__torch_scope *s, const stk__update *update)
+static bool find_divisor(stk__torch_scope *s, const stk__update *update, stk__torch_handle *broken)
 {
     const double scale = update->grad_scale != 0 ? update->grad_scale : 1;
     const bool clips = update->max_grad_norm > 0;
     if (!clips) stk__torch_fill(s, s->engine->factor, 1 / scale);
-    if (!clips && !update->norm) return scale != 1;
+    if (!clips && !update->norm && !update->skipped) return scale != 1;
     measure_norm(s, &update->grad);
+    if (update->skipped) {
+        *broken = find_broken(s);
+        stk__torch_copy(s, stk__torch_rows(s, update->skipped, 1), *broken);
+    }
     const stk__torch_handle norm =
         stk__torch_multiply(s, stk__torch_sum(s, s->engine->norm), stk__torch_number(s, fabs(scale)));
-    if (update->norm) {
-        stk__torch_add(s, collected(s, update, 0), norm, 1);
-        stk__torch_add(s, collected(s, update, 1), s->engine->one, 1);
-    }
+    if (update->norm) collect_norm(s, update, norm, *broken);
     if (!clips) return scale != 1;
     stk__torch_add(s, norm, s->engine->one, 1e-6);
     const stk__torch_handle times = STK_TORCH_RUN(s, "aten::div", "Tensor", STK_TORCH_T(norm),
@@ -67,7 +88,8 @@ static bool find_divisor(stk__torch_scope *s, const stk__update *update)
     return true;
 }
 
-static void step_adamw(stk__torch_scope *s, const stk__update *u, stk__torch_handle divisor)
+static void step_adamw(stk__torch_scope *s, const stk__update *u, stk__torch_handle divisor,
+                       stk__torch_handle broken)
 {
     stk__torch_fill(s, s->engine->step, (double)u->step);
     STK_TORCH_RUN_VOID(s, "aten::_fused_adamw_", "", STK_TORCH_ALL(u->param), STK_TORCH_ALL(u->grad),
@@ -75,27 +97,29 @@ static void step_adamw(stk__torch_scope *s, const stk__update *u, stk__torch_han
                        STK_TORCH_SAME(s->engine->step, u->param.count), STK_TORCH_F(u->lr),
                        STK_TORCH_F(u->beta1), STK_TORCH_F(u->beta2), STK_TORCH_F(u->weight_decay),
                        STK_TORCH_F(u->eps), STK_TORCH_I(false), STK_TORCH_I(false),
-                       STK_TORCH_T_OR_NONE(divisor), STK_TORCH_NOTHING);
+                       STK_TORCH_T_OR_NONE(divisor), STK_TORCH_T_OR_NONE(broken));
 }
 
-static void step_sgd(stk__torch_scope *s, const stk__update *u, stk__torch_handle divisor)
+static void step_sgd(stk__torch_scope *s, const stk__update *u, stk__torch_handle divisor,
+                     stk__torch_handle broken)
 {
     STK_TORCH_RUN_VOID(s, "aten::_fused_sgd_", "", STK_TORCH_ALL(u->param), STK_TORCH_ALL(u->grad),
                        STK_TORCH_ALL(u->first), STK_TORCH_F(u->weight_decay),
                        STK_TORCH_F(u->first.count ? u->momentum : 0), STK_TORCH_F(u->lr), STK_TORCH_F(0),
                        STK_TORCH_I(false), STK_TORCH_I(false), STK_TORCH_I(u->step == 1),
-                       STK_TORCH_T_OR_NONE(divisor), STK_TORCH_NOTHING);
+                       STK_TORCH_T_OR_NONE(divisor), STK_TORCH_T_OR_NONE(broken));
 }
 
 stk_status stk__torch_update(stk__engine *engine, const stk__update *update, stk_error *error)
 {
     if (!update->param.count) return STK_OK;
     stk__torch_scope s = stk__torch_begin(engine, error);
-    const stk__torch_handle divisor = find_divisor(&s, update) ? s.engine->factor : NULL;
+    stk__torch_handle broken = NULL;
+    const stk__torch_handle divisor = find_divisor(&s, update, &broken) ? s.engine->factor : NULL;
     if (update->kind == STK_OPTIMIZER_ADAMW)
-        step_adamw(&s, update, divisor);
+        step_adamw(&s, update, divisor, broken);
     else
-        step_sgd(&s, update, divisor);
+        step_sgd(&s, update, divisor, broken);
     STK_TORCH_RUN_VOID(&s, "aten::_foreach_zero_", "", STK_TORCH_ALL(update->grad));
     return stk__torch_end(&s);
 }

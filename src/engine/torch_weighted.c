@@ -22,15 +22,26 @@ static stk__tensor *bias_of(const stk__op *op, const stk__op_io *io)
     return op->spec.no_bias ? NULL : io->param[1];
 }
 
+/* Of parameter i; NULL: absent. */
+static stk__torch_handle weight_of(stk__torch_scope *s, const stk__op *op, const stk__tensor *param)
+{
+    return stk__torch_factor(s, op, stk__torch_dense(s, param), STK_DTYPE_F32);
+}
+
+static stk__torch_handle picture_of(stk__torch_scope *s, const stk__op *op, const stk__tensor *tensor,
+                                    const stk__shape *shape)
+{
+    return stk__torch_factor(s, op, stk__torch_picture(s, tensor, shape), tensor->desc.dtype);
+}
+
 static stk_status conv_forward(stk__op *op, const stk__op_io *io, stk_error *error)
 {
     const geometry g = geometry_of(&op->spec);
     stk__torch_scope s = stk__torch_begin(op->engine, error);
     const stk__torch_handle y = STK_TORCH_RUN(
-        &s, "aten::convolution", "", STK_TORCH_T(stk__torch_picture(&s, io->x[0], &op->spec.input[0])),
-        STK_TORCH_T(stk__torch_dense(&s, io->param[0])),
-        STK_TORCH_T_OR_NONE(stk__torch_dense(&s, bias_of(op, io))), STK_TORCH_INT_LIST(g.stride, 2),
-        STK_TORCH_INT_LIST(g.pad, 2), STK_TORCH_INT_LIST(g.dilation, 2),
+        &s, "aten::convolution", "", STK_TORCH_T(picture_of(&s, op, io->x[0], &op->spec.input[0])),
+        STK_TORCH_T(weight_of(&s, op, io->param[0])), STK_TORCH_T_OR_NONE(weight_of(&s, op, bias_of(op, io))),
+        STK_TORCH_INT_LIST(g.stride, 2), STK_TORCH_INT_LIST(g.pad, 2), STK_TORCH_INT_LIST(g.dilation, 2),
         STK_TORCH_I(op->spec.kind == STK_OP_CONV_TRANSPOSE), STK_TORCH_INT_LIST(g.none, 2),
         STK_TORCH_I(op->spec.groups));
     stk__torch_copy(&s, stk__torch_picture(&s, io->y, &op->form.output), y); /* it has no output of ours */
@@ -100,10 +111,9 @@ static void back_through(stk__torch_scope *s, const stk__op *op, const stk__op_i
                          const geometry *g, int64_t wanted)
 {
     stk__torch_request *request = STK_TORCH_REQUEST(
-        "aten::convolution_backward", "", 3, STK_TORCH_T(stk__torch_picture(s, io->dy, &op->form.output)),
-        STK_TORCH_T(x), STK_TORCH_T(stk__torch_dense(s, io->param[0])),
-        STK_TORCH_SOME_INT_LIST(&g->channels, 1), STK_TORCH_INT_LIST(g->stride, 2),
-        STK_TORCH_INT_LIST(g->pad, 2), STK_TORCH_INT_LIST(g->dilation, 2),
+        "aten::convolution_backward", "", 3, STK_TORCH_T(picture_of(s, op, io->dy, &op->form.output)),
+        STK_TORCH_T(x), STK_TORCH_T(weight_of(s, op, io->param[0])), STK_TORCH_SOME_INT_LIST(&g->channels, 1),
+        STK_TORCH_INT_LIST(g->stride, 2), STK_TORCH_INT_LIST(g->pad, 2), STK_TORCH_INT_LIST(g->dilation, 2),
         STK_TORCH_I(op->spec.kind == STK_OP_CONV_TRANSPOSE), STK_TORCH_INT_LIST(g->none, 2),
         STK_TORCH_I(op->spec.groups), STK_TORCH_BITS(wanted, 3));
     stk__torch_call(s, request);
@@ -123,7 +133,7 @@ static stk_status conv_backward(stk__op *op, const stk__op_io *io, stk_error *er
         back_through(&s, op, io, gather_pixels(&s, op, io), &plain, wanted & 6);
         wanted &= 1;
     }
-    if (wanted) back_through(&s, op, io, stk__torch_picture(&s, io->x[0], &op->spec.input[0]), &g, wanted);
+    if (wanted) back_through(&s, op, io, picture_of(&s, op, io->x[0], &op->spec.input[0]), &g, wanted);
     return stk__torch_end(&s);
 }
 
@@ -132,13 +142,31 @@ static int64_t features_of(const stk__op *op)
     return op->spec.input[0].dim[op->spec.input[0].ndim - 1];
 }
 
+static stk__torch_handle rows_of(stk__torch_scope *s, const stk__op *op, const stk__tensor *tensor, int64_t c)
+{
+    return stk__torch_factor(s, op, stk__torch_rows(s, tensor, c), tensor->desc.dtype);
+}
+
+/* An output is of the products' own type, or f32 at the end of a network. */
+static bool is_own_type(const stk__op *op, const stk__tensor *tensor)
+{
+    return !op->spec.half || tensor->desc.dtype == op->spec.half;
+}
+
 static stk_status linear_forward(stk__op *op, const stk__op_io *io, stk_error *error)
 {
     stk__torch_scope s = stk__torch_begin(op->engine, error);
-    STK_TORCH_RUN(&s, "aten::linear", "out", STK_TORCH_T(stk__torch_rows(&s, io->x[0], features_of(op))),
-                  STK_TORCH_T(stk__torch_dense(&s, io->param[0])),
-                  STK_TORCH_T_OR_NONE(stk__torch_dense(&s, bias_of(op, io))),
-                  STK_TORCH_T(stk__torch_rows(&s, io->y, op->spec.channels)));
+    const stk__torch_handle x = rows_of(&s, op, io->x[0], features_of(op)),
+                            weight = weight_of(&s, op, io->param[0]),
+                            bias = weight_of(&s, op, bias_of(op, io)),
+                            y = stk__torch_rows(&s, io->y, op->spec.channels);
+    if (is_own_type(op, io->y))
+        STK_TORCH_RUN(&s, "aten::linear", "out", STK_TORCH_T(x), STK_TORCH_T(weight),
+                      STK_TORCH_T_OR_NONE(bias), STK_TORCH_T(y));
+    else
+        stk__torch_copy(&s, y,
+                        STK_TORCH_RUN(&s, "aten::linear", "", STK_TORCH_T(x), STK_TORCH_T(weight),
+                                      STK_TORCH_T_OR_NONE(bias)));
     return stk__torch_end(&s);
 }
 
@@ -150,27 +178,37 @@ static void learn_linear(stk__torch_scope *s, const stk__op *op, const stk__op_i
     stk__torch_form turned = {.ndim = 2,
                               .size = {channels, rows},
                               .stride = {1, channels},
-                              .dtype = s->engine->api->aoti_torch_dtype_float32()};
-    const stk__torch_handle gradient =
-        STK_TORCH_RUN(s, "aten::mm", "", STK_TORCH_T(stk__torch_view(s, io->dy, &turned)),
-                      STK_TORCH_T(stk__torch_rows(s, io->x[0], features_of(op))));
+                              .dtype = stk__torch_dtype(s, io->dy->desc.dtype)};
+    const stk__torch_handle dy =
+        stk__torch_factor(s, op, stk__torch_view(s, io->dy, &turned), io->dy->desc.dtype);
+    const stk__torch_handle gradient = STK_TORCH_RUN(s, "aten::mm", "", STK_TORCH_T(dy),
+                                                     STK_TORCH_T(rows_of(s, op, io->x[0], features_of(op))));
     stk__torch_learn(s, io, 0, gradient);
+}
+
+/* dx [rows in] = dy weight */
+static void send_back(stk__torch_scope *s, const stk__op *op, const stk__op_io *io, stk__torch_handle dy)
+{
+    const stk__torch_handle dx = stk__torch_rows(s, io->dx[0], features_of(op)),
+                            weight = weight_of(s, op, io->param[0]);
+    if (is_own_type(op, io->dx[0]))
+        STK_TORCH_RUN(s, "aten::mm", "out", STK_TORCH_T(dy), STK_TORCH_T(weight), STK_TORCH_T(dx));
+    else
+        stk__torch_copy(s, dx, STK_TORCH_RUN(s, "aten::mm", "", STK_TORCH_T(dy), STK_TORCH_T(weight)));
 }
 
 static stk_status linear_backward(stk__op *op, const stk__op_io *io, stk_error *error)
 {
     const int64_t wanted = wanted_of(op, io);
     stk__torch_scope s = stk__torch_begin(op->engine, error);
-    const stk__torch_handle dy = stk__torch_rows(&s, io->dy, op->spec.channels);
-    if (wanted & 1)
-        STK_TORCH_RUN(&s, "aten::mm", "out", STK_TORCH_T(dy), STK_TORCH_T(stk__torch_dense(&s, io->param[0])),
-                      STK_TORCH_T(stk__torch_rows(&s, io->dx[0], features_of(op))));
+    const stk__torch_handle dy = rows_of(&s, op, io->dy, op->spec.channels);
+    if (wanted & 1) send_back(&s, op, io, dy);
     if (wanted & 2) learn_linear(&s, op, io);
     if (wanted & 4)
         stk__torch_learn(&s, io, 1,
                          STK_TORCH_RUN(&s, "aten::sum", "dim_IntList", STK_TORCH_T(dy),
                                        STK_TORCH_SOME_INT_LIST(&(int64_t){0}, 1), STK_TORCH_I(false),
-                                       STK_TORCH_NOTHING));
+                                       STK_TORCH_SOME_I(stk__torch_dtype(&s, STK_DTYPE_F32))));
     return stk__torch_end(&s);
 }
 

@@ -211,9 +211,11 @@ void stk__pump_finish(void *argument)
     pthread_mutex_lock(&loader->lock);
     while (!loader->stopping) {
         stk__slot *slot = find_full(loader);
+        loader->device_since_ns = stk__clock_ns();
         if (slot) finish_batch(loader, slot);
         if (slot && loader->paused) pthread_cond_signal(&loader->ready);
         const bool waiting = reclaim(loader);
+        loader->device_since_ns = 0;
         if (!slot && !loader->stopping)
             stk__cond_wait(&loader->full, &loader->lock, stk__clock_ns() + (waiting ? poll_ns : nap_ns));
     }
@@ -265,6 +267,20 @@ static void check_worker(stk_loader *loader, const stk__worker *worker, const st
     pthread_cond_broadcast(&loader->ready);
 }
 
+/* Waits for a device have deadlines, but a call of its driver may hang all the same. (lock) */
+static void check_device(stk_loader *loader, const stk__watch *watch)
+{
+    const uint64_t began = loader->device_since_ns, since = began > watch->awake_ns ? began : watch->awake_ns,
+                   busy_ns = began && since < watch->last_ns ? watch->last_ns - since : 0;
+    if (busy_ns < 3 * stk__seconds_ns(loader->timeout_s)) return; /* a batch may wait three times in a row */
+    const stk__device *device = loader->home ? loader->home : loader->device;
+    stk__fail(&loader->failure, STK_ERROR_TIMEOUT, "the driver of '%s' has not come back for %.1f s",
+              device->info.name, (double)busy_ns * 1e-9);
+    stk__error_hint(&loader->failure, "the device hangs; look at its own tools (nvidia-smi, dmesg)");
+    stk__log(STK_LOG_INFO, "%s", loader->failure.message);
+    pthread_cond_broadcast(&loader->ready);
+}
+
 void stk__pump_watch(void *argument)
 {
     stk_loader *loader = argument;
@@ -275,6 +291,7 @@ void stk__pump_watch(void *argument)
         stk__watch_look(&watch);
         for (int i = 0; i < loader->worker_count && loader->failure.code == STK_OK; i++)
             check_worker(loader, &loader->workers[i], &watch);
+        if (loader->failure.code == STK_OK) check_device(loader, &watch);
     }
     pthread_mutex_unlock(&loader->lock);
 }

@@ -51,6 +51,7 @@ struct stk_loader {
     stk__slot *filling;                 /* (lock) the slot whose places are being claimed */
     stk__slot **in_flight;              /* (lock) [slot_count]: slot of step number modulo slot_count */
     bool stopping, paused, interrupted; /* (lock) */
+    uint64_t device_since_ns;           /* (lock) when the device's thread began what it is at; 0: it rests */
     stk_error failure;                  /* (lock) code STK_OK while all is well */
 
     stk_ledger_sink sink;

@@ -60,9 +60,12 @@ static bool keeps(filter *f, const uint8_t *line, size_t size)
     json_t *json = json_loadb((const char *)line, size, 0, NULL);
     const json_t *step = json_object_get(json, "step");
     const bool is_line = json_is_object(json);
-    const uint64_t last = json_object_get(json, "val_loss") ? f->end.evaluated : f->end.logged;
+    const bool evaluation = json_object_get(json, "val_loss") != NULL;
+    const uint64_t last = evaluation ? f->end.evaluated : f->end.logged;
+    const json_int_t epoch = json_integer_value(json_object_get(json, "epoch"));
     if (json_is_integer(step))
         f->beyond = json_integer_value(step) > 0 && (uint64_t)json_integer_value(step) > last;
+    if (evaluation && f->end.epoch && epoch > 0) f->beyond = (uint64_t)epoch >= f->end.epoch;
     json_decref(json);
     return is_line && !f->beyond;
 }

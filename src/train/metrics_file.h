@@ -9,6 +9,8 @@
 /* Steps of the last lines that stay: those of a log, and those of an evaluation (with val_loss). */
 typedef struct stk__metrics_end {
     uint64_t logged, evaluated;
+    uint64_t epoch; /* the first, counted from 1, whose evaluation goes, whatever its step: where steps are
+                     * skipped, one step may have several. 0: steps decide */
 } stk__metrics_end;
 
 typedef struct stk__metrics_file { /* init/fini */

@@ -78,12 +78,20 @@ static void list_tensors(stk__model *model, const stk__network *network, const s
 }
 
 /* What a tensor has beside its value, in the order in which it lies in the arena. */
-typedef enum part { PART_VALUE, PART_GRAD, PART_FIRST, PART_SECOND, PART_AVERAGE, PART_COUNT } part;
+typedef enum part {
+    PART_VALUE,
+    PART_GRAD,
+    PART_FIRST,
+    PART_SECOND,
+    PART_AVERAGE,
+    PART_SPARE,
+    PART_COUNT
+} part;
 
 static stk__tensor **part_of(stk__model_tensor *tensor, part which)
 {
-    stk__tensor **const parts[PART_COUNT] = {&tensor->value, &tensor->grad, &tensor->first, &tensor->second,
-                                             &tensor->average};
+    stk__tensor **const parts[PART_COUNT] = {&tensor->value,  &tensor->grad,    &tensor->first,
+                                             &tensor->second, &tensor->average, &tensor->spare};
     return parts[which];
 }
 
@@ -99,6 +107,8 @@ static bool has_part(const stk__model_tensor *tensor, part which, const stk__mod
         return trained && options->first;
     case PART_SECOND:
         return trained && options->second;
+    case PART_SPARE:
+        return tensor->buffer && options->spare;
     default:
         return options->average && tensor->desc.dtype == STK_DTYPE_F32;
     }
@@ -213,6 +223,27 @@ void stk__model_swap_average(stk__model *model)
     fill_lists(model);
 }
 
+static stk_status copy_buffers(stk__model *model, bool back, stk_error *error)
+{
+    for (int i = 0; i < model->count; i++) {
+        const stk__model_tensor *tensor = &model->tensors[i];
+        if (tensor->spare)
+            STK__TRY(stk__tensor_copy(back ? tensor->value : tensor->spare,
+                                      back ? tensor->spare : tensor->value, error));
+    }
+    return STK_OK;
+}
+
+stk_status stk__model_keep_buffers(stk__model *model, stk_error *error)
+{
+    return copy_buffers(model, false, error);
+}
+
+stk_status stk__model_restore_buffers(stk__model *model, stk_error *error)
+{
+    return copy_buffers(model, true, error);
+}
+
 stk__model_bytes stk__model_measure(const stk__model *model)
 {
     stk__model_bytes bytes = {0};
@@ -224,6 +255,7 @@ stk__model_bytes stk__model_measure(const stk__model *model)
         if (tensor->first) bytes.optimizer += size;
         if (tensor->second) bytes.optimizer += size;
         if (tensor->average) bytes.averages += size;
+        if (tensor->spare) bytes.buffers += size;
     }
     return bytes;
 }

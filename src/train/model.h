@@ -16,12 +16,14 @@ typedef struct stk__model_tensor {
     stk__tensor *value;
     stk__tensor *grad, *first, *second; /* of trainable ones in training; NULL otherwise */
     stk__tensor *average;               /* with a moving average: of everything in f32, frozen ones too */
+    stk__tensor *spare;                 /* of buffers: what stk__model_keep_buffers kept; NULL otherwise */
 } stk__model_tensor;
 
 typedef struct stk__model_options {
     bool training;      /* gradients and the optimiser's memory */
     bool first, second; /* which of it the optimiser needs */
     bool average;
+    bool spare;         /* buffers can be kept */
     const char *freeze; /* patterns of layers, see freeze.h; NULL: none */
     uint64_t seed;      /* of the weights at the start */
 } stk__model_options;
@@ -57,6 +59,10 @@ stk__model_tensor *stk__model_find(const stk__model *model, const char *name); /
 /* Exchanges values with their averages, for evaluation; called again, back. Passes that are bound follow.
  * Without an average nothing happens. */
 void stk__model_swap_average(stk__model *model);
+
+/* Buffers as they are before a step that may have to be undone; and back. Only of a model with spares. */
+stk_status stk__model_keep_buffers(stk__model *model, stk_error *error);
+stk_status stk__model_restore_buffers(stk__model *model, stk_error *error);
 
 /* Where the arena's bytes go. */
 typedef struct stk__model_bytes {

@@ -32,14 +32,26 @@ static stk__op_needs needs_of(const stk__pass *pass, const stk__op *op)
     return needs;
 }
 
+/* Mixed precision: what comes into the network and what goes to the loss is f32. */
+static void set_types(const stk__pass *pass, int index, stk__op_spec *spec)
+{
+    if (!pass->half) return;
+    spec->half = pass->half;
+    spec->f32_output = index == pass->graph.output;
+    for (int i = 0; i < spec->inputs; i++)
+        if (pass->graph.nodes[index].input[i] == STK_LAYER_INPUT) spec->f32_inputs |= 1u << i;
+}
+
 static stk_status make_operation(stk__pass *pass, int index, stk_error *error)
 {
     stk__pass_node *node = &pass->graph.nodes[index];
     if (!node->used) return STK_OK;
     stk__op_spec spec = node->layer->spec;
     spec.relu = node->relu;
+    set_types(pass, index, &spec);
     const stk_status status = stk__op_create(pass->engine, &spec, &pass->ops[index], error);
     if (status != STK_OK) return blame(error, status, "layer", pass->network, node->layer);
+    node->joins = pass->ops[index]->joins;
     pass->forms[index] = pass->ops[index]->form; /* a relu in it changes what it needs */
     node->needs = needs_of(pass, pass->ops[index]);
     const stk__tensor_desc desc = {.shape = node->form->output, .dtype = node->form->output_dtype};
@@ -158,6 +170,7 @@ stk_status stk__pass_create(stk__pass **pass, const stk__pass_request *request, 
     made->network = request->network;
     made->training = request->training;
     made->poison = request->poison;
+    made->half = request->half;
     made->input = request->input;
     const stk_status status = build(made, request, error);
     *pass = made;

@@ -20,6 +20,8 @@ typedef struct stk__pass_request {
     stk__shape input;      /* [n h w c] or [n t f] */
     bool training;         /* backward too */
     bool fuse;             /* relus as part of the layers before them; results differ at most by rounding */
+    stk_dtype half;        /* mixed precision: bf16 or f16 for activations and their gradients, but for the
+                            * prediction; 0: f32 */
     bool recompute;        /* gradient_checkpointing: keep only some activations, compute the rest again */
     const char *freeze;  /* as the model's: nothing before the first trainable layer has a backward pass, and
                           * frozen batch norms compute as in evaluation, also while training */
@@ -70,6 +72,12 @@ void stk__pass_trace(stk__pass *pass, stk__trace *trace);
 
 stk_status stk__pass_bind(stk__pass *pass, stk__model *model, stk__arena *arena, stk_error *error);
 
+/* What was not finite first. */
+typedef struct stk__pass_fault {
+    const char *layer; /* NULL: nothing so far; empty: the input */
+    const char *what;  /* "output", "gradient", "gradient of its weights" */
+} stk__pass_fault;
+
 /* What one pass works on. Tensors are the engine's (stk__tensor_wrap around a batch's). */
 typedef struct stk__pass_feed {
     stk__tensor *input;
@@ -81,6 +89,7 @@ typedef struct stk__pass_feed {
     bool add_gradients;       /* to those of the pass before; else they are overwritten */
     uint64_t seed;
     uint32_t epoch;
+    stk__pass_fault *fault; /* looks at everything that is computed, until it has found one; slow. NULL: no */
 } stk__pass_feed;
 
 /* Network, loss (with its gradient if the pass trains) and metric. */

@@ -38,6 +38,7 @@ static stk_status plan_again(stk__pass_plan *best, stk__pass_graph *graph, bool 
 stk_status stk__pass_choose(stk__pass_plan *plan, stk__pass_graph *graph, bool recompute, bool unshared,
                             stk_error *error)
 {
+    stk__pass_join(graph, graph->fuse && !recompute); /* what is computed again is computed layer by layer */
     STK__TRY(make_plan(plan, graph, unshared, error));
     return recompute ? plan_again(plan, graph, unshared, error) : STK_OK;
 }

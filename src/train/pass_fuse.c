@@ -1,4 +1,5 @@
-/* Relus as part of the layer before them: one sweep over a tensor less each way. */
+/* Relus as part of the layer before them, sums as part of a batch norm before them: sweeps over a tensor
+ * less. */
 #include "train/pass_plan.h"
 
 static int count_readers(const stk__pass_graph *graph, int layer)
@@ -33,6 +34,7 @@ static void fuse_relu(stk__pass_graph *graph, int layer)
 
 void stk__pass_fuse(stk__pass_graph *graph, bool fuse)
 {
+    graph->fuse = fuse;
     for (int i = 0; i < graph->count; i++) {
         stk__pass_node *node = &graph->nodes[i];
         for (int k = 0; k < STK_OP_INPUTS; k++)
@@ -42,4 +44,28 @@ void stk__pass_fuse(stk__pass_graph *graph, bool fuse)
     }
     for (int i = 0; fuse && i < graph->count; i++)
         fuse_relu(graph, i);
+}
+
+/* The later one, if both inputs could: nothing that it waits for is computed after it. */
+static int find_joined(const stk__pass_graph *graph, const stk__pass_node *sum)
+{
+    int found = STK_VALUE_NONE;
+    for (int k = 0; k < sum->layer->spec.inputs; k++) {
+        const int input = sum->input[k];
+        if (input == STK_LAYER_INPUT || input <= found || !graph->nodes[input].joins) continue;
+        if (count_readers(graph, input) == 1) found = input;
+    }
+    return found;
+}
+
+void stk__pass_join(stk__pass_graph *graph, bool join)
+{
+    for (int i = 0; i < graph->count; i++) {
+        stk__pass_node *node = &graph->nodes[i];
+        node->joined = STK_VALUE_NONE;
+        node->late = false;
+        if (!join || !node->used || node->layer->spec.kind != STK_OP_ADD) continue;
+        node->joined = find_joined(graph, node);
+        if (node->joined != STK_VALUE_NONE) graph->nodes[node->joined].late = true;
+    }
 }

@@ -9,6 +9,7 @@ struct stk__pass {
     stk__engine *engine;
     const stk__network *network;
     stk__shape input;
+    stk_dtype half; /* 0: f32 */
     bool training, recompute, poison;
     stk__op_form *forms; /* [layer_count] */
     stk__op **ops;       /* [layer_count]; NULL: the layer is not used */
@@ -32,5 +33,9 @@ typedef struct stk__pass_trade {
     int recomputed_layers;
 } stk__pass_trade;
 stk_status stk__pass_compare(const stk__pass *pass, stk__pass_trade trades[2], stk_error *error);
+
+/* Looks for feed->fault at what step has written. */
+stk_status stk__pass_check(const stk__pass *pass, const stk__pass_step *step, const stk__pass_feed *feed,
+                           stk_error *error);
 
 #endif

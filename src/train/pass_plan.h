@@ -56,7 +56,9 @@ typedef struct stk__pass_step {
     stk__step_action action;
     int layer;
     int x[STK_OP_INPUTS], dx[STK_OP_INPUTS];
-    int y, dy, saved, scratch;
+    int join; /* forward: the sum that this layer computes with its own output; STK_VALUE_NONE: none */
+    int plus; /* … and what is added; y is the sum's */
+    int y, dy, dy2, saved, scratch; /* dy2: a second part of dy, which is added first */
     /* What the above means for memory. An operation that must have x at hand but does not read it has it in x
      * and not here. */
     stk__pass_use use[STK_STEP_USES];
@@ -71,6 +73,9 @@ typedef struct stk__pass_node {
     int input[STK_OP_INPUTS]; /* as the layer's; a fused relu's place takes who does its work */
     int fused;                /* of a relu: the layer that does its work; STK_VALUE_NONE: it does it itself */
     bool relu;                /* does the work of the relu behind it */
+    bool joins;               /* could add something to its output (stk__op.joins) */
+    int joined;               /* of a sum: the input that computes it; STK_VALUE_NONE: it does it itself */
+    bool late;                /* is computed with the sum behind it */
     bool used;                /* the prediction depends on it */
     bool frozen;
     bool learns;      /* has parameters that are not frozen */
@@ -86,7 +91,7 @@ typedef struct stk__pass_graph {
     int count;
     int output;
     int segments;
-    bool training, loss, metric;
+    bool training, loss, metric, fuse;
     stk__op_needs loss_needs, metric_needs;
 } stk__pass_graph;
 
@@ -106,6 +111,10 @@ typedef struct stk__pass_plan {
  * those who read the relu read it. Before stk__pass_mark; fills input, fused and relu. Without `fuse` nothing
  * is fused. */
 void stk__pass_fuse(stk__pass_graph *graph, bool fuse);
+
+/* Sums whose input can compute them, being read by nobody else; with `join` false none is. After
+ * stk__pass_mark, when operations are there. Changes no bit. */
+void stk__pass_join(stk__pass_graph *graph, bool join);
 
 /* Fills used, gradient and, without recomputing, the one segment. */
 void stk__pass_mark(stk__pass_graph *graph);

@@ -200,7 +200,10 @@ static stk_status print_memory(const stk__pass *pass, stk__buffer *text, stk_err
     }
     print_bytes(report->activation_bytes, size);
     print_bytes(report->unshared_bytes, apart);
-    STK__TRY(append(text, error, "  %-14s %10s  (%s without sharing)\n", "activations", size, apart));
+    STK__TRY(append(text, error, "  %-14s %10s  (%s without sharing%s)\n", "activations", size, apart,
+                    pass->half == STK_DTYPE_BF16  ? ", in bf16"
+                    : pass->half == STK_DTYPE_F16 ? ", in fp16"
+                                                  : ""));
     return pass->model ? print_part("together", all, text, error) : STK_OK;
 }
 

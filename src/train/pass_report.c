@@ -66,6 +66,6 @@ void stk__pass_fill_report(stk__pass *pass)
     for (int i = 0; i < plan->forward_count; i++) {
         const stk__pass_step *step = &plan->steps[i];
         if (step->action == STK_STEP_FORWARD && plan->values[step->y].home == step->y)
-            pass->rows[step->layer].output_bytes = plan->values[step->y].size_bytes;
+            pass->rows[plan->values[step->y].layer].output_bytes = plan->values[step->y].size_bytes;
     }
 }

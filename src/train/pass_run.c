@@ -31,6 +31,7 @@ static void fill_hands(hands *h, const stk__pass *pass, const stk__pass_step *st
                          .dx = h->dx,
                          .y = tensor_at(pass, feed, step->y),
                          .dy = tensor_at(pass, feed, step->dy),
+                         .dy2 = tensor_at(pass, feed, step->dy2),
                          .saved = tensor_at(pass, feed, step->saved),
                          .scratch = tensor_at(pass, feed, step->scratch),
                          .training = pass->training,
@@ -68,6 +69,10 @@ static stk_status run_layer(const stk__pass *pass, const stk__pass_step *step, c
     if (op->spec.kind == STK_OP_BATCH_NORM && pass->graph.nodes[step->layer].frozen) h.io.training = false;
     if (step->action == STK_STEP_BACKWARD) return stk__op_backward(op, &h.io, error);
     h.io.dx = NULL;
+    if (step->join != STK_VALUE_NONE) {
+        h.io.plus = tensor_at(pass, feed, step->plus);
+        h.io.plus_relu = pass->graph.nodes[step->join].relu;
+    }
     return stk__op_forward(op, &h.io, error);
 }
 
@@ -148,7 +153,9 @@ static stk_status run_traced(const stk__pass *pass, const stk__pass_step *step, 
 static stk_status run(const stk__pass *pass, int first, int end, const stk__pass_feed *feed, stk_error *error)
 {
     for (int i = first; i < end; i++) {
-        STK__TRY((pass->trace ? run_traced : run_step)(pass, &pass->plan.steps[i], feed, error));
+        const stk__pass_step *step = &pass->plan.steps[i];
+        STK__TRY((pass->trace ? run_traced : run_step)(pass, step, feed, error));
+        if (feed->fault && !feed->fault->layer) STK__TRY(stk__pass_check(pass, step, feed, error));
         if (pass->poison && i != pass->plan.forward_count - 1) STK__TRY(poison_dead(pass, i, error));
     }
     return STK_OK;

@@ -60,10 +60,18 @@ static bool copy_is_needless(const stk__pass_plan *plan, int now, int a, int b)
     return true;
 }
 
-static void share_copy(stk__pass_plan *plan, int now)
+/* Of activations and their gradients; small ones of different types have the same size. */
+static bool have_one_type(const stk__pass_plan *plan, const stk__pass_graph *graph, int a, int b)
+{
+    return graph->nodes[plan->values[a].layer].form->output_dtype ==
+           graph->nodes[plan->values[b].layer].form->output_dtype;
+}
+
+static void share_copy(stk__pass_plan *plan, const stk__pass_graph *graph, int now)
 {
     const stk__pass_step *step = &plan->steps[now];
     const int a = home_of(plan, step->x[0]), b = home_of(plan, step->y);
+    if (!have_one_type(plan, graph, a, b)) return;
     if (plan->values[a].size_bytes == plan->values[b].size_bytes && copy_is_needless(plan, now, a, b))
         join(plan, a, b);
 }
@@ -72,6 +80,10 @@ static void share_forward(stk__pass_plan *plan, const stk__pass_graph *graph, in
 {
     stk__pass_step *step = &plan->steps[now];
     const stk__pass_node *node = &graph->nodes[step->layer];
+    if (step->join != STK_VALUE_NONE) {
+        join_in_place(plan, now, step->plus, step->y);
+        return;
+    }
     if (!node->form->in_place || join_in_place(plan, now, step->x[0], step->y)) return;
     if (node->layer->spec.kind != STK_OP_ADD || !join_in_place(plan, now, step->x[1], step->y)) return;
     const int other = step->x[0]; /* a + b is b + a, to the bit */
@@ -86,7 +98,7 @@ void stk__pass_share(stk__pass_plan *plan, const stk__pass_graph *graph)
         if (step->action == STK_STEP_FORWARD || step->action == STK_STEP_AGAIN)
             share_forward(plan, graph, i);
         else if (step->action == STK_STEP_COPY)
-            share_copy(plan, i);
+            share_copy(plan, graph, i);
         else if (step->action == STK_STEP_BACKWARD && graph->nodes[step->layer].form->gradient_in_place)
             join_in_place(plan, i, step->dy, step->dx[0]);
     }

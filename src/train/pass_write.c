@@ -50,7 +50,7 @@ static stk__pass_step *add_step(stk__pass_plan *plan, stk__step_action action, i
     *step = (stk__pass_step){.action = action, .layer = layer};
     for (int i = 0; i < STK_OP_INPUTS; i++)
         step->x[i] = step->dx[i] = STK_VALUE_NONE;
-    step->y = step->dy = step->saved = step->scratch = STK_VALUE_NONE;
+    step->join = step->plus = step->y = step->dy = step->dy2 = step->saved = step->scratch = STK_VALUE_NONE;
     return step;
 }
 
@@ -94,6 +94,23 @@ static void write_forward(stk__pass_plan *plan, stk__pass_graph *graph, int laye
     use_scratch(plan, step, node->needs.scratch_bytes);
 }
 
+/* A sum and the input that computes it, in one step. */
+static void write_joined(stk__pass_plan *plan, stk__pass_graph *graph, int layer)
+{
+    stk__pass_node *sum = &graph->nodes[layer], *node = &graph->nodes[sum->joined];
+    const int other = sum->input[sum->input[0] == sum->joined];
+    stk__pass_step *step = add_step(plan, STK_STEP_FORWARD, sum->joined);
+    use_inputs(plan, step, graph, true);
+    step->join = layer;
+    step->plus = other == STK_LAYER_INPUT ? STK_VALUE_FEED : graph->nodes[other].y;
+    use(plan, step->plus, true, false);
+    step->y = sum->y = add_value(plan, STK_VALUE_ACTIVATION, layer, sum->output_bytes);
+    step->saved = node->saved = add_value(plan, STK_VALUE_SAVED, sum->joined, node->needs.saved_bytes);
+    use(plan, step->y, false, true);
+    use(plan, step->saved, false, true);
+    use_scratch(plan, step, node->needs.scratch_bytes);
+}
+
 /* Loss or metric: its saved bytes, if it wants any, are nobody else's. */
 static void write_judge(stk__pass_plan *plan, stk__pass_graph *graph, stk__step_action action,
                         stk__op_needs needs)
@@ -127,14 +144,27 @@ static stk__pass_node *input_with_gradient(stk__pass_graph *graph, const stk__pa
     return input && input->gradient ? input : NULL;
 }
 
+/* The newest step, if it adds to this gradient, is taken back: the next one, which has its place in the
+ * program, adds itself. Returns what is to be added. */
+static int take_sum_back(stk__pass_plan *plan, int gradient)
+{
+    const stk__pass_step *newest = &plan->steps[plan->step_count - 1];
+    if (newest->action != STK_STEP_ADD || newest->y != gradient) return STK_VALUE_NONE;
+    plan->step_count--;
+    return newest->x[0];
+}
+
 /* What the relu of a sum lets through of its gradient, as a gradient of its own in (mostly) the same memory.
  */
 static void write_relu_of_add(stk__pass_plan *plan, stk__pass_graph *graph, int layer)
 {
     stk__pass_node *node = &graph->nodes[layer];
+    const int more = take_sum_back(plan, node->dy);
     stk__pass_step *step = add_step(plan, STK_STEP_BACKWARD, layer);
     step->dy = node->dy;
-    use(plan, step->dy, true, false);
+    step->dy2 = more;
+    use(plan, step->dy, true, more != STK_VALUE_NONE);
+    use(plan, more, true, false);
     use_inputs(plan, step, graph, false);
     step->y = node->y;
     use(plan, step->y, true, false);
@@ -252,7 +282,10 @@ stk_status stk__pass_write(stk__pass_plan *plan, stk__pass_graph *graph, stk_err
     STK__TRY(reserve(plan, graph, error));
     for (int i = 0; i < graph->count; i++) {
         graph->nodes[i].y = graph->nodes[i].saved = graph->nodes[i].dy = STK_VALUE_NONE;
-        if (graph->nodes[i].used) write_forward(plan, graph, i, STK_STEP_FORWARD);
+        if (graph->nodes[i].joined != STK_VALUE_NONE)
+            write_joined(plan, graph, i);
+        else if (graph->nodes[i].used && !graph->nodes[i].late)
+            write_forward(plan, graph, i, STK_STEP_FORWARD);
     }
     if (graph->metric) write_judge(plan, graph, STK_STEP_METRIC, graph->metric_needs);
     if (graph->loss) write_judge(plan, graph, STK_STEP_LOSS, graph->loss_needs);

@@ -77,6 +77,10 @@ static stk_status write_log(stk__run *run, stk_error *error)
         json_pack("{s:I, s:I, s:o, s:o, s:o, s:o}", "step", (json_int_t)r->at.step, "epoch",
                   (json_int_t)r->at.epoch, "lr", number(r->at.lr), "grad_norm", number(r->log.grad_norm),
                   "samples_per_s", number(r->samples_per_s), "wait_share", number(r->wait_share));
+    if (line && r->at.loss_scale > 0) {
+        json_object_set_new(line, "loss_scale", json_real(r->at.loss_scale));
+        json_object_set_new(line, "skipped_steps", json_integer(r->at.skipped));
+    }
     add_values(run, line, "", &r->log.score);
     STK__TRY(stk__run_folder_metric(run->folder, line, error));
     STK__TRY(check_loss(run, error));
@@ -163,7 +167,8 @@ static stk__metrics_end lines_so_far(const stk__run *run)
 {
     const stk__trainer_place *at = &run->report.at;
     return (stk__metrics_end){.logged = (uint64_t)run->logged_step,
-                              .evaluated = (uint64_t)(at->batch ? at->step - 1 : at->step)};
+                              .evaluated = (uint64_t)(at->batch && at->step ? at->step - 1 : at->step),
+                              .epoch = at->epoch + 1};
 }
 
 /* STK_END: there is no checkpoint yet. */
@@ -191,7 +196,7 @@ static stk_status begin(stk__run *run, stk_error *error)
     *r = (stk__run_report){.epochs = (uint64_t)run->train->epochs, .best_value = NAN};
     stk_status status = run->resume ? resume(run, error) : STK_END;
     if (status == STK_END) {
-        if (run->resume) STK__TRY(stk__run_folder_cut(run->folder, (stk__metrics_end){0}, error));
+        if (run->resume) STK__TRY(stk__run_folder_cut(run->folder, (stk__metrics_end){.epoch = 1}, error));
         status = stk__trainer_standardise(run->trainer, error);
     }
     STK__TRY(status);
@@ -266,7 +271,8 @@ static stk_status end_step(stk__run *run, uint64_t start_ns, stk_error *error)
     run->step_ns[run->step_count++ % STK_RUN_STEPS_KEPT] = now - start_ns;
     if (!r->first_step_ns) r->first_step_ns = now;
     follow(run);
-    if (r->at.step % run->train->log_interval == 0) STK__TRY(write_log(run, error));
+    if (r->at.step % run->train->log_interval == 0 && r->at.step != run->logged_step)
+        STK__TRY(write_log(run, error)); /* a skipped step has no line of its own */
     tell(run, run->watch.stepped);
     return STK_OK;
 }
@@ -311,6 +317,7 @@ stk_status stk__run_train(stk__run *run, stk_error *error)
     const double start_s = wall_s();
     const stk_status status = train_on(run, error);
     run->report.wall_s = wall_s() - start_s;
+    run->report.at = stk__trainer_where(run->trainer);
     return status;
 }
 

@@ -37,7 +37,10 @@ static const stk__option loss_table[] = {
 #define FIELD(name) offsetof(stk__train_settings, name)
 static const stk__option train_table[] = {
     {.name = "epochs", .type = STK_OPTION_INT, .offset = FIELD(epochs), .least = 1, .most = 1e6, .fallback = "10", .help = "how often to go through the data"},
-    {.name = "amp", .aliases = "use_amp", .type = STK_OPTION_WORD, .offset = FIELD(amp), .choices = "auto|true=yes=on=1|false=no=off=0=f32=fp32|bf16=bfloat16|fp16=f16=float16", .help = "mixed precision"},
+    {.name = "amp", .aliases = "use_amp", .type = STK_OPTION_WORD, .offset = FIELD(amp), .choices = "auto|true=yes=on=1|false=no=off=0=f32=fp32|bf16=bfloat16|fp16=f16=float16|bf16!=bfloat16!|fp16!=f16!=float16!", .help = "mixed precision: activations of 16 bits; true = bf16 or fp16 where that is faster; with ! also where it is not"},
+    {.name = "amp_growth_interval", .type = STK_OPTION_INT, .offset = FIELD(amp_growth_interval), .least = 1, .most = 1e9, .fallback = "2000", .unit = "steps", .help = "fp16: good steps in a row after which the loss scale is doubled"},
+    {.name = "amp_scale_floor", .type = STK_OPTION_NUMBER, .offset = FIELD(amp_scale_floor), .least = 1e-6, .most = 65536, .fallback = "1", .help = "fp16: the loss scale, which starts at 65536 and is halved when gradients overflow, never sinks below"},
+    {.name = "amp_max_skips", .type = STK_OPTION_INT, .offset = FIELD(amp_max_skips), .least = 1, .most = 1e6, .fallback = "25", .unit = "steps", .help = "fp16: skipped steps in a row after which the run ends and names the layer"},
     {.name = "compile", .aliases = "compile_model", .type = STK_OPTION_SWITCH, .offset = FIELD(compile), .help = "fuse operations before the first step"},
     {.name = "compile_mode", .type = STK_OPTION_WORD, .offset = FIELD(compile_mode), .choices = "default|reduce-overhead|max-autotune", .help = "how hard compile tries; max-autotune measures algorithms of convolutions"},
     {.name = "conv", .type = STK_OPTION_WORD, .offset = FIELD(conv), .choices = "auto|direct|winograd", .help = "algorithm of 3x3 convolutions"},

@@ -30,7 +30,15 @@ typedef struct stk__loss_settings {
     const char *ignore_index;  /* a class, or none */
 } stk__loss_settings;
 
-typedef enum stk__amp { STK_AMP_AUTO, STK_AMP_ON, STK_AMP_OFF, STK_AMP_BF16, STK_AMP_FP16 } stk__amp;
+typedef enum stk__amp {
+    STK_AMP_AUTO,
+    STK_AMP_ON,
+    STK_AMP_OFF,
+    STK_AMP_BF16,
+    STK_AMP_FP16,
+    STK_AMP_BF16_FORCED, /* also where float32 is faster */
+    STK_AMP_FP16_FORCED
+} stk__amp;
 
 typedef enum stk__compile_mode {
     STK_COMPILE_DEFAULT,
@@ -40,7 +48,9 @@ typedef enum stk__compile_mode {
 
 typedef struct stk__train_settings {
     int64_t epochs;
-    int amp;          /* stk__amp */
+    int amp;                                    /* stk__amp */
+    int64_t amp_growth_interval, amp_max_skips; /* steps */
+    double amp_scale_floor;
     int compile;      /* stk_switch, as all switches below */
     int compile_mode; /* stk__compile_mode */
     int conv;         /* stk__conv of engine.h */

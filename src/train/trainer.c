@@ -96,8 +96,9 @@ static stk_status train_batch(stk__trainer *t, stk_batch *batch, int part, int p
     STK__TRY(stk__trainer_feed(t, batch, &feed, error));
     feed.loss_sums = t->loss_sums;
     feed.metric_sums = t->metric_sums;
-    feed.grad_scale = 1.0 / parts;
+    feed.grad_scale = (t->scale.scale > 0 ? t->scale.scale : 1.0) / parts;
     feed.add_gradients = part > 0;
+    feed.fault = stk__loss_scale_is_last(&t->scale) ? &t->fault : NULL;
     stk__stall_mark(&t->stall, STK_STALL_COPY);
     STK__TRY(stk__pass_forward(pass, &feed, error));
     stk__stall_mark(&t->stall, STK_STALL_FORWARD);
@@ -115,10 +116,17 @@ static int parts_of_step(const stk__trainer *t)
 
 static stk_status change_weights(stk__trainer *t, stk_error *error)
 {
-    t->at.lr = t->update.lr = stk__lr_at(&t->schedule, t->at.step);
-    t->update.step = ++t->at.step;
+    bool skipped;
+    t->update.lr = stk__lr_at(&t->schedule, t->at.step);
+    t->update.step = t->at.step + 1;
+    if (t->scale.scale > 0) t->update.grad_scale = 1 / t->scale.scale;
     STK__TRY(stk__engine_update(t->engine, &t->update, error));
-    if (t->ema > 0)
+    STK__TRY(stk__trainer_judge_step(t, &skipped, error));
+    if (!skipped) {
+        t->at.lr = t->update.lr;
+        t->at.step++;
+    }
+    if (t->ema > 0 && !skipped)
         STK__TRY(stk__engine_average(t->engine, &t->model->averages, &t->model->values, t->ema, error));
     stk__stall_mark(&t->stall, STK_STALL_OPTIMISER);
     return STK_OK;
@@ -127,6 +135,8 @@ static stk_status change_weights(stk__trainer *t, stk_error *error)
 stk_status stk__trainer_step(stk__trainer *t, stk_error *error)
 {
     const int parts = parts_of_step(t);
+    t->fault = (stk__pass_fault){0};
+    if (t->skipped && !t->end_is_due) STK__TRY(stk__model_keep_buffers(t->model, error));
     for (int part = 0; part < parts; part++) {
         stk_batch *batch;
         const stk_status status = t->end_is_due ? STK_END : take_batch(t, &t->feed, true, &batch, error);
@@ -252,7 +262,10 @@ const stk__trainer_info *stk__trainer_describe(const stk__trainer *t)
 
 stk__trainer_place stk__trainer_where(const stk__trainer *t)
 {
-    return t->at;
+    stk__trainer_place at = t->at;
+    at.skipped = t->scale.skipped;
+    at.loss_scale = t->scale.scale;
+    return at;
 }
 
 stk__stall *stk__trainer_stall(stk__trainer *t)

@@ -40,7 +40,9 @@ void stk__trainer_close(stk__trainer **trainer);
  */
 stk_status stk__trainer_standardise(stk__trainer *trainer, stk_error *error);
 
-/* One change of the weights: as many batches as are accumulated. STK_END: the epoch was over before it. */
+/* One change of the weights: as many batches as are accumulated. STK_END: the epoch was over before it. With
+ * fp16 the step may be skipped: nothing changes but the place in the data. STK_ERROR_DATA: too many were, in
+ * a row. */
 stk_status stk__trainer_step(stk__trainer *trainer, stk_error *error);
 
 /* Loss and values (stk__task_info) over a part. */
@@ -91,6 +93,7 @@ typedef struct stk__trainer_info {
     const stk__network *network;
     const stk__pass_report *report; /* of the pass that trains (or evaluates) full batches */
     const stk__pass *pass;
+    stk_dtype half; /* mixed precision: bf16 or f16; 0: f32 */
     stk__model *model;
     size_t model_bytes, pass_bytes; /* memory of its own */
     int value;                      /* of the task: decides which checkpoint is best */
@@ -101,11 +104,13 @@ const stk__trainer_info *stk__trainer_describe(const stk__trainer *trainer);
 
 /* Where it stands. */
 typedef struct stk__trainer_place {
-    int64_t step;     /* changes of the weights so far */
-    uint64_t epoch;   /* of the next batch */
-    uint64_t batch;   /* in the epoch */
-    uint64_t samples; /* trained on since open */
-    double lr;        /* of the last step */
+    int64_t step;      /* changes of the weights so far */
+    uint64_t epoch;    /* of the next batch */
+    uint64_t batch;    /* in the epoch */
+    uint64_t samples;  /* trained on since open */
+    double lr;         /* of the last step */
+    int64_t skipped;   /* steps that were left out, their gradients being no finite numbers; only with fp16 */
+    double loss_scale; /* of the next step; 0: none */
 } stk__trainer_place;
 stk__trainer_place stk__trainer_where(const stk__trainer *trainer);
 stk__stall *stk__trainer_stall(stk__trainer *trainer);

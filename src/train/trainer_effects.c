@@ -87,10 +87,7 @@ static void tell_engine(stk__trainer *t, const stk__trainer_setup *setup)
         stk__trainer_note(t, "run.threads", text,
                           setup->run->threads ? "this engine has no more" : "all CPUs this process may use");
     stk__trainer_note_if_asked(t, "run.device", "cpu", "no engine of this program uses a GPU yet");
-    if (setup->train->amp != STK_AMP_OFF)
-        stk__trainer_note_if_asked(t, "train.amp", "f32",
-                                   engine->bf16 ? "this engine computes in float32 only, so far"
-                                                : "this CPU has no bf16: float32 is its fastest");
+    stk__trainer_tell_amp(t, setup->train);
     tell_fusion(t, setup);
     tell_convolutions(t, setup->train);
     if (setup->train->channels_last != STK_SWITCH_ON)

@@ -106,6 +106,7 @@ static stk_status plan_passes(stk__trainer *t, const stk__trainer_setup *setup, 
     stk__pass_request request = {.engine = t->engine,
                                  .network = t->network,
                                  .recompute = recompute,
+                                 .half = t->info.half,
                                  .freeze = setup->model->freeze,
                                  .fuse = setup->train->compile != STK_SWITCH_OFF};
     STK__TRY(choose_loss(t, setup->loss, &request.loss, error));
@@ -128,6 +129,7 @@ static stk_status make_model(stk__trainer *t, const stk__trainer_setup *setup, s
                                         .first = adamw || setup->optimizer->momentum >= 0,
                                         .second = adamw,
                                         .average = setup->train->ema > 0,
+                                        .spare = !t->evaluates_only && t->scale.scale > 0,
                                         .freeze = setup->model->freeze,
                                         .seed = t->seed};
     STK__TRY(
@@ -159,12 +161,14 @@ static stk_status make_sums(stk__trainer *t, stk_error *error)
     STK__TRY(stk__op_describe(&metric, &form, error));
     const stk__tensor_desc loss = {.shape = {1, {STK_LOSS_SUMS}}, .dtype = STK_DTYPE_F64},
                            counts = {.shape = form.output, .dtype = form.output_dtype},
-                           weights = {.shape = {1, {t->classes}}, .dtype = STK_DTYPE_F32};
+                           weights = {.shape = {1, {t->classes}}, .dtype = STK_DTYPE_F32},
+                           flag = {.shape = {1, {1}}, .dtype = STK_DTYPE_F64};
     const struct {
         stk__tensor **tensor;
         const stk__tensor_desc *desc;
     } wanted[] = {{&t->loss_sums, &loss},     {&t->norm_sums, &loss},          {&t->eval_loss_sums, &loss},
-                  {&t->metric_sums, &counts}, {&t->eval_metric_sums, &counts}, {&t->class_weights, &weights}};
+                  {&t->metric_sums, &counts}, {&t->eval_metric_sums, &counts}, {&t->class_weights, &weights},
+                  {&t->skipped, &flag}};
     enum { WANTED = sizeof wanted / sizeof wanted[0] };
     size_t offset[WANTED + 1] = {0};
     for (int i = 0; i < WANTED; i++)
@@ -174,6 +178,7 @@ static stk_status make_sums(stk__trainer *t, stk_error *error)
         STK__TRY(
             stk__tensor_create(t->engine, wanted[i].desc, t->sum_arena, offset[i], wanted[i].tensor, error));
     t->metric_bytes = (size_t)(stk__shape_count(&form.output) * stk_dtype_bytes(form.output_dtype));
+    if (t->scale.scale == 0) stk__tensor_destroy(&t->skipped);
     t->metric_host = stk__alloc(t->metric_bytes);
     return t->metric_host ? STK_OK : stk__fail_memory(error, t->metric_bytes, "sums of a metric");
 }
@@ -223,6 +228,7 @@ static void set_optimizer(stk__trainer *t, const stk__trainer_setup *setup)
                               .grad = t->model->grads,
                               .first = t->model->firsts,
                               .second = t->model->seconds,
+                              .leave_grad = true, /* the first batch of a step overwrites it */
                               .weight_decay = o->weight_decay == 0  ? usual
                                               : o->weight_decay < 0 ? 0
                                                                     : o->weight_decay,
@@ -232,7 +238,8 @@ static void set_optimizer(stk__trainer *t, const stk__trainer_setup *setup)
                               .momentum = o->momentum < 0 ? 0 : o->momentum,
                               .grad_scale = 1,
                               .max_grad_norm = s->max_grad_norm,
-                              .norm = t->norm_sums};
+                              .norm = t->norm_sums,
+                              .skipped = t->skipped};
     t->accumulation = s->accumulation;
     t->ema = s->ema;
     const int64_t batches = (int64_t)t->feed.batches_per_epoch;
@@ -287,6 +294,7 @@ static stk_status open_trainer(stk__trainer *t, const stk__trainer_setup *setup,
     STK__TRY(open_engine(t, setup, error));
     STK__TRY(stk__trainer_read_network(t, setup->model, error));
     STK__TRY(choose_metric(t, setup->train->metric, error));
+    STK__TRY(stk__trainer_choose_amp(t, setup->train, error));
     STK__TRY(plan_passes(t, setup, error));
     STK__TRY(make_model(t, setup, error));
     STK__TRY(make_sums(t, error));
@@ -320,8 +328,8 @@ void stk__trainer_close(stk__trainer **trainer)
 {
     stk__trainer *t = *trainer;
     if (!t) return;
-    stk__tensor **const sums[] = {&t->loss_sums,      &t->metric_sums,      &t->norm_sums,
-                                  &t->eval_loss_sums, &t->eval_metric_sums, &t->class_weights};
+    stk__tensor **const sums[] = {&t->loss_sums,        &t->metric_sums,   &t->norm_sums, &t->eval_loss_sums,
+                                  &t->eval_metric_sums, &t->class_weights, &t->skipped};
     for (int i = 0; i < t->wrap_count; i++)
         stk__tensor_destroy(&t->wraps[i]);
     for (size_t i = 0; i < sizeof sums / sizeof sums[0]; i++)

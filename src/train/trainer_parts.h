@@ -2,6 +2,7 @@
 #ifndef STK_TRAIN_TRAINER_PARTS_H
 #define STK_TRAIN_TRAINER_PARTS_H
 
+#include "train/loss_scale.h"
 #include "train/trainer.h"
 
 enum {
@@ -40,7 +41,10 @@ struct stk__trainer {
     stk__tensor *wraps[STK_TRAINER_WRAPS]; /* tensors around memory of slots, made once */
     int wrap_count;
 
-    stk__update update; /* all but step and lr is fixed */
+    stk__update update; /* all but step, lr and grad_scale is fixed */
+    stk__loss_scale scale;
+    stk__tensor *skipped;  /* of fp16: what the last update says; NULL: no scale */
+    stk__pass_fault fault; /* of the step under way */
     stk__lr_schedule schedule;
     int64_t accumulation;
     double ema;
@@ -65,6 +69,13 @@ static inline bool stk__train_tunes(const stk__train_settings *train)
 
 stk_status stk__trainer_feed(stk__trainer *trainer, const stk_batch *batch, stk__pass_feed *feed,
                              stk_error *error);
+/* From train.amp to info.half and the loss scale. */
+stk_status stk__trainer_choose_amp(stk__trainer *trainer, const stk__train_settings *train, stk_error *error);
+void stk__trainer_tell_amp(stk__trainer *trainer, const stk__train_settings *train);
+/* After an update. *skipped: it was left out, and everything is as before the step. Fails when that happened
+ * too often in a row. Without a scale: false. */
+stk_status stk__trainer_judge_step(stk__trainer *trainer, bool *skipped, stk_error *error);
+
 stk_status stk__trainer_read_network(stk__trainer *trainer, const stk__model_settings *model,
                                      stk_error *error);
 void stk__trainer_note(stk__trainer *trainer, const char *name, const char *in_effect, const char *why);

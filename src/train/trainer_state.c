@@ -67,13 +67,42 @@ static bool read_sums(const json_t *list, stk__tensor *tensor, stk_error *error)
     return stk__tensor_unmap(tensor, &view, true, error) == STK_OK && fits;
 }
 
+static json_t *scale_json(const stk__loss_scale *s)
+{
+    return json_pack("{s:f, s:I, s:I, s:I}", "scale", s->scale, "good_count", (json_int_t)s->good_count,
+                     "skip_count", (json_int_t)s->skip_count, "skipped_steps", (json_int_t)s->skipped);
+}
+
+/* A run that had none before (it was float32 then) begins with a new one. */
+static bool read_scale(const json_t *json, stk__loss_scale *s)
+{
+    json_int_t good, skips, skipped;
+    double scale;
+    if (!json || s->scale == 0) return true;
+    if (json_unpack((json_t *)(uintptr_t)json, "{s:F, s:I, s:I, s:I}", "scale", &scale, "good_count", &good,
+                    "skip_count", &skips, "skipped_steps", &skipped) != 0 ||
+        !(scale > 0 && scale <= STK_LOSS_SCALE_MOST) || good < 0 || skips < 0 || skipped < 0)
+        return false;
+    s->scale = scale;
+    s->good_count = good;
+    s->skip_count = skips;
+    s->skipped = skipped;
+    return true;
+}
+
 json_t *stk__trainer_tell(stk__trainer *t)
 {
-    return json_pack("{s:I, s:I, s:I, s:s, s:i, s:s, s:o, s:o, s:o, s:o}", "step", (json_int_t)t->at.step,
-                     "epoch", (json_int_t)t->at.epoch, "batch", (json_int_t)t->at.batch, "engine",
-                     t->info.engine->name, "threads", t->info.engine->threads, "network", t->network->name,
-                     "feed", feed_json(&t->feed), "loss_sums", sums_json(t->loss_sums), "metric_sums",
-                     sums_json(t->metric_sums), "norm_sums", sums_json(t->norm_sums));
+    json_t *state =
+        json_pack("{s:I, s:I, s:I, s:s, s:i, s:s, s:o, s:o, s:o, s:o}", "step", (json_int_t)t->at.step,
+                  "epoch", (json_int_t)t->at.epoch, "batch", (json_int_t)t->at.batch, "engine",
+                  t->info.engine->name, "threads", t->info.engine->threads, "network", t->network->name,
+                  "feed", feed_json(&t->feed), "loss_sums", sums_json(t->loss_sums), "metric_sums",
+                  sums_json(t->metric_sums), "norm_sums", sums_json(t->norm_sums));
+    if (state && t->scale.scale > 0 && json_object_set_new(state, "loss_scale", scale_json(&t->scale)) != 0) {
+        json_decref(state);
+        return NULL;
+    }
+    return state;
 }
 
 static stk_status refuse_state(stk_error *error)
@@ -92,7 +121,8 @@ stk_status stk__trainer_seek(stk__trainer *t, const json_t *state, stk_error *er
     if (json_unpack((json_t *)(uintptr_t)state, "{s:I, s:I, s:I, s:s, s:o, s:o, s:o, s:o}", "step", &step,
                     "epoch", &epoch, "batch", &batch, "network", &network, "feed", &feed, "loss_sums", &loss,
                     "metric_sums", &metric, "norm_sums", &norm) != 0 ||
-        strcmp(network, t->network->name) != 0 || step < 0 || !read_feed(feed, &at))
+        strcmp(network, t->network->name) != 0 || step < 0 || !read_feed(feed, &at) ||
+        !read_scale(json_object_get(state, "loss_scale"), &t->scale))
         return refuse_state(error);
     if (!read_sums(loss, t->loss_sums, error) || !read_sums(metric, t->metric_sums, error) ||
         !read_sums(norm, t->norm_sums, error))

@@ -1,8 +1,9 @@
 /* stkcheck: every level and device of the fused augmentation against the plain C reference, bit by bit.
  *
- *   stkcheck [--seed N] [--only FAMILY[/ROUND]] [--rounds N] [--list] [--bench]
+ *   stkcheck [--seed N] [--only FAMILY[/ROUND]] [--who CONTESTANT] [--rounds N] [--list] [--bench]
  *
- * The same seed draws the same cases. A failure names the command that repeats it. */
+ * The same seed draws the same cases. --who: nobody else takes part. A failure names the command that repeats
+ * it. */
 #include "check/check_bench.h"
 #include "check/check_run.h"
 
@@ -15,6 +16,7 @@
 typedef struct options {
     uint64_t seed;
     const char *only; /* NULL: all */
+    const char *who;  /* NULL: all */
     int rounds;       /* 0: as many as the family says */
     bool list, bench;
     bool f16c_is_right;
@@ -32,6 +34,8 @@ static bool read_options(options *o, int count, char **words)
             o->seed = strtoull(words[++i], NULL, 10);
         else if (strcmp(word, "--only") == 0 && value)
             o->only = words[++i];
+        else if (strcmp(word, "--who") == 0 && value)
+            o->who = words[++i];
         else if (strcmp(word, "--rounds") == 0 && value)
             o->rounds = atoi(words[++i]);
         else
@@ -82,6 +86,7 @@ typedef struct score {
 
 static bool takes_part(const contestant *who, const options *o, const check_case *c)
 {
+    if (o->who && strcmp(o->who, who->name) != 0) return false;
     if (who->why_not()) return false;
     return c->target.dtype != STK_DTYPE_F16 || !who->converts_by_f16c || o->f16c_is_right;
 }
@@ -112,7 +117,8 @@ static void tell_who_is_missing(const options *o)
     size_t count;
     const contestant *const all = check_contestants(&count);
     for (size_t i = 0; i < count; i++)
-        if (all[i].why_not()) printf("%s is left out: %s\n", all[i].name, all[i].why_not());
+        if ((!o->who || strcmp(o->who, all[i].name) == 0) && all[i].why_not())
+            printf("%s is left out: %s\n", all[i].name, all[i].why_not());
     if (!o->f16c_is_right)
         printf(
             "float16 of the CPU's levels is left out: VCVTPS2PH of this CPU does not round ties to even\n");
@@ -158,7 +164,8 @@ int main(int count, char **words)
     options o = {.seed = 1, .f16c_is_right = check_f16c_is_right()};
     if (!read_options(&o, count, words)) {
         fprintf(stderr,
-                "usage: stkcheck [--seed N] [--only FAMILY[/ROUND]] [--rounds N] [--list] [--bench]\n");
+                "usage: stkcheck [--seed N] [--only FAMILY[/ROUND]] [--who CONTESTANT] [--rounds N] [--list] "
+                "[--bench]\n");
         return 2;
     }
     if (o.list) list_all();

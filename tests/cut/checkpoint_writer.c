@@ -54,7 +54,7 @@ static stk_status begin(training *t, stk_error *error)
         stk__checkpoint_tidy(&options, found.path);
     }
     printf("found %" PRIu64 " skipped %d\n", t->step, found.skipped);
-    return stk__run_folder_cut(t->run, (stk__metrics_end){t->step, t->step}, error);
+    return stk__run_folder_cut(t->run, (stk__metrics_end){t->step, t->step, 0}, error);
 }
 
 static stk_status save(training *t, stk_error *error)

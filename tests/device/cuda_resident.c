@@ -1,7 +1,7 @@
 #include "cuda_resident.h"
 
 #include "core/memory.h"
-#include "fake_driver.h"
+#include "fake_cuda_driver.h"
 #include "loader/digest.h"
 #include "loader/host_copy.h"
 

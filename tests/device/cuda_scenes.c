@@ -5,11 +5,14 @@
 #include "device/trial.h"
 #include "support/workspace.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 static stk__trial trial;
@@ -54,9 +57,11 @@ const stk__augment_batch *scenes_batch(void)
 
 void scenes_forget_programs(void)
 {
-    char command[600];
-    snprintf(command, sizeof command, "rm -f '%s'/*", folder.path);
-    assert_int_equal(system(command), 0);
+    DIR *dir = opendir(folder.path);
+    assert_non_null(dir);
+    for (const struct dirent *entry; (entry = readdir(dir));)
+        if (entry->d_name[0] != '.') assert_int_equal(unlinkat(dirfd(dir), entry->d_name, 0), 0);
+    closedir(dir);
 }
 
 bool scenes_lost(void)

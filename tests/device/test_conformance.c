@@ -1,5 +1,7 @@
 /* Every device that is there makes the reference's bits of random batches; so do the CPU levels and the
- * device text as plain C. */
+ * device text as plain C.
+ *
+ *   test_conformance [DEVICE]   only this device, which must be there */
 #include "device/device.h"
 #include "device/host_build.h"
 #include "device/trial.h"
@@ -188,6 +190,14 @@ static void devices_have_the_bits(void **state)
     }
 }
 
+static const char *named; /* on the command line */
+
+static void the_named_device_has_the_bits(void **state)
+{
+    (void)state;
+    try_device(named);
+}
+
 static void null_makes_nothing(void **state)
 {
     (void)state;
@@ -276,8 +286,9 @@ static void senseless_batches_are_refused(void **state)
     stk__device_close(&device);
 }
 
-int main(void)
+int main(int count, char **words)
 {
+    const struct CMUnitTest single[] = {cmocka_unit_test(the_named_device_has_the_bits)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(trials_cover_everything),
         cmocka_unit_test(host_build_has_the_bits),
@@ -288,5 +299,7 @@ int main(void)
         cmocka_unit_test(names_that_are_none),
         cmocka_unit_test(senseless_batches_are_refused),
     };
-    return cmocka_run_group_tests(tests, NULL, free_memory);
+    named = count > 1 ? words[1] : NULL;
+    return named ? cmocka_run_group_tests(single, NULL, free_memory)
+                 : cmocka_run_group_tests(tests, NULL, free_memory);
 }

@@ -3,7 +3,7 @@
 #include "core/clock.h"
 #include "cuda_codes.h"
 #include "cuda_scenes.h"
-#include "fake_driver.h"
+#include "fake_cuda_driver.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -65,17 +65,34 @@ static bool may_leave(const char *call)
     return strcmp(call, "cuCtxPushCurrent_v2") == 0;
 }
 
-static void expect_good_failure(const char *where, stk_status status, const stk_error *error)
+/* What is wrong with the failure; NULL: nothing. */
+static const char *find_fault(stk_status status, const stk_error *error)
 {
     if (status != STK_ERROR_MEMORY && status != STK_ERROR_UNSUPPORTED && status != STK_ERROR_TIMEOUT)
-        fail_msg("%s: status %d", where, (int)status);
-    if (!error->message[0] || !error->hint[0] || (int)error->code != (int)status)
-        fail_msg("%s: message '%s', hint '%s', code %d", where, error->message, error->hint,
-                 (int)error->code);
+        return "another status";
+    if (!error->message[0]) return "no message";
+    if (!error->hint[0]) return "no hint";
+    return error->code == status ? NULL : "another code in the error";
+}
+
+static void expect_good_failure(const char *where, stk_status status, const stk_error *error)
+{
+    const char *fault = find_fault(status, error);
+    if (fault) fail_msg("%s: %s (%d: '%s')", where, fault, (int)status, error->message);
+}
+
+/* What a driver that is used well would not have seen; NULL: nothing. */
+static const char *find_left(void)
+{
+    static const char *const words[] = {"device_bytes", "pinned_bytes", "memories", "pinned",   "streams",
+                                        "events",       "modules",      "contexts", "programs", "current"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (fake->count(words[i])) return words[i];
+    return NULL;
 }
 
 typedef struct tally {
-    int runs, failures;
+    int runs, failures, wrong;
 } tally;
 
 /* False: the call is not made so often. */
@@ -92,21 +109,21 @@ static bool run_one(const scene *s, const char *call, int use, int code, tally *
     const bool reached = fake->calls(call, -1) > use;
     t->runs += reached;
     t->failures += status != STK_OK;
-    if (status != STK_OK)
-        expect_good_failure(where, status, &error);
-    else if (!scenes_are_right())
-        fail_msg("%s: other bits", where);
-    if (fake->count("misuses")) fail_msg("%s: %s", where, fake->misuse());
-    if (!scenes_lost() && !stk__cuda_is_lost(code) && !may_leave(call))
-        fake_driver_expect_nothing_left(where);
-    const long left = __atomic_load_n(&allocations, __ATOMIC_RELAXED) - before;
-    if (left) fail_msg("%s: %ld allocations left", where, left);
+    const char *wrong = status != STK_OK     ? find_fault(status, &error)
+                        : scenes_are_right() ? NULL
+                                             : "other bits";
+    if (!wrong && fake->count("misuses")) wrong = fake->misuse();
+    if (!wrong && !scenes_lost() && !stk__cuda_is_lost(code) && !may_leave(call)) wrong = find_left();
+    if (!wrong && __atomic_load_n(&allocations, __ATOMIC_RELAXED) != before) wrong = "allocations left";
+    if (wrong) print_error("%s: %s ('%s')\n", where, wrong, error.message);
+    t->wrong += wrong != NULL;
     return reached;
 }
 
 static void every_call_fails_with_every_code(void **state)
 {
     (void)state;
+    int wrong = 0;
     for (const scene *s = scenes; s->name; s++) {
         tally t = {0};
         for (int r = 0; r < ROWS; r++)
@@ -117,7 +134,9 @@ static void every_call_fails_with_every_code(void **state)
             }
         printf("%s: %d failures of calls, %d reached the caller\n", s->name, t.runs, t.failures);
         assert_true(t.runs > 200 && t.failures > 100);
+        wrong += t.wrong;
     }
+    assert_int_equal(wrong, 0);
 }
 
 /* Every call that a scene makes is one of the table's, so that the test above left none out. */
@@ -136,6 +155,16 @@ static void the_table_has_every_call(void **state)
 #undef CHECK
 }
 
+/* Calls that are made only because another one failed. */
+static const struct {
+    const char *call, *before; /* what makes it be made */
+} seconds[] = {{"cuGetErrorName", "fault cuStreamCreate fail 2"},
+               {"cuGetErrorString", "fault cuStreamCreate fail 2"},
+               {"cuMemGetInfo_v2", "gpu 0 memory 1000"},
+               {"nvrtcGetProgramLogSize", "fault nvrtcCompileProgram fail 6"},
+               {"nvrtcGetProgramLog", "fault nvrtcCompileProgram fail 6"}};
+enum { SECONDS = sizeof seconds / sizeof seconds[0] };
+
 /* All calls are made by some scene: one that is not would be tested by nobody. */
 static void scenes_make_every_call(void **state)
 {
@@ -150,12 +179,29 @@ static void scenes_make_every_call(void **state)
             made[r] += fake->calls(rows[r].call, -1);
     }
     for (int r = 0; r < ROWS; r++) {
-        const bool only_after_failures = strcmp(rows[r].call, "cuGetErrorName") == 0 ||
-                                         strcmp(rows[r].call, "cuGetErrorString") == 0 ||
-                                         strcmp(rows[r].call, "nvrtcGetProgramLog") == 0 ||
-                                         strcmp(rows[r].call, "nvrtcGetProgramLogSize") == 0;
-        if (!made[r] && !only_after_failures) print_message("nobody calls %s\n", rows[r].call);
+        bool second = false;
+        for (int i = 0; i < SECONDS; i++)
+            second |= strcmp(seconds[i].call, rows[r].call) == 0;
+        if (!made[r] && !second) fail_msg("nobody calls %s", rows[r].call);
     }
+}
+
+/* A second failure on top of the first: the first is still told. */
+static void calls_after_a_failure_fail_too(void **state)
+{
+    (void)state;
+    for (int i = 0; i < SECONDS; i++)
+        for (int r = 0; r < ROWS; r++)
+            for (const int *code = rows[r].codes; *code && strcmp(rows[r].call, seconds[i].call) == 0;
+                 code++) {
+                stk_error error = {0};
+                fake_driver_play("late 0\n%s\nfault %s fail %d", seconds[i].before, seconds[i].call, *code);
+                scenes_forget_programs();
+                const stk_status status = scenes[0].play(&error);
+                expect_good_failure(seconds[i].call, status, &error);
+                if (fake->calls(seconds[i].call, -1) < 1) fail_msg("nobody calls %s", seconds[i].call);
+                fake_driver_expect_nothing_left(seconds[i].call);
+            }
 }
 
 /* Work that fails on the device, and calls after which the context is lost: nothing comes back, at once. */
@@ -275,9 +321,13 @@ static void every_allocation_fails_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_table_has_every_call),         cmocka_unit_test(scenes_make_every_call),
-        cmocka_unit_test(every_call_fails_with_every_code), cmocka_unit_test(a_lost_context_stays_lost),
-        cmocka_unit_test(what_hangs_ends_in_a_time_out),    cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(the_table_has_every_call),
+        cmocka_unit_test(scenes_make_every_call),
+        cmocka_unit_test(every_call_fails_with_every_code),
+        cmocka_unit_test(calls_after_a_failure_fail_too),
+        cmocka_unit_test(a_lost_context_stays_lost),
+        cmocka_unit_test(what_hangs_ends_in_a_time_out),
+        cmocka_unit_test(out_of_memory),
         cmocka_unit_test(every_allocation_fails_once),
     };
     return cmocka_run_group_tests(tests, begin, end);

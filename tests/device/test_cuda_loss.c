@@ -1,7 +1,7 @@
 /* A loader whose batches end in a GPU's memory when the GPU fails, is lost, or hangs (on the fake driver). */
 #include "core/clock.h"
 #include "cuda_resident.h"
-#include "fake_driver.h"
+#include "fake_cuda_driver.h"
 #include "support/dataset.h"
 
 #include <setjmp.h>
@@ -132,6 +132,23 @@ static void a_gpu_that_hangs_is_given_up(void **state)
     fake_driver_play("seed 1");
 }
 
+/* Not its work but the call itself: the watchdog tells, and the thread is left behind. */
+static void a_call_that_never_comes_back_is_told(void **state)
+{
+    (void)state;
+    stk_loader_options o = resident_options(pairs.root);
+    stk_error error = {0};
+    o.device = "cuda:0";
+    o.timeout_s = 0.4;
+    fake_driver_play("fault cuLaunchKernel at 4 hang 60");
+    stk_loader *loader = resident_open(&o);
+    assert_int_equal(read_until_failure(loader, &error), STK_ERROR_TIMEOUT);
+    assert_non_null(strstr(error.message, "the driver of 'cuda:0' has not come back"));
+    assert_int_equal(stk_loader_close(&loader), 1);
+    fake->release();
+    nanosleep(&(struct timespec){0, 300000000}, NULL); /* the thread ends */
+}
+
 static void slots_that_never_come_back_are_told(void **state)
 {
     (void)state;
@@ -170,6 +187,7 @@ int main(void)
         cmocka_unit_test(a_release_that_fails_is_told_by_the_next_batch),
         cmocka_unit_test(a_gpu_that_hangs_is_given_up),
         cmocka_unit_test(slots_that_never_come_back_are_told),
+        cmocka_unit_test(a_call_that_never_comes_back_is_told),
     };
     return cmocka_run_group_tests(tests, make_set, remove_set);
 }

@@ -7,7 +7,7 @@
 #include "core/clock.h"
 #include "cuda_kept.h"
 #include "device/cuda_device.h"
-#include "fake_driver.h"
+#include "fake_cuda_driver.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-enum { SIDE_PX = 24, SLOTS = 3, BATCHES = 10000 };
+enum { SIDE_PX = 24, SLOTS = 3, BATCHES = 2000 };
 
 static const fake_driver *fake;
 static const stk__cuda_api *cuda;
@@ -251,8 +251,8 @@ static void a_failed_host_batch_leaves_nothing_under_way(void **state)
     stk__trial trial = {0};
     assert_int_equal(stk__trial_make(&trial, 3, SIDE_PX, NULL), STK_OK);
     open_with("late 0\nfault cuLaunchKernel at 0 fail 1\nfault copy_in hang 0.1", 0);
-    stk_error error = {0};
-    assert_int_not_equal(stk__device_augment(device, &trial.batch, &error), STK_OK);
+    stk_error failure = {0};
+    assert_int_not_equal(stk__device_augment(device, &trial.batch, &failure), STK_OK);
     assert_int_equal(fake->count("work"), 0);
     GOOD(stk__device_augment(device, &trial.batch, error));
     assert_int_equal(stk__trial_compare(&trial).differing, 0);

@@ -2,7 +2,7 @@
  * settings, and what happens when the GPU does not play along. */
 #include "core/memory.h"
 #include "cuda_resident.h"
-#include "fake_driver.h"
+#include "fake_cuda_driver.h"
 #include "support/dataset.h"
 
 #include <setjmp.h>

@@ -2,7 +2,7 @@
 #include "core/clock.h"
 #include "device/launch.h"
 #include "device/trial.h"
-#include "fake_driver.h"
+#include "fake_cuda_driver.h"
 
 #include <setjmp.h>
 #include <signal.h>

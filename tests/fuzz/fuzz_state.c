@@ -144,7 +144,7 @@ static void read_pack(const uint8_t *data, size_t size)
 static void cut(stk__metrics_file *metrics, uint64_t step, stk__buffer *left)
 {
     stk_error error = {0};
-    stk_status status = stk__metrics_file_cut(metrics, (stk__metrics_end){step, step}, &error);
+    stk_status status = stk__metrics_file_cut(metrics, (stk__metrics_end){step, step, 0}, &error);
     assert(status == STK_OK);
     status = stk__file_read(metrics->path, 0, left, &error);
     assert(status == STK_OK);

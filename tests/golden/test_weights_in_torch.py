@@ -16,7 +16,7 @@ import sys
 import tempfile
 import unittest
 
-CASES = ("unet", "unet_odd", "locator", "resnet", "lstm")
+CASES = ("unet", "unet_odd", "locator", "resnet", "lstm", "hrnet_odd")
 BOUND = 1e-5
 SKIPPED = 77
 

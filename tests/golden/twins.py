@@ -274,8 +274,9 @@ def make(about):
     return TWINS[about["network"]](**facts, **about["settings"])
 
 
-def start(twin, seed):
-    """PyTorch's own weights; batch norms and constants off their defaults."""
+def start(twin, seed, lifts=()):
+    """PyTorch's own weights; batch norms and constants off their defaults. lifts: pairs of the beginning of a name and what
+    is added to biases of such batch norms; the first that fits counts."""
     g = torch.Generator().manual_seed(seed)
     torch.manual_seed(seed)
     for module in twin.modules():
@@ -291,7 +292,8 @@ def start(twin, seed):
         elif kind in ("shift", "running_mean"):
             tensor.copy_(torch.randn(tensor.shape, generator=g) / 4)
         elif owner in norms:
-            tensor.copy_(torch.randn(tensor.shape, generator=g) / 4 + (kind == "weight"))
+            offset = 1 if kind == "weight" else next((lift for begin, lift in lifts if name.startswith(begin)), 0)
+            tensor.copy_(torch.randn(tensor.shape, generator=g) / 4 + offset)
 
 
 def check():

@@ -13,7 +13,9 @@ evaluation: the output for the same input after model.eval().
 
 A relu whose input is 0 but for rounding has a gradient by chance, and ten steps make much of it: in some cases PyTorch
 in float32 is percents away from PyTorch in float64. So each case takes the first seed at which both agree, and float32
-with weights moved by their last bits agrees too, all within a fifth of what the test allows.
+with weights moved by their last bits agrees too, all within a fifth of what the test allows. Networks as deep as HRNet
+would hardly ever: there most values are lifted off the corner of the relus; in the last
+exchange they are not, for a batch norm behind relus that let everything through takes the gradient of biases away.
 """
 import json
 import pathlib
@@ -100,15 +102,16 @@ def lstm(g):
         "input": torch.randn(4, 12, 5, generator=g) * 2 + 3, "target": torch.randn(4, generator=g) * 1.5 + 0.5}
 
 
-def hrnet(g, h=64, w=96):
+def hrnet(g, h=64, w=64):
     """All modules and exchanges, few channels. Without the bias that a batch norm takes away: its gradient is noise."""
     return {"network": "hrnet_w18", "settings": {"width": 2, "depth": 1, "stem": 4, "head_bias": 0},
             "facts": facts(h, w, 3, num_classes=5), "loss": {"kind": "cross_entropy", "ignore_index": 255},
-            "optimizer": ADAMW}, {"input": picture(g, 2, h, w, 3), "target": masks(g, 2, h, w, 5, 255)}
+            "optimizer": {**ADAMW, "eps": 1e-4}, "lifts": [["stage4.2.fuse_layers.", -3], ["", 0.7]]}, {
+        "input": picture(g, 2, h, w, 3), "target": masks(g, 2, h, w, 5, 255)}
 
 
 def hrnet_odd(g):
-    return hrnet(g, 75, 101)
+    return hrnet(g, 59, 70)
 
 
 CASES = (unet, unet_odd, unet_mixed, locator, resnet, resnet_sgd, lstm, hrnet, hrnet_odd)
@@ -152,7 +155,7 @@ def train(case, seed, dtype=torch.float32, moved=None):
     """A case's settings and tensors, all of dtype; moved: a generator of small changes of the weights."""
     about, tensors = case(torch.Generator().manual_seed(zlib.crc32(f"{case.__name__} {seed}".encode())))
     twin = twins.make(about)
-    twins.start(twin, seed)
+    twins.start(twin, seed, about.get("lifts", ()))
     if moved:
         for parameter in twin.parameters():
             parameter.data *= 1 + MOVED_BY * torch.randn(parameter.shape, generator=moved)

@@ -149,6 +149,18 @@ class Coverage(ToolTest):
         self.assertEqual(status, 1, output)
         self.assertRegex(output, r"(?m)^src/source/csv.c +0 +0.0 %   MISSED$")
 
+    def test_what_drives_cuda_is_reached_to_the_last_line(self):
+        self.write("src/device/cuda.c", "")
+        self.report([1] * 19 + [0])
+        report = self.tree / "report0"
+        report.write_text(report.read_text().replace("src/decode/exif.c", "src/device/cuda.c"))
+        status, output = self.run_tool("cuda")
+        self.assertEqual(status, 1, output)
+        self.assertRegex(output, r"(?m)^src/device/cuda.c +20 +95.0 %   MISSED\n    not reached: 20$")
+        self.assertNotIn("exif", output)
+        status, output = self.run_tool("nothing")
+        self.assertEqual(status, 1, output)
+
     def test_tests_that_fail(self):
         self.report([1])
         self.script("tools/run_tests", f'cd {self.tree}/build-coverage && touch a.gcda; test "$4" = curve')

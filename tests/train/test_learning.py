@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""tests/train/test_learning.py STOKER [--long] [--engine=NAME] [NETWORK...]: each network learns its task on generated
-data, on the default engine or another; exit status 77: that one is not available here. Short: enough to see that it learns, part of `make test`. Long: the goals of the project, each in under
+"""tests/train/test_learning.py STOKER [--long] [--engine=NAME] [--amp=WORD] [NETWORK...]: each network learns its task on generated
+data, on the default engine or another, in float32 or mixed precision; exit status 77: that one is not available here. Short: enough to see that it learns, part of `make test`. Long: the goals of the project, each in under
 ten minutes on 2 cores, part of `make test-long`."""
 import dataclasses
 import json
@@ -15,7 +15,8 @@ LONG = "--long" in sys.argv
 ENGINE = next((word.partition("=")[2] for word in sys.argv if word.startswith("--engine=")), "auto")
 # About the square root of what `stoker stats make:faces` prints: earrings are 0.02 % of the pixels.
 FACE_WEIGHTS = "loss.class_weights=[0.31,0.59,5.13,5.17,4.29,4.29,3.03,4.55,4.36,8,2.46,8,4.73,4.35,1.12,7.64,0.95,0.6,1.6]"
-COMMON = ("optimizer.schedule=one_cycle", f"run.engine={ENGINE}", "-q", "--json")
+AMP = next((word.partition("=")[2] for word in sys.argv if word.startswith("--amp=")), "false")
+COMMON = (f"train.amp={AMP}", "optimizer.schedule=one_cycle", f"run.engine={ENGINE}", "-q", "--json") + (() if LONG else ("data.cache=auto",))
 
 
 @dataclasses.dataclass
@@ -34,7 +35,7 @@ LESSONS = {
                 Lesson(("make:captcha?count=800", "model.width=8", "data.batch_size=16", "data.val_split=0.1", "train.epochs=8",
                         "optimizer.lr=0.005"), 3)),
     "resnet": (Lesson(("make:gray?count=700", "data.image_size=32", "model.width=8", "model.depth=1", "data.batch_size=32", "data.val_split=0.15",
-                       "train.epochs=5", "optimizer.lr=0.01"), 0.4),
+                       "train.epochs=7", "optimizer.lr=0.01"), 0.4),
                Lesson(("make:gray?count=16000", "data.image_size=64", "model.width=16", "data.batch_size=64", "data.val_split=0.05",
                        "train.epochs=10", "optimizer.lr=0.005"), 0.95)),
     "lstm": (Lesson(("make:series?count=15000", "model.hidden=24", "model.layers=1", "data.sequence_length=30", "data.batch_size=64", "data.val_split=0.15",
@@ -54,7 +55,7 @@ def learn(name, lesson, folder):
     best, low = report["best_metric"], report["metric"] == "error_px"
     good = best <= lesson.goal if low else best >= lesson.goal
     print(f"{'ok' if good else 'FAILED'}  {name}: {report['metric']} {best:.4f} (goal {lesson.goal}), {took:.0f} s, {report['steps']} steps, "
-          f"{report['engine_version'] or report['engine']}", flush=True)
+          f"{report['engine_version'] or report['engine']}, amp {AMP}, {report.get('skipped_steps', 0)} steps skipped", flush=True)
     return good
 
 

@@ -107,7 +107,6 @@ changes("optimizer.eps", "optimizer.eps=0.1")
 changes("optimizer.warmup", "optimizer.warmup=50")
 changes("train.gradient_accumulation_steps", "train.gradient_accumulation_steps=3")
 changes("train.max_grad_norm", "train.max_grad_norm=0.0001")
-row("train.amp", "true", "f32", "")
 row("train.compile_mode", "max-autotune", None, "nothing to choose")
 row("train.channels_last", "false", True, "knows nothing else")
 row("train.tf32", "true", None, "NVIDIA")
@@ -130,6 +129,53 @@ def fused():
     begun = Run(PICTURES, "train.compile=false", steps=1)
     ended = Run((), "run.resume=true", "train.compile=true", steps=2, folder=begun.folder)
     expect(ended.losses()[:3] == base(PICTURES).losses()[:3], "its checkpoint goes on with other losses")
+
+
+@check("train.amp")
+def mixed_precision():
+    """Politely asked for, float32 stays where it is faster, and says why; forced it is what it says, other losses."""
+    for word in ("true", "bf16", "fp16", "auto"):
+        found = Run(SERIES, f"train.amp={word}", steps=1).rows["train.amp"]
+        expect(found["in_effect"] == "f32" and found["why"], found)
+    for word in ("bf16!", "fp16!"):
+        forced = Run(PICTURES, f"train.amp={word}", "train.epochs=9", steps=8)  # fp16 skips some
+        expect(forced.rows["train.amp"]["in_effect"] == word and "16 bits" in forced.rows["train.amp"]["why"], forced.rows)
+        expect(forced.losses() != base(PICTURES).losses(), "no other losses")
+        expect(abs(forced.losses()[0] - base(PICTURES).losses()[0]) < 0.25, forced.losses())
+
+
+def half(*settings, steps=8, status=0):
+    """A network whose first gradients fp16 cannot hold at the scale it starts with."""
+    return Run(PICTURES, "train.amp=fp16!", *settings, "train.epochs=9", steps=steps, status=status)
+
+
+def row_without_fp16(name, value):
+    found = Run(SERIES, f"{name}={value}", steps=1).rows[name]
+    expect(found["in_effect"] is None and "only fp16" in found["why"], found)
+
+
+@check("train.amp_growth_interval")
+def amp_growth_interval():
+    grown, usual = ([line["loss_scale"] for line in half(*settings).lines()]
+                    for settings in (("train.amp_growth_interval=1",), ()))
+    expect(any(b > a for a, b in zip(grown, grown[1:])) and sorted(usual, reverse=True) == usual, f"{grown} and {usual}")
+    row_without_fp16("train.amp_growth_interval", 1)
+
+
+@check("train.amp_scale_floor")
+def amp_scale_floor():
+    falls, kept = (half(f"train.amp_scale_floor={floor}").report for floor in (64, 65536))
+    expect(64 <= falls["loss_scale"] < 65536 and falls["skipped_steps"] >= 1 and falls["steps"] >= 1, falls["loss_scale"])
+    expect(kept["loss_scale"] == 65536 and kept["skipped_steps"] > falls["skipped_steps"], kept["loss_scale"])
+    row_without_fp16("train.amp_scale_floor", 2)
+
+
+@check("train.amp_max_skips")
+def amp_max_skips():
+    for most in (1, 2):
+        error = half("train.amp_scale_floor=65536", f"train.amp_max_skips={most}", status=1).error
+        expect(f"{most} steps in a row" in error and "of layer '" in error, error)
+    row_without_fp16("train.amp_max_skips", 2)
 
 
 @check("train.conv")

@@ -241,12 +241,12 @@ static void metrics_are_lines(void **state)
 {
     (void)state;
     stk__run_folder *folder = open_good("run", false);
-    assert_int_equal(stk__run_folder_cut(folder, (stk__metrics_end){3, 3}, NULL),
+    assert_int_equal(stk__run_folder_cut(folder, (stk__metrics_end){3, 3, 0}, NULL),
                      STK_OK); /* there is no file yet */
     add(folder, 0);
     add(folder, 1);
     expect_text("run/metrics.jsonl", "{\"step\":0,\"loss\":1.0}\n{\"step\":1,\"loss\":0.5}\n");
-    assert_int_equal(stk__run_folder_cut(folder, (stk__metrics_end){0, 0}, NULL), STK_OK);
+    assert_int_equal(stk__run_folder_cut(folder, (stk__metrics_end){0, 0, 0}, NULL), STK_OK);
     add(folder, 3); /* goes to the new file */
     expect_text("run/metrics.jsonl", "{\"step\":0,\"loss\":1.0}\n{\"step\":3,\"loss\":0.25}\n");
     stk__run_folder_close(&folder);
@@ -270,11 +270,11 @@ static void what_is_beyond_is_cut_off(void **state)
         "{\"step\":2.5}\n";
     stk__run_folder *folder = open_good("run", false);
     workspace_put(&space, "run/metrics.jsonl", before);
-    assert_int_equal(stk__run_folder_cut(folder, (stk__metrics_end){2, 2}, NULL), STK_OK);
+    assert_int_equal(stk__run_folder_cut(folder, (stk__metrics_end){2, 2, 0}, NULL), STK_OK);
     expect_text("run/metrics.jsonl", after);
     struct stat facts, again;
     assert_int_equal(stat("run/metrics.jsonl", &facts), 0);
-    assert_int_equal(stk__run_folder_cut(folder, (stk__metrics_end){2, 2}, NULL), STK_OK);
+    assert_int_equal(stk__run_folder_cut(folder, (stk__metrics_end){2, 2, 0}, NULL), STK_OK);
     assert_int_equal(stat("run/metrics.jsonl", &again), 0);
     assert_int_equal(facts.st_ino, again.st_ino); /* nothing to do: the file is not written again */
     stk__run_folder_close(&folder);
@@ -289,7 +289,29 @@ static void logs_and_evaluations_end_apart(void **state)
     const struct {
         stk__metrics_end end;
         size_t kept; /* bytes */
-    } cases[] = {{{4, 4}, 70}, {{4, 3}, 46}, {{3, 3}, 35}, {{3, 2}, 11}};
+    } cases[] = {{{4, 4, 0}, 70}, {{4, 3, 0}, 46}, {{3, 3, 0}, 35}, {{3, 2, 0}, 11}};
+    stk__run_folder *folder = open_good("run", false);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char after[sizeof before] = "";
+        memcpy(after, before, cases[i].kept);
+        workspace_put(&space, "run/metrics.jsonl", before);
+        assert_int_equal(stk__run_folder_cut(folder, cases[i].end, NULL), STK_OK);
+        expect_text("run/metrics.jsonl", after);
+    }
+    stk__run_folder_close(&folder);
+}
+
+/* Epochs in which every step was skipped have evaluations of one step. */
+static void evaluations_of_one_step_end_by_epoch(void **state)
+{
+    (void)state;
+    static const char before[] =
+        "{\"step\":3,\"epoch\":1,\"val_loss\":1}\n{\"step\":3,\"epoch\":2,\"val_loss\":1}\n"
+        "{\"step\":4,\"epoch\":2}\n";
+    const struct {
+        stk__metrics_end end;
+        size_t kept; /* bytes */
+    } cases[] = {{{4, 4, 3}, 89}, {{3, 2, 3}, 68}, {{3, 2, 2}, 34}, {{3, 3, 1}, 0}, {{3, 2, 0}, 0}};
     stk__run_folder *folder = open_good("run", false);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char after[sizeof before] = "";
@@ -330,7 +352,7 @@ static void metrics_that_are_no_file(void **state)
     stk__run_folder *folder = open_good("run", false);
     assert_int_equal(mkdir("run/metrics.jsonl", 0777), 0);
     assert_int_equal(stk__run_folder_metric(folder, json_object(), &error), STK_ERROR_IO);
-    assert_int_equal(stk__run_folder_cut(folder, (stk__metrics_end){3, 3}, &error), STK_ERROR_IO);
+    assert_int_equal(stk__run_folder_cut(folder, (stk__metrics_end){3, 3, 0}, &error), STK_ERROR_IO);
     assert_non_null(strstr(error.message, "is a directory"));
     stk__run_folder_close(&folder);
 }
@@ -379,7 +401,7 @@ static stk_status use(void *context, stk_error *error)
     const stk__run_folder_options options = {.path = "run", .resume = true};
     STK__TRY(stk__run_folder_open(&folder, &options, error));
     stk_status status = stk__run_folder_metric(folder, json_pack("{s:i}", "step", 9), error);
-    if (status == STK_OK) status = stk__run_folder_cut(folder, (stk__metrics_end){3, 3}, error);
+    if (status == STK_OK) status = stk__run_folder_cut(folder, (stk__metrics_end){3, 3, 0}, error);
     if (status == STK_OK) status = stk__run_folder_write_json(folder, "run.json", json_object(), error);
     stk__run_folder_close(&folder);
     return status;
@@ -408,6 +430,7 @@ int main(void)
         TEST(metrics_are_lines),
         TEST(what_is_beyond_is_cut_off),
         TEST(logs_and_evaluations_end_apart),
+        TEST(evaluations_of_one_step_end_by_epoch),
         TEST(no_half_lines_on_a_full_disk),
         TEST(metrics_that_are_no_file),
         TEST(files_are_written_whole),

@@ -1,4 +1,4 @@
-#include "fake_driver.h"
+#include "fake_cuda_driver.h"
 
 #include <dlfcn.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* The fake CUDA driver in the test's own process: its tables of calls and its knobs. */
-#ifndef TEST_FAKE_DRIVER_H
-#define TEST_FAKE_DRIVER_H
+#ifndef TEST_FAKE_CUDA_DRIVER_H
+#define TEST_FAKE_CUDA_DRIVER_H
 
 #include "device/cuda_api.h"
 
