@@ -30,10 +30,13 @@ void stk__cuda_unload(stk__cuda *cuda)
     forget_module(cuda);
 }
 
-static stk_status refuse_compiler(const plan *p, const char *why, int number, stk_error *error)
+/* oldest 0: it does not tell what it knows. */
+static stk_status refuse_architecture(const plan *p, int architecture, int oldest, stk_error *error)
 {
-    stk__fail(error, STK_ERROR_UNSUPPORTED, "NVRTC %d.%d cannot be used: %s%d", p->version[0], p->version[1],
-              why, number);
+    char why[64] = "it does not tell which it knows";
+    if (oldest) snprintf(why, sizeof why, "the oldest that it knows is sm_%d", oldest);
+    stk__fail(error, STK_ERROR_UNSUPPORTED, "NVRTC %d.%d makes no code for sm_%d: %s", p->version[0],
+              p->version[1], architecture, why);
     stk__error_hint(error, "name another NVRTC in STOKER_NVRTC_LIBRARY, or use augment.device=cpu");
     return STK_ERROR_UNSUPPORTED;
 }
@@ -44,15 +47,14 @@ static stk_status choose_target(plan *p, int architecture, stk_error *error)
     int known[MOST_ARCHITECTURES], count = 0, best = 0, oldest = 0;
     STK__TRY(
         stk__nvrtc_judge(p->nvrtc->nvrtcGetNumSupportedArchs(&count), "nvrtcGetNumSupportedArchs", error));
-    if (count < 1 || count > MOST_ARCHITECTURES)
-        return refuse_compiler(p, "number of architectures that it knows: ", count, error);
+    if (count < 1 || count > MOST_ARCHITECTURES) return refuse_architecture(p, architecture, 0, error);
     STK__TRY(stk__nvrtc_judge(p->nvrtc->nvrtcGetSupportedArchs(known), "nvrtcGetSupportedArchs", error));
     oldest = known[0];
     for (int i = 0; i < count; i++) {
         if (known[i] <= architecture && known[i] > best) best = known[i];
         if (known[i] < oldest) oldest = known[i];
     }
-    if (!best) return refuse_compiler(p, "the GPU is older; the oldest that it knows is sm_", oldest, error);
+    if (!best) return refuse_architecture(p, architecture, oldest, error);
     p->ptx = best != architecture;
     snprintf(p->target, sizeof p->target, "--gpu-architecture=%s_%d", p->ptx ? "compute" : "sm", best);
     return STK_OK;

@@ -9,7 +9,7 @@ _Static_assert((int)STK_TEXT_NOISE_OPERATION == (int)STK_OPERATION_NOISE_PIXELS,
 _Static_assert(sizeof(stk__text_sample) == 216 && sizeof(stk__text_launch) == 48, "the layout has holes");
 _Static_assert(sizeof(stk__text_mix) == 32, "the layout has holes");
 
-enum { MOST_SAMPLES = 65535, MOST_COORDINATE = 1 << 30 };
+enum { MOST_SAMPLES = 65535, MOST_ROWS = 65535, MOST_COORDINATE = 1 << 30 }; /* CUDA counts groups so far */
 #define MOST_PIXELS       (UINT64_C(1) << 28) /* of one output: see add_greys in the text */
 #define MOST_SOURCE_BYTES (UINT64_C(1) << 31) /* of one source: the text counts them in 32 bits */
 
@@ -84,7 +84,8 @@ static stk_status check_sample(const stk__augment_batch *batch, uint64_t i, stk_
 
 static const char *find_bad_target(const stk__augment_target *target)
 {
-    if (target->w < 1 || target->h < 1 || (uint64_t)target->w * (uint64_t)target->h >= MOST_PIXELS)
+    if (target->w < 1 || target->h < 1 || target->h > MOST_ROWS * STK_TEXT_TILE_H ||
+        (uint64_t)target->w * (uint64_t)target->h >= MOST_PIXELS)
         return "its size";
     if (target->channels != 1 && target->channels != 3) return "its channels";
     if (target->dtype != STK_DTYPE_F32 && target->dtype != STK_DTYPE_F16 && target->dtype != STK_DTYPE_BF16)

@@ -256,6 +256,7 @@ static void senseless_batches_are_refused(void **state)
     } while (0)
     REFUSED("size", batch->target.w = 0);
     REFUSED("size", batch->target.h = batch->target.w = 1 << 15);
+    REFUSED("size", batch->target.w = 1; batch->target.h = 65535 * STK_TEXT_TILE_H + 1);
     REFUSED("channels", batch->target.channels = 2);
     REFUSED("dtype", batch->target.dtype = STK_DTYPE_U8);
     REFUSED("mask_dtype",

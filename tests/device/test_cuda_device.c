@@ -121,7 +121,7 @@ static void gpus_that_cannot_be_opened(void **state)
     fake_driver_play("gpu 0 sm 52");
     expect_refusal("cuda:0", "oldest that it knows is sm_75");
     fake_driver_play("nvrtc 12 8 ");
-    expect_refusal("cuda:0", "that it knows: 0");
+    expect_refusal("cuda:0", "makes no code for sm_80");
 }
 
 /* Each code has a hint that fits; one without a name is told as well. */
