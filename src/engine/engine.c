@@ -256,9 +256,9 @@ stk_status stk__tensor_copy(stk__tensor *target, const stk__tensor *source, stk_
     const bool same = target->desc.dtype == source->desc.dtype;
     assert(stk__shape_equal(&target->desc.shape, &source->desc.shape));
     assert(same || (is_float(target) && is_float(source)));
-    if (source->on_host)
-        return stk__tensor_write(target, source->memory, dense_bytes(&source->desc), error);
-    if (target->on_host) return stk__tensor_read((stk__tensor *)source, target->memory, dense_bytes(&target->desc), error);
+    if (source->on_host) return stk__tensor_write(target, source->memory, dense_bytes(&source->desc), error);
+    if (target->on_host)
+        return stk__tensor_read((stk__tensor *)source, target->memory, dense_bytes(&target->desc), error);
     if (same || !needs_widening(target, source))
         return target->engine->ops->tensor_copy(target, source, error);
     stk__half_copy(target, source);

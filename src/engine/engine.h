@@ -67,8 +67,8 @@ typedef struct stk__engine_info {
     char version[64]; /* "oneDNN 2.6.3, AVX2"; empty: nothing to say */
     int threads;
     stk__half_support bf16, f16; /* an engine with f16 knows stk__update.skipped */
-    const char *half_why; /* where neither is fast: why f32 is what to use here; NULL: nothing to say */
-    bool fuses;           /* has operations with a relu in them (stk__op_spec.relu) */
+    const char *half_why;   /* where neither is fast: why f32 is what to use here; NULL: nothing to say */
+    bool fuses;             /* has operations with a relu in them (stk__op_spec.relu) */
     stk_device_kind device; /* whose memory its tensors are in: STK_DEVICE_CPU or STK_DEVICE_CUDA */
     int32_t device_index;
     bool tf32;      /* products of f32 are computed in TF32, which has 10 bits behind the point */

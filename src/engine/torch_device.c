@@ -62,8 +62,7 @@ static stk_status open_cuda(const stk__torch_api *api, const char *word, int64_t
     }
     STK__TRY(find_gpu(word, index, error));
     const stk_status status = stk__torch_cuda_open(&device->cuda, api, (int)index, &own);
-    if (status == STK_ERROR_UNSUPPORTED)
-        return stk__torch_device_refuse(word, own.message, own.hint, error);
+    if (status == STK_ERROR_UNSUPPORTED) return stk__torch_device_refuse(word, own.message, own.hint, error);
     if (status != STK_OK) {
         if (error) *error = own;
         return status;
@@ -118,9 +117,9 @@ static stk_status allocate(stk__torch *engine, gpu_arena *arena, size_t size_byt
 {
     stk__torch_scope s = stk__torch_begin(&engine->front, error);
     const int64_t size = (int64_t)size_bytes, stride = 1;
-    const int32_t made = engine->api->aoti_torch_empty_strided(
-        1, &size, &stride, engine->api->aoti_torch_dtype_uint8(), engine->device.type, engine->device.index,
-        &arena->bytes);
+    const int32_t made =
+        engine->api->aoti_torch_empty_strided(1, &size, &stride, engine->api->aoti_torch_dtype_uint8(),
+                                              engine->device.type, engine->device.index, &arena->bytes);
     if (!stk__torch_went_well(&s, made, "memory for tensors")) {
         arena->bytes = NULL;
         return stk__torch_end(&s);

@@ -24,8 +24,8 @@ void stk__torch_tally(stk__torch_scope *scope, const stk__op_io *io, int64_t i, 
     const stk_dtype dtype = io->y->desc.dtype;
     stk__torch_form form = stk__torch_dense_form(scope->engine, dtype, &(stk__shape){0});
     form.offset = i;
-    const stk__torch_handle sum = STK_TORCH_RUN(scope, "aten::sum", "", STK_TORCH_T(values),
-                                                STK_TORCH_SOME_I(form.dtype));
+    const stk__torch_handle sum =
+        STK_TORCH_RUN(scope, "aten::sum", "", STK_TORCH_T(values), STK_TORCH_SOME_I(form.dtype));
     const stk__torch_handle one =
         STK_TORCH_RUN(scope, "aten::ones_like", "", STK_TORCH_T(sum), STK_TORCH_NOTHING, STK_TORCH_NOTHING,
                       STK_TORCH_NOTHING, STK_TORCH_NOTHING, STK_TORCH_NOTHING);
@@ -78,9 +78,9 @@ static truths find_truths(stk__torch_scope *s, const stk__op *op, const stk__op_
     const stk__op_spec *spec = &op->spec;
     const stk__torch_handle ids = find_ids(s, op, io), weighs = stk__torch_has_weight(s, io, 3);
     truths t;
-    t.valid = stk__torch_both(
-        s, stk__torch_compare(s, "aten::ge", ids, stk__torch_number(s, 0)),
-        stk__torch_compare(s, "aten::lt", ids, stk__torch_number(s, (double)spec->classes)));
+    t.valid =
+        stk__torch_both(s, stk__torch_compare(s, "aten::ge", ids, stk__torch_number(s, 0)),
+                        stk__torch_compare(s, "aten::lt", ids, stk__torch_number(s, (double)spec->classes)));
     if (spec->ignores)
         t.valid = stk__torch_both(
             s, t.valid,
@@ -125,10 +125,10 @@ static stk__torch_handle rank_of(stk__torch_scope *s, stk__torch_handle x, stk__
         STK_TORCH_RUN(s, "aten::cumsum", "", STK_TORCH_T(ones), STK_TORCH_I(2), STK_TORCH_NOTHING);
     const stk__torch_handle own = stk__torch_as(s, safe, STK_DTYPE_F64);
     stk__torch_add(s, own, s->engine->one, 1);
-    const stk__torch_handle behind = STK_TORCH_RUN(
-        s, "aten::where", "self", STK_TORCH_T(stk__torch_compare(s, "aten::lt", number, own)),
-        STK_TORCH_T(stk__torch_compare(s, "aten::lt", x, truth)),
-        STK_TORCH_T(stk__torch_compare(s, "aten::le", x, truth)));
+    const stk__torch_handle behind =
+        STK_TORCH_RUN(s, "aten::where", "self", STK_TORCH_T(stk__torch_compare(s, "aten::lt", number, own)),
+                      STK_TORCH_T(stk__torch_compare(s, "aten::lt", x, truth)),
+                      STK_TORCH_T(stk__torch_compare(s, "aten::le", x, truth)));
     const stk__torch_handle before =
         stk__torch_both(s, STK_TORCH_RUN(s, "aten::logical_not", "", STK_TORCH_T(behind)),
                         stk__torch_compare(s, "aten::ne", number, own));

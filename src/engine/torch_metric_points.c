@@ -38,7 +38,8 @@ static double cell_px(const maps *m, int axis)
 
 static stk__torch_handle divide(stk__torch_scope *s, stk__torch_handle values, double by)
 {
-    return STK_TORCH_RUN(s, "aten::div", "Tensor", STK_TORCH_T(values), STK_TORCH_T(stk__torch_number(s, by)));
+    return STK_TORCH_RUN(s, "aten::div", "Tensor", STK_TORCH_T(values),
+                         STK_TORCH_T(stk__torch_number(s, by)));
 }
 
 /* Points that can be seen, inside the picture, of samples that count. */
@@ -91,8 +92,7 @@ stk_status stk__torch_point_error(stk__op *op, const stk__op_io *io, stk_error *
         gap[a] = find_gap(&s, &m, a, best, place[a]);
     const stk__torch_handle distance_px =
         STK_TORCH_RUN(&s, "aten::hypot", "", STK_TORCH_T(gap[0]), STK_TORCH_T(gap[1]));
-    const stk__torch_handle near =
-        stk__torch_compare(&s, "aten::le", distance_px, stk__torch_number(&s, 5));
+    const stk__torch_handle near = stk__torch_compare(&s, "aten::le", distance_px, stk__torch_number(&s, 5));
     stk__torch_tally(&s, io, 0, valid);
     stk__torch_leave_out(&s, distance_px, valid);
     stk__torch_tally(&s, io, 1, distance_px);

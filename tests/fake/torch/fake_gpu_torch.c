@@ -91,9 +91,8 @@ static bool enter(int32_t index)
 {
     int ordinal;
     if (index < 0 || index >= GPUS) return false;
-    if (!contexts[index] &&
-        (driver.cuInit(0) || driver.cuDeviceGet(&ordinal, index) ||
-         driver.cuDevicePrimaryCtxRetain(&contexts[index], ordinal))) {
+    if (!contexts[index] && (driver.cuInit(0) || driver.cuDeviceGet(&ordinal, index) ||
+                             driver.cuDevicePrimaryCtxRetain(&contexts[index], ordinal))) {
         contexts[index] = NULL;
         return false;
     }
@@ -140,8 +139,8 @@ static int32_t new_on_gpu(int64_t bytes, int32_t index, uint64_t *address)
     const int code = driver.cuMemAlloc_v2(address, (size_t)(bytes ? bytes : 1));
     leave();
     if (!code) return 0;
-    snprintf(failure, sizeof failure,
-             "CUDA out of memory. Tried to allocate %lld bytes. GPU %d has no more.", (long long)bytes, index);
+    snprintf(failure, sizeof failure, "CUDA out of memory. Tried to allocate %lld bytes. GPU %d has no more.",
+             (long long)bytes, index);
     return 1;
 }
 
@@ -184,9 +183,9 @@ int32_t aoti_torch_create_tensor_from_blob(void *data, int64_t ndim, const int64
     if (gpu && !host && !empty) return fail("the pointer is no memory of the GPU");
     if (gpu && empty) host = NULL;
     (void)index;
-    return noted(real.aoti_torch_create_tensor_from_blob(host, ndim, size, stride, offset, dtype, CPU, 0,
-                                                         tensor),
-                 tensor, (fake_thing){.gpu = gpu, .host = !gpu, .number = !gpu && ndim == 0});
+    return noted(
+        real.aoti_torch_create_tensor_from_blob(host, ndim, size, stride, offset, dtype, CPU, 0, tensor),
+        tensor, (fake_thing){.gpu = gpu, .host = !gpu, .number = !gpu && ndim == 0});
 }
 
 FAKE_EXPORT int32_t aoti_torch_empty_strided(int64_t ndim, const int64_t *size, const int64_t *stride,

@@ -88,10 +88,10 @@ bool fake_is_mixed(const fake_call *call)
 {
     /* Operators of two tensors that take a number of the host beside a tensor of the GPU. */
     static const char *const take_numbers[] = {
-        "aten::add",     "aten::sub",     "aten::mul",  "aten::div",          "aten::eq", "aten::ne",
-        "aten::lt",      "aten::le",      "aten::gt",   "aten::ge",           "aten::maximum",
-        "aten::minimum", "aten::pow",     "aten::lerp", "aten::masked_fill_", "aten::floor_divide",
-        "aten::bitwise_and", NULL};
+        "aten::add",          "aten::sub",         "aten::mul", "aten::div",  "aten::eq",
+        "aten::ne",           "aten::lt",          "aten::le",  "aten::gt",   "aten::ge",
+        "aten::maximum",      "aten::minimum",     "aten::pow", "aten::lerp", "aten::masked_fill_",
+        "aten::floor_divide", "aten::bitwise_and", NULL};
     if (!call->gpu || !call->host) return false;
     if (strcmp(call->name, "aten::copy_") == 0) return false;
     if (strcmp(call->name, "aten::_foreach_addcmul_") == 0) return call->host_argument != 3;
@@ -100,8 +100,12 @@ bool fake_is_mixed(const fake_call *call)
 
 bool fake_syncs(const fake_call *call)
 {
-    static const char *const always[] = {"aten::item",    "aten::_local_scalar_dense", "aten::nonzero",
-                                         "aten::bincount", "aten::masked_select",      "aten::unique",
+    static const char *const always[] = {"aten::item",
+                                         "aten::_local_scalar_dense",
+                                         "aten::nonzero",
+                                         "aten::bincount",
+                                         "aten::masked_select",
+                                         "aten::unique",
                                          NULL};
     if (strcmp(call->name, "aten::copy_") == 0) return call->gpu && call->host;
     if (strcmp(call->name, "aten::masked_fill_") == 0) return call->gpu_value;
