@@ -77,7 +77,15 @@ static stk_status change_weights(stk__trainer *t, stk_error *error)
     return STK_OK;
 }
 
-stk_status stk__trainer_step(stk__trainer *t, stk_error *error)
+/* Back to before the step, so that a checkpoint made now goes on with it. Nothing more can be done if even
+ * that fails. */
+static void undo_step(stk__trainer *t, const stk_loader_state *start, const stk__trainer_place *at)
+{
+    t->at = *at;
+    t->torn = t->feed.seek(t->feed.context, start, NULL) != STK_OK;
+}
+
+static stk_status run_step(stk__trainer *t, stk_error *error)
 {
     const int parts = parts_of_step(t);
     t->fault = (stk__pass_fault){0};
@@ -98,7 +106,25 @@ stk_status stk__trainer_step(stk__trainer *t, stk_error *error)
         t->at.batch++;
         t->at.samples += count;
     }
-    return change_weights(t, error);
+    t->torn = true; /* until all weights are changed */
+    STK__TRY(change_weights(t, error));
+    t->torn = false;
+    return STK_OK;
+}
+
+stk_status stk__trainer_step(stk__trainer *t, stk_error *error)
+{
+    stk_loader_state start;
+    const stk__trainer_place at = t->at;
+    t->feed.tell(t->feed.context, &start);
+    const stk_status status = stk__trainer_explain_shortage(t, run_step(t, error), error);
+    if (status == STK_ERROR_MEMORY && !t->torn) undo_step(t, &start, &at);
+    return status;
+}
+
+bool stk__trainer_is_torn(const stk__trainer *t)
+{
+    return t->torn;
 }
 
 /* Reads sums and starts them again. */

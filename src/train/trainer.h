@@ -50,6 +50,9 @@ stk_status stk__trainer_standardise(stk__trainer *trainer, stk_error *error);
  * a row. */
 stk_status stk__trainer_step(stk__trainer *trainer, stk_error *error);
 
+/* The last step failed while it changed weights: they are of no use. */
+bool stk__trainer_is_torn(const stk__trainer *trainer);
+
 /* Loss and values (stk__task_info) over a part. */
 typedef struct stk__score {
     double loss;    /* NAN: nothing counted */

@@ -323,6 +323,16 @@ long fake_torch_count(const char *what)
     return strcmp(what, "tensors") == 0 ? fake_book_size() : -1;
 }
 
+/* At the end of the program, for who started it. */
+static void __attribute__((destructor)) tell(void)
+{
+    const char *path = getenv("STOKER_FAKE_TORCH_COUNTS");
+    FILE *file = path ? fopen(path, "we") : NULL;
+    if (!file) return;
+    fprintf(file, "{\"operators\": %ld, \"syncs\": %ld}\n", operators, syncs);
+    fclose(file);
+}
+
 /* --- the rest is PyTorch's -------------------------------------------------------------------------------
  */
 
