@@ -39,12 +39,13 @@ def has_the_cpus_numbers(work):
     here, _ = train(work, "gpu", *SMALL, *more, "run.device=cuda:0", "augment.device=cpu", STOKER_FAKE_TORCH_STREAM="own",
                     script="late 200\n")
     there, _ = train(work, "cpu", *SMALL, *more, "run.device=cpu", "run.engine=torch", "augment.device=cpu")
-    assert metrics(here) == metrics(there), (metrics(here), metrics(there))
+    assert metrics(here) == metrics(there), list(zip(metrics(here), metrics(there)))[-1]
     told = report(here)
     assert told["device"] == "cuda:0" and "cuda:0" in told["engine_version"]
-    assert told["planned_device_bytes"] <= told["peak_device_bytes"] < 2 * told["planned_device_bytes"], told
+    share = told["peak_device_bytes"] / told["planned_device_bytes"]
+    assert 0.9 < share < 1.2, share
     rows = {row["name"]: row for row in told["effects"]}
-    assert rows["run.device"]["in_effect"] == "cuda:0" and rows["train.tf32"]["in_effect"] == "true"
+    assert rows["run.device"]["in_effect"] == "cuda:0" and rows["train.tf32"]["in_effect"] is True
 
 
 def copies_nothing_between_logs(work):
