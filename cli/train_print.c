@@ -225,6 +225,9 @@ void stk__train_print_end(stk__train_screen *screen)
     printf("%s\n", r->interrupted     ? "; stopped on request"
                    : r->stopped_early ? "; ended early: no better for a while"
                                       : "");
+    if (r->at.skipped)
+        printf("%lld of %lld steps were skipped: gradients too large for fp16 (loss scale %g now)\n",
+               (long long)r->at.skipped, (long long)(r->at.step + r->at.skipped), r->at.loss_scale);
     if (r->checkpoint[0]) printf("last checkpoint: %s\n", r->checkpoint);
     printf("run: %s (report.html, config.yaml, run.json, metrics.jsonl, checkpoints)\n",
            stk__run_folder_path(screen->folder));

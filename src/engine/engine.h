@@ -150,8 +150,9 @@ const char *stk__op_method(const stk__op *op);
 
 /* Everything one run reads and writes. Arrays have the lengths of the spec and its form. */
 typedef struct stk__op_io {
-    stk__tensor *const *x;      /* inputs */
-    stk__tensor *y;             /* output */
+    stk__tensor *const
+        *x;         /* inputs; backward of conv, conv_transpose and linear reads them for dparam alone */
+    stk__tensor *y; /* output */
     stk__tensor *const *param;  /* parameters; NULL without */
     stk__tensor *const *buffer; /* buffers; NULL without */
     stk__tensor *saved, *scratch;

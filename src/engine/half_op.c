@@ -111,6 +111,7 @@ struct stk__half_op {
     stk__op *inner; /* the same in f32; its own scratch comes first */
     const stk__half_loops *loops;
     bool product;
+    bool apart; /* gradients of parameters need no dx and dx no x: it comes to lie in the place of x */
     places forward, backward;
 };
 
@@ -148,7 +149,9 @@ static void place_all(stk__op *op)
     if (!op->spec.f32_output) p->dy = reserve(p, &op->form.output);
     for (int i = 0; i < op->spec.inputs; i++)
         if (!(op->spec.f32_inputs >> i & 1))
-            p->dx[i] = i == 0 && op->form.gradient_in_place ? p->dy : reserve(p, &op->spec.input[i]);
+            p->dx[i] = half->apart                            ? p->x[i]
+                       : i == 0 && op->form.gradient_in_place ? p->dy
+                                                              : reserve(p, &op->spec.input[i]);
     op->needs = stk__op_memory(half->inner);
     op->needs.scratch_bytes =
         half->forward.size_bytes > p->size_bytes ? half->forward.size_bytes : p->size_bytes;
@@ -169,6 +172,7 @@ stk_status stk__half_op_create(stk__op *op, stk_error *error)
     }
     op->half->loops = stk__half_loops_at(op->spec.half, op->engine->level);
     op->half->product = stk__op_is_product(spec.kind);
+    op->half->apart = op->half->product && spec.kind != STK_OP_LSTM; /* which does both at once */
     op->method = op->half->inner->method;
     place_all(op);
     return STK_OK;
@@ -222,7 +226,7 @@ static void take_inputs(hands *h, const places *p, bool reads_x)
     const stk__op *op = h->op;
     const stk__op_io *io = h->io;
     h->inner = *io;
-    h->inner.dy2 = NULL; /* the front has added it */
+    h->inner.dy2 = NULL;                        /* the front has added it */
     if (io->scratch) h->scratch = *io->scratch; /* none: everything is f32 */
     h->scratch.size_bytes = stk__op_memory(op->half->inner).scratch_bytes;
     h->inner.scratch = h->scratch.size_bytes ? &h->scratch : NULL;
@@ -239,9 +243,7 @@ static void take_inputs(hands *h, const places *p, bool reads_x)
 stk_status stk__half_op_forward(stk__op *op, const stk__op_io *io, stk_error *error)
 {
     const places *p = &op->half->forward;
-    hands h;
-    h.op = op;
-    h.io = io;
+    hands h = {.op = op, .io = io};
     take_inputs(&h, p, true);
     if (is_half(io->y)) h.inner.y = make_copy(&h, &h.y, io->y, p->y);
     STK__TRY(stk__op_forward(op->half->inner, &h.inner, error));
@@ -262,15 +264,34 @@ static void take_gradients(hands *h, const places *p)
     if (io->dx) h->inner.dx = h->dx_at;
 }
 
+static bool has_any(stk__tensor *const *tensors, int count)
+{
+    for (int i = 0; tensors && i < count; i++)
+        if (tensors[i]) return true;
+    return false;
+}
+
+/* At once, or first what reads x and then what lies there. */
+static stk_status run_backward(const hands *h, bool learns, stk_error *error)
+{
+    stk__op *inner = h->op->half->inner;
+    stk__op_io part = h->inner;
+    if (!h->op->half->apart) return stk__op_backward(inner, &h->inner, error);
+    part.dx = NULL;
+    if (learns) STK__TRY(stk__op_backward(inner, &part, error));
+    part = h->inner;
+    part.dparam = NULL;
+    return has_any(part.dx, h->op->spec.inputs) ? stk__op_backward(inner, &part, error) : STK_OK;
+}
+
 stk_status stk__half_op_backward(stk__op *op, const stk__op_io *io, stk_error *error)
 {
     const places *p = &op->half->backward;
-    hands h;
-    h.op = op;
-    h.io = io;
-    take_inputs(&h, p, op->form.needs_x);
+    hands h = {.op = op, .io = io};
+    const bool learns = has_any(io->dparam, op->form.param_count);
+    take_inputs(&h, p, op->form.needs_x && (learns || !op->half->apart));
     take_gradients(&h, p);
-    STK__TRY(stk__op_backward(op->half->inner, &h.inner, error));
+    STK__TRY(run_backward(&h, learns, error));
     for (int i = 0; i < op->spec.inputs && io->dx; i++)
         if (h.dx_at[i] != io->dx[i]) move_tensor(h.dx_at[i], io->dx[i], false);
     return STK_OK;

@@ -313,6 +313,15 @@ stk_status stk__pump_start(stk_loader *loader, stk_error *error)
     return STK_OK;
 }
 
+/* False: it hangs, and is left behind with all that it uses. */
+static bool end_thread(stk__thread **thread, const char *name, uint64_t deadline_ns)
+{
+    if (stk__thread_join(thread, deadline_ns)) return true;
+    stk__log(STK_LOG_WARNING, "thread '%s' does not end and is left behind", name);
+    stk__thread_abandon(thread);
+    return false;
+}
+
 int stk__pump_stop(stk_loader *loader)
 {
     pthread_mutex_lock(&loader->lock);
@@ -324,15 +333,10 @@ int stk__pump_stop(stk_loader *loader)
     pthread_mutex_unlock(&loader->lock);
     const uint64_t deadline = stk__clock_ns() + stk__seconds_ns(hurry ? 0.5 : loader->timeout_s);
     int given_up = 0;
-    for (int i = 0; i < loader->worker_count; i++) {
-        stk__worker *worker = &loader->workers[i];
-        if (stk__thread_join(&worker->thread, deadline)) continue;
-        stk__log(STK_LOG_WARNING, "thread '%s' does not end and is left behind", worker->name);
-        stk__thread_abandon(&worker->thread);
-        given_up++;
-    }
-    if (!stk__thread_join(&loader->device_thread, deadline + STK_SECOND_NS)) given_up++;
-    if (!stk__thread_join(&loader->watchdog, deadline + STK_SECOND_NS)) given_up++;
+    for (int i = 0; i < loader->worker_count; i++)
+        given_up += !end_thread(&loader->workers[i].thread, loader->workers[i].name, deadline);
+    given_up += !end_thread(&loader->device_thread, "stk-device", deadline + STK_SECOND_NS);
+    given_up += !end_thread(&loader->watchdog, "stk-watchdog", deadline + STK_SECOND_NS);
     return given_up;
 }
 

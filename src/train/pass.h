@@ -37,6 +37,7 @@ typedef struct stk__pass_row {
     const char *layer;
     const char *word;   /* "conv", "batch_norm + relu" */
     const char *fused;  /* of a relu: the layer that does its work; NULL: it does it itself */
+    const char *joined; /* of a sum: the batch norm that computes it with its own output; NULL: none */
     const char *method; /* "winograd", "direct" …, see stk__op_method */
     int line;
     stk__shape output;
@@ -58,7 +59,9 @@ typedef struct stk__pass_report {
     size_t scratch_bytes;
     int64_t param_count;
     int recomputed_layers;
-    int fused_layers; /* relus that the layers before them compute */
+    int fused_layers;     /* relus that the layers before them compute */
+    int joined_layers;    /* sums that a batch norm before them computes */
+    int joined_gradients; /* sums of gradients that are made on the way through a relu */
 } stk__pass_report;
 
 stk_status stk__pass_create(stk__pass **pass, const stk__pass_request *request, stk_error *error);

@@ -84,8 +84,9 @@ static void fill_line(line *l, const stk__pass *pass, int index)
         print_bytes(row->output_bytes + row->saved_bytes, l->cell[COLUMN_MEMORY]);
     else if (node->used)
         snprintf(l->cell[COLUMN_MEMORY], CELL_BYTES, "in place");
-    if (row->fused) {
-        snprintf(l->cell[COLUMN_NOTE], CELL_BYTES, "done by %.*s", CELL_BYTES - 16, row->fused);
+    if (row->fused || row->joined) {
+        snprintf(l->cell[COLUMN_NOTE], CELL_BYTES, "done by %.*s", CELL_BYTES - 16,
+                 row->fused ? row->fused : row->joined);
         return;
     }
     const char *frozen = node->frozen && node->form->param_count ? "frozen" : "";

@@ -37,6 +37,7 @@ static void fill_row(stk__pass *pass, int index)
     *row = (stk__pass_row){.layer = node->layer->name,
                            .word = word_of(node),
                            .fused = node->fused >= 0 ? pass->graph.nodes[node->fused].layer->name : NULL,
+                           .joined = node->joined >= 0 ? pass->graph.nodes[node->joined].layer->name : NULL,
                            .method = pass->ops[index] ? stk__op_method(pass->ops[index]) : "",
                            .line = node->layer->line,
                            .output = node->form->output,
@@ -49,6 +50,7 @@ static void fill_row(stk__pass *pass, int index)
     report->flops += row->flops;
     report->recomputed_layers += node->again;
     report->fused_layers += row->fused != NULL;
+    report->joined_layers += row->joined != NULL;
 }
 
 void stk__pass_fill_report(stk__pass *pass)
@@ -63,6 +65,8 @@ void stk__pass_fill_report(stk__pass *pass)
                                       .scratch_bytes = plan->scratch_bytes};
     for (int i = 0; i < pass->graph.count; i++)
         fill_row(pass, i);
+    for (int i = plan->forward_count; i < plan->step_count; i++)
+        pass->report.joined_gradients += plan->steps[i].dy2 != STK_VALUE_NONE;
     for (int i = 0; i < plan->forward_count; i++) {
         const stk__pass_step *step = &plan->steps[i];
         if (step->action == STK_STEP_FORWARD && plan->values[step->y].home == step->y)

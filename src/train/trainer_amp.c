@@ -61,7 +61,7 @@ static void tell_type(stk__trainer *t, int amp)
     const stk__engine_info *engine = t->info.engine;
     const stk_dtype half = t->info.half;
     if (!half && amp == STK_AMP_AUTO)
-        stk__trainer_note_if_asked(t, "train.amp", "f32", "unless it is asked for");
+        stk__trainer_note_if_asked(t, "train.amp", "f32", "16 bits are used when they are asked for");
     else if (!half && amp != STK_AMP_OFF)
         stk__trainer_note_if_asked(t, "train.amp", "f32",
                                    engine->half_why ? engine->half_why : "this engine is not faster in it");

@@ -32,6 +32,8 @@ void kept_make(kept_slot *slot, uint64_t seed, int32_t most_side)
     *slot = (kept_slot){0};
     take_trial(slot, seed, most_side);
     slot->size_bytes = bytes_needed(slot);
+    slot->arena_most = slot->trial.batch.arena_bytes;
+    slot->count_most = slot->trial.batch.count;
     slot->host_bytes = round_up(slot->trial.batch.arena_bytes + 1, (size_t)sysconf(_SC_PAGESIZE));
     slot->host = mmap(NULL, slot->host_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(slot->host != MAP_FAILED);
@@ -41,7 +43,8 @@ void kept_make(kept_slot *slot, uint64_t seed, int32_t most_side)
 bool kept_remake(kept_slot *slot, uint64_t seed, int32_t most_side)
 {
     take_trial(slot, seed, most_side);
-    if (bytes_needed(slot) > slot->size_bytes || slot->trial.batch.arena_bytes > slot->host_bytes)
+    if (bytes_needed(slot) > slot->size_bytes || slot->trial.batch.arena_bytes > slot->arena_most ||
+        slot->trial.batch.count > slot->count_most)
         return false;
     memcpy(slot->host, slot->trial.arena.data, slot->trial.batch.arena_bytes);
     return true;

@@ -10,13 +10,15 @@ typedef struct kept_slot {
     stk__trial trial;
     uint8_t *host; /* [host_bytes] the arena, page-aligned */
     size_t host_bytes, mask_at, size_bytes;
+    size_t arena_most; /* bytes and samples of the first batch */
+    uint64_t count_most;
     stk__device_memory *memory;
     stk__text_mix mix; /* one that changes nothing, so that every kernel runs */
 } kept_slot;
 
 /* Of trial number seed, with pixels and without masks or with them, as it comes. No device yet. */
 void kept_make(kept_slot *slot, uint64_t seed, int32_t most_side);
-/* Another trial in the same slot; false: it does not fit. */
+/* Another trial in the same slot; false: it is larger than the first. */
 bool kept_remake(kept_slot *slot, uint64_t seed, int32_t most_side);
 void kept_fini(kept_slot *slot); /* after kept_destroy */
 

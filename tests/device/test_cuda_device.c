@@ -208,6 +208,23 @@ static void the_callers_context_comes_back(void **state)
     fake_driver_expect_nothing_left("contexts");
 }
 
+static void other_devices_keep_no_batches(void **state)
+{
+    (void)state;
+    stk_error error = {0};
+    stk__device_memory *memory = NULL;
+    stk__device *device = open_device("cpu");
+    assert_false(stk__device_keeps(device));
+    assert_int_equal(stk__device_memory_create(device, &(stk__device_room){.size_bytes = 100, .places = 1},
+                                               &memory, &error),
+                     STK_ERROR_UNSUPPORTED);
+    assert_null(memory);
+    assert_non_null(strstr(error.message, "'cpu'"));
+    assert_true(error.hint[0]);
+    assert_true(stk__device_memory_destroy(&memory)); /* nothing to destroy */
+    stk__device_close(&device);
+}
+
 /* After the largest batch nothing is allocated on the device or pinned, and no event is left. */
 static void nothing_is_allocated_after_warm_up(void **state)
 {
@@ -372,6 +389,7 @@ int main(void)
         cmocka_unit_test(two_devices),
         cmocka_unit_test(the_other_device_goes_on),
         cmocka_unit_test(the_callers_context_comes_back),
+        cmocka_unit_test(other_devices_keep_no_batches),
         cmocka_unit_test(nothing_is_allocated_after_warm_up),
         cmocka_unit_test(programs_are_kept_on_disk),
         cmocka_unit_test(programs_that_the_driver_refuses),

@@ -158,8 +158,8 @@ static void train_case(void **state)
 
 int main(int argc, char **argv)
 {
-    static char *const names[] = {"unet",       "unet_odd", "unet_mixed", "locator",  "resnet",
-                                  "resnet_sgd", "lstm",     "hrnet",      "hrnet_odd"};
+    static char *const names[] = {"unet",   "unet_odd",   "unet_mixed", "locator",
+                                  "resnet", "resnet_sgd", "lstm",       "hrnet_odd"};
     enum { COUNT = sizeof names / sizeof names[0] };
     struct CMUnitTest tests[COUNT];
     for (size_t i = 0; i < COUNT; i++)

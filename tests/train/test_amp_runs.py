@@ -69,6 +69,12 @@ class MixedPrecision(unittest.TestCase):
             self.assertTrue(0 < logged[-1]["skipped_steps"] <= report["skipped_steps"])  # a skipped step has no line
             self.assertEqual(report["steps"] + report["skipped_steps"], report["steps_run"])
 
+    def test_skipped_steps_are_printed(self):
+        done = subprocess.run([STOKER, "train", *DATA, "train.amp=fp16!", "train.amp_scale_floor=65536", "--stop-after", "3",
+                               "--run", str(self.root / "run")], capture_output=True, text=True, timeout=240)
+        skipped = json.loads((self.root / "run" / "run.json").read_text())["skipped_steps"]
+        self.assertIn(f"{skipped} of 3 steps were skipped: gradients too large for fp16 (loss scale 65536 now)\n", done.stdout)
+
     def test_checkpoints_are_float32(self):
         headers = []
         for amp in ("false", "fp16!"):

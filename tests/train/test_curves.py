@@ -5,8 +5,9 @@ learns with both from three seeds; a few minutes on 2 cores, part of `make test-
 Noise is what another seed changes. Two things are asserted of each network:
 - final metric: the means of the two algorithms differ by no more than seeds explain: less than 4.6 standard errors, which
   is what Student's t with 4 degrees of freedom exceeds once in a hundred times;
-- curve: with the same seed, losses of validation of the two differ by no more, on average over the epochs, than those of two
-  seeds with the same algorithm.
+- curve: with the same seed, losses of validation of the two differ by no more, on average over the epochs, than those of the
+  two seeds that are farthest apart with one algorithm. Not less: training makes much of rounding, and then one more algorithm
+  is like one more seed.
 And that they were two algorithms: some losses differ in their bits.
 """
 import itertools
@@ -55,13 +56,13 @@ def compare(name, folder):
     means = [statistics.fmean(values) for values in finals]
     error = ((statistics.variance(finals[0]) + statistics.variance(finals[1])) / len(SEEDS)) ** 0.5
     between = statistics.fmean(distance(runs["direct", seed][0], runs["winograd", seed][0]) for seed in SEEDS)
-    seeds = statistics.fmean(distance(runs[algorithm, a][0], runs[algorithm, b][0])
-                             for algorithm in ALGORITHMS for a, b in itertools.combinations(SEEDS, 2))
+    seeds = max(distance(runs[algorithm, a][0], runs[algorithm, b][0])
+                for algorithm in ALGORITHMS for a, b in itertools.combinations(SEEDS, 2))
     for algorithm, values, mean in zip(ALGORITHMS, finals, means):
         print(f"{name}, {algorithm}: {runs[algorithm, 1][2]} {' '.join(f'{value:.4f}' for value in values)}, mean {mean:.4f}")
     good = abs(means[0] - means[1]) <= STANDARD_ERRORS * error and 0 < between <= seeds
     print(f"{'ok' if good else 'FAILED'}  {name}: means differ by {abs(means[0] - means[1]):.4f}, allowed {STANDARD_ERRORS * error:.4f}; "
-          f"losses by {between:.4f}, those of two seeds by {seeds:.4f}", flush=True)
+          f"losses by {between:.4f}, those of two seeds by up to {seeds:.4f}", flush=True)
     return good
 
 

@@ -5,6 +5,7 @@
 #include "support/workspace.h"
 #include "torch_shim.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -128,6 +129,7 @@ static stk__feed feed_of(made_feed *f)
 static workspace folder;
 static char network_path[300];
 static made_feed train, val;
+static int amp = STK_AMP_AUTO;
 
 static stk_status open_trainer(stk__trainer **trainer, stk_error *error)
 {
@@ -141,6 +143,7 @@ static stk_status open_trainer(stk__trainer **trainer, stk_error *error)
     assert_int_equal(stk__options_fill(&stk__optimizer_options_table, &optimizer, NULL), STK_OK);
     settings.max_grad_norm = 1;
     settings.ema = 0.9;
+    settings.amp = amp;
     train = val = (made_feed){0};
     const stk__trainer_setup setup = {.model = &model,
                                       .loss = &loss,
@@ -216,6 +219,36 @@ static void nothing_stays_over_a_thousand_steps(void **state)
     assert_int_equal(torch_shim_alive(), 0);
 }
 
+/* The loss after some steps in a type. */
+static double learn_in(int word, stk_dtype type)
+{
+    stk_error error = {0};
+    stk__trainer *trainer;
+    amp = word;
+    if (open_trainer(&trainer, &error) != STK_OK) fail_msg("%s", error.message);
+    amp = STK_AMP_AUTO;
+    assert_int_equal(stk__trainer_describe(trainer)->half, type);
+    assert_int_equal(step_on(trainer, BATCHES, &error), STK_OK);
+    const double first = loss_now(trainer);
+    if (step_on(trainer, STEPS / 2, &error) != STK_OK) fail_msg("%s", error.message);
+    loss_now(trainer);
+    assert_int_equal(step_on(trainer, BATCHES, &error), STK_OK);
+    const double last = loss_now(trainer);
+    stk__trainer_close(&trainer);
+    assert_int_equal(torch_shim_alive(), 0);
+    assert_true(last < 0.8 * first);
+    return last;
+}
+
+/* Forced: on a CPU it is not chosen by itself. Seen: 0.3 % (bf16) and 0.1 % (f16) away from f32. */
+static void sixteen_bits_learn_and_leave_nothing(void **state)
+{
+    (void)state;
+    const double plain = learn_in(STK_AMP_OFF, STK_DTYPE_NONE);
+    assert_true(fabs(learn_in(STK_AMP_BF16_FORCED, STK_DTYPE_BF16) / plain - 1) < 0.02);
+    assert_true(fabs(learn_in(STK_AMP_FP16_FORCED, STK_DTYPE_F16) / plain - 1) < 0.02);
+}
+
 static void whichever_call_fails_the_run_ends(void **state)
 {
     (void)state;
@@ -247,6 +280,7 @@ int main(void)
     snprintf(network_path, sizeof network_path, "%s/all.yaml", folder.path);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_stays_over_a_thousand_steps),
+        cmocka_unit_test(sixteen_bits_learn_and_leave_nothing),
         cmocka_unit_test(whichever_call_fails_the_run_ends),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);

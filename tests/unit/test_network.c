@@ -12,7 +12,9 @@ typedef struct shipped_fact {
 } shipped_fact;
 
 /* Parameters: U-Net as published by many at width 32; torchvision's resnet18 with 10 classes has 11,181,642;
- * one input channel instead of three has 64 x 7 x 7 x 2 less. */
+ * one input channel instead of three has 64 x 7 x 7 x 2 less. HRNet's authors publish 21.3 M and 41.2 M for
+ * classification: without last_layer there are 9,562,260 and 29,305,536 here, and their head for it has
+ * 11,736,744 and 11,927,144. */
 static const shipped_fact shipped[] = {
     {"unet", "segmentation", {4, {4, 256, 256, 3}}, 7763635, 90, 110, "4 x 256 x 256 x 19"},
     {"locator", "points", {4, {16, 160, 320, 3}}, 3359798, 18, 24, "16 x 40 x 80 x 6"},
@@ -36,7 +38,8 @@ static void shipped_networks_have_their_shapes(void **state)
         assert_string_equal(stk__network_names(i), shipped[i].name);
         stk__network *network = network_shipped(&shipped[i]);
         char place[64];
-        snprintf(place, sizeof place, "models/%s.yaml", shipped[i].name);
+        const bool also = strcmp(shipped[i].name, "hrnet_w32") == 0; /* in the file of the other one */
+        snprintf(place, sizeof place, "models/%s.yaml", also ? "hrnet_w18" : shipped[i].name);
         assert_string_equal(network->name, shipped[i].name);
         assert_string_equal(network->place, place);
         assert_string_equal(stk__task_word(network->task), shipped[i].task);

@@ -323,8 +323,9 @@ static void requests(void **state)
                   "a network is chosen by its name or by a file, not by both", "for example model.name=unet");
     check_refused(&(stk__network_request){.name = "unett"}, "", "there is no network 'unett'",
                   "did you mean 'unet'?");
-    check_refused(&(stk__network_request){.name = "own.yaml"}, "", "there is no network 'own.yaml'",
-                  "there are unet, locator, resnet, lstm; model.file takes a file of your own");
+    check_refused(
+        &(stk__network_request){.name = "own.yaml"}, "", "there is no network 'own.yaml'",
+        "there are unet, locator, resnet, lstm, hrnet_w18, hrnet_w32; model.file takes a file of your own");
     check_refused(&(stk__network_request){.name = "unet", .settings = misspelt, .setting_count = 1},
                   "models/unet.yaml", "the network 'unet' has no option 'widht'",
                   "did you mean 'width'? it has width, depth, num_classes");

@@ -30,6 +30,28 @@ static void make_traps(net *n, uint64_t seed)
     net_op(n, "relu4", STK_OP_RELU, at);
 }
 
+/* Three residual blocks: each sum is computed by the batch norm before it, and gradients meet behind two
+ * relus. */
+static void make_residuals(net *n, uint64_t seed)
+{
+    static const char *const names[3][5] = {
+        {"c0", "b0", "r0", "s0", "t0"}, {"c1", "b1", "r1", "s1", "t1"}, {"c2", "b2", "r2", "s2", "t2"}};
+    static const char *const seconds[3][2] = {{"d0", "e0"}, {"d1", "e1"}, {"d2", "e2"}};
+    (void)seed;
+    *n = (net){.network = {.task = STK_TASK_SEGMENTATION}};
+    int in = net_conv(n, "stem", STK_LAYER_INPUT, 4, 3);
+    for (int i = 0; i < 3; i++) {
+        int at = net_conv(n, names[i][0], in, 4, 3);
+        at = net_op(n, names[i][1], STK_OP_BATCH_NORM, at);
+        at = net_op(n, names[i][2], STK_OP_RELU, at);
+        at = net_conv(n, seconds[i][0], at, 4, 3);
+        at = net_op(n, seconds[i][1], STK_OP_BATCH_NORM, at);
+        at = net_add(n, names[i][3], (stk__op_spec){.kind = STK_OP_ADD}, i == 1 ? in : at, i == 1 ? at : in);
+        in = net_op(n, names[i][4], STK_OP_RELU, at);
+    }
+    net_conv(n, "head", in, NET_CLASSES, 1);
+}
+
 static uint32_t roll(uint64_t seed, int draw, uint32_t bound)
 {
     return stk__random_draw((stk__random_at){.seed = seed, .draw = (uint32_t)draw}).word[0] % bound;
@@ -67,6 +89,8 @@ static int count_fused(const stk__pass *pass)
     return count;
 }
 
+static int joined_layers, joined_gradients; /* of all passes that were compared */
+
 /* Returns how many relus were fused. */
 static int compare(net_maker make, uint64_t seed, stk__pass_request fused)
 {
@@ -79,23 +103,39 @@ static int compare(net_maker make, uint64_t seed, stk__pass_request fused)
     rig_start(&r[1], &n.network, &fused);
     rig_compare(r, fused.training);
     const int count = count_fused(r[1].pass);
+    joined_layers += stk__pass_describe(r[1].pass)->joined_layers;
+    joined_gradients += stk__pass_describe(r[1].pass)->joined_gradients;
+    assert_int_equal(stk__pass_describe(r[0].pass)->joined_layers, 0);
     assert_int_equal(count_fused(r[0].pass), 0);
     rig_close(&r[0]);
     rig_close(&r[1]);
     return count;
 }
 
+static void compare_residuals(stk__pass_request request)
+{
+    const bool joins = strcmp(rig_engine, "onednn") == 0 && !request.recompute;
+    const int layers = joined_layers, gradients = joined_gradients;
+    assert_int_equal(compare(make_residuals, 0, request), 6);
+    assert_int_equal(joined_layers - layers, joins ? 3 : 0);
+    if (!request.recompute)
+        assert_int_equal(joined_gradients - gradients, 2); /* else layers may come between */
+}
+
 static void compare_all(void)
 {
     int random = 0;
+    joined_layers = joined_gradients = 0;
     for (int recompute = 0; recompute < 2; recompute++) {
         const stk__pass_request request = {.training = true, .recompute = recompute};
         assert_int_equal(compare(make_blocks, 0, request), 6);
         assert_int_equal(compare(make_traps, 0, request), 2);
+        compare_residuals(request);
         for (uint64_t seed = 0; seed < RANDOM_NETS; seed++)
             random += compare(make_random, seed, request);
     }
-    print_message("%s: %d relus of random networks fused\n", rig_engine, random);
+    print_message("%s: %d relus of random networks fused, %d sums and %d gradients joined\n", rig_engine,
+                  random, joined_layers, joined_gradients);
     assert_true(random > RANDOM_NETS);
     assert_int_equal(compare(make_blocks, 0, (stk__pass_request){.training = false}), 6);
     assert_int_equal(compare(make_traps, 0, (stk__pass_request){.training = false}), 2);

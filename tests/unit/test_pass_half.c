@@ -90,7 +90,8 @@ static void activations_take_half(void **state)
     const stk__pass_report *a = stk__pass_describe(r[0].pass), *b = stk__pass_describe(r[1].pass);
     for (int i = 0; i < a->row_count; i++)
         assert_int_equal(b->rows[i].output_bytes * (i == n.network.output ? 1 : 2), a->rows[i].output_bytes);
-    assert_true(b->unshared_bytes - b->scratch_bytes < 0.65 * (double)(a->unshared_bytes - a->scratch_bytes));
+    assert_true((double)(b->unshared_bytes - b->scratch_bytes) <
+                0.65 * (double)(a->unshared_bytes - a->scratch_bytes));
     assert_true(stk__pass_output(r[1].pass)->desc.dtype == STK_DTYPE_F32);
     stk__buffer text = {0};
     assert_int_equal(stk__pass_print(r[1].pass, &n.network, &text, NULL), STK_OK);

@@ -13,6 +13,7 @@
 enum { ALIGN_BYTES = 256, CANARY = 0xC5 };
 #define RANGE_BYTES (UINT64_C(1) << 40) /* of device addresses */
 
+static fake_memory *abandoned;     /* lock: freed while work used it */
 static fake_memory *memories;      /* lock */
 static int64_t used[FAKE_GPUS];    /* lock: bytes of each GPU */
 static uint64_t range, range_used; /* lock */
@@ -109,7 +110,8 @@ bool fake_is_pinned(const void *host, size_t bytes)
     return false;
 }
 
-/* Lock held. Memory that work still uses stays, full of poison. */
+/* Lock held. Memory that work still uses stays where it is: to unmap it would end the program before it is
+ * told. */
 static void drop_memory(fake_memory *memory)
 {
     fake_memory **at = &memories;
@@ -123,7 +125,9 @@ static void drop_memory(fake_memory *memory)
         fake_blame("something was written beside %zu bytes of memory", memory->size_bytes);
     if (memory->uses) {
         fake_blame("%s memory is freed while work uses it", memory->pinned ? "pinned" : "device");
-        return; /* never freed */
+        memory->next = abandoned; /* never freed */
+        abandoned = memory;
+        return;
     }
     if (!memory->registered) munmap(memory->map, memory->map_bytes);
     free(memory);
