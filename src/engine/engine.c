@@ -6,6 +6,7 @@
 #include "core/pool.h"
 #include "engine/half_op.h"
 #include "engine/loss_inputs.h"
+#include "engine/torch_device.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -23,11 +24,23 @@ const char *stk__engine_names(int index)
     return index >= 0 && index < ENGINE_COUNT ? engines[index]->name : NULL;
 }
 
+/* A GPU comes before all CPUs, if PyTorch can use it. */
+static bool open_gpu(stk__engine **engine, const stk__engine_options *options)
+{
+    if (options->device && strcmp(options->device, "cpu") == 0) return false;
+    if (!stk__torch_device_lists_gpu() || stk__engine_torch.open(engine, options, NULL) != STK_OK)
+        return false;
+    if ((*engine)->info.device != STK_DEVICE_CPU) return true;
+    stk__engine_close(engine);
+    return false;
+}
+
 /* The first that is available; its note says why the best is not. */
 static stk_status open_auto(stk__engine **engine, const stk__engine_options *options, stk_error *error)
 {
     stk_error why = {0}, ignored;
     if (!error) error = &ignored;
+    if (open_gpu(engine, options)) return STK_OK;
     for (int i = 0; i < AUTO_COUNT; i++) {
         const stk_status status = engines[i]->open(engine, options, error);
         if (status == STK_OK) stk__error_clear(error);

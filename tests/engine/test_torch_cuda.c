@@ -235,7 +235,8 @@ static void a_lost_context_is_told(void **state)
     float numbers[COUNT] = {0};
     char line[96];
     assert_int_equal(stk__engine_sync(engine, NULL), STK_OK);
-    snprintf(line, sizeof line, "fault cuEventQuery at %ld lose 719\n", count_calls("cuEventQuery", FAKE_ANY));
+    snprintf(line, sizeof line, "fault cuEventQuery at %ld lose 719\n",
+             count_calls("cuEventQuery", FAKE_ANY));
     assert_null(add_lines(line));
     assert_int_not_equal(stk__tensor_read(tensors[0], numbers, sizeof numbers, &error), STK_OK);
     assert_non_null(strstr(error.hint, "newest checkpoint"));
@@ -264,10 +265,14 @@ int main(int argc, char **argv)
     }
     cuda = stk__torch_of(engine)->device.cuda;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_says_where_it_is),    cmocka_unit_test(copies_are_in_order),
-        cmocka_unit_test(many_maps),              cmocka_unit_test(all_stages_fly),
-        cmocka_unit_test(failing_calls_are_told), cmocka_unit_test(memory_may_be_unknown),
-        cmocka_unit_test(memory_runs_out),        cmocka_unit_test(engines_that_cannot_open),
+        cmocka_unit_test(it_says_where_it_is),
+        cmocka_unit_test(copies_are_in_order),
+        cmocka_unit_test(many_maps),
+        cmocka_unit_test(all_stages_fly),
+        cmocka_unit_test(failing_calls_are_told),
+        cmocka_unit_test(memory_may_be_unknown),
+        cmocka_unit_test(memory_runs_out),
+        cmocka_unit_test(engines_that_cannot_open),
     };
     const struct CMUnitTest last[] = {cmocka_unit_test(a_lost_context_is_told)};
     if (argc > 1 && strcmp(argv[1], "lost") == 0) return cmocka_run_group_tests(last, set_up, leave);

@@ -10,8 +10,8 @@
  *   - a lost context makes every operator fail
  *
  * STOKER_FAKE_TORCH_STREAM=own: the current stream is not the default one. STOKER_FAKE_TORCH_SHORT=N: from
- * the N-th operator on (the first is 1) PyTorch is out of memory. STOKER_FAKE_TORCH_COUNTS=FILE: operators and
- * syncs are told there at the end. */
+ * the N-th operator on (the first is 1) PyTorch is out of memory. STOKER_FAKE_TORCH_COUNTS=FILE: operators
+ * and syncs are told there at the end. */
 #ifndef FAKE_GPU_TORCH_H
 #define FAKE_GPU_TORCH_H
 
