@@ -217,6 +217,37 @@ static void engines_that_cannot_open(void **state)
     assert_non_null(strstr(error.message, "there is only 1 GPU"));
 }
 
+/* PyTorch has no stream; its folder has no CUDA part; no such word; and "auto". */
+static void other_ends(void **state)
+{
+    (void)state;
+    stk_error error = {0};
+    stk__engine *none;
+    stk__torch_api elsewhere = *stk__torch_of(engine)->api;
+    stk__torch_cuda_api calls;
+    void *symbol = dlsym(RTLD_DEFAULT, "strlen");
+    const char *stream = getenv("STOKER_FAKE_TORCH_STREAM");
+    setenv("STOKER_FAKE_TORCH_STREAM", "none", 1);
+    assert_int_equal(
+        stk__engine_open(&none, &(stk__engine_options){.name = "torch", .device = "cuda:0"}, &error),
+        STK_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(error.message, "PyTorch cannot use the GPU: there is no stream"));
+    assert_int_equal(stk__engine_open(&none, &(stk__engine_options){.name = "torch"}, &error), STK_OK);
+    assert_int_equal(none->info.device, STK_DEVICE_CPU); /* and says why */
+    assert_non_null(strstr(none->info.note, "PyTorch cannot use the GPU"));
+    stk__engine_close(&none);
+    setenv("STOKER_FAKE_TORCH_STREAM", stream ? stream : "default", 1);
+    assert_int_equal(stk__engine_open(&none, &(stk__engine_options){.name = "auto"}, &error), STK_OK);
+    assert_int_equal(none->info.device, STK_DEVICE_CUDA);
+    stk__engine_close(&none);
+    assert_int_equal(
+        stk__engine_open(&none, &(stk__engine_options){.name = "torch", .device = "tpu"}, &error),
+        STK_ERROR_UNSUPPORTED);
+    memcpy(&elsewhere.aoti_torch_abi_version, &symbol, sizeof symbol);
+    assert_int_equal(stk__torch_cuda_api_open(&calls, &elsewhere, &error), STK_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(error.message, "PyTorch's CUDA part cannot be opened: "));
+}
+
 static void memory_runs_out(void **state)
 {
     (void)state;
@@ -265,6 +296,7 @@ int main(int argc, char **argv)
     }
     cuda = stk__torch_of(engine)->device.cuda;
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(other_ends),
         cmocka_unit_test(it_says_where_it_is),
         cmocka_unit_test(copies_are_in_order),
         cmocka_unit_test(many_maps),

@@ -110,6 +110,7 @@ int32_t aoti_torch_get_current_cuda_stream(int32_t index, void **stream)
 {
     const char *which = getenv("STOKER_FAKE_TORCH_STREAM");
     start();
+    if (which && strcmp(which, "none") == 0) return fail("there is no stream");
     if (!enter(index)) return fail("CUDA error: the fake driver does not start");
     if (!has_stream[index] && which && strcmp(which, "own") == 0) {
         if (driver.cuStreamCreate(&streams[index], CU_STREAM_NON_BLOCKING)) streams[index] = NULL;

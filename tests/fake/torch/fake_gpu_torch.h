@@ -9,9 +9,9 @@
  *   - calls after which PyTorch would wait for the GPU are counted
  *   - a lost context makes every operator fail
  *
- * STOKER_FAKE_TORCH_STREAM=own: the current stream is not the default one. STOKER_FAKE_TORCH_SHORT=N: from
- * the N-th operator on (the first is 1) PyTorch is out of memory. STOKER_FAKE_TORCH_COUNTS=FILE: operators
- * and syncs are told there at the end. */
+ * STOKER_FAKE_TORCH_STREAM=own: the current stream is not the default one; none: there is none.
+ * STOKER_FAKE_TORCH_SHORT=N: from the N-th operator on (the first is 1) PyTorch is out of memory.
+ * STOKER_FAKE_TORCH_COUNTS=FILE: operators and syncs are told there at the end. */
 #ifndef FAKE_GPU_TORCH_H
 #define FAKE_GPU_TORCH_H
 
