@@ -159,6 +159,13 @@ static json_t *report_json(train_job *job)
         json_object_set_new(report, "loss_scale", json_real(r->at.loss_scale));
         json_object_set_new(report, "skipped_steps", json_integer(r->at.skipped));
     }
+    if (s->device_bytes) {
+        const stk__engine_memory memory = stk__trainer_memory(s->trainer);
+        json_object_set_new(report, "device", json_string(s->device));
+        json_object_set_new(report, "planned_device_bytes", json_integer((json_int_t)s->device_bytes));
+        json_object_set_new(report, "peak_device_bytes",
+                            memory.peak_bytes < 0 ? json_null() : json_integer(memory.peak_bytes));
+    }
     json_object_set_new(report, "interrupted", json_boolean(r->interrupted));
     json_object_set_new(report, "stopped_early", json_boolean(r->stopped_early));
     json_object_set_new(report, "checkpoint", stk__cli_json_text(r->checkpoint));
@@ -189,6 +196,9 @@ static int finish(train_job *job, stk_status status, const stk_error *error)
     stk_error failed;
     stk__progress_end(&job->screen.progress);
     if (status != STK_OK) code = stk__cli_fail(error);
+    if (status != STK_OK && job->run.report.checkpoint[0])
+        fprintf(stderr, "newest checkpoint: %s; go on with: stoker train --run %s --resume\n",
+                job->run.report.checkpoint, stk__run_folder_path(job->folder));
     if (job->folder && (job->run.step_count || (status == STK_OK && !is_told(job)))) {
         json_t *report = report_json(job);
         if (stk__run_folder_write_json(job->folder, "run.json", json_incref(report), &failed) != STK_OK &&
@@ -226,6 +236,8 @@ static stk_status print_plan_json(const train_job *job)
                              (json_int_t)info->model_bytes, "activation_bytes", (json_int_t)info->pass_bytes,
                              "batch_bytes", (json_int_t)s->batch_bytes, "planned_memory_bytes",
                              (json_int_t)s->planned_bytes, "effects", stk__config_effects_json(s->config));
+    if (plan && s->device_bytes)
+        json_object_set_new(plan, "planned_device_bytes", json_integer((json_int_t)s->device_bytes));
     if (plan) json_object_set_new(plan, "cache_bytes", json_integer((json_int_t)s->cache_bytes));
     stk__cli_print_json(plan);
     return STK_OK;
@@ -242,6 +254,8 @@ static stk_status print_plan(const train_job *job, stk_error *error)
     printf("  %-14s %9s\n", "batches", stk__cli_bytes((double)job->session.batch_bytes));
     if (job->session.cache_bytes)
         printf("  %-14s %9s\n", "cache", stk__cli_bytes((double)job->session.cache_bytes));
+    if (job->session.device_bytes)
+        printf("  %-14s %9s\n", job->session.device, stk__cli_bytes((double)job->session.device_bytes));
     printf("  %-14s %9s\n  %-14s %9s\n", "program", stk__cli_bytes((double)job->session.program_bytes),
            "at most", stk__cli_bytes((double)job->session.planned_bytes));
     return status;

@@ -84,9 +84,10 @@ void stk__train_print_beginning(const stk__train_screen *screen)
     const stk__cpu_budget budget = stk__cpu_budget_read(NULL);
     const char *expects = stk__run_preset_expects((stk__run_preset)s->run.preset);
     if (stk__cli_quiet) return;
-    fprintf(stderr, "  device   cpu, %s; engine %s%s%s%s, %d thread%s\n", budget.why, info->engine->name,
-            info->engine->version[0] ? " (" : "", info->engine->version, info->engine->version[0] ? ")" : "",
-            info->engine->threads, info->engine->threads == 1 ? "" : "s");
+    fprintf(stderr, "  device   %s, %s; engine %s%s%s%s, %d thread%s\n", s->device[0] ? s->device : "cpu",
+            budget.why, info->engine->name, info->engine->version[0] ? " (" : "", info->engine->version,
+            info->engine->version[0] ? ")" : "", info->engine->threads,
+            info->engine->threads == 1 ? "" : "s");
     print_network(info, stk_loader_describe(s->loader)->batch_size);
     print_memory(s, info);
     print_data(s);

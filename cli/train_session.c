@@ -66,7 +66,7 @@ static stk_status want_floats(stk__cli_session *s, stk_loader_options *o, stk_er
                 stk__config_effect(s->config, fixed[i].name, fixed[i].value, "what the engine takes", error));
     o->axes = STK_AXES_NHWC;
     o->mask_dtype = STK_MASK_U8;
-    o->yielding = true;
+    o->yielding = !s->device[0]; /* a GPU's engine leaves the CPUs to the workers */
     o->dtype = STK_STORE_F32;
     return STK_OK;
 }
@@ -94,6 +94,7 @@ static stk_status open_training(stk__cli_session *s, stk_error *error)
     STK__TRY(stk__cli_obey_switch(s->config, s->train.use_gpu_augmentation, &augment, error));
     STK__TRY(want_floats(s, &s->data, error));
     s->data.part = STK_PART_TRAIN;
+    s->data.device = s->device[0] ? s->device : NULL;
     const stk__loader_setup setup = {.options = &s->data, .augment = &augment};
     STK__TRY(stk__loader_open(&s->loader, &setup, error));
     return stk__cli_tell_loading(s->config, s->loader, &s->data, &augment, error);
@@ -173,6 +174,12 @@ static void feed_release(void *loader, stk_batch *batch)
     stk_batch_release(batch);
 }
 
+static void feed_release_after(void *loader, stk_batch *batch, void *stream)
+{
+    (void)loader;
+    stk_batch_release_after(batch, stream);
+}
+
 static void feed_measure(void *loader, stk_loader_stats *stats)
 {
     stk_loader_measure(loader, stats);
@@ -196,6 +203,7 @@ static stk__feed feed_of(stk_loader *loader, bool drop_last)
     return (stk__feed){.context = loader,
                        .next = feed_next,
                        .release = feed_release,
+                       .release_after = feed_release_after,
                        .measure = feed_measure,
                        .tell = feed_tell,
                        .seek = feed_seek,
@@ -257,6 +265,16 @@ static stk_status tell_trainer(stk__cli_session *s, stk_error *error)
     return stk__config_effects_from(s->config, "run", &s->run, error);
 }
 
+/* Before the loaders, which must know where batches are to end. Who evaluates looks at batches: they stay on
+ * the host, and the trainer copies them. */
+static stk_status open_engine(stk__cli_session *s, stk_error *error)
+{
+    STK__TRY(stk__trainer_open_engine(&s->engine, &s->run, &s->train, error));
+    const stk__engine_info *info = stk__engine_describe(s->engine);
+    if (info->device == STK_DEVICE_CUDA) snprintf(s->device, sizeof s->device, "cuda:%d", info->device_index);
+    return STK_OK;
+}
+
 static stk_status open_trainer(stk__cli_session *s, stk_error *error)
 {
     stk_loader *any = s->loader ? s->loader : s->val_loader;
@@ -270,9 +288,18 @@ static stk_status open_trainer(stk__cli_session *s, stk_error *error)
                                       .val = feed_of(s->val_loader, s->val_data.drop_last == STK_SWITCH_ON),
                                       .facts = facts_of(stk_loader_describe(any)),
                                       .seed = (uint64_t)data->seed,
+                                      .engine = s->engine,
                                       .evaluates_only = s->evaluates_only};
+    s->engine = NULL;
     STK__TRY(stk__trainer_open(&s->trainer, &setup, error));
     return tell_trainer(s, error);
+}
+
+/* Slots of the training part have their second half there. */
+static uint64_t device_batches(const stk__cli_session *s)
+{
+    const stk_loader_info *about = s->loader ? stk_loader_describe(s->loader) : NULL;
+    return about ? about->slot_bytes * (uint64_t)about->slot_count : 0;
 }
 
 /* Memory of the model is touched by its first values, that of batches by workers that read ahead; everything
@@ -292,13 +319,17 @@ static void plan_memory(stk__cli_session *s)
         touched += stk__loader_filled_bytes(loaders[i]);
     }
     s->program_bytes = now > touched ? now - touched : 0;
-    s->planned_bytes =
-        s->program_bytes + info->model_bytes + info->pass_bytes + s->batch_bytes + s->cache_bytes;
+    s->planned_bytes = s->program_bytes + s->batch_bytes + s->cache_bytes;
+    if (!s->device[0])
+        s->planned_bytes += info->model_bytes + info->pass_bytes;
+    else
+        s->device_bytes = info->model_bytes + info->pass_bytes + device_batches(s);
 }
 
 stk_status stk__cli_session_open(stk__cli_session *s, stk_error *error)
 {
     STK__TRY(stk__cli_session_read(s, error));
+    STK__TRY(open_engine(s, error));
     if (!s->evaluates_only) STK__TRY(open_training(s, error));
     STK__TRY(open_validation(s, error));
     STK__TRY(open_trainer(s, error));
@@ -309,6 +340,7 @@ stk_status stk__cli_session_open(stk__cli_session *s, stk_error *error)
 void stk__cli_session_close(stk__cli_session *s, int status)
 {
     stk__trainer_close(&s->trainer);
+    stk__engine_close(&s->engine);
     stk__cli_loader_close(&s->val_loader, status);
     stk__cli_loader_close(&s->loader, status);
 }

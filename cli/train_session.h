@@ -21,10 +21,13 @@ typedef struct stk__cli_session {
     stk__run_settings run;
     stk_loader_options data, val_data;
     stk_loader *loader, *val_loader; /* NULL: there is no such part */
+    stk__engine *engine;             /* until it is the trainer's */
+    char device[16]; /* where batches of the training part end: "cuda:0"; empty: the host's memory */
     stk__trainer *trainer;
     uint64_t batch_bytes;   /* of all slots of both loaders */
     uint64_t cache_bytes;   /* of both loaders' caches, when they are full */
     uint64_t program_bytes; /* what the process had before anything was computed; 0: unknown */
+    uint64_t device_bytes;  /* planned in the memory of a GPU: model, activations and batches; 0: none */
     uint64_t planned_bytes; /* all of it together, at most */
 } stk__cli_session;
 

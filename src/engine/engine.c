@@ -6,6 +6,7 @@
 #include "core/pool.h"
 #include "engine/half_op.h"
 #include "engine/loss_inputs.h"
+#include "engine/torch_device.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -23,11 +24,23 @@ const char *stk__engine_names(int index)
     return index >= 0 && index < ENGINE_COUNT ? engines[index]->name : NULL;
 }
 
+/* A GPU comes before all CPUs, if PyTorch can use it. */
+static bool open_gpu(stk__engine **engine, const stk__engine_options *options)
+{
+    if (options->device && strcmp(options->device, "cpu") == 0) return false;
+    if (!stk__torch_device_lists_gpu() || stk__engine_torch.open(engine, options, NULL) != STK_OK)
+        return false;
+    if ((*engine)->info.device != STK_DEVICE_CPU) return true;
+    stk__engine_close(engine);
+    return false;
+}
+
 /* The first that is available; its note says why the best is not. */
 static stk_status open_auto(stk__engine **engine, const stk__engine_options *options, stk_error *error)
 {
     stk_error why = {0}, ignored;
     if (!error) error = &ignored;
+    if (open_gpu(engine, options)) return STK_OK;
     for (int i = 0; i < AUTO_COUNT; i++) {
         const stk_status status = engines[i]->open(engine, options, error);
         if (status == STK_OK) stk__error_clear(error);
@@ -74,6 +87,18 @@ const stk__engine_info *stk__engine_describe(const stk__engine *engine)
 stk_status stk__engine_sync(stk__engine *engine, stk_error *error)
 {
     return engine->ops->sync ? engine->ops->sync(engine, error) : STK_OK;
+}
+
+bool stk__engine_stream(const stk__engine *engine, void **stream)
+{
+    *stream = NULL;
+    return engine->ops->stream && engine->ops->stream(engine, stream);
+}
+
+stk__engine_memory stk__engine_measure(stk__engine *engine)
+{
+    if (!engine->ops->measure) return (stk__engine_memory){-1, -1, -1};
+    return engine->ops->measure(engine);
 }
 
 static size_t dense_bytes(const stk__tensor_desc *desc)
@@ -131,7 +156,11 @@ stk_status stk__tensor_wrap(stk__engine *engine, const stk_tensor *memory, stk__
                             stk_error *error)
 {
     assert(memory->dtype != STK_DTYPE_NONE && memory->ndim <= STK_OP_DIMS);
-    stk__tensor form = {.engine = engine, .memory = memory->data, .desc = {.dtype = memory->dtype}};
+    assert(memory->device == STK_DEVICE_CPU || memory->device == engine->info.device);
+    stk__tensor form = {.engine = engine,
+                        .memory = memory->data,
+                        .on_host = memory->device != engine->info.device,
+                        .desc = {.dtype = memory->dtype}};
     form.desc.shape.ndim = memory->ndim;
     memcpy(form.desc.shape.dim, memory->shape, (size_t)memory->ndim * sizeof memory->shape[0]);
     form.size_bytes = dense_bytes(&form.desc);
@@ -165,15 +194,22 @@ static void dense_view(const stk__tensor *tensor, stk_tensor *view)
 
 stk_status stk__tensor_map(stk__tensor *tensor, stk_tensor *view, stk_error *error)
 {
-    if (tensor->engine->ops->tensor_map) return tensor->engine->ops->tensor_map(tensor, view, error);
-    STK__TRY(stk__engine_sync(tensor->engine, error));
     dense_view(tensor, view);
-    return STK_OK;
+    if (tensor->on_host) return STK_OK;
+    if (tensor->engine->ops->tensor_map) return tensor->engine->ops->tensor_map(tensor, view, error);
+    return stk__engine_sync(tensor->engine, error);
+}
+
+stk_status stk__tensor_map_new(stk__tensor *tensor, stk_tensor *view, stk_error *error)
+{
+    if (tensor->on_host || !tensor->engine->ops->tensor_map_new) return stk__tensor_map(tensor, view, error);
+    dense_view(tensor, view);
+    return tensor->engine->ops->tensor_map_new(tensor, view, error);
 }
 
 stk_status stk__tensor_unmap(stk__tensor *tensor, const stk_tensor *view, bool changed, stk_error *error)
 {
-    if (!tensor->engine->ops->tensor_unmap) return STK_OK;
+    if (tensor->on_host || !tensor->engine->ops->tensor_unmap) return STK_OK;
     return tensor->engine->ops->tensor_unmap(tensor, view, changed, error);
 }
 
@@ -181,7 +217,7 @@ stk_status stk__tensor_write(stk__tensor *tensor, const void *data, size_t size_
 {
     stk_tensor view;
     assert(size_bytes == dense_bytes(&tensor->desc));
-    STK__TRY(stk__tensor_map(tensor, &view, error));
+    STK__TRY(stk__tensor_map_new(tensor, &view, error));
     memcpy(view.data, data, size_bytes);
     return stk__tensor_unmap(tensor, &view, true, error);
 }
@@ -227,11 +263,15 @@ stk_status stk__tensor_add(stk__tensor *target, const stk__tensor *source, stk_e
     return STK_OK;
 }
 
+/* What lies in host memory is of the same type. */
 stk_status stk__tensor_copy(stk__tensor *target, const stk__tensor *source, stk_error *error)
 {
     const bool same = target->desc.dtype == source->desc.dtype;
     assert(stk__shape_equal(&target->desc.shape, &source->desc.shape));
     assert(same || (is_float(target) && is_float(source)));
+    if (source->on_host) return stk__tensor_write(target, source->memory, dense_bytes(&source->desc), error);
+    if (target->on_host)
+        return stk__tensor_read((stk__tensor *)source, target->memory, dense_bytes(&target->desc), error);
     if (same || !needs_widening(target, source))
         return target->engine->ops->tensor_copy(target, source, error);
     stk__half_copy(target, source);

@@ -48,6 +48,7 @@ typedef struct stk__engine_options {
     const char *name; /* "reference", "onednn", "torch"; NULL or "auto": the best that is here */
     int threads;      /* 0: the CPU budget */
     stk__conv conv;   /* engines with one algorithm do not ask */
+    bool no_tf32;     /* CUDA: f32 as it is; else products may be TF32 */
     bool tune;        /* STK_CONV_AUTO: measure both when an operation is made, and remember it on disk */
     const char
         *device; /* torch: "cpu", "cuda:0"; NULL or "auto": the best that it can use. Others are the CPU's */
@@ -66,8 +67,11 @@ typedef struct stk__engine_info {
     char version[64]; /* "oneDNN 2.6.3, AVX2"; empty: nothing to say */
     int threads;
     stk__half_support bf16, f16; /* an engine with f16 knows stk__update.skipped */
-    const char *half_why; /* where neither is fast: why f32 is what to use here; NULL: nothing to say */
-    bool fuses;           /* has operations with a relu in them (stk__op_spec.relu) */
+    const char *half_why;   /* where neither is fast: why f32 is what to use here; NULL: nothing to say */
+    bool fuses;             /* has operations with a relu in them (stk__op_spec.relu) */
+    stk_device_kind device; /* whose memory its tensors are in: STK_DEVICE_CPU or STK_DEVICE_CUDA */
+    int32_t device_index;
+    bool tf32;      /* products of f32 are computed in TF32, which has 10 bits behind the point */
     char note[160]; /* something its user should know (an instruction set that was capped, why "auto" is not
                        a better one), or empty */
 } stk__engine_info;
@@ -83,6 +87,17 @@ const char *stk__engine_names(int index); /* 0, 1, …; NULL at the end */
 
 /* Waits for everything queued. */
 stk_status stk__engine_sync(stk__engine *engine, stk_error *error);
+
+/* The stream (a CUstream; NULL is the default one) on which an engine queues its work, for batches in that
+ * GPU's memory. false: it works in host memory. */
+bool stk__engine_stream(const stk__engine *engine, void **stream);
+
+/* Memory of the engine's device. -1: unknown, or the host's. */
+typedef struct stk__engine_memory {
+    int64_t total_bytes, free_bytes; /* all programs together */
+    int64_t peak_bytes;              /* most that was seen to be gone since the engine was opened */
+} stk__engine_memory;
+stk__engine_memory stk__engine_measure(stk__engine *engine);
 
 typedef struct stk__tensor_desc {
     stk__shape shape;
@@ -100,7 +115,8 @@ void stk__arena_destroy(stk__arena **arena);
 /* A tensor at offset (a multiple of 64) of an arena, which must outlive it. Tensors may overlap. */
 stk_status stk__tensor_create(stk__engine *engine, const stk__tensor_desc *desc, stk__arena *arena,
                               size_t offset_bytes, stk__tensor **tensor, stk_error *error);
-/* A tensor around foreign memory (a batch's slot), without a copy; dense only. */
+/* A tensor around foreign memory (a batch's slot), without a copy; dense only. Memory of the host can only be
+ * mapped by an engine whose own is elsewhere: operations take it only where they say so (sample_ids). */
 stk_status stk__tensor_wrap(stk__engine *engine, const stk_tensor *memory, stk__tensor **tensor,
                             stk_error *error);
 void stk__tensor_destroy(stk__tensor **tensor);
@@ -109,6 +125,8 @@ const stk__tensor_desc *stk__tensor_describe(const stk__tensor *tensor);
 /* The tensor's content as a dense host view, after waiting for it. Unmap with changed = true puts it back. */
 stk_status stk__tensor_map(stk__tensor *tensor, stk_tensor *view, stk_error *error);
 stk_status stk__tensor_unmap(stk__tensor *tensor, const stk_tensor *view, bool changed, stk_error *error);
+/* As map for who writes all of it: what the tensor holds is not fetched, and nobody waits for it. */
+stk_status stk__tensor_map_new(stk__tensor *tensor, stk_tensor *view, stk_error *error);
 /* Dense bytes in and out, for code that has them elsewhere anyway. size must fit. */
 stk_status stk__tensor_write(stk__tensor *tensor, const void *data, size_t size_bytes, stk_error *error);
 stk_status stk__tensor_read(stk__tensor *tensor, void *data, size_t size_bytes, stk_error *error);
@@ -203,6 +221,8 @@ typedef struct stk__engine_ops {
     stk_status (*open)(stk__engine **engine, const stk__engine_options *options, stk_error *error);
     void (*close)(stk__engine *engine);
     stk_status (*sync)(stk__engine *engine, stk_error *error); /* NULL: nothing is ever queued */
+    bool (*stream)(const stk__engine *engine, void **stream);  /* NULL: there is none */
+    stk__engine_memory (*measure)(stk__engine *engine);        /* NULL: unknown */
 
     size_t (*tensor_size)(const stk__engine *engine, const stk__tensor_desc *desc); /* NULL: dense */
     stk_status (*arena_create)(stk__engine *engine, size_t size_bytes, stk__arena **arena, stk_error *error);
@@ -211,6 +231,7 @@ typedef struct stk__engine_ops {
     stk_status (*tensor_create)(stk__tensor *tensor, stk_error *error);
     void (*tensor_destroy)(stk__tensor *tensor);
     stk_status (*tensor_map)(stk__tensor *tensor, stk_tensor *view, stk_error *error); /* NULL: host memory */
+    stk_status (*tensor_map_new)(stk__tensor *tensor, stk_tensor *view, stk_error *error); /* NULL: map */
     stk_status (*tensor_unmap)(stk__tensor *tensor, const stk_tensor *view, bool changed, stk_error *error);
     stk_status (*tensor_zero)(stk__tensor *tensor, stk_error *error);
     /* Native engines: of f32 and 16-bit types, as above; others: f32 += f32, and copies of one type. */
@@ -245,7 +266,8 @@ struct stk__tensor {
     stk__engine *engine;
     stk__tensor_desc desc;
     size_t size_bytes;
-    void *memory; /* host engines: where it lies */
+    void *memory; /* host engines: where it lies; others: its address there */
+    bool on_host; /* lies in host memory, though the engine's own is elsewhere: it can only be mapped */
     void *own;    /* the engine's */
 };
 

@@ -79,6 +79,7 @@ static void close_engine(stk__engine *engine)
     constants_of(made, list);
     for (int i = 0; i < 5; i++)
         if (*list[i]) made->api->aoti_torch_delete_tensor_object(*list[i]);
+    stk__torch_device_close(&made->device);
     stk__free(made);
 }
 
@@ -92,26 +93,43 @@ static stk_status open_library(const stk__torch_api **api, const char *device, s
     return stk__torch_device_refuse(device, why.message, why.hint, error);
 }
 
-static stk_status open_engine(stk__engine **engine, const stk__engine_options *options, stk_error *error)
+static void describe(stk__torch *made, const stk__engine_options *options)
 {
-    const stk__torch_api *api;
-    stk__torch_device device;
-    STK__TRY(open_library(&api, options->device, error));
-    STK__TRY(stk__torch_device_find(api, options->device, &device, error));
-    stk__torch *made = stk__alloc(sizeof *made);
-    if (!made) return stk__fail_memory(error, sizeof *made, "an engine");
-    *made = (stk__torch){.api = api, .device = device};
-    made->front.ops = &stk__engine_torch;
-    made->front.info =
+    stk__engine_info *info = &made->front.info;
+    const stk__torch_api *api = made->api;
+    *info =
         (stk__engine_info){.name = stk__engine_torch.name,
                            .threads = options->threads,
                            .bf16 = STK_HALF_NATIVE,
                            .f16 = STK_HALF_NATIVE,
                            .half_why = "on CPUs PyTorch is not known to be faster in it; with ! it is used"};
-    snprintf(made->front.info.version, sizeof made->front.info.version, "PyTorch %d.%d.%d, %s", api->major,
-             api->minor, api->patch, stk__torch_device_name(&device));
+    snprintf(info->version, sizeof info->version, "PyTorch %d.%d.%d, %s", api->major, api->minor, api->patch,
+             stk__torch_device_name(&made->device));
+    snprintf(info->note, sizeof info->note, "%s", made->device.why);
+    if (!made->device.cuda) return;
+    info->device = STK_DEVICE_CUDA;
+    info->device_index = made->device.index;
+    info->bf16 = info->f16 = STK_HALF_NONE; /* operations that are widened are so in host memory only */
+    info->half_why = "the engine torch has no tensors of 16 bits on GPUs yet";
+    info->tf32 = stk__torch_cuda_set_tf32(made->device.cuda, !options->no_tf32);
+}
+
+static stk_status open_engine(stk__engine **engine, const stk__engine_options *options, stk_error *error)
+{
+    const stk__torch_api *api;
+    STK__TRY(open_library(&api, options->device, error));
+    stk__torch *made = stk__alloc(sizeof *made);
+    if (!made) return stk__fail_memory(error, sizeof *made, "an engine");
+    *made = (stk__torch){.api = api};
+    made->front.ops = &stk__engine_torch;
+    stk_status status = stk__torch_device_open(api, options->device, &made->device, error);
+    if (status != STK_OK) {
+        stk__free(made);
+        return status;
+    }
+    describe(made, options);
     prepare_thread(&made->front);
-    const stk_status status = make_constants(made, error);
+    status = make_constants(made, error);
     if (status != STK_OK) {
         close_engine(&made->front);
         return status;
@@ -191,8 +209,14 @@ const stk__engine_ops stk__engine_torch = {
     .name = "torch",
     .open = open_engine,
     .close = close_engine,
+    .sync = stk__torch_sync,
+    .stream = stk__torch_stream,
+    .measure = stk__torch_measure,
     .arena_create = stk__torch_arena_create,
     .arena_destroy = stk__torch_arena_destroy,
+    .tensor_map = stk__torch_tensor_map,
+    .tensor_map_new = stk__torch_tensor_map_new,
+    .tensor_unmap = stk__torch_tensor_unmap,
     .tensor_zero = zero_tensor,
     .tensor_add = add_tensor,
     .tensor_copy = copy_tensor,

@@ -2,25 +2,36 @@
 #ifndef STK_ENGINE_TORCH_DEVICE_H
 #define STK_ENGINE_TORCH_DEVICE_H
 
-#include "engine/engine.h"
-#include "engine/torch_api.h"
+#include "engine/torch_cuda.h"
 
 typedef struct stk__torch_device {
-    int32_t type, index; /* as PyTorch counts them */
+    int32_t type, index;   /* as PyTorch counts them */
+    stk__torch_cuda *cuda; /* NULL: the host */
+    char why[160];         /* "auto" is the host though there is a GPU: why; else empty */
 } stk__torch_device;
 
-/* word: "auto", "cpu", "cuda:0"; NULL: "auto". GPUs are refused with the reason, so far always: PyTorch has
- * no CUDA, there is no driver or no GPU, or this version does not train on it. */
-stk_status stk__torch_device_find(const stk__torch_api *api, const char *word, stk__torch_device *device,
+/* word: "auto", "cpu", "cuda:0"; NULL: "auto", which is the first GPU if PyTorch can use it. GPUs are refused
+ * with the reason: PyTorch has no CUDA, there is no driver or no GPU, or one of the two does not work. */
+stk_status stk__torch_device_open(const stk__torch_api *api, const char *word, stk__torch_device *device,
                                   stk_error *error);
+void stk__torch_device_close(stk__torch_device *device);
 /* One sentence why, one what to do. */
 stk_status stk__torch_device_refuse(const char *word, const char *why, const char *hint, stk_error *error);
-/* "CPU" */
+/* "CPU", "cuda:0" */
 const char *stk__torch_device_name(const stk__torch_device *device);
+/* Does the driver list a GPU? Costs nothing where there is no driver. */
+bool stk__torch_device_lists_gpu(void);
 
 /* As stk__engine_ops has them. */
 stk_status stk__torch_arena_create(stk__engine *engine, size_t size_bytes, stk__arena **arena,
                                    stk_error *error);
 void stk__torch_arena_destroy(stk__arena *arena);
+stk_status stk__torch_tensor_map(stk__tensor *tensor, stk_tensor *view, stk_error *error);
+stk_status stk__torch_tensor_map_new(stk__tensor *tensor, stk_tensor *view, stk_error *error);
+stk_status stk__torch_tensor_unmap(stk__tensor *tensor, const stk_tensor *view, bool changed,
+                                   stk_error *error);
+stk_status stk__torch_sync(stk__engine *engine, stk_error *error);
+bool stk__torch_stream(const stk__engine *engine, void **stream);
+stk__engine_memory stk__torch_measure(stk__engine *engine);
 
 #endif

@@ -38,21 +38,24 @@ stk__torch_handle stk__torch_both(stk__torch_scope *scope, stk__torch_handle a, 
     return STK_TORCH_RUN(scope, "aten::logical_and", "", STK_TORCH_T(a), STK_TORCH_T(b));
 }
 
+/* The value lies on the host: PyTorch would fetch it from a GPU, and wait. */
 void stk__torch_leave_out(stk__torch_scope *scope, stk__torch_handle values, stk__torch_handle weights)
 {
     if (!weights) return;
     const int mark = scope->count;
     STK_TORCH_RUN(scope, "aten::masked_fill_", "Tensor", STK_TORCH_T(values),
                   STK_TORCH_T(stk__torch_compare(scope, "aten::eq", weights, scope->engine->zero)),
-                  STK_TORCH_T(scope->engine->zero));
+                  STK_TORCH_T(stk__torch_number(scope, 0)));
     stk__torch_release(scope, mark);
 }
 
+/* Not by clamp, which takes no bounds on the host for values on a GPU. */
 stk__torch_handle stk__torch_smooth_slope(stk__torch_scope *scope, stk__torch_handle error)
 {
-    return STK_TORCH_RUN(scope, "aten::clamp", "Tensor", STK_TORCH_T(error),
-                         STK_TORCH_T_OR_NONE(stk__torch_number(scope, -1)),
-                         STK_TORCH_T_OR_NONE(stk__torch_number(scope, 1)));
+    const stk__torch_handle low = STK_TORCH_RUN(scope, "aten::maximum", "", STK_TORCH_T(error),
+                                                STK_TORCH_T(stk__torch_number(scope, -1)));
+    return STK_TORCH_RUN(scope, "aten::minimum", "", STK_TORCH_T(low),
+                         STK_TORCH_T(stk__torch_number(scope, 1)));
 }
 
 /* slope x (error - slope / 2) is both branches at once. */
@@ -81,8 +84,7 @@ static stk__torch_handle value_slope(stk__torch_scope *s, stk__op_kind kind, stk
 
 static stk_status values_forward(stk__op *op, const stk__op_io *io, stk_error *failure)
 {
-    const int64_t n = op->spec.input[0].dim[0];
-    const stk__shape list = {1, {n}};
+    const stk__shape list = {1, {op->spec.input[0].dim[0]}};
     stk__torch_scope s = stk__torch_begin(op->engine, failure);
     const stk__torch_handle weights = stk__torch_per_sample(&s, io->x[STK_LOSS_WEIGHTS], 1);
     const stk__torch_handle error = stk__torch_convert(&s, stk__torch_shaped(&s, io->x[0], &list),
@@ -91,7 +93,11 @@ static stk_status values_forward(stk__op *op, const stk__op_io *io, stk_error *f
     stk__torch_leave_out(&s, error, weights);
     stk__torch_handle loss = value_loss(&s, op->spec.kind, error);
     if (weights) loss = stk__torch_multiply(&s, loss, weights);
-    const stk__torch_handle all = weights ? stk__torch_sum(&s, weights) : stk__torch_number(&s, (double)n);
+    const stk__torch_handle all = stk__torch_sum(
+        &s, weights ? weights
+                    : STK_TORCH_RUN(&s, "aten::ones_like", "", STK_TORCH_T(error), STK_TORCH_NOTHING,
+                                    STK_TORCH_NOTHING, STK_TORCH_NOTHING, STK_TORCH_NOTHING,
+                                    STK_TORCH_NOTHING)); /* where the sums are: maybe on a GPU */
     const stk__torch_handle factor = stk__torch_finish(&s, io, stk__torch_sum(&s, loss), all);
     if (stk__torch_at(io->dx, 0)) {
         stk__torch_handle slope = value_slope(&s, op->spec.kind, error);

@@ -98,7 +98,7 @@ static stk_status put_factors(const stk__op *op, const stk__op_io *io, stk_error
     stk_tensor ids, factors;
     stk__tensor *source = (stk__tensor *)io->sample_ids;
     STK__TRY(stk__tensor_map(source, &ids, error));
-    stk_status status = stk__tensor_map(io->scratch, &factors, error);
+    stk_status status = stk__tensor_map_new(io->scratch, &factors, error);
     if (status == STK_OK) {
         draw_factors(op, io, ids.data, factors.data);
         status = stk__tensor_unmap(io->scratch, &factors, true, error);

@@ -10,6 +10,8 @@ typedef struct stk__feed {
     void *context;
     stk_status (*next)(void *context, stk_batch **batch, stk_error *error); /* NULL: there is no such part */
     void (*release)(void *context, stk_batch *batch);
+    /* The same when work on a GPU's stream may still read it; NULL: batches are in host memory. */
+    void (*release_after)(void *context, stk_batch *batch, void *stream);
     void (*measure)(void *context, stk_loader_stats *stats);
     void (*tell)(void *context, stk_loader_state *state);
     stk_status (*seek)(void *context, const stk_loader_state *state, stk_error *error);

@@ -286,6 +286,15 @@ static stk_status look_up(stk__run *run, bool *over, stk_error *error)
     return *over ? save(run, NAN, error) : STK_OK;
 }
 
+/* A step that found no memory has changed no weight: what was learnt so far is kept, if that can be done. The
+ * shortage is what is told. */
+static stk_status save_before_end(stk__run *run, stk_error *error)
+{
+    stk_error ignored = {0};
+    if (run->step_count && !stk__trainer_is_torn(run->trainer)) save(run, NAN, error ? &ignored : NULL);
+    return STK_ERROR_MEMORY;
+}
+
 static stk_status train_on(stk__run *run, stk_error *error)
 {
     bool over = run->report.at.epoch >= run->report.epochs; /* it was finished already */
@@ -295,7 +304,7 @@ static stk_status train_on(stk__run *run, stk_error *error)
         if (status == STK_END) {
             STK__TRY(end_epoch(run, &over, error));
         } else {
-            STK__TRY(status);
+            STK__TRY(status == STK_ERROR_MEMORY ? save_before_end(run, error) : status);
             STK__TRY(end_step(run, start_ns, error));
             STK__TRY(look_up(run, &over, error));
         }

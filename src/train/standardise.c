@@ -31,19 +31,44 @@ static void count_batch(moments *m, const stk_batch *batch, int64_t features)
     m->target_count += (double)batch->count;
 }
 
-static stk_status count_part(stk__trainer *t, moments *m, stk_error *error)
+/* A batch in a GPU's memory is copied; room: for windows and targets of the largest batch, made here. */
+static stk_status show_batch(const stk_batch *batch, stk_batch *seen, uint8_t **room, stk_error *error)
+{
+    *seen = *batch;
+    if (batch->windows.device == STK_DEVICE_CPU) return STK_OK;
+    const size_t bytes = (size_t)stk_tensor_bytes(&batch->windows);
+    const size_t all = bytes + (size_t)stk_tensor_bytes(&batch->labels);
+    if (!*room) *room = stk__alloc(all); /* the last batch of an epoch is no larger */
+    if (!*room) return stk__fail_memory(error, all, "windows");
+    seen->windows.data = *room;
+    seen->labels.data = *room + bytes;
+    STK__TRY(stk_batch_fetch(batch, &batch->windows, seen->windows.data, error));
+    return stk_batch_fetch(batch, &batch->labels, seen->labels.data, error);
+}
+
+static stk_status count_batches(stk__trainer *t, moments *m, uint8_t **room, stk_error *error)
 {
     uint64_t windows = 0;
     while (windows < WINDOWS_MOST) {
-        stk_batch *batch;
+        stk_batch *batch, seen;
         const stk_status status = t->feed.next(t->feed.context, &batch, error);
         if (status == STK_END) break;
         STK__TRY(status);
-        count_batch(m, batch, t->facts.features);
+        const stk_status shown = show_batch(batch, &seen, room, error);
+        if (shown == STK_OK) count_batch(m, &seen, t->facts.features);
         windows += (uint64_t)batch->count;
         t->feed.release(t->feed.context, batch);
+        STK__TRY(shown);
     }
     return STK_OK;
+}
+
+static stk_status count_part(stk__trainer *t, moments *m, stk_error *error)
+{
+    uint8_t *room = NULL;
+    const stk_status status = count_batches(t, m, &room, error);
+    stk__free(room);
+    return status;
 }
 
 static stk_status write_constants(stk__trainer *t, const char *name, const float *values, int64_t count,

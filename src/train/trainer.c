@@ -6,61 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-/* The engine's tensor around one of a batch's; made when a slot comes by for the first time. */
-static stk_status wrap(stk__trainer *t, const stk_tensor *memory, stk__tensor **tensor, stk_error *error)
-{
-    *tensor = NULL;
-    if (memory->dtype == STK_DTYPE_NONE) return STK_OK;
-    for (int i = 0; i < t->wrap_count; i++)
-        if (t->wraps[i]->memory == memory->data && t->wraps[i]->desc.shape.dim[0] == memory->shape[0]) {
-            *tensor = t->wraps[i];
-            return STK_OK;
-        }
-    if (t->wrap_count == STK_TRAINER_WRAPS)
-        return stk__fail(error, STK_ERROR_ARGUMENT, "more than %d tensors of slots", STK_TRAINER_WRAPS);
-    STK__TRY(stk__tensor_wrap(t->engine, memory, tensor, error));
-    t->wraps[t->wrap_count++] = *tensor;
-    return STK_OK;
-}
-
-/* Which of a batch's tensors are the targets depends on the task. */
-static const stk_tensor *target_of(const stk__trainer *t, const stk_batch *batch, bool second)
-{
-    static const stk_tensor none;
-    switch (t->network->task) {
-    case STK_TASK_SEGMENTATION:
-        return second ? &batch->masks2 : &batch->masks;
-    case STK_TASK_POINTS:
-        return second ? &none : &batch->points;
-    case STK_TASK_CLASSIFICATION:
-        return second ? &batch->labels2 : &batch->labels;
-    case STK_TASK_REGRESSION:
-        break;
-    }
-    return second ? &none : &batch->labels; /* values are mixed themselves */
-}
-
-stk_status stk__trainer_feed(stk__trainer *t, const stk_batch *batch, stk__pass_feed *feed, stk_error *error)
-{
-    const bool windows = t->network->task == STK_TASK_REGRESSION;
-    stk__tensor *ids;
-    *feed = (stk__pass_feed){.seed = t->seed, .epoch = (uint32_t)batch->epoch, .grad_scale = 1};
-    STK__TRY(wrap(t, windows ? &batch->windows : &batch->images, &feed->input, error));
-    STK__TRY(wrap(t, target_of(t, batch, false), &feed->target[STK_LOSS_TARGET], error));
-    STK__TRY(wrap(t, target_of(t, batch, true), &feed->target[STK_LOSS_TARGET2], error));
-    STK__TRY(wrap(t, &batch->weights, &feed->target[STK_LOSS_WEIGHTS], error));
-    STK__TRY(wrap(t, &batch->sample_ids, &ids, error));
-    if (feed->target[STK_LOSS_TARGET2])
-        STK__TRY(wrap(t, &batch->lambda, &feed->target[STK_LOSS_LAMBDA], error));
-    feed->target[STK_LOSS_CLASS_WEIGHTS] = t->class_weights;
-    feed->sample_ids = ids;
-    if (!feed->input || !feed->target[STK_LOSS_TARGET])
-        return stk__fail(error, STK_ERROR_DATA, "a batch has no %s",
-                         feed->input ? stk__task_describe(t->network->task)->target
-                                     : stk__task_describe(t->network->task)->input);
-    return STK_OK;
-}
-
 /* The next batch of a feed; the time it took goes to the rows of data wait, or all to `row`. */
 static stk_status take_batch(stk__trainer *t, stk__feed *from, bool waits, stk_batch **batch,
                              stk_error *error)
@@ -132,7 +77,15 @@ static stk_status change_weights(stk__trainer *t, stk_error *error)
     return STK_OK;
 }
 
-stk_status stk__trainer_step(stk__trainer *t, stk_error *error)
+/* Back to before the step, so that a checkpoint made now goes on with it. Nothing more can be done if even
+ * that fails. */
+static void undo_step(stk__trainer *t, const stk_loader_state *start, const stk__trainer_place *at)
+{
+    t->at = *at;
+    t->torn = t->feed.seek(t->feed.context, start, NULL) != STK_OK;
+}
+
+static stk_status run_step(stk__trainer *t, stk_error *error)
 {
     const int parts = parts_of_step(t);
     t->fault = (stk__pass_fault){0};
@@ -148,12 +101,30 @@ stk_status stk__trainer_step(stk__trainer *t, stk_error *error)
         if (status != STK_OK) return status;
         const uint64_t count = (uint64_t)batch->count;
         const stk_status trained = train_batch(t, batch, part, parts, error);
-        t->feed.release(t->feed.context, batch);
+        stk__trainer_release(t, &t->feed, batch);
         STK__TRY(trained);
         t->at.batch++;
         t->at.samples += count;
     }
-    return change_weights(t, error);
+    t->torn = true; /* until all weights are changed */
+    STK__TRY(change_weights(t, error));
+    t->torn = false;
+    return STK_OK;
+}
+
+stk_status stk__trainer_step(stk__trainer *t, stk_error *error)
+{
+    stk_loader_state start;
+    const stk__trainer_place at = t->at;
+    t->feed.tell(t->feed.context, &start);
+    const stk_status status = stk__trainer_explain_shortage(t, run_step(t, error), error);
+    if (status == STK_ERROR_MEMORY && !t->torn) undo_step(t, &start, &at);
+    return status;
+}
+
+bool stk__trainer_is_torn(const stk__trainer *t)
+{
+    return t->torn;
 }
 
 /* Reads sums and starts them again. */
@@ -214,7 +185,7 @@ static stk_status evaluate_all(stk__trainer *t, stk__score *score, stk_error *er
         STK__TRY(status);
         score->samples += (uint64_t)batch->count;
         const stk_status evaluated = evaluate_batch(t, batch, error);
-        t->val.release(t->val.context, batch);
+        stk__trainer_release(t, &t->val, batch);
         STK__TRY(evaluated);
     }
     return read_score(t, t->eval_loss_sums, t->eval_metric_sums, score, error);

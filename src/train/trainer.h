@@ -27,8 +27,13 @@ typedef struct stk__trainer_setup {
     stk__feed feed, val; /* val.next NULL: nothing to evaluate on */
     stk__feed_facts facts;
     uint64_t seed;
+    stk__engine *engine; /* the trainer's from now on; NULL: the one of stk__trainer_open_engine */
     bool evaluates_only; /* no gradients, no optimiser: `stoker eval` */
 } stk__trainer_setup;
+
+/* The engine that the settings ask for, for who must know its device before there are batches. */
+stk_status stk__trainer_open_engine(stk__engine **engine, const stk__run_settings *run,
+                                    const stk__train_settings *train, stk_error *error);
 
 /* Opens the engine, reads the network, plans the passes and fills the weights. Settings need to live only
  * during the call; feeds live as long as the trainer. */
@@ -44,6 +49,9 @@ stk_status stk__trainer_standardise(stk__trainer *trainer, stk_error *error);
  * fp16 the step may be skipped: nothing changes but the place in the data. STK_ERROR_DATA: too many were, in
  * a row. */
 stk_status stk__trainer_step(stk__trainer *trainer, stk_error *error);
+
+/* The last step failed while it changed weights: they are of no use. */
+bool stk__trainer_is_torn(const stk__trainer *trainer);
 
 /* Loss and values (stk__task_info) over a part. */
 typedef struct stk__score {
@@ -70,6 +78,9 @@ void stk__trainer_watch(stk__trainer *trainer, stk__trainer_look look, void *con
 
 /* Rows of the stall table and every layer go to trace from now on; NULL: no longer. */
 void stk__trainer_trace(stk__trainer *trainer, stk__trace *trace);
+
+/* Of the engine's device; -1: the host's, or unknown. */
+stk__engine_memory stk__trainer_memory(stk__trainer *trainer);
 
 bool stk__trainer_has_val(const stk__trainer *trainer);
 

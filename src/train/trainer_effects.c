@@ -73,6 +73,30 @@ static void tell_convolutions(stk__trainer *t, const stk__train_settings *train)
                                         : "there is nothing to choose here");
 }
 
+/* Where it computes, and what only GPUs have. */
+static void tell_device(stk__trainer *t, const stk__trainer_setup *setup)
+{
+    const stk__engine_info *engine = t->info.engine;
+    char name[16];
+    if (engine->device == STK_DEVICE_CPU) {
+        stk__trainer_note_if_asked(t, "run.device", "cpu",
+                                   engine->note[0] ? engine->note : "there is no GPU that can be used");
+        stk__trainer_note_if_asked(t, "train.tf32", "", "only NVIDIA GPUs have it");
+        stk__trainer_note_if_asked(t, "train.non_blocking", "",
+                                   "nothing is copied: batches are used where they lie");
+        return;
+    }
+    snprintf(name, sizeof name, "cuda:%d", engine->device_index);
+    stk__trainer_note_if_asked(t, "run.device", name, "the GPU that PyTorch uses");
+    stk__trainer_note_if_asked(t, "train.tf32", engine->tf32 ? "true" : "false",
+                               engine->tf32 ? "convolutions and products of matrices"
+                               : setup->train->tf32 == STK_SWITCH_OFF ? "as asked for, in PyTorch's settings"
+                                                                      : "this GPU is older than it, or this "
+                                                                        "PyTorch does not let it be set");
+    stk__trainer_note_if_asked(t, "train.non_blocking", "true",
+                               "batches are made in the GPU's memory while it computes");
+}
+
 /* Mixed precision, compilation and what only GPUs have. */
 static void tell_engine(stk__trainer *t, const stk__trainer_setup *setup)
 {
@@ -86,15 +110,12 @@ static void tell_engine(stk__trainer *t, const stk__trainer_setup *setup)
     if (setup->run->threads != engine->threads)
         stk__trainer_note(t, "run.threads", text,
                           setup->run->threads ? "this engine has no more" : "all CPUs this process may use");
-    stk__trainer_note_if_asked(t, "run.device", "cpu", "no engine of this program uses a GPU yet");
     stk__trainer_tell_amp(t, setup->train);
     tell_fusion(t, setup);
     tell_convolutions(t, setup->train);
     if (setup->train->channels_last != STK_SWITCH_ON)
         stk__trainer_note_if_asked(t, "train.channels_last", "true", "this engine knows nothing else");
-    stk__trainer_note_if_asked(t, "train.tf32", "", "only NVIDIA GPUs have it");
-    stk__trainer_note_if_asked(t, "train.non_blocking", "",
-                               "nothing is copied: batches are used where they lie");
+    tell_device(t, setup);
     if (setup->optimizer->fused != STK_SWITCH_ON)
         stk__trainer_note_if_asked(t, "optimizer.fused", "true",
                                    "all weights are always updated in one pass");

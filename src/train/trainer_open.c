@@ -8,35 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Only torch computes elsewhere than on the CPU: it is taken, or says what is missing. */
-static stk_status choose_engine(const stk__run_settings *run, const char *device, const char **name,
-                                stk_error *error)
-{
-    *name = run->engine ? run->engine : "auto";
-    if (strcmp(device, "auto") == 0 || strcmp(device, "cpu") == 0) return STK_OK;
-    if (strcmp(*name, "auto") == 0) *name = "torch";
-    if (strcmp(*name, "torch") == 0) return STK_OK;
-    stk__fail(error, STK_ERROR_UNSUPPORTED,
-              "run.device = '%s' cannot be used: the engine '%s' computes on the CPU", device, *name);
-    stk__error_hint(error, "run.engine=torch uses GPUs; run.device=cpu trains on the CPU");
-    return STK_ERROR_UNSUPPORTED;
-}
-
-static stk_status open_engine(stk__trainer *t, const stk__trainer_setup *setup, stk_error *error)
-{
-    const stk__run_settings *run = setup->run;
-    const char *device = run->device ? run->device : "auto", *name;
-    STK__TRY(choose_engine(run, device, &name, error));
-    const stk__engine_options options = {.name = name,
-                                         .threads = (int)run->threads,
-                                         .device = device,
-                                         .conv = (stk__conv)setup->train->conv,
-                                         .tune = stk__train_tunes(setup->train)};
-    STK__TRY(stk__engine_open(&t->engine, &options, error));
-    t->info.engine = stk__engine_describe(t->engine);
-    return STK_OK;
-}
-
 /* --- passes ----------------------------------------------------------------------------------------------
  */
 
@@ -137,6 +108,8 @@ static stk_status make_model(stk__trainer *t, const stk__trainer_setup *setup, s
     size_t size = 0;
     for (int p = 0; p < STK_PASS_COUNT; p++)
         if (t->passes[p] && stk__pass_size(t->passes[p]) > size) size = stk__pass_size(t->passes[p]);
+    t->info.model_bytes = t->model->size_bytes;
+    t->info.pass_bytes = size;
     STK__TRY(stk__arena_create(t->engine, size, &t->pass_arena, error));
     for (int p = 0; p < STK_PASS_COUNT; p++)
         if (t->passes[p]) STK__TRY(stk__pass_bind(t->passes[p], t->model, t->pass_arena, error));
@@ -144,8 +117,6 @@ static stk_status make_model(stk__trainer *t, const stk__trainer_setup *setup, s
     t->info.report = stk__pass_describe(main_pass);
     t->info.network = t->network;
     t->info.model = t->model;
-    t->info.model_bytes = t->model->size_bytes;
-    t->info.pass_bytes = size;
     return STK_OK;
 }
 
@@ -291,12 +262,14 @@ static stk_status load_weights(stk__trainer *t, const char *path, stk_error *err
 
 static stk_status open_trainer(stk__trainer *t, const stk__trainer_setup *setup, stk_error *error)
 {
-    STK__TRY(open_engine(t, setup, error));
+    t->engine = setup->engine;
+    if (!t->engine) STK__TRY(stk__trainer_open_engine(&t->engine, setup->run, setup->train, error));
+    t->info.engine = stk__engine_describe(t->engine);
     STK__TRY(stk__trainer_read_network(t, setup->model, error));
     STK__TRY(choose_metric(t, setup->train->metric, error));
     STK__TRY(stk__trainer_choose_amp(t, setup->train, error));
     STK__TRY(plan_passes(t, setup, error));
-    STK__TRY(make_model(t, setup, error));
+    STK__TRY(stk__trainer_explain_shortage(t, make_model(t, setup, error), error));
     STK__TRY(make_sums(t, error));
     STK__TRY(read_class_weights(t, setup->loss->class_weights, error));
     set_optimizer(t, setup);
@@ -330,8 +303,7 @@ void stk__trainer_close(stk__trainer **trainer)
     if (!t) return;
     stk__tensor **const sums[] = {&t->loss_sums,        &t->metric_sums,   &t->norm_sums, &t->eval_loss_sums,
                                   &t->eval_metric_sums, &t->class_weights, &t->skipped};
-    for (int i = 0; i < t->wrap_count; i++)
-        stk__tensor_destroy(&t->wraps[i]);
+    stk__trainer_forget(t);
     for (size_t i = 0; i < sizeof sums / sizeof sums[0]; i++)
         stk__tensor_destroy(sums[i]);
     for (int p = 0; p < STK_PASS_COUNT; p++)

@@ -6,6 +6,7 @@
 #include "train/trainer.h"
 
 enum {
+    STK_TRAINER_ROOMS = 32,   /* up to 5 a batch size */
     STK_TRAINER_WRAPS = 1024, /* tensors of slots: up to 9 a slot and batch size */
     STK_TRAINER_EFFECTS = 48
 };
@@ -17,6 +18,13 @@ typedef enum stk__trainer_pass {
     STK_PASS_EVAL_LAST,
     STK_PASS_COUNT
 } stk__trainer_pass;
+
+/* Memory of the engine for batches that come in the host's. */
+typedef struct stk__trainer_room {
+    int part;
+    stk__arena *arena;
+    stk__tensor *tensor;
+} stk__trainer_room;
 
 struct stk__trainer {
     stk__feed feed, val;
@@ -40,6 +48,8 @@ struct stk__trainer {
 
     stk__tensor *wraps[STK_TRAINER_WRAPS]; /* tensors around memory of slots, made once */
     int wrap_count;
+    stk__trainer_room rooms[STK_TRAINER_ROOMS];
+    int room_count;
 
     stk__update update; /* all but step, lr and grad_scale is fixed */
     stk__loss_scale scale;
@@ -54,6 +64,7 @@ struct stk__trainer {
     void *look_context;
 
     stk__trainer_place at;
+    bool torn;       /* see stk__trainer_is_torn */
     bool end_is_due; /* a saved place was the end of an epoch, which the feed has passed */
     stk__trainer_info info;
     stk__stall stall;
@@ -76,6 +87,11 @@ void stk__trainer_tell_amp(stk__trainer *trainer, const stk__train_settings *tra
  * too often in a row. Without a scale: false. */
 stk_status stk__trainer_judge_step(stk__trainer *trainer, bool *skipped, stk_error *error);
 
+/* Hands a batch back that was fed. */
+void stk__trainer_release(stk__trainer *trainer, const stk__feed *feed, stk_batch *batch);
+void stk__trainer_forget(stk__trainer *trainer); /* all tensors of batches */
+/* A shortage of the GPU's memory: what was planned, what is free, and which batch size would fit. */
+stk_status stk__trainer_explain_shortage(const stk__trainer *trainer, stk_status status, stk_error *error);
 stk_status stk__trainer_read_network(stk__trainer *trainer, const stk__model_settings *model,
                                      stk_error *error);
 void stk__trainer_note(stk__trainer *trainer, const char *name, const char *in_effect, const char *why);

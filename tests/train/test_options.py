@@ -113,7 +113,7 @@ row("train.tf32", "true", None, "NVIDIA")
 row("train.non_blocking", "true", None, "nothing is copied")
 row("optimizer.fused", "false", True, "always updated in one pass")
 row("run.monitor_interval", "5", None, "no GPU to watch")
-row("run.device", "auto", "cpu", "no engine of this program uses a GPU")
+row("run.device", "auto", "cpu", "there is no GPU that can be used")
 
 
 @check("train.compile")

@@ -143,7 +143,7 @@ static void expect_no_gpu(const stk__torch_api *api, const char *message, const 
 {
     stk_error error = {0};
     stk__torch_device device;
-    assert_int_equal(stk__torch_device_find(api, "cuda:0", &device, &error), STK_ERROR_UNSUPPORTED);
+    assert_int_equal(stk__torch_device_open(api, "cuda:0", &device, &error), STK_ERROR_UNSUPPORTED);
     if (strncmp(error.message, message, strlen(message)) != 0)
         fail_msg("'%s' is not '%s'", error.message, message);
     if (!strstr(error.hint, hint)) fail_msg("the hint '%s' is not '%s'", error.hint, hint);
@@ -168,7 +168,7 @@ static void why_there_is_no_gpu(void **state)
     expect_no_gpu(&api, "run.device = 'cuda:0' cannot be used: there is no NVIDIA GPU (",
                   "run.device=cpu trains on the CPU");
     stk__torch_device device = {.type = 7};
-    assert_int_equal(stk__torch_device_find(&api, NULL, &device, NULL), STK_OK);
+    assert_int_equal(stk__torch_device_open(&api, NULL, &device, NULL), STK_OK);
     assert_int_equal(device.type, 0);
 }
 

@@ -50,6 +50,10 @@ FAKE_EXPORT int64_t fake_cuda_count(const char *what);
 FAKE_EXPORT const char *fake_cuda_misuse(void);     /* the first one in words; "" */
 FAKE_EXPORT void *fake_cuda_host(uint64_t address); /* where the bytes of device memory are; NULL: nowhere */
 
+/* For a library that computes on the host what a GPU would do on a stream: waits until the stream has nothing
+ * to do. device: as programs count. Returns the code that lost the context; 0. */
+FAKE_EXPORT int fake_cuda_settle(void *stream, int device);
+
 /* Codes of the driver that the fake gives by itself or has a name for. */
 #define FAKE_CODES(X)                                                                                        \
     X(CUDA_ERROR_INVALID_VALUE, 1, "invalid argument")                                                       \

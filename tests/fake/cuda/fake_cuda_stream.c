@@ -218,3 +218,11 @@ int cuEventElapsedTime(float *ms, stk__cu_handle start, stk__cu_handle end)
     pthread_mutex_unlock(&fake_lock);
     return !good ? FAKE_CUDA_ERROR_INVALID_HANDLE : reached ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
+
+int fake_cuda_settle(void *stream, int device)
+{
+    const int gpu = fake_listed(device);
+    fake_stream *known = gpu == FAKE_ANY ? NULL : fake_stream_of(stream, gpu);
+    if (known) fake_drain(known);
+    return gpu == FAKE_ANY ? 0 : fake_lost(gpu);
+}

@@ -1,0 +1,271 @@
+#include "engine/torch_cuda.h"
+
+#include "core/memory.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { PATIENCE_S = 600 }; /* for what is queued between two looks of the host */
+
+/* --- pinned memory ---------------------------------------------------------------------------------------
+ */
+
+/* Whether nobody has it and no copy uses it. */
+static stk_status is_idle(stk__torch_cuda *cuda, stk__torch_stage *stage, bool *idle, stk_error *error)
+{
+    *idle = !stage->lent;
+    if (stage->lent || !stage->flying) return STK_OK;
+    STK__TRY(stk__cuda_ask(&cuda->driver, STK_CUDA_WAIT_REUSE, stage->over, idle, error));
+    stage->flying = !*idle;
+    return STK_OK;
+}
+
+/* The idle one that fits best: large enough, else any, else one more; when all are on their way, the first
+ * that is waited for. */
+static stk_status find_stage(stk__torch_cuda *cuda, size_t bytes, stk__torch_stage **found, stk_error *error)
+{
+    stk__torch_stage *flying = NULL;
+    *found = NULL;
+    for (int i = 0; i < STK_TORCH_STAGES; i++) {
+        stk__torch_stage *stage = &cuda->stages[i];
+        bool idle;
+        STK__TRY(is_idle(cuda, stage, &idle, error));
+        if (idle && (!*found || (*found)->memory.capacity_bytes < bytes)) *found = stage;
+        if (!idle && !stage->lent && !flying) flying = stage;
+        if (idle && stage->memory.capacity_bytes >= bytes) return STK_OK;
+    }
+    if (*found) return STK_OK;
+    if (!flying)
+        return stk__fail(error, STK_ERROR_ARGUMENT, "more than %d tensors are mapped at once",
+                         STK_TORCH_STAGES);
+    cuda->waits++;
+    STK__TRY(stk__cuda_wait(&cuda->driver, STK_CUDA_WAIT_REUSE, flying->over, error));
+    flying->flying = false;
+    *found = flying;
+    return STK_OK;
+}
+
+static stk_status take_stage(stk__torch_cuda *cuda, size_t bytes, stk__torch_stage **found, stk_error *error)
+{
+    stk__cuda *driver = &cuda->driver;
+    stk__torch_stage *stage;
+    STK__TRY(find_stage(cuda, bytes, &stage, error));
+    STK__TRY(stk__cuda_grow_pinned(driver, &stage->memory, bytes, error));
+    if (!stage->over) {
+        stk__cu_handle made;
+        STK__TRY(stk__cuda_check(driver, driver->api->cuEventCreate(&made, CU_EVENT_DISABLE_TIMING),
+                                 "cuEventCreate", error));
+        stage->over = made;
+    }
+    stage->lent = true;
+    *found = stage;
+    return STK_OK;
+}
+
+static stk__torch_stage *stage_of(stk__torch_cuda *cuda, const stk_tensor *view)
+{
+    stk__torch_stage *stage = cuda->stages;
+    while (stage->memory.data != view->data)
+        stage++;
+    return stage;
+}
+
+/* --- copies ----------------------------------------------------------------------------------------------
+ */
+
+static stk_status fetch(stk__torch_cuda *cuda, const stk__tensor *tensor, const stk__torch_stage *stage,
+                        size_t bytes, stk_error *error)
+{
+    stk__cuda *driver = &cuda->driver;
+    const stk__cu_pointer from = (stk__cu_pointer)(uintptr_t)tensor->memory;
+    cuda->fetches++;
+    cuda->waits++;
+    STK__TRY(stk__cuda_check(
+        driver, driver->api->cuMemcpyDtoHAsync_v2(stage->memory.data, from, bytes, driver->stream),
+        "cuMemcpyDtoHAsync", error));
+    STK__TRY(stk__cuda_mark(driver, stage->over, error));
+    return stk__cuda_wait(driver, STK_CUDA_WAIT_FETCH, stage->over, error);
+}
+
+static stk_status map(stk__torch_cuda *cuda, const stk__tensor *tensor, stk_tensor *view, stk_error *error)
+{
+    const size_t bytes = (size_t)stk_tensor_bytes(view);
+    stk__torch_stage *stage;
+    STK__TRY(take_stage(cuda, bytes, &stage, error));
+    const stk_status status = tensor ? fetch(cuda, tensor, stage, bytes, error) : STK_OK;
+    if (status != STK_OK) {
+        stage->lent = false;
+        stk__cuda_drain(&cuda->driver, stage->over);
+        return status;
+    }
+    view->data = stage->memory.data;
+    return STK_OK;
+}
+
+stk_status stk__torch_cuda_map(stk__torch_cuda *cuda, const stk__tensor *tensor, stk_tensor *view,
+                               stk_error *error)
+{
+    STK__TRY(stk__cuda_enter(&cuda->driver, error));
+    const stk_status status = map(cuda, tensor, view, error);
+    stk__cuda_leave(&cuda->driver);
+    return status;
+}
+
+stk_status stk__torch_cuda_map_new(stk__torch_cuda *cuda, stk_tensor *view, stk_error *error)
+{
+    return stk__torch_cuda_map(cuda, NULL, view, error);
+}
+
+static stk_status put_back(stk__torch_cuda *cuda, const stk__tensor *tensor, stk__torch_stage *stage,
+                           size_t bytes, stk_error *error)
+{
+    stk__cuda *driver = &cuda->driver;
+    const stk__cu_pointer to = (stk__cu_pointer)(uintptr_t)tensor->memory;
+    STK__TRY(stk__cuda_copy_in(driver, to, stage->memory.data, bytes, error));
+    const stk_status status = stk__cuda_mark(driver, stage->over, error);
+    stage->flying = status == STK_OK;
+    if (status != STK_OK) stk__cuda_drain(driver, stage->over);
+    return status;
+}
+
+stk_status stk__torch_cuda_unmap(stk__torch_cuda *cuda, const stk__tensor *tensor, const stk_tensor *view,
+                                 bool changed, stk_error *error)
+{
+    stk__torch_stage *stage = stage_of(cuda, view);
+    stage->lent = false;
+    if (!changed) return STK_OK;
+    STK__TRY(stk__cuda_enter(&cuda->driver, error));
+    const stk_status status = put_back(cuda, tensor, stage, (size_t)stk_tensor_bytes(view), error);
+    stk__cuda_leave(&cuda->driver);
+    return status;
+}
+
+static stk_status wait_for_stream(stk__torch_cuda *cuda, stk_error *error)
+{
+    stk__torch_stage *stage;
+    STK__TRY(take_stage(cuda, 1, &stage, error));
+    stage->lent = false;
+    cuda->waits++;
+    STK__TRY(stk__cuda_mark(&cuda->driver, stage->over, error));
+    return stk__cuda_wait(&cuda->driver, STK_CUDA_WAIT_BATCH, stage->over, error);
+}
+
+stk_status stk__torch_cuda_sync(stk__torch_cuda *cuda, stk_error *error)
+{
+    STK__TRY(stk__cuda_enter(&cuda->driver, error));
+    const stk_status status = wait_for_stream(cuda, error);
+    stk__cuda_leave(&cuda->driver);
+    return status;
+}
+
+/* PyTorch keeps what it once took, so the least that was ever free tells the most that was in use. */
+stk__engine_memory stk__torch_cuda_measure(stk__torch_cuda *cuda)
+{
+    size_t there = 0, total = 0;
+    stk__engine_memory memory = {-1, -1, -1};
+    if (stk__cuda_enter(&cuda->driver, NULL) != STK_OK) return memory;
+    const int code = cuda->driver.api->cuMemGetInfo_v2(&there, &total);
+    stk__cuda_leave(&cuda->driver);
+    if (stk__cuda_check(&cuda->driver, code, "cuMemGetInfo", NULL) != STK_OK) return memory;
+    memory.free_bytes = (int64_t)there;
+    memory.total_bytes = (int64_t)total;
+    if (cuda->first_free_bytes < 0) cuda->first_free_bytes = cuda->least_free_bytes = memory.free_bytes;
+    if (memory.free_bytes < cuda->least_free_bytes) cuda->least_free_bytes = memory.free_bytes;
+    memory.peak_bytes = cuda->first_free_bytes - cuda->least_free_bytes;
+    return memory;
+}
+
+/* --- opening ---------------------------------------------------------------------------------------------
+ */
+
+bool stk__torch_cuda_set_tf32(stk__torch_cuda *cuda, bool allow)
+{
+    const stk__torch_cuda_api *api = &cuda->api;
+    if (!api->context || !api->allow_products || !api->allow_convolutions || !api->allows_products)
+        return false;
+    void *context = api->context();
+    api->allow_products(context, allow);
+    api->allow_convolutions(context, allow);
+    return api->allows_products(context) && cuda->driver.architecture >= 80;
+}
+
+static void release_stages(stk__torch_cuda *cuda)
+{
+    stk__cuda *driver = &cuda->driver;
+    for (int i = 0; i < STK_TORCH_STAGES; i++) {
+        stk__torch_stage *stage = &cuda->stages[i];
+        if (stage->flying) stk__cuda_wait(driver, STK_CUDA_WAIT_CLOSE, stage->over, NULL);
+        if (stk__cuda_has_lost(driver)) return; /* its memory is left behind */
+        if (stage->over) driver->api->cuEventDestroy_v2(stage->over);
+        if (stage->memory.data) driver->api->cuMemFreeHost(stage->memory.data);
+    }
+}
+
+void stk__torch_cuda_close(stk__torch_cuda **cuda)
+{
+    stk__torch_cuda *gone = *cuda;
+    if (!gone) return;
+    if (gone->driver.context && stk__cuda_enter(&gone->driver, NULL) == STK_OK) {
+        release_stages(gone);
+        stk__cuda_leave(&gone->driver);
+        if (!stk__cuda_has_lost(&gone->driver))
+            gone->driver.api->cuDevicePrimaryCtxRelease_v2(gone->driver.ordinal);
+    }
+    stk__free(gone);
+    *cuda = NULL;
+}
+
+/* The GPU was listed, so the driver runs. */
+static stk_status start_driver(stk__torch_cuda *cuda, int index, stk_error *error)
+{
+    stk__cuda *driver = &cuda->driver;
+    stk__cu_handle context;
+    int major = 0, minor = 0;
+    driver->api = stk__cuda_api_open(error);
+    if (!driver->api) return STK_ERROR_UNSUPPORTED;
+    STK__TRY(
+        stk__cuda_check(driver, driver->api->cuDeviceGet(&driver->ordinal, index), "cuDeviceGet", error));
+    driver->api->cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, driver->ordinal);
+    driver->api->cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, driver->ordinal);
+    driver->architecture = 10 * major + minor;
+    STK__TRY(stk__cuda_check(driver, driver->api->cuDevicePrimaryCtxRetain(&context, driver->ordinal),
+                             "cuDevicePrimaryCtxRetain", error));
+    driver->context = context;
+    return STK_OK;
+}
+
+static stk_status ask_stream(stk__torch_cuda *cuda, const stk__torch_api *api, int index, stk_error *error)
+{
+    void *stream = NULL;
+    if (cuda->api.get_stream(index, &stream) == 0) {
+        cuda->driver.stream = stream;
+        return STK_OK;
+    }
+    const char *why = api->last_error ? api->last_error() : NULL;
+    stk__fail(error, STK_ERROR_UNSUPPORTED, "PyTorch cannot use the GPU: %.*s",
+              why && *why ? (int)strcspn(why, "\n") : 19, why && *why ? why : "it does not say why");
+    stk__error_hint(error, "see if python3 -c 'import torch; torch.zeros(1).cuda()' works there");
+    return STK_ERROR_UNSUPPORTED;
+}
+
+stk_status stk__torch_cuda_open(stk__torch_cuda **cuda, const stk__torch_api *api, int index,
+                                stk_error *error)
+{
+    stk__torch_cuda *made = stk__alloc(sizeof *made);
+    *cuda = NULL;
+    if (!made) return stk__fail_memory(error, sizeof *made, "an engine's GPU");
+    made->first_free_bytes = -1;
+    made->driver.device.timeout_ns = (uint64_t)PATIENCE_S * 1000000000;
+    made->driver.device.index = index;
+    snprintf(made->driver.device.info.name, sizeof made->driver.device.info.name, "cuda:%d", index);
+    stk_status status = stk__torch_cuda_api_open(&made->api, api, error);
+    if (status == STK_OK) status = start_driver(made, index, error);
+    if (status == STK_OK) status = ask_stream(made, api, index, error);
+    if (status != STK_OK) {
+        stk__torch_cuda_close(&made);
+        return status;
+    }
+    stk__torch_cuda_measure(made);
+    *cuda = made;
+    return STK_OK;
+}

@@ -1,0 +1,369 @@
+#include "fake_gpu_torch.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CUDA = 1, CPU = 0, GPUS = 8 }; /* PyTorch's numbers of devices */
+
+/* The real library's calls, those of the fake driver, and what is theirs on each GPU. */
+static stk__torch_api real;
+static stk__torch_cuda_api real_cuda;
+static stk__cuda_api driver;
+static void *(*host_of)(uint64_t address);
+static int (*settle)(void *stream, int device);
+static stk__cu_handle contexts[GPUS], streams[GPUS];
+static bool has_stream[GPUS];
+static int32_t (*real_bfloat16)(void), (*real_half)(void);
+
+static char failure[256]; /* of the last call, our own; empty: PyTorch's */
+static long operators, syncs, short_from;
+
+static void find(void *library, const char *name, void *member)
+{
+    void *symbol = dlsym(library, name);
+    memcpy(member, &symbol, sizeof symbol);
+    if (symbol || strncmp(name, "_Z", 2) == 0 || strncmp(name, "torch_exception", 15) == 0) return;
+    fprintf(stderr, "fake PyTorch: there is no '%s'\n", name);
+    abort();
+}
+
+static void *open_library(const char *path)
+{
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library) fprintf(stderr, "fake PyTorch: %s\n", dlerror());
+    if (!library) abort();
+    return library;
+}
+
+static void open_real(void)
+{
+    char path[4096];
+    const char *folder = getenv("STOKER_FAKE_TORCH_REAL"), *late = getenv("STOKER_FAKE_TORCH_SHORT");
+    snprintf(path, sizeof path, "%s/libtorch_cpu.so", folder ? folder : ".");
+    void *library = open_library(path);
+#define FIND(result, name, parameters) find(library, #name, &real.name);
+    STK_TORCH_CALLS(FIND)
+#undef FIND
+    find(library, "torch_exception_get_what_without_backtrace", &real.last_error);
+    find(library, "_Znwm", &real.operator_new);
+    find(library, "_ZdlPv", &real.operator_delete);
+    find(library, "_ZN2at15set_num_threadsEi", &real.set_num_threads);
+    find(library, "_ZN2at13globalContextEv", &real_cuda.context);
+    find(library, "_ZN2at7Context18setAllowTF32CuBLASEb", &real_cuda.allow_products);
+    find(library, "_ZN2at7Context17setAllowTF32CuDNNEb", &real_cuda.allow_convolutions);
+    find(library, "_ZNK2at7Context15allowTF32CuBLASEv", &real_cuda.allows_products);
+    find(library, "aoti_torch_dtype_bfloat16", &real_bfloat16);
+    find(library, "aoti_torch_dtype_float16", &real_half);
+    short_from = late ? strtol(late, NULL, 10) : 0;
+}
+
+static void open_driver(void)
+{
+    const char *path = getenv("STOKER_CUDA_LIBRARY");
+    void *library = open_library(path ? path : "libcuda.so.1");
+#define FIND(name, parameters) find(library, #name, &driver.name);
+    STK_CUDA_CALLS(FIND)
+#undef FIND
+    find(library, "fake_cuda_host", &host_of);
+    find(library, "fake_cuda_settle", &settle);
+}
+
+static void start(void)
+{
+    static pthread_once_t real_once = PTHREAD_ONCE_INIT, driver_once = PTHREAD_ONCE_INIT;
+    pthread_once(&real_once, open_real);
+    pthread_once(&driver_once, open_driver);
+}
+
+static int32_t fail(const char *text)
+{
+    snprintf(failure, sizeof failure, "%s", text);
+    return 1;
+}
+
+/* --- the GPU ---------------------------------------------------------------------------------------------
+ */
+
+static bool enter(int32_t index)
+{
+    int ordinal;
+    if (index < 0 || index >= GPUS) return false;
+    if (!contexts[index] && (driver.cuInit(0) || driver.cuDeviceGet(&ordinal, index) ||
+                             driver.cuDevicePrimaryCtxRetain(&contexts[index], ordinal))) {
+        contexts[index] = NULL;
+        return false;
+    }
+    return driver.cuCtxPushCurrent_v2(contexts[index]) == 0;
+}
+
+static void leave(void)
+{
+    stk__cu_handle popped;
+    driver.cuCtxPopCurrent_v2(&popped);
+}
+
+FAKE_EXPORT int32_t aoti_torch_get_current_cuda_stream(int32_t index, void **stream);
+int32_t aoti_torch_get_current_cuda_stream(int32_t index, void **stream)
+{
+    const char *which = getenv("STOKER_FAKE_TORCH_STREAM");
+    start();
+    if (which && strcmp(which, "none") == 0) return fail("there is no stream");
+    if (!enter(index)) return fail("CUDA error: the fake driver does not start");
+    if (!has_stream[index] && which && strcmp(which, "own") == 0) {
+        if (driver.cuStreamCreate(&streams[index], CU_STREAM_NON_BLOCKING)) streams[index] = NULL;
+    }
+    has_stream[index] = true;
+    leave();
+    *stream = streams[index];
+    return 0;
+}
+
+/* What the streams have to do is done before an operator that is called now. */
+static int32_t settle_all(void)
+{
+    for (int i = 0; i < GPUS; i++) {
+        if (!has_stream[i]) continue;
+        const int code = settle(streams[i], i);
+        if (!code) continue;
+        snprintf(failure, sizeof failure, "CUDA error: the context is lost (code %d)", code);
+        return 1;
+    }
+    return 0;
+}
+
+static int32_t new_on_gpu(int64_t bytes, int32_t index, uint64_t *address)
+{
+    if (!enter(index)) return fail("CUDA error: the context is lost");
+    const int code = driver.cuMemAlloc_v2(address, (size_t)(bytes ? bytes : 1));
+    leave();
+    if (!code) return 0;
+    snprintf(failure, sizeof failure, "CUDA out of memory. Tried to allocate %lld bytes. GPU %d has no more.",
+             (long long)bytes, index);
+    return 1;
+}
+
+/* --- tensors ---------------------------------------------------------------------------------------------
+ */
+
+static int32_t noted(int32_t result, stk__torch_handle *tensor, fake_thing thing)
+{
+    failure[0] = '\0';
+    if (result != 0) return result;
+    thing.key = *tensor;
+    fake_put(thing);
+    return 0;
+}
+
+static int64_t span_of(int64_t ndim, const int64_t *sizes, const int64_t *strides, int32_t dtype)
+{
+    int64_t last = 0;
+    for (int64_t i = 0; i < ndim; i++) {
+        if (sizes[i] == 0) return 0;
+        last += (sizes[i] - 1) * strides[i];
+    }
+    const int64_t each = dtype == real.aoti_torch_dtype_uint8() || dtype == real.aoti_torch_dtype_bool() ? 1
+                         : dtype == real.aoti_torch_dtype_float32()                                      ? 4
+                         : dtype == real_half() || dtype == real_bfloat16()                              ? 2
+                                                                                                         : 8;
+    return (last + 1) * each;
+}
+
+FAKE_EXPORT int32_t aoti_torch_create_tensor_from_blob(void *data, int64_t ndim, const int64_t *size,
+                                                       const int64_t *stride, int64_t offset, int32_t dtype,
+                                                       int32_t type, int32_t index,
+                                                       stk__torch_handle *tensor);
+int32_t aoti_torch_create_tensor_from_blob(void *data, int64_t ndim, const int64_t *size,
+                                           const int64_t *stride, int64_t offset, int32_t dtype, int32_t type,
+                                           int32_t index, stk__torch_handle *tensor)
+{
+    const bool gpu = type == CUDA, empty = span_of(ndim, size, stride, dtype) == 0;
+    void *host = gpu && data ? host_of((uint64_t)(uintptr_t)data) : data;
+    if (gpu && !host && !empty) return fail("the pointer is no memory of the GPU");
+    if (gpu && empty) host = NULL;
+    (void)index;
+    return noted(
+        real.aoti_torch_create_tensor_from_blob(host, ndim, size, stride, offset, dtype, CPU, 0, tensor),
+        tensor, (fake_thing){.gpu = gpu, .host = !gpu, .number = !gpu && ndim == 0});
+}
+
+FAKE_EXPORT int32_t aoti_torch_empty_strided(int64_t ndim, const int64_t *size, const int64_t *stride,
+                                             int32_t dtype, int32_t type, int32_t index,
+                                             stk__torch_handle *tensor);
+int32_t aoti_torch_empty_strided(int64_t ndim, const int64_t *size, const int64_t *stride, int32_t dtype,
+                                 int32_t type, int32_t index, stk__torch_handle *tensor)
+{
+    uint64_t address = 0;
+    start();
+    if (type != CUDA)
+        return noted(real.aoti_torch_empty_strided(ndim, size, stride, dtype, type, index, tensor), tensor,
+                     (fake_thing){.host = true, .number = ndim == 0});
+    if (new_on_gpu(span_of(ndim, size, stride, dtype), index, &address)) return 1;
+    return noted(real.aoti_torch_create_tensor_from_blob(host_of(address), ndim, size, stride, 0, dtype, CPU,
+                                                         0, tensor),
+                 tensor, (fake_thing){.gpu = true, .own = address});
+}
+
+FAKE_EXPORT int32_t aoti_torch_get_data_ptr(stk__torch_handle tensor, void **data);
+int32_t aoti_torch_get_data_ptr(stk__torch_handle tensor, void **data)
+{
+    const fake_thing *thing = fake_look(tensor);
+    if (!thing || !thing->own) return fail("the tensor has no memory of the GPU of its own");
+    *data = (void *)(uintptr_t)thing->own; /* NOLINT: an address of the device */
+    return 0;
+}
+
+FAKE_EXPORT int32_t aoti_torch_new_tensor_handle(stk__torch_handle tensor, stk__torch_handle *another);
+int32_t aoti_torch_new_tensor_handle(stk__torch_handle tensor, stk__torch_handle *another)
+{
+    const fake_thing *known = fake_look(tensor);
+    fake_thing thing = known ? *known : (fake_thing){.host = true};
+    thing.own = 0; /* it goes with the first */
+    return noted(real.aoti_torch_new_tensor_handle(tensor, another), another, thing);
+}
+
+FAKE_EXPORT int32_t aoti_torch_delete_tensor_object(stk__torch_handle tensor);
+int32_t aoti_torch_delete_tensor_object(stk__torch_handle tensor)
+{
+    fake_thing thing = {0};
+    fake_take(tensor, &thing);
+    const int32_t result = real.aoti_torch_delete_tensor_object(tensor);
+    if (thing.own && settle_all() == 0 && enter(0)) {
+        driver.cuMemFree_v2(thing.own);
+        leave();
+    }
+    return result;
+}
+
+FAKE_EXPORT int32_t aoti_torch_scalar_to_tensor_float64(double value, stk__torch_handle *tensor);
+int32_t aoti_torch_scalar_to_tensor_float64(double value, stk__torch_handle *tensor)
+{
+    return noted(real.aoti_torch_scalar_to_tensor_float64(value, tensor), tensor,
+                 (fake_thing){.host = true, .number = true});
+}
+
+FAKE_EXPORT int32_t aoti_torch_aten_fill__Scalar(stk__torch_handle tensor, double value);
+int32_t aoti_torch_aten_fill__Scalar(stk__torch_handle tensor, double value)
+{
+    failure[0] = '\0';
+    return settle_all() ? 1 : real.aoti_torch_aten_fill__Scalar(tensor, value);
+}
+
+/* --- operators -------------------------------------------------------------------------------------------
+ */
+
+FAKE_EXPORT int32_t torch_new_list_reserve_size(size_t size, void **list);
+int32_t torch_new_list_reserve_size(size_t size, void **list)
+{
+    return noted(real.torch_new_list_reserve_size(size, list), list, (fake_thing){0});
+}
+
+FAKE_EXPORT int32_t torch_list_push_back(void *list, uint64_t value);
+int32_t torch_list_push_back(void *list, uint64_t value)
+{
+    fake_thing thing, element;
+    if (fake_take((const void *)(uintptr_t)value, &element)) { /* NOLINT: as PyTorch has it */
+        fake_take(list, &thing);
+        thing.gpu |= element.gpu;
+        thing.host |= element.host;
+        fake_put(thing);
+    }
+    return real.torch_list_push_back(list, value);
+}
+
+FAKE_EXPORT int32_t torch_delete_list(void *list);
+int32_t torch_delete_list(void *list)
+{
+    fake_thing gone;
+    fake_take(list, &gone);
+    return real.torch_delete_list(list);
+}
+
+/* A call that is refused drops its arguments, as PyTorch does: here they are left behind. */
+FAKE_EXPORT int32_t torch_call_dispatcher(const char *name, const char *overload, uint64_t *stack,
+                                          uint64_t version);
+int32_t torch_call_dispatcher(const char *name, const char *overload, uint64_t *stack, uint64_t version)
+{
+    const fake_call call = fake_judge(name, overload, stack);
+    operators++;
+    failure[0] = '\0';
+    if (call.gpu && settle_all()) return 1;
+    if (call.gpu && short_from && operators >= short_from)
+        return fail("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has no more.");
+    if (fake_is_mixed(&call))
+        return fail("Expected all tensors to be on the same device, but found at least two devices, cuda:0 "
+                    "and cpu!");
+    syncs += fake_syncs(&call);
+    const int32_t result = real.torch_call_dispatcher(name, overload, stack, version);
+    for (int i = 0; result == 0 && i < fake_results(name); i++)
+        fake_put((fake_thing){.key = (const void *)(uintptr_t)stack[i], /* NOLINT: as PyTorch has it */
+                              .gpu = call.gpu,
+                              .host = !call.gpu,
+                              .number = !call.gpu && call.number_only});
+    return result;
+}
+
+FAKE_EXPORT const char *torch_exception_get_what_without_backtrace(void);
+const char *torch_exception_get_what_without_backtrace(void)
+{
+    return failure[0] ? failure : real.last_error ? real.last_error() : "";
+}
+
+FAKE_EXPORT int32_t aoti_torch_device_type_cuda(void);
+int32_t aoti_torch_device_type_cuda(void)
+{
+    return CUDA;
+}
+
+long fake_torch_count(const char *what)
+{
+    if (strcmp(what, "operators") == 0) return operators;
+    if (strcmp(what, "syncs") == 0) return syncs;
+    return strcmp(what, "tensors") == 0 ? fake_book_size() : -1;
+}
+
+/* At the end of the program, for who started it. */
+static void __attribute__((destructor)) tell(void)
+{
+    const char *path = getenv("STOKER_FAKE_TORCH_COUNTS");
+    FILE *file = path ? fopen(path, "we") : NULL;
+    if (!file) return;
+    fprintf(file, "{\"operators\": %ld, \"syncs\": %ld}\n", operators, syncs);
+    fclose(file);
+}
+
+/* --- the rest is PyTorch's -------------------------------------------------------------------------------
+ */
+
+#define PASS_ON(result, name, parameters, call)                                                              \
+    FAKE_EXPORT result name parameters;                                                                      \
+    result name parameters                                                                                   \
+    {                                                                                                        \
+        start();                                                                                             \
+        return call;                                                                                         \
+    }
+PASS_ON(uint64_t, aoti_torch_abi_version, (void), real.aoti_torch_abi_version())
+PASS_ON(int32_t, torch_new_string_handle, (const char *text, size_t length, void **string),
+        real.torch_new_string_handle(text, length, string))
+PASS_ON(int32_t, torch_delete_string, (void *string), real.torch_delete_string(string))
+PASS_ON(void, aoti_torch_grad_mode_set_enabled, (bool enabled),
+        real.aoti_torch_grad_mode_set_enabled(enabled))
+PASS_ON(int32_t, aoti_torch_device_type_cpu, (void), real.aoti_torch_device_type_cpu())
+PASS_ON(int32_t, aoti_torch_dtype_float32, (void), real.aoti_torch_dtype_float32())
+PASS_ON(int32_t, aoti_torch_dtype_float64, (void), real.aoti_torch_dtype_float64())
+PASS_ON(int32_t, aoti_torch_dtype_int64, (void), real.aoti_torch_dtype_int64())
+PASS_ON(int32_t, aoti_torch_dtype_uint8, (void), real.aoti_torch_dtype_uint8())
+PASS_ON(int32_t, aoti_torch_dtype_bool, (void), real.aoti_torch_dtype_bool())
+PASS_ON(int32_t, aoti_torch_dtype_bfloat16, (void), real_bfloat16())
+PASS_ON(int32_t, aoti_torch_dtype_float16, (void), real_half())
+PASS_ON(void *, _Znwm, (size_t size), real.operator_new(size))
+PASS_ON(void, _ZdlPv, (void *memory), real.operator_delete(memory))
+PASS_ON(void, _ZN2at15set_num_threadsEi, (int threads), real.set_num_threads(threads))
+PASS_ON(void *, _ZN2at13globalContextEv, (void), real_cuda.context())
+PASS_ON(void, _ZN2at7Context18setAllowTF32CuBLASEb, (void *context, bool allow),
+        real_cuda.allow_products(context, allow))
+PASS_ON(void, _ZN2at7Context17setAllowTF32CuDNNEb, (void *context, bool allow),
+        real_cuda.allow_convolutions(context, allow))
+PASS_ON(bool, _ZNK2at7Context15allowTF32CuBLASEv, (const void *context), real_cuda.allows_products(context))

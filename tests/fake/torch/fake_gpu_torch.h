@@ -1,0 +1,52 @@
+/* A libtorch_cpu.so (and, by a second name of the same file, libtorch_cuda.so) that has a GPU where there is
+ * none: device type CUDA is PyTorch's CPU backend on memory of the fake driver (tests/fake/cuda), and the
+ * current stream is one of its streams. The real library, in the folder that STOKER_FAKE_TORCH_REAL names,
+ * computes. It is stricter than PyTorch on a CPU can be:
+ *
+ *   - memory that is no device memory is refused as CUDA memory; fresh memory is full of poison
+ *   - tensors of host and GPU in one call are refused, but for numbers where PyTorch takes them
+ *   - an operator waits for what the stream has to do before it; what nobody ordered is seen as poison
+ *   - calls after which PyTorch would wait for the GPU are counted
+ *   - a lost context makes every operator fail
+ *
+ * STOKER_FAKE_TORCH_STREAM=own: the current stream is not the default one; none: there is none.
+ * STOKER_FAKE_TORCH_SHORT=N: from the N-th operator on (the first is 1) PyTorch is out of memory.
+ * STOKER_FAKE_TORCH_COUNTS=FILE: operators and syncs are told there at the end. */
+#ifndef FAKE_GPU_TORCH_H
+#define FAKE_GPU_TORCH_H
+
+#include "engine/torch_cuda.h"
+
+#define FAKE_EXPORT __attribute__((visibility("default")))
+
+/* For tests, by dlsym: operators (called so far), syncs (calls for which PyTorch would have waited), tensors
+ * (in our book now). -1: no such word. */
+FAKE_EXPORT long fake_torch_count(const char *what);
+
+/* What is known of a tensor or list by its address. */
+typedef struct fake_thing {
+    const void *key;
+    bool gpu, host; /* it, or something in it, lies there */
+    bool number;    /* a tensor of no dimension on the host */
+    uint64_t own;   /* device memory that goes with it; 0: none */
+} fake_thing;
+
+/* fake_gpu_torch_book.c; one thread calls. */
+void fake_put(fake_thing thing);
+bool fake_take(const void *key, fake_thing *thing); /* and forgets it; false: not known */
+const fake_thing *fake_look(const void *key);       /* NULL: not known */
+long fake_book_size(void);
+
+/* What one call of an operator is given, and whether PyTorch would take it. */
+typedef struct fake_call {
+    const char *name, *overload;
+    bool gpu, host, number_only; /* some argument lies there; all on the host are numbers */
+    int host_argument;           /* the first on the host */
+    bool gpu_value;              /* argument 2 is on the GPU */
+} fake_call;
+fake_call fake_judge(const char *name, const char *overload, const uint64_t *stack);
+bool fake_is_mixed(const fake_call *call); /* host and GPU in a way that PyTorch refuses */
+bool fake_syncs(const fake_call *call);
+int fake_results(const char *name); /* tensors that it hands out */
+
+#endif

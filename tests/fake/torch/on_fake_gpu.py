@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+"""on_fake_gpu.py FOLDER PROGRAM [ARGUMENTS]: runs a program with a GPU where there is none.
+
+FOLDER has the fake driver (libcuda.so.1) and the PyTorch in front of the real one. Status 77: there is no PyTorch here."""
+import importlib.util
+import os
+import sys
+import tempfile
+
+
+def real_torch():
+    """Folder of libtorch_cpu.so; None: there is none."""
+    folder = os.environ.get("STOKER_TORCH")
+    if not folder:
+        spec = importlib.util.find_spec("torch")
+        folder = spec and spec.submodule_search_locations and os.path.join(list(spec.submodule_search_locations)[0], "lib")
+    return folder if folder and os.path.exists(os.path.join(folder, "libtorch_cpu.so")) else None
+
+
+def environment(folder, script="late 0\n", **more):
+    """Variables for programs, or None: there is no PyTorch."""
+    real = real_torch()
+    if not real:
+        return None
+    with tempfile.NamedTemporaryFile("w", suffix=".fake", delete=False) as file:
+        file.write(script)
+    driver = os.path.join(folder, "libcuda.so.1")
+    return dict(os.environ, STOKER_FAKE_TORCH_REAL=real, STOKER_TORCH=folder, STOKER_CUDA_LIBRARY=driver,
+                STOKER_NVRTC_LIBRARY=driver, STOKER_FAKE_CUDA=file.name, **more)
+
+
+if __name__ == "__main__":
+    variables = environment(sys.argv[1])
+    if not variables:
+        print("skipped: there is no PyTorch")
+        sys.exit(77)
+    os.execve(sys.argv[2], sys.argv[2:], variables)

@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""test_gpu_run.py STOKER FOLDER: whole runs on a GPU that is made up (tests/fake): the numbers of the CPU, nothing copied to
+the host between logs, out of memory, a lost GPU, what is said when there is none. Status 77: there is no PyTorch here."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "fake", "torch"))
+import on_fake_gpu  # noqa: E402
+
+STOKER, FOLDER = sys.argv[1:3]
+SMALL = ["make:faces", "data.image_size=32", "data.batch_size=16", "model.name=unet", "model.width=8", "run.threads=1"]
+
+
+def train(work, name, *settings, script="late 0\n", status=0, **more):
+    """One run; its folder and what it said."""
+    variables = on_fake_gpu.environment(FOLDER, script, STOKER_CACHE_DIR=os.path.join(work, "cache"), **more)
+    run = os.path.join(work, name)
+    done = subprocess.run([STOKER, "train", *settings, "--run", run], env=variables, capture_output=True, text=True, timeout=240)
+    assert done.returncode == status, (done.returncode, done.stderr)
+    return run, done.stderr
+
+
+def metrics(run):
+    keys = ("step", "loss", "grad_norm", "val_loss", "miou", "val_miou")
+    with open(os.path.join(run, "metrics.jsonl"), encoding="utf-8") as file:
+        return [{key: line.get(key) for key in keys} for line in map(json.loads, file)]
+
+
+def report(run):
+    with open(os.path.join(run, "run.json"), encoding="utf-8") as file:
+        return json.load(file)
+
+
+def has_the_cpus_numbers(work):
+    more = ["data.limit=48", "data.val.limit=16", "data.val_split=0.1", "train.epochs=2", "train.log_interval=1"]
+    here, _ = train(work, "gpu", *SMALL, *more, "run.device=cuda:0", "augment.device=cpu", STOKER_FAKE_TORCH_STREAM="own",
+                    script="late 200\n")
+    there, _ = train(work, "cpu", *SMALL, *more, "run.device=cpu", "run.engine=torch", "augment.device=cpu")
+    assert metrics(here) == metrics(there), list(zip(metrics(here), metrics(there)))[-1]
+    told = report(here)
+    assert told["device"] == "cuda:0" and "cuda:0" in told["engine_version"]
+    share = told["peak_device_bytes"] / told["planned_device_bytes"]
+    assert 0.9 < share < 1.2, share
+    rows = {row["name"]: row for row in told["effects"]}
+    assert rows["run.device"]["in_effect"] == "cuda:0" and rows["train.tf32"]["in_effect"] is True
+
+
+def copies_nothing_between_logs(work):
+    copies, syncs = [], []
+    for epochs in (1, 4):
+        trace, counts = (os.path.join(work, f"{word}{epochs}") for word in ("trace", "counts"))
+        train(work, f"quiet{epochs}", *SMALL, "data.limit=64", f"train.epochs={epochs}", "train.log_interval=1000",
+              "train.checkpoint_interval=100", "run.device=cuda:0", "augment.preset=standard",
+              script=f"late 0\ntrace {trace}\n", STOKER_FAKE_TORCH_COUNTS=counts)
+        with open(trace, encoding="utf-8") as file:
+            copies.append(sum(json.loads(line)["what"] == "copy_out" for line in file))
+        with open(counts, encoding="utf-8") as file:
+            syncs.append(json.load(file))
+    # An epoch ends with a log: its three sums, no more. Steps cost none.
+    assert copies[1] - copies[0] == 3 * 3, copies
+    assert syncs[0]["syncs"] == syncs[1]["syncs"] == 0, syncs
+    assert syncs[1]["operators"] > 2 * syncs[0]["operators"], syncs
+
+
+def saves_when_memory_runs_out(work):
+    more = ["data.limit=64", "train.epochs=3", "run.device=cuda:0"]
+    whole, _ = train(work, "whole", *SMALL, *more[:2])  # a GPU that is there is used
+    assert report(whole)["device"] == "cuda:0"
+    run, said = train(work, "short", *SMALL, *more, status=1, STOKER_FAKE_TORCH_SHORT="2500")
+    assert "cuda:0 is out of memory: the model takes" in said and "data.batch_size=8 should fit" in said, said
+    newest = said.split("newest checkpoint: ")[1].split(";")[0]
+    assert os.path.isdir(newest), newest
+    train(work, "short", "--resume")
+    assert metrics(run)[-1] == metrics(whole)[-1]
+    _, said = train(work, "never", *SMALL, *more, status=1, script="late 0\ngpu 0 memory 12000000\n")
+    assert "out of memory" in said and "data.batch_size" in said, said
+
+
+def names_its_checkpoint_when_the_gpu_is_lost(work):
+    more = ["data.limit=64", "train.epochs=4", "run.device=cuda:0", "augment.preset=standard"]
+    whole, _ = train(work, "unlost", *SMALL, *more)
+    run, said = train(work, "lost", *SMALL, *more, status=1, script="late 0\nfault kernel at 14 lose 719\n")
+    assert "Traceback" not in said and "lost" in said, said
+    newest = said.split("newest checkpoint: ")[1].split(";")[0]
+    assert os.path.isdir(newest), newest
+    train(work, "lost", "--resume")
+    assert metrics(run)[-1] == metrics(whole)[-1]
+
+
+def series_are_standardised(work):
+    more = ["make:series", "data.limit=256", "model.name=lstm", "train.epochs=1", "train.log_interval=1", "run.threads=1"]
+    here, _ = train(work, "series", *more, "run.device=cuda:0")
+    there, _ = train(work, "series_cpu", *more, "run.device=cpu", "run.engine=torch")
+    assert metrics(here) == metrics(there)
+
+
+def says_why_not(work):
+    _, said = train(work, "far", *SMALL, "run.device=cuda:3", status=1)
+    assert "there is only 1 GPU" in said, said
+    _, said = train(work, "onednn", *SMALL, "run.device=cuda:0", "run.engine=onednn", status=1)
+    assert "computes on the CPU" in said, said
+
+
+def main():
+    if not on_fake_gpu.real_torch():
+        print("skipped: there is no PyTorch")
+        return 77
+    with tempfile.TemporaryDirectory() as work:
+        for test in (has_the_cpus_numbers, copies_nothing_between_logs, saves_when_memory_runs_out,
+                     names_its_checkpoint_when_the_gpu_is_lost, series_are_standardised, says_why_not):
+            test(work)
+            print("passed:", test.__name__.replace("_", " "))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
