@@ -107,6 +107,15 @@ static void roll_relus(world *w)
         if (w->layers[i].spec.kind == STK_OP_ADD && roll(w, 2)) w->nodes[i].relu = w->forms[i].needs_y = true;
 }
 
+/* Some layers could compute the sum behind them; sums keep nothing. */
+static void roll_joins(world *w)
+{
+    for (int i = 0; i < w->graph.count; i++) {
+        if (w->layers[i].spec.kind == STK_OP_ADD) w->nodes[i].needs.saved_bytes = 0;
+        w->nodes[i].joins = w->layers[i].spec.kind == STK_OP_CONV && !w->forms[i].needs_y;
+    }
+}
+
 /* --- what it should compute --------------------------------------------------------------------------------
  */
 
@@ -201,6 +210,21 @@ static void run_forward(world *w, const stk__pass_step *step)
     put(w, step->saved, w->saved[index]);
 }
 
+/* A layer and the sum behind it: its own output is never anywhere. */
+static void run_joined(world *w, const stk__pass_step *step)
+{
+    const stk__layer *layer = &w->layers[step->layer], *sum = &w->layers[step->join];
+    const int other = sum->input[sum->input[0] == step->layer];
+    if (!same_place(w, step->plus, step->y)) put(w, step->y, trash);
+    put(w, step->saved, trash);
+    put(w, step->scratch, trash);
+    for (int i = 0; i < layer->spec.inputs; i++)
+        assert_int_equal(get(w, step->x[i]), wanted_input(w, layer, i));
+    assert_int_equal(get(w, step->plus), other == STK_LAYER_INPUT ? fed : w->y[other]);
+    put(w, step->y, w->y[step->join]);
+    put(w, step->saved, w->saved[step->layer]);
+}
+
 static void run_judge(world *w, const stk__pass_step *step)
 {
     put(w, step->dx[0], trash);
@@ -218,6 +242,11 @@ static void run_backward(world *w, const stk__pass_step *step)
     for (int i = 0; i < layer->spec.inputs; i++)
         if (i || !in_place) put(w, step->dx[i], trash);
     put(w, step->scratch, trash);
+    if (step->dy2 != STK_VALUE_NONE) { /* both are parts; dy becomes the sum */
+        assert_false(same_place(w, step->dy, step->dy2));
+        const uint64_t both = get(w, step->dy) + get(w, step->dy2);
+        put(w, step->dy, both);
+    }
     assert_int_equal(get(w, step->dy), w->dy[index]);
     for (int i = 0; w->forms[index].needs_x && i < layer->spec.inputs; i++)
         assert_int_equal(get(w, step->x[i]), wanted_input(w, layer, i));
@@ -254,7 +283,10 @@ static void run_step(world *w, const stk__pass_step *step)
         put(w, step->y, get(w, step->x[0]));
         break;
     default:
-        run_forward(w, step);
+        if (step->join != STK_VALUE_NONE)
+            run_joined(w, step);
+        else
+            run_forward(w, step);
     }
 }
 
@@ -330,7 +362,7 @@ static void run_world(world *w, bool unshared)
 
 typedef struct tally {
     size_t unshared, shared, least, divided;
-    int again, in_place, copies, needless;
+    int again, in_place, copies, needless, joined, parts;
 } tally;
 
 static void count_world(const world *w, tally *t)
@@ -340,6 +372,8 @@ static void count_world(const world *w, tally *t)
     t->least += w->plan.least_bytes;
     for (int i = 0; i < w->plan.step_count; i++) {
         const stk__pass_step *step = &w->plan.steps[i];
+        t->joined += step->join != STK_VALUE_NONE;
+        t->parts += step->dy2 != STK_VALUE_NONE;
         t->again += step->action == STK_STEP_AGAIN;
         t->copies += step->action == STK_STEP_COPY;
         t->needless += step->action == STK_STEP_COPY && same_place(w, step->x[0], step->y);
@@ -356,7 +390,9 @@ static void random_plans_keep_what_is_needed(void **state)
         roll_world(&w, seed);
         stk__pass_fuse(&w.graph, false);
         roll_relus(&w);
+        roll_joins(&w);
         stk__pass_mark(&w.graph);
+        stk__pass_join(&w.graph, roll(&w, 4));
         compute_wanted(&w);
         run_world(&w, true);
         stk__pass_plan_fini(&w.plan);
@@ -365,11 +401,13 @@ static void random_plans_keep_what_is_needed(void **state)
         stk__pass_plan_fini(&w.plan);
         const size_t limit = stk__pass_forward_bytes(&w.graph) / (1 + roll(&w, 10));
         assert_int_equal(stk__pass_divide(&w.graph, limit, NULL), STK_OK);
+        stk__pass_join(&w.graph, false);
         run_world(&w, false);
         count_world(&w, &divided);
         stk__pass_plan_fini(&w.plan);
     }
     /* The test has seen what it is meant to see. */
+    assert_true(t.joined > ROUNDS / 30 && t.parts > ROUNDS / 15 && divided.joined == 0);
     assert_true(t.again == 0 && divided.again > ROUNDS / 2);
     assert_true(t.in_place > ROUNDS / 2 && t.copies > ROUNDS / 2);
     assert_true(t.needless > t.copies / 4 && t.needless < t.copies);
