@@ -273,6 +273,18 @@ int32_t torch_list_push_back(void *list, uint64_t value)
     return real.torch_list_push_back(list, value);
 }
 
+FAKE_EXPORT int32_t torch_list_size(void *list, size_t *size);
+int32_t torch_list_size(void *list, size_t *size)
+{
+    return real.torch_list_size(list, size);
+}
+
+FAKE_EXPORT int32_t torch_list_get_item(void *list, size_t index, uint64_t *value);
+int32_t torch_list_get_item(void *list, size_t index, uint64_t *value)
+{
+    return real.torch_list_get_item(list, index, value);
+}
+
 FAKE_EXPORT int32_t torch_delete_list(void *list);
 int32_t torch_delete_list(void *list)
 {
