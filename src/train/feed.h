@@ -13,6 +13,7 @@ typedef struct stk__feed {
     /* The same when work on a GPU's stream may still read it; NULL: batches are in host memory. */
     void (*release_after)(void *context, stk_batch *batch, void *stream);
     void (*measure)(void *context, stk_loader_stats *stats);
+    /* Both NULL: it is not gone back in, and nothing of it is saved. */
     void (*tell)(void *context, stk_loader_state *state);
     stk_status (*seek)(void *context, const stk_loader_state *state, stk_error *error);
 

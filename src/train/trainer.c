@@ -82,7 +82,7 @@ static stk_status change_weights(stk__trainer *t, stk_error *error)
 static void undo_step(stk__trainer *t, const stk_loader_state *start, const stk__trainer_place *at)
 {
     t->at = *at;
-    t->torn = t->feed.seek(t->feed.context, start, NULL) != STK_OK;
+    t->torn = !t->feed.seek || t->feed.seek(t->feed.context, start, NULL) != STK_OK;
 }
 
 static stk_status run_step(stk__trainer *t, stk_error *error)
@@ -116,7 +116,7 @@ stk_status stk__trainer_step(stk__trainer *t, stk_error *error)
 {
     stk_loader_state start;
     const stk__trainer_place at = t->at;
-    t->feed.tell(t->feed.context, &start);
+    if (t->feed.tell) t->feed.tell(t->feed.context, &start);
     const stk_status status = stk__trainer_explain_shortage(t, run_step(t, error), error);
     if (status == STK_ERROR_MEMORY && !t->torn) undo_step(t, &start, &at);
     return status;

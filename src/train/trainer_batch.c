@@ -77,7 +77,7 @@ static const stk_tensor *target_of(const stk__trainer *t, const stk_batch *batch
 stk_status stk__trainer_feed(stk__trainer *t, const stk_batch *batch, stk__pass_feed *feed, stk_error *error)
 {
     const bool windows = t->network->task == STK_TASK_REGRESSION;
-    stk__tensor *ids;
+    stk__tensor *ids = NULL;
     void *stream;
     if (stk__engine_stream(t->engine, &stream)) STK__TRY(stk_batch_wait_on(batch, stream, error));
     *feed = (stk__pass_feed){.seed = t->seed, .epoch = (uint32_t)batch->epoch, .grad_scale = 1};
@@ -85,7 +85,8 @@ stk_status stk__trainer_feed(stk__trainer *t, const stk_batch *batch, stk__pass_
     STK__TRY(bring(t, target_of(t, batch, false), STK_LOSS_TARGET, &feed->target[STK_LOSS_TARGET], error));
     STK__TRY(bring(t, target_of(t, batch, true), STK_LOSS_TARGET2, &feed->target[STK_LOSS_TARGET2], error));
     STK__TRY(bring(t, &batch->weights, STK_LOSS_WEIGHTS, &feed->target[STK_LOSS_WEIGHTS], error));
-    STK__TRY(wrap(t, &batch->sample_ids, &ids, error)); /* drawn from on the host */
+    if (batch->sample_ids.dtype != STK_DTYPE_NONE) /* drawn from on the host */
+        STK__TRY(wrap(t, &batch->sample_ids, &ids, error));
     if (feed->target[STK_LOSS_TARGET2])
         STK__TRY(bring(t, &batch->lambda, STK_LOSS_LAMBDA, &feed->target[STK_LOSS_LAMBDA], error));
     feed->target[STK_LOSS_CLASS_WEIGHTS] = t->class_weights;
