@@ -152,6 +152,7 @@ static void read_metrics(const demo *d, int gpu, uint64_t now_ns, stk_gpu_frame 
                 stk__curves_mean(d->curves, gpu, metric, fmax(now_s - 1 / SAMPLES_PER_S, 0), now_s, &value);
         else
             told = stk__curves_at(d->curves, gpu, metric, now_s, &value);
+        if (stk__metric_is_percent(metric)) value = fmin(value, 100); /* whatever noise adds */
         if (told)
             frame->readings[i] = stk__reading_known(value, now_ns);
         else
@@ -168,6 +169,7 @@ static void read_loads(const demo *d, int gpu, seat_state *state, double now_s, 
         stk_load_sample *load = &frame->loads[frame->load_count++];
         *load = (stk_load_sample){.from_ns = moment_of(d, from), .to_ns = moment_of(d, to)};
         stk__curves_mean(d->curves, gpu, STK_METRIC_UTIL, from, to, &load->percent);
+        load->percent = fmin(load->percent, 100);
         state->told_s = to;
     }
     state->told_s = fmax(state->told_s, last - 0.5 / SAMPLES_PER_S);
