@@ -51,8 +51,10 @@ static void print_row(const stk__selftest_row *row)
     else if (row->kind == STK_LIMIT_NONE && !row->basis[0])
         printf("  %-36s %s\n", row->name, measured(cells[0], row));
     else
-        printf("  %-36s %-16s %-46s %s\n", row->name, measured(cells[0], row), expected(cells[1], row),
-               stk__verdict_word(row->verdict));
+        printf("  %-36s %-12s %-52s %s\n", row->name, measured(cells[0], row), expected(cells[1], row),
+               row->kind != STK_LIMIT_NONE && row->verdict == STK_VERDICT_NONE
+                   ? "not judged"
+                   : stk__verdict_word(row->verdict));
 }
 
 static void print_gpu(const stk__selftest_gpu *gpu)

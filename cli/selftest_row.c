@@ -73,8 +73,6 @@ void stk__selftest_put(stk__selftest_gpu *gpu, const stk__selftest_row *row, boo
     stk__selftest_row *kept = take_row(gpu);
     *kept = *row;
     kept->verdict = stk__selftest_judge(row, quick);
-    if (row->speed && quick && row->kind != STK_LIMIT_NONE && !row->basis[0])
-        snprintf(kept->basis, sizeof kept->basis, "not judged");
 }
 
 static void put_words(stk__selftest_gpu *gpu, const stk__selftest_row *row, const char *why)

@@ -15,8 +15,8 @@ enum { POINTS = 20, SHOWN = 6, MOST_SETTINGS = 16 };
 #define LOAD_S    60.0
 #define QUICK_S   2.0
 
-/* Bounds of tests/train/test_engine_change.py, where two engines train the same run: the next losses, and
- * those after some fifty steps, when rounding has gone its own way. */
+/* Two engines that train the same run differ by less in tests/train/test_engine_change.py: by 1e-4 in the
+ * next loss, by 2 % after fifty steps, when rounding has gone its own way. */
 #define FIRST_BOUND 1e-3
 #define CURVE_BOUND 0.02
 #define WAIT_MOST   5.0  /* percent of the time */
@@ -108,10 +108,12 @@ static stk_status take_points(stk__selftest *t, lesson *l, stk_error *error)
     return STK_OK;
 }
 
-/* Augmentation has the same bits on every device, so both see the same batches. */
+/* Augmentation has the same bits on every device, so both see the same batches. On the CPU it is the engine
+ * that is best there: what both agree on is right. */
 static stk_status run_lesson(stk__selftest *t, lesson *l, stk_error *error)
 {
-    const setting common[MOST_SETTINGS] = {{"data.root", "make:faces?count=64"},
+    const setting common[MOST_SETTINGS] = {{"data.root",
+                                            t->quick ? "make:faces?count=16" : "make:faces?count=64"},
                                            {"data.image_size", t->quick ? "32" : "64"},
                                            {"data.batch_size", "8"},
                                            {"data.cache", "auto"},
@@ -121,7 +123,7 @@ static stk_status run_lesson(stk__selftest *t, lesson *l, stk_error *error)
                                            {"train.epochs", "1000"},
                                            {"train.amp", "false"},
                                            {"train.tf32", "false"},
-                                           {"run.engine", "torch"}},
+                                           {"train.conv", "direct"}},
                   own[] = {{"run.device", l->device}, {NULL, NULL}};
     stk_status status = open_session(common, own, error);
     if (status == STK_OK) status = take_points(t, l, error);

@@ -74,18 +74,20 @@ class Selftest(unittest.TestCase):
         for pattern in (r"stoker +\d+\.\d+\.\d+", r"driver +570\.86\.15, CUDA 12\.8", r"NVRTC +12\.8", r"PyTorch +\d+\.\d+\.\d+, CUDA 12\.8",
                         r"cuda:0: NVIDIA Fake 80GB, NVIDIA CUDA, sm_80, 108 multiprocessors, 8\.6 GB, PCIe 4\.0 x16",
                         r"  values unlike the reference's +0 +0 \([\d,]{6,} values, 48 batches\) +ok",
-                        r"  to the GPU, pinned memory +\S+ GB/s +>= 22\.05 GB/s \(70 % of PCIe 4\.0 x16, 31\.5 GB/s\) +",
-                        r"  from the GPU, pageable memory +\S+ GB/s +>= 4\.726 GB/s \(15 % of PCIe 4\.0 x16, 31\.5 GB/s\) +",
-                        r"  strong, 1 x 512 x 512 +\S+ ms +its memory's speed is unknown +",
+                        r"  to the GPU, pinned memory +\S+ GB/s +>= 22\.05 GB/s \(70 % of PCIe 4\.0 x16, 31\.5 GB/s\) +not judged",
+                        r"  from the GPU, pageable memory +\S+ GB/s +>= 4\.726 GB/s \(15 % of PCIe 4\.0 x16, 31\.5 GB/s\) +not judged",
+                        r"  strong, 1 x 512 x 512 +\S+ ms +its memory's speed is unknown +not judged",
                         r"  conv +\S+ +<= 1\.0e-04 +ok", r"  value_error +\S+ +<= 5\.0e-05 +ok",
-                        r"  relative difference, first 2 steps +0 +<= 0\.001 +ok", r"  largest of 8 steps +0 +<= 0\.02 +ok",
-                        r"  a step +\S+ ms +<= \S+ ms \(the CPU's\) +", r"  waiting for data +\S+ % +<= 5 % \(not judged\) +",
-                        r"  utilisation by NVML +93 % +>= 85 % \(not judged\) +", r"  memory, most +\S+ GB +planned: \S+ GB, .*"):
+                        r"  relative difference, first 2 steps +\S+ +<= 0\.001 +ok", r"  largest of 8 steps +\S+ +<= 0\.02 +ok",
+                        r"  a step +\S+ ms +<= \S+ ms \(the CPU's\) +not judged", r"  waiting for data +\S+ % +<= 5 % +not judged",
+                        r"  utilisation by NVML +93 % +>= 85 % +not judged", r"  memory, most +\S+ GB +planned: \S+ GB, .*"):
             self.expect_line(text, pattern)
-        # The same operations on the same PyTorch: the curves agree to the last digit.
+        # PyTorch's numbers against those of another engine: they agree in what is shown.
         here, there = (re.search(rf"  loss on {device} +(.*)", text)[1] for device in ("cuda:0", "cpu"))
-        self.assertEqual(here, there)
-        self.assertEqual(len(here.split()), 4)
+        here, there = ([float(word) for word in words.split()] for words in (here, there))
+        self.assertEqual((len(here), len(there)), (4, 4))
+        for one, other in zip(here, there):
+            self.assertAlmostEqual(one, other, delta=1e-3 * other)
         self.assertEqual(len(re.findall(r"<= [15]\.0e-0[45] +ok$", text, re.M)), 27)  # every operation
 
     def test_one_of_two_as_json_with_bars(self):
@@ -131,7 +133,7 @@ class Selftest(unittest.TestCase):
         self.expect_line(text, r"  all operations +FAILED: run\.device = 'cuda:0' cannot be used: PyTorch cannot be opened: .*")
         self.assertEqual(len(re.findall(r"FAILED: run\.device", text)), 3)
         self.expect_line(text, r"  values unlike the reference's +0 .* ok")
-        self.expect_line(text, r"  standard, .* ms +<= .* ms \(4 x \S+ ms, the driver tells 2e-06 GB/s\) +")
+        self.expect_line(text, r"  standard, .* ms +<= .* ms \(4 x \S+ ms, the driver tells 2e-06 GB/s\) +not judged")
         self.expect_line(text, r"  PCIe link +unknown: NVML has another GPU in its place; .*")
         self.assertEqual(self.tally(text), (1, 3, 1))
 
@@ -158,11 +160,10 @@ class Selftest(unittest.TestCase):
         self.expect_line(text, r"  \w+ +FAILED: .*out of memory.*")
         self.expect_line(text, r"  cuda:0 +FAILED: cuda:0 is out of memory: .*")
         self.expect_line(text, r"  to the GPU, pinned memory +\S+ GB/s .*")
-        # The kernels of the first parts are over by then.
-        text, _ = self.selftest(status=1, script=NAME + "fault kernel at 200 lose 719\n")
-        self.expect_line(text, r"  cuda:0 +FAILED: .*")
-        self.expect_line(text, r"  conv +\S+ +<= 1\.0e-04 +ok")
-        self.assertGreater(self.tally(text)[0], 27)
+        # The first part has 106 kernels, all from fixed numbers; both trainings end with the GPU.
+        text, _ = self.selftest(status=1, script=NAME + "fault kernel at 110 lose 719\n")
+        self.assertEqual(len(re.findall(r"^  cuda:0 +FAILED: .+$", text, re.M)), 2, text)
+        self.assertEqual(self.tally(text), (28, 2, 0))
 
     def test_ctrl_c_keeps_what_was_measured(self):
         trace = self.work / "trace"
