@@ -156,6 +156,8 @@ static void print_more_help(void)
            "  STOKER_OPENCL_LIBRARY  another libOpenCL.so.1\n"
            "  STOKER_CUDA_LIBRARY    another libcuda.so.1\n"
            "  STOKER_NVRTC_LIBRARY   another libnvrtc, which builds kernels for CUDA\n"
+           "  STOKER_TORCH           folder of another PyTorch's libtorch_cpu.so\n"
+           "  STOKER_NVML            another libnvidia-ml.so.1\n"
            "  STOKER_CACHE_DIR       where built kernels are kept (~/.cache/stoker)\n");
 }
 
@@ -181,9 +183,7 @@ int stk__cli_devices(int argc, char **argv)
          .help = "run random batches on each device; they must have the reference's bits",
          .given = &checked},
         {.name = "selftest",
-         .help =
-             "try everything on NVIDIA's GPUs, about three minutes each; ends in a block to paste into an "
-             "issue",
+         .help = "try all of it on NVIDIA's GPUs, three minutes each; prints a block for an issue",
          .given = &tested},
         {.name = "gpu",
          .value = "N",

@@ -118,11 +118,11 @@ static double find_memory(const stk__device *device, char *basis, size_t size)
     const stk__known_gpu *known = stk__gpu_find(device->info.model);
     const double told = stk__cuda_memory_gb_per_s(device);
     if (known)
-        snprintf(basis, size, "%s: %.0f GB/s", known->name, known->memory_gb_per_s);
+        snprintf(basis, size, "%.0f GB/s, %s", known->memory_gb_per_s, known->name);
     else if (isnan(told))
         snprintf(basis, size, "its memory's speed is unknown");
     else
-        snprintf(basis, size, "the driver tells %.4g GB/s", told);
+        snprintf(basis, size, "%.4g GB/s, as told", told);
     return known ? known->memory_gb_per_s : told;
 }
 
@@ -147,7 +147,8 @@ static stk_status time_chain(stk__selftest *t, stk__device *device, stk__bench_b
     if (isnan(bound_ms))
         snprintf(row->basis, sizeof row->basis, "%s", memory_basis);
     else
-        snprintf(row->basis, sizeof row->basis, "%.0f x %.3g ms, %s", AUGMENT_TIMES, bound_ms, memory_basis);
+        snprintf(row->basis, sizeof row->basis, "%.0f x %.3g ms at %s", AUGMENT_TIMES, bound_ms,
+                 memory_basis);
     return STK_OK;
 }
 

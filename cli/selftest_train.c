@@ -216,7 +216,7 @@ static stk_status step_until(stk__selftest *t, double until_s, uint64_t start_ns
                              int64_t *steps, stk_error *error)
 {
     const double whole_s = t->quick ? QUICK_S : LOAD_S;
-    while (*steps < most && seconds_since(start_ns) < until_s) {
+    while (*steps < most && (!*steps || seconds_since(start_ns) < until_s)) { /* one at least */
         if (stk__selftest_stopped()) return STK_OK;
         STK__TRY(step_on(error));
         ++*steps;

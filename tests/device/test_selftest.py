@@ -123,9 +123,15 @@ class Selftest(unittest.TestCase):
         bits = rows[("device check", "values unlike the reference's")]
         self.assertEqual((bits["value"], bits["expected"], bits["limit"], bits["verdict"]), (0, 0, "most", "ok"))
         augmented = rows[("augmentation", "standard, 1 x 512 x 512")]
-        self.assertIn("RTX 4090: 1008 GB/s", augmented["basis"])
+        self.assertIn("at 1008 GB/s, RTX 4090", augmented["basis"])
         # One picture: 17 bytes a pixel, and 3 where it has contrast.
         self.assertAlmostEqual(augmented["expected"], 4 * 20 * 512 * 512 / 1008e6, delta=1e-4)
+
+    def test_nvml_hangs(self):
+        (self.work / "nvml").write_text(WATCHED + "fault nvmlDeviceGetSamples from 1 hang 100\nfault nvmlDeviceGetUtilizationRates hang 100\n")
+        text, _ = self.selftest(script=NAME)
+        self.expect_line(text, r"  utilisation by NVML +unknown: the driver told nothing in that time")
+        self.assertEqual(self.tally(text), (30, 0, 1))
 
     def test_pytorch_is_missing(self):
         text, _ = self.selftest(status=1, STOKER_TORCH="/nowhere", script="gpu 0 clock 1\ngpu 0 bus 8\n")
@@ -133,7 +139,7 @@ class Selftest(unittest.TestCase):
         self.expect_line(text, r"  all operations +FAILED: run\.device = 'cuda:0' cannot be used: PyTorch cannot be opened: .*")
         self.assertEqual(len(re.findall(r"FAILED: run\.device", text)), 3)
         self.expect_line(text, r"  values unlike the reference's +0 .* ok")
-        self.expect_line(text, r"  standard, .* ms +<= .* ms \(4 x \S+ ms, the driver tells 2e-06 GB/s\) +not judged")
+        self.expect_line(text, r"  standard, .* ms +<= .* ms \(4 x \S+ ms at 2e-06 GB/s, as told\) +not judged")
         self.expect_line(text, r"  PCIe link +unknown: NVML has another GPU in its place; .*")
         self.assertEqual(self.tally(text), (1, 3, 1))
 

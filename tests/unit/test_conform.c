@@ -1,6 +1,8 @@
 /* Engines held against each other: all operations are tried, a wrong number and a failure are seen. */
 #include "engine/conform.h"
 
+#include "support/fail_alloc.h"
+
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -117,12 +119,33 @@ static void what_is_wrong_is_seen(void **state)
     stk__engine_close(&tested);
 }
 
+static stk_status try_lstm(void *context, stk_error *error)
+{
+    stk__engine *tested = NULL, *right = NULL;
+    const stk__engine_options options = {.name = "reference"};
+    stk__conform_result result;
+    (void)context;
+    stk_status status = stk__engine_open(&tested, &options, error);
+    if (status == STK_OK) status = stk__engine_open(&right, &options, error);
+    if (status == STK_OK) status = stk__conform(tested, right, STK_OP_LSTM, &result, error);
+    stk__engine_close(&right);
+    stk__engine_close(&tested);
+    return status;
+}
+
+static void without_memory_it_ends_cleanly(void **state)
+{
+    (void)state;
+    assert_true(fail_alloc_each(try_lstm, NULL) > 60);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_operation_is_tried),
         cmocka_unit_test(another_engine_is_within_the_bounds),
         cmocka_unit_test(what_is_wrong_is_seen),
+        cmocka_unit_test(without_memory_it_ends_cleanly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
