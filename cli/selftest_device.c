@@ -13,6 +13,7 @@ enum {
     CHECK_QUICK = 48,
     TRIAL_SIDE_PX = 90,
     COPY_ROUNDS = 8,
+    WAYS = 4, /* to and from, pinned and pageable */
     AUGMENT_ROUNDS = 8
 };
 
@@ -95,19 +96,21 @@ static stk__selftest_row expect_copy(stk__selftest *t, bool pinned, bool to_host
 static void measure_copies(stk__selftest *t, stk__device *device)
 {
     stk_error error = {0};
-    for (int i = 0; i < 4; i++) {
+    stk__progress_start(&t->progress);
+    for (int i = 0; i < WAYS && error.code == STK_OK; i++) {
         stk__cuda_copies copies = {.bytes = t->quick ? COPY_QUICK_BYTES : COPY_BYTES,
                                    .rounds = COPY_ROUNDS,
                                    .pinned = i < 2,
                                    .to_host = i % 2};
         stk__selftest_row row = expect_copy(t, copies.pinned, copies.to_host);
         if (stk__selftest_stopped()) stk__fail(&error, STK_ERROR_INTERRUPTED, "interrupted");
-        if (error.code != STK_OK || stk__cuda_copies_measure(device, &copies, &row.value, &error) != STK_OK) {
+        if (error.code == STK_OK && stk__cuda_copies_measure(device, &copies, &row.value, &error) == STK_OK)
+            stk__selftest_put(t->gpu, &row, t->quick);
+        else
             stk__selftest_fail(t->gpu, row.section, row.name, &error);
-            return;
-        }
-        stk__selftest_put(t->gpu, &row, t->quick);
+        stk__progress_show(&t->progress, "copies", (uint64_t)i + 1, WAYS);
     }
+    stk__progress_end(&t->progress);
 }
 
 /* --- augmentation ----------------------------------------------------------------------------------------

@@ -276,7 +276,7 @@ static void put_load(stk__selftest *t, const load *l)
                              .name = "a step",
                              .value = l->seconds * 1e3 / (double)l->steps,
                              .unit = "ms"};
-    snprintf(row.basis, sizeof row.basis, "%lld steps, nobody has a number yet", (long long)l->steps);
+    snprintf(row.basis, sizeof row.basis, "of %lld; nobody has a number yet", (long long)l->steps);
     stk__selftest_put(t->gpu, &row, t->quick);
     row = (stk__selftest_row){.section = load_section,
                               .name = "waiting for data",
