@@ -16,8 +16,10 @@ static stk__selftest_tally count_all(const stk__selftest_report *report)
 
 static const char *number(char *cell, size_t size, double value, const char *unit)
 {
-    snprintf(cell, size, value != 0 && fabs(value) < 1e-3 ? "%.1e%s%s" : "%.4g%s%s", value, *unit ? " " : "",
-             unit);
+    const char *format = value != 0 && fabs(value) < 1e-3 ? "%.1e%s%s"
+                         : fabs(value) < 1e4              ? "%.4g%s%s"
+                                                          : "%.0f%s%s";
+    snprintf(cell, size, format, value, *unit ? " " : "", unit);
     return cell;
 }
 
