@@ -14,7 +14,8 @@ enum {
     TRIAL_SIDE_PX = 90,
     COPY_ROUNDS = 8,
     WAYS = 4, /* to and from, pinned and pageable */
-    AUGMENT_ROUNDS = 8
+    AUGMENT_ROUNDS = 8,
+    AUGMENT_QUICK = 2
 };
 
 #define COPY_BYTES       (UINT64_C(256) << 20)
@@ -137,12 +138,13 @@ static stk_status time_chain(stk__selftest *t, stk__device *device, stk__bench_b
     const double memory = find_memory(device, memory_basis, sizeof memory_basis);
     const stk__augment_batch work =
         stk__bench_batch_resolve(batch, &(stk__bench_way){.chain = chain, .epoch = 1});
+    const uint64_t rounds = t->quick ? AUGMENT_QUICK : AUGMENT_ROUNDS;
     row->value = INFINITY;
-    for (uint64_t i = 0; i < AUGMENT_ROUNDS; i++) {
+    for (uint64_t i = 0; i < rounds; i++) {
         if (stk__selftest_stopped()) return stk__fail(error, STK_ERROR_INTERRUPTED, "interrupted");
         STK__TRY(stk__device_augment(device, &work, error));
         if (device->last_kernel_ns) row->value = fmin(row->value, (double)device->last_kernel_ns * 1e-6);
-        stk__progress_show(&t->progress, "augmentation", i + 1, AUGMENT_ROUNDS);
+        stk__progress_show(&t->progress, "augmentation", i + 1, rounds);
     }
     const double bound_ms = stk__gpu_bound_ms(&work, memory);
     if (isinf(row->value)) row->value = NAN;

@@ -302,7 +302,7 @@ void stk__selftest_load(stk__selftest *t)
     const setting full[MOST_SETTINGS] = {{"data.root", "make:faces?count=256"},
                                          {"data.image_size", "256"},
                                          {"data.batch_size", "16"}},
-                  quick[MOST_SETTINGS] = {{"data.root", "make:faces?count=32"},
+                  quick[MOST_SETTINGS] = {{"data.root", "make:faces?count=16"},
                                           {"data.image_size", "32"},
                                           {"data.batch_size", "8"},
                                           {"model.width", "4"}},
