@@ -48,6 +48,77 @@ def has_the_cpus_numbers(work):
     assert rows["run.device"]["in_effect"] == "cuda:0" and rows["train.tf32"]["in_effect"] is True
 
 
+def has_them_in_16_bits_too(work):
+    """Where one input overflows as well: fp16 begins with steps that are skipped."""
+    more = ["data.limit=48", "data.val.limit=16", "data.val_split=0.1", "train.epochs=2", "train.log_interval=1", "augment.device=cpu"]
+    for amp in ("bf16", "fp16"):
+        here, _ = train(work, f"gpu_{amp}", *SMALL, *more, f"train.amp={amp}!", "run.device=cuda:0", STOKER_FAKE_TORCH_STREAM="own",
+                        script="late 200\n")
+        there, _ = train(work, f"cpu_{amp}", *SMALL, *more, f"train.amp={amp}!", "run.device=cpu", "run.engine=torch")
+        assert metrics(here) == metrics(there), list(zip(metrics(here), metrics(there)))[-1]
+        assert report(here).get("skipped_steps") == report(there).get("skipped_steps")
+        assert report(here)["activation_bytes"] < 0.7 * report(os.path.join(work, "gpu"))["activation_bytes"]
+
+
+def amp_is_what_the_gpu_is_fast_in(work):
+    more = ["make:series", "data.limit=64", "model.name=lstm", "train.epochs=1", "run.threads=1", "run.device=cuda:0"]
+    for sm, amp, in_effect, why in ((90, "true", "bf16", "faster in it"), (75, "true", "fp16", "sm_75"), (61, "true", "f32", "sm_61"),
+                                    (75, "bf16", "f32", "sm_75"), (80, "fp16", "fp16", None)):
+        run, _ = train(work, f"sm{sm}_{amp}", *more, f"train.amp={amp}", script=f"late 0\ngpu 0 sm {sm}\n")
+        row = {row["name"]: row for row in report(run)["effects"]}["train.amp"]
+        assert row["in_effect"] == in_effect and (why is None or why in row["why"]), (sm, amp, row)
+
+
+def read_lines(path):
+    with open(path, encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def uses_one_gpu_of_two(work):
+    """The second one: alone, and with batches that the first one augments."""
+    more = [*SMALL, "data.limit=48", "train.epochs=1", "train.log_interval=1", "augment.preset=standard"]
+    right, _ = train(work, "of_cpu", *more, "run.device=cpu", "run.engine=torch", "augment.device=cpu")
+    for device, kernels_on in (("auto", 1), ("cuda:1", 1), ("cuda:0", 0), ("cpu", None)):
+        trace = os.path.join(work, "two_trace")
+        run, _ = train(work, "of_two_" + device, *more, "run.device=cuda:1", f"augment.device={device}",
+                       script=f"late 100\ngpus 2\ntrace {trace}\n")
+        assert metrics(run) == metrics(right), device
+        assert report(run)["device"] == "cuda:1"
+        spans = read_lines(trace)
+        kernels = {span["gpu"] for span in spans if span["what"] == "stk_augment"}
+        assert kernels == ({kernels_on} if kernels_on is not None else set()), (device, kernels)
+        assert any(span["gpu"] == 1 and span["what"] == "copy_in" for span in spans)
+
+
+def makes_batches_while_it_computes(work):
+    """Of each step but the first ones: the next batch's copies and kernel come while its operators run."""
+    trace, operators = (os.path.join(work, f"overlap_{word}") for word in ("gpu", "torch"))
+    more = [*SMALL, "data.limit=256", "train.epochs=1", "augment.preset=standard", "train.non_blocking=true"]
+    run, _ = train(work, "overlap", *more, "run.device=cuda:0", script=f"late 0\ncopy 0.05\nkernel stk_augment 10\ntrace {trace}\n",
+                   STOKER_FAKE_TORCH_TRACE=operators)
+    spans = read_lines(trace)
+    kernels = [span for span in spans if span["what"] == "stk_augment"]
+    steps = [span["end_ns"] for span in read_lines(operators) if "_fused_" in span["what"]]
+    assert len(kernels) == len(steps) == 16, (len(kernels), len(steps))
+    for k in range(1, 15):
+        assert kernels[k + 1]["start_ns"] < steps[k], k  # and its copies came before it
+        assert kernels[k]["end_ns"] < steps[k], k
+    first = steps[0]
+    beside = [span for span in spans if span["what"] in ("copy_in", "stk_augment") and span["start_ns"] < steps[-1] and span["end_ns"] > first]
+    assert beside, "nothing runs beside the network"
+    told = report(run)
+    assert told["device_augment_ms"] >= 10 and told["device_copy_ms"] > 0, told
+    rows = {row["name"]: row for row in told["effects"]}
+    assert rows["train.non_blocking"]["in_effect"] is True, rows["train.non_blocking"]
+    shares = {row["name"]: row["share"] for row in told["stall"]}
+    assert abs(sum(shares.values()) - 1) < 0.005, shares
+    assert shares["forward"] + shares["backward"] > 0.2, shares
+    slow, _ = train(work, "pageable", *SMALL, "data.limit=32", "train.epochs=1", "train.non_blocking=true", "data.pin_memory=false",
+                    "run.device=cuda:0")
+    row = {row["name"]: row for row in report(slow)["effects"]}["train.non_blocking"]
+    assert row["in_effect"] is False and "not pinned" in row["why"], row
+
+
 def copies_nothing_between_logs(work):
     copies, syncs = [], []
     for epochs in (1, 4):
@@ -55,8 +126,7 @@ def copies_nothing_between_logs(work):
         train(work, f"quiet{epochs}", *SMALL, "data.limit=64", f"train.epochs={epochs}", "train.log_interval=1000",
               "train.checkpoint_interval=100", "run.device=cuda:0", "augment.preset=standard",
               script=f"late 0\ntrace {trace}\n", STOKER_FAKE_TORCH_COUNTS=counts)
-        with open(trace, encoding="utf-8") as file:
-            copies.append(sum(json.loads(line)["what"] == "copy_out" for line in file))
+        copies.append(sum(span["what"] == "copy_out" for span in read_lines(trace)))
         with open(counts, encoding="utf-8") as file:
             syncs.append(json.load(file))
     # An epoch ends with a log: its three sums, no more. Steps cost none.
@@ -109,7 +179,8 @@ def main():
         print("skipped: there is no PyTorch")
         return 77
     with tempfile.TemporaryDirectory() as work:
-        for test in (has_the_cpus_numbers, copies_nothing_between_logs, saves_when_memory_runs_out,
+        for test in (has_the_cpus_numbers, has_them_in_16_bits_too, amp_is_what_the_gpu_is_fast_in, uses_one_gpu_of_two,
+                     makes_batches_while_it_computes, copies_nothing_between_logs, saves_when_memory_runs_out,
                      names_its_checkpoint_when_the_gpu_is_lost, series_are_standardised, says_why_not):
             test(work)
             print("passed:", test.__name__.replace("_", " "))
