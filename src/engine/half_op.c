@@ -239,7 +239,8 @@ static stk_status take_inputs(hands *h, const places *p, bool reads_x, stk_error
     h->inner = *io;
     h->inner.dy2 = NULL;                        /* the front has added it */
     if (io->scratch) h->scratch = *io->scratch; /* none: everything is f32 */
-    h->scratch.size_bytes = stk__op_memory(op->half->inner).scratch_bytes;
+    h->scratch.size_bytes = stk__op_memory(op->half->inner).scratch_bytes; /* who maps it sees no more */
+    h->scratch.desc.shape = (stk__shape){1, {(int64_t)h->scratch.size_bytes}};
     h->inner.scratch = h->scratch.size_bytes ? &h->scratch : NULL;
     for (int i = 0; i < op->form.param_count && op->half->product; i++)
         STK__TRY(make_rounded(h, &h->param[i], &h->param_at[i], io->param[i], p->param[i], error));

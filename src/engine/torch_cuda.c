@@ -295,18 +295,23 @@ void stk__torch_cuda_close(stk__torch_cuda **cuda)
     *cuda = NULL;
 }
 
-/* The GPU was listed, so the driver runs. */
+static stk_status ask_attribute(stk__cuda *driver, int attribute, int *value, stk_error *error)
+{
+    return stk__cuda_check(driver, driver->api->cuDeviceGetAttribute(value, attribute, driver->ordinal),
+                           "cuDeviceGetAttribute", error);
+}
+
+/* The GPU was listed, so the driver is open and runs. */
 static stk_status start_driver(stk__torch_cuda *cuda, int index, stk_error *error)
 {
     stk__cuda *driver = &cuda->driver;
     stk__cu_handle context;
     int major = 0, minor = 0;
-    driver->api = stk__cuda_api_open(error);
-    if (!driver->api) return STK_ERROR_UNSUPPORTED;
+    driver->api = stk__cuda_api_open(NULL);
     STK__TRY(
         stk__cuda_check(driver, driver->api->cuDeviceGet(&driver->ordinal, index), "cuDeviceGet", error));
-    driver->api->cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, driver->ordinal);
-    driver->api->cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, driver->ordinal);
+    STK__TRY(ask_attribute(driver, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &major, error));
+    STK__TRY(ask_attribute(driver, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &minor, error));
     driver->architecture = 10 * major + minor;
     STK__TRY(stk__cuda_check(driver, driver->api->cuDevicePrimaryCtxRetain(&context, driver->ordinal),
                              "cuDevicePrimaryCtxRetain", error));
