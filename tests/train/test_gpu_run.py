@@ -93,19 +93,18 @@ def uses_one_gpu_of_two(work):
 def makes_batches_while_it_computes(work):
     """Of each step but the first ones: the next batch's copies and kernel come while its operators run."""
     trace, operators = (os.path.join(work, f"overlap_{word}") for word in ("gpu", "torch"))
-    more = [*SMALL, "data.limit=256", "train.epochs=1", "augment.preset=standard", "train.non_blocking=true"]
+    more = [*SMALL, "data.limit=64", "data.batch_size=4", "model.width=16", "train.epochs=1", "augment.preset=standard", "train.non_blocking=true"]
     run, _ = train(work, "overlap", *more, "run.device=cuda:0", script=f"late 0\ncopy 0.05\nkernel stk_augment 10\ntrace {trace}\n",
                    STOKER_FAKE_TORCH_TRACE=operators)
     spans = read_lines(trace)
     kernels = [span for span in spans if span["what"] == "stk_augment"]
     steps = [span["end_ns"] for span in read_lines(operators) if "_fused_" in span["what"]]
     assert len(kernels) >= len(steps) == 16, (len(kernels), len(steps))  # some are of the next epoch
-    for k in range(1, 15):
-        assert kernels[k + 1]["start_ns"] < steps[k], k  # and its copies came before it
-        assert kernels[k]["end_ns"] < steps[k], k
-    first = steps[0]
-    beside = [span for span in spans if span["what"] in ("copy_in", "stk_augment") and span["start_ns"] < steps[-1] and span["end_ns"] > first]
-    assert beside, "nothing runs beside the network"
+    assert all(kernels[k]["end_ns"] < steps[k] for k in range(16))
+    early = [k for k in range(1, 15) if kernels[k + 1]["start_ns"] < steps[k]]  # its copies came before it
+    assert len(early) >= 10, early  # of 14: a busy machine may be late with files
+    beside = [span for span in spans if span["what"] in ("copy_in", "stk_augment") and steps[0] < span["end_ns"] and span["start_ns"] < steps[-1]]
+    assert {span["what"] for span in beside} == {"copy_in", "stk_augment"}, "nothing runs beside the network"
     told = report(run)
     assert told["device_augment_ms"] >= 10 and told["device_copy_ms"] > 0, told
     rows = {row["name"]: row for row in told["effects"]}
