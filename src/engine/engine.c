@@ -244,7 +244,8 @@ stk_status stk__tensor_read(stk__tensor *tensor, void *data, size_t size_bytes, 
 stk_status stk__fetch_begin(stk__fetch *fetch, stk__tensor *tensor, void *data, size_t size_bytes,
                             stk_error *error)
 {
-    assert(!fetch->tensor && !tensor->on_host && size_bytes == dense_bytes(&tensor->desc));
+    assert(!fetch->tensor && !tensor->on_host && !tensor->desc.layout);
+    assert(size_bytes == dense_bytes(&tensor->desc));
     if (tensor->engine->info.device == STK_DEVICE_CPU)
         return stk__tensor_read(tensor, data, size_bytes, error);
     *fetch = (stk__fetch){.data = data, .size_bytes = size_bytes};

@@ -67,9 +67,9 @@ typedef struct stk__engine_info {
     char version[64]; /* "oneDNN 2.6.3, AVX2"; empty: nothing to say */
     int threads;
     stk__half_support bf16, f16; /* an engine with f16 knows stk__update.skipped */
-    const char *half_why;   /* where one of them is not fast: why; NULL: nothing to say */
-    bool fuses;             /* has operations with a relu in them (stk__op_spec.relu) */
-    stk_device_kind device; /* whose memory its tensors are in: STK_DEVICE_CPU or STK_DEVICE_CUDA */
+    const char *half_why;        /* where one of them is not fast: why; NULL: nothing to say */
+    bool fuses;                  /* has operations with a relu in them (stk__op_spec.relu) */
+    stk_device_kind device;      /* whose memory its tensors are in: STK_DEVICE_CPU or STK_DEVICE_CUDA */
     int32_t device_index;
     bool tf32;      /* products of f32 are computed in TF32, which has 10 bits behind the point */
     char note[160]; /* something its user should know (an instruction set that was capped, why "auto" is not
@@ -137,7 +137,7 @@ stk_status stk__tensor_write(stk__tensor *tensor, const void *data, size_t size_
 stk_status stk__tensor_read(stk__tensor *tensor, void *data, size_t size_bytes, stk_error *error);
 
 /* Bytes of a tensor on their way to the host: those that it has when the copy is begun, whatever is queued
- * after it. Engines in host memory copy at once. */
+ * after it. Engines in host memory copy at once. Dense tensors only. */
 typedef struct stk__fetch { /* the caller's memory, zeroed */
     stk__tensor *tensor;    /* NULL: nothing is on its way */
     void *data;             /* where they will be; the caller's until it is finished */
@@ -243,8 +243,8 @@ typedef struct stk__engine_ops {
     stk_status (*sync)(stk__engine *engine, stk_error *error); /* NULL, these three: nothing is ever queued */
     void (*mark)(stk__engine *engine);
     bool (*is_busy)(const stk__engine *engine);
-    bool (*stream)(const stk__engine *engine, void **stream);  /* NULL: there is none */
-    stk__engine_memory (*measure)(stk__engine *engine);        /* NULL: unknown */
+    bool (*stream)(const stk__engine *engine, void **stream); /* NULL: there is none */
+    stk__engine_memory (*measure)(stk__engine *engine);       /* NULL: unknown */
 
     size_t (*tensor_size)(const stk__engine *engine, const stk__tensor_desc *desc); /* NULL: dense */
     stk_status (*arena_create)(stk__engine *engine, size_t size_bytes, stk__arena **arena, stk_error *error);

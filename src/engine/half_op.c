@@ -83,7 +83,8 @@ static void run_move(move *m, const stk__engine *engine)
 
 void stk__half_add(stk__tensor *target, const stk__tensor *source)
 {
-    move m = {values_of(source), values_of(target), .add = true, .count = stk__shape_count(&target->desc.shape)};
+    move m = {values_of(source), values_of(target), .add = true,
+              .count = stk__shape_count(&target->desc.shape)};
     run_move(&m, target->engine);
 }
 
@@ -237,8 +238,8 @@ static stk_status take_inputs(hands *h, const places *p, bool reads_x, stk_error
     const stk__op *op = h->op;
     const stk__op_io *io = h->io;
     h->inner = *io;
-    h->inner.dy2 = NULL;                        /* the front has added it */
-    if (io->scratch) h->scratch = *io->scratch; /* none: everything is f32 */
+    h->inner.dy2 = NULL;                                                   /* the front has added it */
+    if (io->scratch) h->scratch = *io->scratch;                            /* none: everything is f32 */
     h->scratch.size_bytes = stk__op_memory(op->half->inner).scratch_bytes; /* who maps it sees no more */
     h->scratch.desc.shape = (stk__shape){1, {(int64_t)h->scratch.size_bytes}};
     h->inner.scratch = h->scratch.size_bytes ? &h->scratch : NULL;
@@ -268,8 +269,7 @@ static stk_status take_gradients(hands *h, const places *p, stk_error *error)
 {
     const stk__op *op = h->op;
     const stk__op_io *io = h->io;
-    if (op->form.needs_y && is_half(io->y))
-        STK__TRY(make_rounded(h, &h->y, &h->inner.y, io->y, p->y, error));
+    if (op->form.needs_y && is_half(io->y)) STK__TRY(make_rounded(h, &h->y, &h->inner.y, io->y, p->y, error));
     if (is_half(io->dy)) STK__TRY(make_rounded(h, &h->dy, &h->inner.dy, io->dy, p->dy, error));
     for (int i = 0; i < op->spec.inputs && io->dx; i++) {
         const bool copied = io->dx[i] && is_half(io->dx[i]);
@@ -308,7 +308,6 @@ stk_status stk__half_op_backward(stk__op *op, const stk__op_io *io, stk_error *e
     STK__TRY(take_gradients(&h, p, error));
     STK__TRY(run_backward(&h, learns, error));
     for (int i = 0; i < op->spec.inputs && io->dx; i++)
-        if (h.dx_at[i] != io->dx[i])
-            STK__TRY(round_into(io->dx[i], h.dx_at[i], STK_DTYPE_NONE, error));
+        if (h.dx_at[i] != io->dx[i]) STK__TRY(round_into(io->dx[i], h.dx_at[i], STK_DTYPE_NONE, error));
     return STK_OK;
 }

@@ -171,8 +171,8 @@ static stk_status copy_tensor(stk__tensor *target, const stk__tensor *source, st
 }
 
 /* Products take what they are given in 16 bits, whatever the rest is; others where everything is of one type.
- * What is left is widened around our own f32 operation (half_op.h, by PyTorch's copies): LSTM, which keeps its
- * states in f32, affine, pixels that must be gathered, and the ends of a network. */
+ * What is left is widened around our own f32 operation (half_op.h, by PyTorch's copies): LSTM, which keeps
+ * its states in f32, affine, pixels that must be gathered, and the ends of a network. */
 static bool is_native(const stk__op_spec *spec)
 {
     if (spec->kind == STK_OP_LSTM || spec->kind == STK_OP_AFFINE) return false;

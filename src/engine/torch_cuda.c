@@ -149,8 +149,7 @@ stk_status stk__torch_cuda_ask(stk__torch_cuda *cuda, const stk_tensor *view, bo
 {
     stk__torch_stage *stage = stage_of(cuda, view);
     STK__TRY(stk__cuda_enter(&cuda->driver, error));
-    const stk_status status =
-        stk__cuda_ask(&cuda->driver, STK_CUDA_WAIT_LATE, stage->over, there, error);
+    const stk_status status = stk__cuda_ask(&cuda->driver, STK_CUDA_WAIT_LATE, stage->over, there, error);
     stk__cuda_leave(&cuda->driver);
     stage->flying = !*there;
     return status;

@@ -10,7 +10,7 @@ typedef enum stk__stall_row {
     STK_STALL_READ, /* these three: waiting for data, divided by what the workers did meanwhile */
     STK_STALL_DECODE,
     STK_STALL_AUGMENT,
-    STK_STALL_COPY,           /* batch to the engine's memory; or waiting for data, while a device copied … */
+    STK_STALL_COPY, /* batch to the engine's memory; or waiting for data, while a device copied … */
     STK_STALL_DEVICE_AUGMENT, /* … or its kernels ran */
     STK_STALL_FORWARD,
     STK_STALL_BACKWARD,

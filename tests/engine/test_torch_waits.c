@@ -165,8 +165,10 @@ int main(int count, char **words)
     gpu_find_all();
     if (count == 3 && strcmp(words[1], "--skip") == 0) stk__cuda_wait_skip = atoi(words[2]);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_read_is_there),          cmocka_unit_test(what_was_begun_comes_later),
-        cmocka_unit_test(pinned_memory_is_written_again), cmocka_unit_test(a_sync_is_the_end_of_all),
+        cmocka_unit_test(what_is_read_is_there),
+        cmocka_unit_test(what_was_begun_comes_later),
+        cmocka_unit_test(pinned_memory_is_written_again),
+        cmocka_unit_test(a_sync_is_the_end_of_all),
         cmocka_unit_test(a_failed_copy_leaves_nothing_under_way),
         cmocka_unit_test(closing_waits_for_copies),
     };

@@ -244,6 +244,39 @@ static void numbers_that_cannot_be_fetched_are_told(void **state)
         }
 }
 
+/* --- waiting ------------------------------------------------------------------------------------------- */
+
+static stk_status next_slowly(void *context, stk_batch **batch, stk_error *error)
+{
+    usleep(3000);
+    return next(context, batch, error);
+}
+
+/* A batch that comes late is missed only by a GPU that has nothing else to do. */
+static void waiting_beside_a_busy_gpu_is_no_data_wait(void **state)
+{
+    (void)state;
+    for (int busy = 0; busy < 2; busy++) {
+        fixture f;
+        prepare_on(&f, "cuda:0");
+        f.setup.feed.next = next_slowly;
+        assert_int_equal(stk__trainer_open_engine(&f.setup.engine, &f.run, &f.settings, &f.error), STK_OK);
+        open_it(&f);
+        slow_down(f.setup.engine, busy ? 1000000 : 0);
+        assert_int_equal(stk__trainer_step(f.trainer, &f.error), STK_OK); /* nothing was queued before */
+        stk__stall *stall = stk__trainer_stall(f.trainer);
+        stk__stall_start(stall);
+        for (int step = 1; step < 4; step++) {
+            usleep(2000); /* so that it is done, if it ever is */
+            assert_int_equal(stk__trainer_step(f.trainer, &f.error), STK_OK);
+        }
+        assert_true((stk__stall_wait_ns(stall) >= 9e6) == !busy);
+        assert_true((stall->row_ns[STK_STALL_SYNC] >= 9e6) == busy);
+        gpu_of(f.setup.engine)->driver.api = real_api;
+        stk__trainer_close(&f.trainer);
+    }
+}
+
 /* --- batches ------------------------------------------------------------------------------------------- */
 
 static stk_status next_elsewhere(void *context, stk_batch **batch, stk_error *error)
@@ -297,6 +330,7 @@ int main(void)
         cmocka_unit_test(late_numbers_are_told_later),
         cmocka_unit_test(a_checkpoint_has_all_lines_before_it),
         cmocka_unit_test(numbers_that_cannot_be_fetched_are_told),
+        cmocka_unit_test(waiting_beside_a_busy_gpu_is_no_data_wait),
         cmocka_unit_test(batches_of_another_gpu_are_refused),
     };
     return cmocka_run_group_tests(tests, begin, end);

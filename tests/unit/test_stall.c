@@ -41,12 +41,10 @@ static void rows_make_up_the_whole(void **state)
 static void waits_are_divided_by_what_the_workers_did(void **state)
 {
     (void)state;
-    const stk_loader_stats before = {.stage_ns = {100, 100, 100, 100, 100, 100, 100},
-                                     .device_copy_ns = 7,
-                                     .device_kernel_ns = 7};
-    stk_loader_stats after = {.stage_ns = {100, 100, 100, 100, 100, 100, 900},
-                              .device_copy_ns = 57,
-                              .device_kernel_ns = 57};
+    const stk_loader_stats before = {
+        .stage_ns = {100, 100, 100, 100, 100, 100, 100}, .device_copy_ns = 7, .device_kernel_ns = 7};
+    stk_loader_stats after = {
+        .stage_ns = {100, 100, 100, 100, 100, 100, 900}, .device_copy_ns = 57, .device_kernel_ns = 57};
     after.stage_ns[STK_STAGE_READ] += 4;
     after.stage_ns[STK_STAGE_CACHE] += 6; /* read from memory */
     after.stage_ns[STK_STAGE_DECODE] += 40;

@@ -49,8 +49,9 @@ FAKE_EXPORT long fake_cuda_calls(const char *call, int gpu); /* gpu FAKE_ANY: on
  * What has been: pageable_copies, misuses, copies_in, copies_out, kernels, peak_device_bytes. -1: no such
  * word. */
 FAKE_EXPORT int64_t fake_cuda_count(const char *what);
-FAKE_EXPORT const char *fake_cuda_misuse(void);     /* the first one in words; "" */
-/* Where the bytes of device memory are; NULL: nowhere. *device: whose it is, as programs count; may be NULL. */
+FAKE_EXPORT const char *fake_cuda_misuse(void); /* the first one in words; "" */
+/* Where the bytes of device memory are; NULL: nowhere. *device: whose it is, as programs count; may be NULL.
+ */
 FAKE_EXPORT void *fake_cuda_host(uint64_t address, int *device);
 
 /* For a library that computes on the host what a GPU would do on a stream: waits until the stream has nothing

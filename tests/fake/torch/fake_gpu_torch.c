@@ -216,8 +216,8 @@ int32_t aoti_torch_empty_strided(int64_t ndim, const int64_t *size, const int64_
         return noted(real.aoti_torch_empty_strided(ndim, size, stride, dtype, type, index, tensor), tensor,
                      (fake_thing){.host = true, .number = ndim == 0});
     if (new_on_gpu(span_of(ndim, size, stride, dtype), index, &address)) return 1;
-    return noted(real.aoti_torch_create_tensor_from_blob(host_of(address, NULL), ndim, size, stride, 0, dtype, CPU,
-                                                         0, tensor),
+    return noted(real.aoti_torch_create_tensor_from_blob(host_of(address, NULL), ndim, size, stride, 0, dtype,
+                                                         CPU, 0, tensor),
                  tensor, (fake_thing){.gpus = bit_of(index), .own = address});
 }
 

@@ -13,7 +13,8 @@
  * STOKER_FAKE_TORCH_STREAM=own: the current stream is not the default one; none: there is none.
  * STOKER_FAKE_TORCH_SHORT=N: from the N-th operator on (the first is 1) PyTorch is out of memory.
  * STOKER_FAKE_TORCH_COUNTS=FILE: operators and syncs are told there at the end.
- * STOKER_FAKE_TORCH_TRACE=FILE: a JSON line for each operator on a GPU: what, start_ns, end_ns (stk__clock_ns).
+ * STOKER_FAKE_TORCH_TRACE=FILE: a JSON line for each operator on a GPU: what, start_ns, end_ns
+ * (stk__clock_ns).
  */
 #ifndef FAKE_GPU_TORCH_H
 #define FAKE_GPU_TORCH_H
@@ -44,10 +45,10 @@ long fake_book_size(void);
 /* What one call of an operator is given, and whether PyTorch would take it. */
 typedef struct fake_call {
     const char *name, *overload;
-    uint32_t gpus;               /* some argument lies there: a bit for each */
-    bool host, number_only;      /* or there; all of these are numbers */
-    int host_argument;           /* the first on the host */
-    bool gpu_value;              /* argument 2 is on the GPU */
+    uint32_t gpus;          /* some argument lies there: a bit for each */
+    bool host, number_only; /* or there; all of these are numbers */
+    int host_argument;      /* the first on the host */
+    bool gpu_value;         /* argument 2 is on the GPU */
 } fake_call;
 fake_call fake_judge(const char *name, const char *overload, const uint64_t *stack);
 bool fake_is_mixed(const fake_call *call); /* host and GPU in a way that PyTorch refuses */
