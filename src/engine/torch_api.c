@@ -132,13 +132,21 @@ static stk_status find_and_open(stk__torch_api *api, stk_error *error)
     return STK_ERROR_UNSUPPORTED;
 }
 
+/* Read by PyTorch's OpenMP while it is loaded. Threads that spin for long starve the loader's; those that
+ * sleep at once take half of the time of a small LSTM to wake up (docs/gpu.md). So: about half a
+ * millisecond. */
+static void prepare_environment(void)
+{
+    if (!getenv("OMP_WAIT_POLICY")) setenv("GOMP_SPINCOUNT", "30000", 0);
+    setenv("OMP_WAIT_POLICY", "passive", 0);
+}
+
 stk_status stk__torch_api_open(const stk__torch_api **api, stk_error *error)
 {
     stk_status status = STK_OK;
     pthread_mutex_lock(&state.lock);
     if (!state.open) {
-        setenv("OMP_WAIT_POLICY", "passive",
-               0); /* its OpenMP reads it while it is loaded; spinning starves */
+        prepare_environment();
         status = find_and_open(&state.api, error);
         state.open = status == STK_OK;
     }
