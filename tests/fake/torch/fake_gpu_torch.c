@@ -15,7 +15,8 @@ enum { CUDA = 1, CPU = 0, GPUS = 8 }; /* PyTorch's numbers of devices */
 static stk__torch_api real;
 static stk__torch_cuda_api real_cuda;
 static stk__cuda_api driver;
-static void *(*host_of)(uint64_t address, int *device);
+static void *(*host_of)(uint64_t address);
+static int (*owner_of)(uint64_t address);
 static int (*settle)(void *stream, int device);
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static stk__cu_handle contexts[GPUS], streams[GPUS]; /* lock, while they are made */
@@ -76,6 +77,7 @@ static void open_driver(void)
     STK_CUDA_CALLS(FIND)
 #undef FIND
     find(library, "fake_cuda_host", &host_of);
+    find(library, "fake_cuda_owner", &owner_of);
     find(library, "fake_cuda_settle", &settle);
 }
 
@@ -193,11 +195,11 @@ int32_t aoti_torch_create_tensor_from_blob(void *data, int64_t ndim, const int64
                                            const int64_t *stride, int64_t offset, int32_t dtype, int32_t type,
                                            int32_t index, stk__torch_handle *tensor)
 {
-    int owner = index;
     const bool gpu = type == CUDA, empty = span_of(ndim, size, stride, dtype) == 0;
-    void *host = gpu && data ? host_of((uint64_t)(uintptr_t)data, &owner) : data;
+    void *host = gpu && data ? host_of((uint64_t)(uintptr_t)data) : data;
     if (gpu && !host && !empty) return fail("the pointer is no memory of the GPU");
-    if (owner != index) return fail("the pointer is memory of another GPU");
+    if (gpu && host && owner_of((uint64_t)(uintptr_t)data) != index)
+        return fail("the pointer is memory of another GPU");
     if (gpu && empty) host = NULL;
     return noted(
         real.aoti_torch_create_tensor_from_blob(host, ndim, size, stride, offset, dtype, CPU, 0, tensor),
@@ -216,8 +218,8 @@ int32_t aoti_torch_empty_strided(int64_t ndim, const int64_t *size, const int64_
         return noted(real.aoti_torch_empty_strided(ndim, size, stride, dtype, type, index, tensor), tensor,
                      (fake_thing){.host = true, .number = ndim == 0});
     if (new_on_gpu(span_of(ndim, size, stride, dtype), index, &address)) return 1;
-    return noted(real.aoti_torch_create_tensor_from_blob(host_of(address, NULL), ndim, size, stride, 0, dtype,
-                                                         CPU, 0, tensor),
+    return noted(real.aoti_torch_create_tensor_from_blob(host_of(address), ndim, size, stride, 0, dtype, CPU,
+                                                         0, tensor),
                  tensor, (fake_thing){.gpus = bit_of(index), .own = address});
 }
 
@@ -246,8 +248,7 @@ int32_t aoti_torch_delete_tensor_object(stk__torch_handle tensor)
     fake_thing thing = {0};
     fake_take(tensor, &thing);
     const int32_t result = real.aoti_torch_delete_tensor_object(tensor);
-    int device = 0;
-    if (thing.own) host_of(thing.own, &device);
+    const int device = thing.own ? owner_of(thing.own) : 0;
     if (thing.own && settle_all(bit_of(device)) == 0 && enter(device)) {
         driver.cuMemFree_v2(thing.own);
         leave();
