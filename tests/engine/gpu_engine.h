@@ -67,6 +67,16 @@ static inline stk__engine *gpu_engine_open(const char *device, int *status)
     return engine;
 }
 
+/* For tests that open engines of their own. false: there is none, and the status for main. */
+static inline bool gpu_begin(int *status)
+{
+    stk__engine *engine = gpu_engine_open("cuda:0", status);
+    if (!engine) return false;
+    stk__engine_close(&engine);
+    gpu_find_all();
+    return true;
+}
+
 static inline stk__torch_cuda *gpu_of(const stk__engine *engine)
 {
     return stk__torch_of(engine)->device.cuda;

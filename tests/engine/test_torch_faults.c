@@ -110,10 +110,7 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
     int status;
-    stk__engine *engine = gpu_engine_open("cuda:0", &status);
-    if (!engine) return status;
-    stk__engine_close(&engine);
-    gpu_find_all();
+    if (!gpu_begin(&status)) return status;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_call_fails_with_every_code),
         cmocka_unit_test(every_allocation_may_fail),

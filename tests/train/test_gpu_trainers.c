@@ -320,10 +320,7 @@ static int end(void **state)
 int main(void)
 {
     int status;
-    stk__engine *engine = gpu_engine_open("cuda:0", &status);
-    if (!engine) return status;
-    stk__engine_close(&engine);
-    gpu_find_all();
+    if (!gpu_begin(&status)) return status;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_gpus_learn_at_once),
         cmocka_unit_test(a_log_waits_for_nothing),
