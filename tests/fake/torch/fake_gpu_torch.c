@@ -374,6 +374,24 @@ static void __attribute__((destructor)) tell(void)
     fclose(file);
 }
 
+/* Cells of optional arguments, the only memory that comes from here. */
+FAKE_EXPORT void *_Znwm(size_t size);
+void *_Znwm(size_t size)
+{
+    start();
+    void *memory = real.operator_new(size);
+    fake_put((fake_thing){.key = memory, .cell = true});
+    return memory;
+}
+
+FAKE_EXPORT void _ZdlPv(void *memory);
+void _ZdlPv(void *memory)
+{
+    fake_thing gone;
+    fake_take(memory, &gone);
+    real.operator_delete(memory);
+}
+
 /* --- the rest is PyTorch's -------------------------------------------------------------------------------
  */
 
@@ -398,8 +416,6 @@ PASS_ON(int32_t, aoti_torch_dtype_uint8, (void), real.aoti_torch_dtype_uint8())
 PASS_ON(int32_t, aoti_torch_dtype_bool, (void), real.aoti_torch_dtype_bool())
 PASS_ON(int32_t, aoti_torch_dtype_bfloat16, (void), real_bfloat16())
 PASS_ON(int32_t, aoti_torch_dtype_float16, (void), real_half())
-PASS_ON(void *, _Znwm, (size_t size), real.operator_new(size))
-PASS_ON(void, _ZdlPv, (void *memory), real.operator_delete(memory))
 PASS_ON(void, _ZN2at15set_num_threadsEi, (int threads), real.set_num_threads(threads))
 PASS_ON(void *, _ZN2at13globalContextEv, (void), real_cuda.context())
 PASS_ON(void, _ZN2at7Context18setAllowTF32CuBLASEb, (void *context, bool allow),

@@ -33,6 +33,7 @@ typedef struct fake_thing {
     uint32_t gpus; /* it, or something in it, lies there: a bit for each */
     bool host;     /* or there */
     bool number;   /* a tensor of no dimension on the host */
+    bool cell;     /* no tensor, but what an optional one is handed over in */
     uint64_t own;  /* device memory that goes with it; 0: none */
 } fake_thing;
 

@@ -82,6 +82,7 @@ fake_call fake_judge(const char *name, const char *overload, const uint64_t *sta
     for (int i = 0; i < STACK; i++) {
         fake_thing thing;
         if (!fake_take(pointer_at(stack[i]), &thing)) continue;
+        if (thing.cell && !fake_take(pointer_at(*(const uint64_t *)thing.key), &thing)) continue;
         call.gpus |= thing.gpus;
         call.host |= thing.host;
         if (thing.host && call.host_argument < 0) call.host_argument = i;
