@@ -10,6 +10,7 @@
 
 #define VARIABLE "STOKER_TORCH"
 #define LIBRARY  "libtorch_cpu.so"
+#define SPINS    "10000" /* of GNU's OpenMP, some 100 us */
 
 static struct {
     pthread_mutex_t lock;
@@ -132,13 +133,21 @@ static stk_status find_and_open(stk__torch_api *api, stk_error *error)
     return STK_ERROR_UNSUPPORTED;
 }
 
+/* Its OpenMP reads these while it is loaded. Threads that wait awake for long starve the loader's; those that
+ * sleep at once take longer to wake up than a small operation takes. */
+static void set_waiting(void)
+{
+    if (getenv("OMP_WAIT_POLICY")) return;
+    setenv("OMP_WAIT_POLICY", "passive", 0);
+    setenv("GOMP_SPINCOUNT", SPINS, 0);
+}
+
 stk_status stk__torch_api_open(const stk__torch_api **api, stk_error *error)
 {
     stk_status status = STK_OK;
     pthread_mutex_lock(&state.lock);
     if (!state.open) {
-        setenv("OMP_WAIT_POLICY", "passive",
-               0); /* its OpenMP reads it while it is loaded; spinning starves */
+        set_waiting();
         status = find_and_open(&state.api, error);
         state.open = status == STK_OK;
     }

@@ -7,6 +7,7 @@
 typedef struct stk__torch_device {
     int32_t type, index;   /* as PyTorch counts them */
     stk__torch_cuda *cuda; /* NULL: the host */
+    bool takes;            /* results of operators may stay where they are: unused arenas cost nothing here */
     char why[160];         /* "auto" is the host though there is a GPU: why; else empty */
 } stk__torch_device;
 

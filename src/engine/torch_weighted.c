@@ -44,7 +44,7 @@ static stk_status conv_forward(stk__op *op, const stk__op_io *io, stk_error *err
         STK_TORCH_INT_LIST(g.stride, 2), STK_TORCH_INT_LIST(g.pad, 2), STK_TORCH_INT_LIST(g.dilation, 2),
         STK_TORCH_I(op->spec.kind == STK_OP_CONV_TRANSPOSE), STK_TORCH_INT_LIST(g.none, 2),
         STK_TORCH_I(op->spec.groups));
-    stk__torch_copy(&s, stk__torch_picture(&s, io->y, &op->form.output), y); /* it has no output of ours */
+    stk__torch_take_picture(&s, io->y, &op->form.output, y);
     return stk__torch_end(&s);
 }
 
@@ -117,9 +117,9 @@ static void back_through(stk__torch_scope *s, const stk__op *op, const stk__op_i
         STK_TORCH_I(op->spec.kind == STK_OP_CONV_TRANSPOSE), STK_TORCH_INT_LIST(g->none, 2),
         STK_TORCH_I(op->spec.groups), STK_TORCH_BITS(wanted, 3));
     stk__torch_call(s, request);
-    if (wanted & 1)
-        stk__torch_copy(s, stk__torch_picture(s, io->dx[0], &op->spec.input[0]), request->result[0]);
-    if (wanted & 2) stk__torch_learn(s, io, 0, request->result[1]);
+    if (wanted & 1) stk__torch_take_picture(s, io->dx[0], &op->spec.input[0], request->result[0]);
+    if (wanted & 2 && !io->add_dparam) stk__torch_take(s, io->dparam[0], request->result[1]);
+    if (wanted & 2 && io->add_dparam) stk__torch_learn(s, io, 0, request->result[1]);
     if (wanted & 4) stk__torch_learn(s, io, 1, request->result[2]);
 }
 

@@ -47,6 +47,7 @@ void f16_is_rounded_f32(void **state);
     X(gradients_need_not_be_wanted)                                                                          \
     X(tensors_hold_what_they_are_given)                                                                      \
     X(tensors_may_overlap)                                                                                   \
+    X(tensors_of_kernels_look_dense)                                                                         \
     X(the_engine_says_what_it_is)                                                                            \
     X(dropout_follows_the_sample)                                                                            \
     X(wrong_targets_are_refused)                                                                             \

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-enum { SKIPPED = 77, COUNT = 1000, TENSORS = STK_TORCH_STAGES + 1 };
+enum { SKIPPED = 77, COUNT = 1000, TENSORS = STK_TORCH_STAGES + 1, KERNEL = TENSORS - 1 };
 
 static stk__engine *engine;
 static stk__torch_cuda *cuda;
@@ -35,6 +35,8 @@ static int set_up(void **state)
 {
     (void)state;
     const stk__tensor_desc desc = {.shape = {1, {COUNT}}, .dtype = STK_DTYPE_F32};
+    const stk__tensor_desc kernel = {
+        .shape = {4, {10, 4, 5, 5}}, .dtype = STK_DTYPE_F32, .layout = STK_TORCH_KERNEL};
     const size_t each = stk__tensor_size(engine, &desc);
     find("STOKER_CUDA_LIBRARY", "", "fake_cuda_add", &add_lines);
     find("STOKER_CUDA_LIBRARY", "", "fake_cuda_calls", &count_calls);
@@ -42,7 +44,9 @@ static int set_up(void **state)
     find("STOKER_TORCH", "/libtorch_cpu.so", "fake_torch_count", &count_torch);
     assert_int_equal(stk__arena_create(engine, TENSORS * each, &arena, NULL), STK_OK);
     for (size_t i = 0; i < TENSORS; i++)
-        assert_int_equal(stk__tensor_create(engine, &desc, arena, i * each, &tensors[i], NULL), STK_OK);
+        assert_int_equal(
+            stk__tensor_create(engine, i == KERNEL ? &kernel : &desc, arena, i * each, &tensors[i], NULL),
+            STK_OK);
     return 0;
 }
 
@@ -146,6 +150,9 @@ static stk_status use(stk_error *error)
         cuda->stages[i].memory.capacity_bytes = 0; /* all must grow */
     STK__TRY(stk__tensor_write(tensors[2], numbers, COUNT * sizeof(float), error));
     STK__TRY(stk__tensor_read(tensors[2], read, sizeof read, error));
+    STK__TRY(stk__tensor_write(tensors[KERNEL], numbers, COUNT * sizeof(float), error));
+    STK__TRY(stk__tensor_read(tensors[KERNEL], read, sizeof read, error));
+    assert_true(read[0] == 2 && read[1] == 0);
     STK__TRY(stk__tensor_wrap(engine, &memory, &host, error));
     const stk_status status = stk__tensor_copy(tensors[3], host, error);
     stk__tensor_destroy(&host);
