@@ -14,7 +14,7 @@
 
 /* A thread is worth having while it has so much to do in a step: below, waiting for each other costs more
  * than it brings (measured, docs/performance.md). */
-#define GRAIN_FLOPS  2e9
+#define GRAIN_FLOPS  10e9
 #define MEMORY_SHARE 0.8 /* of what is free */
 
 static double number_of(const json_t *plan, const char *name)

@@ -84,8 +84,9 @@ typedef struct stk_loader_options {
                            tensors lie there, sample_ids excepted; see stk_batch_wait and
                            stk_batch_release_after */
     bool alone;         /* no engine runs beside: the default number of workers is the whole CPU budget */
-    bool yielding;      /* an engine on the same CPUs comes first: workers run at lower priority */
-    uint64_t epochs;    /* stop reading ahead after so many; 0: without end */
+    bool yielding;   /* an engine on the same CPUs comes first: workers run at lower priority, and as many as
+                        there are CPUs by default */
+    uint64_t epochs; /* stop reading ahead after so many; 0: without end */
 } stk_loader_options;
 
 typedef struct stk_loader stk_loader;

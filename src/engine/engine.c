@@ -351,6 +351,12 @@ const char *stk__op_method(const stk__op *op)
     return op->method ? op->method : "";
 }
 
+bool stk__op_choose(stk__op *op, const char *method)
+{
+    if (op->half) return stk__half_op_choose(op, method);
+    return op->engine->ops->op_choose && op->engine->ops->op_choose(op, method);
+}
+
 static bool holds(const stk__tensor *tensor, size_t size_bytes)
 {
     return !size_bytes || (tensor && tensor->size_bytes >= size_bytes);

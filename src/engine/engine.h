@@ -153,6 +153,9 @@ typedef struct stk__op_needs {
 stk__op_needs stk__op_memory(const stk__op *op);
 /* "winograd", "direct", "winograd forward, direct backward" …: where an engine has the choice; else "". */
 const char *stk__op_method(const stk__op *op);
+/* Another of these words, for a run that goes on: where it was left to measuring (stk__engine_options.tune).
+ * False: it was not, or no such word; nothing changes then. */
+bool stk__op_choose(stk__op *op, const char *method);
 
 /* Everything one run reads and writes. Arrays have the lengths of the spec and its form. */
 typedef struct stk__op_io {
@@ -248,6 +251,7 @@ typedef struct stk__engine_ops {
     /* The front has filled spec, form and engine; the engine sets needs and own. */
     stk_status (*op_create)(stk__op *op, stk_error *error);
     void (*op_destroy)(stk__op *op);
+    bool (*op_choose)(stk__op *op, const char *method); /* sets op->method; NULL: there is never a choice */
     stk_status (*forward)(stk__op *op, const stk__op_io *io, stk_error *error);
     stk_status (*backward)(stk__op *op, const stk__op_io *io, stk_error *error);
 

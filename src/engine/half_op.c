@@ -185,6 +185,13 @@ void stk__half_op_destroy(stk__op *op)
     op->half = NULL;
 }
 
+bool stk__half_op_choose(stk__op *op, const char *method)
+{
+    const bool done = stk__op_choose(op->half->inner, method);
+    op->method = op->half->inner->method;
+    return done;
+}
+
 /* --- runs ------------------------------------------------------------------------------------------------
  */
 

@@ -8,6 +8,7 @@
 /* op has spec and form of a 16-bit operation; makes the f32 one inside and sets needs, method and half. */
 stk_status stk__half_op_create(stk__op *op, stk_error *error);
 void stk__half_op_destroy(stk__op *op);
+bool stk__half_op_choose(stk__op *op, const char *method); /* see stk__op_choose */
 
 stk_status stk__half_op_forward(stk__op *op, const stk__op_io *io, stk_error *error);
 stk_status stk__half_op_backward(stk__op *op, const stk__op_io *io, stk_error *error);

@@ -154,6 +154,7 @@ const stk__engine_ops stk__engine_onednn = {
     .tensor_copy = copy_tensor,
     .op_create = create_op,
     .op_destroy = destroy_op,
+    .op_choose = stk__onednn_choose,
     .forward = run_forward,
     .backward = run_backward,
     .update = stk__onednn_update,

@@ -31,6 +31,7 @@ extern const stk__onednn_kind stk__onednn_weighted, stk__onednn_conv_transpose, 
     stk__onednn_cross_entropy, stk__onednn_values, stk__onednn_points, stk__onednn_confusion,
     stk__onednn_top_k, stk__onednn_point_error;
 
+bool stk__onednn_choose(stk__op *op, const char *method); /* see stk__op_choose */
 stk_status stk__onednn_update(stk__engine *engine, const stk__update *update, stk_error *error);
 stk_status stk__onednn_average(stk__engine *engine, const stk__tensor_list *average,
                                const stk__tensor_list *value, double decay, stk_error *error);

@@ -16,7 +16,7 @@ typedef struct weighted {
     size_t inside;                                  /* scratch: weights as oneDNN has them */
     size_t x_inside, dy_inside, dweight, dbias;     /* scratch of the weights' gradient */
     size_t forward_pad, data_pad, weights_pad;      /* scratch: oneDNN's own */
-    stk__onednn_winograd winograd;                  /* passes it computes have no steps above */
+    stk__onednn_winograd winograd; /* passes it computes have no steps above, unless it is open */
 } weighted;
 
 static stk__dnn_layout conv_weights(const stk__op *op)
@@ -173,18 +173,23 @@ static void destroy(stk__op *op)
         stk__dnn_step_fini(stk__dnn_of(op), steps[i]);
 }
 
-/* Ready for both algorithms while they are measured. */
-static stk_status tune(stk__op *op, weighted *own, stk_error *error)
+/* Ready for both algorithms in each pass: they are measured, and a run that goes on may know better. */
+static stk_status create_both(stk__op *op, weighted *own, stk_error *error)
 {
     const stk__onednn_winograd rule = own->winograd;
-    if (stk__onednn_tune_recall(op, &own->winograd)) return STK_OK;
     memset(own->winograd.uses, 0, sizeof own->winograd.uses);
     STK__TRY(create_steps(op, own, error));
     memset(own->winograd.uses, 1, sizeof own->winograd.uses);
     plan_scratch(op, own);
     own->winograd = rule;
-    stk__onednn_tune(op, &own->winograd);
-    destroy(op);
+    if (!stk__onednn_tune_recall(op, &own->winograd)) stk__onednn_tune(op, &own->winograd);
+    return STK_OK;
+}
+
+static stk_status create_one(stk__op *op, weighted *own, stk_error *error)
+{
+    STK__TRY(create_steps(op, own, error));
+    plan_scratch(op, own);
     return STK_OK;
 }
 
@@ -193,11 +198,18 @@ static stk_status create(stk__op *op, stk_error *error)
     weighted *own = op->own = stk__alloc(sizeof *own);
     if (!own) return stk__fail_memory(error, sizeof *own, "a layer");
     stk__onednn_winograd_choose(op, &own->winograd);
-    if (own->winograd.open) STK__TRY(tune(op, own, error));
-    STK__TRY(create_steps(op, own, error));
-    plan_scratch(op, own);
+    STK__TRY(own->winograd.open ? create_both(op, own, error) : create_one(op, own, error));
     op->method = stk__onednn_winograd_word(&own->winograd);
     return STK_OK;
+}
+
+bool stk__onednn_choose(stk__op *op, const char *method)
+{
+    if (op->spec.kind != STK_OP_CONV) return false;
+    weighted *own = op->own;
+    if (!own->winograd.open || !stk__onednn_winograd_read(&own->winograd, method)) return false;
+    op->method = stk__onednn_winograd_word(&own->winograd);
+    return true;
 }
 
 /* A tensor on its way into a step. */

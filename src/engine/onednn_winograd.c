@@ -1,5 +1,7 @@
 #include "engine/onednn_winograd.h"
 
+#include <string.h>
+
 /* Pictures of at least a tile: in smaller ones many taps never meet a pixel that counts. Their gradient is
  * exactly 0; Winograd's would be what rounding leaves, and AdamW makes whole steps of that. */
 static bool is_possible(const stk__op_spec *s)
@@ -55,15 +57,28 @@ void stk__onednn_winograd_choose(const stk__op *op, stk__onednn_winograd *w)
         w->uses[pass] = conv == STK_CONV_WINOGRAD || (conv == STK_CONV_AUTO && pays);
 }
 
+/* By the passes that use it, FORWARD + 2 DATA + 4 WEIGHTS. */
+static const char *const words[1 << STK_WINOGRAD_PASSES] = {
+    "direct",           "winograd forward",          "winograd data",          "winograd forward, data",
+    "winograd weights", "winograd forward, weights", "winograd data, weights", "winograd"};
+
 const char *stk__onednn_winograd_word(const stk__onednn_winograd *w)
 {
-    static const char *const words[] = {
-        "direct",           "winograd forward",          "winograd data",          "winograd forward, data",
-        "winograd weights", "winograd forward, weights", "winograd data, weights", "winograd"};
-    const bool *uses = w->uses;
-    return w->possible ? words[uses[STK_WINOGRAD_FORWARD] + 2 * uses[STK_WINOGRAD_DATA] +
-                               4 * uses[STK_WINOGRAD_WEIGHTS]]
-                       : NULL;
+    int index = 0;
+    for (int pass = 0; pass < STK_WINOGRAD_PASSES; pass++)
+        index += w->uses[pass] << pass;
+    return w->possible ? words[index] : NULL;
+}
+
+bool stk__onednn_winograd_read(stk__onednn_winograd *w, const char *word)
+{
+    for (int index = 0; w->possible && index < 1 << STK_WINOGRAD_PASSES; index++) {
+        if (strcmp(word, words[index]) != 0) continue;
+        for (int pass = 0; pass < STK_WINOGRAD_PASSES; pass++)
+            w->uses[pass] = index >> pass & 1;
+        return true;
+    }
+    return false;
 }
 
 size_t stk__onednn_winograd_bytes(const stk__onednn_winograd *w)

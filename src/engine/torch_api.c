@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <glob.h>
 #include <limits.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,6 @@
 
 #define VARIABLE "STOKER_TORCH"
 #define LIBRARY  "libtorch_cpu.so"
-#define SPINS    "10000" /* of GNU's OpenMP, some 100 us */
 
 static struct {
     pthread_mutex_t lock;
@@ -133,13 +133,26 @@ static stk_status find_and_open(stk__torch_api *api, stk_error *error)
     return STK_ERROR_UNSUPPORTED;
 }
 
-/* Its OpenMP reads these while it is loaded. Threads that wait awake for long starve the loader's; those that
- * sleep at once take longer to wake up than a small operation takes. */
-static void set_waiting(void)
+/* Read by PyTorch's OpenMP while it is loaded. Threads that spin for long starve the loader's; those that
+ * sleep at once take half of the time of a small LSTM to wake up (docs/gpu.md). So: about half a
+ * millisecond. */
+static void prepare_environment(void)
 {
-    if (getenv("OMP_WAIT_POLICY")) return;
+    if (!getenv("OMP_WAIT_POLICY")) setenv("GOMP_SPINCOUNT", "30000", 0);
     setenv("OMP_WAIT_POLICY", "passive", 0);
-    setenv("GOMP_SPINCOUNT", SPINS, 0);
+}
+
+/* Operators allocate what they return. glibc gives larger pieces back to the system at once and has them
+ * zeroed page by page the next time, up to a tenth of a small step; so it keeps what is below its own limit
+ * for that. Of the whole process, as PyTorch's threads are; who has set glibc's own variables is not
+ * disturbed. */
+static void prepare_allocator(void)
+{
+#if defined(__GLIBC__)
+    if (getenv("MALLOC_MMAP_THRESHOLD_") || getenv("MALLOC_TRIM_THRESHOLD_")) return;
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
+#endif
 }
 
 stk_status stk__torch_api_open(const stk__torch_api **api, stk_error *error)
@@ -147,7 +160,8 @@ stk_status stk__torch_api_open(const stk__torch_api **api, stk_error *error)
     stk_status status = STK_OK;
     pthread_mutex_lock(&state.lock);
     if (!state.open) {
-        set_waiting();
+        prepare_environment();
+        prepare_allocator();
         status = find_and_open(&state.api, error);
         state.open = status == STK_OK;
     }

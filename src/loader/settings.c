@@ -227,7 +227,7 @@ static stk_status choose_recipe(stk_loader *loader, const stk_loader_options *o,
     return o->mask_map ? read_mask_map(recipe, o->mask_map, error) : STK_OK;
 }
 
-/* Half the CPUs, at most 8; all of them when nothing computes beside the loader. */
+/* Half the CPUs, at most 8; all of them when nothing computes beside the loader, or what does comes first. */
 static void choose_workers(stk_loader *loader, const stk_loader_options *o)
 {
     const stk__cpu_budget budget = stk__cpu_budget_read(NULL);
@@ -236,11 +236,12 @@ static void choose_workers(stk_loader *loader, const stk_loader_options *o)
     loader->yielding = o->yielding;
     loader->thread_count = o->num_workers == STK_WORKERS_NONE ? 0 : (int)o->num_workers;
     if (o->num_workers == 0) {
-        loader->thread_count = o->alone ? budget.cpus : half < 8 ? half : 8;
-        snprintf(why, sizeof why, "%s (%s)%s",
-                 o->alone ? "auto: every usable CPU, nothing computes beside"
-                          : "auto: half the usable CPUs, at most 8",
-                 budget.why, o->yielding ? "; the engine's threads come first" : "");
+        loader->thread_count = o->alone || o->yielding ? budget.cpus : half < 8 ? half : 8;
+        snprintf(why, sizeof why, "%s (%s)",
+                 o->alone      ? "auto: every usable CPU, nothing computes beside"
+                 : o->yielding ? "auto: every usable CPU; the engine's threads come first"
+                               : "auto: half the usable CPUs, at most 8",
+                 budget.why);
         stk__loader_note_number(loader, "data.num_workers", (uint64_t)loader->thread_count, why);
     } else if (loader->thread_count > budget.cpus) {
         snprintf(why, sizeof why, "they share %d usable CPUs; more workers than that only cost memory",

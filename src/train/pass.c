@@ -245,6 +245,14 @@ const stk__pass_report *stk__pass_describe(const stk__pass *pass)
     return &pass->report;
 }
 
+bool stk__pass_choose_method(stk__pass *pass, int row, const char *method)
+{
+    stk__op *op = pass->ops[row];
+    if (!op || !stk__op_choose(op, method)) return false;
+    pass->rows[row].method = stk__op_method(op);
+    return true;
+}
+
 const stk__op_form *stk__pass_forms(const stk__pass *pass)
 {
     return pass->forms;

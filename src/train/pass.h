@@ -68,6 +68,8 @@ stk_status stk__pass_create(stk__pass **pass, const stk__pass_request *request, 
 void stk__pass_destroy(stk__pass **pass);
 size_t stk__pass_size(const stk__pass *pass);
 const stk__pass_report *stk__pass_describe(const stk__pass *pass);
+/* Another method for the layer of a row, see stk__op_choose. */
+bool stk__pass_choose_method(stk__pass *pass, int row, const char *method);
 const stk__op_form *stk__pass_forms(const stk__pass *pass); /* [layer_count] */
 
 /* Every instruction goes to trace from now on; NULL: none. */

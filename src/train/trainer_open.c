@@ -213,6 +213,7 @@ static void set_optimizer(stk__trainer *t, const stk__trainer_setup *setup)
                               .skipped = t->skipped};
     t->accumulation = s->accumulation;
     t->ema = s->ema;
+    t->tunes = stk__train_tunes(s);
     const int64_t batches = (int64_t)t->feed.batches_per_epoch;
     t->info.steps_per_epoch = (batches + t->accumulation - 1) / t->accumulation;
     t->schedule = (stk__lr_schedule){.kind = (stk__lr_schedule_kind)o->schedule,

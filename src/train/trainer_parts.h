@@ -64,6 +64,7 @@ struct stk__trainer {
     void *look_context;
 
     stk__trainer_place at;
+    bool tunes;      /* see stk__train_tunes */
     bool torn;       /* see stk__trainer_is_torn */
     bool end_is_due; /* a saved place was the end of an epoch, which the feed has passed */
     stk__trainer_info info;

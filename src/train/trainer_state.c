@@ -90,6 +90,50 @@ static bool read_scale(const json_t *json, stk__loss_scale *s)
     return true;
 }
 
+/* --- which method each layer was found to be fastest with, where that was measured ------------------------
+ * Methods round differently, and another machine, or this one on another day, may measure otherwise. */
+
+static const char *const pass_names[STK_PASS_COUNT] = {"train", "train_last", "eval", "eval_last"};
+
+static json_t *methods_json(const stk__pass *pass)
+{
+    const stk__pass_report *report = stk__pass_describe(pass);
+    json_t *layers = json_object();
+    for (int i = 0; i < report->row_count; i++)
+        if (report->rows[i].method[0])
+            json_object_set_new(layers, report->rows[i].layer, json_string(report->rows[i].method));
+    return layers;
+}
+
+static json_t *all_methods_json(const stk__trainer *t)
+{
+    json_t *all = json_object();
+    for (int i = 0; i < STK_PASS_COUNT; i++)
+        if (t->passes[i]) json_object_set_new(all, pass_names[i], methods_json(t->passes[i]));
+    return all;
+}
+
+/* What the checkpoint does not know stays as it is here. */
+static void read_methods(const json_t *all, const stk__trainer *t)
+{
+    for (int p = 0; t->tunes && p < STK_PASS_COUNT; p++) {
+        const json_t *layers = json_object_get(all, pass_names[p]);
+        const stk__pass_report *report = t->passes[p] ? stk__pass_describe(t->passes[p]) : NULL;
+        for (int i = 0; report && i < report->row_count; i++) {
+            const char *method = json_string_value(json_object_get(layers, report->rows[i].layer));
+            if (method) stk__pass_choose_method(t->passes[p], i, method);
+        }
+    }
+}
+
+/* --- all of it -------------------------------------------------------------------------------------------
+ */
+
+static bool add_part(json_t *state, const char *name, json_t *part)
+{
+    return json_object_set_new(state, name, part) == 0;
+}
+
 json_t *stk__trainer_tell(stk__trainer *t)
 {
     json_t *state =
@@ -98,11 +142,12 @@ json_t *stk__trainer_tell(stk__trainer *t)
                   t->info.engine->name, "threads", t->info.engine->threads, "network", t->network->name,
                   "feed", feed_json(&t->feed), "loss_sums", sums_json(t->loss_sums), "metric_sums",
                   sums_json(t->metric_sums), "norm_sums", sums_json(t->norm_sums));
-    if (state && t->scale.scale > 0 && json_object_set_new(state, "loss_scale", scale_json(&t->scale)) != 0) {
-        json_decref(state);
-        return NULL;
-    }
-    return state;
+    const bool whole = state &&
+                       (t->scale.scale <= 0 || add_part(state, "loss_scale", scale_json(&t->scale))) &&
+                       (!t->tunes || add_part(state, "methods", all_methods_json(t)));
+    if (whole) return state;
+    json_decref(state);
+    return NULL;
 }
 
 static stk_status refuse_state(stk_error *error)
@@ -128,6 +173,7 @@ stk_status stk__trainer_seek(stk__trainer *t, const json_t *state, stk_error *er
         !read_sums(norm, t->norm_sums, error))
         return refuse_state(error);
     STK__TRY(t->feed.seek(t->feed.context, &at, error));
+    read_methods(json_object_get(state, "methods"), t);
     t->at.step = step;
     t->at.lr = step > 0 ? stk__lr_at(&t->schedule, step - 1) : 0;
     t->at.epoch = (uint64_t)epoch;

@@ -2,6 +2,7 @@
 #include "trainer_helpers.h"
 
 #include "support/fail_alloc.h"
+#include "support/workspace.h"
 
 static void it_learns_and_counts(void **state)
 {
@@ -115,6 +116,79 @@ static void a_saved_place_gives_the_same_losses(void **state)
     json_decref(saved);
     stk__trainer_close(&a.trainer);
     stk__trainer_close(&b.trainer);
+}
+
+/* --- methods that were measured --------------------------------------------------------------------------
+ */
+
+static const char pictures_network[] = "name: small\n"
+                                       "task: classification\n"
+                                       "layers:\n"
+                                       "  - {op: conv, name: stem, channels: 16, kernel: 3, pad: 1}\n"
+                                       "  - {op: conv, name: wide, channels: 16, kernel: 3, pad: 1}\n"
+                                       "  - {op: global_pool, name: all}\n"
+                                       "  - {op: linear, name: head, channels: 4}\n";
+
+static void open_tuned(fixture *f, const char *network)
+{
+    prepare(f);
+    f->model = (stk__model_settings){.file = network};
+    f->settings.compile_mode = STK_COMPILE_MAX_AUTOTUNE;
+    f->train.pictures = f->val.pictures = true;
+    f->setup.facts = (stk__feed_facts){
+        .image_h = SIDE, .image_w = SIDE, .image_c = COLOURS, .classes = true, .num_classes = CLASSES};
+    open_it(f);
+}
+
+/* Each layer of each pass with another method than it has. */
+static void turn_over(json_t *methods)
+{
+    const char *pass, *layer;
+    json_t *layers, *method;
+    json_object_foreach(methods, pass, layers) json_object_foreach(layers, layer, method)
+        json_string_set(method, strcmp(json_string_value(method), "direct") == 0 ? "winograd" : "direct");
+}
+
+/* Whatever is measured on the day it goes on, a run keeps the methods it began with; so the losses are the
+ * same to the last bit, and others with other methods. */
+static void a_saved_run_keeps_its_methods(void **state)
+{
+    (void)state;
+    static float tensors[20000];
+    fixture f;
+    char network[300];
+    if (strcmp(engine_name, "onednn") != 0) skip(); /* others have no choice */
+    workspace folder = workspace_make();
+    setenv("STOKER_CACHE_DIR", folder.path, 1);
+    workspace_put(&folder, "small.yaml", pictures_network);
+    snprintf(network, sizeof network, "%s/small.yaml", folder.path);
+    open_tuned(&f, network);
+    step_over_epochs(&f);
+    loss_of(&f);
+    json_t *saved = stk__trainer_tell(f.trainer), *methods = json_object_get(saved, "methods");
+    save_tensors(&f, tensors, false);
+    step_over_epochs(&f);
+    double losses[3] = {loss_of(&f)};
+    stk__trainer_close(&f.trainer);
+    assert_int_equal(json_object_size(methods), 4);
+    assert_int_equal(json_object_size(json_object_get(methods, "train_last")), 2);
+    for (int time = 1; time <= 2; time++) {
+        if (time == 2) turn_over(methods);
+        open_tuned(&f, network);
+        save_tensors(&f, tensors, true);
+        assert_int_equal(stk__trainer_seek(f.trainer, saved, &f.error), STK_OK);
+        json_t *told = stk__trainer_tell(f.trainer);
+        assert_true(json_equal(json_object_get(told, "methods"), methods));
+        json_decref(told);
+        step_over_epochs(&f);
+        losses[time] = loss_of(&f);
+        stk__trainer_close(&f.trainer);
+    }
+    assert_true(losses[1] == losses[0]);
+    assert_true(losses[2] != losses[0] && fabs(losses[2] / losses[0] - 1) < 1e-4);
+    json_decref(saved);
+    unsetenv("STOKER_CACHE_DIR");
+    workspace_remove(&folder);
 }
 
 /* Saved after the last step of an epoch, before anyone has seen its end: the end is still to come. */
@@ -261,6 +335,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(constants_standardise),
         cmocka_unit_test(accumulation_takes_fewer_steps),
         cmocka_unit_test(a_saved_place_gives_the_same_losses),
+        cmocka_unit_test(a_saved_run_keeps_its_methods),
         cmocka_unit_test(the_end_of_an_epoch_is_not_lost),
         cmocka_unit_test(a_state_of_something_else_is_refused),
         cmocka_unit_test(mistakes_are_explained),

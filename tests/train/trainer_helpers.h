@@ -15,15 +15,18 @@
 #include "train/trainer.h"
 
 enum { BATCH = 4, WINDOW = 6, FEATURES = 3, BATCHES = 5, LAST = 2 };
+enum { SIDE = 8, COLOURS = 3, PIXELS = SIDE * SIDE * COLOURS, CLASSES = 4 };
 
-/* A feed of windows whose target is the mean of their first feature; batch b of an epoch is a function of
- * (epoch, b). */
+/* A feed of windows whose target is the mean of their first feature, or of pictures (of a class, which means
+ * nothing); batch b of an epoch is a function of (epoch, b). */
 typedef struct made_feed {
     uint64_t epoch, batch;
     stk_batch out;
     float windows[BATCH * WINDOW * FEATURES], labels[BATCH], weights[BATCH];
-    int64_t ids[BATCH];
+    float images[BATCH * PIXELS];
+    int64_t ids[BATCH], classes[BATCH];
     int lent;
+    bool pictures;
     bool small; /* targets near 0, whose gradients fp16 can hold */
     int far;    /* this batch of each epoch has a target far off; -1: none */
 } made_feed;
@@ -46,6 +49,17 @@ static inline stk_tensor dense(void *data, stk_dtype dtype, int ndim, const int6
         stride *= shape[i];
     }
     return t;
+}
+
+static inline void add_pictures(made_feed *f, int64_t n)
+{
+    for (int64_t i = 0; i < n * PIXELS; i++)
+        f->images[i] = pattern(((f->epoch * BATCHES + f->batch) * BATCH * PIXELS) + (uint64_t)i) - 5;
+    for (int64_t i = 0; i < n; i++)
+        f->classes[i] = i % CLASSES;
+    f->out.windows = (stk_tensor){0};
+    f->out.images = dense(f->images, STK_DTYPE_F32, 4, (int64_t[]){n, SIDE, SIDE, COLOURS});
+    f->out.labels = dense(f->classes, STK_DTYPE_I64, 1, &n);
 }
 
 static inline stk_status next(void *context, stk_batch **batch, stk_error *error)
@@ -76,6 +90,7 @@ static inline stk_status next(void *context, stk_batch **batch, stk_error *error
     f->out.labels = dense(f->labels, STK_DTYPE_F32, 1, &n);
     f->out.weights = dense(f->weights, STK_DTYPE_F32, 1, &n);
     f->out.sample_ids = dense(f->ids, STK_DTYPE_I64, 1, &n);
+    if (f->pictures) add_pictures(f, n);
     f->batch++;
     f->lent++;
     *batch = &f->out;

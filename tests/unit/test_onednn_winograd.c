@@ -189,6 +189,40 @@ static void passes_may_differ(void **state)
         stk__engine_close(&engines[i]);
 }
 
+/* The bits are those of an operation that was made with that method. */
+static void a_method_can_be_chosen_later(void **state)
+{
+    (void)state;
+    stk_error error = {0};
+    rig r;
+    stk__engine *tunes = open_engine(STK_CONV_AUTO, true), *direct = open_engine(STK_CONV_DIRECT, false);
+    if (rig_open(&r, tunes, &usual, &error) != STK_OK) fail_msg("%s", error.message);
+    assert_false(stk__op_choose(r.op, "magic"));
+    static const char *const words[] = {"winograd", "direct"};
+    float *made[2];
+    const size_t bytes = (size_t)stk__shape_count(&r.y->desc.shape) * sizeof(float);
+    for (int i = 0; i < 2; i++) {
+        assert_true(stk__op_choose(r.op, words[i]));
+        assert_string_equal(stk__op_method(r.op), words[i]);
+        rig_fill_all(&r);
+        assert_int_equal(rig_run(&r, &error), STK_OK);
+        made[i] = test_malloc(bytes);
+        memcpy(made[i], r.y->memory, bytes);
+    }
+    rig_close(&r);
+    assert_memory_not_equal(made[0], made[1], bytes);
+    if (rig_open(&r, direct, &usual, &error) != STK_OK) fail_msg("%s", error.message);
+    assert_false(stk__op_choose(r.op, "winograd")); /* it was asked for */
+    rig_fill_all(&r);
+    assert_int_equal(rig_run(&r, &error), STK_OK);
+    assert_memory_equal(r.y->memory, made[1], bytes);
+    rig_close(&r);
+    for (int i = 0; i < 2; i++)
+        test_free(made[i]);
+    stk__engine_close(&tunes);
+    stk__engine_close(&direct);
+}
+
 /* How many files there are; path: one of them. */
 static int count_files(char *path, size_t size)
 {
@@ -374,6 +408,7 @@ int main(void)
         cmocka_unit_test(others_have_no_choice),
         cmocka_unit_test(words_name_the_passes),
         cmocka_unit_test_setup_teardown(passes_may_differ, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(a_method_can_be_chosen_later, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(what_was_measured_is_remembered, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(a_damaged_memory_is_measured_again, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(a_strange_memory_is_measured_again, make_folder, remove_folder),
