@@ -69,7 +69,6 @@ static stk_status open_cuda(const stk__torch_api *api, const char *word, int64_t
     }
     device->type = device->cuda->api.device_type();
     device->index = (int32_t)index;
-    device->takes = false;
     return STK_OK;
 }
 
@@ -85,7 +84,7 @@ stk_status stk__torch_device_open(const stk__torch_api *api, const char *word, s
                                   stk_error *error)
 {
     int64_t index;
-    *device = (stk__torch_device){.type = api->aoti_torch_device_type_cpu(), .index = 0, .takes = true};
+    *device = (stk__torch_device){.type = api->aoti_torch_device_type_cpu(), .index = 0};
     if (word && strcmp(word, "cpu") == 0) return STK_OK;
     if (!word || strcmp(word, "auto") == 0) {
         open_best(api, device);

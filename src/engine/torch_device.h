@@ -7,7 +7,6 @@
 typedef struct stk__torch_device {
     int32_t type, index;   /* as PyTorch counts them */
     stk__torch_cuda *cuda; /* NULL: the host */
-    bool takes;            /* results of operators may stay where they are: unused arenas cost nothing here */
     char why[160];         /* "auto" is the host though there is a GPU: why; else empty */
 } stk__torch_device;
 
@@ -16,6 +15,11 @@ typedef struct stk__torch_device {
 stk_status stk__torch_device_open(const stk__torch_api *api, const char *word, stk__torch_device *device,
                                   stk_error *error);
 void stk__torch_device_close(stk__torch_device *device);
+/* Operators run on CPUs, by oneDNN, and arenas cost nothing where they are not used. */
+static inline bool stk__torch_device_is_host(const stk__torch_device *device)
+{
+    return !device->cuda;
+}
 /* One sentence why, one what to do. */
 stk_status stk__torch_device_refuse(const char *word, const char *why, const char *hint, stk_error *error);
 /* "CPU", "cuda:0" */

@@ -156,7 +156,7 @@ static void take_as(stk__torch_scope *scope, stk__tensor *tensor, const stk__tor
 {
     if (scope->status != STK_OK) return;
     stk__torch_tensor_drop(tensor);
-    if (scope->engine->device.takes && tensor->place && lies_as(scope, result, form))
+    if (stk__torch_device_is_host(&scope->engine->device) && tensor->place && lies_as(scope, result, form))
         take_over(scope, tensor, result);
     else
         stk__torch_copy(scope, stk__torch_view(scope, tensor, form), result);

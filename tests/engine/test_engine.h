@@ -39,6 +39,7 @@ void f16_is_rounded_f32(void **state);
 #define ENGINE_TESTS(X)                                                                                      \
     X(relu_lets_nan_pass)                                                                                    \
     X(narrow_strided_weights_learn)                                                                          \
+    X(wide_weights_learn)                                                                                    \
     X(cross_entropy_by_hand)                                                                                 \
     X(samples_of_no_weight_are_left_out)                                                                     \
     X(nothing_to_judge_is_zero)                                                                              \
