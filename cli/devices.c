@@ -1,69 +1,50 @@
 /* stoker devices: what could augment here, and why something could not. */
-#include "cli.h"
+#include "selftest.h"
 
 #include "core/cpu.h"
-#include "device/device.h"
-#include "device/trial.h"
 
 #include <string.h>
 
-enum { TRIALS = 48, TRIAL_SIDE_PX = 90 };
+enum { BATCHES = 48 };
 
-typedef struct selftest {
+typedef struct bit_check {
     bool ran, failed;
-    int batches;
-    stk__trial_result sum;
+    stk__device_check sum;
     stk_error error; /* of a device that could not do its work */
-} selftest;
+} bit_check;
 
 typedef struct device_row {
     stk__device_info info;
-    selftest test;
+    bit_check check;
 } device_row;
 
-static stk_status try_batches(stk__device *device, stk__trial *trial, selftest *test)
-{
-    for (int i = 0; i < TRIALS; i++) {
-        STK__TRY(stk__trial_make(trial, (uint64_t)i, TRIAL_SIDE_PX, &test->error));
-        STK__TRY(stk__device_augment(device, &trial->batch, &test->error));
-        const stk__trial_result result = stk__trial_compare(trial);
-        test->batches++;
-        test->sum.values += result.values;
-        test->sum.differing += result.differing;
-        test->sum.overrun |= result.overrun;
-    }
-    return STK_OK;
-}
-
 /* null makes nothing, so there is nothing to compare. */
-static void run_selftest(device_row *row)
+static void check_bits(device_row *row)
 {
     stk__device *device = NULL;
-    stk__trial trial = {0};
-    selftest *test = &row->test;
+    bit_check *check = &row->check;
     if (!row->info.available || row->info.kind == STK_DEVICE_NULL) return;
-    test->ran = true;
-    const bool worked = stk__device_open(&device, row->info.name, &test->error) == STK_OK &&
-                        try_batches(device, &trial, test) == STK_OK;
-    test->failed = !worked || test->sum.differing || test->sum.overrun;
-    stk__trial_fini(&trial);
+    check->ran = true;
+    const bool worked = stk__device_open(&device, row->info.name, &check->error) == STK_OK &&
+                        stk__device_check_run(device, BATCHES, NULL, &check->sum, &check->error) == STK_OK;
+    check->failed = !worked || check->sum.differing || check->sum.overrun;
     stk__device_close(&device);
 }
 
-static void print_selftest(const selftest *test)
+static void print_check(const bit_check *check)
 {
-    if (!test->ran) return;
-    printf("%-10s selftest: ", "");
-    if (test->error.code != STK_OK)
-        printf("failed: %s\n", test->error.message);
-    else if (test->sum.overrun)
+    if (!check->ran) return;
+    printf("%-10s check: ", "");
+    if (check->error.code != STK_OK)
+        printf("failed: %s\n", check->error.message);
+    else if (check->sum.overrun)
         printf("FAILED: it wrote outside its output\n");
-    else if (test->failed)
-        printf("FAILED: %s of %s values differ from the reference\n", stk__cli_grouped(test->sum.differing),
-               stk__cli_grouped(test->sum.values));
+    else if (check->failed)
+        printf("FAILED: %s of %s values differ from the reference\n", stk__cli_grouped(check->sum.differing),
+               stk__cli_grouped(check->sum.values));
     else
         printf("same bits as the reference: %s values of %d random batches\n",
-               stk__cli_grouped(test->sum.values), test->batches);
+               stk__cli_grouped(check->sum.values), check->sum.batches);
 }
 
 static void print_levels(void)
@@ -92,7 +73,7 @@ static void print_row(const device_row *row)
     if (!info->available) printf("%-10s not available: %s\n", "", info->why);
     if (info->kind == STK_DEVICE_CPU) print_levels();
     if (info->model[0] && info->note[0]) printf("%-10s %s\n", "", info->note);
-    print_selftest(&row->test);
+    print_check(&row->check);
 }
 
 static json_t *json_known(int64_t number)
@@ -100,13 +81,13 @@ static json_t *json_known(int64_t number)
     return number < 0 ? json_null() : json_integer(number);
 }
 
-static json_t *json_selftest(const selftest *test)
+static json_t *json_check(const bit_check *check)
 {
-    if (!test->ran) return json_null();
-    return json_pack("{s:b, s:i, s:I, s:I, s:o}", "same_bits", !test->failed, "batches", test->batches,
-                     "values", (json_int_t)test->sum.values, "differing", (json_int_t)test->sum.differing,
+    if (!check->ran) return json_null();
+    return json_pack("{s:b, s:i, s:I, s:I, s:o}", "same_bits", !check->failed, "batches", check->sum.batches,
+                     "values", (json_int_t)check->sum.values, "differing", (json_int_t)check->sum.differing,
                      "error",
-                     test->error.code == STK_OK ? json_null() : stk__cli_json_text(test->error.message));
+                     check->error.code == STK_OK ? json_null() : stk__cli_json_text(check->error.message));
 }
 
 static json_t *json_levels(void)
@@ -123,7 +104,7 @@ static json_t *json_words(const char *text)
     return text[0] ? stk__cli_json_text(text) : json_null();
 }
 
-static json_t *json_row(const device_row *row, bool tested)
+static json_t *json_row(const device_row *row, bool checked)
 {
     static const char *const kinds[] = {"cpu", "opencl", "cuda", "null"};
     const stk__device_info *info = &row->info;
@@ -134,7 +115,7 @@ static json_t *json_row(const device_row *row, bool tested)
     json_object_set_new(object, "memory_bytes", json_known(info->memory_bytes));
     json_object_set_new(object, "largest_buffer_bytes", json_known(info->largest_buffer_bytes));
     json_object_set_new(object, "compute_units", json_known(info->compute_units));
-    if (tested) json_object_set_new(object, "selftest", json_selftest(&row->test));
+    if (checked) json_object_set_new(object, "check", json_check(&row->check));
     if (info->kind != STK_DEVICE_CPU) return object;
     json_object_set_new(object, "levels", json_levels());
     json_object_set_new(object, "level", json_string(stk__cpu_level_name(stk__device_cpu_level())));
@@ -142,15 +123,15 @@ static json_t *json_row(const device_row *row, bool tested)
     return object;
 }
 
-static int print_json(const device_row *rows, int count, bool tested)
+static int print_json(const device_row *rows, int count, bool checked)
 {
     json_t *devices = json_array();
     for (int i = 0; i < count; i++)
-        json_array_append_new(devices, json_row(&rows[i], tested));
+        json_array_append_new(devices, json_row(&rows[i], checked));
     return stk__cli_print_json(json_pack("{s:i, s:o}", "schema", 1, "devices", devices));
 }
 
-static int report(bool tested)
+static int report(bool checked)
 {
     static stk__device_info infos[STK_DEVICE_MOST];
     static device_row rows[STK_DEVICE_MOST];
@@ -158,12 +139,13 @@ static int report(bool tested)
     const int count = stk__device_list(infos, STK_DEVICE_MOST);
     for (int i = 0; i < count; i++) {
         rows[i].info = infos[i];
-        if (tested) run_selftest(&rows[i]);
-        if (rows[i].test.failed) code = STK_EXIT_FAILED;
+        if (checked) check_bits(&rows[i]);
+        if (rows[i].check.failed) code = STK_EXIT_FAILED;
         if (!stk__cli_json) print_row(&rows[i]);
     }
+    if (stk__selftest_stopped()) code = STK_EXIT_INTERRUPTED;
     if (!stk__cli_json) return code;
-    const int written = print_json(rows, count, tested);
+    const int written = print_json(rows, count, checked);
     return written != STK_EXIT_GOOD ? written : code;
 }
 
@@ -174,26 +156,50 @@ static void print_more_help(void)
            "  STOKER_OPENCL_LIBRARY  another libOpenCL.so.1\n"
            "  STOKER_CUDA_LIBRARY    another libcuda.so.1\n"
            "  STOKER_NVRTC_LIBRARY   another libnvrtc, which builds kernels for CUDA\n"
+           "  STOKER_TORCH           folder of another PyTorch's libtorch_cpu.so\n"
+           "  STOKER_NVML            another libnvidia-ml.so.1\n"
            "  STOKER_CACHE_DIR       where built kernels are kept (~/.cache/stoker)\n");
+}
+
+/* -1: go on. */
+static int refuse_mixture(bool checked, bool tested, const stk__selftest_options *options)
+{
+    if (checked && tested) return stk__cli_usage("devices", "--check or --selftest, one of them");
+    if (!tested && options->quick) return stk__cli_usage("devices", "--quick is of --selftest");
+    if (!tested && options->gpu >= 0) return stk__cli_usage("devices", "--gpu is of --selftest");
+    return -1;
 }
 
 int stk__cli_devices(int argc, char **argv)
 {
     static const stk__verb verb = {.name = "devices",
-                                   .usage = "devices [--selftest]",
+                                   .usage = "devices [--check | --selftest]",
                                    .about =
                                        "Lists what could augment batches here, and why something could not."};
-    bool tested = false;
+    bool checked = false, tested = false;
+    stk__selftest_options options = {.gpu = -1};
     const stk__flag flags[] = {
-        {.name = "selftest",
+        {.name = "check",
          .help = "run random batches on each device; they must have the reference's bits",
+         .given = &checked},
+        {.name = "selftest",
+         .help = "try all of it on NVIDIA's GPUs, three minutes each; prints a block for an issue",
          .given = &tested},
+        {.name = "gpu",
+         .value = "N",
+         .help = "of --selftest: only this one, as the list counts",
+         .number = &options.gpu},
+        {.name = "quick",
+         .help = "of --selftest: small and short; speeds are told, not judged",
+         .given = &options.quick},
         {.name = "json", .help = "report as JSON on standard output", .given = &stk__cli_json},
     };
     stk__arguments arguments = {.verb = &verb,
                                 .flags = flags,
                                 .flag_count = sizeof flags / sizeof flags[0],
                                 .more_help = print_more_help};
-    const int code = stk__arguments_read(&arguments, argc, argv);
-    return code >= 0 ? code : report(tested);
+    int code = stk__arguments_read(&arguments, argc, argv);
+    if (code < 0) code = refuse_mixture(checked, tested, &options);
+    if (code >= 0) return code;
+    return tested ? stk__cli_selftest(&options) : report(checked);
 }

@@ -22,8 +22,8 @@ static const stk__verb verbs[] = {
     {"report", "report RUN [--output FILE]", "Writes report.html of a run again.", stk__cli_report},
     {"monitor", "monitor [--interval S --duration S] [-- CMD …]",
      "Watches GPUs and says how well they are used, and what holds them up.", stk__cli_monitor},
-    {"devices", "devices [--selftest]", "Lists what could augment batches here, and why something could not.",
-     stk__cli_devices},
+    {"devices", "devices [--check | --selftest]",
+     "Lists what could augment batches here, and why something could not.", stk__cli_devices},
     {"bench", "bench load|augment|train", "Measures Stoker beside bare loops and other libraries.",
      stk__cli_bench},
 };

@@ -37,6 +37,15 @@ static void keep_class(stk__train_answers *a, const stk_batch *batch, const stk_
     stk__eval_sheet_picture(&a->sheet, batch, i);
 }
 
+/* A folder's classes come one after the other, so pictures of classes are taken from all of the part, at
+ * equal distances. Values are a curve: the first ones. */
+static bool is_kept(const stk__train_answers *a, uint64_t sample)
+{
+    const uint64_t room = (uint64_t)room_of(a->task), all = a->data->sample_count;
+    return a->count < room_of(a->task) &&
+           (a->task == STK_TASK_REGRESSION || all <= room || sample * room % all < room);
+}
+
 static void look(void *context, const stk_batch *batch, const stk_tensor *prediction)
 {
     stk__train_answers *a = context;
@@ -47,8 +56,11 @@ static void look(void *context, const stk_batch *batch, const stk_tensor *predic
         a->count = a->sheet.drawn;
         return;
     }
-    for (int64_t i = 0; i < batch->count && a->count < room_of(a->task); i++, a->count++)
+    for (int64_t i = 0; i < batch->count; i++) {
+        if (!is_kept(a, batch->position + (uint64_t)i)) continue;
         (a->task == STK_TASK_REGRESSION ? keep_value : keep_class)(a, batch, prediction, i);
+        a->count++;
+    }
 }
 
 stk_status stk__train_answers_init(stk__train_answers *a, const stk__cli_session *session, stk_error *error)

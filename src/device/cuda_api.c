@@ -100,7 +100,7 @@ static const char *find_hint(int code)
         return "libcuda.so.1 and the kernel's driver are of different versions: restart, or update the "
                "driver";
     default:
-        return "see if `stoker devices --selftest` passes; else use augment.device=cpu";
+        return "see if `stoker devices --check` passes; else use augment.device=cpu";
     }
 }
 

@@ -105,6 +105,6 @@ stk_status stk__opencl_judge(int32_t code, const char *call, stk_error *error)
     stk__fail(error, memory ? STK_ERROR_MEMORY : STK_ERROR_UNSUPPORTED, "%s failed: %s (%d)", call,
               stk__opencl_code_name(code), (int)code);
     stk__error_hint(error, memory ? "use a smaller batch, or another device"
-                                  : "see if `stoker devices --selftest` passes; else use augment.device=cpu");
+                                  : "see if `stoker devices --check` passes; else use augment.device=cpu");
     return memory ? STK_ERROR_MEMORY : STK_ERROR_UNSUPPORTED;
 }

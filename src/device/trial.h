@@ -1,4 +1,4 @@
-/* A random batch and what the reference makes of it: for `stoker devices --selftest` and for tests. */
+/* A random batch and what the reference makes of it: for `stoker devices` and for tests. */
 #ifndef STK_DEVICE_TRIAL_H
 #define STK_DEVICE_TRIAL_H
 

@@ -227,21 +227,28 @@ static stk_status choose_recipe(stk_loader *loader, const stk_loader_options *o,
     return o->mask_map ? read_mask_map(recipe, o->mask_map, error) : STK_OK;
 }
 
-/* Half the CPUs, at most 8; all of them when nothing computes beside the loader, or what does comes first. */
+/* How many there are by default. */
+static int default_workers(const stk_loader_options *o, int cpus, const char **why)
+{
+    *why = o->alone      ? "auto: every usable CPU, nothing computes beside"
+           : o->yielding ? "auto: every usable CPU, at most 16; the engine's threads come first"
+                         : "auto: half the usable CPUs, at most 8";
+    const int count = o->alone || o->yielding ? cpus : cpus / 2, most = o->alone      ? cpus
+                                                                        : o->yielding ? 16
+                                                                                      : 8;
+    return count < 1 ? 1 : count < most ? count : most;
+}
+
 static void choose_workers(stk_loader *loader, const stk_loader_options *o)
 {
     const stk__cpu_budget budget = stk__cpu_budget_read(NULL);
-    const int half = budget.cpus / 2 < 1 ? 1 : budget.cpus / 2;
+    const char *rule;
     char why[160];
     loader->yielding = o->yielding;
     loader->thread_count = o->num_workers == STK_WORKERS_NONE ? 0 : (int)o->num_workers;
     if (o->num_workers == 0) {
-        loader->thread_count = o->alone || o->yielding ? budget.cpus : half < 8 ? half : 8;
-        snprintf(why, sizeof why, "%s (%s)",
-                 o->alone      ? "auto: every usable CPU, nothing computes beside"
-                 : o->yielding ? "auto: every usable CPU; the engine's threads come first"
-                               : "auto: half the usable CPUs, at most 8",
-                 budget.why);
+        loader->thread_count = default_workers(o, budget.cpus, &rule);
+        snprintf(why, sizeof why, "%s (%s)", rule, budget.why);
         stk__loader_note_number(loader, "data.num_workers", (uint64_t)loader->thread_count, why);
     } else if (loader->thread_count > budget.cpus) {
         snprintf(why, sizeof why, "they share %d usable CPUs; more workers than that only cost memory",

@@ -133,7 +133,7 @@ static void codes_have_hints(void **state)
         const char *word;
     } rows[] = {{2, "batch_size"},   {34, "stub"},        {46, "exclusive"},
                 {100, "nvidia-smi"}, {222, "NVRTC"},      {803, "different versions"},
-                {719, "checkpoint"}, {999, "checkpoint"}, {12345, "selftest"}};
+                {719, "checkpoint"}, {999, "checkpoint"}, {12345, "devices --check"}};
     stk_error error;
     const stk__cuda_api *api = stk__cuda_api_open(&error);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -8,7 +8,7 @@ import small_data
 TASKS = {
     "segmentation": ("make:faces?count=16", "data.image_size=32", "model.width=2", "model.depth=1", "data.batch_size=4", "data.val_split=0.5"),
     "points": ("make:captcha?count=12", "data.image_size=[64, 128]", "model.width=4", "data.batch_size=4", "data.val_split=0.5"),
-    "classification": ("make:gray?count=40", "data.image_size=32", "model.width=2", "data.batch_size=8", "data.val_split=0.3"),
+    "classification": ("make:gray?count=80", "data.image_size=32", "model.width=2", "data.batch_size=8", "data.val_split=0.5"),
     "regression": ("make:series?count=400", "model.hidden=2", "model.layers=1", "data.batch_size=32", "data.val_split=0.3"),
 }
 COMMON = ("train.epochs=3", "train.log_interval=1", "run.threads=1")

@@ -145,6 +145,7 @@ class ReportPage(unittest.TestCase):
         captions = [text for text in captions if "✓" in text or "✗" in text]
         self.assertEqual(len(captions), len(samples))
         self.assertEqual(len(captions), 12)
+        self.assertGreaterEqual(len({sample["truth"] for sample in samples}), 8)  # from all of the part, not one class after another
         for caption, sample in zip(captions, samples):
             self.assertIn(sample["prediction"], caption)
             self.assertEqual("✓" in caption, sample["prediction"] == sample["truth"])

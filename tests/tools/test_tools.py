@@ -452,5 +452,20 @@ class RunTests(ToolTest):
                          (1, "2 passed, 1 failed"))
 
 
+class GpuBound(ToolTest):
+    def test_the_documentation_has_its_tables(self):
+        status, output = self.run_tool("gpu_bound")
+        self.assertEqual(status, 0, output)
+        written = (ROOT / "docs" / "gpu.md").read_text().splitlines()
+        rows = [line for line in output.splitlines() if line.startswith("|")]
+        self.assertEqual([row for row in rows if row not in written], [])
+        self.assertTrue(any(row.startswith("| A100 40 GB | 1555 | 0.092 ms") for row in rows), output)
+
+    def test_another_bandwidth(self):
+        status, output = self.run_tool("gpu_bound", "3110")
+        self.assertEqual(status, 0, output)
+        self.assertIn("| 3110 GB/s | 3110 | 0.046 ms | 0.030 ms | 0.054 ms | 0.038 ms |", output)
+
+
 if __name__ == "__main__":
     unittest.main()

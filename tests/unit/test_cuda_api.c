@@ -38,7 +38,7 @@ static void codes_are_named_with_what_helps(void **state)
         {CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE, "different versions"},
         {CUDA_ERROR_ILLEGAL_ADDRESS, "checkpoint"},
         {CUDA_ERROR_LAUNCH_FAILED, "checkpoint"},
-        {1, "selftest"},
+        {1, "devices --check"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         stk_error error = {0};

@@ -4,6 +4,8 @@
  *
  *   gpus N                           how many there are; 1 if not given
  *   gpu K sm N|memory BYTES|units N|name TEXT    of GPU K; 80, 8 GiB, 108, "NVIDIA Fake K" if not given
+ *   gpu K clock KHZ|bus BITS         of its memory; 0 if not given
+ *   wrong 1                          what is compiled gets one bit wrong
  *   driver VERSION                   as cuDriverGetVersion tells it; 12080 if not given
  *   nvrtc MAJOR MINOR SM,SM,…        of the compiler; 12 8 75,80,86,89,90,100,120 if not given
  *   pinned BYTES                     limit of pinned memory; none if not given

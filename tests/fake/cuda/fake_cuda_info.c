@@ -151,6 +151,12 @@ int cuDeviceGetAttribute(int *value, int attribute, int device)
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
         *value = fake.gpus[gpu].sm % 10;
         return CUDA_SUCCESS;
+    case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE:
+        *value = fake.gpus[gpu].clock_khz;
+        return CUDA_SUCCESS;
+    case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH:
+        *value = fake.gpus[gpu].bus_bits;
+        return CUDA_SUCCESS;
     default:
         return FAKE_CUDA_ERROR_INVALID_VALUE;
     }

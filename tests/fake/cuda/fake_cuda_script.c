@@ -70,6 +70,9 @@ static bool read_gpu(fake_script *script, const char *text)
     long long bytes;
     if (sscanf(text + used, "sm %d", &g->sm) == 1 || sscanf(text + used, "units %d", &g->units) == 1)
         return true;
+    if (sscanf(text + used, "clock %d", &g->clock_khz) == 1 ||
+        sscanf(text + used, "bus %d", &g->bus_bits) == 1)
+        return true;
     if (sscanf(text + used, "name %63[^\n]", g->name) == 1) return true;
     if (sscanf(text + used, "memory %lld", &bytes) != 1) return false;
     g->memory_bytes = bytes;
@@ -110,6 +113,7 @@ static bool read_number(fake_script *script, const char *word, const char *rest)
     if (strcmp(word, "copy") == 0) return sscanf(rest, "%lf", &script->copy_gb_per_s) == 1;
     if (sscanf(rest, "%lld", &whole) != 1) return false;
     if (strcmp(word, "pinned") == 0) return script->pinned_limit = whole, true;
+    if (strcmp(word, "wrong") == 0) return script->wrong = whole, true;
     if (strcmp(word, "seed") == 0) return script->seed = (uint64_t)whole, true;
     return false;
 }

@@ -40,7 +40,7 @@ typedef struct fake_fault {
 
 typedef struct fake_gpu {
     char name[64];
-    int sm, units;
+    int sm, units, clock_khz, bus_bits; /* 0: not told */
     int64_t memory_bytes;
 } fake_gpu;
 
@@ -53,6 +53,7 @@ typedef struct fake_script {
     int sms[FAKE_SMS]; /* that the compiler knows */
     fake_gpu gpus[FAKE_GPUS];
     int64_t pinned_limit; /* -1: none */
+    bool wrong;           /* what is compiled gets one bit wrong */
     uint64_t seed;
     double late_us, copy_gb_per_s; /* 0: at once */
     double kernel_ms[FAKE_KERNELS_COUNT];

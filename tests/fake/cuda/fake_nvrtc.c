@@ -105,7 +105,7 @@ static int build(fake_program *program, const choices *chosen)
     program->cubin = calloc(1, sizeof *program->cubin + text_bytes);
     if (!program->cubin) return FAKE_NVRTC_ERROR_OUT_OF_MEMORY;
     *program->cubin = (fake_cubin){.sm = chosen->sm,
-                                   .wrong_bits = chosen->contracts || chosen->quick,
+                                   .wrong_bits = chosen->contracts || chosen->quick || fake.wrong,
                                    .compiler = fake.nvrtc_major * 1000 + fake.nvrtc_minor * 10,
                                    .text_bytes = text_bytes,
                                    .check_high = check.high,

@@ -1,0 +1,101 @@
+/* stoker devices --selftest: the loop over GPUs and parts. */
+#include "selftest.h"
+
+#include "core/clock.h"
+
+#include <string.h>
+
+typedef void (*selftest_part)(stk__selftest *t);
+static const selftest_part parts[] = {stk__selftest_device, stk__selftest_engine, stk__selftest_compare,
+                                      stk__selftest_load};
+static const char *const part_names[] = {"device check", "engine torch", "training, here and on the CPU",
+                                         "training under load"};
+enum { PARTS = sizeof parts / sizeof parts[0] };
+
+static stk__selftest_gpu gpus[STK_DEVICE_MOST]; /* too large for a stack */
+
+static int index_of(const stk__device_info *info)
+{
+    int index = 0;
+    sscanf(info->name, "cuda:%d", &index);
+    return index;
+}
+
+/* All that were asked for, into gpus; 0: none, and *error says why. */
+static int list_gpus(const stk__selftest_options *options, stk_error *error)
+{
+    static stk__device_info infos[STK_DEVICE_MOST];
+    const int listed = stk__device_cuda.list(infos, STK_DEVICE_MOST);
+    int count = 0;
+    if (listed < 1 || !strchr(infos[0].name, ':')) {
+        stk__fail(error, STK_ERROR_UNSUPPORTED, "there is no NVIDIA GPU to test: %s",
+                  listed ? infos[0].why : "none is listed");
+        return 0;
+    }
+    for (int i = 0; i < listed; i++)
+        if (options->gpu < 0 || options->gpu == index_of(&infos[i])) gpus[count++].info = infos[i];
+    if (!count)
+        stk__fail(error, STK_ERROR_UNSUPPORTED, "there is no GPU %lld to test: the driver lists %d",
+                  (long long)options->gpu, listed);
+    return count;
+}
+
+static void describe_link(stk__selftest *t)
+{
+    int generation, width;
+    stk__selftest_watch_link(t->watch, &generation, &width);
+    if (generation && width) snprintf(t->gpu->link, sizeof t->gpu->link, "PCIe %d.0 x%d", generation, width);
+    if (!t->watch) stk__selftest_unknown(t->gpu, "NVML", "PCIe link", t->no_watch);
+}
+
+/* Threads that had to be left behind. */
+static int test_gpu(stk__selftest_gpu *gpu, bool quick)
+{
+    stk__selftest t = {.quick = quick, .gpu = gpu};
+    const stk_error stopped = {.code = STK_ERROR_INTERRUPTED};
+    if (!gpu->info.available) {
+        stk_error error = {0};
+        stk__fail(&error, STK_ERROR_UNSUPPORTED, "%s", gpu->info.why);
+        stk__selftest_fail(gpu, "device check", gpu->info.name, &error);
+        return 0;
+    }
+    stk__selftest_watch_open(&t.watch, index_of(&gpu->info), gpu->info.model, quick, t.no_watch);
+    describe_link(&t);
+    for (int i = 0; i < PARTS; i++) {
+        if (stk__selftest_stopped())
+            stk__selftest_fail(gpu, part_names[i], "all of it", &stopped);
+        else
+            parts[i](&t);
+    }
+    return t.left_behind + stk__selftest_watch_close(&t.watch);
+}
+
+int stk__cli_selftest(const stk__selftest_options *options)
+{
+    stk_error error = {0};
+    stk__selftest_report report = {.quick = options->quick, .gpus = gpus};
+    stk__selftest_tally tally = {0};
+    int hung = 0, code = STK_EXIT_GOOD;
+    const uint64_t start_ns = stk__clock_ns();
+    report.gpu_count = list_gpus(options, &error);
+    if (!report.gpu_count) {
+        fprintf(stderr, "stoker: %s\n", error.message);
+        return STK_EXIT_FAILED;
+    }
+    stk__interrupt_wait(true); /* the block comes after the first signal, too */
+    stk__selftest_facts(&gpus[0].info, report.facts);
+    for (int i = 0; i < report.gpu_count; i++) {
+        hung += test_gpu(&gpus[i], options->quick);
+        stk__selftest_count(&gpus[i], &tally);
+    }
+    report.interrupted = stk__selftest_stopped();
+    report.seconds = (double)(stk__clock_ns() - start_ns) * 1e-9;
+    if (tally.failed) code = STK_EXIT_FAILED;
+    if (report.interrupted) code = STK_EXIT_INTERRUPTED;
+    if (!stk__cli_json)
+        stk__selftest_print(&report);
+    else if (stk__selftest_print_json(&report) != STK_EXIT_GOOD)
+        code = STK_EXIT_FAILED;
+    if (hung) stk__cli_leave(code);
+    return code;
+}
