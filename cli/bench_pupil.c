@@ -68,7 +68,6 @@ static int list_before(const stk__pupil_start *s, const char *before[MOST_BEFORE
     for (size_t i = 0; s->capped && i < sizeof caps / sizeof caps[0]; i++)
         before[count++] = caps[i];
     if (s->bf16 && !s->capped && hides_tiles()) before[count++] = "ONEDNN_MAX_CPU_ISA=AVX512_CORE_BF16";
-    if (!s->spins) before[count++] = STK_PUPIL_SLEEPS;
     before[count] = NULL;
     return count;
 }
@@ -97,7 +96,9 @@ static void spawn_ours(const stk__pupil_start *s, stk__peer *peer)
 static void spawn_theirs(const stk__pupil_start *s, stk__peer *peer)
 {
     const char *before[MOST_BEFORE];
-    list_before(s, before);
+    const int count = list_before(s, before);
+    if (!s->spins) before[count] = STK_PUPIL_SLEEPS;
+    before[count + !s->spins] = NULL;
     stk__peer_start(peer, &(stk__peer_options){.before = before,
                                                .python = s->python,
                                                .folder = s->scripts,

@@ -116,6 +116,14 @@ static size_t dense_bytes(const stk__tensor_desc *desc)
     return (size_t)stk__shape_count(&desc->shape) * (size_t)stk_dtype_bytes(desc->dtype);
 }
 
+/* Only convolutions have parameters of four dimensions. */
+stk__tensor_desc stk__param_desc(const stk__engine *engine, const stk__op_param *param)
+{
+    const bool kernel = param->shape.ndim == STK_OP_DIMS;
+    return (stk__tensor_desc){
+        .shape = param->shape, .dtype = param->dtype, .layout = kernel ? engine->info.kernel_layout : 0};
+}
+
 size_t stk__tensor_size(const stk__engine *engine, const stk__tensor_desc *desc)
 {
     const size_t bytes =
@@ -157,7 +165,8 @@ stk_status stk__tensor_create(stk__engine *engine, const stk__tensor_desc *desc,
     const stk__tensor form = {.engine = engine,
                               .desc = *desc,
                               .size_bytes = stk__tensor_size(engine, desc),
-                              .memory = (char *)arena->memory + offset_bytes};
+                              .memory = (char *)arena->memory + offset_bytes,
+                              .place = (char *)arena->memory + offset_bytes};
     assert(offset_bytes % ALIGN_BYTES == 0 && offset_bytes + form.size_bytes <= arena->size_bytes);
     return make_tensor(&form, tensor, error);
 }
@@ -183,6 +192,11 @@ void stk__tensor_destroy(stk__tensor **tensor)
     if ((*tensor)->engine->ops->tensor_destroy) (*tensor)->engine->ops->tensor_destroy(*tensor);
     stk__free(*tensor);
     *tensor = NULL;
+}
+
+void stk__tensor_drop(stk__tensor *tensor)
+{
+    if (tensor->engine->ops->tensor_drop) tensor->engine->ops->tensor_drop(tensor);
 }
 
 const stk__tensor_desc *stk__tensor_describe(const stk__tensor *tensor)
@@ -310,6 +324,7 @@ stk_status stk__tensor_copy(stk__tensor *target, const stk__tensor *source, stk_
     const bool same = target->desc.dtype == source->desc.dtype;
     assert(stk__shape_equal(&target->desc.shape, &source->desc.shape));
     assert(same || (is_float(target) && is_float(source)));
+    if (same && target->memory == source->memory) return STK_OK;
     if (source->on_host) return stk__tensor_write(target, source->memory, dense_bytes(&source->desc), error);
     if (target->on_host)
         return stk__tensor_read((stk__tensor *)source, target->memory, dense_bytes(&target->desc), error);

@@ -71,7 +71,8 @@ typedef struct stk__engine_info {
     bool fuses;                  /* has operations with a relu in them (stk__op_spec.relu) */
     stk_device_kind device;      /* whose memory its tensors are in: STK_DEVICE_CPU or STK_DEVICE_CUDA */
     int32_t device_index;
-    bool tf32;      /* products of f32 are computed in TF32, which has 10 bits behind the point */
+    uint32_t kernel_layout; /* how it likes weights of convolutions to lie (stk__tensor_desc); 0: densely */
+    bool tf32;              /* products of f32 are computed in TF32, which has 10 bits behind the point */
     char note[160]; /* something its user should know (an instruction set that was capped, why "auto" is not
                        a better one), or empty */
 } stk__engine_info;
@@ -110,6 +111,9 @@ typedef struct stk__tensor_desc {
     uint32_t layout; /* 0: dense in the order of shape; else the engine's own number */
 } stk__tensor_desc;
 
+/* Of a parameter, its gradient and whatever else goes with it. */
+stk__tensor_desc stk__param_desc(const stk__engine *engine, const stk__op_param *param);
+
 /* Bytes a tensor takes in an arena, rounded up to the alignment of 64. */
 size_t stk__tensor_size(const stk__engine *engine, const stk__tensor_desc *desc);
 
@@ -125,6 +129,8 @@ stk_status stk__tensor_create(stk__engine *engine, const stk__tensor_desc *desc,
 stk_status stk__tensor_wrap(stk__engine *engine, const stk_tensor *memory, stk__tensor **tensor,
                             stk_error *error);
 void stk__tensor_destroy(stk__tensor **tensor);
+/* What it holds is not needed any more: until it is written again it may be anything. */
+void stk__tensor_drop(stk__tensor *tensor);
 const stk__tensor_desc *stk__tensor_describe(const stk__tensor *tensor);
 
 /* The tensor's content as a dense host view, after waiting for it. Unmap with changed = true puts it back. */
@@ -255,6 +261,7 @@ typedef struct stk__engine_ops {
     /* Makes the engine's own part (tensor->own) of a tensor whose memory is set; NULL: there is none. */
     stk_status (*tensor_create)(stk__tensor *tensor, stk_error *error);
     void (*tensor_destroy)(stk__tensor *tensor);
+    void (*tensor_drop)(stk__tensor *tensor); /* NULL: nothing to give back */
     stk_status (*tensor_map)(stk__tensor *tensor, stk_tensor *view, stk_error *error); /* NULL: host memory */
     stk_status (*tensor_map_new)(stk__tensor *tensor, stk_tensor *view, stk_error *error); /* NULL: map */
     stk_status (*tensor_unmap)(stk__tensor *tensor, const stk_tensor *view, bool changed, stk_error *error);
@@ -302,6 +309,7 @@ struct stk__tensor {
     stk__tensor_desc desc;
     size_t size_bytes;
     void *memory; /* host engines: where it lies; others: its address there */
+    void *place;  /* its own in an arena: memory, unless the engine has it elsewhere for a while; else NULL */
     bool on_host; /* lies in host memory, though the engine's own is elsewhere: it can only be mapped */
     void *own;    /* the engine's */
 };

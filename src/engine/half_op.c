@@ -227,6 +227,7 @@ static stk__tensor *make_copy(const hands *h, stk__tensor *copy, const stk__tens
 {
     *copy = *like;
     copy->desc.dtype = STK_DTYPE_F32;
+    copy->place = copy->own = NULL;
     copy->memory = (char *)h->io->scratch->memory + offset;
     copy->size_bytes = (size_t)stk__shape_count(&like->desc.shape) * sizeof(float);
     return copy;

@@ -49,25 +49,30 @@ static void prepare_thread(const stk__engine *engine)
     api->aoti_torch_grad_mode_set_enabled(false);
 }
 
-static stk__torch_handle *const *constants_of(stk__torch *made, stk__torch_handle *list[5])
+enum { CONSTANTS = 6 };
+
+static void list_constants(stk__torch *made, stk__torch_handle *list[CONSTANTS])
 {
     list[0] = &made->one, list[1] = &made->zero, list[2] = &made->step;
-    list[3] = &made->norm, list[4] = &made->factor;
-    return list;
+    list[3] = &made->norm, list[4] = &made->factor, list[5] = &made->unit;
 }
 
 /* Values that stay; they are not counted as alive. */
 static stk_status make_constants(stk__torch *made, stk_error *error)
 {
-    stk__torch_handle *list[5];
+    const stk__torch_api *api = made->api;
+    stk__torch_handle *list[CONSTANTS];
     stk__torch_scope s = stk__torch_begin(&made->front, error);
-    constants_of(made, list);
-    for (int i = 0; i < 5 && s.status == STK_OK; i++) {
+    list_constants(made, list);
+    for (int i = 0; i < CONSTANTS && s.status == STK_OK; i++) {
+        const bool host = list[i] == &made->unit;
         const int64_t ones[] = {1, 1};
-        const int32_t result = made->api->aoti_torch_empty_strided(
-            list[i] == &made->norm ? 2 : 0, ones, ones, made->api->aoti_torch_dtype_float32(),
-            made->device.type, made->device.index, list[i]);
-        if (stk__torch_went_well(&s, result, "a constant")) stk__torch_fill(&s, *list[i], i == 0);
+        const int32_t result = api->aoti_torch_empty_strided(
+            list[i] == &made->norm ? 2 : host, ones, ones,
+            host ? api->aoti_torch_dtype_float64() : api->aoti_torch_dtype_float32(),
+            host ? api->aoti_torch_device_type_cpu() : made->device.type, host ? 0 : made->device.index,
+            list[i]);
+        if (stk__torch_went_well(&s, result, "a constant")) stk__torch_fill(&s, *list[i], i == 0 || host);
     }
     return stk__torch_end(&s);
 }
@@ -75,9 +80,9 @@ static stk_status make_constants(stk__torch *made, stk_error *error)
 static void close_engine(stk__engine *engine)
 {
     stk__torch *made = stk__torch_of(engine);
-    stk__torch_handle *list[5];
-    constants_of(made, list);
-    for (int i = 0; i < 5; i++)
+    stk__torch_handle *list[CONSTANTS];
+    list_constants(made, list);
+    for (int i = 0; i < CONSTANTS; i++)
         if (*list[i]) made->api->aoti_torch_delete_tensor_object(*list[i]);
     stk__torch_device_close(&made->device);
     stk__free(made);
@@ -100,6 +105,7 @@ static void describe(stk__torch *made, const stk__engine_options *options)
     *info =
         (stk__engine_info){.name = stk__engine_torch.name,
                            .threads = options->threads,
+                           .kernel_layout = STK_TORCH_KERNEL,
                            .bf16 = STK_HALF_NATIVE,
                            .f16 = STK_HALF_NATIVE,
                            .half_why = "on CPUs PyTorch is not known to be faster in it; with ! it is used"};
@@ -223,9 +229,11 @@ const stk__engine_ops stk__engine_torch = {
     .measure = stk__torch_measure,
     .arena_create = stk__torch_arena_create,
     .arena_destroy = stk__torch_arena_destroy,
-    .tensor_map = stk__torch_tensor_map,
-    .tensor_map_new = stk__torch_tensor_map_new,
-    .tensor_unmap = stk__torch_tensor_unmap,
+    .tensor_destroy = stk__torch_tensor_drop,
+    .tensor_drop = stk__torch_tensor_drop,
+    .tensor_map = stk__torch_layout_map,
+    .tensor_map_new = stk__torch_layout_map_new,
+    .tensor_unmap = stk__torch_layout_unmap,
     .fetch_begin = stk__torch_fetch_begin,
     .fetch_ask = stk__torch_fetch_ask,
     .fetch_wait = stk__torch_fetch_wait,

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <glob.h>
 #include <limits.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,12 +142,26 @@ static void prepare_environment(void)
     setenv("OMP_WAIT_POLICY", "passive", 0);
 }
 
+/* Operators allocate what they return. glibc gives larger pieces back to the system at once and has them
+ * zeroed page by page the next time, up to a tenth of a small step; so it keeps what is below its own limit
+ * for that. Of the whole process, as PyTorch's threads are; who has set glibc's own variables is not
+ * disturbed. */
+static void prepare_allocator(void)
+{
+#if defined(__GLIBC__)
+    if (getenv("MALLOC_MMAP_THRESHOLD_") || getenv("MALLOC_TRIM_THRESHOLD_")) return;
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, 1 << 30);
+#endif
+}
+
 stk_status stk__torch_api_open(const stk__torch_api **api, stk_error *error)
 {
     stk_status status = STK_OK;
     pthread_mutex_lock(&state.lock);
     if (!state.open) {
         prepare_environment();
+        prepare_allocator();
         status = find_and_open(&state.api, error);
         state.open = status == STK_OK;
     }

@@ -36,6 +36,9 @@ enum { STK_TORCH_MAJOR = 2, STK_TORCH_MINOR = 10 }; /* the oldest that has all o
        int32_t device_index, stk__torch_handle *tensor))                                                     \
     X(int32_t, aoti_torch_new_tensor_handle, (stk__torch_handle tensor, stk__torch_handle * another))        \
     X(int32_t, aoti_torch_delete_tensor_object, (stk__torch_handle tensor))                                  \
+    X(int32_t, aoti_torch_get_data_ptr, (stk__torch_handle tensor, void **data))                             \
+    X(int32_t, aoti_torch_get_dtype, (stk__torch_handle tensor, int32_t * dtype))                            \
+    X(int32_t, aoti_torch_get_strides, (stk__torch_handle tensor, int64_t * *strides))                       \
     X(int32_t, aoti_torch_aten_fill__Scalar, (stk__torch_handle tensor, double value))                       \
     X(int32_t, aoti_torch_scalar_to_tensor_float64, (double value, stk__torch_handle *tensor))               \
     X(void, aoti_torch_grad_mode_set_enabled, (bool enabled))                                                \

@@ -128,7 +128,7 @@ typedef struct stk__torch_form {
 /* NULL for an absent tensor. */
 stk__torch_handle stk__torch_view(stk__torch_scope *scope, const stk__tensor *tensor,
                                   const stk__torch_form *form);
-/* As its shape says, densely. */
+/* As its shape says, in its layout. */
 stk__torch_handle stk__torch_dense(stk__torch_scope *scope, const stk__tensor *tensor);
 /* In another shape of as many values, densely. */
 stk__torch_handle stk__torch_shaped(stk__torch_scope *scope, const stk__tensor *tensor,
@@ -151,6 +151,12 @@ stk__torch_handle stk__torch_number(stk__torch_scope *scope, double value);
 
 /* target = source, of any layouts and types */
 void stk__torch_copy(stk__torch_scope *scope, stk__torch_handle target, stk__torch_handle source);
+/* The tensor becomes the result of an operator that has no output argument: it takes the memory over, which
+ * nobody else may have, if the values lie there as they would in its own; else they are copied. */
+void stk__torch_take(stk__torch_scope *scope, stk__tensor *tensor, stk__torch_handle result);
+/* The same of a picture, as stk__torch_picture sees it. */
+void stk__torch_take_picture(stk__torch_scope *scope, stk__tensor *tensor, const stk__shape *shape,
+                             stk__torch_handle result);
 /* target += factor x source, which may be broadcast */
 void stk__torch_add(stk__torch_scope *scope, stk__torch_handle target, stk__torch_handle source,
                     double factor);

@@ -15,6 +15,11 @@ typedef struct stk__torch_device {
 stk_status stk__torch_device_open(const stk__torch_api *api, const char *word, stk__torch_device *device,
                                   stk_error *error);
 void stk__torch_device_close(stk__torch_device *device);
+/* Operators run on CPUs, by oneDNN, and arenas cost nothing where they are not used. */
+static inline bool stk__torch_device_is_host(const stk__torch_device *device)
+{
+    return !device->cuda;
+}
 /* One sentence why, one what to do. */
 stk_status stk__torch_device_refuse(const char *word, const char *why, const char *hint, stk_error *error);
 /* "CPU", "cuda:0" */

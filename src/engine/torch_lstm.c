@@ -28,6 +28,7 @@ typedef struct layer {
     int number;
     int64_t in;                             /* features of its input */
     stk__torch_handle weight_hh, turned_hh; /* [4h h] and [h 4h] */
+    stk__torch_handle dcell, bent, through; /* [n h], of whichever step; backward only */
 } layer;
 
 static sizes sizes_of(const stk__op *op)
@@ -264,9 +265,7 @@ static stk_status lstm_forward(stk__op *op, const stk__op_io *io, stk_error *err
 /* dcell: that of the step behind, and becomes that of this one; dstate is complete. */
 static void close_gates(const layer *l, int64_t t, stk__torch_handle dstate)
 {
-    const stk__torch_handle dcell = scratch_of(l, l->p.dcell, 0, l->z.h);
-    const stk__torch_handle bent = scratch_of(l, l->p.bent, 0, l->z.h);
-    const stk__torch_handle through = scratch_of(l, l->p.through, 0, l->z.h);
+    const stk__torch_handle dcell = l->dcell, bent = l->bent, through = l->through;
     const stk__torch_handle i = gates_of(l, t, 0, 1), f = gates_of(l, t, 1, 1);
     const stk__torch_handle g = gates_of(l, t, 2, 1), o = gates_of(l, t, 3, 1);
     map_to(l, "aten::tanh", kept_of(l, l->p.cells, t), bent);
@@ -342,7 +341,7 @@ static void learn_layer(const layer *l)
 /* dstates becomes the gradient of the layer's input. */
 static void backward_layer(const layer *l)
 {
-    STK_TORCH_RUN(l->s, "aten::zero_", "", STK_TORCH_T(scratch_of(l, l->p.dcell, 0, l->z.h)));
+    STK_TORCH_RUN(l->s, "aten::zero_", "", STK_TORCH_T(l->dcell));
     for (int64_t t = l->z.t - 1; t >= 0; t--)
         step_backward(l, t);
     learn_layer(l);
@@ -376,7 +375,10 @@ static stk_status lstm_backward(stk__op *op, const stk__op_io *io, stk_error *er
     stk__torch_scope s = stk__torch_begin(op->engine, error);
     begin_slopes(&s, op, io);
     for (int number = op->spec.layers - 1; number >= 0; number--) {
-        const layer l = layer_of(&s, op, io, number);
+        layer l = layer_of(&s, op, io, number);
+        l.dcell = scratch_of(&l, p.dcell, 0, z.h);
+        l.bent = scratch_of(&l, p.bent, 0, z.h);
+        l.through = scratch_of(&l, p.through, 0, z.h);
         backward_layer(&l);
         stk__torch_release(&s, 0);
     }

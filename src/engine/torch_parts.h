@@ -12,8 +12,13 @@ typedef struct stk__torch {
     stk__torch_device device;
     /* f32 of no dimension, on the device; the last three are the optimiser's, of which norm is [1 1] */
     stk__torch_handle one, zero, step, norm, factor;
-    long alive; /* handles, lists, texts and cells of PyTorch's that are ours to release */
+    stk__torch_handle unit; /* 1 as f64 [1] on the host */
+    long alive;             /* handles, lists, texts and cells of PyTorch's that are ours to release */
+    long taken;             /* handles that our tensors keep, because their values lie there */
 } stk__torch;
+
+/* Layout of convolutions' weights [o i h w]: they lie as [o h w i], PyTorch's channels_last. */
+enum { STK_TORCH_KERNEL = 1 };
 
 /* How operations of some kinds are run. */
 typedef struct stk__torch_op_kind {
@@ -26,6 +31,15 @@ extern const stk__torch_op_kind stk__torch_conv, stk__torch_linear, stk__torch_n
     stk__torch_activation, stk__torch_max_pool, stk__torch_avg_pool, stk__torch_global_pool,
     stk__torch_add_op, stk__torch_concat, stk__torch_resize, stk__torch_dropout, stk__torch_lstm,
     stk__torch_cross_entropy, stk__torch_values, stk__torch_points, stk__torch_metric;
+
+/* As stk__engine_ops has them; the host sees a kernel as [o i h w]. */
+stk_status stk__torch_layout_map(stk__tensor *tensor, stk_tensor *view, stk_error *error);
+stk_status stk__torch_layout_map_new(stk__tensor *tensor, stk_tensor *view, stk_error *error);
+stk_status stk__torch_layout_unmap(stk__tensor *tensor, const stk_tensor *view, bool changed,
+                                   stk_error *error);
+
+/* Gives back what stk__torch_take has taken. */
+void stk__torch_tensor_drop(stk__tensor *tensor);
 
 stk_status stk__torch_update(stk__engine *engine, const stk__update *update, stk_error *error);
 stk_status stk__torch_average(stk__engine *engine, const stk__tensor_list *average,

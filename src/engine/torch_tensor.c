@@ -71,9 +71,30 @@ stk__torch_handle stk__torch_shaped(stk__torch_scope *scope, const stk__tensor *
     return stk__torch_view(scope, tensor, &form);
 }
 
+static stk__torch_form picture_form(const stk__torch *engine, stk_dtype dtype, const stk__shape *shape)
+{
+    const int64_t *dim = shape->dim, last = dim[shape->ndim - 1];
+    if (shape->ndim != 4)
+        return stk__torch_dense_form(engine, dtype, &(stk__shape){2, {stk__shape_count(shape) / last, last}});
+    const int64_t n = dim[0], h = dim[1], w = dim[2], c = dim[3];
+    return (stk__torch_form){.ndim = 4,
+                             .size = {n, c, h, w},
+                             .stride = {h * w * c, 1, w * c, c},
+                             .dtype = dtype_of(engine->api, dtype)};
+}
+
+static stk__torch_form own_form(const stk__torch *engine, const stk__tensor_desc *desc)
+{
+    const int64_t *dim = desc->shape.dim;
+    if (desc->layout != STK_TORCH_KERNEL) return stk__torch_dense_form(engine, desc->dtype, &desc->shape);
+    return picture_form(engine, desc->dtype, &(stk__shape){4, {dim[0], dim[2], dim[3], dim[1]}});
+}
+
 stk__torch_handle stk__torch_dense(stk__torch_scope *scope, const stk__tensor *tensor)
 {
-    return tensor ? stk__torch_shaped(scope, tensor, &tensor->desc.shape) : NULL;
+    if (!tensor) return NULL;
+    const stk__torch_form form = own_form(scope->engine, &tensor->desc);
+    return stk__torch_view(scope, tensor, &form);
 }
 
 stk__torch_handle stk__torch_rows(stk__torch_scope *scope, const stk__tensor *tensor, int64_t c)
@@ -87,13 +108,71 @@ stk__torch_handle stk__torch_picture(stk__torch_scope *scope, const stk__tensor 
                                      const stk__shape *shape)
 {
     if (!tensor) return NULL;
-    if (shape->ndim != 4) return stk__torch_rows(scope, tensor, shape->dim[shape->ndim - 1]);
-    const int64_t n = shape->dim[0], h = shape->dim[1], w = shape->dim[2], c = shape->dim[3];
-    const stk__torch_form form = {.ndim = 4,
-                                  .size = {n, c, h, w},
-                                  .stride = {h * w * c, 1, w * c, c},
-                                  .dtype = dtype_of(scope->engine->api, tensor->desc.dtype)};
+    const stk__torch_form form = picture_form(scope->engine, tensor->desc.dtype, shape);
     return stk__torch_view(scope, tensor, &form);
+}
+
+void stk__torch_tensor_drop(stk__tensor *tensor)
+{
+    stk__torch *engine = stk__torch_of(tensor->engine);
+    if (!tensor->own) return;
+    engine->api->aoti_torch_delete_tensor_object(tensor->own);
+    engine->taken--;
+    tensor->own = NULL;
+    tensor->memory = tensor->place;
+}
+
+static bool lies_as(stk__torch_scope *scope, stk__torch_handle result, const stk__torch_form *form)
+{
+    const stk__torch_api *api = scope->engine->api;
+    int64_t *stride = NULL;
+    int32_t dtype = -1;
+    if (!stk__torch_went_well(scope, api->aoti_torch_get_dtype(result, &dtype), "a tensor's type") ||
+        !stk__torch_went_well(scope, api->aoti_torch_get_strides(result, &stride), "a tensor's strides"))
+        return false;
+    bool same = dtype == form->dtype;
+    for (int i = 0; i < form->ndim; i++)
+        same = same && (form->size[i] == 1 || stride[i] == form->stride[i]);
+    return same;
+}
+
+/* A handle of its own keeps the memory alive. */
+static void take_over(stk__torch_scope *scope, stk__tensor *tensor, stk__torch_handle result)
+{
+    const stk__torch_api *api = scope->engine->api;
+    stk__torch_handle kept = NULL;
+    void *data = NULL;
+    if (!stk__torch_went_well(scope, api->aoti_torch_get_data_ptr(result, &data), "a tensor's address") ||
+        !stk__torch_went_well(scope, api->aoti_torch_new_tensor_handle(result, &kept), "a tensor's handle"))
+        return;
+    scope->engine->taken++;
+    tensor->own = kept;
+    tensor->memory = data;
+}
+
+/* What has no place of its own in an arena belongs to somebody who looks for the values there. */
+static void take_as(stk__torch_scope *scope, stk__tensor *tensor, const stk__torch_form *form,
+                    stk__torch_handle result)
+{
+    if (scope->status != STK_OK) return;
+    stk__torch_tensor_drop(tensor);
+    if (stk__torch_device_is_host(&scope->engine->device) && tensor->place && lies_as(scope, result, form))
+        take_over(scope, tensor, result);
+    else
+        stk__torch_copy(scope, stk__torch_view(scope, tensor, form), result);
+}
+
+void stk__torch_take(stk__torch_scope *scope, stk__tensor *tensor, stk__torch_handle result)
+{
+    const stk__torch_form form = own_form(scope->engine, &tensor->desc);
+    take_as(scope, tensor, &form, result);
+}
+
+void stk__torch_take_picture(stk__torch_scope *scope, stk__tensor *tensor, const stk__shape *shape,
+                             stk__torch_handle result)
+{
+    const stk__torch_form form = picture_form(scope->engine, tensor->desc.dtype, shape);
+    take_as(scope, tensor, &form, result);
 }
 
 stk__torch_handle stk__torch_number(stk__torch_scope *scope, double value)
@@ -111,21 +190,26 @@ void stk__torch_copy(stk__torch_scope *scope, stk__torch_handle target, stk__tor
     stk__torch_release(scope, mark);
 }
 
-/* The only addition in place whose factor is no Scalar; that factor lies on the host, whatever the device. */
+/* Of one value on the host, whatever the device. */
+static stk__torch_handle factor_of(stk__torch_scope *scope, const double *value)
+{
+    const stk__torch_api *api = scope->engine->api;
+    stk__torch_handle made = NULL;
+    if (*value == 1) return scope->engine->unit;
+    const int32_t result = api->aoti_torch_create_tensor_from_blob(
+        (void *)value, 1, &(int64_t){1}, &(int64_t){1}, 0, api->aoti_torch_dtype_float64(),
+        api->aoti_torch_device_type_cpu(), 0, &made);
+    return stk__torch_went_well(scope, result, "a factor") ? stk__torch_hold(scope, made) : NULL;
+}
+
+/* The only addition in place whose factor is no Scalar. */
 void stk__torch_add_product(stk__torch_scope *scope, stk__torch_handle target, stk__torch_handle a,
                             stk__torch_handle b, double factor)
 {
     const int mark = scope->count;
-    const stk__torch_api *api = scope->engine->api;
-    stk__torch_handle factors = NULL;
     if (scope->status != STK_OK) return;
-    const int32_t result = api->aoti_torch_create_tensor_from_blob(
-        &factor, 1, &(int64_t){1}, &(int64_t){1}, 0, api->aoti_torch_dtype_float64(),
-        api->aoti_torch_device_type_cpu(), 0, &factors);
-    if (stk__torch_went_well(scope, result, "a factor"))
-        STK_TORCH_RUN_VOID(scope, "aten::_foreach_addcmul_", "Tensor", STK_TORCH_LIST(&target, 1),
-                           STK_TORCH_LIST(&a, 1), STK_TORCH_LIST(&b, 1),
-                           STK_TORCH_T(stk__torch_hold(scope, factors)));
+    STK_TORCH_RUN_VOID(scope, "aten::_foreach_addcmul_", "Tensor", STK_TORCH_LIST(&target, 1),
+                       STK_TORCH_LIST(&a, 1), STK_TORCH_LIST(&b, 1), STK_TORCH_T(factor_of(scope, &factor)));
     stk__torch_release(scope, mark);
 }
 

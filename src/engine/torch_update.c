@@ -120,7 +120,7 @@ stk_status stk__torch_update(stk__engine *engine, const stk__update *update, stk
         step_adamw(&s, update, divisor, broken);
     else
         step_sgd(&s, update, divisor, broken);
-    STK_TORCH_RUN_VOID(&s, "aten::_foreach_zero_", "", STK_TORCH_ALL(update->grad));
+    if (!update->leave_grad) STK_TORCH_RUN_VOID(&s, "aten::_foreach_zero_", "", STK_TORCH_ALL(update->grad));
     return stk__torch_end(&s);
 }
 

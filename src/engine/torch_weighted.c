@@ -44,7 +44,7 @@ static stk_status conv_forward(stk__op *op, const stk__op_io *io, stk_error *err
         STK_TORCH_INT_LIST(g.stride, 2), STK_TORCH_INT_LIST(g.pad, 2), STK_TORCH_INT_LIST(g.dilation, 2),
         STK_TORCH_I(op->spec.kind == STK_OP_CONV_TRANSPOSE), STK_TORCH_INT_LIST(g.none, 2),
         STK_TORCH_I(op->spec.groups));
-    stk__torch_copy(&s, stk__torch_picture(&s, io->y, &op->form.output), y); /* it has no output of ours */
+    stk__torch_take_picture(&s, io->y, &op->form.output, y);
     return stk__torch_end(&s);
 }
 
@@ -57,11 +57,56 @@ static int64_t wanted_of(const stk__op *op, const stk__op_io *io)
     return wanted;
 }
 
+enum { WIDE = 32 };
+
+/* Below AVX-512 oneDNN takes up to 2.5 times as long for weights' gradients of wide layers on pictures [n h w
+ * c] as on planes [n c h w] (docs/gpu.md). So it is given planes; for the rest pictures are better, or as
+ * good. */
+static bool learns_by_planes(const stk__op *op)
+{
+    const stk__op_spec *spec = &op->spec;
+    return spec->kind == STK_OP_CONV && !spec->half && spec->groups == 1 &&
+           spec->kernel[0] * spec->kernel[1] > 1 && spec->channels >= WIDE && spec->input[0].dim[3] >= WIDE &&
+           op->engine->level < STK_CPU_AVX512 &&
+           stk__torch_device_is_host(&stk__torch_of(op->engine)->device);
+}
+
+/* scratch: pixels that are gathered; or planes of x and, behind them, of dy. */
 static stk__op_needs conv_needs(const stk__op *op)
 {
-    const stk__shape shape = stk__conv_gathered(op);
-    const size_t bytes = (size_t)stk__shape_count(&shape) * sizeof(float);
-    return (stk__op_needs){.scratch_bytes = stk__conv_must_gather(&op->spec) ? bytes : 0};
+    const stk__shape gathered = stk__conv_gathered(op);
+    stk__op_needs needs = {0};
+    if (stk__conv_must_gather(&op->spec))
+        stk__torch_reserve(&needs.scratch_bytes, (size_t)stk__shape_count(&gathered) * sizeof(float));
+    if (learns_by_planes(op)) {
+        stk__torch_reserve(&needs.scratch_bytes,
+                           (size_t)stk__shape_count(&op->spec.input[0]) * sizeof(float));
+        stk__torch_reserve(&needs.scratch_bytes, (size_t)stk__shape_count(&op->form.output) * sizeof(float));
+    }
+    return needs;
+}
+
+/* Pictures as planes, in scratch at *offset, which moves on. Matrix by matrix: PyTorch turns those in blocks.
+ */
+static stk__torch_handle turn_planes(stk__torch_scope *s, const stk__tensor *tensor, const stk__shape *shape,
+                                     const stk__tensor *scratch, size_t *offset)
+{
+    const int64_t n = shape->dim[0], area = shape->dim[1] * shape->dim[2], c = shape->dim[3];
+    const int32_t f32 = stk__torch_dtype(s, STK_DTYPE_F32);
+    const size_t at = stk__torch_reserve(offset, (size_t)(n * area * c) * sizeof(float));
+    const stk__torch_form all = {.ndim = 4,
+                                 .size = {n, c, shape->dim[1], shape->dim[2]},
+                                 .stride = {c * area, area, shape->dim[2], 1},
+                                 .dtype = f32};
+    stk__torch_form from = {.ndim = 2, .size = {c, area}, .stride = {1, c}, .dtype = f32};
+    stk__torch_form to = {.ndim = 2, .size = {c, area}, .stride = {area, 1}, .dtype = f32};
+    for (int64_t i = 0; i < n; i++) {
+        const int mark = s->count;
+        from.offset = to.offset = i * area * c;
+        stk__torch_copy(s, stk__torch_part(s, scratch, at, &to), stk__torch_view(s, tensor, &from));
+        stk__torch_release(s, mark);
+    }
+    return stk__torch_part(s, scratch, at, &all);
 }
 
 /* Along one axis: the first output place that does not lie in the padding, and how many there are. */
@@ -106,21 +151,47 @@ static stk__torch_handle gather_pixels(stk__torch_scope *s, const stk__op *op, c
     return pixels;
 }
 
+/* What a backward pass is computed from. */
+typedef struct factors {
+    stk__torch_handle dy, x, weight;
+} factors;
+
 /* Bits of wanted: x, weight, bias. */
-static void back_through(stk__torch_scope *s, const stk__op *op, const stk__op_io *io, stk__torch_handle x,
+static void back_through(stk__torch_scope *s, const stk__op *op, const stk__op_io *io, const factors *f,
                          const geometry *g, int64_t wanted)
 {
     stk__torch_request *request = STK_TORCH_REQUEST(
-        "aten::convolution_backward", "", 3, STK_TORCH_T(picture_of(s, op, io->dy, &op->form.output)),
-        STK_TORCH_T(x), STK_TORCH_T(weight_of(s, op, io->param[0])), STK_TORCH_SOME_INT_LIST(&g->channels, 1),
-        STK_TORCH_INT_LIST(g->stride, 2), STK_TORCH_INT_LIST(g->pad, 2), STK_TORCH_INT_LIST(g->dilation, 2),
+        "aten::convolution_backward", "", 3, STK_TORCH_T(f->dy), STK_TORCH_T(f->x), STK_TORCH_T(f->weight),
+        STK_TORCH_SOME_INT_LIST(&g->channels, 1), STK_TORCH_INT_LIST(g->stride, 2),
+        STK_TORCH_INT_LIST(g->pad, 2), STK_TORCH_INT_LIST(g->dilation, 2),
         STK_TORCH_I(op->spec.kind == STK_OP_CONV_TRANSPOSE), STK_TORCH_INT_LIST(g->none, 2),
         STK_TORCH_I(op->spec.groups), STK_TORCH_BITS(wanted, 3));
     stk__torch_call(s, request);
-    if (wanted & 1)
-        stk__torch_copy(s, stk__torch_picture(s, io->dx[0], &op->spec.input[0]), request->result[0]);
-    if (wanted & 2) stk__torch_learn(s, io, 0, request->result[1]);
+    if (wanted & 1) stk__torch_take_picture(s, io->dx[0], &op->spec.input[0], request->result[0]);
+    if (wanted & 2 && !io->add_dparam) stk__torch_take(s, io->dparam[0], request->result[1]);
+    if (wanted & 2 && io->add_dparam) stk__torch_learn(s, io, 0, request->result[1]);
     if (wanted & 4) stk__torch_learn(s, io, 1, request->result[2]);
+}
+
+/* Gradients of weight and bias alone. Of the weight only the shape counts: it is shown as if it lay densely,
+ * or PyTorch would go back to pictures. */
+static void learn_by_planes(stk__torch_scope *s, const stk__op *op, const stk__op_io *io, const geometry *g,
+                            int64_t wanted)
+{
+    size_t offset = 0;
+    const factors planes = {.x = turn_planes(s, io->x[0], &op->spec.input[0], io->scratch, &offset),
+                            .dy = turn_planes(s, io->dy, &op->form.output, io->scratch, &offset),
+                            .weight = stk__torch_shaped(s, io->param[0], &io->param[0]->desc.shape)};
+    back_through(s, op, io, &planes, g, wanted);
+}
+
+static void learn_gathered(stk__torch_scope *s, const stk__op *op, const stk__op_io *io, int64_t wanted)
+{
+    const geometry plain = {.stride = {1, 1}, .dilation = {1, 1}, .channels = op->spec.channels};
+    const factors gathered = {.x = gather_pixels(s, op, io),
+                              .dy = picture_of(s, op, io->dy, &op->form.output),
+                              .weight = weight_of(s, op, io->param[0])};
+    back_through(s, op, io, &gathered, &plain, wanted);
 }
 
 static stk_status conv_backward(stk__op *op, const stk__op_io *io, stk_error *error)
@@ -129,13 +200,18 @@ static stk_status conv_backward(stk__op *op, const stk__op_io *io, stk_error *er
     int64_t wanted = wanted_of(op, io);
     stk__torch_scope s = stk__torch_begin(op->engine, error);
     if (wanted & 2 && stk__conv_must_gather(&op->spec)) {
-        const geometry plain = {.stride = {1, 1}, .dilation = {1, 1}, .channels = g.channels};
-        back_through(&s, op, io, gather_pixels(&s, op, io), &plain, wanted & 6);
+        learn_gathered(&s, op, io, wanted & 6);
+        wanted &= 1;
+    } else if (wanted & 2 && learns_by_planes(op)) {
+        learn_by_planes(&s, op, io, &g, wanted & 6);
         wanted &= 1;
     }
+    if (!wanted) return stk__torch_end(&s);
     /* For dx alone x may not be read, but PyTorch asks for its shape: dx has that, too. */
-    const stk__tensor *x = wanted & 6 || !wanted ? io->x[0] : io->dx[0];
-    if (wanted) back_through(&s, op, io, picture_of(&s, op, x, &op->spec.input[0]), &g, wanted);
+    const factors pictures = {.x = picture_of(&s, op, wanted & 6 ? io->x[0] : io->dx[0], &op->spec.input[0]),
+                              .dy = picture_of(&s, op, io->dy, &op->form.output),
+                              .weight = weight_of(&s, op, io->param[0])};
+    back_through(&s, op, io, &pictures, &g, wanted);
     return stk__torch_end(&s);
 }
 

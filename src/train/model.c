@@ -47,7 +47,7 @@ static void add_tensor(stk__model *model, const stk__layer *layer, const stk__op
 {
     stk__model_tensor *tensor = &model->tensors[model->count++];
     tensor->name = *names;
-    tensor->desc = (stk__tensor_desc){.shape = origin->shape, .dtype = origin->dtype};
+    tensor->desc = stk__param_desc(model->engine, origin);
     tensor->origin = *origin;
     *names += sprintf(*names, "%s.%s", layer->name, origin->name) + 1;
 }

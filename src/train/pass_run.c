@@ -102,8 +102,6 @@ static stk_status run_step(const stk__pass *pass, const stk__pass_step *step, co
     case STK_STEP_ADD:
         return stk__tensor_add(pass->tensors[step->y], pass->tensors[step->x[0]], error);
     case STK_STEP_COPY:
-        if (pass->plan.values[step->y].offset_bytes == pass->plan.values[step->x[0]].offset_bytes)
-            return STK_OK;
         return stk__tensor_copy(pass->tensors[step->y], pass->tensors[step->x[0]], error);
     default:
         return run_layer(pass, step, feed, error);
@@ -128,6 +126,18 @@ static stk_status poison_dead(const stk__pass *pass, int now, stk_error *error)
         STK__TRY(poison_value(pass, i, error));
     }
     return STK_OK;
+}
+
+/* Values in the memory of another one are through together. */
+static void drop_dead(const stk__pass *pass, int now)
+{
+    const stk__pass_step *step = &pass->plan.steps[now];
+    for (int i = 0; i < step->use_count; i++) {
+        const int value = step->use[i].value, home = pass->plan.values[value].home;
+        if (pass->plan.values[home].last != now) continue;
+        stk__tensor_drop(pass->tensors[value]);
+        stk__tensor_drop(pass->tensors[home]);
+    }
 }
 
 static stk_status run_traced(const stk__pass *pass, const stk__pass_step *step, const stk__pass_feed *feed,
@@ -156,7 +166,9 @@ static stk_status run(const stk__pass *pass, int first, int end, const stk__pass
         const stk__pass_step *step = &pass->plan.steps[i];
         STK__TRY((pass->trace ? run_traced : run_step)(pass, step, feed, error));
         if (feed->fault && !feed->fault->layer) STK__TRY(stk__pass_check(pass, step, feed, error));
-        if (pass->poison && i != pass->plan.forward_count - 1) STK__TRY(poison_dead(pass, i, error));
+        if (i == pass->plan.forward_count - 1) continue; /* the prediction: others may look at it */
+        if (pass->poison) STK__TRY(poison_dead(pass, i, error));
+        drop_dead(pass, i);
     }
     return STK_OK;
 }

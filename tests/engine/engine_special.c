@@ -93,6 +93,35 @@ void narrow_strided_weights_learn(void **state)
     stk__engine_close(&alone);
 }
 
+/* Of many channels: engines may have another way for them. */
+void wide_weights_learn(void **state)
+{
+    (void)state;
+    const stk__op_spec specs[] = {{.kind = STK_OP_CONV,
+                                   .input = {{4, {2, 9, 11, 32}}},
+                                   .channels = 40,
+                                   .kernel = {3, 3},
+                                   .pad = {1, 1}},
+                                  {.kind = STK_OP_CONV,
+                                   .input = {{4, {3, 12, 7, 48}}},
+                                   .channels = 32,
+                                   .kernel = {3, 2},
+                                   .stride = {2, 1},
+                                   .no_bias = true}};
+    if (!reference) skip();
+    for (int i = 0; i < 4; i++) {
+        fill(&specs[i / 2], &(op_flags){.training = true, .add_dparam = i % 2});
+        op_result_make(&got, &trial);
+        op_result_make(&again, &trial);
+        op_rig_run(tested, &trial, &got);
+        op_rig_run(reference, &trial, &again);
+        const double bound = bounds_of(STK_OP_CONV).gradient, least = LEAST_PER_MILLE / 1000.0;
+        expect_close(sheet_distance(&got.dx[0], &again.dx[0], least), 0, bound);
+        for (int k = 0; k < trial.form.param_count; k++)
+            expect_close(sheet_distance(&got.dparam[k], &again.dparam[k], least), 0, bound);
+    }
+}
+
 /* Numbers by hand. */
 void cross_entropy_by_hand(void **state)
 {

@@ -72,6 +72,51 @@ void tensors_may_overlap(void **state)
     stk__arena_destroy(&arena);
 }
 
+/* Weights of a convolution, however they lie, and a handle that shows how. */
+void tensors_of_kernels_look_dense(void **state)
+{
+    (void)state;
+    enum { O = 2, I = 3, H = 1, W = 2, COUNT = O * I * H * W };
+    const stk__op_param param = {.shape = {4, {O, I, H, W}}, .dtype = STK_DTYPE_F32};
+    const stk__tensor_desc desc = stk__param_desc(tested, &param);
+    float numbers[COUNT], read[COUNT];
+    stk__tensor *kernel, *other;
+    stk_tensor view;
+    for (int i = 0; i < COUNT; i++)
+        numbers[i] = (float)i;
+    assert_int_equal(stk__arena_create(tested, 4096, &arena, NULL), STK_OK);
+    assert_int_equal(stk__tensor_create(tested, &desc, arena, 0, &kernel, NULL), STK_OK);
+    assert_int_equal(stk__tensor_create(tested, &desc, arena, 1024, &other, NULL), STK_OK);
+    stk__tensor *bare = tensor_at(0, STK_DTYPE_F32, COUNT);
+    assert_int_equal(stk__tensor_write(kernel, numbers, sizeof numbers, NULL), STK_OK);
+    assert_int_equal(stk__tensor_copy(other, kernel, NULL), STK_OK);
+    assert_int_equal(stk__tensor_add(other, kernel, NULL), STK_OK);
+    assert_int_equal(stk__tensor_map(other, &view, NULL), STK_OK);
+    for (int i = 0; i < COUNT; i++) {
+        assert_true(((float *)view.data)[i] == (float)(2 * i));
+        ((float *)view.data)[i]++;
+    }
+    assert_int_equal(stk__tensor_unmap(other, &view, true, NULL), STK_OK);
+    assert_int_equal(stk__tensor_read(other, read, sizeof read, NULL), STK_OK);
+    for (int i = 0; i < COUNT; i++)
+        assert_true(read[i] == (float)(2 * i + 1));
+    assert_int_equal(stk__tensor_read(bare, read, sizeof read, NULL), STK_OK);
+    for (int o = 0; o < O; o++)
+        for (int i = 0; i < I; i++)
+            for (int w = 0; w < W; w++)
+                assert_true(read[desc.layout ? (o * W + w) * I + i : (o * I + i) * W + w] ==
+                            numbers[(o * I + i) * W + w]);
+    rig_refuse_allocations(true);
+    const stk_status refused = desc.layout ? STK_ERROR_MEMORY : STK_OK;
+    assert_int_equal(stk__tensor_write(kernel, numbers, sizeof numbers, NULL), refused);
+    assert_int_equal(stk__tensor_read(kernel, read, sizeof read, NULL), refused);
+    rig_refuse_allocations(false);
+    stk__tensor_destroy(&bare);
+    stk__tensor_destroy(&other);
+    stk__tensor_destroy(&kernel);
+    stk__arena_destroy(&arena);
+}
+
 void the_engine_says_what_it_is(void **state)
 {
     (void)state;

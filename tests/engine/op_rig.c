@@ -13,12 +13,13 @@
 enum { ALIGN = 64, GUARD_BYTES = 64, RUBBISH = 0xff }; /* four of them are not a number */
 
 static long allocations;
+static bool refuses;
 
 static void *count_alloc(void *context, size_t size_bytes)
 {
     (void)context;
     allocations++;
-    return aligned_alloc(ALIGN, (size_bytes + ALIGN - 1) / ALIGN * ALIGN);
+    return refuses ? NULL : aligned_alloc(ALIGN, (size_bytes + ALIGN - 1) / ALIGN * ALIGN);
 }
 
 static void count_release(void *context, void *memory, size_t size_bytes)
@@ -44,6 +45,11 @@ static void count_unmap(void *context, void *memory, size_t size_bytes)
 long rig_allocations(void)
 {
     return allocations;
+}
+
+void rig_refuse_allocations(bool refuse)
+{
+    refuses = refuse;
 }
 
 void rig_count_allocations(void)
@@ -110,14 +116,27 @@ static stk__tensor *place(op_rig *rig, const stk__tensor_desc *desc)
     return rig->made[rig->made_count++] = tensor;
 }
 
-/* A tensor and a guard behind it; absent for an absent sheet. */
-static stk__tensor *make(op_rig *rig, const sheet *like)
+/* A tensor and a guard behind it. */
+static stk__tensor *make_guarded(op_rig *rig, const stk__tensor_desc *desc)
 {
-    if (!like->value) return NULL;
-    stk__tensor *tensor = place(rig, &(stk__tensor_desc){.shape = like->shape, .dtype = like->dtype});
+    stk__tensor *tensor = place(rig, desc);
     rig->guard[rig->guard_count++] =
         place(rig, &(stk__tensor_desc){.shape = {1, {GUARD_BYTES}}, .dtype = STK_DTYPE_U8});
     return tensor;
+}
+
+/* Absent for an absent sheet. */
+static stk__tensor *make(op_rig *rig, const sheet *like)
+{
+    if (!like->value) return NULL;
+    return make_guarded(rig, &(stk__tensor_desc){.shape = like->shape, .dtype = like->dtype});
+}
+
+/* As a model has it: in the layout that the engine likes. */
+static stk__tensor *make_param(op_rig *rig, int param, const sheet *like)
+{
+    const stk__tensor_desc desc = stk__param_desc(rig->engine, &rig->trial->form.param[param]);
+    return like->value ? make_guarded(rig, &desc) : NULL;
 }
 
 static stk__tensor *make_bytes(op_rig *rig, size_t size_bytes)
@@ -153,8 +172,8 @@ static void make_tensors(op_rig *rig)
     for (int i = 0; i < STK_OP_INPUTS; i++)
         rig->dx[i] = i == 0 && t->flags.gradient_in_place ? rig->dy : make(rig, &wanted.dx[i]);
     for (int i = 0; i < t->form.param_count; i++) {
-        rig->param[i] = make(rig, &t->param[i]);
-        rig->dparam[i] = make(rig, &wanted.dparam[i]);
+        rig->param[i] = make_param(rig, i, &t->param[i]);
+        rig->dparam[i] = make_param(rig, i, &wanted.dparam[i]);
     }
     for (int i = 0; i < t->form.buffer_count; i++)
         rig->buffer[i] = make(rig, &t->buffer[i]);

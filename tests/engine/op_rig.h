@@ -43,5 +43,6 @@ void rig_read(stk__tensor *tensor, sheet *to);
 /* Allocations through the library's hook so far. */
 long rig_allocations(void);
 void rig_count_allocations(void); /* before anything is allocated */
+void rig_refuse_allocations(bool refuse);
 
 #endif

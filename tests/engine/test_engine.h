@@ -39,6 +39,7 @@ void f16_is_rounded_f32(void **state);
 #define ENGINE_TESTS(X)                                                                                      \
     X(relu_lets_nan_pass)                                                                                    \
     X(narrow_strided_weights_learn)                                                                          \
+    X(wide_weights_learn)                                                                                    \
     X(cross_entropy_by_hand)                                                                                 \
     X(samples_of_no_weight_are_left_out)                                                                     \
     X(nothing_to_judge_is_zero)                                                                              \
@@ -47,6 +48,7 @@ void f16_is_rounded_f32(void **state);
     X(gradients_need_not_be_wanted)                                                                          \
     X(tensors_hold_what_they_are_given)                                                                      \
     X(tensors_may_overlap)                                                                                   \
+    X(tensors_of_kernels_look_dense)                                                                         \
     X(the_engine_says_what_it_is)                                                                            \
     X(dropout_follows_the_sample)                                                                            \
     X(wrong_targets_are_refused)                                                                             \

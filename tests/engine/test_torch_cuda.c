@@ -2,7 +2,7 @@
  * (on_fake_gpu.py starts it): maps, copies, order, waits, and every call of the driver failing. */
 #include "gpu_engine.h"
 
-enum { COUNT = GPU_COUNT, TENSORS = STK_TORCH_STAGES + 1 };
+enum { COUNT = GPU_COUNT, TENSORS = STK_TORCH_STAGES + 1, KERNEL = TENSORS - 1 };
 
 static stk__engine *engine;
 static stk__torch_cuda *cuda;
@@ -12,7 +12,13 @@ static stk__tensor *tensors[TENSORS];
 static int set_up(void **state)
 {
     (void)state;
+    const stk__tensor_desc kernel = {
+        .shape = {4, {10, 4, 5, 5}}, .dtype = STK_DTYPE_F32, .layout = STK_TORCH_KERNEL};
     gpu_make(engine, &arena, tensors, TENSORS);
+    const size_t each = stk__tensor_size(engine, stk__tensor_describe(tensors[KERNEL]));
+    stk__tensor_destroy(&tensors[KERNEL]); /* one in a layout of the engine's own */
+    assert_int_equal(stk__tensor_create(engine, &kernel, arena, KERNEL * each, &tensors[KERNEL], NULL),
+                     STK_OK);
     return 0;
 }
 
@@ -117,6 +123,9 @@ static stk_status use(stk_error *error)
         cuda->stages[i].memory.capacity_bytes = 0; /* all must grow */
     STK__TRY(stk__tensor_write(tensors[2], numbers, COUNT * sizeof(float), error));
     STK__TRY(stk__tensor_read(tensors[2], read, sizeof read, error));
+    STK__TRY(stk__tensor_write(tensors[KERNEL], numbers, COUNT * sizeof(float), error));
+    STK__TRY(stk__tensor_read(tensors[KERNEL], read, sizeof read, error));
+    assert_true(read[0] == 2 && read[1] == 0);
     STK__TRY(stk__tensor_wrap(engine, &memory, &host, error));
     const stk_status status = stk__tensor_copy(tensors[3], host, error);
     stk__tensor_destroy(&host);

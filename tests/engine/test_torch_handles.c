@@ -96,11 +96,11 @@ static stk_status run_updates(stk_error *error)
     return stk__tensor_zero(w.part[1][1], error);
 }
 
-/* By the engine's book and by the shim's. */
+/* By the engine's book and by the shim's; what tensors have taken is theirs. */
 static void expect_none_alive(void)
 {
     assert_int_equal(engine->alive, 0);
-    assert_int_equal(torch_shim_alive(), constants);
+    assert_int_equal(torch_shim_alive(), constants + engine->taken);
 }
 
 static void nothing_stays_alive(void **state)
@@ -111,6 +111,7 @@ static void nothing_stays_alive(void **state)
         open_trial(run % STK_OP_COUNT, (uint64_t)run);
         assert_int_equal(run_both(&error), STK_OK);
         op_rig_close(&rig);
+        assert_int_equal(engine->taken, 0);
         expect_none_alive();
     }
     open_weights();
@@ -143,10 +144,10 @@ static long grown_bytes(stk_status (*run)(stk_error *error), long left_out)
     return least;
 }
 
-/* PyTorch 2.10 itself keeps some bytes of every text that it is given. */
+/* PyTorch 2.10 and 2.12 themselves keep some bytes of every text that they are given; 2.15 does not. */
 static bool leaks_texts(void)
 {
-    return shim->real->major == 2 && shim->real->minor == 10;
+    return shim->real->major == 2 && shim->real->minor <= 12;
 }
 
 /* Releases of a run left out in turn: all of them, or an even choice. */
@@ -182,10 +183,19 @@ static void every_release_is_needed(void **state)
     close_weights();
 }
 
+/* So that every run begins alike. */
+static void drop_taken(void)
+{
+    for (int i = 0; i < rig.made_count; i++)
+        if (rig.made[i]) stk__tensor_drop(rig.made[i]);
+    assert_int_equal(engine->taken, 0);
+}
+
 /* One run whose n-th call fails and whose n-th release is left out; returns how many releases there were. */
 static long run_refused(stk_status (*run)(stk_error *error), long refused, long kept, stk_status *status)
 {
     stk_error error = {0};
+    drop_taken();
     const long before = shim->releases;
     shim->refuse = refused;
     shim->keep = kept;
@@ -236,7 +246,7 @@ static void probe_refused(stk_status (*run)(stk_error *error), long seen[TORCH_S
         const long releases = run_refused(run, n, 0, &status);
         for (long i = 1; i <= releases; i += 1 + releases / PROBES) {
             run_refused(run, n, i, &status);
-            assert_int_equal(torch_shim_alive(), constants + 1);
+            assert_int_equal(torch_shim_alive(), constants + engine->taken + 1);
             seen[shim->kept]++;
             torch_shim_forget_kept();
         }

@@ -173,6 +173,21 @@ static int32_t new_handle(stk__torch_handle tensor, stk__torch_handle *another)
     return noted(real.aoti_torch_new_tensor_handle(tensor, another), another, TORCH_SHIM_TENSOR);
 }
 
+static int32_t get_data(stk__torch_handle tensor, void **data)
+{
+    return is_refused() ? 1 : real.aoti_torch_get_data_ptr(tensor, data);
+}
+
+static int32_t get_dtype(stk__torch_handle tensor, int32_t *dtype)
+{
+    return is_refused() ? 1 : real.aoti_torch_get_dtype(tensor, dtype);
+}
+
+static int32_t get_strides(stk__torch_handle tensor, int64_t **strides)
+{
+    return is_refused() ? 1 : real.aoti_torch_get_strides(tensor, strides);
+}
+
 static int32_t new_number(double value, stk__torch_handle *tensor)
 {
     if (is_refused()) return 1;
@@ -261,6 +276,9 @@ stk_status torch_shim_put(stk_error *error)
     table->aoti_torch_create_tensor_from_blob = from_blob;
     table->aoti_torch_empty_strided = new_empty;
     table->aoti_torch_new_tensor_handle = new_handle;
+    table->aoti_torch_get_data_ptr = get_data;
+    table->aoti_torch_get_dtype = get_dtype;
+    table->aoti_torch_get_strides = get_strides;
     table->aoti_torch_scalar_to_tensor_float64 = new_number;
     table->aoti_torch_aten_fill__Scalar = fill;
     table->aoti_torch_delete_tensor_object = delete_tensor;

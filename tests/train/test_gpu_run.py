@@ -12,7 +12,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import on_fake_gpu  # noqa: E402
 
 STOKER, FOLDER = sys.argv[1:3]
-SMALL = ["make:faces", "data.image_size=32", "data.batch_size=16", "model.name=unet", "model.width=8", "run.threads=1"]
+# No layer has 32 channels: there the CPU's weights learn from planes, which rounds differently.
+SMALL = ["make:faces", "data.image_size=32", "data.batch_size=16", "model.name=unet", "model.width=7", "model.depth=2", "run.threads=1"]
 
 
 def train(work, name, *settings, script="late 0\n", status=0, **more):

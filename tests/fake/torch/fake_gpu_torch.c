@@ -227,8 +227,9 @@ FAKE_EXPORT int32_t aoti_torch_get_data_ptr(stk__torch_handle tensor, void **dat
 int32_t aoti_torch_get_data_ptr(stk__torch_handle tensor, void **data)
 {
     fake_thing thing;
-    if (!fake_look(tensor, &thing) || !thing.own)
-        return fail("the tensor has no memory of the GPU of its own");
+    const bool known = fake_look(tensor, &thing);
+    if (known && thing.host) return real.aoti_torch_get_data_ptr(tensor, data);
+    if (!known || !thing.own) return fail("the tensor has no memory of the GPU of its own");
     *data = (void *)(uintptr_t)thing.own; /* NOLINT: an address of the device */
     return 0;
 }
@@ -405,6 +406,10 @@ void _ZdlPv(void *memory)
 PASS_ON(uint64_t, aoti_torch_abi_version, (void), real.aoti_torch_abi_version())
 PASS_ON(int32_t, torch_new_string_handle, (const char *text, size_t length, void **string),
         real.torch_new_string_handle(text, length, string))
+PASS_ON(int32_t, aoti_torch_get_dtype, (stk__torch_handle tensor, int32_t *dtype),
+        real.aoti_torch_get_dtype(tensor, dtype))
+PASS_ON(int32_t, aoti_torch_get_strides, (stk__torch_handle tensor, int64_t **strides),
+        real.aoti_torch_get_strides(tensor, strides))
 PASS_ON(int32_t, torch_delete_string, (void *string), real.torch_delete_string(string))
 PASS_ON(void, aoti_torch_grad_mode_set_enabled, (bool enabled),
         real.aoti_torch_grad_mode_set_enabled(enabled))
