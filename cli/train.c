@@ -129,6 +129,16 @@ static json_t *stall_json(const stk__stall *stall, double wall_s)
     return rows;
 }
 
+/* Milliseconds a batch, by the device's clock; null: no device makes them. */
+static void tell_device_batches(const train_job *job, json_t *report)
+{
+    stk_loader_stats stats;
+    stk_loader_measure(job->session.loader, &stats);
+    const double each_ms = stats.device_batches ? 1e-6 / (double)stats.device_batches : NAN;
+    json_object_set_new(report, "device_copy_ms", number(each_ms * (double)stats.device_copy_ns));
+    json_object_set_new(report, "device_augment_ms", number(each_ms * (double)stats.device_kernel_ns));
+}
+
 static json_t *report_json(train_job *job)
 {
     const stk__cli_session *s = &job->session;
@@ -171,6 +181,7 @@ static json_t *report_json(train_job *job)
     json_object_set_new(report, "checkpoint", stk__cli_json_text(r->checkpoint));
     json_object_set_new(report, "advice", json_string(advice));
     json_object_set_new(report, "stall", stall_json(stall, r->wall_s));
+    tell_device_batches(job, report);
     json_object_set_new(report, "effects", stk__config_effects_json(job->arguments.config));
     stk__train_after_tell(&job->after, &job->run, report);
     json_t *monitor = stk__train_monitor_judge(job->screen.monitor);

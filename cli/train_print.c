@@ -158,7 +158,7 @@ static void show_log(void *context, const stk__run_report *r)
     if (stk__cli_verbose < 1 && stk__trainer_has_val(screen->session->trainer)) return;
     stk__progress_end(&screen->progress);
     if (stk__cli_quiet) return;
-    fprintf(stderr, "step %-6lld loss %-8.5g", (long long)r->at.step, r->log.score.loss);
+    fprintf(stderr, "step %-6lld loss %-8.5g", (long long)r->log_at.step, r->log.score.loss);
     stk__train_print_score(stderr, stk__trainer_describe(screen->session->trainer)->network->task,
                            &r->log.score);
     fprintf(stderr, "  %.4g samples/s, wait %.0f %%\n", r->samples_per_s, 100 * r->wait_share);
@@ -207,6 +207,17 @@ static void print_stall(stk__run *run, const stk__stall *stall)
     }
 }
 
+/* Beside the network, so that it is no row of the table. */
+static void print_device_batches(const stk__cli_session *s)
+{
+    stk_loader_stats stats;
+    stk_loader_measure(s->loader, &stats);
+    if (!stats.device_batches) return;
+    const double each_ms = 1e-6 / (double)stats.device_batches;
+    printf("  beside it, for each batch: %.4g ms of copies to a device, %.4g ms of its kernels\n",
+           each_ms * (double)stats.device_copy_ns, each_ms * (double)stats.device_kernel_ns);
+}
+
 void stk__train_print_end(stk__train_screen *screen)
 {
     const stk__run_report *r = &screen->run->report;
@@ -218,6 +229,7 @@ void stk__train_print_end(stk__train_screen *screen)
     stk__progress_end(&screen->progress);
     if (stk__cli_quiet) return;
     if (screen->run->step_count) print_stall(screen->run, stall);
+    print_device_batches(s);
     if (r->wall_s > 0) printf("%.4g samples/s", (double)r->at.samples / r->wall_s);
     if (!isnan(r->best_value))
         printf("; best %s %.4g after step %lld", stk__task_describe(info->network->task)->values[info->value],

@@ -207,6 +207,8 @@ static stk__feed feed_of(stk_loader *loader, bool drop_last)
                        .measure = feed_measure,
                        .tell = feed_tell,
                        .seek = feed_seek,
+                       .resident = info->resident,
+                       .pinned = info->pinned,
                        .batches_per_epoch = info->batches_per_epoch,
                        .batch_size = info->batch_size,
                        .last_batch_size = tail && !drop_last ? tail : info->batch_size};

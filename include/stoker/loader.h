@@ -123,6 +123,7 @@ typedef struct stk_loader_info {
     const char *const *class_names;
     int32_t point_count;                /* points of a sample; 0: none */
     int32_t window_rows, feature_count; /* of a series; 0: none */
+    bool resident, pinned;              /* batches end in a GPU's memory; it copies from pinned slots */
 } stk_loader_info;
 
 STK_API const stk_loader_info *stk_loader_describe(const stk_loader *loader);
@@ -187,6 +188,8 @@ typedef struct stk_loader_stats {
     uint64_t bytes_read;
     uint64_t cache_samples, cache_bytes; /* held now */
     uint64_t cache_hits;                 /* samples that came from the cache */
+    uint64_t device_batches;             /* that a device made, and what they took by its own clock */
+    uint64_t device_copy_ns, device_kernel_ns;
 } stk_loader_stats;
 
 STK_API void stk_loader_measure(stk_loader *loader, stk_loader_stats *stats);

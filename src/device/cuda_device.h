@@ -21,8 +21,16 @@ typedef enum stk__cuda_site {
     STK_CUDA_WAIT_REUSE,  /* a slot is used again: the consumer's stream is through with it */
     STK_CUDA_WAIT_FETCH,  /* a copy to the host is there */
     STK_CUDA_WAIT_CLOSE,  /* nothing runs when memory is given back */
+    /* Those of the engine torch: */
+    STK_CUDA_WAIT_STAGE,  /* pinned memory is used again: the copy that used it has ended */
+    STK_CUDA_WAIT_READ,   /* a tensor that the host looks at is there */
+    STK_CUDA_WAIT_LATE,   /* one whose copy was begun before, too */
+    STK_CUDA_WAIT_SYNC,   /* everything that was queued is over */
+    STK_CUDA_WAIT_STAGES, /* no copy runs when pinned memory is given back */
     STK_CUDA_WAIT_SITES
 } stk__cuda_site;
+
+enum { STK_CUDA_ENGINE_SITES = STK_CUDA_WAIT_STAGE }; /* the first that the device does not have */
 
 extern int stk__cuda_wait_skip; /* a site that does not wait; 0: all do. For tests alone */
 

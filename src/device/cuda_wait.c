@@ -55,7 +55,12 @@ static stk_status give_up(stk__cuda *cuda, stk__cuda_site site, stk_error *error
                                                            "a batch",
                                                            "the network's work",
                                                            "a copy to the host",
-                                                           "its work before it was closed"};
+                                                           "its work before it was closed",
+                                                           "an earlier copy",
+                                                           "a copy to the host",
+                                                           "a copy to the host",
+                                                           "the network's work",
+                                                           "its copies before it was closed"};
     stk_error own;
     stk__fail(&own, STK_ERROR_TIMEOUT, "'%s' did not finish %s in %.1f s", cuda->device.info.name,
               works[site], (double)cuda->device.timeout_ns * 1e-9);

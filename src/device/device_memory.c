@@ -45,6 +45,7 @@ stk_status stk__device_release_on(stk__device_memory *memory, void *stream, stk_
 
 stk_status stk__device_ask(stk__device_memory *memory, bool *free, stk_error *error)
 {
+    memory->device->last_kernel_ns = memory->device->last_copy_ns = 0; /* of a slot that was free before */
     return memory->device->ops->ask(memory, free, error);
 }
 

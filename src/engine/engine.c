@@ -89,6 +89,16 @@ stk_status stk__engine_sync(stk__engine *engine, stk_error *error)
     return engine->ops->sync ? engine->ops->sync(engine, error) : STK_OK;
 }
 
+void stk__engine_mark(stk__engine *engine)
+{
+    if (engine->ops->mark) engine->ops->mark(engine);
+}
+
+bool stk__engine_is_busy(const stk__engine *engine)
+{
+    return engine->ops->is_busy && engine->ops->is_busy(engine);
+}
+
 bool stk__engine_stream(const stk__engine *engine, void **stream)
 {
     *stream = NULL;
@@ -243,6 +253,37 @@ stk_status stk__tensor_read(stk__tensor *tensor, void *data, size_t size_bytes, 
     STK__TRY(stk__tensor_map(tensor, &view, error));
     memcpy(data, view.data, size_bytes);
     return stk__tensor_unmap(tensor, &view, false, error);
+}
+
+stk_status stk__fetch_begin(stk__fetch *fetch, stk__tensor *tensor, void *data, size_t size_bytes,
+                            stk_error *error)
+{
+    assert(!fetch->tensor && !tensor->on_host && !tensor->desc.layout);
+    assert(size_bytes == dense_bytes(&tensor->desc));
+    if (tensor->engine->info.device == STK_DEVICE_CPU)
+        return stk__tensor_read(tensor, data, size_bytes, error);
+    *fetch = (stk__fetch){.data = data, .size_bytes = size_bytes};
+    dense_view(tensor, &fetch->view);
+    STK__TRY(tensor->engine->ops->fetch_begin(tensor, &fetch->view, error));
+    fetch->tensor = tensor;
+    return STK_OK;
+}
+
+stk_status stk__fetch_ask(const stk__fetch *fetch, bool *there, stk_error *error)
+{
+    *there = !fetch->tensor;
+    return *there ? STK_OK : fetch->tensor->engine->ops->fetch_ask(fetch->tensor, &fetch->view, there, error);
+}
+
+stk_status stk__fetch_finish(stk__fetch *fetch, stk_error *error)
+{
+    stk__tensor *tensor = fetch->tensor;
+    if (!tensor) return STK_OK;
+    fetch->tensor = NULL;
+    const stk_status status = tensor->engine->ops->fetch_wait(tensor, &fetch->view, error);
+    if (status == STK_OK) memcpy(fetch->data, fetch->view.data, fetch->size_bytes);
+    const stk_status released = stk__tensor_unmap(tensor, &fetch->view, false, error);
+    return status == STK_OK ? released : status;
 }
 
 stk_status stk__tensor_zero(stk__tensor *tensor, stk_error *error)

@@ -22,7 +22,7 @@
  * parameters and an f32 x as they are. Losses and metrics have no H: the prediction is f32. tensor_add and
  * tensor_copy take any two of f32 and H. An engine is native (it is given these tensors), or widened: the
  * front (half_op.h) makes f32 of them in scratch around the engine's own f32 operation, which never sees H;
- * that wants host memory and engines that queue nothing. */
+ * that wants host memory and engines that queue nothing, or an engine that rounds for it (tensor_round). */
 #ifndef STK_ENGINE_ENGINE_H
 #define STK_ENGINE_ENGINE_H
 
@@ -67,9 +67,9 @@ typedef struct stk__engine_info {
     char version[64]; /* "oneDNN 2.6.3, AVX2"; empty: nothing to say */
     int threads;
     stk__half_support bf16, f16; /* an engine with f16 knows stk__update.skipped */
-    const char *half_why;   /* where neither is fast: why f32 is what to use here; NULL: nothing to say */
-    bool fuses;             /* has operations with a relu in them (stk__op_spec.relu) */
-    stk_device_kind device; /* whose memory its tensors are in: STK_DEVICE_CPU or STK_DEVICE_CUDA */
+    const char *half_why;        /* where one of them is not fast: why; NULL: nothing to say */
+    bool fuses;                  /* has operations with a relu in them (stk__op_spec.relu) */
+    stk_device_kind device;      /* whose memory its tensors are in: STK_DEVICE_CPU or STK_DEVICE_CUDA */
     int32_t device_index;
     uint32_t kernel_layout; /* how it likes weights of convolutions to lie (stk__tensor_desc); 0: densely */
     bool tf32;              /* products of f32 are computed in TF32, which has 10 bits behind the point */
@@ -88,6 +88,11 @@ const char *stk__engine_names(int index); /* 0, 1, …; NULL at the end */
 
 /* Waits for everything queued. */
 stk_status stk__engine_sync(stk__engine *engine, stk_error *error);
+
+/* For who wants to know whether the engine is behind without waiting for it: mark is the end of what is
+ * queued now, and busy says that the last one has not been reached. A failure is told by the next call. */
+void stk__engine_mark(stk__engine *engine);
+bool stk__engine_is_busy(const stk__engine *engine);
 
 /* The stream (a CUstream; NULL is the default one) on which an engine queues its work, for batches in that
  * GPU's memory. false: it works in host memory. */
@@ -136,6 +141,21 @@ stk_status stk__tensor_map_new(stk__tensor *tensor, stk_tensor *view, stk_error 
 /* Dense bytes in and out, for code that has them elsewhere anyway. size must fit. */
 stk_status stk__tensor_write(stk__tensor *tensor, const void *data, size_t size_bytes, stk_error *error);
 stk_status stk__tensor_read(stk__tensor *tensor, void *data, size_t size_bytes, stk_error *error);
+
+/* Bytes of a tensor on their way to the host: those that it has when the copy is begun, whatever is queued
+ * after it. Engines in host memory copy at once. Dense tensors only. */
+typedef struct stk__fetch { /* the caller's memory, zeroed */
+    stk__tensor *tensor;    /* NULL: nothing is on its way */
+    void *data;             /* where they will be; the caller's until it is finished */
+    size_t size_bytes;
+    stk_tensor view; /* the engine's */
+} stk__fetch;
+stk_status stk__fetch_begin(stk__fetch *fetch, stk__tensor *tensor, void *data, size_t size_bytes,
+                            stk_error *error);
+stk_status stk__fetch_ask(const stk__fetch *fetch, bool *there, stk_error *error); /* never waits */
+/* Waits if it must; then data is filled. */
+stk_status stk__fetch_finish(stk__fetch *fetch, stk_error *error);
+
 stk_status stk__tensor_zero(stk__tensor *tensor, stk_error *error);
 /* target += source; these two take f32 and 16-bit types, source of another than target, too */
 stk_status stk__tensor_add(stk__tensor *target, const stk__tensor *source, stk_error *error);
@@ -229,9 +249,11 @@ typedef struct stk__engine_ops {
     const char *name;
     stk_status (*open)(stk__engine **engine, const stk__engine_options *options, stk_error *error);
     void (*close)(stk__engine *engine);
-    stk_status (*sync)(stk__engine *engine, stk_error *error); /* NULL: nothing is ever queued */
-    bool (*stream)(const stk__engine *engine, void **stream);  /* NULL: there is none */
-    stk__engine_memory (*measure)(stk__engine *engine);        /* NULL: unknown */
+    stk_status (*sync)(stk__engine *engine, stk_error *error); /* NULL, these three: nothing is ever queued */
+    void (*mark)(stk__engine *engine);
+    bool (*is_busy)(const stk__engine *engine);
+    bool (*stream)(const stk__engine *engine, void **stream); /* NULL: there is none */
+    stk__engine_memory (*measure)(stk__engine *engine);       /* NULL: unknown */
 
     size_t (*tensor_size)(const stk__engine *engine, const stk__tensor_desc *desc); /* NULL: dense */
     stk_status (*arena_create)(stk__engine *engine, size_t size_bytes, stk__arena **arena, stk_error *error);
@@ -243,10 +265,19 @@ typedef struct stk__engine_ops {
     stk_status (*tensor_map)(stk__tensor *tensor, stk_tensor *view, stk_error *error); /* NULL: host memory */
     stk_status (*tensor_map_new)(stk__tensor *tensor, stk_tensor *view, stk_error *error); /* NULL: map */
     stk_status (*tensor_unmap)(stk__tensor *tensor, const stk_tensor *view, bool changed, stk_error *error);
+    /* Of engines that queue: begins to copy into view, which is the engine's until it is unmapped; asks and
+     * waits for that. All NULL: map does it. */
+    stk_status (*fetch_begin)(stk__tensor *tensor, stk_tensor *view, stk_error *error);
+    stk_status (*fetch_ask)(stk__tensor *tensor, const stk_tensor *view, bool *there, stk_error *error);
+    stk_status (*fetch_wait)(stk__tensor *tensor, const stk_tensor *view, stk_error *error);
     stk_status (*tensor_zero)(stk__tensor *tensor, stk_error *error);
     /* Native engines: of f32 and 16-bit types, as above; others: f32 += f32, and copies of one type. */
     stk_status (*tensor_add)(stk__tensor *target, const stk__tensor *source, stk_error *error);
     stk_status (*tensor_copy)(stk__tensor *target, const stk__tensor *source, stk_error *error);
+    /* target = source, of f32 and 16-bit types, rounded to `through` on the way (STK_DTYPE_NONE: not). NULL:
+     * host memory, and the front does it. */
+    stk_status (*tensor_round)(stk__tensor *target, const stk__tensor *source, stk_dtype through,
+                               stk_error *error);
 
     /* The front has filled spec, form and engine; the engine sets needs and own. */
     stk_status (*op_create)(stk__op *op, stk_error *error);

@@ -81,20 +81,35 @@ static void run_move(move *m, const stk__engine *engine)
                                    .workers = engine->info.threads});
 }
 
-static void move_tensor(const stk__tensor *from, stk__tensor *to, bool add)
-{
-    move m = {values_of(from), values_of(to), .add = add, .count = stk__shape_count(&to->desc.shape)};
-    run_move(&m, to->engine);
-}
-
 void stk__half_add(stk__tensor *target, const stk__tensor *source)
 {
-    move_tensor(source, target, true);
+    move m = {values_of(source), values_of(target), .add = true,
+              .count = stk__shape_count(&target->desc.shape)};
+    run_move(&m, target->engine);
+}
+
+/* through: rounded to this type on the way; STK_DTYPE_NONE: not. */
+static void copy_rounded(stk__tensor *target, const stk__tensor *source, stk_dtype through)
+{
+    const stk__engine *engine = target->engine;
+    move m = {values_of(source), values_of(target), .count = stk__shape_count(&target->desc.shape)};
+    if (through) m.through = stk__half_loops_at(through, engine->level);
+    run_move(&m, engine);
 }
 
 void stk__half_copy(stk__tensor *target, const stk__tensor *source)
 {
-    move_tensor(source, target, false);
+    copy_rounded(target, source, STK_DTYPE_NONE);
+}
+
+/* Memory that is not the host's is touched by its engine alone. */
+static stk_status round_into(stk__tensor *target, const stk__tensor *source, stk_dtype through,
+                             stk_error *error)
+{
+    const stk__engine_ops *ops = target->engine->ops;
+    if (ops->tensor_round) return ops->tensor_round(target, source, through, error);
+    copy_rounded(target, source, through);
+    return STK_OK;
 }
 
 /* --- where f32 copies lie --------------------------------------------------------------------------------
@@ -109,7 +124,6 @@ typedef struct places {
 
 struct stk__half_op {
     stk__op *inner; /* the same in f32; its own scratch comes first */
-    const stk__half_loops *loops;
     bool product;
     bool apart; /* gradients of parameters need no dx and dx no x: it comes to lie in the place of x */
     places forward, backward;
@@ -170,7 +184,6 @@ stk_status stk__half_op_create(stk__op *op, stk_error *error)
         stk__half_op_destroy(op);
         return status;
     }
-    op->half->loops = stk__half_loops_at(op->spec.half, op->engine->level);
     op->half->product = stk__op_is_product(spec.kind);
     op->half->apart = op->half->product && spec.kind != STK_OP_LSTM; /* which does both at once */
     op->method = op->half->inner->method;
@@ -220,56 +233,58 @@ static stk__tensor *make_copy(const hands *h, stk__tensor *copy, const stk__tens
     return copy;
 }
 
-static stk__tensor *make_rounded(const hands *h, stk__tensor *copy, const stk__tensor *tensor, size_t offset)
+/* *at becomes that copy, which holds what the 16-bit operation sees of the tensor. */
+static stk_status make_rounded(const hands *h, stk__tensor *copy, stk__tensor **at, const stk__tensor *tensor,
+                               size_t offset, stk_error *error)
 {
-    make_copy(h, copy, tensor, offset);
-    move m = {values_of(tensor), values_of(copy), .count = stk__shape_count(&tensor->desc.shape)};
-    if (!is_half(tensor)) m.through = h->op->half->loops;
-    run_move(&m, tensor->engine);
-    return copy;
+    *at = make_copy(h, copy, tensor, offset);
+    return round_into(copy, tensor, is_half(tensor) ? STK_DTYPE_NONE : h->op->spec.half, error);
 }
 
-static void take_inputs(hands *h, const places *p, bool reads_x)
+static stk_status take_inputs(hands *h, const places *p, bool reads_x, stk_error *error)
 {
     const stk__op *op = h->op;
     const stk__op_io *io = h->io;
     h->inner = *io;
-    h->inner.dy2 = NULL;                        /* the front has added it */
-    if (io->scratch) h->scratch = *io->scratch; /* none: everything is f32 */
-    h->scratch.size_bytes = stk__op_memory(op->half->inner).scratch_bytes;
+    h->inner.dy2 = NULL;                                                   /* the front has added it */
+    if (io->scratch) h->scratch = *io->scratch;                            /* none: everything is f32 */
+    h->scratch.size_bytes = stk__op_memory(op->half->inner).scratch_bytes; /* who maps it sees no more */
+    h->scratch.desc.shape = (stk__shape){1, {(int64_t)h->scratch.size_bytes}};
     h->inner.scratch = h->scratch.size_bytes ? &h->scratch : NULL;
     for (int i = 0; i < op->form.param_count && op->half->product; i++)
-        h->param_at[i] = make_rounded(h, &h->param[i], io->param[i], p->param[i]);
+        STK__TRY(make_rounded(h, &h->param[i], &h->param_at[i], io->param[i], p->param[i], error));
     if (op->half->product) h->inner.param = h->param_at;
     for (int i = 0; i < op->spec.inputs; i++) {
-        const bool copied = reads_x && (is_half(io->x[i]) || op->half->product);
-        h->x_at[i] = copied ? make_rounded(h, &h->x[i], io->x[i], p->x[i]) : io->x[i];
+        h->x_at[i] = io->x[i];
+        if (reads_x && (is_half(io->x[i]) || op->half->product))
+            STK__TRY(make_rounded(h, &h->x[i], &h->x_at[i], io->x[i], p->x[i], error));
     }
     h->inner.x = h->x_at;
+    return STK_OK;
 }
 
 stk_status stk__half_op_forward(stk__op *op, const stk__op_io *io, stk_error *error)
 {
     const places *p = &op->half->forward;
     hands h = {.op = op, .io = io};
-    take_inputs(&h, p, true);
+    STK__TRY(take_inputs(&h, p, true, error));
     if (is_half(io->y)) h.inner.y = make_copy(&h, &h.y, io->y, p->y);
     STK__TRY(stk__op_forward(op->half->inner, &h.inner, error));
-    if (is_half(io->y)) move_tensor(h.inner.y, io->y, false);
-    return STK_OK;
+    return is_half(io->y) ? round_into(io->y, h.inner.y, STK_DTYPE_NONE, error) : STK_OK;
 }
 
-static void take_gradients(hands *h, const places *p)
+static stk_status take_gradients(hands *h, const places *p, stk_error *error)
 {
     const stk__op *op = h->op;
     const stk__op_io *io = h->io;
-    if (op->form.needs_y && is_half(io->y)) h->inner.y = make_rounded(h, &h->y, io->y, p->y);
-    if (is_half(io->dy)) h->inner.dy = make_rounded(h, &h->dy, io->dy, p->dy);
+    if (op->form.needs_y && is_half(io->y)) STK__TRY(make_rounded(h, &h->y, &h->inner.y, io->y, p->y, error));
+    if (is_half(io->dy)) STK__TRY(make_rounded(h, &h->dy, &h->inner.dy, io->dy, p->dy, error));
     for (int i = 0; i < op->spec.inputs && io->dx; i++) {
         const bool copied = io->dx[i] && is_half(io->dx[i]);
         h->dx_at[i] = copied ? make_copy(h, &h->dx[i], io->dx[i], p->dx[i]) : io->dx[i];
     }
     if (io->dx) h->inner.dx = h->dx_at;
+    return STK_OK;
 }
 
 static bool has_any(stk__tensor *const *tensors, int count)
@@ -297,10 +312,10 @@ stk_status stk__half_op_backward(stk__op *op, const stk__op_io *io, stk_error *e
     const places *p = &op->half->backward;
     hands h = {.op = op, .io = io};
     const bool learns = has_any(io->dparam, op->form.param_count);
-    take_inputs(&h, p, op->form.needs_x && (learns || !op->half->apart));
-    take_gradients(&h, p);
+    STK__TRY(take_inputs(&h, p, op->form.needs_x && (learns || !op->half->apart), error));
+    STK__TRY(take_gradients(&h, p, error));
     STK__TRY(run_backward(&h, learns, error));
     for (int i = 0; i < op->spec.inputs && io->dx; i++)
-        if (h.dx_at[i] != io->dx[i]) move_tensor(h.dx_at[i], io->dx[i], false);
+        if (h.dx_at[i] != io->dx[i]) STK__TRY(round_into(io->dx[i], h.dx_at[i], STK_DTYPE_NONE, error));
     return STK_OK;
 }

@@ -115,8 +115,7 @@ static void describe(stk__torch *made, const stk__engine_options *options)
     if (!made->device.cuda) return;
     info->device = STK_DEVICE_CUDA;
     info->device_index = made->device.index;
-    info->bf16 = info->f16 = STK_HALF_NONE; /* operations that are widened are so in host memory only */
-    info->half_why = "the engine torch has no tensors of 16 bits on GPUs yet";
+    stk__torch_cuda_tell_half(made->device.cuda, info);
     info->tf32 = stk__torch_cuda_set_tf32(made->device.cuda, !options->no_tf32);
 }
 
@@ -160,17 +159,26 @@ static stk_status add_tensor(stk__tensor *target, const stk__tensor *source, stk
     return stk__torch_end(&s);
 }
 
-static stk_status copy_tensor(stk__tensor *target, const stk__tensor *source, stk_error *error)
+static stk_status round_tensor(stk__tensor *target, const stk__tensor *source, stk_dtype through,
+                               stk_error *error)
 {
     prepare_thread(target->engine);
     stk__torch_scope s = stk__torch_begin(target->engine, error);
-    stk__torch_copy(&s, stk__torch_dense(&s, target), stk__torch_dense(&s, source));
+    stk__torch_handle from = stk__torch_dense(&s, source);
+    if (through) from = stk__torch_convert(&s, from, stk__torch_dtype(&s, through));
+    stk__torch_copy(&s, stk__torch_dense(&s, target), from);
     return stk__torch_end(&s);
 }
 
+static stk_status copy_tensor(stk__tensor *target, const stk__tensor *source, stk_error *error)
+{
+    if (target->memory == source->memory) return STK_OK;
+    return round_tensor(target, source, STK_DTYPE_NONE, error);
+}
+
 /* Products take what they are given in 16 bits, whatever the rest is; others where everything is of one type.
- * What is left is widened around our own f32 operation (half_op.h, host memory only): LSTM, which keeps its
- * states in f32, affine, pixels that must be gathered, and the ends of a network. */
+ * What is left is widened around our own f32 operation (half_op.h, by PyTorch's copies): LSTM, which keeps
+ * its states in f32, affine, pixels that must be gathered, and the ends of a network. */
 static bool is_native(const stk__op_spec *spec)
 {
     if (spec->kind == STK_OP_LSTM || spec->kind == STK_OP_AFFINE) return false;
@@ -215,6 +223,8 @@ const stk__engine_ops stk__engine_torch = {
     .open = open_engine,
     .close = close_engine,
     .sync = stk__torch_sync,
+    .mark = stk__torch_mark,
+    .is_busy = stk__torch_is_busy,
     .stream = stk__torch_stream,
     .measure = stk__torch_measure,
     .arena_create = stk__torch_arena_create,
@@ -224,9 +234,13 @@ const stk__engine_ops stk__engine_torch = {
     .tensor_map = stk__torch_layout_map,
     .tensor_map_new = stk__torch_layout_map_new,
     .tensor_unmap = stk__torch_layout_unmap,
+    .fetch_begin = stk__torch_fetch_begin,
+    .fetch_ask = stk__torch_fetch_ask,
+    .fetch_wait = stk__torch_fetch_wait,
     .tensor_zero = zero_tensor,
     .tensor_add = add_tensor,
     .tensor_copy = copy_tensor,
+    .tensor_round = round_tensor,
     .op_create = create_op,
     .forward = run_forward,
     .backward = run_backward,

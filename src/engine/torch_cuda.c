@@ -10,12 +10,32 @@ enum { PATIENCE_S = 600 }; /* for what is queued between two looks of the host *
 /* --- pinned memory ---------------------------------------------------------------------------------------
  */
 
+/* If there is none yet. */
+static stk_status make_event(stk__cuda *driver, stk__cu_handle *event, stk_error *error)
+{
+    stk__cu_handle made;
+    if (*event) return STK_OK;
+    STK__TRY(stk__cuda_check(driver, driver->api->cuEventCreate(&made, CU_EVENT_DISABLE_TIMING),
+                             "cuEventCreate", error));
+    *event = made;
+    return STK_OK;
+}
+
+static stk_status wait_for(stk__torch_cuda *cuda, stk__torch_stage *stage, stk__cuda_site site,
+                           stk_error *error)
+{
+    cuda->waits++;
+    STK__TRY(stk__cuda_wait(&cuda->driver, site, stage->over, error));
+    stage->flying = false;
+    return STK_OK;
+}
+
 /* Whether nobody has it and no copy uses it. */
 static stk_status is_idle(stk__torch_cuda *cuda, stk__torch_stage *stage, bool *idle, stk_error *error)
 {
     *idle = !stage->lent;
     if (stage->lent || !stage->flying) return STK_OK;
-    STK__TRY(stk__cuda_ask(&cuda->driver, STK_CUDA_WAIT_REUSE, stage->over, idle, error));
+    STK__TRY(stk__cuda_ask(&cuda->driver, STK_CUDA_WAIT_STAGE, stage->over, idle, error));
     stage->flying = !*idle;
     return STK_OK;
 }
@@ -38,11 +58,8 @@ static stk_status find_stage(stk__torch_cuda *cuda, size_t bytes, stk__torch_sta
     if (!flying)
         return stk__fail(error, STK_ERROR_ARGUMENT, "more than %d tensors are mapped at once",
                          STK_TORCH_STAGES);
-    cuda->waits++;
-    STK__TRY(stk__cuda_wait(&cuda->driver, STK_CUDA_WAIT_REUSE, flying->over, error));
-    flying->flying = false;
     *found = flying;
-    return STK_OK;
+    return wait_for(cuda, flying, STK_CUDA_WAIT_STAGE, error);
 }
 
 static stk_status take_stage(stk__torch_cuda *cuda, size_t bytes, stk__torch_stage **found, stk_error *error)
@@ -51,12 +68,7 @@ static stk_status take_stage(stk__torch_cuda *cuda, size_t bytes, stk__torch_sta
     stk__torch_stage *stage;
     STK__TRY(find_stage(cuda, bytes, &stage, error));
     STK__TRY(stk__cuda_grow_pinned(driver, &stage->memory, bytes, error));
-    if (!stage->over) {
-        stk__cu_handle made;
-        STK__TRY(stk__cuda_check(driver, driver->api->cuEventCreate(&made, CU_EVENT_DISABLE_TIMING),
-                                 "cuEventCreate", error));
-        stage->over = made;
-    }
+    STK__TRY(make_event(driver, &stage->over, error));
     stage->lent = true;
     *found = stage;
     return STK_OK;
@@ -73,26 +85,31 @@ static stk__torch_stage *stage_of(stk__torch_cuda *cuda, const stk_tensor *view)
 /* --- copies ----------------------------------------------------------------------------------------------
  */
 
-static stk_status fetch(stk__torch_cuda *cuda, const stk__tensor *tensor, const stk__torch_stage *stage,
+static stk_status fetch(stk__torch_cuda *cuda, const stk__tensor *tensor, stk__torch_stage *stage,
                         size_t bytes, stk_error *error)
 {
     stk__cuda *driver = &cuda->driver;
     const stk__cu_pointer from = (stk__cu_pointer)(uintptr_t)tensor->memory;
     cuda->fetches++;
-    cuda->waits++;
     STK__TRY(stk__cuda_check(
         driver, driver->api->cuMemcpyDtoHAsync_v2(stage->memory.data, from, bytes, driver->stream),
         "cuMemcpyDtoHAsync", error));
     STK__TRY(stk__cuda_mark(driver, stage->over, error));
-    return stk__cuda_wait(driver, STK_CUDA_WAIT_FETCH, stage->over, error);
+    stage->flying = true;
+    return STK_OK;
 }
 
-static stk_status map(stk__torch_cuda *cuda, const stk__tensor *tensor, stk_tensor *view, stk_error *error)
+/* What of a tensor is wanted in pinned memory. */
+typedef enum content { NOTHING, LATER, NOW } content;
+
+static stk_status map(stk__torch_cuda *cuda, const stk__tensor *tensor, content wanted, stk_tensor *view,
+                      stk_error *error)
 {
     const size_t bytes = (size_t)stk_tensor_bytes(view);
     stk__torch_stage *stage;
     STK__TRY(take_stage(cuda, bytes, &stage, error));
-    const stk_status status = tensor ? fetch(cuda, tensor, stage, bytes, error) : STK_OK;
+    stk_status status = wanted != NOTHING ? fetch(cuda, tensor, stage, bytes, error) : STK_OK;
+    if (status == STK_OK && wanted == NOW) status = wait_for(cuda, stage, STK_CUDA_WAIT_READ, error);
     if (status != STK_OK) {
         stage->lent = false;
         stk__cuda_drain(&cuda->driver, stage->over);
@@ -102,18 +119,51 @@ static stk_status map(stk__torch_cuda *cuda, const stk__tensor *tensor, stk_tens
     return STK_OK;
 }
 
-stk_status stk__torch_cuda_map(stk__torch_cuda *cuda, const stk__tensor *tensor, stk_tensor *view,
-                               stk_error *error)
+static stk_status enter_and_map(stk__torch_cuda *cuda, const stk__tensor *tensor, content wanted,
+                                stk_tensor *view, stk_error *error)
 {
     STK__TRY(stk__cuda_enter(&cuda->driver, error));
-    const stk_status status = map(cuda, tensor, view, error);
+    const stk_status status = map(cuda, tensor, wanted, view, error);
     stk__cuda_leave(&cuda->driver);
     return status;
 }
 
+stk_status stk__torch_cuda_map(stk__torch_cuda *cuda, const stk__tensor *tensor, stk_tensor *view,
+                               stk_error *error)
+{
+    return enter_and_map(cuda, tensor, NOW, view, error);
+}
+
 stk_status stk__torch_cuda_map_new(stk__torch_cuda *cuda, stk_tensor *view, stk_error *error)
 {
-    return stk__torch_cuda_map(cuda, NULL, view, error);
+    return enter_and_map(cuda, NULL, NOTHING, view, error);
+}
+
+stk_status stk__torch_cuda_fetch(stk__torch_cuda *cuda, const stk__tensor *tensor, stk_tensor *view,
+                                 stk_error *error)
+{
+    return enter_and_map(cuda, tensor, LATER, view, error);
+}
+
+stk_status stk__torch_cuda_ask(stk__torch_cuda *cuda, const stk_tensor *view, bool *there, stk_error *error)
+{
+    stk__torch_stage *stage = stage_of(cuda, view);
+    STK__TRY(stk__cuda_enter(&cuda->driver, error));
+    const stk_status status = stk__cuda_ask(&cuda->driver, STK_CUDA_WAIT_LATE, stage->over, there, error);
+    stk__cuda_leave(&cuda->driver);
+    stage->flying = !*there;
+    return status;
+}
+
+/* Who has been told that it is there does not wait. */
+stk_status stk__torch_cuda_wait(stk__torch_cuda *cuda, const stk_tensor *view, stk_error *error)
+{
+    stk__torch_stage *stage = stage_of(cuda, view);
+    if (!stage->flying) return STK_OK;
+    STK__TRY(stk__cuda_enter(&cuda->driver, error));
+    const stk_status status = wait_for(cuda, stage, STK_CUDA_WAIT_LATE, error);
+    stk__cuda_leave(&cuda->driver);
+    return status;
 }
 
 static stk_status put_back(stk__torch_cuda *cuda, const stk__tensor *tensor, stk__torch_stage *stage,
@@ -145,9 +195,8 @@ static stk_status wait_for_stream(stk__torch_cuda *cuda, stk_error *error)
     stk__torch_stage *stage;
     STK__TRY(take_stage(cuda, 1, &stage, error));
     stage->lent = false;
-    cuda->waits++;
     STK__TRY(stk__cuda_mark(&cuda->driver, stage->over, error));
-    return stk__cuda_wait(&cuda->driver, STK_CUDA_WAIT_BATCH, stage->over, error);
+    return wait_for(cuda, stage, STK_CUDA_WAIT_SYNC, error);
 }
 
 stk_status stk__torch_cuda_sync(stk__torch_cuda *cuda, stk_error *error)
@@ -156,6 +205,22 @@ stk_status stk__torch_cuda_sync(stk__torch_cuda *cuda, stk_error *error)
     const stk_status status = wait_for_stream(cuda, error);
     stk__cuda_leave(&cuda->driver);
     return status;
+}
+
+void stk__torch_cuda_mark(stk__torch_cuda *cuda)
+{
+    if (stk__cuda_enter(&cuda->driver, NULL) != STK_OK) return;
+    if (make_event(&cuda->driver, &cuda->behind, NULL) == STK_OK)
+        stk__cuda_mark(&cuda->driver, cuda->behind, NULL);
+    stk__cuda_leave(&cuda->driver);
+}
+
+bool stk__torch_cuda_is_busy(stk__torch_cuda *cuda)
+{
+    if (!cuda->behind || stk__cuda_enter(&cuda->driver, NULL) != STK_OK) return false;
+    const int code = cuda->driver.api->cuEventQuery(cuda->behind);
+    stk__cuda_leave(&cuda->driver);
+    return code == CUDA_ERROR_NOT_READY;
 }
 
 /* PyTorch keeps what it once took, so the least that was ever free tells the most that was in use. */
@@ -189,16 +254,30 @@ bool stk__torch_cuda_set_tf32(stk__torch_cuda *cuda, bool allow)
     return api->allows_products(context) && cuda->driver.architecture >= 80;
 }
 
+/* Since sm_70 GPUs multiply matrices of f16 in units of their own, since sm_80 those of bf16, too. */
+void stk__torch_cuda_tell_half(stk__torch_cuda *cuda, stk__engine_info *info)
+{
+    const int architecture = cuda->driver.architecture;
+    info->bf16 = architecture >= 80 ? STK_HALF_FAST : STK_HALF_NATIVE;
+    info->f16 = architecture >= 70 ? STK_HALF_FAST : STK_HALF_NATIVE;
+    snprintf(cuda->half_why, sizeof cuda->half_why,
+             architecture >= 70 ? "this GPU (sm_%d) is fast in fp16; in bf16 GPUs are from sm_80 on"
+                                : "this GPU (sm_%d) is not faster in 16 bits, GPUs are from sm_70 on",
+             architecture);
+    info->half_why = architecture >= 80 ? NULL : cuda->half_why;
+}
+
 static void release_stages(stk__torch_cuda *cuda)
 {
     stk__cuda *driver = &cuda->driver;
     for (int i = 0; i < STK_TORCH_STAGES; i++) {
         stk__torch_stage *stage = &cuda->stages[i];
-        if (stage->flying) stk__cuda_wait(driver, STK_CUDA_WAIT_CLOSE, stage->over, NULL);
+        if (stage->flying) stk__cuda_wait(driver, STK_CUDA_WAIT_STAGES, stage->over, NULL);
         if (stk__cuda_has_lost(driver)) return; /* its memory is left behind */
         if (stage->over) driver->api->cuEventDestroy_v2(stage->over);
         if (stage->memory.data) driver->api->cuMemFreeHost(stage->memory.data);
     }
+    if (cuda->behind) driver->api->cuEventDestroy_v2(cuda->behind);
 }
 
 void stk__torch_cuda_close(stk__torch_cuda **cuda)
@@ -215,18 +294,23 @@ void stk__torch_cuda_close(stk__torch_cuda **cuda)
     *cuda = NULL;
 }
 
-/* The GPU was listed, so the driver runs. */
+static stk_status ask_attribute(stk__cuda *driver, int attribute, int *value, stk_error *error)
+{
+    return stk__cuda_check(driver, driver->api->cuDeviceGetAttribute(value, attribute, driver->ordinal),
+                           "cuDeviceGetAttribute", error);
+}
+
+/* The GPU was listed, so the driver is open and runs. */
 static stk_status start_driver(stk__torch_cuda *cuda, int index, stk_error *error)
 {
     stk__cuda *driver = &cuda->driver;
     stk__cu_handle context;
     int major = 0, minor = 0;
-    driver->api = stk__cuda_api_open(error);
-    if (!driver->api) return STK_ERROR_UNSUPPORTED;
+    driver->api = stk__cuda_api_open(NULL);
     STK__TRY(
         stk__cuda_check(driver, driver->api->cuDeviceGet(&driver->ordinal, index), "cuDeviceGet", error));
-    driver->api->cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, driver->ordinal);
-    driver->api->cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, driver->ordinal);
+    STK__TRY(ask_attribute(driver, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &major, error));
+    STK__TRY(ask_attribute(driver, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &minor, error));
     driver->architecture = 10 * major + minor;
     STK__TRY(stk__cuda_check(driver, driver->api->cuDevicePrimaryCtxRetain(&context, driver->ordinal),
                              "cuDevicePrimaryCtxRetain", error));

@@ -16,7 +16,7 @@ typedef struct stk__torch_stage {
     stk__cuda_pinned memory;
     stk__cu_handle over; /* after the copy that uses it; NULL: not made yet */
     bool lent;           /* somebody has it mapped */
-    bool flying;         /* a copy may still read it */
+    bool flying;         /* a copy may still use it */
 } stk__torch_stage;
 
 /* Calls of PyTorch's that only its CUDA part has or needs. */
@@ -40,8 +40,10 @@ typedef struct stk__torch_cuda {
     stk__cuda driver; /* its stream is PyTorch's */
     stk__torch_cuda_api api;
     stk__torch_stage stages[STK_TORCH_STAGES];
-    long waits, fetches; /* so far: how often the host waited for the stream, and copied from the GPU */
+    stk__cu_handle behind; /* after what was queued at the last mark; NULL: none yet */
+    long waits, fetches;   /* so far: how often the host waited for the stream, and copied from the GPU */
     int64_t first_free_bytes, least_free_bytes; /* -1: unknown */
+    char half_why[96];                          /* see stk__engine_info */
 } stk__torch_cuda;
 
 /* index: as the driver counts. STK_ERROR_UNSUPPORTED: why PyTorch cannot use it, and what to do. */
@@ -52,13 +54,23 @@ void stk__torch_cuda_close(stk__torch_cuda **cuda); /* waits for copies; accepts
 /* Products of f32 as TF32, or not; returns whether they are. */
 bool stk__torch_cuda_set_tf32(stk__torch_cuda *cuda, bool allow);
 
+/* bf16, f16 and half_why of info, which lives no longer than cuda: what this GPU gains by 16 bits. */
+void stk__torch_cuda_tell_half(stk__torch_cuda *cuda, stk__engine_info *info);
+
 /* As stk__engine_ops has them, for tensors at an address of the GPU. */
 stk_status stk__torch_cuda_map(stk__torch_cuda *cuda, const stk__tensor *tensor, stk_tensor *view,
                                stk_error *error);
 stk_status stk__torch_cuda_map_new(stk__torch_cuda *cuda, stk_tensor *view, stk_error *error);
 stk_status stk__torch_cuda_unmap(stk__torch_cuda *cuda, const stk__tensor *tensor, const stk_tensor *view,
                                  bool changed, stk_error *error);
+/* A copy of the tensor into view, begun now: is it there, and until it is. */
+stk_status stk__torch_cuda_fetch(stk__torch_cuda *cuda, const stk__tensor *tensor, stk_tensor *view,
+                                 stk_error *error);
+stk_status stk__torch_cuda_ask(stk__torch_cuda *cuda, const stk_tensor *view, bool *there, stk_error *error);
+stk_status stk__torch_cuda_wait(stk__torch_cuda *cuda, const stk_tensor *view, stk_error *error);
 stk_status stk__torch_cuda_sync(stk__torch_cuda *cuda, stk_error *error);
+void stk__torch_cuda_mark(stk__torch_cuda *cuda);
+bool stk__torch_cuda_is_busy(stk__torch_cuda *cuda);
 stk__engine_memory stk__torch_cuda_measure(stk__torch_cuda *cuda);
 
 #endif

@@ -188,10 +188,38 @@ stk_status stk__torch_tensor_unmap(stk__tensor *tensor, const stk_tensor *view, 
     return cuda ? stk__torch_cuda_unmap(cuda, tensor, view, changed, error) : STK_OK;
 }
 
+/* The front asks for these three on GPUs only. */
+stk_status stk__torch_fetch_begin(stk__tensor *tensor, stk_tensor *view, stk_error *error)
+{
+    return stk__torch_cuda_fetch(cuda_of(tensor->engine), tensor, view, error);
+}
+
+stk_status stk__torch_fetch_ask(stk__tensor *tensor, const stk_tensor *view, bool *there, stk_error *error)
+{
+    return stk__torch_cuda_ask(cuda_of(tensor->engine), view, there, error);
+}
+
+stk_status stk__torch_fetch_wait(stk__tensor *tensor, const stk_tensor *view, stk_error *error)
+{
+    return stk__torch_cuda_wait(cuda_of(tensor->engine), view, error);
+}
+
 stk_status stk__torch_sync(stk__engine *engine, stk_error *error)
 {
     stk__torch_cuda *cuda = cuda_of(engine);
     return cuda ? stk__torch_cuda_sync(cuda, error) : STK_OK;
+}
+
+void stk__torch_mark(stk__engine *engine)
+{
+    stk__torch_cuda *cuda = cuda_of(engine);
+    if (cuda) stk__torch_cuda_mark(cuda);
+}
+
+bool stk__torch_is_busy(const stk__engine *engine)
+{
+    stk__torch_cuda *cuda = cuda_of(engine);
+    return cuda && stk__torch_cuda_is_busy(cuda);
 }
 
 bool stk__torch_stream(const stk__engine *engine, void **stream)

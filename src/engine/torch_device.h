@@ -35,7 +35,12 @@ stk_status stk__torch_tensor_map(stk__tensor *tensor, stk_tensor *view, stk_erro
 stk_status stk__torch_tensor_map_new(stk__tensor *tensor, stk_tensor *view, stk_error *error);
 stk_status stk__torch_tensor_unmap(stk__tensor *tensor, const stk_tensor *view, bool changed,
                                    stk_error *error);
+stk_status stk__torch_fetch_begin(stk__tensor *tensor, stk_tensor *view, stk_error *error);
+stk_status stk__torch_fetch_ask(stk__tensor *tensor, const stk_tensor *view, bool *there, stk_error *error);
+stk_status stk__torch_fetch_wait(stk__tensor *tensor, const stk_tensor *view, stk_error *error);
 stk_status stk__torch_sync(stk__engine *engine, stk_error *error);
+void stk__torch_mark(stk__engine *engine);
+bool stk__torch_is_busy(const stk__engine *engine);
 bool stk__torch_stream(const stk__engine *engine, void **stream);
 stk__engine_memory stk__torch_measure(stk__engine *engine);
 

@@ -107,9 +107,11 @@ void stk__loader_note_pinned(stk_loader *loader, const stk_loader_options *asked
 {
     const stk__device *partner = stk__loader_partner(loader);
     int pinned = 0;
+    loader->info.resident = loader->recipe.layout.store.resident;
     if (!partner || asked->pin_memory == STK_SWITCH_OFF) return;
     for (int i = 0; i < loader->slot_count; i++)
         pinned += loader->slots[i].device->pinned_bytes > 0;
+    loader->info.pinned = pinned == loader->slot_count;
     if (pinned < loader->slot_count)
         stk__loader_note(loader, "data.pin_memory", "false",
                          "%d of %d slots could be pinned; see the limit of locked memory (ulimit -l)", pinned,

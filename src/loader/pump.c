@@ -115,6 +115,15 @@ static bool has_batch_stage(const stk_loader *loader)
     return loader->device || loader->home || loader->recipe.layout.store.mixed;
 }
 
+/* What the device says of the batch that it has just finished. (lock) */
+static void note_times(stk_loader *loader, const stk__device *device)
+{
+    stk_loader_stats *stats = &loader->stats;
+    stats->device_batches += device->last_copy_ns || device->last_kernel_ns;
+    stats->device_copy_ns += device->last_copy_ns;
+    stats->device_kernel_ns += device->last_kernel_ns;
+}
+
 /* Finishes a batch whose places are all filled. Unlocks meanwhile: a full slot that is filling belongs to who
  * filled its last place, or to the device's thread. */
 static void finish_batch(stk_loader *loader, stk__slot *slot)
@@ -126,6 +135,8 @@ static void finish_batch(stk_loader *loader, stk__slot *slot)
             stk__batch_stage_run(slot, &loader->recipe, &loader->stream, loader->device, &error);
         pthread_mutex_lock(&loader->lock);
         if (status != STK_OK) note_failure(slot, slot->step.count, &error);
+        if (status == STK_OK && loader->device && loader->device != loader->home)
+            note_times(loader, loader->device);
     }
     make_ready(loader, slot);
 }
@@ -179,6 +190,7 @@ static void reclaim_slot(stk_loader *loader, stk__slot *slot)
         fail_device(loader, &error);
     } else if (free) {
         slot->state = STK_SLOT_FREE;
+        note_times(loader, loader->home);
         pthread_cond_broadcast(&loader->work);
     }
 }

@@ -17,6 +17,7 @@ typedef struct stk__feed {
     void (*tell)(void *context, stk_loader_state *state);
     stk_status (*seek)(void *context, const stk_loader_state *state, stk_error *error);
 
+    bool resident, pinned; /* batches lie in a GPU's memory; they came there from pinned memory */
     uint64_t batches_per_epoch;
     int64_t batch_size;
     int64_t last_batch_size; /* of an epoch; batch_size if it is full */

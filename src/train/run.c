@@ -33,10 +33,11 @@ static json_t *number(double value)
 /* --- logs ------------------------------------------------------------------------------------------------
  */
 
-static void start_interval(stk__run *run)
+/* at: where the interval before it ended. */
+static void start_interval(stk__run *run, const stk__trainer_place *at)
 {
     run->log_start_ns = stk__clock_ns();
-    run->log_samples = run->report.at.samples;
+    run->log_samples = at->samples;
     run->log_wait_ns = stk__stall_wait_ns(stk__trainer_stall(run->trainer));
 }
 
@@ -57,35 +58,58 @@ static stk_status check_loss(const stk__run *run, stk_error *error)
     const stk__score *score = &run->report.log.score;
     if (isfinite(score->loss) || score->counted == 0) return STK_OK;
     stk__fail(error, STK_ERROR_DATA, "the loss is no number any more at step %lld",
-              (long long)run->report.at.step);
+              (long long)run->report.log_at.step);
     stk__error_hint(
         error, "lower optimizer.lr, or set train.max_grad_norm=1; --resume goes on from the last checkpoint");
     return STK_ERROR_DATA;
 }
 
-static stk_status write_log(stk__run *run, stk_error *error)
+/* The line of an interval whose numbers are on their way: waits for them if it must. An interval lasts from
+ * one such moment to the next: a GPU is as far as the numbers that it has handed out, not as its queue. */
+static stk_status finish_log(stk__run *run, stk_error *error)
 {
     stk__run_report *r = &run->report;
-    STK__TRY(stk__trainer_read(run->trainer, &r->log, error));
+    const stk__trainer_place *at = &r->log_at;
+    if (!run->log_is_due) return STK_OK;
+    run->log_is_due = false;
+    STK__TRY(stk__trainer_read_end(run->trainer, &r->log, error));
     const double passed_ns = (double)(stk__clock_ns() - run->log_start_ns);
     const double waited_ns = stk__stall_wait_ns(stk__trainer_stall(run->trainer)) - run->log_wait_ns;
-    r->samples_per_s = passed_ns > 0 ? (double)(r->at.samples - run->log_samples) / passed_ns * 1e9 : NAN;
+    r->samples_per_s = passed_ns > 0 ? (double)(at->samples - run->log_samples) / passed_ns * 1e9 : NAN;
     r->wait_share = passed_ns > 0 ? waited_ns / passed_ns : NAN;
     r->logged = true;
-    run->logged_step = r->at.step;
     json_t *line =
-        json_pack("{s:I, s:I, s:o, s:o, s:o, s:o}", "step", (json_int_t)r->at.step, "epoch",
-                  (json_int_t)r->at.epoch, "lr", number(r->at.lr), "grad_norm", number(r->log.grad_norm),
+        json_pack("{s:I, s:I, s:o, s:o, s:o, s:o}", "step", (json_int_t)at->step, "epoch",
+                  (json_int_t)at->epoch, "lr", number(at->lr), "grad_norm", number(r->log.grad_norm),
                   "samples_per_s", number(r->samples_per_s), "wait_share", number(r->wait_share));
-    if (line && r->at.loss_scale > 0) {
-        json_object_set_new(line, "loss_scale", json_real(r->at.loss_scale));
-        json_object_set_new(line, "skipped_steps", json_integer(r->at.skipped));
+    if (line && at->loss_scale > 0) {
+        json_object_set_new(line, "loss_scale", json_real(at->loss_scale));
+        json_object_set_new(line, "skipped_steps", json_integer(at->skipped));
     }
     add_values(run, line, "", &r->log.score);
     STK__TRY(stk__run_folder_metric(run->folder, line, error));
     STK__TRY(check_loss(run, error));
     tell(run, run->watch.logged);
-    start_interval(run);
+    start_interval(run, at);
+    return STK_OK;
+}
+
+/* If its numbers have come. */
+static stk_status look_for_log(stk__run *run, stk_error *error)
+{
+    bool there = false;
+    if (run->log_is_due) STK__TRY(stk__trainer_read_ask(run->trainer, &there, error));
+    return there ? finish_log(run, error) : STK_OK;
+}
+
+/* An interval ends here. */
+static stk_status begin_log(stk__run *run, stk_error *error)
+{
+    STK__TRY(finish_log(run, error));
+    STK__TRY(stk__trainer_read_begin(run->trainer, error));
+    run->log_is_due = true;
+    run->report.log_at = run->report.at;
+    run->logged_step = run->report.at.step;
     return STK_OK;
 }
 
@@ -116,6 +140,7 @@ static stk_status save(stk__run *run, double metric, stk_error *error)
 {
     stk__run_report *r = &run->report;
     char folder[CHECKPOINTS_BYTES];
+    STK__TRY(finish_log(run, error)); /* the state counts its line as written */
     stk__stall_mark(stk__trainer_stall(run->trainer), STK_STALL_OTHER);
     const stk__trainer_info *info = stk__trainer_describe(run->trainer);
     const stk__checkpoint_options options = checkpoints_of(run, folder);
@@ -202,7 +227,7 @@ static stk_status begin(stk__run *run, stk_error *error)
     STK__TRY(status);
     r->at = stk__trainer_where(run->trainer);
     tell(run, run->watch.started);
-    start_interval(run);
+    start_interval(run, &r->at);
     stk__stall_start(stk__trainer_stall(run->trainer));
     return STK_OK;
 }
@@ -243,14 +268,15 @@ static stk_status end_epoch(stk__run *run, bool *over, stk_error *error)
     const stk__train_settings *s = run->train;
     double metric = NAN;
     r->at = stk__trainer_where(run->trainer);
-    if (r->at.step != run->logged_step) STK__TRY(write_log(run, error)); /* an epoch has its loss */
+    if (r->at.step != run->logged_step) STK__TRY(begin_log(run, error)); /* an epoch has its loss */
+    STK__TRY(finish_log(run, error));
     const bool measures =
         stk__trainer_has_val(run->trainer) && is_due(r->at.epoch, s->eval_interval, r->epochs);
     if (measures) STK__TRY(evaluate(run, &metric, error));
     r->stopped_early = measures && s->early_stop && r->worse_count >= s->early_stop;
     *over = r->at.epoch >= r->epochs || r->stopped_early;
     if (*over || is_due(r->at.epoch, s->checkpoint_interval, r->epochs)) STK__TRY(save(run, metric, error));
-    start_interval(run);
+    start_interval(run, &r->at);
     return STK_OK;
 }
 
@@ -272,7 +298,8 @@ static stk_status end_step(stk__run *run, uint64_t start_ns, stk_error *error)
     if (!r->first_step_ns) r->first_step_ns = now;
     follow(run);
     if (r->at.step % run->train->log_interval == 0 && r->at.step != run->logged_step)
-        STK__TRY(write_log(run, error)); /* a skipped step has no line of its own */
+        STK__TRY(begin_log(run, error)); /* a skipped step has no line of its own */
+    STK__TRY(look_for_log(run, error));
     tell(run, run->watch.stepped);
     return STK_OK;
 }
@@ -325,6 +352,7 @@ stk_status stk__run_train(stk__run *run, stk_error *error)
     STK__TRY(begin(run, error));
     const double start_s = wall_s();
     const stk_status status = train_on(run, error);
+    if (status != STK_OK) look_for_log(run, NULL);
     run->report.wall_s = wall_s() - start_s;
     run->report.at = stk__trainer_where(run->trainer);
     return status;

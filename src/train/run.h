@@ -15,15 +15,16 @@ enum {
 
 typedef struct stk__run_report {
     stk__trainer_place at;
-    uint64_t epochs;        /* of the whole run */
-    uint64_t batches;       /* of an epoch */
-    stk__trainer_log log;   /* of the last log_interval */
-    stk__score score;       /* of the last evaluation */
-    bool logged, evaluated; /* the two above are there */
-    double samples_per_s;   /* of the last log_interval */
-    double wait_share;      /* of it: waiting for data */
-    bool best;              /* the last evaluation was the best so far */
-    double best_value;      /* NAN: none yet */
+    uint64_t epochs;           /* of the whole run */
+    uint64_t batches;          /* of an epoch */
+    stk__trainer_log log;      /* of the last log_interval that was read */
+    stk__trainer_place log_at; /* its end */
+    stk__score score;          /* of the last evaluation */
+    bool logged, evaluated;    /* the two above are there */
+    double samples_per_s;      /* of the last log_interval */
+    double wait_share;         /* of it: waiting for data */
+    bool best;                 /* the last evaluation was the best so far */
+    double best_value;         /* NAN: none yet */
     int64_t best_step;
     int64_t worse_count;    /* evaluations since */
     char checkpoint[512];   /* the last one written; empty: none */
@@ -61,7 +62,8 @@ typedef struct stk__run { /* the caller's memory, zeroed; set the first fields, 
     uint64_t step_count;   /* of this call */
     uint64_t log_start_ns; /* of the interval that is under way */
     uint64_t log_samples;
-    int64_t logged_step; /* up to which loss and metric were read */
+    int64_t logged_step; /* up to which loss and metric were read, or are on their way */
+    bool log_is_due;     /* they are on their way */
     double log_wait_ns;
 } stk__run;
 

@@ -23,8 +23,14 @@ uint64_t stk__stall_mark(stk__stall *stall, stk__stall_row row)
     return passed;
 }
 
-uint64_t stk__stall_mark_wait(stk__stall *stall, const uint64_t before[STK_STAGE_COUNT],
-                              const uint64_t after[STK_STAGE_COUNT])
+/* Clocks are read without a lock. */
+static double spent_ns(uint64_t before, uint64_t after)
+{
+    return after > before ? (double)(after - before) : 0;
+}
+
+uint64_t stk__stall_mark_wait(stk__stall *stall, const stk_loader_stats *before,
+                              const stk_loader_stats *after)
 {
     static const stk__stall_row rows[STK_STAGE_COUNT] = {
         [STK_STAGE_READ] = STK_STALL_READ,   [STK_STAGE_DECODE] = STK_STALL_DECODE,
@@ -32,16 +38,17 @@ uint64_t stk__stall_mark_wait(stk__stall *stall, const uint64_t before[STK_STAGE
         [STK_STAGE_CACHE] = STK_STALL_READ,  [STK_STAGE_OTHER] = STK_STALL_READ,
     };
     const double passed = (double)advance(stall, "wait for data");
-    double spent[STK_STAGE_COUNT] = {0}, busy = 0;
-    for (int s = 0; s < STK_STAGE_IDLE; s++) {
-        if (after[s] > before[s])
-            spent[s] = (double)(after[s] - before[s]); /* clocks are read without a lock */
-        busy += spent[s];
-    }
+    double spent[STK_STALL_ROWS] = {0}, busy = 0;
+    for (int s = 0; s < STK_STAGE_IDLE; s++)
+        spent[rows[s]] += spent_ns(before->stage_ns[s], after->stage_ns[s]);
+    spent[STK_STALL_COPY] = spent_ns(before->device_copy_ns, after->device_copy_ns);
+    spent[STK_STALL_DEVICE_AUGMENT] = spent_ns(before->device_kernel_ns, after->device_kernel_ns);
+    for (int row = 0; row < STK_STALL_ROWS; row++)
+        busy += spent[row];
     if (busy <= 0)
         stall->row_ns[STK_STALL_READ] += passed; /* a batch that was ready, or a stage that has not ended */
-    for (int s = 0; s < STK_STAGE_IDLE && busy > 0; s++)
-        stall->row_ns[rows[s]] += passed * spent[s] / busy;
+    for (int row = 0; row < STK_STALL_ROWS && busy > 0; row++)
+        stall->row_ns[row] += passed * spent[row] / busy;
     return (uint64_t)passed;
 }
 

@@ -10,12 +10,12 @@ typedef enum stk__stall_row {
     STK_STALL_READ, /* these three: waiting for data, divided by what the workers did meanwhile */
     STK_STALL_DECODE,
     STK_STALL_AUGMENT,
-    STK_STALL_COPY, /* batch to the engine's memory */
-    STK_STALL_DEVICE_AUGMENT,
+    STK_STALL_COPY, /* batch to the engine's memory; or waiting for data, while a device copied … */
+    STK_STALL_DEVICE_AUGMENT, /* … or its kernels ran */
     STK_STALL_FORWARD,
     STK_STALL_BACKWARD,
     STK_STALL_OPTIMISER,
-    STK_STALL_SYNC, /* reading loss and metric back */
+    STK_STALL_SYNC, /* reading loss and metric back, waiting for a GPU that still computes */
     STK_STALL_EVAL,
     STK_STALL_CHECKPOINT,
     STK_STALL_OTHER,
@@ -33,9 +33,10 @@ void stk__stall_start(stk__stall *stall); /* of a zeroed one, or from the beginn
 /* The time since the last mark belongs to row. Returns it. */
 uint64_t stk__stall_mark(stk__stall *stall, stk__stall_row row);
 
-/* The same for a wait for data; before and after: what the workers' clocks said then. */
-uint64_t stk__stall_mark_wait(stk__stall *stall, const uint64_t before[STK_STAGE_COUNT],
-                              const uint64_t after[STK_STAGE_COUNT]);
+/* The same for a wait for data, by what was done meanwhile; before and after: what the clocks of workers and
+ * device said then. */
+uint64_t stk__stall_mark_wait(stk__stall *stall, const stk_loader_stats *before,
+                              const stk_loader_stats *after);
 
 /* The share of a row in wall_s seconds of another clock; that of `other` is what the measured rows leave. */
 double stk__stall_share(const stk__stall *stall, stk__stall_row row, double wall_s);

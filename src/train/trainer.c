@@ -16,7 +16,10 @@ static stk_status take_batch(stk__trainer *t, stk__feed *from, bool waits, stk_b
     from->measure(from->context, &before);
     const stk_status status = from->next(from->context, batch, error);
     from->measure(from->context, &after);
-    stk__stall_mark_wait(&t->stall, before.stage_ns, after.stage_ns);
+    if (stk__engine_is_busy(t->engine)) /* it has not missed the batch: all slots were its own */
+        stk__stall_mark(&t->stall, STK_STALL_SYNC);
+    else
+        stk__stall_mark_wait(&t->stall, &before, &after);
     return status;
 }
 
@@ -109,6 +112,7 @@ static stk_status run_step(stk__trainer *t, stk_error *error)
     t->torn = true; /* until all weights are changed */
     STK__TRY(change_weights(t, error));
     t->torn = false;
+    stk__engine_mark(t->engine);
     return STK_OK;
 }
 
@@ -127,15 +131,41 @@ bool stk__trainer_is_torn(const stk__trainer *t)
     return t->torn;
 }
 
-/* Reads sums and starts them again. */
-static stk_status read_score(stk__trainer *t, stk__tensor *loss, stk__tensor *metric, stk__score *score,
+static stk_status finish_fetches(stk__trainer *t, stk_error *error)
+{
+    stk_status status = STK_OK;
+    for (int i = 0; i < STK_TRAINER_FETCHES; i++) {
+        const stk_status finished = stk__fetch_finish(&t->fetches[i], status == STK_OK ? error : NULL);
+        if (status == STK_OK) status = finished;
+    }
+    return status;
+}
+
+static stk_status begin_fetches(stk__trainer *t, stk__tensor *loss, stk__tensor *metric, stk__tensor *norm,
+                                stk_error *error)
+{
+    stk__fetch *f = t->fetches;
+    STK__TRY(stk__fetch_begin(&f[0], loss, t->loss_host, sizeof t->loss_host, error));
+    STK__TRY(stk__fetch_begin(&f[1], metric, t->metric_host, t->metric_bytes, error));
+    return norm ? stk__fetch_begin(&f[2], norm, t->norm_host, sizeof t->norm_host, error) : STK_OK;
+}
+
+/* Lets sums be copied and starts them again. norm: NULL without. */
+static stk_status fetch_sums(stk__trainer *t, stk__tensor *loss, stk__tensor *metric, stk__tensor *norm,
                              stk_error *error)
 {
-    double sums[STK_LOSS_SUMS];
-    STK__TRY(stk__tensor_read(loss, sums, sizeof sums, error));
-    STK__TRY(stk__tensor_read(metric, t->metric_host, t->metric_bytes, error));
+    const stk_status status = begin_fetches(t, loss, metric, norm, error);
+    if (status != STK_OK) finish_fetches(t, NULL);
+    STK__TRY(status);
     STK__TRY(stk__tensor_zero(loss, error));
     STK__TRY(stk__tensor_zero(metric, error));
+    return norm ? stk__tensor_zero(norm, error) : STK_OK;
+}
+
+static stk_status take_score(stk__trainer *t, stk__score *score, stk_error *error)
+{
+    STK__TRY(finish_fetches(t, error));
+    const double *sums = t->loss_host;
     score->counted = sums[STK_LOSS_DENOMINATOR];
     score->loss =
         sums[STK_LOSS_DENOMINATOR] > 0 ? sums[STK_LOSS_NUMERATOR] / sums[STK_LOSS_DENOMINATOR] : NAN;
@@ -143,15 +173,33 @@ static stk_status read_score(stk__trainer *t, stk__tensor *loss, stk__tensor *me
     return STK_OK;
 }
 
-stk_status stk__trainer_read(stk__trainer *t, stk__trainer_log *log, stk_error *error)
+stk_status stk__trainer_read_begin(stk__trainer *t, stk_error *error)
 {
-    double norm[2];
-    STK__TRY(read_score(t, t->loss_sums, t->metric_sums, &log->score, error));
-    STK__TRY(stk__tensor_read(t->norm_sums, norm, sizeof norm, error));
-    STK__TRY(stk__tensor_zero(t->norm_sums, error));
-    log->grad_norm = norm[1] > 0 ? norm[0] / norm[1] : NAN;
+    const stk_status status = fetch_sums(t, t->loss_sums, t->metric_sums, t->norm_sums, error);
+    stk__stall_mark(&t->stall, STK_STALL_SYNC);
+    return status;
+}
+
+stk_status stk__trainer_read_ask(const stk__trainer *t, bool *there, stk_error *error)
+{
+    *there = true;
+    for (int i = 0; i < STK_TRAINER_FETCHES && *there; i++)
+        STK__TRY(stk__fetch_ask(&t->fetches[i], there, error));
+    return STK_OK;
+}
+
+stk_status stk__trainer_read_end(stk__trainer *t, stk__trainer_log *log, stk_error *error)
+{
+    STK__TRY(take_score(t, &log->score, error));
+    log->grad_norm = t->norm_host[1] > 0 ? t->norm_host[0] / t->norm_host[1] : NAN;
     stk__stall_mark(&t->stall, STK_STALL_SYNC);
     return STK_OK;
+}
+
+stk_status stk__trainer_read(stk__trainer *t, stk__trainer_log *log, stk_error *error)
+{
+    STK__TRY(stk__trainer_read_begin(t, error));
+    return stk__trainer_read_end(t, log, error);
 }
 
 static stk_status show_prediction(stk__trainer *t, const stk__pass *pass, const stk_batch *batch,
@@ -188,7 +236,8 @@ static stk_status evaluate_all(stk__trainer *t, stk__score *score, stk_error *er
         stk__trainer_release(t, &t->val, batch);
         STK__TRY(evaluated);
     }
-    return read_score(t, t->eval_loss_sums, t->eval_metric_sums, score, error);
+    STK__TRY(fetch_sums(t, t->eval_loss_sums, t->eval_metric_sums, NULL, error));
+    return take_score(t, score, error);
 }
 
 stk_status stk__trainer_evaluate(stk__trainer *t, stk__score *score, stk_error *error)

@@ -69,6 +69,13 @@ typedef struct stk__trainer_log {
 } stk__trainer_log;
 stk_status stk__trainer_read(stk__trainer *trainer, stk__trainer_log *log, stk_error *error);
 
+/* The same in two parts, for who does not want to wait: begin lets the numbers be copied and counting start
+ * again, end hands them out. One at a time, and no evaluation in between. On engines in host memory they are
+ * there at once. */
+stk_status stk__trainer_read_begin(stk__trainer *trainer, stk_error *error);
+stk_status stk__trainer_read_ask(const stk__trainer *trainer, bool *there, stk_error *error);
+stk_status stk__trainer_read_end(stk__trainer *trainer, stk__trainer_log *log, stk_error *error);
+
 /* The whole validation part, with the moving average if there is one. */
 stk_status stk__trainer_evaluate(stk__trainer *trainer, stk__score *score, stk_error *error);
 

@@ -66,7 +66,8 @@ static void tell_type(stk__trainer *t, int amp)
         stk__trainer_note_if_asked(t, "train.amp", "f32",
                                    engine->half_why ? engine->half_why : "this engine is not faster in it");
     else if (half && amp == STK_AMP_ON)
-        stk__trainer_note_if_asked(t, "train.amp", word_of(half), "this engine is faster in it");
+        stk__trainer_note_if_asked(t, "train.amp", word_of(half),
+                                   engine->half_why ? engine->half_why : "this engine is faster in it");
     else if (half && is_forced(amp) && support_of(engine, half) == STK_HALF_WIDENED)
         stk__trainer_note_if_asked(t, "train.amp", half == STK_DTYPE_BF16 ? "bf16!" : "fp16!",
                                    "stored in 16 bits, computed in float32: less memory, more time");

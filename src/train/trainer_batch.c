@@ -46,9 +46,14 @@ static stk_status bring(stk__trainer *t, const stk_tensor *memory, int part, stk
 {
     *tensor = NULL;
     if (memory->dtype == STK_DTYPE_NONE) return STK_OK;
-    if (memory->device != STK_DEVICE_CPU && memory->device != t->info.engine->device)
+    const stk__engine_info *engine = t->info.engine;
+    if (memory->device != STK_DEVICE_CPU && memory->device != engine->device)
         return stk__fail(error, STK_ERROR_ARGUMENT,
                          "the batches lie in a GPU's memory, the engine works in the host's");
+    if (memory->device != STK_DEVICE_CPU && memory->device_index != engine->device_index)
+        return stk__fail(error, STK_ERROR_ARGUMENT,
+                         "the batches lie in the memory of cuda:%d, the engine works in that of cuda:%d",
+                         memory->device_index, engine->device_index);
     stk__tensor *there;
     STK__TRY(wrap(t, memory, &there, error));
     *tensor = there;

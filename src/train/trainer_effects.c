@@ -94,8 +94,14 @@ static void tell_device(stk__trainer *t, const stk__trainer_setup *setup)
                                : setup->train->tf32 == STK_SWITCH_OFF ? "as asked for, in PyTorch's settings"
                                                                       : "this GPU is older than it, or this "
                                                                         "PyTorch does not let it be set");
-    stk__trainer_note_if_asked(t, "train.non_blocking", "true",
-                               "batches are made in the GPU's memory while it computes");
+    const bool beside = t->feed.resident && t->feed.pinned;
+    stk__trainer_note_if_asked(
+        t, "train.non_blocking", beside ? "true" : "false",
+        beside ? "batches are made in the GPU's memory while it computes"
+        : t->feed.resident
+            ? "batches are made in the GPU's memory while it computes, but copies from slots that are not "
+              "pinned wait (data.pin_memory)"
+            : "batches come in host memory: the network's stream copies them");
 }
 
 /* Mixed precision, compilation and what only GPUs have. */

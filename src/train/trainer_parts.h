@@ -8,7 +8,8 @@
 enum {
     STK_TRAINER_ROOMS = 32,   /* up to 5 a batch size */
     STK_TRAINER_WRAPS = 1024, /* tensors of slots: up to 9 a slot and batch size */
-    STK_TRAINER_EFFECTS = 48
+    STK_TRAINER_EFFECTS = 48,
+    STK_TRAINER_FETCHES = 3
 };
 
 typedef enum stk__trainer_pass {
@@ -45,6 +46,8 @@ struct stk__trainer {
     stk__tensor *class_weights; /* NULL: none */
     void *metric_host;          /* a copy of metric sums to score */
     size_t metric_bytes;
+    double loss_host[STK_LOSS_SUMS], norm_host[2]; /* copies of the others */
+    stk__fetch fetches[STK_TRAINER_FETCHES];       /* of these three, under way between two calls */
 
     stk__tensor *wraps[STK_TRAINER_WRAPS]; /* tensors around memory of slots, made once */
     int wrap_count;

@@ -52,4 +52,16 @@
     X(nvrtcGetProgramLog, 3, 4)                                                                              \
     X(nvrtcDestroyProgram, 4)
 
+enum { MOST_CODES = 16 };
+
+typedef struct call_codes {
+    const char *call;
+    int codes[MOST_CODES]; /* ends with 0 */
+} call_codes;
+
+#define ROW(call, ...) {#call, {__VA_ARGS__}},
+static const call_codes rows[] = {CUDA_DOCUMENTED_CODES(ROW)};
+#undef ROW
+enum { ROWS = sizeof rows / sizeof rows[0] };
+
 #endif

@@ -12,17 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-enum { MOST_USES = 12, MOST_CODES = 16 };
-
-typedef struct call_codes {
-    const char *call;
-    int codes[MOST_CODES]; /* ends with 0 */
-} call_codes;
-
-#define ROW(call, ...) {#call, {__VA_ARGS__}},
-static const call_codes rows[] = {CUDA_DOCUMENTED_CODES(ROW)};
-#undef ROW
-enum { ROWS = sizeof rows / sizeof rows[0] };
+enum { MOST_USES = 12 };
 
 static const fake_driver *fake;
 static long allocations; /* of the host that are not released */

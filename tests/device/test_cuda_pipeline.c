@@ -2,8 +2,7 @@
  *
  *   test_cuda_pipeline [--sites | --skip N]
  *
- * --sites prints how many places there are that wait, --skip leaves out the N-th: then some test must fail.
- */
+ * --sites prints the numbers of the places that wait, --skip leaves out one: then some test must fail. */
 #include "core/clock.h"
 #include "cuda_kept.h"
 #include "device/cuda_device.h"
@@ -339,7 +338,8 @@ static void many_batches_at_random(void **state)
 static int read_arguments(int count, char **words)
 {
     if (count == 2 && strcmp(words[1], "--sites") == 0) {
-        printf("%d\n", STK_CUDA_WAIT_SITES - 1);
+        for (int site = STK_CUDA_WAIT_NONE + 1; site < STK_CUDA_ENGINE_SITES; site++)
+            printf("%d\n", site);
         return 1;
     }
     if (count == 3 && strcmp(words[1], "--skip") == 0) stk__cuda_wait_skip = atoi(words[2]);

@@ -1,66 +1,35 @@
 /* The CUDA file of the engine torch, on the fake driver and the PyTorch in front of the real one
  * (on_fake_gpu.py starts it): maps, copies, order, waits, and every call of the driver failing. */
-#include "engine/torch_parts.h"
-#include "fake_cuda.h"
+#include "gpu_engine.h"
 
-#include <dlfcn.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
-enum { SKIPPED = 77, COUNT = 1000, TENSORS = STK_TORCH_STAGES + 1, KERNEL = TENSORS - 1 };
+enum { COUNT = GPU_COUNT, TENSORS = STK_TORCH_STAGES + 1, KERNEL = TENSORS - 1 };
 
 static stk__engine *engine;
 static stk__torch_cuda *cuda;
 static stk__arena *arena;
 static stk__tensor *tensors[TENSORS];
-static const char *(*add_lines)(const char *text);
-static long (*count_calls)(const char *call, int gpu);
-static int64_t (*count_driver)(const char *what);
-static long (*count_torch)(const char *what);
-
-static void find(const char *variable, const char *file, const char *name, void *member)
-{
-    char path[4096];
-    snprintf(path, sizeof path, "%s%s", getenv(variable), file);
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL), *symbol = library ? dlsym(library, name) : NULL;
-    assert_non_null(symbol);
-    memcpy(member, &symbol, sizeof symbol);
-}
 
 static int set_up(void **state)
 {
     (void)state;
-    const stk__tensor_desc desc = {.shape = {1, {COUNT}}, .dtype = STK_DTYPE_F32};
-    const stk__tensor_desc kernel = {
-        .shape = {4, {10, 4, 5, 5}}, .dtype = STK_DTYPE_F32, .layout = STK_TORCH_KERNEL};
-    const size_t each = stk__tensor_size(engine, &desc);
-    find("STOKER_CUDA_LIBRARY", "", "fake_cuda_add", &add_lines);
-    find("STOKER_CUDA_LIBRARY", "", "fake_cuda_calls", &count_calls);
-    find("STOKER_CUDA_LIBRARY", "", "fake_cuda_count", &count_driver);
-    find("STOKER_TORCH", "/libtorch_cpu.so", "fake_torch_count", &count_torch);
-    assert_int_equal(stk__arena_create(engine, TENSORS * each, &arena, NULL), STK_OK);
-    for (size_t i = 0; i < TENSORS; i++)
-        assert_int_equal(
-            stk__tensor_create(engine, i == KERNEL ? &kernel : &desc, arena, i * each, &tensors[i], NULL),
-            STK_OK);
+    gpu_make(engine, &arena, tensors, TENSORS);
+    tensors[KERNEL]->desc.shape = (stk__shape){4, {10, 4, 5, 5}};
+    tensors[KERNEL]->desc.layout = STK_TORCH_KERNEL;
+    return 0;
+}
+
+static int leave(void **state)
+{
+    (void)state;
+    gpu_drop(&arena, tensors, TENSORS);
+    stk__engine_close(&engine);
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    (void)state;
-    for (int i = 0; i < TENSORS; i++)
-        stk__tensor_destroy(&tensors[i]);
-    stk__arena_destroy(&arena);
-    stk__engine_close(&engine);
-    assert_int_equal(count_driver("misuses"), 0);
-    assert_int_equal(count_driver("pinned_bytes"), 0);
-    assert_int_equal(count_driver("events"), 0);
-    assert_int_equal(count_driver("pageable_copies"), 0);
+    leave(state);
+    gpu_expect_nothing_left();
     return 0;
 }
 
@@ -90,7 +59,7 @@ static void copies_are_in_order(void **state)
 {
     (void)state;
     float numbers[COUNT], read[COUNT];
-    const long waits = cuda->waits, fetches = cuda->fetches, syncs = count_torch("syncs");
+    const long waits = cuda->waits, fetches = cuda->fetches, syncs = gpu.torch("syncs");
     for (int round = 0; round < 8; round++) {
         for (int i = 0; i < COUNT; i++)
             numbers[i] = (float)(i + round);
@@ -99,7 +68,7 @@ static void copies_are_in_order(void **state)
     }
     assert_int_equal(cuda->waits, waits);
     assert_int_equal(cuda->fetches, fetches);
-    assert_int_equal(count_torch("syncs"), syncs);
+    assert_int_equal(gpu.torch("syncs"), syncs);
     assert_int_equal(stk__tensor_read(tensors[0], read, sizeof read, NULL), STK_OK);
     assert_int_equal(cuda->waits, waits + 1);
     for (int i = 0; i < COUNT; i++)
@@ -129,7 +98,7 @@ static void all_stages_fly(void **state)
 {
     (void)state;
     float numbers[COUNT] = {1}, read[COUNT];
-    assert_null(add_lines("fault copy_in at 99999999 fail 1\nlate 20000\n"));
+    assert_null(gpu.add_lines("fault copy_in at 99999999 fail 1\nlate 20000\n"));
     const long waits = cuda->waits;
     for (int i = 0; i < 2 * TENSORS; i++) {
         numbers[0] = (float)i;
@@ -138,7 +107,7 @@ static void all_stages_fly(void **state)
     assert_true(cuda->waits > waits);
     assert_int_equal(stk__tensor_read(tensors[0], read, sizeof read, NULL), STK_OK);
     assert_true(read[0] == (float)TENSORS);
-    assert_null(add_lines("late 0\n"));
+    assert_null(gpu.add_lines("late 0\n"));
 }
 
 static stk_status use(stk_error *error)
@@ -168,14 +137,11 @@ static void failing_calls_are_told(void **state)
     for (size_t c = 0; c < sizeof calls / sizeof calls[0]; c++) {
         int failed = 0;
         for (long later = 0; later < 4; later++) {
-            char line[128];
             stk_error error = {0};
             assert_int_equal(stk__engine_sync(engine, NULL), STK_OK);
-            const long at = count_calls(calls[c], FAKE_ANY) + later;
-            snprintf(line, sizeof line, "fault %s at %ld fail 1\n", calls[c], at);
-            assert_null(add_lines(line));
+            const long at = gpu_fault(calls[c], later, "fail 1");
             stk_status status = use(&error);
-            while (status == STK_OK && count_calls(calls[c], FAKE_ANY) <= at)
+            while (status == STK_OK && gpu.calls(calls[c], FAKE_ANY) <= at)
                 status = use(&error);
             if (status == STK_OK) continue; /* another's call */
             failed++;
@@ -192,10 +158,7 @@ static void failing_calls_are_told(void **state)
 static void memory_may_be_unknown(void **state)
 {
     (void)state;
-    char line[96];
-    snprintf(line, sizeof line, "fault cuMemGetInfo_v2 at %ld fail 1\n",
-             count_calls("cuMemGetInfo_v2", FAKE_ANY));
-    assert_null(add_lines(line));
+    gpu_fault("cuMemGetInfo_v2", 0, "fail 1");
     assert_int_equal(stk__engine_measure(engine).free_bytes, -1);
     assert_true(stk__engine_measure(engine).free_bytes > 0);
 }
@@ -203,25 +166,72 @@ static void memory_may_be_unknown(void **state)
 static void engines_that_cannot_open(void **state)
 {
     (void)state;
-    static const char *const calls[] = {"cuDeviceGet", "cuDevicePrimaryCtxRetain"};
-    const stk__engine_options options = {.name = "torch", .device = "cuda:0"};
-    for (int c = 0; c < 2; c++)
-        for (long later = 0; later < 3; later++) {
-            stk__engine *none = NULL;
-            stk_error error = {0};
-            char line[96];
-            snprintf(line, sizeof line, "fault %s at %ld fail 1\n", calls[c],
-                     count_calls(calls[c], FAKE_ANY) + later);
-            assert_null(add_lines(line));
-            if (stk__engine_open(&none, &options, &error) != STK_OK)
-                assert_non_null(strstr(error.message, "cannot be used"));
-            stk__engine_close(&none);
-        }
     stk_error error = {0};
     stk__engine *none;
+    const stk__engine_options options = {.name = "torch", .device = "cuda:0"};
+    gpu_fault("cuInit", 0, "fail 100");
+    assert_int_equal(stk__engine_open(&none, &options, &error), STK_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(error.message, "run.device = 'cuda:0' cannot be used: there is no NVIDIA GPU"));
+    gpu_fault("cuDevicePrimaryCtxRetain", 0, "fail 2");
+    assert_int_equal(stk__engine_open(&none, &options, &error), STK_ERROR_MEMORY);
     const stk__engine_options far = {.name = "torch", .device = "cuda:5"};
     assert_int_equal(stk__engine_open(&none, &far, &error), STK_ERROR_UNSUPPORTED);
     assert_non_null(strstr(error.message, "there is only 1 GPU"));
+}
+
+/* The same calls on the host. */
+static void expect_host(stk__engine *host)
+{
+    stk__arena *memory;
+    stk__tensor *tensor;
+    stk_tensor view;
+    void *stream;
+    gpu_make(host, &memory, &tensor, 1);
+    assert_int_equal(stk__tensor_map(tensor, &view, NULL), STK_OK);
+    assert_ptr_equal(view.data, tensor->memory);
+    assert_int_equal(stk__tensor_unmap(tensor, &view, true, NULL), STK_OK);
+    assert_int_equal(stk__tensor_map_new(tensor, &view, NULL), STK_OK);
+    assert_int_equal(stk__engine_sync(host, NULL), STK_OK);
+    stk__engine_mark(host);
+    assert_false(stk__engine_is_busy(host) || stk__engine_stream(host, &stream));
+    assert_int_equal(stk__engine_measure(host).free_bytes, -1);
+    gpu_drop(&memory, &tensor, 1);
+}
+
+static void copy_file(const char *from, const char *to)
+{
+    char bytes[4096];
+    FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
+    assert_true(in && out);
+    for (size_t size; (size = fread(bytes, 1, sizeof bytes, in)) > 0;)
+        assert_int_equal(fwrite(bytes, 1, size, out), size);
+    fclose(in);
+    assert_int_equal(fclose(out), 0);
+}
+
+/* Libraries of the right names that are no PyTorch. */
+static void a_pytorch_without_our_calls(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/stoker-torch-XXXXXX", paths[2][64];
+    stk__torch_api elsewhere = *stk__torch_of(engine)->api;
+    stk__torch_cuda_api calls;
+    stk_error error = {0};
+    assert_non_null(mkdtemp(folder));
+    snprintf(paths[0], sizeof paths[0], "%s/libtorch_cpu.so", folder);
+    snprintf(paths[1], sizeof paths[1], "%s/libtorch_cuda.so", folder);
+    for (int i = 0; i < 2; i++)
+        copy_file(getenv("STOKER_CUDA_LIBRARY"), paths[i]);
+    void *library = dlopen(paths[0], RTLD_NOW | RTLD_LOCAL), *symbol = dlsym(library, "fake_cuda_count");
+    assert_non_null(symbol);
+    memcpy(&elsewhere.aoti_torch_abi_version, &symbol, sizeof symbol);
+    assert_true(stk__torch_cuda_is_built(&elsewhere));
+    assert_int_equal(stk__torch_cuda_api_open(&calls, &elsewhere, &error), STK_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(error.message, "has no 'aoti_torch_get_current_cuda_stream'"));
+    assert_true(error.hint[0] != 0);
+    for (int i = 0; i < 2; i++)
+        unlink(paths[i]);
+    rmdir(folder);
 }
 
 /* PyTorch has no stream; its folder has no CUDA part; no such word; and "auto". */
@@ -242,6 +252,7 @@ static void other_ends(void **state)
     assert_int_equal(stk__engine_open(&none, &(stk__engine_options){.name = "torch"}, &error), STK_OK);
     assert_int_equal(none->info.device, STK_DEVICE_CPU); /* and says why */
     assert_non_null(strstr(none->info.note, "PyTorch cannot use the GPU"));
+    expect_host(none);
     stk__engine_close(&none);
     setenv("STOKER_FAKE_TORCH_STREAM", stream ? stream : "default", 1);
     assert_int_equal(stk__engine_open(&none, &(stk__engine_options){.name = "auto"}, &error), STK_OK);
@@ -251,6 +262,9 @@ static void other_ends(void **state)
         stk__engine_open(&none, &(stk__engine_options){.name = "torch", .device = "tpu"}, &error),
         STK_ERROR_UNSUPPORTED);
     memcpy(&elsewhere.aoti_torch_abi_version, &symbol, sizeof symbol);
+    stk__torch_device device;
+    assert_int_equal(stk__torch_device_open(&elsewhere, "cuda:0", &device, &error), STK_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(error.message, "was built without CUDA"));
     assert_int_equal(stk__torch_cuda_api_open(&calls, &elsewhere, &error), STK_ERROR_UNSUPPORTED);
     assert_non_null(strstr(error.message, "PyTorch's CUDA part cannot be opened: "));
 }
@@ -271,11 +285,8 @@ static void a_lost_context_is_told(void **state)
     (void)state;
     stk_error error = {0};
     float numbers[COUNT] = {0};
-    char line[96];
     assert_int_equal(stk__engine_sync(engine, NULL), STK_OK);
-    snprintf(line, sizeof line, "fault cuEventQuery at %ld lose 719\n",
-             count_calls("cuEventQuery", FAKE_ANY));
-    assert_null(add_lines(line));
+    gpu_fault("cuEventQuery", 0, "lose 719");
     assert_int_not_equal(stk__tensor_read(tensors[0], numbers, sizeof numbers, &error), STK_OK);
     assert_non_null(strstr(error.hint, "newest checkpoint"));
     assert_int_not_equal(stk__tensor_write(tensors[0], numbers, sizeof numbers, &error), STK_OK);
@@ -283,27 +294,16 @@ static void a_lost_context_is_told(void **state)
     assert_int_equal(stk__engine_measure(engine).free_bytes, -1);
 }
 
-static int leave(void **state)
-{
-    (void)state;
-    for (int i = 0; i < TENSORS; i++)
-        stk__tensor_destroy(&tensors[i]);
-    stk__arena_destroy(&arena);
-    stk__engine_close(&engine);
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
-    stk_error error = {0};
-    const stk__engine_options options = {.name = "torch", .device = "cuda:0", .threads = 1};
-    if (stk__engine_open(&engine, &options, &error) != STK_OK) {
-        fprintf(stderr, "%s\n", error.message);
-        return getenv("STOKER_FAKE_TORCH_REAL") ? 1 : SKIPPED;
-    }
-    cuda = stk__torch_of(engine)->device.cuda;
+    int status;
+    engine = gpu_engine_open("cuda:0", &status);
+    if (!engine) return status;
+    gpu_find_all();
+    cuda = gpu_of(engine);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(other_ends),
+        cmocka_unit_test(a_pytorch_without_our_calls),
         cmocka_unit_test(it_says_where_it_is),
         cmocka_unit_test(copies_are_in_order),
         cmocka_unit_test(many_maps),

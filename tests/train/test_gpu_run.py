@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "fake", "torch"))
 import on_fake_gpu  # noqa: E402
@@ -49,6 +50,75 @@ def has_the_cpus_numbers(work):
     assert rows["run.device"]["in_effect"] == "cuda:0" and rows["train.tf32"]["in_effect"] is True
 
 
+def has_them_in_16_bits_too(work):
+    more = ["data.batch_size=4", "data.limit=12", "data.val.limit=4", "data.val_split=0.1", "train.epochs=1", "train.log_interval=1", "augment.device=cpu"]
+    for amp in ("bf16", "fp16"):
+        here, _ = train(work, f"gpu_{amp}", *SMALL, *more, f"train.amp={amp}!", "run.device=cuda:0", STOKER_FAKE_TORCH_STREAM="own",
+                        script="late 200\n")
+        there, _ = train(work, f"cpu_{amp}", *SMALL, *more, f"train.amp={amp}!", "run.device=cpu", "run.engine=torch")
+        assert metrics(here) == metrics(there), list(zip(metrics(here), metrics(there)))[-1]
+        assert report(here).get("skipped_steps") == report(there).get("skipped_steps")
+        assert report(here)["activation_bytes"] < 0.7 / 4 * report(os.path.join(work, "gpu"))["activation_bytes"]
+
+
+def amp_is_what_the_gpu_is_fast_in(work):
+    more = ["make:series", "data.limit=64", "model.name=lstm", "train.epochs=1", "run.threads=1", "run.device=cuda:0"]
+    for sm, amp, in_effect, why in ((90, "true", "bf16", "faster in it"), (75, "true", "fp16", "sm_75"), (61, "true", "f32", "sm_61"),
+                                    (75, "bf16", "f32", "sm_75")):
+        run, _ = train(work, f"sm{sm}_{amp}", *more, f"train.amp={amp}", script=f"late 0\ngpu 0 sm {sm}\nnvrtc 12 8 50,60,61,70,75,80,90\n")
+        row = {row["name"]: row for row in report(run)["effects"]}["train.amp"]
+        assert row["in_effect"] == in_effect and why in row["why"], (sm, amp, row)
+
+
+def read_lines(path):
+    with open(path, encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def uses_one_gpu_of_two(work):
+    """The second one: alone, and with batches that the first one augments."""
+    more = [*SMALL, "data.limit=48", "train.epochs=1", "train.log_interval=1", "augment.preset=standard"]
+    right, _ = train(work, "of_cpu", *more, "run.device=cpu", "run.engine=torch", "augment.device=cpu")
+    for device, kernels_on in (("auto", 1), ("cuda:0", 0)):
+        trace = os.path.join(work, "trace_two_" + device)
+        run, _ = train(work, "of_two_" + device, *more, "run.device=cuda:1", f"augment.device={device}",
+                       script=f"late 100\ngpus 2\ntrace {trace}\n")
+        assert metrics(run) == metrics(right), device
+        assert report(run)["device"] == "cuda:1"
+        spans = read_lines(trace)
+        kernels = {span["gpu"] for span in spans if span["what"] == "stk_augment"}
+        assert kernels == {kernels_on}, (device, kernels)
+        assert any(span["gpu"] == 1 and span["what"] == "copy_in" for span in spans)
+
+
+def makes_batches_while_it_computes(work):
+    """Of each step but the first ones: the next batch's copies and kernel come while its operators run."""
+    trace, operators = (os.path.join(work, f"overlap_{word}") for word in ("gpu", "torch"))
+    more = [*SMALL, "data.limit=64", "data.batch_size=4", "model.width=16", "train.epochs=1", "augment.preset=standard", "train.non_blocking=true"]
+    run, _ = train(work, "overlap", *more, "run.device=cuda:0", script=f"late 0\ncopy 0.05\nkernel stk_augment 10\ntrace {trace}\n",
+                   STOKER_FAKE_TORCH_TRACE=operators)
+    spans = read_lines(trace)
+    kernels = [span for span in spans if span["what"] == "stk_augment"]
+    steps = [span["end_ns"] for span in read_lines(operators) if "_fused_" in span["what"]]
+    assert len(kernels) >= len(steps) == 16, (len(kernels), len(steps))  # some are of the next epoch
+    assert all(kernels[k]["end_ns"] < steps[k] for k in range(16))
+    early = [k for k in range(1, 15) if kernels[k + 1]["start_ns"] < steps[k]]  # its copies came before it
+    assert len(early) >= 10, early  # of 14: a busy machine may be late with files
+    beside = [span for span in spans if span["what"] in ("copy_in", "stk_augment") and steps[0] < span["end_ns"] and span["start_ns"] < steps[-1]]
+    assert {span["what"] for span in beside} == {"copy_in", "stk_augment"}, "nothing runs beside the network"
+    told = report(run)
+    assert told["device_augment_ms"] >= 10 and told["device_copy_ms"] > 0, told
+    rows = {row["name"]: row for row in told["effects"]}
+    assert rows["train.non_blocking"]["in_effect"] is True, rows["train.non_blocking"]
+    shares = {row["name"]: row["share"] for row in told["stall"]}
+    assert abs(sum(shares.values()) - 1) < 0.005, shares
+    assert shares["forward"] + shares["backward"] > 0.2, shares
+    slow, _ = train(work, "pageable", *SMALL, "data.limit=32", "train.epochs=1", "train.non_blocking=true", "data.pin_memory=false",
+                    "run.device=cuda:0")
+    row = {row["name"]: row for row in report(slow)["effects"]}["train.non_blocking"]
+    assert row["in_effect"] is False and "not pinned" in row["why"], row
+
+
 def copies_nothing_between_logs(work):
     copies, syncs = [], []
     for epochs in (1, 4):
@@ -56,8 +126,7 @@ def copies_nothing_between_logs(work):
         train(work, f"quiet{epochs}", *SMALL, "data.limit=64", f"train.epochs={epochs}", "train.log_interval=1000",
               "train.checkpoint_interval=100", "run.device=cuda:0", "augment.preset=standard",
               script=f"late 0\ntrace {trace}\n", STOKER_FAKE_TORCH_COUNTS=counts)
-        with open(trace, encoding="utf-8") as file:
-            copies.append(sum(json.loads(line)["what"] == "copy_out" for line in file))
+        copies.append(sum(span["what"] == "copy_out" for span in read_lines(trace)))
         with open(counts, encoding="utf-8") as file:
             syncs.append(json.load(file))
     # An epoch ends with a log: its three sums, no more. Steps cost none.
@@ -110,10 +179,12 @@ def main():
         print("skipped: there is no PyTorch")
         return 77
     with tempfile.TemporaryDirectory() as work:
-        for test in (has_the_cpus_numbers, copies_nothing_between_logs, saves_when_memory_runs_out,
+        for test in (has_the_cpus_numbers, has_them_in_16_bits_too, amp_is_what_the_gpu_is_fast_in, uses_one_gpu_of_two,
+                     makes_batches_while_it_computes, copies_nothing_between_logs, saves_when_memory_runs_out,
                      names_its_checkpoint_when_the_gpu_is_lost, series_are_standardised, says_why_not):
+            start = time.monotonic()
             test(work)
-            print("passed:", test.__name__.replace("_", " "))
+            print(f"passed: {test.__name__.replace('_', ' ')} ({time.monotonic() - start:.1f} s)")
     return 0
 
 

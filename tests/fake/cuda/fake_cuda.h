@@ -13,8 +13,10 @@
  *   late US                          work is delayed by up to so many microseconds; 100 if not given
  *   copy GB_PER_S                    how fast copies are; at once if not given
  *   kernel NAME MS                   how long a kernel takes at least
- *   trace FILE                       a JSON line for each piece of work: gpu, stream, what, bytes, start_ns,
- * end_ns (stk__clock_ns) fault CALL [gpu K] [at N|from N|below N] fail CODE|lose CODE|hang S
+ *   trace FILE                       JSON lines: gpu, stream, what, bytes, start_ns, end_ns (stk__clock_ns)
+ *
+ *   fault CALL [gpu K] [at N|from N|below N] fail CODE|lose CODE|hang S
+ *   calm                             no faults but those of later lines
  *
  * CALL is a call of the driver or of NVRTC, '*' for all, or work as it runs: copy_in, copy_out, kernel,
  * record. Uses are counted from 0, per CALL; with `gpu K` those on GPU K only. `fail` gives the code, `lose`
@@ -51,6 +53,7 @@ FAKE_EXPORT long fake_cuda_calls(const char *call, int gpu); /* gpu FAKE_ANY: on
 FAKE_EXPORT int64_t fake_cuda_count(const char *what);
 FAKE_EXPORT const char *fake_cuda_misuse(void);     /* the first one in words; "" */
 FAKE_EXPORT void *fake_cuda_host(uint64_t address); /* where the bytes of device memory are; NULL: nowhere */
+FAKE_EXPORT int fake_cuda_owner(uint64_t address);  /* whose they are, as programs count; -1: nobody's */
 
 /* For a library that computes on the host what a GPU would do on a stream: waits until the stream has nothing
  * to do. device: as programs count. Returns the code that lost the context; 0. */

@@ -148,6 +148,17 @@ void *fake_cuda_host(uint64_t address)
     return host;
 }
 
+int fake_cuda_owner(uint64_t address)
+{
+    int device = -1;
+    pthread_mutex_lock(&fake_lock);
+    const fake_memory *memory = fake_find(address, 1, false, FAKE_ANY);
+    for (int i = 0; memory && i < fake_visible_count; i++)
+        if (fake_visible[i] == memory->gpu) device = i;
+    pthread_mutex_unlock(&fake_lock);
+    return device;
+}
+
 static int64_t free_bytes(int gpu)
 {
     pthread_mutex_lock(&fake_lock);

@@ -125,6 +125,7 @@ static bool read_line(fake_script *script, char *line)
     if (sscanf(line, "%15[a-z] %n", word, &used) != 1) return line[strspn(line, " \t\r")] == '\0';
     char *rest = line + used;
     if (strcmp(word, "fault") == 0) return read_fault(script, rest);
+    if (strcmp(word, "calm") == 0) return script->fault_count = 0, true;
     if (strcmp(word, "gpu") == 0) return read_gpu(script, rest);
     if (strcmp(word, "nvrtc") == 0) return read_nvrtc(script, rest);
     if (strcmp(word, "kernel") == 0) return read_kernel(script, rest);

@@ -1,7 +1,10 @@
 #include "fake_gpu_torch.h"
 
+#include "core/clock.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +16,17 @@ static stk__torch_api real;
 static stk__torch_cuda_api real_cuda;
 static stk__cuda_api driver;
 static void *(*host_of)(uint64_t address);
+static int (*owner_of)(uint64_t address);
 static int (*settle)(void *stream, int device);
-static stk__cu_handle contexts[GPUS], streams[GPUS];
-static bool has_stream[GPUS];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static stk__cu_handle contexts[GPUS], streams[GPUS]; /* lock, while they are made */
+static atomic_bool has_stream[GPUS];
 static int32_t (*real_bfloat16)(void), (*real_half)(void);
 
-static char failure[256]; /* of the last call, our own; empty: PyTorch's */
-static long operators, syncs, short_from;
+static _Thread_local char failure[256]; /* of the last call, our own; empty: PyTorch's */
+static atomic_long operators, syncs;
+static long short_from;
+static FILE *trace; /* NULL: none is wanted */
 
 static void find(void *library, const char *name, void *member)
 {
@@ -41,7 +48,8 @@ static void *open_library(const char *path)
 static void open_real(void)
 {
     char path[4096];
-    const char *folder = getenv("STOKER_FAKE_TORCH_REAL"), *late = getenv("STOKER_FAKE_TORCH_SHORT");
+    const char *folder = getenv("STOKER_FAKE_TORCH_REAL"), *late = getenv("STOKER_FAKE_TORCH_SHORT"),
+               *spans = getenv("STOKER_FAKE_TORCH_TRACE");
     snprintf(path, sizeof path, "%s/libtorch_cpu.so", folder ? folder : ".");
     void *library = open_library(path);
 #define FIND(result, name, parameters) find(library, #name, &real.name);
@@ -58,6 +66,7 @@ static void open_real(void)
     find(library, "aoti_torch_dtype_bfloat16", &real_bfloat16);
     find(library, "aoti_torch_dtype_float16", &real_half);
     short_from = late ? strtol(late, NULL, 10) : 0;
+    trace = spans ? fopen(spans, "we") : NULL;
 }
 
 static void open_driver(void)
@@ -68,6 +77,7 @@ static void open_driver(void)
     STK_CUDA_CALLS(FIND)
 #undef FIND
     find(library, "fake_cuda_host", &host_of);
+    find(library, "fake_cuda_owner", &owner_of);
     find(library, "fake_cuda_settle", &settle);
 }
 
@@ -91,12 +101,13 @@ static bool enter(int32_t index)
 {
     int ordinal;
     if (index < 0 || index >= GPUS) return false;
+    pthread_mutex_lock(&lock);
     if (!contexts[index] && (driver.cuInit(0) || driver.cuDeviceGet(&ordinal, index) ||
-                             driver.cuDevicePrimaryCtxRetain(&contexts[index], ordinal))) {
+                             driver.cuDevicePrimaryCtxRetain(&contexts[index], ordinal)))
         contexts[index] = NULL;
-        return false;
-    }
-    return driver.cuCtxPushCurrent_v2(contexts[index]) == 0;
+    const stk__cu_handle context = contexts[index];
+    pthread_mutex_unlock(&lock);
+    return context && driver.cuCtxPushCurrent_v2(context) == 0;
 }
 
 static void leave(void)
@@ -121,11 +132,11 @@ int32_t aoti_torch_get_current_cuda_stream(int32_t index, void **stream)
     return 0;
 }
 
-/* What the streams have to do is done before an operator that is called now. */
-static int32_t settle_all(void)
+/* What the streams of these GPUs have to do is done before an operator that is called now. */
+static int32_t settle_all(uint32_t gpus)
 {
     for (int i = 0; i < GPUS; i++) {
-        if (!has_stream[i]) continue;
+        if (!has_stream[i] || !(gpus >> i & 1)) continue;
         const int code = settle(streams[i], i);
         if (!code) continue;
         snprintf(failure, sizeof failure, "CUDA error: the context is lost (code %d)", code);
@@ -157,6 +168,11 @@ static int32_t noted(int32_t result, stk__torch_handle *tensor, fake_thing thing
     return 0;
 }
 
+static uint32_t bit_of(int32_t index)
+{
+    return UINT32_C(1) << index;
+}
+
 static int64_t span_of(int64_t ndim, const int64_t *sizes, const int64_t *strides, int32_t dtype)
 {
     int64_t last = 0;
@@ -182,11 +198,12 @@ int32_t aoti_torch_create_tensor_from_blob(void *data, int64_t ndim, const int64
     const bool gpu = type == CUDA, empty = span_of(ndim, size, stride, dtype) == 0;
     void *host = gpu && data ? host_of((uint64_t)(uintptr_t)data) : data;
     if (gpu && !host && !empty) return fail("the pointer is no memory of the GPU");
+    if (gpu && host && owner_of((uint64_t)(uintptr_t)data) != index)
+        return fail("the pointer is memory of another GPU");
     if (gpu && empty) host = NULL;
-    (void)index;
     return noted(
         real.aoti_torch_create_tensor_from_blob(host, ndim, size, stride, offset, dtype, CPU, 0, tensor),
-        tensor, (fake_thing){.gpu = gpu, .host = !gpu, .number = !gpu && ndim == 0});
+        tensor, (fake_thing){.gpus = gpu ? bit_of(index) : 0, .host = !gpu, .number = !gpu && ndim == 0});
 }
 
 FAKE_EXPORT int32_t aoti_torch_empty_strided(int64_t ndim, const int64_t *size, const int64_t *stride,
@@ -203,24 +220,25 @@ int32_t aoti_torch_empty_strided(int64_t ndim, const int64_t *size, const int64_
     if (new_on_gpu(span_of(ndim, size, stride, dtype), index, &address)) return 1;
     return noted(real.aoti_torch_create_tensor_from_blob(host_of(address), ndim, size, stride, 0, dtype, CPU,
                                                          0, tensor),
-                 tensor, (fake_thing){.gpu = true, .own = address});
+                 tensor, (fake_thing){.gpus = bit_of(index), .own = address});
 }
 
 FAKE_EXPORT int32_t aoti_torch_get_data_ptr(stk__torch_handle tensor, void **data);
 int32_t aoti_torch_get_data_ptr(stk__torch_handle tensor, void **data)
 {
-    const fake_thing *thing = fake_look(tensor);
-    if (thing && thing->host) return real.aoti_torch_get_data_ptr(tensor, data);
-    if (!thing || !thing->own) return fail("the tensor has no memory of the GPU of its own");
-    *data = (void *)(uintptr_t)thing->own; /* NOLINT: an address of the device */
+    fake_thing thing;
+    const bool known = fake_look(tensor, &thing);
+    if (known && thing.host) return real.aoti_torch_get_data_ptr(tensor, data);
+    if (!known || !thing.own) return fail("the tensor has no memory of the GPU of its own");
+    *data = (void *)(uintptr_t)thing.own; /* NOLINT: an address of the device */
     return 0;
 }
 
 FAKE_EXPORT int32_t aoti_torch_new_tensor_handle(stk__torch_handle tensor, stk__torch_handle *another);
 int32_t aoti_torch_new_tensor_handle(stk__torch_handle tensor, stk__torch_handle *another)
 {
-    const fake_thing *known = fake_look(tensor);
-    fake_thing thing = known ? *known : (fake_thing){.host = true};
+    fake_thing thing;
+    if (!fake_look(tensor, &thing)) thing = (fake_thing){.host = true};
     thing.own = 0; /* it goes with the first */
     return noted(real.aoti_torch_new_tensor_handle(tensor, another), another, thing);
 }
@@ -231,7 +249,8 @@ int32_t aoti_torch_delete_tensor_object(stk__torch_handle tensor)
     fake_thing thing = {0};
     fake_take(tensor, &thing);
     const int32_t result = real.aoti_torch_delete_tensor_object(tensor);
-    if (thing.own && settle_all() == 0 && enter(0)) {
+    const int device = thing.own ? owner_of(thing.own) : 0;
+    if (thing.own && settle_all(bit_of(device)) == 0 && enter(device)) {
         driver.cuMemFree_v2(thing.own);
         leave();
     }
@@ -248,8 +267,10 @@ int32_t aoti_torch_scalar_to_tensor_float64(double value, stk__torch_handle *ten
 FAKE_EXPORT int32_t aoti_torch_aten_fill__Scalar(stk__torch_handle tensor, double value);
 int32_t aoti_torch_aten_fill__Scalar(stk__torch_handle tensor, double value)
 {
+    fake_thing thing = {0};
     failure[0] = '\0';
-    return settle_all() ? 1 : real.aoti_torch_aten_fill__Scalar(tensor, value);
+    fake_look(tensor, &thing);
+    return settle_all(thing.gpus) ? 1 : real.aoti_torch_aten_fill__Scalar(tensor, value);
 }
 
 /* --- operators -------------------------------------------------------------------------------------------
@@ -267,7 +288,7 @@ int32_t torch_list_push_back(void *list, uint64_t value)
     fake_thing thing, element;
     if (fake_take((const void *)(uintptr_t)value, &element)) { /* NOLINT: as PyTorch has it */
         fake_take(list, &thing);
-        thing.gpu |= element.gpu;
+        thing.gpus |= element.gpus;
         thing.host |= element.host;
         fake_put(thing);
     }
@@ -300,21 +321,27 @@ FAKE_EXPORT int32_t torch_call_dispatcher(const char *name, const char *overload
 int32_t torch_call_dispatcher(const char *name, const char *overload, uint64_t *stack, uint64_t version)
 {
     const fake_call call = fake_judge(name, overload, stack);
-    operators++;
+    const long number = atomic_fetch_add(&operators, 1) + 1;
     failure[0] = '\0';
-    if (call.gpu && settle_all()) return 1;
-    if (call.gpu && short_from && operators >= short_from)
+    if (call.gpus && settle_all(call.gpus)) return 1;
+    if (call.gpus && short_from && number >= short_from)
         return fail("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has no more.");
     if (fake_is_mixed(&call))
-        return fail("Expected all tensors to be on the same device, but found at least two devices, cuda:0 "
-                    "and cpu!");
+        return fail(call.host ? "Expected all tensors to be on the same device, but found at least two "
+                                "devices, cuda:0 and cpu!"
+                              : "Expected all tensors to be on the same device, but found at least two "
+                                "devices, cuda:0 and cuda:1!");
     syncs += fake_syncs(&call);
+    const uint64_t start_ns = stk__clock_ns();
     const int32_t result = real.torch_call_dispatcher(name, overload, stack, version);
+    if (trace && call.gpus)
+        fprintf(trace, "{\"what\": \"%s\", \"start_ns\": %llu, \"end_ns\": %llu}\n", name,
+                (unsigned long long)start_ns, (unsigned long long)stk__clock_ns());
     for (int i = 0; result == 0 && i < fake_results(name); i++)
         fake_put((fake_thing){.key = (const void *)(uintptr_t)stack[i], /* NOLINT: as PyTorch has it */
-                              .gpu = call.gpu,
-                              .host = !call.gpu,
-                              .number = !call.gpu && call.number_only});
+                              .gpus = call.gpus,
+                              .host = !call.gpus,
+                              .number = !call.gpus && call.number_only});
     return result;
 }
 
@@ -340,11 +367,30 @@ long fake_torch_count(const char *what)
 /* At the end of the program, for who started it. */
 static void __attribute__((destructor)) tell(void)
 {
+    if (trace) fclose(trace);
     const char *path = getenv("STOKER_FAKE_TORCH_COUNTS");
     FILE *file = path ? fopen(path, "we") : NULL;
     if (!file) return;
-    fprintf(file, "{\"operators\": %ld, \"syncs\": %ld}\n", operators, syncs);
+    fprintf(file, "{\"operators\": %ld, \"syncs\": %ld}\n", atomic_load(&operators), atomic_load(&syncs));
     fclose(file);
+}
+
+/* Cells of optional arguments, the only memory that comes from here. */
+FAKE_EXPORT void *_Znwm(size_t size);
+void *_Znwm(size_t size)
+{
+    start();
+    void *memory = real.operator_new(size);
+    fake_put((fake_thing){.key = memory, .cell = true});
+    return memory;
+}
+
+FAKE_EXPORT void _ZdlPv(void *memory);
+void _ZdlPv(void *memory)
+{
+    fake_thing gone;
+    fake_take(memory, &gone);
+    real.operator_delete(memory);
 }
 
 /* --- the rest is PyTorch's -------------------------------------------------------------------------------
@@ -375,8 +421,6 @@ PASS_ON(int32_t, aoti_torch_dtype_uint8, (void), real.aoti_torch_dtype_uint8())
 PASS_ON(int32_t, aoti_torch_dtype_bool, (void), real.aoti_torch_dtype_bool())
 PASS_ON(int32_t, aoti_torch_dtype_bfloat16, (void), real_bfloat16())
 PASS_ON(int32_t, aoti_torch_dtype_float16, (void), real_half())
-PASS_ON(void *, _Znwm, (size_t size), real.operator_new(size))
-PASS_ON(void, _ZdlPv, (void *memory), real.operator_delete(memory))
 PASS_ON(void, _ZN2at15set_num_threadsEi, (int threads), real.set_num_threads(threads))
 PASS_ON(void *, _ZN2at13globalContextEv, (void), real_cuda.context())
 PASS_ON(void, _ZN2at7Context18setAllowTF32CuBLASEb, (void *context, bool allow),

@@ -4,14 +4,18 @@
  * computes. It is stricter than PyTorch on a CPU can be:
  *
  *   - memory that is no device memory is refused as CUDA memory; fresh memory is full of poison
- *   - tensors of host and GPU in one call are refused, but for numbers where PyTorch takes them
+ *   - tensors of host and GPU in one call are refused, but for numbers where PyTorch takes them; those of two
+ *     GPUs always
  *   - an operator waits for what the stream has to do before it; what nobody ordered is seen as poison
  *   - calls after which PyTorch would wait for the GPU are counted
  *   - a lost context makes every operator fail
  *
  * STOKER_FAKE_TORCH_STREAM=own: the current stream is not the default one; none: there is none.
  * STOKER_FAKE_TORCH_SHORT=N: from the N-th operator on (the first is 1) PyTorch is out of memory.
- * STOKER_FAKE_TORCH_COUNTS=FILE: operators and syncs are told there at the end. */
+ * STOKER_FAKE_TORCH_COUNTS=FILE: operators and syncs are told there at the end.
+ * STOKER_FAKE_TORCH_TRACE=FILE: a JSON line for each operator on a GPU: what, start_ns, end_ns
+ * (stk__clock_ns).
+ */
 #ifndef FAKE_GPU_TORCH_H
 #define FAKE_GPU_TORCH_H
 
@@ -26,23 +30,26 @@ FAKE_EXPORT long fake_torch_count(const char *what);
 /* What is known of a tensor or list by its address. */
 typedef struct fake_thing {
     const void *key;
-    bool gpu, host; /* it, or something in it, lies there */
-    bool number;    /* a tensor of no dimension on the host */
-    uint64_t own;   /* device memory that goes with it; 0: none */
+    uint32_t gpus; /* it, or something in it, lies there: a bit for each */
+    bool host;     /* or there */
+    bool number;   /* a tensor of no dimension on the host */
+    bool cell;     /* no tensor, but what an optional one is handed over in */
+    uint64_t own;  /* device memory that goes with it; 0: none */
 } fake_thing;
 
-/* fake_gpu_torch_book.c; one thread calls. */
+/* fake_gpu_torch_book.c; any thread calls. */
 void fake_put(fake_thing thing);
 bool fake_take(const void *key, fake_thing *thing); /* and forgets it; false: not known */
-const fake_thing *fake_look(const void *key);       /* NULL: not known */
+bool fake_look(const void *key, fake_thing *thing); /* false: not known */
 long fake_book_size(void);
 
 /* What one call of an operator is given, and whether PyTorch would take it. */
 typedef struct fake_call {
     const char *name, *overload;
-    bool gpu, host, number_only; /* some argument lies there; all on the host are numbers */
-    int host_argument;           /* the first on the host */
-    bool gpu_value;              /* argument 2 is on the GPU */
+    uint32_t gpus;          /* some argument lies there: a bit for each */
+    bool host, number_only; /* or there; all of these are numbers */
+    int host_argument;      /* the first on the host */
+    bool gpu_value;         /* argument 2 is on the GPU */
 } fake_call;
 fake_call fake_judge(const char *name, const char *overload, const uint64_t *stack);
 bool fake_is_mixed(const fake_call *call); /* host and GPU in a way that PyTorch refuses */

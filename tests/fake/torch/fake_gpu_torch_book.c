@@ -1,14 +1,16 @@
 /* Which tensors lie where, and what PyTorch makes of that. */
 #include "fake_gpu_torch.h"
 
+#include <pthread.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { STACK = 16 };
 
-static void *book; /* a tree of fake_thing */
-static long size;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void *book; /* lock: a tree of fake_thing */
+static long size;  /* lock */
 
 static int compare(const void *a, const void *b)
 {
@@ -25,6 +27,7 @@ static fake_thing *find(const void *key)
 
 void fake_put(fake_thing thing)
 {
+    pthread_mutex_lock(&lock);
     fake_thing *known = find(thing.key);
     if (!known) {
         known = malloc(sizeof *known);
@@ -34,27 +37,38 @@ void fake_put(fake_thing thing)
         size++;
     }
     *known = thing;
+    pthread_mutex_unlock(&lock);
 }
 
 bool fake_take(const void *key, fake_thing *thing)
 {
+    pthread_mutex_lock(&lock);
     fake_thing *known = find(key);
-    if (!known) return false;
-    *thing = *known;
-    tdelete(known, &book, compare);
-    free(known);
-    size--;
-    return true;
+    if (known) {
+        *thing = *known;
+        tdelete(known, &book, compare);
+        free(known);
+        size--;
+    }
+    pthread_mutex_unlock(&lock);
+    return known != NULL;
 }
 
-const fake_thing *fake_look(const void *key)
+bool fake_look(const void *key, fake_thing *thing)
 {
-    return find(key);
+    pthread_mutex_lock(&lock);
+    const fake_thing *known = find(key);
+    if (known) *thing = *known;
+    pthread_mutex_unlock(&lock);
+    return known != NULL;
 }
 
 long fake_book_size(void)
 {
-    return size;
+    pthread_mutex_lock(&lock);
+    const long now = size;
+    pthread_mutex_unlock(&lock);
+    return now;
 }
 
 static const void *pointer_at(uint64_t value)
@@ -68,11 +82,12 @@ fake_call fake_judge(const char *name, const char *overload, const uint64_t *sta
     for (int i = 0; i < STACK; i++) {
         fake_thing thing;
         if (!fake_take(pointer_at(stack[i]), &thing)) continue;
-        call.gpu |= thing.gpu;
+        if (thing.cell && !fake_take(pointer_at(*(const uint64_t *)thing.key), &thing)) continue;
+        call.gpus |= thing.gpus;
         call.host |= thing.host;
         if (thing.host && call.host_argument < 0) call.host_argument = i;
         if (thing.host && !thing.number) call.number_only = false;
-        if (i == 2) call.gpu_value = thing.gpu;
+        if (i == 2) call.gpu_value = thing.gpus != 0;
     }
     return call;
 }
@@ -92,7 +107,8 @@ bool fake_is_mixed(const fake_call *call)
         "aten::ne",           "aten::lt",          "aten::le",  "aten::gt",   "aten::ge",
         "aten::maximum",      "aten::minimum",     "aten::pow", "aten::lerp", "aten::masked_fill_",
         "aten::floor_divide", "aten::bitwise_and", NULL};
-    if (!call->gpu || !call->host) return false;
+    if (call->gpus & (call->gpus - 1)) return strcmp(call->name, "aten::copy_") != 0;
+    if (!call->gpus || !call->host) return false;
     if (strcmp(call->name, "aten::copy_") == 0) return false;
     if (strcmp(call->name, "aten::_foreach_addcmul_") == 0) return call->host_argument != 3;
     return !call->number_only || !is_listed(call->name, take_numbers);
@@ -107,9 +123,9 @@ bool fake_syncs(const fake_call *call)
                                          "aten::masked_select",
                                          "aten::unique",
                                          NULL};
-    if (strcmp(call->name, "aten::copy_") == 0) return call->gpu && call->host;
+    if (strcmp(call->name, "aten::copy_") == 0) return call->gpus && call->host;
     if (strcmp(call->name, "aten::masked_fill_") == 0) return call->gpu_value;
-    return call->gpu && is_listed(call->name, always);
+    return call->gpus && is_listed(call->name, always);
 }
 
 int fake_results(const char *name)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""on_fake_gpu.py FOLDER PROGRAM [ARGUMENTS]: runs a program with a GPU where there is none.
+"""on_fake_gpu.py FOLDER [--script LINE;LINE] PROGRAM [ARGUMENTS]: runs a program with a GPU where there is none.
 
-FOLDER has the fake driver (libcuda.so.1) and the PyTorch in front of the real one. Status 77: there is no PyTorch here."""
+FOLDER has the fake driver (libcuda.so.1) and the PyTorch in front of the real one. LINEs are for the driver (tests/fake/cuda/fake_cuda.h). Status 77: there
+is no PyTorch here."""
 import importlib.util
 import os
 import sys
@@ -30,8 +31,13 @@ def environment(folder, script="late 0\n", **more):
 
 
 if __name__ == "__main__":
-    variables = environment(sys.argv[1])
+    words = sys.argv[2:]
+    script = "late 0\n"
+    if words[0] == "--script":
+        script = words[1].replace(";", "\n") + "\n"
+        words = words[2:]
+    variables = environment(sys.argv[1], script)
     if not variables:
         print("skipped: there is no PyTorch")
         sys.exit(77)
-    os.execve(sys.argv[2], sys.argv[2:], variables)
+    os.execve(words[0], words, variables)
