@@ -80,7 +80,7 @@ def read_lines(path):
 
 def uses_one_gpu_of_two(work):
     """The second one: alone, and with batches that the first one augments."""
-    more = [*SMALL, "data.limit=48", "train.epochs=1", "train.log_interval=1", "augment.preset=standard"]
+    more = [*SMALL, *NARROW, "data.limit=48", "train.epochs=1", "train.log_interval=1", "augment.preset=standard"]
     right, _ = train(work, "of_cpu", *more, "run.device=cpu", "run.engine=torch", "augment.device=cpu")
     for device, kernels_on in (("auto", 1), ("cuda:0", 0)):
         trace = os.path.join(work, "trace_two_" + device)
