@@ -16,10 +16,15 @@ static stk__selftest_tally count_all(const stk__selftest_report *report)
 
 static const char *number(char *cell, size_t size, double value, const char *unit)
 {
-    const char *format = value != 0 && fabs(value) < 1e-3 ? "%.1e%s%s"
-                         : fabs(value) < 1e4              ? "%.4g%s%s"
-                                                          : "%.0f%s%s";
-    snprintf(cell, size, format, value, *unit ? " " : "", unit);
+    const bool tiny = value != 0 && fabs(value) < 1e-3;
+    if (tiny && *unit)
+        snprintf(cell, size, "< 0.001 %s", unit);
+    else
+        snprintf(cell, size,
+                 tiny                ? "%.1e%s%s"
+                 : fabs(value) < 1e4 ? "%.4g%s%s"
+                                     : "%.0f%s%s",
+                 value, *unit ? " " : "", unit);
     return cell;
 }
 
