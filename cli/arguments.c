@@ -204,11 +204,17 @@ static stk_status set_root(stk__arguments *a, stk_error *error)
     return STK_ERROR_CONFIG;
 }
 
+const char *stk__arguments_config(const stk__arguments *a)
+{
+    return !a->own_words && a->word_count && is_config(a->words[0]) ? a->words[0] : NULL;
+}
+
 static stk_status read_layers(stk__arguments *a, stk_error *error)
 {
+    const char *file = stk__arguments_config(a);
     if (a->own_words) return stk__config_read_environment(a->config, environ, error);
-    if (a->word_count && is_config(a->words[0]))
-        STK__TRY(stk__config_read_file(a->config, a->words[0], error));
+    if (file)
+        STK__TRY(stk__config_read_file(a->config, file, error));
     else if (a->word_count)
         STK__TRY(set_root(a, error));
     return stk__config_read_environment(a->config, environ, error);

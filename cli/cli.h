@@ -77,6 +77,7 @@ typedef struct stk__arguments {
  * explained). */
 int stk__arguments_read(stk__arguments *arguments, int argc, char **argv);
 void stk__arguments_fini(stk__arguments *arguments);
+const char *stk__arguments_config(const stk__arguments *arguments); /* CONFIG among its words; NULL: none */
 
 /* --- completion.c ------------------------------------------------------------------------------------------
  */

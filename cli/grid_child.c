@@ -47,15 +47,20 @@ static stk_status add_number(command *c, const stk__grid *grid, const char *name
     return add_setting(c, name, text, error);
 }
 
-/* All that was asked for, whatever layer it came from, then the values of this combination. */
-static stk_status add_settings(command *c, const stk__grid *grid, int run, stk_error *error)
+static stk_status add_combination(command *c, const stk__grid *grid, int run, stk_error *error)
+{
+    for (int a = 0; a < grid->axis_count; a++)
+        STK__TRY(add_setting(c, grid->axes[a].name, stk__grid_value(grid, run, a), error));
+    return STK_OK;
+}
+
+/* All that was asked for, whatever layer it came from. */
+static stk_status add_settings(command *c, const stk__grid *grid, stk_error *error)
 {
     const char *name;
     json_t *value;
     json_object_foreach(grid->settings, name, value)
         STK__TRY(add_setting(c, name, json_string_value(value), error));
-    for (int a = 0; a < grid->axis_count; a++)
-        STK__TRY(add_setting(c, grid->axes[a].name, stk__grid_value(grid, run, a), error));
     STK__TRY(add_number(c, grid, "run.threads", grid->threads, error));
     return add_number(c, grid, "data.num_workers", grid->workers, error);
 }
@@ -66,7 +71,9 @@ static stk_status make_command(command *c, const stk__grid *grid, int run, bool 
     const stk__grid_run *r = &grid->runs[run];
     STK__TRY(add_word(c, "stoker", error));
     STK__TRY(add_word(c, "train", error));
-    if (plan || !r->goes_on) STK__TRY(add_settings(c, grid, run, error));
+    if (plan || !r->goes_on) STK__TRY(add_settings(c, grid, error));
+    STK__TRY(add_combination(c, grid, run, error)); /* of a run that goes on, too: the environment counts more
+                                                       than its folder */
     if (plan) {
         STK__TRY(add_word(c, "--plan", error));
         STK__TRY(add_word(c, "--json", error));

@@ -49,6 +49,7 @@ static int64_t asked_epochs(const json_t *report)
 static bool is_finished(const json_t *report)
 {
     return !json_is_true(json_object_get(report, "interrupted")) &&
+           !json_is_true(json_object_get(report, "failed")) &&
            (json_is_true(json_object_get(report, "stopped_early")) ||
             json_integer_value(json_object_get(report, "epochs")) >= asked_epochs(report));
 }

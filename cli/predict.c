@@ -136,8 +136,8 @@ static stk_status open_network(predict_job *job, stk_error *error)
                                       .run = &s->run,
                                       .val = stk__predict_feed_of(&job->feed),
                                       .facts = job->data.facts,
-                                      .evaluates_only = true};
-    s->model.weights = NULL; /* those of the checkpoint */
+                                      .evaluates_only = true,
+                                      .has_checkpoint = true};
     s->loss.class_weights = NULL;
     STK__TRY(stk__trainer_open(&s->trainer, &setup, error));
     job->feed.task = job->answers.task = stk__trainer_describe(s->trainer)->network->task;

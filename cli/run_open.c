@@ -13,6 +13,20 @@ stk_status stk__run_settings_read(stk__config *config, const char *run, stk_erro
     return status;
 }
 
+bool stk__run_has_checkpoint(const char *run)
+{
+    char folder[512];
+    snprintf(folder, sizeof folder, "%s/checkpoints", run);
+    return stk__checkpoint_is_there(folder);
+}
+
+void stk__run_tell_skipped(int count, const char *first_reason)
+{
+    if (count && !stk__cli_quiet)
+        fprintf(stderr, "stoker: %d checkpoint%s not valid and passed over: %s\n", count,
+                count == 1 ? " is" : "s are", first_reason);
+}
+
 stk_status stk__run_checkpoint_find(const stk__run_choice *choice, const stk__trainer *trainer,
                                     stk__checkpoint_found *found, stk_error *error)
 {
@@ -31,6 +45,7 @@ stk_status stk__run_checkpoint_find(const stk__run_choice *choice, const stk__tr
         stk__error_place(error, "%s", folder);
         status = STK_ERROR_DATA;
     }
+    if (status == STK_OK) stk__run_tell_skipped(found->skipped, found->first_reason);
     return status;
 }
 

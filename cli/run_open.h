@@ -23,7 +23,12 @@ const char *stk__run_class_name(const stk__run_data *data, int64_t class_number)
 /* config.yaml of the run into the config. */
 stk_status stk__run_settings_read(stk__config *config, const char *run, stk_error *error);
 
-/* The checkpoint that was asked for (NULL: the best, or the newest). */
+/* Valid or not. */
+bool stk__run_has_checkpoint(const char *run);
+/* Checkpoints that were passed over, and what is wrong with the first; unless there are none. */
+void stk__run_tell_skipped(int count, const char *first_reason);
+
+/* The checkpoint that was asked for (NULL: the best, or the newest); says if others were passed over. */
 typedef struct stk__run_choice {
     const char *run, *checkpoint;
     bool newest;

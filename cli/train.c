@@ -21,6 +21,7 @@ typedef struct train_job {
     int64_t stop_after, trace_steps;
     bool resume, plan;
     stk__run_folder *folder;
+    stk__buffer settings; /* config.yaml */
     stk__run run;
     stk__train_screen screen;
     stk__train_after after;
@@ -42,9 +43,10 @@ static stk_status read_run_settings(train_job *job, stk_error *error)
         stk__fail(error, STK_ERROR_CONFIG, "--resume needs --run DIR: which run is to go on?");
         return STK_ERROR_CONFIG;
     }
-    if (job->arguments.word_count) return STK_OK;
     snprintf(path, sizeof path, "%s/config.yaml", job->run_path);
-    return stk__config_read_file(job->arguments.config, path, error);
+    STK__TRY(stk__config_read_file(job->arguments.config, path, error));
+    const char *on_top = stk__arguments_config(&job->arguments);
+    return on_top ? stk__config_read_file(job->arguments.config, on_top, error) : STK_OK;
 }
 
 static void name_run(const train_job *job, char *name, size_t size)
@@ -71,14 +73,10 @@ static stk_status open_folder(train_job *job, stk_error *error)
     const stk__run_folder_options options = {
         .path = job->run_path, .parent = job->session.run.dir, .name = name, .resume = job->resume};
     STK__TRY(stk__run_folder_open(&job->folder, &options, error));
-    stk__buffer text = {0};
-    stk_status status = stk__config_write_yaml(job->arguments.config, &text, error);
-    if (status == STK_OK && !job->resume)
-        status = stk__run_folder_write(job->folder, "config.yaml", text, error);
-    stk__buffer_fini(&text);
-    if (status == STK_OK)
-        status = stk__run_data_write(job->folder, stk_loader_describe(job->session.loader), error);
-    return status;
+    STK__TRY(stk__config_write_yaml(job->arguments.config, &job->settings, error));
+    if (!job->resume) /* else when it is known that they fit the checkpoint */
+        STK__TRY(stk__run_folder_write(job->folder, "config.yaml", job->settings, error));
+    return stk__run_data_write(job->folder, stk_loader_describe(job->session.loader), error);
 }
 
 static stk_status open_ledgers(train_job *job, stk_error *error)
@@ -139,7 +137,7 @@ static void tell_device_batches(const train_job *job, json_t *report)
     json_object_set_new(report, "device_augment_ms", number(each_ms * (double)stats.device_kernel_ns));
 }
 
-static json_t *report_json(train_job *job)
+static json_t *report_json(train_job *job, bool failed)
 {
     const stk__cli_session *s = &job->session;
     const stk__run_report *r = &job->run.report;
@@ -177,6 +175,7 @@ static json_t *report_json(train_job *job)
                             memory.peak_bytes < 0 ? json_null() : json_integer(memory.peak_bytes));
     }
     json_object_set_new(report, "interrupted", json_boolean(r->interrupted));
+    json_object_set_new(report, "failed", json_boolean(failed));
     json_object_set_new(report, "stopped_early", json_boolean(r->stopped_early));
     json_object_set_new(report, "checkpoint", stk__cli_json_text(r->checkpoint));
     json_object_set_new(report, "advice", json_string(advice));
@@ -196,7 +195,8 @@ static bool is_told(const train_job *job)
     stk__run_folder_file(job->folder, "run.json", path, sizeof path);
     json_t *report = json_load_file(path, 0, NULL);
     const bool told = json_integer_value(json_object_get(report, "steps")) == job->run.report.at.step &&
-                      json_is_false(json_object_get(report, "interrupted"));
+                      json_is_false(json_object_get(report, "interrupted")) &&
+                      !json_is_true(json_object_get(report, "failed"));
     json_decref(report);
     return told;
 }
@@ -211,7 +211,7 @@ static int finish(train_job *job, stk_status status, const stk_error *error)
         fprintf(stderr, "newest checkpoint: %s; go on with: stoker train --run %s --resume\n",
                 job->run.report.checkpoint, stk__run_folder_path(job->folder));
     if (job->folder && (job->run.step_count || (status == STK_OK && !is_told(job)))) {
-        json_t *report = report_json(job);
+        json_t *report = report_json(job, status != STK_OK);
         if (stk__run_folder_write_json(job->folder, "run.json", json_incref(report), &failed) != STK_OK &&
             code == STK_EXIT_GOOD)
             code = stk__cli_fail(&failed);
@@ -230,6 +230,7 @@ static int finish(train_job *job, stk_status status, const stk_error *error)
     if (!(written && val_written) && code == STK_EXIT_GOOD) code = STK_EXIT_FAILED;
     if (code == STK_EXIT_GOOD && job->run.report.interrupted) code = STK_EXIT_INTERRUPTED;
     stk__run_folder_close(&job->folder);
+    stk__buffer_fini(&job->settings);
     const int hung = stk__train_monitor_close(&job->screen.monitor);
     stk__cli_session_close(&job->session, code);
     if (hung) stk__cli_leave(code);
@@ -278,6 +279,7 @@ static stk_status run_job(train_job *job, stk_error *error)
     job->screen = (stk__train_screen){.session = &job->session, .run = &job->run};
     STK__TRY(read_run_settings(job, error));
     STK__TRY(stk__cli_apply_preset(job->arguments.config, error));
+    job->session.has_checkpoint = job->resume && stk__run_has_checkpoint(job->run_path);
     STK__TRY(stk__cli_session_open(&job->session, error));
     if (!job->plan) {
         STK__TRY(open_folder(job, error));
@@ -294,6 +296,7 @@ static stk_status run_job(train_job *job, stk_error *error)
                           .folder = job->folder,
                           .train = &job->session.train,
                           .resume = job->resume,
+                          .settings = &job->settings,
                           .stop_after = job->stop_after,
                           .watch = stk__train_watch(&job->screen),
                           .stop = stk__interrupt_flag(),
@@ -319,6 +322,7 @@ static int train_grid(const train_job *job, bool jobs_given)
 {
     if (jobs_given && grid.jobs < 1) return stk__cli_usage("train", "--jobs is 1 or more");
     if (job->stop_after) return stk__cli_usage("train", "--grid trains to the end; set train.epochs");
+    if (job->trace_steps) return stk__cli_usage("train", "--trace records one run, not a --grid");
     if (!jobs_given) grid.jobs = 0;
     grid.folder = job->run_path;
     grid.plan = job->plan;

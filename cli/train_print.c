@@ -1,5 +1,7 @@
 #include "train_print.h"
 
+#include "run_open.h"
+
 #include "core/clock.h"
 #include "core/cpu.h"
 
@@ -116,11 +118,12 @@ static void show_started(void *context, const stk__run_report *r)
 {
     stk__train_screen *screen = context;
     if (stk__cli_quiet) return;
-    if (r->skipped_checkpoints)
-        fprintf(stderr, "stoker: %d checkpoint%s not valid and passed over: %s\n", r->skipped_checkpoints,
-                r->skipped_checkpoints == 1 ? " is" : "s are", r->skipped_reason);
+    stk__run_tell_skipped(r->skipped_checkpoints, r->skipped_reason);
     if (r->resumed)
         fprintf(stderr, "goes on after step %lld from %s\n", (long long)r->resumed_step, r->checkpoint);
+    if (stk__trainer_describe(screen->run->trainer)->epoch_again)
+        fprintf(stderr, "epoch %llu begins again: batches have another size than before\n",
+                (unsigned long long)r->at.epoch + 1);
     stk__progress_start(&screen->progress);
 }
 

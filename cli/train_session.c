@@ -291,7 +291,8 @@ static stk_status open_trainer(stk__cli_session *s, stk_error *error)
                                       .facts = facts_of(stk_loader_describe(any)),
                                       .seed = (uint64_t)data->seed,
                                       .engine = s->engine,
-                                      .evaluates_only = s->evaluates_only};
+                                      .evaluates_only = s->evaluates_only,
+                                      .has_checkpoint = s->has_checkpoint || s->evaluates_only};
     s->engine = NULL;
     STK__TRY(stk__trainer_open(&s->trainer, &setup, error));
     return tell_trainer(s, error);
@@ -304,13 +305,12 @@ static uint64_t device_batches(const stk__cli_session *s)
     return about ? about->slot_bytes * (uint64_t)about->slot_count : 0;
 }
 
-/* Memory of the model is touched by its first values, that of batches by workers that read ahead; everything
- * else will be. */
+/* Memory of the model and of activations is there as soon as it is reserved, that of batches when workers
+ * have read ahead; everything else will be. */
 static void plan_memory(stk__cli_session *s)
 {
     const stk__trainer_info *info = stk__trainer_describe(s->trainer);
-    const stk__model_bytes model = stk__model_measure(info->model);
-    uint64_t touched = model.params + model.buffers + model.averages;
+    uint64_t touched = s->device[0] ? 0 : info->model_bytes + info->pass_bytes;
     const uint64_t now = stk__cli_resident_bytes();
     stk_loader *const loaders[] = {s->loader, s->val_loader};
     for (int i = 0; i < 2; i++) {

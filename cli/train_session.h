@@ -12,6 +12,7 @@ const stk__option_table *const *stk__cli_train_tables(void);
 typedef struct stk__cli_session {
     stk__config *config;
     bool evaluates_only;
+    bool has_checkpoint; /* whose weights are read afterwards */
 
     /* Filled in by open; all defaults are in. */
     stk__model_settings model;

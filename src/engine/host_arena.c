@@ -5,35 +5,38 @@
 
 #include <sys/mman.h>
 
-#ifdef MADV_POPULATE_WRITE
+enum { PIECE_BYTES = 8 << 20, PAGE_BYTES = 4096 };
 
-enum { PIECE_BYTES = 8 << 20 };
+/* Many pages at once, where the kernel can (since 5.14). */
+static bool populate(char *memory, size_t size_bytes)
+{
+#ifdef MADV_POPULATE_WRITE
+    return madvise(memory, size_bytes, MADV_POPULATE_WRITE) == 0;
+#else
+    (void)memory, (void)size_bytes;
+    return false;
+#endif
+}
 
 static void back_piece(void *context, size_t item, int worker)
 {
     (void)worker;
     const stk__arena *arena = context;
-    const size_t at = item * PIECE_BYTES, left = arena->size_bytes - at;
-    /* a kernel that cannot gives them one by one, at the first use of each */
-    (void)madvise((char *)arena->memory + at, left < PIECE_BYTES ? left : PIECE_BYTES, MADV_POPULATE_WRITE);
+    char *memory = (char *)arena->memory + item * PIECE_BYTES;
+    const size_t left = arena->size_bytes - item * PIECE_BYTES;
+    const size_t size_bytes = left < PIECE_BYTES ? left : PIECE_BYTES;
+    if (populate(memory, size_bytes)) return;
+    for (size_t at = 0; at < size_bytes; at += PAGE_BYTES)
+        *(volatile char *)(memory + at) = 0;
 }
 
-/* Asks for all pages at once, on all threads. Otherwise the first step meets a fault in each of them; and
- * where it reads before it writes, as an optimiser does, two, and the other CPUs are interrupted for it. */
+/* Asks for all pages now, on all threads. Otherwise the first step meets a fault in each of them; and where
+ * it reads before it writes, as an optimiser does, two, and the other CPUs are interrupted for it. */
 static void back(stk__arena *arena)
 {
     const size_t pieces = (arena->size_bytes + PIECE_BYTES - 1) / PIECE_BYTES;
     stk__pool_run(&(stk__pool_job){.run = back_piece, .context = arena, .count = pieces});
 }
-
-#else
-
-static void back(stk__arena *arena)
-{
-    (void)arena;
-}
-
-#endif
 
 stk_status stk__host_arena_create(stk__engine *engine, size_t size_bytes, stk__arena **arena,
                                   stk_error *error)

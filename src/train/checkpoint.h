@@ -31,9 +31,10 @@ typedef struct stk__checkpoint_options {
 
 /* Writes one and deletes those that are not needed any more: the best by metric and the newest `keep` stay,
  * and nothing is deleted before the new one is durable; that some could not be deleted is only logged. path
- * (may be NULL) gets its name, size bytes at most. One of the same epoch and step is replaced: the new name
- * ends in -2, -3, … On failure (full disk) the older ones are untouched and nothing of the new one is left
- * over; only when the very last step, the fsync of the parent, fails the new one stays: it is complete. */
+ * (may be NULL) gets its name, size bytes at most, if there is one then. One of the same epoch and step is
+ * replaced: the new name ends in -2, -3, … On failure (full disk) the older ones are untouched and nothing of
+ * the new one is left over; only when the very last step, the fsync of the parent, fails the new one stays:
+ * it is complete. */
 stk_status stk__checkpoint_write(const stk__checkpoint_options *options, stk__model *model,
                                  const stk__checkpoint_state *state, char *path, size_t size,
                                  stk_error *error);
@@ -56,6 +57,9 @@ typedef struct stk__checkpoint_found {
 stk_status stk__checkpoint_newest(const char *folder, stk__checkpoint_found *found, stk_error *error);
 stk_status stk__checkpoint_best(const char *folder, bool best_is_low, stk__checkpoint_found *found,
                                 stk_error *error);
+
+/* Any, valid or not. */
+bool stk__checkpoint_is_there(const char *folder);
 
 /* Compares every file with SUMS. STK_ERROR_DATA says what is wrong. */
 stk_status stk__checkpoint_verify(const char *path, stk_error *error);

@@ -154,6 +154,14 @@ static stk_status find_valid(const stk__checkpoint_list *list, const char *folde
     return STK_ERROR_DATA;
 }
 
+bool stk__checkpoint_is_there(const char *folder)
+{
+    stk__checkpoint_list list;
+    const bool there = stk__checkpoint_list_read(&list, folder, NULL) == STK_OK && list.count > 0;
+    stk__buffer_fini(&list.memory);
+    return there;
+}
+
 stk_status stk__checkpoint_newest(const char *folder, stk__checkpoint_found *found, stk_error *error)
 {
     stk__checkpoint_list list;

@@ -162,7 +162,7 @@ stk_status stk__checkpoint_write(const stk__checkpoint_options *options, stk__mo
     STK__TRY(choose_name(options->folder, state, &entry, error));
     stk_status status = stk__checkpoint_io_begin(&io, options->folder, entry.name, error);
     if (status == STK_OK) status = write_files(&io, options, model, state, error);
-    if (path) snprintf(path, size, "%s", io.final);
+    if (path && io.committed) snprintf(path, size, "%s", io.final);
     stk__checkpoint_io_fini(&io);
     if (status == STK_OK) forget_old(options, entry.name);
     return status;

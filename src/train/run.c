@@ -53,15 +53,19 @@ static void add_values(const stk__run *run, json_t *line, const char *prefix, co
     }
 }
 
+static stk_status refuse_loss(int64_t step, stk_error *error)
+{
+    stk__fail(error, STK_ERROR_DATA, "the loss is no number any more at step %lld", (long long)step);
+    stk__error_hint(
+        error, "lower optimizer.lr, or set train.max_grad_norm=1; --resume goes on from the last checkpoint");
+    return STK_ERROR_DATA;
+}
+
 static stk_status check_loss(const stk__run *run, stk_error *error)
 {
     const stk__score *score = &run->report.log.score;
     if (isfinite(score->loss) || score->counted == 0) return STK_OK;
-    stk__fail(error, STK_ERROR_DATA, "the loss is no number any more at step %lld",
-              (long long)run->report.log_at.step);
-    stk__error_hint(
-        error, "lower optimizer.lr, or set train.max_grad_norm=1; --resume goes on from the last checkpoint");
-    return STK_ERROR_DATA;
+    return refuse_loss(run->report.log_at.step, error);
 }
 
 /* The line of an interval whose numbers are on their way: waits for them if it must. An interval lasts from
@@ -141,6 +145,7 @@ static stk_status save(stk__run *run, double metric, stk_error *error)
     stk__run_report *r = &run->report;
     char folder[CHECKPOINTS_BYTES];
     STK__TRY(finish_log(run, error)); /* the state counts its line as written */
+    if (!stk__trainer_is_finite(run->trainer)) return refuse_loss(r->at.step, error); /* not logged yet */
     stk__stall_mark(stk__trainer_stall(run->trainer), STK_STALL_OTHER);
     const stk__trainer_info *info = stk__trainer_describe(run->trainer);
     const stk__checkpoint_options options = checkpoints_of(run, folder);
@@ -225,6 +230,8 @@ static stk_status begin(stk__run *run, stk_error *error)
         status = stk__trainer_standardise(run->trainer, error);
     }
     STK__TRY(status);
+    if (run->resume && run->settings)
+        STK__TRY(stk__run_folder_write(run->folder, "config.yaml", *run->settings, error));
     r->at = stk__trainer_where(run->trainer);
     tell(run, run->watch.started);
     start_interval(run, &r->at);

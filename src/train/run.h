@@ -51,7 +51,8 @@ typedef struct stk__run { /* the caller's memory, zeroed; set the first fields, 
     stk__run_folder *folder;
     const stk__train_settings *train; /* filled */
     bool resume;
-    int64_t stop_after; /* steps of this call; 0: to the end */
+    const stk__buffer *settings; /* config.yaml of one that goes on, written when it does; NULL: it stays */
+    int64_t stop_after;          /* steps of this call; 0: to the end */
     stk__run_watch watch;
     const atomic_bool *stop; /* set by someone else: finish the step, save, end; may be NULL */
     stk__trace *trace;       /* gets trace_steps steps, after the first STK_RUN_UNTRACED; may be NULL */

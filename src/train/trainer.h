@@ -29,6 +29,7 @@ typedef struct stk__trainer_setup {
     uint64_t seed;
     stk__engine *engine; /* the trainer's from now on; NULL: the one of stk__trainer_open_engine */
     bool evaluates_only; /* no gradients, no optimiser: `stoker eval` */
+    bool has_checkpoint; /* whose weights will come: model.weights is not read */
 } stk__trainer_setup;
 
 /* The engine that the settings ask for, for who must know its device before there are batches. */
@@ -91,8 +92,12 @@ stk__engine_memory stk__trainer_memory(stk__trainer *trainer);
 
 bool stk__trainer_has_val(const stk__trainer *trainer);
 
+/* What was counted since the last log is a finite loss (or nothing). Waits for the engine. */
+bool stk__trainer_is_finite(stk__trainer *trainer);
+
 /* Everything but tensors that is needed to go on: position, step, what was counted but not read. The caller
- * owns the object; NULL: no memory. Seek takes what tell gave. */
+ * owns the object; NULL: no memory. Seek takes what tell gave; with batches of another size an epoch that was
+ * under way begins again. */
 json_t *stk__trainer_tell(stk__trainer *trainer);
 stk_status stk__trainer_seek(stk__trainer *trainer, const json_t *state, stk_error *error);
 
@@ -117,6 +122,8 @@ typedef struct stk__trainer_info {
     int value;                      /* of the task: decides which checkpoint is best */
     int64_t steps_per_epoch;
     bool starts_standardised; /* features and targets were measured on the training part */
+    bool
+        epoch_again; /* begun before the state that was sought, and begins again: batches have another size */
 } stk__trainer_info;
 const stk__trainer_info *stk__trainer_describe(const stk__trainer *trainer);
 

@@ -2,19 +2,25 @@
  * allocates after each slot has been seen once. */
 #include "train/trainer_parts.h"
 
+static stk__tensor **list_wraps(const stk__trainer *t, int *count)
+{
+    *count = (int)(t->wraps.size_bytes / sizeof(stk__tensor *));
+    return (stk__tensor **)(void *)t->wraps.data;
+}
+
 /* The engine's tensor around one of a batch's; made when a slot comes by for the first time. */
 static stk_status wrap(stk__trainer *t, const stk_tensor *memory, stk__tensor **tensor, stk_error *error)
 {
-    for (int i = 0; i < t->wrap_count; i++)
-        if (t->wraps[i]->memory == memory->data && t->wraps[i]->desc.shape.dim[0] == memory->shape[0]) {
-            *tensor = t->wraps[i];
+    int count;
+    stk__tensor **wraps = list_wraps(t, &count);
+    for (int i = 0; i < count; i++)
+        if (wraps[i]->memory == memory->data && wraps[i]->desc.shape.dim[0] == memory->shape[0]) {
+            *tensor = wraps[i];
             return STK_OK;
         }
-    if (t->wrap_count == STK_TRAINER_WRAPS)
-        return stk__fail(error, STK_ERROR_ARGUMENT, "more than %d tensors of slots", STK_TRAINER_WRAPS);
+    STK__TRY(stk__buffer_reserve(&t->wraps, t->wraps.size_bytes + sizeof *tensor, error));
     STK__TRY(stk__tensor_wrap(t->engine, memory, tensor, error));
-    t->wraps[t->wrap_count++] = *tensor;
-    return STK_OK;
+    return stk__buffer_append(&t->wraps, tensor, sizeof *tensor, error);
 }
 
 /* Room in the engine's memory for one part of a batch, which all batches of its size share: they come one
@@ -115,8 +121,11 @@ void stk__trainer_release(stk__trainer *t, const stk__feed *feed, stk_batch *bat
 
 void stk__trainer_forget(stk__trainer *t)
 {
-    for (int i = 0; i < t->wrap_count; i++)
-        stk__tensor_destroy(&t->wraps[i]);
+    int count;
+    stk__tensor **wraps = list_wraps(t, &count);
+    for (int i = 0; i < count; i++)
+        stk__tensor_destroy(&wraps[i]);
+    stk__buffer_fini(&t->wraps);
     for (int i = 0; i < t->room_count; i++) {
         stk__tensor_destroy(&t->rooms[i].tensor);
         stk__arena_destroy(&t->rooms[i].arena);

@@ -240,11 +240,16 @@ static stk_status choose_metric(stk__trainer *t, const char *name, stk_error *er
     return STK_ERROR_CONFIG;
 }
 
-static stk_status load_weights(stk__trainer *t, const char *path, stk_error *error)
+static stk_status load_weights(stk__trainer *t, const stk__trainer_setup *setup, stk_error *error)
 {
+    const char *path = setup->model->weights;
     stk__weights_report report;
     char why[160];
     if (!path) return STK_OK;
+    if (setup->has_checkpoint) {
+        stk__trainer_note(t, "model.weights", path, "where the run began; those of its checkpoint are taken");
+        return STK_OK;
+    }
     STK__TRY(stk__weights_load(path, t->model, &report, error));
     int at = snprintf(why, sizeof why, "%d of %d tensors taken", report.loaded, t->model->count);
     if (report.misfits)
@@ -274,7 +279,7 @@ static stk_status open_trainer(stk__trainer *t, const stk__trainer_setup *setup,
     STK__TRY(make_sums(t, error));
     STK__TRY(read_class_weights(t, setup->loss->class_weights, error));
     set_optimizer(t, setup);
-    STK__TRY(load_weights(t, setup->model->weights, error));
+    STK__TRY(load_weights(t, setup, error));
     stk__trainer_tell_effects(t, setup);
     stk__stall_start(&t->stall);
     return STK_OK;

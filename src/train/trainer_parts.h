@@ -2,12 +2,12 @@
 #ifndef STK_TRAIN_TRAINER_PARTS_H
 #define STK_TRAIN_TRAINER_PARTS_H
 
+#include "core/memory.h"
 #include "train/loss_scale.h"
 #include "train/trainer.h"
 
 enum {
-    STK_TRAINER_ROOMS = 32,   /* up to 5 a batch size */
-    STK_TRAINER_WRAPS = 1024, /* tensors of slots: up to 9 a slot and batch size */
+    STK_TRAINER_ROOMS = 32, /* up to 5 a batch size */
     STK_TRAINER_EFFECTS = 48,
     STK_TRAINER_FETCHES = 3
 };
@@ -49,8 +49,8 @@ struct stk__trainer {
     double loss_host[STK_LOSS_SUMS], norm_host[2]; /* copies of the others */
     stk__fetch fetches[STK_TRAINER_FETCHES];       /* of these three, under way between two calls */
 
-    stk__tensor *wraps[STK_TRAINER_WRAPS]; /* tensors around memory of slots, made once */
-    int wrap_count;
+    stk__buffer
+        wraps; /* of stk__tensor *: around memory of slots, made once; up to 9 a slot and batch size */
     stk__trainer_room rooms[STK_TRAINER_ROOMS];
     int room_count;
 

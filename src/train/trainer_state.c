@@ -38,7 +38,12 @@ static bool read_feed(const json_t *json, stk_loader_state *s)
            copy_text(s->order, sizeof s->order, order) && copy_text(s->part, sizeof s->part, part);
 }
 
-/* Sums that have not been read yet, as a list of numbers. */
+static json_t *number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+/* Sums that have not been read yet, as a list of numbers; null: no finite one. */
 static json_t *sums_json(stk__tensor *tensor)
 {
     stk_tensor view;
@@ -47,7 +52,7 @@ static json_t *sums_json(stk__tensor *tensor)
     for (int64_t i = 0; i < view.shape[0]; i++)
         json_array_append_new(list, view.dtype == STK_DTYPE_I64
                                         ? json_integer(((const int64_t *)view.data)[i])
-                                        : json_real(((const double *)view.data)[i]));
+                                        : number(((const double *)view.data)[i]));
     stk__tensor_unmap(tensor, &view, false, NULL);
     return list;
 }
@@ -58,13 +63,23 @@ static bool read_sums(const json_t *list, stk__tensor *tensor, stk_error *error)
     if (!json_is_array(list) || stk__tensor_map(tensor, &view, error) != STK_OK) return false;
     const bool fits = (int64_t)json_array_size(list) == view.shape[0];
     for (int64_t i = 0; i < view.shape[0] && fits; i++) {
-        const json_t *number = json_array_get(list, (size_t)i);
+        const json_t *value = json_array_get(list, (size_t)i);
         if (view.dtype == STK_DTYPE_I64)
-            ((int64_t *)view.data)[i] = json_integer_value(number);
+            ((int64_t *)view.data)[i] = json_integer_value(value);
         else
-            ((double *)view.data)[i] = json_number_value(number);
+            ((double *)view.data)[i] = json_is_null(value) ? NAN : json_number_value(value);
     }
     return stk__tensor_unmap(tensor, &view, true, error) == STK_OK && fits;
+}
+
+bool stk__trainer_is_finite(stk__trainer *t)
+{
+    json_t *sums = sums_json(t->loss_sums);
+    bool finite = true;
+    for (size_t i = 0; i < json_array_size(sums); i++)
+        finite &= !json_is_null(json_array_get(sums, i));
+    json_decref(sums);
+    return finite;
 }
 
 static json_t *scale_json(const stk__loss_scale *s)
@@ -142,7 +157,8 @@ json_t *stk__trainer_tell(stk__trainer *t)
                   t->info.engine->name, "threads", t->info.engine->threads, "network", t->network->name,
                   "feed", feed_json(&t->feed), "loss_sums", sums_json(t->loss_sums), "metric_sums",
                   sums_json(t->metric_sums), "norm_sums", sums_json(t->norm_sums));
-    const bool whole = state &&
+    const bool whole = state && add_part(state, "batch_size", json_integer(t->feed.batch_size)) &&
+                       add_part(state, "batches", json_integer((json_int_t)t->feed.batches_per_epoch)) &&
                        (t->scale.scale <= 0 || add_part(state, "loss_scale", scale_json(&t->scale))) &&
                        (!t->tunes || add_part(state, "methods", all_methods_json(t)));
     if (whole) return state;
@@ -155,6 +171,21 @@ static stk_status refuse_state(stk_error *error)
     stk__fail(error, STK_ERROR_STATE, "the saved state is not that of this network and data");
     stk__error_hint(error, "resume with the settings of the run: its folder has them in config.yaml");
     return STK_ERROR_STATE;
+}
+
+/* Batches of another size do not divide what is left of an epoch as it was planned: a part of one begins
+ * again. *batch and the place in the feed are those of the state, before; a state of old has no sizes. */
+static bool change_batches(const stk__trainer *t, const json_t *state, json_int_t *batch,
+                           stk_loader_state *at)
+{
+    const json_int_t size = json_integer_value(json_object_get(state, "batch_size")),
+                     batches = json_integer_value(json_object_get(state, "batches"));
+    if (size <= 0 || size == t->feed.batch_size || *batch <= 0) return false;
+    const bool ended = *batch >= batches;
+    at->epoch += ended && at->position > 0;
+    at->position = 0;
+    *batch = ended ? (json_int_t)t->feed.batches_per_epoch : 0;
+    return !ended;
 }
 
 stk_status stk__trainer_seek(stk__trainer *t, const json_t *state, stk_error *error)
@@ -172,7 +203,9 @@ stk_status stk__trainer_seek(stk__trainer *t, const json_t *state, stk_error *er
     if (!read_sums(loss, t->loss_sums, error) || !read_sums(metric, t->metric_sums, error) ||
         !read_sums(norm, t->norm_sums, error))
         return refuse_state(error);
+    const bool again = change_batches(t, state, &batch, &at);
     STK__TRY(t->feed.seek(t->feed.context, &at, error));
+    t->info.epoch_again = again;
     read_methods(json_object_get(state, "methods"), t);
     t->at.step = step;
     t->at.lr = step > 0 ? stk__lr_at(&t->schedule, step - 1) : 0;

@@ -294,10 +294,16 @@ static void folders_that_cannot_be_used(void **state)
 {
     (void)state;
     shelf s = shelf_make(&(small_options){0});
+    const stk__checkpoint_options options = {.folder = s.folder, .keep = 1};
+    const stk__checkpoint_state at = {.json = json_object(), .metric = NAN};
     stk__checkpoint_found found;
     stk_error error = {0};
+    char path[PATH_MAX] = "the one before";
     workspace_put(&s.space, "checkpoints", "a file");
     assert_int_equal(shelf_try(&s, 1, NAN, &error), STK_ERROR_IO);
+    assert_int_equal(stk__checkpoint_write(&options, s.model, &at, path, sizeof path, &error), STK_ERROR_IO);
+    assert_string_equal(path, "the one before"); /* there is no new one */
+    json_decref(at.json);
     assert_int_equal(stk__checkpoint_newest(s.folder, &found, &error), STK_ERROR_IO);
     assert_non_null(strstr(error.message, "cannot look into"));
     assert_int_equal(stk__checkpoint_best(s.folder, true, &found, NULL), STK_ERROR_IO);
