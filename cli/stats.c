@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_SIZES = 8, MOST_CLASSES = 65536 };
+enum { MOST_SIZES = 8, MOST_CLASSES = 65536, IGNORED_ID = 255 }; /* IGNORED_ID: of a mask's pixels */
 
 typedef struct size_count {
     int32_t w, h;
@@ -17,7 +17,7 @@ typedef struct stats_job {
     stk__cli_loading loading;
     stk_loader *loader;
     uint64_t samples, pixels[3], sum[3], squares[3]; /* per channel */
-    uint64_t mask_ids[256];
+    uint64_t mask_ids[IGNORED_ID + 1];
     uint64_t *labels; /* [class_count] */
     double value_sum, value_squares;
     uint64_t value_count;
@@ -141,8 +141,9 @@ static class_table classes_of(const stats_job *job)
     class_table table = {.count = info->class_count, .counts = job->labels};
     if (info->masks) {
         table.counts = job->mask_ids;
-        for (int id = 0; id < 255 && !info->class_count; id++)
+        for (int id = 0; id < IGNORED_ID && !info->class_count; id++)
             if (job->mask_ids[id]) table.count = id + 1;
+        if (table.count > IGNORED_ID) table.count = IGNORED_ID; /* a mask has no others */
     }
     if (!table.counts) table.count = 0;
     for (int i = 0; i < table.count; i++)
@@ -227,8 +228,9 @@ static void print_classes(const stats_job *job)
         else
             printf("%9s %9s\n", "never", "-");
     }
-    if (info->masks && job->mask_ids[255])
-        printf("  255 %-18s %s pixels\n", "(ignored)", stk__cli_grouped(job->mask_ids[255]));
+    if (info->masks && job->mask_ids[IGNORED_ID])
+        printf("  %d %-18s %s pixels\n", IGNORED_ID, "(ignored)",
+               stk__cli_grouped(job->mask_ids[IGNORED_ID]));
 }
 
 static void print_values(const stats_job *job)

@@ -151,7 +151,7 @@ static void report_bad(stk_loader *loader, stk__slot *slot, stk_status status)
         if (status != STK_OK && bad[i].place > slot->error_place)
             break; /* after the one that stops everything */
         const stk_ledger_entry entry = {.epoch = slot->step.epoch,
-                                        .position = slot->step.position + bad[i].place,
+                                        .position = stk__slot_position(slot, bad[i].place),
                                         .sample_id = (int64_t)bad[i].sample_id,
                                         .damage = bad[i].damage,
                                         .path = bad[i].path,

@@ -80,14 +80,14 @@ static void note_data(stk_loader *loader, const stk_loader_options *asked)
 static void note_settings(stk_loader *loader, const stk_loader_options *asked)
 {
     const bool val = asked->part == STK_PART_VAL, all = asked->part == STK_PART_ALL;
-    const bool chance =
-        loader->stream.order != STK_ORDER_SEQUENTIAL || loader->recipe.policy == STK_BAD_REPLACE;
+    const bool chance = loader->stream.order != STK_ORDER_SEQUENTIAL ||
+                        loader->recipe.policy == STK_BAD_REPLACE || loader->augments;
     const use rows[] = {
         {"data.val_root", asked->val_root, val, "only the validation part lies there"},
         {"data.val_split", asked->val_split > 0, !all && !asked->val_root,
          all ? "all parts are loaded" : "the validation part lies in data.val_root"},
         {"data.split_seed", asked->split_seed, loader->stream.split.held, "nothing is split by chance"},
-        {"data.seed", asked->seed, chance, "the order is sequential and nothing is replaced"},
+        {"data.seed", asked->seed, chance, "the order is sequential, nothing is replaced or augmented"},
         {"data.prefetch_factor", asked->prefetch_factor, loader->thread_count,
          "the caller's thread loads, nothing is read ahead"},
     };

@@ -2,8 +2,8 @@
 
 #include "core/clock.h"
 
-/* A few samples spread over the part are enough to know the size that most images have, and whether there are
- * any with colours. It runs in a thread of its own, because a read can hang. */
+/* A few samples spread over the part are enough to know a size that images have, and whether there are any
+ * with colours. It runs in a thread of its own, because a read can hang. */
 enum { GOOD_ENOUGH = 8, MOST_TRIES = 64 };
 
 typedef struct probe {

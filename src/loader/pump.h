@@ -17,6 +17,7 @@ struct stk_loader {
     stk__source *source;
     bool source_borrowed; /* the opener's own: not closed here */
     stk__plan *plan;      /* NULL: samples stay as decoded */
+    bool augments;        /* the plan draws, by data.seed */
     stk__device *device;  /* that augments batches; NULL: the workers do */
     stk__device *home;    /* in whose memory batches end, may be the same; NULL: the host's */
     bool pinned;          /* the host's memory of slots shall be */

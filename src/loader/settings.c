@@ -200,6 +200,12 @@ static stk_status read_mask_map(stk__recipe *recipe, const char *text, stk_error
     return STK_OK;
 }
 
+/* What a source counts are the classes of labels, if it has labels; of masks nothing is known then. */
+static int32_t mask_classes(const stk__source_info *info)
+{
+    return info->label == STK_LABEL_CLASS ? 0 : info->class_count;
+}
+
 static stk_status choose_recipe(stk_loader *loader, const stk_loader_options *o, stk_error *error)
 {
     stk__recipe *recipe = &loader->recipe;
@@ -216,7 +222,7 @@ static stk_status choose_recipe(stk_loader *loader, const stk_loader_options *o,
     recipe->coarse = o->jpeg == STK_JPEG_FAST;
     recipe->policy = (stk_bad_sample)o->on_bad_sample;
     recipe->mask.ignore = 255;
-    recipe->mask.class_count = o->num_classes ? (int32_t)o->num_classes : info->class_count;
+    recipe->mask.class_count = o->num_classes ? (int32_t)o->num_classes : mask_classes(info);
     loader->timeout_s = o->timeout_s;
     const uint64_t pixels = (uint64_t)o->image_size[0] * (uint64_t)o->image_size[1];
     if (pixels > o->limit_pixels)
@@ -272,10 +278,6 @@ static stk_status choose_common_size(stk_loader *loader, const stk_loader_option
     if (o->image_size[0]) {
         common->h = o->image_size[0];
         common->w = o->image_size[1];
-    } else {
-        char text[32];
-        snprintf(text, sizeof text, "%dx%d", picture.w, picture.h);
-        stk__loader_note(loader, "data.image_size", text, "as stored; images of other sizes keep theirs");
     }
     loader->recipe.must_be_grey = !o->channels && common->channels == 1;
     if (!o->channels)
@@ -283,6 +285,17 @@ static stk_status choose_common_size(stk_loader *loader, const stk_loader_option
                                 common->channels == 1 ? "the images looked at are grey"
                                                       : "the images looked at have colours");
     return STK_OK;
+}
+
+/* finished: batches are tensors, so all images have one size. */
+static void note_size(stk_loader *loader, const stk_loader_options *o, stk__pixels common, bool finished)
+{
+    char text[32];
+    if (!loader->source->info.images || o->image_size[0]) return;
+    snprintf(text, sizeof text, "%dx%d", common.w, common.h);
+    stk__loader_note(loader, "data.image_size", text,
+                     finished ? "that of the first image looked at; others are resized to it"
+                              : "as stored; images of other sizes keep theirs");
 }
 
 /* Room for decoded images that have no place of their own. Not divided by the slots: what fits into a batch
@@ -354,8 +367,8 @@ static void describe(stk_loader *loader, const stk_loader_options *o, stk__pixel
     info->w = common.w;
     info->channels = common.channels;
     info->masks = source->masks;
-    info->class_count = source->class_count;
-    info->class_names = source->class_names;
+    info->class_count = source->masks ? mask_classes(source) : source->class_count;
+    info->class_names = info->class_count ? source->class_names : NULL;
     info->classes = source->label == STK_LABEL_CLASS;
     info->values = source->label == STK_LABEL_VALUE;
     info->point_count = source->point_count;
@@ -381,6 +394,7 @@ stk_status stk__loader_configure(stk_loader *loader, const stk__loader_setup *se
     STK__TRY(choose_common_size(loader, &o, &common, error));
     stk__storage store;
     STK__TRY(stk__loader_choose_storage(loader, &o, setup->augment, &store, error));
+    note_size(loader, &o, common, store.image != STK_DTYPE_U8);
     if (store.image != STK_DTYPE_U8) {
         loader->recipe.target_w = common.w;
         loader->recipe.target_h = common.h;

@@ -150,6 +150,7 @@ static stk_status finish_images(stk_loader *loader, const stk_loader_options *o,
         stk__loader_note(loader, "augment.preset", "none", "only the training part is augmented");
     STK__TRY(stk__plan_create(&loader->plan, augments ? asked->settings : NULL, o->seed, error));
     loader->recipe.plan = loader->plan;
+    loader->augments = augments;
     loader->recipe.crops = stk__plan_crops(loader->plan);
     choose_normalisation(&loader->recipe, o);
     choose_mixing(loader, store);

@@ -166,17 +166,25 @@ void stk__slot_finish(stk__slot *slot, const stk__layout *layout)
                                (int64_t[3]){layout->window_rows, layout->window_columns});
 }
 
-/* A sample that stands in for a bad one takes its room. */
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* A sample that stands in for a bad one takes its room. What a device will finish has a whole place, however
+ * small it is: the next one fits in, too. */
 static stk__pixels take_spare(stk__slot *slot, const stk__layout *layout, const stk_view *before,
                               stk__pixels wanted)
 {
-    const bool fits = before->w && before->offset_bytes + layout->arena_offset >= layout->spare_offset &&
-                      before->pitch_bytes * (uint64_t)before->h >= wanted.pitch_bytes * (size_t)wanted.h;
-    if (fits) {
+    const size_t least =
+        layout->store.staged ? (size_t)layout->w * (size_t)layout->h * (size_t)wanted.channels : 0;
+    const size_t size = wanted.pitch_bytes * (size_t)wanted.h;
+    const bool there = before->w && before->offset_bytes + layout->arena_offset >= layout->spare_offset;
+    if (there && larger(before->pitch_bytes * (size_t)before->h, least) >= size) {
         wanted.data = slot->memory.data + layout->arena_offset + before->offset_bytes;
         return wanted;
     }
-    const size_t need = (wanted.pitch_bytes * (size_t)wanted.h + 63) / 64 * 64;
+    const size_t need = (larger(size, least) + 63) / 64 * 64;
     const size_t start = atomic_fetch_add_explicit(&slot->spare_used, need, memory_order_relaxed);
     const size_t room = layout->total_bytes - layout->spare_offset;
     if (start > room || need > room - start) return (stk__pixels){0};

@@ -331,21 +331,26 @@ static stk_status give_up(stk__worker *worker)
 }
 
 /* An empty place. A device that finishes the batch gets one black pixel for it. */
-static void leave_out(stk__worker *worker, const errand *job)
+static stk_status leave_out(stk__worker *worker, const errand *job)
 {
     const stk__layout *layout = &worker->recipe->layout;
+    const upright pixel = {1, 1};
     stk__slot_set_id(job->slot, layout, job->place, job->id);
     stk__slot_skip(job->slot, layout, job->place);
-    if (!layout->store.staged) return;
+    if (!layout->store.staged) return STK_OK;
     *stk__slot_block(job->slot, layout, job->place) = (stk__augment_block){0};
-    *stk__slot_image(job->slot, layout, job->place, 1, 1).data = 0;
-    if (layout->masks) *stk__slot_mask(job->slot, layout, job->place, 1, 1).data = 0;
+    for (int field = STK_FIELD_IMAGE; field <= (layout->masks ? STK_FIELD_MASK : STK_FIELD_IMAGE); field++) {
+        stk__pixels room;
+        STK__TRY(find_room(worker, job, (stk__field)field, pixel, &room));
+        memset(room.data, 0, room.pitch_bytes);
+    }
+    return STK_OK;
 }
 
-/* Partners of other batches stand in the ledger there. */
+/* Partners of other batches stand in the ledger there, unless those will never come. */
 static stk_status refuse_sample(stk__worker *worker, const errand *job, uint32_t attempt)
 {
-    if (job->place >= job->slot->step.count) return STK_OK;
+    if (job->place >= job->slot->step.count && worker->recipe->policy != STK_BAD_FAIL) return STK_OK;
     return note_bad(worker, job->slot,
                     &(stk__bad){.place = job->place, .attempt = attempt, .sample_id = job->id});
 }
@@ -361,10 +366,7 @@ stk_status stk__worker_fill(stk__worker *worker, stk__slot *slot, const stk__str
         if (status != STK_ERROR_SAMPLE) return status;
         STK__TRY(refuse_sample(worker, &job, attempt));
         if (recipe->policy == STK_BAD_FAIL) return STK_ERROR_SAMPLE;
-        if (recipe->policy == STK_BAD_SKIP) {
-            leave_out(worker, &job);
-            return STK_OK;
-        }
+        if (recipe->policy == STK_BAD_SKIP) return leave_out(worker, &job);
         if (attempt == MOST_SUBSTITUTES) return give_up(worker);
         job.id = stk__stream_substitute(stream, slot->step.epoch, position, attempt);
     }

@@ -48,7 +48,7 @@ static stk_status pairs_read(const stk__source *source, uint64_t id, stk__field 
         stk__damaged(error, STK_DAMAGE_MASK_MISSING, "the image '%s' has no mask",
                      stk__catalog_key(&files->catalog, entry));
         stk__error_place(error, "%s", path);
-        stk__error_hint(error, "a mask has the name of its image and ends in .png, .npy or .jpg");
+        stk__error_hint(error, "a mask has the name of its image and ends in .png or .npy");
         return STK_ERROR_SAMPLE;
     }
     *extension = stk__extension_name(entry->mask_extension);
