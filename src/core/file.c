@@ -39,7 +39,7 @@ static stk_status refuse_size(const char *path, uint64_t size_bytes, uint64_t li
     stk__damaged(error, STK_DAMAGE_TOO_MANY_BYTES, "%llu bytes, the limit is %llu",
                  (unsigned long long)size_bytes, (unsigned long long)limit_bytes);
     stk__error_place(error, "%s", path);
-    stk__error_hint(error, "raise data.limits.bytes if the file is meant to be that large");
+    stk__error_hint(error, "raise limits.bytes if the file is meant to be that large");
     return STK_ERROR_SAMPLE;
 }
 
