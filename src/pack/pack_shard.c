@@ -121,7 +121,7 @@ stk_status stk__pack_shard_finish(stk__pack_shard *shard, stk_error *error)
 {
     STK__TRY(write_frame(shard, stk__tar_blocks_end, error));
     STK__TRY(close_file(shard, error));
-    STK__TRY(stk__shard_index_make(shard->temporary, error));
+    STK__TRY(stk__shard_index_make(shard->temporary, shard->samples, error));
     STK__TRY(give_names(shard, error));
     shard->unfinished = false;
     return STK_OK;

@@ -183,7 +183,27 @@ stk_status stk__shard_index_get(const char *path, stk__buffer *bytes, stk__shard
     return status;
 }
 
-stk_status stk__shard_index_make(const char *path, stk_error *error)
+/* All that was written, and nothing bad: a reader would find it out only when the original is gone. */
+static stk_status check_samples(const char *path, const stk__buffer *bytes, uint64_t samples,
+                                stk_error *error)
+{
+    stk__shard_index index;
+    stk_status status = STK_OK;
+    const char *fault = stk__shard_index_decode(bytes, &index);
+    if (fault)
+        status = stk__fail(error, STK_ERROR_DATA, "the index of the shard cannot be used: %s", fault);
+    else if (index.flaw_count)
+        status = stk__fail(error, STK_ERROR_DATA, "'%s' cannot be read back from the shard: %s",
+                           index.texts + index.flaws->member, index.texts + index.flaws->detail);
+    else if (index.count != samples)
+        status = stk__fail(error, STK_ERROR_DATA,
+                           "%llu samples can be read back from the shard, %llu were written",
+                           (unsigned long long)index.count, (unsigned long long)samples);
+    if (status != STK_OK) stk__error_place(error, "%s", path);
+    return status;
+}
+
+stk_status stk__shard_index_make(const char *path, uint64_t samples, stk_error *error)
 {
     shard_file shard = {.path = path};
     stk__buffer bytes = {0};
@@ -194,6 +214,7 @@ stk_status stk__shard_index_make(const char *path, stk_error *error)
     stk_status status = build(&shard, &bytes, &lasting, error);
     close(shard.file);
     if (status == STK_OK && !lasting) status = refuse_shard(path, EIO, error);
+    if (status == STK_OK) status = check_samples(path, &bytes, samples, error);
     if (status == STK_OK) status = write_index(name, bytes, error);
     stk__buffer_fini(&bytes);
     return status;
