@@ -11,15 +11,26 @@
 
 enum { LOOKAHEAD_BYTES = 64 };
 
+bool stk__file_explain_lack(int error_number, stk_error *error)
+{
+    if (error_number == EMFILE || error_number == ENFILE)
+        stk__error_hint(error, "raise the limit on open files (ulimit -n)");
+    else if (error_number == ENOMEM)
+        stk__error_hint(error, "the system had no memory left: free some and try again");
+    else
+        return false;
+    return true;
+}
+
 stk_status stk__file_refuse(const char *path, int error_number, stk_error *error)
 {
     struct stat link;
     stk_damage damage = STK_DAMAGE_READ_ERROR;
     if (error_number == EMFILE || error_number == ENFILE || error_number == ENOMEM) {
-        stk__fail_errno(error, error_number, "cannot open the file");
+        const stk_status status = stk__fail_errno(error, error_number, "cannot open the file");
         stk__error_place(error, "%s", path);
-        stk__error_hint(error, "raise the limit on open files (ulimit -n)");
-        return error_number == ENOMEM ? STK_ERROR_MEMORY : STK_ERROR_IO;
+        stk__file_explain_lack(error_number, error);
+        return status;
     }
     if (error_number == ENOENT || error_number == ENOTDIR || error_number == ELOOP)
         damage =

@@ -10,9 +10,13 @@
  * empty file is STK_OK with size 0. place is set to path. */
 stk_status stk__file_read(const char *path, uint64_t limit_bytes, stk__buffer *buffer, stk_error *error);
 
-/* The damage that stands for an open that failed, or STK_ERROR_IO when it is the process that has no more
- * files. place is set to path. */
+/* The damage that stands for an open that failed; STK_ERROR_IO or STK_ERROR_MEMORY when it is the process
+ * that has no more files or memory. place is set to path. */
 stk_status stk__file_refuse(const char *path, int error_number, stk_error *error);
+
+/* Sets the hint when it is files or memory that ran out; false for every other error number, where the file
+ * itself is to blame. */
+bool stk__file_explain_lack(int error_number, stk_error *error);
 
 /* Asks the kernel to bring the file into memory soon. Best effort. */
 void stk__file_hint(const char *path);

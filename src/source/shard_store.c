@@ -50,8 +50,9 @@ static stk_status refuse_shard(const char *path, int error_number, stk_error *er
 {
     const stk_status status = stk__fail_errno(error, error_number, "cannot read the shard '%s'", path);
     stk__error_place(error, "%s", path);
-    stk__error_hint(error,
-                    "without it nobody knows what samples there are: make it readable, or move it away");
+    if (!stk__file_explain_lack(error_number, error))
+        stk__error_hint(error,
+                        "without it nobody knows what samples there are: make it readable, or move it away");
     return status;
 }
 

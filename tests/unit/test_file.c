@@ -104,6 +104,18 @@ static void too_many_open_files_is_not_the_samples_fault(void **state)
     stk__buffer_fini(&buffer);
 }
 
+static void no_memory_is_not_the_samples_fault(void **state)
+{
+    (void)state;
+    stk_error error = {0};
+    assert_int_equal(stk__file_refuse("x.jpg", ENOMEM, &error), STK_ERROR_MEMORY);
+    assert_string_equal(error.place, "x.jpg");
+    assert_non_null(strstr(error.hint, "memory"));
+    assert_null(strstr(error.hint, "ulimit"));
+    assert_int_equal(stk__file_refuse("x.jpg", ENFILE, &error), STK_ERROR_IO);
+    assert_non_null(strstr(error.hint, "ulimit -n"));
+}
+
 static void written_files_are_whole_and_alone(void **state)
 {
     (void)state;
@@ -165,6 +177,7 @@ int main(void)
         cmocka_unit_test(a_file_is_read_whole_with_zeros_behind),
         cmocka_unit_test(what_is_not_a_readable_file_is_named),
         cmocka_unit_test(too_many_open_files_is_not_the_samples_fault),
+        cmocka_unit_test(no_memory_is_not_the_samples_fault),
         cmocka_unit_test(written_files_are_whole_and_alone),
         cmocka_unit_test(a_write_that_fails_leaves_the_old_file),
         cmocka_unit_test(folders_are_made_with_their_parents),

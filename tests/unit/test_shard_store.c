@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -278,6 +279,25 @@ static void shards_that_cannot_be_read(void **state)
     stk__buffer_fini(&bytes);
 }
 
+static void too_many_open_files_is_not_the_shards_fault(void **state)
+{
+    (void)state;
+    stk__buffer bytes = {0};
+    stk__shard_index idx;
+    stk_error error = {0};
+    struct rlimit before, none;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = before;
+    none.rlim_cur = 0;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    const stk_status status = stk__shard_index_get(shard, &bytes, &idx, &origin, &error);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(status, STK_ERROR_IO);
+    assert_string_equal(error.place, shard);
+    assert_non_null(strstr(error.hint, "ulimit -n"));
+    stk__buffer_fini(&bytes);
+}
+
 /* Processes that all find nothing at the same time: each gets the right index, and a whole one stays. */
 static void processes_build_at_once(void **state)
 {
@@ -349,6 +369,7 @@ int main(void)
         TEST(kept_nowhere),
         TEST(folders_that_may_not_be_written),
         TEST(shards_that_cannot_be_read),
+        TEST(too_many_open_files_is_not_the_shards_fault),
         TEST(processes_build_at_once),
         TEST(memory_runs_out),
     };
