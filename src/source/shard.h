@@ -27,7 +27,8 @@
 #define STK_SHARD_INDEX_SUFFIX ".index"
 
 /* For who wrote the shard at path: builds its index from the shard itself and stores it beside it (path +
- * ".index"). STK_ERROR_DATA when not all of its samples can be read back; nothing is stored then. */
+ * ".index"), on the disk when the call returns. STK_ERROR_DATA when not all of its samples can be read back;
+ * nothing is stored then. */
 stk_status stk__shard_index_make(const char *path, uint64_t samples, stk_error *error);
 
 typedef enum stk__shard_origin {

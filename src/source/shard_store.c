@@ -141,11 +141,11 @@ static stk_status find_index(const shard_file *shard, stk__buffer *bytes, stk__s
 enum { STORE_LOCKS = 16 };
 static pthread_mutex_t store_locks[STORE_LOCKS] = {[0 ... STORE_LOCKS - 1] = PTHREAD_MUTEX_INITIALIZER};
 
-static stk_status write_index(const char *name, stk__buffer bytes, stk_error *error)
+static stk_status write_index(const char *name, stk__buffer bytes, stk__file_care care, stk_error *error)
 {
     pthread_mutex_t *lock = &store_locks[stk__digest_of(name, strlen(name)).low % STORE_LOCKS];
     pthread_mutex_lock(lock);
-    const stk_status status = stk__file_write(name, bytes, STK_FILE_QUICK, error);
+    const stk_status status = stk__file_write(name, bytes, care, error);
     pthread_mutex_unlock(lock);
     return status;
 }
@@ -154,11 +154,12 @@ static bool store_index(const char *path, stk__buffer bytes)
 {
     char name[PATH_MAX], folder[PATH_MAX];
     stk_error why = {0};
-    if (name_beside(path, name) && write_index(name, bytes, &why) == STK_OK) return true;
+    if (name_beside(path, name) && write_index(name, bytes, STK_FILE_QUICK, &why) == STK_OK) return true;
     if (!name_in_cache(path, name)) return false;
     snprintf(folder, sizeof folder, "%s", name);
     *strrchr(folder, '/') = '\0';
-    return stk__folder_make(folder, &why) == STK_OK && write_index(name, bytes, &why) == STK_OK;
+    return stk__folder_make(folder, &why) == STK_OK &&
+           write_index(name, bytes, STK_FILE_QUICK, &why) == STK_OK;
 }
 
 static stk_status build_index(shard_file *shard, stk__buffer *bytes, stk__shard_index *index,
@@ -216,7 +217,7 @@ stk_status stk__shard_index_make(const char *path, uint64_t samples, stk_error *
     close(shard.file);
     if (status == STK_OK && !lasting) status = refuse_shard(path, EIO, error);
     if (status == STK_OK) status = check_samples(path, &bytes, samples, error);
-    if (status == STK_OK) status = write_index(name, bytes, error);
+    if (status == STK_OK) status = write_index(name, bytes, STK_FILE_DURABLE, error);
     stk__buffer_fini(&bytes);
     return status;
 }
