@@ -152,6 +152,24 @@ static int name_unnamed(int file, const char *path, const char *temporary)
     return failed;
 }
 
+static int write_unnamed(const char *folder, const char *path, const char *temporary, stk__buffer data,
+                         stk__file_care care)
+{
+    const int file = open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+    if (file < 0) return errno;
+    int failed = write_all(file, data, care);
+    if (!failed) failed = name_unnamed(file, path, temporary);
+    close(file);
+    return failed;
+}
+
+/* Some file systems have no unnamed files, and without /proc they cannot be named. A disk that is full or
+ * broken is so for named ones, too. */
+static bool may_be_named(int failed)
+{
+    return failed && failed != EEXIST && failed != ENOSPC && failed != EDQUOT && failed != EIO;
+}
+
 static int write_named(const char *path, const char *temporary, stk__buffer data, stk__file_care care)
 {
     const int file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -178,17 +196,8 @@ stk_status stk__file_write(const char *path, stk__buffer data, stk__file_care ca
     folder_of(path, folder);
     if (snprintf(temporary, sizeof temporary, "%s.tmp-%ld", path, (long)getpid()) >= (int)sizeof temporary)
         return stk__fail(error, STK_ERROR_ARGUMENT, "the path '%.80s…' is too long", path);
-    int failed;
-    const int file = open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
-    if (file >= 0) {
-        failed = write_all(file, data, care);
-        if (!failed) failed = name_unnamed(file, path, temporary);
-        close(file);
-    } else if (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL) {
-        failed = write_named(path, temporary, data, care);
-    } else {
-        failed = errno;
-    }
+    int failed = write_unnamed(folder, path, temporary, data, care);
+    if (may_be_named(failed)) failed = write_named(path, temporary, data, care);
     if (!failed && care == STK_FILE_DURABLE) failed = sync_folder(folder);
     if (!failed) return STK_OK;
     const stk_status status = stk__fail_errno(error, failed, "cannot write '%s'", path);

@@ -26,8 +26,8 @@ typedef enum stk__file_care {
     STK_FILE_QUICK    /* whole or not there, but a power cut may undo it: files that can be made again */
 } stk__file_care;
 
-/* Writes path completely or not at all: an unnamed file (or a temporary name where the file system has none),
- * then the name. An existing file is replaced. */
+/* Writes path completely or not at all: an unnamed file (or a temporary name where there are none, or no
+ * /proc), then the name. An existing file is replaced. */
 stk_status stk__file_write(const char *path, stk__buffer data, stk__file_care care, stk_error *error);
 
 /* A temporary name that stk__file_write had to leave behind when its process died: "run.json.tmp-4711". */
