@@ -21,8 +21,10 @@
 #define STK_SHARD_KEYS_RECORD  "STOKER.keys"
 #define STK_SHARD_KEYS_ESCAPED "percent"
 
-/* Time of modification of members and of shards written by pack: the same bytes, whenever they are made. */
-#define STK_SHARD_TIME_S 946684800 /* 2000-01-01 */
+/* Time of modification of members of shards written by pack: the same bytes, whenever they are made. That of
+ * the shards themselves is up to 20 years later, always in the past, and depends on their bytes. */
+#define STK_SHARD_TIME_S       946684800 /* 2000-01-01 */
+#define STK_SHARD_TIME_RANGE_S 631152000
 
 #define STK_SHARD_INDEX_SUFFIX ".index"
 
