@@ -11,15 +11,26 @@
 
 enum { LOOKAHEAD_BYTES = 64 };
 
+bool stk__file_explain_lack(int error_number, stk_error *error)
+{
+    if (error_number == EMFILE || error_number == ENFILE)
+        stk__error_hint(error, "raise the limit on open files (ulimit -n)");
+    else if (error_number == ENOMEM)
+        stk__error_hint(error, "the system had no memory left: free some and try again");
+    else
+        return false;
+    return true;
+}
+
 stk_status stk__file_refuse(const char *path, int error_number, stk_error *error)
 {
     struct stat link;
     stk_damage damage = STK_DAMAGE_READ_ERROR;
     if (error_number == EMFILE || error_number == ENFILE || error_number == ENOMEM) {
-        stk__fail_errno(error, error_number, "cannot open the file");
+        const stk_status status = stk__fail_errno(error, error_number, "cannot open the file");
         stk__error_place(error, "%s", path);
-        stk__error_hint(error, "raise the limit on open files (ulimit -n)");
-        return error_number == ENOMEM ? STK_ERROR_MEMORY : STK_ERROR_IO;
+        stk__file_explain_lack(error_number, error);
+        return status;
     }
     if (error_number == ENOENT || error_number == ENOTDIR || error_number == ELOOP)
         damage =
@@ -39,7 +50,7 @@ static stk_status refuse_size(const char *path, uint64_t size_bytes, uint64_t li
     stk__damaged(error, STK_DAMAGE_TOO_MANY_BYTES, "%llu bytes, the limit is %llu",
                  (unsigned long long)size_bytes, (unsigned long long)limit_bytes);
     stk__error_place(error, "%s", path);
-    stk__error_hint(error, "raise data.limits.bytes if the file is meant to be that large");
+    stk__error_hint(error, "raise limits.bytes if the file is meant to be that large");
     return STK_ERROR_SAMPLE;
 }
 
@@ -141,6 +152,24 @@ static int name_unnamed(int file, const char *path, const char *temporary)
     return failed;
 }
 
+static int write_unnamed(const char *folder, const char *path, const char *temporary, stk__buffer data,
+                         stk__file_care care)
+{
+    const int file = open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+    if (file < 0) return errno;
+    int failed = write_all(file, data, care);
+    if (!failed) failed = name_unnamed(file, path, temporary);
+    close(file);
+    return failed;
+}
+
+/* Some file systems have no unnamed files, and without /proc they cannot be named. A disk that is full or
+ * broken is so for named ones, too. */
+static bool may_be_named(int failed)
+{
+    return failed && failed != EEXIST && failed != ENOSPC && failed != EDQUOT && failed != EIO;
+}
+
 static int write_named(const char *path, const char *temporary, stk__buffer data, stk__file_care care)
 {
     const int file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -167,17 +196,8 @@ stk_status stk__file_write(const char *path, stk__buffer data, stk__file_care ca
     folder_of(path, folder);
     if (snprintf(temporary, sizeof temporary, "%s.tmp-%ld", path, (long)getpid()) >= (int)sizeof temporary)
         return stk__fail(error, STK_ERROR_ARGUMENT, "the path '%.80s…' is too long", path);
-    int failed;
-    const int file = open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
-    if (file >= 0) {
-        failed = write_all(file, data, care);
-        if (!failed) failed = name_unnamed(file, path, temporary);
-        close(file);
-    } else if (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL) {
-        failed = write_named(path, temporary, data, care);
-    } else {
-        failed = errno;
-    }
+    int failed = write_unnamed(folder, path, temporary, data, care);
+    if (may_be_named(failed)) failed = write_named(path, temporary, data, care);
     if (!failed && care == STK_FILE_DURABLE) failed = sync_folder(folder);
     if (!failed) return STK_OK;
     const stk_status status = stk__fail_errno(error, failed, "cannot write '%s'", path);

@@ -10,9 +10,13 @@
  * empty file is STK_OK with size 0. place is set to path. */
 stk_status stk__file_read(const char *path, uint64_t limit_bytes, stk__buffer *buffer, stk_error *error);
 
-/* The damage that stands for an open that failed, or STK_ERROR_IO when it is the process that has no more
- * files. place is set to path. */
+/* The damage that stands for an open that failed; STK_ERROR_IO or STK_ERROR_MEMORY when it is the process
+ * that has no more files or memory. place is set to path. */
 stk_status stk__file_refuse(const char *path, int error_number, stk_error *error);
+
+/* Sets the hint when it is files or memory that ran out; false for every other error number, where the file
+ * itself is to blame. */
+bool stk__file_explain_lack(int error_number, stk_error *error);
 
 /* Asks the kernel to bring the file into memory soon. Best effort. */
 void stk__file_hint(const char *path);
@@ -22,8 +26,8 @@ typedef enum stk__file_care {
     STK_FILE_QUICK    /* whole or not there, but a power cut may undo it: files that can be made again */
 } stk__file_care;
 
-/* Writes path completely or not at all: an unnamed file (or a temporary name where the file system has none),
- * then the name. An existing file is replaced. */
+/* Writes path completely or not at all: an unnamed file (or a temporary name where there are none, or no
+ * /proc), then the name. An existing file is replaced. */
 stk_status stk__file_write(const char *path, stk__buffer data, stk__file_care care, stk_error *error);
 
 /* A temporary name that stk__file_write had to leave behind when its process died: "run.json.tmp-4711". */

@@ -88,6 +88,7 @@ void stk__option_error_section(stk_error *error, const char *section);
 
 /* The shortest text that reads back as value; '.' in every locale. */
 void stk__option_print_number(double value, char *text, size_t size);
+void stk__option_print_float(float value, char *text, size_t size); /* 9 digits at most */
 
 /* Equal as names: '-' is '_', case does not matter; length counts both. */
 bool stk__name_equal(const char *a, const char *b, size_t length);

@@ -2,6 +2,7 @@
 #include "core/number.h"
 #include "core/option_value.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <locale.h>
 #include <math.h>
@@ -32,19 +33,37 @@ static bool read_finite(const char *text, size_t length, double *value)
     return true;
 }
 
-void stk__option_print_number(double value, char *text, size_t size)
+/* As readers do: a float is read as a double first. */
+static bool reads_back(const char *text, double value, bool is_float)
+{
+    const double number = strtod(text, NULL);
+    return is_float ? (float)number == (float)value : number == value;
+}
+
+static void print_shortest(double value, bool is_float, char *text, size_t size)
 {
     const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     const locale_t former = plain ? uselocale(plain) : (locale_t)0;
+    const int most = is_float ? FLT_DECIMAL_DIG : DBL_DECIMAL_DIG;
     char number[32];
-    for (int digits = 15; digits <= 17; digits++) {
+    for (int digits = is_float ? FLT_DIG : DBL_DIG; digits <= most; digits++) {
         snprintf(number, sizeof number, "%.*g", digits, value);
-        if (strtod(number, NULL) == value) break;
+        if (reads_back(number, value, is_float)) break;
     }
     snprintf(text, size, "%s", number);
     if (!plain) return;
     uselocale(former);
     freelocale(plain);
+}
+
+void stk__option_print_number(double value, char *text, size_t size)
+{
+    print_shortest(value, false, text, size);
+}
+
+void stk__option_print_float(float value, char *text, size_t size)
+{
+    print_shortest((double)value, true, text, size);
 }
 
 static bool read_whole(const char *text, size_t length, int64_t *value)

@@ -2,6 +2,8 @@
 
 #include "core/random.h"
 
+#include <assert.h>
+
 enum { ROUNDS = 8, LEAST_BITS = 6 };
 
 static uint64_t mix(uint64_t value, uint64_t key)
@@ -94,6 +96,7 @@ stk__order stk__order_make(stk__order_kind kind, uint64_t count, uint64_t block,
 
 stk__order_block stk__order_block_at(const stk__order *order, uint64_t position)
 {
+    assert(position < order->count); /* the walk of a place behind the last may never come back */
     const uint64_t k = order->block, blocks = order->outer.count;
     const uint64_t short_size = order->count - (blocks - 1) * k;
     const uint64_t short_start = order->short_block_place * k;

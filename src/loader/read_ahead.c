@@ -41,11 +41,12 @@ static void ask_ahead(const stk_loader *loader, const stk__slot *slot, uint64_t 
 static void read_blocks_ahead(const stk_loader *loader, const stk__slot *slot, uint64_t place)
 {
     const stk__stream *stream = &loader->stream;
+    if (place >= slot->step.count) return; /* a partner to mix with: its position is another one */
     const uint64_t position = slot->step.position + place, k = stream->block;
     const uint64_t ahead = (stream->batch_size + k - 1) / k;
     const bool first = position == stream->start_position && slot->step.epoch == stream->start_epoch;
     const uint64_t start = stk__order_block_at(&slot->order, position).position;
-    if (place >= slot->step.count || (position != start && !first)) return;
+    if (position != start && !first) return;
     for (uint64_t i = first ? 0 : ahead; i <= ahead; i++)
         ask_ahead(loader, slot, start + i * k);
 }

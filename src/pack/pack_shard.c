@@ -55,6 +55,8 @@ static stk_status write_all(stk__pack_shard *shard, const stk__buffer *data, stk
         if (put < 0) return stk__pack_write_fail(error, errno, shard->temporary);
         done += (size_t)put;
     }
+    const stk__digest both[2] = {shard->content, stk__digest_of(data->data, data->size_bytes)};
+    shard->content = stk__digest_of(both, sizeof both);
     shard->bytes += data->size_bytes;
     return STK_OK;
 }
@@ -80,6 +82,7 @@ stk_status stk__pack_shard_open(stk__pack_shard *shard, uint64_t number, stk_err
         !make_path(shard->final, shard->folder, "", number))
         return stk__fail(error, STK_ERROR_ARGUMENT, "the path '%.80s…' is too long", shard->folder);
     shard->bytes = shard->samples = 0;
+    shard->content = (stk__digest){0};
     shard->file = open(shard->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (shard->file < 0) return stk__pack_write_fail(error, errno, shard->temporary);
     shard->unfinished = true;
@@ -93,10 +96,13 @@ stk_status stk__pack_shard_append(stk__pack_shard *shard, const stk__buffer *tar
     return STK_OK;
 }
 
-/* The time is part of the index, so it is the same for all. */
+/* The time is part of the index, so it must not be that of packing; copying programs take a shard of the same
+ * size and time for the same shard, so it must not be one for all. */
 static stk_status close_file(stk__pack_shard *shard, stk_error *error)
 {
-    const struct timespec times[2] = {{.tv_sec = STK_SHARD_TIME_S}, {.tv_sec = STK_SHARD_TIME_S}};
+    const struct timespec time = {.tv_sec = STK_SHARD_TIME_S +
+                                            (time_t)(shard->content.low % STK_SHARD_TIME_RANGE_S)};
+    const struct timespec times[2] = {time, time};
     if (futimens(shard->file, times) != 0 || fsync(shard->file) != 0)
         return stk__pack_write_fail(error, errno, shard->temporary);
     const int failed = close(shard->file) == 0 ? 0 : errno;
@@ -121,7 +127,7 @@ stk_status stk__pack_shard_finish(stk__pack_shard *shard, stk_error *error)
 {
     STK__TRY(write_frame(shard, stk__tar_blocks_end, error));
     STK__TRY(close_file(shard, error));
-    STK__TRY(stk__shard_index_make(shard->temporary, error));
+    STK__TRY(stk__shard_index_make(shard->temporary, shard->samples, error));
     STK__TRY(give_names(shard, error));
     shard->unfinished = false;
     return STK_OK;

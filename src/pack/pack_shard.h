@@ -5,6 +5,7 @@
 #ifndef STK_PACK_PACK_SHARD_H
 #define STK_PACK_PACK_SHARD_H
 
+#include "core/hash.h"
 #include "core/memory.h"
 
 #include <limits.h>
@@ -16,6 +17,7 @@ typedef struct stk__pack_shard {
     int file;           /* -1: none is open */
     bool unfinished;    /* there is a temporary file */
     uint64_t bytes, samples;
+    stk__digest content; /* of all that was written */
     char temporary[PATH_MAX], final[PATH_MAX];
 } stk__pack_shard;
 

@@ -4,9 +4,11 @@
 #include "core/utf8.h"
 #include "pack/packer_parts.h"
 #include "pack/tar_blocks.h"
+#include "source/shard_facts.h"
 #include "source/tar.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -137,6 +139,15 @@ static stk_status add_label(errand *job, const stk__facts *facts)
     return add_member(job, kind == STK_LABEL_CLASS ? "cls" : "value", text, strlen(text));
 }
 
+/* "-0" would be a whole number in JSON, which has no sign then. */
+static void print_place(float value, char *text, size_t size)
+{
+    if (value == 0)
+        snprintf(text, size, "%s", signbit(value) ? "-0.0" : "0");
+    else
+        stk__option_print_float(value, text, size);
+}
+
 /* [[12.5, 3, 1], [4, 5, 0]] */
 static stk_status print_points(stk__buffer *text, const float *points, int32_t count, stk_error *error)
 {
@@ -144,21 +155,12 @@ static stk_status print_points(stk__buffer *text, const float *points, int32_t c
     for (int32_t i = 0; i < count; i++) {
         char numbers[3][32], point[128];
         for (int k = 0; k < 3; k++)
-            stk__option_print_number((double)points[3 * i + k], numbers[k], sizeof numbers[k]);
+            print_place(points[3 * i + k], numbers[k], sizeof numbers[k]);
         const int length = snprintf(point, sizeof point, "%s[%s, %s, %s]", i ? ", " : "[", numbers[0],
                                     numbers[1], numbers[2]);
         STK__TRY(stk__buffer_append(text, point, (size_t)length, error));
     }
     return stk__buffer_append(text, "]", 1, error);
-}
-
-static stk_status add_points(errand *job, const stk__facts *facts)
-{
-    stk__packer *packer = job->packer;
-    const int32_t count = packer->source->info.point_count;
-    if (!count) return STK_OK;
-    STK__TRY(print_points(&packer->text, facts->points, count, job->error));
-    return add_member(job, "points.json", packer->text.data, packer->text.size_bytes);
 }
 
 static void set_place(const errand *job, stk__field field)
@@ -168,6 +170,21 @@ static void set_place(const errand *job, stk__field field)
     if (!job->error || job->error->place[0]) return;
     source->ops->where(source, job->id, field, path, sizeof path);
     stk__error_place(job->error, "%s", path);
+}
+
+static stk_status add_points(errand *job, const stk__facts *facts)
+{
+    stk__packer *packer = job->packer;
+    const int32_t count = packer->source->info.point_count;
+    if (!count) return STK_OK;
+    STK__TRY(print_points(&packer->text, facts->points, count, job->error));
+    if (packer->text.size_bytes > STK_SHARD_POINTS_BYTES) {
+        stk__damaged(job->error, STK_DAMAGE_BAD_FIELD, "%d points are %zu bytes of text, a shard takes %d",
+                     (int)count, packer->text.size_bytes, STK_SHARD_POINTS_BYTES);
+        set_place(job, STK_FIELD_IMAGE);
+        return STK_ERROR_SAMPLE;
+    }
+    return add_member(job, "points.json", packer->text.data, packer->text.size_bytes);
 }
 
 static stk_status add_pictures(errand *job)

@@ -21,13 +21,17 @@
 #define STK_SHARD_KEYS_RECORD  "STOKER.keys"
 #define STK_SHARD_KEYS_ESCAPED "percent"
 
-/* Time of modification of members and of shards written by pack: the same bytes, whenever they are made. */
-#define STK_SHARD_TIME_S 946684800 /* 2000-01-01 */
+/* Time of modification of members of shards written by pack: the same bytes, whenever they are made. That of
+ * the shards themselves is up to 20 years later, always in the past, and depends on their bytes. */
+#define STK_SHARD_TIME_S       946684800 /* 2000-01-01 */
+#define STK_SHARD_TIME_RANGE_S 631152000
 
 #define STK_SHARD_INDEX_SUFFIX ".index"
 
-/* Builds the index of the shard at path from the shard itself and stores it beside it (path + ".index"). */
-stk_status stk__shard_index_make(const char *path, stk_error *error);
+/* For who wrote the shard at path: builds its index from the shard itself and stores it beside it (path +
+ * ".index"), on the disk when the call returns. STK_ERROR_DATA when not all of its samples can be read back;
+ * nothing is stored then. */
+stk_status stk__shard_index_make(const char *path, uint64_t samples, stk_error *error);
 
 typedef enum stk__shard_origin {
     STK_SHARD_FOUND,   /* it was there, and is fresh */

@@ -50,8 +50,9 @@ static stk_status refuse_shard(const char *path, int error_number, stk_error *er
 {
     const stk_status status = stk__fail_errno(error, error_number, "cannot read the shard '%s'", path);
     stk__error_place(error, "%s", path);
-    stk__error_hint(error,
-                    "without it nobody knows what samples there are: make it readable, or move it away");
+    if (!stk__file_explain_lack(error_number, error))
+        stk__error_hint(error,
+                        "without it nobody knows what samples there are: make it readable, or move it away");
     return status;
 }
 
@@ -140,11 +141,11 @@ static stk_status find_index(const shard_file *shard, stk__buffer *bytes, stk__s
 enum { STORE_LOCKS = 16 };
 static pthread_mutex_t store_locks[STORE_LOCKS] = {[0 ... STORE_LOCKS - 1] = PTHREAD_MUTEX_INITIALIZER};
 
-static stk_status write_index(const char *name, stk__buffer bytes, stk_error *error)
+static stk_status write_index(const char *name, stk__buffer bytes, stk__file_care care, stk_error *error)
 {
     pthread_mutex_t *lock = &store_locks[stk__digest_of(name, strlen(name)).low % STORE_LOCKS];
     pthread_mutex_lock(lock);
-    const stk_status status = stk__file_write(name, bytes, STK_FILE_QUICK, error);
+    const stk_status status = stk__file_write(name, bytes, care, error);
     pthread_mutex_unlock(lock);
     return status;
 }
@@ -153,11 +154,12 @@ static bool store_index(const char *path, stk__buffer bytes)
 {
     char name[PATH_MAX], folder[PATH_MAX];
     stk_error why = {0};
-    if (name_beside(path, name) && write_index(name, bytes, &why) == STK_OK) return true;
+    if (name_beside(path, name) && write_index(name, bytes, STK_FILE_QUICK, &why) == STK_OK) return true;
     if (!name_in_cache(path, name)) return false;
     snprintf(folder, sizeof folder, "%s", name);
     *strrchr(folder, '/') = '\0';
-    return stk__folder_make(folder, &why) == STK_OK && write_index(name, bytes, &why) == STK_OK;
+    return stk__folder_make(folder, &why) == STK_OK &&
+           write_index(name, bytes, STK_FILE_QUICK, &why) == STK_OK;
 }
 
 static stk_status build_index(shard_file *shard, stk__buffer *bytes, stk__shard_index *index,
@@ -183,7 +185,27 @@ stk_status stk__shard_index_get(const char *path, stk__buffer *bytes, stk__shard
     return status;
 }
 
-stk_status stk__shard_index_make(const char *path, stk_error *error)
+/* All that was written, and nothing bad: a reader would find it out only when the original is gone. */
+static stk_status check_samples(const char *path, const stk__buffer *bytes, uint64_t samples,
+                                stk_error *error)
+{
+    stk__shard_index index;
+    stk_status status = STK_OK;
+    const char *fault = stk__shard_index_decode(bytes, &index);
+    if (fault)
+        status = stk__fail(error, STK_ERROR_DATA, "the index of the shard cannot be used: %s", fault);
+    else if (index.flaw_count)
+        status = stk__fail(error, STK_ERROR_DATA, "'%s' cannot be read back from the shard: %s",
+                           index.texts + index.flaws->member, index.texts + index.flaws->detail);
+    else if (index.count != samples)
+        status = stk__fail(error, STK_ERROR_DATA,
+                           "%llu samples can be read back from the shard, %llu were written",
+                           (unsigned long long)index.count, (unsigned long long)samples);
+    if (status != STK_OK) stk__error_place(error, "%s", path);
+    return status;
+}
+
+stk_status stk__shard_index_make(const char *path, uint64_t samples, stk_error *error)
 {
     shard_file shard = {.path = path};
     stk__buffer bytes = {0};
@@ -194,7 +216,8 @@ stk_status stk__shard_index_make(const char *path, stk_error *error)
     stk_status status = build(&shard, &bytes, &lasting, error);
     close(shard.file);
     if (status == STK_OK && !lasting) status = refuse_shard(path, EIO, error);
-    if (status == STK_OK) status = write_index(name, bytes, error);
+    if (status == STK_OK) status = check_samples(path, &bytes, samples, error);
+    if (status == STK_OK) status = write_index(name, bytes, STK_FILE_DURABLE, error);
     stk__buffer_fini(&bytes);
     return status;
 }

@@ -121,7 +121,7 @@ static stk_status read_place(const stk__shards *shards, const errand *job, stk__
         stk__damaged(error, STK_DAMAGE_TOO_MANY_BYTES, "%" PRIu64 " bytes, the limit is %" PRIu64, size,
                      limit);
         set_place(shards, job->id, job->field, error);
-        stk__error_hint(error, "raise data.limits.bytes if the member is meant to be that large");
+        stk__error_hint(error, "raise limits.bytes if the member is meant to be that large");
         return STK_ERROR_SAMPLE;
     }
     buffer->size_bytes = 0;

@@ -106,6 +106,25 @@ static void folder_and_shards_give_the_same(void **state)
         }
 }
 
+/* The last batch begins at an odd position, so it has a place for a partner, behind all positions of the
+ * epoch: who looks there for a block may never come back, depending on the seed. */
+static void the_last_batch_mixes_with_the_one_before(void **state)
+{
+    (void)state;
+    static const char *const orders[] = {"blocks(5)", "blocks(64)"};
+    for (uint64_t seed = 1; seed <= 8; seed++)
+        for (int i = 0; i < 2; i++) {
+            const stk_loader_options options = {.batch_size = 11, /* the last from 55 to 60 */
+                                                .seed = seed,
+                                                .order = orders[i],
+                                                .num_workers = 2,
+                                                .timeout_s = 20,
+                                                .augment = "mixup_alpha: 0.6, mixup_prob: 1"};
+            const stk__digest expected = digest_of(options, &pairs), digest = digest_of(options, &shards);
+            assert_memory_equal(&digest, &expected, sizeof digest);
+        }
+}
+
 /* Some batches of one, the rest of the other. */
 static void one_goes_on_in_the_other(void **state)
 {
@@ -247,6 +266,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(folder_and_shards_give_the_same),
+        cmocka_unit_test(the_last_batch_mixes_with_the_one_before),
         cmocka_unit_test(one_goes_on_in_the_other),
         cmocka_unit_test(blocks_are_asked_for_before_they_are_read),
         cmocka_unit_test(cached_blocks_are_not_asked_for_again),

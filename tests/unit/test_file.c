@@ -12,10 +12,21 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <cmocka.h>
 
 static workspace home;
+
+/* Instead of libc's. */
+static int link_error; /* with which it fails; 0: as ever */
+
+int linkat(int from_folder, const char *from, int to_folder, const char *to, int flags)
+{
+    if (!link_error) return (int)syscall(SYS_linkat, from_folder, from, to_folder, to, flags);
+    errno = link_error;
+    return -1;
+}
 
 static int make_home(void **state)
 {
@@ -104,6 +115,18 @@ static void too_many_open_files_is_not_the_samples_fault(void **state)
     stk__buffer_fini(&buffer);
 }
 
+static void no_memory_is_not_the_samples_fault(void **state)
+{
+    (void)state;
+    stk_error error = {0};
+    assert_int_equal(stk__file_refuse("x.jpg", ENOMEM, &error), STK_ERROR_MEMORY);
+    assert_string_equal(error.place, "x.jpg");
+    assert_non_null(strstr(error.hint, "memory"));
+    assert_null(strstr(error.hint, "ulimit"));
+    assert_int_equal(stk__file_refuse("x.jpg", ENFILE, &error), STK_ERROR_IO);
+    assert_non_null(strstr(error.hint, "ulimit -n"));
+}
+
 static void written_files_are_whole_and_alone(void **state)
 {
     (void)state;
@@ -120,6 +143,36 @@ static void written_files_are_whole_and_alone(void **state)
         assert_int_equal(workspace_count(&home), 1);
     }
     stk__buffer_fini(&back);
+}
+
+static void check_state(const char *expected)
+{
+    stk__buffer back = {0};
+    assert_int_equal(stk__file_read(below("state"), 0, &back, NULL), STK_OK);
+    assert_int_equal(back.size_bytes, strlen(expected));
+    assert_memory_equal(back.data, expected, strlen(expected));
+    assert_int_equal(workspace_count(&home), 1);
+    stk__buffer_fini(&back);
+}
+
+/* Without /proc no unnamed file gets a name; a full disk is another matter. */
+static void files_are_written_without_proc(void **state)
+{
+    (void)state;
+    workspace_remove(&home);
+    home = workspace_make();
+    stk_error error = {0};
+    link_error = ENOENT;
+    assert_int_equal(stk__file_write(below("state"), text_buffer("new"), STK_FILE_QUICK, NULL), STK_OK);
+    check_state("new");
+    assert_int_equal(stk__file_write(below("state"), text_buffer("newer"), STK_FILE_DURABLE, NULL), STK_OK);
+    check_state("newer");
+    link_error = ENOSPC;
+    assert_int_equal(stk__file_write(below("state"), text_buffer("newest"), STK_FILE_QUICK, &error),
+                     STK_ERROR_IO);
+    assert_non_null(strstr(error.hint, "free some space"));
+    check_state("newer");
+    link_error = 0;
 }
 
 static void a_write_that_fails_leaves_the_old_file(void **state)
@@ -165,7 +218,9 @@ int main(void)
         cmocka_unit_test(a_file_is_read_whole_with_zeros_behind),
         cmocka_unit_test(what_is_not_a_readable_file_is_named),
         cmocka_unit_test(too_many_open_files_is_not_the_samples_fault),
+        cmocka_unit_test(no_memory_is_not_the_samples_fault),
         cmocka_unit_test(written_files_are_whole_and_alone),
+        cmocka_unit_test(files_are_written_without_proc),
         cmocka_unit_test(a_write_that_fails_leaves_the_old_file),
         cmocka_unit_test(folders_are_made_with_their_parents),
     };

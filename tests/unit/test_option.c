@@ -1,5 +1,7 @@
 #include "config_fixture.h"
+#include "core/number.h"
 
+#include <float.h>
 #include <locale.h>
 #include <math.h>
 #include <setjmp.h>
@@ -104,6 +106,34 @@ static void numbers(void **state)
     check_print("val_split", "0.10", "0.1");
     check_print("val_split", "6.0e-4", "0.0006");
     check_print("val_split", "0.30000000000000004", "0.30000000000000004");
+}
+
+static void check_float(float value, const char *expected)
+{
+    char text[32];
+    stk__option_print_float(value, text, sizeof text);
+    assert_string_equal(text, expected);
+}
+
+static void floats_are_short_and_read_back(void **state)
+{
+    (void)state;
+    check_float(0.1f, "0.1");
+    check_float(1.0f / 3, "0.33333334");
+    check_float(16777216, "16777216");
+    check_float(FLT_MAX, "3.4028235e+38");
+    check_float(-FLT_TRUE_MIN, "-1.4013e-45");
+    for (uint32_t i = 0; i < 100000; i++) {
+        const uint32_t bits = i * 2654435761u; /* of all sizes */
+        char text[32];
+        float value;
+        double back;
+        memcpy(&value, &bits, sizeof value);
+        if (!isfinite(value)) continue;
+        stk__option_print_float(value, text, sizeof text);
+        assert_true(stk__number_real(text, strlen(text), &back) && (float)back == value);
+        assert_true(strlen(text) <= strlen("-1.23456789e-38"));
+    }
 }
 
 static void switches(void **state)
@@ -431,6 +461,7 @@ int main(void)
         cmocka_unit_test(ranges_are_named),
         cmocka_unit_test(counts_tell_none_from_auto),
         cmocka_unit_test(numbers),
+        cmocka_unit_test(floats_are_short_and_read_back),
         cmocka_unit_test(switches),
         cmocka_unit_test(words),
         cmocka_unit_test(sizes_in_bytes),

@@ -1,4 +1,5 @@
 /* One sample at a time: what its members hold. */
+#include "source/shard_facts.h"
 #include "unit/packer_rig.h"
 
 /* --- fields -------------------------------------------------------------------------------------------- */
@@ -27,9 +28,33 @@ static void a_list_with_values_and_points(void **state)
     pack(0);
     assert_string_equal(describe(), "a.png a.value=0.1 a.points.json=[[1.5, 2, 1], [3, 4, 1]]");
     pack(1);
-    assert_string_equal(
-        describe(),
-        "b.png b.value=-12 b.points.json=[[0, 0, 0], [0.0010000000474974513, 0.10000000149011612, 1]]");
+    assert_string_equal(describe(), "b.png b.value=-12 b.points.json=[[0, 0, 0], [0.001, 0.1, 1]]");
+    close_packer();
+}
+
+/* Bit for bit, though they are written short. */
+static void points_come_back_as_they_were(void **state)
+{
+    (void)state;
+    put_png("a.png", 9, 9, &(pictures_png_options){.colour = 2});
+    tree_file("labels.csv",
+              "file,a_x,a_y,b_x,b_y,c_x,c_y,d_x,d_y\n"
+              "a.png,0.3333333333,-0,16777217,3.4028234e38,1.5e-45,-1.17549435e-38,1e10,5.0000005\n");
+    open_packer();
+    pack(0);
+    stk__facts facts;
+    stk__shard_fault fault = {0};
+    stk__buffer member = {0}, points = {0};
+    char name[NAME_BYTES];
+    assert_true(find_member(1, name, &member));
+    assert_int_equal(
+        stk__shard_read_points((const char *)member.data, member.size_bytes, &points, &fault, NULL), STK_OK);
+    assert_int_equal(fault.damage, STK_DAMAGE_NONE);
+    assert_int_equal(source->ops->facts(source, 0, &facts, NULL), STK_OK);
+    assert_int_equal(points.size_bytes, 4 * 3 * sizeof(float));
+    assert_memory_equal(points.data, facts.points, points.size_bytes);
+    stk__buffer_fini(&member);
+    stk__buffer_fini(&points);
     close_packer();
 }
 
@@ -233,13 +258,10 @@ static void arithmetic_jpegs_are_saved(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_folder_of_classes),
-        TEST(a_list_with_values_and_points),
-        TEST(images_that_are_copied),
-        TEST(masks_of_every_kind),
-        TEST(masks_of_arrays),
-        TEST(masks_of_turned_images),
-        TEST(jpegs_that_stay_as_they_were),
+        TEST(a_folder_of_classes),           TEST(a_list_with_values_and_points),
+        TEST(points_come_back_as_they_were), TEST(images_that_are_copied),
+        TEST(masks_of_every_kind),           TEST(masks_of_arrays),
+        TEST(masks_of_turned_images),        TEST(jpegs_that_stay_as_they_were),
         TEST(arithmetic_jpegs_are_saved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,6 +70,23 @@ static void bad_rows(void **state)
     close_packer();
 }
 
+/* Who reads the shard takes no longer texts. */
+static void more_points_than_a_field_may_have(void **state)
+{
+    (void)state;
+    enum { COUNT = 8000 };
+    char text[COUNT * 6 + 64] = "{\"file\": \"a.png\", \"points\": [[0,1]";
+    put_png("a.png", 9, 9, &(pictures_png_options){.colour = 2});
+    size_t used = strlen(text);
+    for (int i = 1; i < COUNT; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, ",[0,1]");
+    snprintf(text + used, sizeof text - used, "]}\n");
+    tree_file("labels.jsonl", text);
+    open_packer();
+    check_bad(0, STK_DAMAGE_BAD_FIELD, "8000 points are 88000 bytes of text, a shard takes 65536", "a.png");
+    close_packer();
+}
+
 /* Dots cost three bytes in a shard: a key that a folder can have may be too long for a member. */
 static void names_that_are_too_long(void **state)
 {
@@ -155,6 +172,7 @@ int main(void)
         TEST(bad_images),
         TEST(bad_masks),
         TEST(bad_rows),
+        TEST(more_points_than_a_field_may_have),
         TEST(names_that_are_too_long),
         TEST(memory_runs_out),
         TEST(memory_runs_out_for_texts),

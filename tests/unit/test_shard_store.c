@@ -14,7 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -31,6 +33,15 @@ static void keep_log(void *context, stk_log_level level, const char *line)
     (void)context;
     (void)level;
     snprintf(logged, sizeof logged, "%s", line);
+}
+
+/* Instead of libc's. */
+static int synced;
+
+int fsync(int file)
+{
+    synced++;
+    return (int)syscall(SYS_fsync, file);
 }
 
 /* A shard with samples a0, a1, …; written anew with another time. */
@@ -108,7 +119,9 @@ static int count_cached(void)
 static void found_again(void **state)
 {
     (void)state;
+    synced = 0;
     assert_int_equal(get(), 3);
+    assert_int_equal(synced, 0); /* it can be made again */
     assert_int_equal(origin, STK_SHARD_STORED);
     assert_true(is_there(beside));
     assert_int_equal(count_cached(), 0);
@@ -121,16 +134,40 @@ static void made_at_once(void **state)
 {
     (void)state;
     stk__buffer first = {0}, second = {0};
-    assert_int_equal(stk__shard_index_make(shard, NULL), STK_OK);
+    synced = 0;
+    assert_int_equal(stk__shard_index_make(shard, 3, NULL), STK_OK);
+    assert_int_equal(synced, 2); /* it and its folder: a power cut must not take it from its shard */
     assert_int_equal(stk__file_read(beside, 0, &first, NULL), STK_OK);
     get();
     assert_int_equal(origin, STK_SHARD_FOUND);
-    assert_int_equal(stk__shard_index_make(shard, NULL), STK_OK);
+    assert_int_equal(stk__shard_index_make(shard, 3, NULL), STK_OK);
     assert_int_equal(stk__file_read(beside, 0, &second, NULL), STK_OK);
     assert_int_equal(first.size_bytes, second.size_bytes);
     assert_memory_equal(first.data, second.data, first.size_bytes);
     stk__buffer_fini(&first);
     stk__buffer_fini(&second);
+}
+
+/* Who writes a shard wants it to be read. */
+static void made_of_good_samples_only(void **state)
+{
+    (void)state;
+    stk_error error = {0};
+    assert_int_equal(stk__shard_index_make(shard, 4, &error), STK_ERROR_DATA);
+    assert_non_null(strstr(error.message, "3 samples can be read back from the shard, 4 were written"));
+    assert_string_equal(error.place, shard);
+    tarball ball = {0};
+    tarball_text(&ball, "a0.jpg", "x");
+    tarball_text(&ball, "a1.jpg", "x");
+    tarball_text(&ball, "a1.cls", "many");
+    tarball_end(&ball);
+    tarball_write(&ball, shard);
+    tarball_clear(&ball);
+    assert_int_equal(stk__shard_index_make(shard, 2, &error), STK_ERROR_DATA);
+    assert_non_null(strstr(error.message, "'a1.cls' cannot be read back from the shard: cls is 'many'"));
+    assert_string_equal(error.place, shard);
+    assert_int_equal(stk__shard_index_make(shard, 2, NULL), STK_ERROR_DATA);
+    assert_false(is_there(beside));
 }
 
 static void stale_ones_are_made_anew(void **state)
@@ -192,7 +229,7 @@ static void kept_in_the_cache(void **state)
     assert_int_equal(origin, STK_SHARD_FOUND);
     assert_non_null(strstr(logged, "cannot be read: is a directory"));
     stk_error error = {0};
-    assert_int_equal(stk__shard_index_make(shard, &error), STK_ERROR_IO);
+    assert_int_equal(stk__shard_index_make(shard, 3, &error), STK_ERROR_IO);
     assert_non_null(strstr(error.message, "cannot write"));
 }
 
@@ -245,14 +282,33 @@ static void shards_that_cannot_be_read(void **state)
     assert_non_null(strstr(error.message, "No such file"));
     assert_string_equal(error.place, shard);
     assert_true(error.hint[0]);
-    assert_int_equal(stk__shard_index_make(shard, NULL), STK_ERROR_IO);
+    assert_int_equal(stk__shard_index_make(shard, 3, NULL), STK_ERROR_IO);
     assert_int_equal(mkfifo(shard, 0644), 0);
     assert_int_equal(stk__shard_index_get(shard, &bytes, &idx, &origin, &error), STK_ERROR_IO);
-    assert_int_equal(stk__shard_index_make(shard, NULL), STK_ERROR_IO);
+    assert_int_equal(stk__shard_index_make(shard, 3, NULL), STK_ERROR_IO);
     char path[PATH_MAX];
     memset(path, 'x', sizeof path);
     path[PATH_MAX - 3] = '\0';
-    assert_int_equal(stk__shard_index_make(path, NULL), STK_ERROR_IO);
+    assert_int_equal(stk__shard_index_make(path, 3, NULL), STK_ERROR_IO);
+    stk__buffer_fini(&bytes);
+}
+
+static void too_many_open_files_is_not_the_shards_fault(void **state)
+{
+    (void)state;
+    stk__buffer bytes = {0};
+    stk__shard_index idx;
+    stk_error error = {0};
+    struct rlimit before, none;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = before;
+    none.rlim_cur = 0;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    const stk_status status = stk__shard_index_get(shard, &bytes, &idx, &origin, &error);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(status, STK_ERROR_IO);
+    assert_string_equal(error.place, shard);
+    assert_non_null(strstr(error.hint, "ulimit -n"));
     stk__buffer_fini(&bytes);
 }
 
@@ -302,7 +358,7 @@ static stk_status get_once(void *context, stk_error *error)
 static stk_status make_once(void *context, stk_error *error)
 {
     (void)context;
-    return stk__shard_index_make(shard, error);
+    return stk__shard_index_make(shard, 3, error);
 }
 
 static void memory_runs_out(void **state)
@@ -320,12 +376,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(found_again),
         TEST(made_at_once),
+        TEST(made_of_good_samples_only),
         TEST(stale_ones_are_made_anew),
         TEST(damaged_ones_are_made_anew),
         TEST(kept_in_the_cache),
         TEST(kept_nowhere),
         TEST(folders_that_may_not_be_written),
         TEST(shards_that_cannot_be_read),
+        TEST(too_many_open_files_is_not_the_shards_fault),
         TEST(processes_build_at_once),
         TEST(memory_runs_out),
     };
