@@ -130,8 +130,9 @@ typedef struct stk_host_frame {
     stk_reading cpu_pressure_percent, io_pressure_percent,
         memory_pressure_percent;   /* "some", this interval */
     stk_reading quota_throttled_s; /* the control group's CPU limit held us back so long, in all */
-    int32_t core_count;
-    const float *core_percent; /* [core_count], < 0: unknown; lives until the next frame */
+    int32_t core_count;            /* of the machine: the highest number + 1 */
+    const float *core_percent;     /* [core_count], < 0: unknown; lives until the next frame */
+    int32_t cpu_count;             /* usable: those we may run on; 0: unknown */
 } stk_host_frame;
 
 /* One interval. Belongs to the monitor and lives until the next call. The first one (number 0) comes at once

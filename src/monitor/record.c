@@ -178,6 +178,7 @@ static void put_host(stk__json_line *line, const stk_host_frame *host)
     for (int i = 0; i < host->core_count; i++)
         stk__line_real(line, NULL, (double)host->core_percent[i]);
     stk__line_close(line, ']');
+    if (host->cpu_count != host->core_count) stk__line_whole(line, "cpu_count", host->cpu_count);
     stk__line_close(line, '}');
 }
 

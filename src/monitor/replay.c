@@ -102,6 +102,15 @@ static stk_status reserve_cores(stk__replay *replay, int32_t count, stk_error *e
     return STK_OK;
 }
 
+/* Written only where it is not the number of cores, as in all recordings of old. */
+static int32_t get_cpu_count(stk__getter *g, const json_t *host, int32_t core_count)
+{
+    if (!json_object_get(host, "cpu_count")) return core_count;
+    const int64_t count = stk__replay_whole(g, host, "cpu_count");
+    if ((count < 0 || count > core_count) && !g->missing) g->missing = "cpu_count";
+    return (int32_t)count;
+}
+
 static stk_status get_host(stk__getter *g, stk__replay *replay, const json_t *object, stk_error *error)
 {
     stk_reading readings[STK_HOST_KEYS];
@@ -114,6 +123,7 @@ static stk_status get_host(stk__getter *g, stk__replay *replay, const json_t *ob
     const size_t count = json_array_size(cores) <= MOST_CORES ? json_array_size(cores) : 0;
     STK__TRY(reserve_cores(replay, (int32_t)count, error));
     host->core_count = (int32_t)count;
+    host->cpu_count = get_cpu_count(g, from, host->core_count);
     host->core_percent = replay->cores;
     for (size_t i = 0; i < count; i++) {
         const json_t *core = json_array_get(cores, i);

@@ -245,7 +245,7 @@ static void add_host(stk__tally *tally, int era, double seconds, const stk_host_
     add_reading(&sums[STK_SUM_IO_PRESSURE], seconds, host->io_pressure_percent);
     add_growth(&sums[STK_SUM_QUOTA], &tally->last_quota, host->quota_throttled_s);
     keep_most(&tally->job_memory_peak_bytes, host->job_memory_bytes);
-    tally->cpu_count = host->core_count;
+    if (host->cpu_count) tally->cpu_count = host->cpu_count;
 }
 
 /* The first frame has no length: it says where counters begin. Eras are at least as long as an interval. */

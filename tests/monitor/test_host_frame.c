@@ -90,6 +90,7 @@ static void cpus_are_counted_by_ticks(void **state)
     stk__host_read(host, &frame);
     assert_int_equal(frame.cpu_percent.known, STK_UNKNOWN); /* nothing to compare with */
     assert_int_equal(frame.core_count, 4);
+    assert_int_equal(frame.cpu_count, 3); /* the third of them is not there */
     put("proc/stat",
         "cpu  7 0 0 13 0 0 0 0 0 0\ncpu0 130 20 60 820 70 0 0 0 0 0\ncpu1 0 0 0 1100 0 0 0 0 0 0\n"
         "cpu3 5 5 5 5 5 5 5 5 0 0\n");

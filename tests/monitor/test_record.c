@@ -70,6 +70,7 @@ static void fill_frame(int number)
     maker.frame.host.job_memory_bytes.known = STK_UNSUPPORTED;
     maker.cores[0] = (float)number / 3;
     maker.cores[1] = -1;
+    maker.frame.host.cpu_count = 1 + number % 2;
 }
 
 enum { FRAMES = 20 };
@@ -147,6 +148,7 @@ static void comes_back(void **state)
         same_reading(frame->host.quota_throttled_s, maker.frame.host.quota_throttled_s);
         assert_int_equal(frame->host.job_memory_bytes.known, STK_UNSUPPORTED);
         assert_memory_equal(frame->host.core_percent, maker.cores, sizeof maker.cores);
+        assert_int_equal(frame->host.cpu_count, maker.frame.host.cpu_count);
     }
     for (int i = 0; i < 2; i++)
         assert_int_equal(stk__replay_next(replay, &frame, &error), STK_END);
@@ -245,6 +247,8 @@ static void damaged(void **state)
         {"\"processes\":[]", "\"processes\":3", "'processes' is missing", 2},
         {"\"power_w\":", "\"power_kw\":", "'power_w' is missing", 2},
         {"\"core_percent\":[", "\"core\":[", "'core_percent' is missing", 2},
+        {"\"cpu_count\":1", "\"cpu_count\":3", "'cpu_count' is missing", 2},
+        {"\"cpu_count\":1", "\"cpu_count\":1.5", "'cpu_count' is missing", 2},
         {"{\"frames\":20}", "{\"frames\":21}", "it says 21 frames, but there are 20", 22},
     };
     write_recording();
