@@ -1,5 +1,6 @@
 #include "monitor/replay.h"
 
+#include "core/clock.h"
 #include "monitor/host_key.h"
 #include "monitor/replay_value.h"
 
@@ -8,8 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Longer intervals than this (more than a day) are damage. */
-static const uint64_t longest_ns = UINT64_C(100000000000000);
+/* Longer intervals than this (a year) are damage. A day is none: whoever is stopped by Ctrl-Z and goes on
+ * later writes one frame of all that time. */
+static const uint64_t longest_ns = 366 * 86400 * STK_SECOND_NS;
 enum { MOST_CORES = 65536 };
 
 struct stk__replay {
