@@ -117,16 +117,25 @@ static void put_judgement(stk__page *page, const json_t *monitor)
     stk__page_html(page, "</tbody></table></div>\n");
 }
 
+static void put_charts(stk__page *page, const stk__run_facts *f)
+{
+    bool drawn = false;
+    stk__page_html(page, "<div class=\"charts\">\n");
+    for (size_t i = 0; i < sizeof looks / sizeof looks[0]; i++)
+        drawn |= draw(page, f, &looks[i]);
+    stk__page_html(page, "</div>\n");
+    if (drawn && f->watched_count > f->gpu_count)
+        stk__page_print(page, "<p class=\"note\">The charts show the first %d of %d GPUs.</p>\n",
+                        f->gpu_count, f->watched_count);
+}
+
 void stk__report_gpus(stk__page *page, const stk__run_facts *f)
 {
     const json_t *monitor = json_object_get(f->run, "monitor");
     if (!f->gpu_count && !monitor && !f->recording_fault[0]) return;
     stk__page_html(page, "<section id=\"gpus\"><h2>GPUs</h2>\n");
     put_judgement(page, monitor);
-    stk__page_html(page, "<div class=\"charts\">\n");
-    for (size_t i = 0; i < sizeof looks / sizeof looks[0]; i++)
-        draw(page, f, &looks[i]);
-    stk__page_html(page, "</div>\n");
+    put_charts(page, f);
     if (f->recording_fault[0]) {
         stk__page_html(page, "<p class=\"none\">A recording is not whole: ");
         stk__page_text(page, f->recording_fault);
