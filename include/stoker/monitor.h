@@ -102,7 +102,8 @@ enum { STK_GPU_LOADS = 256, STK_GPU_PROCESSES = 32, STK_GPUS = 64 };
 typedef struct stk_gpu {
     int32_t index; /* as the driver counts (nvidia-smi) */
     char vendor[8], name[64], id[64];
-    char part[32]; /* "MIG 1g.10gb" …; empty: a whole GPU */
+    char part[32];       /* "MIG 1g.10gb" …; empty: a whole GPU */
+    int32_t part_number; /* among the parts of this GPU, as the driver counts (nvidia-smi -L) */
 } stk_gpu;
 
 typedef struct stk_gpu_frame {

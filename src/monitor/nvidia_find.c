@@ -49,6 +49,7 @@ static void add_parts(stk__nvidia *n, unsigned index, void *parent)
         stk__nvidia_gpu *gpu = add_gpu(n, index, device);
         if (!gpu) return;
         name_part(gpu);
+        gpu->facts.part_number = (int32_t)i;
         gpu->parent = parent;
         if (!nvml->mig_instance || nvml->mig_instance(device, &gpu->instance) != STK_NVML_SUCCESS)
             gpu->parent = NULL; /* then it has no activity */

@@ -45,6 +45,7 @@ static void put_gpu(stk__json_line *line, const stk_gpu *gpu)
     stk__line_text(line, "name", gpu->name);
     stk__line_text(line, "id", gpu->id);
     stk__line_text(line, "part", gpu->part);
+    if (gpu->part[0]) stk__line_whole(line, "part_number", gpu->part_number);
     stk__line_close(line, '}');
 }
 

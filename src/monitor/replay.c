@@ -166,6 +166,23 @@ static stk_status get_frame(stk__replay *replay, const json_t *object, stk_error
 /* --- the first and the last line -------------------------------------------------------------------------
  */
 
+/* Recordings of old have none: then parts count in the order in which they stand. gpus: this one is the last.
+ */
+static int32_t get_part_number(stk__getter *g, const json_t *from, const stk_gpu *gpus, int count)
+{
+    const stk_gpu *gpu = &gpus[count - 1];
+    int32_t before = 0;
+    if (!gpu->part[0]) return 0;
+    if (json_object_get(from, "part_number")) {
+        const int64_t number = stk__replay_whole(g, from, "part_number");
+        if ((number < 0 || number > INT32_MAX) && !g->missing) g->missing = "part_number";
+        return (int32_t)number;
+    }
+    for (int i = 0; i < count - 1; i++)
+        before += gpus[i].part[0] && gpus[i].index == gpu->index && strcmp(gpus[i].vendor, gpu->vendor) == 0;
+    return before;
+}
+
 static void get_gpu(stk__getter *g, const json_t *from, stk_gpu *gpu)
 {
     gpu->index = (int32_t)stk__replay_whole(g, from, "index");
@@ -212,8 +229,11 @@ static stk_status get_head(stk__replay *replay, const json_t *object, stk_error 
     const char *absent = json_string_value(stk__replay_value(&g, object, "absent", JSON_STRING));
     if (json_array_size(gpus) > STK_GPUS) return refuse(replay, error, "more than %d GPUs", STK_GPUS);
     STK__TRY(alloc_gpus(replay, json_array_size(gpus), error));
-    for (int i = 0; i < replay->head.gpu_count; i++)
-        get_gpu(&g, json_array_get(gpus, (size_t)i), &replay->gpus[i]);
+    for (int i = 0; i < replay->head.gpu_count; i++) {
+        const json_t *gpu = json_array_get(gpus, (size_t)i);
+        get_gpu(&g, gpu, &replay->gpus[i]);
+        replay->gpus[i].part_number = get_part_number(&g, gpu, replay->gpus, i + 1);
+    }
     replay->head.interval_s = json_number_value(stk__replay_value(&g, object, "interval_s", JSON_REAL));
     replay->head.pid = (int32_t)json_integer_value(pid);
     if (g.missing) return refuse(replay, error, "'%s' is missing or no such value", g.missing);

@@ -88,7 +88,10 @@ static void put_cell(stk__page *page, double value, const char *unit)
 static void put_gpu(stk__page *page, const json_t *gpu)
 {
     stk__page_html(page, "<tr><td>");
-    stk__page_print(page, "%lld ", (long long)json_integer_value(json_object_get(gpu, "gpu")));
+    const json_t *part = json_object_get(gpu, "part_number");
+    stk__page_print(page, "%lld", (long long)json_integer_value(json_object_get(gpu, "gpu")));
+    if (json_is_integer(part)) stk__page_print(page, ".%lld", (long long)json_integer_value(part));
+    stk__page_html(page, " ");
     stk__page_text(page, stk__run_facts_text(gpu, "name"));
     stk__page_html(page, "</td>");
     put_cell(page, number_of(gpu, "util_mean_percent"), " %");

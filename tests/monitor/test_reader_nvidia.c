@@ -277,6 +277,7 @@ static void parts_of_a_divided_gpu_are_listed(void **state)
     assert_int_equal(gpu.index, 0);
     assert_string_equal(gpu.name, "NVIDIA Fake 80GB");
     assert_string_equal(gpu.part, "MIG 1g.10gb");
+    assert_int_equal(gpu.part_number, 1);
     assert_string_equal(gpu.id, "MIG-00000000-fa4e-0000-0000-000000000001");
     stk__reader_nvidia.describe(r.reader, 3, &gpu);
     assert_int_equal(gpu.index, 1);

@@ -88,6 +88,8 @@ static void write_recording(void)
     stk__recorder *recorder = NULL;
     const stk__record_head head = head_of();
     maker_start(&maker, 2);
+    strcpy(maker.gpus[1].part, "MIG 1g.10gb");
+    maker.gpus[1].part_number = 5;
     assert_int_equal(stk__recorder_open(&recorder, path, &head, &error), STK_OK);
     for (int i = 0; i < FRAMES; i++) {
         make_frame(i);
@@ -136,6 +138,8 @@ static void comes_back(void **state)
     assert_string_equal(head->absent, head_of().absent);
     assert_string_equal(head->gpus[1].name, "Made up 1");
     assert_string_equal(head->gpus[1].id, "GPU-1");
+    assert_string_equal(head->gpus[1].part, "MIG 1g.10gb");
+    assert_int_equal(head->gpus[1].part_number, 5);
     for (int i = 0; i < FRAMES; i++) {
         make_frame(i);
         assert_int_equal(stk__replay_next(replay, &frame, &error), STK_OK);
@@ -260,6 +264,8 @@ static void damaged(void **state)
         {"\"recording\"", "\"rec\"", "not a recording of stoker monitor", 1},
         {"\"interval_s\":0.1", "\"interval_s\":\"x\"", "'interval_s' is missing or no such value", 1},
         {"\"index\":1", "\"index\":null", "'index' is missing or no such value", 1},
+        {"\"part_number\":5", "\"part_number\":-5", "'part_number' is missing or no such value", 1},
+        {"\"part_number\":5", "\"part_number\":[]", "'part_number' is missing or no such value", 1},
         {"\"number\":3", "\"number\":4", "frame 4 where frame 3 was expected", 5},
         {"\"number\":3,\"from_ns\":1000", "\"number\":3,\"from_ns\":-100", "'from_ns' is missing", 5},
         {"\"number\":3,\"from_ns\":1000", "\"number\":3,\"from_ns\":0000", "not JSON", 5},

@@ -129,6 +129,7 @@ static void put_recording(const workspace *space, int gpu_count)
         gpus[i].index = i;
         seen[i].readings[STK_METRIC_POWER] = (stk_reading){.value = 300 + i, .known = STK_KNOWN};
     }
+    gpus[7] = (stk_gpu){.index = 6, .part = "MIG 1g.10gb", .part_number = 2};
     snprintf(path, sizeof path, "%s/monitor.jsonl", space->path);
     assert_int_equal(stk__recorder_open(&recorder, path, &head, NULL), STK_OK);
     for (; frame.number < 2; frame.number++) {
@@ -151,6 +152,7 @@ static void more_gpus_than_a_chart_has_lines(void **state)
         put_recording(&space, gpu_count);
         const char *page = write_page(&space, &buffer);
         assert_non_null(strstr(page, "GPU power"));
+        assert_non_null(strstr(page, "GPU 6.2")); /* a part of the one before it */
         assert_int_equal(strstr(page, "The charts show") != NULL, gpu_count > 8);
         if (gpu_count > 8) assert_non_null(strstr(page, sentence));
         stk__buffer_fini(&buffer);
