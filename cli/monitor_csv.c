@@ -26,7 +26,7 @@ static void put_reading(FILE *file, stk_reading reading)
 
 static void print_heading(FILE *file)
 {
-    fputs("time_s,seconds,gpu,name,state", file);
+    fputs("time_s,seconds,gpu,part,name,state", file);
     for (int i = 0; i < STK_METRIC_COUNT; i++)
         fprintf(file, ",%s", stk_metric_key((stk_metric)i));
     for (int i = 0; i < STK_HOST_KEYS; i++) /* a GPU has memory_used_bytes too */
@@ -37,8 +37,11 @@ static void print_heading(FILE *file)
 static void print_gpu(FILE *file, const stk_monitor_frame *frame, int gpu)
 {
     const stk_gpu_frame *seen = &frame->gpu_frames[gpu];
-    fprintf(file, ",%d,", frame->gpus[gpu].index);
-    put_text(file, frame->gpus[gpu].name);
+    const stk_gpu *about = &frame->gpus[gpu];
+    fprintf(file, ",%d,", about->index);
+    if (about->part[0]) fprintf(file, "%d", about->part_number);
+    fputc(',', file);
+    put_text(file, about->name);
     fprintf(file, ",%s", stk_gpu_state_name(seen->state));
     for (int i = 0; i < STK_METRIC_COUNT; i++)
         if (i == STK_METRIC_THROTTLE)
@@ -49,7 +52,7 @@ static void print_gpu(FILE *file, const stk_monitor_frame *frame, int gpu)
 
 static void print_no_gpu(FILE *file)
 {
-    fputs(",,,", file);
+    fputs(",,,,", file);
     for (int i = 0; i < STK_METRIC_COUNT; i++)
         fputc(',', file);
 }

@@ -46,7 +46,7 @@ static void print_gpu(FILE *file, const stk_monitor_frame *frame, int gpu)
 {
     static stk_reading received[STK_GPUS], sent[STK_GPUS];
     const stk_reading *r = frame->gpu_frames[gpu].readings;
-    fprintf(file, "%5d", frame->gpus[gpu].index);
+    fprintf(file, "%5s", stk__gpu_label_of(&frame->gpus[gpu]).text);
     put(file, 6, r[STK_METRIC_POWER]);
     put(file, 6, r[STK_METRIC_TEMPERATURE]);
     put(file, 6, r[STK_METRIC_MEMORY_TEMPERATURE]);

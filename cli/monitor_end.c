@@ -145,7 +145,7 @@ static void print_other_facts(const page *p, const stk_gpu_summary *gpu)
 
 static void print_name(const page *p, const stk_gpu *gpu)
 {
-    fprintf(p->file, "%sGPU %d  %s%s%s%s\n", paint(p, STK_PAINT_BOLD), gpu->index, gpu->name,
+    fprintf(p->file, "%sGPU %s  %s%s%s%s\n", paint(p, STK_PAINT_BOLD), stk__gpu_label_of(gpu).text, gpu->name,
             gpu->part[0] ? ", " : "", gpu->part, paint(p, STK_PAINT_OFF));
 }
 
@@ -204,7 +204,7 @@ static void print_table(const page *p, const stk_monitor_summary *summary)
     fputs("\n   GPU", p->file);
     print_cells(p, first, print_name_cell);
     for (int i = 0; i < summary->gpu_count; i++) {
-        fprintf(p->file, "   %3d", summary->gpus[i].gpu->index);
+        fprintf(p->file, "%6s", stk__gpu_label_of(summary->gpus[i].gpu).text);
         print_cells(p, &summary->gpus[i], print_value_cell);
     }
     fputs("target", p->file);
@@ -255,7 +255,7 @@ void stk__face_print_end(FILE *file, bool colors, const stk_monitor_summary *sum
     fputc('\n', file);
     for (int i = 0; i < summary->gpu_count && summary->gpu_count > 1; i++) {
         char before[CELL];
-        snprintf(before, sizeof before, "GPU %d: ", summary->gpus[i].gpu->index);
+        snprintf(before, sizeof before, "GPU %s: ", stk__gpu_label_of(summary->gpus[i].gpu).text);
         print_verdict(&p, before, summary->gpus[i].verdict);
     }
     if (summary->gpu_count <= 1) print_verdict(&p, "verdict: ", summary->verdict);

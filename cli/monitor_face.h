@@ -3,6 +3,7 @@
 #define STK_CLI_MONITOR_FACE_H
 
 #include "cli.h"
+#include "monitor/gpu_label.h"
 #include "monitor/json_line.h"
 #include "stoker/monitor.h"
 

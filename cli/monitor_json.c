@@ -47,10 +47,13 @@ static void put_name(stk__json_line *line, const stk_gpu *gpu)
     stk__line_text(line, "vendor", gpu->vendor);
     stk__line_text(line, "name", gpu->name);
     stk__line_text(line, "id", gpu->id);
-    if (gpu->part[0])
+    if (gpu->part[0]) {
         stk__line_text(line, "part", gpu->part);
-    else
+        stk__line_whole(line, "part_number", gpu->part_number);
+    } else {
         stk__line_null(line, "part");
+        stk__line_null(line, "part_number");
+    }
 }
 
 static void put_gpu(stk__json_line *line, const stk_gpu *gpu, const stk_gpu_frame *seen)

@@ -36,8 +36,8 @@ static void print_gpus(stk__face *face, const stk_monitor_frame *frame)
     for (int i = 0; i < frame->gpu_count; i++) {
         const stk_gpu *gpu = &frame->gpus[i];
         const char *note = frame->gpu_frames[i].note;
-        fprintf(face->file, "GPU %d: %s%s%s%s%s\n", gpu->index, gpu->name, gpu->part[0] ? ", " : "",
-                gpu->part, note[0] ? "; " : "", note);
+        fprintf(face->file, "GPU %s: %s%s%s%s%s\n", stk__gpu_label_of(gpu).text, gpu->name,
+                gpu->part[0] ? ", " : "", gpu->part, note[0] ? "; " : "", note);
     }
 }
 
@@ -97,12 +97,12 @@ static void print_gpu(const stk__face *face, const char *time_text, const stk_mo
     char watts[CELL], power_share[CELL], bytes[CELL], memory_share[CELL], cells[5][CELL];
     pair(watts, power_share, power, 1);
     pair(bytes, memory_share, memory, 1e9);
-    fprintf(face->file, "%s %3d %9s %3s %s%6s%s %11s %3s %s%3s%s %6s %7s %5s", time_text,
-            frame->gpus[gpu].index, watts, power_share, paint_util(face, r[STK_METRIC_UTIL]),
-            number(cells[0], r[STK_METRIC_UTIL]), off, bytes, memory_share,
-            paint_heat(face, r[STK_METRIC_TEMPERATURE]), number(cells[1], r[STK_METRIC_TEMPERATURE]), off,
-            number(cells[2], r[STK_METRIC_SM_CLOCK]), number(cells[3], r[STK_METRIC_MEMORY_CLOCK]),
-            number(cells[4], frame->host.cpu_percent));
+    fprintf(face->file, "%s %3s %9s %3s %s%6s%s %11s %3s %s%3s%s %6s %7s %5s", time_text,
+            stk__gpu_label_of(&frame->gpus[gpu]).text, watts, power_share,
+            paint_util(face, r[STK_METRIC_UTIL]), number(cells[0], r[STK_METRIC_UTIL]), off, bytes,
+            memory_share, paint_heat(face, r[STK_METRIC_TEMPERATURE]),
+            number(cells[1], r[STK_METRIC_TEMPERATURE]), off, number(cells[2], r[STK_METRIC_SM_CLOCK]),
+            number(cells[3], r[STK_METRIC_MEMORY_CLOCK]), number(cells[4], frame->host.cpu_percent));
     print_state(face, seen);
     fputc('\n', face->file);
 }

@@ -37,8 +37,8 @@ static void draw_process(const stk__pen *pen, stk__place place, const stk__view_
                          const stk_gpu_process *process)
 {
     char memory[CELL], util[CELL];
-    stk__pen_print(pen, place, STK_INK_PLAIN, "%3d %9d %9s %6s  %s", gpu->gpu.index, process->pid,
-                   known_text(memory, "%.1f", process->memory_bytes, 1e9),
+    stk__pen_print(pen, place, STK_INK_PLAIN, "%3s %9d %9s %6s  %s", stk__gpu_label_of(&gpu->gpu).text,
+                   process->pid, known_text(memory, "%.1f", process->memory_bytes, 1e9),
                    known_text(util, "%.0f", process->util_percent, 1), process->name);
 }
 

@@ -119,8 +119,8 @@ static int draw_state(const stk__pen *pen, stk__place place, const stk__view_gpu
 
 static void draw_title(const stk__pen *pen, stk__place place, const stk__view_gpu *gpu)
 {
-    int used = stk__pen_print(pen, place, STK_INK_BOLD, "GPU %d  %s%s%s", gpu->gpu.index, gpu->gpu.name,
-                              gpu->gpu.part[0] ? ", " : "", gpu->gpu.part);
+    int used = stk__pen_print(pen, place, STK_INK_BOLD, "GPU %s  %s%s%s", stk__gpu_label_of(&gpu->gpu).text,
+                              gpu->gpu.name, gpu->gpu.part[0] ? ", " : "", gpu->gpu.part);
     used += 2;
     const int state = draw_state(pen, move(place, 0, used), gpu);
     if (!state && gpu->note[0]) stk__pen_text(pen, move(place, 0, used), STK_INK_FAINT, gpu->note);
@@ -207,7 +207,7 @@ static void draw_row(const stk__pen *pen, const stk__gpu_box *box, const stk__vi
     const stk__place place = box->place;
     char cells[5][CELL];
     const stk_reading *r = gpu->readings, util = r[STK_METRIC_UTIL];
-    stk__pen_print(pen, place, STK_INK_BOLD, "%3d", gpu->gpu.index);
+    stk__pen_print(pen, place, STK_INK_BOLD, "%3s", stk__gpu_label_of(&gpu->gpu).text);
     stk__pen_bar(pen, (stk__place){place.y, place.x + ROW_BAR_X, ROW_BAR}, ink_util(util),
                  value_of(util) / 100);
     stk__pen_print(pen, move(place, 0, ROW_TEXT_X), STK_INK_PLAIN, "%3s %11s %9s %5s %6s",

@@ -21,7 +21,7 @@ typedef struct average {
 } average;
 
 typedef struct gpu_seen {
-    int32_t index;
+    stk__gpu_label label;
     char name[64];
     average util, power; /* since the last showing */
     stk_gpu_state state; /* and the rest as of now */
@@ -54,7 +54,7 @@ static void add(average *mean, stk_reading reading, double seconds)
 static void take_gpu(gpu_seen *seen, const stk_gpu *gpu, const stk_gpu_frame *frame, double seconds)
 {
     const stk_reading *r = frame->readings;
-    seen->index = gpu->index;
+    seen->label = stk__gpu_label_of(gpu);
     memcpy(seen->name, gpu->name, sizeof seen->name);
     add(&seen->util, r[STK_METRIC_UTIL], seconds);
     add(&seen->power, r[STK_METRIC_POWER], seconds);
@@ -111,7 +111,7 @@ static const char *now_text(char cell[CELL], stk_reading reading, double scale, 
 static void show_gpu(gpu_seen *seen)
 {
     char cells[7][CELL];
-    fprintf(stderr, "GPU %d: util %s, %s of %s, memory %s of %s, %s, SM %s", seen->index,
+    fprintf(stderr, "GPU %s: util %s, %s of %s, memory %s of %s, %s, SM %s", seen->label.text,
             mean_text(cells[0], &seen->util, " %"), mean_text(cells[1], &seen->power, ""),
             now_text(cells[2], seen->power_limit, 1, " W"), now_text(cells[3], seen->memory_used, 1e9, ""),
             now_text(cells[4], seen->memory_total, 1e9, " GB"),

@@ -102,7 +102,8 @@ enum { STK_GPU_LOADS = 256, STK_GPU_PROCESSES = 32, STK_GPUS = 64 };
 typedef struct stk_gpu {
     int32_t index; /* as the driver counts (nvidia-smi) */
     char vendor[8], name[64], id[64];
-    char part[32]; /* "MIG 1g.10gb" …; empty: a whole GPU */
+    char part[32];       /* "MIG 1g.10gb" …; empty: a whole GPU */
+    int32_t part_number; /* among the parts of this GPU, as the driver counts (nvidia-smi -L) */
 } stk_gpu;
 
 typedef struct stk_gpu_frame {
@@ -130,8 +131,9 @@ typedef struct stk_host_frame {
     stk_reading cpu_pressure_percent, io_pressure_percent,
         memory_pressure_percent;   /* "some", this interval */
     stk_reading quota_throttled_s; /* the control group's CPU limit held us back so long, in all */
-    int32_t core_count;
-    const float *core_percent; /* [core_count], < 0: unknown; lives until the next frame */
+    int32_t core_count;            /* of the machine: the highest number + 1 */
+    const float *core_percent;     /* [core_count], < 0: unknown; lives until the next frame */
+    int32_t cpu_count;             /* usable: those we may run on; 0: unknown */
 } stk_host_frame;
 
 /* One interval. Belongs to the monitor and lives until the next call. The first one (number 0) comes at once

@@ -225,5 +225,5 @@ void stk__drm_clients_read(stk__drm_clients *c, stk__seat *seat, const stk__drm_
     c->load = (stk_reading){0};
     if (c->when_ns) c->load = stk__reading_known(most > 100 ? 100 : most, now_ns);
     c->when_ns = now_ns;
-    frame->processes_known = true;
+    frame->processes_known = frame->process_count || stk__drm_clients_complete();
 }

@@ -29,7 +29,7 @@ typedef struct stk__drm_clients {
     stk_reading load; /* percent of the busiest kind of engine, since the last read */
 } stk__drm_clients;
 
-/* Fills the frame's processes and clients->load. */
+/* Fills the frame's processes and clients->load. Where not all can be seen and none is, none is known. */
 void stk__drm_clients_read(stk__drm_clients *clients, stk__seat *seat, const stk__drm_card *card,
                            stk_gpu_frame *frame);
 /* May we see all processes? Without that load is only that of our own. */

@@ -28,6 +28,7 @@ static bool read_ticks(const char *text, uint64_t *busy, uint64_t *total)
 }
 
 typedef struct sums {
+    int count;
     double busy, total, most;
 } sums;
 
@@ -35,6 +36,7 @@ static void add_cpu(stk__host_cpus *cpus, int cpu, const char *ticks, sums *usab
 {
     uint64_t busy, total;
     if (!read_ticks(ticks, &busy, &total)) return;
+    if (usable) usable->count++;
     const uint64_t before = cpus->total[cpu];
     if (before && total > before && busy >= cpus->busy[cpu]) { /* iowait may fall: then it stays unknown */
         const double part = (double)(busy - cpus->busy[cpu]), whole = (double)(total - before);
@@ -68,6 +70,7 @@ void stk__host_read_cpus(stk__host_cpus *cpus, char *text, uint64_t now_ns, stk_
         frame->cpu_percent = stk__reading_known(100 * sum.busy / sum.total, now_ns);
         frame->cpu_max_percent = stk__reading_known(sum.most, now_ns);
     }
+    frame->cpu_count = sum.count;
     frame->core_count = cpus->count;
     frame->core_percent = cpus->percent;
 }

@@ -134,6 +134,7 @@ static void read_disks(stk__host *h, uint64_t now_ns, stk_host_frame *frame)
 {
     const char *at = stk__host_text(&h->disks, h->text);
     uint64_t read_sectors = 0, written_sectors = 0;
+    bool found = false;
     if (!at) return;
     for (; *at; at += *at == '\n') {
         uint64_t numbers[7], major, minor;
@@ -146,11 +147,13 @@ static void read_disks(stk__host *h, uint64_t now_ns, stk_host_frame *frame)
         while (count < 7 && stk__host_number(&at, &numbers[count]))
             count++;
         if (good && count == 7 && is_disk(h, name, length)) {
+            found = true;
             read_sectors += numbers[2];
             written_sectors += numbers[6];
         }
         at += strcspn(at, "\n");
     }
+    if (!found) return; /* a sandbox may hide all of them: that is not 0 */
     frame->disk_read_bytes_total = stk__reading_known((double)read_sectors * SECTOR_BYTES, now_ns);
     frame->disk_written_bytes_total = stk__reading_known((double)written_sectors * SECTOR_BYTES, now_ns);
 }

@@ -49,10 +49,18 @@ static void add_parts(stk__nvidia *n, unsigned index, void *parent)
         stk__nvidia_gpu *gpu = add_gpu(n, index, device);
         if (!gpu) return;
         name_part(gpu);
+        gpu->facts.part_number = (int32_t)i;
         gpu->parent = parent;
         if (!nvml->mig_instance || nvml->mig_instance(device, &gpu->instance) != STK_NVML_SUCCESS)
             gpu->parent = NULL; /* then it has no activity */
     }
+}
+
+/* There is none of this number, or it is somebody else's: the driver counts those, too. Listed, it would be
+ * lost for good, and its verdict would stand before those of the job's own GPUs. */
+static bool is_none_of_ours(int result)
+{
+    return result == STK_NVML_INVALID_ARGUMENT || result == STK_NVML_NO_PERMISSION;
 }
 
 stk_status stk__nvidia_find(stk__nvidia *n, stk_error *error)
@@ -63,12 +71,18 @@ stk_status stk__nvidia_find(stk__nvidia *n, stk_error *error)
         return stk__fail(error, STK_ERROR_UNSUPPORTED, "NVIDIA's driver does not count its GPUs: %s",
                          stk__nvml_result_text(&n->nvml, result));
     if (count == 0) return stk__fail(error, STK_ERROR_UNSUPPORTED, "NVIDIA's driver has no GPU");
+    int skipped = STK_NVML_SUCCESS;
     for (unsigned i = 0; i < count && i < STK_GPUS; i++) {
         void *device = NULL;
         const int got = n->nvml.by_index(i, &device);
-        if (got == STK_NVML_INVALID_ARGUMENT) continue; /* there is none of this number */
-        if (got != STK_NVML_SUCCESS) device = NULL;     /* lost, but listed: it may come back */
+        if (is_none_of_ours(got)) {
+            skipped = got;
+            continue;
+        }
+        if (got != STK_NVML_SUCCESS) device = NULL; /* lost, but listed: it may come back */
         if (add_gpu(n, i, device) && device) add_parts(n, i, device);
     }
-    return n->count ? STK_OK : stk__fail(error, STK_ERROR_UNSUPPORTED, "NVIDIA's driver has no GPU");
+    if (n->count) return STK_OK;
+    return stk__fail(error, STK_ERROR_UNSUPPORTED, "NVIDIA's driver hands out none of its %u GPUs: %s", count,
+                     stk__nvml_result_text(&n->nvml, skipped));
 }

@@ -45,6 +45,7 @@ static void put_gpu(stk__json_line *line, const stk_gpu *gpu)
     stk__line_text(line, "name", gpu->name);
     stk__line_text(line, "id", gpu->id);
     stk__line_text(line, "part", gpu->part);
+    if (gpu->part[0]) stk__line_whole(line, "part_number", gpu->part_number);
     stk__line_close(line, '}');
 }
 
@@ -178,6 +179,7 @@ static void put_host(stk__json_line *line, const stk_host_frame *host)
     for (int i = 0; i < host->core_count; i++)
         stk__line_real(line, NULL, (double)host->core_percent[i]);
     stk__line_close(line, ']');
+    if (host->cpu_count != host->core_count) stk__line_whole(line, "cpu_count", host->cpu_count);
     stk__line_close(line, '}');
 }
 

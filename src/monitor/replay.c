@@ -1,5 +1,6 @@
 #include "monitor/replay.h"
 
+#include "core/clock.h"
 #include "monitor/host_key.h"
 #include "monitor/replay_value.h"
 
@@ -8,8 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Longer intervals than this (more than a day) are damage. */
-static const uint64_t longest_ns = UINT64_C(100000000000000);
+/* Longer intervals than this (a year) are damage. A day is none: whoever is stopped by Ctrl-Z and goes on
+ * later writes one frame of all that time. */
+static const uint64_t longest_ns = 366 * 86400 * STK_SECOND_NS;
 enum { MOST_CORES = 65536 };
 
 struct stk__replay {
@@ -102,6 +104,15 @@ static stk_status reserve_cores(stk__replay *replay, int32_t count, stk_error *e
     return STK_OK;
 }
 
+/* Written only where it is not the number of cores, as in all recordings of old. */
+static int32_t get_cpu_count(stk__getter *g, const json_t *host, int32_t core_count)
+{
+    if (!json_object_get(host, "cpu_count")) return core_count;
+    const int64_t count = stk__replay_whole(g, host, "cpu_count");
+    if ((count < 0 || count > core_count) && !g->missing) g->missing = "cpu_count";
+    return (int32_t)count;
+}
+
 static stk_status get_host(stk__getter *g, stk__replay *replay, const json_t *object, stk_error *error)
 {
     stk_reading readings[STK_HOST_KEYS];
@@ -114,6 +125,7 @@ static stk_status get_host(stk__getter *g, stk__replay *replay, const json_t *ob
     const size_t count = json_array_size(cores) <= MOST_CORES ? json_array_size(cores) : 0;
     STK__TRY(reserve_cores(replay, (int32_t)count, error));
     host->core_count = (int32_t)count;
+    host->cpu_count = get_cpu_count(g, from, host->core_count);
     host->core_percent = replay->cores;
     for (size_t i = 0; i < count; i++) {
         const json_t *core = json_array_get(cores, i);
@@ -153,6 +165,23 @@ static stk_status get_frame(stk__replay *replay, const json_t *object, stk_error
 
 /* --- the first and the last line -------------------------------------------------------------------------
  */
+
+/* Recordings of old have none: then parts count in the order in which they stand. gpus: this one is the last.
+ */
+static int32_t get_part_number(stk__getter *g, const json_t *from, const stk_gpu *gpus, int count)
+{
+    const stk_gpu *gpu = &gpus[count - 1];
+    int32_t before = 0;
+    if (!gpu->part[0]) return 0;
+    if (json_object_get(from, "part_number")) {
+        const int64_t number = stk__replay_whole(g, from, "part_number");
+        if ((number < 0 || number > INT32_MAX) && !g->missing) g->missing = "part_number";
+        return (int32_t)number;
+    }
+    for (int i = 0; i < count - 1; i++)
+        before += gpus[i].part[0] && gpus[i].index == gpu->index && strcmp(gpus[i].vendor, gpu->vendor) == 0;
+    return before;
+}
 
 static void get_gpu(stk__getter *g, const json_t *from, stk_gpu *gpu)
 {
@@ -200,8 +229,11 @@ static stk_status get_head(stk__replay *replay, const json_t *object, stk_error 
     const char *absent = json_string_value(stk__replay_value(&g, object, "absent", JSON_STRING));
     if (json_array_size(gpus) > STK_GPUS) return refuse(replay, error, "more than %d GPUs", STK_GPUS);
     STK__TRY(alloc_gpus(replay, json_array_size(gpus), error));
-    for (int i = 0; i < replay->head.gpu_count; i++)
-        get_gpu(&g, json_array_get(gpus, (size_t)i), &replay->gpus[i]);
+    for (int i = 0; i < replay->head.gpu_count; i++) {
+        const json_t *gpu = json_array_get(gpus, (size_t)i);
+        get_gpu(&g, gpu, &replay->gpus[i]);
+        replay->gpus[i].part_number = get_part_number(&g, gpu, replay->gpus, i + 1);
+    }
     replay->head.interval_s = json_number_value(stk__replay_value(&g, object, "interval_s", JSON_REAL));
     replay->head.pid = (int32_t)json_integer_value(pid);
     if (g.missing) return refuse(replay, error, "'%s' is missing or no such value", g.missing);

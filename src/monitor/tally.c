@@ -118,15 +118,28 @@ static void close_second(const stk__tally *tally, stk__gpu_tally *gpu)
     gpu->open = (stk__weighted){0};
 }
 
+/* Where what begins at from_s ends: with its second, or, from a full second on, with the last full one of the
+ * era. So what lasted for months is added era by era. */
+static double find_end(const stk__tally *tally, double from_s, double to_s)
+{
+    const double second = floor(from_s), era_end_s = (floor(second / tally->era_s) + 1) * tally->era_s;
+    const double full_s = from_s == second ? floor(fmin(to_s, era_end_s)) : second;
+    return fmax(full_s, fmin(second + 1, to_s));
+}
+
 static void add_to_seconds(const stk__tally *tally, stk__gpu_tally *gpu, double from_s, double to_s,
                            double percent)
 {
     while (from_s < to_s) {
-        const double second = floor(from_s), end_s = fmin(second + 1, to_s), seconds = end_s - from_s;
+        const double second = floor(from_s), end_s = find_end(tally, from_s, to_s), seconds = end_s - from_s;
         stk__gpu_era *era = &gpu->eras[era_at(tally, second)];
         if (gpu->second != (int64_t)second) close_second(tally, gpu);
-        gpu->second = (int64_t)second;
-        stk__weighted_add(&gpu->open, seconds, percent);
+        if (seconds > 1) { /* all but the last are closed at once */
+            stk__weighted_add(&era->sums[STK_SUM_MEANS], seconds - 1, percent);
+            stk__weighted_add(&era->sums[STK_SUM_SQUARES], seconds - 1, percent * percent);
+        }
+        gpu->second = (int64_t)ceil(end_s) - 1;
+        stk__weighted_add(&gpu->open, fmin(seconds, 1), percent);
         stk__weighted_add(&era->sums[STK_SUM_LOAD], seconds, percent);
         stk__weighted_add(&era->sums[STK_SUM_BELOW_HALF], seconds, percent < 50);
         era->bins_s[lrint(percent)] += (float)seconds;
@@ -245,7 +258,7 @@ static void add_host(stk__tally *tally, int era, double seconds, const stk_host_
     add_reading(&sums[STK_SUM_IO_PRESSURE], seconds, host->io_pressure_percent);
     add_growth(&sums[STK_SUM_QUOTA], &tally->last_quota, host->quota_throttled_s);
     keep_most(&tally->job_memory_peak_bytes, host->job_memory_bytes);
-    tally->cpu_count = host->core_count;
+    if (host->cpu_count) tally->cpu_count = host->cpu_count;
 }
 
 /* The first frame has no length: it says where counters begin. Eras are at least as long as an interval. */

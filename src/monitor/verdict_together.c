@@ -1,4 +1,5 @@
 /* One verdict out of several. */
+#include "monitor/gpu_label.h"
 #include "monitor/verdict.h"
 
 #include <limits.h>
@@ -77,7 +78,7 @@ void stk__verdict_together(stk_monitor_summary *all)
     }
     const stk_gpu_summary *worst = find_weightiest(all);
     all->finding = worst->finding;
-    if (all->gpu_count > 1) stk__sentence_add(&s, "GPU %d: ", worst->gpu->index);
+    if (all->gpu_count > 1) stk__sentence_add(&s, "GPU %s: ", stk__gpu_label_of(worst->gpu).text);
     stk__sentence_add(&s, "%s", worst->verdict);
     if (all->gpu_count > 1) say_others(all, worst, &s);
 }

@@ -1,6 +1,7 @@
 #include "monitor/visible.h"
 
 #include "core/number.h"
+#include "monitor/gpu_label.h"
 
 #include <string.h>
 
@@ -30,12 +31,20 @@ static bool is_meant(item it, const stk_gpu *gpu)
     return it.length >= LEAST_ID && strncmp(gpu->id, it.text, it.length) == 0;
 }
 
+/* A part as the monitor's faces call it: "0.1". CUDA knows no such name. */
+static bool is_label(item it, const stk_gpu *gpu)
+{
+    const stk__gpu_label label = stk__gpu_label_of(gpu);
+    return strlen(label.text) == it.length && strncmp(label.text, it.text, it.length) == 0;
+}
+
 /* Of this vendor only, unless it is NULL. False: there is none. */
 static bool choose(item it, const char *vendor, const stk_gpu *gpus, bool *chosen, int count)
 {
     bool found = false;
     for (int i = 0; i < count; i++) {
-        if ((vendor && strcmp(gpus[i].vendor, vendor) != 0) || !is_meant(it, &gpus[i])) continue;
+        if (vendor && strcmp(gpus[i].vendor, vendor) != 0) continue;
+        if (!is_meant(it, &gpus[i]) && (vendor || !is_label(it, &gpus[i]))) continue;
         chosen[i] = found = true;
     }
     return found;

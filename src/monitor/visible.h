@@ -5,7 +5,7 @@
 #include "core/error.h"
 #include "stoker/monitor.h"
 
-/* "0,2" or beginnings of ids ("GPU-8932f937"). STK_ERROR_ARGUMENT names what is not there. */
+/* "0,2", parts ("0.1") or beginnings of ids ("GPU-8932f937"). STK_ERROR_ARGUMENT names what is not there. */
 stk_status stk__visible_pick(const char *list, const stk_gpu *gpus, bool *chosen, int count,
                              stk_error *error);
 

@@ -88,7 +88,10 @@ static void put_cell(stk__page *page, double value, const char *unit)
 static void put_gpu(stk__page *page, const json_t *gpu)
 {
     stk__page_html(page, "<tr><td>");
-    stk__page_print(page, "%lld ", (long long)json_integer_value(json_object_get(gpu, "gpu")));
+    const json_t *part = json_object_get(gpu, "part_number");
+    stk__page_print(page, "%lld", (long long)json_integer_value(json_object_get(gpu, "gpu")));
+    if (json_is_integer(part)) stk__page_print(page, ".%lld", (long long)json_integer_value(part));
+    stk__page_html(page, " ");
     stk__page_text(page, stk__run_facts_text(gpu, "name"));
     stk__page_html(page, "</td>");
     put_cell(page, number_of(gpu, "util_mean_percent"), " %");
@@ -117,16 +120,25 @@ static void put_judgement(stk__page *page, const json_t *monitor)
     stk__page_html(page, "</tbody></table></div>\n");
 }
 
+static void put_charts(stk__page *page, const stk__run_facts *f)
+{
+    bool drawn = false;
+    stk__page_html(page, "<div class=\"charts\">\n");
+    for (size_t i = 0; i < sizeof looks / sizeof looks[0]; i++)
+        drawn |= draw(page, f, &looks[i]);
+    stk__page_html(page, "</div>\n");
+    if (drawn && f->watched_count > f->gpu_count)
+        stk__page_print(page, "<p class=\"note\">The charts show the first %d of %d GPUs.</p>\n",
+                        f->gpu_count, f->watched_count);
+}
+
 void stk__report_gpus(stk__page *page, const stk__run_facts *f)
 {
     const json_t *monitor = json_object_get(f->run, "monitor");
     if (!f->gpu_count && !monitor && !f->recording_fault[0]) return;
     stk__page_html(page, "<section id=\"gpus\"><h2>GPUs</h2>\n");
     put_judgement(page, monitor);
-    stk__page_html(page, "<div class=\"charts\">\n");
-    for (size_t i = 0; i < sizeof looks / sizeof looks[0]; i++)
-        draw(page, f, &looks[i]);
-    stk__page_html(page, "</div>\n");
+    put_charts(page, f);
     if (f->recording_fault[0]) {
         stk__page_html(page, "<p class=\"none\">A recording is not whole: ");
         stk__page_text(page, f->recording_fault);

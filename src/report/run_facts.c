@@ -2,6 +2,7 @@
 
 #include "core/durable.h"
 #include "core/file.h"
+#include "monitor/gpu_label.h"
 #include "monitor/replay.h"
 
 #include <limits.h>
@@ -105,8 +106,10 @@ static stk_status keep_gap(stk__run_facts *f, stk_error *error)
 
 static void name_gpus(stk__run_facts *f, const stk__record_head *head)
 {
+    if (head->gpu_count > f->watched_count) f->watched_count = head->gpu_count;
     for (int i = f->gpu_count; i < head->gpu_count && i < STK_FACTS_GPUS; i++)
-        snprintf(f->gpu_names[f->gpu_count++], sizeof f->gpu_names[0], "GPU %d", head->gpus[i].index);
+        snprintf(f->gpu_names[f->gpu_count++], sizeof f->gpu_names[0], "GPU %s",
+                 stk__gpu_label_of(&head->gpus[i]).text);
 }
 
 /* The page tells what is wrong with a recording; only without memory there is no page. */

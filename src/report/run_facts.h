@@ -22,7 +22,8 @@ typedef struct stk__run_facts { /* read/fini */
     json_t *answers;     /* predictions.json; NULL: none */
     stk__buffer picture; /* predictions.png */
     int64_t changed_s;   /* when metrics.jsonl or config.yaml last changed, since 1970; 0: unknown */
-    int gpu_count;
+    int watched_count;   /* of GPUs in the recordings, */
+    int gpu_count;       /* and of those that are kept: the first ones */
     char gpu_names[STK_FACTS_GPUS][80];
     stk__buffer gpus[STK_FACTS_GPUS]; /* stk__gpu_moment */
     char

@@ -38,7 +38,7 @@ static inline void maker_start(frame_maker *maker, int gpu_count)
                                        .gpu_count = gpu_count,
                                        .gpus = maker->gpus,
                                        .gpu_frames = maker->seen};
-    maker->frame.host.core_count = 2;
+    maker->frame.host.core_count = maker->frame.host.cpu_count = 2;
     maker->frame.host.core_percent = maker->cores;
 }
 

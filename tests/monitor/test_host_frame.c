@@ -90,6 +90,7 @@ static void cpus_are_counted_by_ticks(void **state)
     stk__host_read(host, &frame);
     assert_int_equal(frame.cpu_percent.known, STK_UNKNOWN); /* nothing to compare with */
     assert_int_equal(frame.core_count, 4);
+    assert_int_equal(frame.cpu_count, 3); /* the third of them is not there */
     put("proc/stat",
         "cpu  7 0 0 13 0 0 0 0 0 0\ncpu0 130 20 60 820 70 0 0 0 0 0\ncpu1 0 0 0 1100 0 0 0 0 0 0\n"
         "cpu3 5 5 5 5 5 5 5 5 0 0\n");
@@ -145,6 +146,19 @@ static void memory_disks_pressure_and_quota(void **state)
     stk__host_read(host, &frame);
     assert_int_equal(frame.memory_total_bytes.known, STK_UNKNOWN);
     near(frame.cpu_pressure_percent, 100); /* never more */
+    stk__host_close(&host);
+}
+
+/* As in a sandbox that shows /proc but not /sys: nobody knows which of the names are disks. */
+static void disks_that_cannot_be_told_apart_are_unknown(void **state)
+{
+    (void)state;
+    put("proc/diskstats", " 8 0 sda 10 0 100 5 20 0 200 6 0 1 1\n 8 1 sda1 9 0 90 5 20 0 200 6 0 1 1\n");
+    stk__host *host = open_host(0);
+    stk_host_frame frame;
+    stk__host_read(host, &frame);
+    assert_int_equal(frame.disk_read_bytes_total.known, STK_UNKNOWN);
+    assert_int_equal(frame.disk_written_bytes_total.known, STK_UNKNOWN);
     stk__host_close(&host);
 }
 
@@ -269,6 +283,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(cpus_are_counted_by_ticks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(memory_disks_pressure_and_quota, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(disks_that_cannot_be_told_apart_are_unknown, set_up, tear_down),
         cmocka_unit_test_setup_teardown(control_groups_of_the_first_version, set_up, tear_down),
         cmocka_unit_test_setup_teardown(nothing_there_is_nothing_known, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_job_is_all_that_came_of_it, set_up, tear_down),

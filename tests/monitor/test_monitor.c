@@ -3,11 +3,14 @@
 #include "core/thread.h"
 #include "stoker/monitor.h"
 #include "support/fail_alloc.h"
+#include "support/workspace.h"
 
 #include <math.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -113,6 +116,43 @@ static void duration_ends_it(void **state)
     assert_int_equal(count, 4); /* at 0, 0.1, 0.2 and 0.25 */
     assert_int_equal(last_ns - first_ns, 250000000);
     assert_int_equal(stk_monitor_close(&monitor), 0);
+}
+
+/* Opens as told, goes to the end: the CPUs of the judgement. */
+static int count_cpus(const stk_monitor_options *options)
+{
+    stk_monitor *monitor;
+    stk_monitor_frame *frame;
+    stk_monitor_summary summary;
+    assert_int_equal(stk_monitor_open(&monitor, options, NULL), STK_OK);
+    while (stk_monitor_next(monitor, &frame, NULL) == STK_OK)
+        continue;
+    stk_monitor_judge(monitor, &summary);
+    const int count = summary.cpu_count;
+    assert_int_equal(stk_monitor_close(&monitor), 0);
+    return count;
+}
+
+static void cpus_are_those_we_may_run_on(void **state)
+{
+    (void)state;
+    cpu_set_t all, one;
+    char path[600];
+    size_t last = 0;
+    workspace space = workspace_make();
+    snprintf(path, sizeof path, "%s/run.jsonl", space.path);
+    const stk_monitor_options watch = {.demo = true, .interval_s = 0.05, .count = 2, .record = path};
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    assert_int_equal(count_cpus(&watch), CPU_COUNT(&all));
+    for (size_t i = 0; i < CPU_SETSIZE; i++)
+        if (CPU_ISSET(i, &all)) last = i;
+    CPU_ZERO(&one);
+    CPU_SET(last, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    assert_int_equal(count_cpus(&watch), 1);
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+    assert_int_equal(count_cpus(&(stk_monitor_options){.replay = path}), 1);
+    workspace_remove(&space);
 }
 
 static void interrupt_later(void *context)
@@ -250,10 +290,15 @@ static void every_thread_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(frames_come_in_time),       cmocka_unit_test(one_who_comes_late_gets_all_in_one),
-        cmocka_unit_test(duration_ends_it),          cmocka_unit_test(an_interrupt_gives_what_there_is),
-        cmocka_unit_test(wrong_options_are_refused), cmocka_unit_test(nothing_is_allocated_per_frame),
-        cmocka_unit_test(every_allocation_may_fail), cmocka_unit_test(every_thread_may_fail),
+        cmocka_unit_test(frames_come_in_time),
+        cmocka_unit_test(one_who_comes_late_gets_all_in_one),
+        cmocka_unit_test(duration_ends_it),
+        cmocka_unit_test(an_interrupt_gives_what_there_is),
+        cmocka_unit_test(wrong_options_are_refused),
+        cmocka_unit_test(nothing_is_allocated_per_frame),
+        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(every_thread_may_fail),
+        cmocka_unit_test(cpus_are_those_we_may_run_on),
     };
     return cmocka_run_group_tests_name("monitor", tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -263,6 +264,29 @@ static void amd_processes(void **state)
     assert_int_equal(frame.process_count, 0);
 }
 
+/* As somebody who is not root, who cannot look into all processes: none seen is not none there. */
+static void processes_of_others_are_not_none(void **state)
+{
+    (void)state;
+    const uid_t me = geteuid();
+    put_amd();
+    open_reader(&stk__reader_amd, 0);
+    unsetenv("STOKER_MONITOR_ROOT"); /* of a made-up machine all is seen */
+    assert_int_equal(chmod(space.path, 0755), 0);
+    if (!me) assert_int_equal(seteuid(65534), 0);
+    poll_gpu();
+    assert_int_equal(seteuid(me), 0);
+    assert_int_equal(frame.state, STK_GPU_GOOD);
+    assert_false(frame.processes_known);
+    put_client(70, 5,
+               "drm-driver:\tamdgpu\ndrm-pdev:\t0000:03:00.0\ndrm-client-id:\t9\ndrm-memory-vram:\t9 KiB\n");
+    memset(seat.state, 0, ops->state_bytes); /* looks for them at once */
+    if (!me) assert_int_equal(seteuid(65534), 0);
+    poll_gpu();
+    assert_int_equal(seteuid(me), 0);
+    assert_true(frame.processes_known && frame.process_count == 1); /* our own are told */
+}
+
 #define ARC "sys/class/drm/card0/"
 
 static void put_xe(void)
@@ -407,6 +431,7 @@ int main(void)
         files_test(one_that_sleeps_is_not_woken),
         files_test(one_that_is_pulled_out_is_lost),
         files_test(amd_processes),
+        files_test(processes_of_others_are_not_none),
         files_test(intel_xe_tells_its_numbers),
         files_test(intel_i915_tells_its_numbers),
         files_test(no_card_says_why),

@@ -277,6 +277,7 @@ static void parts_of_a_divided_gpu_are_listed(void **state)
     assert_int_equal(gpu.index, 0);
     assert_string_equal(gpu.name, "NVIDIA Fake 80GB");
     assert_string_equal(gpu.part, "MIG 1g.10gb");
+    assert_int_equal(gpu.part_number, 1);
     assert_string_equal(gpu.id, "MIG-00000000-fa4e-0000-0000-000000000001");
     stk__reader_nvidia.describe(r.reader, 3, &gpu);
     assert_int_equal(gpu.index, 1);
@@ -333,6 +334,22 @@ static void drivers_that_cannot_be_used_say_why(void **state)
     setenv("STOKER_NVML", kept, 1);
 }
 
+/* On machines that are shared the driver counts GPUs of others, too, but hands out none of them. */
+static void gpus_of_others_are_left_out(void **state)
+{
+    (void)state;
+    rig r = start(DRIVER_GPU "gpus 3\nfault nvmlDeviceGetHandleByIndex_v2 gpu 1 fail 4\n");
+    assert_int_equal(r.count, 2);
+    stk_gpu gpu;
+    stk__reader_nvidia.describe(r.reader, 1, &gpu);
+    assert_int_equal(gpu.index, 2); /* numbers stay the driver's */
+    poll_gpu(&r, 1);
+    assert_int_equal(frame.state, STK_GPU_GOOD);
+    finish(&r);
+    refuse(DRIVER_GPU "gpus 3\nfault nvmlDeviceGetHandleByIndex_v2 fail 4\n",
+           "NVIDIA's driver hands out none of its 3 GPUs: Insufficient Permissions");
+}
+
 static void lost_ones_come_back(void **state)
 {
     (void)state;
@@ -363,6 +380,7 @@ int main(void)
         cmocka_unit_test(parts_of_a_divided_gpu_are_listed),
         cmocka_unit_test(what_is_not_supported_is_asked_rarely),
         cmocka_unit_test(drivers_that_cannot_be_used_say_why),
+        cmocka_unit_test(gpus_of_others_are_left_out),
         cmocka_unit_test(lost_ones_come_back),
     };
     return cmocka_run_group_tests_name("reader_nvidia", tests, NULL, NULL);

@@ -70,6 +70,7 @@ static void fill_frame(int number)
     maker.frame.host.job_memory_bytes.known = STK_UNSUPPORTED;
     maker.cores[0] = (float)number / 3;
     maker.cores[1] = -1;
+    maker.frame.host.cpu_count = 1 + number % 2;
 }
 
 enum { FRAMES = 20 };
@@ -87,6 +88,8 @@ static void write_recording(void)
     stk__recorder *recorder = NULL;
     const stk__record_head head = head_of();
     maker_start(&maker, 2);
+    strcpy(maker.gpus[1].part, "MIG 1g.10gb");
+    maker.gpus[1].part_number = 5;
     assert_int_equal(stk__recorder_open(&recorder, path, &head, &error), STK_OK);
     for (int i = 0; i < FRAMES; i++) {
         make_frame(i);
@@ -135,6 +138,8 @@ static void comes_back(void **state)
     assert_string_equal(head->absent, head_of().absent);
     assert_string_equal(head->gpus[1].name, "Made up 1");
     assert_string_equal(head->gpus[1].id, "GPU-1");
+    assert_string_equal(head->gpus[1].part, "MIG 1g.10gb");
+    assert_int_equal(head->gpus[1].part_number, 5);
     for (int i = 0; i < FRAMES; i++) {
         make_frame(i);
         assert_int_equal(stk__replay_next(replay, &frame, &error), STK_OK);
@@ -147,11 +152,36 @@ static void comes_back(void **state)
         same_reading(frame->host.quota_throttled_s, maker.frame.host.quota_throttled_s);
         assert_int_equal(frame->host.job_memory_bytes.known, STK_UNSUPPORTED);
         assert_memory_equal(frame->host.core_percent, maker.cores, sizeof maker.cores);
+        assert_int_equal(frame->host.cpu_count, maker.frame.host.cpu_count);
     }
     for (int i = 0; i < 2; i++)
         assert_int_equal(stk__replay_next(replay, &frame, &error), STK_END);
     stk__replay_close(&replay);
     assert_null(replay);
+}
+
+/* Stopped by Ctrl-Z and forgotten for weeks. */
+static void long_frames_come_back(void **state)
+{
+    (void)state;
+    stk__recorder *recorder;
+    stk__replay *replay;
+    stk_monitor_frame *frame;
+    maker_start(&maker, 2);
+    const stk__record_head head = head_of();
+    assert_int_equal(stk__recorder_open(&recorder, path, &head, NULL), STK_OK);
+    for (int i = 0; i < 4; i++) {
+        maker_next(&maker, i * 100 * 86400.0);
+        assert_int_equal(stk__recorder_write(recorder, &maker.frame, NULL), STK_OK);
+    }
+    assert_int_equal(stk__recorder_close(&recorder, NULL), STK_OK);
+    assert_int_equal(stk__replay_open(&replay, path, NULL), STK_OK);
+    for (int i = 0; i < 4; i++) {
+        stk_error error = {0};
+        if (stk__replay_next(replay, &frame, &error) != STK_OK) fail_msg("%s", error.message);
+    }
+    assert_true(frame->to_ns == maker.frame.to_ns);
+    stk__replay_close(&replay);
 }
 
 /* --- damage ----------------------------------------------------------------------------------------------
@@ -234,17 +264,21 @@ static void damaged(void **state)
         {"\"recording\"", "\"rec\"", "not a recording of stoker monitor", 1},
         {"\"interval_s\":0.1", "\"interval_s\":\"x\"", "'interval_s' is missing or no such value", 1},
         {"\"index\":1", "\"index\":null", "'index' is missing or no such value", 1},
+        {"\"part_number\":5", "\"part_number\":-5", "'part_number' is missing or no such value", 1},
+        {"\"part_number\":5", "\"part_number\":[]", "'part_number' is missing or no such value", 1},
         {"\"number\":3", "\"number\":4", "frame 4 where frame 3 was expected", 5},
         {"\"number\":3,\"from_ns\":1000", "\"number\":3,\"from_ns\":-100", "'from_ns' is missing", 5},
         {"\"number\":3,\"from_ns\":1000", "\"number\":3,\"from_ns\":0000", "not JSON", 5},
         {"\"number\":3,\"from_ns\":1000", "\"number\":3,\"from_ns\":999", "time runs backwards", 5},
-        {"\"to_ns\":1000100000000", "\"to_ns\":9000100000000000", "time runs backwards, or far too fast", 3},
+        {"\"to_ns\":1000100000000", "\"to_ns\":90001000000000000", "time runs backwards, or far too fast", 3},
         {"\"state\":\"good\"", "\"state\":\"fine\"", "'state' is missing", 2},
         {"\"loads_ns_ns_percent\":[]", "\"loads_ns_ns_percent\":[[1,2]]", "'loads_ns_ns_percent' is missing",
          2},
         {"\"processes\":[]", "\"processes\":3", "'processes' is missing", 2},
         {"\"power_w\":", "\"power_kw\":", "'power_w' is missing", 2},
         {"\"core_percent\":[", "\"core\":[", "'core_percent' is missing", 2},
+        {"\"cpu_count\":1", "\"cpu_count\":3", "'cpu_count' is missing", 2},
+        {"\"cpu_count\":1", "\"cpu_count\":1.5", "'cpu_count' is missing", 2},
         {"{\"frames\":20}", "{\"frames\":21}", "it says 21 frames, but there are 20", 22},
     };
     write_recording();
@@ -397,7 +431,7 @@ int main(void)
         cmocka_unit_test(comes_back),     cmocka_unit_test(cut),
         cmocka_unit_test(damaged),        cmocka_unit_test(no_file),
         cmocka_unit_test(failing_memory), cmocka_unit_test(nothing_allocated_per_frame),
-        cmocka_unit_test(lines),
+        cmocka_unit_test(lines),          cmocka_unit_test(long_frames_come_back),
     };
     return cmocka_run_group_tests_name("record", tests, make_path, remove_path);
 }

@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <time.h>
 #include <cmocka.h>
 
 static frame_maker maker;
@@ -135,6 +136,51 @@ static void samples_may_end_late(void **state)
     maker_load(&maker, 0, 0, 1e9, 100);
     stk__tally_add(tally, &maker.frame);
     near(judge()->util_mean_percent, 20, 0.6);
+}
+
+static void same(stk_reading one, stk_reading other)
+{
+    assert_int_equal(other.known, STK_KNOWN);
+    near(one, other.value, 1e-9);
+}
+
+/* The first GPU tells its load in one long sample, the second one the same cut at full seconds. */
+static void long_samples_count_like_short_ones(void **state)
+{
+    (void)state;
+    static const double percents[] = {80, 20, 95};
+    stk__tally_add(tally, &maker.frame);
+    for (int i = 0; i < 3; i++) {
+        const double from_s = maker_next(&maker, 200.7), to_s = from_s + 200.7;
+        maker_load(&maker, 0, from_s, to_s, percents[i]);
+        for (double at_s = from_s; at_s < to_s; at_s = floor(at_s) + 1)
+            maker_load(&maker, 1, at_s, fmin(floor(at_s) + 1, to_s), percents[i]);
+        stk__tally_add(tally, &maker.frame);
+    }
+    const stk_gpu_summary *whole = judge(), *cut = &summary.gpus[1];
+    same(whole->util_mean_percent, cut->util_mean_percent);
+    same(whole->util_std_percent, cut->util_std_percent);
+    same(whole->below_half, cut->below_half);
+    same(whole->util_p5_percent, cut->util_p5_percent);
+    same(whole->util_median_percent, cut->util_median_percent);
+    near(whole->util_mean_percent, 65, 1e-6);
+    near(whole->below_half, 1.0 / 3, 1e-6);
+}
+
+/* Stopped by Ctrl-Z and forgotten: a frame of a year takes no longer than one of a minute. */
+static void years_cost_no_more(void **state)
+{
+    (void)state;
+    const clock_t begun = clock();
+    maker_set(&maker, 0, STK_METRIC_UTIL, 90);
+    stk__tally_add(tally, &maker.frame);
+    for (int i = 0; i < 50; i++) {
+        maker_next(&maker, 365 * 86400.0);
+        stk__tally_add(tally, &maker.frame);
+    }
+    near(judge()->util_mean_percent, 90, 1e-6);
+    near(summary.gpus[0].util_std_percent, 0, 1e-3);
+    assert_true(clock() - begun < 2 * CLOCKS_PER_SEC); /* second by second it is ten times that */
 }
 
 /* Readers compute means, which may miss 0 and 100 by a rounding error. */
@@ -360,6 +406,8 @@ int main(void)
         CASE(square_wave_as_a_driver_samples_it),
         CASE(samples_are_not_counted_twice),
         CASE(samples_may_end_late),
+        CASE(long_samples_count_like_short_ones),
+        CASE(years_cost_no_more),
         CASE(rounding_errors_count),
         CASE(polled),
         CASE(hours_cost_no_more),

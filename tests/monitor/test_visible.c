@@ -9,7 +9,7 @@
 static const stk_gpu gpus[] = {
     {.index = 0, .vendor = "nvidia", .id = "GPU-11112222-aaaa"},
     {.index = 1, .vendor = "nvidia", .id = "GPU-1111ffff-bbbb"},
-    {.index = 1, .vendor = "nvidia", .id = "MIG-77777777-cccc", .part = "MIG 1g.10gb"},
+    {.index = 1, .vendor = "nvidia", .id = "MIG-77777777-cccc", .part = "MIG 1g.10gb", .part_number = 3},
     {.index = 2, .vendor = "nvidia", .id = "GPU-33333333-dddd"},
     {.index = 0, .vendor = "amd", .id = "0000:03:00.0"},
 };
@@ -66,6 +66,10 @@ static void asked_for_must_be_there(void **state)
     assert_string_equal(seen(chosen), "10011");
     assert_int_equal(stk__visible_pick("0000:03", gpus, chosen, COUNT, &error), STK_OK);
     assert_string_equal(seen(chosen), "00001");
+    assert_int_equal(stk__visible_pick("1.3", gpus, chosen, COUNT, &error), STK_OK); /* as it is shown */
+    assert_string_equal(seen(chosen), "00100");
+    assert_int_equal(stk__visible_pick("1.2", gpus, chosen, COUNT, &error), STK_ERROR_ARGUMENT);
+    assert_int_equal(stk__visible_pick("0.0", gpus, chosen, COUNT, &error), STK_ERROR_ARGUMENT);
     assert_int_equal(stk__visible_pick("0,3", gpus, chosen, COUNT, &error), STK_ERROR_ARGUMENT);
     assert_string_equal(error.message, "there is no GPU '3'");
     assert_non_null(strstr(error.hint, "nvidia-smi"));

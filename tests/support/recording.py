@@ -4,6 +4,7 @@
     square   one GPU, load a square wave (0.4 s, on for 70 %), samples of 20 ms
     dips     one GPU, 95 % but for 2 s in every 15
     odd      two GPUs: one tells nearly nothing and is lost half-way, with names that are hard to print
+    parts    a GPU that MIG divides, and two of its parts; the numbers of parts have a gap
     host     no GPU: a job alone
 """
 import json
@@ -63,15 +64,27 @@ def odd(second, moment_ns):
     return [first, other]
 
 
-SCENES = {"square": (60, square), "dips": (180, dips), "odd": (12, odd), "host": (10, lambda second, moment_ns: [])}
+def parts(second, moment_ns):
+    return [gpu(moment_ns, dict(GOOD, util_percent=percent)) for percent in (90, 91, 40)]
+
+
+SCENES = {"square": (60, square), "dips": (180, dips), "odd": (12, odd), "parts": (10, parts),
+          "host": (10, lambda second, moment_ns: [])}
+
+
+def describe(scene, count):
+    if scene == "parts":
+        whole = {"index": 0, "vendor": "made", "name": "Made up", "id": "GPU-0", "part": ""}
+        return [whole] + [dict(whole, id=f"MIG-{number}", part="MIG 1g.10gb", part_number=number) for number in (0, 2)]
+    names = ["Made \"up\", one", "Made\tup two"][:count]
+    return [{"index": i, "vendor": "made", "name": name, "id": f"GPU-{i}", "part": "MIG 1g.10gb" if i else ""}
+            for i, name in enumerate(names)]
 
 
 def main(path, scene):
     seconds, frame = SCENES[scene]
     known = {"cpu_percent": 40, "job_cpu_percent": 250, "job_memory_bytes": 3e9} if scene == "host" else {"cpu_percent": 40}
-    names = ["Made \"up\", one", "Made\tup two"][:len(frame(0, START_NS))]
-    gpus = [{"index": i, "vendor": "made", "name": name, "id": f"GPU-{i}", "part": "MIG 1g.10gb" if i else ""}
-            for i, name in enumerate(names)]
+    gpus = describe(scene, len(frame(0, START_NS)))
     with open(path, "w") as file:
         def write(value):
             file.write(json.dumps(value) + "\n")

@@ -2,6 +2,7 @@
 #include "report/report.h"
 
 #include "core/file.h"
+#include "monitor/record.h"
 #include "support/fail_alloc.h"
 #include "support/workspace.h"
 
@@ -115,6 +116,50 @@ static void a_run_that_was_killed(void **state)
     workspace_remove(&space);
 }
 
+/* Of so many GPUs, two frames in which they drew power. */
+static void put_recording(const workspace *space, int gpu_count)
+{
+    static stk_gpu gpus[STK_GPUS];
+    static stk_gpu_frame seen[STK_GPUS];
+    char path[512];
+    stk__recorder *recorder;
+    const stk__record_head head = {.interval_s = 1, .gpu_count = gpu_count, .gpus = gpus};
+    stk_monitor_frame frame = {.gpu_count = gpu_count, .gpus = gpus, .gpu_frames = seen, .clock_s = 1.7e9};
+    for (int i = 0; i < gpu_count; i++) {
+        gpus[i].index = i;
+        seen[i].readings[STK_METRIC_POWER] = (stk_reading){.value = 300 + i, .known = STK_KNOWN};
+    }
+    gpus[7] = (stk_gpu){.index = 6, .part = "MIG 1g.10gb", .part_number = 2};
+    snprintf(path, sizeof path, "%s/monitor.jsonl", space->path);
+    assert_int_equal(stk__recorder_open(&recorder, path, &head, NULL), STK_OK);
+    for (; frame.number < 2; frame.number++) {
+        assert_int_equal(stk__recorder_write(recorder, &frame, NULL), STK_OK);
+        frame.from_ns = frame.to_ns;
+        frame.to_ns += 1000000000;
+        frame.clock_s += 1;
+    }
+    assert_int_equal(stk__recorder_close(&recorder, NULL), STK_OK);
+}
+
+static void more_gpus_than_a_chart_has_lines(void **state)
+{
+    (void)state;
+    static const char sentence[] = "The charts show the first 8 of 10 GPUs.";
+    for (int gpu_count = 8; gpu_count <= 10; gpu_count += 2) {
+        workspace space = workspace_make();
+        stk__buffer buffer = {0};
+        workspace_put(&space, "metrics.jsonl", good_lines);
+        put_recording(&space, gpu_count);
+        const char *page = write_page(&space, &buffer);
+        assert_non_null(strstr(page, "GPU power"));
+        assert_non_null(strstr(page, "GPU 6.2")); /* a part of the one before it */
+        assert_int_equal(strstr(page, "The charts show") != NULL, gpu_count > 8);
+        if (gpu_count > 8) assert_non_null(strstr(page, sentence));
+        stk__buffer_fini(&buffer);
+        workspace_remove(&space);
+    }
+}
+
 static void no_run_at_all(void **state)
 {
     (void)state;
@@ -160,11 +205,9 @@ static void decimal_commas(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_whole_run),
-        cmocka_unit_test(wrong_types_do_no_harm),
-        cmocka_unit_test(a_run_that_was_killed),
-        cmocka_unit_test(no_run_at_all),
-        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(a_whole_run),           cmocka_unit_test(wrong_types_do_no_harm),
+        cmocka_unit_test(a_run_that_was_killed), cmocka_unit_test(more_gpus_than_a_chart_has_lines),
+        cmocka_unit_test(no_run_at_all),         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(decimal_commas),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
