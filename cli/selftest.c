@@ -59,7 +59,7 @@ static int test_gpu(stk__selftest_gpu *gpu, bool quick)
         stk__selftest_fail(gpu, "device check", gpu->info.name, &error);
         return 0;
     }
-    stk__selftest_watch_open(&t.watch, index_of(&gpu->info), gpu->info.model, quick, t.no_watch);
+    stk__selftest_watch_open(&t.watch, &gpu->info, quick, t.no_watch);
     describe_link(&t);
     for (int i = 0; i < PARTS; i++) {
         if (stk__selftest_stopped())

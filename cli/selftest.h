@@ -107,9 +107,8 @@ stk_status stk__device_check_run(stk__device *device, int batches, stk__progress
 /* --- selftest_watch.c: NVML beside it, by the monitor ------------------------------------------------------
  */
 
-/* index: as CUDA counts; model: its name, which NVML must agree with. NULL in *watch: why says what is
- * missing (at least 160 bytes). */
-void stk__selftest_watch_open(stk__selftest_watch **watch, int index, const char *model, bool quick,
+/* info: of the GPU, as CUDA tells it. NULL in *watch: why says what is missing (at least 160 bytes). */
+void stk__selftest_watch_open(stk__selftest_watch **watch, const stk__device_info *info, bool quick,
                               char *why);
 int stk__selftest_watch_close(stk__selftest_watch **watch); /* threads that hang */
 void stk__selftest_watch_link(stk__selftest_watch *watch, int *generation, int *width); /* most; 0: unknown */

@@ -58,26 +58,38 @@ static void watch(void *context)
     }
 }
 
-/* The N-th of NVIDIA's that CUDA_VISIBLE_DEVICES leaves. CUDA may order unlike GPUs otherwise, which shows in
- * their names. */
-static int find_place(const stk_monitor_frame *frame, int index, const char *model)
+/* By its id: CUDA counts in the order of CUDA_VISIBLE_DEVICES, or the fastest first, NVML in that of the bus.
+ */
+static int find_id(const stk_monitor_frame *frame, const char *id)
 {
     for (int i = 0; i < frame->gpu_count; i++)
-        if (strcmp(frame->gpus[i].vendor, "nvidia") == 0 && index-- == 0)
-            return strcmp(frame->gpus[i].name, model) == 0 ? i : -1;
+        if (strcmp(frame->gpus[i].id, id) == 0) return i;
     return -1;
 }
 
-static void explain_absence(const stk_monitor *monitor, char *why)
+/* Where CUDA tells no id: the N-th of NVIDIA's, if at least the name is the same. */
+static int find_number(const stk_monitor_frame *frame, const stk__device_info *info)
+{
+    int index = 0;
+    sscanf(info->name, "cuda:%d", &index);
+    for (int i = 0; i < frame->gpu_count; i++)
+        if (strcmp(frame->gpus[i].vendor, "nvidia") == 0 && index-- == 0)
+            return strcmp(frame->gpus[i].name, info->model) == 0 ? i : -1;
+    return -1;
+}
+
+static void explain_absence(const stk_monitor *monitor, const stk__device_info *info, char *why)
 {
     const char *absent = stk_monitor_absent(monitor);
     if (*absent)
         snprintf(why, 160, "%.*s", (int)strcspn(absent, "\n"), absent);
+    else if (info->id[0])
+        snprintf(why, 160, "NVML does not list this GPU; CUDA_DEVICE_ORDER=PCI_BUS_ID may help");
     else
         snprintf(why, 160, "NVML has another GPU in its place; CUDA_DEVICE_ORDER=PCI_BUS_ID may help");
 }
 
-static bool open_parts(stk__selftest_watch *w, int index, const char *model, const stk_monitor_options *o,
+static bool open_parts(stk__selftest_watch *w, const stk__device_info *info, const stk_monitor_options *o,
                        char *why)
 {
     stk_error error = {0};
@@ -88,8 +100,8 @@ static bool open_parts(stk__selftest_watch *w, int index, const char *model, con
         snprintf(why, 160, "%.150s", error.message);
         return false;
     }
-    w->place = find_place(frame, index, model);
-    if (w->place < 0) explain_absence(w->monitor, why);
+    w->place = info->id[0] ? find_id(frame, info->id) : find_number(frame, info);
+    if (w->place < 0) explain_absence(w->monitor, info, why);
     if (w->place < 0) return false;
     take_frame(w, &frame->gpu_frames[w->place]);
     if (stk__thread_start(&w->thread, &thread, &error) == STK_OK) return true;
@@ -97,7 +109,7 @@ static bool open_parts(stk__selftest_watch *w, int index, const char *model, con
     return false;
 }
 
-void stk__selftest_watch_open(stk__selftest_watch **made, int index, const char *model, bool quick, char *why)
+void stk__selftest_watch_open(stk__selftest_watch **made, const stk__device_info *info, bool quick, char *why)
 {
     const stk_monitor_options options = {.interval_s = quick ? 0.1 : 0.5, .pid = getpid()};
     stk__selftest_watch *w = *made = stk__alloc(sizeof *w);
@@ -107,7 +119,7 @@ void stk__selftest_watch_open(stk__selftest_watch **made, int index, const char 
     }
     pthread_mutex_init(&w->lock, NULL);
     w->from_ns = UINT64_MAX;
-    if (!open_parts(w, index, model, &options, why)) stk__selftest_watch_close(made);
+    if (!open_parts(w, info, &options, why)) stk__selftest_watch_close(made);
 }
 
 int stk__selftest_watch_close(stk__selftest_watch **made)

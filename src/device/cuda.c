@@ -50,6 +50,19 @@ static stk__device_info blank_info(const char *name)
     return info;
 }
 
+/* Where nobody tells it stays empty. */
+static void ask_id(const stk__cuda_api *api, int ordinal, stk__device_info *info)
+{
+    stk__cu_uuid uuid;
+    if (api->cuDeviceGetUuid(&uuid, ordinal) != CUDA_SUCCESS) return;
+    int used = snprintf(info->id, sizeof info->id, "GPU");
+    for (int i = 0; i < 16; i++) { /* in groups of 4, 2, 2, 2 and 6 bytes */
+        const bool begins = i == 0 || i == 4 || i == 6 || i == 8 || i == 10;
+        used += snprintf(info->id + used, sizeof info->id - (size_t)used, "%s%02x", begins ? "-" : "",
+                         uuid.bytes[i]);
+    }
+}
+
 static void describe(const stk__cuda_api *api, int index, int ordinal, stk__device_info *info)
 {
     char name[16];
@@ -64,6 +77,7 @@ static void describe(const stk__cuda_api *api, int index, int ordinal, stk__devi
     if (api->cuDeviceGetName(info->model, (int)sizeof info->model, ordinal) != CUDA_SUCCESS)
         info->model[0] = 0;
     info->model[sizeof info->model - 1] = 0;
+    ask_id(api, ordinal, info);
     if (api->cuDriverGetVersion(&version) == CUDA_SUCCESS && version > 0)
         snprintf(info->driver, sizeof info->driver, "CUDA %d.%d", version / 1000, version % 1000 / 10);
     if (architecture > 0) snprintf(info->platform, sizeof info->platform, "NVIDIA CUDA, sm_%d", architecture);

@@ -13,6 +13,9 @@
 typedef void *stk__cu_handle;     /* context, stream, event, module, function */
 typedef uint64_t stk__cu_pointer; /* of device memory */
 typedef void *stk__nvrtc_program;
+typedef struct stk__cu_uuid {
+    unsigned char bytes[16];
+} stk__cu_uuid;
 
 /* Codes that are treated differently from "it failed". */
 enum {
@@ -64,6 +67,7 @@ enum { CU_STREAM_NON_BLOCKING = 1, CU_EVENT_DEFAULT = 0, CU_EVENT_DISABLE_TIMING
     X(cuDeviceGetCount, (int *))                                                                             \
     X(cuDeviceGet, (int *, int))                                                                             \
     X(cuDeviceGetName, (char *, int, int))                                                                   \
+    X(cuDeviceGetUuid, (stk__cu_uuid *, int))                                                                \
     X(cuDeviceTotalMem_v2, (size_t *, int))                                                                  \
     X(cuDeviceGetAttribute, (int *, int, int))                                                               \
     X(cuDevicePrimaryCtxRetain, (stk__cu_handle *, int))                                                     \

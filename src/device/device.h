@@ -20,6 +20,7 @@ typedef struct stk__device_info {
     char why[320];  /* when it is not available */
     char note[160]; /* something that its user should know */
     char model[128], driver[128], platform[128];
+    char id[48]; /* as NVML has it: "GPU-8932f937-…" */
     int64_t memory_bytes, largest_buffer_bytes;
     int32_t compute_units;
 } stk__device_info;

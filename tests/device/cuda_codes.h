@@ -12,6 +12,7 @@
     X(cuDeviceGetCount, 1, 3, 4, 201)                                                                        \
     X(cuDeviceGet, 1, 3, 4, 101, 201)                                                                        \
     X(cuDeviceGetName, 1, 3, 4, 101, 201)                                                                    \
+    X(cuDeviceGetUuid, 1, 3, 4, 101)                                                                         \
     X(cuDeviceTotalMem_v2, 1, 3, 4, 101, 201)                                                                \
     X(cuDeviceGetAttribute, 1, 3, 4, 101, 201)                                                               \
     X(cuDevicePrimaryCtxRetain, 1, 2, 3, 4, 101, 201, 999)                                                   \

@@ -66,6 +66,7 @@ static_assert(sizeof(ours::stk__cu_handle) == sizeof(CUcontext) && sizeof(CUcont
                   sizeof(CUstream) == sizeof(CUevent) && sizeof(CUevent) == sizeof(CUmodule) &&
                   sizeof(CUmodule) == sizeof(CUfunction),
               "handles differ");
+static_assert(sizeof(ours::stk__cu_uuid) == sizeof(CUuuid), "names of GPUs differ");
 static_assert(sizeof(ours::stk__nvrtc_program) == sizeof(nvrtcProgram), "programs differ");
 static_assert(sizeof(CUdevice) == sizeof(int) && sizeof(CUresult) == sizeof(int) &&
                   sizeof(nvrtcResult) == sizeof(int),

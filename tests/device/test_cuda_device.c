@@ -59,6 +59,7 @@ static void gpus_are_listed(void **state)
     assert_int_equal(stk__device_cuda.list(infos, STK_DEVICE_MOST), 3);
     assert_string_equal(infos[1].name, "cuda:1");
     assert_string_equal(infos[1].model, "NVIDIA H100 80GB HBM3");
+    assert_string_equal(infos[1].id, "GPU-00000001-fa4e-0000-0000-000000000000");
     assert_non_null(strstr(infos[1].platform, "sm_90"));
     assert_non_null(strstr(infos[1].driver, "13.1"));
     assert_int_equal(infos[1].memory_bytes, 85899345920);
@@ -74,14 +75,16 @@ static void gpus_are_listed(void **state)
 static void what_the_driver_does_not_tell(void **state)
 {
     (void)state;
-    fake_driver_play("fault cuDeviceGetName fail 1\nfault cuDeviceTotalMem_v2 fail 1\nfault "
-                     "cuDriverGetVersion fail 1\nfault cuDeviceGetAttribute fail 1");
+    fake_driver_play(
+        "fault cuDeviceGetName fail 1\nfault cuDeviceTotalMem_v2 fail 1\nfault "
+        "cuDriverGetVersion fail 1\nfault cuDeviceGetAttribute fail 1\nfault cuDeviceGetUuid fail 1");
     assert_int_equal(stk__device_cuda.list(infos, STK_DEVICE_MOST), 1);
     assert_false(infos[0].available);
     assert_true(infos[0].why[0]);
     assert_int_equal(infos[0].memory_bytes, -1);
     assert_int_equal(infos[0].compute_units, -1);
     assert_string_equal(infos[0].model, "");
+    assert_string_equal(infos[0].id, "");
     assert_string_equal(infos[0].driver, "");
     fake_driver_play("gpus 2\nfault cuDeviceGet at 0 fail 999");
     assert_int_equal(stk__device_cuda.list(infos, STK_DEVICE_MOST), 2);

@@ -134,7 +134,7 @@ class Selftest(unittest.TestCase):
         self.assertEqual(self.tally(text), (30, 0, 1))
 
     def test_pytorch_is_missing(self):
-        text, _ = self.selftest(status=1, STOKER_TORCH="/nowhere", script="gpu 0 clock 1\ngpu 0 bus 8\n")
+        text, _ = self.selftest(status=1, STOKER_TORCH="/nowhere", script="gpu 0 clock 1\ngpu 0 bus 8\nfault cuDeviceGetUuid fail 1\n")
         self.expect_line(text, r"PyTorch +none: PyTorch cannot be opened: libtorch_cpu\.so: .*")
         self.expect_line(text, r"  all operations +FAILED: run\.device = 'cuda:0' cannot be used: PyTorch cannot be opened: .*")
         self.assertEqual(len(re.findall(r"FAILED: run\.device", text)), 3)
@@ -142,6 +142,19 @@ class Selftest(unittest.TestCase):
         self.expect_line(text, r"  standard, .* ms +<= .* ms \(4 x \S+ ms at 2e-06 GB/s, as told\) +not judged")
         self.expect_line(text, r"  PCIe link +unknown: NVML has another GPU in its place; .*")
         self.assertEqual(self.tally(text), (1, 3, 1))
+
+    def test_the_gpu_that_is_watched_is_the_one_that_works(self):
+        """CUDA counts in the order of CUDA_VISIBLE_DEVICES, NVML in its own."""
+        (self.work / "nvml").write_text("gpus 2\n" + "".join(f"{gpu} link_generation_max const {3 + gpu}\n{gpu} link_width_max const 16\n"
+                                                             for gpu in range(2)))
+        two = "gpus 2\n" + NAME + NAME.replace("0", "1", 1)
+        for visible, word, generation in ((None, "0", 3), ("1,0", "0", 4), ("1,0", "1", 3), ("GPU-00000001,0", "0", 4)):
+            more = {"CUDA_VISIBLE_DEVICES": visible} if visible else {}
+            text, _ = self.selftest("--gpu", word, status=1, STOKER_TORCH="/nowhere", script=two, **more)
+            self.expect_line(text, rf"cuda:{word}: NVIDIA Fake 80GB, .*, PCIe {generation}\.0 x16")
+        (self.work / "nvml").write_text(WATCHED)
+        text, _ = self.selftest("--gpu", "1", status=1, STOKER_TORCH="/nowhere", script=two)
+        self.expect_line(text, r"  PCIe link +unknown: NVML does not list this GPU; .*")
 
     def test_nvrtc_is_missing(self):
         text, _ = self.selftest(status=1, STOKER_NVRTC_LIBRARY="/nowhere/libnvrtc.so", script=NAME)

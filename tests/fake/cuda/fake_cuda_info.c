@@ -126,6 +126,16 @@ int cuDeviceGetName(char *name, int length, int device)
     return code;
 }
 
+/* The same GPU in the fake NVML: GPU-00000001-fa4e-0000-0000-000000000000. */
+int cuDeviceGetUuid(stk__cu_uuid *uuid, int device)
+{
+    int gpu;
+    const int code = enter_device(FAKE_cuDeviceGetUuid, device, &gpu);
+    FAKE_SPOIL(uuid);
+    if (!code) *uuid = (stk__cu_uuid){{0, 0, 0, (unsigned char)gpu, 0xfa, 0x4e}};
+    return code;
+}
+
 int cuDeviceTotalMem_v2(size_t *bytes, int device)
 {
     int gpu;
