@@ -305,12 +305,21 @@ static uint64_t device_batches(const stk__cli_session *s)
     return about ? about->slot_bytes * (uint64_t)about->slot_count : 0;
 }
 
-/* Memory of the model and of activations is there as soon as it is reserved, that of batches when workers
- * have read ahead; everything else will be. */
+/* Of what was planned, these bytes are taken already: of the model its first values at least. */
+static uint64_t taken_bytes(const stk__cli_session *s)
+{
+    const stk__trainer_info *info = stk__trainer_describe(s->trainer);
+    const stk__model_bytes model = stk__model_measure(info->model);
+    if (s->device[0]) return 0;
+    return info->backed ? info->model_bytes + info->pass_bytes
+                        : model.params + model.buffers + model.averages;
+}
+
+/* What is not taken yet, memory of batches that workers have not read into for instance, will be. */
 static void plan_memory(stk__cli_session *s)
 {
     const stk__trainer_info *info = stk__trainer_describe(s->trainer);
-    uint64_t touched = s->device[0] ? 0 : info->model_bytes + info->pass_bytes;
+    uint64_t touched = taken_bytes(s);
     const uint64_t now = stk__cli_resident_bytes();
     stk_loader *const loaders[] = {s->loader, s->val_loader};
     for (int i = 0; i < 2; i++) {

@@ -302,6 +302,7 @@ struct stk__arena {
     stk__engine *engine;
     void *memory; /* host engines: the bytes */
     size_t size_bytes;
+    bool backed; /* all of it takes the host's memory already */
 };
 
 struct stk__tensor {

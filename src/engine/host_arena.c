@@ -48,8 +48,16 @@ stk_status stk__host_arena_create(stk__engine *engine, size_t size_bytes, stk__a
         stk__free(made);
         return stk__fail_memory(error, size_bytes, "tensors");
     }
-    back(made);
     *arena = made;
+    return STK_OK;
+}
+
+stk_status stk__host_arena_create_backed(stk__engine *engine, size_t size_bytes, stk__arena **arena,
+                                         stk_error *error)
+{
+    STK__TRY(stk__host_arena_create(engine, size_bytes, arena, error));
+    back(*arena);
+    (*arena)->backed = true;
     return STK_OK;
 }
 

@@ -118,7 +118,8 @@ typedef struct stk__trainer_info {
     const stk__pass *pass;
     stk_dtype half; /* mixed precision: bf16 or f16; 0: f32 */
     stk__model *model;
-    size_t model_bytes, pass_bytes; /* memory of its own */
+    size_t model_bytes, pass_bytes; /* memory of its own … */
+    bool backed;                    /* … all of which is taken already, from the host's */
     int value;                      /* of the task: decides which checkpoint is best */
     int64_t steps_per_epoch;
     bool starts_standardised; /* features and targets were measured on the training part */

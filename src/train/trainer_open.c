@@ -111,6 +111,7 @@ static stk_status make_model(stk__trainer *t, const stk__trainer_setup *setup, s
     t->info.model_bytes = t->model->size_bytes;
     t->info.pass_bytes = size;
     STK__TRY(stk__arena_create(t->engine, size, &t->pass_arena, error));
+    t->info.backed = t->pass_arena->backed;
     for (int p = 0; p < STK_PASS_COUNT; p++)
         if (t->passes[p]) STK__TRY(stk__pass_bind(t->passes[p], t->model, t->pass_arena, error));
     t->info.pass = main_pass;

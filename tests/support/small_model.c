@@ -20,7 +20,7 @@ static stk_status make_arena(stk__engine *engine, size_t size_bytes, stk__arena 
     (void)error;
     *arena = stk__alloc(sizeof **arena);
     assert_non_null(*arena);
-    **arena = (stk__arena){engine, stk__alloc(size_bytes), size_bytes};
+    **arena = (stk__arena){.engine = engine, .memory = stk__alloc(size_bytes), .size_bytes = size_bytes};
     assert_non_null((*arena)->memory);
     return STK_OK;
 }

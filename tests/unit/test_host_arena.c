@@ -14,7 +14,7 @@
 static stk__arena *make(size_t size_bytes)
 {
     stk__arena *arena;
-    assert_int_equal(stk__host_arena_create(NULL, size_bytes, &arena, NULL), STK_OK);
+    assert_int_equal(stk__host_arena_create_backed(NULL, size_bytes, &arena, NULL), STK_OK);
     return arena;
 }
 
@@ -92,12 +92,26 @@ static void also_where_no_page_begins(void **state)
     stk_allocator_set(NULL);
 }
 
+/* For engines that leave much of it alone. */
+static void or_when_they_are_written(void **state)
+{
+    (void)state;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = 100;
+    stk__arena *arena;
+    assert_int_equal(stk__host_arena_create(NULL, pages * page, &arena, NULL), STK_OK);
+    assert_int_equal(resident_pages(arena, pages), 0);
+    ((char *)arena->memory)[3 * page] = 1;
+    assert_int_equal(resident_pages(arena, pages), 1);
+    stk__host_arena_destroy(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_holds_zeros),
         cmocka_unit_test(all_pages_are_there),
         cmocka_unit_test(also_where_no_page_begins),
+        cmocka_unit_test(or_when_they_are_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
