@@ -109,7 +109,7 @@ static void check_told(const json_t *told, const json_t *state)
 {
     static const char *const fixed[] = {"step", "epoch", "network", NULL}, *const batch[] = {"batch", NULL};
     static const char *const data[] = {"fingerprint", "sample_count", "seed", "order", "part", NULL};
-    static const char *const place[] = {"epoch", "position", NULL};
+    static const char *const spot[] = {"epoch", "position", NULL};
     const json_t *feed = json_object_get(told, "feed"), *asked = json_object_get(state, "feed");
     check_members(told, state, fixed);
     check_members(feed, asked, data);
@@ -118,7 +118,7 @@ static void check_told(const json_t *told, const json_t *state)
         return;
     }
     check_members(told, state, batch);
-    check_members(feed, asked, place);
+    check_members(feed, asked, spot);
 }
 
 void fuzz_state_seek(const json_t *state)
