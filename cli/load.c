@@ -98,7 +98,8 @@ static stk_status run_job(load_job *job, stk_error *error)
     job->end_ns = stk__clock_ns();
     job->cpu_s = stk__cli_cpu_seconds() - cpu_before;
     stk_loader_measure(job->loader, &job->stats);
-    if (!job->state_path) return status;
+    if (!job->state_path || status == STK_ERROR_TIMEOUT)
+        return status; /* what hangs is no place to go on from */
     stk_loader_tell(job->loader, &job->state.loader);
     stk_error unsaved;
     const stk_status saved = stk__load_state_write(&job->state, job->state_path, &unsaved);
