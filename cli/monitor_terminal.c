@@ -35,11 +35,11 @@ void stk__terminal_let_go(void)
 void stk__terminal_rescue(void)
 {
     if (!taken) return;
-    taken = 0;
     const int kept = errno;
     stk__terminal_let_go(); /* or we would be kept here */
     if (write(STDOUT_FILENO, terminal.leave, terminal.leave_bytes) < 0) errno = kept; /* nothing helps then */
     tcsetattr(STDOUT_FILENO, TCSANOW, &terminal.found);
+    taken = 0; /* now: whoever sees it may leave */
     errno = kept;
 }
 
@@ -129,9 +129,9 @@ stk_status stk__terminal_start(int wake, stk_error *error)
 void stk__terminal_end(void)
 {
     if (!terminal.screen) return;
-    stk__interrupt_last(NULL);
     if (taken && stk__terminal_is_ours()) endwin();
     taken = 0;
+    stk__interrupt_last(NULL); /* not before: a second signal may end the process in the middle of it */
     listen_to(false);
     delscreen(terminal.screen);
     terminal.screen = NULL;
