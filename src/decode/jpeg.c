@@ -1,5 +1,6 @@
-/* JPEG by libjpeg-turbo. One decompressor serves all images of a decoder; libjpeg reports failures through
- * callbacks that jump back, so every entry into it is one function with its own setjmp. */
+/* JPEG by libjpeg-turbo, with a Huffman decoder of our own. One decompressor serves all images of a decoder;
+ * libjpeg reports failures through callbacks that jump back, so every entry into it is one function with its
+ * own setjmp. */
 #include "decode/exif.h"
 #include "decode/jpeg.h"
 
@@ -193,11 +194,11 @@ static void read_rows(stk__jpeg_state *state, stk__pixels target)
 static stk_status decode_rows(stk__jpeg_state *state, stk__pixels target, bool coarse, stk_error *error)
 {
     state->ready.data = NULL;
-    state->ticks = 0;
-    state->deadline = stk__deadline_start(state->limits);
-    if (setjmp(state->jump)) return stk__jpeg_report(state, false, error);
+    state->odd = false;
+    if (setjmp(state->jump)) return stk__jpeg_report(state, false, state->odd ? NULL : error);
     configure(&state->codec, target, coarse);
     jpeg_start_decompress(&state->codec);
+    if (!state->alone) stk__jpeg_huffman_take(state);
     require_tables(&state->codec);
     assert(state->codec.output_width == (JDIMENSION)target.w);
     assert(state->codec.output_height == (JDIMENSION)target.h);
@@ -207,6 +208,16 @@ static stk_status decode_rows(stk__jpeg_state *state, stk__pixels target, bool c
         read_rows(state, target);
     jpeg_finish_decompress(&state->codec);
     return STK_OK;
+}
+
+static stk_status decode_alone(stk__jpeg_state *state, stk__encoded bytes, stk__pixels target, bool coarse,
+                               stk_error *error)
+{
+    STK__TRY(open_bytes(state, bytes, error));
+    state->alone = true;
+    const stk_status status = decode_rows(state, target, coarse, error);
+    state->alone = false;
+    return status;
 }
 
 static stk_status decode_image(void *memory, stk__encoded bytes, const stk__picture *picture,
@@ -221,7 +232,10 @@ static stk_status decode_image(void *memory, stk__encoded bytes, const stk__pict
         state->codec.image_height != (JDIMENSION)picture->h)
         return stk__fail(error, STK_ERROR_ARGUMENT, "the header belongs to another image");
     if (is_ink(&state->codec)) STK__TRY(stk__buffer_reserve(&state->rows, (size_t)target.w * 4, error));
-    return decode_rows(state, target, picture->coarse, error);
+    state->ticks = 0;
+    state->deadline = stk__deadline_start(state->limits);
+    const stk_status status = decode_rows(state, target, picture->coarse, error);
+    return state->odd ? decode_alone(state, bytes, target, picture->coarse, error) : status;
 }
 
 static const char *const extensions[] = {"jpg", "jpeg", "jpe", "jfif", NULL};

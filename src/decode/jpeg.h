@@ -4,10 +4,9 @@
 
 #include "core/hash.h"
 #include "decode/format.h"
+#include "decode/jpeg_huffman.h"
 
 #include <setjmp.h>
-#include <stdio.h> /* jpeglib.h needs FILE */
-#include <jpeglib.h>
 
 typedef struct stk__jpeg_state {
     struct jpeg_decompress_struct codec; /* first: the callbacks get its address */
@@ -19,6 +18,8 @@ typedef struct stk__jpeg_state {
     unsigned ticks;     /* progress calls since the start of an image */
     long warning_count; /* of this image */
     stk_damage damage;  /* why our own callbacks jumped; NONE: libjpeg did */
+    bool alone;         /* libjpeg decodes scans, too */
+    bool odd;           /* a jump from a scan that has to be decoded so */
 
     /* The bytes whose header the codec has read and not used yet; data NULL: none. */
     stk__encoded ready;
@@ -26,7 +27,13 @@ typedef struct stk__jpeg_state {
     stk__digest header_digest;
 
     stk__buffer rows; /* CMYK rows on their way to RGB */
+    stk__jpeg_huffman huffman;
 } stk__jpeg_state;
+
+static inline stk__jpeg_state *stk__jpeg_state_of(void *codec)
+{
+    return codec;
+}
 
 /* Sets the callbacks of a codec that is not created yet: nothing is printed, failures jump to state->jump. */
 void stk__jpeg_listen(stk__jpeg_state *state);

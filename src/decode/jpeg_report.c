@@ -4,19 +4,14 @@
 
 enum { TICKS_PER_LOOK = 64 };
 
-static stk__jpeg_state *state_of(j_common_ptr codec)
-{
-    return (stk__jpeg_state *)codec;
-}
-
 _Noreturn static void jump_back(j_common_ptr codec)
 {
-    longjmp(state_of(codec)->jump, 1);
+    longjmp(stk__jpeg_state_of(codec)->jump, 1);
 }
 
 _Noreturn static void jump_with(j_common_ptr codec, stk_damage damage)
 {
-    state_of(codec)->damage = damage;
+    stk__jpeg_state_of(codec)->damage = damage;
     jump_back(codec);
 }
 
@@ -38,7 +33,7 @@ static stk_damage classify_warning(int code)
 static void take_message(j_common_ptr codec, int level)
 {
     if (level >= 0) return; /* tracing */
-    stk__jpeg_state *state = state_of(codec);
+    stk__jpeg_state *state = stk__jpeg_state_of(codec);
     const stk_damage damage = classify_warning(codec->err->msg_code);
     if (damage != STK_DAMAGE_NONE && ++state->warning_count > state->limits->warnings)
         jump_with(codec, damage);
@@ -51,7 +46,7 @@ static void keep_silent(j_common_ptr codec)
 
 static void watch_progress(j_common_ptr codec)
 {
-    stk__jpeg_state *state = state_of(codec);
+    stk__jpeg_state *state = stk__jpeg_state_of(codec);
     if (state->codec.input_scan_number > state->limits->scans) jump_with(codec, STK_DAMAGE_TOO_MANY_SCANS);
     if (++state->ticks % TICKS_PER_LOOK == 0 && stk__deadline_passed(&state->deadline))
         jump_with(codec, STK_DAMAGE_TOO_SLOW);

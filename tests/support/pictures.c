@@ -114,6 +114,7 @@ static void configure(j_compress_ptr codec, stk__pixels pixels, const pictures_j
     if (options->no_adobe) codec->write_Adobe_marker = FALSE;
     codec->restart_in_rows = options->restart_rows;
     codec->arith_code = options->arithmetic;
+    codec->optimize_coding = options->optimised;
     if (options->progressive) jpeg_simple_progression(codec);
 }
 

@@ -32,6 +32,7 @@ typedef struct pictures_jpeg_options {
     int luma[2];          /* sampling factors of the first component, h and v, instead: {4, 1} is 4:1:1 */
     pictures_space space; /* channels of the pixels: 3, 1, 3, 4, 4 */
     bool progressive;
+    bool optimised; /* Huffman tables of its own instead of the usual ones */
     bool arithmetic;
     bool no_adobe;    /* CMYK without Adobe's marker, so not inverted */
     int orientation;  /* of EXIF; 0: no EXIF */
