@@ -9,7 +9,7 @@ enum {
     LOOK_BITS = STK__JPEG_LOOK_BITS,
     CODE_BITS = 16,
     DC_MOST = 1 << 30,
-    PAIR_LAST = 47, /* from here on a first coefficient may be the last of its block */
+    PAIR_LAST = 47, /* place of a pair; further back its first coefficient may be the last of the block */
     MARKER_RESTART = 0xD0
 };
 
@@ -95,8 +95,18 @@ static void join_pairs(uint64_t *look)
     }
 }
 
-/* Codes of a length follow each other, and lengths follow each other: so do their looks. libjpeg has checked
- * the numbers of codes. Images of a data set often have the same table. */
+/* There are not more codes than their bits can tell apart. libjpeg looks at that where a scan begins, for the
+ * tables that it needs. */
+static bool is_code(const UINT8 *bits)
+{
+    uint32_t code = 0;
+    for (unsigned length = 1; length <= CODE_BITS; length++, code <<= 1)
+        if ((code += bits[length]) > 1u << length) return false;
+    return true;
+}
+
+/* Codes of a length follow each other, and lengths follow each other: so do their looks. Images of a data set
+ * often have the same table. */
 static void make_table(stk__jpeg_table *table, const JHUFF_TBL *stored, bool pairs)
 {
     if (memcmp(table->bits, stored->bits, sizeof table->bits) == 0 &&
@@ -158,8 +168,9 @@ static void load_window(stk__jpeg_state *state)
     uint8_t *to = huffman->window + kept, *const stop = huffman->window + STK__JPEG_WINDOW_BYTES;
     while (to < stop && !huffman->ended) {
         const uint8_t *found = copy_plain(&to, source, (size_t)(stop - to));
-        if (source->bytes_in_buffer < 2) turn_away(state); /* no marker at the end of the scan */
+        if (source->bytes_in_buffer < 2) turn_away(state); /* no place for a marker */
         if (!found) continue;
+        if (found[1] == 0xFF) turn_away(state); /* what that means libjpeg decides while it reads on */
         huffman->ended = found[1] != 0;
         if (huffman->ended) continue;
         *to++ = 0xFF;
@@ -288,7 +299,8 @@ static boolean decode_mcu(j_decompress_ptr codec, JBLOCKROW *blocks)
         int32_t *dc = &huffman->dc[place->component];
         if (!read_block(&from, place, blocks[i][0], dc) || *dc > DC_MOST || *dc < -DC_MOST) turn_away(state);
     }
-    if (from.at > huffman->end + sizeof from.bits) turn_away(state);
+    if (from.at > huffman->end + sizeof from.bits)
+        turn_away(state); /* nearer: the interval's end will tell */
     huffman->bits = from.bits;
     huffman->at = from.at;
     huffman->count = from.count;
@@ -298,11 +310,24 @@ static boolean decode_mcu(j_decompress_ptr codec, JBLOCKROW *blocks)
     return TRUE;
 }
 
+/* Several scans have been read already, and what tables are there now need not be theirs. */
+static bool is_known(const struct jpeg_decompress_struct *codec)
+{
+    bool known =
+        !codec->progressive_mode && !codec->arith_code && codec->Ss == 0 && codec->Se == DCTSIZE2 - 1;
+    for (int i = 0; known && i < codec->comps_in_scan; i++) {
+        const jpeg_component_info *component = codec->cur_comp_info[i];
+        known = is_code(codec->dc_huff_tbl_ptrs[component->dc_tbl_no]->bits) &&
+                is_code(codec->ac_huff_tbl_ptrs[component->ac_tbl_no]->bits);
+    }
+    return known;
+}
+
 void stk__jpeg_huffman_take(stk__jpeg_state *state)
 {
     stk__jpeg_huffman *huffman = &state->huffman;
     const j_decompress_ptr codec = &state->codec;
-    if (codec->progressive_mode || codec->arith_code || codec->comps_in_scan != codec->num_components) return;
+    if (jpeg_has_multiple_scans(codec) || !is_known(codec)) return;
     for (int i = 0; i < codec->blocks_in_MCU; i++) {
         const int component = codec->MCU_membership[i];
         const int dc = codec->cur_comp_info[component]->dc_tbl_no;

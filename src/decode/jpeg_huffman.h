@@ -13,16 +13,18 @@
 #include <jpeglib.h>
 
 enum {
-    STK__JPEG_LOOK_BITS = 10,       /* 8 KiB a table: those of an image fit into the first cache */
+    STK__JPEG_LOOK_BITS = 10,       /* 8 KiB a table; larger ones push each other out of the first cache */
     STK__JPEG_WINDOW_BYTES = 16384, /* of a scan at a time */
-    STK__JPEG_MCU_BYTES = 4096      /* more than an MCU can take: 10 blocks of 64 words of 31 bits */
+    STK__JPEG_MCU_BYTES = 2560      /* more than an MCU can take and read ahead */
 };
+_Static_assert(STK__JPEG_MCU_BYTES >= D_MAX_BLOCKS_IN_MCU * DCTSIZE2 * 31 / 8 + 3 * 8,
+               "words have up to 31 bits");
 
 typedef struct stk__jpeg_table {
     uint8_t bits[17], symbols[256]; /* as in the file; the rest is made of them */
     uint64_t look[1 << STK__JPEG_LOOK_BITS];
-    uint32_t end[17];  /* by length of codes: behind the last of them, in the upper of 16 bits */
-    int32_t first[17]; /* by length: from a code to the place of its symbol */
+    uint32_t end[17];  /* by length: the first code that is longer, as the upper of 16 bits */
+    int32_t first[17]; /* by length: what has to be added to a code to get the place of its symbol */
 } stk__jpeg_table;
 
 /* A block's place in an MCU (the smallest unit of a scan: a block of each component, or several). */
