@@ -35,6 +35,7 @@ class Browser:
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(domain + ".enable")
+        self.call("Emulation.setScrollbarsHidden", hidden=True)  # a picture has none: its margin would be cut off
 
     def close(self):
         self.session = None
