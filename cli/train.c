@@ -33,21 +33,33 @@ typedef struct train_job {
 /* --- settings --------------------------------------------------------------------------------------------
  */
 
+/* run.resume says how this start goes, as --resume does: it is no setting of the run, whose config.yaml would
+ * ask for it again. */
+static stk_status forget_resume(stk__config *config, stk_error *error)
+{
+    for (int origin = STK_ORIGIN_PRESET; origin < STK_ORIGIN_COUNT; origin++)
+        STK__TRY(stk__config_set(config, "run.resume", NULL, (stk__origin)origin, NULL, error));
+    return STK_OK;
+}
+
 /* A run that goes on has its settings in its folder; a file on the command line comes on top. */
 static stk_status read_run_settings(train_job *job, stk_error *error)
 {
     char path[1024];
-    const char *asked = stk__config_requested(job->arguments.config, "run.resume", NULL);
-    job->resume |= asked && (strcmp(asked, "true") == 0);
-    if (!job->resume) return STK_OK;
+    stk__config *config = job->arguments.config;
+    stk__run_settings asked = {0};
+    STK__TRY(stk__config_apply(config, "run", &asked, error));
+    job->resume |= asked.resume == STK_SWITCH_ON;
+    if (!job->resume) return forget_resume(config, error);
     if (!job->run_path) {
         stk__fail(error, STK_ERROR_CONFIG, "--resume needs --run DIR: which run is to go on?");
         return STK_ERROR_CONFIG;
     }
     snprintf(path, sizeof path, "%s/config.yaml", job->run_path);
-    STK__TRY(stk__config_read_file(job->arguments.config, path, error));
+    STK__TRY(stk__config_read_file(config, path, error));
     const char *on_top = stk__arguments_config(&job->arguments);
-    return on_top ? stk__config_read_file(job->arguments.config, on_top, error) : STK_OK;
+    if (on_top) STK__TRY(stk__config_read_file(config, on_top, error));
+    return forget_resume(config, error);
 }
 
 static void name_run(const train_job *job, char *name, size_t size)
