@@ -4,6 +4,7 @@
 #include "bench_turns.h"
 
 #include "core/cpu.h"
+#include "core/json_text.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -78,30 +79,25 @@ void stk__bench_describe(stk__bench *bench, const char *format, ...)
              rest);
 }
 
-static json_t *number_json(double value)
-{
-    return isnan(value) ? json_null() : json_real(value);
-}
-
 static json_t *row_json(const stk__bench_row *row)
 {
     json_t *json =
         json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:s}", "contestant", row->contestant, "case", row->test,
-                  "setting", row->setting, "median", number_json(stk__bench_quantile(row, 0.5)), "p10",
-                  number_json(stk__bench_quantile(row, 0.1)), "p90",
-                  number_json(stk__bench_quantile(row, 0.9)), "unit", row->unit);
+                  "setting", row->setting, "median", stk__json_number(stk__bench_quantile(row, 0.5)), "p10",
+                  stk__json_number(stk__bench_quantile(row, 0.1)), "p90",
+                  stk__json_number(stk__bench_quantile(row, 0.9)), "unit", row->unit);
     if (row->why[0]) json_object_set_new(json, "why", stk__cli_json_text(row->why));
     if (row->copy_share > 0) json_object_set_new(json, "copy_share", json_real(row->copy_share));
     if (row->versions[0]) json_object_set_new(json, "versions", stk__cli_json_text(row->versions));
     const char *difference = strcmp(row->unit, "ms/step") == 0 ? "loss_difference" : "pixel_difference";
-    if (row->versions[0]) json_object_set_new(json, difference, number_json(row->difference));
+    if (row->versions[0]) json_object_set_new(json, difference, stk__json_number(row->difference));
     return json;
 }
 
 static json_t *ratio_json(const stk__bench_ratio *ratio)
 {
     json_t *json =
-        json_pack("{s:s, s:o, s:f, s:s, s:o}", "name", ratio->name, "value", number_json(ratio->value),
+        json_pack("{s:s, s:o, s:f, s:s, s:o}", "name", ratio->name, "value", stk__json_number(ratio->value),
                   "goal", ratio->goal, "direction", ratio->at_least ? "at least" : "at most", "met",
                   isnan(ratio->value) ? json_null() : json_boolean(ratio->met));
     if (ratio->aim > 0) json_object_set_new(json, "aim", json_real(ratio->aim));

@@ -3,6 +3,8 @@
 #include "run_open.h"
 #include "train_print.h"
 
+#include "core/json_text.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -45,25 +47,20 @@ static stk_status run_job(eval_job *job, stk_error *error)
     return job->sheet_path ? stk__sheet_write(&job->sheet.sheet, job->sheet_path, error) : STK_OK;
 }
 
-static json_t *number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 static int print_json(const eval_job *job)
 {
     const stk__trainer_info *info = stk__trainer_describe(job->session.trainer);
     const stk__task_info *task = stk__task_describe(info->network->task);
     json_t *report =
         json_pack("{s:i, s:o, s:I, s:o}", "schema", 1, "checkpoint", stk__cli_json_text(job->found.path),
-                  "samples", (json_int_t)job->score.samples, "loss", number(job->score.loss));
+                  "samples", (json_int_t)job->score.samples, "loss", stk__json_number(job->score.loss));
     for (int i = 0; i < task->value_count; i++)
-        json_object_set_new(report, task->values[i], number(job->score.values[i]));
+        json_object_set_new(report, task->values[i], stk__json_number(job->score.values[i]));
     if (info->network->task == STK_TASK_SEGMENTATION) {
         json_t *list = json_array();
         const stk__op_form *forms = stk__pass_forms(info->pass);
         for (int64_t c = 0; c < forms[info->network->output].output.dim[3]; c++)
-            json_array_append_new(list, number(job->score.per_class[c]));
+            json_array_append_new(list, stk__json_number(job->score.per_class[c]));
         json_object_set_new(report, "f_score_per_class", list);
     }
     return stk__cli_print_json(report);

@@ -2,6 +2,7 @@
 #include "grid.h"
 
 #include "core/clock.h"
+#include "core/json_text.h"
 #include "train/task.h"
 
 #include <math.h>
@@ -145,11 +146,6 @@ void stk__grid_rank(const stk__grid *grid, int order[STK_GRID_RUNS])
 /* --- reports ---------------------------------------------------------------------------------------------
  */
 
-static json_t *number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 static json_t *settings_json(const stk__grid *grid, int run)
 {
     json_t *settings = json_object();
@@ -166,10 +162,11 @@ static json_t *run_json(const stk__grid *grid, int run, int rank)
     stk__grid_path(grid, r, "", path, sizeof path);
     return json_pack("{s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o, s:o}", "rank",
                      done ? json_integer(rank) : json_null(), "name", r->name, "state", state_words[r->state],
-                     "settings", settings_json(grid, run), "best_metric", number(r->best), "best_step",
-                     done ? json_integer(r->best_step) : json_null(), "loss", number(r->final_loss),
-                     "step_ms", number(r->step_ms), "samples_per_s", number(r->samples_per_s), "wall_s",
-                     r->wall_s, "run", stk__cli_json_text(path), "error",
+                     "settings", settings_json(grid, run), "best_metric", stk__json_number(r->best),
+                     "best_step", done ? json_integer(r->best_step) : json_null(), "loss",
+                     stk__json_number(r->final_loss), "step_ms", stk__json_number(r->step_ms),
+                     "samples_per_s", stk__json_number(r->samples_per_s), "wall_s", r->wall_s, "run",
+                     stk__cli_json_text(path), "error",
                      r->state == STK_GRID_FAILED ? stk__cli_json_text(r->error) : json_null());
 }
 

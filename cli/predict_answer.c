@@ -5,6 +5,7 @@
 
 #include "core/durable.h"
 #include "core/file.h"
+#include "core/json_text.h"
 #include "image/resize.h"
 
 #include <limits.h>
@@ -256,7 +257,7 @@ static void answer_value(const stk__answers *a, uint64_t id, const stk_tensor *p
     const double value = ((const float *)p->data)[i * p->strides[0]];
     const uint64_t last = stk__predict_row(a->source, id);
     json_object_set_new(row, "row", json_integer((json_int_t)last));
-    json_object_set_new(row, "value", isfinite(value) ? json_real(value) : json_null());
+    json_object_set_new(row, "value", stk__json_number(value));
     if (!stk__cli_json) printf("  row %llu  %.6g", (unsigned long long)last, value);
 }
 

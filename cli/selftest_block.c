@@ -1,6 +1,8 @@
 /* The end of the self-test: one block to paste into an issue, or JSON. */
 #include "selftest.h"
 
+#include "core/json_text.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -94,11 +96,6 @@ void stk__selftest_print(const stk__selftest_report *report)
     printf("----- stoker selftest: end -----\n");
 }
 
-static json_t *json_number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 static json_t *json_words(const char *text)
 {
     return text[0] ? stk__cli_json_text(text) : json_null();
@@ -109,9 +106,10 @@ static json_t *json_row(const stk__selftest_row *row)
     static const char *const limits[] = {NULL, "least", "most"};
     const char *verdict = stk__verdict_word(row->verdict);
     return json_pack("{s:s, s:s, s:o, s:s?, s:o, s:s?, s:o, s:o, s:s?, s:o}", "section", row->section, "name",
-                     row->name, "value", row->words[0] ? json_words(row->words) : json_number(row->value),
-                     "unit", row->unit && *row->unit ? row->unit : NULL, "expected",
-                     row->kind == STK_LIMIT_NONE ? json_null() : json_number(row->limit), "limit",
+                     row->name, "value",
+                     row->words[0] ? json_words(row->words) : stk__json_number(row->value), "unit",
+                     row->unit && *row->unit ? row->unit : NULL, "expected",
+                     row->kind == STK_LIMIT_NONE ? json_null() : stk__json_number(row->limit), "limit",
                      limits[row->kind], "basis", json_words(row->basis), "speed", json_boolean(row->speed),
                      "verdict", *verdict ? verdict : NULL, "why", json_words(row->why));
 }

@@ -6,6 +6,7 @@
 #include "train_print.h"
 
 #include "core/clock.h"
+#include "core/json_text.h"
 
 #include <math.h>
 #include <string.h>
@@ -32,21 +33,33 @@ typedef struct train_job {
 /* --- settings --------------------------------------------------------------------------------------------
  */
 
+/* run.resume says how this start goes, as --resume does: it is no setting of the run, whose config.yaml would
+ * ask for it again. */
+static stk_status forget_resume(stk__config *config, stk_error *error)
+{
+    for (int origin = STK_ORIGIN_PRESET; origin < STK_ORIGIN_COUNT; origin++)
+        STK__TRY(stk__config_set(config, "run.resume", NULL, (stk__origin)origin, NULL, error));
+    return STK_OK;
+}
+
 /* A run that goes on has its settings in its folder; a file on the command line comes on top. */
 static stk_status read_run_settings(train_job *job, stk_error *error)
 {
     char path[1024];
-    const char *asked = stk__config_requested(job->arguments.config, "run.resume", NULL);
-    job->resume |= asked && (strcmp(asked, "true") == 0);
-    if (!job->resume) return STK_OK;
+    stk__config *config = job->arguments.config;
+    stk__run_settings asked = {0};
+    STK__TRY(stk__config_apply(config, "run", &asked, error));
+    job->resume |= asked.resume == STK_SWITCH_ON;
+    if (!job->resume) return forget_resume(config, error);
     if (!job->run_path) {
         stk__fail(error, STK_ERROR_CONFIG, "--resume needs --run DIR: which run is to go on?");
         return STK_ERROR_CONFIG;
     }
     snprintf(path, sizeof path, "%s/config.yaml", job->run_path);
-    STK__TRY(stk__config_read_file(job->arguments.config, path, error));
+    STK__TRY(stk__config_read_file(config, path, error));
     const char *on_top = stk__arguments_config(&job->arguments);
-    return on_top ? stk__config_read_file(job->arguments.config, on_top, error) : STK_OK;
+    if (on_top) STK__TRY(stk__config_read_file(config, on_top, error));
+    return forget_resume(config, error);
 }
 
 static void name_run(const train_job *job, char *name, size_t size)
@@ -113,11 +126,6 @@ static double since_start_s(uint64_t moment_ns)
     return now_s - ago_s - (double)ticks / (double)sysconf(_SC_CLK_TCK);
 }
 
-static json_t *number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 static json_t *stall_json(const stk__stall *stall, double wall_s)
 {
     json_t *rows = json_array();
@@ -133,8 +141,9 @@ static void tell_device_batches(const train_job *job, json_t *report)
     stk_loader_stats stats;
     stk_loader_measure(job->session.loader, &stats);
     const double each_ms = stats.device_batches ? 1e-6 / (double)stats.device_batches : NAN;
-    json_object_set_new(report, "device_copy_ms", number(each_ms * (double)stats.device_copy_ns));
-    json_object_set_new(report, "device_augment_ms", number(each_ms * (double)stats.device_kernel_ns));
+    json_object_set_new(report, "device_copy_ms", stk__json_number(each_ms * (double)stats.device_copy_ns));
+    json_object_set_new(report, "device_augment_ms",
+                        stk__json_number(each_ms * (double)stats.device_kernel_ns));
 }
 
 static json_t *report_json(train_job *job, bool failed)
@@ -150,15 +159,16 @@ static json_t *report_json(train_job *job, bool failed)
         "{s:i, s:s, s:s, s:s, s:s, s:i, s:I, s:I}", "schema", 1, "run", stk__run_folder_path(job->folder),
         "network", info->network->name, "engine", info->engine->name, "engine_version", info->engine->version,
         "threads", info->engine->threads, "steps", (json_int_t)r->at.step, "epochs", (json_int_t)r->at.epoch);
-    json_object_set_new(report, "samples_per_s", number(seconds > 0 ? (double)r->at.samples / seconds : NAN));
-    json_object_set_new(report, "step_ms", number(stk__run_step_ms(&job->run)));
-    json_object_set_new(report, "first_step_s", number(since_start_s(r->first_step_ns)));
-    json_object_set_new(report, "wall_s", number(seconds));
+    json_object_set_new(report, "samples_per_s",
+                        stk__json_number(seconds > 0 ? (double)r->at.samples / seconds : NAN));
+    json_object_set_new(report, "step_ms", stk__json_number(stk__run_step_ms(&job->run)));
+    json_object_set_new(report, "first_step_s", stk__json_number(since_start_s(r->first_step_ns)));
+    json_object_set_new(report, "wall_s", stk__json_number(seconds));
     json_object_set_new(report, "metric",
                         json_string(stk__task_describe(info->network->task)->values[info->value]));
-    json_object_set_new(report, "best_metric", number(r->best_value));
+    json_object_set_new(report, "best_metric", stk__json_number(r->best_value));
     json_object_set_new(report, "best_step", json_integer(r->best_step));
-    json_object_set_new(report, "loss", number(r->logged ? r->log.score.loss : NAN));
+    json_object_set_new(report, "loss", stk__json_number(r->logged ? r->log.score.loss : NAN));
     json_object_set_new(report, "peak_memory_bytes", json_integer((json_int_t)stk__cli_peak_memory_bytes()));
     json_object_set_new(report, "planned_memory_bytes", json_integer((json_int_t)s->planned_bytes));
     json_object_set_new(report, "model_bytes", json_integer((json_int_t)info->model_bytes));

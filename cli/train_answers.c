@@ -1,5 +1,7 @@
 #include "train_answers.h"
 
+#include "core/json_text.h"
+
 #include <math.h>
 
 #define PICTURE "predictions.png"
@@ -84,11 +86,6 @@ void stk__train_answers_fini(stk__train_answers *a)
 /* --- files ---------------------------------------------------------------------------------------------
  */
 
-static json_t *number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 static json_t *class_json(const stk__train_answers *a, int64_t id)
 {
     char text[24];
@@ -102,9 +99,10 @@ static json_t *sample_json(const stk__train_answers *a, int i)
 {
     if (a->task == STK_TASK_CLASSIFICATION)
         return json_pack("{s:o, s:o, s:o}", "truth", class_json(a, a->truth_class[i]), "prediction",
-                         class_json(a, a->said_class[i]), "probability", number(a->said_share[i]));
+                         class_json(a, a->said_class[i]), "probability", stk__json_number(a->said_share[i]));
     if (a->task == STK_TASK_REGRESSION)
-        return json_pack("{s:o, s:o}", "truth", number(a->truth[i]), "prediction", number(a->said[i]));
+        return json_pack("{s:o, s:o}", "truth", stk__json_number(a->truth[i]), "prediction",
+                         stk__json_number(a->said[i]));
     return json_object();
 }
 

@@ -44,7 +44,8 @@ stk_status stk__config_read_text(stk__config *config, const char *text, const ch
 stk_status stk__config_read_environment(stk__config *config, char **environment, stk_error *error);
 
 /* One setting: "data.num_workers", "data.val.batch_size", or without the first section where that is unique
- * ("num_workers", "val.batch_size"). value and place ("command line") are copied. */
+ * ("num_workers", "val.batch_size"). value and place ("command line") are copied. value NULL: unsets it in
+ * that layer. */
 stk_status stk__config_set(stk__config *config, const char *key, const char *value, stk__origin origin,
                            const char *place, stk_error *error);
 

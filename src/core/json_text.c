@@ -1,5 +1,6 @@
 #include "core/json_text.h"
 
+#include <math.h>
 #include <stdio.h>
 
 static stk_status dump(stk__buffer *text, const json_t *json, size_t flags, stk_error *error)
@@ -32,4 +33,9 @@ json_t *stk__json_string(const char *text)
     }
     *out = '\0';
     return json_string(escaped);
+}
+
+json_t *stk__json_number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
 }

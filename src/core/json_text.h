@@ -1,4 +1,4 @@
-/* JSON into a buffer. */
+/* JSON into a buffer, and values that it takes only with care. */
 #ifndef STK_CORE_JSON_TEXT_H
 #define STK_CORE_JSON_TEXT_H
 
@@ -12,5 +12,8 @@ stk_status stk__json_text(stk__buffer *text, json_t *json, size_t flags, stk_err
 /* A string of JSON; bytes that are not UTF-8, which names of files may have, become \\xNN. NULL: no memory.
  */
 json_t *stk__json_string(const char *text);
+
+/* null for what JSON has no number for: NAN and infinities. NULL: no memory. */
+json_t *stk__json_number(double value);
 
 #endif

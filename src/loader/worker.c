@@ -131,10 +131,15 @@ static stk_status reserve_pixels(stk__worker *worker, stk__pixels *pixels, stk__
 
 static stk_status refuse_room(stk__worker *worker, uint64_t id, upright size)
 {
-    stk__fail(&worker->error, STK_ERROR_MEMORY,
-              "images of other sizes than %dx%d take more memory than a batch may have (this one: %dx%d)",
-              worker->recipe->layout.w, worker->recipe->layout.h, size.w, size.h);
-    stk__error_hint(&worker->error, "set data.image_size, or raise data.limits.memory");
+    const stk__layout *layout = &worker->recipe->layout;
+    const bool crops = worker->recipe->crops;
+    char what[64] = "images in full size, as augment.crop needs them,";
+    if (!crops) snprintf(what, sizeof what, "images of other sizes than %dx%d", layout->w, layout->h);
+    stk__fail(&worker->error, STK_ERROR_MEMORY, "%s take more memory than a batch may have (this one: %dx%d)",
+              what, size.w, size.h);
+    stk__error_hint(&worker->error,
+                    crops ? "raise data.limits.memory, lower data.batch_size, or leave augment.crop out"
+                          : "set data.image_size, or raise data.limits.memory");
     set_place(worker, id, STK_FIELD_IMAGE);
     return STK_ERROR_MEMORY;
 }

@@ -48,7 +48,7 @@ static stk_status write_part(stk__checkpoint_io *io, const stk__model *model, st
 
 static json_t *pack_state(const stk__checkpoint_state *state)
 {
-    json_t *metric = isfinite(state->metric) ? json_real(state->metric) : json_null();
+    json_t *metric = stk__json_number(state->metric);
     json_t *inner = state->json ? json_incref(state->json) : json_null();
     return json_pack("{s:i, s:I, s:I, s:o, s:o}", "schema", 1, "epoch", (json_int_t)state->epoch, "step",
                      (json_int_t)state->step, "metric", metric, "state", inner);

@@ -84,14 +84,14 @@ typedef enum part {
     PART_FIRST,
     PART_SECOND,
     PART_AVERAGE,
-    PART_SPARE,
+    PART_BUFFER, /* the value of one */
     PART_COUNT
 } part;
 
 static stk__tensor **part_of(stk__model_tensor *tensor, part which)
 {
     stk__tensor **const parts[PART_COUNT] = {&tensor->value,  &tensor->grad,    &tensor->first,
-                                             &tensor->second, &tensor->average, &tensor->spare};
+                                             &tensor->second, &tensor->average, &tensor->value};
     return parts[which];
 }
 
@@ -100,39 +100,65 @@ static bool has_part(const stk__model_tensor *tensor, part which, const stk__mod
     const bool trained = tensor->trainable && options->training;
     switch (which) {
     case PART_VALUE:
-        return true;
+        return !tensor->buffer;
     case PART_GRAD:
         return trained;
     case PART_FIRST:
         return trained && options->first;
     case PART_SECOND:
         return trained && options->second;
-    case PART_SPARE:
-        return tensor->buffer && options->spare;
+    case PART_BUFFER:
+        return tensor->buffer;
     default:
         return options->average && tensor->desc.dtype == STK_DTYPE_F32;
     }
 }
 
+static size_t measure_part(const stk__model *model, part which, const stk__model_options *options)
+{
+    size_t size = 0;
+    for (int i = 0; i < model->count; i++)
+        if (has_part(&model->tensors[i], which, options))
+            size += stk__tensor_size(model->engine, &model->tensors[i].desc);
+    return size;
+}
+
+static stk_status place_part(stk__model *model, part which, const stk__model_options *options, size_t *offset,
+                             stk_error *error)
+{
+    for (int i = 0; i < model->count; i++) {
+        stk__model_tensor *tensor = &model->tensors[i];
+        if (!has_part(tensor, which, options)) continue;
+        STK__TRY(stk__tensor_create(model->engine, &tensor->desc, model->arena, *offset,
+                                    part_of(tensor, which), error));
+        *offset += stk__tensor_size(model->engine, &tensor->desc);
+    }
+    return STK_OK;
+}
+
+/* At the end of the arena: the buffers end at `end`, as many bytes for the spares follow. Words of any
+ * content: nobody computes with them. */
+static stk_status place_spares(stk__model *model, size_t end, size_t size, stk_error *error)
+{
+    const stk__tensor_desc all = {.shape = {1, {(int64_t)(size / sizeof(int64_t))}}, .dtype = STK_DTYPE_I64};
+    if (!size) return STK_OK;
+    STK__TRY(stk__tensor_create(model->engine, &all, model->arena, end - size, &model->buffers, error));
+    return stk__tensor_create(model->engine, &all, model->arena, end, &model->spares, error);
+}
+
 /* Parts of one kind lie side by side, so that the optimiser walks through memory in order. */
 static stk_status place(stk__model *model, const stk__model_options *options, stk_error *error)
 {
+    const size_t spare = options->spare ? measure_part(model, PART_BUFFER, options) : 0;
+    model->size_bytes = spare;
     for (int which = 0; which < PART_COUNT; which++)
-        for (int i = 0; i < model->count; i++)
-            if (has_part(&model->tensors[i], (part)which, options))
-                model->size_bytes += stk__tensor_size(model->engine, &model->tensors[i].desc);
+        model->size_bytes += measure_part(model, (part)which, options);
     STK__TRY(stk__arena_create(model->engine, model->size_bytes, &model->arena, error));
     size_t offset = 0;
     for (int which = 0; which < PART_COUNT; which++)
-        for (int i = 0; i < model->count; i++) {
-            stk__model_tensor *tensor = &model->tensors[i];
-            if (!has_part(tensor, (part)which, options)) continue;
-            STK__TRY(stk__tensor_create(model->engine, &tensor->desc, model->arena, offset,
-                                        part_of(tensor, (part)which), error));
-            offset += stk__tensor_size(model->engine, &tensor->desc);
-        }
-    assert(offset == model->size_bytes);
-    return STK_OK;
+        STK__TRY(place_part(model, (part)which, options, &offset, error));
+    assert(offset + spare == model->size_bytes);
+    return place_spares(model, offset, spare, error);
 }
 
 /* A list of one part of all tensors that have it; those without a gradient count as not trained. */
@@ -196,6 +222,8 @@ void stk__model_destroy(stk__model **model)
     for (int i = 0; i < old->count; i++)
         for (int which = 0; which < PART_COUNT; which++)
             stk__tensor_destroy(part_of(&old->tensors[i], (part)which));
+    stk__tensor_destroy(&old->buffers);
+    stk__tensor_destroy(&old->spares);
     stk__arena_destroy(&old->arena);
     stk__free(old->names);
     stk__free(old->list_memory);
@@ -223,30 +251,19 @@ void stk__model_swap_average(stk__model *model)
     fill_lists(model);
 }
 
-static stk_status copy_buffers(stk__model *model, bool back, stk_error *error)
-{
-    for (int i = 0; i < model->count; i++) {
-        const stk__model_tensor *tensor = &model->tensors[i];
-        if (tensor->spare)
-            STK__TRY(stk__tensor_copy(back ? tensor->value : tensor->spare,
-                                      back ? tensor->spare : tensor->value, error));
-    }
-    return STK_OK;
-}
-
 stk_status stk__model_keep_buffers(stk__model *model, stk_error *error)
 {
-    return copy_buffers(model, false, error);
+    return model->spares ? stk__tensor_copy(model->spares, model->buffers, error) : STK_OK;
 }
 
 stk_status stk__model_restore_buffers(stk__model *model, stk_error *error)
 {
-    return copy_buffers(model, true, error);
+    return model->spares ? stk__tensor_copy(model->buffers, model->spares, error) : STK_OK;
 }
 
 stk__model_bytes stk__model_measure(const stk__model *model)
 {
-    stk__model_bytes bytes = {0};
+    stk__model_bytes bytes = {.buffers = model->spares ? model->spares->size_bytes : 0};
     for (int i = 0; i < model->count; i++) {
         const stk__model_tensor *tensor = &model->tensors[i];
         const size_t size = stk__tensor_size(model->engine, &tensor->desc);
@@ -255,7 +272,6 @@ stk__model_bytes stk__model_measure(const stk__model *model)
         if (tensor->first) bytes.optimizer += size;
         if (tensor->second) bytes.optimizer += size;
         if (tensor->average) bytes.averages += size;
-        if (tensor->spare) bytes.buffers += size;
     }
     return bytes;
 }

@@ -16,7 +16,6 @@ typedef struct stk__model_tensor {
     stk__tensor *value;
     stk__tensor *grad, *first, *second; /* of trainable ones in training; NULL otherwise */
     stk__tensor *average;               /* with a moving average: of everything in f32, frozen ones too */
-    stk__tensor *spare;                 /* of buffers: what stk__model_keep_buffers kept; NULL otherwise */
 } stk__model_tensor;
 
 typedef struct stk__model_options {
@@ -37,6 +36,9 @@ typedef struct stk__model { /* create/destroy */
     int64_t trainable_count;
     size_t size_bytes; /* of the arena */
     stk__arena *arena;
+    /* The values of all buffers as one, which lie side by side, and what stk__model_keep_buffers kept of
+     * them. NULL: a model without spares, or without buffers. */
+    stk__tensor *buffers, *spares;
     char *names; /* all of them */
     /* The trainable ones side by side, for stk__engine_update. */
     stk__tensor **list_memory;
@@ -60,7 +62,8 @@ stk__model_tensor *stk__model_find(const stk__model *model, const char *name); /
  * Without an average nothing happens. */
 void stk__model_swap_average(stk__model *model);
 
-/* Buffers as they are before a step that may have to be undone; and back. Only of a model with spares. */
+/* Buffers as they are before a step that may have to be undone; and back: one copy. Without spares nothing
+ * happens. Not while averages are swapped in. */
 stk_status stk__model_keep_buffers(stk__model *model, stk_error *error);
 stk_status stk__model_restore_buffers(stk__model *model, stk_error *error);
 

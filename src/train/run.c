@@ -1,6 +1,7 @@
 #include "train/run.h"
 
 #include "core/clock.h"
+#include "core/json_text.h"
 #include "train/checkpoint.h"
 
 #include <math.h>
@@ -25,11 +26,6 @@ static const stk__task_info *task_of(const stk__run *run)
     return stk__task_describe(stk__trainer_describe(run->trainer)->network->task);
 }
 
-static json_t *number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 /* --- logs ------------------------------------------------------------------------------------------------
  */
 
@@ -46,10 +42,10 @@ static void add_values(const stk__run *run, json_t *line, const char *prefix, co
     const stk__task_info *task = task_of(run);
     char name[48];
     snprintf(name, sizeof name, "%sloss", prefix);
-    json_object_set_new(line, name, number(score->loss));
+    json_object_set_new(line, name, stk__json_number(score->loss));
     for (int i = 0; i < task->value_count; i++) {
         snprintf(name, sizeof name, "%s%s", prefix, task->values[i]);
-        json_object_set_new(line, name, number(score->values[i]));
+        json_object_set_new(line, name, stk__json_number(score->values[i]));
     }
 }
 
@@ -82,10 +78,10 @@ static stk_status finish_log(stk__run *run, stk_error *error)
     r->samples_per_s = passed_ns > 0 ? (double)(at->samples - run->log_samples) / passed_ns * 1e9 : NAN;
     r->wait_share = passed_ns > 0 ? waited_ns / passed_ns : NAN;
     r->logged = true;
-    json_t *line =
-        json_pack("{s:I, s:I, s:o, s:o, s:o, s:o}", "step", (json_int_t)at->step, "epoch",
-                  (json_int_t)at->epoch, "lr", number(at->lr), "grad_norm", number(r->log.grad_norm),
-                  "samples_per_s", number(r->samples_per_s), "wait_share", number(r->wait_share));
+    json_t *line = json_pack(
+        "{s:I, s:I, s:o, s:o, s:o, s:o}", "step", (json_int_t)at->step, "epoch", (json_int_t)at->epoch, "lr",
+        stk__json_number(at->lr), "grad_norm", stk__json_number(r->log.grad_norm), "samples_per_s",
+        stk__json_number(r->samples_per_s), "wait_share", stk__json_number(r->wait_share));
     if (line && at->loss_scale > 0) {
         json_object_set_new(line, "loss_scale", json_real(at->loss_scale));
         json_object_set_new(line, "skipped_steps", json_integer(at->skipped));
@@ -124,9 +120,9 @@ static json_t *state_json(const stk__run *run)
 {
     const stk__run_report *r = &run->report;
     return json_pack("{s:i, s:o, s:{s:o, s:I, s:I, s:I}}", "schema", 1, "trainer",
-                     stk__trainer_tell(run->trainer), "run", "best_value", number(r->best_value), "best_step",
-                     (json_int_t)r->best_step, "worse_count", (json_int_t)r->worse_count, "logged_step",
-                     (json_int_t)run->logged_step);
+                     stk__trainer_tell(run->trainer), "run", "best_value", stk__json_number(r->best_value),
+                     "best_step", (json_int_t)r->best_step, "worse_count", (json_int_t)r->worse_count,
+                     "logged_step", (json_int_t)run->logged_step);
 }
 
 /* folder: memory for the path. */

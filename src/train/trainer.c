@@ -80,19 +80,34 @@ static stk_status change_weights(stk__trainer *t, stk_error *error)
     return STK_OK;
 }
 
+/* What its batches change before the weights: running statistics, and what is counted for the next log. */
+static stk_status keep_start(stk__trainer *t, stk_error *error)
+{
+    STK__TRY(stk__model_keep_buffers(t->model, error));
+    STK__TRY(stk__tensor_copy(t->kept_loss_sums, t->loss_sums, error));
+    return stk__tensor_copy(t->kept_metric_sums, t->metric_sums, error);
+}
+
+static stk_status restore_start(stk__trainer *t, const stk_loader_state *start)
+{
+    STK__TRY(stk__model_restore_buffers(t->model, NULL));
+    STK__TRY(stk__tensor_copy(t->loss_sums, t->kept_loss_sums, NULL));
+    STK__TRY(stk__tensor_copy(t->metric_sums, t->kept_metric_sums, NULL));
+    return t->feed.seek(t->feed.context, start, NULL);
+}
+
 /* Back to before the step, so that a checkpoint made now goes on with it. Nothing more can be done if even
  * that fails. */
 static void undo_step(stk__trainer *t, const stk_loader_state *start, const stk__trainer_place *at)
 {
     t->at = *at;
-    t->torn = !t->feed.seek || t->feed.seek(t->feed.context, start, NULL) != STK_OK;
+    t->torn = !t->feed.seek || restore_start(t, start) != STK_OK;
 }
 
 static stk_status run_step(stk__trainer *t, stk_error *error)
 {
     const int parts = parts_of_step(t);
     t->fault = (stk__pass_fault){0};
-    if (t->skipped && !t->end_is_due) STK__TRY(stk__model_keep_buffers(t->model, error));
     for (int part = 0; part < parts; part++) {
         stk_batch *batch;
         const stk_status status = t->end_is_due ? STK_END : take_batch(t, &t->feed, true, &batch, error);
@@ -121,6 +136,7 @@ stk_status stk__trainer_step(stk__trainer *t, stk_error *error)
     stk_loader_state start;
     const stk__trainer_place at = t->at;
     if (t->feed.tell) t->feed.tell(t->feed.context, &start);
+    STK__TRY(stk__trainer_explain_shortage(t, keep_start(t, error), error));
     const stk_status status = stk__trainer_explain_shortage(t, run_step(t, error), error);
     if (status == STK_ERROR_MEMORY && !t->torn) undo_step(t, &start, &at);
     return status;

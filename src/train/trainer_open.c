@@ -100,7 +100,7 @@ static stk_status make_model(stk__trainer *t, const stk__trainer_setup *setup, s
                                         .first = adamw || setup->optimizer->momentum >= 0,
                                         .second = adamw,
                                         .average = setup->train->ema > 0,
-                                        .spare = !t->evaluates_only && t->scale.scale > 0,
+                                        .spare = !t->evaluates_only,
                                         .freeze = setup->model->freeze,
                                         .seed = t->seed};
     STK__TRY(
@@ -138,9 +138,10 @@ static stk_status make_sums(stk__trainer *t, stk_error *error)
     const struct {
         stk__tensor **tensor;
         const stk__tensor_desc *desc;
-    } wanted[] = {{&t->loss_sums, &loss},     {&t->norm_sums, &loss},          {&t->eval_loss_sums, &loss},
-                  {&t->metric_sums, &counts}, {&t->eval_metric_sums, &counts}, {&t->class_weights, &weights},
-                  {&t->skipped, &flag}};
+    } wanted[] = {
+        {&t->loss_sums, &loss},     {&t->norm_sums, &loss},          {&t->eval_loss_sums, &loss},
+        {&t->metric_sums, &counts}, {&t->eval_metric_sums, &counts}, {&t->class_weights, &weights},
+        {&t->skipped, &flag},       {&t->kept_loss_sums, &loss},     {&t->kept_metric_sums, &counts}};
     enum { WANTED = sizeof wanted / sizeof wanted[0] };
     size_t offset[WANTED + 1] = {0};
     for (int i = 0; i < WANTED; i++)
@@ -308,8 +309,9 @@ void stk__trainer_close(stk__trainer **trainer)
 {
     stk__trainer *t = *trainer;
     if (!t) return;
-    stk__tensor **const sums[] = {&t->loss_sums,        &t->metric_sums,   &t->norm_sums, &t->eval_loss_sums,
-                                  &t->eval_metric_sums, &t->class_weights, &t->skipped};
+    stk__tensor **const sums[] = {&t->loss_sums,      &t->metric_sums,      &t->norm_sums,
+                                  &t->eval_loss_sums, &t->eval_metric_sums, &t->class_weights,
+                                  &t->skipped,        &t->kept_loss_sums,   &t->kept_metric_sums};
     stk__trainer_forget(t);
     for (size_t i = 0; i < sizeof sums / sizeof sums[0]; i++)
         stk__tensor_destroy(sums[i]);

@@ -43,8 +43,9 @@ struct stk__trainer {
     stk__arena *sum_arena;
     stk__tensor *loss_sums, *metric_sums, *norm_sums; /* of training */
     stk__tensor *eval_loss_sums, *eval_metric_sums;
-    stk__tensor *class_weights; /* NULL: none */
-    void *metric_host;          /* a copy of metric sums to score */
+    stk__tensor *kept_loss_sums, *kept_metric_sums; /* those of training before the step under way */
+    stk__tensor *class_weights;                     /* NULL: none */
+    void *metric_host;                              /* a copy of metric sums to score */
     size_t metric_bytes;
     double loss_host[STK_LOSS_SUMS], norm_host[2]; /* copies of the others */
     stk__fetch fetches[STK_TRAINER_FETCHES];       /* of these three, under way between two calls */

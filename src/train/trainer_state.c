@@ -2,6 +2,8 @@
  * digits, which read back as the same doubles. */
 #include "train/trainer_parts.h"
 
+#include "core/json_text.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -38,11 +40,6 @@ static bool read_feed(const json_t *json, stk_loader_state *s)
            copy_text(s->order, sizeof s->order, order) && copy_text(s->part, sizeof s->part, part);
 }
 
-static json_t *number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 /* Sums that have not been read yet, as a list of numbers; null: no finite one. */
 static json_t *sums_json(stk__tensor *tensor)
 {
@@ -52,7 +49,7 @@ static json_t *sums_json(stk__tensor *tensor)
     for (int64_t i = 0; i < view.shape[0]; i++)
         json_array_append_new(list, view.dtype == STK_DTYPE_I64
                                         ? json_integer(((const int64_t *)view.data)[i])
-                                        : number(((const double *)view.data)[i]));
+                                        : stk__json_number(((const double *)view.data)[i]));
     stk__tensor_unmap(tensor, &view, false, NULL);
     return list;
 }

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { MODEL_BYTES = 1 << 16 };
-
 static const char network_text[] = "name: own\n"
                                    "task: regression\n"
                                    "layers:\n"
@@ -58,27 +56,6 @@ static float put_first(fixture *f, const char *name, float value)
     *(float *)view.data = value;
     assert_int_equal(stk__tensor_unmap(tensor, &view, true, NULL), STK_OK);
     return was;
-}
-
-/* Everything a checkpoint would hold. */
-static size_t copy_model(fixture *f, char *memory, bool load)
-{
-    stk__model *model = stk__trainer_describe(f->trainer)->model;
-    char *at = memory;
-    for (int i = 0; i < model->count; i++) {
-        stk__model_tensor *t = &model->tensors[i];
-        stk__tensor *const all[] = {t->value, t->first, t->second, t->average};
-        for (int k = 0; k < 4; k++) {
-            if (!all[k]) continue;
-            const size_t size = (size_t)(stk__shape_count(&t->desc.shape) * stk_dtype_bytes(t->desc.dtype));
-            assert_int_equal(load ? stk__tensor_write(all[k], at, size, NULL)
-                                  : stk__tensor_read(all[k], at, size, NULL),
-                             STK_OK);
-            at += size;
-        }
-    }
-    assert_true(at - memory < MODEL_BYTES);
-    return (size_t)(at - memory);
 }
 
 static void sixteen_bits_learn(void **state)

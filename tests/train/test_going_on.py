@@ -28,8 +28,8 @@ class GoingOn(unittest.TestCase):
         self.assertEqual(done.returncode, status, done.stderr)
         return done
 
-    def train(self, *words, status=0):
-        done = self.stoker("train", *words, "--run", self.run_folder, status=status)
+    def train(self, *words, status=0, **environment):
+        done = self.stoker("train", *words, "--run", self.run_folder, status=status, **environment)
         return done.stderr
 
     def report(self, folder=None):
@@ -96,6 +96,21 @@ class GoingOn(unittest.TestCase):
         self.train("--resume", "model.hidden=5", status=1)
         self.assertEqual((self.run_folder / "config.yaml").read_bytes(), before)
         self.train("--resume")
+
+    def test_that_it_went_on_is_no_setting_of_the_run(self):
+        """Whoever asks for it: the next start from config.yaml is a new one."""
+        (self.root / "on.yaml").write_text("run: {resume: true}\n")
+        self.train(*SERIES, "train.epochs=2", "--stop-after", 1)
+        self.train("--resume", "--stop-after", 1)
+        kept = (self.run_folder / "config.yaml").read_text()
+        self.assertIn("  resume: auto\n", kept)
+        for words, environment in ((("run.resume=true",), {}), (("on.yaml",), {}),
+                                   ((), {"STOKER_RUN_RESUME": "true"}), (("run.resume=yes",), {})):
+            self.assertIn("goes on after step", self.train(*words, "--stop-after", 1, **environment))
+            self.assertEqual((self.run_folder / "config.yaml").read_text(), kept)
+        self.run_folder = self.root / "second"
+        self.train(self.root / "run" / "config.yaml", "run.resume=false", "--stop-after", 1)
+        self.assertEqual((self.run_folder / "config.yaml").read_text(), kept)
 
     def test_a_file_comes_on_top_of_the_settings_of_a_run(self):
         (self.root / "more.yaml").write_text("optimizer: {lr: 0.25}\n")

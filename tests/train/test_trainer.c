@@ -88,7 +88,7 @@ static void a_saved_place_gives_the_same_losses(void **state)
 {
     (void)state;
     enum { STEPS = 12, CUT = 7 };
-    static float tensors[20000];
+    static char tensors[MODEL_BYTES];
     double expected[STEPS];
     fixture a, b;
     prepare(&a);
@@ -99,14 +99,14 @@ static void a_saved_place_gives_the_same_losses(void **state)
         if (i == CUT) { /* before the loss has been read */
             saved = stk__trainer_tell(a.trainer);
             assert_non_null(saved);
-            save_tensors(&a, tensors, false);
+            copy_model(&a, tensors, false);
         }
         expected[i] = loss_of(&a);
     }
     prepare(&b);
     b.setup.seed = 8; /* other weights at the start: all of them come from what was saved */
     open_it(&b);
-    save_tensors(&b, tensors, true);
+    copy_model(&b, tensors, true);
     assert_int_equal(stk__trainer_seek(b.trainer, saved, &b.error), STK_OK);
     assert_true(loss_of(&b) == expected[CUT]);
     for (int i = CUT + 1; i < STEPS; i++) {
@@ -154,7 +154,7 @@ static void turn_over(json_t *methods)
 static void a_saved_run_keeps_its_methods(void **state)
 {
     (void)state;
-    static float tensors[20000];
+    static char tensors[MODEL_BYTES];
     fixture f;
     char network[300];
     if (strcmp(engine_name, "onednn") != 0) skip(); /* others have no choice */
@@ -166,7 +166,7 @@ static void a_saved_run_keeps_its_methods(void **state)
     step_over_epochs(&f);
     loss_of(&f);
     json_t *saved = stk__trainer_tell(f.trainer), *methods = json_object_get(saved, "methods");
-    save_tensors(&f, tensors, false);
+    copy_model(&f, tensors, false);
     step_over_epochs(&f);
     double losses[3] = {loss_of(&f)};
     stk__trainer_close(&f.trainer);
@@ -175,7 +175,7 @@ static void a_saved_run_keeps_its_methods(void **state)
     for (int time = 1; time <= 2; time++) {
         if (time == 2) turn_over(methods);
         open_tuned(&f, network);
-        save_tensors(&f, tensors, true);
+        copy_model(&f, tensors, true);
         assert_int_equal(stk__trainer_seek(f.trainer, saved, &f.error), STK_OK);
         json_t *told = stk__trainer_tell(f.trainer);
         assert_true(json_equal(json_object_get(told, "methods"), methods));

@@ -198,21 +198,27 @@ static inline double loss_of(fixture *f)
     return log.score.loss;
 }
 
-static inline void save_tensors(fixture *f, float *memory, bool load)
+enum { MODEL_BYTES = 1 << 17 };
+
+/* Everything a checkpoint would hold. */
+static inline size_t copy_model(fixture *f, char *memory, bool load)
 {
     stk__model *model = stk__trainer_describe(f->trainer)->model;
+    char *at = memory;
     for (int i = 0; i < model->count; i++) {
         stk__model_tensor *t = &model->tensors[i];
-        stk__tensor *const all[] = {t->value, t->first, t->second};
-        const size_t count = (size_t)stk__shape_count(&t->desc.shape);
-        for (int k = 0; k < 3; k++) {
+        stk__tensor *const all[] = {t->value, t->first, t->second, t->average};
+        for (int k = 0; k < 4; k++) {
             if (!all[k]) continue;
-            assert_int_equal(load ? stk__tensor_write(all[k], memory, count * sizeof *memory, NULL)
-                                  : stk__tensor_read(all[k], memory, count * sizeof *memory, NULL),
+            const size_t size = (size_t)(stk__shape_count(&t->desc.shape) * stk_dtype_bytes(t->desc.dtype));
+            assert_int_equal(load ? stk__tensor_write(all[k], at, size, NULL)
+                                  : stk__tensor_read(all[k], at, size, NULL),
                              STK_OK);
-            memory += count;
+            at += size;
         }
     }
+    assert_true(at - memory < MODEL_BYTES);
+    return (size_t)(at - memory);
 }
 
 static inline void step_over_epochs(fixture *f)

@@ -1,11 +1,13 @@
-/* Small parts of core: errors, log, hash, threads. */
+/* Small parts of core: errors, log, hash, threads, numbers of JSON. */
 #include "core/clock.h"
 #include "core/hash.h"
+#include "core/json_text.h"
 #include "core/logger.h"
 #include "core/memory.h"
 #include "core/thread.h"
 
 #include <errno.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -139,6 +141,17 @@ static void memory_is_zeroed_and_aligned(void **state)
     assert_null(stk__text_copy(NULL));
 }
 
+static void json_has_null_for_what_is_no_number(void **state)
+{
+    (void)state;
+    static const double none[] = {NAN, INFINITY, -INFINITY};
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
+        assert_true(json_is_null(stk__json_number(none[i]))); /* nobody owns null */
+    json_t *number = stk__json_number(-0.1);
+    assert_true(json_is_real(number) && json_real_value(number) == -0.1);
+    json_decref(number);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -149,6 +162,7 @@ int main(void)
         cmocka_unit_test(digests_print_and_parse),
         cmocka_unit_test(threads_are_joined_by_a_deadline),
         cmocka_unit_test(memory_is_zeroed_and_aligned),
+        cmocka_unit_test(json_has_null_for_what_is_no_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

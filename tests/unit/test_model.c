@@ -239,6 +239,30 @@ static void nothing_overlaps(void **state)
     drop(&m);
 }
 
+/* Only buffers are put back, and all of them. */
+static void buffers_are_kept_and_put_back(void **state)
+{
+    (void)state;
+    made m;
+    assert_int_equal(make(&m, (stk__model_options){.training = true, .average = true, .spare = true}, NULL),
+                     STK_OK);
+    const stk__model_bytes bytes = stk__model_measure(m.model);
+    assert_int_equal(bytes.buffers, 2 * 3 * 64);
+    assert_int_equal(bytes.params + bytes.buffers + bytes.grads + bytes.averages, m.model->size_bytes);
+    for (int value = 1; value <= 2; value++) {
+        for (int i = 0; i < m.model->count; i++)
+            memset(m.model->tensors[i].value->memory, value, m.model->tensors[i].value->size_bytes);
+        if (value == 1) assert_int_equal(stk__model_keep_buffers(m.model, NULL), STK_OK);
+    }
+    assert_int_equal(stk__model_restore_buffers(m.model, NULL), STK_OK);
+    for (int i = 0; i < m.model->count; i++) {
+        const stk__model_tensor *t = &m.model->tensors[i];
+        for (size_t k = 0; k < t->value->size_bytes; k++)
+            assert_int_equal(((uint8_t *)t->value->memory)[k], t->buffer ? 1 : 2);
+    }
+    drop(&m);
+}
+
 static void averages_begin_as_copies_and_swap(void **state)
 {
     (void)state;
@@ -302,6 +326,7 @@ int main(void)
         cmocka_unit_test(frozen_tensors_have_no_gradient),
         cmocka_unit_test(only_what_is_asked_for_is_there),
         cmocka_unit_test(nothing_overlaps),
+        cmocka_unit_test(buffers_are_kept_and_put_back),
         cmocka_unit_test(averages_begin_as_copies_and_swap),
         cmocka_unit_test(a_pattern_without_effect_is_an_error),
     };
