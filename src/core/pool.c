@@ -7,12 +7,17 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
+/* How long a thread looks for the next job, or for the end of one, before it sleeps. Jobs of a training step
+ * follow each other within microseconds; to be woken takes about as long as this. */
+enum { LOOK_NS = 50000 };
+
 /* A job while it runs; lives on its caller's stack. */
 typedef struct running_job {
     const stk__pool_job *job;
     atomic_size_t next;       /* first item nobody has taken */
     int limit;                /* threads, the caller included */
-    int joined, active;       /* threads of the pool that came, and that are still at it; under lock */
+    int joined;               /* threads of the pool that came; under lock */
+    atomic_int active;        /* … and are still at it; changed under lock */
     struct running_job *prev; /* in the list of jobs, under lock */
     struct running_job *following;
 } running_job;
@@ -21,6 +26,7 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t work, left; /* a job came; a thread left its job */
     running_job *jobs;
+    atomic_uint job_count; /* that ever came; changed under lock */
     stk__thread *threads[STK_POOL_WORKERS - 1];
     int count; /* of threads */
     bool ready, stopping;
@@ -51,6 +57,26 @@ static running_job *find_job(void)
     return oldest;
 }
 
+static void pause_cpu(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
+/* For a while without the lock, then asleep; under lock. */
+static void await_job(void)
+{
+    const unsigned seen = atomic_load(&pool.job_count);
+    pthread_mutex_unlock(&pool.lock);
+    const uint64_t end_ns = stk__clock_ns() + LOOK_NS;
+    while (atomic_load(&pool.job_count) == seen && stk__clock_ns() < end_ns)
+        pause_cpu();
+    pthread_mutex_lock(&pool.lock);
+    if (atomic_load(&pool.job_count) == seen && !pool.stopping)
+        stk__cond_wait(&pool.work, &pool.lock, soon());
+}
+
 static void work_for_jobs(void *unused)
 {
     (void)unused;
@@ -58,7 +84,7 @@ static void work_for_jobs(void *unused)
     while (!pool.stopping) {
         running_job *running = find_job();
         if (!running) {
-            stk__cond_wait(&pool.work, &pool.lock, soon());
+            await_job();
             continue;
         }
         const int worker = ++running->joined;
@@ -101,6 +127,7 @@ static void enter_job(running_job *running)
     running->following = pool.jobs;
     if (pool.jobs) pool.jobs->prev = running;
     pool.jobs = running;
+    atomic_fetch_add(&pool.job_count, 1);
 }
 
 static void remove_job(running_job *running)
@@ -134,6 +161,19 @@ static int run_alone(const stk__pool_job *job)
     return 1;
 }
 
+/* No thread can join any more. */
+static void await_end(running_job *running)
+{
+    const uint64_t end_ns = stk__clock_ns() + LOOK_NS;
+    while (atomic_load(&running->active) > 0 && stk__clock_ns() < end_ns)
+        pause_cpu();
+    if (atomic_load(&running->active) == 0) return;
+    pthread_mutex_lock(&pool.lock);
+    while (atomic_load(&running->active) > 0)
+        stk__cond_wait(&pool.left, &pool.lock, soon());
+    pthread_mutex_unlock(&pool.lock);
+}
+
 int stk__pool_run(const stk__pool_job *job)
 {
     running_job running = {.job = job, .limit = limit_of(job)};
@@ -151,9 +191,8 @@ int stk__pool_run(const stk__pool_job *job)
     if (running.limit == 1) return 1;
     pthread_mutex_lock(&pool.lock);
     remove_job(&running);
-    while (running.active > 0)
-        stk__cond_wait(&pool.left, &pool.lock, soon());
     pthread_mutex_unlock(&pool.lock);
+    await_end(&running);
     return running.limit;
 }
 
