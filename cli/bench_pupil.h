@@ -36,7 +36,7 @@ typedef struct stk__pupil_start {
     bool capped;         /* to AVX2 */
     bool bf16;           /* it computes in bf16 */
     bool spins;          /* its threads wait for each other awake, as PyTorch's do if nobody says otherwise;
-                            else they sleep, as ours do: only so it can compute beside other work */
+                            else they sleep, as ours soon do: only so it can compute beside other work */
     int cpus;
 } stk__pupil_start;
 

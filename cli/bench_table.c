@@ -132,7 +132,7 @@ static const race_form *form_of(const char *unit)
          "first\n"
          "  step, relative difference from ours. spin: threads wait for each other awake, as PyTorch does "
          "without\n"
-         "  settings; all others sleep, as ours do.",
+         "  settings; all others sleep, as ours do after a twentieth of a millisecond.",
          print_trained}};
     return &forms[strcmp(unit, forms[1].unit) == 0];
 }
