@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -227,6 +228,31 @@ static void nothing_is_allocated_once_the_threads_are_there(void **state)
     stk_allocator_set(NULL);
 }
 
+static double cpu_seconds(void)
+{
+    struct timespec used;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (double)used.tv_sec + 1e-9 * (double)used.tv_nsec;
+}
+
+static void wait_at_item(void *context, size_t item, int worker)
+{
+    (void)context, (void)worker;
+    if (item == 1) usleep(200000);
+}
+
+/* They look for a next job, and the caller for the end of this one, but not for long. */
+static void who_has_nothing_to_do_sleeps(void **state)
+{
+    (void)state;
+    counts c = {0};
+    stk__pool_run(&(stk__pool_job){count_item, &c, .count = ITEMS, .workers = 8});
+    const double before = cpu_seconds();
+    usleep(200000);
+    stk__pool_run(&(stk__pool_job){wait_at_item, NULL, .count = 2, .workers = 2});
+    assert_true(cpu_seconds() - before < 0.1);
+}
+
 static int stop_pool(void **state)
 {
     (void)state;
@@ -245,6 +271,7 @@ int main(void)
         cmocka_unit_test(a_nested_call_runs_on_its_thread_alone),
         cmocka_unit_test(callers_at_once_share_the_pool),
         cmocka_unit_test(threads_that_cannot_be_started_are_done_without),
+        cmocka_unit_test(who_has_nothing_to_do_sleeps),
         cmocka_unit_test(nothing_is_allocated_once_the_threads_are_there),
     };
     return cmocka_run_group_tests(tests, NULL, stop_pool);
