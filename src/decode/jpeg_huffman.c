@@ -310,7 +310,7 @@ static boolean decode_mcu(j_decompress_ptr codec, JBLOCKROW *blocks)
     return TRUE;
 }
 
-/* Several scans have been read already, and what tables are there now need not be theirs. */
+/* Sequential, 8 bits, with tables that are some. */
 static bool is_known(const struct jpeg_decompress_struct *codec)
 {
     bool known =
@@ -327,7 +327,8 @@ void stk__jpeg_huffman_take(stk__jpeg_state *state)
 {
     stk__jpeg_huffman *huffman = &state->huffman;
     const j_decompress_ptr codec = &state->codec;
-    if (jpeg_has_multiple_scans(codec) || !is_known(codec)) return;
+    if (jpeg_has_multiple_scans(codec)) return; /* all have been read already, maybe with other tables */
+    if (!is_known(codec)) return;
     for (int i = 0; i < codec->blocks_in_MCU; i++) {
         const int component = codec->MCU_membership[i];
         const int dc = codec->cur_comp_info[component]->dc_tbl_no;
