@@ -12,11 +12,12 @@
 #define STK__INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
-/* Within 2 ulp for x in -87 … 88; outside as at the border (1.6e-38, 1.7e38). */
+/* Within 2 ulp for x in -87 … 88; outside as at the border (1.6e-38, 1.7e38); NaN stays: a network that has
+ * gone wrong must not look right. */
 static inline float stk__exp(float x)
 {
-    const float bounded_below = x > -87.0f ? x : -87.0f;
-    const float bounded = bounded_below < 88.0f ? bounded_below : 88.0f;
+    const float bounded_below = x < -87.0f ? -87.0f : x;
+    const float bounded = bounded_below > 88.0f ? 88.0f : bounded_below;
     const float magic = 12582912.0f; /* 1.5 * 2^23: adding it rounds to a whole number */
     const float shifted = bounded * 1.44269504f + magic;
     const float whole = shifted - magic;

@@ -2,6 +2,7 @@
  * byte can count are oneDNN's. */
 #include "engine/onednn_parts.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { PLACES_MOST = 256 };
@@ -54,9 +55,43 @@ static void pool_rows(void *context, int64_t first, int64_t last, int worker)
     }
 }
 
+/* Of one channel; top and left may lie in the padding. */
+static bool window_has_nan(const pool_run *run, int64_t sample, int64_t top, int64_t left, int64_t channel)
+{
+    const stk__op_spec *spec = &run->op->spec;
+    const int64_t *in = spec->input[0].dim;
+    for (int64_t h = top < 0 ? 0 : top; h < top + spec->kernel[0] && h < in[1]; h++)
+        for (int64_t w = left < 0 ? 0 : left; w < left + spec->kernel[1] && w < in[2]; w++)
+            if (isnan(run->x[((sample * in[1] + h) * in[2] + w) * in[3] + channel])) return true;
+    return false;
+}
+
+static void mark_rows(void *context, int64_t first, int64_t last, int worker)
+{
+    (void)worker;
+    const pool_run *run = context;
+    const stk__op_spec *spec = &run->op->spec;
+    const int64_t *out = run->op->form.output.dim, values = out[2] * out[3];
+    for (int64_t row = first; row < last; row++)
+        for (int64_t i = 0; i < values; i++)
+            if (window_has_nan(run, row / out[1], row % out[1] * spec->stride[0] - spec->pad[0],
+                               i / out[3] * spec->stride[1] - spec->pad[1], i % out[3]))
+                run->y[row * values + i] = NAN;
+}
+
+/* oneDNN passes over NaN, which wins everywhere else. Inputs without one are read once more. */
+static stk_status forward_wide(stk__op *op, const stk__op_io *io, stk_error *error)
+{
+    pool_run run = {.op = op, .x = stk__floats(io->x[0]), .y = stk__floats(io->y)};
+    STK__TRY(stk__onednn_pool.forward(op, io, error));
+    if (isnan(stk__loops_of(op)->sum_squares(run.x, stk__shape_count(&op->spec.input[0]))))
+        stk__onednn_loop(op->engine, op->form.output.dim[0] * op->form.output.dim[1], 1, mark_rows, &run);
+    return STK_OK;
+}
+
 static stk_status forward(stk__op *op, const stk__op_io *io, stk_error *error)
 {
-    if (is_wide(op)) return stk__onednn_pool.forward(op, io, error);
+    if (is_wide(op)) return forward_wide(op, io, error);
     pool_run run = {
         .op = op, .x = stk__floats(io->x[0]), .y = stk__floats(io->y), .taps = stk__onednn_at(io->saved, 0)};
     stk__onednn_loop(op->engine, op->form.output.dim[0] * op->form.output.dim[1], 1, pool_rows, &run);

@@ -244,14 +244,21 @@ static stk_status describe_concat(stk__op_spec *spec, stk__op_form *form, stk_er
     return STK_OK;
 }
 
+enum { RESIZE_MOST = 1 << 20 }; /* of a side: as `size` in networks */
+
 static stk_status describe_resize(stk__op_spec *spec, stk__op_form *form, stk_error *error)
 {
     STK__TRY(want_picture(spec, error));
     const stk__shape *x = &spec->input[0];
-    for (int a = 0; a < 2; a++)
-        if (!spec->size[a]) spec->size[a] = (int32_t)(x->dim[1 + a] * (spec->scale[a] ? spec->scale[a] : 1));
-    if (spec->size[0] < 1 || spec->size[1] < 1)
-        return stk__fail(error, STK_ERROR_CONFIG, "size must be at least 1");
+    for (int a = 0; a < 2; a++) {
+        const int64_t from = x->dim[1 + a], scaled = from * (spec->scale[a] ? spec->scale[a] : 1);
+        const int64_t to = spec->size[a] ? spec->size[a] : scaled;
+        if (to < 1) return stk__fail(error, STK_ERROR_CONFIG, "size must be at least 1");
+        if (to > RESIZE_MOST || from > RESIZE_MOST)
+            return stk__fail(error, STK_ERROR_CONFIG, "sides of more than %d cannot be resized: %lld to %lld",
+                             RESIZE_MOST, (long long)from, (long long)to);
+        spec->size[a] = (int32_t)to;
+    }
     form->output = (stk__shape){4, {x->dim[0], spec->size[0], spec->size[1], x->dim[3]}};
     form->flops = (double)stk__shape_count(&form->output) * (spec->resize == STK_RESIZE_BILINEAR ? 7 : 0);
     return STK_OK;

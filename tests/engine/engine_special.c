@@ -30,22 +30,70 @@ static void expect_close(double value, double right, double bound)
 }
 
 /* A network that has gone wrong must not look right: as PyTorch's, alone or behind another operation. */
-void relu_lets_nan_pass(void **state)
+void activations_let_nan_pass(void **state)
 {
     (void)state;
     enum { AT = 5 };
     const stk__op_spec specs[] = {
         {.kind = STK_OP_RELU, .input = {{2, {3, 40}}}},
         {.kind = STK_OP_ADD, .inputs = 2, .input = {{2, {3, 40}}, {2, {3, 40}}}, .relu = true},
-        {.kind = STK_OP_BATCH_NORM, .input = {{2, {3, 40}}}, .relu = true}};
+        {.kind = STK_OP_BATCH_NORM, .input = {{2, {3, 40}}}, .relu = true},
+        {.kind = STK_OP_SIGMOID, .input = {{2, {3, 40}}}},
+        {.kind = STK_OP_TANH, .input = {{2, {3, 40}}}},
+        {.kind = STK_OP_SILU, .input = {{2, {3, 40}}}},
+        {.kind = STK_OP_GELU, .input = {{2, {3, 40}}}}};
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) {
         if (is_foreign(&specs[i])) continue;
         fill(&specs[i], &(op_flags){0});
         trial.x[0].value[AT] = NAN;
         run(&got);
         for (int64_t at = 0; at < 3 * 40; at++)
-            assert_true(at == AT ? isnan(got.y.value[at]) : got.y.value[at] >= 0);
+            if (at == AT ? !isnan(got.y.value[at]) : !isfinite(got.y.value[at]))
+                fail_msg("%s: value %d is %g", stk__op_word(specs[i].kind), (int)at, got.y.value[at]);
     }
+}
+
+/* In the first step of sample 1, then in a weight. */
+void recurrent_layers_let_nan_pass(void **state)
+{
+    (void)state;
+    const stk__op_spec spec = {.kind = STK_OP_LSTM, .input = {{3, {3, 4, 5}}}, .hidden = 6};
+    for (int turn = 0; turn < 2; turn++) {
+        fill(&spec, &(op_flags){0});
+        *(turn ? &trial.param[0].value[0] : &trial.x[0].value[4 * 5]) = NAN;
+        run(&got);
+        const int64_t each = stk__shape_count(&trial.form.output) / 3;
+        for (int64_t at = 0; at < 3 * each; at++)
+            if (turn == 0)
+                assert_int_equal(isnan(got.y.value[at]) != 0, at / each == 1);
+            else
+                assert_true(isnan(got.y.value[each - 6]) != 0); /* the first of the last step's values */
+    }
+}
+
+void wide_pools_let_nan_pass(void **state)
+{
+    (void)state;
+    const stk__op_spec spec = {.kind = STK_OP_MAX_POOL, .input = {{4, {1, 17, 17, 3}}}, .kernel = {17, 17}};
+    fill(&spec, &(op_flags){0});
+    trial.x[0].value[100 * 3 + 1] = NAN;
+    run(&got);
+    for (int c = 0; c < 3; c++)
+        assert_int_equal(isnan(got.y.value[c]) != 0, c == 1);
+}
+
+/* In a cell that is neither the first nor the one where the point is. */
+void heat_maps_let_nan_pass(void **state)
+{
+    (void)state;
+    const stk__op_spec spec = {.kind = STK_OP_POINTS, .input = {{4, {1, 3, 3, 3}}}, .image_size = {9, 9}};
+    fill(&spec, &(op_flags){0});
+    trial.x[STK_LOSS_TARGET].value[0] = 1; /* x, y, seen: in the first cell */
+    trial.x[STK_LOSS_TARGET].value[1] = 1;
+    trial.x[STK_LOSS_TARGET].value[2] = 1;
+    trial.x[0].value[5 * 3] = NAN;
+    run(&got);
+    assert_true(isnan(got.y.value[0]));
 }
 
 /* The gradient of a 1x1's weights, all of them, on one engine. */

@@ -37,7 +37,10 @@ void f16_is_rounded_f32(void **state);
 
 /* Tests that are made once. */
 #define ENGINE_TESTS(X)                                                                                      \
-    X(relu_lets_nan_pass)                                                                                    \
+    X(activations_let_nan_pass)                                                                              \
+    X(recurrent_layers_let_nan_pass)                                                                         \
+    X(wide_pools_let_nan_pass)                                                                               \
+    X(heat_maps_let_nan_pass)                                                                                \
     X(narrow_strided_weights_learn)                                                                          \
     X(wide_weights_learn)                                                                                    \
     X(cross_entropy_by_hand)                                                                                 \

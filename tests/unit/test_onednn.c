@@ -189,6 +189,7 @@ static void curves_are_near_the_true_ones(void **state)
     assert_true(stk__exp(-1000) < 2e-38f && stk__exp(-1000) >= 0);
     assert_true(stk__exp(1000) > 1e38f);
     assert_float_equal(stk__exp(0), 1, 0);
+    assert_true(isnan(stk__exp(NAN)) && isnan(stk__tanh(NAN)) && isnan(stk__sigmoid(NAN)));
     assert_float_equal(stk__tanh(1e-20f), 1e-20f, 0);
 }
 
