@@ -71,7 +71,10 @@ static stk_status make_command(command *c, const stk__grid *grid, int run, bool 
     const stk__grid_run *r = &grid->runs[run];
     STK__TRY(add_word(c, "stoker", error));
     STK__TRY(add_word(c, "train", error));
-    if (plan || !r->goes_on) STK__TRY(add_settings(c, grid, error));
+    if (plan || !r->goes_on) {
+        STK__TRY(add_settings(c, grid, error));
+        STK__TRY(add_setting(c, "run.resume", "false", error)); /* whatever the environment says */
+    }
     STK__TRY(add_combination(c, grid, run, error)); /* of a run that goes on, too: the environment counts more
                                                        than its folder */
     if (plan) {

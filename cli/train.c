@@ -42,15 +42,21 @@ static stk_status forget_resume(stk__config *config, stk_error *error)
     return STK_OK;
 }
 
+static stk_status read_resume(train_job *job, stk_error *error)
+{
+    stk__run_settings asked = {0};
+    STK__TRY(stk__config_apply(job->arguments.config, "run", &asked, error));
+    job->resume |= asked.resume == STK_SWITCH_ON;
+    return forget_resume(job->arguments.config, error);
+}
+
 /* A run that goes on has its settings in its folder; a file on the command line comes on top. */
 static stk_status read_run_settings(train_job *job, stk_error *error)
 {
     char path[1024];
     stk__config *config = job->arguments.config;
-    stk__run_settings asked = {0};
-    STK__TRY(stk__config_apply(config, "run", &asked, error));
-    job->resume |= asked.resume == STK_SWITCH_ON;
-    if (!job->resume) return forget_resume(config, error);
+    STK__TRY(read_resume(job, error));
+    if (!job->resume) return STK_OK;
     if (!job->run_path) {
         stk__fail(error, STK_ERROR_CONFIG, "--resume needs --run DIR: which run is to go on?");
         return STK_ERROR_CONFIG;
@@ -328,11 +334,13 @@ static int add_axis(const char *word)
     return -1;
 }
 
-static int train_grid(const train_job *job, bool jobs_given)
+static int train_grid(train_job *job, bool jobs_given)
 {
+    stk_error error;
     if (jobs_given && grid.jobs < 1) return stk__cli_usage("train", "--jobs is 1 or more");
     if (job->stop_after) return stk__cli_usage("train", "--grid trains to the end; set train.epochs");
     if (job->trace_steps) return stk__cli_usage("train", "--trace records one run, not a --grid");
+    if (read_resume(job, &error) != STK_OK) return stk__cli_fail(&error);
     if (!jobs_given) grid.jobs = 0;
     grid.folder = job->run_path;
     grid.plan = job->plan;

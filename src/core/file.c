@@ -172,7 +172,8 @@ static bool may_be_named(int failed)
 
 static int write_named(const char *path, const char *temporary, stk__buffer data, stk__file_care care)
 {
-    const int file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    unlink(temporary); /* left over, or a link that somebody put there: never written through */
+    const int file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (file < 0) return errno;
     int failed = write_all(file, data, care);
     if (close(file) != 0 && !failed) failed = errno;

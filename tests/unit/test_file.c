@@ -175,6 +175,26 @@ static void files_are_written_without_proc(void **state)
     link_error = 0;
 }
 
+/* Others may write to the folder, too: the temporary name can be guessed. */
+static void planted_links_are_not_written_through(void **state)
+{
+    (void)state;
+    workspace_remove(&home);
+    home = workspace_make();
+    char temporary[64];
+    stk__buffer back = {0};
+    workspace_put(&home, "victim", "precious");
+    snprintf(temporary, sizeof temporary, "state.tmp-%ld", (long)getpid());
+    assert_int_equal(symlink("victim", below(temporary)), 0);
+    link_error = ENOENT;
+    assert_int_equal(stk__file_write(below("state"), text_buffer("new"), STK_FILE_QUICK, NULL), STK_OK);
+    link_error = 0;
+    assert_int_equal(stk__file_read(below("victim"), 0, &back, NULL), STK_OK);
+    assert_int_equal(back.size_bytes, strlen("precious"));
+    assert_int_equal(workspace_count(&home), 2);
+    stk__buffer_fini(&back);
+}
+
 static void a_write_that_fails_leaves_the_old_file(void **state)
 {
     (void)state;
@@ -221,6 +241,7 @@ int main(void)
         cmocka_unit_test(no_memory_is_not_the_samples_fault),
         cmocka_unit_test(written_files_are_whole_and_alone),
         cmocka_unit_test(files_are_written_without_proc),
+        cmocka_unit_test(planted_links_are_not_written_through),
         cmocka_unit_test(a_write_that_fails_leaves_the_old_file),
         cmocka_unit_test(folders_are_made_with_their_parents),
     };
