@@ -138,9 +138,24 @@ static stk_status take_member(stk__shard_builder *b, const stk__tar_member *memb
     return take_field(b, member, error);
 }
 
+/* The shard ended between two members, or within the zeros behind one. `stoker pack` always writes the mark
+ * of the end, and all tar programs fill the last block of a member: what lacks that was cut off. Some foreign
+ * programs leave the mark out: of these it is only noted. */
+static stk_status judge_end(stk__shard_builder *b, stk_error *error)
+{
+    const uint64_t size_bytes = b->walk.input.size_bytes;
+    const stk__shard_blame blame = {STK_DAMAGE_TRUNCATED, size_bytes, "",
+                                    "the shard ends without the zeros that end a tar file"};
+    if (b->walk.keys_escaped || size_bytes % STK_TAR_BLOCK_BYTES)
+        return stk__shard_sample_nameless(b, &blame, error);
+    b->draft.unmarked = true;
+    return STK_OK;
+}
+
 static stk_status take_all(stk__shard_builder *b, const stk__tar_input *input, stk_error *error)
 {
     stk__tar_member member;
+    stk_damage last = STK_DAMAGE_NONE; /* what explains the end */
     STK__TRY(stk__tar_walk_open(&b->walk, input, error));
     if (input->size_bytes == 0) {
         const stk__shard_blame blame = {STK_DAMAGE_EMPTY, 0, "", "the shard has no bytes"};
@@ -151,8 +166,10 @@ static stk_status take_all(stk__shard_builder *b, const stk__tar_input *input, s
         if (status == STK_END) break;
         STK__TRY(status);
         STK__TRY(take_member(b, &member, error));
+        last = member.damage;
     }
     STK__TRY(stk__shard_sample_close(b, error));
+    if (b->walk.unmarked && last == STK_DAMAGE_NONE) STK__TRY(judge_end(b, error));
     return stk__shard_merge_twins(b, error);
 }
 

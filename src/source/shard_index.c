@@ -6,10 +6,17 @@
 #include <math.h>
 #include <string.h>
 
-static const char magic[16] = "stoker shard 1\n";
+static const char magic[16] = "stoker shard 2\n";
 static const uint32_t byte_order = 0x01020304;
 
-enum { FLAG_ESCAPED = 1, FLAG_MASKS = 2, FLAG_LABELS = 4, FLAG_POINTS = 8, FLAG_ALL = 15 };
+enum {
+    FLAG_ESCAPED = 1,
+    FLAG_MASKS = 2,
+    FLAG_LABELS = 4,
+    FLAG_POINTS = 8,
+    FLAG_UNMARKED = 16,
+    FLAG_ALL = 31
+};
 
 typedef struct head {
     char magic[16];
@@ -36,7 +43,8 @@ static head head_of(const stk__shard_draft *draft)
 {
     head h = {.byte_order = byte_order,
               .flags = (draft->keys_escaped ? FLAG_ESCAPED : 0u) | (draft->has_masks ? FLAG_MASKS : 0u) |
-                       (draft->has_labels ? FLAG_LABELS : 0u) | (draft->has_points ? FLAG_POINTS : 0u),
+                       (draft->has_labels ? FLAG_LABELS : 0u) | (draft->has_points ? FLAG_POINTS : 0u) |
+                       (draft->unmarked ? FLAG_UNMARKED : 0u),
               .stamp = draft->stamp,
               .count = draft->codes.size_bytes / sizeof(stk__shard_codes),
               .points_bytes = draft->has_points ? draft->points.size_bytes : 0,
@@ -203,6 +211,7 @@ const char *stk__shard_index_decode(const stk__buffer *bytes, stk__shard_index *
     if (memcmp(&content, &h.content, sizeof content) != 0) return "its checksum does not match";
     *index = (stk__shard_index){.stamp = h.stamp,
                                 .keys_escaped = h.flags & FLAG_ESCAPED,
+                                .unmarked = h.flags & FLAG_UNMARKED,
                                 .count = (uint32_t)h.count,
                                 .keys_bytes = h.keys_bytes,
                                 .flaw_count = (uint32_t)h.flaw_count};

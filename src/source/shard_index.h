@@ -40,6 +40,7 @@ typedef struct stk__shard_flaw {
 typedef struct stk__shard_index {
     stk__shard_stamp stamp;
     bool keys_escaped;
+    bool unmarked;                  /* nothing tells that the shard ends where it ends */
     uint32_t count;                 /* samples, in the order of the shard */
     const stk__shard_place *images; /* [count] */
     const stk__shard_place *masks;  /* [count], or NULL: none has one */
@@ -57,7 +58,7 @@ typedef struct stk__shard_index {
 /* The parts of an index while it is made. */
 typedef struct stk__shard_draft {
     stk__shard_stamp stamp;
-    bool keys_escaped;
+    bool keys_escaped, unmarked;
     bool has_masks, has_labels, has_points; /* parts that are of use */
     stk__buffer images, masks, labels, codes, point_counts, points, keys, flaws, texts; /* types as above */
 } stk__shard_draft;

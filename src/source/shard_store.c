@@ -69,7 +69,10 @@ static stk_status open_shard(shard_file *shard, stk_error *error)
     if (shard->file < 0) return refuse_shard(shard->path, errno, error);
     if (stk__shard_stamp_read(shard->file, &shard->stamp)) return STK_OK;
     close(shard->file);
-    return refuse_shard(shard->path, EINVAL, error);
+    stk__fail(error, STK_ERROR_IO, "the shard '%s' is not a regular file", shard->path);
+    stk__error_place(error, "%s", shard->path);
+    stk__error_hint(error, "samples are read at any place: store the bytes in a file first");
+    return STK_ERROR_IO;
 }
 
 static stk_status build(shard_file *shard, stk__buffer *bytes, bool *lasting, stk_error *error)
@@ -121,7 +124,8 @@ static stk_status read_index(const char *name, const stk__shard_stamp *stamp, st
     if (fault) stk__log(STK_LOG_WARNING, "the index '%s' is made anew: %s", name, fault);
     if (fault) return STK_END;
     if (stk__shard_stamp_equal(&index->stamp, stamp) && is_younger(&facts, stamp)) return STK_OK;
-    stk__log(STK_LOG_INFO, "the index '%s' is made anew: the shard has changed", name);
+    stk__log(STK_LOG_INFO, "the index '%s' is made anew: the shard %s", name,
+             stk__shard_stamp_equal(&index->stamp, stamp) ? "is dated later" : "has changed");
     return STK_END;
 }
 

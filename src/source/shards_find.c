@@ -23,12 +23,21 @@ static stk_status refuse_folder(const char *folder, int error_number, stk_error 
     return status;
 }
 
+/* Called like one, and no folder: a class may have such a name. */
+static bool is_shard(const char *folder, const struct dirent *entry)
+{
+    char path[PATH_MAX];
+    if (!stk__shards_named(entry->d_name) || entry->d_type == DT_DIR) return false;
+    if (entry->d_type != DT_UNKNOWN && entry->d_type != DT_LNK) return true;
+    return !stk__path_join(path, folder, entry->d_name) || !stk__path_is_folder(path);
+}
+
 bool stk__shards_fit(const char *folder)
 {
     DIR *opened = opendir(folder);
     bool found = false;
     for (const struct dirent *entry; opened && !found && (entry = readdir(opened));)
-        found = stk__shards_named(entry->d_name);
+        found = is_shard(folder, entry);
     if (opened) closedir(opened);
     return found;
 }
@@ -39,7 +48,7 @@ static stk_status read_names(stk__shards *shards, DIR *folder, const char *path,
         errno = 0;
         const struct dirent *entry = readdir(folder);
         if (!entry) return errno ? refuse_folder(path, errno, error) : STK_OK;
-        if (stk__shards_named(entry->d_name))
+        if (is_shard(path, entry))
             STK__TRY(stk__catalog_add(&shards->shards, entry->d_name, strlen(entry->d_name), 0, error));
     }
 }
@@ -99,13 +108,14 @@ static stk_status refuse_range(const char *pattern, const char *why, stk_error *
     return STK_ERROR_DATA;
 }
 
-/* Adds the names that a pattern stands for; several ranges are several loops. */
-static stk_status expand(stk__shards *shards, const char *pattern, stk_error *error)
+/* Adds the names that a pattern stands for, which is `whole` or, of several ranges, `whole` with numbers in
+ * the first of them. */
+static stk_status expand(stk__shards *shards, const char *pattern, const char *whole, stk_error *error)
 {
     range found;
     if (!find_range(pattern, &found)) {
         if (stk__catalog_count(&shards->shards) >= SHARDS_MOST)
-            return refuse_range(pattern, "has more than 1000000 shards", error);
+            return refuse_range(whole, "has more than 1000000 shards", error);
         return stk__catalog_add(&shards->shards, pattern, strlen(pattern), 0, error);
     }
     if (found.first > found.last) return refuse_range(pattern, "ends before it begins", error);
@@ -114,7 +124,7 @@ static stk_status expand(stk__shards *shards, const char *pattern, stk_error *er
         if (snprintf(name, sizeof name, "%.*s%0*llu%s", (int)(found.open - pattern), pattern, found.width,
                      (unsigned long long)i, found.close + 1) >= (int)sizeof name)
             return refuse_range(pattern, "is too long", error);
-        STK__TRY(expand(shards, name, error));
+        STK__TRY(expand(shards, name, whole, error));
     }
     return STK_OK;
 }
@@ -128,7 +138,7 @@ stk_status stk__shards_find(stk__shards *shards, const stk__site *site, stk_erro
         const char *end = open ? open : site->file + strlen(site->file);
         const char *slash = memrchr(site->file, '/', (size_t)(end - site->file));
         const char *name = slash ? slash + 1 : site->file; /* below the root */
-        STK__TRY(open ? expand(shards, name, error)
+        STK__TRY(open ? expand(shards, name, name, error)
                       : stk__catalog_add(&shards->shards, name, strlen(name), 0, error));
     }
     stk__catalog_sort(&shards->shards);

@@ -2,6 +2,7 @@
 #include "core/logger.h"
 #include "core/pool.h"
 #include "source/extension.h"
+#include "source/pack_note.h"
 #include "source/shards.h"
 
 #include <stdio.h>
@@ -17,6 +18,7 @@ typedef struct loading {
     stk__label_kind label; /* of the first sample that has one */
     int32_t point_count;   /* likewise */
     uint32_t built, unstored;
+    uint32_t unmarked, first_unmarked; /* shards that just end, and the first of them */
 } loading;
 
 static stk_status add_text(stk__shards *shards, const char *text, uint64_t *offset, stk_error *error)
@@ -136,6 +138,7 @@ static stk_status add_index(loading *l, const stk__shard_index *index, uint32_t 
     STK__TRY(add_labels(l, index, error));
     STK__TRY(add_points(l, index, error));
     STK__TRY(add_flaws(l, index, error));
+    if (index->unmarked && l->unmarked++ == 0) l->first_unmarked = part;
     l->rows += index->count;
     return STK_OK;
 }
@@ -280,13 +283,25 @@ static void tell_built(const loading *l)
             l->unstored, shards->files.images);
 }
 
+static void tell_unmarked(const loading *l)
+{
+    if (!l->unmarked) return;
+    stk__log(STK_LOG_WARNING,
+             "'%s/%s'%s without the zeros that end a tar file: samples may have been cut off",
+             l->shards->files.images, stk__shards_name(l->shards, l->first_unmarked),
+             l->unmarked == 1 ? " ends" : " and other shards end");
+}
+
 stk_status stk__shards_load(stk__shards *shards, const stk__site *site, stk_error *error)
 {
     loading l = {.shards = shards};
     STK__TRY(load_parts(&l, error));
     trim_all(shards);
     tell_built(&l);
+    tell_unmarked(&l);
     shards->files.source.info.label = l.label;
     shards->files.source.info.point_count = l.point_count;
-    return stk__shards_seal(shards, site, error);
+    STK__TRY(stk__shards_seal(shards, site, error));
+    stk__pack_note_tell(shards, site);
+    return STK_OK;
 }

@@ -127,10 +127,11 @@ static void count_classes(stk__shards *shards)
     info->class_count = (int32_t)highest + 1;
 }
 
-static stk_status refuse_empty(const stk__shards *shards, stk_error *error)
+static stk_status refuse_empty(const stk__site *site, stk_error *error)
 {
-    stk__fail(error, STK_ERROR_DATA, "the shards in '%s' have no samples", shards->files.images);
-    stk__error_place(error, "%s", shards->files.images);
+    const char *where = *site->file ? site->file : site->root;
+    stk__fail(error, STK_ERROR_DATA, "the shards %s'%s' have no samples", *site->file ? "" : "in ", where);
+    stk__error_place(error, "%s", where);
     stk__error_hint(error, "a sample is a set of members such as 'a/1.jpg' and 'a/1.cls'");
     return STK_ERROR_DATA;
 }
@@ -140,7 +141,7 @@ stk_status stk__shards_seal(stk__shards *shards, const stk__site *site, stk_erro
     stk__source_info *info = &shards->files.source.info;
     sort_flaws(shards);
     STK__TRY(order_keys(shards, error));
-    if (info->count == 0) return refuse_empty(shards, error);
+    if (info->count == 0) return refuse_empty(site, error);
     STK__TRY(stk__classes_read(&shards->files.classes, site, error));
     STK__TRY(judge_all(shards, error));
     count_classes(shards);

@@ -3,6 +3,7 @@
 
 #include "core/logger.h"
 #include "source/kinds.h"
+#include "source/pack_note.h"
 #include "source/scan.h"
 
 #include <errno.h>
@@ -105,6 +106,7 @@ static stk_status open_folder(stk__source **source, stk__site *site, stk_error *
     bool shards;
     STK__TRY(has_shards(site, &shards, error));
     if (shards) return stk__shards_open(source, site, error);
+    STK__TRY(stk__pack_note_refuse(site->root, error));
     return stk__folder_open(source, site, error);
 }
 

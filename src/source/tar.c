@@ -148,6 +148,7 @@ static stk_status take_rest(stk__tar_walk *walk, stk__tar_member *member)
 {
     const uint64_t offset = walk->next;
     const bool zeros = !walk->failed && find_content(walk, offset) == walk->input.size_bytes;
+    walk->unmarked = left_from(walk, offset) == 0;
     if (zeros && !walk->failed) return STK_END;
     stk__tar_spoil(&member->damage, member->detail, STK_DAMAGE_TRUNCATED, "the shard ends within a header");
     return give_stretch(walk, member, offset, walk->input.size_bytes);

@@ -8,6 +8,7 @@
 #include "core/file.h"
 #include "load_state.h"
 #include "pack/pack_state.h"
+#include "source/pack_note.h"
 #include "train/checkpoint.h"
 #include "train/metrics_file.h"
 
@@ -117,8 +118,29 @@ static void read_sums(const uint8_t *data, size_t size)
 
 /* --- pack.json ----------------------------------------------------------------------------------------- */
 
+/* Who reads the shards learns the same from it. */
+static void check_note(const stk__pack_state *state)
+{
+    stk__buffer text = {0};
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", fuzz_folder(), STK_PACK_STATE);
+    const stk_status status = stk__file_read(path, 0, &text, NULL);
+    assert(status == STK_OK);
+    for (int i = 0; i < state->part_count; i++) {
+        const stk__pack_part *part = &state->parts[i];
+        stk__pack_note note;
+        const bool known = stk__pack_note_read((const char *)text.data, text.size_bytes, part->name, &note);
+        assert(known && note.complete == state->complete);
+        assert(note.samples == -1 || note.samples == (int64_t)(part->count - part->left_out));
+        assert(note.shards == -1 || note.shards == (int64_t)part->shards);
+    }
+    stk__buffer_fini(&text);
+}
+
 static void read_pack(const uint8_t *data, size_t size)
 {
+    stk__pack_note note;
+    stk__pack_note_read((const char *)data, size, size % 2 ? "train" : NULL, &note);
     stk__pack_state state, again;
     stk_error error = {0};
     bool found = false;
@@ -137,6 +159,7 @@ static void read_pack(const uint8_t *data, size_t size)
     assert(status == STK_OK && found && memcmp(&state, &again, sizeof state) == 0);
     for (int i = 0; i < state.part_count; i++)
         assert(state.parts[i].next <= state.parts[i].count);
+    check_note(&state);
 }
 
 /* --- metrics.jsonl ------------------------------------------------------------------------------------- */

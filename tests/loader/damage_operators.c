@@ -220,6 +220,8 @@ const damage_operator damage_operators[] = {
     MOMENT("moment of words", BAD_ROW, "1,high,3"),
     MEMBER("shard cut in its last member", TRUNCATED, tar_cut_in_data),
     STRETCH("shard cut in a header", TRUNCATED, tar_cut_in_header, "b.tar@0"),
+    STRETCH("shard cut in the zeros behind a member", TRUNCATED, tar_cut_in_padding, "b.tar@"),
+    STRETCH("shard of a pack cut between members", TRUNCATED, tar_cut_behind_member, "b.tar@"),
     STRETCH("shard with a wrong checksum", BAD_CHECKSUM, tar_bad_checksum, "b.tar@0"),
     STRETCH("shard with a hole", BAD_HEADER, tar_hole, "b.tar@0"),
     STRETCH("shard with garbage behind", BAD_HEADER, tar_garbage_behind, "b.tar@0"),

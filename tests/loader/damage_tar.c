@@ -104,6 +104,20 @@ void tar_cut_in_header(const char *path)
     write_alone(path);
 }
 
+void tar_cut_in_padding(const char *path)
+{
+    add_good(GOOD - 1);
+    ball.bytes.size_bytes -= 100;
+    write_ball(path);
+}
+
+void tar_cut_behind_member(const char *path)
+{
+    tarball_record(&ball, 'g', STK_SHARD_KEYS_RECORD, STK_SHARD_KEYS_ESCAPED);
+    add_good(GOOD - 1);
+    write_ball(path);
+}
+
 void tar_bad_checksum(const char *path)
 {
     const size_t at = add_image();

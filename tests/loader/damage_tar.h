@@ -10,6 +10,8 @@ void tar_clear(const char *folder); /* all but a.tar */
 /* Walking. */
 void tar_cut_in_data(const char *path);
 void tar_cut_in_header(const char *path);
+void tar_cut_in_padding(const char *path);
+void tar_cut_behind_member(const char *path); /* of a pack: it would have a mark there */
 void tar_bad_checksum(const char *path);
 void tar_negative_size(const char *path);
 void tar_absurd_size(const char *path);

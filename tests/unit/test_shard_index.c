@@ -168,6 +168,7 @@ static void escaped_keys(void **state)
     tarball_text(&ball, "a%2Eb/c%25%2E.jpg", "x");
     tarball_text(&ball, "bad%2e.jpg", "x");
     tarball_text(&ball, "end%.jpg", "x");
+    tarball_end(&ball);
     build(3);
     assert_true(idx.keys_escaped);
     check_sample(0, "a.b/c%.", 1024, "jpg");

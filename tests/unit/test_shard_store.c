@@ -285,6 +285,7 @@ static void shards_that_cannot_be_read(void **state)
     assert_int_equal(stk__shard_index_make(shard, 3, NULL), STK_ERROR_IO);
     assert_int_equal(mkfifo(shard, 0644), 0);
     assert_int_equal(stk__shard_index_get(shard, &bytes, &idx, &origin, &error), STK_ERROR_IO);
+    assert_non_null(strstr(error.message, "not a regular file"));
     assert_int_equal(stk__shard_index_make(shard, 3, NULL), STK_ERROR_IO);
     char path[PATH_MAX];
     memset(path, 'x', sizeof path);
