@@ -25,7 +25,7 @@ static bool find_real(const char *folder, char real[PATH_MAX])
     if (snprintf(partial, sizeof partial, "%s", folder) >= (int)sizeof partial) return false;
     while (!realpath(partial, real)) {
         char *slash = strrchr(partial, '/');
-        if (errno != ENOENT) return false;
+        if (errno != ENOENT || strcmp(partial, ".") == 0) return false;
         if (slash == partial) slash++;
         if (slash)
             *slash = '\0';
@@ -41,11 +41,19 @@ static bool is_inside(const char *path, const char *folder)
     return strncmp(path, folder, length) == 0 && (path[length] == '/' || path[length] == '\0');
 }
 
+static stk_status refuse_gone(const char *folder, stk_error *error)
+{
+    stk__fail(error, STK_ERROR_IO, "the current folder is gone: '%s' has no place", folder);
+    stk__error_hint(error, "change into a folder that exists, or name the pack by its whole path");
+    return STK_ERROR_IO;
+}
+
 stk_status stk__pack_folder_check(const char *root, const char *folder, stk_error *error)
 {
     char real_root[PATH_MAX], real[PATH_MAX];
     struct stat facts, own;
     if (!*folder) return stk__fail(error, STK_ERROR_ARGUMENT, "the folder of the pack has no name");
+    if (*folder != '/' && !realpath(".", real) && errno == ENOENT) return refuse_gone(folder, error);
     if (stat(root, &facts) != 0 || !S_ISDIR(facts.st_mode) || !realpath(root, real_root)) return STK_OK;
     if (!find_real(folder, real) || !is_inside(real, real_root)) return STK_OK;
     const bool same = stat(folder, &own) == 0 && own.st_dev == facts.st_dev && own.st_ino == facts.st_ino;

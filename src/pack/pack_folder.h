@@ -6,8 +6,7 @@
 #include "source/source.h"
 
 /* STK_ERROR_ARGUMENT when the folder is the data set's own, or lies inside it. root may also be a file or
- * make:…
- */
+ * make:…. STK_ERROR_IO when the folder is relative to a current folder that was deleted. */
 stk_status stk__pack_folder_check(const char *root, const char *folder, stk_error *error);
 
 /* Makes it if need be, takes its lock (folder_lock.h) and reads its pack.json; *found: there is one. A folder

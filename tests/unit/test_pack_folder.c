@@ -58,6 +58,24 @@ static void not_inside_the_data_set(void **state)
     assert_int_equal(check(data, far, ""), STK_OK); /* refused when it is made */
 }
 
+/* The current folder was deleted: nothing relative to it can be found, and looking for it must end. */
+static void current_folder_is_gone(void **state)
+{
+    (void)state;
+    const int home = open(".", O_RDONLY | O_DIRECTORY);
+    tree_folder("data");
+    tree_folder("gone");
+    char data[PATH_MAX];
+    snprintf(data, sizeof data, "%s", copy_path("data"));
+    assert_int_equal(chdir(tree_path("gone")), 0);
+    assert_int_equal(rmdir(tree_path("gone")), 0);
+    assert_int_equal(check(data, "out", "the current folder is gone"), STK_ERROR_IO);
+    assert_int_equal(check("make:faces", "a/b", "the current folder is gone"), STK_ERROR_IO);
+    assert_int_equal(check(data, copy_path("out"), ""), STK_OK);
+    assert_int_equal(fchdir(home), 0);
+    close(home);
+}
+
 /* --- opening ------------------------------------------------------------------------------------------- */
 
 static stk_status open_folder(const char *folder, bool *found, stk_error *error)
@@ -421,6 +439,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(not_inside_the_data_set),
+        TEST(current_folder_is_gone),
         TEST(new_and_empty_folders),
         TEST(folders_of_others),
         TEST(one_at_a_time),
