@@ -14,7 +14,8 @@ stk_status stk__pack_folder_check(const char *root, const char *folder, stk_erro
 stk_status stk__pack_folder_open(const char *folder, int *lock, stk__pack_state *state, bool *found,
                                  stk_error *error);
 
-/* Are the shards of a part as they were left? STK_ERROR_STATE when one is missing or has changed. */
+/* Are the shards of a part as they were left? STK_ERROR_STATE when one is missing or has changed, or when
+ * there are some that are not the part's. Touches nothing. */
 stk_status stk__pack_folder_verify(const char *folder, const stk__pack_part *part, stk_error *error);
 
 /* STK_ERROR_IO when the disk has less than need_bytes left; `what` needs them: "the pack". */

@@ -226,6 +226,7 @@ static stk_status prepare_part(job *self, stk_error *error)
     const stk__pack_part *part = &self->now;
     STK__TRY(stk__durable_folder(self->folder, error));
     STK__TRY(stk__pack_folder_verify(self->folder, part, error));
+    if (part->next == part->count) return STK_OK; /* whatever else is there is not ours */
     STK__TRY(stk__pack_shard_tidy(self->folder, part->shards, error));
     STK__TRY(stk__pack_ledger_open(&self->ledger, self->folder, part->ledger_bytes, error));
     if (part->shards == 0)
@@ -295,7 +296,7 @@ static stk_status prepare(job *self, stk_error *error)
     stk__pack_state before;
     STK__TRY(stk__pack_folder_open(request->folder, &self->lock, &before, &found, error));
     if (found) STK__TRY(stk__pack_state_adopt(&self->state, &before, request->folder, error));
-    STK__TRY(stk__pack_shard_tidy(request->folder, STK_PACK_SHARDS_MOST, error));
+    if (!self->state.complete) STK__TRY(stk__pack_shard_tidy(request->folder, STK_PACK_SHARDS_MOST, error));
     STK__TRY(check_room(self, error));
     return found ? STK_OK : stk__pack_state_write(request->folder, &self->state, error);
 }

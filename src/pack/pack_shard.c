@@ -147,8 +147,7 @@ void stk__pack_shard_abandon(stk__pack_shard *shard)
 
 /* --- what is left over --------------------------------------------------------------------------------- */
 
-/* The number of "shard-000007.tar" or its index; false for every other name. */
-static bool read_number(const char *name, uint64_t *number)
+bool stk__pack_shard_number(const char *name, uint64_t *number)
 {
     const size_t start = strlen(NAME);
     if (strncmp(name, NAME, start) != 0) return false;
@@ -160,20 +159,29 @@ static bool read_number(const char *name, uint64_t *number)
     return strcmp(end, TAR) == 0 || strcmp(end, TAR INDEX) == 0;
 }
 
-static bool is_left_over(const char *name, uint64_t first)
+/* Temporary names of what a pack writes, or of the index that a reader makes. */
+static bool is_temporary(const char *name)
 {
-    uint64_t number;
+    static const char *const starts[] = {NAME, "pack.json", "classes.txt"};
     if (strncmp(name, TEMPORARY NAME, strlen(TEMPORARY NAME)) == 0) return true;
-    return stk__file_is_left_over(name) || (read_number(name, &number) && number >= first);
+    for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++)
+        if (strncmp(name, starts[i], strlen(starts[i])) == 0) return stk__file_is_left_over(name);
+    return false;
 }
 
-stk_status stk__pack_shard_tidy(const char *folder, uint64_t first, stk_error *error)
+static bool is_left_over(const char *name, uint64_t next)
+{
+    uint64_t number;
+    return is_temporary(name) || (stk__pack_shard_number(name, &number) && number == next);
+}
+
+stk_status stk__pack_shard_tidy(const char *folder, uint64_t next, stk_error *error)
 {
     DIR *entries = opendir(folder);
     stk_status status = STK_OK;
     if (!entries) return stk__fail_errno(error, errno, "cannot look into '%s'", folder);
     for (const struct dirent *entry; status == STK_OK && (entry = readdir(entries));) {
-        if (!is_left_over(entry->d_name, first)) continue;
+        if (!is_left_over(entry->d_name, next)) continue;
         if (unlinkat(dirfd(entries), entry->d_name, 0) != 0)
             status = stk__fail_errno(error, errno, "cannot remove '%s/%s'", folder, entry->d_name);
     }

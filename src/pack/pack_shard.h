@@ -39,8 +39,12 @@ void stk__pack_shard_abandon(stk__pack_shard *shard);
 /* "folder/shard-000007.tar"; false when that is too long. */
 bool stk__pack_shard_path(char path[PATH_MAX], const char *folder, uint64_t number);
 
-/* Removes what an interrupted start can have left: temporary files, and shards from number `first` on. */
-stk_status stk__pack_shard_tidy(const char *folder, uint64_t first, stk_error *error);
+/* The number of "shard-000007.tar" or its index; false for every other name. */
+bool stk__pack_shard_number(const char *name, uint64_t *number);
+
+/* Removes what an interrupted start can have left: temporary files, and the shard of number `next`, which may
+ * have got its name just before the end. */
+stk_status stk__pack_shard_tidy(const char *folder, uint64_t next, stk_error *error);
 
 /* STK_ERROR_IO "cannot write 'path': …"; says how to go on when the disk is full. */
 stk_status stk__pack_write_fail(stk_error *error, int error_number, const char *path);
