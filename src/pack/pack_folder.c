@@ -3,7 +3,6 @@
 #include "core/durable.h"
 #include "core/file.h"
 #include "core/folder_lock.h"
-#include "pack/pack_shard.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -103,55 +102,6 @@ stk_status stk__pack_folder_open(const char *folder, int *lock, stk__pack_state 
 }
 
 /* --- what is in it ------------------------------------------------------------------------------------- */
-
-static stk_status refuse_shards(const char *folder, const char *why, stk_error *error)
-{
-    stk__fail(error, STK_ERROR_STATE, "'%s' is not as it was left: %s", folder, why);
-    stk__error_hint(error, "name another folder, or remove this one to pack it anew");
-    return STK_ERROR_STATE;
-}
-
-static stk_status refuse_stranger(const char *folder, const char *name, uint64_t shards, stk_error *error)
-{
-    stk__fail(error, STK_ERROR_STATE, "'%s' is no shard of this pack, which has %llu", name,
-              (unsigned long long)shards);
-    stk__error_place(error, "%s/%s", folder, name);
-    stk__error_hint(error, "move it elsewhere: who reads the pack would take it for a part of it");
-    return STK_ERROR_STATE;
-}
-
-/* A shard can have its name without being counted yet, but only where some are still to come. */
-static stk_status find_strangers(const char *folder, const stk__pack_part *part, stk_error *error)
-{
-    const uint64_t first = part->shards + (part->next < part->count);
-    DIR *entries = opendir(folder);
-    stk_status status = STK_OK;
-    if (!entries) return stk__fail_errno(error, errno, "cannot look into '%s'", folder);
-    for (const struct dirent *entry; status == STK_OK && (entry = readdir(entries));) {
-        uint64_t number;
-        if (stk__pack_shard_number(entry->d_name, &number) && number >= first)
-            status = refuse_stranger(folder, entry->d_name, part->shards, error);
-    }
-    closedir(entries);
-    return status;
-}
-
-stk_status stk__pack_folder_verify(const char *folder, const stk__pack_part *part, stk_error *error)
-{
-    char path[PATH_MAX];
-    uint64_t bytes = 0;
-    for (uint64_t i = 0; i < part->shards; i++) {
-        struct stat facts;
-        if (!stk__pack_shard_path(path, folder, i) || stat(path, &facts) != 0) {
-            refuse_shards(folder, "a shard is missing", error);
-            stk__error_place(error, "%s", path);
-            return STK_ERROR_STATE;
-        }
-        bytes += (uint64_t)facts.st_size;
-    }
-    if (bytes != part->bytes) return refuse_shards(folder, "its shards have other sizes", error);
-    return find_strangers(folder, part, error);
-}
 
 stk_status stk__pack_folder_room(const char *folder, uint64_t need_bytes, const char *what, stk_error *error)
 {

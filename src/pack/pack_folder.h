@@ -1,4 +1,4 @@
-/* The folder that a pack goes to: may it be used, is it whole so far, is there room? */
+/* The folder that a pack goes to: may it be used, is there room? */
 #ifndef STK_PACK_PACK_FOLDER_H
 #define STK_PACK_PACK_FOLDER_H
 
@@ -13,10 +13,6 @@ stk_status stk__pack_folder_check(const char *root, const char *folder, stk_erro
  * that holds something else is STK_ERROR_ARGUMENT and gets no lock. */
 stk_status stk__pack_folder_open(const char *folder, int *lock, stk__pack_state *state, bool *found,
                                  stk_error *error);
-
-/* Are the shards of a part as they were left? STK_ERROR_STATE when one is missing or has changed, or when
- * there are some that are not the part's. Touches nothing. */
-stk_status stk__pack_folder_verify(const char *folder, const stk__pack_part *part, stk_error *error);
 
 /* STK_ERROR_IO when the disk has less than need_bytes left; `what` needs them: "the pack". */
 stk_status stk__pack_folder_room(const char *folder, uint64_t need_bytes, const char *what, stk_error *error);

@@ -9,6 +9,7 @@
 #include "pack/pack_ledger.h"
 #include "pack/pack_probe.h"
 #include "pack/pack_shard.h"
+#include "pack/pack_verify.h"
 #include "pack/tar_blocks.h"
 
 #include <stdio.h>
@@ -112,9 +113,12 @@ static stk_status commit(job *self, stk_error *error)
 
 static stk_status finish_shard(job *self, stk_error *error)
 {
+    stk__pack_part *now = &self->now;
     STK__TRY(stk__pack_shard_finish(&self->shard, error));
-    self->now.shards++;
-    self->now.bytes += self->shard.bytes;
+    if (now->shards == 0 || stk__pack_digest_known(now->stamps))
+        now->stamps = stk__pack_stamps_add(now->stamps, self->shard.bytes, self->shard.time_s);
+    now->shards++;
+    now->bytes += self->shard.bytes;
     return commit(self, error);
 }
 
@@ -224,8 +228,10 @@ static stk_status start_crew(job *self, stk_error *error)
 static stk_status prepare_part(job *self, stk_error *error)
 {
     const stk__pack_part *part = &self->now;
+    const stk__pack_verify_options verify = {
+        .folder = self->folder, .part = part, .stop = self->request->stop};
     STK__TRY(stk__durable_folder(self->folder, error));
-    STK__TRY(stk__pack_folder_verify(self->folder, part, error));
+    STK__TRY(stk__pack_verify(&verify, error));
     if (part->next == part->count) return STK_OK; /* whatever else is there is not ours */
     STK__TRY(stk__pack_shard_tidy(self->folder, part->shards, error));
     STK__TRY(stk__pack_ledger_open(&self->ledger, self->folder, part->ledger_bytes, error));

@@ -17,7 +17,8 @@ typedef struct stk__pack_shard {
     int file;           /* -1: none is open */
     bool unfinished;    /* there is a temporary file */
     uint64_t bytes, samples;
-    stk__digest content; /* of all that was written */
+    int64_t time_s;  /* of the finished file */
+    stk__hash *hash; /* of all that was written; NULL while there is no temporary file */
     char temporary[PATH_MAX], final[PATH_MAX];
 } stk__pack_shard;
 
@@ -35,6 +36,10 @@ stk_status stk__pack_shard_finish(stk__pack_shard *shard, stk_error *error);
 
 /* Closes and removes an unfinished one; nothing happens when there is none. */
 void stk__pack_shard_abandon(stk__pack_shard *shard);
+
+/* The time that a shard with this content has: the same whenever it is packed, another one for another
+ * content. */
+int64_t stk__pack_shard_time(stk__digest content);
 
 /* "folder/shard-000007.tar"; false when that is too long. */
 bool stk__pack_shard_path(char path[PATH_MAX], const char *folder, uint64_t number);

@@ -24,6 +24,7 @@ typedef struct stk__pack_part {
     /* How far it is, after the last whole shard: */
     uint64_t next; /* id of the sample that follows */
     uint64_t shards, bytes;
+    stk__digest stamps; /* of sizes and times of the shards, which are made of their bytes; may be unknown */
     uint64_t packed, left_out, kept, source_bytes;
     uint64_t ledger_bytes;
 } stk__pack_part;
@@ -34,6 +35,13 @@ typedef struct stk__pack_state {
     int part_count;
     stk__pack_part parts[STK_PACK_PARTS_MOST];
 } stk__pack_state;
+
+/* Versions that did not write a digest left it unknown: zero. */
+bool stk__pack_digest_known(stk__digest digest);
+bool stk__pack_digest_equal(stk__digest a, stk__digest b);
+
+/* Goes on from the digest of the shards before with the next one. */
+stk__digest stk__pack_stamps_add(stk__digest stamps, uint64_t size_bytes, int64_t time_s);
 
 /* *found: folder has a pack.json. One that is damaged or of another version is STK_ERROR_STATE. */
 stk_status stk__pack_state_read(const char *folder, stk__pack_state *state, bool *found, stk_error *error);

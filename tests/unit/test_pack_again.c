@@ -1,5 +1,9 @@
 /* The same pack again: what is looked at, what is refused, and that nothing of others is touched. */
+#include "pack/pack_verify.h"
+#include "support/fail_alloc.h"
 #include "unit/pack_rig.h"
+
+#include <fcntl.h>
 
 /* --- files of others ----------------------------------------------------------------------------------- */
 
@@ -43,11 +47,219 @@ static void only_left_overs_are_removed(void **state)
     assert_true(is_there("out/notes.tmp-1"));
 }
 
+static stk_status verify(const char *folder, const stk__pack_part *part, stk_error *error)
+{
+    return stk__pack_verify(&(stk__pack_verify_options){.folder = folder, .part = part}, error);
+}
+
+static void shards_must_be_as_they_were(void **state)
+{
+    (void)state;
+    stk_error error = {0};
+    const stk__pack_part part = {.shards = 2, .bytes = 8};
+    tree_file("shard-000000.tar", "abc");
+    assert_int_equal(verify(tree, &part, &error), STK_ERROR_STATE);
+    assert_non_null(strstr(error.message, "'shard-000001.tar' is missing"));
+    assert_non_null(strstr(error.place, "shard-000001.tar"));
+    tree_file("shard-000001.tar", "abcd");
+    assert_int_equal(verify(tree, &part, &error), STK_ERROR_STATE);
+    assert_non_null(strstr(error.message, "other sizes"));
+    tree_file("shard-000001.tar", "abcde");
+    assert_int_equal(verify(tree, &part, NULL), STK_OK);
+}
+
+/* Shards that the part does not have are not removed: nobody knows whose they are. But one that has its name
+ * may not be in pack.json yet. */
+static void shards_of_others_are_named(void **state)
+{
+    (void)state;
+    stk_error error = {0};
+    stk__pack_part part = {.shards = 1, .bytes = 3, .next = 5, .count = 9};
+    tree_file("shard-000000.tar", "abc");
+    tree_file("shard-000001.tar", "half");
+    assert_int_equal(verify(tree, &part, NULL), STK_OK);
+    tree_file("shard-000002.tar", "other");
+    assert_int_equal(verify(tree, &part, &error), STK_ERROR_STATE);
+    assert_non_null(strstr(error.message, "is no shard of this pack"));
+    assert_non_null(strstr(error.place, "/shard-000002.tar"));
+    assert_non_null(strstr(error.hint, "move it"));
+    assert_int_equal(unlink(tree_path("shard-000002.tar")), 0);
+    part.next = part.count; /* the part is whole: no shard can follow */
+    assert_int_equal(verify(tree, &part, &error), STK_ERROR_STATE);
+    assert_non_null(strstr(error.place, "/shard-000001.tar"));
+    assert_int_equal(verify(tree_path("nowhere"), &(stk__pack_part){0}, NULL), STK_ERROR_IO);
+}
+
+/* --- shards that are others ---------------------------------------------------------------------------- */
+
+/* In the middle of the file; its size stays. */
+static void overwrite(const char *name, const char *bytes)
+{
+    FILE *file = fopen(tree_path(name), "r+b");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 3000, SEEK_SET), 0);
+    assert_int_equal(fwrite(bytes, 1, 4, file), 4);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void read_bytes(const char *name, char bytes[4])
+{
+    FILE *file = fopen(tree_path(name), "rb");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 3000, SEEK_SET), 0);
+    assert_int_equal(fread(bytes, 1, 4, file), 4);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* As after a copy that does not keep times. */
+static void touch_all(void)
+{
+    for (int i = 0; i < 4; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "out/shard-%06d.tar", i);
+        assert_int_equal(utimensat(AT_FDCWD, tree_path(name), NULL, 0), 0);
+    }
+}
+
+static void swap(const char *a, const char *b)
+{
+    char first[PATH_MAX], second[PATH_MAX], between[PATH_MAX];
+    path_of(a, first);
+    path_of(b, second);
+    path_of("swapped", between);
+    assert_int_equal(rename(first, between), 0);
+    assert_int_equal(rename(second, first), 0);
+    assert_int_equal(rename(between, second), 0);
+}
+
+/* As whoever loads the pack does when the index there is does not fit. */
+static void index_anew(const char *name)
+{
+    stk__buffer bytes = {0};
+    stk__shard_index index;
+    stk__shard_origin origin;
+    assert_int_equal(stk__shard_index_get(tree_path(name), &bytes, &index, &origin, NULL), STK_OK);
+    assert_int_equal(origin, STK_SHARD_STORED);
+    stk__buffer_fini(&bytes);
+}
+
+static void put_pack(void)
+{
+    put_pairs("data", NULL);
+    pack_well("data", "out", &five);
+}
+
+static void a_shard_was_overwritten(void **state)
+{
+    (void)state;
+    char was[4];
+    put_pack();
+    read_bytes("out/shard-000002.tar", was);
+    overwrite("out/shard-000002.tar", "XXXX");
+    refused(STK_ERROR_STATE, pack("data", "out", &five), "'shard-000002.tar' has changed");
+    assert_non_null(strstr(trouble.place, "/out/shard-000002.tar"));
+    assert_non_null(strstr(trouble.hint, "the same shard"));
+    overwrite("out/shard-000002.tar", was); /* the time is not what counts */
+    pack_well("data", "out", &five);
+    overwrite("out/shard-000002.tar", "XXXX");
+    index_anew("out/shard-000002.tar"); /* nothing tells which one it is */
+    refused(STK_ERROR_STATE, pack("data", "out", &five), "its shards are others, or in another order");
+    assert_int_equal(truncate(tree_path("out/shard-000002.tar"), 4096), 0);
+    refused(STK_ERROR_STATE, pack("data", "out", &five), "'shard-000002.tar' has changed");
+}
+
+static void shards_were_swapped(void **state)
+{
+    (void)state;
+    put_pack();
+    swap("out/shard-000001.tar", "out/shard-000003.tar");
+    refused(STK_ERROR_STATE, pack("data", "out", &five), "'shard-000001.tar' has changed");
+    swap("out/shard-000001.tar.index", "out/shard-000003.tar.index");
+    refused(STK_ERROR_STATE, pack("data", "out", &five), "its shards are others, or in another order");
+}
+
+static void copied_without_times(void **state)
+{
+    (void)state;
+    put_pack();
+    touch_all();
+    pack_well("data", "out", &five);
+    index_anew("out/shard-000001.tar");
+    assert_int_equal(unlink(tree_path("out/shard-000002.tar.index")), 0);
+    tree_file("out/shard-000003.tar.index", "damaged");
+    pack_well("data", "out", &five);
+    assert_int_equal(report.found, PAIRS);
+    const atomic_bool stop = true;
+    char from[PATH_MAX], to[PATH_MAX];
+    const stk__pack_request request = {
+        .root = path_of("data", from), .folder = path_of("out", to), .settings = five, .stop = &stop};
+    refused(STK_ERROR_INTERRUPTED, stk__pack_run(&request, &report, &trouble), "stopped");
+}
+
+static void shards_that_cannot_be_read(void **state)
+{
+    (void)state;
+    stk_error error = {0};
+    const stk__pack_part part = {.shards = 1, .stamps = {1, 2}};
+    tree_folder("shard-000000.tar");
+    assert_int_equal(verify(tree, &part, &error), STK_ERROR_STATE);
+    assert_non_null(strstr(error.message, "'shard-000000.tar' cannot be read"));
+    assert_int_equal(rmdir(tree_path("shard-000000.tar")), 0);
+    tree_link("/proc/self/mem", "shard-000000.tar"); /* a file whose first byte cannot be read */
+    assert_int_equal(verify(tree, &part, &error), STK_ERROR_IO);
+    assert_non_null(strstr(error.message, "cannot read"));
+    char far[PATH_MAX];
+    memset(far, 'a', sizeof far - 1);
+    far[sizeof far - 1] = '\0';
+    assert_int_equal(verify(far, &part, NULL), STK_ERROR_STATE); /* too long */
+}
+
+static stk_status pack_again(void *context, stk_error *error)
+{
+    (void)context;
+    char from[PATH_MAX], to[PATH_MAX];
+    const stk__pack_request request = {
+        .root = path_of("data", from), .folder = path_of("out", to), .settings = five};
+    return stk__pack_run(&request, &report, error);
+}
+
+static void memory_runs_out(void **state)
+{
+    (void)state;
+    put_pack();
+    touch_all();
+    assert_true(fail_alloc_each(pack_again, NULL) > 10);
+}
+
+/* Earlier versions wrote no digest of the shards: their sizes are all that can be compared. */
+static void packs_of_earlier_versions(void **state)
+{
+    (void)state;
+    bool found;
+    stk__pack_state old;
+    put_pack();
+    assert_int_equal(stk__pack_state_read(tree_path("out"), &old, &found, NULL), STK_OK);
+    old.parts[0].stamps = (stk__digest){0};
+    assert_int_equal(stk__pack_state_write(tree_path("out"), &old, NULL), STK_OK);
+    touch_all();
+    pack_well("data", "out", &five);
+    assert_int_equal(truncate(tree_path("out/shard-000002.tar"), 4096), 0);
+    refused(STK_ERROR_STATE, pack("data", "out", &five), "'shard-000002.tar' has changed");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(nothing_is_removed),
         TEST(only_left_overs_are_removed),
+        TEST(shards_must_be_as_they_were),
+        TEST(shards_of_others_are_named),
+        TEST(a_shard_was_overwritten),
+        TEST(shards_were_swapped),
+        TEST(copied_without_times),
+        TEST(shards_that_cannot_be_read),
+        TEST(memory_runs_out),
+        TEST(packs_of_earlier_versions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -135,44 +135,6 @@ static void one_at_a_time(void **state)
 
 /* --- shards -------------------------------------------------------------------------------------------- */
 
-static void shards_must_be_as_they_were(void **state)
-{
-    (void)state;
-    stk_error error = {0};
-    const stk__pack_part part = {.shards = 2, .bytes = 8};
-    tree_file("shard-000000.tar", "abc");
-    assert_int_equal(stk__pack_folder_verify(tree, &part, &error), STK_ERROR_STATE);
-    assert_non_null(strstr(error.message, "missing"));
-    assert_non_null(strstr(error.place, "shard-000001.tar"));
-    tree_file("shard-000001.tar", "abcd");
-    assert_int_equal(stk__pack_folder_verify(tree, &part, &error), STK_ERROR_STATE);
-    assert_non_null(strstr(error.message, "other sizes"));
-    tree_file("shard-000001.tar", "abcde");
-    assert_int_equal(stk__pack_folder_verify(tree, &part, NULL), STK_OK);
-}
-
-/* Shards that the part does not have are not removed: nobody knows whose they are. But one that has its name
- * may not be in pack.json yet. */
-static void shards_of_others_are_named(void **state)
-{
-    (void)state;
-    stk_error error = {0};
-    stk__pack_part part = {.shards = 1, .bytes = 3, .next = 5, .count = 9};
-    tree_file("shard-000000.tar", "abc");
-    tree_file("shard-000001.tar", "half");
-    assert_int_equal(stk__pack_folder_verify(tree, &part, NULL), STK_OK);
-    tree_file("shard-000002.tar", "other");
-    assert_int_equal(stk__pack_folder_verify(tree, &part, &error), STK_ERROR_STATE);
-    assert_non_null(strstr(error.message, "is no shard of this pack"));
-    assert_non_null(strstr(error.place, "/shard-000002.tar"));
-    assert_non_null(strstr(error.hint, "move it"));
-    assert_int_equal(unlink(tree_path("shard-000002.tar")), 0);
-    part.next = part.count; /* the part is whole: no shard can follow */
-    assert_int_equal(stk__pack_folder_verify(tree, &part, &error), STK_ERROR_STATE);
-    assert_non_null(strstr(error.place, "/shard-000001.tar"));
-    assert_int_equal(stk__pack_folder_verify(tree_path("nowhere"), &(stk__pack_part){0}, NULL), STK_ERROR_IO);
-}
-
 static bool is_there(const char *name)
 {
     return access(tree_path(name), F_OK) == 0;
@@ -465,8 +427,6 @@ int main(void)
         TEST(new_and_empty_folders),
         TEST(folders_of_others),
         TEST(one_at_a_time),
-        TEST(shards_must_be_as_they_were),
-        TEST(shards_of_others_are_named),
         TEST(what_is_left_over_goes),
         TEST(shards_that_cannot_be_written),
         TEST(names_that_are_taken),
