@@ -1,6 +1,7 @@
 #include "pack/pack_probe.h"
 
 #include <limits.h>
+#include <string.h>
 #include <sys/stat.h>
 
 enum {
@@ -93,6 +94,58 @@ bool stk__pack_looks_agree(const stk__pack_looks *a, const stk__pack_looks *b)
     for (int i = 0; i < STK_PACK_LOOKS; i++)
         if (a->hashes[i] && b->hashes[i] && a->hashes[i] != b->hashes[i]) return false;
     return true;
+}
+
+/* --- all samples, without reading them ----------------------------------------------------------------- */
+
+static stk__digest add_names(const stk__source_info *info, stk__digest before)
+{
+    for (int32_t i = 0; info->class_names && i < info->class_count; i++) {
+        const stk__digest both[2] = {before,
+                                     stk__digest_of(info->class_names[i], strlen(info->class_names[i]))};
+        before = stk__digest_of(both, sizeof both);
+    }
+    return before;
+}
+
+static stk__digest add_facts(const stk__source *source, uint64_t id, stk__digest before)
+{
+    const stk__source_info *info = &source->info;
+    stk__facts facts;
+    struct {
+        stk__digest before, points;
+        double label;
+        uint64_t bad;
+    } all = {.before = before};
+    if (source->ops->facts(source, id, &facts, NULL) != STK_OK)
+        all.bad = 1;
+    else if (info->label != STK_LABEL_NONE)
+        all.label = facts.label;
+    if (!all.bad && info->point_count)
+        all.points = stk__digest_of(facts.points, (size_t)info->point_count * 3 * sizeof *facts.points);
+    return stk__digest_of(&all, sizeof all);
+}
+
+stk__digest stk__pack_probe_facts(const stk__source *source, uint64_t first, uint64_t end, stk__digest before)
+{
+    if (first == 0 && end > 0) before = add_names(&source->info, before);
+    for (uint64_t id = first; id < end; id++)
+        before = add_facts(source, id, before);
+    return before;
+}
+
+uint64_t stk__pack_probe_sum(const stk__source *source, const stk__pack_probe *probe, uint64_t end)
+{
+    uint64_t sum = 0, size;
+    if (!probe->files || end > SIZES) return 0;
+    for (uint64_t id = 0; id < end; id++) {
+        if (!find_size(source, id, STK_FIELD_IMAGE, &size)) return 0;
+        sum += size;
+        if (!source->info.masks) continue;
+        if (!find_size(source, id, STK_FIELD_MASK, &size)) return 0;
+        sum += size;
+    }
+    return sum;
 }
 
 /* Mean size of the files of a sample. */

@@ -26,6 +26,15 @@ typedef struct stk__pack_probe {
 /* Reads a few samples. */
 stk_status stk__pack_probe_look(const stk__source *source, stk__pack_probe *probe, stk_error *error);
 
+/* Goes on from the digest of the samples before `first` with those before `end`: labels, values and points;
+ * names of classes stand before the first sample. Reads no file. */
+stk__digest stk__pack_probe_facts(const stk__source *source, uint64_t first, uint64_t end,
+                                  stk__digest before);
+
+/* Bytes of the files of all samples before `end`; 0 when that is not to be had, or only by asking for too
+ * many. */
+uint64_t stk__pack_probe_sum(const stk__source *source, const stk__pack_probe *probe, uint64_t end);
+
 /* Upper estimate of the shards and indices that samples from id `first` on will need. Asks for the sizes of
  * files, of many thousands at most; ends early when *stop, which may be NULL, becomes true. */
 uint64_t stk__pack_probe_bytes(const stk__source *source, const stk__pack_probe *probe, uint64_t first,

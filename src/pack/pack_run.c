@@ -69,6 +69,18 @@ static stk_status open_parts(job *self, stk_error *error)
     return open_part(self, 1, "val", error);
 }
 
+/* As much of the parts as pack.json tells of: is it what was packed? */
+static stk_status go_on(job *self, const stk__pack_state *found, stk_error *error)
+{
+    for (int i = 0; i < self->state.part_count && i < found->part_count; i++) {
+        stk__pack_part *part = &self->state.parts[i];
+        const uint64_t end = found->parts[i].next < part->count ? found->parts[i].next : part->count;
+        part->facts = stk__pack_probe_facts(self->sources[i], 0, end, (stk__digest){0});
+        part->source_bytes = stk__pack_probe_sum(self->sources[i], &self->probes[i], end);
+    }
+    return stk__pack_state_adopt(&self->state, found, self->request->folder, error);
+}
+
 /* --- how far it is ------------------------------------------------------------------------------------- */
 
 static void add_part(stk__pack_report *report, const stk__pack_part *part)
@@ -106,6 +118,10 @@ static void show(void *context)
 static stk_status commit(job *self, stk_error *error)
 {
     STK__TRY(stk__pack_ledger_sync(&self->ledger, error));
+    const uint64_t before = self->state.parts[self->part].next;
+    if (before == 0 || stk__pack_digest_known(self->now.facts))
+        self->now.facts =
+            stk__pack_probe_facts(self->sources[self->part], before, self->now.next, self->now.facts);
     self->now.ledger_bytes = self->ledger.bytes;
     self->state.parts[self->part] = self->now;
     return stk__pack_state_write(self->request->folder, &self->state, error);
@@ -301,7 +317,7 @@ static stk_status prepare(job *self, stk_error *error)
     self->state.shard_samples = (uint64_t)settings->shard_samples;
     stk__pack_state before;
     STK__TRY(stk__pack_folder_open(request->folder, &self->lock, &before, &found, error));
-    if (found) STK__TRY(stk__pack_state_adopt(&self->state, &before, request->folder, error));
+    if (found) STK__TRY(go_on(self, &before, error));
     if (!self->state.complete) STK__TRY(stk__pack_shard_tidy(request->folder, STK_PACK_SHARDS_MOST, error));
     STK__TRY(check_room(self, error));
     return found ? STK_OK : stk__pack_state_write(request->folder, &self->state, error);

@@ -239,12 +239,86 @@ static void packs_of_earlier_versions(void **state)
     stk__pack_state old;
     put_pack();
     assert_int_equal(stk__pack_state_read(tree_path("out"), &old, &found, NULL), STK_OK);
-    old.parts[0].stamps = (stk__digest){0};
+    old.parts[0].stamps = old.parts[0].facts = (stk__digest){0};
     assert_int_equal(stk__pack_state_write(tree_path("out"), &old, NULL), STK_OK);
     touch_all();
     pack_well("data", "out", &five);
     assert_int_equal(truncate(tree_path("out/shard-000002.tar"), 4096), 0);
     refused(STK_ERROR_STATE, pack("data", "out", &five), "'shard-000002.tar' has changed");
+}
+
+/* --- a data set that is another ------------------------------------------------------------------------ */
+
+/* Twenty images with a value each: ten times its number, but `value` for number `other`. */
+static void put_values(int other, const char *value)
+{
+    char text[PAIRS * 32] = "file,value\n", *end = text + strlen(text);
+    for (int i = 0; i < PAIRS; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "data/images/%02d.jpg", i);
+        if (!is_there(name)) put_jpeg(name, (uint32_t)i, &(pictures_jpeg_options){0});
+        end +=
+            i == other ? sprintf(end, "%02d.jpg,%s\n", i, value) : sprintf(end, "%02d.jpg,%d\n", i, 10 * i);
+    }
+    tree_file("data/labels.csv", text);
+}
+
+/* Number 1 is none of the samples that are read. */
+static void labels_were_changed(void **state)
+{
+    (void)state;
+    put_values(-1, "");
+    pack_well("data", "out", &five);
+    const stk__digest whole = digest_of("out");
+    put_values(1, "3.5");
+    refused(STK_ERROR_STATE, pack("data", "out", &five), "the same names but other labels");
+    put_values(1, "none");
+    refused(STK_ERROR_STATE, pack("data", "out", &five), "the same names but other labels");
+    put_values(-1, "");
+    pack_well("data", "out", &five);
+    check_same(digest_of("out"), whole);
+}
+
+static void points_and_classes_were_changed(void **state)
+{
+    (void)state;
+    put_pairs("pairs", NULL);
+    pack_well("pairs", "classes", &five);
+    tree_file("pairs/classes.txt", "a\nb\nc\nd\nf\n");
+    refused(STK_ERROR_STATE, pack("pairs", "classes", &five), "names of classes");
+    put_jpeg("data/images/a.jpg", 1, &(pictures_jpeg_options){0});
+    put_jpeg("data/images/b.jpg", 2, &(pictures_jpeg_options){0});
+    tree_file("data/points.csv", "file,tip_x,tip_y\na.jpg,1,2\nb.jpg,3,4\n");
+    pack_well("data", "out", &five);
+    tree_file("data/points.csv", "file,tip_x,tip_y\na.jpg,1,2\nb.jpg,3,5\n");
+    refused(STK_ERROR_STATE, pack("data", "out", &five), "differ"); /* of two samples both are read */
+}
+
+/* What is packed must be as it is there; what is still to come may be mended. */
+static void mended_on_the_way(void **state)
+{
+    (void)state;
+    put_values(12, "none");
+    refused(STK_ERROR_SAMPLE, pack("data", "out", &five), "");
+    assert_int_equal(report.packed, 10);
+    put_values(1, "3.5");
+    refused(STK_ERROR_STATE, pack("data", "out", &five), "the same names but other labels");
+    put_values(12, "77");
+    pack_well("data", "out", &five);
+    assert_int_equal(report.found, 10);
+    pack_well("data", "anew", &five);
+    check_same(digest_of("out"), digest_of("anew"));
+}
+
+static void images_were_changed(void **state)
+{
+    (void)state;
+    put_values(-1, "");
+    pack_well("data", "out", &five);
+    put_jpeg("data/images/01.jpg", 99, &(pictures_jpeg_options){.progressive = true});
+    refused(STK_ERROR_STATE, pack("data", "out", &five), "the same names but files of other sizes");
+    put_jpeg("data/images/01.jpg", 1, &(pictures_jpeg_options){0});
+    pack_well("data", "out", &five);
 }
 
 int main(void)
@@ -260,6 +334,10 @@ int main(void)
         TEST(shards_that_cannot_be_read),
         TEST(memory_runs_out),
         TEST(packs_of_earlier_versions),
+        TEST(labels_were_changed),
+        TEST(points_and_classes_were_changed),
+        TEST(mended_on_the_way),
+        TEST(images_were_changed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

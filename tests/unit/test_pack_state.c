@@ -37,6 +37,7 @@ static stk__pack_state make_state(int parts)
         state.parts[i] = (stk__pack_part){.name = parts > 1 ? (i ? "val" : "train") : NULL,
                                           .fingerprint = {1, 2 + (uint64_t)i},
                                           .looks = {{3, 0, UINT64_MAX}},
+                                          .facts = {7, 8},
                                           .stamps = {5, 6},
                                           .count = 100,
                                           .next = 33,
@@ -120,6 +121,7 @@ static void damage_is_found(void **state)
         {"\"fingerprint\": \"0", "\"fingerprint\": \"x"},
         {"\"stamps\": \"0", "\"stamps\": \"x"},
         {"\"stamps\": \"0000000000000005", "\"stamps\": \"5"},
+        {"\"facts\": \"0", "\"facts\": \"x"},
         {"\"looks\": ", "\"look\": "},
         {"\"looks\": [", "\"looks\": [null, "},
         {"\"ffffffffffffffff\"", "\"fffffffffffffff\""},
@@ -156,10 +158,13 @@ static void digests_may_be_missing(void **state)
     assert_int_equal(stk__pack_state_write(home.path, &written, NULL), STK_OK);
     stk__buffer text = load();
     memcpy(strstr((char *)text.data, "\"stamps\""), "\"others\"", 8);
+    memcpy(strstr((char *)text.data, "\"facts\""), "\"other\"", 7);
     workspace_put(&home, STK_PACK_STATE, (const char *)text.data);
     assert_int_equal(stk__pack_state_read(home.path, &found, &there, NULL), STK_OK);
     assert_false(stk__pack_digest_known(found.parts[0].stamps));
+    assert_false(stk__pack_digest_known(found.parts[0].facts));
     found.parts[0].stamps = written.parts[0].stamps;
+    found.parts[0].facts = written.parts[0].facts;
     check_equal(&found, &written);
     stk__buffer_fini(&text);
 }
@@ -228,6 +233,15 @@ static void only_the_same_goes_on(void **state)
     found.parts[0].looks.hashes[0] = 0; /* was bad then */
     found.parts[0].looks.hashes[1] = 7; /* is bad now */
     check_adopt(&found, STK_OK, "");
+    found = make_state(1);
+    found.parts[0].facts.low++;
+    check_adopt(&found, STK_ERROR_STATE, "other labels");
+    found.parts[0].facts = (stk__digest){0}; /* an earlier version */
+    check_adopt(&found, STK_OK, "");
+    found.parts[0].source_bytes++;
+    check_adopt(&found, STK_OK, ""); /* of which bytes some were left out */
+    found.parts[0].left_out = 0;
+    check_adopt(&found, STK_ERROR_STATE, "files of other sizes");
     found = make_state(1);
     found.shard_bytes = 5000;
     check_adopt(&found, STK_ERROR_STATE, "pack.shard_bytes=5000, this is 268435456");
