@@ -3,6 +3,7 @@
 #include "core/durable.h"
 #include "core/file.h"
 #include "core/folder_lock.h"
+#include "core/logger.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -103,15 +104,26 @@ stk_status stk__pack_folder_open(const char *folder, int *lock, stk__pack_state 
 
 /* --- what is in it ------------------------------------------------------------------------------------- */
 
-stk_status stk__pack_folder_room(const char *folder, uint64_t need_bytes, const char *what, stk_error *error)
+static unsigned long long whole_mb(uint64_t bytes)
+{
+    return (unsigned long long)(bytes / 1000000 + 1);
+}
+
+stk_status stk__pack_folder_room(const char *folder, stk__pack_need need, const char *what, stk_error *error)
 {
     struct statvfs facts;
     if (statvfs(folder, &facts) != 0)
         return stk__fail_errno(error, errno, "cannot ask for the free space of '%s'", folder);
     const uint64_t room = (uint64_t)facts.f_bavail * facts.f_frsize;
-    if (room >= need_bytes || facts.f_blocks == 0) return STK_OK; /* 0: the file system does not know */
-    stk__fail(error, STK_ERROR_IO, "'%s' has %llu MB left, %s needs up to %llu MB", folder,
-              (unsigned long long)(room / 1000000), what, (unsigned long long)(need_bytes / 1000000 + 1));
+    const unsigned long long room_mb = (unsigned long long)(room / 1000000);
+    if (room >= need.most_bytes || facts.f_blocks == 0) return STK_OK; /* 0: the file system does not know */
+    if (room >= need.least_bytes) {
+        stk__log(STK_LOG_WARNING, "'%s' has %llu MB left, %s may need up to %llu MB", folder, room_mb, what,
+                 whole_mb(need.most_bytes));
+        return STK_OK;
+    }
+    stk__fail(error, STK_ERROR_IO, "'%s' has %llu MB left, %s needs at least %llu MB", folder, room_mb, what,
+              whole_mb(need.least_bytes));
     stk__error_hint(error, "free some space, then the same command goes on");
     return STK_ERROR_IO;
 }

@@ -14,8 +14,9 @@ stk_status stk__pack_folder_check(const char *root, const char *folder, stk_erro
 stk_status stk__pack_folder_open(const char *folder, int *lock, stk__pack_state *state, bool *found,
                                  stk_error *error);
 
-/* STK_ERROR_IO when the disk has less than need_bytes left; `what` needs them: "the pack". */
-stk_status stk__pack_folder_room(const char *folder, uint64_t need_bytes, const char *what, stk_error *error);
+/* STK_ERROR_IO when the disk has less than the least left that `what` ("the pack") needs; a warning when it
+ * may be too little. */
+stk_status stk__pack_folder_room(const char *folder, stk__pack_need need, const char *what, stk_error *error);
 
 /* classes.txt, if the source's classes have names. STK_ERROR_DATA for a name that cannot be a line. */
 stk_status stk__pack_folder_classes(const char *folder, const stk__source_info *info, stk_error *error);

@@ -6,7 +6,8 @@
 
 enum {
     SIZES = 65536,       /* files asked for their sizes */
-    MEMBER_BYTES = 1024, /* header and filling up of a member, at most */
+    HEADER_BYTES = 512,  /* of a member */
+    MEMBER_BYTES = 1024, /* the same, and filling up its last block */
     INDEX_BYTES = 256    /* of a sample in the index, about */
 };
 
@@ -38,7 +39,8 @@ typedef struct gathering {
     const stk__source *source;
     stk__hash *hash;
     stk__buffer bytes;
-    uint64_t sum, others; /* bytes; fields that do not lie in files of their own */
+    uint64_t sum, anew; /* bytes; those of JPEGs and masks */
+    uint64_t others;    /* fields that do not lie in files of their own */
 } gathering;
 
 static stk_status look_at_facts(gathering *g, uint64_t id, stk_error *error)
@@ -52,6 +54,11 @@ static stk_status look_at_facts(gathering *g, uint64_t id, stk_error *error)
     return STK_OK;
 }
 
+static bool is_jpeg(const stk__buffer *bytes)
+{
+    return bytes->size_bytes > 2 && bytes->data[0] == 0xFF && bytes->data[1] == 0xD8;
+}
+
 static stk_status look_at_field(gathering *g, uint64_t id, stk__field field, stk_error *error)
 {
     const char *extension;
@@ -59,6 +66,7 @@ static stk_status look_at_field(gathering *g, uint64_t id, stk__field field, stk
     STK__TRY(g->source->ops->read(g->source, id, field, &g->bytes, &extension, error));
     stk__hash_update(g->hash, g->bytes.data, g->bytes.size_bytes);
     g->sum += g->bytes.size_bytes;
+    if (field == STK_FIELD_MASK || is_jpeg(&g->bytes)) g->anew += g->bytes.size_bytes;
     if (!find_size(g->source, id, field, &size) || size != g->bytes.size_bytes) g->others++;
     return STK_OK;
 }
@@ -83,6 +91,7 @@ stk_status stk__pack_probe_look(const stk__source *source, stk__pack_probe *prob
     for (uint64_t i = 0; status == STK_OK && i < count; i++)
         status = look_at_sample(&g, spaced(source, 0, i, count), &probe->looks.hashes[i], error);
     probe->mean_bytes = g.sum / count;
+    probe->anew_share = g.sum ? (double)g.anew / (double)g.sum : 0;
     probe->files = g.others == 0;
     stk__hash_destroy(&g.hash);
     stk__buffer_fini(&g.bytes);
@@ -162,14 +171,17 @@ static double measure_files(const stk__source *source, uint64_t first, const ato
     return (double)sum / (double)looks;
 }
 
-uint64_t stk__pack_probe_bytes(const stk__source *source, const stk__pack_probe *probe, uint64_t first,
-                               const atomic_bool *stop)
+stk__pack_need stk__pack_probe_need(const stk__source *source, const stk__pack_probe *probe, uint64_t first,
+                                    const atomic_bool *stop)
 {
     const stk__source_info *info = &source->info;
-    if (first >= info->count) return 0;
+    if (first >= info->count) return (stk__pack_need){0};
     const double mean = probe->files ? measure_files(source, first, stop) : (double)probe->mean_bytes;
+    const double count = (double)(info->count - first);
     const int members = 1 + info->masks + (info->label != STK_LABEL_NONE) + (info->point_count > 0);
-    /* A baseline JPEG is larger than a progressive one, but never by so much. */
-    const double sample = mean * 1.25 + members * MEMBER_BYTES + INDEX_BYTES + 64.0 * info->point_count;
-    return (uint64_t)(sample * (double)(info->count - first));
+    /* A baseline JPEG is larger than a progressive one, but never by more than a quarter. */
+    const double most = mean * (1 + 0.25 * probe->anew_share) + members * MEMBER_BYTES + INDEX_BYTES +
+                        64.0 * info->point_count;
+    return (stk__pack_need){.least_bytes = (uint64_t)((mean + members * HEADER_BYTES) * count),
+                            .most_bytes = (uint64_t)(most * count)};
 }

@@ -26,7 +26,7 @@ typedef struct job {
     stk__source *sources[STK_PACK_PARTS_MOST];
     stk__pack_probe probes[STK_PACK_PARTS_MOST];
     stk__pack_state state; /* as in pack.json */
-    uint64_t left_bytes;   /* estimate of what is still to be written */
+    uint64_t left_bytes;   /* what is still to be written, if it does not grow */
 
     /* The part that is being packed: */
     int part;           /* its number */
@@ -154,7 +154,8 @@ static bool is_full(const job *self)
 static stk_status begin_shard(job *self, stk_error *error)
 {
     const uint64_t most = self->settings.shard_bytes;
-    const uint64_t need = self->left_bytes < most ? self->left_bytes : most;
+    const uint64_t bytes = self->left_bytes < most ? self->left_bytes : most;
+    const stk__pack_need need = {.least_bytes = bytes, .most_bytes = bytes};
     STK__TRY(stk__pack_folder_room(self->folder, need, "the next shard", error));
     return stk__pack_shard_open(&self->shard, self->now.shards, error);
 }
@@ -287,12 +288,17 @@ static stk_status find_folder(job *self, int index, stk_error *error)
 
 static stk_status check_room(job *self, stk_error *error)
 {
-    self->left_bytes = 0;
-    for (int i = 0; i < self->state.part_count; i++)
-        self->left_bytes += stk__pack_probe_bytes(self->sources[i], &self->probes[i],
-                                                  self->state.parts[i].next, self->request->stop);
-    if (!self->left_bytes) return STK_OK;
-    return stk__pack_folder_room(self->request->folder, self->left_bytes + SLACK_BYTES, "the pack", error);
+    stk__pack_need all = {0};
+    for (int i = 0; i < self->state.part_count; i++) {
+        const stk__pack_need need = stk__pack_probe_need(self->sources[i], &self->probes[i],
+                                                         self->state.parts[i].next, self->request->stop);
+        all.least_bytes += need.least_bytes;
+        all.most_bytes += need.most_bytes;
+    }
+    self->left_bytes = all.least_bytes;
+    if (!all.most_bytes) return STK_OK;
+    all.most_bytes += SLACK_BYTES;
+    return stk__pack_folder_room(self->request->folder, all, "the pack", error);
 }
 
 static int choose_workers(const stk__pack_settings *settings)
