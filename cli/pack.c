@@ -33,14 +33,30 @@ static void show_progress(void *context, const stk__pack_report *report)
     stk__progress_show(&job->progress, "packing", report->packed + report->left_out, report->count);
 }
 
+static const char *plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+static void print_exceptions(const stk__pack_report *report)
+{
+    const uint64_t kept = report->kept, left_out = report->left_out;
+    if (kept)
+        printf("  %s JPEG%s stored as %s: written anew, pixels could differ\n", stk__cli_grouped(kept),
+               kept == 1 ? " is" : "s are", kept == 1 ? "it was" : "they were");
+    if (left_out)
+        printf("  %s bad sample%s left out: see ledger.jsonl\n", stk__cli_grouped(left_out),
+               left_out == 1 ? " was" : "s were");
+}
+
 static void print_report(const pack_job *job)
 {
     const stk__pack_report *report = &job->report;
     const uint64_t done = report->packed + report->left_out - report->found;
     char saved[48];
     print_saved(saved, sizeof saved, report);
-    printf("%s: %s samples in %s shard%s, %s (%s)", job->request.folder, stk__cli_grouped(report->packed),
-           stk__cli_grouped(report->shards), report->shards == 1 ? "" : "s",
+    printf("%s: %s sample%s in %s shard%s, %s (%s)", job->request.folder, stk__cli_grouped(report->packed),
+           plural(report->packed), stk__cli_grouped(report->shards), plural(report->shards),
            stk__cli_bytes((double)report->bytes), saved);
     if (done)
         printf(" in %.1f s: %s samples/s with %d thread%s\n", report->seconds,
@@ -49,11 +65,7 @@ static void print_report(const pack_job *job)
     else
         printf("; it was complete\n");
     if (done && report->found) printf("  %s of them were there before\n", stk__cli_grouped(report->found));
-    if (report->kept)
-        printf("  %s JPEGs are stored as they were: anew, their pixels would differ\n",
-               stk__cli_grouped(report->kept));
-    if (report->left_out)
-        printf("  %s bad samples were left out: see ledger.jsonl\n", stk__cli_grouped(report->left_out));
+    print_exceptions(report);
 }
 
 static json_t *report_json(const pack_job *job, bool complete)
