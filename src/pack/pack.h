@@ -26,7 +26,7 @@ typedef struct stk__pack_settings {
     int64_t num_workers; /* 0: by the CPU budget; -1: none, in the caller's thread */
     double timeout_s;
     uint64_t limit_bytes, limit_pixels;
-    int64_t limit_scans;
+    int64_t limit_scans, limit_warnings;
     double limit_time_s;
 } stk__pack_settings;
 

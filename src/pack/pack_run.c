@@ -231,6 +231,7 @@ static stk_status start_crew(job *self, stk_error *error)
                                             .limits = {.bytes = s->limit_bytes,
                                                        .pixels = s->limit_pixels,
                                                        .scans = s->limit_scans,
+                                                       .warnings = s->limit_warnings,
                                                        .time_s = s->limit_time_s},
                                             .first = self->now.next,
                                             .end = self->now.count,
