@@ -12,9 +12,10 @@ typedef struct pack_job {
     stk__progress progress;
 } pack_job;
 
+/* Of images and masks; what tar adds is left aside. */
 static double saved_share(const stk__pack_report *report)
 {
-    return report->source_bytes ? 1 - (double)report->bytes / (double)report->source_bytes : 0;
+    return report->source_bytes ? 1 - (double)report->stored_bytes / (double)report->source_bytes : 0;
 }
 
 static void print_saved(char *text, size_t size, const stk__pack_report *report)
@@ -72,16 +73,16 @@ static json_t *report_json(const pack_job *job, bool complete)
 {
     const stk__pack_report *report = &job->report;
     const uint64_t done = report->packed + report->left_out - report->found;
-    return json_pack("{s:i, s:b, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:f, s:o, s:i, s:o}",
-                     "schema", 1, "complete", complete, "folder", stk__cli_json_text(job->request.folder),
-                     "samples", (json_int_t)report->count, "packed", (json_int_t)report->packed, "left_out",
-                     (json_int_t)report->left_out, "kept_jpegs", (json_int_t)report->kept, "found",
-                     (json_int_t)report->found, "shards", (json_int_t)report->shards, "bytes",
-                     (json_int_t)report->bytes, "source_bytes", (json_int_t)report->source_bytes,
-                     "saved_share", report->source_bytes ? json_real(saved_share(report)) : json_null(),
-                     "seconds", report->seconds, "samples_per_s",
-                     done ? json_real((double)done / report->seconds) : json_null(), "num_workers",
-                     report->workers, "effects", stk__config_effects_json(job->arguments.config));
+    return json_pack(
+        "{s:i, s:b, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:f, s:o, s:i, s:o}", "schema", 1,
+        "complete", complete, "folder", stk__cli_json_text(job->request.folder), "samples",
+        (json_int_t)report->count, "packed", (json_int_t)report->packed, "left_out",
+        (json_int_t)report->left_out, "kept_jpegs", (json_int_t)report->kept, "found",
+        (json_int_t)report->found, "shards", (json_int_t)report->shards, "bytes", (json_int_t)report->bytes,
+        "source_bytes", (json_int_t)report->source_bytes, "stored_bytes", (json_int_t)report->stored_bytes,
+        "saved_share", report->source_bytes ? json_real(saved_share(report)) : json_null(), "seconds",
+        report->seconds, "samples_per_s", done ? json_real((double)done / report->seconds) : json_null(),
+        "num_workers", report->workers, "effects", stk__config_effects_json(job->arguments.config));
 }
 
 /* Tells what is in effect, after the run has decided it. */

@@ -91,6 +91,7 @@ static void add_part(stk__pack_report *report, const stk__pack_part *part)
     report->shards += part->shards;
     report->bytes += part->bytes;
     report->source_bytes += part->source_bytes;
+    report->stored_bytes += part->stored_bytes;
 }
 
 static void tell(job *self)
@@ -170,6 +171,7 @@ static stk_status write_sample(job *self, const stk__packed *packed, stk_error *
     self->now.packed++;
     self->now.kept += packed->kept;
     self->now.source_bytes += packed->source_bytes;
+    self->now.stored_bytes += packed->stored_bytes;
     return STK_OK;
 }
 

@@ -70,8 +70,9 @@ static json_t *part_json(const stk__pack_part *part)
     stk__digest_print(part->fingerprint, fingerprint);
     stk__digest_print(part->facts, facts);
     stk__digest_print(part->stamps, stamps);
-    json_t *json = json_pack("{s:s?, s:s, s:o, s:s, s:s}", "part", part->name, "fingerprint", fingerprint,
-                             "looks", looks_json(&part->looks), "facts", facts, "stamps", stamps);
+    json_t *json = json_pack("{s:s?, s:s, s:o, s:s, s:s, s:I}", "part", part->name, "fingerprint",
+                             fingerprint, "looks", looks_json(&part->looks), "facts", facts, "stamps", stamps,
+                             "stored_bytes", (json_int_t)part->stored_bytes);
     bool whole = json != NULL;
     for (int i = 0; whole && i < NUMBERS; i++) {
         uint64_t value;
@@ -159,6 +160,9 @@ static bool read_part(const json_t *json, int index, int count, stk__pack_part *
         if (!read_number(json, numbers[i].key, &value)) return false;
         memcpy((char *)part + numbers[i].offset, &value, sizeof value);
     }
+    part->stored_bytes = part->bytes; /* all that earlier versions told */
+    if (json_object_get(json, "stored_bytes") && !read_number(json, "stored_bytes", &part->stored_bytes))
+        return false;
     return part->next <= part->count && part->packed + part->left_out == part->next;
 }
 

@@ -26,7 +26,8 @@ typedef struct stk__pack_part {
     stk__digest facts; /* of those before it: labels and points (pack_probe.h); may be unknown */
     uint64_t shards, bytes;
     stk__digest stamps; /* of sizes and times of the shards, which are made of their bytes; may be unknown */
-    uint64_t packed, left_out, kept, source_bytes;
+    uint64_t packed, left_out, kept;
+    uint64_t source_bytes, stored_bytes; /* of images and masks: as they were, as they are packed */
     uint64_t ledger_bytes;
 } stk__pack_part;
 

@@ -14,6 +14,7 @@ static void bytes_do_not_depend_on_workers(void **state)
     assert_int_equal(report.shards, 4);
     assert_int_equal(report.left_out + report.kept + report.found + report.hanging, 0);
     assert_true(report.bytes > 0 && report.source_bytes > 0);
+    assert_in_range(report.stored_bytes, 1, report.bytes - PAIRS * 1024);
     assert_true(is_there("one/shard-000003.tar.index") && is_there("one/classes.txt"));
     assert_false(is_there("one/ledger.jsonl") || is_there("one/shard-000004.tar"));
     for (int workers = 1; workers < 10; workers *= 3) {
