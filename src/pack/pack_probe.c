@@ -143,12 +143,13 @@ stk__digest stk__pack_probe_facts(const stk__source *source, uint64_t first, uin
     return before;
 }
 
-uint64_t stk__pack_probe_sum(const stk__source *source, const stk__pack_probe *probe, uint64_t end)
+uint64_t stk__pack_probe_sum(const stk__source *source, const stk__pack_probe *probe, uint64_t end,
+                             const atomic_bool *stop)
 {
     uint64_t sum = 0, size;
     if (!probe->files || end > SIZES) return 0;
     for (uint64_t id = 0; id < end; id++) {
-        if (!find_size(source, id, STK_FIELD_IMAGE, &size)) return 0;
+        if ((stop && atomic_load(stop)) || !find_size(source, id, STK_FIELD_IMAGE, &size)) return 0;
         sum += size;
         if (!source->info.masks) continue;
         if (!find_size(source, id, STK_FIELD_MASK, &size)) return 0;

@@ -33,8 +33,9 @@ stk__digest stk__pack_probe_facts(const stk__source *source, uint64_t first, uin
                                   stk__digest before);
 
 /* Bytes of the files of all samples before `end`; 0 when that is not to be had, or only by asking for too
- * many. */
-uint64_t stk__pack_probe_sum(const stk__source *source, const stk__pack_probe *probe, uint64_t end);
+ * many, or when *stop, which may be NULL, becomes true. */
+uint64_t stk__pack_probe_sum(const stk__source *source, const stk__pack_probe *probe, uint64_t end,
+                             const atomic_bool *stop);
 
 /* Bytes of shards: less than least_bytes cannot be enough if nothing shrinks; more than most_bytes, which
  * counts indices too, are hardly ever needed. */

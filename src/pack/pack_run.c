@@ -76,7 +76,8 @@ static stk_status go_on(job *self, const stk__pack_state *found, stk_error *erro
         stk__pack_part *part = &self->state.parts[i];
         const uint64_t end = found->parts[i].next < part->count ? found->parts[i].next : part->count;
         part->facts = stk__pack_probe_facts(self->sources[i], 0, end, (stk__digest){0});
-        part->source_bytes = stk__pack_probe_sum(self->sources[i], &self->probes[i], end);
+        part->source_bytes =
+            stk__pack_probe_sum(self->sources[i], &self->probes[i], end, self->request->stop);
     }
     return stk__pack_state_adopt(&self->state, found, self->request->folder, error);
 }
