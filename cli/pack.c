@@ -12,9 +12,10 @@ typedef struct pack_job {
     stk__progress progress;
 } pack_job;
 
+/* Of images and masks; what tar adds is left aside. */
 static double saved_share(const stk__pack_report *report)
 {
-    return report->source_bytes ? 1 - (double)report->bytes / (double)report->source_bytes : 0;
+    return report->source_bytes ? 1 - (double)report->stored_bytes / (double)report->source_bytes : 0;
 }
 
 static void print_saved(char *text, size_t size, const stk__pack_report *report)
@@ -33,14 +34,30 @@ static void show_progress(void *context, const stk__pack_report *report)
     stk__progress_show(&job->progress, "packing", report->packed + report->left_out, report->count);
 }
 
+static const char *plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+static void print_exceptions(const stk__pack_report *report)
+{
+    const uint64_t kept = report->kept, left_out = report->left_out;
+    if (kept)
+        printf("  %s JPEG%s stored as %s: written anew, pixels could differ\n", stk__cli_grouped(kept),
+               kept == 1 ? " is" : "s are", kept == 1 ? "it was" : "they were");
+    if (left_out)
+        printf("  %s bad sample%s left out: see ledger.jsonl\n", stk__cli_grouped(left_out),
+               left_out == 1 ? " was" : "s were");
+}
+
 static void print_report(const pack_job *job)
 {
     const stk__pack_report *report = &job->report;
     const uint64_t done = report->packed + report->left_out - report->found;
     char saved[48];
     print_saved(saved, sizeof saved, report);
-    printf("%s: %s samples in %s shard%s, %s (%s)", job->request.folder, stk__cli_grouped(report->packed),
-           stk__cli_grouped(report->shards), report->shards == 1 ? "" : "s",
+    printf("%s: %s sample%s in %s shard%s, %s (%s)", job->request.folder, stk__cli_grouped(report->packed),
+           plural(report->packed), stk__cli_grouped(report->shards), plural(report->shards),
            stk__cli_bytes((double)report->bytes), saved);
     if (done)
         printf(" in %.1f s: %s samples/s with %d thread%s\n", report->seconds,
@@ -49,27 +66,23 @@ static void print_report(const pack_job *job)
     else
         printf("; it was complete\n");
     if (done && report->found) printf("  %s of them were there before\n", stk__cli_grouped(report->found));
-    if (report->kept)
-        printf("  %s JPEGs are stored as they were: anew, their pixels would differ\n",
-               stk__cli_grouped(report->kept));
-    if (report->left_out)
-        printf("  %s bad samples were left out: see ledger.jsonl\n", stk__cli_grouped(report->left_out));
+    print_exceptions(report);
 }
 
 static json_t *report_json(const pack_job *job, bool complete)
 {
     const stk__pack_report *report = &job->report;
     const uint64_t done = report->packed + report->left_out - report->found;
-    return json_pack("{s:i, s:b, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:f, s:o, s:i, s:o}",
-                     "schema", 1, "complete", complete, "folder", stk__cli_json_text(job->request.folder),
-                     "samples", (json_int_t)report->count, "packed", (json_int_t)report->packed, "left_out",
-                     (json_int_t)report->left_out, "kept_jpegs", (json_int_t)report->kept, "found",
-                     (json_int_t)report->found, "shards", (json_int_t)report->shards, "bytes",
-                     (json_int_t)report->bytes, "source_bytes", (json_int_t)report->source_bytes,
-                     "saved_share", report->source_bytes ? json_real(saved_share(report)) : json_null(),
-                     "seconds", report->seconds, "samples_per_s",
-                     done ? json_real((double)done / report->seconds) : json_null(), "num_workers",
-                     report->workers, "effects", stk__config_effects_json(job->arguments.config));
+    return json_pack(
+        "{s:i, s:b, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:f, s:o, s:i, s:o}", "schema", 1,
+        "complete", complete, "folder", stk__cli_json_text(job->request.folder), "samples",
+        (json_int_t)report->count, "packed", (json_int_t)report->packed, "left_out",
+        (json_int_t)report->left_out, "kept_jpegs", (json_int_t)report->kept, "found",
+        (json_int_t)report->found, "shards", (json_int_t)report->shards, "bytes", (json_int_t)report->bytes,
+        "source_bytes", (json_int_t)report->source_bytes, "stored_bytes", (json_int_t)report->stored_bytes,
+        "saved_share", report->source_bytes ? json_real(saved_share(report)) : json_null(), "seconds",
+        report->seconds, "samples_per_s", done ? json_real((double)done / report->seconds) : json_null(),
+        "num_workers", report->workers, "effects", stk__config_effects_json(job->arguments.config));
 }
 
 /* Tells what is in effect, after the run has decided it. */

@@ -26,7 +26,7 @@ typedef struct stk__pack_settings {
     int64_t num_workers; /* 0: by the CPU budget; -1: none, in the caller's thread */
     double timeout_s;
     uint64_t limit_bytes, limit_pixels;
-    int64_t limit_scans;
+    int64_t limit_scans, limit_warnings;
     double limit_time_s;
 } stk__pack_settings;
 
@@ -36,11 +36,11 @@ extern const stk__option_table stk__pack_options;
 typedef struct stk__pack_report {
     uint64_t count; /* samples of the data set */
     uint64_t packed, left_out;
-    uint64_t kept;          /* JPEGs among the packed that are stored as they were */
-    uint64_t found;         /* packed or left out by earlier starts */
-    uint64_t shards, bytes; /* of the shards, without indices */
-    uint64_t source_bytes;  /* of what was packed, as it was */
-    double seconds;         /* of this start */
+    uint64_t kept;                       /* JPEGs among the packed that are stored as they were */
+    uint64_t found;                      /* packed or left out by earlier starts */
+    uint64_t shards, bytes;              /* of the shards, without indices */
+    uint64_t source_bytes, stored_bytes; /* of images and masks: as they were, as they are packed */
+    double seconds;                      /* of this start */
     int workers;
     int hanging; /* threads that were given up: leave by _exit */
 } stk__pack_report;

@@ -3,7 +3,7 @@
 #include "core/durable.h"
 #include "core/file.h"
 #include "core/folder_lock.h"
-#include "pack/pack_shard.h"
+#include "core/logger.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -25,7 +25,7 @@ static bool find_real(const char *folder, char real[PATH_MAX])
     if (snprintf(partial, sizeof partial, "%s", folder) >= (int)sizeof partial) return false;
     while (!realpath(partial, real)) {
         char *slash = strrchr(partial, '/');
-        if (errno != ENOENT) return false;
+        if (errno != ENOENT || strcmp(partial, ".") == 0) return false;
         if (slash == partial) slash++;
         if (slash)
             *slash = '\0';
@@ -41,11 +41,19 @@ static bool is_inside(const char *path, const char *folder)
     return strncmp(path, folder, length) == 0 && (path[length] == '/' || path[length] == '\0');
 }
 
+static stk_status refuse_gone(const char *folder, stk_error *error)
+{
+    stk__fail(error, STK_ERROR_IO, "the current folder is gone: '%s' has no place", folder);
+    stk__error_hint(error, "change into a folder that exists, or name the pack by its whole path");
+    return STK_ERROR_IO;
+}
+
 stk_status stk__pack_folder_check(const char *root, const char *folder, stk_error *error)
 {
     char real_root[PATH_MAX], real[PATH_MAX];
     struct stat facts, own;
     if (!*folder) return stk__fail(error, STK_ERROR_ARGUMENT, "the folder of the pack has no name");
+    if (*folder != '/' && !realpath(".", real) && errno == ENOENT) return refuse_gone(folder, error);
     if (stat(root, &facts) != 0 || !S_ISDIR(facts.st_mode) || !realpath(root, real_root)) return STK_OK;
     if (!find_real(folder, real) || !is_inside(real, real_root)) return STK_OK;
     const bool same = stat(folder, &own) == 0 && own.st_dev == facts.st_dev && own.st_ino == facts.st_ino;
@@ -96,38 +104,26 @@ stk_status stk__pack_folder_open(const char *folder, int *lock, stk__pack_state 
 
 /* --- what is in it ------------------------------------------------------------------------------------- */
 
-static stk_status refuse_shards(const char *folder, const char *why, stk_error *error)
+static unsigned long long whole_mb(uint64_t bytes)
 {
-    stk__fail(error, STK_ERROR_STATE, "'%s' is not as it was left: %s", folder, why);
-    stk__error_hint(error, "name another folder, or remove this one to pack it anew");
-    return STK_ERROR_STATE;
+    return (unsigned long long)(bytes / 1000000 + 1);
 }
 
-stk_status stk__pack_folder_verify(const char *folder, const stk__pack_part *part, stk_error *error)
-{
-    char path[PATH_MAX];
-    uint64_t bytes = 0;
-    for (uint64_t i = 0; i < part->shards; i++) {
-        struct stat facts;
-        if (!stk__pack_shard_path(path, folder, i) || stat(path, &facts) != 0) {
-            refuse_shards(folder, "a shard is missing", error);
-            stk__error_place(error, "%s", path);
-            return STK_ERROR_STATE;
-        }
-        bytes += (uint64_t)facts.st_size;
-    }
-    return bytes == part->bytes ? STK_OK : refuse_shards(folder, "its shards have other sizes", error);
-}
-
-stk_status stk__pack_folder_room(const char *folder, uint64_t need_bytes, const char *what, stk_error *error)
+stk_status stk__pack_folder_room(const char *folder, stk__pack_need need, const char *what, stk_error *error)
 {
     struct statvfs facts;
     if (statvfs(folder, &facts) != 0)
         return stk__fail_errno(error, errno, "cannot ask for the free space of '%s'", folder);
     const uint64_t room = (uint64_t)facts.f_bavail * facts.f_frsize;
-    if (room >= need_bytes || facts.f_blocks == 0) return STK_OK; /* 0: the file system does not know */
-    stk__fail(error, STK_ERROR_IO, "'%s' has %llu MB left, %s needs up to %llu MB", folder,
-              (unsigned long long)(room / 1000000), what, (unsigned long long)(need_bytes / 1000000 + 1));
+    const unsigned long long room_mb = (unsigned long long)(room / 1000000);
+    if (room >= need.most_bytes || facts.f_blocks == 0) return STK_OK; /* 0: the file system does not know */
+    if (room >= need.least_bytes) {
+        stk__log(STK_LOG_WARNING, "'%s' has %llu MB left, %s may need up to %llu MB", folder, room_mb, what,
+                 whole_mb(need.most_bytes));
+        return STK_OK;
+    }
+    stk__fail(error, STK_ERROR_IO, "'%s' has %llu MB left, %s needs at least %llu MB", folder, room_mb, what,
+              whole_mb(need.least_bytes));
     stk__error_hint(error, "free some space, then the same command goes on");
     return STK_ERROR_IO;
 }

@@ -1,4 +1,4 @@
-/* The folder that a pack goes to: may it be used, is it whole so far, is there room? */
+/* The folder that a pack goes to: may it be used, is there room? */
 #ifndef STK_PACK_PACK_FOLDER_H
 #define STK_PACK_PACK_FOLDER_H
 
@@ -6,8 +6,7 @@
 #include "source/source.h"
 
 /* STK_ERROR_ARGUMENT when the folder is the data set's own, or lies inside it. root may also be a file or
- * make:…
- */
+ * make:…. STK_ERROR_IO when the folder is relative to a current folder that was deleted. */
 stk_status stk__pack_folder_check(const char *root, const char *folder, stk_error *error);
 
 /* Makes it if need be, takes its lock (folder_lock.h) and reads its pack.json; *found: there is one. A folder
@@ -15,11 +14,9 @@ stk_status stk__pack_folder_check(const char *root, const char *folder, stk_erro
 stk_status stk__pack_folder_open(const char *folder, int *lock, stk__pack_state *state, bool *found,
                                  stk_error *error);
 
-/* Are the shards of a part as they were left? STK_ERROR_STATE when one is missing or has changed. */
-stk_status stk__pack_folder_verify(const char *folder, const stk__pack_part *part, stk_error *error);
-
-/* STK_ERROR_IO when the disk has less than need_bytes left; `what` needs them: "the pack". */
-stk_status stk__pack_folder_room(const char *folder, uint64_t need_bytes, const char *what, stk_error *error);
+/* STK_ERROR_IO when the disk has less than the least left that `what` ("the pack") needs; a warning when it
+ * may be too little. */
+stk_status stk__pack_folder_room(const char *folder, stk__pack_need need, const char *what, stk_error *error);
 
 /* classes.txt, if the source's classes have names. STK_ERROR_DATA for a name that cannot be a line. */
 stk_status stk__pack_folder_classes(const char *folder, const stk__source_info *info, stk_error *error);

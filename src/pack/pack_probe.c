@@ -1,11 +1,13 @@
 #include "pack/pack_probe.h"
 
 #include <limits.h>
+#include <string.h>
 #include <sys/stat.h>
 
 enum {
     SIZES = 65536,       /* files asked for their sizes */
-    MEMBER_BYTES = 1024, /* header and filling up of a member, at most */
+    HEADER_BYTES = 512,  /* of a member */
+    MEMBER_BYTES = 1024, /* the same, and filling up its last block */
     INDEX_BYTES = 256    /* of a sample in the index, about */
 };
 
@@ -37,7 +39,8 @@ typedef struct gathering {
     const stk__source *source;
     stk__hash *hash;
     stk__buffer bytes;
-    uint64_t sum, others; /* bytes; fields that do not lie in files of their own */
+    uint64_t sum, anew; /* bytes; those of JPEGs and masks */
+    uint64_t others;    /* fields that do not lie in files of their own */
 } gathering;
 
 static stk_status look_at_facts(gathering *g, uint64_t id, stk_error *error)
@@ -51,6 +54,11 @@ static stk_status look_at_facts(gathering *g, uint64_t id, stk_error *error)
     return STK_OK;
 }
 
+static bool is_jpeg(const stk__buffer *bytes)
+{
+    return bytes->size_bytes > 2 && bytes->data[0] == 0xFF && bytes->data[1] == 0xD8;
+}
+
 static stk_status look_at_field(gathering *g, uint64_t id, stk__field field, stk_error *error)
 {
     const char *extension;
@@ -58,6 +66,7 @@ static stk_status look_at_field(gathering *g, uint64_t id, stk__field field, stk
     STK__TRY(g->source->ops->read(g->source, id, field, &g->bytes, &extension, error));
     stk__hash_update(g->hash, g->bytes.data, g->bytes.size_bytes);
     g->sum += g->bytes.size_bytes;
+    if (field == STK_FIELD_MASK || is_jpeg(&g->bytes)) g->anew += g->bytes.size_bytes;
     if (!find_size(g->source, id, field, &size) || size != g->bytes.size_bytes) g->others++;
     return STK_OK;
 }
@@ -82,6 +91,7 @@ stk_status stk__pack_probe_look(const stk__source *source, stk__pack_probe *prob
     for (uint64_t i = 0; status == STK_OK && i < count; i++)
         status = look_at_sample(&g, spaced(source, 0, i, count), &probe->looks.hashes[i], error);
     probe->mean_bytes = g.sum / count;
+    probe->anew_share = g.sum ? (double)g.anew / (double)g.sum : 0;
     probe->files = g.others == 0;
     stk__hash_destroy(&g.hash);
     stk__buffer_fini(&g.bytes);
@@ -93,6 +103,59 @@ bool stk__pack_looks_agree(const stk__pack_looks *a, const stk__pack_looks *b)
     for (int i = 0; i < STK_PACK_LOOKS; i++)
         if (a->hashes[i] && b->hashes[i] && a->hashes[i] != b->hashes[i]) return false;
     return true;
+}
+
+/* --- all samples, without reading them ----------------------------------------------------------------- */
+
+static stk__digest add_names(const stk__source_info *info, stk__digest before)
+{
+    for (int32_t i = 0; info->class_names && i < info->class_count; i++) {
+        const stk__digest both[2] = {before,
+                                     stk__digest_of(info->class_names[i], strlen(info->class_names[i]))};
+        before = stk__digest_of(both, sizeof both);
+    }
+    return before;
+}
+
+static stk__digest add_facts(const stk__source *source, uint64_t id, stk__digest before)
+{
+    const stk__source_info *info = &source->info;
+    stk__facts facts;
+    struct {
+        stk__digest before, points;
+        double label;
+        uint64_t bad;
+    } all = {.before = before};
+    if (source->ops->facts(source, id, &facts, NULL) != STK_OK)
+        all.bad = 1;
+    else if (info->label != STK_LABEL_NONE)
+        all.label = facts.label;
+    if (!all.bad && info->point_count)
+        all.points = stk__digest_of(facts.points, (size_t)info->point_count * 3 * sizeof *facts.points);
+    return stk__digest_of(&all, sizeof all);
+}
+
+stk__digest stk__pack_probe_facts(const stk__source *source, uint64_t first, uint64_t end, stk__digest before)
+{
+    if (first == 0 && end > 0) before = add_names(&source->info, before);
+    for (uint64_t id = first; id < end; id++)
+        before = add_facts(source, id, before);
+    return before;
+}
+
+uint64_t stk__pack_probe_sum(const stk__source *source, const stk__pack_probe *probe, uint64_t end,
+                             const atomic_bool *stop)
+{
+    uint64_t sum = 0, size;
+    if (!probe->files || end > SIZES) return 0;
+    for (uint64_t id = 0; id < end; id++) {
+        if ((stop && atomic_load(stop)) || !find_size(source, id, STK_FIELD_IMAGE, &size)) return 0;
+        sum += size;
+        if (!source->info.masks) continue;
+        if (!find_size(source, id, STK_FIELD_MASK, &size)) return 0;
+        sum += size;
+    }
+    return sum;
 }
 
 /* Mean size of the files of a sample. */
@@ -109,14 +172,17 @@ static double measure_files(const stk__source *source, uint64_t first, const ato
     return (double)sum / (double)looks;
 }
 
-uint64_t stk__pack_probe_bytes(const stk__source *source, const stk__pack_probe *probe, uint64_t first,
-                               const atomic_bool *stop)
+stk__pack_need stk__pack_probe_need(const stk__source *source, const stk__pack_probe *probe, uint64_t first,
+                                    const atomic_bool *stop)
 {
     const stk__source_info *info = &source->info;
-    if (first >= info->count) return 0;
+    if (first >= info->count) return (stk__pack_need){0};
     const double mean = probe->files ? measure_files(source, first, stop) : (double)probe->mean_bytes;
+    const double count = (double)(info->count - first);
     const int members = 1 + info->masks + (info->label != STK_LABEL_NONE) + (info->point_count > 0);
-    /* A baseline JPEG is larger than a progressive one, but never by so much. */
-    const double sample = mean * 1.25 + members * MEMBER_BYTES + INDEX_BYTES + 64.0 * info->point_count;
-    return (uint64_t)(sample * (double)(info->count - first));
+    /* A baseline JPEG is larger than a progressive one, but never by more than a quarter. */
+    const double most = mean * (1 + 0.25 * probe->anew_share) + members * MEMBER_BYTES + INDEX_BYTES +
+                        64.0 * info->point_count;
+    return (stk__pack_need){.least_bytes = (uint64_t)((mean + members * HEADER_BYTES) * count),
+                            .most_bytes = (uint64_t)(most * count)};
 }

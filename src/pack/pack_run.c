@@ -9,6 +9,7 @@
 #include "pack/pack_ledger.h"
 #include "pack/pack_probe.h"
 #include "pack/pack_shard.h"
+#include "pack/pack_verify.h"
 #include "pack/tar_blocks.h"
 
 #include <stdio.h>
@@ -25,7 +26,7 @@ typedef struct job {
     stk__source *sources[STK_PACK_PARTS_MOST];
     stk__pack_probe probes[STK_PACK_PARTS_MOST];
     stk__pack_state state; /* as in pack.json */
-    uint64_t left_bytes;   /* estimate of what is still to be written */
+    uint64_t left_bytes;   /* what is still to be written, if it does not grow */
 
     /* The part that is being packed: */
     int part;           /* its number */
@@ -68,6 +69,19 @@ static stk_status open_parts(job *self, stk_error *error)
     return open_part(self, 1, "val", error);
 }
 
+/* As much of the parts as pack.json tells of: is it what was packed? */
+static stk_status go_on(job *self, const stk__pack_state *found, stk_error *error)
+{
+    for (int i = 0; i < self->state.part_count && i < found->part_count; i++) {
+        stk__pack_part *part = &self->state.parts[i];
+        const uint64_t end = found->parts[i].next < part->count ? found->parts[i].next : part->count;
+        part->facts = stk__pack_probe_facts(self->sources[i], 0, end, (stk__digest){0});
+        part->source_bytes =
+            stk__pack_probe_sum(self->sources[i], &self->probes[i], end, self->request->stop);
+    }
+    return stk__pack_state_adopt(&self->state, found, self->request->folder, error);
+}
+
 /* --- how far it is ------------------------------------------------------------------------------------- */
 
 static void add_part(stk__pack_report *report, const stk__pack_part *part)
@@ -78,6 +92,7 @@ static void add_part(stk__pack_report *report, const stk__pack_part *part)
     report->shards += part->shards;
     report->bytes += part->bytes;
     report->source_bytes += part->source_bytes;
+    report->stored_bytes += part->stored_bytes;
 }
 
 static void tell(job *self)
@@ -105,6 +120,10 @@ static void show(void *context)
 static stk_status commit(job *self, stk_error *error)
 {
     STK__TRY(stk__pack_ledger_sync(&self->ledger, error));
+    const uint64_t before = self->state.parts[self->part].next;
+    if (before == 0 || stk__pack_digest_known(self->now.facts))
+        self->now.facts =
+            stk__pack_probe_facts(self->sources[self->part], before, self->now.next, self->now.facts);
     self->now.ledger_bytes = self->ledger.bytes;
     self->state.parts[self->part] = self->now;
     return stk__pack_state_write(self->request->folder, &self->state, error);
@@ -112,9 +131,12 @@ static stk_status commit(job *self, stk_error *error)
 
 static stk_status finish_shard(job *self, stk_error *error)
 {
+    stk__pack_part *now = &self->now;
     STK__TRY(stk__pack_shard_finish(&self->shard, error));
-    self->now.shards++;
-    self->now.bytes += self->shard.bytes;
+    if (now->shards == 0 || stk__pack_digest_known(now->stamps))
+        now->stamps = stk__pack_stamps_add(now->stamps, self->shard.bytes, self->shard.time_s);
+    now->shards++;
+    now->bytes += self->shard.bytes;
     return commit(self, error);
 }
 
@@ -134,7 +156,8 @@ static bool is_full(const job *self)
 static stk_status begin_shard(job *self, stk_error *error)
 {
     const uint64_t most = self->settings.shard_bytes;
-    const uint64_t need = self->left_bytes < most ? self->left_bytes : most;
+    const uint64_t bytes = self->left_bytes < most ? self->left_bytes : most;
+    const stk__pack_need need = {.least_bytes = bytes, .most_bytes = bytes};
     STK__TRY(stk__pack_folder_room(self->folder, need, "the next shard", error));
     return stk__pack_shard_open(&self->shard, self->now.shards, error);
 }
@@ -149,6 +172,7 @@ static stk_status write_sample(job *self, const stk__packed *packed, stk_error *
     self->now.packed++;
     self->now.kept += packed->kept;
     self->now.source_bytes += packed->source_bytes;
+    self->now.stored_bytes += packed->stored_bytes;
     return STK_OK;
 }
 
@@ -210,6 +234,7 @@ static stk_status start_crew(job *self, stk_error *error)
                                             .limits = {.bytes = s->limit_bytes,
                                                        .pixels = s->limit_pixels,
                                                        .scans = s->limit_scans,
+                                                       .warnings = s->limit_warnings,
                                                        .time_s = s->limit_time_s},
                                             .first = self->now.next,
                                             .end = self->now.count,
@@ -224,8 +249,11 @@ static stk_status start_crew(job *self, stk_error *error)
 static stk_status prepare_part(job *self, stk_error *error)
 {
     const stk__pack_part *part = &self->now;
+    const stk__pack_verify_options verify = {
+        .folder = self->folder, .part = part, .stop = self->request->stop};
     STK__TRY(stk__durable_folder(self->folder, error));
-    STK__TRY(stk__pack_folder_verify(self->folder, part, error));
+    STK__TRY(stk__pack_verify(&verify, error));
+    if (part->next == part->count) return STK_OK; /* whatever else is there is not ours */
     STK__TRY(stk__pack_shard_tidy(self->folder, part->shards, error));
     STK__TRY(stk__pack_ledger_open(&self->ledger, self->folder, part->ledger_bytes, error));
     if (part->shards == 0)
@@ -264,12 +292,17 @@ static stk_status find_folder(job *self, int index, stk_error *error)
 
 static stk_status check_room(job *self, stk_error *error)
 {
-    self->left_bytes = 0;
-    for (int i = 0; i < self->state.part_count; i++)
-        self->left_bytes += stk__pack_probe_bytes(self->sources[i], &self->probes[i],
-                                                  self->state.parts[i].next, self->request->stop);
-    if (!self->left_bytes) return STK_OK;
-    return stk__pack_folder_room(self->request->folder, self->left_bytes + SLACK_BYTES, "the pack", error);
+    stk__pack_need all = {0};
+    for (int i = 0; i < self->state.part_count; i++) {
+        const stk__pack_need need = stk__pack_probe_need(self->sources[i], &self->probes[i],
+                                                         self->state.parts[i].next, self->request->stop);
+        all.least_bytes += need.least_bytes;
+        all.most_bytes += need.most_bytes;
+    }
+    self->left_bytes = all.least_bytes;
+    if (!all.most_bytes) return STK_OK;
+    all.most_bytes += SLACK_BYTES;
+    return stk__pack_folder_room(self->request->folder, all, "the pack", error);
 }
 
 static int choose_workers(const stk__pack_settings *settings)
@@ -294,8 +327,8 @@ static stk_status prepare(job *self, stk_error *error)
     self->state.shard_samples = (uint64_t)settings->shard_samples;
     stk__pack_state before;
     STK__TRY(stk__pack_folder_open(request->folder, &self->lock, &before, &found, error));
-    if (found) STK__TRY(stk__pack_state_adopt(&self->state, &before, request->folder, error));
-    STK__TRY(stk__pack_shard_tidy(request->folder, STK_PACK_SHARDS_MOST, error));
+    if (found) STK__TRY(go_on(self, &before, error));
+    if (!self->state.complete) STK__TRY(stk__pack_shard_tidy(request->folder, STK_PACK_SHARDS_MOST, error));
     STK__TRY(check_room(self, error));
     return found ? STK_OK : stk__pack_state_write(request->folder, &self->state, error);
 }

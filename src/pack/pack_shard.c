@@ -55,8 +55,7 @@ static stk_status write_all(stk__pack_shard *shard, const stk__buffer *data, stk
         if (put < 0) return stk__pack_write_fail(error, errno, shard->temporary);
         done += (size_t)put;
     }
-    const stk__digest both[2] = {shard->content, stk__digest_of(data->data, data->size_bytes)};
-    shard->content = stk__digest_of(both, sizeof both);
+    stk__hash_update(shard->hash, data->data, data->size_bytes);
     shard->bytes += data->size_bytes;
     return STK_OK;
 }
@@ -82,7 +81,7 @@ stk_status stk__pack_shard_open(stk__pack_shard *shard, uint64_t number, stk_err
         !make_path(shard->final, shard->folder, "", number))
         return stk__fail(error, STK_ERROR_ARGUMENT, "the path '%.80s…' is too long", shard->folder);
     shard->bytes = shard->samples = 0;
-    shard->content = (stk__digest){0};
+    STK__TRY(stk__hash_create(&shard->hash, error));
     shard->file = open(shard->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (shard->file < 0) return stk__pack_write_fail(error, errno, shard->temporary);
     shard->unfinished = true;
@@ -97,11 +96,17 @@ stk_status stk__pack_shard_append(stk__pack_shard *shard, const stk__buffer *tar
 }
 
 /* The time is part of the index, so it must not be that of packing; copying programs take a shard of the same
- * size and time for the same shard, so it must not be one for all. */
+ * size and time for the same shard, so it must not be one for all. Some file systems know even seconds only.
+ */
+int64_t stk__pack_shard_time(stk__digest content)
+{
+    return STK_SHARD_TIME_S + (int64_t)(content.low % STK_SHARD_TIME_RANGE_S / 2 * 2);
+}
+
 static stk_status close_file(stk__pack_shard *shard, stk_error *error)
 {
-    const struct timespec time = {.tv_sec = STK_SHARD_TIME_S +
-                                            (time_t)(shard->content.low % STK_SHARD_TIME_RANGE_S)};
+    shard->time_s = stk__pack_shard_time(stk__hash_digest(shard->hash));
+    const struct timespec time = {.tv_sec = shard->time_s};
     const struct timespec times[2] = {time, time};
     if (futimens(shard->file, times) != 0 || fsync(shard->file) != 0)
         return stk__pack_write_fail(error, errno, shard->temporary);
@@ -129,6 +134,7 @@ stk_status stk__pack_shard_finish(stk__pack_shard *shard, stk_error *error)
     STK__TRY(close_file(shard, error));
     STK__TRY(stk__shard_index_make(shard->temporary, shard->samples, error));
     STK__TRY(give_names(shard, error));
+    stk__hash_destroy(&shard->hash);
     shard->unfinished = false;
     return STK_OK;
 }
@@ -138,6 +144,7 @@ void stk__pack_shard_abandon(stk__pack_shard *shard)
     char index[INDEX_PATH_BYTES];
     if (shard->file >= 0) close(shard->file);
     shard->file = -1;
+    stk__hash_destroy(&shard->hash);
     if (!shard->unfinished) return;
     snprintf(index, sizeof index, "%s" INDEX, shard->temporary);
     unlink(index);
@@ -147,8 +154,7 @@ void stk__pack_shard_abandon(stk__pack_shard *shard)
 
 /* --- what is left over --------------------------------------------------------------------------------- */
 
-/* The number of "shard-000007.tar" or its index; false for every other name. */
-static bool read_number(const char *name, uint64_t *number)
+bool stk__pack_shard_number(const char *name, uint64_t *number)
 {
     const size_t start = strlen(NAME);
     if (strncmp(name, NAME, start) != 0) return false;
@@ -160,20 +166,29 @@ static bool read_number(const char *name, uint64_t *number)
     return strcmp(end, TAR) == 0 || strcmp(end, TAR INDEX) == 0;
 }
 
-static bool is_left_over(const char *name, uint64_t first)
+/* Temporary names of what a pack writes, or of the index that a reader makes. */
+static bool is_temporary(const char *name)
 {
-    uint64_t number;
+    static const char *const starts[] = {NAME, "pack.json", "classes.txt"};
     if (strncmp(name, TEMPORARY NAME, strlen(TEMPORARY NAME)) == 0) return true;
-    return stk__file_is_left_over(name) || (read_number(name, &number) && number >= first);
+    for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++)
+        if (strncmp(name, starts[i], strlen(starts[i])) == 0) return stk__file_is_left_over(name);
+    return false;
 }
 
-stk_status stk__pack_shard_tidy(const char *folder, uint64_t first, stk_error *error)
+static bool is_left_over(const char *name, uint64_t next)
+{
+    uint64_t number;
+    return is_temporary(name) || (stk__pack_shard_number(name, &number) && number == next);
+}
+
+stk_status stk__pack_shard_tidy(const char *folder, uint64_t next, stk_error *error)
 {
     DIR *entries = opendir(folder);
     stk_status status = STK_OK;
     if (!entries) return stk__fail_errno(error, errno, "cannot look into '%s'", folder);
     for (const struct dirent *entry; status == STK_OK && (entry = readdir(entries));) {
-        if (!is_left_over(entry->d_name, first)) continue;
+        if (!is_left_over(entry->d_name, next)) continue;
         if (unlinkat(dirfd(entries), entry->d_name, 0) != 0)
             status = stk__fail_errno(error, errno, "cannot remove '%s/%s'", folder, entry->d_name);
     }

@@ -17,7 +17,8 @@ typedef struct stk__pack_shard {
     int file;           /* -1: none is open */
     bool unfinished;    /* there is a temporary file */
     uint64_t bytes, samples;
-    stk__digest content; /* of all that was written */
+    int64_t time_s;  /* of the finished file */
+    stk__hash *hash; /* of all that was written; NULL while there is no temporary file */
     char temporary[PATH_MAX], final[PATH_MAX];
 } stk__pack_shard;
 
@@ -36,11 +37,19 @@ stk_status stk__pack_shard_finish(stk__pack_shard *shard, stk_error *error);
 /* Closes and removes an unfinished one; nothing happens when there is none. */
 void stk__pack_shard_abandon(stk__pack_shard *shard);
 
+/* The time that a shard with this content has: the same whenever it is packed, another one for another
+ * content. */
+int64_t stk__pack_shard_time(stk__digest content);
+
 /* "folder/shard-000007.tar"; false when that is too long. */
 bool stk__pack_shard_path(char path[PATH_MAX], const char *folder, uint64_t number);
 
-/* Removes what an interrupted start can have left: temporary files, and shards from number `first` on. */
-stk_status stk__pack_shard_tidy(const char *folder, uint64_t first, stk_error *error);
+/* The number of "shard-000007.tar" or its index; false for every other name. */
+bool stk__pack_shard_number(const char *name, uint64_t *number);
+
+/* Removes what an interrupted start can have left: temporary files, and the shard of number `next`, which may
+ * have got its name just before the end. */
+stk_status stk__pack_shard_tidy(const char *folder, uint64_t next, stk_error *error);
 
 /* STK_ERROR_IO "cannot write 'path': …"; says how to go on when the disk is full. */
 stk_status stk__pack_write_fail(stk_error *error, int error_number, const char *path);

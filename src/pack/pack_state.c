@@ -29,6 +29,26 @@ static const struct {
 };
 enum { NUMBERS = sizeof numbers / sizeof numbers[0] };
 
+bool stk__pack_digest_known(stk__digest digest)
+{
+    return digest.high || digest.low;
+}
+
+bool stk__pack_digest_equal(stk__digest a, stk__digest b)
+{
+    return a.high == b.high && a.low == b.low;
+}
+
+stk__digest stk__pack_stamps_add(stk__digest stamps, uint64_t size_bytes, int64_t time_s)
+{
+    const struct {
+        stk__digest before;
+        uint64_t size_bytes;
+        int64_t time_s;
+    } all = {stamps, size_bytes, time_s};
+    return stk__digest_of(&all, sizeof all);
+}
+
 /* --- writing ------------------------------------------------------------------------------------------- */
 
 static json_t *looks_json(const stk__pack_looks *looks)
@@ -46,10 +66,13 @@ static json_t *looks_json(const stk__pack_looks *looks)
 
 static json_t *part_json(const stk__pack_part *part)
 {
-    char fingerprint[STK_DIGEST_TEXT_BYTES];
+    char fingerprint[STK_DIGEST_TEXT_BYTES], facts[STK_DIGEST_TEXT_BYTES], stamps[STK_DIGEST_TEXT_BYTES];
     stk__digest_print(part->fingerprint, fingerprint);
-    json_t *json = json_pack("{s:s?, s:s, s:o}", "part", part->name, "fingerprint", fingerprint, "looks",
-                             looks_json(&part->looks));
+    stk__digest_print(part->facts, facts);
+    stk__digest_print(part->stamps, stamps);
+    json_t *json = json_pack("{s:s?, s:s, s:o, s:s, s:s, s:I}", "part", part->name, "fingerprint",
+                             fingerprint, "looks", looks_json(&part->looks), "facts", facts, "stamps", stamps,
+                             "stored_bytes", (json_int_t)part->stored_bytes);
     bool whole = json != NULL;
     for (int i = 0; whole && i < NUMBERS; i++) {
         uint64_t value;
@@ -112,6 +135,13 @@ static bool read_looks(const json_t *json, stk__pack_looks *looks)
     return true;
 }
 
+/* One that is missing is unknown. */
+static bool read_digest(const json_t *json, const char *key, stk__digest *digest)
+{
+    const json_t *text = json_object_get(json, key);
+    return !text || (json_is_string(text) && stk__digest_parse(json_string_value(text), digest));
+}
+
 /* index: which part this must be; count: of how many. */
 static bool read_part(const json_t *json, int index, int count, stk__pack_part *part)
 {
@@ -123,11 +153,16 @@ static bool read_part(const json_t *json, int index, int count, stk__pack_part *
     const char *fingerprint = json_string_value(json_object_get(json, "fingerprint"));
     if (!fingerprint || !stk__digest_parse(fingerprint, &part->fingerprint)) return false;
     if (!read_looks(json_object_get(json, "looks"), &part->looks)) return false;
+    if (!read_digest(json, "facts", &part->facts) || !read_digest(json, "stamps", &part->stamps))
+        return false;
     for (int i = 0; i < NUMBERS; i++) {
         uint64_t value;
         if (!read_number(json, numbers[i].key, &value)) return false;
         memcpy((char *)part + numbers[i].offset, &value, sizeof value);
     }
+    part->stored_bytes = part->bytes; /* all that earlier versions told */
+    if (json_object_get(json, "stored_bytes") && !read_number(json, "stored_bytes", &part->stored_bytes))
+        return false;
     return part->next <= part->count && part->packed + part->left_out == part->next;
 }
 
@@ -190,11 +225,6 @@ stk_status stk__pack_state_read(const char *folder, stk__pack_state *state, bool
 
 /* --- going on ------------------------------------------------------------------------------------------ */
 
-static bool is_same_digest(stk__digest a, stk__digest b)
-{
-    return a.high == b.high && a.low == b.low;
-}
-
 static stk_status refuse_other(const char *folder, const char *what, stk_error *error)
 {
     stk__fail(error, STK_ERROR_STATE, "'%s' was begun with %s", folder, what);
@@ -223,20 +253,30 @@ static stk_status compare_settings(const stk__pack_state *state, const stk__pack
     return STK_OK;
 }
 
+static stk_status compare_parts(const stk__pack_part *now, const stk__pack_part *then, const char *folder,
+                                stk_error *error)
+{
+    const char *what = NULL;
+    if (now->count != then->count || !stk__pack_digest_equal(now->fingerprint, then->fingerprint))
+        what = "another data set: its samples have other names";
+    else if (!stk__pack_looks_agree(&now->looks, &then->looks))
+        what = "another data set: its samples have the same names but differ";
+    else if (stk__pack_digest_known(then->facts) && !stk__pack_digest_equal(now->facts, then->facts))
+        what =
+            "another data set: its samples have the same names but other labels, points or names of classes";
+    else if (now->source_bytes && !then->left_out && now->source_bytes != then->source_bytes)
+        what = "another data set: its samples have the same names but files of other sizes";
+    return what ? refuse_other(folder, what, error) : STK_OK;
+}
+
 stk_status stk__pack_state_adopt(stk__pack_state *state, const stk__pack_state *found, const char *folder,
                                  stk_error *error)
 {
     if (state->part_count != found->part_count)
         return refuse_other(
             folder, found->part_count > 1 ? "a data set of two parts" : "a data set without parts", error);
-    for (int i = 0; i < state->part_count; i++) {
-        const stk__pack_part *now = &state->parts[i], *then = &found->parts[i];
-        if (now->count != then->count || !is_same_digest(now->fingerprint, then->fingerprint))
-            return refuse_other(folder, "another data set: its samples have other names", error);
-        if (!stk__pack_looks_agree(&now->looks, &then->looks))
-            return refuse_other(folder, "another data set: its samples have the same names but differ",
-                                error);
-    }
+    for (int i = 0; i < state->part_count; i++)
+        STK__TRY(compare_parts(&state->parts[i], &found->parts[i], folder, error));
     STK__TRY(compare_settings(state, found, folder, error));
     *state = *found;
     return STK_OK;

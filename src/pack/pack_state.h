@@ -22,9 +22,12 @@ typedef struct stk__pack_part {
     uint64_t count;
 
     /* How far it is, after the last whole shard: */
-    uint64_t next; /* id of the sample that follows */
+    uint64_t next;     /* id of the sample that follows */
+    stk__digest facts; /* of those before it: labels and points (pack_probe.h); may be unknown */
     uint64_t shards, bytes;
-    uint64_t packed, left_out, kept, source_bytes;
+    stk__digest stamps; /* of sizes and times of the shards, which are made of their bytes; may be unknown */
+    uint64_t packed, left_out, kept;
+    uint64_t source_bytes, stored_bytes; /* of images and masks: as they were, as they are packed */
     uint64_t ledger_bytes;
 } stk__pack_part;
 
@@ -35,12 +38,20 @@ typedef struct stk__pack_state {
     stk__pack_part parts[STK_PACK_PARTS_MOST];
 } stk__pack_state;
 
+/* Versions that did not write a digest left it unknown: zero. */
+bool stk__pack_digest_known(stk__digest digest);
+bool stk__pack_digest_equal(stk__digest a, stk__digest b);
+
+/* Goes on from the digest of the shards before with the next one. */
+stk__digest stk__pack_stamps_add(stk__digest stamps, uint64_t size_bytes, int64_t time_s);
+
 /* *found: folder has a pack.json. One that is damaged or of another version is STK_ERROR_STATE. */
 stk_status stk__pack_state_read(const char *folder, stk__pack_state *state, bool *found, stk_error *error);
 stk_status stk__pack_state_write(const char *folder, const stk__pack_state *state, stk_error *error);
 
-/* Takes over from `found` how far it is. STK_ERROR_STATE, saying what differs, when it is not the same data
- * set and settings. */
+/* Takes over from `found` how far it is. facts and source_bytes of the parts are those of the source as it is
+ * now, up to found's next; source_bytes 0: nobody knows. STK_ERROR_STATE, saying what differs, when it is not
+ * the same data set and settings. */
 stk_status stk__pack_state_adopt(stk__pack_state *state, const stk__pack_state *found, const char *folder,
                                  stk_error *error);
 

@@ -103,6 +103,7 @@ static stk_status add_image(errand *job)
     STK__TRY(stk__packer_image(job->packer, extension, &picture, job->error));
     job->image = picture.header;
     job->packed->kept = picture.kept;
+    job->packed->stored_bytes += picture.bytes.size_bytes;
     return add_member(job, picture.extension, picture.bytes.data, picture.bytes.size_bytes);
 }
 
@@ -124,6 +125,7 @@ static stk_status add_mask(errand *job)
     STK__TRY(read_field(job, STK_FIELD_MASK, &extension));
     STK__TRY(stk__packer_mask(job->packer, extension, &picture, job->error));
     STK__TRY(check_mask_size(job, &picture.header));
+    job->packed->stored_bytes += picture.bytes.size_bytes;
     return add_member(job, "mask.png", picture.bytes.data, picture.bytes.size_bytes);
 }
 
@@ -205,7 +207,7 @@ stk_status stk__packer_pack(stk__packer *packer, uint64_t id, stk__packed *packe
     errand job = {.packer = packer, .id = id, .packed = packed, .error = error};
     stk__facts facts;
     packed->tar.size_bytes = 0;
-    packed->source_bytes = 0;
+    packed->source_bytes = packed->stored_bytes = 0;
     packed->kept = false;
     STK__TRY(packer->source->ops->facts(packer->source, id, &facts, error));
     escape_key(&job);

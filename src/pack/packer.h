@@ -23,7 +23,7 @@ typedef struct stk__packer {
 /* A packed sample. Its owner empties and uses it again. */
 typedef struct stk__packed {
     stk__buffer tar;
-    uint64_t source_bytes;
+    uint64_t source_bytes, stored_bytes; /* of image and mask: as they were, as they are packed */
     bool kept; /* a JPEG that is stored as it was, because it cannot be written anew with the same pixels */
 } stk__packed;
 

@@ -127,7 +127,7 @@ class PackCut(unittest.TestCase):
         with tempfile.TemporaryDirectory(prefix="stoker-cut-", dir=cut_calls.PLACE) as place:
             folder = pathlib.Path(place).resolve()
             self.assertEqual(cut_calls.run(self.start(folder), folder, at, "kill").status, -9)
-            for name in ("pack.json.tmp-99", "classes.txt.tmp-7", ".tmp-shard-000001.tar.index.tmp-5", "shard-000005.tar"):
+            for name in ("pack.json.tmp-99", "classes.txt.tmp-7", ".tmp-shard-000001.tar.index.tmp-5", "shard-000001.tar"):
                 (folder / "pack" / name).write_bytes(b"half")
             before = folder / "before"
             shutil.copytree(folder / "pack", before)

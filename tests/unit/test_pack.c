@@ -14,6 +14,7 @@ static void bytes_do_not_depend_on_workers(void **state)
     assert_int_equal(report.shards, 4);
     assert_int_equal(report.left_out + report.kept + report.found + report.hanging, 0);
     assert_true(report.bytes > 0 && report.source_bytes > 0);
+    assert_in_range(report.stored_bytes, 1, report.bytes - PAIRS * 1024);
     assert_true(is_there("one/shard-000003.tar.index") && is_there("one/classes.txt"));
     assert_false(is_there("one/ledger.jsonl") || is_there("one/shard-000004.tar"));
     for (int workers = 1; workers < 10; workers *= 3) {
@@ -253,6 +254,24 @@ static void limits_hold(void **state)
     pack_well("data", "out", &settings);
 }
 
+/* Decoders forgive a JPEG that lacks its end, if they are told to: it is stored as it was. */
+static void warnings_are_forgiven(void **state)
+{
+    (void)state;
+    stk__pack_settings settings = {0};
+    stk__buffer bytes = {0};
+    put_jpeg("data/a.jpg", 1, &(pictures_jpeg_options){0});
+    put_jpeg("data/b.jpg", 2, &(pictures_jpeg_options){0});
+    assert_int_equal(stk__file_read(tree_path("data/a.jpg"), 0, &bytes, NULL), STK_OK);
+    tree_bytes("data/a.jpg", bytes.data, bytes.size_bytes - 2);
+    stk__buffer_fini(&bytes);
+    refused(STK_ERROR_SAMPLE, pack("data", "out", &settings), "");
+    settings.limit_warnings = 1;
+    pack_well("data", "out", &settings);
+    assert_int_equal(report.packed, 2);
+    assert_int_equal(report.kept, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -266,6 +285,7 @@ int main(void)
         TEST(bad_samples_stop_it),
         TEST(nothing_but_bad_samples),
         TEST(limits_hold),
+        TEST(warnings_are_forgiven),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,7 +49,7 @@ static void packs_of_other_things(void **state)
     settings.shard_samples = 5;
     check_same(digest_of("out"), whole); /* nothing was touched */
     assert_int_equal(unlink(tree_path("out/shard-000001.tar")), 0);
-    refused(STK_ERROR_STATE, pack("data", "out", &settings), "a shard is missing");
+    refused(STK_ERROR_STATE, pack("data", "out", &settings), "'shard-000001.tar' is missing");
     assert_non_null(strstr(trouble.place, "/out/shard-000001.tar"));
 }
 
