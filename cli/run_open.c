@@ -61,19 +61,39 @@ static json_t *names_json(const stk_loader_info *info)
     return names;
 }
 
-stk_status stk__run_data_write(stk__run_folder *folder, const stk_loader_info *info, stk_error *error)
+stk__feed_facts stk__run_facts(const stk_loader_info *info)
 {
-    char path[1024];
-    stk__run_folder_file(folder, "data.json", path, sizeof path);
-    if (access(path, F_OK) == 0) return STK_OK;
-    json_t *data =
+    return (stk__feed_facts){.image_h = info->h,
+                             .image_w = info->w,
+                             .image_c = info->channels,
+                             .window = info->window_rows,
+                             .features = info->feature_count,
+                             .masks = info->masks,
+                             .classes = info->classes,
+                             .values = info->values,
+                             .num_classes = info->class_count,
+                             .points = info->point_count};
+}
+
+stk_status stk__run_data_init(stk__run_data *data, const char *name, const stk_loader_info *info,
+                              stk_error *error)
+{
+    *data = (stk__run_data){.name = name, .facts = stk__run_facts(info)};
+    data->json =
         json_pack("{s:i, s:s, s:i, s:i, s:i, s:i, s:i, s:b, s:b, s:b, s:i, s:i, s:o}", "schema", 1, "layout",
                   info->layout, "image_h", info->h, "image_w", info->w, "image_c", info->channels, "window",
                   info->window_rows, "features", info->feature_count, "masks", info->masks, "classes",
                   info->classes, "values", info->values, "num_classes", info->class_count, "points",
                   info->point_count, "class_names", names_json(info));
-    if (!data) return stk__fail_memory(error, 4096, "data.json");
-    return stk__run_folder_write_json(folder, "data.json", data, error);
+    return data->json ? STK_OK : stk__fail_memory(error, 4096, "data.json");
+}
+
+stk_status stk__run_data_write(stk__run_folder *folder, const stk_loader_info *info, stk_error *error)
+{
+    stk__run_data data;
+    if (stk__run_has_data(stk__run_folder_path(folder))) return STK_OK;
+    STK__TRY(stk__run_data_init(&data, NULL, info, error));
+    return stk__run_folder_write_json(folder, "data.json", data.json, error);
 }
 
 static bool unpack(stk__run_data *data)
@@ -95,14 +115,21 @@ static bool unpack(stk__run_data *data)
     return fits;
 }
 
+bool stk__run_has_data(const char *run)
+{
+    char path[1024];
+    snprintf(path, sizeof path, "%s/data.json", run);
+    return access(path, F_OK) == 0;
+}
+
 stk_status stk__run_data_read(stk__run_data *data, const char *run, stk_error *error)
 {
     char path[1024];
     json_error_t wrong;
     snprintf(path, sizeof path, "%s/data.json", run);
-    *data = (stk__run_data){.json = json_load_file(path, 0, &wrong)};
+    *data = (stk__run_data){.name = run, .json = json_load_file(path, 0, &wrong)};
     if (data->json && unpack(data)) return STK_OK;
-    if (access(path, F_OK) != 0)
+    if (!stk__run_has_data(run))
         stk__fail(error, STK_ERROR_DATA, "the run does not say what its data was: there is no data.json");
     else
         stk__fail(error, STK_ERROR_DATA, "data.json cannot be used: %s",
@@ -122,4 +149,61 @@ const char *stk__run_class_name(const stk__run_data *data, int64_t class_number)
 {
     return json_string_value(
         json_array_get(json_object_get(data->json, "class_names"), (size_t)class_number));
+}
+
+/* --- a network and other data ------------------------------------------------------------------------------
+ */
+
+static stk_status refuse_classes(stk_error *error)
+{
+    stk__error_hint(error, "use folders train and val of one data.root; lists and shards can have the same "
+                           "classes.txt beside both instead");
+    return STK_ERROR_DATA;
+}
+
+static stk_status check_classes(const stk__run_data *learnt, const stk__run_data *other, int64_t outputs,
+                                stk_error *error)
+{
+    const char *here, *there;
+    for (int64_t i = 0; (here = stk__run_class_name(learnt, i)) && (there = stk__run_class_name(other, i));
+         i++) {
+        if (strcmp(here, there) == 0) continue;
+        stk__fail(error, STK_ERROR_DATA, "class %lld is '%.80s' in '%.80s' but '%.80s' in '%.80s'",
+                  (long long)i, here, learnt->name, there, other->name);
+        return refuse_classes(error);
+    }
+    if (other->facts.num_classes <= outputs) return STK_OK;
+    stk__fail(error, STK_ERROR_DATA, "'%.160s' has %d classes, the network knows %lld", other->name,
+              other->facts.num_classes, (long long)outputs);
+    return refuse_classes(error);
+}
+
+static stk_status check_number(const char *what, int32_t here, int32_t there, const char *names[2],
+                               stk_error *error)
+{
+    if (here == there) return STK_OK;
+    return stk__fail(error, STK_ERROR_DATA, "%s of a sample: %d in '%.120s' but %d in '%.120s'", what, here,
+                     names[0], there, names[1]);
+}
+
+stk_status stk__run_data_check(const stk__run_data *learnt, const stk__run_data *other,
+                               const stk__trainer *trainer, stk_error *error)
+{
+    const stk__trainer_info *info = stk__trainer_describe(trainer);
+    const stk__shape *output = &stk__pass_forms(info->pass)[info->network->output].output;
+    const stk__feed_facts *f = &other->facts;
+    const stk__task task = info->network->task;
+    const bool has[] = {[STK_TASK_SEGMENTATION] = f->masks,
+                        [STK_TASK_POINTS] = f->points,
+                        [STK_TASK_CLASSIFICATION] = f->classes,
+                        [STK_TASK_REGRESSION] = f->values};
+    if (!has[task])
+        return stk__fail(error, STK_ERROR_DATA, "'%.160s' has no %s to evaluate on", other->name,
+                         stk__task_describe(task)->target);
+    if (task == STK_TASK_SEGMENTATION || task == STK_TASK_CLASSIFICATION)
+        return check_classes(learnt, other, output->dim[output->ndim - 1], error);
+    if (!learnt->json) return STK_OK;
+    const char *names[2] = {learnt->name, other->name};
+    if (task == STK_TASK_POINTS) return check_number("points", learnt->facts.points, f->points, names, error);
+    return check_number("features", learnt->facts.features, f->features, names, error);
 }

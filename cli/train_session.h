@@ -3,8 +3,7 @@
 #define STK_CLI_TRAIN_SESSION_H
 
 #include "open_loader.h"
-
-#include "train/run.h"
+#include "run_open.h"
 
 enum { STK_CLI_TRAIN_TABLES = 8 };
 const stk__option_table *const *stk__cli_train_tables(void);
@@ -39,6 +38,9 @@ stk_status stk__cli_apply_preset(stk__config *config, stk_error *error);
 stk_status stk__cli_session_read(stk__cli_session *session, stk_error *error);
 /* Reads the settings and opens loaders and trainer; the effects are told to the config. */
 stk_status stk__cli_session_open(stk__cli_session *session, stk_error *error);
+/* The validation part asks for what the network learned; open has compared it with a training part. */
+stk_status stk__cli_session_check(const stk__cli_session *session, const stk__run_data *learnt,
+                                  stk_error *error);
 /* Leaves the program at once if threads had to be given up. */
 void stk__cli_session_close(stk__cli_session *session, int status);
 
