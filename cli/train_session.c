@@ -122,6 +122,8 @@ static stk_status tell_validation(stk__cli_session *s, stk_error *error)
     int count;
     char name[96];
     STK__TRY(tell_given(s, error));
+    if (s->val_data.val_root) /* of no use to the loader of the training part, which has said so */
+        STK__TRY(stk__config_effect(s->config, "data.val_root", s->val_data.val_root, NULL, error));
     const stk_loader_effect *effects = stk_loader_effects(s->val_loader, &count);
     for (int i = 0; i < count; i++) {
         if (strncmp(effects[i].name, "data.", 5) != 0) continue;
