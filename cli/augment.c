@@ -206,7 +206,7 @@ static stk_status open_job(augment_job *job, stk_error *error)
         STK__TRY(stk__cli_loader_open(&job->arguments, &job->loading, &job->loader, error));
     }
     if (!stk__cli_quiet && !stk__cli_json)
-        stk__cli_print_dataset(stk_loader_describe(job->loader), job->loading.options.root);
+        stk__cli_print_dataset(stk_loader_describe(job->loader), &job->loading.options);
     return STK_OK;
 }
 

@@ -276,7 +276,7 @@ static stk_status open_job(stats_job *job, stk_error *error)
     STK__TRY(stk__cli_loader_open(&job->arguments, &job->loading, &job->loader, error));
     const stk_loader_info *info = stk_loader_describe(job->loader);
     stk_loader_watch(job->loader, print_damage, job);
-    if (!stk__cli_json && !stk__cli_quiet) stk__cli_print_dataset(info, job->loading.options.root);
+    if (!stk__cli_json && !stk__cli_quiet) stk__cli_print_dataset(info, &job->loading.options);
     if (info->class_count <= 0 || info->class_count > MOST_CLASSES) return STK_OK;
     const size_t bytes = (size_t)info->class_count * sizeof *job->labels;
     job->labels = stk__alloc(bytes);
