@@ -91,6 +91,10 @@ void stk__completion_print(const stk__arguments *arguments);
 extern bool stk__cli_quiet, stk__cli_json;
 extern int stk__cli_verbose;
 
+/* For people to read: control bytes, which could steer a terminal, and what is not UTF-8 as \xNN. The text
+ * itself if there is nothing like that, else in one of a few rotating buffers of this thread. Names of files,
+ * samples and classes go through it, and every message. */
+const char *stk__cli_text(const char *text);
 int stk__cli_fail(const stk_error *error); /* prints it; the exit status that fits */
 int stk__cli_usage(const char *verb, const char *format, ...) STK__PRINTF(2, 3); /* explains; status 2 */
 /* The same for a word that is none: "there is no option '--hahs'; did you mean '--hash'?" meant may be NULL.

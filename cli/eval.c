@@ -88,9 +88,9 @@ static void print_text(const eval_job *job)
     printf("\n");
     for (int c = 0; info->network->task == STK_TASK_SEGMENTATION && c < data->class_count; c++) {
         if (isnan(job->score.per_class[c]))
-            printf("  %-20s F-score -\n", data->class_names ? data->class_names[c] : "");
+            printf("  %-20s F-score -\n", data->class_names ? stk__cli_text(data->class_names[c]) : "");
         else
-            printf("  %-20s F-score %.4f\n", data->class_names ? data->class_names[c] : "",
+            printf("  %-20s F-score %.4f\n", data->class_names ? stk__cli_text(data->class_names[c]) : "",
                    job->score.per_class[c]);
     }
 }

@@ -221,7 +221,7 @@ static void print_classes(const stats_job *job)
     if (!table.count) return;
     printf("\n  %3s %-18s %9s %9s   (weight: all classes count alike)\n", "id", "class", "share", "weight");
     for (int i = 0; i < table.count; i++) {
-        printf("  %3d %-18s ", i, info->class_names ? info->class_names[i] : "");
+        printf("  %3d %-18s ", i, info->class_names ? stk__cli_text(info->class_names[i]) : "");
         if (table.counts[i])
             printf("%7.2f %% %9.3f\n", 100 * (double)table.counts[i] / (double)table.total,
                    weight_of(&table, i));
