@@ -59,6 +59,7 @@ const char *stk__cli_text(const char *text)
 int stk__cli_fail(const stk_error *error)
 {
     const bool colors = stk__cli_colors(stderr);
+    stk__interrupt_told();
     fprintf(stderr, "%sstoker:%s %s\n", colors ? "\033[1;31m" : "", colors ? "\033[0m" : "",
             stk__cli_text(error->message));
     if (error->place[0]) fprintf(stderr, "  where: %s\n", stk__cli_text(error->place));
