@@ -1,5 +1,6 @@
 /* stoker eval RUN: how good is the network of a run, on its validation part? */
 #include "eval_sheet.h"
+#include "train_check.h"
 #include "train_print.h"
 
 #include "core/json_text.h"
@@ -19,18 +20,6 @@ typedef struct eval_job {
     stk__score score;
 } eval_job;
 
-/* Runs of old have no data.json: then nobody knows what their classes were called. */
-static stk_status check_data(const eval_job *job, stk_error *error)
-{
-    stk__run_data learnt = {0};
-    stk_status status = STK_OK;
-    if (stk__run_has_data(job->arguments.words[0]))
-        status = stk__run_data_read(&learnt, job->arguments.words[0], error);
-    if (status == STK_OK) status = stk__cli_session_check(&job->session, &learnt, error);
-    stk__run_data_fini(&learnt);
-    return status;
-}
-
 static stk_status run_job(eval_job *job, stk_error *error)
 {
     char path[1024];
@@ -41,7 +30,7 @@ static stk_status run_job(eval_job *job, stk_error *error)
     STK__TRY(stk__config_read_file(s->config, path, error));
     STK__TRY(stk__cli_apply_preset(s->config, error));
     STK__TRY(stk__cli_session_open(s, error));
-    STK__TRY(check_data(job, error));
+    STK__TRY(stk__train_check_run(s, job->arguments.words[0], error));
     const stk__run_choice choice = {
         .run = job->arguments.words[0], .checkpoint = job->checkpoint, .newest = job->newest};
     STK__TRY(stk__run_checkpoint_find(&choice, s->trainer, &job->found, error));

@@ -24,10 +24,6 @@ bool stk__run_has_data(const char *run); /* a data.json */
 stk_status stk__run_data_read(stk__run_data *data, const char *run, stk_error *error);
 void stk__run_data_fini(stk__run_data *data);
 const char *stk__run_class_name(const stk__run_data *data, int64_t class_number); /* NULL: it has none */
-/* Metrics on the other data mean something: it has what the network answers, and its classes the numbers they
- * had when the network learned them. Fewer classes are fine. Of what is unknown nothing is said. */
-stk_status stk__run_data_check(const stk__run_data *learnt, const stk__run_data *other,
-                               const stk__trainer *trainer, stk_error *error);
 
 /* config.yaml of the run into the config. */
 stk_status stk__run_settings_read(stk__config *config, const char *run, stk_error *error);

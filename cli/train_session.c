@@ -1,5 +1,7 @@
 #include "train_session.h"
 
+#include "train_check.h"
+
 #include "loader/loader_open.h"
 
 #include "augment/operation.h"
@@ -325,36 +327,6 @@ static void plan_memory(stk__cli_session *s)
         s->device_bytes = info->model_bytes + info->pass_bytes + device_batches(s);
 }
 
-/* Where a part of a root lies, for messages. */
-static void name_part(const char *root, const char *part, char *text, size_t size)
-{
-    const bool has_parts = stk__source_has_parts(root);
-    snprintf(text, size, "%s%s%s", root ? root : "", has_parts ? "/" : "", has_parts ? part : "");
-}
-
-stk_status stk__cli_session_check(const stk__cli_session *s, const stk__run_data *learnt, stk_error *error)
-{
-    char part[512];
-    name_part(s->val_data.root, "val", part, sizeof part);
-    const char *name = s->val_data.val_root ? s->val_data.val_root : part;
-    stk__run_data val;
-    stk_status status = stk__run_data_init(&val, name, stk_loader_describe(s->val_loader), error);
-    if (status == STK_OK) status = stk__run_data_check(learnt, &val, s->trainer, error);
-    stk__run_data_fini(&val);
-    return status;
-}
-
-static stk_status check_validation(const stk__cli_session *s, stk_error *error)
-{
-    char name[512];
-    stk__run_data learnt;
-    name_part(s->data.root, "train", name, sizeof name);
-    stk_status status = stk__run_data_init(&learnt, name, stk_loader_describe(s->loader), error);
-    if (status == STK_OK) status = stk__cli_session_check(s, &learnt, error);
-    stk__run_data_fini(&learnt);
-    return status;
-}
-
 stk_status stk__cli_session_open(stk__cli_session *s, stk_error *error)
 {
     STK__TRY(stk__cli_session_read(s, error));
@@ -362,7 +334,7 @@ stk_status stk__cli_session_open(stk__cli_session *s, stk_error *error)
     if (!s->evaluates_only) STK__TRY(open_training(s, error));
     STK__TRY(open_validation(s, error));
     STK__TRY(open_trainer(s, error));
-    if (s->loader && s->val_loader) STK__TRY(check_validation(s, error));
+    if (s->loader && s->val_loader) STK__TRY(stk__train_check_parts(s, error));
     plan_memory(s);
     return STK_OK;
 }

@@ -38,9 +38,6 @@ stk_status stk__cli_apply_preset(stk__config *config, stk_error *error);
 stk_status stk__cli_session_read(stk__cli_session *session, stk_error *error);
 /* Reads the settings and opens loaders and trainer; the effects are told to the config. */
 stk_status stk__cli_session_open(stk__cli_session *session, stk_error *error);
-/* The validation part asks for what the network learned; open has compared it with a training part. */
-stk_status stk__cli_session_check(const stk__cli_session *session, const stk__run_data *learnt,
-                                  stk_error *error);
 /* Leaves the program at once if threads had to be given up. */
 void stk__cli_session_close(stk__cli_session *session, int status);
 
