@@ -169,7 +169,7 @@ static void print_facts(const stk__plan_trace *trace)
 static void print_explanation(const stk__explanation *e)
 {
     const float *m = e->resolved.block.matrix;
-    printf("sample %u in epoch %u: %s\n", e->at.sample, e->at.epoch + 1, e->path);
+    printf("sample %u in epoch %u: %s\n", e->at.sample, e->at.epoch + 1, stk__cli_text(e->path));
     printf("  %dx%d as stored, decoded to %dx%d, augmented to %dx%d\n\n", e->stored_w, e->stored_h,
            e->at.source_w, e->at.source_h, e->at.target_w, e->at.target_h);
     print_facts(&e->trace);
@@ -206,7 +206,7 @@ static stk_status open_job(augment_job *job, stk_error *error)
         STK__TRY(stk__cli_loader_open(&job->arguments, &job->loading, &job->loader, error));
     }
     if (!stk__cli_quiet && !stk__cli_json)
-        stk__cli_print_dataset(stk_loader_describe(job->loader), job->loading.options.root);
+        stk__cli_print_dataset(stk_loader_describe(job->loader), &job->loading.options);
     return STK_OK;
 }
 

@@ -91,6 +91,10 @@ void stk__completion_print(const stk__arguments *arguments);
 extern bool stk__cli_quiet, stk__cli_json;
 extern int stk__cli_verbose;
 
+/* For people to read: control bytes, which could steer a terminal, and what is not UTF-8 as \xNN. The text
+ * itself if there is nothing like that, else in one of a few rotating buffers of this thread. Names of files,
+ * samples and classes go through it, and every message. */
+const char *stk__cli_text(const char *text);
 int stk__cli_fail(const stk_error *error); /* prints it; the exit status that fits */
 int stk__cli_usage(const char *verb, const char *format, ...) STK__PRINTF(2, 3); /* explains; status 2 */
 /* The same for a word that is none: "there is no option '--hahs'; did you mean '--hash'?" meant may be NULL.
@@ -136,13 +140,15 @@ void stk__cli_give_pocl_cache(void);
  */
 
 /* Ctrl-C and SIGTERM once: the flag is set and `stop` is called from a thread of its own; if the program has
- * not ended 0.8 s later, or at the second signal, it leaves at once. */
+ * not ended 0.8 s later, or at the second signal, it leaves at once, and says so. */
 stk_status stk__interrupt_start(stk_error *error);
 /* For verbs that have something to finish first: only a second signal ends the program at once. */
 void stk__interrupt_wait(bool wait);
 const atomic_bool *stk__interrupt_flag(void);
 void stk__interrupt_target(void (*stop)(void *),
                            void *context); /* NULL: none; waits while stop is being called */
+/* Why the program ends has been printed: it is not said again. */
+void stk__interrupt_told(void);
 /* Called before a second signal ends the program; NULL: nothing. */
 void stk__interrupt_last(void (*call)(void));
 /* Signals are for somebody else, until it is called with NULL. from_terminal: Ctrl-C, which a child in our

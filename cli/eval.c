@@ -1,6 +1,6 @@
 /* stoker eval RUN: how good is the network of a run, on its validation part? */
 #include "eval_sheet.h"
-#include "run_open.h"
+#include "train_check.h"
 #include "train_print.h"
 
 #include "core/json_text.h"
@@ -30,6 +30,7 @@ static stk_status run_job(eval_job *job, stk_error *error)
     STK__TRY(stk__config_read_file(s->config, path, error));
     STK__TRY(stk__cli_apply_preset(s->config, error));
     STK__TRY(stk__cli_session_open(s, error));
+    STK__TRY(stk__train_check_run(s, job->arguments.words[0], error));
     const stk__run_choice choice = {
         .run = job->arguments.words[0], .checkpoint = job->checkpoint, .newest = job->newest};
     STK__TRY(stk__run_checkpoint_find(&choice, s->trainer, &job->found, error));
@@ -76,9 +77,9 @@ static void print_text(const eval_job *job)
     printf("\n");
     for (int c = 0; info->network->task == STK_TASK_SEGMENTATION && c < data->class_count; c++) {
         if (isnan(job->score.per_class[c]))
-            printf("  %-20s F-score -\n", data->class_names ? data->class_names[c] : "");
+            printf("  %-20s F-score -\n", data->class_names ? stk__cli_text(data->class_names[c]) : "");
         else
-            printf("  %-20s F-score %.4f\n", data->class_names ? data->class_names[c] : "",
+            printf("  %-20s F-score %.4f\n", data->class_names ? stk__cli_text(data->class_names[c]) : "",
                    job->score.per_class[c]);
     }
 }

@@ -7,7 +7,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-static atomic_bool interrupted, patient;
+static atomic_bool interrupted, patient, told;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the four below */
 static void (*stop_target)(void *);
 static void *stop_context;
@@ -29,6 +29,11 @@ void stk__interrupt_wait(bool wait)
 void stk__interrupt_last(void (*call)(void))
 {
     atomic_store(&last_call, call);
+}
+
+void stk__interrupt_told(void)
+{
+    atomic_store(&told, true);
 }
 
 void stk__interrupt_target(void (*stop)(void *), void *context)
@@ -58,6 +63,13 @@ static bool relay_signal(const siginfo_t *info)
     return relayed;
 }
 
+/* Not by stdio: whoever hangs may hold its lock. Nobody is left to hear that it cannot be written. */
+static void tell(void)
+{
+    static const char line[] = "stoker: interrupted\n";
+    if (!atomic_exchange(&told, true) && write(STDERR_FILENO, line, sizeof line - 1) < 0) return;
+}
+
 /* The thread all signals go to. It never ends: the process does. */
 static void watch_signals(void *unused)
 {
@@ -77,6 +89,7 @@ static void watch_signals(void *unused)
         sigtimedwait(&watched, &info, &grace);
     void (*call)(void) = atomic_load(&last_call);
     if (call) call();
+    tell();
     _exit(STK_EXIT_INTERRUPTED);
 }
 

@@ -25,8 +25,8 @@ static void note_sample(void *context, const stk_ledger_entry *entry)
         strcmp(entry->action, "failed") == 0)
         return;
     if (ledger->progress) stk__progress_end(ledger->progress);
-    fprintf(stderr, "  %s: %s, %s (%s)\n", entry->path, entry->action, stk_damage_name(entry->damage),
-            entry->detail);
+    fprintf(stderr, "  %s: %s, %s (%s)\n", stk__cli_text(entry->path), entry->action,
+            stk_damage_name(entry->damage), stk__cli_text(entry->detail));
 }
 
 stk_status stk__ledger_file_open(stk__ledger_file *ledger, stk_loader *loader, bool goes_on, stk_error *error)

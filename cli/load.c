@@ -230,7 +230,7 @@ static void print_report(const load_job *job)
 static void print_beginning(const load_job *job)
 {
     if (stk__cli_quiet || stk__cli_json) return;
-    stk__cli_print_dataset(stk_loader_describe(job->loader), job->loading.options.root);
+    stk__cli_print_dataset(stk_loader_describe(job->loader), &job->loading.options);
     stk__cli_print_effects(job->arguments.config);
 }
 

@@ -232,8 +232,10 @@ json_t *stk__cli_damages_json(const stk_loader_stats *stats)
     return object;
 }
 
-void stk__cli_print_dataset(const stk_loader_info *info, const char *root)
+void stk__cli_print_dataset(const stk_loader_info *info, const stk_loader_options *options)
 {
+    const bool elsewhere = options->part == STK_PART_VAL && options->val_root;
+    const char *root = elsewhere ? options->val_root : options->root;
     fprintf(stderr, "%s: %s, %s samples", root ? root : "data", info->layout,
             stk__cli_grouped(info->sample_count));
     if (info->sample_count != info->dataset_count)

@@ -45,6 +45,6 @@ void stk__cli_loader_close(stk_loader **loader, int status);
 void stk__cli_print_effects(const stk__config *config);
 json_t *
 stk__cli_damages_json(const stk_loader_stats *stats); /* {"truncated": 3, …}: the classes that came up */
-void stk__cli_print_dataset(const stk_loader_info *info, const char *root);
+void stk__cli_print_dataset(const stk_loader_info *info, const stk_loader_options *options);
 
 #endif

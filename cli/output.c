@@ -3,6 +3,7 @@
 #include "core/clock.h"
 #include "core/json_text.h"
 #include "core/logger.h"
+#include "core/utf8.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -19,12 +20,50 @@ bool stk__cli_colors(FILE *file)
     return isatty(fileno(file)) && !(no_color && *no_color) && !(terminal && strcmp(terminal, "dumb") == 0);
 }
 
+/* --- texts of others ---------------------------------------------------------------------------------------
+ */
+
+enum { CLEAN_TEXTS = 4, CLEAN_BYTES = 4 * 512 + 1 };
+
+/* Length of what a terminal shows as it is; 0: a control byte, of C1 too, or no UTF-8. */
+static size_t shown_length(const char *text)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    const bool control = at[0] < 0x20 || at[0] == 0x7F || (at[0] == 0xC2 && at[1] < 0xA0);
+    return control ? 0 : stk__utf8_length(text);
+}
+
+const char *stk__cli_text(const char *text)
+{
+    static _Thread_local char texts[CLEAN_TEXTS][CLEAN_BYTES]; /* the log is written by many threads */
+    static _Thread_local int next;
+    const char *from = text;
+    for (size_t length; *from && (length = shown_length(from)) > 0;)
+        from += length;
+    if (!*from) return text;
+    char *const clean = texts[next++ % CLEAN_TEXTS], *out = clean;
+    for (from = text; *from && out + 5 < clean + CLEAN_BYTES;) {
+        const size_t length = shown_length(from);
+        if (length == 0) out += sprintf(out, "\\x%02x", (unsigned char)*from++);
+        memcpy(out, from, length);
+        out += length;
+        from += length;
+    }
+    *out = '\0';
+    return clean;
+}
+
+/* --- messages --------------------------------------------------------------------------------------------
+ */
+
 int stk__cli_fail(const stk_error *error)
 {
     const bool colors = stk__cli_colors(stderr);
-    fprintf(stderr, "%sstoker:%s %s\n", colors ? "\033[1;31m" : "", colors ? "\033[0m" : "", error->message);
-    if (error->place[0]) fprintf(stderr, "  where: %s\n", error->place);
-    if (error->hint[0]) fprintf(stderr, "  hint:  %s\n", error->hint);
+    stk__interrupt_told();
+    fprintf(stderr, "%sstoker:%s %s\n", colors ? "\033[1;31m" : "", colors ? "\033[0m" : "",
+            stk__cli_text(error->message));
+    if (error->place[0]) fprintf(stderr, "  where: %s\n", stk__cli_text(error->place));
+    if (error->hint[0]) fprintf(stderr, "  hint:  %s\n", stk__cli_text(error->hint));
     if (error->code == STK_ERROR_INTERRUPTED) return STK_EXIT_INTERRUPTED;
     const bool misuse = error->code == STK_ERROR_CONFIG || error->code == STK_ERROR_ARGUMENT;
     return misuse ? STK_EXIT_USAGE : STK_EXIT_FAILED;
@@ -51,7 +90,7 @@ static void print_log(void *context, stk_log_level level, const char *line)
 {
     (void)context;
     static const char *const words[] = {"error", "warning", "info", "debug"};
-    fprintf(stderr, "stoker: %s: %s\n", words[level], line);
+    fprintf(stderr, "stoker: %s: %s\n", words[level], stk__cli_text(line));
 }
 
 _Noreturn void stk__cli_leave(int status)

@@ -35,7 +35,7 @@ static bool writes_pictures(const predict_job *job)
 static void refuse_input(void *context, const char *name, const stk_error *error)
 {
     stk__answers_refuse(context, name, NULL, error->message);
-    if (error->hint[0]) fprintf(stderr, "  hint:  %s\n", error->hint);
+    if (error->hint[0]) fprintf(stderr, "  hint:  %s\n", stk__cli_text(error->hint));
 }
 
 static void note_damage(void *context, const stk_ledger_entry *entry)

@@ -50,7 +50,8 @@ void stk__answers_fini(stk__answers *a)
 void stk__answers_refuse(stk__answers *a, const char *file, const char *damage, const char *detail)
 {
     stk__progress_end(&a->progress);
-    fprintf(stderr, "stoker: %s: %s%s%s\n", file, damage ? damage : "", damage ? ": " : "", detail);
+    fprintf(stderr, "stoker: %s: %s%s%s\n", stk__cli_text(file), damage ? damage : "", damage ? ": " : "",
+            stk__cli_text(detail));
     if (!a->failures) a->failures = json_array();
     json_array_append_new(a->failures, json_pack("{s:o, s:s?, s:o}", "file", stk__cli_json_text(file),
                                                  "damage", damage, "error", stk__cli_json_text(detail)));
@@ -156,7 +157,7 @@ static void print_class(const stk__answers *a, int64_t class_number, double shar
 {
     const char *name = stk__run_class_name(a->data, class_number);
     if (name)
-        printf("  %s %.1f %%", name, 100 * share);
+        printf("  %s %.1f %%", stk__cli_text(name), 100 * share);
     else
         printf("  class %lld %.1f %%", (long long)class_number, 100 * share);
 }
@@ -211,7 +212,7 @@ static stk_status answer_mask(stk__answers *a, uint64_t id, const stk_tensor *p,
     json_object_set_new(row, "mask", stk__cli_json_text(path));
     json_object_set_new(row, "width", json_integer(original.w));
     json_object_set_new(row, "height", json_integer(original.h));
-    if (!stk__cli_json) printf("  %s", path);
+    if (!stk__cli_json) printf("  %s", stk__cli_text(path));
     add_classes(a, row, shares, p->shape[3], "share");
     for (size_t at = 0; a->overlay && at < count; at++)
         stk__sheet_tint(original.data + 3 * at, mask.data[at]);
@@ -268,7 +269,7 @@ static stk_status answer(stk__answers *a, uint64_t id, const stk_tensor *p, int6
     a->source->ops->where(a->source, id, STK_FIELD_IMAGE, where, sizeof where);
     json_t *row = json_pack("{s:o}", "file", stk__cli_json_text(where));
     stk__progress_end(&a->progress);
-    if (!stk__cli_json) printf("%-*s", a->width, where);
+    if (!stk__cli_json) printf("%-*s", a->width, stk__cli_text(where));
     if (a->task == STK_TASK_SEGMENTATION)
         status = answer_mask(a, id, p, i, row, error);
     else if (a->task == STK_TASK_POINTS)

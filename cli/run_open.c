@@ -61,19 +61,39 @@ static json_t *names_json(const stk_loader_info *info)
     return names;
 }
 
-stk_status stk__run_data_write(stk__run_folder *folder, const stk_loader_info *info, stk_error *error)
+stk__feed_facts stk__run_facts(const stk_loader_info *info)
 {
-    char path[1024];
-    stk__run_folder_file(folder, "data.json", path, sizeof path);
-    if (access(path, F_OK) == 0) return STK_OK;
-    json_t *data =
+    return (stk__feed_facts){.image_h = info->h,
+                             .image_w = info->w,
+                             .image_c = info->channels,
+                             .window = info->window_rows,
+                             .features = info->feature_count,
+                             .masks = info->masks,
+                             .classes = info->classes,
+                             .values = info->values,
+                             .num_classes = info->class_count,
+                             .points = info->point_count};
+}
+
+stk_status stk__run_data_init(stk__run_data *data, const char *name, const stk_loader_info *info,
+                              stk_error *error)
+{
+    *data = (stk__run_data){.name = name, .facts = stk__run_facts(info)};
+    data->json =
         json_pack("{s:i, s:s, s:i, s:i, s:i, s:i, s:i, s:b, s:b, s:b, s:i, s:i, s:o}", "schema", 1, "layout",
                   info->layout, "image_h", info->h, "image_w", info->w, "image_c", info->channels, "window",
                   info->window_rows, "features", info->feature_count, "masks", info->masks, "classes",
                   info->classes, "values", info->values, "num_classes", info->class_count, "points",
                   info->point_count, "class_names", names_json(info));
-    if (!data) return stk__fail_memory(error, 4096, "data.json");
-    return stk__run_folder_write_json(folder, "data.json", data, error);
+    return data->json ? STK_OK : stk__fail_memory(error, 4096, "data.json");
+}
+
+stk_status stk__run_data_write(stk__run_folder *folder, const stk_loader_info *info, stk_error *error)
+{
+    stk__run_data data;
+    if (stk__run_has_data(stk__run_folder_path(folder))) return STK_OK;
+    STK__TRY(stk__run_data_init(&data, NULL, info, error));
+    return stk__run_folder_write_json(folder, "data.json", data.json, error);
 }
 
 static bool unpack(stk__run_data *data)
@@ -95,14 +115,21 @@ static bool unpack(stk__run_data *data)
     return fits;
 }
 
+bool stk__run_has_data(const char *run)
+{
+    char path[1024];
+    snprintf(path, sizeof path, "%s/data.json", run);
+    return access(path, F_OK) == 0;
+}
+
 stk_status stk__run_data_read(stk__run_data *data, const char *run, stk_error *error)
 {
     char path[1024];
     json_error_t wrong;
     snprintf(path, sizeof path, "%s/data.json", run);
-    *data = (stk__run_data){.json = json_load_file(path, 0, &wrong)};
+    *data = (stk__run_data){.name = run, .json = json_load_file(path, 0, &wrong)};
     if (data->json && unpack(data)) return STK_OK;
-    if (access(path, F_OK) != 0)
+    if (!stk__run_has_data(run))
         stk__fail(error, STK_ERROR_DATA, "the run does not say what its data was: there is no data.json");
     else
         stk__fail(error, STK_ERROR_DATA, "data.json cannot be used: %s",

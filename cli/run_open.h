@@ -9,13 +9,18 @@
 #include "train/run.h"
 
 /* What a run was trained on (data.json): enough to use its network where the data set is not. */
-typedef struct stk__run_data {
+typedef struct stk__run_data { /* init or read, then fini; zeroed: unknown */
+    const char *name;          /* of the data set or the run, for messages; not owned */
     stk__feed_facts facts;
     json_t *json; /* owned */
 } stk__run_data;
 
+stk__feed_facts stk__run_facts(const stk_loader_info *info);
+stk_status stk__run_data_init(stk__run_data *data, const char *name, const stk_loader_info *info,
+                              stk_error *error);
 /* Writes data.json, unless it is there. */
 stk_status stk__run_data_write(stk__run_folder *folder, const stk_loader_info *info, stk_error *error);
+bool stk__run_has_data(const char *run); /* a data.json */
 stk_status stk__run_data_read(stk__run_data *data, const char *run, stk_error *error);
 void stk__run_data_fini(stk__run_data *data);
 const char *stk__run_class_name(const stk__run_data *data, int64_t class_number); /* NULL: it has none */

@@ -221,7 +221,7 @@ static void print_classes(const stats_job *job)
     if (!table.count) return;
     printf("\n  %3s %-18s %9s %9s   (weight: all classes count alike)\n", "id", "class", "share", "weight");
     for (int i = 0; i < table.count; i++) {
-        printf("  %3d %-18s ", i, info->class_names ? info->class_names[i] : "");
+        printf("  %3d %-18s ", i, info->class_names ? stk__cli_text(info->class_names[i]) : "");
         if (table.counts[i])
             printf("%7.2f %% %9.3f\n", 100 * (double)table.counts[i] / (double)table.total,
                    weight_of(&table, i));
@@ -276,7 +276,7 @@ static stk_status open_job(stats_job *job, stk_error *error)
     STK__TRY(stk__cli_loader_open(&job->arguments, &job->loading, &job->loader, error));
     const stk_loader_info *info = stk_loader_describe(job->loader);
     stk_loader_watch(job->loader, print_damage, job);
-    if (!stk__cli_json && !stk__cli_quiet) stk__cli_print_dataset(info, job->loading.options.root);
+    if (!stk__cli_json && !stk__cli_quiet) stk__cli_print_dataset(info, &job->loading.options);
     if (info->class_count <= 0 || info->class_count > MOST_CLASSES) return STK_OK;
     const size_t bytes = (size_t)info->class_count * sizeof *job->labels;
     job->labels = stk__alloc(bytes);

@@ -1,5 +1,7 @@
 #include "train_session.h"
 
+#include "train_check.h"
+
 #include "loader/loader_open.h"
 
 #include "augment/operation.h"
@@ -122,6 +124,8 @@ static stk_status tell_validation(stk__cli_session *s, stk_error *error)
     int count;
     char name[96];
     STK__TRY(tell_given(s, error));
+    if (s->val_data.val_root) /* of no use to the loader of the training part, which has said so */
+        STK__TRY(stk__config_effect(s->config, "data.val_root", s->val_data.val_root, NULL, error));
     const stk_loader_effect *effects = stk_loader_effects(s->val_loader, &count);
     for (int i = 0; i < count; i++) {
         if (strncmp(effects[i].name, "data.", 5) != 0) continue;
@@ -214,20 +218,6 @@ static stk__feed feed_of(stk_loader *loader, bool drop_last)
                        .last_batch_size = tail && !drop_last ? tail : info->batch_size};
 }
 
-static stk__feed_facts facts_of(const stk_loader_info *info)
-{
-    return (stk__feed_facts){.image_h = info->h,
-                             .image_w = info->w,
-                             .image_c = info->channels,
-                             .window = info->window_rows,
-                             .features = info->feature_count,
-                             .masks = info->masks,
-                             .classes = info->classes,
-                             .values = info->values,
-                             .num_classes = info->class_count,
-                             .points = info->point_count};
-}
-
 /* --- trainer ---------------------------------------------------------------------------------------------
  */
 
@@ -288,7 +278,7 @@ static stk_status open_trainer(stk__cli_session *s, stk_error *error)
                                       .run = &s->run,
                                       .feed = feed_of(s->loader, s->data.drop_last == STK_SWITCH_ON),
                                       .val = feed_of(s->val_loader, s->val_data.drop_last == STK_SWITCH_ON),
-                                      .facts = facts_of(stk_loader_describe(any)),
+                                      .facts = stk__run_facts(stk_loader_describe(any)),
                                       .seed = (uint64_t)data->seed,
                                       .engine = s->engine,
                                       .evaluates_only = s->evaluates_only,
@@ -344,6 +334,7 @@ stk_status stk__cli_session_open(stk__cli_session *s, stk_error *error)
     if (!s->evaluates_only) STK__TRY(open_training(s, error));
     STK__TRY(open_validation(s, error));
     STK__TRY(open_trainer(s, error));
+    if (s->loader && s->val_loader) STK__TRY(stk__train_check_parts(s, error));
     plan_memory(s);
     return STK_OK;
 }

@@ -3,8 +3,7 @@
 #define STK_CLI_TRAIN_SESSION_H
 
 #include "open_loader.h"
-
-#include "train/run.h"
+#include "run_open.h"
 
 enum { STK_CLI_TRAIN_TABLES = 8 };
 const stk__option_table *const *stk__cli_train_tables(void);

@@ -90,6 +90,7 @@ class InterruptWhileHanging(cut.Case):
         program.send(number)
         _, seconds = program.wait(60)
         self.assert_ended(program, 130, cut.ENDING_S, seconds)
+        self.assertEqual(program.errors().count("stoker: interrupted\n"), 1, program.errors())
 
     def test_in_workers(self):
         self.all_at_once(self.check, [
@@ -105,6 +106,7 @@ class InterruptWhileHanging(cut.Case):
             (signal.SIGINT, "load", IMAGE, "num_workers=0", "--state", "out/state"),
             (signal.SIGTERM, "load", MASK, "num_workers=0"),
             (signal.SIGINT, "load", LOOKED_AT_ON_OPEN, "--state", "out/never"),
+            (signal.SIGINT, "load", LOOKED_AT_ON_OPEN, "-q"),
             (signal.SIGTERM, "load", LOOKED_AT_ON_OPEN, "num_workers=0"),
             (signal.SIGINT, "stats", LOOKED_AT_ON_OPEN)])
         self.assertEqual(self.files(), ["out/state"])

@@ -1,0 +1,14 @@
+/* Does a network's score on a validation part mean anything? */
+#ifndef STK_CLI_TRAIN_CHECK_H
+#define STK_CLI_TRAIN_CHECK_H
+
+#include "train_session.h"
+
+/* The part has what the network answers, in the sizes it was made for, and its classes have the numbers they
+ * have in the training part. Fewer classes are fine. */
+stk_status stk__train_check_parts(const stk__cli_session *session, stk_error *error);
+/* The same for a run that is evaluated, as far as its folder tells what it learned from. Images may have
+ * another size. */
+stk_status stk__train_check_run(const stk__cli_session *session, const char *run, stk_error *error);
+
+#endif
