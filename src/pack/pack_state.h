@@ -7,8 +7,9 @@
 #include "core/hash.h"
 #include "core/memory.h"
 #include "pack/pack_probe.h"
+#include "source/pack_note.h"
 
-#define STK_PACK_STATE "pack.json"
+#define STK_PACK_STATE STK_PACK_NOTE_FILE
 
 enum { STK_PACK_PARTS_MOST = 2 };
 

@@ -108,6 +108,8 @@ static void make_states(void)
         "\"parts\": [{\"part\": null, \"fingerprint\": \"00112233445566778899aabbccddeeff\", \"looks\": "
         "[\"0123456789abcdef\", null, null, null, null, null, null, null], \"count\": 9, \"next\": 5, "
         "\"shards\": 1, \"bytes\": 900, \"packed\": 4, \"left_out\": 1, \"kept\": 0, \"source_bytes\": 800, "
+        "\"stored_bytes\": 700, "
+        "\"facts\": \"0123456789abcdef0123456789abcdef\", \"stamps\": \"fedcba9876543210fedcba9876543210\", "
         "\"ledger_bytes\": 70}]}");
     fuzz_seed_text("state", "sums", sums);
     fuzz_seed_text("state", "metrics",
