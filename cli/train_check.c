@@ -7,15 +7,32 @@
 /* --- classes -----------------------------------------------------------------------------------------------
  */
 
-static stk_status refuse_classes(stk_error *error)
+static const char same_classes[] = "use folders train and val of one data.root; lists and shards can have "
+                                   "the same classes.txt beside both instead";
+
+static bool has_classes(stk__task task)
 {
-    stk__error_hint(error, "use folders train and val of one data.root; lists and shards can have the same "
-                           "classes.txt beside both instead");
+    return task == STK_TASK_SEGMENTATION || task == STK_TASK_CLASSIFICATION;
+}
+
+static int64_t count_outputs(const stk__trainer_info *info)
+{
+    const stk__shape *output = &stk__pass_forms(info->pass)[info->network->output].output;
+    return output->dim[output->ndim - 1];
+}
+
+static stk_status check_count(const stk__run_data *data, const stk__trainer_info *info, const char *hint,
+                              stk_error *error)
+{
+    const int64_t outputs = count_outputs(info);
+    if (!has_classes(info->network->task) || data->facts.num_classes <= outputs) return STK_OK;
+    stk__fail(error, STK_ERROR_DATA, "'%.160s' has %d classes, the network knows %lld", data->name,
+              data->facts.num_classes, (long long)outputs);
+    stk__error_hint(error, "%s", hint);
     return STK_ERROR_DATA;
 }
 
-static stk_status check_classes(const stk__run_data *learnt, const stk__run_data *val, int64_t outputs,
-                                stk_error *error)
+static stk_status check_names(const stk__run_data *learnt, const stk__run_data *val, stk_error *error)
 {
     const char *here, *there;
     for (int64_t i = 0; (here = stk__run_class_name(learnt, i)) && (there = stk__run_class_name(val, i));
@@ -23,18 +40,15 @@ static stk_status check_classes(const stk__run_data *learnt, const stk__run_data
         if (strcmp(here, there) == 0) continue;
         stk__fail(error, STK_ERROR_DATA, "class %lld is '%.80s' in '%.80s' but '%.80s' in '%.80s'",
                   (long long)i, here, learnt->name, there, val->name);
-        return refuse_classes(error);
+        stk__error_hint(error, "%s", same_classes);
+        return STK_ERROR_DATA;
     }
-    if (val->facts.num_classes <= outputs) return STK_OK;
-    stk__fail(error, STK_ERROR_DATA, "'%.160s' has %d classes, the network knows %lld", val->name,
-              val->facts.num_classes, (long long)outputs);
-    return refuse_classes(error);
+    return STK_OK;
 }
 
 static stk_status check_targets(const stk__run_data *learnt, const stk__run_data *val,
                                 const stk__trainer_info *info, stk_error *error)
 {
-    const stk__shape *output = &stk__pass_forms(info->pass)[info->network->output].output;
     const stk__feed_facts *f = &val->facts;
     const stk__task task = info->network->task;
     const bool has[] = {[STK_TASK_SEGMENTATION] = f->masks,
@@ -44,8 +58,9 @@ static stk_status check_targets(const stk__run_data *learnt, const stk__run_data
     if (!has[task])
         return stk__fail(error, STK_ERROR_DATA, "'%.160s' has no %s to evaluate on", val->name,
                          stk__task_describe(task)->target);
-    if (task != STK_TASK_SEGMENTATION && task != STK_TASK_CLASSIFICATION) return STK_OK;
-    return check_classes(learnt, val, output->dim[output->ndim - 1], error);
+    if (!has_classes(task)) return STK_OK;
+    STK__TRY(check_names(learnt, val, error));
+    return check_count(val, info, same_classes, error);
 }
 
 /* --- sizes -------------------------------------------------------------------------------------------------
@@ -110,7 +125,10 @@ stk_status stk__train_check_parts(const stk__cli_session *s, stk_error *error)
     stk__run_data learnt;
     name_part(&s->data, "train", name, sizeof name);
     stk_status status = stk__run_data_init(&learnt, name, stk_loader_describe(s->loader), error);
-    if (status == STK_OK) status = check(s, &learnt, true, error);
+    if (status == STK_OK)
+        status = check_count(&learnt, stk__trainer_describe(s->trainer),
+                             "leave model.num_classes out: the data decides", error);
+    if (status == STK_OK && s->val_loader) status = check(s, &learnt, true, error);
     stk__run_data_fini(&learnt);
     return status;
 }

@@ -1,11 +1,12 @@
-/* Does a network's score on a validation part mean anything? */
+/* Does a network fit its data, and does its score on the validation part mean anything? */
 #ifndef STK_CLI_TRAIN_CHECK_H
 #define STK_CLI_TRAIN_CHECK_H
 
 #include "train_session.h"
 
-/* The part has what the network answers, in the sizes it was made for, and its classes have the numbers they
- * have in the training part. Fewer classes are fine. */
+/* The network knows all classes of the training part. The validation part, if there is one, has what the
+ * network answers, in the sizes it was made for, and its classes have the numbers they have in the training
+ * part; fewer are fine. */
 stk_status stk__train_check_parts(const stk__cli_session *session, stk_error *error);
 /* The same for a run that is evaluated, as far as its folder tells what it learned from. Images may have
  * another size. */

@@ -334,7 +334,7 @@ stk_status stk__cli_session_open(stk__cli_session *s, stk_error *error)
     if (!s->evaluates_only) STK__TRY(open_training(s, error));
     STK__TRY(open_validation(s, error));
     STK__TRY(open_trainer(s, error));
-    if (s->loader && s->val_loader) STK__TRY(stk__train_check_parts(s, error));
+    if (s->loader) STK__TRY(stk__train_check_parts(s, error));
     plan_memory(s);
     return STK_OK;
 }
