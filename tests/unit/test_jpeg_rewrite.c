@@ -375,6 +375,32 @@ static void what_cannot_be_done(void **state)
     stk__buffer_fini(&bytes);
 }
 
+static void end_before_second_scan(stk__buffer *bytes)
+{
+    size_t at = 2;
+    for (int scans = 0; scans < 2; at++)
+        scans += bytes->data[at] == 0xFF && bytes->data[at + 1] == SOS;
+    bytes->data[at] = EOI;
+    bytes->size_bytes = at + 1;
+}
+
+/* Then a component has neither coefficients nor divisors. */
+static void scans_that_never_come(void **state)
+{
+    (void)state;
+    stk__buffer bytes = {0};
+    for (int arithmetic = 0; arithmetic < 2; arithmetic++) {
+        bool same = true;
+        encode(&bytes, 40, 24, &(pictures_jpeg_options){.scan_repeats = 1, .arithmetic = arithmetic});
+        end_before_second_scan(&bytes);
+        check_refused(as_encoded(&bytes), "Quantization table");
+        assert_int_equal(stk__jpeg_compare(rewriter, as_encoded(&bytes), as_encoded(&bytes), &same, NULL),
+                         STK_OK);
+        assert_false(same);
+    }
+    stk__buffer_fini(&bytes);
+}
+
 static void limits_hold(void **state)
 {
     (void)state;
@@ -428,6 +454,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(arithmetic_coding_goes, make_tools, remove_tools),
         cmocka_unit_test_setup_teardown(differences_are_seen, make_tools, remove_tools),
         cmocka_unit_test_setup_teardown(what_cannot_be_done, make_tools, remove_tools),
+        cmocka_unit_test_setup_teardown(scans_that_never_come, make_tools, remove_tools),
         cmocka_unit_test_setup_teardown(limits_hold, make_tools, remove_tools),
         cmocka_unit_test(memory_runs_out),
     };
