@@ -46,6 +46,7 @@ static stk_status open_bytes(stk__jpeg_state *state, stk__encoded bytes, stk_err
     stk__jpeg_tables_forget(&state->codec);
     jpeg_mem_src(&state->codec, bytes.data, bytes.size_bytes);
     jpeg_read_header(&state->codec, TRUE);
+    stk__jpeg_tables_complete(&state->codec);
     state->ready = bytes;
     state->header_bytes = bytes.size_bytes - state->codec.src->bytes_in_buffer;
     state->header_digest = stk__digest_of(bytes.data, state->header_bytes);

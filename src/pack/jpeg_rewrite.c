@@ -123,6 +123,7 @@ static void read_header(stk__jpeg_rewriter *rewriter, struct jpeg_decompress_str
     stk__jpeg_tables_forget(codec);
     jpeg_mem_src(codec, bytes.data, bytes.size_bytes);
     jpeg_read_header(codec, TRUE);
+    stk__jpeg_tables_complete(codec);
     if ((uint64_t)codec->image_width * codec->image_height > rewriter->limits->pixels)
         ERREXIT1(codec, JERR_IMAGE_TOO_BIG, (int)JPEG_MAX_DIMENSION);
 }
