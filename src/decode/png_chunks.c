@@ -136,7 +136,7 @@ static stk_status take_chunk(stk__png *png, const chunk *one, stk_error *error)
 /* Before anything is allocated for the pixels: can the compressed data hold that many? */
 static stk_status check_complete(const stk__png *png, stk_error *error)
 {
-    if (png->data_count == 0) return stk__damaged(error, STK_DAMAGE_CORRUPT, "PNG without image data");
+    if (png->data_bytes == 0) return stk__damaged(error, STK_DAMAGE_CORRUPT, "PNG without image data");
     if (png->colour == STK_PNG_PALETTE && !png->palette)
         return stk__damaged(error, STK_DAMAGE_BAD_HEADER, "PNG without its palette");
     if (png->raw_row_bytes * (size_t)png->h / DEFLATE_BEST_RATIO > png->data_bytes)

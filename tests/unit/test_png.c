@@ -370,6 +370,28 @@ static void chunks_must_make_sense(void **state)
     stk__decoder_destroy(&decoder);
 }
 
+static void chunks_may_be_empty(void **state)
+{
+    (void)state;
+    stk__decoder *decoder = make_decoder(NULL);
+    stk__buffer bytes = {0};
+    uint16_t *samples = draw_samples(40 * 30, 8, 1);
+    for (int data = 0; data < 2; data++)
+        for (int empty = 1; empty <= 3; empty++) {
+            pictures_png(&bytes, samples, 40, data ? 30 : 1, &(pictures_png_options){.depth = 8});
+            const size_t at = pictures_png_find(&bytes, "IDAT", 0);
+            const size_t end = pictures_png_find(&bytes, "IEND", 0);
+            if (!data) memmove(bytes.data + at, bytes.data + end, 12);
+            if (!data) bytes.size_bytes = at + 12;
+            for (int i = 0; i < empty; i++)
+                pictures_png_insert(&bytes, at, "IDAT", "", 0);
+            assert_int_equal(find_damage(decoder, &bytes, true), data ? STK_DAMAGE_NONE : STK_DAMAGE_CORRUPT);
+        }
+    free(samples);
+    stk__buffer_fini(&bytes);
+    stk__decoder_destroy(&decoder);
+}
+
 static void time_is_limited(void **state)
 {
     (void)state;
@@ -456,9 +478,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_and_depth),   cmocka_unit_test(libspng_agrees),
         cmocka_unit_test(every_kind_is_checked),  cmocka_unit_test(damages_have_their_class),
-        cmocka_unit_test(chunks_must_make_sense), cmocka_unit_test(time_is_limited),
-        cmocka_unit_test(one_chunk_may_be_large), cmocka_unit_test(extension_must_fit),
-        cmocka_unit_test(survives_flipped_bytes),
+        cmocka_unit_test(chunks_must_make_sense), cmocka_unit_test(chunks_may_be_empty),
+        cmocka_unit_test(time_is_limited),        cmocka_unit_test(one_chunk_may_be_large),
+        cmocka_unit_test(extension_must_fit),     cmocka_unit_test(survives_flipped_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
