@@ -76,7 +76,8 @@ void stk__jpeg_tables_require(j_decompress_ptr codec)
 {
     for (int i = 0; i < codec->num_components; i++) {
         const jpeg_component_info *component = &codec->comp_info[i];
-        if (!component->quant_table || component->quant_table->quantval[0] == 0)
+        if (!component->quant_table) ERREXIT(codec, JERR_MISSING_DATA);
+        if (component->quant_table->quantval[0] == 0)
             ERREXIT1(codec, JERR_NO_QUANT_TABLE, component->quant_tbl_no);
     }
 }

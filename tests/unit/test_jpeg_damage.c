@@ -6,12 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t find_marker(const stk__buffer *bytes, uint8_t marker)
+static size_t find_behind(const stk__buffer *bytes, size_t start, uint8_t marker)
 {
-    for (size_t at = 0; at + 1 < bytes->size_bytes; at++)
+    for (size_t at = start; at + 1 < bytes->size_bytes; at++)
         if (bytes->data[at] == 0xFF && bytes->data[at + 1] == marker) return at;
     fail_msg("no marker %02x", marker);
     return 0;
+}
+
+static size_t find_marker(const stk__buffer *bytes, uint8_t marker)
+{
+    return find_behind(bytes, 0, marker);
 }
 
 static void damages_have_their_class(void **state)
@@ -157,6 +162,42 @@ static void tables_are_not_inherited(void **state)
     stk__buffer_fini(&bytes);
 }
 
+static void check_message(stk__decoder *decoder, const stk__buffer *bytes, const char *wanted)
+{
+    static uint8_t pixels[80 * 60 * 3];
+    const stk__pixels target = stk__pixels_dense(pixels, 80, 60, 3);
+    stk__picture picture;
+    stk_error error = {0};
+    stk_status status = stk__decode_header(decoder, as_encoded(bytes), "jpg", &picture, &error);
+    if (status == STK_OK) status = stk__decode_image(decoder, as_encoded(bytes), &picture, target, &error);
+    assert_int_equal(status, STK_ERROR_SAMPLE);
+    assert_int_equal(error.damage, STK_DAMAGE_CORRUPT);
+    assert_non_null(strstr(error.message, wanted));
+}
+
+static void tables_are_named(void **state)
+{
+    (void)state;
+    stk__decoder *decoder = make_decoder(NULL);
+    stk__buffer bytes = {0};
+    stk__pixels drawn = pictures_draw(80, 60, 3, 1);
+    pictures_jpeg(&bytes, drawn, &(pictures_jpeg_options){0});
+    bytes.data[find_marker(&bytes, 0xDB) + 5] = 0;
+    check_message(decoder, &bytes, "a quantisation table is missing or divides by 0");
+    remove_segments(&bytes, 0xDB);
+    check_message(decoder, &bytes, "a quantisation table is missing or divides by 0");
+    pictures_jpeg(&bytes, drawn, &(pictures_jpeg_options){.progressive = true});
+    remove_segments(&bytes, 0xC4);
+    check_message(decoder, &bytes, "a Huffman table is missing or bogus");
+    pictures_jpeg(&bytes, drawn, &(pictures_jpeg_options){.scan_repeats = 1});
+    const size_t second = find_behind(&bytes, find_marker(&bytes, 0xDA) + 2, 0xDA);
+    bytes.data[second + 1] = 0xD9;
+    check_message(decoder, &bytes, "a component has no scan");
+    stk__free(drawn.data);
+    stk__buffer_fini(&bytes);
+    stk__decoder_destroy(&decoder);
+}
+
 /* Many warnings may be forgiven; a scan without its tables is none of them. */
 static void missing_tables_are_not_forgiven(void **state)
 {
@@ -242,13 +283,10 @@ static void survives_every_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(damages_have_their_class),
-        cmocka_unit_test(rows_are_not_inherited),
-        cmocka_unit_test(limits_are_kept),
-        cmocka_unit_test(tables_are_not_inherited),
-        cmocka_unit_test(missing_tables_are_not_forgiven),
-        cmocka_unit_test(survives_flipped_bytes),
-        cmocka_unit_test(survives_every_cut),
+        cmocka_unit_test(damages_have_their_class), cmocka_unit_test(rows_are_not_inherited),
+        cmocka_unit_test(limits_are_kept),          cmocka_unit_test(tables_are_not_inherited),
+        cmocka_unit_test(tables_are_named),         cmocka_unit_test(missing_tables_are_not_forgiven),
+        cmocka_unit_test(survives_flipped_bytes),   cmocka_unit_test(survives_every_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
