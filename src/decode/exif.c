@@ -2,7 +2,17 @@
 
 #include <string.h>
 
-enum { MARKER_APP1 = 0xE1, MARKER_SOS = 0xDA, MARKER_EOI = 0xD9, TAG_ORIENTATION = 0x0112, TYPE_SHORT = 3 };
+enum {
+    MARKER_TEM = 0x01,
+    MARKER_RST0 = 0xD0,
+    MARKER_RST7 = 0xD7,
+    MARKER_EOI = 0xD9,
+    MARKER_SOS = 0xDA,
+    MARKER_APP1 = 0xE1,
+    TAG_ORIENTATION = 0x0112,
+    TYPE_SHORT = 3,
+    TYPE_LONG = 4 /* against the standard, but written */
+};
 
 /* A TIFF block: byte order as it says itself. */
 typedef struct tiff {
@@ -21,8 +31,9 @@ static uint32_t read_number(const tiff *block, size_t at, int bytes)
 
 static stk__orientation read_entry(const tiff *block, size_t at)
 {
-    if (read_number(block, at, 2) != TAG_ORIENTATION || read_number(block, at + 2, 2) != TYPE_SHORT) return 0;
-    const uint32_t value = read_number(block, at + 8, 2);
+    const uint32_t type = read_number(block, at + 2, 2);
+    if (read_number(block, at, 2) != TAG_ORIENTATION || (type != TYPE_SHORT && type != TYPE_LONG)) return 0;
+    const uint32_t value = read_number(block, at + 8, type == TYPE_SHORT ? 2 : 4);
     return value >= 1 && value <= 8 ? (stk__orientation)value : 1;
 }
 
@@ -43,6 +54,11 @@ static stk__orientation read_tiff(tiff block)
     return 1;
 }
 
+static bool has_length(uint8_t marker)
+{
+    return marker != MARKER_TEM && (marker < MARKER_RST0 || marker > MARKER_RST7);
+}
+
 stk__orientation stk__exif_orientation(stk__encoded bytes)
 {
     const uint8_t *data = bytes.data;
@@ -50,6 +66,10 @@ stk__orientation stk__exif_orientation(stk__encoded bytes)
     while (at + 4 <= bytes.size_bytes && data[at] == 0xFF) {
         if (data[at + 1] == 0xFF) { /* fill byte */
             at++;
+            continue;
+        }
+        if (!has_length(data[at + 1])) {
+            at += 2;
             continue;
         }
         const size_t length = (size_t)data[at + 2] << 8 | data[at + 3];

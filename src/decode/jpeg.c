@@ -3,36 +3,11 @@
  * own setjmp. */
 #include "decode/exif.h"
 #include "decode/jpeg.h"
+#include "decode/jpeg_tables.h"
 
 #include <assert.h>
-#include <string.h>
-#include <jerror.h>
 
 enum { ROWS_AT_ONCE = 16 };
-
-/* Tables stay in the codec from image to image. An image that lacks one must not be decoded with its
- * predecessor's, so all are emptied: a Huffman table without codes fits no data, quantisation by 0 is
- * illegal. */
-static void empty_tables(stk__jpeg_state *state)
-{
-    for (int i = 0; i < NUM_QUANT_TBLS; i++)
-        memset(state->codec.quant_tbl_ptrs[i]->quantval, 0, sizeof state->codec.quant_tbl_ptrs[i]->quantval);
-    for (int i = 0; i < NUM_HUFF_TBLS; i++) {
-        memset(state->codec.dc_huff_tbl_ptrs[i]->bits, 0, sizeof state->codec.dc_huff_tbl_ptrs[i]->bits);
-        memset(state->codec.ac_huff_tbl_ptrs[i]->bits, 0, sizeof state->codec.ac_huff_tbl_ptrs[i]->bits);
-    }
-}
-
-static void alloc_tables(stk__jpeg_state *state)
-{
-    j_common_ptr codec = (j_common_ptr)&state->codec;
-    for (int i = 0; i < NUM_QUANT_TBLS; i++)
-        state->codec.quant_tbl_ptrs[i] = jpeg_alloc_quant_table(codec);
-    for (int i = 0; i < NUM_HUFF_TBLS; i++) {
-        state->codec.dc_huff_tbl_ptrs[i] = jpeg_alloc_huff_table(codec);
-        state->codec.ac_huff_tbl_ptrs[i] = jpeg_alloc_huff_table(codec);
-    }
-}
 
 static void destroy_state(void *memory)
 {
@@ -53,7 +28,7 @@ static stk_status create_state(void **memory, const stk__limits *limits, stk_err
         return stk__fail(error, STK_ERROR_MEMORY, "no memory for the JPEG decoder");
     }
     jpeg_create_decompress(&state->codec);
-    alloc_tables(state);
+    stk__jpeg_tables_create(&state->codec);
     state->codec.progress = &state->progress;
     *memory = state;
     return STK_OK;
@@ -68,9 +43,10 @@ static stk_status open_bytes(stk__jpeg_state *state, stk__encoded bytes, stk_err
     if (setjmp(state->jump)) return stk__jpeg_report(state, true, error);
     jpeg_abort_decompress(&state->codec);
     state->codec.output_scanline = 0; /* messages name it before libjpeg sets it */
-    empty_tables(state);
+    stk__jpeg_tables_forget(&state->codec);
     jpeg_mem_src(&state->codec, bytes.data, bytes.size_bytes);
     jpeg_read_header(&state->codec, TRUE);
+    stk__jpeg_tables_complete(&state->codec);
     state->ready = bytes;
     state->header_bytes = bytes.size_bytes - state->codec.src->bytes_in_buffer;
     state->header_digest = stk__digest_of(bytes.data, state->header_bytes);
@@ -136,13 +112,6 @@ static void configure(struct jpeg_decompress_struct *codec, stk__pixels target, 
     if (is_ink(codec)) codec->out_color_space = JCS_CMYK;
 }
 
-static void require_tables(struct jpeg_decompress_struct *codec)
-{
-    for (int i = 0; i < codec->num_components; i++)
-        if (!codec->comp_info[i].quant_table || codec->comp_info[i].quant_table->quantval[0] == 0)
-            ERREXIT1(codec, JERR_NO_QUANT_TABLE, codec->comp_info[i].quant_tbl_no);
-}
-
 /* c * k / 255, rounded */
 static unsigned mix_ink(unsigned c, unsigned k)
 {
@@ -199,7 +168,7 @@ static stk_status decode_rows(stk__jpeg_state *state, stk__pixels target, bool c
     configure(&state->codec, target, coarse);
     jpeg_start_decompress(&state->codec);
     if (!state->alone) stk__jpeg_huffman_take(state);
-    require_tables(&state->codec);
+    stk__jpeg_tables_require(&state->codec);
     assert(state->codec.output_width == (JDIMENSION)target.w);
     assert(state->codec.output_height == (JDIMENSION)target.h);
     if (is_ink(&state->codec))

@@ -82,12 +82,28 @@ static stk_damage classify_error(const stk__jpeg_state *state, int code, bool in
     }
 }
 
+/* libjpeg's words, but for tables: those that are missing have become illegal ones (jpeg_tables.h). */
+static const char *describe(stk__jpeg_state *state, char *text)
+{
+    switch (state->errors.msg_code) {
+    case JERR_BAD_HUFF_TABLE:
+        return "a Huffman table is missing or bogus";
+    case JERR_MISSING_DATA:
+        return "a component has no scan";
+    case JERR_NO_QUANT_TABLE:
+        return "a quantisation table is missing or divides by 0";
+    default:
+        state->errors.format_message((j_common_ptr)&state->codec, text);
+        return text;
+    }
+}
+
 stk_status stk__jpeg_report(stk__jpeg_state *state, bool in_header, stk_error *error)
 {
     j_common_ptr codec = (j_common_ptr)&state->codec;
     const int code = state->errors.msg_code;
-    char text[JMSG_LENGTH_MAX];
-    state->errors.format_message(codec, text);
+    char room[JMSG_LENGTH_MAX];
+    const char *text = describe(state, room);
     const unsigned row = state->codec.output_scanline;
     jpeg_abort(codec);
     state->ready.data = NULL;

@@ -4,6 +4,21 @@
 
 #include <string.h>
 
+enum { ROWS_PER_LOOK = 32 };
+
+/* The state is the decoder's limits, which it owns. */
+static stk_status create_state(void **state, const stk__limits *limits, stk_error *error)
+{
+    (void)error;
+    *state = (void *)(uintptr_t)limits;
+    return STK_OK;
+}
+
+static void destroy_state(void *state)
+{
+    (void)state;
+}
+
 /* Arrays of bytes: [h w], [h w 1] or [h w 3]. */
 static stk_status read_array(stk__encoded bytes, stk__npy *npy, stk__picture *picture, stk_error *error)
 {
@@ -48,18 +63,21 @@ static void convert_row(const uint8_t *from, int32_t channels, uint8_t *to, stk_
 static stk_status decode_image(void *state, stk__encoded bytes, const stk__picture *picture,
                                stk__pixels target, stk_error *error)
 {
-    (void)state;
     (void)picture;
     stk__npy npy;
     stk__picture found = {0};
+    const stk__deadline deadline = stk__deadline_start(state);
     STK__TRY(read_array(bytes, &npy, &found, error));
     STK__TRY(stk__npy_check_size(&npy, bytes.size_bytes, error));
     if (found.w != target.w || found.h != target.h)
         return stk__fail(error, STK_ERROR_ARGUMENT, "the header belongs to another image");
     const stk__pixels stored = {(uint8_t *)bytes.data + npy.offset_bytes,
                                 (size_t)found.w * (size_t)found.channels, found.w, found.h, found.channels};
-    for (int32_t y = 0; y < target.h; y++)
+    for (int32_t y = 0; y < target.h; y++) {
         convert_row(stk__pixels_row(stored, y), found.channels, stk__pixels_row(target, y), target);
+        if (y % ROWS_PER_LOOK == 0 && stk__deadline_passed(&deadline))
+            return stk__deadline_fail(&deadline, error);
+    }
     return STK_OK;
 }
 
@@ -82,6 +100,8 @@ const stk__format_ops stk__format_npy = {
     .extensions = extensions,
     .magic = magic,
     .magic_bytes = sizeof magic,
+    .create = create_state,
+    .destroy = destroy_state,
     .header = read_header,
     .image = decode_image,
     .mask = decode_mask,

@@ -41,15 +41,11 @@ static stk_status read_header(void *memory, stk__encoded bytes, stk__picture *pi
     return STK_OK;
 }
 
-static stk_status decode(stk__png_state *state, stk__encoded bytes, stk__png_sink *sink, stk_error *error)
+static stk_status decode(stk__png_state *state, stk__png_sink *sink, stk_error *error)
 {
-    const stk__png *png = sink->png;
-    if (png->w != sink->target.w || png->h != sink->target.h)
+    if (sink->png->w != sink->target.w || sink->png->h != sink->target.h)
         return stk__fail(error, STK_ERROR_ARGUMENT, "the header belongs to another image");
-    if (stk__png_is_simple(png)) return stk__png_decode_simple(state, sink, error);
-    STK__TRY(stk__buffer_reserve(&state->row, (size_t)png->w, error));
-    sink->unpacked = state->row.data;
-    return stk__png_decode_any(state, bytes, sink, error);
+    return stk__png_decode(state, sink, error);
 }
 
 static stk_status decode_image(void *memory, stk__encoded bytes, const stk__picture *picture,
@@ -58,7 +54,7 @@ static stk_status decode_image(void *memory, stk__encoded bytes, const stk__pict
     (void)picture;
     stk__png png;
     STK__TRY(stk__png_read_chunks(bytes, &png, error));
-    return decode(memory, bytes, &(stk__png_sink){.png = &png, .target = target}, error);
+    return decode(memory, &(stk__png_sink){.png = &png, .target = target}, error);
 }
 
 static stk_status decode_mask(void *memory, stk__encoded bytes, const stk__picture *picture,
@@ -72,7 +68,7 @@ static stk_status decode_mask(void *memory, stk__encoded bytes, const stk__pictu
         stk__error_hint(error, "store masks as PNG: 8-bit grey or palette");
         return STK_ERROR_SAMPLE;
     }
-    return decode(memory, bytes, &(stk__png_sink){.png = &png, .target = target, .ids = true}, error);
+    return decode(memory, &(stk__png_sink){.png = &png, .target = target, .ids = true}, error);
 }
 
 static const char *const extensions[] = {"png", NULL};

@@ -1,10 +1,12 @@
-/* Inside the PNG decoder: the chunks of a file, and the two ways from compressed data to rows. */
+/* Inside the PNG decoder: the chunks of a file, what is compressed in them, and its rows. */
 #ifndef STK_DECODE_PNG_H
 #define STK_DECODE_PNG_H
 
 #include "decode/format.h"
 
 #include <libdeflate.h>
+
+enum { STK__PNG_RUN_BYTES = 8 }; /* that filters look at together */
 
 typedef enum stk__png_colour {
     STK_PNG_GREY = 0,
@@ -22,9 +24,10 @@ typedef struct stk__png {
     bool interlaced;
     const uint8_t *palette; /* [palette_count][3] */
     int palette_count;
-    stk__encoded palette_span, data_span, end_span;
+    stk__encoded data_span, end_span;
     size_t data_count;     /* IDAT chunks, one behind the other in data_span */
     size_t data_bytes;     /* what is in them */
+    int pixel_bits;        /* of all samples */
     size_t raw_row_bytes;  /* of a row that is not interlaced, without its filter byte */
     const uint8_t *stream; /* the compressed data when there is one chunk */
 } stk__png;
@@ -34,7 +37,7 @@ typedef struct stk__png_state {
     struct libdeflate_decompressor *inflater;
     stk__buffer joined; /* compressed data of several chunks */
     stk__buffer raw;    /* inflated rows */
-    stk__buffer row;    /* one row of unpacked samples */
+    stk__buffer row;    /* single rows: of zeros, of unpacked samples, of pixels */
 } stk__png_state;
 
 /* Where rows go: colours (ids false) or ids into target. */
@@ -42,7 +45,7 @@ typedef struct stk__png_sink {
     const stk__png *png;
     stk__pixels target;
     bool ids;
-    uint8_t *unpacked; /* [w], for less than 8 bits */
+    uint8_t *unpacked; /* [w], for less than 8 bits; the decoder's */
 } stk__png_sink;
 
 /* Signature and IHDR. */
@@ -54,12 +57,19 @@ stk_status stk__png_read_chunks(stk__encoded bytes, stk__png *png, stk_error *er
 /* Converts one unfiltered row as stored. */
 stk_status stk__png_put_row(const stk__png_sink *sink, const uint8_t *raw, int32_t y, stk_error *error);
 
-/* 8 bits, one sample a pixel, not interlaced: everything inflated at once by libdeflate. */
+/* 8 bits, one sample a pixel, not interlaced, as masks are: rows as stored are rows of ids. */
 bool stk__png_is_simple(const stk__png *png);
-stk_status stk__png_decode_simple(stk__png_state *state, const stk__png_sink *sink, stk_error *error);
 
-/* Everything, by libspng. */
-stk_status stk__png_decode_any(stk__png_state *state, stk__encoded bytes, const stk__png_sink *sink,
-                               stk_error *error);
+/* Fills state->raw with the image data; they must have that size and their check value. STK__PNG_RUN_BYTES
+ * behind them can be read. */
+stk_status stk__png_inflate(stk__png_state *state, const stk__png *png, size_t wanted, stk_error *error);
+
+/* from: a row as inflated, without its filter; up: the finished row above, zeros for the first; step: bytes
+ * of a pixel, at least 1. from and to may be the same. false: there is no such filter. */
+bool stk__png_undo_filter(int filter, const uint8_t *from, const uint8_t *up, uint8_t *to, size_t size,
+                          size_t step);
+
+/* All pixels, of every kind of PNG. */
+stk_status stk__png_decode(stk__png_state *state, stk__png_sink *sink, stk_error *error);
 
 #endif

@@ -70,7 +70,7 @@ static bool is_valid_depth(stk__png_colour colour, int depth_bits)
 stk_status stk__png_read_header(stk__encoded bytes, stk__png *png, stk_error *error)
 {
     *png = (stk__png){0};
-    chunk header;
+    chunk header = {0};
     STK__TRY(read_chunk(bytes, SIGNATURE_BYTES, &header, error));
     if (!is_type(&header, "IHDR") || header.size_bytes != IHDR_BYTES)
         return stk__damaged(error, STK_DAMAGE_BAD_HEADER, "PNG does not start with IHDR");
@@ -85,19 +85,20 @@ stk_status stk__png_read_header(stk__encoded bytes, stk__png *png, stk_error *er
                             w, h, header.data[8], header.data[9]);
     png->w = (int32_t)w;
     png->h = (int32_t)h;
-    png->raw_row_bytes = ((size_t)w * (size_t)(samples * png->depth_bits) + 7) / 8;
+    png->pixel_bits = samples * png->depth_bits;
+    png->raw_row_bytes = ((size_t)w * (size_t)png->pixel_bits + 7) / 8;
     return STK_OK;
 }
 
 static stk_status take_palette(stk__png *png, const chunk *one, stk_error *error)
 {
-    const bool fits = one->size_bytes % 3 == 0 && one->size_bytes > 0 && one->size_bytes <= 256 * 3;
+    const uint32_t most = png->colour == STK_PNG_PALETTE ? 1u << png->depth_bits : 256;
+    const bool fits = one->size_bytes % 3 == 0 && one->size_bytes > 0 && one->size_bytes <= most * 3;
     if (png->palette || png->data_count || !fits)
-        return stk__damaged(error, STK_DAMAGE_BAD_HEADER, "PNG palette of %u bytes, doubled or too late",
-                            one->size_bytes);
+        return stk__damaged(error, STK_DAMAGE_BAD_HEADER,
+                            "PNG palette of %u bytes, too long, doubled or too late", one->size_bytes);
     png->palette = one->data;
     png->palette_count = (int)(one->size_bytes / 3);
-    png->palette_span = span_of(one);
     return STK_OK;
 }
 
@@ -135,7 +136,7 @@ static stk_status take_chunk(stk__png *png, const chunk *one, stk_error *error)
 /* Before anything is allocated for the pixels: can the compressed data hold that many? */
 static stk_status check_complete(const stk__png *png, stk_error *error)
 {
-    if (png->data_count == 0) return stk__damaged(error, STK_DAMAGE_CORRUPT, "PNG without image data");
+    if (png->data_bytes == 0) return stk__damaged(error, STK_DAMAGE_CORRUPT, "PNG without image data");
     if (png->colour == STK_PNG_PALETTE && !png->palette)
         return stk__damaged(error, STK_DAMAGE_BAD_HEADER, "PNG without its palette");
     if (png->raw_row_bytes * (size_t)png->h / DEFLATE_BEST_RATIO > png->data_bytes)
@@ -149,7 +150,7 @@ stk_status stk__png_read_chunks(stk__encoded bytes, stk__png *png, stk_error *er
     STK__TRY(stk__png_read_header(bytes, png, error));
     size_t at = SIGNATURE_BYTES + IHDR_BYTES + CHUNK_EXTRA_BYTES;
     while (!png->end_span.data) {
-        chunk one;
+        chunk one = {0};
         STK__TRY(read_chunk(bytes, at, &one, error));
         STK__TRY(take_chunk(png, &one, error));
         at += (size_t)one.size_bytes + CHUNK_EXTRA_BYTES;

@@ -1,9 +1,11 @@
 #include "pack/jpeg_rewriter.h"
 
+#include <assert.h>
 #include <string.h>
 
 static bool is_same_component(const jpeg_component_info *a, const jpeg_component_info *b)
 {
+    assert(a->quant_table && b->quant_table);
     return a->h_samp_factor == b->h_samp_factor && a->v_samp_factor == b->v_samp_factor &&
            a->width_in_blocks == b->width_in_blocks && a->height_in_blocks == b->height_in_blocks &&
            memcmp(a->quant_table->quantval, b->quant_table->quantval, sizeof a->quant_table->quantval) == 0;

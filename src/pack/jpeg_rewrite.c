@@ -1,3 +1,4 @@
+#include "decode/jpeg_tables.h"
 #include "pack/jpeg_rewriter.h"
 
 #include <string.h>
@@ -94,6 +95,8 @@ stk_status stk__jpeg_rewriter_create(stk__jpeg_rewriter **out, const stk__limits
     }
     jpeg_create_decompress(&rewriter->from); /* clears the struct but for err and client_data */
     jpeg_create_decompress(&rewriter->other);
+    stk__jpeg_tables_create(&rewriter->from);
+    stk__jpeg_tables_create(&rewriter->other);
     jpeg_create_compress(&rewriter->to);
     rewriter->from.progress = rewriter->other.progress = &rewriter->progress;
     rewriter->to.dest = &rewriter->target;
@@ -113,27 +116,14 @@ void stk__jpeg_rewriter_destroy(stk__jpeg_rewriter **rewriter)
 
 /* --- reading ------------------------------------------------------------------------------------------- */
 
-/* Tables of the last image must not serve this one. */
-static void forget_tables(struct jpeg_decompress_struct *codec)
-{
-    for (int i = 0; i < NUM_QUANT_TBLS; i++)
-        if (codec->quant_tbl_ptrs[i])
-            memset(codec->quant_tbl_ptrs[i]->quantval, 0, sizeof codec->quant_tbl_ptrs[i]->quantval);
-    for (int i = 0; i < NUM_HUFF_TBLS; i++) {
-        if (codec->dc_huff_tbl_ptrs[i])
-            memset(codec->dc_huff_tbl_ptrs[i]->bits, 0, sizeof codec->dc_huff_tbl_ptrs[i]->bits);
-        if (codec->ac_huff_tbl_ptrs[i])
-            memset(codec->ac_huff_tbl_ptrs[i]->bits, 0, sizeof codec->ac_huff_tbl_ptrs[i]->bits);
-    }
-}
-
 static void read_header(stk__jpeg_rewriter *rewriter, struct jpeg_decompress_struct *codec,
                         stk__encoded bytes)
 {
     jpeg_abort_decompress(codec);
-    forget_tables(codec);
+    stk__jpeg_tables_forget(codec);
     jpeg_mem_src(codec, bytes.data, bytes.size_bytes);
     jpeg_read_header(codec, TRUE);
+    stk__jpeg_tables_complete(codec);
     if ((uint64_t)codec->image_width * codec->image_height > rewriter->limits->pixels)
         ERREXIT1(codec, JERR_IMAGE_TOO_BIG, (int)JPEG_MAX_DIMENSION);
 }
@@ -143,7 +133,9 @@ jvirt_barray_ptr *stk__jpeg_rewriter_read(stk__jpeg_rewriter *rewriter, struct j
 {
     rewriter->deadline = stk__deadline_start(rewriter->limits);
     read_header(rewriter, codec, bytes);
-    return jpeg_read_coefficients(codec);
+    jvirt_barray_ptr *coefficients = jpeg_read_coefficients(codec);
+    stk__jpeg_tables_require(codec);
+    return coefficients;
 }
 
 stk_status stk__jpeg_rewriter_report(stk__jpeg_rewriter *rewriter, stk_error *error)

@@ -23,7 +23,8 @@ struct stk__jpeg_rewriter {
     stk_status status; /* why our own callbacks jumped; STK_OK: libjpeg did */
 };
 
-/* Reads a header and, if it is within the limits, all coefficients. Jumps when it cannot. */
+/* Reads a header and, if it is within the limits, all coefficients; every component has its divisors then.
+ * Jumps when it cannot. */
 jvirt_barray_ptr *stk__jpeg_rewriter_read(stk__jpeg_rewriter *rewriter, struct jpeg_decompress_struct *codec,
                                           stk__encoded bytes);
 

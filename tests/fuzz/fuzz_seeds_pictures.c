@@ -1,12 +1,7 @@
 #include "fuzz_seeds.h"
 
 #include "support/pictures.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-#include <cmocka.h>
+#include "unit/decoding.h"
 
 static void put(const char *target, const char *kind, int number, stk__buffer *bytes)
 {
@@ -16,6 +11,36 @@ static void put(const char *target, const char *kind, int number, stk__buffer *b
     snprintf(name, sizeof name, "%s-%02d", target, number);
     fuzz_seed("pack", name, bytes->data, bytes->size_bytes);
     stk__buffer_fini(bytes);
+}
+
+/* Of three components the first alone: the file ends before the scan of the second. */
+static void make_unfinished_jpegs(int number)
+{
+    for (int arithmetic = 0; arithmetic < 2; arithmetic++) {
+        stk__buffer bytes = {0};
+        stk__pixels drawn = pictures_draw(16, 16, 3, 1);
+        pictures_jpeg(&bytes, drawn, &(pictures_jpeg_options){.scan_repeats = 1, .arithmetic = arithmetic});
+        size_t at = 2;
+        for (int scans = 0; scans < 2; at++)
+            scans += memcmp(bytes.data + at, "\xFF\xDA", 2) == 0;
+        bytes.data[at] = 0xD9;
+        bytes.size_bytes = at + 1;
+        put("jpeg", "kind", number + arithmetic, &bytes);
+        stk__free(drawn.data);
+    }
+}
+
+/* A frame of Motion JPEG, and one that cannot do without its tables. */
+static void make_jpegs_without_tables(int number)
+{
+    for (int progressive = 0; progressive < 2; progressive++) {
+        stk__buffer bytes = {0};
+        stk__pixels drawn = pictures_draw(16, 16, 3, 1);
+        pictures_jpeg(&bytes, drawn, &(pictures_jpeg_options){.progressive = progressive});
+        remove_segments(&bytes, 0xC4);
+        put("jpeg", "kind", number + progressive, &bytes);
+        stk__free(drawn.data);
+    }
 }
 
 static void make_jpegs(void)
@@ -42,6 +67,8 @@ static void make_jpegs(void)
         put("jpeg", "kind", (int)i, &bytes);
         stk__free(drawn.data);
     }
+    make_unfinished_jpegs(sizeof kinds / sizeof kinds[0]);
+    make_jpegs_without_tables(sizeof kinds / sizeof kinds[0] + 2);
 }
 
 static void make_png(int number, const pictures_png_options *options, int32_t w, int32_t h)

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 #include <cmocka.h>
 #include <jpeglib.h>
 
@@ -75,6 +76,21 @@ static inline stk_damage find_damage(stk__decoder *decoder, const stk__buffer *b
     const stk_damage damage = try_decode(decoder, bytes, 3, &status);
     assert_int_equal(status, damage == STK_DAMAGE_NONE ? STK_OK : STK_ERROR_SAMPLE);
     return damage;
+}
+
+/* All segments of a kind that stand before the first scan of a JPEG. */
+static inline void remove_segments(stk__buffer *bytes, uint8_t marker)
+{
+    size_t at = 2;
+    while (bytes->data[at + 1] != 0xDA) {
+        const size_t length = 2 + ((size_t)bytes->data[at + 2] << 8 | bytes->data[at + 3]);
+        if (bytes->data[at + 1] != marker) {
+            at += length;
+            continue;
+        }
+        memmove(bytes->data + at, bytes->data + at + length, bytes->size_bytes - at - length);
+        bytes->size_bytes -= length;
+    }
 }
 
 #endif

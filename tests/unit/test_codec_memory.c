@@ -134,7 +134,7 @@ static void pictures_of_all_codecs(void **state)
     print_message("JPEG progressive: %ld calls an image\n", count_calls(&bytes, false));
     starve(&bytes, false);
     pictures_png_plain(&bytes, photo, PICTURES_FILTER_MIX);
-    print_message("PNG by libspng: %ld calls an image\n", count_calls(&bytes, false));
+    assert_int_equal(count_calls(&bytes, false), 0);
     starve(&bytes, false);
     pictures_png_plain(&bytes, mask, PICTURES_FILTER_MIX);
     assert_int_equal(count_calls(&bytes, true), 0);

@@ -1,3 +1,4 @@
+#include "decode/exif.h"
 #include "image/resize.h"
 #include "support/pictures.h"
 #include "unit/decoding.h"
@@ -124,6 +125,38 @@ static void inks_become_colours(void **state)
     }
     stk__buffer_fini(&bytes);
     stk__decoder_destroy(&decoder);
+}
+
+/* A file's beginning with that before EXIF, and 6 as a number of 2 or 4 bytes. */
+static stk__orientation find_orientation(const char *before, bool big, bool is_long)
+{
+    static const uint8_t exif[] = {0xFF, 0xE1, 0, 34, 'E', 'x', 'i', 'f', 0, 0};
+    static const uint8_t tags[2][26] = {{'I', 'I', 42, 0, 8, 0, 0, 0, 1, 0, 0x12, 1, 3, 0, 1, 0, 0, 0, 6},
+                                        {'M', 'M', 0, 42, 0, 0, 0, 8, 0, 1, 1, 0x12, 0, 3, 0, 0, 0, 1, 0, 6}};
+    uint8_t bytes[64] = {0xFF, 0xD8}, *to = bytes + 2;
+    memcpy(to, before, strlen(before));
+    to += strlen(before);
+    memcpy(to, exif, sizeof exif);
+    to += sizeof exif;
+    memcpy(to, tags[big], sizeof tags[big]);
+    if (is_long) to[12 + big] = 4;
+    if (is_long && big) to[19] = 0, to[21] = 6;
+    return stk__exif_orientation((stk__encoded){bytes, (size_t)(to - bytes) + sizeof tags[big]});
+}
+
+/* Markers without a length, and fill bytes, may stand before it. */
+static void orientation_is_found(void **state)
+{
+    (void)state;
+    static const char *const before[] = {"",
+                                         "\xFF\xFF",
+                                         "\xFF\x01",
+                                         "\xFF\xD0",
+                                         "\xFF\xD7\xFF\x01\xFF",
+                                         "\xFF\xFE\x01\x02"}; /* the last one: a comment that never ends */
+    for (size_t i = 0; i < 6; i++)
+        for (int kind = 0; kind < 4; kind++)
+            assert_int_equal(find_orientation(before[i], kind % 2, kind / 2), i == 5 ? 1 : 6);
 }
 
 static void exif_turns_the_image(void **state)
@@ -264,13 +297,10 @@ static void cannot_be_a_mask(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pixels_equal_a_bare_decoder),
-        cmocka_unit_test(inks_become_colours),
-        cmocka_unit_test(exif_turns_the_image),
-        cmocka_unit_test(shrinks_only_by_whole_pixels),
-        cmocka_unit_test(coarse_is_near_and_only_on_request),
-        cmocka_unit_test(calls_come_in_any_order),
-        cmocka_unit_test(cannot_be_a_mask),
+        cmocka_unit_test(pixels_equal_a_bare_decoder),  cmocka_unit_test(inks_become_colours),
+        cmocka_unit_test(orientation_is_found),         cmocka_unit_test(exif_turns_the_image),
+        cmocka_unit_test(shrinks_only_by_whole_pixels), cmocka_unit_test(coarse_is_near_and_only_on_request),
+        cmocka_unit_test(calls_come_in_any_order),      cmocka_unit_test(cannot_be_a_mask),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

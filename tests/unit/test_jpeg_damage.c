@@ -6,12 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t find_marker(const stk__buffer *bytes, uint8_t marker)
+static size_t find_behind(const stk__buffer *bytes, size_t start, uint8_t marker)
 {
-    for (size_t at = 0; at + 1 < bytes->size_bytes; at++)
+    for (size_t at = start; at + 1 < bytes->size_bytes; at++)
         if (bytes->data[at] == 0xFF && bytes->data[at + 1] == marker) return at;
     fail_msg("no marker %02x", marker);
     return 0;
+}
+
+static size_t find_marker(const stk__buffer *bytes, uint8_t marker)
+{
+    return find_behind(bytes, 0, marker);
 }
 
 static void damages_have_their_class(void **state)
@@ -133,29 +138,16 @@ static void limits_are_kept(void **state)
     stk__buffer_fini(&bytes);
 }
 
-static void remove_segments(stk__buffer *bytes, uint8_t marker)
-{
-    size_t at = 2;
-    while (bytes->data[at + 1] != 0xDA) {
-        const size_t length = 2 + ((size_t)bytes->data[at + 2] << 8 | bytes->data[at + 3]);
-        if (bytes->data[at + 1] != marker) {
-            at += length;
-            continue;
-        }
-        memmove(bytes->data + at, bytes->data + at + length, bytes->size_bytes - at - length);
-        bytes->size_bytes -= length;
-    }
-}
-
 /* An image that lacks tables gets the same verdict from a fresh decoder and from one that saw others. */
 static void tables_are_not_inherited(void **state)
 {
     (void)state;
     stk__buffer whole = {0}, bytes = {0};
     stk__pixels drawn = pictures_draw(80, 60, 3, 1);
-    pictures_jpeg(&whole, drawn, &(pictures_jpeg_options){0});
-    for (int warm = 0; warm < 2; warm++) {
+    for (int i = 0; i < 4; i++) {
+        const bool warm = i % 2, progressive = i / 2; /* sequential: the usual tables do not fit these data */
         stk__decoder *decoder = make_decoder(NULL);
+        pictures_jpeg(&whole, drawn, &(pictures_jpeg_options){.optimised = true, .progressive = progressive});
         if (warm) assert_int_equal(find_damage(decoder, &whole), STK_DAMAGE_NONE);
         pictures_cut(&bytes, &whole, whole.size_bytes);
         remove_segments(&bytes, 0xC4);
@@ -168,6 +160,65 @@ static void tables_are_not_inherited(void **state)
     stk__free(drawn.data);
     stk__buffer_fini(&whole);
     stk__buffer_fini(&bytes);
+}
+
+static void check_message(stk__decoder *decoder, const stk__buffer *bytes, const char *wanted)
+{
+    static uint8_t pixels[80 * 60 * 3];
+    const stk__pixels target = stk__pixels_dense(pixels, 80, 60, 3);
+    stk__picture picture;
+    stk_error error = {0};
+    stk_status status = stk__decode_header(decoder, as_encoded(bytes), "jpg", &picture, &error);
+    if (status == STK_OK) status = stk__decode_image(decoder, as_encoded(bytes), &picture, target, &error);
+    assert_int_equal(status, STK_ERROR_SAMPLE);
+    assert_int_equal(error.damage, STK_DAMAGE_CORRUPT);
+    assert_non_null(strstr(error.message, wanted));
+}
+
+static void tables_are_named(void **state)
+{
+    (void)state;
+    stk__decoder *decoder = make_decoder(NULL);
+    stk__buffer bytes = {0};
+    stk__pixels drawn = pictures_draw(80, 60, 3, 1);
+    pictures_jpeg(&bytes, drawn, &(pictures_jpeg_options){0});
+    bytes.data[find_marker(&bytes, 0xDB) + 5] = 0;
+    check_message(decoder, &bytes, "a quantisation table is missing or divides by 0");
+    remove_segments(&bytes, 0xDB);
+    check_message(decoder, &bytes, "a quantisation table is missing or divides by 0");
+    pictures_jpeg(&bytes, drawn, &(pictures_jpeg_options){.progressive = true});
+    remove_segments(&bytes, 0xC4);
+    check_message(decoder, &bytes, "a Huffman table is missing or bogus");
+    pictures_jpeg(&bytes, drawn, &(pictures_jpeg_options){.scan_repeats = 1});
+    const size_t second = find_behind(&bytes, find_marker(&bytes, 0xDA) + 2, 0xDA);
+    bytes.data[second + 1] = 0xD9;
+    check_message(decoder, &bytes, "a component has no scan");
+    stk__free(drawn.data);
+    stk__buffer_fini(&bytes);
+    stk__decoder_destroy(&decoder);
+}
+
+/* Many warnings may be forgiven; a scan without its tables is none of them. */
+static void missing_tables_are_not_forgiven(void **state)
+{
+    (void)state;
+    stk__buffer bytes = {0};
+    stk__limits limits = stk__limits_default;
+    limits.warnings = 100000;
+    stk__pixels drawn = pictures_draw(80, 60, 3, 1);
+    stk__decoder *decoder = make_decoder(&limits);
+    for (int warm = 0; warm < 2; warm++) {
+        pictures_jpeg(&bytes, drawn, &(pictures_jpeg_options){.progressive = true});
+        if (warm) assert_int_equal(find_damage(decoder, &bytes), STK_DAMAGE_NONE);
+        remove_segments(&bytes, 0xC4);
+        assert_int_equal(find_damage(decoder, &bytes), STK_DAMAGE_CORRUPT);
+        pictures_jpeg(&bytes, drawn, &(pictures_jpeg_options){0});
+        bytes.data[find_marker(&bytes, 0xDA) + 6] = 0x22; /* tables 0 and 1 have usual values, 2 has none */
+        assert_int_equal(find_damage(decoder, &bytes), STK_DAMAGE_CORRUPT);
+    }
+    stk__free(drawn.data);
+    stk__buffer_fini(&bytes);
+    stk__decoder_destroy(&decoder);
 }
 
 /* Header and image calls in any order, also with a buffer that was refilled in between. */
@@ -234,6 +285,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(damages_have_their_class), cmocka_unit_test(rows_are_not_inherited),
         cmocka_unit_test(limits_are_kept),          cmocka_unit_test(tables_are_not_inherited),
+        cmocka_unit_test(tables_are_named),         cmocka_unit_test(missing_tables_are_not_forgiven),
         cmocka_unit_test(survives_flipped_bytes),   cmocka_unit_test(survives_every_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

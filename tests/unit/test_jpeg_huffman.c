@@ -64,6 +64,36 @@ static void long_scans_are_taken(void **unused)
     free_pair(p);
 }
 
+/* Frames of Motion JPEG have no Huffman tables: the usual ones are meant. Before and behind images that have
+ * others. */
+static void usual_tables_need_not_be_there(void **unused)
+{
+    (void)unused;
+    const pair p = make_pair();
+    stk__buffer whole = {0}, bytes = {0}, other = {0};
+    stk__pixels drawn = pictures_draw(90, 70, 3, 5);
+    pictures_jpeg(&other, drawn, &(pictures_jpeg_options){.optimised = true});
+    for (int i = 0; i < 8; i++) {
+        pictures_jpeg(&whole, drawn, &(pictures_jpeg_options){.restart_rows = i % 2, .quality = 20 + 10 * i});
+        pictures_cut(&bytes, &whole, whole.size_bytes);
+        remove_segments(&bytes, 0xC4);
+        assert_true(bytes.size_bytes < whole.size_bytes - 400);
+        assert_true(compare(p.ours, p.alone, &bytes, 3));
+        stk__pixels wanted = decode_bare(&whole, 3, 1);
+        verdict got = judge(p.ours, &bytes, 3);
+        assert_int_equal(got.status, STK_OK);
+        assert_memory_equal(got.pixels.data, wanted.data, size_of(wanted));
+        if (i >= 4) assert_true(compare(p.ours, p.alone, &other, 3));
+        stk__free(got.pixels.data);
+        stk__free(wanted.data);
+    }
+    stk__free(drawn.data);
+    stk__buffer_fini(&whole);
+    stk__buffer_fini(&bytes);
+    stk__buffer_fini(&other);
+    free_pair(p);
+}
+
 static void other_scans_are_left_to_libjpeg(void **unused)
 {
     (void)unused;
@@ -250,6 +280,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scans_in_order_are_taken_and_equal),
         cmocka_unit_test(long_scans_are_taken),
+        cmocka_unit_test(usual_tables_need_not_be_there),
         cmocka_unit_test(other_scans_are_left_to_libjpeg),
         cmocka_unit_test(odd_scans_end_as_libjpeg_says),
         cmocka_unit_test(ends_of_scans),

@@ -290,6 +290,40 @@ static void nothing_is_remembered(void **state)
     stk__buffer_fini(&file);
 }
 
+static void check_refused(stk__encoded bytes, const char *why)
+{
+    stk__buffer file = {0};
+    stk_error error = {0};
+    assert_int_equal(stk__jpeg_rewrite(rewriter, bytes, 1, &file, &error), STK_ERROR_UNSUPPORTED);
+    if (!strstr(error.message, why)) print_error("unexpected: %s\n", error.message);
+    assert_non_null(strstr(error.message, why));
+    stk__buffer_fini(&file);
+}
+
+/* Without Huffman tables the usual ones are meant, not those of the image before. */
+static void usual_tables_are_put_in(void **state)
+{
+    (void)state;
+    stk__buffer bytes = {0}, file = {0}, expected = {0};
+    for (int i = 0; i < 4; i++) {
+        encode(&bytes, 61, 47, &(pictures_jpeg_options){.optimised = true});
+        if (i % 2) rewrite(&bytes, &file);
+        encode(&bytes, 61, 47, &(pictures_jpeg_options){.scan_repeats = i / 2});
+        rewrite(&bytes, &expected);
+        remove_segments(&bytes, DHT);
+        check_rewritten(&bytes);
+        rewrite(&bytes, &file);
+        assert_int_equal(file.size_bytes, expected.size_bytes);
+        assert_memory_equal(file.data, expected.data, file.size_bytes);
+    }
+    encode(&bytes, 61, 47, &(pictures_jpeg_options){.progressive = true});
+    remove_segments(&bytes, DHT);
+    check_refused(as_encoded(&bytes), "Huffman table");
+    stk__buffer_fini(&bytes);
+    stk__buffer_fini(&file);
+    stk__buffer_fini(&expected);
+}
+
 static void arithmetic_coding_goes(void **state)
 {
     (void)state;
@@ -348,16 +382,6 @@ static void differences_are_seen(void **state)
     stk__buffer_fini(&b);
 }
 
-static void check_refused(stk__encoded bytes, const char *why)
-{
-    stk__buffer file = {0};
-    stk_error error = {0};
-    assert_int_equal(stk__jpeg_rewrite(rewriter, bytes, 1, &file, &error), STK_ERROR_UNSUPPORTED);
-    if (!strstr(error.message, why)) print_error("unexpected: %s\n", error.message);
-    assert_non_null(strstr(error.message, why));
-    stk__buffer_fini(&file);
-}
-
 /* Damage, and blocks that fit into no single scan. Afterwards the rewriter is as good as before. */
 static void what_cannot_be_done(void **state)
 {
@@ -372,6 +396,32 @@ static void what_cannot_be_done(void **state)
     check_refused(as_encoded(&bytes), "Sampling factors too large");
     encode(&bytes, 64, 64, &(pictures_jpeg_options){0});
     check_rewritten(&bytes);
+    stk__buffer_fini(&bytes);
+}
+
+static void end_before_second_scan(stk__buffer *bytes)
+{
+    size_t at = 2;
+    for (int scans = 0; scans < 2; at++)
+        scans += bytes->data[at] == 0xFF && bytes->data[at + 1] == SOS;
+    bytes->data[at] = EOI;
+    bytes->size_bytes = at + 1;
+}
+
+/* Then a component has neither coefficients nor divisors. */
+static void scans_that_never_come(void **state)
+{
+    (void)state;
+    stk__buffer bytes = {0};
+    for (int arithmetic = 0; arithmetic < 2; arithmetic++) {
+        bool same = true;
+        encode(&bytes, 40, 24, &(pictures_jpeg_options){.scan_repeats = 1, .arithmetic = arithmetic});
+        end_before_second_scan(&bytes);
+        check_refused(as_encoded(&bytes), "not transmit all data");
+        assert_int_equal(stk__jpeg_compare(rewriter, as_encoded(&bytes), as_encoded(&bytes), &same, NULL),
+                         STK_OK);
+        assert_false(same);
+    }
     stk__buffer_fini(&bytes);
 }
 
@@ -425,9 +475,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(metadata_goes, make_tools, remove_tools),
         cmocka_unit_test_setup_teardown(tables_of_its_own_make_it_smaller, make_tools, remove_tools),
         cmocka_unit_test_setup_teardown(nothing_is_remembered, make_tools, remove_tools),
+        cmocka_unit_test_setup_teardown(usual_tables_are_put_in, make_tools, remove_tools),
         cmocka_unit_test_setup_teardown(arithmetic_coding_goes, make_tools, remove_tools),
         cmocka_unit_test_setup_teardown(differences_are_seen, make_tools, remove_tools),
         cmocka_unit_test_setup_teardown(what_cannot_be_done, make_tools, remove_tools),
+        cmocka_unit_test_setup_teardown(scans_that_never_come, make_tools, remove_tools),
         cmocka_unit_test_setup_teardown(limits_hold, make_tools, remove_tools),
         cmocka_unit_test(memory_runs_out),
     };

@@ -9,6 +9,8 @@
 
 enum { W = 5, H = 4 };
 
+static stk__limits limits;
+
 static stk_status decode(const stk__buffer *bytes, int channels, bool mask, uint8_t *data, stk_error *error)
 {
     stk__decoder *decoder = NULL;
@@ -16,7 +18,7 @@ static stk_status decode(const stk__buffer *bytes, int channels, bool mask, uint
     const stk__encoded encoded = {bytes->data, bytes->size_bytes};
     const stk__mask_options options = {.orientation = 1, .ignore = 255};
     const stk__pixels target = stk__pixels_dense(data, W, H, channels);
-    assert_int_equal(stk__decoder_create(&decoder, NULL, NULL), STK_OK);
+    assert_int_equal(stk__decoder_create(&decoder, &limits, NULL), STK_OK);
     stk_status status = stk__decode_header(decoder, encoded, "npy", &picture, error);
     if (status == STK_OK && mask)
         status = stk__decode_mask(decoder, encoded, &picture, &options, target, error);
@@ -97,9 +99,27 @@ static void damages_have_their_class(void **state)
     stk__buffer_fini(&bytes);
 }
 
+static void time_is_limited(void **state)
+{
+    (void)state;
+    stk__buffer bytes = {0};
+    uint8_t got[W * H];
+    make(&bytes, "|u1", "False", "4, 5", W * H);
+    limits.time_s = 0;
+    for (int mask = 0; mask < 2; mask++) {
+        stk_error error = {0};
+        assert_int_equal(decode(&bytes, 1, mask, got, &error), STK_ERROR_SAMPLE);
+        assert_int_equal(error.damage, STK_DAMAGE_TOO_SLOW);
+    }
+    limits = stk__limits_default;
+    stk__buffer_fini(&bytes);
+}
+
 int main(void)
 {
+    limits = stk__limits_default;
     const struct CMUnitTest tests[] = {cmocka_unit_test(arrays_are_images),
-                                       cmocka_unit_test(damages_have_their_class)};
+                                       cmocka_unit_test(damages_have_their_class),
+                                       cmocka_unit_test(time_is_limited)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
