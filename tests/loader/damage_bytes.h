@@ -39,7 +39,7 @@ void make_jpeg_precision(stk__buffer *bytes, int amount);
 void make_jpeg_arithmetic(stk__buffer *bytes, int amount);
 void make_jpeg_frame(stk__buffer *bytes, int amount); /* amount: the marker of the frame */
 
-/* PNG. Those of images have colours (libspng), those of masks are grey (libdeflate). */
+/* PNG. Those of images have colours, those of masks are grey. */
 void make_png_cut(stk__buffer *bytes, int amount);
 void make_png_checksum(stk__buffer *bytes, int amount); /* amount: 0 IHDR, 1 IDAT */
 void make_png_side(stk__buffer *bytes, int amount);     /* amount: width and height */

@@ -165,10 +165,11 @@ void make_jpeg_huffman_codes(stk__buffer *bytes, int amount)
     counts[0] = (uint8_t)(counts[0] + 3);
 }
 
-/* They become comments. */
+/* They become comments. Without Huffman tables a sequential image has the usual ones, a progressive one none.
+ */
 void make_jpeg_without_segments(stk__buffer *bytes, int amount)
 {
-    damage_good_jpeg(bytes, SEED);
+    encode(bytes, DAMAGE_W, DAMAGE_H, &(pictures_jpeg_options){.progressive = amount == DHT});
     for (size_t at = find(bytes, amount); at; at = find_next(bytes, at, amount))
         bytes->data[at + 1] = COM;
 }

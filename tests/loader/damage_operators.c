@@ -160,7 +160,7 @@ const damage_operator damage_operators[] = {
     PNG("png without end", TRUNCATED, .make = make_png_without_end),
     PNG("png header checksum", BAD_CHECKSUM, .make = make_png_checksum, .amount = 0),
     PNG("png data checksum", BAD_CHECKSUM, .make = make_png_checksum, .amount = 1),
-    PNG("png adler", CORRUPT, .make = make_png_bad_adler),
+    PNG("png adler", BAD_CHECKSUM, .make = make_png_bad_adler),
     PNG("png deflate", CORRUPT, .make = make_png_bad_deflate),
     PNG("png with too few rows", CORRUPT, .make = make_png_short, .amount = 200),
     PNG("png of unknown colour type", BAD_HEADER, .make = make_png_colour_type, .amount = 5),
