@@ -22,7 +22,7 @@ typedef struct plan {
 /* What failed before, for one sentence. */
 typedef struct history {
     int count;
-    char text[320];
+    char text[340];
     stk_error last;
 } history;
 
@@ -291,7 +291,7 @@ stk_status stk__cuda_build(stk__cuda *cuda, const char *text, stk_error *error)
     const stk_status status = try_all(cuda, text, &tried);
     if (status == STK_OK) return STK_OK;
     if (tried.count > 1)
-        stk__fail(error, status, "no kernels for '%.40s': %s", cuda->device.info.model, tried.text);
+        stk__fail(error, status, "no kernels for '%s': %s", cuda->device.info.name, tried.text);
     else if (error)
         *error = tried.last;
     if (tried.count > 1) stk__error_hint(error, "%s", tried.last.hint);
