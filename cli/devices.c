@@ -64,6 +64,7 @@ static void print_row(const device_row *row)
     const stk__device_info *info = &row->info;
     if (!info->available && !info->model[0]) {
         printf("%-10s not available: %s\n", info->name, info->why);
+        if (info->note[0]) printf("%-10s hint: %s\n", "", info->note);
         return;
     }
     printf("%-10s %s", info->name, info->model[0] ? info->model : info->note);

@@ -239,7 +239,7 @@ static bool try_nvrtc(stk__cuda *cuda, const stk__nvrtc *nvrtc, const char *text
 /* Room for a reason from stk__nvrtc_describe. */
 static void note_shipped(stk__device_info *info, const char *why)
 {
-    snprintf(info->note, sizeof info->note, "the driver translates the shipped PTX: %.110s", why);
+    snprintf(info->note, sizeof info->note, "the driver translates the shipped PTX: %.200s", why);
 }
 
 void stk__cuda_foretell_note(stk__device_info *info)

@@ -127,8 +127,8 @@ void stk__library_visit_python(const stk__library_search *search)
 stk_status stk__library_refuse(const stk__library_search *search, stk_error *error)
 {
     stk__fail(error, STK_ERROR_UNSUPPORTED,
-              "%s was not found (loader's path, CUDA_HOME, CUDA_PATH, beside PyTorch, NVIDIA's wheels in "
-              "VIRTUAL_ENV or CONDA_PREFIX, /usr/local/cuda*, /opt/cuda, WSL2's folder)",
+              "%s was not found (loader's path, CUDA_HOME, CUDA_PATH, NVIDIA's wheels beside PyTorch, "
+              "/usr/local/cuda*, /opt/cuda, /usr/lib/wsl)",
               search->files[0]);
     stk__error_hint(error, "install it, or name the file in %s", search->variable);
     return STK_ERROR_UNSUPPORTED;

@@ -219,6 +219,9 @@ class Machine(unittest.TestCase):
         self.assertRegex(said["error"], r"^cuda:0 is not available: libcuda\.so\.1 was not found ")
         self.assertIn("a container needs `--gpus all` and " + CONTAINER, said["hint"])
 
+        done = subprocess.run([STOKER, "devices"], env=self.variables, capture_output=True, text=True, timeout=100)
+        self.assertRegex(done.stdout, r"cuda +not available: libcuda\.so\.1 was not found .*: no NVIDIA driver\n +hint: .*" + CONTAINER)
+
     def test_container_without_the_translator_of_ptx(self):
         self.driver()
         self.script("driver 12040", "fault cuModuleLoadData fail 221")
