@@ -98,6 +98,7 @@ static int list_cuda(stk__device_info *infos, int most)
         infos[0] = blank_info("cuda");
         snprintf(infos[0].why, sizeof infos[0].why, "%.300s%s", error.message,
                  api ? "" : ": no NVIDIA driver");
+        snprintf(infos[0].note, sizeof infos[0].note, "%s", error.hint);
         return 1;
     }
     for (int i = 0; i < count && listed < most && i < STK_DEVICE_MOST; i++) {

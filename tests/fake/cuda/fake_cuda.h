@@ -18,6 +18,9 @@
  *   fault CALL [gpu K] [at N|from N|below N] fail CODE|lose CODE|hang S
  *   calm                             no faults but those of later lines
  *
+ * A copy of the library also plays the lines of FILE.script beside it, FILE being its own: several NVRTCs of
+ * different versions in one process are copies.
+ *
  * CALL is a call of the driver or of NVRTC, '*' for all, or work as it runs: copy_in, copy_out, kernel,
  * record. Uses are counted from 0, per CALL; with `gpu K` those on GPU K only. `fail` gives the code, `lose`
  * also loses the context: every later call on that GPU gives the same code. Work that fails always loses its
