@@ -167,7 +167,12 @@ static int refuse_mixture(bool checked, bool tested, const stk__selftest_options
     if (checked && tested) return stk__cli_usage("devices", "--check or --selftest, one of them");
     if (!tested && options->quick) return stk__cli_usage("devices", "--quick is of --selftest");
     if (!tested && options->gpu >= 0) return stk__cli_usage("devices", "--gpu is of --selftest");
-    return -1;
+    if (!options->part) return -1;
+    if (!tested) return stk__cli_usage("devices", "--part is of --selftest");
+    const char *name;
+    for (int i = 0; (name = stk__selftest_part_name(i)); i++)
+        if (strcmp(name, options->part) == 0) return -1;
+    return stk__cli_usage("devices", "--part is device, batches, engine, train or load");
 }
 
 int stk__cli_devices(int argc, char **argv)
@@ -189,8 +194,12 @@ int stk__cli_devices(int argc, char **argv)
          .value = "N",
          .help = "of --selftest: only this one, as the list counts",
          .number = &options.gpu},
+        {.name = "part",
+         .value = "NAME",
+         .help = "of --selftest: only device, batches, engine, train or load",
+         .text = &options.part},
         {.name = "quick",
-         .help = "of --selftest: small and short; speeds are told, not judged",
+         .help = "of --selftest: short trainings, whose speed is not judged",
          .given = &options.quick},
         {.name = "json", .help = "report as JSON on standard output", .given = &stk__cli_json},
     };
