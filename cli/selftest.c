@@ -36,14 +36,14 @@ static int list_gpus(const stk__selftest_options *options, stk_error *error)
     const int listed = stk__device_cuda.list(infos, STK_DEVICE_MOST);
     int count = 0;
     if (listed < 1 || !strchr(infos[0].name, ':')) {
-        stk__fail(error, STK_ERROR_UNSUPPORTED, "there is no NVIDIA GPU to test: %s",
+        stk__fail(error, STK_ERROR_UNSUPPORTED, "no NVIDIA GPU to test: %s",
                   listed ? infos[0].why : "none is listed");
         return 0;
     }
     for (int i = 0; i < listed; i++)
         if (options->gpu < 0 || options->gpu == index_of(&infos[i])) gpus[count++].info = infos[i];
     if (!count)
-        stk__fail(error, STK_ERROR_UNSUPPORTED, "there is no GPU %lld to test: the driver lists %d",
+        stk__fail(error, STK_ERROR_UNSUPPORTED, "no GPU %lld to test: the driver lists %d",
                   (long long)options->gpu, listed);
     return count;
 }

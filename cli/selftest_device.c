@@ -38,7 +38,7 @@ stk_status stk__device_check_run(stk__device *device, int batches, stk__progress
 
 static void check_bits(stk__selftest *t, stk__device *device)
 {
-    static const char section[] = "device check, values unlike the reference's";
+    static const char section[] = "device check, values that differ from the reference";
     static const char *const names[2][2] = {{"NHWC, float32", "NHWC, 16 bits"},
                                             {"planar (NCHW), float32", "planar (NCHW), 16 bits"}};
     stk__device_check check;
@@ -48,7 +48,7 @@ static void check_bits(stk__selftest *t, stk__device *device)
         stk__device_check_run(device, t->quick ? CHECK_QUICK : CHECK_BATCHES, &t->progress, &check, &error);
     stk__progress_end(&t->progress);
     if (status == STK_OK && check.overrun)
-        stk__fail(&error, STK_ERROR_UNSUPPORTED, "it wrote outside its output");
+        stk__fail(&error, STK_ERROR_UNSUPPORTED, "wrote outside its output");
     if (error.code != STK_OK) {
         stk__selftest_fail(t->gpu, section, "random batches", &error);
         return;

@@ -7,7 +7,7 @@
 #include <math.h>
 
 static const char section[] = "engine torch against the reference, largest relative difference",
-                  other_section[] = "engine torch, other modes: largest difference by what is allowed";
+                  other_section[] = "engine torch, other modes: largest difference relative to its bound";
 static const char *const mode_names[STK_CONFORM_MODES] = {"training", "evaluation", "frozen", "bf16", "fp16"};
 
 typedef struct pair {

@@ -71,7 +71,7 @@ static void put_utilisation(stk__selftest *t, const load *l)
     if (!t->watch)
         stk__selftest_unknown(t->gpu, section, name, t->no_watch);
     else if (isnan(l->util_percent))
-        stk__selftest_unknown(t->gpu, section, name, "the driver told nothing in that time");
+        stk__selftest_unknown(t->gpu, section, name, "no samples from the driver in that time");
     else
         stk__selftest_put(t->gpu, &row, t->quick);
 }
@@ -80,7 +80,7 @@ static void put_load(stk__selftest *t, const load *l)
 {
     stk__selftest_row row = {
         .section = section, .name = "a step", .value = l->seconds * 1e3 / (double)l->steps, .unit = "ms"};
-    snprintf(row.basis, sizeof row.basis, "of %lld; nobody has a number yet", (long long)l->steps);
+    snprintf(row.basis, sizeof row.basis, "of %lld; no expectation yet", (long long)l->steps);
     stk__selftest_put(t->gpu, &row, t->quick);
     row = (stk__selftest_row){.section = section,
                               .name = "waiting for data",

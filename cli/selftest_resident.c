@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-static const char section[] = "batches in GPU memory, bytes unlike the CPU's";
+static const char section[] = "batches in GPU memory, bytes that differ from the CPU";
 
 typedef struct trial {
     const char *name, *augment;

@@ -14,7 +14,7 @@ enum { COPY_ROUNDS = 4, WAYS = 4 /* to and from, pinned and pageable */, AUGMENT
 #define LINK_LOOKS  3   /* of NVML at the link, while copies run */
 #define LINK_MOST_S 2.0 /* for them */
 /* What a link gives of its rate at least, and how many times as long as the bound (gpu_bound.h) augmentation
- * may take: nobody has seen these numbers with Stoker yet. Twice the bound is what FP32 instructions alone
+ * may take: not measured with Stoker yet. Twice the bound is what FP32 instructions alone
  * would take where there are 64 lanes for them. */
 #define PINNED_SHARE  0.7
 #define AUGMENT_TIMES 2.0
@@ -25,7 +25,7 @@ static const char copy_section[] = "copies", kernel_section[] = "augmentation";
  * -------------------------------------------------------------------------------------------------
  */
 
-/* Measures one way; the row is of its own accord without a limit. */
+/* Measures one way; what to expect is filled in later. */
 static stk_status copy_way(stk__device *device, int way, stk__selftest_row *row, stk_error *error)
 {
     const stk__cuda_copies copies = {
@@ -69,7 +69,7 @@ static void expect_pinned(stk__selftest_row *row, const stk__selftest_link *link
     row->kind = STK_LIMIT_LEAST;
     row->limit = PINNED_SHARE * rate;
     if (isnan(rate))
-        snprintf(row->basis, sizeof row->basis, "the link is unknown");
+        snprintf(row->basis, sizeof row->basis, "PCIe link unknown");
     else
         snprintf(row->basis, sizeof row->basis, "%.0f %% of PCIe %d.0 x%d, %.1f GB/s", 100 * PINNED_SHARE,
                  link->seen_generation, link->seen_width, rate);
@@ -91,7 +91,7 @@ void stk__selftest_copies(stk__selftest *t, stk__device *device)
         done++;
     for (int i = 0; i < done; i++) {
         if (i < 2) expect_pinned(&rows[i], &link);
-        if (i >= 2) snprintf(rows[i].basis, sizeof rows[i].basis, "not judged: CPU and driver copy it twice");
+        if (i >= 2) snprintf(rows[i].basis, sizeof rows[i].basis, "not judged: staged by the driver");
         stk__selftest_put(t->gpu, &rows[i], false);
     }
     if (done < WAYS) stk__selftest_fail(t->gpu, copy_section, rows[done].name, &error);
@@ -110,10 +110,10 @@ static void expect_kernels(stk__device *device, const stk__augment_batch *work, 
     const stk__gpu_speed speed = stk__gpu_speed_of(known, stk__cuda_speed(device));
     const double instructions = stk__gpu_instructions(chain);
     const stk__gpu_bound bound = stk__gpu_bound_of(work, instructions, &speed);
-    const char *who = known ? known->name : "as the driver tells";
+    const char *who = known ? known->name : "as the driver reports";
     row->limit = AUGMENT_TIMES * bound.ms;
     if (isnan(bound.ms))
-        snprintf(row->basis, sizeof row->basis, "clock or memory are unknown");
+        snprintf(row->basis, sizeof row->basis, "clock or memory bandwidth unknown");
     else if (bound.issue_ms > bound.memory_ms)
         snprintf(row->basis, sizeof row->basis, "%.0f x %.3g ms: %.0f instr./px, %.0f SMs, %.0f MHz, %s",
                  AUGMENT_TIMES, bound.ms, instructions, speed.units, speed.clock_mhz, who);

@@ -101,7 +101,7 @@ class Selftest(unittest.TestCase):
                         r"  PCIe lanes during copies +16 +>= 16 \(seen: PCIe 4\.0 x16 of PCIe 4\.0 x16\) +ok",
                         r"  to the GPU, pinned memory +25 GB/s +>= 22\.05 GB/s \(70 % of PCIe 4\.0 x16, 31\.5 GB/s\) +ok",
                         r"  from the GPU, pageable memory +12\.5 GB/s +not judged: .*",
-                        r"  strong, 32 x 512 x 512 +\S+ ms +<= \S+ ms \(2 x \S+ ms: \d+ instr\./px, 108 SMs, 1410 MHz, as the driver tells\) +ok",
+                        r"  strong, 32 x 512 x 512 +\S+ ms +<= \S+ ms \(2 x \S+ ms: \d+ instr\./px, 108 SMs, 1410 MHz, as the driver reports\) +ok",
                         r"  strong, NHWC, float32 +0 +0 \([\d,]+ bytes, 2 batches\) +ok", r"  MixUp, NHWC, bfloat16 +0 +0 \(.*\) +ok",
                         r"  CutMix, planar \(NCHW\), float16 +0 +0 \(.*\) +ok",
                         r"  conv +\S+ +<= 1\.0e-04 +ok", r"  value_error +\S+ +<= 5\.0e-05 +ok",
@@ -212,7 +212,7 @@ class Selftest(unittest.TestCase):
         self.assertEqual(report["ok"], sum(row["verdict"] == "ok" for row in gpu["rows"]))
         self.assertEqual(rows[("training under load", "utilisation by NVML")]["verdict"], "unknown")
         self.assertIn("NVIDIA", rows[("NVML", "PCIe link")]["why"])
-        bits = rows[("device check, values unlike the reference's", "NHWC, float32")]
+        bits = rows[("device check, values that differ from the reference", "NHWC, float32")]
         self.assertEqual((bits["value"], bits["expected"], bits["limit"], bits["verdict"]), (0, 0, "most", "ok"))
         augmented = rows[("augmentation", "standard, 32 x 512 x 512")]
         instructions = int(re.search(r'CHAIN\("standard", (\d+)\)', (LIST.parent / "kernel_cost.list").read_text())[1])
@@ -223,9 +223,9 @@ class Selftest(unittest.TestCase):
     def test_nvml_hangs(self):
         (self.work / "nvml").write_text(WATCHED + "fault nvmlDeviceGetSamples from 1 hang 100\nfault nvmlDeviceGetUtilizationRates hang 100\n")
         text, _ = self.selftest("--part", "device", script=NAME + SPEED)
-        self.expect_line(text, r"  to the GPU, pinned memory +25 GB/s +the link is unknown +unknown")
+        self.expect_line(text, r"  to the GPU, pinned memory +25 GB/s +PCIe link unknown +unknown")
         text, _ = self.selftest("--part", "load", script=NAME)
-        self.expect_line(text, r"  utilisation by NVML +unknown: the driver told nothing in that time")
+        self.expect_line(text, r"  utilisation by NVML +unknown: no samples from the driver in that time")
         self.assertEqual(self.tally(text), (0, 0, 1))
 
     def test_pytorch_is_missing(self):
@@ -234,7 +234,7 @@ class Selftest(unittest.TestCase):
         self.expect_line(text, r"  all operations +FAILED: run\.device = 'cuda:0' cannot be used: PyTorch cannot be opened: .*")
         self.assertEqual(len(re.findall(r"FAILED: run\.device", text)), 3)
         self.expect_line(text, r"  NHWC, float32 +0 .* ok")
-        self.expect_line(text, r"  standard, .* ms +<= .* ms \(2 x \S+ ms: bytes at 2e-06 GB/s, as the driver tells\) +ok")
+        self.expect_line(text, r"  standard, .* ms +<= .* ms \(2 x \S+ ms: bytes at 2e-06 GB/s, as the driver reports\) +ok")
         self.expect_line(text, r"  PCIe link +unknown: NVML has another GPU in its place; .*")
         self.assertEqual(self.tally(text), (9, 3, 3))  # unknown: the link, what copies should reach
 
@@ -302,10 +302,10 @@ class Selftest(unittest.TestCase):
                                        ("", {"STOKER_CUDA_LIBRARY": "/nowhere/libcuda.so.1"}, "cannot be opened")):
             text, said = self.selftest(status=1, script=script, **more)
             self.assertEqual(text, "")
-            self.assertRegex(said, r"^stoker: there is no NVIDIA GPU to test: [^\n]+\n$")
+            self.assertRegex(said, r"^stoker: no NVIDIA GPU to test: [^\n]+\n$")
             self.assertIn(sentence, said)
         text, said = self.selftest("--gpu", "3", status=1)
-        self.assertEqual((text, said), ("", "stoker: there is no GPU 3 to test: the driver lists 1\n"))
+        self.assertEqual((text, said), ("", "stoker: no GPU 3 to test: the driver lists 1\n"))
 
 
 if __name__ == "__main__":
