@@ -100,6 +100,17 @@ static bool is_wrong(const char *part)
     return wrong && strcmp(wrong, part) == 0;
 }
 
+/* Batch norm with another eps, where it goes by running statistics. Places are those of PyTorch's signatures.
+ */
+static void spoil_norm(const char *name, uint64_t *stack)
+{
+    const bool forward = strcmp(name, "aten::native_batch_norm") == 0 && is_wrong("evaluation"),
+               backward = strcmp(name, "aten::native_batch_norm_backward") == 0 && is_wrong("frozen");
+    const double eps = 100;
+    if (forward && !stack[5]) memcpy(&stack[7], &eps, sizeof eps);
+    if (backward && !stack[7]) memcpy(&stack[8], &eps, sizeof eps);
+}
+
 /* --- the GPU ---------------------------------------------------------------------------------------------
  */
 
@@ -323,17 +334,6 @@ int32_t torch_delete_list(void *list)
     return real.torch_delete_list(list);
 }
 
-/* Batch norm with another eps, where it goes by running statistics. Places are those of PyTorch's signatures.
- */
-static void spoil_norm(const char *name, uint64_t *stack)
-{
-    const bool forward = strcmp(name, "aten::native_batch_norm") == 0 && is_wrong("evaluation"),
-               backward = strcmp(name, "aten::native_batch_norm_backward") == 0 && is_wrong("frozen");
-    const double eps = 100;
-    if (forward && !stack[5]) memcpy(&stack[7], &eps, sizeof eps);
-    if (backward && !stack[7]) memcpy(&stack[8], &eps, sizeof eps);
-}
-
 /* A call that is refused drops its arguments, as PyTorch does: here they are left behind. */
 FAKE_EXPORT int32_t torch_call_dispatcher(const char *name, const char *overload, uint64_t *stack,
                                           uint64_t version);
@@ -341,6 +341,7 @@ int32_t torch_call_dispatcher(const char *name, const char *overload, uint64_t *
 {
     const fake_call call = fake_judge(name, overload, stack);
     const long number = atomic_fetch_add(&operators, 1) + 1;
+    if (call.gpus) spoil_norm(name, stack);
     failure[0] = '\0';
     if (call.gpus && settle_all(call.gpus)) return 1;
     if (call.gpus && short_from && number >= short_from)
@@ -352,7 +353,6 @@ int32_t torch_call_dispatcher(const char *name, const char *overload, uint64_t *
                                 "devices, cuda:0 and cuda:1!");
     syncs += fake_syncs(&call);
     const uint64_t start_ns = stk__clock_ns();
-    if (call.gpus) spoil_norm(name, stack);
     const int32_t result = real.torch_call_dispatcher(name, overload, stack, version);
     if (trace && call.gpus)
         fprintf(trace, "{\"what\": \"%s\", \"start_ns\": %llu, \"end_ns\": %llu}\n", name,
