@@ -195,7 +195,7 @@ class Selftest(unittest.TestCase):
                 seen.extend(data)
         reader = threading.Thread(target=watch, daemon=True)
         reader.start()
-        script = "late 0\ngpus 2\ngpu 1 name NVIDIA GeForce RTX 4090\ngpu 1 units 128\ngpu 1 speed 2520 1008 25\n" + IDLE
+        script = "late 0\ngpus 2\ngpu 1 name NVIDIA GeForce RTX 3090\ngpu 1 units 82\ngpu 1 speed 1695 936 25\n" + IDLE
         done = subprocess.run([STOKER, "devices", "--selftest", "--quick", "--gpu", "1", "--json"], stdout=subprocess.PIPE, stderr=slave,
                               env=self.environment(script, STOKER_NVML="/nowhere"), timeout=150, check=True)
         os.close(slave)
@@ -216,9 +216,9 @@ class Selftest(unittest.TestCase):
         self.assertEqual((bits["value"], bits["expected"], bits["limit"], bits["verdict"]), (0, 0, "most", "ok"))
         augmented = rows[("augmentation", "standard, 32 x 512 x 512")]
         instructions = int(re.search(r'CHAIN\("standard", (\d+)\)', (LIST.parent / "kernel_cost.list").read_text())[1])
-        self.assertIn(f"{instructions} instr./px, 128 SMs, 2520 MHz, RTX 4090", augmented["basis"])
-        # Twice the time in which 128 multiprocessors issue 128 instructions a clock.
-        self.assertAlmostEqual(augmented["expected"], 2 * instructions * 32 * 512 * 512 / (128 * 128 * 2520e3), delta=1e-4)
+        self.assertIn(f"{instructions} instr./px, 82 SMs, 1695 MHz, RTX 3090", augmented["basis"])
+        # Twice the time in which 82 multiprocessors issue 128 instructions a clock each.
+        self.assertAlmostEqual(augmented["expected"], 2 * instructions * 32 * 512 * 512 / (82 * 128 * 1695e3), delta=1e-4)
 
     def test_nvml_hangs(self):
         (self.work / "nvml").write_text(WATCHED + "fault nvmlDeviceGetSamples from 1 hang 100\nfault nvmlDeviceGetUtilizationRates hang 100\n")
