@@ -171,9 +171,14 @@ static void print_more_help(void)
 static int refuse_mixture(bool checked, bool tested, const stk__selftest_options *options)
 {
     if (checked && tested) return stk__cli_usage("devices", "--check or --selftest, one of them");
-    if (!tested && options->quick) return stk__cli_usage("devices", "--quick is of --selftest");
-    if (!tested && options->gpu >= 0) return stk__cli_usage("devices", "--gpu is of --selftest");
-    return -1;
+    if (!tested && options->quick) return stk__cli_usage("devices", "--quick needs --selftest");
+    if (!tested && options->gpu >= 0) return stk__cli_usage("devices", "--gpu needs --selftest");
+    if (!options->part) return -1;
+    if (!tested) return stk__cli_usage("devices", "--part needs --selftest");
+    const char *name;
+    for (int i = 0; (name = stk__selftest_part_name(i)); i++)
+        if (strcmp(name, options->part) == 0) return -1;
+    return stk__cli_usage("devices", "--part is device, batches, engine, train or load");
 }
 
 int stk__cli_devices(int argc, char **argv)
@@ -189,14 +194,18 @@ int stk__cli_devices(int argc, char **argv)
          .help = "run random batches on each device; they must have the reference's bits",
          .given = &checked},
         {.name = "selftest",
-         .help = "try all of it on NVIDIA's GPUs, three minutes each; prints a block for an issue",
+         .help = "test everything on NVIDIA GPUs, three minutes each; prints a block for an issue",
          .given = &tested},
         {.name = "gpu",
          .value = "N",
-         .help = "of --selftest: only this one, as the list counts",
+         .help = "with --selftest: only GPU N, as listed",
          .number = &options.gpu},
+        {.name = "part",
+         .value = "NAME",
+         .help = "with --selftest: only device, batches, engine, train or load",
+         .text = &options.part},
         {.name = "quick",
-         .help = "of --selftest: small and short; speeds are told, not judged",
+         .help = "with --selftest: short trainings, whose speed is not judged",
          .given = &options.quick},
         {.name = "json", .help = "report as JSON on standard output", .given = &stk__cli_json},
     };

@@ -36,6 +36,9 @@ static bool take_call(void *library, const char *name, void *member, stk_error *
 static bool take_cuda(void *library, stk__cuda_api *table, stk_error *error)
 {
     STK_CUDA_CALLS(TAKE_CALL)
+    /* From CUDA 11.4 on: the id of a MIG instance, where the first version gives that of its GPU. */
+    void *newer = dlsym(library, "cuDeviceGetUuid_v2");
+    if (newer) memcpy(&table->cuDeviceGetUuid, &newer, sizeof newer);
     return true;
 }
 #undef TAKE_CALL

@@ -182,6 +182,11 @@ static int refuse_access(const char *what)
     return FAKE_CUDA_ERROR_ILLEGAL_ADDRESS;
 }
 
+size_t fake_output_bytes(const fake_work *work)
+{
+    return image_bytes(work, work->groups[2]);
+}
+
 /* What stk_augment will write, all of it. */
 void fake_poison_output(const fake_work *work, int gpu)
 {
@@ -192,6 +197,14 @@ void fake_poison_output(const fake_work *work, int gpu)
          *mask = translate(work->text.mask, mask_size, gpu);
     if (image) memset(image, FAKE_POISON, image_size);
     if (mask && mask_size) memset(mask, FAKE_POISON, mask_size);
+}
+
+static long kernels_done(void)
+{
+    pthread_mutex_lock(&fake_lock);
+    const long done = (long)fake_counts[FAKE_KERNELS];
+    pthread_mutex_unlock(&fake_lock);
+    return done;
 }
 
 static int run_augment(const fake_work *work, int gpu)
@@ -210,7 +223,7 @@ static int run_augment(const fake_work *work, int gpu)
         stk__host_build_grey(&text, g[0], g[1], g[2]);
     else
         stk__host_build_augment(&text, g[0], g[1], g[2]);
-    if (work->wrong_bits && work->kernel == FAKE_AUGMENT) text.image[0] ^= 1;
+    if (work->kernel == FAKE_AUGMENT && fake_is_wrong(work, kernels_done())) text.image[0] ^= 1;
     return CUDA_SUCCESS;
 }
 
@@ -239,6 +252,7 @@ static int run_mix(const fake_work *work, int gpu)
     if (!mix.image || (mask_size && !mix.mask) || (work->mix.mask2 && !mix.mask2))
         return refuse_access("samples that are mixed");
     stk__host_build_mix(&mix, g[0], g[1], g[2]);
+    if (fake_is_wrong(work, kernels_done())) mix.image[0] ^= 1;
     return CUDA_SUCCESS;
 }
 
