@@ -82,7 +82,7 @@ static void draw_mixes(ptx_mix_trial *mix, const stk__augment_batch *batch, uint
         if (pair) made.kind = w[1] % 2 ? STK_TEXT_MIX_BLEND : STK_TEXT_MIX_PASTE;
         made.a = w[3] % 2 ? place : place + pair;
         made.b = pair ? (w[3] % 2 ? place + 1 : place) : place;
-        made.lambda = stk__random_unit(w[2]);
+        made.lambda = w[2] % 4 ? stk__random_unit(w[2]) : 0.5f; /* a half: ties when rounding */
         made.x = (int32_t)(w[1] >> 8) % batch->target.w;
         made.y = (int32_t)(w[2] >> 8) % batch->target.h;
         made.w = (int32_t)(w[3] >> 8) % (batch->target.w - made.x + 1);

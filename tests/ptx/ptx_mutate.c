@@ -33,7 +33,7 @@ static const struct relative {
     {"xor.b32", "or.b32", NULL},
     {"shl.b32", "shr.u32", NULL},
     {"shr.u32", "shl.b32", NULL},
-    {"shr.s32", "shr.u32", NULL},
+    {"shr.s32", "shl.b32", NULL},
     {"and.pred", "or.pred", NULL},
     {"or.pred", "and.pred", NULL},
     {"setp.eq.s32", "setp.ne.s32", NULL},

@@ -26,10 +26,10 @@ static stk_status read_type(ptx_reader *reader, const struct type **type, stk_er
 /* .reg TYPE %name<count>, %other; */
 static stk_status read_registers(ptx_reader *reader, stk_error *error)
 {
-    const struct type *type;
+    const struct type *type = NULL;
     STK__TRY(ptx_lexer_next(&reader->lexer, error));
     STK__TRY(read_type(reader, &type, error));
-    if (!type->size) return ptx_lexer_refuse(&reader->lexer, error, "no register is '%s'", type->word);
+    if (!type || !type->size) return ptx_lexer_refuse(&reader->lexer, error, "no type of registers");
     for (;;) {
         char name[PTX_WORD_BYTES], size;
         ptx_registers row = {.size = type->size};

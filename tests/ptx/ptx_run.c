@@ -57,7 +57,7 @@ static void follow_table(const ptx_kernel *kernel, ptx_warp *warp, const ptx_ins
         const uint64_t index = warp->reg[at->slot[0]][lane];
         if (index < at->target_count)
             add_path(warp, branches[at->target + index].pc, UINT32_C(1) << lane);
-        else
+        else if (!warp->fault[0])
             snprintf(warp->fault, sizeof warp->fault, "branch %llu of %u", (unsigned long long)index,
                      at->target_count);
     }

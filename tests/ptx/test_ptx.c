@@ -15,7 +15,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-enum { TRIALS = 500, MIX_TRIALS = 500, SIDE_PX = 40, MUTANTS = 150, MUTANT_TRIALS = 40, CAUGHT_PERCENT = 80 };
+enum { TRIALS = 500, MIX_TRIALS = 500, SIDE_PX = 40, MUTANTS = 150, MUTANT_TRIALS = 60, CAUGHT_PERCENT = 80 };
 
 static const char *path; /* of the PTX file at hand */
 static ptx_rig rig;
