@@ -3,8 +3,8 @@
  *
  * Warps of 32 lanes run in lock step. Whatever is not known exactly (an instruction, a modifier, a directive)
  * is refused with its line; so is what a GPU would not forgive (addresses outside all ranges, misaligned
- * ones, barriers that not all threads reach). Memory of the device is memory of the test at made-up
- * addresses. */
+ * ones, barriers that not all threads reach, races in shared memory). Memory of the device is memory of the
+ * test at made-up addresses. */
 #ifndef PTX_H
 #define PTX_H
 
@@ -85,7 +85,8 @@ typedef struct ptx_machine {
     ptx_memory memory;
     uint64_t most_instructions; /* of one warp; 0: 4 million. More: it does not end */
     bool backwards;             /* blocks and warps in the opposite order */
-    stk__buffer registers, shared, local;
+    stk__buffer registers, shared, local, owners;
+    uint64_t epoch; /* barriers and blocks so far */
 } ptx_machine;
 
 stk_status ptx_machine_launch(ptx_machine *machine, ptx_kernel *kernel, const uint32_t blocks[3],

@@ -61,6 +61,13 @@ typedef struct ptx_path {
     uint32_t pc, mask;
 } ptx_path;
 
+/* Who used a byte of shared memory since when: two threads without a barrier between them is a race, when one
+ * of them writes. An epoch goes from barrier to barrier. */
+typedef struct ptx_owner {
+    uint64_t written, read;  /* epochs */
+    uint32_t writer, reader; /* threads; reader PTX_NONE: several */
+} ptx_owner;
+
 struct ptx_warp {
     uint64_t (*reg)[PTX_LANES]; /* [slots]; bits above the register's size are 0 */
     ptx_path paths[PTX_LANES];  /* the one with the lowest pc is last: it runs */
@@ -70,6 +77,9 @@ struct ptx_warp {
     uint64_t executed;
     const uint8_t *parameters;
     uint8_t *shared, *local; /* local: of the first lane */
+    ptx_owner *owners;       /* of each byte of shared */
+    const uint64_t *epoch;
+    uint32_t first_thread;
     size_t parameter_bytes, shared_bytes, local_bytes;
     const ptx_memory *memory; /* the machine's and the module's */
     char fault[160];          /* empty: none */

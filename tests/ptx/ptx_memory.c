@@ -51,7 +51,6 @@ static access resolve_window(access a)
 
 static uint8_t *find_place(const ptx_warp *warp, access a, uint32_t lane)
 {
-    a = resolve_window(a);
     if (a.address % a.size_bytes) return NULL;
     if (a.space == PTX_SHARED) return find_in(warp->shared, warp->shared_bytes, PTX_FIRST_ADDRESS, &a);
     if (a.space == PTX_LOCAL)
@@ -61,17 +60,47 @@ static uint8_t *find_place(const ptx_warp *warp, access a, uint32_t lane)
     return find_in_ranges(warp->memory, &a);
 }
 
+/* Notes the access to a byte of shared memory; false: another thread did something else since the barrier. */
+static bool note_byte(ptx_owner *owner, uint64_t epoch, uint32_t thread, bool write)
+{
+    const bool read = owner->read == epoch;
+    if (owner->written == epoch && owner->writer != thread) return false;
+    if (write && read && owner->reader != thread) return false;
+    if (write) {
+        owner->written = epoch;
+        owner->writer = thread;
+    } else {
+        owner->reader = read && owner->reader != thread ? PTX_NONE : thread;
+        owner->read = epoch;
+    }
+    return true;
+}
+
+static bool note_shared(ptx_warp *warp, const access *a, uint32_t lane)
+{
+    for (size_t i = 0; i < a->size_bytes; i++)
+        if (!note_byte(&warp->owners[a->address - PTX_FIRST_ADDRESS + i], *warp->epoch,
+                       warp->first_thread + lane, a->write))
+            return false;
+    return true;
+}
+
 /* NULL: the warp has a fault. slot: of the base. */
 static uint8_t *reach(const ptx_instruction *at, ptx_warp *warp, uint32_t lane, uint32_t slot, bool write)
 {
     const size_t bytes = (size_t)at->value_bytes * at->value_count;
-    const access a = {at->space, warp->reg[slot][lane] + (uint64_t)at->offset, bytes, write};
+    const access a =
+        resolve_window((access){at->space, warp->reg[slot][lane] + (uint64_t)at->offset, bytes, write});
     uint8_t *const place = find_place(warp, a, lane);
-    if (!place && !warp->fault[0])
+    const bool races = place && a.space == PTX_SHARED && !note_shared(warp, &a, lane);
+    if (place && !races) return place;
+    if (!warp->fault[0])
         snprintf(warp->fault, sizeof warp->fault, "lane %u %s %zu bytes at 0x%" PRIx64 ", %s", lane,
                  write ? "writes" : "reads", bytes, a.address,
-                 a.address % bytes ? "which is not aligned" : "outside of what it may");
-    return place;
+                 races               ? "which another thread uses without a barrier between them"
+                 : a.address % bytes ? "which is not aligned"
+                                     : "outside of what it may");
+    return NULL;
 }
 
 static uint64_t load(const uint8_t *place, uint32_t value_bytes)

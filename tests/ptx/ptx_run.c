@@ -101,7 +101,7 @@ static void step(const run *r, ptx_warp *warp, ptx_instruction **last)
     ptx_instruction *const at = *last = &r->kernel->code[path->pc];
     const uint32_t mask = find_mask(warp, at, path->mask);
     at->warps++;
-    at->threads += (uint32_t)__builtin_popcount(mask);
+    at->threads += (uint32_t)__builtin_popcount(path->mask);
     if (at->flow == PTX_STRAIGHT) {
         if (mask) at->run(at, warp, mask);
         move_on(warp);
@@ -167,6 +167,7 @@ static void begin_block(run *r, const uint32_t block[3])
     const ptx_kernel *const kernel = r->kernel;
     ptx_machine *const machine = r->machine;
     memset(machine->shared.data, RUBBISH, kernel->shared_bytes);
+    machine->epoch++;
     for (uint32_t i = 0; i < r->warp_count; i++) {
         ptx_warp *const warp = &r->warps[i];
         const uint32_t left = r->threads - i * PTX_LANES;
@@ -176,6 +177,9 @@ static void begin_block(run *r, const uint32_t block[3])
                            .parameter_bytes = kernel->parameter_bytes,
                            .shared = machine->shared.data,
                            .shared_bytes = kernel->shared_bytes,
+                           .owners = (ptx_owner *)(void *)machine->owners.data,
+                           .epoch = &machine->epoch,
+                           .first_thread = i * PTX_LANES,
                            .local = machine->local.data + local_at,
                            .local_bytes = kernel->local_bytes,
                            .memory = &r->memory};
@@ -198,6 +202,7 @@ static bool pass_barrier(run *r, stk_status *status, stk_error *error)
         *status = stk__fail(error, STK_ERROR_DATA, "%s: some warps ended before a barrier", r->kernel->name);
         return false;
     }
+    r->machine->epoch++;
     for (uint32_t i = 0; i < r->warp_count; i++) {
         ptx_warp *const warp = &r->warps[i];
         add_path(warp, warp->waiting_at + 1, warp->waiting);
@@ -224,6 +229,10 @@ static stk_status reserve(run *r, stk_error *error)
     const size_t slots = (size_t)r->warp_count * kernel->slot_count;
     STK__TRY(stk__buffer_reserve(&machine->registers, slots * PTX_LANES * sizeof(uint64_t), error));
     STK__TRY(stk__buffer_reserve(&machine->shared, kernel->shared_bytes + 1, error));
+    const size_t owned = machine->owners.capacity_bytes,
+                 owners = (kernel->shared_bytes + 1) * sizeof(ptx_owner);
+    STK__TRY(stk__buffer_reserve(&machine->owners, owners, error));
+    if (owners > owned) memset(machine->owners.data, 0, machine->owners.capacity_bytes); /* nobody, ever */
     return stk__buffer_reserve(&machine->local, (size_t)r->warp_count * PTX_LANES * kernel->local_bytes + 1,
                                error);
 }
@@ -258,6 +267,7 @@ void ptx_machine_fini(ptx_machine *machine)
     stk__buffer_fini(&machine->registers);
     stk__buffer_fini(&machine->shared);
     stk__buffer_fini(&machine->local);
+    stk__buffer_fini(&machine->owners);
     *machine = (ptx_machine){0};
 }
 

@@ -131,12 +131,42 @@ static void changed_instructions_are_found_out(void **state)
     assert_true(made >= MUTANTS * 2 / 3 && caught * 100 >= made * CAUGHT_PERCENT);
 }
 
+static void do_nothing(const ptx_instruction *at, ptx_warp *warp, uint32_t mask)
+{
+    (void)at, (void)warp, (void)mask;
+}
+
+/* A barrier that is left out is a race, unless it is not needed, such as one at the end of a kernel: those
+ * are printed. */
+static void missing_barriers_are_found_out(void **state)
+{
+    (void)state;
+    ptx_kernel *const kernels[] = {rig.grey, rig.augment};
+    int made = 0, caught = 0;
+    for (int k = 0; k < 2; k++)
+        for (uint32_t pc = 0; pc < kernels[k]->code_count; pc++) {
+            ptx_instruction *const at = &kernels[k]->code[pc];
+            if (at->flow != PTX_BARRIER || at->threads == 0) continue;
+            *at = (ptx_instruction){
+                .run = do_nothing, .guard = PTX_NONE, .flow = PTX_STRAIGHT, .line = at->line};
+            const bool found = !survives(kernels[k]);
+            at->flow = PTX_BARRIER;
+            made++;
+            caught += found;
+            if (!found) printf("survives: %s:%u: without this barrier\n", path, at->line);
+        }
+    printf("%s: %d of %d missing barriers found out\n", path, caught, made);
+    assert_true(survives(rig.augment));
+    assert_true(made > 0 && caught * 2 >= made);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(augment_has_the_bits),
         cmocka_unit_test(mix_has_the_bits),
         cmocka_unit_test(changed_instructions_are_found_out),
+        cmocka_unit_test(missing_barriers_are_found_out),
     };
     int failed = argc < 2;
     if (argc >= 3 && strcmp(argv[1], "--count") == 0) return ptx_count_print(argv[2], argv + 3, argc - 3);

@@ -158,6 +158,13 @@ static void wrong_ones_are_refused(void **state)
         {"ld.global.v2.u32 {%ro, %rx0}, [%lin+4];", "which is not aligned", NULL},
         {"st.global.u32 [%lin], %ra;", "writes 4 bytes", NULL},
         {"ld.shared.u32 %ro, [m+16];", "outside of what it may", ".shared .align 4 .b8 m[16];"},
+        {"st.shared.u32 [m+4], %ra;", "lane 1 writes 4 bytes at 0x404, which another thread uses",
+         ".shared .align 4 .b8 m[16];"},
+        {"ld.shared.u32 %ro, [m]; setp.eq.s32 %px0, %rt, 9; @%px0 st.shared.u8 [m+3], %ra;",
+         "lane 9 writes 1 bytes", ".shared .align 4 .b8 m[16];"},
+        {"setp.eq.s32 %px0, %rt, 9; @%px0 st.shared.u8 [m+3], %ra; bar.sync 0; ld.shared.u32 %ro, [m]; "
+         "@!%px0 st.shared.u8 [m+3], %ra;",
+         "lane 0 writes 1 bytes", ".shared .align 4 .b8 m[16];"},
         {"ld.global.u32 %ro, [%lx1];", "reads 4 bytes at 0xa5a5", NULL},
         {"div.u32 %ro, %ra, 0;", "division by 0", NULL},
         {"AGAIN: bra.uni AGAIN;", "it does not end", NULL},

@@ -220,10 +220,10 @@ static const struct op_case {
 /* Random bits; those of a float of some size; and what lies at the ends. */
 static uint64_t draw_value(uint32_t round, uint32_t lane, uint32_t operand)
 {
-    static const uint64_t ends[] = {0,          1,          UINT64_MAX, 0x80000000, 0x7fffffff, INT64_MIN,
-                                    0x7f800000, 0xff800000, 0x7fc00000, 0x3f800000, 0x00000001, 0x80000001,
-                                    0x4f000000, 0xcf000000, 0x4f800000, 0x3f000000, 0x477ff000, 0x33000000,
-                                    0x8000,     0x7fff,     0x007fffff};
+    static const uint64_t ends[] = {
+        0,          1,          UINT64_MAX, 0x80000000, 0x7fffffff, UINT64_C(1) << 63, 0x7f800000, 0xff800000,
+        0x7fc00000, 0x3f800000, 0x00000001, 0x80000001, 0x4f000000, 0xcf000000,        0x4f800000, 0x3f000000,
+        0x477ff000, 0x33000000, 0x8000,     0x7fff,     0x007fffff};
     enum { ENDS = sizeof ends / sizeof ends[0] };
     const stk__random draw =
         stk__random_draw((stk__random_at){.seed = 3, .sample = round, .draw = lane, .operation = operand});
