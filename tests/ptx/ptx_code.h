@@ -50,6 +50,7 @@ struct ptx_instruction {
     int64_t offset;              /* of an address */
     ptx_space space;
     uint32_t value_bytes, value_count; /* of memory */
+    uint64_t unused;                   /* bytes of a load that nobody may look at, by bit */
     bool is_signed;
     uint32_t line;
     char name[48];

@@ -192,6 +192,7 @@ static stk_status refuse(const ptx_reader *reader, const char *name, const opera
 static bool is_sound(const ptx_instruction *at, const operands *o)
 {
     if (o->base_space != PTX_GENERIC && o->base_space != at->space) return false;
+    if (at->unused && strncmp(at->name, "ld.", 3) != 0) return false;
     if (at->flow == PTX_BARRIER) return o->constant[0] == 0; /* the one barrier that there is */
     for (int i = 0; i < o->count && at->value_bytes; i++) {
         if (!o->size[i]) continue;
@@ -206,6 +207,8 @@ stk_status ptx_instruction_read(ptx_reader *reader, const char *name, uint32_t g
 {
     operands o = {.base_space = PTX_GENERIC};
     ptx_instruction at = {.guard = guard, .guard_not = guard_not, .line = reader->lexer.token_line};
+    at.unused = reader->used ? ~reader->used : 0;
+    reader->used = 0;
     const char *pattern = NULL;
     const bool known = ptx_op_find(name) != NULL;
     STK__TRY(read_operands(reader, &o, error));

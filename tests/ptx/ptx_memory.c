@@ -103,6 +103,14 @@ static uint8_t *reach(const ptx_instruction *at, ptx_warp *warp, uint32_t lane, 
     return NULL;
 }
 
+/* Rubbish instead of bytes that nobody may look at. */
+static uint64_t spoil(uint64_t v, uint64_t unused)
+{
+    for (uint32_t byte = 0; byte < 8; byte++)
+        if (unused >> byte & 1) v = (v & ~(UINT64_C(255) << 8 * byte)) | UINT64_C(0xA5) << 8 * byte;
+    return v;
+}
+
 static uint64_t load(const uint8_t *place, uint32_t value_bytes)
 {
     uint64_t v = 0;
@@ -119,7 +127,8 @@ static void op_load(const ptx_instruction *at, ptx_warp *warp, uint32_t mask)
         const uint8_t *const place = reach(at, warp, lane, at->slot[at->value_count], false);
         if (!place) return;
         for (uint32_t i = 0; i < at->value_count; i++) {
-            const uint64_t v = load(place + i * at->value_bytes, at->value_bytes);
+            uint64_t v = load(place + i * at->value_bytes, at->value_bytes);
+            if (at->unused) v = spoil(v, at->unused >> i * at->value_bytes);
             const uint64_t extended = at->is_signed ? (uint64_t)((int64_t)(v << shift) >> shift) : v;
             warp->reg[at->slot[i]][lane] = extended & at->keep;
         }

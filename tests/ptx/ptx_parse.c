@@ -2,6 +2,7 @@
 #include "ptx/ptx_symbols.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* `.b32` and its like; size: the letter of registers. */
@@ -200,6 +201,19 @@ static stk_status read_guarded(ptx_reader *reader, stk_error *error)
     return ptx_instruction_read(reader, name, guard, guard_not, error);
 }
 
+/* Advice for the assembler, and which bytes of the next load are used: the others must not matter. */
+static stk_status read_pragma(ptx_reader *reader, stk_error *error)
+{
+    ptx_lexer *const lexer = &reader->lexer;
+    static const char mask[] = "\"used_bytes_mask ";
+    const bool masked = strncmp(lexer->word, mask, strlen(mask)) == 0;
+    if (masked) reader->used = strtoull(lexer->word + strlen(mask), NULL, 0);
+    if (masked ? !reader->used : !ptx_lexer_is(lexer, "\"nounroll\""))
+        return ptx_lexer_refuse(lexer, error, "unknown pragma %s", lexer->word);
+    STK__TRY(ptx_lexer_next(lexer, error));
+    return ptx_lexer_expect(lexer, ";", error);
+}
+
 static stk_status read_statement(ptx_reader *reader, stk_error *error)
 {
     char word[PTX_WORD_BYTES];
@@ -212,10 +226,7 @@ static stk_status read_statement(ptx_reader *reader, stk_error *error)
         return read_own_variable(reader, PTX_LOCAL, &reader->kernel->local_bytes, error);
     STK__TRY(ptx_lexer_take_word(lexer, word, error));
     if (ptx_lexer_is(lexer, ":")) return read_label(reader, word, error);
-    if (strcmp(word, ".pragma") == 0 && ptx_lexer_is(lexer, "\"nounroll\"")) { /* for the assembler */
-        STK__TRY(ptx_lexer_next(lexer, error));
-        return ptx_lexer_expect(lexer, ";", error);
-    }
+    if (strcmp(word, ".pragma") == 0) return read_pragma(reader, error);
     return ptx_instruction_read(reader, word, PTX_NONE, false, error);
 }
 

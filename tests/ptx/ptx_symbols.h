@@ -64,6 +64,7 @@ typedef struct ptx_reader {
     ptx_lexer lexer;
     ptx_module *module;
     ptx_kernel *kernel;
+    uint64_t used; /* bytes of the next load, by bit; 0: all */
 } ptx_reader;
 
 /* The rest of a statement, `[@guard] name operands ;`: the token at hand is the one behind the name. guard:

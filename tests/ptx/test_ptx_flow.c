@@ -127,6 +127,19 @@ static void modules_have_tables(void **state)
         assert_int_equal(one.out[i], expected[i % 3]);
 }
 
+/* What a pragma says to be unused is rubbish. */
+static void unused_bytes_are_spoilt(void **state)
+{
+    (void)state;
+    run(&(ptx_one_text){.result = 'r',
+                        .statements =
+                            ".pragma \"nounroll\"; .pragma \"used_bytes_mask 0x4F\";\n"
+                            "ld.global.v2.u32 {%rx0, %rx1}, [%lin+8]; ld.global.u32 %rx2, [%lin+12];\n"
+                            "add.s32 %ro, %rx1, %rx2; add.s32 %ro, %ro, %rx0;"});
+    for (uint32_t i = 0; i < PTX_LANES; i++)
+        assert_int_equal(one.out[i], UINT32_C(0xA500A5A5) + one.in[0][1]);
+}
+
 static void wrong_ones_are_refused(void **state)
 {
     (void)state;
@@ -146,6 +159,8 @@ static void wrong_ones_are_refused(void **state)
         {"atom.global.add.f32 %ro, [%lin], %ra;", "unknown instruction", NULL},
         {"ld.global.u64 %ro, [%lin];", "with these operands", NULL},
         {"ld.global.u32 %ro, [one_param_0];", "with these operands", NULL},
+        {".pragma \"unknown\";", "unknown pragma \"unknown\"", NULL},
+        {".pragma \"used_bytes_mask 1\"; st.global.u32 [%lx1], %ra;", "with these operands", NULL},
         {"bar.sync 1;", "with these operands", NULL},
         {"bra NOWHERE;", "no label or name 'NOWHERE'", NULL},
         {"LX: mov.u32 %ro, 1; LX: mov.u32 %ro, 1;", "label 'LX' is there twice", NULL},
@@ -192,7 +207,8 @@ int main(void)
         cmocka_unit_test(lanes_part_and_meet),       cmocka_unit_test(tables_lead_to_their_rows),
         cmocka_unit_test(barriers_hold_all_threads), cmocka_unit_test(blocks_need_not_be_full),
         cmocka_unit_test(threads_have_local_memory), cmocka_unit_test(sums_of_all_threads_are_whole),
-        cmocka_unit_test(modules_have_tables),       cmocka_unit_test(wrong_ones_are_refused),
+        cmocka_unit_test(modules_have_tables),       cmocka_unit_test(unused_bytes_are_spoilt),
+        cmocka_unit_test(wrong_ones_are_refused),
     };
     return cmocka_run_group_tests(tests, fill_inputs, NULL);
 }
