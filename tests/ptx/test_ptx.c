@@ -83,6 +83,32 @@ static void augment_has_the_bits(void **state)
             fail_msg("%s, seed %llu: %s", path, (unsigned long long)seed, why);
 }
 
+/* A white image whose greys add up to more than 32 bits, in many blocks. */
+static void large_sums_do_not_overflow(void **state)
+{
+    (void)state;
+    enum { W = 640, H = 513 };
+    static float image[W * H], expected[W * H];
+    static uint8_t white[W * H];
+    stk_error error = {0};
+    memset(white, 255, sizeof white);
+    const stk__augment_block block = {.matrix = {1, 0, -0.5f, 0, 1, -0.5f},
+                                      .step_count = 1,
+                                      .step_kind = {STK_COLOUR_CONTRAST},
+                                      .step_value = {0.25f}};
+    const stk_view view = {0, W, W, H, 1};
+    stk__augment_batch batch = {
+        .count = 1, .blocks = &block, .arena = white, .arena_bytes = sizeof white, .images = &view};
+    batch.target = (stk__augment_target){
+        .image = expected, .dtype = STK_DTYPE_F32, .w = W, .h = H, .channels = 1, .scale = {1}};
+    const stk__augment_source source = {stk__pixels_dense(white, W, H, 1), {0}};
+    assert_int_equal(stk__augment_c(&block, &source, &batch.target, &trial.scratch, NULL), STK_OK);
+    batch.target.image = image;
+    if (ptx_rig_augment(&rig, &batch, &error) != STK_OK) fail_msg("%s: %s", path, error.message);
+    assert_memory_equal(image, expected, sizeof image);
+    assert_true(image[0] == 255);
+}
+
 static void mix_has_the_bits(void **state)
 {
     (void)state;
@@ -164,6 +190,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(augment_has_the_bits),
+        cmocka_unit_test(large_sums_do_not_overflow),
         cmocka_unit_test(mix_has_the_bits),
         cmocka_unit_test(changed_instructions_are_found_out),
         cmocka_unit_test(missing_barriers_are_found_out),
