@@ -91,9 +91,9 @@ def whole(word, next_one=0):
     if re.fullmatch(r"-?0x[0-9a-f]+|\d+", word):
         value = int(word, 0)
         return str((value >> 32 * next_one) & MASK)
-    constant = re.fullmatch(r"c\[0x0\]\[(0x[0-9a-f]+)\]", word)
+    constant = re.fullmatch(r"c\[0x([02])\]\[(0x[0-9a-f]+)\]", word)
     if constant:
-        return f"C[{int(constant[1], 16) // 4 + next_one}]"
+        return f"{'C' if constant[1] == '0' else 'L'}[{int(constant[2], 16) // 4 + next_one}]"
     kind, index = register(word)
     return "0" if index is None else f"{kind}[{index + next_one}]"
 
@@ -335,7 +335,7 @@ def translate(i):
 
 
 def read_kernel(listing, name):
-    """(instructions, {label: address}) of a kernel in what nvdisasm -c prints."""
+    """(instructions, {label: address}) of a kernel in what nvdisasm prints."""
     instructions, labels, waiting, inside = [], {}, [], False
     for line in listing.splitlines():
         if re.match(r"\s*\.section\s", line):
@@ -348,6 +348,13 @@ def read_kernel(listing, name):
             waiting = []
             instructions.append(Instruction(int(where, 16), f"{'not ' if no else ''}{truth(guard)}" if guard else "", word, rest))
     return instructions, labels
+
+
+def read_literals(listing, name):
+    """Bank 2 of a kernel: numbers that the compiler put there."""
+    part = listing.partition(f".nv.constant2.{name}:")[2].partition(".section")[0]
+    numbers = bytes(int(word, 16) for row in re.findall(r"\.byte\s+([^\n]*)", part) for word in row.split(","))
+    return struct.unpack(f"<{len(numbers) // 4}I", numbers[:len(numbers) // 4 * 4])
 
 
 def target_of(i, labels):
@@ -376,6 +383,7 @@ class Kernel:
 
     def __init__(self, listing, name):
         instructions, labels = read_kernel(listing, name)
+        self.literals = read_literals(listing, name)
         if not instructions:
             raise Unknown(f"kernel {name}")
         starts = {0, *labels.values()} | {i.address + 16 for i in instructions if i.name in ENDS}
@@ -388,13 +396,12 @@ class Kernel:
                 self.names[current[0].address] = current
                 current = []
 
-    @staticmethod
-    def compile(block, labels, following):
+    def compile(self, block, labels, following):
         lines = ["R,U,P,Q,C,D,S,X=thread"]
         for i in block[:-1]:
             lines += translate(i)
         lines += finish(block[-1], labels, following)
-        names = dict(NAMES)
+        names = dict(NAMES, L=self.literals)
         exec("def run(thread):\n " + "\n ".join(lines), names)
         return names["run"]
 

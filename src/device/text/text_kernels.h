@@ -31,15 +31,24 @@
 STK_KERNEL(stk_grey)
 {
     STK_BEGIN(grey_memory);
-    STK_PHASE(find_greys(&work, &t, &memory, item));
-    STK_PHASE(sum_columns(&memory, item));
-    STK_PHASE(add_greys(&t, &memory, item));
+    if (t.sample->contrast_step < 0) return;
+    STK_PHASE(find_greys(&work, &t, &memory, item))
+    STK_BARRIER;
+    STK_PHASE(sum_columns(&memory, item))
+    STK_BARRIER;
+    STK_PHASE(add_greys(&t, &memory, item))
 }
 
 STK_KERNEL(stk_augment)
 {
     STK_BEGIN(tile_memory);
-    STK_PHASE(fill_tile(&work, &t, &memory, item));
-    STK_PHASE(blur_rows(&work, &t, &memory, item));
-    STK_PHASE(finish_tile(&work, &t, &memory, item));
+    if (t.sample->block.blur_radius == 0) {
+        STK_PHASE(make_pixel(&work, &t, item))
+        return;
+    }
+    STK_PHASE(fill_tile(&work, &t, &memory, item))
+    STK_BARRIER;
+    STK_PHASE(blur_rows(&work, &t, &memory, item))
+    STK_BARRIER;
+    STK_PHASE(blur_columns(&work, &t, &memory, item))
 }

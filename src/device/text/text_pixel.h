@@ -15,8 +15,8 @@ STK_FUNCTION float clamp_level(float v)
 
 STK_FUNCTION int32_t place_of(float v, int32_t size)
 {
-    const float most = (float)size, near_by = v < -2 ? -2 : v > most ? most : v;
-    return (int32_t)STK_FLOOR(near_by * 32768);
+    const float most = (float)size;
+    return (int32_t)STK_FLOOR(STK_SMALLER(STK_LARGER(v, -2.0f), most) * 32768);
 }
 
 STK_FUNCTION spot find_source(STK_GLOBAL const stk__text_sample *sample, int32_t x, int32_t y)
@@ -40,9 +40,40 @@ STK_FUNCTION bool is_inside(STK_GLOBAL const stk__text_place *place, int32_t x, 
     return x >= 0 && y >= 0 && x < place->w && y < place->h;
 }
 
-STK_FUNCTION int32_t between(int32_t a, int32_t b, int32_t weight)
+/* Between two values; the weights sum to 32768, or to 64 times that, for levels that become 1/64 of one. */
+STK_FUNCTION int32_t between(int32_t a, int32_t b, int32_t weight_a, int32_t weight_b)
 {
-    return a + (((b - a) * weight + (1 << 14)) >> 15);
+    return (a * weight_a + b * weight_b + (1 << 14)) >> 15;
+}
+
+/* How far a spot is from the pixel to its left and above; up to 32767. */
+typedef struct weights {
+    int32_t x, y;
+} weights;
+
+STK_FUNCTION float sample_levels(STK_GLOBAL const uint8_t *upper, STK_GLOBAL const uint8_t *lower,
+                                 uint32_t next, weights by)
+{
+    const int32_t right = by.x * STK_AUGMENT_LEVEL, left = 32768 * STK_AUGMENT_LEVEL - right;
+    const int32_t above = between(upper[0], upper[next], left, right),
+                  below = between(lower[0], lower[next], left, right);
+    return (float)between(above, below, 32768 - by.y, by.y) * (1.0f / STK_AUGMENT_LEVEL);
+}
+
+/* All four pixels are inside; the first begins at upper. */
+STK_FUNCTION colour sample_inside(STK_GLOBAL const uint8_t *upper, uint32_t pitch_bytes, int32_t channels,
+                                  weights by)
+{
+    STK_GLOBAL const uint8_t *lower = upper + pitch_bytes;
+    colour out;
+    if (channels == 3) {
+        STK_UNROLL
+        for (int32_t c = 0; c < 3; c++)
+            out.c[c] = sample_levels(upper + c, lower + c, 3, by);
+    } else {
+        out.c[0] = out.c[1] = out.c[2] = sample_levels(upper, lower, 1, by);
+    }
+    return out;
 }
 
 /* The four pixels around a spot: where they begin (only if they are inside), and which are inside. */
@@ -51,15 +82,14 @@ typedef struct taps {
     bool inside[4];
 } taps;
 
-STK_FUNCTION taps find_taps(const stk__text_work *work, STK_GLOBAL const stk__text_place *place, int32_t x,
-                            int32_t y)
+STK_FUNCTION taps find_taps(STK_GLOBAL const stk__text_place *place, int32_t channels, int32_t x, int32_t y)
 {
     taps four;
     STK_UNROLL
     for (int32_t i = 0; i < 4; i++) {
         const int32_t tap_x = x + (i & 1), tap_y = y + (i >> 1);
         four.inside[i] = is_inside(place, tap_x, tap_y);
-        four.at[i] = (uint32_t)tap_y * place->pitch_bytes + (uint32_t)tap_x * (uint32_t)work->launch.channels;
+        four.at[i] = (uint32_t)tap_y * place->pitch_bytes + (uint32_t)tap_x * (uint32_t)channels;
     }
     return four;
 }
@@ -70,25 +100,36 @@ STK_FUNCTION int32_t tap(STK_GLOBAL const uint8_t *pixels, const taps *four, int
     return four->inside[i] ? pixels[four->at[i] + channel] * STK_AUGMENT_LEVEL : fill;
 }
 
+/* Some pixels are outside: fill values stand for them. */
+STK_FUNCTION colour sample_edge(STK_GLOBAL const uint8_t *pixels, STK_GLOBAL const stk__text_sample *sample,
+                                int32_t channels, spot at)
+{
+    const weights by = {at.u & 32767, at.v & 32767};
+    const taps four = find_taps(&sample->image, channels, at.u >> 15, at.v >> 15);
+    colour out;
+    for (int32_t c = 0; c < 3; c++) {
+        /* Grey images have one byte per pixel: it is read again instead of the next pixel's. */
+        const uint32_t channel = channels == 3 ? (uint32_t)c : 0;
+        const int32_t fill = sample->block.fill[c];
+        const int32_t above = between(tap(pixels, &four, 0, channel, fill),
+                                      tap(pixels, &four, 1, channel, fill), 32768 - by.x, by.x);
+        const int32_t below = between(tap(pixels, &four, 2, channel, fill),
+                                      tap(pixels, &four, 3, channel, fill), 32768 - by.x, by.x);
+        out.c[c] = (float)between(above, below, 32768 - by.y, by.y) * (1.0f / STK_AUGMENT_LEVEL);
+    }
+    return out;
+}
+
 STK_FUNCTION colour sample_pixel(const stk__text_work *work, STK_GLOBAL const stk__text_sample *sample,
                                  spot at)
 {
-    const int32_t wx = at.u & 32767, wy = at.v & 32767;
-    const taps four = find_taps(work, &sample->image, at.u >> 15, at.v >> 15);
+    const int32_t x = at.u >> 15, y = at.v >> 15, channels = work->launch.channels;
     STK_GLOBAL const uint8_t *pixels = find_pixels(work, &sample->image);
-    colour out;
-    STK_UNROLL
-    for (int32_t c = 0; c < 3; c++) {
-        /* Grey images have one byte per pixel: it is read again instead of the next pixel's. */
-        const uint32_t channel = work->launch.channels == 3 ? (uint32_t)c : 0;
-        const int32_t fill = sample->block.fill[c];
-        const int32_t upper =
-            between(tap(pixels, &four, 0, channel, fill), tap(pixels, &four, 1, channel, fill), wx);
-        const int32_t lower =
-            between(tap(pixels, &four, 2, channel, fill), tap(pixels, &four, 3, channel, fill), wx);
-        out.c[c] = (float)between(upper, lower, wy) * (1.0f / STK_AUGMENT_LEVEL);
-    }
-    return out;
+    const weights by = {at.u & 32767, at.v & 32767};
+    const uint32_t first = (uint32_t)y * sample->image.pitch_bytes + (uint32_t)x * (uint32_t)channels;
+    if ((x | y | (sample->image.w - 2 - x) | (sample->image.h - 2 - y)) < 0)
+        return sample_edge(pixels, sample, channels, at);
+    return sample_inside(pixels + first, sample->image.pitch_bytes, channels, by);
 }
 
 STK_FUNCTION uint8_t sample_id(const stk__text_work *work, STK_GLOBAL const stk__text_sample *sample, spot at)
@@ -113,19 +154,19 @@ STK_FUNCTION uint16_t bfloat_from_float(float value)
     return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
 }
 
-STK_FUNCTION void store_value(const stk__text_work *work, uint64_t at, float v)
+STK_FUNCTION void store_value(const stk__text_work *work, uint64_t first, uint32_t at, float v)
 {
     if (work->launch.dtype == STK_TEXT_F32)
-        ((STK_GLOBAL float *)(STK_GLOBAL void *)work->image)[at] = v;
+        ((STK_GLOBAL float *)(STK_GLOBAL void *)work->image + first)[at] = v;
     else
-        ((STK_GLOBAL uint16_t *)(STK_GLOBAL void *)work->image)[at] =
+        ((STK_GLOBAL uint16_t *)(STK_GLOBAL void *)work->image + first)[at] =
             work->launch.dtype == STK_TEXT_F16 ? half_from_float(v) : bfloat_from_float(v);
 }
 
-STK_FUNCTION void store_id(const stk__text_work *work, uint64_t at, uint8_t id)
+STK_FUNCTION void store_id(const stk__text_work *work, uint64_t first, uint32_t at, uint8_t id)
 {
     if (work->launch.mask_dtype == STK_TEXT_MASK_I64)
-        ((STK_GLOBAL int64_t *)(STK_GLOBAL void *)work->mask)[at] = id;
+        ((STK_GLOBAL int64_t *)(STK_GLOBAL void *)work->mask + first)[at] = id;
     else
-        work->mask[at] = id;
+        (work->mask + first)[at] = id;
 }
