@@ -13,9 +13,11 @@ STK_FUNCTION float limit_level(float v)
     return STK_SMALLER(positive, 255.0f);
 }
 
-STK_FUNCTION float blend(float a, float v, float other)
+STK_FUNCTION void blend_with(float a, float other, colour *p)
 {
-    return limit_level(STK_FMA(a, v - other, other));
+    STK_UNROLL
+    for (int32_t c = 0; c < 3; c++)
+        p->c[c] = limit_level(STK_FMA(a, p->c[c] - other, other));
 }
 
 STK_FUNCTION float turned_part(float start, float hue)
@@ -77,11 +79,10 @@ STK_FUNCTION void step_pixel(int32_t kind, float a, float mean, colour *p, int32
         STK_UNROLL
         for (int32_t c = 0; c < 3; c++)
             p->c[c] = clamp_level(p->c[c] * a);
-    } else if (kind == STK_COLOUR_CONTRAST || kind == STK_COLOUR_SATURATION) {
-        const float other = kind == STK_COLOUR_CONTRAST ? mean : grey_of(p, channels);
-        STK_UNROLL
-        for (int32_t c = 0; c < 3; c++)
-            p->c[c] = blend(a, p->c[c], other);
+    } else if (kind == STK_COLOUR_CONTRAST) {
+        blend_with(a, mean, p);
+    } else if (kind == STK_COLOUR_SATURATION) {
+        blend_with(a, grey_of(p, channels), p);
     } else if (kind == STK_COLOUR_HUE) {
         if (channels == 3) turn_hue(a, p);
     } else if (kind == STK_COLOUR_GRAY) {

@@ -35,9 +35,10 @@ STK_FUNCTION STK_GLOBAL const uint8_t *find_pixels(const stk__text_work *work,
     return work->arena + ((uint64_t)place->offset_high << 32 | place->offset_low);
 }
 
+/* None of the four is negative. */
 STK_FUNCTION bool is_inside(STK_GLOBAL const stk__text_place *place, int32_t x, int32_t y)
 {
-    return x >= 0 && y >= 0 && x < place->w && y < place->h;
+    return (x | y | (place->w - 1 - x) | (place->h - 1 - y)) >= 0;
 }
 
 /* Between two values; the weights sum to 32768, or to 64 times that, for levels that become 1/64 of one. */
@@ -51,27 +52,26 @@ typedef struct weights {
     int32_t x, y;
 } weights;
 
-STK_FUNCTION float sample_levels(STK_GLOBAL const uint8_t *upper, STK_GLOBAL const uint8_t *lower,
+/* One channel of the pixels left and right of a spot, in the row above it and in the one below. */
+STK_FUNCTION float sample_levels(STK_GLOBAL const uint8_t *above, STK_GLOBAL const uint8_t *below,
                                  uint32_t next, weights by)
 {
     const int32_t right = by.x * STK_AUGMENT_LEVEL, left = 32768 * STK_AUGMENT_LEVEL - right;
-    const int32_t above = between(upper[0], upper[next], left, right),
-                  below = between(lower[0], lower[next], left, right);
-    return (float)between(above, below, 32768 - by.y, by.y) * (1.0f / STK_AUGMENT_LEVEL);
+    const int32_t upper = between(above[0], above[next], left, right),
+                  lower = between(below[0], below[next], left, right);
+    return (float)between(upper, lower, 32768 - by.y, by.y) * (1.0f / STK_AUGMENT_LEVEL);
 }
 
-/* All four pixels are inside; the first begins at upper. */
-STK_FUNCTION colour sample_inside(STK_GLOBAL const uint8_t *upper, uint32_t pitch_bytes, int32_t channels,
+/* All four pixels are inside; the first begins at `above`. */
+STK_FUNCTION colour sample_inside(STK_GLOBAL const uint8_t *above, uint32_t pitch_bytes, uint32_t channels,
                                   weights by)
 {
-    STK_GLOBAL const uint8_t *lower = upper + pitch_bytes;
+    STK_GLOBAL const uint8_t *below = above + pitch_bytes;
     colour out;
+    out.c[0] = out.c[1] = out.c[2] = sample_levels(above, below, channels, by);
     if (channels == 3) {
-        STK_UNROLL
-        for (int32_t c = 0; c < 3; c++)
-            out.c[c] = sample_levels(upper + c, lower + c, 3, by);
-    } else {
-        out.c[0] = out.c[1] = out.c[2] = sample_levels(upper, lower, 1, by);
+        out.c[1] = sample_levels(above + 1, below + 1, 3, by);
+        out.c[2] = sample_levels(above + 2, below + 2, 3, by);
     }
     return out;
 }
@@ -129,7 +129,7 @@ STK_FUNCTION colour sample_pixel(const stk__text_work *work, STK_GLOBAL const st
     const uint32_t first = (uint32_t)y * sample->image.pitch_bytes + (uint32_t)x * (uint32_t)channels;
     if ((x | y | (sample->image.w - 2 - x) | (sample->image.h - 2 - y)) < 0)
         return sample_edge(pixels, sample, channels, at);
-    return sample_inside(pixels + first, sample->image.pitch_bytes, channels, by);
+    return sample_inside(pixels + first, sample->image.pitch_bytes, (uint32_t)channels, by);
 }
 
 STK_FUNCTION uint8_t sample_id(const stk__text_work *work, STK_GLOBAL const stk__text_sample *sample, spot at)
@@ -154,19 +154,14 @@ STK_FUNCTION uint16_t bfloat_from_float(float value)
     return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
 }
 
-STK_FUNCTION void store_value(const stk__text_work *work, uint64_t first, uint32_t at, float v)
+/* Bytes are counted from a sample's first, so that 32 bits are enough. */
+STK_FUNCTION void store_f32(STK_GLOBAL uint8_t *image, uint32_t at, float v)
 {
-    if (work->launch.dtype == STK_TEXT_F32)
-        ((STK_GLOBAL float *)(STK_GLOBAL void *)work->image + first)[at] = v;
-    else
-        ((STK_GLOBAL uint16_t *)(STK_GLOBAL void *)work->image + first)[at] =
-            work->launch.dtype == STK_TEXT_F16 ? half_from_float(v) : bfloat_from_float(v);
+    *(STK_GLOBAL float *)(STK_GLOBAL void *)(image + at) = v;
 }
 
-STK_FUNCTION void store_id(const stk__text_work *work, uint64_t first, uint32_t at, uint8_t id)
+STK_FUNCTION void store_f16(STK_GLOBAL uint8_t *image, uint32_t at, int32_t dtype, float v)
 {
-    if (work->launch.mask_dtype == STK_TEXT_MASK_I64)
-        ((STK_GLOBAL int64_t *)(STK_GLOBAL void *)work->mask + first)[at] = id;
-    else
-        (work->mask + first)[at] = id;
+    *(STK_GLOBAL uint16_t *)(STK_GLOBAL void *)(image + at) =
+        dtype == STK_TEXT_F16 ? half_from_float(v) : bfloat_from_float(v);
 }

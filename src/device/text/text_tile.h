@@ -23,7 +23,7 @@ typedef struct tile {
 STK_FUNCTION tile find_tile(const stk__text_work *work, uint32_t column, uint32_t row, uint32_t number)
 {
     tile t;
-    t.sample = work->samples + number;
+    t.sample = (STK_GLOBAL stk__text_sample *)STK_ALIGNED(work->samples + number);
     t.first = (uint64_t)number * ((uint32_t)work->launch.w * (uint32_t)work->launch.h);
     t.x = (int32_t)column * STK_TEXT_TILE_W;
     t.y = (int32_t)row * STK_TEXT_TILE_H;
@@ -58,14 +58,26 @@ STK_FUNCTION bool is_erased(STK_GLOBAL const stk__augment_block *block, int32_t 
 
 STK_FUNCTION void store_pixel(const stk__text_work *work, const tile *t, uint32_t pixel, const colour *p)
 {
-    const uint32_t channels = (uint32_t)work->launch.channels;
-    const uint32_t step = work->launch.planar ? (uint32_t)work->launch.w * (uint32_t)work->launch.h : 1,
-                   at = work->launch.planar ? pixel : pixel * channels;
+    const uint32_t channels = (uint32_t)work->launch.channels, planar = (uint32_t)work->launch.planar,
+                   bytes = work->launch.dtype == STK_TEXT_F32 ? 4 : 2;
+    const uint32_t step = planar ? (uint32_t)work->launch.w * (uint32_t)work->launch.h * bytes : bytes,
+                   at = (planar ? pixel : pixel * channels) * bytes;
+    STK_GLOBAL uint8_t *image = work->image + t->first * (channels * bytes);
+    colour v;
     STK_UNROLL
-    for (uint32_t c = 0; c < 3; c++)
-        if (c < channels)
-            store_value(work, t->first * channels, at + c * step,
-                        STK_FMA(p->c[c], work->launch.scale[c], work->launch.bias[c]));
+    for (int32_t c = 0; c < 3; c++)
+        v.c[c] = STK_FMA(p->c[c], work->launch.scale[c], work->launch.bias[c]);
+    if (work->launch.dtype == STK_TEXT_F32) {
+        store_f32(image, at, v.c[0]);
+        if (channels == 1) return;
+        store_f32(image, at + step, v.c[1]);
+        store_f32(image, at + 2 * step, v.c[2]);
+    } else {
+        store_f16(image, at, work->launch.dtype, v.c[0]);
+        if (channels == 1) return;
+        store_f16(image, at + step, work->launch.dtype, v.c[1]);
+        store_f16(image, at + 2 * step, work->launch.dtype, v.c[2]);
+    }
 }
 
 /* What follows after the blur. */
@@ -84,7 +96,12 @@ STK_FUNCTION void finish_pixel(const stk__text_work *work, const tile *t, int32_
 STK_FUNCTION void finish_id(const stk__text_work *work, const tile *t, int32_t x, int32_t y, spot at)
 {
     if (work->launch.mask_dtype == STK_TEXT_MASK_NONE) return;
-    store_id(work, t->first, (uint32_t)(y * work->launch.w + x), sample_id(work, t->sample, at));
+    const uint8_t id = sample_id(work, t->sample, at);
+    const uint64_t pixel = t->first + (uint32_t)(y * work->launch.w + x);
+    if (work->launch.mask_dtype == STK_TEXT_MASK_I64)
+        ((STK_GLOBAL int64_t *)(STK_GLOBAL void *)work->mask)[pixel] = id;
+    else
+        work->mask[pixel] = id;
 }
 
 /* Without blur: all of a pixel. */
