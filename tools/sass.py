@@ -54,7 +54,14 @@ def distinct(expressions):
     return "|".join(terms) or "0"
 
 
-NAMES = {"M": MASK, "f": as_float, "b": as_bits, "s": signed, "to_int": to_int, "floor": math.floor, "trunc": math.trunc, "rcp": reciprocal,
+def to_half(value):
+    try:
+        return struct.unpack("<H", struct.pack("<e", value))[0]
+    except OverflowError:
+        return 0x7c00 if value > 0 else 0xfc00
+
+
+NAMES = {"to_half": to_half, "M": MASK, "f": as_float, "b": as_bits, "s": signed, "to_int": to_int, "floor": math.floor, "trunc": math.trunc, "rcp": reciprocal,
          "permute": permute, "inf": math.inf, "nan": math.nan}
 
 
@@ -316,6 +323,8 @@ RULES = {"IADD3": add, "IMAD": add, "LEA": add, "SHF": shift, "LOP3": logic, "PL
          "HFMA2": constant_pair, "ULDC": load_constant, "S2R": special, "S2UR": special, "CS2R": special, "P2R": pack_truths, "R2P": pack_truths,
          "MOV": lambda i: assign(i.operands[0], whole(i.operands[1])), "R2UR": lambda i: assign(i.operands[0], whole(i.operands[1])),
          "MUFU": lambda i: assign(i.operands[0], f"b({'rcp' if i.has('RCP') else 'abs'}({real(i.operands[1])}))"),
+         "F2F": lambda i: assign(i.operands[0], f"to_half({real(i.operands[1])})"),
+         "F2FP": lambda i: assign(i.operands[0], f"to_half({real(i.operands[1])})<<16|to_half({real(i.operands[2])})"),
          "FCHK": lambda i: decide(i.operands[0], "False"),
          "IABS": lambda i: assign(i.operands[0], f"abs(s({whole(i.operands[1])}))&M"),
          "PRMT": lambda i: assign(i.operands[0], f"permute({','.join(map(whole, i.operands[1:]))})")}

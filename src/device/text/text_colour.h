@@ -94,7 +94,7 @@ STK_FUNCTION void step_pixel(int32_t kind, float a, float mean, colour *p, int32
 }
 
 /* The first `count` steps. */
-STK_FUNCTION void apply_steps(STK_GLOBAL const stk__augment_block *block, int32_t count, float mean,
+STK_FUNCTION void apply_steps(STK_SAMPLE const stk__augment_block *block, int32_t count, float mean,
                               colour *p, int32_t channels)
 {
     for (int32_t s = 0; s < count; s++)
@@ -106,7 +106,7 @@ typedef struct words {
 } words;
 
 /* Philox4x32-10, as core/random.c. */
-STK_FUNCTION words draw_words(STK_GLOBAL const stk__augment_block *block, uint32_t draw)
+STK_FUNCTION words draw_words(STK_SAMPLE const stk__augment_block *block, uint32_t draw)
 {
     uint32_t key0 = block->noise_key[0], key1 = block->noise_key[1];
     uint32_t c0 = block->noise_epoch, c1 = block->noise_sample, c2 = STK_TEXT_NOISE_OPERATION, c3 = draw;
@@ -136,7 +136,7 @@ STK_FUNCTION float noise_of(uint32_t word)
 }
 
 /* Two neighbours in a row of w share a draw. */
-STK_FUNCTION void add_noise(STK_GLOBAL const stk__augment_block *block, int32_t w, int32_t x, int32_t y,
+STK_FUNCTION void add_noise(STK_SAMPLE const stk__augment_block *block, int32_t w, int32_t x, int32_t y,
                             colour *p)
 {
     const uint32_t pairs = ((uint32_t)w + 1) / 2;

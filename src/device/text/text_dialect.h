@@ -18,11 +18,11 @@ typedef ulong uint64_t;
 #define STK_FUNCTION            static inline
 #define STK_GLOBAL              __global
 #define STK_LOCAL               __local
+#define STK_SAMPLE              __global /* where the numbers of a sample are read */
 #define STK_FMA(a, b, c)        fma(a, b, c)
 #define STK_FLOOR(v)            floor(v)
 #define STK_BITS(v)             as_uint(v)
 #define STK_FLOAT(bits)         as_float(bits)
-#define STK_ALIGNED(pointer)    (pointer)
 #define STK_SMALLER(a, b)       ((a) < (b) ? (a) : (b))
 #define STK_LARGER(a, b)        ((a) > (b) ? (a) : (b))
 #define STK_PRODUCT_HIGH(a, b)  mul_hi((uint32_t)(a), (uint32_t)(b))
@@ -46,12 +46,12 @@ typedef unsigned long long uint64_t;
 #define STK_FUNCTION static __device__ __forceinline__
 #define STK_GLOBAL
 #define STK_LOCAL
+#define STK_SAMPLE
 #define STK_UNROLL              _Pragma("unroll")
 #define STK_FMA(a, b, c)        __fmaf_rn(a, b, c)
 #define STK_FLOOR(v)            floorf(v)
 #define STK_BITS(v)             __float_as_uint(v)
 #define STK_FLOAT(bits)         __uint_as_float(bits)
-#define STK_ALIGNED(pointer)    __builtin_assume_aligned(pointer, 8)
 #define STK_SMALLER(a, b)       fminf(a, b)
 #define STK_LARGER(a, b)        fmaxf(a, b)
 #define STK_PRODUCT_HIGH(a, b)  __umulhi(a, b)
@@ -68,12 +68,12 @@ typedef unsigned long long uint64_t;
 #define STK_FUNCTION static inline
 #define STK_GLOBAL
 #define STK_LOCAL
+#define STK_SAMPLE
 #define STK_UNROLL
 #define STK_FMA(a, b, c)        fmaf(a, b, c)
 #define STK_FLOOR(v)            floorf(v)
 #define STK_BITS(v)             stk__bits_of(v)
 #define STK_FLOAT(bits)         stk__float_of(bits)
-#define STK_ALIGNED(pointer)    (pointer)
 #define STK_SMALLER(a, b)       ((a) < (b) ? (a) : (b))
 #define STK_LARGER(a, b)        ((a) > (b) ? (a) : (b))
 #define STK_PRODUCT_HIGH(a, b)  ((uint32_t)((uint64_t)(a) * (b) >> 32))

@@ -19,9 +19,9 @@ STK_FUNCTION int32_t place_of(float v, int32_t size)
     return (int32_t)STK_FLOOR(STK_SMALLER(STK_LARGER(v, -2.0f), most) * 32768);
 }
 
-STK_FUNCTION spot find_source(STK_GLOBAL const stk__text_sample *sample, int32_t x, int32_t y)
+STK_FUNCTION spot find_source(STK_SAMPLE const stk__text_sample *sample, int32_t x, int32_t y)
 {
-    STK_GLOBAL const float *matrix = sample->block.matrix;
+    STK_SAMPLE const float *matrix = sample->block.matrix;
     const float cx = (float)x + 0.5f, cy = (float)y + 0.5f;
     spot at;
     at.u = place_of(STK_FMA(matrix[0], cx, STK_FMA(matrix[1], cy, matrix[2])), sample->image.w);
@@ -30,13 +30,13 @@ STK_FUNCTION spot find_source(STK_GLOBAL const stk__text_sample *sample, int32_t
 }
 
 STK_FUNCTION STK_GLOBAL const uint8_t *find_pixels(const stk__text_work *work,
-                                                   STK_GLOBAL const stk__text_place *place)
+                                                   STK_SAMPLE const stk__text_place *place)
 {
     return work->arena + ((uint64_t)place->offset_high << 32 | place->offset_low);
 }
 
 /* None of the four is negative. */
-STK_FUNCTION bool is_inside(STK_GLOBAL const stk__text_place *place, int32_t x, int32_t y)
+STK_FUNCTION bool is_inside(STK_SAMPLE const stk__text_place *place, int32_t x, int32_t y)
 {
     return (x | y | (place->w - 1 - x) | (place->h - 1 - y)) >= 0;
 }
@@ -82,7 +82,7 @@ typedef struct taps {
     bool inside[4];
 } taps;
 
-STK_FUNCTION taps find_taps(STK_GLOBAL const stk__text_place *place, int32_t channels, int32_t x, int32_t y)
+STK_FUNCTION taps find_taps(STK_SAMPLE const stk__text_place *place, int32_t channels, int32_t x, int32_t y)
 {
     taps four;
     STK_UNROLL
@@ -101,7 +101,7 @@ STK_FUNCTION int32_t tap(STK_GLOBAL const uint8_t *pixels, const taps *four, int
 }
 
 /* Some pixels are outside: fill values stand for them. */
-STK_FUNCTION colour sample_edge(STK_GLOBAL const uint8_t *pixels, STK_GLOBAL const stk__text_sample *sample,
+STK_FUNCTION colour sample_edge(STK_GLOBAL const uint8_t *pixels, STK_SAMPLE const stk__text_sample *sample,
                                 int32_t channels, spot at)
 {
     const weights by = {at.u & 32767, at.v & 32767};
@@ -120,7 +120,7 @@ STK_FUNCTION colour sample_edge(STK_GLOBAL const uint8_t *pixels, STK_GLOBAL con
     return out;
 }
 
-STK_FUNCTION colour sample_pixel(const stk__text_work *work, STK_GLOBAL const stk__text_sample *sample,
+STK_FUNCTION colour sample_pixel(const stk__text_work *work, STK_SAMPLE const stk__text_sample *sample,
                                  spot at)
 {
     const int32_t x = at.u >> 15, y = at.v >> 15, channels = work->launch.channels;
@@ -132,7 +132,7 @@ STK_FUNCTION colour sample_pixel(const stk__text_work *work, STK_GLOBAL const st
     return sample_inside(pixels + first, sample->image.pitch_bytes, (uint32_t)channels, by);
 }
 
-STK_FUNCTION uint8_t sample_id(const stk__text_work *work, STK_GLOBAL const stk__text_sample *sample, spot at)
+STK_FUNCTION uint8_t sample_id(const stk__text_work *work, STK_SAMPLE const stk__text_sample *sample, spot at)
 {
     const int32_t x = (at.u + 16384) >> 15, y = (at.v + 16384) >> 15;
     if (!is_inside(&sample->mask, x, y)) return (uint8_t)sample->block.mask_fill;
@@ -142,10 +142,16 @@ STK_FUNCTION uint8_t sample_id(const stk__text_work *work, STK_GLOBAL const stk_
 /* To 11 bits of mantissa; below 2^-14 the last bit is worth 2^-24. */
 STK_FUNCTION uint16_t half_from_float(float value)
 {
+#if defined(__CUDACC_RTC__)
+    uint16_t half;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half) : "f"(value));
+    return half;
+#else
     const uint32_t bits = STK_BITS(value), sign = bits >> 16 & 0x8000u, size = bits & 0x7fffffffu;
     if (size >= 0x477ff000u) return (uint16_t)(sign | 0x7c00u);
     if (size < 0x38800000u) return (uint16_t)(sign | (STK_BITS(STK_FLOAT(size) + 0.5f) - 0x3f000000u));
     return (uint16_t)(sign | ((size - 0x38000000u + 0xfffu + (size >> 13 & 1u)) >> 13));
+#endif
 }
 
 STK_FUNCTION uint16_t bfloat_from_float(float value)

@@ -14,20 +14,38 @@ typedef struct tile_memory {
     float across[3][STK_TEXT_TILE_W * STK_TEXT_EDGE_H]; /* blurred along rows */
 } tile_memory;
 
+/* What is the same for all samples with its number; in CUDA computed by one item. */
+typedef struct derived {
+    float mean_grey; /* that contrast turns about */
+    uint32_t padding;
+    uint64_t image_at, mask_at; /* bytes of the samples before */
+} derived;
+
 typedef struct tile {
-    STK_GLOBAL stk__text_sample *sample;
-    uint64_t first; /* pixels of the samples before */
-    int32_t x, y;   /* of its first pixel in the output */
+    STK_SAMPLE const stk__text_sample *sample;
+    derived of_sample;
+    int32_t x, y; /* of its first pixel in the output */
 } tile;
 
-STK_FUNCTION tile find_tile(const stk__text_work *work, uint32_t column, uint32_t row, uint32_t number)
+STK_FUNCTION float mean_grey(STK_GLOBAL const stk__text_sample *sample, uint32_t area)
 {
-    tile t;
-    t.sample = (STK_GLOBAL stk__text_sample *)STK_ALIGNED(work->samples + number);
-    t.first = (uint64_t)number * ((uint32_t)work->launch.w * (uint32_t)work->launch.h);
-    t.x = (int32_t)column * STK_TEXT_TILE_W;
-    t.y = (int32_t)row * STK_TEXT_TILE_H;
-    return t;
+    if (sample->contrast_step < 0) return 0;
+    const uint64_t sum = ((uint64_t)sample->grey_high << 12) + sample->grey_low;
+    return (float)sum / ((float)area * 256);
+}
+
+STK_FUNCTION derived derive(const stk__text_work *work, uint32_t number)
+{
+    const uint32_t area = (uint32_t)work->launch.w * (uint32_t)work->launch.h,
+                   value_bytes = work->launch.dtype == STK_TEXT_F32 ? 4 : 2,
+                   id_bytes = work->launch.mask_dtype == STK_TEXT_MASK_I64 ? 8 : 1;
+    const uint64_t first = (uint64_t)number * area;
+    derived d;
+    d.mean_grey = mean_grey(work->samples + number, area);
+    d.padding = 0;
+    d.image_at = first * ((uint32_t)work->launch.channels * value_bytes);
+    d.mask_at = first * id_bytes;
+    return d;
 }
 
 STK_FUNCTION bool is_in_output(const stk__text_work *work, int32_t x, int32_t y)
@@ -43,14 +61,7 @@ STK_FUNCTION int32_t reflect(int32_t i, int32_t size)
     return i;
 }
 
-STK_FUNCTION float mean_grey(const stk__text_work *work, STK_GLOBAL const stk__text_sample *sample)
-{
-    if (sample->contrast_step < 0) return 0;
-    const uint64_t sum = ((uint64_t)sample->grey_high << 12) + sample->grey_low;
-    return (float)sum / ((float)((uint32_t)work->launch.w * (uint32_t)work->launch.h) * 256);
-}
-
-STK_FUNCTION bool is_erased(STK_GLOBAL const stk__augment_block *block, int32_t x, int32_t y)
+STK_FUNCTION bool is_erased(STK_SAMPLE const stk__augment_block *block, int32_t x, int32_t y)
 {
     return block->erase_w > 0 && (uint32_t)(x - block->erase_x) < (uint32_t)block->erase_w &&
            (uint32_t)(y - block->erase_y) < (uint32_t)block->erase_h;
@@ -62,7 +73,7 @@ STK_FUNCTION void store_pixel(const stk__text_work *work, const tile *t, uint32_
                    bytes = work->launch.dtype == STK_TEXT_F32 ? 4 : 2;
     const uint32_t step = planar ? (uint32_t)work->launch.w * (uint32_t)work->launch.h * bytes : bytes,
                    at = (planar ? pixel : pixel * channels) * bytes;
-    STK_GLOBAL uint8_t *image = work->image + t->first * (channels * bytes);
+    STK_GLOBAL uint8_t *image = work->image + t->of_sample.image_at;
     colour v;
     STK_UNROLL
     for (int32_t c = 0; c < 3; c++)
@@ -83,7 +94,7 @@ STK_FUNCTION void store_pixel(const stk__text_work *work, const tile *t, uint32_
 /* What follows after the blur. */
 STK_FUNCTION void finish_pixel(const stk__text_work *work, const tile *t, int32_t x, int32_t y, colour *p)
 {
-    STK_GLOBAL const stk__augment_block *block = &t->sample->block;
+    STK_SAMPLE const stk__augment_block *block = &t->sample->block;
     if (block->noise_std > 0) add_noise(block, work->launch.w, x, y, p);
     if (is_erased(block, x, y)) {
         STK_UNROLL
@@ -97,14 +108,15 @@ STK_FUNCTION void finish_id(const stk__text_work *work, const tile *t, int32_t x
 {
     if (work->launch.mask_dtype == STK_TEXT_MASK_NONE) return;
     const uint8_t id = sample_id(work, t->sample, at);
-    const uint64_t pixel = t->first + (uint32_t)(y * work->launch.w + x);
+    const uint32_t pixel = (uint32_t)(y * work->launch.w + x);
+    STK_GLOBAL uint8_t *mask = work->mask + t->of_sample.mask_at;
     if (work->launch.mask_dtype == STK_TEXT_MASK_I64)
-        ((STK_GLOBAL int64_t *)(STK_GLOBAL void *)work->mask)[pixel] = id;
+        *(STK_GLOBAL int64_t *)(STK_GLOBAL void *)(mask + pixel * 8) = id;
     else
-        work->mask[pixel] = id;
+        mask[pixel] = id;
 }
 
-/* Without blur: all of a pixel. */
+/* Phase 1 without blur: all of a pixel. */
 STK_FUNCTION void make_pixel(const stk__text_work *work, const tile *t, uint32_t item)
 {
     const int32_t x = t->x + (int32_t)(item % STK_TEXT_TILE_W), y = t->y + (int32_t)(item / STK_TEXT_TILE_W);
@@ -112,7 +124,7 @@ STK_FUNCTION void make_pixel(const stk__text_work *work, const tile *t, uint32_t
     const spot at = find_source(t->sample, x, y);
     colour p = sample_pixel(work, t->sample, at);
     finish_id(work, t, x, y, at);
-    apply_steps(&t->sample->block, t->sample->block.step_count, mean_grey(work, t->sample), &p,
+    apply_steps(&t->sample->block, t->sample->block.step_count, t->of_sample.mean_grey, &p,
                 work->launch.channels);
     finish_pixel(work, t, x, y, &p);
 }
@@ -121,12 +133,12 @@ STK_FUNCTION void make_pixel(const stk__text_work *work, const tile *t, uint32_t
 STK_FUNCTION void fill_tile(const stk__text_work *work, const tile *t, STK_LOCAL tile_memory *memory,
                             uint32_t item)
 {
-    const int32_t w = work->launch.w, h = work->launch.h, radius = t->sample->block.blur_radius;
+    STK_SAMPLE const stk__augment_block *block = &t->sample->block;
+    const int32_t w = work->launch.w, h = work->launch.h, radius = block->blur_radius;
     const uint32_t edge_w = STK_TEXT_TILE_W + 2 * (uint32_t)radius,
                    edge_h = STK_TEXT_TILE_H + 2 * (uint32_t)radius;
     /* i / edge_w is i * inverse / 2^16 for all i of an edge */
     const uint32_t inverse = radius == 1 ? 65536 / 34 + 1 : radius == 2 ? 65536 / 36 + 1 : 65536 / 38 + 1;
-    const float mean = mean_grey(work, t->sample);
     for (uint32_t i = item; i < edge_w * edge_h; i += STK_TEXT_GROUP) {
         const uint32_t edge_row = i * inverse >> 16;
         const int32_t column = (int32_t)(i - edge_row * edge_w) - radius, row = (int32_t)edge_row - radius;
@@ -134,7 +146,7 @@ STK_FUNCTION void fill_tile(const stk__text_work *work, const tile *t, STK_LOCAL
         if (x >= w + radius || y >= h + radius) continue; /* no tap reaches it */
         const spot at = find_source(t->sample, reflect(x, w), reflect(y, h));
         colour p = sample_pixel(work, t->sample, at);
-        apply_steps(&t->sample->block, t->sample->block.step_count, mean, &p, work->launch.channels);
+        apply_steps(block, block->step_count, t->of_sample.mean_grey, &p, work->launch.channels);
         STK_UNROLL
         for (int32_t c = 0; c < 3; c++)
             memory->pixels[c][i] = p.c[c];
@@ -145,7 +157,7 @@ STK_FUNCTION void fill_tile(const stk__text_work *work, const tile *t, STK_LOCAL
 
 /* Taps in pairs around the centre, from the outermost inwards; `plane` values from one channel to the next.
  */
-STK_FUNCTION colour blur_at(STK_GLOBAL const stk__augment_block *block, STK_LOCAL const float *centre,
+STK_FUNCTION colour blur_at(STK_SAMPLE const stk__augment_block *block, STK_LOCAL const float *centre,
                             int32_t step, int32_t plane)
 {
     colour sum = {{0, 0, 0}};
@@ -153,8 +165,7 @@ STK_FUNCTION colour blur_at(STK_GLOBAL const stk__augment_block *block, STK_LOCA
         const float weight = block->blur_weight[r];
         STK_UNROLL
         for (int32_t c = 0; c < 3; c++)
-            sum.c[c] =
-                STK_FMA(weight, centre[c * plane - r * step] + centre[c * plane + r * step], sum.c[c]);
+            sum.c[c] = STK_FMA(weight, centre[c * plane - r * step] + centre[c * plane + r * step], sum.c[c]);
     }
     STK_UNROLL
     for (int32_t c = 0; c < 3; c++)
@@ -166,12 +177,13 @@ STK_FUNCTION colour blur_at(STK_GLOBAL const stk__augment_block *block, STK_LOCA
 STK_FUNCTION void blur_rows(const stk__text_work *work, const tile *t, STK_LOCAL tile_memory *memory,
                             uint32_t item)
 {
-    const int32_t radius = t->sample->block.blur_radius, edge_w = STK_TEXT_TILE_W + 2 * radius;
+    STK_SAMPLE const stk__augment_block *block = &t->sample->block;
+    const int32_t radius = block->blur_radius, edge_w = STK_TEXT_TILE_W + 2 * radius;
     const uint32_t count = STK_TEXT_TILE_W * (STK_TEXT_TILE_H + 2 * (uint32_t)radius);
     for (uint32_t i = item; i < count; i += STK_TEXT_GROUP) {
         const int32_t column = (int32_t)(i % STK_TEXT_TILE_W), row = (int32_t)(i / STK_TEXT_TILE_W);
         if (!is_in_output(work, t->x + column, t->y + row - 2 * radius)) continue;
-        const colour p = blur_at(&t->sample->block, &memory->pixels[0][row * edge_w + column + radius], 1,
+        const colour p = blur_at(block, &memory->pixels[0][row * edge_w + column + radius], 1,
                                  STK_TEXT_EDGE_W * STK_TEXT_EDGE_H);
         STK_UNROLL
         for (int32_t c = 0; c < 3; c++)
@@ -184,10 +196,10 @@ STK_FUNCTION void blur_columns(const stk__text_work *work, const tile *t, STK_LO
                                uint32_t item)
 {
     const int32_t x = t->x + (int32_t)(item % STK_TEXT_TILE_W), y = t->y + (int32_t)(item / STK_TEXT_TILE_W);
+    STK_SAMPLE const stk__augment_block *block = &t->sample->block;
     if (!is_in_output(work, x, y)) return;
-    const uint32_t centre = item + (uint32_t)t->sample->block.blur_radius * STK_TEXT_TILE_W;
-    colour p = blur_at(&t->sample->block, &memory->across[0][centre], STK_TEXT_TILE_W,
-                       STK_TEXT_TILE_W * STK_TEXT_EDGE_H);
+    const uint32_t centre = item + (uint32_t)block->blur_radius * STK_TEXT_TILE_W;
+    colour p = blur_at(block, &memory->across[0][centre], STK_TEXT_TILE_W, STK_TEXT_TILE_W * STK_TEXT_EDGE_H);
     finish_pixel(work, t, x, y, &p);
 }
 
@@ -203,9 +215,10 @@ STK_FUNCTION void find_greys(const stk__text_work *work, const tile *t, STK_LOCA
     const int32_t x = t->x + (int32_t)(item % STK_TEXT_TILE_W), y = t->y + (int32_t)(item / STK_TEXT_TILE_W),
                   channels = work->launch.channels;
     uint32_t grey = 0;
+    STK_SAMPLE const stk__text_sample *sample = t->sample;
     if (is_in_output(work, x, y)) {
-        colour p = sample_pixel(work, t->sample, find_source(t->sample, x, y));
-        apply_steps(&t->sample->block, t->sample->contrast_step, 0, &p, channels);
+        colour p = sample_pixel(work, sample, find_source(sample, x, y));
+        apply_steps(&sample->block, sample->contrast_step, 0, &p, channels);
         grey = (uint32_t)STK_FMA(grey_of(&p, channels), 256.0f, 0.5f);
     }
     memory->sums[item] = grey;
@@ -221,12 +234,13 @@ STK_FUNCTION void sum_columns(STK_LOCAL grey_memory *memory, uint32_t item)
 
 /* Phase 3: the tile's sum, below 2^24, in two parts, so that 2^20 tiles add up without overflow in 32 bits.
  */
-STK_FUNCTION void add_greys(const tile *t, STK_LOCAL const grey_memory *memory, uint32_t item)
+STK_FUNCTION void add_greys(STK_GLOBAL stk__text_sample *sample, STK_LOCAL const grey_memory *memory,
+                            uint32_t item)
 {
     if (item != 0) return;
     uint32_t sum = 0;
     for (uint32_t column = 0; column < STK_TEXT_TILE_W; column++)
         sum += memory->sums[column];
-    STK_ADD_SHARED(&t->sample->grey_low, sum & 0xfffu);
-    STK_ADD_SHARED(&t->sample->grey_high, sum >> 12);
+    STK_ADD_SHARED(&sample->grey_low, sum & 0xfffu);
+    STK_ADD_SHARED(&sample->grey_high, sum >> 12);
 }
