@@ -2,7 +2,7 @@
 
 Every basic block becomes a Python function of a thread. The threads of a warp that stand lowest go first, so that ways that parted meet again where
 the program says. Registers hold 32 bits as whole numbers. Products and sums of FFMA are rounded twice (double, then float): good enough for the
-branches, not for the last bit; the division's slow way rounds as everything else does. An instruction that is not known here is an error that names it.
+branches, not for the last bit; the division's slow way rounds as everything else does. Arriving at an instruction that is not known here is an error that names it.
 """
 import math
 import re
@@ -407,10 +407,13 @@ class Kernel:
 
     def compile(self, block, labels, following):
         lines = ["R,U,P,Q,C,D,S,X=thread"]
-        for i in block[:-1]:
-            lines += translate(i)
-        lines += finish(block[-1], labels, following)
-        names = dict(NAMES, L=self.literals)
+        try:
+            for i in block[:-1]:
+                lines += translate(i)
+            lines += finish(block[-1], labels, following)
+        except Unknown as problem:
+            lines = [f"raise Unknown({str(problem)!r})"]
+        names = dict(NAMES, L=self.literals, Unknown=Unknown)
         exec("def run(thread):\n " + "\n ".join(lines), names)
         return names["run"]
 

@@ -18,14 +18,9 @@
     (t).sample = work.samples + number;                                                                      \
     (t).of_sample = derive(&work, number)
 #elif defined(__CUDACC_RTC__)
-#if __CUDA_ARCH__ >= 800
-#define STK_GROUPS_AT_LEAST 6 /* of a multiprocessor, so that the compiler takes 40 registers at most */
-#else
-#define STK_GROUPS_AT_LEAST 4
-#endif
+/* Six groups of a multiprocessor: so the compiler takes 40 registers at most, where it has the choice. */
 #define STK_KERNEL(name)                                                                                     \
-    extern "C" __global__ void __launch_bounds__(STK_TEXT_GROUP, STK_GROUPS_AT_LEAST)                        \
-        name(const stk__text_work work)
+    extern "C" __global__ void __launch_bounds__(STK_TEXT_GROUP, 6) name(const stk__text_work work)
 #define STK_BEGIN(memory_type)                                                                               \
     const uint32_t column = blockIdx.x, row = blockIdx.y, number = blockIdx.z;                               \
     __shared__ memory_type memory
