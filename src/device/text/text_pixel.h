@@ -160,7 +160,7 @@ STK_FUNCTION uint16_t bfloat_from_float(float value)
     return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
 }
 
-/* Bytes are counted from a sample's first, so that 32 bits are enough. */
+/* Bytes are counted from a sample's first: fewer than 2^32, see MOST_PIXELS of launch.c. */
 STK_FUNCTION void store_f32(STK_GLOBAL uint8_t *image, uint32_t at, float v)
 {
     *(STK_GLOBAL float *)(STK_GLOBAL void *)(image + at) = v;

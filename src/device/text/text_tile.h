@@ -14,7 +14,7 @@ typedef struct tile_memory {
     float across[3][STK_TEXT_TILE_W * STK_TEXT_EDGE_H]; /* blurred along rows */
 } tile_memory;
 
-/* What is the same for all samples with its number; in CUDA computed by one item. */
+/* Computed from a sample and its number, in CUDA by one item of a group. */
 typedef struct derived {
     float mean_grey; /* that contrast turns about */
     uint32_t padding;
