@@ -60,7 +60,7 @@ static void print_row(const device_row *row)
 {
     const stk__device_info *info = &row->info;
     if (!info->available && !info->model[0]) {
-        printf("%-10s not available: %s\n", info->name, info->why);
+        printf("%-10s not available: %s\n", info->name, stk__cli_text(info->why)); /* may quote a driver */
         return;
     }
     printf("%-10s %s", info->name, info->model[0] ? info->model : info->note);
@@ -70,7 +70,7 @@ static void print_row(const device_row *row)
     if (info->memory_bytes >= 0) printf(", %s", stk__cli_bytes((double)info->memory_bytes));
     printf("\n");
     if (info->platform[0]) printf("%-10s %s; driver %s\n", "", info->platform, info->driver);
-    if (!info->available) printf("%-10s not available: %s\n", "", info->why);
+    if (!info->available) printf("%-10s not available: %s\n", "", stk__cli_text(info->why));
     if (info->kind == STK_DEVICE_CPU) print_levels();
     if (info->model[0] && info->note[0]) printf("%-10s %s\n", "", info->note);
     print_check(&row->check);

@@ -319,7 +319,7 @@ static void plan_memory(stk__cli_session *s)
         s->cache_bytes += about->cache_bytes;
         touched += stk__loader_filled_bytes(loaders[i]);
     }
-    s->program_bytes = now > touched ? now - touched : 0;
+    s->program_bytes = (now > touched ? now - touched : 0) + info->engine->first_step_bytes;
     s->planned_bytes = s->program_bytes + s->batch_bytes + s->cache_bytes;
     if (!s->device[0])
         s->planned_bytes += info->model_bytes + info->pass_bytes;

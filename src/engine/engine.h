@@ -73,6 +73,8 @@ typedef struct stk__engine_info {
     int32_t device_index;
     uint32_t kernel_layout; /* how it likes weights of convolutions to lie (stk__tensor_desc); 0: densely */
     bool tf32;              /* products of f32 are computed in TF32, which has 10 bits behind the point */
+    uint64_t first_step_bytes; /* host memory that its library takes during the first steps, beside tensors:
+                                  generated code, packing buffers; 0: none that is known */
     char note[160]; /* something its user should know (an instruction set that was capped, why "auto" is not
                        a better one), or empty */
 } stk__engine_info;

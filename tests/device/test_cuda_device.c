@@ -1,4 +1,5 @@
 /* CUDA devices: what is listed and why not, opening several, kernels kept on disk. */
+#include "core/clock.h"
 #include "core/logger.h"
 #include "cuda_scenes.h"
 #include "device/cuda_device.h"
@@ -382,6 +383,38 @@ static void text_that_cannot_be_built(void **state)
     fake_driver_expect_nothing_left("texts");
 }
 
+/* Work that is over within microseconds is met by polling: a dozen of the shortest sleeps would take more
+ * than half a millisecond. Other programs may take the CPU at any time, so the best of several tries counts.
+ */
+static void short_waits_do_not_sleep(void **state)
+{
+    (void)state;
+    enum { POLLS = 12, TRIES = 50, ALLOWED_NS = 300 * 1000 };
+    stk_error error = {0};
+    uint64_t best_ns = UINT64_MAX;
+    fake_driver_play("late 0");
+    stk__device *device = open_device("cuda:0");
+    stk__cuda *cuda = (stk__cuda *)device;
+    assert_int_equal(stk__device_augment(device, scenes_batch(), &error), STK_OK);
+    assert_int_equal(stk__cuda_enter(cuda, &error), STK_OK);
+    for (int i = 0; i < TRIES && best_ns > ALLOWED_NS; i++) {
+        char fault[64];
+        const long polls = fake->calls("cuEventQuery", -1);
+        snprintf(fault, sizeof fault, "calm\nfault cuEventQuery below %ld fail 600", polls + POLLS);
+        fake_driver_add(fault);
+        const uint64_t start_ns = stk__clock_ns();
+        assert_int_equal(stk__cuda_wait(cuda, STK_CUDA_WAIT_BATCH, cuda->marks[STK_CUDA_DONE], &error),
+                         STK_OK);
+        const uint64_t took_ns = stk__clock_ns() - start_ns;
+        assert_true(fake->calls("cuEventQuery", -1) > polls + POLLS);
+        if (took_ns < best_ns) best_ns = took_ns;
+    }
+    stk__cuda_leave(cuda);
+    assert_true(best_ns <= ALLOWED_NS);
+    stk__device_close(&device);
+    fake_driver_expect_nothing_left("short waits");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -399,6 +432,7 @@ int main(void)
         cmocka_unit_test(programs_without_a_place),
         cmocka_unit_test(gpus_newer_than_the_compiler),
         cmocka_unit_test(text_that_cannot_be_built),
+        cmocka_unit_test(short_waits_do_not_sleep),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }
