@@ -133,17 +133,27 @@ void stk__cuda_leave(stk__cuda *cuda)
     cuda->api->cuCtxPopCurrent_v2(&popped);
 }
 
+enum { EVENTS = (1 + STK_CUDA_PARTS) * STK_CUDA_MARKS };
+
+static stk__cu_handle *event_of(stk__cuda *cuda, int i)
+{
+    const int part = i / STK_CUDA_MARKS - 1;
+    return part < 0 ? &cuda->marks[i] : &cuda->parts[part][i % STK_CUDA_MARKS];
+}
+
 /* A call that failed may have written anything: its result is taken after that was seen. */
 static stk_status create_all(stk__cuda *cuda, stk_error *error)
 {
     const stk__cuda_api *api = cuda->api;
-    stk__cu_handle made;
-    STK__TRY(
-        stk__cuda_check(cuda, api->cuStreamCreate(&made, CU_STREAM_NON_BLOCKING), "cuStreamCreate", error));
-    cuda->stream = made;
-    for (int i = 0; i < STK_CUDA_MARKS; i++) {
+    stk__cu_handle made, *const streams[] = {&cuda->stream, &cuda->back};
+    for (int i = 0; i < 2; i++) {
+        STK__TRY(stk__cuda_check(cuda, api->cuStreamCreate(&made, CU_STREAM_NON_BLOCKING), "cuStreamCreate",
+                                 error));
+        *streams[i] = made;
+    }
+    for (int i = 0; i < EVENTS; i++) {
         STK__TRY(stk__cuda_check(cuda, api->cuEventCreate(&made, CU_EVENT_DEFAULT), "cuEventCreate", error));
-        cuda->marks[i] = made;
+        *event_of(cuda, i) = made;
     }
     return stk__cuda_build(cuda, stk__device_text, error);
 }
@@ -158,8 +168,9 @@ static void release_all(stk__cuda *cuda)
     for (int i = 0; i < 3; i++)
         if (stages[i]->data) api->cuMemFreeHost(stages[i]->data);
     stk__cuda_unload(cuda);
-    for (int i = 0; i < STK_CUDA_MARKS; i++)
-        if (cuda->marks[i]) api->cuEventDestroy_v2(cuda->marks[i]);
+    for (int i = 0; i < EVENTS; i++)
+        if (*event_of(cuda, i)) api->cuEventDestroy_v2(*event_of(cuda, i));
+    if (cuda->back) api->cuStreamDestroy_v2(cuda->back);
     if (cuda->stream) api->cuStreamDestroy_v2(cuda->stream);
 }
 

@@ -20,6 +20,7 @@ typedef enum stk__cuda_site {
     STK_CUDA_WAIT_FILLED, /* a slot is used again: what filled it has ended */
     STK_CUDA_WAIT_REUSE,  /* a slot is used again: the consumer's stream is through with it */
     STK_CUDA_WAIT_FETCH,  /* a copy to the host is there */
+    STK_CUDA_WAIT_PART,   /* the stream of copies: a part of a batch to the host is made */
     STK_CUDA_WAIT_CLOSE,  /* nothing runs when memory is given back */
     /* Those of the engine torch: */
     STK_CUDA_WAIT_STAGE,  /* pinned memory is used again: the copy that used it has ended */
@@ -47,12 +48,17 @@ typedef struct stk__cuda_pinned {
 /* When a batch began, was copied in, was made, and was all done. */
 enum { STK_CUDA_BEGUN, STK_CUDA_COPIED, STK_CUDA_MADE, STK_CUDA_DONE, STK_CUDA_MARKS };
 
+/* A batch to the host goes in so many parts: the copies of one overlap the kernels and copies of the next. */
+enum { STK_CUDA_PARTS = 4 };
+
 typedef struct stk__cuda {
     stk__device device;
     const stk__cuda_api *api;
     int ordinal, architecture;                                  /* 86: sm_86 */
     stk__cu_handle context, stream, module, grey, augment, mix; /* the context is the primary one */
-    stk__cu_handle marks[STK_CUDA_MARKS];                       /* events of a batch to the host */
+    stk__cu_handle back;                                        /* the stream of copies to the host */
+    stk__cu_handle marks[STK_CUDA_MARKS];                       /* events for short waits */
+    stk__cu_handle parts[STK_CUDA_PARTS][STK_CUDA_MARKS];       /* events of a batch to the host */
     stk__cu_handle newest; /* the event after everything that was enqueued; NULL: nothing is */
     stk__cuda_buffer arena, numbers, image, mask; /* in use by what is under way, in the stream's order */
     stk__cuda_pinned numbers_stage, arena_stage, output_stage;

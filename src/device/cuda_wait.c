@@ -57,6 +57,7 @@ static stk_status give_up(stk__cuda *cuda, stk__cuda_site site, stk_error *error
                                                            "a batch",
                                                            "the network's work",
                                                            "a copy to the host",
+                                                           "a batch",
                                                            "its work before it was closed",
                                                            "an earlier copy",
                                                            "a copy to the host",
