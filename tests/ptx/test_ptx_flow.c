@@ -140,54 +140,55 @@ static void unused_bytes_are_spoilt(void **state)
         assert_int_equal(one.out[i], UINT32_C(0xA500A5A5) + one.in[0][1]);
 }
 
+static const struct {
+    const char *statements, *why, *declared;
+} refused[] = {
+    {"mul.f32 %ro, %ra, %rb;", "one.ptx:41: unknown instruction 'mul.f32': without .rn it may be fused",
+     NULL},
+    {"mul.rn.ftz.f32 %ro, %ra, %rb;", "subnormal", NULL},
+    {"div.approx.f32 %ro, %ra, %rb;", "not one certain number", NULL},
+    {"frobnicate.b32 %ro, %ra;", "unknown instruction 'frobnicate.b32'", NULL},
+    {"shfl.sync.idx.b32 %ro, %ra, %rb, %rc, %rd;", "unknown instruction", NULL},
+    {"add.s32 %ro, %ra, %lb;", "'add.s32' does not take '448'", NULL},
+    {"add.s32 5, %ra, %rb;", "'add.s32' does not take 'i44'", NULL},
+    {"add.s32 %ro, %ra, %rq;", "unknown register '%rq'", NULL},
+    {"ld.global.evict_last.u32 %ro, [%lin];", "unknown instruction", NULL},
+    {"atom.global.add.f32 %ro, [%lin], %ra;", "unknown instruction", NULL},
+    {"ld.global.u64 %ro, [%lin];", "with these operands", NULL},
+    {"ld.global.u32 %ro, [one_param_0];", "with these operands", NULL},
+    {".pragma \"unknown\";", "unknown pragma \"unknown\"", NULL},
+    {".pragma \"used_bytes_mask 1\"; st.global.u32 [%lx1], %ra;", "with these operands", NULL},
+    {"bar.sync 1;", "with these operands", NULL},
+    {"bra NOWHERE;", "no label or name 'NOWHERE'", NULL},
+    {"LX: mov.u32 %ro, 1; LX: mov.u32 %ro, 1;", "label 'LX' is there twice", NULL},
+    {"brx.idx %ra, LX; LX: mov.u32 %ro, 1;", "not what a branch needs", NULL},
+    {"mov.u32 %ro, 1", "',' expected instead of 'cvt.u64.u32'", NULL},
+    {"", "unknown type '.f64'", ".reg .f64 %d<4>;"},
+    {"", "unknown directive '.maxnreg'", NULL},
+    {"ld.global.u32 %ro, [%lin+-4];", "line 41, ld.global.u32: lane 0 reads 4 bytes", NULL},
+    {"ld.global.u32 %ro, [%lin+2048];", "outside of what it may", NULL},
+    {"ld.global.v2.u32 {%ro, %rx0}, [%lin+4];", "which is not aligned", NULL},
+    {"st.global.u32 [%lin], %ra;", "writes 4 bytes", NULL},
+    {"ld.shared.u32 %ro, [m+16];", "outside of what it may", ".shared .align 4 .b8 m[16];"},
+    {"st.shared.u32 [m+4], %ra;", "lane 1 writes 4 bytes at 0x404, which another thread uses",
+     ".shared .align 4 .b8 m[16];"},
+    {"ld.shared.u32 %ro, [m]; setp.eq.s32 %px0, %rt, 9; @%px0 st.shared.u8 [m+3], %ra;",
+     "lane 9 writes 1 bytes", ".shared .align 4 .b8 m[16];"},
+    {"setp.eq.s32 %px0, %rt, 9; @%px0 st.shared.u8 [m+3], %ra; bar.sync 0; ld.shared.u32 %ro, [m]; "
+     "@!%px0 st.shared.u8 [m+3], %ra;",
+     "lane 0 writes 1 bytes", ".shared .align 4 .b8 m[16];"},
+    {"ld.global.u32 %ro, [%lx1];", "reads 4 bytes at 0xa5a5", NULL},
+    {"div.u32 %ro, %ra, 0;", "division by 0", NULL},
+    {"AGAIN: bra.uni AGAIN;", "it does not end", NULL},
+    {"LT: .branchtargets LA; LA: brx.idx %rb, LT;", "branch 1000 of 1", NULL},
+    {"setp.eq.s32 %px0, %rt, 3; @%px0 ret; bar.sync 0;", "ended before a barrier", NULL},
+    {"setp.lt.u32 %px0, %rt, 32; @%px0 ret; bar.sync 0;", "some warps ended before a barrier", NULL},
+    {"setp.eq.s32 %px0, %rt, 3; @%px0 bra LB; bar.sync 0; LB: bar.sync 0;", "two barriers", NULL},
+};
+
 static void wrong_ones_are_refused(void **state)
 {
     (void)state;
-    static const struct {
-        const char *statements, *why, *declared;
-    } refused[] = {
-        {"mul.f32 %ro, %ra, %rb;", "one.ptx:41: unknown instruction 'mul.f32': without .rn it may be fused",
-         NULL},
-        {"mul.rn.ftz.f32 %ro, %ra, %rb;", "subnormal", NULL},
-        {"div.approx.f32 %ro, %ra, %rb;", "not one certain number", NULL},
-        {"frobnicate.b32 %ro, %ra;", "unknown instruction 'frobnicate.b32'", NULL},
-        {"shfl.sync.idx.b32 %ro, %ra, %rb, %rc, %rd;", "unknown instruction", NULL},
-        {"add.s32 %ro, %ra, %lb;", "'add.s32' does not take '448'", NULL},
-        {"add.s32 5, %ra, %rb;", "'add.s32' does not take 'i44'", NULL},
-        {"add.s32 %ro, %ra, %rq;", "unknown register '%rq'", NULL},
-        {"ld.global.evict_last.u32 %ro, [%lin];", "unknown instruction", NULL},
-        {"atom.global.add.f32 %ro, [%lin], %ra;", "unknown instruction", NULL},
-        {"ld.global.u64 %ro, [%lin];", "with these operands", NULL},
-        {"ld.global.u32 %ro, [one_param_0];", "with these operands", NULL},
-        {".pragma \"unknown\";", "unknown pragma \"unknown\"", NULL},
-        {".pragma \"used_bytes_mask 1\"; st.global.u32 [%lx1], %ra;", "with these operands", NULL},
-        {"bar.sync 1;", "with these operands", NULL},
-        {"bra NOWHERE;", "no label or name 'NOWHERE'", NULL},
-        {"LX: mov.u32 %ro, 1; LX: mov.u32 %ro, 1;", "label 'LX' is there twice", NULL},
-        {"brx.idx %ra, LX; LX: mov.u32 %ro, 1;", "not what a branch needs", NULL},
-        {"mov.u32 %ro, 1", "',' expected instead of 'cvt.u64.u32'", NULL},
-        {"", "unknown type '.f64'", ".reg .f64 %d<4>;"},
-        {"", "unknown directive '.maxnreg'", NULL},
-        {"ld.global.u32 %ro, [%lin+-4];", "line 41, ld.global.u32: lane 0 reads 4 bytes", NULL},
-        {"ld.global.u32 %ro, [%lin+2048];", "outside of what it may", NULL},
-        {"ld.global.v2.u32 {%ro, %rx0}, [%lin+4];", "which is not aligned", NULL},
-        {"st.global.u32 [%lin], %ra;", "writes 4 bytes", NULL},
-        {"ld.shared.u32 %ro, [m+16];", "outside of what it may", ".shared .align 4 .b8 m[16];"},
-        {"st.shared.u32 [m+4], %ra;", "lane 1 writes 4 bytes at 0x404, which another thread uses",
-         ".shared .align 4 .b8 m[16];"},
-        {"ld.shared.u32 %ro, [m]; setp.eq.s32 %px0, %rt, 9; @%px0 st.shared.u8 [m+3], %ra;",
-         "lane 9 writes 1 bytes", ".shared .align 4 .b8 m[16];"},
-        {"setp.eq.s32 %px0, %rt, 9; @%px0 st.shared.u8 [m+3], %ra; bar.sync 0; ld.shared.u32 %ro, [m]; "
-         "@!%px0 st.shared.u8 [m+3], %ra;",
-         "lane 0 writes 1 bytes", ".shared .align 4 .b8 m[16];"},
-        {"ld.global.u32 %ro, [%lx1];", "reads 4 bytes at 0xa5a5", NULL},
-        {"div.u32 %ro, %ra, 0;", "division by 0", NULL},
-        {"AGAIN: bra.uni AGAIN;", "it does not end", NULL},
-        {"LT: .branchtargets LA; LA: brx.idx %rb, LT;", "branch 1000 of 1", NULL},
-        {"setp.eq.s32 %px0, %rt, 3; @%px0 ret; bar.sync 0;", "ended before a barrier", NULL},
-        {"setp.lt.u32 %px0, %rt, 32; @%px0 ret; bar.sync 0;", "some warps ended before a barrier", NULL},
-        {"setp.eq.s32 %px0, %rt, 3; @%px0 bra LB; bar.sync 0; LB: bar.sync 0;", "two barriers", NULL},
-    };
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         stk_error error = {0};
         ptx_one_text text = {.result = 'r',

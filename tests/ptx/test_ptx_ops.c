@@ -217,7 +217,8 @@ static const struct op_case {
 #define ROW(name, result, text, expression) {#name, text, result, expect_##name},
     CASES(ROW)};
 
-/* Random bits; those of a float of some size; and what lies at the ends. */
+/* All pairs of what lies at the ends first; then random bits, those of a float of some size, and the ends
+ * again. */
 static uint64_t draw_value(uint32_t round, uint32_t lane, uint32_t operand)
 {
     static const uint64_t ends[] = {
@@ -227,6 +228,8 @@ static uint64_t draw_value(uint32_t round, uint32_t lane, uint32_t operand)
     enum { ENDS = sizeof ends / sizeof ends[0] };
     const stk__random draw =
         stk__random_draw((stk__random_at){.seed = 3, .sample = round, .draw = lane, .operation = operand});
+    const uint32_t pair = round * PTX_LANES + lane;
+    if (pair < ENDS * ENDS && operand < 2) return ends[operand ? pair / ENDS : pair % ENDS];
     if (draw.word[0] % 3 == 0) return ends[draw.word[1] % ENDS];
     if (draw.word[0] % 3 == 1) return (uint64_t)draw.word[1] << 32 | draw.word[2];
     const uint32_t exponent = 110 + draw.word[1] % 40; /* floats from 2^-17 to 2^22 */
