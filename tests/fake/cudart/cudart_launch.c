@@ -34,8 +34,8 @@ static const struct {
 } classes[] = {
     {"direct_copy", DRY_kernels_copy},
     {"copy_device_to_device", DRY_kernels_copy},
-    {"bfloat16_copy", DRY_kernels_copy},
-    {"float16_copy", DRY_kernels_copy},
+    {"converting_copy", DRY_kernels_copy},
+    {"16_copy", DRY_kernels_copy},
     {"nchwToNhwc", DRY_kernels_copy},
     {"FillFunctor", DRY_kernels_fill},
     {"batch_norm", DRY_kernels_norm},
@@ -54,7 +54,9 @@ static const struct {
     {"index", DRY_kernels_index},
     {"scatter", DRY_kernels_index},
     {"gather", DRY_kernels_index},
-    {"conv", DRY_kernels_conv},
+    {"conv_depthwise", DRY_kernels_conv},
+    {"im2col", DRY_kernels_conv},
+    {"col2im", DRY_kernels_conv},
     {"elementwise", DRY_kernels_elementwise},
 };
 
