@@ -22,6 +22,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static stk__cu_handle contexts[GPUS], streams[GPUS]; /* lock, while they are made */
 static atomic_bool has_stream[GPUS];
 static int32_t (*real_bfloat16)(void), (*real_half)(void);
+static fake_rules rules;
 
 static _Thread_local char failure[256]; /* of the last call, our own; empty: PyTorch's */
 static atomic_long operators, syncs;
@@ -63,6 +64,8 @@ static void open_real(void)
     find(library, "_ZN2at7Context18setAllowTF32CuBLASEb", &real_cuda.allow_products);
     find(library, "_ZN2at7Context17setAllowTF32CuDNNEb", &real_cuda.allow_convolutions);
     find(library, "_ZNK2at7Context15allowTF32CuBLASEv", &real_cuda.allows_products);
+    find(library, "aoti_torch_get_numel", &rules.get_numel);
+    find(library, "aoti_torch_get_sizes", &rules.get_sizes);
     find(library, "aoti_torch_dtype_bfloat16", &real_bfloat16);
     find(library, "aoti_torch_dtype_float16", &real_half);
     short_from = late ? strtol(late, NULL, 10) : 0;
@@ -331,6 +334,8 @@ int32_t torch_call_dispatcher(const char *name, const char *overload, uint64_t *
                                 "devices, cuda:0 and cpu!"
                               : "Expected all tensors to be on the same device, but found at least two "
                                 "devices, cuda:0 and cuda:1!");
+    const char *refused = fake_refuses(&rules, &call, stack);
+    if (refused) return fail(refused);
     syncs += fake_syncs(&call);
     const uint64_t start_ns = stk__clock_ns();
     const int32_t result = real.torch_call_dispatcher(name, overload, stack, version);

@@ -8,6 +8,7 @@
  *     GPUs always
  *   - an operator waits for what the stream has to do before it; what nobody ordered is seen as poison
  *   - calls after which PyTorch would wait for the GPU are counted
+ *   - what only PyTorch's CUDA operators refuse is refused (fake_gpu_torch_rules.c)
  *   - a lost context makes every operator fail
  *
  * STOKER_FAKE_TORCH_STREAM=own: the current stream is not the default one; none: there is none.
@@ -55,5 +56,13 @@ fake_call fake_judge(const char *name, const char *overload, const uint64_t *sta
 bool fake_is_mixed(const fake_call *call); /* host and GPU in a way that PyTorch refuses */
 bool fake_syncs(const fake_call *call);
 int fake_results(const char *name); /* tensors that it hands out */
+
+/* fake_gpu_torch_rules.c. Calls of the real library that they need. */
+typedef struct fake_rules {
+    int32_t (*get_numel)(stk__torch_handle tensor, int64_t *values);
+    int32_t (*get_sizes)(stk__torch_handle tensor, int64_t **sizes);
+} fake_rules;
+/* Why PyTorch's CUDA operator does not take these arguments, though the CPU's does; NULL: it does. */
+const char *fake_refuses(const fake_rules *rules, const fake_call *call, const uint64_t *stack);
 
 #endif
