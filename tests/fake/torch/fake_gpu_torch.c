@@ -119,8 +119,15 @@ static void leave(void)
     driver.cuCtxPopCurrent_v2(&popped);
 }
 
-FAKE_EXPORT int32_t aoti_torch_get_current_cuda_stream(int32_t index, void **stream);
-int32_t aoti_torch_get_current_cuda_stream(int32_t index, void **stream)
+/* PyTorch asks for its CUDA part at its first operator: what comes later is never found. */
+static enum { UNASKED, PRESENT, ABSENT } cuda_part;
+
+void fake_torch_register_cuda(void)
+{
+    if (cuda_part == UNASKED) cuda_part = PRESENT;
+}
+
+int32_t fake_torch_stream(int32_t index, void **stream)
 {
     const char *which = getenv("STOKER_FAKE_TORCH_STREAM");
     start();
@@ -220,6 +227,7 @@ int32_t aoti_torch_empty_strided(int64_t ndim, const int64_t *size, const int64_
     if (type != CUDA)
         return noted(real.aoti_torch_empty_strided(ndim, size, stride, dtype, type, index, tensor), tensor,
                      (fake_thing){.host = true, .number = ndim == 0});
+    if (cuda_part != PRESENT) return fail("Cannot initialize CUDA without ATen_cuda library");
     if (new_on_gpu(span_of(ndim, size, stride, dtype), index, &address)) return 1;
     return noted(real.aoti_torch_create_tensor_from_blob(host_of(address), ndim, size, stride, 0, dtype, CPU,
                                                          0, tensor),
@@ -324,6 +332,7 @@ FAKE_EXPORT int32_t torch_call_dispatcher(const char *name, const char *overload
 int32_t torch_call_dispatcher(const char *name, const char *overload, uint64_t *stack, uint64_t version)
 {
     const fake_call call = fake_judge(name, overload, stack);
+    if (cuda_part == UNASKED) cuda_part = ABSENT;
     const long number = atomic_fetch_add(&operators, 1) + 1;
     failure[0] = '\0';
     if (call.gpus && settle_all(call.gpus)) return 1;
