@@ -145,6 +145,9 @@ stk__torch_form stk__torch_dense_form(const stk__torch *engine, stk_dtype dtype,
 
 /* A tensor of one value on the host, which goes with tensors of any device. f64. */
 stk__torch_handle stk__torch_number(stk__torch_scope *scope, double value);
+/* One where the engine's tensors are. By a number on the host CUDA does not divide: it multiplies by the
+ * reciprocal, and 49 / 49 is less than 1. */
+stk__torch_handle stk__torch_divisor(stk__torch_scope *scope, double value);
 
 /* --- what many operations do -----------------------------------------------------------------------------
  */

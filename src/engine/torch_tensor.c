@@ -183,6 +183,20 @@ stk__torch_handle stk__torch_number(stk__torch_scope *scope, double value)
     return stk__torch_went_well(scope, result, "a number") ? stk__torch_hold(scope, made) : NULL;
 }
 
+stk__torch_handle stk__torch_divisor(stk__torch_scope *scope, double value)
+{
+    const stk__torch *engine = scope->engine;
+    stk__torch_handle made = NULL;
+    if (scope->status != STK_OK) return NULL;
+    const int32_t result =
+        engine->api->aoti_torch_empty_strided(0, NULL, NULL, engine->api->aoti_torch_dtype_float64(),
+                                              engine->device.type, engine->device.index, &made);
+    if (!stk__torch_went_well(scope, result, "a number")) return NULL;
+    stk__torch_hold(scope, made);
+    stk__torch_fill(scope, made, value);
+    return made;
+}
+
 void stk__torch_copy(stk__torch_scope *scope, stk__torch_handle target, stk__torch_handle source)
 {
     const int mark = scope->count;

@@ -66,6 +66,11 @@ static void open_real(void)
     find(library, "_ZNK2at7Context15allowTF32CuBLASEv", &real_cuda.allows_products);
     find(library, "aoti_torch_get_numel", &rules.get_numel);
     find(library, "aoti_torch_get_sizes", &rules.get_sizes);
+    rules.get_dtype = real.aoti_torch_get_dtype;
+    rules.get_data = real.aoti_torch_get_data_ptr;
+    rules.make_number = real.aoti_torch_scalar_to_tensor_float64;
+    rules.drop = real.aoti_torch_delete_tensor_object;
+    rules.f64 = real.aoti_torch_dtype_float64();
     find(library, "aoti_torch_dtype_bfloat16", &real_bfloat16);
     find(library, "aoti_torch_dtype_float16", &real_half);
     short_from = late ? strtol(late, NULL, 10) : 0;
@@ -345,6 +350,7 @@ int32_t torch_call_dispatcher(const char *name, const char *overload, uint64_t *
                                 "devices, cuda:0 and cuda:1!");
     const char *refused = fake_refuses(&rules, &call, stack);
     if (refused) return fail(refused);
+    if (fake_multiplies(&rules, &call, stack)) name = "aten::mul";
     syncs += fake_syncs(&call);
     const uint64_t start_ns = stk__clock_ns();
     const int32_t result = real.torch_call_dispatcher(name, overload, stack, version);
