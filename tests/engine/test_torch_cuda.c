@@ -41,7 +41,7 @@ static void it_says_where_it_is(void **state)
     assert_int_equal(info->device, STK_DEVICE_CUDA);
     assert_int_equal(info->device_index, 0);
     assert_non_null(strstr(info->version, ", cuda:0"));
-    assert_true(info->tf32); /* read back from PyTorch */
+    assert_true(info->tf32);
     assert_true(stk__engine_stream(engine, &stream));
     const stk__engine_memory memory = stk__engine_measure(engine);
     assert_true(memory.free_bytes > 0 && memory.free_bytes < memory.total_bytes);
@@ -52,6 +52,30 @@ static void it_says_where_it_is(void **state)
     cuda->api.context = NULL; /* a PyTorch without it */
     assert_false(stk__torch_cuda_set_tf32(cuda, true));
     cuda->api = kept;
+}
+
+/* Whoever else in this process has set which of PyTorch's switches: what is asked for is in force. The real
+ * library is looked at. */
+static void tf32_is_as_asked_for(void **state)
+{
+    (void)state;
+    enum { GENERIC, CUDA, ALL = 0, CONV, RNN, MATMUL, TF32 = 2 };
+    int (*precision)(const void *context, int backend, int op) = NULL;
+    void (*set)(void *context, int backend, int op, int precision) = cuda->api.set_precision;
+    gpu_find("STOKER_FAKE_TORCH_REAL", "/libtorch_cpu.so",
+             "_ZNK2at7Context16float32PrecisionENS_14Float32BackendENS_9Float32OpE", &precision);
+    void *context = cuda->api.context();
+    for (int i = 0; i < 8; i++) {
+        const bool wanted = i & 1;
+        cuda->api.allow_products(context, i & 2);
+        cuda->api.allow_convolutions(context, i & 2);
+        set(context, GENERIC, ALL, i & 4 ? TF32 : 0);
+        set(context, CUDA, MATMUL, i & 4 ? TF32 : 0); /* beside the old ones */
+        assert_int_equal(stk__torch_cuda_set_tf32(cuda, wanted), wanted);
+        for (int op = CONV; op <= MATMUL; op++)
+            assert_int_equal(precision(context, CUDA, op) == TF32, wanted);
+    }
+    set(context, GENERIC, ALL, 0);
 }
 
 /* Written in a row without a wait, added up on the stream, read once. */
@@ -305,6 +329,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(other_ends),
         cmocka_unit_test(a_pytorch_without_our_calls),
         cmocka_unit_test(it_says_where_it_is),
+        cmocka_unit_test(tf32_is_as_asked_for),
         cmocka_unit_test(copies_are_in_order),
         cmocka_unit_test(many_maps),
         cmocka_unit_test(all_stages_fly),

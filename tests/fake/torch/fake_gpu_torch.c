@@ -63,7 +63,9 @@ static void open_real(void)
     find(library, "_ZN2at13globalContextEv", &real_cuda.context);
     find(library, "_ZN2at7Context18setAllowTF32CuBLASEb", &real_cuda.allow_products);
     find(library, "_ZN2at7Context17setAllowTF32CuDNNEb", &real_cuda.allow_convolutions);
-    find(library, "_ZNK2at7Context15allowTF32CuBLASEv", &real_cuda.allows_products);
+    find(library,
+         "_ZN2at7Context19setFloat32PrecisionENS_14Float32BackendENS_9Float32OpENS_16Float32PrecisionE",
+         &real_cuda.set_precision);
     find(library, "aoti_torch_get_numel", &rules.get_numel);
     find(library, "aoti_torch_get_sizes", &rules.get_sizes);
     rules.get_dtype = real.aoti_torch_get_dtype;
@@ -447,4 +449,6 @@ PASS_ON(void, _ZN2at7Context18setAllowTF32CuBLASEb, (void *context, bool allow),
         real_cuda.allow_products(context, allow))
 PASS_ON(void, _ZN2at7Context17setAllowTF32CuDNNEb, (void *context, bool allow),
         real_cuda.allow_convolutions(context, allow))
-PASS_ON(bool, _ZNK2at7Context15allowTF32CuBLASEv, (const void *context), real_cuda.allows_products(context))
+PASS_ON(void, _ZN2at7Context19setFloat32PrecisionENS_14Float32BackendENS_9Float32OpENS_16Float32PrecisionE,
+        (void *context, int backend, int op, int precision),
+        real_cuda.set_precision(context, backend, op, precision))
