@@ -258,6 +258,54 @@ static void a_pytorch_without_our_calls(void **state)
     rmdir(folder);
 }
 
+static char warning[400];
+
+static void keep_warning(void *context, stk_log_level level, const char *line)
+{
+    (void)context;
+    if (level == STK_LOG_WARNING) snprintf(warning, sizeof warning, "%s", line);
+}
+
+/* Nobody asked for the GPU, but it is here: it is told why the CPU computes. */
+static void expect_passed_over(const char *name, const char *why)
+{
+    stk__engine *none;
+    warning[0] = '\0';
+    stk_log_set(keep_warning, NULL, STK_LOG_WARNING);
+    assert_int_equal(stk__engine_open(&none, &(stk__engine_options){.name = name}, NULL), STK_OK);
+    stk_log_set(NULL, NULL, STK_LOG_WARNING);
+    assert_int_equal(none->info.device, STK_DEVICE_CPU);
+    assert_non_null(strstr(none->info.gpu_why, why));
+    assert_non_null(strstr(warning, "the GPU is not used, the CPU computes: "));
+    assert_non_null(strstr(warning, why));
+    stk__engine_close(&none);
+}
+
+/* With "auto": PyTorch cannot use it, its driver does not start; or there is none, of which nobody speaks. */
+static void gpus_that_are_passed_over_are_told(void **state)
+{
+    (void)state;
+    stk__engine *none;
+    const char *stream = getenv("STOKER_FAKE_TORCH_STREAM");
+    setenv("STOKER_FAKE_TORCH_STREAM", "none", 1);
+    expect_passed_over("torch", "PyTorch cannot use the GPU: there is no stream");
+    expect_passed_over("auto", "PyTorch cannot use the GPU: there is no stream");
+    setenv("STOKER_FAKE_TORCH_STREAM", stream ? stream : "default", 1);
+    gpu_fault("cuInit", 1, "fail 803");
+    gpu_fault("cuInit", 2, "fail 803");
+    expect_passed_over("auto", "cuInit failed");
+    warning[0] = '\0';
+    stk_log_set(keep_warning, NULL, STK_LOG_WARNING);
+    gpu_fault("cuInit", 1, "fail 100");
+    gpu_fault("cuInit", 2, "fail 100");
+    assert_int_equal(stk__engine_open(&none, &(stk__engine_options){.name = "auto"}, NULL), STK_OK);
+    stk_log_set(NULL, NULL, STK_LOG_WARNING);
+    assert_int_equal(none->info.device, STK_DEVICE_CPU);
+    assert_string_equal(none->info.gpu_why, "");
+    assert_string_equal(warning, "");
+    stk__engine_close(&none);
+}
+
 /* PyTorch has no stream; its folder has no CUDA part; no such word; and "auto". */
 static void other_ends(void **state)
 {
@@ -275,7 +323,7 @@ static void other_ends(void **state)
     assert_non_null(strstr(error.message, "PyTorch cannot use the GPU: there is no stream"));
     assert_int_equal(stk__engine_open(&none, &(stk__engine_options){.name = "torch"}, &error), STK_OK);
     assert_int_equal(none->info.device, STK_DEVICE_CPU); /* and says why */
-    assert_non_null(strstr(none->info.note, "PyTorch cannot use the GPU"));
+    assert_non_null(strstr(none->info.gpu_why, "PyTorch cannot use the GPU"));
     expect_host(none);
     stk__engine_close(&none);
     setenv("STOKER_FAKE_TORCH_STREAM", stream ? stream : "default", 1);
@@ -328,6 +376,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(other_ends),
         cmocka_unit_test(a_pytorch_without_our_calls),
+        cmocka_unit_test(gpus_that_are_passed_over_are_told),
         cmocka_unit_test(it_says_where_it_is),
         cmocka_unit_test(tf32_is_as_asked_for),
         cmocka_unit_test(copies_are_in_order),
