@@ -136,10 +136,10 @@ static stk_status allocate(stk__torch *engine, gpu_arena *arena, size_t size_byt
     const int32_t made =
         engine->api->aoti_torch_empty_strided(1, &size, &stride, engine->api->aoti_torch_dtype_uint8(),
                                               engine->device.type, engine->device.index, &arena->bytes);
-    if (!stk__torch_went_well(&s, made, "memory for tensors")) {
-        arena->bytes = NULL;
-        return stk__torch_end(&s);
-    }
+    if (made != 0) arena->bytes = NULL;
+    if (made != 0 && !engine->api->last_error) /* before 2.13 it says nothing; what else could it be? */
+        return stk__fail_memory(error, size_bytes, "tensors on the GPU");
+    if (!stk__torch_went_well(&s, made, "memory for tensors")) return stk__torch_end(&s);
     STK_TORCH_RUN(&s, "aten::zero_", "", STK_TORCH_T(arena->bytes));
     stk__torch_went_well(&s, engine->device.cuda->api.get_data(arena->bytes, &arena->front.memory),
                          "a tensor's address");

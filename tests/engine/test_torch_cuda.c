@@ -1,5 +1,6 @@
 /* The CUDA file of the engine torch, on the fake driver and the PyTorch in front of the real one
  * (on_fake_gpu.py starts it): maps, copies, order, waits, and every call of the driver failing. */
+#include "engine/torch_call.h"
 #include "gpu_engine.h"
 
 enum { COUNT = GPU_COUNT, TENSORS = STK_TORCH_STAGES + 1, KERNEL = TENSORS - 1 };
@@ -351,6 +352,29 @@ static void memory_runs_out(void **state)
     assert_non_null(strstr(error.message, "out of memory"));
 }
 
+/* Before 2.13 PyTorch fails without a text: what the GPU has left is looked at. */
+static void memory_runs_out_in_old_versions(void **state)
+{
+    (void)state;
+    stk__torch_api *api = (stk__torch_api *)stk__torch_of(engine)->api; /* nobody else has an engine */
+    const char *(*const kept)(void) = api->last_error;
+    stk__arena *large = NULL;
+    stk_error error = {0};
+    api->last_error = NULL;
+    assert_int_equal(stk__arena_create(engine, (size_t)1 << 40, &large, &error), STK_ERROR_MEMORY);
+    stk__torch_scope s = stk__torch_begin(engine, &error);
+    assert_false(stk__torch_went_well(&s, 1, "aten::convolution"));
+    assert_int_equal(stk__torch_end(&s), STK_ERROR_UNSUPPORTED); /* there is room */
+    const int64_t room = stk__engine_measure(engine).free_bytes - (1 << 20);
+    assert_int_equal(stk__arena_create(engine, (size_t)room, &large, &error), STK_OK);
+    s = stk__torch_begin(engine, &error);
+    assert_false(stk__torch_went_well(&s, 1, "aten::convolution"));
+    assert_int_equal(stk__torch_end(&s), STK_ERROR_MEMORY);
+    assert_non_null(strstr(error.message, "out of memory"));
+    stk__arena_destroy(&large);
+    api->last_error = kept;
+}
+
 /* The last test: nothing works after it. */
 static void a_lost_context_is_told(void **state)
 {
@@ -385,6 +409,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(failing_calls_are_told),
         cmocka_unit_test(memory_may_be_unknown),
         cmocka_unit_test(memory_runs_out),
+        cmocka_unit_test(memory_runs_out_in_old_versions),
         cmocka_unit_test(engines_that_cannot_open),
     };
     const struct CMUnitTest last[] = {cmocka_unit_test(a_lost_context_is_told)};
