@@ -63,9 +63,16 @@ static void open_real(void)
     find(library, "_ZN2at13globalContextEv", &real_cuda.context);
     find(library, "_ZN2at7Context18setAllowTF32CuBLASEb", &real_cuda.allow_products);
     find(library, "_ZN2at7Context17setAllowTF32CuDNNEb", &real_cuda.allow_convolutions);
-    find(library, "_ZNK2at7Context15allowTF32CuBLASEv", &real_cuda.allows_products);
+    find(library,
+         "_ZN2at7Context19setFloat32PrecisionENS_14Float32BackendENS_9Float32OpENS_16Float32PrecisionE",
+         &real_cuda.set_precision);
     find(library, "aoti_torch_get_numel", &rules.get_numel);
     find(library, "aoti_torch_get_sizes", &rules.get_sizes);
+    rules.get_dtype = real.aoti_torch_get_dtype;
+    rules.get_data = real.aoti_torch_get_data_ptr;
+    rules.make_number = real.aoti_torch_scalar_to_tensor_float64;
+    rules.drop = real.aoti_torch_delete_tensor_object;
+    rules.f64 = real.aoti_torch_dtype_float64();
     find(library, "aoti_torch_dtype_bfloat16", &real_bfloat16);
     find(library, "aoti_torch_dtype_float16", &real_half);
     short_from = late ? strtol(late, NULL, 10) : 0;
@@ -234,12 +241,30 @@ int32_t aoti_torch_empty_strided(int64_t ndim, const int64_t *size, const int64_
                  tensor, (fake_thing){.gpus = bit_of(index), .own = address});
 }
 
+/* What an operator hands out lies in host memory here: a copy on the GPU, which goes with this handle. */
+static int32_t put_on_gpu(stk__torch_handle tensor, fake_thing *thing)
+{
+    int32_t dtype = -1;
+    int64_t count = 0;
+    void *values = NULL;
+    const int index = __builtin_ctz(thing->gpus);
+    real.aoti_torch_get_dtype(tensor, &dtype);
+    rules.get_numel(tensor, &count);
+    real.aoti_torch_get_data_ptr(tensor, &values);
+    const int64_t bytes = span_of(1, &count, &(int64_t){1}, dtype);
+    if (!thing->gpus || new_on_gpu(bytes, index, &thing->own)) return 1;
+    memcpy(host_of(thing->own), values, (size_t)bytes);
+    fake_put(*thing);
+    return 0;
+}
+
 FAKE_EXPORT int32_t aoti_torch_get_data_ptr(stk__torch_handle tensor, void **data);
 int32_t aoti_torch_get_data_ptr(stk__torch_handle tensor, void **data)
 {
     fake_thing thing;
     const bool known = fake_look(tensor, &thing);
     if (known && thing.host) return real.aoti_torch_get_data_ptr(tensor, data);
+    if (known && !thing.own && put_on_gpu(tensor, &thing)) return 1;
     if (!known || !thing.own) return fail("the tensor has no memory of the GPU of its own");
     *data = (void *)(uintptr_t)thing.own; /* NOLINT: an address of the device */
     return 0;
@@ -326,6 +351,24 @@ int32_t torch_delete_list(void *list)
     return real.torch_delete_list(list);
 }
 
+/* cuDNN's convolution by the CPU's: y = convolution, copied into the last argument. */
+static int32_t convolve(uint64_t *stack, uint64_t version)
+{
+    enum { X, WEIGHT, PAD, STRIDE, DILATION, GROUPS, Y = 9 };
+    void *none = NULL;
+    real.torch_new_list_reserve_size(2, &none);
+    for (int i = 0; i < 2; i++)
+        real.torch_list_push_back(none, 0);
+    uint64_t plain[] = {stack[X],     stack[WEIGHT],   0, stack[STRIDE],
+                        stack[PAD],   stack[DILATION], 0, (uint64_t)(uintptr_t)none,
+                        stack[GROUPS]};
+    if (real.torch_call_dispatcher("aten::convolution", "", plain, version)) return 1;
+    uint64_t copy[] = {stack[Y], plain[0], 0};
+    if (real.torch_call_dispatcher("aten::copy_", "", copy, version)) return 1;
+    stack[0] = copy[0];
+    return 0;
+}
+
 /* A call that is refused drops its arguments, as PyTorch does: here they are left behind. */
 FAKE_EXPORT int32_t torch_call_dispatcher(const char *name, const char *overload, uint64_t *stack,
                                           uint64_t version);
@@ -345,9 +388,12 @@ int32_t torch_call_dispatcher(const char *name, const char *overload, uint64_t *
                                 "devices, cuda:0 and cuda:1!");
     const char *refused = fake_refuses(&rules, &call, stack);
     if (refused) return fail(refused);
+    if (fake_multiplies(&rules, &call, stack)) name = "aten::mul";
     syncs += fake_syncs(&call);
     const uint64_t start_ns = stk__clock_ns();
-    const int32_t result = real.torch_call_dispatcher(name, overload, stack, version);
+    const int32_t result = strcmp(name, "aten::cudnn_convolution") == 0
+                               ? convolve(stack, version)
+                               : real.torch_call_dispatcher(name, overload, stack, version);
     if (trace && call.gpus)
         fprintf(trace, "{\"what\": \"%s\", \"start_ns\": %llu, \"end_ns\": %llu}\n", name,
                 (unsigned long long)start_ns, (unsigned long long)stk__clock_ns());
@@ -441,4 +487,6 @@ PASS_ON(void, _ZN2at7Context18setAllowTF32CuBLASEb, (void *context, bool allow),
         real_cuda.allow_products(context, allow))
 PASS_ON(void, _ZN2at7Context17setAllowTF32CuDNNEb, (void *context, bool allow),
         real_cuda.allow_convolutions(context, allow))
-PASS_ON(bool, _ZNK2at7Context15allowTF32CuBLASEv, (const void *context), real_cuda.allows_products(context))
+PASS_ON(void, _ZN2at7Context19setFloat32PrecisionENS_14Float32BackendENS_9Float32OpENS_16Float32PrecisionE,
+        (void *context, int backend, int op, int precision),
+        real_cuda.set_precision(context, backend, op, precision))

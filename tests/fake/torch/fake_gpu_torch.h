@@ -8,7 +8,8 @@
  *     GPUs always
  *   - an operator waits for what the stream has to do before it; what nobody ordered is seen as poison
  *   - calls after which PyTorch would wait for the GPU are counted
- *   - what only PyTorch's CUDA operators refuse is refused (fake_gpu_torch_rules.c)
+ *   - what only PyTorch's CUDA operators refuse is refused, and they compute as CUDA's do
+ * (fake_gpu_torch_rules.c)
  *   - a CUDA part that is loaded after the first operator is never found
  *   - a lost context makes every operator fail
  *
@@ -66,8 +67,15 @@ int fake_results(const char *name); /* tensors that it hands out */
 typedef struct fake_rules {
     int32_t (*get_numel)(stk__torch_handle tensor, int64_t *values);
     int32_t (*get_sizes)(stk__torch_handle tensor, int64_t **sizes);
+    int32_t (*get_dtype)(stk__torch_handle tensor, int32_t *dtype);
+    int32_t (*get_data)(stk__torch_handle tensor, void **data);
+    int32_t (*make_number)(double value, stk__torch_handle *tensor);
+    int32_t (*drop)(stk__torch_handle tensor);
+    int32_t f64;
 } fake_rules;
 /* Why PyTorch's CUDA operator does not take these arguments, though the CPU's does; NULL: it does. */
 const char *fake_refuses(const fake_rules *rules, const fake_call *call, const uint64_t *stack);
+/* Whether a division is a multiplication there; then its divisor has become its reciprocal. */
+bool fake_multiplies(const fake_rules *rules, const fake_call *call, uint64_t *stack);
 
 #endif
