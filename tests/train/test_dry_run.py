@@ -16,7 +16,7 @@ STOKER, FOLDER = sys.argv[1], os.path.abspath(sys.argv[2])
 # The most that one step may ask for, once the run has begun: launches (kernels, without those of cuBLAS and cuDNN, and memsets) and copies within the GPU, by
 # any PyTorch from 2.10 on. Nothing may make the host wait. Goals of issue 20: unet 450 kernels, lstm 400, no copy within the GPU that can be avoided.
 BOUNDS = {  # launches, copies
-    "unet": (389, 8),
+    "unet": (399, 8),
     "locator": (552, 11),
     "resnet": (384, 10),
     "hrnet_w18": (4558, 65),
@@ -38,9 +38,9 @@ BOUNDS = {  # launches, copies
     "f32_without_tf32": (364, 10),
 }
 
-# As in `stoker bench train`; pictures of the unet are smaller, which changes no count.
+# The unet is that of `stoker bench train`, the others have smaller batches; some more memsets are all that sizes make.
 NETWORKS = {
-    "unet": ["make:faces", "data.image_size=128", "data.batch_size=4"],
+    "unet": ["make:faces", "data.image_size=256", "data.batch_size=4"],
     "locator": ["make:captcha", "data.image_size=[160, 320]", "data.batch_size=4"],
     "resnet": ["make:gray", "data.batch_size=4"],
     "hrnet_w18": ["make:faces", "data.image_size=64", "data.batch_size=2", "model.name=hrnet_w18"],

@@ -106,12 +106,6 @@ int cudaFuncGetAttributes(cudart_function *attributes, const void *function)
     return 0;
 }
 
-int cudaFuncSetAttribute(const void *function, int attribute, int value)
-{
-    (void)function, (void)attribute, (void)value;
-    return 0;
-}
-
 int cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *function, int threads,
                                                            size_t shared_bytes, unsigned flags)
 {
