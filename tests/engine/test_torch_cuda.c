@@ -118,6 +118,30 @@ static void many_maps(void **state)
     assert_int_equal(stk__engine_sync(engine, NULL), STK_OK);
 }
 
+/* Tensors that lie one behind the other are one row for the average: one launch. */
+static void all_tensors_take_one_operator(void **state)
+{
+    (void)state;
+    enum { EACH = 8 };
+    float values[COUNT], read[COUNT];
+    stk__tensor *const *const from = tensors + EACH;
+    for (int i = 0; i < COUNT; i++)
+        values[i] = (float)i;
+    for (int i = 0; i < EACH; i++) {
+        assert_int_equal(stk__tensor_zero(tensors[i], NULL), STK_OK);
+        assert_int_equal(stk__tensor_write(from[i], values, sizeof values, NULL), STK_OK);
+    }
+    const stk__tensor_list average = {tensors, EACH}, value = {from, EACH};
+    const long before = gpu.torch("operators");
+    assert_int_equal(stk__engine_average(engine, &average, &value, 0.75, NULL), STK_OK);
+    assert_int_equal(gpu.torch("operators"), before + 1);
+    for (int i = 0; i < EACH; i++) {
+        assert_int_equal(stk__tensor_read(tensors[i], read, sizeof read, NULL), STK_OK);
+        for (int k = 0; k < COUNT; k++)
+            assert_true(read[k] == 0.25F * (float)k);
+    }
+}
+
 /* All pinned memory is under way: the host waits for the first. */
 static void all_stages_fly(void **state)
 {
@@ -413,6 +437,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(it_says_where_it_is),
         cmocka_unit_test(tf32_is_as_asked_for),
         cmocka_unit_test(copies_are_in_order),
+        cmocka_unit_test(all_tensors_take_one_operator),
         cmocka_unit_test(many_maps),
         cmocka_unit_test(all_stages_fly),
         cmocka_unit_test(failing_calls_are_told),
