@@ -120,6 +120,9 @@ static void describe(stk__torch *made, const stk__engine_options *options)
     info->device_index = made->device.index;
     stk__torch_cuda_tell_half(made->device.cuda, info);
     info->tf32 = stk__torch_cuda_set_tf32(made->device.cuda, !options->no_tf32);
+    const bool set = stk__torch_cuda_set_algorithms(made->device.cuda, options->tune, options->deterministic);
+    info->measures = set && options->tune;
+    info->deterministic = set && options->deterministic;
 }
 
 static stk_status open_engine(stk__engine **engine, const stk__engine_options *options, stk_error *error)

@@ -15,7 +15,6 @@ typedef struct stk__torch {
     stk__torch_handle unit;   /* 1 as f64 [1] on the host */
     stk__torch_handle more;   /* 1 as i64 of no dimension, on the device */
     bool has_cudnn, no_cudnn; /* a convolution by cuDNN went well; the first one did not: PyTorch has none */
-    bool measures;            /* cuDNN measures its algorithms for each shape */
     long alive;               /* handles, lists, texts and cells of PyTorch's that are ours to release */
     long taken;               /* handles that our tensors keep, because their values lie there */
 } stk__torch;
