@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#undef cudaStreamGetCaptureInfo // CUDA 12 has another one behind this name
+
 namespace ours
 {
 #include "cudart_device.h" // of tests/fake/cudart, or a copy with a mistake in it
@@ -35,6 +37,9 @@ template <typename T> struct plain<const T, std::enable_if_t<std::is_class<T>::v
 };
 template <typename T> struct plain<T *, void> {
     using type = typename plain<T>::type *;
+};
+template <typename T> struct plain<T *const, void> {
+    using type = typename plain<T>::type *const;
 };
 template <typename R, typename... P> struct plain<R(P...), void> {
     using type = typename plain<R>::type(typename plain<P>::type...);
