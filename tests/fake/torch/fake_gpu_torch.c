@@ -14,6 +14,7 @@ enum { CUDA = 1, CPU = 0, GPUS = 8 }; /* PyTorch's numbers of devices */
 /* The real library's calls, those of the fake driver, and what is theirs on each GPU. */
 static stk__torch_api real;
 static stk__torch_cuda_api real_cuda;
+static fake_real real_more = {.api = &real};
 static stk__cuda_api driver;
 static void *(*host_of)(uint64_t address);
 static int (*owner_of)(uint64_t address);
@@ -63,6 +64,8 @@ static void open_real(void)
     find(library, "_ZN2at7Context18setAllowTF32CuBLASEb", &real_cuda.allow_products);
     find(library, "_ZN2at7Context17setAllowTF32CuDNNEb", &real_cuda.allow_convolutions);
     find(library, "_ZNK2at7Context15allowTF32CuBLASEv", &real_cuda.allows_products);
+    find(library, "aoti_torch_get_dim", &real_more.get_dim);
+    find(library, "aoti_torch_get_sizes", &real_more.get_sizes);
     find(library, "aoti_torch_dtype_bfloat16", &real_bfloat16);
     find(library, "aoti_torch_dtype_float16", &real_half);
     short_from = late ? strtol(late, NULL, 10) : 0;
@@ -315,6 +318,14 @@ int32_t torch_delete_list(void *list)
     return real.torch_delete_list(list);
 }
 
+/* By the real library, or by us where only CUDA has the operator. */
+static int32_t run(const char *name, const char *overload, uint64_t *stack, uint64_t version)
+{
+    if (!fake_has_cell(name)) return real.torch_call_dispatcher(name, overload, stack, version);
+    const char *why = fake_run_cell(&real_more, name, stack);
+    return why ? fail(why) : 0;
+}
+
 /* A call that is refused drops its arguments, as PyTorch does: here they are left behind. */
 FAKE_EXPORT int32_t torch_call_dispatcher(const char *name, const char *overload, uint64_t *stack,
                                           uint64_t version);
@@ -333,7 +344,7 @@ int32_t torch_call_dispatcher(const char *name, const char *overload, uint64_t *
                                 "devices, cuda:0 and cuda:1!");
     syncs += fake_syncs(&call);
     const uint64_t start_ns = stk__clock_ns();
-    const int32_t result = real.torch_call_dispatcher(name, overload, stack, version);
+    const int32_t result = run(name, overload, stack, version);
     if (trace && call.gpus)
         fprintf(trace, "{\"what\": \"%s\", \"start_ns\": %llu, \"end_ns\": %llu}\n", name,
                 (unsigned long long)start_ns, (unsigned long long)stk__clock_ns());

@@ -56,4 +56,16 @@ bool fake_is_mixed(const fake_call *call); /* host and GPU in a way that PyTorch
 bool fake_syncs(const fake_call *call);
 int fake_results(const char *name); /* tensors that it hands out */
 
+/* The real library on CPUs, for operators that only CUDA has. */
+typedef struct fake_real {
+    const stk__torch_api *api;
+    int32_t (*get_dim)(stk__torch_handle tensor, int64_t *dim);
+    int32_t (*get_sizes)(stk__torch_handle tensor, int64_t **sizes);
+} fake_real;
+
+/* fake_gpu_torch_lstm.c: fused cells. Takes what is on the stack and puts results there; returns why it does
+ * not, or NULL. */
+bool fake_has_cell(const char *name);
+const char *fake_run_cell(const fake_real *real, const char *name, uint64_t *stack);
+
 #endif
