@@ -31,7 +31,9 @@ typedef struct stk__torch_cuda_api {
     bool (*allows_products)(const void *context);
 } stk__torch_cuda_api;
 
-/* torch_cuda_api.c. Was this PyTorch built for CUDA? */
+/* torch_cuda_api.c. Before the first operator: loads PyTorch's CUDA part, if a GPU could ever be used. */
+void stk__torch_cuda_load(const stk__torch_api *api);
+/* Was this PyTorch built for CUDA? */
 bool stk__torch_cuda_is_built(const stk__torch_api *api);
 /* STK_ERROR_UNSUPPORTED: it cannot be opened, or something is missing in it. */
 stk_status stk__torch_cuda_api_open(stk__torch_cuda_api *calls, const stk__torch_api *api, stk_error *error);

@@ -26,6 +26,19 @@ bool stk__torch_cuda_is_built(const stk__torch_api *api)
     return access(path, R_OK) == 0;
 }
 
+/* PyTorch looks for its CUDA part once, at the first operator that must know, and what is loaded later it
+ * never finds: an engine on the CPU would switch GPUs off for the whole process. Loading takes a quarter of
+ * the time that libtorch_cpu.so takes, without NVIDIA's own libraries, so it is left out where there is no
+ * driver. Who asks for a GPU is told why it could not be loaded. */
+void stk__torch_cuda_load(const stk__torch_api *api)
+{
+    char folder[PATH_MAX - 32], path[PATH_MAX];
+    if (!stk__torch_cuda_is_built(api) || !stk__cuda_api_open(NULL)) return;
+    find_folder(api, folder, sizeof folder);
+    snprintf(path, sizeof path, "%slibtorch_cuda.so", folder);
+    if (!dlopen(path, RTLD_NOW | RTLD_LOCAL)) dlerror(); /* as if nobody had tried */
+}
+
 static bool take(void *library, const char *name, void *member)
 {
     void *symbol = dlsym(library, name);

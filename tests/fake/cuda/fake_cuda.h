@@ -54,6 +54,7 @@ FAKE_EXPORT int64_t fake_cuda_count(const char *what);
 FAKE_EXPORT const char *fake_cuda_misuse(void);     /* the first one in words; "" */
 FAKE_EXPORT void *fake_cuda_host(uint64_t address); /* where the bytes of device memory are; NULL: nowhere */
 FAKE_EXPORT int fake_cuda_owner(uint64_t address);  /* whose they are, as programs count; -1: nobody's */
+FAKE_EXPORT int fake_cuda_pinned(const void *host, size_t bytes); /* 1: all of it is pinned */
 
 /* For a library that computes on the host what a GPU would do on a stream: waits until the stream has nothing
  * to do. device: as programs count. Returns the code that lost the context; 0. */

@@ -23,6 +23,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static stk__cu_handle contexts[GPUS], streams[GPUS]; /* lock, while they are made */
 static atomic_bool has_stream[GPUS];
 static int32_t (*real_bfloat16)(void), (*real_half)(void);
+static fake_rules rules;
 
 static _Thread_local char failure[256]; /* of the last call, our own; empty: PyTorch's */
 static atomic_long operators, syncs;
@@ -66,6 +67,8 @@ static void open_real(void)
     find(library, "_ZNK2at7Context15allowTF32CuBLASEv", &real_cuda.allows_products);
     find(library, "aoti_torch_get_dim", &real_more.get_dim);
     find(library, "aoti_torch_get_sizes", &real_more.get_sizes);
+    find(library, "aoti_torch_get_numel", &rules.get_numel);
+    find(library, "aoti_torch_get_sizes", &rules.get_sizes);
     find(library, "aoti_torch_dtype_bfloat16", &real_bfloat16);
     find(library, "aoti_torch_dtype_float16", &real_half);
     short_from = late ? strtol(late, NULL, 10) : 0;
@@ -119,8 +122,15 @@ static void leave(void)
     driver.cuCtxPopCurrent_v2(&popped);
 }
 
-FAKE_EXPORT int32_t aoti_torch_get_current_cuda_stream(int32_t index, void **stream);
-int32_t aoti_torch_get_current_cuda_stream(int32_t index, void **stream)
+/* PyTorch asks for its CUDA part at its first operator: what comes later is never found. */
+static enum { UNASKED, PRESENT, ABSENT } cuda_part;
+
+void fake_torch_register_cuda(void)
+{
+    if (cuda_part == UNASKED) cuda_part = PRESENT;
+}
+
+int32_t fake_torch_stream(int32_t index, void **stream)
 {
     const char *which = getenv("STOKER_FAKE_TORCH_STREAM");
     start();
@@ -220,6 +230,7 @@ int32_t aoti_torch_empty_strided(int64_t ndim, const int64_t *size, const int64_
     if (type != CUDA)
         return noted(real.aoti_torch_empty_strided(ndim, size, stride, dtype, type, index, tensor), tensor,
                      (fake_thing){.host = true, .number = ndim == 0});
+    if (cuda_part != PRESENT) return fail("Cannot initialize CUDA without ATen_cuda library");
     if (new_on_gpu(span_of(ndim, size, stride, dtype), index, &address)) return 1;
     return noted(real.aoti_torch_create_tensor_from_blob(host_of(address), ndim, size, stride, 0, dtype, CPU,
                                                          0, tensor),
@@ -332,6 +343,7 @@ FAKE_EXPORT int32_t torch_call_dispatcher(const char *name, const char *overload
 int32_t torch_call_dispatcher(const char *name, const char *overload, uint64_t *stack, uint64_t version)
 {
     const fake_call call = fake_judge(name, overload, stack);
+    if (cuda_part == UNASKED) cuda_part = ABSENT;
     const long number = atomic_fetch_add(&operators, 1) + 1;
     failure[0] = '\0';
     if (call.gpus && settle_all(call.gpus)) return 1;
@@ -342,6 +354,8 @@ int32_t torch_call_dispatcher(const char *name, const char *overload, uint64_t *
                                 "devices, cuda:0 and cpu!"
                               : "Expected all tensors to be on the same device, but found at least two "
                                 "devices, cuda:0 and cuda:1!");
+    const char *refused = fake_refuses(&rules, &call, stack);
+    if (refused) return fail(refused);
     syncs += fake_syncs(&call);
     const uint64_t start_ns = stk__clock_ns();
     const int32_t result = run(name, overload, stack, version);

@@ -1,5 +1,5 @@
-/* A libtorch_cpu.so (and, by a second name of the same file, libtorch_cuda.so) that has a GPU where there is
- * none: device type CUDA is PyTorch's CPU backend on memory of the fake driver (tests/fake/cuda), and the
+/* A libtorch_cpu.so (and a libtorch_cuda.so, which only reports to it) that has a GPU where there is none:
+ * device type CUDA is PyTorch's CPU backend on memory of the fake driver (tests/fake/cuda), and the
  * current stream is one of its streams. The real library, in the folder that STOKER_FAKE_TORCH_REAL names,
  * computes. It is stricter than PyTorch on a CPU can be:
  *
@@ -8,6 +8,8 @@
  *     GPUs always
  *   - an operator waits for what the stream has to do before it; what nobody ordered is seen as poison
  *   - calls after which PyTorch would wait for the GPU are counted
+ *   - what only PyTorch's CUDA operators refuse is refused (fake_gpu_torch_rules.c)
+ *   - a CUDA part that is loaded after the first operator is never found
  *   - a lost context makes every operator fail
  *
  * STOKER_FAKE_TORCH_STREAM=own: the current stream is not the default one; none: there is none.
@@ -26,6 +28,10 @@
 /* For tests, by dlsym: operators (called so far), syncs (calls for which PyTorch would have waited), tensors
  * (in our book now). -1: no such word. */
 FAKE_EXPORT long fake_torch_count(const char *what);
+
+/* For fake_gpu_torch_cuda.c, by dlsym. */
+FAKE_EXPORT void fake_torch_register_cuda(void);
+FAKE_EXPORT int32_t fake_torch_stream(int32_t index, void **stream);
 
 /* What is known of a tensor or list by its address. */
 typedef struct fake_thing {
@@ -67,5 +73,13 @@ typedef struct fake_real {
  * not, or NULL. */
 bool fake_has_cell(const char *name);
 const char *fake_run_cell(const fake_real *real, const char *name, uint64_t *stack);
+
+/* fake_gpu_torch_rules.c. Calls of the real library that they need. */
+typedef struct fake_rules {
+    int32_t (*get_numel)(stk__torch_handle tensor, int64_t *values);
+    int32_t (*get_sizes)(stk__torch_handle tensor, int64_t **sizes);
+} fake_rules;
+/* Why PyTorch's CUDA operator does not take these arguments, though the CPU's does; NULL: it does. */
+const char *fake_refuses(const fake_rules *rules, const fake_call *call, const uint64_t *stack);
 
 #endif
