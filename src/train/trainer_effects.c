@@ -68,10 +68,13 @@ static void tell_convolutions(stk__trainer *t, const stk__train_settings *train)
     else if (train->conv == STK_CONV_AUTO) /* a run that goes on reads this and must choose alike */
         stk__trainer_note_if_asked(t, "train.conv", count.winograd ? "auto" : "direct",
                                    count.winograd ? why : "faster for all convolutions here");
-    stk__trainer_note_if_asked(
-        t, "train.compile_mode", measured ? "max-autotune" : "",
-        measured ? "3x3 convolutions were measured, now or before; a run that goes on keeps its own"
-                 : "there is nothing to choose here");
+    if (train->compile_mode == STK_COMPILE_REDUCE_OVERHEAD)
+        stk__trainer_choose_graphs(t, train);
+    else
+        stk__trainer_note_if_asked(
+            t, "train.compile_mode", measured ? "max-autotune" : "",
+            measured ? "3x3 convolutions were measured, now or before; a run that goes on keeps its own"
+                     : "there is nothing to choose here");
 }
 
 /* Where it computes, and what only GPUs have. */
