@@ -22,11 +22,13 @@ typedef struct handle {
     X(cublasSgemv_v2)                                                                                        \
     X(cublasDgemv_v2)
 
-#define CUBLAS_PRODUCT(name)                                                                                 \
-    DRY_EXPORT int name(const handle *h);                                                                    \
-    int name(const handle *h)                                                                                \
+#define CUBLAS_PRODUCT(call)                                                                                 \
+    DRY_EXPORT int call(const handle *h);                                                                    \
+    int call(const handle *h)                                                                                \
     {                                                                                                        \
-        return dry_submit(h->stream, &(dry_task){DRY_products, DRY_products, "product " #name, .fill = -1}); \
+        return dry_submit(                                                                                   \
+            h->stream,                                                                                       \
+            &(dry_task){.word = DRY_products, .part = DRY_products, .name = "product " #call, .fill = -1});  \
     }
 CUBLAS_PRODUCTS(CUBLAS_PRODUCT)
 

@@ -74,5 +74,8 @@ int cublasLtMatmul(void *handle, void *product, const void *alpha, const void *a
 {
     (void)handle, (void)product, (void)alpha, (void)a, (void)a_layout, (void)b, (void)b_layout, (void)beta;
     (void)c, (void)c_layout, (void)d, (void)d_layout, (void)algorithm, (void)workspace, (void)workspace_bytes;
-    return dry_submit(stream, &(dry_task){DRY_products, DRY_products, "product cublasLtMatmul", .fill = -1});
+    return dry_submit(stream, &(dry_task){.word = DRY_products,
+                                          .part = DRY_products,
+                                          .name = "product cublasLtMatmul",
+                                          .fill = -1});
 }

@@ -90,6 +90,15 @@ typedef struct cudart_config {
     X(cudaEventElapsedTime, (float *, void *, void *))                                                       \
     X(cudaThreadExchangeStreamCaptureMode, (int *))                                                          \
     X(cudaStreamIsCapturing, (void *, int *))                                                                \
+    X(cudaStreamBeginCapture, (void *, int))                                                                 \
+    X(cudaStreamEndCapture, (void *, void **))                                                               \
+    X(cudaStreamGetCaptureInfo_v2, (void *, int *, unsigned long long *, void **, void ***, size_t *))       \
+    X(cudaGraphGetNodes, (void *, void **, size_t *))                                                        \
+    X(cudaGraphInstantiate, (void **, void *, unsigned long long))                                           \
+    X(cudaGraphInstantiateWithFlags, (void **, void *, unsigned long long))                                  \
+    X(cudaGraphLaunch, (void *, void *))                                                                     \
+    X(cudaGraphExecDestroy, (void *))                                                                        \
+    X(cudaGraphDestroy, (void *))                                                                            \
     X(cudaFuncGetAttributes, (cudart_function *, const void *))                                              \
     X(cudaFuncSetAttribute, (const void *, int, int))                                                        \
     X(cudaOccupancyMaxActiveBlocksPerMultiprocessor, (int *, const void *, int, size_t))                     \
@@ -97,6 +106,10 @@ typedef struct cudart_config {
     X(cudaLaunchKernel, (const void *, dry_dim3, dry_dim3, void **, size_t, void *))                         \
     X(cudaLaunchCooperativeKernel, (const void *, dry_dim3, dry_dim3, void **, size_t, void *))              \
     X(cudaLaunchKernelExC, (const cudart_config *, const void *, void **))
+
+/* Of CUDA 13, where it has a parameter more than before. */
+DRY_EXPORT int cudaStreamGetCaptureInfo(void *stream, int *status, unsigned long long *id, void **graph,
+                                        void ***nodes, void ***edges, size_t *count);
 
 #define DRY_CUDART_PROTOTYPE(name, parameters) DRY_EXPORT int name parameters;
 DRY_CUDART_CALLS(DRY_CUDART_PROTOTYPE)
@@ -114,6 +127,11 @@ typedef struct dry_driver {
         (*stream_wait)(void *, void *, unsigned);
     int (*event_create)(void **, unsigned), (*event_destroy)(void *), (*event_record)(void *, void *);
     int (*event_query)(void *), (*event_elapsed)(float *, void *, void *);
+    int (*capture_begin)(void *, int), (*capture_end)(void *, void **), (*capture_status)(void *, int *);
+    int (*capture_mode)(int *), (*graph_nodes)(void *, void **, size_t *), (*graph_destroy)(void *);
+    int (*exec_create)(void **, void *, unsigned long long), (*exec_launch)(void *, void *),
+        (*exec_destroy)(void *);
+    int (*capture)(void *, int, void (*)(const void *), const void *, size_t), (*unsafe)(void);
     void *(*host)(uint64_t);
     int (*owner)(uint64_t), (*settle)(void *, int), (*pinned)(const void *, size_t);
     long (*calls)(const char *, int);

@@ -80,14 +80,19 @@ static bool fits(dry_dim3 grid, dry_dim3 block, size_t shared_bytes)
 static int launch(const void *function, dry_dim3 grid, dry_dim3 block, size_t shared_bytes, void *stream)
 {
     const char *name = name_of(function);
-    dry_trace("%s %u,%u,%u %u,%u,%u %zu %.240s",
-              fits(grid, block, shared_bytes) ? "kernel" : "out of limits: kernel", grid.x, grid.y, grid.z,
-              block.x, block.y, block.z, shared_bytes, name);
     if (!fits(grid, block, shared_bytes)) {
         dry_count(DRY_out_of_limits);
+        dry_trace("out of limits %u,%u,%u %u,%u,%u %zu %.240s", grid.x, grid.y, grid.z, block.x, block.y,
+                  block.z, shared_bytes, name);
         return CUDART_INVALID_CONFIGURATION;
     }
-    return dry_submit(stream, &(dry_task){.word = DRY_launches, .part = class_of(name), .fill = -1});
+    return dry_submit(stream, &(dry_task){.word = DRY_launches,
+                                          .part = class_of(name),
+                                          .name = name,
+                                          .grid = {grid.x, grid.y, grid.z},
+                                          .block = {block.x, block.y, block.z},
+                                          .bytes = shared_bytes,
+                                          .fill = -1});
 }
 
 int cudaLaunchKernel(const void *function, dry_dim3 grid, dry_dim3 block, void **arguments,

@@ -11,11 +11,16 @@ static void *bytes_at(const void *pointer)
     return host ? host : (void *)(uintptr_t)pointer;
 }
 
-static void run_task(const dry_task *task)
+static void run_task(const void *given)
 {
+    const dry_task *task = given;
     dry_count(task->word);
     if (task->part != task->word) dry_count(task->part);
-    if (task->name) dry_trace("%s %zu", task->name, task->bytes);
+    if (task->word == DRY_launches)
+        dry_trace("kernel %u,%u,%u %u,%u,%u %zu %.240s", task->grid[0], task->grid[1], task->grid[2],
+                  task->block[0], task->block[1], task->block[2], task->bytes, task->name);
+    else if (task->name)
+        dry_trace("%s %zu", task->name, task->bytes);
     if (task->from) memcpy(bytes_at(task->to), bytes_at(task->from), task->bytes);
     if (task->fill >= 0) memset(bytes_at(task->to), task->fill, task->bytes);
 }
@@ -25,16 +30,20 @@ static void run_task(const dry_task *task)
 int dry_submit(void *stream, const dry_task *task)
 {
     const bool moves = task->from || task->fill >= 0;
+    const int captured = dry_driver_open()->capture(stream, dry_device(), run_task, task, sizeof *task);
+    if (captured == 0) dry_count(DRY_captured);
+    if (captured >= 0) return captured;
     const int code = moves ? dry_driver_open()->settle(stream, dry_device()) : 0;
     run_task(task);
     return code;
 }
 
+/* The code, if a stream is captured: nobody may wait then. */
 static int wait(const char *call)
 {
     dry_count(DRY_waits);
     dry_trace("wait %s", call);
-    return 0;
+    return dry_driver_open()->unsafe();
 }
 
 int cudaDeviceSynchronize(void)
@@ -44,17 +53,19 @@ int cudaDeviceSynchronize(void)
 
 int cudaStreamSynchronize(void *stream)
 {
-    wait("cudaStreamSynchronize");
-    return dry_driver_open()->settle(stream, dry_device());
+    const int code = wait("cudaStreamSynchronize");
+    return code ? code : dry_driver_open()->settle(stream, dry_device());
 }
 
 int cudaEventSynchronize(void *event)
 {
-    wait("cudaEventSynchronize");
+    int code = wait("cudaEventSynchronize");
     const dry_driver *driver = dry_driver_enter();
-    int code;
-    while ((code = driver->event_query(event)) == CUDART_NOT_READY)
+    if (!code) code = driver->event_query(event);
+    while (code == CUDART_NOT_READY) {
         sched_yield();
+        code = driver->event_query(event);
+    }
     return dry_driver_leave(code);
 }
 
@@ -81,7 +92,8 @@ int cudaStreamDestroy(void *stream)
 
 int cudaStreamQuery(void *stream)
 {
-    return dry_driver_open()->settle(stream, dry_device());
+    const int code = dry_driver_open()->unsafe();
+    return code ? code : dry_driver_open()->settle(stream, dry_device());
 }
 
 int cudaStreamWaitEvent(void *stream, void *event, unsigned flags)
@@ -123,20 +135,4 @@ int cudaEventQuery(void *event)
 int cudaEventElapsedTime(float *ms, void *start, void *end)
 {
     return dry_driver_leave(dry_driver_enter()->event_elapsed(ms, start, end));
-}
-
-int cudaThreadExchangeStreamCaptureMode(int *mode)
-{
-    static _Thread_local int now;
-    const int before = now;
-    now = *mode;
-    *mode = before;
-    return 0;
-}
-
-int cudaStreamIsCapturing(void *stream, int *status)
-{
-    (void)stream;
-    *status = 0;
-    return 0;
 }

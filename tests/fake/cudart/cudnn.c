@@ -23,7 +23,7 @@ void cudnn_work_add(cudnn_work *work, const cudnn_tensor *tensor)
 
 static int note(void *stream, dry_word word, const char *name)
 {
-    return dry_submit(stream, &(dry_task){word, word, name, .fill = -1});
+    return dry_submit(stream, &(dry_task){.word = word, .part = word, .name = name, .fill = -1});
 }
 
 int cudnn_work_submit(const cudnn_work *work, void *stream)

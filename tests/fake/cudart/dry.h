@@ -46,8 +46,7 @@
     X(captures)                                                                                              \
     X(capture_errors) /* what must not be done while a stream is captured */                                 \
     X(captured)       /* launches, products, copies and convolutions that went into graphs */                \
-    X(instantiations)                                                                                        \
-    X(replays) /* launches of graphs */                                                                      \
+    X(replays)        /* launches of graphs */                                                               \
     /* classes of kernels, by their names; every launch is in one */                                         \
     X(kernels_copy) /* that only move or convert values */                                                   \
     X(kernels_fill)                                                                                          \
@@ -91,12 +90,13 @@ DRY_EXPORT int dry_refuse(const char *name, int code); /* a call that is not the
 /* Something that a GPU would do on a stream: it is counted now, or, where the stream is captured, each time
  * the graph is launched. stream: a handle; NULL: the default one. */
 typedef struct dry_task {
-    dry_word word, part; /* part: counted, too; the same as word: nothing else is */
-    const char *name;    /* in the trace; lives for ever */
+    dry_word word, part;        /* part: counted, too; the same as word: nothing else is */
+    const char *name;           /* in the trace; NULL: not there. Lives for ever */
+    unsigned grid[3], block[3]; /* of kernels */
     void *to;
     const void *from; /* NULL: nothing is copied */
-    size_t bytes;
-    int fill; /* -1: nothing is filled */
+    size_t bytes;     /* of kernels: shared memory */
+    int fill;         /* -1: nothing is filled */
 } dry_task;
 DRY_EXPORT int dry_submit(void *stream, const dry_task *task); /* a code of the runtime */
 

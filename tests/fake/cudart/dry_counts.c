@@ -30,12 +30,16 @@ static void report_driver(FILE *file)
 
 static void report(void)
 {
+    dry_counts now;
+    int64_t all[DRY_WORDS];
     const char *path = getenv("STOKER_DRY_REPORT");
     if (trace) fclose(trace);
     FILE *file = path ? fopen(path, "a") : NULL;
     if (!file) return;
+    dry_read(&now);
+    memcpy(all, &now, sizeof all);
     for (int i = 0; i < DRY_WORDS; i++)
-        fprintf(file, "%s\"%s\": %lld", i ? ", " : "{", names[i], (long long)counts[i]);
+        fprintf(file, "%s\"%s\": %lld", i ? ", " : "{", names[i], (long long)all[i]);
     report_driver(file);
     fputs("}\n", file);
     fclose(file);
@@ -54,12 +58,17 @@ void dry_count(dry_word word)
     counts[word]++;
 }
 
+/* Graphs are the driver's. */
 void dry_read(dry_counts *to)
 {
     int64_t all[DRY_WORDS];
+    const dry_driver *driver = dry_driver_open();
     for (int i = 0; i < DRY_WORDS; i++)
         all[i] = counts[i];
     memcpy(to, all, sizeof all);
+    to->captures = driver->tell("captures");
+    to->capture_errors = driver->tell("capture_errors");
+    to->replays = driver->tell("graph_launches");
 }
 
 void dry_trace(const char *format, ...)
