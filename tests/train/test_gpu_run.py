@@ -167,7 +167,8 @@ def series_are_standardised(work):
     more = ["make:series", "data.limit=256", "model.name=lstm", "train.epochs=1", "train.log_interval=1", "run.threads=1"]
     here, _ = train(work, "series", *more, "run.device=cuda:0")
     there, _ = train(work, "series_cpu", *more, "run.device=cpu", "run.engine=torch")
-    assert metrics(here) == metrics(there)
+    for gpu, cpu in zip(metrics(here), metrics(there), strict=True):  # fused cells of the GPU add in another order than the CPU's operators
+        assert all(gpu[key] == value or abs(gpu[key] - value) <= 1e-5 * abs(value) for key, value in cpu.items()), (gpu, cpu)
 
 
 def says_why_not(work):

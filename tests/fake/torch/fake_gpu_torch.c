@@ -14,7 +14,9 @@ enum { CUDA = 1, CPU = 0, GPUS = 8 }; /* PyTorch's numbers of devices */
 /* The real library's calls, those of the fake driver, and what is theirs on each GPU. */
 static stk__torch_api real;
 static stk__torch_cuda_api real_cuda;
-static fake_real real_more = {.api = &real};
+static size_t item_bytes(int32_t dtype);
+static int32_t run(const char *name, const char *overload, uint64_t *stack, uint64_t version);
+static fake_real real_more = {.api = &real, .item_bytes = item_bytes, .run = run};
 static stk__cuda_api driver;
 static void *(*host_of)(uint64_t address);
 static int (*owner_of)(uint64_t address);
@@ -66,6 +68,7 @@ static void open_real(void)
     find(library, "_ZN2at7Context17setAllowTF32CuDNNEb", &real_cuda.allow_convolutions);
     find(library, "_ZNK2at7Context15allowTF32CuBLASEv", &real_cuda.allows_products);
     find(library, "aoti_torch_get_dim", &real_more.get_dim);
+    find(library, "aoti_torch_is_defined", &real_more.is_defined);
     find(library, "aoti_torch_get_sizes", &real_more.get_sizes);
     find(library, "aoti_torch_get_numel", &rules.get_numel);
     find(library, "aoti_torch_get_sizes", &rules.get_sizes);
@@ -145,6 +148,22 @@ int32_t fake_torch_stream(int32_t index, void **stream)
     return 0;
 }
 
+int32_t fake_torch_set_stream(void *stream, int32_t index)
+{
+    streams[index] = stream;
+    has_stream[index] = true;
+    return 0;
+}
+
+int32_t fake_torch_new_stream(int32_t index, void **stream)
+{
+    start();
+    if (!enter(index)) return fail("CUDA error: the fake driver does not start");
+    const int code = driver.cuStreamCreate(stream, CU_STREAM_NON_BLOCKING);
+    leave();
+    return code ? fail("CUDA error: there is no stream") : 0;
+}
+
 /* What the streams of these GPUs have to do is done before an operator that is called now. */
 static int32_t settle_all(uint32_t gpus)
 {
@@ -186,6 +205,14 @@ static uint32_t bit_of(int32_t index)
     return UINT32_C(1) << index;
 }
 
+static size_t item_bytes(int32_t dtype)
+{
+    return dtype == real.aoti_torch_dtype_uint8() || dtype == real.aoti_torch_dtype_bool() ? 1
+           : dtype == real.aoti_torch_dtype_float32()                                      ? 4
+           : dtype == real_half() || dtype == real_bfloat16()                              ? 2
+                                                                                           : 8;
+}
+
 static int64_t span_of(int64_t ndim, const int64_t *sizes, const int64_t *strides, int32_t dtype)
 {
     int64_t last = 0;
@@ -193,11 +220,7 @@ static int64_t span_of(int64_t ndim, const int64_t *sizes, const int64_t *stride
         if (sizes[i] == 0) return 0;
         last += (sizes[i] - 1) * strides[i];
     }
-    const int64_t each = dtype == real.aoti_torch_dtype_uint8() || dtype == real.aoti_torch_dtype_bool() ? 1
-                         : dtype == real.aoti_torch_dtype_float32()                                      ? 4
-                         : dtype == real_half() || dtype == real_bfloat16()                              ? 2
-                                                                                                         : 8;
-    return (last + 1) * each;
+    return (last + 1) * (int64_t)item_bytes(dtype);
 }
 
 FAKE_EXPORT int32_t aoti_torch_create_tensor_from_blob(void *data, int64_t ndim, const int64_t *size,
@@ -284,7 +307,9 @@ int32_t aoti_torch_aten_fill__Scalar(stk__torch_handle tensor, double value)
     fake_thing thing = {0};
     failure[0] = '\0';
     fake_look(tensor, &thing);
-    return settle_all(thing.gpus) ? 1 : real.aoti_torch_aten_fill__Scalar(tensor, value);
+    if (settle_all(thing.gpus)) return 1;
+    if (thing.gpus && fake_graph_captures()) fake_graph_keep_fill(&real_more, tensor, value);
+    return real.aoti_torch_aten_fill__Scalar(tensor, value);
 }
 
 /* --- operators -------------------------------------------------------------------------------------------
@@ -293,7 +318,7 @@ int32_t aoti_torch_aten_fill__Scalar(stk__torch_handle tensor, double value)
 FAKE_EXPORT int32_t torch_new_list_reserve_size(size_t size, void **list);
 int32_t torch_new_list_reserve_size(size_t size, void **list)
 {
-    return noted(real.torch_new_list_reserve_size(size, list), list, (fake_thing){0});
+    return noted(real.torch_new_list_reserve_size(size, list), list, (fake_thing){.list = true});
 }
 
 FAKE_EXPORT int32_t torch_list_push_back(void *list, uint64_t value);
@@ -329,6 +354,57 @@ int32_t torch_delete_list(void *list)
     return real.torch_delete_list(list);
 }
 
+FAKE_EXPORT int32_t torch_new_string_handle(const char *text, size_t length, void **string);
+int32_t torch_new_string_handle(const char *text, size_t length, void **string)
+{
+    fake_thing thing = {0};
+    snprintf(thing.text, sizeof thing.text, "%s", text);
+    return noted(real.torch_new_string_handle(text, length, string), string, thing);
+}
+
+FAKE_EXPORT int32_t torch_delete_string(void *string);
+int32_t torch_delete_string(void *string)
+{
+    fake_thing gone;
+    fake_take(string, &gone);
+    return real.torch_delete_string(string);
+}
+
+/* What a member of at::cuda::CUDAGraph would throw comes back from here, as PyTorch has it. */
+static _Thread_local bool thrown;
+
+FAKE_EXPORT int32_t torch_parallel_for(int64_t begin, int64_t end, int64_t grain,
+                                       void (*call)(int64_t begin, int64_t end, void *context),
+                                       void *context);
+int32_t torch_parallel_for(int64_t begin, int64_t end, int64_t grain,
+                           void (*call)(int64_t begin, int64_t end, void *context), void *context)
+{
+    (void)grain;
+    thrown = false;
+    failure[0] = '\0';
+    call(begin, end, context);
+    return thrown;
+}
+
+void fake_torch_graph(const char *member, void *object, int mode)
+{
+    const char *why = NULL;
+    if (settle_all(1))
+        why = failure;
+    else if (strcmp(member, "construct") == 0)
+        fake_graph_construct(object, false);
+    else if (strcmp(member, "destruct") == 0)
+        fake_graph_destruct(&real_more, object);
+    else if (strcmp(member, "begin") == 0)
+        why = fake_graph_begin(object, streams[0], mode);
+    else if (strcmp(member, "end") == 0)
+        why = fake_graph_end(object);
+    else
+        why = fake_graph_replay(&real_more, object);
+    if (why && why != failure) fail(why);
+    thrown = thrown || why;
+}
+
 /* By the real library, or by us where only CUDA has the operator. */
 static int32_t run(const char *name, const char *overload, uint64_t *stack, uint64_t version)
 {
@@ -342,6 +418,7 @@ FAKE_EXPORT int32_t torch_call_dispatcher(const char *name, const char *overload
                                           uint64_t version);
 int32_t torch_call_dispatcher(const char *name, const char *overload, uint64_t *stack, uint64_t version)
 {
+    void *kept = fake_graph_captures() ? fake_graph_keep(&real_more, name, overload, stack, version) : NULL;
     const fake_call call = fake_judge(name, overload, stack);
     if (cuda_part == UNASKED) cuda_part = ABSENT;
     const long number = atomic_fetch_add(&operators, 1) + 1;
@@ -359,6 +436,7 @@ int32_t torch_call_dispatcher(const char *name, const char *overload, uint64_t *
     syncs += fake_syncs(&call);
     const uint64_t start_ns = stk__clock_ns();
     const int32_t result = run(name, overload, stack, version);
+    if (kept && result == 0) fake_graph_keep_results(&real_more, kept, stack, fake_results(name));
     if (trace && call.gpus)
         fprintf(trace, "{\"what\": \"%s\", \"start_ns\": %llu, \"end_ns\": %llu}\n", name,
                 (unsigned long long)start_ns, (unsigned long long)stk__clock_ns());
@@ -386,7 +464,7 @@ long fake_torch_count(const char *what)
 {
     if (strcmp(what, "operators") == 0) return operators;
     if (strcmp(what, "syncs") == 0) return syncs;
-    return strcmp(what, "tensors") == 0 ? fake_book_size() : -1;
+    return strcmp(what, "tensors") == 0 ? fake_book_size() : fake_graph_count(what);
 }
 
 /* At the end of the program, for who started it. */
@@ -396,7 +474,8 @@ static void __attribute__((destructor)) tell(void)
     const char *path = getenv("STOKER_FAKE_TORCH_COUNTS");
     FILE *file = path ? fopen(path, "we") : NULL;
     if (!file) return;
-    fprintf(file, "{\"operators\": %ld, \"syncs\": %ld}\n", atomic_load(&operators), atomic_load(&syncs));
+    fprintf(file, "{\"operators\": %ld, \"syncs\": %ld, \"launches\": %ld}\n", atomic_load(&operators),
+            atomic_load(&syncs), fake_graph_count("launches"));
     fclose(file);
 }
 
@@ -429,13 +508,10 @@ void _ZdlPv(void *memory)
         return call;                                                                                         \
     }
 PASS_ON(uint64_t, aoti_torch_abi_version, (void), real.aoti_torch_abi_version())
-PASS_ON(int32_t, torch_new_string_handle, (const char *text, size_t length, void **string),
-        real.torch_new_string_handle(text, length, string))
 PASS_ON(int32_t, aoti_torch_get_dtype, (stk__torch_handle tensor, int32_t *dtype),
         real.aoti_torch_get_dtype(tensor, dtype))
 PASS_ON(int32_t, aoti_torch_get_strides, (stk__torch_handle tensor, int64_t **strides),
         real.aoti_torch_get_strides(tensor, strides))
-PASS_ON(int32_t, torch_delete_string, (void *string), real.torch_delete_string(string))
 PASS_ON(void, aoti_torch_grad_mode_set_enabled, (bool enabled),
         real.aoti_torch_grad_mode_set_enabled(enabled))
 PASS_ON(int32_t, aoti_torch_device_type_cpu, (void), real.aoti_torch_device_type_cpu())
