@@ -42,7 +42,7 @@ typedef struct stk__device_memory {
 
 typedef struct stk__device_room {
     uint8_t *host;     /* the slot's memory on the host, page-aligned; it must outlive the device's */
-    size_t host_bytes; /* of it that shall be pinned; 0: none */
+    size_t host_bytes; /* of it that shall be pinned, whole pages; 0: none */
     size_t size_bytes; /* on the device; 0: batches go back to the host, only pinning is wanted */
     uint64_t places;   /* most samples of a batch */
 } stk__device_room;

@@ -79,6 +79,8 @@ typedef struct stk__engine_info {
     char graphs_why[96];    /* asked for, but it has none: why; else empty */
     char note[160]; /* something its user should know (an instruction set that was capped, why "auto" is not
                        a better one), or empty */
+    char gpu_why[160]; /* it was to find the best device, and a GPU that is here is not used: why; else empty
+                        */
 } stk__engine_info;
 
 /* --- the front -------------------------------------------------------------------------------------------

@@ -113,7 +113,7 @@ static void describe(stk__torch *made, const stk__engine_options *options)
                            .half_why = "on CPUs PyTorch is not known to be faster in it; with ! it is used"};
     snprintf(info->version, sizeof info->version, "PyTorch %d.%d.%d, %s", api->major, api->minor, api->patch,
              stk__torch_device_name(&made->device));
-    snprintf(info->note, sizeof info->note, "%s", made->device.why);
+    memcpy(info->gpu_why, made->device.why, sizeof info->gpu_why);
     if (!made->device.cuda) return;
     info->device = STK_DEVICE_CUDA;
     info->device_index = made->device.index;

@@ -250,15 +250,20 @@ stk__engine_memory stk__torch_cuda_measure(stk__torch_cuda *cuda)
 /* --- opening ---------------------------------------------------------------------------------------------
  */
 
+/* PyTorch has old switches and new ones. Writing the old ones sets both alike and never throws; reading them
+ * throws a C++ exception where somebody in this process has set one kind only, so nobody here reads. Off
+ * means "as the rest is" for convolutions, which may be TF32 by the new switches: those are set as well. */
 bool stk__torch_cuda_set_tf32(stk__torch_cuda *cuda, bool allow)
 {
+    enum { BACKEND_CUDA = 1, OP_CONV = 1, OP_RNN = 2, PRECISION_IEEE = 1 }; /* as PyTorch counts them */
     const stk__torch_cuda_api *api = &cuda->api;
-    if (!api->context || !api->allow_products || !api->allow_convolutions || !api->allows_products)
-        return false;
+    if (!api->context || !api->allow_products || !api->allow_convolutions) return false;
     void *context = api->context();
     api->allow_products(context, allow);
     api->allow_convolutions(context, allow);
-    return api->allows_products(context) && cuda->driver.architecture >= 80;
+    for (int op = OP_CONV; !allow && api->set_precision && op <= OP_RNN; op++)
+        api->set_precision(context, BACKEND_CUDA, op, PRECISION_IEEE);
+    return allow && cuda->driver.architecture >= 80;
 }
 
 /* Since sm_70 GPUs multiply matrices of f16 in units of their own, since sm_80 those of bf16, too. */

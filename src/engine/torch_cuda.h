@@ -29,7 +29,7 @@ typedef struct stk__torch_cuda_api {
     void *(*context)(void);
     void (*allow_products)(void *context, bool allow);
     void (*allow_convolutions)(void *context, bool allow);
-    bool (*allows_products)(const void *context);
+    void (*set_precision)(void *context, int backend, int op, int precision); /* NULL: it has only the old */
     stk__torch_graph_api graphs;
 } stk__torch_cuda_api;
 

@@ -85,8 +85,8 @@ static stk_status norm_backward(stk__op *op, const stk__op_io *io, stk_error *er
         STK_TORCH_I(io->training), STK_TORCH_F(op->spec.eps), STK_TORCH_BITS(wanted, 3));
     stk__torch_call(&s, request);
     if (wanted & 1) stk__torch_take_picture(&s, io->dx[0], &op->spec.input[0], request->result[0]);
-    if (wanted & 2) stk__torch_learn(&s, io, 0, request->result[1]);
-    if (wanted & 4) stk__torch_learn(&s, io, 1, request->result[2]);
+    if (wanted & 2) stk__torch_learn_own(&s, io, 0, request->result[1]);
+    if (wanted & 4) stk__torch_learn_own(&s, io, 1, request->result[2]);
     return stk__torch_end(&s);
 }
 

@@ -83,8 +83,8 @@ static void tell_device(stk__trainer *t, const stk__trainer_setup *setup)
     const stk__engine_info *engine = t->info.engine;
     char name[16];
     if (engine->device == STK_DEVICE_CPU) {
-        stk__trainer_note_if_asked(t, "run.device", "cpu",
-                                   engine->note[0] ? engine->note : "there is no GPU that can be used");
+        note(t, "run.device", "cpu",
+             engine->gpu_why[0] ? engine->gpu_why : "there is no GPU that can be used", !engine->gpu_why[0]);
         stk__trainer_note_if_asked(t, "train.tf32", "", "only NVIDIA GPUs have it");
         stk__trainer_note_if_asked(t, "train.non_blocking", "",
                                    "nothing is copied: batches are used where they lie");

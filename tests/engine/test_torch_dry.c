@@ -1,19 +1,9 @@
 /* test_torch_dry [DEVICE [TESTS]]: every operation of the engine torch by PyTorch's own CUDA library, which
  * computes nothing here (tests/fake/cudart): it must take every call, in every mode and type, without making
  * the host wait, with launches that a GPU could do and pictures as NHWC. Values are not looked at. */
-#include "fake/cudart/dry.h"
-#include "engine/engine.h"
-#include "op_rig.h"
+#include "dry_engine.h"
 
-#include <dlfcn.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
-enum { TRIALS = 12, SKIPPED = 77 };
+enum { TRIALS = 12 };
 
 typedef enum mode {
     TRAINING,
@@ -36,8 +26,6 @@ typedef struct dry_case {
     char name[64];
 } dry_case;
 
-static stk__engine *engine;
-static dry_read_function *read_counts;
 static op_trial trial;
 static op_result result;
 static dry_case cases[STK_OP_COUNT * MODES * DTYPES];
@@ -77,7 +65,7 @@ static void expect_counts(const dry_counts *before)
 {
     dry_counts now;
     char text[512];
-    read_counts(&now);
+    dry_engine_counts(&now);
     const struct {
         const char *what;
         int64_t count;
@@ -98,10 +86,10 @@ static void run_case(void **state)
         dry_counts before;
         op_rig rig;
         make_trial(c, seed);
-        if (trial.spec.relu && !stk__engine_describe(engine)->fuses) continue;
-        op_rig_open(&rig, engine, &trial);
+        if (trial.spec.relu && !stk__engine_describe(dry_engine)->fuses) continue;
+        op_rig_open(&rig, dry_engine, &trial);
         op_rig_load(&rig);
-        read_counts(&before);
+        dry_engine_counts(&before);
         op_rig_forward(&rig);
         if (c->mode != EVALUATION) op_rig_backward(&rig);
         expect_counts(&before);
@@ -128,33 +116,13 @@ static size_t make_cases(void)
     return count;
 }
 
-/* 0, or the status for main. */
-static int open_engine(const char *device)
-{
-    stk_error error = {0};
-    const char *path = getenv("STOKER_DRY_LIBRARY");
-    if (!path) {
-        fprintf(stderr, "skipped: not on the dry CUDA (tests/fake/cudart/assemble.py starts it)\n");
-        return SKIPPED;
-    }
-    const stk__engine_options options = {.name = "torch", .device = device, .threads = 1};
-    if (stk__engine_open(&engine, &options, &error) != STK_OK) {
-        fprintf(stderr, "%s\n", error.message);
-        return 1;
-    }
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL),
-         *symbol = library ? dlsym(library, "dry_read") : NULL;
-    memcpy(&read_counts, &symbol, sizeof symbol);
-    return symbol ? 0 : 1;
-}
-
 int main(int argc, char **argv)
 {
     rig_count_allocations();
-    const int status = open_engine(argc > 1 ? argv[1] : "cuda:0");
+    const int status = dry_engine_open(argc > 1 ? argv[1] : "cuda:0");
     if (status) return status;
     if (argc > 2) cmocka_set_test_filter(argv[2]);
     const int failed = _cmocka_run_group_tests("torch_dry", tests, make_cases(), NULL, NULL);
-    stk__engine_close(&engine);
+    stk__engine_close(&dry_engine);
     return failed;
 }

@@ -24,7 +24,8 @@ def main():
             graph = dry.Run(work, name + "_graph", network, [*settings, "train.compile_mode=reduce-overhead"], STEPS)
             have = graph.counts
             differ = {key: (plain.counts[key], have[key]) for key in have if key not in HOW and plain.counts[key] != have[key]}
-            assert not differ, (name, differ)
+            more = differ.pop("copies_within", (0, 0))  # gradients are copied to their place where an operator cannot write them there
+            assert not differ and 0 <= more[1] - more[0] <= 200 * STEPS, (name, differ, more)
             assert have["captures"] > 0 and have["replays"] >= STEPS // 4 and not have["capture_errors"] and not have["waits"], (name, have)
             assert not plain.counts["captures"], (name, plain.counts["captures"])
             print(f"{name:16} {have['captures']:10} {have['replays']:19} {have['captured']:13} {have['launches']:9} {have['products']:9} {have['copies_within']:7}", flush=True)

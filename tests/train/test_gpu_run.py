@@ -176,6 +176,10 @@ def says_why_not(work):
     assert "there is only 1 GPU" in said, said
     _, said = train(work, "onednn", *SMALL, "run.device=cuda:0", "run.engine=onednn", status=1)
     assert "computes on the CPU" in said, said
+    run, said = train(work, "passed_over", *SMALL, "data.limit=16", "train.epochs=1", STOKER_FAKE_TORCH_STREAM="none")
+    assert "warning: the GPU is not used, the CPU computes: " in said and "PyTorch cannot use the GPU" in said, said
+    row = {row["name"]: row for row in report(run)["effects"]}["run.device"]
+    assert row["in_effect"] == "cpu" and "PyTorch cannot use the GPU" in row["why"], row
 
 
 def main():

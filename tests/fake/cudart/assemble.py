@@ -38,7 +38,9 @@ class Elf:
             for header in headers:
                 self.sections.setdefault(self.text(headers[names][4] + header[0]), header)
             self.strings = self.sections[".dynstr"][4]
-            self.needed = [self.text(self.strings + value) for tag, value in self.rows(".dynamic", "<QQ") if tag == 1]
+            texts = [(tag, self.text(self.strings + value)) for tag, value in self.rows(".dynamic", "<QQ") if tag in (1, 15, 29)]
+            self.needed = [text for tag, text in texts if tag == 1]
+            self.paths = [path for tag, text in texts if tag != 1 for path in text.split(":")]  # where it looks for them
             self.read_versions()
             self.wanted = list(self.read_wanted())
 
@@ -112,13 +114,17 @@ def defined_in(archive):
 
 
 class Assembly:
-    """One folder of libraries: site/torch/lib with links, site/nvidia/dry/lib with stand-ins, where PyTorch's libraries look."""
+    """One folder of libraries: site/torch/lib with links to PyTorch's, site/nvidia/…/lib with stand-ins, where PyTorch's look for NVIDIA's."""
 
     def __init__(self, real, archives, out):
         self.real, self.archives = pathlib.Path(real), pathlib.Path(archives)
         self.torch = out / "site/torch/lib"
-        self.places = [out / "site/nvidia" / name / "lib" for name in ("cu13", "cuda_runtime")]
-        for folder in (self.torch, *self.places):
+        beside = "$ORIGIN/../../nvidia/"
+        path = next((path for path in Elf(self.real / "libtorch_cuda.so").paths if path.startswith(beside)), None)
+        if not path:
+            raise SystemExit(f"'{real}' does not look for NVIDIA's libraries beside itself")
+        self.place = out / "site/nvidia" / path.removeprefix(beside)
+        for folder in (self.torch, self.place):
             folder.mkdir(parents=True)
 
     def build(self):
@@ -129,7 +135,6 @@ class Assembly:
         runtime = next((library for library in needs if stem_of(library) == "cudart"), None)
         for library in sorted(needs, key=lambda name: name != runtime):  # the runtime first: others count by it
             self.stand_in(library, *needs[library], runtime)
-        return self.places[0] / runtime
 
     def stand_in(self, library, symbols, versions, runtime):
         archive, code = STAND_INS.get(stem_of(library), (None, 1))
@@ -138,7 +143,7 @@ class Assembly:
         lines = ['int dry_refuse(const char *, int);']
         lines += [f'int {symbol}(void) {{ return dry_refuse("{symbol}", {code}); }}' for symbol in sorted(symbols - (defined_in(archive) if archive else set()))]
         lines += [f"const int dry_cuda_version = {major}000;"] if library == runtime else []
-        place = self.places[0]
+        place = self.place
         (place / "rest.c").write_text("\n".join(lines) + "\n")
         (place / "rest.map").write_text("".join(f"{version} {{ global: *; }};\n" for version in sorted(versions)))
         words = ["-Wl,--whole-archive", str(archive), "-Wl,--no-whole-archive"] if archive else []
@@ -146,8 +151,6 @@ class Assembly:
         words += [str(place / runtime)] if library != runtime else []
         subprocess.run(["cc", "-O1", "-w", "-fPIC", "-shared", f"-Wl,-soname,{library}", "-o", place / library, place / "rest.c", *words, "-ldl", "-lpthread"],
                        check=True)
-        for other in self.places[1:]:
-            (other / library).symlink_to(place / library)
 
 
 def assembled(real, folder):
@@ -176,10 +179,13 @@ def environment(folder, script="late 0\ngpus 2\n", **more):
         return None
     out = assembled(real, folder)
     driver = os.path.join(folder, "libcuda.so.1")
-    with tempfile.NamedTemporaryFile("w", suffix=".fake", delete=False) as file:
-        file.write(script)
-    runtime = next((out / "site/nvidia/cu13/lib").glob("libcudart.so.*"))
-    return dict(os.environ, STOKER_TORCH=str(out / "site/torch/lib"), STOKER_CUDA_LIBRARY=driver, STOKER_NVRTC_LIBRARY=driver, STOKER_FAKE_CUDA=file.name,
+    lines = out / (hashlib.sha256(script.encode()).hexdigest()[:12] + ".fake")
+    if not lines.exists():
+        part = lines.with_suffix(f".{os.getpid()}")
+        part.write_text(script)
+        part.replace(lines)  # whole, whoever reads it
+    runtime = next((out / "site/nvidia").glob("*/lib/libcudart.so.*"))
+    return dict(os.environ, STOKER_TORCH=str(out / "site/torch/lib"), STOKER_CUDA_LIBRARY=driver, STOKER_NVRTC_LIBRARY=driver, STOKER_FAKE_CUDA=str(lines),
                 STOKER_DRY_LIBRARY=str(runtime), **more)
 
 

@@ -37,9 +37,9 @@ static const fact facts[] = {
     {39, 604, 624, 4, DRY_MULTI_THREADS}, /* threads of a multiprocessor */
     {81, 624, 640, 8, 167936},            /* shared memory of a multiprocessor */
     {82, 632, 648, 4, 65536},             /* its registers */
-    {95, 668, 696, 4, 1},                 /* cooperative launches */
-    {97, 672, 704, 8, DRY_SHARED_MOST},   /* shared memory of a block that asks for it */
-    {106, 688, 720, 4, 32},               /* blocks of a multiprocessor */
+    {95, 668, 688, 4, 1},                 /* cooperative launches */
+    {97, 672, 696, 8, DRY_SHARED_MOST},   /* shared memory of a block that asks for it */
+    {106, 688, 712, 4, 32},               /* blocks of a multiprocessor */
 };
 
 int cudaDeviceGetAttribute(int *value, int attribute, int device)

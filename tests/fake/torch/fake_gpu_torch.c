@@ -16,7 +16,10 @@ static stk__torch_api real;
 static stk__torch_cuda_api real_cuda;
 static size_t item_bytes(int32_t dtype);
 static int32_t run(const char *name, const char *overload, uint64_t *stack, uint64_t version);
-static fake_real real_more = {.api = &real, .item_bytes = item_bytes, .run = run};
+static void move(stk__torch_handle tensor, uint64_t own);
+static void free_on_gpu(uint64_t own);
+static fake_real real_more = {
+    .api = &real, .item_bytes = item_bytes, .move = move, .free_on_gpu = free_on_gpu, .run = run};
 static stk__cuda_api driver;
 static void *(*host_of)(uint64_t address);
 static int (*owner_of)(uint64_t address);
@@ -66,12 +69,19 @@ static void open_real(void)
     find(library, "_ZN2at13globalContextEv", &real_cuda.context);
     find(library, "_ZN2at7Context18setAllowTF32CuBLASEb", &real_cuda.allow_products);
     find(library, "_ZN2at7Context17setAllowTF32CuDNNEb", &real_cuda.allow_convolutions);
-    find(library, "_ZNK2at7Context15allowTF32CuBLASEv", &real_cuda.allows_products);
     find(library, "aoti_torch_get_dim", &real_more.get_dim);
     find(library, "aoti_torch_is_defined", &real_more.is_defined);
     find(library, "aoti_torch_get_sizes", &real_more.get_sizes);
+    find(library,
+         "_ZN2at7Context19setFloat32PrecisionENS_14Float32BackendENS_9Float32OpENS_16Float32PrecisionE",
+         &real_cuda.set_precision);
     find(library, "aoti_torch_get_numel", &rules.get_numel);
     find(library, "aoti_torch_get_sizes", &rules.get_sizes);
+    rules.get_dtype = real.aoti_torch_get_dtype;
+    rules.get_data = real.aoti_torch_get_data_ptr;
+    rules.make_number = real.aoti_torch_scalar_to_tensor_float64;
+    rules.drop = real.aoti_torch_delete_tensor_object;
+    rules.f64 = real.aoti_torch_dtype_float64();
     find(library, "aoti_torch_dtype_bfloat16", &real_bfloat16);
     find(library, "aoti_torch_dtype_float16", &real_half);
     short_from = late ? strtol(late, NULL, 10) : 0;
@@ -260,12 +270,49 @@ int32_t aoti_torch_empty_strided(int64_t ndim, const int64_t *size, const int64_
                  tensor, (fake_thing){.gpus = bit_of(index), .own = address});
 }
 
+static int64_t bytes_of(stk__torch_handle tensor)
+{
+    int32_t dtype = -1;
+    int64_t count = 0;
+    real.aoti_torch_get_dtype(tensor, &dtype);
+    rules.get_numel(tensor, &count);
+    return span_of(1, &count, &(int64_t){1}, dtype);
+}
+
+static void move(stk__torch_handle tensor, uint64_t own)
+{
+    void *values = NULL;
+    real.aoti_torch_get_data_ptr(tensor, &values);
+    memcpy(host_of(own), values, (size_t)bytes_of(tensor));
+}
+
+static void free_on_gpu(uint64_t own)
+{
+    const int device = owner_of(own);
+    if (settle_all(bit_of(device)) || !enter(device)) return;
+    driver.cuMemFree_v2(own);
+    leave();
+}
+
+/* What an operator hands out lies in host memory here: a copy on the GPU, which goes with this handle, or
+ * with the graph that is being captured. */
+static int32_t put_on_gpu(stk__torch_handle tensor, fake_thing *thing)
+{
+    if (!thing->gpus || new_on_gpu(bytes_of(tensor), __builtin_ctz(thing->gpus), &thing->own)) return 1;
+    move(tensor, thing->own);
+    thing->lent = fake_graph_captures();
+    if (thing->lent) fake_graph_keep_move(&real_more, tensor, thing->own);
+    fake_put(*thing);
+    return 0;
+}
+
 FAKE_EXPORT int32_t aoti_torch_get_data_ptr(stk__torch_handle tensor, void **data);
 int32_t aoti_torch_get_data_ptr(stk__torch_handle tensor, void **data)
 {
     fake_thing thing;
     const bool known = fake_look(tensor, &thing);
     if (known && thing.host) return real.aoti_torch_get_data_ptr(tensor, data);
+    if (known && !thing.own && put_on_gpu(tensor, &thing)) return 1;
     if (!known || !thing.own) return fail("the tensor has no memory of the GPU of its own");
     *data = (void *)(uintptr_t)thing.own; /* NOLINT: an address of the device */
     return 0;
@@ -286,11 +333,7 @@ int32_t aoti_torch_delete_tensor_object(stk__torch_handle tensor)
     fake_thing thing = {0};
     fake_take(tensor, &thing);
     const int32_t result = real.aoti_torch_delete_tensor_object(tensor);
-    const int device = thing.own ? owner_of(thing.own) : 0;
-    if (thing.own && settle_all(bit_of(device)) == 0 && enter(device)) {
-        driver.cuMemFree_v2(thing.own);
-        leave();
-    }
+    if (thing.own && !thing.lent) free_on_gpu(thing.own);
     return result;
 }
 
@@ -405,9 +448,28 @@ void fake_torch_graph(const char *member, void *object, int mode)
     thrown = thrown || why;
 }
 
+/* cuDNN's convolution by the CPU's: y = convolution, copied into the last argument. */
+static int32_t convolve(uint64_t *stack, uint64_t version)
+{
+    enum { X, WEIGHT, PAD, STRIDE, DILATION, GROUPS, Y = 9 };
+    void *none = NULL;
+    real.torch_new_list_reserve_size(2, &none);
+    for (int i = 0; i < 2; i++)
+        real.torch_list_push_back(none, 0);
+    uint64_t plain[] = {stack[X],     stack[WEIGHT],   0, stack[STRIDE],
+                        stack[PAD],   stack[DILATION], 0, (uint64_t)(uintptr_t)none,
+                        stack[GROUPS]};
+    if (real.torch_call_dispatcher("aten::convolution", "", plain, version)) return 1;
+    uint64_t copy[] = {stack[Y], plain[0], 0};
+    if (real.torch_call_dispatcher("aten::copy_", "", copy, version)) return 1;
+    stack[0] = copy[0];
+    return 0;
+}
+
 /* By the real library, or by us where only CUDA has the operator. */
 static int32_t run(const char *name, const char *overload, uint64_t *stack, uint64_t version)
 {
+    if (strcmp(name, "aten::cudnn_convolution") == 0) return convolve(stack, version);
     if (!fake_has_cell(name)) return real.torch_call_dispatcher(name, overload, stack, version);
     const char *why = fake_run_cell(&real_more, name, stack);
     return why ? fail(why) : 0;
@@ -433,6 +495,10 @@ int32_t torch_call_dispatcher(const char *name, const char *overload, uint64_t *
                                 "devices, cuda:0 and cuda:1!");
     const char *refused = fake_refuses(&rules, &call, stack);
     if (refused) return fail(refused);
+    if (fake_multiplies(&rules, &call, stack)) {
+        name = "aten::mul";
+        if (kept) fake_graph_change(&real_more, kept, name, stack);
+    }
     syncs += fake_syncs(&call);
     const uint64_t start_ns = stk__clock_ns();
     const int32_t result = run(name, overload, stack, version);
@@ -528,4 +594,6 @@ PASS_ON(void, _ZN2at7Context18setAllowTF32CuBLASEb, (void *context, bool allow),
         real_cuda.allow_products(context, allow))
 PASS_ON(void, _ZN2at7Context17setAllowTF32CuDNNEb, (void *context, bool allow),
         real_cuda.allow_convolutions(context, allow))
-PASS_ON(bool, _ZNK2at7Context15allowTF32CuBLASEv, (const void *context), real_cuda.allows_products(context))
+PASS_ON(void, _ZN2at7Context19setFloat32PrecisionENS_14Float32BackendENS_9Float32OpENS_16Float32PrecisionE,
+        (void *context, int backend, int op, int precision),
+        real_cuda.set_precision(context, backend, op, precision))

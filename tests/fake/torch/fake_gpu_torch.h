@@ -8,7 +8,8 @@
  *     GPUs always
  *   - an operator waits for what the stream has to do before it; what nobody ordered is seen as poison
  *   - calls after which PyTorch would wait for the GPU are counted
- *   - what only PyTorch's CUDA operators refuse is refused (fake_gpu_torch_rules.c)
+ *   - what only PyTorch's CUDA operators refuse is refused, and they compute as CUDA's do
+ * (fake_gpu_torch_rules.c)
  *   - a CUDA part that is loaded after the first operator is never found
  *   - a lost context makes every operator fail
  *
@@ -46,6 +47,7 @@ typedef struct fake_thing {
     bool list;     /* or a list */
     char text[16]; /* or a text: this one */
     uint64_t own;  /* device memory that goes with it; 0: none */
+    bool lent;     /* which is a graph's */
 } fake_thing;
 
 /* fake_gpu_torch_book.c; any thread calls. */
@@ -74,6 +76,8 @@ typedef struct fake_real {
     int32_t (*get_sizes)(stk__torch_handle tensor, int64_t **sizes);
     int32_t (*is_defined)(stk__torch_handle tensor, bool *defined);
     size_t (*item_bytes)(int32_t dtype);
+    void (*move)(stk__torch_handle tensor, uint64_t own); /* its values to memory of the GPU */
+    void (*free_on_gpu)(uint64_t own);
     int32_t (*run)(const char *name, const char *overload, uint64_t *stack,
                    uint64_t version); /* an operator */
 } fake_real;
@@ -94,15 +98,25 @@ long fake_graph_count(const char *what);
 bool fake_graph_captures(void);
 void *fake_graph_keep(const fake_real *real, const char *name, const char *overload, const uint64_t *stack,
                       uint64_t version);
+/* It becomes another operator with another second argument, a number of the host. */
+void fake_graph_change(const fake_real *real, void *kept, const char *name, const uint64_t *stack);
 void fake_graph_keep_results(const fake_real *real, void *kept, const uint64_t *stack, int count);
+void fake_graph_keep_move(const fake_real *real, stk__torch_handle tensor, uint64_t own);
 void fake_graph_keep_fill(const fake_real *real, stk__torch_handle tensor, double value);
 
 /* fake_gpu_torch_rules.c. Calls of the real library that they need. */
 typedef struct fake_rules {
     int32_t (*get_numel)(stk__torch_handle tensor, int64_t *values);
     int32_t (*get_sizes)(stk__torch_handle tensor, int64_t **sizes);
+    int32_t (*get_dtype)(stk__torch_handle tensor, int32_t *dtype);
+    int32_t (*get_data)(stk__torch_handle tensor, void **data);
+    int32_t (*make_number)(double value, stk__torch_handle *tensor);
+    int32_t (*drop)(stk__torch_handle tensor);
+    int32_t f64;
 } fake_rules;
 /* Why PyTorch's CUDA operator does not take these arguments, though the CPU's does; NULL: it does. */
 const char *fake_refuses(const fake_rules *rules, const fake_call *call, const uint64_t *stack);
+/* Whether a division is a multiplication there; then its divisor has become its reciprocal. */
+bool fake_multiplies(const fake_rules *rules, const fake_call *call, uint64_t *stack);
 
 #endif

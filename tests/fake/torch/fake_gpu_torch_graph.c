@@ -25,10 +25,11 @@ typedef struct kept_value {
 } kept_value;
 
 typedef struct kept_call {
-    char name[64], overload[32]; /* name empty: a tensor is filled with a number */
+    char name[64], overload[32]; /* name empty: a tensor is filled with a number, or moved */
     kept_value arg[STACK];
     uint64_t version, result[RESULTS];
     double fill;
+    uint64_t own; /* moved there, which is the graph's memory; 0: filled */
     struct kept_call *next;
 } kept_call;
 
@@ -201,6 +202,15 @@ void *fake_graph_keep(const fake_real *real, const char *name, const char *overl
     return call;
 }
 
+void fake_graph_change(const fake_real *real, void *kept, const char *name, const uint64_t *stack)
+{
+    enum { NUMBER = 1 };
+    kept_call *call = kept;
+    snprintf(call->name, sizeof call->name, "%s", name);
+    drop_value(real, &call->arg[NUMBER]);
+    call->arg[NUMBER] = (kept_value){.kind = TENSOR, .raw = same_values(real, stack[NUMBER])};
+}
+
 void fake_graph_keep_results(const fake_real *real, void *kept, const uint64_t *stack, int count)
 {
     for (int i = 0; i < count; i++)
@@ -214,9 +224,17 @@ void fake_graph_keep_fill(const fake_real *real, stk__torch_handle tensor, doubl
     call->fill = value;
 }
 
+void fake_graph_keep_move(const fake_real *real, stk__torch_handle tensor, uint64_t own)
+{
+    kept_call *call = append();
+    keep_value(real, (uint64_t)(uintptr_t)tensor, &call->arg[0]);
+    call->own = own;
+}
+
 static bool run_again(const fake_real *real, const kept_call *call)
 {
     uint64_t stack[STACK];
+    if (call->own) return real->move(pointer_of(call->arg[0].raw), call->own), true;
     if (!call->name[0])
         return real->api->aoti_torch_aten_fill__Scalar(pointer_of(call->arg[0].raw), call->fill) == 0;
     for (int i = 0; i < STACK; i++)
@@ -262,6 +280,7 @@ void fake_graph_destruct(const fake_real *real, void *object)
             drop_value(real, &call->arg[i]);
         for (int i = 0; i < RESULTS; i++)
             drop_tensor(real, call->result[i]);
+        if (call->own) real->free_on_gpu(call->own);
         free(call);
     }
     free(graph);

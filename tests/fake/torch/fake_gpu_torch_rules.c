@@ -40,3 +40,21 @@ const char *fake_refuses(const fake_rules *rules, const fake_call *call, const u
     if (strcmp(call->name, "aten::native_batch_norm_backward") == 0) return judge_norm_backward(rules, stack);
     return NULL;
 }
+
+/* A divisor on the host: CUDA multiplies by its reciprocal, in the larger type of float and that of the
+ * values. */
+bool fake_multiplies(const fake_rules *rules, const fake_call *call, uint64_t *stack)
+{
+    enum { VALUES, DIVISOR };
+    int32_t dtype = -1;
+    void *data = NULL;
+    stk__torch_handle reciprocal = NULL;
+    if (strcmp(call->name, "aten::div") != 0 || !call->gpus || call->host_argument != DIVISOR) return false;
+    rules->get_dtype(handle_at(stack[VALUES]), &dtype);
+    rules->get_data(handle_at(stack[DIVISOR]), &data);
+    const double divisor = *(const double *)data; /* numbers of the engine's are f64 */
+    rules->make_number(dtype == rules->f64 ? 1 / divisor : (double)(1 / (float)divisor), &reciprocal);
+    rules->drop(handle_at(stack[DIVISOR]));
+    stack[DIVISOR] = (uint64_t)(uintptr_t)reciprocal;
+    return true;
+}
