@@ -82,6 +82,9 @@ def amp_is_what_the_gpu_is_fast_in(work):
         run, _ = train(work, f"sm{sm}_{amp}", *more, f"train.amp={amp}", script=f"late 0\ngpu 0 sm {sm}\nnvrtc 12 8 50,60,61,70,75,80,90\n")
         row = {row["name"]: row for row in report(run)["effects"]}["train.amp"]
         assert row["in_effect"] == in_effect and why in row["why"], (sm, amp, row)
+    for sm, advised in ((75, True), (90, False)):  # nobody asked
+        _, said = train(work, f"sm{sm}", *more, script=f"late 0\ngpu 0 sm {sm}\nnvrtc 12 8 50,60,61,70,75,80,90\n")
+        assert ("train.amp=fp16 uses them" in said) == advised, said
 
 
 def read_lines(path):
