@@ -46,12 +46,14 @@ typedef enum stk__conv {
 } stk__conv;
 
 typedef struct stk__engine_options {
-    const char *name; /* "reference", "onednn", "torch"; NULL or "auto": the best that is here */
-    int threads;      /* 0: the CPU budget */
-    stk__conv conv;   /* engines with one algorithm do not ask */
-    bool no_tf32;     /* CUDA: f32 as it is; else products may be TF32 */
-    bool tune;        /* STK_CONV_AUTO: measure both when an operation is made, and remember it on disk */
-    bool graphs;      /* CUDA: work on a stream that can be captured, see stk__graph_begin */
+    const char *name;   /* "reference", "onednn", "torch"; NULL or "auto": the best that is here */
+    int threads;        /* 0: the CPU budget */
+    stk__conv conv;     /* engines with one algorithm do not ask */
+    bool no_tf32;       /* CUDA: f32 as it is; else products may be TF32 */
+    bool deterministic; /* CUDA: no algorithm whose sums depend on who comes first */
+    bool tune; /* STK_CONV_AUTO: measure both when an operation is made, and remember it on disk; CUDA: cuDNN
+                  measures at the first run of each shape */
+    bool graphs; /* CUDA: work on a stream that can be captured, see stk__graph_begin */
     const char
         *device; /* torch: "cpu", "cuda:0"; NULL or "auto": the best that it can use. Others are the CPU's */
 } stk__engine_options;
@@ -77,6 +79,7 @@ typedef struct stk__engine_info {
     bool tf32;              /* products of f32 are computed in TF32, which has 10 bits behind the point */
     bool graphs;            /* it was asked for graphs and has them */
     char graphs_why[96];    /* asked for, but it has none: why; else empty */
+    bool measures, deterministic; /* CUDA: as the options of these names say */
     char note[160]; /* something its user should know (an instruction set that was capped, why "auto" is not
                        a better one), or empty */
     char gpu_why[160]; /* it was to find the best device, and a GPU that is here is not used: why; else empty

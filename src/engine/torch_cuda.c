@@ -266,6 +266,20 @@ bool stk__torch_cuda_set_tf32(stk__torch_cuda *cuda, bool allow)
     return allow && cuda->driver.architecture >= 80;
 }
 
+/* Plain assignments in PyTorch: they do not throw. Operators that are never deterministic (gradients of
+ * bilinear resizing) go on, with a warning of PyTorch's. */
+bool stk__torch_cuda_set_algorithms(stk__torch_cuda *cuda, bool measured, bool deterministic)
+{
+    const stk__torch_cuda_api *api = &cuda->api;
+    if (!api->context || !api->set_benchmark || !api->set_deterministic || !api->set_deterministic_all)
+        return false;
+    void *context = api->context();
+    api->set_benchmark(context, measured);
+    api->set_deterministic(context, deterministic);
+    api->set_deterministic_all(context, deterministic, true);
+    return true;
+}
+
 /* Since sm_70 GPUs multiply matrices of f16 in units of their own, since sm_80 those of bf16, too. */
 void stk__torch_cuda_tell_half(stk__torch_cuda *cuda, stk__engine_info *info)
 {

@@ -29,6 +29,9 @@ typedef struct stk__torch_cuda_api {
     void *(*context)(void);
     void (*allow_products)(void *context, bool allow);
     void (*allow_convolutions)(void *context, bool allow);
+    void (*set_benchmark)(void *context, bool on);
+    void (*set_deterministic)(void *context, bool on);
+    void (*set_deterministic_all)(void *context, bool on, bool only_warn);
     void (*set_precision)(void *context, int backend, int op, int precision); /* NULL: it has only the old */
     stk__torch_graph_api graphs;
 } stk__torch_cuda_api;
@@ -66,6 +69,10 @@ void stk__torch_cuda_prepare_thread(const stk__torch_cuda *cuda);
 
 /* Products of f32 as TF32, or not; returns whether they are. */
 bool stk__torch_cuda_set_tf32(stk__torch_cuda *cuda, bool allow);
+
+/* How cuDNN's algorithms are chosen: measured, or by its rules; among those that are deterministic alone, as
+ * of all other operators where PyTorch has such ones. Returns false: this PyTorch does not let it be set. */
+bool stk__torch_cuda_set_algorithms(stk__torch_cuda *cuda, bool measured, bool deterministic);
 
 /* bf16, f16 and half_why of info, which lives no longer than cuda: what this GPU gains by 16 bits. */
 void stk__torch_cuda_tell_half(stk__torch_cuda *cuda, stk__engine_info *info);

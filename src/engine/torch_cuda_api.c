@@ -67,6 +67,9 @@ static stk_status take_calls(void *cuda, void *host, stk__torch_cuda_api *calls,
     take(host, "_ZN2at13globalContextEv", &calls->context);
     take(host, "_ZN2at7Context18setAllowTF32CuBLASEb", &calls->allow_products);
     take(host, "_ZN2at7Context17setAllowTF32CuDNNEb", &calls->allow_convolutions);
+    take(host, "_ZN2at7Context17setBenchmarkCuDNNEb", &calls->set_benchmark);
+    take(host, "_ZN2at7Context21setDeterministicCuDNNEb", &calls->set_deterministic);
+    take(host, "_ZN2at7Context26setDeterministicAlgorithmsEbb", &calls->set_deterministic_all);
     take(host, "_ZN2at7Context19setFloat32PrecisionENS_14Float32BackendENS_9Float32OpENS_16Float32PrecisionE",
          &calls->set_precision);
     return STK_OK;

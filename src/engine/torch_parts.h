@@ -13,8 +13,8 @@ typedef struct stk__torch {
     /* f32 of no dimension, on the device; the last three are the optimiser's, of which norm is [1 1] */
     stk__torch_handle one, zero, step, norm, factor;
     stk__torch_handle unit;   /* 1 as f64 [1] on the host */
+    stk__torch_handle more;   /* 1 as i64 of no dimension, on the device */
     bool has_cudnn, no_cudnn; /* a convolution by cuDNN went well; the first one did not: PyTorch has none */
-    bool measures;            /* cuDNN measures its algorithms for each shape */
     long alive;               /* handles, lists, texts and cells of PyTorch's that are ours to release */
     long taken;               /* handles that our tensors keep, because their values lie there */
 } stk__torch;

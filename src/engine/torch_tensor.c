@@ -239,13 +239,8 @@ void stk__torch_add(stk__torch_scope *scope, stk__torch_handle target, stk__torc
 
 void stk__torch_count_up(stk__torch_scope *scope, const stk__tensor *tensor)
 {
-    const int mark = scope->count;
-    const stk__torch_handle number = stk__torch_dense(scope, tensor);
-    const stk__torch_handle more =
-        STK_TORCH_RUN(scope, "aten::ones_like", "", STK_TORCH_T(number), STK_TORCH_NOTHING, STK_TORCH_NOTHING,
-                      STK_TORCH_NOTHING, STK_TORCH_NOTHING, STK_TORCH_NOTHING);
-    stk__torch_add_product(scope, number, more, more, 1);
-    stk__torch_release(scope, mark);
+    const stk__torch_handle more = scope->engine->more;
+    stk__torch_add_product(scope, stk__torch_dense(scope, tensor), more, more, 1);
 }
 
 void stk__torch_learn(stk__torch_scope *scope, const stk__op_io *io, int param, stk__torch_handle gradient)

@@ -44,6 +44,7 @@ static bool is_own_type(const stk__op *op, const stk__tensor *tensor)
 static bool convolve_in_place(stk__torch_scope *s, const stk__op *op, const stk__op_io *io, const geometry *g)
 {
     stk__torch *engine = s->engine;
+    const stk__engine_info *info = &engine->front.info;
     if (stk__torch_device_is_host(&engine->device) || engine->no_cudnn || op->spec.kind != STK_OP_CONV ||
         op->spec.groups != 1 || !is_own_type(op, io->y))
         return false;
@@ -52,7 +53,7 @@ static bool convolve_in_place(stk__torch_scope *s, const stk__op *op, const stk_
                   STK_TORCH_T(picture_of(s, op, io->x[0], &op->spec.input[0])),
                   STK_TORCH_T(weight_of(s, op, io->param[0])), STK_TORCH_INT_LIST(g->pad, 2),
                   STK_TORCH_INT_LIST(g->stride, 2), STK_TORCH_INT_LIST(g->dilation, 2), STK_TORCH_I(1),
-                  STK_TORCH_I(engine->measures), STK_TORCH_I(false), STK_TORCH_I(engine->front.info.tf32),
+                  STK_TORCH_I(info->measures), STK_TORCH_I(info->deterministic), STK_TORCH_I(info->tf32),
                   STK_TORCH_T(y));
     if (s->status == STK_ERROR_UNSUPPORTED &&
         !engine->has_cudnn) { /* the first one: it was not built with it */

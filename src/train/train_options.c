@@ -46,6 +46,7 @@ static const stk__option train_table[] = {
     {.name = "conv", .type = STK_OPTION_WORD, .offset = FIELD(conv), .choices = "auto|direct|winograd", .help = "algorithm of 3x3 convolutions"},
     {.name = "channels_last", .type = STK_OPTION_SWITCH, .offset = FIELD(channels_last), .help = "keep the channels of a pixel together in memory"},
     {.name = "tf32", .type = STK_OPTION_SWITCH, .offset = FIELD(tf32), .help = "shorter numbers in the matrix units of NVIDIA GPUs"},
+    {.name = "deterministic", .type = STK_OPTION_SWITCH, .offset = FIELD(deterministic), .fallback = "false", .help = "the same numbers in every run on a GPU, too: only deterministic algorithms, which are slower"},
     {.name = "gradient_accumulation_steps", .aliases = "accumulation", .type = STK_OPTION_INT, .offset = FIELD(accumulation), .least = 1, .most = 65536, .fallback = "1", .help = "batches whose gradients are added before the weights change"},
     {.name = "gradient_checkpointing", .type = STK_OPTION_SWITCH, .offset = FIELD(gradient_checkpointing), .fallback = "false", .help = "keep fewer activations and compute the rest a second time: less memory, more time"},
     {.name = "max_grad_norm", .type = STK_OPTION_NUMBER, .offset = FIELD(max_grad_norm), .least = 0, .most = 1e9, .help = "gradients longer than this are shortened to it; 0 = never"},

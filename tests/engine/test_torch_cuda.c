@@ -79,6 +79,30 @@ static void tf32_is_as_asked_for(void **state)
     set(context, GENERIC, ALL, 0);
 }
 
+/* By options of the engine, in the real library. */
+static void algorithms_are_as_asked_for(void **state)
+{
+    (void)state;
+    static const char *const getters[] = {"_ZNK2at7Context14benchmarkCuDNNEv",
+                                          "_ZNK2at7Context18deterministicCuDNNEv",
+                                          "_ZNK2at7Context23deterministicAlgorithmsEv"};
+    bool (*ask[3])(const void *context);
+    for (int i = 0; i < 3; i++)
+        gpu_find("STOKER_FAKE_TORCH_REAL", "/libtorch_cpu.so", getters[i], &ask[i]);
+    for (int i = 3; i >= 0; i--) {
+        stk__engine *other;
+        const stk__engine_options options = {
+            .name = "torch", .device = "cuda:0", .tune = i & 1, .deterministic = i & 2};
+        assert_int_equal(stk__engine_open(&other, &options, NULL), STK_OK);
+        const stk__engine_info *info = stk__engine_describe(other);
+        assert_true(info->measures == options.tune && info->deterministic == options.deterministic);
+        const void *context = cuda->api.context();
+        assert_true(ask[0](context) == options.tune && ask[1](context) == options.deterministic &&
+                    ask[2](context) == options.deterministic);
+        stk__engine_close(&other);
+    }
+}
+
 /* Written in a row without a wait, added up on the stream, read once. */
 static void copies_are_in_order(void **state)
 {
@@ -116,6 +140,30 @@ static void many_maps(void **state)
     for (int i = 0; i < STK_TORCH_STAGES; i++)
         assert_int_equal(stk__tensor_unmap(tensors[i], &views[i], true, NULL), STK_OK);
     assert_int_equal(stk__engine_sync(engine, NULL), STK_OK);
+}
+
+/* Tensors that lie one behind the other are one row for the average: one launch. */
+static void all_tensors_take_one_operator(void **state)
+{
+    (void)state;
+    enum { EACH = 8 };
+    float values[COUNT], read[COUNT];
+    stk__tensor *const *const from = tensors + EACH;
+    for (int i = 0; i < COUNT; i++)
+        values[i] = (float)i;
+    for (int i = 0; i < EACH; i++) {
+        assert_int_equal(stk__tensor_zero(tensors[i], NULL), STK_OK);
+        assert_int_equal(stk__tensor_write(from[i], values, sizeof values, NULL), STK_OK);
+    }
+    const stk__tensor_list average = {tensors, EACH}, value = {from, EACH};
+    const long before = gpu.torch("operators");
+    assert_int_equal(stk__engine_average(engine, &average, &value, 0.75, NULL), STK_OK);
+    assert_int_equal(gpu.torch("operators"), before + 1);
+    for (int i = 0; i < EACH; i++) {
+        assert_int_equal(stk__tensor_read(tensors[i], read, sizeof read, NULL), STK_OK);
+        for (int k = 0; k < COUNT; k++)
+            assert_true(read[k] == 0.25F * (float)k);
+    }
 }
 
 /* All pinned memory is under way: the host waits for the first. */
@@ -412,7 +460,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(gpus_that_are_passed_over_are_told),
         cmocka_unit_test(it_says_where_it_is),
         cmocka_unit_test(tf32_is_as_asked_for),
+        cmocka_unit_test(algorithms_are_as_asked_for),
         cmocka_unit_test(copies_are_in_order),
+        cmocka_unit_test(all_tensors_take_one_operator),
         cmocka_unit_test(many_maps),
         cmocka_unit_test(all_stages_fly),
         cmocka_unit_test(failing_calls_are_told),

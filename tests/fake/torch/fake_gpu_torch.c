@@ -72,6 +72,9 @@ static void open_real(void)
     find(library, "aoti_torch_get_dim", &real_more.get_dim);
     find(library, "aoti_torch_is_defined", &real_more.is_defined);
     find(library, "aoti_torch_get_sizes", &real_more.get_sizes);
+    find(library, "_ZN2at7Context17setBenchmarkCuDNNEb", &real_cuda.set_benchmark);
+    find(library, "_ZN2at7Context21setDeterministicCuDNNEb", &real_cuda.set_deterministic);
+    find(library, "_ZN2at7Context26setDeterministicAlgorithmsEbb", &real_cuda.set_deterministic_all);
     find(library,
          "_ZN2at7Context19setFloat32PrecisionENS_14Float32BackendENS_9Float32OpENS_16Float32PrecisionE",
          &real_cuda.set_precision);
@@ -597,3 +600,9 @@ PASS_ON(void, _ZN2at7Context17setAllowTF32CuDNNEb, (void *context, bool allow),
 PASS_ON(void, _ZN2at7Context19setFloat32PrecisionENS_14Float32BackendENS_9Float32OpENS_16Float32PrecisionE,
         (void *context, int backend, int op, int precision),
         real_cuda.set_precision(context, backend, op, precision))
+PASS_ON(void, _ZN2at7Context17setBenchmarkCuDNNEb, (void *context, bool on),
+        real_cuda.set_benchmark(context, on))
+PASS_ON(void, _ZN2at7Context21setDeterministicCuDNNEb, (void *context, bool on),
+        real_cuda.set_deterministic(context, on))
+PASS_ON(void, _ZN2at7Context26setDeterministicAlgorithmsEbb, (void *context, bool on, bool only_warn),
+        real_cuda.set_deterministic_all(context, on, only_warn))
