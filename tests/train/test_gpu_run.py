@@ -82,6 +82,9 @@ def amp_is_what_the_gpu_is_fast_in(work):
         run, _ = train(work, f"sm{sm}_{amp}", *more, f"train.amp={amp}", script=f"late 0\ngpu 0 sm {sm}\nnvrtc 12 8 50,60,61,70,75,80,90\n")
         row = {row["name"]: row for row in report(run)["effects"]}["train.amp"]
         assert row["in_effect"] == in_effect and why in row["why"], (sm, amp, row)
+    for sm, advised in ((75, True), (90, False)):  # nobody asked
+        _, said = train(work, f"sm{sm}", *more, script=f"late 0\ngpu 0 sm {sm}\nnvrtc 12 8 50,60,61,70,75,80,90\n")
+        assert ("train.amp=fp16 uses them" in said) == advised, said
 
 
 def read_lines(path):
@@ -178,7 +181,8 @@ def series_are_standardised(work):
     more = ["make:series", "data.limit=256", "model.name=lstm", "train.epochs=1", "train.log_interval=1", "run.threads=1"]
     here, _ = train(work, "series", *more, "run.device=cuda:0")
     there, _ = train(work, "series_cpu", *more, "run.device=cpu", "run.engine=torch")
-    alike(here, there)
+    for gpu, cpu in zip(metrics(here), metrics(there), strict=True):  # fused cells of the GPU add in another order than the CPU's operators
+        assert all(gpu[key] == value or abs(gpu[key] - value) <= 1e-4 * abs(value) for key, value in cpu.items()), (gpu, cpu)
 
 
 def says_why_not(work):
