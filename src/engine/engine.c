@@ -2,6 +2,7 @@
 #include "engine/engine.h"
 
 #include "core/half.h"
+#include "core/logger.h"
 #include "core/memory.h"
 #include "core/pool.h"
 #include "engine/half_op.h"
@@ -24,13 +25,19 @@ const char *stk__engine_names(int index)
     return index >= 0 && index < ENGINE_COUNT ? engines[index]->name : NULL;
 }
 
-/* A GPU comes before all CPUs, if PyTorch can use it. */
-static bool open_gpu(stk__engine **engine, const stk__engine_options *options)
+/* A GPU comes before all CPUs, if PyTorch can use it; else why: empty, if none is here. */
+static bool open_gpu(stk__engine **engine, const stk__engine_options *options, char why[STK_TORCH_WHY])
 {
+    stk_error error = {0};
+    why[0] = '\0';
     if (options->device && strcmp(options->device, "cpu") == 0) return false;
-    if (!stk__torch_device_lists_gpu() || stk__engine_torch.open(engine, options, NULL) != STK_OK)
+    if (!stk__torch_device_lists_gpu(why)) return false;
+    if (stk__engine_torch.open(engine, options, &error) != STK_OK) {
+        snprintf(why, STK_TORCH_WHY, "%.*s", STK_TORCH_WHY - 1, error.message);
         return false;
+    }
     if ((*engine)->info.device != STK_DEVICE_CPU) return true;
+    memcpy(why, (*engine)->info.gpu_why, STK_TORCH_WHY);
     stk__engine_close(engine);
     return false;
 }
@@ -39,11 +46,13 @@ static bool open_gpu(stk__engine **engine, const stk__engine_options *options)
 static stk_status open_auto(stk__engine **engine, const stk__engine_options *options, stk_error *error)
 {
     stk_error why = {0}, ignored;
+    char gpu_why[STK_TORCH_WHY];
     if (!error) error = &ignored;
-    if (open_gpu(engine, options)) return STK_OK;
+    if (open_gpu(engine, options, gpu_why)) return STK_OK;
     for (int i = 0; i < AUTO_COUNT; i++) {
         const stk_status status = engines[i]->open(engine, options, error);
         if (status == STK_OK) stk__error_clear(error);
+        if (status == STK_OK) memcpy((*engine)->info.gpu_why, gpu_why, sizeof gpu_why);
         if (status == STK_OK && i > 0)
             snprintf((*engine)->info.note, sizeof(*engine)->info.note, "%.159s", why.message);
         if (status != STK_ERROR_UNSUPPORTED) return status;
@@ -70,6 +79,8 @@ stk_status stk__engine_open(stk__engine **engine, const stk__engine_options *opt
     const bool any = !filled.name || strcmp(filled.name, "auto") == 0;
     STK__TRY((any ? open_auto : open_named)(engine, &filled, error));
     (*engine)->level = stk__cpu_level_allowed();
+    if ((*engine)->info.gpu_why[0])
+        stk__log(STK_LOG_WARNING, "the GPU is not used, the CPU computes: %s", (*engine)->info.gpu_why);
     return STK_OK;
 }
 
@@ -103,6 +114,29 @@ bool stk__engine_stream(const stk__engine *engine, void **stream)
 {
     *stream = NULL;
     return engine->ops->stream && engine->ops->stream(engine, stream);
+}
+
+stk_status stk__graph_begin(stk__engine *engine, stk_error *error)
+{
+    assert(engine->info.graphs);
+    return engine->ops->graph_begin(engine, error);
+}
+
+stk_status stk__graph_end(stk__engine *engine, stk__graph **graph, stk_error *error)
+{
+    *graph = NULL;
+    return engine->ops->graph_end(engine, graph, error);
+}
+
+stk_status stk__graph_launch(stk__graph *graph, stk_error *error)
+{
+    return graph->engine->ops->graph_launch(graph, error);
+}
+
+void stk__graph_destroy(stk__graph **graph)
+{
+    if (*graph) (*graph)->engine->ops->graph_destroy(*graph);
+    *graph = NULL;
 }
 
 stk__engine_memory stk__engine_measure(stk__engine *engine)

@@ -43,18 +43,20 @@ static void prepare_thread(const stk__engine *engine)
 {
     static _Thread_local int threads;
     const stk__torch_api *api = stk__torch_of(engine)->api;
+    if (stk__torch_of(engine)->device.cuda)
+        stk__torch_cuda_prepare_thread(stk__torch_of(engine)->device.cuda);
     if (threads == engine->info.threads) return;
     threads = engine->info.threads;
     if (api->set_num_threads) api->set_num_threads(threads);
     api->aoti_torch_grad_mode_set_enabled(false);
 }
 
-enum { CONSTANTS = 6 };
+enum { CONSTANTS = 7 };
 
 static void list_constants(stk__torch *made, stk__torch_handle *list[CONSTANTS])
 {
     list[0] = &made->one, list[1] = &made->zero, list[2] = &made->step;
-    list[3] = &made->norm, list[4] = &made->factor, list[5] = &made->unit;
+    list[3] = &made->norm, list[4] = &made->factor, list[5] = &made->unit, list[6] = &made->more;
 }
 
 /* Values that stay; they are not counted as alive. */
@@ -65,14 +67,17 @@ static stk_status make_constants(stk__torch *made, stk_error *error)
     stk__torch_scope s = stk__torch_begin(&made->front, error);
     list_constants(made, list);
     for (int i = 0; i < CONSTANTS && s.status == STK_OK; i++) {
-        const bool host = list[i] == &made->unit;
+        const bool host = list[i] == &made->unit, whole = list[i] == &made->more;
         const int64_t ones[] = {1, 1};
-        const int32_t result = api->aoti_torch_empty_strided(
-            list[i] == &made->norm ? 2 : host, ones, ones,
-            host ? api->aoti_torch_dtype_float64() : api->aoti_torch_dtype_float32(),
-            host ? api->aoti_torch_device_type_cpu() : made->device.type, host ? 0 : made->device.index,
-            list[i]);
-        if (stk__torch_went_well(&s, result, "a constant")) stk__torch_fill(&s, *list[i], i == 0 || host);
+        const int32_t result =
+            api->aoti_torch_empty_strided(list[i] == &made->norm ? 2 : host, ones, ones,
+                                          host    ? api->aoti_torch_dtype_float64()
+                                          : whole ? api->aoti_torch_dtype_int64()
+                                                  : api->aoti_torch_dtype_float32(),
+                                          host ? api->aoti_torch_device_type_cpu() : made->device.type,
+                                          host ? 0 : made->device.index, list[i]);
+        if (stk__torch_went_well(&s, result, "a constant"))
+            stk__torch_fill(&s, *list[i], i == 0 || host || whole);
     }
     return stk__torch_end(&s);
 }
@@ -111,12 +116,16 @@ static void describe(stk__torch *made, const stk__engine_options *options)
                            .half_why = "on CPUs PyTorch is not known to be faster in it; with ! it is used"};
     snprintf(info->version, sizeof info->version, "PyTorch %d.%d.%d, %s", api->major, api->minor, api->patch,
              stk__torch_device_name(&made->device));
-    snprintf(info->note, sizeof info->note, "%s", made->device.why);
+    memcpy(info->gpu_why, made->device.why, sizeof info->gpu_why);
     if (!made->device.cuda) return;
     info->device = STK_DEVICE_CUDA;
     info->device_index = made->device.index;
     stk__torch_cuda_tell_half(made->device.cuda, info);
     info->tf32 = stk__torch_cuda_set_tf32(made->device.cuda, !options->no_tf32);
+    if (options->graphs) stk__torch_cuda_use_graphs(made->device.cuda, info);
+    const bool set = stk__torch_cuda_set_algorithms(made->device.cuda, options->tune, options->deterministic);
+    info->measures = set && options->tune;
+    info->deterministic = set && options->deterministic;
 }
 
 static stk_status open_engine(stk__engine **engine, const stk__engine_options *options, stk_error *error)
@@ -227,6 +236,10 @@ const stk__engine_ops stk__engine_torch = {
     .is_busy = stk__torch_is_busy,
     .stream = stk__torch_stream,
     .measure = stk__torch_measure,
+    .graph_begin = stk__torch_graph_begin,
+    .graph_end = stk__torch_graph_end,
+    .graph_launch = stk__torch_graph_launch,
+    .graph_destroy = stk__torch_graph_destroy,
     .arena_create = stk__torch_arena_create,
     .arena_destroy = stk__torch_arena_destroy,
     .tensor_destroy = stk__torch_tensor_drop,

@@ -1,4 +1,4 @@
-#include "engine/torch_api.h"
+#include "engine/torch_cuda.h"
 
 #include <dlfcn.h>
 #include <glob.h>
@@ -164,6 +164,7 @@ stk_status stk__torch_api_open(const stk__torch_api **api, stk_error *error)
         prepare_allocator();
         status = find_and_open(&state.api, error);
         state.open = status == STK_OK;
+        if (state.open) stk__torch_cuda_load(&state.api);
     }
     pthread_mutex_unlock(&state.lock);
     *api = &state.api;

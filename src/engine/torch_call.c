@@ -42,8 +42,19 @@ static int first_sentence(const char *text)
     return length > 240 ? 240 : (int)length;
 }
 
-static bool is_shortage(const char *text)
+/* A failure without a text, as before 2.13: on a GPU that is nearly full it is taken for a shortage, the only
+ * one that a program can help. */
+static bool is_full(const stk__torch *engine)
 {
+    enum { NEARLY = 8 };
+    if (!engine->device.cuda) return false;
+    const stk__engine_memory memory = stk__torch_cuda_measure(engine->device.cuda);
+    return memory.free_bytes >= 0 && memory.free_bytes < memory.total_bytes / NEARLY;
+}
+
+static bool is_shortage(const stk__torch *engine, const char *text)
+{
+    if (!text) return is_full(engine);
     return strstr(text, "out of memory") || strstr(text, "can't allocate memory");
 }
 
@@ -52,8 +63,11 @@ bool stk__torch_went_well(stk__torch_scope *scope, int32_t result, const char *w
     if (result == 0) return true;
     if (scope->status != STK_OK) return false;
     const char *text = scope->engine->api->last_error ? scope->engine->api->last_error() : NULL;
-    if (!text || !*text) text = "it does not say why";
-    scope->status = is_shortage(text) ? STK_ERROR_MEMORY : STK_ERROR_UNSUPPORTED;
+    if (text && !*text) text = NULL;
+    scope->status = is_shortage(scope->engine, text) ? STK_ERROR_MEMORY : STK_ERROR_UNSUPPORTED;
+    if (!text)
+        text = scope->status == STK_ERROR_MEMORY ? "it does not say why; the GPU is out of memory, or nearly"
+                                                 : "it does not say why";
     stk__fail(scope->error, scope->status, "PyTorch failed in '%s': %.*s", what, first_sentence(text), text);
     if (scope->status == STK_ERROR_MEMORY)
         stk__error_hint(scope->error, "a smaller data.batch_size needs less memory");

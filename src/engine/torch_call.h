@@ -145,6 +145,9 @@ stk__torch_form stk__torch_dense_form(const stk__torch *engine, stk_dtype dtype,
 
 /* A tensor of one value on the host, which goes with tensors of any device. f64. */
 stk__torch_handle stk__torch_number(stk__torch_scope *scope, double value);
+/* One where the engine's tensors are. By a number on the host CUDA does not divide: it multiplies by the
+ * reciprocal, and 49 / 49 is less than 1. */
+stk__torch_handle stk__torch_divisor(stk__torch_scope *scope, double value);
 
 /* --- what many operations do -----------------------------------------------------------------------------
  */
@@ -165,6 +168,9 @@ void stk__torch_add_product(stk__torch_scope *scope, stk__torch_handle target, s
                             stk__torch_handle b, double factor);
 /* The gradient of a parameter is written, or added. */
 void stk__torch_learn(stk__torch_scope *scope, const stk__op_io *io, int param, stk__torch_handle gradient);
+/* The same of a result that nobody else has: where it is written it is taken over. */
+void stk__torch_learn_own(stk__torch_scope *scope, const stk__op_io *io, int param,
+                          stk__torch_handle gradient);
 /* An i64 of one value becomes one more. */
 void stk__torch_count_up(stk__torch_scope *scope, const stk__tensor *tensor);
 /* All values of target = value */

@@ -82,6 +82,13 @@ static stk__torch_stage *stage_of(stk__torch_cuda *cuda, const stk_tensor *view)
     return stage;
 }
 
+/* Copies and waits would be kept in a graph with the host's memory of now, or break it. */
+static stk_status enter(stk__torch_cuda *cuda, stk_error *error)
+{
+    if (cuda->capturing) return stk__fail(error, STK_ERROR_UNSUPPORTED, "the host takes part in it");
+    return stk__cuda_enter(&cuda->driver, error);
+}
+
 /* --- copies ----------------------------------------------------------------------------------------------
  */
 
@@ -122,7 +129,7 @@ static stk_status map(stk__torch_cuda *cuda, const stk__tensor *tensor, content 
 static stk_status enter_and_map(stk__torch_cuda *cuda, const stk__tensor *tensor, content wanted,
                                 stk_tensor *view, stk_error *error)
 {
-    STK__TRY(stk__cuda_enter(&cuda->driver, error));
+    STK__TRY(enter(cuda, error));
     const stk_status status = map(cuda, tensor, wanted, view, error);
     stk__cuda_leave(&cuda->driver);
     return status;
@@ -148,7 +155,7 @@ stk_status stk__torch_cuda_fetch(stk__torch_cuda *cuda, const stk__tensor *tenso
 stk_status stk__torch_cuda_ask(stk__torch_cuda *cuda, const stk_tensor *view, bool *there, stk_error *error)
 {
     stk__torch_stage *stage = stage_of(cuda, view);
-    STK__TRY(stk__cuda_enter(&cuda->driver, error));
+    STK__TRY(enter(cuda, error));
     const stk_status status = stk__cuda_ask(&cuda->driver, STK_CUDA_WAIT_LATE, stage->over, there, error);
     stk__cuda_leave(&cuda->driver);
     stage->flying = !*there;
@@ -160,7 +167,7 @@ stk_status stk__torch_cuda_wait(stk__torch_cuda *cuda, const stk_tensor *view, s
 {
     stk__torch_stage *stage = stage_of(cuda, view);
     if (!stage->flying) return STK_OK;
-    STK__TRY(stk__cuda_enter(&cuda->driver, error));
+    STK__TRY(enter(cuda, error));
     const stk_status status = wait_for(cuda, stage, STK_CUDA_WAIT_LATE, error);
     stk__cuda_leave(&cuda->driver);
     return status;
@@ -184,7 +191,7 @@ stk_status stk__torch_cuda_unmap(stk__torch_cuda *cuda, const stk__tensor *tenso
     stk__torch_stage *stage = stage_of(cuda, view);
     stage->lent = false;
     if (!changed) return STK_OK;
-    STK__TRY(stk__cuda_enter(&cuda->driver, error));
+    STK__TRY(enter(cuda, error));
     const stk_status status = put_back(cuda, tensor, stage, (size_t)stk_tensor_bytes(view), error);
     stk__cuda_leave(&cuda->driver);
     return status;
@@ -201,7 +208,7 @@ static stk_status wait_for_stream(stk__torch_cuda *cuda, stk_error *error)
 
 stk_status stk__torch_cuda_sync(stk__torch_cuda *cuda, stk_error *error)
 {
-    STK__TRY(stk__cuda_enter(&cuda->driver, error));
+    STK__TRY(enter(cuda, error));
     const stk_status status = wait_for_stream(cuda, error);
     stk__cuda_leave(&cuda->driver);
     return status;
@@ -209,7 +216,7 @@ stk_status stk__torch_cuda_sync(stk__torch_cuda *cuda, stk_error *error)
 
 void stk__torch_cuda_mark(stk__torch_cuda *cuda)
 {
-    if (stk__cuda_enter(&cuda->driver, NULL) != STK_OK) return;
+    if (enter(cuda, NULL) != STK_OK) return;
     if (make_event(&cuda->driver, &cuda->behind, NULL) == STK_OK)
         stk__cuda_mark(&cuda->driver, cuda->behind, NULL);
     stk__cuda_leave(&cuda->driver);
@@ -217,7 +224,7 @@ void stk__torch_cuda_mark(stk__torch_cuda *cuda)
 
 bool stk__torch_cuda_is_busy(stk__torch_cuda *cuda)
 {
-    if (!cuda->behind || stk__cuda_enter(&cuda->driver, NULL) != STK_OK) return false;
+    if (!cuda->behind || enter(cuda, NULL) != STK_OK) return false;
     const int code = cuda->driver.api->cuEventQuery(cuda->behind);
     stk__cuda_leave(&cuda->driver);
     return code == CUDA_ERROR_NOT_READY;
@@ -228,7 +235,7 @@ stk__engine_memory stk__torch_cuda_measure(stk__torch_cuda *cuda)
 {
     size_t there = 0, total = 0;
     stk__engine_memory memory = {-1, -1, -1};
-    if (stk__cuda_enter(&cuda->driver, NULL) != STK_OK) return memory;
+    if (enter(cuda, NULL) != STK_OK) return memory;
     const int code = cuda->driver.api->cuMemGetInfo_v2(&there, &total);
     stk__cuda_leave(&cuda->driver);
     if (stk__cuda_check(&cuda->driver, code, "cuMemGetInfo", NULL) != STK_OK) return memory;
@@ -243,15 +250,34 @@ stk__engine_memory stk__torch_cuda_measure(stk__torch_cuda *cuda)
 /* --- opening ---------------------------------------------------------------------------------------------
  */
 
+/* PyTorch has old switches and new ones. Writing the old ones sets both alike and never throws; reading them
+ * throws a C++ exception where somebody in this process has set one kind only, so nobody here reads. Off
+ * means "as the rest is" for convolutions, which may be TF32 by the new switches: those are set as well. */
 bool stk__torch_cuda_set_tf32(stk__torch_cuda *cuda, bool allow)
 {
+    enum { BACKEND_CUDA = 1, OP_CONV = 1, OP_RNN = 2, PRECISION_IEEE = 1 }; /* as PyTorch counts them */
     const stk__torch_cuda_api *api = &cuda->api;
-    if (!api->context || !api->allow_products || !api->allow_convolutions || !api->allows_products)
-        return false;
+    if (!api->context || !api->allow_products || !api->allow_convolutions) return false;
     void *context = api->context();
     api->allow_products(context, allow);
     api->allow_convolutions(context, allow);
-    return api->allows_products(context) && cuda->driver.architecture >= 80;
+    for (int op = OP_CONV; !allow && api->set_precision && op <= OP_RNN; op++)
+        api->set_precision(context, BACKEND_CUDA, op, PRECISION_IEEE);
+    return allow && cuda->driver.architecture >= 80;
+}
+
+/* Plain assignments in PyTorch: they do not throw. Operators that are never deterministic (gradients of
+ * bilinear resizing) go on, with a warning of PyTorch's. */
+bool stk__torch_cuda_set_algorithms(stk__torch_cuda *cuda, bool measured, bool deterministic)
+{
+    const stk__torch_cuda_api *api = &cuda->api;
+    if (!api->context || !api->set_benchmark || !api->set_deterministic || !api->set_deterministic_all)
+        return false;
+    void *context = api->context();
+    api->set_benchmark(context, measured);
+    api->set_deterministic(context, deterministic);
+    api->set_deterministic_all(context, deterministic, true);
+    return true;
 }
 
 /* Since sm_70 GPUs multiply matrices of f16 in units of their own, since sm_80 those of bf16, too. */
@@ -265,6 +291,39 @@ void stk__torch_cuda_tell_half(stk__torch_cuda *cuda, stk__engine_info *info)
                                 : "this GPU (sm_%d) is not faster in 16 bits, GPUs are from sm_70 on",
              architecture);
     info->half_why = architecture >= 80 ? NULL : cuda->half_why;
+}
+
+static _Thread_local void *current_stream; /* of ours, in the calling thread; NULL: PyTorch's default */
+
+void stk__torch_cuda_prepare_thread(const stk__torch_cuda *cuda)
+{
+    if (!cuda->own_stream || current_stream == cuda->driver.stream) return;
+    if (cuda->api.graphs.set_stream(cuda->driver.stream, cuda->driver.device.index) == 0)
+        current_stream = cuda->driver.stream;
+}
+
+void stk__torch_cuda_use_graphs(stk__torch_cuda *cuda, stk__engine_info *info)
+{
+    const int index = cuda->driver.device.index;
+    void *stream = NULL;
+    if (cuda->api.graphs.missing)
+        snprintf(info->graphs_why, sizeof info->graphs_why, "this PyTorch has no '%.60s'",
+                 cuda->api.graphs.missing);
+    else if (!cuda->driver.stream && cuda->api.graphs.pool_stream(false, index, &stream) != 0)
+        snprintf(info->graphs_why, sizeof info->graphs_why, "PyTorch has no stream for them");
+    info->graphs = !info->graphs_why[0];
+    if (!stream) return; /* or it is not the default one already */
+    cuda->driver.stream = stream;
+    cuda->own_stream = true;
+    stk__torch_cuda_prepare_thread(cuda);
+}
+
+/* Who uses PyTorch in this thread after us finds its default stream again. */
+static void leave_stream(stk__torch_cuda *cuda)
+{
+    if (!cuda->own_stream || current_stream != cuda->driver.stream) return;
+    cuda->api.graphs.set_stream(NULL, cuda->driver.device.index);
+    current_stream = NULL;
 }
 
 static void release_stages(stk__torch_cuda *cuda)
@@ -284,6 +343,7 @@ void stk__torch_cuda_close(stk__torch_cuda **cuda)
 {
     stk__torch_cuda *gone = *cuda;
     if (!gone) return;
+    leave_stream(gone);
     if (gone->driver.context && stk__cuda_enter(&gone->driver, NULL) == STK_OK) {
         release_stages(gone);
         stk__cuda_leave(&gone->driver);

@@ -26,6 +26,19 @@ bool stk__torch_cuda_is_built(const stk__torch_api *api)
     return access(path, R_OK) == 0;
 }
 
+/* PyTorch looks for its CUDA part once, at the first operator that must know, and what is loaded later it
+ * never finds: an engine on the CPU would switch GPUs off for the whole process. Loading takes a quarter of
+ * the time that libtorch_cpu.so takes, without NVIDIA's own libraries, so it is left out where there is no
+ * driver. Who asks for a GPU is told why it could not be loaded. */
+void stk__torch_cuda_load(const stk__torch_api *api)
+{
+    char folder[PATH_MAX - 32], path[PATH_MAX];
+    if (!stk__torch_cuda_is_built(api) || !stk__cuda_api_open(NULL)) return;
+    find_folder(api, folder, sizeof folder);
+    snprintf(path, sizeof path, "%slibtorch_cuda.so", folder);
+    if (!dlopen(path, RTLD_NOW | RTLD_LOCAL)) dlerror(); /* as if nobody had tried */
+}
+
 static bool take(void *library, const char *name, void *member)
 {
     void *symbol = dlsym(library, name);
@@ -54,7 +67,11 @@ static stk_status take_calls(void *cuda, void *host, stk__torch_cuda_api *calls,
     take(host, "_ZN2at13globalContextEv", &calls->context);
     take(host, "_ZN2at7Context18setAllowTF32CuBLASEb", &calls->allow_products);
     take(host, "_ZN2at7Context17setAllowTF32CuDNNEb", &calls->allow_convolutions);
-    take(host, "_ZNK2at7Context15allowTF32CuBLASEv", &calls->allows_products);
+    take(host, "_ZN2at7Context17setBenchmarkCuDNNEb", &calls->set_benchmark);
+    take(host, "_ZN2at7Context21setDeterministicCuDNNEb", &calls->set_deterministic);
+    take(host, "_ZN2at7Context26setDeterministicAlgorithmsEbb", &calls->set_deterministic_all);
+    take(host, "_ZN2at7Context19setFloat32PrecisionENS_14Float32BackendENS_9Float32OpENS_16Float32PrecisionE",
+         &calls->set_precision);
     return STK_OK;
 }
 
@@ -66,6 +83,7 @@ stk_status stk__torch_cuda_api_open(stk__torch_cuda_api *calls, const stk__torch
     void *host = dlopen(path, RTLD_NOW | RTLD_LOCAL); /* the open one once more */
     snprintf(path, sizeof path, "%slibtorch_cuda.so", folder);
     void *cuda = host ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    if (cuda) stk__torch_graph_api_find(&calls->graphs, cuda, host);
     if (cuda) return take_calls(cuda, host, calls, error);
     stk__fail(error, STK_ERROR_UNSUPPORTED, "PyTorch's CUDA part cannot be opened: %s", dlerror());
     stk__error_hint(error, "install the NVIDIA packages that this PyTorch wants, as pip install torch does; "

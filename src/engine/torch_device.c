@@ -43,10 +43,25 @@ static stk_status find_gpu(const char *word, int64_t index, stk_error *error)
     return STK_OK;
 }
 
-bool stk__torch_device_lists_gpu(void)
+/* A machine without a GPU, or whose GPUs are hidden from this process. */
+static bool has_none(void)
 {
-    stk__device_info gpu;
-    return stk__device_cuda.list(&gpu, 1) == 1 && gpu.available;
+    const stk__cuda_api *driver = stk__cuda_api_open(NULL);
+    int count = 0;
+    if (!driver) return true;
+    const int code = driver->cuInit(0);
+    return code == CUDA_ERROR_NO_DEVICE ||
+           (code == CUDA_SUCCESS && driver->cuDeviceGetCount(&count) == CUDA_SUCCESS && count == 0);
+}
+
+bool stk__torch_device_lists_gpu(char why[STK_TORCH_WHY])
+{
+    stk__device_info gpu = {0};
+    const bool listed = stk__device_cuda.list(&gpu, 1) == 1;
+    why[0] = '\0';
+    if (listed && gpu.available) return true;
+    if (!has_none()) snprintf(why, STK_TORCH_WHY, "%.*s", STK_TORCH_WHY - 1, gpu.why);
+    return false;
 }
 
 static stk_status open_cuda(const stk__torch_api *api, const char *word, int64_t index,
@@ -76,8 +91,9 @@ static stk_status open_cuda(const stk__torch_api *api, const char *word, int64_t
 static void open_best(const stk__torch_api *api, stk__torch_device *device)
 {
     stk_error why = {0};
-    if (!stk__torch_device_lists_gpu() || open_cuda(api, "auto", 0, device, &why) == STK_OK) return;
-    snprintf(device->why, sizeof device->why, "%.159s", why.message);
+    if (!stk__torch_device_lists_gpu(device->why) || open_cuda(api, "cuda:0", 0, device, &why) == STK_OK)
+        return;
+    snprintf(device->why, sizeof device->why, "%.*s", STK_TORCH_WHY - 1, why.message);
 }
 
 stk_status stk__torch_device_open(const stk__torch_api *api, const char *word, stk__torch_device *device,
@@ -120,10 +136,10 @@ static stk_status allocate(stk__torch *engine, gpu_arena *arena, size_t size_byt
     const int32_t made =
         engine->api->aoti_torch_empty_strided(1, &size, &stride, engine->api->aoti_torch_dtype_uint8(),
                                               engine->device.type, engine->device.index, &arena->bytes);
-    if (!stk__torch_went_well(&s, made, "memory for tensors")) {
-        arena->bytes = NULL;
-        return stk__torch_end(&s);
-    }
+    if (made != 0) arena->bytes = NULL;
+    if (made != 0 && !engine->api->last_error) /* before 2.13 it says nothing; what else could it be? */
+        return stk__fail_memory(error, size_bytes, "tensors on the GPU");
+    if (!stk__torch_went_well(&s, made, "memory for tensors")) return stk__torch_end(&s);
     STK_TORCH_RUN(&s, "aten::zero_", "", STK_TORCH_T(arena->bytes));
     stk__torch_went_well(&s, engine->device.cuda->api.get_data(arena->bytes, &arena->front.memory),
                          "a tensor's address");

@@ -45,7 +45,7 @@ stk__torch_handle stk__torch_map_points(stk__torch_scope *s, const stk__torch_ma
     for (int a = 0; a < 2; a++) {
         const stk__torch_handle end = stk__torch_number(s, (double)m->length[a]);
         place[a] = STK_TORCH_RUN(s, "aten::div", "Tensor", STK_TORCH_T(stk__torch_map_component(s, m, a)),
-                                 STK_TORCH_T(stk__torch_number(s, m->cell_px[a])));
+                                 STK_TORCH_T(stk__torch_divisor(s, m->cell_px[a])));
         inside = stk__torch_both(s, inside, stk__torch_compare(s, "aten::ge", place[a], zero));
         inside = stk__torch_both(s, inside, stk__torch_compare(s, "aten::lt", place[a], end));
     }

@@ -95,19 +95,18 @@ static stk__torch_handle as_row(stk__torch_scope *s, stk__torch_handle values, i
     return STK_TORCH_RUN(s, "aten::reshape", "", STK_TORCH_T(values), STK_TORCH_INT_LIST(&count, 1));
 }
 
-/* Cell truth x classes + prediction counts up, by 0 where a row does not count. */
+/* Cell truth x classes + prediction counts up, by 0 where a row does not count. In whole numbers all the way.
+ */
 static stk_status confusion(stk__op *op, const stk__op_io *io, stk_error *error)
 {
     const int64_t classes = op->spec.classes, rows = stk__shape_count(&op->spec.input[0]) / classes;
     const stk__shape all = rows_of(op, classes), cells = {1, {classes * classes}};
     stk__torch_scope s = stk__torch_begin(op->engine, error);
     const truths t = find_truths(&s, op, io);
-    const stk__torch_handle best = stk__torch_best(&s, stk__torch_shaped(&s, io->x[0], &all));
-    const stk__torch_handle cell = stk__torch_multiply(&s, stk__torch_as(&s, t.safe, STK_DTYPE_F64),
-                                                       stk__torch_number(&s, (double)classes));
-    stk__torch_add(&s, cell, best, 1);
+    const stk__torch_handle cell = stk__torch_best(&s, stk__torch_shaped(&s, io->x[0], &all));
+    stk__torch_add_product(&s, cell, t.safe, s.engine->more, (double)classes);
     STK_TORCH_RUN(&s, "aten::scatter_add_", "", STK_TORCH_T(stk__torch_shaped(&s, io->y, &cells)),
-                  STK_TORCH_I(0), STK_TORCH_T(as_row(&s, stk__torch_as(&s, cell, STK_DTYPE_I64), rows)),
+                  STK_TORCH_I(0), STK_TORCH_T(as_row(&s, cell, rows)),
                   STK_TORCH_T(as_row(&s, stk__torch_as(&s, t.valid, STK_DTYPE_I64), rows)));
     return stk__torch_end(&s);
 }

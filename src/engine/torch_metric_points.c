@@ -11,12 +11,13 @@ static stk__torch_handle find_valid(stk__torch_scope *s, const stk__torch_maps *
     return weighs ? stk__torch_both(s, inside, weighs) : inside;
 }
 
-/* Column and row of the largest cell, f64. */
+/* Column and row of the largest cell, f64: the quotient of whole numbers is rounded to the next one only
+ * where it is one. */
 static void find_cells(stk__torch_scope *s, const stk__torch_maps *m, stk__torch_handle best,
                        stk__torch_handle place[2])
 {
     const stk__torch_handle cell = stk__torch_as(s, best, STK_DTYPE_F64);
-    const stk__torch_handle row = stk__torch_number(s, (double)m->length[0]);
+    const stk__torch_handle row = stk__torch_divisor(s, (double)m->length[0]);
     place[1] = STK_TORCH_RUN(
         s, "aten::floor", "",
         STK_TORCH_T(STK_TORCH_RUN(s, "aten::div", "Tensor", STK_TORCH_T(cell), STK_TORCH_T(row))));

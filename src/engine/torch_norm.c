@@ -20,10 +20,12 @@ static stk__op_needs norm_needs(const stk__op *op)
     return needs;
 }
 
-/* Of evaluation nothing is saved: PyTorch wants tensors of no values then. */
+/* PyTorch saves them in evaluation, too, on CUDA alone: on CPUs it wants tensors of no values then. Either
+ * may not resize memory of ours. */
 static stk__torch_handle saved_part(stk__torch_scope *s, const stk__op *op, const stk__op_io *io, int i)
 {
-    const stk__shape shape = {1, {io->training ? channels_of(op) : 0}};
+    const bool saves = io->training || !stk__torch_device_is_host(&s->engine->device);
+    const stk__shape shape = {1, {saves ? channels_of(op) : 0}};
     const stk__torch_form form = stk__torch_dense_form(s->engine, STK_DTYPE_F32, &shape);
     return stk__torch_part(s, io->saved, (size_t)i * (norm_needs(op).saved_bytes / 2), &form);
 }
@@ -72,21 +74,19 @@ static stk_status norm_backward(stk__op *op, const stk__op_io *io, stk_error *er
                            (stk__torch_at(io->dparam, 1) ? 4 : 0);
     if (!wanted) return STK_OK;
     stk__torch_scope s = stk__torch_begin(op->engine, error);
-    const bool training = io->training;
-    stk__torch_request *request =
-        STK_TORCH_REQUEST("aten::native_batch_norm_backward", "", 3,
-                          STK_TORCH_T(stk__torch_picture(&s, io->dy, &op->form.output)),
-                          STK_TORCH_T(stk__torch_picture(&s, io->x[0], &op->spec.input[0])),
-                          STK_TORCH_T_OR_NONE(stk__torch_dense(&s, io->param[0])),
-                          STK_TORCH_T_OR_NONE(stk__torch_dense(&s, io->buffer[0])),
-                          STK_TORCH_T_OR_NONE(stk__torch_dense(&s, io->buffer[1])),
-                          STK_TORCH_T_OR_NONE(training ? saved_part(&s, op, io, 0) : NULL),
-                          STK_TORCH_T_OR_NONE(training ? saved_part(&s, op, io, 1) : NULL),
-                          STK_TORCH_I(training), STK_TORCH_F(op->spec.eps), STK_TORCH_BITS(wanted, 3));
+    stk__torch_request *request = STK_TORCH_REQUEST(
+        "aten::native_batch_norm_backward", "", 3,
+        STK_TORCH_T(stk__torch_picture(&s, io->dy, &op->form.output)),
+        STK_TORCH_T(stk__torch_picture(&s, io->x[0], &op->spec.input[0])),
+        STK_TORCH_T_OR_NONE(stk__torch_dense(&s, io->param[0])),
+        STK_TORCH_T_OR_NONE(stk__torch_dense(&s, io->buffer[0])),
+        STK_TORCH_T_OR_NONE(stk__torch_dense(&s, io->buffer[1])),
+        STK_TORCH_T_OR_NONE(saved_part(&s, op, io, 0)), STK_TORCH_T_OR_NONE(saved_part(&s, op, io, 1)),
+        STK_TORCH_I(io->training), STK_TORCH_F(op->spec.eps), STK_TORCH_BITS(wanted, 3));
     stk__torch_call(&s, request);
     if (wanted & 1) stk__torch_take_picture(&s, io->dx[0], &op->spec.input[0], request->result[0]);
-    if (wanted & 2) stk__torch_learn(&s, io, 0, request->result[1]);
-    if (wanted & 4) stk__torch_learn(&s, io, 1, request->result[2]);
+    if (wanted & 2) stk__torch_learn_own(&s, io, 0, request->result[1]);
+    if (wanted & 4) stk__torch_learn_own(&s, io, 1, request->result[2]);
     return stk__torch_end(&s);
 }
 

@@ -12,9 +12,11 @@ typedef struct stk__torch {
     stk__torch_device device;
     /* f32 of no dimension, on the device; the last three are the optimiser's, of which norm is [1 1] */
     stk__torch_handle one, zero, step, norm, factor;
-    stk__torch_handle unit; /* 1 as f64 [1] on the host */
-    long alive;             /* handles, lists, texts and cells of PyTorch's that are ours to release */
-    long taken;             /* handles that our tensors keep, because their values lie there */
+    stk__torch_handle unit;   /* 1 as f64 [1] on the host */
+    stk__torch_handle more;   /* 1 as i64 of no dimension, on the device */
+    bool has_cudnn, no_cudnn; /* a convolution by cuDNN went well; the first one did not: PyTorch has none */
+    long alive;               /* handles, lists, texts and cells of PyTorch's that are ours to release */
+    long taken;               /* handles that our tensors keep, because their values lie there */
 } stk__torch;
 
 /* Layout of convolutions' weights [o i h w]: they lie as [o h w i], PyTorch's channels_last. */

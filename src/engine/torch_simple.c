@@ -19,6 +19,18 @@ static const activation activations[STK_OP_COUNT] = {
     [STK_OP_TANH] = {.forward = "aten::tanh", .backward = "aten::tanh_backward"},
 };
 
+/* y = x or 0; NaN stays. relu.out makes a tensor of its own and copies. Beside a number on the host GPUs load
+ * and store several values at once, beside a tensor that is spread they do not; CPUs take any. */
+static void cut_off(stk__torch_scope *s, stk__torch_handle x, stk__torch_handle y)
+{
+    if (stk__torch_device_is_host(&s->engine->device))
+        STK_TORCH_RUN(s, "aten::clamp_min", "Tensor_out", STK_TORCH_T(x), STK_TORCH_T(s->engine->zero),
+                      STK_TORCH_T(y));
+    else
+        STK_TORCH_RUN(s, "aten::maximum", "out", STK_TORCH_T(x), STK_TORCH_T(stk__torch_number(s, 0)),
+                      STK_TORCH_T(y));
+}
+
 static stk_status activate(stk__op *op, const stk__op_io *io, stk_error *error)
 {
     const activation *a = &activations[op->spec.kind];
@@ -27,9 +39,8 @@ static stk_status activate(stk__op *op, const stk__op_io *io, stk_error *error)
     const stk__torch_handle y = stk__torch_shaped(&s, io->y, &io->x[0]->desc.shape);
     if (a->approximates)
         STK_TORCH_RUN(&s, a->forward, "out", STK_TORCH_T(x), STK_TORCH_WORD("none"), STK_TORCH_T(y));
-    else if (!a->forward) /* relu.out makes a tensor of its own and copies */
-        STK_TORCH_RUN(&s, "aten::clamp_min", "Tensor_out", STK_TORCH_T(x), STK_TORCH_T(s.engine->zero),
-                      STK_TORCH_T(y));
+    else if (!a->forward)
+        cut_off(&s, x, y);
     else
         STK_TORCH_RUN(&s, a->forward, "out", STK_TORCH_T(x), STK_TORCH_T(y));
     return stk__torch_end(&s);
@@ -41,9 +52,13 @@ static void relu_slopes(stk__torch_scope *s, const stk__op *op, const stk__op_io
 {
     const stk__shape *shape = &op->form.output;
     const stk__torch_form form = stk__torch_dense_form(s->engine, io->dy->desc.dtype, shape);
-    const stk__torch_handle slope = stk__torch_part(s, io->scratch, 0, &form);
-    STK_TORCH_RUN(s, "aten::gt", "Tensor_out", STK_TORCH_T(stk__torch_shaped(s, io->y, shape)),
-                  STK_TORCH_T(s->engine->zero), STK_TORCH_T(slope));
+    const stk__torch_handle slope = stk__torch_part(s, io->scratch, 0, &form),
+                            y = stk__torch_shaped(s, io->y, shape);
+    if (stk__torch_device_is_host(&s->engine->device))
+        STK_TORCH_RUN(s, "aten::gt", "Tensor_out", STK_TORCH_T(y), STK_TORCH_T(s->engine->zero),
+                      STK_TORCH_T(slope));
+    else /* y is not negative; of one type, several values at once */
+        STK_TORCH_RUN(s, "aten::sign", "out", STK_TORCH_T(y), STK_TORCH_T(slope));
     STK_TORCH_RUN(s, "aten::mul", "out", STK_TORCH_T(slope), STK_TORCH_T(stk__torch_shaped(s, io->dy, shape)),
                   STK_TORCH_T(stk__torch_shaped(s, io->dx[0], shape)));
 }

@@ -136,15 +136,19 @@ static bool lies_as(stk__torch_scope *scope, stk__torch_handle result, const stk
     return same;
 }
 
-/* A handle of its own keeps the memory alive. */
+/* A handle of its own keeps the memory alive. On a GPU it comes from PyTorch's store, in the order of its
+ * stream. */
 static void take_over(stk__torch_scope *scope, stk__tensor *tensor, stk__torch_handle result)
 {
     const stk__torch_api *api = scope->engine->api;
     stk__torch_handle kept = NULL;
     void *data = NULL;
-    if (!stk__torch_went_well(scope, api->aoti_torch_get_data_ptr(result, &data), "a tensor's address") ||
-        !stk__torch_went_well(scope, api->aoti_torch_new_tensor_handle(result, &kept), "a tensor's handle"))
+    if (!stk__torch_went_well(scope, api->aoti_torch_new_tensor_handle(result, &kept), "a tensor's handle"))
         return;
+    if (!stk__torch_went_well(scope, api->aoti_torch_get_data_ptr(kept, &data), "a tensor's address")) {
+        api->aoti_torch_delete_tensor_object(kept);
+        return;
+    }
     scope->engine->taken++;
     tensor->own = kept;
     tensor->memory = data;
@@ -156,7 +160,7 @@ static void take_as(stk__torch_scope *scope, stk__tensor *tensor, const stk__tor
 {
     if (scope->status != STK_OK) return;
     stk__torch_tensor_drop(tensor);
-    if (stk__torch_device_is_host(&scope->engine->device) && tensor->place && lies_as(scope, result, form))
+    if (tensor->place && lies_as(scope, result, form))
         take_over(scope, tensor, result);
     else
         stk__torch_copy(scope, stk__torch_view(scope, tensor, form), result);
@@ -181,6 +185,20 @@ stk__torch_handle stk__torch_number(stk__torch_scope *scope, double value)
     if (scope->status != STK_OK) return NULL;
     const int32_t result = scope->engine->api->aoti_torch_scalar_to_tensor_float64(value, &made);
     return stk__torch_went_well(scope, result, "a number") ? stk__torch_hold(scope, made) : NULL;
+}
+
+stk__torch_handle stk__torch_divisor(stk__torch_scope *scope, double value)
+{
+    const stk__torch *engine = scope->engine;
+    stk__torch_handle made = NULL;
+    if (scope->status != STK_OK) return NULL;
+    const int32_t result =
+        engine->api->aoti_torch_empty_strided(0, NULL, NULL, engine->api->aoti_torch_dtype_float64(),
+                                              engine->device.type, engine->device.index, &made);
+    if (!stk__torch_went_well(scope, result, "a number")) return NULL;
+    stk__torch_hold(scope, made);
+    stk__torch_fill(scope, made, value);
+    return made;
 }
 
 void stk__torch_copy(stk__torch_scope *scope, stk__torch_handle target, stk__torch_handle source)
@@ -221,13 +239,8 @@ void stk__torch_add(stk__torch_scope *scope, stk__torch_handle target, stk__torc
 
 void stk__torch_count_up(stk__torch_scope *scope, const stk__tensor *tensor)
 {
-    const int mark = scope->count;
-    const stk__torch_handle number = stk__torch_dense(scope, tensor);
-    const stk__torch_handle more =
-        STK_TORCH_RUN(scope, "aten::ones_like", "", STK_TORCH_T(number), STK_TORCH_NOTHING, STK_TORCH_NOTHING,
-                      STK_TORCH_NOTHING, STK_TORCH_NOTHING, STK_TORCH_NOTHING);
-    stk__torch_add_product(scope, number, more, more, 1);
-    stk__torch_release(scope, mark);
+    const stk__torch_handle more = scope->engine->more;
+    stk__torch_add_product(scope, stk__torch_dense(scope, tensor), more, more, 1);
 }
 
 void stk__torch_learn(stk__torch_scope *scope, const stk__op_io *io, int param, stk__torch_handle gradient)
@@ -241,6 +254,17 @@ void stk__torch_learn(stk__torch_scope *scope, const stk__op_io *io, int param, 
     else
         stk__torch_copy(scope, target, gradient);
     stk__torch_release(scope, mark);
+}
+
+/* Who updates the weights looks for it where it was the last time: there a graph must have written it, too. */
+void stk__torch_learn_own(stk__torch_scope *scope, const stk__op_io *io, int param,
+                          stk__torch_handle gradient)
+{
+    stk__tensor *dparam = stk__torch_at(io->dparam, param);
+    if (dparam && !io->add_dparam && !scope->engine->front.info.graphs)
+        stk__torch_take(scope, dparam, gradient);
+    else
+        stk__torch_learn(scope, io, param, gradient);
 }
 
 stk__torch_handle stk__torch_multiply(stk__torch_scope *scope, stk__torch_handle a, stk__torch_handle b)

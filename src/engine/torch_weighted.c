@@ -34,10 +34,47 @@ static stk__torch_handle picture_of(stk__torch_scope *s, const stk__op *op, cons
     return stk__torch_factor(s, op, stk__torch_picture(s, tensor, shape), tensor->desc.dtype);
 }
 
+/* An output is of the products' own type, or f32 at the end of a network. */
+static bool is_own_type(const stk__op *op, const stk__tensor *tensor)
+{
+    return !op->spec.half || tensor->desc.dtype == op->spec.half;
+}
+
+/* Written where it is to lie: PyTorch's own convolution makes a tensor for it. false: cuDNN cannot do it. */
+static bool convolve_in_place(stk__torch_scope *s, const stk__op *op, const stk__op_io *io, const geometry *g)
+{
+    stk__torch *engine = s->engine;
+    const stk__engine_info *info = &engine->front.info;
+    if (stk__torch_device_is_host(&engine->device) || engine->no_cudnn || op->spec.kind != STK_OP_CONV ||
+        op->spec.groups != 1 || !is_own_type(op, io->y))
+        return false;
+    const stk__torch_handle y = stk__torch_picture(s, io->y, &op->form.output);
+    STK_TORCH_RUN(s, "aten::cudnn_convolution", "out",
+                  STK_TORCH_T(picture_of(s, op, io->x[0], &op->spec.input[0])),
+                  STK_TORCH_T(weight_of(s, op, io->param[0])), STK_TORCH_INT_LIST(g->pad, 2),
+                  STK_TORCH_INT_LIST(g->stride, 2), STK_TORCH_INT_LIST(g->dilation, 2), STK_TORCH_I(1),
+                  STK_TORCH_I(info->measures), STK_TORCH_I(info->deterministic), STK_TORCH_I(info->tf32),
+                  STK_TORCH_T(y));
+    if (s->status == STK_ERROR_UNSUPPORTED &&
+        !engine->has_cudnn) { /* the first one: it was not built with it */
+        engine->no_cudnn = true;
+        s->status = STK_OK;
+        stk__error_clear(s->error);
+        return false;
+    }
+    engine->has_cudnn = true;
+    const stk__shape one_each = {4, {1, op->spec.channels, 1, 1}};
+    if (bias_of(op, io))
+        stk__torch_add(
+            s, y, stk__torch_factor(s, op, stk__torch_shaped(s, io->param[1], &one_each), STK_DTYPE_F32), 1);
+    return true;
+}
+
 static stk_status conv_forward(stk__op *op, const stk__op_io *io, stk_error *error)
 {
     const geometry g = geometry_of(&op->spec);
     stk__torch_scope s = stk__torch_begin(op->engine, error);
+    if (convolve_in_place(&s, op, io, &g)) return stk__torch_end(&s);
     const stk__torch_handle y = STK_TORCH_RUN(
         &s, "aten::convolution", "", STK_TORCH_T(picture_of(&s, op, io->x[0], &op->spec.input[0])),
         STK_TORCH_T(weight_of(&s, op, io->param[0])), STK_TORCH_T_OR_NONE(weight_of(&s, op, bias_of(op, io))),
@@ -168,9 +205,8 @@ static void back_through(stk__torch_scope *s, const stk__op *op, const stk__op_i
         STK_TORCH_I(op->spec.groups), STK_TORCH_BITS(wanted, 3));
     stk__torch_call(s, request);
     if (wanted & 1) stk__torch_take_picture(s, io->dx[0], &op->spec.input[0], request->result[0]);
-    if (wanted & 2 && !io->add_dparam) stk__torch_take(s, io->dparam[0], request->result[1]);
-    if (wanted & 2 && io->add_dparam) stk__torch_learn(s, io, 0, request->result[1]);
-    if (wanted & 4) stk__torch_learn(s, io, 1, request->result[2]);
+    if (wanted & 2) stk__torch_learn_own(s, io, 0, request->result[1]);
+    if (wanted & 4) stk__torch_learn_own(s, io, 1, request->result[2]);
 }
 
 /* Gradients of weight and bias alone. Of the weight only the shape counts: it is shown as if it lay densely,
@@ -225,12 +261,6 @@ static stk__torch_handle rows_of(stk__torch_scope *s, const stk__op *op, const s
     return stk__torch_factor(s, op, stk__torch_rows(s, tensor, c), tensor->desc.dtype);
 }
 
-/* An output is of the products' own type, or f32 at the end of a network. */
-static bool is_own_type(const stk__op *op, const stk__tensor *tensor)
-{
-    return !op->spec.half || tensor->desc.dtype == op->spec.half;
-}
-
 static stk_status linear_forward(stk__op *op, const stk__op_io *io, stk_error *error)
 {
     stk__torch_scope s = stk__torch_begin(op->engine, error);
@@ -261,7 +291,7 @@ static void learn_linear(stk__torch_scope *s, const stk__op *op, const stk__op_i
         stk__torch_factor(s, op, stk__torch_view(s, io->dy, &turned), io->dy->desc.dtype);
     const stk__torch_handle gradient = STK_TORCH_RUN(s, "aten::mm", "", STK_TORCH_T(dy),
                                                      STK_TORCH_T(rows_of(s, op, io->x[0], features_of(op))));
-    stk__torch_learn(s, io, 0, gradient);
+    stk__torch_learn_own(s, io, 0, gradient);
 }
 
 /* dx [rows in] = dy weight */
@@ -283,10 +313,10 @@ static stk_status linear_backward(stk__op *op, const stk__op_io *io, stk_error *
     if (wanted & 1) send_back(&s, op, io, dy);
     if (wanted & 2) learn_linear(&s, op, io);
     if (wanted & 4)
-        stk__torch_learn(&s, io, 1,
-                         STK_TORCH_RUN(&s, "aten::sum", "dim_IntList", STK_TORCH_T(dy),
-                                       STK_TORCH_SOME_INT_LIST(&(int64_t){0}, 1), STK_TORCH_I(false),
-                                       STK_TORCH_SOME_I(stk__torch_dtype(&s, STK_DTYPE_F32))));
+        stk__torch_learn_own(&s, io, 1,
+                             STK_TORCH_RUN(&s, "aten::sum", "dim_IntList", STK_TORCH_T(dy),
+                                           STK_TORCH_SOME_INT_LIST(&(int64_t){0}, 1), STK_TORCH_I(false),
+                                           STK_TORCH_SOME_I(stk__torch_dtype(&s, STK_DTYPE_F32))));
     return stk__torch_end(&s);
 }
 

@@ -54,7 +54,7 @@ typedef struct stk__train_settings {
     int compile;      /* stk_switch, as all switches below */
     int compile_mode; /* stk__compile_mode */
     int conv;         /* stk__conv of engine.h */
-    int channels_last, tf32, non_blocking, use_gpu_augmentation, gradient_checkpointing;
+    int channels_last, tf32, deterministic, non_blocking, use_gpu_augmentation, gradient_checkpointing;
     int64_t accumulation;
     double max_grad_norm;        /* 0: no clipping */
     int64_t log_interval;        /* steps */

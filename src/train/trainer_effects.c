@@ -68,10 +68,16 @@ static void tell_convolutions(stk__trainer *t, const stk__train_settings *train)
     else if (train->conv == STK_CONV_AUTO) /* a run that goes on reads this and must choose alike */
         stk__trainer_note_if_asked(t, "train.conv", count.winograd ? "auto" : "direct",
                                    count.winograd ? why : "faster for all convolutions here");
-    stk__trainer_note_if_asked(
-        t, "train.compile_mode", measured ? "max-autotune" : "",
-        measured ? "3x3 convolutions were measured, now or before; a run that goes on keeps its own"
-                 : "there is nothing to choose here");
+    if (train->compile_mode == STK_COMPILE_REDUCE_OVERHEAD)
+        stk__trainer_choose_graphs(t, train);
+    else if (t->info.engine->measures)
+        stk__trainer_note_if_asked(t, "train.compile_mode", "max-autotune",
+                                   "cuDNN measures its algorithms at the first run of each shape");
+    else
+        stk__trainer_note_if_asked(
+            t, "train.compile_mode", measured ? "max-autotune" : "",
+            measured ? "3x3 convolutions were measured, now or before; a run that goes on keeps its own"
+                     : "there is nothing to choose here");
 }
 
 /* Where it computes, and what only GPUs have. */
@@ -80,9 +86,10 @@ static void tell_device(stk__trainer *t, const stk__trainer_setup *setup)
     const stk__engine_info *engine = t->info.engine;
     char name[16];
     if (engine->device == STK_DEVICE_CPU) {
-        stk__trainer_note_if_asked(t, "run.device", "cpu",
-                                   engine->note[0] ? engine->note : "there is no GPU that can be used");
+        note(t, "run.device", "cpu",
+             engine->gpu_why[0] ? engine->gpu_why : "there is no GPU that can be used", !engine->gpu_why[0]);
         stk__trainer_note_if_asked(t, "train.tf32", "", "only NVIDIA GPUs have it");
+        stk__trainer_note_if_asked(t, "train.deterministic", "true", "on CPUs it always is");
         stk__trainer_note_if_asked(t, "train.non_blocking", "",
                                    "nothing is copied: batches are used where they lie");
         return;
@@ -94,6 +101,11 @@ static void tell_device(stk__trainer *t, const stk__trainer_setup *setup)
                                : setup->train->tf32 == STK_SWITCH_OFF ? "as asked for, in PyTorch's settings"
                                                                       : "this GPU is older than it, or this "
                                                                         "PyTorch does not let it be set");
+    stk__trainer_note_if_asked(t, "train.deterministic", engine->deterministic ? "true" : "false",
+                               engine->deterministic ? "PyTorch's deterministic algorithms, where it has them"
+                               : setup->train->deterministic == STK_SWITCH_ON
+                                   ? "this PyTorch does not let it be set"
+                                   : "sums of some operators depend on the order of threads");
     const bool beside = t->feed.resident && t->feed.pinned;
     stk__trainer_note_if_asked(
         t, "train.non_blocking", beside ? "true" : "false",

@@ -96,6 +96,33 @@ void heat_maps_let_nan_pass(void **state)
     assert_true(isnan(got.y.value[0]));
 }
 
+/* A prediction of this cell's upper left corner, where the point lies. Cells have 49 px: a 49 is 1 when it is
+ * divided by 49, and less than 1 when it is multiplied by 1 / 49. */
+static void expect_no_error(stk__op_kind kind, int64_t width, int64_t row, int64_t column)
+{
+    const stk__op_spec spec = {
+        .kind = kind, .input = {{4, {1, 3, width, 3}}}, .image_size = {3 * 49, (int32_t)width * 49}};
+    fill(&spec, &(op_flags){0});
+    memset(trial.x[0].value, 0, (size_t)trial.x[0].count * sizeof *trial.x[0].value);
+    double *cell = trial.x[0].value + (row * width + column) * 3, *point = trial.x[STK_LOSS_TARGET].value;
+    cell[0] = 30, cell[1] = cell[2] = -0.5;
+    point[0] = 49 * (double)column, point[1] = 49 * (double)row, point[2] = 1;
+    run(&got);
+    const int sum = kind == STK_OP_POINTS ? 0 : 1;
+    expect_close(got.y.value[sum] - trial.y.value[sum], 0, 1e-6);
+}
+
+void points_on_edges_are_in_their_cell(void **state)
+{
+    (void)state;
+    static const int64_t widths[] = {48, 49, 98, 103};
+    for (int i = 0; i < 4; i++)
+        for (int64_t column = 0; column < 2; column++) {
+            expect_no_error(STK_OP_POINTS, widths[i], 1 + column, column);
+            expect_no_error(STK_OP_POINT_ERROR, widths[i], 1 + column, column);
+        }
+}
+
 /* The gradient of a 1x1's weights, all of them, on one engine. */
 static void expect_strided_weights(stk__engine *engine, const stk__op_spec *spec)
 {

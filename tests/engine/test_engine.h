@@ -41,6 +41,7 @@ void f16_is_rounded_f32(void **state);
     X(recurrent_layers_let_nan_pass)                                                                         \
     X(wide_pools_let_nan_pass)                                                                               \
     X(heat_maps_let_nan_pass)                                                                                \
+    X(points_on_edges_are_in_their_cell)                                                                     \
     X(narrow_strided_weights_learn)                                                                          \
     X(wide_weights_learn)                                                                                    \
     X(cross_entropy_by_hand)                                                                                 \

@@ -1,5 +1,6 @@
 /* The CUDA file of the engine torch, on the fake driver and the PyTorch in front of the real one
  * (on_fake_gpu.py starts it): maps, copies, order, waits, and every call of the driver failing. */
+#include "engine/torch_call.h"
 #include "gpu_engine.h"
 
 enum { COUNT = GPU_COUNT, TENSORS = STK_TORCH_STAGES + 1, KERNEL = TENSORS - 1 };
@@ -41,7 +42,7 @@ static void it_says_where_it_is(void **state)
     assert_int_equal(info->device, STK_DEVICE_CUDA);
     assert_int_equal(info->device_index, 0);
     assert_non_null(strstr(info->version, ", cuda:0"));
-    assert_true(info->tf32); /* read back from PyTorch */
+    assert_true(info->tf32);
     assert_true(stk__engine_stream(engine, &stream));
     const stk__engine_memory memory = stk__engine_measure(engine);
     assert_true(memory.free_bytes > 0 && memory.free_bytes < memory.total_bytes);
@@ -52,6 +53,54 @@ static void it_says_where_it_is(void **state)
     cuda->api.context = NULL; /* a PyTorch without it */
     assert_false(stk__torch_cuda_set_tf32(cuda, true));
     cuda->api = kept;
+}
+
+/* Whoever else in this process has set which of PyTorch's switches: what is asked for is in force. The real
+ * library is looked at. */
+static void tf32_is_as_asked_for(void **state)
+{
+    (void)state;
+    enum { GENERIC, CUDA, ALL = 0, CONV, RNN, MATMUL, TF32 = 2 };
+    int (*precision)(const void *context, int backend, int op) = NULL;
+    void (*set)(void *context, int backend, int op, int precision) = cuda->api.set_precision;
+    gpu_find("STOKER_FAKE_TORCH_REAL", "/libtorch_cpu.so",
+             "_ZNK2at7Context16float32PrecisionENS_14Float32BackendENS_9Float32OpE", &precision);
+    void *context = cuda->api.context();
+    for (int i = 0; i < 8; i++) {
+        const bool wanted = i & 1;
+        cuda->api.allow_products(context, i & 2);
+        cuda->api.allow_convolutions(context, i & 2);
+        set(context, GENERIC, ALL, i & 4 ? TF32 : 0);
+        set(context, CUDA, MATMUL, i & 4 ? TF32 : 0); /* beside the old ones */
+        assert_int_equal(stk__torch_cuda_set_tf32(cuda, wanted), wanted);
+        for (int op = CONV; op <= MATMUL; op++)
+            assert_int_equal(precision(context, CUDA, op) == TF32, wanted);
+    }
+    set(context, GENERIC, ALL, 0);
+}
+
+/* By options of the engine, in the real library. */
+static void algorithms_are_as_asked_for(void **state)
+{
+    (void)state;
+    static const char *const getters[] = {"_ZNK2at7Context14benchmarkCuDNNEv",
+                                          "_ZNK2at7Context18deterministicCuDNNEv",
+                                          "_ZNK2at7Context23deterministicAlgorithmsEv"};
+    bool (*ask[3])(const void *context);
+    for (int i = 0; i < 3; i++)
+        gpu_find("STOKER_FAKE_TORCH_REAL", "/libtorch_cpu.so", getters[i], &ask[i]);
+    for (int i = 3; i >= 0; i--) {
+        stk__engine *other;
+        const stk__engine_options options = {
+            .name = "torch", .device = "cuda:0", .tune = i & 1, .deterministic = i & 2};
+        assert_int_equal(stk__engine_open(&other, &options, NULL), STK_OK);
+        const stk__engine_info *info = stk__engine_describe(other);
+        assert_true(info->measures == options.tune && info->deterministic == options.deterministic);
+        const void *context = cuda->api.context();
+        assert_true(ask[0](context) == options.tune && ask[1](context) == options.deterministic &&
+                    ask[2](context) == options.deterministic);
+        stk__engine_close(&other);
+    }
 }
 
 /* Written in a row without a wait, added up on the stream, read once. */
@@ -91,6 +140,30 @@ static void many_maps(void **state)
     for (int i = 0; i < STK_TORCH_STAGES; i++)
         assert_int_equal(stk__tensor_unmap(tensors[i], &views[i], true, NULL), STK_OK);
     assert_int_equal(stk__engine_sync(engine, NULL), STK_OK);
+}
+
+/* Tensors that lie one behind the other are one row for the average: one launch. */
+static void all_tensors_take_one_operator(void **state)
+{
+    (void)state;
+    enum { EACH = 8 };
+    float values[COUNT], read[COUNT];
+    stk__tensor *const *const from = tensors + EACH;
+    for (int i = 0; i < COUNT; i++)
+        values[i] = (float)i;
+    for (int i = 0; i < EACH; i++) {
+        assert_int_equal(stk__tensor_zero(tensors[i], NULL), STK_OK);
+        assert_int_equal(stk__tensor_write(from[i], values, sizeof values, NULL), STK_OK);
+    }
+    const stk__tensor_list average = {tensors, EACH}, value = {from, EACH};
+    const long before = gpu.torch("operators");
+    assert_int_equal(stk__engine_average(engine, &average, &value, 0.75, NULL), STK_OK);
+    assert_int_equal(gpu.torch("operators"), before + 1);
+    for (int i = 0; i < EACH; i++) {
+        assert_int_equal(stk__tensor_read(tensors[i], read, sizeof read, NULL), STK_OK);
+        for (int k = 0; k < COUNT; k++)
+            assert_true(read[k] == 0.25F * (float)k);
+    }
 }
 
 /* All pinned memory is under way: the host waits for the first. */
@@ -234,6 +307,54 @@ static void a_pytorch_without_our_calls(void **state)
     rmdir(folder);
 }
 
+static char warning[400];
+
+static void keep_warning(void *context, stk_log_level level, const char *line)
+{
+    (void)context;
+    if (level == STK_LOG_WARNING) snprintf(warning, sizeof warning, "%s", line);
+}
+
+/* Nobody asked for the GPU, but it is here: it is told why the CPU computes. */
+static void expect_passed_over(const char *name, const char *why)
+{
+    stk__engine *none;
+    warning[0] = '\0';
+    stk_log_set(keep_warning, NULL, STK_LOG_WARNING);
+    assert_int_equal(stk__engine_open(&none, &(stk__engine_options){.name = name}, NULL), STK_OK);
+    stk_log_set(NULL, NULL, STK_LOG_WARNING);
+    assert_int_equal(none->info.device, STK_DEVICE_CPU);
+    assert_non_null(strstr(none->info.gpu_why, why));
+    assert_non_null(strstr(warning, "the GPU is not used, the CPU computes: "));
+    assert_non_null(strstr(warning, why));
+    stk__engine_close(&none);
+}
+
+/* With "auto": PyTorch cannot use it, its driver does not start; or there is none, of which nobody speaks. */
+static void gpus_that_are_passed_over_are_told(void **state)
+{
+    (void)state;
+    stk__engine *none;
+    const char *stream = getenv("STOKER_FAKE_TORCH_STREAM");
+    setenv("STOKER_FAKE_TORCH_STREAM", "none", 1);
+    expect_passed_over("torch", "PyTorch cannot use the GPU: there is no stream");
+    expect_passed_over("auto", "PyTorch cannot use the GPU: there is no stream");
+    setenv("STOKER_FAKE_TORCH_STREAM", stream ? stream : "default", 1);
+    gpu_fault("cuInit", 1, "fail 803");
+    gpu_fault("cuInit", 2, "fail 803");
+    expect_passed_over("auto", "cuInit failed");
+    warning[0] = '\0';
+    stk_log_set(keep_warning, NULL, STK_LOG_WARNING);
+    gpu_fault("cuInit", 1, "fail 100");
+    gpu_fault("cuInit", 2, "fail 100");
+    assert_int_equal(stk__engine_open(&none, &(stk__engine_options){.name = "auto"}, NULL), STK_OK);
+    stk_log_set(NULL, NULL, STK_LOG_WARNING);
+    assert_int_equal(none->info.device, STK_DEVICE_CPU);
+    assert_string_equal(none->info.gpu_why, "");
+    assert_string_equal(warning, "");
+    stk__engine_close(&none);
+}
+
 /* PyTorch has no stream; its folder has no CUDA part; no such word; and "auto". */
 static void other_ends(void **state)
 {
@@ -251,7 +372,7 @@ static void other_ends(void **state)
     assert_non_null(strstr(error.message, "PyTorch cannot use the GPU: there is no stream"));
     assert_int_equal(stk__engine_open(&none, &(stk__engine_options){.name = "torch"}, &error), STK_OK);
     assert_int_equal(none->info.device, STK_DEVICE_CPU); /* and says why */
-    assert_non_null(strstr(none->info.note, "PyTorch cannot use the GPU"));
+    assert_non_null(strstr(none->info.gpu_why, "PyTorch cannot use the GPU"));
     expect_host(none);
     stk__engine_close(&none);
     setenv("STOKER_FAKE_TORCH_STREAM", stream ? stream : "default", 1);
@@ -279,6 +400,38 @@ static void memory_runs_out(void **state)
     assert_non_null(strstr(error.message, "out of memory"));
 }
 
+static int tell_little(size_t *there, size_t *total)
+{
+    *there = 1 << 20;
+    *total = 1 << 30;
+    return CUDA_SUCCESS;
+}
+
+/* Before 2.13 PyTorch fails without a text: what the GPU has left is looked at. */
+static void memory_runs_out_in_old_versions(void **state)
+{
+    (void)state;
+    stk__torch_api *api = (stk__torch_api *)stk__torch_of(engine)->api; /* nobody else has an engine */
+    const char *(*const kept)(void) = api->last_error;
+    stk__arena *large = NULL;
+    stk_error error = {0};
+    api->last_error = NULL;
+    assert_int_equal(stk__arena_create(engine, (size_t)1 << 40, &large, &error), STK_ERROR_MEMORY);
+    stk__torch_scope s = stk__torch_begin(engine, &error);
+    assert_false(stk__torch_went_well(&s, 1, "aten::convolution"));
+    assert_int_equal(stk__torch_end(&s), STK_ERROR_UNSUPPORTED); /* there is room */
+    stk__cuda_api full = *cuda->driver.api;
+    const stk__cuda_api *driver = cuda->driver.api;
+    full.cuMemGetInfo_v2 = tell_little;
+    cuda->driver.api = &full;
+    s = stk__torch_begin(engine, &error);
+    assert_false(stk__torch_went_well(&s, 1, "aten::convolution"));
+    assert_int_equal(stk__torch_end(&s), STK_ERROR_MEMORY);
+    assert_non_null(strstr(error.message, "out of memory"));
+    cuda->driver.api = driver;
+    api->last_error = kept;
+}
+
 /* The last test: nothing works after it. */
 static void a_lost_context_is_told(void **state)
 {
@@ -304,13 +457,18 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(other_ends),
         cmocka_unit_test(a_pytorch_without_our_calls),
+        cmocka_unit_test(gpus_that_are_passed_over_are_told),
         cmocka_unit_test(it_says_where_it_is),
+        cmocka_unit_test(tf32_is_as_asked_for),
+        cmocka_unit_test(algorithms_are_as_asked_for),
         cmocka_unit_test(copies_are_in_order),
+        cmocka_unit_test(all_tensors_take_one_operator),
         cmocka_unit_test(many_maps),
         cmocka_unit_test(all_stages_fly),
         cmocka_unit_test(failing_calls_are_told),
         cmocka_unit_test(memory_may_be_unknown),
         cmocka_unit_test(memory_runs_out),
+        cmocka_unit_test(memory_runs_out_in_old_versions),
         cmocka_unit_test(engines_that_cannot_open),
     };
     const struct CMUnitTest last[] = {cmocka_unit_test(a_lost_context_is_told)};

@@ -177,12 +177,15 @@ static diary run_on(const char *device, int questions, int64_t log_interval, int
     return d;
 }
 
+/* On a GPU the squares of all gradients are added as one row, in f32, on the CPU tensor by
+ * tensor. */
 static void expect_same_numbers(const diary *a, const diary *b)
 {
     assert_int_equal(a->logs, b->logs);
     assert_memory_equal(a->log_step, b->log_step, sizeof a->log_step);
     assert_memory_equal(a->loss, b->loss, sizeof a->loss);
-    assert_memory_equal(a->norm, b->norm, sizeof a->norm);
+    for (int i = 0; i < a->logs; i++)
+        assert_true(fabs(a->norm[i] - b->norm[i]) <= 1e-4 * fabs(b->norm[i]));
 }
 
 /* Every step has a log, and nobody waits for one before the epoch ends. */

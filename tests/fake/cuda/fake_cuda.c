@@ -155,8 +155,8 @@ const char *fake_cuda_misuse(void)
     return first_misuse;
 }
 
-static const fake_word word_of_kind[] = {FAKE_CONTEXTS, FAKE_STREAMS, FAKE_EVENTS,
-                                         FAKE_MODULES,  FAKE_WORDS,   FAKE_PROGRAMS};
+static const fake_word word_of_kind[] = {FAKE_CONTEXTS, FAKE_STREAMS,  FAKE_EVENTS, FAKE_MODULES,
+                                         FAKE_WORDS,    FAKE_PROGRAMS, FAKE_WORDS,  FAKE_WORDS};
 
 void *fake_make(fake_kind kind, int gpu, size_t size_bytes)
 {
@@ -258,6 +258,7 @@ int fake_enter(fake_function function, int gpu)
     if (!code && needs_init && fake_visible_count < 0) code = FAKE_CUDA_ERROR_NOT_INITIALIZED;
     if (!code && function >= FAKE_cuDevicePrimaryCtxRetain && function < FAKE_nvrtcVersion && gpu >= 0)
         code = lost[gpu];
+    if (!code) code = fake_capture_refuses(function);
     pthread_mutex_unlock(&fake_lock);
     return code;
 }
@@ -291,10 +292,11 @@ long fake_cuda_calls(const char *call, int gpu)
 int64_t fake_cuda_count(const char *what)
 {
     static const char *const words[FAKE_WORDS] = {
-        "device_bytes", "pinned_bytes", "memories",        "pinned",
-        "streams",      "events",       "modules",         "contexts",
-        "programs",     "work",         "pageable_copies", "misuses",
-        "copies_in",    "copies_out",   "kernels",         "peak_device_bytes"};
+        "device_bytes", "pinned_bytes",   "memories",        "pinned",
+        "streams",      "events",         "modules",         "contexts",
+        "programs",     "work",           "pageable_copies", "misuses",
+        "copies_in",    "copies_out",     "kernels",         "peak_device_bytes",
+        "captures",     "capture_errors", "graph_launches"};
     int64_t count = -1;
     if (strcmp(what, "current") == 0) return fake_current() < 0 ? 0 : stack.depth;
     pthread_mutex_lock(&fake_lock);

@@ -54,12 +54,33 @@ FAKE_EXPORT long fake_cuda_calls(const char *call, int gpu); /* gpu FAKE_ANY: on
 
 /* What is there now: device_bytes, pinned_bytes, memories, pinned, streams, events, modules, contexts,
  * programs, current (contexts on the stack of this thread), work (not finished).
- * What has been: pageable_copies, misuses, copies_in, copies_out, kernels, peak_device_bytes. -1: no such
- * word. */
+ * What has been: pageable_copies, misuses, copies_in, copies_out, kernels, peak_device_bytes, captures,
+ * capture_errors, graph_launches. -1: no such word. */
 FAKE_EXPORT int64_t fake_cuda_count(const char *what);
 FAKE_EXPORT const char *fake_cuda_misuse(void);     /* the first one in words; "" */
 FAKE_EXPORT void *fake_cuda_host(uint64_t address); /* where the bytes of device memory are; NULL: nowhere */
 FAKE_EXPORT int fake_cuda_owner(uint64_t address);  /* whose they are, as programs count; -1: nobody's */
+FAKE_EXPORT int fake_cuda_pinned(const void *host, size_t bytes); /* 1: all of it is pinned */
+
+/* For a library that does by itself what a GPU would do on a stream: where the stream is captured, `run` will
+ * be called with a copy of these bytes each time the graph is launched, after all that was queued before.
+ * -1: it is not captured; else the code. device: as programs count. */
+FAKE_EXPORT int fake_cuda_capture(void *stream, int device, void (*run)(const void *task), const void *task,
+                                  size_t bytes);
+FAKE_EXPORT int
+fake_cuda_unsafe(void); /* it would wait: the code, if something is captured that forbids it */
+
+/* Graphs, as the driver has them; not among the calls that can be told to fail. */
+FAKE_EXPORT int cuStreamBeginCapture_v2(stk__cu_handle stream, int mode);
+FAKE_EXPORT int cuStreamEndCapture(stk__cu_handle stream, stk__cu_handle *graph);
+FAKE_EXPORT int cuStreamIsCapturing(stk__cu_handle stream, int *status);
+FAKE_EXPORT int cuThreadExchangeStreamCaptureMode(int *mode);
+FAKE_EXPORT int cuGraphGetNodes(stk__cu_handle graph, stk__cu_handle *nodes, size_t *count);
+FAKE_EXPORT int cuGraphInstantiateWithFlags(stk__cu_handle *exec, stk__cu_handle graph,
+                                            unsigned long long flags);
+FAKE_EXPORT int cuGraphLaunch(stk__cu_handle exec, stk__cu_handle stream);
+FAKE_EXPORT int cuGraphExecDestroy(stk__cu_handle exec);
+FAKE_EXPORT int cuGraphDestroy(stk__cu_handle graph);
 
 /* For a library that computes on the host what a GPU would do on a stream: waits until the stream has nothing
  * to do. device: as programs count. Returns the code that lost the context; 0. */
@@ -108,6 +129,13 @@ FAKE_EXPORT int fake_cuda_settle(void *stream, int device);
       "system has unsupported display driver / cuda driver combination")                                     \
     X(CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE, 804,                                                        \
       "forward compatibility was attempted on non supported HW")                                             \
+    X(CUDA_ERROR_ILLEGAL_STATE, 401, "the operation cannot be performed in the present state")               \
+    X(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, 900, "operation not permitted when stream is capturing")        \
+    X(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, 901, "operation failed due to a previous error during capture") \
+    X(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED, 903, "capture was not initiated in this stream")                  \
+    X(CUDA_ERROR_STREAM_CAPTURE_ISOLATION, 905, "dependency created on uncaptured work in another stream")   \
+    X(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, 906,                                                               \
+      "operation would make the legacy stream depend on a capturing blocking stream")                        \
     X(CUDA_ERROR_UNKNOWN, 999, "unknown error")
 
 #define FAKE_NVRTC_CODES(X)                                                                                  \

@@ -159,6 +159,14 @@ int fake_cuda_owner(uint64_t address)
     return device;
 }
 
+int fake_cuda_pinned(const void *host, size_t bytes)
+{
+    pthread_mutex_lock(&fake_lock);
+    const bool pinned = fake_find((uint64_t)(uintptr_t)host, bytes, true, FAKE_ANY) != NULL;
+    pthread_mutex_unlock(&fake_lock);
+    return pinned;
+}
+
 static int64_t free_bytes(int gpu)
 {
     pthread_mutex_lock(&fake_lock);

@@ -85,7 +85,9 @@ typedef enum fake_kind {
     FAKE_EVENT,
     FAKE_MODULE,
     FAKE_KERNEL,
-    FAKE_PROGRAM
+    FAKE_PROGRAM,
+    FAKE_GRAPH,
+    FAKE_GRAPH_EXEC
 } fake_kind;
 typedef struct fake_handle {
     fake_kind kind;
@@ -116,6 +118,9 @@ typedef enum fake_word {
     FAKE_COPIES_OUT,
     FAKE_KERNELS,
     FAKE_PEAK_DEVICE_BYTES,
+    FAKE_CAPTURES,
+    FAKE_CAPTURE_ERRORS,
+    FAKE_GRAPH_LAUNCHES,
     FAKE_WORDS
 } fake_word;
 extern int64_t fake_counts[FAKE_WORDS]; /* lock */
@@ -156,6 +161,7 @@ typedef struct fake_event {
     uint64_t recorded, reached; /* lock: number of its last record; of the last that was reached */
     uint64_t reached_ns;        /* lock */
     double model_ns;            /* lock: by the GPU's own clock */
+    struct fake_graph *capture; /* lock: it was recorded while a stream was captured into this */
 } fake_event;
 
 typedef struct fake_work {
@@ -177,10 +183,14 @@ typedef struct fake_work {
 
 typedef struct fake_stream {
     fake_handle handle;
-    int number;               /* in the trace */
-    bool started;             /* lock: it has a thread */
-    fake_work *first, **last; /* lock: the first is under way */
-    double model_ns;          /* lock: how far it is by the GPU's own clock */
+    int number;                 /* in the trace */
+    bool started;               /* lock: it has a thread */
+    bool legacy;                /* the default one */
+    bool blocking;              /* the default one and it wait for each other */
+    struct fake_graph *capture; /* lock: what is queued goes in there; NULL: it is not captured */
+    fake_work *first, **last;   /* lock: the first is under way */
+    struct fake_stream *other;  /* lock: in the list of all */
+    double model_ns;            /* lock: how far it is by the GPU's own clock */
 } fake_stream;
 
 /* fake_cuda_clock.c. What the work takes on the modelled GPU; 0: it is not modelled. */
@@ -199,6 +209,17 @@ size_t fake_output_bytes(const fake_work *work);     /* images of a kernel's sam
 void fake_poison_output(const fake_work *work, int gpu);
 void fake_trace(const fake_stream *stream, const fake_work *work, uint64_t start_ns, uint64_t end_ns);
 uint64_t fake_random(void);
+
+/* fake_cuda_graph.c. What must not be called while streams are captured (by the mode of this thread and of
+ * the captures): such a call gives the code and ends the capture. Lock held. */
+int fake_capture_refuses(fake_function function);
+/* Work on a stream, or an event: -1: not captured, go on; else the code, and the work is the graph's. Lock
+ * not held. */
+int fake_capture_work(fake_stream *stream, fake_work *work);
+int fake_capture_record(fake_stream *stream, fake_event *event);
+int fake_capture_wait(fake_stream *stream, fake_event *event);
+int fake_capture_ask(const fake_event *event);             /* of an event in a graph nothing can be asked */
+void fake_release_streams(const struct fake_graph *graph); /* none is captured into it any more. Lock held */
 
 /* What NVRTC makes and cuModuleLoadData takes: this head, then the text. As PTX it runs on newer GPUs too, if
  * the driver is not older than the compiler. */
