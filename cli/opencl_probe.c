@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #define ARGUMENT "--opencl-probe"
-enum { PASSED = 86, DEADLINE_S = 20, KILL_S = 1, LOOK_AGAIN_MS = 10 };
+enum { PASSED = 86, DEADLINE_S = 20, KILL_S = 1, LOOK_AGAIN_MS = 10, MOST_READS = 32 };
 
 extern char **environ;
 
@@ -53,25 +53,18 @@ static const char *last_line(tail *t)
     return start ? start + 1 : t->text;
 }
 
-/* Reads what is there, waiting a moment for it. */
+/* Reads what is there, waiting a moment for it: as much as a pipe holds, however fast more comes. */
 static void hear(int from, tail *t)
 {
-    char bytes[512];
+    char bytes[4096];
     struct pollfd ready = {.fd = from, .events = POLLIN};
     poll(&ready, 1, LOOK_AGAIN_MS);
-    for (ssize_t count; (count = read(from, bytes, sizeof bytes)) > 0;)
+    for (int i = 0; i < MOST_READS; i++) {
+        const ssize_t count = read(from, bytes, sizeof bytes);
+        if (count <= 0) break;
         add_to_tail(t, bytes, (size_t)count);
-    if (ready.revents & POLLHUP) poll(NULL, 0, 1); /* it is about to end */
-}
-
-/* False: it still runs at the deadline. */
-static bool wait_for_end(pid_t pid, uint64_t deadline_ns, int *status)
-{
-    while (waitpid(pid, status, WNOHANG) != pid) {
-        if (stk__clock_ns() > deadline_ns) return false;
-        poll(NULL, 0, LOOK_AGAIN_MS);
     }
-    return true;
+    if (ready.revents & POLLHUP) poll(NULL, 0, 1); /* it is about to end */
 }
 
 static stk_status start(pid_t *pid, int *from, stk_error *error)
@@ -83,8 +76,8 @@ static stk_status start(pid_t *pid, int *from, stk_error *error)
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
     cause = posix_spawn_file_actions_init(&actions);
     if (!cause) {
-        posix_spawn_file_actions_adddup2(&actions, ends[1],
-                                         STDERR_FILENO); /* first: it may be 0 or 1 itself */
+        /* standard error first: the pipe may lie at 0 and 1 itself */
+        posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
         posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDWR, 0);
         posix_spawn_file_actions_adddup2(&actions, STDIN_FILENO, STDOUT_FILENO);
         cause = posix_spawn(pid, "/proc/self/exe", &actions, NULL, words, environ);
@@ -115,9 +108,10 @@ static stk_status judge(int status, tail *t, stk_error *error)
 /* A driver that hangs in the kernel cannot be killed: then the process is left behind. */
 static stk_status give_up(pid_t pid, stk_error *error)
 {
-    int status;
+    const uint64_t deadline_ns = stk__clock_ns() + KILL_S * STK_SECOND_NS;
     kill(pid, SIGKILL);
-    wait_for_end(pid, stk__clock_ns() + KILL_S * STK_SECOND_NS, &status);
+    while (waitpid(pid, NULL, WNOHANG) == 0 && stk__clock_ns() < deadline_ns)
+        poll(NULL, 0, LOOK_AGAIN_MS);
     stk__fail(error, STK_ERROR_UNSUPPORTED, "the OpenCL driver did not answer within %d s", DEADLINE_S);
     stk__error_hint(error, "fix or remove the OpenCL driver, or use augment.device=cpu");
     return STK_ERROR_UNSUPPORTED;

@@ -50,12 +50,13 @@ static stk__device_info blank_info(const char *name)
     return info;
 }
 
-/* Where nobody tells it stays empty. */
+/* As NVML writes it; a MIG instance ("… MIG 1g.5gb") has an id of its own. Where nobody tells it stays empty.
+ */
 static void ask_id(const stk__cuda_api *api, int ordinal, stk__device_info *info)
 {
     stk__cu_uuid uuid;
     if (api->cuDeviceGetUuid(&uuid, ordinal) != CUDA_SUCCESS) return;
-    int used = snprintf(info->id, sizeof info->id, "GPU");
+    int used = snprintf(info->id, sizeof info->id, strstr(info->model, " MIG ") ? "MIG" : "GPU");
     for (int i = 0; i < 16; i++) { /* in groups of 4, 2, 2, 2 and 6 bytes */
         const bool begins = i == 0 || i == 4 || i == 6 || i == 8 || i == 10;
         used += snprintf(info->id + used, sizeof info->id - (size_t)used, "%s%02x", begins ? "-" : "",
@@ -98,6 +99,7 @@ static int list_cuda(stk__device_info *infos, int most)
         infos[0] = blank_info("cuda");
         snprintf(infos[0].why, sizeof infos[0].why, "%.300s%s", error.message,
                  api ? "" : ": no NVIDIA driver");
+        snprintf(infos[0].note, sizeof infos[0].note, "%s", error.hint);
         return 1;
     }
     for (int i = 0; i < count && listed < most && i < STK_DEVICE_MOST; i++) {

@@ -81,9 +81,16 @@ stk_status stk__cuda_ask(stk__cuda *cuda, stk__cuda_site site, stk__cu_handle ev
 stk_status stk__cuda_wait(stk__cuda *cuda, stk__cuda_site site, stk__cu_handle event, stk_error *error);
 uint64_t stk__cuda_time_ns(const stk__cuda *cuda, stk__cu_handle from, stk__cu_handle to); /* 0: unknown */
 
-/* cuda_program.c. From the cache on disk, or built and put there. text: the embedded one, or a test's. */
+/* PTX of the device text, embedded at build: tools/make_ptx. Empty when it is not of the present text. */
+extern const char stk__device_ptx[];
+extern const size_t stk__device_ptx_bytes;
+
+/* cuda_program.c. From the cache on disk, or built and put there by the first NVRTC that does it, or the
+ * shipped PTX, which the note of the device says. text: the embedded one, or a test's. */
 stk_status stk__cuda_build(stk__cuda *cuda, const char *text, stk_error *error);
 void stk__cuda_unload(stk__cuda *cuda);
+/* The note of a device that is listed, not opened, as far as the versions of driver and NVRTC tell. */
+void stk__cuda_foretell_note(stk__device_info *info);
 
 /* cuda_run.c. A checked batch with at least one sample, into host memory. */
 stk_status stk__cuda_run(stk__cuda *cuda, const stk__augment_batch *batch, stk_error *error);

@@ -86,7 +86,7 @@ run_in_bare() { # NAME with|without COMMAND: in a fresh clone in a fresh copy of
     ln -sf pts/ptmx "$root/dev/ptmx"
     if [ "$2" = with ]; then mount -t sysfs -o ro sysfs "$root/sys"; fi
     env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin CI=true ${http_proxy:+"http_proxy=$http_proxy"} \
-        ${https_proxy:+"https_proxy=$https_proxy"} chroot "$root" sh -c "cd /stoker && $3" >"$log" 2>&1 </dev/null ||
+        ${https_proxy:+"https_proxy=$https_proxy"} ${PIP_CERT:+"PIP_CERT=$PIP_CERT"} chroot "$root" sh -c "cd /stoker && $3" >"$log" 2>&1 </dev/null ||
         status=$?
     if [ "$2" = with ]; then umount "$root/sys"; fi
     umount "$root/dev/pts" "$root/dev/shm" "$root/proc"

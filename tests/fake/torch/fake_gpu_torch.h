@@ -12,6 +12,8 @@
  *
  * STOKER_FAKE_TORCH_STREAM=own: the current stream is not the default one; none: there is none.
  * STOKER_FAKE_TORCH_SHORT=N: from the N-th operator on (the first is 1) PyTorch is out of memory.
+ * STOKER_FAKE_TORCH_WRONG=evaluation|frozen: batch norm by running statistics is wrong, forward or backward;
+ * bf16|fp16: there are no such tensors on a GPU.
  * STOKER_FAKE_TORCH_COUNTS=FILE: operators and syncs are told there at the end.
  * STOKER_FAKE_TORCH_TRACE=FILE: a JSON line for each operator on a GPU: what, start_ns, end_ns
  * (stk__clock_ns).
