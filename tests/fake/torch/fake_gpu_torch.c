@@ -71,11 +71,7 @@ static void open_real(void)
          &real_cuda.set_precision);
     find(library, "aoti_torch_get_numel", &rules.get_numel);
     find(library, "aoti_torch_get_sizes", &rules.get_sizes);
-    rules.get_dtype = real.aoti_torch_get_dtype;
-    rules.get_data = real.aoti_torch_get_data_ptr;
-    rules.make_number = real.aoti_torch_scalar_to_tensor_float64;
-    rules.drop = real.aoti_torch_delete_tensor_object;
-    rules.f64 = real.aoti_torch_dtype_float64();
+    rules.real = &real;
     find(library, "aoti_torch_dtype_bfloat16", &real_bfloat16);
     find(library, "aoti_torch_dtype_float16", &real_half);
     short_from = late ? strtol(late, NULL, 10) : 0;
@@ -354,24 +350,6 @@ int32_t torch_delete_list(void *list)
     return real.torch_delete_list(list);
 }
 
-/* cuDNN's convolution by the CPU's: y = convolution, copied into the last argument. */
-static int32_t convolve(uint64_t *stack, uint64_t version)
-{
-    enum { X, WEIGHT, PAD, STRIDE, DILATION, GROUPS, Y = 9 };
-    void *none = NULL;
-    real.torch_new_list_reserve_size(2, &none);
-    for (int i = 0; i < 2; i++)
-        real.torch_list_push_back(none, 0);
-    uint64_t plain[] = {stack[X],     stack[WEIGHT],   0, stack[STRIDE],
-                        stack[PAD],   stack[DILATION], 0, (uint64_t)(uintptr_t)none,
-                        stack[GROUPS]};
-    if (real.torch_call_dispatcher("aten::convolution", "", plain, version)) return 1;
-    uint64_t copy[] = {stack[Y], plain[0], 0};
-    if (real.torch_call_dispatcher("aten::copy_", "", copy, version)) return 1;
-    stack[0] = copy[0];
-    return 0;
-}
-
 /* A call that is refused drops its arguments, as PyTorch does: here they are left behind. */
 FAKE_EXPORT int32_t torch_call_dispatcher(const char *name, const char *overload, uint64_t *stack,
                                           uint64_t version);
@@ -395,7 +373,7 @@ int32_t torch_call_dispatcher(const char *name, const char *overload, uint64_t *
     syncs += fake_syncs(&call);
     const uint64_t start_ns = stk__clock_ns();
     const int32_t result = strcmp(name, "aten::cudnn_convolution") == 0
-                               ? convolve(stack, version)
+                               ? fake_convolve(&rules, stack, version)
                                : real.torch_call_dispatcher(name, overload, stack, version);
     if (trace && call.gpus)
         fprintf(trace, "{\"what\": \"%s\", \"start_ns\": %llu, \"end_ns\": %llu}\n", name,
