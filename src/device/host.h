@@ -9,8 +9,10 @@ typedef struct stk__host_memory {
     size_t size_bytes;
 } stk__host_memory;
 
-/* Reserves zeroed, page-aligned memory; the first touched_bytes are expected to be used fully (large pages).
- */
+size_t stk__host_pages(size_t size_bytes); /* rounded up to whole pages */
+
+/* Reserves zeroed memory in whole pages of its own, which can be pinned as they are; the first touched_bytes
+ * are expected to be used fully (large pages). */
 stk_status stk__host_reserve(stk__host_memory *memory, size_t size_bytes, size_t touched_bytes,
                              stk_error *error);
 void stk__host_release(stk__host_memory *memory);

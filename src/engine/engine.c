@@ -116,6 +116,29 @@ bool stk__engine_stream(const stk__engine *engine, void **stream)
     return engine->ops->stream && engine->ops->stream(engine, stream);
 }
 
+stk_status stk__graph_begin(stk__engine *engine, stk_error *error)
+{
+    assert(engine->info.graphs);
+    return engine->ops->graph_begin(engine, error);
+}
+
+stk_status stk__graph_end(stk__engine *engine, stk__graph **graph, stk_error *error)
+{
+    *graph = NULL;
+    return engine->ops->graph_end(engine, graph, error);
+}
+
+stk_status stk__graph_launch(stk__graph *graph, stk_error *error)
+{
+    return graph->engine->ops->graph_launch(graph, error);
+}
+
+void stk__graph_destroy(stk__graph **graph)
+{
+    if (*graph) (*graph)->engine->ops->graph_destroy(*graph);
+    *graph = NULL;
+}
+
 stk__engine_memory stk__engine_measure(stk__engine *engine)
 {
     if (!engine->ops->measure) return (stk__engine_memory){-1, -1, -1};

@@ -36,6 +36,7 @@ typedef struct stk__arena stk__arena;   /* create/destroy; memory for tensors */
 typedef struct stk__tensor stk__tensor; /* create/destroy; a handle */
 typedef struct stk__op stk__op;         /* create/destroy; an operation ready to run at one shape */
 typedef struct stk__half_op stk__half_op;
+typedef struct stk__graph stk__graph; /* begin/end, destroy; work that is launched as a whole */
 
 /* Algorithm of 3x3 convolutions with stride 1 (others are always direct); in the order of train.conv. */
 typedef enum stk__conv {
@@ -52,6 +53,7 @@ typedef struct stk__engine_options {
     bool deterministic; /* CUDA: no algorithm whose sums depend on who comes first */
     bool tune; /* STK_CONV_AUTO: measure both when an operation is made, and remember it on disk; CUDA: cuDNN
                   measures at the first run of each shape */
+    bool graphs; /* CUDA: work on a stream that can be captured, see stk__graph_begin */
     const char
         *device; /* torch: "cpu", "cuda:0"; NULL or "auto": the best that it can use. Others are the CPU's */
 } stk__engine_options;
@@ -75,6 +77,10 @@ typedef struct stk__engine_info {
     int32_t device_index;
     uint32_t kernel_layout; /* how it likes weights of convolutions to lie (stk__tensor_desc); 0: densely */
     bool tf32;              /* products of f32 are computed in TF32, which has 10 bits behind the point */
+    uint64_t first_step_bytes; /* host memory that its library takes during the first steps, beside tensors:
+                                  generated code, packing buffers; 0: none that is known */
+    bool graphs;               /* it was asked for graphs and has them */
+    char graphs_why[96];       /* asked for, but it has none: why; else empty */
     bool measures, deterministic; /* CUDA: as the options of these names say */
     char note[160]; /* something its user should know (an instruction set that was capped, why "auto" is not
                        a better one), or empty */
@@ -102,6 +108,16 @@ bool stk__engine_is_busy(const stk__engine *engine);
 /* The stream (a CUstream; NULL is the default one) on which an engine queues its work, for batches in that
  * GPU's memory. false: it works in host memory. */
 bool stk__engine_stream(const stk__engine *engine, void **stream);
+
+/* Graphs: what is queued between begin and end is not done, but kept; launch queues all of it at once, on the
+ * same tensors with what they hold then. Numbers that the host hands to operations stay as they were. Nothing
+ * may be mapped, copied from or to the host, or waited for in between: that fails. After a failure in between
+ * end must be called all the same; it gives no graph then. Wait (sync) before one is destroyed that may run.
+ * Only where the engine's info says that it has graphs. */
+stk_status stk__graph_begin(stk__engine *engine, stk_error *error);
+stk_status stk__graph_end(stk__engine *engine, stk__graph **graph, stk_error *error); /* NULL if it fails */
+stk_status stk__graph_launch(stk__graph *graph, stk_error *error);
+void stk__graph_destroy(stk__graph **graph);
 
 /* Memory of the engine's device. -1: unknown, or the host's. */
 typedef struct stk__engine_memory {
@@ -260,6 +276,11 @@ typedef struct stk__engine_ops {
     bool (*stream)(const stk__engine *engine, void **stream); /* NULL: there is none */
     stk__engine_memory (*measure)(stk__engine *engine);       /* NULL: unknown */
 
+    stk_status (*graph_begin)(stk__engine *engine, stk_error *error); /* all NULL: it has no graphs */
+    stk_status (*graph_end)(stk__engine *engine, stk__graph **graph, stk_error *error);
+    stk_status (*graph_launch)(stk__graph *graph, stk_error *error);
+    void (*graph_destroy)(stk__graph *graph);
+
     size_t (*tensor_size)(const stk__engine *engine, const stk__tensor_desc *desc); /* NULL: dense */
     stk_status (*arena_create)(stk__engine *engine, size_t size_bytes, stk__arena **arena, stk_error *error);
     void (*arena_destroy)(stk__arena *arena);
@@ -301,6 +322,10 @@ struct stk__engine {
     const stk__engine_ops *ops;
     stk__engine_info info;
     stk__cpu_level level; /* the front's, for its loops */
+};
+
+struct stk__graph {
+    stk__engine *engine;
 };
 
 struct stk__arena {

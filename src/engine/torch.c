@@ -43,6 +43,8 @@ static void prepare_thread(const stk__engine *engine)
 {
     static _Thread_local int threads;
     const stk__torch_api *api = stk__torch_of(engine)->api;
+    if (stk__torch_of(engine)->device.cuda)
+        stk__torch_cuda_prepare_thread(stk__torch_of(engine)->device.cuda);
     if (threads == engine->info.threads) return;
     threads = engine->info.threads;
     if (api->set_num_threads) api->set_num_threads(threads);
@@ -120,6 +122,7 @@ static void describe(stk__torch *made, const stk__engine_options *options)
     info->device_index = made->device.index;
     stk__torch_cuda_tell_half(made->device.cuda, info);
     info->tf32 = stk__torch_cuda_set_tf32(made->device.cuda, !options->no_tf32);
+    if (options->graphs) stk__torch_cuda_use_graphs(made->device.cuda, info);
     const bool set = stk__torch_cuda_set_algorithms(made->device.cuda, options->tune, options->deterministic);
     info->measures = set && options->tune;
     info->deterministic = set && options->deterministic;
@@ -233,6 +236,10 @@ const stk__engine_ops stk__engine_torch = {
     .is_busy = stk__torch_is_busy,
     .stream = stk__torch_stream,
     .measure = stk__torch_measure,
+    .graph_begin = stk__torch_graph_begin,
+    .graph_end = stk__torch_graph_end,
+    .graph_launch = stk__torch_graph_launch,
+    .graph_destroy = stk__torch_graph_destroy,
     .arena_create = stk__torch_arena_create,
     .arena_destroy = stk__torch_arena_destroy,
     .tensor_create = stk__torch_tensor_create,

@@ -82,6 +82,13 @@ static stk__torch_stage *stage_of(stk__torch_cuda *cuda, const stk_tensor *view)
     return stage;
 }
 
+/* Copies and waits would be kept in a graph with the host's memory of now, or break it. */
+static stk_status enter(stk__torch_cuda *cuda, stk_error *error)
+{
+    if (cuda->capturing) return stk__fail(error, STK_ERROR_UNSUPPORTED, "the host takes part in it");
+    return stk__cuda_enter(&cuda->driver, error);
+}
+
 /* --- copies ----------------------------------------------------------------------------------------------
  */
 
@@ -122,7 +129,7 @@ static stk_status map(stk__torch_cuda *cuda, const stk__tensor *tensor, content 
 static stk_status enter_and_map(stk__torch_cuda *cuda, const stk__tensor *tensor, content wanted,
                                 stk_tensor *view, stk_error *error)
 {
-    STK__TRY(stk__cuda_enter(&cuda->driver, error));
+    STK__TRY(enter(cuda, error));
     const stk_status status = map(cuda, tensor, wanted, view, error);
     stk__cuda_leave(&cuda->driver);
     return status;
@@ -148,7 +155,7 @@ stk_status stk__torch_cuda_fetch(stk__torch_cuda *cuda, const stk__tensor *tenso
 stk_status stk__torch_cuda_ask(stk__torch_cuda *cuda, const stk_tensor *view, bool *there, stk_error *error)
 {
     stk__torch_stage *stage = stage_of(cuda, view);
-    STK__TRY(stk__cuda_enter(&cuda->driver, error));
+    STK__TRY(enter(cuda, error));
     const stk_status status = stk__cuda_ask(&cuda->driver, STK_CUDA_WAIT_LATE, stage->over, there, error);
     stk__cuda_leave(&cuda->driver);
     stage->flying = !*there;
@@ -160,7 +167,7 @@ stk_status stk__torch_cuda_wait(stk__torch_cuda *cuda, const stk_tensor *view, s
 {
     stk__torch_stage *stage = stage_of(cuda, view);
     if (!stage->flying) return STK_OK;
-    STK__TRY(stk__cuda_enter(&cuda->driver, error));
+    STK__TRY(enter(cuda, error));
     const stk_status status = wait_for(cuda, stage, STK_CUDA_WAIT_LATE, error);
     stk__cuda_leave(&cuda->driver);
     return status;
@@ -184,7 +191,7 @@ stk_status stk__torch_cuda_unmap(stk__torch_cuda *cuda, const stk__tensor *tenso
     stk__torch_stage *stage = stage_of(cuda, view);
     stage->lent = false;
     if (!changed) return STK_OK;
-    STK__TRY(stk__cuda_enter(&cuda->driver, error));
+    STK__TRY(enter(cuda, error));
     const stk_status status = put_back(cuda, tensor, stage, (size_t)stk_tensor_bytes(view), error);
     stk__cuda_leave(&cuda->driver);
     return status;
@@ -201,7 +208,7 @@ static stk_status wait_for_stream(stk__torch_cuda *cuda, stk_error *error)
 
 stk_status stk__torch_cuda_sync(stk__torch_cuda *cuda, stk_error *error)
 {
-    STK__TRY(stk__cuda_enter(&cuda->driver, error));
+    STK__TRY(enter(cuda, error));
     const stk_status status = wait_for_stream(cuda, error);
     stk__cuda_leave(&cuda->driver);
     return status;
@@ -209,7 +216,7 @@ stk_status stk__torch_cuda_sync(stk__torch_cuda *cuda, stk_error *error)
 
 void stk__torch_cuda_mark(stk__torch_cuda *cuda)
 {
-    if (stk__cuda_enter(&cuda->driver, NULL) != STK_OK) return;
+    if (enter(cuda, NULL) != STK_OK) return;
     if (make_event(&cuda->driver, &cuda->behind, NULL) == STK_OK)
         stk__cuda_mark(&cuda->driver, cuda->behind, NULL);
     stk__cuda_leave(&cuda->driver);
@@ -217,7 +224,7 @@ void stk__torch_cuda_mark(stk__torch_cuda *cuda)
 
 bool stk__torch_cuda_is_busy(stk__torch_cuda *cuda)
 {
-    if (!cuda->behind || stk__cuda_enter(&cuda->driver, NULL) != STK_OK) return false;
+    if (!cuda->behind || enter(cuda, NULL) != STK_OK) return false;
     const int code = cuda->driver.api->cuEventQuery(cuda->behind);
     stk__cuda_leave(&cuda->driver);
     return code == CUDA_ERROR_NOT_READY;
@@ -228,7 +235,7 @@ stk__engine_memory stk__torch_cuda_measure(stk__torch_cuda *cuda)
 {
     size_t there = 0, total = 0;
     stk__engine_memory memory = {-1, -1, -1};
-    if (stk__cuda_enter(&cuda->driver, NULL) != STK_OK) return memory;
+    if (enter(cuda, NULL) != STK_OK) return memory;
     const int code = cuda->driver.api->cuMemGetInfo_v2(&there, &total);
     stk__cuda_leave(&cuda->driver);
     if (stk__cuda_check(&cuda->driver, code, "cuMemGetInfo", NULL) != STK_OK) return memory;
@@ -286,6 +293,39 @@ void stk__torch_cuda_tell_half(stk__torch_cuda *cuda, stk__engine_info *info)
     info->half_why = architecture >= 80 ? NULL : cuda->half_why;
 }
 
+static _Thread_local void *current_stream; /* of ours, in the calling thread; NULL: PyTorch's default */
+
+void stk__torch_cuda_prepare_thread(const stk__torch_cuda *cuda)
+{
+    if (!cuda->own_stream || current_stream == cuda->driver.stream) return;
+    if (cuda->api.graphs.set_stream(cuda->driver.stream, cuda->driver.device.index) == 0)
+        current_stream = cuda->driver.stream;
+}
+
+void stk__torch_cuda_use_graphs(stk__torch_cuda *cuda, stk__engine_info *info)
+{
+    const int index = cuda->driver.device.index;
+    void *stream = NULL;
+    if (cuda->api.graphs.missing)
+        snprintf(info->graphs_why, sizeof info->graphs_why, "this PyTorch has no '%.60s'",
+                 cuda->api.graphs.missing);
+    else if (!cuda->driver.stream && cuda->api.graphs.pool_stream(false, index, &stream) != 0)
+        snprintf(info->graphs_why, sizeof info->graphs_why, "PyTorch has no stream for them");
+    info->graphs = !info->graphs_why[0];
+    if (!stream) return; /* or it is not the default one already */
+    cuda->driver.stream = stream;
+    cuda->own_stream = true;
+    stk__torch_cuda_prepare_thread(cuda);
+}
+
+/* Who uses PyTorch in this thread after us finds its default stream again. */
+static void leave_stream(stk__torch_cuda *cuda)
+{
+    if (!cuda->own_stream || current_stream != cuda->driver.stream) return;
+    cuda->api.graphs.set_stream(NULL, cuda->driver.device.index);
+    current_stream = NULL;
+}
+
 static void release_stages(stk__torch_cuda *cuda)
 {
     stk__cuda *driver = &cuda->driver;
@@ -303,6 +343,7 @@ void stk__torch_cuda_close(stk__torch_cuda **cuda)
 {
     stk__torch_cuda *gone = *cuda;
     if (!gone) return;
+    leave_stream(gone);
     if (gone->driver.context && stk__cuda_enter(&gone->driver, NULL) == STK_OK) {
         release_stages(gone);
         stk__cuda_leave(&gone->driver);

@@ -8,6 +8,7 @@
 #include "device/cuda_device.h"
 #include "engine/engine.h"
 #include "engine/torch_api.h"
+#include "engine/torch_graph.h"
 
 enum { STK_TORCH_STAGES = 32 };
 
@@ -32,6 +33,7 @@ typedef struct stk__torch_cuda_api {
     void (*set_deterministic)(void *context, bool on);
     void (*set_deterministic_all)(void *context, bool on, bool only_warn);
     void (*set_precision)(void *context, int backend, int op, int precision); /* NULL: it has only the old */
+    stk__torch_graph_api graphs;
 } stk__torch_cuda_api;
 
 /* torch_cuda_api.c. Before the first operator: loads PyTorch's CUDA part, if a GPU could ever be used. */
@@ -44,6 +46,9 @@ stk_status stk__torch_cuda_api_open(stk__torch_cuda_api *calls, const stk__torch
 typedef struct stk__torch_cuda {
     stk__cuda driver; /* its stream is PyTorch's */
     stk__torch_cuda_api api;
+    stk__torch_pool pool;  /* of all graphs; zeros: none yet */
+    stk__graph *capturing; /* what is queued goes there; NULL: to the GPU */
+    bool own_stream;       /* threads must be told */
     stk__torch_stage stages[STK_TORCH_STAGES];
     stk__cu_handle behind; /* after what was queued at the last mark; NULL: none yet */
     long waits, fetches;   /* so far: how often the host waited for the stream, and copied from the GPU */
@@ -55,6 +60,12 @@ typedef struct stk__torch_cuda {
 stk_status stk__torch_cuda_open(stk__torch_cuda **cuda, const stk__torch_api *api, int index,
                                 stk_error *error);
 void stk__torch_cuda_close(stk__torch_cuda **cuda); /* waits for copies; accepts NULL inside */
+
+/* For graphs: work on a stream that can be captured, which the default one cannot, if PyTorch has what it
+ * takes; graphs and graphs_why of info. Before anything is queued. */
+void stk__torch_cuda_use_graphs(stk__torch_cuda *cuda, stk__engine_info *info);
+/* Every thread, before it calls operators: PyTorch has a current stream for each. */
+void stk__torch_cuda_prepare_thread(const stk__torch_cuda *cuda);
 
 /* Products of f32 as TF32, or not; returns whether they are. */
 bool stk__torch_cuda_set_tf32(stk__torch_cuda *cuda, bool allow);

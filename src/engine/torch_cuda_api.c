@@ -83,6 +83,7 @@ stk_status stk__torch_cuda_api_open(stk__torch_cuda_api *calls, const stk__torch
     void *host = dlopen(path, RTLD_NOW | RTLD_LOCAL); /* the open one once more */
     snprintf(path, sizeof path, "%slibtorch_cuda.so", folder);
     void *cuda = host ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    if (cuda) stk__torch_graph_api_find(&calls->graphs, cuda, host);
     if (cuda) return take_calls(cuda, host, calls, error);
     stk__fail(error, STK_ERROR_UNSUPPORTED, "PyTorch's CUDA part cannot be opened: %s", dlerror());
     stk__error_hint(error, "install the NVIDIA packages that this PyTorch wants, as pip install torch does; "

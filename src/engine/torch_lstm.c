@@ -1,35 +1,18 @@
-/* LSTM composed of matrix products and curves, gates in PyTorch's order: input, forget, cell, output. Runs on
- * every device. Everything inside lies by time, [t n ..]; the products with the inputs of all steps are one.
+/* LSTM: what belongs to all steps at once. The products with the inputs of all steps are one, and so are the
+ * gradients of weights; who takes the steps, see torch_lstm.h.
  */
-#include "engine/torch_call.h"
+#include "engine/torch_lstm.h"
 
-typedef struct sizes {
-    int64_t n, t, f, h;
-} sizes;
+typedef stk__torch_lstm_sizes sizes;
+typedef stk__torch_lstm_places places;
+typedef stk__torch_lstm_layer layer;
+typedef stk__torch_lstm_block block;
 
-/* Offsets in saved and scratch. */
-typedef struct places {
-    size_t input;                /* saved: x by time [t n f] */
-    size_t layers, layer;        /* saved: first layer's, bytes of one layer */
-    size_t cells, states;        /* from a layer's start, where its gates [t n 4h] are */
-    size_t bias;                 /* scratch: [4h], sum of both */
-    size_t product;              /* scratch: [n 4h] */
-    size_t dgates, dstates;      /* scratch: [t n 4h], [t n max(f, h)] */
-    size_t dcell, bent, through; /* scratch: [n h] */
-    stk__op_needs needs;
-} places;
-
-/* One layer of one run. */
-typedef struct layer {
-    stk__torch_scope *s;
-    const stk__op_io *io;
-    sizes z;
-    places p;
-    int number;
-    int64_t in;                             /* features of its input */
-    stk__torch_handle weight_hh, turned_hh; /* [4h h] and [h 4h] */
-    stk__torch_handle dcell, bent, through; /* [n h], of whichever step; backward only */
-} layer;
+static const stk__torch_lstm_way *way_of(const stk__op *op)
+{
+    return stk__torch_device_is_host(&stk__torch_of(op->engine)->device) ? &stk__torch_lstm_steps
+                                                                         : &stk__torch_lstm_cells;
+}
 
 static sizes sizes_of(const stk__op *op)
 {
@@ -69,14 +52,7 @@ static stk__op_needs lstm_needs(const stk__op *op)
     return places_of(op).needs;
 }
 
-/* A matrix in memory: width values from a row of stride on. */
-typedef struct block {
-    const stk__tensor *memory;
-    size_t offset;
-    int64_t rows, width, stride, first; /* first: values before it */
-} block;
-
-static stk__torch_handle see(stk__torch_scope *s, block b)
+stk__torch_handle stk__torch_lstm_see(stk__torch_scope *s, block b)
 {
     const stk__torch_form form = {.ndim = 2,
                                   .size = {b.rows, b.width},
@@ -120,7 +96,7 @@ static layer layer_of(stk__torch_scope *s, const stk__op *op, const stk__op_io *
     layer l = {.s = s, .io = io, .z = sizes_of(op), .p = places_of(op), .number = number};
     const block weight = {.memory = io->param[4 * number + 1], .rows = 4 * l.z.h, .width = l.z.h};
     l.in = number ? l.z.h : l.z.f;
-    l.weight_hh = see(s, weight);
+    l.weight_hh = stk__torch_lstm_see(s, weight);
     l.turned_hh = see_turned(s, weight);
     return l;
 }
@@ -137,109 +113,58 @@ static block input_of(const layer *l, int64_t steps)
     return (block){.memory = l->io->saved, .offset = at, .rows = steps * l->z.n, .width = l->in};
 }
 
-/* Gates of one step, count of them from the first on. */
-static stk__torch_handle gates_of(const layer *l, int64_t step, int first, int count)
+stk__torch_handle stk__torch_lstm_gates(const layer *l, int64_t step, int first, int count)
 {
     const int64_t h = l->z.h;
-    return see(l->s, (block){.memory = l->io->saved,
-                             .offset = layer_at(l, l->number),
-                             .rows = l->z.n,
-                             .width = count * h,
-                             .stride = 4 * h,
-                             .first = step * l->z.n * 4 * h + first * h});
+    return stk__torch_lstm_see(l->s, (block){.memory = l->io->saved,
+                                             .offset = layer_at(l, l->number),
+                                             .rows = l->z.n,
+                                             .width = count * h,
+                                             .stride = 4 * h,
+                                             .first = step * l->z.n * 4 * h + first * h});
 }
 
-static stk__torch_handle dgates_of(const layer *l, int64_t step, int first, int count)
+stk__torch_handle stk__torch_lstm_dgates(const layer *l, int64_t step, int first, int count)
 {
     const int64_t h = l->z.h;
-    return see(l->s, (block){.memory = l->io->scratch,
-                             .offset = l->p.dgates,
-                             .rows = l->z.n,
-                             .width = count * h,
-                             .stride = 4 * h,
-                             .first = step * l->z.n * 4 * h + first * h});
+    return stk__torch_lstm_see(l->s, (block){.memory = l->io->scratch,
+                                             .offset = l->p.dgates,
+                                             .rows = l->z.n,
+                                             .width = count * h,
+                                             .stride = 4 * h,
+                                             .first = step * l->z.n * 4 * h + first * h});
 }
 
-/* What lies at an offset of a layer's memory for one step: cells or states. */
-static stk__torch_handle kept_of(const layer *l, size_t offset, int64_t step)
+stk__torch_handle stk__torch_lstm_kept(const layer *l, size_t offset, int64_t step)
 {
-    return see(l->s, (block){.memory = l->io->saved,
-                             .offset = layer_at(l, l->number) + offset,
-                             .rows = l->z.n,
-                             .width = l->z.h,
-                             .first = step * l->z.n * l->z.h});
+    return stk__torch_lstm_see(l->s, (block){.memory = l->io->saved,
+                                             .offset = layer_at(l, l->number) + offset,
+                                             .rows = l->z.n,
+                                             .width = l->z.h,
+                                             .first = step * l->z.n * l->z.h});
 }
 
-static stk__torch_handle scratch_of(const layer *l, size_t offset, int64_t step, int64_t width)
+stk__torch_handle stk__torch_lstm_scratch(const layer *l, size_t offset, int64_t step, int64_t width)
 {
-    return see(l->s, (block){.memory = l->io->scratch,
-                             .offset = offset,
-                             .rows = l->z.n,
-                             .width = width,
-                             .first = step * l->z.n * width});
+    return stk__torch_lstm_see(l->s, (block){.memory = l->io->scratch,
+                                             .offset = offset,
+                                             .rows = l->z.n,
+                                             .width = width,
+                                             .first = step * l->z.n * width});
 }
 
-static void map_to(const layer *l, const char *curve, stk__torch_handle from, stk__torch_handle to)
-{
-    STK_TORCH_RUN(l->s, curve, "out", STK_TORCH_T(from), STK_TORCH_T(to));
-}
-
-static void multiply_to(const layer *l, stk__torch_handle a, stk__torch_handle b, stk__torch_handle to)
-{
-    STK_TORCH_RUN(l->s, "aten::mul", "out", STK_TORCH_T(a), STK_TORCH_T(b), STK_TORCH_T(to));
-}
-
-static void matrix_to(const layer *l, stk__torch_handle a, stk__torch_handle b, stk__torch_handle to)
+void stk__torch_lstm_matrix(const layer *l, stk__torch_handle a, stk__torch_handle b, stk__torch_handle to)
 {
     STK_TORCH_RUN(l->s, "aten::mm", "out", STK_TORCH_T(a), STK_TORCH_T(b), STK_TORCH_T(to));
 }
 
-static void slope_to(const layer *l, const char *curve, stk__torch_handle grad, stk__torch_handle at,
-                     stk__torch_handle to)
+static void forward_layer(const stk__op *op, const layer *l)
 {
-    STK_TORCH_RUN(l->s, curve, "grad_input", STK_TORCH_T(grad), STK_TORCH_T(at), STK_TORCH_T(to));
-}
-
-static void step_forward(const layer *l, int64_t t)
-{
-    const int mark = l->s->count;
-    const stk__torch_handle cell = kept_of(l, l->p.cells, t), state = kept_of(l, l->p.states, t);
-    const stk__torch_handle i = gates_of(l, t, 0, 1), f = gates_of(l, t, 1, 1), g = gates_of(l, t, 2, 1);
-    const stk__torch_handle i_and_f = gates_of(l, t, 0, 2), o = gates_of(l, t, 3, 1);
-    if (t) {
-        const stk__torch_handle product = scratch_of(l, l->p.product, 0, 4 * l->z.h);
-        matrix_to(l, kept_of(l, l->p.states, t - 1), l->turned_hh, product);
-        stk__torch_add(l->s, gates_of(l, t, 0, 4), product, 1);
-    }
-    map_to(l, "aten::sigmoid", i_and_f, i_and_f);
-    map_to(l, "aten::tanh", g, g);
-    map_to(l, "aten::sigmoid", o, o);
-    if (t)
-        multiply_to(l, f, kept_of(l, l->p.cells, t - 1), cell);
-    else
-        STK_TORCH_RUN(l->s, "aten::zero_", "", STK_TORCH_T(cell));
-    stk__torch_add_product(l->s, cell, i, g, 1);
-    map_to(l, "aten::tanh", cell, state);
-    multiply_to(l, state, o, state);
-    stk__torch_release(l->s, mark);
-}
-
-static void forward_layer(const layer *l)
-{
-    const int64_t steps = l->z.n * l->z.t, width = 4 * l->z.h;
-    stk__tensor *const *param = l->io->param + 4 * l->number;
-    const stk__torch_form row = stk__torch_dense_form(l->s->engine, STK_DTYPE_F32, &(stk__shape){1, {width}});
-    const stk__torch_handle bias = stk__torch_part(l->s, l->io->scratch, l->p.bias, &row);
-    stk__torch_copy(l->s, bias, stk__torch_dense(l->s, param[2]));
-    stk__torch_add(l->s, bias, stk__torch_dense(l->s, param[3]), 1);
-    STK_TORCH_RUN(l->s, "aten::linear", "out", STK_TORCH_T(see(l->s, input_of(l, l->z.t))),
-                  STK_TORCH_T(stk__torch_dense(l->s, param[0])), STK_TORCH_T_OR_NONE(bias),
-                  STK_TORCH_T(see(l->s, (block){.memory = l->io->saved,
-                                                .offset = layer_at(l, l->number),
-                                                .rows = steps,
-                                                .width = width})));
-    for (int64_t t = 0; t < l->z.t; t++)
-        step_forward(l, t);
+    const block gates = {.memory = l->io->saved,
+                         .offset = layer_at(l, l->number),
+                         .rows = l->z.n * l->z.t,
+                         .width = 4 * l->z.h};
+    way_of(op)->forward(l, stk__torch_lstm_see(l->s, input_of(l, l->z.t)), stk__torch_lstm_see(l->s, gates));
 }
 
 static stk_status lstm_forward(stk__op *op, const stk__op_io *io, stk_error *error)
@@ -250,54 +175,17 @@ static stk_status lstm_forward(stk__op *op, const stk__op_io *io, stk_error *err
     stk__torch_copy(&s, in_time(&s, &z, io->saved, p.input, z.f), by_time(&s, &z, io->x[0], z.f));
     for (int number = 0; number < op->spec.layers; number++) {
         const layer l = layer_of(&s, op, io, number);
-        forward_layer(&l);
+        forward_layer(op, &l);
         stk__torch_release(&s, 0);
     }
     const layer top = layer_of(&s, op, io, op->spec.layers - 1);
     if (op->spec.last)
-        stk__torch_copy(&s, stk__torch_shaped(&s, io->y, &op->form.output), kept_of(&top, p.states, z.t - 1));
+        stk__torch_copy(&s, stk__torch_shaped(&s, io->y, &op->form.output),
+                        stk__torch_lstm_kept(&top, p.states, z.t - 1));
     else
         stk__torch_copy(&s, by_time(&s, &z, io->y, z.h),
                         in_time(&s, &z, io->saved, layer_at(&top, top.number) + p.states, z.h));
     return stk__torch_end(&s);
-}
-
-/* dcell: that of the step behind, and becomes that of this one; dstate is complete. */
-static void close_gates(const layer *l, int64_t t, stk__torch_handle dstate)
-{
-    const stk__torch_handle dcell = l->dcell, bent = l->bent, through = l->through;
-    const stk__torch_handle i = gates_of(l, t, 0, 1), f = gates_of(l, t, 1, 1);
-    const stk__torch_handle g = gates_of(l, t, 2, 1), o = gates_of(l, t, 3, 1);
-    map_to(l, "aten::tanh", kept_of(l, l->p.cells, t), bent);
-    multiply_to(l, dstate, bent, through);
-    slope_to(l, "aten::sigmoid_backward", through, o, dgates_of(l, t, 3, 1));
-    multiply_to(l, dstate, o, through);
-    slope_to(l, "aten::tanh_backward", through, bent, through);
-    stk__torch_add(l->s, dcell, through, 1);
-    multiply_to(l, dcell, g, through);
-    slope_to(l, "aten::sigmoid_backward", through, i, dgates_of(l, t, 0, 1));
-    multiply_to(l, dcell, i, through);
-    slope_to(l, "aten::tanh_backward", through, g, dgates_of(l, t, 2, 1));
-    if (t) {
-        multiply_to(l, dcell, kept_of(l, l->p.cells, t - 1), through);
-        slope_to(l, "aten::sigmoid_backward", through, f, dgates_of(l, t, 1, 1));
-    } else {
-        STK_TORCH_RUN(l->s, "aten::zero_", "", STK_TORCH_T(dgates_of(l, t, 1, 1)));
-    }
-    multiply_to(l, dcell, f, dcell);
-}
-
-static void step_backward(const layer *l, int64_t t)
-{
-    const int mark = l->s->count;
-    const stk__torch_handle dstate = scratch_of(l, l->p.dstates, t, l->z.h);
-    if (t + 1 < l->z.t) {
-        const stk__torch_handle product = scratch_of(l, l->p.product, 0, l->z.h);
-        matrix_to(l, dgates_of(l, t + 1, 0, 4), l->weight_hh, product);
-        stk__torch_add(l->s, dstate, product, 1);
-    }
-    close_gates(l, t, dstate);
-    stk__torch_release(l->s, mark);
 }
 
 /* Gradients of all steps' gates, from a step on. */
@@ -314,13 +202,38 @@ static void learn_weight(const layer *l, int param, int64_t first_step, block va
 {
     const stk__tensor *dparam = stk__torch_at(l->io->dparam, 4 * l->number + param);
     if (!dparam) return;
-    if (values.rows)
+    const stk__torch_handle dgates = see_turned(l->s, dgates_from(l, first_step));
+    if (values.rows && !l->io->add_dparam)
+        stk__torch_lstm_matrix(l, dgates, stk__torch_lstm_see(l->s, values), stk__torch_dense(l->s, dparam));
+    else if (values.rows)
         stk__torch_learn(l->s, l->io, 4 * l->number + param,
-                         STK_TORCH_RUN(l->s, "aten::mm", "",
-                                       STK_TORCH_T(see_turned(l->s, dgates_from(l, first_step))),
-                                       STK_TORCH_T(see(l->s, values))));
+                         STK_TORCH_RUN(l->s, "aten::mm", "", STK_TORCH_T(dgates),
+                                       STK_TORCH_T(stk__torch_lstm_see(l->s, values))));
     else if (!l->io->add_dparam) /* a single step has no state before it */
         STK_TORCH_RUN(l->s, "aten::zero_", "", STK_TORCH_T(stk__torch_dense(l->s, dparam)));
+}
+
+/* Both biases have the gradient of the sum of both. */
+static void learn_biases(const layer *l)
+{
+    const int first = 4 * l->number + 2;
+    const stk__tensor *one = stk__torch_at(l->io->dparam, first),
+                      *other = stk__torch_at(l->io->dparam, first + 1);
+    const stk__torch_handle dgates = stk__torch_lstm_see(l->s, dgates_from(l, 0));
+    const stk__torch_arg rows = STK_TORCH_SOME_INT_LIST(&(int64_t){0}, 1);
+    if (!one && !other) return;
+    if (l->io->add_dparam || !one || !other) {
+        const stk__torch_handle sum = STK_TORCH_RUN(l->s, "aten::sum", "dim_IntList", STK_TORCH_T(dgates),
+                                                    rows, STK_TORCH_I(false), STK_TORCH_NOTHING);
+        stk__torch_learn(l->s, l->io, first, sum);
+        stk__torch_learn(l->s, l->io, first + 1, sum);
+        return;
+    }
+    const stk__torch_handle sum = stk__torch_dense(l->s, one);
+    STK_TORCH_RUN(l->s, "aten::sum", "IntList_out", STK_TORCH_T(dgates), rows, STK_TORCH_I(false),
+                  STK_TORCH_NOTHING, STK_TORCH_T(sum));
+    STK_TORCH_RUN(l->s, "aten::mul", "out", STK_TORCH_T(sum), STK_TORCH_T(l->s->engine->one),
+                  STK_TORCH_T(stk__torch_dense(l->s, other)));
 }
 
 static void learn_layer(const layer *l)
@@ -331,26 +244,21 @@ static void learn_layer(const layer *l)
                           .width = l->z.h};
     learn_weight(l, 0, 0, input_of(l, l->z.t));
     learn_weight(l, 1, 1, states);
-    const stk__torch_handle bias =
-        STK_TORCH_RUN(l->s, "aten::sum", "dim_IntList", STK_TORCH_T(see(l->s, dgates_from(l, 0))),
-                      STK_TORCH_SOME_INT_LIST(&(int64_t){0}, 1), STK_TORCH_I(false), STK_TORCH_NOTHING);
-    stk__torch_learn(l->s, l->io, 4 * l->number + 2, bias);
-    stk__torch_learn(l->s, l->io, 4 * l->number + 3, bias);
+    learn_biases(l);
 }
 
 /* dstates becomes the gradient of the layer's input. */
-static void backward_layer(const layer *l)
+static void backward_layer(const stk__op *op, layer *l)
 {
-    STK_TORCH_RUN(l->s, "aten::zero_", "", STK_TORCH_T(l->dcell));
-    for (int64_t t = l->z.t - 1; t >= 0; t--)
-        step_backward(l, t);
+    way_of(op)->backward(l);
     learn_layer(l);
     if (!l->number && !stk__torch_at(l->io->dx, 0)) return;
-    matrix_to(l, see(l->s, dgates_from(l, 0)), stk__torch_dense(l->s, l->io->param[4 * l->number]),
-              see(l->s, (block){.memory = l->io->scratch,
-                                .offset = l->p.dstates,
-                                .rows = l->z.t * l->z.n,
-                                .width = l->in}));
+    stk__torch_lstm_matrix(l, stk__torch_lstm_see(l->s, dgates_from(l, 0)),
+                           stk__torch_dense(l->s, l->io->param[4 * l->number]),
+                           stk__torch_lstm_see(l->s, (block){.memory = l->io->scratch,
+                                                             .offset = l->p.dstates,
+                                                             .rows = l->z.t * l->z.n,
+                                                             .width = l->in}));
 }
 
 static void begin_slopes(stk__torch_scope *s, const stk__op *op, const stk__op_io *io)
@@ -360,7 +268,7 @@ static void begin_slopes(stk__torch_scope *s, const stk__op *op, const stk__op_i
     const stk__torch_handle dstates = in_time(s, &z, io->scratch, top.p.dstates, z.h);
     if (op->spec.last) {
         STK_TORCH_RUN(s, "aten::zero_", "", STK_TORCH_T(dstates));
-        stk__torch_copy(s, scratch_of(&top, top.p.dstates, z.t - 1, z.h),
+        stk__torch_copy(s, stk__torch_lstm_scratch(&top, top.p.dstates, z.t - 1, z.h),
                         stk__torch_shaped(s, io->dy, &op->form.output));
     } else {
         stk__torch_copy(s, dstates, by_time(s, &z, io->dy, z.h));
@@ -373,13 +281,12 @@ static stk_status lstm_backward(stk__op *op, const stk__op_io *io, stk_error *er
     const sizes z = sizes_of(op);
     const places p = places_of(op);
     stk__torch_scope s = stk__torch_begin(op->engine, error);
-    begin_slopes(&s, op, io);
+    const bool last_only = op->spec.last && way_of(op)->reads_dy;
+    if (!last_only) begin_slopes(&s, op, io);
     for (int number = op->spec.layers - 1; number >= 0; number--) {
         layer l = layer_of(&s, op, io, number);
-        l.dcell = scratch_of(&l, p.dcell, 0, z.h);
-        l.bent = scratch_of(&l, p.bent, 0, z.h);
-        l.through = scratch_of(&l, p.through, 0, z.h);
-        backward_layer(&l);
+        l.last_only = last_only && number == op->spec.layers - 1;
+        backward_layer(op, &l);
         stk__torch_release(&s, 0);
     }
     if (stk__torch_at(io->dx, 0))

@@ -283,11 +283,12 @@ void stk__torch_learn(stk__torch_scope *scope, const stk__op_io *io, int param, 
     stk__torch_release(scope, mark);
 }
 
+/* Who updates the weights looks for it where it was the last time: there a graph must have written it, too. */
 void stk__torch_learn_own(stk__torch_scope *scope, const stk__op_io *io, int param,
                           stk__torch_handle gradient)
 {
     stk__tensor *dparam = stk__torch_at(io->dparam, param);
-    if (dparam && !io->add_dparam)
+    if (dparam && !io->add_dparam && !scope->engine->front.info.graphs)
         stk__torch_take(scope, dparam, gradient);
     else
         stk__torch_learn(scope, io, param, gradient);

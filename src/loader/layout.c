@@ -1,5 +1,7 @@
+/* Sizes and offsets of everything in a slot. */
 #include "loader/layout.h"
 
+#include "device/host.h"
 #include "device/text/text_launch.h"
 
 static size_t take(size_t *cursor, size_t size_bytes)
@@ -63,6 +65,7 @@ stk__layout stk__layout_make(const stk__source_info *info, const stk__layout_opt
     layout.total_bytes = cursor;
     layout.pin_bytes = layout.spare_offset + options->usual_spare_bytes;
     if (layout.pin_bytes > cursor) layout.pin_bytes = cursor;
+    layout.pin_bytes = stk__host_pages(layout.pin_bytes);
     if (!options->store.resident) return layout;
     size_t device_cursor = layout.pixel_bytes;
     layout.device_fact_offset = take(&device_cursor, layout.fact_bytes);

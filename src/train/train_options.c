@@ -42,7 +42,7 @@ static const stk__option train_table[] = {
     {.name = "amp_scale_floor", .type = STK_OPTION_NUMBER, .offset = FIELD(amp_scale_floor), .least = 1e-6, .most = 65536, .fallback = "1", .help = "fp16: the loss scale, which starts at 65536 and is halved when gradients overflow, never sinks below"},
     {.name = "amp_max_skips", .type = STK_OPTION_INT, .offset = FIELD(amp_max_skips), .least = 1, .most = 1e6, .fallback = "25", .unit = "steps", .help = "fp16: skipped steps in a row after which the run ends and names the layer"},
     {.name = "compile", .aliases = "compile_model", .type = STK_OPTION_SWITCH, .offset = FIELD(compile), .help = "fuse operations before the first step"},
-    {.name = "compile_mode", .type = STK_OPTION_WORD, .offset = FIELD(compile_mode), .choices = "default|reduce-overhead|max-autotune", .help = "how hard compile tries; max-autotune measures algorithms of convolutions"},
+    {.name = "compile_mode", .type = STK_OPTION_WORD, .offset = FIELD(compile_mode), .choices = "default|reduce-overhead|max-autotune", .help = "how hard compile tries; reduce-overhead launches a batch as one CUDA graph (GPUs), max-autotune measures algorithms of convolutions"},
     {.name = "conv", .type = STK_OPTION_WORD, .offset = FIELD(conv), .choices = "auto|direct|winograd", .help = "algorithm of 3x3 convolutions"},
     {.name = "channels_last", .type = STK_OPTION_SWITCH, .offset = FIELD(channels_last), .help = "keep the channels of a pixel together in memory"},
     {.name = "tf32", .type = STK_OPTION_SWITCH, .offset = FIELD(tf32), .help = "shorter numbers in the matrix units of NVIDIA GPUs"},

@@ -48,11 +48,7 @@ static stk_status train_batch(stk__trainer *t, stk_batch *batch, int part, int p
     feed.add_gradients = part > 0;
     feed.fault = stk__loss_scale_is_last(&t->scale) ? &t->fault : NULL;
     stk__stall_mark(&t->stall, STK_STALL_COPY);
-    STK__TRY(stk__pass_forward(pass, &feed, error));
-    stk__stall_mark(&t->stall, STK_STALL_FORWARD);
-    STK__TRY(stk__pass_backward(pass, &feed, error));
-    stk__stall_mark(&t->stall, STK_STALL_BACKWARD);
-    return STK_OK;
+    return stk__trainer_run_passes(t, pass, &feed, error);
 }
 
 /* Batches of this step: fewer at the end of an epoch. */

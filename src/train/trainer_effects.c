@@ -68,7 +68,9 @@ static void tell_convolutions(stk__trainer *t, const stk__train_settings *train)
     else if (train->conv == STK_CONV_AUTO) /* a run that goes on reads this and must choose alike */
         stk__trainer_note_if_asked(t, "train.conv", count.winograd ? "auto" : "direct",
                                    count.winograd ? why : "faster for all convolutions here");
-    if (t->info.engine->measures)
+    if (train->compile_mode == STK_COMPILE_REDUCE_OVERHEAD)
+        stk__trainer_choose_graphs(t, train);
+    else if (t->info.engine->measures)
         stk__trainer_note_if_asked(t, "train.compile_mode", "max-autotune",
                                    "cuDNN measures its algorithms at the first run of each shape");
     else

@@ -30,7 +30,8 @@ stk_status stk__trainer_open_engine(stk__engine **engine, const stk__run_setting
                                          .no_tf32 = train->tf32 == STK_SWITCH_OFF,
                                          .deterministic = train->deterministic == STK_SWITCH_ON,
                                          .conv = (stk__conv)train->conv,
-                                         .tune = stk__train_tunes(train)};
+                                         .tune = stk__train_tunes(train),
+                                         .graphs = stk__train_captures(train)};
     return stk__engine_open(engine, &options, error);
 }
 

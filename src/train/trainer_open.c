@@ -312,6 +312,7 @@ void stk__trainer_close(stk__trainer **trainer)
     stk__tensor **const sums[] = {&t->loss_sums,      &t->metric_sums,      &t->norm_sums,
                                   &t->eval_loss_sums, &t->eval_metric_sums, &t->class_weights,
                                   &t->skipped,        &t->kept_loss_sums,   &t->kept_metric_sums};
+    stk__trainer_drop_graphs(t);
     stk__trainer_forget(t);
     for (size_t i = 0; i < sizeof sums / sizeof sums[0]; i++)
         stk__tensor_destroy(sums[i]);

@@ -9,6 +9,7 @@
 enum {
     STK_TRAINER_ROOMS = 32, /* up to 5 a batch size */
     STK_TRAINER_EFFECTS = 48,
+    STK_TRAINER_GRAPHS = 16, /* slots of batches */
     STK_TRAINER_FETCHES = 3
 };
 
@@ -26,6 +27,14 @@ typedef struct stk__trainer_room {
     stk__arena *arena;
     stk__tensor *tensor;
 } stk__trainer_room;
+
+/* What was captured, on what. Places that are not used are zeros. */
+typedef struct stk__trainer_graph {
+    const stk__pass *pass;
+    stk__pass_feed feed;
+    bool seen; /* trained once without */
+    stk__graph *graph;
+} stk__trainer_graph;
 
 struct stk__trainer {
     stk__feed feed, val;
@@ -64,6 +73,10 @@ struct stk__trainer {
     double ema;
     int64_t classes;
 
+    bool captures; /* CUDA graphs, see trainer_graph.c */
+    stk__trainer_graph graphs[STK_TRAINER_GRAPHS];
+    int graph_next; /* place for the next new one */
+
     stk__trainer_look look; /* at predictions; NULL: nobody */
     void *look_context;
 
@@ -82,6 +95,19 @@ static inline bool stk__train_tunes(const stk__train_settings *train)
 {
     return train->compile_mode == STK_COMPILE_MAX_AUTOTUNE && train->compile != STK_SWITCH_OFF;
 }
+
+/* compile_mode is reduce-overhead, and compile is not switched off. */
+static inline bool stk__train_captures(const stk__train_settings *train)
+{
+    return train->compile_mode == STK_COMPILE_REDUCE_OVERHEAD && train->compile != STK_SWITCH_OFF;
+}
+
+/* trainer_graph.c. Forward and backward of a training batch. */
+stk_status stk__trainer_run_passes(stk__trainer *trainer, stk__pass *pass, const stk__pass_feed *feed,
+                                   stk_error *error);
+void stk__trainer_drop_graphs(stk__trainer *trainer);
+/* For who asked for reduce-overhead: whether there are graphs, and what the effects say. */
+void stk__trainer_choose_graphs(stk__trainer *trainer, const stk__train_settings *train);
 
 stk_status stk__trainer_feed(stk__trainer *trainer, const stk_batch *batch, stk__pass_feed *feed,
                              stk_error *error);

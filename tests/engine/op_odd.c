@@ -198,6 +198,11 @@ static const stk__op_spec odd[] = {
     {.kind = STK_OP_LSTM, .input = {{3, {2, 4, 3}}}, .hidden = 5, .layers = 2},
     {.kind = STK_OP_LSTM, .input = {{3, {2, 7, 3}}}, .hidden = 3, .layers = 2, .last = true},
     {.kind = STK_OP_LSTM, .input = {{3, {2, 3, 1}}}, .hidden = 2, .layers = 4, .last = true},
+    /* More steps than fused cells hold results of (torch_lstm_cells.c): one run and one step, two runs,
+       three. */
+    {.kind = STK_OP_LSTM, .input = {{3, {2, 31, 2}}}, .hidden = 3, .layers = 2},
+    {.kind = STK_OP_LSTM, .input = {{3, {1, 60, 3}}}, .hidden = 2, .layers = 2, .last = true},
+    {.kind = STK_OP_LSTM, .input = {{3, {2, 65, 1}}}, .hidden = 2, .layers = 1},
 
     {.kind = STK_OP_AFFINE, .input = {{3, {2, 5, 3}}}},
     {.kind = STK_OP_AFFINE, .input = PICTURE(1, 3, 3, 1)},

@@ -58,7 +58,8 @@ def has_the_cpus_numbers(work):
     alike(near, there)
     told = report(here)
     assert told["device"] == "cuda:0" and "cuda:0" in told["engine_version"]
-    share = told["peak_device_bytes"] / told["planned_device_bytes"]
+    assert told["cuda_bytes"] >= 400e6  # which the fake does not take
+    share = told["peak_device_bytes"] / (told["planned_device_bytes"] - told["cuda_bytes"])
     assert 0.9 < share < 1.2, share
     rows = {row["name"]: row for row in told["effects"]}
     assert rows["run.device"]["in_effect"] == "cuda:0" and rows["train.tf32"]["in_effect"] is True
@@ -181,7 +182,8 @@ def series_are_standardised(work):
     more = ["make:series", "data.limit=256", "model.name=lstm", "train.epochs=1", "train.log_interval=1", "run.threads=1"]
     here, _ = train(work, "series", *more, "run.device=cuda:0")
     there, _ = train(work, "series_cpu", *more, "run.device=cpu", "run.engine=torch")
-    alike(here, there)
+    for gpu, cpu in zip(metrics(here), metrics(there), strict=True):  # fused cells of the GPU add in another order than the CPU's operators
+        assert all(gpu[key] == value or abs(gpu[key] - value) <= 1e-4 * abs(value) for key, value in cpu.items()), (gpu, cpu)
 
 
 def says_why_not(work):

@@ -3,6 +3,7 @@
 
 #include "core/clock.h"
 
+#include <dlfcn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,6 +96,22 @@ const char *fake_cuda_add(const char *text)
     return NULL;
 }
 
+/* Copies of this library play different parts in one process: what stands in FILE.script beside it is for
+ * the copy in FILE alone. */
+static const char *add_own_lines(void)
+{
+    static char text[4096];
+    char path[4096];
+    Dl_info own;
+    if (!dladdr(text, &own) || !own.dli_fname) return NULL;
+    snprintf(path, sizeof path, "%s.script", own.dli_fname);
+    FILE *file = fopen(path, "r");
+    if (!file) return NULL;
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    return fake_cuda_add(text);
+}
+
 /* From the file, when nobody handed a script over. False: there should be one and it is no script. */
 static bool play_file(void)
 {
@@ -110,6 +127,7 @@ static bool play_file(void)
     text[file ? fread(text, 1, sizeof text - 1, file) : 0] = '\0';
     if (file) fclose(file);
     const char *why = fake_cuda_play(text);
+    if (!why) why = add_own_lines();
     if (why) fprintf(stderr, "fake CUDA: %s: %s\n", path, why);
     return !why;
 }
@@ -137,8 +155,8 @@ const char *fake_cuda_misuse(void)
     return first_misuse;
 }
 
-static const fake_word word_of_kind[] = {FAKE_CONTEXTS, FAKE_STREAMS, FAKE_EVENTS,
-                                         FAKE_MODULES,  FAKE_WORDS,   FAKE_PROGRAMS};
+static const fake_word word_of_kind[] = {FAKE_CONTEXTS, FAKE_STREAMS,  FAKE_EVENTS, FAKE_MODULES,
+                                         FAKE_WORDS,    FAKE_PROGRAMS, FAKE_WORDS,  FAKE_WORDS};
 
 void *fake_make(fake_kind kind, int gpu, size_t size_bytes)
 {
@@ -240,6 +258,7 @@ int fake_enter(fake_function function, int gpu)
     if (!code && needs_init && fake_visible_count < 0) code = FAKE_CUDA_ERROR_NOT_INITIALIZED;
     if (!code && function >= FAKE_cuDevicePrimaryCtxRetain && function < FAKE_nvrtcVersion && gpu >= 0)
         code = lost[gpu];
+    if (!code) code = fake_capture_refuses(function);
     pthread_mutex_unlock(&fake_lock);
     return code;
 }
@@ -273,10 +292,11 @@ long fake_cuda_calls(const char *call, int gpu)
 int64_t fake_cuda_count(const char *what)
 {
     static const char *const words[FAKE_WORDS] = {
-        "device_bytes", "pinned_bytes", "memories",        "pinned",
-        "streams",      "events",       "modules",         "contexts",
-        "programs",     "work",         "pageable_copies", "misuses",
-        "copies_in",    "copies_out",   "kernels",         "peak_device_bytes"};
+        "device_bytes", "pinned_bytes",   "memories",        "pinned",
+        "streams",      "events",         "modules",         "contexts",
+        "programs",     "work",           "pageable_copies", "misuses",
+        "copies_in",    "copies_out",     "kernels",         "peak_device_bytes",
+        "captures",     "capture_errors", "graph_launches"};
     int64_t count = -1;
     if (strcmp(what, "current") == 0) return fake_current() < 0 ? 0 : stack.depth;
     pthread_mutex_lock(&fake_lock);

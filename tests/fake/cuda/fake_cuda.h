@@ -5,18 +5,24 @@
  *   gpus N                           how many there are; 1 if not given
  *   gpu K sm N|memory BYTES|units N|name TEXT    of GPU K; 80, 8 GiB, 108, "NVIDIA Fake K" if not given
  *   gpu K clock KHZ|bus BITS         of its memory; 0 if not given
- *   wrong 1                          what is compiled gets one bit wrong
- *   driver VERSION                   as cuDriverGetVersion tells it; 12080 if not given
- *   nvrtc MAJOR MINOR SM,SM,…        of the compiler; 12 8 75,80,86,89,90,100,120 if not given
- *   pinned BYTES                     limit of pinned memory; none if not given
- *   seed N                           of the delays
- *   late US                          work is delayed by up to so many microseconds; 100 if not given
- *   copy GB_PER_S                    how fast copies are; at once if not given
- *   kernel NAME MS                   how long a kernel takes at least
- *   trace FILE                       JSON lines: gpu, stream, what, bytes, start_ns, end_ns (stk__clock_ns)
+ *   gpu K mig N                      it is the N-th MIG instance of GPU K, with that one's id
+ *   gpu K speed MHZ GB_PER_S LINK    its clock, memory and link in GB/s. Events of GPU K then tell the time
+ * of a model (fake_cuda_clock.c) instead of the host's gpu K kernels SHARE|copies SHARE of what the model
+ * allows; 1 if not given idle BYTES                       work that writes more than that takes its time and
+ * does nothing else wrong 1                          what is compiled gets one bit wrong wrong
+ * nhwc|planar|half|mix       only kernels of this layout, of 16 bits, that mix wrong N only from the N-th
+ * kernel on, N > 1 driver VERSION                   as cuDriverGetVersion tells it; 12080 if not given nvrtc
+ * MAJOR MINOR SM,SM,…        of the compiler; 12 8 75,80,86,89,90,100,120 if not given pinned BYTES limit of
+ * pinned memory; none if not given seed N                           of the delays late US work is delayed by
+ * up to so many microseconds; 100 if not given copy GB_PER_S                    how fast copies are; at once
+ * if not given kernel NAME MS                   how long a kernel takes at least trace FILE JSON lines: gpu,
+ * stream, what, bytes, start_ns, end_ns (stk__clock_ns)
  *
  *   fault CALL [gpu K] [at N|from N|below N] fail CODE|lose CODE|hang S
  *   calm                             no faults but those of later lines
+ *
+ * A copy of the library also plays the lines of FILE.script beside it, FILE being its own: several NVRTCs of
+ * different versions in one process are copies.
  *
  * CALL is a call of the driver or of NVRTC, '*' for all, or work as it runs: copy_in, copy_out, kernel,
  * record. Uses are counted from 0, per CALL; with `gpu K` those on GPU K only. `fail` gives the code, `lose`
@@ -48,12 +54,33 @@ FAKE_EXPORT long fake_cuda_calls(const char *call, int gpu); /* gpu FAKE_ANY: on
 
 /* What is there now: device_bytes, pinned_bytes, memories, pinned, streams, events, modules, contexts,
  * programs, current (contexts on the stack of this thread), work (not finished).
- * What has been: pageable_copies, misuses, copies_in, copies_out, kernels, peak_device_bytes. -1: no such
- * word. */
+ * What has been: pageable_copies, misuses, copies_in, copies_out, kernels, peak_device_bytes, captures,
+ * capture_errors, graph_launches. -1: no such word. */
 FAKE_EXPORT int64_t fake_cuda_count(const char *what);
 FAKE_EXPORT const char *fake_cuda_misuse(void);     /* the first one in words; "" */
 FAKE_EXPORT void *fake_cuda_host(uint64_t address); /* where the bytes of device memory are; NULL: nowhere */
 FAKE_EXPORT int fake_cuda_owner(uint64_t address);  /* whose they are, as programs count; -1: nobody's */
+FAKE_EXPORT int fake_cuda_pinned(const void *host, size_t bytes); /* 1: all of it is pinned */
+
+/* For a library that does by itself what a GPU would do on a stream: where the stream is captured, `run` will
+ * be called with a copy of these bytes each time the graph is launched, after all that was queued before.
+ * -1: it is not captured; else the code. device: as programs count. */
+FAKE_EXPORT int fake_cuda_capture(void *stream, int device, void (*run)(const void *task), const void *task,
+                                  size_t bytes);
+FAKE_EXPORT int
+fake_cuda_unsafe(void); /* it would wait: the code, if something is captured that forbids it */
+
+/* Graphs, as the driver has them; not among the calls that can be told to fail. */
+FAKE_EXPORT int cuStreamBeginCapture_v2(stk__cu_handle stream, int mode);
+FAKE_EXPORT int cuStreamEndCapture(stk__cu_handle stream, stk__cu_handle *graph);
+FAKE_EXPORT int cuStreamIsCapturing(stk__cu_handle stream, int *status);
+FAKE_EXPORT int cuThreadExchangeStreamCaptureMode(int *mode);
+FAKE_EXPORT int cuGraphGetNodes(stk__cu_handle graph, stk__cu_handle *nodes, size_t *count);
+FAKE_EXPORT int cuGraphInstantiateWithFlags(stk__cu_handle *exec, stk__cu_handle graph,
+                                            unsigned long long flags);
+FAKE_EXPORT int cuGraphLaunch(stk__cu_handle exec, stk__cu_handle stream);
+FAKE_EXPORT int cuGraphExecDestroy(stk__cu_handle exec);
+FAKE_EXPORT int cuGraphDestroy(stk__cu_handle graph);
 
 /* For a library that computes on the host what a GPU would do on a stream: waits until the stream has nothing
  * to do. device: as programs count. Returns the code that lost the context; 0. */
@@ -102,6 +129,13 @@ FAKE_EXPORT int fake_cuda_settle(void *stream, int device);
       "system has unsupported display driver / cuda driver combination")                                     \
     X(CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE, 804,                                                        \
       "forward compatibility was attempted on non supported HW")                                             \
+    X(CUDA_ERROR_ILLEGAL_STATE, 401, "the operation cannot be performed in the present state")               \
+    X(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, 900, "operation not permitted when stream is capturing")        \
+    X(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, 901, "operation failed due to a previous error during capture") \
+    X(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED, 903, "capture was not initiated in this stream")                  \
+    X(CUDA_ERROR_STREAM_CAPTURE_ISOLATION, 905, "dependency created on uncaptured work in another stream")   \
+    X(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT, 906,                                                               \
+      "operation would make the legacy stream depend on a capturing blocking stream")                        \
     X(CUDA_ERROR_UNKNOWN, 999, "unknown error")
 
 #define FAKE_NVRTC_CODES(X)                                                                                  \

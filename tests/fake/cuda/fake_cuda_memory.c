@@ -159,6 +159,14 @@ int fake_cuda_owner(uint64_t address)
     return device;
 }
 
+int fake_cuda_pinned(const void *host, size_t bytes)
+{
+    pthread_mutex_lock(&fake_lock);
+    const bool pinned = fake_find((uint64_t)(uintptr_t)host, bytes, true, FAKE_ANY) != NULL;
+    pthread_mutex_unlock(&fake_lock);
+    return pinned;
+}
+
 static int64_t free_bytes(int gpu)
 {
     pthread_mutex_lock(&fake_lock);
@@ -248,8 +256,12 @@ int cuMemHostRegister_v2(void *pointer, size_t bytes, unsigned flags)
     const int code = fake_enter_current(FAKE_cuMemHostRegister_v2, &gpu);
     if (code) return code;
     if (!pointer || bytes == 0 || flags > 15) return FAKE_CUDA_ERROR_INVALID_VALUE;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), before = (uintptr_t)pointer % page;
+    const uint8_t *start = (const uint8_t *)pointer - before; /* the driver locks whole pages */
+    const size_t whole = round_up(before + bytes, page);
     pthread_mutex_lock(&fake_lock);
-    const bool already = fake_is_pinned(pointer, bytes);
+    const bool already = fake_is_pinned(start, whole);
+    if (whole != bytes) fake_blame("%zu bytes are registered that are not whole pages", bytes);
     pthread_mutex_unlock(&fake_lock);
     if (already) return FAKE_CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
     if (is_beyond_limit(bytes) || !make_memory(bytes, true, gpu, pointer)) return CUDA_ERROR_OUT_OF_MEMORY;

@@ -9,6 +9,7 @@
 static fake_stream *defaults[FAKE_GPUS]; /* lock: the default streams of this age */
 static uint64_t records;                 /* lock: numbers of records of events */
 static int streams;                      /* lock: numbers in the trace */
+static fake_stream *all_streams;         /* lock: the newest, of any age */
 
 static fake_stream *make_stream(int gpu)
 {
@@ -17,6 +18,8 @@ static fake_stream *make_stream(int gpu)
     pthread_mutex_lock(&fake_lock);
     stream->number = streams++;
     stream->last = &stream->first;
+    stream->other = all_streams;
+    all_streams = stream;
     pthread_mutex_unlock(&fake_lock);
     return stream;
 }
@@ -31,10 +34,17 @@ fake_stream *fake_stream_of(void *handle, int gpu)
     if (!fresh) return stream;
     stream = make_stream(gpu);
     pthread_mutex_lock(&fake_lock);
+    if (stream) stream->legacy = true;
     defaults[gpu] = stream;
     fake_counts[FAKE_STREAMS] -= stream != NULL; /* nobody has to destroy it */
     pthread_mutex_unlock(&fake_lock);
     return stream;
+}
+
+void fake_release_streams(const struct fake_graph *graph)
+{
+    for (fake_stream *s = all_streams; s; s = s->other)
+        if (s->capture == graph) s->capture = NULL;
 }
 
 /* Lock held. */
@@ -61,6 +71,7 @@ static void *run_stream(void *context)
             pthread_cond_wait(&fake_changed, &fake_lock);
             continue;
         }
+        if (work->waits && stream->model_ns < work->event->model_ns) stream->model_ns = work->event->model_ns;
         if (!work->waits) {
             pthread_mutex_unlock(&fake_lock);
             fake_run_work(stream, work);
@@ -84,6 +95,8 @@ static bool start_thread(fake_stream *stream)
 
 int fake_queue(fake_stream *stream, fake_work *work)
 {
+    const int captured = fake_capture_work(stream, work);
+    if (captured >= 0) return captured;
     pthread_mutex_lock(&fake_lock);
     const bool good = start_thread(stream);
     for (int i = 0; good && i < 5; i++)
@@ -118,6 +131,7 @@ int cuStreamCreate(stk__cu_handle *stream, unsigned flags)
     if (flags > CU_STREAM_NON_BLOCKING) return FAKE_CUDA_ERROR_INVALID_VALUE;
     fake_stream *made = make_stream(gpu);
     if (!made) return CUDA_ERROR_OUT_OF_MEMORY;
+    made->blocking = flags != CU_STREAM_NON_BLOCKING;
     *stream = made;
     return CUDA_SUCCESS;
 }
@@ -140,6 +154,8 @@ int cuStreamWaitEvent(stk__cu_handle stream, stk__cu_handle event, unsigned flag
     if (code || flags) return code ? code : FAKE_CUDA_ERROR_INVALID_VALUE;
     fake_stream *s = fake_stream_of(stream, gpu);
     if (!s || !fake_is(event, FAKE_EVENT, FAKE_ANY)) return FAKE_CUDA_ERROR_INVALID_HANDLE;
+    const int captured = fake_capture_wait(s, event);
+    if (captured >= 0) return captured;
     fake_work *work = calloc(1, sizeof *work);
     if (!work) return CUDA_ERROR_OUT_OF_MEMORY;
     pthread_mutex_lock(&fake_lock);
@@ -179,6 +195,8 @@ int cuEventRecord(stk__cu_handle event, stk__cu_handle stream)
     if (code) return code;
     fake_stream *s = fake_stream_of(stream, gpu);
     if (!s || !fake_is(event, FAKE_EVENT, gpu)) return FAKE_CUDA_ERROR_INVALID_HANDLE;
+    const int captured = fake_capture_record(s, event);
+    if (captured >= 0) return captured;
     fake_work *work = calloc(1, sizeof *work);
     if (!work) return CUDA_ERROR_OUT_OF_MEMORY;
     pthread_mutex_lock(&fake_lock);
@@ -195,6 +213,8 @@ int cuEventQuery(stk__cu_handle event)
     if (code) return code;
     if (!fake_is(event, FAKE_EVENT, FAKE_ANY)) return FAKE_CUDA_ERROR_INVALID_HANDLE;
     const fake_event *e = event;
+    const int captured = fake_capture_ask(e);
+    if (captured) return captured;
     pthread_mutex_lock(&fake_lock);
     const bool reached = e->reached >= e->recorded;
     pthread_mutex_unlock(&fake_lock);
@@ -214,7 +234,9 @@ int cuEventElapsedTime(float *ms, stk__cu_handle start, stk__cu_handle end)
     pthread_mutex_lock(&fake_lock);
     const bool good = a->timed && b->timed && a->recorded && b->recorded;
     const bool reached = good && a->reached >= a->recorded && b->reached >= b->recorded;
-    if (reached) *ms = (float)((double)((int64_t)b->reached_ns - (int64_t)a->reached_ns) * 1e-6);
+    const bool modelled = fake.gpus[gpu].core_mhz > 0;
+    if (reached && modelled) *ms = (float)((b->model_ns - a->model_ns) * 1e-6);
+    if (reached && !modelled) *ms = (float)((double)((int64_t)b->reached_ns - (int64_t)a->reached_ns) * 1e-6);
     pthread_mutex_unlock(&fake_lock);
     return !good ? FAKE_CUDA_ERROR_INVALID_HANDLE : reached ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }

@@ -15,7 +15,9 @@
  *
  * STOKER_FAKE_TORCH_STREAM=own: the current stream is not the default one; none: there is none.
  * STOKER_FAKE_TORCH_SHORT=N: from the N-th operator on (the first is 1) PyTorch is out of memory.
- * STOKER_FAKE_TORCH_COUNTS=FILE: operators and syncs are told there at the end.
+ * STOKER_FAKE_TORCH_WRONG=evaluation|frozen: batch norm by running statistics is wrong, forward or backward;
+ * bf16|fp16: there are no such tensors on a GPU.
+ * STOKER_FAKE_TORCH_COUNTS=FILE: operators, syncs and launches of graphs are told there at the end.
  * STOKER_FAKE_TORCH_TRACE=FILE: a JSON line for each operator on a GPU: what, start_ns, end_ns
  * (stk__clock_ns).
  */
@@ -27,12 +29,15 @@
 #define FAKE_EXPORT __attribute__((visibility("default")))
 
 /* For tests, by dlsym: operators (called so far), syncs (calls for which PyTorch would have waited), tensors
- * (in our book now). -1: no such word. */
+ * (in our book now), captures and launches of graphs so far, graphs that there are now. -1: no such word. */
 FAKE_EXPORT long fake_torch_count(const char *what);
 
 /* For fake_gpu_torch_cuda.c, by dlsym. */
 FAKE_EXPORT void fake_torch_register_cuda(void);
 FAKE_EXPORT int32_t fake_torch_stream(int32_t index, void **stream);
+FAKE_EXPORT int32_t fake_torch_set_stream(void *stream, int32_t index);
+FAKE_EXPORT int32_t fake_torch_new_stream(int32_t index, void **stream);
+FAKE_EXPORT void fake_torch_graph(const char *member, void *object, int mode); /* "begin", "replay" … */
 
 /* What is known of a tensor or list by its address. */
 typedef struct fake_thing {
@@ -41,7 +46,10 @@ typedef struct fake_thing {
     bool host;     /* or there */
     bool number;   /* a tensor of no dimension on the host */
     bool cell;     /* no tensor, but what an optional one is handed over in */
+    bool list;     /* or a list */
+    char text[16]; /* or a text: this one */
     uint64_t own;  /* device memory that goes with it; 0: none */
+    bool lent;     /* which is a graph's */
 } fake_thing;
 
 /* fake_gpu_torch_book.c; any thread calls. */
@@ -62,6 +70,41 @@ fake_call fake_judge(const char *name, const char *overload, const uint64_t *sta
 bool fake_is_mixed(const fake_call *call); /* host and GPU in a way that PyTorch refuses */
 bool fake_syncs(const fake_call *call);
 int fake_results(const char *name); /* tensors that it hands out */
+
+/* The real library on CPUs, for operators that only CUDA has. */
+typedef struct fake_real {
+    const stk__torch_api *api;
+    int32_t (*get_dim)(stk__torch_handle tensor, int64_t *dim);
+    int32_t (*get_sizes)(stk__torch_handle tensor, int64_t **sizes);
+    int32_t (*is_defined)(stk__torch_handle tensor, bool *defined);
+    size_t (*item_bytes)(int32_t dtype);
+    void (*move)(stk__torch_handle tensor, uint64_t own); /* its values to memory of the GPU */
+    void (*free_on_gpu)(uint64_t own);
+    int32_t (*run)(const char *name, const char *overload, uint64_t *stack,
+                   uint64_t version); /* an operator */
+} fake_real;
+
+/* fake_gpu_torch_lstm.c: fused cells. Takes what is on the stack and puts results there; returns why it does
+ * not, or NULL. */
+bool fake_has_cell(const char *name);
+const char *fake_run_cell(const fake_real *real, const char *name, uint64_t *stack);
+
+/* fake_gpu_torch_graph.c: at::cuda::CUDAGraph. Members return why PyTorch would throw, or NULL. */
+void fake_graph_construct(void *object, bool keep);
+void fake_graph_destruct(const fake_real *real, void *object);
+const char *fake_graph_begin(void *object, const void *stream, int mode);
+const char *fake_graph_end(void *object);
+const char *fake_graph_replay(const fake_real *real, void *object);
+long fake_graph_count(const char *what);
+/* While there is a capture: an operator before it is called, then its results. */
+bool fake_graph_captures(void);
+void *fake_graph_keep(const fake_real *real, const char *name, const char *overload, const uint64_t *stack,
+                      uint64_t version);
+/* It becomes another operator with another second argument, a number of the host. */
+void fake_graph_change(const fake_real *real, void *kept, const char *name, const uint64_t *stack);
+void fake_graph_keep_results(const fake_real *real, void *kept, const uint64_t *stack, int count);
+void fake_graph_keep_move(const fake_real *real, stk__torch_handle tensor, uint64_t own);
+void fake_graph_keep_fill(const fake_real *real, stk__torch_handle tensor, double value);
 
 /* fake_gpu_torch_rules.c. Calls of the real library that they need. */
 typedef struct fake_rules {

@@ -1,0 +1,36 @@
+#!/usr/bin/env python3
+"""test_dry_graphs.py STOKER FOLDER [NAME]: training with CUDA graphs (train.compile_mode=reduce-overhead) by PyTorch's own CUDA library, which computes
+nothing here (tests/fake/cudart). Capturing and launching graphs must ask the GPU for exactly what single launches ask for. Status 77: there is no PyTorch."""
+import sys
+import tempfile
+
+import test_dry_run as dry
+
+# What may differ: how it comes about, and how many batches the loader has brought when the run ends.
+HOW = {"allocations", "questions", "captures", "captured", "instantiations", "replays", "pinnings", "driver_copies_in"}
+STEPS = 14  # more than slots, each of which has a graph of its own
+RUNS = {"lstm": ("lstm", []), "resnet": ("resnet", ["model.width=8"]), **{name: dry.MODES[name] for name in ("bf16", "fp16", "accumulating", "resident")}}
+
+
+def main():
+    if not dry.assemble.environment(dry.FOLDER):
+        print("skipped: there is no PyTorch with CUDA")
+        return 77
+    print("a run of           captures  launches of graphs  work in them   kernels  products  copies")
+    with tempfile.TemporaryDirectory() as work:
+        for name in [name for name in RUNS if len(sys.argv) <= 3 or name in sys.argv[3:]]:
+            network, settings = RUNS[name]
+            plain = dry.Run(work, name, network, settings, STEPS)
+            graph = dry.Run(work, name + "_graph", network, [*settings, "train.compile_mode=reduce-overhead"], STEPS)
+            have = graph.counts
+            differ = {key: (plain.counts[key], have[key]) for key in have if key not in HOW and plain.counts[key] != have[key]}
+            more = differ.pop("copies_within", (0, 0))  # gradients are copied to their place where an operator cannot write them there
+            assert not differ and 0 <= more[1] - more[0] <= 200 * STEPS, (name, differ, more)
+            assert have["captures"] > 0 and have["replays"] >= STEPS // 4 and not have["capture_errors"] and not have["waits"], (name, have)
+            assert not plain.counts["captures"], (name, plain.counts["captures"])
+            print(f"{name:16} {have['captures']:10} {have['replays']:19} {have['captured']:13} {have['launches']:9} {have['products']:9} {have['copies_within']:7}", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
