@@ -108,15 +108,17 @@ void fake_graph_keep_fill(const fake_real *real, stk__torch_handle tensor, doubl
 
 /* fake_gpu_torch_rules.c. Calls of the real library that they need. */
 typedef struct fake_rules {
-    const stk__torch_api *real;
     int32_t (*get_numel)(stk__torch_handle tensor, int64_t *values);
     int32_t (*get_sizes)(stk__torch_handle tensor, int64_t **sizes);
+    int32_t (*get_dtype)(stk__torch_handle tensor, int32_t *dtype);
+    int32_t (*get_data)(stk__torch_handle tensor, void **data);
+    int32_t (*make_number)(double value, stk__torch_handle *tensor);
+    int32_t (*drop)(stk__torch_handle tensor);
+    int32_t f64;
 } fake_rules;
 /* Why PyTorch's CUDA operator does not take these arguments, though the CPU's does; NULL: it does. */
 const char *fake_refuses(const fake_rules *rules, const fake_call *call, const uint64_t *stack);
 /* Whether a division is a multiplication there; then its divisor has become its reciprocal. */
 bool fake_multiplies(const fake_rules *rules, const fake_call *call, uint64_t *stack);
-/* cudnn_convolution.out, which CPUs have not, by convolution and a copy. */
-int32_t fake_convolve(const fake_rules *rules, uint64_t *stack, uint64_t version);
 
 #endif
