@@ -343,6 +343,8 @@ struct stk__tensor {
     void *place;  /* its own in an arena: memory, unless the engine has it elsewhere for a while; else NULL */
     bool on_host; /* lies in host memory, though the engine's own is elsewhere: it can only be mapped */
     void *own;    /* the engine's */
+    void *view;   /* the engine's, too: how it shows all of it, for as long as it lies in place */
+    const stk__tensor *self; /* set by engines that keep views: a copy of this struct has none */
 };
 
 struct stk__op {
