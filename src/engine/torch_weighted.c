@@ -6,15 +6,41 @@ typedef struct geometry {
     int64_t stride[2], pad[2], dilation[2], none[2], channels;
 } geometry;
 
-static geometry geometry_of(const stk__op_spec *spec)
+/* A fault of the oneDNN in PyTorch 2.15 on CPUs with AVX-512: strided convolutions whose output is one column
+ * wide take memory that was never written, in bf16 and of one channel in f32. There the stride says nothing:
+ * x is padded or cropped to the columns that the kernel sees, and the stride is 1. */
+static bool sees_one_window(const stk__op *op)
 {
+    const stk__op_spec *spec = &op->spec;
+    return spec->kind == STK_OP_CONV && spec->stride[1] > 1 && op->form.output.dim[2] == 1 &&
+           stk__torch_device_is_host(&stk__torch_of(op->engine)->device);
+}
+
+static geometry geometry_of(const stk__op *op)
+{
+    const stk__op_spec *spec = &op->spec;
     geometry g = {.channels = spec->channels};
     for (int a = 0; a < 2; a++) {
         g.stride[a] = spec->stride[a];
         g.pad[a] = spec->pad[a];
         g.dilation[a] = spec->dilation[a];
     }
+    if (sees_one_window(op)) g.stride[1] = 1, g.pad[1] = 0;
+    if (spec->kind == STK_OP_CONV_TRANSPOSE && spec->input[0].dim[2] == 1) g.stride[1] = 1; /* the same */
     return g;
+}
+
+/* x as the window that the kernel sees; way -1: a gradient of the window as one of x. */
+static stk__torch_handle fit_window(stk__torch_scope *s, const stk__op *op, stk__torch_handle picture,
+                                    int64_t way)
+{
+    const stk__op_spec *spec = &op->spec;
+    const int64_t extent = spec->dilation[1] * (spec->kernel[1] - 1) + 1, left = spec->pad[1],
+                  right = extent - left - spec->input[0].dim[2];
+    if (!sees_one_window(op)) return picture;
+    return STK_TORCH_RUN(s, "aten::pad", "", STK_TORCH_T(picture),
+                         STK_TORCH_INT_LIST(((int64_t[]){way * left, way * right}), 2),
+                         STK_TORCH_WORD("constant"), STK_TORCH_NOTHING);
 }
 
 static stk__tensor *bias_of(const stk__op *op, const stk__op_io *io)
@@ -72,11 +98,12 @@ static bool convolve_in_place(stk__torch_scope *s, const stk__op *op, const stk_
 
 static stk_status conv_forward(stk__op *op, const stk__op_io *io, stk_error *error)
 {
-    const geometry g = geometry_of(&op->spec);
+    const geometry g = geometry_of(op);
     stk__torch_scope s = stk__torch_begin(op->engine, error);
     if (convolve_in_place(&s, op, io, &g)) return stk__torch_end(&s);
     const stk__torch_handle y = STK_TORCH_RUN(
-        &s, "aten::convolution", "", STK_TORCH_T(picture_of(&s, op, io->x[0], &op->spec.input[0])),
+        &s, "aten::convolution", "",
+        STK_TORCH_T(fit_window(&s, op, picture_of(&s, op, io->x[0], &op->spec.input[0]), 1)),
         STK_TORCH_T(weight_of(&s, op, io->param[0])), STK_TORCH_T_OR_NONE(weight_of(&s, op, bias_of(op, io))),
         STK_TORCH_INT_LIST(g.stride, 2), STK_TORCH_INT_LIST(g.pad, 2), STK_TORCH_INT_LIST(g.dilation, 2),
         STK_TORCH_I(op->spec.kind == STK_OP_CONV_TRANSPOSE), STK_TORCH_INT_LIST(g.none, 2),
@@ -104,7 +131,7 @@ static bool learns_by_planes(const stk__op *op)
     const stk__op_spec *spec = &op->spec;
     return spec->kind == STK_OP_CONV && !spec->half && spec->groups == 1 &&
            spec->kernel[0] * spec->kernel[1] > 1 && spec->channels >= WIDE && spec->input[0].dim[3] >= WIDE &&
-           op->engine->level < STK_CPU_AVX512 &&
+           op->engine->level < STK_CPU_AVX512 && !sees_one_window(op) &&
            stk__torch_device_is_host(&stk__torch_of(op->engine)->device);
 }
 
@@ -204,7 +231,8 @@ static void back_through(stk__torch_scope *s, const stk__op *op, const stk__op_i
         STK_TORCH_I(op->spec.kind == STK_OP_CONV_TRANSPOSE), STK_TORCH_INT_LIST(g->none, 2),
         STK_TORCH_I(op->spec.groups), STK_TORCH_BITS(wanted, 3));
     stk__torch_call(s, request);
-    if (wanted & 1) stk__torch_take_picture(s, io->dx[0], &op->spec.input[0], request->result[0]);
+    if (wanted & 1)
+        stk__torch_take_picture(s, io->dx[0], &op->spec.input[0], fit_window(s, op, request->result[0], -1));
     if (wanted & 2) stk__torch_learn_own(s, io, 0, request->result[1]);
     if (wanted & 4) stk__torch_learn_own(s, io, 1, request->result[2]);
 }
@@ -232,7 +260,7 @@ static void learn_gathered(stk__torch_scope *s, const stk__op *op, const stk__op
 
 static stk_status conv_backward(stk__op *op, const stk__op_io *io, stk_error *error)
 {
-    const geometry g = geometry_of(&op->spec);
+    const geometry g = geometry_of(op);
     int64_t wanted = wanted_of(op, io);
     stk__torch_scope s = stk__torch_begin(op->engine, error);
     if (wanted & 2 && stk__conv_must_gather(&op->spec)) {
@@ -244,7 +272,8 @@ static stk_status conv_backward(stk__op *op, const stk__op_io *io, stk_error *er
     }
     if (!wanted) return stk__torch_end(&s);
     /* For dx alone x may not be read, but PyTorch asks for its shape: dx has that, too. */
-    const factors pictures = {.x = picture_of(&s, op, wanted & 6 ? io->x[0] : io->dx[0], &op->spec.input[0]),
+    const stk__torch_handle x = picture_of(&s, op, wanted & 6 ? io->x[0] : io->dx[0], &op->spec.input[0]);
+    const factors pictures = {.x = fit_window(&s, op, x, 1),
                               .dy = picture_of(&s, op, io->dy, &op->form.output),
                               .weight = weight_of(&s, op, io->param[0])};
     back_through(&s, op, io, &pictures, &g, wanted);

@@ -4,6 +4,7 @@
 
 #include "op_rig.h"
 
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -70,6 +71,7 @@ static int open_engines(const char *asked)
 int main(int argc, char **argv)
 {
     rig_count_allocations();
+    mallopt(M_PERTURB, 0x11); /* who reads memory that was never written shall see it */
     const int status = open_engines(argc > 1 ? argv[1] : "auto");
     if (status) return status;
     for (int k = 0; k < STK_OP_COUNT; k++) {
