@@ -69,9 +69,11 @@ bool fake_is_mixed(const fake_call *call); /* host and GPU in a way that PyTorch
 bool fake_syncs(const fake_call *call);
 int fake_results(const char *name); /* tensors that it hands out */
 
-/* The real library on CPUs, for operators that only CUDA has. */
+/* The real library on CPUs. */
 typedef struct fake_real {
     const stk__torch_api *api;
+    const stk__torch_cuda_api *cuda; /* of its context */
+    int32_t (*half)(void), (*bfloat16)(void);
     int32_t (*get_dim)(stk__torch_handle tensor, int64_t *dim);
     int32_t (*get_sizes)(stk__torch_handle tensor, int64_t **sizes);
     int32_t (*is_defined)(stk__torch_handle tensor, bool *defined);
@@ -81,6 +83,12 @@ typedef struct fake_real {
     int32_t (*run)(const char *name, const char *overload, uint64_t *stack,
                    uint64_t version); /* an operator */
 } fake_real;
+const fake_real *fake_real_open(void);
+/* A new tensor, list or text, if all went well, goes to the book; returns result. */
+int32_t fake_noted(int32_t result, stk__torch_handle *tensor, fake_thing thing);
+
+/* fake_gpu_torch_rest.c: aten::cudnn_convolution.out */
+int32_t fake_convolve(uint64_t *stack, uint64_t version);
 
 /* fake_gpu_torch_lstm.c: fused cells. Takes what is on the stack and puts results there; returns why it does
  * not, or NULL. */
