@@ -38,6 +38,7 @@ test-tools:
 	@tools/setup test || echo 'setup: going on without; tests of OpenCL and of screens in tmux will be skipped' >&2
 	@tools/setup browser || echo 'setup: going on without Chromium; its test of report.html will be skipped' >&2
 	@tools/setup_nvrtc
+	@tools/setup_nvdisasm
 	@tools/setup_pynvml
 
 # With TORCH=1: what puts a PyTorch into the environment of the command behind it. Without one tests say skipped.

@@ -2,6 +2,7 @@
 #include "selftest.h"
 
 #include "core/cpu.h"
+#include "device/cuda_device.h"
 
 #include <string.h>
 
@@ -27,6 +28,8 @@ static void check_bits(device_row *row)
     check->ran = true;
     const bool worked = stk__device_open(&device, row->info.name, &check->error) == STK_OK &&
                         stk__device_check_run(device, BATCHES, NULL, &check->sum, &check->error) == STK_OK;
+    if (device && row->info.kind == STK_DEVICE_CUDA) /* who built its kernels */
+        memcpy(row->info.note, device->info.note, sizeof row->info.note);
     check->failed = !worked || check->sum.differing || check->sum.overrun;
     stk__device_close(&device);
 }
@@ -60,7 +63,8 @@ static void print_row(const device_row *row)
 {
     const stk__device_info *info = &row->info;
     if (!info->available && !info->model[0]) {
-        printf("%-10s not available: %s\n", info->name, info->why);
+        printf("%-10s not available: %s\n", info->name, stk__cli_text(info->why)); /* may quote a driver */
+        if (info->note[0]) printf("%-10s hint: %s\n", "", info->note);
         return;
     }
     printf("%-10s %s", info->name, info->model[0] ? info->model : info->note);
@@ -70,7 +74,7 @@ static void print_row(const device_row *row)
     if (info->memory_bytes >= 0) printf(", %s", stk__cli_bytes((double)info->memory_bytes));
     printf("\n");
     if (info->platform[0]) printf("%-10s %s; driver %s\n", "", info->platform, info->driver);
-    if (!info->available) printf("%-10s not available: %s\n", "", info->why);
+    if (!info->available) printf("%-10s not available: %s\n", "", stk__cli_text(info->why));
     if (info->kind == STK_DEVICE_CPU) print_levels();
     if (info->model[0] && info->note[0]) printf("%-10s %s\n", "", info->note);
     print_check(&row->check);
@@ -139,6 +143,8 @@ static int report(bool checked)
     const int count = stk__device_list(infos, STK_DEVICE_MOST);
     for (int i = 0; i < count; i++) {
         rows[i].info = infos[i];
+        if (rows[i].info.kind == STK_DEVICE_CUDA && rows[i].info.available)
+            stk__cuda_foretell_note(&rows[i].info);
         if (checked) check_bits(&rows[i]);
         if (rows[i].check.failed) code = STK_EXIT_FAILED;
         if (!stk__cli_json) print_row(&rows[i]);
@@ -155,7 +161,7 @@ static void print_more_help(void)
            "  STOKER_CPU             c, avx2 or avx512: no kernels above this level\n"
            "  STOKER_OPENCL_LIBRARY  another libOpenCL.so.1\n"
            "  STOKER_CUDA_LIBRARY    another libcuda.so.1\n"
-           "  STOKER_NVRTC_LIBRARY   another libnvrtc, which builds kernels for CUDA\n"
+           "  STOKER_NVRTC_LIBRARY   another libnvrtc, which builds kernels for CUDA; none: the shipped PTX\n"
            "  STOKER_TORCH           folder of another PyTorch's libtorch_cpu.so\n"
            "  STOKER_NVML            another libnvidia-ml.so.1\n"
            "  STOKER_CACHE_DIR       where built kernels are kept (~/.cache/stoker)\n");
@@ -165,9 +171,14 @@ static void print_more_help(void)
 static int refuse_mixture(bool checked, bool tested, const stk__selftest_options *options)
 {
     if (checked && tested) return stk__cli_usage("devices", "--check or --selftest, one of them");
-    if (!tested && options->quick) return stk__cli_usage("devices", "--quick is of --selftest");
-    if (!tested && options->gpu >= 0) return stk__cli_usage("devices", "--gpu is of --selftest");
-    return -1;
+    if (!tested && options->quick) return stk__cli_usage("devices", "--quick needs --selftest");
+    if (!tested && options->gpu >= 0) return stk__cli_usage("devices", "--gpu needs --selftest");
+    if (!options->part) return -1;
+    if (!tested) return stk__cli_usage("devices", "--part needs --selftest");
+    const char *name;
+    for (int i = 0; (name = stk__selftest_part_name(i)); i++)
+        if (strcmp(name, options->part) == 0) return -1;
+    return stk__cli_usage("devices", "--part is device, batches, engine, train or load");
 }
 
 int stk__cli_devices(int argc, char **argv)
@@ -183,14 +194,18 @@ int stk__cli_devices(int argc, char **argv)
          .help = "run random batches on each device; they must have the reference's bits",
          .given = &checked},
         {.name = "selftest",
-         .help = "try all of it on NVIDIA's GPUs, three minutes each; prints a block for an issue",
+         .help = "test everything on NVIDIA GPUs, three minutes each; prints a block for an issue",
          .given = &tested},
         {.name = "gpu",
          .value = "N",
-         .help = "of --selftest: only this one, as the list counts",
+         .help = "with --selftest: only GPU N, as listed",
          .number = &options.gpu},
+        {.name = "part",
+         .value = "NAME",
+         .help = "with --selftest: only device, batches, engine, train or load",
+         .text = &options.part},
         {.name = "quick",
-         .help = "of --selftest: small and short; speeds are told, not judged",
+         .help = "with --selftest: short trainings, whose speed is not judged",
          .given = &options.quick},
         {.name = "json", .help = "report as JSON on standard output", .given = &stk__cli_json},
     };

@@ -1,4 +1,5 @@
 #include "cli.h"
+#include "opencl_probe.h"
 
 #include "core/nearest.h"
 
@@ -77,6 +78,7 @@ static int run_verb(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    stk__opencl_probe_start(argc, argv);
     const int code = run_verb(argc, argv);
     const bool written = fflush(stdout) == 0 && !ferror(stdout);
     if (written || code != STK_EXIT_GOOD) return code;

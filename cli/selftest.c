@@ -5,12 +5,20 @@
 
 #include <string.h>
 
-typedef void (*selftest_part)(stk__selftest *t);
-static const selftest_part parts[] = {stk__selftest_device, stk__selftest_engine, stk__selftest_compare,
-                                      stk__selftest_load};
-static const char *const part_names[] = {"device check", "engine torch", "training, here and on the CPU",
-                                         "training under load"};
+static const struct {
+    const char *name, *section; /* what --part takes; what stands over a part that was not reached */
+    void (*run)(stk__selftest *t);
+} parts[] = {{"device", "device check", stk__selftest_device},
+             {"batches", "batches in GPU memory", stk__selftest_resident},
+             {"engine", "engine torch", stk__selftest_engine},
+             {"train", "training, here and on the CPU", stk__selftest_compare},
+             {"load", "training under load", stk__selftest_load}};
 enum { PARTS = sizeof parts / sizeof parts[0] };
+
+const char *stk__selftest_part_name(int index)
+{
+    return index < PARTS ? parts[index].name : NULL;
+}
 
 static stk__selftest_gpu gpus[STK_DEVICE_MOST]; /* too large for a stack */
 
@@ -28,30 +36,30 @@ static int list_gpus(const stk__selftest_options *options, stk_error *error)
     const int listed = stk__device_cuda.list(infos, STK_DEVICE_MOST);
     int count = 0;
     if (listed < 1 || !strchr(infos[0].name, ':')) {
-        stk__fail(error, STK_ERROR_UNSUPPORTED, "there is no NVIDIA GPU to test: %s",
+        stk__fail(error, STK_ERROR_UNSUPPORTED, "no NVIDIA GPU to test: %s",
                   listed ? infos[0].why : "none is listed");
         return 0;
     }
     for (int i = 0; i < listed; i++)
         if (options->gpu < 0 || options->gpu == index_of(&infos[i])) gpus[count++].info = infos[i];
     if (!count)
-        stk__fail(error, STK_ERROR_UNSUPPORTED, "there is no GPU %lld to test: the driver lists %d",
+        stk__fail(error, STK_ERROR_UNSUPPORTED, "no GPU %lld to test: the driver lists %d",
                   (long long)options->gpu, listed);
     return count;
 }
 
 static void describe_link(stk__selftest *t)
 {
-    int generation, width;
-    stk__selftest_watch_link(t->watch, &generation, &width);
-    if (generation && width) snprintf(t->gpu->link, sizeof t->gpu->link, "PCIe %d.0 x%d", generation, width);
+    const stk__selftest_link link = stk__selftest_watch_link(t->watch);
+    if (link.generation && link.width)
+        snprintf(t->gpu->link, sizeof t->gpu->link, "PCIe %d.0 x%d", link.generation, link.width);
     if (!t->watch) stk__selftest_unknown(t->gpu, "NVML", "PCIe link", t->no_watch);
 }
 
 /* Threads that had to be left behind. */
-static int test_gpu(stk__selftest_gpu *gpu, bool quick)
+static int test_gpu(stk__selftest_gpu *gpu, const stk__selftest_options *options)
 {
-    stk__selftest t = {.quick = quick, .gpu = gpu};
+    stk__selftest t = {.quick = options->quick, .gpu = gpu};
     const stk_error stopped = {.code = STK_ERROR_INTERRUPTED};
     if (!gpu->info.available) {
         stk_error error = {0};
@@ -59,13 +67,14 @@ static int test_gpu(stk__selftest_gpu *gpu, bool quick)
         stk__selftest_fail(gpu, "device check", gpu->info.name, &error);
         return 0;
     }
-    stk__selftest_watch_open(&t.watch, &gpu->info, quick, t.no_watch);
+    stk__selftest_watch_open(&t.watch, &gpu->info, t.no_watch);
     describe_link(&t);
     for (int i = 0; i < PARTS; i++) {
+        if (options->part && strcmp(options->part, parts[i].name) != 0) continue;
         if (stk__selftest_stopped())
-            stk__selftest_fail(gpu, part_names[i], "all of it", &stopped);
+            stk__selftest_fail(gpu, parts[i].section, "all of it", &stopped);
         else
-            parts[i](&t);
+            parts[i].run(&t);
     }
     return t.left_behind + stk__selftest_watch_close(&t.watch);
 }
@@ -85,7 +94,7 @@ int stk__cli_selftest(const stk__selftest_options *options)
     stk__interrupt_wait(true); /* the block comes after the first signal, too */
     stk__selftest_facts(&gpus[0].info, report.facts);
     for (int i = 0; i < report.gpu_count; i++) {
-        hung += test_gpu(&gpus[i], options->quick);
+        hung += test_gpu(&gpus[i], options);
         stk__selftest_count(&gpus[i], &tally);
     }
     report.interrupted = stk__selftest_stopped();

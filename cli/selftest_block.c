@@ -90,7 +90,7 @@ void stk__selftest_print(const stk__selftest_report *report)
         printf("%-8s %s\n", report->facts[i].name, report->facts[i].text);
     for (int i = 0; i < report->gpu_count; i++)
         print_gpu(&report->gpus[i]);
-    printf("\n%.0f s%s%s\n", report->seconds, report->quick ? ", --quick: speeds are not judged" : "",
+    printf("\n%.0f s%s%s\n", report->seconds, report->quick ? ", --quick: speed of trainings not judged" : "",
            report->interrupted ? ", interrupted" : "");
     printf("%d ok, %d failed, %d unknown\n", tally.ok, tally.failed, tally.unknown);
     printf("----- stoker selftest: end -----\n");

@@ -1,4 +1,5 @@
-/* NVML beside the self-test: the link, and how busy the GPU is between two moments. */
+/* NVML beside the self-test: the link, and how busy the GPU is between two moments. A thread reads the
+ * monitor's frames. */
 #include "selftest.h"
 
 #include "core/clock.h"
@@ -10,14 +11,16 @@
 #include <unistd.h>
 
 #define PATIENCE_NS (STK_SECOND_NS * 5) /* for a driver, at the end */
+#define INTERVAL_S  0.1                 /* copies that are measured take less than a second */
 
 struct stk__selftest_watch {
     stk_monitor *monitor;
     stk__thread *thread;
-    int place; /* of the GPU in frames */
+    int place; /* of the GPU or MIG instance in frames */
+    int board; /* of the GPU that has the link: the same, or the one that MIG divides */
 
     pthread_mutex_t lock; /* guards all below */
-    int generation, width;
+    stk__selftest_link link;
     uint64_t from_ns; /* what ends before it does not count; UINT64_MAX: nothing does */
     double sum, seconds;
 };
@@ -32,12 +35,20 @@ static int larger(int a, int b)
     return a > b ? a : b;
 }
 
-/* A link that has nothing to do sleeps at generation 1: what it could have counts. */
-static void take_frame(stk__selftest_watch *w, const stk_gpu_frame *frame)
+static void take_link(stk__selftest_link *link, const stk_reading *r)
 {
-    const stk_reading *r = frame->readings;
-    w->generation = larger(whole(r[STK_METRIC_LINK_GENERATION_MAX]), whole(r[STK_METRIC_LINK_GENERATION]));
-    w->width = larger(whole(r[STK_METRIC_LINK_WIDTH_MAX]), whole(r[STK_METRIC_LINK_WIDTH]));
+    const int generation = whole(r[STK_METRIC_LINK_GENERATION]), width = whole(r[STK_METRIC_LINK_WIDTH]);
+    link->generation = larger(whole(r[STK_METRIC_LINK_GENERATION_MAX]), generation);
+    link->width = larger(whole(r[STK_METRIC_LINK_WIDTH_MAX]), width);
+    link->seen_generation = larger(link->seen_generation, generation);
+    link->seen_width = larger(link->seen_width, width);
+    link->frames++;
+}
+
+static void take_frame(stk__selftest_watch *w, const stk_monitor_frame *frames)
+{
+    const stk_gpu_frame *frame = &frames->gpu_frames[w->place];
+    take_link(&w->link, frames->gpu_frames[w->board].readings);
     for (int i = 0; i < frame->load_count; i++) {
         const stk_load_sample *load = &frame->loads[i];
         if (load->from_ns < w->from_ns || load->to_ns <= load->from_ns) continue;
@@ -53,7 +64,7 @@ static void watch(void *context)
     stk_monitor_frame *frame;
     while (stk_monitor_next(w->monitor, &frame, NULL) == STK_OK) {
         pthread_mutex_lock(&w->lock);
-        take_frame(w, &frame->gpu_frames[w->place]);
+        take_frame(w, frame);
         pthread_mutex_unlock(&w->lock);
     }
 }
@@ -76,6 +87,16 @@ static int find_number(const stk_monitor_frame *frame, const stk__device_info *i
         if (strcmp(frame->gpus[i].vendor, "nvidia") == 0 && index-- == 0)
             return strcmp(frame->gpus[i].name, info->model) == 0 ? i : -1;
     return -1;
+}
+
+/* NVML tells the link of whole GPUs only. */
+static int find_board(const stk_monitor_frame *frame, int place)
+{
+    for (int i = 0; i < frame->gpu_count; i++)
+        if (frame->gpus[i].index == frame->gpus[place].index && !frame->gpus[i].part[0] &&
+            strcmp(frame->gpus[i].vendor, frame->gpus[place].vendor) == 0)
+            return i;
+    return place;
 }
 
 static void explain_absence(const stk_monitor *monitor, const stk__device_info *info, char *why)
@@ -103,15 +124,16 @@ static bool open_parts(stk__selftest_watch *w, const stk__device_info *info, con
     w->place = info->id[0] ? find_id(frame, info->id) : find_number(frame, info);
     if (w->place < 0) explain_absence(w->monitor, info, why);
     if (w->place < 0) return false;
-    take_frame(w, &frame->gpu_frames[w->place]);
+    w->board = find_board(frame, w->place);
+    take_frame(w, frame);
     if (stk__thread_start(&w->thread, &thread, &error) == STK_OK) return true;
     snprintf(why, 160, "%.150s", error.message);
     return false;
 }
 
-void stk__selftest_watch_open(stk__selftest_watch **made, const stk__device_info *info, bool quick, char *why)
+void stk__selftest_watch_open(stk__selftest_watch **made, const stk__device_info *info, char *why)
 {
-    const stk_monitor_options options = {.interval_s = quick ? 0.1 : 0.5, .pid = getpid()};
+    const stk_monitor_options options = {.interval_s = INTERVAL_S, .pid = getpid()};
     stk__selftest_watch *w = *made = stk__alloc(sizeof *w);
     if (!w) {
         snprintf(why, 160, "no memory");
@@ -138,14 +160,22 @@ int stk__selftest_watch_close(stk__selftest_watch **made)
     return left;
 }
 
-void stk__selftest_watch_link(stk__selftest_watch *w, int *generation, int *width)
+void stk__selftest_watch_link_start(stk__selftest_watch *w)
 {
-    *generation = *width = 0;
     if (!w) return;
     pthread_mutex_lock(&w->lock);
-    *generation = w->generation;
-    *width = w->width;
+    w->link.seen_generation = w->link.seen_width = w->link.frames = 0;
     pthread_mutex_unlock(&w->lock);
+}
+
+stk__selftest_link stk__selftest_watch_link(stk__selftest_watch *w)
+{
+    stk__selftest_link link = {0};
+    if (!w) return link;
+    pthread_mutex_lock(&w->lock);
+    link = w->link;
+    pthread_mutex_unlock(&w->lock);
+    return link;
 }
 
 void stk__selftest_watch_start(stk__selftest_watch *w)

@@ -187,6 +187,7 @@ static json_t *report_json(train_job *job, bool failed)
         const stk__engine_memory memory = stk__trainer_memory(s->trainer);
         json_object_set_new(report, "device", json_string(s->device));
         json_object_set_new(report, "planned_device_bytes", json_integer((json_int_t)s->device_bytes));
+        json_object_set_new(report, "cuda_bytes", json_integer((json_int_t)s->cuda_bytes));
         json_object_set_new(report, "peak_device_bytes",
                             memory.peak_bytes < 0 ? json_null() : json_integer(memory.peak_bytes));
     }
@@ -264,8 +265,10 @@ static stk_status print_plan_json(const train_job *job)
                              (json_int_t)info->model_bytes, "activation_bytes", (json_int_t)info->pass_bytes,
                              "batch_bytes", (json_int_t)s->batch_bytes, "planned_memory_bytes",
                              (json_int_t)s->planned_bytes, "effects", stk__config_effects_json(s->config));
-    if (plan && s->device_bytes)
+    if (plan && s->device_bytes) {
         json_object_set_new(plan, "planned_device_bytes", json_integer((json_int_t)s->device_bytes));
+        json_object_set_new(plan, "cuda_bytes", json_integer((json_int_t)s->cuda_bytes));
+    }
     if (plan) json_object_set_new(plan, "cache_bytes", json_integer((json_int_t)s->cache_bytes));
     stk__cli_print_json(plan);
     return STK_OK;
@@ -283,7 +286,8 @@ static stk_status print_plan(const train_job *job, stk_error *error)
     if (job->session.cache_bytes)
         printf("  %-14s %9s\n", "cache", stk__cli_bytes((double)job->session.cache_bytes));
     if (job->session.device_bytes)
-        printf("  %-14s %9s\n", job->session.device, stk__cli_bytes((double)job->session.device_bytes));
+        printf("  %-14s %9s\n  %-14s %9s\n", "CUDA itself", stk__cli_bytes((double)job->session.cuda_bytes),
+               job->session.device, stk__cli_bytes((double)job->session.device_bytes));
     printf("  %-14s %9s\n  %-14s %9s\n", "program", stk__cli_bytes((double)job->session.program_bytes),
            "at most", stk__cli_bytes((double)job->session.planned_bytes));
     return status;

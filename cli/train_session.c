@@ -288,6 +288,9 @@ static stk_status open_trainer(stk__cli_session *s, stk_error *error)
     return tell_trainer(s, error);
 }
 
+/* Usual with PyTorch: 0.4 to 0.6 GB, by GPU and version. Not measured with Stoker. */
+#define CUDA_BYTES UINT64_C(600000000)
+
 /* Slots of the training part have their second half there. */
 static uint64_t device_batches(const stk__cli_session *s)
 {
@@ -319,12 +322,14 @@ static void plan_memory(stk__cli_session *s)
         s->cache_bytes += about->cache_bytes;
         touched += stk__loader_filled_bytes(loaders[i]);
     }
-    s->program_bytes = now > touched ? now - touched : 0;
+    s->program_bytes = (now > touched ? now - touched : 0) + info->engine->first_step_bytes;
     s->planned_bytes = s->program_bytes + s->batch_bytes + s->cache_bytes;
     if (!s->device[0])
         s->planned_bytes += info->model_bytes + info->pass_bytes;
     else
-        s->device_bytes = info->model_bytes + info->pass_bytes + device_batches(s);
+        s->cuda_bytes = CUDA_BYTES;
+    if (s->device[0])
+        s->device_bytes = info->model_bytes + info->pass_bytes + device_batches(s) + s->cuda_bytes;
 }
 
 stk_status stk__cli_session_open(stk__cli_session *s, stk_error *error)

@@ -27,7 +27,9 @@ typedef struct stk__cli_session {
     uint64_t batch_bytes;   /* of all slots of both loaders */
     uint64_t cache_bytes;   /* of both loaders' caches, when they are full */
     uint64_t program_bytes; /* what the process had before anything was computed; 0: unknown */
-    uint64_t device_bytes;  /* planned in the memory of a GPU: model, activations and batches; 0: none */
+    uint64_t device_bytes; /* planned in the memory of a GPU: model, activations, batches, and …; 0: none */
+    uint64_t cuda_bytes; /* … what CUDA takes for itself: its context, and code and workspaces of cuDNN and
+                            cuBLAS, which come with the first steps */
     uint64_t planned_bytes; /* all of it together, at most */
 } stk__cli_session;
 

@@ -50,12 +50,13 @@ static stk__device_info blank_info(const char *name)
     return info;
 }
 
-/* Where nobody tells it stays empty. */
+/* As NVML writes it; a MIG instance ("… MIG 1g.5gb") has an id of its own. Where nobody tells it stays empty.
+ */
 static void ask_id(const stk__cuda_api *api, int ordinal, stk__device_info *info)
 {
     stk__cu_uuid uuid;
     if (api->cuDeviceGetUuid(&uuid, ordinal) != CUDA_SUCCESS) return;
-    int used = snprintf(info->id, sizeof info->id, "GPU");
+    int used = snprintf(info->id, sizeof info->id, strstr(info->model, " MIG ") ? "MIG" : "GPU");
     for (int i = 0; i < 16; i++) { /* in groups of 4, 2, 2, 2 and 6 bytes */
         const bool begins = i == 0 || i == 4 || i == 6 || i == 8 || i == 10;
         used += snprintf(info->id + used, sizeof info->id - (size_t)used, "%s%02x", begins ? "-" : "",
@@ -98,6 +99,7 @@ static int list_cuda(stk__device_info *infos, int most)
         infos[0] = blank_info("cuda");
         snprintf(infos[0].why, sizeof infos[0].why, "%.300s%s", error.message,
                  api ? "" : ": no NVIDIA driver");
+        snprintf(infos[0].note, sizeof infos[0].note, "%s", error.hint);
         return 1;
     }
     for (int i = 0; i < count && listed < most && i < STK_DEVICE_MOST; i++) {
@@ -131,17 +133,27 @@ void stk__cuda_leave(stk__cuda *cuda)
     cuda->api->cuCtxPopCurrent_v2(&popped);
 }
 
+enum { EVENTS = (1 + STK_CUDA_PARTS) * STK_CUDA_MARKS };
+
+static stk__cu_handle *event_of(stk__cuda *cuda, int i)
+{
+    const int part = i / STK_CUDA_MARKS - 1;
+    return part < 0 ? &cuda->marks[i] : &cuda->parts[part][i % STK_CUDA_MARKS];
+}
+
 /* A call that failed may have written anything: its result is taken after that was seen. */
 static stk_status create_all(stk__cuda *cuda, stk_error *error)
 {
     const stk__cuda_api *api = cuda->api;
-    stk__cu_handle made;
-    STK__TRY(
-        stk__cuda_check(cuda, api->cuStreamCreate(&made, CU_STREAM_NON_BLOCKING), "cuStreamCreate", error));
-    cuda->stream = made;
-    for (int i = 0; i < STK_CUDA_MARKS; i++) {
+    stk__cu_handle made, *const streams[] = {&cuda->stream, &cuda->back};
+    for (int i = 0; i < 2; i++) {
+        STK__TRY(stk__cuda_check(cuda, api->cuStreamCreate(&made, CU_STREAM_NON_BLOCKING), "cuStreamCreate",
+                                 error));
+        *streams[i] = made;
+    }
+    for (int i = 0; i < EVENTS; i++) {
         STK__TRY(stk__cuda_check(cuda, api->cuEventCreate(&made, CU_EVENT_DEFAULT), "cuEventCreate", error));
-        cuda->marks[i] = made;
+        *event_of(cuda, i) = made;
     }
     return stk__cuda_build(cuda, stk__device_text, error);
 }
@@ -156,8 +168,9 @@ static void release_all(stk__cuda *cuda)
     for (int i = 0; i < 3; i++)
         if (stages[i]->data) api->cuMemFreeHost(stages[i]->data);
     stk__cuda_unload(cuda);
-    for (int i = 0; i < STK_CUDA_MARKS; i++)
-        if (cuda->marks[i]) api->cuEventDestroy_v2(cuda->marks[i]);
+    for (int i = 0; i < EVENTS; i++)
+        if (*event_of(cuda, i)) api->cuEventDestroy_v2(*event_of(cuda, i));
+    if (cuda->back) api->cuStreamDestroy_v2(cuda->back);
     if (cuda->stream) api->cuStreamDestroy_v2(cuda->stream);
 }
 

@@ -21,6 +21,7 @@ typedef struct stk__cu_uuid {
 enum {
     CUDA_SUCCESS = 0,
     CUDA_ERROR_OUT_OF_MEMORY = 2,
+    CUDA_ERROR_NOT_INITIALIZED = 3,
     CUDA_ERROR_DEINITIALIZED = 4,
     CUDA_ERROR_STUB_LIBRARY = 34,
     CUDA_ERROR_DEVICE_UNAVAILABLE = 46,
@@ -28,7 +29,13 @@ enum {
     CUDA_ERROR_INVALID_IMAGE = 200,
     CUDA_ERROR_NO_BINARY_FOR_GPU = 209,
     CUDA_ERROR_ECC_UNCORRECTABLE = 214,
+    CUDA_ERROR_INVALID_PTX = 218,
+    CUDA_ERROR_NVLINK_UNCORRECTABLE = 220,
+    CUDA_ERROR_JIT_COMPILER_NOT_FOUND = 221,
     CUDA_ERROR_UNSUPPORTED_PTX_VERSION = 222,
+    CUDA_ERROR_JIT_COMPILATION_DISABLED = 223,
+    CUDA_ERROR_CONTAINED = 226,
+    CUDA_ERROR_OPERATING_SYSTEM = 304,
     CUDA_ERROR_NOT_READY = 600,
     CUDA_ERROR_ILLEGAL_ADDRESS = 700,
     CUDA_ERROR_LAUNCH_TIMEOUT = 702,
@@ -36,8 +43,11 @@ enum {
     CUDA_ERROR_ASSERT = 710,
     CUDA_ERROR_HARDWARE_STACK_ERROR = 714,
     CUDA_ERROR_LAUNCH_FAILED = 719,
+    CUDA_ERROR_TENSOR_MEMORY_LEAK = 721,
+    CUDA_ERROR_SYSTEM_NOT_READY = 802,
     CUDA_ERROR_SYSTEM_DRIVER_MISMATCH = 803,
     CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE = 804,
+    CUDA_ERROR_EXTERNAL_DEVICE = 911,
     CUDA_ERROR_UNKNOWN = 999
 };
 
@@ -49,6 +59,7 @@ enum {
 };
 
 enum {
+    CU_DEVICE_ATTRIBUTE_CLOCK_RATE = 13, /* kHz */
     CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
     CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE = 36, /* kHz */
     CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH = 37,
@@ -126,7 +137,7 @@ typedef struct stk__nvrtc_api {
 
 /* Opened once per process, by whoever comes first. NULL: not there, and error says why. Any thread. */
 const stk__cuda_api *stk__cuda_api_open(stk_error *error);
-const stk__nvrtc_api *stk__nvrtc_api_open(stk_error *error);
+const stk__nvrtc_api *stk__nvrtc_api_open(stk_error *error); /* the first of those in nvrtc.h */
 
 /* code CUDA_SUCCESS: STK_OK; else the error names call and code and says what could help:
  * STK_ERROR_MEMORY out of memory, STK_ERROR_UNSUPPORTED for all the rest. */

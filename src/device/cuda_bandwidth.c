@@ -1,7 +1,6 @@
 #include "device/cuda_bandwidth.h"
 
 #include "device/cuda_device.h"
-#include "device/gpu_bound.h"
 #include "device/host.h"
 
 #include <math.h>
@@ -14,11 +13,16 @@ static double ask(const stk__cuda *cuda, int attribute)
                                                                                              : (double)NAN;
 }
 
-double stk__cuda_memory_gb_per_s(const stk__device *device)
+stk__gpu_speed stk__cuda_speed(const stk__device *device)
 {
     const stk__cuda *cuda = (const stk__cuda *)device;
-    return stk__gpu_memory_gb_per_s(ask(cuda, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE),
-                                    ask(cuda, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH));
+    const double clock_khz = ask(cuda, CU_DEVICE_ATTRIBUTE_CLOCK_RATE),
+                 units = ask(cuda, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    return (stk__gpu_speed){
+        .units = units > 0 ? units : (double)NAN,
+        .clock_mhz = clock_khz > 0 ? clock_khz * 1e-3 : (double)NAN,
+        .memory_gb_per_s = stk__gpu_memory_gb_per_s(ask(cuda, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE),
+                                                    ask(cuda, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH))};
 }
 
 static stk_status enqueue(stk__cuda *cuda, const stk__cuda_copies *copies, uint8_t *host, stk_error *error)

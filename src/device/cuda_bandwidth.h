@@ -1,9 +1,10 @@
-/* How fast bytes move: between host and GPU, measured, and in the GPU's own memory, as the driver tells. For
+/* How fast bytes move between host and GPU, measured, and how fast the GPU is, as the driver tells. For
  * `stoker devices --selftest`. One thread, as all calls of a device. */
 #ifndef STK_DEVICE_CUDA_BANDWIDTH_H
 #define STK_DEVICE_CUDA_BANDWIDTH_H
 
 #include "device/device.h"
+#include "device/gpu_bound.h"
 
 typedef struct stk__cuda_copies {
     size_t bytes; /* of each copy */
@@ -16,6 +17,7 @@ typedef struct stk__cuda_copies {
 stk_status stk__cuda_copies_measure(stk__device *device, const stk__cuda_copies *copies, double *gb_per_s,
                                     stk_error *error);
 
-double stk__cuda_memory_gb_per_s(const stk__device *device); /* NAN: the driver does not tell */
+/* As the driver tells; NAN: it does not. */
+stk__gpu_speed stk__cuda_speed(const stk__device *device);
 
 #endif

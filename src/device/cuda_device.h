@@ -20,6 +20,7 @@ typedef enum stk__cuda_site {
     STK_CUDA_WAIT_FILLED, /* a slot is used again: what filled it has ended */
     STK_CUDA_WAIT_REUSE,  /* a slot is used again: the consumer's stream is through with it */
     STK_CUDA_WAIT_FETCH,  /* a copy to the host is there */
+    STK_CUDA_WAIT_PART,   /* the stream of copies: a part of a batch to the host is made */
     STK_CUDA_WAIT_CLOSE,  /* nothing runs when memory is given back */
     /* Those of the engine torch: */
     STK_CUDA_WAIT_STAGE,  /* pinned memory is used again: the copy that used it has ended */
@@ -47,12 +48,17 @@ typedef struct stk__cuda_pinned {
 /* When a batch began, was copied in, was made, and was all done. */
 enum { STK_CUDA_BEGUN, STK_CUDA_COPIED, STK_CUDA_MADE, STK_CUDA_DONE, STK_CUDA_MARKS };
 
+/* A batch to the host goes in so many parts: the copies of one overlap the kernels and copies of the next. */
+enum { STK_CUDA_PARTS = 4 };
+
 typedef struct stk__cuda {
     stk__device device;
     const stk__cuda_api *api;
     int ordinal, architecture;                                  /* 86: sm_86 */
     stk__cu_handle context, stream, module, grey, augment, mix; /* the context is the primary one */
-    stk__cu_handle marks[STK_CUDA_MARKS];                       /* events of a batch to the host */
+    stk__cu_handle back;                                        /* the stream of copies to the host */
+    stk__cu_handle marks[STK_CUDA_MARKS];                       /* events for short waits */
+    stk__cu_handle parts[STK_CUDA_PARTS][STK_CUDA_MARKS];       /* events of a batch to the host */
     stk__cu_handle newest; /* the event after everything that was enqueued; NULL: nothing is */
     stk__cuda_buffer arena, numbers, image, mask; /* in use by what is under way, in the stream's order */
     stk__cuda_pinned numbers_stage, arena_stage, output_stage;
@@ -75,9 +81,16 @@ stk_status stk__cuda_ask(stk__cuda *cuda, stk__cuda_site site, stk__cu_handle ev
 stk_status stk__cuda_wait(stk__cuda *cuda, stk__cuda_site site, stk__cu_handle event, stk_error *error);
 uint64_t stk__cuda_time_ns(const stk__cuda *cuda, stk__cu_handle from, stk__cu_handle to); /* 0: unknown */
 
-/* cuda_program.c. From the cache on disk, or built and put there. text: the embedded one, or a test's. */
+/* PTX of the device text, embedded at build: tools/make_ptx. Empty when it is not of the present text. */
+extern const char stk__device_ptx[];
+extern const size_t stk__device_ptx_bytes;
+
+/* cuda_program.c. From the cache on disk, or built and put there by the first NVRTC that does it, or the
+ * shipped PTX, which the note of the device says. text: the embedded one, or a test's. */
 stk_status stk__cuda_build(stk__cuda *cuda, const char *text, stk_error *error);
 void stk__cuda_unload(stk__cuda *cuda);
+/* The note of a device that is listed, not opened, as far as the versions of driver and NVRTC tell. */
+void stk__cuda_foretell_note(stk__device_info *info);
 
 /* cuda_run.c. A checked batch with at least one sample, into host memory. */
 stk_status stk__cuda_run(stk__cuda *cuda, const stk__augment_batch *batch, stk_error *error);

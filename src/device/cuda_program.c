@@ -1,7 +1,9 @@
 /* The device text becomes a module of a CUDA device: code for its architecture by NVRTC, or PTX that the
- * driver translates where NVRTC does not know the architecture yet. */
+ * driver translates where NVRTC does not know the architecture yet. One NVRTC after the other is tried, those
+ * that fit the driver first; where none fits, the driver translates the PTX that the library ships. */
 #include "core/logger.h"
 #include "device/cuda_device.h"
+#include "device/nvrtc.h"
 #include "device/program_cache.h"
 
 #include <stdio.h>
@@ -13,8 +15,16 @@ typedef struct plan {
     const stk__nvrtc_api *nvrtc;
     int version[2];
     bool ptx;        /* for the newest architecture that NVRTC knows and the device can run */
+    bool final;      /* it failed for a reason that another NVRTC does not help against */
     char target[48]; /* "--gpu-architecture=sm_86" */
 } plan;
+
+/* What failed before, for one sentence. */
+typedef struct history {
+    int count;
+    char text[340];
+    stk_error last;
+} history;
 
 /* Products and sums stay apart, as everywhere else; in PTX, too, where they are told to round one by one. */
 #define OPTIONS "--fmad=false", "--std=c++17"
@@ -58,14 +68,6 @@ static stk_status choose_target(plan *p, int architecture, stk_error *error)
     p->ptx = best != architecture;
     snprintf(p->target, sizeof p->target, "--gpu-architecture=%s_%d", p->ptx ? "compute" : "sm", best);
     return STK_OK;
-}
-
-static stk_status make_plan(plan *p, int architecture, stk_error *error)
-{
-    *p = (plan){.nvrtc = stk__nvrtc_api_open(error)};
-    if (!p->nvrtc) return STK_ERROR_UNSUPPORTED;
-    STK__TRY(stk__nvrtc_judge(p->nvrtc->nvrtcVersion(&p->version[0], &p->version[1]), "nvrtcVersion", error));
-    return choose_target(p, architecture, error);
 }
 
 static stk__digest find_key(const plan *p, const char *text)
@@ -130,15 +132,31 @@ static stk_status compile(const stk__cuda *cuda, const plan *p, const char *text
     return status;
 }
 
-static stk_status load(stk__cuda *cuda, const stk__buffer *code, stk_error *error)
+/* Codes of an image that does not fit driver or GPU, or that the driver cannot translate. */
+static bool is_of_image(int code)
+{
+    static const int codes[] = {CUDA_ERROR_INVALID_IMAGE,
+                                CUDA_ERROR_NO_BINARY_FOR_GPU,
+                                CUDA_ERROR_INVALID_PTX,
+                                CUDA_ERROR_JIT_COMPILER_NOT_FOUND,
+                                CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
+                                CUDA_ERROR_JIT_COMPILATION_DISABLED};
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
+        if (code == codes[i]) return true;
+    return false;
+}
+
+/* final: the image is not to blame. */
+static stk_status load(stk__cuda *cuda, const void *image, bool *final, stk_error *error)
 {
     const stk__cuda_api *api = cuda->api;
     struct {
         const char *name;
         stk__cu_handle *kernel;
     } const kernels[] = {{"stk_grey", &cuda->grey}, {"stk_augment", &cuda->augment}, {"stk_mix", &cuda->mix}};
-    stk_status status =
-        stk__cuda_check(cuda, api->cuModuleLoadData(&cuda->module, code->data), "cuModuleLoadData", error);
+    const int code = api->cuModuleLoadData(&cuda->module, image);
+    stk_status status = stk__cuda_check(cuda, code, "cuModuleLoadData", error);
+    *final = !is_of_image(code);
     if (status != STK_OK) {
         forget_module(cuda); /* a call that failed may have written something */
         return status;
@@ -155,9 +173,10 @@ static bool load_cached(stk__cuda *cuda, stk__digest key)
 {
     stk__buffer code = {0};
     stk_error error;
+    bool final;
     /* Behind it a zero, which ends PTX. */
     const bool found = stk__program_load(key, &code) && stk__buffer_append(&code, "", 1, NULL) == STK_OK;
-    const bool loaded = found && load(cuda, &code, &error) == STK_OK;
+    const bool loaded = found && load(cuda, code.data, &final, &error) == STK_OK;
     if (found && !loaded)
         stk__log(STK_LOG_INFO, "kernels kept from an earlier start are of no use and built again: %s",
                  error.message);
@@ -173,18 +192,108 @@ static void note_ptx(stk__cuda *cuda, const plan *p)
                  cuda->architecture, strchr(p->target, '=') + 1);
 }
 
+/* By one NVRTC; from the cache on disk if it built the same text before. */
+static stk_status build(stk__cuda *cuda, plan *p, const char *text, stk_error *error)
+{
+    stk__buffer code = {0};
+    STK__TRY(choose_target(p, cuda->architecture, error));
+    const stk__digest key = find_key(p, text);
+    bool loaded = load_cached(cuda, key);
+    stk_status status = stk__cuda_has_lost(cuda) ? stk__cuda_enter(cuda, error) : STK_OK;
+    if (!loaded && status == STK_OK) {
+        status = compile(cuda, p, text, &code, error);
+        if (status == STK_OK) status = load(cuda, code.data, &p->final, error);
+        if (status == STK_OK) stk__program_save(key, code.data, code.size_bytes);
+        stk__buffer_fini(&code);
+    }
+    if (status == STK_OK) note_ptx(cuda, p);
+    return status;
+}
+
+static void remember(history *tried, const char *who, const stk_error *error)
+{
+    const size_t used = strlen(tried->text);
+    snprintf(tried->text + used, sizeof tried->text - used, "%s%s: %.140s", used ? "; " : "", who,
+             error->message);
+    tried->last = *error;
+    tried->count++;
+}
+
+/* True: it is decided, by *status. */
+static bool try_nvrtc(stk__cuda *cuda, const stk__nvrtc *nvrtc, const char *text, history *tried,
+                      stk_status *status)
+{
+    stk_error own = {0};
+    char who[48] = "NVRTC";
+    plan p = {.nvrtc = &nvrtc->api};
+    *status = stk__nvrtc_judge(p.nvrtc->nvrtcVersion(&p.version[0], &p.version[1]), "nvrtcVersion", &own);
+    if (*status == STK_OK) {
+        snprintf(who, sizeof who, "NVRTC %d.%d", p.version[0], p.version[1]);
+        *status = build(cuda, &p, text, &own);
+    }
+    if (*status == STK_OK) return true;
+    remember(tried, who, &own);
+    return p.final || own.code == STK_ERROR_MEMORY || stk__cuda_has_lost(cuda);
+}
+
+/* Room for a reason from stk__nvrtc_describe. */
+static void note_shipped(stk__device_info *info, const char *why)
+{
+    snprintf(info->note, sizeof info->note, "the driver translates the shipped PTX: %.200s", why);
+}
+
+void stk__cuda_foretell_note(stk__device_info *info)
+{
+    char why[160];
+    stk__nvrtc_describe(why, sizeof why);
+    if (why[0] && stk__device_ptx_bytes) note_shipped(info, why);
+}
+
+static bool try_shipped(stk__cuda *cuda, history *tried, stk_status *status)
+{
+    stk_error own = {0};
+    bool final = false;
+    if (!stk__device_ptx_bytes) return false;
+    *status = load(cuda, stk__device_ptx, &final, &own);
+    if (*status != STK_OK) {
+        remember(tried, "shipped PTX", &own);
+        return final || stk__cuda_has_lost(cuda);
+    }
+    note_shipped(&cuda->device.info, tried->text);
+    stk__log(STK_LOG_INFO, "the driver translates the shipped PTX: %s", tried->text);
+    return true;
+}
+
+/* Those of a newer major version than the driver come after the shipped PTX: it takes nothing of theirs. */
+static stk_status try_all(stk__cuda *cuda, const char *text, history *tried)
+{
+    const stk__nvrtc *list;
+    int count;
+    stk_status status = stk__nvrtc_list(&list, &count, &tried->last);
+    if (status != STK_OK) return status;
+    status = STK_ERROR_UNSUPPORTED;
+    stk__nvrtc_describe(tried->text, sizeof tried->text);
+    tried->count = tried->text[0] != '\0';
+    for (int beyond = 0; beyond < 2; beyond++) {
+        for (int i = 0; i < count; i++)
+            if (stk__nvrtc_is_beyond(list[i].version) == beyond &&
+                try_nvrtc(cuda, &list[i], text, tried, &status))
+                return status;
+        if (!beyond && text == stk__device_text && try_shipped(cuda, tried, &status)) return status;
+    }
+    return status;
+}
+
 stk_status stk__cuda_build(stk__cuda *cuda, const char *text, stk_error *error)
 {
-    plan p;
-    stk__buffer code = {0};
-    STK__TRY(make_plan(&p, cuda->architecture, error));
-    note_ptx(cuda, &p);
-    const stk__digest key = find_key(&p, text);
-    if (load_cached(cuda, key)) return STK_OK;
-    stk_status status = stk__cuda_has_lost(cuda) ? stk__cuda_enter(cuda, error) : STK_OK;
-    if (status == STK_OK) status = compile(cuda, &p, text, &code, error);
-    if (status == STK_OK) status = load(cuda, &code, error);
-    if (status == STK_OK) stk__program_save(key, code.data, code.size_bytes);
-    stk__buffer_fini(&code);
+    history tried = {0};
+    cuda->device.info.note[0] = '\0';
+    const stk_status status = try_all(cuda, text, &tried);
+    if (status == STK_OK) return STK_OK;
+    if (tried.count > 1)
+        stk__fail(error, status, "no kernels for '%s': %s", cuda->device.info.name, tried.text);
+    else if (error)
+        *error = tried.last;
+    if (tried.count > 1) stk__error_hint(error, "%s", tried.last.hint);
     return status;
 }

@@ -1,6 +1,6 @@
-/* One batch on a CUDA device and back into host memory: two copies in, one or two launches, one or two copies
- * out, one wait. */
-#include "core/clock.h"
+/* One batch on a CUDA device and back into host memory, in parts: while the results of one part are copied
+ * out on a stream of their own, the next one is copied in and made. Memory of the host that is not pinned is
+ * copied by way of memory that is, part by part, too. */
 #include "device/cuda_device.h"
 
 #include <string.h>
@@ -61,13 +61,6 @@ stk_status stk__cuda_copy_in(stk__cuda *cuda, stk__cu_pointer to, const void *fr
                            "cuMemcpyHtoDAsync", error);
 }
 
-static stk_status copy_out(stk__cuda *cuda, void *to, stk__cu_pointer from, size_t bytes, stk_error *error)
-{
-    if (bytes == 0) return STK_OK;
-    return stk__cuda_check(cuda, cuda->api->cuMemcpyDtoHAsync_v2(to, from, bytes, cuda->stream),
-                           "cuMemcpyDtoHAsync", error);
-}
-
 stk_status stk__cuda_launch(stk__cuda *cuda, stk__cu_handle kernel, const uint32_t groups[3],
                             const void *work, stk_error *error)
 {
@@ -86,9 +79,19 @@ stk_status stk__cuda_launch_augment(stk__cuda *cuda, const stk__launch *launch, 
     return stk__cuda_launch(cuda, cuda->augment, groups, work, error);
 }
 
+static stk_status mark_on(stk__cuda *cuda, stk__cu_handle stream, stk__cu_handle event, stk_error *error)
+{
+    return stk__cuda_check(cuda, cuda->api->cuEventRecord(event, stream), "cuEventRecord", error);
+}
+
 stk_status stk__cuda_mark(stk__cuda *cuda, stk__cu_handle event, stk_error *error)
 {
-    return stk__cuda_check(cuda, cuda->api->cuEventRecord(event, cuda->stream), "cuEventRecord", error);
+    return mark_on(cuda, cuda->stream, event, error);
+}
+
+static stk_status wait_on(stk__cuda *cuda, stk__cu_handle stream, stk__cu_handle event, stk_error *error)
+{
+    return stk__cuda_check(cuda, cuda->api->cuStreamWaitEvent(stream, event, 0), "cuStreamWaitEvent", error);
 }
 
 void stk__cuda_drain(stk__cuda *cuda, stk__cu_handle event)
@@ -105,79 +108,189 @@ void stk__cuda_drain(stk__cuda *cuda, stk__cu_handle event)
 typedef struct trip {
     const stk__augment_batch *batch;
     stk__launch launch;
-    const void *arena; /* pinned: the batch's own, or the stage */
-    void *image, *mask;
-    size_t numbers_bytes;
+    uint8_t *arena, *image, *mask;               /* pinned: the batch's own, or the stages */
+    size_t numbers_bytes, image_each, mask_each; /* bytes; those of one sample */
+    uint64_t parts;
+    bool split; /* the arena is copied part by part */
 } trip;
+
+typedef struct range {
+    size_t from, to;
+} range;
+
+static uint64_t first_of(const trip *t, uint64_t part)
+{
+    return t->batch->count * part / t->parts;
+}
+
+static void widen(range *r, const stk_view *view)
+{
+    if (view->w == 0) return;
+    const size_t from = (size_t)view->offset_bytes, to = from +
+                                                         (size_t)(view->h - 1) * (size_t)view->pitch_bytes +
+                                                         (size_t)view->w * (size_t)view->channels;
+    if (r->to == 0 || from < r->from) r->from = from;
+    if (to > r->to) r->to = to;
+}
+
+/* What a part reads of the arena. */
+static range range_of(const trip *t, uint64_t part)
+{
+    range r = {0, 0};
+    if (!t->split) return part == 0 ? (range){0, t->batch->arena_bytes} : r;
+    for (uint64_t i = first_of(t, part); i < first_of(t, part + 1); i++) {
+        widen(&r, &t->batch->images[i]);
+        if (t->batch->masks) widen(&r, &t->batch->masks[i]);
+    }
+    return r;
+}
+
+/* Parts, and whether it pays to copy the arena in them: not where samples do not lie in their order. */
+static void divide(trip *t)
+{
+    size_t bytes = 0;
+    t->parts = t->batch->count < STK_CUDA_PARTS ? t->batch->count : STK_CUDA_PARTS;
+    t->split = true;
+    for (uint64_t part = 0; part < t->parts; part++) {
+        const range r = range_of(t, part);
+        bytes += r.to - r.from;
+    }
+    t->split = bytes <= t->batch->arena_bytes;
+}
 
 static stk_status make_room(stk__cuda *cuda, trip *t, stk_error *error)
 {
     const stk__augment_batch *batch = t->batch;
     const stk__augment_target *target = &batch->target;
-    const size_t pixels = (size_t)batch->count * (size_t)target->w * (size_t)target->h;
-    const size_t image_bytes = pixels * (size_t)target->channels * (size_t)stk_dtype_bytes(target->dtype),
-                 mask_bytes = target->mask ? pixels * (size_t)stk_dtype_bytes(target->mask_dtype) : 0;
-    const size_t mask_at = (image_bytes + 63) / 64 * 64;
-    t->numbers_bytes = (size_t)batch->count * sizeof(stk__text_sample);
+    const size_t pixels = (size_t)target->w * (size_t)target->h, count = (size_t)batch->count;
+    t->image_each = pixels * (size_t)target->channels * (size_t)stk_dtype_bytes(target->dtype);
+    t->mask_each = target->mask ? pixels * (size_t)stk_dtype_bytes(target->mask_dtype) : 0;
+    t->numbers_bytes = count * sizeof(stk__text_sample);
+    const size_t mask_at = (count * t->image_each + 63) / 64 * 64;
     STK__TRY(stk__cuda_grow(cuda, &cuda->arena, batch->arena_bytes + 1, error));
     STK__TRY(stk__cuda_grow(cuda, &cuda->numbers, t->numbers_bytes, error));
-    STK__TRY(stk__cuda_grow(cuda, &cuda->image, image_bytes, error));
-    STK__TRY(stk__cuda_grow(cuda, &cuda->mask, mask_bytes + 1, error));
+    STK__TRY(stk__cuda_grow(cuda, &cuda->image, count * t->image_each, error));
+    STK__TRY(stk__cuda_grow(cuda, &cuda->mask, count * t->mask_each + 1, error));
     STK__TRY(stk__cuda_grow_pinned(cuda, &cuda->numbers_stage, t->numbers_bytes, error));
-    t->arena = batch->arena;
+    t->arena = (uint8_t *)(uintptr_t)batch->arena;
     t->image = target->image;
     t->mask = target->mask;
     if (batch->pinned) return STK_OK;
     STK__TRY(stk__cuda_grow_pinned(cuda, &cuda->arena_stage, batch->arena_bytes + 1, error));
-    STK__TRY(stk__cuda_grow_pinned(cuda, &cuda->output_stage, mask_at + mask_bytes, error));
-    if (batch->arena_bytes) memcpy(cuda->arena_stage.data, batch->arena, batch->arena_bytes);
+    STK__TRY(stk__cuda_grow_pinned(cuda, &cuda->output_stage, mask_at + count * t->mask_each, error));
     t->arena = cuda->arena_stage.data;
     t->image = cuda->output_stage.data;
     t->mask = cuda->output_stage.data + mask_at;
     return STK_OK;
 }
 
-static stk_status enqueue(stk__cuda *cuda, const trip *t, stk_error *error)
+static stk_status copy_part_in(stk__cuda *cuda, const trip *t, uint64_t part, stk_error *error)
 {
-    const stk__text_work work = {.launch = t->launch.text,
-                                 .arena = (const unsigned char *)(uintptr_t)cuda->arena.at,
-                                 .samples = (stk__text_sample *)(uintptr_t)cuda->numbers.at,
-                                 .image = (unsigned char *)(uintptr_t)cuda->image.at,
-                                 .mask = (unsigned char *)(uintptr_t)cuda->mask.at};
-    STK__TRY(stk__cuda_mark(cuda, cuda->marks[STK_CUDA_BEGUN], error));
-    STK__TRY(stk__cuda_copy_in(cuda, cuda->arena.at, t->arena, t->batch->arena_bytes, error));
-    STK__TRY(stk__cuda_copy_in(cuda, cuda->numbers.at, cuda->numbers_stage.data, t->numbers_bytes, error));
-    STK__TRY(stk__cuda_mark(cuda, cuda->marks[STK_CUDA_COPIED], error));
-    STK__TRY(stk__cuda_launch_augment(cuda, &t->launch, &work, error));
-    STK__TRY(stk__cuda_mark(cuda, cuda->marks[STK_CUDA_MADE], error));
-    STK__TRY(copy_out(cuda, t->image, cuda->image.at, t->launch.image_bytes, error));
-    STK__TRY(copy_out(cuda, t->mask, cuda->mask.at, t->launch.mask_bytes, error));
-    return stk__cuda_mark(cuda, cuda->marks[STK_CUDA_DONE], error);
+    const range r = range_of(t, part);
+    const size_t bytes = r.to - r.from;
+    STK__TRY(stk__cuda_mark(cuda, cuda->parts[part][STK_CUDA_BEGUN], error));
+    if (bytes && !t->batch->pinned) memcpy(t->arena + r.from, t->batch->arena + r.from, bytes);
+    STK__TRY(stk__cuda_copy_in(cuda, cuda->arena.at + r.from, t->arena + r.from, bytes, error));
+    if (part == 0)
+        STK__TRY(
+            stk__cuda_copy_in(cuda, cuda->numbers.at, cuda->numbers_stage.data, t->numbers_bytes, error));
+    return stk__cuda_mark(cuda, cuda->parts[part][STK_CUDA_COPIED], error);
 }
 
-static void note_times(stk__cuda *cuda)
+static stk_status make_part(stk__cuda *cuda, const trip *t, uint64_t part, stk_error *error)
 {
-    const stk__cu_handle *const marks = cuda->marks;
-    cuda->device.last_kernel_ns = stk__cuda_time_ns(cuda, marks[STK_CUDA_COPIED], marks[STK_CUDA_MADE]);
-    cuda->device.last_copy_ns = stk__cuda_time_ns(cuda, marks[STK_CUDA_BEGUN], marks[STK_CUDA_COPIED]) +
-                                stk__cuda_time_ns(cuda, marks[STK_CUDA_MADE], marks[STK_CUDA_DONE]);
+    const uint64_t first = first_of(t, part);
+    const stk__text_work work = {
+        .launch = t->launch.text,
+        .arena = (const unsigned char *)(uintptr_t)cuda->arena.at,
+        .samples = (stk__text_sample *)(uintptr_t)(cuda->numbers.at + first * sizeof(stk__text_sample)),
+        .image = (unsigned char *)(uintptr_t)(cuda->image.at + first * t->image_each),
+        .mask = (unsigned char *)(uintptr_t)(cuda->mask.at + first * t->mask_each)};
+    stk__launch launch = t->launch;
+    launch.samples = (uint32_t)(first_of(t, part + 1) - first);
+    STK__TRY(stk__cuda_launch_augment(cuda, &launch, &work, error));
+    return stk__cuda_mark(cuda, cuda->parts[part][STK_CUDA_MADE], error);
+}
+
+static stk_status copy_out(stk__cuda *cuda, void *to, stk__cu_pointer from, size_t bytes, stk_error *error)
+{
+    if (bytes == 0) return STK_OK;
+    return stk__cuda_check(cuda, cuda->api->cuMemcpyDtoHAsync_v2(to, from, bytes, cuda->back),
+                           "cuMemcpyDtoHAsync", error);
+}
+
+static stk_status copy_part_out(stk__cuda *cuda, const trip *t, uint64_t part, stk_error *error)
+{
+    const size_t first = (size_t)first_of(t, part), count = (size_t)first_of(t, part + 1) - first;
+    const size_t image_at = first * t->image_each, mask_at = first * t->mask_each;
+    if (stk__cuda_wait_skip != STK_CUDA_WAIT_PART)
+        STK__TRY(wait_on(cuda, cuda->back, cuda->parts[part][STK_CUDA_MADE], error));
+    STK__TRY(copy_out(cuda, t->image + image_at, cuda->image.at + image_at, count * t->image_each, error));
+    if (t->mask_each)
+        STK__TRY(copy_out(cuda, t->mask + mask_at, cuda->mask.at + mask_at, count * t->mask_each, error));
+    return mark_on(cuda, cuda->back, cuda->parts[part][STK_CUDA_DONE], error);
+}
+
+static stk_status enqueue(stk__cuda *cuda, const trip *t, stk_error *error)
+{
+    for (uint64_t part = 0; part < t->parts; part++) {
+        STK__TRY(copy_part_in(cuda, t, part, error));
+        STK__TRY(make_part(cuda, t, part, error));
+        STK__TRY(copy_part_out(cuda, t, part, error));
+    }
+    return STK_OK;
+}
+
+/* Both streams, the second by way of the first. */
+static void drain_both(stk__cuda *cuda)
+{
+    stk_error error;
+    const stk__cu_handle begun = cuda->marks[STK_CUDA_BEGUN];
+    if (!stk__cuda_has_lost(cuda) && (mark_on(cuda, cuda->back, begun, &error) != STK_OK ||
+                                      wait_on(cuda, cuda->stream, begun, &error) != STK_OK))
+        stk__cuda_lose(cuda, &error); /* it cannot be known what still runs */
+    stk__cuda_drain(cuda, cuda->marks[STK_CUDA_DONE]);
+}
+
+/* Copies are all that is not kernels; what of them overlaps is not counted twice. */
+static void note_times(stk__cuda *cuda, uint64_t parts)
+{
+    uint64_t kernels_ns = 0;
+    for (uint64_t part = 0; part < parts; part++)
+        kernels_ns +=
+            stk__cuda_time_ns(cuda, cuda->parts[part][STK_CUDA_COPIED], cuda->parts[part][STK_CUDA_MADE]);
+    const uint64_t all_ns =
+        stk__cuda_time_ns(cuda, cuda->parts[0][STK_CUDA_BEGUN], cuda->parts[parts - 1][STK_CUDA_DONE]);
+    cuda->device.last_kernel_ns = kernels_ns;
+    cuda->device.last_copy_ns = all_ns > kernels_ns ? all_ns - kernels_ns : 0;
+}
+
+static stk_status take_part(stk__cuda *cuda, const trip *t, uint64_t part, stk_error *error)
+{
+    const size_t first = (size_t)first_of(t, part), count = (size_t)first_of(t, part + 1) - first;
+    const size_t image_at = first * t->image_each, mask_at = first * t->mask_each;
+    STK__TRY(stk__cuda_wait(cuda, STK_CUDA_WAIT_BATCH, cuda->parts[part][STK_CUDA_DONE], error));
+    if (t->batch->pinned) return STK_OK;
+    memcpy((uint8_t *)t->batch->target.image + image_at, t->image + image_at, count * t->image_each);
+    if (t->mask_each)
+        memcpy((uint8_t *)t->batch->target.mask + mask_at, t->mask + mask_at, count * t->mask_each);
+    return STK_OK;
 }
 
 static stk_status run_batch(stk__cuda *cuda, const stk__augment_batch *batch, stk_error *error)
 {
     trip t = {.batch = batch};
     STK__TRY(make_room(cuda, &t, error));
+    divide(&t);
     t.launch = stk__launch_make(batch, (stk__text_sample *)(void *)cuda->numbers_stage.data);
     const stk_status status = enqueue(cuda, &t, error);
     if (status != STK_OK) {
-        stk__cuda_drain(cuda, cuda->marks[STK_CUDA_DONE]);
+        drain_both(cuda);
         return status;
     }
-    STK__TRY(stk__cuda_wait(cuda, STK_CUDA_WAIT_BATCH, cuda->marks[STK_CUDA_DONE], error));
-    note_times(cuda);
-    if (batch->pinned) return STK_OK;
-    memcpy(batch->target.image, t.image, t.launch.image_bytes);
-    if (t.launch.mask_bytes) memcpy(batch->target.mask, t.mask, t.launch.mask_bytes);
+    for (uint64_t part = 0; part < t.parts; part++)
+        STK__TRY(take_part(cuda, &t, part, error));
+    note_times(cuda, t.parts);
     return STK_OK;
 }
 

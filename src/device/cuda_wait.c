@@ -4,6 +4,8 @@
 
 #include <time.h>
 
+enum { SPIN_NS = 50 * 1000 };
+
 int stk__cuda_wait_skip;
 
 bool stk__cuda_has_lost(const stk__cuda *cuda)
@@ -55,6 +57,7 @@ static stk_status give_up(stk__cuda *cuda, stk__cuda_site site, stk_error *error
                                                            "a batch",
                                                            "the network's work",
                                                            "a copy to the host",
+                                                           "a batch",
                                                            "its work before it was closed",
                                                            "an earlier copy",
                                                            "a copy to the host",
@@ -70,16 +73,19 @@ static stk_status give_up(stk__cuda *cuda, stk__cuda_site site, stk_error *error
     return STK_ERROR_TIMEOUT;
 }
 
-/* Asks again and again, because the driver's own waits have no end: at first every few microseconds. */
+/* Polls the event, because the driver's own waits have no deadline: first without sleeping, since the kernel
+ * rounds the shortest sleep up to about 60 us, then with pauses that grow from 5 to 500 us. */
 stk_status stk__cuda_wait(stk__cuda *cuda, stk__cuda_site site, stk__cu_handle event, stk_error *error)
 {
-    const uint64_t deadline_ns = stk__clock_ns() + cuda->device.timeout_ns;
+    const uint64_t start_ns = stk__clock_ns();
     struct timespec pause = {0, 5000};
     for (;;) {
         bool over;
         STK__TRY(stk__cuda_ask(cuda, site, event, &over, error));
         if (over) return STK_OK;
-        if (stk__clock_ns() >= deadline_ns) return give_up(cuda, site, error);
+        const uint64_t waited_ns = stk__clock_ns() - start_ns;
+        if (waited_ns >= cuda->device.timeout_ns) return give_up(cuda, site, error);
+        if (waited_ns < SPIN_NS) continue;
         nanosleep(&pause, NULL);
         if (pause.tv_nsec < 500000) pause.tv_nsec += pause.tv_nsec / 4;
     }

@@ -18,7 +18,7 @@ typedef struct stk__device_info {
     char name[16]; /* what augment.device takes: "opencl:0"; only the kind when there is none of it */
     bool available;
     char why[320];  /* when it is not available */
-    char note[160]; /* something that its user should know */
+    char note[256]; /* something that its user should know; when it is not available: what to do */
     char model[128], driver[128], platform[128];
     char id[48]; /* as NVML has it: "GPU-8932f937-…" */
     int64_t memory_bytes, largest_buffer_bytes;

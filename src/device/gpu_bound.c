@@ -1,22 +1,58 @@
+/* The bounds of gpu_bound.h, from two lists: GPUs, and what the kernels cost. Pure functions. */
 #include "device/gpu_bound.h"
 
 #include "device/text/text_launch.h"
 
 #include <fnmatch.h>
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ISSUED_A_CLOCK = 4 * 32 }; /* schedulers of a multiprocessor x threads of a warp */
 
 static const stk__known_gpu known[] = {
-#define GPU(pattern, name, architecture, units, memory, threads, groups, shared)                             \
-    {pattern, name, architecture, units, memory, threads, groups, shared},
+#define GPU(pattern, name, architecture, units, clock, memory, threads, groups, shared)                      \
+    {pattern, name, architecture, units, clock, memory, threads, groups, shared},
 #include "device/known_gpus.list"
 #undef GPU
 };
 
+static const struct {
+    const char *chain;
+    double instructions;
+} costs[] = {
+#define CHAIN(name, instructions) {name, instructions},
+#include "device/kernel_cost.list"
+#undef CHAIN
+};
+
+const stk__known_gpu *stk__gpu_known(int index)
+{
+    return (size_t)index < sizeof known / sizeof known[0] ? &known[index] : NULL;
+}
+
 const stk__known_gpu *stk__gpu_find(const char *model)
 {
+    char board[128];
+    const char *part = strstr(model, " MIG ");
+    snprintf(board, sizeof board, "%.*s", part ? (int)(part - model) : (int)sizeof board, model);
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (fnmatch(known[i].pattern, model, 0) == 0) return &known[i];
+        if (fnmatch(known[i].pattern, board, 0) == 0) return &known[i];
     return NULL;
+}
+
+stk__gpu_speed stk__gpu_speed_of(const stk__known_gpu *row, stk__gpu_speed told)
+{
+    if (!row) return told;
+    const double units = told.units > 0 && told.units < row->units ? told.units : row->units;
+    return (stk__gpu_speed){units, row->clock_mhz, row->memory_gb_per_s * units / row->units};
+}
+
+double stk__gpu_instructions(const char *chain)
+{
+    for (size_t i = 0; i < sizeof costs / sizeof costs[0]; i++)
+        if (strcmp(costs[i].chain, chain) == 0) return costs[i].instructions;
+    return NAN;
 }
 
 static bool has_contrast(const stk__augment_block *block)
@@ -45,9 +81,15 @@ double stk__gpu_bound_bytes(const stk__augment_batch *batch)
     return bytes;
 }
 
-double stk__gpu_bound_ms(const stk__augment_batch *batch, double memory_gb_per_s)
+stk__gpu_bound stk__gpu_bound_of(const stk__augment_batch *batch, double instructions,
+                                 const stk__gpu_speed *speed)
 {
-    return stk__gpu_bound_bytes(batch) / memory_gb_per_s * 1e-6;
+    const double pixels = (double)batch->count * (double)batch->target.w * (double)batch->target.h;
+    stk__gpu_bound bound = {.memory_ms = stk__gpu_bound_bytes(batch) / speed->memory_gb_per_s * 1e-6,
+                            .issue_ms = instructions * pixels /
+                                        (speed->units * ISSUED_A_CLOCK * speed->clock_mhz * 1e3)};
+    bound.ms = isnan(bound.memory_ms) || isnan(bound.issue_ms) ? NAN : fmax(bound.memory_ms, bound.issue_ms);
+    return bound;
 }
 
 /* GT/s of a lane by generation, coded 8 in 10, then 128 in 130; from 6 on in units with their own checks. */

@@ -10,7 +10,7 @@ _Static_assert(sizeof(stk__text_sample) == 216 && sizeof(stk__text_launch) == 48
 _Static_assert(sizeof(stk__text_mix) == 32, "the layout has holes");
 
 enum { MOST_SAMPLES = 65535, MOST_ROWS = 65535, MOST_COORDINATE = 1 << 30 }; /* CUDA counts groups so far */
-#define MOST_PIXELS       (UINT64_C(1) << 28) /* of one output: see add_greys in the text */
+#define MOST_PIXELS       (UINT64_C(1) << 28) /* of one output: see add_greys and store_pixel in the text */
 #define MOST_SOURCE_BYTES (UINT64_C(1) << 31) /* of one source: the text counts them in 32 bits */
 
 static bool are_finite(const float *values, int count)

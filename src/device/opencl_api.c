@@ -9,6 +9,7 @@
 static stk__opencl_api api;
 static stk_error api_error;
 static bool api_there;
+static stk__opencl_probe api_probe;
 static pthread_once_t api_once = PTHREAD_ONCE_INIT;
 
 static bool take_call(void *library, const char *name, void *member)
@@ -23,8 +24,14 @@ static bool take_call(void *library, const char *name, void *member)
     return false;
 }
 
+void stk__opencl_probe_set(stk__opencl_probe probe)
+{
+    api_probe = probe;
+}
+
 static void open_api(void)
 {
+    if (api_probe && api_probe(&api_error) != STK_OK) return;
     void *library = stk__library_open("libOpenCL.so.1", "STOKER_OPENCL_LIBRARY", &api_error);
     if (!library) return;
 #define TAKE_CALL(result, name, parameters)                                                                  \

@@ -108,6 +108,13 @@ typedef struct stk__opencl_api {
 /* Opened once per process, by whoever comes first. NULL: not there, and error says why. Any thread. */
 const stk__opencl_api *stk__opencl_api_open(stk_error *error);
 
+/* A driver that aborts takes the whole process with it. The library starts no processes, so a program that
+ * must survive gives it a probe, which tries the driver in another process: asked once, by whoever opens
+ * OpenCL first, before the library is loaded. What it does not return STK_OK for is not available, because of
+ * its error. NULL: none. Set it before any device is listed or opened. */
+typedef stk_status (*stk__opencl_probe)(stk_error *error);
+void stk__opencl_probe_set(stk__opencl_probe probe);
+
 const char *stk__opencl_code_name(int32_t code); /* "CL_OUT_OF_RESOURCES" */
 
 /* code CL_SUCCESS: STK_OK; else the error names call and code. */

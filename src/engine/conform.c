@@ -1,5 +1,8 @@
+/* Two rigs, one for each engine: the same operation on the same numbers, then every tensor that the engines
+ * wrote side by side. One thread, the engines'. */
 #include "engine/conform.h"
 
+#include "core/half.h"
 #include "core/memory.h"
 
 #include <math.h>
@@ -21,6 +24,7 @@ typedef struct part { /* a tensor of a trial */
 /* One operation of one engine with its tensors. */
 typedef struct rig {
     stk__engine *engine;
+    stk__conform_mode mode;
     stk__op_spec spec;
     stk__op_form form;
     stk__op *op;
@@ -66,12 +70,13 @@ static void add_target(rig *r)
 static void add_inputs(rig *r)
 {
     const bool loss = stk__op_is_loss(r->spec.kind), judges = loss || stk__op_is_metric(r->spec.kind);
+    const stk_dtype dtype = r->spec.half ? r->spec.half : STK_DTYPE_F32;
     for (int i = 0; i < (judges ? 1 : r->spec.inputs); i++) {
-        add(r, &r->x[i], &r->spec.input[i], STK_DTYPE_F32)->fill = STK_CONFORM_VALUE;
-        if (r->form.has_gradient) add(r, &r->dx[i], &r->spec.input[i], STK_DTYPE_F32)->compared = true;
+        add(r, &r->x[i], &r->spec.input[i], dtype)->fill = STK_CONFORM_VALUE;
+        if (r->form.has_gradient) add(r, &r->dx[i], &r->spec.input[i], dtype)->compared = true;
     }
     if (judges) add_target(r);
-    if (!judges) add(r, &r->dy, &r->form.output, STK_DTYPE_F32)->fill = STK_CONFORM_VALUE;
+    if (!judges) add(r, &r->dy, &r->form.output, dtype)->fill = STK_CONFORM_VALUE;
 }
 
 static void list_parts(rig *r)
@@ -141,6 +146,7 @@ static void close_rig(rig *r)
 
 static stk_status run_rig(rig *r, stk_error *error)
 {
+    const bool evaluates = r->mode == STK_CONFORM_EVALUATION, frozen = r->mode == STK_CONFORM_FROZEN;
     STK__TRY(open_rig(r, error));
     const stk__op_io io = {.x = r->x,
                            .y = r->y,
@@ -150,14 +156,14 @@ static stk_status run_rig(rig *r, stk_error *error)
                            .scratch = r->scratch,
                            .dx = r->dx,
                            .dy = r->dy,
-                           .dparam = r->dparam,
-                           .training = true,
+                           .dparam = frozen ? NULL : r->dparam,
+                           .training = !evaluates && !frozen,
                            .grad_scale = 1,
                            .seed = SEED,
                            .epoch = EPOCH,
                            .sample_ids = r->ids};
     STK__TRY(stk__op_forward(r->op, &io, error));
-    if (!r->dy || !r->form.has_gradient) return STK_OK;
+    if (!r->dy || !r->form.has_gradient || evaluates) return STK_OK;
     return stk__op_backward(r->op, &io, error);
 }
 
@@ -165,6 +171,8 @@ static double value_at(const stk_tensor *view, int64_t i)
 {
     if (view->dtype == STK_DTYPE_F64) return ((const double *)view->data)[i];
     if (view->dtype == STK_DTYPE_I64) return (double)((const int64_t *)view->data)[i];
+    if (view->dtype == STK_DTYPE_BF16) return stk__bfloat_to_float(((const uint16_t *)view->data)[i]);
+    if (view->dtype == STK_DTYPE_F16) return stk__half_to_float(((const uint16_t *)view->data)[i]);
     return ((const float *)view->data)[i];
 }
 
@@ -212,18 +220,30 @@ static stk_status try_spec(rig rigs[2], double *difference, stk_error *error)
     return status;
 }
 
-stk_status stk__conform(stk__engine *tested, stk__engine *right, stk__op_kind kind,
+static bool takes_part(stk__op_kind kind, stk__conform_mode mode)
+{
+    if (mode == STK_CONFORM_FROZEN) return kind == STK_OP_BATCH_NORM;
+    return mode < STK_CONFORM_BF16 || !(stk__op_is_loss(kind) || stk__op_is_metric(kind));
+}
+
+static const stk_dtype halves[STK_CONFORM_MODES] = {
+    [STK_CONFORM_BF16] = STK_DTYPE_BF16, [STK_CONFORM_F16] = STK_DTYPE_F16};
+
+stk_status stk__conform(stk__engine *tested, stk__engine *right, stk__op_kind kind, stk__conform_mode mode,
                         stk__conform_result *result, stk_error *error)
 {
     *result = (stk__conform_result){0};
     stk__op_spec spec;
+    if (!takes_part(kind, mode)) return STK_OK;
     rig *rigs = stk__alloc(2 * sizeof *rigs);
     if (!rigs) return stk__fail_memory(error, 2 * sizeof *rigs, "trying an operation");
     stk_status status = STK_OK;
     while (status == STK_OK && stk__conform_spec(kind, result->trials, &spec)) {
         memset(rigs, 0, 2 * sizeof *rigs);
+        spec.half = halves[mode];
         rigs[0].engine = tested;
         rigs[1].engine = right;
+        rigs[0].mode = rigs[1].mode = mode;
         rigs[0].spec = rigs[1].spec = spec;
         status = try_spec(rigs, &result->difference, error);
         result->trials++;

@@ -1,4 +1,5 @@
-/* Which shapes are tried, and on which numbers. */
+/* Which shapes are tried, on which numbers, and how far results may lie apart. */
+#include "core/half.h"
 #include "core/random.h"
 #include "engine/conform.h"
 
@@ -62,9 +63,10 @@ bool stk__conform_spec(stk__op_kind kind, int number, stk__op_spec *spec)
     return false;
 }
 
-double stk__conform_bound(stk__op_kind kind)
+double stk__conform_bound(stk__op_kind kind, stk__conform_mode mode)
 {
-    return stk__op_is_product(kind) ? 1e-4 : 5e-5;
+    const double units = mode == STK_CONFORM_BF16 ? 26 * 0x1p-8 : mode == STK_CONFORM_F16 ? 26 * 0x1p-11 : 0;
+    return units + (stk__op_is_product(kind) ? 1e-4 : 5e-5);
 }
 
 /* [0, 1) */
@@ -93,6 +95,8 @@ void stk__conform_put(stk_tensor *view, stk__conform_fill fill, uint32_t number,
                              : fill == STK_CONFORM_WEIGHT ? (unit * 3 - 1.5) * scale
                                                           : unit * 3 - 1.5;
         if (view->dtype == STK_DTYPE_F32) ((float *)view->data)[i] = (float)value;
+        if (view->dtype == STK_DTYPE_BF16) ((uint16_t *)view->data)[i] = stk__bfloat_from_float((float)value);
+        if (view->dtype == STK_DTYPE_F16) ((uint16_t *)view->data)[i] = stk__half_from_float((float)value);
         if (view->dtype == STK_DTYPE_I64) ((int64_t *)view->data)[i] = (int64_t)value;
         if (view->dtype == STK_DTYPE_U8) ((uint8_t *)view->data)[i] = (uint8_t)value;
     }

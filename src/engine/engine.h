@@ -77,8 +77,10 @@ typedef struct stk__engine_info {
     int32_t device_index;
     uint32_t kernel_layout; /* how it likes weights of convolutions to lie (stk__tensor_desc); 0: densely */
     bool tf32;              /* products of f32 are computed in TF32, which has 10 bits behind the point */
-    bool graphs;            /* it was asked for graphs and has them */
-    char graphs_why[96];    /* asked for, but it has none: why; else empty */
+    uint64_t first_step_bytes; /* host memory that its library takes during the first steps, beside tensors:
+                                  generated code, packing buffers; 0: none that is known */
+    bool graphs;               /* it was asked for graphs and has them */
+    char graphs_why[96];       /* asked for, but it has none: why; else empty */
     bool measures, deterministic; /* CUDA: as the options of these names say */
     char note[160]; /* something its user should know (an instruction set that was capped, why "auto" is not
                        a better one), or empty */
@@ -341,6 +343,8 @@ struct stk__tensor {
     void *place;  /* its own in an arena: memory, unless the engine has it elsewhere for a while; else NULL */
     bool on_host; /* lies in host memory, though the engine's own is elsewhere: it can only be mapped */
     void *own;    /* the engine's */
+    void *view;   /* the engine's, too: how it shows all of it, for as long as it lies in place */
+    const stk__tensor *self; /* set by engines that keep views: a copy of this struct has none */
 };
 
 struct stk__op {

@@ -16,6 +16,7 @@ typedef struct stk__torch {
     stk__torch_handle more;   /* 1 as i64 of no dimension, on the device */
     bool has_cudnn, no_cudnn; /* a convolution by cuDNN went well; the first one did not: PyTorch has none */
     long alive;               /* handles, lists, texts and cells of PyTorch's that are ours to release */
+    long views;               /* handles that our tensors keep to be shown by */
     long taken;               /* handles that our tensors keep, because their values lie there */
 } stk__torch;
 
@@ -42,6 +43,8 @@ stk_status stk__torch_layout_unmap(stk__tensor *tensor, const stk_tensor *view, 
 
 /* Gives back what stk__torch_take has taken. */
 void stk__torch_tensor_drop(stk__tensor *tensor);
+stk_status stk__torch_tensor_create(stk__tensor *tensor, stk_error *error);
+void stk__torch_tensor_destroy(stk__tensor *tensor); /* and its view */
 
 stk_status stk__torch_update(stk__engine *engine, const stk__update *update, stk_error *error);
 stk_status stk__torch_average(stk__engine *engine, const stk__tensor_list *average,

@@ -90,11 +90,38 @@ static stk__torch_form own_form(const stk__torch *engine, const stk__tensor_desc
     return picture_form(engine, desc->dtype, &(stk__shape){4, {dim[0], dim[2], dim[3], dim[1]}});
 }
 
+/* Weights, statistics and the optimiser's memory are shown in every step: on a GPU each view costs a question
+ * to the driver. */
 stk__torch_handle stk__torch_dense(stk__torch_scope *scope, const stk__tensor *tensor)
 {
     if (!tensor) return NULL;
+    const bool keeps = tensor->self == tensor && tensor->place && tensor->memory == tensor->place;
+    if (keeps && tensor->view) return tensor->view;
     const stk__torch_form form = own_form(scope->engine, &tensor->desc);
-    return stk__torch_view(scope, tensor, &form);
+    const stk__torch_handle made = stk__torch_view(scope, tensor, &form);
+    if (!keeps || !made) return made;
+    ((stk__tensor *)tensor)->view = made; /* out of the scope, into the tensor */
+    scope->count--;
+    scope->engine->alive--;
+    scope->engine->views++;
+    return made;
+}
+
+stk_status stk__torch_tensor_create(stk__tensor *tensor, stk_error *error)
+{
+    (void)error;
+    tensor->self = tensor;
+    return STK_OK;
+}
+
+void stk__torch_tensor_destroy(stk__tensor *tensor)
+{
+    stk__torch *engine = stk__torch_of(tensor->engine);
+    stk__torch_tensor_drop(tensor);
+    if (!tensor->view) return;
+    engine->api->aoti_torch_delete_tensor_object(tensor->view);
+    engine->views--;
+    tensor->view = NULL;
 }
 
 stk__torch_handle stk__torch_rows(stk__torch_scope *scope, const stk__tensor *tensor, int64_t c)

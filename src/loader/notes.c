@@ -114,8 +114,8 @@ void stk__loader_note_pinned(stk_loader *loader, const stk_loader_options *asked
     loader->info.pinned = pinned == loader->slot_count;
     if (pinned < loader->slot_count)
         stk__loader_note(loader, "data.pin_memory", "false",
-                         "%d of %d slots could be pinned; see the limit of locked memory (ulimit -l)", pinned,
-                         loader->slot_count);
+                         "the driver pinned %d of %d slots; lower data.prefetch_factor or data.batch_size",
+                         pinned, loader->slot_count);
     else if (asked->pin_memory == STK_SWITCH_DEFAULT)
         stk__loader_note(loader, "data.pin_memory", "true", "auto: %s copies from it", partner->info.name);
 }

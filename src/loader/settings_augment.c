@@ -118,8 +118,10 @@ static stk_status choose_device(stk_loader *loader, const stk__augment_settings 
     } else {
         STK__TRY(open_device(loader, asked, "augment.device", &loader->device, error));
     }
-    stk__loader_note(loader, "augment.device", loader->device->info.name, "%s%s", loader->device->info.model,
-                     loader->home && !store->remote ? "; its batches are copied on to another device" : "");
+    const stk__device_info *info = &loader->device->info;
+    stk__loader_note(loader, "augment.device", info->name, "%s%s%s%s", info->model,
+                     loader->home && !store->remote ? "; its batches are copied on to another device" : "",
+                     info->note[0] ? "; " : "", info->note);
     store->staged = true;
     return STK_OK;
 }

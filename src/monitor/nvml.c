@@ -1,5 +1,7 @@
 #include "monitor/nvml.h"
 
+#include "device/cuda_api.h"
+
 #include <dlfcn.h>
 #include <limits.h>
 #include <math.h>
@@ -43,14 +45,24 @@ static void *find_symbol(void *library, const char *names)
     return found;
 }
 
+/* Containers get the parts of the driver that they ask for. */
+static stk_status refuse(stk_error *error)
+{
+    const char *given = getenv("STOKER_NVML");
+    const bool named = given && *given;
+    if (!named && stk__cuda_api_open(NULL))
+        return stk__fail(
+            error, STK_ERROR_UNSUPPORTED,
+            "GPUs cannot be watched: libnvidia-ml.so.1 is not there, but the driver's libcuda.so.1 "
+            "is; start the container with NVIDIA_DRIVER_CAPABILITIES=compute,utility");
+    return stk__fail(error, STK_ERROR_UNSUPPORTED, "no NVIDIA driver: '%s' is not there",
+                     named ? given : "libnvidia-ml.so.1");
+}
+
 stk_status stk__nvml_open(stk__nvml *nvml, stk_error *error)
 {
     *nvml = (stk__nvml){.library = open_library()};
-    if (!nvml->library) {
-        const char *given = getenv("STOKER_NVML");
-        return stk__fail(error, STK_ERROR_UNSUPPORTED, "no NVIDIA driver: '%s' is not there",
-                         given && *given ? given : "libnvidia-ml.so.1");
-    }
+    if (!nvml->library) return refuse(error);
     for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
         void *found = find_symbol(nvml->library, symbols[i].names);
         memcpy((char *)nvml + symbols[i].offset, &found, sizeof found);

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-enum { TRIALS = 240, SIDE_PX = 70 };
+enum { TRIALS = 520, SIDE_PX = 70 };
 
 static stk__trial trial;
 static stk__buffer scratch;

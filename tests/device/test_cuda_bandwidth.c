@@ -96,19 +96,47 @@ static void whatever_fails_is_told(void **state)
     }
 }
 
-static void memory_is_told_or_unknown(void **state)
+static void expect_speed(const stk__device *device, stk__gpu_speed wanted)
+{
+    const stk__gpu_speed told = stk__cuda_speed(device);
+    const double pairs[3][2] = {{told.units, wanted.units},
+                                {told.clock_mhz, wanted.clock_mhz},
+                                {told.memory_gb_per_s, wanted.memory_gb_per_s}};
+    for (int i = 0; i < 3; i++)
+        if (isnan(pairs[i][1]) ? !isnan(pairs[i][0]) : !(fabs(pairs[i][0] - pairs[i][1]) < 0.1))
+            fail_msg("number %d is %g instead of %g", i, pairs[i][0], pairs[i][1]);
+}
+
+static void speed_is_told_or_unknown(void **state)
 {
     (void)state;
-    fake_driver_play("gpu 0 clock 1215000\ngpu 0 bus 5120");
+    fake_driver_play("gpu 0 clock 1215000\ngpu 0 bus 5120\ngpu 0 units 108\ngpu 0 speed 1410 1555 25");
     stk__device *device = open_device();
-    assert_true(fabs(stk__cuda_memory_gb_per_s(device) - 1555.2) < 0.1);
+    expect_speed(device, (stk__gpu_speed){108, 1410, 1555.2});
     fake_driver_add("fault cuDeviceGetAttribute from 0 fail 1");
-    assert_true(isnan(stk__cuda_memory_gb_per_s(device)));
+    expect_speed(device, (stk__gpu_speed){NAN, NAN, NAN});
     stk__device_close(&device);
     fake_driver_play("late 0"); /* a driver that says 0 */
     device = open_device();
-    assert_true(isnan(stk__cuda_memory_gb_per_s(device)));
+    expect_speed(device, (stk__gpu_speed){108, NAN, NAN});
     stk__device_close(&device);
+}
+
+/* The fake's own clock: 3 MiB at 25 GB/s, whatever the host does meanwhile. */
+static void a_modelled_gpu_has_its_own_clock(void **state)
+{
+    (void)state;
+    static const double shares[] = {1, 0.5};
+    for (int i = 0; i < 2; i++) {
+        stk_error error = {0};
+        double rate;
+        fake_driver_play("gpu 0 speed 1410 1555 25\ngpu 0 copies %g", shares[i]);
+        stk__device *device = open_device();
+        const stk__cuda_copies copies = way(0);
+        assert_int_equal(stk__cuda_copies_measure(device, &copies, &rate, &error), STK_OK);
+        assert_true(fabs(rate - 25 * shares[i]) < 0.1);
+        stk__device_close(&device);
+    }
 }
 
 int main(void)
@@ -116,7 +144,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(copies_have_the_speed_of_the_link),
         cmocka_unit_test(whatever_fails_is_told),
-        cmocka_unit_test(memory_is_told_or_unknown),
+        cmocka_unit_test(speed_is_told_or_unknown),
+        cmocka_unit_test(a_modelled_gpu_has_its_own_clock),
     };
     return cmocka_run_group_tests(tests, begin, NULL);
 }

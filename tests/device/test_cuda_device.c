@@ -1,4 +1,5 @@
 /* CUDA devices: what is listed and why not, opening several, kernels kept on disk. */
+#include "core/clock.h"
 #include "core/logger.h"
 #include "cuda_scenes.h"
 #include "device/cuda_device.h"
@@ -121,10 +122,27 @@ static void gpus_that_cannot_be_opened(void **state)
     expect_refusal("cuda:0", "lists no GPU");
     fake_driver_play("fault cuInit fail 803");
     expect_refusal("cuda:0", "cuInit");
-    fake_driver_play("gpu 0 sm 52");
+    fake_driver_play("gpu 0 sm 52\ndriver 11040");
     expect_refusal("cuda:0", "oldest that it knows is sm_75");
-    fake_driver_play("nvrtc 12 8 ");
+    fake_driver_play("nvrtc 12 8 \ndriver 11040");
     expect_refusal("cuda:0", "makes no code for sm_80");
+}
+
+/* The GPU works by the shipped PTX, has the right bits, and its note says why. */
+static void expect_shipped(const char *why)
+{
+    logged[0] = 0;
+    stk_log_set(keep_line, NULL, STK_LOG_INFO);
+    stk__device *device = open_device("cuda:0");
+    stk_log_set(NULL, NULL, STK_LOG_INFO);
+    if (!strstr(device->info.note, "the driver translates the shipped PTX"))
+        fail_msg("'%s' says nothing of shipped PTX", device->info.note);
+    if (!strstr(logged, why)) fail_msg("'%s' does not say '%s'", logged, why);
+    scenes_spoil();
+    assert_int_equal(stk__device_augment(device, scenes_batch(), NULL), STK_OK);
+    assert_true(scenes_are_right());
+    stk__device_close(&device);
+    fake_driver_expect_nothing_left("shipped PTX");
 }
 
 /* Each code has a hint that fits; one without a name is told as well. */
@@ -134,9 +152,11 @@ static void codes_have_hints(void **state)
     static const struct {
         int code;
         const char *word;
-    } rows[] = {{2, "batch_size"},   {34, "stub"},        {46, "exclusive"},
-                {100, "nvidia-smi"}, {222, "NVRTC"},      {803, "different versions"},
-                {719, "checkpoint"}, {999, "checkpoint"}, {12345, "devices --check"}};
+    } rows[] = {{2, "batch_size"},           {3, "spawn"},        {34, "stub"},
+                {46, "exclusive"},           {100, "nvidia-smi"}, {218, "ptxjitcompiler"},
+                {221, "compute,utility"},    {222, "NVRTC"},      {223, "CUDA_DISABLE_PTX_JIT"},
+                {304, "/dev/nvidia"},        {719, "checkpoint"}, {802, "fabricmanager"},
+                {803, "different versions"}, {999, "checkpoint"}, {12345, "devices --check"}};
     stk_error error;
     const stk__cuda_api *api = stk__cuda_api_open(&error);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -146,6 +166,14 @@ static void codes_have_hints(void **state)
             fail_msg("%d: '%s' does not say '%s'", rows[i].code, error.hint, rows[i].word);
         assert_non_null(strstr(error.message, "cuSomething"));
     }
+    assert_int_equal(stk__cuda_judge(api, 999, "cuInit", &error), STK_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(error.hint, "nvidia_uvm"));
+    static const int fatal[] = {4, 214, 220, 226, 700, 702, 709, 710, 714, 718, 719, 721, 911, 999},
+                     others[] = {0, 1, 2, 3, 200, 218, 221, 222, 304, 600, 712, 720, 802, 910, 912};
+    for (size_t i = 0; i < sizeof fatal / sizeof fatal[0]; i++)
+        if (!stk__cuda_is_lost(fatal[i])) fail_msg("a context comes back after %d", fatal[i]);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (stk__cuda_is_lost(others[i])) fail_msg("a context is lost by %d", others[i]);
     assert_int_equal(stk__cuda_judge(api, 0, "", &error), STK_OK);
     assert_int_equal(stk__nvrtc_judge(0, "", &error), STK_OK);
     assert_int_equal(stk__nvrtc_judge(1, "nvrtcX", &error), STK_ERROR_MEMORY);
@@ -332,8 +360,8 @@ static void programs_without_a_place(void **state)
     workspace_remove(&folder);
 }
 
-/* A compiler that does not know the GPU yet: PTX, which the driver translates; unless it is too old for that.
- */
+/* A compiler that does not know the GPU yet: PTX, which the driver translates; unless it is too old for that,
+ * then the shipped PTX. */
 static void gpus_newer_than_the_compiler(void **state)
 {
     (void)state;
@@ -351,7 +379,35 @@ static void gpus_newer_than_the_compiler(void **state)
     }
     scenes_forget_programs();
     fake_driver_play("late 0\ngpu 0 sm 120\nnvrtc 13 0 75,80,90\ndriver 12040");
+    expect_shipped("222");
+    fake_driver_play("late 0\ngpu 0 sm 120\nnvrtc 13 0 75,80,90\ndriver 11040");
     expect_refusal("cuda:0", "CUDA_ERROR_UNSUPPORTED_PTX_VERSION");
+}
+
+/* Each code of an image that does not fit leads to the next way; others do not. */
+static void images_that_do_not_fit(void **state)
+{
+    (void)state;
+    static const int codes[] = {200, 209, 218, 221, 222, 223};
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
+        char word[32];
+        snprintf(word, sizeof word, ", %d)", codes[i]);
+        scenes_forget_programs();
+        fake_driver_play("late 0\nfault cuModuleLoadData at 0 fail %d", codes[i]);
+        expect_shipped(word);
+        scenes_forget_programs();
+        fake_driver_play("late 0\nfault cuModuleLoadData fail %d", codes[i]);
+        expect_refusal("cuda:0", "NVRTC 12.8: cuModuleLoadData failed");
+        fake_driver_play("late 0\nfault cuModuleLoadData fail %d", codes[i]);
+        expect_refusal("cuda:0", "; shipped PTX: cuModuleLoadData failed");
+    }
+    scenes_forget_programs();
+    fake_driver_play("late 0\nfault cuModuleLoadData at 0 fail 303");
+    expect_refusal("cuda:0", "303");
+    fake_driver_play("late 0\nfault nvrtcCompileProgram fail 7");
+    expect_shipped("builtin operation failure");
+    fake_driver_play("late 0\ngpu 0 sm 52");
+    expect_shipped("oldest that it knows is sm_75");
 }
 
 /* Texts that do not compile, and one without our kernels. */
@@ -382,6 +438,38 @@ static void text_that_cannot_be_built(void **state)
     fake_driver_expect_nothing_left("texts");
 }
 
+/* Work that is over within microseconds is met by polling: a dozen of the shortest sleeps would take more
+ * than half a millisecond. Other programs may take the CPU at any time, so the best of several tries counts.
+ */
+static void short_waits_do_not_sleep(void **state)
+{
+    (void)state;
+    enum { POLLS = 12, TRIES = 50, ALLOWED_NS = 300 * 1000 };
+    stk_error error = {0};
+    uint64_t best_ns = UINT64_MAX;
+    fake_driver_play("late 0");
+    stk__device *device = open_device("cuda:0");
+    stk__cuda *cuda = (stk__cuda *)device;
+    assert_int_equal(stk__device_augment(device, scenes_batch(), &error), STK_OK);
+    assert_int_equal(stk__cuda_enter(cuda, &error), STK_OK);
+    for (int i = 0; i < TRIES && best_ns > ALLOWED_NS; i++) {
+        char fault[64];
+        const long polls = fake->calls("cuEventQuery", -1);
+        snprintf(fault, sizeof fault, "calm\nfault cuEventQuery below %ld fail 600", polls + POLLS);
+        fake_driver_add(fault);
+        const uint64_t start_ns = stk__clock_ns();
+        assert_int_equal(stk__cuda_wait(cuda, STK_CUDA_WAIT_BATCH, cuda->marks[STK_CUDA_DONE], &error),
+                         STK_OK);
+        const uint64_t took_ns = stk__clock_ns() - start_ns;
+        assert_true(fake->calls("cuEventQuery", -1) > polls + POLLS);
+        if (took_ns < best_ns) best_ns = took_ns;
+    }
+    stk__cuda_leave(cuda);
+    assert_true(best_ns <= ALLOWED_NS);
+    stk__device_close(&device);
+    fake_driver_expect_nothing_left("short waits");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -398,7 +486,9 @@ int main(void)
         cmocka_unit_test(programs_that_the_driver_refuses),
         cmocka_unit_test(programs_without_a_place),
         cmocka_unit_test(gpus_newer_than_the_compiler),
+        cmocka_unit_test(images_that_do_not_fit),
         cmocka_unit_test(text_that_cannot_be_built),
+        cmocka_unit_test(short_waits_do_not_sleep),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

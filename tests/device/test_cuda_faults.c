@@ -148,11 +148,12 @@ static void the_table_has_every_call(void **state)
 /* Calls that are made only because another one failed. */
 static const struct {
     const char *call, *before; /* what makes it be made */
-} seconds[] = {{"cuGetErrorName", "fault cuStreamCreate fail 2"},
-               {"cuGetErrorString", "fault cuStreamCreate fail 2"},
-               {"cuMemGetInfo_v2", "gpu 0 memory 1000"},
-               {"nvrtcGetProgramLogSize", "fault nvrtcCompileProgram fail 6"},
-               {"nvrtcGetProgramLog", "fault nvrtcCompileProgram fail 6"}};
+} seconds[] = {
+    {"cuGetErrorName", "fault cuStreamCreate fail 2"},
+    {"cuGetErrorString", "fault cuStreamCreate fail 2"},
+    {"cuMemGetInfo_v2", "gpu 0 memory 1000"},
+    {"nvrtcGetProgramLogSize", "fault nvrtcCompileProgram fail 6\nfault cuModuleLoadData fail 200"},
+    {"nvrtcGetProgramLog", "fault nvrtcCompileProgram fail 6\nfault cuModuleLoadData fail 200"}};
 enum { SECONDS = sizeof seconds / sizeof seconds[0] };
 
 /* All calls are made by some scene: one that is not would be tested by nobody. */

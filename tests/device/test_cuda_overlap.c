@@ -3,6 +3,8 @@
 #include "core/clock.h"
 #include "core/hash.h"
 #include "cuda_resident.h"
+#include "device/device.h"
+#include "device/trial.h"
 #include "fake_cuda_driver.h"
 #include "support/dataset.h"
 #include "support/workspace.h"
@@ -241,6 +243,33 @@ static stk_loader_options options_of_many(void)
     return o;
 }
 
+/* A batch to the host goes in parts: what is made is copied out while the next part is copied in or made. */
+static void parts_of_a_batch_to_the_host_overlap(void **state)
+{
+    (void)state;
+    stk__device *device = NULL;
+    stk__trial trial = {0};
+    uint64_t seed = 0;
+    do
+        assert_int_equal(stk__trial_make(&trial, seed++, 40, NULL), STK_OK);
+    while (trial.batch.count < 2);
+    play("host.json", 1e-3, 30); /* a copy takes as long as it has bytes, in us */
+    assert_int_equal(stk__device_open(&device, "cuda:0", NULL), STK_OK);
+    assert_int_equal(stk__device_augment(device, &trial.batch, NULL), STK_OK);
+    assert_int_equal(stk__trial_compare(&trial).differing, 0);
+    assert_true(device->last_kernel_ns >= 2 * 29000000);
+    stk__device_close(&device);
+    read_trace();
+    const span *out = find_span("copy_out", 0), *made = find_span("stk_augment", 0);
+    int beside = 0;
+    for (int i = 0; i < span_count; i++)
+        beside += spans[i].stream == made->stream && spans[i].start_ns >= made->end_ns &&
+                  overlap(out->start_ns, out->end_ns, spans[i].start_ns, spans[i].end_ns);
+    assert_true(out->stream != made->stream && out->start_ns >= made->end_ns);
+    assert_true(beside > 0);
+    stk__trial_fini(&trial);
+}
+
 static void hash_many_on_the_host(stk__hash *hash, int batches)
 {
     const stk_loader_options o = options_of_many();
@@ -314,6 +343,7 @@ int main(void)
         cmocka_unit_test(work_on_the_next_batch_overlaps_the_network),
         cmocka_unit_test(what_does_not_fit_is_waited_for),
         cmocka_unit_test(a_network_on_a_stream_overlaps_too),
+        cmocka_unit_test(parts_of_a_batch_to_the_host_overlap),
         cmocka_unit_test(many_batches_come_at_random),
     };
     return cmocka_run_group_tests(tests, begin, end);

@@ -259,6 +259,26 @@ static void a_failed_host_batch_leaves_nothing_under_way(void **state)
     close_cleanly();
 }
 
+/* The second of its parts fails while the first is on its way to the host on the other stream. */
+static void a_failed_part_leaves_no_copy_under_way(void **state)
+{
+    (void)state;
+    stk__trial trial = {0};
+    uint64_t seed = 0;
+    do
+        assert_int_equal(stk__trial_make(&trial, seed++, SIDE_PX, NULL), STK_OK);
+    while (trial.batch.count < 2);
+    open_with("late 0\nfault cuLaunchKernel at 2 fail 1\nfault copy_out hang 0.1", 0);
+    stk_error failure = {0};
+    assert_int_not_equal(stk__device_augment(device, &trial.batch, &failure), STK_OK);
+    assert_int_equal(fake->count("work"), 0);
+    assert_true(fake->count("copies_out") > 0);
+    GOOD(stk__device_augment(device, &trial.batch, error));
+    assert_int_equal(stk__trial_compare(&trial).differing, 0);
+    stk__trial_fini(&trial);
+    close_cleanly();
+}
+
 /* Nobody can tell when what was begun is over: the device is lost, and its memory left behind. */
 static void a_failure_that_cannot_be_waited_for_loses_the_device(void **state)
 {
@@ -358,6 +378,7 @@ int main(int count, char **words)
         cmocka_unit_test_teardown(buffers_grow_when_nobody_uses_them, close_all),
         cmocka_unit_test_teardown(a_failed_batch_leaves_nothing_under_way, close_all),
         cmocka_unit_test_teardown(a_failed_host_batch_leaves_nothing_under_way, close_all),
+        cmocka_unit_test_teardown(a_failed_part_leaves_no_copy_under_way, close_all),
         cmocka_unit_test_teardown(a_failure_that_cannot_be_waited_for_loses_the_device, close_all),
         cmocka_unit_test_teardown(closing_waits_for_what_is_under_way, close_all),
         cmocka_unit_test_teardown(many_batches_at_random, close_all),

@@ -180,8 +180,21 @@ static void libraries_are_found_below_cuda_home_and_path(void **state)
         }
 }
 
-/* Wheels of an environment, and one library of several versions: the newest that is there. */
-static void libraries_of_wheels_are_found_newest_first(void **state)
+typedef struct catch
+{
+    int count, most;
+}
+catch;
+
+static bool count_library(void *context, void *library)
+{
+    catch *c = context;
+    assert_non_null(dlsym(library, "cos"));
+    return ++c->count == c->most;
+}
+
+/* Wheels of an environment, and a library of several versions: all that can be opened, until it is enough. */
+static void libraries_of_wheels_are_found(void **state)
 {
     (void)state;
     static const char *const variables[] = {"VIRTUAL_ENV", "CONDA_PREFIX"};
@@ -192,20 +205,25 @@ static void libraries_of_wheels_are_found_newest_first(void **state)
         workspace home = workspace_make();
         const char *const below = "lib/python3.11/site-packages/nvidia/cuda_nvrtc/lib";
         char name[256];
-        Dl_info info;
+        catch all = {.most = 9}, one = {.most = 1};
+        const stk__library_search search = {files, "STOKER_NO_LIBRARY", count_library, &all},
+                                  first = {files, "STOKER_NO_LIBRARY", count_library, &one};
         snprintf(name, sizeof name, "%s/libstk-wheel.so.13", below);
         workspace_put(&home, name, "this is no library");
         for (int i = 1; i < 3; i++) {
             snprintf(name, sizeof name, "%s/%s", below, files[i]);
             link_math(&home, name);
         }
-        assert_null(stk__library_open_any(files, "STOKER_NO_LIBRARY", &error));
+        assert_int_equal(stk__library_visit(&search, &error), STK_OK);
+        assert_int_equal(all.count, 0);
+        stk__library_refuse(&search, &error);
         assert_non_null(strstr(error.message, "libstk-wheel.so.13 was not found"));
         assert_non_null(strstr(error.message, "wheels"));
         setenv(variables[v], home.path, 1);
-        void *library = stk__library_open_any(files, "STOKER_NO_LIBRARY", &error);
-        assert_non_null(library);
-        assert_true(dladdr(dlsym(library, "cos"), &info));
+        assert_int_equal(stk__library_visit(&search, &error), STK_OK);
+        assert_int_equal(all.count, 2); /* the broken one is left out */
+        assert_int_equal(stk__library_visit(&first, &error), STK_OK);
+        assert_int_equal(one.count, 1);
         unsetenv(variables[v]);
         workspace_remove(&home);
     }
@@ -224,7 +242,7 @@ int main(void)
         cmocka_unit_test(lists_end_where_they_are_told),
         cmocka_unit_test(cuda_says_why_it_is_not_there),
         cmocka_unit_test(libraries_are_found_below_cuda_home_and_path),
-        cmocka_unit_test(libraries_of_wheels_are_found_newest_first),
+        cmocka_unit_test(libraries_of_wheels_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, free_trial);
 }

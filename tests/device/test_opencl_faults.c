@@ -211,7 +211,7 @@ static int finish(void **state)
 static void need_device(void)
 {
     stk__device_info info = {0};
-    if (api) stk__device_opencl.list(&info, 1);
+    stk__device_opencl.list(&info, 1);
     if (info.available) return;
     printf("skipped: no OpenCL device here: %s\n", info.why);
     skip();

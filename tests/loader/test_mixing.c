@@ -178,7 +178,11 @@ static void batch_size_workers_and_ranks_change_nothing(void **state)
         assert_memory_equal(&other, &expected, sizeof other);
     }
     stk__device *device; /* that finishes batches with partners of others */
-    if (stk__device_open(&device, "opencl:0", NULL) != STK_OK) return;
+    stk_error error;
+    if (stk__device_open(&device, "opencl:0", &error) != STK_OK) {
+        print_message("without opencl:0: %s\n", error.message);
+        return;
+    }
     stk__device_close(&device);
     options.augment = BEFORE ", " MIXING ", device: opencl:0";
     read_epoch(options, &other);

@@ -60,6 +60,13 @@ class Fuzz(ToolTest):
         self.assertTrue(output.endswith("\n1 passed, 0 failed\n"), output)
         self.assertIn("-max_total_time=7 ", (self.tree / "build-fuzz" / "arguments").read_text())
 
+    def test_git_is_not_needed(self):
+        for name in ("dirname", "mkdir", "touch"):  # all that the scripts above need beside sh
+            (self.tree / "bin" / name).symlink_to(shutil.which(name))
+        status, output = self.run_tool("good", PATH=f"{self.tree}/bin")
+        self.assertEqual(status, 0, output)
+        self.assertRegex(self.run_tool("--tally")[1], r"(?m)^good +unknown +0\.0 +12,345 +0$")
+
     def test_a_finding_is_named(self):
         found = self.tree / "build-fuzz" / "findings" / "bad-crash-1"
         self.script("build-fuzz/tests/fuzz/fuzz_bad",

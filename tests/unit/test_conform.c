@@ -24,15 +24,21 @@ static void every_operation_is_tried(void **state)
 {
     (void)state;
     stk__engine *tested = open_engine("reference"), *right = open_engine("reference");
-    for (int kind = 0; kind < STK_OP_COUNT; kind++) {
+    int kinds[STK_CONFORM_MODES] = {0};
+    for (int i = 0; i < STK_OP_COUNT * STK_CONFORM_MODES; i++) {
+        const stk__op_kind kind = (stk__op_kind)(i / STK_CONFORM_MODES);
+        const stk__conform_mode mode = (stk__conform_mode)(i % STK_CONFORM_MODES);
         stk__conform_result result;
         stk_error error = {0};
-        if (stk__conform(tested, right, (stk__op_kind)kind, &result, &error) != STK_OK)
-            fail_msg("%s: %s", stk__op_word((stk__op_kind)kind), error.message);
-        assert_true(result.trials >= 1);
+        if (stk__conform(tested, right, kind, mode, &result, &error) != STK_OK)
+            fail_msg("%s: %s", stk__op_word(kind), error.message);
+        kinds[mode] += result.trials >= 1;
         assert_true(result.difference == 0);
-        assert_true(stk__conform_bound((stk__op_kind)kind) > 0);
+        assert_true(stk__conform_bound(kind, mode) > 0);
     }
+    const int expected[STK_CONFORM_MODES] = {STK_OP_COUNT, STK_OP_COUNT, 1, 18,
+                                             18}; /* 9 losses and metrics */
+    assert_memory_equal(kinds, expected, sizeof kinds);
     stk__engine_close(&right);
     stk__engine_close(&tested);
 }
@@ -47,11 +53,13 @@ static void another_engine_is_within_the_bounds(void **state)
         stk__engine_close(&right);
         skip();
     }
-    for (int kind = 0; kind < STK_OP_COUNT; kind++) {
+    for (int i = 0; i < STK_OP_COUNT * (STK_CONFORM_FROZEN + 1); i++) {
+        const stk__op_kind kind = (stk__op_kind)(i % STK_OP_COUNT);
+        const stk__conform_mode mode = (stk__conform_mode)(i / STK_OP_COUNT);
         stk__conform_result result;
-        assert_int_equal(stk__conform(tested, right, (stk__op_kind)kind, &result, NULL), STK_OK);
-        if (!(result.difference <= stk__conform_bound((stk__op_kind)kind)))
-            fail_msg("%s is %g away", stk__op_word((stk__op_kind)kind), result.difference);
+        assert_int_equal(stk__conform(tested, right, kind, mode, &result, NULL), STK_OK);
+        if (!(result.difference <= stk__conform_bound(kind, mode)))
+            fail_msg("%s is %g away", stk__op_word(kind), result.difference);
         unlike += result.difference > 0;
     }
     assert_true(unlike > 5);
@@ -102,18 +110,65 @@ static void what_is_wrong_is_seen(void **state)
     const stk__engine_ops *const plain = tested->ops;
     tested->ops = &spoilt;
     for (fault = SPOIL_FORWARD; fault <= SPOIL_GRADIENT; fault++) {
-        assert_int_equal(stk__conform(tested, right, STK_OP_LINEAR, &result, &error), STK_OK);
-        assert_true(result.difference > 10 * stk__conform_bound(STK_OP_LINEAR) && result.difference < 1);
+        assert_int_equal(stk__conform(tested, right, STK_OP_LINEAR, STK_CONFORM_TRAINING, &result, &error),
+                         STK_OK);
+        assert_true(result.difference > 10 * stk__conform_bound(STK_OP_LINEAR, STK_CONFORM_TRAINING) &&
+                    result.difference < 1);
     }
     fault = SPOIL_NAN;
-    assert_int_equal(stk__conform(tested, right, STK_OP_LINEAR, &result, &error), STK_OK);
+    assert_int_equal(stk__conform(tested, right, STK_OP_LINEAR, STK_CONFORM_TRAINING, &result, &error),
+                     STK_OK);
     assert_true(isinf(result.difference));
     fault = FAIL_FORWARD;
-    assert_int_equal(stk__conform(tested, right, STK_OP_LINEAR, &result, &error), STK_ERROR_MEMORY);
+    assert_int_equal(stk__conform(tested, right, STK_OP_LINEAR, STK_CONFORM_TRAINING, &result, &error),
+                     STK_ERROR_MEMORY);
     assert_string_equal(error.message, "no forward");
     fault = FAIL_BACKWARD;
-    assert_int_equal(stk__conform(tested, right, STK_OP_RELU, &result, &error), STK_ERROR_UNSUPPORTED);
+    assert_int_equal(stk__conform(tested, right, STK_OP_RELU, STK_CONFORM_TRAINING, &result, &error),
+                     STK_ERROR_UNSUPPORTED);
     assert_string_equal(error.message, "no backward");
+    tested->ops = plain;
+    stk__engine_close(&right);
+    stk__engine_close(&tested);
+}
+
+/* A batch norm that takes the batch's statistics where it must not, or the running ones. */
+static stk_status confuse_forward(stk__op *op, const stk__op_io *io, stk_error *error)
+{
+    stk__op_io other = *io;
+    other.training = true;
+    return stk__engine_reference.forward(op, &other, error);
+}
+
+static stk_status confuse_backward(stk__op *op, const stk__op_io *io, stk_error *error)
+{
+    stk__op_io other = *io;
+    other.training = true;
+    return stk__engine_reference.backward(op, &other, error);
+}
+
+static void modes_are_told_apart(void **state)
+{
+    (void)state;
+    stk__engine *tested = open_engine("reference"), *right = open_engine("reference");
+    const stk__engine_ops *const plain = tested->ops;
+    for (int backward = 0; backward < 2; backward++) {
+        spoilt = *plain;
+        if (backward)
+            spoilt.backward = confuse_backward;
+        else
+            spoilt.forward = confuse_forward;
+        tested->ops = &spoilt;
+        for (int mode = 0; mode < STK_CONFORM_BF16; mode++) {
+            stk__conform_result result;
+            const bool wrong = mode == STK_CONFORM_FROZEN || (mode == STK_CONFORM_EVALUATION && !backward);
+            assert_int_equal(
+                stk__conform(tested, right, STK_OP_BATCH_NORM, (stk__conform_mode)mode, &result, NULL),
+                STK_OK);
+            assert_int_equal(
+                result.difference > stk__conform_bound(STK_OP_BATCH_NORM, (stk__conform_mode)mode), wrong);
+        }
+    }
     tested->ops = plain;
     stk__engine_close(&right);
     stk__engine_close(&tested);
@@ -127,7 +182,8 @@ static stk_status try_lstm(void *context, stk_error *error)
     (void)context;
     stk_status status = stk__engine_open(&tested, &options, error);
     if (status == STK_OK) status = stk__engine_open(&right, &options, error);
-    if (status == STK_OK) status = stk__conform(tested, right, STK_OP_LSTM, &result, error);
+    if (status == STK_OK)
+        status = stk__conform(tested, right, STK_OP_LSTM, STK_CONFORM_TRAINING, &result, error);
     stk__engine_close(&right);
     stk__engine_close(&tested);
     return status;
@@ -145,6 +201,7 @@ int main(void)
         cmocka_unit_test(every_operation_is_tried),
         cmocka_unit_test(another_engine_is_within_the_bounds),
         cmocka_unit_test(what_is_wrong_is_seen),
+        cmocka_unit_test(modes_are_told_apart),
         cmocka_unit_test(without_memory_it_ends_cleanly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

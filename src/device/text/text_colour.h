@@ -6,40 +6,41 @@ STK_FUNCTION float grey_of(const colour *p, int32_t channels)
     return STK_FMA(0.299f, p->c[0], STK_FMA(0.587f, p->c[1], 0.114f * p->c[2]));
 }
 
-STK_FUNCTION float blend(float a, float v, float other)
+/* clamp_level, of values that are never -0: a GPU does it in two instructions instead of three. */
+STK_FUNCTION float limit_level(float v)
 {
-    return clamp_level(STK_FMA(a, v - other, other));
+    const float positive = STK_LARGER(v, 0.0f);
+    return STK_SMALLER(positive, 255.0f);
 }
 
-STK_FUNCTION float largest(float a, float b)
+STK_FUNCTION void blend_with(float a, float other, colour *p)
 {
-    return a > b ? a : b;
-}
-
-STK_FUNCTION float smallest(float a, float b)
-{
-    return a < b ? a : b;
+    STK_UNROLL
+    for (int32_t c = 0; c < 3; c++)
+        p->c[c] = limit_level(STK_FMA(a, p->c[c] - other, other));
 }
 
 STK_FUNCTION float turned_part(float start, float hue)
 {
     const float sum = start + hue, k = sum >= 6 ? sum - 6 : sum;
-    return largest(0, smallest(smallest(k, 4 - k), 1));
+    const float part = STK_SMALLER(k, 4 - k);
+    return STK_LARGER(STK_SMALLER(part, 1.0f), 0.0f);
 }
 
 /* One division for the three cases. */
 STK_FUNCTION void turn_hue(float turn, colour *p)
 {
     const float r = p->c[0], g = p->c[1], b = p->c[2];
-    const float value = largest(r, largest(g, b)), chroma = value - smallest(r, smallest(g, b));
+    const float larger = STK_LARGER(g, b), smaller = STK_SMALLER(g, b);
+    const float value = STK_LARGER(r, larger), chroma = value - STK_SMALLER(r, smaller);
     if (chroma == 0) return;
     const float above = r == value ? g - b : g == value ? b - r : r - g;
     const float sixth = r == value ? 0.0f : g == value ? 2.0f : 4.0f;
     const float turned = STK_FMA(turn, 6.0f, above / chroma + sixth);
     const float hue = turned < 0 ? turned + 6 : turned >= 6 ? turned - 6 : turned;
-    p->c[0] = clamp_level(STK_FMA(-chroma, turned_part(5, hue), value));
-    p->c[1] = clamp_level(STK_FMA(-chroma, turned_part(3, hue), value));
-    p->c[2] = clamp_level(STK_FMA(-chroma, turned_part(1, hue), value));
+    p->c[0] = limit_level(STK_FMA(-chroma, turned_part(5, hue), value));
+    p->c[1] = limit_level(STK_FMA(-chroma, turned_part(3, hue), value));
+    p->c[2] = limit_level(STK_FMA(-chroma, turned_part(1, hue), value));
 }
 
 STK_FUNCTION float log2_of(float v)
@@ -71,27 +72,29 @@ STK_FUNCTION float raise(float v, float gamma)
     return clamp_level(255 * exp2_of(gamma * log2_of(v * (1.0f / 255))));
 }
 
+/* One kind for all pixels of a sample: no item goes another way than its neighbours. */
 STK_FUNCTION void step_pixel(int32_t kind, float a, float mean, colour *p, int32_t channels)
 {
-    if (kind == STK_COLOUR_HUE) {
+    if (kind == STK_COLOUR_BRIGHTNESS) {
+        STK_UNROLL
+        for (int32_t c = 0; c < 3; c++)
+            p->c[c] = clamp_level(p->c[c] * a);
+    } else if (kind == STK_COLOUR_CONTRAST) {
+        blend_with(a, mean, p);
+    } else if (kind == STK_COLOUR_SATURATION) {
+        blend_with(a, grey_of(p, channels), p);
+    } else if (kind == STK_COLOUR_HUE) {
         if (channels == 3) turn_hue(a, p);
-        return;
-    }
-    const float grey = grey_of(p, channels);
-    STK_UNROLL
-    for (int32_t c = 0; c < 3; c++) {
-        float v = p->c[c];
-        if (kind == STK_COLOUR_BRIGHTNESS) v = clamp_level(v * a);
-        if (kind == STK_COLOUR_CONTRAST) v = blend(a, v, mean);
-        if (kind == STK_COLOUR_SATURATION) v = blend(a, v, grey);
-        if (kind == STK_COLOUR_GRAY) v = grey;
-        if (kind == STK_COLOUR_GAMMA) v = raise(v, a);
-        p->c[c] = v;
+    } else if (kind == STK_COLOUR_GRAY) {
+        p->c[0] = p->c[1] = p->c[2] = grey_of(p, channels);
+    } else {
+        for (int32_t c = 0; c < 3; c++)
+            p->c[c] = raise(p->c[c], a);
     }
 }
 
 /* The first `count` steps. */
-STK_FUNCTION void apply_steps(STK_GLOBAL const stk__augment_block *block, int32_t count, float mean,
+STK_FUNCTION void apply_steps(STK_SAMPLE const stk__augment_block *block, int32_t count, float mean,
                               colour *p, int32_t channels)
 {
     for (int32_t s = 0; s < count; s++)
@@ -103,7 +106,7 @@ typedef struct words {
 } words;
 
 /* Philox4x32-10, as core/random.c. */
-STK_FUNCTION words draw_words(STK_GLOBAL const stk__augment_block *block, uint32_t draw)
+STK_FUNCTION words draw_words(STK_SAMPLE const stk__augment_block *block, uint32_t draw)
 {
     uint32_t key0 = block->noise_key[0], key1 = block->noise_key[1];
     uint32_t c0 = block->noise_epoch, c1 = block->noise_sample, c2 = STK_TEXT_NOISE_OPERATION, c3 = draw;
@@ -133,7 +136,7 @@ STK_FUNCTION float noise_of(uint32_t word)
 }
 
 /* Two neighbours in a row of w share a draw. */
-STK_FUNCTION void add_noise(STK_GLOBAL const stk__augment_block *block, int32_t w, int32_t x, int32_t y,
+STK_FUNCTION void add_noise(STK_SAMPLE const stk__augment_block *block, int32_t w, int32_t x, int32_t y,
                             colour *p)
 {
     const uint32_t pairs = ((uint32_t)w + 1) / 2;
@@ -141,6 +144,6 @@ STK_FUNCTION void add_noise(STK_GLOBAL const stk__augment_block *block, int32_t 
     STK_UNROLL
     for (int32_t c = 0; c < 3; c++) {
         const uint32_t part = (x & 1) ? drawn.word[c] >> 16 : drawn.word[c] & 0xffffu;
-        p->c[c] = clamp_level(STK_FMA(block->noise_std, noise_of(part), p->c[c]));
+        p->c[c] = limit_level(STK_FMA(block->noise_std, noise_of(part), p->c[c]));
     }
 }

@@ -5,18 +5,24 @@
  *   gpus N                           how many there are; 1 if not given
  *   gpu K sm N|memory BYTES|units N|name TEXT    of GPU K; 80, 8 GiB, 108, "NVIDIA Fake K" if not given
  *   gpu K clock KHZ|bus BITS         of its memory; 0 if not given
- *   wrong 1                          what is compiled gets one bit wrong
- *   driver VERSION                   as cuDriverGetVersion tells it; 12080 if not given
- *   nvrtc MAJOR MINOR SM,SM,…        of the compiler; 12 8 75,80,86,89,90,100,120 if not given
- *   pinned BYTES                     limit of pinned memory; none if not given
- *   seed N                           of the delays
- *   late US                          work is delayed by up to so many microseconds; 100 if not given
- *   copy GB_PER_S                    how fast copies are; at once if not given
- *   kernel NAME MS                   how long a kernel takes at least
- *   trace FILE                       JSON lines: gpu, stream, what, bytes, start_ns, end_ns (stk__clock_ns)
+ *   gpu K mig N                      it is the N-th MIG instance of GPU K, with that one's id
+ *   gpu K speed MHZ GB_PER_S LINK    its clock, memory and link in GB/s. Events of GPU K then tell the time
+ * of a model (fake_cuda_clock.c) instead of the host's gpu K kernels SHARE|copies SHARE of what the model
+ * allows; 1 if not given idle BYTES                       work that writes more than that takes its time and
+ * does nothing else wrong 1                          what is compiled gets one bit wrong wrong
+ * nhwc|planar|half|mix       only kernels of this layout, of 16 bits, that mix wrong N only from the N-th
+ * kernel on, N > 1 driver VERSION                   as cuDriverGetVersion tells it; 12080 if not given nvrtc
+ * MAJOR MINOR SM,SM,…        of the compiler; 12 8 75,80,86,89,90,100,120 if not given pinned BYTES limit of
+ * pinned memory; none if not given seed N                           of the delays late US work is delayed by
+ * up to so many microseconds; 100 if not given copy GB_PER_S                    how fast copies are; at once
+ * if not given kernel NAME MS                   how long a kernel takes at least trace FILE JSON lines: gpu,
+ * stream, what, bytes, start_ns, end_ns (stk__clock_ns)
  *
  *   fault CALL [gpu K] [at N|from N|below N] fail CODE|lose CODE|hang S
  *   calm                             no faults but those of later lines
+ *
+ * A copy of the library also plays the lines of FILE.script beside it, FILE being its own: several NVRTCs of
+ * different versions in one process are copies.
  *
  * CALL is a call of the driver or of NVRTC, '*' for all, or work as it runs: copy_in, copy_out, kernel,
  * record. Uses are counted from 0, per CALL; with `gpu K` those on GPU K only. `fail` gives the code, `lose`

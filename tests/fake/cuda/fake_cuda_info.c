@@ -136,6 +136,15 @@ int cuDeviceGetUuid(stk__cu_uuid *uuid, int device)
     return code;
 }
 
+/* Of a MIG instance its own: MIG-00000001-fa4e-0000-0000-000000000002. */
+FAKE_EXPORT int cuDeviceGetUuid_v2(stk__cu_uuid *uuid, int device);
+int cuDeviceGetUuid_v2(stk__cu_uuid *uuid, int device)
+{
+    const int code = cuDeviceGetUuid(uuid, device), gpu = fake_listed(device);
+    if (!code && fake.gpus[gpu].mig >= 0) uuid->bytes[15] = (unsigned char)fake.gpus[gpu].mig;
+    return code;
+}
+
 int cuDeviceTotalMem_v2(size_t *bytes, int device)
 {
     int gpu;
@@ -152,6 +161,9 @@ int cuDeviceGetAttribute(int *value, int attribute, int device)
     FAKE_SPOIL(value);
     if (code) return code;
     switch (attribute) {
+    case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
+        *value = (int)(fake.gpus[gpu].core_mhz * 1e3);
+        return CUDA_SUCCESS;
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
         *value = fake.gpus[gpu].units;
         return CUDA_SUCCESS;

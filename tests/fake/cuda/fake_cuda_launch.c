@@ -2,6 +2,7 @@
 #include "fake_gpu.h"
 
 #include "core/hash.h"
+#include "device/cuda_device.h"
 #include "device/host_build.h"
 
 #include <stdio.h>
@@ -22,7 +23,8 @@ typedef struct fake_function_handle {
     fake_kernel_kind kernel; /* FAKE_KERNELS_COUNT: none that the fake can run */
 } fake_function_handle;
 
-/* A GPU runs cubins of its own generation, not newer ones. */
+/* A GPU runs cubins of its own generation, not newer ones; a driver takes those of its own major version and
+ * of older ones. */
 static int check_image(const fake_cubin *head, const char *text, int sm)
 {
     const bool ptx = head->magic[0] == 'P';
@@ -31,27 +33,44 @@ static int check_image(const fake_cubin *head, const char *text, int sm)
     const stk__digest digest = stk__digest_of(text, head->text_bytes);
     if (digest.high != head->check_high || digest.low != head->check_low)
         return FAKE_CUDA_ERROR_INVALID_IMAGE;
-    if (ptx && head->compiler > fake.driver) return FAKE_CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+    if ((ptx ? head->compiler : head->compiler / 1000 * 1000) > fake.driver)
+        return FAKE_CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
     if (ptx) return head->sm <= sm ? CUDA_SUCCESS : FAKE_CUDA_ERROR_NO_BINARY_FOR_GPU;
     return head->sm / 10 == sm / 10 && head->sm <= sm ? CUDA_SUCCESS : FAKE_CUDA_ERROR_NO_BINARY_FOR_GPU;
+}
+
+/* Real PTX. Its ISA version M.m came with CUDA M+4.m since 7.0. */
+static int check_ptx(const char *text, int sm)
+{
+    int major, minor, target;
+    const char *version = strstr(text, ".version"), *aim = strstr(text, ".target");
+    if (!version || !aim || sscanf(version, ".version %d.%d", &major, &minor) != 2 ||
+        sscanf(aim, ".target sm_%d", &target) != 1)
+        return FAKE_CUDA_ERROR_INVALID_PTX;
+    if ((major + 4) * 1000 + minor * 10 > fake.driver) return FAKE_CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+    return target <= sm ? CUDA_SUCCESS : FAKE_CUDA_ERROR_NO_BINARY_FOR_GPU;
 }
 
 int cuModuleLoadData(stk__cu_handle *module, const void *image)
 {
     int gpu;
-    fake_cubin head;
+    fake_cubin head = {.wrong_bits = fake.wrong};
+    const char *text = image;
     int code = fake_enter_current(FAKE_cuModuleLoadData, &gpu);
     FAKE_SPOIL(module);
     if (code) return code;
-    memcpy(&head, image, sizeof head);
-    const char *text = (const char *)image + sizeof head;
-    code = check_image(&head, text, fake.gpus[gpu].sm);
+    const bool real = text[0] == '/' || text[0] == '.';
+    if (!real) {
+        memcpy(&head, image, sizeof head);
+        text += sizeof head;
+    }
+    code = real ? check_ptx(text, fake.gpus[gpu].sm) : check_image(&head, text, fake.gpus[gpu].sm);
     if (code) return code;
     fake_module *made = fake_make(FAKE_MODULE, gpu, sizeof *made);
     if (!made) return CUDA_ERROR_OUT_OF_MEMORY;
-    made->text = strndup(text, head.text_bytes);
+    made->text = real ? strdup(text) : strndup(text, head.text_bytes);
     made->wrong_bits = head.wrong_bits;
-    made->ours = made->text && strcmp(made->text, stk__device_text) == 0;
+    made->ours = made->text && strcmp(made->text, real ? stk__device_ptx : stk__device_text) == 0;
     *module = made;
     return CUDA_SUCCESS;
 }
@@ -163,6 +182,11 @@ static int refuse_access(const char *what)
     return FAKE_CUDA_ERROR_ILLEGAL_ADDRESS;
 }
 
+size_t fake_output_bytes(const fake_work *work)
+{
+    return image_bytes(work, work->groups[2]);
+}
+
 /* What stk_augment will write, all of it. */
 void fake_poison_output(const fake_work *work, int gpu)
 {
@@ -173,6 +197,14 @@ void fake_poison_output(const fake_work *work, int gpu)
          *mask = translate(work->text.mask, mask_size, gpu);
     if (image) memset(image, FAKE_POISON, image_size);
     if (mask && mask_size) memset(mask, FAKE_POISON, mask_size);
+}
+
+static long kernels_done(void)
+{
+    pthread_mutex_lock(&fake_lock);
+    const long done = (long)fake_counts[FAKE_KERNELS];
+    pthread_mutex_unlock(&fake_lock);
+    return done;
 }
 
 static int run_augment(const fake_work *work, int gpu)
@@ -191,7 +223,7 @@ static int run_augment(const fake_work *work, int gpu)
         stk__host_build_grey(&text, g[0], g[1], g[2]);
     else
         stk__host_build_augment(&text, g[0], g[1], g[2]);
-    if (work->wrong_bits && work->kernel == FAKE_AUGMENT) text.image[0] ^= 1;
+    if (work->kernel == FAKE_AUGMENT && fake_is_wrong(work, kernels_done())) text.image[0] ^= 1;
     return CUDA_SUCCESS;
 }
 
@@ -220,6 +252,7 @@ static int run_mix(const fake_work *work, int gpu)
     if (!mix.image || (mask_size && !mix.mask) || (work->mix.mask2 && !mix.mask2))
         return refuse_access("samples that are mixed");
     stk__host_build_mix(&mix, g[0], g[1], g[2]);
+    if (fake_is_wrong(work, kernels_done())) mix.image[0] ^= 1;
     return CUDA_SUCCESS;
 }
 

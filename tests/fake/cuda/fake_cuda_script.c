@@ -73,6 +73,11 @@ static bool read_gpu(fake_script *script, const char *text)
     if (sscanf(text + used, "clock %d", &g->clock_khz) == 1 ||
         sscanf(text + used, "bus %d", &g->bus_bits) == 1)
         return true;
+    if (sscanf(text + used, "speed %lf %lf %lf", &g->core_mhz, &g->memory_gb_per_s, &g->link_gb_per_s) == 3)
+        return true;
+    if (sscanf(text + used, "kernels %lf", &g->kernel_share) == 1 ||
+        sscanf(text + used, "copies %lf", &g->copy_share) == 1 || sscanf(text + used, "mig %d", &g->mig) == 1)
+        return true;
     if (sscanf(text + used, "name %63[^\n]", g->name) == 1) return true;
     if (sscanf(text + used, "memory %lld", &bytes) != 1) return false;
     g->memory_bytes = bytes;
@@ -113,6 +118,7 @@ static bool read_number(fake_script *script, const char *word, const char *rest)
     if (strcmp(word, "copy") == 0) return sscanf(rest, "%lf", &script->copy_gb_per_s) == 1;
     if (sscanf(rest, "%lld", &whole) != 1) return false;
     if (strcmp(word, "pinned") == 0) return script->pinned_limit = whole, true;
+    if (strcmp(word, "idle") == 0) return script->idle_bytes = whole, true;
     if (strcmp(word, "wrong") == 0) return script->wrong = whole, true;
     if (strcmp(word, "seed") == 0) return script->seed = (uint64_t)whole, true;
     return false;
@@ -129,6 +135,8 @@ static bool read_line(fake_script *script, char *line)
     if (strcmp(word, "gpu") == 0) return read_gpu(script, rest);
     if (strcmp(word, "nvrtc") == 0) return read_nvrtc(script, rest);
     if (strcmp(word, "kernel") == 0) return read_kernel(script, rest);
+    if (strcmp(word, "wrong") == 0 && strncmp(rest, "1", 2) != 0)
+        return sscanf(rest, "%15[a-z0-9]", script->wrong_part) == 1;
     if (strcmp(word, "trace") == 0) return sscanf(rest, "%511s", script->trace) == 1;
     return read_number(script, word, rest);
 }
@@ -142,10 +150,16 @@ void fake_begin_script(fake_script *script)
                             .nvrtc_minor = 8,
                             .sm_count = sizeof sms / sizeof sms[0],
                             .pinned_limit = -1,
+                            .idle_bytes = -1,
                             .late_us = 100};
     memcpy(script->sms, sms, sizeof sms);
     for (int gpu = 0; gpu < FAKE_GPUS; gpu++) {
-        script->gpus[gpu] = (fake_gpu){.sm = 80, .units = 108, .memory_bytes = INT64_C(8) << 30};
+        script->gpus[gpu] = (fake_gpu){.sm = 80,
+                                       .units = 108,
+                                       .mig = -1,
+                                       .memory_bytes = INT64_C(8) << 30,
+                                       .kernel_share = 1,
+                                       .copy_share = 1};
         snprintf(script->gpus[gpu].name, sizeof script->gpus[gpu].name, "NVIDIA Fake %d", gpu);
     }
 }

@@ -71,6 +71,7 @@ static void *run_stream(void *context)
             pthread_cond_wait(&fake_changed, &fake_lock);
             continue;
         }
+        if (work->waits && stream->model_ns < work->event->model_ns) stream->model_ns = work->event->model_ns;
         if (!work->waits) {
             pthread_mutex_unlock(&fake_lock);
             fake_run_work(stream, work);
@@ -233,7 +234,9 @@ int cuEventElapsedTime(float *ms, stk__cu_handle start, stk__cu_handle end)
     pthread_mutex_lock(&fake_lock);
     const bool good = a->timed && b->timed && a->recorded && b->recorded;
     const bool reached = good && a->reached >= a->recorded && b->reached >= b->recorded;
-    if (reached) *ms = (float)((double)((int64_t)b->reached_ns - (int64_t)a->reached_ns) * 1e-6);
+    const bool modelled = fake.gpus[gpu].core_mhz > 0;
+    if (reached && modelled) *ms = (float)((b->model_ns - a->model_ns) * 1e-6);
+    if (reached && !modelled) *ms = (float)((double)((int64_t)b->reached_ns - (int64_t)a->reached_ns) * 1e-6);
     pthread_mutex_unlock(&fake_lock);
     return !good ? FAKE_CUDA_ERROR_INVALID_HANDLE : reached ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }

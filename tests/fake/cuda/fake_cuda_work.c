@@ -100,6 +100,7 @@ static void reach_event(fake_stream *stream, const fake_work *work)
     if (!failed) work->event->reached = work->number;
     if (failed) work->event->recorded = work->number; /* never reached */
     work->event->reached_ns = stk__clock_ns();
+    work->event->model_ns = stream->model_ns;
     pthread_mutex_unlock(&fake_lock);
 }
 
@@ -108,14 +109,15 @@ static void reach_event(fake_stream *stream, const fake_work *work)
 static int do_work(fake_stream *stream, fake_work *work, uint64_t end_ns)
 {
     const int gpu = stream->handle.gpu;
-    if (work->function == FAKE_kernel)
+    const bool idle = fake_is_idle(work);
+    if (!idle && work->function == FAKE_kernel)
         fake_poison_output(work, gpu);
-    else
+    else if (!idle)
         memset(work->to, FAKE_POISON, work->bytes);
     be_late();
     sleep_until(end_ns);
     const int code = fake_enter(work->function, gpu);
-    if (code) return code;
+    if (code || idle) return code;
     if (work->function == FAKE_kernel) return fake_run_kernel(work, gpu);
     memcpy(work->to, work->from, work->bytes);
     return CUDA_SUCCESS;
@@ -132,8 +134,12 @@ void fake_run_work(fake_stream *stream, fake_work *work)
     if (fake_lost(gpu)) return; /* nothing is done any more */
     be_late();
     const uint64_t start_ns = take_engine(work, gpu, &end_ns);
+    const double model_ns = fake_model_ns(work, gpu);
     const int code = do_work(stream, work, end_ns);
     if (code) fake_lose(gpu, code);
+    pthread_mutex_lock(&fake_lock);
+    stream->model_ns += model_ns;
+    pthread_mutex_unlock(&fake_lock);
     if (!code)
         fake_add(work->function == FAKE_copy_in    ? FAKE_COPIES_IN
                  : work->function == FAKE_copy_out ? FAKE_COPIES_OUT
@@ -149,13 +155,15 @@ static int copy(fake_stream *stream, fake_work *work, uint64_t device, const voi
     pthread_mutex_lock(&fake_lock);
     work->uses[0] = fake_find(device, work->bytes, false, stream->handle.gpu);
     work->uses[1] = fake_find((uint64_t)(uintptr_t)host, work->bytes, true, FAKE_ANY);
-    const bool pageable = !work->uses[1], half = pageable && fake_is_pinned(host, work->bytes);
+    const bool pageable = work->pageable = !work->uses[1],
+               half = pageable && fake_is_pinned(host, work->bytes);
     uint8_t *bytes = work->uses[0] && !half ? work->uses[0]->host + (device - work->uses[0]->address) : NULL;
     if (!bytes) fake_blame("a copy of %zu bytes leaves %s memory", work->bytes, half ? "pinned" : "device");
     fake_counts[FAKE_PAGEABLE_COPIES] += bytes && pageable;
     pthread_mutex_unlock(&fake_lock);
-    void *own = bytes && in && pageable ? malloc(work->bytes) : NULL;
-    if (!bytes || (in && pageable && !own)) {
+    const bool staged = in && pageable && !fake_is_idle(work);
+    void *own = bytes && staged ? malloc(work->bytes) : NULL;
+    if (!bytes || (staged && !own)) {
         free(work);
         return bytes ? CUDA_ERROR_OUT_OF_MEMORY : FAKE_CUDA_ERROR_INVALID_VALUE;
     }

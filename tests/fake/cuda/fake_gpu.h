@@ -41,7 +41,10 @@ typedef struct fake_fault {
 typedef struct fake_gpu {
     char name[64];
     int sm, units, clock_khz, bus_bits; /* 0: not told */
+    int mig;                            /* -1: it is a whole one */
     int64_t memory_bytes;
+    double core_mhz, memory_gb_per_s, link_gb_per_s; /* of the model; core_mhz 0: there is none */
+    double kernel_share, copy_share;
 } fake_gpu;
 
 /* The kernels of the device text. */
@@ -54,6 +57,8 @@ typedef struct fake_script {
     fake_gpu gpus[FAKE_GPUS];
     int64_t pinned_limit; /* -1: none */
     bool wrong;           /* what is compiled gets one bit wrong */
+    char wrong_part[16];  /* or only this part of what runs; "": none */
+    int64_t idle_bytes;   /* -1: everything is written */
     uint64_t seed;
     double late_us, copy_gb_per_s; /* 0: at once */
     double kernel_ms[FAKE_KERNELS_COUNT];
@@ -155,6 +160,7 @@ typedef struct fake_event {
     bool timed;
     uint64_t recorded, reached; /* lock: number of its last record; of the last that was reached */
     uint64_t reached_ns;        /* lock */
+    double model_ns;            /* lock: by the GPU's own clock */
     struct fake_graph *capture; /* lock: it was recorded while a stream was captured into this */
 } fake_event;
 
@@ -167,7 +173,7 @@ typedef struct fake_work {
     void *to;
     const void *from; /* host addresses; own: a copy of the caller's bytes */
     size_t bytes;
-    bool own, wrong_bits;
+    bool own, pageable, wrong_bits;
     fake_kernel_kind kernel;
     fake_memory *uses[5];
     stk__text_work text;    /* the parameter of stk_grey or stk_augment, with device pointers */
@@ -184,7 +190,13 @@ typedef struct fake_stream {
     struct fake_graph *capture; /* lock: what is queued goes in there; NULL: it is not captured */
     fake_work *first, **last;   /* lock: the first is under way */
     struct fake_stream *other;  /* lock: in the list of all */
+    double model_ns;            /* lock: how far it is by the GPU's own clock */
 } fake_stream;
+
+/* fake_cuda_clock.c. What the work takes on the modelled GPU; 0: it is not modelled. */
+double fake_model_ns(const fake_work *work, int gpu);
+bool fake_is_idle(const fake_work *work);             /* it takes its time and writes nothing */
+bool fake_is_wrong(const fake_work *work, long done); /* it gets a bit wrong; done: kernels before it */
 
 /* stream NULL: the default stream of the GPU. NULL: no such stream. */
 fake_stream *fake_stream_of(void *handle, int gpu);
@@ -193,6 +205,7 @@ int fake_queue(fake_stream *stream, fake_work *work);
 void fake_drain(fake_stream *stream); /* waits until it has nothing to do. Lock not held */
 void fake_run_work(fake_stream *stream, fake_work *work);
 int fake_run_kernel(const fake_work *work, int gpu); /* code */
+size_t fake_output_bytes(const fake_work *work);     /* images of a kernel's samples */
 void fake_poison_output(const fake_work *work, int gpu);
 void fake_trace(const fake_stream *stream, const fake_work *work, uint64_t start_ns, uint64_t end_ns);
 uint64_t fake_random(void);

@@ -92,7 +92,7 @@ typedef struct cudart_config {
     X(cudaStreamIsCapturing, (void *, int *))                                                                \
     X(cudaStreamBeginCapture, (void *, int))                                                                 \
     X(cudaStreamEndCapture, (void *, void **))                                                               \
-    X(cudaStreamGetCaptureInfo_v2, (void *, int *, unsigned long long *, void **, void ***, size_t *))       \
+    X(cudaStreamGetCaptureInfo_v2, (void *, int *, unsigned long long *, void **, void *const **, size_t *)) \
     X(cudaGraphGetNodes, (void *, void **, size_t *))                                                        \
     X(cudaGraphInstantiate, (void **, void *, unsigned long long))                                           \
     X(cudaGraphInstantiateWithFlags, (void **, void *, unsigned long long))                                  \
@@ -109,7 +109,7 @@ typedef struct cudart_config {
 
 /* Of CUDA 13, where it has a parameter more than before. */
 DRY_EXPORT int cudaStreamGetCaptureInfo(void *stream, int *status, unsigned long long *id, void **graph,
-                                        void ***nodes, void ***edges, size_t *count);
+                                        void *const **nodes, const void **edges, size_t *count);
 
 #define DRY_CUDART_PROTOTYPE(name, parameters) DRY_EXPORT int name parameters;
 DRY_CUDART_CALLS(DRY_CUDART_PROTOTYPE)

@@ -23,7 +23,7 @@ int cudaStreamIsCapturing(void *stream, int *status)
 
 /* The number of a capture is the same for all: there is one at a time. */
 int cudaStreamGetCaptureInfo_v2(void *stream, int *status, unsigned long long *id, void **graph,
-                                void ***nodes, size_t *count)
+                                void *const **nodes, size_t *count)
 {
     const int code = cudaStreamIsCapturing(stream, status);
     if (id) *id = *status ? 1 : 0;
@@ -33,8 +33,8 @@ int cudaStreamGetCaptureInfo_v2(void *stream, int *status, unsigned long long *i
     return code;
 }
 
-int cudaStreamGetCaptureInfo(void *stream, int *status, unsigned long long *id, void **graph, void ***nodes,
-                             void ***edges, size_t *count)
+int cudaStreamGetCaptureInfo(void *stream, int *status, unsigned long long *id, void **graph,
+                             void *const **nodes, const void **edges, size_t *count)
 {
     if (edges) *edges = NULL;
     return cudaStreamGetCaptureInfo_v2(stream, status, id, graph, nodes, count);

@@ -9,7 +9,8 @@ enum { SLOTS = 1 << 18 };
 
 typedef struct kernel {
     const void *function;
-    const char *name; /* mangled */
+    const char *name;    /* mangled */
+    size_t shared_bytes; /* the most that it may be given */
     struct kernel *next;
 } kernel;
 
@@ -20,11 +21,23 @@ static unsigned slot_of(const void *function)
     return (unsigned)(((uintptr_t)function >> 4) * 2654435761u) % SLOTS;
 }
 
-static const char *name_of(const void *function)
+/* One that was never registered has no name. */
+static kernel *kernel_of(const void *function)
 {
-    for (const kernel *k = kernels[slot_of(function)]; k; k = k->next)
-        if (k->function == function) return k->name;
-    return "?";
+    static kernel unknown = {.name = "?", .shared_bytes = DRY_SHARED_PLAIN};
+    for (kernel *k = kernels[slot_of(function)]; k; k = k->next)
+        if (k->function == function) return k;
+    return &unknown;
+}
+
+/* More shared memory than usual must be asked for before. */
+int cudaFuncSetAttribute(const void *function, int attribute, int value)
+{
+    enum { MAX_DYNAMIC_SHARED = 8 };
+    if (attribute != MAX_DYNAMIC_SHARED) return 0;
+    if (value < 0 || value > DRY_SHARED_MOST) return CUDART_INVALID_VALUE;
+    kernel_of(function)->shared_bytes = (size_t)value;
+    return 0;
 }
 
 /* The first that is part of the name decides. */
@@ -67,20 +80,22 @@ static dry_word class_of(const char *name)
     return DRY_kernels_other;
 }
 
-static bool fits(dry_dim3 grid, dry_dim3 block, size_t shared_bytes)
+static bool fits(dry_dim3 grid, dry_dim3 block)
 {
     const bool grid_fits =
         grid.x && grid.y && grid.z && grid.x <= DRY_GRID_X && grid.y <= DRY_GRID_YZ && grid.z <= DRY_GRID_YZ;
     const bool block_fits = block.x && block.y && block.z && block.x <= DRY_BLOCK_X &&
                             block.y <= DRY_BLOCK_Y && block.z <= DRY_BLOCK_Z &&
                             (uint64_t)block.x * block.y * block.z <= DRY_BLOCK_THREADS;
-    return grid_fits && block_fits && shared_bytes <= DRY_SHARED_MOST;
+    return grid_fits && block_fits;
 }
 
 static int launch(const void *function, dry_dim3 grid, dry_dim3 block, size_t shared_bytes, void *stream)
 {
-    const char *name = name_of(function);
-    if (!fits(grid, block, shared_bytes)) {
+    const kernel *k = kernel_of(function);
+    const char *name = k->name;
+    const size_t most = k->shared_bytes > DRY_SHARED_PLAIN ? k->shared_bytes : DRY_SHARED_PLAIN;
+    if (!fits(grid, block) || shared_bytes > most) {
         dry_count(DRY_out_of_limits);
         dry_trace("out of limits %u,%u,%u %u,%u,%u %zu %.240s", grid.x, grid.y, grid.z, block.x, block.y,
                   block.z, shared_bytes, name);
@@ -160,7 +175,7 @@ void __cudaRegisterFunction(void **handle, const char *function, char *device, c
     kernel *made = malloc(sizeof *made);
     (void)handle, (void)device;
     if (!made) abort();
-    *made = (kernel){function, name, kernels[slot_of(function)]};
+    *made = (kernel){function, name, DRY_SHARED_PLAIN, kernels[slot_of(function)]};
     kernels[slot_of(function)] = made;
 }
 

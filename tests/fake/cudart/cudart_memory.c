@@ -105,6 +105,8 @@ static int copy(void *to, const void *from, size_t bytes, void *stream, bool wai
     if (waits || way.pageable) {
         dry_count(DRY_copy_waits);
         dry_trace("wait %s", waits ? "cudaMemcpy" : "copy of pageable memory");
+        const int code = dry_driver_open()->unsafe();
+        if (code) return code;
     }
     return dry_submit(stream, &(dry_task){.word = way.word,
                                           .part = way.word,

@@ -20,7 +20,7 @@
     X(out_of_limits) /* refused: grid, block or shared memory that no GPU of this kind has */                \
     X(products)      /* calls of cuBLAS and cuBLASLt that compute */                                         \
     X(waits)         /* of the host: for a stream, an event, the device */                                   \
-    X(copy_waits)    /* of the host: cudaMemcpy and cudaMemset, asynchronous copies of pageable memory */    \
+    X(copy_waits)    /* of the host: cudaMemcpy, and asynchronous copies of pageable memory */               \
     X(copies_in)     /* host to device */                                                                    \
     X(copies_out)    /* device to host */                                                                    \
     X(copies_within) /* device to device */                                                                  \

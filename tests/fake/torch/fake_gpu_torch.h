@@ -15,6 +15,8 @@
  *
  * STOKER_FAKE_TORCH_STREAM=own: the current stream is not the default one; none: there is none.
  * STOKER_FAKE_TORCH_SHORT=N: from the N-th operator on (the first is 1) PyTorch is out of memory.
+ * STOKER_FAKE_TORCH_WRONG=evaluation|frozen: batch norm by running statistics is wrong, forward or backward;
+ * bf16|fp16: there are no such tensors on a GPU.
  * STOKER_FAKE_TORCH_COUNTS=FILE: operators, syncs and launches of graphs are told there at the end.
  * STOKER_FAKE_TORCH_TRACE=FILE: a JSON line for each operator on a GPU: what, start_ns, end_ns
  * (stk__clock_ns).
@@ -87,9 +89,6 @@ const fake_real *fake_real_open(void);
 /* A new tensor, list or text, if all went well, goes to the book; returns result. */
 int32_t fake_noted(int32_t result, stk__torch_handle *tensor, fake_thing thing);
 
-/* fake_gpu_torch_rest.c: aten::cudnn_convolution.out */
-int32_t fake_convolve(uint64_t *stack, uint64_t version);
-
 /* fake_gpu_torch_lstm.c: fused cells. Takes what is on the stack and puts results there; returns why it does
  * not, or NULL. */
 bool fake_has_cell(const char *name);
@@ -114,17 +113,15 @@ void fake_graph_keep_fill(const fake_real *real, stk__torch_handle tensor, doubl
 
 /* fake_gpu_torch_rules.c. Calls of the real library that they need. */
 typedef struct fake_rules {
+    const stk__torch_api *real;
     int32_t (*get_numel)(stk__torch_handle tensor, int64_t *values);
     int32_t (*get_sizes)(stk__torch_handle tensor, int64_t **sizes);
-    int32_t (*get_dtype)(stk__torch_handle tensor, int32_t *dtype);
-    int32_t (*get_data)(stk__torch_handle tensor, void **data);
-    int32_t (*make_number)(double value, stk__torch_handle *tensor);
-    int32_t (*drop)(stk__torch_handle tensor);
-    int32_t f64;
 } fake_rules;
 /* Why PyTorch's CUDA operator does not take these arguments, though the CPU's does; NULL: it does. */
 const char *fake_refuses(const fake_rules *rules, const fake_call *call, const uint64_t *stack);
 /* Whether a division is a multiplication there; then its divisor has become its reciprocal. */
 bool fake_multiplies(const fake_rules *rules, const fake_call *call, uint64_t *stack);
+/* cudnn_convolution.out, which CPUs have not, by convolution and a copy. */
+int32_t fake_convolve(const fake_rules *rules, uint64_t *stack, uint64_t version);
 
 #endif

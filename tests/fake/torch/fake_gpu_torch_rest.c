@@ -60,25 +60,6 @@ int32_t torch_delete_string(void *string)
     return fake_real_open()->api->torch_delete_string(string);
 }
 
-/* cuDNN's convolution by the CPU's: y = convolution, copied into the last argument. */
-int32_t fake_convolve(uint64_t *stack, uint64_t version)
-{
-    const stk__torch_api *real = fake_real_open()->api;
-    enum { X, WEIGHT, PAD, STRIDE, DILATION, GROUPS, Y = 9 };
-    void *none = NULL;
-    real->torch_new_list_reserve_size(2, &none);
-    for (int i = 0; i < 2; i++)
-        real->torch_list_push_back(none, 0);
-    uint64_t plain[] = {stack[X],     stack[WEIGHT],   0, stack[STRIDE],
-                        stack[PAD],   stack[DILATION], 0, (uint64_t)(uintptr_t)none,
-                        stack[GROUPS]};
-    if (real->torch_call_dispatcher("aten::convolution", "", plain, version)) return 1;
-    uint64_t copy[] = {stack[Y], plain[0], 0};
-    if (real->torch_call_dispatcher("aten::copy_", "", copy, version)) return 1;
-    stack[0] = copy[0];
-    return 0;
-}
-
 /* --- the rest is PyTorch's -------------------------------------------------------------------------------
  */
 

@@ -1,0 +1,80 @@
+/* From a batch to launches on the interpreter: the arrays of the batch are mapped, exactly as long as they
+ * are. */
+#include "ptx/ptx_rig.h"
+
+#include "core/file.h"
+
+#include <string.h>
+
+static stk_status find_kernel(ptx_rig *rig, const char *name, size_t parameter_bytes, ptx_kernel **kernel,
+                              stk_error *error)
+{
+    *kernel = ptx_module_find(&rig->module, name);
+    if (!*kernel) return stk__fail(error, STK_ERROR_DATA, "no kernel '%s'", name);
+    if ((*kernel)->parameter_bytes == parameter_bytes) return STK_OK;
+    return stk__fail(error, STK_ERROR_DATA, "'%s' has %zu bytes of parameters instead of %zu", name,
+                     (*kernel)->parameter_bytes, parameter_bytes);
+}
+
+stk_status ptx_rig_open(ptx_rig *rig, const char *path, stk_error *error)
+{
+    STK__TRY(stk__file_read(path, 0, &rig->text, error));
+    STK__TRY(stk__buffer_append(&rig->text, "", 1, error));
+    STK__TRY(ptx_module_load(&rig->module, (const char *)rig->text.data, path, error));
+    STK__TRY(find_kernel(rig, "stk_grey", sizeof(stk__text_work), &rig->grey, error));
+    STK__TRY(find_kernel(rig, "stk_augment", sizeof(stk__text_work), &rig->augment, error));
+    return find_kernel(rig, "stk_mix", sizeof(stk__text_mix_work), &rig->mix, error);
+}
+
+void ptx_rig_close(ptx_rig *rig)
+{
+    ptx_module_fini(&rig->module);
+    ptx_machine_fini(&rig->machine);
+    stk__buffer_fini(&rig->text);
+    stk__buffer_fini(&rig->samples);
+    *rig = (ptx_rig){0};
+}
+
+/* An address of the device, as the pointer that a kernel is given. */
+static unsigned char *map(ptx_rig *rig, const void *host, size_t bytes, bool writable)
+{
+    return (unsigned char *)(uintptr_t)ptx_memory_map(&rig->machine.memory, (void *)(uintptr_t)host, bytes,
+                                                      writable);
+}
+
+stk_status ptx_rig_augment(ptx_rig *rig, const stk__augment_batch *batch, stk_error *error)
+{
+    const size_t bytes = (size_t)batch->count * sizeof(stk__text_sample);
+    STK__TRY(stk__buffer_reserve(&rig->samples, bytes, error));
+    stk__text_sample *const samples = (stk__text_sample *)(void *)rig->samples.data;
+    const stk__launch launch = stk__launch_make(batch, samples);
+    const uint32_t blocks[3] = {launch.columns, launch.rows, launch.samples};
+    rig->machine.memory.count = 0;
+    stk__text_work work;
+    memset(&work, 0, sizeof work);
+    work.launch = launch.text;
+    work.arena = map(rig, batch->arena, batch->arena_bytes, false);
+    work.samples = (stk__text_sample *)(void *)map(rig, samples, bytes, true);
+    work.image = map(rig, batch->target.image, launch.image_bytes, true);
+    work.mask = map(rig, batch->target.mask, launch.mask_bytes, true);
+    if (launch.grey) STK__TRY(ptx_machine_launch(&rig->machine, rig->grey, blocks, &work, error));
+    return ptx_machine_launch(&rig->machine, rig->augment, blocks, &work, error);
+}
+
+stk_status ptx_rig_mix(ptx_rig *rig, const ptx_mixing *mixing, stk_error *error)
+{
+    STK__TRY(
+        stk__buffer_reserve(&rig->samples, (size_t)mixing->batch->count * sizeof(stk__text_sample), error));
+    const stk__launch launch = stk__launch_make(mixing->batch, (stk__text_sample *)(void *)rig->samples.data);
+    const uint32_t blocks[3] = {launch.columns, launch.rows, mixing->count};
+    rig->machine.memory.count = 0;
+    stk__text_mix_work work;
+    memset(&work, 0, sizeof work);
+    work.launch = launch.text;
+    work.mixes = (const stk__text_mix *)(const void *)map(rig, mixing->mixes,
+                                                          mixing->count * sizeof(stk__text_mix), false);
+    work.image = map(rig, mixing->batch->target.image, launch.image_bytes, true);
+    work.mask = map(rig, mixing->batch->target.mask, launch.mask_bytes, true);
+    work.mask2 = mixing->mask2 ? map(rig, mixing->mask2, launch.mask_bytes, true) : NULL;
+    return ptx_machine_launch(&rig->machine, rig->mix, blocks, &work, error);
+}

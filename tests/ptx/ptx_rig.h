@@ -1,0 +1,32 @@
+/* The kernels of the device text in a PTX file, run on batches. */
+#ifndef PTX_RIG_H
+#define PTX_RIG_H
+
+#include "device/launch.h"
+#include "ptx/ptx.h"
+
+/* All zero at first. */
+typedef struct ptx_rig {
+    ptx_module module;
+    ptx_machine machine;
+    ptx_kernel *grey, *augment, *mix;
+    stk__buffer text, samples;
+} ptx_rig;
+
+stk_status ptx_rig_open(ptx_rig *rig, const char *path, stk_error *error);
+void ptx_rig_close(ptx_rig *rig);
+
+/* As a CUDA device does it: stk_grey where it is needed, then stk_augment. */
+stk_status ptx_rig_augment(ptx_rig *rig, const stk__augment_batch *batch, stk_error *error);
+
+/* What stk_mix works on. mask2 may be NULL. */
+typedef struct ptx_mixing {
+    const stk__augment_batch *batch;
+    const stk__text_mix *mixes;
+    uint32_t count;
+    void *mask2;
+} ptx_mixing;
+
+stk_status ptx_rig_mix(ptx_rig *rig, const ptx_mixing *mixing, stk_error *error);
+
+#endif
