@@ -7,7 +7,7 @@ import tempfile
 import test_dry_run as dry
 
 # What may differ: how it comes about, and how many batches the loader has brought when the run ends.
-HOW = {"allocations", "questions", "captures", "captured", "instantiations", "replays", "pinnings", "driver_copies_in"}
+HOW = {"allocations", "questions", "captures", "captured", "instantiations", "replays", "pinnings", "driver_copies_in", "driver_kernels"}
 STEPS = 14  # more than slots, each of which has a graph of its own
 RUNS = {"lstm": ("lstm", []), "resnet": ("resnet", ["model.width=8"]), **{name: dry.MODES[name] for name in ("bf16", "fp16", "accumulating", "resident")}}
 
