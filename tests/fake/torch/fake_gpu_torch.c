@@ -494,21 +494,3 @@ static void __attribute__((destructor)) tell(void)
             atomic_load(&syncs), fake_graph_count("launches"));
     fclose(file);
 }
-
-/* Cells of optional arguments, the only memory that comes from here. */
-FAKE_EXPORT void *_Znwm(size_t size);
-void *_Znwm(size_t size)
-{
-    fake_real_open();
-    void *memory = real.operator_new(size);
-    fake_put((fake_thing){.key = memory, .cell = true});
-    return memory;
-}
-
-FAKE_EXPORT void _ZdlPv(void *memory);
-void _ZdlPv(void *memory)
-{
-    fake_thing gone;
-    fake_take(memory, &gone);
-    real.operator_delete(memory);
-}

@@ -60,6 +60,23 @@ int32_t torch_delete_string(void *string)
     return fake_real_open()->api->torch_delete_string(string);
 }
 
+/* Cells of optional arguments, the only memory that comes from here. */
+FAKE_EXPORT void *_Znwm(size_t size);
+void *_Znwm(size_t size)
+{
+    void *memory = fake_real_open()->api->operator_new(size);
+    fake_put((fake_thing){.key = memory, .cell = true});
+    return memory;
+}
+
+FAKE_EXPORT void _ZdlPv(void *memory);
+void _ZdlPv(void *memory)
+{
+    fake_thing gone;
+    fake_take(memory, &gone);
+    fake_real_open()->api->operator_delete(memory);
+}
+
 /* --- the rest is PyTorch's -------------------------------------------------------------------------------
  */
 
