@@ -44,7 +44,7 @@ def permute(a, selector, b):
     return sum((both >> 8 * (selector >> 4 * i & 7) & 255) << 8 * i for i in range(4))
 
 
-def distinct(expressions):
+def table_expression(expressions):
     """The table of a LOP3 as an expression of a, b, c."""
     a, b, c, table = expressions
     known = {0xc0: "{a}&{b}", 0xfc: "{a}|{b}", 0x3c: "{a}^{b}", 0x96: "{a}^{b}^{c}", 0xf8: "{a}|{b}&{c}", 0xfe: "{a}|{b}|{c}", 0x80: "{a}&{b}&{c}"}
@@ -196,7 +196,7 @@ def logic(i):
     words = list(i.operands)
     outs = [words.pop(0)] if is_truth(words[0]) else []
     target, a, b, c, table = words[:5]
-    lines = [f"t={distinct((whole(a), whole(b), whole(c), int(table, 0)))}"] + assign(target, "t")
+    lines = [f"t={table_expression((whole(a), whole(b), whole(c), int(table, 0)))}"] + assign(target, "t")
     return lines + [line for out in outs for line in decide(out, "t!=0")]
 
 
@@ -275,7 +275,7 @@ def address(word):
 
 
 def move(i):
-    """Loads and stores; D is the devices's memory, S the group's."""
+    """Loads and stores; D is the device's memory, S the group's."""
     space = "D" if i.name in ("LDG", "STG", "RED", "LDC") else "S"
     size = 1 if i.has("U8", "S8") else 2 if i.has("U16", "S16") else 8 if i.has("64") else 16 if i.has("128") else 4
     load = i.name in ("LDG", "LDS")
