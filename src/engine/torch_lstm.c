@@ -172,12 +172,15 @@ static stk_status lstm_forward(stk__op *op, const stk__op_io *io, stk_error *err
     const sizes z = sizes_of(op);
     const places p = places_of(op);
     stk__torch_scope s = stk__torch_begin(op->engine, error);
+    const bool last_only = op->spec.last && way_of(op)->knows_last;
     stk__torch_copy(&s, in_time(&s, &z, io->saved, p.input, z.f), by_time(&s, &z, io->x[0], z.f));
     for (int number = 0; number < op->spec.layers; number++) {
-        const layer l = layer_of(&s, op, io, number);
+        layer l = layer_of(&s, op, io, number);
+        l.last_only = last_only && number == op->spec.layers - 1;
         forward_layer(op, &l);
         stk__torch_release(&s, 0);
     }
+    if (last_only) return stk__torch_end(&s);
     const layer top = layer_of(&s, op, io, op->spec.layers - 1);
     if (op->spec.last)
         stk__torch_copy(&s, stk__torch_shaped(&s, io->y, &op->form.output),
@@ -281,7 +284,7 @@ static stk_status lstm_backward(stk__op *op, const stk__op_io *io, stk_error *er
     const sizes z = sizes_of(op);
     const places p = places_of(op);
     stk__torch_scope s = stk__torch_begin(op->engine, error);
-    const bool last_only = op->spec.last && way_of(op)->reads_dy;
+    const bool last_only = op->spec.last && way_of(op)->knows_last;
     if (!last_only) begin_slopes(&s, op, io);
     for (int number = op->spec.layers - 1; number >= 0; number--) {
         layer l = layer_of(&s, op, io, number);

@@ -30,8 +30,8 @@ typedef struct stk__torch_lstm_layer {
     stk__torch_lstm_sizes z;
     stk__torch_lstm_places p;
     int number;
-    int64_t in;                             /* features of its input */
-    bool last_only;                         /* backward: dy is the last step's, there are no dstates */
+    int64_t in;     /* features of its input */
+    bool last_only; /* of a way that knows it: y is the last step's state, dy its gradient; no dstates */
     stk__torch_handle weight_hh, turned_hh; /* [4h h] and [h 4h] */
     stk__torch_handle dcell, bent, through; /* [n h], of whichever step; backward by steps only */
 } stk__torch_lstm_layer;
@@ -55,12 +55,12 @@ stk__torch_handle stk__torch_lstm_scratch(const stk__torch_lstm_layer *l, size_t
 void stk__torch_lstm_matrix(const stk__torch_lstm_layer *l, stk__torch_handle a, stk__torch_handle b,
                             stk__torch_handle to);
 
-/* All steps of a layer. Forward: from its input to gates, cells and states in saved. Backward: from dstates,
- * or dy where it is last_only, to dgates. */
+/* All steps of a layer. Forward: from its input to gates, cells and states in saved. Backward: from dstates
+ * to dgates. */
 typedef struct stk__torch_lstm_way {
     void (*forward)(const stk__torch_lstm_layer *l, stk__torch_handle input, stk__torch_handle gates);
     void (*backward)(stk__torch_lstm_layer *l);
-    bool reads_dy; /* backward knows last_only */
+    bool knows_last; /* see last_only: forward makes y, backward reads dy */
 } stk__torch_lstm_way;
 
 extern const stk__torch_lstm_way stk__torch_lstm_steps, stk__torch_lstm_cells;

@@ -87,6 +87,7 @@ static void forward(const layer *l, stk__torch_handle input, stk__torch_handle g
         run r = {.first = t, .count = least(RUN, l->z.t - t)};
         for (int64_t i = 0; i < r.count; i++)
             step_forward(l, &r, i);
+        if (l->last_only && t + r.count == l->z.t) stk__torch_take(l->s, l->io->y, r.result[0][r.count - 1]);
         stk__torch_lstm_block to = {.memory = l->io->saved, .offset = at + l->p.states, .width = l->z.h};
         store(l, &r, 0, to);
         to.offset = at + l->p.cells;

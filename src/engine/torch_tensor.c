@@ -283,7 +283,8 @@ void stk__torch_learn(stk__torch_scope *scope, const stk__op_io *io, int param, 
     stk__torch_release(scope, mark);
 }
 
-/* Who updates the weights looks for it where it was the last time: there a graph must have written it, too. */
+/* Who updates the weights looks for it where it was the last time: there a graph must have written it, too.
+ */
 void stk__torch_learn_own(stk__torch_scope *scope, const stk__op_io *io, int param,
                           stk__torch_handle gradient)
 {

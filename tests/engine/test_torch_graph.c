@@ -111,7 +111,8 @@ static void exceptions_are_errors(void **state)
     void *stream = cuda->driver.stream;
     assert_int_equal(cuda->api.graphs.set_stream(NULL, 0), 0); /* behind the engine's back */
     assert_int_equal(stk__graph_begin(engine, &error), STK_ERROR_UNSUPPORTED);
-    assert_non_null(strstr(error.message, "non-default stream"));
+    if (stk__torch_of(engine)->api->last_error) /* since 2.13 */
+        assert_non_null(strstr(error.message, "non-default stream"));
     assert_null(cuda->capturing);
     assert_int_equal(cuda->api.graphs.set_stream(stream, 0), 0);
     expect(tensors[X], 1);

@@ -33,4 +33,4 @@ fi
 STOKER_TORCH=$(library_below "$dir") || skip "there is no PyTorch $version with CUDA"
 export STOKER_TORCH
 tools/build build
-meson test -C build --no-rebuild --print-errorlogs torch_dry torch_dry_second torch_dry_legacy torch_dry_resize dry_cuda dry_run
+meson test -C build --no-rebuild --print-errorlogs torch_dry torch_dry_second torch_dry_legacy torch_dry_resize torch_graph_dry dry_cuda dry_run dry_graphs

@@ -46,7 +46,14 @@ static void *learn(void *context)
     return NULL;
 }
 
-/* Each in a thread and on a GPU of its own, f32 and bf16: the CPU's losses to the last bit. */
+/* Fused cells of an LSTM on a GPU add in another order than the CPU's operators; in bf16 a last bit may
+ * become another. */
+static bool is_near(double a, double b, bool bf16)
+{
+    return fabs(a - b) <= (bf16 ? 0x1p-8 : 1e-5) * fabs(b);
+}
+
+/* Each in a thread and on a GPU of its own, f32 and bf16: the same losses to the last bit, and the CPU's. */
 static void two_gpus_learn_at_once(void **state)
 {
     (void)state;
@@ -64,7 +71,9 @@ static void two_gpus_learn_at_once(void **state)
             assert_int_equal(pthread_join(threads[i], NULL), 0);
         for (int i = 0; i < 3; i++) {
             if (pupils[i].status != STK_OK) fail_msg("%s: %s", pupils[i].device, pupils[i].f.error.message);
-            assert_memory_equal(pupils[i].losses, pupils[0].losses, sizeof pupils[0].losses);
+            if (i) assert_memory_equal(pupils[i].losses, pupils[1].losses, sizeof pupils[1].losses);
+            for (int step = 0; step < STEPS; step++)
+                assert_true(is_near(pupils[i].losses[step], pupils[0].losses[step], amp));
             assert_true(pupils[i].losses[STEPS - 1] < pupils[i].losses[0]);
         }
     }
@@ -177,13 +186,14 @@ static diary run_on(const char *device, int questions, int64_t log_interval, int
     return d;
 }
 
-/* On a GPU the squares of all gradients are added as one row, in f32, on the CPU tensor by
- * tensor. */
+/* On a GPU the squares of all gradients are added as one row, in f32, on the CPU tensor by tensor; losses,
+ * see is_near. */
 static void expect_same_numbers(const diary *a, const diary *b)
 {
     assert_int_equal(a->logs, b->logs);
     assert_memory_equal(a->log_step, b->log_step, sizeof a->log_step);
-    assert_memory_equal(a->loss, b->loss, sizeof a->loss);
+    for (int i = 0; i < a->logs; i++)
+        assert_true(is_near(a->loss[i], b->loss[i], false));
     for (int i = 0; i < a->logs; i++)
         assert_true(fabs(a->norm[i] - b->norm[i]) <= 1e-4 * fabs(b->norm[i]));
 }

@@ -18,8 +18,12 @@ static size_t item_bytes(int32_t dtype);
 static int32_t run(const char *name, const char *overload, uint64_t *stack, uint64_t version);
 static void move(stk__torch_handle tensor, uint64_t own);
 static void free_on_gpu(uint64_t own);
-static fake_real real_more = {
-    .api = &real, .item_bytes = item_bytes, .move = move, .free_on_gpu = free_on_gpu, .run = run};
+static fake_real real_more = {.api = &real,
+                              .cuda = &real_cuda,
+                              .item_bytes = item_bytes,
+                              .move = move,
+                              .free_on_gpu = free_on_gpu,
+                              .run = run};
 static stk__cuda_api driver;
 static void *(*host_of)(uint64_t address);
 static int (*owner_of)(uint64_t address);
@@ -27,7 +31,6 @@ static int (*settle)(void *stream, int device);
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static stk__cu_handle contexts[GPUS], streams[GPUS]; /* lock, while they are made */
 static atomic_bool has_stream[GPUS];
-static int32_t (*real_bfloat16)(void), (*real_half)(void);
 static fake_rules rules;
 
 static _Thread_local char failure[256]; /* of the last call, our own; empty: PyTorch's */
@@ -80,13 +83,9 @@ static void open_real(void)
          &real_cuda.set_precision);
     find(library, "aoti_torch_get_numel", &rules.get_numel);
     find(library, "aoti_torch_get_sizes", &rules.get_sizes);
-    rules.get_dtype = real.aoti_torch_get_dtype;
-    rules.get_data = real.aoti_torch_get_data_ptr;
-    rules.make_number = real.aoti_torch_scalar_to_tensor_float64;
-    rules.drop = real.aoti_torch_delete_tensor_object;
-    rules.f64 = real.aoti_torch_dtype_float64();
-    find(library, "aoti_torch_dtype_bfloat16", &real_bfloat16);
-    find(library, "aoti_torch_dtype_float16", &real_half);
+    rules.real = &real;
+    find(library, "aoti_torch_dtype_bfloat16", &real_more.bfloat16);
+    find(library, "aoti_torch_dtype_float16", &real_more.half);
     short_from = late ? strtol(late, NULL, 10) : 0;
     trace = spans ? fopen(spans, "we") : NULL;
 }
@@ -103,11 +102,12 @@ static void open_driver(void)
     find(library, "fake_cuda_settle", &settle);
 }
 
-static void start(void)
+const fake_real *fake_real_open(void)
 {
     static pthread_once_t real_once = PTHREAD_ONCE_INIT, driver_once = PTHREAD_ONCE_INIT;
     pthread_once(&real_once, open_real);
     pthread_once(&driver_once, open_driver);
+    return &real_more;
 }
 
 static int32_t fail(const char *text)
@@ -166,7 +166,7 @@ void fake_torch_register_cuda(void)
 int32_t fake_torch_stream(int32_t index, void **stream)
 {
     const char *which = getenv("STOKER_FAKE_TORCH_STREAM");
-    start();
+    fake_real_open();
     if (which && strcmp(which, "none") == 0) return fail("there is no stream");
     if (!enter(index)) return fail("CUDA error: the fake driver does not start");
     if (!has_stream[index] && which && strcmp(which, "own") == 0) {
@@ -187,7 +187,7 @@ int32_t fake_torch_set_stream(void *stream, int32_t index)
 
 int32_t fake_torch_new_stream(int32_t index, void **stream)
 {
-    start();
+    fake_real_open();
     if (!enter(index)) return fail("CUDA error: the fake driver does not start");
     const int code = driver.cuStreamCreate(stream, CU_STREAM_NON_BLOCKING);
     leave();
@@ -221,7 +221,7 @@ static int32_t new_on_gpu(int64_t bytes, int32_t index, uint64_t *address)
 /* --- tensors ---------------------------------------------------------------------------------------------
  */
 
-static int32_t noted(int32_t result, stk__torch_handle *tensor, fake_thing thing)
+int32_t fake_noted(int32_t result, stk__torch_handle *tensor, fake_thing thing)
 {
     failure[0] = '\0';
     if (result != 0) return result;
@@ -239,7 +239,7 @@ static size_t item_bytes(int32_t dtype)
 {
     return dtype == real.aoti_torch_dtype_uint8() || dtype == real.aoti_torch_dtype_bool() ? 1
            : dtype == real.aoti_torch_dtype_float32()                                      ? 4
-           : dtype == real_half() || dtype == real_bfloat16()                              ? 2
+           : dtype == real_more.half() || dtype == real_more.bfloat16()                    ? 2
                                                                                            : 8;
 }
 
@@ -266,10 +266,10 @@ int32_t aoti_torch_create_tensor_from_blob(void *data, int64_t ndim, const int64
     if (gpu && !host && !empty) return fail("the pointer is no memory of the GPU");
     if (gpu && host && owner_of((uint64_t)(uintptr_t)data) != index)
         return fail("the pointer is memory of another GPU");
-    if (gpu && is_wrong(dtype == real_bfloat16() ? "bf16" : dtype == real_half() ? "fp16" : ""))
+    if (gpu && is_wrong(dtype == real_more.bfloat16() ? "bf16" : dtype == real_more.half() ? "fp16" : ""))
         return fail("this GPU has no such numbers");
     if (gpu && empty) host = NULL;
-    return noted(
+    return fake_noted(
         real.aoti_torch_create_tensor_from_blob(host, ndim, size, stride, offset, dtype, CPU, 0, tensor),
         tensor, (fake_thing){.gpus = gpu ? bit_of(index) : 0, .host = !gpu, .number = !gpu && ndim == 0});
 }
@@ -281,15 +281,15 @@ int32_t aoti_torch_empty_strided(int64_t ndim, const int64_t *size, const int64_
                                  int32_t type, int32_t index, stk__torch_handle *tensor)
 {
     uint64_t address = 0;
-    start();
+    fake_real_open();
     if (type != CUDA)
-        return noted(real.aoti_torch_empty_strided(ndim, size, stride, dtype, type, index, tensor), tensor,
-                     (fake_thing){.host = true, .number = ndim == 0});
+        return fake_noted(real.aoti_torch_empty_strided(ndim, size, stride, dtype, type, index, tensor),
+                          tensor, (fake_thing){.host = true, .number = ndim == 0});
     if (cuda_part != PRESENT) return fail("Cannot initialize CUDA without ATen_cuda library");
     if (new_on_gpu(span_of(ndim, size, stride, dtype), index, &address)) return 1;
-    return noted(real.aoti_torch_create_tensor_from_blob(host_of(address), ndim, size, stride, 0, dtype, CPU,
-                                                         0, tensor),
-                 tensor, (fake_thing){.gpus = bit_of(index), .own = address});
+    return fake_noted(real.aoti_torch_create_tensor_from_blob(host_of(address), ndim, size, stride, 0, dtype,
+                                                              CPU, 0, tensor),
+                      tensor, (fake_thing){.gpus = bit_of(index), .own = address});
 }
 
 static int64_t bytes_of(stk__torch_handle tensor)
@@ -346,7 +346,7 @@ int32_t aoti_torch_new_tensor_handle(stk__torch_handle tensor, stk__torch_handle
     fake_thing thing;
     if (!fake_look(tensor, &thing)) thing = (fake_thing){.host = true};
     thing.own = 0; /* it goes with the first */
-    return noted(real.aoti_torch_new_tensor_handle(tensor, another), another, thing);
+    return fake_noted(real.aoti_torch_new_tensor_handle(tensor, another), another, thing);
 }
 
 FAKE_EXPORT int32_t aoti_torch_delete_tensor_object(stk__torch_handle tensor);
@@ -362,8 +362,8 @@ int32_t aoti_torch_delete_tensor_object(stk__torch_handle tensor)
 FAKE_EXPORT int32_t aoti_torch_scalar_to_tensor_float64(double value, stk__torch_handle *tensor);
 int32_t aoti_torch_scalar_to_tensor_float64(double value, stk__torch_handle *tensor)
 {
-    return noted(real.aoti_torch_scalar_to_tensor_float64(value, tensor), tensor,
-                 (fake_thing){.host = true, .number = true});
+    return fake_noted(real.aoti_torch_scalar_to_tensor_float64(value, tensor), tensor,
+                      (fake_thing){.host = true, .number = true});
 }
 
 FAKE_EXPORT int32_t aoti_torch_aten_fill__Scalar(stk__torch_handle tensor, double value);
@@ -379,61 +379,6 @@ int32_t aoti_torch_aten_fill__Scalar(stk__torch_handle tensor, double value)
 
 /* --- operators -------------------------------------------------------------------------------------------
  */
-
-FAKE_EXPORT int32_t torch_new_list_reserve_size(size_t size, void **list);
-int32_t torch_new_list_reserve_size(size_t size, void **list)
-{
-    return noted(real.torch_new_list_reserve_size(size, list), list, (fake_thing){.list = true});
-}
-
-FAKE_EXPORT int32_t torch_list_push_back(void *list, uint64_t value);
-int32_t torch_list_push_back(void *list, uint64_t value)
-{
-    fake_thing thing, element;
-    if (fake_take((const void *)(uintptr_t)value, &element)) { /* NOLINT: as PyTorch has it */
-        fake_take(list, &thing);
-        thing.gpus |= element.gpus;
-        thing.host |= element.host;
-        fake_put(thing);
-    }
-    return real.torch_list_push_back(list, value);
-}
-
-FAKE_EXPORT int32_t torch_list_size(void *list, size_t *size);
-int32_t torch_list_size(void *list, size_t *size)
-{
-    return real.torch_list_size(list, size);
-}
-
-FAKE_EXPORT int32_t torch_list_get_item(void *list, size_t index, uint64_t *value);
-int32_t torch_list_get_item(void *list, size_t index, uint64_t *value)
-{
-    return real.torch_list_get_item(list, index, value);
-}
-
-FAKE_EXPORT int32_t torch_delete_list(void *list);
-int32_t torch_delete_list(void *list)
-{
-    fake_thing gone;
-    fake_take(list, &gone);
-    return real.torch_delete_list(list);
-}
-
-FAKE_EXPORT int32_t torch_new_string_handle(const char *text, size_t length, void **string);
-int32_t torch_new_string_handle(const char *text, size_t length, void **string)
-{
-    fake_thing thing = {0};
-    snprintf(thing.text, sizeof thing.text, "%s", text);
-    return noted(real.torch_new_string_handle(text, length, string), string, thing);
-}
-
-FAKE_EXPORT int32_t torch_delete_string(void *string);
-int32_t torch_delete_string(void *string)
-{
-    fake_thing gone;
-    fake_take(string, &gone);
-    return real.torch_delete_string(string);
-}
 
 /* What a member of at::cuda::CUDAGraph would throw comes back from here, as PyTorch has it. */
 static _Thread_local bool thrown;
@@ -470,28 +415,10 @@ void fake_torch_graph(const char *member, void *object, int mode)
     thrown = thrown || why;
 }
 
-/* cuDNN's convolution by the CPU's: y = convolution, copied into the last argument. */
-static int32_t convolve(uint64_t *stack, uint64_t version)
-{
-    enum { X, WEIGHT, PAD, STRIDE, DILATION, GROUPS, Y = 9 };
-    void *none = NULL;
-    real.torch_new_list_reserve_size(2, &none);
-    for (int i = 0; i < 2; i++)
-        real.torch_list_push_back(none, 0);
-    uint64_t plain[] = {stack[X],     stack[WEIGHT],   0, stack[STRIDE],
-                        stack[PAD],   stack[DILATION], 0, (uint64_t)(uintptr_t)none,
-                        stack[GROUPS]};
-    if (real.torch_call_dispatcher("aten::convolution", "", plain, version)) return 1;
-    uint64_t copy[] = {stack[Y], plain[0], 0};
-    if (real.torch_call_dispatcher("aten::copy_", "", copy, version)) return 1;
-    stack[0] = copy[0];
-    return 0;
-}
-
 /* By the real library, or by us where only CUDA has the operator. */
 static int32_t run(const char *name, const char *overload, uint64_t *stack, uint64_t version)
 {
-    if (strcmp(name, "aten::cudnn_convolution") == 0) return convolve(stack, version);
+    if (strcmp(name, "aten::cudnn_convolution") == 0) return fake_convolve(&rules, stack, version);
     if (!fake_has_cell(name)) return real.torch_call_dispatcher(name, overload, stack, version);
     const char *why = fake_run_cell(&real_more, name, stack);
     return why ? fail(why) : 0;
@@ -567,62 +494,3 @@ static void __attribute__((destructor)) tell(void)
             atomic_load(&syncs), fake_graph_count("launches"));
     fclose(file);
 }
-
-/* Cells of optional arguments, the only memory that comes from here. */
-FAKE_EXPORT void *_Znwm(size_t size);
-void *_Znwm(size_t size)
-{
-    start();
-    void *memory = real.operator_new(size);
-    fake_put((fake_thing){.key = memory, .cell = true});
-    return memory;
-}
-
-FAKE_EXPORT void _ZdlPv(void *memory);
-void _ZdlPv(void *memory)
-{
-    fake_thing gone;
-    fake_take(memory, &gone);
-    real.operator_delete(memory);
-}
-
-/* --- the rest is PyTorch's -------------------------------------------------------------------------------
- */
-
-#define PASS_ON(result, name, parameters, call)                                                              \
-    FAKE_EXPORT result name parameters;                                                                      \
-    result name parameters                                                                                   \
-    {                                                                                                        \
-        start();                                                                                             \
-        return call;                                                                                         \
-    }
-PASS_ON(uint64_t, aoti_torch_abi_version, (void), real.aoti_torch_abi_version())
-PASS_ON(int32_t, aoti_torch_get_dtype, (stk__torch_handle tensor, int32_t *dtype),
-        real.aoti_torch_get_dtype(tensor, dtype))
-PASS_ON(int32_t, aoti_torch_get_strides, (stk__torch_handle tensor, int64_t **strides),
-        real.aoti_torch_get_strides(tensor, strides))
-PASS_ON(void, aoti_torch_grad_mode_set_enabled, (bool enabled),
-        real.aoti_torch_grad_mode_set_enabled(enabled))
-PASS_ON(int32_t, aoti_torch_device_type_cpu, (void), real.aoti_torch_device_type_cpu())
-PASS_ON(int32_t, aoti_torch_dtype_float32, (void), real.aoti_torch_dtype_float32())
-PASS_ON(int32_t, aoti_torch_dtype_float64, (void), real.aoti_torch_dtype_float64())
-PASS_ON(int32_t, aoti_torch_dtype_int64, (void), real.aoti_torch_dtype_int64())
-PASS_ON(int32_t, aoti_torch_dtype_uint8, (void), real.aoti_torch_dtype_uint8())
-PASS_ON(int32_t, aoti_torch_dtype_bool, (void), real.aoti_torch_dtype_bool())
-PASS_ON(int32_t, aoti_torch_dtype_bfloat16, (void), real_bfloat16())
-PASS_ON(int32_t, aoti_torch_dtype_float16, (void), real_half())
-PASS_ON(void, _ZN2at15set_num_threadsEi, (int threads), real.set_num_threads(threads))
-PASS_ON(void *, _ZN2at13globalContextEv, (void), real_cuda.context())
-PASS_ON(void, _ZN2at7Context18setAllowTF32CuBLASEb, (void *context, bool allow),
-        real_cuda.allow_products(context, allow))
-PASS_ON(void, _ZN2at7Context17setAllowTF32CuDNNEb, (void *context, bool allow),
-        real_cuda.allow_convolutions(context, allow))
-PASS_ON(void, _ZN2at7Context19setFloat32PrecisionENS_14Float32BackendENS_9Float32OpENS_16Float32PrecisionE,
-        (void *context, int backend, int op, int precision),
-        real_cuda.set_precision(context, backend, op, precision))
-PASS_ON(void, _ZN2at7Context17setBenchmarkCuDNNEb, (void *context, bool on),
-        real_cuda.set_benchmark(context, on))
-PASS_ON(void, _ZN2at7Context21setDeterministicCuDNNEb, (void *context, bool on),
-        real_cuda.set_deterministic(context, on))
-PASS_ON(void, _ZN2at7Context26setDeterministicAlgorithmsEbb, (void *context, bool on, bool only_warn),
-        real_cuda.set_deterministic_all(context, on, only_warn))

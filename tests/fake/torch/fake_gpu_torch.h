@@ -71,9 +71,11 @@ bool fake_is_mixed(const fake_call *call); /* host and GPU in a way that PyTorch
 bool fake_syncs(const fake_call *call);
 int fake_results(const char *name); /* tensors that it hands out */
 
-/* The real library on CPUs, for operators that only CUDA has. */
+/* The real library on CPUs. */
 typedef struct fake_real {
     const stk__torch_api *api;
+    const stk__torch_cuda_api *cuda; /* of its context */
+    int32_t (*half)(void), (*bfloat16)(void);
     int32_t (*get_dim)(stk__torch_handle tensor, int64_t *dim);
     int32_t (*get_sizes)(stk__torch_handle tensor, int64_t **sizes);
     int32_t (*is_defined)(stk__torch_handle tensor, bool *defined);
@@ -83,6 +85,9 @@ typedef struct fake_real {
     int32_t (*run)(const char *name, const char *overload, uint64_t *stack,
                    uint64_t version); /* an operator */
 } fake_real;
+const fake_real *fake_real_open(void);
+/* A new tensor, list or text, if all went well, goes to the book; returns result. */
+int32_t fake_noted(int32_t result, stk__torch_handle *tensor, fake_thing thing);
 
 /* fake_gpu_torch_lstm.c: fused cells. Takes what is on the stack and puts results there; returns why it does
  * not, or NULL. */
@@ -108,17 +113,15 @@ void fake_graph_keep_fill(const fake_real *real, stk__torch_handle tensor, doubl
 
 /* fake_gpu_torch_rules.c. Calls of the real library that they need. */
 typedef struct fake_rules {
+    const stk__torch_api *real;
     int32_t (*get_numel)(stk__torch_handle tensor, int64_t *values);
     int32_t (*get_sizes)(stk__torch_handle tensor, int64_t **sizes);
-    int32_t (*get_dtype)(stk__torch_handle tensor, int32_t *dtype);
-    int32_t (*get_data)(stk__torch_handle tensor, void **data);
-    int32_t (*make_number)(double value, stk__torch_handle *tensor);
-    int32_t (*drop)(stk__torch_handle tensor);
-    int32_t f64;
 } fake_rules;
 /* Why PyTorch's CUDA operator does not take these arguments, though the CPU's does; NULL: it does. */
 const char *fake_refuses(const fake_rules *rules, const fake_call *call, const uint64_t *stack);
 /* Whether a division is a multiplication there; then its divisor has become its reciprocal. */
 bool fake_multiplies(const fake_rules *rules, const fake_call *call, uint64_t *stack);
+/* cudnn_convolution.out, which CPUs have not, by convolution and a copy. */
+int32_t fake_convolve(const fake_rules *rules, uint64_t *stack, uint64_t version);
 
 #endif

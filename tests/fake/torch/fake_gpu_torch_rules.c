@@ -50,11 +50,31 @@ bool fake_multiplies(const fake_rules *rules, const fake_call *call, uint64_t *s
     void *data = NULL;
     stk__torch_handle reciprocal = NULL;
     if (strcmp(call->name, "aten::div") != 0 || !call->gpus || call->host_argument != DIVISOR) return false;
-    rules->get_dtype(handle_at(stack[VALUES]), &dtype);
-    rules->get_data(handle_at(stack[DIVISOR]), &data);
+    rules->real->aoti_torch_get_dtype(handle_at(stack[VALUES]), &dtype);
+    rules->real->aoti_torch_get_data_ptr(handle_at(stack[DIVISOR]), &data);
     const double divisor = *(const double *)data; /* numbers of the engine's are f64 */
-    rules->make_number(dtype == rules->f64 ? 1 / divisor : (double)(1 / (float)divisor), &reciprocal);
-    rules->drop(handle_at(stack[DIVISOR]));
+    rules->real->aoti_torch_scalar_to_tensor_float64(
+        dtype == rules->real->aoti_torch_dtype_float64() ? 1 / divisor : (double)(1 / (float)divisor),
+        &reciprocal);
+    rules->real->aoti_torch_delete_tensor_object(handle_at(stack[DIVISOR]));
     stack[DIVISOR] = (uint64_t)(uintptr_t)reciprocal;
     return true;
+}
+
+int32_t fake_convolve(const fake_rules *rules, uint64_t *stack, uint64_t version)
+{
+    enum { X, WEIGHT, PAD, STRIDE, DILATION, GROUPS, Y = 9 };
+    const stk__torch_api *real = rules->real;
+    void *none = NULL;
+    real->torch_new_list_reserve_size(2, &none);
+    for (int i = 0; i < 2; i++)
+        real->torch_list_push_back(none, 0);
+    uint64_t plain[] = {stack[X],     stack[WEIGHT],   0, stack[STRIDE],
+                        stack[PAD],   stack[DILATION], 0, (uint64_t)(uintptr_t)none,
+                        stack[GROUPS]};
+    if (real->torch_call_dispatcher("aten::convolution", "", plain, version)) return 1;
+    uint64_t copy[] = {stack[Y], plain[0], 0};
+    if (real->torch_call_dispatcher("aten::copy_", "", copy, version)) return 1;
+    stack[0] = copy[0];
+    return 0;
 }
