@@ -25,6 +25,7 @@ static inline float stk__float_of(uint32_t bits)
 #include "device/text/text_tile.h"
 #include "device/text/text_kernels.h"
 #include "device/text/text_mix.h"
+#include "device/text/text_dropout.h"
 
 typedef void (*group_function)(stk__text_work work, uint32_t column, uint32_t row, uint32_t number);
 
@@ -52,6 +53,13 @@ void stk__host_build_mix(const stk__text_mix_work *work, uint32_t columns, uint3
         for (uint32_t row = 0; row < rows; row++)
             for (uint32_t column = 0; column < columns; column++)
                 stk_mix(work, column, row, number);
+}
+
+void stk__host_build_dropout(const stk__text_dropout_work *work, uint32_t columns, uint32_t rows)
+{
+    for (uint32_t row = 0; row < rows; row++)
+        for (uint32_t column = 0; column < columns; column++)
+            stk_dropout(work, column, row);
 }
 
 stk_status stk__host_build_batch(const stk__augment_batch *batch, stk__buffer *scratch, stk_error *error)

@@ -23,7 +23,8 @@ stk_status ptx_rig_open(ptx_rig *rig, const char *path, stk_error *error)
     STK__TRY(ptx_module_load(&rig->module, (const char *)rig->text.data, path, error));
     STK__TRY(find_kernel(rig, "stk_grey", sizeof(stk__text_work), &rig->grey, error));
     STK__TRY(find_kernel(rig, "stk_augment", sizeof(stk__text_work), &rig->augment, error));
-    return find_kernel(rig, "stk_mix", sizeof(stk__text_mix_work), &rig->mix, error);
+    STK__TRY(find_kernel(rig, "stk_mix", sizeof(stk__text_mix_work), &rig->mix, error));
+    return find_kernel(rig, "stk_dropout", sizeof(stk__text_dropout_work), &rig->dropout, error);
 }
 
 void ptx_rig_close(ptx_rig *rig)
@@ -77,4 +78,18 @@ stk_status ptx_rig_mix(ptx_rig *rig, const ptx_mixing *mixing, stk_error *error)
     work.mask = map(rig, mixing->batch->target.mask, launch.mask_bytes, true);
     work.mask2 = mixing->mask2 ? map(rig, mixing->mask2, launch.mask_bytes, true) : NULL;
     return ptx_machine_launch(&rig->machine, rig->mix, blocks, &work, error);
+}
+
+stk_status ptx_rig_dropout(ptx_rig *rig, const stk__text_dropout_work *work, stk_error *error)
+{
+    const uint32_t columns = (work->length + STK_TEXT_DROPOUT_VALUES - 1) / STK_TEXT_DROPOUT_VALUES;
+    stk__text_dropout_work mapped;
+    rig->machine.memory.count = 0;
+    memcpy(&mapped, work, sizeof mapped);
+    mapped.ids = (const void *)map(rig, work->ids, work->samples * sizeof(int64_t), false);
+    mapped.numbers = (const void *)map(rig, work->numbers, 2 * sizeof(int64_t), false);
+    mapped.factors =
+        (void *)map(rig, work->factors, (size_t)work->samples * work->length * sizeof(float), true);
+    return ptx_machine_launch(&rig->machine, rig->dropout, (const uint32_t[]){columns, work->rows, 1},
+                              &mapped, error);
 }

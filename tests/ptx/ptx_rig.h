@@ -9,7 +9,7 @@
 typedef struct ptx_rig {
     ptx_module module;
     ptx_machine machine;
-    ptx_kernel *grey, *augment, *mix;
+    ptx_kernel *grey, *augment, *mix, *dropout;
     stk__buffer text, samples;
 } ptx_rig;
 
@@ -28,5 +28,8 @@ typedef struct ptx_mixing {
 } ptx_mixing;
 
 stk_status ptx_rig_mix(ptx_rig *rig, const ptx_mixing *mixing, stk_error *error);
+
+/* stk_dropout, with the work's pointers into host memory. */
+stk_status ptx_rig_dropout(ptx_rig *rig, const stk__text_dropout_work *work, stk_error *error);
 
 #endif

@@ -4,6 +4,7 @@
  *   test_ptx FILE...                   PTX files
  *   test_ptx --count FILE [CHAIN...]   instructions a pixel instead; a CHAIN is "preset=strong blur_prob=1"
  */
+#include "engine/dropout.h"
 #include "ptx/ptx_code.h"
 #include "ptx/ptx_count.h"
 #include "ptx/ptx_mixing.h"
@@ -15,7 +16,15 @@
 #include <string.h>
 #include <cmocka.h>
 
-enum { TRIALS = 500, MIX_TRIALS = 500, SIDE_PX = 40, MUTANTS = 150, MUTANT_TRIALS = 60, CAUGHT_PERCENT = 80 };
+enum {
+    TRIALS = 500,
+    MIX_TRIALS = 500,
+    DROPOUT_TRIALS = 500,
+    SIDE_PX = 40,
+    MUTANTS = 150,
+    MUTANT_TRIALS = 60,
+    CAUGHT_PERCENT = 80
+};
 
 static const char *path; /* of the PTX file at hand */
 static ptx_rig rig;
@@ -74,6 +83,46 @@ static bool mixes(uint64_t seed, char *why, size_t why_bytes)
     return false;
 }
 
+/* Groups of one sample or several; the last draw of a sample is cut off or not. */
+static bool drops(uint64_t seed, char *why, size_t why_bytes)
+{
+    enum { MOST_SAMPLES = 5, MOST_LENGTH = 1300 };
+    static float factors[MOST_SAMPLES * MOST_LENGTH + 1];
+    stk_error error = {0};
+    const stk__random shape = stk__random_draw((stk__random_at){.seed = seed}),
+                      more = stk__random_draw((stk__random_at){.seed = seed, .draw = 1});
+    const uint32_t samples = 1 + shape.word[0] % MOST_SAMPLES, length = 1 + shape.word[1] % MOST_LENGTH;
+    const stk__dropout dropout =
+        stk__dropout_make(stk__random_unit(shape.word[2]), (uint64_t)more.word[0] << 32 | more.word[1],
+                          more.word[2], shape.word[3] % 9);
+    int64_t ids[MOST_SAMPLES];
+    for (uint32_t i = 0; i < samples; i++)
+        ids[i] = (int64_t)((uint64_t)more.word[3] * (i + 1));
+    const stk__text_dropout_work work = {.samples = samples,
+                                         .rows = 1 + shape.word[2] % samples,
+                                         .length = length,
+                                         .operation = (uint32_t)STK_OPERATION_DROPOUT + dropout.layer,
+                                         .threshold = dropout.threshold,
+                                         .scale = dropout.scale,
+                                         .ids = ids,
+                                         .numbers = (const int64_t[]){(int64_t)dropout.seed, dropout.epoch},
+                                         .factors = factors};
+    for (uint32_t i = 0; i <= samples * length; i++)
+        factors[i] = -1;
+    rig.machine.backwards = seed % 2;
+    snprintf(why, why_bytes, "%s", "it wrote outside");
+    if (ptx_rig_dropout(&rig, &work, &error) != STK_OK)
+        return snprintf(why, why_bytes, "%s", error.message), false;
+    for (uint32_t i = 0; i < samples * length; i++) {
+        const uint32_t element = i % length;
+        const stk__random draw = stk__dropout_draw(&dropout, ids[i / length], element / 4);
+        const float expected = stk__dropout_factor(&dropout, draw.word[element % 4]);
+        snprintf(why, why_bytes, "factor %u is %g instead of %g", i, (double)factors[i], (double)expected);
+        if (memcmp(&factors[i], &expected, sizeof expected) != 0) return false;
+    }
+    return factors[samples * length] == -1;
+}
+
 static void augment_has_the_bits(void **state)
 {
     (void)state;
@@ -123,11 +172,21 @@ static void mix_has_the_bits(void **state)
         assert_true(kinds[k] > MIX_TRIALS / 20);
 }
 
+static void dropout_has_the_bits(void **state)
+{
+    (void)state;
+    char why[400];
+    for (uint64_t seed = 0; seed < DROPOUT_TRIALS; seed++)
+        if (!drops(seed, why, sizeof why)) fail_msg("%s, seed %llu: %s", path, (unsigned long long)seed, why);
+}
+
 static bool survives(const ptx_kernel *kernel)
 {
     char why[400];
     for (uint64_t seed = 0; seed < MUTANT_TRIALS; seed++)
-        if (kernel == rig.mix ? !mixes(seed, why, sizeof why) : !augments(seed, why, sizeof why))
+        if (kernel == rig.mix       ? !mixes(seed, why, sizeof why)
+            : kernel == rig.dropout ? !drops(seed, why, sizeof why)
+                                    : !augments(seed, why, sizeof why))
             return false;
     return true;
 }
@@ -137,11 +196,11 @@ static bool survives(const ptx_kernel *kernel)
 static void changed_instructions_are_found_out(void **state)
 {
     (void)state;
-    ptx_kernel *const kernels[] = {rig.grey, rig.augment, rig.mix};
+    ptx_kernel *const kernels[] = {rig.grey, rig.augment, rig.mix, rig.dropout};
     int made = 0, caught = 0;
     rig.machine.most_instructions = 200000;
     for (uint32_t draw = 0; made < MUTANTS && draw < 100 * MUTANTS; draw++) {
-        ptx_mutation mutation = ptx_mutation_draw(kernels, 3, draw);
+        ptx_mutation mutation = ptx_mutation_draw(kernels, 4, draw);
         if (!mutation.at) continue;
         made++;
         ptx_mutation_swap(&mutation);
@@ -153,7 +212,7 @@ static void changed_instructions_are_found_out(void **state)
                    mutation.at->name);
     }
     printf("%s: %d of %d changed instructions found out\n", path, caught, made);
-    assert_true(survives(rig.augment) && survives(rig.mix));
+    assert_true(survives(rig.augment) && survives(rig.mix) && survives(rig.dropout));
     assert_true(made >= MUTANTS * 2 / 3 && caught * 100 >= made * CAUGHT_PERCENT);
 }
 
@@ -192,6 +251,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(augment_has_the_bits),
         cmocka_unit_test(large_sums_do_not_overflow),
         cmocka_unit_test(mix_has_the_bits),
+        cmocka_unit_test(dropout_has_the_bits),
         cmocka_unit_test(changed_instructions_are_found_out),
         cmocka_unit_test(missing_barriers_are_found_out),
     };

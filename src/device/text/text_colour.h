@@ -105,11 +105,10 @@ typedef struct words {
     uint32_t word[4];
 } words;
 
-/* Philox4x32-10, as core/random.c. */
-STK_FUNCTION words draw_words(STK_SAMPLE const stk__augment_block *block, uint32_t draw)
+/* Philox4x32-10, as core/random.c. w: epoch, sample, operation, draw. */
+STK_FUNCTION words draw_words(words w, uint32_t key0, uint32_t key1)
 {
-    uint32_t key0 = block->noise_key[0], key1 = block->noise_key[1];
-    uint32_t c0 = block->noise_epoch, c1 = block->noise_sample, c2 = STK_TEXT_NOISE_OPERATION, c3 = draw;
+    uint32_t c0 = w.word[0], c1 = w.word[1], c2 = w.word[2], c3 = w.word[3];
     STK_UNROLL
     for (int32_t round = 0; round < 10; round++) {
         const uint32_t high0 = STK_PRODUCT_HIGH(c0, 0xD2511F53u), low0 = c0 * 0xD2511F53u;
@@ -121,7 +120,6 @@ STK_FUNCTION words draw_words(STK_SAMPLE const stk__augment_block *block, uint32
         key0 += 0x9E3779B9u;
         key1 += 0xBB67AE85u;
     }
-    words w;
     w.word[0] = c0;
     w.word[1] = c1;
     w.word[2] = c2;
@@ -140,7 +138,13 @@ STK_FUNCTION void add_noise(STK_SAMPLE const stk__augment_block *block, int32_t 
                             colour *p)
 {
     const uint32_t pairs = ((uint32_t)w + 1) / 2;
-    const words drawn = draw_words(block, (uint32_t)y * pairs + (uint32_t)x / 2);
+    words at;
+    at.word[3] = (uint32_t)y * pairs + (uint32_t)x / 2;
+    const uint32_t key0 = block->noise_key[0], key1 = block->noise_key[1];
+    at.word[0] = block->noise_epoch;
+    at.word[1] = block->noise_sample;
+    at.word[2] = STK_TEXT_NOISE_OPERATION;
+    const words drawn = draw_words(at, key0, key1);
     STK_UNROLL
     for (int32_t c = 0; c < 3; c++) {
         const uint32_t part = (x & 1) ? drawn.word[c] >> 16 : drawn.word[c] & 0xffffu;

@@ -72,4 +72,16 @@ typedef struct stk__text_mix_work {
     STK_GLOBAL unsigned char *mask2; /* NULL: none */
 } stk__text_mix_work;
 
+/* The one parameter of stk_dropout; its groups are (draws of a sample, every `rows`-th sample, 1). What may
+ * change between two launches of one CUDA graph lies in memory. */
+enum { STK_TEXT_DROPOUT_VALUES = 4 * STK_TEXT_GROUP }; /* that a group makes of a sample */
+typedef struct stk__text_dropout_work {
+    uint32_t samples, rows, length; /* length: values of a sample */
+    uint32_t operation, threshold;  /* see engine/dropout.h */
+    float scale;
+    STK_GLOBAL const int64_t *ids;     /* of the samples */
+    STK_GLOBAL const int64_t *numbers; /* seed, epoch */
+    STK_GLOBAL float *factors;
+} stk__text_dropout_work;
+
 #endif

@@ -47,6 +47,8 @@ static double kernel_ns(const fake_work *work, const fake_gpu *g, int gpu)
 {
     const bool mix = work->kernel == FAKE_MIX;
     const stk__text_launch *l = mix ? &work->mix.launch : &work->text.launch;
+    if (work->kernel == FAKE_DROPOUT)
+        return (double)fake_output_bytes(work) / g->memory_gb_per_s / g->kernel_share;
     const double pixels = (double)l->w * l->h * work->groups[2],
                  bytes = pixels * (l->channels + 2) + (double)fake_output_bytes(work);
     if (work->kernel == FAKE_GREY) return pixels * l->channels / g->memory_gb_per_s / g->kernel_share;

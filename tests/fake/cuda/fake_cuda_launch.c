@@ -140,6 +140,11 @@ static size_t mask_bytes(const fake_work *work, size_t samples)
     return samples * (size_t)l->w * (size_t)l->h * id;
 }
 
+static size_t factor_bytes(const fake_work *work)
+{
+    return (size_t)work->dropout.samples * work->dropout.length * sizeof(float);
+}
+
 static uint64_t address_of(const void *pointer)
 {
     return (uint64_t)(uintptr_t)pointer;
@@ -184,12 +189,19 @@ static int refuse_access(const char *what)
 
 size_t fake_output_bytes(const fake_work *work)
 {
-    return image_bytes(work, work->groups[2]);
+    return work->kernel == FAKE_DROPOUT ? factor_bytes(work) : image_bytes(work, work->groups[2]);
 }
 
-/* What stk_augment will write, all of it. */
+static void poison_factors(const fake_work *work, int gpu)
+{
+    void *factors = translate(work->dropout.factors, factor_bytes(work), gpu);
+    if (factors) memset(factors, FAKE_POISON, factor_bytes(work));
+}
+
+/* What stk_augment or stk_dropout will write, all of it. */
 void fake_poison_output(const fake_work *work, int gpu)
 {
+    if (work->kernel == FAKE_DROPOUT) poison_factors(work, gpu);
     if (work->kernel != FAKE_AUGMENT) return;
     const size_t image_size = image_bytes(work, work->groups[2]),
                  mask_size = mask_bytes(work, work->groups[2]);
@@ -256,19 +268,34 @@ static int run_mix(const fake_work *work, int gpu)
     return CUDA_SUCCESS;
 }
 
+static int run_dropout(const fake_work *work, int gpu)
+{
+    stk__text_dropout_work dropout = work->dropout;
+    dropout.ids = translate(work->dropout.ids, dropout.samples * sizeof(int64_t), gpu);
+    dropout.numbers = translate(work->dropout.numbers, 2 * sizeof(int64_t), gpu);
+    dropout.factors = translate(work->dropout.factors, factor_bytes(work), gpu);
+    if (!dropout.ids || !dropout.numbers || !dropout.factors) return refuse_access("dropout");
+    stk__host_build_dropout(&dropout, work->groups[0], work->groups[1]);
+    if (work->wrong_bits) dropout.factors[0] += 1;
+    return CUDA_SUCCESS;
+}
+
 int fake_run_kernel(const fake_work *work, int gpu)
 {
+    if (work->kernel == FAKE_DROPOUT) return run_dropout(work, gpu);
     return work->kernel == FAKE_MIX ? run_mix(work, gpu) : run_augment(work, gpu);
 }
 
 /* Lock not held. Memory that the launch names is in use until it has run. */
 static void mark_uses(fake_work *work, int gpu)
 {
-    const bool mix = work->kernel == FAKE_MIX;
-    const void *const pointers[] = {mix ? (const void *)work->mix.mixes : work->text.arena,
-                                    mix ? work->mix.mask2 : (void *)work->text.samples,
-                                    mix ? work->mix.image : work->text.image,
-                                    mix ? work->mix.mask : work->text.mask};
+    const void *const augment[] = {work->text.arena, work->text.samples, work->text.image, work->text.mask},
+                      *const mix[] = {work->mix.mixes, work->mix.mask2, work->mix.image, work->mix.mask},
+                      *const dropout[] = {work->dropout.ids, work->dropout.numbers, work->dropout.factors,
+                                          NULL};
+    const void *const *pointers = work->kernel == FAKE_MIX       ? mix
+                                  : work->kernel == FAKE_DROPOUT ? dropout
+                                                                 : augment;
     pthread_mutex_lock(&fake_lock);
     for (int i = 0; i < 4; i++)
         work->uses[i] = fake_find(address_of(pointers[i]), 1, false, gpu);
@@ -278,6 +305,11 @@ static void mark_uses(fake_work *work, int gpu)
 /* As many groups as the output has tiles: fewer leave pixels out, more write elsewhere. */
 static bool fits_output(const fake_work *work)
 {
+    const stk__text_dropout_work *d = &work->dropout;
+    if (work->kernel == FAKE_DROPOUT)
+        return d->samples && d->length && work->groups[1] == d->rows && work->groups[2] == 1 &&
+               work->groups[0] ==
+                   (d->length + (uint64_t)STK_TEXT_DROPOUT_VALUES - 1) / STK_TEXT_DROPOUT_VALUES;
     const stk__text_launch *l = launch_of(work);
     return l->w > 0 && l->h > 0 && (l->channels == 1 || l->channels == 3) &&
            work->groups[0] == ((uint32_t)l->w + STK_TEXT_TILE_W - 1) / STK_TEXT_TILE_W &&
@@ -295,6 +327,8 @@ static int launch(const fake_function_handle *function, fake_stream *stream, con
                         .groups = {grid[0], grid[1], grid[2]}};
     if (function->kernel == FAKE_MIX)
         memcpy(&work->mix, parameters[0], sizeof work->mix);
+    else if (function->kernel == FAKE_DROPOUT)
+        memcpy(&work->dropout, parameters[0], sizeof work->dropout);
     else
         memcpy(&work->text, parameters[0], sizeof work->text);
     const bool runs = function->module->ours && function->kernel != FAKE_KERNELS_COUNT;

@@ -48,7 +48,13 @@ typedef struct fake_gpu {
 } fake_gpu;
 
 /* The kernels of the device text. */
-typedef enum fake_kernel_kind { FAKE_GREY, FAKE_AUGMENT, FAKE_MIX, FAKE_KERNELS_COUNT } fake_kernel_kind;
+typedef enum fake_kernel_kind {
+    FAKE_GREY,
+    FAKE_AUGMENT,
+    FAKE_MIX,
+    FAKE_DROPOUT,
+    FAKE_KERNELS_COUNT
+} fake_kernel_kind;
 extern const char *const fake_kernels[FAKE_KERNELS_COUNT];
 
 typedef struct fake_script {
@@ -178,6 +184,7 @@ typedef struct fake_work {
     fake_memory *uses[5];
     stk__text_work text;    /* the parameter of stk_grey or stk_augment, with device pointers */
     stk__text_mix_work mix; /* of stk_mix */
+    stk__text_dropout_work dropout;
     uint32_t groups[3];
 } fake_work;
 
