@@ -81,6 +81,8 @@ typedef struct stk__engine_info {
                                   generated code, packing buffers; 0: none that is known */
     bool graphs;               /* it was asked for graphs and has them */
     char graphs_why[96];       /* asked for, but it has none: why; else empty */
+    bool draws; /* since the first dropout was created: it draws on its device, wants sample_ids there, and
+                   graphs may have it */
     bool measures, deterministic; /* CUDA: as the options of these names say */
     char note[160]; /* something its user should know (an instruction set that was capped, why "auto" is not
                        a better one), or empty */
@@ -110,7 +112,8 @@ bool stk__engine_is_busy(const stk__engine *engine);
 bool stk__engine_stream(const stk__engine *engine, void **stream);
 
 /* Graphs: what is queued between begin and end is not done, but kept; launch queues all of it at once, on the
- * same tensors with what they hold then. Numbers that the host hands to operations stay as they were. Nothing
+ * same tensors with what they hold then. Numbers that the host hands to operations stay as they were, but for
+ * dropout's seed and epoch, which are those of its last pass outside of a graph (info.draws). Nothing
  * may be mapped, copied from or to the host, or waited for in between: that fails. After a failure in between
  * end must be called all the same; it gives no graph then. Wait (sync) before one is destroyed that may run.
  * Only where the engine's info says that it has graphs. */

@@ -87,6 +87,7 @@ static void close_engine(stk__engine *engine)
     stk__torch *made = stk__torch_of(engine);
     stk__torch_handle *list[CONSTANTS];
     list_constants(made, list);
+    stk__torch_draws_close(&made->draws);
     for (int i = 0; i < CONSTANTS; i++)
         if (*list[i]) made->api->aoti_torch_delete_tensor_object(*list[i]);
     stk__torch_device_close(&made->device);
@@ -199,6 +200,7 @@ static stk_status create_op(stk__op *op, stk_error *error)
 {
     if (op->spec.half && !is_native(&op->spec)) return stk__half_op_create(op, error);
     if (kinds[op->spec.kind]->needs) op->needs = kinds[op->spec.kind]->needs(op);
+    if (op->spec.kind == STK_OP_DROPOUT) stk__torch_draws_open(op->engine);
     return STK_OK;
 }
 

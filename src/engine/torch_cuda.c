@@ -293,6 +293,14 @@ void stk__torch_cuda_tell_half(stk__torch_cuda *cuda, stk__engine_info *info)
     info->half_why = architecture >= 80 ? NULL : cuda->half_why;
 }
 
+stk_status stk__torch_cuda_build(stk__torch_cuda *cuda, stk_error *error)
+{
+    STK__TRY(enter(cuda, error));
+    const stk_status status = stk__cuda_build(&cuda->driver, stk__device_text, error);
+    stk__cuda_leave(&cuda->driver);
+    return status;
+}
+
 static _Thread_local void *current_stream; /* of ours, in the calling thread; NULL: PyTorch's default */
 
 void stk__torch_cuda_prepare_thread(const stk__torch_cuda *cuda)
@@ -337,6 +345,7 @@ static void release_stages(stk__torch_cuda *cuda)
         if (stage->memory.data) driver->api->cuMemFreeHost(stage->memory.data);
     }
     if (cuda->behind) driver->api->cuEventDestroy_v2(cuda->behind);
+    stk__cuda_unload(driver);
 }
 
 void stk__torch_cuda_close(stk__torch_cuda **cuda)
@@ -402,6 +411,7 @@ stk_status stk__torch_cuda_open(stk__torch_cuda **cuda, const stk__torch_api *ap
     made->driver.device.timeout_ns = (uint64_t)PATIENCE_S * 1000000000;
     made->driver.device.index = index;
     snprintf(made->driver.device.info.name, sizeof made->driver.device.info.name, "cuda:%d", index);
+    snprintf(made->driver.device.info.model, sizeof made->driver.device.info.model, "cuda:%d", index);
     stk_status status = stk__torch_cuda_api_open(&made->api, api, error);
     if (status == STK_OK) status = start_driver(made, index, error);
     if (status == STK_OK) status = ask_stream(made, api, index, error);

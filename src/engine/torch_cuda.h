@@ -77,6 +77,9 @@ bool stk__torch_cuda_set_algorithms(stk__torch_cuda *cuda, bool measured, bool d
 /* bf16, f16 and half_why of info, which lives no longer than cuda: what this GPU gains by 16 bits. */
 void stk__torch_cuda_tell_half(stk__torch_cuda *cuda, stk__engine_info *info);
 
+/* The kernels of the device text. */
+stk_status stk__torch_cuda_build(stk__torch_cuda *cuda, stk_error *error);
+
 /* As stk__engine_ops has them, for tensors at an address of the GPU. */
 stk_status stk__torch_cuda_map(stk__torch_cuda *cuda, const stk__tensor *tensor, stk_tensor *view,
                                stk_error *error);

@@ -6,6 +6,19 @@
 #include "engine/torch_api.h"
 #include "engine/torch_device.h"
 
+/* torch_dropout.c: dropout drawn on the GPU. */
+typedef struct stk__torch_draws {
+    bool tried; /* to build the kernel */
+    stk__arena *arena;
+    stk__tensor *numbers; /* i64 [2]: seed, epoch */
+    bool known;           /* the numbers there are these */
+    uint64_t seed;
+    uint32_t epoch;
+} stk__torch_draws;
+/* Once, with the first dropout: info.draws. What fails costs time, nothing else. */
+void stk__torch_draws_open(stk__engine *engine);
+void stk__torch_draws_close(stk__torch_draws *draws);
+
 typedef struct stk__torch {
     stk__engine front;
     const stk__torch_api *api;
@@ -15,9 +28,10 @@ typedef struct stk__torch {
     stk__torch_handle unit;   /* 1 as f64 [1] on the host */
     stk__torch_handle more;   /* 1 as i64 of no dimension, on the device */
     bool has_cudnn, no_cudnn; /* a convolution by cuDNN went well; the first one did not: PyTorch has none */
-    long alive;               /* handles, lists, texts and cells of PyTorch's that are ours to release */
-    long views;               /* handles that our tensors keep to be shown by */
-    long taken;               /* handles that our tensors keep, because their values lie there */
+    stk__torch_draws draws;
+    long alive; /* handles, lists, texts and cells of PyTorch's that are ours to release */
+    long views; /* handles that our tensors keep to be shown by */
+    long taken; /* handles that our tensors keep, because their values lie there */
 } stk__torch;
 
 /* Layout of convolutions' weights [o i h w]: they lie as [o h w i], PyTorch's channels_last. */

@@ -1,7 +1,5 @@
-/* Operations of single values and of several inputs: activations, dropout, add, concat. */
+/* Operations of single values and of several inputs: activations, add, concat. */
 #include "engine/torch_call.h"
-
-#include "engine/dropout.h"
 
 typedef struct activation {
     const char *forward, *backward; /* NULL: relu's, see below */
@@ -88,69 +86,6 @@ static stk_status activate_back(stk__op *op, const stk__op_io *io, stk_error *er
     return stk__torch_end(&s);
 }
 
-/* --- dropout --------------------------------------------------------------------------------------------
- */
-
-/* scratch: what each value is multiplied by, f32; drawn on the host, by the formula of all engines. */
-static stk__op_needs dropout_needs(const stk__op *op)
-{
-    return (stk__op_needs){.scratch_bytes = (size_t)stk__shape_count(&op->form.output) * sizeof(float)};
-}
-
-static void draw_factors(const stk__op *op, const stk__op_io *io, const int64_t *ids, float *factors)
-{
-    const int64_t n = op->spec.input[0].dim[0], length = stk__shape_count(&op->spec.input[0]) / n;
-    const stk__dropout dropout = stk__dropout_make(op->spec.drop, io->seed, io->epoch, op->spec.random_layer);
-    stk__random draw = {{0}};
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t element = 0; element < length; element++) {
-            if (element % 4 == 0) draw = stk__dropout_draw(&dropout, ids[i], (uint32_t)(element / 4));
-            *factors++ = stk__dropout_factor(&dropout, draw.word[element % 4]);
-        }
-}
-
-static stk_status put_factors(const stk__op *op, const stk__op_io *io, stk_error *error)
-{
-    stk_tensor ids, factors;
-    stk__tensor *source = (stk__tensor *)io->sample_ids;
-    STK__TRY(stk__tensor_map(source, &ids, error));
-    stk_status status = stk__tensor_map_new(io->scratch, &factors, error);
-    if (status == STK_OK) {
-        draw_factors(op, io, ids.data, factors.data);
-        status = stk__tensor_unmap(io->scratch, &factors, true, error);
-    }
-    const stk_status put_back = stk__tensor_unmap(source, &ids, false, error);
-    return status == STK_OK ? put_back : status;
-}
-
-/* to = from, or what the draws leave of it; both ways alike. */
-static stk_status drop(stk__op *op, const stk__op_io *io, const stk__tensor *from, stk__tensor *to,
-                       stk_error *error)
-{
-    if (io->training) STK__TRY(put_factors(op, io, error));
-    stk__torch_scope s = stk__torch_begin(op->engine, error);
-    const stk__shape *shape = &op->form.output;
-    const stk__torch_handle source = stk__torch_shaped(&s, from, shape),
-                            target = stk__torch_shaped(&s, to, shape);
-    const stk__torch_form form = stk__torch_dense_form(s.engine, STK_DTYPE_F32, shape);
-    if (io->training)
-        STK_TORCH_RUN(&s, "aten::mul", "out", STK_TORCH_T(source),
-                      STK_TORCH_T(stk__torch_part(&s, io->scratch, 0, &form)), STK_TORCH_T(target));
-    else if (from->memory != to->memory)
-        stk__torch_copy(&s, target, source);
-    return stk__torch_end(&s);
-}
-
-static stk_status dropout_forward(stk__op *op, const stk__op_io *io, stk_error *error)
-{
-    return drop(op, io, io->x[0], io->y, error);
-}
-
-static stk_status dropout_backward(stk__op *op, const stk__op_io *io, stk_error *error)
-{
-    return stk__torch_at(io->dx, 0) ? drop(op, io, io->dy, io->dx[0], error) : STK_OK;
-}
-
 /* --- several inputs -------------------------------------------------------------------------------------
  */
 
@@ -209,6 +144,5 @@ static stk_status concat_backward(stk__op *op, const stk__op_io *io, stk_error *
 }
 
 const stk__torch_op_kind stk__torch_activation = {activate, activate_back, activation_needs};
-const stk__torch_op_kind stk__torch_dropout = {dropout_forward, dropout_backward, dropout_needs};
 const stk__torch_op_kind stk__torch_add_op = {add_forward, add_backward, NULL};
 const stk__torch_op_kind stk__torch_concat = {concat_forward, concat_backward, NULL};

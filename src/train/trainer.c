@@ -42,6 +42,7 @@ static stk_status train_batch(stk__trainer *t, stk_batch *batch, int part, int p
     stk__pass *pass = pass_for(t, STK_PASS_TRAIN, batch->count);
     if (!pass) return no_pass(batch, error);
     STK__TRY(stk__trainer_feed(t, batch, &feed, error));
+    STK__TRY(stk__trainer_feed_ids(t, batch, &feed, error));
     feed.loss_sums = t->loss_sums;
     feed.metric_sums = t->metric_sums;
     feed.grad_scale = (t->scale.scale > 0 ? t->scale.scale : 1.0) / parts;

@@ -88,7 +88,6 @@ static const stk_tensor *target_of(const stk__trainer *t, const stk_batch *batch
 stk_status stk__trainer_feed(stk__trainer *t, const stk_batch *batch, stk__pass_feed *feed, stk_error *error)
 {
     const bool windows = t->network->task == STK_TASK_REGRESSION;
-    stk__tensor *ids = NULL;
     void *stream;
     if (stk__engine_stream(t->engine, &stream)) STK__TRY(stk_batch_wait_on(batch, stream, error));
     *feed = (stk__pass_feed){.seed = t->seed, .epoch = (uint32_t)batch->epoch, .grad_scale = 1};
@@ -96,16 +95,25 @@ stk_status stk__trainer_feed(stk__trainer *t, const stk_batch *batch, stk__pass_
     STK__TRY(bring(t, target_of(t, batch, false), STK_LOSS_TARGET, &feed->target[STK_LOSS_TARGET], error));
     STK__TRY(bring(t, target_of(t, batch, true), STK_LOSS_TARGET2, &feed->target[STK_LOSS_TARGET2], error));
     STK__TRY(bring(t, &batch->weights, STK_LOSS_WEIGHTS, &feed->target[STK_LOSS_WEIGHTS], error));
-    if (batch->sample_ids.dtype != STK_DTYPE_NONE) /* drawn from on the host */
-        STK__TRY(wrap(t, &batch->sample_ids, &ids, error));
     if (feed->target[STK_LOSS_TARGET2])
         STK__TRY(bring(t, &batch->lambda, STK_LOSS_LAMBDA, &feed->target[STK_LOSS_LAMBDA], error));
     feed->target[STK_LOSS_CLASS_WEIGHTS] = t->class_weights;
-    feed->sample_ids = ids;
     if (!feed->input || !feed->target[STK_LOSS_TARGET])
         return stk__fail(error, STK_ERROR_DATA, "a batch has no %s",
                          feed->input ? stk__task_describe(t->network->task)->target
                                      : stk__task_describe(t->network->task)->input);
+    return STK_OK;
+}
+
+stk_status stk__trainer_feed_ids(stk__trainer *t, const stk_batch *batch, stk__pass_feed *feed,
+                                 stk_error *error)
+{
+    stk__tensor *ids = NULL;
+    if (t->info.engine->draws)
+        STK__TRY(bring(t, &batch->sample_ids, STK_TRAINER_IDS, &ids, error));
+    else if (batch->sample_ids.dtype != STK_DTYPE_NONE) /* drawn from on the host */
+        STK__TRY(wrap(t, &batch->sample_ids, &ids, error));
+    feed->sample_ids = ids;
     return STK_OK;
 }
 

@@ -11,13 +11,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* seed, epoch and sample_ids are dropout's, which has no graphs. */
+/* Dropout reads seed and epoch where the last pass without a graph left them: see below. */
 static bool is_same(const stk__trainer_graph *g, const stk__pass *pass, const stk__pass_feed *feed)
 {
     const stk__pass_feed *f = &g->feed;
-    return g->pass == pass && f->input == feed->input && f->loss_sums == feed->loss_sums &&
-           f->metric_sums == feed->metric_sums && f->grad_scale == feed->grad_scale &&
-           f->add_gradients == feed->add_gradients && memcmp(f->target, feed->target, sizeof f->target) == 0;
+    return g->pass == pass && f->input == feed->input && f->sample_ids == feed->sample_ids &&
+           f->loss_sums == feed->loss_sums && f->metric_sums == feed->metric_sums &&
+           f->grad_scale == feed->grad_scale && f->add_gradients == feed->add_gradients &&
+           memcmp(f->target, feed->target, sizeof f->target) == 0;
 }
 
 /* The one for this work, or the place of the oldest. */
@@ -69,6 +70,11 @@ stk_status stk__trainer_run_passes(stk__trainer *t, stk__pass *pass, const stk__
     stk__trainer_graph *g;
     stk_error why = {0};
     if (!t->captures || feed->fault || t->stall.trace) return run_both(t, pass, feed, error);
+    if (t->info.engine->draws && t->graph_epoch != (int64_t)feed->epoch + 1) { /* the first of an epoch */
+        STK__TRY(run_both(t, pass, feed, error));
+        t->graph_epoch = (int64_t)feed->epoch + 1;
+        return STK_OK;
+    }
     STK__TRY(find_graph(t, pass, feed, &g, error));
     const bool first = !g->seen;
     g->seen = true;
@@ -106,7 +112,7 @@ static const char *why_not(const stk__trainer *t, const stk__train_settings *tra
     if (engine->device != STK_DEVICE_CUDA) return "CUDA graphs are of GPUs (run.device)";
     if (!engine->graphs) return engine->graphs_why;
     if (t->evaluates_only) return "nothing is trained";
-    return drops(t->network) ? "dropout draws on the host with every batch" : NULL;
+    return drops(t->network) && !engine->draws ? "dropout is drawn on the host with every batch" : NULL;
 }
 
 void stk__trainer_choose_graphs(stk__trainer *t, const stk__train_settings *train)

@@ -7,7 +7,8 @@
 #include "train/trainer.h"
 
 enum {
-    STK_TRAINER_ROOMS = 32, /* up to 5 a batch size */
+    STK_TRAINER_ROOMS = 32,            /* up to 6 a batch size */
+    STK_TRAINER_IDS = STK_LOSS_INPUTS, /* a part of batches beside those of losses */
     STK_TRAINER_EFFECTS = 48,
     STK_TRAINER_GRAPHS = 16, /* slots of batches */
     STK_TRAINER_FETCHES = 3
@@ -75,7 +76,8 @@ struct stk__trainer {
 
     bool captures; /* CUDA graphs, see trainer_graph.c */
     stk__trainer_graph graphs[STK_TRAINER_GRAPHS];
-    int graph_next; /* place for the next new one */
+    int graph_next;      /* place for the next new one */
+    int64_t graph_epoch; /* + 1: that dropout in graphs draws with; 0: none yet */
 
     stk__trainer_look look; /* at predictions; NULL: nobody */
     void *look_context;
@@ -111,6 +113,9 @@ void stk__trainer_choose_graphs(stk__trainer *trainer, const stk__train_settings
 
 stk_status stk__trainer_feed(stk__trainer *trainer, const stk_batch *batch, stk__pass_feed *feed,
                              stk_error *error);
+/* What only training needs: dropout draws by them. */
+stk_status stk__trainer_feed_ids(stk__trainer *trainer, const stk_batch *batch, stk__pass_feed *feed,
+                                 stk_error *error);
 /* From train.amp to info.half and the loss scale. */
 stk_status stk__trainer_choose_amp(stk__trainer *trainer, const stk__train_settings *train, stk_error *error);
 void stk__trainer_tell_amp(stk__trainer *trainer, const stk__train_settings *train);

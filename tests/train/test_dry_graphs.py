@@ -9,7 +9,7 @@ import test_dry_run as dry
 # What may differ: how it comes about, and how many batches the loader has brought when the run ends.
 HOW = {"allocations", "questions", "captures", "captured", "instantiations", "replays", "pinnings", "driver_copies_in", "driver_kernels"}
 STEPS = 14  # more than slots, each of which has a graph of its own
-RUNS = {"lstm": ("lstm", []), "resnet": ("resnet", ["model.width=8"]), **{name: dry.MODES[name] for name in ("bf16", "fp16", "accumulating", "resident")}}
+RUNS = {"lstm": ("lstm", []), "resnet": ("resnet", ["model.width=8"]), **{name: dry.MODES[name] for name in ("bf16", "fp16", "accumulating", "dropout", "resident")}}
 
 
 def main():
@@ -30,6 +30,8 @@ def main():
             assert fills[1] - fills[0] == launches[1] - launches[0] and 0 <= fills[1] - fills[0] <= 2 * have["captures"], (name, fills, launches)
             assert not differ and 0 <= more[1] - more[0] <= 200 * STEPS, (name, differ, more)
             assert have["captures"] > 0 and have["replays"] >= STEPS // 4 and not have["capture_errors"] and not have["waits"], (name, have)
+            if name == "dropout":  # which the driver counts, with those of the loader in other runs
+                assert have["driver_kernels"] == plain.counts["driver_kernels"] == 2 * STEPS, (plain.counts["driver_kernels"], have["driver_kernels"])
             assert not plain.counts["captures"], (name, plain.counts["captures"])
             print(f"{name:16} {have['captures']:10} {have['replays']:19} {have['captured']:13} {have['launches']:9} {have['products']:9} {have['copies_within']:7}", flush=True)
     return 0

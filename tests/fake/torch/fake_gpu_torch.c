@@ -100,6 +100,13 @@ static void open_driver(void)
     find(library, "fake_cuda_host", &host_of);
     find(library, "fake_cuda_owner", &owner_of);
     find(library, "fake_cuda_settle", &settle);
+    find(library, "fake_cuda_capture", &real_more.capture.add);
+    find(library, "cuStreamBeginCapture_v2", &real_more.capture.begin);
+    find(library, "cuStreamEndCapture", &real_more.capture.end);
+    find(library, "cuGraphInstantiateWithFlags", &real_more.capture.instantiate);
+    find(library, "cuGraphLaunch", &real_more.capture.launch);
+    find(library, "cuGraphExecDestroy", &real_more.capture.destroy);
+    find(library, "cuThreadExchangeStreamCaptureMode", &real_more.capture.exchange_mode);
 }
 
 const fake_real *fake_real_open(void)
@@ -207,10 +214,15 @@ static int32_t settle_all(uint32_t gpus)
     return 0;
 }
 
+enum { RELAXED = 2 };
+
 static int32_t new_on_gpu(int64_t bytes, int32_t index, uint64_t *address)
 {
+    int mode = RELAXED; /* as PyTorch's allocator does it while something is captured */
     if (!enter(index)) return fail("CUDA error: the context is lost");
+    real_more.capture.exchange_mode(&mode);
     const int code = driver.cuMemAlloc_v2(address, (size_t)(bytes ? bytes : 1));
+    real_more.capture.exchange_mode(&mode);
     leave();
     if (!code) return 0;
     snprintf(failure, sizeof failure, "CUDA out of memory. Tried to allocate %lld bytes. GPU %d has no more.",
@@ -311,8 +323,11 @@ static void move(stk__torch_handle tensor, uint64_t own)
 static void free_on_gpu(uint64_t own)
 {
     const int device = owner_of(own);
+    int mode = RELAXED;
     if (settle_all(bit_of(device)) || !enter(device)) return;
+    real_more.capture.exchange_mode(&mode);
     driver.cuMemFree_v2(own);
+    real_more.capture.exchange_mode(&mode);
     leave();
 }
 
@@ -399,18 +414,20 @@ int32_t torch_parallel_for(int64_t begin, int64_t end, int64_t grain,
 void fake_torch_graph(const char *member, void *object, int mode)
 {
     const char *why = NULL;
-    if (settle_all(1))
+    const bool entered = !settle_all(1) && enter(0);
+    if (!entered)
         why = failure;
     else if (strcmp(member, "construct") == 0)
         fake_graph_construct(object, false);
     else if (strcmp(member, "destruct") == 0)
         fake_graph_destruct(&real_more, object);
     else if (strcmp(member, "begin") == 0)
-        why = fake_graph_begin(object, streams[0], mode);
+        why = fake_graph_begin(&real_more, object, streams[0], mode);
     else if (strcmp(member, "end") == 0)
-        why = fake_graph_end(object);
+        why = fake_graph_end(&real_more, object);
     else
         why = fake_graph_replay(&real_more, object);
+    if (entered) leave();
     if (why && why != failure) fail(why);
     thrown = thrown || why;
 }

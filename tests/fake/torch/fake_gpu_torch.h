@@ -71,8 +71,21 @@ bool fake_is_mixed(const fake_call *call); /* host and GPU in a way that PyTorch
 bool fake_syncs(const fake_call *call);
 int fake_results(const char *name); /* tensors that it hands out */
 
+/* Captures of the fake driver: what is queued there meanwhile has its place between the operators. In the
+ * context of GPU 0. */
+typedef struct fake_capture {
+    int (*add)(void *stream, int device, void (*run)(const void *task), const void *task, size_t bytes);
+    int (*begin)(stk__cu_handle stream, int mode);
+    int (*end)(stk__cu_handle stream, stk__cu_handle *graph);
+    int (*instantiate)(stk__cu_handle *exec, stk__cu_handle graph, unsigned long long flags);
+    int (*launch)(stk__cu_handle exec, stk__cu_handle stream);
+    int (*destroy)(stk__cu_handle exec);
+    int (*exchange_mode)(int *mode);
+} fake_capture;
+
 /* The real library on CPUs. */
 typedef struct fake_real {
+    fake_capture capture;
     const stk__torch_api *api;
     const stk__torch_cuda_api *cuda; /* of its context */
     int32_t (*half)(void), (*bfloat16)(void);
@@ -97,8 +110,8 @@ const char *fake_run_cell(const fake_real *real, const char *name, uint64_t *sta
 /* fake_gpu_torch_graph.c: at::cuda::CUDAGraph. Members return why PyTorch would throw, or NULL. */
 void fake_graph_construct(void *object, bool keep);
 void fake_graph_destruct(const fake_real *real, void *object);
-const char *fake_graph_begin(void *object, const void *stream, int mode);
-const char *fake_graph_end(void *object);
+const char *fake_graph_begin(const fake_real *real, void *object, void *stream, int mode);
+const char *fake_graph_end(const fake_real *real, void *object);
 const char *fake_graph_replay(const fake_real *real, void *object);
 long fake_graph_count(const char *what);
 /* While there is a capture: an operator before it is called, then its results. */

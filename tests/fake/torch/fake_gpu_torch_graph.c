@@ -3,7 +3,8 @@
  * Operators that are called during a capture are kept with their arguments: tensors of the GPU as they are,
  * numbers of the host with their values of that moment. They are computed once, for their results' shapes,
  * and at the end of the capture all memory of the GPU that they were given is as it was before. A launch
- * computes them again; results go where those of the capture were. One capture at a time, by one thread. */
+ * computes them again; results go where those of the capture were. One capture at a time, by one thread, on
+ * GPU 0, whose driver captures the stream, too: kernels that somebody else launches come in their turn. */
 #include "fake_gpu_torch.h"
 
 #include <stdio.h>
@@ -42,10 +43,12 @@ typedef struct memory_before {
 typedef struct fake_graph {
     kept_call *first, **last;
     memory_before *undo;
-    bool ended;
+    void *stream;
+    stk__cu_handle exec; /* the driver's; NULL: it has not ended */
 } fake_graph;
 
 static fake_graph *capturing;
+static const fake_real *launching;    /* NULL: an operator has failed */
 static long captures, launches, live; /* graphs: so far, so far, that there are now */
 
 static void *take_memory(size_t size)
@@ -177,11 +180,14 @@ static void drop_value(const fake_real *real, kept_value *value)
 /* --- calls -----------------------------------------------------------------------------------------------
  */
 
-static kept_call *append(void)
+static void run_kept(const void *task);
+
+static kept_call *append(const fake_real *real)
 {
     kept_call *call = take_memory(sizeof *call);
     *capturing->last = call;
     capturing->last = &call->next;
+    if (real->capture.add(capturing->stream, 0, run_kept, &call, sizeof call) < 0) abort();
     return call;
 }
 
@@ -193,7 +199,7 @@ bool fake_graph_captures(void)
 void *fake_graph_keep(const fake_real *real, const char *name, const char *overload, const uint64_t *stack,
                       uint64_t version)
 {
-    kept_call *call = append();
+    kept_call *call = append(real);
     snprintf(call->name, sizeof call->name, "%s", name);
     snprintf(call->overload, sizeof call->overload, "%s", overload);
     call->version = version;
@@ -219,14 +225,14 @@ void fake_graph_keep_results(const fake_real *real, void *kept, const uint64_t *
 
 void fake_graph_keep_fill(const fake_real *real, stk__torch_handle tensor, double value)
 {
-    kept_call *call = append();
+    kept_call *call = append(real);
     keep_value(real, (uint64_t)(uintptr_t)tensor, &call->arg[0]);
     call->fill = value;
 }
 
 void fake_graph_keep_move(const fake_real *real, stk__torch_handle tensor, uint64_t own)
 {
-    kept_call *call = append();
+    kept_call *call = append(real);
     keep_value(real, (uint64_t)(uintptr_t)tensor, &call->arg[0]);
     call->own = own;
 }
@@ -250,6 +256,13 @@ static bool run_again(const fake_real *real, const kept_call *call)
         drop_tensor(real, copy[0]);
     }
     return true;
+}
+
+static void run_kept(const void *task)
+{
+    const kept_call *call;
+    memcpy(&call, task, sizeof call);
+    if (launching && !run_again(launching, call)) launching = NULL;
 }
 
 /* --- graphs ----------------------------------------------------------------------------------------------
@@ -283,24 +296,24 @@ void fake_graph_destruct(const fake_real *real, void *object)
         if (call->own) real->free_on_gpu(call->own);
         free(call);
     }
+    if (graph->exec) real->capture.destroy(graph->exec);
     free(graph);
     live--;
 }
 
-const char *fake_graph_begin(void *object, const void *stream, int mode)
+const char *fake_graph_begin(const fake_real *real, void *object, void *stream, int mode)
 {
     if (!stream) return "CUDA graphs must be captured on a non-default stream.";
-    if (capturing || mode != THREAD_LOCAL) return "operation not permitted when stream is capturing";
+    if (capturing || mode != THREAD_LOCAL || real->capture.begin(stream, mode))
+        return "operation not permitted when stream is capturing";
     capturing = graph_at(object);
+    capturing->stream = stream;
     captures++;
     return NULL;
 }
 
-const char *fake_graph_end(void *object)
+static void undo(fake_graph *graph)
 {
-    fake_graph *graph = graph_at(object);
-    if (graph != capturing) return "Capture must end on the same stream it began on.";
-    capturing = NULL;
     for (memory_before *before = graph->undo, *next; before; before = next) {
         next = before->next;
         memcpy(before->data, before->bytes, before->size);
@@ -308,18 +321,28 @@ const char *fake_graph_end(void *object)
         free(before);
     }
     graph->undo = NULL;
-    graph->ended = true;
+}
+
+const char *fake_graph_end(const fake_real *real, void *object)
+{
+    fake_graph *graph = graph_at(object);
+    stk__cu_handle captured = NULL;
+    if (graph != capturing) return "Capture must end on the same stream it began on.";
+    capturing = NULL;
+    undo(graph);
+    if (real->capture.end(graph->stream, &captured) || real->capture.instantiate(&graph->exec, captured, 0))
+        return "operation failed due to a previous error during capture";
     return NULL;
 }
 
 const char *fake_graph_replay(const fake_real *real, void *object)
 {
     const fake_graph *graph = graph_at(object);
-    if (!graph->ended) return "Called CUDAGraph::replay without a preceding successful capture.";
+    if (!graph->exec) return "Called CUDAGraph::replay without a preceding successful capture.";
     launches++;
-    for (const kept_call *call = graph->first; call; call = call->next)
-        if (!run_again(real, call)) return "a graph's operator failed";
-    return NULL;
+    launching = real;
+    const int code = real->capture.launch(graph->exec, graph->stream);
+    return code || !launching ? "a graph's operator failed" : NULL;
 }
 
 long fake_graph_count(const char *what)
