@@ -183,10 +183,12 @@ static int refuse_mixture(bool checked, bool tested, const stk__selftest_options
 
 int stk__cli_devices(int argc, char **argv)
 {
-    static const stk__verb verb = {.name = "devices",
-                                   .usage = "devices [--check | --selftest]",
-                                   .about =
-                                       "Lists what could augment batches here, and why something could not."};
+    static const stk__verb verb = {
+        .name = "devices",
+        .usage = "devices [--check | --selftest]",
+        .about =
+            "Lists the devices for augmentation, and why one cannot be used; training on a GPU uses PyTorch, "
+            "which --selftest tries, too."};
     bool checked = false, tested = false;
     stk__selftest_options options = {.gpu = -1};
     const stk__flag flags[] = {
@@ -196,16 +198,13 @@ int stk__cli_devices(int argc, char **argv)
         {.name = "selftest",
          .help = "test everything on NVIDIA GPUs, three minutes each; prints a block for an issue",
          .given = &tested},
-        {.name = "gpu",
-         .value = "N",
-         .help = "with --selftest: only GPU N, as listed",
-         .number = &options.gpu},
+        {.name = "gpu", .value = "N", .help = "with --selftest: only cuda:N", .number = &options.gpu},
         {.name = "part",
          .value = "NAME",
          .help = "with --selftest: only device, batches, engine, train or load",
          .text = &options.part},
         {.name = "quick",
-         .help = "with --selftest: short trainings, whose speed is not judged",
+         .help = "with --selftest: fewer and smaller batches, short trainings, whose speed is not judged",
          .given = &options.quick},
         {.name = "json", .help = "report as JSON on standard output", .given = &stk__cli_json},
     };

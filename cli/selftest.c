@@ -38,6 +38,7 @@ static int list_gpus(const stk__selftest_options *options, stk_error *error)
     if (listed < 1 || !strchr(infos[0].name, ':')) {
         stk__fail(error, STK_ERROR_UNSUPPORTED, "no NVIDIA GPU to test: %s",
                   listed ? infos[0].why : "none is listed");
+        if (listed && infos[0].note[0]) stk__error_hint(error, "%s", infos[0].note);
         return 0;
     }
     for (int i = 0; i < listed; i++)
@@ -88,7 +89,7 @@ int stk__cli_selftest(const stk__selftest_options *options)
     const uint64_t start_ns = stk__clock_ns();
     report.gpu_count = list_gpus(options, &error);
     if (!report.gpu_count) {
-        fprintf(stderr, "stoker: %s\n", error.message);
+        stk__cli_fail(&error);
         return STK_EXIT_FAILED;
     }
     stk__interrupt_wait(true); /* the block comes after the first signal, too */

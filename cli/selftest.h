@@ -40,7 +40,7 @@ typedef struct stk__selftest_row {
     char basis[96]; /* where the limit is from; empty: it needs no words */
     bool speed;     /* beyond the limit is LOW instead of FAILED; not judged when quick */
     stk__verdict verdict;
-    char why[240]; /* of FAILED and UNKNOWN without a number */
+    char why[480]; /* of FAILED and UNKNOWN without a number */
 } stk__selftest_row;
 
 enum { STK_SELFTEST_ROWS = 96 };

@@ -80,7 +80,7 @@ static void put_words(stk__selftest_gpu *gpu, const stk__selftest_row *row, cons
     stk__selftest_row *kept = take_row(gpu);
     *kept = *row;
     kept->value = NAN;
-    snprintf(kept->why, sizeof kept->why, "%.239s", why);
+    snprintf(kept->why, sizeof kept->why, "%s", why);
     stk__selftest_scrub(kept->why);
 }
 
@@ -89,8 +89,11 @@ void stk__selftest_fail(stk__selftest_gpu *gpu, const char *section, const char 
     const bool stopped = error->code == STK_ERROR_INTERRUPTED;
     stk__selftest_row row = {.section = section,
                              .verdict = stopped ? STK_VERDICT_UNKNOWN : STK_VERDICT_FAILED};
+    char why[sizeof row.why];
     snprintf(row.name, sizeof row.name, "%s", name);
-    put_words(gpu, &row, stopped ? "interrupted" : error->message);
+    snprintf(why, sizeof why, "%.280s%s%.190s", error->message, error->hint[0] ? "; hint: " : "",
+             error->hint);
+    put_words(gpu, &row, stopped ? "interrupted" : why);
 }
 
 void stk__selftest_unknown(stk__selftest_gpu *gpu, const char *section, const char *name, const char *why)

@@ -227,8 +227,25 @@ static const char *nearest_key(const stk__config *config, const char *key, const
     return here.best ? here.best : anywhere.best;
 }
 
+/* Names of other programs, whose values may differ: "cudnn_benchmark". */
+static bool hint_searched(const stk__config *config, const char *key, stk_error *error)
+{
+    for (size_t i = 0; i < config->setting_count; i++) {
+        const stk__option *option = config->settings[i].option;
+        const char *list = option->searched, *name;
+        size_t length;
+        while ((name = stk__name_next(&list, &length)))
+            if (strlen(key) == length && stk__name_equal(key, name, length)) {
+                stk__error_hint(error, "see %s: %s", config->settings[i].name, option->help);
+                return true;
+            }
+    }
+    return false;
+}
+
 static void hint_key(const stk__config *config, const char *key, const char *rest, stk_error *error)
 {
+    if (hint_searched(config, rest, error)) return;
     for (size_t i = 0; i < config->setting_count; i++)
         if (stk__option_is_named(config->settings[i].option, rest, strlen(rest))) {
             stk__error_hint(error, "'%.80s' belongs to section '%s'", rest,
@@ -245,6 +262,7 @@ stk_status stk__config_unknown_section(const stk__config *config, const char *ke
     char section[64];
     snprintf(section, sizeof section, "%.*s", (int)strcspn(key, "."), key);
     stk__fail(error, STK_ERROR_CONFIG, "unknown section '%s'", section);
+    if (hint_searched(config, key, error)) return STK_ERROR_CONFIG;
     stk__nearest nearest = {.word = section};
     for (size_t i = 0; i < config->table_count; i++)
         stk__nearest_offer(&nearest, config->tables[i]->section);

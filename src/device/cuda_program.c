@@ -248,6 +248,14 @@ static void note_shipped(stk__device_info *info, const char *why)
 void stk__cuda_foretell_note(stk__device_info *info)
 {
     char why[160];
+    const stk__nvrtc *list;
+    int count;
+    stk_error error = {0};
+    if (stk__nvrtc_list(&list, &count, &error) != STK_OK) { /* one was named that cannot be used */
+        info->available = false;
+        snprintf(info->why, sizeof info->why, "%.300s", error.message);
+        return;
+    }
     stk__nvrtc_describe(why, sizeof why);
     if (why[0] && stk__device_ptx_bytes) note_shipped(info, why);
 }

@@ -128,7 +128,7 @@ static int list_null(stk__device_info *infos, int most)
     infos[0] = (stk__device_info){.kind = STK_DEVICE_NULL,
                                   .name = "null",
                                   .available = true,
-                                  .note = "makes nothing: what a pipeline costs without augmentation",
+                                  .note = "no augmentation: measures the rest of the pipeline",
                                   .memory_bytes = -1,
                                   .largest_buffer_bytes = -1,
                                   .compute_units = -1};

@@ -80,7 +80,7 @@ stk_status stk__engine_open(stk__engine **engine, const stk__engine_options *opt
     STK__TRY((any ? open_auto : open_named)(engine, &filled, error));
     (*engine)->level = stk__cpu_level_allowed();
     if ((*engine)->info.gpu_why[0])
-        stk__log(STK_LOG_WARNING, "the GPU is not used, the CPU computes: %s", (*engine)->info.gpu_why);
+        stk__log(STK_LOG_WARNING, "training on the CPU, not on the GPU: %s", (*engine)->info.gpu_why);
     return STK_OK;
 }
 

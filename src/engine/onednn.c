@@ -81,8 +81,8 @@ static stk_status open_engine(stk__engine **engine, const stk__engine_options *o
     info->bf16 = info->f16 = STK_HALF_WIDENED;
     info->first_step_bytes = (stk__dnn_has_avx512(&made->dnn) ? 8u : 4u) << 20; /* as measured */
     info->half_why = stk__dnn_has_bf16(&made->dnn)
-                         ? "float32 is faster here: this engine computes in nothing else"
-                         : "this CPU has no bf16: float32 is its fastest";
+                         ? "this engine computes in float32 only"
+                         : "this CPU has no bf16, and this engine computes in float32 only";
     stk__dnn_describe(&made->dnn, info->version, sizeof info->version);
     snprintf(info->note, sizeof info->note, "%s", api->note);
     *engine = &made->front;

@@ -132,6 +132,7 @@ static void describe(stk__torch *made, const stk__engine_options *options)
 static stk_status open_engine(stk__engine **engine, const stk__engine_options *options, stk_error *error)
 {
     const stk__torch_api *api;
+    STK__TRY(stk__torch_device_check(options->device, error)); /* before anybody installs a PyTorch for it */
     STK__TRY(open_library(&api, options->device, error));
     stk__torch *made = stk__alloc(sizeof *made);
     if (!made) return stk__fail_memory(error, sizeof *made, "an engine");

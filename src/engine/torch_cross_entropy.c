@@ -79,8 +79,7 @@ static stk__torch_handle find_share(stk__torch_scope *s, const rows *r, int seco
 static target find_target(stk__torch_scope *s, const rows *r, int second)
 {
     const stk__tensor *given = r->io->x[second ? STK_LOSS_TARGET2 : STK_LOSS_TARGET];
-    const stk__torch_handle ids =
-        stk__torch_convert(s, stk__torch_shaped(s, given, &r->one), s->engine->api->aoti_torch_dtype_int64());
+    const stk__torch_handle ids = stk__torch_ids(s, given, &r->one);
     const stk__torch_handle valid = find_valid(s, r, ids);
     target t = {.safe = stk__torch_multiply(s, ids, valid),
                 .share = stk__torch_multiply(s, valid, find_share(s, r, second))};

@@ -287,8 +287,8 @@ void stk__torch_cuda_tell_half(stk__torch_cuda *cuda, stk__engine_info *info)
     info->bf16 = architecture >= 80 ? STK_HALF_FAST : STK_HALF_NATIVE;
     info->f16 = architecture >= 70 ? STK_HALF_FAST : STK_HALF_NATIVE;
     snprintf(cuda->half_why, sizeof cuda->half_why,
-             architecture >= 70 ? "this GPU (sm_%d) is fast in fp16; in bf16 GPUs are from sm_80 on"
-                                : "this GPU (sm_%d) is not faster in 16 bits, GPUs are from sm_70 on",
+             architecture >= 70 ? "this GPU (sm_%d) is fast in fp16; bf16 is fast from sm_80 on"
+                                : "this GPU (sm_%d) is not faster in 16 bits; GPUs are from sm_70 on",
              architecture);
     info->half_why = architecture >= 80 ? NULL : cuda->half_why;
 }

@@ -75,7 +75,6 @@ static stk_status open_cuda(const stk__torch_api *api, const char *word, int64_t
         return stk__torch_device_refuse(
             word, why, "install a PyTorch with CUDA; until then run.device=cpu trains on the CPU", error);
     }
-    STK__TRY(find_gpu(word, index, error));
     const stk_status status = stk__torch_cuda_open(&device->cuda, api, (int)index, &own);
     if (status == STK_ERROR_UNSUPPORTED) return stk__torch_device_refuse(word, own.message, own.hint, error);
     if (status != STK_OK) {
@@ -106,8 +105,18 @@ stk_status stk__torch_device_open(const stk__torch_api *api, const char *word, s
         open_best(api, device);
         return STK_OK;
     }
-    if (is_cuda(word, &index)) return open_cuda(api, word, index, device, error);
-    return stk__torch_device_refuse(word, "there is no such device", "auto, cpu, or cuda:0", error);
+    is_cuda(word, &index);
+    return open_cuda(api, word, index, device, error);
+}
+
+stk_status stk__torch_device_check(const char *word, stk_error *error)
+{
+    int64_t index;
+    if (!word || strcmp(word, "auto") == 0 || strcmp(word, "cpu") == 0) return STK_OK;
+    if (is_cuda(word, &index)) return find_gpu(word, index, error);
+    stk__fail(error, STK_ERROR_CONFIG, "run.device = '%s': there is no such device", word);
+    stk__error_hint(error, "auto, cpu, or cuda:N");
+    return STK_ERROR_CONFIG;
 }
 
 void stk__torch_device_close(stk__torch_device *device)

@@ -12,8 +12,12 @@ typedef struct stk__torch_device {
     char why[STK_TORCH_WHY]; /* "auto" is the host though there is a GPU: why; else empty */
 } stk__torch_device;
 
-/* word: "auto", "cpu", "cuda:0"; NULL: "auto", which is the first GPU if PyTorch can use it. GPUs are refused
- * with the reason: PyTorch has no CUDA, there is no driver or no GPU, or one of the two does not work. */
+/* word: "auto", "cpu", "cuda:0"; NULL: "auto". Is there such a device, as far as that can be known without
+ * PyTorch: a driver, a GPU? */
+stk_status stk__torch_device_check(const char *word, stk_error *error);
+
+/* A word that was checked; "auto" is the first GPU if PyTorch can use it. GPUs are refused with the reason:
+ * PyTorch has no CUDA, or cannot use the GPU. */
 stk_status stk__torch_device_open(const stk__torch_api *api, const char *word, stk__torch_device *device,
                                   stk_error *error);
 void stk__torch_device_close(stk__torch_device *device);

@@ -1,6 +1,13 @@
 /* Losses of values, and what all losses share. */
 #include "engine/torch_loss.h"
 
+stk__torch_handle stk__torch_ids(stk__torch_scope *scope, const stk__tensor *ids, const stk__shape *shape)
+{
+    const stk__torch_handle given = stk__torch_shaped(scope, ids, shape);
+    if (ids->desc.dtype == STK_DTYPE_I64) return given;
+    return stk__torch_convert(scope, given, scope->engine->api->aoti_torch_dtype_int64());
+}
+
 static stk__torch_handle sum_at(stk__torch_scope *s, const stk__op_io *io, int64_t i)
 {
     stk__torch_form form = stk__torch_dense_form(s->engine, STK_DTYPE_F64, &(stk__shape){0});
@@ -62,9 +69,8 @@ stk__torch_handle stk__torch_smooth_slope(stk__torch_scope *scope, stk__torch_ha
 stk__torch_handle stk__torch_smooth(stk__torch_scope *scope, stk__torch_handle error)
 {
     const stk__torch_handle slope = stk__torch_smooth_slope(scope, error);
-    const stk__torch_handle rest =
-        stk__torch_convert(scope, error, scope->engine->api->aoti_torch_dtype_float32());
-    stk__torch_add(scope, rest, slope, -0.5);
+    const stk__torch_handle rest = stk__torch_multiply(scope, slope, stk__torch_number(scope, -0.5));
+    stk__torch_add(scope, rest, error, 1);
     return stk__torch_multiply(scope, slope, rest);
 }
 
@@ -87,9 +93,9 @@ static stk_status values_forward(stk__op *op, const stk__op_io *io, stk_error *f
     const stk__shape list = {1, {op->spec.input[0].dim[0]}};
     stk__torch_scope s = stk__torch_begin(op->engine, failure);
     const stk__torch_handle weights = stk__torch_per_sample(&s, io->x[STK_LOSS_WEIGHTS], 1);
-    const stk__torch_handle error = stk__torch_convert(&s, stk__torch_shaped(&s, io->x[0], &list),
-                                                       s.engine->api->aoti_torch_dtype_float32());
-    stk__torch_add(&s, error, stk__torch_shaped(&s, io->x[STK_LOSS_TARGET], &list), -1);
+    const stk__torch_handle error = stk__torch_multiply(
+        &s, stk__torch_shaped(&s, io->x[STK_LOSS_TARGET], &list), stk__torch_number(&s, -1));
+    stk__torch_add(&s, error, stk__torch_shaped(&s, io->x[0], &list), 1); /* no copy of either */
     stk__torch_leave_out(&s, error, weights);
     stk__torch_handle loss = value_loss(&s, op->spec.kind, error);
     if (weights) loss = stk__torch_multiply(&s, loss, weights);

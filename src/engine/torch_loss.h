@@ -24,4 +24,7 @@ stk__torch_handle stk__torch_compare(stk__torch_scope *scope, const char *name, 
                                      stk__torch_handle with);
 stk__torch_handle stk__torch_both(stk__torch_scope *scope, stk__torch_handle a, stk__torch_handle b);
 
+/* Class ids in whole numbers, to be read only: where they are i64 as they lie, else a copy. */
+stk__torch_handle stk__torch_ids(stk__torch_scope *scope, const stk__tensor *ids, const stk__shape *shape);
+
 #endif

@@ -61,13 +61,11 @@ static stk__shape rows_of(const stk__op *op, int64_t last)
 static stk__torch_handle find_ids(stk__torch_scope *s, const stk__op *op, const stk__op_io *io)
 {
     const stk__shape one = rows_of(op, 1);
-    const stk__torch_handle first =
-        stk__torch_as(s, stk__torch_shaped(s, io->x[STK_LOSS_TARGET], &one), STK_DTYPE_I64);
+    const stk__torch_handle first = stk__torch_ids(s, io->x[STK_LOSS_TARGET], &one);
     const stk__torch_handle lambda =
         io->x[STK_LOSS_TARGET2] ? stk__torch_per_sample(s, io->x[STK_LOSS_LAMBDA], 3) : NULL;
     if (!lambda) return first;
-    const stk__torch_handle second =
-        stk__torch_as(s, stk__torch_shaped(s, io->x[STK_LOSS_TARGET2], &one), STK_DTYPE_I64);
+    const stk__torch_handle second = stk__torch_ids(s, io->x[STK_LOSS_TARGET2], &one);
     const stk__torch_handle less = stk__torch_compare(s, "aten::lt", lambda, stk__torch_number(s, 0.5));
     return STK_TORCH_RUN(s, "aten::where", "self", STK_TORCH_T(less), STK_TORCH_T(second),
                          STK_TORCH_T(first));

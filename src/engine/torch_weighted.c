@@ -12,8 +12,7 @@ typedef struct geometry {
 static bool sees_one_window(const stk__op *op)
 {
     const stk__op_spec *spec = &op->spec;
-    return spec->kind == STK_OP_CONV && spec->stride[1] > 1 && op->form.output.dim[2] == 1 &&
-           stk__torch_device_is_host(&stk__torch_of(op->engine)->device);
+    return spec->kind == STK_OP_CONV && spec->stride[1] > 1 && op->form.output.dim[2] == 1;
 }
 
 static geometry geometry_of(const stk__op *op)
@@ -72,7 +71,7 @@ static bool convolve_in_place(stk__torch_scope *s, const stk__op *op, const stk_
     stk__torch *engine = s->engine;
     const stk__engine_info *info = &engine->front.info;
     if (stk__torch_device_is_host(&engine->device) || engine->no_cudnn || op->spec.kind != STK_OP_CONV ||
-        op->spec.groups != 1 || !is_own_type(op, io->y))
+        op->spec.groups != 1 || sees_one_window(op) || !is_own_type(op, io->y))
         return false;
     const stk__torch_handle y = stk__torch_picture(s, io->y, &op->form.output);
     STK_TORCH_RUN(s, "aten::cudnn_convolution", "out",

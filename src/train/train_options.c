@@ -37,16 +37,16 @@ static const stk__option loss_table[] = {
 #define FIELD(name) offsetof(stk__train_settings, name)
 static const stk__option train_table[] = {
     {.name = "epochs", .type = STK_OPTION_INT, .offset = FIELD(epochs), .least = 1, .most = 1e6, .fallback = "10", .help = "how often to go through the data"},
-    {.name = "amp", .aliases = "use_amp", .type = STK_OPTION_WORD, .offset = FIELD(amp), .choices = "auto|true=yes=on=1|false=no=off=0=f32=fp32|bf16=bfloat16|fp16=f16=float16|bf16!=bfloat16!|fp16!=f16!=float16!", .help = "mixed precision: activations of 16 bits; true = bf16 or fp16 where that is faster; with ! also where it is not"},
+    {.name = "amp", .searched = "precision fp16 bf16 mixed_precision autocast", .aliases = "use_amp", .type = STK_OPTION_WORD, .offset = FIELD(amp), .choices = "auto|true=yes=on=1|false=no=off=0=f32=fp32|bf16=bfloat16|fp16=f16=float16|bf16!=bfloat16!|fp16!=f16!=float16!", .help = "mixed precision: activations of 16 bits; true = bf16 or fp16 where that is faster; with ! also where it is not"},
     {.name = "amp_growth_interval", .type = STK_OPTION_INT, .offset = FIELD(amp_growth_interval), .least = 1, .most = 1e9, .fallback = "2000", .unit = "steps", .help = "fp16: good steps in a row after which the loss scale is doubled"},
     {.name = "amp_scale_floor", .type = STK_OPTION_NUMBER, .offset = FIELD(amp_scale_floor), .least = 1e-6, .most = 65536, .fallback = "1", .help = "fp16: the loss scale, which starts at 65536 and is halved when gradients overflow, never sinks below"},
     {.name = "amp_max_skips", .type = STK_OPTION_INT, .offset = FIELD(amp_max_skips), .least = 1, .most = 1e6, .fallback = "25", .unit = "steps", .help = "fp16: skipped steps in a row after which the run ends and names the layer"},
     {.name = "compile", .aliases = "compile_model", .type = STK_OPTION_SWITCH, .offset = FIELD(compile), .help = "fuse operations before the first step"},
-    {.name = "compile_mode", .type = STK_OPTION_WORD, .offset = FIELD(compile_mode), .choices = "default|reduce-overhead|max-autotune", .help = "how hard compile tries; reduce-overhead launches a batch as one CUDA graph (GPUs), max-autotune measures algorithms of convolutions"},
+    {.name = "compile_mode", .searched = "cudnn_benchmark cudnn.benchmark benchmark cuda_graphs cuda_graph", .type = STK_OPTION_WORD, .offset = FIELD(compile_mode), .choices = "default|reduce-overhead|max-autotune", .help = "as in torch.compile: reduce-overhead uses CUDA graphs, max-autotune measures convolution algorithms (cudnn.benchmark on GPUs)"},
     {.name = "conv", .type = STK_OPTION_WORD, .offset = FIELD(conv), .choices = "auto|direct|winograd", .help = "algorithm of 3x3 convolutions"},
     {.name = "channels_last", .type = STK_OPTION_SWITCH, .offset = FIELD(channels_last), .help = "keep the channels of a pixel together in memory"},
-    {.name = "tf32", .type = STK_OPTION_SWITCH, .offset = FIELD(tf32), .help = "shorter numbers in the matrix units of NVIDIA GPUs"},
-    {.name = "deterministic", .type = STK_OPTION_SWITCH, .offset = FIELD(deterministic), .fallback = "false", .help = "the same numbers in every run on a GPU, too: only deterministic algorithms, which are slower"},
+    {.name = "tf32", .searched = "allow_tf32 float32_matmul_precision", .type = STK_OPTION_SWITCH, .offset = FIELD(tf32), .help = "allow TF32 matrix products and convolutions on tensor cores (NVIDIA Ampere, sm_80, and newer); auto = on"},
+    {.name = "deterministic", .searched = "cudnn_deterministic cudnn.deterministic use_deterministic_algorithms", .type = STK_OPTION_SWITCH, .offset = FIELD(deterministic), .fallback = "false", .help = "deterministic algorithms on GPUs, as torch.use_deterministic_algorithms(warn_only=True): slower; gradients of bilinear resizing stay nondeterministic"},
     {.name = "gradient_accumulation_steps", .aliases = "accumulation", .type = STK_OPTION_INT, .offset = FIELD(accumulation), .least = 1, .most = 65536, .fallback = "1", .help = "batches whose gradients are added before the weights change"},
     {.name = "gradient_checkpointing", .type = STK_OPTION_SWITCH, .offset = FIELD(gradient_checkpointing), .fallback = "false", .help = "keep fewer activations and compute the rest a second time: less memory, more time"},
     {.name = "max_grad_norm", .type = STK_OPTION_NUMBER, .offset = FIELD(max_grad_norm), .least = 0, .most = 1e9, .help = "gradients longer than this are shortened to it; 0 = never"},
@@ -81,7 +81,7 @@ static const stk__option optimizer_table[] = {
 #define FIELD(name) offsetof(stk__run_settings, name)
 static const stk__option run_table[] = {
     {.name = "preset", .type = STK_OPTION_WORD, .offset = FIELD(preset), .choices = "none|best|memory_limited=memory-limited|debug", .bare = true, .help = "settings that go together; single keys override it"},
-    {.name = "device", .type = STK_OPTION_TEXT, .offset = FIELD(device), .fallback = "auto", .bare = true, .help = "where to train: auto, cpu, cuda:0"},
+    {.name = "device", .type = STK_OPTION_TEXT, .offset = FIELD(device), .fallback = "auto", .bare = true, .help = "device to train on: auto (a GPU if PyTorch 2.10 or newer can use it, else cpu), cpu, cuda:N (needs PyTorch)"},
     {.name = "engine", .type = STK_OPTION_TEXT, .offset = FIELD(engine), .fallback = "auto", .help = "who computes: auto, onednn, torch (your own PyTorch), reference"},
     {.name = "threads", .type = STK_OPTION_INT, .offset = FIELD(threads), .least = 0, .most = 64, .help = "threads of the engine; 0 = all CPUs this process may use"},
     {.name = "monitor_interval", .type = STK_OPTION_INT, .offset = FIELD(monitor_interval), .least = 0, .most = 1e6, .unit = "epochs", .help = "how often the GPU's state is printed; 0 = never"},

@@ -63,7 +63,7 @@ static void tell_type(stk__trainer *t, int amp)
     if (!half && amp == STK_AMP_AUTO && engine->device == STK_DEVICE_CUDA && engine->f16 == STK_HALF_FAST &&
         engine->bf16 != STK_HALF_FAST) /* sm_70 to sm_79 have neither TF32 nor bf16 */
         stk__trainer_note(t, "train.amp", "f32",
-                          "this GPU multiplies f32 without its matrix units; train.amp=fp16 uses them");
+                          "this GPU has no tensor cores for f32; train.amp=fp16 uses them");
     else if (!half && amp == STK_AMP_AUTO)
         stk__trainer_note_if_asked(t, "train.amp", "f32", "16 bits are used when they are asked for");
     else if (!half && amp != STK_AMP_OFF)

@@ -109,7 +109,7 @@ static const char *why_not(const stk__trainer *t, const stk__train_settings *tra
 {
     const stk__engine_info *engine = t->info.engine;
     if (train->compile == STK_SWITCH_OFF) return "train.compile is false";
-    if (engine->device != STK_DEVICE_CUDA) return "CUDA graphs are of GPUs (run.device)";
+    if (engine->device != STK_DEVICE_CUDA) return "CUDA graphs need a GPU (run.device)";
     if (!engine->graphs) return engine->graphs_why;
     if (t->evaluates_only) return "nothing is trained";
     return drops(t->network) && !engine->draws ? "dropout is drawn on the host with every batch" : NULL;

@@ -22,7 +22,8 @@ def find_header():
     places = [pathlib.Path(home) / "include" for home in (os.environ.get("CUDA_HOME"), "/usr/local/cuda") if home]
     if torch:
         places += sorted(pathlib.Path(torch).parents[1].glob("nvidia/*/include"))
-    return next((place for place in places if (place / "cuda_runtime_api.h").is_file()), None)
+    whole = ("cuda_runtime_api.h", "crt/host_defines.h")  # PyTorch's wheels come without the second
+    return next((place for place in places if all((place / name).is_file() for name in whole)), None)
 
 
 def compiles(compiler, source, header, changes):

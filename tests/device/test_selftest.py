@@ -302,7 +302,7 @@ class Selftest(unittest.TestCase):
                                        ("", {"STOKER_CUDA_LIBRARY": "/nowhere/libcuda.so.1"}, "cannot be opened")):
             text, said = self.selftest(status=1, script=script, **more)
             self.assertEqual(text, "")
-            self.assertRegex(said, r"^stoker: no NVIDIA GPU to test: [^\n]+\n$")
+            self.assertRegex(said, r"^stoker: no NVIDIA GPU to test: [^\n]+\n(  hint:  [^\n]+\n)?$")
             self.assertIn(sentence, said)
         text, said = self.selftest("--gpu", "3", status=1)
         self.assertEqual((text, said), ("", "stoker: no GPU 3 to test: the driver lists 1\n"))

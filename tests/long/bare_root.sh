@@ -72,6 +72,7 @@ make_bare() {
     echo "deb ${keyring:+[signed-by=$keyring] }$mirror $release" $components >"$folder/bare/etc/apt/sources.list"
     # How this machine reaches its mirror: proxies, certificates, timeouts; and the files these settings name.
     apt-config dump | grep '^Acquire::' | grep -v '::cdrom' >"$folder/bare/etc/apt/apt.conf.d/90machine"
+    if [ -n "${PIP_CERT-}" ]; then cp -L "$PIP_CERT" "$folder/bare/etc/machine.crt"; fi # where no package puts its own
     copy_in $keyring /etc/resolv.conf /etc/hosts /etc/ssl/certs /etc/apt/trusted.gpg.d \
         $(sed -n 's/.* "\(\/[^"]*[^"/]\)";$/\1/p' "$folder/bare/etc/apt/apt.conf.d/90machine")
 }
@@ -86,7 +87,7 @@ run_in_bare() { # NAME with|without COMMAND: in a fresh clone in a fresh copy of
     ln -sf pts/ptmx "$root/dev/ptmx"
     if [ "$2" = with ]; then mount -t sysfs -o ro sysfs "$root/sys"; fi
     env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin CI=true ${http_proxy:+"http_proxy=$http_proxy"} \
-        ${https_proxy:+"https_proxy=$https_proxy"} ${PIP_CERT:+"PIP_CERT=$PIP_CERT"} chroot "$root" sh -c "cd /stoker && $3" >"$log" 2>&1 </dev/null ||
+        ${https_proxy:+"https_proxy=$https_proxy"} ${PIP_CERT:+"PIP_CERT=/etc/machine.crt"} chroot "$root" sh -c "cd /stoker && $3" >"$log" 2>&1 </dev/null ||
         status=$?
     if [ "$2" = with ]; then umount "$root/sys"; fi
     umount "$root/dev/pts" "$root/dev/shm" "$root/proc"

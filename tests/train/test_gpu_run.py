@@ -192,7 +192,7 @@ def says_why_not(work):
     _, said = train(work, "onednn", *SMALL, "run.device=cuda:0", "run.engine=onednn", status=1)
     assert "computes on the CPU" in said, said
     run, said = train(work, "passed_over", *SMALL, "data.limit=16", "train.epochs=1", STOKER_FAKE_TORCH_STREAM="none")
-    assert "warning: the GPU is not used, the CPU computes: " in said and "PyTorch cannot use the GPU" in said, said
+    assert "warning: training on the CPU, not on the GPU: " in said and "PyTorch cannot use the GPU" in said, said
     row = {row["name"]: row for row in report(run)["effects"]}["run.device"]
     assert row["in_effect"] == "cpu" and "PyTorch cannot use the GPU" in row["why"], row
 
