@@ -145,13 +145,14 @@ def check_bounds(run):
     return good
 
 
-def check_draws(dropout, plain):
-    """Dropout draws on the GPU: a kernel each way, and all that is copied there is a batch's sample ids, and the epoch when it changes."""
-    copies = [run.counts["copies_in"] + run.counts["driver_copies_in"] for run in (dropout, plain)]
-    kernels = dropout.counts["driver_kernels"]
-    print(f"dropout in {STEPS} steps: {copies[0] - copies[1]} more copies to the GPU, {kernels} kernels")
-    assert copies[0] <= copies[1] + STEPS + 4 and kernels == 2 * STEPS, (copies, kernels)  # the loader may be ahead in either run
-    assert dropout.counts["driver_copies_out"] <= plain.counts["driver_copies_out"]
+def check_draws(work):
+    """Dropout draws on the GPU: a kernel each way, and all that is copied there is a batch's sample ids, and the epoch when it changes. How far the loader
+    is ahead at the end makes some copies more or less, so there are more steps here."""
+    steps = 24
+    plain, dropout = (Run(work, f"draws_{name}", "lstm", settings, steps).counts for name, settings in (("not", []), ("", MODES["dropout"][1])))
+    copies = dropout["driver_copies_in"] - plain["driver_copies_in"]
+    print(f"dropout in {steps} steps: {copies} more copies to the GPU, {dropout['driver_kernels']} kernels")
+    assert copies <= 1.5 * steps and dropout["copies_in"] == 0 and dropout["driver_kernels"] == 2 * steps, (copies, dropout)
 
 
 def main():
@@ -162,13 +163,13 @@ def main():
     chosen = [name for name in runs if len(sys.argv) <= 3 or name in sys.argv[3:]]
     print(f"{'a step of':16} {'kernels':>8} {'memsets':>8} {'copies':>8} {'products':>8} {'convs':>8} {'inwards':>8}")
     with tempfile.TemporaryDirectory() as work:
-        good, done = True, {}
+        good = True
         for name in chosen:
-            done[name] = run = Run(work, name, *runs[name])
+            run = Run(work, name, *runs[name])
             check_run(run)
             good &= check_bounds(run)
-        if {"dropout", "lstm"} <= done.keys():
-            check_draws(done["dropout"], done["lstm"])
+        if "dropout" in chosen:
+            check_draws(work)
     return 0 if good else 1
 
 

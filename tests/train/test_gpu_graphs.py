@@ -30,7 +30,7 @@ def graphs_have_the_same_numbers(work):
 
 def graphs_are_left_out_where_they_cannot_be(work):
     more = ["make:series", "data.limit=64", "model.name=lstm", "train.epochs=1", "run.threads=1", "train.compile_mode=reduce-overhead", "run.engine=torch"]
-    for name, setting, why in (("cpu", ["run.device=cpu"], "CUDA graphs are of GPUs"),
+    for name, setting, why in (("cpu", ["run.device=cpu"], "CUDA graphs need a GPU"),
                                ("off", ["train.compile=false"], "train.compile is false")):
         run, _ = gpu.train(work, f"no_graphs_{name}", *more, *(["run.device=cuda:0"] if name != "cpu" else []), *setting)
         row = {row["name"]: row for row in gpu.report(run)["effects"]}["train.compile_mode"]
