@@ -115,6 +115,24 @@ static void it_is_drawn_on_the_gpu(void **state)
     close_rig(&r);
 }
 
+static void what_fails_is_told_and_done_again(void **state)
+{
+    (void)state;
+    static const char *const calls[] = {"cuLaunchKernel", "cuMemcpyHtoDAsync_v2", "cuCtxPushCurrent_v2"};
+    rig r;
+    open_rig(&r, 3, 33);
+    put_ids(&r, 2);
+    for (uint32_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        stk_error error = {0};
+        r.io.epoch = 20 + i;
+        gpu_fault(calls[i], 0, "fail 1");
+        assert_int_not_equal(stk__op_forward(r.op, &r.io, &error), STK_OK);
+        assert_int_equal(stk__op_forward(r.op, &r.io, NULL), STK_OK);
+        expect_draws(&r, 20 + i);
+    }
+    close_rig(&r);
+}
+
 /* More samples than a launch has rows, and less than a draw each. */
 static void all_samples_are_drawn(void **state)
 {
@@ -199,11 +217,9 @@ int main(void)
     int status;
     if (!gpu_begin(&status)) return status;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_is_drawn_on_the_gpu),
-        cmocka_unit_test(all_samples_are_drawn),
-        cmocka_unit_test(a_graph_draws_anew),
-        cmocka_unit_test(ids_may_lie_on_the_host),
-        cmocka_unit_test(without_kernels_the_host_draws),
+        cmocka_unit_test(it_is_drawn_on_the_gpu),  cmocka_unit_test(all_samples_are_drawn),
+        cmocka_unit_test(a_graph_draws_anew),      cmocka_unit_test(what_fails_is_told_and_done_again),
+        cmocka_unit_test(ids_may_lie_on_the_host), cmocka_unit_test(without_kernels_the_host_draws),
     };
     return cmocka_run_group_tests_name("torch_dropout", tests, NULL, NULL);
 }

@@ -100,13 +100,7 @@ static void open_driver(void)
     find(library, "fake_cuda_host", &host_of);
     find(library, "fake_cuda_owner", &owner_of);
     find(library, "fake_cuda_settle", &settle);
-    find(library, "fake_cuda_capture", &real_more.capture.add);
-    find(library, "cuStreamBeginCapture_v2", &real_more.capture.begin);
-    find(library, "cuStreamEndCapture", &real_more.capture.end);
-    find(library, "cuGraphInstantiateWithFlags", &real_more.capture.instantiate);
-    find(library, "cuGraphLaunch", &real_more.capture.launch);
-    find(library, "cuGraphExecDestroy", &real_more.capture.destroy);
-    find(library, "cuThreadExchangeStreamCaptureMode", &real_more.capture.exchange_mode);
+    fake_capture_find(&real_more.capture, library);
 }
 
 const fake_real *fake_real_open(void)
@@ -123,25 +117,10 @@ static int32_t fail(const char *text)
     return 1;
 }
 
-static bool is_wrong(const char *part)
-{
-    const char *wrong = getenv("STOKER_FAKE_TORCH_WRONG");
-    return wrong && strcmp(wrong, part) == 0;
-}
-
-/* Batch norm with another eps, where it goes by running statistics. Places are those of PyTorch's signatures.
- */
-static void spoil_norm(const char *name, uint64_t *stack)
-{
-    const bool forward = strcmp(name, "aten::native_batch_norm") == 0 && is_wrong("evaluation"),
-               backward = strcmp(name, "aten::native_batch_norm_backward") == 0 && is_wrong("frozen");
-    const double eps = 100;
-    if (forward && !stack[5]) memcpy(&stack[7], &eps, sizeof eps);
-    if (backward && !stack[7]) memcpy(&stack[8], &eps, sizeof eps);
-}
-
 /* --- the GPU ---------------------------------------------------------------------------------------------
  */
+
+enum { GLOBAL, RELAXED = 2 }; /* modes of captures */
 
 static bool enter(int32_t index)
 {
@@ -153,12 +132,15 @@ static bool enter(int32_t index)
         contexts[index] = NULL;
     const stk__cu_handle context = contexts[index];
     pthread_mutex_unlock(&lock);
-    return context && driver.cuCtxPushCurrent_v2(context) == 0;
+    if (!context || driver.cuCtxPushCurrent_v2(context) != 0) return false;
+    real_more.capture.exchange_mode(&(int){RELAXED}); /* as PyTorch's allocator does it in a capture */
+    return true;
 }
 
 static void leave(void)
 {
     stk__cu_handle popped;
+    real_more.capture.exchange_mode(&(int){GLOBAL});
     driver.cuCtxPopCurrent_v2(&popped);
 }
 
@@ -214,15 +196,10 @@ static int32_t settle_all(uint32_t gpus)
     return 0;
 }
 
-enum { RELAXED = 2 };
-
 static int32_t new_on_gpu(int64_t bytes, int32_t index, uint64_t *address)
 {
-    int mode = RELAXED; /* as PyTorch's allocator does it while something is captured */
     if (!enter(index)) return fail("CUDA error: the context is lost");
-    real_more.capture.exchange_mode(&mode);
     const int code = driver.cuMemAlloc_v2(address, (size_t)(bytes ? bytes : 1));
-    real_more.capture.exchange_mode(&mode);
     leave();
     if (!code) return 0;
     snprintf(failure, sizeof failure, "CUDA out of memory. Tried to allocate %lld bytes. GPU %d has no more.",
@@ -278,7 +255,9 @@ int32_t aoti_torch_create_tensor_from_blob(void *data, int64_t ndim, const int64
     if (gpu && !host && !empty) return fail("the pointer is no memory of the GPU");
     if (gpu && host && owner_of((uint64_t)(uintptr_t)data) != index)
         return fail("the pointer is memory of another GPU");
-    if (gpu && is_wrong(dtype == real_more.bfloat16() ? "bf16" : dtype == real_more.half() ? "fp16" : ""))
+    if (gpu && fake_has_wrong(dtype == real_more.bfloat16() ? "bf16"
+                              : dtype == real_more.half()   ? "fp16"
+                                                            : ""))
         return fail("this GPU has no such numbers");
     if (gpu && empty) host = NULL;
     return fake_noted(
@@ -323,11 +302,8 @@ static void move(stk__torch_handle tensor, uint64_t own)
 static void free_on_gpu(uint64_t own)
 {
     const int device = owner_of(own);
-    int mode = RELAXED;
     if (settle_all(bit_of(device)) || !enter(device)) return;
-    real_more.capture.exchange_mode(&mode);
     driver.cuMemFree_v2(own);
-    real_more.capture.exchange_mode(&mode);
     leave();
 }
 
@@ -450,7 +426,7 @@ int32_t torch_call_dispatcher(const char *name, const char *overload, uint64_t *
     const fake_call call = fake_judge(name, overload, stack);
     if (cuda_part == UNASKED) cuda_part = ABSENT;
     const long number = atomic_fetch_add(&operators, 1) + 1;
-    if (call.gpus) spoil_norm(name, stack);
+    if (call.gpus) fake_spoil_norm(name, stack);
     failure[0] = '\0';
     if (call.gpus && settle_all(call.gpus)) return 1;
     if (call.gpus && short_from && number >= short_from)

@@ -83,6 +83,8 @@ typedef struct fake_capture {
     int (*exchange_mode)(int *mode);
 } fake_capture;
 
+void fake_capture_find(fake_capture *capture, void *driver);
+
 /* The real library on CPUs. */
 typedef struct fake_real {
     fake_capture capture;
@@ -134,6 +136,10 @@ typedef struct fake_rules {
 const char *fake_refuses(const fake_rules *rules, const fake_call *call, const uint64_t *stack);
 /* Whether a division is a multiplication there; then its divisor has become its reciprocal. */
 bool fake_multiplies(const fake_rules *rules, const fake_call *call, uint64_t *stack);
+/* STOKER_FAKE_TORCH_WRONG names this. */
+bool fake_has_wrong(const char *part);
+/* Batch norm by running statistics, if it is to be wrong. */
+void fake_spoil_norm(const char *name, uint64_t *stack);
 /* cudnn_convolution.out, which CPUs have not, by convolution and a copy. */
 int32_t fake_convolve(const fake_rules *rules, uint64_t *stack, uint64_t version);
 

@@ -7,6 +7,7 @@
  * GPU 0, whose driver captures the stream, too: kernels that somebody else launches come in their turn. */
 #include "fake_gpu_torch.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +62,25 @@ static void *take_memory(size_t size)
 static void *pointer_of(uint64_t value)
 {
     return (void *)(uintptr_t)value; /* NOLINT: as PyTorch has it */
+}
+
+void fake_capture_find(fake_capture *capture, void *driver)
+{
+    const struct {
+        void *member;
+        const char *name;
+    } calls[] = {{&capture->add, "fake_cuda_capture"},
+                 {&capture->begin, "cuStreamBeginCapture_v2"},
+                 {&capture->end, "cuStreamEndCapture"},
+                 {&capture->instantiate, "cuGraphInstantiateWithFlags"},
+                 {&capture->launch, "cuGraphLaunch"},
+                 {&capture->destroy, "cuGraphExecDestroy"},
+                 {&capture->exchange_mode, "cuThreadExchangeStreamCaptureMode"}};
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        void *symbol = dlsym(driver, calls[i].name);
+        if (!symbol) abort();
+        memcpy(calls[i].member, &symbol, sizeof symbol);
+    }
 }
 
 /* --- arguments -------------------------------------------------------------------------------------------
