@@ -93,9 +93,16 @@ static bool start_thread(fake_stream *stream)
     return stream->started = true;
 }
 
+static void free_work(fake_work *work)
+{
+    if (work->own) free((void *)(uintptr_t)work->from);
+    free(work);
+}
+
 int fake_queue(fake_stream *stream, fake_work *work)
 {
     const int captured = fake_capture_work(stream, work);
+    if (captured > 0) free_work(work);
     if (captured >= 0) return captured;
     pthread_mutex_lock(&fake_lock);
     const bool good = start_thread(stream);
@@ -109,8 +116,7 @@ int fake_queue(fake_stream *stream, fake_work *work)
     }
     pthread_mutex_unlock(&fake_lock);
     if (good) return CUDA_SUCCESS;
-    if (work->own) free((void *)(uintptr_t)work->from);
-    free(work);
+    free_work(work);
     return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
