@@ -18,9 +18,15 @@
     (t).sample = work.samples + number;                                                                      \
     (t).of_sample = derive(&work, number)
 #elif defined(__CUDACC_RTC__)
-/* Six groups of a multiprocessor: so the compiler takes 40 registers at most, where it has the choice. */
+/* Six groups of a multiprocessor: so the compiler takes 40 registers at most, where it has the choice. From
+ * sm_100 on NVRTC 13.4 would spill with so few. */
+#if __CUDA_ARCH__ >= 1000
+#define STK_GROUPS 5
+#else
+#define STK_GROUPS 6
+#endif
 #define STK_KERNEL(name)                                                                                     \
-    extern "C" __global__ void __launch_bounds__(STK_TEXT_GROUP, 6) name(const stk__text_work work)
+    extern "C" __global__ void __launch_bounds__(STK_TEXT_GROUP, STK_GROUPS) name(const stk__text_work work)
 #define STK_BEGIN(memory_type)                                                                               \
     const uint32_t column = blockIdx.x, row = blockIdx.y, number = blockIdx.z;                               \
     __shared__ memory_type memory
