@@ -20,6 +20,7 @@ static struct {
     pthread_mutex_t lock;
     stk__nvrtc list[STK_NVRTC_MOST]; /* under lock until count */
     int count;
+    bool asked; /* Python was */
 } here = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static bool take_calls(void *library, stk__nvrtc_api *api, const char **missing)
@@ -96,8 +97,9 @@ static stk_status collect(stk_error *error)
     }
     STK__TRY(stk__library_visit(&search, error));
     sort_list(driver);
-    if (!(named && *named) && (here.count == 0 || here.list[0].version > driver) &&
+    if (!(named && *named) && !here.asked && (here.count == 0 || here.list[0].version > driver) &&
         here.count < STK_NVRTC_MOST) {
+        here.asked = true; /* a process is not started each time */
         stk__library_visit_python(&search);
         sort_list(driver);
     }

@@ -344,6 +344,9 @@ static void release_stages(stk__torch_cuda *cuda)
         if (stage->over) driver->api->cuEventDestroy_v2(stage->over);
         if (stage->memory.data) driver->api->cuMemFreeHost(stage->memory.data);
     }
+    if (driver->module && cuda->behind && stk__cuda_mark(driver, cuda->behind, NULL) == STK_OK)
+        stk__cuda_wait(driver, STK_CUDA_WAIT_STAGES, cuda->behind, NULL); /* kernels of ours may be queued */
+    if (stk__cuda_has_lost(driver)) return;
     if (cuda->behind) driver->api->cuEventDestroy_v2(cuda->behind);
     stk__cuda_unload(driver);
 }

@@ -47,6 +47,7 @@ typedef struct stk__torch_cuda {
     stk__cuda driver; /* its stream is PyTorch's */
     stk__torch_cuda_api api;
     stk__torch_pool pool;  /* of all graphs; zeros: none yet */
+    int graph_count;       /* graphs that use it */
     stk__graph *capturing; /* what is queued goes there; NULL: to the GPU */
     bool own_stream;       /* threads must be told */
     stk__torch_stage stages[STK_TORCH_STAGES];

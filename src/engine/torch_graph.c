@@ -12,7 +12,8 @@ enum { OBJECT_BYTES = 4096, GUARD_BYTES = 4096, CAPTURE_THREAD_LOCAL = 1 };
 
 typedef struct torch_graph {
     stk__graph front;
-    bool made; /* there is an object */
+    bool made;     /* there is an object */
+    bool captured; /* and it counts among the engine's */
     _Alignas(64) unsigned char object[OBJECT_BYTES];
     unsigned char guard[GUARD_BYTES];
 } torch_graph;
@@ -25,6 +26,8 @@ void stk__torch_graph_api_find(stk__torch_graph_api *calls, void *cuda, void *ho
     } needed[] = {
         {cuda, &calls->set_stream, "torch_set_current_cuda_stream"},
         {cuda, &calls->pool_stream, "torch_get_cuda_stream_from_pool"},
+        {cuda, &calls->enter_device, "aoti_torch_create_cuda_guard"},
+        {cuda, &calls->leave_device, "aoti_torch_delete_cuda_guard"},
         {host, &calls->guard, "torch_parallel_for"},
         {cuda, &calls->construct, "_ZN2at4cuda9CUDAGraphC1Eb"},
         {cuda, &calls->destruct, "_ZN2at4cuda9CUDAGraphD1Ev"},
@@ -87,11 +90,17 @@ static void replay(int64_t begin, int64_t end, void *context)
     c->api->replay(c->graph->object);
 }
 
+/* The class works on the current device of the thread, and on that device's current stream. */
 static stk_status call(member_call *c, void (*member)(int64_t, int64_t, void *), const char *what,
                        stk_error *error)
 {
     stk__torch_scope s = stk__torch_begin(c->graph->front.engine, error);
-    stk__torch_went_well(&s, c->api->guard(0, 1, 1, member, c), what);
+    const stk__torch_cuda *cuda = s.engine->device.cuda;
+    void *entered = NULL;
+    stk__torch_cuda_prepare_thread(cuda);
+    if (stk__torch_went_well(&s, c->api->enter_device(cuda->driver.device.index, &entered), what))
+        stk__torch_went_well(&s, c->api->guard(0, 1, 1, member, c), what);
+    if (entered) c->api->leave_device(entered);
     return stk__torch_end(&s);
 }
 
@@ -113,8 +122,11 @@ static bool has_overflown(const torch_graph *graph)
 void stk__torch_graph_destroy(stk__graph *graph)
 {
     torch_graph *gone = (torch_graph *)graph;
+    stk__torch_cuda *cuda = stk__torch_of(graph->engine)->device.cuda;
     member_call c = member_of(gone);
     if (gone->made) call(&c, destruct, "a graph's end", NULL);
+    if (gone->captured && --cuda->graph_count == 0)
+        cuda->pool = (stk__torch_pool){0}; /* it went with the last */
     stk__free(gone);
 }
 
@@ -144,11 +156,10 @@ stk_status stk__torch_graph_end(stk__engine *engine, stk__graph **graph, stk_err
     torch_graph *made = (torch_graph *)cuda->capturing;
     member_call c = member_of(made);
     cuda->capturing = NULL;
-    const stk_status status = call(&c, finish, "the end of a capture", error);
-    if (status != STK_OK) {
-        stk__torch_graph_destroy(&made->front);
-        return status;
-    }
+    STK__TRY(call(&c, finish, "the end of a capture", error)); /* the object is left behind: PyTorch's
+                                                                  allocator may still know it */
+    made->captured = true;
+    cuda->graph_count++;
     cuda->pool = c.pool; /* all graphs of an engine run one after the other */
     *graph = &made->front;
     return STK_OK;

@@ -18,6 +18,8 @@ typedef struct stk__torch_pool {
 typedef struct stk__torch_graph_api {
     int32_t (*set_stream)(void *stream, int32_t device_index); /* of the calling thread */
     int32_t (*pool_stream)(bool high_priority, int32_t device_index, void **stream);
+    int32_t (*enter_device)(int32_t device_index, void **entered); /* the thread's current device */
+    int32_t (*leave_device)(void *entered);
     int32_t (*guard)(int64_t begin, int64_t end, int64_t grain,
                      void (*call)(int64_t begin, int64_t end, void *context), void *context);
     void (*construct)(void *graph, bool keep);

@@ -44,13 +44,15 @@ static stk__torch_handle measure_joined(stk__torch_scope *s, const stk__tensor_l
         const int mark = s->count;
         stk__torch_handle part[MOST];
         size_t count = 0;
-        for (int64_t values = 0; t < grad->count && count < MOST && values < MOST_VALUES; t++) {
+        for (int64_t values = 0; t < grad->count && count < MOST; t++) {
             const int64_t length = stk__shape_count(&grad->tensor[t]->desc.shape);
+            if (count && values + length > MOST_VALUES) break;
             part[count++] = stk__torch_rows(s, grad->tensor[t], length);
             values += length;
         }
-        const stk__torch_handle norm =
-            norm_of(s, STK_TORCH_RUN(s, "aten::cat", "", STK_TORCH_LIST(part, count), STK_TORCH_I(1)));
+        const stk__torch_handle norm = norm_of(
+            s, count == 1 ? part[0] /* a large one is not copied */
+                          : STK_TORCH_RUN(s, "aten::cat", "", STK_TORCH_LIST(part, count), STK_TORCH_I(1)));
         if (t == grad->count && !total) return norm; /* all in one */
         if (!total) stk__torch_fill(s, s->engine->norm, 0);
         const stk__torch_handle pair[] = {s->engine->norm, norm};

@@ -73,6 +73,7 @@ static bool convolve_in_place(stk__torch_scope *s, const stk__op *op, const stk_
     if (stk__torch_device_is_host(&engine->device) || engine->no_cudnn || op->spec.kind != STK_OP_CONV ||
         op->spec.groups != 1 || sees_one_window(op) || !is_own_type(op, io->y))
         return false;
+    if (op->spec.half == STK_DTYPE_BF16 && engine->device.cuda->driver.architecture < 80) return false;
     const stk__torch_handle y = stk__torch_picture(s, io->y, &op->form.output);
     STK_TORCH_RUN(s, "aten::cudnn_convolution", "out",
                   STK_TORCH_T(picture_of(s, op, io->x[0], &op->spec.input[0])),
@@ -80,14 +81,13 @@ static bool convolve_in_place(stk__torch_scope *s, const stk__op *op, const stk_
                   STK_TORCH_INT_LIST(g->stride, 2), STK_TORCH_INT_LIST(g->dilation, 2), STK_TORCH_I(1),
                   STK_TORCH_I(info->measures), STK_TORCH_I(info->deterministic), STK_TORCH_I(info->tf32),
                   STK_TORCH_T(y));
-    if (s->status == STK_ERROR_UNSUPPORTED &&
-        !engine->has_cudnn) { /* the first one: it was not built with it */
-        engine->no_cudnn = true;
+    if (s->status == STK_ERROR_UNSUPPORTED) {  /* PyTorch may have another way */
+        engine->no_cudnn = !engine->has_cudnn; /* the first one: it was not built with it */
         s->status = STK_OK;
         stk__error_clear(s->error);
         return false;
     }
-    engine->has_cudnn = true;
+    if (s->status == STK_OK) engine->has_cudnn = true;
     const stk__shape one_each = {4, {1, op->spec.channels, 1, 1}};
     if (bias_of(op, io))
         stk__torch_add(

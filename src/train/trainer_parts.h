@@ -10,7 +10,7 @@ enum {
     STK_TRAINER_ROOMS = 32,            /* up to 6 a batch size */
     STK_TRAINER_IDS = STK_LOSS_INPUTS, /* a part of batches beside those of losses */
     STK_TRAINER_EFFECTS = 48,
-    STK_TRAINER_GRAPHS = 16, /* slots of batches */
+    STK_TRAINER_GRAPHS = 256, /* slots of batches, for each pass and for added gradients */
     STK_TRAINER_FETCHES = 3
 };
 

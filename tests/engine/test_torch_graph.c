@@ -82,6 +82,10 @@ static void work_is_done_when_it_is_launched(void **state)
     assert_int_equal(stk__engine_sync(engine, NULL), STK_OK);
     stk__graph_destroy(&graph);
     stk__graph_destroy(&other);
+    assert_int_equal(stk__graph_begin(engine, NULL),
+                     STK_OK); /* their memory pool went with the last of them */
+    assert_int_equal(stk__graph_end(engine, &graph, NULL), STK_OK);
+    stk__graph_destroy(&graph);
     assert_null(graph);
 }
 

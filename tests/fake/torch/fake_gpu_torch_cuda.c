@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int32_t (*current_stream)(int32_t index, void **stream);
@@ -30,16 +31,49 @@ int32_t torch_get_cuda_stream_from_pool(bool high_priority, int32_t index, void 
     return new_stream(index, stream);
 }
 
-/* at::cuda::CUDAGraph */
-#define MEMBER(symbol, word)                                                                                 \
-    FAKE_EXPORT void symbol(void *object);                                                                   \
-    void symbol(void *object)                                                                                \
-    {                                                                                                        \
-        call_graph(word, object, 0);                                                                         \
-    }
-MEMBER(_ZN2at4cuda9CUDAGraphD1Ev, "destruct")
-MEMBER(_ZN2at4cuda9CUDAGraph11capture_endEv, "end")
-MEMBER(_ZN2at4cuda9CUDAGraph6replayEv, "replay")
+/* The thread's current device, on which graphs are captured. */
+static _Thread_local int32_t current_device;
+
+FAKE_EXPORT int32_t aoti_torch_create_cuda_guard(int32_t index, void **entered);
+int32_t aoti_torch_create_cuda_guard(int32_t index, void **entered)
+{
+    *entered = (void *)((uintptr_t)current_device + 1);
+    current_device = index;
+    return 0;
+}
+
+FAKE_EXPORT int32_t aoti_torch_delete_cuda_guard(void *entered);
+int32_t aoti_torch_delete_cuda_guard(void *entered)
+{
+    current_device = (int32_t)((uintptr_t)entered - 1);
+    return 0;
+}
+
+/* at::cuda::CUDAGraph. A pool lives as long as one of its graphs; who asks for it later is wrong. */
+enum { MARK = 1000 }; /* a byte of the object: it was captured */
+static int pool_graphs;
+static unsigned long long pool_number = 1;
+
+FAKE_EXPORT void _ZN2at4cuda9CUDAGraphD1Ev(void *object);
+void _ZN2at4cuda9CUDAGraphD1Ev(void *object)
+{
+    if (((unsigned char *)object)[MARK] && --pool_graphs == 0) pool_number++;
+    call_graph("destruct", object, 0);
+}
+
+FAKE_EXPORT void _ZN2at4cuda9CUDAGraph11capture_endEv(void *object);
+void _ZN2at4cuda9CUDAGraph11capture_endEv(void *object)
+{
+    call_graph("end", object, 0);
+    ((unsigned char *)object)[MARK] = 1;
+    pool_graphs++;
+}
+
+FAKE_EXPORT void _ZN2at4cuda9CUDAGraph6replayEv(void *object);
+void _ZN2at4cuda9CUDAGraph6replayEv(void *object)
+{
+    call_graph("replay", object, 0);
+}
 
 FAKE_EXPORT void _ZN2at4cuda9CUDAGraphC1Eb(void *object, bool keep);
 void _ZN2at4cuda9CUDAGraphC1Eb(void *object, bool keep)
@@ -53,7 +87,10 @@ FAKE_EXPORT void _ZN2at4cuda9CUDAGraph13capture_beginESt4pairIyyE21cudaStreamCap
 void _ZN2at4cuda9CUDAGraph13capture_beginESt4pairIyyE21cudaStreamCaptureMode(void *object,
                                                                              stk__torch_pool pool, int mode)
 {
-    (void)pool;
+    if (pool.second && (pool.second != pool_number || pool_graphs == 0)) {
+        fprintf(stderr, "fake PyTorch: a memory pool is used after its last graph\n");
+        abort();
+    }
     call_graph("begin", object, mode);
 }
 
@@ -61,7 +98,7 @@ FAKE_EXPORT stk__torch_pool _ZN2at4cuda9CUDAGraph4poolEv(void *object);
 stk__torch_pool _ZN2at4cuda9CUDAGraph4poolEv(void *object)
 {
     (void)object;
-    return (stk__torch_pool){0, 1};
+    return (stk__torch_pool){0, pool_number};
 }
 
 static void find(void *host, const char *name, void *member)
