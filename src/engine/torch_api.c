@@ -134,7 +134,7 @@ static stk_status find_and_open(stk__torch_api *api, stk_error *error)
 }
 
 /* Read by PyTorch's OpenMP while it is loaded. Threads that spin for long starve the loader's; those that
- * sleep at once take half of the time of a small LSTM to wake up (docs/gpu.md). So: about half a
+ * sleep at once take half of the time of a small LSTM to wake up. So: about half a
  * millisecond. */
 static void prepare_environment(void)
 {

@@ -123,8 +123,8 @@ static int64_t wanted_of(const stk__op *op, const stk__op_io *io)
 enum { WIDE = 32 };
 
 /* Below AVX-512 oneDNN takes up to 2.5 times as long for weights' gradients of wide layers on pictures [n h w
- * c] as on planes [n c h w] (docs/gpu.md). So it is given planes; for the rest pictures are better, or as
- * good. */
+ * c] as on planes [n c h w] (bench/torch_planes.py). So it is given planes; for the rest pictures are better,
+ * or as good. */
 static bool learns_by_planes(const stk__op *op)
 {
     const stk__op_spec *spec = &op->spec;
