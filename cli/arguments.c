@@ -1,94 +1,70 @@
+/* Reads the command line of a verb: flags, settings and words, in any order. A setting is key=value or --key
+ * value; everything behind "--" is a word. Then the other layers of settings: CONFIG and the environment. */
 #include "cli.h"
 
 #include "core/nearest.h"
 #include "core/number.h"
 
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 extern char **environ;
 
-static int columns(void)
-{
-    struct winsize size = {0};
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < 40) return 80;
-    return size.ws_col > 120 ? 120 : size.ws_col;
-}
+enum { GO_ON = -1, NAME_BYTES = 128 }; /* GO_ON: read on; all other values are exit statuses */
 
-static void print_help(const stk__arguments *a)
-{
-    printf("stoker %s\n\n%s\n", a->verb->usage, a->verb->about);
-    if (a->flag_count) printf("\nOptions\n");
-    for (size_t i = 0; i < a->flag_count; i++) {
-        char left[48];
-        snprintf(left, sizeof left, "--%s%s%s", a->flags[i].name, a->flags[i].value ? " " : "",
-                 a->flags[i].value ? a->flags[i].value : "");
-        printf("  %-22s %s\n", left, a->flags[i].help);
-    }
-    printf("  %-22s %s\n", "-q, --quiet", "no progress, no notes");
-    printf("  %-22s %s\n", "-v, --verbose", "more notes; twice for all");
-    if (a->more_help) a->more_help();
-    if (!a->tables) return;
-    stk__buffer text = {0};
-    stk_error error;
-    printf("\nSettings: key=value or --key value, STOKER_SECTION_KEY in the environment%s\n",
-           a->own_words ? "" : ", or a YAML file");
-    if (stk__config_help(a->tables, a->table_count, columns(), &text, &error) == STK_OK)
-        fwrite(text.data, 1, text.size_bytes, stdout);
-    stk__buffer_fini(&text);
-}
+/* The place in the command line. */
+typedef struct reader {
+    stk__arguments *a;
+    int argc;
+    char **argv;
+    int next;        /* the word that is read next */
+    bool only_words; /* "--" was there */
+} reader;
+
+const stk__flag stk__common_flags[] = {
+    {.name = "quiet", .letter = "q", .help = "print results and errors only", .given = &stk__cli_quiet},
+    {.name = "verbose",
+     .letter = "v",
+     .help = "print more; -vv: also debug messages and where each setting comes from",
+     .count = &stk__cli_verbose},
+    {.name = "help", .letter = "h", .help = "print this help"},
+    {0}};
+
+/* --- flags -------------------------------------------------------------------------------------------------
+ */
 
 /* "--stop-after" is "--stop_after". */
-static const stk__flag *find_flag(const stk__arguments *a, const char *name)
+static bool is_named(const stk__flag *flag, const char *name)
 {
     const size_t length = strlen(name);
+    return strlen(flag->name) == length && stk__name_equal(name, flag->name, length);
+}
+
+static const stk__flag *find_flag(const stk__arguments *a, const char *name)
+{
     for (size_t i = 0; i < a->flag_count; i++)
-        if (strlen(a->flags[i].name) == length && stk__name_equal(name, a->flags[i].name, length))
-            return &a->flags[i];
+        if (is_named(&a->flags[i], name)) return &a->flags[i];
+    for (const stk__flag *flag = stk__common_flags; flag->name; flag++)
+        if (is_named(flag, name)) return flag;
     return NULL;
 }
 
-static int set_flag(const stk__arguments *a, const stk__flag *flag, const char *value)
+static int set_switch(const stk__arguments *a, const stk__flag *flag)
+{
+    if (flag->given) *flag->given = true;
+    if (flag->count) ++*flag->count;
+    if (flag->given || flag->count) return GO_ON;
+    stk__help_print(a, false); /* --help */
+    return STK_EXIT_GOOD;
+}
+
+static int set_value(const stk__arguments *a, const stk__flag *flag, const char *value)
 {
     if (flag->text) *flag->text = value;
-    if (!flag->number) return -1;
+    if (!flag->number) return GO_ON;
     if (!stk__number_whole(value, strlen(value), flag->number) || *flag->number < 0)
         return stk__cli_usage(a->verb->name, "--%s takes a number, not '%s'", flag->name, value);
-    return -1;
-}
-
-static int set_key(const stk__arguments *a, const char *key, const char *value)
-{
-    stk_error error;
-    return stk__config_set(a->config, key, value, STK_ORIGIN_COMMAND, "command line", &error) == STK_OK
-               ? -1
-               : stk__cli_fail(&error);
-}
-
-/* name is no switch. Explains if it is not a setting either but looks like a switch; -1: it may be a setting.
- */
-static int refuse_near_flag(const stk__arguments *a, const char *name)
-{
-    char word[160], meant[64];
-    stk__nearest nearest = {.word = name};
-    if (a->config && stk__config_is_setting(a->config, name)) return -1;
-    for (size_t i = 0; i < a->flag_count; i++)
-        stk__nearest_offer(&nearest, a->flags[i].name);
-    if (a->config && !nearest.best) return -1;
-    snprintf(word, sizeof word, "--%s", name);
-    if (nearest.best) snprintf(meant, sizeof meant, "--%s", nearest.best);
-    return stk__cli_no_such(a->verb->name, "option", word, nearest.best ? meant : NULL);
-}
-
-static int refuse_without_value(const stk__arguments *a, const stk__flag *flag, const char *name)
-{
-    stk_error error;
-    const bool known =
-        flag || stk__config_set(a->config, name, "", STK_ORIGIN_COMMAND, "command line", &error) == STK_OK ||
-        stk__config_is_setting(a->config, name);
-    return known ? stk__cli_usage(a->verb->name, "--%s needs a value", name) : stk__cli_fail(&error);
+    return GO_ON;
 }
 
 /* make:gray?count=7 is a data set. */
@@ -98,46 +74,92 @@ static bool is_pair(const char *word)
     return equals && word[0] != '-' && word + strcspn(word, "/:?") > equals;
 }
 
-static int set_each(const stk__flag *flag, const char *value, char **argv, int *next)
+/* The word that would be read next; NULL: none. */
+static const char *peek(const reader *r)
+{
+    return r->next < r->argc ? r->argv[r->next] : NULL;
+}
+
+/* --grid a=1,2 b=3,4: all pairs that follow. */
+static int set_each(reader *r, const stk__flag *flag, const char *value)
 {
     int status = flag->each(value);
-    while (status == -1 && argv[*next] && is_pair(argv[*next]))
-        status = flag->each(argv[(*next)++]);
+    for (const char *word; status == GO_ON && (word = peek(r)) && is_pair(word); r->next++)
+        status = flag->each(word);
     return status;
 }
 
-/* --name, --name value, --name=value. *next is moved over a value that was used. */
-static int read_dashes(const stk__arguments *a, char **argv, int *next)
+/* value: what stands behind '=', or NULL. */
+static int read_flag(reader *r, const stk__flag *flag, const char *value)
 {
-    const char *word = argv[*next - 1] + 2, *inline_value = strchr(word, '=');
-    char name[128];
-    const size_t length = inline_value ? (size_t)(inline_value - word) : strlen(word);
-    if (length >= sizeof name) return stk__cli_no_such(a->verb->name, "option", word - 2, NULL);
-    snprintf(name, sizeof name, "%.*s", (int)length, word);
-    const stk__flag *flag = find_flag(a, name);
-    if (flag && !flag->value) {
-        if (inline_value) return stk__cli_usage(a->verb->name, "--%s takes no value", flag->name);
+    if (!flag->value)
+        return value ? stk__cli_usage(r->a->verb->name, "--%s takes no value", flag->name)
+                     : set_switch(r->a, flag);
+    if (flag->given) { /* its value may be left out */
         *flag->given = true;
-        return -1;
+        const char *word = peek(r);
+        if (!value && (!word || word[0] == '-')) return GO_ON;
     }
-    const int refused = flag ? -1 : refuse_near_flag(a, name);
-    if (refused != -1) return refused;
-    if (flag && flag->given) { /* its value may be left out */
-        *flag->given = true;
-        if (!inline_value && (!argv[*next] || argv[*next][0] == '-')) return -1;
-    }
-    const char *value = inline_value ? inline_value + 1 : argv[*next];
-    if (!value) return refuse_without_value(a, flag, name);
-    if (!inline_value) (*next)++;
-    if (flag && flag->each) return set_each(flag, value, argv, next);
-    return flag ? set_flag(a, flag, value) : set_key(a, name, value);
+    if (!value) value = peek(r) ? r->argv[r->next++] : NULL;
+    if (!value) return stk__cli_usage(r->a->verb->name, "--%s needs a value", flag->name);
+    return flag->each ? set_each(r, flag, value) : set_value(r->a, flag, value);
 }
 
+/* --- settings ----------------------------------------------------------------------------------------------
+ */
+
+static int set_key(const stk__arguments *a, const char *key, const char *value)
+{
+    stk_error error;
+    return stk__config_set(a->config, key, value, STK_ORIGIN_COMMAND, "command line", &error) == STK_OK
+               ? GO_ON
+               : stk__cli_fail(&error);
+}
+
+/* name is no flag. Refuses it if it is no setting either but nearly a flag; GO_ON: it may be a setting. */
+static int refuse_near_flag(const stk__arguments *a, const char *name)
+{
+    char word[NAME_BYTES + 2], meant[64];
+    stk__nearest nearest = {.word = name};
+    if (a->config && stk__config_is_setting(a->config, name)) return GO_ON;
+    for (size_t i = 0; i < a->flag_count; i++)
+        stk__nearest_offer(&nearest, a->flags[i].name);
+    for (const stk__flag *flag = stk__common_flags; flag->name; flag++)
+        stk__nearest_offer(&nearest, flag->name);
+    if (a->config && !nearest.best) return GO_ON;
+    snprintf(word, sizeof word, "--%s", name);
+    if (nearest.best) snprintf(meant, sizeof meant, "--%s", nearest.best);
+    return stk__cli_no_such(a->verb->name, "option", word, nearest.best ? meant : NULL);
+}
+
+/* An unknown key is named as such; a known one needs a value. */
+static int refuse_without_value(const stk__arguments *a, const char *name)
+{
+    stk_error error;
+    const bool known =
+        stk__config_set(a->config, name, "", STK_ORIGIN_COMMAND, "command line", &error) == STK_OK ||
+        stk__config_is_setting(a->config, name);
+    return known ? stk__cli_usage(a->verb->name, "--%s needs a value", name) : stk__cli_fail(&error);
+}
+
+/* --key value or --key=value. */
+static int read_setting(reader *r, const char *name, const char *value)
+{
+    const int refused = refuse_near_flag(r->a, name);
+    if (refused != GO_ON) return refused;
+    if (!value) value = peek(r) ? r->argv[r->next++] : NULL;
+    return value ? set_key(r->a, name, value) : refuse_without_value(r->a, name);
+}
+
+/* --- words -------------------------------------------------------------------------------------------------
+ */
+
+/* key=value, unless there is a file of that name; else one of the verb's own words. */
 static int read_word(stk__arguments *a, const char *word)
 {
     struct stat facts;
     if (a->config && is_pair(word) && stat(word, &facts) != 0) {
-        char key[128];
+        char key[NAME_BYTES];
         const char *equals = strchr(word, '=');
         if ((size_t)snprintf(key, sizeof key, "%.*s", (int)(equals - word), word) < sizeof key)
             return set_key(a, key, equals + 1);
@@ -145,46 +167,69 @@ static int read_word(stk__arguments *a, const char *word)
     if (a->word_count == a->most_words)
         return stk__cli_usage(a->verb->name, "'%s' is one argument too many", word);
     (a->all_words ? a->all_words : a->words)[a->word_count++] = word;
-    return -1;
+    return GO_ON;
 }
 
-static int read_common(const stk__arguments *a, const char *word)
+/* What is not for people: asked for by stoker help, shells and the build. GO_ON: none of it. */
+static int answer(const stk__arguments *a, const char *word)
 {
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
-        print_help(a);
-        return STK_EXIT_GOOD;
-    }
-    if (strcmp(word, "--complete") == 0) {
-        stk__completion_print(a);
-        return STK_EXIT_GOOD;
-    }
-    if (strcmp(word, "-q") == 0 || strcmp(word, "--quiet") == 0)
-        stk__cli_quiet = true;
-    else if (strcmp(word, "-v") == 0 || strcmp(word, "--verbose") == 0)
-        stk__cli_verbose++;
-    else
-        return -2; /* not a common one */
-    return -1;
+    const bool brief = strcmp(word, "--help=brief") == 0, complete = strcmp(word, "--complete") == 0,
+               described = strcmp(word, "--complete=help") == 0, man = strcmp(word, "--man") == 0;
+    if (brief) stk__help_print(a, true);
+    if (complete || described) stk__completion_print(a, described);
+    if (man) stk__man_print(a);
+    return brief || complete || described || man ? STK_EXIT_GOOD : GO_ON;
 }
 
-static int read_all(stk__arguments *a, int argc, char **argv)
+/* --name, --name value, --name=value: a flag or a setting. */
+static int read_dashes(reader *r, const char *word)
 {
-    bool only_words = false;
-    for (int next = 1; next < argc;) {
-        const char *word = argv[next++];
-        int status = only_words ? -2 : read_common(a, word);
-        if (status == -2 && !only_words && strcmp(word, "--") == 0)
-            only_words = true, status = -1;
-        else if (status == -2 && !only_words && strncmp(word, "--", 2) == 0)
-            status = read_dashes(a, argv, &next);
-        else if (status == -2 && !only_words && word[0] == '-' && word[1])
-            status = stk__cli_usage(a->verb->name, "there is no option '%s'", word);
-        else if (status == -2)
-            status = read_word(a, word);
-        if (status != -1) return status;
-    }
-    return -1;
+    char name[NAME_BYTES];
+    const char *equals = strchr(word, '=');
+    const size_t length = equals ? (size_t)(equals - word) - 2 : strlen(word) - 2;
+    const int answered = answer(r->a, word);
+    if (answered != GO_ON) return answered;
+    if (length >= sizeof name) return stk__cli_no_such(r->a->verb->name, "option", word, NULL);
+    snprintf(name, sizeof name, "%.*s", (int)length, word + 2);
+    const stk__flag *flag = find_flag(r->a, name);
+    const char *value = equals ? equals + 1 : NULL;
+    return flag ? read_flag(r, flag, value) : read_setting(r, name, value);
 }
+
+/* -v, or several at once: -qvv. */
+static int read_letters(const stk__arguments *a, const char *word)
+{
+    for (const char *letter = word + 1; *letter; letter++) {
+        const stk__flag *flag = stk__common_flags;
+        while (flag->name && *flag->letter != *letter)
+            flag++;
+        if (!flag->name) return stk__cli_usage(a->verb->name, "there is no option '%s'", word);
+        const int status = set_switch(a, flag);
+        if (status != GO_ON) return status;
+    }
+    return GO_ON;
+}
+
+static int read_next(reader *r)
+{
+    const char *word = r->argv[r->next++];
+    if (r->only_words || word[0] != '-' || !word[1]) return read_word(r->a, word);
+    if (word[1] != '-') return read_letters(r->a, word);
+    if (word[2]) return read_dashes(r, word);
+    r->only_words = true; /* "--" */
+    return GO_ON;
+}
+
+static int read_all(reader *r)
+{
+    int status = GO_ON;
+    while (status == GO_ON && r->next < r->argc)
+        status = read_next(r);
+    return status;
+}
+
+/* --- layers ------------------------------------------------------------------------------------------------
+ */
 
 static bool is_config(const char *word)
 {
@@ -223,14 +268,16 @@ static stk_status read_layers(stk__arguments *a, stk_error *error)
 int stk__arguments_read(stk__arguments *a, int argc, char **argv)
 {
     stk_error error;
-    if (a->tables && stk__config_create(&a->config, a->tables, a->table_count, &error) != STK_OK)
+    const stk__verb *verb = a->verb;
+    if (verb->settings &&
+        stk__config_create(&a->config, verb->settings(), verb->settings_count, &error) != STK_OK)
         return stk__cli_fail(&error);
     if (a->prepare && a->prepare(a->config, &error) != STK_OK) return stk__cli_fail(&error);
-    const int status = read_all(a, argc, argv);
-    if (status != -1) return status;
+    const int status = read_all(&(reader){.a = a, .argc = argc, .argv = argv, .next = 1});
+    if (status != GO_ON) return status;
     stk__cli_open_log();
     if (a->config && read_layers(a, &error) != STK_OK) return stk__cli_fail(&error);
-    return -1;
+    return GO_ON;
 }
 
 void stk__arguments_fini(stk__arguments *a)

@@ -223,30 +223,28 @@ static int run(augment_job *job)
     return code;
 }
 
-int stk__cli_augment(int argc, char **argv)
+static int run_verb(const stk__verb *verb, int argc, char **argv)
 {
-    static const stk__verb verb = {.name = "augment",
-                                   .usage = "augment CONFIG|DIR --sheet FILE.png | --explain ID",
-                                   .about = "Shows what augmentation does: as a picture, or in numbers."};
     augment_job job = {.count = 6};
     const stk__flag flags[] = {
         {.name = "sheet",
          .value = "FILE.png",
-         .help = "draw samples as stored and as they are in three epochs, with their masks",
+         .help = "draw samples as stored and as augmented in three epochs, with their masks",
          .text = &job.sheet_path},
         {.name = "explain",
          .value = "ID",
-         .help = "print what was drawn for the sample with this id",
+         .help = "print the random draws for the sample with this id",
          .text = &job.explain},
         {.name = "count", .value = "N", .help = "samples on the sheet (6)", .number = &job.count},
-        {.name = "epoch", .value = "N", .help = "the first epoch to show, from 0 on", .number = &job.epoch},
-        {.name = "json", .help = "explain as JSON on standard output", .given = &stk__cli_json},
+        {.name = "epoch",
+         .value = "N",
+         .help = "first epoch to show, counted from 0 (0)",
+         .number = &job.epoch},
+        {.name = "json", .help = "print the explanation as JSON on standard output", .given = &stk__cli_json},
     };
-    job.arguments = (stk__arguments){.verb = &verb,
+    job.arguments = (stk__arguments){.verb = verb,
                                      .flags = flags,
                                      .flag_count = sizeof flags / sizeof flags[0],
-                                     .tables = stk__cli_loader_tables(),
-                                     .table_count = STK_CLI_LOADER_TABLES,
                                      .prepare = stk__cli_loader_foreign,
                                      .most_words = 1};
     int code = stk__arguments_read(&job.arguments, argc, argv);
@@ -258,3 +256,18 @@ int stk__cli_augment(int argc, char **argv)
     stk__arguments_fini(&job.arguments);
     return code;
 }
+
+const stk__verb stk__verb_augment = {
+    .name = "augment",
+    .usage = "augment CONFIG|DIR --sheet FILE.png | --explain ID",
+    .about = "Show augmented samples as a picture, or the draws of one sample.",
+    .settings = stk__cli_loader_tables,
+    .settings_count = STK_CLI_LOADER_TABLES,
+    .common = "data.root data.image_size data.seed augment.preset augment.schedule augment.crop "
+              "augment.horizontal_flip_prob augment.rotation_degrees augment.brightness "
+              "augment.mixup_alpha",
+    .examples = {{"stoker augment faces --sheet sheet.png augment.preset=strong",
+                  "a contact sheet of six samples in three epochs"},
+                 {"stoker augment faces --explain 7 --epoch 2 augment.rotation_degrees=30",
+                  "angle, matrix and source pixels of sample 7"}},
+    .run = run_verb};

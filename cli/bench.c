@@ -122,29 +122,37 @@ int stk__bench_report(const stk__bench *bench)
     return STK_EXIT_GOOD;
 }
 
-int stk__cli_bench(int argc, char **argv)
+static const stk__verb *const benches[] = {&stk__verb_bench_load, &stk__verb_bench_augment,
+                                           &stk__verb_bench_train, NULL};
+
+static void print_benches(FILE *file)
 {
-    static const struct {
-        const char *name, *about;
-        int (*run)(int argc, char **argv);
-    } benches[] = {
-        {"load", "files to batches, beside a bare decoder loop and other libraries", stk__bench_load},
-        {"augment", "a batch of images and masks, beside other libraries", stk__bench_augment},
-        {"train", "steps of four networks, and training from files, beside PyTorch", stk__bench_train}};
+    fprintf(file, "\nBenchmarks\n");
+    for (size_t i = 0; benches[i]; i++)
+        fprintf(file, "  %-9s %s\n", strchr(benches[i]->name, ' ') + 1, benches[i]->about);
+    fprintf(file, "\nEvery ratio is printed with its goal. Options of one: stoker help bench load\n");
+}
+
+static int run_verb(const stk__verb *verb, int argc, char **argv)
+{
     const char *name = argc > 1 ? argv[1] : "";
     if (strcmp(name, "load-turns") == 0) return stk__bench_turns(argc - 1, argv + 1); /* not for people */
     if (strcmp(name, "train-turns") == 0) return stk__bench_train_turns(argc - 1, argv + 1);
-    for (size_t i = 0; i < sizeof benches / sizeof benches[0]; i++)
-        if (strcmp(name, benches[i].name) == 0) return benches[i].run(argc - 1, argv + 1);
-    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
-        printf(
-            "stoker bench NAME [OPTION…]\n\nMeasures Stoker beside others, and prints every ratio with its "
-            "goal.\n\n");
-        for (size_t i = 0; i < sizeof benches / sizeof benches[0]; i++)
-            printf("  %-9s %s\n", benches[i].name, benches[i].about);
-        printf("\n'stoker bench NAME --help' tells more.\n");
-        return STK_EXIT_GOOD;
-    }
-    return stk__cli_usage(
-        "bench", argc > 1 ? "there is no benchmark '%s'" : "name a benchmark: load, augment, train", name);
+    for (size_t i = 0; benches[i]; i++)
+        if (strcmp(name, strchr(benches[i]->name, ' ') + 1) == 0)
+            return benches[i]->run(benches[i], argc - 1, argv + 1);
+    stk__arguments arguments = {.verb = verb, .more_help = print_benches, .most_words = 4};
+    const int code = stk__arguments_read(&arguments, argc, argv);
+    if (code >= 0) return code;
+    if (!arguments.word_count) return stk__cli_usage("bench", "name a benchmark: load, augment, train");
+    return stk__cli_usage("bench", "there is no benchmark '%s'", arguments.words[0]);
 }
+
+const stk__verb stk__verb_bench = {.name = "bench",
+                                   .usage = "bench load|augment|train [OPTION …]",
+                                   .about = "Benchmark Stoker beside bare loops and other libraries.",
+                                   .examples = {{"stoker bench load --quick", "the data loader"},
+                                                {"stoker bench augment --quick", "augmentation"},
+                                                {"stoker bench train --quick", "training steps"}},
+                                   .parts = benches,
+                                   .run = run_verb};

@@ -49,8 +49,6 @@ int stk__bench_report(const stk__bench *bench); /* as a table or JSON; exit stat
 
 void stk__bench_print(const stk__bench *bench); /* bench_table.c */
 
-int stk__bench_load(int argc, char **argv);    /* bench_load.c */
-int stk__bench_augment(int argc, char **argv); /* bench_augment.c */
-int stk__bench_train(int argc, char **argv);   /* bench_train.c */
+extern const stk__verb stk__verb_bench_load, stk__verb_bench_augment, stk__verb_bench_train;
 
 #endif

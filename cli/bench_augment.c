@@ -138,14 +138,8 @@ static stk_status run_contest(stk__contest *contest, int64_t rounds, uint64_t sa
     return STK_OK;
 }
 
-int stk__bench_augment(int argc, char **argv)
+static int run_verb(const stk__verb *verb, int argc, char **argv)
 {
-    static const stk__verb verb = {
-        .name = "bench augment",
-        .usage = "bench augment",
-        .about =
-            "A batch of faces and masks, augmented by every level of our kernels and every device, beside "
-            "other libraries."};
     static stk__contest contest; /* too large for a stack */
     int64_t rounds = 0, samples = 0;
     const stk__flag flags[] = {
@@ -158,7 +152,7 @@ int stk__bench_augment(int argc, char **argv)
          .text = &contest.python},
         {.name = "json", .help = "report as JSON on standard output", .given = &stk__cli_json},
     };
-    stk__arguments arguments = {.verb = &verb, .flags = flags, .flag_count = sizeof flags / sizeof flags[0]};
+    stk__arguments arguments = {.verb = verb, .flags = flags, .flag_count = sizeof flags / sizeof flags[0]};
     int code = stk__arguments_read(&arguments, argc, argv);
     if (code >= 0) return code;
     if (rounds == 0) rounds = contest.quick ? QUICK_ROUNDS : ROUNDS;
@@ -172,3 +166,12 @@ int stk__bench_augment(int argc, char **argv)
     stk__contest_close(&contest);
     return code;
 }
+
+const stk__verb stk__verb_bench_augment = {
+    .name = "bench augment",
+    .usage = "bench augment",
+    .about = "Augment a batch of images and masks, beside other libraries.",
+    .examples = {{"stoker bench augment --quick", "three rounds of eight faces"},
+                 {"stoker bench augment --samples 32 --rounds 7 --json",
+                  "every CPU kernel and device, as JSON"}},
+    .run = run_verb};

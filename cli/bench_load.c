@@ -262,14 +262,8 @@ static int run_bench(bench_job *job, const char *folder)
     return code;
 }
 
-int stk__bench_load(int argc, char **argv)
+static int run_verb(const stk__verb *verb, int argc, char **argv)
 {
-    static const stk__verb verb = {
-        .name = "bench load",
-        .usage = "bench load [DIR]",
-        .about =
-            "Files to batches, beside a bare decoder loop on all cores and other libraries. Without DIR, "
-            "1,500 faces are made for it."};
     static bench_job job; /* too large for a stack */
     job = (bench_job){.rounds = 7, .start_ns = stk__clock_ns()};
     const stk__flag flags[] = {
@@ -282,7 +276,7 @@ int stk__bench_load(int argc, char **argv)
         {.name = "json", .help = "report as JSON on standard output", .given = &stk__cli_json},
     };
     stk__arguments arguments = {
-        .verb = &verb, .flags = flags, .flag_count = sizeof flags / sizeof flags[0], .most_words = 1};
+        .verb = verb, .flags = flags, .flag_count = sizeof flags / sizeof flags[0], .most_words = 1};
     const int code = stk__arguments_read(&arguments, argc, argv);
     if (code >= 0) return code;
     if (job.quick) job.rounds = 3;
@@ -290,3 +284,11 @@ int stk__bench_load(int argc, char **argv)
         return stk__cli_usage("bench load", "--rounds must be from 1 to %d", STK_BENCH_ROUNDS / 3);
     return run_bench(&job, arguments.words[0]);
 }
+
+const stk__verb stk__verb_bench_load = {
+    .name = "bench load",
+    .usage = "bench load [DIR]",
+    .about = "Load files into batches, beside a bare loop and other libraries.",
+    .examples = {{"stoker bench load --quick", "160 generated faces, three rounds"},
+                 {"stoker bench load faces --rounds 7 --json", "your own files, as JSON"}},
+    .run = run_verb};

@@ -416,14 +416,8 @@ static int run_bench(train_job *job)
     return code;
 }
 
-int stk__bench_train(int argc, char **argv)
+static int run_verb(const stk__verb *verb, int argc, char **argv)
 {
-    static const stk__verb verb = {
-        .name = "bench train",
-        .usage = "bench train [unet|locator|resnet|lstm|files …]",
-        .about =
-            "Training steps of unet, locator, resnet and lstm, and training from files, beside PyTorch's "
-            "with the same weights and batches."};
     static train_job job; /* too large for a stack */
     job = (train_job){.start_ns = stk__clock_ns()};
     const stk__flag flags[] = {
@@ -447,7 +441,7 @@ int stk__bench_train(int argc, char **argv)
         {.name = "json", .help = "report as JSON on standard output", .given = &stk__cli_json},
     };
     stk__arguments arguments = {
-        .verb = &verb, .flags = flags, .flag_count = sizeof flags / sizeof flags[0], .most_words = 4};
+        .verb = verb, .flags = flags, .flag_count = sizeof flags / sizeof flags[0], .most_words = 4};
     const int code = stk__arguments_read(&arguments, argc, argv);
     if (code >= 0) return code;
     if (job.quick && job.rounds == 0) job.until_ns = job.start_ns + QUICK_S * STK_SECOND_NS;
@@ -464,3 +458,11 @@ int stk__bench_train(int argc, char **argv)
         return stk__cli_usage("bench train", "--isa can only be avx2, not '%s'", job.isa);
     return run_bench(&job);
 }
+
+const stk__verb stk__verb_bench_train = {
+    .name = "bench train",
+    .usage = "bench train [unet|locator|resnet|lstm|files …]",
+    .about = "Train four networks, and from files, beside PyTorch.",
+    .examples = {{"stoker bench train --quick", "all cases, three rounds at most"},
+                 {"stoker bench train unet lstm --rounds 3 --json", "two networks, as JSON"}},
+    .run = run_verb};

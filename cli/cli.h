@@ -18,35 +18,53 @@ enum {
     STK_EXIT_INTERRUPTED = 130
 };
 
+/* A command that works as it stands, shown at the end of a verb's help. */
+typedef struct stk__example {
+    const char *command; /* "stoker load make:faces --epochs 2" */
+    const char *about;   /* what it does, a few words */
+} stk__example;
+enum { STK_VERB_EXAMPLES = 3 };
+
+/* A verb, described once: the list of verbs, its help, its man page and what shells complete are all printed
+ * from this, and from the flags that `run` hands to stk__arguments_read. */
 typedef struct stk__verb {
-    const char *name;
-    const char *usage;                 /* "load CONFIG|DIR [key=value …]" */
-    const char *about;                 /* one line */
-    int (*run)(int argc, char **argv); /* argv[0] is the verb */
+    const char *name;                                  /* "load"; of a part: "bench load" */
+    const char *usage;                                 /* "load CONFIG|DIR [key=value …]" */
+    const char *about;                                 /* one line */
+    const stk__option_table *const *(*settings)(void); /* tables of the settings it takes; NULL: none */
+    size_t settings_count;                             /* tables */
+    const char *common;                                /* settings that matter most: "data.root run.device" */
+    stk__example examples[STK_VERB_EXAMPLES];          /* two at least */
+    const struct stk__verb *const *parts; /* bench load, bench train, …: ended by NULL; or NULL */
+    int (*run)(const struct stk__verb *verb, int argc, char **argv); /* argv[0] is the verb; exit status */
 } stk__verb;
 
-int stk__cli_augment(int argc, char **argv);
-int stk__cli_eval(int argc, char **argv);
-int stk__cli_load(int argc, char **argv);
-int stk__cli_make(int argc, char **argv);
-int stk__cli_monitor(int argc, char **argv);
-int stk__cli_pack(int argc, char **argv);
-int stk__cli_predict(int argc, char **argv);
-int stk__cli_report(int argc, char **argv);
-int stk__cli_stats(int argc, char **argv);
-int stk__cli_bench(int argc, char **argv);
-int stk__cli_devices(int argc, char **argv);
-int stk__cli_train(int argc, char **argv);
+extern const stk__verb stk__verb_augment, stk__verb_bench, stk__verb_devices, stk__verb_eval, stk__verb_load,
+    stk__verb_make, stk__verb_monitor, stk__verb_pack, stk__verb_predict, stk__verb_report, stk__verb_stats,
+    stk__verb_train;
+
+/* --- main.c ------------------------------------------------------------------------------------------------
+ */
+
+extern const stk__verb *const stk__verbs[]; /* all of them in the order of the overview, ended by NULL */
+
+/* By the words that follow the program's name: {"bench", "load"}. *used: how many words name it; NULL: no
+ * verb. */
+const stk__verb *stk__verb_find(int count, char **words, int *used);
+/* Runs it with one argument, such as --help. */
+int stk__verb_ask(const stk__verb *verb, const char *argument);
 
 /* --- arguments.c -------------------------------------------------------------------------------------------
  */
 
-/* A switch of a verb, as opposed to a setting: `--hash`, `--state FILE`. */
+/* An option of a verb, as opposed to a setting: `--hash`, `--state FILE`. */
 typedef struct stk__flag {
-    const char *name;  /* "stop-after" */
-    const char *value; /* what follows it, for help: "N"; NULL: nothing */
+    const char *name;   /* "stop-after" */
+    const char *letter; /* "q": -q means the same; or NULL */
+    const char *value;  /* what follows it, for help: "N"; NULL: nothing */
     const char *help;
     bool *given;       /* set to true; with text or number as well: the value may be left out */
+    int *count;        /* how often it was given */
     const char **text; /* with a value, as text or … */
     int64_t *number;   /* … as a number >= 0 */
     /* May be given often, with one or several key=value behind it: called with each; -1, or the status to
@@ -54,14 +72,14 @@ typedef struct stk__flag {
     int (*each)(const char *value);
 } stk__flag;
 
+extern const stk__flag stk__common_flags[]; /* -q, -v, -h of every verb, ended by a row without a name */
+
 typedef struct stk__arguments {
     const stk__verb *verb;
     const stk__flag *flags;
     size_t flag_count;
-    const stk__option_table *const *tables; /* settings the verb takes; NULL: none */
-    size_t table_count;
     size_t most_words;                                            /* positional arguments allowed */
-    void (*more_help)(void);                                      /* printed after the options; may be NULL */
+    void (*more_help)(FILE *file);                                /* printed after the options; may be NULL */
     stk_status (*prepare)(stk__config *config, stk_error *error); /* before anything is read; may be NULL */
 
     bool own_words; /* the first word is neither a CONFIG nor data.root: a folder of a run, … */
@@ -69,7 +87,7 @@ typedef struct stk__arguments {
     const char *words[4];
     const char **all_words; /* set by a verb that takes more: room for most_words, used instead of words */
     size_t word_count;
-    stk__config *config; /* owned; NULL without tables */
+    stk__config *config; /* owned; NULL if the verb takes no settings */
 } stk__arguments;
 
 /* Fills words, flags and config from the command line, the environment and CONFIG (a first word that ends in
@@ -82,8 +100,26 @@ const char *stk__arguments_config(const stk__arguments *arguments); /* CONFIG am
 /* --- completion.c ------------------------------------------------------------------------------------------
  */
 
-/* What may follow a verb, one word a line: for the shell. */
-void stk__completion_print(const stk__arguments *arguments);
+/* `stoker --complete WORD…`: what may follow these words, one word a line, for the shell; with help a tab and
+ * what it means behind each. Exit status. */
+int stk__completion_run(int count, char **words, bool help);
+void stk__completion_print(const stk__arguments *arguments, bool help); /* what may follow a verb */
+
+/* --- help.c ------------------------------------------------------------------------------------------------
+ */
+
+void stk__help_overview(FILE *file);
+/* `stoker help [VERB] [SECTION|SETTING]`; argv[0] is help. Exit status. */
+int stk__help_run(int argc, char **argv);
+/* brief: the common settings only. */
+void stk__help_print(const stk__arguments *arguments, bool brief);
+
+/* --- man_page.c --------------------------------------------------------------------------------------------
+ */
+
+/* `stoker --man [VERB]`, for the build: roff of stoker.1, stoker-VERB.1. Exit status. */
+int stk__man_run(int count, char **words);
+void stk__man_print(const stk__arguments *arguments);
 
 /* --- output.c ----------------------------------------------------------------------------------------------
  */

@@ -155,16 +155,18 @@ static int report(bool checked)
     return written != STK_EXIT_GOOD ? written : code;
 }
 
-static void print_more_help(void)
+static void print_more_help(FILE *file)
 {
-    printf("\nNames in the first column are what augment.device takes. Variables of the environment:\n"
-           "  STOKER_CPU             c, avx2 or avx512: no kernels above this level\n"
-           "  STOKER_OPENCL_LIBRARY  another libOpenCL.so.1\n"
-           "  STOKER_CUDA_LIBRARY    another libcuda.so.1\n"
-           "  STOKER_NVRTC_LIBRARY   another libnvrtc, which builds kernels for CUDA; none: the shipped PTX\n"
-           "  STOKER_TORCH           folder of another PyTorch's libtorch_cpu.so\n"
-           "  STOKER_NVML            another libnvidia-ml.so.1\n"
-           "  STOKER_CACHE_DIR       where built kernels are kept (~/.cache/stoker)\n");
+    fprintf(
+        file,
+        "\nNames in the first column are what augment.device takes. Variables of the environment:\n"
+        "  STOKER_CPU             c, avx2 or avx512: no kernels above this level\n"
+        "  STOKER_OPENCL_LIBRARY  another libOpenCL.so.1\n"
+        "  STOKER_CUDA_LIBRARY    another libcuda.so.1\n"
+        "  STOKER_NVRTC_LIBRARY   another libnvrtc, which builds kernels for CUDA; none: the shipped PTX\n"
+        "  STOKER_TORCH           folder of another PyTorch's libtorch_cpu.so\n"
+        "  STOKER_NVML            another libnvidia-ml.so.1\n"
+        "  STOKER_CACHE_DIR       where built kernels are kept (~/.cache/stoker)\n");
 }
 
 /* -1: go on. */
@@ -181,14 +183,8 @@ static int refuse_mixture(bool checked, bool tested, const stk__selftest_options
     return stk__cli_usage("devices", "--part is device, batches, engine, train or load");
 }
 
-int stk__cli_devices(int argc, char **argv)
+static int run_verb(const stk__verb *verb, int argc, char **argv)
 {
-    static const stk__verb verb = {
-        .name = "devices",
-        .usage = "devices [--check | --selftest]",
-        .about =
-            "Lists the devices for augmentation, and why one cannot be used; training on a GPU uses PyTorch, "
-            "which --selftest tries, too."};
     bool checked = false, tested = false;
     stk__selftest_options options = {.gpu = -1};
     const stk__flag flags[] = {
@@ -208,7 +204,7 @@ int stk__cli_devices(int argc, char **argv)
          .given = &options.quick},
         {.name = "json", .help = "report as JSON on standard output", .given = &stk__cli_json},
     };
-    stk__arguments arguments = {.verb = &verb,
+    stk__arguments arguments = {.verb = verb,
                                 .flags = flags,
                                 .flag_count = sizeof flags / sizeof flags[0],
                                 .more_help = print_more_help};
@@ -217,3 +213,12 @@ int stk__cli_devices(int argc, char **argv)
     if (code >= 0) return code;
     return tested ? stk__cli_selftest(&options) : report(checked);
 }
+
+const stk__verb stk__verb_devices = {
+    .name = "devices",
+    .usage = "devices [--check | --selftest]",
+    .about = "List devices for augmentation, check them, test NVIDIA GPUs.",
+    .examples = {{"stoker devices", "CPU kernels, OpenCL and CUDA devices, and why one is not available"},
+                 {"stoker devices --check", "random batches on each device, compared bit by bit"},
+                 {"stoker devices --selftest --quick", "kernels, training and loading on every NVIDIA GPU"}},
+    .run = run_verb};

@@ -84,37 +84,35 @@ static void print_text(const eval_job *job)
     }
 }
 
-int stk__cli_eval(int argc, char **argv)
+static int run_verb(const stk__verb *verb, int argc, char **argv)
 {
-    static const stk__verb verb = {.name = "eval",
-                                   .usage = "eval RUN [key=value …]",
-                                   .about = "Evaluates the best checkpoint of a run on its validation part."};
     static eval_job job;
     const stk__flag flags[] = {
         {.name = "checkpoint",
          .value = "DIR",
-         .help = "this one instead of the best",
+         .help = "evaluate this checkpoint instead of the best",
          .text = &job.checkpoint},
-        {.name = "newest", .help = "the newest instead of the best", .given = &job.newest},
+        {.name = "newest",
+         .help = "evaluate the newest checkpoint instead of the best",
+         .given = &job.newest},
         {.name = "sheet",
          .value = "FILE.png",
-         .help = "draw images, truths and predictions side by side",
+         .help = "draw images, labels and predictions side by side",
          .text = &job.sheet_path},
         {.name = "count", .value = "N", .help = "samples on the sheet (6)", .number = &job.count},
-        {.name = "json", .help = "report as JSON on standard output", .given = &stk__cli_json},
+        {.name = "json", .help = "print the report as JSON on standard output", .given = &stk__cli_json},
     };
-    job.arguments = (stk__arguments){.verb = &verb,
+    job.arguments = (stk__arguments){.verb = verb,
                                      .flags = flags,
                                      .flag_count = sizeof flags / sizeof flags[0],
-                                     .tables = stk__cli_train_tables(),
-                                     .table_count = STK_CLI_TRAIN_TABLES,
                                      .most_words = 1,
                                      .own_words = true};
     stk_error error;
     job.count = 6;
     int code = stk__arguments_read(&job.arguments, argc, argv);
-    if (code < 0 && (job.count < 1 || job.count > 100)) code = stk__cli_usage("eval", "--count is 1 to 100");
-    if (code < 0 && !job.arguments.word_count) code = stk__cli_usage("eval", "which run? name its folder");
+    if (code < 0 && (job.count < 1 || job.count > 100))
+        code = stk__cli_usage("eval", "--count must be 1 to 100");
+    if (code < 0 && !job.arguments.word_count) code = stk__cli_usage("eval", "name the folder of a run");
     if (code < 0) {
         code = STK_EXIT_GOOD;
         if (run_job(&job, &error) != STK_OK)
@@ -124,10 +122,22 @@ int stk__cli_eval(int argc, char **argv)
         else
             print_text(&job);
         if (job.sheet_path && code == STK_EXIT_GOOD && !stk__cli_quiet)
-            fprintf(stderr, "%s: images, truths, predictions\n", job.sheet_path);
+            fprintf(stderr, "%s: images, labels, predictions\n", job.sheet_path);
         stk__eval_sheet_fini(&job.sheet);
         stk__cli_session_close(&job.session, code);
     }
     stk__arguments_fini(&job.arguments);
     return code;
 }
+
+const stk__verb stk__verb_eval = {
+    .name = "eval",
+    .usage = "eval RUN [key=value …]",
+    .about = "Evaluate the best checkpoint of a run on its validation set.",
+    .settings = stk__cli_train_tables,
+    .settings_count = STK_CLI_TRAIN_TABLES,
+    .common = "data.root data.val_root data.batch_size data.num_workers run.device run.engine",
+    .examples = {{"stoker eval runs/faces", "loss and metrics of the best checkpoint"},
+                 {"stoker eval runs/faces --newest --sheet predictions.png --count 8",
+                  "images, labels and predictions side by side"}},
+    .run = run_verb};

@@ -71,7 +71,7 @@ static void stop_runs(grid_job *job)
         stk__grid_stop(&job->grid, SIGTERM);
         stk__grid_show_end(&job->screen);
         if (!stk__cli_quiet)
-            fprintf(stderr, "stopping: runs finish their step and save; once more ends them at once\n");
+            fprintf(stderr, "stopping: runs finish their step and save; Ctrl-C again ends them at once\n");
     } else if (now - job->stop_ns > PATIENCE_S * STK_SECOND_NS) {
         stk__grid_stop(&job->grid, SIGKILL);
     }
@@ -141,8 +141,7 @@ static int report(const stk__grid *grid, bool plan)
     if (failed && !stk__cli_quiet)
         fprintf(stderr, "stoker: %d of %d runs failed; their logs are beside their folders in %s\n", failed,
                 grid->run_count, grid->folder);
-    if (grid->interrupted && !stk__cli_quiet)
-        fprintf(stderr, "stopped on request; the same command goes on\n");
+    if (grid->interrupted && !stk__cli_quiet) fprintf(stderr, "interrupted; the same command resumes\n");
     return grid->interrupted ? STK_EXIT_INTERRUPTED : failed ? STK_EXIT_FAILED : STK_EXIT_GOOD;
 }
 

@@ -195,7 +195,7 @@ static stk_status check_folder(stk__grid *grid, stk_error *error)
     if (same) return STK_OK;
     stk__fail(error, STK_ERROR_CONFIG, "the folder '%s' has another grid", grid->folder);
     stk__error_place(error, "%s", path);
-    stk__error_hint(error, "the same settings go on with it; otherwise choose another --run DIR");
+    stk__error_hint(error, "the same settings resume it; otherwise choose another --run DIR");
     return STK_ERROR_CONFIG;
 }
 
@@ -205,8 +205,8 @@ stk_status stk__grid_open(stk__grid *grid, const stk__grid_request *request, stk
     STK__TRY(name_folder(grid, request->folder, error));
     const bool there = stat(grid->folder, &facts) == 0;
     if (request->resume && !there) {
-        stk__fail(error, STK_ERROR_CONFIG, "there is no grid '%s' to go on with", grid->folder);
-        stk__error_hint(error, "leave --resume out: a grid goes on by itself where it has begun");
+        stk__fail(error, STK_ERROR_CONFIG, "there is no grid '%s' to resume", grid->folder);
+        stk__error_hint(error, "leave out --resume: a grid resumes by itself");
         return STK_ERROR_CONFIG;
     }
     if (!there) return STK_OK; /* made when all plans are good */

@@ -170,11 +170,11 @@ void stk__grid_choose_jobs(stk__grid *grid, int64_t asked)
     grid->threads = jobs > 1 ? (budget.cpus / jobs > 1 ? budget.cpus / jobs : 1) : 0;
     grid->workers = grid->threads > 3 ? grid->threads / 2 : grid->threads ? 1 : 0;
     if (asked)
-        snprintf(grid->why, sizeof grid->why, "as asked for by --jobs (%s)", budget.why);
+        snprintf(grid->why, sizeof grid->why, "set by --jobs (%s)", budget.why);
     else if (d.threads)
         snprintf(grid->why, sizeof grid->why, "run.threads=%d of %s", d.threads, budget.why);
     else if (jobs < by_cpus && jobs == most && jobs < d.todo)
-        snprintf(grid->why, sizeof grid->why, "%s a run, and not more memory is free",
+        snprintf(grid->why, sizeof grid->why, "%s a run, and no more memory is free",
                  stk__cli_bytes(d.memory_bytes));
     else
         snprintf(grid->why, sizeof grid->why, "%.3g GFLOP a step %s for %s", d.flops * 1e-9,

@@ -35,10 +35,10 @@ void stk__grid_show_beginning(stk__grid_screen *screen, const stk__grid *grid)
         for (int v = 0; v < grid->axes[a].count; v++)
             fprintf(stderr, "%s%s", v ? ", " : "", grid->axes[a].values[v]);
     }
-    if (done) fprintf(stderr, "; %d finished before", done);
+    if (done) fprintf(stderr, "; %d already done", done);
     fprintf(stderr, "\n  folder   %s\n", grid->folder);
     if (todo && grid->jobs > 1)
-        fprintf(stderr, "  jobs     %d side by side, %d thread%s each: %s\n", grid->jobs, grid->threads,
+        fprintf(stderr, "  jobs     %d in parallel, %d thread%s each: %s\n", grid->jobs, grid->threads,
                 grid->threads == 1 ? "" : "s", grid->why);
     else if (todo)
         fprintf(stderr, "  jobs     one after another: %s\n", grid->why);
@@ -90,7 +90,7 @@ void stk__grid_show_change(stk__grid_screen *screen, const stk__grid *grid, int 
     stk__grid_print_settings(grid, run, settings, sizeof settings);
     if (r->state == STK_GRID_RUNNING && screen->live) return; /* it has its line */
     fprintf(stderr, "%s: %s", settings,
-            r->state == STK_GRID_RUNNING ? (r->goes_on ? "goes on" : "starts") : state_words[r->state]);
+            r->state == STK_GRID_RUNNING ? (r->goes_on ? "resumes" : "starts") : state_words[r->state]);
     if (r->state == STK_GRID_FAILED) fprintf(stderr, ": %s", r->error);
     if (r->state == STK_GRID_DONE && !isnan(r->best)) fprintf(stderr, ", best %s %.4g", r->metric, r->best);
     if (r->state == STK_GRID_DONE) fprintf(stderr, ", %.1f s", r->wall_s);

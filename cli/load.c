@@ -27,7 +27,8 @@ typedef struct load_job {
 
 static stk_status refuse_digest(const char *path, stk_error *error)
 {
-    stk__fail(error, STK_ERROR_STATE, "the state has no digest: what came before was loaded without --hash");
+    stk__fail(error, STK_ERROR_STATE,
+              "the state has no digest: the batches before it were loaded without --hash");
     stk__error_place(error, "%s", path);
     stk__error_hint(error, "leave out --hash, or remove the file to start from the beginning");
     return STK_ERROR_STATE;
@@ -35,14 +36,14 @@ static stk_status refuse_digest(const char *path, stk_error *error)
 
 /* The state is written once at the start: a place where that cannot be done is refused now, not after hours.
  */
-static stk_status open_state(load_job *job, bool *goes_on, stk_error *error)
+static stk_status open_state(load_job *job, bool *resumed, stk_error *error)
 {
-    *goes_on = false;
+    *resumed = false;
     job->state.hashed = true; /* nothing is in the digest, and nothing was loaded */
     if (!job->state_path) return STK_OK;
-    STK__TRY(stk__load_state_read(&job->state, job->state_path, goes_on, error));
+    STK__TRY(stk__load_state_read(&job->state, job->state_path, resumed, error));
     if (job->hash && !job->state.hashed) return refuse_digest(job->state_path, error);
-    if (*goes_on) STK__TRY(stk_loader_seek(job->loader, &job->state.loader, error));
+    if (*resumed) STK__TRY(stk_loader_seek(job->loader, &job->state.loader, error));
     stk_loader_tell(job->loader, &job->state.loader);
     return stk__load_state_write(&job->state, job->state_path, error);
 }
@@ -54,10 +55,10 @@ static stk_status open_job(load_job *job, stk_error *error)
     job->loading.options.epochs = (uint64_t)job->epochs;
     STK__TRY(stk__hash_create(&job->hasher, error));
     STK__TRY(stk__cli_loader_open(&job->arguments, &job->loading, &job->loader, error));
-    bool goes_on;
-    STK__TRY(open_state(job, &goes_on, error));
+    bool resumed;
+    STK__TRY(open_state(job, &resumed, error));
     job->ledger.progress = &job->progress;
-    return stk__ledger_file_open(&job->ledger, job->loader, goes_on, error);
+    return stk__ledger_file_open(&job->ledger, job->loader, resumed, error);
 }
 
 /* One batch; STK_END when everything asked for has been loaded. */
@@ -99,7 +100,7 @@ static stk_status run_job(load_job *job, stk_error *error)
     job->cpu_s = stk__cli_cpu_seconds() - cpu_before;
     stk_loader_measure(job->loader, &job->stats);
     if (!job->state_path || status == STK_ERROR_TIMEOUT)
-        return status; /* what hangs is no place to go on from */
+        return status; /* a loader that hangs has no position to resume from */
     stk_loader_tell(job->loader, &job->state.loader);
     stk_error unsaved;
     const stk_status saved = stk__load_state_write(&job->state, job->state_path, &unsaved);
@@ -192,7 +193,7 @@ static void print_cache(const load_job *job)
     const stk_loader_info *info = stk_loader_describe(job->loader);
     const stk_loader_stats *stats = &job->stats;
     if (!info->cache_bytes) return;
-    printf("\n  cache: %s of %s samples, %s; %s came from it\n", stk__cli_grouped(stats->cache_samples),
+    printf("\n  cache: %s of %s samples, %s; %s hits\n", stk__cli_grouped(stats->cache_samples),
            stk__cli_grouped(info->sample_count), stk__cli_bytes((double)stats->cache_bytes),
            stk__cli_grouped(stats->cache_hits));
 }
@@ -251,37 +252,31 @@ static int finish_job(load_job *job, stk_status status, const stk_error *error)
     return code;
 }
 
-int stk__cli_load(int argc, char **argv)
+static int run_verb(const stk__verb *verb, int argc, char **argv)
 {
-    static const stk__verb verb = {
-        .name = "load",
-        .usage = "load CONFIG|DIR [key=value …]",
-        .about = "Runs the loader alone: how fast do batches come, and what does it cost?"};
     load_job job = {.epochs = 1, .stop_after = -1};
     const stk__flag flags[] = {
         {.name = "epochs",
          .value = "N",
-         .help = "how often to go through the data (1)",
+         .help = "number of passes over the data set (1)",
          .number = &job.epochs},
         {.name = "stop-after", .value = "N", .help = "stop after N batches", .number = &job.stop_after},
         {.name = "hash",
-         .help = "print a digest of all batches: equal means the same bytes",
+         .help = "print a digest of all batches: equal digests, equal bytes",
          .given = &job.hash},
         {.name = "state",
          .value = "FILE",
-         .help = "go on from FILE if it is there; save the position to it",
+         .help = "resume from the position in FILE if it exists; save the position to it at the end",
          .text = &job.state_path},
         {.name = "ledger",
          .value = "FILE",
-         .help = "write each bad sample as a line of JSON",
+         .help = "append each corrupt sample to FILE as a line of JSON",
          .text = &job.ledger.path},
-        {.name = "json", .help = "report as JSON on standard output", .given = &stk__cli_json},
+        {.name = "json", .help = "print the report as JSON on standard output", .given = &stk__cli_json},
     };
-    job.arguments = (stk__arguments){.verb = &verb,
+    job.arguments = (stk__arguments){.verb = verb,
                                      .flags = flags,
                                      .flag_count = sizeof flags / sizeof flags[0],
-                                     .tables = stk__cli_loader_tables(),
-                                     .table_count = STK_CLI_LOADER_TABLES,
                                      .prepare = stk__cli_loader_foreign,
                                      .most_words = 1};
     stk_error error;
@@ -298,3 +293,19 @@ int stk__cli_load(int argc, char **argv)
     stk__arguments_fini(&job.arguments);
     return code;
 }
+
+const stk__verb stk__verb_load = {
+    .name = "load",
+    .usage = "load CONFIG|DIR [key=value …]",
+    .about = "Measure the data loader alone: samples/s, CPU time, stages.",
+    .settings = stk__cli_loader_tables,
+    .settings_count = STK_CLI_LOADER_TABLES,
+    .common = "data.root data.batch_size data.image_size data.num_workers data.prefetch_factor "
+              "data.cache data.shuffle data.seed data.on_bad_sample augment.preset augment.device",
+    .examples = {{"stoker load faces --epochs 2 data.num_workers=2 data.batch_size=16",
+                  "two epochs of a folder"},
+                 {"stoker load make:gray?count=500 --hash data.seed=1",
+                  "generated images, with a digest of all batches"},
+                 {"stoker load faces --stop-after 1 --state position.json",
+                  "one batch; the next call resumes behind it"}},
+    .run = run_verb};

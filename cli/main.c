@@ -1,3 +1,6 @@
+/* The program `stoker`: finds the verb among its words and runs it. The list of verbs is here; each is
+ * described in its own file. What is no verb: help, version, and --complete and --man, which shells and the
+ * build ask for. */
 #include "cli.h"
 #include "opencl_probe.h"
 
@@ -5,81 +8,100 @@
 
 #include <string.h>
 
-static const stk__verb verbs[] = {
-    {"make", "make faces|captcha|gray|series DIR", "Makes a data set to try things on.", stk__cli_make},
-    {"load", "load CONFIG|DIR [key=value …]",
-     "Runs the loader alone: how fast do batches come, and what does it cost?", stk__cli_load},
-    {"augment", "augment CONFIG|DIR --sheet FILE.png | --explain ID",
-     "Shows what augmentation does: as a picture, or in numbers.", stk__cli_augment},
-    {"stats", "stats CONFIG|DIR [key=value …]",
-     "Looks at a data set: mean and std, class shares and weights, sizes, damage.", stk__cli_stats},
-    {"pack", "pack DIR OUT [key=value …]",
-     "Turns a data set into shards: a few large files that are quick to read and to decode.", stk__cli_pack},
-    {"train", "train [CONFIG|DIR] [key=value …]",
-     "Trains a network on it: unet, locator, resnet, lstm or your own.", stk__cli_train},
-    {"eval", "eval RUN", "Evaluates the best checkpoint of a run.", stk__cli_eval},
-    {"predict", "predict RUN FILES…", "Says what the network of a run makes of images or series.",
-     stk__cli_predict},
-    {"report", "report RUN [--output FILE]", "Writes report.html of a run again.", stk__cli_report},
-    {"monitor", "monitor [--interval S --duration S] [-- CMD …]",
-     "Watches GPUs and says how well they are used, and what holds them up.", stk__cli_monitor},
-    {"devices", "devices [--check | --selftest]",
-     "Lists what could augment batches here, and why something could not.", stk__cli_devices},
-    {"bench", "bench load|augment|train", "Measures Stoker beside bare loops and other libraries.",
-     stk__cli_bench},
-};
+const stk__verb *const stk__verbs[] = {&stk__verb_make,
+                                       &stk__verb_load,
+                                       &stk__verb_augment,
+                                       &stk__verb_stats,
+                                       &stk__verb_pack,
+                                       &stk__verb_train,
+                                       &stk__verb_eval,
+                                       &stk__verb_predict,
+                                       &stk__verb_report,
+                                       &stk__verb_monitor,
+                                       &stk__verb_devices,
+                                       &stk__verb_bench,
+                                       NULL};
 
-static void print_overview(FILE *file)
+static bool is(const char *word, const char *name)
 {
-    fprintf(file, "stoker %s keeps accelerators fed\n\n", stk_version());
-    for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++)
-        fprintf(file, "  stoker %s\n      %s\n", verbs[i].usage, verbs[i].about);
-    fprintf(file, "\n  stoker VERB --help explains a verb and all its settings; stoker --version\n");
+    return strcmp(word, name) == 0;
+}
+
+/* The last word of a verb's name: a part is called "bench load". */
+static const char *short_name(const stk__verb *verb)
+{
+    const char *space = strrchr(verb->name, ' ');
+    return space ? space + 1 : verb->name;
+}
+
+static const stk__verb *find_among(const stk__verb *const *list, const char *word)
+{
+    for (; *list; list++)
+        if (is(short_name(*list), word)) return *list;
+    return NULL;
+}
+
+const stk__verb *stk__verb_find(int count, char **words, int *used)
+{
+    const stk__verb *verb = count > 0 ? find_among(stk__verbs, words[0]) : NULL;
+    const stk__verb *part = verb && verb->parts && count > 1 ? find_among(verb->parts, words[1]) : NULL;
+    *used = part ? 2 : verb ? 1 : 0;
+    return part ? part : verb;
+}
+
+int stk__verb_ask(const stk__verb *verb, const char *argument)
+{
+    char name[32], word[32];
+    snprintf(name, sizeof name, "%s", short_name(verb));
+    snprintf(word, sizeof word, "%s", argument);
+    return verb->run(verb, 2, (char *[]){name, word, NULL});
 }
 
 static int refuse_verb(const char *word)
 {
     stk__nearest nearest = {.word = word};
-    for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++)
-        stk__nearest_offer(&nearest, verbs[i].name);
+    for (size_t i = 0; stk__verbs[i]; i++)
+        stk__nearest_offer(&nearest, stk__verbs[i]->name);
+    stk__nearest_offer(&nearest, "help");
+    stk__nearest_offer(&nearest, "version");
     return stk__cli_no_such("", "verb", word, nearest.best);
 }
 
-static int run_verb(int argc, char **argv)
+static int run_verb(const stk__verb *verb, int argc, char **argv)
+{
+    stk_error error;
+    stk__cli_give_pocl_cache(); /* before there are threads: it may change the environment */
+    if (stk__interrupt_start(&error) != STK_OK) return stk__cli_fail(&error);
+    return verb->run(verb, argc, argv);
+}
+
+static int run_words(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
-    if (strcmp(word, "--version") == 0) {
+    if (!*word) {
+        stk__help_overview(stderr);
+        return STK_EXIT_USAGE;
+    }
+    if (is(word, "version") || is(word, "--version") || is(word, "-V")) {
         printf("stoker %s\n", stk_version());
         return STK_EXIT_GOOD;
     }
-    if (strcmp(word, "--complete") == 0) {
-        for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++)
-            printf("%s\n", verbs[i].name);
-        printf("--help\n--version\n");
+    if (is(word, "help")) return stk__help_run(argc - 1, argv + 1);
+    if (is(word, "--help") || is(word, "-h")) {
+        stk__help_overview(stdout);
         return STK_EXIT_GOOD;
     }
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
-        print_overview(stdout);
-        return STK_EXIT_GOOD;
-    }
-    if (!*word) {
-        print_overview(stderr);
-        return STK_EXIT_USAGE;
-    }
-    stk_error error;
-    for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++) {
-        if (strcmp(word, verbs[i].name) != 0) continue;
-        stk__cli_give_pocl_cache(); /* before there are threads: it may change the environment */
-        if (stk__interrupt_start(&error) != STK_OK) return stk__cli_fail(&error);
-        return verbs[i].run(argc - 1, argv + 1);
-    }
-    return refuse_verb(word);
+    if (is(word, "--complete") || is(word, "--complete=help"))
+        return stk__completion_run(argc - 2, argv + 2, is(word, "--complete=help"));
+    if (is(word, "--man")) return stk__man_run(argc - 2, argv + 2);
+    const stk__verb *verb = find_among(stk__verbs, word);
+    return verb ? run_verb(verb, argc - 1, argv + 1) : refuse_verb(word);
 }
 
 int main(int argc, char **argv)
 {
     stk__opencl_probe_start(argc, argv);
-    const int code = run_verb(argc, argv);
+    const int code = run_words(argc, argv);
     const bool written = fflush(stdout) == 0 && !ferror(stdout);
     if (written || code != STK_EXIT_GOOD) return code;
     fprintf(stderr, "stoker: cannot write to standard output\n");

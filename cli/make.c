@@ -26,13 +26,19 @@ static bool find_kind(const char *word, stk__make_kind *kind)
     return false;
 }
 
-static void print_kinds(void)
+static void print_kinds(FILE *file)
 {
-    printf("\nKinds\n");
+    fprintf(file, "\nKinds\n");
     for (int i = 0; i < STK_MAKE_COUNT; i++) {
         const stk__make_info *info = stk__make_describe((stk__make_kind)i);
-        printf("  %-22s %s (%s)\n", info->name, info->about, stk__cli_grouped(info->default_count));
+        fprintf(file, "  %-8s %s\n", info->name, info->about);
     }
+    fprintf(file, "Without --count:");
+    for (int i = 0; i < STK_MAKE_COUNT; i++) {
+        const stk__make_info *info = stk__make_describe((stk__make_kind)i);
+        fprintf(file, "%s %s %s", i ? "," : "", stk__cli_grouped(info->default_count), info->name);
+    }
+    fprintf(file, "\n");
 }
 
 static void print_summary(const stk__make_options *options, const stk__make_progress *done)
@@ -60,23 +66,25 @@ static int run_job(stk__make_options *options)
     return STK_EXIT_GOOD;
 }
 
-int stk__cli_make(int argc, char **argv)
+static int run_verb(const stk__verb *verb, int argc, char **argv)
 {
-    static const stk__verb verb = {.name = "make",
-                                   .usage = "make faces|captcha|gray|series DIR",
-                                   .about = "Makes a data set to try things on; the same kind, count and "
-                                            "seed give the same files everywhere."};
     int64_t count = 0, seed = 0, workers = 0;
     stk__make_options options = {0};
     const stk__flag flags[] = {
-        {.name = "count", .value = "N", .help = "how many images, or rows of the series", .number = &count},
-        {.name = "seed", .value = "S", .help = "another seed, another data set (0)", .number = &seed},
-        {.name = "workers", .value = "N", .help = "threads (every usable CPU)", .number = &workers},
+        {.name = "count",
+         .value = "N",
+         .help = "number of images, or of rows of the series",
+         .number = &count},
+        {.name = "seed",
+         .value = "S",
+         .help = "random seed (0); the same kind, count and seed give the same files",
+         .number = &seed},
+        {.name = "workers", .value = "N", .help = "number of threads (all usable CPUs)", .number = &workers},
         {.name = "force",
-         .help = "write into a folder that holds something else; other files stay",
+         .help = "write into a folder that is not empty; other files stay",
          .given = &options.force},
     };
-    stk__arguments arguments = {.verb = &verb,
+    stk__arguments arguments = {.verb = verb,
                                 .flags = flags,
                                 .flag_count = sizeof flags / sizeof flags[0],
                                 .more_help = print_kinds,
@@ -94,3 +102,12 @@ int stk__cli_make(int argc, char **argv)
     options.workers = (int)workers;
     return run_job(&options);
 }
+
+const stk__verb stk__verb_make = {
+    .name = "make",
+    .usage = "make faces|captcha|gray|series DIR",
+    .about = "Generate a data set to try things on: faces, captcha, gray, series.",
+    .examples = {{"stoker make faces faces --count 64", "64 images with segmentation masks of 19 classes"},
+                 {"stoker make gray gray --count 500 --seed 1",
+                  "a folder for each of 10 classes, from another seed"}},
+    .run = run_verb};

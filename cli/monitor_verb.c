@@ -276,28 +276,26 @@ static int close_watch(watch *w, int code)
     return code;
 }
 
-static void print_more_help(void)
+static void print_more_help(FILE *file)
 {
-    printf("\nOn a terminal a screen (q quits, h helps)%s, else a line per GPU and interval; then\n"
-           "numbers beside their targets and a verdict. Ctrl-C ends it. With a command only its end is "
-           "shown, on\n"
-           "standard error (with --line and the others: all), and the status is the command's: 128 + N if "
-           "signal\n"
-           "N killed it, 127 if there is no such command. Without any GPU the reasons are told and the "
-           "status is\n"
-           "1; only with a job (--pid, CMD) the host is watched alone. docs/monitor.md explains numbers and\n"
-           "verdicts. Variables of the environment:\n"
-           "  CUDA_VISIBLE_DEVICES   GPUs that are left out here are not watched\n"
-           "  NO_COLOR               no colours on a terminal\n",
-           stk__face_screen.frame ? "" : ", which this program was built without");
+    fprintf(
+        file,
+        "\nOn a terminal a screen (q quits, h helps)%s, else a line per GPU and interval; then\n"
+        "numbers beside their targets and a verdict. Ctrl-C ends it. With a command only its end is "
+        "shown, on\n"
+        "standard error (with --line and the others: all), and the status is the command's: 128 + N if "
+        "signal\n"
+        "N killed it, 127 if there is no such command. Without any GPU the reasons are told and the "
+        "status is\n"
+        "1; only with a job (--pid, CMD) the host is watched alone. docs/monitor.md explains numbers and\n"
+        "verdicts. Variables of the environment:\n"
+        "  CUDA_VISIBLE_DEVICES   GPUs that are left out here are not watched\n"
+        "  NO_COLOR               no colours on a terminal\n",
+        stk__face_screen.frame ? "" : ", which this program was built without");
 }
 
-int stk__cli_monitor(int argc, char **argv)
+static int run_verb(const stk__verb *verb, int argc, char **argv)
 {
-    static const stk__verb verb = {
-        .name = "monitor",
-        .usage = "monitor [options] [-- CMD …]",
-        .about = "Watches GPUs and says how well they are used, and what holds them up."};
     watch w = {.job = -1, .child = {.pid = -1, .gate = -1, .told = -1}};
     const stk__flag flags[] = {
         {.name = "interval", .value = "S", .help = "seconds between two lines (1)", .text = &w.interval},
@@ -333,7 +331,7 @@ int stk__cli_monitor(int argc, char **argv)
          .text = &w.options.replay},
         {.name = "demo", .help = "made-up GPUs instead of real ones", .given = &w.options.demo},
     };
-    w.arguments = (stk__arguments){.verb = &verb,
+    w.arguments = (stk__arguments){.verb = verb,
                                    .flags = flags,
                                    .flag_count = sizeof flags / sizeof flags[0],
                                    .more_help = print_more_help};
@@ -343,3 +341,13 @@ int stk__cli_monitor(int argc, char **argv)
     stk__arguments_fini(&w.arguments);
     return code;
 }
+
+const stk__verb stk__verb_monitor = {
+    .name = "monitor",
+    .usage = "monitor [options] [-- CMD …]",
+    .about = "Watch GPUs: how well they are used, and what holds them up.",
+    .examples = {{"stoker monitor --demo --line --interval 0.2 --count 3",
+                  "three lines per made-up GPU, and the verdict"},
+                 {"stoker monitor --csv --output gpu.csv --duration 60", "a minute of all GPUs as CSV"},
+                 {"stoker monitor -- python3 train.py", "watch a training to its end"}},
+    .run = run_verb};

@@ -200,25 +200,36 @@ static void print_cells(const char *const cells[EFFECT_COLUMNS], const int width
     fprintf(stderr, "  %s\n", why);
 }
 
+/* What is printed as why; NULL: the row is not printed. With -vv all are, as they were asked for or left
+ * open. */
+static const char *reason_of(const stk__effect *row)
+{
+    static const char *const origins[STK_ORIGIN_COUNT] = {"default", "preset", "config file", "environment",
+                                                          "command line"};
+    if (row->why || stk__cli_verbose < 2) return row->why;
+    return origins[row->requested ? row->origin : STK_ORIGIN_DEFAULT];
+}
+
 void stk__cli_print_effects(const stk__config *config)
 {
-    const char *const heads[EFFECT_COLUMNS] = {"setting", "asked for", "in effect"};
+    const char *const heads[EFFECT_COLUMNS] = {"setting", "requested", "in effect"};
     const char *cells[EFFECT_COLUMNS];
     int widths[EFFECT_COLUMNS], rows = 0;
     for (int c = 0; c < EFFECT_COLUMNS; c++)
         widths[c] = (int)strlen(heads[c]);
     for (size_t i = 0; i < stk__config_effect_count(config); i++) {
         const stk__effect row = stk__config_effect_at(config, i);
+        if (!reason_of(&row)) continue;
         effect_cells(&row, cells);
-        for (int c = 0; row.why && c < EFFECT_COLUMNS; c++)
+        for (int c = 0; c < EFFECT_COLUMNS; c++)
             if ((int)strlen(cells[c]) > widths[c]) widths[c] = (int)strlen(cells[c]);
-        rows += row.why != NULL;
+        rows++;
     }
     if (rows) print_cells(heads, widths, "why");
     for (size_t i = 0; i < stk__config_effect_count(config); i++) {
         const stk__effect row = stk__config_effect_at(config, i);
         effect_cells(&row, cells);
-        if (row.why) print_cells(cells, widths, row.why);
+        if (reason_of(&row)) print_cells(cells, widths, reason_of(&row));
     }
 }
 

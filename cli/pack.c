@@ -43,7 +43,7 @@ static void print_exceptions(const stk__pack_report *report)
 {
     const uint64_t kept = report->kept, left_out = report->left_out;
     if (kept)
-        printf("  %s JPEG%s stored as %s: written anew, pixels could differ\n", stk__cli_grouped(kept),
+        printf("  %s JPEG%s stored as %s: re-encoded, pixels could differ\n", stk__cli_grouped(kept),
                kept == 1 ? " is" : "s are", kept == 1 ? "it was" : "they were");
     if (left_out)
         printf("  %s bad sample%s left out: see ledger.jsonl\n", stk__cli_grouped(left_out),
@@ -64,8 +64,8 @@ static void print_report(const pack_job *job)
                stk__cli_grouped((uint64_t)((double)done / report->seconds)),
                report->workers ? report->workers : 1, report->workers > 1 ? "s" : "");
     else
-        printf("; it was complete\n");
-    if (done && report->found) printf("  %s of them were there before\n", stk__cli_grouped(report->found));
+        printf("; already complete\n");
+    if (done && report->found) printf("  %s of them were already packed\n", stk__cli_grouped(report->found));
     print_exceptions(report);
 }
 
@@ -85,7 +85,7 @@ static json_t *report_json(const pack_job *job, bool complete)
         "num_workers", report->workers, "effects", stk__config_effects_json(job->arguments.config));
 }
 
-/* Tells what is in effect, after the run has decided it. */
+/* Records what is in effect, after the run has decided it. */
 static stk_status tell_effects(pack_job *job, stk_error *error)
 {
     char workers[32];
@@ -131,32 +131,32 @@ static int run_job(pack_job *job)
     return finish_job(job, status, &error);
 }
 
-static void print_more(void)
+static void print_more(FILE *file)
 {
-    printf("\nDIR is a folder, a list or shards: whatever `stoker load` reads that has images. OUT gets\n"
-           "shard-000000.tar … with their indices; train/ and val/ become OUT/train and OUT/val.\n"
-           "Pixels stay the same to the last bit, and so does every batch: use OUT wherever DIR was used.\n"
-           "\n"
-           "JPEGs become baseline with their own Huffman tables, masks plain 8-bit PNGs; both versions are\n"
-           "decoded and compared. Metadata goes, but for the orientation.\n"
-           "\n"
-           "Stopped at any moment, the same command goes on and ends with the same bytes.\n");
+    fprintf(file, "\nDIR is a folder, a list or shards with images: anything `stoker load` reads. OUT\n"
+                  "gets shard-000000.tar … with their indices; train/ and val/ become OUT/train and\n"
+                  "OUT/val. Pixels stay the same to the last bit, and so does every batch: use OUT\n"
+                  "wherever DIR was used.\n"
+                  "\n"
+                  "JPEGs become baseline with their own Huffman tables, masks plain 8-bit PNGs; old\n"
+                  "and new are decoded and compared. Metadata is removed, except the orientation.\n"
+                  "\n"
+                  "Interrupted at any moment, the same command resumes and produces the same bytes.\n");
 }
 
-int stk__cli_pack(int argc, char **argv)
+static const stk__option_table *const *settings(void)
 {
-    static const stk__verb verb = {
-        .name = "pack",
-        .usage = "pack DIR OUT [key=value …]",
-        .about = "Turns a data set into shards: a few large files that are quick to read and to decode."};
     static const stk__option_table *const tables[] = {&stk__pack_options};
+    return tables;
+}
+
+static int run_verb(const stk__verb *verb, int argc, char **argv)
+{
     const stk__flag flags[] = {
-        {.name = "json", .help = "report as JSON on standard output", .given = &stk__cli_json}};
-    pack_job job = {.arguments = {.verb = &verb,
+        {.name = "json", .help = "print the report as JSON on standard output", .given = &stk__cli_json}};
+    pack_job job = {.arguments = {.verb = verb,
                                   .flags = flags,
                                   .flag_count = 1,
-                                  .tables = tables,
-                                  .table_count = 1,
                                   .more_help = print_more,
                                   .own_words = true,
                                   .most_words = 2}};
@@ -167,3 +167,14 @@ int stk__cli_pack(int argc, char **argv)
     stk__arguments_fini(&job.arguments);
     return code;
 }
+
+const stk__verb stk__verb_pack = {
+    .name = "pack",
+    .usage = "pack DIR OUT [key=value …]",
+    .about = "Convert a data set into shards: large tar files, fast to read.",
+    .settings = settings,
+    .settings_count = 1,
+    .examples = {{"stoker pack faces shards", "one shard, or several of 256 MB"},
+                 {"stoker pack faces small shard_samples=16 on_bad_sample=skip",
+                  "16 samples a shard, without corrupt ones"}},
+    .run = run_verb};

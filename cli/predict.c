@@ -222,44 +222,39 @@ static int finish(predict_job *job, stk_status status, stk_error *error)
     return code;
 }
 
-int stk__cli_predict(int argc, char **argv)
+static int run_verb(const stk__verb *verb, int argc, char **argv)
 {
-    static const stk__verb verb = {
-        .name = "predict",
-        .usage = "predict RUN FILES… [key=value …]",
-        .about = "Says what the network of a run makes of images or series: files, folders, lists, shards."};
     static predict_job job;
     const stk__flag flags[] = {
         {.name = "output",
          .value = "DIR",
-         .help = "where masks, overlays and predictions.json go (predictions)",
+         .help = "folder for masks, overlays and predictions.json (predictions)",
          .text = &job.output},
         {.name = "overlay", .help = "also draw masks or points over the images", .given = &job.overlay},
-        {.name = "all", .help = "every window of a series, not only its last", .given = &job.all},
+        {.name = "all", .help = "predict every window of a series, not only the last", .given = &job.all},
         {.name = "checkpoint",
          .value = "DIR",
-         .help = "this one instead of the best",
+         .help = "use this checkpoint instead of the best",
          .text = &job.choice.checkpoint},
-        {.name = "newest", .help = "the newest instead of the best", .given = &job.choice.newest},
-        {.name = "json", .help = "report as JSON on standard output", .given = &stk__cli_json},
+        {.name = "newest",
+         .help = "use the newest checkpoint instead of the best",
+         .given = &job.choice.newest},
+        {.name = "json", .help = "print the report as JSON on standard output", .given = &stk__cli_json},
     };
     stk_error error;
     const char **words = stk__alloc(((size_t)argc + 1) * sizeof *words);
     if (!words) return stk__cli_usage("predict", "there is no memory");
-    job.arguments = (stk__arguments){.verb = &verb,
+    job.arguments = (stk__arguments){.verb = verb,
                                      .flags = flags,
                                      .flag_count = sizeof flags / sizeof flags[0],
-                                     .tables = stk__cli_train_tables(),
-                                     .table_count = STK_CLI_TRAIN_TABLES,
                                      .most_words = (size_t)argc,
                                      .all_words = words,
                                      .own_words = true};
     int code = stk__arguments_read(&job.arguments, argc, argv);
     if (code < 0 && !job.arguments.word_count)
-        code = stk__cli_usage("predict", "which run? name its folder, then files");
+        code = stk__cli_usage("predict", "name the folder of a run, then files");
     if (code < 0 && job.arguments.word_count == 1)
-        code =
-            stk__cli_usage("predict", "what is to be predicted? name files, folders or lists behind the run");
+        code = stk__cli_usage("predict", "name files, folders or lists to predict after the run");
     if (code < 0) {
         job.choice.run = words[0];
         code = finish(&job, run_job(&job, &error), &error);
@@ -268,3 +263,15 @@ int stk__cli_predict(int argc, char **argv)
     stk__free(words);
     return code;
 }
+
+const stk__verb stk__verb_predict = {
+    .name = "predict",
+    .usage = "predict RUN FILES… [key=value …]",
+    .about = "Predict images or series with the network of a run.",
+    .settings = stk__cli_train_tables,
+    .settings_count = STK_CLI_TRAIN_TABLES,
+    .common = "data.batch_size data.num_workers run.device run.engine",
+    .examples = {{"stoker predict runs/faces faces/images --output masks", "masks of all images in a folder"},
+                 {"stoker predict runs/faces faces/images --overlay --json",
+                  "masks drawn over the images, and a report as JSON"}},
+    .run = run_verb};

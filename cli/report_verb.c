@@ -3,26 +3,23 @@
 
 #include "report/report.h"
 
-int stk__cli_report(int argc, char **argv)
+static int run_verb(const stk__verb *verb, int argc, char **argv)
 {
-    static const stk__verb verb = {.name = "report",
-                                   .usage = "report RUN [--output FILE]",
-                                   .about = "Writes report.html of a run again, from what is in its folder."};
     const char *output = NULL;
     const stk__flag flags[] = {
         {.name = "output",
          .value = "FILE",
-         .help = "the page goes there; default: report.html in RUN",
+         .help = "write the page to FILE (report.html in RUN)",
          .text = &output},
     };
-    stk__arguments arguments = {.verb = &verb,
+    stk__arguments arguments = {.verb = verb,
                                 .flags = flags,
                                 .flag_count = sizeof flags / sizeof flags[0],
                                 .most_words = 1,
                                 .own_words = true};
     stk_error error;
     int code = stk__arguments_read(&arguments, argc, argv);
-    if (code < 0 && !arguments.word_count) code = stk__cli_usage("report", "which run? name its folder");
+    if (code < 0 && !arguments.word_count) code = stk__cli_usage("report", "name the folder of a run");
     if (code < 0) {
         code = STK_EXIT_GOOD;
         if (stk__report_write(arguments.words[0], output, &error) != STK_OK)
@@ -35,3 +32,11 @@ int stk__cli_report(int argc, char **argv)
     stk__arguments_fini(&arguments);
     return code;
 }
+
+const stk__verb stk__verb_report = {
+    .name = "report",
+    .usage = "report RUN [--output FILE]",
+    .about = "Write report.html of a run again, from the files in its folder.",
+    .examples = {{"stoker report runs/faces", "writes runs/faces/report.html"},
+                 {"stoker report runs/faces --output page.html", "writes page.html"}},
+    .run = run_verb};

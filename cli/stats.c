@@ -109,7 +109,7 @@ static stk_status run_job(stats_job *job, stk_error *error)
     while ((status = stk_loader_next(job->loader, &batch, error)) == STK_OK) {
         add_batch(job, batch);
         stk_batch_release(batch);
-        stk__progress_show(&job->progress, "looking", job->samples, info->sample_count);
+        stk__progress_show(&job->progress, "reading", job->samples, info->sample_count);
     }
     stk__progress_end(&job->progress);
     stk_loader_measure(job->loader, &job->loaded);
@@ -151,7 +151,7 @@ static class_table classes_of(const stats_job *job)
     return table;
 }
 
-/* Weight that makes all classes count alike; 0 when the class never appears. */
+/* Weight that balances the classes; 0 when the class never appears. */
 static double weight_of(const class_table *table, int i)
 {
     return table->counts[i] ? (double)table->total / ((double)table->count * (double)table->counts[i]) : 0;
@@ -219,7 +219,7 @@ static void print_classes(const stats_job *job)
     const stk_loader_info *info = stk_loader_describe(job->loader);
     const class_table table = classes_of(job);
     if (!table.count) return;
-    printf("\n  %3s %-18s %9s %9s   (weight: all classes count alike)\n", "id", "class", "share", "weight");
+    printf("\n  %3s %-18s %9s %9s   (weight: balances the classes)\n", "id", "class", "share", "weight");
     for (int i = 0; i < table.count; i++) {
         printf("  %3d %-18s ", i, info->class_names ? stk__cli_text(info->class_names[i]) : "");
         if (table.counts[i])
@@ -283,19 +283,13 @@ static stk_status open_job(stats_job *job, stk_error *error)
     return job->labels ? STK_OK : stk__fail_memory(error, bytes, "the classes");
 }
 
-int stk__cli_stats(int argc, char **argv)
+static int run_verb(const stk__verb *verb, int argc, char **argv)
 {
-    static const stk__verb verb = {
-        .name = "stats",
-        .usage = "stats CONFIG|DIR [key=value …]",
-        .about = "Looks at a data set: mean and std, class shares and weights, sizes, damage."};
     const stk__flag flags[] = {
-        {.name = "json", .help = "report as JSON on standard output", .given = &stk__cli_json}};
-    stats_job job = {.arguments = {.verb = &verb,
+        {.name = "json", .help = "print the report as JSON on standard output", .given = &stk__cli_json}};
+    stats_job job = {.arguments = {.verb = verb,
                                    .flags = flags,
                                    .flag_count = 1,
-                                   .tables = stk__cli_loader_tables(),
-                                   .table_count = STK_CLI_LOADER_TABLES,
                                    .prepare = stk__cli_loader_foreign,
                                    .most_words = 1}};
     stk_error error;
@@ -308,3 +302,16 @@ int stk__cli_stats(int argc, char **argv)
     stk__arguments_fini(&job.arguments);
     return code;
 }
+
+const stk__verb stk__verb_stats = {
+    .name = "stats",
+    .usage = "stats CONFIG|DIR [key=value …]",
+    .about = "Print mean, std, class weights, image sizes, corrupt files.",
+    .settings = stk__cli_loader_tables,
+    .settings_count = STK_CLI_LOADER_TABLES,
+    .common = "data.root data.part data.val_split data.limit data.num_classes data.mask_map "
+              "data.num_workers",
+    .examples = {{"stoker stats faces",
+                  "mean and std for data.mean and data.std, weights for loss.class_weights"},
+                 {"stoker stats faces --json data.limit=32", "of the first 32 samples, as JSON"}},
+    .run = run_verb};

@@ -50,7 +50,7 @@ static stk_status read_resume(train_job *job, stk_error *error)
     return forget_resume(job->arguments.config, error);
 }
 
-/* A run that goes on has its settings in its folder; a file on the command line comes on top. */
+/* A resumed run has its settings in its folder; a file on the command line comes on top. */
 static stk_status read_run_settings(train_job *job, stk_error *error)
 {
     char path[1024];
@@ -58,7 +58,7 @@ static stk_status read_run_settings(train_job *job, stk_error *error)
     STK__TRY(read_resume(job, error));
     if (!job->resume) return STK_OK;
     if (!job->run_path) {
-        stk__fail(error, STK_ERROR_CONFIG, "--resume needs --run DIR: which run is to go on?");
+        stk__fail(error, STK_ERROR_CONFIG, "--resume needs --run DIR: the folder of the run");
         return STK_ERROR_CONFIG;
     }
     snprintf(path, sizeof path, "%s/config.yaml", job->run_path);
@@ -286,7 +286,7 @@ static stk_status print_plan(const train_job *job, stk_error *error)
     if (job->session.cache_bytes)
         printf("  %-14s %9s\n", "cache", stk__cli_bytes((double)job->session.cache_bytes));
     if (job->session.device_bytes)
-        printf("  %-14s %9s\n  %-14s %9s\n", "CUDA itself", stk__cli_bytes((double)job->session.cuda_bytes),
+        printf("  %-14s %9s\n  %-14s %9s\n", "CUDA runtime", stk__cli_bytes((double)job->session.cuda_bytes),
                job->session.device, stk__cli_bytes((double)job->session.device_bytes));
     printf("  %-14s %9s\n  %-14s %9s\n", "program", stk__cli_bytes((double)job->session.program_bytes),
            "at most", stk__cli_bytes((double)job->session.planned_bytes));
@@ -341,7 +341,7 @@ static int add_axis(const char *word)
 static int train_grid(train_job *job, bool jobs_given)
 {
     stk_error error;
-    if (jobs_given && grid.jobs < 1) return stk__cli_usage("train", "--jobs is 1 or more");
+    if (jobs_given && grid.jobs < 1) return stk__cli_usage("train", "--jobs must be 1 or more");
     if (job->stop_after) return stk__cli_usage("train", "--grid trains to the end; set train.epochs");
     if (job->trace_steps) return stk__cli_usage("train", "--trace records one run, not a --grid");
     if (read_resume(job, &error) != STK_OK) return stk__cli_fail(&error);
@@ -352,54 +352,65 @@ static int train_grid(train_job *job, bool jobs_given)
     return stk__grid_train(&job->arguments, &grid);
 }
 
-int stk__cli_train(int argc, char **argv)
+static int run_verb(const stk__verb *verb, int argc, char **argv)
 {
-    static const stk__verb verb = {.name = "train",
-                                   .usage = "train [CONFIG|DIR] [key=value …]",
-                                   .about = "Trains a network: unet, locator, resnet, lstm or your own."};
     static train_job job; /* too large for a stack */
     const stk__flag flags[] = {
         {.name = "run",
          .value = "DIR",
-         .help = "folder of the run; default: a new one in runs",
+         .help = "folder of the run; default: a new one in runs/",
          .text = &job.run_path},
         {.name = "resume",
-         .help = "go on with the run in --run DIR, with its settings",
+         .help = "resume the run in --run DIR from its newest checkpoint, with its settings",
          .given = &job.resume},
-        {.name = "plan", .help = "print layers, shapes and memory, and train nothing", .given = &job.plan},
+        {.name = "plan", .help = "print layers, shapes and memory without training", .given = &job.plan},
         {.name = "stop-after",
          .value = "N",
          .help = "stop after N steps, with a checkpoint",
          .number = &job.stop_after},
         {.name = "grid",
          .value = "KEY=A,B …",
-         .help = "train every combination of these values; again: goes on",
+         .help = "train every combination of these values; the same command resumes",
          .each = add_axis},
         {.name = "jobs",
          .value = "N",
-         .help = "of a grid: N runs side by side; default: as many as pays",
+         .help = "with --grid: number of parallel runs; default: as many as pay off",
          .number = &grid.jobs},
         {.name = "trace",
          .value = "N",
-         .help = "record N steps (after 2) in trace.json, waiting for each layer",
+         .help = "record N steps, after 2 warm-up steps, in trace.json; synchronizes after each layer",
          .number = &job.trace_steps},
-        {.name = "json", .help = "report as JSON on standard output", .given = &stk__cli_json},
+        {.name = "json", .help = "print the report as JSON on standard output", .given = &stk__cli_json},
     };
-    job.arguments = (stk__arguments){.verb = &verb,
-                                     .flags = flags,
-                                     .flag_count = sizeof flags / sizeof flags[0],
-                                     .tables = stk__cli_train_tables(),
-                                     .table_count = STK_CLI_TRAIN_TABLES,
-                                     .most_words = 1};
+    job.arguments = (stk__arguments){
+        .verb = verb, .flags = flags, .flag_count = sizeof flags / sizeof flags[0], .most_words = 1};
     stk_error error;
     grid.jobs = -1;
     int code = stk__arguments_read(&job.arguments, argc, argv);
     const bool jobs_given = grid.jobs >= 0;
-    if (code < 0 && jobs_given && !grid.word_count) code = stk__cli_usage("train", "--jobs is of a --grid");
+    if (code < 0 && jobs_given && !grid.word_count) code = stk__cli_usage("train", "--jobs needs --grid");
     if (code < 0 && grid.word_count) code = train_grid(&job, jobs_given);
     if (code < 0 && job.trace_steps > STK_TRACE_MOST_STEPS)
-        code = stk__cli_usage("train", "--trace is 1 to %d steps", STK_TRACE_MOST_STEPS);
+        code = stk__cli_usage("train", "--trace must be 1 to %d steps", STK_TRACE_MOST_STEPS);
     if (code < 0) code = finish(&job, run_job(&job, &error), &error);
     stk__arguments_fini(&job.arguments);
     return code;
 }
+
+const stk__verb stk__verb_train = {
+    .name = "train",
+    .usage = "train [CONFIG|DIR] [key=value …]",
+    .about = "Train a network: unet, locator, resnet, lstm or your own.",
+    .settings = stk__cli_train_tables,
+    .settings_count = STK_CLI_TRAIN_TABLES,
+    .common = "data.root data.val_split data.batch_size data.image_size data.num_workers data.cache "
+              "augment.preset model.name model.file model.weights loss.name train.epochs train.amp "
+              "train.max_grad_norm optimizer.name optimizer.lr optimizer.weight_decay "
+              "optimizer.schedule run.preset run.device",
+    .examples = {{"stoker train faces --run runs/faces image_size=64 val_split=0.25 epochs=2",
+                  "train a U-Net"},
+                 {"stoker train --run runs/faces --resume train.epochs=4",
+                  "resume the run, for two more epochs"},
+                 {"stoker train faces --grid lr=0.01,0.001 width=4,8 image_size=64 epochs=1",
+                  "every combination: four runs"}},
+    .run = run_verb};

@@ -28,11 +28,11 @@ static const char *count_text(double value, char text[24])
 
 static void print_memory(const stk__cli_session *s, const stk__trainer_info *info)
 {
-    fprintf(stderr, "  memory   at most %s: %s for weights and optimiser, %s for activations",
+    fprintf(stderr, "  memory   at most %s: %s for weights and optimizer state, %s for activations",
             stk__cli_bytes((double)s->planned_bytes), stk__cli_bytes((double)info->model_bytes),
             stk__cli_bytes((double)info->pass_bytes));
     if (info->report->recomputed_layers)
-        fprintf(stderr, " (%d layers computed again)", info->report->recomputed_layers);
+        fprintf(stderr, " (%d layers recomputed)", info->report->recomputed_layers);
     fprintf(stderr, ", %s for batches", stk__cli_bytes((double)s->batch_bytes));
     if (s->cache_bytes) fprintf(stderr, ", %s for the cache", stk__cli_bytes((double)s->cache_bytes));
     fprintf(stderr, ", %s for the program\n", stk__cli_bytes((double)s->program_bytes));
@@ -53,7 +53,7 @@ static void print_data(const stk__cli_session *s)
     fprintf(stderr, "  data     %s: %s, %s samples", s->data.root, info->layout,
             stk__cli_grouped(info->sample_count));
     if (s->val_loader)
-        fprintf(stderr, " to learn from, %s to evaluate on",
+        fprintf(stderr, " for training, %s for validation",
                 stk__cli_grouped(stk_loader_describe(s->val_loader)->sample_count));
     if (info->w) fprintf(stderr, ", %dx%d %s", info->w, info->h, info->channels == 1 ? "grey" : "RGB");
     if (info->window_rows) fprintf(stderr, ", windows of %d x %d", info->window_rows, info->feature_count);
@@ -68,15 +68,15 @@ static void print_rate_advice(const stk__cli_session *s)
     const int64_t base = batches[s->run.preset];
     const int64_t batch = stk_loader_describe(s->loader)->batch_size * s->train.accumulation;
     if (base && batch != base)
-        fprintf(stderr,
-                "  advice   a weight change sees %lld samples where preset %s has %lld: optimizer.lr=%g "
-                "would be in "
-                "proportion (it stays %g)\n",
-                (long long)batch,
-                s->run.preset == STK_PRESET_BEST    ? "best"
-                : s->run.preset == STK_PRESET_DEBUG ? "debug"
-                                                    : "memory_limited",
-                (long long)base, s->optimizer.lr * (double)batch / (double)base, s->optimizer.lr);
+        fprintf(
+            stderr,
+            "  advice   an optimizer step sees %lld samples, preset %s assumes %lld: linear scaling gives "
+            "optimizer.lr=%g (it stays %g)\n",
+            (long long)batch,
+            s->run.preset == STK_PRESET_BEST    ? "best"
+            : s->run.preset == STK_PRESET_DEBUG ? "debug"
+                                                : "memory_limited",
+            (long long)base, s->optimizer.lr * (double)batch / (double)base, s->optimizer.lr);
 }
 
 void stk__train_print_beginning(const stk__train_screen *screen)
@@ -120,9 +120,9 @@ static void show_started(void *context, const stk__run_report *r)
     if (stk__cli_quiet) return;
     stk__run_tell_skipped(r->skipped_checkpoints, r->skipped_reason);
     if (r->resumed)
-        fprintf(stderr, "goes on after step %lld from %s\n", (long long)r->resumed_step, r->checkpoint);
+        fprintf(stderr, "resumed from step %lld (%s)\n", (long long)r->resumed_step, r->checkpoint);
     if (stk__trainer_describe(screen->run->trainer)->epoch_again)
-        fprintf(stderr, "epoch %llu begins again: batches have another size than before\n",
+        fprintf(stderr, "epoch %llu restarts: the batch size has changed\n",
                 (unsigned long long)r->at.epoch + 1);
     stk__progress_start(&screen->progress);
 }
@@ -217,7 +217,7 @@ static void print_device_batches(const stk__cli_session *s)
     stk_loader_measure(s->loader, &stats);
     if (!stats.device_batches) return;
     const double each_ms = 1e-6 / (double)stats.device_batches;
-    printf("  beside it, for each batch: %.4g ms of copies to a device, %.4g ms of its kernels\n",
+    printf("  meanwhile, per batch: %.4g ms of copies to a device, %.4g ms of its kernels\n",
            each_ms * (double)stats.device_copy_ns, each_ms * (double)stats.device_kernel_ns);
 }
 
@@ -237,11 +237,11 @@ void stk__train_print_end(stk__train_screen *screen)
     if (!isnan(r->best_value))
         printf("; best %s %.4g after step %lld", stk__task_describe(info->network->task)->values[info->value],
                r->best_value, (long long)r->best_step);
-    printf("%s\n", r->interrupted     ? "; stopped on request"
-                   : r->stopped_early ? "; ended early: no better for a while"
+    printf("%s\n", r->interrupted     ? "; interrupted"
+                   : r->stopped_early ? "; stopped early: no improvement"
                                       : "");
     if (r->at.skipped)
-        printf("%lld of %lld steps were skipped: gradients too large for fp16 (loss scale %g now)\n",
+        printf("%lld of %lld steps were skipped: gradients overflow in fp16 (loss scale now %g)\n",
                (long long)r->at.skipped, (long long)(r->at.step + r->at.skipped), r->at.loss_scale);
     if (r->checkpoint[0]) printf("last checkpoint: %s\n", r->checkpoint);
     printf("run: %s (report.html, config.yaml, run.json, metrics.jsonl, checkpoints)\n",
@@ -250,5 +250,5 @@ void stk__train_print_end(stk__train_screen *screen)
     printf("advice: %s\n",
            advice[0] ? advice : "nothing stands out: the engine computes nearly all of the time");
     if (r->interrupted)
-        printf("go on with: stoker train --run %s --resume\n", stk__run_folder_path(screen->folder));
+        printf("resume with: stoker train --run %s --resume\n", stk__run_folder_path(screen->folder));
 }

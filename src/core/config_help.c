@@ -14,8 +14,7 @@ typedef struct page {
     stk_error *error;
 } page;
 
-/* A space at which no line is broken, until it is put. */
-static const char tie = '\x1f';
+static const char tie = STK_OPTION_TIE;
 
 static stk_status put(page *p, const char *text, size_t length)
 {
@@ -91,8 +90,7 @@ static void describe_values(const stk__option *option, char *text, size_t size)
     }
 }
 
-/* "[default 2; 1 to 64 batches; also prefetch]", or nothing. */
-static void describe(const stk__option *option, char *text, size_t size)
+void stk__option_facts(const stk__option *option, char *text, size_t size)
 {
     char facts[3][256];
     describe_default(option, facts[0], sizeof facts[0]);
@@ -110,7 +108,7 @@ static void describe(const stk__option *option, char *text, size_t size)
 static stk_status put_option(page *p, const stk__option *option)
 {
     char facts[800];
-    describe(option, facts, sizeof facts);
+    stk__option_facts(option, facts, sizeof facts);
     STK__TRY(put_spaces(p, INDENT));
     STK__TRY(put(p, option->name, strlen(option->name)));
     if (p->at + GAP > p->margin) STK__TRY(end_line(p));

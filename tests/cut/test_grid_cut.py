@@ -126,7 +126,7 @@ class GridCut(unittest.TestCase):
             runs = children(grid.pid)
             grid.send_signal(number)
             _, errors = self.finish(grid, 130)
-            self.assertIn("the same command goes on", errors)
+            self.assertIn("the same command resumes", errors)
             self.assertEqual([pid for pid in runs if is_running(pid)], [])
             saved = list((self.folder / number.name).glob("*/checkpoints/*"))
             self.assertTrue(saved, "nothing was saved")

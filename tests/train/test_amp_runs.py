@@ -73,7 +73,7 @@ class MixedPrecision(unittest.TestCase):
         done = subprocess.run([STOKER, "train", *DATA, "train.amp=fp16!", "train.amp_scale_floor=65536", "--stop-after", "3",
                                "--run", str(self.root / "run")], capture_output=True, text=True, timeout=240)
         skipped = json.loads((self.root / "run" / "run.json").read_text())["skipped_steps"]
-        self.assertIn(f"{skipped} of 3 steps were skipped: gradients too large for fp16 (loss scale 65536 now)\n", done.stdout)
+        self.assertIn(f"{skipped} of 3 steps were skipped: gradients overflow in fp16 (loss scale now 65536)\n", done.stdout)
 
     def test_checkpoints_are_float32(self):
         headers = []

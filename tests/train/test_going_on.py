@@ -47,7 +47,7 @@ class GoingOn(unittest.TestCase):
     def test_other_batches_begin_the_epoch_again(self):
         self.train(*SERIES, "train.epochs=1", "--stop-after", 5)
         told = self.train("--resume", "data.batch_size=24")  # 200 = 8 x 24 + 8, 120 = 5 x 24
-        self.assertIn("epoch 1 begins again: batches have another size than before", told)
+        self.assertIn("epoch 1 restarts: the batch size has changed", told)
         self.assertEqual((self.report()["steps"], self.report()["epochs"]), (5 + 9, 1))
 
     def test_other_batches_behind_an_epoch(self):
@@ -56,7 +56,7 @@ class GoingOn(unittest.TestCase):
             self.run_folder = self.root / f"run-{size}"
             self.train(*SERIES, "train.epochs=2", "--stop-after", 13)
             told = self.train("--resume", f"data.batch_size={size}")
-            self.assertNotIn("begins again", told)
+            self.assertNotIn("restarts", told)
             self.assertEqual((self.report()["steps"], self.report()["epochs"]), (13 + more, 2))
 
     def test_no_checkpoint_of_what_is_no_number(self):
@@ -106,7 +106,7 @@ class GoingOn(unittest.TestCase):
         self.assertIn("  resume: auto\n", kept)
         for words, environment in ((("run.resume=true",), {}), (("on.yaml",), {}),
                                    ((), {"STOKER_RUN_RESUME": "true"}), (("run.resume=yes",), {})):
-            self.assertIn("goes on after step", self.train(*words, "--stop-after", 1, **environment))
+            self.assertIn("resumed from step", self.train(*words, "--stop-after", 1, **environment))
             self.assertEqual((self.run_folder / "config.yaml").read_text(), kept)
         self.run_folder = self.root / "second"
         self.train(self.root / "run" / "config.yaml", "run.resume=false", "--stop-after", 1)
