@@ -1,14 +1,10 @@
-# Completion of `stoker` for bash: verbs, switches, settings and their words; files and folders everywhere else.
+# Completion of `stoker` for bash: verbs, options, settings and their values; files and folders everywhere else.
 # Settings that several sections have are offered by their bare name too: stoker then says which ones it may mean.
 _stoker() {
     local line=${COMP_LINE:0:COMP_POINT} current word words i
     current=${line##* }
     COMPREPLY=()
-    if [ "$COMP_CWORD" -le 1 ]; then
-        words=$("${COMP_WORDS[0]}" --complete 2>/dev/null)
-    else
-        words=$("${COMP_WORDS[0]}" "${COMP_WORDS[1]}" --complete 2>/dev/null)
-    fi
+    words=$("${COMP_WORDS[0]}" --complete "${COMP_WORDS[@]:1:COMP_CWORD-1}" 2>/dev/null)
     for word in $words; do
         if [[ $word == "$current"* ]]; then COMPREPLY+=("$word"); fi
     done

@@ -7,6 +7,7 @@
     <number>                                 what it prints, line by line
     ? 2                                      its exit status, if not 0
     ! timeout 30                             seconds for each of the commands that follow (60)
+    ! needs zsh                              the file is skipped (status 77) where there is no such program
 
 In expected lines <number> is any number, <text> anything but nothing; a line `...` is any lines or none. Blank
 lines before the next command are only for the eye. Every file runs in its own folder, with the program under
@@ -17,6 +18,7 @@ import difflib
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -27,6 +29,10 @@ WILDCARDS = {"<number>": r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", "<text>":
 
 
 class Failure(Exception):
+    pass
+
+
+class Skipped(Exception):
     pass
 
 
@@ -43,6 +49,9 @@ def parse(text):
             commands.append(Command(number, line[2:], timeout_s))
         elif line.startswith("! timeout "):
             timeout_s = float(line.split()[2])
+        elif line.startswith("! needs "):
+            if not shutil.which(line.split()[2]):
+                raise Skipped(f"there is no {line.split()[2]}")
         elif line.startswith("#"):
             continue
         elif not commands:
@@ -127,17 +136,20 @@ def main():
     parser.add_argument("files", nargs="+", type=pathlib.Path)
     arguments = parser.parse_args()
     environment = make_environment(arguments.path and os.path.abspath(arguments.path))
-    failed = 0
+    failed = skipped = 0
     for path in arguments.files:
         start = time.monotonic()
         try:
             run_file(path, environment)
             print(f"ok    {path.stem} ({time.monotonic() - start:.1f} s)", flush=True)
+        except Skipped as reason:
+            skipped += 1
+            print(f"skip  {path.stem}: {reason}", flush=True)
         except Failure as failure:
             failed += 1
             print(f"{failure}\nFAIL  {path.stem}", flush=True)
-    print(f"{len(arguments.files) - failed} passed, {failed} failed")
-    return 1 if failed else 0
+    print(f"{len(arguments.files) - failed - skipped} passed, {failed} failed, {skipped} skipped")
+    return 1 if failed else 77 if skipped == len(arguments.files) else 0
 
 
 sys.exit(main())
