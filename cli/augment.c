@@ -217,6 +217,7 @@ static int run(augment_job *job)
     if (status == STK_OK && job->sheet_path) status = start_sheet(job, &error);
     if (status == STK_OK) status = job->sheet_path ? make_sheet(job, &error) : explain(job, &error);
     const int code = status == STK_OK ? STK_EXIT_GOOD : stk__cli_fail(&error);
+    if (status == STK_OK) stk__cli_print_all_effects(job->arguments.config);
     stk__cli_loader_close(&job->loader, code);
     stk__sheet_fini(&job->sheet);
     stk__buffer_fini(&job->levels);

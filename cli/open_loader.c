@@ -233,6 +233,11 @@ void stk__cli_print_effects(const stk__config *config)
     }
 }
 
+void stk__cli_print_all_effects(const stk__config *config)
+{
+    if (stk__cli_verbose >= 2 && !stk__cli_quiet) stk__cli_print_effects(config);
+}
+
 json_t *stk__cli_damages_json(const stk_loader_stats *stats)
 {
     json_t *object = json_object();

@@ -43,6 +43,7 @@ void stk__cli_loader_close(stk_loader **loader, int status);
 /* The rows of the effects that people should know: those that differ from what was asked for, or were left
  * open. */
 void stk__cli_print_effects(const stk__config *config);
+void stk__cli_print_all_effects(const stk__config *config); /* with -vv only: every row, and its origin */
 json_t *
 stk__cli_damages_json(const stk_loader_stats *stats); /* {"truncated": 3, …}: the classes that came up */
 void stk__cli_print_dataset(const stk_loader_info *info, const stk_loader_options *options);

@@ -101,16 +101,15 @@ static stk_status tell_effects(pack_job *job, stk_error *error)
 
 static int finish_job(pack_job *job, stk_status status, const stk_error *error)
 {
-    int code = status == STK_OK ? STK_EXIT_GOOD : stk__cli_fail(error);
-    if (stk__cli_json && job->report.count) {
-        stk_error untold;
-        const int printed = tell_effects(job, &untold) == STK_OK
-                                ? stk__cli_print_json(report_json(job, status == STK_OK))
-                                : stk__cli_fail(&untold);
-        if (code == STK_EXIT_GOOD) code = printed;
-    } else if (code == STK_EXIT_GOOD && !stk__cli_quiet) {
+    stk_error failed;
+    int code = status == STK_OK ? STK_EXIT_GOOD : stk__cli_fail(error), printed = STK_EXIT_GOOD;
+    if (job->report.count && tell_effects(job, &failed) != STK_OK) printed = stk__cli_fail(&failed);
+    if (printed == STK_EXIT_GOOD) stk__cli_print_all_effects(job->arguments.config);
+    if (printed == STK_EXIT_GOOD && stk__cli_json && job->report.count)
+        printed = stk__cli_print_json(report_json(job, status == STK_OK));
+    else if (code == STK_EXIT_GOOD && !stk__cli_json && !stk__cli_quiet)
         print_report(job);
-    }
+    if (code == STK_EXIT_GOOD) code = printed;
     if (job->report.hanging) stk__cli_leave(code);
     return code;
 }

@@ -207,6 +207,7 @@ static stk_status write_report(const predict_job *job, stk_error *error)
 static int finish(predict_job *job, stk_status status, stk_error *error)
 {
     int code = status == STK_OK ? STK_EXIT_GOOD : stk__cli_fail(error);
+    if (job->began) stk__cli_print_all_effects(job->arguments.config);
     if (job->began && (job->output || writes_pictures(job)) && write_report(job, error) != STK_OK &&
         code == STK_EXIT_GOOD)
         code = stk__cli_fail(error);

@@ -255,6 +255,7 @@ static int finish_job(stats_job *job, stk_status status, const stk_error *error)
     if (code == STK_EXIT_GOOD && stk__cli_json) {
         code = stk__cli_print_json(report_json(job));
     } else if (code == STK_EXIT_GOOD) {
+        stk__cli_print_all_effects(job->arguments.config);
         print_pixels(job);
         print_classes(job);
         print_values(job);

@@ -286,7 +286,7 @@ static stk_status print_plan(const train_job *job, stk_error *error)
     if (job->session.cache_bytes)
         printf("  %-14s %9s\n", "cache", stk__cli_bytes((double)job->session.cache_bytes));
     if (job->session.device_bytes)
-        printf("  %-14s %9s\n  %-14s %9s\n", "CUDA runtime", stk__cli_bytes((double)job->session.cuda_bytes),
+        printf("  %-14s %9s\n  %-14s %9s\n", "CUDA itself", stk__cli_bytes((double)job->session.cuda_bytes),
                job->session.device, stk__cli_bytes((double)job->session.device_bytes));
     printf("  %-14s %9s\n  %-14s %9s\n", "program", stk__cli_bytes((double)job->session.program_bytes),
            "at most", stk__cli_bytes((double)job->session.planned_bytes));
