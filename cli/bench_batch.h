@@ -5,7 +5,7 @@
 #define STK_CLI_BENCH_BATCH_H
 
 #include "augment/plan.h"
-#include "device/augment_batch.h"
+#include "device/cpu/augment_batch.h"
 #include "device/host.h"
 
 /* A turn of a contestant lasts so long at least, peers' too (bench/peers/serve.py). If it has several

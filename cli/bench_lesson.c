@@ -4,8 +4,8 @@
 #include "core/file.h"
 #include "core/json_text.h"
 #include "core/random.h"
-#include "train/checkpoint.h"
-#include "train/safetensors.h"
+#include "train/checkpoint/checkpoint.h"
+#include "train/checkpoint/safetensors.h"
 
 #include <errno.h>
 #include <limits.h>

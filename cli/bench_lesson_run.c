@@ -2,7 +2,7 @@
 #include "bench_lesson.h"
 
 #include "core/file.h"
-#include "train/safetensors.h"
+#include "train/checkpoint/safetensors.h"
 
 #include <limits.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "bench_torch_share.h"
 
-#include "engine/torch_api.h"
+#include "engine/torch/torch_api.h"
 
 #include <string.h>
 #include <time.h>

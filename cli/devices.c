@@ -1,8 +1,8 @@
 /* stoker devices: what could augment here, and why something could not. */
-#include "selftest.h"
+#include "selftest/selftest.h"
 
 #include "core/cpu.h"
-#include "device/cuda_device.h"
+#include "device/cuda/cuda_device.h"
 
 #include <string.h>
 

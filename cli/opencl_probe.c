@@ -8,7 +8,7 @@
 
 #include "core/clock.h"
 #include "device/device.h"
-#include "device/opencl_api.h"
+#include "device/opencl/opencl_api.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
 
 #include "cli.h"
 
-#include "train/checkpoint.h"
+#include "train/checkpoint/checkpoint.h"
 #include "train/run.h"
 
 /* What a run was trained on (data.json): enough to use its network where the data set is not. */

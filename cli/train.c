@@ -1,5 +1,5 @@
 /* stoker train: one command from data to a network that has learnt. */
-#include "grid.h"
+#include "grid/grid.h"
 #include "ledger_file.h"
 #include "run_open.h"
 #include "train_after.h"

@@ -1,6 +1,6 @@
 #include "train_monitor.h"
 
-#include "monitor_face.h"
+#include "monitor/monitor_face.h"
 
 #include "core/clock.h"
 #include "core/thread.h"

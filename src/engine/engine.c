@@ -7,7 +7,7 @@
 #include "core/pool.h"
 #include "engine/half_op.h"
 #include "engine/loss_inputs.h"
-#include "engine/torch_device.h"
+#include "engine/torch/torch_device.h"
 
 #include <assert.h>
 #include <stdio.h>

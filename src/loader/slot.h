@@ -40,12 +40,13 @@ typedef struct stk__slot {
 } stk__slot;
 
 /* device: that batches go through; NULL: none. pinned: its part of the host's memory shall be. */
-typedef struct stk__slot_home {
+typedef struct stk__slot_memory {
     stk__device *device;
     bool pinned;
-} stk__slot_home;
+} stk__slot_memory;
 
-stk_status stk__slot_init(stk__slot *slot, const stk__layout *layout, stk__slot_home home, stk_error *error);
+stk_status stk__slot_init(stk__slot *slot, const stk__layout *layout, stk__slot_memory memory,
+                          stk_error *error);
 void stk__slot_fini(stk__slot *slot);
 
 /* Prepares the slot for a step: counts, ids, weights 1. */

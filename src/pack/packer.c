@@ -4,8 +4,8 @@
 #include "core/utf8.h"
 #include "pack/packer_parts.h"
 #include "pack/tar_blocks.h"
-#include "source/shard_facts.h"
-#include "source/tar.h"
+#include "source/shards/shard_facts.h"
+#include "source/shards/tar.h"
 
 #include <limits.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 #include "core/durable.h"
 #include "core/file.h"
 #include "monitor/gpu_label.h"
-#include "monitor/replay.h"
+#include "monitor/record/replay.h"
 
 #include <limits.h>
 #include <math.h>

@@ -170,8 +170,8 @@ static stk_status scan_into(stk__files *files, stk__scan *scan, const char *fold
     stk__catalog_fini(&files->catalog);
     files->catalog = scan->samples;
     scan->samples = (stk__catalog){0};
-    STK__TRY(stk__files_seal(files, error));
-    return stk__files_refuse_twins(&files->catalog, folder, error);
+    STK__TRY(stk__files_finish(files, error));
+    return stk__files_refuse_duplicates(&files->catalog, folder, error);
 }
 
 /* A folder without images whose only table is a .csv, or only file a .npy, is a series. */

@@ -167,7 +167,7 @@ static stk_status open_list(stk__list *list, const stk__site *site, stk_error *e
     STK__TRY(is_json(list->path) ? stk__list_read_json(list, error) : stk__list_read_csv(list, error));
     if (list->rows.size_bytes == 0) return refuse_empty(list, error);
     if (list->label_texts == STK_LABEL_TEXTS_NAMES && *site->sibling) return refuse_names(list, site, error);
-    STK__TRY(stk__list_seal(list, error));
+    STK__TRY(stk__list_finish(list, error));
     tell_info(list, site);
     list->files.source.ops = &list_ops;
     return STK_OK;

@@ -3,7 +3,7 @@
 
 #include "core/memory.h"
 #include "core/number.h"
-#include "train/checkpoint.h"
+#include "train/checkpoint/checkpoint.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -8,8 +8,8 @@
 #include "core/file.h"
 #include "load_state.h"
 #include "pack/pack_state.h"
-#include "source/pack_note.h"
-#include "train/checkpoint.h"
+#include "source/shards/pack_note.h"
+#include "train/checkpoint/checkpoint.h"
 #include "train/metrics_file.h"
 
 #include <assert.h>

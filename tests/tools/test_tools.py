@@ -464,13 +464,13 @@ class GpuBound(ToolTest):
 
     def test_the_bound_is_the_slower_of_two(self):
         """By hand: 8,388,608 pixels, an A100 of 40 GB: 20 bytes at 1555 GB/s, 108 x 128 instructions a clock of 1410 MHz."""
-        count = int(re.search(r'"standard", (\d+)', (ROOT / "src/device/kernel_cost.list").read_text())[1])
+        count = int(re.search(r'"standard", (\d+)', (ROOT / "src/device/kernel/kernel_cost.list").read_text())[1])
         _, output = self.run_tool("gpu_bound")
         issue = 32 * 512 * 512 * count / (108 * 128 * 1410e3)
         self.assertIn(f"| A100 40 GB | 108 | 1410 | 1555 | 0.108 ms | {issue:.3f} ms | {2 * max(issue, 0.108):.3f} ms |", output)
 
     def test_the_limit_is_the_self_tests(self):
-        times = float(re.search(r"#define AUGMENT_TIMES\s+(\S+)", (ROOT / "cli/selftest_speed.c").read_text())[1])
+        times = float(re.search(r"#define AUGMENT_TIMES\s+(\S+)", (ROOT / "cli/selftest/selftest_speed.c").read_text())[1])
         limit = float(re.search(r"^LIMIT = (\d+)", (ROOT / "tools/gpu_bound").read_text(), re.M)[1])
         self.assertEqual(times, limit)
 

@@ -1,5 +1,5 @@
 /* How rows of `stoker devices --selftest` are judged and counted, and what never gets into them. */
-#include "../../cli/selftest.h"
+#include "../../cli/selftest/selftest.h"
 
 #include <math.h>
 #include <setjmp.h>
