@@ -232,6 +232,7 @@ static stk_status run_average(stk__engine *engine, const stk__tensor_list *avera
 
 const stk__engine_ops stk__engine_torch = {
     .name = "torch",
+    .lists_gpu = stk__torch_device_lists_gpu,
     .open = open_engine,
     .close = close_engine,
     .sync = stk__torch_sync,

@@ -54,13 +54,13 @@ static bool has_none(void)
            (code == CUDA_SUCCESS && driver->cuDeviceGetCount(&count) == CUDA_SUCCESS && count == 0);
 }
 
-bool stk__torch_device_lists_gpu(char why[STK_TORCH_WHY])
+bool stk__torch_device_lists_gpu(char why[STK_ENGINE_WHY])
 {
     stk__device_info gpu = {0};
     const bool listed = stk__device_cuda.list(&gpu, 1) == 1;
     why[0] = '\0';
     if (listed && gpu.available) return true;
-    if (!has_none()) snprintf(why, STK_TORCH_WHY, "%.*s", STK_TORCH_WHY - 1, gpu.why);
+    if (!has_none()) snprintf(why, STK_ENGINE_WHY, "%.*s", STK_ENGINE_WHY - 1, gpu.why);
     return false;
 }
 
@@ -92,7 +92,7 @@ static void open_best(const stk__torch_api *api, stk__torch_device *device)
     stk_error why = {0};
     if (!stk__torch_device_lists_gpu(device->why) || open_cuda(api, "cuda:0", 0, device, &why) == STK_OK)
         return;
-    snprintf(device->why, sizeof device->why, "%.*s", STK_TORCH_WHY - 1, why.message);
+    snprintf(device->why, sizeof device->why, "%.*s", STK_ENGINE_WHY - 1, why.message);
 }
 
 stk_status stk__torch_device_open(const stk__torch_api *api, const char *word, stk__torch_device *device,

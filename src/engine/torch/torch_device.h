@@ -4,12 +4,10 @@
 
 #include "engine/torch/torch_cuda.h"
 
-enum { STK_TORCH_WHY = 160 };
-
 typedef struct stk__torch_device {
-    int32_t type, index;     /* as PyTorch counts them */
-    stk__torch_cuda *cuda;   /* NULL: the host */
-    char why[STK_TORCH_WHY]; /* "auto" is the host though there is a GPU: why; else empty */
+    int32_t type, index;      /* as PyTorch counts them */
+    stk__torch_cuda *cuda;    /* NULL: the host */
+    char why[STK_ENGINE_WHY]; /* "auto" is the host though there is a GPU: why; else empty */
 } stk__torch_device;
 
 /* word: "auto", "cpu", "cuda:0"; NULL: "auto". Is there such a device, as far as that can be known without
@@ -32,7 +30,7 @@ stk_status stk__torch_device_refuse(const char *word, const char *why, const cha
 const char *stk__torch_device_name(const stk__torch_device *device);
 /* Does the driver list a GPU that can be used? Costs nothing where there is no driver. false: why not, where
  * there is a driver that fails or a GPU that is too old; empty, where there is none. */
-bool stk__torch_device_lists_gpu(char why[STK_TORCH_WHY]);
+bool stk__torch_device_lists_gpu(char why[STK_ENGINE_WHY]);
 
 /* As stk__engine_ops has them. */
 stk_status stk__torch_arena_create(stk__engine *engine, size_t size_bytes, stk__arena **arena,
