@@ -2,7 +2,7 @@
  * The same in quick mode: it takes seconds. */
 #include "selftest.h"
 
-#include "bench_batch.h"
+#include "../../bench/bench_batch.h"
 #include "core/clock.h"
 #include "device/cuda/cuda_bandwidth.h"
 
