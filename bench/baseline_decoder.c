@@ -1,3 +1,6 @@
+/* The baseline of `stoker bench load`: as many threads as CPUs take the next sample from a common counter,
+ * read its file and decode it into a buffer of their own, image by libjpeg-turbo and mask by libspng. There
+ * is no order, no batch and no queue: what it reaches is what those decoders allow on this machine. */
 #include "baseline_decoder.h"
 
 #include "core/clock.h"
@@ -10,16 +13,16 @@
 #include <spng.h>
 #include <limits.h>
 
-typedef struct bare_thread {
-    const stk__bare *bare;
+typedef struct baseline_thread {
+    const stk__baseline *baseline;
     atomic_uint_fast64_t *next;
     stk__thread *thread;
     stk__buffer file, pixels;
     stk_status status;
     stk_error error;
-} bare_thread;
+} baseline_thread;
 
-static stk_status decode_jpeg(bare_thread *t, struct jpeg_decompress_struct *jpeg)
+static stk_status decode_jpeg(baseline_thread *t, struct jpeg_decompress_struct *jpeg)
 {
     jpeg_mem_src(jpeg, t->file.data, t->file.size_bytes);
     jpeg_read_header(jpeg, TRUE);
@@ -38,7 +41,7 @@ static stk_status decode_jpeg(bare_thread *t, struct jpeg_decompress_struct *jpe
     return STK_OK;
 }
 
-static stk_status decode_png(bare_thread *t)
+static stk_status decode_png(baseline_thread *t)
 {
     size_t bytes = 0;
     spng_ctx *png = spng_ctx_new(0);
@@ -48,23 +51,23 @@ static stk_status decode_png(bare_thread *t)
     if (status == STK_OK && spng_decode_image(png, t->pixels.data, bytes, SPNG_FMT_PNG, 0) != 0)
         status = STK_ERROR_DATA;
     spng_ctx_free(png);
-    return status == STK_ERROR_DATA ? stk__fail(&t->error, status, "the bare loop cannot decode a mask")
+    return status == STK_ERROR_DATA ? stk__fail(&t->error, status, "the baseline cannot decode a mask")
                                     : status;
 }
 
-static stk_status read_field(bare_thread *t, uint64_t id, stk__field field)
+static stk_status read_field(baseline_thread *t, uint64_t id, stk__field field)
 {
     char path[PATH_MAX];
-    t->bare->source->ops->where(t->bare->source, id, field, path, sizeof path);
+    t->baseline->source->ops->where(t->baseline->source, id, field, path, sizeof path);
     return stk__file_read(path, 0, &t->file, &t->error);
 }
 
-static stk_status decode_samples(bare_thread *t, struct jpeg_decompress_struct *jpeg)
+static stk_status decode_samples(baseline_thread *t, struct jpeg_decompress_struct *jpeg)
 {
-    for (uint64_t id; (id = atomic_fetch_add(t->next, 1)) < t->bare->count;) {
+    for (uint64_t id; (id = atomic_fetch_add(t->next, 1)) < t->baseline->count;) {
         STK__TRY(read_field(t, id, STK_FIELD_IMAGE));
         STK__TRY(decode_jpeg(t, jpeg));
-        if (!t->bare->masks) continue;
+        if (!t->baseline->masks) continue;
         STK__TRY(read_field(t, id, STK_FIELD_MASK));
         STK__TRY(decode_png(t));
     }
@@ -73,7 +76,7 @@ static stk_status decode_samples(bare_thread *t, struct jpeg_decompress_struct *
 
 static void run_thread(void *argument)
 {
-    bare_thread *t = argument;
+    baseline_thread *t = argument;
     struct jpeg_error_mgr errors;
     struct jpeg_decompress_struct jpeg = {.err = jpeg_std_error(&errors)};
     jpeg_create_decompress(&jpeg);
@@ -83,22 +86,22 @@ static void run_thread(void *argument)
     stk__buffer_fini(&t->pixels);
 }
 
-stk_status stk__bare_run(const stk__bare *bare, stk_error *error)
+stk_status stk__baseline_run(const stk__baseline *baseline, stk_error *error)
 {
     atomic_uint_fast64_t next = 0;
-    const size_t bytes = (size_t)bare->threads * sizeof(bare_thread);
-    bare_thread *threads = stk__alloc(bytes);
-    if (!threads) return stk__fail_memory(error, bytes, "the bare loop");
-    const stk__thread_options options = {.name = "bare", .run = run_thread};
+    const size_t bytes = (size_t)baseline->threads * sizeof(baseline_thread);
+    baseline_thread *threads = stk__alloc(bytes);
+    if (!threads) return stk__fail_memory(error, bytes, "the baseline");
+    const stk__thread_options options = {.name = "baseline", .run = run_thread};
     stk_status status = STK_OK;
-    for (int i = 0; i < bare->threads && status == STK_OK; i++) {
-        threads[i].bare = bare;
+    for (int i = 0; i < baseline->threads && status == STK_OK; i++) {
+        threads[i].baseline = baseline;
         threads[i].next = &next;
         stk__thread_options own = options;
         own.context = &threads[i];
         status = stk__thread_start(&threads[i].thread, &own, error);
     }
-    for (int i = 0; i < bare->threads; i++) {
+    for (int i = 0; i < baseline->threads; i++) {
         while (!stk__thread_join(&threads[i].thread, stk__clock_ns() + STK_SECOND_NS))
             continue;
         if (status != STK_OK || threads[i].status == STK_OK) continue;

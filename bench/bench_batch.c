@@ -1,3 +1,6 @@
+/* The batch that contestants of `stoker bench augment` share, and our ways to augment it: the kernels over
+ * the pool of threads, the baseline (the same kernels in threads that share nothing), and memcpy of as many
+ * bytes. Called by one thread. */
 #include "bench_batch.h"
 
 #include "core/clock.h"
@@ -174,17 +177,17 @@ stk_status stk__bench_batch_pool(stk__bench_batch *batch, const stk__bench_way *
     return take_turn(run_pool, batch, way, ms, error);
 }
 
-typedef struct bare_part {
+typedef struct thread_part {
     stk__augment_batch work; /* this thread's samples alone */
     stk__augment_kernel kernel;
     stk__buffer *scratch;
     stk__thread *thread;
     stk_status status;
-} bare_part;
+} thread_part;
 
 static void run_part(void *context)
 {
-    bare_part *part = context;
+    thread_part *part = context;
     const stk__augment_batch *work = &part->work;
     const size_t area = (size_t)work->target.w * (size_t)work->target.h;
     for (uint64_t i = 0; i < work->count && part->status == STK_OK; i++) {
@@ -212,10 +215,10 @@ static stk__augment_batch cut_part(const stk__augment_batch *all, uint64_t first
     return part;
 }
 
-static stk_status run_bare(stk__bench_batch *batch, const stk__bench_way *way, uint32_t turn,
-                           stk_error *error)
+static stk_status run_baseline(stk__bench_batch *batch, const stk__bench_way *way, uint32_t turn,
+                               stk_error *error)
 {
-    bare_part parts[STK_POOL_WORKERS] = {0};
+    thread_part parts[STK_POOL_WORKERS] = {0};
     const uint64_t count = (uint64_t)way->workers;
     stk__bench_way now = *way;
     now.epoch = way->epoch * 64 + turn;
@@ -228,22 +231,22 @@ static stk_status run_bare(stk__bench_batch *batch, const stk__bench_way *way, u
     }
     for (uint64_t k = 1; k < count && status == STK_OK; k++)
         status = stk__thread_start(
-            &parts[k].thread, &(stk__thread_options){.name = "bare", .run = run_part, .context = &parts[k]},
-            error);
+            &parts[k].thread,
+            &(stk__thread_options){.name = "baseline", .run = run_part, .context = &parts[k]}, error);
     if (status == STK_OK) run_part(&parts[0]);
     for (uint64_t k = 0; k < count; k++) {
         while (!stk__thread_join(&parts[k].thread, stk__clock_ns() + STK_SECOND_NS))
             continue;
         if (status == STK_OK && parts[k].status != STK_OK)
-            status = stk__fail(error, parts[k].status, "the bare loop failed");
+            status = stk__fail(error, parts[k].status, "the baseline failed");
     }
     return status;
 }
 
-stk_status stk__bench_batch_bare(stk__bench_batch *batch, const stk__bench_way *way, double *ms,
-                                 stk_error *error)
+stk_status stk__bench_batch_baseline(stk__bench_batch *batch, const stk__bench_way *way, double *ms,
+                                     stk_error *error)
 {
-    return take_turn(run_bare, batch, way, ms, error);
+    return take_turn(run_baseline, batch, way, ms, error);
 }
 
 static void copy_piece(void *context, size_t item, int worker)

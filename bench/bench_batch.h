@@ -54,8 +54,8 @@ stk__augment_batch stk__bench_batch_resolve(stk__bench_batch *batch, const stk__
 stk_status stk__bench_batch_pool(stk__bench_batch *batch, const stk__bench_way *way, double *ms,
                                  stk_error *error);
 /* The same kernel in threads that share nothing: each has its part of the batch. What the machine scales. */
-stk_status stk__bench_batch_bare(stk__bench_batch *batch, const stk__bench_way *way, double *ms,
-                                 stk_error *error);
+stk_status stk__bench_batch_baseline(stk__bench_batch *batch, const stk__bench_way *way, double *ms,
+                                     stk_error *error);
 /* As many bytes read and written by memcpy on all CPUs. */
 double stk__bench_batch_copy(stk__bench_batch *batch);
 

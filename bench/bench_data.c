@@ -1,29 +1,40 @@
+/* Folders of a benchmark: faces are made below $TMPDIR, and removed however it ends. stk__bench_data_remove
+ * may be called from the thread of Ctrl-C. */
 #include "bench_data.h"
+
+#include "core/clock.h"
 
 #include "make/make_write.h"
 
 #include <errno.h>
 #include <ftw.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+typedef struct making {
+    stk__bench_progress progress;
+    const stk__bench_host *host;
+} making;
 
 static void show_making(void *context, const stk__make_progress *done)
 {
-    stk__progress_show(context, "making faces", done->samples, done->count);
+    const making *m = context;
+    m->host->show(&m->progress, "making faces", done->samples, done->count);
 }
 
-stk_status stk__bench_faces_make(const char *folder, uint64_t count, stk_error *error)
+stk_status stk__bench_faces_make(const char *folder, uint64_t count, const stk__bench_host *host,
+                                 stk_error *error)
 {
-    stk__progress progress;
-    stk__progress_start(&progress);
+    making m = {.progress = {.start_ns = stk__clock_ns()}, .host = host};
     const stk__make_options options = {.kind = STK_MAKE_FACES,
                                        .folder = folder,
                                        .count = count,
-                                       .stop = stk__interrupt_flag(),
+                                       .stop = host->stop,
                                        .show = show_making,
-                                       .context = &progress};
+                                       .context = &m};
     stk__make_progress done;
     const stk_status status = stk__make_write(&options, &done, error);
-    stk__progress_end(&progress);
+    host->hide();
     return status;
 }
 
@@ -47,11 +58,13 @@ stk_status stk__bench_folder_make(stk__bench_data *data, stk_error *error)
     return STK_OK;
 }
 
-stk_status stk__bench_data_open(stk__bench_data *data, const char *named, uint64_t count, stk_error *error)
+stk_status stk__bench_data_open(stk__bench_data *data, const stk__bench_options *options, uint64_t count,
+                                stk_error *error)
 {
-    if (named) return set_folder(data, snprintf(data->folder, sizeof data->folder, "%s", named), error);
+    if (options->folder)
+        return set_folder(data, snprintf(data->folder, sizeof data->folder, "%s", options->folder), error);
     STK__TRY(stk__bench_folder_make(data, error));
-    return stk__bench_faces_make(data->folder, count, error);
+    return stk__bench_faces_make(data->folder, count, options->host, error);
 }
 
 static int remove_one(const char *path, const struct stat *facts, int kind, struct FTW *walk)

@@ -3,7 +3,7 @@
 #ifndef STK_BENCH_DATA_H
 #define STK_BENCH_DATA_H
 
-#include "cli.h"
+#include "benchmark.h"
 
 typedef struct stk__bench_data {
     char folder[512];
@@ -12,9 +12,11 @@ typedef struct stk__bench_data {
 
 /* An empty temporary folder below $TMPDIR. */
 stk_status stk__bench_folder_make(stk__bench_data *data, stk_error *error);
-stk_status stk__bench_faces_make(const char *folder, uint64_t count, stk_error *error);
-/* named NULL: makes `count` faces below $TMPDIR. */
-stk_status stk__bench_data_open(stk__bench_data *data, const char *named, uint64_t count, stk_error *error);
+stk_status stk__bench_faces_make(const char *folder, uint64_t count, const stk__bench_host *host,
+                                 stk_error *error);
+/* The folder that the options name, else `count` faces in a temporary one. */
+stk_status stk__bench_data_open(stk__bench_data *data, const stk__bench_options *options, uint64_t count,
+                                stk_error *error);
 void stk__bench_data_close(stk__bench_data *data);
 void stk__bench_data_remove(
     const stk__bench_data *data); /* its files, if temporary; close may still follow */

@@ -1,109 +1,112 @@
+/* What contestants of all benchmarks have in common: rows, turns of their worker processes, giving up. A
+ * contestant that fails has no numbers, and its rows say why: that is no failure of the benchmark. One
+ * thread. */
 #include "contestant.h"
-
-#include "bench_process.h"
 
 #include "core/clock.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include <stdio.h>
 
-enum { WEIGH_MS = 10, WEIGH_MOST_S = 60 };
+enum { LOOK_MS = 10 }; /* at the memory of processes */
 
-void stk__rival_enter(stk__rival *rival, stk__bench *bench, const stk__rival_case *race)
+static stk__bench_row *add_row(stk__contestant *c, stk__bench *bench, const char *test, const char *setting,
+                               const char *unit)
 {
-    static const char *const units[STK_METRICS] = {"samples/s", "CPU-s/1000", "MB", "ms to first batch"};
-    char setting[64];
-    snprintf(setting, sizeof setting, "%s%s", rival->setting,
-             rival->kind == STK_RIVAL_CONVERTED && race->which == STK_RACE_PAIRS ? ", masks raw" : "");
-    for (int i = 0; i < STK_METRICS; i++) {
-        stk__bench_row *row = stk__bench_begin(bench, rival->contestant, race->title, setting, units[i]);
-        if (i == 0) rival->rows = row;
-    }
-    rival->rows->columns = STK_METRICS;
-    rival->rows->ours = rival->kind <= STK_RIVAL_PACKED;
-    if (!rival->rows->ours && rival->peer.present)
-        snprintf(rival->rows->versions, sizeof rival->rows->versions, "%.150s", rival->peer.words);
+    stk__bench_row *row = stk__bench_begin(bench, c->name, test, setting, unit);
+    if (c->row_count++ == 0) c->rows = row; /* others follow it in memory */
+    return row;
 }
 
-/* No number at all is better than a few good ones of somebody who then failed. */
-static void give_up(stk__rival *rival)
+void stk__contestant_enter(stk__contestant *c, stk__bench *bench, const char *test,
+                           const char *const units[STK_COLUMNS])
 {
-    for (int i = 0; i < STK_METRICS; i++) {
-        stk__bench_row *row = &rival->rows[i];
-        row->count = 0;
-        snprintf(row->why, sizeof row->why, "%s", rival->peer.words);
-    }
-    stk__peer_stop(&rival->peer); /* memory and threads for the others */
+    c->row_count = 0;
+    for (int i = 0; i < STK_COLUMNS; i++)
+        add_row(c, bench, test, c->setting, units[i]);
+    c->rows->columns = STK_COLUMNS;
+    c->rows->ours = c->ours;
 }
 
-static bool send_request(stk__rival *rival, const char *word, const stk__rival_case *race)
+void stk__contestant_enter_rows(stk__contestant *c, stk__bench *bench, const char *test, const char *unit,
+                                const char *cpu_unit)
 {
-    char request[48];
-    if (rival->rows->why[0]) return false;
-    snprintf(request, sizeof request, "%s %s", word, race->word);
-    if (stk__peer_send(&rival->peer, request)) return true;
-    give_up(rival);
+    c->row_count = 0;
+    add_row(c, bench, test, c->setting, unit);
+    if (cpu_unit) add_row(c, bench, test, "CPU time", cpu_unit);
+}
+
+double stk__contestant_median(const stk__contestant *c, stk__column column)
+{
+    return stk__bench_median(&c->rows[column]);
+}
+
+void stk__contestant_tell_versions(stk__contestant *c)
+{
+    if (!c->ours && c->process->present)
+        snprintf(c->rows->versions, sizeof c->rows->versions, "%.150s", c->process->words);
+}
+
+void stk__contestant_give_up(stk__contestant *c, const char *why)
+{
+    for (int i = 0; i < c->row_count; i++) {
+        c->rows[i].count = 0;
+        snprintf(c->rows[i].why, sizeof c->rows[i].why, "%s", why);
+    }
+    if (c->process) stk__worker_process_stop(c->process); /* memory and threads for the others */
+}
+
+bool stk__contestant_gave_up(const stk__contestant *c)
+{
+    return c->rows->why[0];
+}
+
+void stk__contestant_dismiss(stk__contestant *c, const char *why)
+{
+    if (c->rows->count == 0 && !stk__contestant_gave_up(c)) stk__contestant_give_up(c, why);
+}
+
+static bool send_request(stk__contestant *c, const char *request)
+{
+    if (stk__contestant_gave_up(c)) return false;
+    if (stk__worker_process_send(c->process, request)) return true;
+    stk__contestant_give_up(c, c->process->words);
     return false;
 }
 
-static bool receive_number(stk__rival *rival, const char *word, double *value)
+static bool receive_answer(stk__contestant *c, const char *word, char answer[STK_WORKER_ANSWER])
 {
-    char answer[STK_PEER_ANSWER];
-    if (!stk__peer_receive(&rival->peer, word, answer)) {
-        give_up(rival);
-        return false;
-    }
-    *value = strtod(answer, NULL);
-    usleep(20000); /* threads of other libraries spin for a moment before they sleep */
-    return true;
+    if (stk__worker_process_receive(c->process, word, answer)) return true;
+    stk__contestant_give_up(c, c->process->words);
+    return false;
 }
 
-void stk__rival_check(stk__rival *rival, const stk__rival_case *race)
+bool stk__contestant_ask(stk__contestant *c, const char *request, const char *word,
+                         char answer[STK_WORKER_ANSWER])
 {
-    double difference;
-    if (!send_request(rival, "check", race) || !receive_number(rival, "difference", &difference)) return;
-    if (!rival->rows->ours || rival->kind == STK_RIVAL_COARSE) rival->rows->difference = difference;
+    return send_request(c, request) && receive_answer(c, word, answer);
 }
 
-void stk__rival_weigh(stk__rival *rival, const stk__rival_case *race)
+/* The most while it has not answered. */
+static uint64_t watch_memory(const stk__worker_process *process, int most_s)
 {
-    double ms;
     uint64_t most = 0;
-    if (!send_request(rival, "round", race)) return;
-    const uint64_t until_ns = stk__clock_ns() + WEIGH_MOST_S * STK_SECOND_NS;
+    const uint64_t until_ns = stk__clock_ns() + (uint64_t)most_s * STK_SECOND_NS;
     do {
-        const uint64_t now = stk__group_memory_bytes(rival->peer.pid);
+        const uint64_t now = stk__worker_process_memory_bytes(process);
         if (now > most) most = now;
-    } while (!stk__peer_answers(&rival->peer, WEIGH_MS) && stk__clock_ns() < until_ns);
-    if (!receive_number(rival, "ms", &ms)) return;
-    stk__bench_row *row = &rival->rows[STK_METRIC_MEMORY];
+    } while (!stk__worker_process_answers(process, LOOK_MS) && stk__clock_ns() < until_ns);
+    return most;
+}
+
+void stk__contestant_weigh(stk__contestant *c, const char *request, int most_s)
+{
+    char answer[STK_WORKER_ANSWER];
+    if (!send_request(c, request)) return;
+    const uint64_t most = watch_memory(c->process, most_s);
+    if (!receive_answer(c, "ms", answer)) return;
+    stk__bench_row *row = &c->rows[STK_COLUMN_MEMORY];
     if (most > 0)
         stk__bench_add(row, (double)most * 1e-6);
     else
-        snprintf(row->why, sizeof row->why, "the kernel does not tell (smaps_rollup)");
-}
-
-void stk__rival_run(stk__rival *rival, const stk__rival_case *race)
-{
-    double ms;
-    const double before = stk__group_cpu_seconds(rival->peer.pid);
-    if (!send_request(rival, "round", race) || !receive_number(rival, "ms", &ms)) return;
-    const double cpu_s = stk__group_cpu_seconds(rival->peer.pid) - before;
-    stk__bench_add(&rival->rows[STK_METRIC_RATE], (double)race->samples * 1000 / ms);
-    stk__bench_add(&rival->rows[STK_METRIC_CPU], 1000 * cpu_s / (double)race->samples);
-}
-
-void stk__rival_first(stk__rival *rival, const stk__rival_case *race)
-{
-    double ms;
-    if (!send_request(rival, "first", race) || !receive_number(rival, "ms", &ms)) return;
-    stk__bench_add(&rival->rows[STK_METRIC_FIRST], ms);
-}
-
-void stk__rival_dismiss(stk__rival *rival, const char *why)
-{
-    if (rival->rows->count > 0 || rival->rows->why[0]) return;
-    snprintf(rival->peer.words, sizeof rival->peer.words, "%s", why);
-    give_up(rival);
+        snprintf(row->why, sizeof row->why, "the kernel does not report it (smaps_rollup)");
 }

@@ -1,59 +1,56 @@
-/* A contestant of `stoker bench load`: files to uint8 batches of 32, in a process of its own. What it is
- * asked for is in bench/peers/load_turns.py; our own processes (bench_turns.c) answer alike. */
-#ifndef STK_BENCH_RIVAL_H
-#define STK_BENCH_RIVAL_H
+/* Whoever is measured in a benchmark: ourselves in one setting, a baseline, another library. It has a name
+ * and a setting, a way to be asked for a turn (a worker process, or a function of this process), and rows of
+ * what it has measured. The goals are ratios between contestants: `kind` says which of them it counts for. */
+#ifndef STK_BENCH_CONTESTANT_H
+#define STK_BENCH_CONTESTANT_H
 
 #include "measurements.h"
 #include "worker_process.h"
 
-/* Which ratios it counts for. */
-typedef enum stk__rival_kind {
-    STK_RIVAL_OURS,
-    STK_RIVAL_COARSE, /* ours, JPEGs decoded as coarsely as FFCV and TurboLoader do (data.jpeg=fast) */
-    STK_RIVAL_PACKED, /* ours, on shards that `stoker pack` made; the last of ours */
-    STK_RIVAL_DATALOADER,
-    STK_RIVAL_OTHER,
-    STK_RIVAL_CONVERTED /* reads a file of its own, masks raw */
-} stk__rival_kind;
+/* Rows of a contestant with a worker process, side by side in the table. */
+typedef enum stk__column {
+    STK_COLUMN_VALUE, /* a rate, or the time of a step */
+    STK_COLUMN_CPU,
+    STK_COLUMN_MEMORY,
+    STK_COLUMN_FIRST, /* time to the first batch or step */
+    STK_COLUMNS
+} stk__column;
 
-/* Rows of a contestant in a case, side by side in the table. */
-typedef enum stk__rival_metric {
-    STK_METRIC_RATE,
-    STK_METRIC_CPU,
-    STK_METRIC_MEMORY,
-    STK_METRIC_FIRST,
-    STK_METRICS
-} stk__rival_metric;
+typedef struct stk__contestant stk__contestant;
+struct stk__contestant {
+    const char *name; /* "DataLoader" */
+    char setting[64]; /* "OpenCV, 4 workers" */
+    int kind;         /* of an enum of its benchmark */
+    bool ours;
 
-typedef struct stk__rival {
-    const char *contestant;
-    char setting[40];
-    stk__rival_kind kind;
-    stk__peer peer;
-    stk__bench_row *rows; /* [STK_METRICS] */
-} stk__rival;
+    stk__worker_process *process; /* is asked for turns; borrowed; NULL: … */
+    stk_status (*run)(stk__contestant *c, double *value, stk_error *error); /* … a turn in this process */
+    void *context;                                                          /* of run; borrowed */
 
-typedef enum stk__race_case { STK_RACE_JPEG, STK_RACE_PAIRS, STK_RACE_PROGRESSIVE } stk__race_case;
+    stk__bench_row *rows; /* [row_count], by column */
+    int row_count;
+};
 
-/* A case as processes know it. */
-typedef struct stk__rival_case {
-    stk__race_case which;
-    const char *word;  /* "jpeg", "pairs" */
-    const char *title; /* "JPEG to uint8 batches" */
-    uint64_t samples;
-    int64_t rounds, firsts;
-} stk__rival_case;
+/* Begins its rows in a case: side by side … */
+void stk__contestant_enter(stk__contestant *c, stk__bench *bench, const char *test,
+                           const char *const units[STK_COLUMNS]);
+/* … or one below the other: a value and, if cpu_unit is not NULL, CPU time. */
+void stk__contestant_enter_rows(stk__contestant *c, stk__bench *bench, const char *test, const char *unit,
+                                const char *cpu_unit);
+double stk__contestant_median(const stk__contestant *c, stk__column column); /* NAN: not measured */
+void stk__contestant_tell_versions(stk__contestant *c);                      /* of its process, to its row */
 
-void stk__rival_enter(stk__rival *rival, stk__bench *bench, const stk__rival_case *race);
+/* No number at all is better than a few good ones of somebody who then failed: its rows say why instead, and
+ * its process ends. */
+void stk__contestant_give_up(stk__contestant *c, const char *why);
+bool stk__contestant_gave_up(const stk__contestant *c);
+/* Without further turns in this case: what it has counts, if it has values; else it gives up. */
+void stk__contestant_dismiss(stk__contestant *c, const char *why);
 
-/* Each asks for one thing. A rival that fails has no numbers, and its rows say why. */
-void stk__rival_check(stk__rival *rival, const stk__rival_case *race); /* every sample once, right pixels */
-void stk__rival_weigh(stk__rival *rival, const stk__rival_case *race); /* memory, during an epoch */
-void stk__rival_run(stk__rival *rival, const stk__rival_case *race);   /* rate and CPU time of an epoch */
-void stk__rival_first(stk__rival *rival, const stk__rival_case *race); /* time to first batch */
-void stk__rival_end(stk__rival *rival, const stk__rival_case *race);
-/* Without further turns in this case: what it has counts, if that is a rate; else it is absent for this
- * reason. */
-void stk__rival_dismiss(stk__rival *rival, const char *why);
+/* A request to its process and the answer that begins with `word`; false: it has given up. */
+bool stk__contestant_ask(stk__contestant *c, const char *request, const char *word,
+                         char answer[STK_WORKER_ANSWER]);
+/* The same, while the memory of its processes is watched: the most goes to its row. */
+void stk__contestant_weigh(stk__contestant *c, const char *request, int most_s);
 
 #endif

@@ -1,12 +1,14 @@
-#include "load_worker.h"
-
+/* `stoker bench load-worker ROOT [fast]`: ourselves as a contestant of the load race, in a process of its
+ * own. Requests on standard input, a line each, `check`, `round` or `first` and a case, are answered on
+ * standard output as bench/peers/serve.py answers them. Not for people. */
+#include "benchmark.h"
 #include "timed_loader.h"
-#include "cli.h"
 
 #include "core/clock.h"
 
 #include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -14,23 +16,23 @@
 
 enum { BATCH = 32 };
 
-typedef struct turns {
+typedef struct load_worker {
     const char *root;
     char images[PATH_MAX]; /* without the masks */
     stk_jpeg jpeg;
-} turns;
+} load_worker;
 
-static stk_loader_options make_options(const turns *t, const char *case_word)
+static stk_loader_options make_options(const load_worker *w, const char *case_word)
 {
-    return (stk_loader_options){.root = strcmp(case_word, "jpeg") == 0 ? t->images : t->root,
+    return (stk_loader_options){.root = strcmp(case_word, "jpeg") == 0 ? w->images : w->root,
                                 .batch_size = BATCH,
-                                .jpeg = t->jpeg,
+                                .jpeg = w->jpeg,
                                 .epochs = 1,
                                 .alone = true};
 }
 
 /* Open to first batch; what was read ahead is thrown away. */
-static stk_status take_first(const stk_loader_options *options, double *ms, stk_error *error)
+static stk_status measure_first(const stk_loader_options *options, double *ms, stk_error *error)
 {
     stk_loader *loader;
     stk_batch *batch;
@@ -44,10 +46,10 @@ static stk_status take_first(const stk_loader_options *options, double *ms, stk_
 }
 
 /* An epoch, opening included: we keep nothing from one to the next, where others do. */
-static stk_status take_epoch(const stk_loader_options *options, double *ms, stk_error *error)
+static stk_status measure_epoch(const stk_loader_options *options, double *ms, stk_error *error)
 {
-    stk__bench_cost cost;
-    STK__TRY(stk__bench_drain(options, NULL, &cost, error));
+    stk__loader_cost cost;
+    STK__TRY(stk__timed_loader_run(options, NULL, &cost, error));
     *ms = cost.wall_s * 1000;
     return STK_OK;
 }
@@ -83,7 +85,7 @@ static stk_status compare(stk_loader *ours, stk_loader *exact, double *differenc
 }
 
 /* How far our pixels are from those decoded exactly: others are compared with these. */
-static stk_status take_check(const stk_loader_options *options, double *difference, stk_error *error)
+static stk_status check_pixels(const stk_loader_options *options, double *difference, stk_error *error)
 {
     stk_loader *ours, *exact;
     stk_loader_options plain = *options;
@@ -98,29 +100,27 @@ static stk_status take_check(const stk_loader_options *options, double *differen
     return status;
 }
 
-static stk_status take_turn(const turns *t, const char *word, const char *case_word, stk_error *error)
+static stk_status answer(const load_worker *w, const char *word, const char *case_word, stk_error *error)
 {
-    const stk_loader_options options = make_options(t, case_word);
+    const stk_loader_options options = make_options(w, case_word);
     double found = 0;
     if (strcmp(word, "first") == 0)
-        STK__TRY(take_first(&options, &found, error));
+        STK__TRY(measure_first(&options, &found, error));
     else if (strcmp(word, "check") == 0)
-        STK__TRY(take_check(&options, &found, error));
+        STK__TRY(check_pixels(&options, &found, error));
     else if (strcmp(word, "round") == 0)
-        STK__TRY(take_epoch(&options, &found, error));
+        STK__TRY(measure_epoch(&options, &found, error));
     else
-        return stk__fail(error, STK_ERROR_ARGUMENT, "'%s' is no turn", word);
+        return stk__fail(error, STK_ERROR_ARGUMENT, "unknown request '%s'", word);
     printf(strcmp(word, "check") == 0 ? "difference %.6g\n" : "ms %.4f\n", found);
     return STK_OK;
 }
 
-int stk__bench_turns(int argc, char **argv)
+void stk__load_worker(const char *root, bool fast)
 {
-    const bool fast = argc == 3 && strcmp(argv[2], "fast") == 0;
-    if (argc != 2 && !fast) return stk__cli_usage("bench load-turns", "it takes a folder or shards");
-    turns t = {.root = argv[1], .jpeg = fast ? STK_JPEG_FAST : STK_JPEG_EXACT};
-    snprintf(t.images, sizeof t.images, "%s/images", t.root);
-    if (access(t.images, F_OK) != 0) snprintf(t.images, sizeof t.images, "%s", t.root);
+    load_worker w = {.root = root, .jpeg = fast ? STK_JPEG_FAST : STK_JPEG_EXACT};
+    snprintf(w.images, sizeof w.images, "%s/images", root);
+    if (access(w.images, F_OK) != 0) snprintf(w.images, sizeof w.images, "%s", root);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setvbuf(stdout, NULL, _IOLBF, 0);
     printf("ready stoker " STK_VERSION "\n");
@@ -128,7 +128,6 @@ int stk__bench_turns(int argc, char **argv)
     while (fgets(line, sizeof line, stdin)) {
         stk_error error;
         if (sscanf(line, "%15s %31s", word, case_word) != 2) continue;
-        if (take_turn(&t, word, case_word, &error) != STK_OK) printf("absent %.180s\n", error.message);
+        if (answer(&w, word, case_word, &error) != STK_OK) printf("absent %.180s\n", error.message);
     }
-    return STK_EXIT_GOOD;
 }

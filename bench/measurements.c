@@ -1,13 +1,14 @@
-/* stoker bench: rows of measurements, and ratios with the goals they have to meet. */
+/* What a benchmark measures: rows of values from interleaved rounds, told by their median and the 10th and
+ * 90th percentile, and ratios of medians with the goals they have to meet. Rows and ratios stand in fixed
+ * arrays, so that pointers to rows stay. One thread. */
 #include "measurements.h"
-#include "train_worker.h"
-#include "load_worker.h"
 
 #include "core/cpu.h"
 #include "core/json_text.h"
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,9 +87,9 @@ static json_t *row_json(const stk__bench_row *row)
                   "setting", row->setting, "median", stk__json_number(stk__bench_quantile(row, 0.5)), "p10",
                   stk__json_number(stk__bench_quantile(row, 0.1)), "p90",
                   stk__json_number(stk__bench_quantile(row, 0.9)), "unit", row->unit);
-    if (row->why[0]) json_object_set_new(json, "why", stk__cli_json_text(row->why));
+    if (row->why[0]) json_object_set_new(json, "why", stk__json_string(row->why));
     if (row->copy_share > 0) json_object_set_new(json, "copy_share", json_real(row->copy_share));
-    if (row->versions[0]) json_object_set_new(json, "versions", stk__cli_json_text(row->versions));
+    if (row->versions[0]) json_object_set_new(json, "versions", stk__json_string(row->versions));
     const char *difference = strcmp(row->unit, "ms/step") == 0 ? "loss_difference" : "pixel_difference";
     if (row->versions[0]) json_object_set_new(json, difference, stk__json_number(row->difference));
     return json;
@@ -104,7 +105,7 @@ static json_t *ratio_json(const stk__bench_ratio *ratio)
     return json;
 }
 
-static json_t *bench_json(const stk__bench *bench)
+json_t *stk__bench_json(const stk__bench *bench)
 {
     json_t *rows = json_array(), *ratios = json_array();
     for (int i = 0; i < bench->row_count; i++)
@@ -113,38 +114,4 @@ static json_t *bench_json(const stk__bench *bench)
         json_array_append_new(ratios, ratio_json(&bench->ratios[i]));
     return json_pack("{s:i, s:s, s:o, s:o}", "schema", 1, "machine", bench->machine, "rows", rows, "ratios",
                      ratios);
-}
-
-int stk__bench_report(const stk__bench *bench)
-{
-    if (stk__cli_json) return stk__cli_print_json(bench_json(bench));
-    stk__bench_print(bench);
-    return STK_EXIT_GOOD;
-}
-
-int stk__cli_bench(int argc, char **argv)
-{
-    static const struct {
-        const char *name, *about;
-        int (*run)(int argc, char **argv);
-    } benches[] = {
-        {"load", "files to batches, beside a bare decoder loop and other libraries", stk__bench_load},
-        {"augment", "a batch of images and masks, beside other libraries", stk__bench_augment},
-        {"train", "steps of four networks, and training from files, beside PyTorch", stk__bench_train}};
-    const char *name = argc > 1 ? argv[1] : "";
-    if (strcmp(name, "load-turns") == 0) return stk__bench_turns(argc - 1, argv + 1); /* not for people */
-    if (strcmp(name, "train-turns") == 0) return stk__bench_train_turns(argc - 1, argv + 1);
-    for (size_t i = 0; i < sizeof benches / sizeof benches[0]; i++)
-        if (strcmp(name, benches[i].name) == 0) return benches[i].run(argc - 1, argv + 1);
-    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
-        printf(
-            "stoker bench NAME [OPTION…]\n\nMeasures Stoker beside others, and prints every ratio with its "
-            "goal.\n\n");
-        for (size_t i = 0; i < sizeof benches / sizeof benches[0]; i++)
-            printf("  %-9s %s\n", benches[i].name, benches[i].about);
-        printf("\n'stoker bench NAME --help' tells more.\n");
-        return STK_EXIT_GOOD;
-    }
-    return stk__cli_usage(
-        "bench", argc > 1 ? "there is no benchmark '%s'" : "name a benchmark: load, augment, train", name);
 }

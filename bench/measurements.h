@@ -1,8 +1,11 @@
 /* Measurements of a benchmark: values of interleaved rounds, and ratios with goals. */
-#ifndef STK_BENCH_H
-#define STK_BENCH_H
+#ifndef STK_BENCH_MEASUREMENTS_H
+#define STK_BENCH_MEASUREMENTS_H
 
-#include "cli.h"
+#include "core/error.h"
+
+#include <jansson.h>
+#include <stdbool.h>
 
 enum { STK_BENCH_ROUNDS = 64, STK_BENCH_ROWS = 256, STK_BENCH_RATIOS = 24 };
 
@@ -16,8 +19,8 @@ typedef struct stk__bench_row {
 
     int columns;        /* > 0: so many rows from this one on stand side by side in a table of their own */
     bool ours;          /* marked there */
-    double difference;  /* of a peer's pixels from ours, mean, or of its first loss, relative; NAN: unknown */
-    char versions[160]; /* of a peer */
+    double difference;  /* of its pixels from ours, mean, or of its first loss, relative; NAN: unknown */
+    char versions[160]; /* of another library */
 } stk__bench_row;
 
 typedef struct stk__bench_ratio {
@@ -45,12 +48,8 @@ double stk__bench_quantile(const stk__bench_row *row, double at); /* the same; a
 stk__bench_ratio *stk__bench_judge(stk__bench *bench, const char *name, double value, bool at_least,
                                    double goal);
 void stk__bench_describe(stk__bench *bench, const char *format, ...) STK__PRINTF(2, 3); /* CPUs, then this */
-int stk__bench_report(const stk__bench *bench); /* as a table or JSON; exit status */
 
-void stk__bench_print(const stk__bench *bench); /* bench_table.c */
-
-int stk__bench_load(int argc, char **argv);    /* bench_load.c */
-int stk__bench_augment(int argc, char **argv); /* bench_augment.c */
-int stk__bench_train(int argc, char **argv);   /* bench_train.c */
+json_t *stk__bench_json(const stk__bench *bench);
+void stk__bench_print(const stk__bench *bench); /* results_table.c: on standard output */
 
 #endif

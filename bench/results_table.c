@@ -1,7 +1,9 @@
-/* A report of measurements for people. */
+/* The measurements of a benchmark as text: a line per row; contestants of a race side by side in a table,
+ * best first; versions; ratios with their goals. */
 #include "measurements.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +38,8 @@ static void print_rows(const stk__bench *bench)
             continue;
         }
         if (!test)
-            printf("\n  %-14s %-16s %-34s %9s %9s %9s\n", "who", "what", "setting", "median", "p10", "p90");
+            printf("\n  %-14s %-16s %-34s %9s %9s %9s\n", "contestant", "case", "setting", "median", "p10",
+                   "p90");
         else if (bench->spaced && strcmp(row->test, test) != 0)
             printf("\n");
         test = row->test;
@@ -45,7 +48,7 @@ static void print_rows(const stk__bench *bench)
 }
 
 /* Best first, absent last. */
-static int compare_raced(const void *left, const void *right)
+static int compare_high(const void *left, const void *right)
 {
     const stk__bench_row *a = *(const stk__bench_row *const *)left,
                          *b = *(const stk__bench_row *const *)right;
@@ -58,7 +61,7 @@ static int compare_low(const void *left, const void *right)
 {
     const stk__bench_row *a = *(const stk__bench_row *const *)left,
                          *b = *(const stk__bench_row *const *)right;
-    return a->count == 0 || b->count == 0 ? compare_raced(left, right) : compare_raced(right, left);
+    return a->count == 0 || b->count == 0 ? compare_high(left, right) : compare_high(right, left);
 }
 
 static void print_cell(const stk__bench_row *row, int width, int digits)
@@ -70,7 +73,7 @@ static void print_cell(const stk__bench_row *row, int width, int digits)
 }
 
 /* False: it has no numbers, and the line has ended with the reason. */
-static bool print_who(const stk__bench_row *row)
+static bool print_contestant(const stk__bench_row *row)
 {
     printf("%s %-12s %-30s", row->ours ? "*" : " ", row->contestant, row->setting);
     if (row->count == 0) printf(" %9s  %s\n", "absent", row->why);
@@ -78,9 +81,9 @@ static bool print_who(const stk__bench_row *row)
 }
 
 /* Columns as they are entered: rate, CPU time, memory, first batch. */
-static void print_raced(const stk__bench_row *row)
+static void print_load(const stk__bench_row *row)
 {
-    if (!print_who(row)) return;
+    if (!print_contestant(row)) return;
     print_cell(row, 9, 0);
     printf(" %7.0f %7.0f", stk__bench_quantile(row, 0.1), stk__bench_quantile(row, 0.9));
     print_cell(row + 1, 10, 2);
@@ -95,9 +98,9 @@ static void print_raced(const stk__bench_row *row)
 }
 
 /* Columns as they are entered: ms a step, CPU time, memory, first step. */
-static void print_trained(const stk__bench_row *row)
+static void print_train(const stk__bench_row *row)
 {
-    if (!print_who(row)) return;
+    if (!print_contestant(row)) return;
     print_cell(row, 9, 1);
     printf(" %8.1f %8.1f", stk__bench_quantile(row, 0.1), stk__bench_quantile(row, 0.9));
     print_cell(row + 1, 8, 0);
@@ -109,22 +112,22 @@ static void print_trained(const stk__bench_row *row)
         printf("   %.1e\n", row->difference);
 }
 
-/* A race, by the unit of its first column. */
-typedef struct race_form {
+/* A table of contestants, by the unit of its first column. */
+typedef struct table_form {
     const char *unit;
     bool low_is_best;
     const char *heads, *foot;
     void (*print)(const stk__bench_row *row);
-} race_form;
+} table_form;
 
-static const race_form *form_of(const char *unit)
+static const table_form *form_of(const char *unit)
 {
-    static const race_form forms[] = {
+    static const table_form forms[] = {
         {"samples/s", false, "samples/s     p10     p90 CPU-s/1000  peak MB  first ms   pixels",
          "* ours. CPU-s, MB: of a contestant's process and all it started; MB: anonymous and shared memory,\n"
          "  each page once, without mapped files. first ms: a new loader to its first batch. pixels: mean\n"
          "  difference from ours over a whole epoch.",
-         print_raced},
+         print_load},
         {"ms/step", true, "ms a step      p10      p90   CPU ms  peak MB first step s   loss",
          "* ours. CPU ms: of all threads, for a step. MB: anonymous and shared memory of a contestant's "
          "process and\n"
@@ -133,31 +136,31 @@ static const race_form *form_of(const char *unit)
          "  step, relative difference from ours. spin: threads wait for each other awake, as PyTorch does "
          "without\n"
          "  settings; all others sleep, as ours do after a twentieth of a millisecond.",
-         print_trained}};
+         print_train}};
     return &forms[strcmp(unit, forms[1].unit) == 0];
 }
 
-static void print_race(const stk__bench *bench, const char *test, const race_form *form)
+static void print_table(const stk__bench *bench, const char *test, const table_form *form)
 {
-    const stk__bench_row *raced[STK_BENCH_ROWS];
+    const stk__bench_row *listed[STK_BENCH_ROWS];
     size_t count = 0;
     for (int i = 0; i < bench->row_count; i++)
         if (bench->rows[i].columns > 0 && strcmp(bench->rows[i].test, test) == 0)
-            raced[count++] = &bench->rows[i];
-    qsort(raced, count, sizeof *raced, form->low_is_best ? compare_low : compare_raced);
+            listed[count++] = &bench->rows[i];
+    qsort(listed, count, sizeof *listed, form->low_is_best ? compare_low : compare_high);
     printf("\n  %-43s %s\n", test, form->heads);
     for (size_t i = 0; i < count; i++)
-        form->print(raced[i]);
+        form->print(listed[i]);
 }
 
-static void print_races(const stk__bench *bench)
+static void print_tables(const stk__bench *bench)
 {
     const stk__bench_row *last = NULL;
     for (int i = 0; i < bench->row_count; i++) {
         const stk__bench_row *row = &bench->rows[i];
         if (row->columns == 0 || (last && strcmp(row->test, last->test) == 0)) continue;
         last = row;
-        print_race(bench, row->test, form_of(row->unit));
+        print_table(bench, row->test, form_of(row->unit));
     }
     if (last) printf("\n  %s\n", form_of(last->unit)->foot);
 }
@@ -194,7 +197,7 @@ void stk__bench_print(const stk__bench *bench)
 {
     printf("%s\n", bench->machine);
     print_rows(bench);
-    print_races(bench);
+    print_tables(bench);
     print_versions(bench);
     printf("\n  %-64s %8s  %s\n", "ratio", "value", "goal");
     for (int i = 0; i < bench->ratio_count; i++)

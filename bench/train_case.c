@@ -1,4 +1,6 @@
-/* The cases of `stoker bench train`, written to folders. */
+/* The train cases: four networks, each with one batch of made-up numbers, written to folders, so that PyTorch
+ * and we compute the same. Input: uniform noise of deviation 1, f32 [n h w c] or [n t f]; target: class ids
+ * u8 [n h w] in blocks, points f32 [n k 3], classes i64 [n] or values f32 [n]. */
 #include "train_case.h"
 
 #include "core/file.h"
@@ -11,6 +13,7 @@
 #include <limits.h>
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { FEATURES = 16, WINDOW = 60, BLOCK_PX = 16 };
@@ -45,25 +48,26 @@ enum { FEATURES = 16, WINDOW = 60, BLOCK_PX = 16 };
     }
 
 /* Networks as they are without options: width 32 and 4 levels, 16, 64, 2 layers of 128. */
-const stk__lesson stk__lessons[STK_LESSONS] = {UNET(4, 256), LOCATOR(16), RESNET(32), LSTM(256)};
-const stk__lesson stk__lessons_quick[STK_LESSONS] = {UNET(1, 128), LOCATOR(2), RESNET(4), LSTM(64)};
+const stk__train_case stk__train_cases[STK_TRAIN_CASES] = {UNET(4, 256), LOCATOR(16), RESNET(32), LSTM(256)};
+const stk__train_case stk__train_cases_quick[STK_TRAIN_CASES] = {UNET(1, 128), LOCATOR(2), RESNET(4),
+                                                                 LSTM(64)};
 
 #define FACT(name)                                                                                           \
     {                                                                                                        \
 #name, offsetof(stk__feed_facts, name)                                                               \
     }
-const stk__lesson_fact stk__lesson_facts[] = {FACT(image_h), FACT(image_w),  FACT(image_c),
-                                              FACT(window),  FACT(features), FACT(num_classes),
-                                              FACT(points),  {.name = NULL}};
+const stk__train_case_fact stk__train_case_facts[] = {FACT(image_h), FACT(image_w),  FACT(image_c),
+                                                      FACT(window),  FACT(features), FACT(num_classes),
+                                                      FACT(points),  {.name = NULL}};
 
-void stk__lesson_title(const stk__lesson *lesson, char *title, size_t size)
+void stk__train_case_title(const stk__train_case *train_case, char *title, size_t size)
 {
-    const stk__feed_facts *f = &lesson->facts;
+    const stk__feed_facts *f = &train_case->facts;
     if (f->window)
-        snprintf(title, size, "%s, %lld x %d steps", lesson->network, (long long)lesson->count,
+        snprintf(title, size, "%s, %lld x %d steps", train_case->network, (long long)train_case->count,
                  (int)f->window);
     else
-        snprintf(title, size, "%s, %lld x %d x %d", lesson->network, (long long)lesson->count,
+        snprintf(title, size, "%s, %lld x %d x %d", train_case->network, (long long)train_case->count,
                  (int)f->image_h, (int)f->image_w);
 }
 
@@ -83,13 +87,13 @@ static stk_tensor make_dense(stk_dtype dtype, const int64_t shape[4])
     return tensor;
 }
 
-stk__lesson_tensors stk__lesson_describe(const stk__lesson *lesson)
+stk__train_case_tensors stk__train_case_describe(const stk__train_case *train_case)
 {
-    const stk__feed_facts *f = &lesson->facts;
-    const int64_t n = lesson->count, images[4] = {n, f->image_h, f->image_w, f->image_c},
+    const stk__feed_facts *f = &train_case->facts;
+    const int64_t n = train_case->count, images[4] = {n, f->image_h, f->image_w, f->image_c},
                   windows[4] = {n, f->window, f->features}, masks[4] = {n, f->image_h, f->image_w},
                   points[4] = {n, f->points, 3}, one[4] = {n};
-    stk__lesson_tensors t = {.input = make_dense(STK_DTYPE_F32, f->window ? windows : images)};
+    stk__train_case_tensors t = {.input = make_dense(STK_DTYPE_F32, f->window ? windows : images)};
     if (f->masks)
         t.target = make_dense(STK_DTYPE_U8, masks);
     else if (f->points)
@@ -154,7 +158,7 @@ static stk__safetensor list_tensor(const char *name, const stk_tensor *tensor)
     return listed;
 }
 
-static stk_status write_tensors(const char *path, stk__lesson_tensors *t, stk_error *error)
+static stk_status write_tensors(const char *path, stk__train_case_tensors *t, stk_error *error)
 {
     const bool large = t->target.dtype == STK_DTYPE_I64; /* larger elements come first */
     const stk_tensor *const order[2] = {large ? &t->target : &t->input, large ? &t->input : &t->target};
@@ -169,16 +173,16 @@ static stk_status write_tensors(const char *path, stk__lesson_tensors *t, stk_er
     return status;
 }
 
-static stk_status write_batch(const stk__lesson *lesson, const char *path, stk_error *error)
+static stk_status write_batch(const stk__train_case *train_case, const char *path, stk_error *error)
 {
-    stk__lesson_tensors t = stk__lesson_describe(lesson);
+    stk__train_case_tensors t = stk__train_case_describe(train_case);
     const size_t input = (size_t)stk_tensor_bytes(&t.input), target = (size_t)stk_tensor_bytes(&t.target);
     t.input.data = stk__alloc(input);
     t.target.data = stk__alloc(target);
     stk_status status = STK_OK;
     if (t.input.data && t.target.data) {
         fill_input(&t.input);
-        fill_target(&t.target, &lesson->facts);
+        fill_target(&t.target, &train_case->facts);
         status = write_tensors(path, &t, error);
     } else
         status = stk__fail_memory(error, input + target, "a batch");
@@ -197,18 +201,18 @@ static const char *target_word(const stk__feed_facts *facts)
     return facts->classes ? "classes" : "values";
 }
 
-static stk_status write_about(const stk__lesson *lesson, const char *path, stk_error *error)
+static stk_status write_about(const stk__train_case *train_case, const char *path, stk_error *error)
 {
     json_t *facts = json_object();
-    for (const stk__lesson_fact *f = stk__lesson_facts; f->name; f++) {
-        const int32_t value = *(const int32_t *)((const char *)&lesson->facts + f->offset);
+    for (const stk__train_case_fact *f = stk__train_case_facts; f->name; f++) {
+        const int32_t value = *(const int32_t *)((const char *)&train_case->facts + f->offset);
         if (value) json_object_set_new(facts, f->name, json_integer(value));
     }
-    json_t *about =
-        json_pack("{s:s, s:{}, s:o, s:s, s:I, s:f, s:f, s:f, s:i}", "network", lesson->network, "settings",
-                  "facts", facts, "target", target_word(&lesson->facts), "count", (json_int_t)lesson->count,
-                  "lr", STK_LESSON_LR, "weight_decay", STK_LESSON_DECAY, "max_grad_norm", STK_LESSON_NORM,
-                  "ignore_index", STK_LESSON_IGNORED);
+    json_t *about = json_pack("{s:s, s:{}, s:o, s:s, s:I, s:f, s:f, s:f, s:i}", "network",
+                              train_case->network, "settings", "facts", facts, "target",
+                              target_word(&train_case->facts), "count", (json_int_t)train_case->count, "lr",
+                              STK_TRAIN_CASE_LR, "weight_decay", STK_TRAIN_CASE_DECAY, "max_grad_norm",
+                              STK_TRAIN_CASE_NORM, "ignore_index", STK_TRAIN_CASE_IGNORED);
     stk__buffer text = {0};
     stk_status status = stk__json_text(&text, about, JSON_INDENT(2), error);
     if (status == STK_OK) status = stk__file_write(path, text, STK_FILE_QUICK, error);
@@ -217,13 +221,14 @@ static stk_status write_about(const stk__lesson *lesson, const char *path, stk_e
 }
 
 /* The weights of a checkpoint, taken out of it. */
-static stk_status write_weights(const stk__lesson *lesson, const char *folder, stk_error *error)
+static stk_status write_weights(const stk__train_case *train_case, const char *folder, stk_error *error)
 {
     char checkpoints[PATH_MAX], made[PATH_MAX], from[PATH_MAX + 24], to[PATH_MAX];
     const stk__checkpoint_options options = {.folder = checkpoints};
     stk__trainer *trainer;
     snprintf(checkpoints, sizeof checkpoints, "%s/checkpoints", folder);
-    STK__TRY(stk__lesson_train(&trainer, &(stk__lesson_trainer){.lesson = lesson}, error));
+    STK__TRY(
+        stk__train_case_open_trainer(&trainer, &(stk__train_case_trainer){.train_case = train_case}, error));
     const stk__checkpoint_state state = {.json = json_object(), .metric = NAN};
     const stk_status status = stk__checkpoint_write(&options, stk__trainer_describe(trainer)->model, &state,
                                                     made, sizeof made, error);
@@ -235,13 +240,13 @@ static stk_status write_weights(const stk__lesson *lesson, const char *folder, s
     return rename(from, to) == 0 ? STK_OK : stk__fail_errno(error, errno, "cannot rename '%s'", from);
 }
 
-stk_status stk__lesson_write(const stk__lesson *lesson, const char *folder, stk_error *error)
+stk_status stk__train_case_write(const stk__train_case *train_case, const char *folder, stk_error *error)
 {
     char path[PATH_MAX];
     STK__TRY(stk__folder_make(folder, error));
     snprintf(path, sizeof path, "%s/about.json", folder);
-    STK__TRY(write_about(lesson, path, error));
+    STK__TRY(write_about(train_case, path, error));
     snprintf(path, sizeof path, "%s/batch.safetensors", folder);
-    STK__TRY(write_batch(lesson, path, error));
-    return write_weights(lesson, folder, error);
+    STK__TRY(write_batch(train_case, path, error));
+    return write_weights(train_case, folder, error);
 }

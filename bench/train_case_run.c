@@ -1,10 +1,13 @@
-/* Ourselves at a lesson of `stoker bench train`. */
+/* Ourselves at a train case: the trainer of `stoker train`, fed with the one batch of the case, from the
+ * weights that were written beside it. */
 #include "train_case.h"
 
 #include "core/file.h"
 #include "train/checkpoint/safetensors.h"
 
+#include <jansson.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 /* --- feed: always the same batch ---------------------------------------------------------------------------
@@ -45,15 +48,15 @@ static stk__feed make_feed(stk_batch *batch)
 /* --- trainer -----------------------------------------------------------------------------------------------
  */
 
-typedef struct lesson_settings {
+typedef struct case_settings {
     stk__model_settings model;
     stk__loss_settings loss;
     stk__train_settings train;
     stk__optimizer_settings optimizer;
     stk__run_settings run;
-} lesson_settings;
+} case_settings;
 
-static stk_status fill_settings(lesson_settings *s, stk_error *error)
+static stk_status fill_settings(case_settings *s, stk_error *error)
 {
     STK__TRY(stk__options_fill(&stk__model_options_table, &s->model, error));
     STK__TRY(stk__options_fill(&stk__loss_options_table, &s->loss, error));
@@ -62,20 +65,21 @@ static stk_status fill_settings(lesson_settings *s, stk_error *error)
     return stk__options_fill(&stk__run_options_table, &s->run, error);
 }
 
-stk_status stk__lesson_train(stk__trainer **trainer, const stk__lesson_trainer *o, stk_error *error)
+stk_status stk__train_case_open_trainer(stk__trainer **trainer, const stk__train_case_trainer *o,
+                                        stk_error *error)
 {
     const stk__feed feed = make_feed(o->batch);
-    lesson_settings s = {.model = {.name = o->lesson->network, .weights = o->weights},
-                         .train = {.max_grad_norm = STK_LESSON_NORM},
-                         .optimizer = {.lr = STK_LESSON_LR, .weight_decay = STK_LESSON_DECAY},
-                         .run = {.engine = o->batch ? o->engine : "reference"}}; /* for weights any will do */
+    case_settings s = {.model = {.name = o->train_case->network, .weights = o->weights},
+                       .train = {.max_grad_norm = STK_TRAIN_CASE_NORM},
+                       .optimizer = {.lr = STK_TRAIN_CASE_LR, .weight_decay = STK_TRAIN_CASE_DECAY},
+                       .run = {.engine = o->batch ? o->engine : "reference"}}; /* for weights any will do */
     STK__TRY(fill_settings(&s, error));
     stk__trainer_setup setup = {.model = &s.model,
                                 .loss = &s.loss,
                                 .train = &s.train,
                                 .optimizer = &s.optimizer,
                                 .run = &s.run,
-                                .facts = o->lesson->facts,
+                                .facts = o->train_case->facts,
                                 .evaluates_only = !o->batch};
     if (o->batch)
         setup.feed = feed;
@@ -84,34 +88,34 @@ stk_status stk__lesson_train(stk__trainer **trainer, const stk__lesson_trainer *
     return stk__trainer_open(trainer, &setup, error);
 }
 
-/* --- a lesson that was written -----------------------------------------------------------------------------
+/* --- a case that was written -------------------------------------------------------------------------------
  */
 
-static stk_status parse_about(stk__lesson *lesson, const json_t *about, stk_error *error)
+static stk_status parse_about(stk__train_case *train_case, const json_t *about, stk_error *error)
 {
     const char *network = json_string_value(json_object_get(about, "network")),
                *target = json_string_value(json_object_get(about, "target"));
-    *lesson = (stk__lesson){.count = json_integer_value(json_object_get(about, "count"))};
-    if (!network || !target || lesson->count < 1)
-        return stk__fail(error, STK_ERROR_DATA, "about.json is none of 'stoker bench train'");
-    snprintf(lesson->network, sizeof lesson->network, "%s", network);
-    lesson->facts.masks = strcmp(target, "masks") == 0;
-    lesson->facts.classes = strcmp(target, "classes") == 0;
-    lesson->facts.values = strcmp(target, "values") == 0;
-    for (const stk__lesson_fact *f = stk__lesson_facts; f->name; f++)
-        *(int32_t *)((char *)&lesson->facts + f->offset) =
+    *train_case = (stk__train_case){.count = json_integer_value(json_object_get(about, "count"))};
+    if (!network || !target || train_case->count < 1)
+        return stk__fail(error, STK_ERROR_DATA, "about.json was not written by 'stoker bench train'");
+    snprintf(train_case->network, sizeof train_case->network, "%s", network);
+    train_case->facts.masks = strcmp(target, "masks") == 0;
+    train_case->facts.classes = strcmp(target, "classes") == 0;
+    train_case->facts.values = strcmp(target, "values") == 0;
+    for (const stk__train_case_fact *f = stk__train_case_facts; f->name; f++)
+        *(int32_t *)((char *)&train_case->facts + f->offset) =
             (int32_t)json_integer_value(json_object_get(json_object_get(about, "facts"), f->name));
     return STK_OK;
 }
 
-static stk_status read_about(stk__lesson *lesson, const char *folder, stk_error *error)
+static stk_status read_about(stk__train_case *train_case, const char *folder, stk_error *error)
 {
     char path[PATH_MAX];
     stk__buffer text = {0};
     snprintf(path, sizeof path, "%s/about.json", folder);
     stk_status status = stk__file_read(path, 1 << 20, &text, error);
     json_t *about = status == STK_OK ? json_loadb((const char *)text.data, text.size_bytes, 0, NULL) : NULL;
-    if (status == STK_OK) status = parse_about(lesson, about, error);
+    if (status == STK_OK) status = parse_about(train_case, about, error);
     json_decref(about);
     stk__buffer_fini(&text);
     return status;
@@ -136,16 +140,16 @@ static stk_tensor *target_place(stk_batch *batch, const stk__feed_facts *facts)
     return facts->points ? &batch->points : &batch->labels;
 }
 
-static stk_status read_batch(stk__lesson_run *run, const char *folder, stk_error *error)
+static stk_status read_batch(stk__train_case_run *run, const char *folder, stk_error *error)
 {
     char path[PATH_MAX];
-    const stk__lesson_tensors t = stk__lesson_describe(&run->lesson);
-    stk_tensor *input = run->lesson.facts.window ? &run->batch.windows : &run->batch.images,
-               *target = target_place(&run->batch, &run->lesson.facts);
+    const stk__train_case_tensors t = stk__train_case_describe(&run->train_case);
+    stk_tensor *input = run->train_case.facts.window ? &run->batch.windows : &run->batch.images,
+               *target = target_place(&run->batch, &run->train_case.facts);
     stk__safetensors *file;
     snprintf(path, sizeof path, "%s/batch.safetensors", folder);
     STK__TRY(stk__safetensors_open(&file, path, error));
-    run->batch.count = run->lesson.count;
+    run->batch.count = run->train_case.count;
     *input = t.input;
     *target = t.target;
     stk_status status = read_tensor(file, "input", input, error);
@@ -154,24 +158,25 @@ static stk_status read_batch(stk__lesson_run *run, const char *folder, stk_error
     return status;
 }
 
-stk_status stk__lesson_open(stk__lesson_run *run, const char *folder, const char *engine, stk_error *error)
+stk_status stk__train_case_open(stk__train_case_run *run, const char *folder, const char *engine,
+                                stk_error *error)
 {
     char weights[PATH_MAX];
-    *run = (stk__lesson_run){0};
-    STK__TRY(read_about(&run->lesson, folder, error));
+    *run = (stk__train_case_run){0};
+    STK__TRY(read_about(&run->train_case, folder, error));
     STK__TRY(read_batch(run, folder, error));
     snprintf(weights, sizeof weights, "%s/weights.safetensors", folder);
-    const stk__lesson_trainer options = {
-        .lesson = &run->lesson, .batch = &run->batch, .weights = weights, .engine = engine};
-    return stk__lesson_train(&run->trainer, &options, error);
+    const stk__train_case_trainer options = {
+        .train_case = &run->train_case, .batch = &run->batch, .weights = weights, .engine = engine};
+    return stk__train_case_open_trainer(&run->trainer, &options, error);
 }
 
-stk_status stk__lesson_step(stk__lesson_run *run, stk_error *error)
+stk_status stk__train_case_step(stk__train_case_run *run, stk_error *error)
 {
     return stk__trainer_step(run->trainer, error);
 }
 
-stk_status stk__lesson_loss(stk__lesson_run *run, double *loss, stk_error *error)
+stk_status stk__train_case_loss(stk__train_case_run *run, double *loss, stk_error *error)
 {
     stk__trainer_log log;
     STK__TRY(stk__trainer_read(run->trainer, &log, error));
@@ -179,7 +184,7 @@ stk_status stk__lesson_loss(stk__lesson_run *run, double *loss, stk_error *error
     return STK_OK;
 }
 
-void stk__lesson_close(stk__lesson_run *run)
+void stk__train_case_close(stk__train_case_run *run)
 {
     stk_tensor *const tensors[] = {&run->batch.images, &run->batch.windows, &run->batch.masks,
                                    &run->batch.points, &run->batch.labels};

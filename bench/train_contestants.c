@@ -1,10 +1,13 @@
+/* Who takes part in a train case, how their processes are started, and what each is asked for. A turn is as
+ * many steps as fit into 200 ms, one at least (bench/peers/train_turns.py, train_worker.c). A contestant
+ * whose first loss is not ours computes something else, and has no numbers. One thread, but for abandon. */
 #include "train_contestants.h"
 
-#include "bench_process.h"
-
 #include "core/clock.h"
+#include "core/cpu_level.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,35 +16,28 @@
 #include <cpuid.h>
 #endif
 
-enum { WEIGH_MS = 10, WEIGH_MOST_S = 120 };
+enum { WEIGH_MOST_S = 120 };
+
+static const struct {
+    const char *setting, *layout, *how;
+    stk__train_kind kind;
+    bool quick, windows; /* windows: also with a network that has no pictures, and so no layout */
+    bool spins;          /* its threads wait for each other awake, as PyTorch's do if nobody says otherwise */
+} peers[] = {
+    {"eager f32", ", NCHW", "eager:nchw", STK_TRAIN_EAGER, true, true, false},
+    {"eager f32", ", channels_last", "eager:nhwc", STK_TRAIN_EAGER, true, false, false},
+    {"eager bf16", ", channels_last", "bf16:nhwc", STK_TRAIN_BF16, true, true, false},
+    {"eager f32", ", NCHW", "eager:nchw", STK_TRAIN_EAGER, false, true, true},
+    {"eager f32", ", channels_last", "eager:nhwc", STK_TRAIN_EAGER, false, false, true},
+    {"compiled f32", ", channels_last", "compiled:nhwc", STK_TRAIN_COMPILED, false, true, false},
+};
 
 /* Of the same weights and the same batch: what is added up in another order, and with eight bits. */
 static const double loss_bounds[] = {
-    [STK_PUPIL_OURS] = 0, [STK_PUPIL_EAGER] = 1e-3, [STK_PUPIL_BF16] = 2e-2, [STK_PUPIL_COMPILED] = 1e-3};
+    [STK_TRAIN_OURS] = 0, [STK_TRAIN_EAGER] = 1e-3, [STK_TRAIN_BF16] = 2e-2, [STK_TRAIN_COMPILED] = 1e-3};
 
-void stk__pupil_enter(stk__pupil *pupil, stk__bench *bench, const char *test, const char *setting)
-{
-    static const char *const units[STK_PUPIL_METRICS] = {"ms/step", "CPU-ms/step", "MB", "s to first step"};
-    const bool ours = pupil->kind == STK_PUPIL_OURS;
-    for (int i = 0; i < STK_PUPIL_METRICS; i++) {
-        stk__bench_row *row = stk__bench_begin(bench, ours ? "stoker" : "PyTorch", test, setting, units[i]);
-        if (i == 0) pupil->rows = row;
-    }
-    pupil->rows->columns = STK_PUPIL_METRICS;
-    pupil->rows->ours = ours;
-    pupil->loss = NAN;
-}
-
-/* No number at all is better than a few good ones of somebody who then failed. */
-static void give_up(stk__pupil *pupil, const char *why)
-{
-    for (int i = 0; i < STK_PUPIL_METRICS; i++) {
-        stk__bench_row *row = &pupil->rows[i];
-        row->count = 0;
-        snprintf(row->why, sizeof row->why, "%s", why);
-    }
-    stk__peer_stop(&pupil->peer); /* memory and threads for the others */
-}
+/* --- how they are started ----------------------------------------------------------------------------------
+ */
 
 /* AMX is announced but not described, as on some virtual machines: a bf16 product of oneDNN is then an
  * illegal instruction, so that it is capped, as our own engine is (onednn_api.c). */
@@ -56,162 +52,185 @@ static bool hides_tiles(void)
 #endif
 }
 
-enum { MOST_BEFORE = 8, MOST_PATH = 4096 };
-
-/* Words before the program: the environment. Both sides get all caps: each reads its own. */
-static int list_before(const stk__pupil_start *s, const char *before[MOST_BEFORE])
+/* The environment comes first. Both sides get all caps: each reads its own. */
+static void add_environment(const stk__train_race *race, stk__command *command, bool bf16)
 {
     static const char *const caps[] = {"STOKER_CPU=avx2", "DNNL_MAX_CPU_ISA=AVX2", "ONEDNN_MAX_CPU_ISA=AVX2",
                                        "ATEN_CPU_CAPABILITY=avx2"};
-    int count = 0;
-    before[count++] = "env";
-    for (size_t i = 0; s->capped && i < sizeof caps / sizeof caps[0]; i++)
-        before[count++] = caps[i];
-    if (s->bf16 && !s->capped && hides_tiles()) before[count++] = "ONEDNN_MAX_CPU_ISA=AVX512_CORE_BF16";
-    before[count] = NULL;
-    return count;
+    stk__command_add(command, "env");
+    for (size_t i = 0; race->capped && i < sizeof caps / sizeof caps[0]; i++)
+        stk__command_add(command, "%s", caps[i]);
+    if (bf16 && !race->capped && hides_tiles())
+        stk__command_add(command, "ONEDNN_MAX_CPU_ISA=AVX512_CORE_BF16");
 }
 
 /* With the engine torch we compute with the peers' own PyTorch: the environment their interpreter is in. */
-static int name_torch(const stk__pupil_start *s, char word[MOST_PATH], const char *before[MOST_BEFORE],
-                      int count)
+static void add_torch(const stk__bench_options *options, stk__command *command)
 {
-    const char *slash = s->engine && s->python ? strrchr(s->python, '/') : NULL;
-    if (!slash || slash - s->python < 4 || memcmp(slash - 4, "/bin", 4) != 0) return count;
-    snprintf(word, MOST_PATH, "VIRTUAL_ENV=%.*s", (int)(slash - 4 - s->python), s->python);
-    before[count++] = word;
-    return count;
+    const char *python = options->python, *slash = options->engine && python ? strrchr(python, '/') : NULL;
+    if (slash && slash - python >= 4 && memcmp(slash - 4, "/bin", 4) == 0)
+        stk__command_add(command, "VIRTUAL_ENV=%.*s", (int)(slash - 4 - python), python);
 }
 
-static void spawn_ours(const stk__pupil_start *s, stk__peer *peer)
+static void command_ours(const stk__train_race *race, stk__command *command)
 {
-    const char *const words[] = {s->program, "bench", "train-turns", s->lesson, s->engine, NULL};
-    const char *argv[MOST_BEFORE + sizeof words / sizeof words[0]];
-    char environment[MOST_PATH];
-    const int count = name_torch(s, environment, argv, list_before(s, argv));
-    memcpy(argv + count, words, sizeof words);
-    stk__peer_spawn(peer, (char *const *)argv);
+    add_environment(race, command, false);
+    add_torch(race->options, command);
+    stk__command_add(command, "%s", race->program);
+    stk__command_add(command, "bench");
+    stk__command_add(command, "train-worker");
+    stk__command_add(command, "%s", race->folder);
+    if (race->options->engine) stk__command_add(command, "%s", race->options->engine);
 }
 
-static void spawn_theirs(const stk__pupil_start *s, stk__peer *peer)
+static void command_peer(const stk__train_race *race, size_t which, stk__command *command)
 {
-    const char *before[MOST_BEFORE];
-    const int count = list_before(s, before);
-    if (!s->spins) before[count] = STK_PUPIL_SLEEPS;
-    before[count + !s->spins] = NULL;
-    stk__peer_start(peer, &(stk__peer_options){.before = before,
-                                               .python = s->python,
-                                               .folder = s->scripts,
-                                               .module = "train_torch",
-                                               .how = s->how,
-                                               .data = s->lesson,
-                                               .cpus = s->cpus});
+    add_environment(race, command, peers[which].kind == STK_TRAIN_BF16);
+    if (!peers[which].spins) stk__command_add(command, STK_TRAIN_SLEEPS);
+    stk__command_add_peer(command, &(stk__peer){.python = race->options->python,
+                                                .folder = race->scripts,
+                                                .module = "train_torch",
+                                                .how = peers[which].how,
+                                                .data = race->folder,
+                                                .cpus = race->cpus});
 }
 
-static void spawn(const stk__pupil *pupil, stk__peer *peer)
+/* --- who takes part ----------------------------------------------------------------------------------------
+ */
+
+static stk__contestant *add_contestant(stk__train_race *race, const char *name, stk__train_kind kind)
 {
-    const int answer_s = pupil->peer.answer_s;
-    (pupil->kind == STK_PUPIL_OURS ? spawn_ours : spawn_theirs)(&pupil->start, peer);
-    peer->answer_s = answer_s;
+    stk__contestant *c = &race->contestants[race->count];
+    stk__worker_process *process = &race->processes[race->count++];
+    *process = (stk__worker_process){.stop = race->options->host->stop};
+    *c = (stk__contestant){.name = name, .kind = kind, .ours = kind == STK_TRAIN_OURS, .process = process};
+    return c;
 }
+
+static void enter(stk__train_race *race, stk__contestant *c)
+{
+    static const char *const units[STK_COLUMNS] = {"ms/step", "CPU-ms/step", "MB", "s to first step"};
+    stk__contestant_enter(c, race->bench, race->title, units);
+}
+
+/* The engine torch has eager PyTorch beside it; a small batch is nothing to wait for. */
+static bool takes_part(const stk__train_race *race, size_t which)
+{
+    if (race->options->engine && peers[which].kind != STK_TRAIN_EAGER) return false;
+    return (!race->options->quick || peers[which].quick) && (!race->windows || peers[which].windows);
+}
+
+static void add_peer(stk__train_race *race, size_t which)
+{
+    const bool has_bf16 = !race->capped && stk__cpu_level_found() == STK_CPU_AVX512;
+    stk__contestant *c = add_contestant(race, "PyTorch", peers[which].kind);
+    snprintf(c->setting, sizeof c->setting, "%s%s%s", peers[which].setting,
+             race->windows ? "" : peers[which].layout, peers[which].spins ? ", spin" : "");
+    enter(race, c);
+    if (!race->options->python)
+        stk__contestant_dismiss(c, "no --peers PYTHON");
+    else if (peers[which].kind == STK_TRAIN_BF16 && !has_bf16)
+        stk__contestant_dismiss(c, "the CPU computes nothing in bf16 below AVX-512");
+    else
+        command_peer(race, which, &c->process->command);
+}
+
+void stk__train_contestants_enter(stk__train_race *race)
+{
+    race->count = 0;
+    race->our_loss = NAN;
+    stk__contestant *ours = add_contestant(race, "stoker", STK_TRAIN_OURS);
+    snprintf(ours->setting, sizeof ours->setting, race->options->engine ? "engine torch, f32" : "f32");
+    command_ours(race, &ours->process->command);
+    enter(race, ours);
+    for (size_t i = 0; i < sizeof peers / sizeof peers[0]; i++)
+        if (takes_part(race, i)) add_peer(race, i);
+}
+
+void stk__train_contestants_stop(stk__train_race *race)
+{
+    for (int i = 0; i < race->count; i++)
+        stk__worker_process_stop(&race->processes[i]);
+    race->count = 0;
+}
+
+void stk__train_contestants_abandon(const stk__train_race *race)
+{
+    for (int i = 0; i < race->count; i++)
+        stk__worker_process_kill(&race->processes[i]);
+    stk__worker_process_kill(&race->again);
+}
+
+/* --- turns -------------------------------------------------------------------------------------------------
+ */
 
 /* NAN: it failed, and its words say why. */
-static double time_first(const stk__pupil *pupil, stk__peer *peer, double *loss)
+static double time_first(stk__worker_process *process, double *loss)
 {
+    char answer[STK_WORKER_ANSWER];
     const uint64_t start = stk__clock_ns();
-    spawn(pupil, peer);
-    stk__peer_await(peer);
-    char answer[STK_PEER_ANSWER];
-    if (!stk__peer_send(peer, "check step") || !stk__peer_receive(peer, "loss", answer)) return NAN;
+    stk__worker_process_start(process);
+    stk__worker_process_await(process);
+    if (!stk__worker_process_send(process, "check step") ||
+        !stk__worker_process_receive(process, "loss", answer))
+        return NAN;
     *loss = strtod(answer, NULL);
     return (double)(stk__clock_ns() - start) * 1e-9;
 }
 
-static bool is_near(const stk__pupil *pupil, double ours)
+void stk__train_contestant_begin(stk__train_race *race, stk__contestant *c)
 {
-    return isnan(ours) || fabs(pupil->loss - ours) <= loss_bounds[pupil->kind] * fabs(ours);
-}
-
-void stk__pupil_begin(stk__pupil *pupil, double ours)
-{
-    const double took_s = time_first(pupil, &pupil->peer, &pupil->loss);
+    double loss = NAN;
+    const double ours = race->our_loss, took_s = time_first(c->process, &loss);
     if (isnan(took_s)) {
-        give_up(pupil, pupil->peer.words);
+        stk__contestant_give_up(c, c->process->words);
         return;
     }
-    if (!pupil->rows->ours)
-        snprintf(pupil->rows->versions, sizeof pupil->rows->versions, "%.150s", pupil->peer.words);
-    if (!is_near(pupil, ours)) {
+    stk__contestant_tell_versions(c);
+    if (fabs(loss - ours) > loss_bounds[c->kind] * fabs(ours)) { /* ours NAN: no */
         char why[96];
-        snprintf(why, sizeof why, "its first loss is %.6g, ours %.6g", pupil->loss, ours);
-        give_up(pupil, why);
+        snprintf(why, sizeof why, "its first loss is %.6g, ours %.6g", loss, ours);
+        stk__contestant_give_up(c, why);
         return;
     }
-    pupil->rows->difference = isnan(ours) ? NAN : fabs(pupil->loss / ours - 1);
-    stk__bench_add(&pupil->rows[STK_PUPIL_FIRST], took_s);
+    c->rows->difference = fabs(loss / ours - 1);
+    stk__bench_add(&c->rows[STK_COLUMN_FIRST], took_s);
+    if (c->ours) race->our_loss = loss;
 }
 
-void stk__pupil_begin_again(stk__pupil *pupil)
+void stk__train_contestant_begin_again(stk__train_race *race, stk__contestant *c)
 {
     double loss;
-    if (pupil->rows->why[0]) return;
-    const double took_s = time_first(pupil, &pupil->again, &loss);
-    stk__peer_stop(&pupil->again);
-    if (!isnan(took_s)) stk__bench_add(&pupil->rows[STK_PUPIL_FIRST], took_s);
+    if (c->kind == STK_TRAIN_COMPILED || stk__contestant_gave_up(c)) return;
+    race->again = (stk__worker_process){
+        .command = c->process->command, .stop = c->process->stop, .answer_s = c->process->answer_s};
+    const double took_s = time_first(&race->again, &loss);
+    stk__worker_process_stop(&race->again);
+    if (!isnan(took_s)) stk__bench_add(&c->rows[STK_COLUMN_FIRST], took_s);
 }
 
-/* The most while it has not answered. */
-static uint64_t watch_memory(const stk__pupil *pupil)
+void stk__train_contestant_weigh(stk__train_race *race, stk__contestant *c)
 {
-    uint64_t most = 0;
-    const uint64_t until_ns = stk__clock_ns() + WEIGH_MOST_S * STK_SECOND_NS;
-    do {
-        const uint64_t now = stk__group_memory_bytes(pupil->peer.pid);
-        if (now > most) most = now;
-    } while (!stk__peer_answers(&pupil->peer, WEIGH_MS) && stk__clock_ns() < until_ns);
-    return most;
+    (void)race;
+    stk__contestant_weigh(c, "round step", WEIGH_MOST_S);
 }
 
-void stk__pupil_weigh(stk__pupil *pupil)
+void stk__train_contestant_step(stk__train_race *race, stk__contestant *c)
 {
-    char answer[STK_PEER_ANSWER];
-    if (pupil->rows->why[0]) return;
-    const uint64_t most = stk__peer_send(&pupil->peer, "round step") ? watch_memory(pupil) : 0;
-    if (!stk__peer_receive(&pupil->peer, "ms", answer)) {
-        give_up(pupil, pupil->peer.words);
-        return;
-    }
-    stk__bench_row *row = &pupil->rows[STK_PUPIL_MEMORY];
-    if (most > 0)
-        stk__bench_add(row, (double)most * 1e-6);
-    else
-        snprintf(row->why, sizeof row->why, "the kernel does not tell (smaps_rollup)");
-}
-
-void stk__pupil_step(stk__pupil *pupil)
-{
-    char answer[STK_PEER_ANSWER], *rest;
-    if (pupil->rows->why[0]) return;
-    const double before = stk__group_cpu_seconds(pupil->peer.pid);
-    if (!stk__peer_send(&pupil->peer, "round step") || !stk__peer_receive(&pupil->peer, "ms", answer)) {
-        give_up(pupil, pupil->peer.words);
-        return;
-    }
-    stk__bench_add(&pupil->rows[STK_PUPIL_STEP], strtod(answer, &rest));
+    char answer[STK_WORKER_ANSWER], *rest;
+    (void)race;
+    const double before = stk__worker_process_cpu_seconds(c->process);
+    if (!stk__contestant_ask(c, "round step", "ms", answer)) return;
+    stk__bench_add(&c->rows[STK_COLUMN_VALUE], strtod(answer, &rest));
     const double steps = fmax(strtod(rest, NULL), 1),
-                 cpu_s = stk__group_cpu_seconds(pupil->peer.pid) - before;
-    stk__bench_add(&pupil->rows[STK_PUPIL_CPU], 1000 * cpu_s / steps);
+                 cpu_s = stk__worker_process_cpu_seconds(c->process) - before;
+    stk__bench_add(&c->rows[STK_COLUMN_CPU], 1000 * cpu_s / steps);
     usleep(20000); /* threads of other libraries spin for a moment before they sleep */
 }
 
-double stk__pupil_share(stk__pupil *pupil)
+double stk__train_contestant_share(stk__contestant *c)
 {
-    char answer[STK_PEER_ANSWER];
-    if (pupil->rows->why[0] || !stk__peer_send(&pupil->peer, "share step")) return NAN;
-    return stk__peer_receive(&pupil->peer, "share", answer) ? strtod(answer, NULL) : NAN;
-}
-
-void stk__pupil_dismiss(stk__pupil *pupil, const char *why)
-{
-    if (pupil->rows->count == 0 && !pupil->rows->why[0]) give_up(pupil, why);
+    char answer[STK_WORKER_ANSWER];
+    if (stk__contestant_gave_up(c) || !stk__worker_process_send(c->process, "share step")) return NAN;
+    return stk__worker_process_receive(c->process, "share", answer) ? strtod(answer, NULL) : NAN;
 }

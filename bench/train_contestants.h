@@ -1,63 +1,55 @@
-/* A contestant of `stoker bench train`: steps of one lesson (bench_lesson.h), in a process of its own. What
- * it is asked for is in bench/peers/train_turns.py; our own processes (bench_train_turns.c) answer alike. */
-#ifndef STK_BENCH_PUPIL_H
-#define STK_BENCH_PUPIL_H
+/* Who takes part in a train case of `stoker bench train`, and what each is asked for: steps of one network
+ * from one batch, ourselves and PyTorch in several ways, each in a worker process. */
+#ifndef STK_BENCH_TRAIN_CONTESTANTS_H
+#define STK_BENCH_TRAIN_CONTESTANTS_H
 
-#include "measurements.h"
-#include "worker_process.h"
+#include "benchmark.h"
+#include "contestant.h"
 
 /* Which ratios it counts for, and how near its first loss must be to ours. */
-typedef enum stk__pupil_kind {
-    STK_PUPIL_OURS,
-    STK_PUPIL_EAGER,
-    STK_PUPIL_BF16,    /* eager too, in fewer bits */
-    STK_PUPIL_COMPILED /* needs a minute for its first step, so it is started once */
-} stk__pupil_kind;
+typedef enum stk__train_kind {
+    STK_TRAIN_OURS,
+    STK_TRAIN_EAGER,
+    STK_TRAIN_BF16,    /* eager too, in fewer bits */
+    STK_TRAIN_COMPILED /* needs a minute for its first step, so it is started once */
+} stk__train_kind;
 
-/* Rows of a contestant in a case, side by side in the table. */
-typedef enum stk__pupil_metric {
-    STK_PUPIL_STEP,
-    STK_PUPIL_CPU,
-    STK_PUPIL_MEMORY,
-    STK_PUPIL_FIRST,
-    STK_PUPIL_METRICS
-} stk__pupil_metric;
+enum { STK_TRAIN_CONTESTANTS = 8 };
 
-#define STK_PUPIL_SLEEPS "OMP_WAIT_POLICY=passive"
+/* Threads of another library sleep while they wait for each other, as ours soon do: only so it can compute
+ * beside other work. */
+#define STK_TRAIN_SLEEPS "OMP_WAIT_POLICY=passive"
 
-/* How its processes are started. */
-typedef struct stk__pupil_start {
+/* Contestants of the case that runs; the first is ourselves. */
+typedef struct stk__train_race {
+    const stk__bench_options *options;
+    stk__bench *bench;
     const char *program; /* ourselves */
-    const char *python;
-    const char *scripts; /* where they were written */
-    const char *lesson;  /* folder */
-    const char *how;     /* of train_torch.py */
-    const char *engine;  /* of ourselves; NULL: the best there is */
-    bool capped;         /* to AVX2 */
-    bool bf16;           /* it computes in bf16 */
-    bool spins;          /* its threads wait for each other awake, as PyTorch's do if nobody says otherwise;
-                            else they sleep, as ours soon do: only so it can compute beside other work */
+    const char *scripts; /* folder they were written to */
     int cpus;
-} stk__pupil_start;
 
-typedef struct stk__pupil {
-    stk__pupil_kind kind;
-    stk__pupil_start start;
-    stk__peer peer, again; /* again: the process of stk__pupil_begin_again */
-    double loss;           /* of the first step; NAN: unknown */
-    stk__bench_row *rows;  /* [STK_PUPIL_METRICS] */
-} stk__pupil;
+    const char *title, *folder; /* of the train case */
+    bool windows;               /* it has no pictures, and so no layout */
+    bool capped;                /* both sides to AVX2 */
+    stk__contestant contestants[STK_TRAIN_CONTESTANTS];
+    stk__worker_process processes[STK_TRAIN_CONTESTANTS];
+    stk__worker_process again; /* another one of a contestant, for its time to a first step */
+    int count;
+    double our_loss; /* of our first step; NAN: unknown */
+} stk__train_race;
 
-void stk__pupil_enter(stk__pupil *pupil, stk__bench *bench, const char *test, const char *setting);
+/* Enters everybody; who cannot take part gives up at once. */
+void stk__train_contestants_enter(stk__train_race *race);
+void stk__train_contestants_stop(stk__train_race *race);
+void stk__train_contestants_abandon(const stk__train_race *race); /* for Ctrl-C: ends processes */
 
-/* Each asks for one thing. A pupil that fails has no numbers, and its rows say why. */
-/* Start of the process to the end of its first step. ours: the loss that must come of it; NAN: whatever. */
-void stk__pupil_begin(stk__pupil *pupil, double ours);
-void stk__pupil_weigh(stk__pupil *pupil); /* memory, during a step */
+/* Each asks for one thing. */
+/* Start of the process to the end of its first step, whose loss must be near ours. */
+void stk__train_contestant_begin(stk__train_race *race, stk__contestant *c);
+void stk__train_contestant_begin_again(stk__train_race *race, stk__contestant *c); /* another process */
+void stk__train_contestant_weigh(stk__train_race *race, stk__contestant *c);       /* memory, during a step */
+void stk__train_contestant_step(stk__train_race *race, stk__contestant *c);
 /* Of ourselves with the engine torch: the share of CPU time outside of its operators; NAN: not told. */
-double stk__pupil_share(stk__pupil *pupil);
-void stk__pupil_step(stk__pupil *pupil);
-void stk__pupil_begin_again(stk__pupil *pupil); /* another process, to its first step, and ends it */
-void stk__pupil_dismiss(stk__pupil *pupil, const char *why); /* what it has counts, if it has made steps */
+double stk__train_contestant_share(stk__contestant *c);
 
 #endif

@@ -1,4 +1,7 @@
+/* Batches from a warm cache, beside a plain memcpy of as many bytes in as many threads: the second epoch of a
+ * loader with data.cache is run again and again, interleaved with the copy. */
 #include "warm_cache.h"
+
 #include "timed_loader.h"
 
 #include "core/clock.h"
@@ -32,12 +35,12 @@ static void copy_samples(void *argument)
                c->sample_bytes);
 }
 
-static stk_status copy_all(copying *c, int threads, stk__bench_cost *cost, stk_error *error)
+static stk_status copy_all(copying *c, int threads, stk__loader_cost *cost, stk_error *error)
 {
     stk__thread *running[MOST_THREADS] = {0};
     const stk__thread_options options = {.name = "copy", .run = copy_samples, .context = c};
     const uint64_t start = stk__clock_ns();
-    const double cpu = stk__cli_cpu_seconds();
+    const double cpu = stk__bench_cpu_seconds();
     stk_status status = STK_OK;
     atomic_store(&c->next, 0);
     for (int i = 0; i < threads && status == STK_OK; i++)
@@ -45,8 +48,8 @@ static stk_status copy_all(copying *c, int threads, stk__bench_cost *cost, stk_e
     for (int i = 0; i < threads; i++)
         while (!stk__thread_join(&running[i], stk__clock_ns() + STK_SECOND_NS))
             continue;
-    *cost = (stk__bench_cost){(double)(stk__clock_ns() - start) * 1e-9, stk__cli_cpu_seconds() - cpu, 0,
-                              c->count};
+    *cost = (stk__loader_cost){(double)(stk__clock_ns() - start) * 1e-9, stk__bench_cpu_seconds() - cpu, 0,
+                               c->count};
     return status;
 }
 
@@ -64,7 +67,7 @@ static stk_status make_copying(copying *c, const stk_loader_info *info, stk_erro
     return STK_OK;
 }
 
-static stk_status drain_epoch(stk_loader *loader, uint64_t *samples, stk_error *error)
+static stk_status run_epoch(stk_loader *loader, uint64_t *samples, stk_error *error)
 {
     stk_batch *batch;
     stk_status status;
@@ -77,7 +80,7 @@ static stk_status drain_epoch(stk_loader *loader, uint64_t *samples, stk_error *
 }
 
 /* From no batch that is ready to the last one of the epoch. */
-static stk_status drain_warm(stk_loader *loader, stk__bench_cost *cost, stk_error *error)
+static stk_status run_warm(stk_loader *loader, stk__loader_cost *cost, stk_error *error)
 {
     stk_loader_state second;
     uint64_t samples;
@@ -85,11 +88,11 @@ static stk_status drain_warm(stk_loader *loader, stk__bench_cost *cost, stk_erro
     second.epoch = EPOCHS - 1;
     second.position = 0;
     const uint64_t start = stk__clock_ns();
-    const double cpu = stk__cli_cpu_seconds();
+    const double cpu = stk__bench_cpu_seconds();
     STK__TRY(stk_loader_seek(loader, &second, error));
-    STK__TRY(drain_epoch(loader, &samples, error));
-    *cost =
-        (stk__bench_cost){(double)(stk__clock_ns() - start) * 1e-9, stk__cli_cpu_seconds() - cpu, 0, samples};
+    STK__TRY(run_epoch(loader, &samples, error));
+    *cost = (stk__loader_cost){(double)(stk__clock_ns() - start) * 1e-9, stk__bench_cpu_seconds() - cpu, 0,
+                               samples};
     return STK_OK;
 }
 
@@ -97,45 +100,39 @@ static const char ratio_name[] = "warm cache: rate / memcpy of the same bytes";
 
 static void skip(stk__bench *bench)
 {
-    stk__bench_row *row = stk__bench_begin(bench, "stoker", "warm cache", "image + mask", "samples/s");
-    snprintf(row->why, sizeof row->why, "too little memory for a cache of all samples");
+    stk__contestant ours = {.name = "stoker", .setting = "image + mask", .ours = true};
+    stk__contestant_enter_rows(&ours, bench, "warm cache", "samples/s", NULL);
+    stk__contestant_give_up(&ours, "too little memory for a cache of all samples");
     stk__bench_judge(bench, ratio_name, NAN, true, 0.8);
 }
 
-static void add_cost(stk__bench_row *rate, stk__bench_row *cpu, const stk__bench_cost *c)
-{
-    stk__bench_add(rate, (double)c->samples / c->wall_s);
-    stk__bench_add(cpu, 1e6 * c->cpu_s / (double)c->samples);
-}
-
-static stk_status measure(const stk__bench_cache *cache, stk_loader *loader, copying *c, stk_error *error)
+static stk_status measure(const stk__warm_cache *cache, stk_loader *loader, copying *c, stk_error *error)
 {
     stk__bench *bench = cache->bench;
-    stk__bench_row *copy =
-        stk__bench_begin(bench, "memcpy", "warm cache", "as many bytes and threads", "samples/s");
-    stk__bench_row *copy_cpu = stk__bench_begin(bench, "memcpy", "warm cache", "CPU time", "us/sample");
-    stk__bench_row *ours =
-        stk__bench_begin(bench, "stoker", "warm cache", "image + mask, no augmentation", "samples/s");
-    stk__bench_row *ours_cpu = stk__bench_begin(bench, "stoker", "warm cache", "CPU time", "us/sample");
-    stk__bench_cost cost;
+    stk__contestant baseline = {.name = "memcpy", .setting = "as many bytes and threads"},
+                    ours = {.name = "stoker", .setting = "image + mask, no augmentation", .ours = true};
+    stk__contestant_enter_rows(&baseline, bench, "warm cache", "samples/s", "us/sample");
+    stk__contestant_enter_rows(&ours, bench, "warm cache", "samples/s", "us/sample");
+    stk__loader_cost cost;
     uint64_t samples;
-    STK__TRY(drain_epoch(loader, &samples, error));
+    STK__TRY(run_epoch(loader, &samples, error));
     for (int64_t round = 0; round < 3 * cache->rounds; round++) {
         STK__TRY(copy_all(c, cache->threads, &cost, error));
-        add_cost(copy, copy_cpu, &cost);
-        STK__TRY(drain_warm(loader, &cost, error));
-        add_cost(ours, ours_cpu, &cost);
+        stk__loader_cost_add(&cost, &baseline, 1e-6);
+        STK__TRY(run_warm(loader, &cost, error));
+        stk__loader_cost_add(&cost, &ours, 1e-6);
     }
     stk_loader_stats stats;
     stk_loader_measure(loader, &stats);
     if (stats.cache_samples != samples)
         return stk__fail(error, STK_ERROR_DATA, "the cache holds %llu of %llu samples",
                          (unsigned long long)stats.cache_samples, (unsigned long long)samples);
-    stk__bench_judge(bench, ratio_name, stk__bench_median(ours) / stk__bench_median(copy), true, 0.8);
+    stk__bench_judge(bench, ratio_name, stk__bench_median(ours.rows) / stk__bench_median(baseline.rows), true,
+                     0.8);
     return STK_OK;
 }
 
-stk_status stk__bench_cache_run(const stk__bench_cache *cache, stk_error *error)
+stk_status stk__warm_cache_run(const stk__warm_cache *cache, stk_error *error)
 {
     stk_loader *loader;
     copying c = {.count = 0};

@@ -1,0 +1,222 @@
+/* stoker bench: arguments, help and output of the benchmarks in bench/, to which it lends Ctrl-C and the
+ * progress line. */
+#include "../bench/benchmark.h"
+#include "../bench/bench_batch.h"
+#include "cli.h"
+
+#include <string.h>
+
+/* --- what benchmarks are lent ------------------------------------------------------------------------------
+ */
+
+static stk__progress shown;
+
+static void show_progress(const stk__bench_progress *progress, const char *what, uint64_t done,
+                          uint64_t total)
+{
+    if (!shown.width) stk__progress_start(&shown);
+    shown.start_ns = progress->start_ns;
+    memcpy(shown.note, progress->note, sizeof shown.note);
+    stk__progress_show(&shown, what, done, total);
+}
+
+static void hide_progress(void)
+{
+    stk__progress_end(&shown);
+}
+
+static stk__bench_host make_host(void)
+{
+    return (stk__bench_host){.stop = stk__interrupt_flag(),
+                             .on_stop = stk__interrupt_target,
+                             .show = show_progress,
+                             .hide = hide_progress};
+}
+
+typedef stk_status (*run_benchmark)(const stk__bench_options *options, stk__bench *bench, stk_error *error);
+
+static int run_and_print(run_benchmark run, stk__bench_options *options)
+{
+    static stk__bench bench; /* too large for a stack */
+    stk_error error;
+    const stk__bench_host host = make_host();
+    options->host = &host;
+    if (run(options, &bench, &error) != STK_OK) return stk__cli_fail(&error);
+    if (stk__cli_json) return stk__cli_print_json(stk__bench_json(&bench));
+    stk__bench_print(&bench);
+    return STK_EXIT_GOOD;
+}
+
+/* --- arguments of each -------------------------------------------------------------------------------------
+ */
+
+static int run_load(int argc, char **argv)
+{
+    enum { ROUNDS = 7, QUICK_ROUNDS = 3, MOST_ROUNDS = STK_BENCH_ROUNDS / 3 };
+    static const stk__verb verb = {
+        .name = "bench load",
+        .usage = "bench load [DIR]",
+        .about = "Files to batches, beside a baseline decoder loop on all cores and other libraries. Without "
+                 "DIR, 1,500 faces are made for it."};
+    stk__bench_options o = {.rounds = ROUNDS};
+    const stk__flag flags[] = {
+        {.name = "rounds", .value = "N", .help = "interleaved rounds (7)", .number = &o.rounds},
+        {.name = "quick", .help = "three rounds, 160 faces, fewer peers", .given = &o.quick},
+        {.name = "peers",
+         .value = "PYTHON",
+         .help = "interpreter that has the other libraries (bench/peers/setup makes one)",
+         .text = &o.python},
+        {.name = "json", .help = "report as JSON on standard output", .given = &stk__cli_json},
+    };
+    stk__arguments arguments = {
+        .verb = &verb, .flags = flags, .flag_count = sizeof flags / sizeof flags[0], .most_words = 1};
+    const int code = stk__arguments_read(&arguments, argc, argv);
+    if (code >= 0) return code;
+    if (o.quick) o.rounds = QUICK_ROUNDS;
+    if (o.rounds < 1 || o.rounds > MOST_ROUNDS)
+        return stk__cli_usage("bench load", "--rounds must be from 1 to %d", MOST_ROUNDS);
+    o.folder = arguments.words[0];
+    return run_and_print(stk__bench_load, &o);
+}
+
+static int run_augment(int argc, char **argv)
+{
+    enum { ROUNDS = 7, QUICK_ROUNDS = 3, QUICK_SAMPLES = 8 };
+    static const stk__verb verb = {
+        .name = "bench augment",
+        .usage = "bench augment",
+        .about =
+            "A batch of faces and masks, augmented by every level of our kernels and every device, beside "
+            "other libraries."};
+    stk__bench_options o = {0};
+    int64_t samples = 0;
+    const stk__flag flags[] = {
+        {.name = "rounds", .value = "N", .help = "interleaved rounds (7)", .number = &o.rounds},
+        {.name = "samples", .value = "N", .help = "faces in the batch (32)", .number = &samples},
+        {.name = "quick", .help = "three rounds, eight faces, no files", .given = &o.quick},
+        {.name = "peers",
+         .value = "PYTHON",
+         .help = "interpreter that has the other libraries (bench/peers/setup makes one)",
+         .text = &o.python},
+        {.name = "json", .help = "report as JSON on standard output", .given = &stk__cli_json},
+    };
+    stk__arguments arguments = {.verb = &verb, .flags = flags, .flag_count = sizeof flags / sizeof flags[0]};
+    const int code = stk__arguments_read(&arguments, argc, argv);
+    if (code >= 0) return code;
+    if (o.rounds == 0) o.rounds = o.quick ? QUICK_ROUNDS : ROUNDS;
+    if (samples == 0) samples = o.quick ? QUICK_SAMPLES : STK_BENCH_SAMPLES;
+    if (o.rounds > STK_BENCH_ROUNDS || samples > STK_BENCH_SAMPLES)
+        return stk__cli_usage("bench augment", "--rounds must be from 1 to %d, --samples from 1 to %d",
+                              STK_BENCH_ROUNDS, STK_BENCH_SAMPLES);
+    o.samples = (uint64_t)samples;
+    return run_and_print(stk__bench_augment, &o);
+}
+
+/* -1: they are good; else the status to leave with. */
+static int check_train(const stk__bench_options *o, const char *isa)
+{
+    if (o->rounds > STK_BENCH_ROUNDS)
+        return stk__cli_usage("bench train", "--rounds must be from 1 to %d", STK_BENCH_ROUNDS);
+    if (stk__bench_train_unknown(o))
+        return stk__cli_usage("bench train", "there is no case '%s'", stk__bench_train_unknown(o));
+    if (o->engine && strcmp(o->engine, "torch") != 0)
+        return stk__cli_usage("bench train", "--engine can only be torch, not '%s'", o->engine);
+    if (isa && strcmp(isa, "avx2") != 0)
+        return stk__cli_usage("bench train", "--isa can only be avx2, not '%s'", isa);
+    return -1;
+}
+
+static int run_train(int argc, char **argv)
+{
+    enum { ROUNDS = 7, QUICK_ROUNDS = 3 };
+    static const stk__verb verb = {
+        .name = "bench train",
+        .usage = "bench train [unet|locator|resnet|lstm|files …]",
+        .about =
+            "Training steps of unet, locator, resnet and lstm, and training from files, beside PyTorch's "
+            "with the same weights and batches."};
+    stk__bench_options o = {0};
+    const char *isa = NULL;
+    const stk__flag flags[] = {
+        {.name = "rounds", .value = "N", .help = "interleaved rounds (7)", .number = &o.rounds},
+        {.name = "quick",
+         .help = "three rounds, smaller batches, no compiled peers, under 45 s (unless --rounds is given)",
+         .given = &o.quick},
+        {.name = "isa",
+         .value = "avx2",
+         .help = "cap both sides to these instructions; without it, capped rows are extra ones where the CPU "
+                 "has AVX-512",
+         .text = &isa},
+        {.name = "engine",
+         .value = "torch",
+         .help = "the engine torch beside eager PyTorch, with goals of its own: full batches and small ones",
+         .text = &o.engine},
+        {.name = "peers",
+         .value = "PYTHON",
+         .help = "interpreter that has PyTorch (bench/peers/setup makes one)",
+         .text = &o.python},
+        {.name = "json", .help = "report as JSON on standard output", .given = &stk__cli_json},
+    };
+    stk__arguments arguments = {
+        .verb = &verb, .flags = flags, .flag_count = sizeof flags / sizeof flags[0], .most_words = 4};
+    int code = stk__arguments_read(&arguments, argc, argv);
+    if (code >= 0) return code;
+    o.timed = o.quick && o.rounds == 0;
+    if (o.rounds == 0) o.rounds = o.quick ? QUICK_ROUNDS : ROUNDS;
+    o.capped = isa;
+    o.cases = arguments.words;
+    o.case_count = arguments.word_count;
+    code = check_train(&o, isa);
+    return code >= 0 ? code : run_and_print(stk__bench_train, &o);
+}
+
+/* --- worker processes, not for people ----------------------------------------------------------------------
+ */
+
+static int run_load_worker(int argc, char **argv)
+{
+    const bool fast = argc == 3 && strcmp(argv[2], "fast") == 0;
+    if (argc != 2 && !fast) return stk__cli_usage("bench load-worker", "expected a folder or shards");
+    stk__load_worker(argv[1], fast);
+    return STK_EXIT_GOOD;
+}
+
+static int run_train_worker(int argc, char **argv)
+{
+    if (argc != 2 && argc != 3)
+        return stk__cli_usage("bench train-worker", "expected the folder of a train case");
+    stk__train_worker(argv[1], argv[2]);
+    return STK_EXIT_GOOD;
+}
+
+/* --- the verb ----------------------------------------------------------------------------------------------
+ */
+
+static const struct {
+    const char *name, *about; /* about NULL: not for people */
+    int (*run)(int argc, char **argv);
+} benchmarks[] = {{"load", "files to batches, beside a baseline decoder loop and other libraries", run_load},
+                  {"augment", "a batch of images and masks, beside other libraries", run_augment},
+                  {"train", "steps of four networks, and training from files, beside PyTorch", run_train},
+                  {"load-worker", NULL, run_load_worker},
+                  {"train-worker", NULL, run_train_worker}};
+
+static int print_help(void)
+{
+    printf("stoker bench NAME [OPTION…]\n\nMeasures Stoker beside other contestants, and prints every ratio "
+           "with its goal.\n\n");
+    for (size_t i = 0; i < sizeof benchmarks / sizeof benchmarks[0]; i++)
+        if (benchmarks[i].about) printf("  %-9s %s\n", benchmarks[i].name, benchmarks[i].about);
+    printf("\n'stoker bench NAME --help' shows its options.\n");
+    return STK_EXIT_GOOD;
+}
+
+int stk__cli_bench(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "";
+    for (size_t i = 0; i < sizeof benchmarks / sizeof benchmarks[0]; i++)
+        if (strcmp(name, benchmarks[i].name) == 0) return benchmarks[i].run(argc - 1, argv + 1);
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) return print_help();
+    return stk__cli_usage(
+        "bench", argc > 1 ? "there is no benchmark '%s'" : "name a benchmark: load, augment, train", name);
+}
