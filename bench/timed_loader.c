@@ -51,7 +51,8 @@ void stk__loader_cost_add(const stk__loader_cost *cost, stk__contestant *c, doub
 /* --- null source -------------------------------------------------------------------------------------------
  */
 
-static stk_status null_facts(const stk__source *source, uint64_t id, stk__facts *facts, stk_error *error)
+static stk_status null_facts(const stk__source *source, uint64_t id, stk__sample_facts *facts,
+                             stk_error *error)
 {
     (void)source;
     (void)id;

@@ -42,11 +42,12 @@ static const input *find(const stk__source *source, uint64_t id, uint64_t *inner
     return &self->inputs[low];
 }
 
-static stk_status predict_facts(const stk__source *source, uint64_t id, stk__facts *facts, stk_error *error)
+static stk_status predict_facts(const stk__source *source, uint64_t id, stk__sample_facts *facts,
+                                stk_error *error)
 {
     uint64_t inner;
     const input *in = find(source, id, &inner);
-    *facts = (stk__facts){.label = 0};
+    *facts = (stk__sample_facts){.label = 0};
     if (!source->info.window_rows) return STK_OK;
     return in->source->ops->facts(in->source, inner, facts, error);
 }

@@ -57,7 +57,7 @@ static void print_no_gpu(FILE *file)
         fputc(',', file);
 }
 
-static void show_frame(stk__face *face, const stk_monitor_frame *frame)
+static void show_frame(stk__monitor_output *face, const stk_monitor_frame *frame)
 {
     if (!face->frames) print_heading(face->file);
     for (int gpu = 0; gpu == 0 || gpu < frame->gpu_count; gpu++) {

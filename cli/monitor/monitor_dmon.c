@@ -62,7 +62,7 @@ static void print_gpu(FILE *file, const stk_monitor_frame *frame, int gpu)
     fputc('\n', file);
 }
 
-static void show_frame(stk__face *face, const stk_monitor_frame *frame)
+static void show_frame(stk__monitor_output *face, const stk_monitor_frame *frame)
 {
     if (face->frames % HEADING_EVERY == 0) print_heading(face->file);
     for (int i = 0; i < frame->gpu_count; i++)

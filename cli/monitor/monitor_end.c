@@ -261,7 +261,7 @@ void stk__face_print_end(FILE *file, bool colors, const stk_monitor_summary *sum
     if (summary->gpu_count <= 1) print_verdict(&p, "verdict: ", summary->verdict);
 }
 
-static void show_end(stk__face *face, const stk_monitor_summary *summary)
+static void show_end(stk__monitor_output *face, const stk_monitor_summary *summary)
 {
     stk__face_print_end(face->file, face->colors, summary);
 }

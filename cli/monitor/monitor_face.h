@@ -7,7 +7,7 @@
 #include "monitor/record/json_line.h"
 #include "stoker/monitor.h"
 
-typedef struct stk__face {
+typedef struct stk__monitor_output {
     FILE *file; /* of the frames */
     bool colors;
     uint64_t start_ns;   /* of the first frame */
@@ -16,12 +16,13 @@ typedef struct stk__face {
     stk_monitor *monitor;
     bool replay;  /* of a recording */
     void *screen; /* owned by the screen; NULL: not started, or lines instead */
-} stk__face;
+} stk__monitor_output;
 
 typedef struct stk__face_ops {
-    const char *name;                                                 /* "json" */
-    void (*frame)(stk__face *face, const stk_monitor_frame *frame);   /* NULL: not shown */
-    void (*end)(stk__face *face, const stk_monitor_summary *summary); /* NULL: the table goes to stderr */
+    const char *name;                                                         /* "json" */
+    void (*frame)(stk__monitor_output *face, const stk_monitor_frame *frame); /* NULL: not shown */
+    void (*end)(stk__monitor_output *face,
+                const stk_monitor_summary *summary); /* NULL: the table goes to stderr */
 } stk__face_ops;
 
 extern const stk__face_ops stk__face_line; /* a line per GPU for people, the table at the end */

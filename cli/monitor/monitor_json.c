@@ -94,7 +94,7 @@ static void put_clock(stk__json_line *line, double clock_s)
     line->digits = DIGITS;
 }
 
-static void show_frame(stk__face *face, const stk_monitor_frame *frame)
+static void show_frame(stk__monitor_output *face, const stk_monitor_frame *frame)
 {
     stk__json_line *line = &face->line;
     stk__line_start(line);
@@ -191,7 +191,7 @@ static void put_numbers(stk__json_line *line, const stk_monitor_summary *summary
     stk__line_reading(line, "quota_throttled_s", summary->quota_throttled_s);
 }
 
-static void show_end(stk__face *face, const stk_monitor_summary *summary)
+static void show_end(stk__monitor_output *face, const stk_monitor_summary *summary)
 {
     stk__json_line *line = &face->line;
     line->digits = DIGITS;

@@ -23,7 +23,7 @@ const char *stk__face_throttle(stk_reading throttle, const char *between)
     return text[0] ? text : "none";
 }
 
-static void print_heading(stk__face *face)
+static void print_heading(stk__monitor_output *face)
 {
     fprintf(face->file,
             "%s    time GPU   power W   %% util %%   memory GB   %%  °C SM MHz mem MHz CPU %%%s\n",
@@ -31,7 +31,7 @@ static void print_heading(stk__face *face)
 }
 
 /* What is shown belongs to which GPU, and what is known to be missing. */
-static void print_gpus(stk__face *face, const stk_monitor_frame *frame)
+static void print_gpus(stk__monitor_output *face, const stk_monitor_frame *frame)
 {
     for (int i = 0; i < frame->gpu_count; i++) {
         const stk_gpu *gpu = &frame->gpus[i];
@@ -62,7 +62,7 @@ static void pair(char both[CELL], char share[CELL], const stk_reading readings[2
     snprintf(share, CELL, known ? "%.0f" : "-", 100 * readings[0].value / readings[1].value);
 }
 
-static const char *paint_util(const stk__face *face, stk_reading util)
+static const char *paint_util(const stk__monitor_output *face, stk_reading util)
 {
     if (!stk__face_knows(util)) return "";
     return stk__face_paint(face->colors, util.value >= 85   ? STK_PAINT_GOOD
@@ -70,13 +70,13 @@ static const char *paint_util(const stk__face *face, stk_reading util)
                                                             : STK_PAINT_BAD);
 }
 
-static const char *paint_heat(const stk__face *face, stk_reading heat)
+static const char *paint_heat(const stk__monitor_output *face, stk_reading heat)
 {
     if (!stk__face_knows(heat) || heat.value < 80) return "";
     return stk__face_paint(face->colors, heat.value < 85 ? STK_PAINT_NOTE : STK_PAINT_BAD);
 }
 
-static void print_state(const stk__face *face, const stk_gpu_frame *seen)
+static void print_state(const stk__monitor_output *face, const stk_gpu_frame *seen)
 {
     const char *held = stk__face_throttle(seen->readings[STK_METRIC_THROTTLE], ", ");
     const char *paint = stk__face_paint(face->colors, STK_PAINT_BAD);
@@ -88,7 +88,8 @@ static void print_state(const stk__face *face, const stk_gpu_frame *seen)
         fprintf(face->file, "  %sheld down: %s%s", paint, held, off);
 }
 
-static void print_gpu(const stk__face *face, const char *time_text, const stk_monitor_frame *frame, int gpu)
+static void print_gpu(const stk__monitor_output *face, const char *time_text, const stk_monitor_frame *frame,
+                      int gpu)
 {
     const stk_gpu_frame *seen = &frame->gpu_frames[gpu];
     const stk_reading *r = seen->readings, power[] = {r[STK_METRIC_POWER], r[STK_METRIC_POWER_LIMIT]},
@@ -108,7 +109,7 @@ static void print_gpu(const stk__face *face, const char *time_text, const stk_mo
 }
 
 /* Without a GPU the job is what there is. */
-static void print_host(const stk__face *face, const char *time_text, const stk_host_frame *host)
+static void print_host(const stk__monitor_output *face, const char *time_text, const stk_host_frame *host)
 {
     char cells[2][CELL];
     fprintf(face->file, "%s  CPUs %s %%, job %s %%", time_text, number(cells[0], host->cpu_percent),
@@ -118,7 +119,7 @@ static void print_host(const stk__face *face, const char *time_text, const stk_h
     fputc('\n', face->file);
 }
 
-static void show_frame(stk__face *face, const stk_monitor_frame *frame)
+static void show_frame(stk__monitor_output *face, const stk_monitor_frame *frame)
 {
     char time_text[16];
     const time_t seconds = (time_t)frame->clock_s;
@@ -134,7 +135,7 @@ static void show_frame(stk__face *face, const stk_monitor_frame *frame)
     if (!frame->gpu_count) print_host(face, time_text, &frame->host);
 }
 
-static void show_end(stk__face *face, const stk_monitor_summary *summary)
+static void show_end(stk__monitor_output *face, const stk_monitor_summary *summary)
 {
     if (face->frames) fputc('\n', face->file);
     stk__face_print_end(face->file, face->colors, summary);

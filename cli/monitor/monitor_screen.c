@@ -175,7 +175,7 @@ static void free_screen(screen *s)
     stk__free(s);
 }
 
-static stk_status start_parts(screen *s, const stk__face *face, int gpu_count, stk_error *error)
+static stk_status start_parts(screen *s, const stk__monitor_output *face, int gpu_count, stk_error *error)
 {
     const stk__thread_options options = {.name = "stk-screen", .run = run_screen, .context = s};
     s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -189,7 +189,7 @@ static stk_status start_parts(screen *s, const stk__face *face, int gpu_count, s
     return status;
 }
 
-static stk_status start_screen(stk__face *face, int gpu_count, stk_error *error)
+static stk_status start_screen(stk__monitor_output *face, int gpu_count, stk_error *error)
 {
     screen *s = stk__alloc(sizeof *s);
     if (!s) return stk__fail_memory(error, sizeof *s, "the screen");
@@ -228,7 +228,7 @@ static void keep_pace(screen *s, uint64_t length_ns)
     }
 }
 
-static void note_frame(screen *s, const stk__face *face, const stk_monitor_frame *frame)
+static void note_frame(screen *s, const stk__monitor_output *face, const stk_monitor_frame *frame)
 {
     stk_monitor_summary summary;
     const uint64_t now_ns = stk__clock_ns();
@@ -244,7 +244,7 @@ static void note_frame(screen *s, const stk__face *face, const stk_monitor_frame
     wake_up(s);
 }
 
-static void show_frame(stk__face *face, const stk_monitor_frame *frame)
+static void show_frame(stk__monitor_output *face, const stk_monitor_frame *frame)
 {
     stk_error error;
     if (!face->frames && start_screen(face, frame->gpu_count, &error) != STK_OK && !stk__cli_quiet)
@@ -289,7 +289,7 @@ static void stop_screen(screen *s)
     stk__thread_abandon(&s->thread);
 }
 
-static void show_end(stk__face *face, const stk_monitor_summary *summary)
+static void show_end(stk__monitor_output *face, const stk_monitor_summary *summary)
 {
     screen *s = face->screen;
     if (s) {

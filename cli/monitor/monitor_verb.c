@@ -25,7 +25,7 @@ typedef struct watch {
     int job;        /* descriptor of the process --pid names; -1: none */
 
     const stk__face_ops *ops;
-    stk__face face;
+    stk__monitor_output face;
     stk__child child;
     stk_monitor *monitor;
     stk__prometheus *prometheus;

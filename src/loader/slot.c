@@ -304,7 +304,8 @@ void stk__slot_mix_labels(stk__slot *slot, const stk__layout *layout, uint64_t a
     }
 }
 
-void stk__slot_set_facts(stk__slot *slot, const stk__layout *layout, uint64_t place, const stk__facts *facts)
+void stk__slot_set_facts(stk__slot *slot, const stk__layout *layout, uint64_t place,
+                         const stk__sample_facts *facts)
 {
     set_label(slot, layout, place, facts->label);
     if (layout->point_count)

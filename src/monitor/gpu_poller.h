@@ -12,8 +12,8 @@
 typedef struct stk__gpu_poller stk__gpu_poller;
 
 typedef struct stk__gpu_poller_options {
-    stk__reader *reader; /* must outlive the poller, and for ever those that left threads behind */
-    int number;          /* of the GPU in reader */
+    stk__gpu_reader *reader; /* must outlive the poller, and for ever those that left threads behind */
+    int number;              /* of the GPU in reader */
     uint64_t start_ns, gap_ns;
     uint64_t deadline_ns; /* for one call of the driver */
 } stk__gpu_poller_options;

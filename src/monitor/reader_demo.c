@@ -10,7 +10,7 @@
 #define SAMPLES_PER_S 6.0
 
 typedef struct demo {
-    stk__reader reader;
+    stk__gpu_reader reader;
     uint64_t start_ns;
     stk__curves *curves;
 } demo;
@@ -91,7 +91,7 @@ static const char curves_text[] = "* memory_total_bytes const 85520809984\n"
                                   "3 pcie_received_bytes_total const 2.5e9 noise 3e8\n"
                                   "3 pcie_sent_bytes_total const 2.8e8 noise 5e7\n";
 
-static void close_demo(stk__reader **reader)
+static void close_demo(stk__gpu_reader **reader)
 {
     if (!*reader) return;
     stk__curves_destroy(&((demo *)*reader)->curves);
@@ -99,7 +99,7 @@ static void close_demo(stk__reader **reader)
     *reader = NULL;
 }
 
-static stk_status open_demo(stk__reader **reader, stk_error *error)
+static stk_status open_demo(stk__gpu_reader **reader, stk_error *error)
 {
     *reader = NULL;
     demo *d = stk__alloc(sizeof *d);
@@ -115,12 +115,12 @@ static stk_status open_demo(stk__reader **reader, stk_error *error)
     return STK_OK;
 }
 
-static int count_demo(const stk__reader *reader)
+static int count_demo(const stk__gpu_reader *reader)
 {
     return stk__curves_gpus(((const demo *)reader)->curves);
 }
 
-static void describe_demo(const stk__reader *reader, int number, stk_gpu *gpu)
+static void describe_demo(const stk__gpu_reader *reader, int number, stk_gpu *gpu)
 {
     (void)reader;
     *gpu = (stk_gpu){.index = number, .vendor = "demo"};

@@ -28,7 +28,7 @@ struct stk__sampler {
 
 /* A GPU of a reader. */
 typedef struct place {
-    stk__reader *reader;
+    stk__gpu_reader *reader;
     int number;
 } place;
 
@@ -36,7 +36,7 @@ static int list_gpus(stk__sampler *s, place *places)
 {
     int count = 0;
     for (int v = 0; v < s->vendors.count; v++) {
-        stk__reader *reader = s->vendors.readers[v];
+        stk__gpu_reader *reader = s->vendors.readers[v];
         const int own = reader->ops->count(reader);
         for (int i = 0; i < own && count < STK_GPUS; i++, count++) {
             places[count] = (place){reader, i};

@@ -10,7 +10,7 @@ const stk__reader_ops *const stk__readers[] = {&stk__reader_nvidia, &stk__reader
 /* Shared with a thread that may hang: freed by the caller, or never. */
 typedef struct driver_call {
     const stk__reader_ops *ops;
-    stk__reader *reader;
+    stk__gpu_reader *reader;
     stk_status status;
     stk_error error;
     stk__thread *thread;

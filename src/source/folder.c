@@ -9,11 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 
-static stk_status folder_facts(const stk__source *source, uint64_t id, stk__facts *facts, stk_error *error)
+static stk_status folder_facts(const stk__source *source, uint64_t id, stk__sample_facts *facts,
+                               stk_error *error)
 {
     (void)error;
     const stk__files *files = stk__files_of(source);
-    *facts = (stk__facts){.label = stk__catalog_at(&files->catalog, id)->row};
+    *facts = (stk__sample_facts){.label = stk__catalog_at(&files->catalog, id)->row};
     return STK_OK;
 }
 

@@ -32,11 +32,12 @@ static stk_status refuse_row(const stk__list *list, const stk__row *row, stk_err
     return STK_ERROR_SAMPLE;
 }
 
-static stk_status list_facts(const stk__source *source, uint64_t id, stk__facts *facts, stk_error *error)
+static stk_status list_facts(const stk__source *source, uint64_t id, stk__sample_facts *facts,
+                             stk_error *error)
 {
     const stk__list *list = list_of(source);
     const stk__row *row = row_of(list, id);
-    *facts = (stk__facts){.label = row->label};
+    *facts = (stk__sample_facts){.label = row->label};
     if (row->bad) return refuse_row(list, row, error);
     if (list->point_count)
         facts->points =

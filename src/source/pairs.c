@@ -8,12 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static stk_status pairs_facts(const stk__source *source, uint64_t id, stk__facts *facts, stk_error *error)
+static stk_status pairs_facts(const stk__source *source, uint64_t id, stk__sample_facts *facts,
+                              stk_error *error)
 {
     (void)source;
     (void)id;
     (void)error;
-    *facts = (stk__facts){0};
+    *facts = (stk__sample_facts){0};
     return STK_OK;
 }
 

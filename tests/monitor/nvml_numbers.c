@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <time.h>
 
-static void print_gpu(stk__reader *reader, int number)
+static void print_gpu(stk__gpu_reader *reader, int number)
 {
     static stk_gpu_frame frame;
     stk__poller_context context = {.reader = reader, .number = number};
@@ -29,7 +29,7 @@ static void print_gpu(stk__reader *reader, int number)
 
 int main(void)
 {
-    stk__reader *reader;
+    stk__gpu_reader *reader;
     stk_error error = {0};
     if (stk__reader_nvidia.open(&reader, &error) != STK_OK) {
         fprintf(stderr, "%s\n", error.message);

@@ -96,7 +96,7 @@ static bool revive_gpu(stk__poller_context *context)
 
 static const stk__reader_ops ops = {
     .vendor = "test", .state_bytes = sizeof(state), .read = read_gpu, .revive = revive_gpu};
-static stk__reader reader = {&ops};
+static stk__gpu_reader reader = {&ops};
 static stk_gpu_frame frame;
 
 static stk__gpu_poller *start(void)

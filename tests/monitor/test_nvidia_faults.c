@@ -58,7 +58,7 @@ static bool listed; /* both GPUs, in the last case */
 static char script[4096];
 
 typedef struct bench {
-    stk__reader *reader;
+    stk__gpu_reader *reader;
     stk__poller_context contexts[GPUS];
     double totals[GPUS][STK_METRIC_COUNT];
     uint64_t when_ns[GPUS];

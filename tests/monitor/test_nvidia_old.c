@@ -10,7 +10,7 @@ static void what_it_has_is_told(void **state)
 {
     (void)state;
     static stk_gpu_frame frame;
-    stk__reader *reader;
+    stk__gpu_reader *reader;
     stk_error error = {0};
     driver_play(DRIVER_GPU "process 0 1 3e9 50\nmig 0 2 1g.10gb\n");
     if (stk__reader_nvidia.open(&reader, &error) != STK_OK) fail_msg("%s", error.message);

@@ -26,7 +26,7 @@ static void *state_of(void)
 static void gpus_are_described(void **state)
 {
     (void)state;
-    stk__reader *reader;
+    stk__gpu_reader *reader;
     stk_gpu gpu;
     assert_int_equal(stk__reader_demo.open(&reader, NULL), STK_OK);
     assert_int_equal(stk__reader_demo.count(reader), 4);
@@ -44,7 +44,7 @@ static void gpus_are_described(void **state)
 static void values_are_plausible(void **state)
 {
     (void)state;
-    stk__reader *reader;
+    stk__gpu_reader *reader;
     assert_int_equal(stk__reader_demo.open(&reader, NULL), STK_OK);
     for (int i = 0; i < 4; i++) {
         stk__poller_context context = {.reader = reader, .number = i, .state = state_of()};
@@ -73,7 +73,7 @@ static void values_are_plausible(void **state)
 static void loads_tile_time(void **state)
 {
     (void)state;
-    stk__reader *reader;
+    stk__gpu_reader *reader;
     assert_int_equal(stk__reader_demo.open(&reader, NULL), STK_OK);
     stk__poller_context context = {.reader = reader, .number = 1, .state = state_of()};
     uint64_t end_ns = 0;
@@ -99,7 +99,7 @@ static void loads_tile_time(void **state)
 static stk_status open_once(void *context, stk_error *error)
 {
     (void)context;
-    stk__reader *reader;
+    stk__gpu_reader *reader;
     const stk_status status = stk__reader_demo.open(&reader, error);
     stk__reader_demo.close(&reader);
     return status;

@@ -18,7 +18,7 @@
 
 static workspace space;
 static stk_gpu_frame frame;
-static stk__reader *reader;
+static stk__gpu_reader *reader;
 static stk__poller_context asked;
 static const stk__reader_ops *ops;
 
@@ -383,7 +383,7 @@ static void no_card_says_why(void **state)
 static stk_status open_once(void *context, stk_error *error)
 {
     const stk__reader_ops *which = context;
-    stk__reader *opened;
+    stk__gpu_reader *opened;
     const stk_status status = which->open(&opened, error);
     which->close(&opened);
     return status;

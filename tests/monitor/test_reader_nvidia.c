@@ -11,7 +11,7 @@
 static stk_gpu_frame frame;
 
 typedef struct rig {
-    stk__reader *reader;
+    stk__gpu_reader *reader;
     stk__poller_context contexts[4];
     int count;
 } rig;
@@ -312,7 +312,7 @@ static void what_is_not_supported_is_asked_rarely(void **state)
 
 static void refuse(const char *script, const char *message)
 {
-    stk__reader *reader;
+    stk__gpu_reader *reader;
     stk_error error = {0};
     if (script) driver_play(script);
     assert_int_equal(stk__reader_nvidia.open(&reader, &error), STK_ERROR_UNSUPPORTED);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 typedef struct amd {
-    stk__reader reader;
+    stk__gpu_reader reader;
     int count;
     stk__drm_card cards[STK_GPUS];
 } amd;
@@ -32,7 +32,7 @@ static const stk__drm_source sources[] = {
     {STK_METRIC_FAN, true, "pwm1", 100 / 255., 0, 100},
 };
 
-static stk_status open_amd(stk__reader **reader, stk_error *error)
+static stk_status open_amd(stk__gpu_reader **reader, stk_error *error)
 {
     static const char *const drivers[] = {"amdgpu", NULL};
     *reader = NULL;
@@ -48,12 +48,12 @@ static stk_status open_amd(stk__reader **reader, stk_error *error)
     return stk__fail(error, STK_ERROR_UNSUPPORTED, "no GPU of AMD: no card has the driver 'amdgpu'");
 }
 
-static int count_amd(const stk__reader *reader)
+static int count_amd(const stk__gpu_reader *reader)
 {
     return ((const amd *)reader)->count;
 }
 
-static void describe_amd(const stk__reader *reader, int number, stk_gpu *gpu)
+static void describe_amd(const stk__gpu_reader *reader, int number, stk_gpu *gpu)
 {
     *gpu = ((const amd *)reader)->cards[number].facts;
 }
@@ -146,7 +146,7 @@ static bool revive_amd(stk__poller_context *context)
     return stk__drm_is_there(&((const amd *)context->reader)->cards[context->number]);
 }
 
-static void close_amd(stk__reader **reader)
+static void close_amd(stk__gpu_reader **reader)
 {
     stk__free(*reader);
     *reader = NULL;

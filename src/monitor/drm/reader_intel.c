@@ -10,7 +10,7 @@
 #define MOST_WATTS 2e4
 
 typedef struct intel {
-    stk__reader reader;
+    stk__gpu_reader reader;
     int count;
     stk__drm_card cards[STK_GPUS];
 } intel;
@@ -36,7 +36,7 @@ static const stk__drm_source sources[] = {
     {STK_METRIC_POWER_LIMIT, true, "power1_cap", 1e-6, 1, MOST_WATTS},
 };
 
-static stk_status open_intel(stk__reader **reader, stk_error *error)
+static stk_status open_intel(stk__gpu_reader **reader, stk_error *error)
 {
     static const char *const drivers[] = {"i915", "xe", NULL};
     *reader = NULL;
@@ -52,12 +52,12 @@ static stk_status open_intel(stk__reader **reader, stk_error *error)
     return stk__fail(error, STK_ERROR_UNSUPPORTED, "no GPU of Intel: no card has the driver 'i915' or 'xe'");
 }
 
-static int count_intel(const stk__reader *reader)
+static int count_intel(const stk__gpu_reader *reader)
 {
     return ((const intel *)reader)->count;
 }
 
-static void describe_intel(const stk__reader *reader, int number, stk_gpu *gpu)
+static void describe_intel(const stk__gpu_reader *reader, int number, stk_gpu *gpu)
 {
     *gpu = ((const intel *)reader)->cards[number].facts;
 }
@@ -176,7 +176,7 @@ static bool revive_intel(stk__poller_context *context)
     return stk__drm_is_there(&((const intel *)context->reader)->cards[context->number]);
 }
 
-static void close_intel(stk__reader **reader)
+static void close_intel(stk__gpu_reader **reader)
 {
     stk__free(*reader);
     *reader = NULL;

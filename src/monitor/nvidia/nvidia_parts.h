@@ -43,7 +43,7 @@ typedef struct stk__nvidia_gpu {
 } stk__nvidia_gpu;
 
 typedef struct stk__nvidia {
-    stk__reader reader;
+    stk__gpu_reader reader;
     stk__nvml nvml;
     int count;
     stk__nvidia_gpu gpus[STK_GPUS];

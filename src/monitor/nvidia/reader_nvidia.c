@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-static void close_nvidia(stk__reader **reader)
+static void close_nvidia(stk__gpu_reader **reader)
 {
     stk__nvidia *n = (stk__nvidia *)*reader;
     if (!n) return;
@@ -13,7 +13,7 @@ static void close_nvidia(stk__reader **reader)
     *reader = NULL;
 }
 
-static stk_status open_nvidia(stk__reader **reader, stk_error *error)
+static stk_status open_nvidia(stk__gpu_reader **reader, stk_error *error)
 {
     *reader = NULL;
     stk__nvidia *n = stk__alloc(sizeof *n);
@@ -36,12 +36,12 @@ static stk_status open_nvidia(stk__reader **reader, stk_error *error)
     return status;
 }
 
-static int count_nvidia(const stk__reader *reader)
+static int count_nvidia(const stk__gpu_reader *reader)
 {
     return ((const stk__nvidia *)reader)->count;
 }
 
-static void describe_nvidia(const stk__reader *reader, int number, stk_gpu *gpu)
+static void describe_nvidia(const stk__gpu_reader *reader, int number, stk_gpu *gpu)
 {
     *gpu = ((const stk__nvidia *)reader)->gpus[number].facts;
 }

@@ -18,7 +18,7 @@ int stk__verdict_rank(const char *finding)
     return rank;
 }
 
-static const stk__verdict_rule *find_rule(const stk__facts *f)
+static const stk__verdict_rule *find_rule(const stk__verdict_facts *f)
 {
     for (int i = 0; i < FAMILIES; i++)
         for (const stk__verdict_rule *rule = families[i]; rule->finding; rule++)
@@ -28,7 +28,7 @@ static const stk__verdict_rule *find_rule(const stk__facts *f)
 
 void stk__verdict_speak(stk_gpu_summary *gpu, const stk_monitor_summary *all)
 {
-    const stk__facts f = {.gpu = gpu, .all = all, .seconds = all->steady_to_s - all->steady_from_s};
+    const stk__verdict_facts f = {.gpu = gpu, .all = all, .seconds = all->steady_to_s - all->steady_from_s};
     const stk__verdict_rule *rule = find_rule(&f);
     gpu->finding = rule->finding;
     rule->say(&f, &(stk__sentence){.text = gpu->verdict, .room = sizeof gpu->verdict});

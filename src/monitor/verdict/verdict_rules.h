@@ -6,16 +6,16 @@
 #include "monitor/verdict/verdict.h"
 
 /* What a rule may look at. */
-typedef struct stk__facts {
+typedef struct stk__verdict_facts {
     const stk_gpu_summary *gpu;
     const stk_monitor_summary *all;
     double seconds; /* judged */
-} stk__facts;
+} stk__verdict_facts;
 
 typedef struct stk__verdict_rule {
     const char *finding;
-    bool (*holds)(const stk__facts *f);
-    void (*say)(const stk__facts *f, stk__sentence *s);
+    bool (*holds)(const stk__verdict_facts *f);
+    void (*say)(const stk__verdict_facts *f, stk__sentence *s);
 } stk__verdict_rule;
 
 /* Each ends with a rule without a name. */
@@ -34,31 +34,31 @@ static inline bool stk__is_at_least(stk_reading reading, double bound)
     return reading.known == STK_KNOWN && reading.value >= bound;
 }
 
-static inline double stk__facts_util(const stk__facts *f)
+static inline double stk__verdict_facts_util(const stk__verdict_facts *f)
 {
     return f->gpu->util_mean_percent.value;
 }
 
-static inline bool stk__facts_busy(const stk__facts *f)
+static inline bool stk__verdict_facts_busy(const stk__verdict_facts *f)
 {
     return stk__is_at_least(f->gpu->util_mean_percent, STK_BUSY_PERCENT);
 }
 
-static inline bool stk__facts_starved(const stk__facts *f)
+static inline bool stk__verdict_facts_starved(const stk__verdict_facts *f)
 {
     return stk__is_below(f->gpu->util_mean_percent, STK_BUSY_PERCENT);
 }
 
 /* Of the time that is judged. */
-static inline double stk__facts_share(const stk__facts *f, stk_reading seconds)
+static inline double stk__verdict_facts_share(const stk__verdict_facts *f, stk_reading seconds)
 {
     const double share = f->seconds > 0 ? seconds.value / f->seconds : 0;
     return share < 1 ? share : 1;
 }
 
-static inline bool stk__facts_last(const stk__facts *f, stk_reading seconds, double share)
+static inline bool stk__verdict_facts_last(const stk__verdict_facts *f, stk_reading seconds, double share)
 {
-    return seconds.known == STK_KNOWN && stk__facts_share(f, seconds) >= share;
+    return seconds.known == STK_KNOWN && stk__verdict_facts_share(f, seconds) >= share;
 }
 
 #endif

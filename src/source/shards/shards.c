@@ -26,11 +26,12 @@ static stk_status refuse_flaw(const stk__shards *shards, uint64_t id, stk_error 
     return STK_ERROR_SAMPLE;
 }
 
-static stk_status shards_facts(const stk__source *source, uint64_t id, stk__facts *facts, stk_error *error)
+static stk_status shards_facts(const stk__source *source, uint64_t id, stk__sample_facts *facts,
+                               stk_error *error)
 {
     const stk__shards *shards = stk__shards_of(source);
     const stk__entry *entry = stk__catalog_at(&shards->files.catalog, id);
-    *facts = (stk__facts){0};
+    *facts = (stk__sample_facts){0};
     if (entry->extension == STK_EXTENSION_OTHER) return refuse_flaw(shards, id, error);
     if (source->info.label != STK_LABEL_NONE) facts->label = stk__shards_label(shards, entry->row);
     if (source->info.point_count) facts->points = stk__shards_points(shards, entry->row);

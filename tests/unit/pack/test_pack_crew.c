@@ -22,14 +22,15 @@ static struct {
     bool slow;
 } world;
 
-static stk_status give_facts(const stk__source *source, uint64_t id, stk__facts *facts, stk_error *error)
+static stk_status give_facts(const stk__source *source, uint64_t id, stk__sample_facts *facts,
+                             stk_error *error)
 {
     (void)source;
     if (id == world.bad_at) {
         stk__damaged(error, STK_DAMAGE_BAD_ROW, "row %llu", (unsigned long long)id);
         return STK_ERROR_SAMPLE;
     }
-    *facts = (stk__facts){.label = (double)id};
+    *facts = (stk__sample_facts){.label = (double)id};
     return STK_OK;
 }
 

@@ -42,7 +42,7 @@ static void points_come_back_as_they_were(void **state)
               "a.png,0.3333333333,-0,16777217,3.4028234e38,1.5e-45,-1.17549435e-38,1e10,5.0000005\n");
     open_packer();
     pack(0);
-    stk__facts facts;
+    stk__sample_facts facts;
     stk__shard_fault fault = {0};
     stk__buffer member = {0}, points = {0};
     char name[NAME_BYTES];

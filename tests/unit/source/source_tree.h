@@ -151,7 +151,7 @@ static inline void check_read_damage(const stk__source *source, uint64_t id, stk
 
 static inline double label_of(const stk__source *source, uint64_t id)
 {
-    stk__facts facts = {.label = -99};
+    stk__sample_facts facts = {.label = -99};
     assert_int_equal(source->ops->facts(source, id, &facts, NULL), STK_OK);
     return facts.label;
 }
@@ -160,7 +160,7 @@ static inline void check_facts_damage(const stk__source *source, uint64_t id, st
                                       const char *message, const char *place)
 {
     stk_error error = {0};
-    stk__facts facts;
+    stk__sample_facts facts;
     assert_int_equal(source->ops->facts(source, id, &facts, &error), STK_ERROR_SAMPLE);
     if (!strstr(error.message, message)) print_error("unexpected: %s\n", error.message);
     assert_string_equal(stk_damage_name(error.damage), stk_damage_name(damage));

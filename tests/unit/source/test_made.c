@@ -30,7 +30,7 @@ static void keys_are_sorted_and_labels_follow(void **state)
         assert_int_equal(source->info.count, count);
         assert_int_equal(source->info.label, STK_LABEL_CLASS);
         for (uint64_t id = 0; id < source->info.count; id++) {
-            stk__facts facts;
+            stk__sample_facts facts;
             source->ops->key(source, id, key, sizeof key);
             assert_true(strcmp(before, key) < 0);
             assert_int_equal(source->ops->facts(source, id, &facts, NULL), STK_OK);
@@ -94,7 +94,7 @@ static void points_and_places(void **state)
     stk__source *source = open_root("make:captcha?count=50&seed=2", 0);
     assert_int_equal(source->info.point_count, 2);
     for (uint64_t id = 0; id < 50; id++) {
-        stk__facts facts;
+        stk__sample_facts facts;
         const stk__made made = stk__make_facts(STK_MAKE_CAPTCHA, 2, id);
         assert_int_equal(source->ops->facts(source, id, &facts, NULL), STK_OK);
         assert_memory_equal(facts.points, made.points, sizeof made.points);
@@ -123,7 +123,7 @@ static void windows_overlap_by_all_but_one_row(void **state)
     assert_int_equal(source->info.window_columns, STK_MAKE_FEATURES);
     assert_int_equal(source->info.label, STK_LABEL_VALUE);
     for (uint64_t id = 0; id < source->info.count; id++) {
-        stk__facts facts;
+        stk__sample_facts facts;
         assert_int_equal(source->ops->facts(source, id, &facts, NULL), STK_OK);
         for (uint64_t row = 0; row < WINDOW; row++)
             assert_memory_equal(facts.window + row * STK_MAKE_FEATURES, values + (id + row) * COLUMNS,

@@ -2,7 +2,7 @@
 
 static const float *points_of(const stk__source *source, uint64_t id)
 {
-    stk__facts facts;
+    stk__sample_facts facts;
     assert_int_equal(source->ops->facts(source, id, &facts, NULL), STK_OK);
     assert_non_null(facts.points);
     return facts.points;
@@ -140,7 +140,7 @@ static void bad_rows_of_csv(void **state)
     int good = 0;
     for (uint64_t id = 0; id < source->info.count; id++) {
         stk_error error = {0};
-        stk__facts facts;
+        stk__sample_facts facts;
         if (source->ops->facts(source, id, &facts, &error) == STK_OK) {
             good++;
             check_key(source, id, "good");

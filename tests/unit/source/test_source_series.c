@@ -4,7 +4,7 @@
 
 static const float *window_of(const stk__source *source, uint64_t id)
 {
-    stk__facts facts;
+    stk__sample_facts facts;
     assert_int_equal(source->ops->facts(source, id, &facts, NULL), STK_OK);
     assert_non_null(facts.window);
     return facts.window;

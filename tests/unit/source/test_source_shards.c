@@ -278,7 +278,7 @@ static void samples_that_lack_something(void **state)
     assert_int_equal(source->info.count, 8);
     assert_int_equal(source->info.point_count, 2);
     assert_int_equal(source->info.label, STK_LABEL_CLASS);
-    stk__facts facts;
+    stk__sample_facts facts;
     assert_int_equal(source->ops->facts(source, 1, &facts, NULL), STK_OK);
     assert_true(facts.label == 0 && facts.points[0] == 5 && facts.points[3] == 7);
     check_facts_damage(source, 2, STK_DAMAGE_BAD_FIELD, "cls is 9, but classes.txt has 2", "b.tar!2.jpg@");
