@@ -146,7 +146,7 @@ static json_t *explanation_json(const stk__explanation *e)
     }
     return json_pack("{s:i, s:I, s:I, s:o, s:[ii], s:[ii], s:[ii], s:o, s:o}", "schema", 1, "sample_id",
                      (json_int_t)e->at.sample, "epoch", (json_int_t)e->at.epoch, "path",
-                     stk__cli_json_text(e->path), "stored_px", e->stored_w, e->stored_h, "decoded_px",
+                     stk__json_string(e->path), "stored_px", e->stored_w, e->stored_h, "decoded_px",
                      e->at.source_w, e->at.source_h, "target_px", e->at.target_w, e->at.target_h, "drawn",
                      facts, "inverse_matrix", matrix_json(e->resolved.block.matrix));
 }

@@ -53,7 +53,7 @@ static int print_json(const eval_job *job)
     const stk__trainer_info *info = stk__trainer_describe(job->session.trainer);
     const stk__task_info *task = stk__task_describe(info->network->task);
     json_t *report =
-        json_pack("{s:i, s:o, s:I, s:o}", "schema", 1, "checkpoint", stk__cli_json_text(job->found.path),
+        json_pack("{s:i, s:o, s:I, s:o}", "schema", 1, "checkpoint", stk__json_string(job->found.path),
                   "samples", (json_int_t)job->score.samples, "loss", stk__json_number(job->score.loss));
     for (int i = 0; i < task->value_count; i++)
         json_object_set_new(report, task->values[i], stk__json_number(job->score.values[i]));

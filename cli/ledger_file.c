@@ -12,7 +12,7 @@ static void write_line(stk__ledger_file *ledger, const stk_ledger_entry *entry)
         json_pack("{s:I, s:I, s:I, s:s, s:s, s:o, s:o}", "epoch", (json_int_t)entry->epoch, "position",
                   (json_int_t)entry->position, "sample_id", (json_int_t)entry->sample_id, "class",
                   stk_damage_name(entry->damage), "action", entry->action, "path",
-                  stk__cli_json_text(entry->path), "detail", stk__cli_json_text(entry->detail));
+                  stk__json_string(entry->path), "detail", stk__json_string(entry->detail));
     if (line && json_dumpf(line, ledger->file, JSON_COMPACT) == 0) fputc('\n', ledger->file);
     json_decref(line);
 }

@@ -90,13 +90,13 @@ static stk_status run_job(load_job *job, stk_error *error)
 {
     uint64_t batches = 0;
     stk_status status;
-    const double cpu_before = stk__cli_cpu_seconds();
+    const double cpu_before = stk__process_cpu_s();
     stk__progress_start(&job->progress);
     while ((status = load_batch(job, &batches, error)) == STK_OK)
         continue;
     stk__progress_end(&job->progress);
     job->end_ns = stk__clock_ns();
-    job->cpu_s = stk__cli_cpu_seconds() - cpu_before;
+    job->cpu_s = stk__process_cpu_s() - cpu_before;
     stk_loader_measure(job->loader, &job->stats);
     if (!job->state_path || status == STK_ERROR_TIMEOUT)
         return status; /* what hangs is no place to go on from */
@@ -163,9 +163,9 @@ static json_t *report_json(const load_job *job, bool complete)
         null_or(job->first_batch_ns, 1e-6 * (double)(job->first_batch_ns - job->start_ns)), "cpu_s_per_1000",
         null_or(samples > 0, 1000 * job->cpu_s / samples), "digest",
         job->hash ? json_string(digest) : json_null(), "peak_memory_bytes",
-        (json_int_t)stk__cli_peak_memory_bytes(), "bytes_read", (json_int_t)job->stats.bytes_read,
-        "bad_samples", (json_int_t)job->stats.bad_samples, "damages", stk__cli_damages_json(&job->stats),
-        "stages", stages_json(job), "num_workers", (int)info->num_workers, "slots", (int)info->slot_count,
+        (json_int_t)stk__process_peak_bytes(), "bytes_read", (json_int_t)job->stats.bytes_read, "bad_samples",
+        (json_int_t)job->stats.bad_samples, "damages", stk__cli_damages_json(&job->stats), "stages",
+        stages_json(job), "num_workers", (int)info->num_workers, "slots", (int)info->slot_count,
         "fingerprint", info->fingerprint, "effects", stk__config_effects_json(job->arguments.config));
     if (report) json_object_set_new(report, "cache", cache_json(job));
     return report;
@@ -217,7 +217,7 @@ static void print_report(const load_job *job)
            stk__cli_grouped((uint64_t)(samples / seconds)));
     if (job->first_batch_ns)
         printf("; first batch after %.0f ms", 1e-6 * (double)(job->first_batch_ns - job->start_ns));
-    printf("; %s peak memory\n", stk__cli_bytes((double)stk__cli_peak_memory_bytes()));
+    printf("; %s peak memory\n", stk__cli_bytes((double)stk__process_peak_bytes()));
     print_stages(job);
     print_cache(job);
     print_damages(job);

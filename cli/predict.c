@@ -182,7 +182,7 @@ static json_t *report_json(const predict_job *job)
 {
     const stk__answers *a = &job->answers;
     return json_pack("{s:i, s:s, s:o, s:O, s:o}", "schema", 1, "task", stk__task_word(a->task), "checkpoint",
-                     stk__cli_json_text(job->found.path), "predictions", a->rows, "failures",
+                     stk__json_string(job->found.path), "predictions", a->rows, "failures",
                      a->failures ? json_incref(a->failures) : json_array());
 }
 

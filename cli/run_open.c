@@ -57,7 +57,7 @@ static json_t *names_json(const stk_loader_info *info)
     if (!info->class_names) return json_null();
     json_t *names = json_array();
     for (int32_t i = 0; i < info->class_count; i++)
-        json_array_append_new(names, stk__cli_json_text(info->class_names[i]));
+        json_array_append_new(names, stk__json_string(info->class_names[i]));
     return names;
 }
 

@@ -174,7 +174,7 @@ static json_t *classes_json(const stats_job *job)
         json_array_append_new(
             array,
             json_pack("{s:i, s:o, s:I, s:o, s:o}", "id", i, "name",
-                      info->class_names ? stk__cli_json_text(info->class_names[i]) : json_null(), "count",
+                      info->class_names ? stk__json_string(info->class_names[i]) : json_null(), "count",
                       (json_int_t)table.counts[i], "share",
                       table.total ? json_real((double)table.counts[i] / (double)table.total) : json_null(),
                       "weight", table.counts[i] ? json_real(weight_of(&table, i)) : json_null()));

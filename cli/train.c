@@ -111,27 +111,6 @@ static stk_status open_ledgers(train_job *job, stk_error *error)
 /* --- report ----------------------------------------------------------------------------------------------
  */
 
-/* Seconds from the start of this process to a moment of the clock; NAN if the system does not tell. */
-static double since_start_s(uint64_t moment_ns)
-{
-    FILE *file = fopen("/proc/self/stat", "re");
-    char text[1024] = "";
-    unsigned long long ticks = 0;
-    struct timespec boot;
-    if (!file) return NAN;
-    const size_t size = fread(text, 1, sizeof text - 1, file);
-    fclose(file);
-    text[size] = '\0';
-    const char *at = strrchr(text, ')'); /* field 2; the start time is field 22 */
-    for (int field = 2; at && field < 22; field++)
-        at = strchr(at + 1, ' ');
-    if (!at || sscanf(at, "%llu", &ticks) != 1 || !moment_ns) return NAN;
-    clock_gettime(CLOCK_BOOTTIME, &boot);
-    const double now_s = (double)boot.tv_sec + (double)boot.tv_nsec * 1e-9;
-    const double ago_s = (double)(stk__clock_ns() - moment_ns) * 1e-9;
-    return now_s - ago_s - (double)ticks / (double)sysconf(_SC_CLK_TCK);
-}
-
 static json_t *stall_json(const stk__stall *stall, double wall_s)
 {
     json_t *rows = json_array();
@@ -168,14 +147,14 @@ static json_t *report_json(train_job *job, bool failed)
     json_object_set_new(report, "samples_per_s",
                         stk__json_number(seconds > 0 ? (double)r->at.samples / seconds : NAN));
     json_object_set_new(report, "step_ms", stk__json_number(stk__run_step_ms(&job->run)));
-    json_object_set_new(report, "first_step_s", stk__json_number(since_start_s(r->first_step_ns)));
+    json_object_set_new(report, "first_step_s", stk__json_number(stk__process_age_s(r->first_step_ns)));
     json_object_set_new(report, "wall_s", stk__json_number(seconds));
     json_object_set_new(report, "metric",
                         json_string(stk__task_describe(info->network->task)->values[info->value]));
     json_object_set_new(report, "best_metric", stk__json_number(r->best_value));
     json_object_set_new(report, "best_step", json_integer(r->best_step));
     json_object_set_new(report, "loss", stk__json_number(r->logged ? r->log.score.loss : NAN));
-    json_object_set_new(report, "peak_memory_bytes", json_integer((json_int_t)stk__cli_peak_memory_bytes()));
+    json_object_set_new(report, "peak_memory_bytes", json_integer((json_int_t)stk__process_peak_bytes()));
     json_object_set_new(report, "planned_memory_bytes", json_integer((json_int_t)s->planned_bytes));
     json_object_set_new(report, "model_bytes", json_integer((json_int_t)info->model_bytes));
     json_object_set_new(report, "activation_bytes", json_integer((json_int_t)info->pass_bytes));
@@ -194,7 +173,7 @@ static json_t *report_json(train_job *job, bool failed)
     json_object_set_new(report, "interrupted", json_boolean(r->interrupted));
     json_object_set_new(report, "failed", json_boolean(failed));
     json_object_set_new(report, "stopped_early", json_boolean(r->stopped_early));
-    json_object_set_new(report, "checkpoint", stk__cli_json_text(r->checkpoint));
+    json_object_set_new(report, "checkpoint", stk__json_string(r->checkpoint));
     json_object_set_new(report, "advice", json_string(advice));
     json_object_set_new(report, "stall", stall_json(stall, r->wall_s));
     tell_device_batches(job, report);

@@ -72,7 +72,7 @@ static json_t *data_json(const stk__cli_session *s)
 {
     const stk_loader_info *train = stk_loader_describe(s->loader),
                           *val = s->val_loader ? stk_loader_describe(s->val_loader) : NULL;
-    return json_pack("{s:o, s:s, s:I, s:o, s:I}", "root", stk__cli_json_text(s->data.root), "layout",
+    return json_pack("{s:o, s:s, s:I, s:o, s:I}", "root", stk__json_string(s->data.root), "layout",
                      train->layout, "samples", (json_int_t)train->sample_count, "val_samples",
                      val ? json_integer((json_int_t)val->sample_count) : json_null(), "batch_size",
                      (json_int_t)train->batch_size);

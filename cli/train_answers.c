@@ -90,7 +90,7 @@ static json_t *class_json(const stk__train_answers *a, int64_t id)
 {
     char text[24];
     if (id >= 0 && id < a->data->class_count && a->data->class_names)
-        return stk__cli_json_text(a->data->class_names[id]);
+        return stk__json_string(a->data->class_names[id]);
     snprintf(text, sizeof text, "%lld", (long long)id);
     return id < 0 ? json_null() : json_string(text);
 }

@@ -313,7 +313,7 @@ static void plan_memory(stk__cli_session *s)
 {
     const stk__trainer_info *info = stk__trainer_describe(s->trainer);
     uint64_t touched = taken_bytes(s);
-    const uint64_t now = stk__cli_resident_bytes();
+    const uint64_t now = stk__process_resident_bytes();
     stk_loader *const loaders[] = {s->loader, s->val_loader};
     for (int i = 0; i < 2; i++) {
         const stk_loader_info *about = loaders[i] ? stk_loader_describe(loaders[i]) : NULL;

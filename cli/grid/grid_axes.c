@@ -212,12 +212,12 @@ static stk_status describe(stk__grid *grid, stk_error *error)
     for (size_t i = 0; i < stk__config_effect_count(config); i++) {
         const stk__effect row = stk__config_effect_at(config, i);
         if (row.requested && *row.requested)
-            json_object_set_new(grid->settings, row.name, stk__cli_json_text(row.requested));
+            json_object_set_new(grid->settings, row.name, stk__json_string(row.requested));
     }
     for (int a = 0; a < grid->axis_count; a++) {
         json_t *values = json_array();
         for (int v = 0; v < grid->axes[a].count; v++)
-            json_array_append_new(values, stk__cli_json_text(grid->axes[a].values[v]));
+            json_array_append_new(values, stk__json_string(grid->axes[a].values[v]));
         json_array_append_new(grid->axes_json,
                               json_pack("{s:s, s:o}", "name", grid->axes[a].name, "values", values));
         json_object_del(grid->settings, grid->axes[a].name); /* the grid's values stand above a file's */

@@ -150,7 +150,7 @@ static json_t *settings_json(const stk__grid *grid, int run)
 {
     json_t *settings = json_object();
     for (int a = 0; a < grid->axis_count; a++)
-        json_object_set_new(settings, grid->axes[a].name, stk__cli_json_text(stk__grid_value(grid, run, a)));
+        json_object_set_new(settings, grid->axes[a].name, stk__json_string(stk__grid_value(grid, run, a)));
     return settings;
 }
 
@@ -166,8 +166,8 @@ static json_t *run_json(const stk__grid *grid, int run, int rank)
                      "best_step", done ? json_integer(r->best_step) : json_null(), "loss",
                      stk__json_number(r->final_loss), "step_ms", stk__json_number(r->step_ms),
                      "samples_per_s", stk__json_number(r->samples_per_s), "wall_s", r->wall_s, "run",
-                     stk__cli_json_text(path), "error",
-                     r->state == STK_GRID_FAILED ? stk__cli_json_text(r->error) : json_null());
+                     stk__json_string(path), "error",
+                     r->state == STK_GRID_FAILED ? stk__json_string(r->error) : json_null());
 }
 
 static const char *metric_of(const stk__grid *grid)
@@ -185,7 +185,7 @@ json_t *stk__grid_json(const stk__grid *grid)
     for (int i = 0; i < grid->run_count; i++)
         json_array_append_new(rows, run_json(grid, order[i], i + 1));
     return json_pack("{s:i, s:o, s:i, s:o, s:s, s:f, s:s, s:b, s:O, s:O, s:o}", "schema", 1, "folder",
-                     stk__cli_json_text(grid->folder), "jobs", grid->jobs, "threads",
+                     stk__json_string(grid->folder), "jobs", grid->jobs, "threads",
                      grid->threads ? json_integer(grid->threads) : json_null(), "why", grid->why, "wall_s",
                      grid->wall_s, "metric", metric_of(grid), "interrupted", grid->interrupted, "settings",
                      grid->settings, "grid", grid->axes_json, "runs", rows);
@@ -261,6 +261,6 @@ json_t *stk__grid_plan_json(const stk__grid *grid)
                                               "parameters", r->parameters, "step_flops", r->step_flops,
                                               "planned_memory_bytes", r->memory_bytes));
     }
-    return json_pack("{s:i, s:o, s:i, s:s, s:o}", "schema", 1, "folder", stk__cli_json_text(grid->folder),
+    return json_pack("{s:i, s:o, s:i, s:s, s:o}", "schema", 1, "folder", stk__json_string(grid->folder),
                      "jobs", grid->jobs, "why", grid->why, "runs", rows);
 }

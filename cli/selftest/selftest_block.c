@@ -98,7 +98,7 @@ void stk__selftest_print(const stk__selftest_report *report)
 
 static json_t *json_words(const char *text)
 {
-    return text[0] ? stk__cli_json_text(text) : json_null();
+    return text[0] ? stk__json_string(text) : json_null();
 }
 
 static json_t *json_row(const stk__selftest_row *row)
