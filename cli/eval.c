@@ -1,7 +1,9 @@
 /* stoker eval RUN: how good is the network of a run, on its validation part? */
-#include "eval_sheet.h"
-#include "train_check.h"
 #include "train_print.h"
+
+#include "session/eval_sheet.h"
+#include "session/session_check.h"
+#include "session/trained_run.h"
 
 #include "core/json_text.h"
 
@@ -10,7 +12,7 @@
 
 typedef struct eval_job {
     stk__arguments arguments;
-    stk__cli_session session;
+    stk__session session;
     const char *checkpoint;
     bool newest;
     const char *sheet_path;
@@ -23,17 +25,18 @@ typedef struct eval_job {
 static stk_status run_job(eval_job *job, stk_error *error)
 {
     char path[1024];
-    stk__cli_session *s = &job->session;
+    stk__session *s = &job->session;
     s->config = job->arguments.config;
     s->evaluates_only = true;
     snprintf(path, sizeof path, "%s/config.yaml", job->arguments.words[0]);
     STK__TRY(stk__config_read_file(s->config, path, error));
-    STK__TRY(stk__cli_apply_preset(s->config, error));
-    STK__TRY(stk__cli_session_open(s, error));
-    STK__TRY(stk__train_check_run(s, job->arguments.words[0], error));
+    STK__TRY(stk__session_apply_preset(s->config, error));
+    STK__TRY(stk__session_open(s, error));
+    STK__TRY(stk__session_check_run(s, job->arguments.words[0], error));
     const stk__run_choice choice = {
         .run = job->arguments.words[0], .checkpoint = job->checkpoint, .newest = job->newest};
     STK__TRY(stk__run_checkpoint_find(&choice, s->trainer, &job->found, error));
+    stk__train_print_skipped(job->found.skipped, job->found.first_reason);
     STK__TRY(
         stk__checkpoint_read_model(job->found.path, stk__trainer_describe(s->trainer)->model, false, error));
     if (job->sheet_path) {
@@ -106,8 +109,8 @@ int stk__cli_eval(int argc, char **argv)
     job.arguments = (stk__arguments){.verb = &verb,
                                      .flags = flags,
                                      .flag_count = sizeof flags / sizeof flags[0],
-                                     .tables = stk__cli_train_tables(),
-                                     .table_count = STK_CLI_TRAIN_TABLES,
+                                     .tables = stk__session_tables(),
+                                     .table_count = STK_SESSION_TABLES,
                                      .most_words = 1,
                                      .own_words = true};
     stk_error error;

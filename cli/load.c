@@ -1,10 +1,9 @@
 /* stoker load: the loader alone. */
-#include "ledger_file.h"
-#include "load_state.h"
-#include "open_loader.h"
+#include "verb_loader.h"
 
 #include "core/clock.h"
 #include "loader/digest.h"
+#include "session/loader_state_file.h"
 
 #include <string.h>
 
@@ -14,9 +13,9 @@ typedef struct load_job {
     bool hash;
     const char *state_path;
 
-    stk__cli_loading loading;
+    stk__session_loading loading;
     stk_loader *loader;
-    stk__load_state state;
+    stk__loader_state_file state;
     stk__hash *hasher;
     stk__ledger_file ledger;
     stk__progress progress;
@@ -40,11 +39,11 @@ static stk_status open_state(load_job *job, bool *goes_on, stk_error *error)
     *goes_on = false;
     job->state.hashed = true; /* nothing is in the digest, and nothing was loaded */
     if (!job->state_path) return STK_OK;
-    STK__TRY(stk__load_state_read(&job->state, job->state_path, goes_on, error));
+    STK__TRY(stk__loader_state_file_read(&job->state, job->state_path, goes_on, error));
     if (job->hash && !job->state.hashed) return refuse_digest(job->state_path, error);
     if (*goes_on) STK__TRY(stk_loader_seek(job->loader, &job->state.loader, error));
     stk_loader_tell(job->loader, &job->state.loader);
-    return stk__load_state_write(&job->state, job->state_path, error);
+    return stk__loader_state_file_write(&job->state, job->state_path, error);
 }
 
 static stk_status open_job(load_job *job, stk_error *error)
@@ -56,7 +55,8 @@ static stk_status open_job(load_job *job, stk_error *error)
     STK__TRY(stk__cli_loader_open(&job->arguments, &job->loading, &job->loader, error));
     bool goes_on;
     STK__TRY(open_state(job, &goes_on, error));
-    job->ledger.progress = &job->progress;
+    if (!job->ledger.path) job->ledger.tell = stk__cli_tell_sample;
+    job->ledger.context = &job->progress;
     return stk__ledger_file_open(&job->ledger, job->loader, goes_on, error);
 }
 
@@ -102,7 +102,7 @@ static stk_status run_job(load_job *job, stk_error *error)
         return status; /* what hangs is no place to go on from */
     stk_loader_tell(job->loader, &job->state.loader);
     stk_error unsaved;
-    const stk_status saved = stk__load_state_write(&job->state, job->state_path, &unsaved);
+    const stk_status saved = stk__loader_state_file_write(&job->state, job->state_path, &unsaved);
     if (saved == STK_OK) return status;
     *error = unsaved; /* weighs more than having been interrupted: the position is lost */
     return saved;
@@ -245,7 +245,7 @@ static int finish_job(load_job *job, stk_status status, const stk_error *error)
             print_report(job);
         }
     }
-    if (!stk__ledger_file_close(&job->ledger) && code == STK_EXIT_GOOD) code = STK_EXIT_FAILED;
+    if (!stk__cli_ledger_close(&job->ledger) && code == STK_EXIT_GOOD) code = STK_EXIT_FAILED;
     stk__cli_loader_close(&job->loader, code);
     stk__hash_destroy(&job->hasher);
     return code;
@@ -280,9 +280,9 @@ int stk__cli_load(int argc, char **argv)
     job.arguments = (stk__arguments){.verb = &verb,
                                      .flags = flags,
                                      .flag_count = sizeof flags / sizeof flags[0],
-                                     .tables = stk__cli_loader_tables(),
-                                     .table_count = STK_CLI_LOADER_TABLES,
-                                     .prepare = stk__cli_loader_foreign,
+                                     .tables = stk__session_loader_tables(),
+                                     .table_count = STK_SESSION_LOADER_TABLES,
+                                     .prepare = stk__session_loader_foreign,
                                      .most_words = 1};
     stk_error error;
     int code = stk__arguments_read(&job.arguments, argc, argv);

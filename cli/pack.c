@@ -1,5 +1,5 @@
 /* stoker pack: a data set into shards. */
-#include "open_loader.h"
+#include "verb_loader.h"
 
 #include "pack/pack.h"
 

@@ -1,18 +1,19 @@
 /* stoker predict RUN FILES…: what the network of a run says of images or series. */
 #include "predict_answer.h"
-#include "predict_feed.h"
-#include "predict_source.h"
-#include "train_session.h"
+#include "train_print.h"
 
 #include "core/file.h"
 #include "core/json_text.h"
 #include "loader/loader_open.h"
+#include "session/predict_feed.h"
+#include "session/predict_source.h"
+#include "session/trained_run.h"
 
 #include <string.h>
 
 typedef struct predict_job {
     stk__arguments arguments;
-    stk__cli_session session;
+    stk__session session;
     stk__run_choice choice;
     stk__run_data data;
     stk__source *source;
@@ -58,7 +59,7 @@ static stk_status check_flags(const predict_job *job, stk_error *error)
 /* As the validation part was loaded, but all of it once, in order, and whatever is damaged is left out. */
 static stk_status set_options(predict_job *job, stk_loader_options *filled, stk_error *error)
 {
-    stk__cli_session *s = &job->session;
+    stk__session *s = &job->session;
     stk_loader_options *o = &s->val_data;
     const stk__feed_facts *f = &job->data.facts;
     STK__TRY(stk__config_apply(s->config, "data.val", o, error));
@@ -81,18 +82,13 @@ static stk_status set_options(predict_job *job, stk_loader_options *filled, stk_
     return stk__options_fill(&stk__loader_options, filled, error);
 }
 
-static void interrupt_loader(void *loader)
-{
-    stk_loader_interrupt(loader);
-}
-
 static stk_status open_loader(predict_job *job, stk_error *error)
 {
     static const stk__augment_settings nothing;
-    stk__cli_session *s = &job->session;
+    stk__session *s = &job->session;
     const stk__loader_setup setup = {.options = &s->val_data, .augment = &nothing, .source = job->source};
     STK__TRY(stk__loader_open(&s->val_loader, &setup, error));
-    stk__interrupt_target(interrupt_loader, s->val_loader);
+    stk__cli_loader_target(s->val_loader);
     stk_loader_watch(s->val_loader, note_damage, &job->answers);
     return stk__predict_feed_init(&job->feed, s->val_loader, &job->data.facts, error);
 }
@@ -128,7 +124,7 @@ static stk_status open_inputs(predict_job *job, stk_error *error)
 
 static stk_status open_network(predict_job *job, stk_error *error)
 {
-    stk__cli_session *s = &job->session;
+    stk__session *s = &job->session;
     const stk__trainer_setup setup = {.model = &s->model,
                                       .loss = &s->loss,
                                       .train = &s->train,
@@ -143,6 +139,7 @@ static stk_status open_network(predict_job *job, stk_error *error)
     job->feed.task = job->answers.task = stk__trainer_describe(s->trainer)->network->task;
     STK__TRY(check_flags(job, error));
     STK__TRY(stk__run_checkpoint_find(&job->choice, s->trainer, &job->found, error));
+    stk__train_print_skipped(job->found.skipped, job->found.first_reason);
     return stk__checkpoint_read_model(job->found.path, stk__trainer_describe(s->trainer)->model, false,
                                       error);
 }
@@ -150,12 +147,12 @@ static stk_status open_network(predict_job *job, stk_error *error)
 static stk_status run_job(predict_job *job, stk_error *error)
 {
     stk__score score;
-    stk__cli_session *s = &job->session;
+    stk__session *s = &job->session;
     s->config = job->arguments.config;
     s->evaluates_only = true;
     STK__TRY(stk__run_settings_read(s->config, job->choice.run, error));
-    STK__TRY(stk__cli_apply_preset(s->config, error));
-    STK__TRY(stk__cli_session_read(s, error));
+    STK__TRY(stk__session_apply_preset(s->config, error));
+    STK__TRY(stk__session_read(s, error));
     STK__TRY(stk__run_data_read(&job->data, job->choice.run, error));
     job->answers.task = stk__predict_task(&job->data.facts);
     STK__TRY(open_inputs(job, error));
@@ -249,8 +246,8 @@ int stk__cli_predict(int argc, char **argv)
     job.arguments = (stk__arguments){.verb = &verb,
                                      .flags = flags,
                                      .flag_count = sizeof flags / sizeof flags[0],
-                                     .tables = stk__cli_train_tables(),
-                                     .table_count = STK_CLI_TRAIN_TABLES,
+                                     .tables = stk__session_tables(),
+                                     .table_count = STK_SESSION_TABLES,
                                      .most_words = (size_t)argc,
                                      .all_words = words,
                                      .own_words = true};

@@ -1,7 +1,7 @@
 #include "predict_answer.h"
 
-#include "eval_sheet.h"
-#include "predict_source.h"
+#include "session/eval_sheet.h"
+#include "session/predict_source.h"
 
 #include "core/durable.h"
 #include "core/file.h"

@@ -1,5 +1,5 @@
 /* stoker stats: a look at a data set. */
-#include "open_loader.h"
+#include "verb_loader.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -14,7 +14,7 @@ typedef struct size_count {
 
 typedef struct stats_job {
     stk__arguments arguments;
-    stk__cli_loading loading;
+    stk__session_loading loading;
     stk_loader *loader;
     uint64_t samples, pixels[3], sum[3], squares[3]; /* per channel */
     uint64_t mask_ids[IGNORED_ID + 1];
@@ -268,7 +268,7 @@ static int finish_job(stats_job *job, stk_status status, const stk_error *error)
 
 static stk_status open_job(stats_job *job, stk_error *error)
 {
-    job->loading.images = STK_CLI_AS_DECODED;
+    job->loading.images = STK_SESSION_AS_DECODED;
     job->loading.options.alone = true;
     job->loading.options.epochs = 1;
     job->loading.options.order = "sequential";
@@ -294,9 +294,9 @@ int stk__cli_stats(int argc, char **argv)
     stats_job job = {.arguments = {.verb = &verb,
                                    .flags = flags,
                                    .flag_count = 1,
-                                   .tables = stk__cli_loader_tables(),
-                                   .table_count = STK_CLI_LOADER_TABLES,
-                                   .prepare = stk__cli_loader_foreign,
+                                   .tables = stk__session_loader_tables(),
+                                   .table_count = STK_SESSION_LOADER_TABLES,
+                                   .prepare = stk__session_loader_foreign,
                                    .most_words = 1}};
     stk_error error;
     int code = stk__arguments_read(&job.arguments, argc, argv);

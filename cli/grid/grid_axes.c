@@ -1,7 +1,7 @@
 /* From "hidden=128,256" to the runs of a grid. */
 #include "grid.h"
 
-#include "train_session.h"
+#include "session/session.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -68,9 +68,9 @@ static stk_status split_values(stk__grid_axis *axis, char *text, stk_error *erro
 /* Every section reads its values: what an option refuses is found here. */
 static stk_status try_sections(const stk__config *config, stk_error *error)
 {
-    const stk__option_table *const *tables = stk__cli_train_tables();
+    const stk__option_table *const *tables = stk__session_tables();
     stk_status status = STK_OK;
-    for (int i = 0; i < STK_CLI_TRAIN_TABLES && status == STK_OK; i++) {
+    for (int i = 0; i < STK_SESSION_TABLES && status == STK_OK; i++) {
         void *options = stk__alloc(tables[i]->struct_bytes);
         if (!options) return stk__fail_memory(error, tables[i]->struct_bytes, "settings");
         status = stk__config_apply(config, tables[i]->section, options, error);
@@ -83,7 +83,7 @@ static stk_status try_sections(const stk__config *config, stk_error *error)
 static stk_status try_value(const char *key, const char *value, char name[96], stk_error *error)
 {
     stk__config *config = NULL;
-    STK__TRY(stk__config_create(&config, stk__cli_train_tables(), STK_CLI_TRAIN_TABLES, error));
+    STK__TRY(stk__config_create(&config, stk__session_tables(), STK_SESSION_TABLES, error));
     stk_status status = stk__config_set(config, key, value, STK_ORIGIN_COMMAND, "--grid", error);
     if (status == STK_OK) status = try_sections(config, error);
     if (status == STK_OK && name && stk__config_effect_count(config))

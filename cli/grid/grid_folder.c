@@ -7,6 +7,7 @@
 #include "core/folder_lock.h"
 #include "core/hash.h"
 #include "core/json_text.h"
+#include "report/run_keys.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -37,37 +38,37 @@ static int64_t asked_epochs(const json_t *report)
 {
     size_t i;
     json_t *row;
-    json_array_foreach(json_object_get(report, "effects"), i, row)
+    json_array_foreach(json_object_get(report, STK_RUN_KEY_EFFECTS), i, row)
     {
-        const char *name = json_string_value(json_object_get(row, "name"));
+        const char *name = json_string_value(json_object_get(row, STK_RUN_KEY_NAME_OF_EFFECT));
         if (name && strcmp(name, "train.epochs") == 0)
-            return (int64_t)json_number_value(json_object_get(row, "in_effect"));
+            return (int64_t)json_number_value(json_object_get(row, STK_RUN_KEY_IN_EFFECT_OF_EFFECT));
     }
     return INT64_MAX;
 }
 
 static bool is_finished(const json_t *report)
 {
-    return !json_is_true(json_object_get(report, "interrupted")) &&
-           !json_is_true(json_object_get(report, "failed")) &&
-           (json_is_true(json_object_get(report, "stopped_early")) ||
-            json_integer_value(json_object_get(report, "epochs")) >= asked_epochs(report));
+    return !json_is_true(json_object_get(report, STK_RUN_KEY_INTERRUPTED)) &&
+           !json_is_true(json_object_get(report, STK_RUN_KEY_FAILED)) &&
+           (json_is_true(json_object_get(report, STK_RUN_KEY_STOPPED_EARLY)) ||
+            json_integer_value(json_object_get(report, STK_RUN_KEY_EPOCHS)) >= asked_epochs(report));
 }
 
 void stk__grid_read_result(const stk__grid *grid, stk__grid_run *r)
 {
     char path[512];
-    stk__grid_path(grid, r, "/run.json", path, sizeof path);
+    stk__grid_path(grid, r, "/" STK_RUN_FILE, path, sizeof path);
     json_t *report = json_load_file(path, 0, NULL);
     if (!report) return;
-    const char *metric = json_string_value(json_object_get(report, "metric"));
+    const char *metric = json_string_value(json_object_get(report, STK_RUN_KEY_METRIC));
     snprintf(r->metric, sizeof r->metric, "%s", metric ? metric : "");
-    r->best = real_of(report, "best_metric");
-    r->best_step = json_integer_value(json_object_get(report, "best_step"));
-    r->final_loss = real_of(report, "loss");
-    r->step_ms = real_of(report, "step_ms");
-    r->samples_per_s = real_of(report, "samples_per_s");
-    if (r->wall_s == 0) r->wall_s = real_of(report, "wall_s"); /* nobody was there to see it end */
+    r->best = real_of(report, STK_RUN_KEY_BEST_METRIC);
+    r->best_step = json_integer_value(json_object_get(report, STK_RUN_KEY_BEST_STEP));
+    r->final_loss = real_of(report, STK_RUN_KEY_LOSS);
+    r->step_ms = real_of(report, STK_RUN_KEY_STEP_MS);
+    r->samples_per_s = real_of(report, STK_RUN_KEY_SAMPLES_PER_S);
+    if (r->wall_s == 0) r->wall_s = real_of(report, STK_RUN_KEY_WALL_S); /* nobody was there to see it end */
     if (isnan(r->wall_s)) r->wall_s = 0;
     if (is_finished(report)) r->state = STK_GRID_DONE;
     json_decref(report);

@@ -5,6 +5,7 @@
 #include "core/clock.h"
 #include "core/cpu.h"
 #include "core/ram.h"
+#include "report/run_keys.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -26,13 +27,14 @@ static void take_plan(stk__grid_run *r, const json_t *plan)
 {
     size_t i;
     json_t *row;
-    r->step_flops = number_of(plan, "step_flops");
-    r->parameters = number_of(plan, "parameters");
-    r->memory_bytes = number_of(plan, "planned_memory_bytes");
-    json_array_foreach(json_object_get(plan, "effects"), i, row)
+    r->step_flops = number_of(plan, STK_RUN_KEY_STEP_FLOPS);
+    r->parameters = number_of(plan, STK_RUN_KEY_PARAMETERS);
+    r->memory_bytes = number_of(plan, STK_RUN_KEY_PLANNED_MEMORY);
+    json_array_foreach(json_object_get(plan, STK_RUN_KEY_EFFECTS), i, row)
     {
-        const char *name = json_string_value(json_object_get(row, "name"));
-        if (name && strcmp(name, "train.epochs") == 0) r->epochs = (int64_t)number_of(row, "in_effect");
+        const char *name = json_string_value(json_object_get(row, STK_RUN_KEY_NAME_OF_EFFECT));
+        if (name && strcmp(name, "train.epochs") == 0)
+            r->epochs = (int64_t)number_of(row, STK_RUN_KEY_IN_EFFECT_OF_EFFECT);
     }
 }
 

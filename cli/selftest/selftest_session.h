@@ -3,13 +3,14 @@
 #define STK_CLI_SELFTEST_SESSION_H
 
 #include "selftest.h"
-#include "train_session.h"
+
+#include "session/session.h"
 
 typedef struct stk__selftest_setting {
     const char *key, *value; /* NULL: the end of a list */
 } stk__selftest_setting;
 
-extern stk__cli_session stk__selftest_session;
+extern stk__session stk__selftest_session;
 
 stk_status stk__selftest_session_open(const stk__selftest_setting *common, const stk__selftest_setting *own,
                                       stk_error *error);

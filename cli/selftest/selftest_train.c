@@ -22,29 +22,26 @@ enum { POINTS = 20, SHOWN = 6 };
 
 static const char section[] = "training, here and on the CPU";
 
-stk__cli_session stk__selftest_session; /* too large for a stack */
+stk__session stk__selftest_session; /* too large for a stack */
 #define session stk__selftest_session
 
 stk_status stk__selftest_session_open(const stk__selftest_setting *common, const stk__selftest_setting *own,
                                       stk_error *error)
 {
-    session = (stk__cli_session){0};
-    STK__TRY(stk__config_create(&session.config, stk__cli_train_tables(), STK_CLI_TRAIN_TABLES, error));
+    session = (stk__session){0};
+    STK__TRY(stk__config_create(&session.config, stk__session_tables(), STK_SESSION_TABLES, error));
     const stk__selftest_setting *const lists[] = {common, own};
     for (int i = 0; i < 2; i++)
         for (const stk__selftest_setting *s = lists[i]; s->key; s++)
             STK__TRY(
                 stk__config_set(session.config, s->key, s->value, STK_ORIGIN_COMMAND, "self-test", error));
-    return stk__cli_session_open(&session, error);
+    return stk__session_open(&session, error);
 }
 
 /* Unlike other verbs this one has something to say when threads hang. */
 void stk__selftest_session_close(stk__selftest *t)
 {
-    stk__trainer_close(&session.trainer);
-    stk__engine_close(&session.engine);
-    t->left_behind += stk_loader_close(&session.val_loader);
-    t->left_behind += stk_loader_close(&session.loader);
+    t->left_behind += stk__session_close(&session);
     stk__config_destroy(&session.config);
 }
 

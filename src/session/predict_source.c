@@ -1,4 +1,6 @@
-#include "predict_source.h"
+/* One source made of many: ids run through the inputs one after the other, and a search by the first id finds
+ * the input. After open nothing changes, so any thread may read. */
+#include "session/predict_source.h"
 
 #include "core/file.h"
 

@@ -1,9 +1,10 @@
-/* One sentence of advice, from the stall table. */
-#include "train_print.h"
+/* One sentence of advice, from the stall table: the largest share that a setting can lower decides. */
+#include "session/run_json.h"
 
+#include <stdio.h>
 #include <string.h>
 
-static const char *wait_advice(const stk__cli_session *s, stk__stall_row row)
+static const char *wait_advice(const stk__session *s, stk__stall_row row)
 {
     if (s->data.num_workers == STK_WORKERS_NONE)
         return "data.num_workers=0 loads in the training thread: leave it to auto";
@@ -19,8 +20,7 @@ static const char *wait_advice(const stk__cli_session *s, stk__stall_row row)
     }
 }
 
-void stk__train_advice(const stk__cli_session *s, const stk__stall *stall, double wall_s, char *text,
-                       size_t size)
+void stk__run_advice(const stk__session *s, const stk__stall *stall, double wall_s, char *text, size_t size)
 {
     const double wait = wall_s > 0 ? stk__stall_wait_ns(stall) * 1e-9 / wall_s : 0;
     const double eval = stk__stall_share(stall, STK_STALL_EVAL, wall_s),

@@ -1,11 +1,13 @@
-#include "eval_sheet.h"
+/* Called back by the trainer for each batch of an evaluation, in its thread; draws until the sheet is full
+ * and keeps the first failure for whoever asks later. */
+#include "session/eval_sheet.h"
 
 #include <math.h>
 #include <string.h>
 
 enum { COLUMNS = 3, ARM_PX = 6 };
 
-stk_status stk__eval_sheet_begin(stk__eval_sheet *sheet, const stk__cli_session *session, int32_t columns,
+stk_status stk__eval_sheet_begin(stk__eval_sheet *sheet, const stk__session *session, int32_t columns,
                                  int32_t rows, stk_error *error)
 {
     const stk_loader_info *info = stk_loader_describe(session->val_loader);
@@ -23,7 +25,7 @@ stk_status stk__eval_sheet_begin(stk__eval_sheet *sheet, const stk__cli_session 
                            stk__pixels_dense(NULL, info->w, info->h, info->channels), error);
 }
 
-stk_status stk__eval_sheet_init(stk__eval_sheet *sheet, const stk__cli_session *session, int32_t rows,
+stk_status stk__eval_sheet_init(stk__eval_sheet *sheet, const stk__session *session, int32_t rows,
                                 stk_error *error)
 {
     const stk__task task = stk__trainer_describe(session->trainer)->network->task;

@@ -1,7 +1,11 @@
-#include "ledger_file.h"
+/* Lines are written as bad samples come up, by the thread that takes the batch they stand in. A line that
+ * cannot be written does not end the run: it is told at the end. */
+#include "session/ledger_file.h"
+
+#include "core/error.h"
+#include "core/json_text.h"
 
 #include <errno.h>
-#include <string.h>
 
 static void write_line(stk__ledger_file *ledger, const stk_ledger_entry *entry)
 {
@@ -21,12 +25,7 @@ static void note_sample(void *context, const stk_ledger_entry *entry)
 {
     stk__ledger_file *ledger = context;
     if (ledger->path) write_line(ledger, entry);
-    if (stk__cli_quiet || stk__cli_json || (ledger->path && !ledger->late) ||
-        strcmp(entry->action, "failed") == 0)
-        return;
-    if (ledger->progress) stk__progress_end(ledger->progress);
-    fprintf(stderr, "  %s: %s, %s (%s)\n", stk__cli_text(entry->path), entry->action,
-            stk_damage_name(entry->damage), stk__cli_text(entry->detail));
+    if (ledger->tell) ledger->tell(ledger->context, entry);
 }
 
 stk_status stk__ledger_file_open(stk__ledger_file *ledger, stk_loader *loader, bool goes_on, stk_error *error)
@@ -44,6 +43,5 @@ bool stk__ledger_file_close(stk__ledger_file *ledger)
     bool whole = !ferror(ledger->file);
     if (fclose(ledger->file) != 0) whole = false;
     ledger->file = NULL;
-    if (!whole) fprintf(stderr, "stoker: cannot write the ledger '%s' completely\n", ledger->path);
     return whole;
 }

@@ -1,4 +1,7 @@
-#include "load_state.h"
+/* A small JSON object, read strictly: unknown or missing keys, negative counts and texts that are too long
+ * are refused with the place of the file. Written to a temporary name first, so that a crash leaves the old
+ * one. */
+#include "session/loader_state_file.h"
 
 #include "core/file.h"
 
@@ -17,7 +20,7 @@ static stk_status refuse(const char *path, const char *why, stk_error *error)
     return STK_ERROR_STATE;
 }
 
-static stk_status parse_state(stk__load_state *state, json_t *root, const char *path, stk_error *error)
+static stk_status parse_state(stk__loader_state_file *state, json_t *root, const char *path, stk_error *error)
 {
     const char *fingerprint, *order, *part;
     json_t *digest;
@@ -29,11 +32,11 @@ static stk_status parse_state(stk__load_state *state, json_t *root, const char *
         return refuse(path, wrong.text, error);
     if (schema != 1) return refuse(path, "it has another schema than 1", error);
     if (count < 0 || epoch < 0 || position < 0) return refuse(path, "a count is negative", error);
-    stk__load_state read = {.loader = {.sample_count = (uint64_t)count,
-                                       .seed = seed,
-                                       .epoch = (uint64_t)epoch,
-                                       .position = (uint64_t)position},
-                            .hashed = !json_is_null(digest)};
+    stk__loader_state_file read = {.loader = {.sample_count = (uint64_t)count,
+                                              .seed = seed,
+                                              .epoch = (uint64_t)epoch,
+                                              .position = (uint64_t)position},
+                                   .hashed = !json_is_null(digest)};
     if (read.hashed &&
         !(json_is_string(digest) && stk__digest_parse(json_string_value(digest), &read.digest)))
         return refuse(path, "the digest is not one", error);
@@ -48,7 +51,8 @@ static stk_status parse_state(stk__load_state *state, json_t *root, const char *
     return STK_OK;
 }
 
-stk_status stk__load_state_read(stk__load_state *state, const char *path, bool *found, stk_error *error)
+stk_status stk__loader_state_file_read(stk__loader_state_file *state, const char *path, bool *found,
+                                       stk_error *error)
 {
     stk__buffer text = {0};
     *found = false;
@@ -68,7 +72,8 @@ stk_status stk__load_state_read(stk__load_state *state, const char *path, bool *
     return status;
 }
 
-stk_status stk__load_state_write(const stk__load_state *state, const char *path, stk_error *error)
+stk_status stk__loader_state_file_write(const stk__loader_state_file *state, const char *path,
+                                        stk_error *error)
 {
     char digest[STK_DIGEST_TEXT_BYTES];
     stk__digest_print(state->digest, digest);

@@ -1,10 +1,10 @@
 /* What a network answers, as pictures: the image, the truth, the prediction; masks over the image, points as
  * crosses. */
-#ifndef STK_CLI_EVAL_SHEET_H
-#define STK_CLI_EVAL_SHEET_H
+#ifndef STK_SESSION_EVAL_SHEET_H
+#define STK_SESSION_EVAL_SHEET_H
 
-#include "sheet.h"
-#include "train_session.h"
+#include "session/session.h"
+#include "session/sheet.h"
 
 typedef struct stk__eval_sheet {
     stk__task task;
@@ -18,10 +18,10 @@ typedef struct stk__eval_sheet {
 } stk__eval_sheet;
 
 /* Begins a sheet of `rows` samples; STK_ERROR_UNSUPPORTED for tasks whose answers are no pictures. */
-stk_status stk__eval_sheet_init(stk__eval_sheet *sheet, const stk__cli_session *session, int32_t rows,
+stk_status stk__eval_sheet_init(stk__eval_sheet *sheet, const stk__session *session, int32_t rows,
                                 stk_error *error);
 /* The same for any task with images, `columns` cells a row. */
-stk_status stk__eval_sheet_begin(stk__eval_sheet *sheet, const stk__cli_session *session, int32_t columns,
+stk_status stk__eval_sheet_begin(stk__eval_sheet *sheet, const stk__session *session, int32_t columns,
                                  int32_t rows, stk_error *error);
 void stk__eval_sheet_fini(stk__eval_sheet *sheet);
 

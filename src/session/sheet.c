@@ -1,4 +1,6 @@
-#include "sheet.h"
+/* Pictures are scaled into cells of one RGB image that grows no more after init; colours of ids lie over
+ * them. One thread. */
+#include "session/sheet.h"
 
 #include "core/file.h"
 #include "image/resize.h"

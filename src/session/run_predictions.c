@@ -1,29 +1,34 @@
-#include "train_answers.h"
+/* The trainer calls back with each batch that is evaluated, in its own thread; a few samples are kept in
+ * fixed arrays, and every evaluation begins again, so that the last one is what is written. */
+#include "session/run_predictions.h"
 
 #include "core/json_text.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #define PICTURE "predictions.png"
 
 static int room_of(stk__task task)
 {
-    return task == STK_TASK_REGRESSION       ? STK_ANSWERS_VALUES
-           : task == STK_TASK_CLASSIFICATION ? STK_ANSWERS_CLASSES
-                                             : STK_ANSWERS_PICTURES;
+    return task == STK_TASK_REGRESSION       ? STK_PREDICTIONS_VALUES
+           : task == STK_TASK_CLASSIFICATION ? STK_PREDICTIONS_CLASSES
+                                             : STK_PREDICTIONS_PICTURES;
 }
 
 /* --- looking at batches --------------------------------------------------------------------------------
  */
 
-static void keep_value(stk__train_answers *a, const stk_batch *batch, const stk_tensor *prediction, int64_t i)
+static void keep_value(stk__run_predictions *a, const stk_batch *batch, const stk_tensor *prediction,
+                       int64_t i)
 {
     a->truth[a->count] = ((const float *)batch->labels.data)[i];
     a->said[a->count] = ((const float *)prediction->data)[i * prediction->strides[0]];
 }
 
 /* The largest logit, and its share by softmax. */
-static void keep_class(stk__train_answers *a, const stk_batch *batch, const stk_tensor *prediction, int64_t i)
+static void keep_class(stk__run_predictions *a, const stk_batch *batch, const stk_tensor *prediction,
+                       int64_t i)
 {
     const int64_t classes = prediction->shape[prediction->ndim - 1];
     const float *logits = (const float *)prediction->data + i * prediction->strides[0];
@@ -41,7 +46,7 @@ static void keep_class(stk__train_answers *a, const stk_batch *batch, const stk_
 
 /* A folder's classes come one after the other, so pictures of classes are taken from all of the part, at
  * equal distances. Values are a curve: the first ones. */
-static bool is_kept(const stk__train_answers *a, uint64_t sample)
+static bool is_kept(const stk__run_predictions *a, uint64_t sample)
 {
     const uint64_t room = (uint64_t)room_of(a->task), all = a->data->sample_count;
     return a->count < room_of(a->task) &&
@@ -50,7 +55,7 @@ static bool is_kept(const stk__train_answers *a, uint64_t sample)
 
 static void look(void *context, const stk_batch *batch, const stk_tensor *prediction)
 {
-    stk__train_answers *a = context;
+    stk__run_predictions *a = context;
     const bool pictures = a->task == STK_TASK_SEGMENTATION || a->task == STK_TASK_POINTS;
     if (batch->position == 0) a->count = a->sheet.drawn = 0; /* another evaluation */
     if (pictures) {
@@ -65,20 +70,20 @@ static void look(void *context, const stk_batch *batch, const stk_tensor *predic
     }
 }
 
-stk_status stk__train_answers_init(stk__train_answers *a, const stk__cli_session *session, stk_error *error)
+stk_status stk__run_predictions_init(stk__run_predictions *a, const stk__session *session, stk_error *error)
 {
-    *a = (stk__train_answers){.task = stk__trainer_describe(session->trainer)->network->task};
+    *a = (stk__run_predictions){.task = stk__trainer_describe(session->trainer)->network->task};
     if (!session->val_loader) return STK_OK;
     a->data = stk_loader_describe(session->val_loader);
     if (a->task == STK_TASK_CLASSIFICATION)
-        STK__TRY(stk__eval_sheet_begin(&a->sheet, session, 1, STK_ANSWERS_CLASSES, error));
+        STK__TRY(stk__eval_sheet_begin(&a->sheet, session, 1, STK_PREDICTIONS_CLASSES, error));
     else if (a->task != STK_TASK_REGRESSION)
-        STK__TRY(stk__eval_sheet_init(&a->sheet, session, STK_ANSWERS_PICTURES, error));
+        STK__TRY(stk__eval_sheet_init(&a->sheet, session, STK_PREDICTIONS_PICTURES, error));
     stk__trainer_watch(session->trainer, look, a);
     return STK_OK;
 }
 
-void stk__train_answers_fini(stk__train_answers *a)
+void stk__run_predictions_fini(stk__run_predictions *a)
 {
     stk__eval_sheet_fini(&a->sheet);
 }
@@ -86,7 +91,7 @@ void stk__train_answers_fini(stk__train_answers *a)
 /* --- files ---------------------------------------------------------------------------------------------
  */
 
-static json_t *class_json(const stk__train_answers *a, int64_t id)
+static json_t *class_json(const stk__run_predictions *a, int64_t id)
 {
     char text[24];
     if (id >= 0 && id < a->data->class_count && a->data->class_names)
@@ -95,7 +100,7 @@ static json_t *class_json(const stk__train_answers *a, int64_t id)
     return id < 0 ? json_null() : json_string(text);
 }
 
-static json_t *sample_json(const stk__train_answers *a, int i)
+static json_t *sample_json(const stk__run_predictions *a, int i)
 {
     if (a->task == STK_TASK_CLASSIFICATION)
         return json_pack("{s:o, s:o, s:o}", "truth", class_json(a, a->truth_class[i]), "prediction",
@@ -106,7 +111,7 @@ static json_t *sample_json(const stk__train_answers *a, int i)
     return json_object();
 }
 
-static json_t *answers_json(const stk__train_answers *a)
+static json_t *answers_json(const stk__run_predictions *a)
 {
     const int columns = a->sheet.sheet.columns;
     json_t *samples = json_array(),
@@ -123,7 +128,7 @@ static json_t *answers_json(const stk__train_answers *a)
     return json;
 }
 
-stk_status stk__train_answers_write(stk__train_answers *a, stk__run_folder *folder, stk_error *error)
+stk_status stk__run_predictions_write(stk__run_predictions *a, stk__run_folder *folder, stk_error *error)
 {
     char path[1024];
     if (!a->count) return STK_OK;

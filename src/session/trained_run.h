@@ -1,10 +1,9 @@
 /* What eval and predict take from the folder of a run, and train leaves there for them: settings, the facts
  * of its data, a checkpoint. */
-#ifndef STK_CLI_RUN_OPEN_H
-#define STK_CLI_RUN_OPEN_H
+#ifndef STK_SESSION_TRAINED_RUN_H
+#define STK_SESSION_TRAINED_RUN_H
 
-#include "cli.h"
-
+#include "core/config.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/run.h"
 
@@ -15,7 +14,6 @@ typedef struct stk__run_data { /* init or read, then fini; zeroed: unknown */
     json_t *json; /* owned */
 } stk__run_data;
 
-stk__feed_facts stk__run_facts(const stk_loader_info *info);
 stk_status stk__run_data_init(stk__run_data *data, const char *name, const stk_loader_info *info,
                               stk_error *error);
 /* Writes data.json, unless it is there. */
@@ -30,10 +28,8 @@ stk_status stk__run_settings_read(stk__config *config, const char *run, stk_erro
 
 /* Valid or not. */
 bool stk__run_has_checkpoint(const char *run);
-/* Checkpoints that were passed over, and what is wrong with the first; unless there are none. */
-void stk__run_tell_skipped(int count, const char *first_reason);
-
-/* The checkpoint that was asked for (NULL: the best, or the newest); says if others were passed over. */
+/* The checkpoint that was asked for (NULL: the best, or the newest). found->skipped: so many others are
+ * not valid and were passed over. */
 typedef struct stk__run_choice {
     const char *run, *checkpoint;
     bool newest;

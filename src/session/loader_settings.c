@@ -1,10 +1,13 @@
-#include "open_loader.h"
+/* From the settings of sections `data` and `augment` to an open loader: what load, stats, augment and a
+ * session share. A setting that is not obeyed, or was left open, becomes a row of the effects with its
+ * reason. One thread, before the work. */
+#include "session/loader_settings.h"
 
 #include "augment/operation.h"
 #include "loader/loader_open.h"
 
+#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* The one key of section `train` that a loader alone can obey. */
 typedef struct train_settings {
@@ -22,16 +25,16 @@ static const stk__option_table train_table = {.section = "train",
                                               .count = 1,
                                               .struct_bytes = sizeof(train_settings)};
 
-const stk__option_table *const *stk__cli_loader_tables(void)
+const stk__option_table *const *stk__session_loader_tables(void)
 {
-    static const stk__option_table *tables[STK_CLI_LOADER_TABLES];
+    static const stk__option_table *tables[STK_SESSION_LOADER_TABLES];
     tables[0] = &stk__loader_options;
     tables[1] = stk__augment_options();
     tables[2] = &train_table;
     return tables;
 }
 
-stk_status stk__cli_loader_foreign(stk__config *config, stk_error *error)
+stk_status stk__session_loader_foreign(stk__config *config, stk_error *error)
 {
     static const struct {
         const char *section, *why;
@@ -45,11 +48,6 @@ stk_status stk__cli_loader_foreign(stk__config *config, stk_error *error)
     for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++)
         STK__TRY(stk__config_foreign(config, foreign[i].section, foreign[i].why, error));
     return STK_OK;
-}
-
-static void interrupt_loader(void *loader)
-{
-    stk_loader_interrupt(loader);
 }
 
 static stk_status tell_loader_effects(stk__config *config, const stk_loader *loader, stk_error *error)
@@ -85,9 +83,9 @@ static stk_status tell_augmentation(stk__config *config, const stk__augment_sett
     return STK_OK;
 }
 
-stk_status stk__cli_tell_loading(stk__config *config, const stk_loader *loader,
-                                 const stk_loader_options *options, const stk__augment_settings *augment,
-                                 stk_error *error)
+stk_status stk__session_tell_loading(stk__config *config, const stk_loader *loader,
+                                     const stk_loader_options *options, const stk__augment_settings *augment,
+                                     stk_error *error)
 {
     STK__TRY(tell_augmentation(config, augment, error));
     STK__TRY(tell_loader_effects(config, loader, error));
@@ -139,8 +137,8 @@ static bool is_untouched(const stk__augment_settings *settings)
     return memcmp(settings, &nothing, sizeof nothing) == 0;
 }
 
-stk_status stk__cli_obey_switch(stk__config *config, int use_gpu_augmentation, stk__augment_settings *augment,
-                                stk_error *error)
+stk_status stk__session_obey_switch(stk__config *config, int use_gpu_augmentation,
+                                    stk__augment_settings *augment, stk_error *error)
 {
     const bool on = use_gpu_augmentation == STK_SWITCH_ON;
     if (use_gpu_augmentation == STK_SWITCH_DEFAULT) return STK_OK;
@@ -155,92 +153,22 @@ stk_status stk__cli_obey_switch(stk__config *config, int use_gpu_augmentation, s
                               on ? "means augment.device=auto" : "means augment.device=cpu", error);
 }
 
-stk_status stk__cli_loader_open(stk__arguments *arguments, stk__cli_loading *loading, stk_loader **loader,
-                                stk_error *error)
+stk_status stk__session_loader_open(stk__config *config, stk__session_loading *loading, stk_loader **loader,
+                                    stk_error *error)
 {
-    stk__config *config = arguments->config;
     stk__augment_settings augment = {0};
     STK__TRY(stk__config_apply(config, "data", &loading->options, error));
-    if (loading->images != STK_CLI_AS_ASKED) STK__TRY(drop_storage(config, &loading->options, error));
-    if (loading->images == STK_CLI_AS_SHARES) loading->options.dtype = STK_STORE_F32;
-    if (loading->images == STK_CLI_AS_DECODED) {
+    if (loading->images != STK_SESSION_AS_ASKED) STK__TRY(drop_storage(config, &loading->options, error));
+    if (loading->images == STK_SESSION_AS_SHARES) loading->options.dtype = STK_STORE_F32;
+    if (loading->images == STK_SESSION_AS_DECODED) {
         STK__TRY(drop_augmentation(config, error));
     } else {
         STK__TRY(stk__config_apply(config, "augment", &augment, error));
         train_settings train = {0};
         STK__TRY(stk__config_apply(config, "train", &train, error));
-        STK__TRY(stk__cli_obey_switch(config, train.use_gpu_augmentation, &augment, error));
+        STK__TRY(stk__session_obey_switch(config, train.use_gpu_augmentation, &augment, error));
     }
     const stk__loader_setup setup = {.options = &loading->options, .augment = &augment};
     STK__TRY(stk__loader_open(loader, &setup, error));
-    stk__interrupt_target(interrupt_loader, *loader);
-    return stk__cli_tell_loading(config, *loader, &loading->options, &augment, error);
-}
-
-void stk__cli_loader_close(stk_loader **loader, int status)
-{
-    stk__interrupt_target(NULL, NULL);
-    if (stk_loader_close(loader) != 0) stk__cli_leave(status);
-}
-
-enum { EFFECT_COLUMNS = 3 }; /* name, asked for, in effect; the reason follows */
-
-static void effect_cells(const stk__effect *row, const char *cells[EFFECT_COLUMNS])
-{
-    cells[0] = row->name;
-    cells[1] = row->requested ? row->requested : "-";
-    cells[2] = row->in_effect ? row->in_effect : "-";
-}
-
-static void print_cells(const char *const cells[EFFECT_COLUMNS], const int widths[EFFECT_COLUMNS],
-                        const char *why)
-{
-    for (int c = 0; c < EFFECT_COLUMNS; c++)
-        fprintf(stderr, "  %-*s", widths[c], cells[c]);
-    fprintf(stderr, "  %s\n", why);
-}
-
-void stk__cli_print_effects(const stk__config *config)
-{
-    const char *const heads[EFFECT_COLUMNS] = {"setting", "asked for", "in effect"};
-    const char *cells[EFFECT_COLUMNS];
-    int widths[EFFECT_COLUMNS], rows = 0;
-    for (int c = 0; c < EFFECT_COLUMNS; c++)
-        widths[c] = (int)strlen(heads[c]);
-    for (size_t i = 0; i < stk__config_effect_count(config); i++) {
-        const stk__effect row = stk__config_effect_at(config, i);
-        effect_cells(&row, cells);
-        for (int c = 0; row.why && c < EFFECT_COLUMNS; c++)
-            if ((int)strlen(cells[c]) > widths[c]) widths[c] = (int)strlen(cells[c]);
-        rows += row.why != NULL;
-    }
-    if (rows) print_cells(heads, widths, "why");
-    for (size_t i = 0; i < stk__config_effect_count(config); i++) {
-        const stk__effect row = stk__config_effect_at(config, i);
-        effect_cells(&row, cells);
-        if (row.why) print_cells(cells, widths, row.why);
-    }
-}
-
-json_t *stk__cli_damages_json(const stk_loader_stats *stats)
-{
-    json_t *object = json_object();
-    for (int i = 0; i < STK_DAMAGE_COUNT; i++)
-        if (stats->damages[i])
-            json_object_set_new(object, stk_damage_name((stk_damage)i),
-                                json_integer((json_int_t)stats->damages[i]));
-    return object;
-}
-
-void stk__cli_print_dataset(const stk_loader_info *info, const stk_loader_options *options)
-{
-    const bool elsewhere = options->part == STK_PART_VAL && options->val_root;
-    const char *root = elsewhere ? options->val_root : options->root;
-    fprintf(stderr, "%s: %s, %s samples", root ? root : "data", info->layout,
-            stk__cli_grouped(info->sample_count));
-    if (info->sample_count != info->dataset_count)
-        fprintf(stderr, " of %s", stk__cli_grouped(info->dataset_count));
-    if (info->w) fprintf(stderr, ", %dx%d, %s", info->w, info->h, info->channels == 1 ? "grey" : "RGB");
-    if (info->class_count) fprintf(stderr, ", %d classes", info->class_count);
-    fprintf(stderr, "\n");
+    return stk__session_tell_loading(config, *loader, &loading->options, &augment, error);
 }

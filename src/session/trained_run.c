@@ -1,5 +1,11 @@
-#include "run_open.h"
+/* data.json is written once, when a run begins, and read by whoever uses its network later. It comes from a
+ * file that may have been changed, so every size in it is checked. One thread. */
+#include "session/trained_run.h"
 
+#include "core/json_text.h"
+#include "session/loader_feed.h"
+
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -20,13 +26,6 @@ bool stk__run_has_checkpoint(const char *run)
     return stk__checkpoint_is_there(folder);
 }
 
-void stk__run_tell_skipped(int count, const char *first_reason)
-{
-    if (count && !stk__cli_quiet)
-        fprintf(stderr, "stoker: %d checkpoint%s not valid and passed over: %s\n", count,
-                count == 1 ? " is" : "s are", first_reason);
-}
-
 stk_status stk__run_checkpoint_find(const stk__run_choice *choice, const stk__trainer *trainer,
                                     stk__checkpoint_found *found, stk_error *error)
 {
@@ -45,7 +44,6 @@ stk_status stk__run_checkpoint_find(const stk__run_choice *choice, const stk__tr
         stk__error_place(error, "%s", folder);
         status = STK_ERROR_DATA;
     }
-    if (status == STK_OK) stk__run_tell_skipped(found->skipped, found->first_reason);
     return status;
 }
 
@@ -61,24 +59,10 @@ static json_t *names_json(const stk_loader_info *info)
     return names;
 }
 
-stk__feed_facts stk__run_facts(const stk_loader_info *info)
-{
-    return (stk__feed_facts){.image_h = info->h,
-                             .image_w = info->w,
-                             .image_c = info->channels,
-                             .window = info->window_rows,
-                             .features = info->feature_count,
-                             .masks = info->masks,
-                             .classes = info->classes,
-                             .values = info->values,
-                             .num_classes = info->class_count,
-                             .points = info->point_count};
-}
-
 stk_status stk__run_data_init(stk__run_data *data, const char *name, const stk_loader_info *info,
                               stk_error *error)
 {
-    *data = (stk__run_data){.name = name, .facts = stk__run_facts(info)};
+    *data = (stk__run_data){.name = name, .facts = stk__feed_facts_of(info)};
     data->json =
         json_pack("{s:i, s:s, s:i, s:i, s:i, s:i, s:i, s:b, s:b, s:b, s:i, s:i, s:o}", "schema", 1, "layout",
                   info->layout, "image_h", info->h, "image_w", info->w, "image_c", info->channels, "window",

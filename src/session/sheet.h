@@ -1,6 +1,6 @@
 /* A contact sheet: pictures side by side in one PNG, or JPEG if the file is called so. */
-#ifndef STK_CLI_SHEET_H
-#define STK_CLI_SHEET_H
+#ifndef STK_SESSION_SHEET_H
+#define STK_SESSION_SHEET_H
 
 #include "image/pixels.h"
 #include "core/memory.h"

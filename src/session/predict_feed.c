@@ -1,4 +1,8 @@
-#include "predict_feed.h"
+/* Wraps the feed of a loader: each batch is copied as a struct, and a tensor of zeros put where its targets
+ * would be. The zeros are never written after init. One thread. */
+#include "session/predict_feed.h"
+
+#include "session/loader_feed.h"
 
 #include <string.h>
 
@@ -27,11 +31,12 @@ static stk_tensor target_of(const stk__feed_facts *f, stk__task task, int64_t n)
 stk_status stk__predict_feed_init(stk__predict_feed *feed, stk_loader *loader, const stk__feed_facts *facts,
                                   stk_error *error)
 {
-    *feed = (stk__predict_feed){.loader = loader, .task = stk__predict_task(facts), .facts = *facts};
+    *feed = (stk__predict_feed){
+        .inner = stk__feed_of_loader(loader), .task = stk__predict_task(facts), .facts = *facts};
     static const stk__task tasks[] = {STK_TASK_SEGMENTATION, STK_TASK_POINTS, STK_TASK_CLASSIFICATION};
     size_t bytes = 0;
     for (size_t i = 0; i < sizeof tasks / sizeof tasks[0]; i++) {
-        const stk_tensor target = target_of(facts, tasks[i], stk_loader_describe(loader)->batch_size);
+        const stk_tensor target = target_of(facts, tasks[i], feed->inner.batch_size);
         const size_t needed = (size_t)stk_tensor_bytes(&target);
         bytes = needed > bytes ? needed : bytes;
     }
@@ -59,7 +64,7 @@ static stk_tensor zeros(const stk__predict_feed *feed, int64_t n)
 static stk_status next(void *context, stk_batch **batch, stk_error *error)
 {
     stk__predict_feed *feed = context;
-    STK__TRY(stk_loader_next(feed->loader, &feed->lent, error));
+    STK__TRY(feed->inner.next(feed->inner.context, &feed->lent, error));
     feed->batch = *feed->lent;
     const stk_tensor target = zeros(feed, feed->lent->count);
     if (feed->task == STK_TASK_SEGMENTATION)
@@ -76,24 +81,23 @@ static void release(void *context, stk_batch *batch)
 {
     stk__predict_feed *feed = context;
     (void)batch;
-    stk_batch_release(feed->lent);
+    feed->inner.release(feed->inner.context, feed->lent);
     feed->lent = NULL;
 }
 
 static void measure(void *context, stk_loader_stats *stats)
 {
-    stk_loader_measure(((stk__predict_feed *)context)->loader, stats);
+    const stk__feed *inner = &((stk__predict_feed *)context)->inner;
+    inner->measure(inner->context, stats);
 }
 
 stk__feed stk__predict_feed_of(stk__predict_feed *feed)
 {
-    const stk_loader_info *info = stk_loader_describe(feed->loader);
-    const int64_t tail = (int64_t)(info->sample_count % (uint64_t)info->batch_size);
     return (stk__feed){.context = feed,
                        .next = next,
                        .release = release,
                        .measure = measure,
-                       .batches_per_epoch = info->batches_per_epoch,
-                       .batch_size = info->batch_size,
-                       .last_batch_size = tail ? tail : info->batch_size};
+                       .batches_per_epoch = feed->inner.batches_per_epoch,
+                       .batch_size = feed->inner.batch_size,
+                       .last_batch_size = feed->inner.last_batch_size};
 }

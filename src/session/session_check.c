@@ -1,7 +1,11 @@
-#include "train_check.h"
+/* What the network was made for comes from the training part, or from data.json of a run: the validation part
+ * is compared with that, targets and class names first, then sizes. One thread. */
+#include "session/session_check.h"
 
+#include "session/trained_run.h"
 #include "source/source.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* --- classes -----------------------------------------------------------------------------------------------
@@ -106,7 +110,7 @@ static void name_part(const stk_loader_options *data, const char *part, char *te
         snprintf(text, size, "%s/%s", root, part);
 }
 
-static stk_status check(const stk__cli_session *s, const stk__run_data *learnt, bool sizes, stk_error *error)
+static stk_status check(const stk__session *s, const stk__run_data *learnt, bool sizes, stk_error *error)
 {
     const stk__trainer_info *info = stk__trainer_describe(s->trainer);
     char name[512];
@@ -119,7 +123,7 @@ static stk_status check(const stk__cli_session *s, const stk__run_data *learnt, 
     return status;
 }
 
-stk_status stk__train_check_parts(const stk__cli_session *s, stk_error *error)
+stk_status stk__session_check_parts(const stk__session *s, stk_error *error)
 {
     char name[512];
     stk__run_data learnt;
@@ -133,7 +137,7 @@ stk_status stk__train_check_parts(const stk__cli_session *s, stk_error *error)
     return status;
 }
 
-stk_status stk__train_check_run(const stk__cli_session *s, const char *run, stk_error *error)
+stk_status stk__session_check_run(const stk__session *s, const char *run, stk_error *error)
 {
     stk__run_data learnt = {0};
     stk_status status = STK_OK;

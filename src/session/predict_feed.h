@@ -1,13 +1,13 @@
 /* Batches without targets for a trainer that wants some: the loader's, with zeros in their place. */
-#ifndef STK_CLI_PREDICT_FEED_H
-#define STK_CLI_PREDICT_FEED_H
+#ifndef STK_SESSION_PREDICT_FEED_H
+#define STK_SESSION_PREDICT_FEED_H
 
 #include "core/memory.h"
 #include "train/feed.h"
 #include "train/task.h"
 
 typedef struct stk__predict_feed {
-    stk_loader *loader;
+    stk__feed inner; /* of the loader */
     stk_batch *lent; /* the loader's batch behind `batch` */
     stk_batch batch;
     stk__task task; /* may be set before the first batch: what the network is for */

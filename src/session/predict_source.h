@@ -1,7 +1,7 @@
 /* What predict is given, as one source: files, folders, lists, shards and series, one after the other. There
  * are no targets: masks, labels and points that a data set may have are not looked at. */
-#ifndef STK_CLI_PREDICT_SOURCE_H
-#define STK_CLI_PREDICT_SOURCE_H
+#ifndef STK_SESSION_PREDICT_SOURCE_H
+#define STK_SESSION_PREDICT_SOURCE_H
 
 #include "source/source.h"
 #include "train/feed.h"
