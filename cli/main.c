@@ -1,5 +1,5 @@
 #include "cli.h"
-#include "opencl_probe.h"
+#include "device/opencl/opencl_probe.h"
 
 #include "core/nearest.h"
 

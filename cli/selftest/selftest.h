@@ -6,6 +6,7 @@
 #include "cli.h"
 
 #include "device/device.h"
+#include "doctor/selftest_facts.h"
 
 typedef struct stk__selftest_options {
     bool quick;       /* short trainings, whose speeds are not judged; copies and kernels are as in full */
@@ -15,61 +16,6 @@ typedef struct stk__selftest_options {
 
 int stk__cli_selftest(const stk__selftest_options *options); /* exit status */
 const char *stk__selftest_part_name(int index);              /* "device", …; NULL at the end */
-
-/* --- selftest_row.c ----------------------------------------------------------------------------------------
- */
-
-typedef enum stk__verdict {
-    STK_VERDICT_NONE, /* nothing is expected of it */
-    STK_VERDICT_OK,
-    STK_VERDICT_LOW, /* works, but not as fast as it should */
-    STK_VERDICT_FAILED,
-    STK_VERDICT_UNKNOWN
-} stk__verdict;
-
-typedef enum stk__limit { STK_LIMIT_NONE, STK_LIMIT_LEAST, STK_LIMIT_MOST } stk__limit;
-
-typedef struct stk__selftest_row {
-    const char *section; /* "copies" */
-    char name[48];
-    double value; /* NAN: it has only words, or was not measured */
-    const char *unit;
-    char words[160]; /* instead of a number; empty: none */
-    stk__limit kind;
-    double limit;   /* NAN: what to expect is not known, and basis says why */
-    char basis[96]; /* where the limit is from; empty: it needs no words */
-    bool speed;     /* beyond the limit is LOW instead of FAILED; not judged when quick */
-    stk__verdict verdict;
-    char why[480]; /* of FAILED and UNKNOWN without a number */
-} stk__selftest_row;
-
-enum { STK_SELFTEST_ROWS = 96 };
-
-/* What was found on one GPU. */
-typedef struct stk__selftest_gpu {
-    stk__device_info info;
-    char link[64]; /* "PCIe 4.0 x16"; empty: unknown */
-    int row_count;
-    stk__selftest_row rows[STK_SELFTEST_ROWS];
-} stk__selftest_gpu;
-
-/* Copied, judged, and without what must not be told of a machine. */
-void stk__selftest_put(stk__selftest_gpu *gpu, const stk__selftest_row *row, bool quick);
-/* One line instead of numbers. STK_ERROR_INTERRUPTED is unknown, everything else failed. */
-void stk__selftest_fail(stk__selftest_gpu *gpu, const char *section, const char *name,
-                        const stk_error *error);
-void stk__selftest_unknown(stk__selftest_gpu *gpu, const char *section, const char *name, const char *why);
-
-stk__verdict stk__selftest_judge(const stk__selftest_row *row, bool quick);
-const char *stk__verdict_word(stk__verdict verdict); /* "ok", "LOW"; "" of NONE */
-
-/* Paths become names of files, ids of GPUs go: what is left can be shown to anybody. In place. */
-void stk__selftest_scrub(char *text);
-
-typedef struct stk__selftest_tally {
-    int ok, failed, unknown; /* LOW counts as failed */
-} stk__selftest_tally;
-void stk__selftest_count(const stk__selftest_gpu *gpu, stk__selftest_tally *tally); /* adds */
 
 /* --- the parts: each puts rows of its section, and goes on to its end or to the first failure
  * ---------------
@@ -135,22 +81,6 @@ stk__selftest_link stk__selftest_watch_link(stk__selftest_watch *watch);
 void stk__selftest_watch_start(stk__selftest_watch *watch);
 /* Mean since start, weighted by time. NAN: nothing was told. */
 double stk__selftest_watch_stop(stk__selftest_watch *watch);
-
-/* --- selftest_facts.c: versions ----------------------------------------------------------------------------
- */
-
-enum { STK_SELFTEST_FACTS = 4 };
-typedef struct stk__selftest_fact {
-    const char *name;
-    char text[160];
-} stk__selftest_fact;
-/* stoker, driver, NVRTC, PyTorch. */
-void stk__selftest_facts(const stk__device_info *gpu, stk__selftest_fact facts[STK_SELFTEST_FACTS]);
-
-/* The version in the first line of /proc/driver/nvidia/version; false: there is none. */
-bool stk__selftest_driver_version(const char *line, char *version, size_t size);
-/* From the text of torch/version.py: "12.8", "" for None; false: it does not say. */
-bool stk__selftest_torch_cuda(const char *text, char *version, size_t size);
 
 /* --- selftest_block.c --------------------------------------------------------------------------------------
  */

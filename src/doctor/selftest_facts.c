@@ -1,5 +1,5 @@
 /* Versions of everything that takes part. No part of the machine's name, paths or numbers. */
-#include "selftest.h"
+#include "doctor/selftest_facts.h"
 
 #include "device/cuda/cuda_api.h"
 #include "engine/torch/torch_api.h"
@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <dlfcn.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

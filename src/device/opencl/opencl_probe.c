@@ -4,7 +4,7 @@
  * it is the reason why OpenCL is not available here, with the last line that it wrote to standard error.
  *
  * Any thread may be the first to open OpenCL; the library asks once (device/opencl_api.h). */
-#include "opencl_probe.h"
+#include "device/opencl/opencl_probe.h"
 
 #include "core/clock.h"
 #include "device/device.h"

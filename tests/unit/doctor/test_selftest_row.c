@@ -1,10 +1,11 @@
 /* How rows of `stoker devices --selftest` are judged and counted, and what never gets into them. */
-#include "../../cli/selftest/selftest.h"
+#include "doctor/selftest_facts.h"
 
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 

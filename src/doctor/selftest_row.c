@@ -1,8 +1,10 @@
-/* Rows of the self-test: what they say, and how they are judged. */
-#include "selftest.h"
+/* Rows of a self-test: what they say, and how they are judged. Pure functions; what could name a machine, a
+ * path or a GPU is taken out of every text that is kept. */
+#include "doctor/selftest_row.h"
 
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 const char *stk__verdict_word(stk__verdict verdict)
