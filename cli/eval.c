@@ -35,10 +35,9 @@ static stk_status run_job(eval_job *job, stk_error *error)
     STK__TRY(stk__session_check_run(s, job->arguments.words[0], error));
     const stk__run_choice choice = {
         .run = job->arguments.words[0], .checkpoint = job->checkpoint, .newest = job->newest};
-    STK__TRY(stk__run_checkpoint_find(&choice, s->trainer, &job->found, error));
+    const stk_status loaded = stk__run_checkpoint_load(&choice, s->trainer, &job->found, error);
     stk__train_print_skipped(job->found.skipped, job->found.first_reason);
-    STK__TRY(
-        stk__checkpoint_read_model(job->found.path, stk__trainer_describe(s->trainer)->model, false, error));
+    STK__TRY(loaded);
     if (job->sheet_path) {
         STK__TRY(stk__eval_sheet_init(&job->sheet, s, (int32_t)job->count, error));
         stk__trainer_watch(s->trainer, stk__eval_sheet_look, &job->sheet);

@@ -26,8 +26,8 @@ bool stk__run_has_checkpoint(const char *run)
     return stk__checkpoint_is_there(folder);
 }
 
-stk_status stk__run_checkpoint_find(const stk__run_choice *choice, const stk__trainer *trainer,
-                                    stk__checkpoint_found *found, stk_error *error)
+static stk_status find_checkpoint(const stk__run_choice *choice, const stk__trainer *trainer,
+                                  stk__checkpoint_found *found, stk_error *error)
 {
     const stk__trainer_info *info = stk__trainer_describe(trainer);
     char folder[512];
@@ -45,6 +45,17 @@ stk_status stk__run_checkpoint_find(const stk__run_choice *choice, const stk__tr
         status = STK_ERROR_DATA;
     }
     return status;
+}
+
+stk_status stk__run_checkpoint_load(const stk__run_choice *choice, const stk__trainer *trainer,
+                                    stk__checkpoint_found *found, stk_error *error)
+{
+    const stk_status status = find_checkpoint(choice, trainer, found, error);
+    if (status != STK_OK) {
+        found->skipped = 0; /* the failure says it all */
+        return status;
+    }
+    return stk__checkpoint_read_model(found->path, stk__trainer_describe(trainer)->model, false, error);
 }
 
 /* --- data.json -------------------------------------------------------------------------------------------

@@ -28,13 +28,14 @@ stk_status stk__run_settings_read(stk__config *config, const char *run, stk_erro
 
 /* Valid or not. */
 bool stk__run_has_checkpoint(const char *run);
-/* The checkpoint that was asked for (NULL: the best, or the newest). found->skipped: so many others are
- * not valid and were passed over. */
+/* Which checkpoint: the one that is named (NULL: the best, or the newest). */
 typedef struct stk__run_choice {
     const char *run, *checkpoint;
     bool newest;
 } stk__run_choice;
-stk_status stk__run_checkpoint_find(const stk__run_choice *choice, const stk__trainer *trainer,
+/* Finds it and gives its weights to the network of the trainer. found->skipped: so many others are not valid
+ * and were passed over. */
+stk_status stk__run_checkpoint_load(const stk__run_choice *choice, const stk__trainer *trainer,
                                     stk__checkpoint_found *found, stk_error *error);
 
 #endif

@@ -1,10 +1,10 @@
 /* A session as a module would use it: settings as text, a small data set, a run, run.json; and what comes
  * back when something is wrong with the settings. Nothing of it may print. */
 #include "session/loader_feed.h"
+#include "session/predict_session.h"
 #include "session/run_json.h"
 #include "session/run_start.h"
 #include "session/session_check.h"
-#include "session/trained_run.h"
 
 #include "report/run_facts.h"
 #include "support/dataset.h"
@@ -180,15 +180,56 @@ static void evaluate(const char *run, uint64_t samples)
     assert_int_equal(stk__session_open(&session, &error), STK_OK);
     assert_null(session.loader);
     assert_int_equal(stk__session_check_run(&session, run, &error), STK_OK);
-    assert_int_equal(stk__run_checkpoint_find(&choice, session.trainer, &found, &error), STK_OK);
+    assert_int_equal(stk__run_checkpoint_load(&choice, session.trainer, &found, &error), STK_OK);
     assert_int_equal(found.skipped, 0);
-    assert_int_equal(
-        stk__checkpoint_read_model(found.path, stk__trainer_describe(session.trainer)->model, false, &error),
-        STK_OK);
     assert_int_equal(stk__trainer_evaluate(session.trainer, &score, &error), STK_OK);
     assert_int_equal(score.samples, samples);
     assert_int_equal(stk__session_close(&session), 0);
     stk__config_destroy(&session.config);
+}
+
+typedef struct heard {
+    int refused, predicted;
+} heard;
+
+static void count_refusal(void *context, const char *name, const stk_error *error)
+{
+    assert_string_equal(name, "/nowhere.csv");
+    assert_true(error->message[0]);
+    ((heard *)context)->refused++;
+}
+
+static void count_predictions(void *context, const stk_batch *batch, const stk_tensor *prediction)
+{
+    assert_int_equal(prediction->shape[0], batch->count);
+    ((heard *)context)->predicted += (int)batch->count;
+}
+
+/* What it makes of a series: the last window, or all of them; an input that is not there is told and left
+ * out. */
+static void predict(const char *run, bool all, int samples)
+{
+    static stk__predict_session p;
+    const char *const names[] = {"/nowhere.csv", data.root};
+    heard told = {0};
+    stk__predict_inputs inputs = {
+        .names = names, .count = 2, .all = all, .refuse = count_refusal, .context = &told};
+    stk_error error = {0};
+    stk__score score;
+    p = (stk__predict_session){.choice = {.run = run}};
+    stk__config **config = &p.session.config;
+    assert_int_equal(stk__config_create(config, stk__session_tables(), STK_SESSION_TABLES, &error), STK_OK);
+    assert_int_equal(stk__predict_session_read(&p, &error), STK_OK);
+    assert_int_equal(p.task, STK_TASK_REGRESSION);
+    assert_int_equal(stk__predict_session_open_inputs(&p, &inputs, &error), STK_OK);
+    assert_int_equal(stk__predict_session_open_network(&p, &error), STK_OK);
+    assert_int_equal(stk__run_checkpoint_load(&p.choice, p.session.trainer, &p.found, &error), STK_OK);
+    stk__trainer_watch(p.session.trainer, count_predictions, &told);
+    assert_int_equal(stk__trainer_evaluate(p.session.trainer, &score, &error), STK_OK);
+    assert_int_equal(told.refused, 1);
+    assert_int_equal(told.predicted, samples);
+    assert_int_equal(stk__predict_session_close(&p), 0);
+    stk__config_destroy(config);
 }
 
 static void settings_become_a_run(void **state)
@@ -214,6 +255,8 @@ static void settings_become_a_run(void **state)
     close_module(&m);
     check_run_json(m.path, steps);
     evaluate(m.path, val_samples);
+    predict(m.path, false, 1);
+    predict(m.path, true, ROWS - WINDOW + 1);
 }
 
 static void a_plan_needs_no_folder(void **state)
