@@ -7,6 +7,7 @@
 #include "warm_cache.h"
 
 #include "core/clock.h"
+#include "core/process.h"
 #include "core/cpu.h"
 
 #include <errno.h>
@@ -57,10 +58,9 @@ static stk_status run_baseline(const load_job *job, uint64_t count, bool masks, 
     const stk__baseline baseline = {
         .source = job->source, .count = count, .threads = job->cpus, .masks = masks};
     const uint64_t start = stk__clock_ns();
-    const double cpu = stk__bench_cpu_seconds();
+    const double cpu = stk__process_cpu_s();
     STK__TRY(stk__baseline_run(&baseline, error));
-    *out = (stk__loader_cost){(double)(stk__clock_ns() - start) * 1e-9, stk__bench_cpu_seconds() - cpu, 0,
-                              count};
+    *out = (stk__loader_cost){(double)(stk__clock_ns() - start) * 1e-9, stk__process_cpu_s() - cpu, 0, count};
     return STK_OK;
 }
 

@@ -3,17 +3,9 @@
 #include "timed_loader.h"
 
 #include "core/clock.h"
+#include "core/process.h"
 
 #include <stdio.h>
-#include <sys/resource.h>
-
-double stk__bench_cpu_seconds(void)
-{
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-           1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
-}
 
 static stk_status take_batches(stk_loader *loader, uint64_t start, stk__loader_cost *cost, stk_error *error)
 {
@@ -33,12 +25,12 @@ stk_status stk__timed_loader_run(const stk_loader_options *options, stk__source 
     *cost = (stk__loader_cost){0};
     stk_loader *loader;
     const uint64_t start = stk__clock_ns();
-    const double cpu = stk__bench_cpu_seconds();
+    const double cpu = stk__process_cpu_s();
     STK__TRY(stk__loader_open(&loader, &(stk__loader_setup){.options = options, .source = source}, error));
     const stk_status status = take_batches(loader, start, cost, error);
     cost->wall_s = (double)(stk__clock_ns() - start) * 1e-9;
     stk_loader_close(&loader);
-    cost->cpu_s = stk__bench_cpu_seconds() - cpu;
+    cost->cpu_s = stk__process_cpu_s() - cpu;
     return status;
 }
 

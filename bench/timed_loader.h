@@ -11,8 +11,6 @@ typedef struct stk__loader_cost {
     uint64_t samples;
 } stk__loader_cost;
 
-double stk__bench_cpu_seconds(void); /* of this process since its start */
-
 /* source NULL: the one that the options name. */
 stk_status stk__timed_loader_run(const stk_loader_options *options, stk__source *source,
                                  stk__loader_cost *cost, stk_error *error);

@@ -5,6 +5,7 @@
 #include "timed_loader.h"
 
 #include "core/clock.h"
+#include "core/process.h"
 #include "core/thread.h"
 #include "device/host.h"
 #include "stoker/loader.h"
@@ -40,7 +41,7 @@ static stk_status copy_all(copying *c, int threads, stk__loader_cost *cost, stk_
     stk__thread *running[MOST_THREADS] = {0};
     const stk__thread_options options = {.name = "copy", .run = copy_samples, .context = c};
     const uint64_t start = stk__clock_ns();
-    const double cpu = stk__bench_cpu_seconds();
+    const double cpu = stk__process_cpu_s();
     stk_status status = STK_OK;
     atomic_store(&c->next, 0);
     for (int i = 0; i < threads && status == STK_OK; i++)
@@ -48,8 +49,8 @@ static stk_status copy_all(copying *c, int threads, stk__loader_cost *cost, stk_
     for (int i = 0; i < threads; i++)
         while (!stk__thread_join(&running[i], stk__clock_ns() + STK_SECOND_NS))
             continue;
-    *cost = (stk__loader_cost){(double)(stk__clock_ns() - start) * 1e-9, stk__bench_cpu_seconds() - cpu, 0,
-                               c->count};
+    *cost =
+        (stk__loader_cost){(double)(stk__clock_ns() - start) * 1e-9, stk__process_cpu_s() - cpu, 0, c->count};
     return status;
 }
 
@@ -88,11 +89,11 @@ static stk_status run_warm(stk_loader *loader, stk__loader_cost *cost, stk_error
     second.epoch = EPOCHS - 1;
     second.position = 0;
     const uint64_t start = stk__clock_ns();
-    const double cpu = stk__bench_cpu_seconds();
+    const double cpu = stk__process_cpu_s();
     STK__TRY(stk_loader_seek(loader, &second, error));
     STK__TRY(run_epoch(loader, &samples, error));
-    *cost = (stk__loader_cost){(double)(stk__clock_ns() - start) * 1e-9, stk__bench_cpu_seconds() - cpu, 0,
-                               samples};
+    *cost =
+        (stk__loader_cost){(double)(stk__clock_ns() - start) * 1e-9, stk__process_cpu_s() - cpu, 0, samples};
     return STK_OK;
 }
 
