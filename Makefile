@@ -25,7 +25,7 @@ help:
 
 build:
 	@tools/setup build
-	@tools/build build
+	@tools/build build program
 
 demo: build
 	@grep -qs '"complete": true' $(FACES)/.stoker-make || $(STOKER) make faces $(FACES) --count 600
@@ -44,7 +44,9 @@ test-tools:
 # With TORCH=1: what puts a PyTorch into the environment of the command behind it. Without one tests say skipped.
 WITH_TORCH = $(if $(TORCH),folder=$$(tools/setup_torch); export STOKER_TORCH="$${folder:-$$STOKER_TORCH}";)
 
-test: build test-tools
+test: test-tools
+	@tools/setup build
+	@tools/build build
 	@$(WITH_TORCH) tools/run_tests build
 
 # Without a network, or with PEERS= on the command line, our own rows alone.
@@ -60,13 +62,13 @@ check:
 # With TORCH=1 the engine's own handling of PyTorch (torch_handles, torch_run); what only computes with it, suite torch, is left to `make test`.
 asan: test-tools
 	@tools/setup build
-	@tools/build build-asan -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false
+	@tools/build build-asan build.ninja -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false
 	@$(WITH_TORCH) ASAN_OPTIONS=detect_leaks=1:halt_on_error=1:allocator_may_return_null=1:intercept_tls_get_addr=0 \
 	 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 tools/run_tests build-asan -t 4 --no-suite tools $(if $(TORCH),--no-suite torch)
 
 tsan:
 	@tools/setup build
-	@tools/build build-tsan -Dbuildtype=debugoptimized -Db_sanitize=thread -Db_lundef=false
+	@tools/build build-tsan build.ninja -Dbuildtype=debugoptimized -Db_sanitize=thread -Db_lundef=false
 	@TSAN_OPTIONS=halt_on_error=1:atexit_sleep_ms=0:suppressions=$(CURDIR)/tests/support/races.txt $(TSAN_WRAP) tools/run_tests build-tsan -t 8 --suite loader --suite fail --suite threads
 
 # Where libFuzzer cannot be had, the driver of the tests does it and says so.

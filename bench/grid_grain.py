@@ -3,7 +3,7 @@
 
 Trains two runs of each network of the list one after another with all CPUs (`--jobs 1`) and side by side with half of them
 each (`--jobs 2`), interleaved, and prints GFLOP a step, seconds and the ratio: where it falls below 1, GRAIN_FLOPS of
-cli/grid_plan.c ends. For a quiet machine with 2 CPUs, under three minutes there; elsewhere the clock says little."""
+cli/grid/grid_plan.c ends. For a quiet machine with 2 CPUs, under three minutes there; elsewhere the clock says little."""
 import json
 import os
 import pathlib

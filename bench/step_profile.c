@@ -11,7 +11,7 @@
  * cost a little). */
 #include "core/clock.h"
 #include "core/random.h"
-#include "train/pass.h"
+#include "train/pass/pass.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* stoker augment: what augmentation does to a data set, as a picture or in numbers. */
-#include "open_loader.h"
-#include "sheet.h"
+#include "verb_loader.h"
 
 #include "loader/explain.h"
+#include "session/sheet.h"
 
 #include <math.h>
 #include <string.h>
@@ -13,7 +13,7 @@ typedef struct augment_job {
     stk__arguments arguments;
     const char *sheet_path, *explain;
     int64_t count, epoch;
-    stk__cli_loading loading;
+    stk__session_loading loading;
     stk_loader *loader;
     stk__sheet sheet;
     stk__buffer levels; /* one picture as u8 */
@@ -80,11 +80,11 @@ static stk_status draw_epoch(augment_job *job, uint64_t epoch, int32_t column, s
 }
 
 /* The same few samples in the same order, each time in another way. */
-static stk_status reopen(augment_job *job, stk__cli_images images, const stk_loader_info *shape,
+static stk_status reopen(augment_job *job, stk__session_images images, const stk_loader_info *shape,
                          stk_error *error)
 {
     stk__cli_loader_close(&job->loader, STK_EXIT_FAILED);
-    job->loading = (stk__cli_loading){.images = images};
+    job->loading = (stk__session_loading){.images = images};
     job->loading.options.order = "sequential";
     job->loading.options.limit = job->count;
     job->loading.options.alone = true;
@@ -115,7 +115,7 @@ static stk_status make_sheet(augment_job *job, stk_error *error)
     for (int32_t draw = 0; draw < DRAWS; draw++)
         STK__TRY(draw_epoch(job, (uint64_t)job->epoch + (uint64_t)draw, wide * (draw + 1), error));
     const stk_loader_info info = *stk_loader_describe(job->loader);
-    STK__TRY(reopen(job, STK_CLI_AS_DECODED, &info, error));
+    STK__TRY(reopen(job, STK_SESSION_AS_DECODED, &info, error));
     STK__TRY(draw_epoch(job, 0, 0, error));
     STK__TRY(stk__sheet_write(&job->sheet, job->sheet_path, error));
     if (!stk__cli_quiet)
@@ -146,7 +146,7 @@ static json_t *explanation_json(const stk__explanation *e)
     }
     return json_pack("{s:i, s:I, s:I, s:o, s:[ii], s:[ii], s:[ii], s:o, s:o}", "schema", 1, "sample_id",
                      (json_int_t)e->at.sample, "epoch", (json_int_t)e->at.epoch, "path",
-                     stk__cli_json_text(e->path), "stored_px", e->stored_w, e->stored_h, "decoded_px",
+                     stk__json_string(e->path), "stored_px", e->stored_w, e->stored_h, "decoded_px",
                      e->at.source_w, e->at.source_h, "target_px", e->at.target_w, e->at.target_h, "drawn",
                      facts, "inverse_matrix", matrix_json(e->resolved.block.matrix));
 }
@@ -200,7 +200,7 @@ static stk_status explain(augment_job *job, stk_error *error)
 static stk_status open_job(augment_job *job, stk_error *error)
 {
     if (job->sheet_path) {
-        STK__TRY(reopen(job, STK_CLI_AS_SHARES, NULL, error));
+        STK__TRY(reopen(job, STK_SESSION_AS_SHARES, NULL, error));
     } else {
         job->loading.options.num_workers = STK_WORKERS_NONE;
         STK__TRY(stk__cli_loader_open(&job->arguments, &job->loading, &job->loader, error));
@@ -246,7 +246,7 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
     job.arguments = (stk__arguments){.verb = verb,
                                      .flags = flags,
                                      .flag_count = sizeof flags / sizeof flags[0],
-                                     .prepare = stk__cli_loader_foreign,
+                                     .prepare = stk__session_loader_foreign,
                                      .most_words = 1};
     int code = stk__arguments_read(&job.arguments, argc, argv);
     if (code < 0 && !job.sheet_path == !job.explain)
@@ -262,8 +262,8 @@ const stk__verb stk__verb_augment = {
     .name = "augment",
     .usage = "augment CONFIG|DIR --sheet FILE.png | --explain ID",
     .about = "Show augmented samples as a picture, or the draws of one sample.",
-    .settings = stk__cli_loader_tables,
-    .settings_count = STK_CLI_LOADER_TABLES,
+    .settings = stk__session_loader_tables,
+    .settings_count = STK_SESSION_LOADER_TABLES,
     .common = "data.root data.image_size data.seed augment.preset augment.schedule augment.crop "
               "augment.horizontal_flip_prob augment.rotation_degrees augment.brightness "
               "augment.mixup_alpha",

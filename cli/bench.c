@@ -1,147 +1,224 @@
-/* stoker bench: rows of measurements, and ratios with the goals they have to meet. */
-#include "bench.h"
-#include "bench_train_turns.h"
-#include "bench_turns.h"
+/* stoker bench: arguments, help and output of the benchmarks in bench/, to which it lends Ctrl-C and the
+ * progress line. */
+#include "../bench/benchmark.h"
+#include "../bench/bench_batch.h"
+#include "cli.h"
 
-#include "core/cpu.h"
-#include "core/json_text.h"
-
-#include <math.h>
-#include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
-static int compare_doubles(const void *left, const void *right)
+/* --- what benchmarks are lent ------------------------------------------------------------------------------
+ */
+
+static stk__progress shown;
+
+static void show_progress(const stk__bench_progress *progress, const char *what, uint64_t done,
+                          uint64_t total)
 {
-    const double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
+    if (!shown.width) stk__progress_start(&shown);
+    shown.start_ns = progress->start_ns;
+    memcpy(shown.note, progress->note, sizeof shown.note);
+    stk__progress_show(&shown, what, done, total);
 }
 
-void stk__bench_add(stk__bench_row *row, double value)
+static void hide_progress(void)
 {
-    if (row->count < STK_BENCH_ROUNDS) row->values[row->count++] = value;
+    stk__progress_end(&shown);
 }
 
-/* Linear between the two nearest. */
-double stk__bench_quantile(const stk__bench_row *row, double at)
+static stk__bench_host make_host(void)
 {
-    double sorted[STK_BENCH_ROUNDS];
-    if (row->count == 0) return NAN;
-    memcpy(sorted, row->values, (size_t)row->count * sizeof *sorted);
-    qsort(sorted, (size_t)row->count, sizeof *sorted, compare_doubles);
-    const double place = at * (row->count - 1);
-    const int below = (int)place, above = below + 1 < row->count ? below + 1 : below;
-    return sorted[below] + (place - below) * (sorted[above] - sorted[below]);
+    return (stk__bench_host){.stop = stk__interrupt_flag(),
+                             .on_stop = stk__interrupt_target,
+                             .show = show_progress,
+                             .hide = hide_progress};
 }
 
-double stk__bench_median(const stk__bench_row *row)
-{
-    return stk__bench_quantile(row, 0.5);
-}
+typedef stk_status (*run_benchmark)(const stk__bench_options *options, stk__bench *bench, stk_error *error);
 
-stk__bench_ratio *stk__bench_judge(stk__bench *bench, const char *name, double value, bool at_least,
-                                   double goal)
+static int run_and_print(run_benchmark run, stk__bench_options *options)
 {
-    stk__bench_ratio *ratio = &bench->ratios[bench->ratio_count++];
-    *ratio = (stk__bench_ratio){.name = name,
-                                .value = value,
-                                .goal = goal,
-                                .at_least = at_least,
-                                .met = at_least ? value >= goal : value <= goal}; /* NAN: no */
-    return ratio;
-}
-
-stk__bench_row *stk__bench_begin(stk__bench *bench, const char *contestant, const char *test,
-                                 const char *setting, const char *unit)
-{
-    stk__bench_row *row = &bench->rows[bench->row_count++];
-    *row = (stk__bench_row){.contestant = contestant, .test = test, .unit = unit, .difference = NAN};
-    snprintf(row->setting, sizeof row->setting, "%s", setting);
-    return row;
-}
-
-void stk__bench_describe(stk__bench *bench, const char *format, ...)
-{
-    char line[256], model[100] = "unknown CPU", rest[128];
-    FILE *file = fopen("/proc/cpuinfo", "re");
-    while (file && fgets(line, sizeof line, file)) {
-        const char *colon = strncmp(line, "model name", 10) == 0 ? strchr(line, ':') : NULL;
-        if (!colon) continue;
-        snprintf(model, sizeof model, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
-        break;
-    }
-    if (file) fclose(file);
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(rest, sizeof rest, format, arguments);
-    va_end(arguments);
-    snprintf(bench->machine, sizeof bench->machine, "%s, %d CPUs; %s", model, stk__cpu_budget_read(NULL).cpus,
-             rest);
-}
-
-static json_t *row_json(const stk__bench_row *row)
-{
-    json_t *json =
-        json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:s}", "contestant", row->contestant, "case", row->test,
-                  "setting", row->setting, "median", stk__json_number(stk__bench_quantile(row, 0.5)), "p10",
-                  stk__json_number(stk__bench_quantile(row, 0.1)), "p90",
-                  stk__json_number(stk__bench_quantile(row, 0.9)), "unit", row->unit);
-    if (row->why[0]) json_object_set_new(json, "why", stk__cli_json_text(row->why));
-    if (row->copy_share > 0) json_object_set_new(json, "copy_share", json_real(row->copy_share));
-    if (row->versions[0]) json_object_set_new(json, "versions", stk__cli_json_text(row->versions));
-    const char *difference = strcmp(row->unit, "ms/step") == 0 ? "loss_difference" : "pixel_difference";
-    if (row->versions[0]) json_object_set_new(json, difference, stk__json_number(row->difference));
-    return json;
-}
-
-static json_t *ratio_json(const stk__bench_ratio *ratio)
-{
-    json_t *json =
-        json_pack("{s:s, s:o, s:f, s:s, s:o}", "name", ratio->name, "value", stk__json_number(ratio->value),
-                  "goal", ratio->goal, "direction", ratio->at_least ? "at least" : "at most", "met",
-                  isnan(ratio->value) ? json_null() : json_boolean(ratio->met));
-    if (ratio->aim > 0) json_object_set_new(json, "aim", json_real(ratio->aim));
-    return json;
-}
-
-static json_t *bench_json(const stk__bench *bench)
-{
-    json_t *rows = json_array(), *ratios = json_array();
-    for (int i = 0; i < bench->row_count; i++)
-        json_array_append_new(rows, row_json(&bench->rows[i]));
-    for (int i = 0; i < bench->ratio_count; i++)
-        json_array_append_new(ratios, ratio_json(&bench->ratios[i]));
-    return json_pack("{s:i, s:s, s:o, s:o}", "schema", 1, "machine", bench->machine, "rows", rows, "ratios",
-                     ratios);
-}
-
-int stk__bench_report(const stk__bench *bench)
-{
-    if (stk__cli_json) return stk__cli_print_json(bench_json(bench));
-    stk__bench_print(bench);
+    static stk__bench bench; /* too large for a stack */
+    stk_error error;
+    const stk__bench_host host = make_host();
+    options->host = &host;
+    if (run(options, &bench, &error) != STK_OK) return stk__cli_fail(&error);
+    if (stk__cli_json) return stk__cli_print_json(stk__bench_json(&bench));
+    stk__bench_print(&bench);
     return STK_EXIT_GOOD;
 }
 
-static const stk__verb *const benches[] = {&stk__verb_bench_load, &stk__verb_bench_augment,
-                                           &stk__verb_bench_train, NULL};
+/* --- arguments of each -------------------------------------------------------------------------------------
+ */
 
-static void print_benches(FILE *file)
+static int run_load(const stk__verb *verb, int argc, char **argv)
+{
+    enum { ROUNDS = 7, QUICK_ROUNDS = 3, MOST_ROUNDS = STK_BENCH_ROUNDS / 3 };
+    stk__bench_options o = {.rounds = ROUNDS};
+    const stk__flag flags[] = {
+        {.name = "rounds", .value = "N", .help = "interleaved rounds (7)", .number = &o.rounds},
+        {.name = "quick", .help = "three rounds, 160 faces, fewer peers", .given = &o.quick},
+        {.name = "peers",
+         .value = "PYTHON",
+         .help = "interpreter that has the other libraries (bench/peers/setup makes one)",
+         .text = &o.python},
+        {.name = "json", .help = "print the report as JSON on standard output", .given = &stk__cli_json},
+    };
+    stk__arguments arguments = {
+        .verb = verb, .flags = flags, .flag_count = sizeof flags / sizeof flags[0], .most_words = 1};
+    const int code = stk__arguments_read(&arguments, argc, argv);
+    if (code >= 0) return code;
+    if (o.quick) o.rounds = QUICK_ROUNDS;
+    if (o.rounds < 1 || o.rounds > MOST_ROUNDS)
+        return stk__cli_usage("bench load", "--rounds must be from 1 to %d", MOST_ROUNDS);
+    o.folder = arguments.words[0];
+    return run_and_print(stk__bench_load, &o);
+}
+
+static int run_augment(const stk__verb *verb, int argc, char **argv)
+{
+    enum { ROUNDS = 7, QUICK_ROUNDS = 3, QUICK_SAMPLES = 8 };
+    stk__bench_options o = {0};
+    int64_t samples = 0;
+    const stk__flag flags[] = {
+        {.name = "rounds", .value = "N", .help = "interleaved rounds (7)", .number = &o.rounds},
+        {.name = "samples", .value = "N", .help = "faces in the batch (32)", .number = &samples},
+        {.name = "quick", .help = "three rounds, eight faces, no files", .given = &o.quick},
+        {.name = "peers",
+         .value = "PYTHON",
+         .help = "interpreter that has the other libraries (bench/peers/setup makes one)",
+         .text = &o.python},
+        {.name = "json", .help = "print the report as JSON on standard output", .given = &stk__cli_json},
+    };
+    stk__arguments arguments = {.verb = verb, .flags = flags, .flag_count = sizeof flags / sizeof flags[0]};
+    const int code = stk__arguments_read(&arguments, argc, argv);
+    if (code >= 0) return code;
+    if (o.rounds == 0) o.rounds = o.quick ? QUICK_ROUNDS : ROUNDS;
+    if (samples == 0) samples = o.quick ? QUICK_SAMPLES : STK_BENCH_SAMPLES;
+    if (o.rounds > STK_BENCH_ROUNDS || samples > STK_BENCH_SAMPLES)
+        return stk__cli_usage("bench augment", "--rounds must be from 1 to %d, --samples from 1 to %d",
+                              STK_BENCH_ROUNDS, STK_BENCH_SAMPLES);
+    o.samples = (uint64_t)samples;
+    return run_and_print(stk__bench_augment, &o);
+}
+
+/* -1: they are good; else the status to leave with. */
+static int check_train(const stk__bench_options *o, const char *isa)
+{
+    if (o->rounds > STK_BENCH_ROUNDS)
+        return stk__cli_usage("bench train", "--rounds must be from 1 to %d", STK_BENCH_ROUNDS);
+    if (stk__bench_train_unknown(o))
+        return stk__cli_usage("bench train", "there is no case '%s'", stk__bench_train_unknown(o));
+    if (o->engine && strcmp(o->engine, "torch") != 0)
+        return stk__cli_usage("bench train", "--engine can only be torch, not '%s'", o->engine);
+    if (isa && strcmp(isa, "avx2") != 0)
+        return stk__cli_usage("bench train", "--isa can only be avx2, not '%s'", isa);
+    return -1;
+}
+
+static int run_train(const stk__verb *verb, int argc, char **argv)
+{
+    enum { ROUNDS = 7, QUICK_ROUNDS = 3 };
+    stk__bench_options o = {0};
+    const char *isa = NULL;
+    const stk__flag flags[] = {
+        {.name = "rounds", .value = "N", .help = "interleaved rounds (7)", .number = &o.rounds},
+        {.name = "quick",
+         .help = "three rounds, smaller batches, no compiled peers, under 45 s (unless --rounds is given)",
+         .given = &o.quick},
+        {.name = "isa",
+         .value = "avx2",
+         .help = "cap both sides to these instructions; without it, capped rows are extra ones where the CPU "
+                 "has AVX-512",
+         .text = &isa},
+        {.name = "engine",
+         .value = "torch",
+         .help = "the engine torch beside eager PyTorch, with goals of its own: full batches and small ones",
+         .text = &o.engine},
+        {.name = "peers",
+         .value = "PYTHON",
+         .help = "interpreter that has PyTorch (bench/peers/setup makes one)",
+         .text = &o.python},
+        {.name = "json", .help = "print the report as JSON on standard output", .given = &stk__cli_json},
+    };
+    stk__arguments arguments = {
+        .verb = verb, .flags = flags, .flag_count = sizeof flags / sizeof flags[0], .most_words = 4};
+    int code = stk__arguments_read(&arguments, argc, argv);
+    if (code >= 0) return code;
+    o.timed = o.quick && o.rounds == 0;
+    if (o.rounds == 0) o.rounds = o.quick ? QUICK_ROUNDS : ROUNDS;
+    o.capped = isa;
+    o.cases = arguments.words;
+    o.case_count = arguments.word_count;
+    code = check_train(&o, isa);
+    return code >= 0 ? code : run_and_print(stk__bench_train, &o);
+}
+
+/* --- worker processes, not for people ----------------------------------------------------------------------
+ */
+
+static int run_load_worker(int argc, char **argv)
+{
+    const bool fast = argc == 3 && strcmp(argv[2], "fast") == 0;
+    if (argc != 2 && !fast) return stk__cli_usage("bench load-worker", "expected a folder or shards");
+    stk__load_worker(argv[1], fast);
+    return STK_EXIT_GOOD;
+}
+
+static int run_train_worker(int argc, char **argv)
+{
+    if (argc != 2 && argc != 3)
+        return stk__cli_usage("bench train-worker", "expected the folder of a train case");
+    stk__train_worker(argv[1], argv[2]);
+    return STK_EXIT_GOOD;
+}
+
+/* --- the verb ----------------------------------------------------------------------------------------------
+ */
+
+static const stk__verb load_verb = {
+    .name = "bench load",
+    .usage = "bench load [DIR]",
+    .about = "Load files into batches, beside a baseline loop and other libraries.",
+    .examples = {{"stoker bench load --quick", "160 generated faces, three rounds"},
+                 {"stoker bench load faces --rounds 7 --json", "your own files, as JSON"}},
+    .run = run_load};
+
+static const stk__verb augment_verb = {
+    .name = "bench augment",
+    .usage = "bench augment",
+    .about = "Augment a batch of images and masks, beside other libraries.",
+    .examples = {{"stoker bench augment --quick", "three rounds of eight faces"},
+                 {"stoker bench augment --samples 32 --rounds 7 --json",
+                  "every CPU kernel and device, as JSON"}},
+    .run = run_augment};
+
+static const stk__verb train_verb = {
+    .name = "bench train",
+    .usage = "bench train [unet|locator|resnet|lstm|files …]",
+    .about = "Train four networks, and from files, beside PyTorch.",
+    .examples = {{"stoker bench train --quick", "all cases, three rounds at most"},
+                 {"stoker bench train unet lstm --rounds 3 --json", "two networks, as JSON"}},
+    .run = run_train};
+
+static const stk__verb *const parts[] = {&load_verb, &augment_verb, &train_verb, NULL};
+
+static void print_parts(FILE *file)
 {
     fprintf(file, "\nBenchmarks\n");
-    for (size_t i = 0; benches[i]; i++)
-        fprintf(file, "  %-9s %s\n", strchr(benches[i]->name, ' ') + 1, benches[i]->about);
+    for (size_t i = 0; parts[i]; i++)
+        fprintf(file, "  %-9s %s\n", strchr(parts[i]->name, ' ') + 1, parts[i]->about);
     fprintf(file, "\nEvery ratio is printed with its goal. Options of one: stoker help bench load\n");
 }
 
 static int run_verb(const stk__verb *verb, int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
-    if (strcmp(name, "load-turns") == 0) return stk__bench_turns(argc - 1, argv + 1); /* not for people */
-    if (strcmp(name, "train-turns") == 0) return stk__bench_train_turns(argc - 1, argv + 1);
-    for (size_t i = 0; benches[i]; i++)
-        if (strcmp(name, strchr(benches[i]->name, ' ') + 1) == 0)
-            return benches[i]->run(benches[i], argc - 1, argv + 1);
-    stk__arguments arguments = {.verb = verb, .more_help = print_benches, .most_words = 4};
+    if (strcmp(name, "load-worker") == 0) return run_load_worker(argc - 1, argv + 1);
+    if (strcmp(name, "train-worker") == 0) return run_train_worker(argc - 1, argv + 1);
+    for (size_t i = 0; parts[i]; i++)
+        if (strcmp(name, strchr(parts[i]->name, ' ') + 1) == 0)
+            return parts[i]->run(parts[i], argc - 1, argv + 1);
+    stk__arguments arguments = {.verb = verb, .more_help = print_parts, .most_words = 4};
     const int code = stk__arguments_read(&arguments, argc, argv);
     if (code >= 0) return code;
     if (!arguments.word_count) return stk__cli_usage("bench", "name a benchmark: load, augment, train");
@@ -150,9 +227,9 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
 
 const stk__verb stk__verb_bench = {.name = "bench",
                                    .usage = "bench load|augment|train [OPTION …]",
-                                   .about = "Benchmark Stoker beside bare loops and other libraries.",
+                                   .about = "Benchmark Stoker beside baseline loops and other libraries.",
                                    .examples = {{"stoker bench load --quick", "the data loader"},
                                                 {"stoker bench augment --quick", "augmentation"},
                                                 {"stoker bench train --quick", "training steps"}},
-                                   .parts = benches,
+                                   .parts = parts,
                                    .run = run_verb};

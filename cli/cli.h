@@ -3,7 +3,9 @@
 #define STK_CLI_CLI_H
 
 #include "core/config.h"
+#include "core/json_text.h"
 #include "core/memory.h"
+#include "core/process.h"
 
 #include <jansson.h>
 #include <stdatomic.h>
@@ -138,9 +140,8 @@ int stk__cli_usage(const char *verb, const char *format, ...) STK__PRINTF(2, 3);
 int stk__cli_no_such(const char *verb, const char *kind, const char *word, const char *meant);
 /* At once, with everything that was printed: threads that were given up would keep us here. */
 _Noreturn void stk__cli_leave(int status);
-void stk__cli_open_log(void);                 /* warnings of the library to stderr */
-int stk__cli_print_json(json_t *object);      /* takes the reference; status */
-json_t *stk__cli_json_text(const char *text); /* bytes that are not UTF-8 as \xNN: file names may have them */
+void stk__cli_open_log(void);            /* warnings of the library to stderr */
+int stk__cli_print_json(json_t *object); /* takes the reference; status */
 bool stk__cli_colors(FILE *file);
 
 /* 1234567 -> "1,234,567" in one of a few rotating buffers. */
@@ -158,14 +159,6 @@ typedef struct stk__progress {
 void stk__progress_start(stk__progress *progress);
 void stk__progress_show(stk__progress *progress, const char *what, uint64_t done, uint64_t total);
 void stk__progress_end(stk__progress *progress);
-
-/* --- resources.c -------------------------------------------------------------------------------------------
- */
-
-/* Of this process since its start. */
-double stk__cli_cpu_seconds(void);
-uint64_t stk__cli_peak_memory_bytes(void);
-uint64_t stk__cli_resident_bytes(void); /* now; 0: unknown */
 
 /* --- pocl_cache.c ------------------------------------------------------------------------------------------
  */

@@ -1,8 +1,8 @@
 /* stoker devices: what could augment here, and why something could not. */
-#include "selftest.h"
+#include "selftest/selftest.h"
 
 #include "core/cpu.h"
-#include "device/cuda_device.h"
+#include "device/cuda/cuda_device.h"
 
 #include <string.h>
 
@@ -91,7 +91,7 @@ static json_t *json_check(const bit_check *check)
     return json_pack("{s:b, s:i, s:I, s:I, s:o}", "same_bits", !check->failed, "batches", check->sum.batches,
                      "values", (json_int_t)check->sum.values, "differing", (json_int_t)check->sum.differing,
                      "error",
-                     check->error.code == STK_OK ? json_null() : stk__cli_json_text(check->error.message));
+                     check->error.code == STK_OK ? json_null() : stk__json_string(check->error.message));
 }
 
 static json_t *json_levels(void)
@@ -105,7 +105,7 @@ static json_t *json_levels(void)
 
 static json_t *json_words(const char *text)
 {
-    return text[0] ? stk__cli_json_text(text) : json_null();
+    return text[0] ? stk__json_string(text) : json_null();
 }
 
 static json_t *json_row(const device_row *row, bool checked)

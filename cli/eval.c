@@ -1,7 +1,9 @@
 /* stoker eval RUN: how good is the network of a run, on its validation part? */
-#include "eval_sheet.h"
-#include "train_check.h"
 #include "train_print.h"
+
+#include "session/eval_sheet.h"
+#include "session/session_check.h"
+#include "session/trained_run.h"
 
 #include "core/json_text.h"
 
@@ -10,7 +12,7 @@
 
 typedef struct eval_job {
     stk__arguments arguments;
-    stk__cli_session session;
+    stk__session session;
     const char *checkpoint;
     bool newest;
     const char *sheet_path;
@@ -23,19 +25,19 @@ typedef struct eval_job {
 static stk_status run_job(eval_job *job, stk_error *error)
 {
     char path[1024];
-    stk__cli_session *s = &job->session;
+    stk__session *s = &job->session;
     s->config = job->arguments.config;
     s->evaluates_only = true;
     snprintf(path, sizeof path, "%s/config.yaml", job->arguments.words[0]);
     STK__TRY(stk__config_read_file(s->config, path, error));
-    STK__TRY(stk__cli_apply_preset(s->config, error));
-    STK__TRY(stk__cli_session_open(s, error));
-    STK__TRY(stk__train_check_run(s, job->arguments.words[0], error));
+    STK__TRY(stk__session_apply_preset(s->config, error));
+    STK__TRY(stk__session_open(s, error));
+    STK__TRY(stk__session_check_run(s, job->arguments.words[0], error));
     const stk__run_choice choice = {
         .run = job->arguments.words[0], .checkpoint = job->checkpoint, .newest = job->newest};
-    STK__TRY(stk__run_checkpoint_find(&choice, s->trainer, &job->found, error));
-    STK__TRY(
-        stk__checkpoint_read_model(job->found.path, stk__trainer_describe(s->trainer)->model, false, error));
+    const stk_status loaded = stk__run_checkpoint_load(&choice, s->trainer, &job->found, error);
+    stk__train_print_skipped(job->found.skipped, job->found.first_reason);
+    STK__TRY(loaded);
     if (job->sheet_path) {
         STK__TRY(stk__eval_sheet_init(&job->sheet, s, (int32_t)job->count, error));
         stk__trainer_watch(s->trainer, stk__eval_sheet_look, &job->sheet);
@@ -53,7 +55,7 @@ static int print_json(const eval_job *job)
     const stk__trainer_info *info = stk__trainer_describe(job->session.trainer);
     const stk__task_info *task = stk__task_describe(info->network->task);
     json_t *report =
-        json_pack("{s:i, s:o, s:I, s:o}", "schema", 1, "checkpoint", stk__cli_json_text(job->found.path),
+        json_pack("{s:i, s:o, s:I, s:o}", "schema", 1, "checkpoint", stk__json_string(job->found.path),
                   "samples", (json_int_t)job->score.samples, "loss", stk__json_number(job->score.loss));
     for (int i = 0; i < task->value_count; i++)
         json_object_set_new(report, task->values[i], stk__json_number(job->score.values[i]));
@@ -135,8 +137,8 @@ const stk__verb stk__verb_eval = {
     .name = "eval",
     .usage = "eval RUN [key=value …]",
     .about = "Evaluate the best checkpoint of a run on its validation set.",
-    .settings = stk__cli_train_tables,
-    .settings_count = STK_CLI_TRAIN_TABLES,
+    .settings = stk__session_tables,
+    .settings_count = STK_SESSION_TABLES,
     .common = "data.root data.val_root data.batch_size data.num_workers run.device run.engine",
     .examples = {{"stoker eval runs/faces", "loss and metrics of the best checkpoint"},
                  {"stoker eval runs/faces --newest --sheet predictions.png --count 8",

@@ -1,10 +1,9 @@
 /* stoker load: the loader alone. */
-#include "ledger_file.h"
-#include "load_state.h"
-#include "open_loader.h"
+#include "verb_loader.h"
 
 #include "core/clock.h"
 #include "loader/digest.h"
+#include "session/loader_state_file.h"
 
 #include <string.h>
 
@@ -14,9 +13,9 @@ typedef struct load_job {
     bool hash;
     const char *state_path;
 
-    stk__cli_loading loading;
+    stk__session_loading loading;
     stk_loader *loader;
-    stk__load_state state;
+    stk__loader_state_file state;
     stk__hash *hasher;
     stk__ledger_file ledger;
     stk__progress progress;
@@ -41,11 +40,11 @@ static stk_status open_state(load_job *job, bool *resumed, stk_error *error)
     *resumed = false;
     job->state.hashed = true; /* nothing is in the digest, and nothing was loaded */
     if (!job->state_path) return STK_OK;
-    STK__TRY(stk__load_state_read(&job->state, job->state_path, resumed, error));
+    STK__TRY(stk__loader_state_file_read(&job->state, job->state_path, resumed, error));
     if (job->hash && !job->state.hashed) return refuse_digest(job->state_path, error);
     if (*resumed) STK__TRY(stk_loader_seek(job->loader, &job->state.loader, error));
     stk_loader_tell(job->loader, &job->state.loader);
-    return stk__load_state_write(&job->state, job->state_path, error);
+    return stk__loader_state_file_write(&job->state, job->state_path, error);
 }
 
 static stk_status open_job(load_job *job, stk_error *error)
@@ -57,7 +56,8 @@ static stk_status open_job(load_job *job, stk_error *error)
     STK__TRY(stk__cli_loader_open(&job->arguments, &job->loading, &job->loader, error));
     bool resumed;
     STK__TRY(open_state(job, &resumed, error));
-    job->ledger.progress = &job->progress;
+    if (!job->ledger.path) job->ledger.tell = stk__cli_tell_sample;
+    job->ledger.context = &job->progress;
     return stk__ledger_file_open(&job->ledger, job->loader, resumed, error);
 }
 
@@ -91,19 +91,19 @@ static stk_status run_job(load_job *job, stk_error *error)
 {
     uint64_t batches = 0;
     stk_status status;
-    const double cpu_before = stk__cli_cpu_seconds();
+    const double cpu_before = stk__process_cpu_s();
     stk__progress_start(&job->progress);
     while ((status = load_batch(job, &batches, error)) == STK_OK)
         continue;
     stk__progress_end(&job->progress);
     job->end_ns = stk__clock_ns();
-    job->cpu_s = stk__cli_cpu_seconds() - cpu_before;
+    job->cpu_s = stk__process_cpu_s() - cpu_before;
     stk_loader_measure(job->loader, &job->stats);
     if (!job->state_path || status == STK_ERROR_TIMEOUT)
         return status; /* a loader that hangs has no position to resume from */
     stk_loader_tell(job->loader, &job->state.loader);
     stk_error unsaved;
-    const stk_status saved = stk__load_state_write(&job->state, job->state_path, &unsaved);
+    const stk_status saved = stk__loader_state_file_write(&job->state, job->state_path, &unsaved);
     if (saved == STK_OK) return status;
     *error = unsaved; /* weighs more than having been interrupted: the position is lost */
     return saved;
@@ -164,9 +164,9 @@ static json_t *report_json(const load_job *job, bool complete)
         null_or(job->first_batch_ns, 1e-6 * (double)(job->first_batch_ns - job->start_ns)), "cpu_s_per_1000",
         null_or(samples > 0, 1000 * job->cpu_s / samples), "digest",
         job->hash ? json_string(digest) : json_null(), "peak_memory_bytes",
-        (json_int_t)stk__cli_peak_memory_bytes(), "bytes_read", (json_int_t)job->stats.bytes_read,
-        "bad_samples", (json_int_t)job->stats.bad_samples, "damages", stk__cli_damages_json(&job->stats),
-        "stages", stages_json(job), "num_workers", (int)info->num_workers, "slots", (int)info->slot_count,
+        (json_int_t)stk__process_peak_bytes(), "bytes_read", (json_int_t)job->stats.bytes_read, "bad_samples",
+        (json_int_t)job->stats.bad_samples, "damages", stk__cli_damages_json(&job->stats), "stages",
+        stages_json(job), "num_workers", (int)info->num_workers, "slots", (int)info->slot_count,
         "fingerprint", info->fingerprint, "effects", stk__config_effects_json(job->arguments.config));
     if (report) json_object_set_new(report, "cache", cache_json(job));
     return report;
@@ -218,7 +218,7 @@ static void print_report(const load_job *job)
            stk__cli_grouped((uint64_t)(samples / seconds)));
     if (job->first_batch_ns)
         printf("; first batch after %.0f ms", 1e-6 * (double)(job->first_batch_ns - job->start_ns));
-    printf("; %s peak memory\n", stk__cli_bytes((double)stk__cli_peak_memory_bytes()));
+    printf("; %s peak memory\n", stk__cli_bytes((double)stk__process_peak_bytes()));
     print_stages(job);
     print_cache(job);
     print_damages(job);
@@ -246,7 +246,7 @@ static int finish_job(load_job *job, stk_status status, const stk_error *error)
             print_report(job);
         }
     }
-    if (!stk__ledger_file_close(&job->ledger) && code == STK_EXIT_GOOD) code = STK_EXIT_FAILED;
+    if (!stk__cli_ledger_close(&job->ledger) && code == STK_EXIT_GOOD) code = STK_EXIT_FAILED;
     stk__cli_loader_close(&job->loader, code);
     stk__hash_destroy(&job->hasher);
     return code;
@@ -277,7 +277,7 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
     job.arguments = (stk__arguments){.verb = verb,
                                      .flags = flags,
                                      .flag_count = sizeof flags / sizeof flags[0],
-                                     .prepare = stk__cli_loader_foreign,
+                                     .prepare = stk__session_loader_foreign,
                                      .most_words = 1};
     stk_error error;
     int code = stk__arguments_read(&job.arguments, argc, argv);
@@ -298,8 +298,8 @@ const stk__verb stk__verb_load = {
     .name = "load",
     .usage = "load CONFIG|DIR [key=value …]",
     .about = "Measure the data loader alone: samples/s, CPU time, stages.",
-    .settings = stk__cli_loader_tables,
-    .settings_count = STK_CLI_LOADER_TABLES,
+    .settings = stk__session_loader_tables,
+    .settings_count = STK_SESSION_LOADER_TABLES,
     .common = "data.root data.batch_size data.image_size data.num_workers data.prefetch_factor "
               "data.cache data.shuffle data.seed data.on_bad_sample augment.preset augment.device",
     .examples = {{"stoker load faces --epochs 2 data.num_workers=2 data.batch_size=16",

@@ -2,7 +2,7 @@
  * described in its own file. What is no verb: help, version, and --complete and --man, which shells and the
  * build ask for. */
 #include "cli.h"
-#include "opencl_probe.h"
+#include "device/opencl/opencl_probe.h"
 
 #include "core/nearest.h"
 

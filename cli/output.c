@@ -4,7 +4,6 @@
 #include "cli.h"
 
 #include "core/clock.h"
-#include "core/json_text.h"
 #include "core/logger.h"
 #include "core/utf8.h"
 
@@ -109,11 +108,6 @@ void stk__cli_open_log(void)
                 stk__cli_quiet         ? STK_LOG_ERROR
                 : most > STK_LOG_DEBUG ? STK_LOG_DEBUG
                                        : (stk_log_level)most);
-}
-
-json_t *stk__cli_json_text(const char *text)
-{
-    return stk__json_string(text);
 }
 
 int stk__cli_print_json(json_t *object)

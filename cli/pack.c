@@ -1,5 +1,5 @@
 /* stoker pack: a data set into shards. */
-#include "open_loader.h"
+#include "verb_loader.h"
 
 #include "pack/pack.h"
 
@@ -75,7 +75,7 @@ static json_t *report_json(const pack_job *job, bool complete)
     const uint64_t done = report->packed + report->left_out - report->found;
     return json_pack(
         "{s:i, s:b, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:f, s:o, s:i, s:o}", "schema", 1,
-        "complete", complete, "folder", stk__cli_json_text(job->request.folder), "samples",
+        "complete", complete, "folder", stk__json_string(job->request.folder), "samples",
         (json_int_t)report->count, "packed", (json_int_t)report->packed, "left_out",
         (json_int_t)report->left_out, "kept_jpegs", (json_int_t)report->kept, "found",
         (json_int_t)report->found, "shards", (json_int_t)report->shards, "bytes", (json_int_t)report->bytes,

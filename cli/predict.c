@@ -1,24 +1,17 @@
 /* stoker predict RUN FILES…: what the network of a run says of images or series. */
 #include "predict_answer.h"
-#include "predict_feed.h"
-#include "predict_source.h"
-#include "train_session.h"
+#include "train_print.h"
 
 #include "core/file.h"
 #include "core/json_text.h"
-#include "loader/loader_open.h"
+#include "session/predict_session.h"
 
 #include <string.h>
 
 typedef struct predict_job {
     stk__arguments arguments;
-    stk__cli_session session;
-    stk__run_choice choice;
-    stk__run_data data;
-    stk__source *source;
-    stk__predict_feed feed;
+    stk__predict_session predict;
     stk__answers answers;
-    stk__checkpoint_found found;
     const char *output;
     bool overlay, all;
     bool began; /* there may be answers */
@@ -55,120 +48,62 @@ static stk_status check_flags(const predict_job *job, stk_error *error)
     return STK_OK;
 }
 
-/* As the validation part was loaded, but all of it once, in order, and whatever is damaged is left out. */
-static stk_status set_options(predict_job *job, stk_loader_options *filled, stk_error *error)
-{
-    stk__cli_session *s = &job->session;
-    stk_loader_options *o = &s->val_data;
-    const stk__feed_facts *f = &job->data.facts;
-    STK__TRY(stk__config_apply(s->config, "data.val", o, error));
-    o->root = o->val_root = o->order = o->cache = o->augment = o->mask_map = NULL;
-    o->part = STK_PART_ALL;
-    o->val_split = 0;
-    o->limit = o->rank = o->ranks = o->num_classes = 0;
-    o->image_size[0] = f->image_h;
-    o->image_size[1] = f->image_w;
-    o->channels = f->image_c;
-    o->sequence_length = f->window;
-    o->dtype = STK_STORE_F32;
-    o->axes = STK_AXES_NHWC;
-    o->mask_dtype = STK_MASK_U8;
-    o->shuffle = o->drop_last = STK_SWITCH_OFF;
-    o->on_bad_sample = STK_BAD_SKIP;
-    o->yielding = true;
-    o->epochs = 1;
-    *filled = *o;
-    return stk__options_fill(&stk__loader_options, filled, error);
-}
-
-static void interrupt_loader(void *loader)
-{
-    stk_loader_interrupt(loader);
-}
-
-static stk_status open_loader(predict_job *job, stk_error *error)
-{
-    static const stk__augment_settings nothing;
-    stk__cli_session *s = &job->session;
-    const stk__loader_setup setup = {.options = &s->val_data, .augment = &nothing, .source = job->source};
-    STK__TRY(stk__loader_open(&s->val_loader, &setup, error));
-    stk__interrupt_target(interrupt_loader, s->val_loader);
-    stk_loader_watch(s->val_loader, note_damage, &job->answers);
-    return stk__predict_feed_init(&job->feed, s->val_loader, &job->data.facts, error);
-}
-
 static stk_status open_inputs(predict_job *job, stk_error *error)
 {
-    stk_loader_options filled;
-    STK__TRY(set_options(job, &filled, error));
-    const stk__limits limits = {.bytes = filled.limit_bytes,
-                                .pixels = filled.limit_pixels,
-                                .scans = filled.limit_scans,
-                                .warnings = filled.limit_warnings,
-                                .time_s = filled.limit_time_s};
-    const stk__predict_inputs inputs = {.names = job->arguments.all_words + 1,
-                                        .count = job->arguments.word_count - 1,
-                                        .facts = &job->data.facts,
-                                        .windows = job->answers.task == STK_TASK_REGRESSION,
-                                        .all = job->all,
-                                        .limit_bytes = filled.limit_bytes,
-                                        .refuse = refuse_input,
-                                        .context = &job->answers};
-    STK__TRY(stk__predict_source_open(&job->source, &inputs, error));
+    stk__predict_session *p = &job->predict;
+    stk__predict_inputs inputs = {.names = job->arguments.all_words + 1,
+                                  .count = job->arguments.word_count - 1,
+                                  .all = job->all,
+                                  .refuse = refuse_input,
+                                  .context = &job->answers};
+    STK__TRY(stk__predict_session_open_inputs(p, &inputs, error));
+    stk__cli_loader_target(p->session.val_loader);
+    stk_loader_watch(p->session.val_loader, note_damage, &job->answers);
+    const stk__limits limits = {.bytes = p->filled.limit_bytes,
+                                .pixels = p->filled.limit_pixels,
+                                .scans = p->filled.limit_scans,
+                                .warnings = p->filled.limit_warnings,
+                                .time_s = p->filled.limit_time_s};
     stk__answers *a = &job->answers;
-    a->source = job->source;
-    a->data = &job->data;
-    a->total = job->source->info.count;
+    a->source = p->source;
+    a->data = &p->data;
+    a->total = p->source->info.count;
     a->folder = job->output ? job->output : "predictions";
     a->overlay = job->overlay;
-    a->upright = filled.exif == STK_SWITCH_ON;
+    a->upright = p->filled.exif == STK_SWITCH_ON;
     stk__answers_measure(a);
     return stk__answers_init(a, &limits, error);
 }
 
 static stk_status open_network(predict_job *job, stk_error *error)
 {
-    stk__cli_session *s = &job->session;
-    const stk__trainer_setup setup = {.model = &s->model,
-                                      .loss = &s->loss,
-                                      .train = &s->train,
-                                      .optimizer = &s->optimizer,
-                                      .run = &s->run,
-                                      .val = stk__predict_feed_of(&job->feed),
-                                      .facts = job->data.facts,
-                                      .evaluates_only = true,
-                                      .has_checkpoint = true};
-    s->loss.class_weights = NULL;
-    STK__TRY(stk__trainer_open(&s->trainer, &setup, error));
-    job->feed.task = job->answers.task = stk__trainer_describe(s->trainer)->network->task;
+    stk__predict_session *p = &job->predict;
+    STK__TRY(stk__predict_session_open_network(p, error));
+    job->answers.task = p->task;
     STK__TRY(check_flags(job, error));
-    STK__TRY(stk__run_checkpoint_find(&job->choice, s->trainer, &job->found, error));
-    return stk__checkpoint_read_model(job->found.path, stk__trainer_describe(s->trainer)->model, false,
-                                      error);
+    const stk_status status = stk__run_checkpoint_load(&p->choice, p->session.trainer, &p->found, error);
+    stk__train_print_skipped(p->found.skipped, p->found.first_reason);
+    return status;
 }
 
 static stk_status run_job(predict_job *job, stk_error *error)
 {
     stk__score score;
-    stk__cli_session *s = &job->session;
-    s->config = job->arguments.config;
-    s->evaluates_only = true;
-    STK__TRY(stk__run_settings_read(s->config, job->choice.run, error));
-    STK__TRY(stk__cli_apply_preset(s->config, error));
-    STK__TRY(stk__cli_session_read(s, error));
-    STK__TRY(stk__run_data_read(&job->data, job->choice.run, error));
-    job->answers.task = stk__predict_task(&job->data.facts);
+    stk__predict_session *p = &job->predict;
+    p->session.config = job->arguments.config;
+    STK__TRY(stk__predict_session_read(p, error));
+    job->answers.task = p->task;
     STK__TRY(open_inputs(job, error));
-    STK__TRY(open_loader(job, error));
     STK__TRY(open_network(job, error));
+    stk__trainer *trainer = p->session.trainer;
     if (writes_pictures(job)) STK__TRY(stk__answers_check_names(&job->answers, error));
     if (!stk__cli_quiet)
-        fprintf(stderr, "%s: %s (%s)\n", job->found.path, stk__trainer_describe(s->trainer)->network->name,
+        fprintf(stderr, "%s: %s (%s)\n", p->found.path, stk__trainer_describe(trainer)->network->name,
                 stk__task_word(job->answers.task));
     job->began = true;
     stk__progress_start(&job->answers.progress);
-    stk__trainer_watch(s->trainer, stk__answers_look, &job->answers);
-    const stk_status status = stk__trainer_evaluate(s->trainer, &score, error);
+    stk__trainer_watch(trainer, stk__answers_look, &job->answers);
+    const stk_status status = stk__trainer_evaluate(trainer, &score, error);
     stk__progress_end(&job->answers.progress);
     if (job->answers.status == STK_OK) return status;
     *error = job->answers.error;
@@ -182,7 +117,7 @@ static json_t *report_json(const predict_job *job)
 {
     const stk__answers *a = &job->answers;
     return json_pack("{s:i, s:s, s:o, s:O, s:o}", "schema", 1, "task", stk__task_word(a->task), "checkpoint",
-                     stk__cli_json_text(job->found.path), "predictions", a->rows, "failures",
+                     stk__json_string(job->predict.found.path), "predictions", a->rows, "failures",
                      a->failures ? json_incref(a->failures) : json_array());
 }
 
@@ -215,11 +150,9 @@ static int finish(predict_job *job, stk_status status, stk_error *error)
         code == STK_EXIT_GOOD)
         code = STK_EXIT_FAILED;
     if (code == STK_EXIT_GOOD && job->answers.failures) code = STK_EXIT_FAILED;
-    stk__cli_session_close(&job->session, code);
-    stk__predict_feed_fini(&job->feed);
+    stk__interrupt_target(NULL, NULL);
+    if (stk__predict_session_close(&job->predict) != 0) stk__cli_leave(code);
     stk__answers_fini(&job->answers);
-    stk__source_close(&job->source);
-    stk__run_data_fini(&job->data);
     return code;
 }
 
@@ -236,10 +169,10 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
         {.name = "checkpoint",
          .value = "DIR",
          .help = "use this checkpoint instead of the best",
-         .text = &job.choice.checkpoint},
+         .text = &job.predict.choice.checkpoint},
         {.name = "newest",
          .help = "use the newest checkpoint instead of the best",
-         .given = &job.choice.newest},
+         .given = &job.predict.choice.newest},
         {.name = "json", .help = "print the report as JSON on standard output", .given = &stk__cli_json},
     };
     stk_error error;
@@ -257,7 +190,7 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
     if (code < 0 && job.arguments.word_count == 1)
         code = stk__cli_usage("predict", "name files, folders or lists to predict after the run");
     if (code < 0) {
-        job.choice.run = words[0];
+        job.predict.choice.run = words[0];
         code = finish(&job, run_job(&job, &error), &error);
     }
     stk__arguments_fini(&job.arguments);
@@ -269,8 +202,8 @@ const stk__verb stk__verb_predict = {
     .name = "predict",
     .usage = "predict RUN FILES… [key=value …]",
     .about = "Predict images or series with the network of a run.",
-    .settings = stk__cli_train_tables,
-    .settings_count = STK_CLI_TRAIN_TABLES,
+    .settings = stk__session_tables,
+    .settings_count = STK_SESSION_TABLES,
     .common = "data.batch_size data.num_workers run.device run.engine",
     .examples = {{"stoker predict runs/faces faces/images --output masks", "masks of all images in a folder"},
                  {"stoker predict runs/faces faces/images --overlay --json",

@@ -1,7 +1,7 @@
 #include "predict_answer.h"
 
-#include "eval_sheet.h"
-#include "predict_source.h"
+#include "session/eval_sheet.h"
+#include "session/predict_source.h"
 
 #include "core/durable.h"
 #include "core/file.h"
@@ -53,8 +53,8 @@ void stk__answers_refuse(stk__answers *a, const char *file, const char *damage, 
     fprintf(stderr, "stoker: %s: %s%s%s\n", stk__cli_text(file), damage ? damage : "", damage ? ": " : "",
             stk__cli_text(detail));
     if (!a->failures) a->failures = json_array();
-    json_array_append_new(a->failures, json_pack("{s:o, s:s?, s:o}", "file", stk__cli_json_text(file),
-                                                 "damage", damage, "error", stk__cli_json_text(detail)));
+    json_array_append_new(a->failures, json_pack("{s:o, s:s?, s:o}", "file", stk__json_string(file), "damage",
+                                                 damage, "error", stk__json_string(detail)));
 }
 
 /* --- names of pictures -----------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ static stk_status write_overlay(stk__answers *a, uint64_t id, stk__pixels pictur
 {
     char path[PATH_MAX];
     path_of(a, id, ".overlay.png", path);
-    json_object_set_new(row, "overlay", stk__cli_json_text(path));
+    json_object_set_new(row, "overlay", stk__json_string(path));
     return write_png(a, picture, path, error);
 }
 
@@ -209,7 +209,7 @@ static stk_status answer_mask(stk__answers *a, uint64_t id, const stk_tensor *p,
         shares[mask.data[at]] += 1 / (double)count;
     path_of(a, id, ".png", path);
     STK__TRY(write_png(a, mask, path, error));
-    json_object_set_new(row, "mask", stk__cli_json_text(path));
+    json_object_set_new(row, "mask", stk__json_string(path));
     json_object_set_new(row, "width", json_integer(original.w));
     json_object_set_new(row, "height", json_integer(original.h));
     if (!stk__cli_json) printf("  %s", stk__cli_text(path));
@@ -267,7 +267,7 @@ static stk_status answer(stk__answers *a, uint64_t id, const stk_tensor *p, int6
     char where[PATH_MAX];
     stk_status status = STK_OK;
     a->source->ops->where(a->source, id, STK_FIELD_IMAGE, where, sizeof where);
-    json_t *row = json_pack("{s:o}", "file", stk__cli_json_text(where));
+    json_t *row = json_pack("{s:o}", "file", stk__json_string(where));
     stk__progress_end(&a->progress);
     if (!stk__cli_json) printf("%-*s", a->width, stk__cli_text(where));
     if (a->task == STK_TASK_SEGMENTATION)

@@ -4,7 +4,7 @@
 #define STK_CLI_PREDICT_ANSWER_H
 
 #include "cli.h"
-#include "run_open.h"
+#include "session/trained_run.h"
 
 #include "decode/decode.h"
 #include "make/encode.h"

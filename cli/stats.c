@@ -1,5 +1,5 @@
 /* stoker stats: a look at a data set. */
-#include "open_loader.h"
+#include "verb_loader.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -14,7 +14,7 @@ typedef struct size_count {
 
 typedef struct stats_job {
     stk__arguments arguments;
-    stk__cli_loading loading;
+    stk__session_loading loading;
     stk_loader *loader;
     uint64_t samples, pixels[3], sum[3], squares[3]; /* per channel */
     uint64_t mask_ids[IGNORED_ID + 1];
@@ -174,7 +174,7 @@ static json_t *classes_json(const stats_job *job)
         json_array_append_new(
             array,
             json_pack("{s:i, s:o, s:I, s:o, s:o}", "id", i, "name",
-                      info->class_names ? stk__cli_json_text(info->class_names[i]) : json_null(), "count",
+                      info->class_names ? stk__json_string(info->class_names[i]) : json_null(), "count",
                       (json_int_t)table.counts[i], "share",
                       table.total ? json_real((double)table.counts[i] / (double)table.total) : json_null(),
                       "weight", table.counts[i] ? json_real(weight_of(&table, i)) : json_null()));
@@ -269,7 +269,7 @@ static int finish_job(stats_job *job, stk_status status, const stk_error *error)
 
 static stk_status open_job(stats_job *job, stk_error *error)
 {
-    job->loading.images = STK_CLI_AS_DECODED;
+    job->loading.images = STK_SESSION_AS_DECODED;
     job->loading.options.alone = true;
     job->loading.options.epochs = 1;
     job->loading.options.order = "sequential";
@@ -291,7 +291,7 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
     stats_job job = {.arguments = {.verb = verb,
                                    .flags = flags,
                                    .flag_count = 1,
-                                   .prepare = stk__cli_loader_foreign,
+                                   .prepare = stk__session_loader_foreign,
                                    .most_words = 1}};
     stk_error error;
     int code = stk__arguments_read(&job.arguments, argc, argv);
@@ -308,8 +308,8 @@ const stk__verb stk__verb_stats = {
     .name = "stats",
     .usage = "stats CONFIG|DIR [key=value …]",
     .about = "Print mean, std, class weights, image sizes, corrupt files.",
-    .settings = stk__cli_loader_tables,
-    .settings_count = STK_CLI_LOADER_TABLES,
+    .settings = stk__session_loader_tables,
+    .settings_count = STK_SESSION_LOADER_TABLES,
     .common = "data.root data.part data.val_split data.limit data.num_classes data.mask_map "
               "data.num_workers",
     .examples = {{"stoker stats faces",

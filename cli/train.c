@@ -1,283 +1,144 @@
 /* stoker train: one command from data to a network that has learnt. */
-#include "grid.h"
-#include "ledger_file.h"
-#include "run_open.h"
-#include "train_after.h"
+#include "grid/grid.h"
 #include "train_print.h"
 
-#include "core/clock.h"
-#include "core/json_text.h"
+#include "report/run_keys.h"
+#include "session/run_json.h"
+#include "session/run_start.h"
+#include "session/trained_run.h"
 
-#include <math.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
-
-enum { MOST_PATH_BYTES = 300 }; /* of a run's folder: checkpoints lie below it */
 
 typedef struct train_job {
     stk__arguments arguments;
-    stk__cli_session session;
-    const char *run_path;
+    stk__session session;
+    stk__run_start start;
     int64_t stop_after, trace_steps;
-    bool resume, plan;
+    bool plan;
     stk__run_folder *folder;
     stk__buffer settings; /* config.yaml */
     stk__run run;
     stk__train_screen screen;
-    stk__train_after after;
+    stk__run_artifacts artifacts;
     stk__ledger_file ledger, val_ledger; /* one file: both add to it */
     char ledger_path[1024];
 } train_job;
 
-/* --- settings --------------------------------------------------------------------------------------------
- */
-
-/* run.resume says how this start goes, as --resume does: it is no setting of the run, whose config.yaml would
- * ask for it again. */
-static stk_status forget_resume(stk__config *config, stk_error *error)
-{
-    for (int origin = STK_ORIGIN_PRESET; origin < STK_ORIGIN_COUNT; origin++)
-        STK__TRY(stk__config_set(config, "run.resume", NULL, (stk__origin)origin, NULL, error));
-    return STK_OK;
-}
-
-static stk_status read_resume(train_job *job, stk_error *error)
-{
-    stk__run_settings asked = {0};
-    STK__TRY(stk__config_apply(job->arguments.config, "run", &asked, error));
-    job->resume |= asked.resume == STK_SWITCH_ON;
-    return forget_resume(job->arguments.config, error);
-}
-
-/* A resumed run has its settings in its folder; a file on the command line comes on top. */
-static stk_status read_run_settings(train_job *job, stk_error *error)
-{
-    char path[1024];
-    stk__config *config = job->arguments.config;
-    STK__TRY(read_resume(job, error));
-    if (!job->resume) return STK_OK;
-    if (!job->run_path) {
-        stk__fail(error, STK_ERROR_CONFIG, "--resume needs --run DIR: the folder of the run");
-        return STK_ERROR_CONFIG;
-    }
-    snprintf(path, sizeof path, "%s/config.yaml", job->run_path);
-    STK__TRY(stk__config_read_file(config, path, error));
-    const char *on_top = stk__arguments_config(&job->arguments);
-    if (on_top) STK__TRY(stk__config_read_file(config, on_top, error));
-    return forget_resume(config, error);
-}
-
-static void name_run(const train_job *job, char *name, size_t size)
-{
-    const stk__cli_session *s = &job->session;
-    const char *root = s->data.root, *slash = strrchr(root, '/');
-    if (s->run.name) {
-        snprintf(name, size, "%s", s->run.name);
-        return;
-    }
-    if (slash && slash[1]) root = slash + 1;
-    if (strncmp(root, "make:", 5) == 0) root += 5;
-    snprintf(name, size, "%s-%.*s", stk__trainer_describe(s->trainer)->network->name,
-             (int)strcspn(root, "?./"), root);
-}
-
-static stk_status open_folder(train_job *job, stk_error *error)
-{
-    char name[128];
-    const char *long_path = job->run_path ? job->run_path : job->session.run.dir;
-    if (strlen(long_path) > MOST_PATH_BYTES)
-        return stk__fail(error, STK_ERROR_CONFIG, "the path of a run has at most %d bytes", MOST_PATH_BYTES);
-    name_run(job, name, sizeof name);
-    const stk__run_folder_options options = {
-        .path = job->run_path, .parent = job->session.run.dir, .name = name, .resume = job->resume};
-    STK__TRY(stk__run_folder_open(&job->folder, &options, error));
-    STK__TRY(stk__config_write_yaml(job->arguments.config, &job->settings, error));
-    if (!job->resume) /* else when it is known that they fit the checkpoint */
-        STK__TRY(stk__run_folder_write(job->folder, "config.yaml", job->settings, error));
-    return stk__run_data_write(job->folder, stk_loader_describe(job->session.loader), error);
-}
-
 static stk_status open_ledgers(train_job *job, stk_error *error)
 {
     stk__run_folder_file(job->folder, "ledger.jsonl", job->ledger_path, sizeof job->ledger_path);
-    const stk__ledger_file form = {.path = job->ledger_path, .late = true, .progress = &job->screen.progress};
+    const stk__ledger_file form = {.path = job->ledger_path,
+                                   .late = true,
+                                   .tell = stk__cli_tell_sample,
+                                   .context = &job->screen.progress};
     job->ledger = job->val_ledger = form;
     STK__TRY(stk__ledger_file_open(&job->ledger, job->session.loader, true, error));
     if (!job->session.val_loader) return STK_OK;
     return stk__ledger_file_open(&job->val_ledger, job->session.val_loader, true, error);
 }
 
-/* --- report ----------------------------------------------------------------------------------------------
+/* --- the end ---------------------------------------------------------------------------------------------
  */
 
-/* Seconds from the start of this process to a moment of the clock; NAN if the system does not tell. */
-static double since_start_s(uint64_t moment_ns)
+/* An exit status that stays what the first failure made it. */
+static void keep_first(int *code, int next)
 {
-    FILE *file = fopen("/proc/self/stat", "re");
-    char text[1024] = "";
-    unsigned long long ticks = 0;
-    struct timespec boot;
-    if (!file) return NAN;
-    const size_t size = fread(text, 1, sizeof text - 1, file);
-    fclose(file);
-    text[size] = '\0';
-    const char *at = strrchr(text, ')'); /* field 2; the start time is field 22 */
-    for (int field = 2; at && field < 22; field++)
-        at = strchr(at + 1, ' ');
-    if (!at || sscanf(at, "%llu", &ticks) != 1 || !moment_ns) return NAN;
-    clock_gettime(CLOCK_BOOTTIME, &boot);
-    const double now_s = (double)boot.tv_sec + (double)boot.tv_nsec * 1e-9;
-    const double ago_s = (double)(stk__clock_ns() - moment_ns) * 1e-9;
-    return now_s - ago_s - (double)ticks / (double)sysconf(_SC_CLK_TCK);
+    if (*code == STK_EXIT_GOOD) *code = next;
 }
 
-static json_t *stall_json(const stk__stall *stall, double wall_s)
+static void keep_failure(int *code, stk_status status, const stk_error *error)
 {
-    json_t *rows = json_array();
-    for (int row = 0; row < STK_STALL_ROWS; row++)
-        json_array_append_new(rows, json_pack("{s:s, s:f}", "name", stk__stall_name((stk__stall_row)row),
-                                              "share", stk__stall_share(stall, (stk__stall_row)row, wall_s)));
-    return rows;
+    if (status != STK_OK && *code == STK_EXIT_GOOD) *code = stk__cli_fail(error);
 }
 
-/* Milliseconds a batch, by the device's clock; null: no device makes them. */
-static void tell_device_batches(const train_job *job, json_t *report)
+static int tell_failure(const train_job *job, const stk_error *error)
 {
-    stk_loader_stats stats;
-    stk_loader_measure(job->session.loader, &stats);
-    const double each_ms = stats.device_batches ? 1e-6 / (double)stats.device_batches : NAN;
-    json_object_set_new(report, "device_copy_ms", stk__json_number(each_ms * (double)stats.device_copy_ns));
-    json_object_set_new(report, "device_augment_ms",
-                        stk__json_number(each_ms * (double)stats.device_kernel_ns));
-}
-
-static json_t *report_json(train_job *job, bool failed)
-{
-    const stk__cli_session *s = &job->session;
-    const stk__run_report *r = &job->run.report;
-    const stk__trainer_info *info = stk__trainer_describe(s->trainer);
-    const stk__stall *stall = stk__trainer_stall(s->trainer);
-    const double seconds = r->wall_s;
-    char advice[256];
-    stk__train_advice(s, stall, r->wall_s, advice, sizeof advice);
-    json_t *report = json_pack(
-        "{s:i, s:s, s:s, s:s, s:s, s:i, s:I, s:I}", "schema", 1, "run", stk__run_folder_path(job->folder),
-        "network", info->network->name, "engine", info->engine->name, "engine_version", info->engine->version,
-        "threads", info->engine->threads, "steps", (json_int_t)r->at.step, "epochs", (json_int_t)r->at.epoch);
-    json_object_set_new(report, "samples_per_s",
-                        stk__json_number(seconds > 0 ? (double)r->at.samples / seconds : NAN));
-    json_object_set_new(report, "step_ms", stk__json_number(stk__run_step_ms(&job->run)));
-    json_object_set_new(report, "first_step_s", stk__json_number(since_start_s(r->first_step_ns)));
-    json_object_set_new(report, "wall_s", stk__json_number(seconds));
-    json_object_set_new(report, "metric",
-                        json_string(stk__task_describe(info->network->task)->values[info->value]));
-    json_object_set_new(report, "best_metric", stk__json_number(r->best_value));
-    json_object_set_new(report, "best_step", json_integer(r->best_step));
-    json_object_set_new(report, "loss", stk__json_number(r->logged ? r->log.score.loss : NAN));
-    json_object_set_new(report, "peak_memory_bytes", json_integer((json_int_t)stk__cli_peak_memory_bytes()));
-    json_object_set_new(report, "planned_memory_bytes", json_integer((json_int_t)s->planned_bytes));
-    json_object_set_new(report, "model_bytes", json_integer((json_int_t)info->model_bytes));
-    json_object_set_new(report, "activation_bytes", json_integer((json_int_t)info->pass_bytes));
-    if (r->at.loss_scale > 0) {
-        json_object_set_new(report, "loss_scale", json_real(r->at.loss_scale));
-        json_object_set_new(report, "skipped_steps", json_integer(r->at.skipped));
-    }
-    if (s->device_bytes) {
-        const stk__engine_memory memory = stk__trainer_memory(s->trainer);
-        json_object_set_new(report, "device", json_string(s->device));
-        json_object_set_new(report, "planned_device_bytes", json_integer((json_int_t)s->device_bytes));
-        json_object_set_new(report, "cuda_bytes", json_integer((json_int_t)s->cuda_bytes));
-        json_object_set_new(report, "peak_device_bytes",
-                            memory.peak_bytes < 0 ? json_null() : json_integer(memory.peak_bytes));
-    }
-    json_object_set_new(report, "interrupted", json_boolean(r->interrupted));
-    json_object_set_new(report, "failed", json_boolean(failed));
-    json_object_set_new(report, "stopped_early", json_boolean(r->stopped_early));
-    json_object_set_new(report, "checkpoint", stk__cli_json_text(r->checkpoint));
-    json_object_set_new(report, "advice", json_string(advice));
-    json_object_set_new(report, "stall", stall_json(stall, r->wall_s));
-    tell_device_batches(job, report);
-    json_object_set_new(report, "effects", stk__config_effects_json(job->arguments.config));
-    stk__train_after_tell(&job->after, &job->run, report);
-    json_t *monitor = stk__train_monitor_judge(job->screen.monitor);
-    if (monitor) json_object_set_new(report, "monitor", monitor);
-    return report;
-}
-
-/* What the folder tells already: a run that had ended before is not told again. */
-static bool is_told(const train_job *job)
-{
-    char path[1024];
-    stk__run_folder_file(job->folder, "run.json", path, sizeof path);
-    json_t *report = json_load_file(path, 0, NULL);
-    const bool told = json_integer_value(json_object_get(report, "steps")) == job->run.report.at.step &&
-                      json_is_false(json_object_get(report, "interrupted")) &&
-                      !json_is_true(json_object_get(report, "failed"));
-    json_decref(report);
-    return told;
-}
-
-static int finish(train_job *job, stk_status status, const stk_error *error)
-{
-    int code = STK_EXIT_GOOD;
-    stk_error failed;
-    stk__progress_end(&job->screen.progress);
-    if (status != STK_OK) code = stk__cli_fail(error);
-    if (status != STK_OK && job->run.report.checkpoint[0])
-        fprintf(stderr, "newest checkpoint: %s; go on with: stoker train --run %s --resume\n",
+    const int code = stk__cli_fail(error);
+    if (job->run.report.checkpoint[0])
+        fprintf(stderr, "newest checkpoint: %s; resume with: stoker train --run %s --resume\n",
                 job->run.report.checkpoint, stk__run_folder_path(job->folder));
-    if (job->folder && (job->run.step_count || (status == STK_OK && !is_told(job)))) {
-        json_t *report = report_json(job, status != STK_OK);
-        if (stk__run_folder_write_json(job->folder, "run.json", json_incref(report), &failed) != STK_OK &&
-            code == STK_EXIT_GOOD)
-            code = stk__cli_fail(&failed);
-        if (stk__cli_json)
-            stk__cli_print_json(report);
-        else
-            json_decref(report);
-    }
-    if (job->folder && job->run.trainer &&
-        stk__train_after_write(&job->after, &job->run, &failed) != STK_OK && code == STK_EXIT_GOOD)
-        code = stk__cli_fail(&failed);
-    stk__train_after_close(&job->after);
-    if (status == STK_OK && job->folder && !stk__cli_json) stk__train_print_end(&job->screen);
-    const bool written = stk__ledger_file_close(&job->ledger),
-               val_written = stk__ledger_file_close(&job->val_ledger);
-    if (!(written && val_written) && code == STK_EXIT_GOOD) code = STK_EXIT_FAILED;
-    if (code == STK_EXIT_GOOD && job->run.report.interrupted) code = STK_EXIT_INTERRUPTED;
+    return code;
+}
+
+/* A run that took steps has something to tell, and one that had nothing left to do only if nobody has yet. */
+static stk_status write_run_json(train_job *job, bool failed, stk_error *error)
+{
+    if (!job->run.step_count && (failed || stk__run_is_told(&job->run))) return STK_OK;
+    const stk__run_result result = {.session = &job->session,
+                                    .run = &job->run,
+                                    .artifacts = &job->artifacts,
+                                    .failed = failed,
+                                    .monitor = stk__train_monitor_judge(job->screen.monitor)};
+    json_t *report = stk__run_json(&result);
+    const stk_status status =
+        stk__run_folder_write_json(job->folder, STK_RUN_FILE, json_incref(report), error);
+    if (stk__cli_json)
+        stk__cli_print_json(report);
+    else
+        json_decref(report);
+    return status;
+}
+
+static stk_status write_artifacts(train_job *job, stk_error *error)
+{
+    stk__run_artifacts *a = &job->artifacts;
+    if (!job->run.trainer) return STK_OK; /* it never began */
+    const stk_status status = stk__run_artifacts_write(a, &job->run, error);
+    if (a->too_short)
+        fprintf(stderr, "stoker: no trace.json: the run ended before step %d\n", STK_RUN_UNTRACED + 1);
+    else if (a->trace.lost)
+        fprintf(stderr, "stoker: trace.json is short of %llu spans, for which there was no room\n",
+                (unsigned long long)a->trace.lost);
+    return status;
+}
+
+static void close_ledgers(train_job *job, int *code)
+{
+    stk__ledger_file *const files[] = {&job->ledger, &job->val_ledger};
+    for (int i = 0; i < 2; i++)
+        if (!stk__cli_ledger_close(files[i])) keep_first(code, STK_EXIT_FAILED);
+}
+
+/* Everything is closed before the program leaves; threads that hang are left behind. */
+static void close_job(train_job *job, int code)
+{
+    stk__run_artifacts_close(&job->artifacts);
     stk__run_folder_close(&job->folder);
     stk__buffer_fini(&job->settings);
     const int hung = stk__train_monitor_close(&job->screen.monitor);
     stk__cli_session_close(&job->session, code);
     if (hung) stk__cli_leave(code);
+}
+
+/* A failure does not keep the rest from being written; the first one is the exit status. */
+static int finish(train_job *job, stk_status status, const stk_error *error)
+{
+    const bool failed = status != STK_OK;
+    int code = STK_EXIT_GOOD;
+    stk_error next;
+    stk__progress_end(&job->screen.progress);
+    if (failed) code = tell_failure(job, error);
+    if (job->folder) {
+        keep_failure(&code, write_run_json(job, failed, &next), &next);
+        keep_failure(&code, write_artifacts(job, &next), &next);
+        if (!failed && !stk__cli_json) stk__train_print_end(&job->screen);
+    }
+    close_ledgers(job, &code);
+    if (job->run.report.interrupted) keep_first(&code, STK_EXIT_INTERRUPTED);
+    close_job(job, code);
     return code;
 }
 
-static stk_status print_plan_json(const train_job *job)
-{
-    const stk__cli_session *s = &job->session;
-    const stk__trainer_info *info = stk__trainer_describe(s->trainer);
-    json_t *plan = json_pack("{s:i, s:s, s:s, s:I, s:f, s:f, s:I, s:I, s:I, s:I, s:o}", "schema", 1,
-                             "network", info->network->name, "engine", info->engine->name, "parameters",
-                             (json_int_t)info->report->param_count, "forward_flops", info->report->flops,
-                             "step_flops", info->report->step_flops, "model_bytes",
-                             (json_int_t)info->model_bytes, "activation_bytes", (json_int_t)info->pass_bytes,
-                             "batch_bytes", (json_int_t)s->batch_bytes, "planned_memory_bytes",
-                             (json_int_t)s->planned_bytes, "effects", stk__config_effects_json(s->config));
-    if (plan && s->device_bytes) {
-        json_object_set_new(plan, "planned_device_bytes", json_integer((json_int_t)s->device_bytes));
-        json_object_set_new(plan, "cuda_bytes", json_integer((json_int_t)s->cuda_bytes));
-    }
-    if (plan) json_object_set_new(plan, "cache_bytes", json_integer((json_int_t)s->cache_bytes));
-    stk__cli_print_json(plan);
-    return STK_OK;
-}
+/* --- the run ---------------------------------------------------------------------------------------------
+ */
 
 static stk_status print_plan(const train_job *job, stk_error *error)
 {
     const stk__trainer_info *info = stk__trainer_describe(job->session.trainer);
-    if (stk__cli_json) return print_plan_json(job);
+    if (stk__cli_json) {
+        stk__cli_print_json(stk__plan_json(&job->session));
+        return STK_OK;
+    }
     stk__buffer text = {0};
     const stk_status status = stk__pass_print(info->pass, info->network, &text, error);
     if (status == STK_OK) fwrite(text.data, 1, text.size_bytes, stdout);
@@ -297,14 +158,14 @@ static stk_status run_job(train_job *job, stk_error *error)
 {
     job->session.config = job->arguments.config;
     job->screen = (stk__train_screen){.session = &job->session, .run = &job->run};
-    STK__TRY(read_run_settings(job, error));
-    STK__TRY(stk__cli_apply_preset(job->arguments.config, error));
-    job->session.has_checkpoint = job->resume && stk__run_has_checkpoint(job->run_path);
-    STK__TRY(stk__cli_session_open(&job->session, error));
+    job->start.on_top = stk__arguments_config(&job->arguments);
+    STK__TRY(stk__run_read_settings(job->arguments.config, &job->start, error));
+    job->session.has_checkpoint = job->start.resume && stk__run_has_checkpoint(job->start.path);
+    STK__TRY(stk__session_open(&job->session, error));
     if (!job->plan) {
-        STK__TRY(open_folder(job, error));
+        STK__TRY(stk__run_open_folder(&job->folder, &job->session, &job->start, &job->settings, error));
         STK__TRY(open_ledgers(job, error));
-        STK__TRY(stk__train_after_open(&job->after, &job->session, job->trace_steps, error));
+        STK__TRY(stk__run_artifacts_open(&job->artifacts, &job->session, job->trace_steps, error));
     }
     STK__TRY(stk__train_monitor_open(&job->screen.monitor, job->arguments.config,
                                      job->session.run.monitor_interval, job->folder, error));
@@ -315,12 +176,12 @@ static stk_status run_job(train_job *job, stk_error *error)
     job->run = (stk__run){.trainer = job->session.trainer,
                           .folder = job->folder,
                           .train = &job->session.train,
-                          .resume = job->resume,
+                          .resume = job->start.resume,
                           .settings = &job->settings,
                           .stop_after = job->stop_after,
                           .watch = stk__train_watch(&job->screen),
                           .stop = stk__interrupt_flag(),
-                          .trace = stk__train_after_trace(&job->after),
+                          .trace = stk__run_artifacts_trace(&job->artifacts),
                           .trace_steps = job->trace_steps};
     return stk__run_train(&job->run, error);
 }
@@ -344,11 +205,12 @@ static int train_grid(train_job *job, bool jobs_given)
     if (jobs_given && grid.jobs < 1) return stk__cli_usage("train", "--jobs must be 1 or more");
     if (job->stop_after) return stk__cli_usage("train", "--grid trains to the end; set train.epochs");
     if (job->trace_steps) return stk__cli_usage("train", "--trace records one run, not a --grid");
-    if (read_resume(job, &error) != STK_OK) return stk__cli_fail(&error);
+    if (stk__run_take_resume(job->arguments.config, &job->start.resume, &error) != STK_OK)
+        return stk__cli_fail(&error);
     if (!jobs_given) grid.jobs = 0;
-    grid.folder = job->run_path;
+    grid.folder = job->start.path;
     grid.plan = job->plan;
-    grid.resume = job->resume;
+    grid.resume = job->start.resume;
     return stk__grid_train(&job->arguments, &grid);
 }
 
@@ -359,10 +221,10 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
         {.name = "run",
          .value = "DIR",
          .help = "folder of the run; default: a new one in runs/",
-         .text = &job.run_path},
+         .text = &job.start.path},
         {.name = "resume",
          .help = "resume the run in --run DIR from its newest checkpoint, with its settings",
-         .given = &job.resume},
+         .given = &job.start.resume},
         {.name = "plan", .help = "print layers, shapes and memory without training", .given = &job.plan},
         {.name = "stop-after",
          .value = "N",
@@ -401,8 +263,8 @@ const stk__verb stk__verb_train = {
     .name = "train",
     .usage = "train [CONFIG|DIR] [key=value …]",
     .about = "Train a network: unet, locator, resnet, lstm or your own.",
-    .settings = stk__cli_train_tables,
-    .settings_count = STK_CLI_TRAIN_TABLES,
+    .settings = stk__session_tables,
+    .settings_count = STK_SESSION_TABLES,
     .common = "data.root data.val_split data.batch_size data.image_size data.num_workers data.cache "
               "augment.preset model.name model.file model.weights loss.name train.epochs train.amp "
               "train.max_grad_norm optimizer.name optimizer.lr optimizer.weight_decay "

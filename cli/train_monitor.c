@@ -1,6 +1,6 @@
 #include "train_monitor.h"
 
-#include "monitor_face.h"
+#include "monitor/monitor_face.h"
 
 #include "core/clock.h"
 #include "core/thread.h"
@@ -197,7 +197,7 @@ static json_t *summary_json(const stk_monitor_summary *summary)
 {
     char *text = NULL;
     size_t size = 0;
-    stk__face face = {.file = open_memstream(&text, &size)};
+    stk__monitor_output face = {.file = open_memstream(&text, &size)};
     if (!face.file) return NULL;
     stk__face_json.end(&face, summary);
     stk__buffer_fini(&face.line.text);

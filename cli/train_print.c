@@ -2,7 +2,7 @@
  * interval), at the end where the time went and what to change. Called by the run's own thread. */
 #include "train_print.h"
 
-#include "run_open.h"
+#include "session/run_json.h"
 
 #include "core/clock.h"
 #include "core/cpu.h"
@@ -28,7 +28,7 @@ static const char *count_text(double value, char text[24])
 /* --- before step 1 ---------------------------------------------------------------------------------------
  */
 
-static void print_memory(const stk__cli_session *s, const stk__trainer_info *info)
+static void print_memory(const stk__session *s, const stk__trainer_info *info)
 {
     fprintf(stderr, "  memory   at most %s: %s for weights and optimizer state, %s for activations",
             stk__cli_bytes((double)s->planned_bytes), stk__cli_bytes((double)info->model_bytes),
@@ -49,7 +49,7 @@ static void print_network(const stk__trainer_info *info, int64_t batch_size)
             count_text(info->report->step_flops / (double)batch_size, flops));
 }
 
-static void print_data(const stk__cli_session *s)
+static void print_data(const stk__session *s)
 {
     const stk_loader_info *info = stk_loader_describe(s->loader);
     fprintf(stderr, "  data     %s: %s, %s samples", s->data.root, info->layout,
@@ -64,7 +64,7 @@ static void print_data(const stk__cli_session *s)
 }
 
 /* Linear scaling is advice; nothing is changed. */
-static void print_rate_advice(const stk__cli_session *s)
+static void print_rate_advice(const stk__session *s)
 {
     static const int64_t batches[] = {0, 32, 16, 8};
     const int64_t base = batches[s->run.preset];
@@ -83,7 +83,7 @@ static void print_rate_advice(const stk__cli_session *s)
 
 void stk__train_print_beginning(const stk__train_screen *screen)
 {
-    const stk__cli_session *s = screen->session;
+    const stk__session *s = screen->session;
     const stk__trainer_info *info = stk__trainer_describe(s->trainer);
     const stk__cpu_budget budget = stk__cpu_budget_read(NULL);
     const char *expects = stk__run_preset_expects((stk__run_preset)s->run.preset);
@@ -116,11 +116,18 @@ void stk__train_print_score(FILE *file, stk__task task, const stk__score *score)
     }
 }
 
+void stk__train_print_skipped(int count, const char *reason)
+{
+    if (count && !stk__cli_quiet)
+        fprintf(stderr, "stoker: %d checkpoint%s not valid and passed over: %s\n", count,
+                count == 1 ? " is" : "s are", reason);
+}
+
 static void show_started(void *context, const stk__run_report *r)
 {
     stk__train_screen *screen = context;
     if (stk__cli_quiet) return;
-    stk__run_tell_skipped(r->skipped_checkpoints, r->skipped_reason);
+    stk__train_print_skipped(r->skipped_checkpoints, r->skipped_reason);
     if (r->resumed)
         fprintf(stderr, "resumed from step %lld (%s)\n", (long long)r->resumed_step, r->checkpoint);
     if (stk__trainer_describe(screen->run->trainer)->epoch_again)
@@ -213,7 +220,7 @@ static void print_stall(stk__run *run, const stk__stall *stall)
 }
 
 /* Beside the network, so that it is no row of the table. */
-static void print_device_batches(const stk__cli_session *s)
+static void print_device_batches(const stk__session *s)
 {
     stk_loader_stats stats;
     stk_loader_measure(s->loader, &stats);
@@ -226,7 +233,7 @@ static void print_device_batches(const stk__cli_session *s)
 void stk__train_print_end(stk__train_screen *screen)
 {
     const stk__run_report *r = &screen->run->report;
-    const stk__cli_session *s = screen->session;
+    const stk__session *s = screen->session;
     const stk__trainer_info *info = stk__trainer_describe(s->trainer);
     const stk__stall *stall = stk__trainer_stall(s->trainer);
     char advice[256];
@@ -248,7 +255,7 @@ void stk__train_print_end(stk__train_screen *screen)
     if (r->checkpoint[0]) printf("last checkpoint: %s\n", r->checkpoint);
     printf("run: %s (report.html, config.yaml, run.json, metrics.jsonl, checkpoints)\n",
            stk__run_folder_path(screen->folder));
-    stk__train_advice(s, stall, r->wall_s, advice, sizeof advice);
+    stk__run_advice(s, stall, r->wall_s, advice, sizeof advice);
     printf("advice: %s\n",
            advice[0] ? advice : "nothing stands out: the engine computes nearly all of the time");
     if (r->interrupted)

@@ -4,10 +4,12 @@
 #define STK_CLI_TRAIN_PRINT_H
 
 #include "train_monitor.h"
-#include "train_session.h"
+#include "verb_loader.h"
+
+#include "train/run.h"
 
 typedef struct stk__train_screen {
-    const stk__cli_session *session;
+    const stk__session *session;
     stk__run *run;
     const stk__run_folder *folder;
     stk__train_monitor *monitor; /* NULL: none */
@@ -23,8 +25,7 @@ void stk__train_print_end(stk__train_screen *screen);
 /* The values of a score in one line: "mIoU 0.812  F-score 0.887". */
 void stk__train_print_score(FILE *file, stk__task task, const stk__score *score);
 
-/* The one change that would help most, by the stall table; text is empty if nothing stands out. */
-void stk__train_advice(const stk__cli_session *session, const stk__stall *stall, double wall_s, char *text,
-                       size_t size);
+/* Checkpoints that are not valid were passed over, unless there were none; reason: of the first. */
+void stk__train_print_skipped(int count, const char *reason);
 
 #endif

@@ -44,20 +44,20 @@ stk_status stk__amount_prepare(stk__amount *amount, const stk__amount_rule *rule
     return STK_OK;
 }
 
-bool stk__amount_draw(const stk__amount *amount, stk__random_at at, stk__sketch *sketch, const char *what,
-                      double *value)
+bool stk__amount_draw(const stk__amount *amount, stk__random_at at, stk__transform_builder *builder,
+                      const char *what, double *value)
 {
     const stk__random r = stk__random_draw(at);
     const bool applied = stk__draw_chance(r.word[0], amount->prob);
     *value = stk__draw_between(r.word[1], amount->range);
-    stk__sketch_note(sketch, applied ? what : "applied", applied ? *value : 0);
+    stk__transform_builder_note(builder, applied ? what : "applied", applied ? *value : 0);
     return applied;
 }
 
-bool stk__chance_draw(double prob, stk__random_at at, stk__sketch *sketch)
+bool stk__chance_draw(double prob, stk__random_at at, stk__transform_builder *builder)
 {
     const bool applied = prob >= 1 || stk__draw_chance(stk__random_draw(at).word[0], prob);
-    stk__sketch_note(sketch, "applied", applied);
+    stk__transform_builder_note(builder, "applied", applied);
     return applied;
 }
 

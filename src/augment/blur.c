@@ -46,12 +46,12 @@ static stk_status prepare(void *given, bool *on, stk_error *error)
     return stk__amount_prepare(&s->sigma, &rule, on, error);
 }
 
-static void resolve(const void *given, stk__random_at at, stk__sketch *sketch)
+static void resolve(const void *given, stk__random_at at, stk__transform_builder *builder)
 {
     const settings *s = given;
     double sigma, weight[STK_AUGMENT_RADIUS + 1] = {1}, sum = 1;
-    if (!stk__amount_draw(&s->sigma, at, sketch, "sigma", &sigma)) return;
-    stk__augment_block *block = &sketch->out->block;
+    if (!stk__amount_draw(&s->sigma, at, builder, "sigma", &sigma)) return;
+    stk__augment_block *block = &builder->out->block;
     block->blur_radius = (int32_t)(s->kernel / 2);
     for (int i = 1; i <= block->blur_radius; i++) {
         weight[i] = exp(-0.5 * (i / sigma) * (i / sigma));

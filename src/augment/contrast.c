@@ -20,11 +20,11 @@ static stk_status prepare(void *given, bool *on, stk_error *error)
     return stk__amount_prepare(given, &rule, on, error);
 }
 
-static void resolve(const void *given, stk__random_at at, stk__sketch *sketch)
+static void resolve(const void *given, stk__random_at at, stk__transform_builder *builder)
 {
     double value;
-    if (stk__amount_draw(given, at, sketch, "factor", &value))
-        stk__sketch_step(sketch, STK_COLOUR_CONTRAST, value);
+    if (stk__amount_draw(given, at, builder, "factor", &value))
+        stk__transform_builder_step(builder, STK_COLOUR_CONTRAST, value);
 }
 
 const stk__augment_operation stk__operation_contrast = {.name = "contrast",

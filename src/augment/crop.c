@@ -78,22 +78,22 @@ static region take_middle(const settings *s, const stk__plan_at *at)
     return (region){floor((at->source_w - w) / 2), floor((at->source_h - h) / 2), w, h};
 }
 
-static void resolve(const void *given, stk__random_at at, stk__sketch *sketch)
+static void resolve(const void *given, stk__random_at at, stk__transform_builder *builder)
 {
     const settings *s = given;
-    if (!stk__chance_draw(s->prob, at, sketch)) return;
+    if (!stk__chance_draw(s->prob, at, builder)) return;
     region part;
     bool found = false;
     for (uint32_t i = 1; i <= TRIES && !found; i++) {
         at.draw = i;
-        found = try_region(s, stk__random_draw(at), sketch->at, &part);
+        found = try_region(s, stk__random_draw(at), builder->at, &part);
     }
-    if (!found) part = take_middle(s, sketch->at);
-    stk__sketch_take_region(sketch, part.x, part.y, part.w, part.h);
-    stk__sketch_note(sketch, "x", part.x);
-    stk__sketch_note(sketch, "y", part.y);
-    stk__sketch_note(sketch, "width", part.w);
-    stk__sketch_note(sketch, "height", part.h);
+    if (!found) part = take_middle(s, builder->at);
+    stk__transform_builder_take_region(builder, part.x, part.y, part.w, part.h);
+    stk__transform_builder_note(builder, "x", part.x);
+    stk__transform_builder_note(builder, "y", part.y);
+    stk__transform_builder_note(builder, "width", part.w);
+    stk__transform_builder_note(builder, "height", part.h);
 }
 
 const stk__augment_operation stk__operation_crop = {.name = "crop",

@@ -57,20 +57,20 @@ static bool try_box(const settings *s, stk__random r, const stk__plan_at *at, st
     return true;
 }
 
-static void resolve(const void *given, stk__random_at at, stk__sketch *sketch)
+static void resolve(const void *given, stk__random_at at, stk__transform_builder *builder)
 {
     const settings *s = given;
-    stk__augment_block *block = &sketch->out->block;
-    if (!stk__chance_draw(s->prob, at, sketch)) return;
+    stk__augment_block *block = &builder->out->block;
+    if (!stk__chance_draw(s->prob, at, builder)) return;
     bool found = false;
     for (uint32_t i = 1; i <= TRIES && !found; i++) {
         at.draw = i;
-        found = try_box(s, stk__random_draw(at), sketch->at, block);
+        found = try_box(s, stk__random_draw(at), builder->at, block);
     }
-    stk__sketch_note(sketch, "x", block->erase_x);
-    stk__sketch_note(sketch, "y", block->erase_y);
-    stk__sketch_note(sketch, "width", block->erase_w);
-    stk__sketch_note(sketch, "height", block->erase_h);
+    stk__transform_builder_note(builder, "x", block->erase_x);
+    stk__transform_builder_note(builder, "y", block->erase_y);
+    stk__transform_builder_note(builder, "width", block->erase_w);
+    stk__transform_builder_note(builder, "height", block->erase_h);
 }
 
 const stk__augment_operation stk__operation_erase = {.name = "erase",

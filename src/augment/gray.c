@@ -19,10 +19,10 @@ static stk_status prepare(void *given, bool *on, stk_error *error)
     return STK_OK;
 }
 
-static void resolve(const void *given, stk__random_at at, stk__sketch *sketch)
+static void resolve(const void *given, stk__random_at at, stk__transform_builder *builder)
 {
-    if (stk__chance_draw(((const settings *)given)->prob, at, sketch))
-        stk__sketch_step(sketch, STK_COLOUR_GRAY, 0);
+    if (stk__chance_draw(((const settings *)given)->prob, at, builder))
+        stk__transform_builder_step(builder, STK_COLOUR_GRAY, 0);
 }
 
 const stk__augment_operation stk__operation_gray = {.name = "gray",

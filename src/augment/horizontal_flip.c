@@ -18,10 +18,10 @@ static stk_status prepare(void *given, bool *on, stk_error *error)
     return STK_OK;
 }
 
-static void resolve(const void *given, stk__random_at at, stk__sketch *sketch)
+static void resolve(const void *given, stk__random_at at, stk__transform_builder *builder)
 {
-    if (!stk__chance_draw(((const settings *)given)->prob, at, sketch)) return;
-    stk__sketch_map(sketch, (const double[6]){-1, 0, sketch->at->target_w, 0, 1, 0});
+    if (!stk__chance_draw(((const settings *)given)->prob, at, builder)) return;
+    stk__transform_builder_map(builder, (const double[6]){-1, 0, builder->at->target_w, 0, 1, 0});
 }
 
 const stk__augment_operation stk__operation_horizontal_flip = {.name = "horizontal flip",

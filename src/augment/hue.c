@@ -21,10 +21,11 @@ static stk_status prepare(void *given, bool *on, stk_error *error)
     return stk__amount_prepare(given, &rule, on, error);
 }
 
-static void resolve(const void *given, stk__random_at at, stk__sketch *sketch)
+static void resolve(const void *given, stk__random_at at, stk__transform_builder *builder)
 {
     double value;
-    if (stk__amount_draw(given, at, sketch, "turn", &value)) stk__sketch_step(sketch, STK_COLOUR_HUE, value);
+    if (stk__amount_draw(given, at, builder, "turn", &value))
+        stk__transform_builder_step(builder, STK_COLOUR_HUE, value);
 }
 
 const stk__augment_operation stk__operation_hue = {.name = "hue",

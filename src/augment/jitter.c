@@ -38,15 +38,15 @@ static void draw_order(uint32_t word, int order[4])
     }
 }
 
-static void resolve(const void *given, stk__random_at at, stk__sketch *sketch)
+static void resolve(const void *given, stk__random_at at, stk__transform_builder *builder)
 {
     const settings *s = given;
-    sketch->open = true;
+    builder->open = true;
     if (s->prob >= 1 && s->order == 1) return;
     const stk__random r = stk__random_draw(at);
-    sketch->open = stk__draw_chance(r.word[0], s->prob);
-    if (s->prob < 1) stk__sketch_note(sketch, "applied", sketch->open);
-    if (sketch->open && s->order == 0) draw_order(r.word[1], sketch->order);
+    builder->open = stk__draw_chance(r.word[0], s->prob);
+    if (s->prob < 1) stk__transform_builder_note(builder, "applied", builder->open);
+    if (builder->open && s->order == 0) draw_order(r.word[1], builder->order);
 }
 
 const stk__augment_operation stk__operation_jitter = {.name = "jitter",

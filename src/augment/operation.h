@@ -9,7 +9,7 @@
 typedef struct stk__augment_operation stk__augment_operation;
 
 /* What becomes of a sample, while the operations have their turns. */
-typedef struct stk__sketch {
+typedef struct stk__transform_builder {
     const stk__plan_at *at;
     stk__resolved *out;                      /* steps, blur, noise, erase: written by their operations */
     double forward[6];                       /* source to target, so far */
@@ -17,7 +17,7 @@ typedef struct stk__sketch {
     bool open;                               /* what the last gate decided */
     const stk__augment_operation *operation; /* whose turn it is, for the trace */
     stk__plan_trace *trace;                  /* NULL: nobody wants to know */
-} stk__sketch;
+} stk__transform_builder;
 
 struct stk__augment_operation {
     const char *name; /* for people: "rotation" */
@@ -30,7 +30,7 @@ struct stk__augment_operation {
      */
     stk_status (*prepare)(void *settings, bool *on, stk_error *error);
     /* Once for each sample. at has everything but the number of the draw, which starts at 0. Any thread. */
-    void (*resolve)(const void *settings, stk__random_at at, stk__sketch *sketch);
+    void (*resolve)(const void *settings, stk__random_at at, stk__transform_builder *builder);
     /* Instead of resolve, for those that mix two samples of w x h; settings start with stk__mix_settings. */
     void (*mix)(const void *settings, stk__random_at at, stk__mix *mix, int32_t w, int32_t h);
     /* The operation that decides whether this one has its turn at all, and stands before it; or NULL. It is
@@ -87,34 +87,35 @@ typedef struct stk__amount_rule {
 stk_status stk__amount_prepare(stk__amount *amount, const stk__amount_rule *rule, bool *on, stk_error *error);
 
 /* False, and noted, when it is not this sample's turn. One draw. what: for the trace. */
-bool stk__amount_draw(const stk__amount *amount, stk__random_at at, stk__sketch *sketch, const char *what,
-                      double *value);
+bool stk__amount_draw(const stk__amount *amount, stk__random_at at, stk__transform_builder *builder,
+                      const char *what, double *value);
 
 /* A range of positive numbers drawn evenly in their logarithm; for proportions. One number is the ratio. */
 void stk__ratio_prepare(double range[2]);
 double stk__ratio_draw(uint32_t word, const double range[2]);
 
 /* Of operations that have nothing but a prob. One draw of its own. */
-bool stk__chance_draw(double prob, stk__random_at at, stk__sketch *sketch);
+bool stk__chance_draw(double prob, stk__random_at at, stk__transform_builder *builder);
 
-/* ---- what operations do to the sketch (sketch.c) ---- */
+/* ---- what operations do to the builder (transform_builder.c) ---- */
 
-void stk__sketch_start(stk__sketch *sketch);
+void stk__transform_builder_start(stk__transform_builder *builder);
 
 /* After what there is so far: x' = m[0] x + m[1] y + m[2], y' = m[3] x + m[4] y + m[5]. */
-void stk__sketch_map(stk__sketch *sketch, const double m[6]);
+void stk__transform_builder_map(stk__transform_builder *builder, const double m[6]);
 /* The same about the centre of the target: x' - cx = m[0] (x - cx) + m[1] (y - cy), and so on. */
-void stk__sketch_map_centred(stk__sketch *sketch, const double m[4]);
+void stk__transform_builder_map_centred(stk__transform_builder *builder, const double m[4]);
 /* Only this region of the source, in its pixels, becomes the target. The first of the geometry. */
-void stk__sketch_take_region(stk__sketch *sketch, double x, double y, double w, double h);
+void stk__transform_builder_take_region(stk__transform_builder *builder, double x, double y, double w,
+                                        double h);
 
 /* A colour step, at its place in the order; those that mean nothing for grey images are left out there. */
-void stk__sketch_step(stk__sketch *sketch, stk__colour_step kind, double value);
+void stk__transform_builder_step(stk__transform_builder *builder, stk__colour_step kind, double value);
 
-void stk__sketch_note(stk__sketch *sketch, const char *what, double value);
+void stk__transform_builder_note(stk__transform_builder *builder, const char *what, double value);
 
 /* Matrices into the resolved sample. */
-void stk__sketch_finish(stk__sketch *sketch);
+void stk__transform_builder_finish(stk__transform_builder *builder);
 
 /* ---- mixing ---- */
 

@@ -22,11 +22,11 @@ static stk_status prepare(void *given, bool *on, stk_error *error)
     return stk__amount_prepare(given, &rule, on, error);
 }
 
-static void resolve(const void *given, stk__random_at at, stk__sketch *sketch)
+static void resolve(const void *given, stk__random_at at, stk__transform_builder *builder)
 {
     double std;
-    if (!stk__amount_draw(given, at, sketch, "std", &std)) return;
-    stk__augment_block *block = &sketch->out->block;
+    if (!stk__amount_draw(given, at, builder, "std", &std)) return;
+    stk__augment_block *block = &builder->out->block;
     block->noise_std = (float)(std * 255);
     block->noise_key[0] = (uint32_t)at.seed;
     block->noise_key[1] = (uint32_t)(at.seed >> 32);

@@ -17,12 +17,12 @@ static stk__random_at draws_of(const stk__plan *plan, uint32_t epoch, uint32_t s
 }
 
 /* In which order the colour steps come out, when there is more than one. */
-static void note_order(const stk__sketch *sketch)
+static void note_order(const stk__transform_builder *builder)
 {
     static const char *const names[STK_COLOUR_COUNT] = {"brightness", "contrast", "saturation",
                                                         "hue",        "gray",     "gamma"};
-    stk__plan_trace *trace = sketch->trace;
-    const stk__augment_block *block = &sketch->out->block;
+    stk__plan_trace *trace = builder->trace;
+    const stk__augment_block *block = &builder->out->block;
     const int most = sizeof trace->facts / sizeof trace->facts[0];
     if (!trace || block->step_count < 2) return;
     for (int i = 0; i < block->step_count && trace->count < most; i++)
@@ -33,21 +33,21 @@ void stk__plan_resolve(const stk__plan *plan, const stk__plan_at *at, stk__resol
                        stk__plan_trace *trace)
 {
     const stk__plan_phase *phase = find_phase(plan, at->epoch);
-    stk__sketch sketch = {.at = at, .out = out, .trace = trace, .open = true};
+    stk__transform_builder builder = {.at = at, .out = out, .trace = trace, .open = true};
     memset(out, 0, sizeof *out);
     if (trace) trace->count = 0;
     memcpy(out->block.fill, phase->fill, sizeof phase->fill);
     out->block.mask_fill = phase->mask_fill;
-    stk__sketch_start(&sketch);
+    stk__transform_builder_start(&builder);
     for (int i = 0; i < phase->turn_count; i++) {
         const stk__augment_operation *operation = phase->turns[i].operation;
-        if (operation->gate && !sketch.open) continue;
-        sketch.operation = operation;
+        if (operation->gate && !builder.open) continue;
+        builder.operation = operation;
         operation->resolve(phase->turns[i].settings,
-                           draws_of(plan, at->epoch, at->sample, phase->turns[i].number), &sketch);
+                           draws_of(plan, at->epoch, at->sample, phase->turns[i].number), &builder);
     }
-    stk__sketch_finish(&sketch);
-    note_order(&sketch);
+    stk__transform_builder_finish(&builder);
+    note_order(&builder);
 }
 
 void stk__plan_points(const stk__resolved *resolved, const stk__plan_at *at, float *points, int32_t count)

@@ -23,12 +23,12 @@ static stk_status prepare(void *given, bool *on, stk_error *error)
     return stk__amount_prepare(given, &rule, on, error);
 }
 
-static void resolve(const void *given, stk__random_at at, stk__sketch *sketch)
+static void resolve(const void *given, stk__random_at at, stk__transform_builder *builder)
 {
     double degrees;
-    if (!stk__amount_draw(given, at, sketch, "degrees", &degrees)) return;
+    if (!stk__amount_draw(given, at, builder, "degrees", &degrees)) return;
     const double turn = degrees * (3.141592653589793 / 180), c = cos(turn), s = sin(turn);
-    stk__sketch_map_centred(sketch, (const double[4]){c, s, -s, c}); /* y points down */
+    stk__transform_builder_map_centred(builder, (const double[4]){c, s, -s, c}); /* y points down */
 }
 
 const stk__augment_operation stk__operation_rotation = {.name = "rotation",

@@ -20,11 +20,11 @@ static stk_status prepare(void *given, bool *on, stk_error *error)
     return stk__amount_prepare(given, &rule, on, error);
 }
 
-static void resolve(const void *given, stk__random_at at, stk__sketch *sketch)
+static void resolve(const void *given, stk__random_at at, stk__transform_builder *builder)
 {
     double factor;
-    if (stk__amount_draw(given, at, sketch, "factor", &factor))
-        stk__sketch_map_centred(sketch, (const double[4]){factor, 0, 0, factor});
+    if (stk__amount_draw(given, at, builder, "factor", &factor))
+        stk__transform_builder_map_centred(builder, (const double[4]){factor, 0, 0, factor});
 }
 
 const stk__augment_operation stk__operation_scale = {.name = "scale",

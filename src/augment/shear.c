@@ -23,12 +23,12 @@ static stk_status prepare(void *given, bool *on, stk_error *error)
     return stk__amount_prepare(given, &rule, on, error);
 }
 
-static void resolve(const void *given, stk__random_at at, stk__sketch *sketch)
+static void resolve(const void *given, stk__random_at at, stk__transform_builder *builder)
 {
     double degrees;
-    if (!stk__amount_draw(given, at, sketch, "degrees", &degrees)) return;
+    if (!stk__amount_draw(given, at, builder, "degrees", &degrees)) return;
     const double slope = tan(degrees * (3.141592653589793 / 180));
-    stk__sketch_map_centred(sketch, (const double[4]){1, -slope, 0, 1});
+    stk__transform_builder_map_centred(builder, (const double[4]){1, -slope, 0, 1});
 }
 
 const stk__augment_operation stk__operation_shear = {.name = "shear",

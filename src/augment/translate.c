@@ -28,20 +28,20 @@ static stk_status prepare(void *given, bool *on, stk_error *error)
     return STK_OK;
 }
 
-static void resolve(const void *given, stk__random_at at, stk__sketch *sketch)
+static void resolve(const void *given, stk__random_at at, stk__transform_builder *builder)
 {
     const settings *s = given;
     const stk__random r = stk__random_draw(at);
     if (!stk__draw_chance(r.word[0], s->prob)) {
-        stk__sketch_note(sketch, "applied", 0);
+        stk__transform_builder_note(builder, "applied", 0);
         return;
     }
     const double x = stk__draw_between(r.word[1], (const double[2]){-s->most[0], s->most[0]});
     const double y = stk__draw_between(r.word[2], (const double[2]){-s->most[1], s->most[1]});
-    const double dx = x * sketch->at->target_w, dy = y * sketch->at->target_h;
-    stk__sketch_map(sketch, (const double[6]){1, 0, dx, 0, 1, dy});
-    stk__sketch_note(sketch, "x", dx);
-    stk__sketch_note(sketch, "y", dy);
+    const double dx = x * builder->at->target_w, dy = y * builder->at->target_h;
+    stk__transform_builder_map(builder, (const double[6]){1, 0, dx, 0, 1, dy});
+    stk__transform_builder_note(builder, "x", dx);
+    stk__transform_builder_note(builder, "y", dy);
 }
 
 const stk__augment_operation stk__operation_translate = {.name = "translate",

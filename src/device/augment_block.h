@@ -1,6 +1,6 @@
 /* The augmentation of one sample, resolved to plain numbers on the host: what every kernel level and device
  * takes. The layout is the same in C, OpenCL C and CUDA: 32-bit fields only, no padding. This file is part of
- * the device text: nothing but C that all three understand.
+ * the kernel source: nothing but C that all three understand.
  *
  * Pixels pass through in this order; every stage may be absent:
  *   sample   one inverse 2x3 matrix for image (bilinear) and mask (nearest); outside: fill, mask_fill
@@ -16,7 +16,7 @@
 #ifndef STK_DEVICE_AUGMENT_BLOCK_H
 #define STK_DEVICE_AUGMENT_BLOCK_H
 
-#ifndef STK_DEVICE_TEXT
+#ifndef STK_KERNEL_SOURCE
 #include <stdint.h>
 #endif
 

@@ -2,7 +2,7 @@
 
 #include "core/clock.h"
 #include "core/number.h"
-#include "device/launch.h"
+#include "device/kernel/launch.h"
 
 #include <string.h>
 

@@ -9,8 +9,8 @@
 #ifndef STK_DEVICE_DEVICE_H
 #define STK_DEVICE_DEVICE_H
 
-#include "device/augment.h"
-#include "device/text/text_launch.h"
+#include "device/cpu/augment.h"
+#include "device/kernel/kernel_launch.h"
 
 /* What is there, or why it is not. Numbers are -1 and texts "" where nobody knows. */
 typedef struct stk__device_info {
@@ -60,7 +60,7 @@ enum { STK_DEVICE_COPIES = 2 };
 typedef struct stk__device_task {
     stk__device_copy copies[STK_DEVICE_COPIES]; /* bytes 0: none */
     stk__augment_batch augment;                 /* count 0: nothing; its target lies in the device's memory */
-    const stk__text_mix *mixes;                 /* [mix_count] */
+    const stk__kernel_mix *mixes;               /* [mix_count] */
     uint64_t mix_count;
     void *mask2; /* on the device: second ids of the first sample, as target.mask; NULL: none */
 } stk__device_task;

@@ -1,6 +1,6 @@
 /* Batches that stay in a device's memory: the front of the few calls for them, and what consumers call. */
 #include "device/device.h"
-#include "device/launch.h"
+#include "device/kernel/launch.h"
 
 stk_status stk__device_memory_create(stk__device *device, const stk__device_room *room,
                                      stk__device_memory **memory, stk_error *error)

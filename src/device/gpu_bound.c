@@ -1,7 +1,7 @@
 /* The bounds of gpu_bound.h, from two lists: GPUs, and what the kernels cost. Pure functions. */
 #include "device/gpu_bound.h"
 
-#include "device/text/text_launch.h"
+#include "device/kernel/kernel_launch.h"
 
 #include <fnmatch.h>
 #include <math.h>
@@ -22,7 +22,7 @@ static const struct {
     double instructions;
 } costs[] = {
 #define CHAIN(name, instructions) {name, instructions},
-#include "device/kernel_cost.list"
+#include "device/kernel/kernel_cost.list"
 #undef CHAIN
 };
 
@@ -75,7 +75,7 @@ double stk__gpu_bound_bytes(const stk__augment_batch *batch)
     double bytes = (double)batch->count * (double)target->w * (double)target->h * pixel_bytes;
     for (uint64_t i = 0; i < batch->count; i++) {
         const int reads = has_contrast(&batch->blocks[i]) ? 2 : 1;
-        bytes += reads * (view_bytes(&batch->images[i]) + (double)sizeof(stk__text_sample));
+        bytes += reads * (view_bytes(&batch->images[i]) + (double)sizeof(stk__kernel_sample));
         if (batch->masks) bytes += view_bytes(&batch->masks[i]);
     }
     return bytes;

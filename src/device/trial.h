@@ -2,7 +2,7 @@
 #ifndef STK_DEVICE_TRIAL_H
 #define STK_DEVICE_TRIAL_H
 
-#include "device/augment.h"
+#include "device/cpu/augment.h"
 
 typedef struct stk__trial {
     stk__augment_batch batch; /* its target is filled with rubbish until somebody augments */

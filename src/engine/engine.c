@@ -1,88 +1,17 @@
-/* The front of all engines: finds them, checks what they are given, and keeps what they have in common. */
+/* The front of all engines: checks what they are given, and keeps what they have in common. Which engine is
+ * opened: engine_open.c. */
 #include "engine/engine.h"
 
 #include "core/half.h"
-#include "core/logger.h"
 #include "core/memory.h"
-#include "core/pool.h"
 #include "engine/half_op.h"
 #include "engine/loss_inputs.h"
-#include "engine/torch_device.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { ALIGN_BYTES = 64 };
-
-/* The first ones are what "auto" may be, the best first. */
-static const stk__engine_ops *const engines[] = {&stk__engine_onednn, &stk__engine_reference,
-                                                 &stk__engine_torch};
-enum { ENGINE_COUNT = sizeof engines / sizeof engines[0], AUTO_COUNT = 2 };
-
-const char *stk__engine_names(int index)
-{
-    return index >= 0 && index < ENGINE_COUNT ? engines[index]->name : NULL;
-}
-
-/* A GPU comes before all CPUs, if PyTorch can use it; else why: empty, if none is here. */
-static bool open_gpu(stk__engine **engine, const stk__engine_options *options, char why[STK_TORCH_WHY])
-{
-    stk_error error = {0};
-    why[0] = '\0';
-    if (options->device && strcmp(options->device, "cpu") == 0) return false;
-    if (!stk__torch_device_lists_gpu(why)) return false;
-    if (stk__engine_torch.open(engine, options, &error) != STK_OK) {
-        snprintf(why, STK_TORCH_WHY, "%.*s", STK_TORCH_WHY - 1, error.message);
-        return false;
-    }
-    if ((*engine)->info.device != STK_DEVICE_CPU) return true;
-    memcpy(why, (*engine)->info.gpu_why, STK_TORCH_WHY);
-    stk__engine_close(engine);
-    return false;
-}
-
-/* The first that is available; its note says why the best is not. */
-static stk_status open_auto(stk__engine **engine, const stk__engine_options *options, stk_error *error)
-{
-    stk_error why = {0}, ignored;
-    char gpu_why[STK_TORCH_WHY];
-    if (!error) error = &ignored;
-    if (open_gpu(engine, options, gpu_why)) return STK_OK;
-    for (int i = 0; i < AUTO_COUNT; i++) {
-        const stk_status status = engines[i]->open(engine, options, error);
-        if (status == STK_OK) stk__error_clear(error);
-        if (status == STK_OK) memcpy((*engine)->info.gpu_why, gpu_why, sizeof gpu_why);
-        if (status == STK_OK && i > 0)
-            snprintf((*engine)->info.note, sizeof(*engine)->info.note, "%.159s", why.message);
-        if (status != STK_ERROR_UNSUPPORTED) return status;
-        if (i == 0) why = *error;
-    }
-    return STK_ERROR_UNSUPPORTED;
-}
-
-static stk_status open_named(stk__engine **engine, const stk__engine_options *options, stk_error *error)
-{
-    for (int i = 0; i < ENGINE_COUNT; i++)
-        if (strcmp(engines[i]->name, options->name) == 0) return engines[i]->open(engine, options, error);
-    stk__fail(error, STK_ERROR_CONFIG, "there is no engine '%s'", options->name);
-    stk__error_hint(error, "auto, onednn, torch or reference");
-    return STK_ERROR_CONFIG;
-}
-
-stk_status stk__engine_open(stk__engine **engine, const stk__engine_options *options, stk_error *error)
-{
-    stk__engine_options filled = *options;
-    *engine = NULL;
-    if (filled.threads <= 0) filled.threads = stk__pool_default_workers();
-    if (filled.threads > STK_POOL_WORKERS) filled.threads = STK_POOL_WORKERS;
-    const bool any = !filled.name || strcmp(filled.name, "auto") == 0;
-    STK__TRY((any ? open_auto : open_named)(engine, &filled, error));
-    (*engine)->level = stk__cpu_level_allowed();
-    if ((*engine)->info.gpu_why[0])
-        stk__log(STK_LOG_WARNING, "training on the CPU, not on the GPU: %s", (*engine)->info.gpu_why);
-    return STK_OK;
-}
 
 void stk__engine_close(stk__engine **engine)
 {

@@ -66,6 +66,8 @@ typedef enum stk__half_support {
     STK_HALF_FAST     /* takes them itself, and the hardware gains by it */
 } stk__half_support;
 
+enum { STK_ENGINE_WHY = 160 };
+
 typedef struct stk__engine_info {
     const char *name; /* "onednn" */
     char version[64]; /* "oneDNN 2.6.3, AVX2"; empty: nothing to say */
@@ -86,8 +88,9 @@ typedef struct stk__engine_info {
     bool measures, deterministic; /* CUDA: as the options of these names say */
     char note[160]; /* something its user should know (an instruction set that was capped, why "auto" is not
                        a better one), or empty */
-    char gpu_why[160]; /* it was to find the best device, and a GPU that is here is not used: why; else empty
-                        */
+    char gpu_why[STK_ENGINE_WHY]; /* it was to find the best device, and a GPU that is here is not used: why;
+                                   * else empty
+                                   */
 } stk__engine_info;
 
 /* --- the front -------------------------------------------------------------------------------------------
@@ -271,6 +274,9 @@ stk_status stk__engine_average(stk__engine *engine, const stk__tensor_list *aver
 
 typedef struct stk__engine_ops {
     const char *name;
+    /* Whether the driver lists a GPU that it could use; else why (empty: there is none). NULL: it is the
+     * CPU's. */
+    bool (*lists_gpu)(char why[STK_ENGINE_WHY]);
     stk_status (*open)(stk__engine **engine, const stk__engine_options *options, stk_error *error);
     void (*close)(stk__engine *engine);
     stk_status (*sync)(stk__engine *engine, stk_error *error); /* NULL, these three: nothing is ever queued */
@@ -362,6 +368,8 @@ struct stk__op {
     stk__half_op *half; /* the front's: the engine's operation is in there; NULL: it is this one */
 };
 
-extern const stk__engine_ops stk__engine_reference, stk__engine_onednn, stk__engine_torch;
+#define STK__ENGINE(name) extern const stk__engine_ops stk__engine_##name;
+#include "engine/engines.list"
+#undef STK__ENGINE
 
 #endif

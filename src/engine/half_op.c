@@ -209,13 +209,13 @@ bool stk__half_op_choose(stk__op *op, const char *method)
  */
 
 /* What the f32 operation is given: the tensors themselves, or f32 copies of them in scratch. */
-typedef struct hands {
+typedef struct op_tensors {
     const stk__op *op;
     const stk__op_io *io;
     stk__tensor x[STK_OP_INPUTS], dx[STK_OP_INPUTS], param[STK_OP_PARAMS], y, dy, scratch;
     stk__tensor *x_at[STK_OP_INPUTS], *dx_at[STK_OP_INPUTS], *param_at[STK_OP_PARAMS];
     stk__op_io inner;
-} hands;
+} op_tensors;
 
 static bool is_half(const stk__tensor *tensor)
 {
@@ -223,7 +223,7 @@ static bool is_half(const stk__tensor *tensor)
 }
 
 /* An f32 tensor in the scratch, of like's shape. */
-static stk__tensor *make_copy(const hands *h, stk__tensor *copy, const stk__tensor *like, size_t offset)
+static stk__tensor *make_copy(const op_tensors *h, stk__tensor *copy, const stk__tensor *like, size_t offset)
 {
     *copy = *like;
     copy->desc.dtype = STK_DTYPE_F32;
@@ -234,14 +234,14 @@ static stk__tensor *make_copy(const hands *h, stk__tensor *copy, const stk__tens
 }
 
 /* *at becomes that copy, which holds what the 16-bit operation sees of the tensor. */
-static stk_status make_rounded(const hands *h, stk__tensor *copy, stk__tensor **at, const stk__tensor *tensor,
-                               size_t offset, stk_error *error)
+static stk_status make_rounded(const op_tensors *h, stk__tensor *copy, stk__tensor **at,
+                               const stk__tensor *tensor, size_t offset, stk_error *error)
 {
     *at = make_copy(h, copy, tensor, offset);
     return round_into(copy, tensor, is_half(tensor) ? STK_DTYPE_NONE : h->op->spec.half, error);
 }
 
-static stk_status take_inputs(hands *h, const places *p, bool reads_x, stk_error *error)
+static stk_status take_inputs(op_tensors *h, const places *p, bool reads_x, stk_error *error)
 {
     const stk__op *op = h->op;
     const stk__op_io *io = h->io;
@@ -266,14 +266,14 @@ static stk_status take_inputs(hands *h, const places *p, bool reads_x, stk_error
 stk_status stk__half_op_forward(stk__op *op, const stk__op_io *io, stk_error *error)
 {
     const places *p = &op->half->forward;
-    hands h = {.op = op, .io = io};
+    op_tensors h = {.op = op, .io = io};
     STK__TRY(take_inputs(&h, p, true, error));
     if (is_half(io->y)) h.inner.y = make_copy(&h, &h.y, io->y, p->y);
     STK__TRY(stk__op_forward(op->half->inner, &h.inner, error));
     return is_half(io->y) ? round_into(io->y, h.inner.y, STK_DTYPE_NONE, error) : STK_OK;
 }
 
-static stk_status take_gradients(hands *h, const places *p, stk_error *error)
+static stk_status take_gradients(op_tensors *h, const places *p, stk_error *error)
 {
     const stk__op *op = h->op;
     const stk__op_io *io = h->io;
@@ -295,7 +295,7 @@ static bool has_any(stk__tensor *const *tensors, int count)
 }
 
 /* At once, or first what reads x and then what lies there. */
-static stk_status run_backward(const hands *h, bool learns, stk_error *error)
+static stk_status run_backward(const op_tensors *h, bool learns, stk_error *error)
 {
     stk__op *inner = h->op->half->inner;
     stk__op_io part = h->inner;
@@ -310,7 +310,7 @@ static stk_status run_backward(const hands *h, bool learns, stk_error *error)
 stk_status stk__half_op_backward(stk__op *op, const stk__op_io *io, stk_error *error)
 {
     const places *p = &op->half->backward;
-    hands h = {.op = op, .io = io};
+    op_tensors h = {.op = op, .io = io};
     const bool learns = has_any(io->dparam, op->form.param_count);
     STK__TRY(take_inputs(&h, p, op->form.needs_x && (learns || !op->half->apart), error));
     STK__TRY(take_gradients(&h, p, error));

@@ -48,7 +48,7 @@ static stk_status submit(stk__slot *slot, const stk__recipe *recipe, const stk__
     stk__device_task task = {
         .copies = {copy_up(slot, layout->device_fact_offset, layout->label_offset, layout->fact_bytes)}};
     if (layout->store.remote) {
-        stk__text_mix *mixes = (stk__text_mix *)(void *)(slot->memory.data + layout->mix_offset);
+        stk__kernel_mix *mixes = (stk__kernel_mix *)(void *)(slot->memory.data + layout->mix_offset);
         task.augment = describe(slot, recipe);
         task.mixes = mixes;
         task.mix_count = stk__mixing_list(slot, recipe, stream, mixes);

@@ -2,7 +2,7 @@
 #include "loader/layout.h"
 
 #include "device/host.h"
-#include "device/text/text_launch.h"
+#include "device/kernel/kernel_launch.h"
 
 static size_t take(size_t *cursor, size_t size_bytes)
 {
@@ -24,7 +24,7 @@ static void place_pixels(stk__layout *layout, size_t *cursor)
     if (store->remote) *cursor = 0;
     layout->view_offset = take(cursor, 2 * n * sizeof(stk_view));
     layout->block_offset = take(cursor, store->staged ? n * sizeof(stk__augment_block) : 0);
-    layout->mix_offset = take(cursor, store->remote ? n * sizeof(stk__text_mix) : 0);
+    layout->mix_offset = take(cursor, store->remote ? n * sizeof(stk__kernel_mix) : 0);
 }
 
 static void place_facts(stk__layout *layout, size_t *cursor)

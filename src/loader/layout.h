@@ -38,7 +38,7 @@ typedef struct stk__layout {
     /* Resident: images and masks are as far from the start of the device's memory as of the host's; facts,
      * from label_offset to the weights' end, lie behind them. */
     size_t pixel_bytes, fact_bytes, device_fact_offset, device_bytes;
-    size_t mix_offset; /* remote: stk__text_mix of the batch */
+    size_t mix_offset; /* remote: stk__kernel_mix of the batch */
     size_t pin_bytes;  /* from the start, what is worth pinning, in whole pages: maybe beyond total_bytes */
 } stk__layout;
 

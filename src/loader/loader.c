@@ -48,14 +48,14 @@ static stk_status make_workers(stk_loader *loader, stk_error *error)
 static stk_status make_slots(stk_loader *loader, stk_error *error)
 {
     const size_t count = (size_t)loader->slot_count;
-    const stk__slot_home home = {stk__loader_partner(loader), loader->pinned};
+    const stk__slot_memory memory = {stk__loader_partner(loader), loader->pinned};
     loader->slots = stk__alloc(count * sizeof *loader->slots);
     loader->in_flight = stk__alloc(count * sizeof *loader->in_flight);
     if (!loader->slots || !loader->in_flight)
         return stk__fail_memory(error, count * sizeof *loader->slots, "the slots");
     for (size_t i = 0; i < count; i++) {
         loader->slots[i].loader = loader;
-        const stk_status status = stk__slot_init(&loader->slots[i], &loader->recipe.layout, home, error);
+        const stk_status status = stk__slot_init(&loader->slots[i], &loader->recipe.layout, memory, error);
         if (status == STK_ERROR_MEMORY)
             stk__error_hint(
                 error, "lower data.batch_size, data.image_size, data.prefetch_factor or data.limits.memory");
@@ -76,8 +76,8 @@ static void destroy(stk_loader *loader)
     stk__free(loader->workers);
     stk__free(loader->slots);
     stk__free(loader->in_flight);
-    if (loader->device != loader->home) stk__device_close(&loader->device);
-    stk__device_close(&loader->home);
+    if (loader->device != loader->target_device) stk__device_close(&loader->device);
+    stk__device_close(&loader->target_device);
     stk__plan_destroy(&loader->plan);
     stk__cache_destroy(&loader->recipe.cache);
     if (!loader->source_borrowed) stk__source_close(&loader->source);

@@ -43,8 +43,8 @@ static uint64_t place_of(const stk__slot *slot, uint64_t position)
 typedef struct mixer {
     stk__slot *slot;
     const stk__layout *layout;
-    stk__text_mix *list; /* NULL: mixed here */
-    uint64_t count;      /* of the list */
+    stk__kernel_mix *list; /* NULL: mixed here */
+    uint64_t count;        /* of the list */
 } mixer;
 
 /* On a device samples that were left out are blanked at last, too. */
@@ -52,9 +52,9 @@ static void list_alone(mixer *m, uint64_t place)
 {
     const bool blank = stk__slot_weights(m->slot, m->layout)[place] == 0;
     if (blank || (m->layout->masks && m->layout->store.mixed))
-        m->list[m->count++] = (stk__text_mix){.kind = blank ? STK_TEXT_MIX_BLANK : STK_TEXT_MIX_ALONE,
-                                              .a = (uint32_t)place,
-                                              .b = (uint32_t)place};
+        m->list[m->count++] = (stk__kernel_mix){.kind = blank ? STK_KERNEL_MIX_BLANK : STK_KERNEL_MIX_ALONE,
+                                                .a = (uint32_t)place,
+                                                .b = (uint32_t)place};
 }
 
 static void leave_alone(mixer *m, uint64_t place)
@@ -103,14 +103,14 @@ static void mix_pixels(mixer *m, const stk__mix *mix, const uint64_t pair[2])
 {
     const bool cut = mix->kind == STK_MIX_CUTMIX;
     if (m->list)
-        m->list[m->count++] = (stk__text_mix){.kind = cut ? STK_TEXT_MIX_PASTE : STK_TEXT_MIX_BLEND,
-                                              .a = (uint32_t)pair[0],
-                                              .b = (uint32_t)pair[1],
-                                              .lambda = mix->lambda,
-                                              .x = mix->x,
-                                              .y = mix->y,
-                                              .w = mix->w,
-                                              .h = mix->h};
+        m->list[m->count++] = (stk__kernel_mix){.kind = cut ? STK_KERNEL_MIX_PASTE : STK_KERNEL_MIX_BLEND,
+                                                .a = (uint32_t)pair[0],
+                                                .b = (uint32_t)pair[1],
+                                                .lambda = mix->lambda,
+                                                .x = mix->x,
+                                                .y = mix->y,
+                                                .w = mix->w,
+                                                .h = mix->h};
     else if (cut)
         paste(m->slot, m->layout, mix, pair);
     else
@@ -153,7 +153,7 @@ void stk__mixing_run(stk__slot *slot, const stk__recipe *recipe, const stk__stre
 }
 
 uint64_t stk__mixing_list(stk__slot *slot, const stk__recipe *recipe, const stk__stream *stream,
-                          stk__text_mix *list)
+                          stk__kernel_mix *list)
 {
     mixer m = {.slot = slot, .layout = &recipe->layout, .list = list};
     if (recipe->layout.store.mixed)

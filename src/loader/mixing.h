@@ -14,6 +14,6 @@ void stk__mixing_run(stk__slot *slot, const stk__recipe *recipe, const stk__stre
 /* The same for a device that has the pixels: facts are mixed here, and list [places of the slot] tells what
  * is to be done to pixels, blanking those of samples that were left out. How many entries there are. */
 uint64_t stk__mixing_list(stk__slot *slot, const stk__recipe *recipe, const stk__stream *stream,
-                          stk__text_mix *list);
+                          stk__kernel_mix *list);
 
 #endif

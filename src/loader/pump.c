@@ -112,7 +112,7 @@ static void fill_claim(stk__worker *worker, const claim *work)
 
 static bool has_batch_stage(const stk_loader *loader)
 {
-    return loader->device || loader->home || loader->recipe.layout.store.mixed;
+    return loader->device || loader->target_device || loader->recipe.layout.store.mixed;
 }
 
 /* What the device says of the batch that it has just finished. (lock) */
@@ -135,7 +135,7 @@ static void finish_batch(stk_loader *loader, stk__slot *slot)
             stk__batch_stage_run(slot, &loader->recipe, &loader->stream, loader->device, &error);
         pthread_mutex_lock(&loader->lock);
         if (status != STK_OK) note_failure(slot, slot->step.count, &error);
-        if (status == STK_OK && loader->device && loader->device != loader->home)
+        if (status == STK_OK && loader->device && loader->device != loader->target_device)
             note_times(loader, loader->device);
     }
     make_ready(loader, slot);
@@ -181,16 +181,17 @@ static void reclaim_slot(stk_loader *loader, stk__slot *slot)
     pthread_mutex_unlock(&loader->lock);
     stk_status status = stk__device_ask(slot->device, &free, &error);
     pthread_mutex_lock(&loader->lock);
-    if (status == STK_OK && !free && stk__clock_ns() - slot->returned_ns > loader->home->timeout_ns) {
+    if (status == STK_OK && !free &&
+        stk__clock_ns() - slot->returned_ns > loader->target_device->timeout_ns) {
         status = stk__fail(&error, STK_ERROR_TIMEOUT, "'%s' still uses a batch %g s after it was handed back",
-                           loader->home->info.name, loader->timeout_s);
+                           loader->target_device->info.name, loader->timeout_s);
         stk__error_hint(&error, "the GPU hangs or a step takes longer than data.timeout");
     }
     if (status != STK_OK) {
         fail_device(loader, &error);
     } else if (free) {
         slot->state = STK_SLOT_FREE;
-        note_times(loader, loader->home);
+        note_times(loader, loader->target_device);
         pthread_cond_broadcast(&loader->work);
     }
 }
@@ -199,7 +200,7 @@ static void reclaim_slot(stk_loader *loader, stk__slot *slot)
 static bool reclaim(stk_loader *loader)
 {
     bool waiting = false;
-    for (int i = 0; loader->home && i < loader->slot_count && loader->failure.code == STK_OK; i++) {
+    for (int i = 0; loader->target_device && i < loader->slot_count && loader->failure.code == STK_OK; i++) {
         if (loader->slots[i].state != STK_SLOT_RETURNED) continue;
         reclaim_slot(loader, &loader->slots[i]);
         waiting |= loader->slots[i].state == STK_SLOT_RETURNED;
@@ -285,7 +286,7 @@ static void check_device(stk_loader *loader, const stk__watch *watch)
     const uint64_t began = loader->device_since_ns, since = began > watch->awake_ns ? began : watch->awake_ns,
                    busy_ns = began && since < watch->last_ns ? watch->last_ns - since : 0;
     if (busy_ns < 3 * stk__seconds_ns(loader->timeout_s)) return; /* a batch may wait three times in a row */
-    const stk__device *device = loader->home ? loader->home : loader->device;
+    const stk__device *device = loader->target_device ? loader->target_device : loader->device;
     stk__fail(&loader->failure, STK_ERROR_TIMEOUT, "the driver of '%s' has not come back for %.1f s",
               device->info.name, (double)busy_ns * 1e-9);
     stk__error_hint(&loader->failure, "the device hangs; look at its own tools (nvidia-smi, dmesg)");
@@ -313,7 +314,7 @@ stk_status stk__pump_start(stk_loader *loader, stk_error *error)
     const stk__thread_options watch = {.name = "stk-watchdog", .run = stk__pump_watch, .context = loader};
     STK__TRY(stk__thread_start(&loader->watchdog, &watch, error));
     const stk__thread_options finish = {.name = "stk-device", .run = stk__pump_finish, .context = loader};
-    if ((loader->device || loader->home) && loader->thread_count)
+    if ((loader->device || loader->target_device) && loader->thread_count)
         STK__TRY(stk__thread_start(&loader->device_thread, &finish, error));
     for (int i = 0; i < loader->thread_count; i++) {
         stk__worker *worker = &loader->workers[i];

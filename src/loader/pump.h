@@ -15,14 +15,14 @@ struct stk_loader {
     stk_loader_effect effects[STK_LOADER_EFFECTS];
     int effect_count;
     stk__source *source;
-    bool source_borrowed; /* the opener's own: not closed here */
-    stk__plan *plan;      /* NULL: samples stay as decoded */
-    bool augments;        /* the plan draws, by data.seed */
-    stk__device *device;  /* that augments batches; NULL: the workers do */
-    stk__device *home;    /* in whose memory batches end, may be the same; NULL: the host's */
-    bool pinned;          /* the host's memory of slots shall be */
-    stk__picture common;  /* upright, as the probe found most images */
-    stk__recipe recipe;   /* its cache belongs to the loader */
+    bool source_borrowed;       /* the opener's own: not closed here */
+    stk__plan *plan;            /* NULL: samples stay as decoded */
+    bool augments;              /* the plan draws, by data.seed */
+    stk__device *device;        /* that augments batches; NULL: the workers do */
+    stk__device *target_device; /* in whose memory batches end, may be the same; NULL: the host's */
+    bool pinned;                /* the host's memory of slots shall be */
+    stk__picture common;        /* upright, as the probe found most images */
+    stk__recipe recipe;         /* its cache belongs to the loader */
     double timeout_s;
     int64_t seed;
     char order[32], part[96]; /* as in stk_loader_state */
@@ -91,7 +91,7 @@ stk_status stk__loader_choose_storage(stk_loader *loader, const stk_loader_optio
 /* settings_cache.c: makes the cache that data.cache asks for. Slots must have been decided on. */
 stk_status stk__loader_choose_cache(stk_loader *loader, const stk_loader_options *options, stk_error *error);
 
-/* notes.c: effects. The last one tells of everything that was asked for and has no use. */
+/* loader_effects.c: effects. The last one tells of everything that was asked for and has no use. */
 void stk__loader_note(stk_loader *loader, const char *name, const char *in_effect, const char *why, ...)
     STK__PRINTF(4, 5);
 void stk__loader_note_number(stk_loader *loader, const char *name, uint64_t value, const char *why);
@@ -101,7 +101,9 @@ void stk__loader_note_pinned(stk_loader *loader, const stk_loader_options *asked
 /* The device that slots' memory is shared with: where batches end, or else go through. NULL: none. */
 static inline stk__device *stk__loader_partner(const stk_loader *loader)
 {
-    return loader->home ? loader->home : stk__device_keeps(loader->device) ? loader->device : NULL;
+    return loader->target_device               ? loader->target_device
+           : stk__device_keeps(loader->device) ? loader->device
+                                               : NULL;
 }
 
 /* probe.c: looks at a few samples for the common size and the channels. picture: what most need. */

@@ -2,7 +2,7 @@
 #include "loader/pump.h"
 
 /* True when some sample of a run is not in the cache. */
-static bool is_needed(const stk_loader *loader, const stk__run *run)
+static bool is_needed(const stk_loader *loader, const stk__id_block *run)
 {
     for (uint64_t id = run->first; id <= run->last; id++)
         if (!stk__cache_has(loader->recipe.cache, id)) return true;
@@ -13,7 +13,7 @@ static bool is_needed(const stk_loader *loader, const stk__run *run)
 static void ask_for_block(const stk_loader *loader, const stk__order *order, uint64_t position)
 {
     const stk__source *source = loader->source;
-    const stk__run run = stk__stream_run(&loader->stream, order, position);
+    const stk__id_block run = stk__stream_block(&loader->stream, order, position);
     const uint64_t width = run.last - run.first + 1;
     if (!is_needed(loader, &run)) return;
     if (width <= 2 * run.count) {

@@ -1,6 +1,6 @@
 /* From options to decisions: every default that depends on the machine or the data set is taken here, and
  * told. */
-#include "loader/guard.h"
+#include "loader/open_watchdog.h"
 #include "loader/loader_open.h"
 #include "loader/pump.h"
 
@@ -14,11 +14,11 @@ static stk_status open_guarded(stk_loader *loader, const stk__source_options *op
                                stk_error *error)
 {
     char what[128];
-    stk__guard guard;
+    stk__open_watchdog watchdog;
     snprintf(what, sizeof what, "opening '%.100s'", options->root);
-    STK__TRY(stk__guard_start(&guard, what, patience_s, error));
+    STK__TRY(stk__open_watchdog_start(&watchdog, what, patience_s, error));
     const stk_status status = stk__source_open(&loader->source, options, error);
-    stk__guard_stop(&guard);
+    stk__open_watchdog_stop(&watchdog);
     return status;
 }
 

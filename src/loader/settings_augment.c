@@ -38,7 +38,7 @@ static stk_dtype choose_dtype(stk_loader *loader, const stk_loader_options *o, b
     if (o->dtype != STK_STORE_AUTO) return types[o->dtype];
     if (!finished) return STK_DTYPE_U8;
     stk__loader_note(loader, "data.dtype", "f32", "auto: images are %s",
-                     loader->home ? "finished on a GPU" : "augmented, normalised or rearranged");
+                     loader->target_device ? "finished on a GPU" : "augmented, normalised or rearranged");
     return STK_DTYPE_F32;
 }
 
@@ -82,14 +82,14 @@ static void choose_workers(stk_loader *loader, bool automatic)
     const stk__cpu_level level = stk__device_cpu_level();
     stk__loader_note(loader, "augment.device", "cpu", "%sthe workers do it (%s)%s%s",
                      automatic ? "auto: " : "", stk__cpu_level_name(level),
-                     loader->home ? "; finished batches are copied to " : "",
-                     loader->home ? loader->home->info.name : "");
+                     loader->target_device ? "; finished batches are copied to " : "",
+                     loader->target_device ? loader->target_device->info.name : "");
     loader->recipe.kernel = stk__augment_at(level);
 }
 
-static bool is_home(const stk_loader *loader, const char *asked, bool automatic)
+static bool is_target_device(const stk_loader *loader, const char *asked, bool automatic)
 {
-    const char *name = loader->home ? loader->home->info.name : "";
+    const char *name = loader->target_device ? loader->target_device->info.name : "";
     return *name && (automatic || strcmp(asked, name) == 0 ||
                      (strcmp(asked, "cuda") == 0 && strcmp(name, "cuda:0") == 0));
 }
@@ -109,8 +109,8 @@ static stk_status choose_device(stk_loader *loader, const stk__augment_settings 
 {
     const char *asked = stk__augment_device(settings);
     const bool automatic = !*asked || strcmp(asked, "auto") == 0;
-    if (is_home(loader, asked, automatic)) {
-        loader->device = loader->home;
+    if (is_target_device(loader, asked, automatic)) {
+        loader->device = loader->target_device;
         store->remote = true;
     } else if (automatic || strcmp(asked, "cpu") == 0) {
         choose_workers(loader, automatic);
@@ -120,20 +120,21 @@ static stk_status choose_device(stk_loader *loader, const stk__augment_settings 
     }
     const stk__device_info *info = &loader->device->info;
     stk__loader_note(loader, "augment.device", info->name, "%s%s%s%s", info->model,
-                     loader->home && !store->remote ? "; its batches are copied on to another device" : "",
+                     loader->target_device && !store->remote ? "; its batches are copied on to another device"
+                                                             : "",
                      info->note[0] ? "; " : "", info->note);
     store->staged = true;
     return STK_OK;
 }
 
 /* Where batches end. */
-static stk_status choose_home(stk_loader *loader, const stk_loader_options *o, stk_error *error)
+static stk_status choose_target_device(stk_loader *loader, const stk_loader_options *o, stk_error *error)
 {
     if (!o->device || !*o->device || strcmp(o->device, "cpu") == 0) return STK_OK;
-    STK__TRY(open_device(loader, o->device, "options.device", &loader->home, error));
-    if (stk__device_keeps(loader->home)) return STK_OK;
+    STK__TRY(open_device(loader, o->device, "options.device", &loader->target_device, error));
+    if (stk__device_keeps(loader->target_device)) return STK_OK;
     stk__fail(error, STK_ERROR_UNSUPPORTED, "batches cannot end in the memory of '%s'",
-              loader->home->info.name);
+              loader->target_device->info.name);
     stk__error_hint(error, "only a CUDA device keeps them");
     return STK_ERROR_UNSUPPORTED;
 }
@@ -162,8 +163,9 @@ static stk_status finish_images(stk_loader *loader, const stk_loader_options *o,
 static stk_status choose_storage(stk_loader *loader, const stk_loader_options *o, const wish *asked,
                                  stk__storage *store, stk_error *error)
 {
-    const bool finished = asked->settings || asked->normalise || asked->rearrange || loader->home;
-    *store = (stk__storage){.image = STK_DTYPE_U8, .mask = STK_DTYPE_U8, .resident = loader->home != NULL};
+    const bool finished = asked->settings || asked->normalise || asked->rearrange || loader->target_device;
+    *store = (stk__storage){
+        .image = STK_DTYPE_U8, .mask = STK_DTYPE_U8, .resident = loader->target_device != NULL};
     if (!loader->source->info.images) {
         if (asked->settings) stk__loader_note(loader, "augment.preset", "none", "there are no images");
         return STK_OK;
@@ -189,7 +191,7 @@ stk_status stk__loader_choose_storage(stk_loader *loader, const stk_loader_optio
     stk__augment_settings read = {0};
     const bool wide = o->mask_dtype == STK_MASK_I64 && loader->source->info.masks;
     STK__TRY(check_std(o, error));
-    STK__TRY(choose_home(loader, o, error));
+    STK__TRY(choose_target_device(loader, o, error));
     stk_status status = o->augment ? read_text(o->augment, &config, &read, error) : STK_OK;
     if (o->augment) augment = &read;
     const wish asked = {

@@ -3,26 +3,26 @@
 #include <string.h>
 
 /* Where the consumer finds something. */
-typedef struct spot {
+typedef struct coord {
     void *data;
     const stk__device *device; /* NULL: on the host */
-} spot;
+} coord;
 
-static spot pixels_at(const stk__slot *slot, const stk__layout *layout, size_t offset)
+static coord pixels_at(const stk__slot *slot, const stk__layout *layout, size_t offset)
 {
-    if (!layout->store.resident) return (spot){slot->memory.data + offset, NULL};
-    return (spot){slot->device->data + offset, slot->device->device};
+    if (!layout->store.resident) return (coord){slot->memory.data + offset, NULL};
+    return (coord){slot->device->data + offset, slot->device->device};
 }
 
-static spot facts_at(const stk__slot *slot, const stk__layout *layout, size_t offset)
+static coord facts_at(const stk__slot *slot, const stk__layout *layout, size_t offset)
 {
-    if (!layout->store.resident) return (spot){slot->memory.data + offset, NULL};
-    return (spot){slot->device->data + layout->device_fact_offset + (offset - layout->label_offset),
-                  slot->device->device};
+    if (!layout->store.resident) return (coord){slot->memory.data + offset, NULL};
+    return (coord){slot->device->data + layout->device_fact_offset + (offset - layout->label_offset),
+                   slot->device->device};
 }
 
 /* A dense tensor [n, a, b, c]; axes of 0 are left out. */
-static stk_tensor dense(spot at, stk_dtype dtype, int64_t n, const int64_t axes[3])
+static stk_tensor dense(coord at, stk_dtype dtype, int64_t n, const int64_t axes[3])
 {
     stk_tensor tensor = {.data = at.data, .dtype = dtype, .ndim = 1, .shape = {n}};
     if (at.device) {
@@ -39,20 +39,21 @@ static stk_tensor dense(spot at, stk_dtype dtype, int64_t n, const int64_t axes[
     return tensor;
 }
 
-static stk_status reserve_on_device(stk__slot *slot, const stk__layout *layout, stk__slot_home home,
+static stk_status reserve_on_device(stk__slot *slot, const stk__layout *layout, stk__slot_memory memory,
                                     stk_error *error)
 {
     const stk__device_room room = {.host = slot->memory.data,
-                                   .host_bytes = home.pinned ? layout->pin_bytes : 0,
+                                   .host_bytes = memory.pinned ? layout->pin_bytes : 0,
                                    .size_bytes = layout->device_bytes,
                                    .places = (uint64_t)layout->places};
-    return stk__device_memory_create(home.device, &room, &slot->device, error);
+    return stk__device_memory_create(memory.device, &room, &slot->device, error);
 }
 
-stk_status stk__slot_init(stk__slot *slot, const stk__layout *layout, stk__slot_home home, stk_error *error)
+stk_status stk__slot_init(stk__slot *slot, const stk__layout *layout, stk__slot_memory memory,
+                          stk_error *error)
 {
     STK__TRY(stk__host_reserve(&slot->memory, layout->total_bytes, layout->view_offset, error));
-    if (stk__device_keeps(home.device)) STK__TRY(reserve_on_device(slot, layout, home, error));
+    if (stk__device_keeps(memory.device)) STK__TRY(reserve_on_device(slot, layout, memory, error));
     if (layout->store.image == STK_DTYPE_U8) slot->batch.arena = slot->memory.data;
     const stk_view *views = (const stk_view *)(const void *)(slot->memory.data + layout->view_offset);
     const bool decoded = layout->store.image == STK_DTYPE_U8;
@@ -149,7 +150,7 @@ void stk__slot_finish(stk__slot *slot, const stk__layout *layout)
 {
     stk_batch *batch = &slot->batch;
     const int64_t n = (int64_t)slot->step.count, scalar[3] = {0};
-    const spot ids = {slot->memory.data + layout->id_offset, NULL};
+    const coord ids = {slot->memory.data + layout->id_offset, NULL};
     batch->count = n;
     batch->epoch = slot->step.epoch;
     batch->position = slot->step.position;
@@ -303,7 +304,8 @@ void stk__slot_mix_labels(stk__slot *slot, const stk__layout *layout, uint64_t a
     }
 }
 
-void stk__slot_set_facts(stk__slot *slot, const stk__layout *layout, uint64_t place, const stk__facts *facts)
+void stk__slot_set_facts(stk__slot *slot, const stk__layout *layout, uint64_t place,
+                         const stk__sample_facts *facts)
 {
     set_label(slot, layout, place, facts->label);
     if (layout->point_count)

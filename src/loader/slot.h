@@ -40,12 +40,13 @@ typedef struct stk__slot {
 } stk__slot;
 
 /* device: that batches go through; NULL: none. pinned: its part of the host's memory shall be. */
-typedef struct stk__slot_home {
+typedef struct stk__slot_memory {
     stk__device *device;
     bool pinned;
-} stk__slot_home;
+} stk__slot_memory;
 
-stk_status stk__slot_init(stk__slot *slot, const stk__layout *layout, stk__slot_home home, stk_error *error);
+stk_status stk__slot_init(stk__slot *slot, const stk__layout *layout, stk__slot_memory memory,
+                          stk_error *error);
 void stk__slot_fini(stk__slot *slot);
 
 /* Prepares the slot for a step: counts, ids, weights 1. */
@@ -65,7 +66,8 @@ void stk__slot_finish(stk__slot *slot, const stk__layout *layout);
 stk__pixels stk__slot_image(stk__slot *slot, const stk__layout *layout, uint64_t place, int32_t w, int32_t h);
 stk__pixels stk__slot_mask(stk__slot *slot, const stk__layout *layout, uint64_t place, int32_t w, int32_t h);
 
-void stk__slot_set_facts(stk__slot *slot, const stk__layout *layout, uint64_t place, const stk__facts *facts);
+void stk__slot_set_facts(stk__slot *slot, const stk__layout *layout, uint64_t place,
+                         const stk__sample_facts *facts);
 void stk__slot_set_id(stk__slot *slot, const stk__layout *layout, uint64_t place, uint64_t id);
 /* Image 0, mask 255, label -1, points invisible, weight 0. */
 void stk__slot_skip(stk__slot *slot, const stk__layout *layout, uint64_t place);

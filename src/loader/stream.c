@@ -52,13 +52,13 @@ uint64_t stk__stream_id(const stk__stream *stream, const stk__order *order, uint
     return id_of_index(stream, stk__order_at(order, position));
 }
 
-stk__run stk__stream_run(const stk__stream *stream, const stk__order *order, uint64_t position)
+stk__id_block stk__stream_block(const stk__stream *stream, const stk__order *order, uint64_t position)
 {
     const stk__order_block block = stk__order_block_at(order, position);
-    return (stk__run){.position = block.position,
-                      .first = id_of_index(stream, block.first),
-                      .last = id_of_index(stream, block.first + block.count - 1),
-                      .count = block.count};
+    return (stk__id_block){.position = block.position,
+                           .first = id_of_index(stream, block.first),
+                           .last = id_of_index(stream, block.first + block.count - 1),
+                           .count = block.count};
 }
 
 uint64_t stk__stream_substitute(const stk__stream *stream, uint64_t epoch, uint64_t position,

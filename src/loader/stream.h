@@ -36,13 +36,13 @@ uint64_t stk__stream_id(const stk__stream *stream, const stk__order *order, uint
 
 /* The block of an order that has a position in it, as ids: first … last, with those of other parts between.
  */
-typedef struct stk__run {
+typedef struct stk__id_block {
     uint64_t position; /* where the block begins */
     uint64_t first, last;
     uint64_t count; /* ids that are of this part */
-} stk__run;
+} stk__id_block;
 
-stk__run stk__stream_run(const stk__stream *stream, const stk__order *order, uint64_t position);
+stk__id_block stk__stream_block(const stk__stream *stream, const stk__order *order, uint64_t position);
 
 /* Sample that stands in for the bad one at a position: attempt 0, 1, … */
 uint64_t stk__stream_substitute(const stk__stream *stream, uint64_t epoch, uint64_t position,

@@ -295,7 +295,7 @@ static stk_status load_sample(stk__worker *worker, const errand *job)
 {
     const stk__recipe *recipe = worker->recipe;
     const stk__layout *layout = &recipe->layout;
-    stk__facts facts = {0};
+    stk__sample_facts facts = {0};
     stk__decoded decoded = {0};
     worker->error.place[0] = '\0';
     STK__TRY(recipe->source->ops->facts(recipe->source, job->id, &facts, &worker->error));

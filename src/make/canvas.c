@@ -74,11 +74,11 @@ static void add_piece(stk__canvas *canvas, int32_t y, float x0, float x1, float 
     if (to + 1 > canvas->cover.last[y]) canvas->cover.last[y] = (int16_t)(to + 1);
 }
 
-static void add_edge(stk__canvas *canvas, stk__spot a, stk__spot b)
+static void add_edge(stk__canvas *canvas, stk__coord a, stk__coord b)
 {
     if (a.y == b.y) return;
     const float sign = a.y < b.y ? 1.0f : -1.0f;
-    const stk__spot high = a.y < b.y ? a : b, low = a.y < b.y ? b : a;
+    const stk__coord high = a.y < b.y ? a : b, low = a.y < b.y ? b : a;
     const float y_start = clamp(high.y, 0, (float)canvas->h), y_end = clamp(low.y, 0, (float)canvas->h);
     const float slope = (low.x - high.x) / (low.y - high.y);
     const int32_t first = (int32_t)y_start;
@@ -93,7 +93,7 @@ static void add_edge(stk__canvas *canvas, stk__spot a, stk__spot b)
     }
 }
 
-void stk__canvas_polygon(stk__canvas *canvas, const stk__spot *spots, int32_t count)
+void stk__canvas_polygon(stk__canvas *canvas, const stk__coord *spots, int32_t count)
 {
     for (int32_t i = 0; i < count; i++)
         add_edge(canvas, spots[i], spots[i + 1 < count ? i + 1 : 0]);
@@ -323,17 +323,17 @@ void stk__canvas_finish(const stk__canvas *canvas, float grain, int32_t u, int32
 }
 
 /* Catmull-Rom: passes through every control, needs no tangents. */
-int32_t stk__curve(const stk__spot *controls, int32_t count, int32_t steps, stk__spot *out)
+int32_t stk__curve(const stk__coord *controls, int32_t count, int32_t steps, stk__coord *out)
 {
     for (int32_t i = 0; i < count; i++) {
-        const stk__spot a = controls[(i + count - 1) % count], b = controls[i], c = controls[(i + 1) % count],
-                        d = controls[(i + 2) % count];
+        const stk__coord a = controls[(i + count - 1) % count], b = controls[i],
+                         c = controls[(i + 1) % count], d = controls[(i + 2) % count];
         for (int32_t k = 0; k < steps; k++) {
             const float t = (float)k / (float)steps, tt = t * t, ttt = tt * t;
             const float wa = (2 * tt - ttt - t) * 0.5f, wb = (3 * ttt - 5 * tt + 2) * 0.5f;
             const float wc = (4 * tt - 3 * ttt + t) * 0.5f, wd = (ttt - tt) * 0.5f;
-            *out++ = (stk__spot){wa * a.x + wb * b.x + wc * c.x + wd * d.x,
-                                 wa * a.y + wb * b.y + wc * c.y + wd * d.y};
+            *out++ = (stk__coord){wa * a.x + wb * b.x + wc * c.x + wd * d.x,
+                                  wa * a.y + wb * b.y + wc * c.y + wd * d.y};
         }
     }
     return count * steps;

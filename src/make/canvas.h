@@ -10,9 +10,9 @@
 
 enum { STK_CANVAS_SIDE = 512, STK_CANVAS_KEEP = 255 };
 
-typedef struct stk__spot {
+typedef struct stk__coord {
     float x, y;
-} stk__spot;
+} stk__coord;
 
 /* Row spans of the outline that is being built: sums[h][w + 2] are differences of coverage along x,
  * in 1/4096. Up to seven layers may lie over each other. */
@@ -32,7 +32,7 @@ typedef struct stk__canvas {
 /* tone = gain + slope . p - bulge |p / radius|^2 + amplitude * texture, p = pixel - centre; colour = rgb *
  * tone. Gain 0 means 1. */
 typedef struct stk__light {
-    stk__spot centre, radius, slope;
+    stk__coord centre, radius, slope;
     float gain, bulge;
 } stk__light;
 
@@ -42,7 +42,7 @@ typedef struct stk__texture {
     int32_t u, v;    /* where in the tile */
     int32_t step;    /* tile pixels a pixel; 0: 1 */
     bool fan;        /* columns spread from fan_from, as hair does */
-    stk__spot fan_from;
+    stk__coord fan_from;
 } stk__texture;
 
 typedef struct stk__paint {
@@ -56,7 +56,7 @@ typedef struct stk__paint {
 
 /* A soft ellipse: delta * (1 - r^2)^2 is added to the colours where `only` permits. */
 typedef struct stk__glow {
-    stk__spot centre, radius;
+    stk__coord centre, radius;
     float delta[3];
     uint32_t only;
 } stk__glow;
@@ -67,7 +67,7 @@ size_t stk__canvas_bytes(int32_t w, int32_t h, int32_t plane_count);
 void stk__canvas_init(stk__canvas *canvas, int32_t w, int32_t h, int32_t plane_count, uint8_t *memory);
 
 /* Adds a closed polygon to the outline; one that runs the other way round cuts a hole. */
-void stk__canvas_polygon(stk__canvas *canvas, const stk__spot *spots, int32_t count);
+void stk__canvas_polygon(stk__canvas *canvas, const stk__coord *spots, int32_t count);
 
 /* Paints the outline and forgets it. */
 void stk__canvas_fill(stk__canvas *canvas, const stk__paint *paint);
@@ -80,6 +80,6 @@ void stk__canvas_glow(stk__canvas *canvas, const stk__glow *glow);
 void stk__canvas_finish(const stk__canvas *canvas, float grain, int32_t u, int32_t v, stk__pixels image);
 
 /* A smooth closed curve through the controls, `steps` spots each: returns count * steps spots in out. */
-int32_t stk__curve(const stk__spot *controls, int32_t count, int32_t steps, stk__spot *out);
+int32_t stk__curve(const stk__coord *controls, int32_t count, int32_t steps, stk__coord *out);
 
 #endif

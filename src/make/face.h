@@ -65,7 +65,7 @@ typedef struct stk__face {
 void stk__face_plan(stk__face *face, uint64_t seed, uint64_t index);
 
 /* Where a spot of the face is in the picture; depth: how far it stands out (nose 30, ears -20). */
-stk__spot stk__face_place(const stk__face *face, float x, float y, float depth);
+stk__coord stk__face_place(const stk__face *face, float x, float y, float depth);
 
 typedef struct stk__face_at {
     float x, y, depth;
@@ -73,20 +73,20 @@ typedef struct stk__face_at {
 
 /* A shape in face coordinates: smooth outline through the controls. */
 typedef struct stk__face_shape {
-    const stk__spot *controls;
+    const stk__coord *controls;
     int32_t count;
     float depth;
     float ragged; /* random offsets of the outline, in pixels */
 } stk__face_shape;
 
 void stk__face_outline(stk__canvas *canvas, stk__face *face, stk__face_shape shape);
-void stk__face_ellipse(stk__canvas *canvas, const stk__face *face, stk__spot centre, stk__spot radius,
+void stk__face_ellipse(stk__canvas *canvas, const stk__face *face, stk__coord centre, stk__coord radius,
                        float depth);
-void stk__face_glow(stk__canvas *canvas, const stk__face *face, stk__face_at centre, stk__spot radius,
+void stk__face_glow(stk__canvas *canvas, const stk__face *face, stk__face_at centre, stk__coord radius,
                     const float delta[3], uint32_t only);
 
 /* Light over something as large as `radius` (face coordinates) around centre. */
-stk__light stk__face_light(const stk__face *face, stk__spot centre, stk__spot radius, float strength);
+stk__light stk__face_light(const stk__face *face, stk__coord centre, stk__coord radius, float strength);
 
 void stk__face_paint_behind(stk__canvas *canvas,
                             stk__face *face);                    /* background, hair behind, neck, clothes */

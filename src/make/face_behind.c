@@ -7,7 +7,7 @@ static void paint_lights(stk__canvas *canvas, stk__face *face)
     const int32_t count = 5 + stk__dice_below(dice, 8);
     for (int32_t i = 0; i < count; i++) {
         const float radius = stk__dice_range(dice, 18, 90), strength = stk__dice_range(dice, -46, 58);
-        const stk__spot centre = {stk__dice_range(dice, 0, FACE_SIDE), stk__dice_range(dice, 0, FACE_SIDE)};
+        const stk__coord centre = {stk__dice_range(dice, 0, FACE_SIDE), stk__dice_range(dice, 0, FACE_SIDE)};
         const float warm = stk__dice_range(dice, -14, 14);
         const stk__glow glow = {centre, {radius, radius}, {strength + warm, strength, strength - warm}, 0};
         stk__canvas_glow(canvas, &glow);
@@ -22,7 +22,7 @@ static void paint_bars(stk__canvas *canvas, stk__face *face)
     for (int32_t i = 0; i < count; i++) {
         const float x = stk__dice_range(dice, -20, 520), w = stk__dice_range(dice, 8, 60);
         const float lean = stk__dice_range(dice, -30, 30);
-        const stk__spot spots[] = {{x, -5}, {x + w, -5}, {x + w + lean, 520}, {x + lean, 520}};
+        const stk__coord spots[] = {{x, -5}, {x + w, -5}, {x + w + lean, 520}, {x + lean, 520}};
         const stk__colour colour = stk__colour_scale(face->back_other, stk__dice_range(dice, 0.6f, 1.25f));
         stk__paint paint = stk__face_flat(colour, FACE_BACKGROUND);
         paint.opacity = stk__dice_range(dice, 0.25f, 0.7f);
@@ -54,7 +54,7 @@ static void paint_hair_behind(stk__canvas *canvas, stk__face *face)
 {
     const float w = face->half_w, h = face->half_h, side = face->hair_side, up = face->hair_up;
     const float end = face->hair_long ? h * 1.55f : h * 0.25f;
-    const stk__spot controls[] = {
+    const stk__coord controls[] = {
         {0, -h - up},
         {w * 0.7f, -h * 0.87f - up * 0.76f},
         {w + side * 0.8f, -h * 0.45f},
@@ -81,19 +81,19 @@ static void paint_hair_behind(stk__canvas *canvas, stk__face *face)
 static void paint_neck(stk__canvas *canvas, stk__face *face)
 {
     const float w = face->half_w, h = face->half_h, neck = w * (face->hair_long ? 0.52f : 0.6f);
-    const stk__spot controls[] = {
+    const stk__coord controls[] = {
         {-neck, h * 0.5f},         {neck, h * 0.5f},       {neck * 0.96f, h * 1.1f},
         {neck * 1.25f, h * 1.4f},  {neck * 2, h * 1.62f},  {neck * 1.5f, h * 2.4f},
         {-neck * 1.5f, h * 2.4f},  {-neck * 2, h * 1.62f}, {-neck * 1.25f, h * 1.4f},
         {-neck * 0.96f, h * 1.1f},
     };
     stk__paint paint = stk__face_flat(stk__colour_scale(face->skin, 0.9f), FACE_NECK);
-    paint.light = stk__face_light(face, (stk__spot){0, h * 1.2f}, (stk__spot){neck, h}, 0.16f);
+    paint.light = stk__face_light(face, (stk__coord){0, h * 1.2f}, (stk__coord){neck, h}, 0.16f);
     paint.texture = (stk__texture){.kind = STK_NOISE_CLOUDS, .amplitude = 0.06f, .u = 40, .v = 77};
     stk__face_outline(canvas, face, (stk__face_shape){controls, 10, -8, 0});
     stk__canvas_fill(canvas, &paint);
     const float dark[3] = {-70, -66, -60};
-    stk__face_glow(canvas, face, (stk__face_at){0, h * 0.98f, 0}, (stk__spot){w * 0.95f, h * 0.36f}, dark,
+    stk__face_glow(canvas, face, (stk__face_at){0, h * 0.98f, 0}, (stk__coord){w * 0.95f, h * 0.36f}, dark,
                    FACE_BIT(FACE_NECK));
 }
 
@@ -106,17 +106,17 @@ static void paint_necklace(stk__canvas *canvas, stk__face *face)
     paint.texture = (stk__texture){.kind = STK_NOISE_GRAIN, .amplitude = 0.3f};
     for (int i = -14; i <= 14; i++) {
         const float t = (float)i / 14, bend = 1 - t * t;
-        const stk__spot centre = {t * w * 0.66f, h * (1.2f + deep * bend)};
-        stk__face_ellipse(canvas, face, centre, (stk__spot){3.3f, 3.3f}, -8);
+        const stk__coord centre = {t * w * 0.66f, h * (1.2f + deep * bend)};
+        stk__face_ellipse(canvas, face, centre, (stk__coord){3.3f, 3.3f}, -8);
     }
-    stk__face_ellipse(canvas, face, (stk__spot){0, h * (1.22f + deep) + 4}, (stk__spot){6, 8}, -8);
+    stk__face_ellipse(canvas, face, (stk__coord){0, h * (1.22f + deep) + 4}, (stk__coord){6, 8}, -8);
     stk__canvas_fill(canvas, &paint);
 }
 
 static void paint_collar(stk__canvas *canvas, stk__face *face, float side)
 {
     const float w = face->half_w, h = face->half_h;
-    const stk__spot controls[] = {
+    const stk__coord controls[] = {
         {side * w * 0.62f, h * 1.16f}, {side * w * 0.98f, h * 1.3f}, {side * w * 0.6f, h * 1.72f},
         {side * w * 0.12f, h * 1.6f},  {side * w * 0.5f, h * 1.42f},
     };
@@ -131,23 +131,23 @@ static void paint_cloth(stk__canvas *canvas, stk__face *face)
 {
     const float w = face->half_w, h = face->half_h;
     const float deep = face->cloth_style == 1 ? 1.85f : 1.52f;
-    const stk__spot controls[] = {
+    const stk__coord controls[] = {
         {-w * 3.6f, h * 3},     {-w * 2.7f, h * 1.95f}, {-w * 1.75f, h * 1.52f}, {-w * 0.86f, h * 1.3f},
         {-w * 0.5f, h * 1.45f}, {0, h * deep},          {w * 0.5f, h * 1.45f},   {w * 0.86f, h * 1.3f},
         {w * 1.75f, h * 1.52f}, {w * 2.7f, h * 1.95f},  {w * 3.6f, h * 3},
     };
     stk__paint paint = stk__face_flat(face->cloth, FACE_CLOTH);
-    paint.light = stk__face_light(face, (stk__spot){0, h * 1.9f}, (stk__spot){w * 2.6f, h}, 0.2f);
+    paint.light = stk__face_light(face, (stk__coord){0, h * 1.9f}, (stk__coord){w * 2.6f, h}, 0.2f);
     paint.texture = (stk__texture){
         .kind = face->cloth_style == 0 ? STK_NOISE_WEAVE : STK_NOISE_CLOUDS, .amplitude = 0.16f, .step = 1};
     stk__face_outline(canvas, face, (stk__face_shape){controls, 11, -8, 0});
     stk__canvas_fill(canvas, &paint);
     const float fold[3] = {-34, -34, -34};
     for (int i = 0; i < 4; i++) {
-        const stk__spot at = {stk__dice_range(&face->dice, -2, 2) * w,
-                              stk__dice_range(&face->dice, 1.6f, 2) * h};
+        const stk__coord at = {stk__dice_range(&face->dice, -2, 2) * w,
+                               stk__dice_range(&face->dice, 1.6f, 2) * h};
         stk__face_glow(canvas, face, (stk__face_at){at.x, at.y, -8},
-                       (stk__spot){stk__dice_range(&face->dice, 10, 26), 70}, fold, FACE_BIT(FACE_CLOTH));
+                       (stk__coord){stk__dice_range(&face->dice, 10, 26), 70}, fold, FACE_BIT(FACE_CLOTH));
     }
     if (face->cloth_style == 2) {
         paint_collar(canvas, face, -1);

@@ -5,28 +5,28 @@ enum { EYE_DEPTH = 13 };
 
 static void paint_iris(stk__canvas *canvas, stk__face *face, float side, uint8_t id)
 {
-    const stk__spot at = {side * face->eye_x + face->gaze_x + face->yaw * 3,
-                          face->eye_y + face->gaze_y - 0.5f};
+    const stk__coord at = {side * face->eye_x + face->gaze_x + face->yaw * 3,
+                           face->eye_y + face->gaze_y - 0.5f};
     const float radius = face->eye_h * 0.98f + 1;
     const stk__colour black = {{18, 14, 14}}, white = {{250, 250, 250}};
     stk__paint paint = stk__face_flat(stk__colour_scale(face->eye, 0.55f), STK_CANVAS_KEEP);
     paint.only = FACE_BIT(id);
-    stk__face_ellipse(canvas, face, at, (stk__spot){radius, radius}, EYE_DEPTH);
+    stk__face_ellipse(canvas, face, at, (stk__coord){radius, radius}, EYE_DEPTH);
     stk__canvas_fill(canvas, &paint);
     paint = stk__face_flat(face->eye, STK_CANVAS_KEEP);
     paint.only = FACE_BIT(id);
     paint.texture = (stk__texture){.kind = STK_NOISE_GRAIN, .amplitude = 0.3f};
-    stk__face_ellipse(canvas, face, at, (stk__spot){radius * 0.84f, radius * 0.84f}, EYE_DEPTH);
+    stk__face_ellipse(canvas, face, at, (stk__coord){radius * 0.84f, radius * 0.84f}, EYE_DEPTH);
     stk__canvas_fill(canvas, &paint);
     paint = stk__face_flat(black, STK_CANVAS_KEEP);
     paint.only = FACE_BIT(id);
-    stk__face_ellipse(canvas, face, at, (stk__spot){radius * 0.42f, radius * 0.42f}, EYE_DEPTH);
+    stk__face_ellipse(canvas, face, at, (stk__coord){radius * 0.42f, radius * 0.42f}, EYE_DEPTH);
     stk__canvas_fill(canvas, &paint);
     paint = stk__face_flat(white, STK_CANVAS_KEEP);
     paint.only = FACE_BIT(id);
     paint.opacity = 0.9f;
-    stk__face_ellipse(canvas, face, (stk__spot){at.x + face->light_x * 3.5f, at.y - 3},
-                      (stk__spot){2.2f, 2.2f}, EYE_DEPTH);
+    stk__face_ellipse(canvas, face, (stk__coord){at.x + face->light_x * 3.5f, at.y - 3},
+                      (stk__coord){2.2f, 2.2f}, EYE_DEPTH);
     stk__canvas_fill(canvas, &paint);
 }
 
@@ -34,7 +34,7 @@ static void paint_iris(stk__canvas *canvas, stk__face *face, float side, uint8_t
 static void paint_lid(stk__canvas *canvas, stk__face *face, float side)
 {
     const float x = side * face->eye_x, y = face->eye_y, w = face->eye_w, h = face->eye_h;
-    const stk__spot lash[] = {
+    const stk__coord lash[] = {
         {x - side * w, y + 2},
         {x - side * w * 0.4f, y - h * 0.86f},
         {x + side * w * 0.3f, y - h},
@@ -46,7 +46,7 @@ static void paint_lid(stk__canvas *canvas, stk__face *face, float side)
     paint.opacity = 0.85f;
     stk__face_outline(canvas, face, (stk__face_shape){lash, 6, EYE_DEPTH, 0});
     stk__canvas_fill(canvas, &paint);
-    const stk__spot fold[] = {
+    const stk__coord fold[] = {
         {x - side * w * 0.8f, y - h * 0.9f},
         {x, y - h - 6},
         {x + side * w, y - h * 0.7f},
@@ -61,7 +61,7 @@ static void paint_lid(stk__canvas *canvas, stk__face *face, float side)
 static void paint_eye(stk__canvas *canvas, stk__face *face, float side)
 {
     const float x = side * face->eye_x, y = face->eye_y, w = face->eye_w, h = face->eye_h;
-    const stk__spot almond[] = {
+    const stk__coord almond[] = {
         {x - side * w, y + 2}, {x - side * w * 0.4f, y - h * 0.86f}, {x + side * w * 0.3f, y - h},
         {x + side * w, y - 1}, {x + side * w * 0.4f, y + h * 0.66f}, {x - side * w * 0.35f, y + h * 0.74f},
     };
@@ -82,7 +82,7 @@ static void paint_eye(stk__canvas *canvas, stk__face *face, float side)
 static void paint_brow(stk__canvas *canvas, stk__face *face, float side)
 {
     const float x = side * face->eye_x, y = face->brow_y, tilt = face->brow_tilt, thick = face->brow_thick;
-    const stk__spot controls[] = {
+    const stk__coord controls[] = {
         {x - side * 24, y + tilt},
         {x, y - 5 - thick * 0.5f},
         {x + side * 18, y - 5},
@@ -104,7 +104,7 @@ static void outline_rim(stk__canvas *canvas, stk__face *face, float side, float 
     const float x = side * (face->eye_x + 1), y = face->eye_y + 3;
     for (int inner = 0; inner < 2; inner++) {
         const float w = inner ? -(34 - thick) : 34, h = inner ? 26 - thick : 26;
-        const stk__spot controls[] = {
+        const stk__coord controls[] = {
             {x - w, y}, {x - w * 0.8f, y - h * 0.85f}, {x, y - h}, {x + w * 0.8f, y - h * 0.85f},
             {x + w, y}, {x + w * 0.7f, y + h * 0.85f}, {x, y + h}, {x - w * 0.7f, y + h * 0.85f},
         };
@@ -130,12 +130,13 @@ static void paint_glasses(stk__canvas *canvas, stk__face *face)
     frame.texture = (stk__texture){.kind = STK_NOISE_CLOUDS, .amplitude = 0.3f, .step = 3};
     outline_rim(canvas, face, -1, 4);
     outline_rim(canvas, face, 1, 4);
-    const stk__spot bridge[] = {{-from, y}, {0, y - 5}, {from, y}, {from, y + 4}, {0, y - 1}, {-from, y + 4}};
+    const stk__coord bridge[] = {{-from, y},    {0, y - 5}, {from, y},
+                                 {from, y + 4}, {0, y - 1}, {-from, y + 4}};
     stk__face_outline(canvas, face, (stk__face_shape){bridge, 6, 20, 0});
     stk__canvas_fill(canvas, &frame);
     for (float side = -1; side <= 1; side += 2) {
         const float hinge = side * (face->eye_x + 34);
-        const stk__spot temple[] = {
+        const stk__coord temple[] = {
             stk__face_place(face, hinge, y - 3, 20), stk__face_place(face, side * to, y - 6, 0),
             stk__face_place(face, side * to, y - 1, 0), stk__face_place(face, hinge, y + 2, 20)};
         stk__canvas_polygon(canvas, temple, 4);

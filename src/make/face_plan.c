@@ -125,18 +125,18 @@ void stk__face_plan(stk__face *face, uint64_t seed, uint64_t index)
     plan_colours(face);
 }
 
-stk__spot stk__face_place(const stk__face *face, float x, float y, float depth)
+stk__coord stk__face_place(const stk__face *face, float x, float y, float depth)
 {
     x += face->yaw * depth;
     y += face->pitch * depth;
-    return (stk__spot){face->centre_x + face->zoom * (face->cosine * x - face->sine * y),
-                       face->centre_y + face->zoom * (face->sine * x + face->cosine * y)};
+    return (stk__coord){face->centre_x + face->zoom * (face->cosine * x - face->sine * y),
+                        face->centre_y + face->zoom * (face->sine * x + face->cosine * y)};
 }
 
 void stk__face_outline(stk__canvas *canvas, stk__face *face, stk__face_shape shape)
 {
     enum { CONTROLS = 16, STEPS = 24 };
-    stk__spot placed[CONTROLS], spots[CONTROLS * STEPS];
+    stk__coord placed[CONTROLS], spots[CONTROLS * STEPS];
     for (int32_t i = 0; i < shape.count; i++)
         placed[i] = stk__face_place(face, shape.controls[i].x, shape.controls[i].y, shape.depth);
     const int32_t count = stk__curve(placed, shape.count, STEPS, spots);
@@ -147,11 +147,11 @@ void stk__face_outline(stk__canvas *canvas, stk__face *face, stk__face_shape sha
     stk__canvas_polygon(canvas, spots, count);
 }
 
-void stk__face_ellipse(stk__canvas *canvas, const stk__face *face, stk__spot centre, stk__spot radius,
+void stk__face_ellipse(stk__canvas *canvas, const stk__face *face, stk__coord centre, stk__coord radius,
                        float depth)
 {
     enum { SPOTS = 40 };
-    stk__spot spots[SPOTS];
+    stk__coord spots[SPOTS];
     for (int i = 0; i < SPOTS; i++) {
         const float turns = (float)i / SPOTS;
         spots[i] = stk__face_place(face, centre.x + radius.x * stk__turn_cos(turns),
@@ -160,7 +160,7 @@ void stk__face_ellipse(stk__canvas *canvas, const stk__face *face, stk__spot cen
     stk__canvas_polygon(canvas, spots, SPOTS);
 }
 
-void stk__face_glow(stk__canvas *canvas, const stk__face *face, stk__face_at centre, stk__spot radius,
+void stk__face_glow(stk__canvas *canvas, const stk__face *face, stk__face_at centre, stk__coord radius,
                     const float delta[3], uint32_t only)
 {
     const stk__glow glow = {stk__face_place(face, centre.x, centre.y, centre.depth),
@@ -170,9 +170,9 @@ void stk__face_glow(stk__canvas *canvas, const stk__face *face, stk__face_at cen
     stk__canvas_glow(canvas, &glow);
 }
 
-stk__light stk__face_light(const stk__face *face, stk__spot centre, stk__spot radius, float strength)
+stk__light stk__face_light(const stk__face *face, stk__coord centre, stk__coord radius, float strength)
 {
-    const stk__spot size = {radius.x * face->zoom, radius.y * face->zoom};
+    const stk__coord size = {radius.x * face->zoom, radius.y * face->zoom};
     return (stk__light){.centre = stk__face_place(face, centre.x, centre.y, 0),
                         .radius = size,
                         .slope = {strength * face->light_x / size.x, strength * face->light_y / size.y},

@@ -6,7 +6,7 @@
 enum { WIDTH = 320, HEIGHT = 160, PIECE_ID = 1, EDGE_SPOTS = 14, PIECE_SPOTS = 4 * (EDGE_SPOTS + 1) };
 
 typedef struct puzzle {
-    stk__spot gap, slider; /* centres; apart by whole pixels in x */
+    stk__coord gap, slider; /* centres; apart by whole pixels in x */
     float side;
     int32_t bulbs[4]; /* per side, clockwise from the top: 1 tab, -1 notch, 0 straight */
     stk__dice dice;
@@ -31,7 +31,7 @@ static void captcha_facts(uint64_t seed, uint64_t index, stk__made *made)
 {
     puzzle plan;
     plan_puzzle(&plan, seed, index);
-    const stk__spot spots[2] = {plan.gap, plan.slider};
+    const stk__coord spots[2] = {plan.gap, plan.slider};
     for (int i = 0; i < 2; i++) {
         made->points[i][0] = spots[i].x;
         made->points[i][1] = spots[i].y;
@@ -40,23 +40,23 @@ static void captcha_facts(uint64_t seed, uint64_t index, stk__made *made)
 }
 
 /* Corner, then the round bulb in the middle of the side: 240 degrees of a circle that starts on the side. */
-static void outline_side(const puzzle *plan, int which, stk__spot centre, float half, stk__spot *spots)
+static void outline_side(const puzzle *plan, int which, stk__coord centre, float half, stk__coord *spots)
 {
-    static const stk__spot along[4] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
-    const stk__spot e = along[which], n = {e.y, -e.x};
+    static const stk__coord along[4] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
+    const stk__coord e = along[which], n = {e.y, -e.x};
     const float radius = plan->side * 0.17f, sign = (float)plan->bulbs[which];
-    const stk__spot middle = {centre.x + n.x * half, centre.y + n.y * half};
-    spots[0] = (stk__spot){middle.x - e.x * half, middle.y - e.y * half};
+    const stk__coord middle = {centre.x + n.x * half, centre.y + n.y * half};
+    spots[0] = (stk__coord){middle.x - e.x * half, middle.y - e.y * half};
     for (int i = 0; i < EDGE_SPOTS; i++) {
         const float turns = -1.0f / 12 + (float)i / (EDGE_SPOTS - 1) * (8.0f / 12);
         const float a = -stk__turn_cos(turns) * radius, b = sign * radius * (stk__turn_sin(turns) + 0.5f);
-        spots[i + 1] = (stk__spot){middle.x + e.x * a + n.x * b, middle.y + e.y * a + n.y * b};
+        spots[i + 1] = (stk__coord){middle.x + e.x * a + n.x * b, middle.y + e.y * a + n.y * b};
     }
 }
 
-static void outline_piece(stk__canvas *canvas, const puzzle *plan, stk__spot centre, float grow, bool hole)
+static void outline_piece(stk__canvas *canvas, const puzzle *plan, stk__coord centre, float grow, bool hole)
 {
-    stk__spot spots[PIECE_SPOTS], turned[PIECE_SPOTS];
+    stk__coord spots[PIECE_SPOTS], turned[PIECE_SPOTS];
     for (int side = 0; side < 4; side++)
         outline_side(plan, side, centre, plan->side * 0.5f + grow, spots + side * (EDGE_SPOTS + 1));
     for (int i = 0; i < PIECE_SPOTS; i++)
@@ -90,7 +90,7 @@ static void paint_sky(stk__canvas *canvas, stk__dice *dice, const scene *look)
                                  .u = stk__dice_below(dice, STK_NOISE_SIDE),
                                  .v = stk__dice_below(dice, STK_NOISE_SIDE)};
     stk__canvas_flood(canvas, &sky);
-    const stk__spot sun = {stk__dice_range(dice, 0, WIDTH), stk__dice_range(dice, 5, 60)};
+    const stk__coord sun = {stk__dice_range(dice, 0, WIDTH), stk__dice_range(dice, 5, 60)};
     const float radius = stk__dice_range(dice, 25, 70);
     const stk__glow glow = {sun, {radius, radius}, {70, 60, 36}, 0};
     stk__canvas_glow(canvas, &glow);
@@ -100,7 +100,7 @@ static void paint_sky(stk__canvas *canvas, stk__dice *dice, const scene *look)
 static void paint_ridge(stk__canvas *canvas, stk__dice *dice, const scene *look, float nearness)
 {
     enum { STEPS = 40 };
-    stk__spot spots[STEPS + 3];
+    stk__coord spots[STEPS + 3];
     const float base = 40 + 85 * nearness + stk__dice_range(dice, -12, 12);
     const float wide = stk__dice_range(dice, 0.4f, 1.4f), start = stk__dice_range(dice, 0, 1);
     const float rough = look->texture == STK_NOISE_WEAVE ? 9.0f : 2.5f, high = stk__dice_range(dice, 8, 22);
@@ -108,10 +108,10 @@ static void paint_ridge(stk__canvas *canvas, stk__dice *dice, const scene *look,
         const float t = (float)i / STEPS;
         const float wave =
             stk__turn_sin(start + t * wide) + 0.4f * stk__turn_sin(start * 3 + t * wide * 3.1f + 2);
-        spots[i] = (stk__spot){t * WIDTH, base - high * wave + stk__dice_range(dice, -rough, rough)};
+        spots[i] = (stk__coord){t * WIDTH, base - high * wave + stk__dice_range(dice, -rough, rough)};
     }
-    spots[STEPS + 1] = (stk__spot){WIDTH, HEIGHT};
-    spots[STEPS + 2] = (stk__spot){0, HEIGHT};
+    spots[STEPS + 1] = (stk__coord){WIDTH, HEIGHT};
+    spots[STEPS + 2] = (stk__coord){0, HEIGHT};
     stk__paint paint = {.id = STK_CANVAS_KEEP};
     const float shade = stk__dice_range(dice, 0.8f, 1.15f), haze = 0.65f * (1 - nearness);
     for (int c = 0; c < 3; c++)
@@ -132,7 +132,7 @@ static void paint_things(stk__canvas *canvas, stk__dice *dice)
     const int32_t count = 14 + stk__dice_below(dice, 30);
     const float warm = stk__dice_range(dice, -1, 1);
     for (int32_t i = 0; i < count; i++) {
-        const stk__spot at = {stk__dice_range(dice, 0, WIDTH), stk__dice_range(dice, 60, HEIGHT)};
+        const stk__coord at = {stk__dice_range(dice, 0, WIDTH), stk__dice_range(dice, 60, HEIGHT)};
         const float radius = stk__dice_range(dice, 2, 11), tone = stk__dice_range(dice, -60, 90);
         const stk__glow glow = {at, {radius, radius * 0.8f}, {tone + 40 * warm, tone, tone - 40 * warm}, 0};
         stk__canvas_glow(canvas, &glow);

@@ -9,28 +9,28 @@ static const char *const class_names[CLASSES] = {"arrow", "circle", "cross", "he
                                                  "ring",  "square", "star",  "triangle", "wave"};
 
 /* Corners of the straight shapes within -1 … 1. */
-static const stk__spot arrow[] = {{-1, -0.3f},  {0.1f, -0.3f}, {0.1f, -0.8f}, {1, 0},
-                                  {0.1f, 0.8f}, {0.1f, 0.3f},  {-1, 0.3f}};
-static const stk__spot cross[] = {{-0.3f, -1},   {0.3f, -1},   {0.3f, -0.3f}, {1, -0.3f},
-                                  {1, 0.3f},     {0.3f, 0.3f}, {0.3f, 1},     {-0.3f, 1},
-                                  {-0.3f, 0.3f}, {-1, 0.3f},   {-1, -0.3f},   {-0.3f, -0.3f}};
-static const stk__spot square[] = {{-0.8f, -0.8f}, {0.8f, -0.8f}, {0.8f, 0.8f}, {-0.8f, 0.8f}};
-static const stk__spot triangle[] = {{0, -0.95f}, {0.95f, 0.75f}, {-0.95f, 0.75f}};
+static const stk__coord arrow[] = {{-1, -0.3f},  {0.1f, -0.3f}, {0.1f, -0.8f}, {1, 0},
+                                   {0.1f, 0.8f}, {0.1f, 0.3f},  {-1, 0.3f}};
+static const stk__coord cross[] = {{-0.3f, -1},   {0.3f, -1},   {0.3f, -0.3f}, {1, -0.3f},
+                                   {1, 0.3f},     {0.3f, 0.3f}, {0.3f, 1},     {-0.3f, 1},
+                                   {-0.3f, 0.3f}, {-1, 0.3f},   {-1, -0.3f},   {-0.3f, -0.3f}};
+static const stk__coord square[] = {{-0.8f, -0.8f}, {0.8f, -0.8f}, {0.8f, 0.8f}, {-0.8f, 0.8f}};
+static const stk__coord triangle[] = {{0, -0.95f}, {0.95f, 0.75f}, {-0.95f, 0.75f}};
 
 typedef struct stance {
-    stk__spot centre;
+    stk__coord centre;
     float size, cosine, sine;
 } stance;
 
-static stk__spot place(const stance *pose, float x, float y)
+static stk__coord place(const stance *pose, float x, float y)
 {
-    return (stk__spot){pose->centre.x + pose->size * (pose->cosine * x - pose->sine * y),
-                       pose->centre.y + pose->size * (pose->sine * x + pose->cosine * y)};
+    return (stk__coord){pose->centre.x + pose->size * (pose->cosine * x - pose->sine * y),
+                        pose->centre.y + pose->size * (pose->sine * x + pose->cosine * y)};
 }
 
-static void add_corners(stk__canvas *canvas, const stance *pose, const stk__spot *corners, int32_t count)
+static void add_corners(stk__canvas *canvas, const stance *pose, const stk__coord *corners, int32_t count)
 {
-    stk__spot spots[SPOTS];
+    stk__coord spots[SPOTS];
     for (int32_t i = 0; i < count; i++)
         spots[i] = place(pose, corners[i].x, corners[i].y);
     stk__canvas_polygon(canvas, spots, count);
@@ -38,7 +38,7 @@ static void add_corners(stk__canvas *canvas, const stance *pose, const stk__spot
 
 static void add_circle(stk__canvas *canvas, const stance *pose, float radius_x, float radius_y)
 {
-    stk__spot spots[SPOTS];
+    stk__coord spots[SPOTS];
     for (int i = 0; i < SPOTS; i++) {
         const float turns = (float)i / SPOTS;
         spots[i] = place(pose, radius_x * stk__turn_cos(turns), radius_y * stk__turn_sin(turns));
@@ -49,7 +49,7 @@ static void add_circle(stk__canvas *canvas, const stance *pose, float radius_x, 
 /* Outer half circle down the left side, back along a flatter arc. */
 static void add_moon(stk__canvas *canvas, const stance *pose)
 {
-    stk__spot spots[SPOTS];
+    stk__coord spots[SPOTS];
     for (int i = 0; i < SPOTS / 2; i++) {
         const float turns = 0.25f + 0.5f * (float)i / (SPOTS / 2 - 1);
         spots[i] = place(pose, stk__turn_cos(turns) + 0.4f, stk__turn_sin(turns));
@@ -60,7 +60,7 @@ static void add_moon(stk__canvas *canvas, const stance *pose)
 
 static void add_star(stk__canvas *canvas, const stance *pose)
 {
-    stk__spot spots[10];
+    stk__coord spots[10];
     for (int i = 0; i < 10; i++) {
         const float turns = (float)i / 10 + 0.75f, radius = i % 2 ? 0.42f : 1;
         spots[i] = place(pose, radius * stk__turn_cos(turns), radius * stk__turn_sin(turns));
@@ -70,16 +70,16 @@ static void add_star(stk__canvas *canvas, const stance *pose)
 
 static void add_heart(stk__canvas *canvas, const stance *pose)
 {
-    static const stk__spot controls[] = {{0, -0.45f},   {0.4f, -0.9f},   {0.95f, -0.6f},
-                                         {0.8f, 0.1f},  {0.05f, 0.95f},  {-0.05f, 0.95f},
-                                         {-0.8f, 0.1f}, {-0.95f, -0.6f}, {-0.4f, -0.9f}};
-    stk__spot spots[SPOTS];
+    static const stk__coord controls[] = {{0, -0.45f},   {0.4f, -0.9f},   {0.95f, -0.6f},
+                                          {0.8f, 0.1f},  {0.05f, 0.95f},  {-0.05f, 0.95f},
+                                          {-0.8f, 0.1f}, {-0.95f, -0.6f}, {-0.4f, -0.9f}};
+    stk__coord spots[SPOTS];
     add_corners(canvas, pose, spots, stk__curve(controls, 9, 7, spots));
 }
 
 static void add_wave(stk__canvas *canvas, const stance *pose)
 {
-    stk__spot spots[SPOTS];
+    stk__coord spots[SPOTS];
     for (int i = 0; i < SPOTS / 2; i++) {
         const float t = (float)i / (SPOTS / 2 - 1), y = 0.5f * stk__turn_sin(t * 1.5f + 1);
         spots[i] = place(pose, 2 * t - 1, y - 0.25f);
@@ -143,13 +143,13 @@ static void paint_ground(stk__canvas *canvas, stk__dice *dice, float grey)
 static void paint_clutter(stk__canvas *canvas, stk__dice *dice, int32_t count)
 {
     for (int32_t i = 0; i < count; i++) {
-        const stk__spot a = {stk__dice_range(dice, 0, SIDE), stk__dice_range(dice, 0, SIDE)};
-        const stk__spot reach = {stk__dice_range(dice, -50, 50), stk__dice_range(dice, -50, 50)};
+        const stk__coord a = {stk__dice_range(dice, 0, SIDE), stk__dice_range(dice, 0, SIDE)};
+        const stk__coord reach = {stk__dice_range(dice, -50, 50), stk__dice_range(dice, -50, 50)};
         const float thick = stk__dice_range(dice, 0.02f, 0.09f);
-        const stk__spot bar[] = {a,
-                                 {a.x + reach.x, a.y + reach.y},
-                                 {a.x + reach.x - reach.y * thick, a.y + reach.y + reach.x * thick},
-                                 {a.x - reach.y * thick, a.y + reach.x * thick}};
+        const stk__coord bar[] = {a,
+                                  {a.x + reach.x, a.y + reach.y},
+                                  {a.x + reach.x - reach.y * thick, a.y + reach.y + reach.x * thick},
+                                  {a.x - reach.y * thick, a.y + reach.x * thick}};
         stk__paint paint = {.rgb = {stk__dice_range(dice, 20, 235)}, .id = STK_CANVAS_KEEP};
         paint.opacity = stk__dice_range(dice, 0.3f, 0.9f);
         stk__canvas_polygon(canvas, bar, 4);

@@ -20,8 +20,8 @@ enum {
 struct stk__curves {
     int gpu_count;
     int shape_count, step_count;
-    stk__shape *shapes;
-    stk__shape_step *steps;
+    stk__curve_shape *shapes;
+    stk__curve_shape_step *steps;
     int16_t places[STK_GPUS + 1][STK_METRIC_COUNT + 1]; /* number of the shape + 1; 0: none */
 };
 
@@ -42,11 +42,11 @@ static const struct {
     int numbers;
     const char *expects;
 } kinds[] = {
-    [STK_SHAPE_CONST] = {"const", 1, "a value"},
-    [STK_SHAPE_SQUARE] = {"square", 4, "period in s (0.001 or more), duty (0 to 1), high, low"},
-    [STK_SHAPE_SINE] = {"sine", 3, "period in s (0.001 or more), low, high"},
-    [STK_SHAPE_RAMP] = {"ramp", 4, "from second, to second, value before, value after"},
-    [STK_SHAPE_STEPS] = {"steps", 0, "SECOND:VALUE from 0 on, the last value as the first"},
+    [STK_CURVE_SHAPE_CONST] = {"const", 1, "a value"},
+    [STK_CURVE_SHAPE_SQUARE] = {"square", 4, "period in s (0.001 or more), duty (0 to 1), high, low"},
+    [STK_CURVE_SHAPE_SINE] = {"sine", 3, "period in s (0.001 or more), low, high"},
+    [STK_CURVE_SHAPE_RAMP] = {"ramp", 4, "from second, to second, value before, value after"},
+    [STK_CURVE_SHAPE_STEPS] = {"steps", 0, "SECOND:VALUE from 0 on, the last value as the first"},
 };
 enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };
 
@@ -111,7 +111,7 @@ static bool read_number(word w, double *value)
 }
 
 /* Takes `noise N` off the end of the line. */
-static stk_status read_noise(line *l, stk__shape *shape, stk_error *error)
+static stk_status read_noise(line *l, stk__curve_shape *shape, stk_error *error)
 {
     if (l->count < 5 || !is_word(l->words[l->count - 2], "noise")) return STK_OK;
     if (!read_number(l->words[l->count - 1], &shape->noise) || shape->noise < 0)
@@ -120,9 +120,9 @@ static stk_status read_noise(line *l, stk__shape *shape, stk_error *error)
     return STK_OK;
 }
 
-static stk_status read_steps(stk__curves *curves, const line *l, stk__shape *shape, stk_error *error)
+static stk_status read_steps(stk__curves *curves, const line *l, stk__curve_shape *shape, stk_error *error)
 {
-    stk__shape_step *steps = curves->steps + curves->step_count;
+    stk__curve_shape_step *steps = curves->steps + curves->step_count;
     const int count = l->count - 3;
     for (int i = 0; i < count; i++) {
         const word w = l->words[3 + i];
@@ -143,24 +143,24 @@ static stk_status read_steps(stk__curves *curves, const line *l, stk__shape *sha
     return STK_OK;
 }
 
-static bool are_sound(const stk__shape *shape)
+static bool are_sound(const stk__curve_shape *shape)
 {
     const double *n = shape->numbers;
-    if (shape->kind == STK_SHAPE_SQUARE) return n[0] >= LEAST_S && n[1] >= 0 && n[1] <= 1;
-    if (shape->kind == STK_SHAPE_SINE) return n[0] >= LEAST_S;
-    return shape->kind != STK_SHAPE_RAMP || n[1] - n[0] >= LEAST_S;
+    if (shape->kind == STK_CURVE_SHAPE_SQUARE) return n[0] >= LEAST_S && n[1] >= 0 && n[1] <= 1;
+    if (shape->kind == STK_CURVE_SHAPE_SINE) return n[0] >= LEAST_S;
+    return shape->kind != STK_CURVE_SHAPE_RAMP || n[1] - n[0] >= LEAST_S;
 }
 
-static stk_status read_shape(stk__curves *curves, line *l, stk__shape *shape, stk_error *error)
+static stk_status read_shape(stk__curves *curves, line *l, stk__curve_shape *shape, stk_error *error)
 {
     int kind = 0;
     while (kind < KIND_COUNT && !is_word(l->words[2], kinds[kind].name))
         kind++;
     if (kind == KIND_COUNT)
         return refuse(l, error, "no shape (const, square, sine, ramp, steps)", l->words[2]);
-    shape->kind = (stk__shape_kind)kind;
+    shape->kind = (stk__curve_shape_kind)kind;
     STK__TRY(read_noise(l, shape, error));
-    if (kind == STK_SHAPE_STEPS) return read_steps(curves, l, shape, error);
+    if (kind == STK_CURVE_SHAPE_STEPS) return read_steps(curves, l, shape, error);
     bool good = l->count - 3 == kinds[kind].numbers;
     for (int i = 0; good && i < kinds[kind].numbers; i++)
         good = read_number(l->words[3 + i], &shape->numbers[i]);
@@ -170,10 +170,10 @@ static stk_status read_shape(stk__curves *curves, line *l, stk__shape *shape, st
 }
 
 /* So that nothing has to be cut off later: a cut curve would have another mean. */
-static stk_status check_range(const line *l, int metric, const stk__shape *shape, stk_error *error)
+static stk_status check_range(const line *l, int metric, const stk__curve_shape *shape, stk_error *error)
 {
     double least, most;
-    stk__shape_range(shape, &least, &most);
+    stk__curve_shape_range(shape, &least, &most);
     const double limit = metric == STATE                              ? STK_GPU_BARRED
                          : stk__metric_is_percent((stk_metric)metric) ? 100
                                                                       : INFINITY;
@@ -195,8 +195,8 @@ static stk_status read_line(stk__curves *curves, line *l, stk_error *error)
     if (*place)
         return stk__fail(error, STK_ERROR_CONFIG, "line %d: line %d has this curve already", l->number,
                          curves->shapes[*place - 1].line);
-    stk__shape *shape = &curves->shapes[curves->shape_count];
-    *shape = (stk__shape){.line = l->number};
+    stk__curve_shape *shape = &curves->shapes[curves->shape_count];
+    *shape = (stk__curve_shape){.line = l->number};
     STK__TRY(read_shape(curves, l, shape, error));
     STK__TRY(check_range(l, metric, shape, error));
     *place = (int16_t)++curves->shape_count;
@@ -263,7 +263,7 @@ int stk__curves_gpus(const stk__curves *curves)
 }
 
 /* A copy, because GPUs that share a curve do not share its noise. */
-static bool take_shape(const stk__curves *curves, int gpu, int metric, stk__shape *shape)
+static bool take_shape(const stk__curves *curves, int gpu, int metric, stk__curve_shape *shape)
 {
     if (gpu < 0 || gpu >= STK_GPUS) return false;
     int place = curves->places[gpu][metric];
@@ -276,37 +276,38 @@ static bool take_shape(const stk__curves *curves, int gpu, int metric, stk__shap
 
 bool stk__curves_at(const stk__curves *curves, int gpu, stk_metric metric, double second, double *value)
 {
-    stk__shape shape;
+    stk__curve_shape shape;
     if (!take_shape(curves, gpu, (int)metric, &shape)) return false;
-    *value = stk__shape_at(&shape, second);
+    *value = stk__curve_shape_at(&shape, second);
     return true;
 }
 
 bool stk__curves_mean(const stk__curves *curves, int gpu, stk_metric metric, double from_s, double to_s,
                       double *value)
 {
-    stk__shape shape;
+    stk__curve_shape shape;
     if (!take_shape(curves, gpu, (int)metric, &shape)) return false;
     if (to_s <= from_s)
-        *value = stk__shape_at(&shape, to_s);
+        *value = stk__curve_shape_at(&shape, to_s);
     else
-        *value = (stk__shape_integral(&shape, to_s) - stk__shape_integral(&shape, from_s)) / (to_s - from_s);
+        *value = (stk__curve_shape_integral(&shape, to_s) - stk__curve_shape_integral(&shape, from_s)) /
+                 (to_s - from_s);
     return true;
 }
 
 bool stk__curves_total(const stk__curves *curves, int gpu, stk_metric metric, double second, double *value)
 {
-    stk__shape shape;
+    stk__curve_shape shape;
     if (!take_shape(curves, gpu, (int)metric, &shape) &&
         !(metric == STK_METRIC_ENERGY && take_shape(curves, gpu, STK_METRIC_POWER, &shape)))
         return false;
-    *value = stk__shape_integral(&shape, second);
+    *value = stk__curve_shape_integral(&shape, second);
     return true;
 }
 
 stk_gpu_state stk__curves_state(const stk__curves *curves, int gpu, double second)
 {
-    stk__shape shape;
-    return take_shape(curves, gpu, STATE, &shape) ? (stk_gpu_state)lround(stk__shape_at(&shape, second))
+    stk__curve_shape shape;
+    return take_shape(curves, gpu, STATE, &shape) ? (stk_gpu_state)lround(stk__curve_shape_at(&shape, second))
                                                   : STK_GPU_GOOD;
 }

@@ -17,7 +17,7 @@ static double wrap(double second, double period, double *rounds)
     return second - *rounds * period;
 }
 
-static double noise_level(const stk__shape *shape, double cell)
+static double noise_level(const stk__curve_shape *shape, double cell)
 {
     const double pair = floor(cell / 2);
     const int64_t number = (int64_t)pair;
@@ -27,12 +27,12 @@ static double noise_level(const stk__shape *shape, double cell)
     return cell - 2 * pair < 1 ? level : -level;
 }
 
-static double noise_at(const stk__shape *shape, double second)
+static double noise_at(const stk__curve_shape *shape, double second)
 {
     return shape->noise > 0 ? noise_level(shape, floor(second / NOISE_S)) : 0;
 }
 
-static double noise_integral(const stk__shape *shape, double second)
+static double noise_integral(const stk__curve_shape *shape, double second)
 {
     if (shape->noise <= 0) return 0;
     const double cell = floor(second / NOISE_S), inside = second - cell * NOISE_S;
@@ -41,12 +41,12 @@ static double noise_integral(const stk__shape *shape, double second)
     return first ? level * inside : -level * (NOISE_S - inside);
 }
 
-static double steps_period(const stk__shape *shape)
+static double steps_period(const stk__curve_shape *shape)
 {
     return shape->steps[shape->step_count - 1].second;
 }
 
-static double steps_at(const stk__shape *shape, double second)
+static double steps_at(const stk__curve_shape *shape, double second)
 {
     double rounds;
     const double inside = wrap(second, steps_period(shape), &rounds);
@@ -57,7 +57,7 @@ static double steps_at(const stk__shape *shape, double second)
 }
 
 /* From the beginning of a period to `inside` of it. */
-static double steps_part(const stk__shape *shape, double inside)
+static double steps_part(const stk__curve_shape *shape, double inside)
 {
     double sum = 0;
     for (int i = 0; i + 1 < shape->step_count && shape->steps[i].second < inside; i++) {
@@ -67,7 +67,7 @@ static double steps_part(const stk__shape *shape, double inside)
     return sum;
 }
 
-static double steps_integral(const stk__shape *shape, double second)
+static double steps_integral(const stk__curve_shape *shape, double second)
 {
     const double period = steps_period(shape);
     double rounds;
@@ -90,48 +90,48 @@ static double ramp_integral(const double n[4], double second)
     return n[2] * (second - after) + slope * rising * rising / 2 + n[3] * after;
 }
 
-double stk__shape_at(const stk__shape *shape, double second)
+double stk__curve_shape_at(const stk__curve_shape *shape, double second)
 {
     const double *n = shape->numbers, noise = noise_at(shape, second);
     double rounds;
     switch (shape->kind) {
-    case STK_SHAPE_CONST:
+    case STK_CURVE_SHAPE_CONST:
         return n[0] + noise;
-    case STK_SHAPE_SQUARE:
+    case STK_CURVE_SHAPE_SQUARE:
         return (wrap(second, n[0], &rounds) < n[0] * n[1] ? n[2] : n[3]) + noise;
-    case STK_SHAPE_SINE:
+    case STK_CURVE_SHAPE_SINE:
         return (n[1] + n[2]) / 2 - (n[2] - n[1]) / 2 * cos(turn * second / n[0]) + noise;
-    case STK_SHAPE_RAMP:
+    case STK_CURVE_SHAPE_RAMP:
         return n[2] + (n[3] - n[2]) * fmin(fmax((second - n[0]) / (n[1] - n[0]), 0), 1) + noise;
-    case STK_SHAPE_STEPS:
+    case STK_CURVE_SHAPE_STEPS:
         break;
     }
     return steps_at(shape, second) + noise;
 }
 
-double stk__shape_integral(const stk__shape *shape, double second)
+double stk__curve_shape_integral(const stk__curve_shape *shape, double second)
 {
     const double *n = shape->numbers, noise = noise_integral(shape, second);
     switch (shape->kind) {
-    case STK_SHAPE_CONST:
+    case STK_CURVE_SHAPE_CONST:
         return n[0] * second + noise;
-    case STK_SHAPE_SQUARE:
+    case STK_CURVE_SHAPE_SQUARE:
         return square_integral(n, second) + noise;
-    case STK_SHAPE_SINE:
+    case STK_CURVE_SHAPE_SINE:
         return (n[1] + n[2]) / 2 * second - (n[2] - n[1]) / 2 * sin(turn * second / n[0]) * n[0] / turn +
                noise;
-    case STK_SHAPE_RAMP:
+    case STK_CURVE_SHAPE_RAMP:
         return ramp_integral(n, second) + noise;
-    case STK_SHAPE_STEPS:
+    case STK_CURVE_SHAPE_STEPS:
         break;
     }
     return steps_integral(shape, second) + noise;
 }
 
-void stk__shape_range(const stk__shape *shape, double *least, double *most)
+void stk__curve_shape_range(const stk__curve_shape *shape, double *least, double *most)
 {
     const int first[] = {0, 2, 1, 2}; /* where the two levels stand; a constant has one */
-    if (shape->kind == STK_SHAPE_STEPS) {
+    if (shape->kind == STK_CURVE_SHAPE_STEPS) {
         *least = *most = shape->steps[0].value;
         for (int i = 1; i < shape->step_count; i++) {
             *least = fmin(*least, shape->steps[i].value);
@@ -139,7 +139,7 @@ void stk__shape_range(const stk__shape *shape, double *least, double *most)
         }
     } else {
         const double a = shape->numbers[first[shape->kind]];
-        const double b = shape->kind == STK_SHAPE_CONST ? a : shape->numbers[first[shape->kind] + 1];
+        const double b = shape->kind == STK_CURVE_SHAPE_CONST ? a : shape->numbers[first[shape->kind] + 1];
         *least = fmin(a, b);
         *most = fmax(a, b);
     }

@@ -4,31 +4,31 @@
 
 #include <stdint.h>
 
-typedef enum stk__shape_kind {
-    STK_SHAPE_CONST,  /* value */
-    STK_SHAPE_SQUARE, /* period s, duty, high, low: high comes first */
-    STK_SHAPE_SINE,   /* period s, low, high: low comes first */
-    STK_SHAPE_RAMP,   /* from s, to s, low, high: level before and after */
-    STK_SHAPE_STEPS   /* from second: value, …; begins again at the last, whose value is the first */
-} stk__shape_kind;
+typedef enum stk__curve_shape_kind {
+    STK_CURVE_SHAPE_CONST,  /* value */
+    STK_CURVE_SHAPE_SQUARE, /* period s, duty, high, low: high comes first */
+    STK_CURVE_SHAPE_SINE,   /* period s, low, high: low comes first */
+    STK_CURVE_SHAPE_RAMP,   /* from s, to s, low, high: level before and after */
+    STK_CURVE_SHAPE_STEPS   /* from second: value, …; begins again at the last, whose value is the first */
+} stk__curve_shape_kind;
 
-typedef struct stk__shape_step {
+typedef struct stk__curve_shape_step {
     double second, value;
-} stk__shape_step;
+} stk__curve_shape_step;
 
-typedef struct stk__shape {
-    stk__shape_kind kind;
+typedef struct stk__curve_shape {
+    stk__curve_shape_kind kind;
     double numbers[4];
     double noise;
     uint32_t noise_key; /* another one for each GPU and metric */
     int step_count;
-    const stk__shape_step *steps;
+    const stk__curve_shape_step *steps;
     int line; /* of the text, from 1 */
-} stk__shape;
+} stk__curve_shape;
 
-double stk__shape_at(const stk__shape *shape, double second);
-double stk__shape_integral(const stk__shape *shape, double second); /* from 0 to second */
+double stk__curve_shape_at(const stk__curve_shape *shape, double second);
+double stk__curve_shape_integral(const stk__curve_shape *shape, double second); /* from 0 to second */
 /* Least and most it can be, noise included. */
-void stk__shape_range(const stk__shape *shape, double *least, double *most);
+void stk__curve_shape_range(const stk__curve_shape *shape, double *least, double *most);
 
 #endif

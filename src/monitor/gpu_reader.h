@@ -11,43 +11,43 @@
 #include <stdatomic.h>
 #include <string.h>
 
-typedef struct stk__reader stk__reader;
+typedef struct stk__gpu_reader stk__gpu_reader;
 
-/* A thread's place at one GPU. A thread that hangs keeps its seat, and its successor gets another one with a
- * fresh state: so nothing here is shared but beat_ns. */
-typedef struct stk__seat {
-    stk__reader *reader;
+/* A thread's place at one GPU. A thread that hangs keeps its context, and its successor gets another one with
+ * a fresh state: so nothing here is shared but beat_ns. */
+typedef struct stk__poller_context {
+    stk__gpu_reader *reader;
     int number;               /* of the GPU, 0 to count - 1 */
     void *state;              /* [ops->state_bytes], zero at first */
     _Atomic uint64_t beat_ns; /* when the call of the driver that is under way began */
-} stk__seat;
+} stk__poller_context;
 
 typedef struct stk__reader_ops {
     const char *vendor; /* "nvidia" */
     size_t state_bytes; /* at least 1 */
     /* Finds the vendor's library or files and its GPUs. STK_ERROR_UNSUPPORTED with a sentence why when there
      * are none ("no NVIDIA driver: libnvidia-ml.so.1 is not there"). May hang. */
-    stk_status (*open)(stk__reader **reader, stk_error *error);
-    int (*count)(const stk__reader *reader);
-    void (*describe)(const stk__reader *reader, int number, stk_gpu *gpu);
+    stk_status (*open)(stk__gpu_reader **reader, stk_error *error);
+    int (*count)(const stk__gpu_reader *reader);
+    void (*describe)(const stk__gpu_reader *reader, int number, stk_gpu *gpu);
     /* Fills everything that can be told now into a cleared frame; what cannot stays STK_UNKNOWN or becomes
      * STK_UNSUPPORTED. Counters as the driver counts them, unwrapped. loads: only samples newer than those of
-     * the last call of this seat; none in the first. Allocates nothing. Calls stk__seat_beat before whatever
-     * may hang. */
-    void (*read)(stk__seat *seat, stk_gpu_frame *frame);
+     * the last call of this context; none in the first. Allocates nothing. Calls stk__poller_context_beat
+     * before whatever may hang. */
+    void (*read)(stk__poller_context *context, stk_gpu_frame *frame);
     /* After a GPU was lost or hung: tries to find it again; true when it is worth a read. May hang. */
-    bool (*revive)(stk__seat *seat);
-    void (*leave)(stk__seat *seat); /* gives back what state holds; NULL: nothing. May hang. */
-    void (*close)(stk__reader **reader);
+    bool (*revive)(stk__poller_context *context);
+    void (*leave)(stk__poller_context *context); /* gives back what state holds; NULL: nothing. May hang. */
+    void (*close)(stk__gpu_reader **reader);
 } stk__reader_ops;
 
-struct stk__reader {
+struct stk__gpu_reader {
     const stk__reader_ops *ops;
 };
 
-static inline void stk__seat_beat(stk__seat *seat)
+static inline void stk__poller_context_beat(stk__poller_context *context)
 {
-    atomic_store_explicit(&seat->beat_ns, stk__clock_ns(), memory_order_relaxed);
+    atomic_store_explicit(&context->beat_ns, stk__clock_ns(), memory_order_relaxed);
 }
 
 static inline void stk__gpu_frame_clear(stk_gpu_frame *frame)

@@ -1,14 +1,14 @@
-/* Frames at the right moments: from GPUs and the machine, or from a recording; each is counted (tally.h) and,
- * if asked for, recorded (record.h). */
+/* Frames at the right moments: from GPUs and the machine, or from a recording; each is counted (gpu_stats.h)
+ * and, if asked for, recorded (record.h). */
 #include "stoker/monitor.h"
 
 #include "core/clock.h"
 #include "core/memory.h"
-#include "monitor/host_frame.h"
-#include "monitor/record.h"
-#include "monitor/replay.h"
+#include "monitor/host/host_frame.h"
+#include "monitor/record/record.h"
+#include "monitor/record/replay.h"
 #include "monitor/sampler.h"
-#include "monitor/tally.h"
+#include "monitor/verdict/gpu_stats.h"
 
 #include <errno.h>
 #include <math.h>
@@ -27,7 +27,7 @@ struct stk_monitor {
     stk__replay *replay;     /* NULL: GPUs */
     stk__recorder *recorder; /* NULL: none */
     stk__host *host;
-    stk__tally *tally;
+    stk__gpu_stats *stats;
     int interrupted; /* eventfd: readable when the watch shall end */
     uint64_t interval_ns, duration_ns, count;
     uint64_t number; /* of the next frame */
@@ -71,7 +71,7 @@ static stk_status open_gpus(stk_monitor *m, const stk_monitor_options *o, stk_er
     return m->frame.gpu_frames ? STK_OK : stk__fail_memory(error, size_bytes, "frames");
 }
 
-/* What is watched, for the recording and the tally. */
+/* What is watched, for the recording and the stats. */
 static stk__record_head head_of(const stk_monitor *m, const stk_monitor_options *o)
 {
     stk__record_head head = {.interval_s = (double)m->interval_ns / 1e9, .pid = o->pid};
@@ -91,7 +91,7 @@ static stk_status open_parts(stk_monitor *m, const stk_monitor_options *o, stk_e
     else
         STK__TRY(open_gpus(m, o, error));
     const stk__record_head head = head_of(m, o);
-    STK__TRY(stk__tally_create(&m->tally, head.gpus, head.gpu_count, error));
+    STK__TRY(stk__gpu_stats_create(&m->stats, head.gpus, head.gpu_count, error));
     if (o->record) STK__TRY(stk__recorder_open(&m->recorder, o->record, &head, error));
     return STK_OK;
 }
@@ -120,7 +120,7 @@ int stk_monitor_close(stk_monitor **monitor)
     if (!m) return 0;
     const int left = stk__sampler_close(&m->sampler);
     stk__recorder_close(&m->recorder, NULL);
-    stk__tally_destroy(&m->tally);
+    stk__gpu_stats_destroy(&m->stats);
     stk__replay_close(&m->replay);
     stk__host_close(&m->host);
     stk__free(m->frame.gpu_frames);
@@ -207,7 +207,7 @@ static stk_status next_frame(stk_monitor *m, stk_monitor_frame **frame, stk_erro
         take_frame(m);
         *frame = &m->frame;
     }
-    stk__tally_add(m->tally, *frame);
+    stk__gpu_stats_add(m->stats, *frame);
     return m->recorder ? stk__recorder_write(m->recorder, *frame, error) : STK_OK;
 }
 
@@ -231,5 +231,5 @@ const char *stk_monitor_absent(const stk_monitor *monitor)
 
 void stk_monitor_judge(stk_monitor *monitor, stk_monitor_summary *summary)
 {
-    if (monitor && summary) stk__tally_judge(monitor->tally, summary);
+    if (monitor && summary) stk__gpu_stats_judge(monitor->stats, summary);
 }

@@ -10,14 +10,14 @@
 #define SAMPLES_PER_S 6.0
 
 typedef struct demo {
-    stk__reader reader;
+    stk__gpu_reader reader;
     uint64_t start_ns;
     stk__curves *curves;
 } demo;
 
-typedef struct seat_state {
+typedef struct context_state {
     double told_s; /* loads up to here were told; 0: none yet */
-} seat_state;
+} context_state;
 
 static const char *const names[] = {"Demo 80GB, well fed", "Demo 80GB, starved", "Demo 80GB, too hot",
                                     "Demo 80GB, comes and goes"};
@@ -91,7 +91,7 @@ static const char curves_text[] = "* memory_total_bytes const 85520809984\n"
                                   "3 pcie_received_bytes_total const 2.5e9 noise 3e8\n"
                                   "3 pcie_sent_bytes_total const 2.8e8 noise 5e7\n";
 
-static void close_demo(stk__reader **reader)
+static void close_demo(stk__gpu_reader **reader)
 {
     if (!*reader) return;
     stk__curves_destroy(&((demo *)*reader)->curves);
@@ -99,7 +99,7 @@ static void close_demo(stk__reader **reader)
     *reader = NULL;
 }
 
-static stk_status open_demo(stk__reader **reader, stk_error *error)
+static stk_status open_demo(stk__gpu_reader **reader, stk_error *error)
 {
     *reader = NULL;
     demo *d = stk__alloc(sizeof *d);
@@ -115,12 +115,12 @@ static stk_status open_demo(stk__reader **reader, stk_error *error)
     return STK_OK;
 }
 
-static int count_demo(const stk__reader *reader)
+static int count_demo(const stk__gpu_reader *reader)
 {
     return stk__curves_gpus(((const demo *)reader)->curves);
 }
 
-static void describe_demo(const stk__reader *reader, int number, stk_gpu *gpu)
+static void describe_demo(const stk__gpu_reader *reader, int number, stk_gpu *gpu)
 {
     (void)reader;
     *gpu = (stk_gpu){.index = number, .vendor = "demo"};
@@ -160,7 +160,7 @@ static void read_metrics(const demo *d, int gpu, uint64_t now_ns, stk_gpu_frame 
     }
 }
 
-static void read_loads(const demo *d, int gpu, seat_state *state, double now_s, stk_gpu_frame *frame)
+static void read_loads(const demo *d, int gpu, context_state *state, double now_s, stk_gpu_frame *frame)
 {
     const double last = floor(now_s * SAMPLES_PER_S) / SAMPLES_PER_S;
     if (state->told_s == 0) state->told_s = last;
@@ -188,31 +188,31 @@ static void read_process(int gpu, stk_gpu_frame *frame)
     snprintf(process->name, sizeof process->name, "python3 train.py");
 }
 
-static void read_demo(stk__seat *seat, stk_gpu_frame *frame)
+static void read_demo(stk__poller_context *context, stk_gpu_frame *frame)
 {
-    const demo *d = (const demo *)seat->reader;
+    const demo *d = (const demo *)context->reader;
     const uint64_t now_ns = stk__clock_ns();
     const double now_s = seconds_of(d, now_ns);
-    seat_state *state = seat->state;
-    frame->state = stk__curves_state(d->curves, seat->number, now_s);
+    context_state *state = context->state;
+    frame->state = stk__curves_state(d->curves, context->number, now_s);
     if (frame->state != STK_GPU_GOOD) {
         state->told_s = 0;
         snprintf(frame->note, sizeof frame->note, "fell off the bus (as demonstrations go)");
         return;
     }
-    read_metrics(d, seat->number, now_ns, frame);
-    read_loads(d, seat->number, state, now_s, frame);
-    read_process(seat->number, frame);
+    read_metrics(d, context->number, now_ns, frame);
+    read_loads(d, context->number, state, now_s, frame);
+    read_process(context->number, frame);
 }
 
-static bool revive_demo(stk__seat *seat)
+static bool revive_demo(stk__poller_context *context)
 {
-    const demo *d = (const demo *)seat->reader;
-    return stk__curves_state(d->curves, seat->number, seconds_of(d, stk__clock_ns())) == STK_GPU_GOOD;
+    const demo *d = (const demo *)context->reader;
+    return stk__curves_state(d->curves, context->number, seconds_of(d, stk__clock_ns())) == STK_GPU_GOOD;
 }
 
 const stk__reader_ops stk__reader_demo = {.vendor = "demo",
-                                          .state_bytes = sizeof(seat_state),
+                                          .state_bytes = sizeof(context_state),
                                           .open = open_demo,
                                           .count = count_demo,
                                           .describe = describe_demo,

@@ -1,8 +1,8 @@
 #include "monitor/sampler.h"
 
-#include "monitor/lookout.h"
+#include "monitor/gpu_poller.h"
 #include "monitor/vendor.h"
-#include "monitor/visible.h"
+#include "monitor/gpu_select.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -21,14 +21,14 @@ struct stk__sampler {
     stk__vendors vendors;
     int gpu_count;
     stk_gpu gpus[STK_GPUS];
-    stk__lookout *lookouts[STK_GPUS];
+    stk__gpu_poller *pollers[STK_GPUS];
     uint64_t start_ns, interval_ns, deadline_ns;
     bool taken;
 };
 
 /* A GPU of a reader. */
 typedef struct place {
-    stk__reader *reader;
+    stk__gpu_reader *reader;
     int number;
 } place;
 
@@ -36,7 +36,7 @@ static int list_gpus(stk__sampler *s, place *places)
 {
     int count = 0;
     for (int v = 0; v < s->vendors.count; v++) {
-        stk__reader *reader = s->vendors.readers[v];
+        stk__gpu_reader *reader = s->vendors.readers[v];
         const int own = reader->ops->count(reader);
         for (int i = 0; i < own && count < STK_GPUS; i++, count++) {
             places[count] = (place){reader, i};
@@ -51,9 +51,9 @@ static stk_status choose_gpus(stk__sampler *s, const char *list, place *places, 
     bool chosen[STK_GPUS];
     const int count = list_gpus(s, places);
     if (list)
-        STK__TRY(stk__visible_pick(list, s->gpus, chosen, count, error));
+        STK__TRY(stk__gpu_select(list, s->gpus, chosen, count, error));
     else
-        stk__visible_cuda(getenv("CUDA_VISIBLE_DEVICES"), s->gpus, chosen, count);
+        stk__gpu_select_cuda(getenv("CUDA_VISIBLE_DEVICES"), s->gpus, chosen, count);
     for (int i = 0; i < count; i++) {
         if (!chosen[i]) continue;
         places[s->gpu_count] = places[i];
@@ -66,17 +66,17 @@ static stk_status choose_gpus(stk__sampler *s, const char *list, place *places, 
     return STK_OK;
 }
 
-static stk_status open_lookouts(stk__sampler *s, const place *places, stk_error *error)
+static stk_status open_pollers(stk__sampler *s, const place *places, stk_error *error)
 {
     const double interval_s = (double)s->interval_ns / 1e9;
     const uint64_t parts = (uint64_t)ceil(interval_s / LONGEST_GAP_S - 1e-9);
     for (int i = 0; i < s->gpu_count; i++) {
-        const stk__lookout_options options = {.reader = places[i].reader,
-                                              .number = places[i].number,
-                                              .start_ns = s->start_ns,
-                                              .gap_ns = s->interval_ns / (parts ? parts : 1),
-                                              .deadline_ns = s->deadline_ns};
-        STK__TRY(stk__lookout_open(&s->lookouts[i], &options, error));
+        const stk__gpu_poller_options options = {.reader = places[i].reader,
+                                                 .number = places[i].number,
+                                                 .start_ns = s->start_ns,
+                                                 .gap_ns = s->interval_ns / (parts ? parts : 1),
+                                                 .deadline_ns = s->deadline_ns};
+        STK__TRY(stk__gpu_poller_open(&s->pollers[i], &options, error));
     }
     return STK_OK;
 }
@@ -93,7 +93,7 @@ stk_status stk__sampler_open(stk__sampler **out, const stk__sampler_options *opt
         stk__vendors_open(&s->vendors, options->readers, OPEN_DEADLINES * s->deadline_ns, error);
     if (status == STK_OK) status = choose_gpus(s, options->gpus, places, error);
     s->start_ns = stk__clock_ns();
-    if (status == STK_OK) status = open_lookouts(s, places, error);
+    if (status == STK_OK) status = open_pollers(s, places, error);
     if (status == STK_OK)
         *out = s;
     else
@@ -106,11 +106,11 @@ int stk__sampler_close(stk__sampler **sampler)
     stk__sampler *s = *sampler;
     if (!s) return 0;
     for (int i = 0; i < s->gpu_count; i++)
-        if (s->lookouts[i]) stk__lookout_stop(s->lookouts[i]);
+        if (s->pollers[i]) stk__gpu_poller_stop(s->pollers[i]);
     const uint64_t until_ns = stk__clock_ns() + s->deadline_ns;
     int left = 0;
     for (int i = 0; i < s->gpu_count; i++)
-        left += stk__lookout_close(&s->lookouts[i], until_ns);
+        left += stk__gpu_poller_close(&s->pollers[i], until_ns);
     if (!left) stk__vendors_close(&s->vendors, s->deadline_ns); /* else their threads still use the readers */
     left += s->vendors.left;
     stk__free(s);
@@ -137,7 +137,7 @@ uint64_t stk__sampler_start_ns(const stk__sampler *sampler)
 void stk__sampler_check(stk__sampler *s)
 {
     for (int i = 0; i < s->gpu_count; i++)
-        stk__lookout_check(s->lookouts[i]);
+        stk__gpu_poller_check(s->pollers[i]);
 }
 
 uint64_t stk__sampler_check_ns(const stk__sampler *sampler)
@@ -158,12 +158,12 @@ static uint64_t grace_of(const stk__sampler *s, bool ask)
 void stk__sampler_take(stk__sampler *s, uint64_t end_ns, bool ask, stk_gpu_frame *frames)
 {
     for (int i = 0; ask && i < s->gpu_count; i++)
-        stk__lookout_ask(s->lookouts[i]);
+        stk__gpu_poller_ask(s->pollers[i]);
     const uint64_t until_ns = stk__clock_ns() + grace_of(s, ask);
     for (int i = 0; i < s->gpu_count; i++)
-        stk__lookout_wait(s->lookouts[i], end_ns, until_ns);
+        stk__gpu_poller_wait(s->pollers[i], end_ns, until_ns);
     stk__sampler_check(s);
     for (int i = 0; i < s->gpu_count; i++)
-        stk__lookout_take(s->lookouts[i], &frames[i]);
+        stk__gpu_poller_take(s->pollers[i], &frames[i]);
     s->taken = true;
 }

@@ -1,5 +1,5 @@
-/* All GPUs together: finds them, watches each with a thread of its own (lookout.h), and gives what was told
- * in an interval. One owner: its calls come from one thread at a time. */
+/* All GPUs together: finds them, watches each with a thread of its own (gpu_poller.h), and gives what was
+ * told in an interval. One owner: its calls come from one thread at a time. */
 #ifndef STK_MONITOR_SAMPLER_H
 #define STK_MONITOR_SAMPLER_H
 

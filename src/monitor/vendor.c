@@ -8,29 +8,29 @@ const stk__reader_ops *const stk__readers[] = {&stk__reader_nvidia, &stk__reader
                                                NULL};
 
 /* Shared with a thread that may hang: freed by the caller, or never. */
-typedef struct errand {
+typedef struct driver_call {
     const stk__reader_ops *ops;
-    stk__reader *reader;
+    stk__gpu_reader *reader;
     stk_status status;
     stk_error error;
     stk__thread *thread;
-} errand;
+} driver_call;
 
 static void run_open(void *context)
 {
-    errand *e = context;
+    driver_call *e = context;
     e->status = e->ops->open(&e->reader, &e->error);
 }
 
 static void run_close(void *context)
 {
-    errand *e = context;
+    driver_call *e = context;
     e->ops->close(&e->reader);
 }
 
-static stk_status start(errand **out, const errand *what, void (*run)(void *), stk_error *error)
+static stk_status start(driver_call **out, const driver_call *what, void (*run)(void *), stk_error *error)
 {
-    errand *e = *out = stk__alloc(sizeof *e);
+    driver_call *e = *out = stk__alloc(sizeof *e);
     if (!e) return stk__fail_memory(error, sizeof *e, "opening a driver");
     *e = *what;
     const stk__thread_options options = {.name = "stk-driver", .run = run, .context = e};
@@ -48,8 +48,8 @@ static void tell_absent(stk__vendors *v, const char *sentence)
     snprintf(v->absent + used, sizeof v->absent - used, "%s%s", used ? "\n" : "", sentence);
 }
 
-/* Gives the errand back or leaves it to its thread. */
-static stk_status finish_open(stk__vendors *v, errand *e, uint64_t until_ns, stk_error *error)
+/* Gives the driver_call back or leaves it to its thread. */
+static stk_status finish_open(stk__vendors *v, driver_call *e, uint64_t until_ns, stk_error *error)
 {
     char text[128];
     if (!e) return STK_OK;
@@ -76,11 +76,11 @@ stk_status stk__vendors_open(stk__vendors *v, const stk__reader_ops *const *ops,
                              stk_error *error)
 {
     *v = (stk__vendors){0};
-    errand *errands[STK_VENDORS] = {NULL};
+    driver_call *errands[STK_VENDORS] = {NULL};
     int count = 0;
     stk_status status = STK_OK;
     for (; status == STK_OK && count < STK_VENDORS && ops[count]; count++)
-        status = start(&errands[count], &(errand){.ops = ops[count]}, run_open, error);
+        status = start(&errands[count], &(driver_call){.ops = ops[count]}, run_open, error);
     const uint64_t until_ns = stk__clock_ns() + deadline_ns;
     for (int i = 0; i < count; i++) {
         const stk_status opened = finish_open(v, errands[i], until_ns, status == STK_OK ? error : NULL);
@@ -93,8 +93,8 @@ stk_status stk__vendors_open(stk__vendors *v, const stk__reader_ops *const *ops,
 void stk__vendors_close(stk__vendors *v, uint64_t deadline_ns)
 {
     for (int i = 0; i < v->count; i++) {
-        errand *e;
-        const errand what = {.ops = v->readers[i]->ops, .reader = v->readers[i]};
+        driver_call *e;
+        const driver_call what = {.ops = v->readers[i]->ops, .reader = v->readers[i]};
         if (start(&e, &what, run_close, NULL) != STK_OK) { /* no thread: then without a deadline */
             what.ops->close(&v->readers[i]);
         } else if (stk__thread_join(&e->thread, stk__clock_ns() + deadline_ns)) {

@@ -7,7 +7,7 @@
 enum { STK_VENDORS = 4 };
 
 typedef struct stk__vendors {
-    stk__reader *readers[STK_VENDORS]; /* [count] */
+    stk__gpu_reader *readers[STK_VENDORS]; /* [count] */
     int count;
     int left;          /* threads that hang in an open or a close */
     char absent[1024]; /* of those without GPUs: why, a sentence each */

@@ -46,7 +46,7 @@ typedef struct gathering {
 static stk_status look_at_facts(gathering *g, uint64_t id, stk_error *error)
 {
     const stk__source_info *info = &g->source->info;
-    stk__facts facts;
+    stk__sample_facts facts;
     STK__TRY(g->source->ops->facts(g->source, id, &facts, error));
     if (info->label != STK_LABEL_NONE) stk__hash_update(g->hash, &facts.label, sizeof facts.label);
     if (info->point_count)
@@ -120,7 +120,7 @@ static stk__digest add_names(const stk__source_info *info, stk__digest before)
 static stk__digest add_facts(const stk__source *source, uint64_t id, stk__digest before)
 {
     const stk__source_info *info = &source->info;
-    stk__facts facts;
+    stk__sample_facts facts;
     struct {
         stk__digest before, points;
         double label;

@@ -4,7 +4,7 @@
 #include "core/file.h"
 #include "core/number.h"
 #include "pack/tar_blocks.h"
-#include "source/shard.h"
+#include "source/shards/shard.h"
 
 #include <dirent.h>
 #include <errno.h>

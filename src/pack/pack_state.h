@@ -7,7 +7,7 @@
 #include "core/hash.h"
 #include "core/memory.h"
 #include "pack/pack_probe.h"
-#include "source/pack_note.h"
+#include "source/shards/pack_note.h"
 
 #define STK_PACK_STATE STK_PACK_NOTE_FILE
 

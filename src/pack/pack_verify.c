@@ -2,7 +2,7 @@
 
 #include "core/file.h"
 #include "pack/pack_shard.h"
-#include "source/shard.h"
+#include "source/shards/shard.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -4,8 +4,8 @@
 #include "core/utf8.h"
 #include "pack/packer_parts.h"
 #include "pack/tar_blocks.h"
-#include "source/shard_facts.h"
-#include "source/tar.h"
+#include "source/shards/shard_facts.h"
+#include "source/shards/tar.h"
 
 #include <limits.h>
 #include <math.h>
@@ -129,7 +129,7 @@ static stk_status add_mask(errand *job)
     return add_member(job, "mask.png", picture.bytes.data, picture.bytes.size_bytes);
 }
 
-static stk_status add_label(errand *job, const stk__facts *facts)
+static stk_status add_label(errand *job, const stk__sample_facts *facts)
 {
     char text[64];
     const stk__label_kind kind = job->packer->source->info.label;
@@ -174,7 +174,7 @@ static void set_place(const errand *job, stk__field field)
     stk__error_place(job->error, "%s", path);
 }
 
-static stk_status add_points(errand *job, const stk__facts *facts)
+static stk_status add_points(errand *job, const stk__sample_facts *facts)
 {
     stk__packer *packer = job->packer;
     const int32_t count = packer->source->info.point_count;
@@ -205,7 +205,7 @@ static stk_status add_pictures(errand *job)
 stk_status stk__packer_pack(stk__packer *packer, uint64_t id, stk__packed *packed, stk_error *error)
 {
     errand job = {.packer = packer, .id = id, .packed = packed, .error = error};
-    stk__facts facts;
+    stk__sample_facts facts;
     packed->tar.size_bytes = 0;
     packed->source_bytes = packed->stored_bytes = 0;
     packed->kept = false;

@@ -1,6 +1,6 @@
 #include "pack/tar_blocks.h"
 
-#include "source/shard.h"
+#include "source/shards/shard.h"
 
 #include <assert.h>
 #include <stdio.h>

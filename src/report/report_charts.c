@@ -66,7 +66,7 @@ static void find_keys(const stk__run_facts *f, keys *k)
 static bool draw_metric(stk__page *page, const stk__run_facts *f, const char *key)
 {
     char val_key[KEY_BYTES + 4];
-    const char *metric = stk__run_facts_text(f->run, "metric");
+    const char *metric = stk__run_facts_text(f->run, STK_RUN_KEY_METRIC);
     snprintf(val_key, sizeof val_key, "val_%s", key);
     const column train = read_column(page, f, key, 1), val = read_column(page, f, val_key, 1);
     const stk__plot plot = {.title = key,
@@ -77,8 +77,8 @@ static bool draw_metric(stk__page *page, const stk__run_facts *f, const char *ke
                             .lines = {{"training", TRAIN, train.x, train.y, train.count},
                                       {"validation", VALIDATION, val.x, val.y, val.count}},
                             .mark = metric && strcmp(metric, key) == 0 &&
-                                    !isnan(stk__run_facts_number(f, "best_metric")),
-                            .mark_x = stk__run_facts_number(f, "best_step"),
+                                    !isnan(stk__run_facts_number(f, STK_RUN_KEY_BEST_METRIC)),
+                            .mark_x = stk__run_facts_number(f, STK_RUN_KEY_BEST_STEP),
                             .mark_name = "best"};
     const bool drawn = stk__plot_draw(page, &plot);
     stk__free(train.x);

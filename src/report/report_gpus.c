@@ -134,7 +134,7 @@ static void put_charts(stk__page *page, const stk__run_facts *f)
 
 void stk__report_gpus(stk__page *page, const stk__run_facts *f)
 {
-    const json_t *monitor = json_object_get(f->run, "monitor");
+    const json_t *monitor = json_object_get(f->run, STK_RUN_KEY_MONITOR);
     if (!f->gpu_count && !monitor && !f->recording_fault[0]) return;
     stk__page_html(page, "<section id=\"gpus\"><h2>GPUs</h2>\n");
     put_judgement(page, monitor);

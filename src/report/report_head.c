@@ -23,12 +23,13 @@ static void put_data_name(stk__page *page, const char *root)
 static const char *root_of(const stk__run_facts *f)
 {
     const char *root = json_string_value(stk__run_facts_setting(f, "data.root"));
-    return root ? root : stk__run_facts_text(json_object_get(f->run, "data"), "root");
+    return root ? root
+                : stk__run_facts_text(json_object_get(f->run, STK_RUN_KEY_DATA), STK_RUN_KEY_ROOT_OF_DATA);
 }
 
 static void put_name(stk__page *page, const stk__run_facts *f)
 {
-    const char *network = stk__run_facts_text(f->run, "network"), *root = root_of(f);
+    const char *network = stk__run_facts_text(f->run, STK_RUN_KEY_NETWORK), *root = root_of(f);
     const char *slash = strrchr(f->folder, '/');
     if (!network) {
         stk__page_text(page, slash && slash[1] ? slash + 1 : f->folder);
@@ -44,7 +45,7 @@ static void put_name(stk__page *page, const stk__run_facts *f)
 static void put_date(stk__page *page, const stk__run_facts *f)
 {
     char text[32] = "";
-    const char *date = stk__run_facts_text(f->run, "date");
+    const char *date = stk__run_facts_text(f->run, STK_RUN_KEY_DATE);
     if (date && strlen(date) >= 16)
         snprintf(text, sizeof text, "%.10s %.5s UTC", date, date + 11);
     else if (f->changed_s) {
@@ -57,8 +58,8 @@ static void put_date(stk__page *page, const stk__run_facts *f)
 
 static void put_best(stk__page *page, const stk__run_facts *f)
 {
-    const char *metric = stk__run_facts_text(f->run, "metric");
-    const double best = stk__run_facts_number(f, "best_metric");
+    const char *metric = stk__run_facts_text(f->run, STK_RUN_KEY_METRIC);
+    const double best = stk__run_facts_number(f, STK_RUN_KEY_BEST_METRIC);
     if (!metric || isnan(best)) return;
     stk__page_text(page, metric);
     stk__page_html(page, " ");
@@ -81,10 +82,10 @@ void stk__report_title(stk__page *page, const stk__run_facts *f)
 static bool is_open(const stk__run_facts *f)
 {
     const json_t *asked = stk__run_facts_setting(f, "train.epochs");
-    const bool short_of =
-        json_is_integer(asked) && stk__run_facts_number(f, "epochs") < (double)json_integer_value(asked);
-    return !f->run || stk__run_facts_is(f, "interrupted") ||
-           (short_of && !stk__run_facts_is(f, "stopped_early"));
+    const bool short_of = json_is_integer(asked) &&
+                          stk__run_facts_number(f, STK_RUN_KEY_EPOCHS) < (double)json_integer_value(asked);
+    return !f->run || stk__run_facts_is(f, STK_RUN_KEY_INTERRUPTED) ||
+           (short_of && !stk__run_facts_is(f, STK_RUN_KEY_STOPPED_EARLY));
 }
 
 static void put_state(stk__page *page, const stk__run_facts *f)
@@ -93,14 +94,16 @@ static void put_state(stk__page *page, const stk__run_facts *f)
     stk__page_print(page, "<span class=\"state %s\">", open ? "open" : "good");
     if (!f->run)
         stk__page_html(page, "unfinished: there is no run.json yet");
-    else if (stk__run_facts_is(f, "interrupted"))
-        stk__page_print(page, "stopped on request after step %.0f", stk__run_facts_number(f, "steps"));
+    else if (stk__run_facts_is(f, STK_RUN_KEY_INTERRUPTED))
+        stk__page_print(page, "stopped on request after step %.0f",
+                        stk__run_facts_number(f, STK_RUN_KEY_STEPS));
     else if (open)
         stk__page_print(page, "ended after step %.0f, before its last epoch",
-                        stk__run_facts_number(f, "steps"));
+                        stk__run_facts_number(f, STK_RUN_KEY_STEPS));
     else
-        stk__page_html(page, stk__run_facts_is(f, "stopped_early") ? "ended early: no better for a while"
-                                                                   : "finished");
+        stk__page_html(page, stk__run_facts_is(f, STK_RUN_KEY_STOPPED_EARLY)
+                                 ? "ended early: no better for a while"
+                                 : "finished");
     stk__page_html(page, "</span>");
     if (!open) return;
     stk__page_html(page, " <span class=\"go\">go on with <code>stoker train --run ");
@@ -110,9 +113,10 @@ static void put_state(stk__page *page, const stk__run_facts *f)
 
 static void put_subtitle(stk__page *page, const stk__run_facts *f)
 {
-    const json_t *data = json_object_get(f->run, "data");
-    const char *root = root_of(f), *layout = stk__run_facts_text(data, "layout");
-    const json_t *samples = json_object_get(data, "samples"), *val = json_object_get(data, "val_samples");
+    const json_t *data = json_object_get(f->run, STK_RUN_KEY_DATA);
+    const char *root = root_of(f), *layout = stk__run_facts_text(data, STK_RUN_KEY_LAYOUT_OF_DATA);
+    const json_t *samples = json_object_get(data, STK_RUN_KEY_SAMPLES_OF_DATA),
+                 *val = json_object_get(data, STK_RUN_KEY_VAL_SAMPLES_OF_DATA);
     stk__page_html(page, "<p class=\"about\">");
     stk__page_text(page, root);
     if (layout) stk__page_html(page, ": ");
@@ -122,10 +126,10 @@ static void put_subtitle(stk__page *page, const stk__run_facts *f)
     if (json_is_integer(val))
         stk__page_print(page, ", %lld to evaluate on", (long long)json_integer_value(val));
     if (root) stk__page_html(page, " · ");
-    if (stk__run_facts_text(f->run, "engine")) {
+    if (stk__run_facts_text(f->run, STK_RUN_KEY_ENGINE)) {
         stk__page_html(page, "engine ");
-        stk__page_text(page, stk__run_facts_text(f->run, "engine"));
-        stk__page_print(page, ", %.0f threads · ", stk__run_facts_number(f, "threads"));
+        stk__page_text(page, stk__run_facts_text(f->run, STK_RUN_KEY_ENGINE));
+        stk__page_print(page, ", %.0f threads · ", stk__run_facts_number(f, STK_RUN_KEY_THREADS));
     }
     stk__page_html(page, "run ");
     stk__page_text(page, f->folder);
@@ -177,19 +181,19 @@ static void put_tiles(stk__page *page, const stk__run_facts *f)
     static const struct {
         const char *name, *key;
         tile_form form;
-    } tiles[] = {{"last training loss", "loss", TILE_NUMBER},
-                 {"samples a second", "samples_per_s", TILE_NUMBER},
-                 {"a step", "step_ms", TILE_MS},
-                 {"all steps", "wall_s", TILE_DURATION},
-                 {"to the first step", "first_step_s", TILE_DURATION},
-                 {"memory, peak", "peak_memory_bytes", TILE_BYTES},
-                 {"parameters", "parameters", TILE_COUNT}};
-    const char *metric = stk__run_facts_text(f->run, "metric");
+    } tiles[] = {{"last training loss", STK_RUN_KEY_LOSS, TILE_NUMBER},
+                 {"samples a second", STK_RUN_KEY_SAMPLES_PER_S, TILE_NUMBER},
+                 {"a step", STK_RUN_KEY_STEP_MS, TILE_MS},
+                 {"all steps", STK_RUN_KEY_WALL_S, TILE_DURATION},
+                 {"to the first step", STK_RUN_KEY_FIRST_STEP_S, TILE_DURATION},
+                 {"memory, peak", STK_RUN_KEY_PEAK_MEMORY, TILE_BYTES},
+                 {"parameters", STK_RUN_KEY_PARAMETERS, TILE_COUNT}};
+    const char *metric = stk__run_facts_text(f->run, STK_RUN_KEY_METRIC);
     char name[96];
     snprintf(name, sizeof name, "best %s", metric ? metric : "");
     stk__page_html(page, "<div class=\"tiles\">\n");
-    put_tile(page, name, TILE_NUMBER, stk__run_facts_number(f, "best_metric"),
-             stk__run_facts_number(f, "best_step"));
+    put_tile(page, name, TILE_NUMBER, stk__run_facts_number(f, STK_RUN_KEY_BEST_METRIC),
+             stk__run_facts_number(f, STK_RUN_KEY_BEST_STEP));
     for (size_t i = 0; i < sizeof tiles / sizeof tiles[0]; i++)
         put_tile(page, tiles[i].name, tiles[i].form, stk__run_facts_number(f, tiles[i].key), 0);
     stk__page_html(page, "</div>\n");
@@ -197,7 +201,7 @@ static void put_tiles(stk__page *page, const stk__run_facts *f)
 
 void stk__report_head(stk__page *page, const stk__run_facts *f)
 {
-    const char *advice = stk__run_facts_text(f->run, "advice");
+    const char *advice = stk__run_facts_text(f->run, STK_RUN_KEY_ADVICE);
     stk__page_html(page, "<header><h1>");
     put_name(page, f);
     stk__page_html(page, "</h1><p class=\"line\">");

@@ -25,21 +25,22 @@ static void put_json(stk__page *page, const json_t *value)
 /* Asked for, and something else came of it. */
 static bool differs(const json_t *row)
 {
-    const json_t *requested = json_object_get(row, "requested");
-    return requested && !json_is_null(requested) && json_is_string(json_object_get(row, "why")) &&
-           !json_equal(requested, json_object_get(row, "in_effect"));
+    const json_t *requested = json_object_get(row, STK_RUN_KEY_REQUESTED_OF_EFFECT);
+    return requested && !json_is_null(requested) &&
+           json_is_string(json_object_get(row, STK_RUN_KEY_WHY_OF_EFFECT)) &&
+           !json_equal(requested, json_object_get(row, STK_RUN_KEY_IN_EFFECT_OF_EFFECT));
 }
 
 static void put_effect(stk__page *page, const json_t *row)
 {
     stk__page_html(page, "<tr><td><code>");
-    stk__page_text(page, stk__run_facts_text(row, "name"));
+    stk__page_text(page, stk__run_facts_text(row, STK_RUN_KEY_NAME_OF_EFFECT));
     stk__page_html(page, "</code></td><td>");
-    put_json(page, json_object_get(row, "requested"));
+    put_json(page, json_object_get(row, STK_RUN_KEY_REQUESTED_OF_EFFECT));
     stk__page_html(page, "</td><td>");
-    put_json(page, json_object_get(row, "in_effect"));
+    put_json(page, json_object_get(row, STK_RUN_KEY_IN_EFFECT_OF_EFFECT));
     stk__page_html(page, "</td><td class=\"why\">");
-    stk__page_text(page, stk__run_facts_text(row, "why"));
+    stk__page_text(page, stk__run_facts_text(row, STK_RUN_KEY_WHY_OF_EFFECT));
     stk__page_html(page, "</td></tr>\n");
 }
 
@@ -49,7 +50,7 @@ static const char effects_head[] =
 
 void stk__report_effects(stk__page *page, const stk__run_facts *f)
 {
-    const json_t *rows = json_object_get(f->run, "effects");
+    const json_t *rows = json_object_get(f->run, STK_RUN_KEY_EFFECTS);
     int different = 0;
     if (!json_array_size(rows)) return;
     for (size_t i = 0; i < json_array_size(rows); i++)
@@ -83,21 +84,23 @@ static void put_number(stk__page *page, const json_t *row, const char *key)
 
 static void put_layer(stk__page *page, const json_t *row)
 {
-    static const char *const texts[] = {"name", "op", "output"};
-    const double flops = json_number_value(json_object_get(row, "forward_flops")),
-                 bytes = json_number_value(json_object_get(row, "memory_bytes"));
+    static const char *const texts[] = {STK_RUN_KEY_NAME_OF_LAYER, STK_RUN_KEY_OP_OF_LAYER,
+                                        STK_RUN_KEY_OUTPUT_OF_LAYER};
+    const double flops = json_number_value(json_object_get(row, STK_RUN_KEY_FORWARD_FLOPS)),
+                 bytes = json_number_value(json_object_get(row, STK_RUN_KEY_MEMORY_OF_LAYER));
     stk__page_html(page, "<tr>");
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         stk__page_html(page, "<td>");
         stk__page_text(page, stk__run_facts_text(row, texts[i]));
         stk__page_html(page, "</td>");
     }
-    put_number(page, row, "parameters");
+    put_number(page, row, STK_RUN_KEY_PARAMETERS);
     stk__page_html(page, "<td class=\"num\">");
     if (flops > 0) stk__page_print(page, flops < 5e4 ? "&lt; 0.1" : "%.1f", flops / 1e6);
     stk__page_html(page, "</td><td class=\"num\">");
     if (bytes > 0) stk__page_bytes(page, bytes);
-    if (json_is_true(json_object_get(row, "recomputed"))) stk__page_html(page, ", computed again");
+    if (json_is_true(json_object_get(row, STK_RUN_KEY_RECOMPUTED_OF_LAYER)))
+        stk__page_html(page, ", computed again");
     stk__page_html(page, "</td></tr>\n");
 }
 
@@ -105,10 +108,10 @@ static void put_memory(stk__page *page, const stk__run_facts *f)
 {
     static const struct {
         const char *words, *key;
-    } parts[] = {{"weights, gradients, optimiser", "model_bytes"},
-                 {"activations", "activation_bytes"},
-                 {"planned, all in all", "planned_memory_bytes"},
-                 {"peak", "peak_memory_bytes"}};
+    } parts[] = {{"weights, gradients, optimiser", STK_RUN_KEY_MODEL},
+                 {"activations", STK_RUN_KEY_ACTIVATION},
+                 {"planned, all in all", STK_RUN_KEY_PLANNED_MEMORY},
+                 {"peak", STK_RUN_KEY_PEAK_MEMORY}};
     const char *comma = "";
     stk__page_html(page, "<p class=\"note\">Memory: ");
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
@@ -123,7 +126,7 @@ static void put_memory(stk__page *page, const stk__run_facts *f)
 
 void stk__report_layers(stk__page *page, const stk__run_facts *f)
 {
-    const json_t *layers = json_object_get(f->run, "layers");
+    const json_t *layers = json_object_get(f->run, STK_RUN_KEY_LAYERS);
     if (!json_array_size(layers)) return;
     stk__page_html(page, "<section id=\"plan\"><h2>Plan</h2>\n");
     put_memory(page, f);

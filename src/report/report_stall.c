@@ -33,7 +33,7 @@ static int look_of(const char *name)
 
 static double share_of(const json_t *row)
 {
-    const json_t *share = json_object_get(row, "share");
+    const json_t *share = json_object_get(row, STK_RUN_KEY_SHARE_OF_STALL);
     return json_is_number(share) ? json_number_value(share) : NAN;
 }
 
@@ -49,7 +49,7 @@ static void draw_bar(stk__page *page, const json_t *rows)
         const double share = share_of(row);
         if (!(share > 0)) continue;
         const double width = fmin(share * BAR, BAR - at);
-        const int look = look_of(stk__run_facts_text(row, "name"));
+        const int look = look_of(stk__run_facts_text(row, STK_RUN_KEY_NAME_OF_STALL));
         stk__page_print(page,
                         "<rect class=\"s%d\" x=\"%.2f\" y=\"0\" width=\"%.2f\" height=\"36\"><title>%s %.1f "
                         "%%</title></rect>\n",
@@ -70,7 +70,7 @@ static void put_time(stk__page *page, double value)
 static void put_row(stk__page *page, const json_t *row, double wall_s, double steps)
 {
     const double share = share_of(row);
-    const int look = look_of(stk__run_facts_text(row, "name"));
+    const int look = look_of(stk__run_facts_text(row, STK_RUN_KEY_NAME_OF_STALL));
     stk__page_print(page, "<tr%s><td><i class=\"s%d\"></i>%s</td><td class=\"num\">",
                     fabs(share) < 0.0005 ? " class=\"nothing\"" : "", look, looks[look].words);
     stk__page_share(page, share);
@@ -83,8 +83,9 @@ static void put_row(stk__page *page, const json_t *row, double wall_s, double st
 
 void stk__report_stall(stk__page *page, const stk__run_facts *f)
 {
-    const json_t *rows = json_object_get(f->run, "stall");
-    const double wall_s = stk__run_facts_number(f, "wall_s"), steps = stk__run_facts_number(f, "steps_run");
+    const json_t *rows = json_object_get(f->run, STK_RUN_KEY_STALL);
+    const double wall_s = stk__run_facts_number(f, STK_RUN_KEY_WALL_S),
+                 steps = stk__run_facts_number(f, STK_RUN_KEY_STEPS_RUN);
     if (!json_array_size(rows)) return;
     stk__page_html(page, "<section id=\"stall\"><h2>Where the time went</h2>\n<div class=\"card\">");
     draw_bar(page, rows);

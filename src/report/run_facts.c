@@ -3,7 +3,7 @@
 #include "core/durable.h"
 #include "core/file.h"
 #include "monitor/gpu_label.h"
-#include "monitor/replay.h"
+#include "monitor/record/replay.h"
 
 #include <limits.h>
 #include <math.h>
@@ -164,7 +164,7 @@ stk_status stk__run_facts_read(stk__run_facts *f, const char *folder, stk_error 
     stk_status status = STK_OK;
     *f = (stk__run_facts){.folder = folder, .lines = json_array()};
     if (!f->lines) return stk__fail_memory(error, 64, "the lines of metrics");
-    f->run = read_json(f, "run.json", &status);
+    f->run = read_json(f, STK_RUN_FILE, &status);
     f->answers = read_json(f, "predictions.json", &status);
     read_lines(f, &status);
     const bool configured = read_part(f, "config.yaml", MOST_BYTES, &f->config, &status);
@@ -208,11 +208,11 @@ bool stk__run_facts_is(const stk__run_facts *f, const char *key)
 
 const json_t *stk__run_facts_setting(const stk__run_facts *f, const char *name)
 {
-    const json_t *rows = json_object_get(f->run, "effects");
+    const json_t *rows = json_object_get(f->run, STK_RUN_KEY_EFFECTS);
     for (size_t i = 0; i < json_array_size(rows); i++) {
         const json_t *row = json_array_get(rows, i);
-        const char *its = stk__run_facts_text(row, "name");
-        if (its && strcmp(its, name) == 0) return json_object_get(row, "in_effect");
+        const char *its = stk__run_facts_text(row, STK_RUN_KEY_NAME_OF_EFFECT);
+        if (its && strcmp(its, name) == 0) return json_object_get(row, STK_RUN_KEY_IN_EFFECT_OF_EFFECT);
     }
     return NULL;
 }

@@ -3,6 +3,7 @@
 #define STK_REPORT_RUN_FACTS_H
 
 #include "core/memory.h"
+#include "report/run_keys.h"
 
 #include <jansson.h>
 

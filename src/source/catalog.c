@@ -158,7 +158,7 @@ void stk__catalog_sort(stk__catalog *catalog)
     sort_range(texts, all);
 }
 
-uint64_t stk__catalog_twin(const stk__catalog *catalog, uint64_t from)
+uint64_t stk__catalog_duplicate(const stk__catalog *catalog, uint64_t from)
 {
     const uint64_t count = stk__catalog_count(catalog);
     for (uint64_t i = from; i + 1 < count; i++) {

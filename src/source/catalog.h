@@ -43,7 +43,7 @@ void stk__catalog_sort(stk__catalog *catalog);
 
 /* Index of the first entry at or after `from` whose follower has the same key, or the count. Sorted catalogs.
  */
-uint64_t stk__catalog_twin(const stk__catalog *catalog, uint64_t from);
+uint64_t stk__catalog_duplicate(const stk__catalog *catalog, uint64_t from);
 
 /* The entry with this key in a sorted catalog, or NULL. */
 const stk__entry *stk__catalog_find(const stk__catalog *catalog, const char *key, size_t length);

@@ -32,9 +32,10 @@ stk_status stk__classes_number(stk__classes *classes, uint32_t *numbers, stk_err
     for (uint64_t i = 0; i < count; i++) {
         const stk__entry entry = *stk__catalog_at(names, i),
                          *last = kept ? stk__catalog_at(names, kept - 1) : NULL;
-        const bool twin = last && stk__catalog_compare(stk__catalog_key(names, last), last->length,
-                                                       stk__catalog_key(names, &entry), entry.length) == 0;
-        if (!twin) *stk__catalog_at(names, kept++) = entry;
+        const bool duplicate =
+            last && stk__catalog_compare(stk__catalog_key(names, last), last->length,
+                                         stk__catalog_key(names, &entry), entry.length) == 0;
+        if (!duplicate) *stk__catalog_at(names, kept++) = entry;
         if (numbers) numbers[entry.row] = (uint32_t)(kept - 1);
     }
     names->entries.size_bytes = (size_t)kept * sizeof(stk__entry);
@@ -76,9 +77,9 @@ static stk_status read_names(stk__classes *classes, const char *path, stk__buffe
     STK__TRY(split_lines(classes, path, *bytes, error));
     if (stk__catalog_count(&classes->names) == 0) return refuse_line(path, 1, "no names", error);
     stk__catalog_sort(&classes->names);
-    const uint64_t twin = stk__catalog_twin(&classes->names, 0);
-    if (twin < stk__catalog_count(&classes->names))
-        return refuse_line(path, stk__catalog_at(&classes->names, twin + 1)->row + 1,
+    const uint64_t duplicate = stk__catalog_duplicate(&classes->names, 0);
+    if (duplicate < stk__catalog_count(&classes->names))
+        return refuse_line(path, stk__catalog_at(&classes->names, duplicate + 1)->row + 1,
                            "a name for the second time", error);
     return list_names(classes, error);
 }

@@ -5,12 +5,12 @@
 stk_status stk__csv_open(stk__csv *csv, const char *path, stk_error *error)
 {
     *csv = (stk__csv){.next_line = 1};
-    return stk__reader_open(&csv->reader, path, error);
+    return stk__byte_reader_open(&csv->reader, path, error);
 }
 
 void stk__csv_close(stk__csv *csv)
 {
-    stk__reader_close(&csv->reader);
+    stk__byte_reader_close(&csv->reader);
     stk__buffer_fini(&csv->text);
     stk__buffer_fini(&csv->fields);
 }
@@ -45,7 +45,7 @@ int stk__csv_find(const stk__csv *csv, const char *name, size_t length)
     return -1;
 }
 
-/* The byte that ends a field: ',', '\n', or STK_READER_END; or a fault. */
+/* The byte that ends a field: ',', '\n', or STK_BYTE_READER_END; or a fault. */
 typedef struct field_end {
     int byte;
     const char *fault;
@@ -65,9 +65,9 @@ static stk_status put(stk__csv *csv, int byte, stk_error *error)
 /* After a closing quote: what ends the field. */
 static field_end end_quoted(stk__csv *csv)
 {
-    int byte = stk__reader_next(&csv->reader);
-    if (byte == '\r') byte = stk__reader_next(&csv->reader);
-    if (byte == ',' || byte == '\n' || byte == STK_READER_END) return (field_end){byte, NULL};
+    int byte = stk__byte_reader_next(&csv->reader);
+    if (byte == '\r') byte = stk__byte_reader_next(&csv->reader);
+    if (byte == ',' || byte == '\n' || byte == STK_BYTE_READER_END) return (field_end){byte, NULL};
     return (field_end){byte, "text behind a closing quote"};
 }
 
@@ -75,18 +75,18 @@ static stk_status read_quoted(stk__csv *csv, field_end *end, stk_error *error)
 {
     const size_t start = csv->text.size_bytes;
     for (;;) {
-        int byte = stk__reader_next(&csv->reader);
+        int byte = stk__byte_reader_next(&csv->reader);
         if (byte == '"') {
-            const uint64_t behind = stk__reader_tell(&csv->reader);
-            byte = stk__reader_next(&csv->reader);
+            const uint64_t behind = stk__byte_reader_tell(&csv->reader);
+            byte = stk__byte_reader_next(&csv->reader);
             if (byte != '"') {
-                stk__reader_seek(&csv->reader, behind);
+                stk__byte_reader_seek(&csv->reader, behind);
                 *end = end_quoted(csv);
                 return STK_OK;
             }
         }
         *end = (field_end){byte, "a quote that is never closed"};
-        if (byte == STK_READER_END) return STK_OK;
+        if (byte == STK_BYTE_READER_END) return STK_OK;
         end->fault =
             byte == 0 ? "a zero byte" : "a field longer than 65536 bytes, or a quote that is never closed";
         if (byte == 0 || csv->text.size_bytes - start >= STK_CSV_FIELD_BYTES) return STK_OK;
@@ -98,7 +98,8 @@ static stk_status read_quoted(stk__csv *csv, field_end *end, stk_error *error)
 static stk_status read_plain(stk__csv *csv, int byte, field_end *end, stk_error *error)
 {
     const size_t start = csv->text.size_bytes;
-    for (; byte != ',' && byte != '\n' && byte != STK_READER_END; byte = stk__reader_next(&csv->reader)) {
+    for (; byte != ',' && byte != '\n' && byte != STK_BYTE_READER_END;
+         byte = stk__byte_reader_next(&csv->reader)) {
         *end = (field_end){byte, byte == '"' ? "a quote inside a field without quotes" : "a zero byte"};
         if (byte == '"' || byte == 0) return STK_OK;
         end->fault = "a field longer than 65536 bytes";
@@ -114,7 +115,7 @@ static stk_status read_plain(stk__csv *csv, int byte, field_end *end, stk_error 
 static stk_status read_field(stk__csv *csv, field_end *end, stk_error *error)
 {
     stk__csv_field field = {.offset = csv->text.size_bytes};
-    const int byte = stk__reader_next(&csv->reader);
+    const int byte = stk__byte_reader_next(&csv->reader);
     STK__TRY(byte == '"' ? read_quoted(csv, end, error) : read_plain(csv, byte, end, error));
     field.length = csv->text.size_bytes - field.offset;
     STK__TRY(put(csv, 0, error));
@@ -125,18 +126,18 @@ static stk_status read_field(stk__csv *csv, field_end *end, stk_error *error)
 /* A quote that is never closed would swallow what follows: go back, and on below the line of the fault. */
 static void skip_line(stk__csv *csv, uint64_t start)
 {
-    stk__reader_seek(&csv->reader, start);
+    stk__byte_reader_seek(&csv->reader, start);
     int byte;
     do
-        byte = stk__reader_next(&csv->reader);
-    while (byte != '\n' && byte != STK_READER_END);
+        byte = stk__byte_reader_next(&csv->reader);
+    while (byte != '\n' && byte != STK_BYTE_READER_END);
     csv->next_line = csv->line + 1;
     csv->fields.size_bytes = 0;
 }
 
 static stk_status read_row(stk__csv *csv, stk_error *error)
 {
-    const uint64_t start = stk__reader_tell(&csv->reader);
+    const uint64_t start = stk__byte_reader_tell(&csv->reader);
     field_end end;
     csv->line = csv->next_line;
     csv->text.size_bytes = csv->fields.size_bytes = 0;
@@ -159,11 +160,11 @@ static bool is_empty_line(const stk__csv *csv)
 stk_status stk__csv_next(stk__csv *csv, stk_error *error)
 {
     do {
-        if (stk__reader_next(&csv->reader) == STK_READER_END) {
+        if (stk__byte_reader_next(&csv->reader) == STK_BYTE_READER_END) {
             if (!csv->reader.failed) return STK_END;
             return stk__fail_errno(error, csv->reader.failed, "cannot read the table to its end");
         }
-        stk__reader_seek(&csv->reader, stk__reader_tell(&csv->reader) - 1);
+        stk__byte_reader_seek(&csv->reader, stk__byte_reader_tell(&csv->reader) - 1);
         STK__TRY(read_row(csv, error));
     } while (is_empty_line(csv));
     return STK_OK;

@@ -12,7 +12,7 @@ typedef struct stk__csv_field {
 } stk__csv_field;
 
 typedef struct stk__csv {
-    stk__reader reader;
+    stk__byte_reader reader;
     stk__buffer text;   /* of the current row */
     stk__buffer fields; /* of stk__csv_field */
     uint64_t line;      /* where the current row starts, from 1 */

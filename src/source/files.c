@@ -31,20 +31,20 @@ void stk__files_describe(stk__files *files, const stk__site *site, const char *l
     files->source.info.layout = files->layout;
 }
 
-stk_status stk__files_seal(stk__files *files, stk_error *error)
+stk_status stk__files_finish(stk__files *files, stk_error *error)
 {
     stk__catalog_sort(&files->catalog);
     files->source.info.count = stk__catalog_count(&files->catalog);
     return stk__catalog_fingerprint(&files->catalog, &files->source.info.fingerprint, error);
 }
 
-stk_status stk__files_refuse_twins(const stk__catalog *catalog, const char *folder, stk_error *error)
+stk_status stk__files_refuse_duplicates(const stk__catalog *catalog, const char *folder, stk_error *error)
 {
-    const uint64_t twin = stk__catalog_twin(catalog, 0);
-    if (twin == stk__catalog_count(catalog)) return STK_OK;
+    const uint64_t duplicate = stk__catalog_duplicate(catalog, 0);
+    if (duplicate == stk__catalog_count(catalog)) return STK_OK;
     char first[PATH_MAX], second[PATH_MAX];
-    stk__files_path(catalog, stk__catalog_at(catalog, twin), folder, first, sizeof first);
-    stk__files_path(catalog, stk__catalog_at(catalog, twin + 1), folder, second, sizeof second);
+    stk__files_path(catalog, stk__catalog_at(catalog, duplicate), folder, first, sizeof first);
+    stk__files_path(catalog, stk__catalog_at(catalog, duplicate + 1), folder, second, sizeof second);
     stk__fail(error, STK_ERROR_DATA, "'%s' and '%s' are the same sample: only their extensions differ", first,
               second);
     stk__error_place(error, "%s", second);

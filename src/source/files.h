@@ -24,10 +24,10 @@ stk_status stk__files_init(stk__files *files, const stk__site *site, const char 
 void stk__files_describe(stk__files *files, const stk__site *site, const char *layout);
 
 /* Sorts the catalog, fills count and fingerprint. An empty catalog is the caller's to refuse. */
-stk_status stk__files_seal(stk__files *files, stk_error *error);
+stk_status stk__files_finish(stk__files *files, stk_error *error);
 
 /* STK_ERROR_DATA when two files have the same key, naming both. */
-stk_status stk__files_refuse_twins(const stk__catalog *catalog, const char *folder, stk_error *error);
+stk_status stk__files_refuse_duplicates(const stk__catalog *catalog, const char *folder, stk_error *error);
 
 /* "folder/key.extension", cut to size. */
 void stk__files_path(const stk__catalog *catalog, const stk__entry *entry, const char *folder, char *text,

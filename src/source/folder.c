@@ -9,11 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 
-static stk_status folder_facts(const stk__source *source, uint64_t id, stk__facts *facts, stk_error *error)
+static stk_status folder_facts(const stk__source *source, uint64_t id, stk__sample_facts *facts,
+                               stk_error *error)
 {
     (void)error;
     const stk__files *files = stk__files_of(source);
-    *facts = (stk__facts){.label = stk__catalog_at(&files->catalog, id)->row};
+    *facts = (stk__sample_facts){.label = stk__catalog_at(&files->catalog, id)->row};
     return STK_OK;
 }
 
@@ -170,8 +171,8 @@ static stk_status scan_into(stk__files *files, stk__scan *scan, const char *fold
     stk__catalog_fini(&files->catalog);
     files->catalog = scan->samples;
     scan->samples = (stk__catalog){0};
-    STK__TRY(stk__files_seal(files, error));
-    return stk__files_refuse_twins(&files->catalog, folder, error);
+    STK__TRY(stk__files_finish(files, error));
+    return stk__files_refuse_duplicates(&files->catalog, folder, error);
 }
 
 /* A folder without images whose only table is a .csv, or only file a .npy, is a series. */

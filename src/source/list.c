@@ -32,11 +32,12 @@ static stk_status refuse_row(const stk__list *list, const stk__row *row, stk_err
     return STK_ERROR_SAMPLE;
 }
 
-static stk_status list_facts(const stk__source *source, uint64_t id, stk__facts *facts, stk_error *error)
+static stk_status list_facts(const stk__source *source, uint64_t id, stk__sample_facts *facts,
+                             stk_error *error)
 {
     const stk__list *list = list_of(source);
     const stk__row *row = row_of(list, id);
-    *facts = (stk__facts){.label = row->label};
+    *facts = (stk__sample_facts){.label = row->label};
     if (row->bad) return refuse_row(list, row, error);
     if (list->point_count)
         facts->points =
@@ -167,7 +168,7 @@ static stk_status open_list(stk__list *list, const stk__site *site, stk_error *e
     STK__TRY(is_json(list->path) ? stk__list_read_json(list, error) : stk__list_read_csv(list, error));
     if (list->rows.size_bytes == 0) return refuse_empty(list, error);
     if (list->label_texts == STK_LABEL_TEXTS_NAMES && *site->sibling) return refuse_names(list, site, error);
-    STK__TRY(stk__list_seal(list, error));
+    STK__TRY(stk__list_finish(list, error));
     tell_info(list, site);
     list->files.source.ops = &list_ops;
     return STK_OK;

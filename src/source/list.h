@@ -59,6 +59,6 @@ stk_status stk__list_add_points(stk__list *list, float **points, stk_error *erro
 stk_status stk__list_add_row(stk__list *list, stk__draft *draft, stk_error *error);
 
 /* After the last row: numbers the names, sorts, marks rows for the same file. */
-stk_status stk__list_seal(stk__list *list, stk_error *error);
+stk_status stk__list_finish(stk__list *list, stk_error *error);
 
 #endif

@@ -37,7 +37,7 @@ static stk_status refuse_header(const stk__list *list, const stk__csv *csv, size
     return STK_ERROR_DATA;
 }
 
-static stk_status check_twins(const stk__list *list, const stk__csv *csv, stk_error *error)
+static stk_status check_duplicates(const stk__list *list, const stk__csv *csv, stk_error *error)
 {
     for (size_t i = 0; i < stk__csv_count(csv); i++) {
         const stk__csv_text field = stk__csv_trimmed(csv, i);
@@ -103,7 +103,7 @@ static stk_status read_header(stk__list *list, stk__csv *csv, column_plan *colum
         return refuse_header(list, csv, 0, "is none of file, path, image, filename, name", error);
     if (columns->label >= 0 && columns->value >= 0)
         return refuse_header(list, csv, (size_t)columns->value, "and a label exclude each other", error);
-    STK__TRY(check_twins(list, csv, error));
+    STK__TRY(check_duplicates(list, csv, error));
     STK__TRY(find_points(list, csv, columns, error));
     list->has_label = columns->label >= 0;
     list->has_value = columns->value >= 0;

@@ -18,13 +18,13 @@ static const json_t *find_alias(const json_t *object, const char *const *names)
 }
 
 /* Reads a line; longer ones are read to their end but not kept. STK_END behind the last. */
-static stk_status next_line(stk__reader *reader, stk__buffer *line, bool *too_long, stk_error *error)
+static stk_status next_line(stk__byte_reader *reader, stk__buffer *line, bool *too_long, stk_error *error)
 {
-    int byte = stk__reader_next(reader);
+    int byte = stk__byte_reader_next(reader);
     line->size_bytes = 0;
     *too_long = false;
-    if (byte == STK_READER_END && !reader->failed) return STK_END;
-    for (; byte != '\n' && byte != STK_READER_END; byte = stk__reader_next(reader)) {
+    if (byte == STK_BYTE_READER_END && !reader->failed) return STK_END;
+    for (; byte != '\n' && byte != STK_BYTE_READER_END; byte = stk__byte_reader_next(reader)) {
         const uint8_t one = (uint8_t)byte;
         *too_long = line->size_bytes >= LINE_BYTES;
         if (!*too_long) STK__TRY(stk__buffer_append(line, &one, 1, error));
@@ -161,7 +161,7 @@ static stk_status add_line(stk__list *list, const stk__buffer *line, stk__draft 
     return status;
 }
 
-static stk_status read_lines(stk__list *list, stk__reader *reader, stk__buffer *line, stk_error *error)
+static stk_status read_lines(stk__list *list, stk__byte_reader *reader, stk__buffer *line, stk_error *error)
 {
     for (uint64_t number = 1;; number++) {
         bool too_long;
@@ -191,12 +191,12 @@ static stk_status pad_points(stk__list *list, stk_error *error)
 
 stk_status stk__list_read_json(stk__list *list, stk_error *error)
 {
-    stk__reader reader;
+    stk__byte_reader reader;
     stk__buffer line = {0};
-    STK__TRY(stk__reader_open(&reader, list->path, error));
+    STK__TRY(stk__byte_reader_open(&reader, list->path, error));
     stk_status status = read_lines(list, &reader, &line, error);
     if (status == STK_OK) status = pad_points(list, error);
-    stk__reader_close(&reader);
+    stk__byte_reader_close(&reader);
     stk__buffer_fini(&line);
     return status;
 }

@@ -177,11 +177,12 @@ static stk__row *row_at(const stk__list *list, uint64_t id)
     return (stk__row *)(void *)list->rows.data + stk__catalog_at(&list->files.catalog, id)->row;
 }
 
-static stk_status mark_twins(stk__list *list, stk_error *error)
+static stk_status mark_duplicates(stk__list *list, stk_error *error)
 {
     const stk__catalog *catalog = &list->files.catalog;
     const uint64_t count = stk__catalog_count(catalog);
-    for (uint64_t i = stk__catalog_twin(catalog, 0); i < count; i = stk__catalog_twin(catalog, i + 1)) {
+    for (uint64_t i = stk__catalog_duplicate(catalog, 0); i < count;
+         i = stk__catalog_duplicate(catalog, i + 1)) {
         stk__row *row = row_at(list, i + 1);
         char fault[64];
         if (row->bad) continue;
@@ -204,10 +205,10 @@ static stk_status number_names(stk__list *list, stk_error *error)
     return status;
 }
 
-stk_status stk__list_seal(stk__list *list, stk_error *error)
+stk_status stk__list_finish(stk__list *list, stk_error *error)
 {
     if (list->label_texts == STK_LABEL_TEXTS_NAMES && stk__catalog_count(&list->files.classes.names))
         STK__TRY(number_names(list, error));
-    STK__TRY(stk__files_seal(&list->files, error));
-    return mark_twins(list, error);
+    STK__TRY(stk__files_finish(&list->files, error));
+    return mark_duplicates(list, error);
 }

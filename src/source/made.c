@@ -31,11 +31,12 @@ static uint64_t index_of(const made *self, uint64_t id)
     return rank * classes + label;
 }
 
-static stk_status made_facts(const stk__source *source, uint64_t id, stk__facts *facts, stk_error *error)
+static stk_status made_facts(const stk__source *source, uint64_t id, stk__sample_facts *facts,
+                             stk_error *error)
 {
     (void)error;
     const made *self = (const made *)source;
-    *facts = (stk__facts){.label = -1};
+    *facts = (stk__sample_facts){.label = -1};
     if (source->info.label == STK_LABEL_CLASS)
         facts->label = stk__make_facts(self->kind, self->seed, index_of(self, id)).label;
     if (self->points) facts->points = self->points + id * 3 * (uint64_t)source->info.point_count;

@@ -8,12 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
-static stk_status pairs_facts(const stk__source *source, uint64_t id, stk__facts *facts, stk_error *error)
+static stk_status pairs_facts(const stk__source *source, uint64_t id, stk__sample_facts *facts,
+                              stk_error *error)
 {
     (void)source;
     (void)id;
     (void)error;
-    *facts = (stk__facts){0};
+    *facts = (stk__sample_facts){0};
     return STK_OK;
 }
 
@@ -124,7 +125,7 @@ static stk_status refuse_strangers(const stk__files *files, const stk__catalog *
 static stk_status pair_up(stk__files *files, stk__catalog *masks, stk_error *error)
 {
     stk__catalog_sort(masks);
-    STK__TRY(stk__files_refuse_twins(masks, files->masks, error));
+    STK__TRY(stk__files_refuse_duplicates(masks, files->masks, error));
     const match found = match_masks(&files->catalog, masks);
     if (found.pairs == 0) return refuse_strangers(files, masks, &found, error);
     files->source.info.orphans = found.orphans;
@@ -155,8 +156,8 @@ static stk_status scan_images(stk__files *files, stk_error *error)
     if (status == STK_OK && stk__catalog_count(&scan.samples) == 0)
         status = stk__scan_nothing(&scan, files->images, error);
     files->catalog = scan.samples;
-    if (status == STK_OK) status = stk__files_seal(files, error);
-    return status == STK_OK ? stk__files_refuse_twins(&files->catalog, files->images, error) : status;
+    if (status == STK_OK) status = stk__files_finish(files, error);
+    return status == STK_OK ? stk__files_refuse_duplicates(&files->catalog, files->images, error) : status;
 }
 
 static stk_status open_pairs(stk__files *files, const stk__site *site, stk_error *error)

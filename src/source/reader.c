@@ -8,7 +8,7 @@
 
 enum { WINDOW_BYTES = 1 << 16 };
 
-int stk__reader_refill(stk__reader *reader)
+int stk__byte_reader_refill(stk__byte_reader *reader)
 {
     ssize_t got;
     do
@@ -16,13 +16,13 @@ int stk__reader_refill(stk__reader *reader)
     while (got < 0 && errno == EINTR);
     if (got < 0) reader->failed = errno;
     reader->at = reader->filled = 0;
-    if (got <= 0) return STK_READER_END;
+    if (got <= 0) return STK_BYTE_READER_END;
     reader->filled = (size_t)got;
     reader->offset += (uint64_t)got;
     return reader->window[reader->at++];
 }
 
-void stk__reader_seek(stk__reader *reader, uint64_t offset)
+void stk__byte_reader_seek(stk__byte_reader *reader, uint64_t offset)
 {
     if (offset <= reader->offset && reader->offset - offset <= reader->filled) {
         reader->at = reader->filled - (size_t)(reader->offset - offset);
@@ -40,32 +40,32 @@ static stk_status refuse_file(const char *path, int error_number, stk_error *err
     return status;
 }
 
-static stk_status open_regular(stk__reader *reader, const char *path, stk_error *error)
+static stk_status open_regular(stk__byte_reader *reader, const char *path, stk_error *error)
 {
     struct stat facts;
     if (reader->file < 0 || fstat(reader->file, &facts) != 0) return refuse_file(path, errno, error);
     if (!S_ISREG(facts.st_mode)) return refuse_file(path, S_ISDIR(facts.st_mode) ? EISDIR : EINVAL, error);
     reader->window = stk__alloc(WINDOW_BYTES);
     if (!reader->window) return stk__fail_memory(error, WINDOW_BYTES, "a window on a file");
-    stk__reader_refill(reader);
+    stk__byte_reader_refill(reader);
     const bool mark = reader->filled >= 3 && memcmp(reader->window, "\xEF\xBB\xBF", 3) == 0;
-    stk__reader_seek(reader, mark ? 3 : 0);
+    stk__byte_reader_seek(reader, mark ? 3 : 0);
     return reader->failed ? refuse_file(path, reader->failed, error) : STK_OK;
 }
 
-stk_status stk__reader_open(stk__reader *reader, const char *path, stk_error *error)
+stk_status stk__byte_reader_open(stk__byte_reader *reader, const char *path, stk_error *error)
 {
     /* Without O_NONBLOCK a pipe of that name would hold us up for ever. */
-    *reader = (stk__reader){.file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
+    *reader = (stk__byte_reader){.file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
     const stk_status status = open_regular(reader, path, error);
-    if (status != STK_OK) stk__reader_close(reader);
+    if (status != STK_OK) stk__byte_reader_close(reader);
     return status;
 }
 
-void stk__reader_close(stk__reader *reader)
+void stk__byte_reader_close(stk__byte_reader *reader)
 {
     if (!reader->window && reader->file <= 0) return;
     if (reader->file >= 0) close(reader->file);
     stk__free(reader->window);
-    *reader = (stk__reader){.file = -1};
+    *reader = (stk__byte_reader){.file = -1};
 }

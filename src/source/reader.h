@@ -4,33 +4,33 @@
 
 #include "core/memory.h"
 
-typedef struct stk__reader {
+typedef struct stk__byte_reader {
     int file;
     int failed;      /* errno of a failed read; the bytes end there */
     uint64_t offset; /* in the file, of the byte behind the window */
     size_t at, filled;
     uint8_t *window;
-} stk__reader;
+} stk__byte_reader;
 
-enum { STK_READER_END = -1 };
+enum { STK_BYTE_READER_END = -1 };
 
 /* Opens path; a UTF-8 byte order mark at the start is passed over. STK_ERROR_IO with place. */
-stk_status stk__reader_open(stk__reader *reader, const char *path, stk_error *error);
-void stk__reader_close(stk__reader *reader); /* accepts one that failed to open, or was closed */
+stk_status stk__byte_reader_open(stk__byte_reader *reader, const char *path, stk_error *error);
+void stk__byte_reader_close(stk__byte_reader *reader); /* accepts one that failed to open, or was closed */
 
-int stk__reader_refill(stk__reader *reader); /* the slow half of next */
+int stk__byte_reader_refill(stk__byte_reader *reader); /* the slow half of next */
 
-/* The next byte, or STK_READER_END. */
-static inline int stk__reader_next(stk__reader *reader)
+/* The next byte, or STK_BYTE_READER_END. */
+static inline int stk__byte_reader_next(stk__byte_reader *reader)
 {
-    return reader->at < reader->filled ? reader->window[reader->at++] : stk__reader_refill(reader);
+    return reader->at < reader->filled ? reader->window[reader->at++] : stk__byte_reader_refill(reader);
 }
 
-static inline uint64_t stk__reader_tell(const stk__reader *reader)
+static inline uint64_t stk__byte_reader_tell(const stk__byte_reader *reader)
 {
     return reader->offset - (reader->filled - reader->at);
 }
 
-void stk__reader_seek(stk__reader *reader, uint64_t offset);
+void stk__byte_reader_seek(stk__byte_reader *reader, uint64_t offset);
 
 #endif

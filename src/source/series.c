@@ -25,13 +25,15 @@ static stk_status refuse_row(const stk__series *series, const stk__bad_row *bad,
 }
 
 /* Window i is rows i … i + L - 1; its label is the target of its last row. */
-static stk_status series_facts(const stk__source *source, uint64_t id, stk__facts *facts, stk_error *error)
+static stk_status series_facts(const stk__source *source, uint64_t id, stk__sample_facts *facts,
+                               stk_error *error)
 {
     const stk__series *series = series_of(source);
     const uint64_t last = id + (uint64_t)series->source.info.window_rows - 1;
     const float *features = (const float *)(const void *)series->features.data;
     const float *targets = (const float *)(const void *)series->targets.data;
-    *facts = (stk__facts){.label = targets[last], .window = features + id * (uint64_t)series->column_count};
+    *facts =
+        (stk__sample_facts){.label = targets[last], .window = features + id * (uint64_t)series->column_count};
     if (!series->next_bad) return STK_OK;
     const stk__bad_row *bad = (const stk__bad_row *)(const void *)series->bad.data + series->next_bad[id];
     const bool inside = series->next_bad[id] < series->bad.size_bytes / sizeof *bad && bad->row <= last;

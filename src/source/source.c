@@ -3,7 +3,7 @@
 
 #include "core/logger.h"
 #include "source/kinds.h"
-#include "source/pack_note.h"
+#include "source/shards/pack_note.h"
 #include "source/scan.h"
 
 #include <errno.h>

@@ -30,11 +30,11 @@ typedef struct stk__source_info {
 } stk__source_info;
 
 /* What is known of a sample without reading a file. Pointers live as long as the source. */
-typedef struct stk__facts {
+typedef struct stk__sample_facts {
     double label;        /* class number or value */
     const float *points; /* [point_count][3]: x, y, visible */
     const float *window; /* [window_rows][window_columns] */
-} stk__facts;
+} stk__sample_facts;
 
 typedef struct stk__source_options {
     const char *root;     /* folder, list file, series file, shards, or make:… */
@@ -49,7 +49,7 @@ typedef struct stk__source stk__source;
 typedef struct stk__source_ops {
     const char *name;
     /* Damage bad_row (or mask_missing …) of this sample is returned here; place is set. */
-    stk_status (*facts)(const stk__source *source, uint64_t id, stk__facts *facts, stk_error *error);
+    stk_status (*facts)(const stk__source *source, uint64_t id, stk__sample_facts *facts, stk_error *error);
     /* Encoded bytes of a field into buffer, followed by 64 readable bytes; *extension is what the name
      * promises
      * ("jpg") or NULL. On failure place is set. */

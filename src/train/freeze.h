@@ -3,7 +3,7 @@
 #ifndef STK_TRAIN_FREEZE_H
 #define STK_TRAIN_FREEZE_H
 
-#include "train/network.h"
+#include "train/network/network.h"
 
 /* freeze may be NULL: nothing is frozen. */
 bool stk__freeze_matches(const char *freeze, const char *layer);

@@ -4,7 +4,7 @@
 #define STK_TRAIN_MODEL_H
 
 #include "engine/engine.h"
-#include "train/network.h"
+#include "train/network/network.h"
 
 typedef struct stk__model_tensor {
     const char *name; /* "down1.conv1.weight" */

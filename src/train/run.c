@@ -2,7 +2,7 @@
 
 #include "core/clock.h"
 #include "core/json_text.h"
-#include "train/checkpoint.h"
+#include "train/checkpoint/checkpoint.h"
 
 #include <math.h>
 #include <stdlib.h>

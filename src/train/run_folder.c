@@ -5,7 +5,7 @@
 #include "core/folder_lock.h"
 #include "core/json_text.h"
 #include "core/logger.h"
-#include "train/checkpoint.h"
+#include "train/checkpoint/checkpoint.h"
 #include "train/event_file.h"
 #include "train/metrics_file.h"
 

@@ -3,7 +3,7 @@
 #define STK_TRAIN_TASK_H
 
 #include "engine/op.h"
-#include "train/network.h"
+#include "train/network/network.h"
 
 enum { STK_TASK_VALUES = 4 };
 

@@ -10,7 +10,7 @@
 
 #include "train/feed.h"
 #include "train/lr_schedule.h"
-#include "train/pass.h"
+#include "train/pass/pass.h"
 #include "train/stall.h"
 #include "train/task.h"
 

@@ -3,7 +3,7 @@
 
 #include "core/memory.h"
 #include "core/number.h"
-#include "train/checkpoint.h"
+#include "train/checkpoint/checkpoint.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -291,7 +291,11 @@ stk_status stk__trainer_open(stk__trainer **trainer, const stk__trainer_setup *s
 {
     *trainer = NULL;
     stk__trainer *t = stk__alloc(sizeof *t);
-    if (!t) return stk__fail_memory(error, sizeof *t, "a trainer");
+    if (!t) {
+        stk__engine *engine = setup->engine; /* ours already */
+        stk__engine_close(&engine);
+        return stk__fail_memory(error, sizeof *t, "a trainer");
+    }
     t->feed = setup->feed;
     t->val = setup->val;
     t->facts = setup->facts;

@@ -1,6 +1,6 @@
 /* The row code with sixteen lanes, as AVX-512 has them, on a machine that may not have AVX-512. */
 #include "check/simd_plain.h"
-#include "device/augment_level.h"
+#include "device/cpu/augment_level.h"
 
 #include "check/contestants.h"
 

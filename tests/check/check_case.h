@@ -2,7 +2,7 @@
 #ifndef CHECK_CASE_H
 #define CHECK_CASE_H
 
-#include "device/augment.h"
+#include "device/cpu/augment.h"
 
 typedef enum check_pixels {
     CHECK_RANDOM,

@@ -2,7 +2,7 @@
 #ifndef CONTESTANTS_H
 #define CONTESTANTS_H
 
-#include "device/augment.h"
+#include "device/cpu/augment.h"
 
 typedef struct contestant {
     const char *name;
@@ -22,7 +22,7 @@ bool check_f16c_is_right(void);
 
 stk_status check_augment_lanes16(const stk__augment_block *block, const stk__augment_source *source,
                                  const stk__augment_target *target, stk__buffer *scratch, stk_error *error);
-/* The device text as plain C, by OpenCL and by CUDA. */
+/* The kernel source as plain C, by OpenCL and by CUDA. */
 stk_status check_augment_host_build(const stk__augment_block *block, const stk__augment_source *source,
                                     const stk__augment_target *target, stk__buffer *scratch,
                                     stk_error *error);

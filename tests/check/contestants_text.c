@@ -1,9 +1,9 @@
-/* The device text as a contestant: compiled as plain C, and by the first OpenCL or CUDA device. All take
+/* The kernel source as a contestant: compiled as plain C, and by the first OpenCL or CUDA device. All take
  * batches, so a case becomes a batch of one sample whose arena has the pitches and the alignment of the case.
  */
 #include "check/contestants.h"
 #include "device/device.h"
-#include "device/host_build.h"
+#include "device/kernel/host_build.h"
 
 #include <stdint.h>
 #include <string.h>

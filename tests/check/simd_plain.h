@@ -3,7 +3,7 @@
 #ifndef SIMD_PLAIN_H
 #define SIMD_PLAIN_H
 
-#include "device/augment.h"
+#include "device/cpu/augment.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* Winograd's convolution: every level of this CPU, all passes, against direct sums in doubles; the same bits
  * for any number of threads; nothing written outside its memory. */
-#include "engine/winograd_run.h"
+#include "engine/winograd/winograd_run.h"
 #include "winograd_lanes16.h"
 
 #include <math.h>

@@ -26,6 +26,6 @@ static inline vf vf_fma(vf a, vf b, vf c) { EACH_LANE(a.lane[i] * b.lane[i] + c.
 static inline vf vf_less(vf a, vf b, vf c) { EACH_LANE(c.lane[i] - a.lane[i] * b.lane[i]); }
 /* clang-format on */
 
-#include "engine/winograd_level.h"
+#include "engine/winograd/winograd_level.h"
 
 const stk__winograd_kernel winograd_lanes16 = WINOGRAD_LEVEL;

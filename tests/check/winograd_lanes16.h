@@ -1,7 +1,7 @@
 #ifndef TESTS_CHECK_WINOGRAD_LANES16_H
 #define TESTS_CHECK_WINOGRAD_LANES16_H
 
-#include "engine/winograd.h"
+#include "engine/winograd/winograd.h"
 
 extern const stk__winograd_kernel winograd_lanes16;
 

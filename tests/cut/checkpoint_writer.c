@@ -3,7 +3,7 @@
  * s. Says on standard output what it found and which steps are saved, line by line; status 1 with the reason
  * when something fails. */
 #include "support/small_model.h"
-#include "train/checkpoint.h"
+#include "train/checkpoint/checkpoint.h"
 #include "train/run_folder.h"
 
 #include <inttypes.h>

@@ -13,7 +13,7 @@
 
 namespace ours
 {
-#include CUDA_API_H // src/device/cuda_api.h, or a copy with a mistake in it
+#include CUDA_API_H // src/device/cuda/cuda_api.h, or a copy with a mistake in it
 #include "fake/cuda/fake_cuda.h"
 } // namespace ours
 

@@ -19,7 +19,7 @@ static void take_trial(kept_slot *slot, uint64_t seed, int32_t most_side)
 {
     assert_int_equal(stk__trial_make(&slot->trial, seed, most_side, NULL), STK_OK);
     slot->mask_at = round_up(slot->trial.image_bytes, 64);
-    slot->mix = (stk__text_mix){.kind = STK_TEXT_MIX_ALONE};
+    slot->mix = (stk__kernel_mix){.kind = STK_KERNEL_MIX_ALONE};
 }
 
 static size_t bytes_needed(const kept_slot *slot)

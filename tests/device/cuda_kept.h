@@ -13,7 +13,7 @@ typedef struct kept_slot {
     size_t arena_most; /* bytes and samples of the first batch */
     uint64_t count_most;
     stk__device_memory *memory;
-    stk__text_mix mix; /* one that changes nothing, so that every kernel runs */
+    stk__kernel_mix mix; /* one that changes nothing, so that every kernel runs */
 } kept_slot;
 
 /* Of trial number seed, with pixels and without masks or with them, as it comes. No device yet. */

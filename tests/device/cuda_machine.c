@@ -2,9 +2,9 @@
  *
  * ROOT stands before the folders that no variable names; LIBRARYs are in the process already. Prints the
  * versions of NVRTC in their order, then `works` and the note, or the error and its hint. */
-#include "device/cuda_device.h"
+#include "device/cuda/cuda_device.h"
 #include "device/library.h"
-#include "device/nvrtc.h"
+#include "device/cuda/nvrtc.h"
 #include "device/trial.h"
 
 #include <dlfcn.h>

@@ -4,7 +4,7 @@
 #define TEST_CUDA_RESIDENT_H
 
 #include "core/hash.h"
-#include "device/cuda_api.h"
+#include "device/cuda/cuda_api.h"
 #include "stoker/loader.h"
 
 #define RESIDENT_STRONG "preset: strong"

@@ -1,7 +1,7 @@
 #include "cuda_scenes.h"
 
 #include "cuda_kept.h"
-#include "device/cuda_device.h"
+#include "device/cuda/cuda_device.h"
 #include "device/trial.h"
 #include "support/workspace.h"
 

@@ -2,7 +2,7 @@
 #ifndef TEST_FAKE_CUDA_DRIVER_H
 #define TEST_FAKE_CUDA_DRIVER_H
 
-#include "device/cuda_api.h"
+#include "device/cuda/cuda_api.h"
 
 typedef struct fake_driver {
     stk__cuda_api cuda;

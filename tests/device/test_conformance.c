@@ -1,9 +1,9 @@
 /* Every device that is there makes the reference's bits of random batches; so do the CPU levels and the
- * device text as plain C.
+ * kernel source as plain C.
  *
  *   test_conformance [DEVICE]   only this device, which must be there */
 #include "device/device.h"
-#include "device/host_build.h"
+#include "device/kernel/host_build.h"
 #include "device/trial.h"
 
 #include <setjmp.h>
@@ -256,7 +256,7 @@ static void senseless_batches_are_refused(void **state)
     } while (0)
     REFUSED("size", batch->target.w = 0);
     REFUSED("size", batch->target.h = batch->target.w = 1 << 15);
-    REFUSED("size", batch->target.w = 1; batch->target.h = 65535 * STK_TEXT_TILE_H + 1);
+    REFUSED("size", batch->target.w = 1; batch->target.h = 65535 * STK_KERNEL_TILE_H + 1);
     REFUSED("channels", batch->target.channels = 2);
     REFUSED("dtype", batch->target.dtype = STK_DTYPE_U8);
     REFUSED("mask_dtype",

@@ -1,6 +1,6 @@
 /* Copies that are measured, and what the driver tells of a GPU's memory, on the fake driver. */
 #include "core/clock.h"
-#include "device/cuda_bandwidth.h"
+#include "device/cuda/cuda_bandwidth.h"
 #include "fake_cuda_driver.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #include "core/clock.h"
 #include "core/logger.h"
 #include "cuda_scenes.h"
-#include "device/cuda_device.h"
+#include "device/cuda/cuda_device.h"
 #include "device/trial.h"
 #include "fake_cuda_driver.h"
 #include "support/workspace.h"
@@ -429,7 +429,7 @@ static void text_that_cannot_be_built(void **state)
     fake_driver_add("fault nvrtcGetProgramLogSize fail 4"); /* a log that cannot be had */
     assert_int_equal(stk__cuda_build(cuda, "nonsense", &error), STK_ERROR_UNSUPPORTED);
     assert_true(error.message[0] && error.hint[0]);
-    assert_int_equal(stk__cuda_build(cuda, stk__device_text, &error), STK_OK);
+    assert_int_equal(stk__cuda_build(cuda, stk__kernel_source, &error), STK_OK);
     stk__cuda_leave(cuda);
     scenes_spoil();
     assert_int_equal(stk__device_augment(device, scenes_batch(), &error), STK_OK);

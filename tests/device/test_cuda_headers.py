@@ -38,7 +38,7 @@ def enumerators(text):
 class Bench:
     def __init__(self, source, compiler, folders, work):
         self.source, self.compiler, self.folders, self.work = source, compiler, folders, pathlib.Path(work)
-        self.header = (source / "src/device/cuda_api.h").read_text()
+        self.header = (source / "src/device/cuda/cuda_api.h").read_text()
 
     def compiles(self, header):
         """(does it, what the compiler says) with this text as our header."""

@@ -5,7 +5,7 @@
  * --sites prints the numbers of the places that wait, --skip leaves out one: then some test must fail. */
 #include "core/clock.h"
 #include "cuda_kept.h"
-#include "device/cuda_device.h"
+#include "device/cuda/cuda_device.h"
 #include "fake_cuda_driver.h"
 
 #include <setjmp.h>

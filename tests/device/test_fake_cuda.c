@@ -1,6 +1,6 @@
 /* The fake CUDA driver is as nasty as it says: what a program must not rely on does not work. */
 #include "core/clock.h"
-#include "device/launch.h"
+#include "device/kernel/launch.h"
 #include "device/trial.h"
 #include "fake_cuda_driver.h"
 
@@ -376,12 +376,12 @@ static void programs_belong_to_text_and_architecture(void **state)
     begin("gpu 0 sm 86");
     assert_int_equal(compile("nonsense", "--gpu-architecture=sm_86", "--fmad=false", log), 6);
     assert_non_null(strstr(log, "error: identifier"));
-    assert_int_equal(compile(stk__device_text, "--gpu-architecture=sm_101", "--fmad=false", log), 5);
-    assert_int_equal(compile(stk__device_text, "--gpu-architecture=sm_86", "--nothing", log), 5);
+    assert_int_equal(compile(stk__kernel_source, "--gpu-architecture=sm_101", "--fmad=false", log), 5);
+    assert_int_equal(compile(stk__kernel_source, "--gpu-architecture=sm_86", "--nothing", log), 5);
     assert_non_null(strstr(log, "--nothing"));
-    GOOD(compile(stk__device_text, "--gpu-architecture=sm_90", "--fmad=false", log));
+    GOOD(compile(stk__kernel_source, "--gpu-architecture=sm_90", "--fmad=false", log));
     assert_int_equal(cuda->cuModuleLoadData(&module, cubin), 209); /* no binary for this GPU */
-    GOOD(compile(stk__device_text, "--gpu-architecture=sm_80", "--fmad=false", log));
+    GOOD(compile(stk__kernel_source, "--gpu-architecture=sm_80", "--fmad=false", log));
     GOOD(cuda->cuModuleLoadData(&module, cubin));
     assert_int_equal(cuda->cuModuleGetFunction(&function, module, "stk_nothing"), 500);
     GOOD(cuda->cuModuleGetFunction(&function, module, "stk_grey"));

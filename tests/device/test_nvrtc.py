@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""test_nvrtc.py [--table | --find] [--search FOLDER] FILE...: the device text as CUDA, compiled by NVRTC.
+"""test_nvrtc.py [--table | --find] [--search FOLDER] FILE...: the kernel source as CUDA, compiled by NVRTC.
 
-The FILEs are joined as tools/embed_text does. For every architecture: it compiles, no kernel spills registers or
+The FILEs are joined as tools/embed_kernels does. For every architecture: it compiles, no kernel spills registers or
 needs more than 64 of them. --table only prints what the compiler made (docs/gpu.md), --find only looks for NVRTC. Exit status 77 and a reason when
 there is no NVRTC: STOKER_NVRTC_LIBRARY, the loader's path, CUDA_HOME, CUDA_PATH, wheels below FOLDER.
 """
@@ -55,9 +55,9 @@ def version_of(nvrtc):
 
 def read_text(paths):
     """The text, joined by the tool that embeds it into the library."""
-    tool = pathlib.Path(__file__).resolve().parents[2] / "tools" / "embed_text"
-    loader = importlib.machinery.SourceFileLoader("embed_text", str(tool))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("embed_text", loader))
+    tool = pathlib.Path(__file__).resolve().parents[2] / "tools" / "embed_kernels"
+    loader = importlib.machinery.SourceFileLoader("embed_kernels", str(tool))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("embed_kernels", loader))
     loader.exec_module(module)
     return module.join_files(paths)
 

@@ -1,7 +1,7 @@
 /* An OpenCL device when calls fail, never finish, or there is no memory. The real driver stands behind: each
  * call of the table goes through a wrapper that counts and can refuse. */
 #include "core/clock.h"
-#include "device/opencl_device.h"
+#include "device/opencl/opencl_device.h"
 #include "device/program_cache.h"
 #include "device/trial.h"
 #include "support/workspace.h"

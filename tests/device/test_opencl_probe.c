@@ -2,7 +2,7 @@
 #include "core/clock.h"
 #include "core/thread.h"
 #include "device/device.h"
-#include "device/opencl_api.h"
+#include "device/opencl/opencl_api.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""test_shipped_ptx.py PTX FILE...: the PTX that the library ships is of the present device text (FILEs) and has what same bits need.
+"""test_shipped_ptx.py PTX FILE...: the PTX that the library ships is of the present kernel source (FILEs) and has what same bits need.
 
 Needs no NVRTC; where the toolkit's ptxas is (PATH, CUDA_HOME, /usr/local/cuda), it also becomes code for every architecture of that, which may
 spill a few bytes: the text is tuned for NVRTC's own code (test_nvrtc.py), which does not."""
@@ -69,14 +69,14 @@ def is_left_out(path, files):
         other.write_text("/* more */\n")
         sizes = []
         for texts in (files, [*files, other]):
-            subprocess.run([TOOLS / "embed_text", out, "--ptx", path, *texts], check=True, stderr=subprocess.DEVNULL)
+            subprocess.run([TOOLS / "embed_kernels", out, "--ptx", path, *texts], check=True, stderr=subprocess.DEVNULL)
             sizes.append(len(out.read_text()))
     return sizes[0] > len(pathlib.Path(path).read_text()) and sizes[1] < 300
 
 
 def main():
     path, *files = sys.argv[1:]
-    ptx, embed = pathlib.Path(path).read_text(), load_tool("embed_text")
+    ptx, embed = pathlib.Path(path).read_text(), load_tool("embed_kernels")
     text = embed.join_files(files)
     wrong = find_wrong(ptx)
     if not embed.is_made_of(ptx, text):

@@ -3,8 +3,8 @@
 #ifndef TESTS_ENGINE_GPU_ENGINE_H
 #define TESTS_ENGINE_GPU_ENGINE_H
 
-#include "engine/torch_parts.h"
-#include "fake_cuda.h"
+#include "engine/torch/torch_parts.h"
+#include "../fake/cuda/fake_cuda.h"
 
 #include <dlfcn.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* The dry CUDA itself (tests/fake/cudart), by PyTorch's own library: graphs, and what cuDNN has beside the
  * convolutions of its graph interface. */
 #include "dry_engine.h"
-#include "engine/torch_call.h"
+#include "engine/torch/torch_call.h"
 
 /* --- graphs -------------------------------------------------------------------------------------------- */
 

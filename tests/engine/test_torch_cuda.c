@@ -1,6 +1,6 @@
 /* The CUDA file of the engine torch, on the fake driver and the PyTorch in front of the real one
  * (on_fake_gpu.py starts it): maps, copies, order, waits, and every call of the driver failing. */
-#include "engine/torch_call.h"
+#include "engine/torch/torch_call.h"
 #include "gpu_engine.h"
 
 enum { COUNT = GPU_COUNT, TENSORS = STK_TORCH_STAGES + 1, KERNEL = TENSORS - 1 };

@@ -1,6 +1,6 @@
 /* The life of an engine on a GPU, with each call of the driver failing: at each of its uses, with each of the
  * codes that it documents; and with each allocation failing. */
-#include "cuda_codes.h"
+#include "../device/cuda_codes.h"
 #include "gpu_engine.h"
 #include "support/fail_alloc.h"
 

@@ -1,6 +1,6 @@
 /* The engine torch gives everything back that PyTorch hands out, also when calls fail. The real library
  * stands behind: calls of the table go through wrappers. Exit status 77: there is no PyTorch here. */
-#include "engine/torch_parts.h"
+#include "engine/torch/torch_parts.h"
 #include "op_rig.h"
 #include "torch_shim.h"
 
@@ -309,7 +309,8 @@ static void its_own_words_are_short(void **state)
     op_rig_close(&rig);
 }
 
-/* Refused, for whatever is missing on this machine; every reason in turn: tests/unit/test_torch_api.c. */
+/* Refused, for whatever is missing on this machine; every reason in turn: tests/unit/engine/test_torch_api.c.
+ */
 static void other_devices_are_refused(void **state)
 {
     (void)state;

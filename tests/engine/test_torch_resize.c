@@ -1,7 +1,7 @@
 /* Memory of ours that PyTorch sees as a tensor on a GPU is not resized: an operator whose output has too few
  * values is refused, by PyTorch's own CUDA library (tests/fake/cudart) and by the fake one (tests/fake/torch)
  * alike. */
-#include "engine/torch_call.h"
+#include "engine/torch/torch_call.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

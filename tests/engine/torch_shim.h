@@ -6,7 +6,7 @@
 #ifndef TESTS_ENGINE_TORCH_SHIM_H
 #define TESTS_ENGINE_TORCH_SHIM_H
 
-#include "engine/torch_api.h"
+#include "engine/torch/torch_api.h"
 
 typedef enum torch_shim_kind {
     TORCH_SHIM_TENSOR,

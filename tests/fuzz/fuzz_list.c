@@ -88,7 +88,7 @@ static bool leaves(const char *path)
     return false;
 }
 
-static void check_facts(const stk__source_info *info, const stk__facts *facts)
+static void check_facts(const stk__source_info *info, const stk__sample_facts *facts)
 {
     if (info->label == STK_LABEL_CLASS) {
         assert(facts->label >= 0 && facts->label < info->class_count && facts->label == floor(facts->label));
@@ -104,7 +104,7 @@ static void check_facts(const stk__source_info *info, const stk__facts *facts)
 static void check_sample(const stk__source *source, uint64_t id, const char *list)
 {
     char path[PATH_MAX + 64];
-    stk__facts facts;
+    stk__sample_facts facts;
     stk_error error = {0};
     const stk_status status = source->ops->facts(source, id, &facts, &error);
     for (stk__field field = STK_FIELD_IMAGE; field <= STK_FIELD_MASK; field++) {
@@ -124,7 +124,7 @@ static void check_sample(const stk__source *source, uint64_t id, const char *lis
 static void check_order(const stk__source *source, uint64_t id)
 {
     char before[PATH_MAX], key[PATH_MAX];
-    stk__facts facts;
+    stk__sample_facts facts;
     source->ops->key(source, id - 1, before, sizeof before);
     source->ops->key(source, id, key, sizeof key);
     const int order = strcmp(before, key);

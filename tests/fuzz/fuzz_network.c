@@ -1,7 +1,7 @@
 /* Any bytes as a network: it is read and shaped, or refused with a place; never more. */
 #include "fuzz.h"
 
-#include "train/network.h"
+#include "train/network/network.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -75,7 +75,7 @@ static void check_pixels(const stk__npy *npy, const uint8_t *data, size_t size)
 
 static void check_windows(const stk__source *source)
 {
-    stk__facts facts;
+    stk__sample_facts facts;
     for (uint64_t id = 0; id < source->info.count && id < 100; id++) {
         stk_error error = {0};
         const stk_status status = source->ops->facts(source, id, &facts, &error);

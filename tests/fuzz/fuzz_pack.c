@@ -7,7 +7,7 @@
 #include "core/utf8.h"
 #include "pack/packer_parts.h"
 #include "pack/tar_blocks.h"
-#include "source/tar.h"
+#include "source/shards/tar.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "fuzz.h"
 #include "fuzz_decode.h"
 
-#include "unit/png_ways.h"
+#include "../unit/decode/png_ways.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
 #include "fuzz.h"
 
 #include "core/file.h"
-#include "monitor/replay.h"
-#include "monitor/tally.h"
+#include "monitor/record/replay.h"
+#include "monitor/verdict/gpu_stats.h"
 
 #include <assert.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static int play(const char *path, const char *again)
 {
     stk_error error = {0};
     stk__replay *replay;
-    stk__tally *tally = NULL;
+    stk__gpu_stats *stats = NULL;
     stk__recorder *recorder = NULL;
     stk_monitor_frame *frame;
     int frames = 0;
@@ -59,11 +59,11 @@ static int play(const char *path, const char *again)
         return -1;
     }
     const stk__record_head *head = stk__replay_head(replay);
-    assert(stk__tally_create(&tally, head->gpus, head->gpu_count, &error) == STK_OK);
+    assert(stk__gpu_stats_create(&stats, head->gpus, head->gpu_count, &error) == STK_OK);
     assert(stk__recorder_open(&recorder, again, head, &error) == STK_OK);
     for (; (status = stk__replay_next(replay, &frame, &error)) == STK_OK; frames++) {
         check_frame(frame);
-        stk__tally_add(tally, frame);
+        stk__gpu_stats_add(stats, frame);
         assert(stk__recorder_write(recorder, frame, &error) == STK_OK);
     }
     if (status != STK_END) {
@@ -71,10 +71,10 @@ static int play(const char *path, const char *again)
         fuzz_check_place(&error, path);
     }
     stk_monitor_summary summary;
-    stk__tally_judge(tally, &summary);
+    stk__gpu_stats_judge(stats, &summary);
     check_summary(&summary);
     assert(stk__recorder_close(&recorder, &error) == STK_OK);
-    stk__tally_destroy(&tally);
+    stk__gpu_stats_destroy(&stats);
     stk__replay_close(&replay);
     return frames;
 }

@@ -4,8 +4,8 @@
 #include "fuzz.h"
 
 #include "support/small_model.h"
-#include "train/checkpoint.h"
-#include "train/safetensors.h"
+#include "train/checkpoint/checkpoint.h"
+#include "train/checkpoint/safetensors.h"
 
 #include <assert.h>
 #include <jansson.h>

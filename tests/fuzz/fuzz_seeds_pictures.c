@@ -1,7 +1,7 @@
 #include "fuzz_seeds.h"
 
 #include "support/pictures.h"
-#include "unit/decoding.h"
+#include "../unit/decode/decoding.h"
 
 static void put(const char *target, const char *kind, int number, stk__buffer *bytes)
 {

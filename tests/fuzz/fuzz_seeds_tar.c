@@ -1,6 +1,6 @@
 #include "fuzz_seeds.h"
 
-#include "source/shard.h"
+#include "source/shards/shard.h"
 #include "support/tarball.h"
 
 #include <setjmp.h>

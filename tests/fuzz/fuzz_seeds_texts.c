@@ -3,7 +3,7 @@
 #include "core/hash.h"
 #include "fuzz_state.h"
 #include "support/small_model.h"
-#include "train/safetensors.h"
+#include "train/checkpoint/safetensors.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -6,10 +6,10 @@
 #include "fuzz.h"
 
 #include "core/file.h"
-#include "load_state.h"
+#include "session/loader_state_file.h"
 #include "pack/pack_state.h"
-#include "source/pack_note.h"
-#include "train/checkpoint.h"
+#include "source/shards/pack_note.h"
+#include "train/checkpoint/checkpoint.h"
 #include "train/metrics_file.h"
 
 #include <assert.h>
@@ -19,15 +19,15 @@
 
 /* --- stoker load --state ------------------------------------------------------------------------------- */
 
-static void write_again(const stk__load_state *state)
+static void write_again(const stk__loader_state_file *state)
 {
-    stk__load_state again = {0};
+    stk__loader_state_file again = {0};
     stk_error error = {0};
     bool found;
     const char *path = fuzz_file("again.state", "", 0);
-    stk_status status = stk__load_state_write(state, path, &error);
+    stk_status status = stk__loader_state_file_write(state, path, &error);
     assert(status == STK_OK);
-    status = stk__load_state_read(&again, path, &found, &error);
+    status = stk__loader_state_file_read(&again, path, &found, &error);
     assert(status == STK_OK && found);
     const stk_loader_state *a = &state->loader, *b = &again.loader;
     assert(a->sample_count == b->sample_count && a->seed == b->seed && a->epoch == b->epoch &&
@@ -40,11 +40,11 @@ static void write_again(const stk__load_state *state)
 
 static void read_load_state(const uint8_t *data, size_t size)
 {
-    stk__load_state state = {0};
+    stk__loader_state_file state = {0};
     stk_error error = {0};
     bool found = false;
     const char *path = fuzz_file("load.state", data, size);
-    const stk_status status = stk__load_state_read(&state, path, &found, &error);
+    const stk_status status = stk__loader_state_file_read(&state, path, &found, &error);
     assert(found == (status == STK_OK));
     if (found) {
         write_again(&state);

@@ -7,10 +7,10 @@
 #include "fuzz.h"
 
 #include "source/extension.h"
-#include "source/shard.h"
-#include "source/shard_facts.h"
-#include "source/shard_name.h"
-#include "source/tar_header.h"
+#include "source/shards/shard.h"
+#include "source/shards/shard_facts.h"
+#include "source/shards/shard_name.h"
+#include "source/shards/tar_header.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -11,7 +11,7 @@
 
 enum { SAMPLES_LOOKED_AT = 64 };
 
-static void check_facts(const stk__source_info *info, const stk__facts *facts)
+static void check_facts(const stk__source_info *info, const stk__sample_facts *facts)
 {
     if (info->label == STK_LABEL_CLASS) {
         assert(facts->label >= 0 && facts->label < info->class_count && facts->label == floor(facts->label));
@@ -45,7 +45,7 @@ static bool read_field(const stk__source *source, uint64_t id, stk__field field,
 
 static void check_sample(const stk__source *source, uint64_t id, const fuzz_shard *shard)
 {
-    stk__facts facts;
+    stk__sample_facts facts;
     stk_error error = {0};
     const stk_status status = source->ops->facts(source, id, &facts, &error);
     const bool read = read_field(source, id, STK_FIELD_IMAGE, shard);

@@ -4,7 +4,7 @@
 #define TESTS_GOLDEN_FILE_H
 
 #include "engine/engine.h"
-#include "train/safetensors.h"
+#include "train/checkpoint/safetensors.h"
 
 #include <jansson.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #define TESTS_GOLDEN_NETWORK_H
 
 #include "golden_file.h"
-#include "train/pass.h"
+#include "train/pass/pass.h"
 
 typedef struct golden_network { /* init/fini */
     golden_file golden;

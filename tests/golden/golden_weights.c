@@ -5,7 +5,7 @@
  *
  * Both then run the case's input through the model, as in evaluation, into OUT/output.f32. */
 #include "golden_network.h"
-#include "train/checkpoint.h"
+#include "train/checkpoint/checkpoint.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -5,7 +5,7 @@
  * there float rounding decides. The blocks are made here from torchvision's formulas, not by src/augment. */
 #include "core/file.h"
 #include "core/npy.h"
-#include "device/augment.h"
+#include "device/cpu/augment.h"
 
 #include <jansson.h>
 #include <math.h>

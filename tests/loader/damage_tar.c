@@ -2,7 +2,7 @@
 
 #include "loader/damage_bytes.h"
 #include "loader/damage_operators.h"
-#include "source/shard.h"
+#include "source/shards/shard.h"
 #include "support/tarball.h"
 
 #include <fcntl.h>

@@ -18,7 +18,8 @@ static atomic_int bad_so_far, told;
 static atomic_bool gate_open;
 
 /* All samples are bad; the last one waits for the gate. */
-static stk_status gated_facts(const stk__source *source, uint64_t id, stk__facts *facts, stk_error *error)
+static stk_status gated_facts(const stk__source *source, uint64_t id, stk__sample_facts *facts,
+                              stk_error *error)
 {
     (void)source;
     (void)facts;

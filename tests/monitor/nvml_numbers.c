@@ -4,15 +4,15 @@
 #include <stdio.h>
 #include <time.h>
 
-static void print_gpu(stk__reader *reader, int number)
+static void print_gpu(stk__gpu_reader *reader, int number)
 {
     static stk_gpu_frame frame;
-    stk__seat seat = {.reader = reader, .number = number};
+    stk__poller_context context = {.reader = reader, .number = number};
     stk_gpu gpu;
-    seat.state = stk__alloc(stk__reader_nvidia.state_bytes);
+    context.state = stk__alloc(stk__reader_nvidia.state_bytes);
     for (int i = 0; i < 2; i++) { /* activity lies between two reads */
         stk__gpu_frame_clear(&frame);
-        stk__reader_nvidia.read(&seat, &frame);
+        stk__reader_nvidia.read(&context, &frame);
         nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
     }
     stk__reader_nvidia.describe(reader, number, &gpu);
@@ -23,13 +23,13 @@ static void print_gpu(stk__reader *reader, int number)
     for (int p = 0; p < frame.process_count; p++)
         printf("%d process %d %.17g %.17g\n", number, (int)frame.processes[p].pid,
                frame.processes[p].memory_bytes.value, frame.processes[p].util_percent.value);
-    stk__reader_nvidia.leave(&seat);
-    stk__free(seat.state);
+    stk__reader_nvidia.leave(&context);
+    stk__free(context.state);
 }
 
 int main(void)
 {
-    stk__reader *reader;
+    stk__gpu_reader *reader;
     stk_error error = {0};
     if (stk__reader_nvidia.open(&reader, &error) != STK_OK) {
         fprintf(stderr, "%s\n", error.message);

@@ -1,5 +1,5 @@
 /* A frame as text for Prometheus. */
-#include "monitor/exposition.h"
+#include "monitor/record/exposition.h"
 
 #include "frame_maker.h"
 #include "support/fail_alloc.h"

@@ -1,5 +1,5 @@
 /* The machine and the job, from a made-up /proc and /sys. */
-#include "monitor/host_frame.h"
+#include "monitor/host/host_frame.h"
 
 #include "core/file.h"
 #include "support/fail_alloc.h"

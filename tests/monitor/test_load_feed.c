@@ -1,5 +1,5 @@
-/* Samples of a driver as loads, counters as growth, polls as one frame: arithmetic, without a driver. */
-#include "monitor/growth.h"
+/* Samples of a driver as loads, counters as unwrap, polls as one frame: arithmetic, without a driver. */
+#include "monitor/counter_unwrap.h"
 #include "monitor/load_feed.h"
 #include "monitor/poll_merge.h"
 
@@ -113,30 +113,30 @@ static void clocks_that_are_set_are_found_out(void **state)
     expect_load(2, 1200 * MS, 1300 * MS, 55);
 }
 
-static bool grow(stk__growth *growth, double raw, uint64_t now_ms, double *total)
+static bool grow(stk__counter_unwrap *unwrap, double raw, uint64_t now_ms, double *total)
 {
-    return stk__growth_add(growth, raw, 1e9, now_ms * MS, total);
+    return stk__counter_unwrap_add(unwrap, raw, 1e9, now_ms * MS, total);
 }
 
 static void counters_only_grow(void **state)
 {
     (void)state;
-    stk__growth growth = {0};
+    stk__counter_unwrap unwrap = {0};
     double total = -1;
-    assert_true(grow(&growth, 4.2e9, 0, &total) && total == 4.2e9);
-    assert_true(grow(&growth, 4.25e9, 100, &total) && total == 4.25e9);
-    assert_true(grow(&growth, 1e7, 200, &total) && fabs(total - 4294967296. - 1e7) < 1); /* wrapped */
-    assert_true(grow(&growth, 3e7, 300, &total) && fabs(total - 4294967296. - 3e7) < 1);
-    assert_true(grow(&growth, 2.9e7, 350, &total) && fabs(total - 4294967296. - 3e7) < 1); /* a little back */
-    assert_true(grow(&growth, 1e7, 400, &total) && fabs(total - 4294967296. - 4e7) < 1);   /* began anew */
+    assert_true(grow(&unwrap, 4.2e9, 0, &total) && total == 4.2e9);
+    assert_true(grow(&unwrap, 4.25e9, 100, &total) && total == 4.25e9);
+    assert_true(grow(&unwrap, 1e7, 200, &total) && fabs(total - 4294967296. - 1e7) < 1); /* wrapped */
+    assert_true(grow(&unwrap, 3e7, 300, &total) && fabs(total - 4294967296. - 3e7) < 1);
+    assert_true(grow(&unwrap, 2.9e7, 350, &total) && fabs(total - 4294967296. - 3e7) < 1); /* a little back */
+    assert_true(grow(&unwrap, 1e7, 400, &total) && fabs(total - 4294967296. - 4e7) < 1);   /* began anew */
     total = -1;
-    assert_false(grow(&growth, 1e19, 500, &total)); /* nobody is that fast */
+    assert_false(grow(&unwrap, 1e19, 500, &total)); /* nobody is that fast */
     assert_true(total == -1);
-    assert_true(grow(&growth, 2e7, 600, &total) && fabs(total - 4294967296. - 5e7) < 1);
-    assert_false(grow(&growth, 8e12, 700, &total));
-    assert_true(grow(&growth, 8e12 + 5, 800, &total) &&
+    assert_true(grow(&unwrap, 2e7, 600, &total) && fabs(total - 4294967296. - 5e7) < 1);
+    assert_false(grow(&unwrap, 8e12, 700, &total));
+    assert_true(grow(&unwrap, 8e12 + 5, 800, &total) &&
                 fabs(total - 4294967296. - 5e7) < 1); /* it stays there */
-    assert_true(grow(&growth, 8e12 + 9, 900, &total) && fabs(total - 4294967296. - 5e7 - 4) < 1);
+    assert_true(grow(&unwrap, 8e12 + 9, 900, &total) && fabs(total - 4294967296. - 5e7 - 4) < 1);
 }
 
 static void polls_are_put_together(void **state)

@@ -58,8 +58,8 @@ static bool listed; /* both GPUs, in the last case */
 static char script[4096];
 
 typedef struct bench {
-    stk__reader *reader;
-    stk__seat seats[GPUS];
+    stk__gpu_reader *reader;
+    stk__poller_context contexts[GPUS];
     double totals[GPUS][STK_METRIC_COUNT];
     uint64_t when_ns[GPUS];
     int count;
@@ -93,8 +93,8 @@ static bool start(bench *b)
     b->count = stk__reader_nvidia.count(b->reader);
     if (b->count > GPUS) wrong("%d GPUs", b->count);
     for (int i = 0; i < b->count; i++) {
-        b->seats[i] = (stk__seat){.reader = b->reader, .number = i};
-        b->seats[i].state = stk__alloc(stk__reader_nvidia.state_bytes);
+        b->contexts[i] = (stk__poller_context){.reader = b->reader, .number = i};
+        b->contexts[i].state = stk__alloc(stk__reader_nvidia.state_bytes);
     }
     return true;
 }
@@ -102,8 +102,8 @@ static bool start(bench *b)
 static void finish(bench *b)
 {
     for (int i = 0; i < b->count; i++) {
-        stk__reader_nvidia.leave(&b->seats[i]);
-        stk__free(b->seats[i].state);
+        stk__reader_nvidia.leave(&b->contexts[i]);
+        stk__free(b->contexts[i].state);
     }
     stk__reader_nvidia.close(&b->reader);
 }
@@ -136,7 +136,7 @@ static void check_value(bench *b, int gpu, int metric, bool healthy)
 static void read_one(bench *b, int gpu, bool healthy)
 {
     stk__gpu_frame_clear(&frame);
-    stk__reader_nvidia.read(&b->seats[gpu], &frame);
+    stk__reader_nvidia.read(&b->contexts[gpu], &frame);
     if (healthy && frame.state != STK_GPU_GOOD) wrong("GPU %d: %s", gpu, frame.note);
     for (int m = 0; m < STK_METRIC_COUNT; m++)
         check_value(b, gpu, m, healthy);
@@ -168,7 +168,7 @@ static stk_gpu_state state_of(int error)
     }
 }
 
-/* One case: reads of both GPUs; what is down is revived as the lookout would. */
+/* One case: reads of both GPUs; what is down is revived as the poller would. */
 static stk_gpu_state run_case(int faulty, bool *was_down)
 {
     bench b;
@@ -185,7 +185,7 @@ static stk_gpu_state run_case(int faulty, bool *was_down)
                 read_one(&b, gpu, true);
                 continue;
             }
-            if (*was_down && frame.state != STK_GPU_GOOD && !stk__reader_nvidia.revive(&b.seats[gpu]))
+            if (*was_down && frame.state != STK_GPU_GOOD && !stk__reader_nvidia.revive(&b.contexts[gpu]))
                 continue;
             read_one(&b, gpu, false);
             *was_down = *was_down || frame.state != STK_GPU_GOOD;
@@ -193,8 +193,8 @@ static stk_gpu_state run_case(int faulty, bool *was_down)
     stk_gpu_state last = STK_GPU_LOST;
     for (int i = 0; last != STK_GPU_GOOD && i < 60; i++) { /* where all fail once, they do so one by one */
         stk__gpu_frame_clear(&frame);
-        stk__reader_nvidia.revive(&b.seats[faulty]);
-        stk__reader_nvidia.read(&b.seats[faulty], &frame);
+        stk__reader_nvidia.revive(&b.contexts[faulty]);
+        stk__reader_nvidia.read(&b.contexts[faulty], &frame);
         last = frame.state;
     }
     finish(&b);

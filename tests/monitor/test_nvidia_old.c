@@ -10,17 +10,17 @@ static void what_it_has_is_told(void **state)
 {
     (void)state;
     static stk_gpu_frame frame;
-    stk__reader *reader;
+    stk__gpu_reader *reader;
     stk_error error = {0};
     driver_play(DRIVER_GPU "process 0 1 3e9 50\nmig 0 2 1g.10gb\n");
     if (stk__reader_nvidia.open(&reader, &error) != STK_OK) fail_msg("%s", error.message);
     const stk__nvml *nvml = &((const stk__nvidia *)reader)->nvml;
     assert_true(!nvml->fields && !nvml->memory2 && !nvml->compute2 && !nvml->gpm_get && !nvml->mig_mode);
     assert_int_equal(stk__reader_nvidia.count(reader), 1); /* it knows nothing of parts */
-    stk__seat seat = {.reader = reader, .state = stk__alloc(stk__reader_nvidia.state_bytes)};
+    stk__poller_context context = {.reader = reader, .state = stk__alloc(stk__reader_nvidia.state_bytes)};
     for (int i = 0; i < 2; i++) {
         stk__gpu_frame_clear(&frame);
-        stk__reader_nvidia.read(&seat, &frame);
+        stk__reader_nvidia.read(&context, &frame);
         nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
     }
     assert_int_equal(frame.state, STK_GPU_GOOD);
@@ -34,8 +34,8 @@ static void what_it_has_is_told(void **state)
     }
     assert_true(frame.load_count >= 1 && frame.process_count == 1);
     assert_true(frame.processes[0].memory_bytes.value == 3e9 && frame.processes[0].util_percent.value == 50);
-    stk__reader_nvidia.leave(&seat);
-    stk__free(seat.state);
+    stk__reader_nvidia.leave(&context);
+    stk__free(context.state);
     stk__reader_nvidia.close(&reader);
 }
 

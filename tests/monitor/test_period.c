@@ -1,5 +1,5 @@
 /* Regular dips are found, noise is not taken for them. */
-#include "monitor/period.h"
+#include "monitor/verdict/period.h"
 
 #include "core/random.h"
 

@@ -26,7 +26,7 @@ static void *state_of(void)
 static void gpus_are_described(void **state)
 {
     (void)state;
-    stk__reader *reader;
+    stk__gpu_reader *reader;
     stk_gpu gpu;
     assert_int_equal(stk__reader_demo.open(&reader, NULL), STK_OK);
     assert_int_equal(stk__reader_demo.count(reader), 4);
@@ -44,12 +44,12 @@ static void gpus_are_described(void **state)
 static void values_are_plausible(void **state)
 {
     (void)state;
-    stk__reader *reader;
+    stk__gpu_reader *reader;
     assert_int_equal(stk__reader_demo.open(&reader, NULL), STK_OK);
     for (int i = 0; i < 4; i++) {
-        stk__seat seat = {.reader = reader, .number = i, .state = state_of()};
+        stk__poller_context context = {.reader = reader, .number = i, .state = state_of()};
         stk__gpu_frame_clear(&frame);
-        stk__reader_demo.read(&seat, &frame);
+        stk__reader_demo.read(&context, &frame);
         assert_int_equal(frame.state, STK_GPU_GOOD);
         assert_int_equal(frame.load_count, 0);
         const stk_reading *r = frame.readings;
@@ -65,7 +65,7 @@ static void values_are_plausible(void **state)
         assert_int_equal(r[STK_METRIC_SM_ACTIVE].known, i == 3 ? STK_UNSUPPORTED : STK_KNOWN);
         assert_true(frame.processes_known && frame.process_count == 1);
         assert_true(frame.processes[0].memory_bytes.value < r[STK_METRIC_MEMORY_USED].value);
-        stk__free(seat.state);
+        stk__free(context.state);
     }
     stk__reader_demo.close(&reader);
 }
@@ -73,15 +73,15 @@ static void values_are_plausible(void **state)
 static void loads_tile_time(void **state)
 {
     (void)state;
-    stk__reader *reader;
+    stk__gpu_reader *reader;
     assert_int_equal(stk__reader_demo.open(&reader, NULL), STK_OK);
-    stk__seat seat = {.reader = reader, .number = 1, .state = state_of()};
+    stk__poller_context context = {.reader = reader, .number = 1, .state = state_of()};
     uint64_t end_ns = 0;
     int count = 0;
     const uint64_t start_ns = stk__clock_ns();
     while (stk__clock_ns() < start_ns + STK_SECOND_NS) {
         stk__gpu_frame_clear(&frame);
-        stk__reader_demo.read(&seat, &frame);
+        stk__reader_demo.read(&context, &frame);
         for (int i = 0; i < frame.load_count; i++, count++) {
             const stk_load_sample *load = &frame.loads[i];
             assert_true(load->to_ns > load->from_ns && load->to_ns <= stk__clock_ns());
@@ -92,14 +92,14 @@ static void loads_tile_time(void **state)
         pause_ms(70);
     }
     assert_in_range(count, 4, 7);
-    stk__free(seat.state);
+    stk__free(context.state);
     stk__reader_demo.close(&reader);
 }
 
 static stk_status open_once(void *context, stk_error *error)
 {
     (void)context;
-    stk__reader *reader;
+    stk__gpu_reader *reader;
     const stk_status status = stk__reader_demo.open(&reader, error);
     stk__reader_demo.close(&reader);
     return status;

@@ -1,5 +1,5 @@
 /* GPUs of AMD and Intel, from made-up trees of /sys and /proc. */
-#include "monitor/drm_clients.h"
+#include "monitor/drm/drm_clients.h"
 
 #include "core/file.h"
 #include "support/fail_alloc.h"
@@ -18,8 +18,8 @@
 
 static workspace space;
 static stk_gpu_frame frame;
-static stk__reader *reader;
-static stk__seat seat;
+static stk__gpu_reader *reader;
+static stk__poller_context asked;
 static const stk__reader_ops *ops;
 
 static int set_up(void **state)
@@ -35,7 +35,7 @@ static int tear_down(void **state)
     (void)state;
     if (reader) {
         ops->close(&reader);
-        stk__free(seat.state);
+        stk__free(asked.state);
     }
     unsetenv("STOKER_MONITOR_ROOT");
     workspace_remove(&space);
@@ -79,13 +79,13 @@ static void open_reader(const stk__reader_ops *wanted, int number)
     stk_error error = {0};
     ops = wanted;
     if (ops->open(&reader, &error) != STK_OK) fail_msg("%s", error.message);
-    seat = (stk__seat){.reader = reader, .number = number, .state = stk__alloc(ops->state_bytes)};
+    asked = (stk__poller_context){.reader = reader, .number = number, .state = stk__alloc(ops->state_bytes)};
 }
 
 static const stk_reading *poll_gpu(void)
 {
     stk__gpu_frame_clear(&frame);
-    ops->read(&seat, &frame);
+    ops->read(&asked, &frame);
     return frame.readings;
 }
 
@@ -222,9 +222,9 @@ static void one_that_is_pulled_out_is_lost(void **state)
     poll_gpu();
     assert_int_equal(frame.state, STK_GPU_LOST);
     assert_string_equal(frame.note, "its files are gone");
-    assert_false(ops->revive(&seat));
+    assert_false(ops->revive(&asked));
     put_amd();
-    assert_true(ops->revive(&seat));
+    assert_true(ops->revive(&asked));
     poll_gpu();
     assert_int_equal(frame.state, STK_GPU_GOOD);
 }
@@ -280,7 +280,7 @@ static void processes_of_others_are_not_none(void **state)
     assert_false(frame.processes_known);
     put_client(70, 5,
                "drm-driver:\tamdgpu\ndrm-pdev:\t0000:03:00.0\ndrm-client-id:\t9\ndrm-memory-vram:\t9 KiB\n");
-    memset(seat.state, 0, ops->state_bytes); /* looks for them at once */
+    memset(asked.state, 0, ops->state_bytes); /* looks for them at once */
     if (!me) assert_int_equal(seteuid(65534), 0);
     poll_gpu();
     assert_int_equal(seteuid(me), 0);
@@ -383,7 +383,7 @@ static void no_card_says_why(void **state)
 static stk_status open_once(void *context, stk_error *error)
 {
     const stk__reader_ops *which = context;
-    stk__reader *opened;
+    stk__gpu_reader *opened;
     const stk_status status = which->open(&opened, error);
     which->close(&opened);
     return status;

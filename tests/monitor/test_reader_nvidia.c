@@ -11,8 +11,8 @@
 static stk_gpu_frame frame;
 
 typedef struct rig {
-    stk__reader *reader;
-    stk__seat seats[4];
+    stk__gpu_reader *reader;
+    stk__poller_context contexts[4];
     int count;
 } rig;
 
@@ -30,8 +30,8 @@ static rig start(const char *script)
     if (stk__reader_nvidia.open(&r.reader, &error) != STK_OK) fail_msg("%s", error.message);
     r.count = stk__reader_nvidia.count(r.reader);
     for (int i = 0; i < r.count && i < 4; i++) {
-        r.seats[i] = (stk__seat){.reader = r.reader, .number = i};
-        r.seats[i].state = stk__alloc(stk__reader_nvidia.state_bytes);
+        r.contexts[i] = (stk__poller_context){.reader = r.reader, .number = i};
+        r.contexts[i].state = stk__alloc(stk__reader_nvidia.state_bytes);
     }
     return r;
 }
@@ -39,8 +39,8 @@ static rig start(const char *script)
 static void finish(rig *r)
 {
     for (int i = 0; i < r->count && i < 4; i++) {
-        stk__reader_nvidia.leave(&r->seats[i]);
-        stk__free(r->seats[i].state);
+        stk__reader_nvidia.leave(&r->contexts[i]);
+        stk__free(r->contexts[i].state);
     }
     stk__reader_nvidia.close(&r->reader);
     assert_null(r->reader);
@@ -54,7 +54,7 @@ static stk__nvml *nvml_of(rig *r)
 static const stk_reading *poll_gpu(rig *r, int gpu)
 {
     stk__gpu_frame_clear(&frame);
-    stk__reader_nvidia.read(&r->seats[gpu], &frame);
+    stk__reader_nvidia.read(&r->contexts[gpu], &frame);
     return frame.readings;
 }
 
@@ -312,7 +312,7 @@ static void what_is_not_supported_is_asked_rarely(void **state)
 
 static void refuse(const char *script, const char *message)
 {
-    stk__reader *reader;
+    stk__gpu_reader *reader;
     stk_error error = {0};
     if (script) driver_play(script);
     assert_int_equal(stk__reader_nvidia.open(&reader, &error), STK_ERROR_UNSUPPORTED);
@@ -359,9 +359,9 @@ static void lost_ones_come_back(void **state)
     poll_gpu(&r, 1);
     assert_int_equal(frame.state, STK_GPU_LOST);
     assert_string_equal(frame.note, "the driver did not find it");
-    assert_false(stk__reader_nvidia.revive(&r.seats[1]));
-    assert_false(stk__reader_nvidia.revive(&r.seats[0])); /* starts the driver again, in vain */
-    assert_true(stk__reader_nvidia.revive(&r.seats[0]));
+    assert_false(stk__reader_nvidia.revive(&r.contexts[1]));
+    assert_false(stk__reader_nvidia.revive(&r.contexts[0])); /* starts the driver again, in vain */
+    assert_true(stk__reader_nvidia.revive(&r.contexts[0]));
     poll_gpu(&r, 0);
     assert_int_equal(frame.state, STK_GPU_GOOD);
     finish(&r);

@@ -1,8 +1,8 @@
 /* A recording comes back bit for bit; a damaged or cut one is named with its line. */
-#include "monitor/replay.h"
+#include "monitor/record/replay.h"
 
 #include "frame_maker.h"
-#include "monitor/json_line.h"
+#include "monitor/record/json_line.h"
 #include "support/fail_alloc.h"
 
 #include <float.h>

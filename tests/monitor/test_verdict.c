@@ -1,5 +1,5 @@
 /* Every rule is reached, and says only what was measured. */
-#include "monitor/verdict.h"
+#include "monitor/verdict/verdict.h"
 
 #include "core/random.h"
 

@@ -1,4 +1,4 @@
-/* PTX executed: an interpreter of what NVRTC makes of the device text, so that the output of the GPU's
+/* PTX executed: an interpreter of what NVRTC makes of the kernel source, so that the output of the GPU's
  * compiler front end is compared with the reference without a GPU.
  *
  * Warps of 32 lanes run in lock step. Whatever is not known exactly (an instruction, a modifier, a directive)

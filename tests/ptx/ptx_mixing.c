@@ -37,7 +37,7 @@ static void blank(const parts *p, uint32_t a)
     if (p->mask2) write_ids(p, p->mask2 + a * p->mask_bytes, BLANK_ID);
 }
 
-static void paste(const parts *p, const stk__text_mix *mix)
+static void paste(const parts *p, const stk__kernel_mix *mix)
 {
     const stk__augment_target *const t = p->target;
     const size_t value_bytes = (size_t)stk_dtype_bytes(t->dtype);
@@ -52,7 +52,7 @@ static void paste(const parts *p, const stk__text_mix *mix)
     keep_second(p, mix->b, mix->b);
 }
 
-static void blend(const parts *p, const stk__text_mix *mix)
+static void blend(const parts *p, const stk__kernel_mix *mix)
 {
     const size_t values = p->image_bytes / (size_t)stk_dtype_bytes(p->target->dtype);
     stk__mix_blend(p->image + mix->a * p->image_bytes, p->image + mix->b * p->image_bytes, values,
@@ -62,12 +62,12 @@ static void blend(const parts *p, const stk__text_mix *mix)
     keep_second(p, mix->b, mix->a);
 }
 
-static void expect(const parts *p, const stk__text_mix *mix)
+static void expect(const parts *p, const stk__kernel_mix *mix)
 {
-    if (mix->kind == STK_TEXT_MIX_BLANK) blank(p, mix->a);
-    if (mix->kind == STK_TEXT_MIX_PASTE) paste(p, mix);
-    if (mix->kind == STK_TEXT_MIX_BLEND) blend(p, mix);
-    if (mix->kind == STK_TEXT_MIX_ALONE && p->mask) keep_second(p, mix->a, mix->a);
+    if (mix->kind == STK_KERNEL_MIX_BLANK) blank(p, mix->a);
+    if (mix->kind == STK_KERNEL_MIX_PASTE) paste(p, mix);
+    if (mix->kind == STK_KERNEL_MIX_BLEND) blend(p, mix);
+    if (mix->kind == STK_KERNEL_MIX_ALONE && p->mask) keep_second(p, mix->a, mix->a);
 }
 
 /* Pairs of neighbours, or one alone. */
@@ -78,8 +78,8 @@ static void draw_mixes(ptx_mix_trial *mix, const stk__augment_batch *batch, uint
         const stk__random draw = stk__random_draw((stk__random_at){.seed = seed, .sample = place});
         const uint32_t *const w = draw.word;
         const bool pair = place + 1 < batch->count && w[0] % 4;
-        stk__text_mix made = {.kind = w[0] % 8 < 4 ? STK_TEXT_MIX_ALONE : STK_TEXT_MIX_BLANK};
-        if (pair) made.kind = w[1] % 2 ? STK_TEXT_MIX_BLEND : STK_TEXT_MIX_PASTE;
+        stk__kernel_mix made = {.kind = w[0] % 8 < 4 ? STK_KERNEL_MIX_ALONE : STK_KERNEL_MIX_BLANK};
+        if (pair) made.kind = w[1] % 2 ? STK_KERNEL_MIX_BLEND : STK_KERNEL_MIX_PASTE;
         made.a = w[3] % 2 ? place : place + pair;
         made.b = pair ? (w[3] % 2 ? place + 1 : place) : place;
         made.lambda = w[2] % 4 ? stk__random_unit(w[2]) : 0.5f; /* a half: ties when rounding */

@@ -10,7 +10,7 @@ enum { PTX_MOST_MIXES = 4 };
 /* All zero at first. */
 typedef struct ptx_mix_trial {
     ptx_mixing mixing; /* its batch is the trial's, whose target holds finished samples */
-    stk__text_mix mixes[PTX_MOST_MIXES];
+    stk__kernel_mix mixes[PTX_MOST_MIXES];
     stk__buffer mask2, expected_mask2; /* with guards around them */
 } ptx_mix_trial;
 

@@ -21,10 +21,10 @@ stk_status ptx_rig_open(ptx_rig *rig, const char *path, stk_error *error)
     STK__TRY(stk__file_read(path, 0, &rig->text, error));
     STK__TRY(stk__buffer_append(&rig->text, "", 1, error));
     STK__TRY(ptx_module_load(&rig->module, (const char *)rig->text.data, path, error));
-    STK__TRY(find_kernel(rig, "stk_grey", sizeof(stk__text_work), &rig->grey, error));
-    STK__TRY(find_kernel(rig, "stk_augment", sizeof(stk__text_work), &rig->augment, error));
-    STK__TRY(find_kernel(rig, "stk_mix", sizeof(stk__text_mix_work), &rig->mix, error));
-    return find_kernel(rig, "stk_dropout", sizeof(stk__text_dropout_work), &rig->dropout, error);
+    STK__TRY(find_kernel(rig, "stk_grey", sizeof(stk__kernel_work), &rig->grey, error));
+    STK__TRY(find_kernel(rig, "stk_augment", sizeof(stk__kernel_work), &rig->augment, error));
+    STK__TRY(find_kernel(rig, "stk_mix", sizeof(stk__kernel_mix_work), &rig->mix, error));
+    return find_kernel(rig, "stk_dropout", sizeof(stk__kernel_dropout_work), &rig->dropout, error);
 }
 
 void ptx_rig_close(ptx_rig *rig)
@@ -45,17 +45,17 @@ static unsigned char *map(ptx_rig *rig, const void *host, size_t bytes, bool wri
 
 stk_status ptx_rig_augment(ptx_rig *rig, const stk__augment_batch *batch, stk_error *error)
 {
-    const size_t bytes = (size_t)batch->count * sizeof(stk__text_sample);
+    const size_t bytes = (size_t)batch->count * sizeof(stk__kernel_sample);
     STK__TRY(stk__buffer_reserve(&rig->samples, bytes, error));
-    stk__text_sample *const samples = (stk__text_sample *)(void *)rig->samples.data;
+    stk__kernel_sample *const samples = (stk__kernel_sample *)(void *)rig->samples.data;
     const stk__launch launch = stk__launch_make(batch, samples);
     const uint32_t blocks[3] = {launch.columns, launch.rows, launch.samples};
     rig->machine.memory.count = 0;
-    stk__text_work work;
+    stk__kernel_work work;
     memset(&work, 0, sizeof work);
     work.launch = launch.text;
     work.arena = map(rig, batch->arena, batch->arena_bytes, false);
-    work.samples = (stk__text_sample *)(void *)map(rig, samples, bytes, true);
+    work.samples = (stk__kernel_sample *)(void *)map(rig, samples, bytes, true);
     work.image = map(rig, batch->target.image, launch.image_bytes, true);
     work.mask = map(rig, batch->target.mask, launch.mask_bytes, true);
     if (launch.grey) STK__TRY(ptx_machine_launch(&rig->machine, rig->grey, blocks, &work, error));
@@ -65,25 +65,26 @@ stk_status ptx_rig_augment(ptx_rig *rig, const stk__augment_batch *batch, stk_er
 stk_status ptx_rig_mix(ptx_rig *rig, const ptx_mixing *mixing, stk_error *error)
 {
     STK__TRY(
-        stk__buffer_reserve(&rig->samples, (size_t)mixing->batch->count * sizeof(stk__text_sample), error));
-    const stk__launch launch = stk__launch_make(mixing->batch, (stk__text_sample *)(void *)rig->samples.data);
+        stk__buffer_reserve(&rig->samples, (size_t)mixing->batch->count * sizeof(stk__kernel_sample), error));
+    const stk__launch launch =
+        stk__launch_make(mixing->batch, (stk__kernel_sample *)(void *)rig->samples.data);
     const uint32_t blocks[3] = {launch.columns, launch.rows, mixing->count};
     rig->machine.memory.count = 0;
-    stk__text_mix_work work;
+    stk__kernel_mix_work work;
     memset(&work, 0, sizeof work);
     work.launch = launch.text;
-    work.mixes = (const stk__text_mix *)(const void *)map(rig, mixing->mixes,
-                                                          mixing->count * sizeof(stk__text_mix), false);
+    work.mixes = (const stk__kernel_mix *)(const void *)map(rig, mixing->mixes,
+                                                            mixing->count * sizeof(stk__kernel_mix), false);
     work.image = map(rig, mixing->batch->target.image, launch.image_bytes, true);
     work.mask = map(rig, mixing->batch->target.mask, launch.mask_bytes, true);
     work.mask2 = mixing->mask2 ? map(rig, mixing->mask2, launch.mask_bytes, true) : NULL;
     return ptx_machine_launch(&rig->machine, rig->mix, blocks, &work, error);
 }
 
-stk_status ptx_rig_dropout(ptx_rig *rig, const stk__text_dropout_work *work, stk_error *error)
+stk_status ptx_rig_dropout(ptx_rig *rig, const stk__kernel_dropout_work *work, stk_error *error)
 {
-    const uint32_t columns = (work->length + STK_TEXT_DROPOUT_VALUES - 1) / STK_TEXT_DROPOUT_VALUES;
-    stk__text_dropout_work mapped;
+    const uint32_t columns = (work->length + STK_KERNEL_DROPOUT_VALUES - 1) / STK_KERNEL_DROPOUT_VALUES;
+    stk__kernel_dropout_work mapped;
     rig->machine.memory.count = 0;
     memcpy(&mapped, work, sizeof mapped);
     mapped.ids = (const void *)map(rig, work->ids, work->samples * sizeof(int64_t), false);

@@ -1,8 +1,8 @@
-/* The kernels of the device text in a PTX file, run on batches. */
+/* The kernels of the kernel source in a PTX file, run on batches. */
 #ifndef PTX_RIG_H
 #define PTX_RIG_H
 
-#include "device/launch.h"
+#include "device/kernel/launch.h"
 #include "ptx/ptx.h"
 
 /* All zero at first. */
@@ -22,7 +22,7 @@ stk_status ptx_rig_augment(ptx_rig *rig, const stk__augment_batch *batch, stk_er
 /* What stk_mix works on. mask2 may be NULL. */
 typedef struct ptx_mixing {
     const stk__augment_batch *batch;
-    const stk__text_mix *mixes;
+    const stk__kernel_mix *mixes;
     uint32_t count;
     void *mask2;
 } ptx_mixing;
@@ -30,6 +30,6 @@ typedef struct ptx_mixing {
 stk_status ptx_rig_mix(ptx_rig *rig, const ptx_mixing *mixing, stk_error *error);
 
 /* stk_dropout, with the work's pointers into host memory. */
-stk_status ptx_rig_dropout(ptx_rig *rig, const stk__text_dropout_work *work, stk_error *error);
+stk_status ptx_rig_dropout(ptx_rig *rig, const stk__kernel_dropout_work *work, stk_error *error);
 
 #endif

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""run_ptx.py [--search FOLDER] [--also FILE]... PROGRAM FILE...: PTX that NVRTC makes of the device text, executed.
+"""run_ptx.py [--search FOLDER] [--also FILE]... PROGRAM FILE...: PTX that NVRTC makes of the kernel source, executed.
 
-The FILEs are joined as tools/embed_text does and compiled with the options of src/device/cuda_program.c. PROGRAM (test_ptx) gets
+The FILEs are joined as tools/embed_kernels does and compiled with the options of src/device/cuda/cuda_program.c. PROGRAM (test_ptx) gets
 the PTX of every architecture, where it is another text, and those that --also names. Exit status 77 and a reason when there is
 neither NVRTC nor a file of --also.
 """
@@ -28,7 +28,7 @@ def load_finder():
 
 def read_options():
     """Those of the library: a macro in cuda_program.c."""
-    text = (ROOT / "src/device/cuda_program.c").read_text()
+    text = (ROOT / "src/device/cuda/cuda_program.c").read_text()
     return [option.encode() for option in re.findall(r'"([^"]+)"', re.search(r"^#define OPTIONS (.*)$", text, re.M)[1])]
 
 

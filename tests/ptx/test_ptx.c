@@ -98,15 +98,15 @@ static bool drops(uint64_t seed, char *why, size_t why_bytes)
     int64_t ids[MOST_SAMPLES];
     for (uint32_t i = 0; i < samples; i++)
         ids[i] = (int64_t)((uint64_t)more.word[3] * (i + 1));
-    const stk__text_dropout_work work = {.samples = samples,
-                                         .rows = 1 + shape.word[2] % samples,
-                                         .length = length,
-                                         .operation = (uint32_t)STK_OPERATION_DROPOUT + dropout.layer,
-                                         .threshold = dropout.threshold,
-                                         .scale = dropout.scale,
-                                         .ids = ids,
-                                         .numbers = (const int64_t[]){(int64_t)dropout.seed, dropout.epoch},
-                                         .factors = factors};
+    const stk__kernel_dropout_work work = {.samples = samples,
+                                           .rows = 1 + shape.word[2] % samples,
+                                           .length = length,
+                                           .operation = (uint32_t)STK_OPERATION_DROPOUT + dropout.layer,
+                                           .threshold = dropout.threshold,
+                                           .scale = dropout.scale,
+                                           .ids = ids,
+                                           .numbers = (const int64_t[]){(int64_t)dropout.seed, dropout.epoch},
+                                           .factors = factors};
     for (uint32_t i = 0; i <= samples * length; i++)
         factors[i] = -1;
     rig.machine.backwards = seed % 2;

@@ -1,7 +1,7 @@
 /* Programs that are linked with this try the OpenCL driver in another process first, as `stoker` does: where
  * it aborts, tests are skipped with that reason and do not die. Runs before main, so that no test can forget
  * it. */
-#include "../../cli/opencl_probe.h"
+#include "device/opencl/opencl_probe.h"
 
 __attribute__((constructor)) static void start_probe(int argc, char **argv)
 {

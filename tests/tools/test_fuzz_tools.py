@@ -157,13 +157,13 @@ class Coverage(ToolTest):
         self.assertRegex(output, r"(?m)^src/source/csv.c +0 +0.0 %   MISSED$")
 
     def test_what_drives_cuda_is_reached_to_the_last_line(self):
-        self.write("src/device/cuda.c", "")
+        self.write("src/device/cuda/cuda.c", "")
         self.report([1] * 19 + [0])
         report = self.tree / "report0"
-        report.write_text(report.read_text().replace("src/decode/exif.c", "src/device/cuda.c"))
+        report.write_text(report.read_text().replace("src/decode/exif.c", "src/device/cuda/cuda.c"))
         status, output = self.run_tool("cuda")
         self.assertEqual(status, 1, output)
-        self.assertRegex(output, r"(?m)^src/device/cuda.c +20 +95.0 %   MISSED\n    not reached: 20$")
+        self.assertRegex(output, r"(?m)^src/device/cuda/cuda.c +20 +95.0 %   MISSED\n    not reached: 20$")
         self.assertNotIn("exif", output)
         status, output = self.run_tool("nothing")
         self.assertEqual(status, 1, output)

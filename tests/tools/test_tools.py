@@ -91,6 +91,65 @@ class CheckDeps(ToolTest):
         self.write("src/source/README.md", "")
         self.assert_breach("check_deps", "src/source/file.c:1: the file name 'file.c' is taken by src/core/file.c")
 
+    def test_floors_of_what_joins_the_rooms(self):
+        self.write("src/session/session.c", '#include "report/run_keys.h"\n#include "loader/loader.h"\n#include "train/run.h"\n')
+        self.write("src/doctor/rows.c", '#include "session/session.h"\n')
+        self.write("src/report/page.c", '#include "session/session.h"\n')
+        self.write("src/session/ask.c", '#include "tune/tune.h"\n')
+        self.assert_breach("check_deps", "src/report/page.c:1: report (floor 5) may not look up to session (floor 6)",
+                           "src/session/ask.c:1: session (floor 6) may not look up to tune (floor 8)")
+
+    def test_nobody_needs_the_program(self):
+        self.write("cli/cli.h", "")
+        self.write("cli/grid/grid.h", "")
+        self.write("cli/train.c", '#include "cli.h"\n#include "grid/grid.h"\n')
+        self.write("src/core/a.c", '#include "../../cli/cli.h"\n')
+        self.write("tests/unit/test_a.c", '#include "../../cli/cli.h"\n#include "grid.h"\n')
+        self.write("tests/unit/test_b.c", '#include "cli.h"\n')  # found by an include directory
+        self.write("bench/bench.c", '#include "cli/cli.h"\n')
+        self.write("examples/count.c", '#include "grid/grid.h"\n')
+        self.assert_breach("check_deps", "bench/bench.c:1: cli/ is the program's alone: bench/", "examples/count.c:1: cli/",
+                           "src/core/a.c:1: cli/", "tests/unit/test_a.c:1: cli/", "tests/unit/test_a.c:2: cli/",
+                           "tests/unit/test_b.c:1: cli/ is the program's alone: tests/ may not use 'cli.h'")
+
+    def test_nobody_compiles_the_program(self):
+        self.write("cli/meson.build", "executable('stoker', 'main.c', include_directories: include_directories('.'))\n")
+        self.write("tests/meson.build", "subdir('cli') # of the tests; not '../cli'\nsubdir('unit')\n")
+        self.write("tests/unit/meson.build", "x = executable('a', 'a.c',\n  '../../cli/main.c')\n")
+        self.write("bench/meson.build", "y = include_directories('../cli')\n")
+        self.assert_breach("check_deps", "bench/meson.build:1: cli/ is the program's alone",
+                           "tests/unit/meson.build:2: cli/ is the program's alone: tests/ may not use 'main.c'")
+
+    def test_folders_of_the_program(self):
+        self.write("cli/cli.h", "")
+        self.write("cli/grid/grid.h", '#include "cli.h"\n')
+        self.write("cli/grid/grid_plan.c", '#include "grid.h"\n#include "grid/grid.h"\n#include "../cli.h"\n')
+        self.write("cli/monitor/screen.c", '#include "cli.h"\n#include "grid/grid.h"\n')
+        self.write("cli/selftest/row.c", '#include "../grid/grid.h"\n#include "core/memory.h"\n')
+        self.assert_breach("check_deps", "cli/monitor/screen.c:2: cli/monitor and cli/grid may not",
+                           "cli/selftest/row.c:1: cli/selftest and cli/grid may not")
+
+    def test_internal_names_have_one_meaning(self):
+        self.write("src/train/run.h", "/* stk__facts */\ntypedef struct stk__run {\n    int step;\n} stk__run;\n\n"
+                   "int stk__run_train(stk__run *run);\n#define RUN(x) stk__run_train(x)\n")
+        self.write("src/loader/stream.h", "#include <stdint.h>\n\ntypedef struct stk__run {\n    int first;\n} stk__run;\n")
+        self.write("src/loader/slot.h", "typedef int (*stk__look)(int);\nconst char *\nstk__slot_name(int slot);\n")
+        self.write("src/train/trainer.h", "typedef long stk__look;\nvoid stk__facts(void);\n")
+        self.write("src/train/pass/pass.h", "typedef enum stk__facts {\n    A\n} stk__facts;\n")
+        self.write("cli/slots.h", "static inline const char *stk__slot_name(int slot)\n{\n    return stk__other(slot);\n}\n")
+        self.assert_breach("check_deps",
+                           "src/train/trainer.h:2: 'stk__facts' (function) is declared in src/train/pass/pass.h:3 already (type)",
+                           "src/train/trainer.h:1: 'stk__look' (type) is declared in src/loader/slot.h:1 already (type)",
+                           "src/train/run.h:4: 'stk__run' (type) is declared in src/loader/stream.h:5 already",
+                           "src/loader/slot.h:3: 'stk__slot_name' (function) is declared in cli/slots.h:1 already")
+
+    def test_the_inside_of_a_type_may_stand_elsewhere(self):
+        self.write("src/train/trainer.h", "typedef struct stk__trainer stk__trainer;\nvoid stk__trainer_close(stk__trainer **t);\n")
+        self.write("src/train/trainer_parts.h", "struct stk__trainer {\n    int x;\n};\nstruct stk__engine;\n")
+        self.write("src/train/trainer.c", "void stk__trainer_close(stk__trainer **t)\n{\n}\n")
+        self.write("src/engine/engine.h", "typedef struct stk__engine stk__engine;\n")
+        self.assert_clean("check_deps")
+
 
 def function(name, lines, parameters="void"):
     """A function of exactly so many lines, signature and braces included."""
@@ -464,13 +523,13 @@ class GpuBound(ToolTest):
 
     def test_the_bound_is_the_slower_of_two(self):
         """By hand: 8,388,608 pixels, an A100 of 40 GB: 20 bytes at 1555 GB/s, 108 x 128 instructions a clock of 1410 MHz."""
-        count = int(re.search(r'"standard", (\d+)', (ROOT / "src/device/kernel_cost.list").read_text())[1])
+        count = int(re.search(r'"standard", (\d+)', (ROOT / "src/device/kernel/kernel_cost.list").read_text())[1])
         _, output = self.run_tool("gpu_bound")
         issue = 32 * 512 * 512 * count / (108 * 128 * 1410e3)
         self.assertIn(f"| A100 40 GB | 108 | 1410 | 1555 | 0.108 ms | {issue:.3f} ms | {2 * max(issue, 0.108):.3f} ms |", output)
 
     def test_the_limit_is_the_self_tests(self):
-        times = float(re.search(r"#define AUGMENT_TIMES\s+(\S+)", (ROOT / "cli/selftest_speed.c").read_text())[1])
+        times = float(re.search(r"#define AUGMENT_TIMES\s+(\S+)", (ROOT / "cli/selftest/selftest_speed.c").read_text())[1])
         limit = float(re.search(r"^LIMIT = (\d+)", (ROOT / "tools/gpu_bound").read_text(), re.M)[1])
         self.assertEqual(times, limit)
 

@@ -1,6 +1,6 @@
 /* Trainers on GPUs that are made up: two at once, logs that nobody waits for, batches in the wrong memory.
  * Started by on_fake_gpu.py with two GPUs. */
-#include "gpu_engine.h"
+#include "../engine/gpu_engine.h"
 #include "trainer_helpers.h"
 
 #include "support/workspace.h"

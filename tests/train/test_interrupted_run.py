@@ -2,6 +2,7 @@
 """tests/train/test_interrupted_run.py STOKER: a run that is interrupted or killed again and again ends with the
 losses, evaluations and weights of one that was left alone, to the last bit."""
 import json
+import os
 import pathlib
 import random
 import signal
@@ -71,7 +72,8 @@ def leave_at_once(run):
     start = time.monotonic()
     status = process.wait(timeout=60)
     took = time.monotonic() - start
-    assert status == 130 and took < 1, f"status {status} after {took:.1f} s"
+    limit = max(1, os.getloadavg()[0] / os.cpu_count())  # on a busy machine a process waits for its turn
+    assert status == 130 and took < limit, f"status {status} after {took:.1f} s"
     print(f"ok twice: left {took:.2f} s after the second signal", flush=True)
 
 

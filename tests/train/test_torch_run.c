@@ -3,7 +3,7 @@
 #include "train/trainer.h"
 
 #include "support/workspace.h"
-#include "torch_shim.h"
+#include "../engine/torch_shim.h"
 
 #include <math.h>
 #include <setjmp.h>

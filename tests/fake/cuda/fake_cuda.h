@@ -37,7 +37,7 @@
 #ifndef FAKE_CUDA_H
 #define FAKE_CUDA_H
 
-#include "device/cuda_api.h"
+#include "device/cuda/cuda_api.h"
 
 #define FAKE_EXPORT __attribute__((visibility("default")))
 

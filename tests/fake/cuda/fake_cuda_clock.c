@@ -3,9 +3,9 @@
  *     max(bytes / memory, instructions a pixel x pixels / (multiprocessors x 128 x clock)) / its share,
  *
  * a copy bytes / link / its share (pageable memory has half of the link), and a stream's clock is the sum of
- * its work, set forward by events that it waits for. Instructions are those of src/device/kernel_cost.list:
- * of `strong` where a sample is blurred, else of `standard`; stk_grey's are among them, so it only reads.
- * Also which work is left undone, and which gets a bit wrong. */
+ * its work, set forward by events that it waits for. Instructions are those of
+ * src/device/kernel/kernel_cost.list: of `strong` where a sample is blurred, else of `standard`; stk_grey's
+ * are among them, so it only reads. Also which work is left undone, and which gets a bit wrong. */
 #include "fake_gpu.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static const struct {
     double instructions;
 } costs[] = {
 #define CHAIN(name, instructions) {name, instructions},
-#include "device/kernel_cost.list"
+#include "device/kernel/kernel_cost.list"
 #undef CHAIN
 };
 
@@ -31,11 +31,11 @@ static double cost_of(const char *chain)
 static bool has_blur(const fake_work *work, int gpu)
 {
     bool blurred = false;
-    const size_t bytes = work->groups[2] * sizeof(stk__text_sample);
+    const size_t bytes = work->groups[2] * sizeof(stk__kernel_sample);
     const uint64_t address = (uint64_t)(uintptr_t)work->text.samples;
     pthread_mutex_lock(&fake_lock);
     const fake_memory *memory = fake_find(address, bytes, false, gpu);
-    const stk__text_sample *samples =
+    const stk__kernel_sample *samples =
         memory ? (const void *)(memory->host + (address - memory->address)) : NULL;
     for (uint32_t i = 0; samples && i < work->groups[2]; i++)
         blurred |= samples[i].block.blur_radius > 0;
@@ -46,7 +46,7 @@ static bool has_blur(const fake_work *work, int gpu)
 static double kernel_ns(const fake_work *work, const fake_gpu *g, int gpu)
 {
     const bool mix = work->kernel == FAKE_MIX;
-    const stk__text_launch *l = mix ? &work->mix.launch : &work->text.launch;
+    const stk__kernel_launch *l = mix ? &work->mix.launch : &work->text.launch;
     if (work->kernel == FAKE_DROPOUT)
         return (double)fake_output_bytes(work) / g->memory_gb_per_s / g->kernel_share;
     const double pixels = (double)l->w * l->h * work->groups[2],
@@ -76,13 +76,13 @@ bool fake_is_idle(const fake_work *work)
 bool fake_is_wrong(const fake_work *work, long done)
 {
     const bool mix = work->kernel == FAKE_MIX;
-    const stk__text_launch *l = mix ? &work->mix.launch : &work->text.launch;
+    const stk__kernel_launch *l = mix ? &work->mix.launch : &work->text.launch;
     const char *part = fake.wrong_part;
     if (work->wrong_bits) return !mix;
     if (strcmp(part, "mix") == 0) return mix;
     if (mix) return false;
     if (strcmp(part, "nhwc") == 0) return !l->planar;
     if (strcmp(part, "planar") == 0) return l->planar;
-    if (strcmp(part, "half") == 0) return l->dtype != STK_TEXT_F32;
+    if (strcmp(part, "half") == 0) return l->dtype != STK_KERNEL_F32;
     return part[0] && done >= strtol(part, NULL, 10);
 }

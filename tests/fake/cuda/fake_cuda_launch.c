@@ -1,9 +1,9 @@
-/* Modules, kernels and their launches: the device text as plain C does the work. */
+/* Modules, kernels and their launches: the kernel source as plain C does the work. */
 #include "fake_gpu.h"
 
 #include "core/hash.h"
-#include "device/cuda_device.h"
-#include "device/host_build.h"
+#include "device/cuda/cuda_device.h"
+#include "device/kernel/host_build.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,7 +70,7 @@ int cuModuleLoadData(stk__cu_handle *module, const void *image)
     if (!made) return CUDA_ERROR_OUT_OF_MEMORY;
     made->text = real ? strdup(text) : strndup(text, head.text_bytes);
     made->wrong_bits = head.wrong_bits;
-    made->ours = made->text && strcmp(made->text, real ? stk__device_ptx : stk__device_text) == 0;
+    made->ours = made->text && strcmp(made->text, real ? stk__device_ptx : stk__kernel_source) == 0;
     *module = made;
     return CUDA_SUCCESS;
 }
@@ -116,12 +116,12 @@ static int check_shape(const unsigned grid[3], const unsigned block[3], unsigned
     if (grid[0] > INT32_MAX || grid[1] > 65535 || grid[2] > 65535) return FAKE_CUDA_ERROR_INVALID_VALUE;
     if (block[0] > 1024 || block[1] > 1024 || block[2] > 64 || shared_bytes > 48 * 1024)
         return FAKE_CUDA_ERROR_INVALID_VALUE;
-    if ((uint64_t)block[0] * block[1] * block[2] > STK_TEXT_GROUP)
+    if ((uint64_t)block[0] * block[1] * block[2] > STK_KERNEL_GROUP)
         return FAKE_CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
     return CUDA_SUCCESS;
 }
 
-static const stk__text_launch *launch_of(const fake_work *work)
+static const stk__kernel_launch *launch_of(const fake_work *work)
 {
     return work->kernel == FAKE_MIX ? &work->mix.launch : &work->text.launch;
 }
@@ -129,14 +129,15 @@ static const stk__text_launch *launch_of(const fake_work *work)
 /* Of so many samples. */
 static size_t image_bytes(const fake_work *work, size_t samples)
 {
-    const stk__text_launch *l = launch_of(work);
-    return samples * (size_t)l->w * (size_t)l->h * (size_t)l->channels * (l->dtype == STK_TEXT_F32 ? 4u : 2u);
+    const stk__kernel_launch *l = launch_of(work);
+    return samples * (size_t)l->w * (size_t)l->h * (size_t)l->channels *
+           (l->dtype == STK_KERNEL_F32 ? 4u : 2u);
 }
 
 static size_t mask_bytes(const fake_work *work, size_t samples)
 {
-    const stk__text_launch *l = launch_of(work);
-    const size_t id = l->mask_dtype == STK_TEXT_MASK_I64 ? 8 : l->mask_dtype == STK_TEXT_MASK_U8 ? 1 : 0;
+    const stk__kernel_launch *l = launch_of(work);
+    const size_t id = l->mask_dtype == STK_KERNEL_MASK_I64 ? 8 : l->mask_dtype == STK_KERNEL_MASK_U8 ? 1 : 0;
     return samples * (size_t)l->w * (size_t)l->h * id;
 }
 
@@ -160,7 +161,7 @@ static void *translate(const void *pointer, size_t bytes, int gpu)
     return host;
 }
 
-static bool is_place_inside(const stk__text_place *place, const void *arena, int channels, int gpu)
+static bool is_place_inside(const stk__kernel_place *place, const void *arena, int channels, int gpu)
 {
     if (place->w <= 0 || place->h <= 0) return place->w == 0;
     const uint64_t offset = (uint64_t)place->offset_high << 32 | place->offset_low;
@@ -169,11 +170,11 @@ static bool is_place_inside(const stk__text_place *place, const void *arena, int
 }
 
 /* Every pixel that the kernel may read lies in one piece of device memory, as its offsets say. */
-static bool are_places_inside(const fake_work *work, const stk__text_sample *samples, int gpu)
+static bool are_places_inside(const fake_work *work, const stk__kernel_sample *samples, int gpu)
 {
     for (uint32_t i = 0; i < work->groups[2]; i++)
         if (!is_place_inside(&samples[i].image, work->text.arena, work->text.launch.channels, gpu) ||
-            (work->text.launch.mask_dtype != STK_TEXT_MASK_NONE &&
+            (work->text.launch.mask_dtype != STK_KERNEL_MASK_NONE &&
              !is_place_inside(&samples[i].mask, work->text.arena, 1, gpu)))
             return false;
     return true;
@@ -221,10 +222,10 @@ static long kernels_done(void)
 
 static int run_augment(const fake_work *work, int gpu)
 {
-    stk__text_work text = work->text;
+    stk__kernel_work text = work->text;
     const uint32_t *g = work->groups;
     const size_t mask_size = mask_bytes(work, g[2]);
-    text.samples = translate(work->text.samples, g[2] * sizeof(stk__text_sample), gpu);
+    text.samples = translate(work->text.samples, g[2] * sizeof(stk__kernel_sample), gpu);
     if (!text.samples) return refuse_access("its samples");
     if (!are_places_inside(work, text.samples, gpu)) return refuse_access("pixels of a sample");
     text.arena = translate(work->text.arena, 1, gpu); /* NULL where no sample has pixels */
@@ -240,11 +241,11 @@ static int run_augment(const fake_work *work, int gpu)
 }
 
 /* How many samples the entries reach. */
-static size_t find_reach(const stk__text_mix *mixes, uint32_t count)
+static size_t find_reach(const stk__kernel_mix *mixes, uint32_t count)
 {
     size_t most = 0;
     for (uint32_t i = 0; i < count; i++) {
-        const bool pair = mixes[i].kind == STK_TEXT_MIX_BLEND || mixes[i].kind == STK_TEXT_MIX_PASTE;
+        const bool pair = mixes[i].kind == STK_KERNEL_MIX_BLEND || mixes[i].kind == STK_KERNEL_MIX_PASTE;
         const uint32_t last = pair && mixes[i].b > mixes[i].a ? mixes[i].b : mixes[i].a;
         if (last + (size_t)1 > most) most = last + (size_t)1;
     }
@@ -253,9 +254,9 @@ static size_t find_reach(const stk__text_mix *mixes, uint32_t count)
 
 static int run_mix(const fake_work *work, int gpu)
 {
-    stk__text_mix_work mix = work->mix;
+    stk__kernel_mix_work mix = work->mix;
     const uint32_t *g = work->groups;
-    mix.mixes = translate(work->mix.mixes, g[2] * sizeof(stk__text_mix), gpu);
+    mix.mixes = translate(work->mix.mixes, g[2] * sizeof(stk__kernel_mix), gpu);
     if (!mix.mixes) return refuse_access("its entries");
     const size_t samples = find_reach(mix.mixes, g[2]), mask_size = mask_bytes(work, samples);
     mix.image = translate(work->mix.image, image_bytes(work, samples), gpu);
@@ -270,7 +271,7 @@ static int run_mix(const fake_work *work, int gpu)
 
 static int run_dropout(const fake_work *work, int gpu)
 {
-    stk__text_dropout_work dropout = work->dropout;
+    stk__kernel_dropout_work dropout = work->dropout;
     dropout.ids = translate(work->dropout.ids, dropout.samples * sizeof(int64_t), gpu);
     dropout.numbers = translate(work->dropout.numbers, 2 * sizeof(int64_t), gpu);
     dropout.factors = translate(work->dropout.factors, factor_bytes(work), gpu);
@@ -305,15 +306,15 @@ static void mark_uses(fake_work *work, int gpu)
 /* As many groups as the output has tiles: fewer leave pixels out, more write elsewhere. */
 static bool fits_output(const fake_work *work)
 {
-    const stk__text_dropout_work *d = &work->dropout;
+    const stk__kernel_dropout_work *d = &work->dropout;
     if (work->kernel == FAKE_DROPOUT)
         return d->samples && d->length && work->groups[1] == d->rows && work->groups[2] == 1 &&
                work->groups[0] ==
-                   (d->length + (uint64_t)STK_TEXT_DROPOUT_VALUES - 1) / STK_TEXT_DROPOUT_VALUES;
-    const stk__text_launch *l = launch_of(work);
+                   (d->length + (uint64_t)STK_KERNEL_DROPOUT_VALUES - 1) / STK_KERNEL_DROPOUT_VALUES;
+    const stk__kernel_launch *l = launch_of(work);
     return l->w > 0 && l->h > 0 && (l->channels == 1 || l->channels == 3) &&
-           work->groups[0] == ((uint32_t)l->w + STK_TEXT_TILE_W - 1) / STK_TEXT_TILE_W &&
-           work->groups[1] == ((uint32_t)l->h + STK_TEXT_TILE_H - 1) / STK_TEXT_TILE_H;
+           work->groups[0] == ((uint32_t)l->w + STK_KERNEL_TILE_W - 1) / STK_KERNEL_TILE_W &&
+           work->groups[1] == ((uint32_t)l->h + STK_KERNEL_TILE_H - 1) / STK_KERNEL_TILE_H;
 }
 
 static int launch(const fake_function_handle *function, fake_stream *stream, const unsigned grid[3],
@@ -358,6 +359,6 @@ int cuLaunchKernel(stk__cu_handle function, unsigned grid_x, unsigned grid_y, un
     if (!s || !fake_is(function, FAKE_KERNEL, gpu)) return FAKE_CUDA_ERROR_INVALID_HANDLE;
     const fake_function_handle *f = function;
     if (!fake_is(f->module, FAKE_MODULE, gpu)) return FAKE_CUDA_ERROR_INVALID_HANDLE;
-    if (block_x != STK_TEXT_GROUP || block_y != 1 || block_z != 1) return FAKE_CUDA_ERROR_INVALID_VALUE;
+    if (block_x != STK_KERNEL_GROUP || block_y != 1 || block_z != 1) return FAKE_CUDA_ERROR_INVALID_VALUE;
     return launch(f, s, grid, parameters);
 }

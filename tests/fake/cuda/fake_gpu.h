@@ -3,7 +3,7 @@
 #ifndef FAKE_GPU_H
 #define FAKE_GPU_H
 
-#include "device/text/text_launch.h"
+#include "device/kernel/kernel_launch.h"
 #include "fake_cuda.h"
 
 #include <pthread.h>
@@ -47,7 +47,7 @@ typedef struct fake_gpu {
     double kernel_share, copy_share;
 } fake_gpu;
 
-/* The kernels of the device text. */
+/* The kernels of the kernel source. */
 typedef enum fake_kernel_kind {
     FAKE_GREY,
     FAKE_AUGMENT,
@@ -182,9 +182,9 @@ typedef struct fake_work {
     bool own, pageable, wrong_bits;
     fake_kernel_kind kernel;
     fake_memory *uses[5];
-    stk__text_work text;    /* the parameter of stk_grey or stk_augment, with device pointers */
-    stk__text_mix_work mix; /* of stk_mix */
-    stk__text_dropout_work dropout;
+    stk__kernel_work text;    /* the parameter of stk_grey or stk_augment, with device pointers */
+    stk__kernel_mix_work mix; /* of stk_mix */
+    stk__kernel_dropout_work dropout;
     uint32_t groups[3];
 } fake_work;
 

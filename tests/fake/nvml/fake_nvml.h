@@ -16,7 +16,7 @@
 #define FAKE_NVML_H
 
 #include "monitor/curve.h"
-#include "monitor/nvml.h"
+#include "monitor/nvidia/nvml.h"
 
 #define FAKE_EXPORT __attribute__((visibility("default")))
 

@@ -24,7 +24,7 @@
 #ifndef FAKE_GPU_TORCH_H
 #define FAKE_GPU_TORCH_H
 
-#include "engine/torch_cuda.h"
+#include "engine/torch/torch_cuda.h"
 
 #define FAKE_EXPORT __attribute__((visibility("default")))
 

@@ -1,0 +1,266 @@
+/* What people see of a grid: a line for each run that is under way, and at the end a table, best first. */
+#include "grid.h"
+
+#include "core/clock.h"
+#include "core/json_text.h"
+#include "train/task.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+static const char *const state_words[] = {"waiting", "running", "done", "failed", "stopped"};
+
+/* --- while it runs ---------------------------------------------------------------------------------------
+ */
+
+static int count_in(const stk__grid *grid, stk__grid_state state)
+{
+    int count = 0;
+    for (int i = 0; i < grid->run_count; i++)
+        count += grid->runs[i].state == state;
+    return count;
+}
+
+void stk__grid_show_beginning(stk__grid_screen *screen, const stk__grid *grid)
+{
+    const int done = count_in(grid, STK_GRID_DONE), todo = grid->run_count - done;
+    *screen = (stk__grid_screen){.live = isatty(STDERR_FILENO) && !stk__cli_quiet};
+    if (stk__cli_quiet) return;
+    fprintf(stderr, "  grid     %d run%s", grid->run_count, grid->run_count == 1 ? "" : "s");
+    for (int a = 0; a < grid->axis_count; a++) {
+        fprintf(stderr, "%s%s ", a ? " x " : ": ", grid->axes[a].label);
+        for (int v = 0; v < grid->axes[a].count; v++)
+            fprintf(stderr, "%s%s", v ? ", " : "", grid->axes[a].values[v]);
+    }
+    if (done) fprintf(stderr, "; %d already done", done);
+    fprintf(stderr, "\n  folder   %s\n", grid->folder);
+    if (todo && grid->jobs > 1)
+        fprintf(stderr, "  jobs     %d in parallel, %d thread%s each: %s\n", grid->jobs, grid->threads,
+                grid->threads == 1 ? "" : "s", grid->why);
+    else if (todo)
+        fprintf(stderr, "  jobs     one after another: %s\n", grid->why);
+}
+
+static void clear(stk__grid_screen *screen)
+{
+    if (screen->drawn) fprintf(stderr, "\033[%dA\r\033[J", screen->drawn);
+    screen->drawn = 0;
+}
+
+/* As wide as the terminal: a line that wraps could not be drawn over. */
+static void draw_line(stk__grid_screen *screen, const char *text)
+{
+    struct winsize size = {0};
+    const int width = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20 ? size.ws_col : 80;
+    fprintf(stderr, "%.*s\n", width - 1, text);
+    screen->drawn++;
+}
+
+void stk__grid_show(stk__grid_screen *screen, const stk__grid *grid)
+{
+    char settings[160], text[400];
+    const uint64_t now = stk__clock_ns();
+    if (!screen->live || now - screen->last_ns < STK_SECOND_NS / 5) return;
+    screen->last_ns = now;
+    clear(screen);
+    for (int i = 0; i < grid->run_count; i++) {
+        const stk__grid_run *r = &grid->runs[i];
+        if (r->state != STK_GRID_RUNNING) continue;
+        char loss[32] = "";
+        stk__grid_print_settings(grid, i, settings, sizeof settings);
+        if (!isnan(r->loss)) snprintf(loss, sizeof loss, ", loss %.4g", r->loss);
+        snprintf(text, sizeof text, "  %s: epoch %lld of %lld, step %lld%s, %.0f s", settings,
+                 (long long)(r->epoch < r->epochs ? r->epoch + 1 : r->epochs), (long long)r->epochs,
+                 (long long)r->step, loss, (double)(now - r->start_ns) * 1e-9);
+        draw_line(screen, text);
+    }
+    snprintf(text, sizeof text, "  %d of %d runs done", count_in(grid, STK_GRID_DONE), grid->run_count);
+    draw_line(screen, text);
+}
+
+void stk__grid_show_change(stk__grid_screen *screen, const stk__grid *grid, int run)
+{
+    char settings[256];
+    const stk__grid_run *r = &grid->runs[run];
+    if (stk__cli_quiet) return;
+    clear(screen);
+    stk__grid_print_settings(grid, run, settings, sizeof settings);
+    if (r->state == STK_GRID_RUNNING && screen->live) return; /* it has its line */
+    fprintf(stderr, "%s: %s", settings,
+            r->state == STK_GRID_RUNNING ? (r->goes_on ? "resumes" : "starts") : state_words[r->state]);
+    if (r->state == STK_GRID_FAILED) fprintf(stderr, ": %s", r->error);
+    if (r->state == STK_GRID_DONE && !isnan(r->best)) fprintf(stderr, ", best %s %.4g", r->metric, r->best);
+    if (r->state == STK_GRID_DONE) fprintf(stderr, ", %.1f s", r->wall_s);
+    fprintf(stderr, "\n");
+}
+
+void stk__grid_show_end(stk__grid_screen *screen)
+{
+    clear(screen);
+}
+
+/* --- rank ------------------------------------------------------------------------------------------------
+ */
+
+static bool is_low(const char *metric)
+{
+    static const stk__task tasks[] = {STK_TASK_SEGMENTATION, STK_TASK_POINTS, STK_TASK_CLASSIFICATION,
+                                      STK_TASK_REGRESSION};
+    for (size_t i = 0; i < sizeof tasks / sizeof tasks[0]; i++) {
+        const int value = stk__task_value(tasks[i], metric);
+        if (value >= 0) return stk__task_describe(tasks[i])->low[value];
+    }
+    return false;
+}
+
+/* Smaller is better; without anything to evaluate on the loss of training decides. */
+static double cost(const stk__grid_run *r)
+{
+    if (isnan(r->best)) return isnan(r->final_loss) ? INFINITY : r->final_loss;
+    return is_low(r->metric) ? r->best : -r->best;
+}
+
+static const stk__grid *ranked; /* by qsort below */
+
+static int compare(const void *a, const void *b)
+{
+    const int x = *(const int *)a, y = *(const int *)b;
+    const stk__grid_run *p = &ranked->runs[x], *q = &ranked->runs[y];
+    if ((p->state == STK_GRID_DONE) != (q->state == STK_GRID_DONE)) return p->state == STK_GRID_DONE ? -1 : 1;
+    if (p->state == STK_GRID_DONE && isnan(p->best) != isnan(q->best)) return isnan(p->best) ? 1 : -1;
+    if (p->state == STK_GRID_DONE && cost(p) != cost(q)) return cost(p) < cost(q) ? -1 : 1;
+    return x - y;
+}
+
+void stk__grid_rank(const stk__grid *grid, int order[STK_GRID_RUNS])
+{
+    for (int i = 0; i < grid->run_count; i++)
+        order[i] = i;
+    ranked = grid;
+    qsort(order, (size_t)grid->run_count, sizeof order[0], compare);
+}
+
+/* --- reports ---------------------------------------------------------------------------------------------
+ */
+
+static json_t *settings_json(const stk__grid *grid, int run)
+{
+    json_t *settings = json_object();
+    for (int a = 0; a < grid->axis_count; a++)
+        json_object_set_new(settings, grid->axes[a].name, stk__json_string(stk__grid_value(grid, run, a)));
+    return settings;
+}
+
+static json_t *run_json(const stk__grid *grid, int run, int rank)
+{
+    char path[512];
+    const stk__grid_run *r = &grid->runs[run];
+    const bool done = r->state == STK_GRID_DONE;
+    stk__grid_path(grid, r, "", path, sizeof path);
+    return json_pack("{s:o, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o, s:o}", "rank",
+                     done ? json_integer(rank) : json_null(), "name", r->name, "state", state_words[r->state],
+                     "settings", settings_json(grid, run), "best_metric", stk__json_number(r->best),
+                     "best_step", done ? json_integer(r->best_step) : json_null(), "loss",
+                     stk__json_number(r->final_loss), "step_ms", stk__json_number(r->step_ms),
+                     "samples_per_s", stk__json_number(r->samples_per_s), "wall_s", r->wall_s, "run",
+                     stk__json_string(path), "error",
+                     r->state == STK_GRID_FAILED ? stk__json_string(r->error) : json_null());
+}
+
+static const char *metric_of(const stk__grid *grid)
+{
+    for (int i = 0; i < grid->run_count; i++)
+        if (grid->runs[i].metric[0]) return grid->runs[i].metric;
+    return "";
+}
+
+json_t *stk__grid_json(const stk__grid *grid)
+{
+    int order[STK_GRID_RUNS];
+    json_t *rows = json_array();
+    stk__grid_rank(grid, order);
+    for (int i = 0; i < grid->run_count; i++)
+        json_array_append_new(rows, run_json(grid, order[i], i + 1));
+    return json_pack("{s:i, s:o, s:i, s:o, s:s, s:f, s:s, s:b, s:O, s:O, s:o}", "schema", 1, "folder",
+                     stk__json_string(grid->folder), "jobs", grid->jobs, "threads",
+                     grid->threads ? json_integer(grid->threads) : json_null(), "why", grid->why, "wall_s",
+                     grid->wall_s, "metric", metric_of(grid), "interrupted", grid->interrupted, "settings",
+                     grid->settings, "grid", grid->axes_json, "runs", rows);
+}
+
+static int width_of(const stk__grid *grid, int axis)
+{
+    size_t width = strlen(grid->axes[axis].label);
+    for (int v = 0; v < grid->axes[axis].count; v++)
+        if (strlen(grid->axes[axis].values[v]) > width) width = strlen(grid->axes[axis].values[v]);
+    return (int)width;
+}
+
+static void print_number(double value, const char *format, int width)
+{
+    char text[32] = "-";
+    if (!isnan(value)) snprintf(text, sizeof text, format, value);
+    printf("  %*s", width, text);
+}
+
+static void print_run(const stk__grid *grid, int run, int rank)
+{
+    const stk__grid_run *r = &grid->runs[run];
+    char path[512], number_text[16] = "-";
+    if (r->state == STK_GRID_DONE) snprintf(number_text, sizeof number_text, "%d", rank);
+    stk__grid_path(grid, r, "", path, sizeof path);
+    printf("%4s", number_text);
+    print_number(r->state == STK_GRID_DONE ? r->best : NAN, "%.4g", 10);
+    for (int a = 0; a < grid->axis_count; a++)
+        printf("  %*s", width_of(grid, a), stk__grid_value(grid, run, a));
+    print_number(r->final_loss, "%.4g", 8);
+    print_number(r->step_ms, r->step_ms < 100 ? "%.3g" : "%.0f", 8);
+    print_number(r->wall_s > 0 ? r->wall_s : NAN, "%.1f", 7);
+    if (r->state == STK_GRID_DONE)
+        printf("  %s\n", path);
+    else
+        printf("  %s%s%s\n", state_words[r->state], r->state == STK_GRID_FAILED ? ": " : "",
+               r->state == STK_GRID_FAILED ? r->error : "");
+}
+
+void stk__grid_print_table(const stk__grid *grid)
+{
+    int order[STK_GRID_RUNS];
+    stk__grid_rank(grid, order);
+    const char *metric = metric_of(grid);
+    printf("%4s  %10s", "rank", metric[0] ? metric : "metric");
+    for (int a = 0; a < grid->axis_count; a++)
+        printf("  %*s", width_of(grid, a), grid->axes[a].label);
+    printf("  %8s  %8s  %7s  %s\n", "loss", "step ms", "wall s", "run");
+    for (int i = 0; i < grid->run_count; i++)
+        print_run(grid, order[i], i + 1);
+}
+
+void stk__grid_print_plan(const stk__grid *grid)
+{
+    for (int a = 0; a < grid->axis_count; a++)
+        printf("%*s  ", width_of(grid, a), grid->axes[a].label);
+    printf("%12s  %12s  %9s\n", "parameters", "GFLOP a step", "memory");
+    for (int i = 0; i < grid->run_count; i++) {
+        for (int a = 0; a < grid->axis_count; a++)
+            printf("%*s  ", width_of(grid, a), stk__grid_value(grid, i, a));
+        printf("%12s  %12.3g  %9s\n", stk__cli_grouped((uint64_t)grid->runs[i].parameters),
+               grid->runs[i].step_flops * 1e-9, stk__cli_bytes(grid->runs[i].memory_bytes));
+    }
+}
+
+json_t *stk__grid_plan_json(const stk__grid *grid)
+{
+    json_t *rows = json_array();
+    for (int i = 0; i < grid->run_count; i++) {
+        const stk__grid_run *r = &grid->runs[i];
+        json_array_append_new(rows, json_pack("{s:o, s:f, s:f, s:f}", "settings", settings_json(grid, i),
+                                              "parameters", r->parameters, "step_flops", r->step_flops,
+                                              "planned_memory_bytes", r->memory_bytes));
+    }
+    return json_pack("{s:i, s:o, s:i, s:s, s:o}", "schema", 1, "folder", stk__json_string(grid->folder),
+                     "jobs", grid->jobs, "why", grid->why, "runs", rows);
+}

@@ -1,0 +1,60 @@
+/* Faces of the monitor: how frames and the judgement at the end are shown. */
+#ifndef STK_CLI_MONITOR_FACE_H
+#define STK_CLI_MONITOR_FACE_H
+
+#include "cli.h"
+#include "monitor/gpu_label.h"
+#include "monitor/record/json_line.h"
+#include "stoker/monitor.h"
+
+typedef struct stk__monitor_output {
+    FILE *file; /* of the frames */
+    bool colors;
+    uint64_t start_ns;   /* of the first frame */
+    uint64_t frames;     /* shown so far */
+    stk__json_line line; /* owned by the JSON face */
+    stk_monitor *monitor;
+    bool replay;  /* of a recording */
+    void *screen; /* owned by the screen; NULL: not started, or lines instead */
+} stk__monitor_output;
+
+typedef struct stk__face_ops {
+    const char *name;                                                         /* "json" */
+    void (*frame)(stk__monitor_output *face, const stk_monitor_frame *frame); /* NULL: not shown */
+    void (*end)(stk__monitor_output *face,
+                const stk_monitor_summary *summary); /* NULL: the table goes to stderr */
+} stk__face_ops;
+
+extern const stk__face_ops stk__face_line; /* a line per GPU for people, the table at the end */
+extern const stk__face_ops stk__face_end;  /* the table at the end alone */
+/* The whole terminal, then the table; only if stk__screen_absent has no reason against it. */
+extern const stk__face_ops stk__face_screen;
+const char *stk__screen_absent(void); /* why it cannot be; NULL: it can */
+extern const stk__face_ops stk__face_json, stk__face_csv, stk__face_dmon;
+
+/* The table and the verdict, for people (monitor_end.c). */
+void stk__face_print_end(FILE *file, bool colors, const stk_monitor_summary *summary);
+
+/* Why clocks are held down: "power+heat"; "none"; "" when it is unknown. In a buffer that the next call uses
+ * again. */
+const char *stk__face_throttle(stk_reading throttle, const char *between);
+
+static inline bool stk__face_knows(stk_reading reading)
+{
+    return reading.known == STK_KNOWN;
+}
+
+/* Colours of grades, or nothing. */
+static inline const char *stk__face_paint(bool colors, const char *escape)
+{
+    return colors ? escape : "";
+}
+
+#define STK_PAINT_GOOD  "\033[32m"
+#define STK_PAINT_NOTE  "\033[33m"
+#define STK_PAINT_BAD   "\033[31m"
+#define STK_PAINT_BOLD  "\033[1m"
+#define STK_PAINT_FAINT "\033[2m"
+#define STK_PAINT_OFF   "\033[0m"
+
+#endif

@@ -1,0 +1,212 @@
+/* stoker monitor --json: one object per line, the last one is the summary. */
+#include "monitor_face.h"
+
+#include "monitor/host/host_key.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { SCHEMA = 1, DIGITS = 9 };
+
+static void put_throttle(stk__json_line *line, stk_reading throttle)
+{
+    char words[64], *rest = words;
+    if (!stk__face_knows(throttle)) {
+        stk__line_null(line, "throttle");
+        return;
+    }
+    snprintf(words, sizeof words, "%s", stk__face_throttle(throttle, " "));
+    stk__line_open(line, "throttle", '[');
+    for (const char *word; (word = strtok_r(rest, " ", &rest));)
+        if (strcmp(word, "none") != 0) stk__line_text(line, NULL, word);
+    stk__line_close(line, ']');
+}
+
+static void put_processes(stk__json_line *line, const stk_gpu_frame *seen)
+{
+    if (!seen->processes_known) {
+        stk__line_null(line, "processes");
+        return;
+    }
+    stk__line_open(line, "processes", '[');
+    for (int i = 0; i < seen->process_count; i++) {
+        const stk_gpu_process *process = &seen->processes[i];
+        stk__line_open(line, NULL, '{');
+        stk__line_whole(line, "pid", process->pid);
+        stk__line_text(line, "name", process->name);
+        stk__line_reading(line, "memory_bytes", process->memory_bytes);
+        stk__line_reading(line, "util_percent", process->util_percent);
+        stk__line_close(line, '}');
+    }
+    stk__line_close(line, ']');
+}
+
+static void put_name(stk__json_line *line, const stk_gpu *gpu)
+{
+    stk__line_whole(line, "gpu", gpu->index);
+    stk__line_text(line, "vendor", gpu->vendor);
+    stk__line_text(line, "name", gpu->name);
+    stk__line_text(line, "id", gpu->id);
+    if (gpu->part[0]) {
+        stk__line_text(line, "part", gpu->part);
+        stk__line_whole(line, "part_number", gpu->part_number);
+    } else {
+        stk__line_null(line, "part");
+        stk__line_null(line, "part_number");
+    }
+}
+
+static void put_gpu(stk__json_line *line, const stk_gpu *gpu, const stk_gpu_frame *seen)
+{
+    stk__line_open(line, NULL, '{');
+    put_name(line, gpu);
+    stk__line_text(line, "state", stk_gpu_state_name(seen->state));
+    stk__line_text(line, "note", seen->note);
+    for (int i = 0; i < STK_METRIC_COUNT; i++)
+        if (i == STK_METRIC_THROTTLE)
+            put_throttle(line, seen->readings[i]);
+        else
+            stk__line_reading(line, stk_metric_key((stk_metric)i), seen->readings[i]);
+    put_processes(line, seen);
+    stk__line_close(line, '}');
+}
+
+static void put_host(stk__json_line *line, const stk_host_frame *host)
+{
+    stk__line_open(line, "host", '{');
+    for (int i = 0; i < STK_HOST_KEYS; i++) {
+        stk_reading reading;
+        memcpy(&reading, (const char *)host + stk__host_offset(i), sizeof reading);
+        stk__line_reading(line, stk__host_key(i), reading);
+    }
+    stk__line_open(line, "core_percent", '[');
+    for (int i = 0; i < host->core_count; i++)
+        stk__line_real(line, NULL, host->core_percent[i] < 0 ? NAN : (double)host->core_percent[i]);
+    stk__line_close(line, ']');
+    stk__line_close(line, '}');
+}
+
+/* Times of day need more digits than anything else. */
+static void put_clock(stk__json_line *line, double clock_s)
+{
+    line->digits = 13;
+    stk__line_real(line, "time_s", clock_s);
+    line->digits = DIGITS;
+}
+
+static void show_frame(stk__monitor_output *face, const stk_monitor_frame *frame)
+{
+    stk__json_line *line = &face->line;
+    stk__line_start(line);
+    stk__line_whole(line, "schema", SCHEMA);
+    stk__line_whole(line, "number", (int64_t)frame->number);
+    put_clock(line, frame->clock_s);
+    stk__line_real(line, "seconds", (double)(frame->to_ns - face->start_ns) * 1e-9);
+    stk__line_real(line, "interval_s", (double)(frame->to_ns - frame->from_ns) * 1e-9);
+    stk__line_open(line, "gpus", '[');
+    for (int i = 0; i < frame->gpu_count; i++)
+        put_gpu(line, &frame->gpus[i], &frame->gpu_frames[i]);
+    stk__line_close(line, ']');
+    put_host(line, &frame->host);
+    stk__line_finish(line, face->file);
+}
+
+static void put_rows(stk__json_line *line, const stk_gpu_summary *gpu)
+{
+    static const char *const grades[] = {NULL, "good", "low", "high"};
+    stk__line_open(line, "rows", '[');
+    for (int i = 0; i < gpu->row_count; i++) {
+        const stk_judged *row = &gpu->rows[i];
+        stk__line_open(line, NULL, '{');
+        stk__line_text(line, "name", row->name);
+        stk__line_text(line, "unit", row->unit);
+        stk__line_reading(line, "value", row->value);
+        stk__line_real(line, "least", row->least);
+        stk__line_real(line, "most", row->most);
+        if (grades[row->grade])
+            stk__line_text(line, "grade", grades[row->grade]);
+        else
+            stk__line_null(line, "grade");
+        stk__line_text(line, "note", row->note);
+        stk__line_close(line, '}');
+    }
+    stk__line_close(line, ']');
+}
+
+static void put_gpu_numbers(stk__json_line *line, const stk_gpu_summary *gpu)
+{
+    const struct {
+        const char *key;
+        stk_reading reading;
+    } numbers[] = {
+        {"util_mean_percent", gpu->util_mean_percent},
+        {"util_std_percent", gpu->util_std_percent},
+        {"util_p5_percent", gpu->util_p5_percent},
+        {"util_median_percent", gpu->util_median_percent},
+        {"util_p95_percent", gpu->util_p95_percent},
+        {"below_half_share", gpu->below_half},
+        {"dip_period_s", gpu->dip_period_s},
+        {"sm_active_mean_percent", gpu->sm_active_mean_percent},
+        {"power_mean_w", gpu->power_mean_w},
+        {"power_share", gpu->power_share},
+        {"energy_j", gpu->energy_j},
+        {"memory_peak_share", gpu->memory_peak_share},
+        {"hottest_c", gpu->hottest_c},
+        {"throttled_power_s", gpu->throttled_power_s},
+        {"throttled_heat_s", gpu->throttled_heat_s},
+        {"throttled_brake_s", gpu->throttled_brake_s},
+        {"pcie_received_bytes_per_s", gpu->pcie_received_bytes_per_s},
+        {"pcie_sent_bytes_per_s", gpu->pcie_sent_bytes_per_s},
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        stk__line_reading(line, numbers[i].key, numbers[i].reading);
+    stk__line_real(line, "good_share", gpu->good_share);
+}
+
+static void put_gpu_summary(stk__json_line *line, const stk_gpu_summary *gpu)
+{
+    stk__line_open(line, NULL, '{');
+    put_name(line, gpu->gpu);
+    put_gpu_numbers(line, gpu);
+    stk__line_text(line, "last_state", stk_gpu_state_name(gpu->last_state));
+    put_rows(line, gpu);
+    stk__line_text(line, "finding", gpu->finding);
+    stk__line_text(line, "verdict", gpu->verdict);
+    stk__line_close(line, '}');
+}
+
+static void put_numbers(stk__json_line *line, const stk_monitor_summary *summary)
+{
+    stk__line_real(line, "seconds", summary->seconds);
+    stk__line_real(line, "steady_from_s", summary->steady_from_s);
+    stk__line_real(line, "steady_to_s", summary->steady_to_s);
+    stk__line_whole(line, "frames", (int64_t)summary->frame_count);
+    stk__line_reading(line, "util_mean_percent", summary->util_mean_percent);
+    stk__line_reading(line, "util_std_percent", summary->util_std_percent);
+    stk__line_reading(line, "cpu_mean_percent", summary->cpu_mean_percent);
+    stk__line_reading(line, "cpu_max_mean_percent", summary->cpu_max_mean_percent);
+    stk__line_reading(line, "job_cpu_mean_percent", summary->job_cpu_mean_percent);
+    stk__line_reading(line, "job_memory_peak_bytes", summary->job_memory_peak_bytes);
+    stk__line_reading(line, "io_pressure_mean_percent", summary->io_pressure_mean_percent);
+    stk__line_reading(line, "quota_throttled_s", summary->quota_throttled_s);
+}
+
+static void show_end(stk__monitor_output *face, const stk_monitor_summary *summary)
+{
+    stk__json_line *line = &face->line;
+    line->digits = DIGITS;
+    stk__line_start(line);
+    stk__line_whole(line, "schema", SCHEMA);
+    stk__line_open(line, "summary", '{');
+    put_numbers(line, summary);
+    stk__line_text(line, "finding", summary->finding);
+    stk__line_text(line, "verdict", summary->verdict);
+    stk__line_open(line, "gpus", '[');
+    for (int i = 0; i < summary->gpu_count; i++)
+        put_gpu_summary(line, &summary->gpus[i]);
+    stk__line_close(line, ']');
+    stk__line_close(line, '}');
+    stk__line_finish(line, face->file);
+}
+
+const stk__face_ops stk__face_json = {.name = "json", .frame = show_frame, .end = show_end};

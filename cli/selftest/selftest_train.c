@@ -1,0 +1,241 @@
+/* The self-test's training: the same steps on the GPU and on the CPU, with MixUp and a frozen block, then an
+ * evaluation; and once more on the GPU in 16 bits. */
+#include "selftest_session.h"
+
+#include "core/clock.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { POINTS = 20, SHOWN = 6 };
+
+#define COMPARE_S 30.0 /* each of three */
+#define QUICK_S   20.0
+
+/* Two engines that train the same run differ by less in tests/train/test_engine_change.py: by 1e-4 in the
+ * next loss, by 2 % after fifty steps, when rounding has gone its own way. */
+#define FIRST_BOUND 1e-3
+#define CURVE_BOUND 0.02
+/* 16 bits against f32: bf16 rounds each activation by up to 0.4 %, and fp16 may leave its first steps out
+ * while it looks for a loss scale. */
+#define HALF_BOUND 0.1
+
+static const char section[] = "training, here and on the CPU";
+
+stk__session stk__selftest_session; /* too large for a stack */
+#define session stk__selftest_session
+
+stk_status stk__selftest_session_open(const stk__selftest_setting *common, const stk__selftest_setting *own,
+                                      stk_error *error)
+{
+    session = (stk__session){0};
+    STK__TRY(stk__config_create(&session.config, stk__session_tables(), STK_SESSION_TABLES, error));
+    const stk__selftest_setting *const lists[] = {common, own};
+    for (int i = 0; i < 2; i++)
+        for (const stk__selftest_setting *s = lists[i]; s->key; s++)
+            STK__TRY(
+                stk__config_set(session.config, s->key, s->value, STK_ORIGIN_COMMAND, "self-test", error));
+    return stk__session_open(&session, error);
+}
+
+/* Unlike other verbs this one has something to say when threads hang. */
+void stk__selftest_session_close(stk__selftest *t)
+{
+    t->left_behind += stk__session_close(&session);
+    stk__config_destroy(&session.config);
+}
+
+stk_status stk__selftest_session_step(stk_error *error)
+{
+    stk_status status = stk__trainer_step(session.trainer, error);
+    if (status == STK_END) status = stk__trainer_step(session.trainer, error);
+    return status;
+}
+
+double stk__selftest_seconds_since(uint64_t start_ns)
+{
+    return (double)(stk__clock_ns() - start_ns) * 1e-9;
+}
+
+typedef struct lesson {
+    const char *device, *amp;
+    int most_points, steps; /* of the curve; steps of a point */
+    double budget_s;
+    double curve[POINTS]; /* mean loss of each point's steps */
+    int points;
+    double evaluated; /* loss on the validation part, after the first point */
+    stk_dtype half;   /* what the steps were in; 0: f32 */
+    double step_ms;   /* without the first point, in which memory is touched for the first time */
+} lesson;
+
+static stk_status take_point(lesson *l, stk_error *error)
+{
+    stk__trainer_log log;
+    for (int i = 0; i < l->steps; i++)
+        STK__TRY(stk__selftest_session_step(error));
+    STK__TRY(stk__trainer_read(session.trainer, &log, error));
+    l->curve[l->points++] = log.score.loss;
+    return STK_OK;
+}
+
+static stk_status take_points(stk__selftest *t, lesson *l, stk_error *error)
+{
+    const uint64_t start_ns = stk__clock_ns();
+    uint64_t warm_ns = start_ns;
+    char what[32];
+    snprintf(what, sizeof what, "training on %s", l->device);
+    stk__progress_start(&t->progress);
+    while (l->points < l->most_points && !stk__selftest_stopped() &&
+           stk__selftest_seconds_since(start_ns) < l->budget_s) {
+        STK__TRY(take_point(l, error));
+        if (l->points == 1) {
+            stk__score score;
+            STK__TRY(stk__trainer_evaluate(session.trainer, &score, error));
+            l->evaluated = score.loss;
+            warm_ns = stk__clock_ns();
+        }
+        stk__progress_show(&t->progress, what, (uint64_t)(l->points * l->steps),
+                           (uint64_t)(l->most_points * l->steps));
+    }
+    const int counted = l->points > 1 ? l->points - 1 : l->points;
+    if (counted)
+        l->step_ms = stk__selftest_seconds_since(l->points > 1 ? warm_ns : start_ns) * 1e3 /
+                     (double)(counted * l->steps);
+    if (!l->points) return stk__fail(error, STK_ERROR_INTERRUPTED, "interrupted");
+    return STK_OK;
+}
+
+/* Augmentation has the same bits on every device, so both see the same batches. On the CPU it is the engine
+ * that is best there: what both agree on is right. */
+static stk_status run_lesson(stk__selftest *t, lesson *l, stk_error *error)
+{
+    const stk__selftest_setting common[] = {{"data.root",
+                                             t->quick ? "make:faces?count=16" : "make:faces?count=64"},
+                                            {"data.image_size", t->quick ? "32" : "64"},
+                                            {"data.batch_size", "8"},
+                                            {"data.val_split", "0.25"},
+                                            {"data.cache", "auto"},
+                                            {"augment.preset", "standard"},
+                                            {"augment.mixup_alpha", "0.4"},
+                                            {"augment.mixup_prob", "0.5"},
+                                            {"model.name", "unet"},
+                                            {"model.freeze", "middle"},
+                                            {"model.width", t->quick ? "4" : "16"},
+                                            {"train.epochs", "1000"},
+                                            {"train.tf32", "false"},
+                                            {"train.conv", "direct"},
+                                            {NULL, NULL}},
+                                own[] = {{"run.device", l->device}, {"train.amp", l->amp}, {NULL, NULL}};
+    stk_status status = stk__selftest_session_open(common, own, error);
+    if (status == STK_OK) status = take_points(t, l, error);
+    if (status == STK_OK) l->half = stk__trainer_describe(session.trainer)->half;
+    stk__progress_end(&t->progress);
+    stk__selftest_session_close(t);
+    return status;
+}
+
+static double difference(double here, double there)
+{
+    const double away = fabs(here - there) / fmax(fabs(there), 1e-6);
+    return isnan(away) ? INFINITY : away;
+}
+
+static double largest_difference(const lesson *here, const lesson *there, int points)
+{
+    double most = 0;
+    for (int i = 0; i < points; i++)
+        most = fmax(most, difference(here->curve[i], there->curve[i]));
+    return most;
+}
+
+static void put_curve(stk__selftest *t, const lesson *l, int points)
+{
+    stk__selftest_row row = {.section = section, .value = NAN};
+    snprintf(row.name, sizeof row.name, "loss on %s", l->device);
+    const int shown = points < SHOWN ? points : SHOWN;
+    for (int i = 0; i < shown; i++) {
+        const int point = shown > 1 ? i * (points - 1) / (shown - 1) : 0;
+        const size_t used = strlen(row.words);
+        snprintf(row.words + used, sizeof row.words - used, "%s%.5g", i ? " " : "", l->curve[point]);
+    }
+    stk__selftest_put(t->gpu, &row, t->quick);
+}
+
+static void put_difference(stk__selftest *t, const char *name, double value, double limit)
+{
+    stk__selftest_row row = {.section = section, .value = value, .kind = STK_LIMIT_MOST, .limit = limit};
+    snprintf(row.name, sizeof row.name, "%s", name);
+    stk__selftest_put(t->gpu, &row, t->quick);
+}
+
+static void put_comparison(stk__selftest *t, const lesson *here, const lesson *there)
+{
+    const int points = here->points < there->points ? here->points : there->points;
+    char name[48];
+    put_curve(t, here, points);
+    put_curve(t, there, points);
+    snprintf(name, sizeof name, "relative difference, first %d steps", here->steps);
+    put_difference(t, name, difference(here->curve[0], there->curve[0]), FIRST_BOUND);
+    snprintf(name, sizeof name, "largest of %d steps", points * here->steps);
+    put_difference(t, name, largest_difference(here, there, points), CURVE_BOUND);
+    snprintf(name, sizeof name, "evaluation after %d steps", here->steps);
+    put_difference(t, name, difference(here->evaluated, there->evaluated), FIRST_BOUND);
+    const stk__selftest_row row = {.section = section,
+                                   .name = "a step",
+                                   .value = here->step_ms,
+                                   .unit = "ms",
+                                   .kind = STK_LIMIT_MOST,
+                                   .limit = there->step_ms,
+                                   .basis = "the CPU's",
+                                   .speed = true};
+    stk__selftest_put(t->gpu, &row, t->quick);
+}
+
+/* bf16 where it is native, else fp16; GPUs that gain nothing by either stay in f32. */
+static void compare_half(stk__selftest *t, const lesson *there)
+{
+    lesson half = *there;
+    stk_error error = {0};
+    char name[48];
+    half.device = t->gpu->info.name;
+    half.amp = "true";
+    half.points = 0;
+    if (run_lesson(t, &half, &error) != STK_OK) {
+        stk__selftest_fail(t->gpu, section, "16 bits", &error);
+        return;
+    }
+    stk__selftest_row row = {.section = section, .name = "16 bits", .value = NAN, .words = "not of this GPU"};
+    if (!half.half) {
+        stk__selftest_put(t->gpu, &row, t->quick);
+        return;
+    }
+    const int points = half.points < there->points ? half.points : there->points;
+    snprintf(name, sizeof name, "%s, largest of %d steps", half.half == STK_DTYPE_BF16 ? "bf16" : "fp16",
+             points * half.steps);
+    put_difference(t, name, largest_difference(&half, there, points), HALF_BOUND);
+}
+
+void stk__selftest_compare(stk__selftest *t)
+{
+    stk_error error = {0};
+    lesson here = {.device = t->gpu->info.name,
+                   .amp = "false",
+                   .most_points = t->quick ? 4 : POINTS,
+                   .steps = t->quick ? 2 : 10,
+                   .budget_s = t->quick ? QUICK_S : COMPARE_S};
+    lesson there = here;
+    there.device = "cpu";
+    stk_status status = run_lesson(t, &here, &error);
+    there.most_points = here.points;
+    if (status != STK_OK) {
+        stk__selftest_fail(t->gpu, section, here.device, &error);
+        return;
+    }
+    status = run_lesson(t, &there, &error);
+    if (status != STK_OK) {
+        stk__selftest_fail(t->gpu, section, there.device, &error);
+        return;
+    }
+    put_comparison(t, &here, &there);
+    compare_half(t, &there);
+}

@@ -1,0 +1,92 @@
+/* What a kernel of the kernel source is given. The same layout for host and device: 32-bit fields only, no
+ * padding. Part of the kernel source, and included by the host's side of every device. */
+#ifndef STK_DEVICE_KERNEL_LAUNCH_H
+#define STK_DEVICE_KERNEL_LAUNCH_H
+
+#ifndef STK_KERNEL_SOURCE
+#include "device/augment_block.h"
+#ifndef STK_GLOBAL
+#define STK_GLOBAL
+#endif
+#endif
+
+/* A group of items makes one tile of one sample: the first number of a group is the tile's column, the second
+ * its row, the third the sample. */
+enum {
+    STK_KERNEL_TILE_W = 32,
+    STK_KERNEL_TILE_H = 8,
+    STK_KERNEL_GROUP = STK_KERNEL_TILE_W * STK_KERNEL_TILE_H
+};
+
+enum { STK_KERNEL_F32, STK_KERNEL_F16, STK_KERNEL_BF16 };               /* values of images */
+enum { STK_KERNEL_MASK_NONE, STK_KERNEL_MASK_U8, STK_KERNEL_MASK_I64 }; /* ids of masks */
+enum { STK_KERNEL_NOISE_OPERATION = 64 };                               /* STK_OPERATION_NOISE_PIXELS */
+
+/* Pixels of one sample in the arena; fewer than 2^31 bytes from its first to its last. */
+typedef struct stk__kernel_place {
+    uint32_t offset_low, offset_high; /* bytes from the arena's start */
+    uint32_t pitch_bytes;
+    int32_t w, h;
+} stk__kernel_place;
+
+typedef struct stk__kernel_sample {
+    stk__augment_block block;
+    stk__kernel_place image, mask;
+    int32_t contrast_step;        /* which step is the contrast; -1: none */
+    uint32_t grey_low, grey_high; /* 0 at first; the sum of greys is grey_high * 2^12 + grey_low */
+} stk__kernel_sample;
+
+/* The same for all samples of a batch. */
+typedef struct stk__kernel_launch {
+    int32_t w, h, channels, planar;
+    int32_t dtype, mask_dtype;
+    float scale[3], bias[3];
+} stk__kernel_launch;
+
+/* The one parameter of a CUDA kernel. In OpenCL the pointers are arguments of their own. */
+typedef struct stk__kernel_work {
+    stk__kernel_launch launch;
+    STK_GLOBAL const unsigned char *arena;
+    STK_GLOBAL stk__kernel_sample *samples;
+    STK_GLOBAL unsigned char *image; /* of the first sample; the others follow */
+    STK_GLOBAL unsigned char *mask;
+} stk__kernel_work;
+
+/* What stk_mix does to a sample or a pair of finished ones. */
+enum {
+    STK_KERNEL_MIX_ALONE, /* a: its second mask is the first */
+    STK_KERNEL_MIX_BLANK, /* a: pixels 0, ids 255 */
+    STK_KERNEL_MIX_BLEND, /* MixUp: each is lambda of itself and the rest of the other; second mask the
+                           * other's
+                           */
+    STK_KERNEL_MIX_PASTE  /* CutMix: the box changes places in images and masks; second mask the first */
+};
+typedef struct stk__kernel_mix {
+    int32_t kind;
+    uint32_t a, b; /* places in the batch; every place is in one entry at most */
+    float lambda;
+    int32_t x, y, w, h; /* of the box */
+} stk__kernel_mix;
+
+/* The one parameter of stk_mix; its groups are (column of tiles, row of tiles, entry). */
+typedef struct stk__kernel_mix_work {
+    stk__kernel_launch launch;
+    STK_GLOBAL const stk__kernel_mix *mixes;
+    STK_GLOBAL unsigned char *image; /* of the first sample; the others follow */
+    STK_GLOBAL unsigned char *mask;
+    STK_GLOBAL unsigned char *mask2; /* NULL: none */
+} stk__kernel_mix_work;
+
+/* The one parameter of stk_dropout; its groups are (draws of a sample, every `rows`-th sample, 1). What may
+ * change between two launches of one CUDA graph lies in memory. */
+enum { STK_KERNEL_DROPOUT_VALUES = 4 * STK_KERNEL_GROUP }; /* that a group makes of a sample */
+typedef struct stk__kernel_dropout_work {
+    uint32_t samples, rows, length; /* length: values of a sample */
+    uint32_t operation, threshold;  /* see engine/dropout.h */
+    float scale;
+    STK_GLOBAL const int64_t *ids;     /* of the samples */
+    STK_GLOBAL const int64_t *numbers; /* seed, epoch */
+    STK_GLOBAL float *factors;
+} stk__kernel_dropout_work;
+
+#endif

@@ -1,0 +1,126 @@
+#include "engine/onednn/onednn_api.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#define VARIABLE "STOKER_ONEDNN"
+
+static struct {
+    pthread_mutex_t lock;
+    stk__onednn_api api; /* under lock until open */
+    bool prepared, open;
+} state = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+bool stk__onednn_hidden_tiles(uint32_t highest_leaf, uint32_t leaf7_edx)
+{
+    const uint32_t tiles = 1u << 22 | 1u << 24 | 1u << 25; /* AMX-BF16, AMX-TILE, AMX-INT8 */
+    return (leaf7_edx & tiles) != 0 && highest_leaf < 0x1d;
+}
+
+static bool hides_tiles_here(void)
+{
+#if defined(__x86_64__)
+    unsigned a, b, c, d;
+    const unsigned highest = __get_cpuid_max(0, NULL);
+    return highest >= 7 && __get_cpuid_count(7, 0, &a, &b, &c, &d) && stk__onednn_hidden_tiles(highest, d);
+#else
+    return false;
+#endif
+}
+
+/* What oneDNN and its OpenMP read from the environment, the one at its first call and the other while it is
+ * loaded. What the user has set stays. */
+static void prepare_environment(char *note, size_t size)
+{
+    if (hides_tiles_here() && !getenv("DNNL_MAX_CPU_ISA") && !getenv("ONEDNN_MAX_CPU_ISA")) {
+        setenv("DNNL_MAX_CPU_ISA", "AVX512_CORE_BF16", 0);
+        setenv("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16", 0);
+        snprintf(note, size, "instructions capped at AVX512_CORE_BF16: AMX is announced but not described");
+    }
+    const bool early = dlopen("libgomp.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD) != NULL;
+    if (getenv("OMP_WAIT_POLICY")) return;
+    setenv("OMP_WAIT_POLICY", "passive", 0);
+    const size_t used = strlen(note);
+    if (early)
+        snprintf(note + used, size - used, "%sOpenMP was loaded before: start with OMP_WAIT_POLICY=passive",
+                 used ? "; " : "");
+}
+
+static bool take_call(void *library, const char *name, void *member, stk_error *error)
+{
+    void *symbol = dlsym(library, name);
+    if (symbol) memcpy(member, &symbol, sizeof symbol); /* C has no cast from void * to a function */
+    if (!symbol) stk__fail(error, STK_ERROR_UNSUPPORTED, "the oneDNN library has no '%s'", name);
+    return symbol != NULL;
+}
+
+static stk_status take_calls(void *library, stk__onednn_api *api, stk_error *error)
+{
+    const dnnl_version_t *(*version)(void);
+    if (!take_call(library, "dnnl_version", &version, error)) return STK_ERROR_UNSUPPORTED;
+    api->version = *version();
+    if (api->version.major != DNNL_VERSION_MAJOR)
+        return stk__fail(error, STK_ERROR_UNSUPPORTED,
+                         "oneDNN %d.%d.%d cannot be used: this build speaks %d.x", api->version.major,
+                         api->version.minor, api->version.patch, DNNL_VERSION_MAJOR);
+#define TAKE_CALL(name)                                                                                      \
+    if (!take_call(library, #name, &api->name, error)) return STK_ERROR_UNSUPPORTED;
+    STK_ONEDNN_CALLS(TAKE_CALL)
+#undef TAKE_CALL
+    take_call(library, "omp_set_num_threads", &api->omp_set_num_threads, NULL);
+    return STK_OK;
+}
+
+static stk_status open_named(const char *path, stk__onednn_api *api, stk_error *error)
+{
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    stk_status status = STK_OK;
+    if (!library)
+        status =
+            stk__fail(error, STK_ERROR_UNSUPPORTED, VARIABLE "=%s cannot be opened: %s", path, dlerror());
+    else
+        status = take_calls(library, api, error);
+    if (status != STK_OK) stk__error_hint(error, "unset " VARIABLE " to look in the usual places");
+    return status;
+}
+
+/* The newest versions come last: they are opened only to say why they are no use. */
+static stk_status open_found(stk__onednn_api *api, stk_error *error)
+{
+    static const char *const files[] = {"libdnnl.so.2", "libdnnl.so.3", "libdnnl.so"};
+    stk_status status = STK_OK;
+    bool found = false;
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        void *library = dlopen(files[i], RTLD_NOW | RTLD_LOCAL);
+        if (!library) continue;
+        found = true;
+        status = take_calls(library, api, error);
+        if (status == STK_OK) return STK_OK;
+    }
+    if (!found) status = stk__fail(error, STK_ERROR_UNSUPPORTED, "libdnnl.so.2 (oneDNN) was not found");
+    stk__error_hint(error, "install oneDNN 2.x (Debian: libdnnl2), or name the file in " VARIABLE);
+    return status;
+}
+
+stk_status stk__onednn_api_open(const stk__onednn_api **api, stk_error *error)
+{
+    stk_status status = STK_OK;
+    pthread_mutex_lock(&state.lock);
+    if (!state.open) {
+        const char *named = getenv(VARIABLE);
+        if (!state.prepared) prepare_environment(state.api.note, sizeof state.api.note);
+        state.prepared = true;
+        status = named && *named ? open_named(named, &state.api, error) : open_found(&state.api, error);
+        state.open = status == STK_OK;
+    }
+    pthread_mutex_unlock(&state.lock);
+    *api = &state.api;
+    return status;
+}

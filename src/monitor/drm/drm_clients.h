@@ -1,0 +1,38 @@
+/* Who has a card open, and how long its engines worked for each, from /proc/PID/fdinfo (the kernel's
+ * "DRM client usage stats"). Looking through all processes is dear: it is done now and then; those found are
+ * read each time. */
+#ifndef STK_MONITOR_DRM_CLIENTS_H
+#define STK_MONITOR_DRM_CLIENTS_H
+
+#include "monitor/drm/drm_card.h"
+
+enum { STK_DRM_ENGINES = 8, STK_DRM_CLIENTS = 64 };
+
+typedef struct stk__drm_client {
+    int32_t pid, file;
+    uint64_t id; /* one client can be open several times */
+    char name[32];
+    bool begun;
+    double busy[STK_DRM_ENGINES]; /* ns, or cycles, ever */
+    double memory_bytes;          /* < 0: not told */
+} stk__drm_client;
+
+typedef struct stk__drm_clients {
+    int engine_count;
+    char engines[STK_DRM_ENGINES][12];
+    bool cycles[STK_DRM_ENGINES];     /* counted in cycles, not in ns */
+    double capacity[STK_DRM_ENGINES]; /* so many of a kind */
+    double clock[STK_DRM_ENGINES];    /* cycles: at the last read */
+    int count;
+    stk__drm_client clients[STK_DRM_CLIENTS];
+    uint64_t scanned_ns, when_ns;
+    stk_reading load; /* percent of the busiest kind of engine, since the last read */
+} stk__drm_clients;
+
+/* Fills the frame's processes and clients->load. Where not all can be seen and none is, none is known. */
+void stk__drm_clients_read(stk__drm_clients *clients, stk__poller_context *context, const stk__drm_card *card,
+                           stk_gpu_frame *frame);
+/* May we see all processes? Without that load is only that of our own. */
+bool stk__drm_clients_complete(void);
+
+#endif

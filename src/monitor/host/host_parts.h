@@ -1,0 +1,60 @@
+/* The parts of host_frame.c. */
+#ifndef STK_MONITOR_HOST_PARTS_H
+#define STK_MONITOR_HOST_PARTS_H
+
+#include "monitor/host/host_frame.h"
+
+#include <stdint.h>
+
+enum {
+    STK_HOST_CPUS = 1024,
+    STK_HOST_PATH_BYTES = 1024,
+    STK_HOST_TEXT_BYTES = 128 * 1024, /* /proc/stat of a large machine */
+    STK_HOST_DISKS = 128,
+    STK_HOST_GROUPS = 8,   /* control groups above each other */
+    STK_HOST_MEMBERS = 512 /* processes of the job */
+};
+
+/* A file of /proc or /sys that is read again and again; it stays open. */
+typedef struct stk__host_file {
+    int file; /* -1: not there */
+} stk__host_file;
+
+typedef struct stk__host_cpus {
+    stk__host_file stat;
+    bool all;                                           /* a made-up machine: affinity says nothing of it */
+    uint64_t busy[STK_HOST_CPUS], total[STK_HOST_CPUS]; /* ticks, at the last read */
+    float percent[STK_HOST_CPUS];
+    int count; /* highest number + 1 */
+} stk__host_cpus;
+
+typedef struct stk__host_member {
+    int32_t pid; /* 0: free */
+    bool alive;  /* in this read */
+} stk__host_member;
+
+typedef struct stk__host_job {
+    int32_t pid;
+    char root[STK_HOST_PATH_BYTES];
+    int count;
+    stk__host_member members[STK_HOST_MEMBERS];
+    uint64_t walked_ns;                    /* when all processes were looked at */
+    double cpu_s;                          /* at the last read */
+    uint64_t when_ns;                      /* 0: none yet */
+    stk_reading cpu_percent, memory_bytes; /* as told then */
+} stk__host_job;
+
+/* Its text, ended by a zero; NULL when it cannot be read. text has STK_HOST_TEXT_BYTES. */
+const char *stk__host_text(const stk__host_file *file, char *text);
+stk__host_file stk__host_file_open(const char *format, ...) STK__PRINTF(1, 2);
+void stk__host_file_close(stk__host_file *file);
+
+/* Reads a whole number and moves *text behind it; false when none stands there. */
+bool stk__host_number(const char **text, uint64_t *number);
+/* Behind `key` at the beginning of a line, or NULL. */
+const char *stk__host_line(const char *text, const char *key);
+
+void stk__host_read_cpus(stk__host_cpus *cpus, char *text, uint64_t now_ns, stk_host_frame *frame);
+void stk__host_read_job(stk__host_job *job, char *text, uint64_t now_ns, stk_host_frame *frame);
+
+#endif

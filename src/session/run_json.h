@@ -1,0 +1,29 @@
+/* A run in numbers: run.json when it is over, the plan before it begins. */
+#ifndef STK_SESSION_RUN_JSON_H
+#define STK_SESSION_RUN_JSON_H
+
+#include "session/run_artifacts.h"
+#include "train/run.h"
+
+/* What is told of a run that is over. */
+typedef struct stk__run_result {
+    const stk__session *session;
+    stk__run *run; /* whose step times are sorted for their median */
+    const stk__run_artifacts *artifacts;
+    bool failed;
+    json_t *monitor; /* the judgement on GPUs that were watched: its reference is taken; NULL: none were */
+} stk__run_result;
+
+/* run.json (report/run_keys.h); the caller owns it. NULL: no memory. */
+json_t *stk__run_json(const stk__run_result *result);
+/* What would be computed and what memory it takes, before any step. NULL: no memory. */
+json_t *stk__plan_json(const stk__session *session);
+
+/* run.json in the folder of the run tells of this very end already: resumed, it had nothing left to do. */
+bool stk__run_is_told(const stk__run *run);
+
+/* The one change that would help most, by the stall table; text is empty if nothing stands out. */
+void stk__run_advice(const stk__session *session, const stk__stall *stall, double wall_s, char *text,
+                     size_t size);
+
+#endif

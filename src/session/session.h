@@ -1,0 +1,53 @@
+/* A session: settings in, open loaders and trainer out. Whoever wants to train or evaluate (the program, a
+ * test, later Python) fills a config, opens a session on it, and reads from the config what is in effect. The
+ * session prints nothing and changes nothing of the process; failures come back as a status with a hint. */
+#ifndef STK_SESSION_SESSION_H
+#define STK_SESSION_SESSION_H
+
+#include "core/config.h"
+#include "stoker/loader.h"
+#include "train/trainer.h"
+
+/* The settings of a session, for stk__config_create: data, data.val, augment, model, loss, train, optimizer,
+ * run. */
+enum { STK_SESSION_TABLES = 8 };
+const stk__option_table *const *stk__session_tables(void);
+
+typedef struct stk__session { /* zeroed, config set, then open and close */
+    stk__config *config;      /* the caller's; texts of the settings lie in it */
+    bool evaluates_only;
+    bool has_checkpoint; /* whose weights are read afterwards */
+
+    /* Filled in by open; all defaults are in. */
+    stk__model_settings model;
+    stk__loss_settings loss;
+    stk__train_settings train;
+    stk__optimizer_settings optimizer;
+    stk__run_settings run;
+    stk_loader_options data, val_data;
+    stk_loader *loader, *val_loader; /* NULL: there is no such part */
+    stk__engine *engine;             /* until it is the trainer's */
+    char device[16]; /* where batches of the training part end: "cuda:0"; empty: the host's memory */
+    stk__trainer *trainer;
+    uint64_t batch_bytes;   /* of all slots of both loaders */
+    uint64_t cache_bytes;   /* of both loaders' caches, when they are full */
+    uint64_t program_bytes; /* what the process had before anything was computed; 0: unknown */
+    uint64_t device_bytes; /* planned in the memory of a GPU: model, activations, batches, and …; 0: none */
+    uint64_t cuda_bytes; /* … what CUDA takes for itself: its context, and code and workspaces of cuDNN and
+                            cuBLAS, which come with the first steps */
+    uint64_t planned_bytes; /* all of it together, at most */
+} stk__session;
+
+/* Puts the values of run.preset below everything that was asked for. Before anything is applied. */
+stk_status stk__session_apply_preset(stk__config *config, stk_error *error);
+
+/* Reads the settings of all sections but data; open does it too. */
+stk_status stk__session_read(stk__session *session, stk_error *error);
+/* Reads the settings and opens loaders and trainer; the effects are told to the config. After a failure, too,
+ * the session is to be closed. */
+stk_status stk__session_open(stk__session *session, stk_error *error);
+/* The number of threads that hang and were given up: memory they may still use is not freed, and the program
+ * should end without waiting for them. Accepts a session that failed to open, or was closed. */
+int stk__session_close(stk__session *session);
+
+#endif

@@ -1,0 +1,105 @@
+#include "source/shards/shard_facts.h"
+
+#include "core/number.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+static void set_fault(stk__shard_fault *fault, stk_damage damage, const char *format, ...) STK__PRINTF(3, 4);
+
+static void set_fault(stk__shard_fault *fault, stk_damage damage, const char *format, ...)
+{
+    if (fault->damage != STK_DAMAGE_NONE) return;
+    fault->damage = damage;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(fault->detail, sizeof fault->detail, format, arguments);
+    va_end(arguments);
+}
+
+static bool is_blank(char letter)
+{
+    return letter == ' ' || letter == '\t' || letter == '\r' || letter == '\n';
+}
+
+static void trim(const char **text, size_t *length)
+{
+    while (*length && is_blank((*text)[*length - 1]))
+        *length -= 1;
+    while (*length && is_blank(**text)) {
+        *text += 1;
+        *length -= 1;
+    }
+}
+
+void stk__shard_read_class(const char *text, size_t length, double *label, stk__shard_fault *fault)
+{
+    int64_t number;
+    trim(&text, &length);
+    if (!stk__number_whole(text, length, &number))
+        set_fault(fault, STK_DAMAGE_BAD_FIELD, "cls is '%.*s', which is no whole number", (int)length, text);
+    else if (number < 0 || number >= INT32_MAX)
+        set_fault(fault, STK_DAMAGE_BAD_FIELD, "cls is %lld, which is no number of a class",
+                  (long long)number);
+    else
+        *label = (double)number;
+}
+
+void stk__shard_read_value(const char *text, size_t length, double *label, stk__shard_fault *fault)
+{
+    double number;
+    trim(&text, &length);
+    if (!stk__number_real(text, length, &number))
+        set_fault(fault, STK_DAMAGE_BAD_FIELD, "value is '%.*s', which is no number", (int)length, text);
+    else if (!isfinite((float)number))
+        set_fault(fault, STK_DAMAGE_BAD_VALUES, "value is '%.*s'", (int)length, text);
+    else
+        *label = number;
+}
+
+static bool take_point(const json_t *point, float place[3])
+{
+    if (json_is_null(point)) return true; /* not visible */
+    const json_t *x = json_array_get(point, 0), *y = json_array_get(point, 1),
+                 *seen = json_array_get(point, 2);
+    const size_t size = json_array_size(point);
+    if ((size != 2 && size != 3) || !json_is_number(x) || !json_is_number(y)) return false;
+    if (seen && !json_is_number(seen) && !json_is_boolean(seen)) return false;
+    place[0] = (float)json_number_value(x);
+    place[1] = (float)json_number_value(y);
+    place[2] = !seen || json_is_true(seen) || json_number_value(seen) > 0;
+    return isfinite(place[0]) && isfinite(place[1]);
+}
+
+static stk_status take_points(const json_t *list, stk__buffer *points, stk__shard_fault *fault,
+                              stk_error *error)
+{
+    if (!json_is_array(list) || json_array_size(list) == 0)
+        set_fault(fault, STK_DAMAGE_BAD_FIELD, "points.json is no list of points");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        float place[3] = {0};
+        if (!take_point(json_array_get(list, i), place))
+            set_fault(fault, STK_DAMAGE_BAD_FIELD,
+                      "point %zu in points.json is neither [x, y, visible] nor null", i);
+        STK__TRY(stk__buffer_append(points, place, sizeof place, error));
+    }
+    return STK_OK;
+}
+
+stk_status stk__shard_read_points(const char *text, size_t length, stk__buffer *points,
+                                  stk__shard_fault *fault, stk_error *error)
+{
+    json_error_t why;
+    json_t *list = json_loadb(text, length, JSON_REJECT_DUPLICATES, &why);
+    if (!list) {
+        if (json_error_code(&why) == json_error_out_of_memory)
+            return stk__fail_memory(error, length, "points of a sample");
+        set_fault(fault, STK_DAMAGE_BAD_FIELD, "points.json is no JSON: %s", why.text);
+        return STK_OK;
+    }
+    const stk_status status = take_points(list, points, fault, error);
+    json_decref(list);
+    return status;
+}
