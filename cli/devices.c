@@ -217,7 +217,7 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
 const stk__verb stk__verb_devices = {
     .name = "devices",
     .usage = "devices [--check | --selftest]",
-    .about = "List devices for augmentation, check them, test NVIDIA GPUs.",
+    .about = "List devices for augmentation and training; check and test them.",
     .examples = {{"stoker devices", "CPU kernels, OpenCL and CUDA devices, and why one is not available"},
                  {"stoker devices --check", "random batches on each device, compared bit by bit"},
                  {"stoker devices --selftest --quick", "kernels, training and loading on every NVIDIA GPU"}},

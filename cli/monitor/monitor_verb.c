@@ -345,7 +345,7 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
 const stk__verb stk__verb_monitor = {
     .name = "monitor",
     .usage = "monitor [options] [-- CMD …]",
-    .about = "Watch GPUs: how well they are used, and what holds them up.",
+    .about = "Monitor GPU utilization, memory and power; name the bottleneck.",
     .examples = {{"stoker monitor --demo --line --interval 0.2 --count 3",
                   "three lines per made-up GPU, and the verdict"},
                  {"stoker monitor --csv --output gpu.csv --duration 60", "a minute of all GPUs as CSV"},
