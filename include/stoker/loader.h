@@ -83,10 +83,10 @@ typedef struct stk_loader_options {
     const char *device; /* where batches end: NULL or "cpu" is host memory, "cuda:0" that of a GPU. Then their
                            tensors lie there, sample_ids excepted; see stk_batch_wait and
                            stk_batch_release_after */
-    bool alone;         /* no engine runs beside: the default number of workers is the whole CPU budget */
-    bool yielding;   /* an engine on the same CPUs comes first: workers run at lower priority, and as many as
-                        there are CPUs by default */
-    uint64_t epochs; /* stop reading ahead after so many; 0: without end */
+    bool dedicated_cpus; /* no engine runs beside: the default number of workers is the whole CPU budget */
+    bool low_priority;   /* an engine on the same CPUs comes first: workers run at lower priority, and as many
+                            as there are CPUs by default */
+    uint64_t epochs;     /* stop reading ahead after so many; 0: without end */
 } stk_loader_options;
 
 typedef struct stk_loader stk_loader;
@@ -165,7 +165,7 @@ typedef struct stk_ledger_entry {
 
 /* Called from within stk_loader_next, in the order of the stream, once for each bad sample of the batch. */
 typedef void (*stk_ledger_sink)(void *context, const stk_ledger_entry *entry);
-STK_API void stk_loader_watch(stk_loader *loader, stk_ledger_sink sink, void *context);
+STK_API void stk_loader_set_ledger(stk_loader *loader, stk_ledger_sink sink, void *context);
 
 /* What a worker does with its time; together they make up all of it. */
 typedef enum stk_stage {
@@ -192,7 +192,7 @@ typedef struct stk_loader_stats {
     uint64_t device_copy_ns, device_kernel_ns;
 } stk_loader_stats;
 
-STK_API void stk_loader_measure(stk_loader *loader, stk_loader_stats *stats);
+STK_API void stk_loader_get_stats(stk_loader *loader, stk_loader_stats *stats);
 STK_API const char *stk_stage_name(stk_stage stage);
 
 #endif

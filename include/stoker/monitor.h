@@ -4,7 +4,7 @@
  *   stk_monitor_frame *frame;
  *   stk_monitor_open(&monitor, &(stk_monitor_options){.interval_s = 1}, &error);
  *   while (stk_monitor_next(monitor, &frame, &error) == STK_OK) …   // one frame per interval
- *   stk_monitor_judge(monitor, &summary);
+ *   stk_monitor_summarize(monitor, &summary);
  *   stk_monitor_close(&monitor);
  *
  * Every number may be unknown; unknown is never 0. Functions of one monitor: one thread at a time, interrupt
@@ -175,7 +175,7 @@ STK_API void stk_monitor_interrupt(stk_monitor *monitor);
 STK_API int stk_monitor_close(stk_monitor **monitor);
 
 /* Why there is no GPU to watch: one sentence per vendor that was tried; "" when there are some. */
-STK_API const char *stk_monitor_absent(const stk_monitor *monitor);
+STK_API const char *stk_monitor_missing_reason(const stk_monitor *monitor);
 
 STK_API const char *stk_metric_key(stk_metric metric);     /* "power_w" */
 STK_API const char *stk_metric_meaning(stk_metric metric); /* "power drawn" */
@@ -237,6 +237,6 @@ typedef struct stk_monitor_summary {
 } stk_monitor_summary;
 
 /* Of everything seen so far; may be asked at any time. */
-STK_API void stk_monitor_judge(stk_monitor *monitor, stk_monitor_summary *summary);
+STK_API void stk_monitor_summarize(stk_monitor *monitor, stk_monitor_summary *summary);
 
 #endif

@@ -252,7 +252,7 @@ const stk_loader_effect *stk_loader_effects(const stk_loader *loader, int *count
     return loader->effects;
 }
 
-void stk_loader_watch(stk_loader *loader, stk_ledger_sink sink, void *context)
+void stk_loader_set_ledger(stk_loader *loader, stk_ledger_sink sink, void *context)
 {
     loader->sink = sink;
     loader->sink_context = context;
@@ -332,7 +332,7 @@ uint64_t stk__loader_filled_bytes(stk_loader *loader)
     return bytes;
 }
 
-void stk_loader_measure(stk_loader *loader, stk_loader_stats *stats)
+void stk_loader_get_stats(stk_loader *loader, stk_loader_stats *stats)
 {
     pthread_mutex_lock(&loader->lock);
     *stats = loader->stats;

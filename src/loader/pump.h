@@ -31,8 +31,8 @@ struct stk_loader {
 
     stk__worker *workers; /* [worker_count]; the only one runs in the caller's thread when threads is 0 */
     int worker_count, thread_count;
-    bool yielding;    /* workers run at lower priority */
-    stk__slot *slots; /* [slot_count] */
+    bool low_priority; /* workers run at lower priority */
+    stk__slot *slots;  /* [slot_count] */
     int slot_count;
     stk__thread *watchdog;
     stk__thread *device_thread; /* makes all calls of the device; NULL without, or when the caller does it */

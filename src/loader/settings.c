@@ -236,12 +236,12 @@ static stk_status choose_recipe(stk_loader *loader, const stk_loader_options *o,
 /* How many there are by default. */
 static int default_workers(const stk_loader_options *o, int cpus, const char **why)
 {
-    *why = o->alone      ? "auto: every usable CPU, nothing computes beside"
-           : o->yielding ? "auto: every usable CPU, at most 16; the engine's threads come first"
-                         : "auto: half the usable CPUs, at most 8";
-    const int count = o->alone || o->yielding ? cpus : cpus / 2, most = o->alone      ? cpus
-                                                                        : o->yielding ? 16
-                                                                                      : 8;
+    *why = o->dedicated_cpus ? "auto: every usable CPU, nothing computes beside"
+           : o->low_priority ? "auto: every usable CPU, at most 16; the engine's threads come first"
+                             : "auto: half the usable CPUs, at most 8";
+    const int count = o->dedicated_cpus || o->low_priority ? cpus : cpus / 2, most = o->dedicated_cpus ? cpus
+                                                                                     : o->low_priority ? 16
+                                                                                                       : 8;
     return count < 1 ? 1 : count < most ? count : most;
 }
 
@@ -250,7 +250,7 @@ static void choose_workers(stk_loader *loader, const stk_loader_options *o)
     const stk__cpu_budget budget = stk__cpu_budget_read(NULL);
     const char *rule;
     char why[160];
-    loader->yielding = o->yielding;
+    loader->low_priority = o->low_priority;
     loader->thread_count = o->num_workers == STK_WORKERS_NONE ? 0 : (int)o->num_workers;
     if (o->num_workers == 0) {
         loader->thread_count = default_workers(o, budget.cpus, &rule);

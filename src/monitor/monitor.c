@@ -221,7 +221,7 @@ stk_status stk_monitor_next(stk_monitor *m, stk_monitor_frame **frame, stk_error
     return status;
 }
 
-const char *stk_monitor_absent(const stk_monitor *monitor)
+const char *stk_monitor_missing_reason(const stk_monitor *monitor)
 {
     if (!monitor) return "";
     const char *absent =
@@ -229,7 +229,7 @@ const char *stk_monitor_absent(const stk_monitor *monitor)
     return absent ? absent : "";
 }
 
-void stk_monitor_judge(stk_monitor *monitor, stk_monitor_summary *summary)
+void stk_monitor_summarize(stk_monitor *monitor, stk_monitor_summary *summary)
 {
     if (monitor && summary) stk__gpu_stats_judge(monitor->stats, summary);
 }
