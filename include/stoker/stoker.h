@@ -7,5 +7,6 @@
 #include "stoker/monitor.h"
 #include "stoker/runtime.h"
 #include "stoker/status.h"
+#include "stoker/version.h"
 
 #endif

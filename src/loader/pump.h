@@ -14,6 +14,8 @@ struct stk_loader {
     stk_loader_info info;
     stk_loader_effect effects[STK_LOADER_EFFECTS];
     int effect_count;
+    const stk_loader_options *asked;            /* during open only, as given: what effects say of requests */
+    const stk__augment_settings *asked_augment; /* the same; NULL: none */
     stk__source *source;
     bool source_borrowed;       /* the opener's own: not closed here */
     stk__plan *plan;            /* NULL: samples stay as decoded */

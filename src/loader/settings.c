@@ -101,7 +101,7 @@ static stk_status choose_part(stk_loader *loader, const stk_loader_options *o, b
     stream->count = stream->take_held ? held : info->count - held;
     if (held && info->window_rows) {
         stream->take_held = false;
-        STK__TRY(split_series(loader, (stk_part)o->part, held, error));
+        STK__TRY(split_series(loader, o->part, held, error));
     }
     name_part(loader, o, own_part, held);
     if (o->limit && (uint64_t)o->limit < stream->count) stream->count = (uint64_t)o->limit;
@@ -220,7 +220,7 @@ static stk_status choose_recipe(stk_loader *loader, const stk_loader_options *o,
     recipe->target_w = o->image_size[1];
     recipe->exif = o->exif == STK_SWITCH_ON;
     recipe->coarse = o->jpeg == STK_JPEG_FAST;
-    recipe->policy = (stk_bad_sample)o->on_bad_sample;
+    recipe->policy = o->on_bad_sample;
     recipe->mask.ignore = 255;
     recipe->mask.class_count = o->num_classes ? (int32_t)o->num_classes : mask_classes(info);
     loader->timeout_s = o->timeout_s;
@@ -380,6 +380,7 @@ stk_status stk__loader_configure(stk_loader *loader, const stk__loader_setup *se
 {
     const stk_loader_options *requested = setup->options;
     stk_loader_options o = *requested;
+    loader->asked = requested;
     STK__TRY(stk__options_check(&stk__loader_options, &o, error));
     STK__TRY(stk__options_fill(&stk__loader_options, &o, error));
     STK__TRY(open_source(loader, &o, error));
