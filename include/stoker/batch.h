@@ -99,8 +99,8 @@ STK_API stk_status stk_batch_fetch(const stk_batch *batch, const stk_tensor *ten
 STK_API void stk_batch_release(stk_batch *batch);
 
 /* The same for a batch in a GPU's memory that work on the stream, enqueued before this call, may still read:
- * the loader waits for it before it fills the slot again; this call does not wait. Threads: any; once per
- * batch. */
+ * the loader waits for it before it fills the slot again; this call does not wait. stream NULL: the default
+ * stream. Does nothing with a batch that is NULL. Threads: any; once per batch. */
 STK_API void stk_batch_release_after(stk_batch *batch, void *stream);
 
 #ifdef __cplusplus
