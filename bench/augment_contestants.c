@@ -113,7 +113,7 @@ static stk_status run_loader(stk__contestant *c, double *per_s, stk_error *error
                                         .std = {0.229, 0.224, 0.225},
                                         .seed = turn->way.epoch,
                                         .epochs = 1,
-                                        .alone = true};
+                                        .dedicated_cpus = true};
     stk__loader_cost cost;
     STK__TRY(stk__timed_loader_run(&options, NULL, &cost, error));
     *per_s = (double)cost.samples / cost.wall_s;

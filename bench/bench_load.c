@@ -66,8 +66,10 @@ static stk_status run_baseline(const load_job *job, uint64_t count, bool masks, 
 
 static stk_status measure_pair(load_job *job, const char *test, bool masks, pair *p, stk_error *error)
 {
-    const stk_loader_options options = {
-        .root = masks ? job->data.folder : job->images, .batch_size = BATCH, .epochs = 1, .alone = true};
+    const stk_loader_options options = {.root = masks ? job->data.folder : job->images,
+                                        .batch_size = BATCH,
+                                        .epochs = 1,
+                                        .dedicated_cpus = true};
     const uint64_t count = job->source->info.count;
     stk__loader_cost cost;
     *p = make_pair(masks ? "libjpeg-turbo, libspng" : "libjpeg-turbo", "batches of 32, auto");
@@ -107,7 +109,7 @@ static stk_status bench_pairs(load_job *job, stk_error *error)
 static stk_status bench_first_batch(load_job *job, stk_error *error)
 {
     const stk_loader_options options = {
-        .root = job->images, .batch_size = BATCH, .limit = BATCH, .epochs = 1, .alone = true};
+        .root = job->images, .batch_size = BATCH, .limit = BATCH, .epochs = 1, .dedicated_cpus = true};
     pair p = make_pair("32 JPEGs, all cores", "open to first batch");
     stk__contestant_enter_rows(&p.baseline, job->bench, "first batch", "ms", NULL);
     stk__contestant_enter_rows(&p.ours, job->bench, "first batch", "ms", NULL);
@@ -129,7 +131,7 @@ static stk_status bench_first_batch(load_job *job, stk_error *error)
 static stk_status bench_overhead(load_job *job, stk_error *error)
 {
     stk__source nothing = stk__bench_null_source(job->options->quick ? 200000 : 2000000);
-    const stk_loader_options options = {.batch_size = BATCH, .epochs = 1, .alone = true};
+    const stk_loader_options options = {.batch_size = BATCH, .epochs = 1, .dedicated_cpus = true};
     stk__contestant ours = {.name = "stoker", .setting = "nothing to read or decode", .ours = true};
     stk__contestant_enter_rows(&ours, job->bench, "own cost", "us/sample", "us/sample");
     stk__loader_cost cost;

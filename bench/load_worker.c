@@ -28,7 +28,7 @@ static stk_loader_options make_options(const load_worker *w, const char *case_wo
                                 .batch_size = BATCH,
                                 .jpeg = w->jpeg,
                                 .epochs = 1,
-                                .alone = true};
+                                .dedicated_cpus = true};
 }
 
 /* Open to first batch; what was read ahead is thrown away. */

@@ -128,7 +128,7 @@ static stk_status read_all(stk_loader *loader, parts *p, stk_error *error)
 static stk_status load_parts(const char *root, parts *p, stk__reference *reference, stk_error *error)
 {
     const stk_loader_options options = {
-        .root = root, .batch_size = FULL, .order = "sequential", .epochs = 1, .alone = true};
+        .root = root, .batch_size = FULL, .order = "sequential", .epochs = 1, .dedicated_cpus = true};
     stk_loader *loader;
     STK__TRY(stk_loader_open(&loader, &options, error));
     const stk_loader_info *info = stk_loader_describe(loader);

@@ -124,7 +124,7 @@ static stk_status measure(const stk__warm_cache *cache, stk_loader *loader, copy
         stk__loader_cost_add(&cost, &ours, 1e-6);
     }
     stk_loader_stats stats;
-    stk_loader_measure(loader, &stats);
+    stk_loader_get_stats(loader, &stats);
     if (stats.cache_samples != samples)
         return stk__fail(error, STK_ERROR_DATA, "the cache holds %llu of %llu samples",
                          (unsigned long long)stats.cache_samples, (unsigned long long)samples);

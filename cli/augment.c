@@ -87,7 +87,7 @@ static stk_status reopen(augment_job *job, stk__session_images images, const stk
     job->loading = (stk__session_loading){.images = images};
     job->loading.options.order = "sequential";
     job->loading.options.limit = job->count;
-    job->loading.options.alone = true;
+    job->loading.options.dedicated_cpus = true;
     job->loading.options.on_bad_sample = STK_BAD_REPLACE;
     if (shape) {
         job->loading.options.image_size[0] = shape->h;

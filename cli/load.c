@@ -50,7 +50,7 @@ static stk_status open_state(load_job *job, bool *resumed, stk_error *error)
 static stk_status open_job(load_job *job, stk_error *error)
 {
     job->start_ns = stk__clock_ns();
-    job->loading.options.alone = true;
+    job->loading.options.dedicated_cpus = true;
     job->loading.options.epochs = (uint64_t)job->epochs;
     STK__TRY(stk__hash_create(&job->hasher, error));
     STK__TRY(stk__cli_loader_open(&job->arguments, &job->loading, &job->loader, error));
@@ -98,7 +98,7 @@ static stk_status run_job(load_job *job, stk_error *error)
     stk__progress_end(&job->progress);
     job->end_ns = stk__clock_ns();
     job->cpu_s = stk__process_cpu_s() - cpu_before;
-    stk_loader_measure(job->loader, &job->stats);
+    stk_loader_get_stats(job->loader, &job->stats);
     if (!job->state_path || status == STK_ERROR_TIMEOUT)
         return status; /* a loader that hangs has no position to resume from */
     stk_loader_tell(job->loader, &job->state.loader);

@@ -58,7 +58,7 @@ static stk_status open_inputs(predict_job *job, stk_error *error)
                                   .context = &job->answers};
     STK__TRY(stk__predict_session_open_inputs(p, &inputs, error));
     stk__cli_loader_target(p->session.val_loader);
-    stk_loader_watch(p->session.val_loader, note_damage, &job->answers);
+    stk_loader_set_ledger(p->session.val_loader, note_damage, &job->answers);
     const stk__limits limits = {.bytes = p->filled.limit_bytes,
                                 .pixels = p->filled.limit_pixels,
                                 .scans = p->filled.limit_scans,

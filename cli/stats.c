@@ -112,7 +112,7 @@ static stk_status run_job(stats_job *job, stk_error *error)
         stk__progress_show(&job->progress, "reading", job->samples, info->sample_count);
     }
     stk__progress_end(&job->progress);
-    stk_loader_measure(job->loader, &job->loaded);
+    stk_loader_get_stats(job->loader, &job->loaded);
     return status;
 }
 
@@ -270,13 +270,13 @@ static int finish_job(stats_job *job, stk_status status, const stk_error *error)
 static stk_status open_job(stats_job *job, stk_error *error)
 {
     job->loading.images = STK_SESSION_AS_DECODED;
-    job->loading.options.alone = true;
+    job->loading.options.dedicated_cpus = true;
     job->loading.options.epochs = 1;
     job->loading.options.order = "sequential";
     job->loading.options.on_bad_sample = STK_BAD_SKIP;
     STK__TRY(stk__cli_loader_open(&job->arguments, &job->loading, &job->loader, error));
     const stk_loader_info *info = stk_loader_describe(job->loader);
-    stk_loader_watch(job->loader, print_damage, job);
+    stk_loader_set_ledger(job->loader, print_damage, job);
     if (!stk__cli_json && !stk__cli_quiet) stk__cli_print_dataset(info, &job->loading.options);
     if (info->class_count <= 0 || info->class_count > MOST_CLASSES) return STK_OK;
     const size_t bytes = (size_t)info->class_count * sizeof *job->labels;

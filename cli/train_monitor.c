@@ -153,7 +153,7 @@ static void name_recording(const stk__run_folder *folder, char *path, size_t siz
 static stk_status tell_absent(stk__config *config, const stk_monitor *monitor, stk_error *error)
 {
     char why[256];
-    const char *absent = stk_monitor_absent(monitor);
+    const char *absent = stk_monitor_missing_reason(monitor);
     snprintf(why, sizeof why, "there is no GPU to watch: %.*s", (int)strcspn(absent, "\n"), absent);
     return stk__config_effect(config, "run.monitor_interval", "", why, error);
 }
@@ -170,7 +170,7 @@ static stk_status open_parts(stk__train_monitor *m, stk__config *config, const s
         options.record = path;
     }
     STK__TRY(stk_monitor_open(&m->monitor, &options, error));
-    stk_monitor_judge(m->monitor, &nothing_yet);
+    stk_monitor_summarize(m->monitor, &nothing_yet);
     *there = nothing_yet.gpu_count;
     if (*there) return stk__thread_start(&m->thread, &thread, error);
     if (folder) unlink(path);
@@ -222,7 +222,7 @@ json_t *stk__train_monitor_judge(stk__train_monitor *m)
     if (!m || !m->monitor || !end_watch(m)) return NULL;
     if (m->failed && !stk__cli_quiet)
         fprintf(stderr, "stoker: watching GPUs ended early: %s\n", m->error.message);
-    stk_monitor_judge(m->monitor, &summary);
+    stk_monitor_summarize(m->monitor, &summary);
     return summary_json(&summary);
 }
 

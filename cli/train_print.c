@@ -223,7 +223,7 @@ static void print_stall(stk__run *run, const stk__stall *stall)
 static void print_device_batches(const stk__session *s)
 {
     stk_loader_stats stats;
-    stk_loader_measure(s->loader, &stats);
+    stk_loader_get_stats(s->loader, &stats);
     if (!stats.device_batches) return;
     const double each_ms = 1e-6 / (double)stats.device_batches;
     printf("  meanwhile, per batch: %.4g ms of copies to a device, %.4g ms of its kernels\n",

@@ -14,7 +14,10 @@ static int complain(const stk_error *error)
 
 int main(int argc, char **argv)
 {
-    stk_loader_options options = {.root = argc > 1 ? argv[1] : "make:gray", .batch_size = 32, .epochs = 1};
+    stk_loader_options options = STK_LOADER_OPTIONS_INIT;
+    options.root = argc > 1 ? argv[1] : "make:gray";
+    options.batch_size = 32;
+    options.epochs = 1;
     stk_loader *loader;
     stk_batch *batch;
     stk_error error;

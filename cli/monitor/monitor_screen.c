@@ -235,7 +235,7 @@ static void note_frame(screen *s, const stk__monitor_output *face, const stk_mon
     const bool judge = now_ns - s->judged_ns >= JUDGE_EVERY_NS;
     if (judge) {
         s->judged_ns = now_ns;
-        stk_monitor_judge(s->monitor, &summary);
+        stk_monitor_summarize(s->monitor, &summary);
     }
     pthread_mutex_lock(&s->lock);
     stk__view_take(&s->latest, frame, face->start_ns);

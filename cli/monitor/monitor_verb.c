@@ -155,10 +155,10 @@ static void print_absent(const char *absent)
 static int check_gpus(const watch *w)
 {
     stk_monitor_summary nothing_yet;
-    stk_monitor_judge(w->monitor, &nothing_yet);
+    stk_monitor_summarize(w->monitor, &nothing_yet);
     if (nothing_yet.gpu_count) return -1;
     const bool job = w->options.pid || w->options.replay;
-    if (!job || !stk__cli_quiet) print_absent(stk_monitor_absent(w->monitor));
+    if (!job || !stk__cli_quiet) print_absent(stk_monitor_missing_reason(w->monitor));
     if (job) return -1;
     fprintf(stderr, "  hint:  stoker monitor --demo shows made-up GPUs; with a job (--pid N, -- CMD) the "
                     "host is watched\n");
@@ -221,7 +221,7 @@ static stk_status watch_all(watch *w, stk_error *error)
 static void show_end(watch *w)
 {
     stk_monitor_summary summary;
-    stk_monitor_judge(w->monitor, &summary);
+    stk_monitor_summarize(w->monitor, &summary);
     if (w->ops->end)
         w->ops->end(&w->face, &summary);
     else if (!stk__cli_quiet)

@@ -101,7 +101,7 @@ static int find_board(const stk_monitor_frame *frame, int place)
 
 static void explain_absence(const stk_monitor *monitor, const stk__device_info *info, char *why)
 {
-    const char *absent = stk_monitor_absent(monitor);
+    const char *absent = stk_monitor_missing_reason(monitor);
     if (*absent)
         snprintf(why, 160, "%.*s", (int)strcspn(absent, "\n"), absent);
     else if (info->id[0])

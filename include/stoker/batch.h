@@ -6,6 +6,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define STK_TENSOR_DIMS 6
 
 typedef enum stk_dtype {
@@ -35,8 +39,10 @@ typedef struct stk_tensor {
     int64_t strides[STK_TENSOR_DIMS]; /* in elements */
 } stk_tensor;
 
+/* Bytes of one element; 0 for STK_DTYPE_NONE. Threads: any. */
 STK_API int64_t stk_dtype_bytes(stk_dtype dtype);
-STK_API int64_t stk_tensor_bytes(const stk_tensor *tensor); /* of a dense tensor; 0 when absent */
+/* Bytes of a dense tensor; 0 when absent or NULL. Threads: any. */
+STK_API int64_t stk_tensor_bytes(const stk_tensor *tensor);
 
 /* Where one sample's pixels lie in a batch's arena. w is 0 when there are none (skipped or absent). */
 typedef struct stk_view {
@@ -78,20 +84,27 @@ struct stk_batch {
 
 /* Batches in a GPU's memory (stk_loader_options.device): their tensors' data may be used after one of these.
  * The first waits here, the second makes a stream of the GPU wait (a CUstream; NULL: the default stream) and
- * returns at once. Both do nothing for batches in host memory. */
+ * returns at once. Both do nothing for batches in host memory. Threads: any, while the batch is lent. */
 STK_API stk_status stk_batch_wait(const stk_batch *batch, stk_error *error);
 STK_API stk_status stk_batch_wait_on(const stk_batch *batch, void *stream, stk_error *error);
 
 /* Copies a tensor of the batch from the GPU to the host, and waits for it; to: stk_tensor_bytes. For looking
- * at a few of them: it is slow. STK_ERROR_ARGUMENT: it lies in host memory already. One thread at a time. */
+ * at a few of them: it is slow. STK_ERROR_ARGUMENT: it lies in host memory already. Threads: one at a time
+ * per loader. */
 STK_API stk_status stk_batch_fetch(const stk_batch *batch, const stk_tensor *tensor, void *to,
                                    stk_error *error);
 
-/* Hands the batch back to its loader: nobody reads it any more. Accepts NULL and any thread. */
+/* Hands the batch back to its loader: nobody reads it any more. Does nothing with NULL. Threads: any; once
+ * per batch. */
 STK_API void stk_batch_release(stk_batch *batch);
 
 /* The same for a batch in a GPU's memory that work on the stream, enqueued before this call, may still read:
- * the loader waits for it before it fills the slot again; nobody waits here. */
+ * the loader waits for it before it fills the slot again; this call does not wait. stream NULL: the default
+ * stream. Does nothing with a batch that is NULL. Threads: any; once per batch. */
 STK_API void stk_batch_release_after(stk_batch *batch, void *stream);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -1,6 +1,7 @@
 /* The loader: files in, batches out.
  *
- *     stk_loader_options options = {.root = "faces", .batch_size = 32};
+ *     stk_loader_options options = STK_LOADER_OPTIONS_INIT;
+ *     options.root = "faces";
  *     stk_loader *loader;
  *     stk_batch *batch;
  *     stk_error error;
@@ -19,6 +20,11 @@
 #include "stoker/batch.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 typedef enum stk_switch { STK_SWITCH_OFF = -1, STK_SWITCH_DEFAULT = 0, STK_SWITCH_ON = 1 } stk_switch;
 typedef enum stk_part { STK_PART_TRAIN, STK_PART_VAL, STK_PART_ALL } stk_part;
@@ -39,38 +45,40 @@ typedef enum stk_mask_store { STK_MASK_U8, STK_MASK_I64 } stk_mask_store;
 
 #define STK_WORKERS_NONE (-1) /* load in the caller's thread */
 
-/* Zero means default everywhere; names and defaults are those of `stoker load --help` (section data). */
+/* Zero means default everywhere; names and defaults are those of `stoker load --help` (section data) and of
+ * stk_option_describe. */
 typedef struct stk_loader_options {
+    size_t struct_size;   /* sizeof(stk_loader_options): see STK_INIT (status.h) */
     const char *root;     /* folder, list, series, or make:faces …; the only field that must be set */
     const char *val_root; /* where STK_PART_VAL is, if not in root */
-    int part;             /* stk_part */
-    double val_split;     /* share of samples held back for validation */
+    stk_part part;
+    double val_split; /* share of samples held back for validation */
     int64_t split_seed;
-    int64_t limit;           /* use only the first samples of the part; 0: all */
-    int32_t image_size[2];   /* h, w; 0: as stored */
-    int64_t channels;        /* 1, 3; 0: as found */
-    int64_t num_classes;     /* ids of masks are checked against it; 0: from the data set, or unchecked */
-    const char *mask_map;    /* "0:0,255:1"; NULL: ids as stored */
-    int jpeg;                /* stk_jpeg: how JPEGs are decoded */
-    int exif;                /* stk_switch: turn images upright (on) */
-    int dtype;               /* stk_store: of images in a batch */
-    int axes;                /* stk_axes: of images in a batch */
-    int mask_dtype;          /* stk_mask_store */
+    int64_t limit;         /* use only the first samples of the part; 0: all */
+    int32_t image_size[2]; /* h, w; 0: as stored */
+    int64_t channels;      /* 1, 3; 0: as found */
+    int64_t num_classes;   /* ids of masks are checked against it; 0: from the data set, or unchecked */
+    const char *mask_map;  /* "0:0,255:1"; NULL: ids as stored */
+    stk_jpeg jpeg;         /* how JPEGs are decoded */
+    stk_switch exif;       /* turn images upright (on) */
+    stk_store dtype;       /* of images in a batch */
+    stk_axes axes;         /* of images in a batch */
+    stk_mask_store mask_dtype;
     double mean[3], std[3];  /* (v / 255 - mean) / std, per channel; 0: 0 and 1 */
     int64_t sequence_length; /* rows of a window; 0: 60 */
     int64_t batch_size;      /* per rank */
     int64_t num_workers;     /* threads; 0: by the rule; STK_WORKERS_NONE */
     int64_t prefetch_factor; /* batches per worker that may wait ready */
     const char *cache;       /* memory for decoded images: none, auto or a size ("8G"); NULL: none */
-    int drop_last;           /* stk_switch (off) */
-    int shuffle;             /* stk_switch (on for training) */
+    stk_switch drop_last;    /* off */
+    stk_switch shuffle;      /* on for training */
     const char *order;       /* sequential, full, blocks(k) */
     int64_t seed;
-    int on_bad_sample;      /* stk_bad_sample */
-    double timeout_s;       /* after which something that hangs is named and given up */
-    int pin_memory;         /* stk_switch */
-    int persistent_workers; /* stk_switch */
-    int64_t rank, ranks;    /* this loader's share of the global batch */
+    stk_bad_sample on_bad_sample;
+    double timeout_s;      /* after which something that hangs is named and given up */
+    stk_switch pin_memory; /* on for batches that go to a GPU */
+    stk_switch persistent_workers;
+    int64_t rank, ranks; /* this loader's share of the global batch */
     uint64_t limit_bytes, limit_pixels, limit_memory_bytes;
     int64_t limit_scans, limit_warnings;
     double limit_time_s;
@@ -83,28 +91,32 @@ typedef struct stk_loader_options {
     const char *device; /* where batches end: NULL or "cpu" is host memory, "cuda:0" that of a GPU. Then their
                            tensors lie there, sample_ids excepted; see stk_batch_wait and
                            stk_batch_release_after */
-    bool alone;         /* no engine runs beside: the default number of workers is the whole CPU budget */
-    bool yielding;   /* an engine on the same CPUs comes first: workers run at lower priority, and as many as
-                        there are CPUs by default */
-    uint64_t epochs; /* stop reading ahead after so many; 0: without end */
+    bool dedicated_cpus; /* no engine runs beside: the default number of workers is the whole CPU budget */
+    bool low_priority;   /* an engine on the same CPUs comes first: workers run at lower priority, and as many
+                            as there are CPUs by default */
+    uint64_t epochs;     /* stop reading ahead after so many; 0: without end */
 } stk_loader_options;
+
+#define STK_LOADER_OPTIONS_INIT STK_INIT(stk_loader_options)
 
 typedef struct stk_loader stk_loader;
 
 /* On failure *loader is NULL and nothing is left behind. Texts in options need to live only during the call.
- */
+ * Threads: any. */
 STK_API stk_status stk_loader_open(stk_loader **loader, const stk_loader_options *options, stk_error *error);
 
 /* STK_OK: *batch is lent to the caller until stk_batch_release. STK_END: the epoch is over; the next call
- * begins the next one (or returns STK_END again after `epochs`). One thread at a time. */
+ * begins the next one (or returns STK_END again after `epochs`). Threads: one at a time. */
 STK_API stk_status stk_loader_next(stk_loader *loader, stk_batch **batch, stk_error *error);
 
-/* Makes a waiting or coming next return STK_ERROR_INTERRUPTED. Any thread; not from a signal handler. */
+/* Makes a waiting or coming next return STK_ERROR_INTERRUPTED. Does nothing with NULL. Threads: any; not from
+ * a signal handler. */
 STK_API void stk_loader_interrupt(stk_loader *loader);
 
 /* Ends the threads. Waits for them up to timeout (0.5 s after an interrupt or a time-out), then gives up
- * those that hang, with their memory, and returns how many that were (leave by _exit then). Accepts NULL
- * inside. */
+ * those that hang, with their memory, and returns how many that were (leave by _exit then). Sets *loader to
+ * NULL; does nothing, and returns 0, with NULL or NULL inside. All lent batches must have been released.
+ * Threads: one, with no other call under way. */
 STK_API int stk_loader_close(stk_loader **loader);
 
 /* What was found and decided at open; belongs to the loader. */
@@ -126,16 +138,29 @@ typedef struct stk_loader_info {
     bool resident, pinned;              /* batches end in a GPU's memory; it copies from pinned slots */
 } stk_loader_info;
 
+/* NULL for NULL. Threads: any: it never changes. */
 STK_API const stk_loader_info *stk_loader_describe(const stk_loader *loader);
 
 /* A setting that is in effect other than requested, or was left to the loader. */
 typedef struct stk_loader_effect {
     const char *name;   /* "data.num_workers" */
+    char requested[64]; /* as in a file of settings, cut if it is longer; empty: left to the loader */
     char in_effect[64]; /* empty: not in effect at all */
     char why[160];
 } stk_loader_effect;
 
+/* [*count], in the order of the decisions; belongs to the loader. NULL, and 0, if an argument is NULL.
+ * Threads: any: they never change. */
 STK_API const stk_loader_effect *stk_loader_effects(const stk_loader *loader, int *count);
+
+/* The sample with this id (stk_batch.sample_ids, stk_ledger_entry): its key, the path below the root without
+ * extension, which folder and packed shards of a data set share; and where it lies, as the ledger has it
+ * ("faces/images/00017.jpg", "faces/faces-0003.tar!00017.jpg@1536"). STK_ERROR_ARGUMENT: there is no such id,
+ * or it takes more than size bytes with its final zero (then text is ""). Threads: any. */
+STK_API stk_status stk_loader_sample_key(const stk_loader *loader, int64_t id, char *text, size_t size,
+                                         stk_error *error);
+STK_API stk_status stk_loader_sample_path(const stk_loader *loader, int64_t id, char *text, size_t size,
+                                          stk_error *error);
 
 /* Where in the stream the next batch begins. Belongs to (data set, seed, order, part), not to workers or
  * ranks. */
@@ -149,10 +174,21 @@ typedef struct stk_loader_state {
     uint64_t position; /* global sample number in the epoch */
 } stk_loader_state;
 
-STK_API void stk_loader_tell(const stk_loader *loader, stk_loader_state *state);
-/* Goes on from there; costs nothing but the batches read ahead. STK_ERROR_STATE if it is another data set's.
- * All lent batches must have been released. */
+/* Where the batch that the next stk_loader_next returns begins. All zero for a loader that is NULL. Threads:
+ * any; beside next it is the state before or after that call. */
+STK_API void stk_loader_tell(stk_loader *loader, stk_loader_state *state);
+/* Continues from there; costs nothing but the batches read ahead. STK_ERROR_STATE if it is another data
+ * set's. All lent batches must have been released. Threads: one at a time, with next. */
 STK_API stk_status stk_loader_seek(stk_loader *loader, const stk_loader_state *state, stk_error *error);
+
+enum { STK_LOADER_STATE_TEXT_BYTES = 1536 }; /* room for every state */
+
+/* The state as one line of JSON, {"schema": 1, "fingerprint": …}, and back. print: STK_ERROR_ARGUMENT, and
+ * text "", if size is too small. parse: keys that it does not know are ignored, so it takes the files of
+ * `stoker load --state`, too; STK_ERROR_STATE, and *state as before, if text is no state. Threads: any. */
+STK_API stk_status stk_loader_state_print(const stk_loader_state *state, char *text, size_t size,
+                                          stk_error *error);
+STK_API stk_status stk_loader_state_parse(stk_loader_state *state, const char *text, stk_error *error);
 
 /* One bad sample. Texts live during the call. */
 typedef struct stk_ledger_entry {
@@ -165,7 +201,9 @@ typedef struct stk_ledger_entry {
 
 /* Called from within stk_loader_next, in the order of the stream, once for each bad sample of the batch. */
 typedef void (*stk_ledger_sink)(void *context, const stk_ledger_entry *entry);
-STK_API void stk_loader_watch(stk_loader *loader, stk_ledger_sink sink, void *context);
+/* sink NULL: none (default). context goes to every call of the sink and may be NULL. Does nothing with a
+ * loader that is NULL. Threads: one at a time, with next. */
+STK_API void stk_loader_set_ledger(stk_loader *loader, stk_ledger_sink sink, void *context);
 
 /* What a worker does with its time; together they make up all of it. */
 typedef enum stk_stage {
@@ -179,12 +217,15 @@ typedef enum stk_stage {
     STK_STAGE_COUNT
 } stk_stage;
 
+enum { STK_STAGE_CAPACITY = 16 }; /* length of public arrays with a number per stage */
+
 typedef struct stk_loader_stats {
-    uint64_t samples, batches; /* delivered */
-    uint64_t bad_samples;      /* delivered, by any policy */
-    uint64_t damages[STK_DAMAGE_COUNT];
-    uint64_t stage_ns[STK_STAGE_COUNT]; /* summed over the workers */
-    uint64_t wait_ns;                   /* time that next waited */
+    uint64_t samples, batches;         /* delivered */
+    uint64_t bad_samples;              /* delivered, by any policy */
+    int32_t damage_count, stage_count; /* classes and stages that this library knows; others are 0 below */
+    uint64_t damages[STK_DAMAGE_CAPACITY]; /* bad_samples by stk_damage */
+    uint64_t stage_ns[STK_STAGE_CAPACITY]; /* by stk_stage, summed over the workers */
+    uint64_t wait_ns;                      /* time that next waited */
     uint64_t bytes_read;
     uint64_t cache_samples, cache_bytes; /* held now */
     uint64_t cache_hits;                 /* samples that came from the cache */
@@ -192,7 +233,13 @@ typedef struct stk_loader_stats {
     uint64_t device_copy_ns, device_kernel_ns;
 } stk_loader_stats;
 
-STK_API void stk_loader_measure(stk_loader *loader, stk_loader_stats *stats);
+/* Since open. All zero for a loader that is NULL. Threads: any. */
+STK_API void stk_loader_get_stats(stk_loader *loader, stk_loader_stats *stats);
+/* "decode"; "unknown" for numbers that this version does not have. Threads: any. */
 STK_API const char *stk_stage_name(stk_stage stage);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -4,18 +4,22 @@
  *   stk_monitor_frame *frame;
  *   stk_monitor_open(&monitor, &(stk_monitor_options){.interval_s = 1}, &error);
  *   while (stk_monitor_next(monitor, &frame, &error) == STK_OK) …   // one frame per interval
- *   stk_monitor_judge(monitor, &summary);
+ *   stk_monitor_summarize(monitor, &summary);
  *   stk_monitor_close(&monitor);
  *
- * Every number may be unknown; unknown is never 0. Functions of one monitor: one thread at a time, interrupt
- * excepted. */
+ * Every number may be unknown; unknown is never 0. */
 #ifndef STOKER_MONITOR_H
 #define STOKER_MONITOR_H
 
 #include "stoker/status.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* What is known of a GPU: identifier, key (with its unit) in every output, meaning. Those that end in _j, _s
  * and …_bytes_total only ever grow; the others are as of now, util_percent and the like as of the last
@@ -55,6 +59,9 @@ typedef enum stk_metric {
 #undef STK_METRIC_ENUM
         STK_METRIC_COUNT
 } stk_metric;
+
+/* Length of public arrays with a reading per metric; later metrics have room in it. */
+enum { STK_METRIC_CAPACITY = 48 };
 
 typedef enum stk_throttle {
     STK_THROTTLE_POWER = 1, /* the power limit */
@@ -108,8 +115,9 @@ typedef struct stk_gpu {
 
 typedef struct stk_gpu_frame {
     stk_gpu_state state;
-    char note[96]; /* of a state that is not good, or what is missing and why; else empty */
-    stk_reading readings[STK_METRIC_COUNT];
+    char note[96];         /* of a state that is not good, or what is missing and why; else empty */
+    int32_t reading_count; /* metrics that this library knows */
+    stk_reading readings[STK_METRIC_CAPACITY]; /* by stk_metric; those from reading_count on are unknown */
     /* What the driver told of load since the last frame, oldest first, each beginning where another ended or
      * later. Polled where the driver keeps no samples: the note says so. Neighbours are merged when there are
      * too many. util_percent is their mean over time. */
@@ -150,6 +158,7 @@ typedef struct stk_monitor_frame {
 
 /* Zero means default everywhere. */
 typedef struct stk_monitor_options {
+    size_t struct_size; /* sizeof(stk_monitor_options): see STK_INIT (status.h) */
     double interval_s;  /* 1 */
     double duration_s;  /* 0: without end */
     uint64_t count;     /* frames; 0: without end */
@@ -161,24 +170,32 @@ typedef struct stk_monitor_options {
     const char *record; /* file to write every frame to */
 } stk_monitor_options;
 
+#define STK_MONITOR_OPTIONS_INIT STK_INIT(stk_monitor_options)
+
 typedef struct stk_monitor stk_monitor;
 
+/* options may be NULL: all defaults. On failure *monitor is NULL and nothing is left behind. Texts in options
+ * need to live only during the call. Threads: any. */
 STK_API stk_status stk_monitor_open(stk_monitor **monitor, const stk_monitor_options *options,
                                     stk_error *error);
-/* Waits for the end of the interval. STK_END after duration or count, or at the end of a recording. */
+/* Waits for the end of the interval. STK_END after duration or count, or at the end of a recording. Threads:
+ * one at a time. */
 STK_API stk_status stk_monitor_next(stk_monitor *monitor, stk_monitor_frame **frame, stk_error *error);
-/* Ends the watch: a waiting next returns the interval as far as it came, the next one STK_END. Any thread,
- * and signal handlers. */
+/* Ends the watch: a waiting next returns the interval as far as it came, the next one STK_END. Does nothing
+ * with NULL. Threads: any, and signal handlers. */
 STK_API void stk_monitor_interrupt(stk_monitor *monitor);
-/* Number of threads that hang in a driver and had to be left behind (leave by _exit then). Accepts NULL
- * inside. */
+/* Number of threads that hang in a driver and had to be left behind (leave by _exit then). Sets *monitor to
+ * NULL; does nothing, and returns 0, with NULL or NULL inside. Threads: one, with no other call under way. */
 STK_API int stk_monitor_close(stk_monitor **monitor);
 
-/* Why there is no GPU to watch: one sentence per vendor that was tried; "" when there are some. */
-STK_API const char *stk_monitor_absent(const stk_monitor *monitor);
+/* Why there is no GPU to watch: one sentence per vendor that was tried; "" when there are some, and for NULL.
+ * Belongs to the monitor. Threads: one at a time. */
+STK_API const char *stk_monitor_missing_reason(const stk_monitor *monitor);
 
-STK_API const char *stk_metric_key(stk_metric metric);     /* "power_w" */
-STK_API const char *stk_metric_meaning(stk_metric metric); /* "power drawn" */
+/* Static texts: "power_w"; "power drawn"; "hung". "unknown" for numbers that this version does not have.
+ * Threads: any. */
+STK_API const char *stk_metric_key(stk_metric metric);
+STK_API const char *stk_metric_meaning(stk_metric metric);
 STK_API const char *stk_gpu_state_name(stk_gpu_state state);
 
 /* How a number stands to its target. */
@@ -236,7 +253,12 @@ typedef struct stk_monitor_summary {
     char verdict[320];           /* of all together */
 } stk_monitor_summary;
 
-/* Of everything seen so far; may be asked at any time. */
-STK_API void stk_monitor_judge(stk_monitor *monitor, stk_monitor_summary *summary);
+/* Of everything seen so far; may be asked at any time. All zero for a monitor that is NULL. Threads: one at a
+ * time. */
+STK_API void stk_monitor_summarize(stk_monitor *monitor, stk_monitor_summary *summary);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -2,10 +2,10 @@
 #ifndef STOKER_STATUS_H
 #define STOKER_STATUS_H
 
-#if defined(STK_BUILD)
-#define STK_API __attribute__((visibility("default")))
-#else
-#define STK_API
+#include "stoker/version.h"
+
+#ifdef __cplusplus
+extern "C" {
 #endif
 
 typedef enum stk_status {
@@ -23,6 +23,25 @@ typedef enum stk_status {
     STK_ERROR_STATE = -10,      /* a saved state does not belong to this data set */
     STK_ERROR_UNSUPPORTED = -11 /* known, but not possible here */
 } stk_status;
+
+/* An options struct that may grow begins with its size, so that a program and a newer or older library agree
+ * on what is in it:
+ *
+ *     stk_loader_options options = STK_LOADER_OPTIONS_INIT;       // C and C++
+ *     stk_loader_options options = {.struct_size = sizeof options, .root = "faces"};   // C
+ *
+ * 0 means the struct as it was in 0.1, so {0} works as long as no later field is needed. A size beyond the
+ * library's is good while everything behind what it knows is zero; else STK_ERROR_ARGUMENT. */
+#ifdef __cplusplus
+#define STK_INIT(type)                                                                                       \
+    ([] {                                                                                                    \
+        type made = {};                                                                                      \
+        made.struct_size = sizeof made;                                                                      \
+        return made;                                                                                         \
+    }())
+#else
+#define STK_INIT(type) ((type){.struct_size = sizeof(type)})
+#endif
 
 /* Classes of damage a sample can have: identifier, the word in ledgers, the sentence for people. */
 #define STK_DAMAGE_LIST(X)                                                                                   \
@@ -66,6 +85,9 @@ typedef enum stk_damage {
         STK_DAMAGE_COUNT
 } stk_damage;
 
+/* Length of public arrays with a number per class; later classes have room in it. */
+enum { STK_DAMAGE_CAPACITY = 64 };
+
 /* Details of a failure, in the caller's memory. Every function that takes one also accepts NULL. */
 typedef struct stk_error {
     stk_status code;
@@ -75,9 +97,14 @@ typedef struct stk_error {
     char hint[256];    /* what to do next, or empty */
 } stk_error;
 
-STK_API const char *stk_status_name(stk_status status);   /* "timeout" */
-STK_API const char *stk_damage_name(stk_damage damage);   /* "bad_checksum" */
-STK_API const char *stk_damage_phrase(stk_damage damage); /* "a checksum does not match" */
-STK_API const char *stk_version(void);
+/* Static texts: "timeout"; "bad_checksum"; "a checksum does not match". "unknown" for numbers that this
+ * version does not have. Threads: any. */
+STK_API const char *stk_status_name(stk_status status);
+STK_API const char *stk_damage_name(stk_damage damage);
+STK_API const char *stk_damage_phrase(stk_damage damage);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

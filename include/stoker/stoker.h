@@ -5,7 +5,9 @@
 #include "stoker/batch.h"
 #include "stoker/loader.h"
 #include "stoker/monitor.h"
+#include "stoker/options.h"
 #include "stoker/runtime.h"
 #include "stoker/status.h"
+#include "stoker/version.h"
 
 #endif

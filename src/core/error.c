@@ -1,3 +1,4 @@
+/* Names of statuses and damages, and filling stk_error. Threads: no state. */
 #include "core/error.h"
 
 #include <errno.h>
@@ -25,6 +26,9 @@ const char *stk_status_name(stk_status status)
     if (number < 0 || number >= (int)(sizeof errors / sizeof errors[0])) return "unknown";
     return errors[number];
 }
+
+_Static_assert((int)STK_DAMAGE_COUNT <= STK_DAMAGE_CAPACITY,
+               "public arrays have no room for so many classes");
 
 static const struct {
     const char *word, *sentence;

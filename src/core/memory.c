@@ -37,11 +37,13 @@ static void heap_unmap(void *context, void *memory, size_t size_bytes)
 static const stk_allocator heap = {heap_alloc, heap_release, heap_map, heap_unmap, NULL};
 static stk_allocator hook = {heap_alloc, heap_release, heap_map, heap_unmap, NULL};
 
-void stk_allocator_set(const stk_allocator *allocator)
+stk_status stk_allocator_set(const stk_allocator *allocator)
 {
+    if (allocator && (!allocator->alloc || !allocator->release)) return STK_ERROR_ARGUMENT;
     hook = allocator ? *allocator : heap;
     if (!hook.map) hook.map = heap_map;
     if (!hook.unmap) hook.unmap = heap_unmap;
+    return STK_OK;
 }
 
 void *stk__map(size_t size_bytes)

@@ -4,28 +4,14 @@
 #define STK_CORE_OPTION_H
 
 #include "core/error.h"
+#include "stoker/options.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* The type fixes the C type of the field and what people may write. Words are read in any case. */
-typedef enum stk__option_type {
-    STK_OPTION_TEXT,   /* const char *: anything; the field points at the text that was parsed */
-    STK_OPTION_INT,    /* int64_t: 32, 1e6 */
-    STK_OPTION_COUNT,  /* int64_t: auto -> 0, 0 -> -1 ("none"), n -> n */
-    STK_OPTION_NUMBER, /* double: 0.5, 3e-4 */
-    STK_OPTION_SWITCH, /* int: auto -> 0 (default), true yes on 1 -> 1, false no off 0 -> -1 */
-    STK_OPTION_WORD,   /* int: index into choices; the first is 0 and therefore the default */
-    STK_OPTION_BYTES, /* uint64_t: 4096, 1e6; k M G T and KiB MiB … are powers of 1024, kB MB … of 1000 */
-    STK_OPTION_SECONDS, /* double: 30, 30s, 500ms, 2m, 1h */
-    STK_OPTION_SIZE2,   /* int32_t[2] = {h, w}: N (square), [H, W], WxH */
-    STK_OPTION_SHARE,   /* double: 0 -> -1 ("never"), else 0 < p <= 1 */
-    STK_OPTION_RANGE,   /* double[2]: [A, B] -> {A, B}, A <= B; one number V -> {V, INFINITY} */
-    STK_OPTION_PAIR,    /* double[2]: [A, B] or A,B; one number stands for both */
-    STK_OPTION_TRIPLE   /* double[3]: [A, B, C] or A,B,C; one number stands for all. In both an explicit 0 is
-                           -0.0: the same number, but not default */
-} stk__option_type;
+/* The type fixes the C type of the field and what people may write (stoker/options.h). */
+typedef stk_option_type stk__option_type;
 
 typedef struct stk__option {
     const char *name;    /* "num_workers"; a dot nests: "limits.pixels" */

@@ -54,18 +54,26 @@ stk_status stk__device_fetch(stk__device_memory *memory, const stk__device_copy 
     return memory->device->ops->fetch(memory, copy, error);
 }
 
+static stk_status refuse_null(stk_error *error)
+{
+    return stk__fail(error, STK_ERROR_ARGUMENT, "a batch, tensor or target is NULL");
+}
+
 stk_status stk_batch_wait(const stk_batch *batch, stk_error *error)
 {
+    if (!batch) return refuse_null(error);
     return batch->ready ? stk__device_ready(batch->ready, error) : STK_OK;
 }
 
 stk_status stk_batch_wait_on(const stk_batch *batch, void *stream, stk_error *error)
 {
+    if (!batch) return refuse_null(error);
     return batch->ready ? stk__device_ready_on(batch->ready, stream, error) : STK_OK;
 }
 
 stk_status stk_batch_fetch(const stk_batch *batch, const stk_tensor *tensor, void *to, stk_error *error)
 {
+    if (!batch || !tensor || !to) return refuse_null(error);
     const stk__device_copy copy = {to, tensor->data, (size_t)stk_tensor_bytes(tensor)};
     if (tensor->device == STK_DEVICE_CPU || !batch->ready)
         return stk__fail(error, STK_ERROR_ARGUMENT, "the tensor lies in host memory: read it there");

@@ -8,6 +8,7 @@ int64_t stk_dtype_bytes(stk_dtype dtype)
 
 int64_t stk_tensor_bytes(const stk_tensor *tensor)
 {
+    if (!tensor) return 0;
     int64_t bytes = stk_dtype_bytes(tensor->dtype);
     for (int i = 0; i < tensor->ndim; i++)
         bytes *= tensor->shape[i];

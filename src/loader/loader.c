@@ -1,11 +1,20 @@
+/* The public functions of a loader: open and close, batches out and back, where the stream stands. What moves
+ * is in pump.c. Threads: next, seek and set_ledger belong to the consumer, one call at a time; release,
+ * interrupt, tell and get_stats come from any thread, so all that changes is read and written under the lock.
+ */
 #include "loader/loader_open.h"
 
 #include "core/clock.h"
 #include "core/logger.h"
+#include "core/sized.h"
 #include "loader/pump.h"
 
 #include <stdio.h>
 #include <string.h>
+
+/* Of stk_loader_options in version 0.1. */
+enum { FIRST_OPTIONS_BYTES = offsetof(stk_loader_options, epochs) + sizeof(uint64_t) };
+_Static_assert((int)STK_STAGE_COUNT <= STK_STAGE_CAPACITY, "stk_loader_stats has no room for so many stages");
 
 const char *stk_stage_name(stk_stage stage)
 {
@@ -98,6 +107,7 @@ static stk_status open_all(stk_loader *loader, const stk__loader_setup *setup, s
     STK__TRY(make_workers(loader, error));
     STK__TRY(make_slots(loader, error));
     stk__loader_note_pinned(loader, setup->options);
+    loader->asked = NULL;
     stk__pump_rewind(loader, 0, 0);
     return stk__pump_start(loader, error);
 }
@@ -125,7 +135,11 @@ stk_status stk_loader_open(stk_loader **loader, const stk_loader_options *option
 {
     if (!loader || !options)
         return stk__fail(error, STK_ERROR_ARGUMENT, "stk_loader_open needs a loader and options");
-    return stk__loader_open(loader, &(stk__loader_setup){.options = options}, error);
+    *loader = NULL;
+    const stk__sized sized = {"stk_loader_options", FIRST_OPTIONS_BYTES, sizeof(stk_loader_options)};
+    stk_loader_options given;
+    STK__TRY(stk__sized_take(&given, options, &sized, error));
+    return stk__loader_open(loader, &(stk__loader_setup){.options = &given}, error);
 }
 
 int stk_loader_close(stk_loader **pointer)
@@ -141,15 +155,26 @@ int stk_loader_close(stk_loader **pointer)
     return given_up;
 }
 
-/* Tells the ledger about the bad samples of a batch, in order. */
-static void report_bad(stk_loader *loader, stk__slot *slot, stk_status status)
+/* How many bad samples of a batch there are to tell of: none after the one that stops everything. (lock) */
+static size_t count_bad(stk_loader *loader, stk__slot *slot, stk_status status)
+{
+    const stk__bad *bad = stk__ledger_sorted(&slot->ledger);
+    const size_t count = stk__ledger_count(&slot->ledger);
+    size_t told = 0;
+    for (; told < count; told++) {
+        if (status != STK_OK && bad[told].place > slot->error_place) break;
+        loader->stats.damages[bad[told].damage]++;
+    }
+    loader->stats.bad_samples += told;
+    return told;
+}
+
+/* Tells the ledger about the first bad samples of a batch, in order. */
+static void report_bad(stk_loader *loader, stk__slot *slot, size_t count)
 {
     static const char *const actions[] = {"failed", "replaced", "skipped"};
     const stk__bad *bad = stk__ledger_sorted(&slot->ledger);
-    const size_t count = stk__ledger_count(&slot->ledger);
     for (size_t i = 0; i < count; i++) {
-        if (status != STK_OK && bad[i].place > slot->error_place)
-            break; /* after the one that stops everything */
         const stk_ledger_entry entry = {.epoch = slot->step.epoch,
                                         .position = stk__slot_position(slot, bad[i].place),
                                         .sample_id = (int64_t)bad[i].sample_id,
@@ -157,8 +182,6 @@ static void report_bad(stk_loader *loader, stk__slot *slot, stk_status status)
                                         .path = bad[i].path,
                                         .detail = bad[i].detail,
                                         .action = actions[loader->recipe.policy]};
-        loader->stats.bad_samples++;
-        loader->stats.damages[bad[i].damage]++;
         if (loader->sink) loader->sink(loader->sink_context, &entry);
     }
 }
@@ -202,8 +225,9 @@ stk_status stk_loader_next(stk_loader *loader, stk_batch **batch, stk_error *err
     if (status == STK_OK) status = stk__pump_take(loader, &slot, error);
     loader->stats.wait_ns += stk__clock_ns() - start;
     if (status == STK_OK) status = hand_out(loader, slot, batch, error);
+    const size_t bad = slot ? count_bad(loader, slot, status) : 0;
     pthread_mutex_unlock(&loader->lock);
-    if (slot) report_bad(loader, slot, status);
+    if (bad) report_bad(loader, slot, bad);
     return status;
 }
 
@@ -243,22 +267,24 @@ void stk_loader_interrupt(stk_loader *loader)
 
 const stk_loader_info *stk_loader_describe(const stk_loader *loader)
 {
-    return &loader->info;
+    return loader ? &loader->info : NULL;
 }
 
 const stk_loader_effect *stk_loader_effects(const stk_loader *loader, int *count)
 {
-    *count = loader->effect_count;
-    return loader->effects;
+    if (count) *count = loader ? loader->effect_count : 0;
+    return loader && count ? loader->effects : NULL;
 }
 
-void stk_loader_watch(stk_loader *loader, stk_ledger_sink sink, void *context)
+void stk_loader_set_ledger(stk_loader *loader, stk_ledger_sink sink, void *context)
 {
+    if (!loader) return;
     loader->sink = sink;
     loader->sink_context = context;
 }
 
-void stk_loader_tell(const stk_loader *loader, stk_loader_state *state)
+/* (lock) */
+static void tell_state(const stk_loader *loader, stk_loader_state *state)
 {
     *state = (stk_loader_state){.sample_count = loader->stream.count, .seed = loader->seed};
     memcpy(state->fingerprint, loader->info.fingerprint, sizeof state->fingerprint);
@@ -272,6 +298,16 @@ void stk_loader_tell(const stk_loader *loader, stk_loader_state *state)
     const stk__step step = stk__stream_step(&loader->stream, loader->deliver_step);
     state->epoch = step.epoch;
     state->position = step.global_position;
+}
+
+void stk_loader_tell(stk_loader *loader, stk_loader_state *state)
+{
+    if (!state) return;
+    *state = (stk_loader_state){0};
+    if (!loader) return;
+    pthread_mutex_lock(&loader->lock);
+    tell_state(loader, state);
+    pthread_mutex_unlock(&loader->lock);
 }
 
 static stk_status check_state(const stk_loader *loader, const stk_loader_state *state, stk_error *error)
@@ -305,6 +341,8 @@ static stk_status check_state(const stk_loader *loader, const stk_loader_state *
 
 stk_status stk_loader_seek(stk_loader *loader, const stk_loader_state *state, stk_error *error)
 {
+    if (!loader || !state)
+        return stk__fail(error, STK_ERROR_ARGUMENT, "stk_loader_seek needs a loader and a state");
     STK__TRY(check_state(loader, state, error));
     pthread_mutex_lock(&loader->lock);
     stk_status status = STK_OK;
@@ -332,11 +370,16 @@ uint64_t stk__loader_filled_bytes(stk_loader *loader)
     return bytes;
 }
 
-void stk_loader_measure(stk_loader *loader, stk_loader_stats *stats)
+void stk_loader_get_stats(stk_loader *loader, stk_loader_stats *stats)
 {
+    if (!stats) return;
+    *stats = (stk_loader_stats){0};
+    if (!loader) return;
     pthread_mutex_lock(&loader->lock);
     *stats = loader->stats;
     pthread_mutex_unlock(&loader->lock);
+    stats->damage_count = STK_DAMAGE_COUNT;
+    stats->stage_count = STK_STAGE_COUNT;
     const uint64_t now = stk__clock_ns();
     for (int i = 0; i < loader->worker_count; i++) {
         stk__worker *worker = &loader->workers[i];

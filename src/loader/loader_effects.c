@@ -3,12 +3,35 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+
+/* The setting as it was asked for; "" when it was left at zero, that is: to us. */
+static void print_requested(const stk_loader *loader, const char *name, char *text, size_t size)
+{
+    const struct {
+        const stk__option_table *table;
+        const void *options;
+    } sections[] = {{&stk__loader_options, loader->asked}, {stk__augment_options(), loader->asked_augment}};
+    text[0] = '\0';
+    for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++) {
+        const stk__option_table *table = sections[i].table;
+        const size_t length = strlen(table->section);
+        if (!sections[i].options || strncmp(name, table->section, length) != 0) continue;
+        for (size_t k = 0; k < table->count; k++) {
+            const stk__option *option = &table->options[k];
+            if (strcmp(option->name, name + length + 1) == 0 &&
+                !stk__option_is_zero(option, sections[i].options))
+                stk__option_print(option, sections[i].options, text, size);
+        }
+    }
+}
 
 void stk__loader_note(stk_loader *loader, const char *name, const char *in_effect, const char *why, ...)
 {
     if (loader->effect_count == STK_LOADER_EFFECTS) return;
     stk_loader_effect *effect = &loader->effects[loader->effect_count++];
     effect->name = name;
+    print_requested(loader, name, effect->requested, sizeof effect->requested);
     snprintf(effect->in_effect, sizeof effect->in_effect, "%s", in_effect);
     va_list arguments;
     va_start(arguments, why);

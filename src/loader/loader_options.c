@@ -4,6 +4,13 @@
 
 #include <stddef.h>
 
+/* Switches and words are written as int (core/option.h), whatever enum a field has. */
+_Static_assert(sizeof(stk_switch) == sizeof(int) && sizeof(stk_part) == sizeof(int) &&
+                   sizeof(stk_bad_sample) == sizeof(int) && sizeof(stk_store) == sizeof(int) &&
+                   sizeof(stk_axes) == sizeof(int) && sizeof(stk_jpeg) == sizeof(int) &&
+                   sizeof(stk_mask_store) == sizeof(int),
+               "an enum of stk_loader_options is no int");
+
 #define FIELD(name) offsetof(stk_loader_options, name)
 
 /* clang-format off */

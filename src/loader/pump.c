@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-enum { YIELDING_NICE = 10 };
+enum { LOW_PRIORITY_NICE = 10 };
 
 static const uint64_t nap_ns = STK_SECOND_NS; /* waits look around at least this often */
 static const uint64_t poll_ns = 250000;       /* and while a device still uses slots that came back */
@@ -319,7 +319,7 @@ stk_status stk__pump_start(stk_loader *loader, stk_error *error)
     for (int i = 0; i < loader->thread_count; i++) {
         stk__worker *worker = &loader->workers[i];
         stk__thread_options options = {
-            .run = stk__pump_work, .context = worker, .nice = loader->yielding ? YIELDING_NICE : 0};
+            .run = stk__pump_work, .context = worker, .nice = loader->low_priority ? LOW_PRIORITY_NICE : 0};
         snprintf(options.name, sizeof options.name, "%s", worker->name);
         STK__TRY(stk__thread_start(&worker->thread, &options, error));
     }

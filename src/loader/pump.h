@@ -14,6 +14,8 @@ struct stk_loader {
     stk_loader_info info;
     stk_loader_effect effects[STK_LOADER_EFFECTS];
     int effect_count;
+    const stk_loader_options *asked;            /* during open only, as given: what effects say of requests */
+    const stk__augment_settings *asked_augment; /* the same; NULL: none */
     stk__source *source;
     bool source_borrowed;       /* the opener's own: not closed here */
     stk__plan *plan;            /* NULL: samples stay as decoded */
@@ -31,8 +33,8 @@ struct stk_loader {
 
     stk__worker *workers; /* [worker_count]; the only one runs in the caller's thread when threads is 0 */
     int worker_count, thread_count;
-    bool yielding;    /* workers run at lower priority */
-    stk__slot *slots; /* [slot_count] */
+    bool low_priority; /* workers run at lower priority */
+    stk__slot *slots;  /* [slot_count] */
     int slot_count;
     stk__thread *watchdog;
     stk__thread *device_thread; /* makes all calls of the device; NULL without, or when the caller does it */

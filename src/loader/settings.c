@@ -101,7 +101,7 @@ static stk_status choose_part(stk_loader *loader, const stk_loader_options *o, b
     stream->count = stream->take_held ? held : info->count - held;
     if (held && info->window_rows) {
         stream->take_held = false;
-        STK__TRY(split_series(loader, (stk_part)o->part, held, error));
+        STK__TRY(split_series(loader, o->part, held, error));
     }
     name_part(loader, o, own_part, held);
     if (o->limit && (uint64_t)o->limit < stream->count) stream->count = (uint64_t)o->limit;
@@ -220,7 +220,7 @@ static stk_status choose_recipe(stk_loader *loader, const stk_loader_options *o,
     recipe->target_w = o->image_size[1];
     recipe->exif = o->exif == STK_SWITCH_ON;
     recipe->coarse = o->jpeg == STK_JPEG_FAST;
-    recipe->policy = (stk_bad_sample)o->on_bad_sample;
+    recipe->policy = o->on_bad_sample;
     recipe->mask.ignore = 255;
     recipe->mask.class_count = o->num_classes ? (int32_t)o->num_classes : mask_classes(info);
     loader->timeout_s = o->timeout_s;
@@ -236,12 +236,12 @@ static stk_status choose_recipe(stk_loader *loader, const stk_loader_options *o,
 /* How many there are by default. */
 static int default_workers(const stk_loader_options *o, int cpus, const char **why)
 {
-    *why = o->alone      ? "auto: every usable CPU, nothing computes beside"
-           : o->yielding ? "auto: every usable CPU, at most 16; the engine's threads come first"
-                         : "auto: half the usable CPUs, at most 8";
-    const int count = o->alone || o->yielding ? cpus : cpus / 2, most = o->alone      ? cpus
-                                                                        : o->yielding ? 16
-                                                                                      : 8;
+    *why = o->dedicated_cpus ? "auto: every usable CPU, nothing computes beside"
+           : o->low_priority ? "auto: every usable CPU, at most 16; the engine's threads come first"
+                             : "auto: half the usable CPUs, at most 8";
+    const int count = o->dedicated_cpus || o->low_priority ? cpus : cpus / 2, most = o->dedicated_cpus ? cpus
+                                                                                     : o->low_priority ? 16
+                                                                                                       : 8;
     return count < 1 ? 1 : count < most ? count : most;
 }
 
@@ -250,7 +250,7 @@ static void choose_workers(stk_loader *loader, const stk_loader_options *o)
     const stk__cpu_budget budget = stk__cpu_budget_read(NULL);
     const char *rule;
     char why[160];
-    loader->yielding = o->yielding;
+    loader->low_priority = o->low_priority;
     loader->thread_count = o->num_workers == STK_WORKERS_NONE ? 0 : (int)o->num_workers;
     if (o->num_workers == 0) {
         loader->thread_count = default_workers(o, budget.cpus, &rule);
@@ -380,6 +380,7 @@ stk_status stk__loader_configure(stk_loader *loader, const stk__loader_setup *se
 {
     const stk_loader_options *requested = setup->options;
     stk_loader_options o = *requested;
+    loader->asked = requested;
     STK__TRY(stk__options_check(&stk__loader_options, &o, error));
     STK__TRY(stk__options_fill(&stk__loader_options, &o, error));
     STK__TRY(open_source(loader, &o, error));

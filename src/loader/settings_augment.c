@@ -199,7 +199,9 @@ stk_status stk__loader_choose_storage(stk_loader *loader, const stk_loader_optio
         .normalise = !is_zero(o->mean, sizeof o->mean) || !is_zero(o->std, sizeof o->std),
         .rearrange = o->axes == STK_AXES_NCHW || wide,
     };
+    loader->asked_augment = asked.settings;
     if (status == STK_OK) status = choose_storage(loader, o, &asked, store, error);
+    loader->asked_augment = NULL;
     stk__config_destroy(&config);
     return status;
 }

@@ -4,6 +4,7 @@
 
 #include "core/clock.h"
 #include "core/memory.h"
+#include "core/sized.h"
 #include "monitor/host/host_frame.h"
 #include "monitor/record/record.h"
 #include "monitor/record/replay.h"
@@ -19,6 +20,10 @@
 
 #define SHORTEST_INTERVAL_S 0.01
 #define LONGEST_INTERVAL_S  86400.0
+
+/* Of stk_monitor_options in version 0.1. */
+enum { FIRST_OPTIONS_BYTES = offsetof(stk_monitor_options, record) + sizeof(const char *) };
+_Static_assert((int)STK_METRIC_COUNT <= STK_METRIC_CAPACITY, "frames have no room for so many readings");
 
 static const double default_interval_s = 1, default_deadline_s = 2;
 
@@ -100,13 +105,14 @@ stk_status stk_monitor_open(stk_monitor **out, const stk_monitor_options *option
 {
     if (!out) return stk__fail(error, STK_ERROR_ARGUMENT, "no place for the monitor");
     *out = NULL;
-    const stk_monitor_options none = {0};
-    if (!options) options = &none;
-    STK__TRY(check_options(options, error));
+    const stk__sized sized = {"stk_monitor_options", FIRST_OPTIONS_BYTES, sizeof(stk_monitor_options)};
+    stk_monitor_options given = {0};
+    if (options) STK__TRY(stk__sized_take(&given, options, &sized, error));
+    STK__TRY(check_options(&given, error));
     stk_monitor *m = stk__alloc(sizeof *m);
     if (!m) return stk__fail_memory(error, sizeof *m, "a monitor");
     m->interrupted = -1;
-    const stk_status status = open_parts(m, options, error);
+    const stk_status status = open_parts(m, &given, error);
     if (status == STK_OK)
         *out = m;
     else
@@ -216,12 +222,14 @@ stk_status stk_monitor_next(stk_monitor *m, stk_monitor_frame **frame, stk_error
     if (!m || !frame) return stk__fail(error, STK_ERROR_ARGUMENT, "no monitor, or no place for its frame");
     *frame = NULL;
     const stk_status status = next_frame(m, frame, error);
+    for (int i = 0; status == STK_OK && i < (*frame)->gpu_count; i++)
+        (*frame)->gpu_frames[i].reading_count = STK_METRIC_COUNT;
     if (status == STK_END) STK__TRY(stk__recorder_close(&m->recorder, error)); /* so that a failure is told */
     if (status != STK_OK) *frame = NULL;
     return status;
 }
 
-const char *stk_monitor_absent(const stk_monitor *monitor)
+const char *stk_monitor_missing_reason(const stk_monitor *monitor)
 {
     if (!monitor) return "";
     const char *absent =
@@ -229,7 +237,11 @@ const char *stk_monitor_absent(const stk_monitor *monitor)
     return absent ? absent : "";
 }
 
-void stk_monitor_judge(stk_monitor *monitor, stk_monitor_summary *summary)
+void stk_monitor_summarize(stk_monitor *monitor, stk_monitor_summary *summary)
 {
-    if (monitor && summary) stk__gpu_stats_judge(monitor->stats, summary);
+    if (!summary) return;
+    if (monitor)
+        stk__gpu_stats_judge(monitor->stats, summary);
+    else
+        *summary = (stk_monitor_summary){0};
 }

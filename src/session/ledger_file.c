@@ -30,7 +30,7 @@ static void note_sample(void *context, const stk_ledger_entry *entry)
 
 stk_status stk__ledger_file_open(stk__ledger_file *ledger, stk_loader *loader, bool goes_on, stk_error *error)
 {
-    stk_loader_watch(loader, note_sample, ledger);
+    stk_loader_set_ledger(loader, note_sample, ledger);
     if (!ledger->path || ledger->late) return STK_OK;
     ledger->file = fopen(ledger->path, goes_on ? "ae" : "we");
     if (!ledger->file) return stk__fail_errno(error, errno, "cannot write the ledger '%s'", ledger->path);

@@ -23,7 +23,7 @@ static void feed_release_after(void *loader, stk_batch *batch, void *stream)
 
 static void feed_measure(void *loader, stk_loader_stats *stats)
 {
-    stk_loader_measure(loader, stats);
+    stk_loader_get_stats(loader, stats);
 }
 
 static void feed_tell(void *loader, stk_loader_state *state)

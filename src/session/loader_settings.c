@@ -116,7 +116,9 @@ static stk_status drop_settings(stk__config *config, const stk__option_table *ta
 
 static stk_status drop_storage(stk__config *config, stk_loader_options *o, stk_error *error)
 {
-    o->dtype = o->axes = o->mask_dtype = 0;
+    o->dtype = STK_STORE_AUTO;
+    o->axes = STK_AXES_NHWC;
+    o->mask_dtype = STK_MASK_U8;
     o->cache = NULL;
     memset(o->mean, 0, sizeof o->mean);
     memset(o->std, 0, sizeof o->std);

@@ -1,9 +1,9 @@
-/* A small JSON object, read strictly: unknown or missing keys, negative counts and texts that are too long
- * are refused with the place of the file. Written to a temporary name first, so that a crash leaves the old
- * one. */
+/* The file of `stoker load --state`: read whole or refused, written whole or not at all. Threads: no state.
+ */
 #include "session/loader_state_file.h"
 
 #include "core/file.h"
+#include "core/loader_state.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -20,33 +20,20 @@ static stk_status refuse(const char *path, const char *why, stk_error *error)
     return STK_ERROR_STATE;
 }
 
+/* The state of the loader (core/loader_state.h), and beside it a digest; nothing else. */
 static stk_status parse_state(stk__loader_state_file *state, json_t *root, const char *path, stk_error *error)
 {
-    const char *fingerprint, *order, *part;
-    json_t *digest;
-    json_int_t schema, count, seed, epoch, position;
-    json_error_t wrong;
-    if (json_unpack_ex(root, &wrong, JSON_STRICT, "{s:I, s:s, s:I, s:I, s:s, s:s, s:I, s:I, s:o}", "schema",
-                       &schema, "fingerprint", &fingerprint, "sample_count", &count, "seed", &seed, "order",
-                       &order, "part", &part, "epoch", &epoch, "position", &position, "digest", &digest) != 0)
-        return refuse(path, wrong.text, error);
-    if (schema != 1) return refuse(path, "it has another schema than 1", error);
-    if (count < 0 || epoch < 0 || position < 0) return refuse(path, "a count is negative", error);
-    stk__loader_state_file read = {.loader = {.sample_count = (uint64_t)count,
-                                              .seed = seed,
-                                              .epoch = (uint64_t)epoch,
-                                              .position = (uint64_t)position},
-                                   .hashed = !json_is_null(digest)};
+    char text[160];
+    stk__loader_state_file read = {0};
+    const char *fault = stk__loader_state_read(&read.loader, root, text);
+    if (fault) return refuse(path, fault, error);
+    const json_t *digest = json_object_get(root, "digest");
+    if (!digest || json_object_size(root) != STK_LOADER_STATE_KEYS + 1)
+        return refuse(path, digest ? "it has a key that no state has" : "it has no digest", error);
+    read.hashed = !json_is_null(digest);
     if (read.hashed &&
         !(json_is_string(digest) && stk__digest_parse(json_string_value(digest), &read.digest)))
         return refuse(path, "the digest is not one", error);
-    const int lengths[] = {
-        snprintf(read.loader.fingerprint, sizeof read.loader.fingerprint, "%s", fingerprint),
-        snprintf(read.loader.order, sizeof read.loader.order, "%s", order),
-        snprintf(read.loader.part, sizeof read.loader.part, "%s", part)};
-    if (lengths[0] >= (int)sizeof read.loader.fingerprint || lengths[1] >= (int)sizeof read.loader.order ||
-        lengths[2] >= (int)sizeof read.loader.part)
-        return refuse(path, "a text is too long", error);
     *state = read;
     return STK_OK;
 }
@@ -77,13 +64,10 @@ stk_status stk__loader_state_file_write(const stk__loader_state_file *state, con
 {
     char digest[STK_DIGEST_TEXT_BYTES];
     stk__digest_print(state->digest, digest);
-    json_t *root =
-        json_pack("{s:i, s:s, s:I, s:I, s:s, s:s, s:I, s:I, s:s?}", "schema", 1, "fingerprint",
-                  state->loader.fingerprint, "sample_count", (json_int_t)state->loader.sample_count, "seed",
-                  (json_int_t)state->loader.seed, "order", state->loader.order, "part", state->loader.part,
-                  "epoch", (json_int_t)state->loader.epoch, "position", (json_int_t)state->loader.position,
-                  "digest", state->hashed ? digest : NULL);
-    char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
+    json_t *root = stk__loader_state_json(&state->loader);
+    json_t *hashed = state->hashed ? json_string(digest) : json_null();
+    const bool made = root && json_object_set_new(root, "digest", hashed) == 0;
+    char *text = made ? json_dumps(root, JSON_INDENT(2)) : NULL;
     json_decref(root);
     if (!text) return stk__fail_memory(error, 512, "the state");
     const stk__buffer data = {.data = (uint8_t *)text, .size_bytes = strlen(text)};

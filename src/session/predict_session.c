@@ -35,7 +35,7 @@ static stk_status set_options(stk__predict_session *p, stk_error *error)
     o->mask_dtype = STK_MASK_U8;
     o->shuffle = o->drop_last = STK_SWITCH_OFF;
     o->on_bad_sample = STK_BAD_SKIP;
-    o->yielding = true;
+    o->low_priority = true;
     o->epochs = 1;
     p->filled = *o;
     return stk__options_fill(&stk__loader_options, &p->filled, error);

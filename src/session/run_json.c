@@ -132,7 +132,7 @@ static void put_device(json_t *report, const stk__session *s)
 static void put_device_batches(json_t *report, stk_loader *loader)
 {
     stk_loader_stats stats;
-    stk_loader_measure(loader, &stats);
+    stk_loader_get_stats(loader, &stats);
     const double each_ms = stats.device_batches ? 1e-6 / (double)stats.device_batches : NAN;
     put_real(report, STK_RUN_KEY_DEVICE_COPY_MS, each_ms * (double)stats.device_copy_ns);
     put_real(report, STK_RUN_KEY_DEVICE_AUGMENT_MS, each_ms * (double)stats.device_kernel_ns);

@@ -24,7 +24,7 @@ static stk_status want_floats(stk__session *s, stk_loader_options *o, stk_error 
                 stk__config_effect(s->config, fixed[i].name, fixed[i].value, "what the engine takes", error));
     o->axes = STK_AXES_NHWC;
     o->mask_dtype = STK_MASK_U8;
-    o->yielding = !s->device[0]; /* a GPU's engine leaves the CPUs to the workers */
+    o->low_priority = !s->device[0]; /* a GPU's engine leaves the CPUs to the workers */
     o->dtype = STK_STORE_F32;
     return STK_OK;
 }

@@ -84,7 +84,7 @@ void damage_run_open(damage_run *run)
                                 &(stk__loader_setup){.options = &options, .source = run->source}, &error),
                &error);
     require_ok(stk__hash_create(&run->hash, &error), &error);
-    stk_loader_watch(run->loader, keep_line, run);
+    stk_loader_set_ledger(run->loader, keep_line, run);
     assert_int_equal(stk_loader_describe(run->loader)->sample_count, DAMAGE_SAMPLES);
 }
 

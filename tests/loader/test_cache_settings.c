@@ -96,7 +96,7 @@ static void as_many_fit_as_was_told(void **state)
     stk_loader_stats stats;
     for (int epoch = 0; epoch < 2; epoch++)
         dataset_digest(loader, NULL);
-    stk_loader_measure(loader, &stats);
+    stk_loader_get_stats(loader, &stats);
     assert_int_equal(stats.cache_samples, 7);
     assert_int_equal(stats.cache_bytes, 7 * SAMPLE_BYTES);
     assert_int_equal(stk_loader_describe(loader)->cache_bytes, 7 * SAMPLE_BYTES + 50);

@@ -94,7 +94,7 @@ static outcome run(stk_loader_options options)
     stk_loader *loader = open_loader(&options);
     for (int epoch = 0; epoch < EPOCHS; epoch++)
         out.epochs[epoch] = dataset_digest(loader, NULL);
-    stk_loader_measure(loader, &out.stats);
+    stk_loader_get_stats(loader, &out.stats);
     assert_int_equal(stk_loader_close(&loader), 0);
     return out;
 }
@@ -179,7 +179,7 @@ static void a_device_gets_the_same_pixels(void **state)
             assert_memory_equal(&digest, &expected.epochs[epoch], sizeof digest);
         }
         stk_loader_stats stats;
-        stk_loader_measure(loader, &stats);
+        stk_loader_get_stats(loader, &stats);
         assert_int_equal(stats.cache_samples, i ? MIXED : COUNT);
         stk_loader_close(&loader);
     }
@@ -197,11 +197,11 @@ static void nothing_is_read_twice(void **state)
                                                                .cache = "auto"});
         stk_loader_stats first, second, third;
         dataset_digest(loader, NULL);
-        stk_loader_measure(loader, &first);
+        stk_loader_get_stats(loader, &first);
         dataset_digest(loader, NULL);
-        stk_loader_measure(loader, &second);
+        stk_loader_get_stats(loader, &second);
         dataset_digest(loader, NULL);
-        stk_loader_measure(loader, &third);
+        stk_loader_get_stats(loader, &third);
         /* Two workers may meet at the turn of an epoch; one cannot. */
         if (workers[w] < 2) assert_int_equal(first.bytes_read, plain.stats.bytes_read / EPOCHS);
         if (workers[w] < 2) assert_int_equal(third.cache_hits, (EPOCHS - 1) * COUNT);
@@ -245,10 +245,10 @@ static outcome run_damaged(stk_loader_options options, lines *told)
     assert_int_equal(stk__hash_create(&told->hash, NULL), STK_OK);
     options.epochs = EPOCHS;
     stk_loader *loader = open_loader(&options);
-    stk_loader_watch(loader, add_line, told);
+    stk_loader_set_ledger(loader, add_line, told);
     for (int epoch = 0; epoch < EPOCHS; epoch++)
         out.epochs[epoch] = dataset_digest(loader, NULL);
-    stk_loader_measure(loader, &out.stats);
+    stk_loader_get_stats(loader, &out.stats);
     stk_loader_close(&loader);
     stk__hash_destroy(&told->hash);
     return out;
@@ -363,10 +363,10 @@ static void a_warm_cache_stays_when_seeking(void **state)
     stk_loader *loader = open_mixing(true);
     stk_loader_tell(loader, &start);
     take(loader, 2 * PER_EPOCH, hash, &cold);
-    stk_loader_measure(loader, &before);
+    stk_loader_get_stats(loader, &before);
     assert_int_equal(stk_loader_seek(loader, &start, NULL), STK_OK);
     take(loader, 2 * PER_EPOCH, hash, &warm);
-    stk_loader_measure(loader, &after);
+    stk_loader_get_stats(loader, &after);
     assert_memory_equal(&warm, &cold, sizeof warm);
     assert_int_equal(after.bytes_read, before.bytes_read);
     stk_loader_close(&loader);

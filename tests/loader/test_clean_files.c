@@ -109,7 +109,7 @@ static void check_clean(const char *name, int count)
     snprintf(path, sizeof path, "%s/%s", root, name);
     const stk_loader_options options = {.root = path, .num_workers = 2, .epochs = 1, .seed = 3};
     if (stk_loader_open(&loader, &options, &error) != STK_OK) fail_msg("%s", error.message);
-    stk_loader_watch(loader, refuse_line, &alarms);
+    stk_loader_set_ledger(loader, refuse_line, &alarms);
     while ((status = stk_loader_next(loader, &batch, &error)) == STK_OK) {
         for (int64_t i = 0; i < batch->count; i++)
             assert_true(((const float *)batch->weights.data)[i] == 1);

@@ -67,7 +67,7 @@ static stk_loader *open_watched(const stk_loader_options *options, ledger *lines
     stk_error error = {0};
     *lines = (ledger){0};
     if (stk_loader_open(&loader, options, &error) != STK_OK) fail_msg("%s", error.message);
-    stk_loader_watch(loader, keep_line, lines);
+    stk_loader_set_ledger(loader, keep_line, lines);
     return loader;
 }
 

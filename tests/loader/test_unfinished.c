@@ -73,14 +73,14 @@ static void bad_samples_of_an_unfinished_batch_are_not_told(void **state)
     assert_int_equal(
         stk__loader_open(&loader, &(stk__loader_setup){.options = &options, .source = &source}, &error),
         STK_OK);
-    stk_loader_watch(loader, count_entry, NULL);
+    stk_loader_set_ledger(loader, count_entry, NULL);
     while (atomic_load(&bad_so_far) < LAST)
         usleep(1000);
     assert_int_equal(pthread_create(&thread, NULL, interrupt_soon, loader), 0);
     assert_int_equal(stk_loader_next(loader, &batch, &error), STK_ERROR_INTERRUPTED);
     pthread_join(thread, NULL);
     stk_loader_stats stats;
-    stk_loader_measure(loader, &stats);
+    stk_loader_get_stats(loader, &stats);
     atomic_store(&gate_open, true);
     assert_int_equal(stk_loader_close(&loader), 0);
     assert_int_equal(stats.bad_samples, 0);

@@ -69,7 +69,7 @@ static void frames_come_in_time(void **state)
     }
     assert_int_equal(stk_monitor_next(monitor, &frame, NULL), STK_END);
     assert_null(frame);
-    assert_string_equal(stk_monitor_absent(monitor), "");
+    assert_string_equal(stk_monitor_missing_reason(monitor), "");
     assert_int_equal(stk_monitor_close(&monitor), 0);
     assert_null(monitor);
     assert_int_equal(stk_monitor_close(&monitor), 0);
@@ -127,7 +127,7 @@ static int count_cpus(const stk_monitor_options *options)
     assert_int_equal(stk_monitor_open(&monitor, options, NULL), STK_OK);
     while (stk_monitor_next(monitor, &frame, NULL) == STK_OK)
         continue;
-    stk_monitor_judge(monitor, &summary);
+    stk_monitor_summarize(monitor, &summary);
     const int count = summary.cpu_count;
     assert_int_equal(stk_monitor_close(&monitor), 0);
     return count;
@@ -208,7 +208,7 @@ static void wrong_options_are_refused(void **state)
     assert_int_equal(stk_monitor_open(NULL, NULL, NULL), STK_ERROR_ARGUMENT);
     stk_monitor_frame *frame;
     assert_int_equal(stk_monitor_next(NULL, &frame, NULL), STK_ERROR_ARGUMENT);
-    assert_string_equal(stk_monitor_absent(NULL), "");
+    assert_string_equal(stk_monitor_missing_reason(NULL), "");
 }
 
 static atomic_long allocations;

@@ -359,7 +359,7 @@ static stk_status watch_once(void *context, stk_error *error)
     while ((status = stk_monitor_next(monitor, &frame, error)) == STK_OK)
         ++*frames;
     stk_monitor_summary summary;
-    stk_monitor_judge(monitor, &summary);
+    stk_monitor_summarize(monitor, &summary);
     assert_true(summary.gpu_count == 2 && summary.verdict[0]);
     assert_int_equal(stk_monitor_close(&monitor), 0);
     return status == STK_END ? STK_OK : status;

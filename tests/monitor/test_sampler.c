@@ -225,7 +225,7 @@ static void open_in_vain(void)
     stk_monitor *monitor = open_with("fault nvmlInit_v2 hang 60\n",
                                      (stk_monitor_options){.interval_s = 0.02, .deadline_s = 0.02});
     assert_true(stk__clock_ns() - begun_ns < 5 * STK_SECOND_NS);
-    assert_non_null(strstr(stk_monitor_absent(monitor), "nvidia: the driver does not answer"));
+    assert_non_null(strstr(stk_monitor_missing_reason(monitor), "nvidia: the driver does not answer"));
     assert_int_equal(next(monitor)->gpu_count, 0);
     driver_release();
     assert_int_equal(stk_monitor_close(&monitor), 1);
@@ -301,7 +301,8 @@ static void cuda_visible_devices_counts(void **state)
     setenv("CUDA_VISIBLE_DEVICES", "", 1);
     monitor = open_with(DRIVER_GPU "gpus 4\n", (stk_monitor_options){0});
     assert_int_equal(next(monitor)->gpu_count, 0);
-    assert_string_equal(stk_monitor_absent(monitor), "CUDA_VISIBLE_DEVICES is '' and leaves none of 4 GPUs");
+    assert_string_equal(stk_monitor_missing_reason(monitor),
+                        "CUDA_VISIBLE_DEVICES is '' and leaves none of 4 GPUs");
     assert_int_equal(stk_monitor_close(&monitor), 0);
     unsetenv("CUDA_VISIBLE_DEVICES");
 }

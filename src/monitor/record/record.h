@@ -13,7 +13,7 @@ enum { STK_RECORD_SCHEMA = 1 };
 typedef struct stk__record_head {
     double interval_s;
     int32_t pid;        /* of the job; 0: none */
-    const char *absent; /* stk_monitor_absent */
+    const char *absent; /* stk_monitor_missing_reason */
     int32_t gpu_count;
     const stk_gpu *gpus; /* [gpu_count] */
 } stk__record_head;

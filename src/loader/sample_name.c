@@ -1,0 +1,46 @@
+/* Names of samples for those who have an id: the key, which the data set's layouts share, and the path, which
+ * the ledger prints. Threads: any; a source never changes after it is open. */
+#include "loader/pump.h"
+
+#include <string.h>
+
+enum { NAME_BYTES = 8192 }; /* more than a path and a member of a shard together */
+
+static stk_status check_request(const stk_loader *loader, int64_t id, char *text, size_t size,
+                                stk_error *error)
+{
+    if (text && size) *text = '\0';
+    if (!loader || !text || !size)
+        return stk__fail(error, STK_ERROR_ARGUMENT, "the name of a sample needs a loader and a text");
+    if (id >= 0 && (uint64_t)id < loader->source->info.count) return STK_OK;
+    return stk__fail(error, STK_ERROR_ARGUMENT, "there is no sample %lld: ids are 0 to %llu", (long long)id,
+                     (unsigned long long)loader->source->info.count - 1);
+}
+
+static stk_status copy_name(const char *name, char *text, size_t size, stk_error *error)
+{
+    const size_t length = strlen(name);
+    if (length >= size || length == NAME_BYTES - 1)
+        return stk__fail(error, STK_ERROR_ARGUMENT, "the name of the sample takes %zu bytes, not %zu",
+                         length + 1, size);
+    memcpy(text, name, length + 1);
+    return STK_OK;
+}
+
+stk_status stk_loader_sample_key(const stk_loader *loader, int64_t id, char *text, size_t size,
+                                 stk_error *error)
+{
+    char name[NAME_BYTES];
+    STK__TRY(check_request(loader, id, text, size, error));
+    loader->source->ops->key(loader->source, (uint64_t)id, name, sizeof name);
+    return copy_name(name, text, size, error);
+}
+
+stk_status stk_loader_sample_path(const stk_loader *loader, int64_t id, char *text, size_t size,
+                                  stk_error *error)
+{
+    char name[NAME_BYTES];
+    STK__TRY(check_request(loader, id, text, size, error));
+    loader->source->ops->where(loader->source, (uint64_t)id, STK_FIELD_IMAGE, name, sizeof name);
+    return copy_name(name, text, size, error);
+}
