@@ -91,7 +91,8 @@ json_t *stk__config_effects_json(const stk__config *config);
  * is not UTF-8. */
 stk_status stk__config_write_yaml(const stk__config *config, stk__buffer *text, stk_error *error);
 
-/* "[default 2; 1 to 64 batches; also prefetch]", or "". A tie is a space at which no line should be broken. */
+/* "[default 2; 1 to 64 batches; also prefetch]", or "". A tie is a space at which no line should be broken.
+ */
 enum { STK_OPTION_TIE = '\x1f' };
 void stk__option_facts(const stk__option *option, char *text, size_t size);
 
