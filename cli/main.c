@@ -25,7 +25,7 @@ static const stk__verb verbs[] = {
      "Watches GPUs and says how well they are used, and what holds them up.", stk__cli_monitor},
     {"devices", "devices [--check | --selftest]",
      "Lists what could augment batches here, and why something could not.", stk__cli_devices},
-    {"bench", "bench load|augment|train", "Measures Stoker beside bare loops and other libraries.",
+    {"bench", "bench load|augment|train", "Measures Stoker beside a baseline and other libraries.",
      stk__cli_bench},
 };
 
