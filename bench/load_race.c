@@ -1,6 +1,6 @@
 /* The load race. In each case (JPEG; JPEG and PNG mask; progressive JPEG) every contestant loads the files
  * once to have its pixels checked, once to have its memory watched, then rounds are interleaved, and at last
- * loaders are opened anew to time their first batch. Requests: bench/peers/load_turns.py, load_worker.c. */
+ * loaders are opened anew to time their first batch. Requests: bench/peers/load_worker.py, load_worker.c. */
 #include "load_race.h"
 
 #include "core/clock.h"

@@ -1,6 +1,6 @@
 /* `stoker bench train-worker FOLDER [ENGINE]`: ourselves as a contestant of `stoker bench train`, in a
  * process of its own, at the train case in FOLDER (train_case.h). Answers requests as
- * bench/peers/train_turns.py does, and with the engine torch `share`: how much of a step's CPU time was not
+ * bench/peers/train_worker.py does, and with the engine torch `share`: how much of a step's CPU time was not
  * spent in PyTorch's operators. Not for people. */
 #include "benchmark.h"
 #include "train_case.h"
@@ -14,7 +14,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-enum { TURN_MS = 200, SHARE_S = 1 }; /* as in bench/peers/train_turns.py */
+enum { TURN_MS = 200, SHARE_S = 1 }; /* as in bench/peers/train_worker.py */
 
 /* --- our share of CPU time ---------------------------------------------------------------------------------
  */

@@ -60,10 +60,10 @@ static int tell_failure(const train_job *job, const stk_error *error)
     return code;
 }
 
-/* A run that took steps has something to tell, and one that had nothing left to do only if nobody has yet. */
+/* Written if there were steps, or if the file does not describe this end of the run yet. */
 static stk_status write_run_json(train_job *job, bool failed, stk_error *error)
 {
-    if (!job->run.step_count && (failed || stk__run_is_told(&job->run))) return STK_OK;
+    if (!job->run.step_count && (failed || stk__run_json_is_current(&job->run))) return STK_OK;
     const stk__run_result result = {.session = &job->session,
                                     .run = &job->run,
                                     .artifacts = &job->artifacts,

@@ -1,7 +1,7 @@
 """python serve.py PEER HOW CPUS DATA N H W: one contestant of `stoker bench`, in a process of its own.
 
-PEER is a module beside this file: `peer_…` augments (augment_turns.py says how it is asked), `load_…` loads files
-(load_turns.py), `train_…` trains (train_turns.py). HOW says how it uses the CPUs. The first line on standard output is `ready VERSIONS` or `absent REASON`.
+PEER is a module beside this file: `peer_…` augments (augment_worker.py says how it is asked), `load_…` loads files
+(load_worker.py), `train_…` trains (train_worker.py). HOW says how it uses the CPUs. The first line on standard output is `ready VERSIONS` or `absent REASON`.
 Then each line on standard input, WORD CASE, is answered by a line or by `absent REASON`. It ends with its input, and
 dies with the process that started it.
 """
@@ -14,7 +14,7 @@ import sys
 
 sys.dont_write_bytecode = True  # the folder is removed when the parent ends
 
-TURNS = {"peer": "augment_turns", "load": "load_turns", "train": "train_turns"}
+WORKERS = {"peer": "augment_worker", "load": "load_worker", "train": "train_worker"}
 
 
 def die_with_parent():
@@ -39,8 +39,8 @@ def describe(error):
 
 
 def open_contestant(peer_name, how, cpus, data, sizes):
-    turns = importlib.import_module(TURNS[peer_name.split("_")[0]])
-    return turns.Turns(importlib.import_module(peer_name), turns.Setup(how, cpus, data, sizes, die_with_parent))
+    worker = importlib.import_module(WORKERS[peer_name.split("_")[0]])
+    return worker.Contestant(importlib.import_module(peer_name), worker.Setup(how, cpus, data, sizes, die_with_parent))
 
 
 def serve(answer):

@@ -1,5 +1,5 @@
 /* Lines are written as bad samples come up, by the thread that takes the batch they stand in. A line that
- * cannot be written does not end the run: it is told at the end. */
+ * cannot be written does not end the run; close reports it. */
 #include "session/ledger_file.h"
 
 #include "core/error.h"

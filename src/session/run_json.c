@@ -217,14 +217,15 @@ json_t *stk__plan_json(const stk__session *s)
     return plan;
 }
 
-bool stk__run_is_told(const stk__run *run)
+bool stk__run_json_is_current(const stk__run *run)
 {
     char path[1024];
     stk__run_folder_file(run->folder, STK_RUN_FILE, path, sizeof path);
     json_t *report = json_load_file(path, 0, NULL);
-    const bool told = json_integer_value(json_object_get(report, STK_RUN_KEY_STEPS)) == run->report.at.step &&
-                      json_is_false(json_object_get(report, STK_RUN_KEY_INTERRUPTED)) &&
-                      !json_is_true(json_object_get(report, STK_RUN_KEY_FAILED));
+    const bool current =
+        json_integer_value(json_object_get(report, STK_RUN_KEY_STEPS)) == run->report.at.step &&
+        json_is_false(json_object_get(report, STK_RUN_KEY_INTERRUPTED)) &&
+        !json_is_true(json_object_get(report, STK_RUN_KEY_FAILED));
     json_decref(report);
-    return told;
+    return current;
 }

@@ -5,7 +5,7 @@
 #include "session/run_artifacts.h"
 #include "train/run.h"
 
-/* What is told of a run that is over. */
+/* What run.json is made of, after the last step. */
 typedef struct stk__run_result {
     const stk__session *session;
     stk__run *run; /* whose step times are sorted for their median */
@@ -19,8 +19,8 @@ json_t *stk__run_json(const stk__run_result *result);
 /* What would be computed and what memory it takes, before any step. NULL: no memory. */
 json_t *stk__plan_json(const stk__session *session);
 
-/* run.json in the folder of the run tells of this very end already: resumed, it had nothing left to do. */
-bool stk__run_is_told(const stk__run *run);
+/* run.json in the folder already describes this end of the run: a resumed run had no steps left. */
+bool stk__run_json_is_current(const stk__run *run);
 
 /* The one change that would help most, by the stall table; text is empty if nothing stands out. */
 void stk__run_advice(const stk__session *session, const stk__stall *stall, double wall_s, char *text,

@@ -5,8 +5,8 @@
 #include "session/session.h"
 #include "train/run_folder.h"
 
-/* run.resume says how this start goes: it is no setting of the run, whose config.yaml would ask for it again.
- * Sets *resume if it was asked for, and takes it out of all layers of the config. */
+/* run.resume says how this start goes: it is not kept as a setting of the run, whose config.yaml would ask
+ * for it again. Sets *resume if it was asked for, and takes it out of all layers of the config. */
 stk_status stk__run_take_resume(stk__config *config, bool *resume, stk_error *error);
 
 typedef struct stk__run_start {

@@ -43,8 +43,8 @@ stk_status stk__session_apply_preset(stk__config *config, stk_error *error);
 
 /* Reads the settings of all sections but data; open does it too. */
 stk_status stk__session_read(stk__session *session, stk_error *error);
-/* Reads the settings and opens loaders and trainer; the effects are told to the config. After a failure, too,
- * the session is to be closed. */
+/* Reads the settings and opens loaders and trainer; the effects are listed in the config. After a failure,
+ * too, the session is to be closed. */
 stk_status stk__session_open(stk__session *session, stk_error *error);
 /* The number of threads that hang and were given up: memory they may still use is not freed, and the program
  * should end without waiting for them. Accepts a session that failed to open, or was closed. */

@@ -448,7 +448,7 @@ class PeersSetup(ToolTest):
         self.write("peers/nosuch.io.failed", "RuntimeError: Could not find opencv\n")
         self.write("load_any.py", "import nosuch\n")
         self.write("load_other.py", "import nothing_here\n")
-        self.write("load_turns.py", "Turns = Setup = None\n")
+        self.write("load_worker.py", "Contestant = Setup = None\n")
         self.write("serve.py", (ROOT / "bench" / "peers" / "serve.py").read_text().replace("sys.prefix", repr(str(self.tree))))
         for peer, answer in (("load_any", "absent not installed: RuntimeError: Could not find opencv\n"),
                              ("load_other", "absent ModuleNotFoundError: No module named 'nothing_here'\n")):

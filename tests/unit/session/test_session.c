@@ -205,15 +205,15 @@ static void count_predictions(void *context, const stk_batch *batch, const stk_t
     ((heard *)context)->predicted += (int)batch->count;
 }
 
-/* What it makes of a series: the last window, or all of them; an input that is not there is told and left
+/* What it makes of a series: the last window, or all of them; an input that is missing is reported and left
  * out. */
 static void predict(const char *run, bool all, int samples)
 {
     static stk__predict_session p;
     const char *const names[] = {"/nowhere.csv", data.root};
-    heard told = {0};
+    heard seen = {0};
     stk__predict_inputs inputs = {
-        .names = names, .count = 2, .all = all, .refuse = count_refusal, .context = &told};
+        .names = names, .count = 2, .all = all, .refuse = count_refusal, .context = &seen};
     stk_error error = {0};
     stk__score score;
     p = (stk__predict_session){.choice = {.run = run}};
@@ -224,10 +224,10 @@ static void predict(const char *run, bool all, int samples)
     assert_int_equal(stk__predict_session_open_inputs(&p, &inputs, &error), STK_OK);
     assert_int_equal(stk__predict_session_open_network(&p, &error), STK_OK);
     assert_int_equal(stk__run_checkpoint_load(&p.choice, p.session.trainer, &p.found, &error), STK_OK);
-    stk__trainer_watch(p.session.trainer, count_predictions, &told);
+    stk__trainer_watch(p.session.trainer, count_predictions, &seen);
     assert_int_equal(stk__trainer_evaluate(p.session.trainer, &score, &error), STK_OK);
-    assert_int_equal(told.refused, 1);
-    assert_int_equal(told.predicted, samples);
+    assert_int_equal(seen.refused, 1);
+    assert_int_equal(seen.predicted, samples);
     assert_int_equal(stk__predict_session_close(&p), 0);
     stk__config_destroy(config);
 }
@@ -246,12 +246,12 @@ static void settings_become_a_run(void **state)
     const uint64_t val_samples = stk_loader_describe(m.session.val_loader)->sample_count;
     const double steps = 2 * (double)info->batches_per_epoch;
     assert_true(m.run.step_count == (uint64_t)steps);
-    assert_true(stk__run_is_told(&m.run));
+    assert_true(stk__run_json_is_current(&m.run));
     m.run.report.at.step++;
-    assert_false(stk__run_is_told(&m.run));
+    assert_false(stk__run_json_is_current(&m.run));
     assert_string_equal(effect_of(m.config, "run.engine"), "reference");
     assert_string_equal(effect_of(m.config, "model.hidden"), "3");
-    assert_non_null(effect_of(m.config, "optimizer.lr")); /* nobody asked, but it is told */
+    assert_non_null(effect_of(m.config, "optimizer.lr")); /* a default, but listed */
     close_module(&m);
     check_run_json(m.path, steps);
     evaluate(m.path, val_samples);

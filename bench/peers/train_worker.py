@@ -12,7 +12,7 @@ Requests, each with a case (which there is only one of in a process):
 import pathlib
 import time
 
-TURN_MS = 200  # as in cli/bench_train_turns.c
+TURN_MS = 200  # as in bench/train_worker.c
 
 
 class Setup:
@@ -24,7 +24,7 @@ class Setup:
         self.scratch = pathlib.Path(__file__).parent  # a temporary folder: removed with the scripts
 
 
-class Turns:
+class Contestant:
     def __init__(self, module, setup):
         self.peer = module.Peer(setup)
         self.versions = self.peer.versions

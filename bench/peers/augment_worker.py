@@ -97,7 +97,7 @@ class Processes:
 
 
 def take_turn(contestant, chain):
-    """Milliseconds a batch. The same rule as in cli/bench_batch.c: a turn lasts TURN_MS at least, and if it has several
+    """Milliseconds a batch. The same rule as in bench/bench_batch.c: a turn lasts TURN_MS at least, and if it has several
     batches, the first is not counted."""
     start = time.perf_counter()
     contestant.run(chain)
@@ -111,7 +111,7 @@ def take_turn(contestant, chain):
     return 1000 * (time.perf_counter() - start) / count
 
 
-class Turns:
+class Contestant:
     def __init__(self, peer, setup):
         self.versions = peer.versions()
         self.checked = set()

@@ -37,7 +37,7 @@ class Setup:
         return [(image, str(masks / (pathlib.Path(image).stem + ".png")) if case == "pairs" else None) for image in images]
 
 
-class Turns:
+class Contestant:
     def __init__(self, module, setup):
         self.setup = setup
         self.peer = module.Peer(setup)
