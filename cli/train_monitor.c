@@ -1,3 +1,5 @@
+/* GPUs beside a run: a thread samples them into a recording and running averages (under a lock), a line
+ * per GPU is shown every few epochs, and the verdict goes to run.json. */
 #include "train_monitor.h"
 
 #include "monitor/monitor_face.h"

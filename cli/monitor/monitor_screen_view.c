@@ -1,3 +1,5 @@
+/* What the monitor's screen shows, taken from frames: current values, rates from counters, and a short
+ * history per GPU for the sparklines. Plain data; the screen's thread owns it. */
 #include "monitor_screen.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Brightness (ColorJitter): every value times a factor drawn from a range, clipped. */
 #include "augment/operation.h"
 
 static const stk__option rows[] = {

@@ -1,3 +1,4 @@
+/* Gamma: values from 0 to 1 raised to an exponent drawn from a range. */
 #include "augment/operation.h"
 
 static const stk__option rows[] = {

@@ -1,3 +1,4 @@
+/* Greyscale (RandomGrayscale): with a probability all channels become the pixel's luma. */
 #include "augment/operation.h"
 
 typedef struct settings {

@@ -1,3 +1,4 @@
+/* Horizontal flip: with a probability the geometry mirrors x about the image's centre. */
 #include "augment/operation.h"
 
 typedef struct settings {

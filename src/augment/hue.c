@@ -1,3 +1,5 @@
+/* Hue (ColorJitter): the hue of every pixel is turned by a fraction of the circle drawn from a range, in
+ * HSV. */
 #include "augment/operation.h"
 
 static const stk__option rows[] = {

@@ -1,4 +1,5 @@
-/* The sum of two samples. */
+/* MixUp (Zhang et al., 2018): draws lambda from Beta(alpha, alpha) for a pair of samples; loader/mixing.c
+ * blends images and labels by it. */
 #include "augment/operation.h"
 
 static const stk__option rows[] = {

@@ -1,3 +1,5 @@
+/* Saturation (ColorJitter): the distance of every pixel from its own grey times a factor drawn from a
+ * range. */
 #include "augment/operation.h"
 
 static const stk__option rows[] = {

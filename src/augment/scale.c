@@ -1,3 +1,4 @@
+/* Scaling about the centre by a factor drawn from a range; above 1 what is in the image gets larger. */
 #include "augment/operation.h"
 
 static const stk__option rows[] = {

@@ -1,3 +1,4 @@
+/* Shear along x by an angle drawn from a range, about the centre. */
 #include "augment/operation.h"
 
 #include <math.h>

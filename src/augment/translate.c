@@ -1,3 +1,5 @@
+/* Translation by a fraction of width and height, each drawn evenly from -most to +most; not rounded to
+ * whole pixels. */
 #include "augment/operation.h"
 
 typedef struct settings {

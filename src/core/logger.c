@@ -1,3 +1,5 @@
+/* The library's log: one process-wide sink with a level, called under a lock, so that messages of several
+ * threads do not mix. Without a sink nothing is written. */
 #include "core/logger.h"
 
 #include <pthread.h>

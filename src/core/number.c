@@ -1,3 +1,5 @@
+/* Strict number parsing, independent of the locale: the syntax is checked first, then strtod converts a
+ * bounded copy in the C locale, which is made once. Any thread. */
 #include "core/number.h"
 
 #include <locale.h>

@@ -1,3 +1,5 @@
+/* Memory that this process may still use: MemAvailable of the machine, and for each control group its
+ * limit minus what it uses, where reclaimable page cache does not count as used; the least of them. */
 #include "core/ram.h"
 
 #include "core/cgroup.h"

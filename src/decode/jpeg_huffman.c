@@ -1,3 +1,7 @@
+/* Huffman decoding of baseline JPEG in place of libjpeg's. The bit stream (byte stuffing removed) is read
+ * through a 64-bit window; one look of STK__JPEG_LOOK_BITS bits gives a coefficient and its run, or two
+ * coefficients, or the end of the block. Anything unusual jumps back (turn_away), and libjpeg decodes the
+ * image from its start. State belongs to the worker's decoder. */
 #include "decode/jpeg.h"
 
 #include <endian.h>

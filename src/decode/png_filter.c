@@ -1,3 +1,6 @@
+/* Undoes PNG's row filters (Sub, Up, Average, Paeth). Masks have one byte per pixel and long runs of
+ * zeros, for which the result is known at once; their Sub is a prefix sum by SSE2. Pure functions on rows.
+ * */
 #include "decode/png.h"
 
 #include <stdlib.h>

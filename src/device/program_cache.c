@@ -1,3 +1,6 @@
+/* A cache of built kernels below the user's cache folder. The file's name is a hash of everything the
+ * build depends on; header and content hash are checked on reading, a damaged file is a miss. Writes are
+ * atomic, so processes can share it without a lock. */
 #include "device/program_cache.h"
 
 #include "core/file.h"

@@ -1,3 +1,5 @@
+/* Validates what a loss or metric is given (shapes, class counts, types) once in the engine's front, so
+ * that engines can trust it. */
 #include "engine/loss_inputs.h"
 
 static bool judges_classes(stk__op_kind kind)

@@ -1,3 +1,4 @@
+/* Sizes of tensors: bytes of an element and of a dense tensor. */
 #include "stoker/batch.h"
 
 int64_t stk_dtype_bytes(stk_dtype dtype)

@@ -1,3 +1,5 @@
+/* The stream's digest: a chain of XXH3-128 over the samples' ids, pixels, labels and weights of each
+ * batch, in their order. Padding between images does not count. */
 #include "loader/digest.h"
 
 static void add_pixels(stk__hash *hash, const stk_batch *batch, const stk_view *view)

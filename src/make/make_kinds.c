@@ -1,3 +1,5 @@
+/* The table of generated data sets, and sample names: numbers of equal length, so that sorted names are
+ * sorted numbers. */
 #include "make/make.h"
 
 #include "make/canvas.h"

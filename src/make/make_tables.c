@@ -1,3 +1,5 @@
+/* The text files of generated data sets: classes.txt, points.csv, series.csv. Numbers have a fixed number
+ * of digits and a decimal point in every locale. */
 #include "make/make_write.h"
 
 #include "core/file.h"

@@ -1,3 +1,6 @@
+/* Writes a generated data set with several threads: workers take the next index from an atomic counter;
+ * the caller watches, reports progress and can stop them. A marker file says what is in the folder and
+ * whether it is complete. */
 #include "make/make_write.h"
 
 #include "core/clock.h"

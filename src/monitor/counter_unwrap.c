@@ -1,3 +1,5 @@
+/* Turns a raw driver counter into one that only grows: 32-bit wraps are undone, a reset continues from
+ * where it was, small steps back are ignored and implausible jumps wait for confirmation. */
 #include "monitor/counter_unwrap.h"
 
 #define WRAP 4294967296.0 /* counters of 32 bits start again here */

@@ -1,3 +1,6 @@
+/* Time curves described by text lines (constant, ramp, square, sine, steps, with noise), one per GPU and
+ * metric: what the demonstration and the tests' fake driver play. Parsed once, then pure functions of
+ * time. */
 #include "monitor/curve.h"
 
 #include "core/number.h"

@@ -1,3 +1,6 @@
+/* Values and exact integrals of one time curve, so that a mean over any interval and a counter at any
+ * moment are computed directly. Noise comes in pairs of opposite sign, so it cancels over whole periods.
+ * Pure functions. */
 #include "monitor/curve_shape.h"
 
 #include "core/random.h"

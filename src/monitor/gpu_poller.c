@@ -1,3 +1,6 @@
+/* One polling thread per GPU, with a deadline for every driver call: a thread that hangs is abandoned, the
+ * GPU is reported as hung, and a new thread tries again at growing intervals. The lock guards what was
+ * published; driver calls are made without it. */
 #include "monitor/gpu_poller.h"
 
 #include "core/thread.h"

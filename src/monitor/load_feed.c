@@ -1,3 +1,6 @@
+/* Utilisation samples from a driver's own buffer, moved to our clock: the offset between the clocks is
+ * bounded from above by every newest sample. Each sample is reported once, as an interval that ends where
+ * the next begins. */
 #include "monitor/load_feed.h"
 
 #define STALE_NS          (STK_SECOND_NS * 3 / 2)

@@ -1,3 +1,4 @@
+/* Keys, units and meanings of all metrics and states, from one table. */
 #include "monitor/metric.h"
 
 #include <string.h>

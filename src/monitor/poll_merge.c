@@ -1,3 +1,5 @@
+/* Several polls of one GPU merged into one frame: percentages are averaged over time, counters keep
+ * growing, load samples are joined when there are too many. */
 #include "monitor/poll_merge.h"
 
 #include "monitor/metric.h"

@@ -1,3 +1,5 @@
+/* Are two JPEGs the same picture? Compares their frames, quantisation tables and every DCT coefficient, so
+ * no rounding of an inverse DCT is involved. Padding blocks at the edges do not count. */
 #include "pack/jpeg_rewriter.h"
 
 #include <assert.h>

@@ -1,3 +1,6 @@
+/* Lossless JPEG transcoding by libjpeg: DCT coefficients are read and written again as one baseline scan
+ * with optimal Huffman tables, without metadata but the orientation. Any warning of libjpeg refuses the
+ * file. One rewriter per thread. */
 #include "decode/jpeg_tables.h"
 #include "pack/jpeg_rewriter.h"
 

@@ -1,3 +1,5 @@
+/* PNG files for masks: 8-bit grey or palette, no row filters, deflate by libdeflate; chosen for decoding
+ * speed. One writer per thread. */
 #include "pack/mask_png.h"
 
 #include <libdeflate.h>

@@ -1,3 +1,6 @@
+/* ledger.jsonl of a pack: samples that were left out, one JSON line each, appended in the order of ids.
+ * Its length at the last complete shard is in pack.json; what is behind it is cut off when packing
+ * resumes. */
 #include "pack/pack_ledger.h"
 
 #include "core/durable.h"

@@ -1,3 +1,6 @@
+/* One shard file at a time: written under a temporary name, synced, then renamed after its index. The
+ * modification time is derived from the content's hash, so that equal shards have equal times and
+ * different ones differ. Also removes what an interrupted pack left behind. */
 #include "pack/pack_shard.h"
 
 #include "core/durable.h"

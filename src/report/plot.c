@@ -1,3 +1,5 @@
+/* Line charts as inline SVG: ranges, axes with round ticks, thinned lines with gaps where values are not
+ * finite, and the values themselves as attributes for the page's script. */
 #include "report/plot.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* Fewer points for a long line: the values are cut into bunches, and of each the lowest, the highest and a
+ * gap are kept, so that spikes and holes stay visible at any length. */
 #include "report/plot.h"
 
 #include <math.h>

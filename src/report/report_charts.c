@@ -1,4 +1,5 @@
-/* Curves of metrics.jsonl. */
+/* The page's charts: one curve per key of metrics.jsonl over the steps, training and validation of one
+ * metric in one chart. */
 #include "report/plot.h"
 #include "report/report_sections.h"
 

@@ -1,4 +1,4 @@
-/* Where the time went. */
+/* The page's stall table: where the wall time of the run went, as a bar and a table with time per step. */
 #include "report/report_sections.h"
 
 #include <math.h>

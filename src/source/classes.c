@@ -1,3 +1,5 @@
+/* Class names and their numbers: from classes.txt, in its order, or from the names that occur, sorted
+ * bytewise. Built while a source opens, constant afterwards. */
 #include "source/classes.h"
 
 #include "core/file.h"

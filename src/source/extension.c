@@ -1,3 +1,5 @@
+/* File extensions of samples packed into one byte: which of the known ones, and which letters are upper
+ * case, so that a catalog entry can give back the exact file name. */
 #include "source/extension.h"
 
 #include <string.h>

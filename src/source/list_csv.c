@@ -1,3 +1,5 @@
+/* A list in CSV: the header decides which columns are file, label, value, mask and points (NAME_x, NAME_y
+ * pairs); each row fills a draft for list_rows.c. */
 #include "source/list.h"
 
 #include "core/logger.h"

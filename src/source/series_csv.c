@@ -1,3 +1,5 @@
+/* A series from CSV: an optional header, then one row of numbers per moment; rows that are not all numbers
+ * are kept as bad. */
 #include "source/series.h"
 
 #include "core/number.h"

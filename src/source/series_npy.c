@@ -1,3 +1,4 @@
+/* A series from a .npy array of shape [rows, columns]: any number type becomes float32. */
 #include "source/series.h"
 
 #include "core/file.h"

@@ -1,3 +1,5 @@
+/* Layers by name patterns ("enc stem.conv1 head*"): matching with '*', and a refusal with suggestions for
+ * patterns that match nothing or only layers without parameters. */
 #include "train/freeze.h"
 
 #include "core/nearest.h"

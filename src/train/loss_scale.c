@@ -1,3 +1,6 @@
+/* Dynamic loss scaling for fp16: halved (down to a floor) after a step that was skipped for infinite or
+ * NaN gradients, doubled (up to a limit) after enough good steps in a row. False after too many skipped
+ * ones in a row. */
 #include "train/loss_scale.h"
 
 #include <math.h>

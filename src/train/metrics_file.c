@@ -1,3 +1,5 @@
+/* metrics.jsonl: one JSON line per log interval or evaluation, appended by a single write; on a full disk
+ * the partial line is taken back. When a run resumes from a checkpoint, later lines are cut off. */
 #include "train/metrics_file.h"
 
 #include "core/durable.h"

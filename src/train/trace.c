@@ -1,3 +1,5 @@
+/* Spans of time for a trace file, in an array of fixed size: recording costs a store, and stops when the
+ * array is full. One thread. */
 #include "train/trace.h"
 
 stk_status stk__trace_init(stk__trace *trace, size_t room, stk_error *error)

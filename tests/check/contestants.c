@@ -1,3 +1,5 @@
+/* The kernels that stkcheck holds to the reference: CPU levels and the GPU kernel text as C, each with the
+ * reason why it cannot run here. Also checks that F16C rounds as the standard says (emulators may not). */
 #include "check/contestants.h"
 
 #if defined(__x86_64__)

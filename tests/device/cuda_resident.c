@@ -1,3 +1,5 @@
+/* Loaders whose batches end in the fake GPU's memory, and a consumer that reads them on a stream of its
+ * own, for digests. */
 #include "cuda_resident.h"
 
 #include "core/memory.h"

@@ -1,3 +1,5 @@
+/* Seeds for the fuzzers of tar files and shard indexes: plain ones, long names in every dialect, and
+ * damaged ones. */
 #include "fuzz_seeds.h"
 
 #include "source/shards/shard.h"

@@ -1,3 +1,5 @@
+/* Seeds for the fuzzers of texts: tables, configurations, network files, safetensors headers and states of
+ * runs. */
 #include "fuzz_seeds.h"
 
 #include "core/hash.h"

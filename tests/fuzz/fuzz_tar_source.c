@@ -1,3 +1,5 @@
+/* A fuzzed shard opened as a data set: facts and fields of its samples must make sense, and opening it
+ * again by its index must give the same. */
 #include "fuzz_tar.h"
 
 #include "fuzz.h"

@@ -1,3 +1,5 @@
+/* JPEG files that are damaged in one way each: cut, flipped, wrong tables, wrong sizes, missing segments.
+ * The table in damage_operators.c says what each must be called. */
 #include "loader/damage_bytes.h"
 #include "loader/damage_operators.h"
 #include "support/pictures.h"

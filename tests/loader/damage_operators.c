@@ -1,3 +1,5 @@
+/* The table of damages: for each one the data set it goes into, how it is made, and the class under which
+ * the loader must report it. */
 #include "loader/damage_operators.h"
 
 #include "loader/damage_bytes.h"

@@ -1,3 +1,5 @@
+/* PNG, npy and mask files that are damaged in one way each, with checksums made right again where the
+ * damage lies deeper. */
 #include "loader/damage_bytes.h"
 #include "loader/damage_operators.h"
 #include "support/pictures.h"

@@ -1,3 +1,5 @@
+/* Runs a loader over a damaged data set and checks every batch: good samples have their bytes wherever
+ * they stand, skipped places are empty, and the ledger names exactly the damaged sample. */
 #include "loader/damage_run.h"
 
 #include "loader/digest.h"

@@ -1,3 +1,5 @@
+/* Small data sets of 12 good samples in every layout, and putting a damaged sample among them and taking
+ * it away again. */
 #include "loader/damage_operators.h"
 
 #include "core/file.h"

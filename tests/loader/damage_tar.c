@@ -1,3 +1,5 @@
+/* Shards with one damaged sample: cut, wrong checksums and sizes, forbidden members, misleading names,
+ * stale or foreign indexes. */
 #include "loader/damage_tar.h"
 
 #include "loader/damage_bytes.h"

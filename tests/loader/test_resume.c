@@ -1,3 +1,5 @@
+/* Resuming: a stream cut at random places and continued by another loader equals the uncut one; foreign
+ * states are refused; ranks together give the stream of one, and may change. */
 #include "core/random.h"
 #include "core/thread.h"
 #include "loader/digest.h"

@@ -1,4 +1,4 @@
-/* Which GPUs are meant. */
+/* Which GPUs --gpu and CUDA_VISIBLE_DEVICES select, with ids, prefixes, parts and mistakes. */
 #include "monitor/gpu_select.h"
 
 #include <setjmp.h>

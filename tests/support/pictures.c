@@ -1,3 +1,5 @@
+/* Test pictures: random pixels from a seed, encoded by libjpeg with every option that the decoder meets
+ * (progressive, restarts, EXIF, missing tables), and npy arrays. */
 #include "support/pictures.h"
 
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* Tar files built header by header, correct or wrong as a test wants them. */
 #include "support/tarball.h"
 
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* A temporary folder of the test's own, and files in it; removed with everything below at the end. */
 #include "support/workspace.h"
 
 #include "core/file.h"

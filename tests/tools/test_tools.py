@@ -239,6 +239,34 @@ class CheckSizes(ToolTest):
         self.assert_breach("check_sizes", "tools/sizes_allowed.txt:1", "src/core/a.c:1: 'long' has 61 lines")
 
 
+class CheckHeads(ToolTest):
+    HEAD = "/* What this file is for, in a sentence. */\n"
+
+    def test_heads_of_all_kinds(self):
+        self.write("src/core/a.c", self.HEAD + '#include "core/a.h"\n')
+        self.write("cli/b.c", "// What this file is for,\n// in a sentence.\n#include <stdio.h>\n")
+        self.write("tests/unit/c.c", "/* SPDX-License-Identifier: MIT */\n/* Copyright somebody */\n" + self.HEAD)
+        self.write("bench/d.c", "// SPDX-License-Identifier: MIT\n" + self.HEAD)
+        self.write("examples/e.c", "/* SPDX-License-Identifier: MIT\n * What this file is for, in words.\n */\n")
+        self.write("src/core/a.h", "#pragma once\n")
+        self.assertIn("5 files", self.assert_clean("check_heads"))
+
+    def test_code_first(self):
+        self.write("src/core/a.c", '#include "core/a.h"\n\n' + self.HEAD)
+        self.write("tests/unit/b.c", "")
+        self.assert_breach("check_heads", "src/core/a.c:1: no head comment", "tests/unit/b.c:1: no head comment")
+
+    def test_a_licence_is_not_a_head(self):
+        self.write("src/core/a.c", "/* SPDX-License-Identifier: MIT and some more words */\n#include <a.h>\n")
+        self.assert_breach("check_heads", "src/core/a.c:1: no head comment")
+
+    def test_empty_words(self):
+        self.write("bench/a.c", "/* Implementation of a_very_long_name.h. */\n")
+        self.write("src/core/b.c", "/* The parser. */\nint x;\n")
+        self.assert_breach("check_heads", "bench/a.c:1: the head comment 'Implementation of",
+                           "src/core/b.c:1: the head comment 'The parser.' says too little")
+
+
 class Setup(ToolTest):
     """tools/setup with a made-up list of packages and a made-up apt, root and sudo."""
 

@@ -1,3 +1,5 @@
+/* Which compiled version of the fused pass belongs to which CPU level. All give the same bits; tests
+ * compare each with the one in plain C. */
 #include "device/cpu/augment.h"
 
 static const stk__augment_kernel kernels[STK_CPU_LEVELS] = {

@@ -1,3 +1,6 @@
+/* Measures copies between host and GPU: one direction, pinned or pageable, the best of several rounds by
+ * the driver's own events. Clock and bus figures are asked from the driver. Runs in the caller's thread.
+ * */
 #include "device/cuda/cuda_bandwidth.h"
 
 #include "device/cuda/cuda_device.h"

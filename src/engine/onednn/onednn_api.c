@@ -1,3 +1,6 @@
+/* Opens oneDNN's shared library at run time, fills the table of its functions once per process and checks
+ * the version. Environment variables that the library reads while loading are set before, unless the user
+ * has. */
 #include "engine/onednn/onednn_api.h"
 
 #include <dlfcn.h>

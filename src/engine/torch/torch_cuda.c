@@ -1,3 +1,6 @@
+/* The engine torch on an NVIDIA GPU: pinned staging buffers for what the host reads or writes,
+ * asynchronous copies with events, one stream that our kernels and PyTorch's share, and PyTorch's switches
+ * for TF32 and deterministic algorithms. One thread. */
 #include "engine/torch/torch_cuda.h"
 
 #include "core/memory.h"

@@ -1,3 +1,6 @@
+/* CUDA graphs by PyTorch's own CUDAGraph class, called through its exported C++ symbols: a pass is
+ * captured once and replayed. Calls run inside PyTorch's parallel-for, which catches C++ exceptions for
+ * us. */
 #include "engine/torch/torch_graph.h"
 
 #include "core/memory.h"

@@ -1,3 +1,5 @@
+/* Heat maps [n k h w] with offsets, in terms of PyTorch operators, shared by the loss of points and its
+ * metric: channels, components, and the decoded coordinates. */
 #include "engine/torch/torch_maps.h"
 
 #include "engine/torch/torch_loss.h"

@@ -1,3 +1,4 @@
+/* Which compiled Winograd kernels belong to which CPU level. */
 #include "engine/winograd/winograd.h"
 
 static const stk__winograd_kernel *const kernels[STK_CPU_LEVELS] = {

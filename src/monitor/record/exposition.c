@@ -1,3 +1,5 @@
+/* A frame in Prometheus' text format, under our own metric names (base units) or those of NVIDIA's DCGM
+ * exporter. Unknown values are left out. */
 #include "monitor/record/exposition.h"
 
 #include "core/utf8.h"

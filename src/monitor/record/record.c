@@ -1,3 +1,5 @@
+/* Recordings of frames as JSON Lines: a head that names the GPUs, one line per frame with every value and
+ * its time, and a last line that says that it is complete. One thread. */
 #include "monitor/record/record.h"
 
 #include "monitor/host/host_key.h"

@@ -1,3 +1,6 @@
+/* Statistics over all frames in memory of fixed size: weighted sums per time bucket; when the buckets are
+ * full, neighbours are joined and each covers twice the time. Hours of watching cost as much as minutes.
+ * One thread. */
 #include "monitor/verdict/gpu_stats_parts.h"
 
 #include "core/clock.h"

@@ -1,3 +1,5 @@
+/* The verdict on a GPU: families of rules in a fixed order, and the first rule that holds gives the
+ * finding and its sentence. Pure functions of the summary. */
 #include "monitor/verdict/verdict_rules.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* The table against the targets. */
+/* Grades of a GPU's summary: each row of the table is compared with its target range and called good, low
+ * or high; rows without a reading get no grade. */
 #include "monitor/verdict/verdict.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* Rules: it waits for work. */
+/* Verdict rules for a GPU that waits for work, from the most specific cause to the general one: regular
+ * dips, a CPU quota, all CPUs busy, slow storage, one busy CPU, idle CPUs. */
 #include "monitor/verdict/verdict_rules.h"
 
 static bool has_dips(const stk__verdict_facts *f)

@@ -1,4 +1,5 @@
-/* One verdict out of several. */
+/* One verdict for several GPUs: the most serious finding among those in use speaks, and the others are
+ * counted behind it. */
 #include "monitor/gpu_label.h"
 #include "monitor/verdict/verdict.h"
 

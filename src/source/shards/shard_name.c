@@ -1,3 +1,6 @@
+/* Names of tar members taken apart as WebDataset does: everything up to the first dot of the base name is
+ * the sample's key, the rest names the field ("a/b.seg.png" -> key "a/b", mask, PNG). Pure functions on
+ * untrusted text. */
 #include "source/shards/shard_name.h"
 
 #include "source/extension.h"

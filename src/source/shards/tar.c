@@ -1,3 +1,6 @@
+/* Walks over the members of a tar file (v7, ustar, pax, GNU) through a small window, reading headers only.
+ * Damage becomes a member with a fault, and the walk continues at the next valid header. Input is
+ * untrusted (fuzzed); one thread. */
 #include "source/shards/tar.h"
 
 #include "core/utf8.h"

@@ -1,3 +1,5 @@
+/* One tar header block: checksum, octal and GNU base-256 numbers, name and prefix; and one pax record.
+ * Pure functions on untrusted bytes. */
 #include "source/shards/tar_header.h"
 
 #include "core/hash.h"

@@ -1,3 +1,5 @@
+/* Is a checkpoint complete and unchanged? Every file is hashed and compared with the list of sums. From
+ * that: the newest valid checkpoint, and the best valid one by its metric. */
 #include "train/checkpoint/checkpoint_parts.h"
 
 #include "core/durable.h"

@@ -1,3 +1,5 @@
+/* Writes a checkpoint (checkpoint_io.c keeps it atomic), then removes the old ones by a retention rule:
+ * see "which stay" below. A failing removal never harms the new checkpoint: it is logged. */
 #include "train/checkpoint/checkpoint_parts.h"
 
 #include "core/json_text.h"

@@ -1,3 +1,6 @@
+/* Reads a network description (YAML) into a flat list of layers: head, options, blocks unrolled
+ * (network_expand.c), then checks that every layer is used. The result is constant; the text is untrusted
+ * (fuzzed). */
 #include "train/network/network_parts.h"
 
 #include "core/file.h"

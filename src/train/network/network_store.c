@@ -1,3 +1,4 @@
+/* An arena for small pieces that live equally long: chunks in a list, nothing is freed before the end. */
 #include "train/network/network_store.h"
 
 #include <string.h>

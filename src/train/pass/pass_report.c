@@ -1,4 +1,5 @@
-/* The report of a pass. */
+/* What a pass is made of, layer by layer: shapes, parameters, FLOPs of forward and backward, and how it
+ * was fused; shown before a run and kept in run.json. */
 #include "train/pass/pass_parts.h"
 
 static double backward_flops(const stk__pass_graph *graph, const stk__pass_node *node)

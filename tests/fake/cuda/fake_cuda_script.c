@@ -1,4 +1,5 @@
-/* Reading the script. */
+/* Reads the script of the fake CUDA driver: its GPUs, kernels and limits, and which call fails when and
+ * how. */
 #include "fake_gpu.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* Processes, and activity by GPM. */
+/* Processes and GPM samples of the fake NVML: lists of compute and graphics processes in both layouts, and
+ * activity over a span. */
 #include "fake_nvml.h"
 
 #include <math.h>

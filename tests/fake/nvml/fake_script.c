@@ -1,4 +1,5 @@
-/* Reading the script. */
+/* Reads the script of the fake NVML: faults, clocks, counters, processes and MIG parts; lines that are not
+ * its own are curves. */
 #include "fake_nvml.h"
 
 #include <stdio.h>

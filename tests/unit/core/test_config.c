@@ -1,3 +1,5 @@
+/* Layered settings: which layer wins, unknown keys and suggestions, aliases and bare keys, environment
+ * variables, and foreign sections. */
 #include "config_helpers.h"
 
 #include "core/file.h"

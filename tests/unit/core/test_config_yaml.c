@@ -1,3 +1,5 @@
+/* Settings from YAML: styles of maps and lists, quoted words, duplicates, and malformed or hostile files,
+ * each with its place and message. */
 #include "config_helpers.h"
 
 /* Every text must fail so, and leave nothing behind. */

@@ -1,3 +1,5 @@
+/* Effects (requested, in effect, why) as values, JSON and YAML that reads back the same, and the help of
+ * all keys. */
 #include "config_helpers.h"
 
 static stk__effect effect_named(const stk__config *config, const char *name)

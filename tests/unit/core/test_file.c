@@ -1,3 +1,5 @@
+/* Reading whole files and atomic writes: classes of damage, limits, missing /proc, planted links, and
+ * writes that fail and leave the old content. */
 #include "core/file.h"
 #include "support/workspace.h"
 

@@ -1,3 +1,4 @@
+/* Edit distances between names, and which known name is suggested for a misspelt one. */
 #include "core/nearest.h"
 
 #include <setjmp.h>

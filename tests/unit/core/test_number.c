@@ -1,3 +1,4 @@
+/* Strict parsing of whole and real numbers, also under a locale with a decimal comma. */
 #include "core/number.h"
 
 #include <locale.h>

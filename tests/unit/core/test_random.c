@@ -1,3 +1,4 @@
+/* Philox4x32-10 against its authors' known answers. */
 #include "core/random.h"
 
 #include <setjmp.h>

@@ -1,3 +1,5 @@
+/* The JPEG decoder against bare libjpeg: pixels, colour spaces, EXIF orientation, reduced sizes, and calls
+ * in any order. */
 #include "decode/exif.h"
 #include "image/resize.h"
 #include "support/pictures.h"

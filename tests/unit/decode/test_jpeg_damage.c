@@ -1,3 +1,5 @@
+/* Damaged JPEGs: the class and message of each damage, limits, tables that must not be inherited from the
+ * image before, and every cut and many flipped bytes. */
 #include "core/clock.h"
 #include "support/pictures.h"
 #include "decoding.h"

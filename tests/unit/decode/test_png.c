@@ -1,3 +1,5 @@
+/* The PNG decoder: every colour type, depth and interlacing against values worked out here and against
+ * libspng, classes of damage, limits, and flipped bytes. */
 #include "decode/decode.h"
 #include "decode/png.h"
 #include "support/pictures.h"

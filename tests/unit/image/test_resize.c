@@ -1,3 +1,5 @@
+/* Resizing against its definition in double precision; constants stay constant, masks take the nearest
+ * pixel. */
 #include "image/resize.h"
 #include "support/pictures.h"
 

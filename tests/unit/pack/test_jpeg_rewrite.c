@@ -1,3 +1,5 @@
+/* Lossless JPEG rewriting: the same coefficients for every kind and size, metadata that stays or goes,
+ * damaged input, limits and failing allocations. */
 #include "decode/exif.h"
 #include "pack/jpeg_rewrite.h"
 #include "support/fail_alloc.h"

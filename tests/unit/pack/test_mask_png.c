@@ -1,3 +1,4 @@
+/* Masks written as PNG are read back with the same ids, palettes included, by the decoder's fast path. */
 #include "decode/png.h"
 #include "pack/mask_png.h"
 #include "support/fail_alloc.h"

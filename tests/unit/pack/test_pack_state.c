@@ -1,3 +1,5 @@
+/* pack.json: written and read back, cut at every byte, each member missing or replaced, older versions,
+ * and what may resume. */
 #include "core/durable.h"
 #include "core/file.h"
 #include "pack/pack_state.h"

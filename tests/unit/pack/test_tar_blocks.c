@@ -1,3 +1,5 @@
+/* Tar members written by pack: found again by the reader, names of every length, pax records, and headers
+ * as POSIX has them. */
 #include "pack/tar_blocks.h"
 #include "source/shards/shard.h"
 #include "source/shards/tar_header.h"

@@ -1,3 +1,5 @@
+/* Catalogs of keys: sorting against a plain comparison over hard cases, duplicates, and extensions that
+ * keep their spelling. */
 #include "source/catalog.h"
 
 #include "core/random.h"

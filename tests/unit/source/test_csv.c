@@ -1,3 +1,5 @@
+/* The CSV reader: quotes, line ends, faults that cost one line only, length limits, and files that cannot
+ * be read. */
 #include "source_tree.h"
 
 #include "source/csv.h"

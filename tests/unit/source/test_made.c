@@ -1,4 +1,5 @@
-/* make:… as a source. */
+/* Generated data (make:…) as a source: keys, labels, pictures, points, windows, malformed roots, and
+ * failing allocations. */
 #include "source/kinds.h"
 #include "make/make.h"
 

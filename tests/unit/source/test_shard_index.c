@@ -1,3 +1,5 @@
+/* Building shard indexes: which members make a sample, what is wrong with it, and indexes that are damaged
+ * or forged with a valid checksum. */
 #include "source/extension.h"
 #include "source/shards/shard.h"
 #include "source/shards/shard_facts.h"

@@ -1,3 +1,5 @@
+/* Where shard indexes are kept: beside the shard, in the cache or nowhere; stale and damaged ones,
+ * permissions, several processes at once, and failing allocations. */
 #include "source/shards/shard.h"
 
 #include "core/file.h"

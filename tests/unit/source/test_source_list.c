@@ -1,3 +1,5 @@
+/* The source list in CSV and JSONL: labels, points, masks, bad rows, duplicates, limits, and failing
+ * allocations. */
 #include "source_tree.h"
 
 static const float *points_of(const stk__source *source, uint64_t id)

@@ -1,3 +1,5 @@
+/* Walking tar files that are in order: all dialects, long names, sizes, ends; and any flipped bit, which
+ * must end the walk without harm. */
 #include "tar_walk.h"
 
 static stk_status walk_all(void *context, stk_error *error)

@@ -1,3 +1,5 @@
+/* Damaged tar files: impossible sizes, forbidden kinds, broken headers and records, bombs, and storage
+ * that refuses. */
 #include "tar_walk.h"
 
 /* Sizes that cannot be: the walk goes on at the next header. */

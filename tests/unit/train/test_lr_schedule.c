@@ -1,4 +1,4 @@
-/* Learning rates over a run. */
+/* Learning-rate schedules against values written out: warm-up, cosine, steps, and PyTorch's OneCycleLR. */
 #include "train/lr_schedule.h"
 
 #include <math.h>

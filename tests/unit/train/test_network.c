@@ -1,3 +1,5 @@
+/* Network files: shapes and parameter counts of the shipped networks against published ones, options,
+ * blocks, loops, and every layer setting. */
 #include "network_helpers.h"
 
 #include <time.h>

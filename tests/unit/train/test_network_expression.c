@@ -1,3 +1,4 @@
+/* Arithmetic in network files: values, overflow, unknown names, and depth. */
 #include "train/network/network_expression.h"
 
 #include <setjmp.h>
