@@ -48,21 +48,40 @@ static bool names_setting(const char *text, const stk__config_setting *setting)
     return false;
 }
 
-/* Writes "section.rest" when text starts with a section that is known, by a table or as foreign. */
-static bool split_known(const stk__config *config, const char *text, char *key, size_t size)
+/* A section as it is spelled in its table, or as foreign. */
+typedef struct section_word {
+    const char *text; /* NULL: none yet */
+    size_t length;
+} section_word;
+
+/* Keeps the longer one of two sections that text may start with: "data.val" before "data". */
+static void offer_section(section_word *best, section_word offered, const char *text)
 {
-    size_t best = 0, length;
-    const char *word;
+    const char *rest = skip(text, offered.text, offered.length);
+    if (rest && *rest == '_' && offered.length > best->length) *best = offered;
+}
+
+static section_word find_section(const stk__config *config, const char *text)
+{
+    section_word best = {0}, word;
     for (size_t i = 0; i < config->table_count; i++)
-        for (size_t k = 0; (word = stk__config_spelling(config->tables[i], k, &length)); k++)
-            if (length > best && skip(text, word, length) && text[length] == '_') best = length;
+        for (size_t k = 0; (word.text = stk__config_spelling(config->tables[i], k, &word.length)); k++)
+            offer_section(&best, word, text);
     for (size_t i = 0; i < stk__config_foreign_count(config); i++) {
         const char *names = stk__config_foreign_at(config, i)->names;
-        while ((word = stk__name_next(&names, &length)))
-            if (length > best && skip(text, word, length) && text[length] == '_') best = length;
+        while ((word.text = stk__name_next(&names, &word.length)))
+            offer_section(&best, word, text);
     }
-    if (!best) return false;
-    snprintf(key, size, "%.*s.%s", (int)best, text, text + best + 1);
+    return best;
+}
+
+/* The key that a variable seems to mean, in small letters: "DATA_VAL_BATCH" -> "data.val.batch". False: it
+ * starts with no section that is known, so it is not ours ("CPU", "DATABASE"). */
+static bool guess_key(const stk__config *config, const char *text, char *key, size_t size)
+{
+    const section_word section = find_section(config, text);
+    if (!section.text) return false;
+    snprintf(key, size, "%.*s.%s", (int)section.length, section.text, text + section.length + 1);
     for (char *c = key; *c; c++)
         if (*c >= 'A' && *c <= 'Z') *c = (char)(*c - 'A' + 'a');
     return true;
@@ -77,7 +96,7 @@ static stk_status find_variable(const stk__config *config, const char *text, stk
             target->setting = &config->settings[i];
             return STK_OK;
         }
-    if (!split_known(config, text, key, size)) return STK_OK;
+    if (!guess_key(config, text, key, size)) return STK_OK;
     return stk__config_find(config, key, target, error);
 }
 

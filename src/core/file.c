@@ -57,28 +57,56 @@ static stk_status refuse_size(const char *path, uint64_t size_bytes, uint64_t li
     return STK_ERROR_SAMPLE;
 }
 
-/* Reads size bytes, or until the end: a file may have shrunk meanwhile, and some file systems report 0. */
-static stk_status read_all(int file, uint64_t size, const char *path, uint64_t limit_bytes,
-                           stk__buffer *buffer, stk_error *error)
+static stk_status refuse_read(const char *path, int error_number, stk_error *error)
 {
-    for (;;) {
-        if (limit_bytes && buffer->size_bytes > limit_bytes)
-            return refuse_size(path, buffer->size_bytes, limit_bytes, error);
+    char text[128];
+    stk__damaged(error, STK_DAMAGE_READ_ERROR, "cannot read: %s",
+                 strerror_r(error_number, text, sizeof text));
+    stk__error_place(error, "%s", path);
+    return STK_ERROR_SAMPLE;
+}
+
+/* An open file on its way into a buffer. */
+typedef struct reading {
+    int file;
+    const char *path;
+    uint64_t size_bytes;  /* as the file system reports it; 0 also where it does not know, as in /proc */
+    uint64_t limit_bytes; /* 0: none */
+} reading;
+
+/* What comes next: the rest of the reported size, or as much as fits where there is no such size. -1: errno.
+ */
+static ssize_t read_more(const reading *from, stk__buffer *buffer)
+{
+    const size_t got_bytes = buffer->size_bytes;
+    uint64_t wanted = buffer->capacity_bytes - got_bytes - LOOKAHEAD_BYTES;
+    if (from->size_bytes > got_bytes && from->size_bytes - got_bytes < wanted)
+        wanted = from->size_bytes - got_bytes;
+    ssize_t got;
+    do
+        got = pread(from->file, buffer->data + got_bytes, wanted, (off_t)got_bytes);
+    while (got < 0 && errno == EINTR);
+    return got;
+}
+
+/* Reads until one of these holds:
+ *
+ *     the reported size has been read       what was added meanwhile is left out
+ *     nothing comes any more                the file has become shorter, or had no reported size
+ *     there are more bytes than the limit   refused; only a file without a reported size comes this far
+ *     a read fails                          refused
+ *
+ * Zeros follow the bytes: LOOKAHEAD_BYTES, which do not count. */
+static stk_status read_all(const reading *from, stk__buffer *buffer, stk_error *error)
+{
+    for (bool complete = false; !complete;) {
         STK__TRY(stk__buffer_reserve(buffer, buffer->size_bytes + 1 + LOOKAHEAD_BYTES, error));
-        size_t room = buffer->capacity_bytes - buffer->size_bytes - LOOKAHEAD_BYTES;
-        if (buffer->size_bytes < size && room > size - buffer->size_bytes) room = size - buffer->size_bytes;
-        const ssize_t got = pread(file, buffer->data + buffer->size_bytes, room, (off_t)buffer->size_bytes);
-        if (got == 0) break;
-        if (got > 0) {
-            buffer->size_bytes += (size_t)got;
-            if (buffer->size_bytes == size) break;
-        } else if (errno != EINTR) {
-            char text[128];
-            stk__damaged(error, STK_DAMAGE_READ_ERROR, "cannot read: %s",
-                         strerror_r(errno, text, sizeof text));
-            stk__error_place(error, "%s", path);
-            return STK_ERROR_SAMPLE;
-        }
+        const ssize_t got = read_more(from, buffer);
+        if (got < 0) return refuse_read(from->path, errno, error);
+        buffer->size_bytes += (size_t)got;
+        if (from->limit_bytes && buffer->size_bytes > from->limit_bytes)
+            return refuse_size(from->path, buffer->size_bytes, from->limit_bytes, error);
+        complete = got == 0 || buffer->size_bytes == from->size_bytes;
     }
     memset(buffer->data + buffer->size_bytes, 0, LOOKAHEAD_BYTES);
     return STK_OK;
@@ -98,7 +126,7 @@ static stk_status read_regular(int file, const char *path, uint64_t limit_bytes,
     const uint64_t size = facts.st_size > 0 ? (uint64_t)facts.st_size : 0;
     if (limit_bytes && size > limit_bytes) return refuse_size(path, size, limit_bytes, error);
     STK__TRY(stk__buffer_reserve(buffer, (size_t)size + 1 + LOOKAHEAD_BYTES, error));
-    return read_all(file, size, path, limit_bytes, buffer, error);
+    return read_all(&(reading){file, path, size, limit_bytes}, buffer, error);
 }
 
 stk_status stk__file_read(const char *path, uint64_t limit_bytes, stk__buffer *buffer, stk_error *error)

@@ -86,6 +86,8 @@ void stk__read_ahead(const stk__worker *worker, const stk__slot *slot, uint64_t 
 
 /* settings.c: options to decisions; settings_augment.c: those about finishing images. */
 stk_status stk__loader_configure(stk_loader *loader, const stk__loader_setup *setup, stk_error *error);
+/* Workers when nobody asked for a number, and the rule in words (a constant). */
+int stk__loader_default_workers(const stk_loader_options *options, int cpus, const char **why);
 stk_status stk__loader_choose_storage(stk_loader *loader, const stk_loader_options *options,
                                       const stk__augment_settings *augment, stk__storage *store,
                                       stk_error *error);

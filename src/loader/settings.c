@@ -7,6 +7,7 @@
 #include "core/cpu.h"
 #include "core/number.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -80,28 +81,51 @@ static void name_part(stk_loader *loader, const stk_loader_options *o, bool own_
         snprintf(loader->part, size, "%s", own_part && o->part != STK_PART_ALL ? word : "all");
 }
 
-static stk_status choose_part(stk_loader *loader, const stk_loader_options *o, bool own_part,
-                              stk_error *error)
+/* How many samples are held back for validation: none where it has data of its own (folders train and val,
+ * data.val_root) or where everything is loaded; else data.val_split of all, rounded, at least one. 0.25 of 10
+ * are 3. */
+static uint64_t count_held(const stk_loader_options *o, bool own_part, uint64_t count)
 {
-    stk__stream *stream = &loader->stream;
-    const stk__source_info *info = &loader->source->info;
-    const double share = own_part || o->val_root || o->part == STK_PART_ALL ? 0 : o->val_split;
-    uint64_t held = (uint64_t)(share * (double)info->count + 0.5);
-    if (share > 0 && held == 0) held = 1;
+    if (own_part || o->val_root || o->part == STK_PART_ALL || o->val_split <= 0) return 0;
+    const uint64_t held = (uint64_t)(o->val_split * (double)count + 0.5);
+    return held > 0 ? held : 1;
+}
+
+static stk_status check_held(const stk_loader_options *o, bool own_part, uint64_t held, uint64_t count,
+                             stk_error *error)
+{
     if (o->part == STK_PART_VAL && !own_part && held == 0) {
         stk__fail(error, STK_ERROR_CONFIG, "there is no validation part");
         stk__error_hint(error, "set data.val_split or data.val_root, or make folders train and val");
         return STK_ERROR_CONFIG;
     }
-    if (held >= info->count && held > 0)
+    if (held > 0 && held >= count)
         return stk__fail(error, STK_ERROR_DATA, "%llu samples are too few to split",
-                         (unsigned long long)info->count);
-    stream->take_held = o->part == STK_PART_VAL && !own_part;
-    stream->split = (stk__split){.count = info->count, .held = held, .seed = (uint64_t)o->split_seed};
-    stream->count = stream->take_held ? held : info->count - held;
+                         (unsigned long long)count);
+    return STK_OK;
+}
+
+/* Which samples the stream has, of the `count` of its source:
+ *
+ *     own_part        all: the source was opened at the part's own folder
+ *     part = val      those that are held back, chosen by data.split_seed; of a series the last ones
+ *     part = train    all others; of a series without the windows that share rows with the last ones
+ *     part = all      all
+ *
+ * and of these the first data.limit. */
+static stk_status choose_part(stk_loader *loader, const stk_loader_options *o, bool own_part,
+                              stk_error *error)
+{
+    stk__stream *stream = &loader->stream;
+    const stk__source_info *info = &loader->source->info;
+    const uint64_t held = count_held(o, own_part, info->count);
+    STK__TRY(check_held(o, own_part, held, info->count, error));
     if (held && info->window_rows) {
-        stream->take_held = false;
         STK__TRY(split_series(loader, o->part, held, error));
+    } else {
+        stream->take_held = o->part == STK_PART_VAL && !own_part;
+        stream->split = (stk__split){.count = info->count, .held = held, .seed = (uint64_t)o->split_seed};
+        stream->count = stream->take_held ? held : info->count - held;
     }
     name_part(loader, o, own_part, held);
     if (o->limit && (uint64_t)o->limit < stream->count) stream->count = (uint64_t)o->limit;
@@ -233,16 +257,26 @@ static stk_status choose_recipe(stk_loader *loader, const stk_loader_options *o,
     return o->mask_map ? read_mask_map(recipe, o->mask_map, error) : STK_OK;
 }
 
-/* How many there are by default. */
-static int default_workers(const stk_loader_options *o, int cpus, const char **why)
+/* By what else computes on these CPUs: how many CPUs a worker takes, how many workers there are at most. */
+typedef struct workers_rule {
+    int cpus_each, most;
+    const char *why;
+} workers_rule;
+
+static const workers_rule nothing_beside = {1, INT_MAX, "auto: every usable CPU, nothing computes beside"},
+                          engine_first =
+                              {1, 16, "auto: every usable CPU, at most 16; the engine's threads come first"},
+                          engine_beside = {2, 8, "auto: half the usable CPUs, at most 8"};
+
+/* With 1, 12 and 64 usable CPUs: 1, 12, 64 workers by the first rule, 1, 12, 16 and 1, 6, 8 by the others. */
+int stk__loader_default_workers(const stk_loader_options *o, int cpus, const char **why)
 {
-    *why = o->dedicated_cpus ? "auto: every usable CPU, nothing computes beside"
-           : o->low_priority ? "auto: every usable CPU, at most 16; the engine's threads come first"
-                             : "auto: half the usable CPUs, at most 8";
-    const int count = o->dedicated_cpus || o->low_priority ? cpus : cpus / 2, most = o->dedicated_cpus ? cpus
-                                                                                     : o->low_priority ? 16
-                                                                                                       : 8;
-    return count < 1 ? 1 : count < most ? count : most;
+    const workers_rule *rule = o->dedicated_cpus ? &nothing_beside
+                               : o->low_priority ? &engine_first
+                                                 : &engine_beside;
+    const int count = cpus / rule->cpus_each;
+    *why = rule->why;
+    return count < 1 ? 1 : count < rule->most ? count : rule->most;
 }
 
 static void choose_workers(stk_loader *loader, const stk_loader_options *o)
@@ -253,7 +287,7 @@ static void choose_workers(stk_loader *loader, const stk_loader_options *o)
     loader->low_priority = o->low_priority;
     loader->thread_count = o->num_workers == STK_WORKERS_NONE ? 0 : (int)o->num_workers;
     if (o->num_workers == 0) {
-        loader->thread_count = default_workers(o, budget.cpus, &rule);
+        loader->thread_count = stk__loader_default_workers(o, budget.cpus, &rule);
         snprintf(why, sizeof why, "%s (%s)", rule, budget.why);
         stk__loader_note_number(loader, "data.num_workers", (uint64_t)loader->thread_count, why);
     } else if (loader->thread_count > budget.cpus) {

@@ -4,6 +4,7 @@
 #include "source/list.h"
 
 #include "core/number.h"
+#include "core/path.h"
 #include "source/csv.h"
 #include "source/extension.h"
 
@@ -22,32 +23,22 @@ void stk__draft_fault(stk__draft *draft, const char *format, ...)
     va_end(arguments);
 }
 
-/* Writes the path without empty and "." parts; NULL, or why it cannot be used. */
-static const char *clean_path(const char *name, size_t length, char path[PATH_MAX])
+/* The path of a file below the data set's folder, cleaned; NULL, or why it cannot be used. */
+static const char *judge_path(stk__csv_text name, char path[PATH_MAX])
 {
-    size_t size = 0;
-    if (length == 0) return "is empty";
-    if (length >= PATH_MAX) return "is too long";
-    if (name[0] == '/') return "is an absolute path";
-    for (const char *at = name, *end = name + length; at < end;) {
-        const char *slash = memchr(at, '/', (size_t)(end - at));
-        const size_t part = (size_t)((slash ? slash : end) - at);
-        if (part == 2 && at[0] == '.' && at[1] == '.') return "leaves the folder of the data set by '..'";
-        if (part > 1 || (part == 1 && at[0] != '.')) {
-            if (size) path[size++] = '/';
-            memcpy(path + size, at, part);
-            size += part;
-        }
-        at += part + (slash != NULL);
-    }
-    path[size] = '\0';
-    return size && name[length - 1] != '/' ? NULL : "names no file";
+    if (name.length == 0) return "is empty";
+    if (name.length >= PATH_MAX) return "is too long";
+    const stk__path_facts facts = stk__path_clean(name.data, name.length, path);
+    if (facts.absolute) return "is an absolute path";
+    if (facts.upwards) return "leaves the folder of the data set by '..'";
+    if (facts.names_folder) return "names no file";
+    return NULL;
 }
 
 /* The same relative to folder/, which the list may or may not write in front. */
-static const char *clean_below(stk__csv_text name, bool below, const char *folder, char path[PATH_MAX])
+static const char *judge_below(stk__csv_text name, bool below, const char *folder, char path[PATH_MAX])
 {
-    const char *fault = clean_path(name.data, name.length, path);
+    const char *fault = judge_path(name, path);
     const size_t length = strlen(folder);
     if (!fault && below && strncmp(path, folder, length) == 0 && path[length] == '/')
         memmove(path, path + length + 1, strlen(path + length + 1) + 1);
@@ -74,7 +65,7 @@ static stk_status add_key(stk__list *list, stk__draft *draft, uint32_t row, stk_
     const char *fault = "is missing";
     if (draft->file) {
         const stk__csv_text name = {draft->file, draft->file_length};
-        fault = clean_below(name, list->below_images, "images", path);
+        fault = judge_below(name, list->below_images, "images", path);
         if (fault)
             stk__draft_fault(draft, "the file '%.*s' %s", (int)(name.length < 80 ? name.length : 80),
                              name.data, fault);
@@ -132,7 +123,7 @@ static stk_status take_mask(stk__list *list, stk__draft *draft, uint64_t *text, 
 {
     char path[PATH_MAX];
     const stk__csv_text name = {draft->mask ? draft->mask : "", draft->mask_length};
-    const char *fault = clean_below(name, list->below_masks, "masks", path);
+    const char *fault = judge_below(name, list->below_masks, "masks", path);
     if (fault) {
         stk__draft_fault(draft, "the mask '%.*s' %s", (int)(name.length < 80 ? name.length : 80), name.data,
                          fault);

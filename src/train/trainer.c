@@ -1,4 +1,18 @@
-/* Steps and evaluations. Nothing here allocates after each slot has been seen once. */
+/* Training steps and evaluations. Nothing here allocates after each slot has been seen once. One thread.
+ *
+ * A step changes the parameters w by A = train.gradient_accumulation_steps batches (the last step of an epoch
+ * may have fewer). Of each batch: inputs x [n h w c] or [n t c], weights of samples v [n] (0: left out),
+ * targets y; network f; the loss is a mean by v and, if there are any, class weights (engine/op.h).
+ *
+ *     forward    L_a = sum_i v_i loss(f(x_i; w), y_i) / sum_i v_i      for batch a = 1 … A
+ *     backward   g = sum_a s / A dL_a / dw                             s: loss scale of fp16, else 1
+ *     unscale    g = g / s                                             not finite: no update, smaller s
+ *     clip       g = g min(1, max_grad_norm / (|g| + 1e-6))            |g|: of all parameters together
+ *     update     w = AdamW or SGD with momentum, at lr(step)           engine/reference_update.c
+ *     average    e = d e + (1 - d) w                                   of a moving average; d: its decay
+ *
+ * g, the moments and e have the shapes of w. The first batch writes g, the others add to it, so that nothing
+ * has to be zeroed between steps; unscaling, clipping and the update are one call of the engine. */
 #include "train/trainer_parts.h"
 
 #include "core/memory.h"

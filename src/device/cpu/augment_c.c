@@ -1,4 +1,23 @@
-/* The reference: never optimised, never deleted. */
+/* The fused augmentation pass in plain C: the reference that every level and device equals bit by bit; never
+ * optimised, never deleted. One call is one sample, on any thread, with scratch of its own.
+ *
+ * In: image u8 [h w c] and mask u8 [h w] as decoded, and the sample's numbers (augment_block.h). Out: image
+ * [H W c] or [c H W] in f32, f16 or bf16, mask [H W] in u8 or i64. Between them I is float [H W c], 0 … 255.
+ * The stages, in this order, for pixel (x, y) of the output and S the image that came in:
+ *
+ *     sample   (u, v) = M [x + 1/2, y + 1/2, 1]'     M [2 3]: the inverse of crop, resize, flip, rotation,
+ *                                                    shear and translation together
+ *              i = floor(u), p = u - i, j = floor(v), q = v - j
+ *              I  = (1 - q) ((1 - p) S(i, j) + p S(i+1, j)) + q ((1 - p) S(i, j+1) + p S(i+1, j+1))
+ *              id = mask(round(u), round(v))         outside of S: fill, mask_fill
+ *     steps    I = clamp(step_k(I)), k = 1 to K      each over the whole image: contrast needs its mean
+ *     blur     I = sum over r of b_|r| I(x + r, y)   then along y; r = -R to R, edges reflected
+ *     noise    I = clamp(I + sigma N(x, y))          N by Philox of (sample, epoch, pixel)
+ *     erase    I = fill                              inside the box
+ *     store    out_c = scale_c I_c + bias_c          scale = 1 / (255 std), bias = -mean / std
+ *
+ * All geometry is one matrix, so pixels are interpolated once. Same bits everywhere: u, v and the
+ * interpolation are whole numbers (1/32768 px, 1/64 level); then only + - x / and explicit fma in float. */
 #include "device/cpu/augment.h"
 
 #include "core/random.h"

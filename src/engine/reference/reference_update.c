@@ -1,4 +1,19 @@
-/* All parameters at once: PyTorch's AdamW and SGD with clipping, and the moving average. */
+/* The optimizers in plain loops: PyTorch's AdamW and SGD over all parameters at once, with clipping by the
+ * global norm, and the moving average. Computed in double, stored as float.
+ *
+ *     clip     g = c g,   c = min(1, max_grad_norm / (|g| + 1e-6)),   |g|^2 = sum over all parameters of g^2
+ *
+ *     AdamW    m = beta1 m + (1 - beta1) g                                 first moment   (exp_avg)
+ *              v = beta2 v + (1 - beta2) g^2                               second moment  (exp_avg_sq)
+ *              M = m / (1 - beta1^t),  V = v / (1 - beta2^t)               without the bias of their start
+ *              w = (1 - lr weight_decay) w - lr M / (sqrt(V) + eps)
+ *
+ *     SGD      d = g + weight_decay w
+ *              b = momentum b + d                                          b = d at t = 1; (momentum_buffer)
+ *              w = w - lr b
+ *
+ * t = 1, 2, … is the step; all of them have the shape of w. Weight decay is decoupled in AdamW: it is not
+ * part of g and not divided by sqrt(V). */
 #include "engine/reference/reference.h"
 
 #include <math.h>

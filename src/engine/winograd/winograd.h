@@ -1,11 +1,39 @@
-/* Winograd's 3x3 convolution F(4x4, 3x3): stride 1, padding 1. A tile is 4x4 pixels of the output; its 6x6
- * pixels of the input become 36 numbers, each of which is a product of matrices of its own: 36 products
- * instead of 144 for a tile. Points 0, +-5/8, +-3/2, infinity: exact in binary, and they round less than
- * half as badly as 0, +-1, +-2 (docs/performance.md).
+/* Winograd's 3x3 convolution F(4x4, 3x3): stride 1, padding 1 (Lavin and Gray, 2016). A tile is 4x4 pixels of
+ * the output; its 6x6 pixels of the input become 36 numbers ("spots"), each of which takes part in a matrix
+ * product of its own: 36 multiplications for a tile and a pair of channels instead of 16 x 9 = 144.
  *
- *     forward             y  = A' [ (G w G') x (B' d B) ] A      d: 6x6 pixels of x
+ * With d [6 6] the pixels of x under a tile, w [3 3], "." element by element, ' transposed:
+ *
+ *     forward             y  = A' [ (G w G') . (B' d B) ] A
  *     data gradient       the same of dy, weights turned by 180 degrees, input and output channels exchanged
- *     weight gradient     dw = G' [ sum over tiles (B' d B) x (A dy A') ] G
+ *     weight gradient     dw = G' [ sum over tiles (B' d B) . (A dy A') ] G
+ *
+ * Summed over channels, for x [n h w c], y [n h w k] and T = n ceil(h/4) ceil(w/4) tiles:
+ *
+ *     u = G w G'       [36] of [c k]      once for a call
+ *     v = B' d B       [36] of [T c]
+ *     m = v u          [36] of [T k]      36 products of matrices: nearly all of the work
+ *     y = A' m A       [T] of [4 4 k]
+ *     s = v' (A dy A') [36] of [c k]      weight gradient: 36 products over all tiles, then dw = G' s G
+ *
+ * Why it is a convolution, along one line: y_j = sum_k w_k d_(j+k), j = 0 … 3, k = 0 … 2, is the transpose of
+ * multiplying polynomials of degree 2 and 3. Their product has degree 5, so its values at 6 points fix it: G
+ * and A evaluate at 0, a, -a, b, -b and infinity, and B holds the interpolation:
+ *
+ *     at      0      a       -a       b       -b     inf
+ *     G' = [ g0     ga       ga      gb       gb      0 ]      B' = [ a2b2    0   -a2-b2    0     1   0 ]
+ *          [  0     ga a    -ga a    gb b    -gb b    0 ]           [  0   -a b2   -b2      a     1   0 ]
+ *          [  0     ga a2    ga a2   gb b2    gb b2   1 ]           [  0    a b2   -b2     -a     1   0 ]
+ *                                                                   [  0   -a2 b   -a2      b     1   0 ]
+ *     A' = [  1      1        1       1        1      0 ]           [  0    a2 b   -a2     -b     1   0 ]
+ *          [  0      a       -a       b       -b      0 ]           [  0    a2b2    0   -a2-b2    0   1 ]
+ *          [  0      a2       a2      b2       b2     0 ]
+ *          [  0      a3      -a3      b3      -b3     1 ]
+ *
+ *     a2 = a^2, …    g0 = 1 / a2b2    ga = 1 / (2 a2 (a2 - b2))    gb = 1 / (2 b2 (b2 - a2))
+ *
+ * a = 5/8 and b = 3/2 are exact in binary, and round less than half as badly as the usual 1 and 2
+ * (docs/performance.md).
  *
  * Here are the steps, as one table for each CPU level; winograd_run.c puts them together. Whatever is
  * transformed lies as [36][panels][tiles][panel]: panel channels side by side, the last panel filled with

@@ -3,6 +3,7 @@
  * untrusted text. */
 #include "source/shards/shard_name.h"
 
+#include "core/path.h"
 #include "source/extension.h"
 
 #include <stdio.h>
@@ -31,30 +32,6 @@ static void classify_field(const char *text, stk__shard_name *split)
     }
 }
 
-/* Copies the path without empty and "." parts; those that lead upwards stay, as a fault. False: a part is
- * hidden, as it would be in a folder. */
-static bool clean_path(const char *name, stk__shard_name *split)
-{
-    char *to = split->key;
-    bool hidden = false;
-    for (const char *at = name; *at;) {
-        const size_t length = strcspn(at, "/");
-        if (length == 2 && at[0] == '.' && at[1] == '.')
-            split->fault = "the name leads upwards by '..'";
-        else if (length > 1 && at[0] == '.')
-            hidden = true;
-        if (length > 1 || (length == 1 && at[0] != '.')) {
-            if (to > split->key) *to++ = '/';
-            memcpy(to, at, length);
-            to += length;
-        }
-        at += length + (at[length] == '/');
-    }
-    *to = '\0';
-    split->key_length = (size_t)(to - split->key);
-    return !hidden;
-}
-
 /* In place: the key only gets shorter. */
 static void unescape_key(stk__shard_name *split)
 {
@@ -75,8 +52,9 @@ static void unescape_key(stk__shard_name *split)
 
 bool stk__shard_name_split(const char *name, bool escaped, stk__shard_name *split)
 {
-    split->fault = NULL;
-    if (!clean_path(name, split)) return false;
+    const stk__path_facts path = stk__path_clean(name, strlen(name), split->key);
+    if (path.hidden) return false; /* as in a folder */
+    split->fault = path.upwards ? "the name leads upwards by '..'" : NULL;
     char *base = strrchr(split->key, '/'), *dot;
     base = base ? base + 1 : split->key;
     dot = strchr(base, '.');

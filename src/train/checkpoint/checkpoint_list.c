@@ -1,5 +1,5 @@
-/* Which checkpoints a folder contains: names are parsed strictly, sorted from old to new, and their states
- * read where the metric is needed. */
+/* Which checkpoints a folder contains: names are parsed strictly, sorted from the newest to the
+ * oldest, and their states read where the metric is needed. */
 #include "train/checkpoint/checkpoint_parts.h"
 
 #include "core/durable.h"

@@ -56,4 +56,11 @@ bool stk__checkpoint_newer(const stk__checkpoint_entry *a, const stk__checkpoint
 /* Whether a is better than b by metric; when neither is, whether it is newer. */
 bool stk__checkpoint_better(const stk__checkpoint_entry *a, const stk__checkpoint_entry *b, bool best_is_low);
 
+/* Fills names ([list->count]) with the checkpoints to remove after `written`, an entry of the list; returns
+ * how many. The rule: checkpoint_retention.c. */
+int stk__checkpoint_choose_removed(const stk__checkpoint_list *list, const stk__checkpoint_entry *written,
+                                   const stk__checkpoint_options *options, const char **names);
+/* Removes them, with the name of the one just written. What fails is logged. */
+void stk__checkpoint_remove_old(const stk__checkpoint_options *options, const char *written);
+
 #endif

@@ -1,15 +1,12 @@
-/* Writes a checkpoint (checkpoint_io.c keeps it atomic), then removes the old ones by a retention rule:
- * see "which stay" below. A failing removal never harms the new checkpoint: it is logged. */
+/* Writes a checkpoint: tensors as safetensors files and state.json, through checkpoint_io.c, which keeps it
+ * atomic; then old ones are removed (checkpoint_retention.c). One thread. */
 #include "train/checkpoint/checkpoint_parts.h"
 
 #include "core/json_text.h"
-#include "core/logger.h"
 #include "train/checkpoint/checkpoint_io.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 static stk_status put_tensor(stk__checkpoint_io *io, stk__tensor *tensor, size_t size_bytes, stk_error *error)
 {
@@ -77,67 +74,6 @@ static stk_status write_files(stk__checkpoint_io *io, const stk__checkpoint_opti
     return stk__checkpoint_io_commit(io, error);
 }
 
-/* --- which stay ---------------------------------------------------------------------------------------- */
-
-/* Fills names with those that go. Newer ones than `newest` are of no use: the run went back before them
- * because they were damaged. Of the older ones, those of the same step were replaced; those without a
- * readable state do not count as kept. */
-static int choose_old(const stk__checkpoint_list *list, const stk__checkpoint_entry *newest,
-                      const stk__checkpoint_options *options, const char **names)
-{
-    const stk__checkpoint_entry *best = NULL, *last = NULL;
-    int count = 0, kept = 0;
-    for (int i = 0; i < list->count; i++) {
-        const stk__checkpoint_entry *entry = &list->entries[i];
-        if (stk__checkpoint_newer(entry, newest) || !entry->readable || isnan(entry->metric)) continue;
-        if (!best || stk__checkpoint_better(entry, best, options->best_is_low)) best = entry;
-    }
-    for (int i = 0; i < list->count; i++) {
-        const stk__checkpoint_entry *entry = &list->entries[i];
-        const bool newer = stk__checkpoint_newer(entry, newest);
-        const bool replaced = last && last->step == entry->step && last->epoch == entry->epoch;
-        const bool old = options->keep > 0 && kept >= options->keep;
-        if (newer || ((replaced || old) && entry != best)) names[count++] = entry->name;
-        if (newer || replaced) continue;
-        kept += entry->readable;
-        last = entry;
-    }
-    return count;
-}
-
-static const stk__checkpoint_entry *find_entry(const stk__checkpoint_list *list, const char *name)
-{
-    for (int i = 0; i < list->count; i++)
-        if (strcmp(list->entries[i].name, name) == 0) return &list->entries[i];
-    return NULL;
-}
-
-/* Nothing here can harm the newest checkpoint, so all that fails is logged. */
-static void forget_old(const stk__checkpoint_options *options, const char *newest)
-{
-    stk_error error = {0};
-    stk__checkpoint_list list;
-    const char **names = NULL;
-    stk_status status = stk__checkpoint_list_read(&list, options->folder, &error);
-    if (status == STK_OK) status = stk__checkpoint_list_states(&list, options->folder, &error);
-    if (status == STK_OK && !(names = stk__alloc((size_t)(list.count + 1) * sizeof names[0])))
-        status = stk__fail_memory(&error, (size_t)(list.count + 1) * sizeof names[0], "names");
-    const stk__checkpoint_entry *entry = status == STK_OK ? find_entry(&list, newest) : NULL;
-    if (entry)
-        status = stk__checkpoint_io_discard(options->folder, names, choose_old(&list, entry, options, names),
-                                            &error);
-    if (status != STK_OK)
-        stk__log(STK_LOG_WARNING, "old checkpoints could not be removed: %s", error.message);
-    stk__free(names);
-    stk__buffer_fini(&list.memory);
-}
-
-void stk__checkpoint_tidy(const stk__checkpoint_options *options, const char *newest)
-{
-    const char *slash = strrchr(newest, '/');
-    forget_old(options, slash ? slash + 1 : newest);
-}
-
 /* A name that is not taken. */
 static stk_status choose_name(const char *folder, const stk__checkpoint_state *state,
                               stk__checkpoint_entry *entry, stk_error *error)
@@ -166,6 +102,6 @@ stk_status stk__checkpoint_write(const stk__checkpoint_options *options, stk__mo
     if (status == STK_OK) status = write_files(&io, options, model, state, error);
     if (path && io.committed) snprintf(path, size, "%s", io.final);
     stk__checkpoint_io_fini(&io);
-    if (status == STK_OK) forget_old(options, entry.name);
+    if (status == STK_OK) stk__checkpoint_remove_old(options, entry.name);
     return status;
 }

@@ -174,6 +174,27 @@ static void check_environment_refused(char *first, char *second, const char *pla
     stk__config_destroy(&config);
 }
 
+/* Variables do not show where a section ends: the longest section that is known counts. */
+static void environment_splits_at_the_longest_section(void **state)
+{
+    (void)state;
+    check_environment_refused("STOKER_DATA_VAL_NUM_WRKERS=3", NULL, "environment STOKER_DATA_VAL_NUM_WRKERS",
+                              "unknown key 'num_wrkers' in section 'data.val'",
+                              "did you mean 'num_workers'?");
+    check_environment_refused("STOKER_Data_Num_Wrkers=3", NULL, "environment STOKER_Data_Num_Wrkers",
+                              "unknown key 'num_wrkers' in section 'data'", "did you mean 'num_workers'?");
+    check_environment_refused("STOKER_TRAINING_NUM_WRKERS=3", NULL, "environment STOKER_TRAINING_NUM_WRKERS",
+                              "unknown key 'num_wrkers' in section 'training'", "did you mean 'num_workers'?");
+    char *environment[] = {"STOKER_DATA=1", "STOKER_DATASET_ROOT=1", "STOKER_VAL_SPLIT=1", "STOKER_=1", NULL};
+    stk__config *config = config_new();
+    assert_int_equal(stk__config_read_environment(config, environment, NULL), STK_OK);
+    assert_int_equal(stk__config_effect_count(config), 0);
+    char *foreign[] = {"STOKER_OPTIMIZER_BETAS=0.9", NULL};
+    assert_int_equal(stk__config_read_environment(config, foreign, NULL), STK_OK);
+    assert_string_equal(stk__config_effect_at(config, 0).name, "optimizer.betas");
+    stk__config_destroy(&config);
+}
+
 static void environment_refuses_what_it_cannot_mean(void **state)
 {
     (void)state;
@@ -278,6 +299,7 @@ int main(void)
         cmocka_unit_test(validation_starts_from_training),
         cmocka_unit_test(bare_keys_are_unique_or_marked),
         cmocka_unit_test(environment_knows_every_spelling),
+        cmocka_unit_test(environment_splits_at_the_longest_section),
         cmocka_unit_test(environment_refuses_what_it_cannot_mean),
         cmocka_unit_test(files_are_read_or_explained),
         cmocka_unit_test(foreign_keys_have_layers_too),

@@ -30,6 +30,31 @@ int linkat(int from_folder, const char *from, int to_folder, const char *to, int
     return -1;
 }
 
+/* Reads in pieces of piece_bytes (0: as ever); the file ends at end_bytes, as if it had become shorter;
+ * interruptions come first. */
+static struct {
+    size_t piece_bytes;
+    off_t end_bytes; /* 0: where it is */
+    int interruptions, error, calls;
+} reads;
+
+ssize_t pread(int file, void *data, size_t size, off_t offset)
+{
+    reads.calls++;
+    if (reads.interruptions && reads.interruptions--) {
+        errno = EINTR;
+        return -1;
+    }
+    if (reads.error) {
+        errno = reads.error;
+        return -1;
+    }
+    if (reads.piece_bytes && size > reads.piece_bytes) size = reads.piece_bytes;
+    if (reads.end_bytes && offset >= reads.end_bytes) return 0;
+    if (reads.end_bytes && (off_t)size > reads.end_bytes - offset) size = (size_t)(reads.end_bytes - offset);
+    return syscall(SYS_pread64, file, data, size, offset);
+}
+
 static int make_home(void **state)
 {
     (void)state;
@@ -79,6 +104,65 @@ static void a_file_is_read_whole_with_zeros_behind(void **state)
     workspace_put(&home, "empty", "");
     assert_int_equal(stk__file_read(below("empty"), 0, &buffer, NULL), STK_OK);
     assert_int_equal(buffer.size_bytes, 0);
+    stk__buffer_fini(&buffer);
+}
+
+static void expect_content(const char *path, uint64_t limit, const char *expected)
+{
+    static const uint8_t zeros[64];
+    stk__buffer buffer = {0};
+    assert_int_equal(stk__file_read(path, limit, &buffer, NULL), STK_OK);
+    assert_int_equal(buffer.size_bytes, strlen(expected));
+    assert_memory_equal(buffer.data, expected, buffer.size_bytes);
+    assert_memory_equal(buffer.data + buffer.size_bytes, zeros, sizeof zeros);
+    stk__buffer_fini(&buffer);
+}
+
+/* The size that a file reports is what is read of it: pieces, interruptions and what is added behind it do
+ * not matter; a file that has become shorter is read to its end. */
+static void reads_come_as_they_like(void **state)
+{
+    (void)state;
+    workspace_put(&home, "ten", "0123456789");
+    memset(&reads, 0, sizeof reads);
+    expect_content(below("ten"), 0, "0123456789");
+    assert_int_equal(reads.calls, 1); /* none to find out that it ends */
+    reads.piece_bytes = 3;
+    reads.interruptions = 2;
+    reads.calls = 0;
+    expect_content(below("ten"), 0, "0123456789");
+    assert_int_equal(reads.calls, 4 + 2);
+    reads.end_bytes = 7;
+    expect_content(below("ten"), 0, "0123456");
+    expect_content(below("ten"), 10, "0123456");
+    reads.end_bytes = 0;
+    expect_damage("ten", 9, STK_DAMAGE_TOO_MANY_BYTES);
+    reads.error = EIO;
+    expect_damage("ten", 0, STK_DAMAGE_READ_ERROR);
+    memset(&reads, 0, sizeof reads);
+    workspace_put(&home, "nothing", "");
+    expect_content(below("nothing"), 0, "");
+    expect_content(below("nothing"), 1, "");
+}
+
+/* Files of /proc say that they have no bytes: they are read until nothing comes any more. */
+static void files_without_a_size_are_read_to_their_end(void **state)
+{
+    (void)state;
+    stk__buffer buffer = {0};
+    stk_error error = {0};
+    memset(&reads, 0, sizeof reads);
+    reads.piece_bytes = 5;
+    assert_int_equal(stk__file_read("/proc/self/status", 0, &buffer, &error), STK_OK);
+    assert_true(buffer.size_bytes > 100);
+    assert_memory_equal(buffer.data, "Name:", 5);
+    const uint64_t size = buffer.size_bytes;
+    assert_int_equal(stk__file_read("/proc/self/status", size + 100, &buffer, &error), STK_OK);
+    assert_int_equal(stk__file_read("/proc/self/status", 99, &buffer, &error), STK_ERROR_SAMPLE);
+    assert_int_equal(error.damage, STK_DAMAGE_TOO_MANY_BYTES);
+    assert_string_equal(error.message, "100 bytes, the limit is 99");
+    assert_string_equal(error.place, "/proc/self/status");
+    memset(&reads, 0, sizeof reads);
     stk__buffer_fini(&buffer);
 }
 
@@ -238,6 +322,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_is_read_whole_with_zeros_behind),
+        cmocka_unit_test(reads_come_as_they_like),
+        cmocka_unit_test(files_without_a_size_are_read_to_their_end),
         cmocka_unit_test(what_is_not_a_readable_file_is_named),
         cmocka_unit_test(too_many_open_files_is_not_the_samples_fault),
         cmocka_unit_test(no_memory_is_not_the_samples_fault),
