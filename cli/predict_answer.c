@@ -23,7 +23,7 @@ stk_status stk__answers_init(stk__answers *a, const stk__limits *limits, stk_err
     a->counts = stk__alloc(STK_OP_CLASSES * sizeof *a->counts);
     if (!a->counts || !a->rows) return stk__fail_memory(error, STK_OP_CLASSES * 8, "counts of classes");
     STK__TRY(stk__decoder_create(&a->decoder, limits, error));
-    return stk__encoder_create(&a->encoder, error);
+    return stk__png_writer_create(&a->png, STK_PNG_LEVEL_QUICK, error);
 }
 
 void stk__answers_measure(stk__answers *a)
@@ -43,7 +43,7 @@ void stk__answers_fini(stk__answers *a)
     for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
         stk__buffer_fini(buffers[i]);
     stk__decoder_destroy(&a->decoder);
-    stk__encoder_destroy(&a->encoder);
+    stk__png_writer_destroy(&a->png);
     stk__free(a->counts);
     json_decref(a->rows);
     json_decref(a->failures);
@@ -108,7 +108,7 @@ static stk_status write_png(stk__answers *a, stk__pixels pixels, const char *pat
     const char *slash = strrchr(path, '/');
     snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) : 0, path);
     if (slash) STK__TRY(stk__folder_make(folder, error));
-    STK__TRY(stk__encode_png(a->encoder, pixels, STK_PNG_BEST, &a->file, error));
+    STK__TRY(stk__png_write(a->png, pixels, &(stk__png_options){.filter = STK_PNG_BEST}, &a->file, error));
     return stk__file_write(path, a->file, STK_FILE_QUICK, error);
 }
 

@@ -7,7 +7,7 @@
 #include "session/trained_run.h"
 
 #include "decode/decode.h"
-#include "make/encode.h"
+#include "image/png_write.h"
 #include "source/source.h"
 
 typedef struct stk__answers {
@@ -27,7 +27,7 @@ typedef struct stk__answers {
     stk_error error;
 
     stk__decoder *decoder; /* sizes of originals, and their pixels under overlays */
-    stk__encoder *encoder;
+    stk__png_writer *png;
     stk__buffer bytes, picture, ids, mask, file;
     int64_t *counts; /* of classes in a mask */
 } stk__answers;

@@ -1,6 +1,7 @@
 /* The list of operations, and the section `augment` put together from their rows. */
 #include "augment/operation.h"
 
+#include "core/align.h"
 #include "core/nearest.h"
 
 #include <assert.h>
@@ -81,7 +82,7 @@ static void make_section(void)
                                         .struct_bytes = sizeof(stk__augment_settings)};
     add_rows(general_rows, sizeof general_rows / sizeof general_rows[0], 0);
     for (int i = 0; i < COUNT; i++) {
-        section.offset[i] = (used + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+        section.offset[i] = stk__align_up(used, ALIGNMENT);
         section.first_row[i] = section.table.count;
         add_rows(operations[i]->options, operations[i]->option_count, section.offset[i]);
         used = section.offset[i] + operations[i]->settings_bytes;

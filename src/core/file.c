@@ -156,16 +156,22 @@ static void folder_of(const char *path, char folder[PATH_MAX])
         snprintf(folder, PATH_MAX, "%.*s", slash == path ? 1 : (int)(slash - path), path);
 }
 
-static int write_all(int file, stk__buffer data, stk__file_care care)
+int stk__file_write_all(int file, const void *data, size_t size_bytes)
 {
-    while (data.size_bytes) {
-        const ssize_t put = write(file, data.data, data.size_bytes);
+    for (size_t done = 0; done < size_bytes;) {
+        const ssize_t put = write(file, (const uint8_t *)data + done, size_bytes - done);
         if (put < 0 && errno == EINTR) continue;
         if (put < 0) return errno;
-        data.data += put;
-        data.size_bytes -= (size_t)put;
+        done += (size_t)put;
     }
-    return care == STK_FILE_QUICK || fsync(file) == 0 ? 0 : errno;
+    return 0;
+}
+
+static int write_content(int file, stk__buffer data, stk__file_care care)
+{
+    const int failed = stk__file_write_all(file, data.data, data.size_bytes);
+    if (failed || care == STK_FILE_QUICK) return failed;
+    return fsync(file) == 0 ? 0 : errno;
 }
 
 /* Gives an unnamed file its name; one that exists is replaced through a temporary name. */
@@ -188,7 +194,7 @@ static int write_unnamed(const char *folder, const char *path, const char *tempo
 {
     const int file = open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
     if (file < 0) return errno;
-    int failed = write_all(file, data, care);
+    int failed = write_content(file, data, care);
     if (!failed) failed = name_unnamed(file, path, temporary);
     close(file);
     return failed;
@@ -206,7 +212,7 @@ static int write_named(const char *path, const char *temporary, stk__buffer data
     unlink(temporary); /* left over, or a link that somebody put there: never written through */
     const int file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (file < 0) return errno;
-    int failed = write_all(file, data, care);
+    int failed = write_content(file, data, care);
     if (close(file) != 0 && !failed) failed = errno;
     if (!failed && rename(temporary, path) != 0) failed = errno;
     if (failed) unlink(temporary);

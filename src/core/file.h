@@ -30,6 +30,9 @@ typedef enum stk__file_care {
  * /proc), then the name. An existing file is replaced. */
 stk_status stk__file_write(const char *path, stk__buffer data, stk__file_care care, stk_error *error);
 
+/* All bytes to an open file, however many writes that takes. 0, or an errno; then some may be written. */
+int stk__file_write_all(int file, const void *data, size_t size_bytes);
+
 /* A temporary name that stk__file_write had to leave behind when its process died: "run.json.tmp-4711". */
 bool stk__file_is_left_over(const char *name);
 

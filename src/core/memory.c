@@ -3,6 +3,8 @@
  * threads start; after that it is only read. */
 #include "core/memory.h"
 
+#include "core/align.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,7 +15,7 @@ enum { HEADER_BYTES = 64 };
 static void *heap_alloc(void *context, size_t size_bytes)
 {
     (void)context;
-    return aligned_alloc(HEADER_BYTES, (size_bytes + HEADER_BYTES - 1) / HEADER_BYTES * HEADER_BYTES);
+    return aligned_alloc(HEADER_BYTES, stk__align_up(size_bytes, HEADER_BYTES));
 }
 
 static void heap_release(void *context, void *memory, size_t size_bytes)

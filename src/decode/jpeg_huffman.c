@@ -3,6 +3,7 @@
  * coefficients, or the end of the block. Anything unusual jumps back (turn_away), and libjpeg decodes the
  * image from its start. State belongs to the worker's decoder. */
 #include "decode/jpeg.h"
+#include "decode/jpeg_inside.h"
 
 #include <endian.h>
 #include <stddef.h>
@@ -331,6 +332,7 @@ void stk__jpeg_huffman_take(stk__jpeg_state *state)
 {
     stk__jpeg_huffman *huffman = &state->huffman;
     const j_decompress_ptr codec = &state->codec;
+    if (!stk__jpeg_inside_fits(codec->entropy)) return;
     if (jpeg_has_multiple_scans(codec)) return; /* all have been read already, maybe with other tables */
     if (!is_known(codec)) return;
     for (int i = 0; i < codec->blocks_in_MCU; i++) {

@@ -2,6 +2,7 @@
  * opened: engine_open.c. */
 #include "engine/engine.h"
 
+#include "core/align.h"
 #include "core/half.h"
 #include "core/memory.h"
 #include "engine/half_op.h"
@@ -91,7 +92,7 @@ size_t stk__tensor_size(const stk__engine *engine, const stk__tensor_desc *desc)
 {
     const size_t bytes =
         engine->ops->tensor_size ? engine->ops->tensor_size(engine, desc) : dense_bytes(desc);
-    return (bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
+    return stk__align_up(bytes, ALIGN_BYTES);
 }
 
 stk_status stk__arena_create(stk__engine *engine, size_t size_bytes, stk__arena **arena, stk_error *error)

@@ -3,6 +3,7 @@
  * threads; scratch belongs to the pass. */
 #include "engine/half_op.h"
 
+#include "core/align.h"
 #include "core/half.h"
 #include "core/memory.h"
 #include "core/pool.h"
@@ -135,7 +136,7 @@ struct stk__half_op {
 static size_t reserve(places *p, const stk__shape *shape)
 {
     const size_t offset = p->size_bytes, bytes = (size_t)stk__shape_count(shape) * sizeof(float);
-    p->size_bytes += (bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
+    p->size_bytes += stk__align_up(bytes, ALIGN_BYTES);
     return offset;
 }
 
@@ -146,8 +147,7 @@ static bool copies_input(const stk__op *op, int i)
 
 static void place_common(places *p, const stk__op *op, bool reads_x)
 {
-    p->size_bytes =
-        (stk__op_memory(op->half->inner).scratch_bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
+    p->size_bytes = stk__align_up(stk__op_memory(op->half->inner).scratch_bytes, ALIGN_BYTES);
     for (int i = 0; i < op->form.param_count && op->half->product; i++)
         p->param[i] = reserve(p, &op->form.param[i].shape);
     for (int i = 0; i < op->spec.inputs && reads_x; i++)

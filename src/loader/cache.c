@@ -3,12 +3,14 @@
  * without further ado; nothing is ever evicted. */
 #include "loader/cache.h"
 
+#include "core/align.h"
+
 #include <assert.h>
 #include <stdatomic.h>
 #include <string.h>
 
 /* The word of a sample: EMPTY, FILLING, or READY together with the offset of its entry. */
-enum { EMPTY, FILLING, READY, STATE_BITS = 3, LINE_BYTES = 64 };
+enum { EMPTY, FILLING, READY, STATE_BITS = 3 };
 
 /* In front of a sample's pixels: image, then mask, each from a whole line on. */
 typedef struct entry {
@@ -30,20 +32,15 @@ uint64_t stk__cache_promised_bytes(void)
     return atomic_load_explicit(&promised_bytes, memory_order_relaxed);
 }
 
-static size_t round_up(size_t bytes)
-{
-    return (bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
-}
-
 static size_t image_bytes(const stk__cache_options *options, int32_t w, int32_t h)
 {
-    return round_up((size_t)w * (size_t)h * (size_t)options->channels);
+    return stk__align_up((size_t)w * (size_t)h * (size_t)options->channels, STK_LINE_BYTES);
 }
 
 size_t stk__cache_sample_bytes(const stk__cache_options *options, int32_t w, int32_t h)
 {
-    const size_t mask = options->masks ? round_up((size_t)w * (size_t)h) : 0;
-    return round_up(sizeof(entry)) + image_bytes(options, w, h) + mask;
+    const size_t mask = options->masks ? stk__align_up((size_t)w * (size_t)h, STK_LINE_BYTES) : 0;
+    return stk__align_up(sizeof(entry), STK_LINE_BYTES) + image_bytes(options, w, h) + mask;
 }
 
 stk_status stk__cache_create(stk__cache **out, const stk__cache_options *options, stk_error *error)
@@ -96,7 +93,7 @@ bool stk__cache_has(const stk__cache *cache, uint64_t id)
 static void lay_out(const stk__cache_options *options, uint8_t *at, stk__decoded *sample)
 {
     const int32_t w = sample->image.w, h = sample->image.h;
-    uint8_t *image = at + round_up(sizeof(entry));
+    uint8_t *image = at + stk__align_up(sizeof(entry), STK_LINE_BYTES);
     sample->image = stk__pixels_dense(image, w, h, options->channels);
     sample->mask =
         options->masks ? stk__pixels_dense(image + image_bytes(options, w, h), w, h, 1) : (stk__pixels){0};

@@ -2,6 +2,8 @@
  * inspection; it waits for the copies. */
 #include "loader/host_copy.h"
 
+#include "core/align.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -25,7 +27,7 @@ static bool is_away(const stk_batch *batch, const stk_tensor *tensor)
 
 static size_t room_for(const stk_tensor *tensor)
 {
-    return ((size_t)stk_tensor_bytes(tensor) + 63) / 64 * 64;
+    return stk__align_up((size_t)stk_tensor_bytes(tensor), STK_LINE_BYTES);
 }
 
 stk_status stk__host_copy(const stk_batch *batch, stk__buffer *memory, stk_batch *copy, stk_error *error)

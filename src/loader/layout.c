@@ -1,12 +1,13 @@
 /* Sizes and offsets of everything in a slot. */
 #include "loader/layout.h"
 
+#include "core/align.h"
 #include "device/host.h"
 #include "device/kernel/kernel_launch.h"
 
 static size_t take(size_t *cursor, size_t size_bytes)
 {
-    const size_t start = (*cursor + 63) / 64 * 64;
+    const size_t start = stk__align_up(*cursor, STK_LINE_BYTES);
     *cursor = start + size_bytes;
     return start;
 }

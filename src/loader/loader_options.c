@@ -2,6 +2,8 @@
  * table. */
 #include "loader/loader_open.h"
 
+#include "decode/limit_options.h"
+
 #include <stddef.h>
 
 /* Switches and words are written as int (core/option.h), whatever enum a field has. */
@@ -47,11 +49,7 @@ static const stk__option options_table[] = {
     {.name = "timeout", .type = STK_OPTION_SECONDS, .offset = FIELD(timeout_s), .least = 0.1, .most = 86400, .fallback = "60", .unit = "s", .help = "what hangs longer is named and given up"},
     {.name = "rank", .type = STK_OPTION_INT, .offset = FIELD(rank), .least = 0, .most = 65535, .help = "number of this process among the ranks"},
     {.name = "ranks", .type = STK_OPTION_INT, .offset = FIELD(ranks), .least = 1, .most = 65536, .fallback = "1", .help = "processes that share every batch"},
-    {.name = "limits.bytes", .type = STK_OPTION_BYTES, .offset = FIELD(limit_bytes), .least = 1, .most = 1e12, .fallback = "256M", .unit = "bytes", .help = "largest file"},
-    {.name = "limits.pixels", .type = STK_OPTION_BYTES, .offset = FIELD(limit_pixels), .least = 1, .most = 4e9, .fallback = "100e6", .unit = "pixels", .help = "largest image"},
-    {.name = "limits.scans", .type = STK_OPTION_INT, .offset = FIELD(limit_scans), .least = 1, .most = 1e6, .fallback = "200", .help = "scans of a progressive JPEG"},
-    {.name = "limits.warnings", .type = STK_OPTION_INT, .offset = FIELD(limit_warnings), .least = 0, .most = 1e6, .help = "decoder warnings that are forgiven in one image"},
-    {.name = "limits.time", .type = STK_OPTION_SECONDS, .offset = FIELD(limit_time_s), .least = 0.001, .most = 3600, .fallback = "10", .unit = "s", .help = "time to decode one image"},
+    STK_LIMIT_OPTIONS(FIELD, 1e12, 4e9),
     {.name = "limits.memory", .type = STK_OPTION_BYTES, .offset = FIELD(limit_memory_bytes), .least = 1, .most = 1e15, .fallback = "2G", .unit = "bytes", .help = "memory of all batches that wait; and of the images in one batch that keep their own size"},
 };
 /* clang-format on */

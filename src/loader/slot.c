@@ -3,6 +3,8 @@
  * without a lock; states change under the loader's lock only. */
 #include "loader/slot.h"
 
+#include "core/align.h"
+
 #include <string.h>
 
 /* Where the consumer finds something. */
@@ -188,7 +190,7 @@ static stk__pixels take_spare(stk__slot *slot, const stk__layout *layout, const 
         wanted.data = slot->memory.data + layout->arena_offset + before->offset_bytes;
         return wanted;
     }
-    const size_t need = (larger(size, least) + 63) / 64 * 64;
+    const size_t need = stk__align_up(larger(size, least), STK_LINE_BYTES);
     const size_t start = atomic_fetch_add_explicit(&slot->spare_used, need, memory_order_relaxed);
     const size_t room = layout->total_bytes - layout->spare_offset;
     if (start > room || need > room - start) return (stk__pixels){0};

@@ -4,23 +4,21 @@
  * on every machine. */
 #include "make/canvas.h"
 
+#include "core/align.h"
+
 #include <assert.h>
 #include <string.h>
 
-static size_t round_up(size_t size_bytes)
-{
-    return (size_bytes + 63) / 64 * 64;
-}
-
 static size_t sums_bytes(int32_t w, int32_t h)
 {
-    return round_up(sizeof(int16_t) * (size_t)(w + 2) * (size_t)h);
+    return stk__align_up(sizeof(int16_t) * (size_t)(w + 2) * (size_t)h, STK_LINE_BYTES);
 }
 
 size_t stk__canvas_bytes(int32_t w, int32_t h, int32_t plane_count)
 {
-    const size_t plane = round_up((size_t)w * (size_t)h);
-    return plane * (size_t)(plane_count + 1) + sums_bytes(w, h) + 2 * round_up(sizeof(int16_t) * (size_t)h);
+    const size_t plane = stk__align_up((size_t)w * (size_t)h, STK_LINE_BYTES);
+    return plane * (size_t)(plane_count + 1) + sums_bytes(w, h) +
+           2 * stk__align_up(sizeof(int16_t) * (size_t)h, STK_LINE_BYTES);
 }
 
 static void forget_outline(stk__canvas *canvas)
@@ -32,7 +30,7 @@ static void forget_outline(stk__canvas *canvas)
 void stk__canvas_init(stk__canvas *canvas, int32_t w, int32_t h, int32_t plane_count, uint8_t *memory)
 {
     assert(w <= STK_CANVAS_SIDE && h <= STK_CANVAS_SIDE && plane_count <= 3);
-    const size_t plane = round_up((size_t)w * (size_t)h);
+    const size_t plane = stk__align_up((size_t)w * (size_t)h, STK_LINE_BYTES);
     *canvas = (stk__canvas){.w = w, .h = h, .plane_count = plane_count, .ids = memory};
     memset(memory, 0, plane * (size_t)(plane_count + 1));
     for (int c = 0; c < plane_count; c++)
@@ -42,7 +40,8 @@ void stk__canvas_init(stk__canvas *canvas, int32_t w, int32_t h, int32_t plane_c
     memset(memory, 0, sums_bytes(w, h));
     memory += sums_bytes(w, h);
     canvas->cover.first = (int16_t *)(void *)memory;
-    canvas->cover.last = (int16_t *)(void *)(memory + round_up(sizeof(int16_t) * (size_t)h));
+    canvas->cover.last =
+        (int16_t *)(void *)(memory + stk__align_up(sizeof(int16_t) * (size_t)h, STK_LINE_BYTES));
     for (int y = 0; y < h; y++) {
         canvas->cover.first[y] = INT16_MAX;
         canvas->cover.last[y] = -1;

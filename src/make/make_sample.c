@@ -3,6 +3,7 @@
 #include "make/make_write.h"
 
 #include "core/file.h"
+#include "image/jpeg_write.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -24,10 +25,11 @@ static stk_status write_picture(stk__make_bench *bench, const stk__make_sample *
                                 stk_error *error)
 {
     if (image.channels == 3) {
-        STK__TRY(stk__encode_jpeg(image, QUALITY, &bench->file, error));
+        STK__TRY(stk__jpeg_write(image, QUALITY, &bench->file, error));
         return write_file(sample, "images/", "jpg", bench->file, error);
     }
-    STK__TRY(stk__encode_png(bench->encoder, image, STK_PNG_BEST, &bench->file, error));
+    STK__TRY(
+        stk__png_write(bench->png, image, &(stk__png_options){.filter = STK_PNG_BEST}, &bench->file, error));
     return write_file(sample, "", "png", bench->file, error);
 }
 
@@ -39,7 +41,7 @@ stk_status stk__make_sample_write(stk__make_bench *bench, const stk__make_sample
     const size_t mask_bytes = (size_t)info->w * (size_t)info->h,
                  image_bytes = mask_bytes * (size_t)info->channels;
     STK__TRY(stk__buffer_reserve(&bench->pixels, info->scratch_bytes + image_bytes + mask_bytes, error));
-    if (!bench->encoder) STK__TRY(stk__encoder_create(&bench->encoder, error));
+    if (!bench->png) STK__TRY(stk__png_writer_create(&bench->png, STK_PNG_LEVEL_QUICK, error));
     uint8_t *data = bench->pixels.data + info->scratch_bytes;
     const stk__pixels image = stk__pixels_dense(data, info->w, info->h, info->channels);
     const stk__pixels mask = stk__pixels_dense(info->masks ? data + image_bytes : NULL, info->w, info->h, 1);
@@ -47,7 +49,8 @@ stk_status stk__make_sample_write(stk__make_bench *bench, const stk__make_sample
     STK__TRY(write_picture(bench, sample, image, error));
     *bytes += bench->file.size_bytes;
     if (!mask.data) return STK_OK;
-    STK__TRY(stk__encode_png(bench->encoder, mask, STK_PNG_LEFT, &bench->file, error));
+    STK__TRY(
+        stk__png_write(bench->png, mask, &(stk__png_options){.filter = STK_PNG_LEFT}, &bench->file, error));
     STK__TRY(write_file(sample, "masks/", "png", bench->file, error));
     *bytes += bench->file.size_bytes;
     return STK_OK;
@@ -55,7 +58,7 @@ stk_status stk__make_sample_write(stk__make_bench *bench, const stk__make_sample
 
 void stk__make_bench_fini(stk__make_bench *bench)
 {
-    stk__encoder_destroy(&bench->encoder);
+    stk__png_writer_destroy(&bench->png);
     stk__buffer_fini(&bench->pixels);
     stk__buffer_fini(&bench->file);
 }

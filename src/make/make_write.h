@@ -7,7 +7,7 @@
 #ifndef STK_MAKE_MAKE_WRITE_H
 #define STK_MAKE_MAKE_WRITE_H
 
-#include "make/encode.h"
+#include "image/png_write.h"
 #include "make/make.h"
 
 #include <stdatomic.h>
@@ -41,7 +41,7 @@ stk_status stk__make_write(const stk__make_options *options, stk__make_progress 
 /* Memory for drawing and encoding one sample after the other. Zeroed at first; owner: one thread. */
 typedef struct stk__make_bench {
     stk__buffer pixels, file;
-    stk__encoder *encoder;
+    stk__png_writer *png;
 } stk__make_bench;
 
 typedef struct stk__make_sample {

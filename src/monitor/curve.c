@@ -4,6 +4,7 @@
 #include "monitor/curve.h"
 
 #include "core/number.h"
+#include "core/text.h"
 #include "monitor/curve_shape.h"
 #include "monitor/metric.h"
 
@@ -58,22 +59,17 @@ static bool is_word(word w, const char *text)
     return strlen(text) == w.length && memcmp(w.text, text, w.length) == 0;
 }
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r';
-}
-
 /* Returns where the next line begins. */
 static const char *split_line(const char *text, line *out)
 {
     out->count = 0;
     while (*text && *text != '\n' && *text != '#') {
         const char *start = text;
-        while (*text && !is_blank(*text) && *text != '\n' && *text != '#')
+        while (*text && !stk__is_space(*text) && *text != '#')
             text++;
         if (text > start && out->count <= WORDS)
             out->words[out->count++] = (word){start, (size_t)(text - start)};
-        while (is_blank(*text))
+        while (*text != '\n' && stk__is_space(*text))
             text++;
     }
     text += strcspn(text, "\n");
@@ -220,7 +216,7 @@ static stk_status read_lines(stk__curves *curves, const char *text, stk_error *e
     line l = {0};
     while (*text) {
         l.number++;
-        while (is_blank(*text))
+        while (*text != '\n' && stk__is_space(*text))
             text++;
         text = split_line(text, &l);
         STK__TRY(read_line(curves, &l, error));

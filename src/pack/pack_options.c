@@ -1,6 +1,8 @@
 /* The section `pack`, described once: parser, help, checks and effects come from this table. */
 #include "pack/pack.h"
 
+#include "decode/limit_options.h"
+
 #define FIELD(name) offsetof(stk__pack_settings, name)
 
 /* clang-format off */
@@ -10,11 +12,7 @@ static const stk__option options_table[] = {
     {.name = "on_bad_sample", .type = STK_OPTION_WORD, .offset = FIELD(on_bad_sample), .choices = "fail|skip", .help = "stop and name it, or leave it out and write it into ledger.jsonl"},
     {.name = "num_workers", .aliases = "workers", .type = STK_OPTION_COUNT, .offset = FIELD(num_workers), .least = 0, .most = 256, .fallback = "auto", .help = "threads that pack; the bytes do not depend on it; 0 = in one thread with the writing"},
     {.name = "timeout", .type = STK_OPTION_SECONDS, .offset = FIELD(timeout_s), .least = 0.1, .most = 86400, .fallback = "60", .unit = "s", .help = "a sample that hangs longer is named and given up"},
-    {.name = "limits.bytes", .type = STK_OPTION_BYTES, .offset = FIELD(limit_bytes), .least = 1, .most = 4e9, .fallback = "256M", .unit = "bytes", .help = "largest file"},
-    {.name = "limits.pixels", .type = STK_OPTION_BYTES, .offset = FIELD(limit_pixels), .least = 1, .most = 2e9, .fallback = "100e6", .unit = "pixels", .help = "largest image"},
-    {.name = "limits.scans", .type = STK_OPTION_INT, .offset = FIELD(limit_scans), .least = 1, .most = 1e6, .fallback = "200", .help = "scans of a progressive JPEG"},
-    {.name = "limits.warnings", .type = STK_OPTION_INT, .offset = FIELD(limit_warnings), .least = 0, .most = 1e6, .help = "decoder warnings that are forgiven in one image"},
-    {.name = "limits.time", .type = STK_OPTION_SECONDS, .offset = FIELD(limit_time_s), .least = 0.001, .most = 3600, .fallback = "10", .unit = "s", .help = "time to decode one image"},
+    STK_LIMIT_OPTIONS(FIELD, 4e9, 2e9),
 };
 /* clang-format on */
 

@@ -50,14 +50,10 @@ void stk__pack_shard_init(stk__pack_shard *shard, const char *folder)
     shard->file = -1;
 }
 
-static stk_status write_all(stk__pack_shard *shard, const stk__buffer *data, stk_error *error)
+static stk_status write_bytes(stk__pack_shard *shard, const stk__buffer *data, stk_error *error)
 {
-    for (size_t done = 0; done < data->size_bytes;) {
-        const ssize_t put = write(shard->file, data->data + done, data->size_bytes - done);
-        if (put < 0 && errno == EINTR) continue;
-        if (put < 0) return stk__pack_write_fail(error, errno, shard->temporary);
-        done += (size_t)put;
-    }
+    const int failed = stk__file_write_all(shard->file, data->data, data->size_bytes);
+    if (failed) return stk__pack_write_fail(error, failed, shard->temporary);
     stk__hash_update(shard->hash, data->data, data->size_bytes);
     shard->bytes += data->size_bytes;
     return STK_OK;
@@ -68,7 +64,7 @@ static stk_status write_frame(stk__pack_shard *shard, stk_status (*frame)(stk__b
 {
     stk__buffer blocks = {0};
     stk_status status = frame(&blocks, error);
-    if (status == STK_OK) status = write_all(shard, &blocks, error);
+    if (status == STK_OK) status = write_bytes(shard, &blocks, error);
     stk__buffer_fini(&blocks);
     return status;
 }
@@ -93,7 +89,7 @@ stk_status stk__pack_shard_open(stk__pack_shard *shard, uint64_t number, stk_err
 
 stk_status stk__pack_shard_append(stk__pack_shard *shard, const stk__buffer *tar, stk_error *error)
 {
-    STK__TRY(write_all(shard, tar, error));
+    STK__TRY(write_bytes(shard, tar, error));
     shard->samples++;
     return STK_OK;
 }

@@ -35,7 +35,8 @@ stk_status stk__packer_init(stk__packer *packer, const stk__source *source, cons
     packer->limits = limits;
     stk_status status = stk__decoder_create(&packer->decoder, limits, error);
     if (status == STK_OK) status = stk__jpeg_rewriter_create(&packer->jpeg, limits, error);
-    if (status == STK_OK && source->info.masks) status = stk__mask_writer_create(&packer->masks, error);
+    if (status == STK_OK && source->info.masks)
+        status = stk__png_writer_create(&packer->masks, STK_PNG_LEVEL_SMALL, error);
     if (status != STK_OK) stk__packer_fini(packer);
     return status;
 }
@@ -44,7 +45,7 @@ void stk__packer_fini(stk__packer *packer)
 {
     stk__decoder_destroy(&packer->decoder);
     stk__jpeg_rewriter_destroy(&packer->jpeg);
-    stk__mask_writer_destroy(&packer->masks);
+    stk__png_writer_destroy(&packer->masks);
     stk__buffer_fini(&packer->bytes);
     stk__buffer_fini(&packer->file);
     stk__buffer_fini(&packer->before);

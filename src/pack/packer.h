@@ -5,7 +5,7 @@
 
 #include "decode/decode.h"
 #include "pack/jpeg_rewrite.h"
-#include "pack/mask_png.h"
+#include "image/png_write.h"
 #include "source/source.h"
 
 typedef struct stk__packer {
@@ -13,7 +13,7 @@ typedef struct stk__packer {
     const stk__limits *limits;
     stk__decoder *decoder;
     stk__jpeg_rewriter *jpeg;
-    stk__mask_writer *masks;
+    stk__png_writer *masks;
     stk__buffer bytes;         /* as the source has them */
     stk__buffer file;          /* as they are packed */
     stk__buffer before, after; /* their pixels */

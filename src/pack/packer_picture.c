@@ -115,13 +115,15 @@ static stk_status decode_ids(stk__packer *packer, stk__encoded bytes, stk__pictu
 
 /* The colours of a palette belong to the file: they are read again from its chunks. */
 static stk_status find_palette(const stk__packer *packer, const stk__picture *picture,
-                               stk__mask_palette *palette, stk_error *error)
+                               stk__png_options *options, stk_error *error)
 {
     stk__png png;
-    *palette = (stk__mask_palette){0};
+    *options = (stk__png_options){.filter = STK_PNG_NONE};
     if (picture->format != &stk__format_png) return STK_OK;
     STK__TRY(stk__png_read_chunks(encoded_of(&packer->bytes), &png, error));
-    if (png.colour == STK_PNG_PALETTE) *palette = (stk__mask_palette){png.palette, png.palette_count};
+    if (png.colour != STK_PNG_PALETTE) return STK_OK;
+    options->palette = png.palette;
+    options->palette_count = png.palette_count;
     return STK_OK;
 }
 
@@ -140,13 +142,13 @@ stk_status stk__packer_mask(stk__packer *packer, const char *promised, stk__pack
 {
     const stk__encoded bytes = encoded_of(&packer->bytes);
     stk__picture *header = &picture->header;
-    stk__mask_palette palette;
+    stk__png_options options;
     *picture = (stk__pack_picture){.extension = "png"};
     STK__TRY(stk__decode_header(packer->decoder, bytes, promised, header, error));
     STK__TRY(decode_ids(packer, bytes, header, &packer->before, error));
-    STK__TRY(find_palette(packer, header, &palette, error));
-    STK__TRY(stk__mask_write(packer->masks, stk__pixels_dense(packer->before.data, header->w, header->h, 1),
-                             palette, &packer->file, error));
+    STK__TRY(find_palette(packer, header, &options, error));
+    STK__TRY(stk__png_write(packer->masks, stk__pixels_dense(packer->before.data, header->w, header->h, 1),
+                            &options, &packer->file, error));
     picture->bytes = encoded_of(&packer->file);
     return check_ids(packer, error);
 }

@@ -3,8 +3,9 @@
 #include "session/sheet.h"
 
 #include "core/file.h"
+#include "image/jpeg_write.h"
+#include "image/png_write.h"
 #include "image/resize.h"
-#include "make/encode.h"
 
 #include <string.h>
 #include <strings.h>
@@ -99,10 +100,11 @@ static bool is_jpeg(const char *path)
 
 static stk_status encode_png(stk__pixels pixels, stk__buffer *file, stk_error *error)
 {
-    stk__encoder *encoder;
-    STK__TRY(stk__encoder_create(&encoder, error));
-    const stk_status status = stk__encode_png(encoder, pixels, STK_PNG_BEST, file, error);
-    stk__encoder_destroy(&encoder);
+    stk__png_writer *writer;
+    STK__TRY(stk__png_writer_create(&writer, STK_PNG_LEVEL_QUICK, error));
+    const stk_status status =
+        stk__png_write(writer, pixels, &(stk__png_options){.filter = STK_PNG_BEST}, file, error);
+    stk__png_writer_destroy(&writer);
     return status;
 }
 
@@ -112,7 +114,7 @@ stk_status stk__sheet_write(const stk__sheet *sheet, const char *path, stk_error
     stk__buffer file = {0};
     const stk__pixels all = stk__pixels_dense(sheet->pixels.data, sheet_w(sheet), sheet_h(sheet), 3);
     stk_status status =
-        is_jpeg(path) ? stk__encode_jpeg(all, QUALITY, &file, error) : encode_png(all, &file, error);
+        is_jpeg(path) ? stk__jpeg_write(all, QUALITY, &file, error) : encode_png(all, &file, error);
     if (status == STK_OK) status = stk__file_write(path, file, STK_FILE_QUICK, error);
     stk__buffer_fini(&file);
     return status;

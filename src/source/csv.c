@@ -2,6 +2,8 @@
  * as such and reading continues on the next line, also after a quote that is never closed. */
 #include "source/csv.h"
 
+#include "core/text.h"
+
 #include <string.h>
 
 stk_status stk__csv_open(stk__csv *csv, const char *path, stk_error *error)
@@ -23,17 +25,12 @@ stk__csv_text stk__csv_at(const stk__csv *csv, size_t index)
     return (stk__csv_text){(const char *)csv->text.data + field->offset, field->length};
 }
 
-static bool is_blank(char byte)
-{
-    return byte == ' ' || byte == '\t';
-}
-
 stk__csv_text stk__csv_trimmed(const stk__csv *csv, size_t index)
 {
     stk__csv_text text = stk__csv_at(csv, index);
-    for (; text.length && is_blank(*text.data); text.length--)
+    for (; text.length && stk__is_blank(*text.data); text.length--)
         text.data++;
-    while (text.length && is_blank(text.data[text.length - 1]))
+    while (text.length && stk__is_blank(text.data[text.length - 1]))
         text.length--;
     return text;
 }

@@ -4,6 +4,7 @@
 
 #include "core/logger.h"
 #include "core/number.h"
+#include "core/text.h"
 #include "source/csv.h"
 
 #include <math.h>
@@ -51,7 +52,7 @@ static stk_status check_duplicates(const stk__list *list, const stk__csv *csv, s
 
 static bool ends_with(stk__csv_text text, const char *end)
 {
-    return text.length > 2 && strncasecmp(text.data + text.length - 2, end, 2) == 0;
+    return stk__text_ends_with(text.data, text.length, end);
 }
 
 static stk_status find_points(stk__list *list, const stk__csv *csv, column_plan *columns, stk_error *error)

@@ -2,6 +2,7 @@
  * rows must have. Each row fills a draft for list_rows.c. */
 #include "source/list.h"
 
+#include "core/text.h"
 #include "source/reader.h"
 
 #include <jansson.h>
@@ -35,10 +36,10 @@ static stk_status next_line(stk__byte_reader *reader, stk__buffer *line, bool *t
     return STK_OK;
 }
 
-static bool is_blank(const stk__buffer *line)
+static bool is_empty_line(const stk__buffer *line)
 {
     for (size_t i = 0; i < line->size_bytes; i++)
-        if (line->data[i] != ' ' && line->data[i] != '\t' && line->data[i] != '\r') return false;
+        if (!stk__is_space((char)line->data[i])) return false;
     return true;
 }
 
@@ -170,7 +171,7 @@ static stk_status read_lines(stk__list *list, stk__byte_reader *reader, stk__buf
         const stk_status status = next_line(reader, line, &too_long, error);
         if (status == STK_END) return STK_OK;
         STK__TRY(status);
-        if (is_blank(line)) continue;
+        if (is_empty_line(line)) continue;
         stk__draft draft = {.line = number};
         if (too_long) stk__draft_fault(&draft, "the line is longer than %d bytes", LINE_BYTES);
         STK__TRY(too_long ? add_object(list, NULL, &draft, error) : add_line(list, line, &draft, error));

@@ -2,6 +2,7 @@
  * make:series. Pictures are handed out as .npy bytes, drawn behind the header inside the caller's buffer. */
 #include "source/kinds.h"
 
+#include "core/align.h"
 #include "make/make.h"
 
 #include <errno.h>
@@ -60,11 +61,6 @@ static void put_header(uint8_t *out, int32_t w, int32_t h, int32_t channels)
     out[NPY_BYTES - 1] = '\n';
 }
 
-static size_t round_up(size_t size_bytes)
-{
-    return (size_bytes + 63) / 64 * 64;
-}
-
 static stk_status made_read(const stk__source *source, uint64_t id, stk__field field, stk__buffer *buffer,
                             const char **extension, stk_error *error)
 {
@@ -76,7 +72,7 @@ static stk_status made_read(const stk__source *source, uint64_t id, stk__field f
         return stk__fail(error, STK_ERROR_ARGUMENT, "make:%s has no %s", info->name,
                          mask ? "masks" : "images");
     const size_t size = NPY_BYTES + (size_t)info->w * (size_t)info->h * (size_t)channels;
-    const size_t scratch_at = round_up(size + LOOKAHEAD_BYTES);
+    const size_t scratch_at = stk__align_up(size + LOOKAHEAD_BYTES, STK_LINE_BYTES);
     buffer->size_bytes = 0;
     STK__TRY(stk__buffer_reserve(buffer, scratch_at + info->scratch_bytes, error));
     put_header(buffer->data, info->w, info->h, channels);

@@ -2,6 +2,7 @@
 #include "source/source.h"
 
 #include "core/logger.h"
+#include "core/text.h"
 #include "source/kinds.h"
 #include "source/shards/pack_note.h"
 #include "source/scan.h"
@@ -59,8 +60,7 @@ static bool find_file(stk__site *site, const char *const *names, size_t count)
 
 static bool ends_with(const char *text, const char *end)
 {
-    const size_t length = strlen(text), end_length = strlen(end);
-    return length > end_length && strcasecmp(text + length - end_length, end) == 0;
+    return stk__text_ends_with(text, strlen(text), end);
 }
 
 static stk_status open_file(stk__source **source, stk__site *site, stk_error *error)

@@ -2,6 +2,7 @@
 #include "train/event_file.h"
 
 #include "core/durable.h"
+#include "core/file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -128,20 +129,9 @@ static stk_status finish_event(stk__event_file *events, size_t start, stk_error 
 }
 
 /* Returns an errno. */
-static int write_all(int file, const stk__buffer *data)
-{
-    for (size_t done = 0; done < data->size_bytes;) {
-        const ssize_t put = write(file, data->data + done, data->size_bytes - done);
-        if (put < 0 && errno == EINTR) continue;
-        if (put < 0) return errno;
-        done += (size_t)put;
-    }
-    return 0;
-}
-
 static stk_status flush(stk__event_file *events, stk_error *error)
 {
-    const int failed = write_all(events->file, &events->record);
+    const int failed = stk__file_write_all(events->file, events->record.data, events->record.size_bytes);
     events->record.size_bytes = 0;
     return failed ? stk__durable_fail(error, failed, events->path) : STK_OK;
 }

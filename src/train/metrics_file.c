@@ -27,18 +27,12 @@ void stk__metrics_file_fini(stk__metrics_file *metrics)
 /* One write does it; what is left of a line on a full disk is taken back. Returns an errno. */
 static int append(int file, const stk__buffer *line)
 {
-    struct stat before;
-    size_t done = 0;
+    struct stat before, after;
     if (fstat(file, &before) != 0) return errno;
-    while (done < line->size_bytes) {
-        const ssize_t put = write(file, line->data + done, line->size_bytes - done);
-        if (put < 0 && errno == EINTR) continue;
-        if (put < 0) break;
-        done += (size_t)put;
-    }
-    if (done == line->size_bytes) return 0;
-    const int failed = errno;
-    if (done && ftruncate(file, before.st_size) != 0) return errno;
+    const int failed = stk__file_write_all(file, line->data, line->size_bytes);
+    if (!failed) return 0;
+    const bool torn = fstat(file, &after) != 0 || after.st_size > before.st_size;
+    if (torn && ftruncate(file, before.st_size) != 0) return errno;
     return failed;
 }
 

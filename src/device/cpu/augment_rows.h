@@ -7,6 +7,7 @@
 #ifndef STK_DEVICE_AUGMENT_ROWS_H
 #define STK_DEVICE_AUGMENT_ROWS_H
 
+#include "core/align.h"
 #include "device/cpu/augment.h"
 
 /* For functions that are compiled once for each value of a parameter. */
@@ -104,7 +105,7 @@ typedef struct cutter {
 static inline void *cut(cutter *c, size_t size_bytes)
 {
     uint8_t *const part = c->from ? c->from + c->used_bytes : NULL;
-    c->used_bytes += (size_bytes + 63) & ~(size_t)63;
+    c->used_bytes += stk__align_up(size_bytes, STK_LINE_BYTES);
     return part;
 }
 

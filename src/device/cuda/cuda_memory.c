@@ -2,6 +2,7 @@
  * enqueued on the device's own stream, so that buffers which all slots share are used one batch after the
  * other; events tell the consumer's stream when a batch is there, and us when the consumer is through. */
 #include "core/logger.h"
+#include "core/align.h"
 #include "device/cuda/cuda_device.h"
 
 #include <string.h>
@@ -122,7 +123,7 @@ stk_status stk__cuda_memory_create(stk__device *device, const stk__device_room *
 
 static size_t mixes_offset(const stk__device_task *task)
 {
-    return ((size_t)task->augment.count * sizeof(stk__kernel_sample) + 63) / 64 * 64;
+    return stk__align_up((size_t)task->augment.count * sizeof(stk__kernel_sample), STK_LINE_BYTES);
 }
 
 /* What lies behind the pinned part is copied on its own: the driver takes no range that is half of each. */

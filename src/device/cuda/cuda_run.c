@@ -3,6 +3,8 @@
  * copied by way of memory that is, part by part, too. */
 #include "device/cuda/cuda_device.h"
 
+#include "core/align.h"
+
 #include <string.h>
 
 stk_status stk__cuda_alloc(stk__cuda *cuda, stk__cu_pointer *at, size_t bytes, stk_error *error)
@@ -167,7 +169,7 @@ static stk_status make_room(stk__cuda *cuda, transfer *t, stk_error *error)
     t->image_each = pixels * (size_t)target->channels * (size_t)stk_dtype_bytes(target->dtype);
     t->mask_each = target->mask ? pixels * (size_t)stk_dtype_bytes(target->mask_dtype) : 0;
     t->numbers_bytes = count * sizeof(stk__kernel_sample);
-    const size_t mask_at = (count * t->image_each + 63) / 64 * 64;
+    const size_t mask_at = stk__align_up(count * t->image_each, STK_LINE_BYTES);
     STK__TRY(stk__cuda_grow(cuda, &cuda->arena, batch->arena_bytes + 1, error));
     STK__TRY(stk__cuda_grow(cuda, &cuda->numbers, t->numbers_bytes, error));
     STK__TRY(stk__cuda_grow(cuda, &cuda->image, count * t->image_each, error));

@@ -3,6 +3,7 @@
 #define STK_ENGINE_ONEDNN_PARTS_H
 
 #include "engine/engine.h"
+#include "core/align.h"
 #include "engine/onednn/onednn_loops.h"
 #include "engine/onednn/onednn_step.h"
 
@@ -66,7 +67,7 @@ static inline float *stk__floats_at(stk__tensor *const *tensors, int i)
 static inline size_t stk__onednn_reserve(size_t *total_bytes, size_t size_bytes)
 {
     const size_t offset = *total_bytes;
-    *total_bytes += (size_bytes + 63) / 64 * 64;
+    *total_bytes += stk__align_up(size_bytes, STK_LINE_BYTES);
     return offset;
 }
 

@@ -14,6 +14,8 @@
 
 #include "engine/torch/torch_parts.h"
 
+#include "core/align.h"
+
 enum { STK_TORCH_HELD = 128, STK_TORCH_ARGS = 16, STK_TORCH_RESULTS = 3 };
 
 typedef struct stk__torch_scope {
@@ -194,7 +196,7 @@ static inline stk__tensor *stk__torch_at(stk__tensor *const *tensors, int i)
 static inline size_t stk__torch_reserve(size_t *total_bytes, size_t size_bytes)
 {
     const size_t offset = *total_bytes;
-    *total_bytes += (size_bytes + 63) / 64 * 64;
+    *total_bytes += stk__align_up(size_bytes, STK_LINE_BYTES);
     return offset;
 }
 

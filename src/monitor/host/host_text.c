@@ -1,6 +1,8 @@
 /* Files of the kernel as text. */
 #include "monitor/host/host_parts.h"
 
+#include "core/text.h"
+
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -41,7 +43,7 @@ const char *stk__host_text(const stk__host_file *file, char *text)
 bool stk__host_number(const char **text, uint64_t *number)
 {
     const char *at = *text;
-    while (*at == ' ' || *at == '\t')
+    while (stk__is_blank(*at))
         at++;
     if (*at < '0' || *at > '9') return false;
     uint64_t sum = 0;

@@ -3,6 +3,7 @@
 #include "source/shards/shard_facts.h"
 
 #include "core/number.h"
+#include "core/text.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -21,16 +22,11 @@ static void set_fault(stk__shard_fault *fault, stk_damage damage, const char *fo
     va_end(arguments);
 }
 
-static bool is_blank(char letter)
-{
-    return letter == ' ' || letter == '\t' || letter == '\r' || letter == '\n';
-}
-
 static void trim(const char **text, size_t *length)
 {
-    while (*length && is_blank((*text)[*length - 1]))
+    while (*length && stk__is_space((*text)[*length - 1]))
         *length -= 1;
-    while (*length && is_blank(**text)) {
+    while (*length && stk__is_space(**text)) {
         *text += 1;
         *length -= 1;
     }

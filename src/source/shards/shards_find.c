@@ -1,6 +1,8 @@
 /* Which files are the shards of a root. */
 #include "source/shards/shards.h"
 
+#include "core/text.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -12,8 +14,7 @@ static const char suffix[] = ".tar";
 
 bool stk__shards_named(const char *name)
 {
-    const size_t length = strlen(name), end = strlen(suffix);
-    return length > end && name[0] != '.' && strcasecmp(name + length - end, suffix) == 0;
+    return name[0] != '.' && stk__text_ends_with(name, strlen(name), suffix);
 }
 
 static stk_status refuse_folder(const char *folder, int error_number, stk_error *error)

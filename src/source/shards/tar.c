@@ -3,6 +3,7 @@
  * untrusted (fuzzed); one thread. */
 #include "source/shards/tar.h"
 
+#include "core/align.h"
 #include "core/utf8.h"
 #include "source/shards/tar_header.h"
 
@@ -167,11 +168,6 @@ static stk_status take_forsaken(stk__tar_walk *walk, stk__tar_member *member)
     return give_stretch(walk, member, offset, zeros ? walk->next : walk->input.size_bytes);
 }
 
-static uint64_t round_up(uint64_t size)
-{
-    return (size + STK_TAR_BLOCK_BYTES - 1) / STK_TAR_BLOCK_BYTES * STK_TAR_BLOCK_BYTES;
-}
-
 static const char *describe_kind(char type)
 {
     switch (type) {
@@ -244,7 +240,7 @@ static void judge_size(stk__tar_walk *walk, const stk__tar_header *header, stk__
     if (header->type == 'S' && header->extended) data = pass_sparse_map(walk, data);
     member->size_bytes = known ? size : 0;
     if (known && size <= left_from(walk, data)) {
-        const uint64_t end = data + round_up(size);
+        const uint64_t end = data + stk__align_up(size, STK_TAR_BLOCK_BYTES);
         walk->next = end < walk->input.size_bytes ? end : walk->input.size_bytes;
         return;
     }
@@ -293,7 +289,7 @@ static stk_status take_extension(stk__tar_walk *walk, const stk__tar_header *hea
         return STK_END;
     }
     STK__TRY(stk__tar_extend(walk, header, offset, error));
-    const uint64_t end = data + round_up(header->size_bytes);
+    const uint64_t end = data + stk__align_up(header->size_bytes, STK_TAR_BLOCK_BYTES);
     walk->next = end < walk->input.size_bytes ? end : walk->input.size_bytes;
     return STK_OK;
 }

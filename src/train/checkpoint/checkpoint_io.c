@@ -4,6 +4,7 @@
 #include "train/checkpoint/checkpoint_io.h"
 
 #include "core/durable.h"
+#include "core/file.h"
 #include "train/checkpoint/checkpoint.h"
 
 #include <dirent.h>
@@ -61,21 +62,19 @@ stk_status stk__checkpoint_io_open(stk__checkpoint_io *io, const char *name, stk
     return STK_OK;
 }
 
-static stk_status write_all(stk__checkpoint_io *io, const uint8_t *data, size_t size, stk_error *error)
+static stk_status write_pieces(stk__checkpoint_io *io, const uint8_t *data, size_t size, stk_error *error)
 {
-    while (size) {
-        const ssize_t put = write(io->file, data, size < WRITE_BYTES ? size : WRITE_BYTES);
-        if (put < 0 && errno == EINTR) continue;
-        if (put < 0) return stk__durable_fail(error, errno, io->path);
-        data += put;
-        size -= (size_t)put;
+    for (size_t part; size; data += part, size -= part) {
+        part = size < WRITE_BYTES ? size : WRITE_BYTES;
+        const int failed = stk__file_write_all(io->file, data, part);
+        if (failed) return stk__durable_fail(error, failed, io->path);
     }
     return STK_OK;
 }
 
 static stk_status flush(stk__checkpoint_io *io, stk_error *error)
 {
-    STK__TRY(write_all(io, io->pending.data, io->pending.size_bytes, error));
+    STK__TRY(write_pieces(io, io->pending.data, io->pending.size_bytes, error));
     io->pending.size_bytes = 0;
     return STK_OK;
 }
@@ -85,7 +84,7 @@ stk_status stk__checkpoint_io_put(stk__checkpoint_io *io, const void *data, size
 {
     stk__hash_update(io->hash, data, size_bytes);
     if (io->pending.size_bytes + size_bytes > PENDING_BYTES) STK__TRY(flush(io, error));
-    if (size_bytes > PENDING_BYTES) return write_all(io, data, size_bytes, error);
+    if (size_bytes > PENDING_BYTES) return write_pieces(io, data, size_bytes, error);
     return stk__buffer_append(&io->pending, data, size_bytes, error);
 }
 

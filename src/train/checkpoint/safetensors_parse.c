@@ -2,6 +2,8 @@
  * no tree is built, and whatever the format does not allow is refused. Untrusted input (fuzzed). */
 #include "train/checkpoint/safetensors_parse.h"
 
+#include "core/text.h"
+
 #include <string.h>
 
 typedef struct scanner {
@@ -31,7 +33,7 @@ static stk_status refuse(const scanner *s, const char *what)
 
 static void skip_blanks(scanner *s)
 {
-    while (s->at < s->end && (*s->at == ' ' || *s->at == '\n' || *s->at == '\r' || *s->at == '\t'))
+    while (s->at < s->end && stk__is_space(*s->at))
         s->at++;
 }
 

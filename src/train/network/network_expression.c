@@ -5,6 +5,7 @@
 #include "train/network/network_expression.h"
 
 #include "core/nearest.h"
+#include "core/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -60,7 +61,7 @@ static bool is_digit(char c)
 static char peek(parser *p)
 {
     const stk__expression *e = p->expression;
-    while (p->at < e->length && (e->text[p->at] == ' ' || e->text[p->at] == '\t'))
+    while (p->at < e->length && stk__is_blank(e->text[p->at]))
         p->at++;
     return p->at < e->length ? e->text[p->at] : '\0';
 }

@@ -1,6 +1,8 @@
 /* An arena for small pieces that live equally long: chunks in a list, nothing is freed before the end. */
 #include "train/network/network_store.h"
 
+#include "core/align.h"
+
 #include <string.h>
 
 enum { CHUNK_BYTES = 16384, ALIGNMENT = 16 };
@@ -24,7 +26,7 @@ static stk_status add_chunk(stk__store *store, size_t size_bytes, stk_error *err
 
 void *stk__store_take(stk__store *store, size_t size_bytes, stk_error *error)
 {
-    const size_t rounded = (size_bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    const size_t rounded = stk__align_up(size_bytes, ALIGNMENT);
     struct stk__store_chunk *chunk = store->chunks;
     if (!chunk || chunk->size_bytes - chunk->used_bytes < rounded) {
         if (add_chunk(store, rounded, error) != STK_OK) return NULL;

@@ -3,7 +3,7 @@
  * those calls are not counted. */
 #include "decode/decode.h"
 #include "pack/jpeg_rewrite.h"
-#include "pack/mask_png.h"
+#include "image/png_write.h"
 #include "support/pictures.h"
 
 #include <setjmp.h>
@@ -202,12 +202,12 @@ static void jpegs_written_anew(void **state)
 static void masks_without_a_compressor(void **state)
 {
     (void)state;
-    stk__mask_writer *writer = NULL;
+    stk__png_writer *writer = NULL;
     stk_error error = {0};
     calls = living = 0;
     fail_at = 1;
     for_good = armed = true;
-    const stk_status status = stk__mask_writer_create(&writer, &error);
+    const stk_status status = stk__png_writer_create(&writer, STK_PNG_LEVEL_SMALL, &error);
     armed = false;
     assert_int_equal(status, STK_ERROR_MEMORY);
     assert_null(writer);

@@ -1,10 +1,12 @@
 /* What all formats share: masks, memory, and whether a damage can be read. */
 #include "decode/decode.h"
+#include "decode/limit_options.h"
 #include "image/resize.h"
 #include "support/pictures.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -260,6 +262,32 @@ static void damages_say_what_and_help(void **state)
     stk__buffer_fini(&bytes);
 }
 
+typedef struct limit_settings {
+    uint64_t limit_bytes, limit_pixels;
+    int64_t limit_scans, limit_warnings;
+    double limit_time_s;
+} limit_settings;
+
+/* The rows of every section have the decoder's own defaults. */
+static void options_have_the_decoders_defaults(void **state)
+{
+    (void)state;
+#define FIELD(name) offsetof(limit_settings, name)
+    static const stk__option rows[] = {STK_LIMIT_OPTIONS(FIELD, 1e12, 4e9)};
+    const stk__option_table table = {.section = "test",
+                                     .options = rows,
+                                     .count = sizeof rows / sizeof rows[0],
+                                     .struct_bytes = sizeof(limit_settings)};
+    limit_settings filled = {0};
+    assert_int_equal(stk__option_table_check(&table, NULL), STK_OK);
+    assert_int_equal(stk__options_fill(&table, &filled, NULL), STK_OK);
+    assert_int_equal(filled.limit_bytes, stk__limits_default.bytes);
+    assert_int_equal(filled.limit_pixels, stk__limits_default.pixels);
+    assert_int_equal(filled.limit_scans, stk__limits_default.scans);
+    assert_int_equal(filled.limit_warnings, stk__limits_default.warnings);
+    assert_true(filled.limit_time_s == stk__limits_default.time_s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -270,6 +298,7 @@ int main(void)
         cmocka_unit_test(nothing_is_allocated_after_warm_up),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(damages_say_what_and_help),
+        cmocka_unit_test(options_have_the_decoders_defaults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,12 @@
 /* Our Huffman decoder beside libjpeg's own: the same pixels where the scan is in order, and where it is odd
  * the same verdict, word for word, because libjpeg decodes it then. */
+#include "decode/jpeg_inside.h"
+#include "stoker/runtime.h"
 #include "jpeg_ways.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <jerror.h>
 
 static void fill_noise(stk__pixels pixels, uint32_t seed, unsigned mask)
 {
@@ -275,9 +279,59 @@ static void runs_of_ff_behind_the_last_block(void **unused)
     free_pair(p);
 }
 
+static int log_count;
+static char logged[512];
+
+static void keep_log(void *context, stk_log_level level, const char *line)
+{
+    (void)context;
+    assert_int_equal(level, STK_LOG_WARNING);
+    snprintf(logged, sizeof logged, "%s", line);
+    log_count++;
+}
+
+/* As if Stoker had been built for another libjpeg, by each thing that it looks at: libjpeg decodes, the
+ * pixels are the same, and it is told once. */
+static void another_libjpeg_decodes_by_itself(void **unused)
+{
+    (void)unused;
+    const int bytes_now = (int)sizeof(struct jpeg_decompress_struct), messages = JMSG_LASTMSGCODE;
+    const stk__jpeg_inside others[] = {{JPEG_LIB_VERSION + 10, bytes_now, messages, true},
+                                       {JPEG_LIB_VERSION, bytes_now + 8, messages, true},
+                                       {JPEG_LIB_VERSION, bytes_now, messages + 1, true},
+                                       {JPEG_LIB_VERSION, bytes_now, messages, false}};
+    stk__buffer bytes = {0};
+    stk__pixels drawn = pictures_draw(150, 90, 3, 1);
+    pictures_jpeg(&bytes, drawn, &(pictures_jpeg_options){0});
+    stk_log_set(keep_log, NULL, STK_LOG_WARNING);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        stk__jpeg_inside_fake(&others[i]);
+        log_count = 0;
+        const pair p = make_pair(), q = make_pair();
+        assert_false(compare(p.ours, p.alone, &bytes, 3));
+        assert_false(compare(p.ours, p.alone, &bytes, 1));
+        assert_false(compare(q.ours, q.alone, &bytes, 3));
+        assert_int_equal(log_count, 1);
+        assert_non_null(strstr(logged, "differs from the one Stoker was built for"));
+        assert_non_null(strstr(logged, "its own Huffman decoder is used"));
+        free_pair(p);
+        free_pair(q);
+    }
+    stk__jpeg_inside_fake(NULL);
+    log_count = 0;
+    const pair p = make_pair();
+    assert_true(compare(p.ours, p.alone, &bytes, 3));
+    assert_int_equal(log_count, 0);
+    free_pair(p);
+    stk_log_set(NULL, NULL, STK_LOG_WARNING);
+    stk__buffer_fini(&bytes);
+    stk__free(drawn.data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(another_libjpeg_decodes_by_itself),
         cmocka_unit_test(scans_in_order_are_taken_and_equal),
         cmocka_unit_test(long_scans_are_taken),
         cmocka_unit_test(usual_tables_need_not_be_there),

@@ -2,6 +2,7 @@
 #include "core/file.h"
 #include "core/hash.h"
 #include "core/thread.h"
+#include "image/jpeg_write.h"
 #include "make/make_write.h"
 
 #include <dirent.h>
@@ -350,12 +351,13 @@ static void every_allocation_may_fail(void **state)
 /* --- encoders ----------------------------------------------------------------------------------------------
  */
 
-static void check_png(stk__encoder *encoder, stk__pixels pixels, stk__png_filter filter)
+static void check_png(stk__png_writer *writer, stk__pixels pixels, stk__png_filter filter)
 {
     stk__buffer file = {0};
     uint8_t decoded[64 * 64];
     size_t size;
-    assert_int_equal(stk__encode_png(encoder, pixels, filter, &file, NULL), STK_OK);
+    assert_int_equal(stk__png_write(writer, pixels, &(stk__png_options){.filter = filter}, &file, NULL),
+                     STK_OK);
     spng_ctx *png = spng_ctx_new(0);
     spng_set_png_buffer(png, file.data, file.size_bytes);
     spng_set_crc_action(png, SPNG_CRC_ERROR, SPNG_CRC_ERROR);
@@ -371,20 +373,20 @@ static void check_png(stk__encoder *encoder, stk__pixels pixels, stk__png_filter
 static void png_reads_back(void **state)
 {
     (void)state;
-    stk__encoder *encoder = NULL;
+    stk__png_writer *writer = NULL;
     uint8_t data[64 * 64];
-    assert_int_equal(stk__encoder_create(&encoder, NULL), STK_OK);
+    assert_int_equal(stk__png_writer_create(&writer, STK_PNG_LEVEL_QUICK, NULL), STK_OK);
     for (int pattern = 0; pattern < 3; pattern++) {
         for (int i = 0; i < 64 * 64; i++)
             data[i] = (uint8_t)(pattern == 0 ? i * i * 31 : pattern == 1 ? i / 64 * 3 : i % 64 * 5);
         const int sizes[][2] = {{1, 1}, {1, 9}, {13, 1}, {17, 23}, {64, 64}};
         for (int s = 0; s < 5; s++)
-            for (int filter = 0; filter < 2; filter++)
-                check_png(encoder, (stk__pixels){data, 64, sizes[s][0], sizes[s][1], 1},
+            for (int filter = 0; filter < 3; filter++)
+                check_png(writer, (stk__pixels){data, 64, sizes[s][0], sizes[s][1], 1},
                           (stk__png_filter)filter);
     }
-    stk__encoder_destroy(&encoder);
-    stk__encoder_destroy(&encoder);
+    stk__png_writer_destroy(&writer);
+    stk__png_writer_destroy(&writer);
 }
 
 static void jpeg_is_what_was_asked_for(void **state)
@@ -397,7 +399,7 @@ static void jpeg_is_what_was_asked_for(void **state)
     for (uint32_t i = 0, word = 1; i < SIDE * SIDE * 3; i++)
         noise[i] = (uint8_t)((word = word * 1664525 + 1013904223) >> 24);
     /* Noise is larger than the first room: the buffer has to grow on the way. */
-    assert_int_equal(stk__encode_jpeg(stk__pixels_dense(noise, SIDE, SIDE, 3), 95, &file, NULL), STK_OK);
+    assert_int_equal(stk__jpeg_write(stk__pixels_dense(noise, SIDE, SIDE, 3), 95, &file, NULL), STK_OK);
     assert_true(file.size_bytes > 160 * 1024);
     struct jpeg_error_mgr failures;
     struct jpeg_decompress_struct codec = {.err = jpeg_std_error(&failures)};
@@ -415,7 +417,7 @@ static void jpeg_is_what_was_asked_for(void **state)
     assert_int_equal(failures.num_warnings, 0);
     jpeg_destroy_decompress(&codec);
     stk_error error;
-    assert_int_equal(stk__encode_jpeg((stk__pixels){noise, 0, 70000, 1, 3}, 90, &file, &error),
+    assert_int_equal(stk__jpeg_write((stk__pixels){noise, 0, 70000, 1, 3}, 90, &file, &error),
                      STK_ERROR_DATA);
     stk__buffer_fini(&file);
     stk__free(noise);

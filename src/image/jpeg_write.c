@@ -1,4 +1,7 @@
-#include "make/encode.h"
+/* JPEG encoding by libjpeg into a growing buffer. libjpeg reports failures through callbacks that must not
+ * return: they jump back to the one entry, which destroys the codec. A codec is made for each picture: no
+ * state. */
+#include "image/jpeg_write.h"
 
 #include <setjmp.h>
 #include <stdio.h> /* jpeglib.h needs FILE */
@@ -84,7 +87,7 @@ static void compress(writer *self, stk__pixels pixels, int quality)
     jpeg_finish_compress(codec);
 }
 
-stk_status stk__encode_jpeg(stk__pixels pixels, int quality, stk__buffer *file, stk_error *error)
+stk_status stk__jpeg_write(stk__pixels pixels, int quality, stk__buffer *file, stk_error *error)
 {
     writer self = {.file = file, .error = error};
     self.codec.err = jpeg_std_error(&self.failures);

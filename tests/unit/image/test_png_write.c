@@ -1,26 +1,28 @@
-/* Masks written as PNG are read back with the same ids, palettes included, by the decoder's fast path. */
+/* Masks written as PNG are read back with the same ids, palettes included, by the decoder's fast path. What
+ * the filters of other pictures leave is read by libspng in test_make_write.c. */
 #include "decode/png.h"
-#include "pack/mask_png.h"
+#include "image/png_write.h"
 #include "support/fail_alloc.h"
 #include "support/pictures.h"
-#include "../decode/decoding.h"
+#include "decoding.h"
 
 #include <string.h>
 
-static stk__mask_writer *writer;
+static const stk__png_options plain = {.filter = STK_PNG_NONE};
+static stk__png_writer *writer;
 static stk__decoder *decoder;
 
 static int make_tools(void **state)
 {
     (void)state;
     decoder = make_decoder(NULL);
-    return stk__mask_writer_create(&writer, NULL);
+    return stk__png_writer_create(&writer, STK_PNG_LEVEL_SMALL, NULL);
 }
 
 static int remove_tools(void **state)
 {
     (void)state;
-    stk__mask_writer_destroy(&writer);
+    stk__png_writer_destroy(&writer);
     stk__decoder_destroy(&decoder);
     return writer || decoder;
 }
@@ -54,7 +56,7 @@ static void ids_of_every_size(void **state)
     stk__buffer file = {0};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         stk__pixels ids = pictures_draw_mask(sizes[i][0], sizes[i][1], 19, 3);
-        assert_int_equal(stk__mask_write(writer, ids, (stk__mask_palette){0}, &file, NULL), STK_OK);
+        assert_int_equal(stk__png_write(writer, ids, &plain, &file, NULL), STK_OK);
         assert_int_equal(check_mask(&file, ids).colour, STK_PNG_GREY);
         stk__free(ids.data);
     }
@@ -69,7 +71,7 @@ static void every_id_and_rows_apart(void **state)
     stk__buffer file = {0};
     for (int i = 0; i < 16 * 40; i++)
         data[i] = i % 40 < 16 ? (uint8_t)(i / 40 * 16 + i % 40) : (uint8_t)99; /* between the rows */
-    assert_int_equal(stk__mask_write(writer, ids, (stk__mask_palette){0}, &file, NULL), STK_OK);
+    assert_int_equal(stk__png_write(writer, ids, &plain, &file, NULL), STK_OK);
     check_mask(&file, ids);
     stk__buffer_fini(&file);
 }
@@ -84,8 +86,8 @@ static void palettes_stay(void **state)
     ids.data[0] = 4;
     /* One colour more than ids, as many, and fewer: those that lack are black. */
     for (int count = 6; count >= 3; count--) {
-        const stk__mask_palette palette = {colours[0], count};
-        assert_int_equal(stk__mask_write(writer, ids, palette, &file, NULL), STK_OK);
+        const stk__png_options palette = {STK_PNG_NONE, colours[0], count};
+        assert_int_equal(stk__png_write(writer, ids, &palette, &file, NULL), STK_OK);
         const stk__png png = check_mask(&file, ids);
         assert_int_equal(png.colour, STK_PNG_PALETTE);
         assert_int_equal(png.palette_count, count > 5 ? count : 5);
@@ -101,14 +103,13 @@ static stk_status write_once(void *context, stk_error *error)
 {
     (void)context;
     static uint8_t data[64 * 64];
-    stk__mask_writer *own = NULL;
+    stk__png_writer *own = NULL;
     stk__buffer file = {0};
-    stk_status status = stk__mask_writer_create(&own, error);
+    stk_status status = stk__png_writer_create(&own, STK_PNG_LEVEL_SMALL, error);
     if (status == STK_OK)
-        status =
-            stk__mask_write(own, stk__pixels_dense(data, 64, 64, 1), (stk__mask_palette){0}, &file, error);
+        status = stk__png_write(own, stk__pixels_dense(data, 64, 64, 1), &plain, &file, error);
     stk__buffer_fini(&file);
-    stk__mask_writer_destroy(&own);
+    stk__png_writer_destroy(&own);
     return status;
 }
 
