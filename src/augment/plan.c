@@ -1,5 +1,5 @@
 /* From settings to a plan: presets and schedule put in, every operation asked whether it is on. */
-#include "augment/plan_parts.h"
+#include "augment/plan_phases.h"
 
 #include "core/memory.h"
 

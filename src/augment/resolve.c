@@ -1,5 +1,5 @@
 /* From a plan to the numbers of one sample, or of one pair. */
-#include "augment/plan_parts.h"
+#include "augment/plan_phases.h"
 
 #include <string.h>
 

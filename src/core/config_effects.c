@@ -1,5 +1,5 @@
 /* Requested, in effect, why: the rows, as values, JSON and YAML. */
-#include "core/config_parts.h"
+#include "core/config_layers.h"
 
 #include "core/utf8.h"
 

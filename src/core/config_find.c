@@ -1,5 +1,5 @@
 /* From names to settings: sections, aliases, bare keys, and what was probably meant. */
-#include "core/config_parts.h"
+#include "core/config_layers.h"
 
 #include "core/nearest.h"
 

@@ -1,6 +1,6 @@
 /* Settings out of YAML, by libyaml's events: nested maps become dotted keys, everything else a text that the
  * option's own parser reads. */
-#include "core/config_parts.h"
+#include "core/config_layers.h"
 
 #include "core/file.h"
 #include "core/yaml_mark.h"

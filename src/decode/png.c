@@ -1,5 +1,5 @@
 /* The PNG format for the decoder's front: header, image, mask. png_chunks.c reads the structure,
- * png_inflate.c the compressed data, png_filter.c, png_rows.c and png_image.c make pixels of it. One state
+ * png_inflate.c the compressed data, png_filter.c and png_image.c make pixels of it. One state
  * per decoder, its buffers only grow. */
 #include "decode/png.h"
 

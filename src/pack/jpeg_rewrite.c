@@ -1,13 +1,33 @@
-/* Lossless JPEG transcoding by libjpeg: DCT coefficients are read and written again as one baseline scan
- * with optimal Huffman tables, without metadata but the orientation. Any warning of libjpeg refuses the
- * file. One rewriter per thread. */
+/* Lossless JPEG transcoding by libjpeg: DCT coefficients are read and written again as one baseline scan with
+ * optimal Huffman tables, without metadata but the orientation. Any warning of libjpeg refuses the file. Two
+ * JPEGs are compared by their frames, quantisation tables and coefficients, so that no rounding of an inverse
+ * DCT is involved. One rewriter per thread. */
+#include "decode/format.h"
 #include "decode/jpeg_tables.h"
-#include "pack/jpeg_rewriter.h"
+#include "pack/jpeg_rewrite.h"
 
+#include <assert.h>
+#include <setjmp.h>
+#include <stdio.h> /* jpeglib.h needs FILE */
 #include <string.h>
+#include <jpeglib.h>
 #include <jerror.h>
 
 enum { FIRST_BYTES = 64 * 1024, LOOKAHEAD_BYTES = 64, MARKER_EXIF = JPEG_APP0 + 1 };
+
+struct stk__jpeg_rewriter {
+    struct jpeg_decompress_struct from, other; /* other: only for comparing */
+    struct jpeg_compress_struct to;
+    struct jpeg_error_mgr errors; /* of all three */
+    struct jpeg_progress_mgr progress;
+    struct jpeg_destination_mgr target;
+    jmp_buf jump; /* set by each function that calls libjpeg */
+    const stk__limits *limits;
+    stk__deadline deadline;
+    stk__buffer *file; /* where target writes */
+    stk_error *error;
+    stk_status status; /* why our own callbacks jumped; STK_OK: libjpeg did */
+};
 
 /* --- callbacks ----------------------------------------------------------------------------------------- */
 
@@ -131,8 +151,10 @@ static void read_header(stk__jpeg_rewriter *rewriter, struct jpeg_decompress_str
         ERREXIT1(codec, JERR_IMAGE_TOO_BIG, (int)JPEG_MAX_DIMENSION);
 }
 
-jvirt_barray_ptr *stk__jpeg_rewriter_read(stk__jpeg_rewriter *rewriter, struct jpeg_decompress_struct *codec,
-                                          stk__encoded bytes)
+/* Reads a header and, if it is within the limits, all coefficients; every component has its divisors then.
+ * Jumps when it cannot. */
+static jvirt_barray_ptr *read_coefficients(stk__jpeg_rewriter *rewriter, struct jpeg_decompress_struct *codec,
+                                           stk__encoded bytes)
 {
     rewriter->deadline = stk__deadline_start(rewriter->limits);
     read_header(rewriter, codec, bytes);
@@ -141,7 +163,8 @@ jvirt_barray_ptr *stk__jpeg_rewriter_read(stk__jpeg_rewriter *rewriter, struct j
     return coefficients;
 }
 
-stk_status stk__jpeg_rewriter_report(stk__jpeg_rewriter *rewriter, stk_error *error)
+/* After a jump: all codecs are put back to their beginnings, the reason becomes a status. */
+static stk_status report(stk__jpeg_rewriter *rewriter, stk_error *error)
 {
     char text[JMSG_LENGTH_MAX];
     const stk_status status = rewriter->status;
@@ -160,7 +183,7 @@ stk_status stk__jpeg_rewriter_report(stk__jpeg_rewriter *rewriter, stk_error *er
 bool stk__jpeg_is_arithmetic(stk__jpeg_rewriter *rewriter, stk__encoded bytes)
 {
     if (setjmp(rewriter->jump)) {
-        stk__jpeg_rewriter_report(rewriter, NULL);
+        report(rewriter, NULL);
         return false;
     }
     read_header(rewriter, &rewriter->from, bytes);
@@ -198,7 +221,7 @@ static void write_orientation(struct jpeg_compress_struct *to, stk__orientation 
 
 static void transcode(stk__jpeg_rewriter *rewriter, stk__encoded bytes, stk__orientation orientation)
 {
-    jvirt_barray_ptr *coefficients = stk__jpeg_rewriter_read(rewriter, &rewriter->from, bytes);
+    jvirt_barray_ptr *coefficients = read_coefficients(rewriter, &rewriter->from, bytes);
     configure(rewriter);
     jpeg_write_coefficients(&rewriter->to, coefficients);
     write_orientation(&rewriter->to, orientation);
@@ -211,9 +234,66 @@ stk_status stk__jpeg_rewrite(stk__jpeg_rewriter *rewriter, stk__encoded bytes, s
 {
     rewriter->file = file;
     rewriter->error = error;
-    if (setjmp(rewriter->jump)) return stk__jpeg_rewriter_report(rewriter, error);
+    if (setjmp(rewriter->jump)) return report(rewriter, error);
     transcode(rewriter, bytes, orientation);
     STK__TRY(stk__buffer_reserve(file, file->size_bytes + LOOKAHEAD_BYTES, error));
     memset(file->data + file->size_bytes, 0, LOOKAHEAD_BYTES);
+    return STK_OK;
+}
+
+/* --- comparing ------------------------------------------------------------------------------------------ */
+
+static bool is_same_component(const jpeg_component_info *a, const jpeg_component_info *b)
+{
+    assert(a->quant_table && b->quant_table);
+    return a->h_samp_factor == b->h_samp_factor && a->v_samp_factor == b->v_samp_factor &&
+           a->width_in_blocks == b->width_in_blocks && a->height_in_blocks == b->height_in_blocks &&
+           memcmp(a->quant_table->quantval, b->quant_table->quantval, sizeof a->quant_table->quantval) == 0;
+}
+
+static bool is_same_frame(const struct jpeg_decompress_struct *a, const struct jpeg_decompress_struct *b)
+{
+    bool same = a->image_width == b->image_width && a->image_height == b->image_height &&
+                a->num_components == b->num_components && a->jpeg_color_space == b->jpeg_color_space &&
+                (a->num_components != 4 || a->saw_Adobe_marker == b->saw_Adobe_marker);
+    for (int i = 0; same && i < a->num_components; i++)
+        same = is_same_component(&a->comp_info[i], &b->comp_info[i]);
+    return same;
+}
+
+/* Blocks that only fill up the last row or column are no part of the picture. */
+static bool is_same_plane(stk__jpeg_rewriter *rewriter, int plane, jvirt_barray_ptr a, jvirt_barray_ptr b)
+{
+    j_common_ptr first = (j_common_ptr)&rewriter->from, second = (j_common_ptr)&rewriter->other;
+    const jpeg_component_info *info = &rewriter->from.comp_info[plane];
+    for (JDIMENSION y = 0; y < info->height_in_blocks; y++) {
+        JBLOCKARRAY one = first->mem->access_virt_barray(first, a, y, 1, FALSE);
+        JBLOCKARRAY two = second->mem->access_virt_barray(second, b, y, 1, FALSE);
+        if (memcmp(one[0], two[0], info->width_in_blocks * sizeof(JBLOCK)) != 0) return false;
+    }
+    return true;
+}
+
+static bool compare(stk__jpeg_rewriter *rewriter, stk__encoded a, stk__encoded b)
+{
+    jvirt_barray_ptr *first = read_coefficients(rewriter, &rewriter->from, a);
+    jvirt_barray_ptr *second = read_coefficients(rewriter, &rewriter->other, b);
+    bool same = is_same_frame(&rewriter->from, &rewriter->other);
+    for (int i = 0; same && i < rewriter->from.num_components; i++)
+        same = is_same_plane(rewriter, i, first[i], second[i]);
+    jpeg_abort_decompress(&rewriter->other);
+    jpeg_abort_decompress(&rewriter->from);
+    return same;
+}
+
+stk_status stk__jpeg_compare(stk__jpeg_rewriter *rewriter, stk__encoded a, stk__encoded b, bool *same,
+                             stk_error *error)
+{
+    *same = false;
+    if (setjmp(rewriter->jump)) {
+        const stk_status status = report(rewriter, error);
+        return status == STK_ERROR_UNSUPPORTED ? STK_OK : status;
+    }
+    *same = compare(rewriter, a, b);
     return STK_OK;
 }

@@ -2,7 +2,7 @@
 #include "decode/exif.h"
 #include "decode/format.h"
 #include "decode/png.h"
-#include "pack/packer_parts.h"
+#include "pack/packer_picture.h"
 
 #include <string.h>
 

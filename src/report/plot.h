@@ -56,7 +56,7 @@ stk__scale stk__scale_make(double least, double most, stk__scale_form form);
 double stk__scale_px(const stk__scale *scale, double value);
 void stk__scale_print(const stk__scale *scale, double tick, char text[24]); /* "12k", "0.05" */
 
-/* --- plot_thin.c -------------------------------------------------------------------------------------------
+/* --- points of a long line -------------------------------------------------------------------------------
  */
 
 /* Indices of points that look like all of them: of each bunch first, last, lowest, highest and a gap. Returns

@@ -13,7 +13,7 @@
  *
  * g, the moments and e have the shapes of w. The first batch writes g, the others add to it, so that nothing
  * has to be zeroed between steps; unscaling, clipping and the update are one call of the engine. */
-#include "train/trainer_parts.h"
+#include "train/trainer_internal.h"
 
 #include "core/memory.h"
 

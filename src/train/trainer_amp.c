@@ -1,5 +1,5 @@
 /* Mixed precision: which type the activations have, and steps that fp16 could not hold. */
-#include "train/trainer_parts.h"
+#include "train/trainer_internal.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Batches as the engine's tensors: used where they lie, or brought to the engine's memory. Nothing here
  * allocates after each slot has been seen once. */
-#include "train/trainer_parts.h"
+#include "train/trainer_internal.h"
 
 static stk__tensor **list_wraps(const stk__trainer *t, int *count)
 {

@@ -1,5 +1,5 @@
 /* What of the settings is in effect other than asked for, and why. */
-#include "train/trainer_parts.h"
+#include "train/trainer_internal.h"
 
 #include <assert.h>
 #include <stdio.h>

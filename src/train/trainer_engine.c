@@ -1,5 +1,5 @@
 /* Which engine trains, and what its device's memory allows. */
-#include "train/trainer_parts.h"
+#include "train/trainer_internal.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  * passes are given must be as it was. The first batch of a slot is trained without, the second one is
  * captured. What cannot be captured is trained without, and a warning says so once. */
 #include "core/logger.h"
-#include "train/trainer_parts.h"
+#include "train/trainer_internal.h"
 
 #include <stdio.h>
 #include <string.h>

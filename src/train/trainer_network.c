@@ -1,6 +1,6 @@
 /* Which network is trained: the one that was asked for, or the one for this kind of data; its options from
  * settings and data. */
-#include "train/trainer_parts.h"
+#include "train/trainer_internal.h"
 
 #include "core/number.h"
 

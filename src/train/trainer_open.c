@@ -1,5 +1,5 @@
 /* From settings to a trainer that is ready: engine, network, passes, model, sums. */
-#include "train/trainer_parts.h"
+#include "train/trainer_internal.h"
 
 #include "core/memory.h"
 #include "core/number.h"

@@ -1,6 +1,6 @@
 /* Everything but tensors that a run needs to go on as if nothing had happened. Numbers are written with 17
  * digits, which read back as the same doubles. */
-#include "train/trainer_parts.h"
+#include "train/trainer_internal.h"
 
 #include "core/json_text.h"
 

@@ -3,7 +3,7 @@
 #ifndef TESTS_ENGINE_GPU_ENGINE_H
 #define TESTS_ENGINE_GPU_ENGINE_H
 
-#include "engine/torch/torch_parts.h"
+#include "engine/torch/torch_engine.h"
 #include "../fake/cuda/fake_cuda.h"
 
 #include <dlfcn.h>

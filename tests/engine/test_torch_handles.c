@@ -1,6 +1,6 @@
 /* The engine torch gives everything back that PyTorch hands out, also when calls fail. The real library
  * stands behind: calls of the table go through wrappers. Exit status 77: there is no PyTorch here. */
-#include "engine/torch/torch_parts.h"
+#include "engine/torch/torch_engine.h"
 #include "op_rig.h"
 #include "torch_shim.h"
 

@@ -6,7 +6,7 @@
 #include "augment/operation.h"
 #include "augment/settings.h"
 #include "core/config.h"
-#include "core/config_parts.h"
+#include "core/config_layers.h"
 #include "loader/loader_open.h"
 #include "train/train_settings.h"
 

@@ -5,7 +5,7 @@
 #include "fuzz_decode.h"
 
 #include "core/utf8.h"
-#include "pack/packer_parts.h"
+#include "pack/packer_picture.h"
 #include "pack/tar_blocks.h"
 #include "source/shards/tar.h"
 

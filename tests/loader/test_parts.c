@@ -94,8 +94,8 @@ static void workers_by_examples(void **state)
                 {16, 8, 16, 16}, {17, 8, 16, 17}, {64, 8, 16, 64}, {256, 8, 16, 256}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const char *why[4];
-        const stk_loader_options beside = {0}, yielding = {.yielding = true}, alone = {.alone = true},
-                                 both = {.alone = true, .yielding = true};
+        const stk_loader_options beside = {0}, yielding = {.low_priority = true}, alone = {.dedicated_cpus = true},
+                                 both = {.dedicated_cpus = true, .low_priority = true};
         assert_int_equal(stk__loader_default_workers(&beside, rows[i].cpus, &why[0]), rows[i].beside);
         assert_int_equal(stk__loader_default_workers(&yielding, rows[i].cpus, &why[1]), rows[i].yielding);
         assert_int_equal(stk__loader_default_workers(&alone, rows[i].cpus, &why[2]), rows[i].alone);

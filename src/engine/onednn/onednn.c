@@ -3,7 +3,7 @@
 #include "core/pool.h"
 #include "engine/host_arena.h"
 #include "engine/onednn/onednn_api.h"
-#include "engine/onednn/onednn_parts.h"
+#include "engine/onednn/onednn_engine.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  * and a move of windows to where they belong. oneDNN's own take two to three times as long. Others are its.
  * Products run on one thread each, cut the same way whatever the number of threads. */
 #include "core/memory.h"
-#include "engine/onednn/onednn_parts.h"
+#include "engine/onednn/onednn_engine.h"
 
 #include <stdatomic.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "core/memory.h"
 #include "core/pool.h"
 #include "engine/onednn/onednn_exp.h"
-#include "engine/onednn/onednn_parts.h"
+#include "engine/onednn/onednn_engine.h"
 
 #include <stdatomic.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Max pool by our own loops: which place of a window won is kept in a byte. Windows of more places than a
  * byte can count are oneDNN's. */
-#include "engine/onednn/onednn_parts.h"
+#include "engine/onednn/onednn_engine.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Batch norm, alone or with the relu behind it, in chunks of rows: each is measured while it lies in the
  * cache, and chunks are joined in order, so that results do not depend on the number of threads. */
 #include "core/memory.h"
-#include "engine/onednn/onednn_parts.h"
+#include "engine/onednn/onednn_engine.h"
 
 #include <math.h>
 

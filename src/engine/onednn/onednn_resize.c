@@ -1,7 +1,7 @@
 /* Resizing of pictures: each output row is a mixture of input rows, then of its columns. The gradient goes
  * the same way back: every value of dx gathers what it has given, so that no two threads write one place. */
 #include "core/memory.h"
-#include "engine/onednn/onednn_parts.h"
+#include "engine/onednn/onednn_engine.h"
 
 #include <math.h>
 #include <string.h>

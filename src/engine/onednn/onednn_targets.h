@@ -2,7 +2,7 @@
 #ifndef STK_ENGINE_ONEDNN_TARGETS_H
 #define STK_ENGINE_ONEDNN_TARGETS_H
 
-#include "engine/onednn/onednn_parts.h"
+#include "engine/onednn/onednn_engine.h"
 
 typedef struct stk__targets {
     const stk__op_spec *spec;

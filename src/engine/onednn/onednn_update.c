@@ -1,6 +1,6 @@
 /* All parameters at once: AdamW and SGD as PyTorch computes them, clipping, zeroing of gradients; averages.
  */
-#include "engine/onednn/onednn_parts.h"
+#include "engine/onednn/onednn_engine.h"
 
 #include <math.h>
 #include <string.h>

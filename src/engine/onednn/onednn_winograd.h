@@ -3,7 +3,7 @@
 #define STK_ENGINE_ONEDNN_WINOGRAD_H
 
 #include "core/hash.h"
-#include "engine/onednn/onednn_parts.h"
+#include "engine/onednn/onednn_engine.h"
 #include "engine/winograd/winograd_run.h"
 
 typedef struct stk__onednn_winograd {

@@ -12,7 +12,7 @@
 #ifndef STK_ENGINE_TORCH_CALL_H
 #define STK_ENGINE_TORCH_CALL_H
 
-#include "engine/torch/torch_parts.h"
+#include "engine/torch/torch_engine.h"
 
 #include "core/align.h"
 

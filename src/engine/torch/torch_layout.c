@@ -2,7 +2,7 @@
  * call puts them in order first, and their gradients back. The host sees what stands in checkpoints, in
  * memory of its own while it is mapped. */
 #include "core/memory.h"
-#include "engine/torch/torch_parts.h"
+#include "engine/torch/torch_engine.h"
 
 #include <assert.h>
 

@@ -1,6 +1,6 @@
 /* CPUs, by the ticks the kernel counts for each. */
 #include "monitor/gpu_reader.h"
-#include "monitor/host/host_parts.h"
+#include "monitor/host/host_proc.h"
 
 #include <sched.h>
 

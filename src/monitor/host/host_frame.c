@@ -4,7 +4,7 @@
 
 #include "core/clock.h"
 #include "monitor/gpu_reader.h"
-#include "monitor/host/host_parts.h"
+#include "monitor/host/host_proc.h"
 
 #include <stdio.h>
 #include <stdlib.h>

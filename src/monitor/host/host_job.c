@@ -2,7 +2,7 @@
  * threads are found at once, others by a look at all processes now and then, which is dear. */
 #include "core/clock.h"
 #include "monitor/gpu_reader.h"
-#include "monitor/host/host_parts.h"
+#include "monitor/host/host_proc.h"
 
 #include <dirent.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Files of the kernel as text. */
-#include "monitor/host/host_parts.h"
+#include "monitor/host/host_proc.h"
 
 #include "core/text.h"
 

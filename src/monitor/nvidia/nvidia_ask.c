@@ -1,5 +1,5 @@
 /* Asking, and what an answer means. */
-#include "monitor/nvidia/nvidia_parts.h"
+#include "monitor/nvidia/nvidia_state.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* The list of GPUs, with those that MIG divides. */
-#include "monitor/nvidia/nvidia_parts.h"
+#include "monitor/nvidia/nvidia_state.h"
 
 #include <stdio.h>
 

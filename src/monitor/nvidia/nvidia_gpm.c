@@ -1,5 +1,5 @@
 /* Real activity, by the hardware's counters (Hopper and newer): two samples, and what lies between them. */
-#include "monitor/nvidia/nvidia_parts.h"
+#include "monitor/nvidia/nvidia_state.h"
 
 #define LEAST_GAP_NS (STK_SECOND_NS * 9 / 100) /* the hardware wants 100 ms; polls come a little unevenly */
 

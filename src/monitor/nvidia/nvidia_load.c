@@ -1,5 +1,5 @@
 /* Utilisation: the driver's own samples, so that nothing between two polls is lost. */
-#include "monitor/nvidia/nvidia_parts.h"
+#include "monitor/nvidia/nvidia_state.h"
 
 /* Newer than last_us; their number, -1 when nothing was told. */
 static int ask_samples(stk__nvidia_state *s, int ask, int kind, uint64_t last_us)

@@ -1,5 +1,5 @@
 /* Who uses the GPU: memory, and load as far as the driver knows it. */
-#include "monitor/nvidia/nvidia_parts.h"
+#include "monitor/nvidia/nvidia_state.h"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -1,5 +1,5 @@
 /* What comes as structs, fields and counters. */
-#include "monitor/nvidia/nvidia_parts.h"
+#include "monitor/nvidia/nvidia_state.h"
 
 #include <limits.h>
 

@@ -1,6 +1,6 @@
 /* NVIDIA's GPUs, by NVML. The library and the list of GPUs are shared and never change after open; all else
  * is a context's own. */
-#include "monitor/nvidia/nvidia_parts.h"
+#include "monitor/nvidia/nvidia_state.h"
 
 #include <stdio.h>
 
@@ -94,7 +94,7 @@ static void read_nvidia(stk__poller_context *context, stk_gpu_frame *frame)
     stk__nvidia_read_load(s);
     stk__nvidia_read_memory(s);
     stk__nvidia_read_fields(s);
-    stk__nvidia_read_simple(s);
+    stk__nvidia_read_gauges(s);
     stk__nvidia_read_gpm(s);
     stk__nvidia_read_processes(s);
     stk__nvidia_read_pcie(s); /* last: where it is estimated, each answer takes 20 ms */

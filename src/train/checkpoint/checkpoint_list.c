@@ -1,6 +1,6 @@
 /* Which checkpoints a folder contains: names are parsed strictly, sorted from the newest to the
  * oldest, and their states read where the metric is needed. */
-#include "train/checkpoint/checkpoint_parts.h"
+#include "train/checkpoint/checkpoint_list.h"
 
 #include "core/durable.h"
 

@@ -1,7 +1,7 @@
 /* Loads a checkpoint: state.json, then the safetensors files of weights, optimizer and average. All files
  * are opened and compared with the model's names, types and shapes before the first tensor changes, so
  * that a refused checkpoint leaves the model as it was. */
-#include "train/checkpoint/checkpoint_parts.h"
+#include "train/checkpoint/checkpoint_tensors.h"
 
 #include "core/durable.h"
 #include "core/file.h"

@@ -1,6 +1,6 @@
 /* Which checkpoints of a run stay and which are removed after a new one was written. Nothing here can harm
  * the new checkpoint: whatever fails is logged. One thread. */
-#include "train/checkpoint/checkpoint_parts.h"
+#include "train/checkpoint/checkpoint_list.h"
 
 #include "core/logger.h"
 #include "train/checkpoint/checkpoint_io.h"

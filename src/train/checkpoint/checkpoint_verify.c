@@ -1,6 +1,7 @@
 /* Is a checkpoint complete and unchanged? Every file is hashed and compared with the list of sums. From
  * that: the newest valid checkpoint, and the best valid one by its metric. */
-#include "train/checkpoint/checkpoint_parts.h"
+#include "train/checkpoint/checkpoint_list.h"
+#include "train/checkpoint/checkpoint_tensors.h"
 
 #include "core/durable.h"
 #include "core/file.h"

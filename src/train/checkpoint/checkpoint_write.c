@@ -1,6 +1,7 @@
 /* Writes a checkpoint: tensors as safetensors files and state.json, through checkpoint_io.c, which keeps it
  * atomic; then old ones are removed (checkpoint_retention.c). One thread. */
-#include "train/checkpoint/checkpoint_parts.h"
+#include "train/checkpoint/checkpoint_list.h"
+#include "train/checkpoint/checkpoint_tensors.h"
 
 #include "core/json_text.h"
 #include "train/checkpoint/checkpoint_io.h"

@@ -1,5 +1,5 @@
 /* Starting weights: as much of a file as fits. */
-#include "train/checkpoint/checkpoint_parts.h"
+#include "train/checkpoint/checkpoint_tensors.h"
 
 #include "core/durable.h"
 #include "core/half.h"

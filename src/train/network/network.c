@@ -1,7 +1,7 @@
 /* Reads a network description (YAML) into a flat list of layers: head, options, blocks unrolled
  * (network_expand.c), then checks that every layer is used. The result is constant; the text is untrusted
  * (fuzzed). */
-#include "train/network/network_parts.h"
+#include "train/network/network_reader.h"
 
 #include "core/file.h"
 #include "core/nearest.h"

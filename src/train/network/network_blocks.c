@@ -1,5 +1,5 @@
 /* The blocks of a network file, and the first walk over each. */
-#include "train/network/network_parts.h"
+#include "train/network/network_reader.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* The walk over lists of layers. The first time (r->checking) every entry is visited once and its words are
  * checked; the second time loops turn, blocks are entered, and layers are made. */
-#include "train/network/network_parts.h"
+#include "train/network/network_reader.h"
 
 #include "core/nearest.h"
 

@@ -1,5 +1,5 @@
 /* Settings of operations: which keys each takes, and where their values go. */
-#include "train/network/network_parts.h"
+#include "train/network/network_reader.h"
 
 #include "core/nearest.h"
 #include "core/number.h"

@@ -1,5 +1,5 @@
 /* Names of layers: adding them, and finding what an `in` means. */
-#include "train/network/network_parts.h"
+#include "train/network/network_reader.h"
 
 #include "core/nearest.h"
 

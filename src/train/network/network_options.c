@@ -1,5 +1,5 @@
 /* Options of a network: from its file, then the data's facts, then the user's settings. */
-#include "train/network/network_parts.h"
+#include "train/network/network_reader.h"
 
 #include "core/nearest.h"
 

@@ -1,5 +1,5 @@
 /* Values of a network file: kinds of nodes, whole numbers, names with expressions inside. */
-#include "train/network/network_parts.h"
+#include "train/network/network_reader.h"
 
 #include "core/nearest.h"
 

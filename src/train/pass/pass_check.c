@@ -1,6 +1,6 @@
 /* Where numbers are not finite first. Looks at what every instruction has written, on the host: slow, and
  * only done when something is known to be wrong. */
-#include "train/pass/pass_parts.h"
+#include "train/pass/pass_internal.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* Which plan: without recomputing the only one, with it the best of several. */
-#include "train/pass/pass_parts.h"
+#include "train/pass/pass_internal.h"
 
 #include "core/memory.h"
 

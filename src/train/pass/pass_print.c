@@ -1,5 +1,5 @@
 /* `stoker train --plan`: a row a layer, then what it all comes to. */
-#include "train/pass/pass_parts.h"
+#include "train/pass/pass_internal.h"
 
 #include <stdarg.h>
 #include <stdio.h>

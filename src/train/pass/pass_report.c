@@ -1,6 +1,6 @@
 /* What a pass is made of, layer by layer: shapes, parameters, FLOPs of forward and backward, and how it
  * was fused; shown before a run and kept in run.json. */
-#include "train/pass/pass_parts.h"
+#include "train/pass/pass_internal.h"
 
 static double backward_flops(const stk__pass_graph *graph, const stk__pass_node *node)
 {

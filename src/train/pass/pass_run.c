@@ -1,5 +1,5 @@
 /* Runs the program. Nothing is allocated and nothing is formatted here. */
-#include "train/pass/pass_parts.h"
+#include "train/pass/pass_internal.h"
 
 #include "core/clock.h"
 

@@ -1,6 +1,6 @@
 /* Which checkpoints are removed after a new one was written: the rule by examples, and over random lists
  * against its definition, which looks at each checkpoint by itself. */
-#include "train/checkpoint/checkpoint_parts.h"
+#include "train/checkpoint/checkpoint_list.h"
 
 #include <math.h>
 #include <setjmp.h>

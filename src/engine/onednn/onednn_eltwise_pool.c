@@ -1,6 +1,6 @@
 /* Layers of one step each way: activations and pools by oneDNN. */
 #include "core/memory.h"
-#include "engine/onednn/onednn_parts.h"
+#include "engine/onednn/onednn_engine.h"
 
 #include <string.h>
 

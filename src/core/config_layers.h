@@ -1,6 +1,6 @@
 /* The inside of stk__config, shared by the config*.c files only. */
-#ifndef STK_CORE_CONFIG_PARTS_H
-#define STK_CORE_CONFIG_PARTS_H
+#ifndef STK_CORE_CONFIG_LAYERS_H
+#define STK_CORE_CONFIG_LAYERS_H
 
 #include "core/config.h"
 

@@ -1,5 +1,5 @@
 /* Single numbers: one call, one metric. */
-#include "monitor/nvidia/nvidia_parts.h"
+#include "monitor/nvidia/nvidia_state.h"
 
 #include <limits.h>
 #include <stddef.h>
@@ -41,7 +41,7 @@ static const struct {
     {STK_METRIC_LINK_WIDTH_MAX, offsetof(stk__nvml, link_width_max), -1, true, 1, 1, 64, "PCIe link"},
 };
 enum { ROWS = sizeof rows / sizeof rows[0] };
-_Static_assert(ROWS <= STK_ASK_COUNT - STK_ASK_SIMPLE, "room for every row");
+_Static_assert(ROWS <= STK_ASK_COUNT - STK_ASK_GAUGES, "room for every row");
 
 static bool is_there(const stk__nvml *nvml, size_t offset)
 {
@@ -66,7 +66,7 @@ static int call(const stk__nvml *nvml, int row, void *device, unsigned *value)
 static void read_row(stk__nvidia_state *s, int row)
 {
     stk_reading *reading = &s->frame->readings[rows[row].metric], *slow = &s->slow[row];
-    const int ask = STK_ASK_SIMPLE + row;
+    const int ask = STK_ASK_GAUGES + row;
     if (rows[row].slow && slow->known == STK_KNOWN && s->now_ns < slow->when_ns + SLOW_NS) {
         *reading = *slow;
         return;
@@ -82,7 +82,7 @@ static void read_row(stk__nvidia_state *s, int row)
     stk__nvidia_missing(s, rows[row].metric, ask, there);
 }
 
-void stk__nvidia_read_simple(stk__nvidia_state *s)
+void stk__nvidia_read_gauges(stk__nvidia_state *s)
 {
     for (int i = 0; i < ROWS; i++)
         if (s->frame->state == STK_GPU_GOOD && s->frame->readings[rows[i].metric].known != STK_KNOWN)

@@ -1,6 +1,6 @@
-/* The parts of host_frame.c. */
-#ifndef STK_MONITOR_HOST_PARTS_H
-#define STK_MONITOR_HOST_PARTS_H
+/* What of /proc the host part of a frame is made of: open files, CPUs, the job. */
+#ifndef STK_MONITOR_HOST_PROC_H
+#define STK_MONITOR_HOST_PROC_H
 
 #include "monitor/host/host_frame.h"
 

@@ -1,6 +1,6 @@
 /* What trainer.c, trainer_open.c, trainer_state.c and trainer_effects.c share. */
-#ifndef STK_TRAIN_TRAINER_PARTS_H
-#define STK_TRAIN_TRAINER_PARTS_H
+#ifndef STK_TRAIN_TRAINER_INTERNAL_H
+#define STK_TRAIN_TRAINER_INTERNAL_H
 
 #include "core/memory.h"
 #include "train/loss_scale.h"

@@ -1,7 +1,7 @@
 /* The parts of reader_nvidia.c. A read goes through them one after the other; all of them ask through
  * stk__nvidia_may and stk__nvidia_heard, which know what a GPU does not have, and when it is gone. */
-#ifndef STK_MONITOR_NVIDIA_PARTS_H
-#define STK_MONITOR_NVIDIA_PARTS_H
+#ifndef STK_MONITOR_NVIDIA_STATE_H
+#define STK_MONITOR_NVIDIA_STATE_H
 
 #include "monitor/gpu_reader.h"
 #include "monitor/counter_unwrap.h"
@@ -30,8 +30,8 @@ typedef enum stk__nvidia_ask {
     STK_ASK_PROCESS_LOADS,
     STK_ASK_GPM_SUPPORT,
     STK_ASK_GPM,
-    STK_ASK_SIMPLE, /* rows of nvidia_simple.c */
-    STK_ASK_COUNT = STK_ASK_SIMPLE + 16
+    STK_ASK_GAUGES, /* rows of nvidia_gauges.c */
+    STK_ASK_COUNT = STK_ASK_GAUGES + 16
 } stk__nvidia_ask;
 
 typedef struct stk__nvidia_gpu {
@@ -92,7 +92,7 @@ typedef struct stk__nvidia_state {
     void *device;
     stk__nvidia_desk *desk;
     uint64_t again_ns[STK_ASK_COUNT]; /* not supported: not to be asked before; 0: may be asked */
-    stk_reading slow[STK_ASK_COUNT - STK_ASK_SIMPLE]; /* what hardly changes: as told some seconds ago */
+    stk_reading slow[STK_ASK_COUNT - STK_ASK_GAUGES]; /* what hardly changes: as told some seconds ago */
     stk__load_feed feed;
     uint64_t memory_stamp_us, process_stamp_us;
     stk__counter_unwrap energy, throttled_power, throttled_heat, pcie_sent, pcie_received;
@@ -120,7 +120,7 @@ void stk__nvidia_note(stk__nvidia_state *s, const char *text);
 stk_status stk__nvidia_find(stk__nvidia *nvidia, stk_error *error);
 
 void stk__nvidia_read_load(stk__nvidia_state *s);
-void stk__nvidia_read_simple(stk__nvidia_state *s);
+void stk__nvidia_read_gauges(stk__nvidia_state *s);
 void stk__nvidia_read_fields(stk__nvidia_state *s);
 void stk__nvidia_read_memory(stk__nvidia_state *s);
 void stk__nvidia_read_pcie(stk__nvidia_state *s); /* after fields */

@@ -1,6 +1,6 @@
 /* What the files of the engine torch share. */
-#ifndef STK_ENGINE_TORCH_PARTS_H
-#define STK_ENGINE_TORCH_PARTS_H
+#ifndef STK_ENGINE_TORCH_ENGINE_H
+#define STK_ENGINE_TORCH_ENGINE_H
 
 #include "engine/engine.h"
 #include "engine/torch/torch_api.h"

@@ -1,7 +1,7 @@
 /* What the files of the reader share; nobody else includes this. A file becomes a tree (network_yaml.c); one
  * walk over it checks every word, also in parts that the options leave out; a second one makes the layers. */
-#ifndef STK_TRAIN_NETWORK_PARTS_H
-#define STK_TRAIN_NETWORK_PARTS_H
+#ifndef STK_TRAIN_NETWORK_READER_H
+#define STK_TRAIN_NETWORK_READER_H
 
 #include "train/network/network.h"
 #include "train/network/network_expression.h"

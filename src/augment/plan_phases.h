@@ -1,6 +1,6 @@
 /* The inside of stk__plan; shared by plan.c and resolve.c only. */
-#ifndef STK_AUGMENT_PLAN_PARTS_H
-#define STK_AUGMENT_PLAN_PARTS_H
+#ifndef STK_AUGMENT_PLAN_PHASES_H
+#define STK_AUGMENT_PLAN_PHASES_H
 
 #include "augment/operation.h"
 

@@ -1,6 +1,6 @@
 /* What the files of the engine onednn share. Tensors are dense host memory in the order of their shapes. */
-#ifndef STK_ENGINE_ONEDNN_PARTS_H
-#define STK_ENGINE_ONEDNN_PARTS_H
+#ifndef STK_ENGINE_ONEDNN_ENGINE_H
+#define STK_ENGINE_ONEDNN_ENGINE_H
 
 #include "engine/engine.h"
 #include "core/align.h"

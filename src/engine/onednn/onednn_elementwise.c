@@ -1,6 +1,6 @@
 /* Layers that only move or scale values: add, relu, concat, affine, dropout. */
 #include "engine/dropout.h"
-#include "engine/onednn/onednn_parts.h"
+#include "engine/onednn/onednn_engine.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* Shared by packer.c and packer_picture.c only. */
-#ifndef STK_PACK_PACKER_PARTS_H
-#define STK_PACK_PACKER_PARTS_H
+/* Pictures and masks as they are stored in a shard. */
+#ifndef STK_PACK_PACKER_PICTURE_H
+#define STK_PACK_PACKER_PICTURE_H
 
 #include "pack/packer.h"
 

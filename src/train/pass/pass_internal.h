@@ -1,6 +1,6 @@
 /* What the files of a pass share. */
-#ifndef STK_TRAIN_PASS_PARTS_H
-#define STK_TRAIN_PASS_PARTS_H
+#ifndef STK_TRAIN_PASS_INTERNAL_H
+#define STK_TRAIN_PASS_INTERNAL_H
 
 #include "train/pass/pass.h"
 #include "train/pass/pass_plan.h"
