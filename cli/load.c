@@ -1,4 +1,4 @@
-/* stoker load: the loader alone. */
+/* stoker load: runs the loader alone, without a consumer, and reports rate, digest and corrupt samples. */
 #include "verb_loader.h"
 
 #include "core/clock.h"

@@ -4,7 +4,7 @@
 #include "image/png_write.h"
 #include "support/fail_alloc.h"
 #include "support/pictures.h"
-#include "decoding.h"
+#include "../decode/decoding.h"
 
 #include <string.h>
 
