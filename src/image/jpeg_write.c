@@ -3,18 +3,16 @@
  * state. */
 #include "image/jpeg_write.h"
 
+#include "image/jpeg_target.h"
+
 #include <setjmp.h>
-#include <stdio.h> /* jpeglib.h needs FILE */
-#include <jpeglib.h>
 
 enum { FIRST_BYTES = 128 * 1024 };
 
-/* Writes into a stk__buffer; libjpeg sees only the first two members. */
 typedef struct writer {
     struct jpeg_compress_struct codec;
     struct jpeg_error_mgr failures;
-    struct jpeg_destination_mgr target;
-    stk__buffer *file;
+    stk__jpeg_target target;
     stk_error *error;
     stk_status status;
     jmp_buf escape;
@@ -23,6 +21,7 @@ typedef struct writer {
 _Noreturn static void give_up(j_common_ptr codec)
 {
     writer *self = (writer *)codec->client_data;
+    self->status = self->target.status;
     if (self->status == STK_OK) {
         char text[JMSG_LENGTH_MAX];
         codec->err->format_message(codec, text);
@@ -36,43 +35,12 @@ static void say_nothing(j_common_ptr codec)
     (void)codec;
 }
 
-static void offer_room(writer *self, size_t capacity_bytes)
-{
-    self->status = stk__buffer_reserve(self->file, capacity_bytes, self->error);
-    if (self->status != STK_OK) give_up((j_common_ptr)&self->codec);
-    self->target.next_output_byte = self->file->data + self->file->size_bytes;
-    self->target.free_in_buffer = self->file->capacity_bytes - self->file->size_bytes;
-}
-
-static void start_target(j_compress_ptr codec)
-{
-    writer *self = codec->client_data;
-    self->file->size_bytes = 0;
-    offer_room(self, FIRST_BYTES);
-}
-
-static boolean grow_target(j_compress_ptr codec)
-{
-    writer *self = codec->client_data;
-    self->file->size_bytes = self->file->capacity_bytes;
-    offer_room(self, self->file->capacity_bytes + 1);
-    return TRUE;
-}
-
-static void end_target(j_compress_ptr codec)
-{
-    writer *self = codec->client_data;
-    self->file->size_bytes = self->file->capacity_bytes - self->target.free_in_buffer;
-}
-
 static void compress(writer *self, stk__pixels pixels, int quality)
 {
     struct jpeg_compress_struct *codec = &self->codec;
     jpeg_create_compress(codec);
     codec->client_data = self;
-    self->target = (struct jpeg_destination_mgr){
-        .init_destination = start_target, .empty_output_buffer = grow_target, .term_destination = end_target};
-    codec->dest = &self->target;
+    codec->dest = &self->target.manager;
     codec->image_width = (JDIMENSION)pixels.w;
     codec->image_height = (JDIMENSION)pixels.h;
     codec->input_components = 3;
@@ -89,7 +57,10 @@ static void compress(writer *self, stk__pixels pixels, int quality)
 
 stk_status stk__jpeg_write(stk__pixels pixels, int quality, stk__buffer *file, stk_error *error)
 {
-    writer self = {.file = file, .error = error};
+    writer self = {.error = error};
+    stk__jpeg_target_init(&self.target, FIRST_BYTES);
+    self.target.file = file;
+    self.target.error = error;
     self.codec.err = jpeg_std_error(&self.failures);
     self.codec.client_data = &self;
     self.failures.error_exit = give_up;

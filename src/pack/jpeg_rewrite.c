@@ -4,13 +4,12 @@
  * DCT is involved. One rewriter per thread. */
 #include "decode/format.h"
 #include "decode/jpeg_tables.h"
+#include "image/jpeg_target.h"
 #include "pack/jpeg_rewrite.h"
 
 #include <assert.h>
 #include <setjmp.h>
-#include <stdio.h> /* jpeglib.h needs FILE */
 #include <string.h>
-#include <jpeglib.h>
 #include <jerror.h>
 
 enum { FIRST_BYTES = 64 * 1024, LOOKAHEAD_BYTES = 64, MARKER_EXIF = JPEG_APP0 + 1 };
@@ -20,13 +19,10 @@ struct stk__jpeg_rewriter {
     struct jpeg_compress_struct to;
     struct jpeg_error_mgr errors; /* of all three */
     struct jpeg_progress_mgr progress;
-    struct jpeg_destination_mgr target;
+    stk__jpeg_target target;
     jmp_buf jump; /* set by each function that calls libjpeg */
     const stk__limits *limits;
     stk__deadline deadline;
-    stk__buffer *file; /* where target writes */
-    stk_error *error;
-    stk_status status; /* why our own callbacks jumped; STK_OK: libjpeg did */
 };
 
 /* --- callbacks ----------------------------------------------------------------------------------------- */
@@ -61,36 +57,6 @@ static void watch_progress(j_common_ptr codec)
         ERREXIT(codec, JERR_CANT_SUSPEND);
 }
 
-static void offer_room(stk__jpeg_rewriter *rewriter, size_t capacity_bytes)
-{
-    stk__buffer *file = rewriter->file;
-    rewriter->status = stk__buffer_reserve(file, capacity_bytes, rewriter->error);
-    if (rewriter->status != STK_OK) jump_back((j_common_ptr)&rewriter->to);
-    rewriter->target.next_output_byte = file->data + file->size_bytes;
-    rewriter->target.free_in_buffer = file->capacity_bytes - file->size_bytes;
-}
-
-static void start_target(j_compress_ptr codec)
-{
-    stk__jpeg_rewriter *rewriter = rewriter_of((j_common_ptr)codec);
-    rewriter->file->size_bytes = 0;
-    offer_room(rewriter, FIRST_BYTES);
-}
-
-static boolean grow_target(j_compress_ptr codec)
-{
-    stk__jpeg_rewriter *rewriter = rewriter_of((j_common_ptr)codec);
-    rewriter->file->size_bytes = rewriter->file->capacity_bytes;
-    offer_room(rewriter, rewriter->file->capacity_bytes + 1);
-    return TRUE;
-}
-
-static void end_target(j_compress_ptr codec)
-{
-    stk__jpeg_rewriter *rewriter = rewriter_of((j_common_ptr)codec);
-    rewriter->file->size_bytes = rewriter->file->capacity_bytes - rewriter->target.free_in_buffer;
-}
-
 /* --- life ---------------------------------------------------------------------------------------------- */
 
 static void listen(stk__jpeg_rewriter *rewriter)
@@ -102,8 +68,7 @@ static void listen(stk__jpeg_rewriter *rewriter)
     rewriter->progress.progress_monitor = watch_progress;
     rewriter->from.err = rewriter->other.err = rewriter->to.err = &rewriter->errors;
     rewriter->from.client_data = rewriter->other.client_data = rewriter->to.client_data = rewriter;
-    rewriter->target = (struct jpeg_destination_mgr){
-        .init_destination = start_target, .empty_output_buffer = grow_target, .term_destination = end_target};
+    stk__jpeg_target_init(&rewriter->target, FIRST_BYTES);
 }
 
 stk_status stk__jpeg_rewriter_create(stk__jpeg_rewriter **out, const stk__limits *limits, stk_error *error)
@@ -122,7 +87,7 @@ stk_status stk__jpeg_rewriter_create(stk__jpeg_rewriter **out, const stk__limits
     stk__jpeg_tables_create(&rewriter->other);
     jpeg_create_compress(&rewriter->to);
     rewriter->from.progress = rewriter->other.progress = &rewriter->progress;
-    rewriter->to.dest = &rewriter->target;
+    rewriter->to.dest = &rewriter->target.manager;
     return STK_OK;
 }
 
@@ -167,10 +132,10 @@ static jvirt_barray_ptr *read_coefficients(stk__jpeg_rewriter *rewriter, struct 
 static stk_status report(stk__jpeg_rewriter *rewriter, stk_error *error)
 {
     char text[JMSG_LENGTH_MAX];
-    const stk_status status = rewriter->status;
+    const stk_status status = rewriter->target.status;
     const int code = rewriter->errors.msg_code;
     rewriter->errors.format_message((j_common_ptr)&rewriter->from, text);
-    rewriter->status = STK_OK;
+    rewriter->target.status = STK_OK;
     jpeg_abort_compress(&rewriter->to);
     jpeg_abort_decompress(&rewriter->other);
     jpeg_abort_decompress(&rewriter->from);
@@ -232,8 +197,8 @@ static void transcode(stk__jpeg_rewriter *rewriter, stk__encoded bytes, stk__ori
 stk_status stk__jpeg_rewrite(stk__jpeg_rewriter *rewriter, stk__encoded bytes, stk__orientation orientation,
                              stk__buffer *file, stk_error *error)
 {
-    rewriter->file = file;
-    rewriter->error = error;
+    rewriter->target.file = file;
+    rewriter->target.error = error;
     if (setjmp(rewriter->jump)) return report(rewriter, error);
     transcode(rewriter, bytes, orientation);
     STK__TRY(stk__buffer_reserve(file, file->size_bytes + LOOKAHEAD_BYTES, error));
