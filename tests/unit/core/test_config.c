@@ -184,7 +184,8 @@ static void environment_splits_at_the_longest_section(void **state)
     check_environment_refused("STOKER_Data_Num_Wrkers=3", NULL, "environment STOKER_Data_Num_Wrkers",
                               "unknown key 'num_wrkers' in section 'data'", "did you mean 'num_workers'?");
     check_environment_refused("STOKER_TRAINING_NUM_WRKERS=3", NULL, "environment STOKER_TRAINING_NUM_WRKERS",
-                              "unknown key 'num_wrkers' in section 'training'", "did you mean 'num_workers'?");
+                              "unknown key 'num_wrkers' in section 'training'",
+                              "did you mean 'num_workers'?");
     char *environment[] = {"STOKER_DATA=1", "STOKER_DATASET_ROOT=1", "STOKER_VAL_SPLIT=1", "STOKER_=1", NULL};
     stk__config *config = config_new();
     assert_int_equal(stk__config_read_environment(config, environment, NULL), STK_OK);
