@@ -28,7 +28,7 @@ static stk_status spread(stk__amount *amount, const stk__amount_rule *rule, stk_
     return STK_OK;
 }
 
-/* All zero is a range that nobody has set. */
+/* All zero is a range that is not set. */
 stk_status stk__amount_prepare(stk__amount *amount, const stk__amount_rule *rule, bool *on, stk_error *error)
 {
     double *range = amount->range;

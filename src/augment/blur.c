@@ -17,7 +17,7 @@ static const stk__option rows[] = {
      .least = 0,
      .most = 2 * STK_AUGMENT_RADIUS + 1,
      .unit = "px",
-     .help = "side of the blur: 3, 5 or 7; 0 = none"},
+     .help = "Gaussian blur kernel size: 3, 5 or 7; 0 = off"},
     {.name = "blur_sigma",
      .type = STK_OPTION_RANGE,
      .offset = offsetof(settings, sigma.range),
@@ -25,12 +25,12 @@ static const stk__option rows[] = {
      .most = 100,
      .fallback = "[0.1, 2]",
      .unit = "px",
-     .help = "standard deviation of the blur: a number, or a range to draw it from"},
+     .help = "Gaussian blur standard deviation (sigma): a number, or a range to draw it from"},
     {.name = "blur_prob",
      .type = STK_OPTION_SHARE,
      .offset = offsetof(settings, sigma.prob),
      .fallback = "1",
-     .help = "how often images are blurred"},
+     .help = "probability of Gaussian blur"},
 };
 
 static stk_status prepare(void *given, bool *on, stk_error *error)
@@ -40,9 +40,9 @@ static stk_status prepare(void *given, bool *on, stk_error *error)
     *on = false;
     if (s->kernel <= 0) return STK_OK;
     if (s->kernel % 2 == 0 || s->kernel == 1) {
-        stk__fail(error, STK_ERROR_CONFIG, "augment.blur_kernel = '%d' is not an odd side from 3 to 7",
+        stk__fail(error, STK_ERROR_CONFIG, "augment.blur_kernel = '%d' is not an odd kernel size from 3 to 7",
                   (int)s->kernel);
-        stk__error_hint(error, "give 3, 5 or 7; 0 switches the blur off");
+        stk__error_hint(error, "give 3, 5 or 7; 0 = off");
         return STK_ERROR_CONFIG;
     }
     return stk__amount_prepare(&s->sigma, &rule, on, error);

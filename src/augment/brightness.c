@@ -7,12 +7,12 @@ static const stk__option rows[] = {
      .offset = offsetof(stk__amount, range),
      .least = 0,
      .most = 100,
-     .help = "factor of all values: a range, or v for 1 - v to 1 + v"},
+     .help = "brightness jitter, factor of all values: a range, or v for 1 - v to 1 + v"},
     {.name = "brightness_prob",
      .type = STK_OPTION_SHARE,
      .offset = offsetof(stk__amount, prob),
      .fallback = "1",
-     .help = "how often the brightness changes"},
+     .help = "probability of brightness jitter"},
 };
 
 static stk_status prepare(void *given, bool *on, stk_error *error)

@@ -8,12 +8,12 @@ static const stk__option rows[] = {
      .offset = offsetof(stk__amount, range),
      .least = 0,
      .most = 100,
-     .help = "factor of the distance from the mean grey: a range, or v for 1 - v to 1 + v"},
+     .help = "contrast jitter, factor of the distance from the mean grey: a range, or v for 1 - v to 1 + v"},
     {.name = "contrast_prob",
      .type = STK_OPTION_SHARE,
      .offset = offsetof(stk__amount, prob),
      .fallback = "1",
-     .help = "how often the contrast changes"},
+     .help = "probability of contrast jitter"},
 };
 
 static stk_status prepare(void *given, bool *on, stk_error *error)

@@ -18,7 +18,7 @@ static const stk__option rows[] = {
      .least = 0,
      .most = 1,
      .unit = "of the area",
-     .help = "cut out a part of the image: a range, or s for s to 1"},
+     .help = "random resized crop: part of the image, a range, or s for s to 1"},
     {.name = "crop_ratio",
      .type = STK_OPTION_RANGE,
      .offset = offsetof(settings, ratio),
@@ -26,12 +26,12 @@ static const stk__option rows[] = {
      .most = 100,
      .fallback = "[0.75, 1.3333333333333333]",
      .unit = "width / height",
-     .help = "proportions of that part"},
+     .help = "aspect ratio of the random resized crop"},
     {.name = "crop_prob",
      .type = STK_OPTION_SHARE,
      .offset = offsetof(settings, prob),
      .fallback = "1",
-     .help = "how often a part is cut out; else the whole image is resized"},
+     .help = "probability of a random resized crop; otherwise the whole image is resized"},
 };
 
 static stk_status prepare(void *given, bool *on, stk_error *error)
@@ -42,7 +42,7 @@ static stk_status prepare(void *given, bool *on, stk_error *error)
     if (s->area[0] == 0 && (single || s->area[1] == 0)) return STK_OK;
     if (single) s->area[1] = 1;
     if (s->area[0] == 0) {
-        stk__fail(error, STK_ERROR_CONFIG, "augment.crop starts at 0, which is no part of an image");
+        stk__fail(error, STK_ERROR_CONFIG, "augment.crop starts at 0, an empty crop");
         stk__error_hint(error, "give a range [A, B] with 0 < A <= B <= 1, such as [0.08, 1]");
         return STK_ERROR_CONFIG;
     }

@@ -11,11 +11,11 @@ static const stk__option rows[] = {
      .offset = offsetof(stk__mix_settings, alpha),
      .least = 0,
      .most = 1000,
-     .help = "paste boxes between pairs of samples, of a share drawn from Beta(alpha, alpha)"},
+     .help = "cutmix: paste boxes between pairs of samples, their area drawn from Beta(alpha, alpha)"},
     {.name = "cutmix_prob",
      .type = STK_OPTION_SHARE,
      .offset = offsetof(stk__mix_settings, prob),
-     .help = "how often pairs are mixed so; unset = always, or what mixup leaves, half each"},
+     .help = "probability of cutmix for a pair; unset = 1, or with mixup: half of what is left"},
 };
 
 /* From middle - half to middle + half, within 0 … size. */

@@ -14,7 +14,7 @@ static const stk__option rows[] = {
     {.name = "erase_prob",
      .type = STK_OPTION_SHARE,
      .offset = offsetof(settings, prob),
-     .help = "how often a box is erased"},
+     .help = "probability of random erasing of a box"},
     {.name = "erase_scale",
      .type = STK_OPTION_RANGE,
      .offset = offsetof(settings, area),
@@ -22,7 +22,7 @@ static const stk__option rows[] = {
      .most = 1,
      .fallback = "[0.02, 0.33]",
      .unit = "of the area",
-     .help = "size of the box: a number, or a range to draw it from"},
+     .help = "random erasing: area of the box, a number, or a range to draw it from"},
     {.name = "erase_ratio",
      .type = STK_OPTION_RANGE,
      .offset = offsetof(settings, ratio),
@@ -30,7 +30,7 @@ static const stk__option rows[] = {
      .most = 100,
      .fallback = "[0.3, 3.3]",
      .unit = "height / width",
-     .help = "proportions of the box"},
+     .help = "random erasing: aspect ratio of the box"},
 };
 
 static stk_status prepare(void *given, bool *on, stk_error *error)

@@ -7,12 +7,12 @@ static const stk__option rows[] = {
      .offset = offsetof(stk__amount, range),
      .least = 0,
      .most = 100,
-     .help = "exponent of values from 0 to 1: a range, or v for 1 - v to 1 + v"},
+     .help = "gamma correction, exponent of values from 0 to 1: a range, or v for 1 - v to 1 + v"},
     {.name = "gamma_prob",
      .type = STK_OPTION_SHARE,
      .offset = offsetof(stk__amount, prob),
      .fallback = "1",
-     .help = "how often the gamma changes"},
+     .help = "probability of gamma correction"},
 };
 
 static stk_status prepare(void *given, bool *on, stk_error *error)

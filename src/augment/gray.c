@@ -10,7 +10,7 @@ static const stk__option rows[] = {
      .aliases = "grey_prob",
      .type = STK_OPTION_SHARE,
      .offset = offsetof(settings, prob),
-     .help = "how often images lose their colour"},
+     .help = "probability of converting to greyscale (torchvision's RandomGrayscale)"},
 };
 
 static stk_status prepare(void *given, bool *on, stk_error *error)

@@ -9,7 +9,7 @@ static const stk__option rows[] = {
     {.name = "horizontal_flip_prob",
      .type = STK_OPTION_SHARE,
      .offset = offsetof(settings, prob),
-     .help = "how often images are mirrored, left to right"},
+     .help = "probability of a random horizontal flip (left-right)"},
 };
 
 static stk_status prepare(void *given, bool *on, stk_error *error)

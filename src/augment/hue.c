@@ -9,12 +9,12 @@ static const stk__option rows[] = {
      .least = -0.5,
      .most = 0.5,
      .unit = "of the circle",
-     .help = "how far colours turn: a range, or v for -v to v"},
+     .help = "hue jitter, shift of the hue: a range, or v for -v to v"},
     {.name = "hue_prob",
      .type = STK_OPTION_SHARE,
      .offset = offsetof(stk__amount, prob),
      .fallback = "1",
-     .help = "how often the hue changes"},
+     .help = "probability of hue jitter"},
 };
 
 static stk_status prepare(void *given, bool *on, stk_error *error)

@@ -11,12 +11,14 @@ static const stk__option rows[] = {
      .type = STK_OPTION_SHARE,
      .offset = offsetof(settings, prob),
      .fallback = "1",
-     .help = "how often brightness, contrast, saturation and hue have their turn at all"},
+     .help = "probability of colour jitter (torchvision's ColorJitter): brightness, contrast, saturation and "
+             "hue are all skipped otherwise"},
     {.name = "jitter_order",
      .type = STK_OPTION_WORD,
      .offset = offsetof(settings, order),
      .choices = "drawn|fixed",
-     .help = "order of these four: drawn for each sample, or as they stand here"},
+     .help = "order of the four colour jitter operations: drawn = random for each sample, fixed = as listed "
+             "here"},
 };
 
 static stk_status prepare(void *given, bool *on, stk_error *error)

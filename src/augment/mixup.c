@@ -8,11 +8,11 @@ static const stk__option rows[] = {
      .offset = offsetof(stk__mix_settings, alpha),
      .least = 0,
      .most = 1000,
-     .help = "mix pairs of samples, by a share drawn from Beta(alpha, alpha)"},
+     .help = "mixup of pairs of samples: the share is drawn from Beta(alpha, alpha)"},
     {.name = "mixup_prob",
      .type = STK_OPTION_SHARE,
      .offset = offsetof(stk__mix_settings, prob),
-     .help = "how often pairs are mixed so; unset = always, or what cutmix leaves, half each"},
+     .help = "probability of mixup for a pair; unset = 1, or with cutmix: half of what is left"},
 };
 
 static void mix(const void *given, stk__random_at at, stk__mix *out, int32_t w, int32_t h)

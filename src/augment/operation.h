@@ -16,7 +16,7 @@ typedef struct stk__transform_builder {
     int order[STK_COLOUR_COUNT];             /* place of each colour step among the others */
     bool open;                               /* what the last gate decided */
     const stk__augment_operation *operation; /* whose turn it is, for the trace */
-    stk__plan_trace *trace;                  /* NULL: nobody wants to know */
+    stk__plan_trace *trace;                  /* NULL: no trace */
 } stk__transform_builder;
 
 struct stk__augment_operation {
@@ -54,7 +54,7 @@ static inline double stk__draw_between(uint32_t word, const double range[2])
     return range[0] + (range[1] - range[0]) * stk__draw_unit(word);
 }
 
-/* A whole number below bound. */
+/* An integer below bound. */
 static inline int32_t stk__draw_below(uint32_t word, int32_t bound)
 {
     return (int32_t)(((uint64_t)word * (uint32_t)bound) >> 32);
@@ -69,7 +69,7 @@ static inline bool stk__draw_chance(uint32_t word, double prob)
 /* Beta(alpha, alpha), alpha > 0, from draw number at.draw on. */
 double stk__draw_beta(stk__random_at at, double alpha);
 
-/* ---- a value from a range, and how often: what most operations take (amount.c) ---- */
+/* ---- a value from a range, and a probability: what most operations take (amount.c) ---- */
 
 typedef struct stk__amount {
     double range[2]; /* a RANGE until it is prepared */

@@ -8,12 +8,12 @@ static const stk__option rows[] = {
      .least = 0,
      .most = 1,
      .unit = "of the brightest level",
-     .help = "standard deviation of the noise of each pixel: a number, or a range to draw it from"},
+     .help = "Gaussian noise standard deviation, per pixel: a number, or a range to draw it from"},
     {.name = "noise_prob",
      .type = STK_OPTION_SHARE,
      .offset = offsetof(stk__amount, prob),
      .fallback = "1",
-     .help = "how often images get noise"},
+     .help = "probability of Gaussian noise"},
 };
 
 static stk_status prepare(void *given, bool *on, stk_error *error)

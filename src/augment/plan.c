@@ -28,13 +28,14 @@ static stk_status share_mixes(stk__plan_phase *phase, stk_error *error)
         if (mix->prob == 0) waits = phase->mixes[i].operation->name;
     }
     if (given > 1 + 1e-9) {
-        stk__fail(error, STK_ERROR_CONFIG, "augment.mixup_prob and cutmix_prob are more than 1 together");
-        stk__error_hint(error, "a pair is mixed in one way only: give two that make up 1 or less");
+        stk__fail(error, STK_ERROR_CONFIG, "augment.mixup_prob + augment.cutmix_prob is more than 1");
+        stk__error_hint(error,
+                        "a pair gets mixup or cutmix, not both: the two probabilities may add up to 1");
         return STK_ERROR_CONFIG;
     }
     if (waits && given >= 1) {
-        stk__fail(error, STK_ERROR_CONFIG, "augment.%s_alpha is set, but no pair is left for it", waits);
-        stk__error_hint(error, "give augment.%s_prob, and less than 1 to the other", waits);
+        stk__fail(error, STK_ERROR_CONFIG, "augment.%s_alpha is set, but its probability is 0", waits);
+        stk__error_hint(error, "set augment.%s_prob, and less than 1 for the other", waits);
         return STK_ERROR_CONFIG;
     }
     for (int i = 0; i < phase->mix_count; i++) {
@@ -130,7 +131,7 @@ static bool asks(const stk__option *option, const stk__augment_settings *setting
 
 static stk_status refuse_idle(int index, const stk__option *option, bool gate, stk_error *error)
 {
-    stk__fail(error, STK_ERROR_CONFIG, "augment.%s is set, but what it belongs to is off", option->name);
+    stk__fail(error, STK_ERROR_CONFIG, "augment.%s is set, but its operation is off", option->name);
     if (!gate) {
         stk__error_hint(error, "set augment.%s too, or leave it out", stk__operation_option(index, 0)->name);
         return STK_ERROR_CONFIG;
@@ -145,7 +146,7 @@ static stk_status refuse_idle(int index, const stk__option *option, bool gate, s
     return STK_ERROR_CONFIG;
 }
 
-/* A key that is accepted and does nothing is a mistake that nobody would find. */
+/* A key that is accepted and has no effect is a mistake that its user would not find. */
 static stk_status check_idle(const stk__plan *plan, const stk__augment_settings *settings, stk_error *error)
 {
     for (int i = 0; i < stk__operations_count(); i++) {

@@ -108,7 +108,7 @@ static stk_status read_entry(stk__schedule *schedule, const char *entry, size_t 
     int64_t epoch;
     int preset = 0;
     if (!stk__number_whole(digits, epoch_length, &epoch) || epoch < 0 || epoch > UINT32_MAX)
-        return refuse(entry, shown, "whose epoch is not a whole number from 0 on", error);
+        return refuse(entry, shown, "whose epoch is not an integer from 0 on", error);
     STK__TRY(read_preset(name, name_length, &preset, error));
     const int count = schedule->count;
     if (count && schedule->entries[count - 1].epoch >= epoch)

@@ -11,12 +11,12 @@ static const stk__option rows[] = {
      .least = -360,
      .most = 360,
      .unit = "degrees",
-     .help = "turn about the centre, counter-clockwise: a range, or d for -d to d"},
+     .help = "random rotation about the centre, counter-clockwise: a range, or d for -d to d"},
     {.name = "rotation_prob",
      .type = STK_OPTION_SHARE,
      .offset = offsetof(stk__amount, prob),
      .fallback = "1",
-     .help = "how often images are turned"},
+     .help = "probability of random rotation"},
 };
 
 static stk_status prepare(void *given, bool *on, stk_error *error)

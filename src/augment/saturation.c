@@ -8,12 +8,13 @@ static const stk__option rows[] = {
      .offset = offsetof(stk__amount, range),
      .least = 0,
      .most = 100,
-     .help = "factor of the distance from the grey of each pixel: a range, or v for 1 - v to 1 + v"},
+     .help =
+         "saturation jitter, factor of the distance from the pixel's grey: a range, or v for 1 - v to 1 + v"},
     {.name = "saturation_prob",
      .type = STK_OPTION_SHARE,
      .offset = offsetof(stk__amount, prob),
      .fallback = "1",
-     .help = "how often the saturation changes"},
+     .help = "probability of saturation jitter"},
 };
 
 static stk_status prepare(void *given, bool *on, stk_error *error)

@@ -7,12 +7,12 @@ static const stk__option rows[] = {
      .offset = offsetof(stk__amount, range),
      .least = 0,
      .most = 100,
-     .help = "how much larger or smaller: a range, or s for 1 - s to 1 + s"},
+     .help = "random scaling (zoom) factor: a range, or s for 1 - s to 1 + s"},
     {.name = "scale_prob",
      .type = STK_OPTION_SHARE,
      .offset = offsetof(stk__amount, prob),
      .fallback = "1",
-     .help = "how often images are scaled"},
+     .help = "probability of random scaling"},
 };
 
 static stk_status prepare(void *given, bool *on, stk_error *error)

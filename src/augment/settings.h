@@ -21,7 +21,7 @@ const stk__option_table *stk__augment_options(void);
 stk_status stk__augment_set(stk__augment_settings *settings, const char *name, const char *value,
                             stk_error *error);
 
-/* augment.device as asked for; "" when nobody did. */
+/* augment.device as requested; "" when it is not set. */
 const char *stk__augment_device(const stk__augment_settings *settings);
 
 #endif

@@ -10,12 +10,12 @@ static const stk__option rows[] = {
      .least = -89,
      .most = 89,
      .unit = "degrees",
-     .help = "slant along x: a range, or d for -d to d"},
+     .help = "random shear along x: a range, or d for -d to d"},
     {.name = "shear_prob",
      .type = STK_OPTION_SHARE,
      .offset = offsetof(stk__amount, prob),
      .fallback = "1",
-     .help = "how often images are sheared"},
+     .help = "probability of random shear"},
 };
 
 static stk_status prepare(void *given, bool *on, stk_error *error)

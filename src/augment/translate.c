@@ -14,12 +14,12 @@ static const stk__option rows[] = {
      .least = 0,
      .most = 1,
      .unit = "of width and height",
-     .help = "how far images move at most, to either side"},
+     .help = "random translation (shift): the largest to either side"},
     {.name = "translate_prob",
      .type = STK_OPTION_SHARE,
      .offset = offsetof(settings, prob),
      .fallback = "1",
-     .help = "how often images move"},
+     .help = "probability of random translation"},
 };
 
 static stk_status prepare(void *given, bool *on, stk_error *error)

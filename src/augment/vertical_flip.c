@@ -9,7 +9,7 @@ static const stk__option rows[] = {
     {.name = "vertical_flip_prob",
      .type = STK_OPTION_SHARE,
      .offset = offsetof(settings, prob),
-     .help = "how often images are mirrored, top to bottom"},
+     .help = "probability of a random vertical flip (top-bottom)"},
 };
 
 static stk_status prepare(void *given, bool *on, stk_error *error)

@@ -57,23 +57,24 @@ bool stk__config_is_setting(const stk__config *config, const char *key);
  * Texts in the struct belong to the config. */
 stk_status stk__config_apply(const stk__config *config, const char *section, void *options, stk_error *error);
 
-/* What was asked for, as text; NULL when nobody did (or there is no such option). origin may be NULL. */
+/* The requested value, as text; NULL when there was no request (or no such option). origin may be NULL. */
 const char *stk__config_requested(const stk__config *config, const char *name, stk__origin *origin);
 
-/* The room that decided tells what is in effect (empty, with a reason: the setting means nothing here); why
- * is NULL when it is as requested. Told again: replaced.
+/* The room that decided reports what is in effect (empty, with a reason: the setting has no effect here); why
+ * is NULL when it is as requested. A second report replaces the first.
  */
 stk_status stk__config_effect(stk__config *config, const char *name, const char *in_effect, const char *why,
                               stk_error *error);
 
-/* The same for a whole section, from the struct the room really works with; rows already told are kept. */
+/* The same for a whole section, from the struct the room really works with; rows already reported are kept.
+ */
 stk_status stk__config_effects_from(stk__config *config, const char *section, const void *options,
                                     stk_error *error);
 
-/* One row per setting that was asked for or told, in the order of the tables, foreign ones last. */
+/* One row per setting that was requested or reported, in the order of the tables, foreign ones last. */
 typedef struct stk__effect {
     const char *name;
-    const char *requested; /* NULL: nobody asked */
+    const char *requested; /* NULL: not requested */
     const char *in_effect; /* NULL: not in effect at all */
     const char *why;       /* NULL: as requested */
     stk__origin origin;    /* of requested */
@@ -83,12 +84,12 @@ typedef struct stk__effect {
 size_t stk__config_effect_count(const stk__config *config);
 stk__effect stk__config_effect_at(const stk__config *config, size_t index); /* texts: until the next effect */
 
-/* [{name, requested, in_effect, why}]: numbers as numbers, switches as booleans. NULL: no memory. The caller
- * owns it (json_decref). */
+/* [{name, requested, in_effect, why}]: numbers as numbers, switches as booleans. NULL: out of memory. The
+ * caller owns it (json_decref). */
 json_t *stk__config_effects_json(const stk__config *config);
 
-/* Appends what is in effect (told, else requested) as YAML that can be read back. STK_ERROR_CONFIG: a value
- * is not UTF-8. */
+/* Appends what is in effect (reported, else requested) as YAML that can be read back. STK_ERROR_CONFIG: a
+ * value is not UTF-8. */
 stk_status stk__config_write_yaml(const stk__config *config, stk__buffer *text, stk_error *error);
 
 /* "[default 2; 1 to 64 batches; also prefetch]", or "". A tie is a space at which no line should be broken.

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char unused_why[] = "nothing here has used it";
+static const char unused_why[] = "not used by this command";
 
 stk_status stk__config_effect(stk__config *config, const char *name, const char *in_effect, const char *why,
                               stk_error *error)
@@ -15,7 +15,8 @@ stk_status stk__config_effect(stk__config *config, const char *name, const char 
     stk__config_target target;
     STK__TRY(stk__config_find(config, name, &target, error));
     if (!target.setting)
-        return stk__fail(error, STK_ERROR_ARGUMENT, "'%.80s' is of a section that is not used here", name);
+        return stk__fail(error, STK_ERROR_ARGUMENT, "'%.80s' belongs to a section that is not used here",
+                         name);
     const char *kept = stk__config_keep(config, in_effect, strlen(in_effect));
     const char *reason = why ? stk__config_keep(config, why, strlen(why)) : NULL;
     if (!kept || (why && !reason)) return stk__fail_memory(error, strlen(in_effect), "an effect");
@@ -42,7 +43,7 @@ stk_status stk__config_effects_from(stk__config *config, const char *section, co
     for (size_t i = 0; i < config->setting_count; i++) {
         stk__config_setting *setting = &config->settings[i];
         if (setting->in_effect || strcmp(setting->table->section, section) != 0) continue;
-        /* Zero where zero cannot be: it was left open, and nobody has told what became of it. */
+        /* Zero where zero cannot be: it was left open, and its effect was not reported. */
         if (setting->option->least > 0 && stk__option_is_zero(setting->option, options)) continue;
         setting->in_effect = keep_printed(config, setting->option, options);
         if (!setting->in_effect) return stk__fail_memory(error, STK_OPTION_TEXT_BYTES, "an effect");

@@ -132,7 +132,7 @@ static stk_status put_title(page *p, const stk__option_table *table)
     char names[256];
     snprintf(names, sizeof names, "%s%s%s%s%s", table->section, table->section_aliases ? ", or " : "",
              table->section_aliases ? table->section_aliases : "",
-             table->also ? "; its keys may also stand in " : "", table->also ? table->also : "");
+             table->also ? "; its keys may also be set in " : "", table->also ? table->also : "");
     return put_sentence(p, names, 0);
 }
 
@@ -151,7 +151,8 @@ static stk_status put_table(page *p, const stk__option_table *const *tables, siz
     STK__TRY(put_title(p, tables[index]));
     if (repeated) {
         char sentence[192];
-        snprintf(sentence, sizeof sentence, "every key of %s; where not set, as there", repeated);
+        snprintf(sentence, sizeof sentence, "every key of %s; an unset key has the value it has there",
+                 repeated);
         return put_sentence(p, sentence, INDENT);
     }
     for (size_t i = 0; i < tables[index]->count; i++)

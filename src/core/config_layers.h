@@ -80,10 +80,10 @@ static inline stk__config_foreign_row *stk__config_row_at(const stk__config *con
     return (stk__config_foreign_row *)config->foreign_rows.data + i;
 }
 
-/* A copy that lives as long as the config; NULL: no memory. */
+/* A copy that lives as long as the config; NULL: out of memory. */
 const char *stk__config_keep(stk__config *config, const char *text, size_t length);
 
-/* The winning slot and its origin; NULL: nobody asked. */
+/* The winning slot and its origin; NULL: not requested. */
 const stk__config_slot *stk__config_winner(const stk__config_setting *setting, stk__origin *origin);
 
 stk_status stk__config_take(stk__config *config, stk__config_target target, stk__config_input input,

@@ -91,7 +91,7 @@ static stk_status next_event(reader *r)
                       "write the value out, or in quotes if it starts with one of these");
     const yaml_event_t *event = &r->event;
     if (event->type == YAML_SCALAR_EVENT && memchr(event->data.scalar.value, 0, event->data.scalar.length))
-        return refuse(r, "a zero byte in a text", NULL);
+        return refuse(r, "a NUL byte in a text", NULL);
     return STK_OK;
 }
 
@@ -135,7 +135,7 @@ static stk_status append(reader *r, const char *text)
 static stk_status append_part(reader *r, const char *separators)
 {
     if (r->event.type != YAML_SCALAR_EVENT)
-        return refuse(r, "a list or map inside a list or map value", "only plain values can stand here");
+        return refuse(r, "a list or map inside a list or map value", "only plain values are possible here");
     if (strpbrk(scalar(r), separators))
         return refuse(r, "a value in a list or map must not have ',', ':' or brackets in it", NULL);
     return append(r, scalar(r));
@@ -178,8 +178,8 @@ static stk_status open_group(reader *r)
     for (size_t at = 0; at < r->groups.size_bytes; at += strlen((const char *)r->groups.data + at) + 1)
         if (strcmp((const char *)r->groups.data + at, r->path) == 0) {
             char message[PATH_BYTES + 32];
-            snprintf(message, sizeof message, "the section '%s' is there twice", r->path);
-            return refuse(r, message, "put all its keys into one");
+            snprintf(message, sizeof message, "duplicate section '%s'", r->path);
+            return refuse(r, message, "put all its keys into one section");
         }
     return stk__buffer_text(&r->groups, r->path, strlen(r->path), NULL, r->error);
 }

@@ -11,7 +11,7 @@ typedef enum stk__cpu_level {
 
 /* What CPU and system really have; never changes. */
 stk__cpu_level stk__cpu_level_found(void);
-/* The same, capped by STOKER_CPU when that is one of the names (read anew each time). */
+/* The same, capped by STOKER_CPU when that is one of the names (read again each time). */
 stk__cpu_level stk__cpu_level_allowed(void);
 const char *stk__cpu_level_name(stk__cpu_level level); /* "avx2" */
 

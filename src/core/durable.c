@@ -18,7 +18,7 @@ stk_status stk__durable_fail(stk_error *error, int error_number, const char *pat
     const stk_status status = stk__fail_errno(error, error_number, "cannot write '%s'", path);
     if (error_number == ENOSPC || error_number == EDQUOT)
         stk__error_hint(error,
-                        "the disk is full; free some space, then go on: what was saved before is untouched");
+                        "the disk is full: free some space, then resume; what was saved before is intact");
     return status;
 }
 
@@ -53,7 +53,7 @@ static stk_status make_one(const char *partial, stk_error *error)
         if (stat(partial, &facts) != 0) return stk__durable_fail(error, failed, partial);
     }
     if (S_ISDIR(facts.st_mode)) return STK_OK;
-    return stk__fail_errno(error, ENOTDIR, "cannot make the folder '%s'", partial);
+    return stk__fail_errno(error, ENOTDIR, "cannot create the folder '%s'", partial);
 }
 
 stk_status stk__durable_folder(const char *path, stk_error *error)

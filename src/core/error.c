@@ -126,5 +126,5 @@ void stk__error_hint(stk_error *error, const char *format, ...)
 
 stk_status stk__fail_memory(stk_error *error, unsigned long long size_bytes, const char *what)
 {
-    return stk__fail(error, STK_ERROR_MEMORY, "no memory for %s (%llu bytes)", what, size_bytes);
+    return stk__fail(error, STK_ERROR_MEMORY, "out of memory for %s (%llu bytes)", what, size_bytes);
 }

@@ -19,7 +19,7 @@ bool stk__file_explain_lack(int error_number, stk_error *error)
     if (error_number == EMFILE || error_number == ENFILE)
         stk__error_hint(error, "raise the limit on open files (ulimit -n)");
     else if (error_number == ENOMEM)
-        stk__error_hint(error, "the system had no memory left: free some and try again");
+        stk__error_hint(error, "the system is out of memory: free some and try again");
     else
         return false;
     return true;
@@ -240,7 +240,7 @@ stk_status stk__file_write(const char *path, stk__buffer data, stk__file_care ca
     if (!failed) return STK_OK;
     const stk_status status = stk__fail_errno(error, failed, "cannot write '%s'", path);
     if (failed == ENOSPC || failed == EDQUOT)
-        stk__error_hint(error, "the disk is full; free some space and try again");
+        stk__error_hint(error, "the disk is full: free some space and try again");
     return status;
 }
 
@@ -265,7 +265,7 @@ stk_status stk__folder_make(const char *path, stk_error *error)
         struct stat facts;
         if (mkdir(partial, 0777) != 0 &&
             (errno != EEXIST || stat(partial, &facts) != 0 || !S_ISDIR(facts.st_mode)))
-            return stk__fail_errno(error, errno == EEXIST ? ENOTDIR : errno, "cannot make the folder '%s'",
+            return stk__fail_errno(error, errno == EEXIST ? ENOTDIR : errno, "cannot create the folder '%s'",
                                    partial);
         if (!kept) return STK_OK;
         *slash = kept;

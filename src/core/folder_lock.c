@@ -19,9 +19,9 @@ static stk_status refuse(int lock, const char *folder, stk_error *error)
     if (pread(lock, text, sizeof text - 1, 0) < 0) text[0] = '\0';
     const long id = strtol(text, NULL, 10);
     if (id > 0)
-        stk__fail(error, STK_ERROR_STATE, "process %ld is at work in '%s'", id, folder);
+        stk__fail(error, STK_ERROR_STATE, "process %ld is using the folder '%s'", id, folder);
     else
-        stk__fail(error, STK_ERROR_STATE, "another process is at work in '%s'", folder);
+        stk__fail(error, STK_ERROR_STATE, "another process is using the folder '%s'", folder);
     stk__error_hint(error, "wait for it, or choose another folder");
     return STK_ERROR_STATE;
 }

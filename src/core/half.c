@@ -39,7 +39,7 @@ uint16_t stk__half_from_float(float value)
 float stk__half_to_float(uint16_t half)
 {
     const uint32_t sign = (uint32_t)(half & 0x8000) << 16, size = (uint32_t)(half & 0x7fff) << 13;
-    if ((half & 0x7c00) == 0x7c00) /* infinite, or no number: quiet */
+    if ((half & 0x7c00) == 0x7c00) /* infinite, or NaN: quiet */
         return float_of(sign | 0x7f800000 | size | (half & 0x3ff ? 0x400000 : 0));
     return float_of(sign | bits_of(float_of(size) * 0x1p112f));
 }

@@ -9,11 +9,12 @@
 /* Appends json (flags as json_dumps) and an end of line; takes the reference. NULL is out of memory. */
 stk_status stk__json_text(stk__buffer *text, json_t *json, size_t flags, stk_error *error);
 
-/* A string of JSON; bytes that are not UTF-8, which names of files may have, become \\xNN. NULL: no memory.
+/* A string of JSON; bytes that are not UTF-8, which names of files may have, become \\xNN. NULL: out of
+ * memory.
  */
 json_t *stk__json_string(const char *text);
 
-/* null for what JSON has no number for: NAN and infinities. NULL: no memory. */
+/* null for NaN and infinities, which JSON does not have. NULL: out of memory. */
 json_t *stk__json_number(double value);
 
 #endif

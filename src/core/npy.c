@@ -72,11 +72,12 @@ static stk_status read_kind(stk__npy *npy, cursor *text, stk_error *error)
     size_t length = 0;
     const char *word = take_quoted(text, &length);
     if (!word)
-        return stk__damaged(error, STK_DAMAGE_UNSUPPORTED, "npy array of records or of an unknown kind");
+        return stk__damaged(error, STK_DAMAGE_UNSUPPORTED,
+                            "unsupported npy dtype: a structured array or an unknown kind");
     const bool known = length == 3 && is_known_kind(word[1], word[2]);
     const bool native = known && (word[0] == '<' || word[0] == '|' || (word[0] == '=' && word[2] == '1'));
     if (!native)
-        return stk__damaged(error, STK_DAMAGE_UNSUPPORTED, "npy items of kind '%.*s'",
+        return stk__damaged(error, STK_DAMAGE_UNSUPPORTED, "unsupported npy dtype '%.*s'",
                             (int)(length < 16 ? length : 16), word);
     npy->kind = word[1];
     npy->item_bytes = word[2] - '0';
@@ -85,18 +86,18 @@ static stk_status read_kind(stk__npy *npy, cursor *text, stk_error *error)
 
 static stk_status read_shape(stk__npy *npy, cursor *text, stk_error *error)
 {
-    if (!take(text, '(')) return stk__damaged(error, STK_DAMAGE_BAD_HEADER, "npy shape is no tuple");
+    if (!take(text, '(')) return stk__damaged(error, STK_DAMAGE_BAD_HEADER, "npy shape is not a tuple");
     npy->ndim = 0;
     while (!take(text, ')')) {
         uint64_t extent;
         if (!take_number(text, &extent))
-            return stk__damaged(error, STK_DAMAGE_BAD_HEADER, "npy shape has a malformed extent");
+            return stk__damaged(error, STK_DAMAGE_BAD_HEADER, "npy shape has a malformed dimension");
         if (npy->ndim == STK_NPY_DIMS)
             return stk__damaged(error, STK_DAMAGE_UNSUPPORTED, "npy array of more than %d dimensions",
                                 STK_NPY_DIMS);
         npy->shape[npy->ndim++] = extent;
         if (!take(text, ',') && (npy->ndim == 1 || text->at == text->end || *text->at != ')'))
-            return stk__damaged(error, STK_DAMAGE_BAD_HEADER, "npy shape is no tuple of numbers");
+            return stk__damaged(error, STK_DAMAGE_BAD_HEADER, "npy shape is not a tuple of integers");
     }
     return STK_OK;
 }
@@ -113,7 +114,7 @@ static stk_status read_entry(stk__npy *npy, cursor *text, unsigned *seen, stk_er
     if (key && length == 13 && memcmp(key, "fortran_order", 13) == 0) bit = KEY_FORTRAN;
     if (bit == 0 || (*seen & bit) || !take(text, ':'))
         return stk__damaged(error, STK_DAMAGE_BAD_HEADER,
-                            "npy header has a malformed, doubled or unknown key");
+                            "npy header has a malformed, duplicate or unknown key");
     *seen |= bit;
     if (bit == KEY_DESCR) return read_kind(npy, text, error);
     if (bit == KEY_SHAPE) return read_shape(npy, text, error);
@@ -126,15 +127,15 @@ static stk_status read_entry(stk__npy *npy, cursor *text, unsigned *seen, stk_er
 static stk_status read_dictionary(stk__npy *npy, cursor *text, stk_error *error)
 {
     unsigned seen = 0;
-    if (!take(text, '{')) return stk__damaged(error, STK_DAMAGE_BAD_HEADER, "npy header is no dictionary");
+    if (!take(text, '{')) return stk__damaged(error, STK_DAMAGE_BAD_HEADER, "npy header is not a dictionary");
     while (!take(text, '}')) {
         STK__TRY(read_entry(npy, text, &seen, error));
         if (!take(text, ',') && (text->at == text->end || *text->at != '}'))
-            return stk__damaged(error, STK_DAMAGE_BAD_HEADER, "npy header is no dictionary");
+            return stk__damaged(error, STK_DAMAGE_BAD_HEADER, "npy header is not a dictionary");
     }
     skip_spaces(text);
     if (text->at != text->end || seen != KEY_ALL)
-        return stk__damaged(error, STK_DAMAGE_BAD_HEADER, "npy header lacks a key or has bytes behind it");
+        return stk__damaged(error, STK_DAMAGE_BAD_HEADER, "npy header lacks a key or has trailing bytes");
     return STK_OK;
 }
 
@@ -144,7 +145,7 @@ static stk_status count_bytes(stk__npy *npy, stk_error *error)
     for (int i = 0; i < npy->ndim; i++)
         if (__builtin_mul_overflow(npy->data_bytes, npy->shape[i], &npy->data_bytes) ||
             npy->data_bytes > INT64_MAX)
-            return stk__damaged(error, STK_DAMAGE_BAD_HEADER, "npy shape is larger than any memory");
+            return stk__damaged(error, STK_DAMAGE_BAD_HEADER, "npy shape is too large for memory");
     return STK_OK;
 }
 
@@ -158,17 +159,17 @@ stk_status stk__npy_parse(stk__npy *npy, const uint8_t *data, size_t size_bytes,
     *npy = (stk__npy){0};
     const size_t known = size_bytes < sizeof magic ? size_bytes : sizeof magic;
     if (known > 0 && memcmp(data, magic, known) != 0)
-        return stk__damaged(error, STK_DAMAGE_NOT_AN_IMAGE, "no npy file: the magic is missing");
-    if (size_bytes < 10) return stk__damaged(error, STK_DAMAGE_TRUNCATED, "npy header ends early");
+        return stk__damaged(error, STK_DAMAGE_NOT_AN_IMAGE, "not an npy file: the magic number is missing");
+    if (size_bytes < 10) return stk__damaged(error, STK_DAMAGE_TRUNCATED, "npy header is truncated");
     const int version = data[6];
     if (version < 1 || version > 3)
-        return stk__damaged(error, STK_DAMAGE_UNSUPPORTED, "npy version %d", version);
+        return stk__damaged(error, STK_DAMAGE_UNSUPPORTED, "unsupported npy version %d", version);
     const size_t prefix = version == 1 ? 10 : 12;
-    if (size_bytes < prefix) return stk__damaged(error, STK_DAMAGE_TRUNCATED, "npy header ends early");
+    if (size_bytes < prefix) return stk__damaged(error, STK_DAMAGE_TRUNCATED, "npy header is truncated");
     size_t length = data[8] | (size_t)data[9] << 8;
     if (version > 1) length |= (size_t)data[10] << 16 | (size_t)data[11] << 24;
     if (length > size_bytes - prefix)
-        return stk__damaged(error, STK_DAMAGE_TRUNCATED, "npy header of %zu bytes ends early", length);
+        return stk__damaged(error, STK_DAMAGE_TRUNCATED, "npy header of %zu bytes is truncated", length);
     cursor text = {(const char *)data + prefix, (const char *)data + prefix + length};
     STK__TRY(read_dictionary(npy, &text, error));
     npy->offset_bytes = prefix + length;
@@ -180,6 +181,6 @@ stk_status stk__npy_check_size(const stk__npy *npy, uint64_t size_bytes, stk_err
     const uint64_t wanted = npy->data_bytes + npy->offset_bytes;
     if (size_bytes == wanted) return STK_OK;
     return stk__damaged(error, size_bytes < wanted ? STK_DAMAGE_TRUNCATED : STK_DAMAGE_CORRUPT,
-                        "npy file of %llu bytes, its header asks for %llu", (unsigned long long)size_bytes,
+                        "npy file of %llu bytes, its header needs %llu", (unsigned long long)size_bytes,
                         (unsigned long long)wanted);
 }

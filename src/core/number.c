@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Longer texts are no numbers anybody wrote; they bound the copy that strtod needs. */
+/* Longest text that is read as a number: bounds the copy that strtod needs. */
 enum { TEXT_BYTES = 512 };
 
 bool stk__number_whole(const char *text, size_t length, int64_t *value)

@@ -112,8 +112,8 @@ void stk__option_expects(const stk__option *option, char *text, size_t size)
 {
     static const char *const kinds[] = {
         [STK_OPTION_TEXT] = "a text",
-        [STK_OPTION_INT] = "a whole number",
-        [STK_OPTION_COUNT] = "auto or a whole number",
+        [STK_OPTION_INT] = "an integer",
+        [STK_OPTION_COUNT] = "auto or an integer",
         [STK_OPTION_NUMBER] = "a number",
         [STK_OPTION_SWITCH] = "true, false or auto",
         [STK_OPTION_BYTES] = "a size such as 4096, 64M or 2GiB",
@@ -193,8 +193,8 @@ static stk_status check_value(const stk__option *option, stk__option_value value
 stk_status stk__option_parse(const stk__option *option, const char *text, void *options, stk_error *error)
 {
     static const char *const complaints[] = {
-        [STK_OPTION_INT] = "is not a whole number",
-        [STK_OPTION_COUNT] = "is neither auto nor a whole number",
+        [STK_OPTION_INT] = "is not an integer",
+        [STK_OPTION_COUNT] = "is neither auto nor an integer",
         [STK_OPTION_NUMBER] = "is not a number",
         [STK_OPTION_SWITCH] = "is neither true nor false",
         [STK_OPTION_WORD] = "is not one of the choices",
@@ -281,7 +281,7 @@ static stk_status check_names(const stk__option_table *table, size_t index, stk_
     const char *name = table->options[index].name;
     for (size_t k = 0; k < table->count; k++)
         if (k != index && stk__option_is_named(&table->options[k], name, strlen(name)))
-            return stk__fail(error, STK_ERROR_ARGUMENT, "%s.%s is in its table twice", table->section, name);
+            return stk__fail(error, STK_ERROR_ARGUMENT, "%s.%s is declared twice", table->section, name);
     return STK_OK;
 }
 
@@ -310,7 +310,8 @@ static stk_status check_option(const stk__option_table *table, const stk__option
     if (option->offset + stk__option_value_bytes(option->type) > table->struct_bytes)
         return stk__fail(error, STK_ERROR_ARGUMENT, "%s.%s lies outside its struct", section, name);
     if (option->map && option->type != STK_OPTION_TEXT)
-        return stk__fail(error, STK_ERROR_ARGUMENT, "%s.%s takes a map but is no text", section, name);
+        return stk__fail(error, STK_ERROR_ARGUMENT, "%s.%s takes a map but is not a text option", section,
+                         name);
     if (!option->help || (option->type == STK_OPTION_WORD && !option->choices))
         return stk__fail(error, STK_ERROR_ARGUMENT, "%s.%s lacks its help or its choices", section, name);
     if (!option->fallback) return STK_OK;

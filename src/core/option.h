@@ -52,7 +52,7 @@ void stk__option_print(const stk__option *option, const void *options, char *tex
 /* True when the field is zero, that is: default. */
 bool stk__option_is_zero(const stk__option *option, const void *options);
 
-/* What the option takes, for help and hints: "a whole number, 1 to 65536", "fail, replace or skip". */
+/* What the option takes, for help and hints: "an integer, 1 to 65536", "fail, replace or skip". */
 void stk__option_expects(const stk__option *option, char *text, size_t size);
 
 /* "1 to 65536", "1 or more", or "" when anything goes. */

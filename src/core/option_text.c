@@ -309,7 +309,7 @@ static void print_range(const double range[2], char *text, size_t size)
     char low[32], high[32];
     stk__option_print_number(range[0], low, sizeof low);
     stk__option_print_number(range[1], high, sizeof high);
-    if (isinf(range[1]) || (range[0] == 0 && range[1] == 0)) /* the latter: nobody has set it */
+    if (isinf(range[1]) || (range[0] == 0 && range[1] == 0)) /* the latter: not set */
         snprintf(text, size, "%s", low);
     else
         snprintf(text, size, "[%s, %s]", low, high);

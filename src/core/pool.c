@@ -17,7 +17,7 @@ enum { LOOK_NS = 50000 };
 /* A job while it runs; lives on its caller's stack. */
 typedef struct running_job {
     const stk__pool_job *job;
-    atomic_size_t next;       /* first item nobody has taken */
+    atomic_size_t next;       /* first item that is not taken */
     int limit;                /* threads, the caller included */
     int joined;               /* threads of the pool that came; under lock */
     atomic_int active;        /* … and are still at it; changed under lock */

@@ -61,6 +61,6 @@ stk__ram stk__ram_read(const char *root)
     const double groups = stk__cgroup_tightest(root, &memory);
     const bool grouped = isfinite(groups) && (machine < 0 || groups < machine);
     const double available = grouped ? groups : machine;
-    if (available < 0) return (stk__ram){.whose = "nobody"};
+    if (available < 0) return (stk__ram){.whose = "the machine"};
     return (stk__ram){true, (uint64_t)available, grouped ? "the cgroup" : "the machine"};
 }

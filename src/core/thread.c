@@ -64,7 +64,7 @@ static void *thread_main(void *argument)
     const bool abandoned = thread->abandoned;
     pthread_cond_signal(&thread->ended);
     pthread_mutex_unlock(&thread->lock);
-    if (abandoned) destroy(thread); /* nobody else knows it any more */
+    if (abandoned) destroy(thread); /* the last reference */
     return NULL;
 }
 

@@ -103,7 +103,7 @@ static const stk__format_ops *find_format(stk__encoded bytes)
 static stk_status identify(const stk__decoder *decoder, stk__encoded bytes, const char *extension,
                            const stk__format_ops **format, stk_error *error)
 {
-    if (bytes.size_bytes == 0) return stk__damaged(error, STK_DAMAGE_EMPTY, "the file has no bytes");
+    if (bytes.size_bytes == 0) return stk__damaged(error, STK_DAMAGE_EMPTY, "the file is empty");
     if (bytes.size_bytes > decoder->limits.bytes) {
         stk__damaged(error, STK_DAMAGE_TOO_MANY_BYTES, "%zu bytes, more than limits.bytes '%llu'",
                      bytes.size_bytes, (unsigned long long)decoder->limits.bytes);
@@ -111,7 +111,7 @@ static stk_status identify(const stk__decoder *decoder, stk__encoded bytes, cons
         return STK_ERROR_SAMPLE;
     }
     *format = find_format(bytes);
-    if (!*format) return stk__damaged(error, STK_DAMAGE_NOT_AN_IMAGE, "no JPEG, PNG or npy content");
+    if (!*format) return stk__damaged(error, STK_DAMAGE_NOT_AN_IMAGE, "not a JPEG, PNG or npy file");
     const stk__format_ops *promised = stk__format_by_extension(extension);
     if (promised && promised != *format) {
         stk__damaged(error, STK_DAMAGE_WRONG_EXTENSION, "%s content under the extension '%s'",
@@ -120,7 +120,7 @@ static stk_status identify(const stk__decoder *decoder, stk__encoded bytes, cons
         return STK_ERROR_SAMPLE;
     }
     if (bytes.size_bytes < (*format)->magic_bytes)
-        return stk__damaged(error, STK_DAMAGE_TRUNCATED, "%s file of only %zu bytes", (*format)->name,
+        return stk__damaged(error, STK_DAMAGE_TRUNCATED, "truncated %s file of %zu bytes", (*format)->name,
                             bytes.size_bytes);
     return STK_OK;
 }
@@ -201,8 +201,8 @@ stk_status stk__decode_image(stk__decoder *decoder, stk__encoded bytes, const st
 
 static stk_status fail_ids(int id, const char *why, stk_error *error)
 {
-    stk__damaged(error, STK_DAMAGE_MASK_IDS, "the mask has id %d, %s", id, why);
-    stk__error_hint(error, "check the number of classes, or give data.mask_map");
+    stk__damaged(error, STK_DAMAGE_MASK_IDS, "the mask has class id %d, %s", id, why);
+    stk__error_hint(error, "check data.num_classes, or set data.mask_map");
     return STK_ERROR_SAMPLE;
 }
 
@@ -219,7 +219,7 @@ static stk_status map_ids(stk__pixels mask, const stk__mask_options *options, st
     }
     for (int id = 0; id < 256; id++)
         if (seen[id] && options->mapped && !options->mapped[id])
-            return fail_ids(id, "which the mask map does not know", error);
+            return fail_ids(id, "which is not in data.mask_map", error);
     return STK_OK;
 }
 
@@ -242,7 +242,7 @@ static stk_status check_ids(stk__pixels mask, const stk__mask_options *options, 
 {
     if (options->class_count <= 0 || options->class_count > 255) return STK_OK;
     const int id = find_stranger(mask, (uint8_t)options->class_count, options->ignore);
-    return id < 0 ? STK_OK : fail_ids(id, "which is no class", error);
+    return id < 0 ? STK_OK : fail_ids(id, "which is not below the number of classes", error);
 }
 
 stk_status stk__decode_mask(stk__decoder *decoder, stk__encoded bytes, const stk__picture *picture,
@@ -250,8 +250,8 @@ stk_status stk__decode_mask(stk__decoder *decoder, stk__encoded bytes, const stk
 {
     const stk__format_ops *format = picture->format;
     if (!format->mask) {
-        stk__damaged(error, STK_DAMAGE_MASK_FORMAT, "a %s file cannot hold ids", format->name);
-        stk__error_hint(error, "store masks as PNG: 8-bit grey or palette");
+        stk__damaged(error, STK_DAMAGE_MASK_FORMAT, "a %s file cannot store class ids", format->name);
+        stk__error_hint(error, "store masks as PNG: 8-bit greyscale or palette");
         return STK_ERROR_SAMPLE;
     }
     stk__pixels stored, upright;

@@ -25,7 +25,7 @@ static stk_status create_state(void **memory, const stk__limits *limits, stk_err
     stk__jpeg_listen(state);
     if (setjmp(state->jump)) {
         destroy_state(state);
-        return stk__fail(error, STK_ERROR_MEMORY, "no memory for the JPEG decoder");
+        return stk__fail(error, STK_ERROR_MEMORY, "out of memory in the JPEG decoder");
     }
     jpeg_create_decompress(&state->codec);
     stk__jpeg_tables_create(&state->codec);
@@ -70,7 +70,7 @@ static stk_status check_kind(stk__jpeg_state *state, stk_error *error)
     if (codec->jpeg_color_space == JCS_UNKNOWN) what = "an unknown colour space";
     if (!what) return STK_OK;
     state->ready.data = NULL;
-    return stk__damaged(error, STK_DAMAGE_UNSUPPORTED, "JPEG with %s", what);
+    return stk__damaged(error, STK_DAMAGE_UNSUPPORTED, "unsupported JPEG with %s", what);
 }
 
 static stk_status read_header(void *memory, stk__encoded bytes, stk__picture *picture, stk_error *error)

@@ -90,11 +90,11 @@ static const char *describe(stk__jpeg_state *state, char *text)
 {
     switch (state->errors.msg_code) {
     case JERR_BAD_HUFF_TABLE:
-        return "a Huffman table is missing or bogus";
+        return "a Huffman table is missing or invalid";
     case JERR_MISSING_DATA:
         return "a component has no scan";
     case JERR_NO_QUANT_TABLE:
-        return "a quantisation table is missing or divides by 0";
+        return "a quantization table is missing or has a 0";
     default:
         state->errors.format_message((j_common_ptr)&state->codec, text);
         return text;
@@ -123,7 +123,7 @@ stk_status stk__jpeg_report(stk__jpeg_state *state, bool in_header, stk_error *e
         return stk__damaged(error, state->damage, "JPEG decoder at row %u: %s", row, text);
     }
     if (code == JERR_OUT_OF_MEMORY)
-        return stk__fail(error, STK_ERROR_MEMORY, "no memory for the JPEG decoder");
+        return stk__fail(error, STK_ERROR_MEMORY, "out of memory in the JPEG decoder");
     return stk__damaged(error, classify_error(state, code, in_header), "JPEG decoder at row %u: %s", row,
                         text);
 }

@@ -26,14 +26,15 @@ static stk_status read_array(stk__encoded bytes, stk__npy *npy, stk__picture *pi
 {
     STK__TRY(stk__npy_parse(npy, bytes.data, bytes.size_bytes, error));
     if (npy->kind != 'u' || npy->item_bytes != 1)
-        return stk__damaged(error, STK_DAMAGE_UNSUPPORTED, "npy image of '%c%d' instead of 'u1'", npy->kind,
-                            npy->item_bytes);
+        return stk__damaged(error, STK_DAMAGE_UNSUPPORTED, "npy image has dtype '%c%d' instead of 'u1'",
+                            npy->kind, npy->item_bytes);
     if (npy->fortran) return stk__damaged(error, STK_DAMAGE_UNSUPPORTED, "npy image in Fortran order");
     const uint64_t channels = npy->ndim == 2 ? 1 : npy->shape[2];
     if (npy->ndim < 2 || npy->ndim > 3 || (channels != 1 && channels != 3))
-        return stk__damaged(error, STK_DAMAGE_UNSUPPORTED, "npy image is not [h w], [h w 1] or [h w 3]");
+        return stk__damaged(error, STK_DAMAGE_UNSUPPORTED,
+                            "npy image has a shape other than [h w], [h w 1] or [h w 3]");
     if (npy->shape[0] > INT32_MAX || npy->shape[1] > INT32_MAX)
-        return stk__damaged(error, STK_DAMAGE_BAD_HEADER, "npy image is larger than any image");
+        return stk__damaged(error, STK_DAMAGE_BAD_HEADER, "npy image is too large");
     picture->h = (int32_t)npy->shape[0];
     picture->w = (int32_t)npy->shape[1];
     picture->channels = (int32_t)channels;
@@ -90,7 +91,8 @@ static stk_status decode_mask(void *state, stk__encoded bytes, const stk__pictur
     stk__picture found = {0};
     STK__TRY(read_array(bytes, &npy, &found, error));
     if (found.channels != 1)
-        return stk__damaged(error, STK_DAMAGE_MASK_FORMAT, "an npy array of colours is no mask of ids");
+        return stk__damaged(error, STK_DAMAGE_MASK_FORMAT,
+                            "an npy array with 3 channels is not a mask of class ids");
     return decode_image(state, bytes, picture, target, error);
 }
 

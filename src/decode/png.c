@@ -21,7 +21,7 @@ static stk_status create_state(void **memory, const stk__limits *limits, stk_err
     state->inflater = libdeflate_alloc_decompressor();
     if (!state->inflater) {
         stk__free(state);
-        return stk__fail(error, STK_ERROR_MEMORY, "no memory for the PNG decoder");
+        return stk__fail(error, STK_ERROR_MEMORY, "out of memory in the PNG decoder");
     }
     *memory = state;
     return STK_OK;
@@ -67,8 +67,8 @@ static stk_status decode_mask(void *memory, stk__encoded bytes, const stk__pictu
     stk__png png;
     STK__TRY(stk__png_read_chunks(bytes, &png, error));
     if (is_colour(&png)) {
-        stk__damaged(error, STK_DAMAGE_MASK_FORMAT, "a PNG of colours is no mask of ids");
-        stk__error_hint(error, "store masks as PNG: 8-bit grey or palette");
+        stk__damaged(error, STK_DAMAGE_MASK_FORMAT, "an RGB PNG is not a mask of class ids");
+        stk__error_hint(error, "store masks as PNG: 8-bit greyscale or palette");
         return STK_ERROR_SAMPLE;
     }
     return decode(memory, &(stk__png_sink){.png = &png, .target = target, .ids = true}, error);

@@ -38,15 +38,15 @@ static bool is_letters(const uint8_t *type)
 static stk_status read_chunk(stk__encoded bytes, size_t at, chunk *one, stk_error *error)
 {
     if (bytes.size_bytes - at < CHUNK_EXTRA_BYTES)
-        return stk__damaged(error, STK_DAMAGE_TRUNCATED, "PNG ends at byte %zu without IEND",
+        return stk__damaged(error, STK_DAMAGE_TRUNCATED, "PNG is truncated at byte %zu, before IEND",
                             bytes.size_bytes);
     one->start = bytes.data + at;
     one->data = one->start + 8;
     one->size_bytes = read_number(one->start);
     if (!is_letters(one->start + 4))
-        return stk__damaged(error, STK_DAMAGE_CORRUPT, "PNG chunk at byte %zu has no name", at);
+        return stk__damaged(error, STK_DAMAGE_CORRUPT, "PNG chunk at byte %zu has an invalid type", at);
     if (one->size_bytes > bytes.size_bytes - at - CHUNK_EXTRA_BYTES)
-        return stk__damaged(error, STK_DAMAGE_TRUNCATED, "PNG chunk '%.4s' of %u bytes ends early",
+        return stk__damaged(error, STK_DAMAGE_TRUNCATED, "PNG chunk '%.4s' of %u bytes is truncated",
                             (const char *)one->start + 4, one->size_bytes);
     const uint32_t sum = libdeflate_crc32(0, one->start + 4, (size_t)one->size_bytes + 4);
     if (sum != read_number(one->data + one->size_bytes))
@@ -84,8 +84,9 @@ stk_status stk__png_read_header(stk__encoded bytes, stk__png *png, stk_error *er
     const int samples = count_samples(png->colour);
     if (w > INT32_MAX || h > INT32_MAX || samples == 0 || !is_valid_depth(png->colour, png->depth_bits) ||
         header.data[10] != 0 || header.data[11] != 0 || header.data[12] > 1)
-        return stk__damaged(error, STK_DAMAGE_BAD_HEADER, "PNG of unknown kind: %u x %u, depth %d, colour %d",
-                            w, h, header.data[8], header.data[9]);
+        return stk__damaged(error, STK_DAMAGE_BAD_HEADER,
+                            "invalid PNG header: %u x %u, bit depth %d, colour type %d", w, h, header.data[8],
+                            header.data[9]);
     png->w = (int32_t)w;
     png->h = (int32_t)h;
     png->pixel_bits = samples * png->depth_bits;
@@ -99,7 +100,7 @@ static stk_status take_palette(stk__png *png, const chunk *one, stk_error *error
     const bool fits = one->size_bytes % 3 == 0 && one->size_bytes > 0 && one->size_bytes <= most * 3;
     if (png->palette || png->data_count || !fits)
         return stk__damaged(error, STK_DAMAGE_BAD_HEADER,
-                            "PNG palette of %u bytes, too long, doubled or too late", one->size_bytes);
+                            "PNG palette of %u bytes is too long, a duplicate or too late", one->size_bytes);
     png->palette = one->data;
     png->palette_count = (int)(one->size_bytes / 3);
     return STK_OK;
@@ -112,7 +113,7 @@ static stk_status take_data(stk__png *png, const chunk *one, stk_error *error)
         png->data_span = span;
         png->stream = one->data;
     } else if (png->data_span.data + png->data_span.size_bytes != span.data) {
-        return stk__damaged(error, STK_DAMAGE_CORRUPT, "PNG image data is interrupted by other chunks");
+        return stk__damaged(error, STK_DAMAGE_CORRUPT, "PNG data is interrupted by other chunks");
     } else {
         png->data_span.size_bytes += span.size_bytes;
     }
@@ -130,9 +131,9 @@ static stk_status take_chunk(stk__png *png, const chunk *one, stk_error *error)
         return STK_OK;
     }
     const bool optional = one->start[4] & 0x20; /* a small first letter */
-    if (is_type(one, "IHDR")) return stk__damaged(error, STK_DAMAGE_BAD_HEADER, "PNG with two headers");
+    if (is_type(one, "IHDR")) return stk__damaged(error, STK_DAMAGE_BAD_HEADER, "PNG with a duplicate IHDR");
     if (optional) return STK_OK;
-    return stk__damaged(error, STK_DAMAGE_UNSUPPORTED, "PNG with the unknown chunk '%.4s'",
+    return stk__damaged(error, STK_DAMAGE_UNSUPPORTED, "PNG with the unsupported chunk '%.4s'",
                         (const char *)one->start + 4);
 }
 

@@ -53,8 +53,8 @@ static stk_status put_palette(const stk__png *png, const uint8_t *from, uint8_t 
     for (int32_t x = 0; x < target.w; x++)
         largest = from[x] > largest ? from[x] : largest;
     if (largest >= png->palette_count)
-        return stk__damaged(error, STK_DAMAGE_CORRUPT, "PNG pixel %d of a palette with %d colours", largest,
-                            png->palette_count);
+        return stk__damaged(error, STK_DAMAGE_CORRUPT, "PNG palette index %d in a palette of %d colours",
+                            largest, png->palette_count);
     for (int32_t x = 0; x < target.w; x++, to += target.channels) {
         const uint8_t *colour = png->palette + 3 * from[x];
         if (target.channels == 1)
@@ -70,7 +70,7 @@ static stk_status put_wide_ids(const uint8_t *from, size_t step, uint8_t *to, in
 {
     for (int32_t x = 0; x < w; x++, from += step) {
         if (from[0])
-            return stk__damaged(error, STK_DAMAGE_MASK_IDS, "the mask has id %d, more than 255",
+            return stk__damaged(error, STK_DAMAGE_MASK_IDS, "the mask has class id %d, more than 255",
                                 from[0] << 8 | from[1]);
         to[x] = from[1];
     }
@@ -148,7 +148,7 @@ static stk_status read_row(reader *from, uint8_t *to, size_t size, stk_error *er
     const size_t step = (size_t)(from->png->pixel_bits + 7) / 8;
     if (!to) to = stored;
     if (!stk__png_undo_filter(stored[-1], stored, from->row, to, size, step))
-        return stk__damaged(error, STK_DAMAGE_CORRUPT, "PNG row %zu has the unknown filter %d",
+        return stk__damaged(error, STK_DAMAGE_CORRUPT, "PNG row %zu has the invalid filter type %d",
                             from->row_count, stored[-1]);
     from->row = to;
     from->next = stored + size;

@@ -37,20 +37,20 @@ stk_status stk__png_inflate(stk__png_state *state, const stk__png *png, size_t w
     const uint8_t *stream = NULL;
     STK__TRY(join_data(state, png, &stream, error));
     if (png->data_bytes < ZLIB_HEAD_BYTES + ZLIB_TAIL_BYTES || !is_zlib_head(stream))
-        return stk__damaged(error, STK_DAMAGE_CORRUPT, "PNG image data is not compressed by zlib");
+        return stk__damaged(error, STK_DAMAGE_CORRUPT, "PNG data is not a zlib stream");
     STK__TRY(stk__buffer_reserve(&state->raw, wanted + STK__PNG_RUN_BYTES, error));
     size_t used = 0, made = 0;
     const size_t room = png->data_bytes - ZLIB_HEAD_BYTES - ZLIB_TAIL_BYTES;
     const enum libdeflate_result result = libdeflate_deflate_decompress_ex(
         state->inflater, stream + ZLIB_HEAD_BYTES, room, state->raw.data, wanted, &used, &made);
     if (result == LIBDEFLATE_INSUFFICIENT_SPACE || (result == LIBDEFLATE_SUCCESS && made != wanted))
-        return stk__damaged(error, STK_DAMAGE_CORRUPT, "PNG image data has not the size of the image");
+        return stk__damaged(error, STK_DAMAGE_CORRUPT, "PNG data does not match the image size");
     if (result != LIBDEFLATE_SUCCESS)
-        return stk__damaged(error, STK_DAMAGE_CORRUPT, "PNG image data cannot be inflated");
+        return stk__damaged(error, STK_DAMAGE_CORRUPT, "PNG data cannot be decompressed");
     const uint8_t *tail = stream + ZLIB_HEAD_BYTES + used;
     const uint32_t sum =
         (uint32_t)tail[0] << 24 | (uint32_t)tail[1] << 16 | (uint32_t)tail[2] << 8 | (uint32_t)tail[3];
     if (libdeflate_adler32(1, state->raw.data, wanted) != sum)
-        return stk__damaged(error, STK_DAMAGE_BAD_CHECKSUM, "PNG image data has a wrong checksum");
+        return stk__damaged(error, STK_DAMAGE_BAD_CHECKSUM, "PNG data has a wrong checksum");
     return STK_OK;
 }

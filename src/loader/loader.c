@@ -189,7 +189,8 @@ static void report_bad(stk_loader *loader, stk__slot *slot, size_t count)
 static void explain_policy(stk_error *error)
 {
     if (error->code == STK_ERROR_SAMPLE && !error->hint[0])
-        stk__error_hint(error, "mend or remove the file, or go on with data.on_bad_sample=replace or =skip");
+        stk__error_hint(error,
+                        "fix or remove the file, or continue with data.on_bad_sample=replace or =skip");
 }
 
 static stk_status hand_out(stk_loader *loader, stk__slot *slot, stk_batch **batch, stk_error *error)
@@ -241,7 +242,7 @@ void stk_batch_release(stk_batch *batch)
     pthread_mutex_unlock(&loader->lock);
 }
 
-/* Without its event nobody knows when the slot may be filled again: then the loader has failed. */
+/* Without its event it is unknown when the slot may be filled again: then the loader has failed. */
 void stk_batch_release_after(stk_batch *batch, void *stream)
 {
     stk_error error;
@@ -334,7 +335,7 @@ static stk_status check_state(const stk_loader *loader, const stk_loader_state *
         return STK_ERROR_STATE;
     }
     if (state->position > state->sample_count)
-        return stk__fail(error, STK_ERROR_STATE, "position %llu lies behind the %llu samples of an epoch",
+        return stk__fail(error, STK_ERROR_STATE, "position %llu is beyond the %llu samples of an epoch",
                          (unsigned long long)state->position, (unsigned long long)state->sample_count);
     return STK_OK;
 }
@@ -348,7 +349,8 @@ stk_status stk_loader_seek(stk_loader *loader, const stk_loader_state *state, st
     stk_status status = STK_OK;
     for (int i = 0; i < loader->slot_count && status == STK_OK; i++)
         if (loader->slots[i].state == STK_SLOT_LENT)
-            status = stk__fail(error, STK_ERROR_ARGUMENT, "a batch is still lent: release it before seeking");
+            status =
+                stk__fail(error, STK_ERROR_ARGUMENT, "a batch is still in use: release it before seeking");
     if (status == STK_OK) status = stk__pump_pause(loader, error);
     if (status == STK_OK) {
         const bool at_end = stk__stream_steps(&loader->stream, state->position) == 0;

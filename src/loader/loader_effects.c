@@ -50,9 +50,10 @@ static void note_constants(stk_loader *loader, const stk_loader_options *asked)
 {
     if (asked->pin_memory == STK_SWITCH_ON && !stk__loader_partner(loader))
         stk__loader_note(loader, "data.pin_memory", "false",
-                         "no GPU takes these batches, so nothing has to be pinned");
+                         "batches are not copied to a GPU, so pinned memory is not needed");
     if (asked->persistent_workers == STK_SWITCH_OFF)
-        stk__loader_note(loader, "data.persistent_workers", "true", "workers are threads and always stay");
+        stk__loader_note(loader, "data.persistent_workers", "true",
+                         "workers are threads and always persistent");
 }
 
 typedef struct use {
@@ -79,7 +80,8 @@ static void note_data(stk_loader *loader, const stk_loader_options *asked)
     const stk__source_info *info = &loader->source->info;
     const char *const no_images = "there are no images", *const no_masks = "there are no masks";
     const use rows[] = {
-        {"data.sequence_length", asked->sequence_length, info->window_rows, "this is no series"},
+        {"data.sequence_length", asked->sequence_length, info->window_rows,
+         "the data set is not a time series"},
         {"data.image_size", asked->image_size[0], info->images, no_images},
         {"data.channels", asked->channels, info->images, no_images},
         {"data.jpeg", asked->jpeg, info->images, no_images},
@@ -106,17 +108,18 @@ static void note_settings(stk_loader *loader, const stk_loader_options *asked)
     const bool chance = loader->stream.order != STK_ORDER_SEQUENTIAL ||
                         loader->recipe.policy == STK_BAD_REPLACE || loader->augments;
     const use rows[] = {
-        {"data.val_root", asked->val_root, val, "only the validation part lies there"},
+        {"data.val_root", asked->val_root, val, "only the validation set is there"},
         {"data.val_split", asked->val_split > 0, !all && !asked->val_root,
-         all ? "all parts are loaded" : "the validation part lies in data.val_root"},
-        {"data.split_seed", asked->split_seed, loader->stream.split.held, "nothing is split by chance"},
-        {"data.seed", asked->seed, chance, "the order is sequential, nothing is replaced or augmented"},
+         all ? "all parts are loaded" : "the validation set is in data.val_root"},
+        {"data.split_seed", asked->split_seed, loader->stream.split.held, "there is no random split"},
+        {"data.seed", asked->seed, chance, "the order is sequential, without replacement or augmentation"},
         {"data.prefetch_factor", asked->prefetch_factor, loader->thread_count,
-         "the caller's thread loads, nothing is read ahead"},
+         "the calling thread loads, nothing is prefetched"},
     };
     note_useless(loader, rows, sizeof rows / sizeof rows[0]);
     if ((uint64_t)asked->limit > loader->stream.count)
-        stk__loader_note_number(loader, "data.limit", loader->stream.count, "there are no more samples");
+        stk__loader_note_number(loader, "data.limit", loader->stream.count,
+                                "the data set has no more samples");
 }
 
 void stk__loader_note_all(stk_loader *loader, const stk_loader_options *asked)

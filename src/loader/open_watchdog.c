@@ -14,7 +14,7 @@ static void watch(void *argument)
         while (!watchdog->done && stk__cond_wait(&watchdog->end, &watchdog->lock, deadline))
             continue;
         if (!watchdog->done)
-            stk__log(STK_LOG_WARNING, "%s takes %.1f s so far: very many files, or storage that hangs",
+            stk__log(STK_LOG_WARNING, "%s has taken %.1f s so far: very many files, or storage that hangs",
                      watchdog->what, (double)(stk__clock_ns() - start) * 1e-9);
     }
     pthread_mutex_unlock(&watchdog->lock);

@@ -46,7 +46,7 @@ static stk_status judge(const probe *p, stk_error *error)
         if (error) *error = p->first_error;
         return p->first_error.code;
     }
-    stk__fail(error, STK_ERROR_DATA, "none of the samples looked at can be used; the first: %s",
+    stk__fail(error, STK_ERROR_DATA, "none of the samples that were checked is usable; the first: %s",
               p->first_error.message);
     stk__error_place(error, "%s", p->first_error.place);
     return STK_ERROR_DATA;

@@ -187,7 +187,7 @@ static void reclaim_slot(stk_loader *loader, stk__slot *slot)
     pthread_mutex_lock(&loader->lock);
     if (status == STK_OK && !free &&
         stk__clock_ns() - slot->returned_ns > loader->target_device->timeout_ns) {
-        status = stk__fail(&error, STK_ERROR_TIMEOUT, "'%s' still uses a batch %g s after it was handed back",
+        status = stk__fail(&error, STK_ERROR_TIMEOUT, "'%s' still uses a batch %g s after its release",
                            loader->target_device->info.name, loader->timeout_s);
         stk__error_hint(&error, "the GPU hangs or a step takes longer than data.timeout");
     }
@@ -278,7 +278,7 @@ static void check_worker(stk_loader *loader, const stk__worker *worker, const st
     stk__error_place(&loader->failure, "%s", path);
     stk__error_hint(&loader->failure, "check the storage below this file, or raise data.timeout (now %g s)",
                     loader->timeout_s);
-    /* A caller that hangs itself cannot be told by a status. */
+    /* A caller that hangs itself gets no status: log it. */
     stk__log(loader->thread_count ? STK_LOG_INFO : STK_LOG_ERROR, "%s: %s", loader->failure.message,
              loader->failure.place);
     pthread_cond_broadcast(&loader->ready);
@@ -291,9 +291,9 @@ static void check_device(stk_loader *loader, const stk__watch *watch)
                    busy_ns = began && since < watch->last_ns ? watch->last_ns - since : 0;
     if (busy_ns < 3 * stk__seconds_ns(loader->timeout_s)) return; /* a batch may wait three times in a row */
     const stk__device *device = loader->target_device ? loader->target_device : loader->device;
-    stk__fail(&loader->failure, STK_ERROR_TIMEOUT, "the driver of '%s' has not come back for %.1f s",
+    stk__fail(&loader->failure, STK_ERROR_TIMEOUT, "the driver of '%s' has not responded for %.1f s",
               device->info.name, (double)busy_ns * 1e-9);
-    stk__error_hint(&loader->failure, "the device hangs; look at its own tools (nvidia-smi, dmesg)");
+    stk__error_hint(&loader->failure, "the device hangs; check it with its own tools (nvidia-smi, dmesg)");
     stk__log(STK_LOG_INFO, "%s", loader->failure.message);
     pthread_cond_broadcast(&loader->ready);
 }
@@ -334,7 +334,7 @@ stk_status stk__pump_start(stk_loader *loader, stk_error *error)
 static bool end_thread(stk__thread **thread, const char *name, uint64_t deadline_ns)
 {
     if (stk__thread_join(thread, deadline_ns)) return true;
-    stk__log(STK_LOG_WARNING, "thread '%s' does not end and is left behind", name);
+    stk__log(STK_LOG_WARNING, "thread '%s' does not end and is abandoned", name);
     stk__thread_abandon(thread);
     return false;
 }
@@ -375,8 +375,7 @@ stk_status stk__pump_pause(stk_loader *loader, stk_error *error)
         continue;
     if (workers_busy(loader)) {
         loader->paused = false;
-        return stk__fail(error, STK_ERROR_TIMEOUT, "the workers did not come to rest in %g s",
-                         loader->timeout_s);
+        return stk__fail(error, STK_ERROR_TIMEOUT, "the workers did not stop within %g s", loader->timeout_s);
     }
     for (int i = 0; i < loader->slot_count; i++)
         if (loader->slots[i].state != STK_SLOT_LENT) stk__pump_return(loader, &loader->slots[i]);
@@ -424,7 +423,7 @@ stk_status stk__pump_take(stk_loader *loader, stk__slot **out, stk_error *error)
             return STK_OK;
         }
         if (!opened && all_lent(loader)) {
-            stk__fail(error, STK_ERROR_ARGUMENT, "all %d batches are lent", loader->slot_count);
+            stk__fail(error, STK_ERROR_ARGUMENT, "all %d batches are in use", loader->slot_count);
             stk__error_hint(error, "call stk_batch_release on one, or raise data.prefetch_factor");
             return STK_ERROR_ARGUMENT;
         }

@@ -1,5 +1,5 @@
 /* From options to decisions: every default that depends on the machine or the data set is taken here, and
- * told. */
+ * reported as an effect. */
 #include "loader/open_watchdog.h"
 #include "loader/loader_open.h"
 #include "loader/pump.h"
@@ -56,7 +56,7 @@ static stk_status split_series(stk_loader *loader, stk_part part, uint64_t held,
     const uint64_t gap = (uint64_t)info->window_rows;
     if (held + gap >= info->count) {
         stk__fail(error, STK_ERROR_DATA,
-                  "the series has %llu windows: too few for a validation part of %llu and a gap of %llu",
+                  "the series has %llu windows: too few for a validation set of %llu and a gap of %llu",
                   (unsigned long long)info->count, (unsigned long long)held, (unsigned long long)gap);
         stk__error_hint(error, "lower data.val_split or data.sequence_length");
         return STK_ERROR_DATA;
@@ -95,8 +95,8 @@ static stk_status check_held(const stk_loader_options *o, bool own_part, uint64_
                              stk_error *error)
 {
     if (o->part == STK_PART_VAL && !own_part && held == 0) {
-        stk__fail(error, STK_ERROR_CONFIG, "there is no validation part");
-        stk__error_hint(error, "set data.val_split or data.val_root, or make folders train and val");
+        stk__fail(error, STK_ERROR_CONFIG, "there is no validation set");
+        stk__error_hint(error, "set data.val_split or data.val_root, or create folders train and val");
         return STK_ERROR_CONFIG;
     }
     if (held > 0 && held >= count)
@@ -130,14 +130,14 @@ static stk_status choose_part(stk_loader *loader, const stk_loader_options *o, b
     name_part(loader, o, own_part, held);
     if (o->limit && (uint64_t)o->limit < stream->count) stream->count = (uint64_t)o->limit;
     if (stream->count > UINT32_MAX)
-        return stk__fail(error, STK_ERROR_DATA, "%llu samples: the most is %u",
+        return stk__fail(error, STK_ERROR_DATA, "%llu samples: the maximum is %u",
                          (unsigned long long)stream->count, UINT32_MAX);
     return STK_OK;
 }
 
 static stk_status refuse_order(const char *text, stk_error *error)
 {
-    stk__fail(error, STK_ERROR_CONFIG, "data.order = '%s' is not an order", text);
+    stk__fail(error, STK_ERROR_CONFIG, "data.order = '%s' is not a sample order", text);
     stk__error_hint(error, "sequential, full or blocks(k), such as blocks(256)");
     return STK_ERROR_CONFIG;
 }
@@ -263,9 +263,9 @@ typedef struct workers_rule {
     const char *why;
 } workers_rule;
 
-static const workers_rule nothing_beside = {1, INT_MAX, "auto: every usable CPU, nothing computes beside"},
+static const workers_rule nothing_beside = {1, INT_MAX, "auto: every usable CPU, no training beside it"},
                           engine_first =
-                              {1, 16, "auto: every usable CPU, at most 16; the engine's threads come first"},
+                              {1, 16, "auto: every usable CPU, at most 16; the engine's threads have priority"},
                           engine_beside = {2, 8, "auto: half the usable CPUs, at most 8"};
 
 /* With 1, 12 and 64 usable CPUs: 1, 12, 64 workers by the first rule, 1, 12, 16 and 1, 6, 8 by the others. */
@@ -316,8 +316,8 @@ static stk_status choose_common_size(stk_loader *loader, const stk_loader_option
     loader->recipe.must_be_grey = !o->channels && common->channels == 1;
     if (!o->channels)
         stk__loader_note_number(loader, "data.channels", (uint64_t)common->channels,
-                                common->channels == 1 ? "the images looked at are grey"
-                                                      : "the images looked at have colours");
+                                common->channels == 1 ? "the images that were checked are greyscale"
+                                                      : "the images that were checked are RGB");
     return STK_OK;
 }
 
@@ -328,7 +328,7 @@ static void note_size(stk_loader *loader, const stk_loader_options *o, stk__pixe
     if (!loader->source->info.images || o->image_size[0]) return;
     snprintf(text, sizeof text, "%dx%d", common.w, common.h);
     stk__loader_note(loader, "data.image_size", text,
-                     finished ? "that of the first image looked at; others are resized to it"
+                     finished ? "size of the first image that was checked; others are resized to it"
                               : "as stored; images of other sizes keep theirs");
 }
 
@@ -378,7 +378,7 @@ static void choose_slots(stk_loader *loader, const stk_loader_options *o, stk__p
                          "%llu batches would take more than limits.memory", (unsigned long long)wanted);
     }
     if (affordable < 1)
-        stk__loader_note_number(loader, "data.limits.memory", slot_bytes, "a single batch needs as much");
+        stk__loader_note_number(loader, "data.limits.memory", slot_bytes, "a single batch needs that much");
     options.spare_bytes = spare_bytes(loader, o, &options);
     options.usual_spare_bytes = usual_spare_bytes(loader, &options);
     loader->recipe.layout = stk__layout_make(info, &options);

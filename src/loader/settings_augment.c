@@ -38,13 +38,13 @@ static stk_dtype choose_dtype(stk_loader *loader, const stk_loader_options *o, b
     if (o->dtype != STK_STORE_AUTO) return types[o->dtype];
     if (!finished) return STK_DTYPE_U8;
     stk__loader_note(loader, "data.dtype", "f32", "auto: images are %s",
-                     loader->target_device ? "finished on a GPU" : "augmented, normalised or rearranged");
+                     loader->target_device ? "finished on a GPU" : "augmented, normalized or rearranged");
     return STK_DTYPE_F32;
 }
 
 static stk_status refuse_bytes(const char *what, stk_error *error)
 {
-    stk__fail(error, STK_ERROR_CONFIG, "data.dtype=u8 keeps images as decoded, but %s is asked for", what);
+    stk__fail(error, STK_ERROR_CONFIG, "data.dtype=u8 keeps images as decoded, but %s is requested", what);
     stk__error_hint(error, "data.dtype=f32, f16 or bf16");
     return STK_ERROR_CONFIG;
 }
@@ -72,15 +72,15 @@ static void choose_mixing(stk_loader *loader, stk__storage *store)
     store->mixed = stk__plan_mixes(loader->plan);
     if (!store->mixed || !loader->source->info.point_count) return;
     store->mixed = false;
-    stk__loader_note(loader, "augment.mixup_prob", "0", "points cannot be mixed");
-    stk__loader_note(loader, "augment.cutmix_prob", "0", "points cannot be mixed");
+    stk__loader_note(loader, "augment.mixup_prob", "0", "mixup and cutmix do not support points");
+    stk__loader_note(loader, "augment.cutmix_prob", "0", "mixup and cutmix do not support points");
 }
 
 /* Only CUDA is worth its way there and back, and PoCL is this very CPU: auto is the workers. */
 static void choose_workers(stk_loader *loader, bool automatic)
 {
     const stk__cpu_level level = stk__device_cpu_level();
-    stk__loader_note(loader, "augment.device", "cpu", "%sthe workers do it (%s)%s%s",
+    stk__loader_note(loader, "augment.device", "cpu", "%sdone by the workers (%s)%s%s",
                      automatic ? "auto: " : "", stk__cpu_level_name(level),
                      loader->target_device ? "; finished batches are copied to " : "",
                      loader->target_device ? loader->target_device->info.name : "");
@@ -133,9 +133,9 @@ static stk_status choose_target_device(stk_loader *loader, const stk_loader_opti
     if (!o->device || !*o->device || strcmp(o->device, "cpu") == 0) return STK_OK;
     STK__TRY(open_device(loader, o->device, "options.device", &loader->target_device, error));
     if (stk__device_keeps(loader->target_device)) return STK_OK;
-    stk__fail(error, STK_ERROR_UNSUPPORTED, "batches cannot end in the memory of '%s'",
+    stk__fail(error, STK_ERROR_UNSUPPORTED, "batches cannot be placed in the memory of '%s'",
               loader->target_device->info.name);
-    stk__error_hint(error, "only a CUDA device keeps them");
+    stk__error_hint(error, "only CUDA devices can hold them");
     return STK_ERROR_UNSUPPORTED;
 }
 
@@ -150,7 +150,7 @@ static stk_status finish_images(stk_loader *loader, const stk_loader_options *o,
     static const stk__augment_settings nothing;
     const bool augments = asked->settings && o->part == STK_PART_TRAIN;
     if (asked->settings && !augments)
-        stk__loader_note(loader, "augment.preset", "none", "only the training part is augmented");
+        stk__loader_note(loader, "augment.preset", "none", "only the training set is augmented");
     STK__TRY(stk__plan_create(&loader->plan, augments ? asked->settings : NULL, o->seed, error));
     loader->recipe.plan = loader->plan;
     loader->augments = augments;

@@ -146,11 +146,11 @@ static stk_status make_cache(stk_loader *loader, const outlook *out, stk_error *
     return STK_OK;
 }
 
-/* Whatever stands in its way is told, and it is left out. */
+/* Any obstacle is reported as an effect, and the cache is left out. */
 static void choose_automatic(stk_loader *loader, outlook *out)
 {
     if (!out->ram.known) {
-        stk__loader_note(loader, "data.cache", "none", "auto: how much memory is available is not known");
+        stk__loader_note(loader, "data.cache", "none", "auto: the available memory is unknown");
         return;
     }
     out->options.budget_bytes = choose_size(loader, out);
@@ -178,7 +178,7 @@ stk_status stk__loader_choose_cache(stk_loader *loader, const stk_loader_options
     }
     out.options.budget_bytes = bytes;
     if (make_cache(loader, &out, error) != STK_OK) {
-        stk__error_hint(error, "lower data.cache, or data.cache=auto takes what can be had");
+        stk__error_hint(error, "lower data.cache, or use data.cache=auto");
         return STK_ERROR_MEMORY;
     }
     note_size(loader, o->cache, &out);

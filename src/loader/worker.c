@@ -147,11 +147,11 @@ static stk_status refuse_room(stk__worker *worker, uint64_t id, upright size)
     return STK_ERROR_MEMORY;
 }
 
-/* Nobody said that colours may be dropped. */
+/* The user did not allow to drop the colours. */
 static stk_status refuse_colour(stk__worker *worker, uint64_t id)
 {
-    stk__damaged(&worker->error, STK_DAMAGE_UNSUPPORTED, "a colour image in a data set that looked grey");
-    stk__error_hint(&worker->error, "set data.channels=3, or data.channels=1 to drop the colours");
+    stk__damaged(&worker->error, STK_DAMAGE_UNSUPPORTED, "an RGB image in a data set detected as greyscale");
+    stk__error_hint(&worker->error, "set data.channels=3, or data.channels=1 to convert to greyscale");
     set_place(worker, id, STK_FIELD_IMAGE);
     return STK_ERROR_SAMPLE;
 }
@@ -332,9 +332,9 @@ static stk_status note_bad(stk__worker *worker, stk__slot *slot, const stk__bad 
 static stk_status give_up(stk__worker *worker)
 {
     stk_error *error = &worker->error;
-    stk__fail(error, STK_ERROR_DATA, "%d samples in a row that should replace a bad one are bad too",
+    stk__fail(error, STK_ERROR_DATA, "%d replacements of a bad sample in a row are bad, too",
               MOST_SUBSTITUTES);
-    stk__error_hint(error, "too much of this data set is damaged: 'stoker stats' lists it");
+    stk__error_hint(error, "too much of this data set is corrupt: 'stoker stats' lists it");
     return STK_ERROR_DATA;
 }
 

@@ -59,7 +59,7 @@ typedef struct stk__face {
     stk__face_hat hat;
     int32_t iris, cloth_style;
     stk__colour skin, hair, brow, lips, eye, cloth, trim, wear, back, back_other;
-    stk__dice dice; /* goes on with what only the painter needs */
+    stk__dice dice; /* continues with the draws that only the painter needs */
 } stk__face;
 
 void stk__face_plan(stk__face *face, uint64_t seed, uint64_t index);

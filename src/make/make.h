@@ -41,7 +41,7 @@ typedef struct stk__make_info {
 
 const stk__make_info *stk__make_describe(stk__make_kind kind);
 
-/* STK_MAKE_COUNT for a word that is no kind. */
+/* STK_MAKE_COUNT for an unknown word. */
 stk__make_kind stk__make_find(const char *name);
 
 /* Draws sample `index` of a kind with pixels. image and mask have the size of stk__make_info; each may have

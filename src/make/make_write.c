@@ -93,7 +93,7 @@ static stk_status check_folder(const stk__make_options *options, stk_error *erro
                                : "'%s' is not empty and was not made by stoker",
               options->folder);
     stk__error_place(error, "%s", status == STK_OK ? path : options->folder);
-    stk__error_hint(error, "name a new folder, or add --force to write into this one");
+    stk__error_hint(error, "choose a new folder, or add --force to write into this one");
     return STK_ERROR_ARGUMENT;
 }
 
@@ -102,13 +102,13 @@ static stk_status check_space(const stk__make_options *options, stk_error *error
     struct statvfs facts;
     const uint64_t need = options->count * stk__make_describe(options->kind)->file_bytes + SLACK_BYTES;
     if (statvfs(options->folder, &facts) != 0)
-        return stk__fail_errno(error, errno, "cannot ask for the free space of '%s'", options->folder);
+        return stk__fail_errno(error, errno, "cannot get the free space of '%s'", options->folder);
     const uint64_t room = (uint64_t)facts.f_bavail * facts.f_frsize;
     if (room >= need) return STK_OK;
     stk__fail(error, STK_ERROR_IO, "'%s' has %llu MB left, %llu samples need about %llu MB", options->folder,
               (unsigned long long)(room >> 20), (unsigned long long)options->count,
               (unsigned long long)(need >> 20));
-    stk__error_hint(error, "free some space, or ask for fewer with --count");
+    stk__error_hint(error, "free some space, or lower --count");
     return STK_ERROR_IO;
 }
 
@@ -241,7 +241,7 @@ static stk_status prepare(stk__make_options *options, stk_error *error)
 {
     if (options->count == 0) options->count = stk__make_describe(options->kind)->default_count;
     if (options->count > STK_MAKE_MOST)
-        return stk__fail(error, STK_ERROR_ARGUMENT, "%llu samples are more than the %d that can be made",
+        return stk__fail(error, STK_ERROR_ARGUMENT, "%llu samples: the maximum is %d",
                          (unsigned long long)options->count, STK_MAKE_MOST);
     if (options->workers <= 0) options->workers = stk__cpu_budget_read(NULL).cpus;
     if (options->workers > WORKERS_MOST) options->workers = WORKERS_MOST;
@@ -256,7 +256,7 @@ static stk_status refuse_interrupted(const stk__make_progress *done, stk_error *
 {
     stk__fail(error, STK_ERROR_INTERRUPTED, "stopped after %llu of %llu samples",
               (unsigned long long)done->samples, (unsigned long long)done->count);
-    stk__error_hint(error, "the same command makes the folder complete");
+    stk__error_hint(error, "the same command resumes");
     return STK_ERROR_INTERRUPTED;
 }
 

@@ -79,7 +79,7 @@ stk_status stk__jpeg_rewriter_create(stk__jpeg_rewriter **out, const stk__limits
     listen(rewriter);
     if (setjmp(rewriter->jump)) {
         stk__jpeg_rewriter_destroy(out);
-        return stk__fail(error, STK_ERROR_MEMORY, "no memory for the JPEG rewriter");
+        return stk__fail(error, STK_ERROR_MEMORY, "out of memory in the JPEG rewriter");
     }
     jpeg_create_decompress(&rewriter->from); /* clears the struct but for err and client_data */
     jpeg_create_decompress(&rewriter->other);
@@ -141,8 +141,8 @@ static stk_status report(stk__jpeg_rewriter *rewriter, stk_error *error)
     jpeg_abort_decompress(&rewriter->from);
     if (status != STK_OK) return status; /* error is filled */
     if (code == JERR_OUT_OF_MEMORY)
-        return stk__fail(error, STK_ERROR_MEMORY, "no memory for the JPEG rewriter");
-    return stk__fail(error, STK_ERROR_UNSUPPORTED, "the JPEG cannot be written anew: %s", text);
+        return stk__fail(error, STK_ERROR_MEMORY, "out of memory in the JPEG rewriter");
+    return stk__fail(error, STK_ERROR_UNSUPPORTED, "the JPEG cannot be rewritten: %s", text);
 }
 
 bool stk__jpeg_is_arithmetic(stk__jpeg_rewriter *rewriter, stk__encoded bytes)

@@ -1,4 +1,4 @@
-/* A JPEG written anew without loss: its coefficients as they are, but baseline, with Huffman tables of its
+/* A JPEG rewritten without loss: its coefficients as they are, but baseline, with Huffman tables of its
  * own, in one scan, without restart markers and metadata. One rewriter per thread; it keeps its memory. */
 #ifndef STK_PACK_JPEG_REWRITE_H
 #define STK_PACK_JPEG_REWRITE_H

@@ -8,7 +8,7 @@
  *   lock                                   one process at a time
  *
  * A data set with train/ and val/ gets these below train/ and val/, but for pack.json and the lock. Starting
- * again goes on after the last whole shard; whenever it was stopped, all files end with the same bytes. */
+ * again resumes after the last complete shard; whenever it was stopped, all files end with the same bytes. */
 #ifndef STK_PACK_PACK_H
 #define STK_PACK_PACK_H
 

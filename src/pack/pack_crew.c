@@ -186,10 +186,10 @@ static stk_status refuse_hang(const stk__pack_crew *crew, stk_error *error)
     char path[PATH_MAX];
     const stk__source *source = crew->options.source;
     source->ops->where(source, crew->taken, STK_FIELD_IMAGE, path, sizeof path);
-    stk__fail(error, STK_ERROR_TIMEOUT, "a sample has not come for %g s: reading it hangs",
+    stk__fail(error, STK_ERROR_TIMEOUT, "no sample was read for %g s: reading hangs",
               crew->options.timeout_s);
     stk__error_place(error, "%s", path);
-    stk__error_hint(error, "look at the disk or network it lies on; the same command goes on");
+    stk__error_hint(error, "check the disk or network it is on; the same command resumes");
     return STK_ERROR_TIMEOUT;
 }
 

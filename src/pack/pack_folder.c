@@ -45,8 +45,8 @@ static bool is_inside(const char *path, const char *folder)
 
 static stk_status refuse_gone(const char *folder, stk_error *error)
 {
-    stk__fail(error, STK_ERROR_IO, "the current folder is gone: '%s' has no place", folder);
-    stk__error_hint(error, "change into a folder that exists, or name the pack by its whole path");
+    stk__fail(error, STK_ERROR_IO, "the working directory was deleted: '%s' cannot be resolved", folder);
+    stk__error_hint(error, "change into a folder that exists, or give an absolute path");
     return STK_ERROR_IO;
 }
 
@@ -54,7 +54,7 @@ stk_status stk__pack_folder_check(const char *root, const char *folder, stk_erro
 {
     char real_root[PATH_MAX], real[PATH_MAX];
     struct stat facts, own;
-    if (!*folder) return stk__fail(error, STK_ERROR_ARGUMENT, "the folder of the pack has no name");
+    if (!*folder) return stk__fail(error, STK_ERROR_ARGUMENT, "the name of the pack's folder is empty");
     if (*folder != '/' && !realpath(".", real) && errno == ENOENT) return refuse_gone(folder, error);
     if (stat(root, &facts) != 0 || !S_ISDIR(facts.st_mode) || !realpath(root, real_root)) return STK_OK;
     if (!find_real(folder, real) || !is_inside(real, real_root)) return STK_OK;
@@ -62,7 +62,7 @@ stk_status stk__pack_folder_check(const char *root, const char *folder, stk_erro
     stk__fail(error, STK_ERROR_ARGUMENT,
               same ? "'%s' is the data set itself" : "'%s' lies inside the data set", folder);
     stk__error_place(error, "%s", folder);
-    stk__error_hint(error, "name a new folder beside '%s'", root);
+    stk__error_hint(error, "choose a new folder beside '%s'", root);
     return STK_ERROR_ARGUMENT;
 }
 
@@ -71,7 +71,7 @@ static stk_status is_empty(const char *folder, bool *empty, stk_error *error)
 {
     DIR *entries = opendir(folder);
     *empty = true;
-    if (!entries) return stk__fail_errno(error, errno, "cannot look into '%s'", folder);
+    if (!entries) return stk__fail_errno(error, errno, "cannot list '%s'", folder);
     for (const struct dirent *entry; *empty && (entry = readdir(entries));) {
         const char *name = entry->d_name;
         *empty = strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, STK_FOLDER_LOCK) == 0 ||
@@ -88,9 +88,9 @@ static stk_status look(const char *folder, stk__pack_state *state, bool *found, 
     if (*found) return STK_OK;
     STK__TRY(is_empty(folder, &empty, error));
     if (empty) return STK_OK;
-    stk__fail(error, STK_ERROR_ARGUMENT, "'%s' is not empty and holds no pack", folder);
+    stk__fail(error, STK_ERROR_ARGUMENT, "'%s' is not empty and is not a pack", folder);
     stk__error_place(error, "%s", folder);
-    stk__error_hint(error, "name a new folder");
+    stk__error_hint(error, "choose a new folder");
     return STK_ERROR_ARGUMENT;
 }
 
@@ -115,7 +115,7 @@ stk_status stk__pack_folder_room(const char *folder, stk__pack_need need, const 
 {
     struct statvfs facts;
     if (statvfs(folder, &facts) != 0)
-        return stk__fail_errno(error, errno, "cannot ask for the free space of '%s'", folder);
+        return stk__fail_errno(error, errno, "cannot get the free space of '%s'", folder);
     const uint64_t room = (uint64_t)facts.f_bavail * facts.f_frsize;
     const unsigned long long room_mb = (unsigned long long)(room / 1000000);
     if (room >= need.most_bytes || facts.f_blocks == 0) return STK_OK; /* 0: the file system does not know */
@@ -126,7 +126,7 @@ stk_status stk__pack_folder_room(const char *folder, stk__pack_need need, const 
     }
     stk__fail(error, STK_ERROR_IO, "'%s' has %llu MB left, %s needs at least %llu MB", folder, room_mb, what,
               whole_mb(need.least_bytes));
-    stk__error_hint(error, "free some space, then the same command goes on");
+    stk__error_hint(error, "free some space, then the same command resumes");
     return STK_ERROR_IO;
 }
 
@@ -144,7 +144,7 @@ static stk_status list_classes(const stk__source_info *info, stk__buffer *text, 
         const char *name = info->class_names[i];
         if (!fits_line(name)) {
             stk__fail(error, STK_ERROR_DATA, "the class '%.80s' cannot be a line of classes.txt", name);
-            stk__error_hint(error, "names of classes have 1 to 255 bytes and no line breaks: rename it");
+            stk__error_hint(error, "class names have 1 to 255 bytes and no line breaks: rename it");
             return STK_ERROR_DATA;
         }
         STK__TRY(stk__buffer_append(text, name, strlen(name), error));

@@ -16,7 +16,7 @@ static stk_status refuse_short(const stk__pack_ledger *ledger, stk_error *error)
 {
     stk__fail(error, STK_ERROR_STATE, "'%s' is shorter than it was when the last shard was written",
               ledger->path);
-    stk__error_hint(error, "name another folder, or remove this one to pack it anew");
+    stk__error_hint(error, "choose another folder, or remove this one to pack again");
     return STK_ERROR_STATE;
 }
 
@@ -32,7 +32,8 @@ static stk_status cut_file(stk__pack_ledger *ledger, stk_error *error)
 {
     struct stat facts;
     if (stat(ledger->path, &facts) != 0) {
-        if (errno != ENOENT) return stk__fail_errno(error, errno, "cannot look at '%s'", ledger->path);
+        if (errno != ENOENT)
+            return stk__fail_errno(error, errno, "cannot read the size of '%s'", ledger->path);
         return ledger->bytes ? refuse_short(ledger, error) : STK_OK;
     }
     if ((uint64_t)facts.st_size < ledger->bytes) return refuse_short(ledger, error);

@@ -7,11 +7,11 @@
 
 /* clang-format off */
 static const stk__option options_table[] = {
-    {.name = "shard_bytes", .type = STK_OPTION_BYTES, .offset = FIELD(shard_bytes), .least = 1024, .most = 1e15, .fallback = "256M", .unit = "bytes", .help = "a shard ends before it gets larger; one sample always fits"},
-    {.name = "shard_samples", .type = STK_OPTION_INT, .offset = FIELD(shard_samples), .least = 0, .most = 4294967295.0, .unit = "samples", .help = "a shard ends after so many; 0 = no such limit"},
-    {.name = "on_bad_sample", .type = STK_OPTION_WORD, .offset = FIELD(on_bad_sample), .choices = "fail|skip", .help = "stop and name it, or leave it out and write it into ledger.jsonl"},
-    {.name = "num_workers", .aliases = "workers", .type = STK_OPTION_COUNT, .offset = FIELD(num_workers), .least = 0, .most = 256, .fallback = "auto", .help = "threads that pack; the bytes do not depend on it; 0 = in one thread with the writing"},
-    {.name = "timeout", .type = STK_OPTION_SECONDS, .offset = FIELD(timeout_s), .least = 0.1, .most = 86400, .fallback = "60", .unit = "s", .help = "a sample that hangs longer is named and given up"},
+    {.name = "shard_bytes", .type = STK_OPTION_BYTES, .offset = FIELD(shard_bytes), .least = 1024, .most = 1e15, .fallback = "256M", .unit = "bytes", .help = "maximum shard size; a sample larger than that gets a shard of its own"},
+    {.name = "shard_samples", .type = STK_OPTION_INT, .offset = FIELD(shard_samples), .least = 0, .most = 4294967295.0, .unit = "samples", .help = "maximum number of samples per shard; 0 = no limit"},
+    {.name = "on_bad_sample", .type = STK_OPTION_WORD, .offset = FIELD(on_bad_sample), .choices = "fail|skip", .help = "corrupt sample: fail = stop and name it, skip = leave it out and list it in ledger.jsonl"},
+    {.name = "num_workers", .aliases = "workers", .type = STK_OPTION_COUNT, .offset = FIELD(num_workers), .least = 0, .most = 256, .fallback = "auto", .help = "number of worker threads; the bytes written do not depend on it; 0 = in the writing thread"},
+    {.name = "timeout", .type = STK_OPTION_SECONDS, .offset = FIELD(timeout_s), .least = 0.1, .most = 86400, .fallback = "60", .unit = "s", .help = "timeout: a sample that hangs longer is named, and packing fails"},
     STK_LIMIT_OPTIONS(FIELD, 4e9, 2e9),
 };
 /* clang-format on */

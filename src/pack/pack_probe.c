@@ -26,7 +26,7 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Size of the file that a field lies in; false when that is no file. */
+/* Size of the file that a field lies in; false when it is not in a file. */
 static bool find_size(const stk__source *source, uint64_t id, stk__field field, uint64_t *size)
 {
     char path[PATH_MAX];
@@ -42,8 +42,8 @@ typedef struct gathering {
     const stk__source *source;
     stk__hash *hash;
     stk__buffer bytes;
-    uint64_t sum, anew; /* bytes; those of JPEGs and masks */
-    uint64_t others;    /* fields that do not lie in files of their own */
+    uint64_t sum, rewritten; /* bytes; those of JPEGs and masks */
+    uint64_t others;         /* fields that do not lie in files of their own */
 } gathering;
 
 static stk_status look_at_facts(gathering *g, uint64_t id, stk_error *error)
@@ -69,7 +69,7 @@ static stk_status look_at_field(gathering *g, uint64_t id, stk__field field, stk
     STK__TRY(g->source->ops->read(g->source, id, field, &g->bytes, &extension, error));
     stk__hash_update(g->hash, g->bytes.data, g->bytes.size_bytes);
     g->sum += g->bytes.size_bytes;
-    if (field == STK_FIELD_MASK || is_jpeg(&g->bytes)) g->anew += g->bytes.size_bytes;
+    if (field == STK_FIELD_MASK || is_jpeg(&g->bytes)) g->rewritten += g->bytes.size_bytes;
     if (!find_size(g->source, id, field, &size) || size != g->bytes.size_bytes) g->others++;
     return STK_OK;
 }
@@ -94,7 +94,7 @@ stk_status stk__pack_probe_look(const stk__source *source, stk__pack_probe *prob
     for (uint64_t i = 0; status == STK_OK && i < count; i++)
         status = look_at_sample(&g, spaced(source, 0, i, count), &probe->looks.hashes[i], error);
     probe->mean_bytes = g.sum / count;
-    probe->anew_share = g.sum ? (double)g.anew / (double)g.sum : 0;
+    probe->rewritten_share = g.sum ? (double)g.rewritten / (double)g.sum : 0;
     probe->files = g.others == 0;
     stk__hash_destroy(&g.hash);
     stk__buffer_fini(&g.bytes);
@@ -184,7 +184,7 @@ stk__pack_need stk__pack_probe_need(const stk__source *source, const stk__pack_p
     const double count = (double)(info->count - first);
     const int members = 1 + info->masks + (info->label != STK_LABEL_NONE) + (info->point_count > 0);
     /* A baseline JPEG is larger than a progressive one, but never by more than a quarter. */
-    const double most = mean * (1 + 0.25 * probe->anew_share) + members * MEMBER_BYTES + INDEX_BYTES +
+    const double most = mean * (1 + 0.25 * probe->rewritten_share) + members * MEMBER_BYTES + INDEX_BYTES +
                         64.0 * info->point_count;
     return (stk__pack_need){.least_bytes = (uint64_t)((mean + members * HEADER_BYTES) * count),
                             .most_bytes = (uint64_t)(most * count)};

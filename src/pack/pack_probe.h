@@ -19,15 +19,15 @@ bool stk__pack_looks_agree(const stk__pack_looks *a, const stk__pack_looks *b);
 
 typedef struct stk__pack_probe {
     stk__pack_looks looks;
-    uint64_t mean_bytes; /* of their images and masks */
-    double anew_share;   /* of these bytes, JPEGs and masks have so much: they are written anew */
-    bool files;          /* each lies in a file of its own */
+    uint64_t mean_bytes;    /* of their images and masks */
+    double rewritten_share; /* part of these bytes in JPEGs and masks, which are rewritten */
+    bool files;             /* each lies in a file of its own */
 } stk__pack_probe;
 
 /* Reads a few samples. */
 stk_status stk__pack_probe_look(const stk__source *source, stk__pack_probe *probe, stk_error *error);
 
-/* Goes on from the digest of the samples before `first` with those before `end`: labels, values and points;
+/* Continues the digest of the samples before `first` with those before `end`: labels, values and points;
  * names of classes stand before the first sample. Reads no file. */
 stk__digest stk__pack_probe_facts(const stk__source *source, uint64_t first, uint64_t end,
                                   stk__digest before);

@@ -356,10 +356,10 @@ static stk_status pack_all(job *self, stk_error *error)
 static void explain_stop(const job *self, stk_error *error)
 {
     const stk__pack_report *report = self->report;
-    stk__fail(error, STK_ERROR_INTERRUPTED, "stopped with %llu of %llu samples in %llu whole shards",
+    stk__fail(error, STK_ERROR_INTERRUPTED, "stopped with %llu of %llu samples in %llu complete shards",
               (unsigned long long)(report->packed + report->left_out), (unsigned long long)report->count,
               (unsigned long long)report->shards);
-    stk__error_hint(error, "the same command goes on after the last whole shard");
+    stk__error_hint(error, "the same command resumes after the last complete shard");
 }
 
 stk_status stk__pack_run(const stk__pack_request *request, stk__pack_report *report, stk_error *error)

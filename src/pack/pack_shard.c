@@ -28,7 +28,7 @@ stk_status stk__pack_write_fail(stk_error *error, int error_number, const char *
 {
     const stk_status status = stk__fail_errno(error, error_number, "cannot write '%s'", path);
     if (error_number == ENOSPC || error_number == EDQUOT)
-        stk__error_hint(error, "the disk is full; free some space, then the same command goes on");
+        stk__error_hint(error, "the disk is full: free some space, then the same command resumes");
     return status;
 }
 
@@ -185,7 +185,7 @@ stk_status stk__pack_shard_tidy(const char *folder, uint64_t next, stk_error *er
 {
     DIR *entries = opendir(folder);
     stk_status status = STK_OK;
-    if (!entries) return stk__fail_errno(error, errno, "cannot look into '%s'", folder);
+    if (!entries) return stk__fail_errno(error, errno, "cannot list '%s'", folder);
     for (const struct dirent *entry; status == STK_OK && (entry = readdir(entries));) {
         if (!is_left_over(entry->d_name, next)) continue;
         if (unlinkat(dirfd(entries), entry->d_name, 0) != 0)

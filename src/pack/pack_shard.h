@@ -51,7 +51,7 @@ bool stk__pack_shard_number(const char *name, uint64_t *number);
  * have got its name just before the end. */
 stk_status stk__pack_shard_tidy(const char *folder, uint64_t next, stk_error *error);
 
-/* STK_ERROR_IO "cannot write 'path': …"; says how to go on when the disk is full. */
+/* STK_ERROR_IO "cannot write 'path': …"; says how to resume when the disk is full. */
 stk_status stk__pack_write_fail(stk_error *error, int error_number, const char *path);
 
 #endif

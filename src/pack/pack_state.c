@@ -162,7 +162,7 @@ static bool read_part(const json_t *json, int index, int count, stk__pack_part *
         if (!read_number(json, numbers[i].key, &value)) return false;
         memcpy((char *)part + numbers[i].offset, &value, sizeof value);
     }
-    part->stored_bytes = part->bytes; /* all that earlier versions told */
+    part->stored_bytes = part->bytes; /* all that earlier versions recorded */
     if (json_object_get(json, "stored_bytes") && !read_number(json, "stored_bytes", &part->stored_bytes))
         return false;
     return part->next <= part->count && part->packed + part->left_out == part->next;
@@ -189,9 +189,9 @@ static bool read_state(const json_t *json, stk__pack_state *state)
 
 static stk_status refuse_text(const char *path, stk_error *error)
 {
-    stk__fail(error, STK_ERROR_STATE, "'%s' cannot be read: it is damaged, or of another version", path);
+    stk__fail(error, STK_ERROR_STATE, "'%s' cannot be read: it is corrupt, or of another version", path);
     stk__error_place(error, "%s", path);
-    stk__error_hint(error, "name another folder, or remove this one to pack it anew");
+    stk__error_hint(error, "choose another folder, or remove this one to pack again");
     return STK_ERROR_STATE;
 }
 
@@ -225,13 +225,13 @@ stk_status stk__pack_state_read(const char *folder, stk__pack_state *state, bool
     return status;
 }
 
-/* --- going on ------------------------------------------------------------------------------------------ */
+/* --- resuming ------------------------------------------------------------------------------------------ */
 
 static stk_status refuse_other(const char *folder, const char *what, stk_error *error)
 {
-    stk__fail(error, STK_ERROR_STATE, "'%s' was begun with %s", folder, what);
+    stk__fail(error, STK_ERROR_STATE, "'%s' was started with %s", folder, what);
     stk__error_place(error, "%s/" STK_PACK_STATE, folder);
-    stk__error_hint(error, "name another folder, or remove this one to pack it anew");
+    stk__error_hint(error, "choose another folder, or remove this one to pack again");
     return STK_ERROR_STATE;
 }
 
@@ -245,11 +245,11 @@ static stk_status compare_settings(const stk__pack_state *state, const stk__pack
                     {"shard_samples", state->shard_samples, found->shard_samples}};
     for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
         if (settings[i].now == settings[i].then) continue;
-        stk__fail(error, STK_ERROR_STATE, "'%s' was begun with pack.%s=%llu, this is %llu", folder,
+        stk__fail(error, STK_ERROR_STATE, "'%s' was started with pack.%s=%llu, this is %llu", folder,
                   settings[i].name, (unsigned long long)settings[i].then,
                   (unsigned long long)settings[i].now);
         stk__error_place(error, "%s/" STK_PACK_STATE, folder);
-        stk__error_hint(error, "go on with the same setting, name another folder, or remove this one");
+        stk__error_hint(error, "resume with the same setting, choose another folder, or remove this one");
         return STK_ERROR_STATE;
     }
     return STK_OK;
@@ -264,8 +264,7 @@ static stk_status compare_parts(const stk__pack_part *now, const stk__pack_part 
     else if (!stk__pack_looks_agree(&now->looks, &then->looks))
         what = "another data set: its samples have the same names but differ";
     else if (stk__pack_digest_known(then->facts) && !stk__pack_digest_equal(now->facts, then->facts))
-        what =
-            "another data set: its samples have the same names but other labels, points or names of classes";
+        what = "another data set: its samples have the same names but other labels, points or class names";
     else if (now->source_bytes && !then->left_out && now->source_bytes != then->source_bytes)
         what = "another data set: its samples have the same names but files of other sizes";
     return what ? refuse_other(folder, what, error) : STK_OK;

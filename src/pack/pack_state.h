@@ -43,7 +43,7 @@ typedef struct stk__pack_state {
 bool stk__pack_digest_known(stk__digest digest);
 bool stk__pack_digest_equal(stk__digest a, stk__digest b);
 
-/* Goes on from the digest of the shards before with the next one. */
+/* Continues the digest of the shards before with the next one. */
 stk__digest stk__pack_stamps_add(stk__digest stamps, uint64_t size_bytes, int64_t time_s);
 
 /* *found: folder has a pack.json. One that is damaged or of another version is STK_ERROR_STATE. */
@@ -51,7 +51,7 @@ stk_status stk__pack_state_read(const char *folder, stk__pack_state *state, bool
 stk_status stk__pack_state_write(const char *folder, const stk__pack_state *state, stk_error *error);
 
 /* Takes over from `found` how far it is. facts and source_bytes of the parts are those of the source as it is
- * now, up to found's next; source_bytes 0: nobody knows. STK_ERROR_STATE, saying what differs, when it is not
+ * now, up to found's next; source_bytes 0: unknown. STK_ERROR_STATE, saying what differs, when it is not
  * the same data set and settings. */
 stk_status stk__pack_state_adopt(stk__pack_state *state, const stk__pack_state *found, const char *folder,
                                  stk_error *error);

@@ -19,8 +19,8 @@ enum { PIECE_BYTES = 1 << 20 };
 
 static stk_status refuse_shards(const char *folder, const char *why, stk_error *error)
 {
-    stk__fail(error, STK_ERROR_STATE, "'%s' is not as it was left: %s", folder, why);
-    stk__error_hint(error, "name another folder, or remove this one to pack it anew");
+    stk__fail(error, STK_ERROR_STATE, "'%s' was modified: %s", folder, why);
+    stk__error_hint(error, "choose another folder, or remove this one to pack again");
     return STK_ERROR_STATE;
 }
 
@@ -28,11 +28,12 @@ static stk_status refuse_shards(const char *folder, const char *why, stk_error *
 static stk_status refuse_shard(const char *path, const char *what, stk_error *error)
 {
     const char *slash = strrchr(path, '/');
-    stk__fail(error, STK_ERROR_STATE, "'%.*s' is not as it was left: '%s' %s", (int)(slash - path), path,
-              slash + 1, what);
+    stk__fail(error, STK_ERROR_STATE, "'%.*s' was modified: '%s' %s", (int)(slash - path), path, slash + 1,
+              what);
     stk__error_place(error, "%s", path);
-    stk__error_hint(error, "take it and its .index from a copy, or pack into another folder: the same shard "
-                           "comes out there");
+    stk__error_hint(
+        error,
+        "restore it and its .index from a copy, or pack into another folder: that writes the same shard");
     return STK_ERROR_STATE;
 }
 
@@ -46,7 +47,7 @@ static bool find_stamp(const char *path, stk__shard_stamp *stamp)
     return found;
 }
 
-/* A time that pack gives to shards, and nobody else. */
+/* A time that only pack gives to shards. */
 static bool is_own_time(const stk__shard_stamp *stamp)
 {
     return stamp->time_ns == 0 && stamp->time_s >= STK_SHARD_TIME_S &&
@@ -105,7 +106,7 @@ static stk_status compute_time(const char *path, stk__shard_stamp *stamp, const 
     return status;
 }
 
-/* Copies may lack their times, and an index that was made anew has those of the copy: then it is the content
+/* Copies may lack their times, and an index that was rebuilt has those of the copy: then it is the content
  * that counts. */
 static stk_status verify_shard(const char *path, const stk__pack_verify_options *options,
                                stk__shard_stamp *stamp, stk_error *error)
@@ -127,10 +128,10 @@ static stk_status verify_shard(const char *path, const stk__pack_verify_options 
 
 static stk_status refuse_stranger(const char *folder, const char *name, uint64_t shards, stk_error *error)
 {
-    stk__fail(error, STK_ERROR_STATE, "'%s' is no shard of this pack, which has %llu", name,
+    stk__fail(error, STK_ERROR_STATE, "'%s' is not a shard of this pack, which has %llu", name,
               (unsigned long long)shards);
     stk__error_place(error, "%s/%s", folder, name);
-    stk__error_hint(error, "move it elsewhere: who reads the pack would take it for a part of it");
+    stk__error_hint(error, "move it elsewhere: loaders would read it as a part of the pack");
     return STK_ERROR_STATE;
 }
 
@@ -140,7 +141,7 @@ static stk_status find_strangers(const char *folder, const stk__pack_part *part,
     const uint64_t first = part->shards + (part->next < part->count);
     DIR *entries = opendir(folder);
     stk_status status = STK_OK;
-    if (!entries) return stk__fail_errno(error, errno, "cannot look into '%s'", folder);
+    if (!entries) return stk__fail_errno(error, errno, "cannot list '%s'", folder);
     for (const struct dirent *entry; status == STK_OK && (entry = readdir(entries));) {
         uint64_t number;
         if (stk__pack_shard_number(entry->d_name, &number) && number >= first)

@@ -185,7 +185,7 @@ static stk_status add_points(errand *job, const stk__sample_facts *facts)
     if (!count) return STK_OK;
     STK__TRY(print_points(&packer->text, facts->points, count, job->error));
     if (packer->text.size_bytes > STK_SHARD_POINTS_BYTES) {
-        stk__damaged(job->error, STK_DAMAGE_BAD_FIELD, "%d points are %zu bytes of text, a shard takes %d",
+        stk__damaged(job->error, STK_DAMAGE_BAD_FIELD, "%d points are %zu bytes of text, the maximum is %d",
                      (int)count, packer->text.size_bytes, STK_SHARD_POINTS_BYTES);
         set_place(job, STK_FIELD_IMAGE);
         return STK_ERROR_SAMPLE;

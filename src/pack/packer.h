@@ -1,4 +1,4 @@
-/* One sample at a time from a source to tar blocks: image and mask written anew, decoded and compared; class,
+/* One sample at a time from a source to tar blocks: image and mask rewritten, decoded and compared; class,
  * value and points as text. One packer per thread; it keeps its memory. */
 #ifndef STK_PACK_PACKER_H
 #define STK_PACK_PACKER_H
@@ -24,7 +24,7 @@ typedef struct stk__packer {
 typedef struct stk__packed {
     stk__buffer tar;
     uint64_t source_bytes, stored_bytes; /* of image and mask: as they were, as they are packed */
-    bool kept; /* a JPEG that is stored as it was, because it cannot be written anew with the same pixels */
+    bool kept; /* a JPEG that is stored as it was, because it cannot be rewritten with the same pixels */
 } stk__packed;
 
 /* Zeroed before. source and limits outlive it. On failure nothing is left. */

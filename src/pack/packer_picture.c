@@ -36,7 +36,7 @@ static bool is_same_pixels(const stk__packer *packer)
            memcmp(packer->before.data, packer->after.data, packer->before.size_bytes) == 0;
 }
 
-/* A failure of our own version is no failure of the sample: only memory is passed on. */
+/* A failure of our own version does not make the sample bad: only memory is passed on. */
 static stk_status try_rewrite(stk__packer *packer, const stk__picture *picture, bool *good, stk_error *error)
 {
     stk__picture written;
@@ -134,7 +134,8 @@ static stk_status check_ids(stk__packer *packer, stk_error *error)
     STK__TRY(stk__decode_header(packer->decoder, file, "png", &written, error));
     STK__TRY(decode_ids(packer, file, &written, &packer->after, error));
     if (is_same_pixels(packer)) return STK_OK;
-    return stk__fail(error, STK_ERROR_DATA, "the mask that was written has other ids than the original");
+    return stk__fail(error, STK_ERROR_DATA,
+                     "the mask that was written has other class ids than the original");
 }
 
 stk_status stk__packer_mask(stk__packer *packer, const char *promised, stk__pack_picture *picture,

@@ -13,8 +13,8 @@ typedef struct stk__page { /* zeroed; stk__buffer_fini(&page.text) when done */
 void stk__page_html(stk__page *page, const char *html); /* as it is */
 /* The same with values; never for text from outside. */
 void stk__page_print(stk__page *page, const char *format, ...) STK__PRINTF(2, 3);
-/* Text from anywhere: escaped for content and for attributes in quotes; what is no UTF-8 or no character of
- * HTML becomes U+FFFD. */
+/* Text from anywhere: escaped for content and for attributes in quotes; invalid UTF-8 and characters that
+ * HTML does not allow become U+FFFD. */
 void stk__page_text(stk__page *page, const char *text);
 void stk__page_text_part(stk__page *page, const char *text, size_t size_bytes);
 void stk__page_base64(stk__page *page, const uint8_t *data, size_t size_bytes);

@@ -1,4 +1,4 @@
-/* A chart of lines as SVG. What is no number leaves a gap. */
+/* A chart of lines as SVG. NaN leaves a gap. */
 #ifndef STK_REPORT_PLOT_H
 #define STK_REPORT_PLOT_H
 

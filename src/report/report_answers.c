@@ -130,7 +130,7 @@ static void put_values(stk__page *page, const json_t *samples)
     }
     const stk__plot plot = {
         .title = "predictions",
-        .x_name = "window of the validation part",
+        .x_name = "window of the validation set",
         .whole_x = true,
         .line_count = 2,
         .lines = {{"truth", 2, memory, truth, count}, {"prediction", 1, memory, said, count}}};
@@ -150,9 +150,9 @@ void stk__report_answers(stk__page *page, const stk__run_facts *f)
     cells c;
     const bool pictures = !values && f->picture.size_bytes && find_cells(f->answers, &c);
     if (!values && !pictures) return;
-    stk__page_html(page, "<section id=\"answers\"><h2>What it says</h2>\n<p class=\"note\">");
+    stk__page_html(page, "<section id=\"answers\"><h2>Predictions</h2>\n<p class=\"note\">");
     stk__page_html(page, pictures && c.columns != COLUMNS ? "Samples from all of" : "The first samples of");
-    stk__page_html(page, " the validation part, in the last evaluation.</p>\n");
+    stk__page_html(page, " the validation set, in the last evaluation.</p>\n");
     if (pictures) put_style(page, f, &c);
     if (values)
         put_values(page, samples);

@@ -104,12 +104,12 @@ void stk__report_charts(stk__page *page, const stk__run_facts *f)
     keys k = {0};
     bool drawn = false;
     find_keys(f, &k);
-    stk__page_html(page, "<section id=\"charts\"><h2>Learning</h2>\n<div class=\"charts\">\n");
+    stk__page_html(page, "<section id=\"charts\"><h2>Training</h2>\n<div class=\"charts\">\n");
     for (int i = 0; i < k.count; i++)
         drawn |= draw_metric(page, f, k.names[i]);
     drawn |= draw_one(page, f, "lr", (stk__plot){.title = "learning rate"}, 1);
-    drawn |= draw_one(page, f, "grad_norm", (stk__plot){.title = "norm of the gradient", .may_log = true}, 1);
-    drawn |= draw_one(page, f, "samples_per_s", (stk__plot){.title = "samples a second"}, 1);
+    drawn |= draw_one(page, f, "grad_norm", (stk__plot){.title = "gradient norm", .may_log = true}, 1);
+    drawn |= draw_one(page, f, "samples_per_s", (stk__plot){.title = "samples per second"}, 1);
     drawn |= draw_one(
         page, f, "wait_share",
         (stk__plot){.title = "wait for data", .unit = "% of the time", .fixed = true, .most = 100}, 100);

@@ -140,7 +140,7 @@ void stk__report_gpus(stk__page *page, const stk__run_facts *f)
     put_judgement(page, monitor);
     put_charts(page, f);
     if (f->recording_fault[0]) {
-        stk__page_html(page, "<p class=\"none\">A recording is not whole: ");
+        stk__page_html(page, "<p class=\"none\">A recording is incomplete: ");
         stk__page_text(page, f->recording_fault);
         stk__page_html(page, "</p>\n");
     }

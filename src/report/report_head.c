@@ -78,7 +78,7 @@ void stk__report_title(stk__page *page, const stk__run_facts *f)
 /* --- state -----------------------------------------------------------------------------------------------
  */
 
-/* It could go on: nobody was satisfied yet. */
+/* It can be resumed: neither finished nor stopped early. */
 static bool is_open(const stk__run_facts *f)
 {
     const json_t *asked = stk__run_facts_setting(f, "train.epochs");
@@ -102,11 +102,11 @@ static void put_state(stk__page *page, const stk__run_facts *f)
                         stk__run_facts_number(f, STK_RUN_KEY_STEPS));
     else
         stk__page_html(page, stk__run_facts_is(f, STK_RUN_KEY_STOPPED_EARLY)
-                                 ? "ended early: no better for a while"
+                                 ? "early stopping: the metric did not improve"
                                  : "finished");
     stk__page_html(page, "</span>");
     if (!open) return;
-    stk__page_html(page, " <span class=\"go\">go on with <code>stoker train --run ");
+    stk__page_html(page, " <span class=\"go\">resume with <code>stoker train --run ");
     stk__page_text(page, f->folder);
     stk__page_html(page, " --resume</code></span>");
 }
@@ -122,9 +122,9 @@ static void put_subtitle(stk__page *page, const stk__run_facts *f)
     if (layout) stk__page_html(page, ": ");
     stk__page_text(page, layout);
     if (json_is_integer(samples))
-        stk__page_print(page, ", %lld samples to learn from", (long long)json_integer_value(samples));
+        stk__page_print(page, ", %lld training samples", (long long)json_integer_value(samples));
     if (json_is_integer(val))
-        stk__page_print(page, ", %lld to evaluate on", (long long)json_integer_value(val));
+        stk__page_print(page, ", %lld validation samples", (long long)json_integer_value(val));
     if (root) stk__page_html(page, " · ");
     if (stk__run_facts_text(f->run, STK_RUN_KEY_ENGINE)) {
         stk__page_html(page, "engine ");
@@ -182,11 +182,11 @@ static void put_tiles(stk__page *page, const stk__run_facts *f)
         const char *name, *key;
         tile_form form;
     } tiles[] = {{"last training loss", STK_RUN_KEY_LOSS, TILE_NUMBER},
-                 {"samples a second", STK_RUN_KEY_SAMPLES_PER_S, TILE_NUMBER},
+                 {"samples per second", STK_RUN_KEY_SAMPLES_PER_S, TILE_NUMBER},
                  {"a step", STK_RUN_KEY_STEP_MS, TILE_MS},
                  {"all steps", STK_RUN_KEY_WALL_S, TILE_DURATION},
                  {"to the first step", STK_RUN_KEY_FIRST_STEP_S, TILE_DURATION},
-                 {"memory, peak", STK_RUN_KEY_PEAK_MEMORY, TILE_BYTES},
+                 {"peak memory", STK_RUN_KEY_PEAK_MEMORY, TILE_BYTES},
                  {"parameters", STK_RUN_KEY_PARAMETERS, TILE_COUNT}};
     const char *metric = stk__run_facts_text(f->run, STK_RUN_KEY_METRIC);
     char name[96];

@@ -57,13 +57,13 @@ void stk__report_effects(stk__page *page, const stk__run_facts *f)
         different += differs(json_array_get(rows, i));
     stk__page_html(page, "<section id=\"effects\"><h2>Settings</h2>\n");
     if (different) {
-        stk__page_html(page, "<p class=\"note\">In effect other than requested:</p>\n");
+        stk__page_html(page, "<p class=\"note\">In effect, different from what was requested:</p>\n");
         stk__page_html(page, effects_head);
         for (size_t i = 0; i < json_array_size(rows); i++)
             if (differs(json_array_get(rows, i))) put_effect(page, json_array_get(rows, i));
         stk__page_html(page, "</tbody></table></div>\n");
     } else
-        stk__page_html(page, "<p class=\"note\">Everything that was asked for is in effect.</p>\n");
+        stk__page_html(page, "<p class=\"note\">All requested settings are in effect.</p>\n");
     stk__page_print(page, "<details><summary>all %zu settings</summary>\n", json_array_size(rows));
     stk__page_html(page, effects_head);
     for (size_t i = 0; i < json_array_size(rows); i++)
@@ -100,7 +100,7 @@ static void put_layer(stk__page *page, const json_t *row)
     stk__page_html(page, "</td><td class=\"num\">");
     if (bytes > 0) stk__page_bytes(page, bytes);
     if (json_is_true(json_object_get(row, STK_RUN_KEY_RECOMPUTED_OF_LAYER)))
-        stk__page_html(page, ", computed again");
+        stk__page_html(page, ", recomputed");
     stk__page_html(page, "</td></tr>\n");
 }
 
@@ -108,9 +108,9 @@ static void put_memory(stk__page *page, const stk__run_facts *f)
 {
     static const struct {
         const char *words, *key;
-    } parts[] = {{"weights, gradients, optimiser", STK_RUN_KEY_MODEL},
+    } parts[] = {{"weights, gradients, optimizer", STK_RUN_KEY_MODEL},
                  {"activations", STK_RUN_KEY_ACTIVATION},
-                 {"planned, all in all", STK_RUN_KEY_PLANNED_MEMORY},
+                 {"planned, total", STK_RUN_KEY_PLANNED_MEMORY},
                  {"peak", STK_RUN_KEY_PEAK_MEMORY}};
     const char *comma = "";
     stk__page_html(page, "<p class=\"note\">Memory: ");

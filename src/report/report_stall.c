@@ -16,8 +16,8 @@ static const struct row_look {
              {"device_augment", "augment on the device"},
              {"forward", "forward"},
              {"backward", "backward"},
-             {"optimiser", "optimiser"},
-             {"sync", "read numbers back"},
+             {"optimiser", "optimizer"},
+             {"sync", "read results back"},
              {"eval", "evaluation"},
              {"checkpoint", "checkpoints"},
              {"other", "other"}};
@@ -92,7 +92,7 @@ void stk__report_stall(stk__page *page, const stk__run_facts *f)
     stk__page_html(
         page,
         "<div class=\"wide\"><table class=\"stall\"><thead><tr><th></th><th class=\"num\">share</th><th "
-        "class=\"num\">seconds</th><th class=\"num\">ms a step</th></tr></thead><tbody>\n");
+        "class=\"num\">seconds</th><th class=\"num\">ms per step</th></tr></thead><tbody>\n");
     for (size_t i = 0; i < json_array_size(rows); i++)
         put_row(page, json_array_get(rows, i), wall_s, steps);
     stk__page_html(page, "</tbody></table></div></div></section>\n");

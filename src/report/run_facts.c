@@ -43,7 +43,7 @@ static json_t *read_json(const stk__run_facts *f, const char *name, stk_status *
     return NULL;
 }
 
-/* Lines that are no objects with a step are left out: the last may be torn. */
+/* Lines other than objects with a step are ignored: the last may be torn. */
 static void read_lines(stk__run_facts *f, stk_status *status)
 {
     stk__buffer text = {0};
@@ -98,7 +98,7 @@ static stk_status keep_frame(stk__run_facts *f, const stk_monitor_frame *frame, 
     return STK_OK;
 }
 
-/* Between two recordings nobody looked. */
+/* Between two recordings nothing was measured. */
 static stk_status keep_gap(stk__run_facts *f, stk_error *error)
 {
     const stk__gpu_moment gap = {NAN, NAN, NAN, NAN, NAN};
@@ -175,8 +175,8 @@ stk_status stk__run_facts_read(stk__run_facts *f, const char *folder, stk_error 
     f->changed_s = changed_s(f);
     if (status != STK_OK) return stk__fail_memory(error, MOST_BYTES, "the files of a run");
     if (!f->run && !configured && !json_array_size(f->lines)) {
-        stk__fail(error, STK_ERROR_DATA, "'%s' is not the folder of a run", folder);
-        stk__error_hint(error, "a run has config.yaml, metrics.jsonl and, once it is over, run.json");
+        stk__fail(error, STK_ERROR_DATA, "'%s' is not a run folder", folder);
+        stk__error_hint(error, "a run has config.yaml, metrics.jsonl and, when it is finished, run.json");
         return STK_ERROR_DATA;
     }
     return read_recordings(f, error);

@@ -31,7 +31,7 @@ typedef struct stk__run_facts { /* read/fini */
         recording_fault[sizeof((stk_error *)0)->message]; /* what is wrong with a recording; empty: nothing */
 } stk__run_facts;
 
-/* STK_ERROR_DATA if it is no run's folder. */
+/* STK_ERROR_DATA if it is not a run folder. */
 stk_status stk__run_facts_read(stk__run_facts *facts, const char *folder, stk_error *error);
 void stk__run_facts_fini(stk__run_facts *facts);
 

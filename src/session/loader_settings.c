@@ -17,7 +17,7 @@ typedef struct train_settings {
 static const stk__option train_options[] = {
     {.name = "use_gpu_augmentation",
      .type = STK_OPTION_SWITCH,
-     .help = "augment where augment.device=auto finds best, or false: on the CPU; alone: preset standard"}};
+     .help = "GPU augmentation where augment.device=auto finds best; false = CPU; alone: preset standard"}};
 
 static const stk__option_table train_table = {.section = "train",
                                               .section_aliases = "training",

@@ -16,7 +16,7 @@ static stk_status list_names(stk__classes *classes, stk_error *error)
     const uint64_t count = stk__catalog_count(&classes->names);
     if (count > INT32_MAX) return stk__fail(error, STK_ERROR_DATA, "more than %d classes", INT32_MAX);
     classes->list = stk__alloc((size_t)count * sizeof *classes->list);
-    if (!classes->list) return stk__fail_memory(error, count * sizeof *classes->list, "the names of classes");
+    if (!classes->list) return stk__fail_memory(error, count * sizeof *classes->list, "the class names");
     for (uint64_t i = 0; i < count; i++) {
         const stk__entry *entry = stk__catalog_at(&classes->names, i);
         classes->list[entry->row] = stk__catalog_key(&classes->names, entry);
@@ -64,7 +64,7 @@ static stk_status split_lines(stk__classes *classes, const char *path, stk__buff
         if (length && at[length - 1] == '\r') length--;
         if (length == 0) return refuse_line(path, line, "an empty line", error);
         if (length > NAME_BYTES) return refuse_line(path, line, "a name longer than 255 bytes", error);
-        if (memchr(at, '\0', length)) return refuse_line(path, line, "a zero byte", error);
+        if (memchr(at, '\0', length)) return refuse_line(path, line, "a NUL byte", error);
         STK__TRY(stk__catalog_add(&classes->names, at, length, line - 1, error));
         at = next;
     }
@@ -81,8 +81,8 @@ static stk_status read_names(stk__classes *classes, const char *path, stk__buffe
     stk__catalog_sort(&classes->names);
     const uint64_t duplicate = stk__catalog_duplicate(&classes->names, 0);
     if (duplicate < stk__catalog_count(&classes->names))
-        return refuse_line(path, stk__catalog_at(&classes->names, duplicate + 1)->row + 1,
-                           "a name for the second time", error);
+        return refuse_line(path, stk__catalog_at(&classes->names, duplicate + 1)->row + 1, "a duplicate name",
+                           error);
     return list_names(classes, error);
 }
 

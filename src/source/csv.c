@@ -67,7 +67,7 @@ static field_end end_quoted(stk__csv *csv)
     int byte = stk__byte_reader_next(&csv->reader);
     if (byte == '\r') byte = stk__byte_reader_next(&csv->reader);
     if (byte == ',' || byte == '\n' || byte == STK_BYTE_READER_END) return (field_end){byte, NULL};
-    return (field_end){byte, "text behind a closing quote"};
+    return (field_end){byte, "text after a closing quote"};
 }
 
 static stk_status read_quoted(stk__csv *csv, field_end *end, stk_error *error)
@@ -87,7 +87,7 @@ static stk_status read_quoted(stk__csv *csv, field_end *end, stk_error *error)
         *end = (field_end){byte, "a quote that is never closed"};
         if (byte == STK_BYTE_READER_END) return STK_OK;
         end->fault =
-            byte == 0 ? "a zero byte" : "a field longer than 65536 bytes, or a quote that is never closed";
+            byte == 0 ? "a NUL byte" : "a field longer than 65536 bytes, or a quote that is never closed";
         if (byte == 0 || csv->text.size_bytes - start >= STK_CSV_FIELD_BYTES) return STK_OK;
         csv->next_line += byte == '\n';
         STK__TRY(put(csv, byte, error));
@@ -99,7 +99,7 @@ static stk_status read_plain(stk__csv *csv, int byte, field_end *end, stk_error 
     const size_t start = csv->text.size_bytes;
     for (; byte != ',' && byte != '\n' && byte != STK_BYTE_READER_END;
          byte = stk__byte_reader_next(&csv->reader)) {
-        *end = (field_end){byte, byte == '"' ? "a quote inside a field without quotes" : "a zero byte"};
+        *end = (field_end){byte, byte == '"' ? "a quote inside a field without quotes" : "a NUL byte"};
         if (byte == '"' || byte == 0) return STK_OK;
         end->fault = "a field longer than 65536 bytes";
         if (csv->text.size_bytes - start >= STK_CSV_FIELD_BYTES) return STK_OK;
@@ -147,7 +147,7 @@ static stk_status read_row(stk__csv *csv, stk_error *error)
     csv->fault = end.fault;
     if (end.fault) skip_line(csv, start);
     if (csv->reader.failed)
-        return stk__fail_errno(error, csv->reader.failed, "cannot read the table to its end");
+        return stk__fail_errno(error, csv->reader.failed, "cannot read the whole CSV file");
     return STK_OK;
 }
 
@@ -161,7 +161,7 @@ stk_status stk__csv_next(stk__csv *csv, stk_error *error)
     do {
         if (stk__byte_reader_next(&csv->reader) == STK_BYTE_READER_END) {
             if (!csv->reader.failed) return STK_END;
-            return stk__fail_errno(error, csv->reader.failed, "cannot read the table to its end");
+            return stk__fail_errno(error, csv->reader.failed, "cannot read the whole CSV file");
         }
         stk__byte_reader_seek(&csv->reader, stk__byte_reader_tell(&csv->reader) - 1);
         STK__TRY(read_row(csv, error));

@@ -1,5 +1,5 @@
 /* Rows of a CSV file (RFC 4180: quotes, doubled quotes, newlines in quotes; LF or CRLF). A malformed row is
- * handed out as one, and reading goes on with the line below the one it started in. */
+ * handed out as one, and reading continues with the line below the one it started in. */
 #ifndef STK_SOURCE_CSV_H
 #define STK_SOURCE_CSV_H
 

@@ -123,8 +123,7 @@ static stk_status number_classes(stk__files *files, const stk__site *site, stk_e
     STK__TRY(add_own_classes(files, &met, error));
     if (*site->sibling) STK__TRY(add_sibling_classes(&files->classes, site->sibling, met, error));
     uint32_t *numbers = stk__alloc(((size_t)met + 1) * sizeof *numbers);
-    if (!numbers)
-        return stk__fail_memory(error, ((size_t)met + 1) * sizeof *numbers, "the numbers of classes");
+    if (!numbers) return stk__fail_memory(error, ((size_t)met + 1) * sizeof *numbers, "the class ids");
     const stk_status status = stk__classes_number(&files->classes, numbers, error);
     for (uint64_t i = 0; status == STK_OK && i < stk__catalog_count(&files->catalog); i++) {
         stk__entry *entry = stk__catalog_at(&files->catalog, i);
@@ -138,10 +137,9 @@ static stk_status refuse_stray(const stk__files *files, const stk__entry *stray,
 {
     char path[PATH_MAX];
     stk__files_path(&files->catalog, stray, files->images, path, sizeof path);
-    stk__fail(error, STK_ERROR_DATA, "the image '%s' lies beside folders of classes: its class is unknown",
-              path);
+    stk__fail(error, STK_ERROR_DATA, "the image '%s' lies beside class folders: its class is unknown", path);
     stk__error_place(error, "%s", path);
-    stk__error_hint(error, "move it into a folder of a class, or all images into images/");
+    stk__error_hint(error, "move it into a class folder, or all images into images/");
     return STK_ERROR_DATA;
 }
 

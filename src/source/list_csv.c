@@ -45,7 +45,7 @@ static stk_status check_duplicates(const stk__list *list, const stk__csv *csv, s
     for (size_t i = 0; i < stk__csv_count(csv); i++) {
         const stk__csv_text field = stk__csv_trimmed(csv, i);
         if (field.length && stk__csv_find(csv, field.data, field.length) != (int)i)
-            return refuse_header(list, csv, i, "is there twice", error);
+            return refuse_header(list, csv, i, "is a duplicate", error);
     }
     return STK_OK;
 }
@@ -61,11 +61,12 @@ static stk_status find_points(stk__list *list, const stk__csv *csv, column_plan 
         const stk__csv_text field = stk__csv_trimmed(csv, i);
         if (!ends_with(field, "_x") && !ends_with(field, "_y")) continue;
         char partner[256];
-        if (field.length >= sizeof partner) return refuse_header(list, csv, i, "has too long a name", error);
+        if (field.length >= sizeof partner)
+            return refuse_header(list, csv, i, "has a name that is too long", error);
         memcpy(partner, field.data, field.length);
         partner[field.length - 1] ^= 'x' ^ 'y';
         const int other = stk__csv_find(csv, partner, field.length);
-        if (other < 0) return refuse_header(list, csv, i, "has no partner for the other coordinate", error);
+        if (other < 0) return refuse_header(list, csv, i, "has no column for the other coordinate", error);
         const column_pair pair = {(int)i, other};
         if (ends_with(field, "_x")) STK__TRY(stk__buffer_append(&columns->points, &pair, sizeof pair, error));
     }
@@ -120,7 +121,7 @@ static bool take_number(stk__draft *draft, const char *what, stk__csv_text field
 {
     if (field.length && stk__number_real(field.data, field.length, value) && isfinite((float)*value))
         return true;
-    stk__draft_fault(draft, "the %s '%.*s' is no finite number", what,
+    stk__draft_fault(draft, "the %s '%.*s' is not a finite number", what,
                      (int)(field.length < 60 ? field.length : 60), field.data);
     return false;
 }

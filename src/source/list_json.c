@@ -32,7 +32,7 @@ static stk_status next_line(stk__byte_reader *reader, stk__buffer *line, bool *t
         *too_long = line->size_bytes >= LINE_BYTES;
         if (!*too_long) STK__TRY(stk__buffer_append(line, &one, 1, error));
     }
-    if (reader->failed) return stk__fail_errno(error, reader->failed, "cannot read the list to its end");
+    if (reader->failed) return stk__fail_errno(error, reader->failed, "cannot read the whole list");
     return STK_OK;
 }
 
@@ -110,7 +110,7 @@ static void take_label(const json_t *label, stk__draft *draft, char digits[32])
             (size_t)snprintf(digits, 32, "%" JSON_INTEGER_FORMAT, json_integer_value(label));
         draft->label = digits;
     } else {
-        stk__draft_fault(draft, "'label' is neither a whole number nor a name");
+        stk__draft_fault(draft, "'label' is neither an integer nor a name");
     }
 }
 
@@ -141,7 +141,7 @@ static stk_status add_object(stk__list *list, const json_t *object, stk__draft *
         const json_t *value = find_alias(object, stk__list_value_names);
         if (list->has_value && !json_is_number(value)) stk__draft_fault(draft, "'value' is not a number");
         draft->value = json_number_value(value);
-        if (!isfinite((float)draft->value)) stk__draft_fault(draft, "'value' is no finite number of 32 bits");
+        if (!isfinite((float)draft->value)) stk__draft_fault(draft, "'value' is not a finite 32-bit number");
         if (points) take_points(list, json_object_get(object, "points"), draft, points);
     } else {
         stk__draft_fault(draft, "the row is not a JSON object");
@@ -157,7 +157,7 @@ static stk_status add_line(stk__list *list, const stk__buffer *line, stk__draft 
     if (!object) {
         if (json_error_code(&why) == json_error_out_of_memory)
             return stk__fail_memory(error, line->size_bytes, "a row of the list");
-        stk__draft_fault(draft, "not JSON: %s (column %d)", why.text, why.column);
+        stk__draft_fault(draft, "invalid JSON: %s (column %d)", why.text, why.column);
     }
     const stk_status status = add_object(list, object, draft, error);
     json_decref(object);

@@ -30,8 +30,8 @@ static const char *judge_path(stk__csv_text name, char path[PATH_MAX])
     if (name.length >= PATH_MAX) return "is too long";
     const stk__path_facts facts = stk__path_clean(name.data, name.length, path);
     if (facts.absolute) return "is an absolute path";
-    if (facts.upwards) return "leaves the folder of the data set by '..'";
-    if (facts.names_folder) return "names no file";
+    if (facts.upwards) return "leaves the data set's folder through '..'";
+    if (facts.names_folder) return "does not name a file";
     return NULL;
 }
 
@@ -81,8 +81,8 @@ static void take_whole(stk__list *list, stk__draft *draft, double *label)
     int64_t number;
     const int64_t most = list->files.classes.count ? list->files.classes.count - 1 : INT32_MAX - 1;
     if (!stk__number_whole(draft->label, draft->label_length, &number))
-        stk__draft_fault(draft, "the label '%.*s' is no whole number%s", (int)draft->label_length,
-                         draft->label, list->files.classes.count ? " and no name in classes.txt" : "");
+        stk__draft_fault(draft, "the label '%.*s' is not an integer%s", (int)draft->label_length,
+                         draft->label, list->files.classes.count ? " and not in classes.txt" : "");
     else if (number < 0 || number > most)
         stk__draft_fault(draft, "the label %lld is not between 0 and %lld", (long long)number,
                          (long long)most);
@@ -180,7 +180,7 @@ static stk_status mark_duplicates(stk__list *list, stk_error *error)
         stk__row *row = row_at(list, i + 1);
         char fault[64];
         if (row->bad) continue;
-        snprintf(fault, sizeof fault, "the same sample as in line %u", row_at(list, i)->line);
+        snprintf(fault, sizeof fault, "duplicate of the sample in line %u", row_at(list, i)->line);
         STK__TRY(mark_bad(list, row, fault, error));
     }
     return STK_OK;
@@ -191,7 +191,7 @@ static stk_status number_names(stk__list *list, stk_error *error)
     stk__row *rows = (stk__row *)(void *)list->rows.data;
     const size_t count = list->rows.size_bytes / sizeof *rows, size = count * sizeof(uint32_t);
     uint32_t *numbers = stk__alloc(size);
-    if (!numbers) return stk__fail_memory(error, size, "the numbers of classes");
+    if (!numbers) return stk__fail_memory(error, size, "the class ids");
     const stk_status status = stk__classes_number(&list->files.classes, numbers, error);
     for (size_t i = 0; status == STK_OK && i < count; i++)
         rows[i].label = numbers[i];

@@ -119,10 +119,9 @@ static const stk__source_ops made_ops = {.name = "made",
 
 static stk_status refuse_root(const char *root, const char *why, stk_error *error)
 {
-    stk__fail(error, STK_ERROR_CONFIG, "cannot make '%s': %s", root, why);
-    stk__error_hint(error,
-                    "write make:faces, make:captcha, make:gray or make:series, and behind it if you like "
-                    "?count=1000&seed=3");
+    stk__fail(error, STK_ERROR_CONFIG, "cannot generate '%s': %s", root, why);
+    stk__error_hint(
+        error, "use make:faces, make:captcha, make:gray or make:series, optionally with ?count=1000&seed=3");
     return STK_ERROR_CONFIG;
 }
 
@@ -149,7 +148,7 @@ static stk_status read_root(made *self, const char *root, stk_error *error)
     const size_t length = question ? (size_t)(question - name) : strlen(name);
     snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : sizeof word - 1), name);
     self->kind = stk__make_find(word);
-    if (self->kind == STK_MAKE_COUNT) return refuse_root(root, "no such kind", error);
+    if (self->kind == STK_MAKE_COUNT) return refuse_root(root, "unknown kind", error);
     self->count = stk__make_describe(self->kind)->default_count;
     if (question && !read_numbers(self, question + 1)) return refuse_root(root, "malformed numbers", error);
     if (self->count == 0 || self->count > MOST) return refuse_root(root, "count is 1 to 10000000", error);

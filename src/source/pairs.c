@@ -132,7 +132,7 @@ static stk_status pair_up(stk__files *files, stk__catalog *masks, stk_error *err
     if (found.orphans) {
         char path[PATH_MAX];
         stk__files_path(masks, found.orphan, files->masks, path, sizeof path);
-        stk__log(STK_LOG_WARNING, "%llu masks have no image and are left aside, '%s' first",
+        stk__log(STK_LOG_WARNING, "%llu masks have no image and are ignored, '%s' first",
                  (unsigned long long)found.orphans, path);
     }
     return STK_OK;

@@ -38,7 +38,7 @@ static stk_status refuse_file(const char *path, int error_number, stk_error *err
 {
     const stk_status status = stk__fail_errno(error, error_number, "cannot read '%s'", path);
     stk__error_place(error, "%s", path);
-    stk__error_hint(error, "a list or series must be a regular file that may be read");
+    stk__error_hint(error, "a list or series must be a readable regular file");
     return status;
 }
 

@@ -127,7 +127,9 @@ static stk_status refuse_folder(const walker *walk, int error_number, stk_error 
 {
     const stk_status status = stk__fail_errno(error, error_number, "cannot read a folder of the data set");
     stk__error_place(error, "%s", walk->path);
-    stk__error_hint(error, "samples below it would be lost: make it readable, or hide it by a leading dot");
+    stk__error_hint(
+        error,
+        "samples in it would be missing: make it readable, or exclude it with a leading dot in its name");
     return status;
 }
 
@@ -149,7 +151,7 @@ static stk_status read_open_folder(walker *walk, DIR *folder, stk_error *error)
     bool first;
     STK__TRY(stk__visited_add(&walk->visited, facts.st_dev, facts.st_ino, &first, error));
     if (first) return read_names(walk, folder, error);
-    stk__log(STK_LOG_DEBUG, "'%s' leads to a folder that was already read: passed over", walk->path);
+    stk__log(STK_LOG_DEBUG, "'%s' is a link to a folder that was already read: ignored", walk->path);
     return STK_OK;
 }
 
@@ -207,7 +209,7 @@ stk_status stk__scan_nothing(const stk__scan *scan, const char *folder, stk_erro
     for (int i = 1; i < STK_SCAN_STRANGERS; i++)
         if (scan->strangers[i].count > scan->strangers[most].count) most = i;
     if (scan->strangers[most].count)
-        stk__fail(error, STK_ERROR_DATA, "found no images in '%s', but %llu .%s file%s: not supported",
+        stk__fail(error, STK_ERROR_DATA, "found no images in '%s', but %llu .%s file%s: unsupported format",
                   folder, (unsigned long long)scan->strangers[most].count, scan->strangers[most].extension,
                   scan->strangers[most].count == 1 ? "" : "s");
     else

@@ -18,7 +18,7 @@ typedef struct stk__scan {
     struct {
         char extension[STK_SCAN_STRANGER_BYTES];
         uint64_t count;
-    } strangers[STK_SCAN_STRANGERS]; /* extensions that are no images, for messages */
+    } strangers[STK_SCAN_STRANGERS]; /* extensions other than images, for messages */
 } stk__scan;
 
 /* scan: zeroed, or with stop_after set. Folders that cannot be read are errors. */

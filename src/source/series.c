@@ -17,13 +17,13 @@ static const stk__series *series_of(const stk__source *source)
 static stk_status refuse_row(const stk__series *series, const stk__bad_row *bad, stk_error *error)
 {
     if (bad->damage == STK_DAMAGE_BAD_VALUES)
-        stk__damaged(error, bad->damage, "column %u has a value that is no finite number", bad->column);
+        stk__damaged(error, bad->damage, "column %u has a value that is NaN or infinite", bad->column);
     else if (bad->column)
-        stk__damaged(error, bad->damage, "column %u has a text that is no number", bad->column);
+        stk__damaged(error, bad->damage, "column %u has a text that is not a number", bad->column);
     else
-        stk__damaged(error, bad->damage, "the row is malformed or has not one field per column");
+        stk__damaged(error, bad->damage, "the row is malformed or has the wrong number of fields");
     stk__error_place(error, "%s:%llu", series->path, (unsigned long long)bad->line);
-    stk__error_hint(error, "every window that contains this row is damaged");
+    stk__error_hint(error, "every window that contains this row is corrupt");
     return STK_ERROR_SAMPLE;
 }
 

@@ -84,7 +84,7 @@ static stk_status add_rows(stk__series *series, const stk__buffer *bytes, stk_er
     STK__TRY(stk__npy_check_size(&npy, bytes->size_bytes, error));
     if (!is_table(&npy))
         return stk__series_refuse(
-            series, "the array is not [rows][two columns or more] of f4, f8 or whole numbers", error);
+            series, "the array is not [rows][two columns or more] of f4, f8 or integers", error);
     if (npy.shape[0] == 0) return STK_OK; /* whatever the number of columns: it costs nothing */
     STK__TRY(reserve(series, &npy, error));
     const size_t size = (size_t)npy.shape[1] * sizeof(float);

@@ -90,7 +90,8 @@ static stk_status has_shards(const stk__site *site, bool *shards, stk_error *err
     *shards = stk__catalog_count(&scan.samples) == 0;
     stk__scan_fini(&scan);
     if (status == STK_OK && !*shards)
-        stk__log(STK_LOG_WARNING, "the .tar files in '%s' are not used: there are images beside", site->root);
+        stk__log(STK_LOG_WARNING, "the .tar files in '%s' are ignored: there are images beside them",
+                 site->root);
     return status;
 }
 
@@ -98,7 +99,7 @@ static stk_status open_folder(stk__source **source, stk__site *site, stk_error *
 {
     const bool list = find_file(site, list_names, LIST_NAMES);
     if (has_folder(site->root, "images") && has_folder(site->root, "masks")) {
-        if (list) stk__log(STK_LOG_WARNING, "'%s' is not used: there are images/ and masks/", site->file);
+        if (list) stk__log(STK_LOG_WARNING, "'%s' is ignored: there are images/ and masks/", site->file);
         return stk__pairs_open(source, site, error);
     }
     if (list) return stk__list_open(source, site, error);

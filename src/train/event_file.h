@@ -1,5 +1,5 @@
 /* events.out.tfevents.*: what metrics.jsonl has, as TensorBoard reads it. Each start of a run has a file of
- * its own that begins with the step it goes on from, so that TensorBoard forgets what an earlier start did
+ * its own that begins with the step it resumes from, so that TensorBoard forgets what an earlier start did
  * beyond it. */
 #ifndef STK_TRAIN_EVENT_FILE_H
 #define STK_TRAIN_EVENT_FILE_H

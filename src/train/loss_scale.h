@@ -1,5 +1,5 @@
 /* Dynamic loss scale: gradients of a loss that was multiplied by this stay above the smallest numbers that
- * fp16 holds. It grows while all is well and is halved when gradients are infinite or no numbers; such a step
+ * fp16 holds. It grows while all is well and is halved when gradients are infinite or NaN; such a step
  * is skipped. As PyTorch's GradScaler, with a floor and an end. Always a power of two times its start:
  * dividing by it is exact. */
 #ifndef STK_TRAIN_LOSS_SCALE_H

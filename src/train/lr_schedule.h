@@ -1,4 +1,4 @@
-/* The learning rate of a step: a pure function, so that a run can go on anywhere. */
+/* The learning rate of a step: a pure function, so that a run can resume anywhere. */
 #ifndef STK_TRAIN_LR_SCHEDULE_H
 #define STK_TRAIN_LR_SCHEDULE_H
 

@@ -140,7 +140,7 @@ static stk_status place_part(stk__model *model, part which, const stk__model_opt
 }
 
 /* At the end of the arena: the buffers end at `end`, as many bytes for the spares follow. Words of any
- * content: nobody computes with them. */
+ * content: they are not computed with. */
 static stk_status place_spares(stk__model *model, size_t end, size_t size, stk_error *error)
 {
     const stk__tensor_desc all = {.shape = {1, {(int64_t)(size / sizeof(int64_t))}}, .dtype = STK_DTYPE_I64};
@@ -149,7 +149,7 @@ static stk_status place_spares(stk__model *model, size_t end, size_t size, stk_e
     return stk__tensor_create(model->engine, &all, model->arena, end, &model->spares, error);
 }
 
-/* Parts of one kind lie side by side, so that the optimiser walks through memory in order. */
+/* Parts of one kind lie side by side, so that the optimizer walks through memory in order. */
 static stk_status place(stk__model *model, const stk__model_options *options, stk_error *error)
 {
     const size_t spare = options->spare ? measure_part(model, PART_BUFFER, options) : 0;

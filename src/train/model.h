@@ -1,5 +1,5 @@
 /* A model: the named tensors of a network that live as long as a run: parameters and buffers, and for
- * training their gradients, the optimiser's memory and a moving average. */
+ * training their gradients, the optimizer state and a moving average. */
 #ifndef STK_TRAIN_MODEL_H
 #define STK_TRAIN_MODEL_H
 
@@ -19,8 +19,8 @@ typedef struct stk__model_tensor {
 } stk__model_tensor;
 
 typedef struct stk__model_options {
-    bool training;      /* gradients and the optimiser's memory */
-    bool first, second; /* which of it the optimiser needs */
+    bool training;      /* gradients and the optimizer state */
+    bool first, second; /* moments that the optimizer needs */
     bool average;
     bool spare;         /* buffers can be kept */
     const char *freeze; /* patterns of layers, see freeze.h; NULL: none */

@@ -54,9 +54,10 @@ static void add_values(const stk__run *run, json_t *line, const char *prefix, co
 
 static stk_status refuse_loss(int64_t step, stk_error *error)
 {
-    stk__fail(error, STK_ERROR_DATA, "the loss is no number any more at step %lld", (long long)step);
+    stk__fail(error, STK_ERROR_DATA, "loss is NaN or infinite at step %lld", (long long)step);
     stk__error_hint(
-        error, "lower optimizer.lr, or set train.max_grad_norm=1; --resume goes on from the last checkpoint");
+        error,
+        "lower optimizer.lr, or set train.max_grad_norm=1; --resume continues from the last checkpoint");
     return STK_ERROR_DATA;
 }
 
@@ -180,7 +181,7 @@ static stk_status go_on_from(stk__run *run, const char *path, stk_error *error)
     STK__TRY(stk__checkpoint_read_state(path, &state, error));
     stk_status status = STK_OK;
     if (!read_run(run, state.json))
-        status = stk__fail(error, STK_ERROR_STATE, "state.json has no state of a run");
+        status = stk__fail(error, STK_ERROR_STATE, "state.json does not contain the state of a run");
     if (status == STK_OK)
         status = stk__trainer_seek(run->trainer, json_object_get(state.json, "trainer"), error);
     if (status == STK_OK)
@@ -190,8 +191,8 @@ static stk_status go_on_from(stk__run *run, const char *path, stk_error *error)
     return status;
 }
 
-/* A place within an epoch, its very end too, has not been evaluated; whoever went on from it before may have
- * left lines of the same step. */
+/* A place within an epoch, its very end too, has not been evaluated; a start that resumed from it before may
+ * have left lines of the same step. */
 static stk__metrics_end lines_so_far(const stk__run *run)
 {
     const stk__trainer_place *at = &run->report.at;
@@ -319,8 +320,8 @@ static stk_status look_up(stk__run *run, bool *over, stk_error *error)
     return *over ? save(run, NAN, error) : STK_OK;
 }
 
-/* A step that found no memory has changed no weight: what was learnt so far is kept, if that can be done. The
- * shortage is what is told. */
+/* A step that ran out of memory has not changed the weights: what was learnt so far is saved, if possible.
+ * The error returned is the shortage. */
 static stk_status save_before_end(stk__run *run, stk_error *error)
 {
     stk_error ignored = {0};

@@ -51,7 +51,7 @@ typedef struct stk__run { /* the caller's memory, zeroed; set the first fields, 
     stk__run_folder *folder;
     const stk__train_settings *train; /* filled */
     bool resume;
-    const stk__buffer *settings; /* config.yaml of one that goes on, written when it does; NULL: it stays */
+    const stk__buffer *settings; /* config.yaml of a resumed run, written when it resumes; NULL: it stays */
     int64_t stop_after;          /* steps of this call; 0: to the end */
     stk__run_watch watch;
     const atomic_bool *stop; /* set by someone else: finish the step, save, end; may be NULL */

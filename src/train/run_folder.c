@@ -40,7 +40,7 @@ static stk_status make_numbered(stk__run_folder *folder, const stk__run_folder_o
     const char *parent = options->parent ? options->parent : RUNS, *name = options->name;
     const int room = (int)sizeof folder->path;
     if (!name || !*name || *name == '.' || strchr(name, '/'))
-        return stk__fail(error, STK_ERROR_CONFIG, "'%.80s' cannot be the name of a run", name ? name : "");
+        return stk__fail(error, STK_ERROR_CONFIG, "invalid run name '%.80s'", name ? name : "");
     STK__TRY(stk__durable_folder(parent, error));
     for (int number = 1; number < MOST_RUNS; number++) {
         if (strlen(name) + 5 > NAME_MAX ||
@@ -60,8 +60,8 @@ static stk_status take_path(stk__run_folder *folder, const stk__run_folder_optio
     strcpy(folder->path, options->path);
     if (!options->resume) return stk__durable_folder(folder->path, error);
     if (stat(folder->path, &facts) == 0 && S_ISDIR(facts.st_mode)) return STK_OK;
-    stk__fail(error, STK_ERROR_CONFIG, "there is no run '%s' to go on with", folder->path);
-    stk__error_hint(error, "without --resume it is begun");
+    stk__fail(error, STK_ERROR_CONFIG, "there is no run '%s' to resume", folder->path);
+    stk__error_hint(error, "without --resume a new run is started");
     return STK_ERROR_CONFIG;
 }
 
@@ -77,7 +77,7 @@ static stk_status look(const char *path, content *found, stk_error *error)
 {
     DIR *entries = opendir(path);
     *found = (content){.empty = true};
-    if (!entries) return stk__fail_errno(error, errno, "cannot look into '%s'", path);
+    if (!entries) return stk__fail_errno(error, errno, "cannot list '%s'", path);
     for (const struct dirent *entry; (entry = readdir(entries));) {
         const char *name = entry->d_name;
         if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0) continue;
@@ -101,18 +101,18 @@ static void clean(const char *path)
     closedir(entries);
     if (stk__durable_join(name, sizeof name, path, CHECKPOINTS, NULL) == STK_OK)
         count += stk__checkpoint_clean(name);
-    if (count) stk__log(STK_LOG_INFO, "removed %d unfinished files that an earlier start had left", count);
+    if (count) stk__log(STK_LOG_INFO, "removed %d incomplete files of an earlier start", count);
 }
 
 static stk_status refuse_content(const char *path, bool resume, stk_error *error)
 {
     if (resume) {
-        stk__fail(error, STK_ERROR_CONFIG, "'%s' is not the folder of a run", path);
+        stk__fail(error, STK_ERROR_CONFIG, "'%s' is not a run folder", path);
         stk__error_hint(error, "a run has a file '" STK_FOLDER_LOCK "' or a folder '" CHECKPOINTS "'");
         return STK_ERROR_CONFIG;
     }
     stk__fail(error, STK_ERROR_CONFIG, "the folder '%s' is not empty", path);
-    stk__error_hint(error, "--resume goes on with the run in it; otherwise choose another one");
+    stk__error_hint(error, "--resume continues the run in it; otherwise choose another folder");
     return STK_ERROR_CONFIG;
 }
 
@@ -132,7 +132,7 @@ static stk_status open_folder(stk__run_folder *folder, const stk__run_folder_opt
                               stk_error *error)
 {
     if (options->resume && !options->path)
-        return stk__fail(error, STK_ERROR_ARGUMENT, "which run to go on with was not said");
+        return stk__fail(error, STK_ERROR_ARGUMENT, "the run to resume is not given");
     if (options->path)
         STK__TRY(take_path(folder, options, error));
     else
@@ -181,7 +181,7 @@ void stk__run_folder_file(const stk__run_folder *folder, const char *name, char 
 
 stk_status stk__run_folder_metric(stk__run_folder *folder, json_t *line, stk_error *error)
 {
-    json_t *again = json_incref(line); /* NULL stays NULL: no memory */
+    json_t *again = json_incref(line); /* NULL stays NULL: out of memory */
     stk_status status = stk__metrics_file_add(&folder->metrics, line, error);
     if (status == STK_OK) status = stk__event_file_add(&folder->events, again, error);
     json_decref(again);

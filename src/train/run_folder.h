@@ -30,7 +30,7 @@ void stk__run_folder_file(const stk__run_folder *folder, const char *name, char 
  * reference. */
 stk_status stk__run_folder_metric(stk__run_folder *folder, json_t *line, stk_error *error);
 /* On resume: removes the lines of metrics.jsonl whose "step" is beyond the end, those without a step that
- * follow them, and what is no JSON. */
+ * follow them, and invalid JSON. */
 stk_status stk__run_folder_cut(stk__run_folder *folder, stk__metrics_end end, stk_error *error);
 /* Writes a whole file, durably. */
 stk_status stk__run_folder_write(stk__run_folder *folder, const char *name, stk__buffer data,

@@ -1,5 +1,5 @@
 /* Features and targets of a series are brought to mean 0 and deviation 1 by constants measured on the
- * training part. They are buffers of the layers `input` and `output`, so every checkpoint has them. */
+ * training set. They are buffers of the layers `input` and `output`, so every checkpoint has them. */
 #include "train/trainer_internal.h"
 
 #include "core/memory.h"

@@ -46,7 +46,7 @@ static stk__pass *pass_for(const stk__trainer *t, stk__trainer_pass first, int64
 
 static stk_status no_pass(const stk_batch *batch, stk_error *error)
 {
-    return stk__fail(error, STK_ERROR_DATA, "a batch has %lld samples, which was not planned",
+    return stk__fail(error, STK_ERROR_DATA, "a batch has %lld samples, an unexpected batch size",
                      (long long)batch->count);
 }
 
@@ -107,7 +107,7 @@ static stk_status restore_start(stk__trainer *t, const stk_loader_state *start)
     return t->feed.seek(t->feed.context, start, NULL);
 }
 
-/* Back to before the step, so that a checkpoint made now goes on with it. Nothing more can be done if even
+/* Back to before the step, so that a checkpoint made now resumes with it. Nothing more can be done if even
  * that fails. */
 static void undo_step(stk__trainer *t, const stk_loader_state *start, const stk__trainer_place *at)
 {

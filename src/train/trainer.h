@@ -28,7 +28,7 @@ typedef struct stk__trainer_setup {
     stk__feed_facts facts;
     uint64_t seed;
     stk__engine *engine; /* the trainer's from now on; NULL: the one of stk__trainer_open_engine */
-    bool evaluates_only; /* no gradients, no optimiser: `stoker eval` */
+    bool evaluates_only; /* no gradients, no optimizer: `stoker eval` */
     bool has_checkpoint; /* whose weights will come: model.weights is not read */
 } stk__trainer_setup;
 
@@ -41,7 +41,7 @@ stk_status stk__trainer_open_engine(stk__engine **engine, const stk__run_setting
 stk_status stk__trainer_open(stk__trainer **trainer, const stk__trainer_setup *setup, stk_error *error);
 void stk__trainer_close(stk__trainer **trainer);
 
-/* Measures the constants that standardise windows and values on the training part, which is then at its
+/* Measures the constants that standardise windows and values on the training set, which is then at its
  * beginning again. For networks with such layers, before the first step of a new run; others: does nothing.
  */
 stk_status stk__trainer_standardise(stk__trainer *trainer, stk_error *error);
@@ -77,10 +77,10 @@ stk_status stk__trainer_read_begin(stk__trainer *trainer, stk_error *error);
 stk_status stk__trainer_read_ask(const stk__trainer *trainer, bool *there, stk_error *error);
 stk_status stk__trainer_read_end(stk__trainer *trainer, stk__trainer_log *log, stk_error *error);
 
-/* The whole validation part, with the moving average if there is one. */
+/* The whole validation set, with the moving average of the weights (EMA) if there is one. */
 stk_status stk__trainer_evaluate(stk__trainer *trainer, stk__score *score, stk_error *error);
 
-/* Called with every batch that is evaluated and what the network says of it; NULL: nobody looks. */
+/* Called with every batch that is evaluated and the network's prediction; NULL: none. */
 typedef void (*stk__trainer_look)(void *context, const stk_batch *batch, const stk_tensor *prediction);
 void stk__trainer_watch(stk__trainer *trainer, stk__trainer_look look, void *context);
 
@@ -95,9 +95,9 @@ bool stk__trainer_has_val(const stk__trainer *trainer);
 /* What was counted since the last log is a finite loss (or nothing). Waits for the engine. */
 bool stk__trainer_is_finite(stk__trainer *trainer);
 
-/* Everything but tensors that is needed to go on: position, step, what was counted but not read. The caller
- * owns the object; NULL: no memory. Seek takes what tell gave; with batches of another size an epoch that was
- * under way begins again. */
+/* Everything but tensors that is needed to resume: position, step, what was counted but not read. The caller
+ * owns the object; NULL: out of memory. Seek takes what tell gave; with batches of another size an epoch that
+ * was under way begins again. */
 json_t *stk__trainer_tell(stk__trainer *trainer);
 stk_status stk__trainer_seek(stk__trainer *trainer, const json_t *state, stk_error *error);
 
@@ -122,7 +122,7 @@ typedef struct stk__trainer_info {
     bool backed;                    /* … all of which is taken already, from the host's */
     int value;                      /* of the task: decides which checkpoint is best */
     int64_t steps_per_epoch;
-    bool starts_standardised; /* features and targets were measured on the training part */
+    bool starts_standardised; /* features and targets were measured on the training set */
     bool
         epoch_again; /* begun before the state that was sought, and begins again: batches have another size */
 } stk__trainer_info;

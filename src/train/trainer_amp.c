@@ -42,7 +42,7 @@ stk_status stk__trainer_choose_amp(stk__trainer *t, const stk__train_settings *t
 {
     const stk_dtype half = choose_type(t->info.engine, train->amp);
     if (half && support_of(t->info.engine, half) == STK_HALF_NONE) {
-        stk__fail(error, STK_ERROR_UNSUPPORTED, "train.amp = '%s!': the engine %s has no tensors of %s",
+        stk__fail(error, STK_ERROR_UNSUPPORTED, "train.amp = '%s!': the engine %s does not support %s",
                   word_of(half), t->info.engine->name, word_of(half));
         stk__error_hint(error, "run.engine=onednn, or float32: train.amp=false");
         return STK_ERROR_UNSUPPORTED;
@@ -65,13 +65,13 @@ static void tell_type(stk__trainer *t, int amp)
         stk__trainer_note(t, "train.amp", "f32",
                           "this GPU has no tensor cores for f32; train.amp=fp16 uses them");
     else if (!half && amp == STK_AMP_AUTO)
-        stk__trainer_note_if_asked(t, "train.amp", "f32", "16 bits are used when they are asked for");
+        stk__trainer_note_if_asked(t, "train.amp", "f32", "mixed precision is used on request");
     else if (!half && amp != STK_AMP_OFF)
         stk__trainer_note_if_asked(t, "train.amp", "f32",
-                                   engine->half_why ? engine->half_why : "this engine is not faster in it");
+                                   engine->half_why ? engine->half_why : "this engine is not faster with it");
     else if (half && amp == STK_AMP_ON)
         stk__trainer_note_if_asked(t, "train.amp", word_of(half),
-                                   engine->half_why ? engine->half_why : "this engine is faster in it");
+                                   engine->half_why ? engine->half_why : "this engine is faster with it");
     else if (half && is_forced(amp) && support_of(engine, half) == STK_HALF_WIDENED)
         stk__trainer_note_if_asked(t, "train.amp", half == STK_DTYPE_BF16 ? "bf16!" : "fp16!",
                                    "stored in 16 bits, computed in float32: less memory, more time");
@@ -83,10 +83,10 @@ void stk__trainer_tell_amp(stk__trainer *t, const stk__train_settings *train)
                                         "train.amp_max_skips"};
     tell_type(t, train->amp);
     for (size_t i = 0; i < sizeof names / sizeof names[0] && t->scale.scale == 0; i++)
-        stk__trainer_note_if_asked(t, names[i], "", "only fp16 scales its loss");
+        stk__trainer_note_if_asked(t, names[i], "", "only fp16 uses loss scaling");
 }
 
-/* What a skipped step has counted may be no number, and would spoil all that is counted with it. */
+/* What a skipped step has counted may be NaN, and would spoil all that is counted with it. */
 static stk_status forget_sums(stk__trainer *t, stk_error *error)
 {
     double sums[STK_LOSS_SUMS];
@@ -105,7 +105,7 @@ static stk_status give_up(const stk__trainer *t, stk_error *error)
     else if (fault->layer)
         snprintf(where, sizeof where, ": first in %s", fault->what);
     stk__fail(error, STK_ERROR_DATA,
-              "%lld steps in a row were skipped for numbers that are not finite (loss scale %g)%s",
+              "%lld steps in a row were skipped: NaN or infinite values (loss scale %g)%s",
               (long long)t->scale.skip_count, t->scale.scale, where);
     stk__error_hint(error, "train.amp=bf16 or false; or a lower optimizer.lr, train.max_grad_norm=1");
     return STK_ERROR_DATA;

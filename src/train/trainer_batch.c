@@ -33,7 +33,7 @@ static stk_status find_room(stk__trainer *t, const stk__tensor *like, int part, 
         if (t->rooms[i].part == part && stk__shape_equal(&t->rooms[i].tensor->desc.shape, &like->desc.shape))
             break;
     if (i == STK_TRAINER_ROOMS)
-        return stk__fail(error, STK_ERROR_ARGUMENT, "batches of more than %d forms", STK_TRAINER_ROOMS);
+        return stk__fail(error, STK_ERROR_ARGUMENT, "batches of more than %d shapes", STK_TRAINER_ROOMS);
     stk__trainer_room *room = &t->rooms[i];
     if (i == t->room_count) {
         const size_t bytes = stk__tensor_size(t->engine, &like->desc);
@@ -55,10 +55,10 @@ static stk_status bring(stk__trainer *t, const stk_tensor *memory, int part, stk
     const stk__engine_info *engine = t->info.engine;
     if (memory->device != STK_DEVICE_CPU && memory->device != engine->device)
         return stk__fail(error, STK_ERROR_ARGUMENT,
-                         "the batches lie in a GPU's memory, the engine works in the host's");
+                         "the batches are in a GPU's memory, the engine works in the host's");
     if (memory->device != STK_DEVICE_CPU && memory->device_index != engine->device_index)
         return stk__fail(error, STK_ERROR_ARGUMENT,
-                         "the batches lie in the memory of cuda:%d, the engine works in that of cuda:%d",
+                         "the batches are in the memory of cuda:%d, the engine works in that of cuda:%d",
                          memory->device_index, engine->device_index);
     stk__tensor *there;
     STK__TRY(wrap(t, memory, &there, error));

@@ -29,7 +29,7 @@ static void tell_fusion(stk__trainer *t, const stk__trainer_setup *setup)
 {
     const int fused = t->info.report->fused_layers;
     char why[64];
-    snprintf(why, sizeof why, "%d relus are done by the layers before them", fused);
+    snprintf(why, sizeof why, "%d relus are fused into the layers before them", fused);
     if (fused)
         stk__trainer_note_if_asked(t, "train.compile", "true", why);
     else if (setup->train->compile != STK_SWITCH_OFF)
@@ -63,9 +63,10 @@ static void tell_convolutions(stk__trainer *t, const stk__train_settings *train)
     snprintf(why, sizeof why, "winograd in %d of %d convolutions, where it is faster %s", count.winograd,
              count.all, measured ? "as measured here" : "by rules from measurements");
     if (count.all == 0 && train->conv != STK_CONV_DIRECT)
-        stk__trainer_note_if_asked(t, "train.conv", "direct",
-                                   "no convolution here has another algorithm: 3x3, stride 1, in onednn");
-    else if (train->conv == STK_CONV_AUTO) /* a run that goes on reads this and must choose alike */
+        stk__trainer_note_if_asked(
+            t, "train.conv", "direct",
+            "no convolution here has another algorithm: winograd needs 3x3, stride 1 and onednn");
+    else if (train->conv == STK_CONV_AUTO) /* a resumed run reads this and must choose alike */
         stk__trainer_note_if_asked(t, "train.conv", count.winograd ? "auto" : "direct",
                                    count.winograd ? why : "faster for all convolutions here");
     if (train->compile_mode == STK_COMPILE_REDUCE_OVERHEAD)
@@ -76,7 +77,7 @@ static void tell_convolutions(stk__trainer *t, const stk__train_settings *train)
     else
         stk__trainer_note_if_asked(
             t, "train.compile_mode", measured ? "max-autotune" : "",
-            measured ? "3x3 convolutions were measured, now or before; a run that goes on keeps its own"
+            measured ? "3x3 convolutions were measured, now or before; a resumed run keeps its own"
                      : "there is nothing to choose here");
 }
 
@@ -86,25 +87,25 @@ static void tell_device(stk__trainer *t, const stk__trainer_setup *setup)
     const stk__engine_info *engine = t->info.engine;
     char name[16];
     if (engine->device == STK_DEVICE_CPU) {
-        note(t, "run.device", "cpu",
-             engine->gpu_why[0] ? engine->gpu_why : "there is no GPU that can be used", !engine->gpu_why[0]);
-        stk__trainer_note_if_asked(t, "train.tf32", "", "only NVIDIA GPUs have it");
-        stk__trainer_note_if_asked(t, "train.deterministic", "true", "on CPUs it always is");
+        note(t, "run.device", "cpu", engine->gpu_why[0] ? engine->gpu_why : "there is no usable GPU",
+             !engine->gpu_why[0]);
+        stk__trainer_note_if_asked(t, "train.tf32", "", "only NVIDIA GPUs support it");
+        stk__trainer_note_if_asked(t, "train.deterministic", "true", "CPU training is always deterministic");
         stk__trainer_note_if_asked(t, "train.non_blocking", "",
-                                   "nothing is copied: batches are used where they lie");
+                                   "nothing is copied: batches are used in place");
         return;
     }
     snprintf(name, sizeof name, "cuda:%d", engine->device_index);
     stk__trainer_note_if_asked(t, "run.device", name, "the GPU that PyTorch uses");
     stk__trainer_note_if_asked(t, "train.tf32", engine->tf32 ? "true" : "false",
-                               engine->tf32 ? "convolutions and products of matrices"
-                               : setup->train->tf32 == STK_SWITCH_OFF ? "as asked for, in PyTorch's settings"
-                                                                      : "this GPU is older than it, or this "
-                                                                        "PyTorch does not let it be set");
+                               engine->tf32 ? "convolutions and matrix products"
+                               : setup->train->tf32 == STK_SWITCH_OFF
+                                   ? "as requested, in PyTorch's settings"
+                                   : "this GPU does not support it, or this PyTorch cannot set it");
     stk__trainer_note_if_asked(t, "train.deterministic", engine->deterministic ? "true" : "false",
                                engine->deterministic ? "PyTorch's deterministic algorithms, where it has them"
                                : setup->train->deterministic == STK_SWITCH_ON
-                                   ? "this PyTorch does not let it be set"
+                                   ? "this PyTorch cannot set it"
                                    : "sums of some operators depend on the order of threads");
     const bool beside = t->feed.resident && t->feed.pinned;
     stk__trainer_note_if_asked(
@@ -124,16 +125,16 @@ static void tell_engine(stk__trainer *t, const stk__trainer_setup *setup)
     snprintf(text, sizeof text, "%s", engine->name);
     if (engine->note[0] || !setup->run->engine || strcmp(setup->run->engine, engine->name) != 0)
         stk__trainer_note_if_asked(t, "run.engine", text,
-                                   engine->note[0] ? engine->note : "the best that is here");
+                                   engine->note[0] ? engine->note : "the best that is available");
     snprintf(text, sizeof text, "%d", engine->threads);
     if (setup->run->threads != engine->threads)
         stk__trainer_note(t, "run.threads", text,
-                          setup->run->threads ? "this engine has no more" : "all CPUs this process may use");
+                          setup->run->threads ? "this engine uses no more" : "all CPUs this process may use");
     stk__trainer_tell_amp(t, setup->train);
     tell_fusion(t, setup);
     tell_convolutions(t, setup->train);
     if (setup->train->channels_last != STK_SWITCH_ON)
-        stk__trainer_note_if_asked(t, "train.channels_last", "true", "this engine knows nothing else");
+        stk__trainer_note_if_asked(t, "train.channels_last", "true", "this engine supports nothing else");
     tell_device(t, setup);
     if (setup->optimizer->fused != STK_SWITCH_ON)
         stk__trainer_note_if_asked(t, "optimizer.fused", "true",
@@ -147,18 +148,18 @@ static void tell_optimizer(stk__trainer *t, const stk__trainer_setup *setup)
     char text[32];
     snprintf(text, sizeof text, "%g", t->update.weight_decay);
     if (o->weight_decay == 0)
-        stk__trainer_note(t, "optimizer.weight_decay", text, adamw ? "usual for adamw" : "usual for sgd");
-    if (adamw) stk__trainer_note_if_asked(t, "optimizer.momentum", "", "adamw has betas instead");
+        stk__trainer_note(t, "optimizer.weight_decay", text, adamw ? "default for adamw" : "default for sgd");
+    if (adamw) stk__trainer_note_if_asked(t, "optimizer.momentum", "", "adamw uses betas instead");
     if (!adamw) {
-        stk__trainer_note_if_asked(t, "optimizer.betas", "", "sgd has momentum instead");
-        stk__trainer_note_if_asked(t, "optimizer.eps", "", "sgd does not divide");
+        stk__trainer_note_if_asked(t, "optimizer.betas", "", "sgd uses momentum instead");
+        stk__trainer_note_if_asked(t, "optimizer.eps", "", "sgd has no epsilon");
     }
     if (o->schedule != STK_SCHEDULE_STEP) {
-        stk__trainer_note_if_asked(t, "optimizer.step_size", "", "belongs to schedule step");
-        stk__trainer_note_if_asked(t, "optimizer.gamma", "", "belongs to schedule step");
+        stk__trainer_note_if_asked(t, "optimizer.step_size", "", "used by schedule step only");
+        stk__trainer_note_if_asked(t, "optimizer.gamma", "", "used by schedule step only");
     }
     if (o->schedule == STK_SCHEDULE_ONE_CYCLE)
-        stk__trainer_note_if_asked(t, "optimizer.warmup", "", "schedule one_cycle has its own");
+        stk__trainer_note_if_asked(t, "optimizer.warmup", "", "schedule one_cycle has its own warmup");
 }
 
 static void tell_loss(stk__trainer *t)
@@ -166,8 +167,8 @@ static void tell_loss(stk__trainer *t)
     const stk__task task = t->network->task;
     const bool classes = task == STK_TASK_SEGMENTATION || task == STK_TASK_CLASSIFICATION;
     if (classes) return;
-    stk__trainer_note_if_asked(t, "loss.label_smoothing", "", "there are no classes here");
-    stk__trainer_note_if_asked(t, "loss.ignore_index", "", "there are no classes here");
+    stk__trainer_note_if_asked(t, "loss.label_smoothing", "", "this task has no classes");
+    stk__trainer_note_if_asked(t, "loss.ignore_index", "", "this task has no classes");
 }
 
 static void tell_evaluation(stk__trainer *t)
@@ -175,9 +176,9 @@ static void tell_evaluation(stk__trainer *t)
     static const char *const names[] = {"train.eval_interval", "train.early_stop"};
     for (size_t i = 0; i < sizeof names / sizeof names[0] && !t->val.next; i++)
         stk__trainer_note_if_asked(t, names[i], "",
-                                   "there is no validation part (data.val_split, data.val_root)");
+                                   "there is no validation set (data.val_split, data.val_root)");
     if (!t->val.next)
-        stk__trainer_note_if_asked(t, "train.metric", "", "there is no validation part to measure it on");
+        stk__trainer_note_if_asked(t, "train.metric", "", "there is no validation set to measure it on");
 }
 
 void stk__trainer_tell_effects(stk__trainer *t, const stk__trainer_setup *setup)

@@ -79,7 +79,7 @@ struct stk__trainer {
     int graph_next;      /* place for the next new one */
     int64_t graph_epoch; /* + 1: that dropout in graphs draws with; 0: none yet */
 
-    stk__trainer_look look; /* at predictions; NULL: nobody */
+    stk__trainer_look look; /* at predictions; NULL: none */
     void *look_context;
 
     stk__trainer_place at;
@@ -131,7 +131,7 @@ stk_status stk__trainer_explain_shortage(const stk__trainer *trainer, stk_status
 stk_status stk__trainer_read_network(stk__trainer *trainer, const stk__model_settings *model,
                                      stk_error *error);
 void stk__trainer_note(stk__trainer *trainer, const char *name, const char *in_effect, const char *why);
-/* The same, but told only to someone who asked for that setting. */
+/* The same, but shown only if that setting was requested. */
 void stk__trainer_note_if_asked(stk__trainer *trainer, const char *name, const char *in_effect,
                                 const char *why);
 /* What of the settings cannot be as asked for on this engine. */

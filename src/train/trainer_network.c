@@ -39,8 +39,8 @@ static stk_status add_options(settings_list *list, const char *text, stk_error *
         int64_t value = 0;
         if (!colon || strlen(text) >= sizeof list->names ||
             !stk__number_whole(colon + 1, strlen(colon + 1), &value)) {
-            stk__fail(error, STK_ERROR_CONFIG,
-                      "model.options = '%s' is not a list of names and whole numbers", text);
+            stk__fail(error, STK_ERROR_CONFIG, "model.options = '%s' is not a list of names and integers",
+                      text);
             stk__error_hint(error, "model.options={blocks: 3, width: 16}");
             return STK_ERROR_CONFIG;
         }
@@ -60,7 +60,7 @@ static stk_status check_task(const stk__trainer *t, stk_error *error)
     const stk__task task = t->network->task;
     if (fits[task]) return STK_OK;
     const stk__task_info *wants = stk__task_describe(task);
-    stk__fail(error, STK_ERROR_CONFIG, "network '%s' wants %s with %s, which this data set does not have",
+    stk__fail(error, STK_ERROR_CONFIG, "network '%s' needs %s with %s, which this data set does not have",
               t->network->name, wants->input, wants->target);
     stk__error_hint(error, "model.name=%s, or other data", stk__task_describe(task_of_data(f))->network);
     return STK_ERROR_CONFIG;

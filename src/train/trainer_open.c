@@ -17,7 +17,7 @@ static stk_status read_ignored(const char *text, stk__op_spec *loss, stk_error *
     loss->ignores = stk__number_whole(text, strlen(text), &loss->ignore_index);
     if (loss->ignores) return STK_OK;
     stk__fail(error, STK_ERROR_CONFIG, "loss.ignore_index = '%s' is not a class", text);
-    stk__error_hint(error, "a whole number, or none");
+    stk__error_hint(error, "an integer, or none");
     return STK_ERROR_CONFIG;
 }
 
@@ -180,14 +180,14 @@ static stk_status read_class_weights(stk__trainer *t, const char *text, stk_erro
     }
     if (!text || t->network->task == STK_TASK_POINTS || t->network->task == STK_TASK_REGRESSION) {
         stk__tensor_destroy(&t->class_weights);
-        if (text) stk__trainer_note(t, "loss.class_weights", "", "there are no classes here");
+        if (text) stk__trainer_note(t, "loss.class_weights", "", "this task has no classes");
         return STK_OK;
     }
     if (count != t->classes) return refuse_weights(t, text, count, error);
     return stk__tensor_write(t->class_weights, weights, (size_t)count * sizeof weights[0], error);
 }
 
-/* --- optimiser -------------------------------------------------------------------------------------------
+/* --- optimizer -------------------------------------------------------------------------------------------
  */
 
 static void set_optimizer(stk__trainer *t, const stk__trainer_setup *setup)
@@ -249,13 +249,14 @@ static stk_status load_weights(stk__trainer *t, const stk__trainer_setup *setup,
     char why[160];
     if (!path) return STK_OK;
     if (setup->has_checkpoint) {
-        stk__trainer_note(t, "model.weights", path, "where the run began; those of its checkpoint are taken");
+        stk__trainer_note(t, "model.weights", path,
+                          "start of the run; now the weights of its checkpoint are loaded");
         return STK_OK;
     }
     STK__TRY(stk__weights_load(path, t->model, &report, error));
-    int at = snprintf(why, sizeof why, "%d of %d tensors taken", report.loaded, t->model->count);
+    int at = snprintf(why, sizeof why, "%d of %d tensors loaded", report.loaded, t->model->count);
     if (report.misfits)
-        snprintf(why + at, sizeof why - (size_t)at, "; %d do not fit, such as %.90s", report.misfits,
+        snprintf(why + at, sizeof why - (size_t)at, "; %d do not match, such as %.90s", report.misfits,
                  report.first_misfit);
     else if (report.missing)
         snprintf(why + at, sizeof why - (size_t)at, "; %d are not in the file, such as '%.70s'",

@@ -1,4 +1,4 @@
-/* Everything but tensors that a run needs to go on as if nothing had happened. Numbers are written with 17
+/* Everything but tensors that a run needs to resume as if nothing had happened. Numbers are written with 17
  * digits, which read back as the same doubles. */
 #include "train/trainer_internal.h"
 

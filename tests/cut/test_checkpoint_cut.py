@@ -226,7 +226,7 @@ class CheckpointCut(unittest.TestCase):
             self.assertEqual(outcome.status, 1, outcome.errors)
             self.assertIn("Input/output error" if mode in ("EIO", "broken") else "No space left on device", outcome.errors)
             if mode not in ("EIO", "broken"):
-                self.assertIn("the disk is full; free some space", outcome.errors)
+                self.assertIn("the disk is full: free some space", outcome.errors)
 
     def check_next(self, folder, steps, end, further):
         """The next start finds the newest, goes on to the same end, and has the files of the run that was never cut."""

@@ -69,7 +69,7 @@ class HangWhileOpening(cut.Case):
     def test_a_list_that_hangs(self):
         """The caller's own thread hangs; a long scan may be in order, so it is a warning."""
         program = self.run_stoker("load", "data", f"timeout={TIMEOUT_S}", hang="labels.csv")
-        program.wait_until(lambda: "opening 'data' takes" in program.errors(), NAMED_S)
+        program.wait_until(lambda: "opening 'data' has taken" in program.errors(), NAMED_S)
         program.send()
         _, seconds = program.wait(60)
         self.assert_ended(program, 130, cut.ENDING_S, seconds)

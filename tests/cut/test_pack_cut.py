@@ -189,7 +189,7 @@ class PackInterrupt(cut.Case):
                 self.assert_ended(program, -number if not ready else 130, cut.ENDING_S, ended_s)
                 slowest, stopped = max(slowest, ended_s), stopped + 1
             if status == 130 and "stopped with" in program.errors():
-                self.assertIn("the same command goes on", program.errors())
+                self.assertIn("the same command resumes", program.errors())
                 self.assertEqual(left_over(self.out / "pack"), [])
             again = self.run_stoker(*self.words(2))
             again.wait(60)
@@ -207,7 +207,7 @@ class PackInterrupt(cut.Case):
         second.wait(60)
         os.kill(first.process.pid, signal.SIGCONT)
         self.assertEqual(second.process.returncode, 1)
-        self.assertIn(f"process {first.process.pid} is at work in 'out/pack'", second.errors())
+        self.assertIn(f"process {first.process.pid} is using the folder 'out/pack'", second.errors())
         first.wait(60)
         self.assertEqual(first.process.returncode, 0, first.errors())
 
@@ -217,7 +217,7 @@ class PackInterrupt(cut.Case):
         status, seconds = program.wait(60)
         self.assertEqual(status, 1, program.errors())
         self.assertLess(seconds, (1 + cut.ENDING_S + cut.STARTUP_S + 3) * cut.crowd())
-        self.assertIn("has not come for 1 s", program.errors())
+        self.assertIn("no sample was read for 1 s", program.errors())
         self.assertIn("100.png", program.errors())
         self.assertEqual(left_over(self.out / "pack"), [])
         again = self.run_stoker(*self.words(2))

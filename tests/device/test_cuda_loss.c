@@ -143,7 +143,7 @@ static void a_call_that_never_comes_back_is_told(void **state)
     fake_driver_play("fault cuLaunchKernel at 4 hang 60");
     stk_loader *loader = resident_open(&o);
     assert_int_equal(read_until_failure(loader, &error), STK_ERROR_TIMEOUT);
-    assert_non_null(strstr(error.message, "the driver of 'cuda:0' has not come back"));
+    assert_non_null(strstr(error.message, "the driver of 'cuda:0' has not responded"));
     assert_int_equal(stk_loader_close(&loader), 1);
     fake->release();
     nanosleep(&(struct timespec){0, 300000000}, NULL); /* the thread ends */

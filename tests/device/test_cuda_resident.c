@@ -225,12 +225,12 @@ static void what_cannot_be_is_refused(void **state)
     stk_loader_options o = resident_options(pairs.root);
     fake_driver_play("gpus 2");
     o.device = "null";
-    refuse(o, "cannot end in the memory of 'null'");
+    refuse(o, "cannot be placed in the memory of 'null'");
     o.device = "cuda:2";
     refuse(o, "the driver lists 2 GPUs");
     o.device = "cuda:0";
     o.dtype = STK_STORE_U8;
-    refuse(o, "a batch in a GPU's memory is asked for");
+    refuse(o, "a batch in a GPU's memory is requested");
     o.dtype = STK_STORE_F32;
     fake_driver_play("gpu 0 memory 100000");
     refuse(o, "of 0.1 MB are free");

@@ -271,7 +271,7 @@ static void what_cannot_be_is_refused(void **state)
 {
     (void)state;
     stk_loader_options options = {.root = pairs.root, .dtype = STK_STORE_U8, .augment = "strong"};
-    expect_refused(options, "augmentation is asked for");
+    expect_refused(options, "augmentation is requested");
     options.augment = NULL;
     options.axes = STK_AXES_NCHW;
     expect_refused(options, "data.axes=nchw");

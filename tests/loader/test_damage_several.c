@@ -170,7 +170,7 @@ static void replacing_gives_up_when_nothing_is_good(void **state)
         stk_loader *loader = open_watched(&options, &lines);
         assert_int_equal(read_samples(loader, &status, &error), 0);
         assert_int_equal(status, STK_ERROR_DATA);
-        assert_non_null(strstr(error.message, "replace a bad one are bad too"));
+        assert_non_null(strstr(error.message, "replacements of a bad sample in a row are bad, too"));
         assert_true(error.hint[0] != '\0');
         assert_int_equal(lines.count, 17); /* the first sample and its 16 substitutes */
         stk_loader_close(&loader);

@@ -181,7 +181,7 @@ static void parts_are_disjoint_and_complete(void **state)
     for (int i = 0; i < COUNT; i++)
         assert_true(seen[i] == 1 || seen[i] == 100);
     options.val_split = 0;
-    expect_refused(options, STK_ERROR_CONFIG, "no validation part");
+    expect_refused(options, STK_ERROR_CONFIG, "no validation set");
 }
 
 static void series_parts_share_no_row(void **state)

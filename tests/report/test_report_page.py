@@ -108,8 +108,8 @@ class ReportPage(unittest.TestCase):
                     self.assertGreater(len(charts[key]["training"]), 2)
                     self.assertEqual(len(charts[key]["validation"]), 3)
                 self.assert_points(charts["learning rate"], "learning rate", points(run, "lr"))
-                self.assert_points(charts["samples a second"], "samples a second", points(run, "samples_per_s"))
-                self.assert_points(charts["norm of the gradient"], "norm of the gradient", points(run, "grad_norm"))
+                self.assert_points(charts["samples per second"], "samples per second", points(run, "samples_per_s"))
+                self.assert_points(charts["gradient norm"], "gradient norm", points(run, "grad_norm"))
                 self.assert_points(charts["wait for data"], "wait for data", points(run, "wait_share", 100))
 
     def test_nothing_comes_from_elsewhere(self):
@@ -200,10 +200,10 @@ class ReportPage(unittest.TestCase):
         self.assertEqual([y for _, y in chart["GPU 1"]], [62.0] * len(known))
         self.assertEqual({y for line in page.charts()["GPU power"].values() for _, y in line}, {300.0})
         self.assertEqual({y for line in page.charts()["GPU memory"].values() for _, y in line}, {75.0})
-        self.assertNotIn("not whole", page.first("main"))
+        self.assertNotIn("incomplete", page.first("main"))
         with open(run / "monitor.jsonl", "r+") as file: # what a kill leaves
             file.truncate(os.path.getsize(run / "monitor.jsonl") - 40)
-        self.assertIn("A recording is not whole", self.rewrite(run).first("main"))
+        self.assertIn("A recording is incomplete", self.rewrite(run).first("main"))
 
     def test_runs_that_are_not_whole(self):
         one = small_runs.train(STOKER, self.place / "one", *small_runs.TASKS["classification"][:-1], "--stop-after", "1", "train.log_interval=1")

@@ -104,7 +104,7 @@ class MixedPrecision(unittest.TestCase):
         bad.write_bytes(data[:at] + struct.pack("<f", 1e8) + data[at + 4:])
         _, error = train(self.root / "run", f"model.weights={bad}", "train.amp=fp16!", "train.amp_max_skips=5",
                          "train.amp_scale_floor=16384", status=1)
-        self.assertIn("5 steps in a row were skipped for numbers that are not finite", error)
+        self.assertIn("5 steps in a row were skipped: NaN or infinite values", error)
         self.assertIn(f"first in the output of layer '{name.rpartition('.')[0]}'", error)
         self.assertIn("hint:", error)
         report = json.loads((self.root / "run" / "run.json").read_text())

@@ -78,7 +78,7 @@ def has_them_in_16_bits_too(work):
 
 def amp_is_what_the_gpu_is_fast_in(work):
     more = ["make:series", "data.limit=64", "model.name=lstm", "train.epochs=1", "run.threads=1", "run.device=cuda:0"]
-    for sm, amp, in_effect, why in ((90, "true", "bf16", "faster in it"), (75, "true", "fp16", "sm_75"), (61, "true", "f32", "sm_61"),
+    for sm, amp, in_effect, why in ((90, "true", "bf16", "faster with it"), (75, "true", "fp16", "sm_75"), (61, "true", "f32", "sm_61"),
                                     (75, "bf16", "f32", "sm_75")):
         run, _ = train(work, f"sm{sm}_{amp}", *more, f"train.amp={amp}", script=f"late 0\ngpu 0 sm {sm}\nnvrtc 12 8 50,60,61,70,75,80,90\n")
         row = {row["name"]: row for row in report(run)["effects"]}["train.amp"]

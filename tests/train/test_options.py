@@ -108,13 +108,13 @@ changes("optimizer.warmup", "optimizer.warmup=50")
 changes("train.gradient_accumulation_steps", "train.gradient_accumulation_steps=3")
 changes("train.max_grad_norm", "train.max_grad_norm=0.0001")
 row("train.compile_mode", "max-autotune", None, "nothing to choose")
-row("train.channels_last", "false", True, "knows nothing else")
+row("train.channels_last", "false", True, "supports nothing else")
 row("train.tf32", "true", None, "NVIDIA")
-row("train.deterministic", "true", True, "on CPUs")
+row("train.deterministic", "true", True, "CPU")
 row("train.non_blocking", "true", None, "nothing is copied")
 row("optimizer.fused", "false", True, "always updated in one pass")
 row("run.monitor_interval", "5", None, "no GPU to watch")
-row("run.device", "auto", "cpu", "there is no GPU that can be used")
+row("run.device", "auto", "cpu", "there is no usable GPU")
 
 
 @check("train.compile")
@@ -224,7 +224,7 @@ def starting_weights():
     second = Run(SERIES, f"model.weights={path}")
     expect(second.losses()[0] != base(SERIES).losses()[0], "the weights were not taken")
     found = second.rows["model.weights"]
-    expect("tensors taken" in found["why"], found)
+    expect("tensors loaded" in found["why"], found)
     expect("no such" in Run(SERIES, "model.weights=nowhere.safetensors", status=1).error.lower(), "a missing file")
 
 
@@ -251,7 +251,7 @@ def eval_interval():
     run = Run(SERIES, "data.val_split=0.2", "train.eval_interval=2", "train.epochs=4", steps=0)
     expect([line["epoch"] for line in run.lines() if "val_loss" in line] == [2, 4], run.lines())
     found = Run(SERIES, "train.eval_interval=2", steps=1).rows["train.eval_interval"]
-    expect(found["in_effect"] is None and "no validation part" in found["why"], found)
+    expect(found["in_effect"] is None and "no validation set" in found["why"], found)
 
 
 @check("train.checkpoint_interval")

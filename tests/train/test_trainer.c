@@ -247,7 +247,7 @@ static void mistakes_are_explained(void **state)
         const char *message;
     } cases[] = {
         {.model = "unet",
-         .message = "network 'unet' wants images with masks, which this data set does not have"},
+         .message = "network 'unet' needs images with masks, which this data set does not have"},
         {.device = "cuda:9", .message = "run.device = 'cuda:9' cannot be used: "},
         {.metric = "miou", .message = "train.metric = 'miou' is not a metric of regression"},
         {.loss = STK_LOSS_POINTS, .message = "loss.name = 'points' does not fit regression"},

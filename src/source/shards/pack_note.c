@@ -67,13 +67,14 @@ void stk__pack_note_tell(const stk__shards *shards, const stk__site *site)
     if (note.samples < 0 || (samples == there && (!note.complete || note.shards == shards->part_count)))
         return;
     if (!note.complete)
-        stk__log(STK_LOG_WARNING,
-                 "'%s' is an unfinished pack: %lld of %lld samples are there; the same 'stoker pack' goes on",
-                 site->root, there, samples);
+        stk__log(
+            STK_LOG_WARNING,
+            "'%s' is an incomplete pack: %lld of %lld samples are there; the same 'stoker pack' resumes it",
+            site->root, there, samples);
     else
         stk__log(
             STK_LOG_WARNING,
-            "'%s' lacks or has more than was packed: %lld samples in %lld shards were, %lld in %u are there",
+            "'%s' does not match its pack: %lld samples in %lld shards were packed, %lld in %u are there",
             site->root, samples, (long long)note.shards, there, shards->part_count);
 }
 
@@ -84,8 +85,8 @@ stk_status stk__pack_note_refuse(const char *folder, stk_error *error)
     for (int i = 0; i < 3 && note.complete; i++)
         if (!read_note(folder, parts[i], &note)) note.complete = true;
     if (note.complete) return STK_OK;
-    stk__fail(error, STK_ERROR_DATA, "'%s' is a pack that was stopped before it was whole", folder);
+    stk__fail(error, STK_ERROR_DATA, "'%s' is an incomplete pack", folder);
     stk__error_place(error, "%s", folder);
-    stk__error_hint(error, "the same 'stoker pack' command goes on");
+    stk__error_hint(error, "the same 'stoker pack' command resumes it");
     return STK_ERROR_DATA;
 }

@@ -14,7 +14,7 @@ typedef struct stk__pack_note {
     int64_t shards;  /* of this part so far; -1: not known */
 } stk__pack_note;
 
-/* part: "train", "val" or NULL. False when the text is no such note, or has no such part. */
+/* part: "train", "val" or NULL. False when the text is not such a note, or lacks the part. */
 bool stk__pack_note_read(const char *text, size_t length, const char *part, stk__pack_note *note);
 
 /* Warns when the shards are not all that was packed. */

@@ -44,7 +44,7 @@ typedef enum stk__shard_origin {
 stk_status stk__shard_index_get(const char *path, stk__buffer *bytes, stk__shard_index *index,
                                 stk__shard_origin *origin, stk_error *error);
 
-/* Size and time of an open file; false when it is no regular file. */
+/* Size and time of an open file; false when it is not a regular file. */
 bool stk__shard_stamp_read(int file, stk__shard_stamp *stamp);
 bool stk__shard_stamp_equal(const stk__shard_stamp *a, const stk__shard_stamp *b);
 

@@ -30,7 +30,7 @@ static stk__shard_place place_of(const stk__tar_member *member)
 
 static stk_status refuse_twice(stk__shard_builder *b, const stk__tar_member *member, stk_error *error)
 {
-    return spoil(b, STK_DAMAGE_FIELD_TWICE, member, "the sample has such a field already", error);
+    return spoil(b, STK_DAMAGE_FIELD_TWICE, member, "the sample has a duplicate field", error);
 }
 
 static stk_status take_plain(stk__shard_builder *b, const stk__tar_member *member, stk_error *error)
@@ -60,7 +60,7 @@ static stk_status read_small(stk__shard_builder *b, const stk__tar_member *membe
 {
     char detail[80];
     if (member->size_bytes > limit_bytes) {
-        snprintf(detail, sizeof detail, "%llu bytes in a field that may have %llu",
+        snprintf(detail, sizeof detail, "a field of %llu bytes, the maximum is %llu",
                  (unsigned long long)member->size_bytes, (unsigned long long)limit_bytes);
         STK__TRY(spoil(b, STK_DAMAGE_BAD_FIELD, member, detail, error));
         return STK_END;
@@ -145,7 +145,7 @@ static stk_status judge_end(stk__shard_builder *b, stk_error *error)
 {
     const uint64_t size_bytes = b->walk.input.size_bytes;
     const stk__shard_blame blame = {STK_DAMAGE_TRUNCATED, size_bytes, "",
-                                    "the shard ends without the zeros that end a tar file"};
+                                    "the shard ends without the tar end-of-archive marker"};
     if (b->walk.keys_escaped || size_bytes % STK_TAR_BLOCK_BYTES)
         return stk__shard_sample_nameless(b, &blame, error);
     b->draft.unmarked = true;
@@ -158,7 +158,7 @@ static stk_status take_all(stk__shard_builder *b, const stk__tar_input *input, s
     stk_damage last = STK_DAMAGE_NONE; /* what explains the end */
     STK__TRY(stk__tar_walk_open(&b->walk, input, error));
     if (input->size_bytes == 0) {
-        const stk__shard_blame blame = {STK_DAMAGE_EMPTY, 0, "", "the shard has no bytes"};
+        const stk__shard_blame blame = {STK_DAMAGE_EMPTY, 0, "", "the shard is empty"};
         return stk__shard_sample_nameless(b, &blame, error);
     }
     for (;;) {

@@ -53,7 +53,7 @@ stk_status stk__shard_sample_spoil(stk__shard_builder *b, const stk__shard_blame
 void stk__shard_sample_open(stk__shard_builder *b, uint64_t offset);
 /* Adds the sample to the draft, if one is open. */
 stk_status stk__shard_sample_close(stk__shard_builder *b, stk_error *error);
-/* A bad sample of its own for what has no usable name; the one that is open goes on behind it. */
+/* A bad sample of its own for what has no usable name; the one that is open continues after it. */
 stk_status stk__shard_sample_nameless(stk__shard_builder *b, const stk__shard_blame *blame, stk_error *error);
 
 /* Samples of one key become one, which is bad. */

@@ -20,7 +20,8 @@ static stk_status blame_first(stk__shard_builder *b, const stk__entry *first, co
     if (codes->has & STK_SHARD_BAD) return STK_OK;
     char detail[96];
     const uint64_t *starts = (const uint64_t *)(const void *)b->starts.data;
-    snprintf(detail, sizeof detail, "members of the sample begin at offset %" PRIu64 " and again at %" PRIu64,
+    snprintf(detail, sizeof detail,
+             "duplicate sample: its members begin at offset %" PRIu64 " and again at %" PRIu64,
              starts[first->row], starts[second->row]);
     const stk__shard_blame blame = {STK_DAMAGE_SCATTERED, starts[second->row],
                                     stk__catalog_key(&b->keys, first), detail};

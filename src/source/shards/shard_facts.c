@@ -37,10 +37,9 @@ void stk__shard_read_class(const char *text, size_t length, double *label, stk__
     int64_t number;
     trim(&text, &length);
     if (!stk__number_whole(text, length, &number))
-        set_fault(fault, STK_DAMAGE_BAD_FIELD, "cls is '%.*s', which is no whole number", (int)length, text);
+        set_fault(fault, STK_DAMAGE_BAD_FIELD, "cls is '%.*s', which is not an integer", (int)length, text);
     else if (number < 0 || number >= INT32_MAX)
-        set_fault(fault, STK_DAMAGE_BAD_FIELD, "cls is %lld, which is no number of a class",
-                  (long long)number);
+        set_fault(fault, STK_DAMAGE_BAD_FIELD, "cls is %lld, which is not a class", (long long)number);
     else
         *label = (double)number;
 }
@@ -50,7 +49,7 @@ void stk__shard_read_value(const char *text, size_t length, double *label, stk__
     double number;
     trim(&text, &length);
     if (!stk__number_real(text, length, &number))
-        set_fault(fault, STK_DAMAGE_BAD_FIELD, "value is '%.*s', which is no number", (int)length, text);
+        set_fault(fault, STK_DAMAGE_BAD_FIELD, "value is '%.*s', which is not a number", (int)length, text);
     else if (!isfinite((float)number))
         set_fault(fault, STK_DAMAGE_BAD_VALUES, "value is '%.*s'", (int)length, text);
     else
@@ -75,7 +74,7 @@ static stk_status take_points(const json_t *list, stk__buffer *points, stk__shar
                               stk_error *error)
 {
     if (!json_is_array(list) || json_array_size(list) == 0)
-        set_fault(fault, STK_DAMAGE_BAD_FIELD, "points.json is no list of points");
+        set_fault(fault, STK_DAMAGE_BAD_FIELD, "points.json is not a list of points");
     for (size_t i = 0; i < json_array_size(list); i++) {
         float place[3] = {0};
         if (!take_point(json_array_get(list, i), place))
@@ -94,7 +93,7 @@ stk_status stk__shard_read_points(const char *text, size_t length, stk__buffer *
     if (!list) {
         if (json_error_code(&why) == json_error_out_of_memory)
             return stk__fail_memory(error, length, "points of a sample");
-        set_fault(fault, STK_DAMAGE_BAD_FIELD, "points.json is no JSON: %s", why.text);
+        set_fault(fault, STK_DAMAGE_BAD_FIELD, "points.json is not valid JSON: %s", why.text);
         return STK_OK;
     }
     const stk_status status = take_points(list, points, fault, error);

@@ -135,7 +135,7 @@ static void end_opening(stk__shard_files *files, uint32_t shard, stk__shard_loan
     pthread_mutex_unlock(&files->lock);
 }
 
-/* Closes a file that nobody uses; false: there is none. */
+/* Closes an unused file; false: there is none. */
 static bool close_idle(stk__shard_files *files)
 {
     int idle = -1;

@@ -206,10 +206,10 @@ static bool check_flaws(const stk__shard_index *index, uint64_t texts_bytes)
 const char *stk__shard_index_decode(const stk__buffer *bytes, stk__shard_index *index)
 {
     head h;
-    if (bytes->size_bytes < sizeof h) return "it is too short";
+    if (bytes->size_bytes < sizeof h) return "it is truncated";
     memcpy(&h, bytes->data, sizeof h);
     if (memcmp(h.magic, magic, sizeof magic) != 0 || h.byte_order != byte_order)
-        return "it is of another version, or no index";
+        return "it has another version, or is not an index";
     const stk__digest content = digest_of(bytes);
     if (memcmp(&content, &h.content, sizeof content) != 0) return "its checksum does not match";
     *index = (stk__shard_index){.stamp = h.stamp,
@@ -220,10 +220,10 @@ const char *stk__shard_index_decode(const stk__buffer *bytes, stk__shard_index *
                                 .flaw_count = (uint32_t)h.flaw_count};
     if (h.flags & ~(uint32_t)FLAG_ALL || h.count > UINT32_MAX - 1 || h.flaw_count > h.count ||
         h.points_bytes % (3 * sizeof(float)) != 0 || !take_parts(bytes, &h, index))
-        return "its parts do not fit together";
+        return "its sections are inconsistent";
     const uint64_t point_floats = h.points_bytes / sizeof(float);
     if (!check_keys(index) || !check_samples(index, point_floats) || !check_points(index, point_floats) ||
         !check_flaws(index, h.texts_bytes))
-        return "its numbers do not fit together";
+        return "its numbers are inconsistent";
     return NULL;
 }

@@ -30,7 +30,7 @@ typedef struct stk__shard_codes {
 } stk__shard_codes;
 
 typedef struct stk__shard_flaw {
-    uint64_t offset; /* in the shard: of the member, or of what is no member */
+    uint64_t offset; /* in the shard: of the member, or of bytes outside of members */
     uint32_t sample;
     uint32_t word;           /* in the texts: name of the damage, for numbers change between versions */
     uint32_t member, detail; /* in the texts; no member: "" */

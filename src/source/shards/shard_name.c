@@ -54,7 +54,7 @@ bool stk__shard_name_split(const char *name, bool escaped, stk__shard_name *spli
 {
     const stk__path_facts path = stk__path_clean(name, strlen(name), split->key);
     if (path.hidden) return false; /* as in a folder */
-    split->fault = path.upwards ? "the name leads upwards by '..'" : NULL;
+    split->fault = path.upwards ? "the name leaves the data set through '..'" : NULL;
     char *base = strrchr(split->key, '/'), *dot;
     base = base ? base + 1 : split->key;
     dot = strchr(base, '.');

@@ -51,8 +51,7 @@ static stk_status refuse_shard(const char *path, int error_number, stk_error *er
     const stk_status status = stk__fail_errno(error, error_number, "cannot read the shard '%s'", path);
     stk__error_place(error, "%s", path);
     if (!stk__file_explain_lack(error_number, error))
-        stk__error_hint(error,
-                        "without it nobody knows what samples there are: make it readable, or move it away");
+        stk__error_hint(error, "its samples cannot be listed: make it readable, or move it away");
     return status;
 }
 
@@ -71,7 +70,7 @@ static stk_status open_shard(shard_file *shard, stk_error *error)
     close(shard->file);
     stk__fail(error, STK_ERROR_IO, "the shard '%s' is not a regular file", shard->path);
     stk__error_place(error, "%s", shard->path);
-    stk__error_hint(error, "samples are read at any place: store the bytes in a file first");
+    stk__error_hint(error, "shards need random access: store the bytes in a regular file first");
     return STK_ERROR_IO;
 }
 
@@ -121,11 +120,11 @@ static stk_status read_index(const char *name, const stk__shard_stamp *stamp, st
         return STK_END;
     }
     const char *fault = stk__shard_index_decode(bytes, index);
-    if (fault) stk__log(STK_LOG_WARNING, "the index '%s' is made anew: %s", name, fault);
+    if (fault) stk__log(STK_LOG_WARNING, "the index '%s' is rebuilt: %s", name, fault);
     if (fault) return STK_END;
     if (stk__shard_stamp_equal(&index->stamp, stamp) && is_younger(&facts, stamp)) return STK_OK;
-    stk__log(STK_LOG_INFO, "the index '%s' is made anew: the shard %s", name,
-             stk__shard_stamp_equal(&index->stamp, stamp) ? "is dated later" : "has changed");
+    stk__log(STK_LOG_INFO, "the index '%s' is rebuilt: the shard %s", name,
+             stk__shard_stamp_equal(&index->stamp, stamp) ? "is newer" : "has changed");
     return STK_END;
 }
 

@@ -92,7 +92,7 @@ static stk_status refuse_changed(const stk__shards *shards, const sample_job *jo
 {
     stk__damaged(error, STK_DAMAGE_SHARD_CHANGED, "the shard was changed or replaced after it was opened");
     set_place(shards, job->id, job->field, error);
-    stk__error_hint(error, "start again: the shard is then indexed anew");
+    stk__error_hint(error, "restart: the shard is then indexed again");
     return STK_ERROR_SAMPLE;
 }
 
@@ -138,7 +138,7 @@ static stk_status read_place(const stk__shards *shards, const sample_job *job, s
 
 static stk_status refuse_mask(const stk__shards *shards, uint64_t id, stk_error *error)
 {
-    stk__damaged(error, STK_DAMAGE_MASK_MISSING, "the sample has no mask, which others have");
+    stk__damaged(error, STK_DAMAGE_MASK_MISSING, "the sample has no mask, other samples have one");
     set_place(shards, id, STK_FIELD_IMAGE, error);
     stk__error_hint(error, "a mask is a field mask.png, seg.png or mask.npy, or a png or npy beside a jpg");
     return STK_ERROR_SAMPLE;

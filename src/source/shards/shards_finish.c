@@ -52,11 +52,11 @@ static stk_status tell_apart(stk__shards *shards, uint64_t duplicate, stk_error 
 {
     stk__catalog *catalog = &shards->files.catalog, prefixed = {0};
     const stk__entry *first = stk__catalog_at(catalog, duplicate);
-    stk__log(STK_LOG_WARNING,
-             "'%s' is a sample of '%s' and of '%s': all keys get the names of their shards before them",
-             stk__catalog_key(catalog, first),
-             stk__shards_name(shards, stk__shards_part_of(shards, first->row)),
-             stk__shards_name(shards, stk__shards_part_of(shards, first[1].row)));
+    stk__log(
+        STK_LOG_WARNING,
+        "duplicate sample '%s' in '%s' and '%s': the keys of all samples get their shard's name as a prefix",
+        stk__catalog_key(catalog, first), stk__shards_name(shards, stk__shards_part_of(shards, first->row)),
+        stk__shards_name(shards, stk__shards_part_of(shards, first[1].row)));
     const stk_status status = prefix_keys(shards, &prefixed, error);
     stk__catalog_fini(status == STK_OK ? catalog : &prefixed);
     if (status != STK_OK) return status;
@@ -84,13 +84,14 @@ static void judge_facts(const stk__shards *shards, uint32_t row, char fault[96])
     if (info->label != STK_LABEL_NONE) {
         const double label = stk__shards_label(shards, row);
         if (isnan(label))
-            snprintf(fault, 96, "no field '%s', which others have",
+            snprintf(fault, 96, "the field '%s' is missing, other samples have it",
                      info->label == STK_LABEL_CLASS ? "cls" : "value");
         else if (info->label == STK_LABEL_CLASS && classes && label >= classes)
             snprintf(fault, 96, "cls is %.0f, but classes.txt has %d names", label, (int)classes);
     }
     if (!fault[0] && info->point_count && isnan(stk__shards_points(shards, row)[0]))
-        snprintf(fault, 96, "not the %d points in 'points.json' that others have", (int)info->point_count);
+        snprintf(fault, 96, "not the %d points in 'points.json' that other samples have",
+                 (int)info->point_count);
 }
 
 static stk_status judge_all(stk__shards *shards, stk_error *error)

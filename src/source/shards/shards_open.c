@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* All bits set: no number. */
+/* All bits set: NaN. */
 enum { MISSING_BYTE = 0xFF };
 
 /* What has been read so far. */
@@ -276,18 +276,17 @@ static void tell_built(const loading *l)
     stk__log(STK_LOG_INFO, "indexed %u of %u shards in '%s'", l->built, shards->part_count,
              shards->files.images);
     if (l->unstored)
-        stk__log(
-            STK_LOG_WARNING,
-            "the indexes of %u shards in '%s' cannot be stored there or in the user's cache: they are made "
-            "anew each time",
-            l->unstored, shards->files.images);
+        stk__log(STK_LOG_WARNING,
+                 "the indexes of %u shards in '%s' cannot be stored there or in the user's cache: they are "
+                 "rebuilt each time",
+                 l->unstored, shards->files.images);
 }
 
 static void tell_unmarked(const loading *l)
 {
     if (!l->unmarked) return;
     stk__log(STK_LOG_WARNING,
-             "'%s/%s'%s without the zeros that end a tar file: samples may have been cut off",
+             "'%s/%s'%s without the tar end-of-archive marker: truncated, samples may be missing",
              l->shards->files.images, stk__shards_name(l->shards, l->first_unmarked),
              l->unmarked == 1 ? " ends" : " and other shards end");
 }

@@ -129,10 +129,10 @@ static stk_status take_broken_header(stk__tar_walk *walk, stk__tar_member *membe
     for (size_t i = 0; offset == 0 && i < sizeof packers / sizeof packers[0]; i++)
         if (memcmp(block, packers[i].bytes, packers[i].size) == 0)
             stk__tar_spoil(&member->damage, member->detail, STK_DAMAGE_UNSUPPORTED,
-                           "the shard is compressed by %s: only plain tar files can be read at any place",
+                           "the shard is compressed with %s: only uncompressed tar files allow random access",
                            packers[i].name);
     stk__tar_spoil(&member->damage, member->detail, STK_DAMAGE_BAD_CHECKSUM,
-                   "the checksum of a header is wrong");
+                   "wrong checksum of a tar header");
     return give_stretch(walk, member, offset, find_header(walk, offset + STK_TAR_BLOCK_BYTES));
 }
 
@@ -142,7 +142,7 @@ static stk_status take_zeros(stk__tar_walk *walk, stk__tar_member *member)
     const uint64_t offset = walk->next, content = find_content(walk, offset);
     if (content == walk->input.size_bytes && !walk->failed) return STK_END;
     stk__tar_spoil(&member->damage, member->detail, STK_DAMAGE_BAD_HEADER,
-                   "zeros that should end the shard, but more follows: a hole, or shards put together");
+                   "data after the tar end-of-archive marker: a hole, or concatenated shards");
     return give_stretch(walk, member, offset,
                         find_header(walk, content / STK_TAR_BLOCK_BYTES * STK_TAR_BLOCK_BYTES));
 }
@@ -154,7 +154,8 @@ static stk_status take_rest(stk__tar_walk *walk, stk__tar_member *member)
     const bool zeros = !walk->failed && find_content(walk, offset) == walk->input.size_bytes;
     walk->unmarked = left_from(walk, offset) == 0;
     if (zeros && !walk->failed) return STK_END;
-    stk__tar_spoil(&member->damage, member->detail, STK_DAMAGE_TRUNCATED, "the shard ends within a header");
+    stk__tar_spoil(&member->damage, member->detail, STK_DAMAGE_TRUNCATED,
+                   "the shard is truncated within a header");
     return give_stretch(walk, member, offset, walk->input.size_bytes);
 }
 
@@ -164,7 +165,7 @@ static stk_status take_forsaken(stk__tar_walk *walk, stk__tar_member *member)
     const uint64_t offset = walk->about.offset;
     const bool zeros = left_from(walk, walk->next) >= STK_TAR_BLOCK_BYTES;
     stk__tar_spoil(&member->damage, member->detail, STK_DAMAGE_TRUNCATED,
-                   "the shard ends before the member that a header announces");
+                   "the shard is truncated before the member that a header announces");
     return give_stretch(walk, member, offset, zeros ? walk->next : walk->input.size_bytes);
 }
 
@@ -184,9 +185,9 @@ static const char *describe_kind(char type)
     case 'S':
         return "a sparse file";
     case 'M':
-        return "the rest of a file of another volume";
+        return "a continued file of another volume";
     default:
-        return "a member of a kind that is not known";
+        return "a member of unknown type";
     }
 }
 
@@ -218,7 +219,7 @@ static void judge_name(stk__tar_walk *walk, const stk__tar_header *header, stk__
         stk__tar_spoil(&member->damage, member->detail, STK_DAMAGE_BAD_NAME, "the name is not UTF-8");
 }
 
-/* The map of an old sparse member may go on in blocks of its own. */
+/* The map of an old sparse member may continue in blocks of its own. */
 static uint64_t pass_sparse_map(stk__tar_walk *walk, uint64_t at)
 {
     enum { EXTENDED_AT = 504 };
@@ -247,14 +248,14 @@ static void judge_size(stk__tar_walk *walk, const stk__tar_header *header, stk__
     walk->next = find_header(walk, data);
     if (!known)
         stk__tar_spoil(&member->damage, member->detail, STK_DAMAGE_BAD_HEADER,
-                       "the size is negative, too large or no number");
+                       "the size is negative, too large or not a number");
     else if (walk->next < walk->input.size_bytes)
         stk__tar_spoil(&member->damage, member->detail, STK_DAMAGE_BAD_HEADER,
                        "a size of %llu bytes reaches beyond the end of the shard", (unsigned long long)size);
     else
         stk__tar_spoil(&member->damage, member->detail, STK_DAMAGE_TRUNCATED,
-                       "the shard ends after %llu of %llu bytes", (unsigned long long)left_from(walk, data),
-                       (unsigned long long)size);
+                       "the shard is truncated after %llu of %llu bytes",
+                       (unsigned long long)left_from(walk, data), (unsigned long long)size);
 }
 
 /* A folder as v7 wrote it. The header's own name does not count where it is only the beginning of a longer

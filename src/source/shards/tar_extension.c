@@ -30,7 +30,7 @@ bool stk__tar_extends(char type)
 static void refuse_name(stk__tar_walk *walk, uint64_t length)
 {
     stk__tar_spoil(&walk->about.damage, walk->about.detail, STK_DAMAGE_BAD_NAME,
-                   "a name of %llu bytes, the most is %d", (unsigned long long)length, STK_TAR_NAME_BYTES);
+                   "a name of %llu bytes, the maximum is %d", (unsigned long long)length, STK_TAR_NAME_BYTES);
     walk->about.has_name = false;
     walk->about.unnamed = true;
 }
@@ -44,7 +44,7 @@ static void set_name(stk__tar_walk *walk, const char *text, size_t length)
     walk->about.has_name = length > 0; /* an empty one takes back what was said before */
     if (memchr(text, '\0', length))
         stk__tar_spoil(&walk->about.damage, walk->about.detail, STK_DAMAGE_BAD_NAME,
-                       "a zero byte in the name");
+                       "a NUL byte in the name");
     memcpy(walk->name, text, length);
     walk->name[length] = '\0';
 }
@@ -61,7 +61,7 @@ static void set_size(stk__tar_walk *walk, const stk__tar_record *record)
     walk->about.size_bytes = size;
     if (!digits)
         stk__tar_spoil(&walk->about.damage, walk->about.detail, STK_DAMAGE_BAD_HEADER,
-                       "the size '%.*s' in a pax record is no size",
+                       "the size '%.*s' in a pax record is invalid",
                        (int)(record->value_length < 40 ? record->value_length : 40), record->value);
 }
 
@@ -95,7 +95,7 @@ static stk_status take_records(stk__tar_walk *walk, const stk__tar_header *heade
                                stk_error *error)
 {
     if (header->size_bytes > STK_TAR_RECORDS_BYTES) {
-        spoil_next(walk, STK_DAMAGE_BAD_HEADER, "a pax header of %llu bytes, the most is 1048576",
+        spoil_next(walk, STK_DAMAGE_BAD_HEADER, "a pax header of %llu bytes, the maximum is 1048576",
                    header->size_bytes);
         return STK_OK;
     }

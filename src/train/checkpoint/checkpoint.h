@@ -17,7 +17,7 @@
 
 /* What is saved beside the model's tensors. */
 typedef struct stk__checkpoint_state {
-    json_t *json; /* everything that is needed to go on: position, schedule, best metric, engine, threads */
+    json_t *json; /* everything that is needed to resume: position, schedule, best metric, engine, threads */
     uint64_t epoch, step;
     double metric; /* of this state; NAN: not evaluated */
 } stk__checkpoint_state;

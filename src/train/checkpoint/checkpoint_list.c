@@ -72,7 +72,7 @@ stk_status stk__checkpoint_list_read(stk__checkpoint_list *list, const char *fol
     *list = (stk__checkpoint_list){0};
     DIR *entries = opendir(folder);
     if (!entries && errno == ENOENT) return STK_OK;
-    if (!entries) return stk__fail_errno(error, errno, "cannot look into '%s'", folder);
+    if (!entries) return stk__fail_errno(error, errno, "cannot list '%s'", folder);
     const stk_status status = collect(list, entries, error);
     closedir(entries);
     list->entries = (stk__checkpoint_entry *)(void *)list->memory.data;
@@ -89,7 +89,7 @@ stk_status stk__checkpoint_list_states(stk__checkpoint_list *list, const char *f
         stk__checkpoint_state state;
         STK__TRY(stk__durable_join(path, sizeof path, folder, entry->name, error));
         const stk_status status = stk__checkpoint_read_state(path, &state, NULL);
-        if (status == STK_ERROR_MEMORY) return stk__fail(error, status, "no memory for the states");
+        if (status == STK_ERROR_MEMORY) return stk__fail(error, status, "out of memory for the states");
         entry->readable = status == STK_OK;
         if (entry->readable) entry->metric = state.metric;
         if (entry->readable) json_decref(state.json);

@@ -46,7 +46,7 @@ stk_status stk__checkpoint_read_state(const char *path, stk__checkpoint_state *s
     if (status == STK_OK) {
         json_t *json = json_loadb((const char *)text.data, text.size_bytes, JSON_REJECT_DUPLICATES, &where);
         if (!take_state(json, state))
-            status = stk__fail(error, STK_ERROR_DATA, "'%s' is no state of a checkpoint", name);
+            status = stk__fail(error, STK_ERROR_DATA, "'%s' is not the state of a checkpoint", name);
         json_decref(json);
     } else {
         status = status == STK_ERROR_MEMORY ? status : STK_ERROR_DATA;
@@ -58,16 +58,15 @@ stk_status stk__checkpoint_read_state(const char *path, stk__checkpoint_state *s
 
 /* --- tensors ------------------------------------------------------------------------------------------- */
 
-static const char changed[] =
-    "the network, the optimiser, ema or freeze have changed since; to start with its "
-    "weights alone use model.weights";
+static const char changed[] = "the network, the optimizer, train.ema or model.freeze have changed since; to "
+                              "load its weights alone use model.weights";
 
 static stk_status refuse_part(stk_error *error, const char *path, const char *name, bool missing)
 {
     if (missing)
         stk__fail(error, STK_ERROR_STATE, "the checkpoint has no %s", name);
     else
-        stk__fail(error, STK_ERROR_STATE, "the checkpoint has %s, for which this run has no use", name);
+        stk__fail(error, STK_ERROR_STATE, "the checkpoint has %s, which this run does not use", name);
     stk__error_place(error, "%s", path);
     stk__error_hint(error, changed);
     return STK_ERROR_STATE;
@@ -97,7 +96,8 @@ static stk_status check_fit(const stk__safetensors *file, const stk__checkpoint_
         int k = 0;
         while (k < list->count && strcmp(list->facts[k].name, name) != 0)
             k++;
-        if (k == list->count) return refuse_model(error, path, "of the checkpoint has no place", name);
+        if (k == list->count)
+            return refuse_model(error, path, "of the checkpoint is not used by this run", name);
     }
     return STK_OK;
 }

@@ -71,7 +71,7 @@ static stk_status check_file(verifier *v, const char *name, stk__digest wanted, 
     if (hash_file(v, path, &digest, &why) != STK_OK)
         return stk__fail(error, STK_ERROR_DATA, "%s: %s", name, why.message);
     if (!same_digest(digest, wanted))
-        return stk__fail(error, STK_ERROR_DATA, "%s is damaged: it does not match SUMS", name);
+        return stk__fail(error, STK_ERROR_DATA, "%s is corrupt: it does not match SUMS", name);
     v->has_model |= strcmp(name, stk__checkpoint_files[STK_CHECKPOINT_MODEL]) == 0;
     v->has_state |= strcmp(name, STK_CHECKPOINT_STATE) == 0;
     return STK_OK;
@@ -79,7 +79,7 @@ static stk_status check_file(verifier *v, const char *name, stk__digest wanted, 
 
 static stk_status refuse_sums(stk_error *error)
 {
-    return stk__fail(error, STK_ERROR_DATA, "SUMS is damaged");
+    return stk__fail(error, STK_ERROR_DATA, "SUMS is corrupt");
 }
 
 /* One line, "DIGEST  NAME\n"; *used gets its length. */

@@ -132,18 +132,18 @@ static stk_status take_text(scanner *s, const char **text)
     *text = to;
     while (s->at < s->end && *s->at != '"') {
         const size_t size = sequence_bytes(s->at, s->end);
-        if (size == 0) return refuse(s, "this is not UTF-8");
+        if (size == 0) return refuse(s, "invalid UTF-8");
         if ((uint8_t)*s->at < 0x20) return refuse(s, "a control character in a string");
         if (*s->at == '\\') {
             s->at++;
-            if (!take_escape(s, &to)) return refuse(s, "an impossible escape in a string");
+            if (!take_escape(s, &to)) return refuse(s, "an invalid escape in a string");
             continue;
         }
         memmove(to, s->at, size);
         to += size;
         s->at += size;
     }
-    if (s->at >= s->end) return refuse(s, "a string without an end");
+    if (s->at >= s->end) return refuse(s, "an unterminated string");
     s->at++;
     *to = '\0';
     return STK_OK;
@@ -159,8 +159,8 @@ static stk_status take_number(scanner *s, int64_t *value)
     for (; s->at < s->end && *s->at >= '0' && *s->at <= '9'; s->at++)
         if (__builtin_mul_overflow(*value, 10, value) || __builtin_add_overflow(*value, *s->at - '0', value))
             return refuse(s, "a number that is too large");
-    if (s->at == first) return refuse(s, "a whole number is missing");
-    if (*first == '0' && s->at - first > 1) return refuse(s, "a number with zeros in front");
+    if (s->at == first) return refuse(s, "an integer is missing");
+    if (*first == '0' && s->at - first > 1) return refuse(s, "a number with leading zeros");
     return STK_OK;
 }
 
@@ -175,7 +175,7 @@ typedef struct members {
 static stk_status take_dtype(scanner *s, members *m)
 {
     const char *word;
-    if (m->dtype) return refuse(s, "dtype is there twice");
+    if (m->dtype) return refuse(s, "duplicate dtype");
     STK__TRY(take_text(s, &word));
     for (size_t i = 0; i < sizeof dtype_words / sizeof dtype_words[0]; i++)
         if (strcmp(dtype_words[i].word, word) == 0) m->dtype = &dtype_words[i];
@@ -184,7 +184,7 @@ static stk_status take_dtype(scanner *s, members *m)
 
 static stk_status take_shape(scanner *s, members *m, stk__shape *shape)
 {
-    if (m->has_shape) return refuse(s, "shape is there twice");
+    if (m->has_shape) return refuse(s, "duplicate shape");
     if (!take(s, '[')) return refuse(s, "'[' is missing");
     m->has_shape = true;
     m->count = 1;
@@ -201,7 +201,7 @@ static stk_status take_shape(scanner *s, members *m, stk__shape *shape)
 
 static stk_status take_offsets(scanner *s, members *m)
 {
-    if (m->has_offsets) return refuse(s, "data_offsets is there twice");
+    if (m->has_offsets) return refuse(s, "duplicate data_offsets");
     m->has_offsets = true;
     if (!take(s, '[')) return refuse(s, "'[' is missing");
     STK__TRY(take_number(s, &m->begin));
@@ -218,7 +218,7 @@ static stk_status take_member(scanner *s, members *m, stk__shape *shape)
     if (strcmp(key, "dtype") == 0) return take_dtype(s, m);
     if (strcmp(key, "shape") == 0) return take_shape(s, m, shape);
     if (strcmp(key, "data_offsets") == 0) return take_offsets(s, m);
-    return refuse(s, "a tensor has something else than dtype, shape and data_offsets");
+    return refuse(s, "a tensor has an unknown key: only dtype, shape and data_offsets are possible");
 }
 
 static stk_status take_tensor(scanner *s, stk__safetensor *tensor)
@@ -234,7 +234,7 @@ static stk_status take_tensor(scanner *s, stk__safetensor *tensor)
         return refuse(s, "a tensor without dtype, shape or data_offsets");
     if (__builtin_mul_overflow(m.count, m.dtype->element_bytes, &size) || m.begin > m.end ||
         m.end - m.begin != size)
-        return refuse(s, "data_offsets that do not fit shape and dtype");
+        return refuse(s, "data_offsets that do not match shape and dtype");
     tensor->offset_bytes = (uint64_t)m.begin;
     tensor->size_bytes = (uint64_t)size;
     if (m.dims > STK_OP_DIMS || m.dtype->dtype == STK_DTYPE_NONE) {
@@ -266,7 +266,7 @@ static stk_status take_entry(scanner *s, stk__safetensors_list *list, bool *has_
     STK__TRY(take_text(s, &tensor.name));
     if (!take(s, ':')) return refuse(s, "':' is missing");
     if (strcmp(tensor.name, "__metadata__") == 0) {
-        if (*has_metadata) return refuse(s, "__metadata__ is there twice");
+        if (*has_metadata) return refuse(s, "duplicate __metadata__");
         *has_metadata = true;
         return take_metadata(s, list);
     }
@@ -288,5 +288,5 @@ stk_status stk__safetensors_parse(char *text, size_t size_bytes, stk__safetensor
         if (!take(&s, '}')) return refuse(&s, "'}' is missing");
     }
     skip_blanks(&s);
-    return s.at == s.end ? STK_OK : refuse(&s, "something follows its end");
+    return s.at == s.end ? STK_OK : refuse(&s, "trailing data after its end");
 }

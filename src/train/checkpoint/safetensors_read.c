@@ -32,7 +32,7 @@ static stk_status read_at(const stk__safetensors *file, void *data, uint64_t siz
             if (got < 0)
                 stk__fail_errno(error, errno, "cannot read '%s'", file->path);
             else
-                stk__fail(error, STK_ERROR_DATA, "'%s' ends too early", file->path);
+                stk__fail(error, STK_ERROR_DATA, "'%s' is truncated", file->path);
             return got < 0 ? STK_ERROR_IO : STK_ERROR_DATA;
         }
         to += got;
@@ -45,8 +45,8 @@ static stk_status read_at(const stk__safetensors *file, void *data, uint64_t siz
 static void hint_at_pickle(const uint8_t *bytes, stk_error *error)
 {
     if (memcmp(bytes, "PK\3\4", 4) != 0 && memcmp(bytes, "\x80\2", 2) != 0) return;
-    stk__error_hint(error, "it looks like a file of torch.save, which is never opened here; save the weights "
-                           "with safetensors.torch.save_file");
+    stk__error_hint(error, "it looks like a torch.save file (pickle), which is not supported; save the "
+                           "weights with safetensors.torch.save_file");
 }
 
 static stk_status read_header(stk__safetensors *file, uint64_t file_bytes, stk_error *error)
@@ -125,11 +125,11 @@ static stk_status check_names(stk__safetensors *file, stk_error *error)
     if (file->count > 1) qsort(file->by_name, (size_t)file->count, sizeof file->by_name[0], compare_names);
     for (int i = 1; i < file->count; i++)
         if (compare_names(&file->by_name[i - 1], &file->by_name[i]) == 0)
-            return stk__fail(error, STK_ERROR_DATA, "tensor '%.80s' is there twice", file->by_name[i]->name);
+            return stk__fail(error, STK_ERROR_DATA, "duplicate tensor '%.80s'", file->by_name[i]->name);
     if (pair_count > 1) qsort(pairs, pair_count, sizeof *pairs, compare_keys);
     for (size_t i = 1; i < pair_count; i++)
         if (compare_keys(&pairs[i - 1], &pairs[i]) == 0)
-            return stk__fail(error, STK_ERROR_DATA, "metadata '%.80s' is there twice", pairs[i].key);
+            return stk__fail(error, STK_ERROR_DATA, "duplicate metadata '%.80s'", pairs[i].key);
     return STK_OK;
 }
 
@@ -139,7 +139,8 @@ static stk_status open_file(stk__safetensors *file, stk_error *error)
     file->file = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (file->file < 0 || fstat(file->file, &facts) != 0)
         return stk__fail_errno(error, errno, "cannot open '%s'", file->path);
-    if (!S_ISREG(facts.st_mode)) return stk__fail(error, STK_ERROR_IO, "'%s' is no file", file->path);
+    if (!S_ISREG(facts.st_mode))
+        return stk__fail(error, STK_ERROR_IO, "'%s' is not a regular file", file->path);
     STK__TRY(read_header(file, (uint64_t)facts.st_size, error));
     STK__TRY(stk__safetensors_parse((char *)file->header.data, file->header.size_bytes, &file->list, error));
     file->count = (int)(file->list.tensors.size_bytes / sizeof(stk__safetensor));

@@ -61,7 +61,7 @@ static void print_kind(stk_dtype dtype, const stk__shape *shape, char *text, siz
     char dims[40];
     stk__shape_print(shape, dims, sizeof dims);
     if (dtype == STK_DTYPE_NONE)
-        snprintf(text, size, "a kind that is not supported");
+        snprintf(text, size, "an unsupported dtype");
     else
         snprintf(text, size, "%s [%s]", words[dtype], dims);
 }
@@ -116,7 +116,7 @@ static void note_unknown(const stk__safetensors *file, const stk__model *model, 
 static stk_status refuse_nothing(const char *path, const stk__model *model, const stk__weights_report *report,
                                  stk_error *error)
 {
-    stk__fail(error, STK_ERROR_DATA, "none of its tensors fits the network");
+    stk__fail(error, STK_ERROR_DATA, "none of its tensors matches the network");
     stk__error_place(error, "%s", path);
     if (report->misfits)
         stk__error_hint(error, "%s", report->first_misfit);

@@ -38,7 +38,7 @@ static stk_status read_task(stk__network_reader *r, const stk__node *node)
         r->network->task = (stk__task)i;
         if (strcmp(tasks[i], node->text) == 0) return STK_OK;
     }
-    stk__network_refuse(r, node->mark, "there is no task '%s'", node->text);
+    stk__network_refuse(r, node->mark, "unknown task '%s'", node->text);
     if (nearest.best)
         stk__network_suggest(r, nearest.best);
     else
@@ -67,7 +67,7 @@ static stk_status check_keys(const stk__network_reader *r)
         while (i < KEYS && strcmp(keys[i], node->key) != 0)
             stk__nearest_offer(&nearest, keys[i++]);
         if (i < KEYS) continue;
-        stk__network_refuse(r, node->key_mark, "'%s' is no key of a network", node->key);
+        stk__network_refuse(r, node->key_mark, "'%s' is not a key of a network", node->key);
         stk__network_suggest(r, nearest.best);
         return STK_ERROR_CONFIG;
     }

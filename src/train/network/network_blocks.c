@@ -26,7 +26,7 @@ static stk_status check_option(const stk__network_reader *r, const stk__node *op
         return stk__network_refuse(r, node->mark, "an option of a block cannot be called '%s'", node->text);
     for (const stk__node *other = options->first; other != node; other = other->next)
         if (strcmp(other->text, node->text) == 0)
-            return stk__network_refuse(r, node->mark, "the option '%s' is there twice", node->text);
+            return stk__network_refuse(r, node->mark, "duplicate option '%s'", node->text);
     const stk__scope *outer = stk__scope_find(r->scope, node->text, strlen(node->text));
     if (outer && !stk__network_is_fact(node->text)) {
         stk__network_refuse(r, node->mark, "'%s' is an option of the network already", node->text);
@@ -50,7 +50,7 @@ static stk_status read_options(const stk__network_reader *r, stk__network_block 
 static stk_status read_block(stk__network_reader *r, const stk__node *entry)
 {
     if (!stk__network_is_word(entry->key))
-        return stk__network_refuse(r, entry->key_mark, "'%s' is no name of a block", entry->key);
+        return stk__network_refuse(r, entry->key_mark, "'%s' is not a name for a block", entry->key);
     r->subject = (stk__network_subject){"block", entry->key, NULL};
     STK__TRY(stk__network_want(r, entry, STK_NODE_MAP));
     stk__network_block *block = &r->blocks[r->block_count++];
@@ -61,8 +61,8 @@ static stk_status read_block(stk__network_reader *r, const stk__node *entry)
         else if (strcmp(node->key, "layers") == 0)
             block->layers = node;
         else
-            return stk__network_refuse(r, node->key_mark, "'%s' is no key of a block: options and layers are",
-                                       node->key);
+            return stk__network_refuse(r, node->key_mark,
+                                       "'%s' is not a key of a block: options and layers are", node->key);
     }
     if (!block->layers) return stk__network_refuse(r, entry->mark, "'layers' is missing");
     r->subject = (stk__network_subject){0};

@@ -12,7 +12,7 @@ enum { LOOP_VALUES_LEAST = 2, LOOP_VALUES_MOST = 3 };
 static stk_status count_step(stk__network_reader *r, stk__mark mark)
 {
     if (++r->steps <= STK_NETWORK_STEPS_MOST) return STK_OK;
-    return stk__network_refuse(r, mark, "the loops of this network take more than %d turns",
+    return stk__network_refuse(r, mark, "the loops of this network take more than %d iterations",
                                STK_NETWORK_STEPS_MOST);
 }
 
@@ -40,8 +40,8 @@ static stk_status read_name(stk__network_reader *r, const stk__network_frame *fr
     const bool standardises = op && strcmp(op->text, stk__op_word(STK_OP_AFFINE)) == 0 &&
                               !frame->input_count && strcmp(name, "input") == 0;
     if (stk__network_is_reserved(name) && !standardises) {
-        stk__network_refuse(r, node->mark, "nothing can be called '%s'", name);
-        stk__error_hint(r->error, "'in', 'before' and 'input' are words that `in` knows");
+        stk__network_refuse(r, node->mark, "the name '%s' is reserved", name);
+        stk__error_hint(r->error, "'in', 'before' and 'input' have a meaning in `in`");
         return STK_ERROR_CONFIG;
     }
     if (r->checking) {
@@ -191,7 +191,7 @@ static stk_status read_loop(const stk__network_reader *r, const stk__node *loop,
                                    "a loop is written {i: [first, last]} or {i: [first, last, step]}");
     const stk__node *range = loop->first;
     if (!stk__network_is_word(range->key))
-        return stk__network_refuse(r, range->key_mark, "'%s' is no name of a variable", range->key);
+        return stk__network_refuse(r, range->key_mark, "'%s' is not a name for a variable", range->key);
     const stk__scope *outer = stk__scope_find(scope, range->key, strlen(range->key));
     if (outer && !stk__network_is_fact(range->key))
         return stk__network_refuse(r, range->key_mark, "'%s' means something else already", range->key);
@@ -209,7 +209,7 @@ static stk_status check_loop_keys(const stk__network_reader *r, const stk__node 
         if (strcmp(node->key, "for") != 0 && strcmp(node->key, "layers") != 0 &&
             strcmp(node->key, "when") != 0)
             return stk__network_refuse(r, node->key_mark,
-                                       "'%s' is no key of a loop: for, layers and when are", node->key);
+                                       "'%s' is not a key of a loop: for, layers and when are", node->key);
     if (stk__node_find(entry, "layers")) return STK_OK;
     return stk__network_refuse(r, entry->mark, "'layers' of the loop are missing");
 }

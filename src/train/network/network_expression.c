@@ -57,7 +57,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* The next character that is no blank; 0 at the end. */
+/* The next character that is not a blank; 0 at the end. */
 static char peek(parser *p)
 {
     const stk__expression *e = p->expression;
@@ -77,7 +77,7 @@ static bool fail_here(parser *p, const char *wanted)
 {
     const char c = peek(p);
     if (c == '\0') return fail(p, p->at, "the expression ends where %s should follow", wanted);
-    if (c < ' ' || c > '~') return fail(p, p->at, "a strange character where %s should follow", wanted);
+    if (c < ' ' || c > '~') return fail(p, p->at, "an unexpected character where %s should follow", wanted);
     return fail(p, p->at, "'%c' where %s should follow", c, wanted);
 }
 
@@ -90,7 +90,7 @@ static bool number(parser *p, int64_t *value)
         if (__builtin_mul_overflow(sum, 10, &sum) || __builtin_add_overflow(sum, e->text[p->at] - '0', &sum))
             return fail_large(p, start);
     if (p->at < e->length && (e->text[p->at] == '.' || is_letter(e->text[p->at])))
-        return fail(p, start, "only whole numbers are possible here");
+        return fail(p, start, "only integers are possible here");
     *value = sum;
     return true;
 }
@@ -221,8 +221,7 @@ static bool divide(const parser *p, char operation, size_t at, int64_t b, int64_
             return fail_large(p, at);
         return true;
     }
-    if (operation == '/' && a % b != 0)
-        return fail(p, at, "%lld / %lld does not come out even", a, (long long)b);
+    if (operation == '/' && a % b != 0) return fail(p, at, "%lld / %lld is not an integer", a, (long long)b);
     *value = operation == '/' ? a / b : a % b;
     return true;
 }

@@ -1,4 +1,4 @@
-/* Whole-number expressions of network files: "width * 2 ^ (i - 1)". */
+/* Integer expressions of network files: "width * 2 ^ (i - 1)". */
 #ifndef STK_TRAIN_NETWORK_EXPRESSION_H
 #define STK_TRAIN_NETWORK_EXPRESSION_H
 
@@ -11,7 +11,7 @@ typedef struct stk__scope {
     const struct stk__scope *outer;
     const char *name;
     int64_t value;
-    bool *used;   /* set when an expression has the name; NULL: nobody asks */
+    bool *used;   /* set when an expression has the name; NULL: not needed */
     bool unknown; /* a fact that the data does not have: using it is a mistake */
 } stk__scope;
 

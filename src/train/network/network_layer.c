@@ -16,7 +16,7 @@ typedef enum value_kind {
     FLAG,  /* bool */
     UNSET, /* bool that says the opposite */
     REAL,  /* double */
-    SHARE, /* double from a whole number of percents */
+    SHARE, /* double from an integer percentage */
     MODE   /* of resizing */
 } value_kind;
 
@@ -166,7 +166,7 @@ static stk_status read_real(const stk__network_reader *r, const stk__node *node,
     if (stk__number_real(node->text, strlen(node->text), value) && *value >= rule->least &&
         *value <= rule->most)
         return STK_OK;
-    return stk__network_refuse(r, node->mark, "%s is '%s'; a number from %g to %g is wanted", rule->name,
+    return stk__network_refuse(r, node->mark, "%s is '%s'; a number from %g to %g is expected", rule->name,
                                node->text, rule->least, rule->most);
 }
 

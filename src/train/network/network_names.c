@@ -27,7 +27,7 @@ stk_status stk__network_name_add(stk__network_reader *r, const char *name, int l
 {
     const stk__layer_name *before = stk__network_name_find(r, name);
     if (before) {
-        stk__network_refuse(r, mark, "the name '%s' is there twice", name);
+        stk__network_refuse(r, mark, "duplicate name '%s'", name);
         stk__error_hint(r->error, "the first is in line %d; inside a loop, put {its variable} into the name",
                         before->line);
         return STK_ERROR_CONFIG;
@@ -63,11 +63,11 @@ static stk_status refuse_unknown(const stk__network_reader *r, const stk__networ
             stk__nearest_offer(&nearest, known->name);
         }
     stk__nearest_offer(&nearest, frame->input_count ? "in" : "input");
-    stk__network_refuse(r, node->mark, "no layer '%s' stands above it", name);
+    stk__network_refuse(r, node->mark, "no layer '%s' is above it", name);
     if (nearest.best)
         stk__network_suggest(r, nearest.best);
     else
-        stk__error_hint(r->error, "only layers above can be used; 'input' is what the network is given");
+        stk__error_hint(r->error, "only layers above can be used; 'input' is the network's input");
     return STK_ERROR_CONFIG;
 }
 
@@ -77,7 +77,7 @@ static stk_status find_block_input(const stk__network_reader *r, stk__network_fr
     if (!frame->input_count) {
         stk__network_refuse(r, node->mark, "'%s' is the input of a block, and this is outside of one",
                             node->text);
-        stk__error_hint(r->error, "'input' is what the network is given");
+        stk__error_hint(r->error, "'input' is the network's input");
         return STK_ERROR_CONFIG;
     }
     if (number > frame->asked) frame->asked = number;

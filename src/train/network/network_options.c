@@ -28,10 +28,10 @@ static const stk__network_setting *find_setting(const stk__network_setting *sett
 
 static stk_status check_word(const stk__network_reader *r, const stk__node *entry)
 {
-    /* Words of expressions, and keys of the section `model` that are no options of networks. */
+    /* Words of expressions, and keys of the section `model` that are not options of networks. */
     static const char *const taken[] = {"true", "false", "min", "max", "name", "file", "weights", "freeze"};
     if (!stk__network_is_word(entry->key))
-        return stk__network_refuse(r, entry->key_mark, "'%s' is no name of an option", entry->key);
+        return stk__network_refuse(r, entry->key_mark, "'%s' is not a name for an option", entry->key);
     for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++)
         if (strcmp(entry->key, taken[i]) == 0)
             return stk__network_refuse(r, entry->key_mark, "an option cannot be called '%s'", entry->key);
@@ -59,7 +59,7 @@ static stk_status read_key(const stk__network_reader *r, const stk__node *node, 
     if (strcmp(node->key, "least") == 0) return read_bound(r, node, &option->least);
     if (strcmp(node->key, "most") == 0) return read_bound(r, node, &option->most);
     if (strcmp(node->key, "help") == 0) return read_help(r, node, &option->help);
-    stk__network_refuse(r, node->key_mark, "'%s' is no key of an option", node->key);
+    stk__network_refuse(r, node->key_mark, "'%s' is not a key of an option", node->key);
     stk__error_hint(r->error, "an option has default, least, most and help");
     return STK_ERROR_CONFIG;
 }

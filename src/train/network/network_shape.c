@@ -26,7 +26,7 @@ static stk_status check_size(const stk__shape *shape, const char *what, stk_erro
     if (stk__shape_count(shape) <= ELEMENTS_MOST) return STK_OK;
     char text[96];
     stk__shape_print(shape, text, sizeof text);
-    return stk__fail(error, STK_ERROR_CONFIG, "%s [%s] is larger than any memory", what, text);
+    return stk__fail(error, STK_ERROR_CONFIG, "%s [%s] is too large for memory", what, text);
 }
 
 static stk_status shape_layer(const stk__network *network, stk__layer *layer, const stk__shape *input,
@@ -49,16 +49,16 @@ static bool fits_task(stk__task task, const stk__shape *output, const char **wan
 {
     switch (task) {
     case STK_TASK_SEGMENTATION:
-        *wants = "segmentation wants a prediction [n h w classes]";
+        *wants = "segmentation needs an output of shape [n h w classes]";
         return output->ndim == 4;
     case STK_TASK_POINTS:
-        *wants = "points want a prediction [n h w 3k], k heat maps and then k offsets";
+        *wants = "points need an output of shape [n h w 3k], k heat maps and then k offsets";
         return output->ndim == 4 && output->dim[3] % 3 == 0;
     case STK_TASK_CLASSIFICATION:
-        *wants = "classification wants a prediction [n classes]";
+        *wants = "classification needs an output of shape [n classes]";
         return output->ndim == 2;
     default:
-        *wants = "regression wants a prediction [n 1]";
+        *wants = "regression needs an output of shape [n 1]";
         return output->ndim == 2 && output->dim[1] == 1;
     }
 }
@@ -81,7 +81,7 @@ static stk_status check_input(const stk__network *network, const stk__shape *inp
     if (status == STK_OK && input->ndim == 4 && (input->dim[1] % multiple || input->dim[2] % multiple)) {
         status = stk__fail(
             error, STK_ERROR_CONFIG,
-            "the network '%s' wants images whose height and width are multiples of %lld, not %lld x %lld",
+            "the network '%s' needs images whose height and width are multiples of %lld, not %lld x %lld",
             network->name, (long long)multiple, (long long)input->dim[1], (long long)input->dim[2]);
         stk__error_hint(error, "data.image_size=[%lld, %lld] is the next larger one",
                         (long long)((input->dim[1] + multiple - 1) / multiple * multiple),

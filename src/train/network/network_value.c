@@ -1,4 +1,4 @@
-/* Values of a network file: kinds of nodes, whole numbers, names with expressions inside. */
+/* Values of a network file: kinds of nodes, integers, names with expressions inside. */
 #include "train/network/network_reader.h"
 
 #include "core/nearest.h"
@@ -37,7 +37,7 @@ stk_status stk__network_want(const stk__network_reader *r, const stk__node *node
         return stk__network_refuse(r, node->mark, "'%s' must be %s, not %s", node->key, words[kind],
                                    words[node->kind]);
     if (node->kind != kind)
-        return stk__network_refuse(r, node->mark, "%s must stand here, not %s", words[kind],
+        return stk__network_refuse(r, node->mark, "%s is expected here, not %s", words[kind],
                                    words[node->kind]);
     if (kind == STK_NODE_TEXT && !node->text[0])
         return stk__network_refuse(r, node->mark, "'%s' has no value", node->key ? node->key : "");
@@ -134,12 +134,12 @@ stk_status stk__network_fill(const stk__network_reader *r, const stk__node *node
                                        STK_NETWORK_NAME_BYTES - 1);
         if (!is_name_char(node->text[at]))
             return stk__network_refuse(r, mark_inside(node, at),
-                                       "'%s' is no name: letters, digits, '_' and '.' make one", node->text);
+                                       "'%s' is not a name: use letters, digits, '_' and '.'", node->text);
         name[used] = node->text[at++];
         name[used + 1] = '\0';
     }
     if (has_empty_part(name))
-        return stk__network_refuse(r, node->mark, "'%s' is no name: a part between dots is empty",
+        return stk__network_refuse(r, node->mark, "'%s' is not a name: a part between dots is empty",
                                    node->text);
     return STK_OK;
 }

@@ -71,10 +71,10 @@ static stk_status next_event(reader *r)
     if (!yaml_parser_parse(&r->parser, &r->event)) return refuse_syntax(r);
     if (is_decorated(&r->event))
         return refuse(r, "anchors (&), aliases (*) and tags (!) are not supported in networks",
-                      "blocks are the way to write something once");
+                      "use a block to write something once");
     if (r->event.type != YAML_SCALAR_EVENT) return STK_OK;
     if (memchr(r->event.data.scalar.value, 0, r->event.data.scalar.length))
-        return refuse(r, "a zero byte in a text", NULL);
+        return refuse(r, "a NUL byte in a text", NULL);
     if (r->event.data.scalar.length > TEXT_MOST) return refuse(r, "a text of more than 1000 bytes", NULL);
     return STK_OK;
 }
@@ -117,7 +117,7 @@ static stk_status read_key(reader *r, const stk__node *map, const char **key)
     STK__TRY(copy_scalar(r, key));
     const stk__node *before = stk__node_find(map, *key);
     if (!before) return STK_OK;
-    stk__fail(r->error, STK_ERROR_CONFIG, "the key '%s' is there twice", *key);
+    stk__fail(r->error, STK_ERROR_CONFIG, "duplicate key '%s'", *key);
     stk__error_hint(r->error, "the first is in line %d", before->key_mark.line);
     stk__error_place(r->error, "%s:%zu:%zu", r->place, r->event.start_mark.line + 1,
                      r->event.start_mark.column + 1);

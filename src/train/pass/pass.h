@@ -26,10 +26,11 @@ typedef struct stk__pass_request {
     const char *freeze;  /* as the model's: nothing before the first trainable layer has a backward pass, and
                           * frozen batch norms compute as in evaluation, also while training */
     stk__op_spec loss;   /* kind and settings; shapes and, for points, image_size are filled in */
-    stk__op_spec metric; /* a kind that is no loss (no metric): there is none */
+    stk__op_spec metric; /* a kind other than a metric: there is none */
     /* For tests and for finding faults: */
     bool unshared; /* every tensor in memory of its own */
-    bool poison; /* memory is filled with NaN before a forward pass and when nobody needs it any more; slow */
+    bool
+        poison; /* memory is filled with NaN before a forward pass and when it is not needed any more; slow */
 } stk__pass_request;
 
 /* What a pass says of itself; `--plan` prints it. */

@@ -123,7 +123,7 @@ static void arrange_best(stk__pass_plan *plan, work *w)
         plan->values[i].offset_bytes = w->offsets[plan->values[i].home];
 }
 
-/* Every value in its own memory; scratch is one piece for all, as nobody expects it to last. */
+/* Every value in its own memory; scratch is one piece for all, as it does not have to last. */
 static void arrange_apart(stk__pass_plan *plan)
 {
     size_t offset = plan->scratch_bytes;

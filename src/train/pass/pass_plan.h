@@ -112,7 +112,7 @@ typedef struct stk__pass_plan {
  * is fused. */
 void stk__pass_fuse(stk__pass_graph *graph, bool fuse);
 
-/* Sums whose input can compute them, being read by nobody else; with `join` false none is. After
+/* Sums whose input can compute them, as its only reader; with `join` false none is. After
  * stk__pass_mark, when operations are there. Changes no bit. */
 void stk__pass_join(stk__pass_graph *graph, bool join);
 

@@ -85,12 +85,12 @@ static void fill_line(line *l, const stk__pass *pass, int index)
     else if (node->used)
         snprintf(l->cell[COLUMN_MEMORY], CELL_BYTES, "in place");
     if (row->fused || row->joined) {
-        snprintf(l->cell[COLUMN_NOTE], CELL_BYTES, "done by %.*s", CELL_BYTES - 16,
+        snprintf(l->cell[COLUMN_NOTE], CELL_BYTES, "fused into %.*s", CELL_BYTES - 16,
                  row->fused ? row->fused : row->joined);
         return;
     }
     const char *frozen = node->frozen && node->form->param_count ? "frozen" : "";
-    const char *again = node->again ? "computed again" : "";
+    const char *again = node->again ? "recomputed" : "";
     const char *method = node->used ? row->method : "";
     snprintf(l->cell[COLUMN_NOTE], CELL_BYTES, "%s%s%s%s%s", method,
              *method && (*frozen || *again) ? ", " : "", node->used ? frozen : "not used",
@@ -153,9 +153,9 @@ static stk_status print_sums(const stk__pass *pass, stk__buffer *text, stk_error
     print_flops(report->flops, count);
     STK__TRY(append(text, error, "\narithmetic   %s forward", count));
     print_flops(report->step_flops, count);
-    if (pass->training) STK__TRY(append(text, error, ", %s a step", count));
+    if (pass->training) STK__TRY(append(text, error, ", %s per step", count));
     if (report->recomputed_layers)
-        STK__TRY(append(text, error, " with %d layers computed again", report->recomputed_layers));
+        STK__TRY(append(text, error, " with %d layers recomputed", report->recomputed_layers));
     return append(text, error, "\n");
 }
 
@@ -169,10 +169,10 @@ static stk_status print_trade(const stk__pass *pass, stk__buffer *text, stk_erro
         char size[CELL_BYTES], flops[CELL_BYTES];
         print_bytes(trades[i].activation_bytes, size);
         print_flops(trades[i].step_flops, flops);
-        STK__TRY(
-            append(text, error, "  %-14s %10s of activations, %s a step", i ? "true" : "false", size, flops));
+        STK__TRY(append(text, error, "  %-14s %10s of activations, %s per step", i ? "true" : "false", size,
+                        flops));
         if (trades[i].recomputed_layers)
-            STK__TRY(append(text, error, ", %d layers computed again", trades[i].recomputed_layers));
+            STK__TRY(append(text, error, ", %d layers recomputed", trades[i].recomputed_layers));
         STK__TRY(append(text, error, "%s\n", pass->recompute == i ? "  (in effect)" : ""));
     }
     return STK_OK;
@@ -195,7 +195,7 @@ static stk_status print_memory(const stk__pass *pass, stk__buffer *text, stk_err
         const stk__model_bytes bytes = stk__model_measure(pass->model);
         STK__TRY(print_part("parameters", bytes.params + bytes.buffers, text, error));
         STK__TRY(print_part("gradients", bytes.grads, text, error));
-        STK__TRY(print_part("optimiser", bytes.optimizer, text, error));
+        STK__TRY(print_part("optimizer", bytes.optimizer, text, error));
         STK__TRY(print_part("average", bytes.averages, text, error));
         all += pass->model->size_bytes;
     }
@@ -205,7 +205,7 @@ static stk_status print_memory(const stk__pass *pass, stk__buffer *text, stk_err
                     pass->half == STK_DTYPE_BF16  ? ", in bf16"
                     : pass->half == STK_DTYPE_F16 ? ", in fp16"
                                                   : ""));
-    return pass->model ? print_part("together", all, text, error) : STK_OK;
+    return pass->model ? print_part("total", all, text, error) : STK_OK;
 }
 
 stk_status stk__pass_print(const stk__pass *pass, const stk__network *network, stk__buffer *text,

@@ -39,8 +39,8 @@ static bool join_in_place(stk__pass_plan *plan, int now, int source, int target)
     return true;
 }
 
-/* A copy shares memory with its source until one of the two is written to: from then on nobody may read the
- * other. Later steps are not joined yet, so a step that touches both is no step in place. */
+/* A copy shares memory with its source until one of the two is written to: from then on the other may
+ * not be read. Later steps are not joined yet, so a step that touches both is not done in place. */
 static bool copy_is_needless(const stk__pass_plan *plan, int now, int a, int b)
 {
     const int last =

@@ -111,7 +111,7 @@ static void write_joined(stk__pass_plan *plan, stk__pass_graph *graph, int layer
     use_scratch(plan, step, node->needs.scratch_bytes);
 }
 
-/* Loss or metric: its saved bytes, if it wants any, are nobody else's. */
+/* Loss or metric: its saved bytes, if it needs any, are its own. */
 static void write_judge(stk__pass_plan *plan, stk__pass_graph *graph, stk__step_action action,
                         stk__op_needs needs)
 {

@@ -42,26 +42,25 @@ static void nonsense_is_refused(void **state)
     check_refused("scale=[0,2]", "augment.scale = '0' is not above 0", "give a range [A, B] above 0");
     check_refused("gamma=1.5", "augment.gamma = '1.5' reaches down to 0 and below",
                   "give less than 1, or a range [A, B] above 0");
-    check_refused("crop=[0,1]", "augment.crop starts at 0, which is no part of an image",
+    check_refused("crop=[0,1]", "augment.crop starts at 0, an empty crop",
                   "give a range [A, B] with 0 < A <= B <= 1, such as [0.08, 1]");
     check_refused("crop=[0.5,1.5]", "augment.crop = '[0.5,1.5]' is above 1",
                   "give a number or a range [A, B], 0 to 1");
     check_refused("hue=0.6", "augment.hue = '0.6' is above 0.5",
                   "give a number or a range [A, B], -0.5 to 0.5");
-    check_refused("blur_kernel=4", "augment.blur_kernel = '4' is not an odd side from 3 to 7",
-                  "give 3, 5 or 7; 0 switches the blur off");
-    check_refused("blur_kernel=9", "augment.blur_kernel = '9' is above 7",
-                  "give auto or a whole number, 0 to 7");
+    check_refused("blur_kernel=4", "augment.blur_kernel = '4' is not an odd kernel size from 3 to 7",
+                  "give 3, 5 or 7; 0 = off");
+    check_refused("blur_kernel=9", "augment.blur_kernel = '9' is above 7", "give auto or an integer, 0 to 7");
     check_refused("translate=0.1,0.2,0.3", "augment.translate = '0.1,0.2,0.3' is neither one number nor two",
                   "give a number or two, [A, B], 0 to 1");
     check_refused("fill=300", "augment.fill = '300' is above 255",
                   "give a number or three, [A, B, C], 0 to 255");
     check_refused("mixup_alpha=1 mixup_prob=0.7 cutmix_alpha=1 cutmix_prob=0.5",
-                  "augment.mixup_prob and cutmix_prob are more than 1 together",
-                  "a pair is mixed in one way only: give two that make up 1 or less");
+                  "augment.mixup_prob + augment.cutmix_prob is more than 1",
+                  "a pair gets mixup or cutmix, not both: the two probabilities may add up to 1");
     check_refused("mixup_alpha=1 mixup_prob=1 cutmix_alpha=1",
-                  "augment.cutmix_alpha is set, but no pair is left for it",
-                  "give augment.cutmix_prob, and less than 1 to the other");
+                  "augment.cutmix_alpha is set, but its probability is 0",
+                  "set augment.cutmix_prob, and less than 1 for the other");
     check_refused("rotation_degress=4", "unknown key 'rotation_degress' in section 'augment'",
                   "did you mean 'rotation_degrees'?");
     check_refused("preset=huge", "augment.preset = 'huge' is not one of the choices",
@@ -71,13 +70,13 @@ static void nonsense_is_refused(void **state)
 static void keys_without_effect_are_refused(void **state)
 {
     (void)state;
-    check_refused("rotation_prob=0.5", "augment.rotation_prob is set, but what it belongs to is off",
+    check_refused("rotation_prob=0.5", "augment.rotation_prob is set, but its operation is off",
                   "set augment.rotation_degrees too, or leave it out");
-    check_refused("preset=minimal blur_sigma=2", "augment.blur_sigma is set, but what it belongs to is off",
+    check_refused("preset=minimal blur_sigma=2", "augment.blur_sigma is set, but its operation is off",
                   "set augment.blur_kernel too, or leave it out");
-    check_refused("jitter_order=fixed", "augment.jitter_order is set, but what it belongs to is off",
+    check_refused("jitter_order=fixed", "augment.jitter_order is set, but its operation is off",
                   "set one of brightness, contrast, saturation, hue too, or leave it out");
-    check_refused("cutmix_prob=0.5", "augment.cutmix_prob is set, but what it belongs to is off",
+    check_refused("cutmix_prob=0.5", "augment.cutmix_prob is set, but its operation is off",
                   "set augment.cutmix_alpha too, or leave it out");
     stk__plan *plan = plan_of("rotation_prob=0 scale=0 scale_prob=0.5"); /* all ask for nothing */
     stk__plan_destroy(&plan);
@@ -103,10 +102,9 @@ static void schedules_are_refused_with_their_reason(void **state)
     check_refused("schedule=minimal", "augment.schedule has 'minimal', which is not 'epoch: preset'", form);
     check_refused("schedule=0:minimal,", "augment.schedule has '', which is not 'epoch: preset'", form);
     check_refused("schedule=-1:minimal",
-                  "augment.schedule has '-1:minimal', whose epoch is not a whole number from 0 on", form);
+                  "augment.schedule has '-1:minimal', whose epoch is not an integer from 0 on", form);
     check_refused("schedule=4294967296:none",
-                  "augment.schedule has '4294967296:none', whose epoch is not a whole number from 0 on",
-                  form);
+                  "augment.schedule has '4294967296:none', whose epoch is not an integer from 0 on", form);
     char many[TEXTS_BYTES] = "schedule=0:none";
     for (int i = 1; i <= 64; i++)
         sprintf(many + strlen(many), ",%d:none", i);

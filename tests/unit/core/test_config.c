@@ -202,7 +202,7 @@ static void environment_refuses_what_it_cannot_mean(void **state)
     check_environment_refused("STOKER_DATA_NUM_WRKERS=3", NULL, "environment STOKER_DATA_NUM_WRKERS",
                               "unknown key 'num_wrkers' in section 'data'", "did you mean 'num_workers'?");
     check_environment_refused("STOKER_DATA_BATCH_SIZE=0", NULL, "environment STOKER_DATA_BATCH_SIZE",
-                              "data.batch_size = '0' is below 1", "give a whole number, 1 to 65536");
+                              "data.batch_size = '0' is below 1", "give an integer, 1 to 65536");
     check_environment_refused("STOKER_DATA_BATCH_SIZE=1", "STOKER_TRAIN_BATCH_SIZE=2",
                               "environment STOKER_TRAIN_BATCH_SIZE", "'data.batch_size' is set twice",
                               "the other one is at environment STOKER_DATA_BATCH_SIZE");

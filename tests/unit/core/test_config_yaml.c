@@ -166,17 +166,17 @@ static void values_are_checked_where_they_stand(void **state)
 {
     (void)state;
     check_yaml_refused("data:\n  batch_size: 0\n", "t.yaml:2:15", "data.batch_size = '0' is below 1",
-                       "give a whole number, 1 to 65536");
+                       "give an integer, 1 to 65536");
     check_yaml_refused("data:\n  batch_size: [1, 2]\n", "t.yaml:2:15",
-                       "data.batch_size = '[1, 2]' is not a whole number", "give a whole number, 1 to 65536");
+                       "data.batch_size = '[1, 2]' is not an integer", "give an integer, 1 to 65536");
     check_yaml_refused("data:\n  batch_size: {1: 2}\n", "t.yaml:2:15",
-                       "data.batch_size = '1:2' is not a whole number", "give a whole number, 1 to 65536");
+                       "data.batch_size = '1:2' is not an integer", "give an integer, 1 to 65536");
     check_yaml_refused("data:\n  root: {a: b}\n", "t.yaml:2:9", "'data.root' takes a text, not a map",
                        "put it in quotes if it starts with '{'");
-    check_yaml_refused("train: {batch: x}\n", "t.yaml:1:16", "data.batch_size = 'x' is not a whole number",
-                       "give a whole number, 1 to 65536");
-    check_yaml_refused("data: {val: {seed: x}}\n", "t.yaml:1:20", "data.val.seed = 'x' is not a whole number",
-                       "give a whole number");
+    check_yaml_refused("train: {batch: x}\n", "t.yaml:1:16", "data.batch_size = 'x' is not an integer",
+                       "give an integer, 1 to 65536");
+    check_yaml_refused("data: {val: {seed: x}}\n", "t.yaml:1:20", "data.val.seed = 'x' is not an integer",
+                       "give an integer");
 }
 
 static void ambiguous_keys_are_refused(void **state)
@@ -196,7 +196,7 @@ static void duplicates_are_refused(void **state)
     check_yaml_refused("data: {seed: ~, seed: 1}\n", "t.yaml:1:23", "'data.seed' is set twice",
                        "the other one is at t.yaml:1:14");
     check_yaml_refused("data: {seed: 1}\nrun: {}\ndata: {limit: 1}\n", "t.yaml:3:7",
-                       "the section 'data' is there twice", "put all its keys into one");
+                       "duplicate section 'data'", "put all its keys into one section");
     check_yaml_refused("train: {epochs: 1}\ntraining: {epochs: 2}\n", "t.yaml:2:20",
                        "'train.epochs' is set twice", "");
 }
@@ -219,12 +219,12 @@ static void odd_yaml_is_refused_with_a_reason(void **state)
                        "");
     check_yaml_refused("? [a, b]\n: 1\n", "t.yaml:1:3", "a key must be a single word", "");
     check_yaml_refused("data: {image_size: [[1, 2], 3]}\n", "t.yaml:1:21",
-                       "a list or map inside a list or map value", "only plain values can stand here");
+                       "a list or map inside a list or map value", "only plain values are possible here");
     check_yaml_refused("data: {mask_map: {0: {1: 2}}}\n", "t.yaml:1:22",
-                       "a list or map inside a list or map value", "only plain values can stand here");
+                       "a list or map inside a list or map value", "only plain values are possible here");
     check_yaml_refused("data: {mask_map: {0: '1,2'}}\n", "t.yaml:1:22",
                        "a value in a list or map must not have ',', ':' or brackets in it", "");
-    check_yaml_refused("data: {root: \"a\\0b\"}\n", "t.yaml:1:14", "a zero byte in a text", "");
+    check_yaml_refused("data: {root: \"a\\0b\"}\n", "t.yaml:1:14", "a NUL byte in a text", "");
 }
 
 static void broken_yaml_says_where(void **state)
@@ -265,8 +265,8 @@ static void hostile_yaml_is_cheap(void **state)
     check_hostile(
         repeat("data: {batch_size: ", "9", 1000000, "}"),
         "data.batch_size = "
-        "'99999999999999999999999999999999999999999999999999999999999999999999999999999999' is not a whole "
-        "number");
+        "'99999999999999999999999999999999999999999999999999999999999999999999999999999999' is not an "
+        "integer");
     stk__buffer many = {0};
     for (int i = 0; i < 5000; i++) {
         char line[32];

@@ -36,7 +36,7 @@ static void effects_differ_in_value_not_in_spelling(void **state)
     assert_false(effect_named(config, "data.seed").differs);
     const stk__effect limit = effect_named(config, "data.limit"), lr = effect_named(config, "optimizer.lr");
     assert_true(limit.differs && !limit.in_effect && limit.origin == STK_ORIGIN_FILE);
-    assert_string_equal(limit.why, "nothing here has used it");
+    assert_string_equal(limit.why, "not used by this command");
     assert_true(lr.differs && !lr.in_effect);
     assert_string_equal(lr.requested, "0.1");
     assert_string_equal(lr.why, "not used here: stoker load has no optimiser");
@@ -115,7 +115,7 @@ static void json_keeps_numbers_numbers(void **state)
     check_json(rows, "data.pin_memory",
                "{'name':'data.pin_memory','requested':true,'in_effect':false,'why':'no CUDA'}");
     check_json(rows, "data.seed", "{'name':'data.seed','requested':null,'in_effect':5,'why':null}");
-    const char unused[] = ",'in_effect':null,'why':'nothing here has used it'}";
+    const char unused[] = ",'in_effect':null,'why':'not used by this command'}";
     check_json_start(rows, "data.cache", "{'name':'data.cache','requested':1024", unused);
     check_json_start(rows, "data.timeout", "{'name':'data.timeout','requested':120.0", unused);
     check_json_start(rows, "data.shuffle", "{'name':'data.shuffle','requested':'auto'", unused);

@@ -62,8 +62,8 @@ static void whole_numbers(void **state)
         "", "x", "3.5", "1e40", "32 ", " 32", "0x10", "nan", "9223372036854775808", "[1, 2]"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         refused("seed", bad[i]);
-    assert_string_equal(refused("batch_size", "many").message, "batch_size = 'many' is not a whole number");
-    assert_string_equal(refused("batch_size", "many").hint, "give a whole number, 1 to 65536");
+    assert_string_equal(refused("batch_size", "many").message, "batch_size = 'many' is not an integer");
+    assert_string_equal(refused("batch_size", "many").hint, "give an integer, 1 to 65536");
     check_print("seed", "1e6", "1000000");
 }
 
@@ -77,7 +77,7 @@ static void ranges_are_named(void **state)
     assert_string_equal(refused("num_workers", "5000").message, "num_workers = '5000' is above 1024");
     assert_string_equal(refused("image_size", "0x5").message, "image_size = '0x5' is below 1");
     assert_string_equal(refused("limits.bytes", "0").message, "limits.bytes = '0' is below 1");
-    assert_string_equal(refused("limits.pixels", "0").hint, "give a whole number, 1 or more");
+    assert_string_equal(refused("limits.pixels", "0").hint, "give an integer, 1 or more");
     assert_string_equal(refused("timeout", "25h").message, "timeout = '25h' is above 86400");
 }
 
@@ -88,8 +88,8 @@ static void counts_tell_none_from_auto(void **state)
     assert_int_equal(parsed("workers", "0").num_workers, -1);
     assert_int_equal(parsed("num_workers", "8").num_workers, 8);
     assert_string_equal(refused("num_workers", "-1").message,
-                        "num_workers = '-1' is neither auto nor a whole number");
-    assert_string_equal(refused("num_workers", "few").hint, "give auto or a whole number, 0 to 1024");
+                        "num_workers = '-1' is neither auto nor an integer");
+    assert_string_equal(refused("num_workers", "few").hint, "give auto or an integer, 0 to 1024");
     check_print("num_workers", "0", "0");
     check_print("num_workers", "Auto", "auto");
     check_print("num_workers", "3", "3");
@@ -386,7 +386,7 @@ static void fill_reports_a_wrong_fallback(void **state)
     int64_t n = 0;
     stk_error error;
     assert_int_equal(stk__options_fill(&table, &n, &error), STK_ERROR_CONFIG);
-    assert_string_equal(error.message, "room.n = 'many' is not a whole number");
+    assert_string_equal(error.message, "room.n = 'many' is not an integer");
     assert_int_equal(stk__option_table_check(&table, &error), STK_ERROR_ARGUMENT);
     assert_int_equal(error.code, STK_ERROR_ARGUMENT);
     assert_int_equal(stk__option_table_check(&table, NULL), STK_ERROR_ARGUMENT);
@@ -442,9 +442,9 @@ static void tables_are_checked(void **state)
     table_refuses((stk__option){.name = "n", .type = STK_OPTION_WORD, .help = "h"},
                   "room.n lacks its help or its choices");
     table_refuses((stk__option){.name = "twin", .type = STK_OPTION_INT, .help = "h"},
-                  "room.twin is in its table twice");
+                  "room.twin is declared twice");
     table_refuses((stk__option){.name = "n", .type = STK_OPTION_INT, .map = true, .help = "h"},
-                  "room.n takes a map but is no text");
+                  "room.n takes a map but is not a text option");
     const stk__option_type types[] = {STK_OPTION_INT, STK_OPTION_NUMBER, STK_OPTION_SECONDS,
                                       STK_OPTION_BYTES};
     for (size_t i = 0; i < 4; i++)

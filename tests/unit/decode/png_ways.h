@@ -72,9 +72,9 @@ static inline int png_decode_spng(stk__encoded bytes, const stk__png *png, stk__
  * once, now and then a wrong check value do not trouble it. */
 static inline bool png_spng_is_lax(int code, const stk_error *ours)
 {
-    return code == 0 &&
-           (ours->damage == STK_DAMAGE_BAD_CHECKSUM || strstr(ours->message, "has not the size") ||
-            strstr(ours->message, "cannot be inflated"));
+    return code == 0 && (ours->damage == STK_DAMAGE_BAD_CHECKSUM ||
+                         strstr(ours->message, "does not match the image size") ||
+                         strstr(ours->message, "cannot be decompressed"));
 }
 
 #endif

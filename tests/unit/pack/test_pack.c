@@ -171,7 +171,7 @@ static void check_stops(const char *root, const stk__pack_settings *settings, ui
     const stk__digest whole = digest_of("whole");
     for (uint64_t n = 1; n < count; n++) {
         refused(STK_ERROR_INTERRUPTED, pack_some(root, "out", settings, n), "stopped with ");
-        assert_non_null(strstr(trouble.hint, "the same command goes on"));
+        assert_non_null(strstr(trouble.hint, "the same command resumes"));
         assert_true(report.packed + report.left_out <= n);
         const uint64_t before = report.packed + report.left_out;
         const stk_status again = pack_some(root, "out", settings, count / 3);

@@ -22,7 +22,7 @@ static void nothing_is_removed(void **state)
     pack_well("data", "out", &five);
     check_same(digest_of("out"), before);
     tree_file("out/shard-000099.tar", "mine");
-    refused(STK_ERROR_STATE, pack("data", "out", &five), "is no shard of this pack, which has 4");
+    refused(STK_ERROR_STATE, pack("data", "out", &five), "is not a shard of this pack, which has 4");
     assert_non_null(strstr(trouble.place, "/out/shard-000099.tar"));
     assert_true(is_there("out/shard-000099.tar"));
 }
@@ -39,7 +39,7 @@ static void only_left_overs_are_removed(void **state)
     tree_file("out/notes.tmp-1", "mine");
     tree_file("out/shard-000002.tar", "mine");
     const stk__pack_settings skip = {.shard_samples = 5, .num_workers = -1, .on_bad_sample = STK_PACK_SKIP};
-    refused(STK_ERROR_STATE, pack("data", "out", &skip), "is no shard of this pack");
+    refused(STK_ERROR_STATE, pack("data", "out", &skip), "is not a shard of this pack");
     assert_true(is_there("out/shard-000002.tar") && is_there("out/shard-000001.tar"));
     assert_int_equal(unlink(tree_path("out/shard-000002.tar")), 0);
     pack_well("data", "out", &skip);
@@ -80,7 +80,7 @@ static void shards_of_others_are_named(void **state)
     assert_int_equal(verify(tree, &part, NULL), STK_OK);
     tree_file("shard-000002.tar", "other");
     assert_int_equal(verify(tree, &part, &error), STK_ERROR_STATE);
-    assert_non_null(strstr(error.message, "is no shard of this pack"));
+    assert_non_null(strstr(error.message, "is not a shard of this pack"));
     assert_non_null(strstr(error.place, "/shard-000002.tar"));
     assert_non_null(strstr(error.hint, "move it"));
     assert_int_equal(unlink(tree_path("shard-000002.tar")), 0);
@@ -294,7 +294,7 @@ static void points_and_classes_were_changed(void **state)
     put_pairs("pairs", NULL);
     pack_well("pairs", "classes", &five);
     tree_file("pairs/classes.txt", "a\nb\nc\nd\nf\n");
-    refused(STK_ERROR_STATE, pack("pairs", "classes", &five), "names of classes");
+    refused(STK_ERROR_STATE, pack("pairs", "classes", &five), "class names");
     put_values(-1, "");
     assert_int_equal(unlink(tree_path("data/labels.csv")), 0);
     put_points(4);

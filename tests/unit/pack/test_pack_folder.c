@@ -52,7 +52,7 @@ static void not_inside_the_data_set(void **state)
     assert_int_equal(check(data, copy_path("packed"), ""), STK_OK);
     assert_int_equal(check(data, "packed", ""), STK_OK);
     assert_int_equal(check("make:faces", copy_path("data"), ""), STK_OK);
-    assert_int_equal(check(data, "", "no name"), STK_ERROR_ARGUMENT);
+    assert_int_equal(check(data, "", "is empty"), STK_ERROR_ARGUMENT);
     char far[PATH_MAX + 100];
     memset(far, 'a', sizeof far - 1);
     far[sizeof far - 1] = '\0';
@@ -70,8 +70,8 @@ static void current_folder_is_gone(void **state)
     snprintf(data, sizeof data, "%s", copy_path("data"));
     assert_int_equal(chdir(tree_path("gone")), 0);
     assert_int_equal(rmdir(tree_path("gone")), 0);
-    assert_int_equal(check(data, "out", "the current folder is gone"), STK_ERROR_IO);
-    assert_int_equal(check("make:faces", "a/b", "the current folder is gone"), STK_ERROR_IO);
+    assert_int_equal(check(data, "out", "the working directory was deleted"), STK_ERROR_IO);
+    assert_int_equal(check("make:faces", "a/b", "the working directory was deleted"), STK_ERROR_IO);
     assert_int_equal(check(data, copy_path("out"), ""), STK_OK);
     assert_int_equal(fchdir(home), 0);
     close(home);
@@ -111,7 +111,7 @@ static void folders_of_others(void **state)
         char folder[8] = {strangers[i][0]}, path[PATH_MAX + 8];
         tree_file(strangers[i], "mine");
         assert_int_equal(open_folder(copy_path(folder), &found, &error), STK_ERROR_ARGUMENT);
-        assert_non_null(strstr(error.message, "not empty and holds no pack"));
+        assert_non_null(strstr(error.message, "not empty and is not a pack"));
         snprintf(path, sizeof path, "%s/lock", tree_path(folder));
         assert_int_not_equal(access(path, F_OK), 0); /* nothing was put into it */
     }
@@ -129,7 +129,7 @@ static void one_at_a_time(void **state)
     stk__pack_state pack;
     assert_int_equal(stk__pack_folder_open(copy_path("p"), &first, &pack, &found, NULL), STK_OK);
     assert_int_equal(open_folder(copy_path("p"), &found, &error), STK_ERROR_STATE);
-    assert_non_null(strstr(error.message, "is at work in"));
+    assert_non_null(strstr(error.message, "is using the folder"));
     stk__folder_lock_release(&first);
     assert_int_equal(open_folder(copy_path("p"), &found, NULL), STK_OK);
 }

@@ -24,9 +24,9 @@ static void folders_that_cannot_be_used(void **state)
     refused(STK_ERROR_ARGUMENT, pack("data", "data", &settings), "is the data set itself");
     refused(STK_ERROR_ARGUMENT, pack("data", "data/out", &settings), "lies inside the data set");
     tree_file("full/something", "");
-    refused(STK_ERROR_ARGUMENT, pack("data", "full", &settings), "not empty and holds no pack");
+    refused(STK_ERROR_ARGUMENT, pack("data", "full", &settings), "not empty and is not a pack");
     tree_file("file", "");
-    refused(STK_ERROR_IO, pack("data", "file", &settings), "cannot make the folder");
+    refused(STK_ERROR_IO, pack("data", "file", &settings), "cannot create the folder");
     refused(STK_ERROR_CONFIG, pack("data", "out", &odd), "shard_samples");
     assert_false(is_there("out"));
 }
@@ -45,7 +45,7 @@ static void packs_of_other_things(void **state)
     refused(STK_ERROR_STATE, pack("other", "out", &settings), "other names");
     settings.shard_samples = 6;
     refused(STK_ERROR_STATE, pack("data", "out", &settings),
-            "was begun with pack.shard_samples=5, this is 6");
+            "was started with pack.shard_samples=5, this is 6");
     settings.shard_samples = 5;
     check_same(digest_of("out"), whole); /* nothing was touched */
     assert_int_equal(unlink(tree_path("out/shard-000001.tar")), 0);

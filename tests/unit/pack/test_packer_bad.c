@@ -24,11 +24,11 @@ static void bad_images(void **state)
     open_packer();
     check_bad(1, STK_DAMAGE_TRUNCATED, "Premature end", "b.jpg");
     check_bad(2, STK_DAMAGE_WRONG_EXTENSION, "JPEG content", "c.png");
-    check_bad(3, STK_DAMAGE_EMPTY, "no bytes", "d.jpg");
+    check_bad(3, STK_DAMAGE_EMPTY, "is empty", "d.jpg");
     check_bad(4, STK_DAMAGE_DANGLING_LINK, "cannot open", "e.jpg");
     pack(5);
     check_bad(6, STK_DAMAGE_UNSUPPORTED, "arithmetic", "g.jpg");
-    check_bad(7, STK_DAMAGE_NOT_AN_IMAGE, "no JPEG", "h.png");
+    check_bad(7, STK_DAMAGE_NOT_AN_IMAGE, "not a JPEG", "h.png");
     check_bad(8, STK_DAMAGE_BAD_NAME, "not UTF-8", ".png");
     pack(0); /* still good */
     close_packer();
@@ -51,7 +51,7 @@ static void bad_masks(void **state)
     put("masks/c.png", &bytes);
     put_png("masks/d.png", 8, 8, &(pictures_png_options){0});
     open_packer();
-    check_bad(0, STK_DAMAGE_MASK_FORMAT, "PNG of colours", "masks/a.png");
+    check_bad(0, STK_DAMAGE_MASK_FORMAT, "RGB PNG", "masks/a.png");
     check_bad(1, STK_DAMAGE_MASK_FORMAT, "JPEG", "masks/b.jpg");
     check_bad(2, STK_DAMAGE_MASK_IDS, "300", "masks/c.png");
     check_bad(3, STK_DAMAGE_MASK_SIZE, "8x8", "masks/d.png");
@@ -66,7 +66,7 @@ static void bad_rows(void **state)
     tree_file("labels.csv", "file,value\na.png,1\nb.png,none\n");
     open_packer();
     pack(0);
-    check_bad(1, STK_DAMAGE_BAD_ROW, "no finite number", "labels.csv:3");
+    check_bad(1, STK_DAMAGE_BAD_ROW, "not a finite number", "labels.csv:3");
     close_packer();
 }
 
@@ -83,7 +83,7 @@ static void more_points_than_a_field_may_have(void **state)
     snprintf(text + used, sizeof text - used, "]}\n");
     tree_file("labels.jsonl", text);
     open_packer();
-    check_bad(0, STK_DAMAGE_BAD_FIELD, "8000 points are 88000 bytes of text, a shard takes 65536", "a.png");
+    check_bad(0, STK_DAMAGE_BAD_FIELD, "8000 points are 88000 bytes of text, the maximum is 65536", "a.png");
     close_packer();
 }
 

@@ -166,7 +166,7 @@ static void no_run_at_all(void **state)
     workspace space = workspace_make();
     stk_error error = {0};
     assert_int_equal(stk__report_write(space.path, NULL, &error), STK_ERROR_DATA);
-    assert_non_null(strstr(error.message, "is not the folder of a run"));
+    assert_non_null(strstr(error.message, "is not a run folder"));
     assert_int_equal(workspace_count(&space), 0);
     workspace_remove(&space);
 }

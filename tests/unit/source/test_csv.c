@@ -76,9 +76,9 @@ static void a_fault_costs_one_line(void **state)
     (void)state;
     open_text("a,b\n1,\"open\n2,x\n3,\"y\"z\n4,y\"z\n5,fine\n6,\"open to the end\n7,fine");
     check_row(1, "a|b");
-    check_fault(2, "text behind a closing quote");
+    check_fault(2, "text after a closing quote");
     check_row(3, "2|x");
-    check_fault(4, "text behind a closing quote");
+    check_fault(4, "text after a closing quote");
     check_fault(5, "a quote inside a field");
     check_row(6, "5|fine");
     check_fault(7, "never closed");
@@ -91,8 +91,8 @@ static void zero_bytes_are_faults(void **state)
     (void)state;
     tree_bytes("t.csv", "a\0b\n\"c\0d\"\ne\n", 12);
     assert_int_equal(stk__csv_open(&csv, tree_path("t.csv"), NULL), STK_OK);
-    check_fault(1, "zero byte");
-    check_fault(2, "zero byte");
+    check_fault(1, "NUL byte");
+    check_fault(2, "NUL byte");
     check_row(3, "e");
     check_end();
 }

@@ -187,32 +187,32 @@ static void flaws_of_fields(void **state)
         stk_damage damage;
         const char *words;
     } cases[] = {
-        {"s.jpg", "x", "s.jpg", "y", STK_DAMAGE_FIELD_TWICE, "already"},
-        {"s.jpg", "x", "s.JPG", "y", STK_DAMAGE_FIELD_TWICE, "already"},
+        {"s.jpg", "x", "s.jpg", "y", STK_DAMAGE_FIELD_TWICE, "duplicate"},
+        {"s.jpg", "x", "s.JPG", "y", STK_DAMAGE_FIELD_TWICE, "duplicate"},
         {"s.jpg", "x", "s.jpeg", "y", STK_DAMAGE_FIELD_TWICE, "two images"},
         {"s.npy", "x", "s.png", "y", STK_DAMAGE_FIELD_TWICE, "two images"},
-        {"s.cls", "1", "s.cls", "1", STK_DAMAGE_FIELD_TWICE, "already"},
-        {"s.mask.png", "1", "s.seg.png", "1", STK_DAMAGE_FIELD_TWICE, "already"},
+        {"s.cls", "1", "s.cls", "1", STK_DAMAGE_FIELD_TWICE, "duplicate"},
+        {"s.mask.png", "1", "s.seg.png", "1", STK_DAMAGE_FIELD_TWICE, "duplicate"},
         {"s.cls", "1", "s.value", "1", STK_DAMAGE_BAD_FIELD, "exclude each other"},
-        {"s.jpg", "x", "s.cls", "", STK_DAMAGE_BAD_FIELD, "no whole number"},
-        {"s.jpg", "x", "s.cls", "cat", STK_DAMAGE_BAD_FIELD, "'cat', which is no whole number"},
-        {"s.jpg", "x", "s.cls", "-1", STK_DAMAGE_BAD_FIELD, "no number of a class"},
-        {"s.jpg", "x", "s.cls", "2147483647", STK_DAMAGE_BAD_FIELD, "no number of a class"},
+        {"s.jpg", "x", "s.cls", "", STK_DAMAGE_BAD_FIELD, "not an integer"},
+        {"s.jpg", "x", "s.cls", "cat", STK_DAMAGE_BAD_FIELD, "'cat', which is not an integer"},
+        {"s.jpg", "x", "s.cls", "-1", STK_DAMAGE_BAD_FIELD, "which is not a class"},
+        {"s.jpg", "x", "s.cls", "2147483647", STK_DAMAGE_BAD_FIELD, "which is not a class"},
         {"s.jpg", "x", "s.cls", "                                                                 1",
-         STK_DAMAGE_BAD_FIELD, "66 bytes in a field that may have 64"},
-        {"s.jpg", "x", "s.value", "x", STK_DAMAGE_BAD_FIELD, "which is no number"},
+         STK_DAMAGE_BAD_FIELD, "a field of 66 bytes, the maximum is 64"},
+        {"s.jpg", "x", "s.value", "x", STK_DAMAGE_BAD_FIELD, "which is not a number"},
         {"s.jpg", "x", "s.value", "nan", STK_DAMAGE_BAD_VALUES, "'nan'"},
         {"s.jpg", "x", "s.value", "1e39", STK_DAMAGE_BAD_VALUES, "'1e39'"}, /* labels have 32 bits */
-        {"s.jpg", "x", "s.points.json", "[[1,2]", STK_DAMAGE_BAD_FIELD, "no JSON"},
-        {"s.jpg", "x", "s.points.json", "[]", STK_DAMAGE_BAD_FIELD, "no list of points"},
-        {"s.jpg", "x", "s.points.json", "{\"a\": 1}", STK_DAMAGE_BAD_FIELD, "no list of points"},
+        {"s.jpg", "x", "s.points.json", "[[1,2]", STK_DAMAGE_BAD_FIELD, "not valid JSON"},
+        {"s.jpg", "x", "s.points.json", "[]", STK_DAMAGE_BAD_FIELD, "not a list of points"},
+        {"s.jpg", "x", "s.points.json", "{\"a\": 1}", STK_DAMAGE_BAD_FIELD, "not a list of points"},
         {"s.jpg", "x", "s.points.json", "[[1,2],[1]]", STK_DAMAGE_BAD_FIELD, "point 1 "},
         {"s.jpg", "x", "s.points.json", "[[1,2,3,4]]", STK_DAMAGE_BAD_FIELD, "point 0 "},
         {"s.jpg", "x", "s.points.json", "[[1,2,\"x\"]]", STK_DAMAGE_BAD_FIELD, "point 0 "},
         {"s.jpg", "x", "s.points.json", "[[1e300,2]]", STK_DAMAGE_BAD_FIELD, "point 0 "},
         {"s.txt", "x", "s.webp", "x", STK_DAMAGE_NO_IMAGE, "but one is 'txt'"},
         {"s.cls", "1", "s.mask.png", "x", STK_DAMAGE_NO_IMAGE, "no field is jpg"},
-        {"../s.jpg", "1", "../s.cls", "1", STK_DAMAGE_BAD_NAME, "upwards"},
+        {"../s.jpg", "1", "../s.cls", "1", STK_DAMAGE_BAD_NAME, "leaves the data set"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         ball.bytes.size_bytes = 0;
@@ -241,7 +241,7 @@ static void three_plain_fields(void **state)
     tarball_text(&ball, "b.mask.png", "x");
     tarball_text(&ball, "b.jpg", "x");
     build(2);
-    check_flaw(0, "a", STK_DAMAGE_FIELD_TWICE, "already");
+    check_flaw(0, "a", STK_DAMAGE_FIELD_TWICE, "duplicate");
     check_flaw(1, "b", STK_DAMAGE_FIELD_TWICE, "two masks: 'png'");
 }
 
@@ -355,7 +355,7 @@ static void empty_shards(void **state)
 {
     (void)state;
     build(1);
-    check_flaw(0, "@0", STK_DAMAGE_EMPTY, "no bytes");
+    check_flaw(0, "@0", STK_DAMAGE_EMPTY, "empty");
 }
 
 static void make_rich_ball(void)

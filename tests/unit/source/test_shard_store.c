@@ -209,13 +209,13 @@ static void damaged_ones_are_made_anew(void **state)
     flip(beside, 150);
     assert_int_equal(get(), 3);
     assert_int_equal(origin, STK_SHARD_STORED);
-    assert_non_null(strstr(logged, "made anew: its checksum does not match"));
+    assert_non_null(strstr(logged, "rebuilt: its checksum does not match"));
     assert_int_equal(truncate(beside, 20), 0);
     get();
-    assert_non_null(strstr(logged, "too short"));
+    assert_non_null(strstr(logged, "truncated"));
     flip(beside, 13); /* its version */
     get();
-    assert_non_null(strstr(logged, "of another version, or no index"));
+    assert_non_null(strstr(logged, "another version, or is not an index"));
     assert_int_equal(get(), 3);
     assert_int_equal(origin, STK_SHARD_FOUND);
 }

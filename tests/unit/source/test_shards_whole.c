@@ -17,7 +17,7 @@ static void shards_that_just_end(void **state)
         logged[0] = '\0';
         stk__source *source = open_as("foreign");
         assert_int_equal(source->info.count, 1);
-        assert_non_null(strstr(logged, "x.tar' ends without the zeros that end a tar file"));
+        assert_non_null(strstr(logged, "x.tar' ends without the tar end-of-archive marker"));
         stk__source_close(&source);
     }
     ball.bytes.size_bytes = 512 + 300; /* within the zeros that fill the block */
@@ -81,17 +81,17 @@ static void packs_that_are_not_whole(void **state)
     check_note("", NULL, "{\"complete\": true, \"parts\": [{\"count\": 2, \"left_out\": 1, \"shards\": 1}]}",
                NULL);
     check_note("", NULL, "{\"complete\": true, \"parts\": [{\"count\": 2, \"left_out\": 0, \"shards\": 2}]}",
-               "2 samples in 2 shards were, 1 in 1 are there");
+               "2 samples in 2 shards were packed, 1 in 1 are there");
     check_note("", NULL, "{\"complete\": false, \"parts\": [{\"count\": 9, \"left_out\": 0, \"shards\": 1}]}",
-               "is an unfinished pack: 1 of 9 samples are there; the same 'stoker pack' goes on");
+               "is an incomplete pack: 1 of 9 samples are there; the same 'stoker pack' resumes it");
     check_note("x.tar", NULL,
                "{\"complete\": false, \"parts\": [{\"count\": 9, \"left_out\": 0, \"shards\": 1}]}", NULL);
     assert_int_equal(remove(tree_path("x.tar")), 0);
-    tree_refused("", STK_ERROR_DATA, "a pack that was stopped before it was whole", "");
+    tree_refused("", STK_ERROR_DATA, "is an incomplete pack", "");
     put_one("train/x.tar", "1.jpg", "x");
     tree_file("pack.json",
               "{\"complete\": false, \"parts\": [{\"part\": \"train\", \"count\": 9, \"left_out\": 0}]}");
-    tree_refused("", STK_ERROR_DATA, "a pack that was stopped before it was whole", "");
+    tree_refused("", STK_ERROR_DATA, "is an incomplete pack", "");
     put_one("val/x.tar", "2.jpg", "x");
     const char *const both =
         "{\"complete\": false, \"parts\": [{\"part\": \"train\", \"count\": 1, \"left_out\": 0},"

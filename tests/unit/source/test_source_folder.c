@@ -186,7 +186,7 @@ static void pairs_that_cannot_be(void **state)
         const char *text, *message, *place;
     } cases[] = {{"", "no names", "classes.txt:1"},
                  {"a\n\nb\n", "an empty line", "classes.txt:2"},
-                 {"a\nb\na\n", "for the second time", "classes.txt:3"}};
+                 {"a\nb\na\n", "a duplicate name", "classes.txt:3"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         tree_file("classes.txt", cases[i].text);
         tree_refused("", STK_ERROR_DATA, cases[i].message, cases[i].place);
@@ -196,7 +196,7 @@ static void pairs_that_cannot_be(void **state)
     tree_bytes("classes.txt", name, sizeof name);
     tree_refused("", STK_ERROR_DATA, "longer than 255", "classes.txt:1");
     tree_bytes("classes.txt", "a\nb\0c\n", 6);
-    tree_refused("", STK_ERROR_DATA, "a zero byte", "classes.txt:2");
+    tree_refused("", STK_ERROR_DATA, "a NUL byte", "classes.txt:2");
     assert_int_equal(remove(tree_path("classes.txt")), 0);
     assert_int_equal(mkfifo(tree_path("classes.txt"), 0600), 0);
     assert_null(tree_open_as("", NULL, 0));
@@ -261,12 +261,12 @@ static void roots_that_cannot_be(void **state)
         tree_file(name, "");
     }
     tree_file("read.me", "");
-    tree_refused("", STK_ERROR_DATA, "but 3 .webp files: not supported", tree);
+    tree_refused("", STK_ERROR_DATA, "but 3 .webp files: unsupported", tree);
     tree_refused("missing", STK_ERROR_IO, "cannot open the data set", "missing");
     tree_refused("read.me", STK_ERROR_DATA, "is neither a list, a series nor a shard", "read.me");
     tree_file("classes/cat/1.jpg", "");
     tree_file("classes/stray.jpg", "");
-    tree_refused("classes", STK_ERROR_DATA, "lies beside folders of classes", "classes/stray.jpg");
+    tree_refused("classes", STK_ERROR_DATA, "lies beside class folders", "classes/stray.jpg");
     tree_file("twins/a.jpg", "");
     tree_file("twins/a.PNG", "");
     tree_refused("twins", STK_ERROR_DATA, "twins/a.PNG'", "twins/a.");

@@ -62,7 +62,7 @@ static void classes_file_wins(void **state)
     assert_string_equal(source->info.class_names[0], "zebra");
     assert_true(label_of(source, 0) == 1 && label_of(source, 1) == 0);
     check_facts_damage(source, 2, STK_DAMAGE_BAD_ROW, "the label 2 is not between 0 and 1", "labels.csv:4");
-    check_facts_damage(source, 3, STK_DAMAGE_BAD_ROW, "no name in classes.txt", "labels.csv:5");
+    check_facts_damage(source, 3, STK_DAMAGE_BAD_ROW, "and not in classes.txt", "labels.csv:5");
     stk__source_close(&source);
 }
 
@@ -108,25 +108,25 @@ static void bad_rows_of_csv(void **state)
     } cases[] = {
         {"a.jpg,1", "has 2 fields, the header has 4"},
         {"b.jpg,1,2,3,4", "has 5 fields"},
-        {"c.jpg,x,1,2", "the label 'x' is no whole number"},
-        {"d.jpg,1.5,1,2", "'1.5' is no whole number"},
+        {"c.jpg,x,1,2", "the label 'x' is not an integer"},
+        {"d.jpg,1.5,1,2", "'1.5' is not an integer"},
         {"e.jpg,-1,1,2", "the label -1 is not between"},
         {"f.jpg,99999999999,1,2", "is not between"},
-        {"g.jpg,1,one,2", "the coordinate 'one' is no finite number"},
+        {"g.jpg,1,one,2", "the coordinate 'one' is not a finite number"},
         {"h.jpg,1,nan,2", "the coordinate 'nan'"},
         {"hh.jpg,1,1e39,2", "the coordinate '1e39'"},
-        {"i.jpg,1,,2", "the coordinate '' is no finite number"},
+        {"i.jpg,1,,2", "the coordinate '' is not a finite number"},
         {"j.jpg,1,2,", "the coordinate ''"},
         {",1,1,2", "the file '' is empty"},
         {"/etc/k.jpg,1,1,2", "is an absolute path"},
-        {"../l.jpg,1,1,2", "leaves the folder"},
-        {"m/../../m.jpg,1,1,2", "leaves the folder"},
-        {"./,1,1,2", "names no file"},
-        {"folder/,1,1,2", "names no file"},
+        {"../l.jpg,1,1,2", "leaves the data set's folder"},
+        {"m/../../m.jpg,1,1,2", "leaves the data set's folder"},
+        {"./,1,1,2", "does not name a file"},
+        {"folder/,1,1,2", "does not name a file"},
         {"n.jpg,\"1,1,2", "never closed"},
-        {"o.jpg,\"1\"x,1,2", "text behind a closing quote"},
-        {"good.jpg,1,1,2", "the same sample as in line 2"},
-        {"good.png,1,1,2", "the same sample as in line 21"},
+        {"o.jpg,\"1\"x,1,2", "text after a closing quote"},
+        {"good.jpg,1,1,2", "duplicate of the sample in line 2"},
+        {"good.png,1,1,2", "duplicate of the sample in line 21"},
     };
     enum { CASES = sizeof cases / sizeof cases[0] };
     char text[8192] = "file,label,p_x,p_y\ngood.jpg,4,1,2\n";
@@ -198,10 +198,10 @@ static void headers_that_cannot_be(void **state)
     } cases[] = {
         {"", "the file is empty", "labels.csv:"},
         {"a,b\nx,y\n", "is none of file, path, image, filename, name", "labels.csv:1:1"},
-        {"file,label,label\n", "column 3 'label' is there twice", "labels.csv:1:3"},
+        {"file,label,label\n", "column 3 'label' is a duplicate", "labels.csv:1:3"},
         {"file,label,value\na,1,1\n", "column 3 'value' and a label exclude each other", "labels.csv:1:3"},
-        {"file,p_x\na,1\n", "column 2 'p_x' has no partner", "labels.csv:1:2"},
-        {"file,q_y\na,1\n", "column 2 'q_y' has no partner", "labels.csv:1:2"},
+        {"file,p_x\na,1\n", "column 2 'p_x' has no column for the other", "labels.csv:1:2"},
+        {"file,q_y\na,1\n", "column 2 'q_y' has no column for the other", "labels.csv:1:2"},
         {"file,\"label\na,1\n", "quote", "labels.csv:1"},
         {"file,label\n", "has no rows", "labels.csv"},
     };
@@ -213,7 +213,7 @@ static void headers_that_cannot_be(void **state)
     memset(text + 5, 'p', 300);
     strcpy(text + 305, "_x\na,1\n");
     tree_file("labels.csv", text);
-    tree_refused("", STK_ERROR_DATA, "has too long a name", "labels.csv:1:2");
+    tree_refused("", STK_ERROR_DATA, "has a name that is too long", "labels.csv:1:2");
 }
 
 static void rows_of_json(void **state)
@@ -264,13 +264,14 @@ static void bad_rows_of_json(void **state)
         {"{\"file\":\"r08\",\"label\":1,\"points\":[[1]],\"mask\":\"m\"}", "point 0 is neither"},
         {"{\"file\":\"r09\",\"label\":1,\"points\":[[1,\"2\"]],\"mask\":\"m\"}", "point 0 is neither"},
         {"{\"file\":\"r10\",\"label\":1.5,\"points\":[null],\"mask\":\"m\"}",
-         "neither a whole number nor a name"},
-        {"{\"file\":\"r11\",\"label\":\"cat\",\"points\":[null],\"mask\":\"m\"}", "is no whole number"},
+         "neither an integer nor a name"},
+        {"{\"file\":\"r11\",\"label\":\"cat\",\"points\":[null],\"mask\":\"m\"}", "is not an integer"},
         {"{\"file\":\"r12\",\"label\":1,\"points\":[null],\"mask\":5}", "'mask' is not a text"},
         {"{\"file\":\"r13\",\"label\":1,\"points\":[null],\"mask\":\"\"}", "the mask '' is empty"},
-        {"{\"file\":\"r14\",\"label\":1,\"points\":[null],\"mask\":\"../m\"}", "leaves the folder"},
+        {"{\"file\":\"r14\",\"label\":1,\"points\":[null],\"mask\":\"../m\"}",
+         "leaves the data set's folder"},
         {"{\"file\":\"r15\",\"label\":1,\"points\":[null],\"mask\":\"m\",\"value\":2}", "has a 'value'"},
-        {"{\"file\":\"r16\",\"file\":\"x\",\"label\":1}", "not JSON: duplicate"},
+        {"{\"file\":\"r16\",\"file\":\"x\",\"label\":1}", "invalid JSON: duplicate"},
     };
     enum { CASES = sizeof cases / sizeof cases[0] };
     char text[8192];
@@ -287,8 +288,8 @@ static void bad_rows_of_json(void **state)
     assert_true(points_of(source, 0)[0] == 5 && points_of(source, 0)[1] == 6);
     const struct {
         const char *key, *message, *place;
-    } lines[] = {{"line-000000001", "not JSON", "points.jsonl:1"},
-                 {"line-000000016", "not JSON: duplicate", "points.jsonl:16"},
+    } lines[] = {{"line-000000001", "invalid JSON", "points.jsonl:1"},
+                 {"line-000000016", "invalid JSON: duplicate", "points.jsonl:16"},
                  {"line-000000017", "'file' is not a text", "points.jsonl:17"},
                  {"line-000000018", "the name of the file is missing", "points.jsonl:18"},
                  {"line-000000019", "not a JSON object", "points.jsonl:19"}};
@@ -310,7 +311,7 @@ static void bad_rows_of_json(void **state)
                               "{\"file\":\"c\",\"value\":1e39}\n");
     source = tree_open();
     check_facts_damage(source, 1, STK_DAMAGE_BAD_ROW, "'value' is not a number", ":2");
-    check_facts_damage(source, 2, STK_DAMAGE_BAD_ROW, "'value' is no finite number", ":3");
+    check_facts_damage(source, 2, STK_DAMAGE_BAD_ROW, "'value' is not a finite", ":3");
     stk__source_close(&source);
 }
 

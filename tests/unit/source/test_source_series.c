@@ -104,13 +104,13 @@ static void bad_rows_damage_their_windows(void **state)
     check_facts_damage(source, 0, STK_DAMAGE_BAD_VALUES, "column 2", "series.csv:3");
     check_facts_damage(source, 1, STK_DAMAGE_BAD_VALUES, "column 2", "series.csv:3");
     assert_true(label_of(source, 2) == 3);
-    check_facts_damage(source, 3, STK_DAMAGE_BAD_ROW, "column 1 has a text that is no number",
+    check_facts_damage(source, 3, STK_DAMAGE_BAD_ROW, "column 1 has a text that is not a number",
                        "series.csv:7");
     check_facts_damage(source, 4, STK_DAMAGE_BAD_ROW, "column 1", "series.csv:7");
     assert_true(label_of(source, 5) == 6);
     check_facts_damage(source, 7, STK_DAMAGE_BAD_ROW, "column 2", "series.csv:10");
-    check_facts_damage(source, 8, STK_DAMAGE_BAD_ROW, "one field per column", "series.csv:12");
-    check_facts_damage(source, 9, STK_DAMAGE_BAD_ROW, "one field per column", "series.csv:12");
+    check_facts_damage(source, 8, STK_DAMAGE_BAD_ROW, "wrong number of fields", "series.csv:12");
+    check_facts_damage(source, 9, STK_DAMAGE_BAD_ROW, "wrong number of fields", "series.csv:12");
     check_facts_damage(source, 10, STK_DAMAGE_BAD_VALUES, "column 1", "series.csv:13"); /* not a float */
     stk__source_close(&source);
     source = tree_open_as("", NULL, 1);

@@ -229,7 +229,7 @@ static void keys_of_several_shards(void **state)
     put("a.tar");
     put_one("b.tar", "1.jpg", "b1");
     stk__source *source = tree_open();
-    assert_non_null(strstr(logged, "'1' is a sample of 'a.tar' and of 'b.tar'"));
+    assert_non_null(strstr(logged, "duplicate sample '1' in 'a.tar' and 'b.tar'"));
     assert_int_equal(source->info.count, 4);
     check_key(source, 0, "a.tar/1");
     check_key(source, 1, "a.tar/3");
@@ -284,13 +284,13 @@ static void samples_that_lack_something(void **state)
     assert_int_equal(source->ops->facts(source, 1, &facts, NULL), STK_OK);
     assert_true(facts.label == 0 && facts.points[0] == 5 && facts.points[3] == 7);
     check_facts_damage(source, 2, STK_DAMAGE_BAD_FIELD, "cls is 9, but classes.txt has 2", "b.tar!2.jpg@");
-    check_facts_damage(source, 3, STK_DAMAGE_BAD_FIELD, "no field 'cls'", "b.tar!3.jpg@");
+    check_facts_damage(source, 3, STK_DAMAGE_BAD_FIELD, "the field 'cls' is missing", "b.tar!3.jpg@");
     check_facts_damage(source, 4, STK_DAMAGE_BAD_FIELD, "not the 2 points", "b.tar!4.jpg@");
     check_facts_damage(source, 5, STK_DAMAGE_BAD_FIELD, "not the 2 points", "b.tar!5.jpg@");
     assert_int_equal(source->ops->facts(source, 6, &facts, NULL), STK_OK);
     check_read(source, 6, STK_FIELD_IMAGE, "x", "jpg");
     check_read_damage(source, 6, STK_FIELD_MASK, STK_DAMAGE_MASK_MISSING, "b.tar!6.jpg@");
-    check_facts_damage(source, 7, STK_DAMAGE_BAD_FIELD, "no field 'cls'", "c.tar!7.jpg@0");
+    check_facts_damage(source, 7, STK_DAMAGE_BAD_FIELD, "the field 'cls' is missing", "c.tar!7.jpg@0");
     stk__source_close(&source);
 }
 
@@ -362,7 +362,7 @@ static void other_things_beside(void **state)
     tree_file("class/2.jpg", "x");
     source = tree_open();
     assert_string_equal(source->info.layout, "folder of classes");
-    assert_non_null(strstr(logged, "are not used: there are images beside"));
+    assert_non_null(strstr(logged, "are ignored: there are images beside them"));
     stk__source_close(&source);
     assert_int_equal(remove(tree_path("class/2.jpg")), 0);
     tree_file("class/notes.txt", "");

@@ -141,7 +141,7 @@ static void long_names(void **state)
     for (int i = 0; i < 4; i++)
         expect_next();
     for (int i = 0; i < 2; i++)
-        expect_damage("", STK_DAMAGE_BAD_NAME, "the most is 4095");
+        expect_damage("", STK_DAMAGE_BAD_NAME, "the maximum is 4095");
     expect_end();
 }
 

@@ -29,11 +29,11 @@ static void sizes_that_make_no_sense(void **state)
     const size_t good = tarball_text(&ball, "good", "abc");
     start();
     for (int i = 0; i < FIELDS; i++)
-        expect_damage("bad", STK_DAMAGE_BAD_HEADER, "negative, too large or no number");
+        expect_damage("bad", STK_DAMAGE_BAD_HEADER, "negative, too large or not a number");
     expect_damage("beyond", STK_DAMAGE_BAD_HEADER, "8589934591 bytes reaches beyond");
-    expect_damage("negative", STK_DAMAGE_BAD_HEADER, "'-3' in a pax record is no size");
+    expect_damage("negative", STK_DAMAGE_BAD_HEADER, "'-3' in a pax record is invalid");
     assert_int_equal(member.offset, negative);
-    expect_damage("huge", STK_DAMAGE_BAD_HEADER, "is no size");
+    expect_damage("huge", STK_DAMAGE_BAD_HEADER, "in a pax record is invalid");
     expect_file("good", good, 3);
     expect_end();
 }
@@ -46,7 +46,7 @@ static void kinds_that_are_no_files(void **state)
         const char *words;
     } kinds[] = {{'1', "hard link"},    {'2', "symbolic link"}, {'3', "character device"},
                  {'4', "block device"}, {'6', "pipe"},          {'M', "another volume"},
-                 {'Q', "not known"}};
+                 {'Q', "unknown type"}};
     enum { KINDS = sizeof kinds / sizeof kinds[0] };
     for (int i = 0; i < KINDS; i++)
         tarball_header(&ball, "x", kinds[i].type, 0);
@@ -151,7 +151,7 @@ static void names_that_are_none(void **state)
     for (int i = 0; i < NAMES; i++)
         expect_damage(names[i], STK_DAMAGE_BAD_NAME, "not UTF-8");
     expect_damage("", STK_DAMAGE_BAD_NAME, "without a name");
-    expect_damage("a", STK_DAMAGE_BAD_NAME, "zero byte");
+    expect_damage("a", STK_DAMAGE_BAD_NAME, "NUL byte");
     expect_file("\xE2\x82\xAC\xF0\x9F\x98\x80", good, 0);
     expect_end();
 }

@@ -169,14 +169,14 @@ static void hostile_sums_are_refused(void **state)
     static const struct {
         const char *format, *message;
     } cases[] = {
-        {"%s  ../../secret\n", "SUMS is damaged"},
-        {"%s  .hidden\n", "SUMS is damaged"},
-        {"%s  a/b\n", "SUMS is damaged"},
-        {"%s  \n", "SUMS is damaged"},
-        {"%s a\n", "SUMS is damaged"},
-        {"%s  a", "SUMS is damaged"},
-        {"\n%s\n", "SUMS is damaged"},
-        {"%s0  a\n", "SUMS is damaged"},
+        {"%s  ../../secret\n", "SUMS is corrupt"},
+        {"%s  .hidden\n", "SUMS is corrupt"},
+        {"%s  a/b\n", "SUMS is corrupt"},
+        {"%s  \n", "SUMS is corrupt"},
+        {"%s a\n", "SUMS is corrupt"},
+        {"%s  a", "SUMS is corrupt"},
+        {"\n%s\n", "SUMS is corrupt"},
+        {"%s0  a\n", "SUMS is corrupt"},
         {"%s  inner\n", "inner: cannot read it"},
         {"99aa06d3014798d86001c324468d497f  empty\n%.0s", "SUMS does not list the model"},
     };
@@ -221,7 +221,7 @@ static void states_that_make_no_sense(void **state)
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         workspace_put(&w, "state.json", texts[i]);
         assert_int_equal(stk__checkpoint_read_state(w.path, &read, &error), STK_ERROR_DATA);
-        assert_non_null(strstr(error.message, "is no state of a checkpoint"));
+        assert_non_null(strstr(error.message, "is not the state of a checkpoint"));
     }
     workspace_put(&w, "state.json", "{\"schema\":1,\"epoch\":1,\"step\":2,\"metric\":3,\"state\":null}");
     assert_int_equal(stk__checkpoint_read_state(w.path, &read, &error), STK_OK);

@@ -10,20 +10,20 @@ static const error_row yaml_rows[] = {
     {"name\n", "1:1", "a network is a map of keys and values", "docs/networks.md shows how one is written"},
     {"name: t\n"
      "name: u\n",
-     "2:1", "the key 'name' is there twice", "the first is in line 1"},
+     "2:1", "duplicate key 'name'", "the first is in line 1"},
     {"a: &x 1\n", "1:4", "anchors (&), aliases (*) and tags (!) are not supported in networks",
-     "blocks are the way to write something once"},
+     "use a block to write something once"},
     {"a: *x\n", "1:4", "anchors (&), aliases (*) and tags (!) are not supported in networks",
-     "blocks are the way to write something once"},
+     "use a block to write something once"},
     {"a: !!int 1\n", "1:4", "anchors (&), aliases (*) and tags (!) are not supported in networks",
-     "blocks are the way to write something once"},
+     "use a block to write something once"},
     {"a: [1\n", "2:1", "not valid YAML: did not find expected ',' or ']' while parsing a flow sequence",
      NULL},
     {"a:\n"
      "	b: 1\n",
      "2:1", "not valid YAML: found character that cannot start any token while scanning for the next token",
      "indent with spaces, not with tabs"},
-    {"a: \"\\0\"\n", "1:4", "a zero byte in a text", NULL},
+    {"a: \"\\0\"\n", "1:4", "a NUL byte in a text", NULL},
     {"name: t\n"
      "---\n"
      "name: u\n",
@@ -45,8 +45,8 @@ static const error_row head_rows[] = {
     {"task: points\n"
      "layers: []\n",
      "1:1", "'name' is missing", NULL},
-    {HEAD "layer: []\n", "3:1", "'layer' is no key of a network", "did you mean 'layers'?"},
-    {HEAD "qqqqq: 1\n", "3:1", "'qqqqq' is no key of a network", NULL},
+    {HEAD "layer: []\n", "3:1", "'layer' is not a key of a network", "did you mean 'layers'?"},
+    {HEAD "qqqqq: 1\n", "3:1", "'qqqqq' is not a key of a network", NULL},
     {"name: [t]\n"
      "task: points\n"
      "layers: []\n",
@@ -58,11 +58,11 @@ static const error_row head_rows[] = {
     {"name: t\n"
      "task: clasification\n"
      "layers: []\n",
-     "2:7", "there is no task 'clasification'", "did you mean 'classification'?"},
+     "2:7", "unknown task 'clasification'", "did you mean 'classification'?"},
     {"name: t\n"
      "task: music\n"
      "layers: []\n",
-     "2:7", "there is no task 'music'", "tasks are segmentation, points, classification and regression"},
+     "2:7", "unknown task 'music'", "tasks are segmentation, points, classification and regression"},
     {"name: t\n"
      "task: [a]\n"
      "layers: []\n",
@@ -81,8 +81,8 @@ static const error_row head_rows[] = {
      "3:11", "multiple is 0; 1 to 4096 are possible", NULL},
     {HEAD "layers: [{op: relu, name: a}]\n"
           "output: b\n",
-     "4:9", "output: no layer 'b' stands above it",
-     "only layers above can be used; 'input' is what the network is given"},
+     "4:9", "output: no layer 'b' is above it",
+     "only layers above can be used; 'input' is the network's input"},
     {HEAD "layers: [{op: relu, name: a}]\n"
           "output: input\n",
      "4:9", "the output is the network's input: no layer computes it", NULL},
@@ -92,7 +92,7 @@ static const error_row head_rows[] = {
     {HEAD "layers: [{op: relu, name: a}]\n"
           "output: in\n",
      "4:9", "output: 'in' is the input of a block, and this is outside of one",
-     "'input' is what the network is given"},
+     "'input' is the network's input"},
     {HEAD "layers: [{op: relu, name: a, when: 0}]\n", "1:1",
      "the output is the network's input: every layer was left out", NULL},
     {HEAD "layers: [{op: relu, name: a}, {op: relu, name: b, in: input}]\n", "3",
@@ -104,12 +104,12 @@ static const error_row options_rows[] = {
           "  2a: {default: 1}\n"
           "layers:\n"
           "  - {op: relu, name: a}\n",
-     "4:3", "'2a' is no name of an option", NULL},
+     "4:3", "'2a' is not a name for an option", NULL},
     {HEAD "options:\n"
           "  a b: {default: 1}\n"
           "layers:\n"
           "  - {op: relu, name: a}\n",
-     "4:3", "'a b' is no name of an option", NULL},
+     "4:3", "'a b' is not a name for an option", NULL},
     {HEAD "options:\n"
           "  min: {default: 1}\n"
           "layers:\n"
@@ -134,7 +134,7 @@ static const error_row options_rows[] = {
           "  w: {default: 3, leest: 2}\n"
           "layers:\n"
           "  - {op: relu, name: a}\n",
-     "4:19", "option 'w': 'leest' is no key of an option", "an option has default, least, most and help"},
+     "4:19", "option 'w': 'leest' is not a key of an option", "an option has default, least, most and help"},
     {HEAD "options:\n"
           "  w: {default: 0}\n"
           "layers:\n"
@@ -149,7 +149,7 @@ static const error_row options_rows[] = {
           "  w: {default: 3.5}\n"
           "layers:\n"
           "  - {op: relu, name: a}\n",
-     "4:16", "option 'w': default: only whole numbers are possible here", NULL},
+     "4:16", "option 'w': default: only integers are possible here", NULL},
     {HEAD "options:\n"
           "  w: {default: 1, most: 2000000000}\n"
           "layers:\n"

@@ -16,7 +16,7 @@ static const error_row settings_rows[] = {
     {LAYERS "  - {op: conv, name: a, channels: 0}\n", "4:35",
      "layer 'a' (conv): channels is 0; 1 to 1048576 are possible", NULL},
     {LAYERS "  - {op: conv, name: a, channels: 7 / 2}\n", "4:37",
-     "layer 'a' (conv): channels: 7 / 2 does not come out even", NULL},
+     "layer 'a' (conv): channels: 7 / 2 is not an integer", NULL},
     {LAYERS "  - {op: conv, name: a, channels: 2 ^ 40}\n", "4:35",
      "layer 'a' (conv): channels is 1099511627776; 1 to 1048576 are possible", NULL},
     {LAYERS "  - {op: conv, name: a, channels: [3, 4]}\n", "4:35",
@@ -41,11 +41,11 @@ static const error_row settings_rows[] = {
      "layer 'a' (conv_transpose): it has no setting 'groups'",
      "its settings: channels kernel stride pad dilation bias"},
     {LAYERS "  - {op: batch_norm, name: a, eps: 0}\n", "4:36",
-     "layer 'a' (batch_norm): eps is '0'; a number from 1e-30 to 1 is wanted", NULL},
+     "layer 'a' (batch_norm): eps is '0'; a number from 1e-30 to 1 is expected", NULL},
     {LAYERS "  - {op: batch_norm, name: a, eps: x}\n", "4:36",
-     "layer 'a' (batch_norm): eps is 'x'; a number from 1e-30 to 1 is wanted", NULL},
+     "layer 'a' (batch_norm): eps is 'x'; a number from 1e-30 to 1 is expected", NULL},
     {LAYERS "  - {op: batch_norm, name: a, momentum: nan}\n", "4:41",
-     "layer 'a' (batch_norm): momentum is 'nan'; a number from 1e-30 to 1 is wanted", NULL},
+     "layer 'a' (batch_norm): momentum is 'nan'; a number from 1e-30 to 1 is expected", NULL},
     {LAYERS "  - {op: batch_norm, name: a, momentum: [1]}\n", "4:41",
      "layer 'a' (batch_norm): 'momentum' must be a single value, not a list", NULL},
     {LAYERS "  - {op: max_pool, name: a}\n", "4:5", "layer 'a' (max_pool): 'kernel' is missing", NULL},
@@ -60,7 +60,7 @@ static const error_row settings_rows[] = {
     {LAYERS "  - {op: dropout, name: a}\n", "4:5",
      "layer 'a' (dropout): exactly one of these must be there: drop percent", NULL},
     {LAYERS "  - {op: dropout, name: a, drop: 1}\n", "4:34",
-     "layer 'a' (dropout): drop is '1'; a number from 0 to 0.999 is wanted", NULL},
+     "layer 'a' (dropout): drop is '1'; a number from 0 to 0.999 is expected", NULL},
     {LAYERS "  - {op: dropout, name: a, percent: 100}\n", "4:37",
      "layer 'a' (dropout): percent is 100; 0 to 99 are possible", NULL},
     {LAYERS "  - {op: lstm, name: a}\n", "4:5", "layer 'a' (lstm): 'hidden' is missing", NULL},
@@ -78,7 +78,7 @@ static const error_row blocks_rows[] = {
           "  2b: {layers: []}\n"
           "layers:\n"
           "  - {op: relu, name: a}\n",
-     "4:3", "'2b' is no name of a block", NULL},
+     "4:3", "'2b' is not a name for a block", NULL},
     {HEAD "blocks:\n"
           "  b: 3\n"
           "layers:\n"
@@ -93,7 +93,7 @@ static const error_row blocks_rows[] = {
           "  b: {layer: []}\n"
           "layers:\n"
           "  - {op: relu, name: a}\n",
-     "4:7", "block 'b': 'layer' is no key of a block: options and layers are", NULL},
+     "4:7", "block 'b': 'layer' is not a key of a block: options and layers are", NULL},
     {HEAD "blocks:\n"
           "  b: {layers: []}\n"
           "layers:\n"
@@ -108,12 +108,12 @@ static const error_row blocks_rows[] = {
           "  b: {options: [[a]], layers: []}\n"
           "layers:\n"
           "  - {op: relu, name: a}\n",
-     "4:17", "block 'b': a single value must stand here, not a list", NULL},
+     "4:17", "block 'b': a single value is expected here, not a list", NULL},
     {HEAD "blocks:\n"
           "  b: {options: [a, a], layers: []}\n"
           "layers:\n"
           "  - {op: relu, name: a}\n",
-     "4:20", "block 'b': the option 'a' is there twice", NULL},
+     "4:20", "block 'b': duplicate option 'a'", NULL},
     {HEAD "blocks:\n"
           "  b: {options: [when], layers: []}\n"
           "layers:\n"
@@ -175,12 +175,12 @@ static const error_row blocks_rows[] = {
           "  unit: {options: [c], layers: [{op: conv, name: a, channels: c}]}\n"
           "layers:\n"
           "  - {block: unit, name: x, c: 3 / 2}\n",
-     "6:33", "block 'x' (unit): c: 3 / 2 does not come out even", NULL},
+     "6:33", "block 'x' (unit): c: 3 / 2 is not an integer", NULL},
     {HEAD "blocks:\n"
           "  unit: {options: [c], layers: [{op: conv, name: a, channels: c / 2}]}\n"
           "layers:\n"
           "  - {block: unit, name: x, c: 3}\n",
-     "4:65", "layer 'x.a' (conv): channels: 3 / 2 does not come out even", NULL},
+     "4:65", "layer 'x.a' (conv): channels: 3 / 2 is not an integer", NULL},
     {HEAD "blocks:\n"
           "  unit: {layers: [{op: relu, name: a}]}\n"
           "layers:\n"
@@ -200,7 +200,7 @@ static const error_row blocks_rows[] = {
           "  unit: {layers: [{op: relu, name: aaa}, {op: relu, name: b, in: aab}]}\n"
           "layers:\n"
           "  - {block: unit, name: x}\n",
-     "4:66", "layer 'x.b' (relu): no layer 'aab' stands above it", "did you mean 'aaa'?"},
+     "4:66", "layer 'x.b' (relu): no layer 'aab' is above it", "did you mean 'aaa'?"},
     {HEAD "blocks:\n"
           "  a: {layers: [{block: a, name: x}]}\n"
           "layers:\n"
@@ -222,14 +222,14 @@ static const error_row blocks_rows[] = {
           "layers:\n"
           "  - {block: unit, name: x}\n"
           "  - {op: relu, name: x}\n",
-     "7:5", "layer 'x' (relu): the name 'x' is there twice",
+     "7:5", "layer 'x' (relu): duplicate name 'x'",
      "the first is in line 6; inside a loop, put {its variable} into the name"},
     {HEAD "blocks:\n"
           "  unit: {layers: [{op: relu, name: a}]}\n"
           "layers:\n"
           "  - {op: relu, name: x}\n"
           "  - {block: unit, name: x}\n",
-     "7:5", "block 'x' (unit): the name 'x' is there twice",
+     "7:5", "block 'x' (unit): duplicate name 'x'",
      "the first is in line 6; inside a loop, put {its variable} into the name"},
     {HEAD "blocks:\n"
           "  unit: {layers: [{op: relu, name: a}]}\n"
@@ -279,33 +279,35 @@ static const shape_row shape_rows[] = {
      "[{op: global_pool, name: a}]",
      {4, {2, 4, 8, 3}},
      "text:3",
-     "layer 'a' (global_pool): segmentation wants a prediction [n h w classes], not [2 x 3]",
+     "layer 'a' (global_pool): segmentation needs an output of shape [n h w classes], not [2 x 3]",
      ""},
     {"points",
      "[{op: global_pool, name: a}]",
      {4, {2, 4, 8, 3}},
      "text:3",
-     "layer 'a' (global_pool): points want a prediction [n h w 3k], k heat maps and then k offsets, not [2 x "
+     "layer 'a' (global_pool): points need an output of shape [n h w 3k], k heat maps and then k offsets, "
+     "not [2 x "
      "3]",
      ""},
     {"points",
      "[{op: conv, name: a, channels: 4}]",
      {4, {2, 4, 8, 3}},
      "text:3",
-     "layer 'a' (conv): points want a prediction [n h w 3k], k heat maps and then k offsets, not [2 x 4 x 8 "
+     "layer 'a' (conv): points need an output of shape [n h w 3k], k heat maps and then k offsets, not [2 x "
+     "4 x 8 "
      "x 4]",
      ""},
     {"classification",
      "[{op: relu, name: a}]",
      {4, {2, 4, 8, 3}},
      "text:3",
-     "layer 'a' (relu): classification wants a prediction [n classes], not [2 x 4 x 8 x 3]",
+     "layer 'a' (relu): classification needs an output of shape [n classes], not [2 x 4 x 8 x 3]",
      ""},
     {"regression",
      "[{op: linear, name: a, channels: 2}]",
      {2, {2, 4}},
      "text:3",
-     "layer 'a' (linear): regression wants a prediction [n 1], not [2 x 2]",
+     "layer 'a' (linear): regression needs an output of shape [n 1], not [2 x 2]",
      ""},
     {"regression",
      "[{op: lstm, name: a, hidden: 2}]",
@@ -317,25 +319,25 @@ static const shape_row shape_rows[] = {
      "[{op: relu, name: a}]\nmultiple: 16",
      {4, {1, 32, 250, 3}},
      "text",
-     "the network 't' wants images whose height and width are multiples of 16, not 32 x 250",
+     "the network 't' needs images whose height and width are multiples of 16, not 32 x 250",
      "data.image_size=[32, 256] is the next larger one"},
     {"segmentation",
      "[{op: relu, name: a}]",
      {4, {1 << 20, 1 << 10, 1 << 10, 3}},
      "text",
-     "the input [1048576 x 1024 x 1024 x 3] is larger than any memory",
+     "the input [1048576 x 1024 x 1024 x 3] is too large for memory",
      ""},
     {"segmentation",
      "[{op: resize, name: a, scale: 1024}]",
      {4, {64, 512, 512, 3}},
      "text:3",
-     "layer 'a' (resize): its output [64 x 524288 x 524288 x 3] is larger than any memory",
+     "layer 'a' (resize): its output [64 x 524288 x 524288 x 3] is too large for memory",
      ""},
     {"classification",
      "[{op: linear, name: a, channels: 2 ^ 20}]",
      {2, {2, 1 << 20}},
      "text:3",
-     "layer 'a' (linear): weight [1048576 x 1048576] is larger than any memory",
+     "layer 'a' (linear): weight [1048576 x 1048576] is too large for memory",
      ""},
 };
 

@@ -162,10 +162,10 @@ static void new_ones_are_empty_and_old_ones_are_runs(void **state)
     workspace_put(&space, "data/picture.png", "");
     refuse("data", false, STK_ERROR_CONFIG);
     error = refuse("data", true, STK_ERROR_CONFIG);
-    assert_string_equal(error.message, "'data' is not the folder of a run");
+    assert_string_equal(error.message, "'data' is not a run folder");
     assert_false(is_there("data/lock")); /* foreign folders stay as they are */
     error = refuse("nothing", true, STK_ERROR_CONFIG);
-    assert_string_equal(error.message, "there is no run 'nothing' to go on with");
+    assert_string_equal(error.message, "there is no run 'nothing' to resume");
     refuse("data/picture.png", true, STK_ERROR_CONFIG);
     workspace_put(&space, "copied/checkpoints/notes", ""); /* the lock was not copied */
     folder = open_good("copied", true);
@@ -179,13 +179,14 @@ static void a_second_process_is_refused(void **state)
     (void)state;
     char expected[64];
     stk__run_folder *folder = open_good("run", false);
-    snprintf(expected, sizeof expected, "process %ld is at work in 'run'", (long)getpid());
+    snprintf(expected, sizeof expected, "process %ld is using the folder 'run'", (long)getpid());
     assert_string_equal(refuse("run", false, STK_ERROR_STATE).message, expected);
     workspace_put(&space, "run/config.yaml", "");
     assert_string_equal(refuse("run", false, STK_ERROR_STATE).message, expected);
     assert_string_equal(refuse("run", true, STK_ERROR_STATE).message, expected);
     assert_int_equal(truncate("run/lock", 0), 0); /* between the lock and its text */
-    assert_string_equal(refuse("run", true, STK_ERROR_STATE).message, "another process is at work in 'run'");
+    assert_string_equal(refuse("run", true, STK_ERROR_STATE).message,
+                        "another process is using the folder 'run'");
     stk__run_folder_close(&folder);
     folder = open_good("run", true);
     stk__run_folder_close(&folder);
@@ -209,7 +210,7 @@ static void a_lock_of_the_dead_is_taken_over(void **state)
     assert_int_equal(read(ends[0], &ready, 1), 1);
     assert_true(ready);
     char expected[64];
-    snprintf(expected, sizeof expected, "process %ld is at work in 'run'", (long)id);
+    snprintf(expected, sizeof expected, "process %ld is using the folder 'run'", (long)id);
     assert_string_equal(refuse("run", true, STK_ERROR_STATE).message, expected);
     assert_int_equal(kill(id, SIGKILL), 0);
     assert_int_equal(waitpid(id, NULL, 0), id);
