@@ -1,8 +1,11 @@
-/* stoker devices: what could augment here, and why something could not. */
+/* stoker devices: lists the devices that can augment and whether a GPU can train, with the reason if not.
+ * One thread. */
 #include "selftest/selftest.h"
 
 #include "core/cpu.h"
+#include "core/number.h"
 #include "device/cuda/cuda_device.h"
+#include "engine/torch/torch_cuda.h"
 
 #include <string.h>
 
@@ -11,7 +14,7 @@ enum { BATCHES = 48 };
 typedef struct bit_check {
     bool ran, failed;
     stk__device_check sum;
-    stk_error error; /* of a device that could not do its work */
+    stk_error error; /* of a device that failed */
 } bit_check;
 
 typedef struct device_row {
@@ -19,7 +22,7 @@ typedef struct device_row {
     bit_check check;
 } device_row;
 
-/* null makes nothing, so there is nothing to compare. */
+/* null computes nothing, so there is nothing to compare. */
 static void check_bits(device_row *row)
 {
     stk__device *device = NULL;
@@ -41,12 +44,12 @@ static void print_check(const bit_check *check)
     if (check->error.code != STK_OK)
         printf("failed: %s\n", check->error.message);
     else if (check->sum.overrun)
-        printf("FAILED: it wrote outside its output\n");
+        printf("FAILED: it wrote outside its output buffer\n");
     else if (check->failed)
         printf("FAILED: %s of %s values differ from the reference\n", stk__cli_grouped(check->sum.differing),
                stk__cli_grouped(check->sum.values));
     else
-        printf("same bits as the reference: %s values of %d random batches\n",
+        printf("bit-identical to the reference: %s values of %d random batches\n",
                stk__cli_grouped(check->sum.values), check->sum.batches);
 }
 
@@ -57,6 +60,29 @@ static void print_levels(void)
     for (int level = 0; level < STK_CPU_LEVELS; level++)
         if (stk__augment_at((stk__cpu_level)level)) printf(" %s", stk__cpu_level_name((stk__cpu_level)level));
     printf("; in use: %s; CPU budget: %s\n", stk__cpu_level_name(stk__device_cpu_level()), budget.why);
+}
+
+/* Training on a GPU needs a PyTorch with CUDA. Found once: it is the same for all GPUs. */
+static void print_training(void)
+{
+    static char text[640];
+    const stk__torch_api *api;
+    stk_error error = {0};
+    if (!text[0] && stk__torch_api_open(&api, &error) != STK_OK)
+        snprintf(text, sizeof text, "%-10s training: not available: %.280s\n%-10s hint: %.280s\n", "",
+                 stk__cli_text(error.message), "", error.hint);
+    else if (!text[0] && !stk__torch_cuda_is_built(api))
+        snprintf(text, sizeof text,
+                 "%-10s training: not available: PyTorch %d.%d.%d was built without CUDA\n"
+                 "%-10s hint: install a PyTorch build with CUDA\n",
+                 "", api->major, api->minor, api->patch, "");
+    else if (!text[0])
+        snprintf(
+            text, sizeof text,
+            "%-10s training: engine torch, PyTorch %d.%d.%d with CUDA; `stoker devices --selftest` tests "
+            "it\n",
+            "", api->major, api->minor, api->patch);
+    fputs(text, stdout);
 }
 
 static void print_row(const device_row *row)
@@ -78,6 +104,7 @@ static void print_row(const device_row *row)
     if (info->kind == STK_DEVICE_CPU) print_levels();
     if (info->model[0] && info->note[0]) printf("%-10s %s\n", "", info->note);
     print_check(&row->check);
+    if (info->kind == STK_DEVICE_CUDA && info->available) print_training();
 }
 
 static json_t *json_known(int64_t number)
@@ -157,22 +184,22 @@ static int report(bool checked)
 
 static void print_more_help(FILE *file)
 {
-    fprintf(
-        file,
-        "\nNames in the first column are what augment.device takes. Variables of the environment:\n"
-        "  STOKER_CPU             c, avx2 or avx512: no kernels above this level\n"
-        "  STOKER_OPENCL_LIBRARY  another libOpenCL.so.1\n"
-        "  STOKER_CUDA_LIBRARY    another libcuda.so.1\n"
-        "  STOKER_NVRTC_LIBRARY   another libnvrtc, which builds kernels for CUDA; none: the shipped PTX\n"
-        "  STOKER_TORCH           folder of another PyTorch's libtorch_cpu.so\n"
-        "  STOKER_NVML            another libnvidia-ml.so.1\n"
-        "  STOKER_CACHE_DIR       where built kernels are kept (~/.cache/stoker)\n");
+    fprintf(file,
+            "\nThe names in the first column are values of augment.device; run.device takes cpu and cuda:N.\n"
+            "\nEnvironment variables:\n"
+            "  STOKER_CPU             highest SIMD level of the CPU kernels: c, avx2 or avx512\n"
+            "  STOKER_OPENCL_LIBRARY  path of libOpenCL.so.1\n"
+            "  STOKER_CUDA_LIBRARY    path of libcuda.so.1\n"
+            "  STOKER_NVRTC_LIBRARY   path of libnvrtc, which compiles the CUDA kernels; none: shipped PTX\n"
+            "  STOKER_TORCH           torch/lib folder of the PyTorch to use (with libtorch_cpu.so)\n"
+            "  STOKER_NVML            path of libnvidia-ml.so.1\n"
+            "  STOKER_CACHE_DIR       cache of compiled kernels (~/.cache/stoker)\n");
 }
 
-/* -1: go on. */
+/* -1: no objection. */
 static int refuse_mixture(bool checked, bool tested, const stk__selftest_options *options)
 {
-    if (checked && tested) return stk__cli_usage("devices", "--check or --selftest, one of them");
+    if (checked && tested) return stk__cli_usage("devices", "--check and --selftest are mutually exclusive");
     if (!tested && options->quick) return stk__cli_usage("devices", "--quick needs --selftest");
     if (!tested && options->gpu >= 0) return stk__cli_usage("devices", "--gpu needs --selftest");
     if (!options->part) return -1;
@@ -180,35 +207,50 @@ static int refuse_mixture(bool checked, bool tested, const stk__selftest_options
     const char *name;
     for (int i = 0; (name = stk__selftest_part_name(i)); i++)
         if (strcmp(name, options->part) == 0) return -1;
-    return stk__cli_usage("devices", "--part is device, batches, engine, train or load");
+    return stk__cli_usage("devices", "--part must be device, batches, engine, train or load");
+}
+
+/* "0" or, as the list prints it, "cuda:0". -1: read. */
+static int read_gpu(const char *text, int64_t *gpu)
+{
+    if (!text) return -1;
+    const char *digits = strncmp(text, "cuda:", 5) == 0 ? text + 5 : text;
+    if (stk__number_whole(digits, strlen(digits), gpu) && *gpu >= 0) return -1;
+    return stk__cli_usage("devices", "--gpu takes N or cuda:N, not '%s'", text);
 }
 
 static int run_verb(const stk__verb *verb, int argc, char **argv)
 {
     bool checked = false, tested = false;
+    const char *gpu = NULL;
     stk__selftest_options options = {.gpu = -1};
     const stk__flag flags[] = {
         {.name = "check",
-         .help = "run random batches on each device; they must have the reference's bits",
+         .help = "augment random batches on each device: results must be bit-identical to the reference",
          .given = &checked},
         {.name = "selftest",
-         .help = "test everything on NVIDIA GPUs, three minutes each; prints a block for an issue",
+         .help = "test NVIDIA GPUs: kernels, copies, engine torch, training (3 minutes each); prints a "
+                 "report to paste into an issue",
          .given = &tested},
-        {.name = "gpu", .value = "N", .help = "with --selftest: only cuda:N", .number = &options.gpu},
+        {.name = "gpu",
+         .value = "N",
+         .help = "with --selftest: test only cuda:N (0 or cuda:0)",
+         .text = &gpu},
         {.name = "part",
          .value = "NAME",
-         .help = "with --selftest: only device, batches, engine, train or load",
+         .help = "with --selftest: run only this part: device, batches, engine, train or load",
          .text = &options.part},
         {.name = "quick",
-         .help = "with --selftest: fewer and smaller batches, short trainings, whose speed is not judged",
+         .help = "with --selftest: fewer batches and short trainings; training speed is not judged",
          .given = &options.quick},
-        {.name = "json", .help = "report as JSON on standard output", .given = &stk__cli_json},
+        {.name = "json", .help = "print the report as JSON on standard output", .given = &stk__cli_json},
     };
     stk__arguments arguments = {.verb = verb,
                                 .flags = flags,
                                 .flag_count = sizeof flags / sizeof flags[0],
                                 .more_help = print_more_help};
     int code = stk__arguments_read(&arguments, argc, argv);
+    if (code < 0) code = read_gpu(gpu, &options.gpu);
     if (code < 0) code = refuse_mixture(checked, tested, &options);
     if (code >= 0) return code;
     return tested ? stk__cli_selftest(&options) : report(checked);
@@ -220,5 +262,5 @@ const stk__verb stk__verb_devices = {
     .about = "List devices for augmentation and training; check and test them.",
     .examples = {{"stoker devices", "CPU kernels, OpenCL and CUDA devices, and why one is not available"},
                  {"stoker devices --check", "random batches on each device, compared bit by bit"},
-                 {"stoker devices --selftest --quick", "kernels, training and loading on every NVIDIA GPU"}},
+                 {"stoker devices --selftest --gpu cuda:0", "test one GPU, training included"}},
     .run = run_verb};

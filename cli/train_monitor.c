@@ -17,7 +17,7 @@
 
 enum { CELL = 32 };
 
-/* Over time, of what was known. */
+/* Time-weighted mean of known values. */
 typedef struct average {
     double sum, seconds;
 } average;
@@ -25,7 +25,7 @@ typedef struct average {
 typedef struct gpu_seen {
     stk__gpu_label label;
     char name[64];
-    average util, power; /* since the last showing */
+    average util, power; /* since the last line */
     stk_gpu_state state; /* and the rest as of now */
     stk_reading power_limit, memory_used, memory_total, temperature, sm_clock;
 } gpu_seen;
@@ -34,12 +34,12 @@ struct stk__train_monitor {
     stk_monitor *monitor;
     stk__thread *thread;
     int64_t interval; /* epochs */
-    uint64_t shown;   /* epochs that were over at the last showing */
+    uint64_t shown;   /* epochs completed at the last line */
 
     pthread_mutex_t lock; /* guards all below */
     int gpu_count;
     gpu_seen gpus[STK_GPUS];
-    stk_error error; /* message: the watch ended before the run */
+    stk_error error; /* message: monitoring ended before the run */
     bool failed;
 };
 
@@ -141,7 +141,7 @@ void stk__train_monitor_show(stk__train_monitor *m, uint64_t epochs)
 /* --- opening, closing ------------------------------------------------------------------------------------
  */
 
-/* A run that goes on has recordings already. */
+/* A resumed run has recordings already. */
 static void name_recording(const stk__run_folder *folder, char *path, size_t size)
 {
     char name[32] = "monitor.jsonl";
@@ -156,7 +156,7 @@ static stk_status tell_absent(stk__config *config, const stk_monitor *monitor, s
 {
     char why[256];
     const char *absent = stk_monitor_missing_reason(monitor);
-    snprintf(why, sizeof why, "there is no GPU to watch: %.*s", (int)strcspn(absent, "\n"), absent);
+    snprintf(why, sizeof why, "no GPU to monitor: %.*s", (int)strcspn(absent, "\n"), absent);
     return stk__config_effect(config, "run.monitor_interval", "", why, error);
 }
 
@@ -186,7 +186,7 @@ stk_status stk__train_monitor_open(stk__train_monitor **monitor, stk__config *co
     *monitor = NULL;
     if (!interval) return STK_OK;
     stk__train_monitor *m = stk__alloc(sizeof *m);
-    if (!m) return stk__fail_memory(error, sizeof *m, "watching GPUs");
+    if (!m) return stk__fail_memory(error, sizeof *m, "the GPU monitor");
     pthread_mutex_init(&m->lock, NULL);
     m->interval = interval;
     const stk_status status = open_parts(m, config, folder, &there, error);
@@ -223,7 +223,7 @@ json_t *stk__train_monitor_judge(stk__train_monitor *m)
     stk_monitor_summary summary;
     if (!m || !m->monitor || !end_watch(m)) return NULL;
     if (m->failed && !stk__cli_quiet)
-        fprintf(stderr, "stoker: watching GPUs ended early: %s\n", m->error.message);
+        fprintf(stderr, "stoker: GPU monitoring stopped early: %s\n", m->error.message);
     stk_monitor_summarize(m->monitor, &summary);
     return summary_json(&summary);
 }

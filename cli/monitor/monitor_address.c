@@ -28,7 +28,7 @@ static bool split(const char *address, parts *p)
         from++;
         to--;
     } else if (colon && memchr(from, ':', (size_t)(to - from)))
-        return false; /* ::1 without brackets: where does it end? */
+        return false; /* ::1 without brackets is ambiguous */
     int64_t number;
     if (to - from >= TEXT || !stk__number_whole(port, strlen(port), &number) || number < 0 ||
         number > LAST_PORT)
@@ -41,16 +41,16 @@ static bool split(const char *address, parts *p)
 
 static stk_status fail_address(const char *address, stk_error *error)
 {
-    stk__fail(error, STK_ERROR_ARGUMENT, "'%s' is not an address to serve at", address);
-    stk__error_hint(error, "an IP address and a port, as in " LOOPBACK ":9400 or [::1]:9400");
+    stk__fail(error, STK_ERROR_ARGUMENT, "invalid address '%s'", address);
+    stk__error_hint(error, "use an IP address and a port: " LOOPBACK ":9400 or [::1]:9400");
     return STK_ERROR_ARGUMENT;
 }
 
 static stk_status fail_listening(const char *address, int cause, stk_error *error)
 {
-    stk__fail_errno(error, cause, "cannot serve at '%s'", address);
+    stk__fail_errno(error, cause, "cannot listen on '%s'", address);
     if (cause == EADDRINUSE)
-        stk__error_hint(error, "another program has this port; choose one: --prometheus " LOOPBACK ":9401");
+        stk__error_hint(error, "the port is in use; choose another: --prometheus " LOOPBACK ":9401");
     return STK_ERROR_IO;
 }
 
@@ -58,7 +58,7 @@ static int open_socket(const struct addrinfo *found)
 {
     const int one = 1, made = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (made < 0) return -1;
-    setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one); /* else it is taken for a minute after us */
+    setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one); /* else the port stays in use after exit */
     if (bind(made, found->ai_addr, found->ai_addrlen) == 0 && listen(made, WAITING) == 0) return made;
     const int cause = errno;
     close(made);

@@ -6,8 +6,9 @@
 
 enum { STK_ADDRESS_BYTES = 80 };
 
-/* Numbers only, or localhost: nobody is asked for names. Without a host it is loopback. *listener is the
- * caller's; shown gets what clients can use ("127.0.0.1:9400"), with the port that the system chose for 0. */
+/* Numeric addresses or localhost only: no DNS lookup. Without a host it is loopback. *listener is owned by
+ * the caller; shown gets the address for clients ("127.0.0.1:9400"), with the port that the system chose for
+ * 0. */
 stk_status stk__address_listen(const char *address, int *listener, char shown[STK_ADDRESS_BYTES],
                                stk_error *error);
 

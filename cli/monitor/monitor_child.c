@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { NOT_STARTED = 125, NOT_RUNNABLE = 126, NOT_FOUND = 127 }; /* as shells and env say it */
+enum { NOT_STARTED = 125, NOT_RUNNABLE = 126, NOT_FOUND = 127 }; /* as shells and env report it */
 
 static void close_end(int *end)
 {
@@ -19,7 +19,8 @@ static void close_end(int *end)
     *end = -1;
 }
 
-/* In the new process, where only the simplest calls are allowed. Signals are as this program found them. */
+/* In the child after fork: async-signal-safe calls only. Signal dispositions are those this program was
+ * started with. */
 static void run_command(char *const *command, int gate, int told)
 {
     sigset_t ours;
@@ -68,7 +69,7 @@ static void wait_for_end(void *context)
     siginfo_t seen;
     while (waitid(P_PID, (id_t)child->pid, &seen, WEXITED | WNOWAIT) < 0 && errno == EINTR)
         continue;
-    stk__interrupt_relay(NULL, NULL); /* before its number can be another's */
+    stk__interrupt_relay(NULL, NULL); /* before its pid can be reused */
     while (waitpid(child->pid, &child->status, 0) < 0 && errno == EINTR)
         continue;
     if (child->when_ended) child->when_ended(child->context);
@@ -98,16 +99,16 @@ stk_status stk__child_release(stk__child *child, void (*when_ended)(void *), voi
     const stk__thread_options options = {.name = "stk-child", .run = wait_for_end, .context = child};
     stk__interrupt_relay(pass_on, child); /* before the waiter may take it back */
     STK__TRY(stk__thread_start(&child->waiter, &options, error));
-    const bool gone = write(child->gate, "", 1) != 1; /* somebody killed it while it waited */
+    const bool gone = write(child->gate, "", 1) != 1; /* it was killed while it waited */
     close_end(&child->gate);
-    return gone ? stk__fail(error, STK_ERROR_IO, "'%s' was ended before it could run", child->command[0])
+    return gone ? stk__fail(error, STK_ERROR_IO, "'%s' was killed before it could start", child->command[0])
                 : hear_of_start(child, error);
 }
 
 int stk__child_finish(stk__child *child)
 {
     if (child->pid < 0) return NOT_STARTED;
-    close_end(&child->gate); /* one that still waits ends by itself */
+    close_end(&child->gate); /* a child that still waits exits by itself */
     if (!child->waiter) wait_for_end(child);
     while (child->waiter && !stk__thread_join(&child->waiter, stk__clock_ns() + STK_SECOND_NS))
         continue;

@@ -1,4 +1,4 @@
-/* stoker monitor --csv: one row per GPU and interval; what is unknown is empty. */
+/* stoker monitor --csv: one row per GPU and interval; unknown is empty. */
 #include "monitor_face.h"
 
 #include "monitor/host/host_key.h"

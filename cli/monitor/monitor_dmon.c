@@ -1,5 +1,5 @@
 /* stoker monitor --dmon: columns as nvidia-smi dmon -s puctm has them, for scripts that read those. Engines
- * that are not watched (enc, dec, jpg, ofa) are dashes. */
+ * that are not monitored (enc, dec, jpg, ofa) are dashes. */
 #include "monitor_face.h"
 
 #include <math.h>
@@ -29,7 +29,7 @@ static stk_reading scaled(stk_reading reading, double factor)
     return reading;
 }
 
-/* Rates need the frame before: kept here, for one face at a time. */
+/* Rates need the previous frame: kept here, for one output at a time. */
 static stk_reading rate(stk_reading *last, stk_reading now)
 {
     stk_reading result = {0};

@@ -1,4 +1,4 @@
-/* The end of stoker monitor for people: numbers beside their targets, and the verdict. */
+/* The summary at the end of stoker monitor, for people: metrics against their targets, and the verdict. */
 #include "monitor_face.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ static const char *paint(const page *p, const char *escape)
     return p->colors ? escape : "";
 }
 
-/* Red is for limits that are broken and for ranges that are far away. */
+/* Red: a limit is exceeded or a range is missed by far. */
 static const char *paint_grade(const page *p, const stk_judged *row)
 {
     const bool far = isnan(row->least) || row->value.value < 0.75 * row->least;
@@ -28,7 +28,7 @@ static const char *paint_grade(const page *p, const stk_judged *row)
 /* --- a GPU in full ---------------------------------------------------------------------------------------
  */
 
-/* The value as a bar of 0 to 100, behind it where the target lies. */
+/* The value as a bar of 0 to 100, with the target range marked behind it. */
 static void print_bar(const page *p, const stk_judged *row)
 {
     const double cell = 100.0 / BAR, value = fmin(fmax(row->value.value, 0), 100);
@@ -57,7 +57,7 @@ static void target_text(const stk_judged *row, char text[CELL])
 static void print_row(const page *p, const stk_judged *row)
 {
     static const char *const words[] = {"", "good", "low", "high"};
-    char value[CELL] = "not told", target[CELL];
+    char value[CELL] = "unknown", target[CELL];
     const bool known = stk__face_knows(row->value);
     if (known) snprintf(value, sizeof value, "%.1f", row->value.value);
     target_text(row, target);
@@ -88,7 +88,7 @@ static int word_length(const char *text)
     return (int)length;
 }
 
-/* Sentences are broken between words; the second line on begins at `indent`. */
+/* Word wrap; continuation lines start at `indent`. */
 static void print_wrapped(const page *p, const char *text, int indent)
 {
     for (int column = indent; *text;) {
@@ -116,11 +116,11 @@ static void print_load_facts(const page *p, const stk_gpu_summary *gpu)
     char text[256] = "";
     if (!stk__face_knows(gpu->util_mean_percent)) return;
     if (stk__face_knows(gpu->util_p5_percent) && stk__face_knows(gpu->util_p95_percent))
-        add(text, sizeof text, "samples from %.0f to %.0f %% (p5 to p95); ", gpu->util_p5_percent.value,
+        add(text, sizeof text, "utilization samples: p5 %.0f %%, p95 %.0f %%; ", gpu->util_p5_percent.value,
             gpu->util_p95_percent.value);
     add(text, sizeof text, "below 50 %% for %.0f %% of the time", 100 * gpu->below_half.value, 0);
     if (stk__face_knows(gpu->dip_period_s))
-        add(text, sizeof text, "; a dip every %.1f s", gpu->dip_period_s.value, 0);
+        add(text, sizeof text, "; dips every %.1f s", gpu->dip_period_s.value, 0);
     fputs("  ", p->file);
     print_wrapped(p, text, 2);
 }
@@ -128,16 +128,17 @@ static void print_load_facts(const page *p, const stk_gpu_summary *gpu)
 static void print_other_facts(const page *p, const stk_gpu_summary *gpu)
 {
     char text[320] = "";
-    if (stk__face_knows(gpu->power_mean_w)) add(text, sizeof text, "; %.0f W", gpu->power_mean_w.value, 0);
+    if (stk__face_knows(gpu->power_mean_w))
+        add(text, sizeof text, "; mean power %.0f W", gpu->power_mean_w.value, 0);
     if (stk__face_knows(gpu->energy_j))
-        add(text, sizeof text, ", %.1f kJ in all", gpu->energy_j.value / 1e3, 0);
+        add(text, sizeof text, ", energy %.1f kJ", gpu->energy_j.value / 1e3, 0);
     if (stk__face_knows(gpu->throttled_power_s))
-        add(text, sizeof text, "; held down by power for %.1f s", gpu->throttled_power_s.value, 0);
+        add(text, sizeof text, "; power throttling %.1f s", gpu->throttled_power_s.value, 0);
     if (stk__face_knows(gpu->throttled_heat_s))
-        add(text, sizeof text, "; by heat for %.1f s", gpu->throttled_heat_s.value, 0);
+        add(text, sizeof text, "; thermal throttling %.1f s", gpu->throttled_heat_s.value, 0);
     if (stk__face_knows(gpu->pcie_received_bytes_per_s) && stk__face_knows(gpu->pcie_sent_bytes_per_s))
-        add(text, sizeof text, "; PCIe %.2f GB/s in, %.2f out", gpu->pcie_received_bytes_per_s.value * 1e-9,
-            gpu->pcie_sent_bytes_per_s.value * 1e-9);
+        add(text, sizeof text, "; PCIe RX %.2f GB/s, TX %.2f GB/s",
+            gpu->pcie_received_bytes_per_s.value * 1e-9, gpu->pcie_sent_bytes_per_s.value * 1e-9);
     if (!text[0]) return;
     fputs("  ", p->file);
     print_wrapped(p, text + 2, 2);
@@ -162,7 +163,7 @@ static void print_block(const page *p, const stk_gpu_summary *gpu)
 /* --- many GPUs -------------------------------------------------------------------------------------------
  */
 
-/* What is the same for all GPUs is told below the table. */
+/* Rows that are the same for all GPUs are printed below the table. */
 static bool is_common(const stk_judged *row)
 {
     return strcmp(row->name, "CPUs") == 0;
@@ -220,9 +221,9 @@ static void print_table(const page *p, const stk_monitor_summary *summary)
 static void print_watched(const page *p, const stk_monitor_summary *summary)
 {
     const double cut_s = summary->seconds - (summary->steady_to_s - summary->steady_from_s);
-    fprintf(p->file, "watched for %.1f s", summary->seconds);
+    fprintf(p->file, "monitored for %.1f s", summary->seconds);
     if (cut_s > 0.5)
-        fprintf(p->file, ", judged from %.0f s to %.0f s: the rest was warm-up or cool-down",
+        fprintf(p->file, ", evaluated from %.0f s to %.0f s (without warm-up and cool-down)",
                 summary->steady_from_s, summary->steady_to_s);
     fputc('\n', p->file);
 }
@@ -232,7 +233,7 @@ static void print_job(const page *p, const stk_monitor_summary *summary)
     if (!stk__face_knows(summary->job_cpu_mean_percent)) return;
     fprintf(p->file, "\njob: %.1f of %d CPUs", summary->job_cpu_mean_percent.value / 100, summary->cpu_count);
     if (stk__face_knows(summary->job_memory_peak_bytes))
-        fprintf(p->file, ", at most %s of memory", stk__cli_bytes(summary->job_memory_peak_bytes.value));
+        fprintf(p->file, ", peak memory %s", stk__cli_bytes(summary->job_memory_peak_bytes.value));
     fputc('\n', p->file);
 }
 

@@ -1,4 +1,4 @@
-/* Faces of the monitor: how frames and the judgement at the end are shown. */
+/* Output formats of the monitor: how frames and the summary at the end are shown. */
 #ifndef STK_CLI_MONITOR_FACE_H
 #define STK_CLI_MONITOR_FACE_H
 
@@ -12,7 +12,7 @@ typedef struct stk__monitor_output {
     bool colors;
     uint64_t start_ns;   /* of the first frame */
     uint64_t frames;     /* shown so far */
-    stk__json_line line; /* owned by the JSON face */
+    stk__json_line line; /* owned by the JSON output */
     stk_monitor *monitor;
     bool replay;  /* of a recording */
     void *screen; /* owned by the screen; NULL: not started, or lines instead */
@@ -27,17 +27,18 @@ typedef struct stk__face_ops {
 
 extern const stk__face_ops stk__face_line; /* a line per GPU for people, the table at the end */
 extern const stk__face_ops stk__face_end;  /* the table at the end alone */
-/* The whole terminal, then the table; only if stk__screen_absent has no reason against it. */
+/* Full-screen view, then the table; only if stk__screen_absent is NULL. */
 extern const stk__face_ops stk__face_screen;
-const char *stk__screen_absent(void); /* why it cannot be; NULL: it can */
+const char *stk__screen_absent(void); /* why there is no full-screen view; NULL: available */
 extern const stk__face_ops stk__face_json, stk__face_csv, stk__face_dmon;
 
 /* The table and the verdict, for people (monitor_end.c). */
 void stk__face_print_end(FILE *file, bool colors, const stk_monitor_summary *summary);
 
-/* Why clocks are held down: "power+heat"; "none"; "" when it is unknown. In a buffer that the next call uses
- * again. */
+/* Throttle reasons as ids, for scripts: "power+heat"; "none"; "" when unknown. In a buffer that the next call
+ * of either function reuses. */
 const char *stk__face_throttle(stk_reading throttle, const char *between);
+const char *stk__face_throttle_words(stk_reading throttle); /* for people: "power, thermal" */
 
 static inline bool stk__face_knows(stk_reading reading)
 {

@@ -86,7 +86,7 @@ static void put_host(stk__json_line *line, const stk_host_frame *host)
     stk__line_close(line, '}');
 }
 
-/* Times of day need more digits than anything else. */
+/* Time stamps need the most digits. */
 static void put_clock(stk__json_line *line, double clock_s)
 {
     line->digits = 13;

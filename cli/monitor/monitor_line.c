@@ -7,20 +7,34 @@
 #include <string.h>
 #include <time.h>
 
-enum { HEADING_EVERY = 24, CELL = 24 };
+enum { HEADING_EVERY = 24, CELL = 24, THROTTLES = 6 };
 
-const char *stk__face_throttle(stk_reading throttle, const char *between)
+/* words: one for each bit of stk_throttle. */
+static const char *list_throttle(stk_reading throttle, const char *const words[THROTTLES],
+                                 const char *between)
 {
-    static const char *const words[] = {"power", "heat", "brake", "sync", "user", "other"};
-    static char text[64];
+    static char text[80];
     text[0] = '\0';
     if (!stk__face_knows(throttle)) return text;
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+    for (size_t i = 0; i < THROTTLES; i++) {
         if (!(stk__throttle_bits(throttle) & 1u << i)) continue;
         if (text[0]) strcat(text, between);
         strcat(text, words[i]);
     }
     return text[0] ? text : "none";
+}
+
+const char *stk__face_throttle(stk_reading throttle, const char *between)
+{
+    static const char *const ids[THROTTLES] = {"power", "heat", "brake", "sync", "user", "other"};
+    return list_throttle(throttle, ids, between);
+}
+
+const char *stk__face_throttle_words(stk_reading throttle)
+{
+    static const char *const words[THROTTLES] = {"power",      "thermal",     "power brake",
+                                                 "sync boost", "user clocks", "other"};
+    return list_throttle(throttle, words, ", ");
 }
 
 static void print_heading(stk__monitor_output *face)
@@ -30,7 +44,7 @@ static void print_heading(stk__monitor_output *face)
             stk__face_paint(face->colors, STK_PAINT_FAINT), stk__face_paint(face->colors, STK_PAINT_OFF));
 }
 
-/* What is shown belongs to which GPU, and what is known to be missing. */
+/* Lists the GPUs, with notes on missing metrics. */
 static void print_gpus(stk__monitor_output *face, const stk_monitor_frame *frame)
 {
     for (int i = 0; i < frame->gpu_count; i++) {
@@ -78,14 +92,14 @@ static const char *paint_heat(const stk__monitor_output *face, stk_reading heat)
 
 static void print_state(const stk__monitor_output *face, const stk_gpu_frame *seen)
 {
-    const char *held = stk__face_throttle(seen->readings[STK_METRIC_THROTTLE], ", ");
+    const char *held = stk__face_throttle_words(seen->readings[STK_METRIC_THROTTLE]);
     const char *paint = stk__face_paint(face->colors, STK_PAINT_BAD);
     const char *off = stk__face_paint(face->colors, STK_PAINT_OFF);
     if (seen->state != STK_GPU_GOOD)
         fprintf(face->file, "  %s%s%s%s%s", paint, stk_gpu_state_name(seen->state), off,
                 seen->note[0] ? ": " : "", seen->note);
     else if (held[0] && strcmp(held, "none") != 0)
-        fprintf(face->file, "  %sheld down: %s%s", paint, held, off);
+        fprintf(face->file, "  %sthrottled: %s%s", paint, held, off);
 }
 
 static void print_gpu(const stk__monitor_output *face, const char *time_text, const stk_monitor_frame *frame,
@@ -108,14 +122,14 @@ static void print_gpu(const stk__monitor_output *face, const char *time_text, co
     fputc('\n', face->file);
 }
 
-/* Without a GPU the job is what there is. */
+/* Without a GPU: host and job only. */
 static void print_host(const stk__monitor_output *face, const char *time_text, const stk_host_frame *host)
 {
     char cells[2][CELL];
-    fprintf(face->file, "%s  CPUs %s %%, job %s %%", time_text, number(cells[0], host->cpu_percent),
+    fprintf(face->file, "%s  CPU %s %%, job %s %%", time_text, number(cells[0], host->cpu_percent),
             number(cells[1], host->job_cpu_percent));
     if (stk__face_knows(host->job_memory_bytes))
-        fprintf(face->file, ", %s of memory", stk__cli_bytes(host->job_memory_bytes.value));
+        fprintf(face->file, ", memory %s", stk__cli_bytes(host->job_memory_bytes.value));
     fputc('\n', face->file);
 }
 

@@ -1,5 +1,6 @@
-/* One thread serves all clients; the text of a frame is made once, by the thread that samples, and shared. A
- * connection serves one request and lives for some seconds at most, however slowly its client talks. */
+/* HTTP server of /metrics. One thread serves all clients; the text of a frame is generated once, by the
+ * sampling thread, and shared. A connection serves one request and lives for some seconds at most, however
+ * slow its client is. */
 #include "monitor_prometheus.h"
 
 #include "cli.h"
@@ -29,13 +30,13 @@ typedef struct client {
 
 struct stk__prometheus {
     struct MHD_Daemon *daemon;
-    int listener, wake; /* wake: eventfd, readable when the thread shall end */
+    int listener, wake; /* wake: eventfd, readable when the thread must stop */
     stk__thread *thread;
     client clients[CLIENTS]; /* of the thread that serves */
     stk__buffer text;        /* of the thread that samples */
     bool dcgm;
 
-    pthread_mutex_t lock;         /* guards the one below, and is never held while anybody waits */
+    pthread_mutex_t lock;         /* guards the one below; never held while waiting */
     struct MHD_Response *metrics; /* of the last frame; NULL: none */
     struct MHD_Response *way, *nothing, *refused, *not_yet;
 };
@@ -67,7 +68,7 @@ static void sweep_clients(stk__prometheus *p)
     const uint64_t now_ns = stk__clock_ns();
     for (int i = 0; i < CLIENTS; i++)
         if (p->clients[i].since_ns && now_ns - p->clients[i].since_ns > LIFE_NS)
-            shutdown(p->clients[i].socket, SHUT_RDWR); /* the server sees its end and closes it */
+            shutdown(p->clients[i].socket, SHUT_RDWR); /* the server then closes it */
 }
 
 static enum MHD_Result answer_metrics(stk__prometheus *p, struct MHD_Connection *connection)
@@ -138,9 +139,9 @@ static struct MHD_Response *make_plain(const char *text)
 static bool make_responses(stk__prometheus *p)
 {
     p->way = make_plain("stoker monitor: metrics are at /metrics\n");
-    p->nothing = make_plain("there is only /metrics\n");
-    p->refused = make_plain("only GET and HEAD\n");
-    p->not_yet = make_plain("no frame yet\n");
+    p->nothing = make_plain("not found: metrics are at /metrics\n");
+    p->refused = make_plain("method not allowed: use GET or HEAD\n");
+    p->not_yet = make_plain("no frame was sampled yet\n");
     return p->way && p->nothing && p->refused && p->not_yet &&
            MHD_add_response_header(p->refused, MHD_HTTP_HEADER_ALLOW, "GET, HEAD") == MHD_YES;
 }
@@ -150,13 +151,13 @@ static stk_status start_server(stk__prometheus *p, stk_error *error)
     const stk__thread_options options = {.name = "stk-prometheus", .run = serve, .context = p};
     p->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (p->wake < 0) return stk__fail_errno(error, errno, "cannot create an eventfd");
-    if (!make_responses(p)) return stk__fail(error, STK_ERROR_MEMORY, "no memory for the server of metrics");
+    if (!make_responses(p)) return stk__fail(error, STK_ERROR_MEMORY, "out of memory: metrics server");
     p->daemon =
         MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, answer, p, MHD_OPTION_LISTEN_SOCKET, p->listener,
                          MHD_OPTION_CONNECTION_LIMIT, (unsigned)CLIENTS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
                          (size_t)CLIENT_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
                          MHD_OPTION_NOTIFY_CONNECTION, watch_client, p, MHD_OPTION_END);
-    if (!p->daemon) return stk__fail(error, STK_ERROR_IO, "the server of metrics cannot be started");
+    if (!p->daemon) return stk__fail(error, STK_ERROR_IO, "cannot start the metrics server");
     p->listener = -1; /* the server's now */
     return stk__thread_start(&p->thread, &options, error);
 }
@@ -166,7 +167,7 @@ stk_status stk__prometheus_open(stk__prometheus **prometheus, const char *addres
 {
     char shown[STK_ADDRESS_BYTES];
     stk__prometheus *p = stk__alloc(sizeof *p);
-    if (!p) return stk__fail_memory(error, sizeof *p, "the server of metrics");
+    if (!p) return stk__fail_memory(error, sizeof *p, "the metrics server");
     pthread_mutex_init(&p->lock, NULL);
     p->dcgm = dcgm;
     p->wake = p->listener = -1;
@@ -205,8 +206,8 @@ void stk__prometheus_close(stk__prometheus **prometheus)
     *prometheus = NULL;
 }
 
-/* Without memory there is nothing to tell: old numbers would look like new ones. Clients that are still being
- * sent the last text keep it. */
+/* When out of memory nothing is served: stale values would look current. Clients that are still being sent
+ * the last text keep it. */
 void stk__prometheus_publish(stk__prometheus *p, const stk_monitor_frame *frame)
 {
     struct MHD_Response *made = NULL;

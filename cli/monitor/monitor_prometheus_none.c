@@ -8,8 +8,8 @@ stk_status stk__prometheus_open(stk__prometheus **prometheus, const char *addres
     (void)address;
     (void)dcgm;
     stk__fail(error, STK_ERROR_ARGUMENT,
-              "--prometheus is not there: this program was built without libmicrohttpd");
-    stk__error_hint(error, "install libmicrohttpd-dev and build again");
+              "--prometheus is unavailable: this program was built without libmicrohttpd");
+    stk__error_hint(error, "install libmicrohttpd-dev and rebuild");
     return STK_ERROR_UNSUPPORTED;
 }
 

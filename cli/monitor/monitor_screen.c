@@ -1,5 +1,5 @@
-/* stoker monitor on the whole terminal. Frames are noted by the caller's thread; a thread of its own draws
- * and hears keys, so that neither a slow terminal nor Ctrl-S holds up sampling. */
+/* Full-screen view of stoker monitor. The caller's thread stores frames; a separate thread draws and reads
+ * keys, so that neither a slow terminal nor Ctrl-S delays sampling. */
 #include "monitor_screen.h"
 
 #include "core/clock.h"
@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #define JUDGE_EVERY_NS STK_SECOND_NS
-#define SLICE_NS       (STK_SECOND_NS / 10) /* in which an interruption is noticed while we wait */
-#define FROZEN_NS      (STK_SECOND_NS) /* a terminal that takes nothing for so long is let go of Ctrl-S */
-#define PATIENCE_NS    (STK_SECOND_NS * 10) /* then it may be slow; a second Ctrl-C does not wait */
+#define SLICE_NS       (STK_SECOND_NS / 10) /* latency of an interrupt while waiting */
+#define FROZEN_NS      (STK_SECOND_NS) /* a terminal that accepts no output for this long gets Ctrl-S undone */
+#define PATIENCE_NS    (STK_SECOND_NS * 10) /* then the terminal may be slow; a second Ctrl-C does not wait */
 
 typedef struct screen {
     int wake; /* eventfd: a frame, a signal, the end */
@@ -33,7 +33,7 @@ typedef struct screen {
     stk__pen pen;
     stk__screen_looks looks;
     int visible;
-    bool away; /* somebody else has the terminal */
+    bool away; /* another process has the terminal */
 
     atomic_bool quit; /* asked for by a key */
 } screen;
@@ -55,7 +55,7 @@ static void show(screen *s)
     refresh();
 }
 
-/* True: there is something to leave for. */
+/* True: quit. */
 static bool take_latest(screen *s)
 {
     pthread_mutex_lock(&s->lock);
@@ -116,7 +116,7 @@ static void press(screen *s, int key)
     }
 }
 
-/* In the background neither keys nor the screen are ours; sampling goes on. */
+/* In the background neither keys nor the screen are ours; sampling continues. */
 static void mind_terminal(screen *s)
 {
     const int heard = stk__terminal_heard();
@@ -139,7 +139,7 @@ static void hear_keys(screen *s)
     for (int key; (key = getch()) != ERR;) {
         press(s, key);
         if (looks->first > looks->last)
-            looks->first = looks->last; /* before the next key goes on from there */
+            looks->first = looks->last; /* before the next key scrolls from there */
         if (looks->first < 0) looks->first = 0;
     }
 }
@@ -158,7 +158,7 @@ static void run_screen(void *context)
             read(s->wake, &count, sizeof count) < 0)
             continue; /* another signal was faster */
         if (waited[1].revents & (POLLHUP | POLLERR))
-            waited[1].fd = -1; /* the terminal is gone: SIGHUP follows */
+            waited[1].fd = -1; /* the terminal was closed: SIGHUP follows */
     }
     stk__terminal_end();
 }
@@ -218,7 +218,7 @@ static bool is_fast(screen *s)
     return fast;
 }
 
-/* A recording is played as fast as it was made. */
+/* A recording is played at the speed it was recorded. */
 static void keep_pace(screen *s, uint64_t length_ns)
 {
     const uint64_t until_ns = stk__clock_ns() + length_ns;
@@ -248,7 +248,7 @@ static void show_frame(stk__monitor_output *face, const stk_monitor_frame *frame
 {
     stk_error error;
     if (!face->frames && start_screen(face, frame->gpu_count, &error) != STK_OK && !stk__cli_quiet)
-        fprintf(stderr, "stoker: lines instead of the screen: %s\n", error.message);
+        fprintf(stderr, "stoker: no full-screen view, printing lines: %s\n", error.message);
     screen *s = face->screen;
     if (!s) {
         stk__face_line.frame(face, frame);
@@ -258,7 +258,7 @@ static void show_frame(stk__monitor_output *face, const stk_monitor_frame *frame
     note_frame(s, face, frame);
 }
 
-/* The end of a recording stays until somebody has seen it. */
+/* The end of a recording stays on the screen until a key is pressed. */
 static void hold_end(screen *s, const stk_monitor_summary *summary)
 {
     pthread_mutex_lock(&s->lock);
@@ -277,7 +277,7 @@ static void stop_screen(screen *s)
     pthread_mutex_unlock(&s->lock);
     wake_up(s);
     bool left = stk__thread_join(&s->thread, stk__clock_ns() + FROZEN_NS);
-    if (!left) { /* it hangs in a terminal that takes nothing: Ctrl-S, most often */
+    if (!left) { /* it hangs in a write to the terminal: Ctrl-S, most often */
         stk__terminal_let_go();
         left = stk__thread_join(&s->thread, stk__clock_ns() + PATIENCE_NS);
     }

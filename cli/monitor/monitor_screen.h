@@ -1,4 +1,4 @@
-/* Parts of the full screen: what is shown (view), where (draw), with what (pen), and the terminal. */
+/* Parts of the full-screen view: data (view), layout (draw), ncurses output (pen), and the terminal. */
 #ifndef STK_CLI_MONITOR_SCREEN_H
 #define STK_CLI_MONITOR_SCREEN_H
 
@@ -29,7 +29,7 @@ typedef struct stk__view_gpu {
 
 typedef struct stk__view {
     double clock_s, seconds, interval_s; /* time of day; since the start; of this frame */
-    bool ended;                          /* of a recording: there is no more */
+    bool ended;                          /* end of the recording */
     stk_host_frame host;                 /* without its cores */
     char verdict[320];
     int32_t gpu_count, room; /* room: of gpus */
@@ -39,7 +39,7 @@ typedef struct stk__view {
 stk_status stk__view_init(stk__view *view, int32_t gpu_count, stk_error *error);
 void stk__view_fini(stk__view *view);
 void stk__view_take(stk__view *view, const stk_monitor_frame *frame, uint64_t start_ns);
-void stk__view_copy(stk__view *to, const stk__view *from); /* both made for as many GPUs */
+void stk__view_copy(stk__view *to, const stk__view *from); /* both initialized for the same number of GPUs */
 
 void stk__trail_add(stk__trail *trail, double share);
 float stk__trail_back(const stk__trail *trail,
@@ -70,14 +70,14 @@ typedef struct stk__place {
 } stk__place;
 
 void stk__pen_start(stk__pen *pen, bool colors); /* after ncurses was started */
-/* Cut at the place's width; control characters become '?'. Columns used. */
+/* Truncated at the place's width; control characters become '?'. Returns columns used. */
 int stk__pen_text(const stk__pen *pen, stk__place place, stk__ink ink, const char *text);
 int stk__pen_print(const stk__pen *pen, stk__place place, stk__ink ink, const char *format, ...)
     STK__PRINTF(4, 5);
 void stk__pen_bar(const stk__pen *pen, stk__place place, stk__ink ink, double share); /* NAN: empty */
 /* The newest point is at the right; `height` rows from place.y on. */
 void stk__pen_trail(const stk__pen *pen, stk__place place, int height, const stk__trail *trail);
-/* Broken between words; rows used, at most `rows`. What does not fit ends in dots. */
+/* Word wrap; returns rows used, at most `rows`. Text that does not fit ends in dots. */
 int stk__pen_wrapped(const stk__pen *pen, stk__place place, int rows, const char *text);
 const char *stk__pen_celsius(const stk__pen *pen); /* "°C" or "C" */
 
@@ -99,7 +99,7 @@ void stk__draw_row_heading(const stk__pen *pen, stk__place place);
 int stk__foot_processes(const stk__pen *pen, stk__place place, int rows,
                         const stk__view *view);    /* rows used */
 int stk__foot_process_rows(const stk__view *view); /* as many as it would take */
-/* Rows used, 2 at most. Below the screen nothing is drawn: so rows are counted before. */
+/* Returns rows used, 2 at most. Below the screen nothing is drawn: used to count rows. */
 int stk__foot_host(const stk__pen *pen, stk__place place, int rows, const stk__view *view);
 
 /* --- monitor_screen_draw.c: all of it ----------------------------------------------------------------------
@@ -112,7 +112,8 @@ typedef struct stk__screen_looks {
     bool paused, help, replay;
 } stk__screen_looks;
 
-/* Draws on ncurses' screen, without refreshing. looks->first is put into its range; GPUs shown are returned.
+/* Draws on ncurses' screen, without refreshing. looks->first is clamped to its range; returns the number of
+ * GPUs shown.
  */
 int stk__draw_all(const stk__pen *pen, const stk__view *view, stk__screen_looks *looks);
 
@@ -121,15 +122,15 @@ int stk__draw_all(const stk__pen *pen, const stk__view *view, stk__screen_looks 
 
 enum { STK_HEARD_STOP = 1, STK_HEARD_CONTINUE = 2, STK_HEARD_RESIZE = 4 };
 
-/* wake: an eventfd that is written when a signal was heard. */
+/* wake: an eventfd that is written when a signal arrived. */
 stk_status stk__terminal_start(int wake, stk_error *error);
 void stk__terminal_end(void);
 int stk__terminal_heard(void);    /* bits since the last call */
 void stk__terminal_suspend(void); /* as Ctrl-Z does; returns when it is continued */
 void stk__terminal_resize(void);
 bool stk__terminal_is_ours(void); /* this process is in the foreground */
-void stk__terminal_resume(void);  /* somebody else may have used it */
-void stk__terminal_let_go(void);  /* undoes Ctrl-S, so that a thread that hangs in a write comes back */
-void stk__terminal_rescue(void);  /* gives it back without ncurses: signal handlers, and threads that hang */
+void stk__terminal_resume(void);  /* another process may have used it */
+void stk__terminal_let_go(void);  /* undoes Ctrl-S, so that a thread that hangs in a write returns */
+void stk__terminal_rescue(void);  /* restores it without ncurses: for signal handlers and threads that hang */
 
 #endif

@@ -1,4 +1,4 @@
-/* Where everything stands: as much of each GPU as all of them have room for, then processes, host, verdict.
+/* Layout of the full-screen view: GPUs at the largest size at which all fit, then processes, host, verdict.
  */
 #include "monitor_screen.h"
 
@@ -35,7 +35,7 @@ static int most(int a, int b)
     return a > b ? a : b;
 }
 
-/* Full if all GPUs fit, three rows if not, and one row at last, in which they are scrolled. */
+/* Full size if all GPUs fit, else three rows each, else one row each with scrolling. */
 static void choose_size(layout *l, int wanted_rows)
 {
     l->gap = 0;
@@ -115,9 +115,10 @@ static void draw_gpus(const stk__pen *pen, const stk__view *view, const layout *
 
 static void draw_keys(const stk__pen *pen, int y, const stk__screen_looks *looks)
 {
-    const char *text = !looks->help    ? "q quit   h help"
-                       : looks->replay ? "q quit   p pause   f to the end   j k PgUp PgDn other GPUs   h less"
-                                       : "q quit and judge   p pause   j k PgUp PgDn other GPUs   h less";
+    const char *text = !looks->help ? "q quit   h help"
+                       : looks->replay
+                           ? "q quit   p pause   f skip to the end   j k PgUp PgDn scroll   h hide help"
+                           : "q quit and summarize   p pause   j k PgUp PgDn scroll   h hide help";
     stk__pen_text(pen, (stk__place){y, 0, pen->columns - 1}, STK_INK_FAINT,
                   text); /* the last cell would scroll */
 }

@@ -1,4 +1,4 @@
-/* Below the GPUs: who uses them, and the machine. */
+/* Below the GPUs: processes and host. */
 #include "monitor_screen.h"
 
 #include <math.h>
@@ -50,12 +50,11 @@ int stk__foot_processes(const stk__pen *pen, stk__place place, int rows, const s
     if (rows < 1) return 0;
     if (!count) {
         stk__pen_text(pen, place, STK_INK_FAINT,
-                      known ? "no process uses a GPU" : "processes: the driver does not tell");
+                      known ? "no process uses a GPU" : "processes: not reported by the driver");
         return 1;
     }
     if (rows == 1) {
-        stk__pen_print(pen, place, STK_INK_FAINT, "%d processes use the GPUs; there is no room for them",
-                       count);
+        stk__pen_print(pen, place, STK_INK_FAINT, "%d processes on the GPUs (no room to list them)", count);
         return 1;
     }
     stk__pen_text(pen, place, STK_INK_FAINT, "GPU       pid memory GB util %  process");
@@ -90,7 +89,7 @@ static void add_pressure(char *text, size_t room, const stk_host_frame *host)
     add(text, room, " %", "");
 }
 
-/* Behind the load of the CPUs, which has a colour. */
+/* The text after the CPU utilization, which is coloured. */
 static void host_text(const stk_host_frame *host, char *text, size_t room)
 {
     char cell[CELL];
@@ -111,7 +110,7 @@ int stk__foot_host(const stk__pen *pen, stk__place place, int rows, const stk__v
     const stk_reading load = view->host.cpu_percent;
     const bool busy = stk__face_knows(load) && load.value >= 90;
     host_text(&view->host, text, sizeof text);
-    const int used = stk__pen_print(pen, place, busy ? STK_INK_BAD : STK_INK_PLAIN, "host: CPUs %s %%",
+    const int used = stk__pen_print(pen, place, busy ? STK_INK_BAD : STK_INK_PLAIN, "host: CPU %s %%",
                                     known_text(cell, "%.0f", load, 1));
     const stk__place rest = {place.y, place.x + used, place.width - used};
     if ((int)strlen(text) <= rest.width || rows < 2) {

@@ -1,4 +1,4 @@
-/* A GPU on the screen: in full, in three rows, or in one. */
+/* A GPU on the screen: full size, three rows, or one row. */
 #include "monitor_screen.h"
 
 #include <math.h>
@@ -101,19 +101,19 @@ static void draw_heat(const stk__pen *pen, stk__place place, const stk__view_gpu
     const stk_reading now = gpu->readings[STK_METRIC_TEMPERATURE],
                       limit = gpu->readings[STK_METRIC_TEMPERATURE_LIMIT];
     draw_gauge(pen, place,
-               &(gauge){"heat", pair_text(text, "%.0f", now, limit), stk__pen_celsius(pen),
+               &(gauge){"temp", pair_text(text, "%.0f", now, limit), stk__pen_celsius(pen),
                         stk__view_share(now, limit), ink_heat(now)});
 }
 
-/* What is wrong, in words; columns used. */
+/* Error state or throttle reasons; returns columns used. */
 static int draw_state(const stk__pen *pen, stk__place place, const stk__view_gpu *gpu)
 {
-    const char *held = stk__face_throttle(gpu->readings[STK_METRIC_THROTTLE], ", ");
+    const char *held = stk__face_throttle_words(gpu->readings[STK_METRIC_THROTTLE]);
     if (gpu->state != STK_GPU_GOOD)
         return stk__pen_print(pen, place, STK_INK_BAD, "%s%s%s", stk_gpu_state_name(gpu->state),
                               gpu->note[0] ? ": " : "", gpu->note);
     if (held[0] && strcmp(held, "none") != 0)
-        return stk__pen_print(pen, place, STK_INK_BAD, "held down: %s", held);
+        return stk__pen_print(pen, place, STK_INK_BAD, "throttled: %s", held);
     return 0;
 }
 
@@ -140,7 +140,7 @@ static void add_fact(facts *f, const char *format, double value)
     if (used + strlen(fact) <= f->room) snprintf(f->text + used, sizeof f->text - used, "%s", fact);
 }
 
-/* Clocks are always there, as a dash if need be; the rest where the driver tells it. */
+/* Clocks are always shown, as a dash if unknown; the rest only if the driver reports it. */
 static void draw_facts(const stk__pen *pen, stk__place place, const stk__view_gpu *gpu)
 {
     char sm[CELL], memory[CELL];
@@ -151,8 +151,8 @@ static void draw_facts(const stk__pen *pen, stk__place place, const stk__view_gp
              pair_text(memory, "%.0f", r[STK_METRIC_MEMORY_CLOCK], r[STK_METRIC_MEMORY_CLOCK_MAX]));
     add_fact(&f, "  SM active %.0f %%", value_of(r[STK_METRIC_SM_ACTIVE]));
     add_fact(&f, "  fan %.0f %%", value_of(r[STK_METRIC_FAN]));
-    add_fact(&f, "  in %.1f GB/s", gpu->received_per_s * 1e-9);
-    add_fact(&f, "  out %.1f GB/s", gpu->sent_per_s * 1e-9);
+    add_fact(&f, "  RX %.1f GB/s", gpu->received_per_s * 1e-9);
+    add_fact(&f, "  TX %.1f GB/s", gpu->sent_per_s * 1e-9);
     add_fact(&f, "  tensor %.0f %%", value_of(r[STK_METRIC_TENSOR_ACTIVE]));
     add_fact(&f, "  DRAM %.0f %%", value_of(r[STK_METRIC_DRAM_ACTIVE]));
     stk__pen_text(pen, place, STK_INK_PLAIN, f.text);
@@ -198,8 +198,8 @@ enum { ROW_BAR_X = 4, ROW_BAR = 10, ROW_TEXT_X = 15, ROW_STATE_X = 55 };
 
 void stk__draw_row_heading(const stk__pen *pen, stk__place place)
 {
-    stk__pen_text(pen, place, STK_INK_FAINT, "GPU        util %   memory GB   power W  heat SM MHz");
-    stk__pen_text(pen, move(place, 0, ROW_STATE_X), STK_INK_FAINT, "util, or what is wrong");
+    stk__pen_text(pen, place, STK_INK_FAINT, "GPU        util %   memory GB   power W  temp SM MHz");
+    stk__pen_text(pen, move(place, 0, ROW_STATE_X), STK_INK_FAINT, "util history or error");
 }
 
 static void draw_row(const stk__pen *pen, const stk__gpu_box *box, const stk__view_gpu *gpu)

@@ -34,7 +34,7 @@ static void dip(const stk__pen *pen, stk__ink ink)
     attr_set(attributes, pair, NULL);
 }
 
-/* The letter at *text, which is moved on; '?' for what is none or would move the cursor. */
+/* The character at *text, which is advanced; '?' for an invalid one or one that would move the cursor. */
 static wchar_t next_letter(const char **text)
 {
     wchar_t letter;
@@ -92,7 +92,7 @@ void stk__pen_bar(const stk__pen *pen, stk__place place, stk__ink ink, double sh
     dip(pen, ink);
     mvaddnwstr(place.y, place.x, line, drawn);
     dip(pen, STK_INK_FAINT);
-    if (isnan(share)) return; /* nothing is not an empty bar */
+    if (isnan(share)) return; /* unknown is not an empty bar */
     mvaddnwstr(place.y, place.x + drawn, line + drawn, width - drawn);
 }
 

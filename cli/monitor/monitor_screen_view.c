@@ -36,7 +36,7 @@ double stk__view_share(stk_reading a, stk_reading b)
     return stk__face_knows(a) && stk__face_knows(b) && b.value > 0 ? a.value / b.value : NAN;
 }
 
-/* Of a number that only grows. */
+/* Rate of a counter. */
 static double rate(stk_reading before, stk_reading now)
 {
     const bool known = stk__face_knows(before) && stk__face_knows(now) && now.when_ns > before.when_ns &&
@@ -55,7 +55,7 @@ static void take_gpu(stk__view_gpu *shown, const stk_gpu_frame *seen, bool has_l
     shown->processes_known = seen->processes_known;
     shown->process_count = seen->process_count;
     memcpy(shown->processes, seen->processes, (size_t)seen->process_count * sizeof seen->processes[0]);
-    if (!has_length) return; /* the first frame is a moment */
+    if (!has_length) return; /* the first frame has no length */
     const stk_reading util = now[STK_METRIC_UTIL];
     stk__trail_add(&shown->util, stk__face_knows(util) ? util.value / 100 : NAN);
     stk__trail_add(&shown->power, stk__view_share(now[STK_METRIC_POWER], now[STK_METRIC_POWER_LIMIT]));

@@ -1,4 +1,4 @@
-/* The terminal under ncurses: Ctrl-Z, resizing, and giving it back on every way out. */
+/* The terminal under ncurses: Ctrl-Z, resizing, and restoring it on every exit path. */
 #include "monitor_screen.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ static struct {
     SCREEN *screen;
     int wake;
     struct termios found; /* as it was before */
-    char leave[ESCAPES];  /* what brings the normal screen and the cursor back */
+    char leave[ESCAPES];  /* escapes that restore the normal screen and the cursor */
     size_t leave_bytes;
 } terminal;
 static volatile sig_atomic_t heard, taken; /* taken: ncurses has it */
@@ -39,7 +39,7 @@ void stk__terminal_rescue(void)
     stk__terminal_let_go(); /* or we would be kept here */
     if (write(STDOUT_FILENO, terminal.leave, terminal.leave_bytes) < 0) errno = kept; /* nothing helps then */
     tcsetattr(STDOUT_FILENO, TCSANOW, &terminal.found);
-    taken = 0; /* now: whoever sees it may leave */
+    taken = 0; /* from now on the process may exit */
     errno = kept;
 }
 
@@ -55,7 +55,7 @@ static void note_signal(int number)
 static void die_clean(int number)
 {
     stk__terminal_rescue();
-    raise(number); /* as it would have been: the handler is gone by SA_RESETHAND */
+    raise(number); /* default action: SA_RESETHAND has removed the handler */
 }
 
 static void listen_to(bool on)
@@ -70,7 +70,7 @@ static void listen_to(bool on)
             sigaction(fatal[i], &die, NULL); /* a sanitizer's handlers stay */
 }
 
-/* Without the delays that terminfo asks for: no terminal of today needs them. */
+/* Without the padding delays of terminfo: no current terminal needs them. */
 static void add_escape(const char *name)
 {
     char buffer[8], *found = tigetstr(memcpy(buffer, name, strlen(name) + 1));
@@ -97,13 +97,13 @@ const char *stk__screen_absent(void)
 {
     int cause;
     const char *type = getenv("TERM");
-    if (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO)) return "there is no terminal";
-    if (!stk__terminal_is_ours()) return "the terminal is another's: this runs in the background";
-    if (!type || !*type || strcmp(type, "dumb") == 0) return "TERM does not name a terminal with a cursor";
-    if (setupterm(NULL, STDOUT_FILENO, &cause) != OK) return "terminfo does not know TERM";
+    if (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO)) return "not a terminal";
+    if (!stk__terminal_is_ours()) return "running in the background";
+    if (!type || !*type || strcmp(type, "dumb") == 0) return "TERM is not set or is 'dumb'";
+    if (setupterm(NULL, STDOUT_FILENO, &cause) != OK) return "no terminfo entry for TERM";
     const bool has_cursor = cursor_address;
     del_curterm(cur_term);
-    return has_cursor ? NULL : "the cursor of this terminal cannot be moved";
+    return has_cursor ? NULL : "the terminal cannot position its cursor";
 }
 
 stk_status stk__terminal_start(int wake, stk_error *error)
@@ -165,8 +165,8 @@ void stk__terminal_suspend(void)
     endwin();
     taken = 0;
     sigaction(SIGTSTP, &stop, &note);
-    pthread_sigmask(SIG_UNBLOCK, &open, &before); /* threads of ours are born deaf */
-    raise(SIGTSTP);                               /* comes back when we are continued */
+    pthread_sigmask(SIG_UNBLOCK, &open, &before); /* our threads start with these signals blocked */
+    raise(SIGTSTP);                               /* returns when the process is continued */
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     sigaction(SIGTSTP, &note, NULL);
 }

@@ -1,4 +1,4 @@
-/* stoker monitor: what GPUs really do, with a verdict. */
+/* stoker monitor: GPU utilization, memory, power and temperature, with a verdict. */
 #include "monitor_child.h"
 #include "monitor_face.h"
 #include "monitor_prometheus.h"
@@ -38,10 +38,10 @@ static int read_seconds(const char *name, const char *text, double *seconds)
 {
     if (!text) return -1;
     if (stk__number_real(text, strlen(text), seconds) && *seconds > 0 && isfinite(*seconds)) return -1;
-    return stk__cli_usage("monitor", "--%s takes a number of seconds above 0, not '%s'", name, text);
+    return stk__cli_usage("monitor", "--%s must be a number of seconds above 0, not '%s'", name, text);
 }
 
-/* A recording says itself what was watched, and how. */
+/* A recording defines its own GPUs and interval. */
 static int refuse_with_replay(const watch *w)
 {
     const struct {
@@ -52,8 +52,7 @@ static int refuse_with_replay(const watch *w)
                   {"a command", w->command}};
     for (size_t i = 0; w->options.replay && i < sizeof others / sizeof others[0]; i++)
         if (others[i].given)
-            return stk__cli_usage("monitor", "--replay shows what was recorded: %s does not go with it",
-                                  others[i].what);
+            return stk__cli_usage("monitor", "--replay cannot be combined with %s", others[i].what);
     return -1;
 }
 
@@ -68,19 +67,19 @@ static int refuse_same_file(const watch *w)
                 : -1;
 }
 
-/* The screen where there is one; a server needs no lines. */
+/* The full-screen view where possible; with --prometheus alone no lines are printed. */
 static const stk__face_ops *choose_default(const watch *w)
 {
-    const char *absent = w->output ? "there is --output" : stk__screen_absent();
+    const char *absent = w->output ? "--output is given" : stk__screen_absent();
     if (!absent) return &stk__face_screen;
-    if (stk__cli_verbose) fprintf(stderr, "stoker: no screen: %s\n", absent);
+    if (stk__cli_verbose) fprintf(stderr, "stoker: no full-screen view: %s\n", absent);
     return w->serve ? &stk__face_end : &stk__face_line;
 }
 
 static int choose_face(watch *w)
 {
     if (w->line + stk__cli_json + w->csv + w->dmon > 1)
-        return stk__cli_usage("monitor", "one of --line, --json, --csv and --dmon, not several");
+        return stk__cli_usage("monitor", "--line, --json, --csv and --dmon are mutually exclusive");
     w->ops = stk__cli_json ? &stk__face_json
              : w->csv      ? &stk__face_csv
              : w->dmon     ? &stk__face_dmon
@@ -98,19 +97,18 @@ static int check_options(watch *w)
     if (code < 0) code = refuse_same_file(w);
     if (code < 0) code = choose_face(w);
     if (code < 0 && w->dcgm && !w->serve)
-        code = stk__cli_usage("monitor", "--prometheus-dcgm adds to --prometheus, which is not there");
+        code = stk__cli_usage("monitor", "--prometheus-dcgm needs --prometheus");
     if (code < 0 && w->command && w->pid)
-        code = stk__cli_usage("monitor", "the job is the command or --pid, not both");
-    if (code < 0 && w->command && !w->command[0])
-        code = stk__cli_usage("monitor", "there is no command behind '--'");
+        code = stk__cli_usage("monitor", "--pid and a command are mutually exclusive");
+    if (code < 0 && w->command && !w->command[0]) code = stk__cli_usage("monitor", "no command after '--'");
     if (code < 0 && w->pid > INT32_MAX)
-        code = stk__cli_usage("monitor", "there is no process %lld", (long long)w->pid);
+        code = stk__cli_usage("monitor", "no process with id %lld", (long long)w->pid);
     w->options.count = (uint64_t)w->count;
     w->options.pid = (int32_t)w->pid;
     return code;
 }
 
-/* What stands behind "--" is not ours to read. */
+/* Arguments after "--" belong to the command. */
 static int cut_command(watch *w, int argc, char **argv)
 {
     for (int i = 1; i < argc; i++)
@@ -135,7 +133,7 @@ static bool is_there(int32_t pid)
     return kill(pid, 0) == 0 || errno != ESRCH;
 }
 
-/* A process that has ended but was not waited for is still there; its descriptor knows better. */
+/* A zombie still answers kill(pid, 0); its pidfd reports the end. */
 static bool has_ended(const watch *w)
 {
     struct pollfd asked = {.fd = w->job, .events = POLLIN};
@@ -151,7 +149,7 @@ static void print_absent(const char *absent)
     }
 }
 
-/* Without a GPU there is something to watch only if there is a job. -1: go on. */
+/* Without a GPU there is something to monitor only if there is a job. -1: continue. */
 static int check_gpus(const watch *w)
 {
     stk_monitor_summary nothing_yet;
@@ -160,8 +158,8 @@ static int check_gpus(const watch *w)
     const bool job = w->options.pid || w->options.replay;
     if (!job || !stk__cli_quiet) print_absent(stk_monitor_missing_reason(w->monitor));
     if (job) return -1;
-    fprintf(stderr, "  hint:  stoker monitor --demo shows made-up GPUs; with a job (--pid N, -- CMD) the "
-                    "host is watched\n");
+    fprintf(stderr, "  hint:  `stoker monitor --demo` shows simulated GPUs; with a job (--pid N, -- CMD) the "
+                    "host is monitored\n");
     return STK_EXIT_FAILED;
 }
 
@@ -182,7 +180,7 @@ static stk_status open_face(watch *w, stk_error *error)
 static stk_status open_watch(watch *w, stk_error *error)
 {
     if (w->pid && !is_there(w->options.pid))
-        return stk__fail(error, STK_ERROR_IO, "there is no process %d", w->options.pid);
+        return stk__fail(error, STK_ERROR_IO, "no process with id %d", w->options.pid);
     if (w->pid) w->job = (int)syscall(SYS_pidfd_open, w->options.pid, 0); /* Linux 5.3 */
     STK__TRY(open_face(w, error));
     if (w->command) {
@@ -228,7 +226,7 @@ static void show_end(watch *w)
         stk__face_print_end(stderr, stk__cli_colors(stderr), &summary);
 }
 
-/* What was seen before a failure is judged as well: a cut recording still has its frames. */
+/* Frames before a failure are summarized as well: a truncated recording still has its frames. */
 static int watch_job(watch *w)
 {
     stk_error error;
@@ -278,58 +276,66 @@ static int close_watch(watch *w, int code)
 
 static void print_more_help(FILE *file)
 {
-    fprintf(
-        file,
-        "\nOn a terminal a screen (q quits, h helps)%s, else a line per GPU and interval; then\n"
-        "numbers beside their targets and a verdict. Ctrl-C ends it. With a command only its end is "
-        "shown, on\n"
-        "standard error (with --line and the others: all), and the status is the command's: 128 + N if "
-        "signal\n"
-        "N killed it, 127 if there is no such command. Without any GPU the reasons are told and the "
-        "status is\n"
-        "1; only with a job (--pid, CMD) the host is watched alone. docs/monitor.md explains numbers and\n"
-        "verdicts. Variables of the environment:\n"
-        "  CUDA_VISIBLE_DEVICES   GPUs that are left out here are not watched\n"
-        "  NO_COLOR               no colours on a terminal\n",
-        stk__face_screen.frame ? "" : ", which this program was built without");
+    fprintf(file,
+            "\nOutput: a full-screen view on a terminal (q quits, h shows the keys)%s, else one line per\n"
+            "GPU and interval; at the end a summary (GPU utilization, memory, power, temperature against\n"
+            "their targets) and a verdict: data starved, compute bound, thermal throttling, idle, …\n"
+            "Ctrl-C stops it. With a command only the summary is printed, on standard error (everything\n"
+            "with --line, --json, --csv or --dmon).\n"
+            "Exit status: that of the command (128 + N if signal N killed it, 127 if it was not found);\n"
+            "1 if there is no GPU, unless there is a job (--pid or a command): then the host is\n"
+            "monitored alone. docs/monitor.md explains the metrics and verdicts.\n"
+            "\nEnvironment variables:\n"
+            "  CUDA_VISIBLE_DEVICES   GPUs hidden by it are not monitored\n"
+            "  NO_COLOR               no colours on a terminal\n",
+            stk__face_screen.frame ? "" : " - not in this build: ncurses was missing");
 }
 
 static int run_verb(const stk__verb *verb, int argc, char **argv)
 {
     watch w = {.job = -1, .child = {.pid = -1, .gate = -1, .told = -1}};
     const stk__flag flags[] = {
-        {.name = "interval", .value = "S", .help = "seconds between two lines (1)", .text = &w.interval},
-        {.name = "duration", .value = "S", .help = "end after so many seconds", .text = &w.duration},
-        {.name = "count", .value = "N", .help = "end after so many intervals", .number = &w.count},
-        {.name = "gpu", .value = "N,N", .help = "these GPUs only", .text = &w.options.gpus},
+        {.name = "interval",
+         .value = "S",
+         .help = "sampling interval in seconds (default: 1)",
+         .text = &w.interval},
+        {.name = "duration", .value = "S", .help = "stop after S seconds", .text = &w.duration},
+        {.name = "count", .value = "N", .help = "stop after N intervals", .number = &w.count},
+        {.name = "gpu",
+         .value = "N,N",
+         .help = "monitor these GPUs only: indices as in nvidia-smi, or UUID prefixes",
+         .text = &w.options.gpus},
         {.name = "pid",
          .value = "N",
-         .help = "the job: its CPU and memory are watched as well, to its end",
+         .help = "process id of the job: its CPU and memory are monitored, too, until it ends",
          .number = &w.pid},
         {.name = "line",
-         .help = "a line per GPU and interval; the default without a terminal",
+         .help = "one line per GPU and interval; default without a terminal",
          .given = &w.line},
         {.name = "json",
-         .help = "an object of JSON per line; the last is the summary",
+         .help = "JSON Lines: one object per interval; the last is the summary",
          .given = &stk__cli_json},
-        {.name = "csv", .help = "rows of CSV", .given = &w.csv},
-        {.name = "dmon", .help = "columns like those of nvidia-smi dmon", .given = &w.dmon},
+        {.name = "csv", .help = "CSV: one row per GPU and interval", .given = &w.csv},
+        {.name = "dmon", .help = "columns of nvidia-smi dmon", .given = &w.dmon},
         {.name = "prometheus",
          .value = "[ADDR]",
-         .help = "serve /metrics for Prometheus (127.0.0.1:9400)",
+         .help = "serve /metrics for Prometheus (default: 127.0.0.1:9400)",
          .given = &w.serve,
          .text = &w.address},
-        {.name = "prometheus-dcgm", .help = "there also by the names of dcgm-exporter", .given = &w.dcgm},
-        {.name = "output", .value = "FILE", .help = "write to FILE instead", .text = &w.output},
+        {.name = "prometheus-dcgm", .help = "serve the metric names of dcgm-exporter, too", .given = &w.dcgm},
+        {.name = "output",
+         .value = "FILE",
+         .help = "write the output to FILE instead of standard output",
+         .text = &w.output},
         {.name = "record",
          .value = "FILE",
-         .help = "keep everything that was seen",
+         .help = "record all samples to FILE (JSON Lines)",
          .text = &w.options.record},
         {.name = "replay",
          .value = "FILE",
-         .help = "show a recording instead of GPUs",
+         .help = "play back a recording instead of monitoring GPUs",
          .text = &w.options.replay},
-        {.name = "demo", .help = "made-up GPUs instead of real ones", .given = &w.options.demo},
+        {.name = "demo", .help = "simulated GPUs instead of real ones", .given = &w.options.demo},
     };
     w.arguments = (stk__arguments){.verb = verb,
                                    .flags = flags,
@@ -347,7 +353,7 @@ const stk__verb stk__verb_monitor = {
     .usage = "monitor [options] [-- CMD …]",
     .about = "Monitor GPU utilization, memory and power; name the bottleneck.",
     .examples = {{"stoker monitor --demo --line --interval 0.2 --count 3",
-                  "three lines per made-up GPU, and the verdict"},
+                  "three lines per simulated GPU, and the verdict"},
                  {"stoker monitor --csv --output gpu.csv --duration 60", "a minute of all GPUs as CSV"},
-                 {"stoker monitor -- python3 train.py", "watch a training to its end"}},
+                 {"stoker monitor -- python3 train.py", "monitor a training to its end"}},
     .run = run_verb};

@@ -6,12 +6,12 @@
 #include <string.h>
 
 static const struct {
-    const char *name, *section; /* what --part takes; what stands over a part that was not reached */
+    const char *name, *section; /* value of --part; section title of a part that was not reached */
     void (*run)(stk__selftest *t);
 } parts[] = {{"device", "device check", stk__selftest_device},
              {"batches", "batches in GPU memory", stk__selftest_resident},
              {"engine", "engine torch", stk__selftest_engine},
-             {"train", "training, here and on the CPU", stk__selftest_compare},
+             {"train", "training on the GPU and on the CPU", stk__selftest_compare},
              {"load", "training under load", stk__selftest_load}};
 enum { PARTS = sizeof parts / sizeof parts[0] };
 
@@ -29,7 +29,7 @@ static int index_of(const stk__device_info *info)
     return index;
 }
 
-/* All that were asked for, into gpus; 0: none, and *error says why. */
+/* The requested GPUs, into gpus; 0: none, and *error has the reason. */
 static int list_gpus(const stk__selftest_options *options, stk_error *error)
 {
     static stk__device_info infos[STK_DEVICE_MOST];
@@ -37,14 +37,14 @@ static int list_gpus(const stk__selftest_options *options, stk_error *error)
     int count = 0;
     if (listed < 1 || !strchr(infos[0].name, ':')) {
         stk__fail(error, STK_ERROR_UNSUPPORTED, "no NVIDIA GPU to test: %s",
-                  listed ? infos[0].why : "none is listed");
+                  listed ? infos[0].why : "the driver lists none");
         if (listed && infos[0].note[0]) stk__error_hint(error, "%s", infos[0].note);
         return 0;
     }
     for (int i = 0; i < listed; i++)
         if (options->gpu < 0 || options->gpu == index_of(&infos[i])) gpus[count++].info = infos[i];
     if (!count)
-        stk__fail(error, STK_ERROR_UNSUPPORTED, "no GPU %lld to test: the driver lists %d",
+        stk__fail(error, STK_ERROR_UNSUPPORTED, "no GPU cuda:%lld to test: the driver lists %d",
                   (long long)options->gpu, listed);
     return count;
 }
@@ -57,7 +57,7 @@ static void describe_link(stk__selftest *t)
     if (!t->watch) stk__selftest_unknown(t->gpu, "NVML", "PCIe link", t->no_watch);
 }
 
-/* Threads that had to be left behind. */
+/* Returns the number of abandoned threads. */
 static int test_gpu(stk__selftest_gpu *gpu, const stk__selftest_options *options)
 {
     stk__selftest t = {.quick = options->quick, .gpu = gpu};
@@ -73,7 +73,7 @@ static int test_gpu(stk__selftest_gpu *gpu, const stk__selftest_options *options
     for (int i = 0; i < PARTS; i++) {
         if (options->part && strcmp(options->part, parts[i].name) != 0) continue;
         if (stk__selftest_stopped())
-            stk__selftest_fail(gpu, parts[i].section, "all of it", &stopped);
+            stk__selftest_fail(gpu, parts[i].section, "all tests", &stopped);
         else
             parts[i].run(&t);
     }
@@ -92,7 +92,7 @@ int stk__cli_selftest(const stk__selftest_options *options)
         stk__cli_fail(&error);
         return STK_EXIT_FAILED;
     }
-    stk__interrupt_wait(true); /* the block comes after the first signal, too */
+    stk__interrupt_wait(true); /* the report is printed after the first signal, too */
     stk__selftest_facts(&gpus[0].info, report.facts);
     for (int i = 0; i < report.gpu_count; i++) {
         hung += test_gpu(&gpus[i], options);

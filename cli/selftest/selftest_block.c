@@ -1,4 +1,4 @@
-/* The end of the self-test: one block to paste into an issue, or JSON. */
+/* The report of the self-test: one block of text to paste into an issue, or JSON. */
 #include "selftest.h"
 
 #include "core/json_text.h"
@@ -72,9 +72,9 @@ static void print_gpu(const stk__selftest_gpu *gpu)
     const char *section = "";
     printf("\n%s: %s, %s", info->name, info->model[0] ? info->model : "name unknown",
            info->platform[0] ? info->platform : "architecture unknown");
-    if (info->compute_units >= 0) printf(", %d multiprocessors", info->compute_units);
+    if (info->compute_units >= 0) printf(", %d SMs", info->compute_units);
     if (info->memory_bytes >= 0) printf(", %s", stk__cli_bytes((double)info->memory_bytes));
-    printf(", %s\n", gpu->link[0] ? gpu->link : "link unknown");
+    printf(", %s\n", gpu->link[0] ? gpu->link : "PCIe link unknown");
     for (int i = 0; i < gpu->row_count; i++) {
         if (strcmp(section, gpu->rows[i].section) != 0) printf("%s\n", gpu->rows[i].section);
         section = gpu->rows[i].section;
@@ -92,7 +92,8 @@ void stk__selftest_print(const stk__selftest_report *report)
         print_gpu(&report->gpus[i]);
     printf("\n%.0f s%s%s\n", report->seconds, report->quick ? ", --quick: speed of trainings not judged" : "",
            report->interrupted ? ", interrupted" : "");
-    printf("%d ok, %d failed, %d unknown\n", tally.ok, tally.failed, tally.unknown);
+    printf("%d ok, %d low, %d failed, %d unknown\n", tally.ok, tally.low, tally.failed - tally.low,
+           tally.unknown);
     printf("----- stoker selftest: end -----\n");
 }
 

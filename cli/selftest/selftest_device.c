@@ -1,4 +1,4 @@
-/* The self-test's first part: bits of random batches on the device; then its speed (selftest_speed.c). */
+/* First part of the self-test: results of random batches, bit for bit; then speed (selftest_speed.c). */
 #include "selftest.h"
 
 #include "device/trial.h"

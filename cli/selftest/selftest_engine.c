@@ -1,5 +1,5 @@
-/* The engine torch on the GPU against the reference: every operation in training, and all of them in
- * evaluation, frozen and in 16 bits. */
+/* The engine torch on the GPU against the reference: every operation in training, evaluation, frozen, bf16
+ * and fp16. */
 #include "selftest.h"
 
 #include "engine/conform.h"

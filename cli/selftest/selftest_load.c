@@ -1,4 +1,5 @@
-/* The self-test's last part: a GPU kept as busy as it can be. */
+/* Last part of the self-test: training that keeps the GPU as busy as possible; checks data wait and GPU
+ * utilization. */
 #include "selftest_session.h"
 
 #include "core/clock.h"
@@ -32,7 +33,7 @@ static stk_status step_until(stk__selftest *t, double until_s, uint64_t start_ns
     return STK_OK;
 }
 
-/* A first epoch, in which images are drawn and kept, does not count; nor does more than a third of the time.
+/* The first epoch (images are generated and cached) is warm-up, but at most a third of the time.
  */
 static stk_status measure_load(stk__selftest *t, load *l, stk_error *error)
 {
@@ -60,9 +61,9 @@ static stk_status measure_load(stk__selftest *t, load *l, stk_error *error)
 
 static void put_utilisation(stk__selftest *t, const load *l)
 {
-    static const char name[] = "utilisation by NVML";
+    static const char name[] = "GPU utilization (NVML)";
     const stk__selftest_row row = {.section = section,
-                                   .name = "utilisation by NVML",
+                                   .name = "GPU utilization (NVML)",
                                    .value = l->util_percent,
                                    .unit = "%",
                                    .kind = STK_LIMIT_LEAST,
@@ -71,7 +72,7 @@ static void put_utilisation(stk__selftest *t, const load *l)
     if (!t->watch)
         stk__selftest_unknown(t->gpu, section, name, t->no_watch);
     else if (isnan(l->util_percent))
-        stk__selftest_unknown(t->gpu, section, name, "no samples from the driver in that time");
+        stk__selftest_unknown(t->gpu, section, name, "no utilization samples from the driver");
     else
         stk__selftest_put(t->gpu, &row, t->quick);
 }
@@ -79,11 +80,11 @@ static void put_utilisation(stk__selftest *t, const load *l)
 static void put_load(stk__selftest *t, const load *l)
 {
     stk__selftest_row row = {
-        .section = section, .name = "a step", .value = l->seconds * 1e3 / (double)l->steps, .unit = "ms"};
-    snprintf(row.basis, sizeof row.basis, "of %lld; no expectation yet", (long long)l->steps);
+        .section = section, .name = "step time", .value = l->seconds * 1e3 / (double)l->steps, .unit = "ms"};
+    snprintf(row.basis, sizeof row.basis, "mean of %lld steps; no expectation yet", (long long)l->steps);
     stk__selftest_put(t->gpu, &row, t->quick);
     row = (stk__selftest_row){.section = section,
-                              .name = "waiting for data",
+                              .name = "data wait",
                               .value = l->wait_percent,
                               .unit = "%",
                               .kind = STK_LIMIT_MOST,
@@ -93,8 +94,8 @@ static void put_load(stk__selftest *t, const load *l)
     put_utilisation(t, l);
     if (l->peak_bytes < 0) return;
     row = (stk__selftest_row){
-        .section = section, .name = "memory, most", .value = (double)l->peak_bytes * 1e-9, .unit = "GB"};
-    snprintf(row.basis, sizeof row.basis, "planned: %.4g GB with CUDA's own, beside what others use",
+        .section = section, .name = "peak memory", .value = (double)l->peak_bytes * 1e-9, .unit = "GB"};
+    snprintf(row.basis, sizeof row.basis, "planned: %.4g GB with the CUDA context, without other processes",
              (double)l->planned_bytes * 1e-9);
     stk__selftest_put(t->gpu, &row, t->quick);
 }

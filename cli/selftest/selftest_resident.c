@@ -1,5 +1,5 @@
-/* Batches that stay in the GPU's memory, as a training has them: every byte against the same batches made on
- * the CPU. With MixUp and CutMix, in both layouts, in float32 and 16 bits. */
+/* Batches kept in GPU memory, as in training: every byte is compared with the same batches from the CPU. With
+ * MixUp and CutMix, in both layouts, in float32 and 16 bits. */
 #include "selftest.h"
 
 #include "core/memory.h"
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-static const char section[] = "batches in GPU memory, bytes that differ from the CPU";
+static const char section[] = "batches in GPU memory, bytes that differ from the CPU result";
 
 typedef struct trial {
     const char *name, *augment;
@@ -41,7 +41,7 @@ static stk_status compare_batches(const stk_batch *here, const stk_batch *there,
         const uint8_t *a = got[i]->data, *b = right[i]->data;
         const int64_t bytes = stk_tensor_bytes(right[i]);
         if (stk_tensor_bytes(got[i]) != bytes)
-            return stk__fail(error, STK_ERROR_DATA, "a tensor has another size in GPU memory");
+            return stk__fail(error, STK_ERROR_DATA, "tensor size in GPU memory differs");
         for (int64_t k = 0; k < bytes; k++)
             s->differing += a[k] != b[k];
         s->bytes += (uint64_t)bytes;

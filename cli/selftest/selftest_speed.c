@@ -1,5 +1,5 @@
-/* How fast the GPU copies and augments, by its own clock, beside what its link, memory and schedulers allow.
- * The same in quick mode: it takes seconds. */
+/* Copy bandwidth and augmentation time, by the GPU's own clock, against the limits of PCIe link, memory
+ * bandwidth and instruction issue. The same in quick mode: it takes seconds. */
 #include "selftest.h"
 
 #include "../../bench/bench_batch.h"
@@ -11,11 +11,11 @@
 enum { COPY_ROUNDS = 4, WAYS = 4 /* to and from, pinned and pageable */, AUGMENT_ROUNDS = 8 };
 
 #define COPY_BYTES  (UINT64_C(64) << 20)
-#define LINK_LOOKS  3   /* of NVML at the link, while copies run */
+#define LINK_LOOKS  3   /* NVML reads of the link during copies */
 #define LINK_MOST_S 2.0 /* for them */
-/* What a link gives of its rate at least, and how many times as long as the bound (gpu_bound.h) augmentation
- * may take: not measured with Stoker yet. Twice the bound is what FP32 instructions alone
- * would take where there are 64 lanes for them. */
+/* Minimum share of the link's theoretical rate, and maximum time of augmentation as a multiple of the bound
+ * (gpu_bound.h): assumptions, not measured yet. Twice the bound is what FP32 instructions alone would take on
+ * SMs with 64 FP32 lanes. */
 #define PINNED_SHARE  0.7
 #define AUGMENT_TIMES 2.0
 
@@ -25,7 +25,7 @@ static const char copy_section[] = "copies", kernel_section[] = "augmentation";
  * -------------------------------------------------------------------------------------------------
  */
 
-/* Measures one way; what to expect is filled in later. */
+/* Measures one direction; the expectation is filled in later. */
 static stk_status copy_way(stk__device *device, int way, stk__selftest_row *row, stk_error *error)
 {
     const stk__cuda_copies copies = {
@@ -37,7 +37,7 @@ static stk_status copy_way(stk__device *device, int way, stk__selftest_row *row,
     return stk__cuda_copies_measure(device, &copies, &row->value, error);
 }
 
-/* More copies, until NVML has looked at the link often enough. */
+/* More copies, until NVML has read the link often enough. */
 static stk__selftest_link watch_link(stk__selftest *t, stk__device *device)
 {
     const stk__cuda_copies copies = {.bytes = COPY_BYTES, .rounds = 1, .pinned = true};
@@ -49,7 +49,7 @@ static stk__selftest_link watch_link(stk__selftest *t, stk__device *device)
     return stk__selftest_watch_link(t->watch);
 }
 
-/* A link that has fewer lanes than it could: a slot, a riser cable or the firmware. */
+/* Fewer PCIe lanes than possible: the slot, a riser cable or the firmware. */
 static void put_link(stk__selftest *t, const stk__selftest_link *link)
 {
     stk__selftest_row row = {.section = copy_section,
@@ -58,7 +58,7 @@ static void put_link(stk__selftest *t, const stk__selftest_link *link)
                              .kind = STK_LIMIT_LEAST,
                              .limit = link->width,
                              .speed = true};
-    snprintf(row.basis, sizeof row.basis, "seen: PCIe %d.0 x%d of %s", link->seen_generation,
+    snprintf(row.basis, sizeof row.basis, "measured: PCIe %d.0 x%d of %s", link->seen_generation,
              link->seen_width, t->gpu->link);
     if (link->seen_width && link->width) stk__selftest_put(t->gpu, &row, false);
 }
@@ -75,7 +75,7 @@ static void expect_pinned(stk__selftest_row *row, const stk__selftest_link *link
                  link->seen_generation, link->seen_width, rate);
 }
 
-/* Pinned first, with the link watched; then what it was seen to be decides what to expect. */
+/* Pinned first, with the link monitored; the expectation follows from the link seen. */
 void stk__selftest_copies(stk__selftest *t, stk__device *device)
 {
     stk__selftest_row rows[WAYS];
@@ -91,7 +91,8 @@ void stk__selftest_copies(stk__selftest *t, stk__device *device)
         done++;
     for (int i = 0; i < done; i++) {
         if (i < 2) expect_pinned(&rows[i], &link);
-        if (i >= 2) snprintf(rows[i].basis, sizeof rows[i].basis, "not judged: staged by the driver");
+        if (i >= 2)
+            snprintf(rows[i].basis, sizeof rows[i].basis, "not judged: the driver stages pageable copies");
         stk__selftest_put(t->gpu, &rows[i], false);
     }
     if (done < WAYS) stk__selftest_fail(t->gpu, copy_section, rows[done].name, &error);
@@ -102,7 +103,7 @@ void stk__selftest_copies(stk__selftest *t, stk__device *device)
  * -------------------------------------------------------------------------------------------
  */
 
-/* The larger of what bytes and instructions take; basis says which. */
+/* The larger of the bounds by memory bandwidth and by instructions; basis says which. */
 static void expect_kernels(stk__device *device, const stk__augment_batch *work, const char *chain,
                            stk__selftest_row *row)
 {
@@ -148,7 +149,7 @@ void stk__selftest_kernels(stk__selftest *t, stk__device *device)
 {
     static stk__bench_batch batch; /* too large for a stack */
     stk_error error = {0};
-    const char *name = "a batch";
+    const char *name = "open batch";
     batch = (stk__bench_batch){0};
     stk__progress_start(&t->progress);
     stk_status status = stk__selftest_stopped() ? stk__fail(&error, STK_ERROR_INTERRUPTED, "interrupted")

@@ -1,5 +1,5 @@
 /* The self-test's training: the same steps on the GPU and on the CPU, with MixUp and a frozen block, then an
- * evaluation; and once more on the GPU in 16 bits. */
+ * evaluation; and once more on the GPU with mixed precision. */
 #include "selftest_session.h"
 
 #include "core/clock.h"
@@ -13,14 +13,14 @@ enum { POINTS = 20, SHOWN = 6 };
 #define QUICK_S   20.0
 
 /* Two engines that train the same run differ by less in tests/train/test_engine_change.py: by 1e-4 in the
- * next loss, by 2 % after fifty steps, when rounding has gone its own way. */
+ * next loss, by 2 % after fifty steps, when rounding errors have grown. */
 #define FIRST_BOUND 1e-3
 #define CURVE_BOUND 0.02
-/* 16 bits against f32: bf16 rounds each activation by up to 0.4 %, and fp16 may leave its first steps out
- * while it looks for a loss scale. */
+/* Mixed precision against f32: bf16 rounds each activation by up to 0.4 %, and fp16 may skip its first steps
+ * while it searches a loss scale. */
 #define HALF_BOUND 0.1
 
-static const char section[] = "training, here and on the CPU";
+static const char section[] = "training on the GPU and on the CPU";
 
 stk__session stk__selftest_session; /* too large for a stack */
 #define session stk__selftest_session
@@ -38,7 +38,7 @@ stk_status stk__selftest_session_open(const stk__selftest_setting *common, const
     return stk__session_open(&session, error);
 }
 
-/* Unlike other verbs this one has something to say when threads hang. */
+/* Unlike other verbs this one reports even when threads hang. */
 void stk__selftest_session_close(stk__selftest *t)
 {
     t->left_behind += stk__session_close(&session);
@@ -105,8 +105,8 @@ static stk_status take_points(stk__selftest *t, lesson *l, stk_error *error)
     return STK_OK;
 }
 
-/* Augmentation has the same bits on every device, so both see the same batches. On the CPU it is the engine
- * that is best there: what both agree on is right. */
+/* Augmentation has the same bits on every device, so both see the same batches. On the CPU the best engine is
+ * used: results that agree are right. */
 static stk_status run_lesson(stk__selftest *t, lesson *l, stk_error *error)
 {
     const stk__selftest_setting common[] = {{"data.root",
@@ -176,22 +176,22 @@ static void put_comparison(stk__selftest *t, const lesson *here, const lesson *t
     put_curve(t, there, points);
     snprintf(name, sizeof name, "relative difference, first %d steps", here->steps);
     put_difference(t, name, difference(here->curve[0], there->curve[0]), FIRST_BOUND);
-    snprintf(name, sizeof name, "largest of %d steps", points * here->steps);
+    snprintf(name, sizeof name, "max rel. difference, %d steps", points * here->steps);
     put_difference(t, name, largest_difference(here, there, points), CURVE_BOUND);
     snprintf(name, sizeof name, "evaluation after %d steps", here->steps);
     put_difference(t, name, difference(here->evaluated, there->evaluated), FIRST_BOUND);
     const stk__selftest_row row = {.section = section,
-                                   .name = "a step",
+                                   .name = "step time",
                                    .value = here->step_ms,
                                    .unit = "ms",
                                    .kind = STK_LIMIT_MOST,
                                    .limit = there->step_ms,
-                                   .basis = "the CPU's",
+                                   .basis = "step time on the CPU",
                                    .speed = true};
     stk__selftest_put(t->gpu, &row, t->quick);
 }
 
-/* bf16 where it is native, else fp16; GPUs that gain nothing by either stay in f32. */
+/* bf16 where it is native, else fp16; GPUs that are not faster with either stay in f32. */
 static void compare_half(stk__selftest *t, const lesson *there)
 {
     lesson half = *there;
@@ -201,17 +201,18 @@ static void compare_half(stk__selftest *t, const lesson *there)
     half.amp = "true";
     half.points = 0;
     if (run_lesson(t, &half, &error) != STK_OK) {
-        stk__selftest_fail(t->gpu, section, "16 bits", &error);
+        stk__selftest_fail(t->gpu, section, "mixed precision (AMP)", &error);
         return;
     }
-    stk__selftest_row row = {.section = section, .name = "16 bits", .value = NAN, .words = "not of this GPU"};
+    stk__selftest_row row = {
+        .section = section, .name = "mixed precision (AMP)", .value = NAN, .words = "not faster on this GPU"};
     if (!half.half) {
         stk__selftest_put(t->gpu, &row, t->quick);
         return;
     }
     const int points = half.points < there->points ? half.points : there->points;
-    snprintf(name, sizeof name, "%s, largest of %d steps", half.half == STK_DTYPE_BF16 ? "bf16" : "fp16",
-             points * half.steps);
+    snprintf(name, sizeof name, "%s, max rel. difference, %d steps",
+             half.half == STK_DTYPE_BF16 ? "bf16" : "fp16", points * half.steps);
     put_difference(t, name, largest_difference(&half, there, points), HALF_BOUND);
 }
 

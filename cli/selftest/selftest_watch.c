@@ -1,5 +1,5 @@
-/* NVML beside the self-test: the link, and how busy the GPU is between two moments. A thread reads the
- * monitor's frames. */
+/* NVML during the self-test: PCIe link and mean GPU utilization over a period. A thread reads the monitor's
+ * frames. */
 #include "selftest.h"
 
 #include "core/clock.h"
@@ -17,7 +17,7 @@ struct stk__selftest_watch {
     stk_monitor *monitor;
     stk__thread *thread;
     int place; /* of the GPU or MIG instance in frames */
-    int board; /* of the GPU that has the link: the same, or the one that MIG divides */
+    int board; /* of the GPU that has the link: the same, or the parent of a MIG instance */
 
     pthread_mutex_t lock; /* guards all below */
     stk__selftest_link link;
@@ -69,7 +69,7 @@ static void watch(void *context)
     }
 }
 
-/* By its id: CUDA counts in the order of CUDA_VISIBLE_DEVICES, or the fastest first, NVML in that of the bus.
+/* By UUID: CUDA orders by CUDA_VISIBLE_DEVICES, or the fastest first, NVML by PCI bus id.
  */
 static int find_id(const stk_monitor_frame *frame, const char *id)
 {
@@ -78,7 +78,7 @@ static int find_id(const stk_monitor_frame *frame, const char *id)
     return -1;
 }
 
-/* Where CUDA tells no id: the N-th of NVIDIA's, if at least the name is the same. */
+/* Without a UUID from CUDA: the N-th NVIDIA GPU, if at least the name is the same. */
 static int find_number(const stk_monitor_frame *frame, const stk__device_info *info)
 {
     int index = 0;
@@ -89,7 +89,7 @@ static int find_number(const stk_monitor_frame *frame, const stk__device_info *i
     return -1;
 }
 
-/* NVML tells the link of whole GPUs only. */
+/* NVML reports the PCIe link of whole GPUs only. */
 static int find_board(const stk_monitor_frame *frame, int place)
 {
     for (int i = 0; i < frame->gpu_count; i++)
@@ -107,7 +107,7 @@ static void explain_absence(const stk_monitor *monitor, const stk__device_info *
     else if (info->id[0])
         snprintf(why, 160, "NVML does not list this GPU; CUDA_DEVICE_ORDER=PCI_BUS_ID may help");
     else
-        snprintf(why, 160, "NVML has another GPU in its place; CUDA_DEVICE_ORDER=PCI_BUS_ID may help");
+        snprintf(why, 160, "NVML lists a different GPU at this index; CUDA_DEVICE_ORDER=PCI_BUS_ID may help");
 }
 
 static bool open_parts(stk__selftest_watch *w, const stk__device_info *info, const stk_monitor_options *o,
@@ -136,7 +136,7 @@ void stk__selftest_watch_open(stk__selftest_watch **made, const stk__device_info
     const stk_monitor_options options = {.interval_s = INTERVAL_S, .pid = getpid()};
     stk__selftest_watch *w = *made = stk__alloc(sizeof *w);
     if (!w) {
-        snprintf(why, 160, "no memory");
+        snprintf(why, 160, "out of memory");
         return;
     }
     pthread_mutex_init(&w->lock, NULL);

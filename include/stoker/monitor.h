@@ -203,12 +203,12 @@ typedef enum stk_grade { STK_GRADE_NONE, STK_GRADE_GOOD, STK_GRADE_LOW, STK_GRAD
 
 /* A row of the table at the end: a number of the steady part, against its target. */
 typedef struct stk_judged {
-    const char *name;   /* "utilisation", "memory, peak" */
+    const char *name;   /* "utilization", "peak memory" */
     const char *unit;   /* "%" */
     stk_reading value;  /* mean, or peak where the name says so; unknown stays unknown */
     double least, most; /* the target; NAN: open on that side */
     stk_grade grade;
-    const char *note; /* more to say ("near its limit"); "" */
+    const char *note; /* more to say ("near the limit"); "" */
 } stk_judged;
 
 enum { STK_JUDGED_ROWS = 8 };

@@ -22,8 +22,8 @@ int stk__device_list(stk__device_info *infos, int most)
 
 static stk_status refuse_name(const char *name, stk_error *error)
 {
-    stk__fail(error, STK_ERROR_ARGUMENT, "there is no device '%s'", name);
-    stk__error_hint(error, "cpu, opencl:N, cuda:N or null; `stoker devices` lists what is here");
+    stk__fail(error, STK_ERROR_ARGUMENT, "unknown device '%s'", name);
+    stk__error_hint(error, "cpu, opencl:N, cuda:N or null; `stoker devices` lists the available devices");
     return STK_ERROR_ARGUMENT;
 }
 

@@ -12,7 +12,7 @@
 #include "device/cpu/augment.h"
 #include "device/kernel/kernel_launch.h"
 
-/* What is there, or why it is not. Numbers are -1 and texts "" where nobody knows. */
+/* A device, or why it is not available. Unknown numbers are -1, unknown texts "". */
 typedef struct stk__device_info {
     stk_device_kind kind;
     char name[16]; /* what augment.device takes: "opencl:0"; only the kind when there is none of it */
@@ -91,7 +91,7 @@ struct stk__device {
     const stk__device_ops *ops;
     stk__device_info info;
     int index;                             /* 1 in "cuda:1" */
-    uint64_t timeout_ns;                   /* for one batch; a device that did not answer is not used again */
+    uint64_t timeout_ns;                   /* for one batch; a device that timed out is not used again */
     uint64_t last_kernel_ns, last_copy_ns; /* of the last batch, by the device's clock; 0: none took place */
 };
 
@@ -118,7 +118,7 @@ static inline bool stk__device_keeps(const stk__device *device)
     return device && device->ops->memory_create;
 }
 
-/* The device's side of a slot. Memory that cannot be pinned is used as it is (pinned_bytes 0 tells).
+/* The device's side of a slot. Memory that cannot be pinned is used as it is (then pinned_bytes is 0).
  * STK_ERROR_UNSUPPORTED: batches cannot stay on this device. */
 stk_status stk__device_memory_create(stk__device *device, const stk__device_room *room,
                                      stk__device_memory **memory, stk_error *error);

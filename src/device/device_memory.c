@@ -7,9 +7,9 @@ stk_status stk__device_memory_create(stk__device *device, const stk__device_room
 {
     *memory = NULL;
     if (!stk__device_keeps(device)) {
-        stk__fail(error, STK_ERROR_UNSUPPORTED, "batches cannot stay in the memory of '%s'",
+        stk__fail(error, STK_ERROR_UNSUPPORTED, "'%s' cannot keep batches in device memory",
                   device->info.name);
-        stk__error_hint(error, "only a CUDA device keeps them");
+        stk__error_hint(error, "only CUDA devices support this");
         return STK_ERROR_UNSUPPORTED;
     }
     return device->ops->memory_create(device, room, memory, error);
@@ -76,7 +76,7 @@ stk_status stk_batch_fetch(const stk_batch *batch, const stk_tensor *tensor, voi
     if (!batch || !tensor || !to) return refuse_null(error);
     const stk__device_copy copy = {to, tensor->data, (size_t)stk_tensor_bytes(tensor)};
     if (tensor->device == STK_DEVICE_CPU || !batch->ready)
-        return stk__fail(error, STK_ERROR_ARGUMENT, "the tensor lies in host memory: read it there");
+        return stk__fail(error, STK_ERROR_ARGUMENT, "the tensor is in host memory: read it directly");
     STK__TRY(stk_batch_wait(batch, error));
     return stk__device_fetch(batch->ready, &copy, error);
 }

@@ -32,7 +32,7 @@ typedef struct stk__gpu_speed {
 } stk__gpu_speed;
 
 /* The list's numbers; of an instance with fewer multiprocessors (MIG) its share of the memory's bandwidth.
- * told is the driver's, and all there is without a row. */
+ * told: the driver's values, used alone if there is no row. */
 stk__gpu_speed stk__gpu_speed_of(const stk__known_gpu *known, stk__gpu_speed told);
 
 /* By kernel_cost.list. NAN: no such chain. */

@@ -13,7 +13,7 @@ enum { FLAGS = RTLD_NOW | RTLD_LOCAL };
 
 const char *stk__library_root = "";
 
-/* Every file that pattern matches; a broken one is not the end. */
+/* Every file that pattern matches; a broken one is skipped. */
 static bool visit_matching(const stk__library_search *search, const char *pattern)
 {
     bool enough = false;
@@ -37,7 +37,7 @@ static bool visit_folder(const stk__library_search *search, const char *folder, 
     return enough;
 }
 
-/* As in `env/bin/python train.py`, where no variable tells which environment that is. NVIDIA's wheels lie
+/* As in `env/bin/python train.py`, where no variable names the environment. NVIDIA's wheels lie
  * beside the package. */
 static bool visit_torch_of_process(const stk__library_search *search)
 {
@@ -104,11 +104,11 @@ stk_status stk__library_visit(const stk__library_search *search, stk_error *erro
         return STK_OK;
     }
     stk__fail(error, STK_ERROR_UNSUPPORTED, "%s=%s cannot be opened: %s", search->variable, named, dlerror());
-    stk__error_hint(error, "unset %s to look in the usual places", search->variable);
+    stk__error_hint(error, "unset %s to search the default locations", search->variable);
     return STK_ERROR_UNSUPPORTED;
 }
 
-/* Nothing is imported. The folder that a program is called in is no place for libraries. */
+/* Nothing is imported. Libraries are never loaded from the current folder. */
 void stk__library_visit_python(const stk__library_search *search)
 {
     char folder[PATH_MAX];
@@ -127,10 +127,10 @@ void stk__library_visit_python(const stk__library_search *search)
 stk_status stk__library_refuse(const stk__library_search *search, stk_error *error)
 {
     stk__fail(error, STK_ERROR_UNSUPPORTED,
-              "%s was not found (loader's path, CUDA_HOME, CUDA_PATH, NVIDIA's wheels beside PyTorch, "
+              "%s not found (searched: library path, CUDA_HOME, CUDA_PATH, NVIDIA wheels of PyTorch, "
               "/usr/local/cuda*, /opt/cuda, /usr/lib/wsl)",
               search->files[0]);
-    stk__error_hint(error, "install it, or name the file in %s", search->variable);
+    stk__error_hint(error, "install it, or set %s to its path", search->variable);
     return STK_ERROR_UNSUPPORTED;
 }
 

@@ -70,7 +70,8 @@ bool stk__program_load(stk__digest key, stk__buffer *program)
     if (!find_file(key, path, sizeof path) || stk__file_read(path, MOST_BYTES, program, NULL) != STK_OK)
         return false;
     if (!is_whole(program, key)) {
-        if (program->size_bytes) stk__log(STK_LOG_INFO, "'%s' is damaged; the kernels are built again", path);
+        if (program->size_bytes)
+            stk__log(STK_LOG_INFO, "cached kernels in '%s' are corrupt and are compiled again", path);
         return false;
     }
     program->size_bytes -= sizeof(head);
@@ -98,7 +99,7 @@ void stk__program_save(stk__digest key, const void *bytes, size_t size_bytes)
 {
     stk_error error = {0};
     if (write_program(key, bytes, size_bytes, &error) != STK_OK)
-        stk__log(STK_LOG_WARNING, "built kernels are not kept for the next start: %s", error.message);
+        stk__log(STK_LOG_WARNING, "compiled kernels are not cached: %s", error.message);
 }
 
 const char *stk__program_complaint(const char *log, int *length)

@@ -5,7 +5,7 @@
 #include "device/cpu/augment.h"
 
 typedef struct stk__trial {
-    stk__augment_batch batch; /* its target is filled with rubbish until somebody augments */
+    stk__augment_batch batch; /* its target holds garbage until it is augmented */
     size_t image_bytes, mask_bytes;
     uint8_t *expected_image, *expected_mask; /* by the reference */
     stk__buffer blocks, images, masks, arena, output, expected, scratch;

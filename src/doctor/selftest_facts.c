@@ -1,4 +1,4 @@
-/* Versions of everything that takes part. No part of the machine's name, paths or numbers. */
+/* Versions of everything that takes part: driver, NVRTC, PyTorch. No host name, path or serial number. */
 #include "doctor/selftest_facts.h"
 
 #include "device/cuda/cuda_api.h"
@@ -78,7 +78,7 @@ static void tell_nvrtc(stk__selftest_fact *fact)
         snprintf(fact->text, sizeof fact->text, "none: %.140s", error.message);
 }
 
-/* Beside its folder lib lies what it was built with. */
+/* Reads the CUDA version of the build from version.py beside PyTorch's lib folder. */
 static bool find_torch_cuda(const stk__torch_api *api, char *version, size_t size)
 {
     Dl_info where;

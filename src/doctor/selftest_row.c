@@ -23,7 +23,7 @@ stk__verdict stk__selftest_judge(const stk__selftest_row *row, bool quick)
     return kept ? STK_VERDICT_OK : beyond;
 }
 
-/* What begins here and is left out of texts for others: its length; 0: nothing. */
+/* Length of a private text (path) that begins here; 0: none. */
 static size_t find_path(const char *at, bool at_start)
 {
     if (*at != '/' || !at_start) return 0;
@@ -41,7 +41,7 @@ static size_t find_id(const char *at)
 void stk__selftest_scrub(char *text)
 {
     char *to = text;
-    bool at_start = true; /* of a word: a '/' in the middle of one is no path */
+    bool at_start = true; /* of a word: a '/' inside a word is not a path */
     for (const char *from = text; *from;) {
         const size_t path = find_path(from, at_start), id = find_id(from);
         if (path) {
@@ -65,8 +65,7 @@ void stk__selftest_scrub(char *text)
 
 static stk__selftest_row *take_row(stk__selftest_gpu *gpu)
 {
-    if (gpu->row_count == STK_SELFTEST_ROWS)
-        gpu->row_count--; /* more than there are parts for: the last one */
+    if (gpu->row_count == STK_SELFTEST_ROWS) gpu->row_count--; /* full: overwrites the last row */
     return &gpu->rows[gpu->row_count++];
 }
 
@@ -110,6 +109,7 @@ void stk__selftest_count(const stk__selftest_gpu *gpu, stk__selftest_tally *tall
     for (int i = 0; i < gpu->row_count; i++) {
         const stk__verdict verdict = gpu->rows[i].verdict;
         tally->ok += verdict == STK_VERDICT_OK;
+        tally->low += verdict == STK_VERDICT_LOW;
         tally->failed += verdict == STK_VERDICT_LOW || verdict == STK_VERDICT_FAILED;
         tally->unknown += verdict == STK_VERDICT_UNKNOWN;
     }

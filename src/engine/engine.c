@@ -301,9 +301,9 @@ stk_status stk__tensor_copy(stk__tensor *target, const stk__tensor *source, stk_
 static stk_status refuse_half(const stk__op *op, stk_error *error)
 {
     const stk__engine_info *info = &op->engine->info;
-    stk__fail(error, STK_ERROR_UNSUPPORTED, "the engine %s has no tensors of %s", info->name,
+    stk__fail(error, STK_ERROR_UNSUPPORTED, "engine %s does not support %s tensors", info->name,
               op->spec.half == STK_DTYPE_BF16 ? "bf16" : "fp16");
-    stk__error_hint(error, "another run.engine, or float32: train.amp=false");
+    stk__error_hint(error, "use another run.engine, or float32 (train.amp=false)");
     return STK_ERROR_UNSUPPORTED;
 }
 
@@ -311,7 +311,7 @@ static stk_status make_op(stk__op *op, stk_error *error)
 {
     STK__TRY(stk__op_describe(&op->spec, &op->form, error));
     if (op->spec.relu && !op->engine->info.fuses)
-        return stk__fail(error, STK_ERROR_UNSUPPORTED, "%s has no relu in its operations",
+        return stk__fail(error, STK_ERROR_UNSUPPORTED, "engine %s does not support fused ReLU",
                          op->engine->info.name);
     const stk__half_support support = support_of(op->engine, op->spec.half);
     if (support == STK_HALF_NONE) return refuse_half(op, error);

@@ -1,4 +1,4 @@
-/* Engines: who computes the operations of op.h. One table each (reference, onednn, torch), and this
+/* Compute engines for the operations of op.h. One table each (reference, onednn, torch), and this
  * front, which checks what it is given.
  *
  *     stk__engine *engine;
@@ -98,7 +98,7 @@ typedef struct stk__engine_info {
 
 /* STK_ERROR_UNSUPPORTED: not available here, and why; STK_ERROR_CONFIG: no such engine. */
 stk_status stk__engine_open(stk__engine **engine, const stk__engine_options *options, stk_error *error);
-void stk__engine_close(stk__engine **engine); /* after everything made with it is gone; accepts NULL inside */
+void stk__engine_close(stk__engine **engine); /* after everything made with it; accepts NULL inside */
 const stk__engine_info *stk__engine_describe(const stk__engine *engine);
 const char *stk__engine_names(int index); /* 0, 1, …; NULL at the end */
 
@@ -106,7 +106,8 @@ const char *stk__engine_names(int index); /* 0, 1, …; NULL at the end */
 stk_status stk__engine_sync(stk__engine *engine, stk_error *error);
 
 /* For who wants to know whether the engine is behind without waiting for it: mark is the end of what is
- * queued now, and busy says that the last one has not been reached. A failure is told by the next call. */
+ * queued now, and busy says that the last one has not been reached. A failure is reported by the next call.
+ */
 void stk__engine_mark(stk__engine *engine);
 bool stk__engine_is_busy(const stk__engine *engine);
 
@@ -128,7 +129,7 @@ void stk__graph_destroy(stk__graph **graph);
 /* Memory of the engine's device. -1: unknown, or the host's. */
 typedef struct stk__engine_memory {
     int64_t total_bytes, free_bytes; /* all programs together */
-    int64_t peak_bytes;              /* most that was seen to be gone since the engine was opened */
+    int64_t peak_bytes;              /* maximum seen in use since the engine was opened */
 } stk__engine_memory;
 stk__engine_memory stk__engine_measure(stk__engine *engine);
 
@@ -163,7 +164,7 @@ const stk__tensor_desc *stk__tensor_describe(const stk__tensor *tensor);
 /* The tensor's content as a dense host view, after waiting for it. Unmap with changed = true puts it back. */
 stk_status stk__tensor_map(stk__tensor *tensor, stk_tensor *view, stk_error *error);
 stk_status stk__tensor_unmap(stk__tensor *tensor, const stk_tensor *view, bool changed, stk_error *error);
-/* As map for who writes all of it: what the tensor holds is not fetched, and nobody waits for it. */
+/* As map for who writes all of it: the old values are not fetched, without any wait. */
 stk_status stk__tensor_map_new(stk__tensor *tensor, stk_tensor *view, stk_error *error);
 /* Dense bytes in and out, for code that has them elsewhere anyway. size must fit. */
 stk_status stk__tensor_write(stk__tensor *tensor, const void *data, size_t size_bytes, stk_error *error);
@@ -200,7 +201,7 @@ typedef struct stk__op_needs {
 stk__op_needs stk__op_memory(const stk__op *op);
 /* "winograd", "direct", "winograd forward, direct backward" …: where an engine has the choice; else "". */
 const char *stk__op_method(const stk__op *op);
-/* Another of these words, for a run that goes on: where it was left to measuring (stk__engine_options.tune).
+/* Another of these words, for a resumed run: where it was left to measuring (stk__engine_options.tune).
  * False: it was not, or no such word; nothing changes then. */
 bool stk__op_choose(stk__op *op, const char *method);
 

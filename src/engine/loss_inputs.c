@@ -17,8 +17,8 @@ static stk_status check_count(const stk__tensor *tensor, const char *what, int64
     if (stk__shape_count(&tensor->desc.shape) == count) return STK_OK;
     char text[96];
     stk__shape_print(&tensor->desc.shape, text, sizeof text);
-    return stk__fail(error, STK_ERROR_ARGUMENT, "the %s [%s] has not the %lld values of its prediction", what,
-                     text, (long long)count);
+    return stk__fail(error, STK_ERROR_ARGUMENT, "shape mismatch: %s [%s], expected %lld values", what, text,
+                     (long long)count);
 }
 
 static stk_status check_numbers(const stk__tensor *tensor, const char *what, int64_t count, stk_error *error)
@@ -42,16 +42,17 @@ stk_status stk__loss_check(const stk__op_spec *spec, stk__tensor *const *x, stk_
 {
     const int64_t n = spec->input[0].dim[0];
     if (!x[STK_LOSS_TARGET])
-        return stk__fail(error, STK_ERROR_ARGUMENT, "%s has no target", stk__op_word(spec->kind));
-    STK__TRY(check_numbers(x[STK_LOSS_LAMBDA], "shares of the first target", n, error));
-    STK__TRY(check_numbers(x[STK_LOSS_WEIGHTS], "weights of the samples", n, error));
+        return stk__fail(error, STK_ERROR_ARGUMENT, "%s needs a target", stk__op_word(spec->kind));
+    STK__TRY(check_numbers(x[STK_LOSS_LAMBDA], "mixing weight (lambda)", n, error));
+    STK__TRY(check_numbers(x[STK_LOSS_WEIGHTS], "sample weights", n, error));
     if (judges_classes(spec->kind)) {
-        STK__TRY(check_numbers(x[STK_LOSS_CLASS_WEIGHTS], "weights of the classes", spec->classes, error));
+        STK__TRY(check_numbers(x[STK_LOSS_CLASS_WEIGHTS], "class weights", spec->classes, error));
         STK__TRY(check_classes(spec, x[STK_LOSS_TARGET], error));
         return check_classes(spec, x[STK_LOSS_TARGET2], error);
     }
     if (x[STK_LOSS_TARGET2])
-        return stk__fail(error, STK_ERROR_ARGUMENT, "%s has no second target", stk__op_word(spec->kind));
+        return stk__fail(error, STK_ERROR_ARGUMENT, "%s does not support a second target",
+                         stk__op_word(spec->kind));
     const int64_t per_sample = judges_points(spec->kind) ? spec->input[0].dim[3] : 1;
     return check_numbers(x[STK_LOSS_TARGET], "target", n * per_sample, error);
 }

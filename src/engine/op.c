@@ -50,7 +50,7 @@ static void default_pair(int32_t pair[2], int32_t h, int32_t w)
 static stk_status want_picture(const stk__op_spec *spec, stk_error *error)
 {
     if (spec->input[0].ndim == 4) return STK_OK;
-    return refuse(error, "wants pictures [n h w c], not [%s]", &spec->input[0]);
+    return refuse(error, "needs an image tensor [n h w c], not [%s]", &spec->input[0]);
 }
 
 /* Length of the output along one axis; <= 0: the window does not fit. */
@@ -90,7 +90,7 @@ static stk_status describe_conv(stk__op_spec *spec, stk__op_form *form, stk_erro
     const int64_t c = x->dim[3], o = spec->channels, g = spec->groups;
     if (g < 1 || c % g || o % g)
         return stk__fail(error, STK_ERROR_CONFIG,
-                         "groups of %lld do not divide %lld input and %lld output channels", (long long)g,
+                         "groups (%lld) must divide the %lld input and %lld output channels", (long long)g,
                          (long long)c, (long long)o);
     const int64_t h = slide(x->dim[1], spec, 0), w = slide(x->dim[2], spec, 1);
     if (h < 1 || w < 1) return refuse(error, "the kernel is larger than its input [%s]", x);
@@ -108,12 +108,12 @@ static stk_status describe_conv_transpose(stk__op_spec *spec, stk__op_form *form
     STK__TRY(fill_conv(spec, error));
     const stk__shape *x = &spec->input[0];
     const int64_t c = x->dim[3], o = spec->channels, g = spec->groups;
-    if (g != 1) return stk__fail(error, STK_ERROR_CONFIG, "conv_transpose has no groups");
+    if (g != 1) return stk__fail(error, STK_ERROR_CONFIG, "conv_transpose does not support groups");
     int64_t size[2];
     for (int a = 0; a < 2; a++)
         size[a] = (x->dim[1 + a] - 1) * spec->stride[a] - 2 * (int64_t)spec->pad[a] +
                   (int64_t)spec->dilation[a] * (spec->kernel[a] - 1) + 1;
-    if (size[0] < 1 || size[1] < 1) return refuse(error, "nothing is left of its input [%s]", x);
+    if (size[0] < 1 || size[1] < 1) return refuse(error, "the output for its input [%s] is empty", x);
     const int64_t kh = spec->kernel[0], kw = spec->kernel[1], fan = o * kh * kw; /* as PyTorch counts it */
     form->output = (stk__shape){4, {x->dim[0], size[0], size[1], o}};
     add_param(form, "weight", (stk__shape){4, {c, o, kh, kw}}, fan);
@@ -171,9 +171,9 @@ static stk_status describe_pool(stk__op_spec *spec, stk__op_form *form, stk_erro
     default_pair(spec->dilation, 1, 1);
     STK__TRY(check_window(spec, error));
     if (spec->dilation[0] != 1 || spec->dilation[1] != 1)
-        return stk__fail(error, STK_ERROR_CONFIG, "pools have no dilation");
+        return stk__fail(error, STK_ERROR_CONFIG, "pooling does not support dilation");
     if (2 * spec->pad[0] > spec->kernel[0] || 2 * spec->pad[1] > spec->kernel[1])
-        return stk__fail(error, STK_ERROR_CONFIG, "pad of a pool is at most half its kernel");
+        return stk__fail(error, STK_ERROR_CONFIG, "pad of a pooling layer must be at most half its kernel");
     const stk__shape *x = &spec->input[0];
     const int64_t h = slide(x->dim[1], spec, 0), w = slide(x->dim[2], spec, 1);
     if (h < 1 || w < 1) return refuse(error, "the kernel is larger than its input [%s]", x);
@@ -195,7 +195,7 @@ static stk_status describe_linear(stk__op_spec *spec, stk__op_form *form, stk_er
 {
     const stk__shape *x = &spec->input[0];
     if (x->ndim == 4 && (x->dim[1] != 1 || x->dim[2] != 1))
-        return refuse(error, "wants features [n f] (put global_pool before it), not [%s]", x);
+        return refuse(error, "needs features [n f] (put global_pool before it), not [%s]", x);
     if (spec->channels < 1) return stk__fail(error, STK_ERROR_CONFIG, "channels must be at least 1");
     const int64_t in = last_of(x);
     form->output = *x;
@@ -211,12 +211,12 @@ static stk_status describe_linear(stk__op_spec *spec, stk__op_form *form, stk_er
 static stk_status describe_add(stk__op_spec *spec, stk__op_form *form, stk_error *error)
 {
     if (spec->inputs != 2)
-        return stk__fail(error, STK_ERROR_CONFIG, "wants two inputs, not %d", spec->inputs);
+        return stk__fail(error, STK_ERROR_CONFIG, "needs two inputs, not %d", spec->inputs);
     if (!stk__shape_equal(&spec->input[0], &spec->input[1])) {
         char a[96], b[96];
         stk__shape_print(&spec->input[0], a, sizeof a);
         stk__shape_print(&spec->input[1], b, sizeof b);
-        return stk__fail(error, STK_ERROR_CONFIG, "its inputs [%s] and [%s] differ", a, b);
+        return stk__fail(error, STK_ERROR_CONFIG, "shape mismatch: its inputs [%s] and [%s] differ", a, b);
     }
     form->output = spec->input[0];
     form->flops = (double)stk__shape_count(&form->output);
@@ -239,7 +239,8 @@ static stk_status describe_concat(stk__op_spec *spec, stk__op_form *form, stk_er
         stk__shape_print(&spec->input[0], a, sizeof a);
         stk__shape_print(&spec->input[i], b, sizeof b);
         return stk__fail(error, STK_ERROR_CONFIG,
-                         "its inputs [%s] and [%s] differ in more than the last dimension", a, b);
+                         "shape mismatch: its inputs [%s] and [%s] differ in more than the last dimension", a,
+                         b);
     }
     return STK_OK;
 }
@@ -255,7 +256,7 @@ static stk_status describe_resize(stk__op_spec *spec, stk__op_form *form, stk_er
         const int64_t to = spec->size[a] ? spec->size[a] : scaled;
         if (to < 1) return stk__fail(error, STK_ERROR_CONFIG, "size must be at least 1");
         if (to > RESIZE_MOST || from > RESIZE_MOST)
-            return stk__fail(error, STK_ERROR_CONFIG, "sides of more than %d cannot be resized: %lld to %lld",
+            return stk__fail(error, STK_ERROR_CONFIG, "sizes above %d cannot be resized: %lld to %lld",
                              RESIZE_MOST, (long long)from, (long long)to);
         spec->size[a] = (int32_t)to;
     }
@@ -279,7 +280,7 @@ static stk_status describe_lstm(stk__op_spec *spec, stk__op_form *form, stk_erro
     const stk__shape *x = &spec->input[0];
     const int64_t hidden = spec->hidden;
     if (!spec->layers) spec->layers = 1;
-    if (x->ndim != 3) return refuse(error, "wants windows [n t f], not [%s]", x);
+    if (x->ndim != 3) return refuse(error, "needs windows [n t f], not [%s]", x);
     if (hidden < 1) return stk__fail(error, STK_ERROR_CONFIG, "hidden must be at least 1");
     if (spec->layers < 1 || spec->layers > STK_OP_PARAMS / 4)
         return stk__fail(error, STK_ERROR_CONFIG, "layers must be 1 to %d", STK_OP_PARAMS / 4);
@@ -323,11 +324,10 @@ static void sums(stk__op_form *form, stk_dtype dtype, int64_t length)
 static stk_status describe_classes(stk__op_spec *spec, stk__op_form *form, stk_error *error)
 {
     if (spec->input[0].ndim < 2)
-        return refuse(error, "wants a value for each class of each sample, not [%s]", &spec->input[0]);
+        return refuse(error, "needs one value per class and sample, not [%s]", &spec->input[0]);
     spec->classes = last_of(&spec->input[0]);
     if (spec->classes < 2 || spec->classes > STK_OP_CLASSES)
-        return stk__fail(error, STK_ERROR_CONFIG,
-                         "the prediction has %lld classes; 2 to %d can be told apart",
+        return stk__fail(error, STK_ERROR_CONFIG, "the prediction has %lld classes; 2 to %d are supported",
                          (long long)spec->classes, STK_OP_CLASSES);
     if (!(spec->label_smoothing >= 0 && spec->label_smoothing < 1))
         return stk__fail(error, STK_ERROR_CONFIG, "label_smoothing must be at least 0 and below 1");
@@ -340,7 +340,7 @@ static stk_status describe_classes(stk__op_spec *spec, stk__op_form *form, stk_e
 static stk_status describe_values(stk__op_spec *spec, stk__op_form *form, stk_error *error)
 {
     const stk__shape *x = &spec->input[0];
-    if (stk__shape_count(x) != x->dim[0]) return refuse(error, "wants one value a sample, not [%s]", x);
+    if (stk__shape_count(x) != x->dim[0]) return refuse(error, "needs one value per sample, not [%s]", x);
     const bool metric = spec->kind == STK_OP_VALUE_ERROR;
     sums(form, STK_DTYPE_F64, metric ? STK_METRIC_VALUE_SUMS : STK_LOSS_SUMS);
     return STK_OK;
@@ -350,7 +350,7 @@ static stk_status describe_points(stk__op_spec *spec, stk__op_form *form, stk_er
 {
     STK__TRY(want_picture(spec, error));
     if (spec->input[0].dim[3] % 3)
-        return refuse(error, "wants heat maps with offsets [n h w 3k], not [%s]", &spec->input[0]);
+        return refuse(error, "needs heat maps with offsets [n h w 3k], not [%s]", &spec->input[0]);
     if (spec->image_size[0] < 1 || spec->image_size[1] < 1)
         return stk__fail(error, STK_ERROR_CONFIG, "image_size is missing");
     sums(form, STK_DTYPE_F64, spec->kind == STK_OP_POINTS ? STK_LOSS_SUMS : STK_METRIC_POINT_SUMS);
@@ -391,7 +391,7 @@ static const describe_function describers[STK_OP_COUNT] = {
 static stk_status describe_relu(const stk__op_spec *spec, stk__op_form *form, stk_error *error)
 {
     if (!stk__op_takes_relu(spec->kind))
-        return stk__fail(error, STK_ERROR_CONFIG, "%s has no relu of its own", stk__op_word(spec->kind));
+        return stk__fail(error, STK_ERROR_CONFIG, "%s does not support fused ReLU", stk__op_word(spec->kind));
     form->flops += (double)stk__shape_count(&form->output);
     form->needs_y |= spec->kind == STK_OP_ADD;
     return STK_OK;
@@ -401,8 +401,7 @@ static stk_status describe_relu(const stk__op_spec *spec, stk__op_form *form, st
 static stk_status describe_half(const stk__op_spec *spec, stk__op_form *form, stk_error *error)
 {
     if (!stk__dtype_is_half(spec->half) || stk__op_is_loss(spec->kind) || stk__op_is_metric(spec->kind))
-        return stk__fail(error, STK_ERROR_CONFIG, "%s is not computed in that type",
-                         stk__op_word(spec->kind));
+        return stk__fail(error, STK_ERROR_CONFIG, "%s does not support that dtype", stk__op_word(spec->kind));
     if (!spec->f32_output) form->output_dtype = spec->half;
     if (spec->f32_inputs || spec->f32_output) form->in_place = form->gradient_in_place = false;
     return STK_OK;
@@ -420,10 +419,10 @@ stk_status stk__op_describe(stk__op_spec *spec, stk__op_form *form, stk_error *e
     *form = (stk__op_form){.output_dtype = STK_DTYPE_F32, .has_gradient = !stk__op_is_metric(spec->kind)};
     if (!spec->inputs) spec->inputs = 1;
     if (spec->inputs < 0 || spec->inputs > STK_OP_INPUTS)
-        return stk__fail(error, STK_ERROR_CONFIG, "at most %d inputs are possible", STK_OP_INPUTS);
+        return stk__fail(error, STK_ERROR_CONFIG, "at most %d inputs are supported", STK_OP_INPUTS);
     const bool joins = spec->kind == STK_OP_ADD || spec->kind == STK_OP_CONCAT;
     const bool judges = stk__op_is_loss(spec->kind) || stk__op_is_metric(spec->kind);
-    if (spec->inputs > 1 && !joins && !judges) return stk__fail(error, STK_ERROR_CONFIG, "wants one input");
+    if (spec->inputs > 1 && !joins && !judges) return stk__fail(error, STK_ERROR_CONFIG, "needs one input");
     for (int i = 0; i < (joins ? spec->inputs : 1); i++)
         if (is_empty(&spec->input[i])) return stk__fail(error, STK_ERROR_CONFIG, "its input is empty");
     STK__TRY(describers[spec->kind](spec, form, error));

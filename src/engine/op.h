@@ -82,8 +82,8 @@ typedef enum stk__loss_input {
  *
  * cross_entropy, v = weight[n] x class weight x (target is a class other than ignore_index):
  *   numerator sum of lambda v_a ce_a + (1 - lambda) v_b ce_b, denominator sum of lambda v_a + (1 - lambda)
- * v_b. Smoothing s as PyTorch: (1 - s) w_y nll + s / classes x sum over c of w_c nll_c; targets that are no
- * class
+ * v_b. Smoothing s as PyTorch: (1 - s) w_y nll + s / classes x sum over c of w_c nll_c; targets that are not
+ * a class
  *   (-1, or >= classes) count as ignored.
  * l1, mse, smooth_l1 (beta 1): numerator sum of weight[n] x error, denominator sum of weight[n]; the target
  * of a prediction [n 1] or [n] is [n]. points: see below; denominator = sum of weight[n] x visible. The
@@ -116,7 +116,7 @@ typedef struct stk__op_spec {
     stk__resize_mode resize;
     int32_t size[2];       /* resize: of the output, or … */
     int32_t scale[2];      /* … how many times as large */
-    uint32_t random_layer; /* dropout: number that tells this layer's draws from another's */
+    uint32_t random_layer; /* dropout: key of this layer's random numbers */
     bool relu;             /* batch_norm, add: what they make goes through a relu; their gradient, too */
 
     /* Mixed precision, see engine.h. Not of losses and metrics. */

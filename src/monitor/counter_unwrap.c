@@ -2,9 +2,9 @@
  * where it was, small steps back are ignored and implausible jumps wait for confirmation. */
 #include "monitor/counter_unwrap.h"
 
-#define WRAP 4294967296.0 /* counters of 32 bits start again here */
+#define WRAP 4294967296.0 /* 32-bit counters wrap here */
 
-/* What was added since the last raw one. */
+/* Increase since the last raw value. */
 static double added_since(const stk__counter_unwrap *unwrap, double raw)
 {
     if (raw >= unwrap->raw) return raw - unwrap->raw;
@@ -12,7 +12,7 @@ static double added_since(const stk__counter_unwrap *unwrap, double raw)
     return wrapped ? raw + WRAP - unwrap->raw : raw; /* else it began again at 0 */
 }
 
-/* A step back, but no beginning: drivers put counters together from parts that are not of one moment. */
+/* A small step back, not a restart: drivers assemble counters from parts read at different times. */
 static bool is_jitter(const stk__counter_unwrap *unwrap, double raw)
 {
     return raw < unwrap->raw && raw > unwrap->raw / 2;
@@ -33,13 +33,13 @@ bool stk__counter_unwrap_add(stk__counter_unwrap *unwrap, double raw, double mos
     if (!unwrap->begun) {
         believe(unwrap, raw, raw, now_ns);
     } else if (!is_jitter(unwrap, raw)) {
-        /* a second more: counters are brought up to date now and then, not all the time */
+        /* one extra second: drivers update counters only now and then */
         const double most = most_per_s * ((double)(now_ns - unwrap->when_ns) / 1e9 + 1);
         const double added = added_since(unwrap, raw);
         if (added <= most) {
             believe(unwrap, raw, added, now_ns);
         } else if (unwrap->doubted && raw >= unwrap->doubtful && raw - unwrap->doubtful <= most) {
-            believe(unwrap, raw, 0, now_ns); /* twice the same story: it counts from there now */
+            believe(unwrap, raw, 0, now_ns); /* consistent with the last rejected one: new base */
         } else {
             unwrap->doubted = true;
             unwrap->doubtful = raw;

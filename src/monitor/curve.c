@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Numbers that arithmetic can take. */
+/* Finite numbers of a safe range. */
 #define MOST    1e18
 #define LEAST_S 1e-3
 
@@ -91,7 +91,7 @@ static stk_status read_gpu(const line *l, int *gpu, stk_error *error)
              number < STK_GPUS)
         *gpu = (int)number;
     else
-        return refuse(l, error, "not the number of a GPU (0 to 63) or '*'", l->words[0]);
+        return refuse(l, error, "not a GPU index (0 to 63) or '*'", l->words[0]);
     return STK_OK;
 }
 
@@ -100,7 +100,7 @@ static stk_status read_metric(const line *l, int *metric, stk_error *error)
     *metric =
         is_word(l->words[1], "state") ? STATE : (int)stk__metric_find(l->words[1].text, l->words[1].length);
     if (*metric == STATE && !is_word(l->words[1], "state"))
-        return refuse(l, error, "no metric of this name", l->words[1]);
+        return refuse(l, error, "unknown metric", l->words[1]);
     return STK_OK;
 }
 
@@ -114,7 +114,7 @@ static stk_status read_noise(line *l, stk__curve_shape *shape, stk_error *error)
 {
     if (l->count < 5 || !is_word(l->words[l->count - 2], "noise")) return STK_OK;
     if (!read_number(l->words[l->count - 1], &shape->noise) || shape->noise < 0)
-        return refuse(l, error, "not a strength of noise", l->words[l->count - 1]);
+        return refuse(l, error, "invalid noise amplitude", l->words[l->count - 1]);
     l->count -= 2;
     return STK_OK;
 }
@@ -131,11 +131,12 @@ static stk_status read_steps(stk__curves *curves, const line *l, stk__curve_shap
             !read_number((word){colon + 1, w.length - head - 1}, &steps[i].value))
             return refuse(l, error, "not SECOND:VALUE", w);
         if (i ? steps[i].second < steps[i - 1].second + LEAST_S : steps[i].second != 0)
-            return refuse(l, error, "steps begin at second 0 and go up by 0.001 at least", w);
+            return refuse(l, error, "steps start at second 0 and increase by at least 0.001", w);
     }
     if (count < 2) return refuse(l, error, "steps need at least two SECOND:VALUE", l->words[2]);
     if (steps[count - 1].value != steps[0].value)
-        return refuse(l, error, "there it begins again, so the value must be the first", l->words[2 + count]);
+        return refuse(l, error, "the last value must equal the first (the curve repeats)",
+                      l->words[2 + count]);
     shape->steps = steps;
     shape->step_count = count;
     curves->step_count += count;
@@ -156,7 +157,7 @@ static stk_status read_shape(stk__curves *curves, line *l, stk__curve_shape *sha
     while (kind < KIND_COUNT && !is_word(l->words[2], kinds[kind].name))
         kind++;
     if (kind == KIND_COUNT)
-        return refuse(l, error, "no shape (const, square, sine, ramp, steps)", l->words[2]);
+        return refuse(l, error, "unknown shape (const, square, sine, ramp, steps)", l->words[2]);
     shape->kind = (stk__curve_shape_kind)kind;
     STK__TRY(read_noise(l, shape, error));
     if (kind == STK_CURVE_SHAPE_STEPS) return read_steps(curves, l, shape, error);
@@ -168,7 +169,7 @@ static stk_status read_shape(stk__curves *curves, line *l, stk__curve_shape *sha
                      kinds[kind].expects);
 }
 
-/* So that nothing has to be cut off later: a cut curve would have another mean. */
+/* Values are never clamped: a clamped curve would have another mean. */
 static stk_status check_range(const line *l, int metric, const stk__curve_shape *shape, stk_error *error)
 {
     double least, most;
@@ -177,9 +178,9 @@ static stk_status check_range(const line *l, int metric, const stk__curve_shape 
                          : stk__metric_is_percent((stk_metric)metric) ? 100
                                                                       : INFINITY;
     if (least >= 0 && most <= limit) return STK_OK;
-    return stk__fail(error, STK_ERROR_CONFIG, "line %d: from %g to %g, with noise, but '%s' is 0 to %g",
-                     l->number, least, most, metric == STATE ? "state" : stk_metric_key((stk_metric)metric),
-                     limit);
+    return stk__fail(error, STK_ERROR_CONFIG,
+                     "line %d: range %g to %g (with noise) exceeds the range of '%s', 0 to %g", l->number,
+                     least, most, metric == STATE ? "state" : stk_metric_key((stk_metric)metric), limit);
 }
 
 static stk_status read_line(stk__curves *curves, line *l, stk_error *error)
@@ -192,7 +193,7 @@ static stk_status read_line(stk__curves *curves, line *l, stk_error *error)
     STK__TRY(read_metric(l, &metric, error));
     int16_t *place = &curves->places[gpu][metric];
     if (*place)
-        return stk__fail(error, STK_ERROR_CONFIG, "line %d: line %d has this curve already", l->number,
+        return stk__fail(error, STK_ERROR_CONFIG, "line %d: duplicate of line %d", l->number,
                          curves->shapes[*place - 1].line);
     stk__curve_shape *shape = &curves->shapes[curves->shape_count];
     *shape = (stk__curve_shape){.line = l->number};

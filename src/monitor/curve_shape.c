@@ -7,8 +7,8 @@
 
 #include <math.h>
 
-/* Noise is level for so long; the next stretch has its opposite, so that a pair of them adds nothing to an
- * integral and a mean over hours costs as little as one over a moment. */
+/* Noise is constant for this long; the next interval has its opposite, so that each pair adds 0 to an
+ * integral and a mean over hours is as cheap as one over a moment. */
 #define NOISE_S 0.05
 
 static const double turn = 6.283185307179586;
@@ -133,7 +133,7 @@ double stk__curve_shape_integral(const stk__curve_shape *shape, double second)
 
 void stk__curve_shape_range(const stk__curve_shape *shape, double *least, double *most)
 {
-    const int first[] = {0, 2, 1, 2}; /* where the two levels stand; a constant has one */
+    const int first[] = {0, 2, 1, 2}; /* index of the two levels; a constant has one */
     if (shape->kind == STK_CURVE_SHAPE_STEPS) {
         *least = *most = shape->steps[0].value;
         for (int i = 1; i < shape->step_count; i++) {

@@ -9,7 +9,7 @@ typedef enum stk__curve_shape_kind {
     STK_CURVE_SHAPE_SQUARE, /* period s, duty, high, low: high comes first */
     STK_CURVE_SHAPE_SINE,   /* period s, low, high: low comes first */
     STK_CURVE_SHAPE_RAMP,   /* from s, to s, low, high: level before and after */
-    STK_CURVE_SHAPE_STEPS   /* from second: value, …; begins again at the last, whose value is the first */
+    STK_CURVE_SHAPE_STEPS   /* from second: value, …; repeats from the last, whose value equals the first */
 } stk__curve_shape_kind;
 
 typedef struct stk__curve_shape_step {

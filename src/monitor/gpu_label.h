@@ -1,4 +1,4 @@
-/* What a GPU is called where there is no room for more than its number: "0", and its parts "0.0", "0.1". */
+/* Short label of a GPU: its index "0"; MIG instances "0.0", "0.1". */
 #ifndef STK_MONITOR_GPU_LABEL_H
 #define STK_MONITOR_GPU_LABEL_H
 

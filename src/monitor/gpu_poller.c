@@ -9,21 +9,21 @@
 #include <assert.h>
 #include <stdio.h>
 
-#define LOST_GRACE_NS (STK_SECOND_NS / 10) /* at the end, for one that hung: it may just be coming back */
+#define LOST_GRACE_NS (STK_SECOND_NS / 10) /* when closing: a hung thread may be about to return */
 
 enum {
-    MOST_LOST = 3,    /* threads that hang at one GPU; then no more are sent after them */
+    MOST_LOST = 3,    /* hanging threads per GPU; then no more are started */
     MOST_DOUBLING = 6 /* of the time between two attempts to revive */
 };
 
-/* A thread and all that only it uses. */
+/* A thread and its private data. */
 typedef struct member {
     stk__gpu_poller *poller;
     stk__thread *thread;
     stk__poller_context context;
     stk_gpu_frame frame;
-    bool down;     /* not to be read before it was revived */
-    bool left;     /* lock: hung, whatever it still brings is not wanted */
+    bool down;     /* not read before it was revived */
+    bool left;     /* lock: hung and abandoned, its results are dropped */
     bool finished; /* lock: about to end */
 } member;
 
@@ -33,10 +33,10 @@ struct stk__gpu_poller {
     pthread_cond_t wake;      /* lock: for the thread */
     pthread_cond_t published; /* lock: for the owner */
     bool stopping, asked;     /* lock */
-    uint64_t polled_ns;       /* lock: when the last poll that came through began; 0: none did */
+    uint64_t polled_ns;       /* lock: start of the last successful poll; 0: none */
     uint64_t revive_ns;       /* lock: not before */
-    int failures;             /* lock: attempts since it was last good */
-    stk__poll_merge merge;    /* lock: what the owner has not taken yet */
+    int failures;             /* lock: attempts since the last good state */
+    stk__poll_merge merge;    /* lock: polls that the owner has not taken yet */
     member *current;          /* owner: NULL while too many hang */
     member *lost[MOST_LOST];  /* owner */
 };
@@ -61,7 +61,7 @@ static void end_call(member *m)
     atomic_store_explicit(&m->context.beat_ns, 0, memory_order_relaxed);
 }
 
-/* Without the lock. False: the GPU is down and it is not yet time to try, or it did not come back. */
+/* Without the lock. False: the GPU is down and the next attempt is not due, or the attempt failed. */
 static bool poll_gpu(member *m, bool may_revive)
 {
     const stk__reader_ops *ops = m->context.reader->ops;
@@ -122,7 +122,7 @@ static void watch(void *context)
     if (m->context.reader->ops->leave) m->context.reader->ops->leave(&m->context);
     pthread_mutex_lock(&l->lock);
     m->finished = true;
-    if (m->left) { /* the driver answers again: worth a try at once */
+    if (m->left) { /* the driver responds again: retry at once */
         l->revive_ns = 0;
         l->asked = true;
         pthread_cond_signal(&l->wake);
@@ -164,9 +164,9 @@ stk_status stk__gpu_poller_open(stk__gpu_poller **out, const stk__gpu_poller_opt
 {
     *out = NULL;
     stk__gpu_poller *l = stk__alloc(sizeof *l);
-    if (!l) return stk__fail_memory(error, sizeof *l, "a poller");
+    if (!l) return stk__fail_memory(error, sizeof *l, "a GPU poller");
     l->options = *options;
-    snprintf(l->merge.frame.note, sizeof l->merge.frame.note, "no answer yet");
+    snprintf(l->merge.frame.note, sizeof l->merge.frame.note, "no response yet");
     pthread_mutex_init(&l->lock, NULL);
     stk_status status = stk__cond_init(&l->wake, error);
     if (status == STK_OK) status = stk__cond_init(&l->published, error);
@@ -200,7 +200,7 @@ static bool hangs(const stk__gpu_poller *l)
     return beat_ns && stk__clock_ns() > beat_ns + l->options.deadline_ns;
 }
 
-/* Where one that hangs can be kept; NULL: all places are taken. Frees those that came back. */
+/* Slot for a hanging thread; NULL: all are in use. Frees the slots of those that returned. */
 static member **find_place(stk__gpu_poller *l)
 {
     member **place = NULL;
@@ -216,12 +216,11 @@ static member **find_place(stk__gpu_poller *l)
     return place;
 }
 
-/* The GPU is hung for its owner, and the thread given up. False: it came back at the last moment. */
+/* Marks the GPU as hung and abandons the thread. False: its call returned at the last moment. */
 static bool leave_current(stk__gpu_poller *l)
 {
     char note[sizeof l->merge.frame.note];
-    snprintf(note, sizeof note, "a call of the driver did not come back within %g s",
-             (double)l->options.deadline_ns / 1e9);
+    snprintf(note, sizeof note, "driver call timed out after %g s", (double)l->options.deadline_ns / 1e9);
     pthread_mutex_lock(&l->lock);
     const bool left = l->current->left = hangs(l);
     if (left) {
@@ -237,17 +236,17 @@ void stk__gpu_poller_check(stk__gpu_poller *l)
     if (l->current && !hangs(l)) return;
     member **place = find_place(l);
     if (l->current) {
-        assert(place); /* a thread is only sent when there is one for it */
+        assert(place); /* a thread is started only if there is a slot for it */
         if (!leave_current(l)) return;
         *place = l->current;
         l->current = NULL;
         place = find_place(l);
     }
-    if (place) start_member(l, true, NULL); /* refused: again at the next check */
+    if (place) start_member(l, true, NULL); /* failed: retried at the next check */
 }
 
-/* Not hung yet, but slow: what holds for an interval is not known of this one. What holds for a moment stays,
- * with its age. */
+/* Not hung yet, but slow: averages over this interval become unknown. Instantaneous values stay, with their
+ * age. */
 static void mark_silent(const stk__gpu_poller *l, uint64_t now_ns, stk_gpu_frame *frame)
 {
     const uint64_t some_ns = l->options.gap_ns * 3 / 2, more_ns = l->options.deadline_ns / 2;
@@ -255,7 +254,7 @@ static void mark_silent(const stk__gpu_poller *l, uint64_t now_ns, stk_gpu_frame
     if (frame->state != STK_GPU_GOOD || !l->polled_ns || now_ns < l->polled_ns + patience_ns) return;
     for (int i = STK_METRIC_UTIL; i <= STK_METRIC_DRAM_ACTIVE; i++)
         if (frame->readings[i].known == STK_KNOWN) frame->readings[i] = (stk_reading){0};
-    snprintf(frame->note, sizeof frame->note, "has not answered for %.1f s",
+    snprintf(frame->note, sizeof frame->note, "no response for %.1f s",
              (double)(now_ns - l->polled_ns) / 1e9);
 }
 

@@ -1,5 +1,6 @@
-/* A vendor's way to ask its GPUs. A reader finds its GPUs once, then fills one frame of one GPU at a time,
- * from the thread that belongs to that GPU: a call may hang, and then this thread is left behind (sampler.h).
+/* Interface of a vendor's driver. A reader finds its GPUs once, then fills one frame of one GPU at a time,
+ * from the thread that belongs to that GPU: a driver call may hang, and then this thread is abandoned
+ * (sampler.h).
  */
 #ifndef STK_MONITOR_GPU_READER_H
 #define STK_MONITOR_GPU_READER_H
@@ -13,31 +14,31 @@
 
 typedef struct stk__gpu_reader stk__gpu_reader;
 
-/* A thread's place at one GPU. A thread that hangs keeps its context, and its successor gets another one with
- * a fresh state: so nothing here is shared but beat_ns. */
+/* Context of a thread that polls one GPU. A thread that hangs keeps its context, and its successor gets a new
+ * one: nothing here is shared but beat_ns. */
 typedef struct stk__poller_context {
     stk__gpu_reader *reader;
     int number;               /* of the GPU, 0 to count - 1 */
     void *state;              /* [ops->state_bytes], zero at first */
-    _Atomic uint64_t beat_ns; /* when the call of the driver that is under way began */
+    _Atomic uint64_t beat_ns; /* start of the current driver call */
 } stk__poller_context;
 
 typedef struct stk__reader_ops {
     const char *vendor; /* "nvidia" */
     size_t state_bytes; /* at least 1 */
-    /* Finds the vendor's library or files and its GPUs. STK_ERROR_UNSUPPORTED with a sentence why when there
-     * are none ("no NVIDIA driver: libnvidia-ml.so.1 is not there"). May hang. */
+    /* Finds the vendor's library or files and its GPUs. STK_ERROR_UNSUPPORTED with the reason when there are
+     * none ("no NVIDIA driver: 'libnvidia-ml.so.1' not found"). May hang. */
     stk_status (*open)(stk__gpu_reader **reader, stk_error *error);
     int (*count)(const stk__gpu_reader *reader);
     void (*describe)(const stk__gpu_reader *reader, int number, stk_gpu *gpu);
-    /* Fills everything that can be told now into a cleared frame; what cannot stays STK_UNKNOWN or becomes
-     * STK_UNSUPPORTED. Counters as the driver counts them, unwrapped. loads: only samples newer than those of
-     * the last call of this context; none in the first. Allocates nothing. Calls stk__poller_context_beat
-     * before whatever may hang. */
+    /* Fills all values that are available now into a cleared frame; others stay STK_UNKNOWN or become
+     * STK_UNSUPPORTED. Counters are unwrapped. loads: only samples newer than those of the last call of this
+     * context; none in the first. Allocates nothing. Calls stk__poller_context_beat before every call that
+     * may hang. */
     void (*read)(stk__poller_context *context, stk_gpu_frame *frame);
-    /* After a GPU was lost or hung: tries to find it again; true when it is worth a read. May hang. */
+    /* After a GPU was lost or hung: tries to find it again; true: read it. May hang. */
     bool (*revive)(stk__poller_context *context);
-    void (*leave)(stk__poller_context *context); /* gives back what state holds; NULL: nothing. May hang. */
+    void (*leave)(stk__poller_context *context); /* releases what state owns; NULL: nothing. May hang. */
     void (*close)(stk__gpu_reader **reader);
 } stk__reader_ops;
 

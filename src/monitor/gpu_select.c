@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { LEAST_ID = 5 }; /* "GPU-" alone is nobody's */
+enum { LEAST_ID = 5 }; /* "GPU-" alone identifies no GPU */
 
 typedef struct item {
     const char *text;
@@ -33,14 +33,14 @@ static bool is_meant(item it, const stk_gpu *gpu)
     return it.length >= LEAST_ID && strncmp(gpu->id, it.text, it.length) == 0;
 }
 
-/* A part as the monitor's faces call it: "0.1". CUDA knows no such name. */
+/* A MIG instance in the notation of the outputs: "0.1". CUDA does not know it. */
 static bool is_label(item it, const stk_gpu *gpu)
 {
     const stk__gpu_label label = stk__gpu_label_of(gpu);
     return strlen(label.text) == it.length && strncmp(label.text, it.text, it.length) == 0;
 }
 
-/* Of this vendor only, unless it is NULL. False: there is none. */
+/* Of this vendor only, unless it is NULL. False: not found. */
 static bool choose(item it, const char *vendor, const stk_gpu *gpus, bool *chosen, int count)
 {
     bool found = false;
@@ -58,10 +58,9 @@ stk_status stk__gpu_select(const char *list, const stk_gpu *gpus, bool *chosen, 
     while (list) {
         const item it = next_item(&list);
         if (choose(it, NULL, gpus, chosen, count)) continue;
-        stk__fail(error, STK_ERROR_ARGUMENT, "there is no GPU '%.*s'", (int)it.length, it.text);
-        stk__error_hint(error,
-                        count ? "numbers as nvidia-smi gives them, or the beginning of an id, with commas"
-                              : "no GPU was found at all");
+        stk__fail(error, STK_ERROR_ARGUMENT, "no such GPU '%.*s'", (int)it.length, it.text);
+        stk__error_hint(error, count ? "GPU indices as in nvidia-smi, or UUID prefixes, separated by commas"
+                                     : "no GPU was found");
         return STK_ERROR_ARGUMENT;
     }
     return STK_OK;

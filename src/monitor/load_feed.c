@@ -7,15 +7,16 @@
 #define FIRST_PERIOD_NS   (STK_SECOND_NS / 6) /* until two samples were seen */
 #define LONGEST_PERIOD_NS (STK_SECOND_NS * 2)
 #define WRONG_CLOCK_NS    ((int64_t)(5 * STK_SECOND_NS))
-#define DRIFT_PARTS       2000 /* two clocks differ by one in so many, at most */
+#define DRIFT_PARTS       2000 /* maximum clock drift: 1 in this many */
 
 void stk__load_feed_begin(stk__load_feed *feed, uint64_t now_ns)
 {
     *feed = (stk__load_feed){.told_ns = now_ns, .news_ns = now_ns, .period_ns = FIRST_PERIOD_NS};
 }
 
-/* The newest sample cannot be of the future: each one bounds the offset, the tightest bound is nearest to the
- * truth. Bounds are loosened with time because clocks drift, and given up when the driver's was set. */
+/* A sample cannot lie in the future: each one bounds the clock offset, and the tightest bound is the best
+ * estimate. Bounds are loosened with time because clocks drift, and dropped when the driver's clock was set.
+ */
 static void bound_offset(stk__load_feed *feed, uint64_t newest_us, uint64_t now_ns)
 {
     const int64_t bound = (int64_t)now_ns - (int64_t)newest_us * 1000;

@@ -9,7 +9,7 @@
 /* STK_METRIC_COUNT when there is none of that name. */
 stk_metric stk__metric_find(const char *key, size_t length);
 
-/* Only ever grows: energy, throttled time, bytes over PCIe. */
+/* Monotonic counters: energy, throttling time, bytes over PCIe. */
 static inline bool stk__metric_grows(stk_metric metric)
 {
     return metric == STK_METRIC_ENERGY || metric == STK_METRIC_THROTTLED_POWER ||

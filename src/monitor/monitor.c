@@ -1,5 +1,5 @@
-/* Frames at the right moments: from GPUs and the machine, or from a recording; each is counted (gpu_stats.h)
- * and, if asked for, recorded (record.h). */
+/* Frames at fixed intervals: from GPUs and host, or from a recording; each is added to the statistics
+ * (gpu_stats.h) and, if requested, recorded (record.h). */
 #include "stoker/monitor.h"
 
 #include "core/clock.h"
@@ -33,7 +33,7 @@ struct stk_monitor {
     stk__recorder *recorder; /* NULL: none */
     stk__host *host;
     stk__gpu_stats *stats;
-    int interrupted; /* eventfd: readable when the watch shall end */
+    int interrupted; /* eventfd: readable after stk_monitor_interrupt */
     uint64_t interval_ns, duration_ns, count;
     uint64_t number; /* of the next frame */
     bool last;       /* no frame after this one */
@@ -44,16 +44,15 @@ static stk_status check_options(const stk_monitor_options *o, stk_error *error)
 {
     const double interval_s = o->interval_s;
     if (interval_s != 0 && !(interval_s >= SHORTEST_INTERVAL_S && interval_s <= LONGEST_INTERVAL_S)) {
-        stk__fail(error, STK_ERROR_ARGUMENT, "the interval of %g s is out of range", interval_s);
+        stk__fail(error, STK_ERROR_ARGUMENT, "interval %g s is out of range", interval_s);
         stk__error_hint(error, "from %g s to %g s", SHORTEST_INTERVAL_S, LONGEST_INTERVAL_S);
         return STK_ERROR_ARGUMENT;
     }
     if (!(o->duration_s >= 0 && o->duration_s < 1e9))
-        return stk__fail(error, STK_ERROR_ARGUMENT, "the duration of %g s is out of range", o->duration_s);
+        return stk__fail(error, STK_ERROR_ARGUMENT, "duration %g s is out of range", o->duration_s);
     if (!(o->deadline_s >= 0 && o->deadline_s <= 3600))
-        return stk__fail(error, STK_ERROR_ARGUMENT, "the deadline of %g s is out of range", o->deadline_s);
-    if (o->pid < 0)
-        return stk__fail(error, STK_ERROR_ARGUMENT, "%d is not the number of a process", (int)o->pid);
+        return stk__fail(error, STK_ERROR_ARGUMENT, "deadline %g s is out of range", o->deadline_s);
+    if (o->pid < 0) return stk__fail(error, STK_ERROR_ARGUMENT, "%d is not a process id", (int)o->pid);
     return STK_OK;
 }
 
@@ -76,7 +75,7 @@ static stk_status open_gpus(stk_monitor *m, const stk_monitor_options *o, stk_er
     return m->frame.gpu_frames ? STK_OK : stk__fail_memory(error, size_bytes, "frames");
 }
 
-/* What is watched, for the recording and the stats. */
+/* Describes the GPUs to the recording and the statistics. */
 static stk__record_head head_of(const stk_monitor *m, const stk_monitor_options *o)
 {
     stk__record_head head = {.interval_s = (double)m->interval_ns / 1e9, .pid = o->pid};
@@ -161,8 +160,8 @@ static bool wait_until(stk_monitor *m, uint64_t until_ns)
     }
 }
 
-/* When the next frame ends: on the grid from the start on, whenever we were called, so nothing drifts. One
- * who came too late for some intervals gets them all in one frame. */
+/* End of the next frame: on the grid from the start, independent of the time of the call, so nothing drifts.
+ * A caller that missed intervals gets them merged into one frame. */
 static uint64_t find_end(stk_monitor *m)
 {
     const uint64_t start_ns = stk__sampler_start_ns(m->sampler), now_ns = stk__clock_ns();
@@ -224,7 +223,7 @@ stk_status stk_monitor_next(stk_monitor *m, stk_monitor_frame **frame, stk_error
     const stk_status status = next_frame(m, frame, error);
     for (int i = 0; status == STK_OK && i < (*frame)->gpu_count; i++)
         (*frame)->gpu_frames[i].reading_count = STK_METRIC_COUNT;
-    if (status == STK_END) STK__TRY(stk__recorder_close(&m->recorder, error)); /* so that a failure is told */
+    if (status == STK_END) STK__TRY(stk__recorder_close(&m->recorder, error)); /* errors are reported here */
     if (status != STK_OK) *frame = NULL;
     return status;
 }

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-/* Percentages of a stretch of time: those that are averaged over polls. */
+/* Percentages that are averaged over polls. */
 static bool is_average(int metric)
 {
     return metric >= STK_METRIC_MEMORY_BUSY && metric <= STK_METRIC_DRAM_ACTIVE;
@@ -17,7 +17,7 @@ static double span_of(const stk_load_sample *load)
     return (double)(load->to_ns - load->from_ns);
 }
 
-/* Two neighbours become one, until half the room is free: the mean stays, details go. */
+/* Merges neighbours until half the capacity is free: the mean is kept, resolution drops. */
 static void merge_neighbours(stk_gpu_frame *frame)
 {
     const int count = frame->load_count / 2;
@@ -41,7 +41,7 @@ static void append_loads(stk_gpu_frame *frame, const stk_gpu_frame *poll)
     }
 }
 
-/* One that falls deep began anew; one that falls a little (counted so far, now estimated) waits. */
+/* A large drop is a restart; a small one (counter replaced by an estimate) is held until it catches up. */
 static void keep_growing(stk__poll_merge *merge, int metric, stk_reading *reading)
 {
     double *last = &merge->last[metric];
@@ -83,7 +83,7 @@ void stk__poll_merge_add(stk__poll_merge *merge, const stk_gpu_frame *poll)
 void stk__poll_merge_down(stk__poll_merge *merge, stk_gpu_state state, const char *note)
 {
     stk_gpu_frame *frame = &merge->frame;
-    const int load_count = frame->load_count; /* what was told before is true */
+    const int load_count = frame->load_count; /* earlier loads stay valid */
     stk__gpu_frame_clear(frame);
     frame->load_count = load_count;
     frame->state = state;

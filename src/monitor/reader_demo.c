@@ -1,5 +1,5 @@
-/* GPUs that are not there, for screens and tests: time runs from open on, values come from curves. Loads are
- * cut as a driver does it, six a second. */
+/* Simulated GPUs for --demo and tests: time starts at open, values come from curves (curve.h). Utilization
+ * samples come as from a driver, six per second. */
 #include "monitor/curve.h"
 #include "monitor/gpu_reader.h"
 #include "monitor/metric.h"
@@ -16,11 +16,11 @@ typedef struct demo {
 } demo;
 
 typedef struct context_state {
-    double told_s; /* loads up to here were told; 0: none yet */
+    double told_s; /* samples are complete up to here; 0: none yet */
 } context_state;
 
-static const char *const names[] = {"Demo 80GB, well fed", "Demo 80GB, starved", "Demo 80GB, too hot",
-                                    "Demo 80GB, comes and goes"};
+static const char *const names[] = {"Demo 80GB, well used", "Demo 80GB, data starved", "Demo 80GB, hot",
+                                    "Demo 80GB, unreliable"};
 
 static const char curves_text[] = "* memory_total_bytes const 85520809984\n"
                                   "* power_limit_w const 575\n"
@@ -35,7 +35,7 @@ static const char curves_text[] = "* memory_total_bytes const 85520809984\n"
                                   "* throttled_power_s const 0\n"
                                   "* throttled_heat_s const 0\n"
                                   "* throttle const 0\n"
-                                  /* a training loop that keeps it busy, with an evaluation every minute */
+                                  /* well used: a training loop with an evaluation every minute */
                                   "0 util_percent steps 0:93 54:62 60:93 noise 5\n"
                                   "0 memory_busy_percent const 61 noise 4\n"
                                   "0 sm_active_percent steps 0:88 54:57 60:88 noise 4\n"
@@ -49,7 +49,7 @@ static const char curves_text[] = "* memory_total_bytes const 85520809984\n"
                                   "0 sm_clock_mhz const 2325 noise 40\n"
                                   "0 pcie_received_bytes_total const 2.9e9 noise 4e8\n"
                                   "0 pcie_sent_bytes_total const 3.1e8 noise 5e7\n"
-                                  /* waits for its data: a batch, then nothing */
+                                  /* data starved: a batch, then idle */
                                   "1 util_percent square 2.4 0.45 97 6 noise 3\n"
                                   "1 memory_busy_percent square 2.4 0.45 48 3 noise 2\n"
                                   "1 sm_active_percent square 2.4 0.45 70 3 noise 2\n"
@@ -64,7 +64,7 @@ static const char curves_text[] = "* memory_total_bytes const 85520809984\n"
                                   "1 link_width const 8\n"
                                   "1 pcie_received_bytes_total square 2.4 0.45 4e8 1.1e9 noise 2e8\n"
                                   "1 pcie_sent_bytes_total const 6e7 noise 1e7\n"
-                                  /* busy, but held down */
+                                  /* busy, but thermal throttling */
                                   "2 util_percent const 96 noise 3\n"
                                   "2 memory_busy_percent const 63 noise 3\n"
                                   "2 sm_active_percent const 90 noise 3\n"
@@ -103,7 +103,7 @@ static stk_status open_demo(stk__gpu_reader **reader, stk_error *error)
 {
     *reader = NULL;
     demo *d = stk__alloc(sizeof *d);
-    if (!d) return stk__fail_memory(error, sizeof *d, "the demonstration");
+    if (!d) return stk__fail_memory(error, sizeof *d, "the demo");
     const stk_status status = stk__curves_read(&d->curves, curves_text, error);
     if (status != STK_OK) {
         stk__free(d);
@@ -197,7 +197,7 @@ static void read_demo(stk__poller_context *context, stk_gpu_frame *frame)
     frame->state = stk__curves_state(d->curves, context->number, now_s);
     if (frame->state != STK_GPU_GOOD) {
         state->told_s = 0;
-        snprintf(frame->note, sizeof frame->note, "fell off the bus (as demonstrations go)");
+        snprintf(frame->note, sizeof frame->note, "fell off the bus (simulated)");
         return;
     }
     read_metrics(d, context->number, now_ns, frame);

@@ -11,13 +11,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* GPUs are asked at least so often, however long the interval: the shortest buffer of a driver that is known
- * holds samples of several seconds. */
+/* Maximum time between polls, however long the interval: the shortest known sample buffer of a driver covers
+ * several seconds. */
 #define LONGEST_GAP_S 1.0
-/* The first call of a driver wakes GPUs that nobody uses, a second each: opening may take longer than a call.
+/* The first driver call wakes idle GPUs, a second each: opening may take longer than a call.
  */
 #define OPEN_DEADLINES 10
-/* So much later than its interval's end a frame may come because a GPU is slow to answer, at most. */
+/* Maximum delay of a frame after the end of its interval because a GPU is slow. */
 #define GRACE_NS (STK_SECOND_NS / 10)
 
 struct stk__sampler {
@@ -63,9 +63,8 @@ static stk_status choose_gpus(stk__sampler *s, const char *list, place *places, 
         s->gpus[s->gpu_count++] = s->gpus[i];
     }
     if (count && !s->gpu_count)
-        snprintf(s->vendors.absent, sizeof s->vendors.absent,
-                 "CUDA_VISIBLE_DEVICES is '%s' and leaves none of %d GPUs", getenv("CUDA_VISIBLE_DEVICES"),
-                 count);
+        snprintf(s->vendors.absent, sizeof s->vendors.absent, "CUDA_VISIBLE_DEVICES='%s' hides all %d GPUs",
+                 getenv("CUDA_VISIBLE_DEVICES"), count);
     return STK_OK;
 }
 
@@ -148,8 +147,8 @@ uint64_t stk__sampler_check_ns(const stk__sampler *sampler)
     return sampler->deadline_ns / 2;
 }
 
-/* The first frame waits as long as a call may take: before it nothing is known at all. Of the last one, which
- * comes out of turn, nothing can be told later. */
+/* The first frame waits as long as a call may take: before it nothing is known. So does the last one, which
+ * comes early: there is no later frame. */
 static uint64_t grace_of(const stk__sampler *s, bool ask)
 {
     if (!s->taken) return s->deadline_ns + GRACE_NS;

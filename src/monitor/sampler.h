@@ -1,5 +1,5 @@
-/* All GPUs together: finds them, watches each with a thread of its own (gpu_poller.h), and gives what was
- * told in an interval. One owner: its calls come from one thread at a time. */
+/* All GPUs together: finds them, polls each in a thread of its own (gpu_poller.h), and returns the frames of
+ * an interval. One owner: its calls come from one thread at a time. */
 #ifndef STK_MONITOR_SAMPLER_H
 #define STK_MONITOR_SAMPLER_H
 
@@ -14,18 +14,19 @@ typedef struct stk__sampler_options {
 } stk__sampler_options;
 
 stk_status stk__sampler_open(stk__sampler **sampler, const stk__sampler_options *options, stk_error *error);
-int stk__sampler_close(stk__sampler **sampler); /* threads left behind */
+int stk__sampler_close(stk__sampler **sampler); /* abandoned threads */
 
 int stk__sampler_gpus(const stk__sampler *sampler, const stk_gpu **gpus);
 const char *stk__sampler_absent(const stk__sampler *sampler);
-uint64_t stk__sampler_start_ns(const stk__sampler *sampler); /* intervals count from here */
+uint64_t stk__sampler_start_ns(const stk__sampler *sampler); /* start of the first interval */
 
-/* Looks after threads that hang. To be called at least every so often while waiting for an interval's end. */
+/* Checks for threads that hang. To be called at least every stk__sampler_check_ns while waiting for an
+ * interval's end. */
 void stk__sampler_check(stk__sampler *sampler);
 uint64_t stk__sampler_check_ns(const stk__sampler *sampler);
 
-/* What every GPU told until end_ns: waits a moment for polls that began at end_ns or later, but never for a
- * GPU that hangs. ask: end_ns is no end of an interval, so nobody polls then unless asked to. */
+/* Frames of all GPUs up to end_ns: waits briefly for polls that began at end_ns or later, but never for a GPU
+ * that hangs. ask: end_ns is not the end of an interval, so extra polls are requested. */
 void stk__sampler_take(stk__sampler *sampler, uint64_t end_ns, bool ask, stk_gpu_frame *frames);
 
 #endif

@@ -50,7 +50,7 @@ static void tell_absent(stk__vendors *v, const char *sentence)
     snprintf(v->absent + used, sizeof v->absent - used, "%s%s", used ? "\n" : "", sentence);
 }
 
-/* Gives the driver_call back or leaves it to its thread. */
+/* Frees the job or leaves it to its thread. */
 static stk_status finish_open(stk__vendors *v, driver_call *e, uint64_t until_ns, stk_error *error)
 {
     char text[128];
@@ -58,7 +58,7 @@ static stk_status finish_open(stk__vendors *v, driver_call *e, uint64_t until_ns
     if (!stk__thread_join(&e->thread, until_ns)) {
         stk__thread_abandon(&e->thread);
         v->left++;
-        snprintf(text, sizeof text, "%s: the driver does not answer", e->ops->vendor);
+        snprintf(text, sizeof text, "%s: the driver does not respond", e->ops->vendor);
         tell_absent(v, text);
         return STK_OK;
     }

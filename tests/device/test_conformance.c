@@ -220,7 +220,7 @@ static void names_that_are_none(void **state)
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         assert_int_equal(stk__device_open(&device, wrong[i], &error), STK_ERROR_ARGUMENT);
         assert_null(device);
-        assert_non_null(strstr(error.message, "there is no device"));
+        assert_non_null(strstr(error.message, "unknown device"));
         assert_true(error.hint[0]);
     }
     assert_int_equal(stk__device_open(&device, "opencl:63", &error), STK_ERROR_UNSUPPORTED);
@@ -276,11 +276,11 @@ static void senseless_batches_are_refused(void **state)
     REFUSED("blur_radius", block->blur_radius = 4);
     REFUSED("blur_weight", block->blur_weight[0] = nan);
     REFUSED("noise_std", block->noise_std = -1);
-    REFUSED("place of erase", block->erase_x = INT32_MAX);
+    REFUSED("position of erase", block->erase_x = INT32_MAX);
     REFUSED("size of erase", block->erase_h = -1);
-    REFUSED("place of the image", image->offset_bytes = UINT64_MAX - 2);
-    REFUSED("place of the image", image->pitch_bytes = 1 + (UINT64_C(1) << 31));
-    REFUSED("place of the image", image->w = -1);
+    REFUSED("position of the image", image->offset_bytes = UINT64_MAX - 2);
+    REFUSED("position of the image", image->pitch_bytes = 1 + (UINT64_C(1) << 31));
+    REFUSED("position of the image", image->w = -1);
     REFUSED("size of the mask", image->w--);
     REFUSED("size of the mask", batch->masks = NULL);
 #undef REFUSED

@@ -72,7 +72,7 @@ static void whatever_fails_is_told(void **state)
         {"fault cuMemcpyDtoHAsync_v2 at 1 fail 1", 3, "cuMemcpyDtoHAsync", false},
         {"fault cuEventRecord at 0 fail 1", 2, "cuEventRecord", false},
         {"fault cuEventRecord at 1 fail 1", 2, "cuEventRecord", false},
-        {"fault cuEventElapsedTime fail 1", 2, "how long", false},
+        {"fault cuEventElapsedTime fail 1", 2, "duration", false},
         {"fault copy_in at 1 lose 700", 2, "cuEvent", true},
         {"fault copy_out lose 719", 1, "cu", true},
         {"fault copy_in hang 30", 2, "did not finish", true},

@@ -16,7 +16,7 @@ FAKE, STOKER, PROBE = (os.path.abspath(sys.argv.pop()) for _ in range(3))
 HIDDEN = ("CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "CONDA_PREFIX", "STOKER_TORCH", "STOKER_CUDA_LIBRARY", "STOKER_NVRTC_LIBRARY", "STOKER_NVML",
           "CUDA_VISIBLE_DEVICES")
 ALL = "50,60,61,70,75,80,86,89,90"
-SHIPPED = "the driver translates the shipped PTX: "
+SHIPPED = "the driver JIT-compiles the shipped PTX: "
 WHEEL = "nvidia/cuda_nvrtc/lib/libnvrtc.so.12"
 CONTAINER = "NVIDIA_DRIVER_CAPABILITIES=compute,utility"
 
@@ -93,9 +93,9 @@ class Machine(unittest.TestCase):
         self.nvrtc("root/usr/local/cuda/lib64/libnvrtc.so.13", "13.0")
         self.script("driver 11040")
         said = self.run_probe(status=1)
-        self.assertRegex(said["error"], r"^no kernels for 'cuda:0': NVRTC 13\.0 is newer than the driver's CUDA 11\.4; "
+        self.assertRegex(said["error"], r"^cannot compile kernels for 'cuda:0': NVRTC 13\.0 is newer than the driver's CUDA 11\.4; "
                          r"shipped PTX: cuModuleLoadData failed: .*222\); NVRTC 13\.0: cuModuleLoadData failed: .*222\)$")
-        self.assertIn("update it, or name an older NVRTC", said["hint"])
+        self.assertIn("update the driver, or set STOKER_NVRTC_LIBRARY to an older NVRTC", said["hint"])
 
     def test_the_next_one_where_the_driver_refuses_ptx(self):
         self.driver()
@@ -110,7 +110,7 @@ class Machine(unittest.TestCase):
         self.script("driver 13000", "gpu 0 sm 61")
         self.nvrtc("root/usr/local/cuda-13.0/lib64/libnvrtc.so.13", "13.0", "75,80,90")
         said = self.run_probe()
-        self.assertEqual(said["note"], SHIPPED + "NVRTC 13.0: NVRTC 13.0 makes no code for sm_61: the oldest that it knows is sm_75")
+        self.assertEqual(said["note"], SHIPPED + "NVRTC 13.0: NVRTC 13.0 does not support sm_61: it supports sm_75 and newer")
         self.nvrtc("root/usr/local/cuda-12.4/lib64/libnvrtc.so.12", "12.4")
         self.expect_nvrtc("13.0 12.4")
 
@@ -126,9 +126,9 @@ class Machine(unittest.TestCase):
 
     def test_without_nvrtc(self):
         self.driver()
-        self.expect_nvrtc("", note=SHIPPED + "there is no NVRTC")
+        self.expect_nvrtc("", note=SHIPPED + "NVRTC not found")
         self.script("driver 12040", "gpu 0 sm 52")
-        self.expect_nvrtc("", note=SHIPPED + "there is no NVRTC")
+        self.expect_nvrtc("", note=SHIPPED + "NVRTC not found")
 
     def test_the_program_says_so(self):
         self.driver()
@@ -136,8 +136,8 @@ class Machine(unittest.TestCase):
             done = subprocess.run([STOKER, "devices", *words], env=dict(self.variables, STOKER_NVRTC_LIBRARY="none"), capture_output=True,
                                   text=True, timeout=200)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-            self.assertIn(SHIPPED + "there is no NVRTC\n", done.stdout)
-        self.assertIn("same bits as the reference", done.stdout[done.stdout.index("cuda:0"):])
+            self.assertIn(SHIPPED + "NVRTC not found\n", done.stdout)
+        self.assertIn("bit-identical to the reference", done.stdout[done.stdout.index("cuda:0"):])
 
     def test_the_effects_say_so(self):
         self.driver()
@@ -146,20 +146,20 @@ class Machine(unittest.TestCase):
         done = subprocess.run([STOKER, "load", data, "augment.preset=standard", "augment.device=cuda:0", "--json"], env=more, check=True,
                               capture_output=True, text=True, timeout=100)
         row = next(row for row in json.loads(done.stdout)["effects"] if row["name"] == "augment.device")
-        self.assertEqual(row["why"], "NVIDIA Fake 0; " + SHIPPED + "there is no NVRTC")
+        self.assertEqual(row["why"], "NVIDIA Fake 0; " + SHIPPED + "NVRTC not found")
 
     def test_without_nvrtc_and_with_an_old_driver(self):
         self.driver()
         self.script("driver 11040")
         said = self.run_probe(status=1)
-        self.assertRegex(said["error"], r"^no kernels for 'cuda:0': there is no NVRTC; shipped PTX: cuModuleLoadData failed: .*222\)$")
+        self.assertRegex(said["error"], r"^cannot compile kernels for 'cuda:0': NVRTC not found; shipped PTX: cuModuleLoadData failed: .*222\)$")
 
     def test_the_variable(self):
         self.driver()
         own = self.nvrtc("own.so", "12.2")
         self.nvrtc("root/usr/local/cuda/lib64/libnvrtc.so.12", "12.4")
         self.expect_nvrtc("12.2", STOKER_NVRTC_LIBRARY=own)
-        self.expect_nvrtc("", note=SHIPPED + "there is no NVRTC", STOKER_NVRTC_LIBRARY="none")
+        self.expect_nvrtc("", note=SHIPPED + "NVRTC not found", STOKER_NVRTC_LIBRARY="none")
         said = self.run_probe(status=1, STOKER_NVRTC_LIBRARY="/nowhere/libnvrtc.so")
         self.assertRegex(said["error"], "^STOKER_NVRTC_LIBRARY=/nowhere/libnvrtc.so cannot be opened: ")
         self.assertIn("unset STOKER_NVRTC_LIBRARY", said["hint"])
@@ -186,7 +186,7 @@ class Machine(unittest.TestCase):
         self.nvrtc("here/" + WHEEL, "12.4")
         self.nvrtc("here/relative/" + WHEEL, "12.4")
         self.python("", "relative", ".")
-        self.expect_nvrtc("", note=SHIPPED + "there is no NVRTC")
+        self.expect_nvrtc("", note=SHIPPED + "NVRTC not found")
 
     def test_beside_the_named_pytorch(self):
         self.driver()
@@ -203,24 +203,24 @@ class Machine(unittest.TestCase):
     def test_without_python(self):
         self.driver()
         (self.work / "bin/python3").write_text("#!/bin/sh\nexit 127\n")
-        self.expect_nvrtc("", note=SHIPPED + "there is no NVRTC")
+        self.expect_nvrtc("", note=SHIPPED + "NVRTC not found")
 
     # Containers with parts of the driver.
 
     def test_container_without_utility(self):
         self.driver()
-        self.expect_nvrtc("", note=SHIPPED + "there is no NVRTC")  # augmentation does not need that part
+        self.expect_nvrtc("", note=SHIPPED + "NVRTC not found")  # augmentation does not need that part
         done = subprocess.run([STOKER, "monitor", "--json", "--interval", "0.1", "--duration", "0.2"], env=self.variables, capture_output=True,
                               text=True, timeout=100)
-        self.assertIn("libnvidia-ml.so.1 is not there, but the driver's libcuda.so.1 is; start the container with " + CONTAINER, done.stderr)
+        self.assertIn("libnvidia-ml.so.1 is missing, but the driver's libcuda.so.1 is present; start the container with " + CONTAINER, done.stderr)
 
     def test_container_without_compute(self):
         said = self.run_probe(status=1)
-        self.assertRegex(said["error"], r"^cuda:0 is not available: libcuda\.so\.1 was not found ")
+        self.assertRegex(said["error"], r"^cuda:0 is not available: libcuda\.so\.1 not found ")
         self.assertIn("a container needs `--gpus all` and " + CONTAINER, said["hint"])
 
         done = subprocess.run([STOKER, "devices"], env=self.variables, capture_output=True, text=True, timeout=100)
-        self.assertRegex(done.stdout, r"cuda +not available: libcuda\.so\.1 was not found .*: no NVIDIA driver\n +hint: .*" + CONTAINER)
+        self.assertRegex(done.stdout, r"cuda +not available: libcuda\.so\.1 not found .*: no NVIDIA driver\n +hint: .*" + CONTAINER)
 
     def test_container_without_the_translator_of_ptx(self):
         self.driver()
@@ -239,7 +239,7 @@ class Machine(unittest.TestCase):
 
     def test_wsl(self):
         self.put("root/usr/lib/wsl/lib/libcuda.so.1")
-        self.expect_nvrtc("", note=SHIPPED + "there is no NVRTC")
+        self.expect_nvrtc("", note=SHIPPED + "NVRTC not found")
         self.nvrtc("env/lib/python3.12/site-packages/" + WHEEL, "12.4")
         self.expect_nvrtc("12.4", CONDA_PREFIX=str(self.work / "env"))
 

@@ -83,11 +83,13 @@ class Selftest(unittest.TestCase):
         for word in (str(self.work), FOLDER, os.path.dirname(STOKER), os.uname().nodename, "GPU-"):
             self.assertNotIn(word, text)
         self.assertNotRegex(text, r"(^|[\s'=(])/\w")
-        self.assertRegex(lines[-2], r"^\d+ ok, \d+ failed, \d+ unknown$")
+        self.assertRegex(lines[-2], r"^\d+ ok, \d+ low, \d+ failed, \d+ unknown$")
         return lines
 
     def tally(self, text):
-        return tuple(int(word) for word in re.findall(r"\d+", self.block(text)[-2]))
+        """ok, failed (with the LOW ones, as the status counts them), unknown"""
+        ok, low, failed, unknown = (int(word) for word in re.findall(r"\d+", self.block(text)[-2]))
+        return ok, low + failed, unknown
 
     def expect_line(self, text, pattern):
         self.assertTrue(re.search("^" + pattern + "$", text, re.M), f"no line '{pattern}' in:\n{text}")
@@ -96,9 +98,9 @@ class Selftest(unittest.TestCase):
         text, _ = self.selftest(script=NAME + SPEED)
         self.assertEqual(self.tally(text)[1:], (0, 0), text)
         for pattern in (r"stoker +\d+\.\d+\.\d+", r"driver +570\.86\.15, CUDA 12\.8", r"NVRTC +12\.8", r"PyTorch +\d+\.\d+\.\d+, CUDA 12\.8",
-                        r"cuda:0: NVIDIA Fake 80GB, NVIDIA CUDA, sm_80, 108 multiprocessors, 8\.6 GB, PCIe 4\.0 x16",
+                        r"cuda:0: NVIDIA Fake 80GB, NVIDIA CUDA, sm_80, 108 SMs, 8\.6 GB, PCIe 4\.0 x16",
                         r"  NHWC, float32 +0 +0 \([\d,]+ values, \d+ batches\) +ok", r"  planar \(NCHW\), 16 bits +0 +0 \([\d,]+ values, \d+ batches\) +ok",
-                        r"  PCIe lanes during copies +16 +>= 16 \(seen: PCIe 4\.0 x16 of PCIe 4\.0 x16\) +ok",
+                        r"  PCIe lanes during copies +16 +>= 16 \(measured: PCIe 4\.0 x16 of PCIe 4\.0 x16\) +ok",
                         r"  to the GPU, pinned memory +25 GB/s +>= 22\.05 GB/s \(70 % of PCIe 4\.0 x16, 31\.5 GB/s\) +ok",
                         r"  from the GPU, pageable memory +12\.5 GB/s +not judged: .*",
                         r"  strong, 32 x 512 x 512 +\S+ ms +<= \S+ ms \(2 x \S+ ms: \d+ instr\./px, 108 SMs, 1410 MHz, as the driver reports\) +ok",
@@ -107,10 +109,10 @@ class Selftest(unittest.TestCase):
                         r"  conv +\S+ +<= 1\.0e-04 +ok", r"  value_error +\S+ +<= 5\.0e-05 +ok",
                         r"  evaluation, 27 operations +\S+ +<= 1 \(\w+, \S+ of \S+\) +ok", r"  frozen batch_norm +\S+ +<= 1 \(batch_norm, .*\) +ok",
                         r"  bf16, 18 operations +\S+ +<= 1 \(.*\) +ok", r"  fp16, 18 operations +\S+ +<= 1 \(.*\) +ok",
-                        r"  relative difference, first 2 steps +\S+ +<= 0\.001 +ok", r"  largest of 8 steps +\S+ +<= 0\.02 +ok",
-                        r"  evaluation after 2 steps +\S+ +<= 0\.001 +ok", r"  bf16, largest of 8 steps +\S+ +<= 0\.1 +ok",
-                        r"  a step +\S+ ms +<= \S+ ms \(the CPU's\) +not judged", r"  waiting for data +(< )?\S+ % +<= 5 % +not judged",
-                        r"  utilisation by NVML +93 % +>= 85 % +not judged", r"  memory, most +\S+ GB +planned: \S+ GB with CUDA's own, .*"):
+                        r"  relative difference, first 2 steps +\S+ +<= 0\.001 +ok", r"  max rel\. difference, 8 steps +\S+ +<= 0\.02 +ok",
+                        r"  evaluation after 2 steps +\S+ +<= 0\.001 +ok", r"  bf16, max rel\. difference, 8 steps +\S+ +<= 0\.1 +ok",
+                        r"  step time +\S+ ms +<= \S+ ms \(step time on the CPU\) +not judged", r"  data wait +(< )?\S+ % +<= 5 % +not judged",
+                        r"  GPU utilization \(NVML\) +93 % +>= 85 % +not judged", r"  peak memory +\S+ GB +planned: \S+ GB with the CUDA context, .*"):
             self.expect_line(text, pattern)
         # PyTorch's numbers against those of another engine: they agree in what is shown.
         here, there = (re.search(rf"  loss on {device} +(.*)", text)[1] for device in ("cuda:0", "cpu"))
@@ -163,6 +165,24 @@ class Selftest(unittest.TestCase):
         (self.work / "nvml").write_text(watched(link_width=8))
         self.expect_broken("device", "gpu 0 copies 0.5\n", ["PCIe lanes during copies"])  # as fast as eight lanes are
 
+    def test_low_is_counted_apart(self):
+        words, script = ("--part", "device"), NAME + SPEED + "gpu 0 copies 0.5\n"
+        text, _ = self.selftest(*words, script=script, status=1)
+        self.assertRegex(self.block(text)[-2], r"^\d+ ok, 2 low, 0 failed, 0 unknown$")
+        text, _ = self.selftest(*words, "--json", script=script, status=1)
+        self.assertEqual(json.loads(text)["failed"], 2)
+
+    def test_the_list_says_whether_a_gpu_can_train(self):
+        lib = self.work / "torch" / "lib"
+        for change, pattern in ((lambda: None, r"training: engine torch, PyTorch \d+\.\d+\.\d+ with CUDA; `stoker devices --selftest` tests it"),
+                                ((lib / "libtorch_cuda.so").unlink, r"training: not available: PyTorch [\d.]+ was built without CUDA\n"
+                                 r" +hint: install a PyTorch build with CUDA"),
+                                ((lib / "libtorch_cpu.so").unlink, r"training: not available: cannot load PyTorch: .*\n +hint: .*STOKER_TORCH")):
+            change()
+            done = subprocess.run([STOKER, "devices"], env=self.environment("late 0\ngpus 2\n"), capture_output=True, text=True, check=True,
+                                  timeout=100)
+            self.assertEqual(len(re.findall(r"^ {11}" + pattern + "$", done.stdout, re.M)), 2, done.stdout)  # for each GPU
+
     def test_modes_of_the_engine_fail_by_name(self):
         for wrong, names in (("evaluation", ["evaluation, 27 operations", "frozen batch_norm"]), ("frozen", ["frozen batch_norm"]),
                              ("bf16", ["bf16: conv"]), ("fp16", ["fp16: conv"])):
@@ -170,14 +190,14 @@ class Selftest(unittest.TestCase):
 
     def test_training_fails_by_name(self):
         self.expect_broken("train", "", ["evaluation after 2 steps"], STOKER_FAKE_TORCH_WRONG="evaluation")
-        self.expect_broken("train", "", ["16 bits"], STOKER_FAKE_TORCH_WRONG="bf16")
+        self.expect_broken("train", "", ["mixed precision (AMP)"], STOKER_FAKE_TORCH_WRONG="bf16")
 
     def test_a_mig_instance_is_watched_itself(self):
         """CUDA gives its own id; link and board are those of the GPU."""
         (self.work / "nvml").write_text(watched() + "mig 0 2 1g.10gb\n")
         script = "gpu 0 name NVIDIA A100-SXM4-80GB MIG 1g.10gb\ngpu 0 mig 1\ngpu 0 units 14\ngpu 0 speed 1410 264 25\n"
         text, _ = self.selftest("--part", "device", script=script)
-        self.expect_line(text, r"cuda:0: NVIDIA A100-SXM4-80GB MIG 1g\.10gb, .*, 14 multiprocessors, .*, PCIe 4\.0 x16")
+        self.expect_line(text, r"cuda:0: NVIDIA A100-SXM4-80GB MIG 1g\.10gb, .*, 14 SMs, .*, PCIe 4\.0 x16")
         self.expect_line(text, r"  standard, .* ms +<= .* ms \(2 x .* instr\./px, 14 SMs, 1410 MHz, A100 80 GB\) +ok")
         text, _ = self.selftest("--part", "device", script=script.replace("mig 1", "mig 5"))
         self.expect_line(text, r"  PCIe link +unknown: NVML does not list this GPU; .*")
@@ -196,7 +216,7 @@ class Selftest(unittest.TestCase):
         reader = threading.Thread(target=watch, daemon=True)
         reader.start()
         script = "late 0\ngpus 2\ngpu 1 name NVIDIA GeForce RTX 3090\ngpu 1 units 82\ngpu 1 speed 1695 936 25\n" + IDLE
-        done = subprocess.run([STOKER, "devices", "--selftest", "--quick", "--gpu", "1", "--json"], stdout=subprocess.PIPE, stderr=slave,
+        done = subprocess.run([STOKER, "devices", "--selftest", "--quick", "--gpu", "cuda:1", "--json"], stdout=subprocess.PIPE, stderr=slave,
                               env=self.environment(script, STOKER_NVML="/nowhere"), timeout=150, check=True)
         os.close(slave)
         reader.join(10)
@@ -210,7 +230,7 @@ class Selftest(unittest.TestCase):
         rows = {(row["section"], row["name"]): row for row in gpu["rows"]}
         self.assertEqual(report["unknown"], 4)  # link, what copies should reach, and utilisation
         self.assertEqual(report["ok"], sum(row["verdict"] == "ok" for row in gpu["rows"]))
-        self.assertEqual(rows[("training under load", "utilisation by NVML")]["verdict"], "unknown")
+        self.assertEqual(rows[("training under load", "GPU utilization (NVML)")]["verdict"], "unknown")
         self.assertIn("NVIDIA", rows[("NVML", "PCIe link")]["why"])
         bits = rows[("device check, values that differ from the reference", "NHWC, float32")]
         self.assertEqual((bits["value"], bits["expected"], bits["limit"], bits["verdict"]), (0, 0, "most", "ok"))
@@ -225,17 +245,17 @@ class Selftest(unittest.TestCase):
         text, _ = self.selftest("--part", "device", script=NAME + SPEED)
         self.expect_line(text, r"  to the GPU, pinned memory +25 GB/s +PCIe link unknown +unknown")
         text, _ = self.selftest("--part", "load", script=NAME)
-        self.expect_line(text, r"  utilisation by NVML +unknown: no samples from the driver in that time")
+        self.expect_line(text, r"  GPU utilization \(NVML\) +unknown: no utilization samples from the driver")
         self.assertEqual(self.tally(text), (0, 0, 1))
 
     def test_pytorch_is_missing(self):
         text, _ = self.selftest(status=1, STOKER_TORCH="/nowhere", script="gpu 0 clock 1\ngpu 0 bus 8\ngpu 0 speed 1410 1 25\nfault cuDeviceGetUuid fail 1\n")
-        self.expect_line(text, r"PyTorch +none: PyTorch cannot be opened: libtorch_cpu\.so: .*")
-        self.expect_line(text, r"  all operations +FAILED: run\.device = 'cuda:0' cannot be used: PyTorch cannot be opened: .*")
+        self.expect_line(text, r"PyTorch +none: cannot load PyTorch: libtorch_cpu\.so: .*")
+        self.expect_line(text, r"  all operations +FAILED: run\.device = 'cuda:0' cannot be used: cannot load PyTorch: .*")
         self.assertEqual(len(re.findall(r"FAILED: run\.device", text)), 3)
         self.expect_line(text, r"  NHWC, float32 +0 .* ok")
         self.expect_line(text, r"  standard, .* ms +<= .* ms \(2 x \S+ ms: bytes at 2e-06 GB/s, as the driver reports\) +ok")
-        self.expect_line(text, r"  PCIe link +unknown: NVML has another GPU in its place; .*")
+        self.expect_line(text, r"  PCIe link +unknown: NVML lists a different GPU at this index; .*")
         self.assertEqual(self.tally(text), (9, 3, 3))  # unknown: the link, what copies should reach
 
     def test_the_gpu_that_is_watched_is_the_one_that_works(self):
@@ -262,8 +282,8 @@ class Selftest(unittest.TestCase):
         cases = (("wrong 1\n", r"  NHWC, float32 +[1-9]\S* +0 \(.*\) +FAILED"),
                  ("fault cuLaunchKernel at 5 fail 1\n", r"  random batches +FAILED: cuLaunchKernel failed: .*"),
                  ("fault cuMemAlloc_v2 at 9 fail 2\n", r".* FAILED: cuMemAlloc failed: .*out of memory.*"),
-                 ("gpu 0 sm 37\n", r"  cuda:0 +FAILED: sm_37 is older than sm_50"),
-                 ("fault kernel at 12 lose 719\n", r"  to the GPU, pinned memory +FAILED: 'cuda:0' is lost and not used again: .*"))
+                 ("gpu 0 sm 37\n", r"  cuda:0 +FAILED: compute capability sm_37 is unsupported: sm_50 or newer is needed"),
+                 ("fault kernel at 12 lose 719\n", r"  to the GPU, pinned memory +FAILED: GPU 'cuda:0' is lost and no longer used: .*"))
         for number, (script, pattern) in enumerate(cases):
             text, _ = self.selftest("--part", "device", status=1, STOKER_CACHE_DIR=str(self.work / f"cache{number}"), script=NAME + SPEED + script)
             self.expect_line(text, pattern)
@@ -290,13 +310,13 @@ class Selftest(unittest.TestCase):
         text, said = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130, text + said)
         self.expect_line(text, r"  NHWC, float32 +0 +0 \([\d,]+ values, \d+ batches\) +ok")
-        self.expect_line(text, r"  all of it +unknown: interrupted")
+        self.expect_line(text, r"  all tests +unknown: interrupted")
         self.expect_line(text, r"\d+ s, interrupted")
         counted = self.tally(text)
         self.assertTrue(counted[0] >= 1 and counted[2] >= 4, text)
 
     def test_no_gpu_is_one_sentence(self):
-        for script, more, sentence in (("gpus 0\n", {}, "the driver is there but lists no GPU"),
+        for script, more, sentence in (("gpus 0\n", {}, "the driver lists no GPU"),
                                        ("", {"CUDA_VISIBLE_DEVICES": "-1"}, "CUDA_VISIBLE_DEVICES='-1' may hide them all"),
                                        ("fault cuInit fail 803\n", {}, "cuInit failed"),
                                        ("", {"STOKER_CUDA_LIBRARY": "/nowhere/libcuda.so.1"}, "cannot be opened")):
@@ -305,7 +325,7 @@ class Selftest(unittest.TestCase):
             self.assertRegex(said, r"^stoker: no NVIDIA GPU to test: [^\n]+\n(  hint:  [^\n]+\n)?$")
             self.assertIn(sentence, said)
         text, said = self.selftest("--gpu", "3", status=1)
-        self.assertEqual((text, said), ("", "stoker: no GPU 3 to test: the driver lists 1\n"))
+        self.assertEqual((text, said), ("", "stoker: no GPU cuda:3 to test: the driver lists 1\n"))
 
 
 if __name__ == "__main__":

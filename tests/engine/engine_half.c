@@ -196,6 +196,6 @@ void judges_have_no_16_bits(void **state)
         trial.spec.half = STK_DTYPE_BF16;
         assert_int_equal(stk__op_create(tested, &trial.spec, &op, &error), STK_ERROR_CONFIG);
         assert_null(op);
-        assert_non_null(strstr(error.message, "is not computed in that type"));
+        assert_non_null(strstr(error.message, "does not support that dtype"));
     }
 }

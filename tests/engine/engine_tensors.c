@@ -180,25 +180,26 @@ void wrong_targets_are_refused(void **state)
     op_trial_fill(&t, &(stk__op_spec){.kind = STK_OP_CROSS_ENTROPY, .input = {{4, {2, 3, 5, 4}}}},
                   &(op_flags){.second = true, .weights = true, .class_weights = true}, 1);
     const stk__shape full = {3, {2, 3, 5}}, other = {2, {2, 3}}, n = {1, {2}}, pair = {1, {2}};
-    expect_refusal(&t, STK_LOSS_TARGET, (sheet){0}, "cross_entropy has no target");
+    expect_refusal(&t, STK_LOSS_TARGET, (sheet){0}, "cross_entropy needs a target");
     expect_refusal(&t, STK_LOSS_TARGET, sheet_make(&full, STK_DTYPE_F32), "masks must be u8 or i64");
     expect_refusal(&t, STK_LOSS_TARGET2, sheet_make(&full, STK_DTYPE_F32), "masks must be u8 or i64");
     expect_refusal(&t, STK_LOSS_TARGET, sheet_make(&other, STK_DTYPE_U8),
-                   "the target [2 x 3] has not the 30 values of its prediction");
+                   "shape mismatch: target [2 x 3], expected 30 values");
     expect_refusal(&t, STK_LOSS_LAMBDA, sheet_make(&n, STK_DTYPE_F64),
-                   "the shares of the first target must be f32");
+                   "the mixing weight (lambda) must be f32");
     expect_refusal(&t, STK_LOSS_WEIGHTS, sheet_make(&other, STK_DTYPE_F32),
-                   "the weights of the samples [2 x 3] has not the 2 values of its prediction");
+                   "shape mismatch: sample weights [2 x 3], expected 2 values");
     expect_refusal(&t, STK_LOSS_CLASS_WEIGHTS, sheet_make(&pair, STK_DTYPE_F32),
-                   "the weights of the classes [2] has not the 4 values of its prediction");
+                   "shape mismatch: class weights [2], expected 4 values");
     op_trial_fill(&t, &(stk__op_spec){.kind = STK_OP_TOP_K, .input = {{2, {2, 4}}}}, &(op_flags){0}, 1);
     expect_refusal(&t, STK_LOSS_TARGET, sheet_make(&n, STK_DTYPE_U8), "labels must be i64");
     op_trial_fill(&t, &(stk__op_spec){.kind = STK_OP_MSE, .input = {{2, {2, 1}}}}, &(op_flags){0}, 1);
     expect_refusal(&t, STK_LOSS_TARGET, sheet_make(&n, STK_DTYPE_I64), "the target must be f32");
-    expect_refusal(&t, STK_LOSS_TARGET2, sheet_make(&n, STK_DTYPE_F32), "mse has no second target");
+    expect_refusal(&t, STK_LOSS_TARGET2, sheet_make(&n, STK_DTYPE_F32),
+                   "mse does not support a second target");
     op_trial_fill(&t,
                   &(stk__op_spec){.kind = STK_OP_POINTS, .input = {{4, {2, 3, 3, 6}}}, .image_size = {9, 9}},
                   &(op_flags){0}, 1);
     expect_refusal(&t, STK_LOSS_TARGET, sheet_make(&other, STK_DTYPE_F32),
-                   "the target [2 x 3] has not the 12 values of its prediction");
+                   "shape mismatch: target [2 x 3], expected 12 values");
 }

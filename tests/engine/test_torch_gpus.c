@@ -25,7 +25,7 @@ static void each_says_what_it_gains_by_16_bits(void **state)
         const char *why;
     } right[GPUS] = {{STK_HALF_FAST, STK_HALF_FAST, NULL},
                      {STK_HALF_NATIVE, STK_HALF_FAST, "(sm_75) is fast in fp16"},
-                     {STK_HALF_NATIVE, STK_HALF_NATIVE, "(sm_61) is not faster in 16 bits"}};
+                     {STK_HALF_NATIVE, STK_HALF_NATIVE, "(sm_61) is not faster with fp16 or bf16"}};
     for (int i = 0; i < GPUS; i++) {
         const stk__engine_info *info = stk__engine_describe(engines[i]);
         assert_int_equal(info->device_index, i);

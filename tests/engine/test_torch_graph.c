@@ -133,7 +133,7 @@ static void an_engine_says_what_is_missing(void **state)
     cuda->api.graphs.missing = "_ZN2at4cuda9CUDAGraph6replayEv";
     stk__torch_cuda_use_graphs(cuda, &info);
     assert_false(info.graphs);
-    assert_string_equal(info.graphs_why, "this PyTorch has no '_ZN2at4cuda9CUDAGraph6replayEv'");
+    assert_string_equal(info.graphs_why, "this PyTorch lacks '_ZN2at4cuda9CUDAGraph6replayEv'");
     stk__engine_close(&plain);
     stk__engine_close(&engine); /* with graphs: who comes next finds PyTorch's default stream */
     plain = open_engine(false);

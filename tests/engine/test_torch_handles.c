@@ -282,11 +282,11 @@ static void a_shortage_of_memory_is_named(void **state)
     torch_shim_explain(say_memory);
     shim->refuse = 1;
     assert_int_equal(run_both(&error), STK_ERROR_MEMORY);
-    assert_string_equal(error.hint, "a smaller data.batch_size needs less memory");
+    assert_string_equal(error.hint, "lower data.batch_size");
     torch_shim_explain(NULL); /* as before 2.13 */
     shim->refuse = 1;
     assert_int_equal(run_both(&error), STK_ERROR_UNSUPPORTED);
-    assert_string_equal(error.message, "PyTorch failed in 'a view of memory': it does not say why");
+    assert_string_equal(error.message, "PyTorch failed in 'a view of memory': no error message");
     torch_shim_explain(torch_shim_reason);
     op_rig_close(&rig);
 }
@@ -324,7 +324,7 @@ static void other_devices_are_refused(void **state)
                          known ? STK_ERROR_UNSUPPORTED : STK_ERROR_CONFIG);
         assert_null(none);
         assert_true(strncmp(error.message, "run.device = '", 14) == 0);
-        assert_non_null(strstr(error.message, known ? "' cannot be used: " : "there is no such device"));
+        assert_non_null(strstr(error.message, known ? "' cannot be used: " : "unknown device"));
         assert_non_null(strstr(error.hint, "cpu"));
     }
     assert_true(strncmp(stk__engine_describe(tested)->version, "PyTorch 2.", 10) == 0);

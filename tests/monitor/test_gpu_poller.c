@@ -146,7 +146,7 @@ static void before_the_first_answer_nothing_is_known(void **state_)
     assert_int_equal(stk__gpu_poller_open(&poller, &options, NULL), STK_OK);
     stk__gpu_poller_take(poller, &frame);
     assert_int_equal(frame.state, STK_GPU_GOOD);
-    assert_string_equal(frame.note, "no answer yet");
+    assert_string_equal(frame.note, "no response yet");
     assert_int_equal(frame.readings[STK_METRIC_POWER].known, STK_UNKNOWN);
     set(WELL, WELL);
     await(poller, STK_GPU_GOOD);
@@ -164,7 +164,7 @@ static void silence_is_told(void **state_)
     while (look(poller) == STK_GPU_GOOD && !frame.note[0])
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     if (frame.state == STK_GPU_GOOD) { /* not where the machine was too busy to look in time */
-        assert_non_null(strstr(frame.note, "has not answered for 0."));
+        assert_non_null(strstr(frame.note, "no response for 0."));
         assert_int_equal(frame.readings[STK_METRIC_UTIL].known, STK_UNKNOWN);
         assert_int_equal(frame.readings[STK_METRIC_POWER].known, STK_KNOWN); /* of an older moment */
     }
@@ -182,7 +182,7 @@ static void a_thread_that_hangs_is_replaced(void **state_)
     const uint64_t hung_ns = stk__clock_ns();
     await(poller, STK_GPU_HUNG);
     assert_true(stk__clock_ns() - hung_ns >= DEADLINE_NS);
-    assert_string_equal(frame.note, "a call of the driver did not come back within 0.12 s");
+    assert_string_equal(frame.note, "driver call timed out after 0.12 s");
     assert_int_equal(frame.readings[STK_METRIC_POWER].known, STK_UNKNOWN);
     while (get(&gpu.revives) < 2)
         assert_int_equal(look(poller), STK_GPU_HUNG);

@@ -1,4 +1,4 @@
-/* Frames of the demonstration: at their moments, without drift, with an end. */
+/* Frames of the demo: at their moments, without drift, with an end. */
 #include "core/clock.h"
 #include "core/thread.h"
 #include "stoker/monitor.h"
@@ -190,13 +190,13 @@ static void wrong_options_are_refused(void **state)
         stk_monitor_options options;
         const char *message;
     } rows[] = {
-        {{.interval_s = 0.001}, "the interval of 0.001 s is out of range"},
-        {{.interval_s = -1}, "the interval of -1 s is out of range"},
-        {{.interval_s = NAN}, "the interval of nan s"},
-        {{.duration_s = -1}, "the duration of -1 s is out of range"},
-        {{.deadline_s = -1}, "the deadline of -1 s is out of range"},
-        {{.pid = -3}, "-3 is not the number of a process"},
-        {{.demo = true, .gpus = "0,7"}, "there is no GPU '7'"},
+        {{.interval_s = 0.001}, "interval 0.001 s is out of range"},
+        {{.interval_s = -1}, "interval -1 s is out of range"},
+        {{.interval_s = NAN}, "interval nan s"},
+        {{.duration_s = -1}, "duration -1 s is out of range"},
+        {{.deadline_s = -1}, "deadline -1 s is out of range"},
+        {{.pid = -3}, "-3 is not a process id"},
+        {{.demo = true, .gpus = "0,7"}, "no such GPU '7'"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         stk_monitor *monitor;

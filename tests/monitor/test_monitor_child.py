@@ -61,7 +61,7 @@ class Signals(unittest.TestCase):
         process.send_signal(signal.SIGTERM)
         status, _, err = self.end(process)
         self.assertEqual(status, 128 + signal.SIGTERM)
-        self.assertIn("watched for ", err)
+        self.assertIn("monitored for ", err)
 
     def test_it_is_not_ended_before_it_wants_to(self):
         process = start("--", "sh", "-c", "trap '' TERM; echo ready; sleep 1.2; echo done; exit 5")
@@ -80,7 +80,7 @@ class Signals(unittest.TestCase):
             process.send_signal(number)
             status, out, _ = self.end(process)
             self.assertEqual(status, 0)
-            self.assertIn("GPU 0: watched for 0.", out)
+            self.assertIn("GPU 0: monitored for 0.", out)
             self.assertLess(time.monotonic() - began, SLACK_S)
 
     def test_a_command_that_cannot_be_watched_is_not_run(self):
@@ -111,12 +111,12 @@ class Terminal(unittest.TestCase):
         status, shown = self.run_in_terminal(b"\x03", "python3", "-c", CHILD, "10")
         self.assertEqual(status, 40)
         self.assertIn("int 1 term 0", shown)
-        self.assertIn("watched for ", shown)
+        self.assertIn("monitored for ", shown)
 
     def test_ctrl_c_that_kills_it(self):
         status, shown = self.run_in_terminal(b"\x03", "sh", "-c", "echo ready; exec sleep 10")
         self.assertEqual(status, 130)
-        self.assertIn("watched for ", shown)
+        self.assertIn("monitored for ", shown)
 
     def test_it_has_the_terminal(self):
         status, shown = self.run_in_terminal(b"hello\n", "sh", "-c", "test -t 0 -a -t 1 -a -t 2 && echo ready; read x; echo got:$x")

@@ -62,7 +62,7 @@ class Served(Server):
         self.assertTrue(head.startswith("HTTP/1.1 200 "), head)
         self.assertIn("Content-Type: text/plain; version=0.0.4", head)
         values = dict(line.rsplit(" ", 1) for line in body.splitlines() if not line.startswith("#"))
-        gpu = '{gpu="0",uuid="GPU-demo-0",name="Demo 80GB, well fed",vendor="demo"}'
+        gpu = '{gpu="0",uuid="GPU-demo-0",name="Demo 80GB, well used",vendor="demo"}'
         self.assertEqual(float(values["stoker_gpu_memory_size_bytes" + gpu]), 85520809984)
         self.assertEqual(float(values["stoker_gpu_memory_clock_hertz" + gpu]), 14001e6)
         self.assertLessEqual(float(values.get("stoker_gpu_utilization_ratio" + gpu, 0)), 1)
@@ -76,7 +76,7 @@ class Served(Server):
             self.assertEqual(ask(port, text)[0].split()[1], status, text)
         status, out, _ = self.stop(process)
         self.assertEqual(status, 0)
-        self.assertTrue(out.startswith("watched for "), out)  # a server prints no lines
+        self.assertTrue(out.startswith("monitored for "), out)  # a server prints no lines
 
     def test_with_lines_and_names_of_dcgm(self):
         process, port = self.start("--demo", "--interval", "0.2", "--line", "--prometheus-dcgm")
@@ -94,11 +94,11 @@ class Served(Server):
             taken.bind(("127.0.0.1", 0))
             taken.listen()
             port = taken.getsockname()[1]
-            for address, words in ((f"127.0.0.1:{port}", "Address already in use"), ("127.0.0.1", "is not an address"),
-                                   ("127.0.0.1:", "is not an address"), ("::1:80", "is not an address"),
-                                   ("[::1:80", "is not an address"), ("example:80", "is not an address"),
-                                   ("127.0.0.1:99999", "is not an address"), ("203.0.113.1:9400", "cannot serve"),
-                                   ("127.0.0.1:123456789", "is not an address")):
+            for address, words in ((f"127.0.0.1:{port}", "Address already in use"), ("127.0.0.1", "invalid address"),
+                                   ("127.0.0.1:", "invalid address"), ("::1:80", "invalid address"),
+                                   ("[::1:80", "invalid address"), ("example:80", "invalid address"),
+                                   ("127.0.0.1:99999", "invalid address"), ("203.0.113.1:9400", "cannot listen on"),
+                                   ("127.0.0.1:123456789", "invalid address")):
                 done = subprocess.run([STOKER, "monitor", "--demo", "--prometheus", address, "--count", "1"],
                                       capture_output=True, text=True, timeout=20)
                 self.assertNotEqual(done.returncode, 0, address)

@@ -102,7 +102,7 @@ class ScreenTest(unittest.TestCase):
         self.assertRegex(lines[0], r"^stoker monitor  \d\d:\d\d:\d\d  \d+ s")
         self.assertRegex(lines[-1], "^q quit   h help")
         self.assertEqual(sum(line.startswith("stoker monitor") for line in lines), 1)
-        self.assertEqual(sum(line.startswith("host: CPUs ") for line in lines), 1)
+        self.assertEqual(sum(line.startswith("host: CPU ") for line in lines), 1)
         self.assertEqual(sum(line.startswith("so far: ") for line in lines), 1)
 
 
@@ -119,7 +119,7 @@ class Pictures(ScreenTest):
             lines = terminal.screen()
             self.check_lines(lines, width)
             text = "\n".join(lines)
-            for i, name in enumerate(("well fed", "starved", "too hot", "comes and goes")):
+            for i, name in enumerate(("well used", "data starved", "hot", "unreliable")):
                 self.assertEqual(text.count(f"GPU {i}  Demo 80GB, {name}"), 1, text)
             self.assertEqual(len(re.findall(r"\bmemory █", text)), 4, text)
             self.assertGreaterEqual(text.count("python3 train.py"), 2, text)
@@ -142,14 +142,14 @@ class Pictures(ScreenTest):
         self.assertEqual(lines[2:5], [
             "GPU 0  Made up 0",
             "util   █████▍············          30 %  memory ████████▌·········  40.0/85.0 GB",
-            "power  ██████████████▍···     400/500 W  heat   ████████████······      60/90 °C"])
+            "power  ██████████████▍···     400/500 W  temp   ████████████······      60/90 °C"])
         self.assertEqual(lines[10], " " * 24 + "⢸⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿" + " " * 26 + "⢸⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿⣿")
-        self.assertEqual(lines[11], "SM 1900/2000 MHz  mem 7000/7000 MHz  in 2.0 GB/s  out 1.0 GB/s")
+        self.assertEqual(lines[11], "SM 1900/2000 MHz  mem 7000/7000 MHz  RX 2.0 GB/s  TX 1.0 GB/s")
         self.assertEqual(lines[13:15], ["GPU       pid memory GB util %  process",
                                         "  0      4000      39.0     30  trainer"])
-        self.assertIn("host: CPUs 37 %, busiest 88  memory 12.5/64.0 GB  job 2.5 CPUs, 3.2 GB", lines)
+        self.assertIn("host: CPU 37 %, busiest 88  memory 12.5/64.0 GB  job 2.5 CPUs, 3.2 GB", lines)
         self.assertIn("      pressure CPU 3 I/O 2 mem 1 %", lines)
-        self.assertTrue(lines[20].startswith("so far: starved: busy 63 % of the time"), lines[20])
+        self.assertTrue(lines[20].startswith("so far: data starved (input bound): GPU utilization 63 %"), lines[20])
 
     def test_states_and_unknown_numbers(self):
         self.recording(9, states={3: "lost", 4: "hung"}, notes={3: "fell off the bus"}, throttle={5: 3}, unknown={6})
@@ -160,7 +160,7 @@ class Pictures(ScreenTest):
         dashes = "              -         -/-       -/-     -      -"
         self.assertEqual(rows["3"], "  3" + dashes + "  lost: fell off the bus")
         self.assertEqual(rows["4"], "  4" + dashes + "  hung")
-        self.assertTrue(rows["5"].endswith("   1905  held down: power, heat"), rows["5"])
+        self.assertTrue(rows["5"].endswith("   1905  throttled: power, thermal"), rows["5"])
         self.assertEqual(rows["6"], "  6" + dashes)
         self.assertRegex(rows["8"], "^  8 ███·······  30   48.0/85.0   408/500    68   1908 +" + BRAILLE.pattern)
 
@@ -252,7 +252,7 @@ class Keys(ScreenTest):
         time.sleep(1.3)
         self.assertEqual(terminal.screen(), frozen)
         terminal.key("h")
-        lines = terminal.wait_for("^q quit and judge   p pause")
+        lines = terminal.wait_for("^q quit and summarize   p pause")
         self.assertEqual(lines[:-1], frozen[:-1])
         terminal.key("?", "p")
         terminal.wait_for("^q quit   h help")
@@ -380,13 +380,13 @@ class Leaving(ScreenTest):
     def test_lines_where_there_is_no_screen(self):
         terminal = self.open()
         for number, (before, after, why) in enumerate((
-                ("TERM=dumb", "-v", "TERM does not name a terminal"), ("TERM=nonsense", "-v", "terminfo does not know"),
-                ("", "-v </dev/null", "there is no terminal"), ("", "--line", ""), ("", "-v --output f", "--output"),
-                ("", "-v | cat", "there is no terminal"))):
+                ("TERM=dumb", "-v", "TERM is not set"), ("TERM=nonsense", "-v", "no terminfo entry"),
+                ("", "-v </dev/null", "not a terminal"), ("", "--line", ""), ("", "-v --output f", "--output"),
+                ("", "-v | cat", "not a terminal"))):
             terminal.run(f"clear; {before} $STOKER monitor --demo --gpu 0 --count 1 {after}; echo done {number}")
             text = "\n".join(terminal.wait_for(f"^done {number}"))
             self.assertIn(why, text)
-            self.assertTrue("watched for" in text or "--output" in after, text)
+            self.assertTrue("monitored for" in text or "--output" in after, text)
             self.assertEqual(terminal.flags(), "1 0")
 
 

@@ -33,7 +33,7 @@ static void gpus_are_described(void **state)
     stk__reader_demo.describe(reader, 2, &gpu);
     assert_int_equal(gpu.index, 2);
     assert_string_equal(gpu.vendor, "demo");
-    assert_string_equal(gpu.name, "Demo 80GB, too hot");
+    assert_string_equal(gpu.name, "Demo 80GB, hot");
     assert_string_equal(gpu.id, "GPU-demo-2");
     assert_string_equal(gpu.part, "");
     stk__reader_demo.close(&reader);

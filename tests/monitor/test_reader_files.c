@@ -166,7 +166,7 @@ static void amd_tells_its_numbers(void **state)
     assert_int_equal(frame.load_count, 0);
     poll_gpu();
     assert_true(frame.load_count == 1 && frame.loads[0].percent == 87);
-    assert_string_equal(frame.note, "utilisation is polled, not sampled");
+    assert_string_equal(frame.note, "utilization is polled, not sampled");
 }
 
 static void amd_without_some_files(void **state)
@@ -207,7 +207,7 @@ static void one_that_sleeps_is_not_woken(void **state)
     const stk_reading *readings = poll_gpu();
     is(STK_METRIC_UTIL, 0);
     assert_int_equal(readings[STK_METRIC_POWER].known, STK_UNKNOWN);
-    assert_string_equal(frame.note, "asleep; asking more would wake it");
+    assert_string_equal(frame.note, "runtime suspended; reading more would wake it");
     put(AMD "power/runtime_status", "active\n");
     poll_gpu();
     is(STK_METRIC_POWER, 301);
@@ -221,7 +221,7 @@ static void one_that_is_pulled_out_is_lost(void **state)
     remove_file(AMD "uevent");
     poll_gpu();
     assert_int_equal(frame.state, STK_GPU_LOST);
-    assert_string_equal(frame.note, "its files are gone");
+    assert_string_equal(frame.note, "device lost: its sysfs files are missing");
     assert_false(ops->revive(&asked));
     put_amd();
     assert_true(ops->revive(&asked));
@@ -371,12 +371,12 @@ static void no_card_says_why(void **state)
     (void)state;
     stk_error error = {0};
     assert_int_equal(stk__reader_amd.open(&reader, &error), STK_ERROR_UNSUPPORTED);
-    assert_string_equal(error.message, "no GPU of AMD: no card has the driver 'amdgpu'");
+    assert_string_equal(error.message, "no AMD GPU: no card uses the driver 'amdgpu'");
     put_xe();
     assert_int_equal(stk__reader_amd.open(&reader, &error), STK_ERROR_UNSUPPORTED);
     remove_file(ARC "device/uevent");
     assert_int_equal(stk__reader_intel.open(&reader, &error), STK_ERROR_UNSUPPORTED);
-    assert_string_equal(error.message, "no GPU of Intel: no card has the driver 'i915' or 'xe'");
+    assert_string_equal(error.message, "no Intel GPU: no card uses the driver 'i915' or 'xe'");
     assert_null(reader);
 }
 

@@ -132,8 +132,8 @@ static void missing_functions_are_stood_in_for(void **state)
     }
     assert_int_equal(frame.load_count, 1);
     assert_true(frame.loads[0].percent == 73 && frame.loads[0].to_ns - frame.loads[0].from_ns >= 50000000);
-    assert_non_null(strstr(frame.note, "utilisation is polled, not sampled"));
-    assert_non_null(strstr(frame.note, "PCIe bytes are estimated"));
+    assert_non_null(strstr(frame.note, "utilization is polled, not sampled"));
+    assert_non_null(strstr(frame.note, "PCIe throughput is estimated"));
     assert_int_equal(frame.process_count, 1);
     const double received = readings[STK_METRIC_PCIE_RECEIVED].value;
     assert_true(received > 0.05 * 2e9 * 0.9 && received < 2e9); /* 50 ms and a little of it */
@@ -165,7 +165,7 @@ static void any_function_may_be_missing(void **state)
     *nvml_of(&r) = (stk__nvml){.gpm_free = whole.gpm_free, .shutdown = whole.shutdown};
     const stk_reading *readings = poll_gpu(&r, 0);
     assert_int_equal(frame.state, STK_GPU_LOST);
-    assert_string_equal(frame.note, "the driver tells nothing of it");
+    assert_string_equal(frame.note, "the driver reports no values");
     for (int m = 0; m < STK_METRIC_COUNT; m++)
         assert_int_equal(readings[m].known, STK_UNKNOWN);
     finish(&r);
@@ -283,7 +283,7 @@ static void parts_of_a_divided_gpu_are_listed(void **state)
     assert_int_equal(gpu.index, 1);
     assert_string_equal(gpu.part, "");
     poll_gpu(&r, 0);
-    assert_non_null(strstr(frame.note, "divided by MIG"));
+    assert_non_null(strstr(frame.note, "MIG enabled"));
     poll_gpu(&r, 2);
     pause_ms(120);
     const stk_reading *readings = poll_gpu(&r, 2);
@@ -324,13 +324,13 @@ static void drivers_that_cannot_be_used_say_why(void **state)
 {
     (void)state;
     char kept[512];
-    refuse("fault nvmlInit_v2 fail 9", "NVIDIA's driver does not start: Driver Not Loaded");
-    refuse("fault nvmlDeviceGetCount_v2 fail 999", "NVIDIA's driver does not count its GPUs: Unknown Error");
+    refuse("fault nvmlInit_v2 fail 9", "NVML initialization failed: Driver Not Loaded");
+    refuse("fault nvmlDeviceGetCount_v2 fail 999", "NVML cannot list GPUs: Unknown Error");
     snprintf(kept, sizeof kept, "%s", getenv("STOKER_NVML"));
     setenv("STOKER_NVML", "/nowhere/libnvidia-ml.so.1", 1);
-    refuse(NULL, "no NVIDIA driver: '/nowhere/libnvidia-ml.so.1' is not there");
+    refuse(NULL, "no NVIDIA driver: '/nowhere/libnvidia-ml.so.1' not found");
     setenv("STOKER_NVML", "libm.so.6", 1);
-    refuse(NULL, "its library lacks nvmlInit");
+    refuse(NULL, "NVML lacks nvmlInit");
     setenv("STOKER_NVML", kept, 1);
 }
 
@@ -347,7 +347,7 @@ static void gpus_of_others_are_left_out(void **state)
     assert_int_equal(frame.state, STK_GPU_GOOD);
     finish(&r);
     refuse(DRIVER_GPU "gpus 3\nfault nvmlDeviceGetHandleByIndex_v2 fail 4\n",
-           "NVIDIA's driver hands out none of its 3 GPUs: Insufficient Permissions");
+           "the NVIDIA driver gives access to none of its 3 GPUs: Insufficient Permissions");
 }
 
 static void lost_ones_come_back(void **state)
@@ -358,7 +358,7 @@ static void lost_ones_come_back(void **state)
     assert_int_equal(r.count, 2); /* the second one is there, but lost */
     poll_gpu(&r, 1);
     assert_int_equal(frame.state, STK_GPU_LOST);
-    assert_string_equal(frame.note, "the driver did not find it");
+    assert_string_equal(frame.note, "not found by the driver");
     assert_false(stk__reader_nvidia.revive(&r.contexts[1]));
     assert_false(stk__reader_nvidia.revive(&r.contexts[0])); /* starts the driver again, in vain */
     assert_true(stk__reader_nvidia.revive(&r.contexts[0]));

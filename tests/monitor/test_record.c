@@ -259,18 +259,19 @@ static void damaged(void **state)
         const char *from, *to, *message;
         int line;
     } rows[] = {
-        {"{\"schema\":1", "[", "not JSON at column", 1},
-        {"{\"schema\":1", "{\"schema\":9", "the recording has schema 9, this stoker reads 1", 1},
+        {"{\"schema\":1", "[", "invalid JSON at column", 1},
+        {"{\"schema\":1", "{\"schema\":9", "unsupported recording: schema 9, this stoker reads 1", 1},
         {"\"recording\"", "\"rec\"", "not a recording of stoker monitor", 1},
-        {"\"interval_s\":0.1", "\"interval_s\":\"x\"", "'interval_s' is missing or no such value", 1},
-        {"\"index\":1", "\"index\":null", "'index' is missing or no such value", 1},
-        {"\"part_number\":5", "\"part_number\":-5", "'part_number' is missing or no such value", 1},
-        {"\"part_number\":5", "\"part_number\":[]", "'part_number' is missing or no such value", 1},
+        {"\"interval_s\":0.1", "\"interval_s\":\"x\"", "'interval_s' is missing or invalid", 1},
+        {"\"index\":1", "\"index\":null", "'index' is missing or invalid", 1},
+        {"\"part_number\":5", "\"part_number\":-5", "'part_number' is missing or invalid", 1},
+        {"\"part_number\":5", "\"part_number\":[]", "'part_number' is missing or invalid", 1},
         {"\"number\":3", "\"number\":4", "frame 4 where frame 3 was expected", 5},
         {"\"number\":3,\"from_ns\":1000", "\"number\":3,\"from_ns\":-100", "'from_ns' is missing", 5},
-        {"\"number\":3,\"from_ns\":1000", "\"number\":3,\"from_ns\":0000", "not JSON", 5},
-        {"\"number\":3,\"from_ns\":1000", "\"number\":3,\"from_ns\":999", "time runs backwards", 5},
-        {"\"to_ns\":1000100000000", "\"to_ns\":90001000000000000", "time runs backwards, or far too fast", 3},
+        {"\"number\":3,\"from_ns\":1000", "\"number\":3,\"from_ns\":0000", "invalid JSON", 5},
+        {"\"number\":3,\"from_ns\":1000", "\"number\":3,\"from_ns\":999", "timestamps run backwards", 5},
+        {"\"to_ns\":1000100000000", "\"to_ns\":90001000000000000", "timestamps run backwards or jump too far",
+         3},
         {"\"state\":\"good\"", "\"state\":\"fine\"", "'state' is missing", 2},
         {"\"loads_ns_ns_percent\":[]", "\"loads_ns_ns_percent\":[[1,2]]", "'loads_ns_ns_percent' is missing",
          2},
@@ -279,7 +280,7 @@ static void damaged(void **state)
         {"\"core_percent\":[", "\"core\":[", "'core_percent' is missing", 2},
         {"\"cpu_count\":1", "\"cpu_count\":3", "'cpu_count' is missing", 2},
         {"\"cpu_count\":1", "\"cpu_count\":1.5", "'cpu_count' is missing", 2},
-        {"{\"frames\":20}", "{\"frames\":21}", "it says 21 frames, but there are 20", 22},
+        {"{\"frames\":20}", "{\"frames\":21}", "the last line says 21 frames, but there are 20", 22},
     };
     write_recording();
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -130,7 +130,7 @@ static void watch_some_come_and_go(void)
         int number;
         stk_gpu_state state;
         const char *note;
-    } rows[] = {{0, STK_GPU_HUNG, "did not come back within 0.5 s"},
+    } rows[] = {{0, STK_GPU_HUNG, "driver call timed out after 0.5 s"},
                 {1, STK_GPU_LOST, "GPU is lost"},
                 {2, STK_GPU_RESET, "GPU requires reset"},
                 {3, STK_GPU_BARRED, "Insufficient Permissions"}};
@@ -225,7 +225,7 @@ static void open_in_vain(void)
     stk_monitor *monitor = open_with("fault nvmlInit_v2 hang 60\n",
                                      (stk_monitor_options){.interval_s = 0.02, .deadline_s = 0.02});
     assert_true(stk__clock_ns() - begun_ns < 5 * STK_SECOND_NS);
-    assert_non_null(strstr(stk_monitor_missing_reason(monitor), "nvidia: the driver does not answer"));
+    assert_non_null(strstr(stk_monitor_missing_reason(monitor), "nvidia: the driver does not respond"));
     assert_int_equal(next(monitor)->gpu_count, 0);
     driver_release();
     assert_int_equal(stk_monitor_close(&monitor), 1);
@@ -301,8 +301,7 @@ static void cuda_visible_devices_counts(void **state)
     setenv("CUDA_VISIBLE_DEVICES", "", 1);
     monitor = open_with(DRIVER_GPU "gpus 4\n", (stk_monitor_options){0});
     assert_int_equal(next(monitor)->gpu_count, 0);
-    assert_string_equal(stk_monitor_missing_reason(monitor),
-                        "CUDA_VISIBLE_DEVICES is '' and leaves none of 4 GPUs");
+    assert_string_equal(stk_monitor_missing_reason(monitor), "CUDA_VISIBLE_DEVICES='' hides all 4 GPUs");
     assert_int_equal(stk_monitor_close(&monitor), 0);
     unsetenv("CUDA_VISIBLE_DEVICES");
 }

@@ -53,7 +53,7 @@ class TrainMonitor(unittest.TestCase):
 
     def test_without_a_gpu(self):
         text = self.train("run.monitor_interval=2", fake=False).stderr
-        self.assertRegex(text, r"run\.monitor_interval.*no GPU to watch")
+        self.assertRegex(text, r"run\.monitor_interval.*no GPU to monitor")
         self.assertNotIn("monitor", self.run_json())
         self.assertFalse((self.folder / "run" / "monitor.jsonl").exists())
 

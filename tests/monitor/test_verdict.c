@@ -81,35 +81,35 @@ static void trouble(void **state)
         stk_gpu_state state;
         const char *words;
     } states[] = {{STK_GPU_LOST, "dmesg, Xid"},
-                  {STK_GPU_HUNG, "its driver hangs"},
+                  {STK_GPU_HUNG, "the driver hangs"},
                   {STK_GPU_RESET, "--gpu-reset"},
-                  {STK_GPU_BARRED, "the right to read it"}};
+                  {STK_GPU_BARRED, "permission to read it"}};
     for (size_t i = 0; i < 4; i++) {
         scene s = starved_scene();
         s.gpu.good_share = 0.6;
         s.gpu.bad_state = states[i].state;
         strcpy(s.gpu.bad_note, "because");
-        expect(s, "gone", states[i].words);
-        expect(s, "gone", "for 40 % of the time");
-        expect(s, "gone", ", because; ");
+        expect(s, "gpu_lost", states[i].words);
+        expect(s, "gpu_lost", "for 40 % of the time");
+        expect(s, "gpu_lost", ", because; ");
     }
     scene s = good_scene();
     s.gpu.good_share = 0.999; /* gone in the last moment */
     s.gpu.last_state = s.gpu.bad_state = STK_GPU_LOST;
-    expect(s, "gone", "lost");
+    expect(s, "gpu_lost", "lost");
     s.gpu.last_state = STK_GPU_GOOD; /* a hiccup */
-    expect(s, "good", "busy 91 %");
+    expect(s, "good", "utilization 91 %");
 
     s = starved_scene();
     s.gpu.throttled_heat_s = known(9);
     s.gpu.hottest_c = known(91);
-    expect(s, "hot", "15 % of the time (hottest: 91 °C)");
+    expect(s, "hot", "15 % of the time (max 91 °C)");
     s.gpu.hottest_c = (stk_reading){0};
-    expect(s, "hot", "15 % of the time; look");
+    expect(s, "hot", "15 % of the time; check");
     s.gpu.throttled_heat_s = known(0.6); /* 1 % */
     expect(s, "starved_cpu_idle", "starved");
     s.gpu.throttled_brake_s = known(6);
-    expect(s, "braked", "10 % of the time");
+    expect(s, "power_brake", "10 % of the time");
 }
 
 static void nothing_to_judge(void **state)
@@ -120,56 +120,56 @@ static void nothing_to_judge(void **state)
     expect(s, "too_short", "4.5 s");
     s = good_scene();
     s.gpu.util_mean_percent = (stk_reading){0};
-    expect(s, "untold", "does not tell");
+    expect(s, "util_unknown", "does not report it");
     s = good_scene();
     s.gpu.util_mean_percent = known(0.4);
-    expect(s, "idle", "nothing ran on it, though 80 % of its memory");
+    expect(s, "idle", "idle: no kernel ran, but 80 % of its memory");
     s.gpu.memory_peak_share = known(0.01);
     speak(&s);
-    assert_string_equal(s.gpu.verdict, "nothing ran on it");
+    assert_string_equal(s.gpu.verdict, "idle: no kernel ran");
     s.gpu.util_mean_percent = known(1.4);
-    expect(s, "idle", "hardly anything ran on it (1.4 % of the time)");
+    expect(s, "idle", "idle: kernels ran only 1.4 % of the time");
 }
 
 static void starved(void **state)
 {
     (void)state;
     scene s = starved_scene();
-    expect(s, "starved_cpu_idle", "the CPUs have room (50 %)");
+    expect(s, "starved_cpu_idle", "CPUs not saturated (50 %)");
     s.all.cpu_mean_percent = known(96);
-    expect(s, "starved_cpu", "at their limit (96 %)");
+    expect(s, "starved_cpu", "CPUs saturated (96 %)");
     s.gpu.dip_period_s = known(12.53);
-    expect(s, "starved_dips", "a dip every 12.5 s; look at");
+    expect(s, "starved_dips", "a dip every 12.5 s; check");
     s.gpu.util_median_percent = known(93);
     expect(s, "starved_dips", "and busy in between");
 
     s = starved_scene();
     s.all.quota_throttled_s = known(30);
-    expect(s, "starved_quota", "held the job back for 50 % of it");
+    expect(s, "starved_quota", "throttled the job for 50 % of the time");
     s = starved_scene();
     s.all.io_pressure_mean_percent = known(43);
     expect(s, "starved_storage", "I/O pressure 43 %");
     s = starved_scene();
     s.all.job_cpu_mean_percent = known(99);
-    expect(s, "starved_one_cpu", "99 % of one CPU of 8");
+    expect(s, "starved_one_cpu", "99 % of one CPU out of 8");
     s.all.cpu_count = 1;
-    expect(s, "starved_cpu_idle", "room");
+    expect(s, "starved_cpu_idle", "not saturated");
     s.all.cpu_mean_percent = (stk_reading){0};
-    expect(s, "starved", "not measured");
+    expect(s, "starved", "not available here");
 }
 
 static void busy(void **state)
 {
     (void)state;
     scene s = good_scene();
-    expect(s, "good", "good: busy 91 % of the time (± 4.0)");
+    expect(s, "good", "good: GPU utilization 91 % (std 4.0 %)");
     s.gpu.sm_active_mean_percent = known(21);
-    expect(s, "busy_not_working", "only 21 % of its multiprocessors");
+    expect(s, "busy_not_working", "SM activity only 21 %");
     s.gpu.sm_active_mean_percent = known(85);
     s.gpu.power_share = known(0.3); /* the SMs are known to work */
     expect(s, "good", "good");
     s.gpu.sm_active_mean_percent = (stk_reading){0};
-    expect(s, "busy_low_power", "only 30 % of the power");
+    expect(s, "busy_low_power", "power only 30 % of the limit");
     s.gpu.power_share = (stk_reading){0};
     expect(s, "good", "good");
     s.gpu.throttled_power_s = known(33);
@@ -177,7 +177,7 @@ static void busy(void **state)
 
     s = good_scene();
     s.gpu.util_std_percent = known(14);
-    expect(s, "uneven", "± 14");
+    expect(s, "uneven", "std 14 %");
     s = good_scene();
     s.gpu.hottest_c = known(86);
     expect(s, "warm", "86 °C");
@@ -188,7 +188,7 @@ static void busy(void **state)
     expect(s, "memory_room", "65 % of its memory");
     s.gpu.memory_peak_share = (stk_reading){0};
     s.gpu.util_std_percent = (stk_reading){0};
-    expect(s, "good", "busy 91 % of the time, and nothing");
+    expect(s, "good", "GPU utilization 91 %, no bottleneck found");
 }
 
 static stk_grade grade_of(const stk_gpu_summary *gpu, const char *name)
@@ -210,7 +210,7 @@ static void grades(void **state)
     for (size_t i = 0; i < 4; i++) {
         s.gpu.util_mean_percent = known(rows[i].util);
         stk__verdict_grade(&s.gpu, &s.all);
-        assert_int_equal(grade_of(&s.gpu, "utilisation"), rows[i].grade);
+        assert_int_equal(grade_of(&s.gpu, "utilization"), rows[i].grade);
     }
     s.gpu.memory_peak_share = known(0.95);
     s.gpu.sm_active_mean_percent = known(40);
@@ -218,16 +218,16 @@ static void grades(void **state)
     s.gpu.util_std_percent = (stk_reading){0};
     s.all.cpu_mean_percent = known(89.9);
     stk__verdict_grade(&s.gpu, &s.all);
-    assert_int_equal(grade_of(&s.gpu, "memory, peak"), STK_GRADE_HIGH);
+    assert_int_equal(grade_of(&s.gpu, "peak memory"), STK_GRADE_HIGH);
     assert_int_equal(grade_of(&s.gpu, "SM activity"), STK_GRADE_LOW);
-    assert_int_equal(grade_of(&s.gpu, "hottest"), STK_GRADE_HIGH);
+    assert_int_equal(grade_of(&s.gpu, "max temp"), STK_GRADE_HIGH);
     assert_int_equal(grade_of(&s.gpu, "fluctuation"), STK_GRADE_NONE);
     assert_int_equal(grade_of(&s.gpu, "power"), STK_GRADE_NONE);
     assert_int_equal(grade_of(&s.gpu, "CPUs"), STK_GRADE_GOOD);
     s.gpu.hottest_c = known(81);
     stk__verdict_grade(&s.gpu, &s.all);
-    assert_int_equal(grade_of(&s.gpu, "hottest"), STK_GRADE_GOOD);
-    assert_string_equal(s.gpu.rows[5].note, "near its limit");
+    assert_int_equal(grade_of(&s.gpu, "max temp"), STK_GRADE_GOOD);
+    assert_string_equal(s.gpu.rows[5].note, "near the limit");
     assert_true(s.gpu.row_count <= STK_JUDGED_ROWS);
 }
 
@@ -248,8 +248,8 @@ static void several(void **state)
     all.gpu_count = 4;
     stk__verdict_together(&all);
     assert_string_equal(all.finding, "starved_cpu_idle");
-    assert_memory_equal(all.verdict, "GPU 2: starved: ", 16);
-    assert_non_null(strstr(all.verdict, " [others: 1 with findings of their own, 1 good, 1 idle]"));
+    assert_memory_equal(all.verdict, "GPU 2: data starved ", 20);
+    assert_non_null(strstr(all.verdict, " [other GPUs: 1 with other findings, 1 good, 1 idle]"));
     all.gpus = gpus + 2;
     all.gpu_count = 1;
     stk__verdict_together(&all);
@@ -257,7 +257,7 @@ static void several(void **state)
     gpus[3] = gpus[2];
     all.gpu_count = 2;
     stk__verdict_together(&all);
-    assert_non_null(strstr(all.verdict, " [others: 1 alike]"));
+    assert_non_null(strstr(all.verdict, " [other GPUs: 1 the same]"));
     gpus[3] = gpus[2] = gpus[1];
     stk__verdict_together(&all);
     assert_string_equal(all.finding, "idle");
@@ -270,13 +270,13 @@ static void no_gpu(void **state)
     all.gpu_count = 0;
     stk__verdict_together(&all);
     assert_string_equal(all.finding, "no_gpu");
-    assert_string_equal(all.verdict, "no GPU was watched; the job used 3.8 CPUs of 8");
+    assert_string_equal(all.verdict, "no GPU was monitored; the job used 3.8 of 8 CPUs");
     all.job_cpu_mean_percent = (stk_reading){0};
     stk__verdict_together(&all);
-    assert_string_equal(all.verdict, "no GPU was watched; the CPUs were busy 50 % of the time");
+    assert_string_equal(all.verdict, "no GPU was monitored; CPU utilization 50 %");
     all.cpu_mean_percent = (stk_reading){0};
     stk__verdict_together(&all);
-    assert_string_equal(all.verdict, "no GPU was watched");
+    assert_string_equal(all.verdict, "no GPU was monitored");
 }
 
 /* Whatever is unknown: one whole sentence, and none of the made-up values that stand where nothing is known.

@@ -113,7 +113,7 @@ row("train.tf32", "true", None, "NVIDIA")
 row("train.deterministic", "true", True, "CPU")
 row("train.non_blocking", "true", None, "nothing is copied")
 row("optimizer.fused", "false", True, "always updated in one pass")
-row("run.monitor_interval", "5", None, "no GPU to watch")
+row("run.monitor_interval", "5", None, "no GPU to monitor")
 row("run.device", "auto", "cpu", "there is no usable GPU")
 
 
@@ -351,7 +351,7 @@ def preset():
 @check("run.engine")
 def engine():
     expect(Run(SERIES, "run.engine=reference").report["engine"] == "reference", "the engine that was asked for")
-    expect("auto, onednn, torch or reference" in Run(SERIES, "run.engine=magic", status=2).error, "an engine that is none")
+    expect("run.engine is auto, onednn, torch or reference" in Run(SERIES, "run.engine=magic", status=2).error, "an engine that is none")
     expect("run.device = 'cuda:0' cannot be used: " in Run(SERIES, "run.device=cuda:0", status=1).error, "a device that is not here")
     expect("the engine 'onednn' computes on the CPU" in Run(SERIES, "run.device=cuda:0", "run.engine=onednn", status=1).error,
            "a device that is not this engine's")

@@ -22,7 +22,7 @@ typedef struct stk__augment_target {
 
 /* One sample: the source's pixels and mask (data NULL: none), which have the same size; as many channels as
  * the target. A target with a mask needs a source with one, unless the source has no pixels either.
- * scratch only grows, and belongs to one thread. Fails only for want of memory. */
+ * scratch only grows, and belongs to one thread. Fails only when out of memory. */
 typedef struct stk__augment_source {
     stk__pixels image, mask;
 } stk__augment_source;

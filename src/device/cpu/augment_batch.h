@@ -5,7 +5,7 @@
 #include "core/pool.h"
 #include "device/cpu/augment.h"
 
-/* Who does the work, and their memory, which only grows. All zero: the fastest level that is allowed on all
+/* The workers and their memory, which only grows. All zero: the fastest level that is allowed on all
  * CPUs of the budget. Used by one caller at a time. */
 typedef struct stk__augment_crew {
     stk__augment_kernel kernel; /* NULL: of the stk__device_cpu_level */
@@ -17,7 +17,7 @@ typedef struct stk__augment_crew {
 void stk__augment_crew_fini(stk__augment_crew *crew);
 
 /* The same bytes for every level and number of workers. A sample without pixels (w is 0) gets nothing
- * but fill and mask_fill. Fails only for want of memory. */
+ * but fill and mask_fill. Fails only when out of memory. */
 stk_status stk__augment_batch_run(const stk__augment_batch *batch, stk__augment_crew *crew, stk_error *error);
 
 #endif

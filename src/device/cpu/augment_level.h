@@ -19,7 +19,7 @@ static inline int32_t find_contrast(const stk__augment_block *block)
     return s;
 }
 
-/* Are steps before contrast dearer than reading rows again that have left the nearest caches? */
+/* Are steps before contrast more expensive than reading rows again that have left the L1 and L2 caches? */
 static inline bool has_dear_steps(const pass *p)
 {
     const int32_t *const kind = p->block->step_kind;

@@ -9,7 +9,7 @@
 #include "device/cpu/augment_places.h"
 
 /* A row on its way through a turned source changes lines all the time, and the CPU cannot guess which come
- * next. Outside of the source this asks for memory that nobody reads, which does no harm. */
+ * next. Outside of the source this prefetches memory that is never read, which is harmless. */
 static inline void fetch_early(const uint8_t *data, ptrdiff_t offset)
 {
     __builtin_prefetch((const void *)((uintptr_t)data + (uintptr_t)offset));

@@ -45,12 +45,11 @@ static void explain_cap(char *note, size_t note_bytes)
     for (int level = 0; level < STK_CPU_LEVELS; level++) {
         if (strcasecmp(cap, stk__cpu_level_name((stk__cpu_level)level)) != 0) continue;
         const bool caps = level < (int)stk__cpu_level_found();
-        snprintf(note, note_bytes, caps ? "capped to %s by STOKER_CPU" : "STOKER_CPU=%s changes nothing here",
+        snprintf(note, note_bytes, caps ? "capped to %s by STOKER_CPU" : "STOKER_CPU=%s has no effect here",
                  stk__cpu_level_name((stk__cpu_level)level));
         return;
     }
-    snprintf(note, note_bytes, "STOKER_CPU=%.40s is not understood (c, avx2, avx512) and changes nothing",
-             cap);
+    snprintf(note, note_bytes, "STOKER_CPU=%.40s is invalid (c, avx2, avx512) and ignored", cap);
 }
 
 static int list_cpu(stk__device_info *infos, int most)

@@ -22,10 +22,11 @@ static stk_status start_driver(const stk__cuda_api **api, int *count, stk_error 
         return stk__cuda_judge(*api, code, "cuInit", error);
     if (visible)
         stk__fail(error, STK_ERROR_UNSUPPORTED,
-                  "the driver lists no GPU, and CUDA_VISIBLE_DEVICES='%.60s' may hide them all", visible);
+                  "the driver lists no GPU; CUDA_VISIBLE_DEVICES='%.60s' may hide them all", visible);
     else
-        stk__fail(error, STK_ERROR_UNSUPPORTED, "the driver is there but lists no GPU");
-    stk__error_hint(error, "see what nvidia-smi lists%s", visible ? ", or unset CUDA_VISIBLE_DEVICES" : "");
+        stk__fail(error, STK_ERROR_UNSUPPORTED, "the driver lists no GPU");
+    stk__error_hint(error, "check the output of nvidia-smi%s",
+                    visible ? ", or unset CUDA_VISIBLE_DEVICES" : "");
     return STK_ERROR_UNSUPPORTED;
 }
 
@@ -50,7 +51,8 @@ static stk__device_info blank_info(const char *name)
     return info;
 }
 
-/* As NVML writes it; a MIG instance ("… MIG 1g.5gb") has an id of its own. Where nobody tells it stays empty.
+/* As NVML writes it; a MIG instance ("… MIG 1g.5gb") has an id of its own. Empty if the driver does not
+ * report it.
  */
 static void ask_id(const stk__cuda_api *api, int ordinal, stk__device_info *info)
 {
@@ -84,9 +86,11 @@ static void describe(const stk__cuda_api *api, int index, int ordinal, stk__devi
     if (architecture > 0) snprintf(info->platform, sizeof info->platform, "NVIDIA CUDA, sm_%d", architecture);
     info->available = architecture >= LEAST_ARCHITECTURE;
     if (architecture < 0)
-        snprintf(info->why, sizeof info->why, "the driver does not tell its architecture");
+        snprintf(info->why, sizeof info->why, "compute capability unknown: the driver does not report it");
     else if (!info->available)
-        snprintf(info->why, sizeof info->why, "sm_%d is older than sm_%d", architecture, LEAST_ARCHITECTURE);
+        snprintf(info->why, sizeof info->why,
+                 "compute capability sm_%d is unsupported: sm_%d or newer is needed", architecture,
+                 LEAST_ARCHITECTURE);
 }
 
 static int list_cuda(stk__device_info *infos, int most)
@@ -119,8 +123,8 @@ static int list_cuda(stk__device_info *infos, int most)
 stk_status stk__cuda_enter(stk__cuda *cuda, stk_error *error)
 {
     if (stk__cuda_has_lost(cuda)) {
-        stk__fail(error, cuda->reason.code, "'%s' is lost and not used again: %.400s", cuda->device.info.name,
-                  cuda->reason.message);
+        stk__fail(error, cuda->reason.code, "GPU '%s' is lost and no longer used: %.400s",
+                  cuda->device.info.name, cuda->reason.message);
         stk__error_hint(error, "%s", cuda->reason.hint);
         return cuda->reason.code;
     }
@@ -183,7 +187,7 @@ static void close_cuda(stk__device *device)
         stk__cuda_leave(cuda);
     }
     if (stk__cuda_has_lost(cuda))
-        stk__log(STK_LOG_WARNING, "'%s' is lost; its memory is left behind", device->info.name);
+        stk__log(STK_LOG_WARNING, "GPU '%s' is lost; its memory is not freed", device->info.name);
     else if (cuda->context)
         cuda->api->cuDevicePrimaryCtxRelease_v2(cuda->ordinal);
     stk__free(cuda);
@@ -192,7 +196,7 @@ static void close_cuda(stk__device *device)
 static stk_status refuse(int index, const char *why, stk_error *error)
 {
     stk__fail(error, STK_ERROR_UNSUPPORTED, "cuda:%d is not available: %s", index, why);
-    stk__error_hint(error, "`stoker devices` lists what is here");
+    stk__error_hint(error, "`stoker devices` lists the available devices");
     return STK_ERROR_UNSUPPORTED;
 }
 

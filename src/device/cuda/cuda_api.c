@@ -10,9 +10,9 @@
 
 #define CONTAINER "NVIDIA_DRIVER_CAPABILITIES=compute,utility"
 #define NEWER_NVRTC                                                                                          \
-    "the driver is older than NVRTC: update it, or name an older NVRTC in STOKER_NVRTC_LIBRARY"
+    "the driver is older than NVRTC: update the driver, or set STOKER_NVRTC_LIBRARY to an older NVRTC"
 #define OTHER_VERSIONS                                                                                       \
-    "libcuda.so.1 and the kernel's driver are of different versions: restart, or update the driver"
+    "libcuda.so.1 and the kernel driver have different versions: reboot, or update the driver"
 
 static pthread_mutex_t api_lock = PTHREAD_MUTEX_INITIALIZER;
 static stk__cuda_api cuda; /* (api_lock) until cuda_there, then constant */
@@ -25,8 +25,8 @@ static bool take_call(void *library, const char *name, void *member, stk_error *
         memcpy(member, &symbol, sizeof symbol); /* C has no cast from void * to a function */
         return true;
     }
-    stk__fail(error, STK_ERROR_UNSUPPORTED, "NVIDIA's library has no '%s'", name);
-    stk__error_hint(error, "it is older than CUDA 11.2, or something else");
+    stk__fail(error, STK_ERROR_UNSUPPORTED, "the NVIDIA driver library lacks '%s'", name);
+    stk__error_hint(error, "CUDA 11.2 or newer is needed");
     return false;
 }
 
@@ -51,8 +51,8 @@ const stk__cuda_api *stk__cuda_api_open(stk_error *error)
         const char *named = getenv("STOKER_CUDA_LIBRARY");
         void *library = stk__library_open("libcuda.so.1", "STOKER_CUDA_LIBRARY", error);
         if (!library && !(named && *named))
-            stk__error_hint(error, "install NVIDIA's driver; a container needs `--gpus all` and " CONTAINER
-                                   "; another file can be named in STOKER_CUDA_LIBRARY");
+            stk__error_hint(error, "install the NVIDIA driver; a container needs `--gpus all` and " CONTAINER
+                                   "; or set STOKER_CUDA_LIBRARY to the path of libcuda.so.1");
         cuda_there = library && take_cuda(library, &cuda, error);
     }
     const bool there = cuda_there;
@@ -84,33 +84,33 @@ static const struct {
     const char *hint;
 } hints[] = {
     {CUDA_ERROR_UNKNOWN, "cuInit",
-     "often the driver was updated without a restart, or the machine slept: restart it, or reload the module "
-     "(rmmod nvidia_uvm && modprobe nvidia_uvm); see dmesg"},
+     "often the driver was updated without a reboot, or the machine was suspended: reboot, or reload the "
+     "module (rmmod nvidia_uvm && modprobe nvidia_uvm); check dmesg"},
     {CUDA_ERROR_OUT_OF_MEMORY, NULL,
-     "lower data.batch_size or data.prefetch_factor, or end other programs on the GPU (nvidia-smi)"},
+     "lower data.batch_size or data.prefetch_factor, or stop other processes on the GPU (nvidia-smi)"},
     {CUDA_ERROR_NOT_INITIALIZED, NULL,
-     "CUDA cannot be used in a process forked after its first use: start worker processes with `spawn`; "
-     "else see if nvidia-smi works"},
+     "CUDA cannot be used in a process forked after its first use: start worker processes with `spawn`; else "
+     "check that nvidia-smi works"},
     {CUDA_ERROR_STUB_LIBRARY, NULL,
-     "this libcuda.so.1 is the toolkit's stub; install the driver, or fix LD_LIBRARY_PATH"},
+     "this libcuda.so.1 is the stub of the CUDA toolkit; install the driver, or fix LD_LIBRARY_PATH"},
     {CUDA_ERROR_DEVICE_UNAVAILABLE, NULL,
-     "another process has it in exclusive mode (nvidia-smi -q -d COMPUTE)"},
+     "another process uses the GPU in exclusive compute mode (nvidia-smi -q -d COMPUTE)"},
     {CUDA_ERROR_NO_DEVICE, NULL,
-     "see if nvidia-smi lists a GPU and what CUDA_VISIBLE_DEVICES is; a container needs `--gpus all`"},
+     "check that nvidia-smi lists a GPU, and CUDA_VISIBLE_DEVICES; a container needs `--gpus all`"},
     {CUDA_ERROR_INVALID_IMAGE, NULL, NEWER_NVRTC},
     {CUDA_ERROR_NO_BINARY_FOR_GPU, NULL, NEWER_NVRTC},
     {CUDA_ERROR_UNSUPPORTED_PTX_VERSION, NULL, NEWER_NVRTC},
     {CUDA_ERROR_INVALID_PTX, NULL,
-     "the driver cannot translate PTX: see if libnvidia-ptxjitcompiler.so.1 has the driver's version (in a "
-     "container: " CONTAINER "), or name an NVRTC that knows this GPU in STOKER_NVRTC_LIBRARY"},
+     "the driver cannot JIT-compile PTX: check that libnvidia-ptxjitcompiler.so.1 has the driver's version "
+     "(in a container: " CONTAINER "), or set STOKER_NVRTC_LIBRARY to an NVRTC that supports this GPU"},
     {CUDA_ERROR_JIT_COMPILER_NOT_FOUND, NULL,
      "the driver's libnvidia-ptxjitcompiler.so.1 is missing: install the whole driver; a container needs " //
-     CONTAINER "; or name an NVRTC that knows this GPU in STOKER_NVRTC_LIBRARY"},
+     CONTAINER "; or set STOKER_NVRTC_LIBRARY to an NVRTC that supports this GPU"},
     {CUDA_ERROR_JIT_COMPILATION_DISABLED, NULL,
-     "unset CUDA_DISABLE_PTX_JIT and CUDA_DISABLE_JIT, or name an NVRTC that knows this GPU in "
-     "STOKER_NVRTC_LIBRARY"},
+     "unset CUDA_DISABLE_PTX_JIT and CUDA_DISABLE_JIT, or set STOKER_NVRTC_LIBRARY to an NVRTC that supports "
+     "this GPU"},
     {CUDA_ERROR_OPERATING_SYSTEM, NULL,
-     "see if /dev/nvidia* are there and may be opened (a container needs `--gpus all`), the limit of open "
+     "check that /dev/nvidia* exist and can be opened (a container needs `--gpus all`), the limit of open "
      "files (ulimit -n), and dmesg"},
     {CUDA_ERROR_SYSTEM_NOT_READY, NULL,
      "GPUs behind NVSwitch need the fabric manager, of the driver's version (systemctl status "
@@ -125,17 +125,17 @@ static const char *find_hint(int code, const char *call)
         if (hints[i].code == code && (!hints[i].call || strcmp(hints[i].call, call) == 0))
             return hints[i].hint;
     if (stk__cuda_is_lost(code))
-        return "the GPU is lost to this process: start again from the newest checkpoint; if it happens "
-               "again, look at the kernel's log (dmesg, Xid) and at other users of the GPU";
-    return "see if `stoker devices --check` passes; else use augment.device=cpu";
+        return "the CUDA context is lost: resume from the newest checkpoint; if it happens again, check the "
+               "kernel log (dmesg, Xid errors) and other processes on the GPU";
+    return "check that `stoker devices --check` passes; else use augment.device=cpu";
 }
 
 stk_status stk__cuda_judge(const stk__cuda_api *api, int code, const char *call, stk_error *error)
 {
     const char *name = NULL, *text = NULL;
     if (code == CUDA_SUCCESS) return STK_OK;
-    if (api->cuGetErrorName(code, &name) != CUDA_SUCCESS || !name) name = "a code without a name";
-    if (api->cuGetErrorString(code, &text) != CUDA_SUCCESS || !text) text = "the driver says no more";
+    if (api->cuGetErrorName(code, &name) != CUDA_SUCCESS || !name) name = "unknown error code";
+    if (api->cuGetErrorString(code, &text) != CUDA_SUCCESS || !text) text = "no description from the driver";
     const stk_status status = code == CUDA_ERROR_OUT_OF_MEMORY ? STK_ERROR_MEMORY : STK_ERROR_UNSUPPORTED;
     stk__fail(error, status, "%s failed: %s (%s, %d)", call, text, name, code);
     stk__error_hint(error, "%s", find_hint(code, call));

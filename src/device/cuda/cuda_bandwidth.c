@@ -52,7 +52,7 @@ static stk_status copy_once(stk__cuda *cuda, const stk__cuda_copies *copies, uin
     }
     STK__TRY(stk__cuda_wait(cuda, STK_CUDA_WAIT_FETCH, cuda->marks[STK_CUDA_DONE], error));
     const uint64_t ns = stk__cuda_time_ns(cuda, cuda->marks[STK_CUDA_BEGUN], cuda->marks[STK_CUDA_DONE]);
-    if (!ns) return stk__fail(error, STK_ERROR_UNSUPPORTED, "the driver does not tell how long a copy took");
+    if (!ns) return stk__fail(error, STK_ERROR_UNSUPPORTED, "the driver reports no duration of a copy");
     *rate = fmax(*rate, (double)copies->bytes / (double)ns);
     return STK_OK;
 }

@@ -1,5 +1,5 @@
-/* How fast bytes move between host and GPU, measured, and how fast the GPU is, as the driver tells. For
- * `stoker devices --selftest`. One thread, as all calls of a device. */
+/* Measured copy bandwidth between host and GPU, and the GPU's clocks and units as the driver reports them.
+ * For `stoker devices --selftest`. One thread, as all calls of a device. */
 #ifndef STK_DEVICE_CUDA_BANDWIDTH_H
 #define STK_DEVICE_CUDA_BANDWIDTH_H
 
@@ -17,7 +17,7 @@ typedef struct stk__cuda_copies {
 stk_status stk__cuda_copies_measure(stk__device *device, const stk__cuda_copies *copies, double *gb_per_s,
                                     stk_error *error);
 
-/* As the driver tells; NAN: it does not. */
+/* As the driver reports; NAN: unknown. */
 stk__gpu_speed stk__cuda_speed(const stk__device *device);
 
 #endif

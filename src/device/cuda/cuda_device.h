@@ -8,8 +8,8 @@
 
 #include <stdatomic.h>
 
-/* Every place where somebody waits for the GPU. Tests leave out one after the other, and something must break
- * each time. */
+/* Every place where the host or a stream waits for the GPU. Tests leave out one after the other, and
+ * something must break each time. */
 typedef enum stk__cuda_site {
     STK_CUDA_WAIT_NONE,
     STK_CUDA_WAIT_BATCH, /* results are in host memory before they are handed out */

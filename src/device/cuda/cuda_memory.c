@@ -42,7 +42,8 @@ static stk_status pin(slot_memory *slot, const stk__device_room *room, stk_error
     if (status == STK_OK)
         slot->memory.pinned_bytes = room->host_bytes;
     else if (!stk__cuda_has_lost(cuda))
-        stk__log(STK_LOG_WARNING, "a slot of %zu bytes is not pinned: %s", room->host_bytes, own.message);
+        stk__log(STK_LOG_WARNING, "cannot pin a slot of %zu bytes of host memory: %s", room->host_bytes,
+                 own.message);
     else if (error)
         *error = own;
     return stk__cuda_has_lost(cuda) ? status : STK_OK;

@@ -26,7 +26,7 @@ typedef struct history {
     stk_error last;
 } history;
 
-/* Products and sums stay apart, as everywhere else; in PTX, too, where they are told to round one by one. */
+/* Products and sums stay apart, as everywhere else; in PTX, too, with explicit rounding of each operation. */
 #define OPTIONS "--fmad=false", "--std=c++17"
 
 static void forget_module(stk__cuda *cuda)
@@ -40,14 +40,14 @@ void stk__cuda_unload(stk__cuda *cuda)
     forget_module(cuda);
 }
 
-/* oldest 0: it does not tell what it knows. */
+/* oldest 0: the supported architectures are unknown. */
 static stk_status refuse_architecture(const plan *p, int architecture, int oldest, stk_error *error)
 {
-    char why[64] = "it does not tell which it knows";
-    if (oldest) snprintf(why, sizeof why, "the oldest that it knows is sm_%d", oldest);
-    stk__fail(error, STK_ERROR_UNSUPPORTED, "NVRTC %d.%d makes no code for sm_%d: %s", p->version[0],
+    char why[64] = "its supported architectures are unknown";
+    if (oldest) snprintf(why, sizeof why, "it supports sm_%d and newer", oldest);
+    stk__fail(error, STK_ERROR_UNSUPPORTED, "NVRTC %d.%d does not support sm_%d: %s", p->version[0],
               p->version[1], architecture, why);
-    stk__error_hint(error, "name another NVRTC in STOKER_NVRTC_LIBRARY, or use augment.device=cpu");
+    stk__error_hint(error, "set STOKER_NVRTC_LIBRARY to another NVRTC, or use augment.device=cpu");
     return STK_ERROR_UNSUPPORTED;
 }
 
@@ -89,7 +89,7 @@ static void explain_failure(const plan *p, stk__nvrtc_program program, const stk
         log.data[bytes] = 0;
         int length;
         const char *line = stk__program_complaint((const char *)log.data, &length);
-        stk__fail(error, STK_ERROR_UNSUPPORTED, "the kernels cannot be built for '%.100s': %.*s",
+        stk__fail(error, STK_ERROR_UNSUPPORTED, "cannot compile the kernels for '%.100s': %.*s",
                   cuda->device.info.model, length, line);
         stk__error_hint(error,
                         "please report this with the device's name and NVRTC %d.%d; "
@@ -181,8 +181,7 @@ static bool load_cached(stk__cuda *cuda, stk__digest key)
     const bool found = stk__program_load(key, &code) && stk__buffer_append(&code, "", 1, NULL) == STK_OK;
     const bool loaded = found && load(cuda, code.data, &final, &error) == STK_OK;
     if (found && !loaded)
-        stk__log(STK_LOG_INFO, "kernels kept from an earlier start are of no use and built again: %s",
-                 error.message);
+        stk__log(STK_LOG_INFO, "cached kernels are unusable and are compiled again: %s", error.message);
     stk__buffer_fini(&code);
     return loaded;
 }
@@ -191,8 +190,8 @@ static void note_ptx(stk__cuda *cuda, const plan *p)
 {
     if (p->ptx)
         snprintf(cuda->device.info.note, sizeof cuda->device.info.note,
-                 "NVRTC %d.%d does not know sm_%d; the driver translates %s", p->version[0], p->version[1],
-                 cuda->architecture, strchr(p->target, '=') + 1);
+                 "NVRTC %d.%d does not support sm_%d; the driver JIT-compiles %s", p->version[0],
+                 p->version[1], cuda->architecture, strchr(p->target, '=') + 1);
 }
 
 /* By one NVRTC; from the cache on disk if it built the same text before. */
@@ -242,7 +241,7 @@ static bool try_nvrtc(stk__cuda *cuda, const stk__nvrtc *nvrtc, const char *text
 /* Room for a reason from stk__nvrtc_describe. */
 static void note_shipped(stk__device_info *info, const char *why)
 {
-    snprintf(info->note, sizeof info->note, "the driver translates the shipped PTX: %.200s", why);
+    snprintf(info->note, sizeof info->note, "the driver JIT-compiles the shipped PTX: %.200s", why);
 }
 
 void stk__cuda_foretell_note(stk__device_info *info)
@@ -271,7 +270,7 @@ static bool try_shipped(stk__cuda *cuda, history *tried, stk_status *status)
         return final || stk__cuda_has_lost(cuda);
     }
     note_shipped(&cuda->device.info, tried->text);
-    stk__log(STK_LOG_INFO, "the driver translates the shipped PTX: %s", tried->text);
+    stk__log(STK_LOG_INFO, "the driver JIT-compiles the shipped PTX: %s", tried->text);
     return true;
 }
 
@@ -302,7 +301,7 @@ stk_status stk__cuda_build(stk__cuda *cuda, const char *text, stk_error *error)
     const stk_status status = try_all(cuda, text, &tried);
     if (status == STK_OK) return STK_OK;
     if (tried.count > 1)
-        stk__fail(error, status, "no kernels for '%s': %s", cuda->device.info.name, tried.text);
+        stk__fail(error, status, "cannot compile kernels for '%s': %s", cuda->device.info.name, tried.text);
     else if (error)
         *error = tried.last;
     if (tried.count > 1) stk__error_hint(error, "%s", tried.last.hint);

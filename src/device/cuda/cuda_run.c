@@ -18,7 +18,7 @@ stk_status stk__cuda_alloc(stk__cuda *cuda, stk__cu_pointer *at, size_t bytes, s
         cuda->api->cuMemGetInfo_v2(&free_bytes, &all_bytes) != CUDA_SUCCESS)
         return status;
     const stk_error plain = *error;
-    stk__fail(error, status, "%.300s: %.1f MB of '%s' are asked for, %.1f of %.1f MB are free", plain.message,
+    stk__fail(error, status, "%.300s: requested %.1f MB on '%s', %.1f of %.1f MB are free", plain.message,
               (double)bytes * 1e-6, cuda->device.info.name, (double)free_bytes * 1e-6,
               (double)all_bytes * 1e-6);
     stk__error_hint(error, "%s", plain.hint);

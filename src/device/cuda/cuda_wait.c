@@ -41,7 +41,7 @@ stk_status stk__cuda_ask(stk__cuda *cuda, stk__cuda_site site, stk__cu_handle ev
     if (*over || code == CUDA_ERROR_NOT_READY) return STK_OK;
     stk_error own;
     const stk_status status = stk__cuda_check(cuda, code, "cuEventQuery", &own);
-    stk__cuda_lose(cuda, &own); /* nobody can know any more what still runs */
+    stk__cuda_lose(cuda, &own); /* the state of queued work is unknown from now on */
     if (error) *error = own;
     return status;
 }
@@ -65,9 +65,10 @@ static stk_status give_up(stk__cuda *cuda, stk__cuda_site site, stk_error *error
                                                            "the network's work",
                                                            "its copies before it was closed"};
     stk_error own;
-    stk__fail(&own, STK_ERROR_TIMEOUT, "'%s' did not finish %s in %.1f s", cuda->device.info.name,
-              works[site], (double)cuda->device.timeout_ns * 1e-9);
-    stk__error_hint(&own, "the GPU hangs or is busy with other work; look at nvidia-smi and at dmesg (Xid)");
+    stk__fail(&own, STK_ERROR_TIMEOUT, "timeout: '%s' did not finish %s within %.1f s",
+              cuda->device.info.name, works[site], (double)cuda->device.timeout_ns * 1e-9);
+    stk__error_hint(&own,
+                    "the GPU hangs or is busy with other work; check nvidia-smi and dmesg (Xid errors)");
     stk__cuda_lose(cuda, &own);
     if (error) *error = own;
     return STK_ERROR_TIMEOUT;

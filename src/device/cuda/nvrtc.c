@@ -48,8 +48,8 @@ static bool take(void *context, void *library)
         if (here.list[i].library == library) return false;
     *made = (stk__nvrtc){.library = library};
     if (!take_calls(library, &made->api, &missing)) {
-        stk__fail(error, STK_ERROR_UNSUPPORTED, "an NVRTC that was found has no '%s'", missing);
-        stk__error_hint(error, "it is older than CUDA 11.2, or something else");
+        stk__fail(error, STK_ERROR_UNSUPPORTED, "the NVRTC that was found lacks '%s'", missing);
+        stk__error_hint(error, "CUDA 11.2 or newer is needed");
         return false;
     }
     if (stk__nvrtc_judge(made->api.nvrtcVersion(&major, &minor), "nvrtcVersion", error) != STK_OK)
@@ -91,8 +91,8 @@ static stk_status collect(stk_error *error)
     const char *named = getenv(VARIABLE);
     const int driver = find_driver();
     if (named && strcmp(named, "none") == 0) {
-        stk__fail(error, STK_ERROR_UNSUPPORTED, VARIABLE "=none: no NVRTC is used");
-        stk__error_hint(error, "unset it to look in the usual places");
+        stk__fail(error, STK_ERROR_UNSUPPORTED, VARIABLE "=none: NVRTC is disabled");
+        stk__error_hint(error, "unset it to search the default locations");
         return STK_OK;
     }
     STK__TRY(stk__library_visit(&search, error));
@@ -141,7 +141,7 @@ void stk__nvrtc_describe(char *why, size_t why_bytes)
     if (stk__nvrtc_list(&list, &count, &error) != STK_OK) return; /* opening the device will say so */
     const int driver = find_driver();
     if (!count)
-        snprintf(why, why_bytes, "there is no NVRTC");
+        snprintf(why, why_bytes, "NVRTC not found");
     else if (stk__nvrtc_is_beyond(list[0].version))
         snprintf(why, why_bytes, "NVRTC %d.%d is newer than the driver's CUDA %d.%d", list[0].version / 1000,
                  list[0].version % 1000 / 10, driver / 1000, driver % 1000 / 10);
@@ -155,7 +155,7 @@ stk_status stk__nvrtc_judge(int code, const char *call, stk_error *error)
     if (code == NVRTC_SUCCESS) return STK_OK;
     const bool known = code > 0 && (size_t)code < sizeof names / sizeof names[0];
     const stk_status status = code == NVRTC_ERROR_OUT_OF_MEMORY ? STK_ERROR_MEMORY : STK_ERROR_UNSUPPORTED;
-    stk__fail(error, status, "%s failed: %s (%d)", call, known ? names[code] : "a code without a name", code);
-    stk__error_hint(error, "name another NVRTC in " VARIABLE ", or use augment.device=cpu");
+    stk__fail(error, status, "%s failed: %s (%d)", call, known ? names[code] : "unknown error code", code);
+    stk__error_hint(error, "set " VARIABLE " to another NVRTC, or use augment.device=cpu");
     return status;
 }

@@ -50,7 +50,7 @@ static const char *find_bad_field(const stk__augment_block *block)
     if (block->blur_radius < 0 || block->blur_radius > STK_AUGMENT_RADIUS) return "blur_radius";
     if (!are_finite(block->blur_weight, STK_AUGMENT_RADIUS + 1)) return "blur_weight";
     if (!isfinite(block->noise_std) || block->noise_std < 0) return "noise_std";
-    if (!is_near(block->erase_x) || !is_near(block->erase_y)) return "the place of erase";
+    if (!is_near(block->erase_x) || !is_near(block->erase_y)) return "the position of erase";
     if (!is_near(block->erase_w) || !is_near(block->erase_h) || block->erase_w < 0 || block->erase_h < 0)
         return "the size of erase";
     return find_bad_steps(block);
@@ -77,11 +77,11 @@ static stk_status check_sample(const stk__augment_batch *batch, uint64_t i, stk_
     const char *bad = find_bad_field(&batch->blocks[i]);
     const stk_view *image = &batch->images[i], *mask = batch->masks ? &batch->masks[i] : NULL;
     if (!bad && !is_in_arena(image, batch->target.channels, batch->arena_bytes))
-        bad = "the place of the image";
-    if (!bad && mask && !is_in_arena(mask, 1, batch->arena_bytes)) bad = "the place of the mask";
+        bad = "the position of the image";
+    if (!bad && mask && !is_in_arena(mask, 1, batch->arena_bytes)) bad = "the position of the mask";
     if (!bad && batch->target.mask && !fits_image(mask, image)) bad = "the size of the mask";
     if (!bad) return STK_OK;
-    return stk__fail(error, STK_ERROR_ARGUMENT, "sample %llu of a batch to augment makes no sense: %s",
+    return stk__fail(error, STK_ERROR_ARGUMENT, "invalid sample %llu in an augmentation batch: %s",
                      (unsigned long long)i, bad);
 }
 
@@ -104,8 +104,7 @@ stk_status stk__launch_check(const stk__augment_batch *batch, stk_error *error)
     const char *bad = find_bad_target(&batch->target);
     if (!bad && batch->count > MOST_SAMPLES) bad = "more than 65535 samples";
     if (!bad && batch->count && (!batch->blocks || !batch->images)) bad = "no blocks or views";
-    if (bad)
-        return stk__fail(error, STK_ERROR_ARGUMENT, "the output of an augmentation makes no sense: %s", bad);
+    if (bad) return stk__fail(error, STK_ERROR_ARGUMENT, "invalid output of an augmentation: %s", bad);
     for (uint64_t i = 0; i < batch->count; i++)
         STK__TRY(check_sample(batch, i, error));
     return STK_OK;

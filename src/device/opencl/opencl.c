@@ -37,11 +37,12 @@ static void ask_text(const stk__opencl_api *api, stk__cl_handle id, uint32_t wha
 static const char *find_lack(const stk__opencl_api *api, stk__cl_handle id)
 {
     const uint64_t floats = ask_number(api, id, CL_DEVICE_SINGLE_FP_CONFIG, 8);
-    if (!ask_number(api, id, CL_DEVICE_AVAILABLE, 4)) return "the driver says it is not available";
+    if (!ask_number(api, id, CL_DEVICE_AVAILABLE, 4)) return "the driver reports it as not available";
     if (!ask_number(api, id, CL_DEVICE_COMPILER_AVAILABLE, 4)) return "the driver has no compiler";
-    if (!ask_number(api, id, CL_DEVICE_ENDIAN_LITTLE, 4)) return "its bytes are in another order";
-    if (!(floats & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT)) return "its division does not round correctly";
-    if ((floats & NEEDED_FLOATS) != NEEDED_FLOATS) return "its floats are not those of IEEE 754";
+    if (!ask_number(api, id, CL_DEVICE_ENDIAN_LITTLE, 4)) return "it is not little-endian";
+    if (!(floats & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT))
+        return "no correctly rounded division (CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT)";
+    if ((floats & NEEDED_FLOATS) != NEEDED_FLOATS) return "no IEEE 754 single precision";
     if (ask_number(api, id, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof(size_t)) < STK_KERNEL_GROUP)
         return "its work groups are too small";
     if (ask_number(api, id, CL_DEVICE_LOCAL_MEM_SIZE, 8) < NEEDED_LOCAL_BYTES)
@@ -80,7 +81,7 @@ static stk_status find_devices(const stk__opencl_api *api, found_device found[ST
     *count = 0;
     const int32_t code = api->clGetPlatformIDs(MOST_PLATFORMS, platforms, &platform_count);
     if (code == CL_PLATFORM_NOT_FOUND || (code == CL_SUCCESS && platform_count == 0)) {
-        stk__fail(error, STK_ERROR_UNSUPPORTED, "the OpenCL library is there but lists no platform");
+        stk__fail(error, STK_ERROR_UNSUPPORTED, "the OpenCL library lists no platform");
         stk__error_hint(error, "install your GPU's OpenCL driver, or pocl-opencl-icd for the CPU");
         return STK_ERROR_UNSUPPORTED;
     }
@@ -94,9 +95,8 @@ static stk_status find_devices(const stk__opencl_api *api, found_device found[ST
             found[(*count)++] = (found_device){platforms[p], ids[i]};
     }
     if (*count) return STK_OK;
-    return stk__fail(
-        error, STK_ERROR_UNSUPPORTED,
-        "the OpenCL platforms list no device (PoCL needs a folder that it can write: POCL_CACHE_DIR)");
+    return stk__fail(error, STK_ERROR_UNSUPPORTED,
+                     "the OpenCL platforms list no device (PoCL needs a writable folder: POCL_CACHE_DIR)");
 }
 
 static int list_opencl(stk__device_info *infos, int most)
@@ -134,7 +134,7 @@ static void close_opencl(stk__device *device)
 {
     stk__opencl *cl = (stk__opencl *)device;
     if (cl->lost) {
-        stk__log(STK_LOG_WARNING, "'%s' hangs; its memory is left behind", device->info.name);
+        stk__log(STK_LOG_WARNING, "'%s' hangs; its memory is not freed", device->info.name);
         return; /* a kernel may still use all of it */
     }
     const stk__opencl_buffer *const buffers[] = {&cl->arena, &cl->samples, &cl->image, &cl->mask};
@@ -154,9 +154,9 @@ static stk_status refuse_index(int index, int count, const char *why, stk_error 
     if (why)
         stk__fail(error, STK_ERROR_UNSUPPORTED, "opencl:%d is not available: %s", index, why);
     else
-        stk__fail(error, STK_ERROR_UNSUPPORTED, "opencl:%d is not there: OpenCL lists %d device%s", index,
-                  count, count == 1 ? "" : "s");
-    stk__error_hint(error, "`stoker devices` lists what is here");
+        stk__fail(error, STK_ERROR_UNSUPPORTED, "no device opencl:%d: OpenCL lists %d device%s", index, count,
+                  count == 1 ? "" : "s");
+    stk__error_hint(error, "`stoker devices` lists the available devices");
     return STK_ERROR_UNSUPPORTED;
 }
 

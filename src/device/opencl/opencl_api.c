@@ -21,8 +21,8 @@ static bool take_call(void *library, const char *name, void *member)
         memcpy(member, &symbol, sizeof symbol); /* C has no cast from void * to a function */
         return true;
     }
-    stk__fail(&api_error, STK_ERROR_UNSUPPORTED, "the OpenCL library has no '%s'", name);
-    stk__error_hint(&api_error, "it is older than OpenCL 1.2, or something else");
+    stk__fail(&api_error, STK_ERROR_UNSUPPORTED, "the OpenCL library lacks '%s'", name);
+    stk__error_hint(&api_error, "OpenCL 1.2 or newer is needed");
     return false;
 }
 
@@ -103,7 +103,7 @@ const char *stk__opencl_code_name(int32_t code)
 {
     for (size_t i = 0; i < sizeof code_names / sizeof code_names[0]; i++)
         if (code_names[i].code == code) return code_names[i].name;
-    return "a code that OpenCL 1.2 does not have";
+    return "unknown error code";
 }
 
 stk_status stk__opencl_judge(int32_t code, const char *call, stk_error *error)
@@ -113,7 +113,8 @@ stk_status stk__opencl_judge(int32_t code, const char *call, stk_error *error)
                         code == CL_OUT_OF_HOST_MEMORY;
     stk__fail(error, memory ? STK_ERROR_MEMORY : STK_ERROR_UNSUPPORTED, "%s failed: %s (%d)", call,
               stk__opencl_code_name(code), (int)code);
-    stk__error_hint(error, memory ? "use a smaller batch, or another device"
-                                  : "see if `stoker devices --check` passes; else use augment.device=cpu");
+    stk__error_hint(error, memory
+                               ? "use a smaller batch, or another device"
+                               : "check that `stoker devices --check` passes; else use augment.device=cpu");
     return memory ? STK_ERROR_MEMORY : STK_ERROR_UNSUPPORTED;
 }

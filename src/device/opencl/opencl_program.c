@@ -23,7 +23,7 @@ static void explain_build(stk__opencl *cl, stk_error *error)
     cl->api->clGetProgramBuildInfo(cl->program, cl->id, CL_PROGRAM_BUILD_LOG, bytes, log.data, NULL);
     int length;
     const char *text = (const char *)log.data, *line = stk__program_complaint(text, &length);
-    stk__fail(error, STK_ERROR_UNSUPPORTED, "the kernels cannot be built for '%.100s': %.*s",
+    stk__fail(error, STK_ERROR_UNSUPPORTED, "cannot compile the kernels for '%.100s': %.*s",
               cl->device.info.model, length, line);
     stk__error_hint(error, "please report this with the device's name and driver; augment.device=cpu works");
     stk__log(STK_LOG_INFO, "%s", text);

@@ -26,9 +26,9 @@ static stk_status wait_for(const waiting *w, stk__cl_handle event, const char *w
         if (pause.tv_nsec < 500000) pause.tv_nsec += pause.tv_nsec / 4;
     }
     w->cl->lost = true;
-    stk__fail(error, STK_ERROR_TIMEOUT, "'%s' did not finish %s in %.1f s", w->cl->device.info.name, what,
-              (double)w->cl->device.timeout_ns * 1e-9);
-    stk__error_hint(error, "the device hangs or is busy with other work; look at its own tools");
+    stk__fail(error, STK_ERROR_TIMEOUT, "timeout: '%s' did not finish %s within %.1f s",
+              w->cl->device.info.name, what, (double)w->cl->device.timeout_ns * 1e-9);
+    stk__error_hint(error, "the device hangs or is busy with other work; check it with its vendor's tools");
     return STK_ERROR_TIMEOUT;
 }
 
@@ -140,7 +140,7 @@ stk_status stk__opencl_run(stk__opencl *cl, const stk__augment_batch *batch, stk
 {
     const waiting w = {cl, stk__clock_ns() + cl->device.timeout_ns};
     if (cl->lost)
-        return stk__fail(error, STK_ERROR_TIMEOUT, "'%s' did not answer before and is not used again",
+        return stk__fail(error, STK_ERROR_TIMEOUT, "device '%s' timed out before and is no longer used",
                          cl->device.info.name);
     STK__TRY(stk__buffer_reserve(&cl->staged, batch->count * sizeof(stk__kernel_sample), error));
     stk__kernel_sample *samples = (stk__kernel_sample *)(void *)cl->staged.data;

@@ -82,7 +82,7 @@ static stk_status open_engine(stk__engine **engine, const stk__engine_options *o
     info->first_step_bytes = (stk__dnn_has_avx512(&made->dnn) ? 8u : 4u) << 20; /* as measured */
     info->half_why = stk__dnn_has_bf16(&made->dnn)
                          ? "this engine computes in float32 only"
-                         : "this CPU has no bf16, and this engine computes in float32 only";
+                         : "this CPU lacks bf16, and this engine computes in float32 only";
     stk__dnn_describe(&made->dnn, info->version, sizeof info->version);
     snprintf(info->note, sizeof info->note, "%s", api->note);
     *engine = &made->front;

@@ -45,14 +45,15 @@ static void prepare_environment(char *note, size_t size)
     if (hides_tiles_here() && !getenv("DNNL_MAX_CPU_ISA") && !getenv("ONEDNN_MAX_CPU_ISA")) {
         setenv("DNNL_MAX_CPU_ISA", "AVX512_CORE_BF16", 0);
         setenv("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16", 0);
-        snprintf(note, size, "instructions capped at AVX512_CORE_BF16: AMX is announced but not described");
+        snprintf(note, size,
+                 "ISA capped at AVX512_CORE_BF16: the CPU reports AMX without its tile description");
     }
     const bool early = dlopen("libgomp.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD) != NULL;
     if (getenv("OMP_WAIT_POLICY")) return;
     setenv("OMP_WAIT_POLICY", "passive", 0);
     const size_t used = strlen(note);
     if (early)
-        snprintf(note + used, size - used, "%sOpenMP was loaded before: start with OMP_WAIT_POLICY=passive",
+        snprintf(note + used, size - used, "%sOpenMP was already loaded: start with OMP_WAIT_POLICY=passive",
                  used ? "; " : "");
 }
 
@@ -60,7 +61,7 @@ static bool take_call(void *library, const char *name, void *member, stk_error *
 {
     void *symbol = dlsym(library, name);
     if (symbol) memcpy(member, &symbol, sizeof symbol); /* C has no cast from void * to a function */
-    if (!symbol) stk__fail(error, STK_ERROR_UNSUPPORTED, "the oneDNN library has no '%s'", name);
+    if (!symbol) stk__fail(error, STK_ERROR_UNSUPPORTED, "the oneDNN library lacks '%s'", name);
     return symbol != NULL;
 }
 
@@ -70,9 +71,8 @@ static stk_status take_calls(void *library, stk__onednn_api *api, stk_error *err
     if (!take_call(library, "dnnl_version", &version, error)) return STK_ERROR_UNSUPPORTED;
     api->version = *version();
     if (api->version.major != DNNL_VERSION_MAJOR)
-        return stk__fail(error, STK_ERROR_UNSUPPORTED,
-                         "oneDNN %d.%d.%d cannot be used: this build speaks %d.x", api->version.major,
-                         api->version.minor, api->version.patch, DNNL_VERSION_MAJOR);
+        return stk__fail(error, STK_ERROR_UNSUPPORTED, "unsupported oneDNN %d.%d.%d: this build needs %d.x",
+                         api->version.major, api->version.minor, api->version.patch, DNNL_VERSION_MAJOR);
 #define TAKE_CALL(name)                                                                                      \
     if (!take_call(library, #name, &api->name, error)) return STK_ERROR_UNSUPPORTED;
     STK_ONEDNN_CALLS(TAKE_CALL)
@@ -90,11 +90,11 @@ static stk_status open_named(const char *path, stk__onednn_api *api, stk_error *
             stk__fail(error, STK_ERROR_UNSUPPORTED, VARIABLE "=%s cannot be opened: %s", path, dlerror());
     else
         status = take_calls(library, api, error);
-    if (status != STK_OK) stk__error_hint(error, "unset " VARIABLE " to look in the usual places");
+    if (status != STK_OK) stk__error_hint(error, "unset " VARIABLE " to search the default locations");
     return status;
 }
 
-/* The newest versions come last: they are opened only to say why they are no use. */
+/* The newest versions come last: they are opened only to report that they are unsupported. */
 static stk_status open_found(stk__onednn_api *api, stk_error *error)
 {
     static const char *const files[] = {"libdnnl.so.2", "libdnnl.so.3", "libdnnl.so"};
@@ -107,8 +107,8 @@ static stk_status open_found(stk__onednn_api *api, stk_error *error)
         status = take_calls(library, api, error);
         if (status == STK_OK) return STK_OK;
     }
-    if (!found) status = stk__fail(error, STK_ERROR_UNSUPPORTED, "libdnnl.so.2 (oneDNN) was not found");
-    stk__error_hint(error, "install oneDNN 2.x (Debian: libdnnl2), or name the file in " VARIABLE);
+    if (!found) status = stk__fail(error, STK_ERROR_UNSUPPORTED, "oneDNN (libdnnl.so.2) not found");
+    stk__error_hint(error, "install oneDNN 2.x (Debian: libdnnl2), or set its path in " VARIABLE);
     return status;
 }
 

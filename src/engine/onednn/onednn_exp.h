@@ -13,7 +13,7 @@
 #endif
 
 /* Within 2 ulp for x in -87 … 88; outside as at the border (1.6e-38, 1.7e38); NaN stays: a network that has
- * gone wrong must not look right. */
+ * diverged must not look right. */
 static inline float stk__exp(float x)
 {
     const float bounded_below = x < -87.0f ? -87.0f : x;

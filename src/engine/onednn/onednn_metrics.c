@@ -32,7 +32,7 @@ static void confuse_rows(void *context, int64_t first, int64_t last, int worker)
     }
 }
 
-/* found: classes that come before the truth, or -1; what is no number comes before it. */
+/* found: classes that come before the truth, or -1; NaN comes before it. */
 static void rank_rows(void *context, int64_t first, int64_t last, int worker)
 {
     (void)worker;

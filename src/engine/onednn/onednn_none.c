@@ -6,8 +6,8 @@ static stk_status open_engine(stk__engine **engine, const stk__engine_options *o
 {
     (void)engine, (void)options;
     stk__fail(error, STK_ERROR_UNSUPPORTED,
-              "this build has no engine 'onednn': dnnl.h of oneDNN 2.x was missing");
-    stk__error_hint(error, "install oneDNN 2.x with its header (Debian: libdnnl-dev) and build again");
+              "engine 'onednn' is not in this build: dnnl.h of oneDNN 2.x was missing");
+    stk__error_hint(error, "install oneDNN 2.x with its header (Debian: libdnnl-dev) and rebuild");
     return STK_ERROR_UNSUPPORTED;
 }
 

@@ -41,8 +41,9 @@ static stk_status judge(dnnl_status_t status, const char *what, stk_error *error
 {
     if (status == dnnl_success) return STK_OK;
     if (status == dnnl_out_of_memory)
-        return stk__fail(error, STK_ERROR_MEMORY, "oneDNN has no memory for %s", what);
-    return stk__fail(error, STK_ERROR_UNSUPPORTED, "oneDNN refused %s: its status is %d", what, (int)status);
+        return stk__fail(error, STK_ERROR_MEMORY, "oneDNN is out of memory: %s", what);
+    return stk__fail(error, STK_ERROR_UNSUPPORTED, "oneDNN failed to create %s: status %d", what,
+                     (int)status);
 }
 
 #define TRY(call, what) STK__TRY(judge(call, what, error))
@@ -229,7 +230,7 @@ static stk_status make_attributes(const stk__dnn *dnn, dnnl_primitive_attr_t *at
 {
     TRY(dnn->api->dnnl_primitive_attr_create(attributes), "attributes");
     return judge(dnn->api->dnnl_primitive_attr_set_scratchpad_mode(*attributes, dnnl_scratchpad_mode_user),
-                 "a scratchpad of the caller's", error);
+                 "a user-managed scratchpad", error);
 }
 
 static stk_status finish_step(const stk__dnn *dnn, stk__dnn_step *step, stk_error *error)

@@ -173,7 +173,7 @@ static void destroy(stk__op *op)
         stk__dnn_step_fini(stk__dnn_of(op), steps[i]);
 }
 
-/* Ready for both algorithms in each pass: they are measured, and a run that goes on may know better. */
+/* Ready for both algorithms in each pass: they are measured, and a resumed run may have other results. */
 static stk_status create_both(stk__op *op, weighted *own, stk_error *error)
 {
     const stk__onednn_winograd rule = own->winograd;

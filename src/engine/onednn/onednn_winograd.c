@@ -17,7 +17,7 @@ static bool is_possible(const stk__op_spec *s)
 
 /* From which size on Winograd was faster in every pass (docs/performance.md, "Convolution"). Narrower layers
  * do not fill a panel; with few tiles the weights' transform is most of the work; tiles that hang over the
- * edge compute pixels that nobody asked for. */
+ * edge compute pixels outside of the output. */
 typedef struct rule {
     int64_t channels; /* of input and of output; 0: never */
     int64_t tiles;

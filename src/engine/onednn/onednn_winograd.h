@@ -21,7 +21,7 @@ bool stk__onednn_winograd_pays(const stk__winograd_layer *layer, stk__cpu_level 
 
 /* For the operation's method. */
 const char *stk__onednn_winograd_word(const stk__onednn_winograd *w);
-/* Sets uses by such a word; false: it is none. */
+/* Sets uses by such a word; false: unknown word. */
 bool stk__onednn_winograd_read(stk__onednn_winograd *w, const char *word);
 
 /* Scratch of the passes that use it. */

@@ -27,7 +27,7 @@ static void confusion_forward(const stk__op *op, const stk__op_io *io)
     }
 }
 
-/* Classes that come before the truth. Logits that are no numbers put it behind. */
+/* Classes that come before the truth. NaN logits rank before the truth. */
 static int64_t rank_of(const float *logits, int64_t classes, int64_t truth)
 {
     int64_t rank = 0;

@@ -35,7 +35,7 @@ static bool is_skipped(const stk__update *update)
     return update->skipped && *(const double *)update->skipped->memory != 0;
 }
 
-/* What each gradient is multiplied by. A norm that is no number spoils them all, as in PyTorch, unless the
+/* What each gradient is multiplied by. A NaN norm makes them all NaN, as in PyTorch, unless the
  * update is skipped then. */
 static double find_factor(const stk__update *update)
 {

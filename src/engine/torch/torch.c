@@ -94,7 +94,7 @@ static void close_engine(stk__engine *engine)
     stk__free(made);
 }
 
-/* Who asked for a GPU is told about the GPU. */
+/* A request for a GPU gets the reason for the GPU. */
 static stk_status open_library(const stk__torch_api **api, const char *device, stk_error *error)
 {
     const stk_status status = stk__torch_api_open(api, error);
@@ -108,13 +108,13 @@ static void describe(stk__torch *made, const stk__engine_options *options)
 {
     stk__engine_info *info = &made->front.info;
     const stk__torch_api *api = made->api;
-    *info =
-        (stk__engine_info){.name = stk__engine_torch.name,
-                           .threads = options->threads,
-                           .kernel_layout = STK_TORCH_KERNEL,
-                           .bf16 = STK_HALF_NATIVE,
-                           .f16 = STK_HALF_NATIVE,
-                           .half_why = "on CPUs PyTorch is not known to be faster in it; with ! it is used"};
+    *info = (stk__engine_info){
+        .name = stk__engine_torch.name,
+        .threads = options->threads,
+        .kernel_layout = STK_TORCH_KERNEL,
+        .bf16 = STK_HALF_NATIVE,
+        .f16 = STK_HALF_NATIVE,
+        .half_why = "PyTorch is not known to be faster with 16-bit types on CPUs; ! forces them"};
     snprintf(info->version, sizeof info->version, "PyTorch %d.%d.%d, %s", api->major, api->minor, api->patch,
              stk__torch_device_name(&made->device));
     memcpy(info->gpu_why, made->device.why, sizeof info->gpu_why);

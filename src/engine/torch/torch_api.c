@@ -29,15 +29,15 @@ static bool take_call(void *library, const char *name, void *member)
 
 static stk_status refuse_old(const stk__torch_api *api, stk_error *error)
 {
-    stk__fail(error, STK_ERROR_UNSUPPORTED, "PyTorch %d.%d is too old: %d.%d is the oldest that can be used",
-              api->major, api->minor, STK_TORCH_MAJOR, STK_TORCH_MINOR);
-    stk__error_hint(error, "install a newer PyTorch, or name another's torch/lib folder in " VARIABLE);
+    stk__fail(error, STK_ERROR_UNSUPPORTED, "unsupported PyTorch %d.%d: %d.%d or newer is needed", api->major,
+              api->minor, STK_TORCH_MAJOR, STK_TORCH_MINOR);
+    stk__error_hint(error, "install a newer PyTorch, or set its torch/lib folder in " VARIABLE);
     return STK_ERROR_UNSUPPORTED;
 }
 
 static stk_status refuse_call(const char *name, stk_error *error)
 {
-    stk__fail(error, STK_ERROR_UNSUPPORTED, "this PyTorch has no '%s'", name);
+    stk__fail(error, STK_ERROR_UNSUPPORTED, "unsupported PyTorch: it lacks '%s'", name);
     stk__error_hint(error, "version %d.%d or newer is needed", STK_TORCH_MAJOR, STK_TORCH_MINOR);
     return STK_ERROR_UNSUPPORTED;
 }
@@ -83,8 +83,8 @@ static stk_status open_path(const char *path, stk__torch_api *api, stk_error *er
 {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (library) return take_calls(library, api, error);
-    stk__fail(error, STK_ERROR_UNSUPPORTED, "PyTorch cannot be opened: %s", dlerror());
-    stk__error_hint(error, "name the torch/lib folder of a working PyTorch in " VARIABLE);
+    stk__fail(error, STK_ERROR_UNSUPPORTED, "cannot load PyTorch: %s", dlerror());
+    stk__error_hint(error, "set the torch/lib folder of a working PyTorch in " VARIABLE);
     return STK_ERROR_UNSUPPORTED;
 }
 
@@ -129,9 +129,9 @@ static stk_status find_and_open(stk__torch_api *api, stk_error *error)
         return open_path(path, api, error);
     void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
     if (library) return take_calls(library, api, error);
-    stk__fail(error, STK_ERROR_UNSUPPORTED, "PyTorch (" LIBRARY ") was not found");
-    stk__error_hint(error,
-                    "activate the Python environment that has it, or name its torch/lib folder in " VARIABLE);
+    stk__fail(error, STK_ERROR_UNSUPPORTED, "PyTorch (" LIBRARY ") not found");
+    stk__error_hint(
+        error, "activate the Python environment that has PyTorch, or set its torch/lib folder in " VARIABLE);
     return STK_ERROR_UNSUPPORTED;
 }
 

@@ -69,11 +69,11 @@ bool stk__torch_went_well(stk__torch_scope *scope, int32_t result, const char *w
     if (text && !*text) text = NULL;
     scope->status = is_shortage(scope->engine, text) ? STK_ERROR_MEMORY : STK_ERROR_UNSUPPORTED;
     if (!text)
-        text = scope->status == STK_ERROR_MEMORY ? "it does not say why; the GPU is out of memory, or nearly"
-                                                 : "it does not say why";
+        text = scope->status == STK_ERROR_MEMORY ? "no error message; the GPU is (almost) out of memory"
+                                                 : "no error message";
     stk__fail(scope->error, scope->status, "PyTorch failed in '%s': %.*s", what, first_sentence(text), text);
     if (scope->status == STK_ERROR_MEMORY)
-        stk__error_hint(scope->error, "a smaller data.batch_size needs less memory");
+        stk__error_hint(scope->error, "lower data.batch_size");
     else
         stk__error_hint(scope->error, "run.engine=onednn trains without PyTorch");
     return false;

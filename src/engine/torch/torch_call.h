@@ -112,7 +112,7 @@ stk__torch_handle stk__torch_call(stk__torch_scope *scope, stk__torch_request *r
 #define STK_TORCH_RUN_VOID(scope, name, overload, ...)                                                       \
     stk__torch_call((scope), STK_TORCH_REQUEST((name), (overload), 0, __VA_ARGS__))
 
-/* Failures of other calls of the interface; returns whether all went well. */
+/* Records failures of other calls of the interface; returns success. */
 bool stk__torch_went_well(stk__torch_scope *scope, int32_t result, const char *what);
 stk__torch_handle stk__torch_hold(stk__torch_scope *scope, stk__torch_handle handle);
 
@@ -156,8 +156,8 @@ stk__torch_handle stk__torch_divisor(stk__torch_scope *scope, double value);
 
 /* target = source, of any layouts and types */
 void stk__torch_copy(stk__torch_scope *scope, stk__torch_handle target, stk__torch_handle source);
-/* The tensor becomes the result of an operator that has no output argument: it takes the memory over, which
- * nobody else may have, if the values lie there as they would in its own; else they are copied. */
+/* The tensor becomes the result of an operator that has no output argument: it takes over the memory, which
+ * must have no other owner, if the layout is the same; else they are copied. */
 void stk__torch_take(stk__torch_scope *scope, stk__tensor *tensor, stk__torch_handle result);
 /* The same of a picture, as stk__torch_picture sees it. */
 void stk__torch_take_picture(stk__torch_scope *scope, stk__tensor *tensor, const stk__shape *shape,
@@ -170,7 +170,7 @@ void stk__torch_add_product(stk__torch_scope *scope, stk__torch_handle target, s
                             stk__torch_handle b, double factor);
 /* The gradient of a parameter is written, or added. */
 void stk__torch_learn(stk__torch_scope *scope, const stk__op_io *io, int param, stk__torch_handle gradient);
-/* The same of a result that nobody else has: where it is written it is taken over. */
+/* The same for a result without another owner: where it is written it is taken over. */
 void stk__torch_learn_own(stk__torch_scope *scope, const stk__op_io *io, int param,
                           stk__torch_handle gradient);
 /* An i64 of one value becomes one more. */

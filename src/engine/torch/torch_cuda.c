@@ -33,7 +33,7 @@ static stk_status wait_for(stk__torch_cuda *cuda, stk__torch_stage *stage, stk__
     return STK_OK;
 }
 
-/* Whether nobody has it and no copy uses it. */
+/* Whether it is not mapped and no copy uses it. */
 static stk_status is_idle(stk__torch_cuda *cuda, stk__torch_stage *stage, bool *idle, stk_error *error)
 {
     *idle = !stage->lent;
@@ -165,7 +165,7 @@ stk_status stk__torch_cuda_ask(stk__torch_cuda *cuda, const stk_tensor *view, bo
     return status;
 }
 
-/* Who has been told that it is there does not wait. */
+/* A caller that knows it is complete does not wait. */
 stk_status stk__torch_cuda_wait(stk__torch_cuda *cuda, const stk_tensor *view, stk_error *error)
 {
     stk__torch_stage *stage = stage_of(cuda, view);
@@ -233,7 +233,7 @@ bool stk__torch_cuda_is_busy(stk__torch_cuda *cuda)
     return code == CUDA_ERROR_NOT_READY;
 }
 
-/* PyTorch keeps what it once took, so the least that was ever free tells the most that was in use. */
+/* PyTorch keeps what it once took, so the minimum of free memory gives the maximum in use. */
 stk__engine_memory stk__torch_cuda_measure(stk__torch_cuda *cuda)
 {
     size_t there = 0, total = 0;
@@ -254,7 +254,7 @@ stk__engine_memory stk__torch_cuda_measure(stk__torch_cuda *cuda)
  */
 
 /* PyTorch has old switches and new ones. Writing the old ones sets both alike and never throws; reading them
- * throws a C++ exception where somebody in this process has set one kind only, so nobody here reads. Off
+ * throws a C++ exception where this process has set one kind only, so it is never read here. Off
  * means "as the rest is" for convolutions, which may be TF32 by the new switches: those are set as well. */
 bool stk__torch_cuda_set_tf32(stk__torch_cuda *cuda, bool allow)
 {
@@ -270,7 +270,7 @@ bool stk__torch_cuda_set_tf32(stk__torch_cuda *cuda, bool allow)
 }
 
 /* Plain assignments in PyTorch: they do not throw. Operators that are never deterministic (gradients of
- * bilinear resizing) go on, with a warning of PyTorch's. */
+ * bilinear resizing) still run, with a warning of PyTorch's. */
 bool stk__torch_cuda_set_algorithms(stk__torch_cuda *cuda, bool measured, bool deterministic)
 {
     const stk__torch_cuda_api *api = &cuda->api;
@@ -290,8 +290,9 @@ void stk__torch_cuda_tell_half(stk__torch_cuda *cuda, stk__engine_info *info)
     info->bf16 = architecture >= 80 ? STK_HALF_FAST : STK_HALF_NATIVE;
     info->f16 = architecture >= 70 ? STK_HALF_FAST : STK_HALF_NATIVE;
     snprintf(cuda->half_why, sizeof cuda->half_why,
-             architecture >= 70 ? "this GPU (sm_%d) is fast in fp16; bf16 is fast from sm_80 on"
-                                : "this GPU (sm_%d) is not faster in 16 bits; GPUs are from sm_70 on",
+             architecture >= 70
+                 ? "bf16 needs sm_80 or newer to be fast; this GPU (sm_%d) is fast in fp16"
+                 : "this GPU (sm_%d) is not faster with fp16 or bf16; that needs sm_70 or newer",
              architecture);
     info->half_why = architecture >= 80 ? NULL : cuda->half_why;
 }
@@ -318,10 +319,10 @@ void stk__torch_cuda_use_graphs(stk__torch_cuda *cuda, stk__engine_info *info)
     const int index = cuda->driver.device.index;
     void *stream = NULL;
     if (cuda->api.graphs.missing)
-        snprintf(info->graphs_why, sizeof info->graphs_why, "this PyTorch has no '%.60s'",
+        snprintf(info->graphs_why, sizeof info->graphs_why, "this PyTorch lacks '%.60s'",
                  cuda->api.graphs.missing);
     else if (!cuda->driver.stream && cuda->api.graphs.pool_stream(false, index, &stream) != 0)
-        snprintf(info->graphs_why, sizeof info->graphs_why, "PyTorch has no stream for them");
+        snprintf(info->graphs_why, sizeof info->graphs_why, "PyTorch provides no stream for CUDA graphs");
     info->graphs = !info->graphs_why[0];
     if (!stream) return; /* or it is not the default one already */
     cuda->driver.stream = stream;
@@ -401,9 +402,9 @@ static stk_status ask_stream(stk__torch_cuda *cuda, const stk__torch_api *api, i
         return STK_OK;
     }
     const char *why = api->last_error ? api->last_error() : NULL;
-    stk__fail(error, STK_ERROR_UNSUPPORTED, "PyTorch cannot use the GPU: %.*s",
-              why && *why ? (int)strcspn(why, "\n") : 19, why && *why ? why : "it does not say why");
-    stk__error_hint(error, "see if python3 -c 'import torch; torch.zeros(1).cuda()' works there");
+    if (!why || !*why) why = "no error message";
+    stk__fail(error, STK_ERROR_UNSUPPORTED, "PyTorch cannot use the GPU: %.*s", (int)strcspn(why, "\n"), why);
+    stk__error_hint(error, "check that python3 -c 'import torch; torch.zeros(1).cuda()' works");
     return STK_ERROR_UNSUPPORTED;
 }
 

@@ -1,6 +1,6 @@
 /* PyTorch on an NVIDIA GPU: what the engine torch does itself there, which is little. Operators are the same
  * as on the CPU; arenas are PyTorch's own memory; the host sees tensors through pinned memory, copied on
- * PyTorch's stream, so that everything is in order without anybody waiting. Driver calls are those of
+ * PyTorch's stream, so that everything is in order without a wait. Driver calls are those of
  * device/cuda, in the primary context, which is PyTorch's too. */
 #ifndef STK_ENGINE_TORCH_CUDA_H
 #define STK_ENGINE_TORCH_CUDA_H
@@ -16,7 +16,7 @@ enum { STK_TORCH_STAGES = 32 };
 typedef struct stk__torch_stage {
     stk__cuda_pinned memory;
     stk__cu_handle over; /* after the copy that uses it; NULL: not made yet */
-    bool lent;           /* somebody has it mapped */
+    bool lent;           /* it is mapped */
     bool flying;         /* a copy may still use it */
 } stk__torch_stage;
 
@@ -49,7 +49,7 @@ typedef struct stk__torch_cuda {
     stk__torch_pool pool;  /* of all graphs; zeros: none yet */
     int graph_count;       /* graphs that use it */
     stk__graph *capturing; /* what is queued goes there; NULL: to the GPU */
-    bool own_stream;       /* threads must be told */
+    bool own_stream;       /* threads must set it as their current stream */
     stk__torch_stage stages[STK_TORCH_STAGES];
     stk__cu_handle behind; /* after what was queued at the last mark; NULL: none yet */
     long waits, fetches;   /* so far: how often the host waited for the stream, and copied from the GPU */

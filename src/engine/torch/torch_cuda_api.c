@@ -29,14 +29,14 @@ bool stk__torch_cuda_is_built(const stk__torch_api *api)
 /* PyTorch looks for its CUDA part once, at the first operator that must know, and what is loaded later it
  * never finds: an engine on the CPU would switch GPUs off for the whole process. Loading takes a quarter of
  * the time that libtorch_cpu.so takes, without NVIDIA's own libraries, so it is left out where there is no
- * driver. Who asks for a GPU is told why it could not be loaded. */
+ * driver. A request for a GPU reports why it could not be loaded. */
 void stk__torch_cuda_load(const stk__torch_api *api)
 {
     char folder[PATH_MAX - 32], path[PATH_MAX];
     if (!stk__torch_cuda_is_built(api) || !stk__cuda_api_open(NULL)) return;
     find_folder(api, folder, sizeof folder);
     snprintf(path, sizeof path, "%slibtorch_cuda.so", folder);
-    if (!dlopen(path, RTLD_NOW | RTLD_LOCAL)) dlerror(); /* as if nobody had tried */
+    if (!dlopen(path, RTLD_NOW | RTLD_LOCAL)) dlerror(); /* clears the error state */
 }
 
 static bool take(void *library, const char *name, void *member)
@@ -48,7 +48,7 @@ static bool take(void *library, const char *name, void *member)
 
 static stk_status refuse_call(const char *name, stk_error *error)
 {
-    stk__fail(error, STK_ERROR_UNSUPPORTED, "PyTorch's libtorch_cuda.so has no '%s'", name);
+    stk__fail(error, STK_ERROR_UNSUPPORTED, "unsupported PyTorch: libtorch_cuda.so lacks '%s'", name);
     stk__error_hint(error, "install another PyTorch with CUDA; run.device=cpu trains on the CPU");
     return STK_ERROR_UNSUPPORTED;
 }
@@ -85,8 +85,8 @@ stk_status stk__torch_cuda_api_open(stk__torch_cuda_api *calls, const stk__torch
     void *cuda = host ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
     if (cuda) stk__torch_graph_api_find(&calls->graphs, cuda, host);
     if (cuda) return take_calls(cuda, host, calls, error);
-    stk__fail(error, STK_ERROR_UNSUPPORTED, "PyTorch's CUDA part cannot be opened: %s", dlerror());
-    stk__error_hint(error, "install the NVIDIA packages that this PyTorch wants, as pip install torch does; "
+    stk__fail(error, STK_ERROR_UNSUPPORTED, "cannot load libtorch_cuda.so of PyTorch: %s", dlerror());
+    stk__error_hint(error, "install the NVIDIA packages that this PyTorch needs (pip install torch does); "
                            "run.device=cpu trains on the CPU");
     return STK_ERROR_UNSUPPORTED;
 }

@@ -34,12 +34,12 @@ static stk_status find_gpu(const char *word, int64_t index, stk_error *error)
     stk__device_info gpus[STK_DEVICE_MOST];
     const int count = stk__device_cuda.list(gpus, STK_DEVICE_MOST);
     if (count < 1 || (count == 1 && !gpus[0].available)) {
-        snprintf(why, sizeof why, "there is no NVIDIA GPU (%s)", count ? gpus[0].why : "none is listed");
+        snprintf(why, sizeof why, "no NVIDIA GPU (%s)", count ? gpus[0].why : "the driver lists none");
         return stk__torch_device_refuse(
-            word, why, "`stoker devices` says what is here; run.device=cpu trains on the CPU", error);
+            word, why, "`stoker devices` lists the available devices; run.device=cpu trains on the CPU",
+            error);
     }
-    snprintf(why, sizeof why, "there %s only %d GPU%s", count == 1 ? "is" : "are", count,
-             count == 1 ? "" : "s");
+    snprintf(why, sizeof why, "the driver lists only %d GPU%s", count, count == 1 ? "" : "s");
     if (index >= count) return stk__torch_device_refuse(word, why, on_cpu, error);
     if (!gpus[index].available) return stk__torch_device_refuse(word, gpus[index].why, on_cpu, error);
     return STK_OK;
@@ -75,7 +75,7 @@ static stk_status open_cuda(const stk__torch_api *api, const char *word, int64_t
         snprintf(why, sizeof why, "this PyTorch (%d.%d.%d) was built without CUDA", api->major, api->minor,
                  api->patch);
         return stk__torch_device_refuse(
-            word, why, "install a PyTorch with CUDA; until then run.device=cpu trains on the CPU", error);
+            word, why, "install a PyTorch build with CUDA; run.device=cpu trains on the CPU", error);
     }
     const stk_status status = stk__torch_cuda_open(&device->cuda, api, (int)index, &own);
     if (status == STK_ERROR_UNSUPPORTED) return stk__torch_device_refuse(word, own.message, own.hint, error);
@@ -116,8 +116,8 @@ stk_status stk__torch_device_check(const char *word, stk_error *error)
     int64_t index;
     if (!word || strcmp(word, "auto") == 0 || strcmp(word, "cpu") == 0) return STK_OK;
     if (is_cuda(word, &index)) return find_gpu(word, index, error);
-    stk__fail(error, STK_ERROR_CONFIG, "run.device = '%s': there is no such device", word);
-    stk__error_hint(error, "auto, cpu, or cuda:N");
+    stk__fail(error, STK_ERROR_CONFIG, "run.device = '%s': unknown device", word);
+    stk__error_hint(error, "run.device is auto, cpu or cuda:N");
     return STK_ERROR_CONFIG;
 }
 

@@ -1,4 +1,4 @@
-/* Where the engine torch keeps its tensors: the one place that tells the host from a GPU. */
+/* Device of the engine torch: the one place that distinguishes host and GPU. */
 #ifndef STK_ENGINE_TORCH_DEVICE_H
 #define STK_ENGINE_TORCH_DEVICE_H
 
@@ -7,7 +7,7 @@
 typedef struct stk__torch_device {
     int32_t type, index;      /* as PyTorch counts them */
     stk__torch_cuda *cuda;    /* NULL: the host */
-    char why[STK_ENGINE_WHY]; /* "auto" is the host though there is a GPU: why; else empty */
+    char why[STK_ENGINE_WHY]; /* "auto" chose the host although there is a GPU: the reason; else empty */
 } stk__torch_device;
 
 /* word: "auto", "cpu", "cuda:0"; NULL: "auto". Is there such a device, as far as that can be known without
@@ -24,7 +24,7 @@ static inline bool stk__torch_device_is_host(const stk__torch_device *device)
 {
     return !device->cuda;
 }
-/* One sentence why, one what to do. */
+/* why: the reason; hint: what helps. */
 stk_status stk__torch_device_refuse(const char *word, const char *why, const char *hint, stk_error *error);
 /* "CPU", "cuda:0" */
 const char *stk__torch_device_name(const stk__torch_device *device);

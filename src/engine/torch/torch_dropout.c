@@ -1,6 +1,6 @@
 /* Dropout: a product with factors, 0 or scale, which are drawn by the formula of all engines. On a GPU the
  * kernel stk_dropout draws them, from sample ids, seed and epoch in its memory, so that a CUDA graph draws
- * anew at each launch; else the host does, and they are copied. */
+ * again at each launch; else the host does, and they are copied. */
 #include "core/logger.h"
 #include "engine/dropout.h"
 #include "engine/torch/torch_call.h"
@@ -61,7 +61,8 @@ void stk__torch_draws_open(stk__engine *front)
     front->info.draws = stk__torch_cuda_build(engine->device.cuda, &error) == STK_OK &&
                         make_numbers(engine, &error) == STK_OK;
     if (!front->info.draws)
-        stk__log(STK_LOG_WARNING, "dropout is drawn on the host, which is slower: %s", error.message);
+        stk__log(STK_LOG_WARNING, "dropout masks are generated on the host, which is slower: %s",
+                 error.message);
 }
 
 void stk__torch_draws_close(stk__torch_draws *draws)

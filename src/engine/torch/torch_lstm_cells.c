@@ -147,7 +147,7 @@ static void backward(layer *l)
         const int results = l->s->count;
         store(l, &r, 0, to);
         stk__torch_release(l->s, results);
-        hold_results(l->s, mark); /* of the first step: the run before it goes on there */
+        hold_results(l->s, mark); /* of the first step: the previous run continues there */
     }
     stk__torch_release(l->s, mark);
 }

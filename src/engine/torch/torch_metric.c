@@ -1,5 +1,5 @@
-/* Metrics of classes and values. They stay on the device: sums are added to y there, and nobody looks at a
- * value here. */
+/* Metrics of classes and values. They stay on the device: sums are added to y there, and the host never reads
+ * a value here. */
 #include "engine/torch/torch_metric.h"
 
 #include <math.h>
@@ -109,7 +109,7 @@ static stk_status confusion(stk__op *op, const stk__op_io *io, stk_error *error)
     return stk__torch_end(&s);
 }
 
-/* Classes that come before the truth, [n p 1]: larger ones, and equal ones of lower number. What is no number
+/* Classes that come before the truth, [n p 1]: larger ones, and equal ones of lower number. NaN
  * puts the truth behind. */
 static stk__torch_handle rank_of(stk__torch_scope *s, stk__torch_handle x, stk__torch_handle safe)
 {

@@ -10,7 +10,7 @@ stk__torch_handle stk__torch_as(stk__torch_scope *scope, stk__torch_handle value
 stk__torch_handle stk__torch_has_weight(stk__torch_scope *scope, const stk__op_io *io, int ndim);
 /* Adds all values to sum i of y. */
 void stk__torch_tally(stk__torch_scope *scope, const stk__op_io *io, int64_t i, stk__torch_handle values);
-/* The first largest of each row, i64 [a b 1] of [a b c]; what is no number is the smallest. */
+/* The first largest of each row, i64 [a b 1] of [a b c]; NaN is the smallest. */
 stk__torch_handle stk__torch_best(stk__torch_scope *scope, stk__torch_handle values);
 
 /* torch_metric_points.c */

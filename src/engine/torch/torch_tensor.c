@@ -181,7 +181,7 @@ static void take_over(stk__torch_scope *scope, stk__tensor *tensor, stk__torch_h
     tensor->memory = data;
 }
 
-/* What has no place of its own in an arena belongs to somebody who looks for the values there. */
+/* A tensor outside of arenas belongs to a caller who reads the values at its address. */
 static void take_as(stk__torch_scope *scope, stk__tensor *tensor, const stk__torch_form *form,
                     stk__torch_handle result)
 {
@@ -247,7 +247,7 @@ static stk__torch_handle factor_of(stk__torch_scope *scope, const double *value)
     return stk__torch_went_well(scope, result, "a factor") ? stk__torch_hold(scope, made) : NULL;
 }
 
-/* The only addition in place whose factor is no Scalar. */
+/* The only in-place addition whose factor is not a Scalar. */
 void stk__torch_add_product(stk__torch_scope *scope, stk__torch_handle target, stk__torch_handle a,
                             stk__torch_handle b, double factor)
 {

@@ -94,7 +94,7 @@ static void collect_norm(stk__torch_scope *s, const stk__update *update, stk__to
 }
 
 /* The fused steps divide gradients by a tensor: engine->factor becomes 1 / (scale x clipping). false: there
- * is nothing to divide by. A norm that is no number spoils them all, as in PyTorch. */
+ * is nothing to divide by. A NaN norm makes them all NaN, as in PyTorch. */
 static bool find_divisor(stk__torch_scope *s, const stk__update *update, stk__torch_handle *broken)
 {
     const double scale = update->grad_scale != 0 ? update->grad_scale : 1;

@@ -56,7 +56,7 @@ stk_known stk__drm_number(double *number, const char *format, ...)
     return stk__number_real(text, strspn(text, "+-.0123456789"), number) ? STK_KNOWN : STK_UNKNOWN;
 }
 
-/* The value of KEY=value in uevent; "" when it is not there. */
+/* The value of KEY=value in uevent; "": no such key. */
 static void find_fact(const char *uevent, const char *key, char *value, size_t size)
 {
     const size_t length = strlen(key);
@@ -118,7 +118,7 @@ int stk__drm_find(const char *vendor, const char *const *drivers, stk__drm_card 
         int64_t number;
         const char *digits = entry->d_name + 4;
         if (strncmp(entry->d_name, "card", 4) != 0 || !stk__number_whole(digits, strlen(digits), &number))
-            continue; /* card0-DP-1 is a socket of card0 */
+            continue; /* card0-DP-1 is a connector of card0 */
         stk__drm_card *card = &cards[count];
         *card = (stk__drm_card){.number = (int)number};
         snprintf(card->root, sizeof card->root, "%.500s", stk__drm_root());
@@ -160,7 +160,7 @@ void stk__drm_read_sources(stk__poller_context *context, const stk__drm_card *ca
         if (known == STK_KNOWN && number * s->scale >= s->least && number * s->scale <= s->most)
             *reading = stk__reading_known(number * s->scale, stk__clock_ns());
         else if (known != STK_UNSUPPORTED)
-            reading->when_ns = 1; /* there, but silent: it stays unknown (stk__drm_finish) */
+            reading->when_ns = 1; /* the file exists without a value: it stays unknown (stk__drm_finish) */
     }
 }
 

@@ -1,4 +1,4 @@
-/* GPUs that the kernel shows as files: /sys/class/drm/cardN, its sensors, its place on the bus. */
+/* GPUs as DRM cards in sysfs: /sys/class/drm/cardN, its hwmon sensors, its PCI slot. */
 #ifndef STK_MONITOR_DRM_CARD_H
 #define STK_MONITOR_DRM_CARD_H
 
@@ -21,16 +21,15 @@ const char *stk__drm_root(void);
 int stk__drm_find(const char *vendor, const char *const *drivers, stk__drm_card *cards, int most);
 
 bool stk__drm_is_there(const stk__drm_card *card);
-/* Sleeps, and would be woken by being asked. */
+/* Runtime suspended: reading its sensors would wake it. */
 bool stk__drm_sleeps(const stk__drm_card *card);
 
-/* A small file's text without its line break. False: errno says why not. */
+/* Text of a small file without its line break. False: errno has the reason. */
 bool stk__drm_text(char *text, size_t size, const char *format, ...) STK__PRINTF(3, 4);
-/* The number at the beginning of a file. STK_UNSUPPORTED: there is no such file; STK_UNKNOWN: it gives none
- * now. */
+/* The number at the beginning of a file. STK_UNSUPPORTED: no such file; STK_UNKNOWN: no value now. */
 stk_known stk__drm_number(double *number, const char *format, ...) STK__PRINTF(2, 3);
 
-/* A metric from a file: number x scale, believed from least to most. */
+/* A metric from a file: number x scale, valid from least to most. */
 typedef struct stk__drm_source {
     stk_metric metric;
     bool sensor;      /* below hwmon, else below the card's folder */
@@ -38,12 +37,12 @@ typedef struct stk__drm_source {
     double scale, least, most;
 } stk__drm_source;
 
-/* All sources in order; later ones of a metric stand in for those not told. */
+/* All sources in order; later ones of a metric are fallbacks for earlier ones without a value. */
 void stk__drm_read_sources(stk__poller_context *context, const stk__drm_card *card,
                            const stk__drm_source *sources, int count, stk_gpu_frame *frame);
-/* Generation and width of the link, now and at best. */
+/* PCIe link generation and width, current and maximum. */
 void stk__drm_read_link(const stk__drm_card *card, uint64_t now_ns, stk_gpu_frame *frame);
-/* Everything not told and not marked otherwise is not supported. */
+/* Marks every metric that is still unknown as unsupported. */
 void stk__drm_finish(stk_gpu_frame *frame);
 
 #endif

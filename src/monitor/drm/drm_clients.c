@@ -85,7 +85,7 @@ static void read_pair(stk__drm_clients *c, const char *key, const char *value, i
         read_engine(c, key, length, value, out);
 }
 
-/* False: not there any more, or no client of this card. */
+/* False: closed, or not a client of this card. */
 static bool read_info(stk__drm_clients *c, const stk__drm_card *card, int32_t pid, int32_t file, info *out)
 {
     char text[8192];
@@ -122,7 +122,7 @@ static void scan_process(stk__drm_clients *c, const stk__drm_card *card, int32_t
     char path[600], target[64];
     snprintf(path, sizeof path, "%s/proc/%d/fd", card->root, (int)pid);
     DIR *folder = opendir(path);
-    if (!folder) return; /* somebody else's */
+    if (!folder) return; /* process of another user */
     for (const struct dirent *entry; (entry = readdir(folder));) {
         const ssize_t length = readlinkat(dirfd(folder), entry->d_name, target, sizeof target - 1);
         target[length > 0 ? length : 0] = '\0';
@@ -146,7 +146,7 @@ static void scan_all(stk__drm_clients *c, stk__poller_context *context, const st
     closedir(folder);
 }
 
-/* Processes can have several clients: their memory is added up, their load too. */
+/* A process can have several clients: their memory and load are summed. */
 static void tell_process(const stk__drm_client *client, double percent, uint64_t now_ns, stk_gpu_frame *frame)
 {
     int i = 0;
@@ -168,7 +168,8 @@ static void tell_process(const stk__drm_client *client, double percent, uint64_t
     }
 }
 
-/* Adds what the client's engines did since the last read to busy[]; its own most in percent, -1: unknown. */
+/* Adds the client's engine time since the last read to busy[]; returns the load of its busiest engine in
+ * percent, -1: unknown. */
 static double add_client_load(stk__drm_clients *c, stk__drm_client *client, const info *now,
                               const double *span, double *busy)
 {
@@ -187,7 +188,7 @@ static double add_client_load(stk__drm_clients *c, stk__drm_client *client, cons
     return most > 100 ? 100 : most;
 }
 
-/* How long each engine could have worked since the last read, in its own unit. */
+/* Time available to each engine since the last read, in its own unit. */
 static void find_spans(stk__drm_clients *c, const info *infos, uint64_t now_ns, double *span)
 {
     for (int e = 0; e < c->engine_count; e++) {

@@ -1,6 +1,6 @@
-/* Who has a card open, and how long its engines worked for each, from /proc/PID/fdinfo (the kernel's
- * "DRM client usage stats"). Looking through all processes is dear: it is done now and then; those found are
- * read each time. */
+/* Processes that use a card, and the engine time of each, from /proc/PID/fdinfo (the kernel's "DRM client
+ * usage stats"). Scanning all processes is expensive: it is done now and then; the clients found are read
+ * each time. */
 #ifndef STK_MONITOR_DRM_CLIENTS_H
 #define STK_MONITOR_DRM_CLIENTS_H
 
@@ -10,11 +10,11 @@ enum { STK_DRM_ENGINES = 8, STK_DRM_CLIENTS = 64 };
 
 typedef struct stk__drm_client {
     int32_t pid, file;
-    uint64_t id; /* one client can be open several times */
+    uint64_t id; /* a client can have several file descriptors */
     char name[32];
     bool begun;
     double busy[STK_DRM_ENGINES]; /* ns, or cycles, ever */
-    double memory_bytes;          /* < 0: not told */
+    double memory_bytes;          /* < 0: unknown */
 } stk__drm_client;
 
 typedef struct stk__drm_clients {
@@ -29,10 +29,11 @@ typedef struct stk__drm_clients {
     stk_reading load; /* percent of the busiest kind of engine, since the last read */
 } stk__drm_clients;
 
-/* Fills the frame's processes and clients->load. Where not all can be seen and none is, none is known. */
+/* Fills the frame's processes and clients->load. If not all processes are visible and none was found,
+ * processes stay unknown. */
 void stk__drm_clients_read(stk__drm_clients *clients, stk__poller_context *context, const stk__drm_card *card,
                            stk_gpu_frame *frame);
-/* May we see all processes? Without that load is only that of our own. */
+/* Are all processes visible (root)? If not, the load is that of our own processes only. */
 bool stk__drm_clients_complete(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* AMD's GPUs, from the files of the kernel's driver amdgpu. */
+/* AMD GPUs, from the sysfs files of the kernel driver amdgpu. */
 #include "core/number.h"
 #include "monitor/drm/drm_clients.h"
 #include "monitor/load_feed.h"
@@ -45,7 +45,7 @@ static stk_status open_amd(stk__gpu_reader **reader, stk_error *error)
         return STK_OK;
     }
     stk__free(a);
-    return stk__fail(error, STK_ERROR_UNSUPPORTED, "no GPU of AMD: no card has the driver 'amdgpu'");
+    return stk__fail(error, STK_ERROR_UNSUPPORTED, "no AMD GPU: no card uses the driver 'amdgpu'");
 }
 
 static int count_amd(const stk__gpu_reader *reader)
@@ -58,7 +58,7 @@ static void describe_amd(const stk__gpu_reader *reader, int number, stk_gpu *gpu
     *gpu = ((const amd *)reader)->cards[number].facts;
 }
 
-/* Sensors are told apart by labels: edge (the chip as a whole), junction (its hottest point), mem. */
+/* Sensors are identified by labels: edge (die), junction (hot spot), mem. */
 static void read_heat(const stk__drm_card *card, stk_gpu_frame *frame)
 {
     stk_reading *readings = frame->readings;
@@ -79,7 +79,7 @@ static void read_heat(const stk__drm_card *card, stk_gpu_frame *frame)
     }
 }
 
-/* "1: 1800Mhz *": the steps a clock has; the star is at the one it has now. */
+/* "1: 1800Mhz *": the clock levels; the star marks the current one. */
 static void read_steps(const stk__drm_card *card, const char *name, stk_reading *now, stk_reading *most)
 {
     char text[2048];
@@ -119,7 +119,7 @@ static void read_awake(stk__poller_context *context, const stk__drm_card *card, 
                &readings[STK_METRIC_MEMORY_CLOCK_MAX]);
     stk__drm_read_link(card, stk__clock_ns(), frame);
     stk__drm_finish(frame);
-    snprintf(frame->note, sizeof frame->note, "utilisation is polled, not sampled");
+    snprintf(frame->note, sizeof frame->note, "utilization is polled, not sampled");
 }
 
 static void read_amd(stk__poller_context *context, stk_gpu_frame *frame)
@@ -128,12 +128,12 @@ static void read_amd(stk__poller_context *context, stk_gpu_frame *frame)
     amd_state *s = context->state;
     if (!stk__drm_is_there(card)) {
         frame->state = STK_GPU_LOST;
-        snprintf(frame->note, sizeof frame->note, "its files are gone");
+        snprintf(frame->note, sizeof frame->note, "device lost: its sysfs files are missing");
         return;
     }
     if (stk__drm_sleeps(card)) {
         frame->readings[STK_METRIC_UTIL] = stk__reading_known(0, stk__clock_ns());
-        snprintf(frame->note, sizeof frame->note, "asleep; asking more would wake it");
+        snprintf(frame->note, sizeof frame->note, "runtime suspended; reading more would wake it");
     } else {
         read_awake(context, card, frame);
     }

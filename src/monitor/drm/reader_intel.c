@@ -1,5 +1,5 @@
-/* Intel's GPUs, from the files of the kernel's drivers i915 and xe. They have no file with a utilisation: it
- * is added up from what every process's engines did, which only root can see. */
+/* Intel GPUs, from the sysfs files of the kernel drivers i915 and xe. They have no file with GPU utilization:
+ * it is summed over the engine times of all processes, which only root can see. */
 #include "monitor/drm/drm_clients.h"
 #include "monitor/counter_unwrap.h"
 #include "monitor/load_feed.h"
@@ -49,7 +49,7 @@ static stk_status open_intel(stk__gpu_reader **reader, stk_error *error)
         return STK_OK;
     }
     stk__free(i);
-    return stk__fail(error, STK_ERROR_UNSUPPORTED, "no GPU of Intel: no card has the driver 'i915' or 'xe'");
+    return stk__fail(error, STK_ERROR_UNSUPPORTED, "no Intel GPU: no card uses the driver 'i915' or 'xe'");
 }
 
 static int count_intel(const stk__gpu_reader *reader)
@@ -62,7 +62,7 @@ static void describe_intel(const stk__gpu_reader *reader, int number, stk_gpu *g
     *gpu = ((const intel *)reader)->cards[number].facts;
 }
 
-/* Energy is counted; power is how fast it grows. */
+/* Power is the rate of the energy counter. */
 static void read_energy(intel_state *s, const stk__drm_card *card, stk_gpu_frame *frame)
 {
     double raw, micro;
@@ -141,7 +141,8 @@ static void read_load(intel_state *s, stk__poller_context *context, const stk__d
     s->begun = true;
     frame->readings[STK_METRIC_UTIL].when_ns = 1; /* unknown at first, and for all but root */
     if (!stk__drm_clients_complete()) {
-        snprintf(frame->note, sizeof frame->note, "only root sees all processes, and so the utilisation");
+        snprintf(frame->note, sizeof frame->note,
+                 "GPU utilization needs root: it is summed over all processes");
     } else if (load.known == STK_KNOWN) {
         frame->readings[STK_METRIC_UTIL] = load;
         stk__load_feed_poll(&s->feed, load.value, load.when_ns, frame);
@@ -154,12 +155,12 @@ static void read_intel(stk__poller_context *context, stk_gpu_frame *frame)
     intel_state *s = context->state;
     if (!stk__drm_is_there(card)) {
         frame->state = STK_GPU_LOST;
-        snprintf(frame->note, sizeof frame->note, "its files are gone");
+        snprintf(frame->note, sizeof frame->note, "device lost: its sysfs files are missing");
         return;
     }
     read_load(s, context, card, frame);
     if (stk__drm_sleeps(card)) {
-        snprintf(frame->note, sizeof frame->note, "asleep; asking more would wake it");
+        snprintf(frame->note, sizeof frame->note, "runtime suspended; reading more would wake it");
         return;
     }
     stk__drm_read_sources(context, card, sources, sizeof sources / sizeof sources[0], frame);

@@ -1,10 +1,10 @@
-/* CPUs, by the ticks the kernel counts for each. */
+/* CPU utilization from the per-CPU ticks of /proc/stat. */
 #include "monitor/gpu_reader.h"
 #include "monitor/host/host_proc.h"
 
 #include <sched.h>
 
-/* Where we may run at all; without an answer, everywhere. */
+/* CPUs of our affinity mask; all of them, if it cannot be read. */
 static void find_usable(const stk__host_cpus *cpus, cpu_set_t *usable)
 {
     if (!cpus->all && sched_getaffinity(0, sizeof *usable, usable) == 0) return;

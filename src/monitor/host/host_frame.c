@@ -12,7 +12,7 @@
 
 enum { SECTOR_BYTES = 512, PRESSURES = 3 };
 
-/* Whether a name of diskstats is a disk; asked once. */
+/* Whether a name of diskstats is a disk; looked up once. */
 typedef struct disk {
     char name[32];
     bool whole;
@@ -21,7 +21,7 @@ typedef struct disk {
 struct stk__host {
     char root[STK_HOST_PATH_BYTES];
     stk__host_file memory, disks, pressures[PRESSURES];
-    stk__host_file groups[STK_HOST_GROUPS]; /* cpu.stat of ours and of those above */
+    stk__host_file groups[STK_HOST_GROUPS]; /* cpu.stat of our cgroup and its parents */
     int group_count;
     double group_unit_s; /* of their throttled time */
     disk disk_list[STK_HOST_DISKS];
@@ -47,7 +47,7 @@ static void open_group(stk__host *h, const char *mount, const char *group)
     }
 }
 
-/* The control groups of the job, or ours: `0::/path` (version 2) or `4:cpu,cpuacct:/path` (version 1). */
+/* The cgroups of the job, or ours: `0::/path` (version 2) or `4:cpu,cpuacct:/path` (version 1). */
 static void open_groups(stk__host *h, int32_t pid)
 {
     char mount[STK_HOST_PATH_BYTES + 64], self[16] = "self";
@@ -117,7 +117,7 @@ static void read_memory(stk__host *h, uint64_t now_ns, stk_host_frame *frame)
         frame->memory_used_bytes = stk__reading_known((double)(total - available) * 1024, now_ns);
 }
 
-/* Neither parts of disks nor what is made of disks or of memory: bytes count once. */
+/* Neither partitions nor devices built on disks or memory (dm, md, zram): bytes count once. */
 static bool is_disk(stk__host *h, const char *name, size_t length)
 {
     char path[STK_HOST_PATH_BYTES + 64];
@@ -155,12 +155,12 @@ static void read_disks(stk__host *h, uint64_t now_ns, stk_host_frame *frame)
         }
         at += strcspn(at, "\n");
     }
-    if (!found) return; /* a sandbox may hide all of them: that is not 0 */
+    if (!found) return; /* a sandbox may hide all disks: unknown, not 0 */
     frame->disk_read_bytes_total = stk__reading_known((double)read_sectors * SECTOR_BYTES, now_ns);
     frame->disk_written_bytes_total = stk__reading_known((double)written_sectors * SECTOR_BYTES, now_ns);
 }
 
-/* "some avg10=0.12 avg60=… total=12345": microseconds in which somebody waited. */
+/* "some avg10=0.12 avg60=… total=12345": microseconds in which some task waited. */
 static void read_pressures(stk__host *h, uint64_t now_ns, stk_host_frame *frame)
 {
     stk_reading *readings[PRESSURES] = {&frame->cpu_pressure_percent, &frame->io_pressure_percent,
@@ -182,7 +182,7 @@ static void read_pressures(stk__host *h, uint64_t now_ns, stk_host_frame *frame)
     h->waited_ns = now_ns;
 }
 
-/* Each group counts for itself how long its own limit held its processes back: the longest is what was felt.
+/* Each cgroup counts the time throttled by its own quota: the maximum applies.
  */
 static void read_groups(stk__host *h, uint64_t now_ns, stk_host_frame *frame)
 {

@@ -1,5 +1,5 @@
-/* The job: a process and all that came of it. Known members are read each time; children of their main
- * threads are found at once, others by a look at all processes now and then, which is dear. */
+/* The job: a process with all its descendants. Known members are read each time; children of their main
+ * threads are found at once, others by scanning all processes now and then, which is expensive. */
 #include "core/clock.h"
 #include "monitor/gpu_reader.h"
 #include "monitor/host/host_proc.h"
@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #define WALK_NS      (10 * STK_SECOND_NS)
-#define LEAST_GAP_NS (STK_SECOND_NS / 4) /* three files for each process: not with every short interval */
+#define LEAST_GAP_NS (STK_SECOND_NS / 4) /* three files per process: not every interval */
 
-/* What /proc/PID/stat says. */
+/* Values of /proc/PID/stat. */
 typedef struct facts {
     int32_t parent;
     double cpu_s; /* with that of children that were waited for */
@@ -102,7 +102,8 @@ static double read_memory(const stk__host_job *job, int32_t pid, char *text, dou
         !stk__host_number(&at, &common) || common > resident)
         return 0;
     const double page = (double)sysconf(_SC_PAGESIZE);
-    *shared = fmax(*shared, (double)common * page); /* of all the same, as good as: counted once */
+    *shared =
+        fmax(*shared, (double)common * page); /* shared pages are nearly the same in all: counted once */
     return (double)(resident - common) * page;
 }
 
@@ -119,7 +120,7 @@ static bool sum_members(stk__host_job *job, char *text, double *cpu_s, double *m
 {
     double shared = 0;
     *cpu_s = *memory = 0;
-    for (int i = 0; i < job->count; i++) { /* grows while it is gone through */
+    for (int i = 0; i < job->count; i++) { /* grows during the loop */
         stk__host_member *member = &job->members[i];
         facts f;
         member->alive = read_facts(job, member->pid, text, &f);
@@ -144,10 +145,10 @@ static void read_anew(stk__host_job *job, char *text, uint64_t now_ns)
     }
     job->cpu_percent = job->memory_bytes = (stk_reading){0};
     job->when_ns = 0;
-    if (!sum_members(job, text, &cpu_s, &memory)) return; /* it is over: nothing to tell */
+    if (!sum_members(job, text, &cpu_s, &memory)) return; /* the job has ended: unknown */
     job->when_ns = now_ns;
     job->memory_bytes = stk__reading_known(memory, now_ns);
-    if (before_ns && cpu_s >= job->cpu_s) /* less: somebody left and took it along */
+    if (before_ns && cpu_s >= job->cpu_s) /* less: a process ended, and its time is no longer counted */
         job->cpu_percent =
             stk__reading_known(100e9 * (cpu_s - job->cpu_s) / (double)(now_ns - before_ns), now_ns);
     job->cpu_s = cpu_s;

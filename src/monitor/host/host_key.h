@@ -1,4 +1,4 @@
-/* Names of the host's readings, the same in every output. */
+/* Keys of the host's readings, the same in every output. */
 #ifndef STK_MONITOR_HOST_KEY_H
 #define STK_MONITOR_HOST_KEY_H
 

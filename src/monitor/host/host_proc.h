@@ -11,18 +11,18 @@ enum {
     STK_HOST_PATH_BYTES = 1024,
     STK_HOST_TEXT_BYTES = 128 * 1024, /* /proc/stat of a large machine */
     STK_HOST_DISKS = 128,
-    STK_HOST_GROUPS = 8,   /* control groups above each other */
+    STK_HOST_GROUPS = 8,   /* nested cgroups */
     STK_HOST_MEMBERS = 512 /* processes of the job */
 };
 
-/* A file of /proc or /sys that is read again and again; it stays open. */
+/* A file of /proc or /sys that is read repeatedly; it stays open. */
 typedef struct stk__host_file {
     int file; /* -1: not there */
 } stk__host_file;
 
 typedef struct stk__host_cpus {
     stk__host_file stat;
-    bool all;                                           /* a made-up machine: affinity says nothing of it */
+    bool all;                                           /* a test's root: CPU affinity does not apply */
     uint64_t busy[STK_HOST_CPUS], total[STK_HOST_CPUS]; /* ticks, at the last read */
     float percent[STK_HOST_CPUS];
     int count; /* highest number + 1 */
@@ -41,7 +41,7 @@ typedef struct stk__host_job {
     uint64_t walked_ns;                    /* when all processes were looked at */
     double cpu_s;                          /* at the last read */
     uint64_t when_ns;                      /* 0: none yet */
-    stk_reading cpu_percent, memory_bytes; /* as told then */
+    stk_reading cpu_percent, memory_bytes; /* at that read */
 } stk__host_job;
 
 /* Its text, ended by a zero; NULL when it cannot be read. text has STK_HOST_TEXT_BYTES. */

@@ -1,4 +1,4 @@
-/* Files of the kernel as text. */
+/* Reads files of /proc and /sys as text. */
 #include "monitor/host/host_proc.h"
 
 #include "core/text.h"

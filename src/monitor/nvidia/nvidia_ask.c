@@ -1,9 +1,9 @@
-/* Asking, and what an answer means. */
+/* NVML queries: which are due, and what their results mean. */
 #include "monitor/nvidia/nvidia_state.h"
 
 #include <stdio.h>
 
-#define AGAIN_NS (60 * STK_SECOND_NS) /* what is not supported can come: MIG switched off, another driver */
+#define AGAIN_NS (60 * STK_SECOND_NS) /* may become supported: MIG off, another driver */
 
 static void set_state(stk__nvidia_state *s, stk_gpu_state state, int result)
 {
@@ -51,7 +51,7 @@ bool stk__nvidia_heard(stk__nvidia_state *s, int ask, int result, const char *wh
         return false;
     case STK_NVML_NOT_FOUND:
     case STK_NVML_NO_DATA:
-        s->answers++; /* it answers that there is nothing just now */
+        s->answers++; /* the driver responds: no data at the moment */
         return false;
     case STK_NVML_GPU_IS_LOST:
     case STK_NVML_GPU_NOT_FOUND:

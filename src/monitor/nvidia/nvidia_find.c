@@ -1,9 +1,9 @@
-/* The list of GPUs, with those that MIG divides. */
+/* The list of GPUs, with their MIG instances. */
 #include "monitor/nvidia/nvidia_state.h"
 
 #include <stdio.h>
 
-/* Ends the text, and leaves only what any terminal and any file can take. */
+/* Terminates the text and replaces control characters. */
 static void clean(char *text, size_t size)
 {
     text[size - 1] = '\0';
@@ -27,7 +27,7 @@ static stk__nvidia_gpu *add_gpu(stk__nvidia *n, unsigned index, void *device)
     return gpu;
 }
 
-/* "NVIDIA A100-SXM4-40GB MIG 1g.5gb": the part stands at the end of the name. */
+/* "NVIDIA A100-SXM4-40GB MIG 1g.5gb": the MIG profile is the end of the name. */
 static void name_part(stk__nvidia_gpu *gpu)
 {
     char *mig = strstr(gpu->facts.name, " MIG ");
@@ -56,8 +56,8 @@ static void add_parts(stk__nvidia *n, unsigned index, void *parent)
     }
 }
 
-/* There is none of this number, or it is somebody else's: the driver counts those, too. Listed, it would be
- * lost for good, and its verdict would stand before those of the job's own GPUs. */
+/* No GPU of this index, or no access to it: the driver counts those, too. Listed, it would be "lost" forever,
+ * and its verdict would come before those of the job's own GPUs. */
 static bool is_none_of_ours(int result)
 {
     return result == STK_NVML_INVALID_ARGUMENT || result == STK_NVML_NO_PERMISSION;
@@ -68,9 +68,9 @@ stk_status stk__nvidia_find(stk__nvidia *n, stk_error *error)
     unsigned count = 0;
     const int result = n->nvml.device_count(&count);
     if (result != STK_NVML_SUCCESS)
-        return stk__fail(error, STK_ERROR_UNSUPPORTED, "NVIDIA's driver does not count its GPUs: %s",
+        return stk__fail(error, STK_ERROR_UNSUPPORTED, "NVML cannot list GPUs: %s",
                          stk__nvml_result_text(&n->nvml, result));
-    if (count == 0) return stk__fail(error, STK_ERROR_UNSUPPORTED, "NVIDIA's driver has no GPU");
+    if (count == 0) return stk__fail(error, STK_ERROR_UNSUPPORTED, "the NVIDIA driver lists no GPU");
     int skipped = STK_NVML_SUCCESS;
     for (unsigned i = 0; i < count && i < STK_GPUS; i++) {
         void *device = NULL;
@@ -79,10 +79,11 @@ stk_status stk__nvidia_find(stk__nvidia *n, stk_error *error)
             skipped = got;
             continue;
         }
-        if (got != STK_NVML_SUCCESS) device = NULL; /* lost, but listed: it may come back */
+        if (got != STK_NVML_SUCCESS) device = NULL; /* lost, but listed: it may recover */
         if (add_gpu(n, i, device) && device) add_parts(n, i, device);
     }
     if (n->count) return STK_OK;
-    return stk__fail(error, STK_ERROR_UNSUPPORTED, "NVIDIA's driver hands out none of its %u GPUs: %s", count,
+    return stk__fail(error, STK_ERROR_UNSUPPORTED,
+                     "the NVIDIA driver gives access to none of its %u GPUs: %s", count,
                      stk__nvml_result_text(&n->nvml, skipped));
 }

@@ -1,4 +1,4 @@
-/* Single numbers: one call, one metric. */
+/* Metrics that are one NVML call each. */
 #include "monitor/nvidia/nvidia_state.h"
 
 #include <limits.h>
@@ -9,7 +9,7 @@
 typedef int (*ask_plain)(void *device, unsigned *value);
 typedef int (*ask_chosen)(void *device, int choice, unsigned *value);
 
-/* Later rows of a metric stand in for earlier ones that were not told. */
+/* Later rows of a metric are fallbacks for earlier ones without a value. */
 static const struct {
     stk_metric metric;
     size_t offset; /* of the function in stk__nvml */

@@ -1,7 +1,8 @@
-/* Real activity, by the hardware's counters (Hopper and newer): two samples, and what lies between them. */
+/* SM, tensor and DRAM activity from hardware counters (GPM, Hopper and newer): the difference of two samples.
+ */
 #include "monitor/nvidia/nvidia_state.h"
 
-#define LEAST_GAP_NS (STK_SECOND_NS * 9 / 100) /* the hardware wants 100 ms; polls come a little unevenly */
+#define LEAST_GAP_NS (STK_SECOND_NS * 9 / 100) /* GPM needs 100 ms between samples; polls jitter a little */
 
 static const struct {
     unsigned id;
@@ -18,7 +19,7 @@ static bool is_there(const stk__nvidia_state *s)
            (s->gpu->parent ? nvml->gpm_get_mig != NULL : nvml->gpm_get && nvml->gpm_support);
 }
 
-/* Memory of the driver's own, once. */
+/* Allocated by the driver, once. */
 static bool prepare(stk__nvidia_state *s)
 {
     stk__nvml_gpm_support support = {.version = 1};
@@ -27,25 +28,26 @@ static bool prepare(stk__nvidia_state *s)
         if (!stk__nvidia_may(s, STK_ASK_GPM_SUPPORT, true)) return false;
         int result = s->nvml->gpm_support(s->device, &support);
         if (result == STK_NVML_SUCCESS && !support.supported) result = STK_NVML_NOT_SUPPORTED;
-        if (!stk__nvidia_heard(s, STK_ASK_GPM_SUPPORT, result, "activity")) return false;
+        if (!stk__nvidia_heard(s, STK_ASK_GPM_SUPPORT, result, "SM activity (GPM)")) return false;
     }
     for (int i = 0; i < 2; i++)
         if (!s->gpm_samples[i]) {
             if (!stk__nvidia_may(s, STK_ASK_GPM, true) ||
-                !stk__nvidia_heard(s, STK_ASK_GPM, s->nvml->gpm_alloc(&s->gpm_samples[i]), "activity"))
+                !stk__nvidia_heard(s, STK_ASK_GPM, s->nvml->gpm_alloc(&s->gpm_samples[i]),
+                                   "SM activity (GPM)"))
                 return false;
         }
     return s->gpm_samples[0] && s->gpm_samples[1];
 }
 
-/* The older sample is overwritten; false: then it is no sample any more. */
+/* The older sample is overwritten; false: it is invalid then. */
 static bool take_sample(stk__nvidia_state *s)
 {
     void *sample = s->gpm_samples[0];
     if (!stk__nvidia_may(s, STK_ASK_GPM, true)) return false;
     const int result = s->gpu->parent ? s->nvml->gpm_get_mig(s->gpu->parent, s->gpu->instance, sample)
                                       : s->nvml->gpm_get(s->device, sample);
-    if (!stk__nvidia_heard(s, STK_ASK_GPM, result, "activity")) return false;
+    if (!stk__nvidia_heard(s, STK_ASK_GPM, result, "SM activity (GPM)")) return false;
     s->gpm_samples[0] = s->gpm_samples[1];
     s->gpm_samples[1] = sample;
     return true;
@@ -62,7 +64,7 @@ static void compare_samples(stk__nvidia_state *s)
         list->metrics[i] =
             (stk__nvml_gpm_metric){.id = wanted[i].id, .result = STK_NVML_UNKNOWN, .value = -1};
     if (!stk__nvidia_may(s, STK_ASK_GPM, true) ||
-        !stk__nvidia_heard(s, STK_ASK_GPM, s->nvml->gpm_metrics(list), "activity"))
+        !stk__nvidia_heard(s, STK_ASK_GPM, s->nvml->gpm_metrics(list), "SM activity (GPM)"))
         return;
     for (int i = 0; i < WANTED; i++) {
         const stk__nvml_gpm_metric *metric = &list->metrics[i];

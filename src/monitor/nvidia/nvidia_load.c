@@ -1,7 +1,7 @@
-/* Utilisation: the driver's own samples, so that nothing between two polls is lost. */
+/* GPU utilization from the driver's own samples, so that nothing between two polls is lost. */
 #include "monitor/nvidia/nvidia_state.h"
 
-/* Newer than last_us; their number, -1 when nothing was told. */
+/* Reads samples newer than last_us; returns their number, -1: the query failed. */
 static int ask_samples(stk__nvidia_state *s, int ask, int kind, uint64_t last_us)
 {
     int type = STK_NVML_UINT;
@@ -10,7 +10,7 @@ static int ask_samples(stk__nvidia_state *s, int ask, int kind, uint64_t last_us
     if (!stk__nvidia_may(s, ask, s->nvml->samples)) return -1;
     const int result = s->nvml->samples(s->device, kind, last_us, &type, &count, samples);
     if (!stk__nvidia_heard(s, ask, result, "samples")) return -1;
-    if (count > STK_NVIDIA_SAMPLES) return 0; /* nonsense: they cannot be there */
+    if (count > STK_NVIDIA_SAMPLES) return 0; /* invalid: more than the buffer holds */
     for (unsigned i = 0; i < count; i++) {
         double percent;
         s->desk->raw[i].stamp_us = samples[i].stamp_us;
@@ -56,19 +56,19 @@ static bool are_unsupported(const stk__nvidia_state *s)
     return !s->nvml->samples || s->again_ns[STK_ASK_SAMPLES];
 }
 
-/* As of now: for GPUs without samples, and for those that are not sampled because they idle. */
+/* Polled: for GPUs without samples, and for idle ones, which drivers often do not sample. */
 static void read_rates(stk__nvidia_state *s, bool load, bool memory)
 {
     stk__nvml_rates rates = {.gpu = 101, .memory = 101};
     const bool there = s->nvml->rates;
     if (stk__nvidia_may(s, STK_ASK_RATES, there))
-        stk__nvidia_heard(s, STK_ASK_RATES, s->nvml->rates(s->device, &rates), "utilisation");
+        stk__nvidia_heard(s, STK_ASK_RATES, s->nvml->rates(s->device, &rates), "utilization");
     if (s->frame->state != STK_GPU_GOOD) return;
     if (load && rates.gpu <= 100) {
         stk__nvidia_told(s, STK_METRIC_UTIL, rates.gpu);
         if (are_unsupported(s) || stk__load_feed_stale(&s->feed, s->now_ns))
             stk__load_feed_poll(&s->feed, rates.gpu, s->now_ns, s->frame);
-        if (are_unsupported(s)) stk__nvidia_note(s, "utilisation is polled, not sampled");
+        if (are_unsupported(s)) stk__nvidia_note(s, "utilization is polled, not sampled");
     }
     if (memory && rates.memory <= 100) stk__nvidia_told(s, STK_METRIC_MEMORY_BUSY, rates.memory);
     if (load) stk__nvidia_missing(s, STK_METRIC_UTIL, STK_ASK_RATES, there);

@@ -1,4 +1,4 @@
-/* Who uses the GPU: memory, and load as far as the driver knows it. */
+/* Processes on the GPU: memory, and utilization where the driver reports it. */
 #include "monitor/nvidia/nvidia_state.h"
 
 #include <fcntl.h>
@@ -6,9 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum {
-    MOST_PID = 1 << 22
-}; /* Linux never gives a higher one: a driver that says so speaks of something else */
+enum { MOST_PID = 1 << 22 }; /* maximum pid of Linux: a higher one is invalid */
 
 static void read_name(unsigned pid, char *name, size_t size)
 {
@@ -23,7 +21,7 @@ static void read_name(unsigned pid, char *name, size_t size)
     name[strcspn(name, "\n")] = '\0';
 }
 
-/* What is remembered of pid; a new one takes the place of one that is gone. NULL: too many. */
+/* Cached facts of pid; a new entry replaces one of an ended process. NULL: too many. */
 static stk__nvidia_known *remember(stk__nvidia_state *s, unsigned pid)
 {
     stk__nvidia_known *free_place = NULL;
@@ -64,7 +62,7 @@ typedef struct list_ask {
     int (*call1)(void *, unsigned *, stk__nvml_process1 *);
 } list_ask;
 
-/* False: not told. */
+/* False: not reported. */
 static bool read_list(stk__nvidia_state *s, const list_ask *list)
 {
     unsigned count = STK_NVIDIA_PROCESSES;
@@ -83,8 +81,8 @@ static bool read_list(stk__nvidia_state *s, const list_ask *list)
     return true;
 }
 
-/* Some drivers fill their list with leftovers: percentages of billions, processes that are not there. Only
- * what is plausible and belongs to a process of this GPU counts, and only such a stamp is remembered. */
+/* Some drivers return stale entries: percentages in the billions, processes that do not exist. Only plausible
+ * entries of a process on this GPU count, and only their time stamps are kept. */
 static void take_load(stk__nvidia_state *s, const stk__nvml_process_load *load, uint64_t *newest_us)
 {
     if (load->sm > 100 || load->pid == 0 || load->stamp_us <= s->process_stamp_us) return;
@@ -101,7 +99,7 @@ static void read_loads(stk__nvidia_state *s)
     uint64_t newest_us = s->process_stamp_us;
     if (!stk__nvidia_may(s, STK_ASK_PROCESS_LOADS, s->nvml->process_loads)) return;
     const int result = s->nvml->process_loads(s->device, s->desk->loads, &count, s->process_stamp_us);
-    if (!stk__nvidia_heard(s, STK_ASK_PROCESS_LOADS, result, "load of processes")) return;
+    if (!stk__nvidia_heard(s, STK_ASK_PROCESS_LOADS, result, "utilization per process")) return;
     for (unsigned i = 0; i < count && i < STK_NVIDIA_PROCESS_LOADS; i++)
         take_load(s, &s->desk->loads[i], &newest_us);
     s->process_stamp_us = newest_us;

@@ -1,5 +1,5 @@
-/* The parts of reader_nvidia.c. A read goes through them one after the other; all of them ask through
- * stk__nvidia_may and stk__nvidia_heard, which know what a GPU does not have, and when it is gone. */
+/* The parts of reader_nvidia.c. A read calls them one after the other; all of them wrap NVML calls in
+ * stk__nvidia_may and stk__nvidia_heard, which remember what a GPU does not support and when it is lost. */
 #ifndef STK_MONITOR_NVIDIA_STATE_H
 #define STK_MONITOR_NVIDIA_STATE_H
 
@@ -8,7 +8,7 @@
 #include "monitor/load_feed.h"
 #include "monitor/nvidia/nvml.h"
 
-/* Everything that is asked, one number each: whoever does not have it is asked again rarely. */
+/* All NVML queries: one that is unsupported is repeated rarely. */
 typedef enum stk__nvidia_ask {
     STK_ASK_SAMPLES,
     STK_ASK_MEMORY_SAMPLES,
@@ -35,7 +35,7 @@ typedef enum stk__nvidia_ask {
 } stk__nvidia_ask;
 
 typedef struct stk__nvidia_gpu {
-    void *device; /* as found at open; NULL: could not be had */
+    void *device; /* as found at open; NULL: no access */
     void *parent; /* of a MIG device; NULL: a whole GPU */
     unsigned instance;
     bool divided; /* has MIG devices */
@@ -83,16 +83,16 @@ typedef struct stk__nvidia_state {
     const stk__nvml *nvml;
     stk_gpu_frame *frame;
     uint64_t now_ns;
-    int answers;          /* calls that came back with something */
-    int refused, overdue; /* calls that came back without permission, or too late for the driver */
-    int silent;           /* other results when there was nothing */
+    int answers;          /* successful calls */
+    int refused, overdue; /* calls without permission; calls that timed out in the driver */
+    int silent;           /* other errors */
 
     /* of the GPU */
     bool begun;
     void *device;
     stk__nvidia_desk *desk;
-    uint64_t again_ns[STK_ASK_COUNT]; /* not supported: not to be asked before; 0: may be asked */
-    stk_reading slow[STK_ASK_COUNT - STK_ASK_GAUGES]; /* what hardly changes: as told some seconds ago */
+    uint64_t again_ns[STK_ASK_COUNT];                 /* unsupported: next query; 0: may be queried */
+    stk_reading slow[STK_ASK_COUNT - STK_ASK_GAUGES]; /* slowly changing values, some seconds old */
     stk__load_feed feed;
     uint64_t memory_stamp_us, process_stamp_us;
     stk__counter_unwrap energy, throttled_power, throttled_heat, pcie_sent, pcie_received;
@@ -105,10 +105,10 @@ typedef struct stk__nvidia_state {
     stk__nvidia_known known[STK_GPU_PROCESSES];
 } stk__nvidia_state;
 
-/* May this be asked? there: the driver has the function. Counts as the beginning of a call. */
+/* May this be queried now? there: the driver has the function. Marks the start of a call. */
 bool stk__nvidia_may(stk__nvidia_state *s, int ask, bool there);
-/* True: it was told. Otherwise remembers what is not supported, and changes the frame's state when the GPU is
- * gone; then nothing more may be asked. what: for the note, "fan speed". */
+/* Evaluates a call's result. True: success. Else remembers unsupported queries, and changes the frame's state
+ * when the GPU is lost; then no more queries are made. what: for the note, "fan speed". */
 bool stk__nvidia_heard(stk__nvidia_state *s, int ask, int result, const char *what);
 /* For a metric that stays unknown: not supported, if ask is known not to be, or the driver lacks it. */
 void stk__nvidia_missing(stk__nvidia_state *s, stk_metric metric, int ask, bool there);

@@ -1,10 +1,10 @@
-/* What comes as structs, fields and counters. */
+/* Metrics that come as structs, field values and counters. */
 #include "monitor/nvidia/nvidia_state.h"
 
 #include <limits.h>
 
 #define MOST_MILLIWATTS      2e7
-#define MOST_THROTTLED_PER_S 8e9                      /* ns: several causes may count at once */
+#define MOST_THROTTLED_PER_S 8e9                      /* ns: several reasons may count at once */
 #define MOST_PCIE_PER_S      1e12                     /* bytes */
 #define MOST_MEMORY          (1ull << 50)             /* bytes */
 #define PCIE_GAP_NS          (STK_SECOND_NS * 9 / 10) /* the driver measures 20 ms for each answer */
@@ -86,9 +86,9 @@ static void read_violation(stk__nvidia_state *s, int ask, int policy, stk_metric
 {
     stk__nvml_violation time = {.violation_ns = ULLONG_MAX};
     const bool there = s->nvml->violation;
-    if (s->frame->readings[metric].known != STK_UNSUPPORTED) return; /* the field told it, or will again */
+    if (s->frame->readings[metric].known != STK_UNSUPPORTED) return; /* the field has it, or will again */
     if (stk__nvidia_may(s, ask, there) &&
-        stk__nvidia_heard(s, ask, s->nvml->violation(s->device, policy, &time), "throttled time") &&
+        stk__nvidia_heard(s, ask, s->nvml->violation(s->device, policy, &time), "throttling time") &&
         time.violation_ns != ULLONG_MAX)
         count(s, metric, unwrap, (double)time.violation_ns, MOST_THROTTLED_PER_S, 1e-9);
     stk__nvidia_missing(s, metric, ask, there);
@@ -114,7 +114,7 @@ static int reasons_of(unsigned long long bits)
     if (bits & STK_NVML_REASON_POWER_BRAKE) reasons |= STK_THROTTLE_BRAKE;
     if (bits & STK_NVML_REASON_SYNC) reasons |= STK_THROTTLE_SYNC;
     if (bits & STK_NVML_REASON_APPLICATION) reasons |= STK_THROTTLE_USER;
-    /* HwSlowdown stands beside the reason for it; alone it is one of its own */
+    /* HwSlowdown is set together with its cause; alone it is a reason of its own */
     const bool alone =
         bits & STK_NVML_REASON_HW_SLOWDOWN && !(reasons & (STK_THROTTLE_HEAT | STK_THROTTLE_BRAKE));
     if (alone || bits & STK_NVML_REASON_DISPLAY || bits & ~known) reasons |= STK_THROTTLE_OTHER;
@@ -126,7 +126,7 @@ static void read_reasons(stk__nvidia_state *s)
     unsigned long long bits = ULLONG_MAX;
     const bool there = s->nvml->reasons;
     if (stk__nvidia_may(s, STK_ASK_REASONS, there) &&
-        stk__nvidia_heard(s, STK_ASK_REASONS, s->nvml->reasons(s->device, &bits), "reasons of clocks") &&
+        stk__nvidia_heard(s, STK_ASK_REASONS, s->nvml->reasons(s->device, &bits), "throttle reasons") &&
         bits < 1ull << 32)
         stk__nvidia_told(s, STK_METRIC_THROTTLE, reasons_of(bits));
     stk__nvidia_missing(s, STK_METRIC_THROTTLE, STK_ASK_REASONS, there);
@@ -145,7 +145,7 @@ void stk__nvidia_read_fields(stk__nvidia_state *s)
 {
     const bool there = s->nvml->fields;
     ask_fields(s, there);
-    if (!there || s->again_ns[STK_ASK_FIELDS]) /* none of them: ask the older functions */
+    if (!there || s->again_ns[STK_ASK_FIELDS]) /* no field values: use the older functions */
         for (int i = 0; i < FIELDS; i++)
             stk__nvidia_missing(s, fields[i].metric, STK_ASK_FIELDS, there);
     read_violation(s, STK_ASK_VIOLATION_POWER, STK_NVML_POLICY_POWER, STK_METRIC_THROTTLED_POWER,
@@ -189,15 +189,15 @@ static bool ask_rate(stk__nvidia_state *s, int ask, int counter)
     unsigned kilobytes = UINT_MAX;
     const bool there = s->nvml->pcie_rate;
     if (!stk__nvidia_may(s, ask, there) ||
-        !stk__nvidia_heard(s, ask, s->nvml->pcie_rate(s->device, counter, &kilobytes), "PCIe rate") ||
+        !stk__nvidia_heard(s, ask, s->nvml->pcie_rate(s->device, counter, &kilobytes), "PCIe throughput") ||
         kilobytes > MOST_PCIE_PER_S / KILOBYTE)
         return false;
     s->pcie_rates[counter] = (double)kilobytes * KILOBYTE;
     return true;
 }
 
-/* Moments of 20 ms stand for the time around them: an estimate, and said so. It goes on from what was counted
- * before, if the driver did. */
+/* Samples of 20 ms are extrapolated: an estimate, and noted as such. It continues from the last counter
+ * value, if there was one. */
 static void estimate_pcie(stk__nvidia_state *s, int counter, double passed_s, bool due)
 {
     const int ask = counter == STK_NVML_PCIE_SENT ? STK_ASK_PCIE_SENT : STK_ASK_PCIE_RECEIVED;
@@ -209,7 +209,7 @@ static void estimate_pcie(stk__nvidia_state *s, int counter, double passed_s, bo
     if (due) s->pcie_known[counter] = ask_rate(s, ask, counter);
     if (s->pcie_known[counter]) {
         stk__nvidia_told(s, metric, s->pcie_sums[counter]);
-        stk__nvidia_note(s, "PCIe bytes are estimated");
+        stk__nvidia_note(s, "PCIe throughput is estimated");
     }
     stk__nvidia_missing(s, metric, ask, s->nvml->pcie_rate);
 }

@@ -33,7 +33,7 @@ static void *open_library(void)
     return library;
 }
 
-/* The first of the names that is there. */
+/* The first of the names that exists. */
 static void *find_symbol(void *library, const char *names)
 {
     char name[128];
@@ -47,17 +47,16 @@ static void *find_symbol(void *library, const char *names)
     return found;
 }
 
-/* Containers get the parts of the driver that they ask for. */
+/* A container gets only the driver libraries that NVIDIA_DRIVER_CAPABILITIES requests. */
 static stk_status refuse(stk_error *error)
 {
     const char *given = getenv("STOKER_NVML");
     const bool named = given && *given;
     if (!named && stk__cuda_api_open(NULL))
-        return stk__fail(
-            error, STK_ERROR_UNSUPPORTED,
-            "GPUs cannot be watched: libnvidia-ml.so.1 is not there, but the driver's libcuda.so.1 "
-            "is; start the container with NVIDIA_DRIVER_CAPABILITIES=compute,utility");
-    return stk__fail(error, STK_ERROR_UNSUPPORTED, "no NVIDIA driver: '%s' is not there",
+        return stk__fail(error, STK_ERROR_UNSUPPORTED,
+                         "NVML not found: libnvidia-ml.so.1 is missing, but the driver's libcuda.so.1 is "
+                         "present; start the container with NVIDIA_DRIVER_CAPABILITIES=compute,utility");
+    return stk__fail(error, STK_ERROR_UNSUPPORTED, "no NVIDIA driver: '%s' not found",
                      named ? given : "libnvidia-ml.so.1");
 }
 
@@ -72,9 +71,9 @@ stk_status stk__nvml_open(stk__nvml *nvml, stk_error *error)
     void *text = dlsym(nvml->library, "nvmlErrorString");
     memcpy(&nvml->error_text, &text, sizeof text);
     if (nvml->init && nvml->device_count && nvml->by_index) return STK_OK;
-    return stk__fail(error, STK_ERROR_UNSUPPORTED,
-                     "no NVIDIA driver that can be used: its library lacks nvmlInit, nvmlDeviceGetCount or "
-                     "nvmlDeviceGetHandleByIndex");
+    return stk__fail(
+        error, STK_ERROR_UNSUPPORTED,
+        "unsupported NVIDIA driver: NVML lacks nvmlInit, nvmlDeviceGetCount or nvmlDeviceGetHandleByIndex");
 }
 
 const char *stk__nvml_result_text(const stk__nvml *nvml, int result)

@@ -222,14 +222,14 @@ typedef struct stk__nvml {
 #undef STK_NVML_POINTER
 } stk__nvml;
 
-/* Opens the library and finds its functions; init is not called. STOKER_NVML names another file. The library
- * stays open for ever. STK_ERROR_UNSUPPORTED with a sentence when it is not there or lacks what nobody can do
- * without. */
+/* Opens the library and finds its functions; init is not called. STOKER_NVML is the path of another file. The
+ * library is never closed. STK_ERROR_UNSUPPORTED with the reason when it is missing or lacks essential
+ * functions. */
 stk_status stk__nvml_open(stk__nvml *nvml, stk_error *error);
 
 const char *stk__nvml_result_text(const stk__nvml *nvml, int result); /* never NULL */
 
-/* Sentinels and what is no number give false. */
+/* Sentinels and NaN give false. */
 bool stk__nvml_number(stk__nvml_value value, int type, double *number);
 
 #endif

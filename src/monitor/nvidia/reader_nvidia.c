@@ -1,5 +1,5 @@
-/* NVIDIA's GPUs, by NVML. The library and the list of GPUs are shared and never change after open; all else
- * is a context's own. */
+/* NVIDIA GPUs, by NVML. The library and the list of GPUs are shared and never change after open; all else
+ * belongs to one polling thread. */
 #include "monitor/nvidia/nvidia_state.h"
 
 #include <stdio.h>
@@ -23,7 +23,7 @@ static stk_status open_nvidia(stk__gpu_reader **reader, stk_error *error)
     if (status == STK_OK) {
         const int result = n->nvml.init();
         if (result != STK_NVML_SUCCESS) {
-            status = stk__fail(error, STK_ERROR_UNSUPPORTED, "NVIDIA's driver does not start: %s",
+            status = stk__fail(error, STK_ERROR_UNSUPPORTED, "NVML initialization failed: %s",
                                stk__nvml_result_text(&n->nvml, result));
             n->nvml.shutdown = NULL;
         }
@@ -46,7 +46,7 @@ static void describe_nvidia(const stk__gpu_reader *reader, int number, stk_gpu *
     *gpu = ((const stk__nvidia *)reader)->gpus[number].facts;
 }
 
-/* With the first read. False: no memory, or no GPU at hand. */
+/* At the first read. False: out of memory, or the GPU is not available. */
 static bool begin(stk__nvidia_state *s)
 {
     if (!s->desk) s->desk = stk__map(sizeof *s->desk);
@@ -54,10 +54,10 @@ static bool begin(stk__nvidia_state *s)
     if (!s->begun) stk__load_feed_begin(&s->feed, s->now_ns);
     s->begun = true;
     if (!s->desk) {
-        stk__nvidia_note(s, "no memory to read into");
+        stk__nvidia_note(s, "out of memory");
     } else if (!s->device) {
         s->frame->state = STK_GPU_LOST;
-        stk__nvidia_note(s, "the driver did not find it");
+        stk__nvidia_note(s, "not found by the driver");
     }
     return s->desk && s->device;
 }
@@ -73,7 +73,7 @@ static void take_over(stk__nvidia_state *s, stk__poller_context *context, stk_gp
     s->answers = s->refused = s->overdue = s->silent = 0;
 }
 
-/* When nothing at all was told, the GPU itself is the trouble. */
+/* If all queries failed, the GPU itself is in a bad state. */
 static void judge_silence(stk__nvidia_state *s)
 {
     stk_gpu_frame *frame = s->frame;
@@ -83,7 +83,7 @@ static void judge_silence(stk__nvidia_state *s)
     stk__gpu_frame_clear(frame);
     frame->state = s->refused ? STK_GPU_BARRED : s->overdue ? STK_GPU_HUNG : STK_GPU_LOST;
     const bool told_why = s->refused || s->overdue || s->silent;
-    snprintf(frame->note, sizeof frame->note, "%.90s", told_why ? note : "the driver tells nothing of it");
+    snprintf(frame->note, sizeof frame->note, "%.90s", told_why ? note : "the driver reports no values");
 }
 
 static void read_nvidia(stk__poller_context *context, stk_gpu_frame *frame)
@@ -97,12 +97,12 @@ static void read_nvidia(stk__poller_context *context, stk_gpu_frame *frame)
     stk__nvidia_read_gauges(s);
     stk__nvidia_read_gpm(s);
     stk__nvidia_read_processes(s);
-    stk__nvidia_read_pcie(s); /* last: where it is estimated, each answer takes 20 ms */
-    if (s->gpu->divided) stk__nvidia_note(s, "divided by MIG: its parts are listed, too");
+    stk__nvidia_read_pcie(s); /* last: where it is estimated, each call takes 20 ms */
+    if (s->gpu->divided) stk__nvidia_note(s, "MIG enabled: its instances are listed, too");
     judge_silence(s);
 }
 
-/* By its id, because numbers move when a GPU falls off the bus. */
+/* By its UUID, because indices shift when a GPU falls off the bus. */
 static int find_again(const stk__nvidia *n, const stk__nvidia_gpu *gpu, void **device)
 {
     if (gpu->facts.id[0] && n->nvml.by_uuid) return n->nvml.by_uuid(gpu->facts.id, device);

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Names, and what a reading is multiplied with to get there. */
+/* Metric names, and the factor to their base unit. */
 typedef struct series {
     const char *name, *type, *help;
     stk_metric metric;
@@ -22,64 +22,66 @@ typedef struct series {
 #define COUNTER "counter"
 
 static const series own[] = {
-    {"stoker_gpu_utilization_ratio", GAUGE, "Share of the last interval in which some kernel ran.",
-     STK_METRIC_UTIL, 0.01},
-    {"stoker_gpu_memory_busy_ratio", GAUGE, "Share of time in which memory was read or written.",
-     STK_METRIC_MEMORY_BUSY, 0.01},
-    {"stoker_gpu_sm_active_ratio", GAUGE, "Share of multiprocessors with work.", STK_METRIC_SM_ACTIVE, 0.01},
-    {"stoker_gpu_tensor_active_ratio", GAUGE, "Share of time in which tensor units worked.",
-     STK_METRIC_TENSOR_ACTIVE, 0.01},
-    {"stoker_gpu_dram_active_ratio", GAUGE, "Share of the bandwidth of memory that was used.",
+    {"stoker_gpu_utilization_ratio", GAUGE,
+     "GPU utilization: share of the last interval in which a kernel ran.", STK_METRIC_UTIL, 0.01},
+    {"stoker_gpu_memory_busy_ratio", GAUGE,
+     "Memory utilization: share of time in which memory was read or written.", STK_METRIC_MEMORY_BUSY, 0.01},
+    {"stoker_gpu_sm_active_ratio", GAUGE, "SM activity: share of SMs with work, averaged over time.",
+     STK_METRIC_SM_ACTIVE, 0.01},
+    {"stoker_gpu_tensor_active_ratio", GAUGE,
+     "Tensor core activity: share of time in which tensor cores worked.", STK_METRIC_TENSOR_ACTIVE, 0.01},
+    {"stoker_gpu_dram_active_ratio", GAUGE, "DRAM activity: share of the memory bandwidth in use.",
      STK_METRIC_DRAM_ACTIVE, 0.01},
-    {"stoker_gpu_power_watts", GAUGE, "Power drawn.", STK_METRIC_POWER, 1},
-    {"stoker_gpu_power_limit_watts", GAUGE, "Power limit that is enforced.", STK_METRIC_POWER_LIMIT, 1},
+    {"stoker_gpu_power_watts", GAUGE, "Power draw.", STK_METRIC_POWER, 1},
+    {"stoker_gpu_power_limit_watts", GAUGE, "Enforced power limit.", STK_METRIC_POWER_LIMIT, 1},
     {"stoker_gpu_energy_joules_total", COUNTER, "Energy since the driver was loaded.", STK_METRIC_ENERGY, 1},
-    {"stoker_gpu_memory_used_bytes", GAUGE, "Memory in use.", STK_METRIC_MEMORY_USED, 1},
-    {"stoker_gpu_memory_size_bytes", GAUGE, "Memory there is.", STK_METRIC_MEMORY_TOTAL, 1},
-    {"stoker_gpu_temperature_celsius", GAUGE, "Temperature of the GPU.", STK_METRIC_TEMPERATURE, 1},
-    {"stoker_gpu_temperature_limit_celsius", GAUGE, "Temperature at which it slows down.",
+    {"stoker_gpu_memory_used_bytes", GAUGE, "Memory used.", STK_METRIC_MEMORY_USED, 1},
+    {"stoker_gpu_memory_size_bytes", GAUGE, "Total memory.", STK_METRIC_MEMORY_TOTAL, 1},
+    {"stoker_gpu_temperature_celsius", GAUGE, "GPU temperature.", STK_METRIC_TEMPERATURE, 1},
+    {"stoker_gpu_temperature_limit_celsius", GAUGE, "Slowdown temperature: thermal throttling starts here.",
      STK_METRIC_TEMPERATURE_LIMIT, 1},
-    {"stoker_gpu_memory_temperature_celsius", GAUGE, "Temperature of the memory.",
-     STK_METRIC_MEMORY_TEMPERATURE, 1},
-    {"stoker_gpu_fan_ratio", GAUGE, "Speed of the fan.", STK_METRIC_FAN, 0.01},
-    {"stoker_gpu_sm_clock_hertz", GAUGE, "Clock of the multiprocessors.", STK_METRIC_SM_CLOCK, 1e6},
-    {"stoker_gpu_sm_clock_max_hertz", GAUGE, "The most it can be.", STK_METRIC_SM_CLOCK_MAX, 1e6},
-    {"stoker_gpu_memory_clock_hertz", GAUGE, "Clock of the memory.", STK_METRIC_MEMORY_CLOCK, 1e6},
-    {"stoker_gpu_memory_clock_max_hertz", GAUGE, "The most it can be.", STK_METRIC_MEMORY_CLOCK_MAX, 1e6},
-    {"stoker_gpu_throttled_power_seconds_total", COUNTER, "Time held down by the power limit.",
+    {"stoker_gpu_memory_temperature_celsius", GAUGE, "Memory temperature.", STK_METRIC_MEMORY_TEMPERATURE, 1},
+    {"stoker_gpu_fan_ratio", GAUGE, "Fan speed.", STK_METRIC_FAN, 0.01},
+    {"stoker_gpu_sm_clock_hertz", GAUGE, "SM clock.", STK_METRIC_SM_CLOCK, 1e6},
+    {"stoker_gpu_sm_clock_max_hertz", GAUGE, "Maximum SM clock.", STK_METRIC_SM_CLOCK_MAX, 1e6},
+    {"stoker_gpu_memory_clock_hertz", GAUGE, "Memory clock.", STK_METRIC_MEMORY_CLOCK, 1e6},
+    {"stoker_gpu_memory_clock_max_hertz", GAUGE, "Maximum memory clock.", STK_METRIC_MEMORY_CLOCK_MAX, 1e6},
+    {"stoker_gpu_throttled_power_seconds_total", COUNTER, "Time of power throttling.",
      STK_METRIC_THROTTLED_POWER, 1},
-    {"stoker_gpu_throttled_heat_seconds_total", COUNTER, "Time held down by heat.", STK_METRIC_THROTTLED_HEAT,
-     1},
-    {"stoker_gpu_pcie_sent_bytes_total", COUNTER, "Bytes from the GPU over PCIe.", STK_METRIC_PCIE_SENT, 1},
-    {"stoker_gpu_pcie_received_bytes_total", COUNTER, "Bytes to the GPU over PCIe.", STK_METRIC_PCIE_RECEIVED,
-     1},
-    {"stoker_gpu_pcie_generation", GAUGE, "PCIe generation now.", STK_METRIC_LINK_GENERATION, 1},
-    {"stoker_gpu_pcie_generation_max", GAUGE, "PCIe generation it could have here.",
+    {"stoker_gpu_throttled_heat_seconds_total", COUNTER, "Time of thermal throttling.",
+     STK_METRIC_THROTTLED_HEAT, 1},
+    {"stoker_gpu_pcie_sent_bytes_total", COUNTER, "Bytes sent by the GPU over PCIe (TX).",
+     STK_METRIC_PCIE_SENT, 1},
+    {"stoker_gpu_pcie_received_bytes_total", COUNTER, "Bytes received by the GPU over PCIe (RX).",
+     STK_METRIC_PCIE_RECEIVED, 1},
+    {"stoker_gpu_pcie_generation", GAUGE, "Current PCIe link generation.", STK_METRIC_LINK_GENERATION, 1},
+    {"stoker_gpu_pcie_generation_max", GAUGE, "Maximum PCIe link generation in this slot.",
      STK_METRIC_LINK_GENERATION_MAX, 1},
-    {"stoker_gpu_pcie_lanes", GAUGE, "PCIe lanes now.", STK_METRIC_LINK_WIDTH, 1},
-    {"stoker_gpu_pcie_lanes_max", GAUGE, "PCIe lanes it could have here.", STK_METRIC_LINK_WIDTH_MAX, 1},
+    {"stoker_gpu_pcie_lanes", GAUGE, "Current PCIe link width (lanes).", STK_METRIC_LINK_WIDTH, 1},
+    {"stoker_gpu_pcie_lanes_max", GAUGE, "Maximum PCIe link width (lanes) in this slot.",
+     STK_METRIC_LINK_WIDTH_MAX, 1},
 };
 
 /* Its units are percent, MiB, MHz and mJ. */
 static const series dcgm_names[] = {
-    {"DCGM_FI_DEV_GPU_UTIL", GAUGE, "Share of time in which some kernel ran, in percent.", STK_METRIC_UTIL,
-     1},
-    {"DCGM_FI_DEV_MEM_COPY_UTIL", GAUGE, "Share of time in which memory was used, in percent.",
-     STK_METRIC_MEMORY_BUSY, 1},
-    {"DCGM_FI_PROF_SM_ACTIVE", GAUGE, "Share of multiprocessors with work.", STK_METRIC_SM_ACTIVE, 0.01},
-    {"DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", GAUGE, "Share of time in which tensor units worked.",
-     STK_METRIC_TENSOR_ACTIVE, 0.01},
-    {"DCGM_FI_PROF_DRAM_ACTIVE", GAUGE, "Share of the bandwidth of memory.", STK_METRIC_DRAM_ACTIVE, 0.01},
-    {"DCGM_FI_DEV_POWER_USAGE", GAUGE, "Power drawn, in W.", STK_METRIC_POWER, 1},
+    {"DCGM_FI_DEV_GPU_UTIL", GAUGE, "GPU utilization, in percent.", STK_METRIC_UTIL, 1},
+    {"DCGM_FI_DEV_MEM_COPY_UTIL", GAUGE, "Memory utilization, in percent.", STK_METRIC_MEMORY_BUSY, 1},
+    {"DCGM_FI_PROF_SM_ACTIVE", GAUGE, "SM activity: share of SMs with work, averaged over time.",
+     STK_METRIC_SM_ACTIVE, 0.01},
+    {"DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", GAUGE,
+     "Tensor core activity: share of time in which tensor cores worked.", STK_METRIC_TENSOR_ACTIVE, 0.01},
+    {"DCGM_FI_PROF_DRAM_ACTIVE", GAUGE, "DRAM activity: share of the memory bandwidth in use.",
+     STK_METRIC_DRAM_ACTIVE, 0.01},
+    {"DCGM_FI_DEV_POWER_USAGE", GAUGE, "Power draw, in W.", STK_METRIC_POWER, 1},
     {"DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", COUNTER, "Energy since the driver was loaded, in mJ.",
      STK_METRIC_ENERGY, 1e3},
-    {"DCGM_FI_DEV_FB_USED", GAUGE, "Memory in use, in MiB.", STK_METRIC_MEMORY_USED, 1.0 / 1048576},
-    {"DCGM_FI_DEV_FB_TOTAL", GAUGE, "Memory there is, in MiB.", STK_METRIC_MEMORY_TOTAL, 1.0 / 1048576},
-    {"DCGM_FI_DEV_GPU_TEMP", GAUGE, "Temperature of the GPU, in degrees Celsius.", STK_METRIC_TEMPERATURE, 1},
-    {"DCGM_FI_DEV_MEMORY_TEMP", GAUGE, "Temperature of the memory, in degrees Celsius.",
+    {"DCGM_FI_DEV_FB_USED", GAUGE, "Memory used, in MiB.", STK_METRIC_MEMORY_USED, 1.0 / 1048576},
+    {"DCGM_FI_DEV_FB_TOTAL", GAUGE, "Total memory, in MiB.", STK_METRIC_MEMORY_TOTAL, 1.0 / 1048576},
+    {"DCGM_FI_DEV_GPU_TEMP", GAUGE, "GPU temperature, in degrees Celsius.", STK_METRIC_TEMPERATURE, 1},
+    {"DCGM_FI_DEV_MEMORY_TEMP", GAUGE, "Memory temperature, in degrees Celsius.",
      STK_METRIC_MEMORY_TEMPERATURE, 1},
-    {"DCGM_FI_DEV_SM_CLOCK", GAUGE, "Clock of the multiprocessors, in MHz.", STK_METRIC_SM_CLOCK, 1},
-    {"DCGM_FI_DEV_MEM_CLOCK", GAUGE, "Clock of the memory, in MHz.", STK_METRIC_MEMORY_CLOCK, 1},
+    {"DCGM_FI_DEV_SM_CLOCK", GAUGE, "SM clock, in MHz.", STK_METRIC_SM_CLOCK, 1},
+    {"DCGM_FI_DEV_MEM_CLOCK", GAUGE, "Memory clock, in MHz.", STK_METRIC_MEMORY_CLOCK, 1},
 };
 
 typedef struct page {
@@ -177,7 +179,7 @@ static void put_series(page *p, const series *s, bool dcgm)
     }
 }
 
-/* One of several words holds: 1 for those that do, 0 for the others. */
+/* State set: 1 for the active words, 0 for the others. */
 static void put_word(page *p, const char *name, int gpu, const char *label, const char *word, bool holds)
 {
     put(p, name);
@@ -190,7 +192,7 @@ static void put_word(page *p, const char *name, int gpu, const char *label, cons
 static void put_states(page *p)
 {
     static const char name[] = "stoker_gpu_state";
-    if (p->frame->gpu_count) put_head(p, name, GAUGE, "1 for the state that the GPU is in.");
+    if (p->frame->gpu_count) put_head(p, name, GAUGE, "GPU state: 1 for the current one.");
     for (int i = 0; i < p->frame->gpu_count; i++)
         for (stk_gpu_state state = STK_GPU_GOOD; state <= STK_GPU_BARRED; state++)
             put_word(p, name, i, "state", stk_gpu_state_name(state), p->frame->gpu_frames[i].state == state);
@@ -204,7 +206,7 @@ static void put_throttles(page *p)
     for (int i = 0; i < p->frame->gpu_count; i++) {
         const stk_reading throttle = p->frame->gpu_frames[i].readings[STK_METRIC_THROTTLE];
         if (!is_told(throttle)) continue;
-        if (!headed) put_head(p, name, GAUGE, "1 for what holds clocks down now.");
+        if (!headed) put_head(p, name, GAUGE, "Throttle reasons: 1 for those that are active.");
         headed = true;
         for (size_t j = 0; j < sizeof words / sizeof words[0]; j++)
             put_word(p, name, i, "reason", words[j], stk__throttle_bits(throttle) & 1u << j);
@@ -227,28 +229,30 @@ static void put_host(page *p)
         series series;
         stk_reading reading;
     } all[] = {
-        {{"stoker_host_cpu_ratio", GAUGE, "Load of all usable CPUs together.", 0, 0.01}, h->cpu_percent},
-        {{"stoker_host_cpu_busiest_ratio", GAUGE, "Load of the busiest CPU.", 0, 0.01}, h->cpu_max_percent},
-        {{"stoker_host_memory_used_bytes", GAUGE, "Memory in use.", 0, 1}, h->memory_used_bytes},
-        {{"stoker_host_memory_size_bytes", GAUGE, "Memory there is.", 0, 1}, h->memory_total_bytes},
+        {{"stoker_host_cpu_ratio", GAUGE, "CPU utilization of all usable CPUs together.", 0, 0.01},
+         h->cpu_percent},
+        {{"stoker_host_cpu_busiest_ratio", GAUGE, "CPU utilization of the busiest CPU.", 0, 0.01},
+         h->cpu_max_percent},
+        {{"stoker_host_memory_used_bytes", GAUGE, "Memory used.", 0, 1}, h->memory_used_bytes},
+        {{"stoker_host_memory_size_bytes", GAUGE, "Total memory.", 0, 1}, h->memory_total_bytes},
         {{"stoker_host_disk_read_bytes_total", COUNTER, "Bytes read from disks.", 0, 1},
          h->disk_read_bytes_total},
         {{"stoker_host_disk_written_bytes_total", COUNTER, "Bytes written to disks.", 0, 1},
          h->disk_written_bytes_total},
-        {{"stoker_host_cpu_pressure_ratio", GAUGE, "Share of time in which some task waited for a CPU.", 0,
-          0.01},
+        {{"stoker_host_cpu_pressure_ratio", GAUGE,
+          "CPU pressure (PSI): share of time in which some task waited for a CPU.", 0, 0.01},
          h->cpu_pressure_percent},
-        {{"stoker_host_io_pressure_ratio", GAUGE, "Share of time in which some task waited for storage.", 0,
-          0.01},
+        {{"stoker_host_io_pressure_ratio", GAUGE,
+          "I/O pressure (PSI): share of time in which some task waited for storage.", 0, 0.01},
          h->io_pressure_percent},
-        {{"stoker_host_memory_pressure_ratio", GAUGE, "Share of time in which some task waited for memory.",
-          0, 0.01},
+        {{"stoker_host_memory_pressure_ratio", GAUGE,
+          "Memory pressure (PSI): share of time in which some task waited for memory.", 0, 0.01},
          h->memory_pressure_percent},
         {{"stoker_host_quota_throttled_seconds_total", COUNTER,
-          "Time in which the control group's limit held us back.", 0, 1},
+          "Time throttled by the CPU quota of the cgroup.", 0, 1},
          h->quota_throttled_s},
-        {{"stoker_job_cpus", GAUGE, "CPUs that the job uses.", 0, 0.01}, h->job_cpu_percent},
-        {{"stoker_job_memory_bytes", GAUGE, "Memory of the job.", 0, 1}, h->job_memory_bytes},
+        {{"stoker_job_cpus", GAUGE, "CPUs used by the job.", 0, 0.01}, h->job_cpu_percent},
+        {{"stoker_job_memory_bytes", GAUGE, "Memory used by the job.", 0, 1}, h->job_memory_bytes},
     };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         put_single(p, &all[i].series, all[i].reading);
@@ -256,8 +260,9 @@ static void put_host(page *p)
 
 static void put_monitor(page *p)
 {
-    const series frames = {"stoker_monitor_frames_total", COUNTER, "Intervals watched.", 0, 1},
-                 moment = {"stoker_monitor_frame_timestamp_seconds", GAUGE, "When this one ended.", 0, 1};
+    const series frames = {"stoker_monitor_frames_total", COUNTER, "Frames sampled.", 0, 1},
+                 moment = {"stoker_monitor_frame_timestamp_seconds", GAUGE,
+                           "Time at the end of the last frame.", 0, 1};
     put_head(p, "stoker_build_info", GAUGE, "Version of stoker.");
     put(p, "stoker_build_info{");
     put_label(p, "version", stk_version());

@@ -1,4 +1,4 @@
-/* A frame as text for Prometheus: base units, unknown values left out. */
+/* A frame in the Prometheus text exposition format: base units, unknown values left out. */
 #ifndef STK_MONITOR_EXPOSITION_H
 #define STK_MONITOR_EXPOSITION_H
 

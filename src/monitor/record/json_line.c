@@ -18,7 +18,7 @@ static void put_char(stk__json_line *line, char letter)
     put(line, &letter, 1);
 }
 
-/* Length of the UTF-8 sequence at text; 0: it is none. */
+/* Length of the UTF-8 sequence at text; 0: invalid. */
 static size_t sequence_length(const unsigned char *text)
 {
     const unsigned char first = text[0];
@@ -89,7 +89,7 @@ void stk__line_close(stk__json_line *line, char bracket)
     line->comma = true;
 }
 
-/* The shortest that reads back as the same number. */
+/* The shortest text that round-trips exactly. */
 static int print_exactly(double value, char text[NUMBER_BYTES])
 {
     int length = 0;
@@ -107,7 +107,7 @@ void stk__line_real(stk__json_line *line, const char *key, double value)
         stk__line_null(line, key);
         return;
     }
-    const bool whole = value == rint(value) && fabs(value) < 1e15; /* bytes keep all their digits */
+    const bool whole = value == rint(value) && fabs(value) < 1e15; /* byte counts keep all digits */
     const int length = whole          ? snprintf(text, sizeof text, "%.0f", value)
                        : line->digits ? snprintf(text, sizeof text, "%.*g", line->digits, value)
                                       : print_exactly(value, text);
@@ -115,7 +115,7 @@ void stk__line_real(stk__json_line *line, const char *key, double value)
     if (comma) *comma = '.';
     put_key(line, key);
     put(line, text, (size_t)length);
-    if (value == 0 && signbit(value)) put(line, ".0", 2); /* "-0" alone would come back as 0 */
+    if (value == 0 && signbit(value)) put(line, ".0", 2); /* "-0" alone would be read back as 0 */
 }
 
 void stk__line_whole(stk__json_line *line, const char *key, int64_t value)

@@ -16,7 +16,7 @@ struct stk__recorder {
     uint64_t frame_count;
 };
 
-/* Readings that are put into a line together. */
+/* Readings that share a line. */
 typedef struct readings {
     const stk_reading *all;
     int count;
@@ -95,7 +95,7 @@ stk_status stk__recorder_open(stk__recorder **recorder, const char *path, const 
 /* --- frames ----------------------------------------------------------------------------------------------
  */
 
-/* Most were read at the same moment: it is written once, and beside it the few that were not. */
+/* Most were read at the same time, which is written once; the few others have their own. */
 static uint64_t common_moment(const readings *r)
 {
     for (int i = 0; i < r->count; i++)

@@ -1,6 +1,6 @@
-/* Frames as a file: JSON Lines. The first line says what was watched, then one line per frame with every
- * number it has (units in keys, unknown null), the last line says how many there are: a recording that was
- * cut can be told from a whole one. replay.h reads it back, bit for bit. */
+/* Recording of frames: JSON Lines. The first line describes the GPUs, then one line per frame with all its
+ * values (units in keys, unknown is null), the last line has their number: a truncated recording is detected.
+ * replay.h reads it back, bit for bit. */
 #ifndef STK_MONITOR_RECORD_H
 #define STK_MONITOR_RECORD_H
 
@@ -9,7 +9,7 @@
 
 enum { STK_RECORD_SCHEMA = 1 };
 
-/* What does not change from frame to frame. */
+/* Constant over the recording. */
 typedef struct stk__record_head {
     double interval_s;
     int32_t pid;        /* of the job; 0: none */
@@ -25,8 +25,8 @@ stk_status stk__recorder_open(stk__recorder **recorder, const char *path, const 
                               stk_error *error);
 /* Allocates nothing once its line has been as long as it gets. */
 stk_status stk__recorder_write(stk__recorder *recorder, const stk_monitor_frame *frame, stk_error *error);
-/* Writes the last line and closes. To be called before the last stk_monitor_next returns STK_END, so that a
- * failure can be told. Accepts NULL inside. */
+/* Writes the last line and closes. To be called before the last stk_monitor_next returns STK_END, so that an
+ * error can be reported. Accepts NULL inside. */
 stk_status stk__recorder_close(stk__recorder **recorder, stk_error *error);
 
 #endif

@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Longer intervals than this (a year) are damage. A day is none: whoever is stopped by Ctrl-Z and goes on
- * later writes one frame of all that time. */
+/* Longer intervals than this (a year) are corrupt. A day is valid: a monitor stopped by Ctrl-Z and continued
+ * later writes one frame for all that time. */
 static const uint64_t longest_ns = 366 * 86400 * STK_SECOND_NS;
 enum { MOST_CORES = 65536 };
 
@@ -42,7 +42,7 @@ static stk_status STK__PRINTF(3, 4)
     va_start(arguments, format);
     vsnprintf(why, sizeof why, format, arguments);
     va_end(arguments);
-    stk__fail(error, STK_ERROR_DATA, "the recording is damaged: %s", why);
+    stk__fail(error, STK_ERROR_DATA, "corrupt recording: %s", why);
     stk__error_place(error, "%s:%d", replay->path, replay->line_number);
     return STK_ERROR_DATA;
 }
@@ -54,7 +54,7 @@ static stk_status fail_reading(const stk__replay *replay, stk_error *error)
     return status;
 }
 
-/* STK_END at the end of the file. A last line without its line break was cut. */
+/* STK_END at the end of the file. A last line without its line break is truncated. */
 static stk_status read_line(stk__replay *replay, stk_error *error)
 {
     stk__buffer *line = &replay->line;
@@ -73,7 +73,7 @@ static stk_status read_line(stk__replay *replay, stk_error *error)
     if (ferror(replay->file)) return fail_reading(replay, error);
     if (!line->size_bytes) return STK_END;
     replay->line_number++;
-    return refuse(replay, error, "it ends in the middle of this line");
+    return refuse(replay, error, "truncated in the middle of this line");
 }
 
 static stk_status parse_line(const stk__replay *replay, json_t **object, stk_error *error)
@@ -81,7 +81,7 @@ static stk_status parse_line(const stk__replay *replay, json_t **object, stk_err
     json_error_t why;
     *object = json_loadb((const char *)replay->line.data, replay->line.size_bytes, 0, &why);
     if (*object) return STK_OK;
-    return refuse(replay, error, "not JSON at column %d", why.column);
+    return refuse(replay, error, "invalid JSON at column %d", why.column);
 }
 
 /* --- a frame ---------------------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ static stk_status reserve_cores(stk__replay *replay, int32_t count, stk_error *e
     return STK_OK;
 }
 
-/* Written only where it is not the number of cores, as in all recordings of old. */
+/* Written only if it differs from the number of cores; older recordings never have it. */
 static int32_t get_cpu_count(stk__getter *g, const json_t *host, int32_t core_count)
 {
     if (!json_object_get(host, "cpu_count")) return core_count;
@@ -156,11 +156,12 @@ static stk_status get_frame(stk__replay *replay, const json_t *object, stk_error
     frame->clock_s = json_number_value(stk__replay_value(&g, object, "clock_s", JSON_REAL));
     get_gpus(&g, replay, object);
     STK__TRY(get_host(&g, replay, object, error));
-    if (g.missing) return refuse(replay, error, "'%s' is missing or no such value", g.missing);
+    if (g.missing) return refuse(replay, error, "'%s' is missing or invalid", g.missing);
     if (frame->number != replay->frame_count)
         return refuse(replay, error, "frame %llu where frame %llu was expected",
                       (unsigned long long)frame->number, (unsigned long long)replay->frame_count);
-    if (!is_timely(frame, before_ns)) return refuse(replay, error, "time runs backwards, or far too fast");
+    if (!is_timely(frame, before_ns))
+        return refuse(replay, error, "timestamps run backwards or jump too far");
     replay->frame_count++;
     return STK_OK;
 }
@@ -168,7 +169,7 @@ static stk_status get_frame(stk__replay *replay, const json_t *object, stk_error
 /* --- the first and the last line -------------------------------------------------------------------------
  */
 
-/* Recordings of old have none: then parts count in the order in which they stand. gpus: this one is the last.
+/* Older recordings have none: then instances are numbered in their order. gpus: this one is the last.
  */
 static int32_t get_part_number(stk__getter *g, const json_t *from, const stk_gpu *gpus, int count)
 {
@@ -212,11 +213,11 @@ static stk_status refuse_schema(const stk__replay *replay, const json_t *object,
     if (!json_object_get(object, "recording") || !json_is_integer(schema)) {
         stk__fail(error, STK_ERROR_DATA, "not a recording of stoker monitor");
         stk__error_place(error, "%s:1", replay->path);
-        stk__error_hint(error, "make one with stoker monitor --record FILE");
+        stk__error_hint(error, "record one with `stoker monitor --record FILE`");
         return STK_ERROR_DATA;
     }
     if (json_integer_value(schema) == STK_RECORD_SCHEMA) return STK_OK;
-    stk__fail(error, STK_ERROR_DATA, "the recording has schema %lld, this stoker reads %d",
+    stk__fail(error, STK_ERROR_DATA, "unsupported recording: schema %lld, this stoker reads %d",
               (long long)json_integer_value(schema), STK_RECORD_SCHEMA);
     stk__error_place(error, "%s:1", replay->path);
     return STK_ERROR_DATA;
@@ -238,7 +239,7 @@ static stk_status get_head(stk__replay *replay, const json_t *object, stk_error 
     }
     replay->head.interval_s = json_number_value(stk__replay_value(&g, object, "interval_s", JSON_REAL));
     replay->head.pid = (int32_t)json_integer_value(pid);
-    if (g.missing) return refuse(replay, error, "'%s' is missing or no such value", g.missing);
+    if (g.missing) return refuse(replay, error, "'%s' is missing or invalid", g.missing);
     replay->head.absent = replay->absent = stk__text_copy(absent);
     return replay->absent ? STK_OK : stk__fail_memory(error, strlen(absent) + 1, "the recording's head");
 }
@@ -247,7 +248,7 @@ static stk_status get_end(stk__replay *replay, const json_t *object, stk_error *
 {
     const int64_t count = json_integer_value(json_object_get(object, "frames"));
     if (count != (int64_t)replay->frame_count)
-        return refuse(replay, error, "it says %lld frames, but there are %llu", (long long)count,
+        return refuse(replay, error, "the last line says %lld frames, but there are %llu", (long long)count,
                       (unsigned long long)replay->frame_count);
     replay->ended = true;
     return STK_END;
@@ -293,7 +294,7 @@ stk_status stk__replay_next(stk__replay *replay, stk_monitor_frame **frame, stk_
     json_t *object = NULL;
     if (replay->ended) return STK_END;
     stk_status status = read_line(replay, error);
-    if (status == STK_END) return refuse(replay, error, "the rest is missing behind this line");
+    if (status == STK_END) return refuse(replay, error, "truncated after this line");
     if (status == STK_OK) status = parse_line(replay, &object, error);
     if (status == STK_OK)
         status = json_object_get(object, "frames") ? get_end(replay, object, error)

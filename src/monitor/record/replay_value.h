@@ -1,4 +1,4 @@
-/* Values out of a line of a recording. */
+/* Parses values of a line of a recording. */
 #ifndef STK_MONITOR_REPLAY_VALUE_H
 #define STK_MONITOR_REPLAY_VALUE_H
 
@@ -6,9 +6,9 @@
 
 #include <jansson.h>
 
-/* Goes on after a failure, which is told at the end: every function gives something harmless then. */
+/* Errors are sticky: the first missing or invalid key is kept, later calls return harmless values. */
 typedef struct stk__getter {
-    const char *missing; /* first key that is not as it should be */
+    const char *missing; /* first key that is missing or invalid */
 } stk__getter;
 
 json_t *stk__replay_value(stk__getter *g, const json_t *object, const char *key, json_type type);

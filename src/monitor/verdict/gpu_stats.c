@@ -13,7 +13,7 @@ static const stk_metric counters[STK_GPU_COUNTERS] = {STK_METRIC_ENERGY, STK_MET
                                                       STK_METRIC_THROTTLED_HEAT, STK_METRIC_PCIE_SENT,
                                                       STK_METRIC_PCIE_RECEIVED};
 
-/* The last sample of a frame may end a little behind it: drivers are asked when the interval is over. */
+/* The last sample of a frame may end slightly after it: drivers are polled after the end of the interval. */
 static const double ahead_s = 1;
 
 stk_status stk__gpu_stats_create(stk__gpu_stats **stats, const stk_gpu *gpus, int32_t gpu_count,
@@ -21,7 +21,7 @@ stk_status stk__gpu_stats_create(stk__gpu_stats **stats, const stk_gpu *gpus, in
 {
     const size_t count = (size_t)gpu_count;
     stk__gpu_stats *made = *stats = stk__alloc(sizeof *made);
-    if (!made) return stk__fail_memory(error, sizeof *made, "the stats");
+    if (!made) return stk__fail_memory(error, sizeof *made, "GPU statistics");
     *made = (stk__gpu_stats){.gpu_count = gpu_count,
                              .described = gpus,
                              .bucket_s = 1,
@@ -32,7 +32,7 @@ stk_status stk__gpu_stats_create(stk__gpu_stats **stats, const stk_gpu *gpus, in
     made->summaries = stk__alloc(count * sizeof *made->summaries);
     if (!made->gpus || !made->summaries) {
         stk__gpu_stats_destroy(stats);
-        return stk__fail_memory(error, count * sizeof *made->gpus, "the tallies of GPUs");
+        return stk__fail_memory(error, count * sizeof *made->gpus, "GPU statistics");
     }
     for (size_t i = 0; i < count; i++)
         made->gpus[i].memory_peak_share = made->gpus[i].hottest_c = -1;
@@ -95,7 +95,7 @@ static void join_steps(stk__gpu_stats *stats)
     }
 }
 
-/* Makes room for everything before `seconds`. */
+/* Merges buckets until everything before `seconds` fits. */
 static void reach(stk__gpu_stats *stats, double seconds)
 {
     while (seconds > stats->bucket_s * STK_GPU_STATS_BUCKETS)
@@ -104,7 +104,7 @@ static void reach(stk__gpu_stats *stats, double seconds)
         join_steps(stats);
 }
 
-/* The moment reached last belongs to the bucket before it, not to one behind the last. */
+/* The last moment belongs to the bucket before it, not to one after the last. */
 static int bucket_at(const stk__gpu_stats *stats, double second)
 {
     const int bucket = (int)(second / stats->bucket_s);
@@ -114,7 +114,7 @@ static int bucket_at(const stk__gpu_stats *stats, double second)
 /* --- load ------------------------------------------------------------------------------------------------
  */
 
-/* Means of a second that is known only to a small part would look like fluctuation. */
+/* The mean of a second that is mostly unknown would look like fluctuation. */
 static void close_second(const stk__gpu_stats *stats, stk__per_gpu_stats *gpu)
 {
     stk__weighted *sums = gpu->buckets[bucket_at(stats, (double)gpu->second)].sums;
@@ -126,8 +126,8 @@ static void close_second(const stk__gpu_stats *stats, stk__per_gpu_stats *gpu)
     gpu->open = (stk__weighted){0};
 }
 
-/* Where what begins at from_s ends: with its second, or, from a full second on, with the last full one of the
- * bucket. So what lasted for months is added bucket by bucket. */
+/* End of the piece that begins at from_s: the end of its second or, from a full second on, of the last full
+ * second of the bucket. So months are added bucket by bucket. */
 static double find_end(const stk__gpu_stats *stats, double from_s, double to_s)
 {
     const double second = floor(from_s),
@@ -167,7 +167,7 @@ static void add_to_steps(const stk__gpu_stats *stats, stk__per_gpu_stats *gpu, d
     }
 }
 
-/* Moments are counted once: what a sample says of time that is counted already is left out. */
+/* Time is counted once: the part of a sample that was counted already is left out. */
 static void add_load(const stk__gpu_stats *stats, stk__per_gpu_stats *gpu, const stk_load_sample *load)
 {
     const double since_s =
@@ -203,7 +203,7 @@ static void add_reading(stk__weighted *sum, double seconds, stk_reading reading)
     if (reading.known == STK_KNOWN && isfinite(reading.value)) stk__weighted_add(sum, seconds, reading.value);
 }
 
-/* A counter that fell was begun anew: what it grew by is unknown. */
+/* A counter that fell was restarted: its increase is unknown. */
 static void add_growth(stk__weighted *sum, stk_reading *last, stk_reading now)
 {
     if (now.known != STK_KNOWN || !isfinite(now.value)) return;
@@ -271,7 +271,8 @@ static void add_host(stk__gpu_stats *stats, int bucket, double seconds, const st
     if (host->cpu_count) stats->cpu_count = host->cpu_count;
 }
 
-/* The first frame has no length: it says where counters begin. Eras are at least as long as an interval. */
+/* The first frame has no length: it sets the start of counters. Buckets are at least as long as an interval.
+ */
 static void begin(stk__gpu_stats *stats, const stk_monitor_frame *frame, double interval_s)
 {
     if (!stats->frame_count) stats->start_ns = frame->from_ns;

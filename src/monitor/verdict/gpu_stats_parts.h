@@ -1,5 +1,5 @@
-/* Inside of the stats: gpu_stats.c fills it, summary.c reads it. Times are seconds since the first frame
- * began.
+/* Internals of gpu_stats.h: gpu_stats.c fills them, summary.c reads them. Times are seconds since the first
+ * frame began.
  */
 #ifndef STK_MONITOR_GPU_STATS_PARTS_H
 #define STK_MONITOR_GPU_STATS_PARTS_H
@@ -12,7 +12,7 @@ typedef struct stk__weighted {
     double seconds, sum;
 } stk__weighted;
 
-/* What is averaged, and counters of which the growth is added up. */
+/* Averaged metrics, and counters whose increase is summed. */
 typedef enum stk__gpu_sum {
     STK_SUM_LOAD,       /* percent x s */
     STK_SUM_BELOW_HALF, /* s */
@@ -24,7 +24,7 @@ typedef enum stk__gpu_sum {
     STK_SUM_BIT_POWER, /* s in which the bit of stk_throttle was set */
     STK_SUM_BIT_HEAT,
     STK_SUM_BIT_BRAKE,
-    STK_SUM_COUNTER, /* from here on growth, in the order of stk__gpu_stats_counters */
+    STK_SUM_COUNTER, /* from here on increases of counters, in the order of stk__gpu_stats_counters */
     STK_SUM_ENERGY = STK_SUM_COUNTER,
     STK_SUM_THROTTLED_POWER,
     STK_SUM_THROTTLED_HEAT,
@@ -40,7 +40,7 @@ typedef enum stk__host_sum {
     STK_SUM_CPU_MAX,
     STK_SUM_JOB_CPU,
     STK_SUM_IO_PRESSURE,
-    STK_SUM_QUOTA, /* growth of the time held back */
+    STK_SUM_QUOTA, /* increase of the time throttled by the CPU quota */
     STK_HOST_SUMS
 } stk__host_sum;
 
@@ -55,10 +55,10 @@ typedef struct stk__load_step {
 } stk__load_step;
 
 typedef struct stk__per_gpu_stats {
-    double last_s; /* up to here load is counted */
-    bool sampled;  /* its driver gives samples: then they alone count */
+    double last_s; /* utilization is counted up to here */
+    bool sampled;  /* the driver provides samples: then only they count */
     uint64_t sample_count;
-    int64_t second;     /* the second that is being added up */
+    int64_t second;     /* the current second */
     stk__weighted open; /* its load so far */
     stk_reading last_counters[STK_GPU_COUNTERS];
     double watched_s, good_s;
@@ -96,7 +96,7 @@ static inline void stk__weighted_join(stk__weighted *weighted, stk__weighted oth
     weighted->sum += other.sum;
 }
 
-/* Number of buckets begun. */
+/* Number of buckets in use. */
 static inline int stk__gpu_stats_buckets(const stk__gpu_stats *stats)
 {
     const double buckets = stats->seconds / stats->bucket_s;

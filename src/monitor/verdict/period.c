@@ -5,17 +5,17 @@
 
 #include <math.h>
 
-static const double least_deviation = 3; /* percent: smaller dips are nobody's concern */
+static const double least_deviation = 3; /* percent: smaller dips are ignored */
 enum { CYCLES = 6, PEAKS = 3, LANES = 8, LEAST_LAG = 2 };
 
-/* What noise does not reach: the fewer cycles there are, the more a few of them are alike by chance. Found by
- * trial with white, slow and shot noise (test_period.c). */
+/* Threshold above noise: with fewer cycles, similarity by chance is more likely. Determined empirically with
+ * white, slow and shot noise (test_period.c). */
 static double least_score(int count, int lag)
 {
     return 0.4 + 3.0 * lag / count;
 }
 
-/* Mean and trend are no dips. Returns the standard deviation. */
+/* Removes mean and linear trend. Returns the standard deviation. */
 static double remove_trend(float *series, int count)
 {
     double sum = 0, slope = 0, scale = 0, squares = 0;
@@ -32,7 +32,7 @@ static double remove_trend(float *series, int count)
     return sqrt(squares / count);
 }
 
-/* In lanes, so that the compiler may compute them side by side. */
+/* In lanes, so that the compiler can vectorize. */
 static float multiply(const float *a, const float *b, int count)
 {
     float lanes[LANES] = {0}, sum = 0;
@@ -62,8 +62,8 @@ static void correlate(stk__period_work *work, int count, int last)
     }
 }
 
-/* How clearly lag is a period: lowest peak less highest trough. Peaks may lie a little off: epochs are not
- * equally long. */
+/* Score of a lag: lowest peak minus highest trough. Peaks may be slightly shifted: epochs differ in length.
+ */
 static float score_of(const float *correlation, int lag, int last)
 {
     float peak = 1, trough = -1;
@@ -81,7 +81,7 @@ static float score_of(const float *correlation, int lag, int last)
     return peak - trough;
 }
 
-/* Of three periods the third peak tells the length best. */
+/* The third peak gives the most precise period. */
 static double refine(const float *correlation, int lag, int last)
 {
     int best = PEAKS * lag;
@@ -91,15 +91,15 @@ static double refine(const float *correlation, int lag, int last)
     return (double)best / PEAKS;
 }
 
-/* Multiples of a period are periods as well: the shortest counts. If that is one of those nobody asked for,
- * its multiples are none either. */
+/* Multiples of a period are periods as well: the shortest counts. If that is below the allowed range, its
+ * multiples are rejected, too. */
 double stk__period_find(stk__period_work *work, int count, int shortest)
 {
     const int longest = count / CYCLES, last = PEAKS * longest;
     float most = 0;
     if (longest < shortest || remove_trend(work->series, count) < least_deviation) return 0;
     correlate(work, count, last);
-    float *scores = work->series; /* the series has done its work */
+    float *scores = work->series; /* the series is no longer needed */
     for (int lag = LEAST_LAG; lag <= longest; lag++) {
         const float *at = &work->correlation[lag];
         scores[lag] = at[0] >= at[-1] && at[0] >= at[1] ? score_of(work->correlation, lag, last) : 0;

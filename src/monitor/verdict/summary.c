@@ -1,4 +1,4 @@
-/* From the stats's sums to the numbers of the judgement. */
+/* Computes the summary from the running sums of gpu_stats.h. */
 #include "monitor/verdict/gpu_stats_parts.h"
 #include "monitor/verdict/verdict.h"
 
@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Eras in a row that make a beginning, or an end: a spike is neither. */
+/* Consecutive buckets that make a start or an end: a spike does not count. */
 enum { FIRM = 3, LEAST_ERAS = 10 };
 
 static stk_reading known(const stk__gpu_stats *stats, double value)
@@ -21,7 +21,7 @@ static stk_reading mean_of(const stk__gpu_stats *stats, stk__weighted sum)
     return sum.seconds > 0 ? known(stats, sum.sum / sum.seconds) : (stk_reading){0};
 }
 
-/* What was added up, if it was known at some time. */
+/* The sum, if it was ever known. */
 static stk_reading total_of(const stk__gpu_stats *stats, stk__weighted sum)
 {
     return sum.seconds > 0 ? known(stats, sum.sum) : (stk_reading){0};
@@ -36,10 +36,10 @@ static stk_reading unless_negative(const stk__gpu_stats *stats, double value)
  */
 
 typedef struct stretch {
-    int from, to; /* buckets, or steps; to is behind the last */
+    int from, to; /* buckets, or steps; to is exclusive */
 } stretch;
 
-/* Load of a bucket, mean over the GPUs; < 0: unknown. */
+/* Utilization of a bucket, mean over the GPUs; < 0: unknown. */
 static double load_of(const stk__gpu_stats *stats, int bucket)
 {
     double sum = 0;
@@ -66,8 +66,8 @@ static double median_of(const double *loads, int count)
     return sorted[count / 2];
 }
 
-/* In the direction of `step`, the first bucket with at least that load, which also FIRM buckets from there on
- * have on average; -1: none. */
+/* In the direction of `step`, the first bucket with at least that load which the FIRM buckets from there on
+ * also have on average; -1: none. */
 static int find_firm(const double *loads, int count, int step, double least)
 {
     const int last = step > 0 ? count - FIRM : FIRM - 1;
@@ -80,8 +80,8 @@ static int find_firm(const double *loads, int count, int step, double least)
     return -1;
 }
 
-/* Before load reached half of its median for the first time there is warm-up, behind the last time cool-down.
- * A second or two are neither. Where hardly anything ran, or for a few seconds only, all is judged. */
+/* Before utilization first reaches half of its median is warm-up, after the last time cool-down. A second or
+ * two do not count. With almost no load, or a few seconds only, everything is evaluated. */
 static stretch find_steady(const stk__gpu_stats *stats)
 {
     double loads[STK_GPU_STATS_BUCKETS];
@@ -113,7 +113,7 @@ static void add_up(const stk__per_gpu_stats *gpu, stretch part, stk__gpu_bucket 
     }
 }
 
-/* The second that is not over yet counts as it does in gpu_stats.c when it is. */
+/* The current, incomplete second counts as in gpu_stats.c when it is complete. */
 static stk_reading deviation_of(const stk__gpu_stats *stats, const stk__per_gpu_stats *gpu, stretch part,
                                 const stk__gpu_bucket *sum)
 {
@@ -142,7 +142,7 @@ static stk_reading percentile(const stk__gpu_stats *stats, const stk__gpu_bucket
     return (stk_reading){0};
 }
 
-/* Steps in which load is unknown get the mean: it has no rhythm. Returns how many. */
+/* Steps with unknown utilization get the mean, which adds no period. Returns how many. */
 static int fill_series(stk__gpu_stats *stats, const stk__per_gpu_stats *gpu, const stretch *steps,
                        double mean)
 {
@@ -156,7 +156,7 @@ static int fill_series(stk__gpu_stats *stats, const stk__per_gpu_stats *gpu, con
     return missing;
 }
 
-/* Means of `width` steps: what is shorter is the rhythm of batches. Returns how many are left. */
+/* Downsamples to means of `width` steps: shorter periods are the rhythm of batches. Returns the new count. */
 static int smooth(float *series, int count, int width)
 {
     for (int i = 0; i + width <= count; i++) {
@@ -168,7 +168,7 @@ static int smooth(float *series, int count, int width)
     return count - width + 1;
 }
 
-/* From 4 s on, and from 4 samples on. Where too much is unknown nothing is said. */
+/* Periods of at least 4 s and 4 samples. None if too much is unknown. */
 static stk_reading find_period(stk__gpu_stats *stats, const stk__per_gpu_stats *gpu, stretch part,
                                double mean)
 {
@@ -200,7 +200,7 @@ static void fill_load(stk__gpu_stats *stats, const stk__per_gpu_stats *gpu, stre
     summary->dip_period_s = find_period(stats, gpu, part, summary->util_mean_percent.value);
 }
 
-/* Counters know every moment, bits only those at which they were read. */
+/* Counters cover all the time, bits only the moments of a read. */
 static stk_reading throttled(const stk__gpu_stats *stats, const stk__gpu_bucket *sum, int counter, int bit)
 {
     const stk_reading counted = total_of(stats, sum->sums[counter]);

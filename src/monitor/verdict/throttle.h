@@ -1,10 +1,10 @@
-/* Why clocks are held down, out of a reading. */
+/* Throttle reasons of a reading. */
 #ifndef STK_MONITOR_THROTTLE_H
 #define STK_MONITOR_THROTTLE_H
 
 #include "stoker/monitor.h"
 
-/* Bits of stk_throttle; none when it is unknown or no such value. */
+/* Bits of stk_throttle; none when it is unknown or invalid. */
 static inline unsigned stk__throttle_bits(stk_reading throttle)
 {
     const bool known = throttle.known == STK_KNOWN && throttle.value >= 0 && throttle.value < 64;

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* The first rule that holds speaks, and among several GPUs the one that comes first here. The last one always
- * holds. */
+/* The first rule that holds gives the verdict; among several GPUs, the GPU whose rule comes first. The last
+ * rule always holds. */
 static const stk__verdict_rule *const families[] = {stk__verdict_trouble, stk__verdict_starved,
                                                     stk__verdict_busy};
 

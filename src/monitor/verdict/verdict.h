@@ -1,4 +1,4 @@
-/* What the numbers mean: grades against the targets, and one sentence by the first rule that holds. */
+/* Evaluation of the summary: grades against the targets, and the verdict of the first rule that holds. */
 #ifndef STK_MONITOR_VERDICT_H
 #define STK_MONITOR_VERDICT_H
 
@@ -12,11 +12,11 @@ void stk__verdict_grade(stk_gpu_summary *gpu, const stk_monitor_summary *all); /
 void stk__verdict_speak(stk_gpu_summary *gpu, const stk_monitor_summary *all); /* fills finding, verdict */
 void stk__verdict_together(stk_monitor_summary *all);                          /* the same, of all */
 
-int stk__verdict_rank(const char *finding); /* place in the order of rules: the first weighs most */
+int stk__verdict_rank(const char *finding); /* position in the order of rules: the first has priority */
 
-/* A text that is put together; what does not fit is left out. */
+/* A text built piece by piece; truncated at room. */
 typedef struct stk__sentence {
-    char *text; /* where it goes on */
+    char *text; /* end so far */
     size_t room;
 } stk__sentence;
 

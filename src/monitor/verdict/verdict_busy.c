@@ -1,4 +1,4 @@
-/* Rules: it is busy; is it well used? */
+/* Rules for high GPU utilization: small kernels, power limit, memory, temperature. */
 #include "monitor/verdict/verdict_rules.h"
 
 static bool is_hollow(const stk__verdict_facts *f)
@@ -10,9 +10,8 @@ static void say_hollow(const stk__verdict_facts *f, stk__sentence *s)
 {
     stk__sentence_add(
         s,
-        "busy but not working: some kernel ran %.0f %% of the time, but only %.0f %% of its multiprocessors "
-        "had "
-        "work; look at batch size, mixed precision and compile, not at the data",
+        "GPU utilization %.0f %%, but SM activity only %.0f %%: kernels are too small to fill the GPU; try a "
+        "larger batch, mixed precision (AMP) or torch.compile; data loading is not the bottleneck",
         stk__verdict_facts_util(f), f->gpu->sm_active_mean_percent.value);
 }
 
@@ -24,11 +23,10 @@ static bool is_cool(const stk__verdict_facts *f)
 
 static void say_cool(const stk__verdict_facts *f, stk__sentence *s)
 {
-    stk__sentence_add(
-        s,
-        "busy but not working: some kernel ran %.0f %% of the time, but it drew only %.0f %% of the power it "
-        "may; kernels are small or wait: look at batch size, mixed precision and compile",
-        stk__verdict_facts_util(f), 100 * f->gpu->power_share.value);
+    stk__sentence_add(s,
+                      "GPU utilization %.0f %%, but power only %.0f %% of the limit: kernels are small or "
+                      "wait; try a larger batch, mixed precision (AMP) or torch.compile",
+                      stk__verdict_facts_util(f), 100 * f->gpu->power_share.value);
 }
 
 static bool is_capped(const stk__verdict_facts *f)
@@ -38,12 +36,10 @@ static bool is_capped(const stk__verdict_facts *f)
 
 static void say_capped(const stk__verdict_facts *f, stk__sentence *s)
 {
-    stk__sentence_add(s, "busy %.0f %% of the time, and at its power limit for %.0f %%",
+    stk__sentence_add(s, "compute bound: GPU utilization %.0f %%, at its power limit for %.0f %% of the time",
                       stk__verdict_facts_util(f),
                       100 * stk__verdict_facts_share(f, f->gpu->throttled_power_s));
-    stk__sentence_add(
-        s, "; it gives what the limit allows, a higher one (nvidia-smi -pl) makes it faster if cooling keeps "
-           "up");
+    stk__sentence_add(s, "; a higher power limit (nvidia-smi -pl) is faster if cooling keeps up");
 }
 
 static bool is_uneven(const stk__verdict_facts *f)
@@ -53,10 +49,10 @@ static bool is_uneven(const stk__verdict_facts *f)
 
 static void say_uneven(const stk__verdict_facts *f, stk__sentence *s)
 {
-    stk__sentence_add(
-        s,
-        "busy %.0f %% of the time, but unevenly (± %.0f); look at prefetch, and at what comes now and then",
-        stk__verdict_facts_util(f), f->gpu->util_std_percent.value);
+    stk__sentence_add(s,
+                      "GPU utilization %.0f %%, but uneven (std %.0f %%); check prefetching and occasional "
+                      "work (evaluation, checkpoints, logging)",
+                      stk__verdict_facts_util(f), f->gpu->util_std_percent.value);
 }
 
 static bool is_warm(const stk__verdict_facts *f)
@@ -67,7 +63,7 @@ static bool is_warm(const stk__verdict_facts *f)
 static void say_warm(const stk__verdict_facts *f, stk__sentence *s)
 {
     stk__sentence_add(
-        s, "busy %.0f %% of the time, but %.0f °C hot; look at fans, dust and air before it slows down",
+        s, "GPU utilization %.0f %%, but %.0f °C: close to thermal throttling; check fans, dust and airflow",
         stk__verdict_facts_util(f), f->gpu->hottest_c.value);
 }
 
@@ -78,9 +74,8 @@ static bool is_memory_full(const stk__verdict_facts *f)
 
 static void say_memory_full(const stk__verdict_facts *f, stk__sentence *s)
 {
-    stk__sentence_add(
-        s, "busy %.0f %% of the time; memory was %.0f %% full: a little more, and it is out of memory",
-        stk__verdict_facts_util(f), 100 * f->gpu->memory_peak_share.value);
+    stk__sentence_add(s, "GPU utilization %.0f %%; memory %.0f %% full: close to out of memory (OOM)",
+                      stk__verdict_facts_util(f), 100 * f->gpu->memory_peak_share.value);
 }
 
 static bool has_memory(const stk__verdict_facts *f)
@@ -90,9 +85,9 @@ static bool has_memory(const stk__verdict_facts *f)
 
 static void say_memory(const stk__verdict_facts *f, stk__sentence *s)
 {
-    stk__sentence_add(
-        s, "busy %.0f %% of the time; %.0f %% of its memory stayed free: a larger batch may be faster still",
-        stk__verdict_facts_util(f), 100 * (1 - f->gpu->memory_peak_share.value));
+    stk__sentence_add(s,
+                      "GPU utilization %.0f %%; %.0f %% of its memory unused: a larger batch may be faster",
+                      stk__verdict_facts_util(f), 100 * (1 - f->gpu->memory_peak_share.value));
 }
 
 static bool always(const stk__verdict_facts *f)
@@ -103,10 +98,10 @@ static bool always(const stk__verdict_facts *f)
 
 static void say_good(const stk__verdict_facts *f, stk__sentence *s)
 {
-    stk__sentence_add(s, "good: busy %.0f %% of the time", stk__verdict_facts_util(f));
+    stk__sentence_add(s, "good: GPU utilization %.0f %%", stk__verdict_facts_util(f));
     if (f->gpu->util_std_percent.known == STK_KNOWN)
-        stk__sentence_add(s, " (± %.1f)", f->gpu->util_std_percent.value);
-    stk__sentence_add(s, ", and nothing that was measured stands out");
+        stk__sentence_add(s, " (std %.1f %%)", f->gpu->util_std_percent.value);
+    stk__sentence_add(s, ", no bottleneck found");
 }
 
 const stk__verdict_rule stk__verdict_busy[] = {

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* A range is met at both ends, a limit only below it. */
+/* A range includes both ends, a limit is exclusive. */
 static stk_grade grade_of(const stk_judged *row)
 {
     const bool range = !isnan(row->least);
@@ -24,28 +24,28 @@ static stk_reading in_percent(stk_reading share)
 static const char *note_of(const stk_gpu_summary *gpu)
 {
     const bool warm = gpu->hottest_c.known == STK_KNOWN && gpu->hottest_c.value >= 80;
-    return warm && gpu->hottest_c.value < 85 ? "near its limit" : "";
+    return warm && gpu->hottest_c.value < 85 ? "near the limit" : "";
 }
 
 void stk__verdict_grade(stk_gpu_summary *gpu, const stk_monitor_summary *all)
 {
     const stk_judged rows[] = {
-        {.name = "utilisation", .unit = "%", .value = gpu->util_mean_percent, .least = 85, .most = 95},
+        {.name = "utilization", .unit = "%", .value = gpu->util_mean_percent, .least = 85, .most = 95},
         {.name = "fluctuation", .unit = "%", .value = gpu->util_std_percent, .least = NAN, .most = 10},
         {.name = "SM activity", .unit = "%", .value = gpu->sm_active_mean_percent, .least = 80, .most = 95},
         {.name = "power", .unit = "%", .value = in_percent(gpu->power_share), .least = NAN, .most = NAN},
-        {.name = "memory, peak",
+        {.name = "peak memory",
          .unit = "%",
          .value = in_percent(gpu->memory_peak_share),
          .least = 70,
          .most = 90},
-        {.name = "hottest", .unit = "°C", .value = gpu->hottest_c, .least = NAN, .most = 85},
+        {.name = "max temp", .unit = "°C", .value = gpu->hottest_c, .least = NAN, .most = 85},
         {.name = "CPUs", .unit = "%", .value = all->cpu_mean_percent, .least = NAN, .most = 90},
     };
     gpu->row_count = sizeof rows / sizeof rows[0];
     memcpy(gpu->rows, rows, sizeof rows);
     for (int i = 0; i < gpu->row_count; i++) {
         gpu->rows[i].grade = grade_of(&gpu->rows[i]);
-        gpu->rows[i].note = strcmp(rows[i].name, "hottest") == 0 ? note_of(gpu) : "";
+        gpu->rows[i].note = strcmp(rows[i].name, "max temp") == 0 ? note_of(gpu) : "";
     }
 }

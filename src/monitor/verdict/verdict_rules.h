@@ -1,11 +1,11 @@
-/* Inside of the verdict: rules, each with its condition and its sentence, in the order in which they speak:
+/* Rules of the verdict, each with its condition and its text, in the order in which they are tried:
  * verdict_trouble.c, verdict_starved.c, verdict_busy.c. */
 #ifndef STK_MONITOR_VERDICT_RULES_H
 #define STK_MONITOR_VERDICT_RULES_H
 
 #include "monitor/verdict/verdict.h"
 
-/* What a rule may look at. */
+/* Input of the rules. */
 typedef struct stk__verdict_facts {
     const stk_gpu_summary *gpu;
     const stk_monitor_summary *all;
@@ -21,9 +21,9 @@ typedef struct stk__verdict_rule {
 /* Each ends with a rule without a name. */
 extern const stk__verdict_rule stk__verdict_trouble[], stk__verdict_starved[], stk__verdict_busy[];
 
-#define STK_BUSY_PERCENT 85.0 /* at least so much is expected of a GPU that trains */
+#define STK_BUSY_PERCENT 85.0 /* target: minimum GPU utilization of a training GPU */
 
-/* Unknown is neither below nor at least anything. */
+/* Unknown is neither below nor at least any bound. */
 static inline bool stk__is_below(stk_reading reading, double bound)
 {
     return reading.known == STK_KNOWN && reading.value < bound;

@@ -9,15 +9,14 @@ static bool has_dips(const stk__verdict_facts *f)
 
 static void say_dips(const stk__verdict_facts *f, stk__sentence *s)
 {
-    stk__sentence_add(s, "starved: busy %.0f %% of the time, with a dip every %.1f s",
+    stk__sentence_add(s, "starved: GPU utilization %.0f %%, with a dip every %.1f s",
                       stk__verdict_facts_util(f), f->gpu->dip_period_s.value);
     if (stk__is_at_least(f->gpu->util_median_percent, STK_BUSY_PERCENT))
-        stk__sentence_add(
-            s,
-            " and busy in between; look at what comes so often: evaluation, epoch ends, checkpoints, logs");
+        stk__sentence_add(s, " and busy in between; check what runs at that interval: evaluation, epoch end, "
+                             "checkpoint, logging");
     else
         stk__sentence_add(
-            s, "; look at what comes so often (evaluation, epoch ends), then at data loading in between");
+            s, "; check what runs at that interval (evaluation, epoch end), then data loading in between");
 }
 
 static bool is_rationed(const stk__verdict_facts *f)
@@ -27,12 +26,11 @@ static bool is_rationed(const stk__verdict_facts *f)
 
 static void say_rationed(const stk__verdict_facts *f, stk__sentence *s)
 {
-    stk__sentence_add(
-        s,
-        "starved: busy %.0f %% of the time, while the CPU limit of the container held the job back for %.0f "
-        "%% "
-        "of it; raise the limit, or augment on the GPU",
-        stk__verdict_facts_util(f), 100 * stk__verdict_facts_share(f, f->all->quota_throttled_s));
+    stk__sentence_add(s,
+                      "data starved (input bound): GPU utilization %.0f %%, the CPU quota of the container "
+                      "throttled the job for %.0f %% of the time; raise the quota, or augment on the GPU",
+                      stk__verdict_facts_util(f),
+                      100 * stk__verdict_facts_share(f, f->all->quota_throttled_s));
 }
 
 static bool is_cpu_full(const stk__verdict_facts *f)
@@ -42,12 +40,10 @@ static bool is_cpu_full(const stk__verdict_facts *f)
 
 static void say_cpu_full(const stk__verdict_facts *f, stk__sentence *s)
 {
-    stk__sentence_add(
-        s,
-        "starved: busy %.0f %% of the time, while the CPUs are at their limit (%.0f %%); move augmentation "
-        "to "
-        "the GPU, or make decoding cheaper (smaller images, packed data)",
-        stk__verdict_facts_util(f), f->all->cpu_mean_percent.value);
+    stk__sentence_add(s,
+                      "data starved (input bound): GPU utilization %.0f %%, CPUs saturated (%.0f %%); move "
+                      "augmentation to the GPU, or make decoding cheaper (smaller images, packed data)",
+                      stk__verdict_facts_util(f), f->all->cpu_mean_percent.value);
 }
 
 static bool is_storage_slow(const stk__verdict_facts *f)
@@ -57,12 +53,10 @@ static bool is_storage_slow(const stk__verdict_facts *f)
 
 static void say_storage_slow(const stk__verdict_facts *f, stk__sentence *s)
 {
-    stk__sentence_add(
-        s,
-        "starved: busy %.0f %% of the time, while processes waited for storage (I/O pressure %.0f %%); look "
-        "at "
-        "the disk, a cache, or packed data",
-        stk__verdict_facts_util(f), f->all->io_pressure_mean_percent.value);
+    stk__sentence_add(s,
+                      "data starved (input bound): GPU utilization %.0f %%, processes wait for storage (I/O "
+                      "pressure %.0f %%); check the disk, use a cache or packed data",
+                      stk__verdict_facts_util(f), f->all->io_pressure_mean_percent.value);
 }
 
 static bool is_one_cpu_full(const stk__verdict_facts *f)
@@ -74,12 +68,10 @@ static bool is_one_cpu_full(const stk__verdict_facts *f)
 
 static void say_one_cpu_full(const stk__verdict_facts *f, stk__sentence *s)
 {
-    stk__sentence_add(
-        s,
-        "starved: busy %.0f %% of the time, while the job used %.0f %% of one CPU of %d; look at "
-        "num_workers: "
-        "one thread seems to do everything",
-        stk__verdict_facts_util(f), f->all->job_cpu_mean_percent.value, f->all->cpu_count);
+    stk__sentence_add(s,
+                      "data starved (input bound): GPU utilization %.0f %%, the job uses %.0f %% of one CPU "
+                      "out of %d; raise num_workers: data loading seems single-threaded",
+                      stk__verdict_facts_util(f), f->all->job_cpu_mean_percent.value, f->all->cpu_count);
 }
 
 static bool is_cpu_idle(const stk__verdict_facts *f)
@@ -89,18 +81,17 @@ static bool is_cpu_idle(const stk__verdict_facts *f)
 
 static void say_cpu_idle(const stk__verdict_facts *f, stk__sentence *s)
 {
-    stk__sentence_add(
-        s,
-        "starved: busy %.0f %% of the time, though the CPUs have room (%.0f %%); look at num_workers and "
-        "prefetch, "
-        "then at waits in the loop (.item() every step, small batches)",
-        stk__verdict_facts_util(f), f->all->cpu_mean_percent.value);
+    stk__sentence_add(s,
+                      "data starved (input bound): GPU utilization %.0f %%, CPUs not saturated (%.0f %%); "
+                      "raise num_workers and prefetch_factor, then check the loop for synchronization "
+                      "(.item() every step) and small batches",
+                      stk__verdict_facts_util(f), f->all->cpu_mean_percent.value);
 }
 
 static void say_starved(const stk__verdict_facts *f, stk__sentence *s)
 {
     stk__sentence_add(
-        s, "starved: busy %.0f %% of the time; what it waited for was not measured: CPU load is unknown here",
+        s, "starved: GPU utilization %.0f %%; cause unknown, CPU utilization is not available here",
         stk__verdict_facts_util(f));
 }
 

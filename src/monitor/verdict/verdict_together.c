@@ -19,7 +19,7 @@ void stk__sentence_add(stk__sentence *s, const char *format, ...)
     s->room -= used;
 }
 
-/* GPUs on which nothing ran weigh nothing beside one that is in use. */
+/* Idle GPUs count only if no GPU is in use. */
 static int weight_of(const stk_gpu_summary *gpu)
 {
     return strcmp(gpu->finding, "idle") == 0 ? INT_MAX : stk__verdict_rank(gpu->finding);
@@ -35,15 +35,15 @@ static const stk_gpu_summary *find_weightiest(const stk_monitor_summary *all)
 
 static void say_host(const stk_monitor_summary *all, stk__sentence *s)
 {
-    stk__sentence_add(s, "no GPU was watched");
+    stk__sentence_add(s, "no GPU was monitored");
     if (all->job_cpu_mean_percent.known == STK_KNOWN)
-        stk__sentence_add(s, "; the job used %.1f CPUs of %d", all->job_cpu_mean_percent.value / 100,
+        stk__sentence_add(s, "; the job used %.1f of %d CPUs", all->job_cpu_mean_percent.value / 100,
                           all->cpu_count);
     else if (all->cpu_mean_percent.known == STK_KNOWN)
-        stk__sentence_add(s, "; the CPUs were busy %.0f %% of the time", all->cpu_mean_percent.value);
+        stk__sentence_add(s, "; CPU utilization %.0f %%", all->cpu_mean_percent.value);
 }
 
-/* How the others fare: "; 2 alike, 1 good, 1 idle". */
+/* The other GPUs: " [other GPUs: 2 the same, 1 good, 1 idle]". */
 static void say_others(const stk_monitor_summary *all, const stk_gpu_summary *worst, stk__sentence *s)
 {
     int alike = 0, good = 0, idle = 0;
@@ -59,8 +59,8 @@ static void say_others(const stk_monitor_summary *all, const stk_gpu_summary *wo
     }
     const int other = all->gpu_count - 1 - alike - good - idle;
     const int counts[] = {alike, other, good, idle};
-    static const char *const words[] = {"alike", "with findings of their own", "good", "idle"};
-    const char *before = " [others: ";
+    static const char *const words[] = {"the same", "with other findings", "good", "idle"};
+    const char *before = " [other GPUs: ";
     for (int i = 0; i < 4; i++) {
         if (!counts[i]) continue;
         stk__sentence_add(s, "%s%d %s", before, counts[i], words[i]);

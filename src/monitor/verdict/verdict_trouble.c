@@ -1,4 +1,5 @@
-/* Rules: there is something wrong with the GPU, or nothing to judge. */
+/* Rules for faults (GPU lost, thermal throttling, power brake) and for nothing to evaluate (too short,
+ * unknown, idle). */
 #include "monitor/verdict/verdict_rules.h"
 
 static bool is_gone(const stk__verdict_facts *f)
@@ -10,14 +11,13 @@ static void say_gone(const stk__verdict_facts *f, stk__sentence *s)
 {
     static const char *const advice[] = {
         [STK_GPU_GOOD] = "",
-        [STK_GPU_HUNG] =
-            "its driver hangs: look at the kernel's log (dmesg), and whether nvidia-smi hangs too",
-        [STK_GPU_LOST] = "look at the kernel's log (dmesg, Xid), then at its power and its slot",
-        [STK_GPU_RESET] = "it works again only after a reset (nvidia-smi --gpu-reset, or restart)",
-        [STK_GPU_BARRED] = "ask for the right to read it, or run as its owner",
+        [STK_GPU_HUNG] = "the driver hangs: check the kernel log (dmesg), and whether nvidia-smi hangs too",
+        [STK_GPU_LOST] = "check the kernel log (dmesg, Xid errors), then power supply and PCIe slot",
+        [STK_GPU_RESET] = "it needs a reset (nvidia-smi --gpu-reset, or reboot)",
+        [STK_GPU_BARRED] = "get permission to read it, or run as its owner",
     };
     const stk_gpu_summary *gpu = f->gpu;
-    stk__sentence_add(s, "could not be read for %.0f %% of the time, last: %s%s%.60s; %s",
+    stk__sentence_add(s, "unreadable for %.0f %% of the time, last state: %s%s%.60s; %s",
                       100 * (1 - gpu->good_share), stk_gpu_state_name(gpu->bad_state),
                       gpu->bad_note[0] ? ", " : "", gpu->bad_note, advice[gpu->bad_state]);
 }
@@ -29,11 +29,10 @@ static bool is_hot(const stk__verdict_facts *f)
 
 static void say_hot(const stk__verdict_facts *f, stk__sentence *s)
 {
-    stk__sentence_add(s, "held down by heat for %.0f %% of the time",
+    stk__sentence_add(s, "thermal throttling for %.0f %% of the time",
                       100 * stk__verdict_facts_share(f, f->gpu->throttled_heat_s));
-    if (f->gpu->hottest_c.known == STK_KNOWN)
-        stk__sentence_add(s, " (hottest: %.0f °C)", f->gpu->hottest_c.value);
-    stk__sentence_add(s, "; look at fans, dust and air, or lower its power limit");
+    if (f->gpu->hottest_c.known == STK_KNOWN) stk__sentence_add(s, " (max %.0f °C)", f->gpu->hottest_c.value);
+    stk__sentence_add(s, "; check fans, dust and airflow, or lower the power limit");
 }
 
 static bool is_braked(const stk__verdict_facts *f)
@@ -44,7 +43,7 @@ static bool is_braked(const stk__verdict_facts *f)
 static void say_braked(const stk__verdict_facts *f, stk__sentence *s)
 {
     stk__sentence_add(
-        s, "slowed down by its power brake for %.0f %% of the time; look at power supply, cables and slot",
+        s, "hardware power brake for %.0f %% of the time; check power supply, power cables and PCIe slot",
         100 * stk__verdict_facts_share(f, f->gpu->throttled_brake_s));
 }
 
@@ -55,8 +54,7 @@ static bool is_short(const stk__verdict_facts *f)
 
 static void say_short(const stk__verdict_facts *f, stk__sentence *s)
 {
-    stk__sentence_add(s,
-                      "watched for %.1f s, which is too short to say; 5 s are the least, a minute is better",
+    stk__sentence_add(s, "monitored for %.1f s: too short to evaluate; use at least 5 s, better a minute",
                       f->seconds);
 }
 
@@ -68,7 +66,7 @@ static bool is_untold(const stk__verdict_facts *f)
 static void say_untold(const stk__verdict_facts *f, stk__sentence *s)
 {
     (void)f;
-    stk__sentence_add(s, "its driver does not tell its load, so how busy it is remains unknown");
+    stk__sentence_add(s, "GPU utilization unknown: the driver does not report it");
 }
 
 static bool is_idle(const stk__verdict_facts *f)
@@ -79,20 +77,20 @@ static bool is_idle(const stk__verdict_facts *f)
 static void say_idle(const stk__verdict_facts *f, stk__sentence *s)
 {
     if (stk__is_below(f->gpu->util_mean_percent, 0.5))
-        stk__sentence_add(s, "nothing ran on it");
+        stk__sentence_add(s, "idle: no kernel ran");
     else
-        stk__sentence_add(s, "hardly anything ran on it (%.1f %% of the time)", stk__verdict_facts_util(f));
+        stk__sentence_add(s, "idle: kernels ran only %.1f %% of the time", stk__verdict_facts_util(f));
     if (stk__is_at_least(f->gpu->memory_peak_share, 0.1))
-        stk__sentence_add(s, ", though %.0f %% of its memory was in use; look at what holds it",
+        stk__sentence_add(s, ", but %.0f %% of its memory was in use; check which process holds it",
                           100 * f->gpu->memory_peak_share.value);
 }
 
 const stk__verdict_rule stk__verdict_trouble[] = {
-    {"gone", is_gone, say_gone},
+    {"gpu_lost", is_gone, say_gone},
     {"hot", is_hot, say_hot},
-    {"braked", is_braked, say_braked},
+    {"power_brake", is_braked, say_braked},
     {"too_short", is_short, say_short},
-    {"untold", is_untold, say_untold},
+    {"util_unknown", is_untold, say_untold},
     {"idle", is_idle, say_idle},
     {NULL, NULL, NULL},
 };

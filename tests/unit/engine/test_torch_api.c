@@ -61,12 +61,12 @@ static void expect_refusal(const char *message, const char *hint)
     if (!strstr(error.hint, hint)) fail_msg("the hint '%s' is not '%s'", error.hint, hint);
 }
 
-static const char too_old[] = "PyTorch 2.9 is too old: 2.10 is the oldest that can be used";
+static const char too_old[] = "unsupported PyTorch 2.9: 2.10 or newer is needed";
 
 static void nothing_is_found(void **state)
 {
     (void)state;
-    expect_refusal("PyTorch (libtorch_cpu.so) was not found", "STOKER_TORCH");
+    expect_refusal("PyTorch (libtorch_cpu.so) not found", "STOKER_TORCH");
 }
 
 static void the_variable_comes_first(void **state)
@@ -80,7 +80,7 @@ static void the_variable_comes_first(void **state)
     setenv("STOKER_TORCH", path, 1);
     expect_refusal(too_old, "newer PyTorch");
     setenv("STOKER_TORCH", "/nowhere", 1);
-    expect_refusal("PyTorch cannot be opened: /nowhere/libtorch_cpu.so", "STOKER_TORCH");
+    expect_refusal("cannot load PyTorch: /nowhere/libtorch_cpu.so", "STOKER_TORCH");
 }
 
 static void environments_are_looked_into(void **state)
@@ -108,7 +108,7 @@ static void python_is_asked(void **state)
     expect_refusal(too_old, "newer PyTorch");
     workspace_put(&folder, "bin/python3", "#!/bin/sh\necho\n");
     assert_int_equal(chmod(path, 0755), 0);
-    expect_refusal("was not found", "STOKER_TORCH");
+    expect_refusal("not found", "STOKER_TORCH");
 }
 
 static void missing_calls_are_named(void **state)
@@ -116,7 +116,7 @@ static void missing_calls_are_named(void **state)
     (void)state;
     setenv("VIRTUAL_ENV", folder.path, 1);
     put_library("lib/python3.99/site-packages/torch/lib/libtorch_cpu.so", bare_library);
-    expect_refusal("this PyTorch has no 'torch_call_dispatcher'", "version 2.10 or newer");
+    expect_refusal("unsupported PyTorch: it lacks 'torch_call_dispatcher'", "version 2.10 or newer");
 }
 
 static int32_t type_of_cpus(void)
@@ -156,16 +156,16 @@ static void why_there_is_no_gpu(void **state)
     stk_error error = {0};
     stk__engine *engine;
     const stk__engine_options options = {.name = "torch", .device = "cuda:0"};
-    static const char start[] = "run.device = 'cuda:0' cannot be used: there is no NVIDIA GPU (";
+    static const char start[] = "run.device = 'cuda:0' cannot be used: no NVIDIA GPU (";
     setenv("STOKER_CUDA_LIBRARY", "/nowhere/libcuda.so.1", 1);
     assert_int_equal(stk__engine_open(&engine, &options, &error), STK_ERROR_UNSUPPORTED);
     assert_memory_equal(error.message, start, sizeof start - 1);
     assert_non_null(strstr(error.hint, "run.device=cpu trains on the CPU"));
     const stk__torch_api api = open_copy();
     expect_no_gpu(&api, "run.device = 'cuda:0' cannot be used: this PyTorch (2.12.0) was built without CUDA",
-                  "install a PyTorch with CUDA; until then run.device=cpu trains on the CPU");
+                  "install a PyTorch build with CUDA; run.device=cpu trains on the CPU");
     workspace_put(&folder, "libtorch_cuda.so", "");
-    expect_no_gpu(&api, "run.device = 'cuda:0' cannot be used: PyTorch's CUDA part cannot be opened: ",
+    expect_no_gpu(&api, "run.device = 'cuda:0' cannot be used: cannot load libtorch_cuda.so of PyTorch: ",
                   "run.device=cpu trains on the CPU");
     stk__torch_device device = {.type = 7};
     assert_int_equal(stk__torch_device_open(&api, NULL, &device, NULL), STK_OK);
