@@ -66,14 +66,14 @@ static stk_status open_auto(stk__engine **engine, const stk__engine_options *opt
 
 static stk_status open_named(stk__engine **engine, const stk__engine_options *options, stk_error *error)
 {
-    char names[128] = "auto";
+    char names[128] = "run.engine is auto";
     for (int i = 0; i < ENGINE_COUNT; i++) {
         if (strcmp(engines[i]->name, options->name) == 0) return engines[i]->open(engine, options, error);
         const size_t used = strlen(names);
         snprintf(names + used, sizeof names - used, "%s%s", i + 1 < ENGINE_COUNT ? ", " : " or ",
                  engines[i]->name);
     }
-    stk__fail(error, STK_ERROR_CONFIG, "there is no engine '%s'", options->name);
+    stk__fail(error, STK_ERROR_CONFIG, "unknown engine '%s'", options->name);
     stk__error_hint(error, "%s", names);
     return STK_ERROR_CONFIG;
 }

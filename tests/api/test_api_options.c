@@ -53,7 +53,7 @@ static void rows_are_what_the_tables_say(void **state)
     assert_string_equal(batch.section, "data");
     assert_string_equal(batch.fallback, "32");
     assert_true(batch.least == 1 && batch.most == 65536 && batch.tunable);
-    assert_string_equal(batch.expects, "a whole number, 1 to 65536");
+    assert_string_equal(batch.expects, "an integer, 1 to 65536");
     assert_int_equal(policy.type, STK_OPTION_WORD);
     assert_string_equal(policy.choices, "fail|replace|skip");
     assert_string_equal(policy.expects, "fail, replace or skip");

@@ -27,7 +27,7 @@ static const struct {
     /* Nothing is held back */
     {"make:gray?count=10", NULL, STK_PART_TRAIN, 0, 0, 10, NULL},
     {"make:gray?count=10", NULL, STK_PART_ALL, 0, 0, 10, NULL},
-    {"make:gray?count=10", NULL, STK_PART_VAL, 0, 0, 0, "there is no validation part"},
+    {"make:gray?count=10", NULL, STK_PART_VAL, 0, 0, 0, "there is no validation set"},
     /* A share is: rounded to the nearest, one at least */
     {"make:gray?count=10", NULL, STK_PART_TRAIN, 0.3, 0, 7, NULL},
     {"make:gray?count=10", NULL, STK_PART_VAL, 0.3, 0, 3, NULL},
@@ -54,7 +54,7 @@ static const struct {
     {"make:series?count=100", NULL, STK_PART_TRAIN, 0.2, 0, 91 - 18 - 10, NULL},
     {"make:series?count=100", NULL, STK_PART_VAL, 0.2, 0, 18, NULL},
     {"make:series?count=100", NULL, STK_PART_VAL, 0.9, 0, 0,
-     "too few for a validation part of 82 and a gap of 10"},
+     "too few for a validation set of 82 and a gap of 10"},
     /* The limit comes last */
     {"make:gray?count=10", NULL, STK_PART_TRAIN, 0.3, 5, 5, NULL},
     {"make:gray?count=10", NULL, STK_PART_VAL, 0.3, 5, 3, NULL},
@@ -94,7 +94,8 @@ static void workers_by_examples(void **state)
                 {16, 8, 16, 16}, {17, 8, 16, 17}, {64, 8, 16, 64}, {256, 8, 16, 256}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const char *why[4];
-        const stk_loader_options beside = {0}, yielding = {.low_priority = true}, alone = {.dedicated_cpus = true},
+        const stk_loader_options beside = {0}, yielding = {.low_priority = true},
+                                 alone = {.dedicated_cpus = true},
                                  both = {.dedicated_cpus = true, .low_priority = true};
         assert_int_equal(stk__loader_default_workers(&beside, rows[i].cpus, &why[0]), rows[i].beside);
         assert_int_equal(stk__loader_default_workers(&yielding, rows[i].cpus, &why[1]), rows[i].yielding);
@@ -102,7 +103,7 @@ static void workers_by_examples(void **state)
         assert_int_equal(stk__loader_default_workers(&both, rows[i].cpus, &why[3]), rows[i].alone);
         assert_non_null(strstr(why[0], "half the usable CPUs, at most 8"));
         assert_non_null(strstr(why[1], "every usable CPU, at most 16"));
-        assert_non_null(strstr(why[2], "every usable CPU, nothing"));
+        assert_non_null(strstr(why[2], "every usable CPU, no training"));
         assert_string_equal(why[3], why[2]);
     }
 }

@@ -128,13 +128,19 @@ static void *refuse(void *context, size_t size_bytes)
     return NULL;
 }
 
+static void release_nothing(void *context, void *memory)
+{
+    (void)context;
+    assert_null(memory);
+}
+
 static void no_memory_is_a_status(void **state)
 {
     (void)state;
     stk__pixels drawn = pictures_draw(9, 9, 1, 1), target = pictures_draw(3, 3, 1, 1);
     stk__buffer scratch = {0};
     stk_error error = {0};
-    stk_allocator_set(&(stk_allocator){.alloc = refuse});
+    stk_allocator_set(&(stk_allocator){.alloc = refuse, .release = release_nothing});
     const stk_status status = stk__resize_image(drawn, target, &scratch, &error);
     stk_allocator_set(NULL);
     assert_int_equal(status, STK_ERROR_MEMORY);

@@ -37,9 +37,9 @@ static const struct {
     {".../1.jpg", NULL, STK_SHARD_OTHER, NULL, false},
     {"../.git/1.jpg", NULL, STK_SHARD_OTHER, NULL, false},
     {"..", NULL, STK_SHARD_OTHER, NULL, false},
-    {"../1.jpg", "../1", STK_SHARD_PLAIN, "upwards", false},
-    {"a/../../1.jpg", "a/../../1", STK_SHARD_PLAIN, "upwards", false},
-    {"/../1.cls", "../1", STK_SHARD_CLASS, "upwards", false},
+    {"../1.jpg", "../1", STK_SHARD_PLAIN, "through '..'", false},
+    {"a/../../1.jpg", "a/../../1", STK_SHARD_PLAIN, "through '..'", false},
+    {"/../1.cls", "../1", STK_SHARD_CLASS, "through '..'", false},
     {"a%2Eb.jpg", "a%2Eb", STK_SHARD_PLAIN, NULL, false},
     {"a%2Eb%25.jpg", "a.b%", STK_SHARD_PLAIN, NULL, true},
     {"%2E%2E/1.jpg", "../1", STK_SHARD_PLAIN, NULL, true}, /* a key of bytes: nothing is opened by it */

@@ -58,7 +58,7 @@ static void a_loss_must_fit(void **state)
     net n;
     net_branches(&n);
     refuse(&n, (stk__pass_request){.training = true, .loss = {.kind = STK_OP_MSE}},
-           "mse of the prediction 'head': wants one value a sample", "");
+           "mse of the prediction 'head': needs one value per sample", "");
     n.layers[0].spec.groups = 2;
     refuse(&n, (stk__pass_request){.training = true}, "layer 'stem.conv'", "");
 }
