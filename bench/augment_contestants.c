@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who takes part in `stoker bench augment`: our kernels at every level, number of workers and device, one
  * process of Python for each way to use another library, and baselines that tell what the machine allows. A
  * turn in this process is a function of `runs`; a failure of a device or a peer makes it absent. */

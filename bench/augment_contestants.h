@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who takes part in `stoker bench augment`, and what a turn of each is. */
 #ifndef STK_BENCH_AUGMENT_CONTESTANTS_H
 #define STK_BENCH_AUGMENT_CONTESTANTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The baseline of `stoker bench load`: as many threads as CPUs take the next sample from a common counter,
  * read its file and decode it into a buffer of their own, image by libjpeg-turbo and mask by libspng. There
  * is no order, no batch and no queue: what it reaches is what those decoders allow on this machine. */

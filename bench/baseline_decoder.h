@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The bar to measure against: threads that do nothing but read a file and decode it into one buffer each,
  * with libjpeg-turbo for images and libspng for masks. */
 #ifndef STK_BENCH_BASELINE_DECODER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stoker bench augment: a batch of faces and masks by our kernels, beside other libraries. Contestants take
  * turns on the same batch, each round with other draws; ratios compare medians of rounds. */
 #include "augment_contestants.h"

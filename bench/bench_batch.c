@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The batch that contestants of `stoker bench augment` share, and our ways to augment it: the kernels over
  * the pool of threads, the baseline (the same kernels in threads that share nothing), and memcpy of as many
  * bytes. Called by one thread. */

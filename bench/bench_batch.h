@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The batch that contestants of `stoker bench augment` share: faces and their masks, and our ways to augment
  * them.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_conv [ROUNDS [THREADS [cpu]]]: 3x3 convolutions by oneDNN's direct algorithm and by our Winograd, in
  * turns (15 rounds on 2 threads). GFLOP/s are counted as for the direct algorithm; the best of the rounds.
  * cpu: by CPU time, as if all threads had worked all the time, for machines that do something else meanwhile.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Folders of a benchmark: faces are made below $TMPDIR, and removed however it ends. stk__bench_data_remove
  * may be called from the thread of Ctrl-C. */
 #include "bench_data.h"

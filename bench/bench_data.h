@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The data set of a benchmark: the folder somebody named, or a temporary one that is made and removed again.
  */
 #ifndef STK_BENCH_DATA_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stoker bench load: files to batches, beside the baseline (a decoder loop on all cores) and beside other
  * libraries (the load race). Rounds are interleaved. Also: time to the first batch, the loader's own cost, a
  * warm cache, peak memory. One thread, but for Ctrl-C, which calls abandon. */

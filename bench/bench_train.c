@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stoker bench train: our training step beside PyTorch's, train case after train case, then from files.
  * Everybody starts with the same weights and the same batch, and rounds are interleaved. With --quick there
  * is a time limit: who has not begun by then has no numbers. One thread, but for Ctrl-C, which calls abandon.

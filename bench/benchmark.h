@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What bench/ offers the program: the three benchmarks of `stoker bench`, and the two worker processes that
  * they start of this program itself. The program lends them Ctrl-C and a progress line, and prints what they
  * have measured: nothing here knows cli/. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What contestants of all benchmarks have in common: rows, turns of their worker processes, giving up. A
  * contestant that fails has no numbers, and its rows say why: that is no failure of the benchmark. One
  * thread. */

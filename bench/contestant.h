@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whoever is measured in a benchmark: ourselves in one setting, a baseline, another library. It has a name
  * and a setting, a way to be asked for a turn (a worker process, or a function of this process), and rows of
  * what it has measured. The goals are ratios between contestants: `kind` says which of them it counts for. */

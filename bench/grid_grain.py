@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """bench/grid_grain.py STOKER [--rounds N]: what running side by side brings a grid, by the size of a step.
 
 Trains two runs of each network of the list one after another with all CPUs (`--jobs 1`) and side by side with half of them

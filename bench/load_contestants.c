@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who takes part in the load race, and how their processes are started: ourselves on files, on shards and on
  * progressive JPEGs, and one row of `peers` for each way to use another library. */
 #include "load_race.h"

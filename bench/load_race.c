@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The load race. In each case (JPEG; JPEG and PNG mask; progressive JPEG) every contestant loads the files
  * once to have its pixels checked, once to have its memory watched, then rounds are interleaved, and at last
  * loaders are opened anew to time their first batch. Requests: bench/peers/load_worker.py, load_worker.c. */

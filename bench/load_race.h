@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The load race of `stoker bench load`: everybody loads the same files to uint8 batches of 32, each
  * contestant in a worker process, in turns, case after case. */
 #ifndef STK_BENCH_LOAD_RACE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `stoker bench load-worker ROOT [fast]`: ourselves as a contestant of the load race, in a process of its
  * own. Requests on standard input, a line each, `check`, `round` or `first` and a case, are answered on
  * standard output as bench/peers/serve.py answers them. Not for people. */

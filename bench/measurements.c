@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a benchmark measures: rows of values from interleaved rounds, told by their median and the 10th and
  * 90th percentile, and ratios of medians with the goals they have to meet. Rows and ratios stand in fixed
  * arrays, so that pointers to rows stay. One thread. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Measurements of a benchmark: values of interleaved rounds, and ratios with goals. */
 #ifndef STK_BENCH_MEASUREMENTS_H
 #define STK_BENCH_MEASUREMENTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the load race makes out of its data set: shards, the same images as progressive JPEGs, and a reference
  * file of what our loader decodes, with which bench/peers/load_check.py compares the pixels of others. One
  * thread. */

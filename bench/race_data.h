@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the load race makes out of its data set. */
 #ifndef STK_BENCH_RACE_DATA_H
 #define STK_BENCH_RACE_DATA_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The measurements of a benchmark as text: a line per row; contestants of a race side by side in a table,
  * best first; versions; ratios with their goals. */
 #include "measurements.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where a training step of a shipped network goes: ms a step for each kind of operation and action, medians
  * over the steps (with --cpu the least), on the engine onednn.
  *

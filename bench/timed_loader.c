@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The timed loader: our loader from open to the end of its epochs, and the null source, with which nothing
  * but the loader's own cost is left. */
 #include "timed_loader.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a loader costs from open to the end of its epochs. */
 #ifndef STK_BENCH_TIMED_LOADER_H
 #define STK_BENCH_TIMED_LOADER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The train cases: four networks, each with one batch of made-up numbers, written to folders, so that PyTorch
  * and we compute the same. Input: uniform noise of deviation 1, f32 [n h w c] or [n t f]; target: class ids
  * u8 [n h w] in blocks, points f32 [n k 3], classes i64 [n] or values f32 [n]. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A train case, one case of `stoker bench train`: one network and one fixed batch. It is written to a folder,
  * from which everybody starts with the same numbers:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ourselves at a train case: the trainer of `stoker train`, fed with the one batch of the case, from the
  * weights that were written beside it. */
 #include "train_case.h"

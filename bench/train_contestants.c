@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who takes part in a train case, how their processes are started, and what each is asked for. A turn is as
  * many steps as fit into 200 ms, one at least (bench/peers/train_worker.py, train_worker.c). A contestant
  * whose first loss is not ours computes something else, and has no numbers. One thread, but for abandon. */

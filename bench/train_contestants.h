@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who takes part in a train case of `stoker bench train`, and what each is asked for: steps of one network
  * from one batch, ourselves and PyTorch in several ways, each in a worker process. */
 #ifndef STK_BENCH_TRAIN_CONTESTANTS_H

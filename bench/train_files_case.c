@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Training from files, end to end: faces are made, sorted into a folder for each class, and trained on for an
  * epoch, in turns, by a `stoker train` of its own each time and by a process of PyTorch that stays. */
 #include "train_files_case.h"

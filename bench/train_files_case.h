@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The end-to-end case of `stoker bench train`: JPEG files, the strong chain and a network so small that it
  * waits for data, by `stoker train` and by PyTorch with DataLoader and Albumentations. */
 #ifndef STK_BENCH_TRAIN_FILES_CASE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Goals of `stoker bench train`, network by network: how many times as fast as PyTorch a step is, what the
  * time to a first step and the peak memory are beside PyTorch's, and for the engine torch how much CPU time
  * is spent outside of its operators. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Goals of `stoker bench train`. */
 #ifndef STK_BENCH_TRAIN_GOALS_H
 #define STK_BENCH_TRAIN_GOALS_H

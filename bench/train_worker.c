@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `stoker bench train-worker FOLDER [ENGINE]`: ourselves as a contestant of `stoker bench train`, in a
  * process of its own, at the train case in FOLDER (train_case.h). Answers requests as
  * bench/peers/train_worker.py does, and with the engine torch `share`: how much of a step's CPU time was not

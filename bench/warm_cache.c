@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Batches from a warm cache, beside a plain memcpy of as many bytes in as many threads: the second epoch of a
  * loader with data.cache is run again and again, interleaved with the copy. */
 #include "warm_cache.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Batches from a warm cache, beside a plain copy of as many bytes. */
 #ifndef STK_BENCH_WARM_CACHE_H
 #define STK_BENCH_WARM_CACHE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Processes of contestants: a socket is standard input and output of each, a request is one line, its answer
  * another one. Each leads a process group, so that whatever it starts is measured (from /proc) and ended with
  * it. Called by one thread, but for stk__worker_process_kill. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The process of a contestant: it gets ready and then answers one request at a time, a line each way, so that
  * turns of all contestants interleave. Other libraries run in Python (bench/peers/serve.py), ourselves as
  * `stoker bench load-worker` and `train-worker`. It dies with us. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the command line of a verb: flags, settings and words, in any order. A setting is key=value or --key
  * value; everything behind "--" is a word. Then the other layers of settings: CONFIG and the environment. */
 #include "cli.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stoker bench: arguments, help and output of the benchmarks in bench/, to which it lends Ctrl-C and the
  * progress line. */
 #include "../bench/benchmark.h"

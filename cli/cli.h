@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the verbs of the program share: arguments, messages, Ctrl-C. Only here does anything print or exit. */
 #ifndef STK_CLI_CLI_H
 #define STK_CLI_CLI_H

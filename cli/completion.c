@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Words for the shell: `stoker --complete WORD…` prints what may follow the words, one a line, from the same
  * tables as the help; with --complete=help a tab and the help behind each. The scripts in share/ ask for
  * them. */

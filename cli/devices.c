@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stoker devices: lists the devices that can augment and whether a GPU can train, with the reason if not.
  * One thread. */
 #include "selftest/selftest.h"

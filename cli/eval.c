@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stoker eval RUN: how good is the network of a run, on its validation part? */
 #include "train_print.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stoker help, and what --help prints: usage, options, settings and examples of a verb, from its description,
  * its flags and the tables of its settings. Everything in columns is wrapped by stk__config_help: flags and
  * chosen settings are handed to it as tables of their own. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ctrl-C and SIGTERM: one thread receives all signals (sigwaitinfo; there are no handlers). The first one
  * asks the work to stop; a second one, or 0.8 s without an end unless the work asked for patience, ends
  * the program. A signal meant for a watched command is passed on to it. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The program `stoker`: finds the verb among its words and runs it. The list of verbs is here; each is
  * described in its own file. What is no verb: help, version, and --complete and --man, which shells and the
  * build ask for. */

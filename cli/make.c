@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stoker make: data sets to try things on. */
 #include "cli.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Man pages as roff, for the build: `stoker --man` prints stoker.1, `stoker --man train` stoker-train.1. They
  * come from what --help prints, too: descriptions of verbs, flags and tables of settings. */
 #include "cli.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the verbs print: errors with place and hint, log lines, JSON, numbers for people, the progress bar.
  * Texts of others (file names, classes) are cleaned of control bytes first. Log lines may come from any
  * thread; the rest is called by the main thread. */

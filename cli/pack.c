@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stoker pack: a data set into shards. */
 #include "verb_loader.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* PoCL (OpenCL on CPUs) offers no device when it cannot write its cache below HOME. Containers and services
  * often have no such place, so the program gives it one. Not the library's business: it never changes the
  * environment. */

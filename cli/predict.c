@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stoker predict RUN FILES…: what the network of a run says of images or series. */
 #include "predict_answer.h"
 #include "train_print.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Predictions for people and files: class, value, points or mask of each sample as text, JSON and PNG in
  * the size of the original, named after it. Called with each batch, in the consumer's thread. */
 #include "predict_answer.h"

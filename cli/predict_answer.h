@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a network says of a sample, for people and for files: masks as pictures, points, classes, values, all
  * in terms of the original image. */
 #ifndef STK_CLI_PREDICT_ANSWER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stoker report RUN: writes the page of a run again. */
 #include "cli.h"
 

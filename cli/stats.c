@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stoker stats: a look at a data set. */
 #include "verb_loader.h"
 

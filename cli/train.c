@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stoker train: one command from data to a network that has learnt. */
 #include "grid/grid.h"
 #include "train_print.h"

@@ -1,8 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* GPUs beside a run: a thread samples them into a recording and running averages (under a lock), a line
  * per GPU is shown every few epochs, and the verdict goes to run.json. */
 #include "train_monitor.h"
 
-#include "monitor/monitor_face.h"
+#include "monitor/monitor_output.h"
 
 #include "core/clock.h"
 #include "core/thread.h"
@@ -48,7 +49,7 @@ struct stk__train_monitor {
 
 static void add(average *mean, stk_reading reading, double seconds)
 {
-    if (!stk__face_knows(reading)) return;
+    if (!stk__monitor_output_knows(reading)) return;
     mean->sum += reading.value * seconds;
     mean->seconds += seconds;
 }
@@ -107,7 +108,7 @@ static const char *mean_text(char cell[CELL], const average *mean, const char *u
 
 static const char *now_text(char cell[CELL], stk_reading reading, double scale, const char *unit)
 {
-    return number(cell, stk__face_knows(reading), reading.value / scale, unit);
+    return number(cell, stk__monitor_output_knows(reading), reading.value / scale, unit);
 }
 
 static void show_gpu(gpu_seen *seen)
@@ -201,7 +202,7 @@ static json_t *summary_json(const stk_monitor_summary *summary)
     size_t size = 0;
     stk__monitor_output face = {.file = open_memstream(&text, &size)};
     if (!face.file) return NULL;
-    stk__face_json.end(&face, summary);
+    stk__monitor_output_json.end(&face, summary);
     stk__buffer_fini(&face.line.text);
     json_t *line = fclose(face.file) == 0 ? json_loadb(text, size, 0, NULL) : NULL;
     json_t *object = json_incref(json_object_get(line, "summary"));

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Monitors GPUs during a run: a thread samples them, a line per GPU is printed every run.monitor_interval
  * epochs, and the run's folder keeps the frames (monitor.jsonl, for `stoker monitor --replay`) and the
  * summary (run.json). */

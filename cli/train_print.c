@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What `stoker train` prints: device, network and memory before step 1, a line per epoch (or per log
  * interval), at the end where the time went and what to change. Called by the run's own thread. */
 #include "train_print.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What people see of a run: the block before step 1, a bar, a line an evaluation, and at the end where the
  * time went and what would help most. */
 #ifndef STK_CLI_TRAIN_PRINT_H

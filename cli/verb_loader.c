@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What verbs with a loader share: opening it so that Ctrl-C interrupts it, closing it, and what they print of
  * it. */
 #include "verb_loader.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What verbs with a loader share: Ctrl-C, and what is printed of it. */
 #ifndef STK_CLI_VERB_LOADER_H
 #define STK_CLI_VERB_LOADER_H

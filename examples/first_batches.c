@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The smallest use of libstoker: load a data set once and say what came.
  *
  *     cc first_batches.c $(pkg-config --cflags --libs stoker) -o first_batches && ./first_batches DIR

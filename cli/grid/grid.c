@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stoker train --grid: the loop over its runs. */
 #include "grid.h"
 

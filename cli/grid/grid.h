@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stoker train --grid: every combination of some settings, each trained in a folder of its own by a process
  * of its own. The folders are the truth: what is finished, and how well, is read from their run.json. */
 #ifndef STK_CLI_GRID_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From "hidden=128,256" to the runs of a grid. */
 #include "grid.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A run of a grid is a process: this program again, with the run's settings. It dies with its parent, and
  * hears Ctrl-C only through it. */
 #include "grid.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The folder of a grid: grid.json, and of each combination its run's folder and NAME.log, what its process
  * printed. */
 #include "grid.h"

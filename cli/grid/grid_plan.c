@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Before a grid starts: a plan of each run, which also finds what a combination cannot do; and how many run
  * side by side. */
 #include "grid.h"

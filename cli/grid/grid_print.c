@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What people see of a grid: a line for each run that is under way, and at the end a table, best first. */
 #include "grid.h"
 

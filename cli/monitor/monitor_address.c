@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* HOST:PORT, [IPv6]:PORT or PORT as a listening TCP socket, and the address that it really got. */
 #include "monitor_address.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* "127.0.0.1:9400" as a listening socket. */
 #ifndef STK_CLI_MONITOR_ADDRESS_H
 #define STK_CLI_MONITOR_ADDRESS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `stoker monitor -- COMMAND`: a child process that waits behind a pipe until the monitor is ready, gets
  * the signals of the terminal passed on, and is waited for by a thread of its own. */
 #include "monitor_child.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A child command: started, held until monitoring has begun, then run to its end. */
 #ifndef STK_CLI_MONITOR_CHILD_H
 #define STK_CLI_MONITOR_CHILD_H

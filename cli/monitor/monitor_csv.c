@@ -1,5 +1,6 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stoker monitor --csv: one row per GPU and interval; unknown is empty. */
-#include "monitor_face.h"
+#include "monitor_output.h"
 
 #include "monitor/host/host_key.h"
 
@@ -18,7 +19,7 @@ static void put_text(FILE *file, const char *text)
 
 static void put_reading(FILE *file, stk_reading reading)
 {
-    if (stk__face_knows(reading)) /* whole numbers, such as bytes, keep all their digits */
+    if (stk__monitor_output_knows(reading)) /* whole numbers, such as bytes, keep all their digits */
         fprintf(file, reading.value == rint(reading.value) ? ",%.0f" : ",%.9g", reading.value);
     else
         fputc(',', file);
@@ -45,7 +46,7 @@ static void print_gpu(FILE *file, const stk_monitor_frame *frame, int gpu)
     fprintf(file, ",%s", stk_gpu_state_name(seen->state));
     for (int i = 0; i < STK_METRIC_COUNT; i++)
         if (i == STK_METRIC_THROTTLE)
-            fprintf(file, ",%s", stk__face_throttle(seen->readings[i], "+"));
+            fprintf(file, ",%s", stk__monitor_output_throttle(seen->readings[i], "+"));
         else
             put_reading(file, seen->readings[i]);
 }
@@ -57,22 +58,22 @@ static void print_no_gpu(FILE *file)
         fputc(',', file);
 }
 
-static void show_frame(stk__monitor_output *face, const stk_monitor_frame *frame)
+static void show_frame(stk__monitor_output *output, const stk_monitor_frame *frame)
 {
-    if (!face->frames) print_heading(face->file);
+    if (!output->frames) print_heading(output->file);
     for (int gpu = 0; gpu == 0 || gpu < frame->gpu_count; gpu++) {
-        fprintf(face->file, "%.3f,%.3f", frame->clock_s, (double)(frame->to_ns - face->start_ns) * 1e-9);
+        fprintf(output->file, "%.3f,%.3f", frame->clock_s, (double)(frame->to_ns - output->start_ns) * 1e-9);
         if (frame->gpu_count)
-            print_gpu(face->file, frame, gpu);
+            print_gpu(output->file, frame, gpu);
         else
-            print_no_gpu(face->file);
+            print_no_gpu(output->file);
         for (int i = 0; i < STK_HOST_KEYS; i++) {
             stk_reading reading;
             memcpy(&reading, (const char *)&frame->host + stk__host_offset(i), sizeof reading);
-            put_reading(face->file, reading);
+            put_reading(output->file, reading);
         }
-        fputc('\n', face->file);
+        fputc('\n', output->file);
     }
 }
 
-const stk__face_ops stk__face_csv = {.name = "csv", .frame = show_frame};
+const stk__monitor_output_ops stk__monitor_output_csv = {.name = "csv", .frame = show_frame};

@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stoker monitor --dmon: columns as nvidia-smi dmon -s puctm has them, for scripts that read those. Engines
  * that are not monitored (enc, dec, jpg, ofa) are dashes. */
-#include "monitor_face.h"
+#include "monitor_output.h"
 
 #include <math.h>
 
@@ -17,7 +18,7 @@ static void print_heading(FILE *file)
 
 static void put(FILE *file, int width, stk_reading reading)
 {
-    if (stk__face_knows(reading))
+    if (stk__monitor_output_knows(reading))
         fprintf(file, " %*.0f", width, reading.value);
     else
         fprintf(file, " %*s", width, "-");
@@ -33,7 +34,7 @@ static stk_reading scaled(stk_reading reading, double factor)
 static stk_reading rate(stk_reading *last, stk_reading now)
 {
     stk_reading result = {0};
-    if (stk__face_knows(*last) && stk__face_knows(now) && now.when_ns > last->when_ns &&
+    if (stk__monitor_output_knows(*last) && stk__monitor_output_knows(now) && now.when_ns > last->when_ns &&
         now.value >= last->value)
         result =
             (stk_reading){.value = (now.value - last->value) / ((double)(now.when_ns - last->when_ns) * 1e-9),
@@ -62,11 +63,11 @@ static void print_gpu(FILE *file, const stk_monitor_frame *frame, int gpu)
     fputc('\n', file);
 }
 
-static void show_frame(stk__monitor_output *face, const stk_monitor_frame *frame)
+static void show_frame(stk__monitor_output *output, const stk_monitor_frame *frame)
 {
-    if (face->frames % HEADING_EVERY == 0) print_heading(face->file);
+    if (output->frames % HEADING_EVERY == 0) print_heading(output->file);
     for (int i = 0; i < frame->gpu_count; i++)
-        print_gpu(face->file, frame, i);
+        print_gpu(output->file, frame, i);
 }
 
-const stk__face_ops stk__face_dmon = {.name = "dmon", .frame = show_frame};
+const stk__monitor_output_ops stk__monitor_output_dmon = {.name = "dmon", .frame = show_frame};

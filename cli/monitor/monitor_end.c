@@ -1,5 +1,6 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The summary at the end of stoker monitor, for people: metrics against their targets, and the verdict. */
-#include "monitor_face.h"
+#include "monitor_output.h"
 
 #include <math.h>
 #include <string.h>
@@ -58,7 +59,7 @@ static void print_row(const page *p, const stk_judged *row)
 {
     static const char *const words[] = {"", "good", "low", "high"};
     char value[CELL] = "unknown", target[CELL];
-    const bool known = stk__face_knows(row->value);
+    const bool known = stk__monitor_output_knows(row->value);
     if (known) snprintf(value, sizeof value, "%.1f", row->value.value);
     target_text(row, target);
     fprintf(p->file, "  %-13s %8s", row->name, value);
@@ -114,12 +115,12 @@ static void add(char *text, size_t room, const char *format, double a, double b)
 static void print_load_facts(const page *p, const stk_gpu_summary *gpu)
 {
     char text[256] = "";
-    if (!stk__face_knows(gpu->util_mean_percent)) return;
-    if (stk__face_knows(gpu->util_p5_percent) && stk__face_knows(gpu->util_p95_percent))
+    if (!stk__monitor_output_knows(gpu->util_mean_percent)) return;
+    if (stk__monitor_output_knows(gpu->util_p5_percent) && stk__monitor_output_knows(gpu->util_p95_percent))
         add(text, sizeof text, "utilization samples: p5 %.0f %%, p95 %.0f %%; ", gpu->util_p5_percent.value,
             gpu->util_p95_percent.value);
     add(text, sizeof text, "below 50 %% for %.0f %% of the time", 100 * gpu->below_half.value, 0);
-    if (stk__face_knows(gpu->dip_period_s))
+    if (stk__monitor_output_knows(gpu->dip_period_s))
         add(text, sizeof text, "; dips every %.1f s", gpu->dip_period_s.value, 0);
     fputs("  ", p->file);
     print_wrapped(p, text, 2);
@@ -128,15 +129,16 @@ static void print_load_facts(const page *p, const stk_gpu_summary *gpu)
 static void print_other_facts(const page *p, const stk_gpu_summary *gpu)
 {
     char text[320] = "";
-    if (stk__face_knows(gpu->power_mean_w))
+    if (stk__monitor_output_knows(gpu->power_mean_w))
         add(text, sizeof text, "; mean power %.0f W", gpu->power_mean_w.value, 0);
-    if (stk__face_knows(gpu->energy_j))
+    if (stk__monitor_output_knows(gpu->energy_j))
         add(text, sizeof text, ", energy %.1f kJ", gpu->energy_j.value / 1e3, 0);
-    if (stk__face_knows(gpu->throttled_power_s))
+    if (stk__monitor_output_knows(gpu->throttled_power_s))
         add(text, sizeof text, "; power throttling %.1f s", gpu->throttled_power_s.value, 0);
-    if (stk__face_knows(gpu->throttled_heat_s))
+    if (stk__monitor_output_knows(gpu->throttled_heat_s))
         add(text, sizeof text, "; thermal throttling %.1f s", gpu->throttled_heat_s.value, 0);
-    if (stk__face_knows(gpu->pcie_received_bytes_per_s) && stk__face_knows(gpu->pcie_sent_bytes_per_s))
+    if (stk__monitor_output_knows(gpu->pcie_received_bytes_per_s) &&
+        stk__monitor_output_knows(gpu->pcie_sent_bytes_per_s))
         add(text, sizeof text, "; PCIe RX %.2f GB/s, TX %.2f GB/s",
             gpu->pcie_received_bytes_per_s.value * 1e-9, gpu->pcie_sent_bytes_per_s.value * 1e-9);
     if (!text[0]) return;
@@ -179,7 +181,7 @@ static void print_name_cell(const page *p, const stk_judged *row, int width)
 static void print_value_cell(const page *p, const stk_judged *row, int width)
 {
     char value[CELL] = "-";
-    if (stk__face_knows(row->value)) snprintf(value, sizeof value, "%.1f", row->value.value);
+    if (stk__monitor_output_knows(row->value)) snprintf(value, sizeof value, "%.1f", row->value.value);
     fprintf(p->file, "  %s%*s%s", paint_grade(p, row), width, value, paint(p, STK_PAINT_OFF));
 }
 
@@ -230,9 +232,9 @@ static void print_watched(const page *p, const stk_monitor_summary *summary)
 
 static void print_job(const page *p, const stk_monitor_summary *summary)
 {
-    if (!stk__face_knows(summary->job_cpu_mean_percent)) return;
+    if (!stk__monitor_output_knows(summary->job_cpu_mean_percent)) return;
     fprintf(p->file, "\njob: %.1f of %d CPUs", summary->job_cpu_mean_percent.value / 100, summary->cpu_count);
-    if (stk__face_knows(summary->job_memory_peak_bytes))
+    if (stk__monitor_output_knows(summary->job_memory_peak_bytes))
         fprintf(p->file, ", peak memory %s", stk__cli_bytes(summary->job_memory_peak_bytes.value));
     fputc('\n', p->file);
 }
@@ -243,7 +245,7 @@ static void print_verdict(const page *p, const char *before, const char *verdict
     print_wrapped(p, verdict, (int)strlen(before));
 }
 
-void stk__face_print_end(FILE *file, bool colors, const stk_monitor_summary *summary)
+void stk__monitor_output_print_end(FILE *file, bool colors, const stk_monitor_summary *summary)
 {
     const page p = {.file = file, .colors = colors};
     print_watched(&p, summary);
@@ -262,9 +264,9 @@ void stk__face_print_end(FILE *file, bool colors, const stk_monitor_summary *sum
     if (summary->gpu_count <= 1) print_verdict(&p, "verdict: ", summary->verdict);
 }
 
-static void show_end(stk__monitor_output *face, const stk_monitor_summary *summary)
+static void show_end(stk__monitor_output *output, const stk_monitor_summary *summary)
 {
-    stk__face_print_end(face->file, face->colors, summary);
+    stk__monitor_output_print_end(output->file, output->colors, summary);
 }
 
-const stk__face_ops stk__face_end = {.name = "end", .end = show_end};
+const stk__monitor_output_ops stk__monitor_output_end = {.name = "end", .end = show_end};

@@ -1,5 +1,6 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stoker monitor --json: one object per line, the last one is the summary. */
-#include "monitor_face.h"
+#include "monitor_output.h"
 
 #include "monitor/host/host_key.h"
 
@@ -11,11 +12,11 @@ enum { SCHEMA = 1, DIGITS = 9 };
 static void put_throttle(stk__json_line *line, stk_reading throttle)
 {
     char words[64], *rest = words;
-    if (!stk__face_knows(throttle)) {
+    if (!stk__monitor_output_knows(throttle)) {
         stk__line_null(line, "throttle");
         return;
     }
-    snprintf(words, sizeof words, "%s", stk__face_throttle(throttle, " "));
+    snprintf(words, sizeof words, "%s", stk__monitor_output_throttle(throttle, " "));
     stk__line_open(line, "throttle", '[');
     for (const char *word; (word = strtok_r(rest, " ", &rest));)
         if (strcmp(word, "none") != 0) stk__line_text(line, NULL, word);
@@ -94,21 +95,21 @@ static void put_clock(stk__json_line *line, double clock_s)
     line->digits = DIGITS;
 }
 
-static void show_frame(stk__monitor_output *face, const stk_monitor_frame *frame)
+static void show_frame(stk__monitor_output *output, const stk_monitor_frame *frame)
 {
-    stk__json_line *line = &face->line;
+    stk__json_line *line = &output->line;
     stk__line_start(line);
     stk__line_whole(line, "schema", SCHEMA);
     stk__line_whole(line, "number", (int64_t)frame->number);
     put_clock(line, frame->clock_s);
-    stk__line_real(line, "seconds", (double)(frame->to_ns - face->start_ns) * 1e-9);
+    stk__line_real(line, "seconds", (double)(frame->to_ns - output->start_ns) * 1e-9);
     stk__line_real(line, "interval_s", (double)(frame->to_ns - frame->from_ns) * 1e-9);
     stk__line_open(line, "gpus", '[');
     for (int i = 0; i < frame->gpu_count; i++)
         put_gpu(line, &frame->gpus[i], &frame->gpu_frames[i]);
     stk__line_close(line, ']');
     put_host(line, &frame->host);
-    stk__line_finish(line, face->file);
+    stk__line_finish(line, output->file);
 }
 
 static void put_rows(stk__json_line *line, const stk_gpu_summary *gpu)
@@ -191,9 +192,9 @@ static void put_numbers(stk__json_line *line, const stk_monitor_summary *summary
     stk__line_reading(line, "quota_throttled_s", summary->quota_throttled_s);
 }
 
-static void show_end(stk__monitor_output *face, const stk_monitor_summary *summary)
+static void show_end(stk__monitor_output *output, const stk_monitor_summary *summary)
 {
-    stk__json_line *line = &face->line;
+    stk__json_line *line = &output->line;
     line->digits = DIGITS;
     stk__line_start(line);
     stk__line_whole(line, "schema", SCHEMA);
@@ -206,7 +207,8 @@ static void show_end(stk__monitor_output *face, const stk_monitor_summary *summa
         put_gpu_summary(line, &summary->gpus[i]);
     stk__line_close(line, ']');
     stk__line_close(line, '}');
-    stk__line_finish(line, face->file);
+    stk__line_finish(line, output->file);
 }
 
-const stk__face_ops stk__face_json = {.name = "json", .frame = show_frame, .end = show_end};
+const stk__monitor_output_ops stk__monitor_output_json = {
+    .name = "json", .frame = show_frame, .end = show_end};

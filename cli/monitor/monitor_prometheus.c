@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* HTTP server of /metrics. One thread serves all clients; the text of a frame is generated once, by the
  * sampling thread, and shared. A connection serves one request and lives for some seconds at most, however
  * slow its client is. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Serves the last frame for Prometheus over HTTP. */
 #ifndef STK_CLI_MONITOR_PROMETHEUS_H
 #define STK_CLI_MONITOR_PROMETHEUS_H

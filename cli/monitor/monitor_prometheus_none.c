@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Built without libmicrohttpd: there is no server. */
 #include "monitor_prometheus.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Full-screen view of stoker monitor. The caller's thread stores frames; a separate thread draws and reads
  * keys, so that neither a slow terminal nor Ctrl-S delays sampling. */
 #include "monitor_screen.h"
@@ -175,7 +176,7 @@ static void free_screen(screen *s)
     stk__free(s);
 }
 
-static stk_status start_parts(screen *s, const stk__monitor_output *face, int gpu_count, stk_error *error)
+static stk_status start_parts(screen *s, const stk__monitor_output *output, int gpu_count, stk_error *error)
 {
     const stk__thread_options options = {.name = "stk-screen", .run = run_screen, .context = s};
     s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -183,23 +184,23 @@ static stk_status start_parts(screen *s, const stk__monitor_output *face, int gp
     STK__TRY(stk__view_init(&s->latest, gpu_count, error));
     STK__TRY(stk__view_init(&s->shown, gpu_count, error));
     STK__TRY(stk__terminal_start(s->wake, error));
-    stk__pen_start(&s->pen, face->colors);
+    stk__pen_start(&s->pen, output->colors);
     const stk_status status = stk__thread_start(&s->thread, &options, error);
     if (status != STK_OK) stk__terminal_end();
     return status;
 }
 
-static stk_status start_screen(stk__monitor_output *face, int gpu_count, stk_error *error)
+static stk_status start_screen(stk__monitor_output *output, int gpu_count, stk_error *error)
 {
     screen *s = stk__alloc(sizeof *s);
     if (!s) return stk__fail_memory(error, sizeof *s, "the screen");
     pthread_mutex_init(&s->lock, NULL);
     s->wake = -1;
-    s->monitor = face->monitor;
-    s->looks.replay = face->replay;
-    const stk_status status = start_parts(s, face, gpu_count, error);
+    s->monitor = output->monitor;
+    s->looks.replay = output->replay;
+    const stk_status status = start_parts(s, output, gpu_count, error);
     if (status == STK_OK)
-        face->screen = s;
+        output->screen = s;
     else
         free_screen(s);
     return status;
@@ -228,7 +229,7 @@ static void keep_pace(screen *s, uint64_t length_ns)
     }
 }
 
-static void note_frame(screen *s, const stk__monitor_output *face, const stk_monitor_frame *frame)
+static void note_frame(screen *s, const stk__monitor_output *output, const stk_monitor_frame *frame)
 {
     stk_monitor_summary summary;
     const uint64_t now_ns = stk__clock_ns();
@@ -238,24 +239,24 @@ static void note_frame(screen *s, const stk__monitor_output *face, const stk_mon
         stk_monitor_summarize(s->monitor, &summary);
     }
     pthread_mutex_lock(&s->lock);
-    stk__view_take(&s->latest, frame, face->start_ns);
+    stk__view_take(&s->latest, frame, output->start_ns);
     if (judge) memcpy(s->latest.verdict, summary.verdict, sizeof s->latest.verdict);
     pthread_mutex_unlock(&s->lock);
     wake_up(s);
 }
 
-static void show_frame(stk__monitor_output *face, const stk_monitor_frame *frame)
+static void show_frame(stk__monitor_output *output, const stk_monitor_frame *frame)
 {
     stk_error error;
-    if (!face->frames && start_screen(face, frame->gpu_count, &error) != STK_OK && !stk__cli_quiet)
+    if (!output->frames && start_screen(output, frame->gpu_count, &error) != STK_OK && !stk__cli_quiet)
         fprintf(stderr, "stoker: no full-screen view, printing lines: %s\n", error.message);
-    screen *s = face->screen;
+    screen *s = output->screen;
     if (!s) {
-        stk__face_line.frame(face, frame);
+        stk__monitor_output_line.frame(output, frame);
         return;
     }
-    if (face->replay) keep_pace(s, frame->to_ns - frame->from_ns);
-    note_frame(s, face, frame);
+    if (output->replay) keep_pace(s, frame->to_ns - frame->from_ns);
+    note_frame(s, output, frame);
 }
 
 /* The end of a recording stays on the screen until a key is pressed. */
@@ -289,15 +290,16 @@ static void stop_screen(screen *s)
     stk__thread_abandon(&s->thread);
 }
 
-static void show_end(stk__monitor_output *face, const stk_monitor_summary *summary)
+static void show_end(stk__monitor_output *output, const stk_monitor_summary *summary)
 {
-    screen *s = face->screen;
+    screen *s = output->screen;
     if (s) {
-        if (face->replay) hold_end(s, summary);
+        if (output->replay) hold_end(s, summary);
         stop_screen(s);
-        face->screen = NULL;
+        output->screen = NULL;
     }
-    stk__face_print_end(face->file, face->colors, summary);
+    stk__monitor_output_print_end(output->file, output->colors, summary);
 }
 
-const stk__face_ops stk__face_screen = {.name = "screen", .frame = show_frame, .end = show_end};
+const stk__monitor_output_ops stk__monitor_output_screen = {
+    .name = "screen", .frame = show_frame, .end = show_end};

@@ -1,8 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parts of the full-screen view: data (view), layout (draw), ncurses output (pen), and the terminal. */
 #ifndef STK_CLI_MONITOR_SCREEN_H
 #define STK_CLI_MONITOR_SCREEN_H
 
-#include "monitor_face.h"
+#include "monitor_output.h"
 
 /* --- monitor_screen_view.c: what is known, as far as it is shown -------------------------------------------
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Layout of the full-screen view: GPUs at the largest size at which all fit, then processes, host, verdict.
  */
 #include "monitor_screen.h"

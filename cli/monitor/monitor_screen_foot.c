@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Below the GPUs: processes and host. */
 #include "monitor_screen.h"
 
@@ -8,7 +9,7 @@ enum { CELL = 40 };
 
 static const char *known_text(char text[CELL], const char *format, stk_reading reading, double scale)
 {
-    if (stk__face_knows(reading))
+    if (stk__monitor_output_knows(reading))
         snprintf(text, CELL, format, reading.value / scale);
     else
         snprintf(text, CELL, "-");
@@ -97,9 +98,9 @@ static void host_text(const stk_host_frame *host, char *text, size_t room)
     add(text, room, ", busiest ", known_text(cell, "%.0f", host->cpu_max_percent, 1));
     add(text, room, "  memory ", known_text(cell, "%.1f", host->memory_used_bytes, 1e9));
     add(text, room, "/", known_text(cell, "%.1f GB", host->memory_total_bytes, 1e9));
-    if (stk__face_knows(host->job_cpu_percent))
+    if (stk__monitor_output_knows(host->job_cpu_percent))
         add(text, room, "  job ", known_text(cell, "%.1f CPUs", host->job_cpu_percent, 100));
-    if (stk__face_knows(host->job_memory_bytes))
+    if (stk__monitor_output_knows(host->job_memory_bytes))
         add(text, room, ", ", stk__cli_bytes(host->job_memory_bytes.value));
     add_pressure(text, room, host);
 }
@@ -108,7 +109,7 @@ int stk__foot_host(const stk__pen *pen, stk__place place, int rows, const stk__v
 {
     char text[320], cell[CELL];
     const stk_reading load = view->host.cpu_percent;
-    const bool busy = stk__face_knows(load) && load.value >= 90;
+    const bool busy = stk__monitor_output_knows(load) && load.value >= 90;
     host_text(&view->host, text, sizeof text);
     const int used = stk__pen_print(pen, place, busy ? STK_INK_BAD : STK_INK_PLAIN, "host: CPU %s %%",
                                     known_text(cell, "%.0f", load, 1));

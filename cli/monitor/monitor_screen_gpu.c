@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A GPU on the screen: full size, three rows, or one row. */
 #include "monitor_screen.h"
 
@@ -8,13 +9,13 @@ enum { CELL = 40, LABEL = 7, VALUE = 13, WARM_C = 80, HOT_C = 85 };
 
 static stk__ink ink_util(stk_reading util)
 {
-    if (!stk__face_knows(util)) return STK_INK_PLAIN;
+    if (!stk__monitor_output_knows(util)) return STK_INK_PLAIN;
     return util.value >= 85 ? STK_INK_GOOD : util.value >= 50 ? STK_INK_NOTE : STK_INK_BAD;
 }
 
 static stk__ink ink_heat(stk_reading heat)
 {
-    if (!stk__face_knows(heat) || heat.value < WARM_C) return STK_INK_BAR;
+    if (!stk__monitor_output_knows(heat) || heat.value < WARM_C) return STK_INK_BAR;
     return heat.value < HOT_C ? STK_INK_NOTE : STK_INK_BAD;
 }
 
@@ -29,7 +30,7 @@ static const char *number_text(char text[CELL], const char *format, double value
 
 static double value_of(stk_reading reading)
 {
-    return stk__face_knows(reading) ? reading.value : NAN;
+    return stk__monitor_output_knows(reading) ? reading.value : NAN;
 }
 
 /* "508/575" */
@@ -108,7 +109,7 @@ static void draw_heat(const stk__pen *pen, stk__place place, const stk__view_gpu
 /* Error state or throttle reasons; returns columns used. */
 static int draw_state(const stk__pen *pen, stk__place place, const stk__view_gpu *gpu)
 {
-    const char *held = stk__face_throttle_words(gpu->readings[STK_METRIC_THROTTLE]);
+    const char *held = stk__monitor_output_throttle_words(gpu->readings[STK_METRIC_THROTTLE]);
     if (gpu->state != STK_GPU_GOOD)
         return stk__pen_print(pen, place, STK_INK_BAD, "%s%s%s", stk_gpu_state_name(gpu->state),
                               gpu->note[0] ? ": " : "", gpu->note);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Wide characters where the locale has them, ASCII elsewhere. */
 #include "monitor_screen.h"
 

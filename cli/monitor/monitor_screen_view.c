@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the monitor's screen shows, taken from frames: current values, rates from counters, and a short
  * history per GPU for the sparklines. Plain data; the screen's thread owns it. */
 #include "monitor_screen.h"
@@ -33,14 +34,15 @@ float stk__trail_back(const stk__trail *trail, int back)
 
 double stk__view_share(stk_reading a, stk_reading b)
 {
-    return stk__face_knows(a) && stk__face_knows(b) && b.value > 0 ? a.value / b.value : NAN;
+    return stk__monitor_output_knows(a) && stk__monitor_output_knows(b) && b.value > 0 ? a.value / b.value
+                                                                                       : NAN;
 }
 
 /* Rate of a counter. */
 static double rate(stk_reading before, stk_reading now)
 {
-    const bool known = stk__face_knows(before) && stk__face_knows(now) && now.when_ns > before.when_ns &&
-                       now.value >= before.value;
+    const bool known = stk__monitor_output_knows(before) && stk__monitor_output_knows(now) &&
+                       now.when_ns > before.when_ns && now.value >= before.value;
     return known ? (now.value - before.value) / ((double)(now.when_ns - before.when_ns) * 1e-9) : NAN;
 }
 
@@ -57,7 +59,7 @@ static void take_gpu(stk__view_gpu *shown, const stk_gpu_frame *seen, bool has_l
     memcpy(shown->processes, seen->processes, (size_t)seen->process_count * sizeof seen->processes[0]);
     if (!has_length) return; /* the first frame has no length */
     const stk_reading util = now[STK_METRIC_UTIL];
-    stk__trail_add(&shown->util, stk__face_knows(util) ? util.value / 100 : NAN);
+    stk__trail_add(&shown->util, stk__monitor_output_knows(util) ? util.value / 100 : NAN);
     stk__trail_add(&shown->power, stk__view_share(now[STK_METRIC_POWER], now[STK_METRIC_POWER_LIMIT]));
 }
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The terminal under ncurses: Ctrl-Z, resizing, and restoring it on every exit path. */
 #include "monitor_screen.h"
 

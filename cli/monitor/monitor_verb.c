@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stoker monitor: GPU utilization, memory, power and temperature, with a verdict. */
 #include "monitor_child.h"
-#include "monitor_face.h"
+#include "monitor_output.h"
 #include "monitor_prometheus.h"
 
 #include "core/number.h"
@@ -16,7 +17,7 @@
 
 typedef struct watch {
     stk__arguments arguments;
-    const char *interval, *duration, *output;
+    const char *interval, *duration, *output_path;
     int64_t count, pid;
     bool line, csv, dmon, serve, dcgm;
     const char *address; /* of --prometheus; NULL: the default */
@@ -24,8 +25,8 @@ typedef struct watch {
     char **command; /* behind "--"; NULL: none */
     int job;        /* descriptor of the process --pid names; -1: none */
 
-    const stk__face_ops *ops;
-    stk__monitor_output face;
+    const stk__monitor_output_ops *ops;
+    stk__monitor_output output;
     stk__child child;
     stk_monitor *monitor;
     stk__prometheus *prometheus;
@@ -68,23 +69,23 @@ static int refuse_same_file(const watch *w)
 }
 
 /* The full-screen view where possible; with --prometheus alone no lines are printed. */
-static const stk__face_ops *choose_default(const watch *w)
+static const stk__monitor_output_ops *choose_default(const watch *w)
 {
-    const char *absent = w->output ? "--output is given" : stk__screen_absent();
-    if (!absent) return &stk__face_screen;
+    const char *absent = w->output_path ? "--output is given" : stk__screen_absent();
+    if (!absent) return &stk__monitor_output_screen;
     if (stk__cli_verbose) fprintf(stderr, "stoker: no full-screen view: %s\n", absent);
-    return w->serve ? &stk__face_end : &stk__face_line;
+    return w->serve ? &stk__monitor_output_end : &stk__monitor_output_line;
 }
 
-static int choose_face(watch *w)
+static int choose_output(watch *w)
 {
     if (w->line + stk__cli_json + w->csv + w->dmon > 1)
         return stk__cli_usage("monitor", "--line, --json, --csv and --dmon are mutually exclusive");
-    w->ops = stk__cli_json ? &stk__face_json
-             : w->csv      ? &stk__face_csv
-             : w->dmon     ? &stk__face_dmon
-             : w->line     ? &stk__face_line
-             : w->command  ? &stk__face_end /* the screen is the command's */
+    w->ops = stk__cli_json ? &stk__monitor_output_json
+             : w->csv      ? &stk__monitor_output_csv
+             : w->dmon     ? &stk__monitor_output_dmon
+             : w->line     ? &stk__monitor_output_line
+             : w->command  ? &stk__monitor_output_end /* the screen is the command's */
                            : choose_default(w);
     return -1;
 }
@@ -95,7 +96,7 @@ static int check_options(watch *w)
     if (code < 0) code = read_seconds("duration", w->duration, &w->options.duration_s);
     if (code < 0) code = refuse_with_replay(w);
     if (code < 0) code = refuse_same_file(w);
-    if (code < 0) code = choose_face(w);
+    if (code < 0) code = choose_output(w);
     if (code < 0 && w->dcgm && !w->serve)
         code = stk__cli_usage("monitor", "--prometheus-dcgm needs --prometheus");
     if (code < 0 && w->command && w->pid)
@@ -163,17 +164,17 @@ static int check_gpus(const watch *w)
     return STK_EXIT_FAILED;
 }
 
-static stk_status open_face(watch *w, stk_error *error)
+static stk_status open_output(watch *w, stk_error *error)
 {
-    w->face.file = w->command ? stderr : stdout; /* standard output belongs to the command */
-    if (w->output && !(w->face.file = fopen(w->output, "we"))) {
+    w->output.file = w->command ? stderr : stdout; /* standard output belongs to the command */
+    if (w->output_path && !(w->output.file = fopen(w->output_path, "we"))) {
         stk__fail_errno(error, errno, "cannot create the output");
-        stk__error_place(error, "%s", w->output);
-        w->face.file = NULL;
+        stk__error_place(error, "%s", w->output_path);
+        w->output.file = NULL;
         return STK_ERROR_IO;
     }
-    w->face.colors = stk__cli_colors(w->face.file);
-    w->face.line.digits = 9;
+    w->output.colors = stk__cli_colors(w->output.file);
+    w->output.line.digits = 9;
     return STK_OK;
 }
 
@@ -182,26 +183,26 @@ static stk_status open_watch(watch *w, stk_error *error)
     if (w->pid && !is_there(w->options.pid))
         return stk__fail(error, STK_ERROR_IO, "no process with id %d", w->options.pid);
     if (w->pid) w->job = (int)syscall(SYS_pidfd_open, w->options.pid, 0); /* Linux 5.3 */
-    STK__TRY(open_face(w, error));
+    STK__TRY(open_output(w, error));
     if (w->command) {
         STK__TRY(stk__child_start(&w->child, w->command, error));
         w->options.pid = w->child.pid;
     }
     if (w->serve) STK__TRY(stk__prometheus_open(&w->prometheus, w->address, w->dcgm, error));
     STK__TRY(stk_monitor_open(&w->monitor, &w->options, error));
-    w->face.monitor = w->monitor;
-    w->face.replay = w->options.replay;
+    w->output.monitor = w->monitor;
+    w->output.replay = w->options.replay;
     return STK_OK;
 }
 
 static void show_frame(watch *w, const stk_monitor_frame *frame)
 {
-    if (!w->face.frames) w->face.start_ns = frame->from_ns;
+    if (!w->output.frames) w->output.start_ns = frame->from_ns;
     if (w->prometheus) stk__prometheus_publish(w->prometheus, frame);
     if (!w->ops->frame) return;
-    w->ops->frame(&w->face, frame);
-    w->face.frames++;
-    fflush(w->face.file);
+    w->ops->frame(&w->output, frame);
+    w->output.frames++;
+    fflush(w->output.file);
 }
 
 /* To the end of the interval in which the job ended, or for as long as asked for. */
@@ -221,9 +222,9 @@ static void show_end(watch *w)
     stk_monitor_summary summary;
     stk_monitor_summarize(w->monitor, &summary);
     if (w->ops->end)
-        w->ops->end(&w->face, &summary);
+        w->ops->end(&w->output, &summary);
     else if (!stk__cli_quiet)
-        stk__face_print_end(stderr, stk__cli_colors(stderr), &summary);
+        stk__monitor_output_print_end(stderr, stk__cli_colors(stderr), &summary);
 }
 
 /* Frames before a failure are summarized as well: a truncated recording still has its frames. */
@@ -259,15 +260,15 @@ static int run_watch(watch *w)
 static int close_watch(watch *w, int code)
 {
     stk__interrupt_target(NULL, NULL);
-    const bool written = !w->face.file || (fflush(w->face.file) == 0 && !ferror(w->face.file));
+    const bool written = !w->output.file || (fflush(w->output.file) == 0 && !ferror(w->output.file));
     if (!written && code == STK_EXIT_GOOD) {
-        fprintf(stderr, "stoker: cannot write to %s\n", w->output ? w->output : "standard output");
+        fprintf(stderr, "stoker: cannot write to %s\n", w->output_path ? w->output_path : "standard output");
         code = STK_EXIT_FAILED;
     }
-    if (w->output && w->face.file) fclose(w->face.file);
+    if (w->output_path && w->output.file) fclose(w->output.file);
     if (w->job >= 0) close(w->job);
     stk__prometheus_close(&w->prometheus);
-    stk__buffer_fini(&w->face.line.text);
+    stk__buffer_fini(&w->output.line.text);
     const int left = stk_monitor_close(&w->monitor);
     fflush(stdout);
     if (left) stk__cli_leave(code);
@@ -288,7 +289,7 @@ static void print_more_help(FILE *file)
             "\nEnvironment variables:\n"
             "  CUDA_VISIBLE_DEVICES   GPUs hidden by it are not monitored\n"
             "  NO_COLOR               no colours on a terminal\n",
-            stk__face_screen.frame ? "" : " - not in this build: ncurses was missing");
+            stk__monitor_output_screen.frame ? "" : " - not in this build: ncurses was missing");
 }
 
 static int run_verb(const stk__verb *verb, int argc, char **argv)
@@ -326,7 +327,7 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
         {.name = "output",
          .value = "FILE",
          .help = "write the output to FILE instead of standard output",
-         .text = &w.output},
+         .text = &w.output_path},
         {.name = "record",
          .value = "FILE",
          .help = "record all samples to FILE (JSON Lines)",

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stoker devices --selftest: the loop over GPUs and parts. */
 #include "selftest.h"
 

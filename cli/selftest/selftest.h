@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `stoker devices --selftest`: tests a GPU end to end. Parts measure and add rows; the result is one report
  * to paste into an issue, each value beside its expectation. */
 #ifndef STK_CLI_SELFTEST_H

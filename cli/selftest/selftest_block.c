@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The report of the self-test: one block of text to paste into an issue, or JSON. */
 #include "selftest.h"
 

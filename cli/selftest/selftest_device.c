@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* First part of the self-test: results of random batches, bit for bit; then speed (selftest_speed.c). */
 #include "selftest.h"
 

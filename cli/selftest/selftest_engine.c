@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The engine torch on the GPU against the reference: every operation in training, evaluation, frozen, bf16
  * and fp16. */
 #include "selftest.h"

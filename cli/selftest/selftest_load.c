@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Last part of the self-test: training that keeps the GPU as busy as possible; checks data wait and GPU
  * utilization. */
 #include "selftest_session.h"

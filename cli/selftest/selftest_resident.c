@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Batches kept in GPU memory, as in training: every byte is compared with the same batches from the CPU. With
  * MixUp and CutMix, in both layouts, in float32 and 16 bits. */
 #include "selftest.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the self-test's trainings share: one session at a time, as `stoker train` opens it. */
 #ifndef STK_CLI_SELFTEST_SESSION_H
 #define STK_CLI_SELFTEST_SESSION_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Copy bandwidth and augmentation time, by the GPU's own clock, against the limits of PCIe link, memory
  * bandwidth and instruction issue. The same in quick mode: it takes seconds. */
 #include "selftest.h"

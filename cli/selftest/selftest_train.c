@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The self-test's training: the same steps on the GPU and on the CPU, with MixUp and a frozen block, then an
  * evaluation; and once more on the GPU with mixed precision. */
 #include "selftest_session.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* NVML during the self-test: PCIe link and mean GPU utilization over a period. A thread reads the monitor's
  * frames. */
 #include "selftest.h"

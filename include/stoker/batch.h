@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors and batches: how data leaves the loader. A stk_tensor maps one to one to a DLPack tensor. */
 #ifndef STOKER_BATCH_H
 #define STOKER_BATCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The loader: files in, batches out.
  *
  *     stk_loader_options options = STK_LOADER_OPTIONS_INIT;

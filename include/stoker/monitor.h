@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Watching GPUs: what they really do, as their drivers tell it, and what it means.
  *
  *   stk_monitor *monitor;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every setting of Stoker as data: what `stoker train --help`, YAML files and the environment know of it. For
  * programs that show settings, check them or fill them in:
  *

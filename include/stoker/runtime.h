@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Process-wide hooks: where memory comes from and where messages go. Both are optional. */
 #ifndef STOKER_RUNTIME_H
 #define STOKER_RUNTIME_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Status codes, error details and classes of damage: what every fallible function of Stoker hands back. */
 #ifndef STOKER_STATUS_H
 #define STOKER_STATUS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* All of libstoker's public interface. */
 #ifndef STOKER_STOKER_H
 #define STOKER_STOKER_H

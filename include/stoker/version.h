@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which Stoker this is, and what marks a public function. docs/api.md has the compatibility promise and the
  * thread rules that the remarks `Threads:` of all headers refer to. */
 #ifndef STOKER_VERSION_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Values that come from a range, with a probability. */
 #include "augment/operation.h"
 

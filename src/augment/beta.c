@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Beta(alpha, alpha) exactly: two gamma variables by Marsaglia and Tsang (2000), in logarithms, because for
  * small alpha the variables themselves underflow. */
 #include "augment/operation.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Gaussian blur (GaussianBlur of torchvision): sigma is drawn from a range, and the 1-D weights exp(-x^2 /
  * 2 sigma^2), normalised to a sum of 1, become part of the sample's block; the fused pass applies them
  * along both axes. */

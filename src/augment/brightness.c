@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Brightness (ColorJitter): every value times a factor drawn from a range, clipped. */
 #include "augment/operation.h"
 

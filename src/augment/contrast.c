@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Contrast (ColorJitter): the distance of every value from the image's mean grey times a factor drawn from
  * a range. The mean is taken over the whole image at this step, so the fused pass computes it first. */
 #include "augment/operation.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* torchvision's RandomResizedCrop: a part of the source, by share of its area and by proportions, becomes the
  * target. */
 #include "augment/operation.h"

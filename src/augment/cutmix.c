@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A box of the partner in the own sample. */
 #include "augment/operation.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* torchvision's RandomErasing: a box of the fill colour. */
 #include "augment/operation.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Gamma: values from 0 to 1 raised to an exponent drawn from a range. */
 #include "augment/operation.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Greyscale (RandomGrayscale): with a probability all channels become the pixel's luma. */
 #include "augment/operation.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Horizontal flip: with a probability the geometry mirrors x about the image's centre. */
 #include "augment/operation.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Hue (ColorJitter): the hue of every pixel is turned by a fraction of the circle drawn from a range, in
  * HSV. */
 #include "augment/operation.h"

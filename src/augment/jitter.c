@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Brightness, contrast, saturation and hue together: whether at all, and in which order. */
 #include "augment/operation.h"
 

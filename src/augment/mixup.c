@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* MixUp (Zhang et al., 2018): draws lambda from Beta(alpha, alpha) for a pair of samples; loader/mixing.c
  * blends images and labels by it. */
 #include "augment/operation.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One operation of the augmentation: one file, one stk__augment_operation that says what it is called, what
  * it takes and what it does. operations.list has a line for each. */
 #ifndef STK_AUGMENT_OPERATION_H

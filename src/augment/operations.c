@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The list of operations, and the section `augment` put together from their rows. */
 #include "augment/operation.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Decides how strong the noise is; kernels draw that of each pixel by themselves, from the same key. */
 #include "augment/operation.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From settings to a plan: presets and schedule put in, every operation asked whether it is on. */
 #include "augment/plan_phases.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What to do with samples, decided at open: settings become a plan, and a plan turns (epoch, sample) into
  * plain numbers. Immutable after create: any thread may resolve. */
 #ifndef STK_AUGMENT_PLAN_H

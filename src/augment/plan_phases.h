@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of stk__plan; shared by plan.c and resolve.c only. */
 #ifndef STK_AUGMENT_PLAN_PHASES_H
 #define STK_AUGMENT_PLAN_PHASES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Presets, written as people would write them, and the schedule that changes them by epoch. */
 #include "augment/operation.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From a plan to the numbers of one sample, or of one pair. */
 #include "augment/plan_phases.h"
 

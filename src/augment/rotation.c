@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rotation about the centre by an angle drawn from a range: the map from source to target gets the matrix
  * [c s; -s c] (y points down, so positive angles turn counter-clockwise). */
 #include "augment/operation.h"

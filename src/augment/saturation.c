@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Saturation (ColorJitter): the distance of every pixel from its own grey times a factor drawn from a
  * range. */
 #include "augment/operation.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Scaling about the centre by a factor drawn from a range; above 1 what is in the image gets larger. */
 #include "augment/operation.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The section `augment` of configurations. Its rows come from the operations' own tables, so its struct has
  * no fixed fields: a block of bytes that the table describes. All zero: default. */
 #ifndef STK_AUGMENT_SETTINGS_H

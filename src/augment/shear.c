@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shear along x by an angle drawn from a range, about the centre. */
 #include "augment/operation.h"
 

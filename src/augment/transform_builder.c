@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Geometry in double, rounded once at the end; the colour program in its order; notes for people. */
 #include "augment/operation.h"
 

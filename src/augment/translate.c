@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Translation by a fraction of width and height, each drawn evenly from -most to +most; not rounded to
  * whole pixels. */
 #include "augment/operation.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Vertical flip: with a probability the geometry mirrors y about the image's centre. */
 #include "augment/operation.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rounding sizes up to whole blocks. */
 #ifndef STK_CORE_ALIGN_H
 #define STK_CORE_ALIGN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Limits of Linux control groups, version 1 and 2. /proc/self/cgroup names the process's own group; from
  * there every ancestor up to the mount point is read, because each of them may be the tightest. Missing
  * files mean no limit. No state: any thread. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The control groups that this process is in, and what the tightest of them grants. */
 #ifndef STK_CORE_CGROUP_H
 #define STK_CORE_CGROUP_H

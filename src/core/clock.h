@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Monotonic time, and a stopwatch that divides a thread's life into named stages. */
 #ifndef STK_CORE_CLOCK_H
 #define STK_CORE_CLOCK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Layered settings: one slot per option and origin (default, preset, file, environment, command line); the
  * highest origin that is set wins. Values are kept as text and parsed against their option table when they
  * are set, so that a bad value is refused with the place it was written at. One owner, no locks. */

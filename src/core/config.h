@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Layered settings and their effects. A config knows the option tables of the rooms; files, environment,
  * command line and presets write into it by name, each in its own layer; rooms take their options struct out
  * of it and tell what is really in effect. Not thread-safe: one owner, before and after the work. */

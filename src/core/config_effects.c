@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Requested, in effect, why: the rows, as values, JSON and YAML. */
 #include "core/config_layers.h"
 

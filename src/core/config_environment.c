@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* STOKER_SECTION_KEY. The variable does not show where the section ends or a dot was, so names are compared
  * the other way round: every known one is looked for in the variable. */
 #include "core/config_layers.h"

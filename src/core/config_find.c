@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From names to settings: sections, aliases, bare keys, and what was probably meant. */
 #include "core/config_layers.h"
 

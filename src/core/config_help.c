@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The help of all keys: names on the left, sentences wrapped on the right. */
 #include "core/config.h"
 

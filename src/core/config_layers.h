@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of stk__config, shared by the config*.c files only. */
 #ifndef STK_CORE_CONFIG_LAYERS_H
 #define STK_CORE_CONFIG_LAYERS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Settings out of YAML, by libyaml's events: nested maps become dotted keys, everything else a text that the
  * option's own parser reads. */
 #include "core/config_layers.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The CPU budget of this process: min(affinity mask, cgroup CPU quota), at least 1, with the reason in
  * words. Everything that chooses a number of threads asks here instead of counting the machine's CPUs. */
 #include "core/cpu.h"

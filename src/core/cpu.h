@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How many CPUs this process may really use: min(affinity, cgroup quota, cpuset). */
 #ifndef STK_CORE_CPU_H
 #define STK_CORE_CPU_H

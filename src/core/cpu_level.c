@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CPU feature detection: the highest SIMD level (C, AVX2, AVX-512) that both CPU and operating system
  * support, capped by the variable STOKER_CPU. No state; the variable is read at every call, so that tests
  * can change it. */

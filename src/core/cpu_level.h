@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which instructions the kernels may use. Chosen at run time; STOKER_CPU=c|avx2|avx512 caps it. */
 #ifndef STK_CORE_CPU_LEVEL_H
 #define STK_CORE_CPU_LEVEL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Folders that survive a power cut: mkdir -p with an fsync of each parent, fsync of a folder after
  * renames, recursive removal that never follows links. Plain system calls, no state. */
 #include "core/durable.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Folders whose entries must survive a power cut: making, syncing and removing them. */
 #ifndef STK_CORE_DURABLE_H
 #define STK_CORE_DURABLE_H

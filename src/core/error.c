@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of statuses and damages, and filling stk_error. Threads: no state. */
 #include "core/error.h"
 

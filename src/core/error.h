@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Filling stk_error and forwarding statuses. */
 #ifndef STK_CORE_ERROR_H
 #define STK_CORE_ERROR_H

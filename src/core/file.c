@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whole files: read into a reused buffer, and atomic writes. A file is written without a name (O_TMPFILE)
  * or under a temporary one and gets its name when it is complete, so that readers see the old content or
  * the new one, never a part. Re-entrant: no state. */

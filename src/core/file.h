@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading whole files into reused buffers, and writing files that are there completely or not at all. */
 #ifndef STK_CORE_FILE_H
 #define STK_CORE_FILE_H

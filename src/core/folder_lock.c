@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One process per folder: flock on a file in it, with the owner's process id for the message. The kernel
  * releases the lock when the owner dies; the file stays. */
 #include "core/folder_lock.h"

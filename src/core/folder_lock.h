@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The lock of a folder: a file in it that one process at a time holds (flock), with its id in it. It is never
  * removed: whoever dies gives it back. */
 #ifndef STK_CORE_FOLDER_LOCK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Conversion between float32 and the 16-bit types fp16 (IEEE 754 binary16) and bf16, rounding to nearest
  * even. The scalar functions are the reference; the loops for whole arrays are chosen by CPU level and
  * give the same bits. */

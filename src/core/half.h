@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers of 16 bits: half (f16 of IEEE 754) and bfloat (the upper half of a float). Rounded to nearest even;
  * what is too large becomes infinite, and NaN stays NaN. */
 #ifndef STK_CORE_HALF_H

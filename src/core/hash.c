@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* XXH3-128 behind our own types: incremental hashing, one-shot digests, and digests as 32 hexadecimal
  * digits. xxHash is compiled in here and nowhere else. A hash object belongs to one thread at a time. */
 #include "core/hash.h"

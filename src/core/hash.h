@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* xxHash (XXH3, 128 bits) behind two small functions: digests of streams and fingerprints of data sets. */
 #ifndef STK_CORE_HASH_H
 #define STK_CORE_HASH_H

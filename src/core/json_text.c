@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Jansson values into a stk__buffer, and values that Jansson would refuse: bytes of text that is not UTF-8
  * become \xNN, numbers that are not finite null. */
 #include "core/json_text.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* JSON into a buffer, and values that it takes only with care. */
 #ifndef STK_CORE_JSON_TEXT_H
 #define STK_CORE_JSON_TEXT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The state of a loader to text and back. The text is JSON with a schema number, so that it can be kept in
  * files and sent to other machines; nothing in it depends on the build. Threads: no state of its own. */
 #include "core/loader_state.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A loader's state as a JSON object: what stk_loader_state_print and the files of `stoker load --state` hold.
  */
 #ifndef STK_CORE_LOADER_STATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The library's log: one process-wide sink with a level, called under a lock, so that messages of several
  * threads do not mix. Without a sink nothing is written. */
 #include "core/logger.h"

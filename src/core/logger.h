@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Messages to whoever set a sink (stoker/runtime.h). The library itself never prints. */
 #ifndef STK_CORE_LOGGER_H
 #define STK_CORE_LOGGER_H

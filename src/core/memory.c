@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* All memory of the library, through the allocator that the program may set. Blocks are zeroed, aligned to
  * 64 bytes and carry their size in front, so that the hook is told it on release. The hook is set before
  * threads start; after that it is only read. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The only way libstoker gets memory: through the process-wide hook (stoker/runtime.h). */
 #ifndef STK_CORE_MEMORY_H
 #define STK_CORE_MEMORY_H

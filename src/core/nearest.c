@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Spelling suggestions: optimal string alignment distance (insert, delete, replace, swap of neighbours;
  * case and '-' against '_' do not count), in three rows of a fixed length. A candidate is offered when
  * about a third of the letters differ at most; of several the nearest. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* NumPy's .npy header: magic, version, and a Python dictionary literal with exactly 'descr',
  * 'fortran_order' and 'shape', read by a small hand-written scanner. Sizes are checked for overflow before
  * anybody allocates. Input is untrusted (fuzzed); pure functions. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The header of a .npy file (versions 1, 2 and 3): what the array is and where its bytes start. */
 #ifndef STK_CORE_NPY_H
 #define STK_CORE_NPY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Strict number parsing, independent of the locale: the syntax is checked first, then strtod converts a
  * bounded copy in the C locale, which is made once. Any thread. */
 #include "core/number.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers out of text, the same in every locale. Strict: the whole text must be the number, without blanks.
  */
 #ifndef STK_CORE_NUMBER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Options as data: each row of a table names one field of an options struct with its type, range, default
  * and help. Reading, writing, range checks and defaults all walk over these rows, so that a new option is
  * one new row. Tables are constant; no state. */

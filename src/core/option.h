@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Options described once, as data: a room writes one table for its options struct, and parser, range checks,
  * help, environment, YAML and JSON all come from it. In such a struct zero always means "default". */
 #ifndef STK_CORE_OPTION_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Between text and value: what people write, read and printed. */
 #include "core/number.h"
 #include "core/option_value.h"

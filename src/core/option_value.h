@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Values of options between text and struct; shared by option.c and option_text.c only. */
 #ifndef STK_CORE_OPTION_VALUE_H
 #define STK_CORE_OPTION_VALUE_H

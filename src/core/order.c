@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shuffling without an index array: position -> sample id is a keyed permutation, a Feistel network of 8
  * rounds over the next power of two (64 at least), with cycle walking: a value that is not below the count
  * is sent through again. O(1) memory, random access, and an exact inverse. Pure functions. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which sample stands at a position of an epoch: a pure function, no index array, O(1) memory and seek. */
 #ifndef STK_CORE_ORDER_H
 #define STK_CORE_ORDER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Cleans and judges relative paths part by part, without asking the file system. Pure functions on untrusted
  * text; no part is ever resolved: "a/../b" is not made "b", because a may be a link. */
 #include "core/path.h"

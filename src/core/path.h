@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Paths that somebody else wrote (lists, members of archives): cleaned, and judged before a file is opened.
  */
 #ifndef STK_CORE_PATH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The thread pool for loops over whole batches. A caller posts a job on its stack and works on it itself;
  * idle threads join, take items by an atomic counter and leave. Threads spin for some microseconds before
  * they sleep, because the jobs of a training step follow closely. One lock guards list and membership. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The threads of this process for work on whole batches: a loop over items, shared with whoever is idle. One
  * pool per process; its threads ("stk-pool-1", …) start when they are first needed and then stay. */
 #ifndef STK_CORE_POOL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads /proc/self and getrusage; nothing is kept between calls, any thread may call. */
 #include "core/process.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What this process has used so far, as the kernel tells it: CPU time, memory, its age. */
 #ifndef STK_CORE_PROCESS_H
 #define STK_CORE_PROCESS_H

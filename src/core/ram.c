@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory that this process may still use: MemAvailable of the machine, and for each control group its
  * limit minus what it uses, where reclaimable page cache does not count as used; the least of them. */
 #include "core/ram.h"

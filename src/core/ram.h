@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How much memory this process can still take: what the machine has to spare, within its cgroups' limits. */
 #ifndef STK_CORE_RAM_H
 #define STK_CORE_RAM_H

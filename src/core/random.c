@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Philox4x32-10, a counter-based random generator (Salmon et al., 2011): four 32-bit words as a pure
  * function of key and counter. No state, so any thread draws the same numbers in any order. */
 #include "core/random.h"

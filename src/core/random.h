@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Philox4x32-10: random numbers as a pure function of (seed, epoch, sample, operation, draw). */
 #ifndef STK_CORE_RANDOM_H
 #define STK_CORE_RANDOM_H

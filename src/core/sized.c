@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Copies between a caller's struct and ours when the two may have been compiled with different headers. Only
  * as many bytes of the caller's are touched as its struct_size says. Threads: no state. */
 #include "core/sized.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Public structs that begin with their size (`size_t struct_size`, see STK_INIT in stoker/status.h): how a
  * program and a library of different versions agree on what is in them. */
 #ifndef STK_CORE_SIZED_H

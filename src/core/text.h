@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Small questions about text, with the same answer in every locale. */
 #ifndef STK_CORE_TEXT_H
 #define STK_CORE_TEXT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Threads on pthreads with a name, all signals blocked, and joins with a deadline. A thread that does not
  * end in time is abandoned: it frees its own handle when it returns after all. Condition variables use the
  * monotonic clock. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Threads with names, waits with deadlines. Nothing in Stoker waits without one. */
 #ifndef STK_CORE_THREAD_H
 #define STK_CORE_THREAD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* UTF-8: what is a well-formed sequence. */
 #ifndef STK_CORE_UTF8_H
 #define STK_CORE_UTF8_H

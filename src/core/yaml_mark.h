@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where in a YAML text a byte stands: libyaml gives the place of a wrong byte as an offset only. */
 #ifndef STK_CORE_YAML_MARK_H
 #define STK_CORE_YAML_MARK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The decoder's front. A format is found by its first bytes; the header's size is checked against the
  * limits before memory is spent; then the format decodes straight into the target, or into the decoder's
  * own buffers when the image has to be turned upright or resized. Masks: ids are mapped and checked

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Encoded bytes in, u8 pixels out. One stk__decoder per worker thread: it owns the codecs' states and
  * scratch.
  *

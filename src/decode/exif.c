@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the orientation tag of a JPEG: walks over the markers to APP1/Exif and reads one TIFF directory.
  * Whatever is malformed means orientation 1: metadata never makes an image bad. Input is untrusted
  * (fuzzed); pure functions. */

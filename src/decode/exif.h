@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The orientation tag in the bytes of a JPEG file. */
 #ifndef STK_DECODE_EXIF_H
 #define STK_DECODE_EXIF_H

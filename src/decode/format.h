@@ -1,5 +1,6 @@
-/* What a file format has to offer. A new decoder is one source file with a stk__format_ops and one line in
- * the table of decode.c. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a file format has to offer. A new decoder is one source file with a stk__format_ops, one line in the
+ * table of decode.c, and its extensions in source/extension.c, by which sources find files. */
 #ifndef STK_DECODE_FORMAT_H
 #define STK_DECODE_FORMAT_H
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* JPEG by libjpeg-turbo, with a Huffman decoder of our own. One decompressor serves all images of a decoder;
  * libjpeg reports failures through callbacks that jump back, so every entry into it is one function with its
  * own setjmp. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside the JPEG decoder: its state, and how libjpeg's complaints become statuses. */
 #ifndef STK_DECODE_JPEG_H
 #define STK_DECODE_JPEG_H

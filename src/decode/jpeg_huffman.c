@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Huffman decoding of baseline JPEG in place of libjpeg's. The bit stream (byte stuffing removed) is read
  * through a 64-bit window; one look of STK__JPEG_LOOK_BITS bits gives a coefficient and its run, or two
  * coefficients, or the end of the block. Anything unusual jumps back (turn_away), and libjpeg decodes the

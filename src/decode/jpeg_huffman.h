@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Huffman decoding of JPEG scans in libjpeg's place, in less than half of its time: one look into a table
  * tells what the next bits mean, up to two coefficients at once. Everything else (headers, inverse DCT,
  * colours) stays libjpeg's.

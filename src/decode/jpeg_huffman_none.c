@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where libjpeg does not show its inside (jpegint.h), it decodes alone. */
 #include "decode/jpeg_huffman.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What libjpeg is really there. Versions have no function that tells, but a caller that claims to be built
  * for another API or another struct is refused, and the refusal names libjpeg's own numbers. The entropy
  * decoder has no such number: its two function pointers must point into libjpeg. The verdict is kept for the

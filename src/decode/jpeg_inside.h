@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Is the libjpeg of this process the one whose private structures the Huffman decoder was built for? Programs
  * load the library that the system has, which may be newer than its headers were. */
 #ifndef STK_DECODE_JPEG_INSIDE_H

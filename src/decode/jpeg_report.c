@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* libjpeg's error manager: errors and warnings become classes of damage with libjpeg's own words, by
  * longjmp back to the decoder; progress callbacks check the deadline and the number of scans. State
  * belongs to one decoder. */

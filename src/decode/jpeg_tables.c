@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A decompressor is reused for every image, and libjpeg keeps quantisation and Huffman tables of the image
  * before. Here they are marked as missing before each image; Huffman tables that a file leaves out (Motion
  * JPEG) become the standard ones of ITU-T T.81, missing quantisation tables an error. */

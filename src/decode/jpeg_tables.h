@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The tables of a decompressor of libjpeg, which stay in it from image to image. */
 #ifndef STK_DECODE_JPEG_TABLES_H
 #define STK_DECODE_JPEG_TABLES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The option rows `limits.*` of every section that decodes files (data, pack): names, defaults and help once.
  * The defaults are those of stk__limits_default. FIELD(name) is the offset of limit_bytes, limit_pixels,
  * limit_scans, limit_warnings and limit_time_s in the section's struct. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Arrays of NumPy as images: uint8 of [h w], [h w 1] or [h w 3], in C order, copied row by row with the
  * channels converted; as masks [h w] or [h w 1]. */
 #include "decode/format.h"

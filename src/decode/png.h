@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside the PNG decoder: the chunks of a file, what is compressed in them, and its rows. */
 #ifndef STK_DECODE_PNG_H
 #define STK_DECODE_PNG_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The structure of a PNG file: signature, IHDR, then every chunk with its CRC; the palette and the run of
  * IDAT chunks are remembered. Sizes are checked against what deflate can hold at best before pixels get
  * memory. Input is untrusted (fuzzed). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Undoes PNG's row filters (Sub, Up, Average, Paeth). Masks have one byte per pixel and long runs of
  * zeros, for which the result is known at once; their Sub is a prefix sum by SSE2. Pure functions on rows.
  * */

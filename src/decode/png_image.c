@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From inflated data to pixels: filters are undone row by row, then the samples of a row (1 to 16 bits, with
  * or without palette and alpha) are converted to 8-bit pixels or ids; interlaced pictures pass by pass. */
 #include "decode/png.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The compressed data as a whole, by libdeflate: faster than in pieces, and not a row is used before the
  * check value has vouched for all of them. */
 #include "decode/png.h"

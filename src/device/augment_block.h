@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The augmentation of one sample, resolved to plain numbers on the host: what every kernel level and device
  * takes. The layout is the same in C, OpenCL C and CUDA: 32-bit fields only, no padding. This file is part of
  * the kernel source: nothing but C that all three understand.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The front of all devices: finds one by its name ("cpu", "opencl:1", "cuda:0"), validates a batch once
  * for all of them, then calls the device's table. A device belongs to one thread at a time. */
 #include "device/device.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Devices that can augment a batch: one small table each, and this front, which checks what it is given.
  *
  *     stk__device *device;

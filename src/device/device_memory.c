@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Batches that stay in a device's memory: the front of the few calls for them, and what consumers call. */
 #include "device/device.h"
 #include "device/kernel/launch.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The bounds of gpu_bound.h, from two lists: GPUs, and what the kernels cost. Pure functions. */
 #include "device/gpu_bound.h"
 

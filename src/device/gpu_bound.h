@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What memory, schedulers and link of a GPU allow, computed and not measured: what the numbers of the
  * self-test are held against. tools/gpu_bound prints the same for the documentation.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory of batch slots on the host. */
 #include "device/host.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Host memory for batch slots: pages that cost nothing until they are written. */
 #ifndef STK_DEVICE_HOST_H
 #define STK_DEVICE_HOST_H

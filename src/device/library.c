@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where vendors' libraries are looked for. */
 #include "device/library.h"
 

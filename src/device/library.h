@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Vendors' libraries, opened at run time and never closed: their threads and exit handlers live on. Looked
  * for where the variable says, and then nowhere else; or, in this order: already in the process, the loader's
  * path, CUDA_HOME and CUDA_PATH, beside PyTorch (STOKER_TORCH, or the one in the process), NVIDIA's wheels in

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* MixUp and CutMix on two finished samples, in place: a' = l a + (1 - l) b and b' = l b + (1 - l) a for
  * all values, or a box that changes places. In float32, fp16 and bf16; 16-bit values are blended in
  * float32 and rounded. */

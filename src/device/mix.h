@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Mixing two finished samples, in place, both ways: the arithmetic of MixUp and CutMix. */
 #ifndef STK_DEVICE_MIX_H
 #define STK_DEVICE_MIX_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A cache of built kernels below the user's cache folder. The file's name is a hash of everything the
  * build depends on; header and content hash are checked on reading, a damaged file is a miss. Writes are
  * atomic, so processes can share it without a lock. */

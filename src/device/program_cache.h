@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Built kernels on disk, found by a hash of everything they depend on. Files can be deleted at any time; one
  * that is corrupt or of another user counts as absent. */
 #ifndef STK_DEVICE_PROGRAM_CACHE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Random batches for testing a device: sizes, matrices, colour steps, types and layouts are drawn from a
  * seed (SplitMix64), the reference computes what must come out, and the comparison also looks at guard
  * bytes around the output. */

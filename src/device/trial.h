@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A random batch and what the reference makes of it: for `stoker devices` and for tests. */
 #ifndef STK_DEVICE_TRIAL_H
 #define STK_DEVICE_TRIAL_H

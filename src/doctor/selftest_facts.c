@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Versions of everything that takes part: driver, NVRTC, PyTorch. No host name, path or serial number. */
 #include "doctor/selftest_facts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Versions of everything that takes part in a self-test. */
 #ifndef STK_DOCTOR_SELFTEST_FACTS_H
 #define STK_DOCTOR_SELFTEST_FACTS_H

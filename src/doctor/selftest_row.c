@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of a self-test: what they say, and how they are judged. Pure functions; what could name a machine, a
  * path or a GPU is taken out of every text that is kept. */
 #include "doctor/selftest_row.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of a self-test: what was measured on a GPU beside what was expected of it, and the verdict. */
 #ifndef STK_DOCTOR_SELFTEST_ROW_H
 #define STK_DOCTOR_SELFTEST_ROW_H

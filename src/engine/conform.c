@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Two rigs, one for each engine: the same operation on the same numbers, then every tensor that the engines
  * wrote side by side. One thread, the engines'. */
 #include "engine/conform.h"

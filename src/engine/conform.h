@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One engine held against another: every operation of the closed set on a few shapes, forward and backward,
  * in training, in evaluation, frozen and in 16 bits, the same numbers for both. For `stoker devices
  * --selftest`, where the other one is the reference; the tests' own suite (tests/engine) tries hundreds of

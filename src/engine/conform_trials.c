@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which shapes are tried, on which numbers, and how far results may lie apart. */
 #include "core/half.h"
 #include "core/random.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A fault of oneDNN, which PyTorch uses on CPUs as well: 2.6 to 3.14 compute the weights' gradient of a
  * strided 1x1 convolution with fewer input channels than a vector has floats (8 with AVX2, 16 with AVX-512)
  * wrongly, or crash (upstream 6035). The pixels it looks at are gathered first, which leaves a stride of 1.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which values a dropout keeps: one formula for all engines, so that all drop the same ones. Value number
  * `element` of a sample takes word element % 4 of draw element / 4. */
 #ifndef STK_ENGINE_DROPOUT_H

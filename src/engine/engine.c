@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The front of all engines: checks what they are given, and keeps what they have in common. Which engine is
  * opened: engine_open.c. */
 #include "engine/engine.h"

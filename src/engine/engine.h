@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Compute engines for the operations of op.h. One table each (reference, onednn, torch), and this
  * front, which checks what it is given.
  *

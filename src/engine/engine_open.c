@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which engines there are, and which one is opened: the one that was named, or for "auto" one that has a GPU
  * to compute on, then the best of the CPU's. */
 #include "core/logger.h"

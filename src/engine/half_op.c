@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fp16 and bf16 for engines that compute in float32: each operation's 16-bit inputs are widened into
  * scratch, the float32 operation runs, and results are rounded to nearest even. Copies run on the pool's
  * threads; scratch belongs to the pass. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Operations on 16-bit tensors for engines that compute in f32: the front's part of mixed precision. engine.h
  * says what comes out. In host memory the front rounds itself, elsewhere the engine does (tensor_round). */
 #ifndef STK_ENGINE_HALF_OP_H

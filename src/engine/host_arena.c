@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Arenas in host memory. Pages are requested from the kernel at once and on all threads
  * (MADV_POPULATE_WRITE, else by touching them), so that the first step does not pay for page faults. */
 #include "engine/host_arena.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Arenas in the memory of the host, for engines that compute there. */
 #ifndef STK_ENGINE_HOST_ARENA_H
 #define STK_ENGINE_HOST_ARENA_H

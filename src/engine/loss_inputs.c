@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Validates what a loss or metric is given (shapes, class counts, types) once in the engine's front, so
  * that engines can trust it. */
 #include "engine/loss_inputs.h"

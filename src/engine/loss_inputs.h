@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checks what a loss or metric is given; the front calls it for every engine. */
 #ifndef STK_ENGINE_LOSS_INPUTS_H
 #define STK_ENGINE_LOSS_INPUTS_H

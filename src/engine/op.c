@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What follows from an operation's settings and the shapes of its inputs: one function a kind, in one table.
  */
 #include "engine/op.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The closed set of operations a network is made of: what each one takes, makes and learns. Nothing here
  * belongs to an engine; every engine computes exactly these.
  *

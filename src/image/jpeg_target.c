@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A destination manager of libjpeg over stk__buffer: it offers the buffer's room, lets it grow when that is
  * full, and sets its size at the end. Out of memory goes the way of libjpeg's own failures, through
  * error_exit. */

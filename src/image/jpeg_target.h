@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where libjpeg writes to: a buffer that grows. */
 #ifndef STK_IMAGE_JPEG_TARGET_H
 #define STK_IMAGE_JPEG_TARGET_H

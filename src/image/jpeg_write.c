@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* JPEG encoding by libjpeg into a growing buffer. libjpeg reports failures through callbacks that must not
  * return: they jump back to the one entry, which destroys the codec. A codec is made for each picture: no
  * state. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The one JPEG encoder of pixels. */
 #ifndef STK_IMAGE_JPEG_WRITE_H
 #define STK_IMAGE_JPEG_WRITE_H

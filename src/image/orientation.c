@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The eight EXIF orientations as one copy: where target pixel (0, 0) lies in the source and the byte steps
  * to its right and lower neighbour. Targets are written in narrow stripes so that transposed reads stay in
  * the cache. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The eight EXIF orientations: how stored pixels are turned to stand upright. */
 #ifndef STK_IMAGE_ORIENTATION_H
 #define STK_IMAGE_ORIENTATION_H

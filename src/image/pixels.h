@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A rectangle of interleaved 8-bit pixels in somebody else's memory. */
 #ifndef STK_IMAGE_PIXELS_H
 #define STK_IMAGE_PIXELS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* PNG encoder: rows are filtered one after the other into one buffer, libdeflate compresses them in one call,
  * and the chunks are built around the result in the caller's buffer. The same pixels and options give the
  * same bytes. A writer belongs to one thread at a time. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The one PNG encoder: 8 bits, grey, RGB or palette. One writer per thread; it keeps its memory. */
 #ifndef STK_IMAGE_PNG_WRITE_H
 #define STK_IMAGE_PNG_WRITE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Separable and in integers: the weights of a triangle at half-pixel centres are ratios of whole numbers, and
  * the 14-bit weights of a pixel sum exactly to 1, so that a constant stays constant.
  *

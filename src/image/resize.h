@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Resizing with half-pixel centres. Integer arithmetic: the same pixels on every CPU. */
 #ifndef STK_IMAGE_RESIZE_H
 #define STK_IMAGE_RESIZE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sizes of tensors: bytes of an element and of a dense tensor. */
 #include "stoker/batch.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What happens to a whole batch after its last sample was decoded: a device augments it, pairs are mixed,
  * and where batches end in a GPU's memory the copies and kernels are enqueued. Called by the device's
  * thread, or by the worker that filled the last place; the slot is theirs alone meanwhile. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is done to a whole batch after its last sample: a device augments it, pairs are mixed. */
 #ifndef STK_LOADER_BATCH_STAGE_H
 #define STK_LOADER_BATCH_STAGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A cache of decoded samples without a lock: one atomic word per sample goes EMPTY -> FILLING -> READY
  * once and never back, and the arena is handed out by one atomic counter. Readers that see READY may read
  * without further ado; nothing is ever evicted. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Decoded samples kept in memory: each is copied in when it has come for the first time, and stays. What does
  * not fit into the budget is decoded again every time; nothing is thrown out for something else. Functions
  * that take a cache may be called from any thread at the same time; there is no lock. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The stream's digest: a chain of XXH3-128 over the samples' ids, pixels, labels and weights of each
  * batch, in their order. Padding between images does not count. */
 #include "loader/digest.h"

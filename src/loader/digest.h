@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A digest of a stream of batches: equal digests mean the same samples with the same bytes in the same order.
  */
 #ifndef STK_LOADER_DIGEST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `stoker explain`: repeats for one sample what its worker would draw in an epoch and returns the numbers,
  * without touching the stream. Of the image it reads the header only, with a worker of its own, in the
  * caller's thread. */

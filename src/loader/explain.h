@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is done to one sample in one epoch, for people. */
 #ifndef STK_LOADER_EXPLAIN_H
 #define STK_LOADER_EXPLAIN_H

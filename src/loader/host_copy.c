@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A batch in GPU memory copied to the host, tensor by tensor, into one buffer. For digests, tests and
  * inspection; it waits for the copies. */
 #include "loader/host_copy.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A batch that lies in a device's memory, copied to the host: for digests and for looking at it. Slow. */
 #ifndef STK_LOADER_HOST_COPY_H
 #define STK_LOADER_HOST_COPY_H

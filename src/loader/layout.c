@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sizes and offsets of everything in a slot. */
 #include "loader/layout.h"
 

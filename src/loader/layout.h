@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where everything of a batch lies in a slot's memory; the same for all slots of a loader. */
 #ifndef STK_LOADER_LAYOUT_H
 #define STK_LOADER_LAYOUT_H

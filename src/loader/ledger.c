@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The bad samples of one batch: workers add under the loader's lock in any order, the consumer gets them
  * sorted by place and attempt, so that reports do not depend on timing. */
 #include "loader/ledger.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bad samples of one batch, in the order of its places. Grows only when there are bad samples. */
 #ifndef STK_LOADER_LEDGER_H
 #define STK_LOADER_LEDGER_H

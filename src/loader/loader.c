@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The public functions of a loader: open and close, batches out and back, where the stream stands. What moves
  * is in pump.c. Threads: next, seek and set_ledger belong to the consumer, one call at a time; release,
  * interrupt, tell and get_stats come from any thread, so all that changes is read and written under the lock.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the loader has to say about settings that are in effect other than requested. */
 #include "loader/pump.h"
 

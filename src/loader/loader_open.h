@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Opening a loader with what only this tree has: a source that is already there, settings that are already
  * read. */
 #ifndef STK_LOADER_LOADER_OPEN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The section `data` of configurations, described once: parser, help, checks and effects come from this
  * table. */
 #include "loader/loader_open.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* MixUp and CutMix over a batch. The partner of position p is p XOR 1, lambda and box are drawn by the
  * sample at the even position, so both partners and every number of workers agree. A partner that belongs
  * to another batch is loaded into a spare place. On a GPU the same decisions become a list for the kernel.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* MixUp and CutMix: what happens to pairs of finished samples. Partner = position XOR 1 in the epoch, so the
  * result does not depend on batch size, workers or ranks. */
 #ifndef STK_LOADER_MIXING_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A watchdog for calls that block in the caller's own thread (opening a data set on a slow disk): a thread
  * that logs a warning when its patience is over and ends when the call returns. */
 #include "loader/open_watchdog.h"

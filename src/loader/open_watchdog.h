@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A word of warning while something in the caller's own thread takes longer than it should. It cannot be
  * ended: a large folder may rightly take that long. */
 #ifndef STK_LOADER_OPEN_WATCHDOG_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Looks at a few samples when a loader opens: which image size is common, and are there colours? In a
  * thread of its own with a deadline, because a read can hang; a thread that does is left behind with its
  * memory. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Everything that moves in the loader, under one lock: steps are opened in free slots, workers claim
  * places and fill them without the lock, the last one finishes the batch or leaves it to the device's
  * thread, and the consumer takes slots strictly in order. A watchdog thread fails the load when a worker

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The moving part of the loader: steps are opened in order, workers claim places of open steps, finished
  * slots wait for the consumer. Everything marked (lock) is guarded by stk_loader.lock. */
 #ifndef STK_LOADER_PUMP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Asking the storage for what will be needed soon, so that it is there when its turn comes. */
 #include "loader/pump.h"
 

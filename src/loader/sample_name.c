@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of samples for those who have an id: the key, which the data set's layouts share, and the path, which
  * the ledger prints. Threads: any; a source never changes after it is open. */
 #include "loader/pump.h"

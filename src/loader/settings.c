@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From options to decisions: every default that depends on the machine or the data set is taken here, and
  * reported as an effect. */
 #include "loader/open_watchdog.h"
@@ -263,10 +264,10 @@ typedef struct workers_rule {
     const char *why;
 } workers_rule;
 
-static const workers_rule nothing_beside = {1, INT_MAX, "auto: every usable CPU, no training beside it"},
-                          engine_first =
-                              {1, 16, "auto: every usable CPU, at most 16; the engine's threads have priority"},
-                          engine_beside = {2, 8, "auto: half the usable CPUs, at most 8"};
+static const workers_rule
+    nothing_beside = {1, INT_MAX, "auto: every usable CPU, no training beside it"},
+    engine_first = {1, 16, "auto: every usable CPU, at most 16; the engine's threads have priority"},
+    engine_beside = {2, 8, "auto: half the usable CPUs, at most 8"};
 
 /* With 1, 12 and 64 usable CPUs: 1, 12, 64 workers by the first rule, 1, 12, 16 and 1, 6, 8 by the others. */
 int stk__loader_default_workers(const stk_loader_options *o, int cpus, const char **why)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How batches are finished: augmented, normalised, mixed, and in which type. */
 #include "loader/loader_open.h"
 #include "loader/pump.h"

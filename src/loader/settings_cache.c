@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How much memory decoded images may take, and why. */
 #include "loader/pump.h"
 

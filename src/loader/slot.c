@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A slot's memory: one arena per batch, laid out once (layout.h), from which images, masks, labels and the
  * rest are views; after warm-up nothing is allocated. Workers write different places of a filling slot
  * without a lock; states change under the loader's lock only. */

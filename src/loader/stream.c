@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Stream arithmetic: step number -> epoch and positions of this rank, position -> sample id, also with a
  * validation split and after a seek. Pure functions in O(1), which is why resuming costs nothing. */
 #include "loader/stream.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The arithmetic of the stream: which samples stand in which step, for any rank. Pure functions, O(1). */
 #ifndef STK_LOADER_STREAM_H
 #define STK_LOADER_STREAM_H

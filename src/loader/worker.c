@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One sample from its source to its place in a slot: read, header, decode or take from the cache, then
  * augment or copy. Bad samples are replaced or skipped by policy. A worker owns decoder, buffers and
  * clock; the watchdog reads only its atomic stage and time. */

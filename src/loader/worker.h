@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a worker does: fills single places of slots. It owns its decoder, buffers and clock. */
 #ifndef STK_LOADER_WORKER_H
 #define STK_LOADER_WORKER_H

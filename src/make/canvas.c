@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A small anti-aliased rasteriser for the generated data sets. An outline adds signed areas to an
  * accumulation buffer, whose running sum along a row is the coverage (as font rasterisers do); fills then
  * blend colour, light and texture by it in fixed point and write class ids into a second plane. Same bytes

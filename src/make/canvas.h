@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A small painter for generated pictures: filled outlines with soft edges, light and texture, and in step a
  * plane of class ids. Plain + - * / in a fixed order, so that every machine paints the same bytes. */
 #ifndef STK_MAKE_CANVAS_H

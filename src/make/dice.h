@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A stream of random numbers for one generated sample, and a sine that is the same on every machine. */
 #ifndef STK_MAKE_DICE_H
 #define STK_MAKE_DICE_H

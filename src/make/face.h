@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One generated face: everything that was drawn by lot, in numbers. Lengths are pixels of a frontal face in
  * the middle of the picture: x to the right, y down, (0, 0) between nose and eyes. "left" is the left of the
  * picture. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What stands behind a face: background, hair that falls behind the head, neck, clothes. */
 #include "make/face.h"
 

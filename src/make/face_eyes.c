@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Eyes, brows and glasses of a generated face. */
 #include "make/face.h"
 

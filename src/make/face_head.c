@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Ears, skin, nose and mouth of a generated face. */
 #include "make/face.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A generated face as numbers: pose, proportions, what it wears and its colours, drawn from (seed, index);
  * and the map from face coordinates to pixels. The face_*.c files paint it. */
 #include "make/face.h"

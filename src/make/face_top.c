@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Hair in front of a generated face, and its hat. */
 #include "make/face.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Generated data sets: what `stoker make` writes and `make:…` serves from memory. A sample is a pure function
  * of (kind, seed, index). They are learnable: labels follow from the pixels, and a constant answer scores
  * low. */

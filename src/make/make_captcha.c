@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Slider captchas: a scene with a darkened gap in the shape of a puzzle piece, and the piece at the left. */
 #include "make/canvas.h"
 #include "make/dice.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The data set `faces`: an RGB picture and a mask of 19 classes, painted back to front. */
 #include "make/face.h"
 #include "make/make.h"

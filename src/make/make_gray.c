@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Grey pictures of ten shapes, anywhere, of any size, on clutter and under noise. */
 #include "make/canvas.h"
 #include "make/dice.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of generated data sets, and sample names: numbers of equal length, so that sorted names are
  * sorted numbers. */
 #include "make/make.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Draws one generated sample and writes its files: a JPEG or PNG, and a mask as PNG. One set of buffers
  * per worker, reused for every sample. */
 #include "make/make_write.h"

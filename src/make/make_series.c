@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A series of 16 features and a target. The target looks back 30 rows and needs memory:
  *   - how long two features agreed in sign lately (decaying sum of their products),
  *   - whether a third one rises (its last 8 rows against rows 15 to 29 back),

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The text files of generated data sets: classes.txt, points.csv, series.csv. Numbers have a fixed number
  * of digits and a decimal point in every locale. */
 #include "make/make_write.h"

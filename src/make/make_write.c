@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writes a generated data set with several threads: workers take the next index from an atomic counter;
  * the caller watches, reports progress and can stop them. A marker file says what is in the folder and
  * whether it is complete. */

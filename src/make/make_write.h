@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writes a generated data set below a folder, in the layouts that source/ reads:
  *   faces    images/000000.jpg masks/000000.png classes.txt
  *   captcha  images/000000.jpg points.csv

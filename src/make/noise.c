@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Periodic noise tiles for textures (grain, clouds, strands, weave): integers only, computed once per
  * process (pthread_once), the same on every machine. */
 #include "make/noise.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tiles of noise that every generated picture takes its textures from: constant, periodic, made once. */
 #ifndef STK_MAKE_NOISE_H
 #define STK_MAKE_NOISE_H

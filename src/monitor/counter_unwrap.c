@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Turns a raw driver counter into one that only grows: 32-bit wraps are undone, a reset continues from
  * where it was, small steps back are ignored and implausible jumps wait for confirmation. */
 #include "monitor/counter_unwrap.h"

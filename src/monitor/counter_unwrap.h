@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Unwraps a driver's counter into a monotonic one: 32-bit wraparound is undone, a restart at 0 continues from
  * the last total, and an implausible jump is rejected. */
 #ifndef STK_MONITOR_COUNTER_UNWRAP_H

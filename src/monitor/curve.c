@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Time curves described by text lines (constant, ramp, square, sine, steps, with noise), one per GPU and
  * metric: what the demonstration and the tests' fake driver play. Parsed once, then pure functions of
  * time. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Simulated values over time, parsed from a text: the demo (--demo) and the fake driver of the tests. One
  * line is one curve: `GPU METRIC SHAPE NUMBERS…`, '#' begins a comment.
  *

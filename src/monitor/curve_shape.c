@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Values and exact integrals of one time curve, so that a mean over any interval and a counter at any
  * moment are computed directly. Noise comes in pairs of opposite sign, so it cancels over whole periods.
  * Pure functions. */

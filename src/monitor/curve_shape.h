@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One curve, as curve.c reads it and curve_shape.c computes it. */
 #ifndef STK_MONITOR_CURVE_SHAPE_H
 #define STK_MONITOR_CURVE_SHAPE_H

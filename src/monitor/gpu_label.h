@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Short label of a GPU: its index "0"; MIG instances "0.0", "0.1". */
 #ifndef STK_MONITOR_GPU_LABEL_H
 #define STK_MONITOR_GPU_LABEL_H

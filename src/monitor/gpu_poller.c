@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One polling thread per GPU, with a deadline for every driver call: a thread that hangs is abandoned, the
  * GPU is reported as hung, and a new thread tries again at growing intervals. The lock guards what was
  * published; driver calls are made without it. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Polls one GPU in a thread of its own, which is replaced when a driver call hangs.
  *
  * The thread polls on its own, on the grid start_ns + n gap_ns, so that the driver's buffers never overflow

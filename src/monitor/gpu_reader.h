@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Interface of a vendor's driver. A reader finds its GPUs once, then fills one frame of one GPU at a time,
  * from the thread that belongs to that GPU: a driver call may hang, and then this thread is abandoned
  * (sampler.h).

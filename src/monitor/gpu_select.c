@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which GPUs are meant: a list like "0,1.0,GPU-8f" matched against index, part and UUID prefix, with
  * CUDA_VISIBLE_DEVICES read as CUDA does (it ends at the first entry that names nothing). */
 #include "monitor/gpu_select.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Selects GPUs by --gpu or CUDA_VISIBLE_DEVICES. */
 #ifndef STK_MONITOR_GPU_SELECT_H
 #define STK_MONITOR_GPU_SELECT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Utilisation samples from a driver's own buffer, moved to our clock: the offset between the clocks is
  * bounded from above by every newest sample. Each sample is reported once, as an interval that ends where
  * the next begins. */

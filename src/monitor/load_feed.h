@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Converts the driver's utilization samples into the loads of a frame: on our clock, each sample once,
  * without overlap. Where the driver keeps no samples (or stopped: idle GPUs are often not sampled), polled
  * values replace them. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Keys, units and meanings of all metrics and states, from one table. */
 #include "monitor/metric.h"
 

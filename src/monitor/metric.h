@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Metrics by name and by kind. */
 #ifndef STK_MONITOR_METRIC_H
 #define STK_MONITOR_METRIC_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Frames at fixed intervals: from GPUs and host, or from a recording; each is added to the statistics
  * (gpu_stats.h) and, if requested, recorded (record.h). */
 #include "stoker/monitor.h"

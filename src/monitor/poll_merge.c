@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Several polls of one GPU merged into one frame: percentages are averaged over time, counters keep
  * growing, load samples are joined when there are too many. */
 #include "monitor/poll_merge.h"

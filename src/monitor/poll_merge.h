@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Merges several polls of a GPU into one frame. */
 #ifndef STK_MONITOR_POLL_MERGE_H
 #define STK_MONITOR_POLL_MERGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Simulated GPUs for --demo and tests: time starts at open, values come from curves (curve.h). Utilization
  * samples come as from a driver, six per second. */
 #include "monitor/curve.h"

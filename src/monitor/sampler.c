@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* All GPUs together: opens the vendors' readers, chooses GPUs, runs a polling thread for each, and
  * assembles what they published in an interval into one frame. A slow GPU delays a frame by a bounded
  * grace only. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* All GPUs together: finds them, polls each in a thread of its own (gpu_poller.h), and returns the frames of
  * an interval. One owner: its calls come from one thread at a time. */
 #ifndef STK_MONITOR_SAMPLER_H

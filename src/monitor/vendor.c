@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Opens and closes the readers of all vendors, each in a thread with a deadline, because a driver can hang
  * there; one that does is left behind with its memory. */
 #include "monitor/vendor.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* All vendors' readers, each opened and closed in a thread with a deadline: a driver can hang there, too. */
 #ifndef STK_MONITOR_VENDOR_H
 #define STK_MONITOR_VENDOR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lossless JPEG transcoding by libjpeg: DCT coefficients are read and written again as one baseline scan with
  * optimal Huffman tables, without metadata but the orientation. Any warning of libjpeg refuses the file. Two
  * JPEGs are compared by their frames, quantisation tables and coefficients, so that no rounding of an inverse

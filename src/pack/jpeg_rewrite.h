@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A JPEG rewritten without loss: its coefficients as they are, but baseline, with Huffman tables of its
  * own, in one scan, without restart markers and metadata. One rewriter per thread; it keeps its memory. */
 #ifndef STK_PACK_JPEG_REWRITE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Packing: a data set with images becomes WebDataset shards (source/shard.h) with their indices, below a
  * folder:
  *

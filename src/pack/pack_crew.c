@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Worker threads that pack samples in any order and one consumer that takes them in the order of ids, with
  * a ring of places between them: sample id lies at id % places, so the shards' bytes do not depend on
  * timing. One lock, two conditions; a worker that hangs is named and left behind with its memory. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Threads that pack samples in any order, and one consumer that takes them in the order of ids. A ring of
  * places lies between them, so only a few samples are in memory at any time:
  *

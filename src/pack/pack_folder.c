@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The folder that a pack writes to: it must not lie inside the data set or contain anything foreign, one
  * process at a time may use it (lock), and the disk must have room for what is expected. */
 #include "pack/pack_folder.h"

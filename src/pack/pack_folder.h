@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The folder that a pack goes to: may it be used, is there room? */
 #ifndef STK_PACK_PACK_FOLDER_H
 #define STK_PACK_PACK_FOLDER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ledger.jsonl of a pack: samples that were left out, one JSON line each, appended in the order of ids.
  * Its length at the last complete shard is in pack.json; what is behind it is cut off when packing
  * resumes. */

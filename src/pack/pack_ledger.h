@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ledger.jsonl: the samples that were left out, a line of JSON each. What was added after the last whole
  * shard is cut off at the next start. */
 #ifndef STK_PACK_PACK_LEDGER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The section `pack`, described once: parser, help, checks and effects come from this table. */
 #include "pack/pack.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Looks at a source before packing: hashes of a few samples spread over it tell on resume whether it is
  * still the same data, sampled file sizes give the expected bytes, and a digest over all keys and labels
  * finds a changed list. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A look at a source before it is packed: is it the one that was begun, and how many bytes will come? */
 #ifndef STK_PACK_PACK_PROBE_H
 #define STK_PACK_PACK_PROBE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `stoker pack` from end to end: check everything that can be refused, then for each part (train, val)
  * take packed samples from the crew in order, append them to the open shard, and after each complete shard
  * commit pack.json. A stop or a crash loses the open shard only. Runs in the caller's thread; the crew has

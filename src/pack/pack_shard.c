@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One shard file at a time: written under a temporary name, synced, then renamed after its index. The
  * modification time is derived from the content's hash, so that equal shards have equal times and
  * different ones differ. Also removes what an interrupted pack left behind. */

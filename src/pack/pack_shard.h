@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shards on disk: written under a temporary name; the final name is given to whole ones only, with their
  * index.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pack.json: settings, progress and digests of a pack, written atomically after each shard; reading it
  * back checks everything, and resuming compares it with the settings and data of now. */
 #include "pack/pack_state.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pack.json: what a folder is being packed with, how far it is, and whether it is complete. Written before
  * the first shard and after each one, whole or not at all; the same data set and settings end with the same
  * bytes. */

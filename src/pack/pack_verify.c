@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Before a pack resumes: every complete shard must still be there with its size and time; where times were
  * lost by copying, the content's hash decides. Files that look like shards but are not counted are
  * refused. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Are the shards of a part as they were left? Looks at sizes and times; reads those whose time has changed.
  */
 #ifndef STK_PACK_PACK_VERIFY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One sample into tar members: the JPEG rewritten without loss (or copied), the mask as PNG, label and
  * points as text; what was written is decoded and compared with the original. A packer belongs to one
  * worker thread. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One sample at a time from a source to tar blocks: image and mask rewritten, decoded and compared; class,
  * value and points as text. One packer per thread; it keeps its memory. */
 #ifndef STK_PACK_PACKER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Images and masks: what is stored of them, and that it means the same. */
 #include "decode/exif.h"
 #include "decode/format.h"

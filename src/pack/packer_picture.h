@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pictures and masks as they are stored in a shard. */
 #ifndef STK_PACK_PACKER_PICTURE_H
 #define STK_PACK_PACKER_PICTURE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writes tar members to memory: ustar headers, a pax record where a name is too long. No owner, no time:
  * the same members always give the same bytes. */
 #include "pack/tar_blocks.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* HTML into a growing buffer: escaping, base64 and numbers for people. The first failure is kept and later
  * calls do nothing, so that it is checked once, at the end. */
 #include "report/page.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* HTML into a buffer. The first failure stays, so that it is asked for only once, at the end. */
 #ifndef STK_REPORT_PAGE_H
 #define STK_REPORT_PAGE_H

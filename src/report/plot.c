@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Line charts as inline SVG: ranges, axes with round ticks, thinned lines with gaps where values are not
  * finite, and the values themselves as attributes for the page's script. */
 #include "report/plot.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A chart of lines as SVG. NaN leaves a gap. */
 #ifndef STK_REPORT_PLOT_H
 #define STK_REPORT_PLOT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The axis of a chart: a range rounded to steps of 1, 2 or 5 times a power of ten, linear or logarithmic,
  * its ticks and their labels. */
 #include "report/plot.h"

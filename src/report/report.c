@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* report.html from the folder of a run: reads it, writes the sections one after the other into one
  * self-contained page (styles, script and images inline, nothing fetched), saved atomically. */
 #include "report/report.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* report.html: a run as one page that needs nothing else. */
 #ifndef STK_REPORT_REPORT_H
 #define STK_REPORT_REPORT_H

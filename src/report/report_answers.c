@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the network answered in its last evaluation, beside the truth. */
 #include "report/plot.h"
 #include "report/report_sections.h"

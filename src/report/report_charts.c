@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The page's charts: one curve per key of metrics.jsonl over the steps, training and validation of one
  * metric in one chart. */
 #include "report/plot.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the GPUs did, from the recordings beside the run. */
 #include "report/plot.h"
 #include "report/report_sections.h"

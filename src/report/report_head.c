@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What one wants to know first. */
 #include "report/report_sections.h"
 

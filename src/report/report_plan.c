@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What was asked for, what came of it, and what was computed. */
 #include "report/report_sections.h"
 

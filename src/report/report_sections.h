@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of the page, each a function; what there is nothing to say about writes nothing. */
 #ifndef STK_REPORT_SECTIONS_H
 #define STK_REPORT_SECTIONS_H

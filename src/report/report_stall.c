@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The page's stall table: where the wall time of the run went, as a bar and a table with time per step. */
 #include "report/report_sections.h"
 

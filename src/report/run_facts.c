@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads what a run left in its folder (run.json, metrics.jsonl, pictures, GPU recordings) into plain
  * arrays. Every part may be missing, and a torn last line is normal after a crash; only a lack of memory
  * is a failure. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the folder of a run says. Every part may be missing. */
 #ifndef STK_REPORT_RUN_FACTS_H
 #define STK_REPORT_RUN_FACTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The keys of run.json, spelled once: src/session writes them; this room and grids of the program read them.
  * The file has one object; those whose names end in _OF_… are keys of an object or of rows inside it. */
 #ifndef STK_REPORT_RUN_KEYS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Called back by the trainer for each batch of an evaluation, in its thread; draws until the sheet is full
  * and keeps the first failure for whoever asks later. */
 #include "session/eval_sheet.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a network answers, as pictures: the image, the truth, the prediction; masks over the image, points as
  * crosses. */
 #ifndef STK_SESSION_EVAL_SHEET_H

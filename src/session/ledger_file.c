@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lines are written as bad samples come up, by the thread that takes the batch they stand in. A line that
  * cannot be written does not end the run; close reports it. */
 #include "session/ledger_file.h"

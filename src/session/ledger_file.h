@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The ledger of a load or a run as lines of JSON: every bad sample, named. */
 #ifndef STK_SESSION_LEDGER_FILE_H
 #define STK_SESSION_LEDGER_FILE_H

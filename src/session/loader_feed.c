@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The functions of a feed are those of stoker/loader.h with a context in the place of the loader, so each of
  * them only passes the call on. Called by the thread that trains. */
 #include "session/loader_feed.h"

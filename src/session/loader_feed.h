@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A loader as the feed of a trainer: the one place where the two meet. */
 #ifndef STK_SESSION_LOADER_FEED_H
 #define STK_SESSION_LOADER_FEED_H

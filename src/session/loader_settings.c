@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From the settings of sections `data` and `augment` to an open loader: what load, stats, augment and a
  * session share. A setting that is not obeyed, or was left open, becomes a row of the effects with its
  * reason. One thread, before the work. */

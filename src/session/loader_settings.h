@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From settings to an open loader alone, without a network. */
 #ifndef STK_SESSION_LOADER_SETTINGS_H
 #define STK_SESSION_LOADER_SETTINGS_H

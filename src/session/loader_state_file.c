@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The file of `stoker load --state`: read whole or refused, written whole or not at all. Threads: no state.
  */
 #include "session/loader_state_file.h"

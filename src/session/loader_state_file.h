@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The file of `stoker load --state`: where the stream stands and the digest so far. */
 #ifndef STK_SESSION_LOADER_STATE_FILE_H
 #define STK_SESSION_LOADER_STATE_FILE_H

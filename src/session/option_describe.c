@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The option tables of all rooms, for those outside the library (stoker/options.h). The tables are what
  * parsers and help read, too, so nothing is described twice. Threads: any; tables never change. */
 #include "stoker/options.h"

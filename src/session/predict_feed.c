@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Wraps the feed of a loader: each batch is copied as a struct, and a tensor of zeros put where its targets
  * would be. The zeros are never written after init. One thread. */
 #include "session/predict_feed.h"

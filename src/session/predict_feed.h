@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Batches without targets for a trainer that wants some: the loader's, with zeros in their place. */
 #ifndef STK_SESSION_PREDICT_FEED_H
 #define STK_SESSION_PREDICT_FEED_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* As a session that evaluates, with two differences: the loader gets a source made of the caller's inputs in
  * the place of data.root, and the feed has zeros where a trainer looks for targets. One thread. */
 #include "session/predict_session.h"

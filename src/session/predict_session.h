@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The network of a run on samples without targets: what predict opens, in three steps, so that its caller can
  * look at each before the next. */
 #ifndef STK_SESSION_PREDICT_SESSION_H

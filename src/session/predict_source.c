@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One source made of many: ids run through the inputs one after the other, and a search by the first id finds
  * the input. After open nothing changes, so any thread may read. */
 #include "session/predict_source.h"

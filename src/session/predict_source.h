@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What predict is given, as one source: files, folders, lists, shards and series, one after the other. There
  * are no targets: masks, labels and points that a data set may have are not looked at. */
 #ifndef STK_SESSION_PREDICT_SOURCE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One sentence of advice, from the stall table: the largest share that a setting can lower decides. */
 #include "session/run_json.h"
 

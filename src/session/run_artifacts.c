@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Opened before the first step, because a trace needs its memory then and predictions are watched from then
  * on; written after run.json, which the report reads. One thread: the one that trains. */
 #include "session/run_artifacts.h"

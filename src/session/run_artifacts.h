@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Artifacts of a run, besides run.json: a trace of some steps, predictions for a few samples, and the report
  * that shows it all. */
 #ifndef STK_SESSION_RUN_ARTIFACTS_H

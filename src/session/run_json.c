@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Everything comes from three places: the trainer (network, memory, stall table), the run (steps, scores, how
  * it ended) and the config (effects). A number that is not known is null. Called by the thread that trained,
  * after the last step. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A run in numbers: run.json when it is over, the plan before it begins. */
 #ifndef STK_SESSION_RUN_JSON_H
 #define STK_SESSION_RUN_JSON_H

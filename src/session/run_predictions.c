@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The trainer calls back with each batch that is evaluated, in its own thread; a few samples are kept in
  * fixed arrays, and every evaluation begins again, so that the last one is what is written. */
 #include "session/run_predictions.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the network answers to a few samples of the last evaluation, kept for the report: predictions.json,
  * and predictions.png where there is something to see. */
 #ifndef STK_SESSION_RUN_PREDICTIONS_H

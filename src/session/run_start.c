@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Before a run's first step. A new run gets a folder with its settings; a resumed one takes its settings from
  * the folder, and whatever is asked for now comes on top. One thread. */
 #include "session/run_start.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How a training run begins: its settings, the folder it lives in. */
 #ifndef STK_SESSION_RUN_START_H
 #define STK_SESSION_RUN_START_H

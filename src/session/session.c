@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Opening order: settings, engine (it decides where batches end), loaders, trainer, then the checks that data
  * and network fit, and what memory all of it takes. Each room tells what is in effect; the config collects
  * it. One thread opens and closes a session. */

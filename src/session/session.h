@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A session: settings in, open loaders and trainer out. Whoever wants to train or evaluate (the program, a
  * test, later Python) fills a config, opens a session on it, and reads from the config what is in effect. The
  * session prints nothing and changes nothing of the process; failures come back as a status with a hint. */

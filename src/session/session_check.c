@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the network was made for comes from the training part, or from data.json of a run: the validation part
  * is compared with that, targets and class names first, then sizes. One thread. */
 #include "session/session_check.h"

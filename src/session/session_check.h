@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Does a network fit its data, and does its score on the validation part mean anything? */
 #ifndef STK_SESSION_SESSION_CHECK_H
 #define STK_SESSION_SESSION_CHECK_H

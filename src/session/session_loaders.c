@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The loaders of a session. Section `data` describes the training part, `data.val` on top of it the
  * validation part, which is neither shuffled nor augmented. Whatever a loader gets otherwise than it was
  * asked for becomes a row of the effects. One thread opens a session; the loaders have threads of their own.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside of a session: its two loaders. */
 #ifndef STK_SESSION_SESSION_LOADERS_H
 #define STK_SESSION_SESSION_LOADERS_H

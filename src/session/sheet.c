@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pictures are scaled into cells of one RGB image that grows no more after init; colours of ids lie over
  * them. One thread. */
 #include "session/sheet.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A contact sheet: pictures side by side in one PNG, or JPEG if the file is called so. */
 #ifndef STK_SESSION_SHEET_H
 #define STK_SESSION_SHEET_H

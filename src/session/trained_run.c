@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* data.json is written once, when a run begins, and read by whoever uses its network later. It comes from a
  * file that may have been changed, so every size in it is checked. One thread. */
 #include "session/trained_run.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What eval and predict take from the folder of a run, and train leaves there for them: settings, the facts
  * of its data, a checkpoint. */
 #ifndef STK_SESSION_TRAINED_RUN_H

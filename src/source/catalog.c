@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Keys of a data set in two flat arrays: texts in one arena, entries of 24 bytes. Sorted bytewise by a
  * three-way radix quicksort on eight bytes at a time (an id is the rank of a key), found by binary search.
  * Built by one thread, then read by all. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Up to 2^32 - 2 keys in two flat arrays: an arena of texts and an array of entries. Nothing is allocated per
  * entry. Also used for names of classes. */
 #ifndef STK_SOURCE_CATALOG_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Class names and their numbers: from classes.txt, in its order, or from the names that occur, sorted
  * bytewise. Built while a source opens, constant afterwards. */
 #include "source/classes.h"

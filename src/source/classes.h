@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of classes and their numbers. */
 #ifndef STK_SOURCE_CLASSES_H
 #define STK_SOURCE_CLASSES_H

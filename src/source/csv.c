@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A CSV reader after RFC 4180, one row at a time through a window of the file. A malformed row is reported
  * as such and reading continues on the next line, also after a quote that is never closed. */
 #include "source/csv.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of a CSV file (RFC 4180: quotes, doubled quotes, newlines in quotes; LF or CRLF). A malformed row is
  * handed out as one, and reading continues with the line below the one it started in. */
 #ifndef STK_SOURCE_CSV_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* File extensions of samples packed into one byte: which of the known ones, and which letters are upper
  * case, so that a catalog entry can give back the exact file name. */
 #include "source/extension.h"
@@ -41,5 +42,6 @@ void stk__extension_text(uint8_t code, char text[STK_EXTENSION_BYTES])
 
 const char *stk__extension_name(uint8_t code)
 {
-    return names[code & (NAME_COUNT - 1)];
+    const unsigned number = code & ((1 << NAME_BITS) - 1);
+    return number < NAME_COUNT ? names[number] : ""; /* no code that was made here is beyond */
 }

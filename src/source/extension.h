@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* File extensions that can hold a sample, spelled in any case, packed into one byte of a catalog entry. */
 #ifndef STK_SOURCE_EXTENSION_H
 #define STK_SOURCE_EXTENSION_H

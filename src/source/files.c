@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the sources folder, pairs and list have in common: a catalog of image files below one folder, their
  * paths, fingerprint and reading. */
 #include "source/files.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What folder, pairs and list share: a catalog of image files below a folder. */
 #ifndef STK_SOURCE_FILES_H
 #define STK_SOURCE_FILES_H

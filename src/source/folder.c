@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A folder of classes (class = first part of the path), or a folder of images without labels. */
 #include "core/file.h"
 #include "source/extension.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The kinds of sources, each opened by its own file, and what source.c found out about a root for them. */
 #ifndef STK_SOURCE_KINDS_H
 #define STK_SOURCE_KINDS_H

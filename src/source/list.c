@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The source `list`: rows of a CSV or JSONL file naming images, labels, masks and points. The file is
  * parsed once into flat arrays; a malformed row is one bad sample, never the failure of the data set.
  * Constant after open: any thread reads. */

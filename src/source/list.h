@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A list of images: rows of a CSV or JSONL file, parsed once into flat arrays. list_csv.c and list_json.c
  * read the file and fill drafts; list_rows.c turns a draft into a row. */
 #ifndef STK_SOURCE_LIST_H

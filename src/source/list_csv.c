@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A list in CSV: the header decides which columns are file, label, value, mask and points (NAME_x, NAME_y
  * pairs); each row fills a draft for list_rows.c. */
 #include "source/list.h"

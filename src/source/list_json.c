@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A list in JSON Lines: one object per line, parsed by Jansson; the first object decides which keys all
  * rows must have. Each row fills a draft for list_rows.c. */
 #include "source/list.h"

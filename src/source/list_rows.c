@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of a list, whatever file they came from: a draft's path is checked and made a key, its label, mask
  * and points go to the flat arrays; what is wrong with it is kept as the sample's damage. At the end keys
  * are sorted, duplicates marked and class names numbered. */

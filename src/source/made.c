@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Generated samples as a source: make:faces, make:captcha?count=1000, make:gray?count=1000&seed=3,
  * make:series. Pictures are handed out as .npy bytes, drawn behind the header inside the caller's buffer. */
 #include "source/kinds.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* images/ and masks/: a mask belongs to the image with the same path, whatever their extensions. */
 #include "core/file.h"
 #include "core/logger.h"

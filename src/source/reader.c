@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bytes of a file one by one through a 64 KiB window, with seek: lists may be larger than memory. Only
  * regular files; one thread. */
 #include "source/reader.h"

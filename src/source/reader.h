@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The bytes of a regular file one by one, through a window: lists may be larger than memory. */
 #ifndef STK_SOURCE_READER_H
 #define STK_SOURCE_READER_H

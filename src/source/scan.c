@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Walks a folder tree and collects samples. One folder is open at a time; folders wait in a list, links to
  * folders behind them in bytewise order, and each folder is entered once (visited.c), so the result does
  * not depend on the order of readdir. */

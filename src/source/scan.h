@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Walks a tree of folders and collects its samples. Hidden names are passed over; links are followed, but no
  * folder is entered twice; whatever is called like an image is a sample, even a folder or a pipe: reading it
  * will say what it is. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The source `series`: a table [rows, columns] in memory; sample i is the window of rows i to i + L - 1,
  * its label the target of the last row. Bad rows are indexed, and every window that contains one is a bad
  * sample. Constant after open. */

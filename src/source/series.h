@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A table of numbers over time, cut into windows: sample i is rows i to i + L - 1 (L = window_rows), its
  * label the target of its last row, i + L - 1. series_csv.c and series_npy.c read the table. */
 #ifndef STK_SOURCE_SERIES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A series from CSV: an optional header, then one row of numbers per moment; rows that are not all numbers
  * are kept as bad. */
 #include "source/series.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A series from a .npy array of shape [rows, columns]: any number type becomes float32. */
 #include "source/series.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Looks at a root, finds the kind of source it is, and opens it. */
 #include "source/source.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where samples come from. A source knows how many there are, their keys, labels, points and windows, and can
  * read the encoded bytes of their images and masks. It decodes nothing. After open it never changes: every
  * function below may be called from any thread at the same time.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A set of (device, inode) pairs: open addressing, doubled when half full, so that a scan enters no folder
  * twice however links run. */
 #include "source/visited.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which folders a scan has entered, by device and inode: a hash table with open addressing. */
 #ifndef STK_SOURCE_VISITED_H
 #define STK_SOURCE_VISITED_H

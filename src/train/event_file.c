@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Records as TFRecord has them (length, check, data, check), messages of Protocol Buffers written by hand. */
 #include "train/event_file.h"
 

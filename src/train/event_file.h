@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* events.out.tfevents.*: what metrics.jsonl has, as TensorBoard reads it. Each start of a run has a file of
  * its own that begins with the step it resumes from, so that TensorBoard forgets what an earlier start did
  * beyond it. */

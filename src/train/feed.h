@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where batches come from. Loader and trainer meet in a batch, not in each other: whoever joins them (the
  * program, a test) fills this in. Functions are those of stoker/loader.h, with a context instead of a loader.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Layers by name patterns ("enc stem.conv1 head*"): matching with '*', and a refusal with suggestions for
  * patterns that match nothing or only layers without parameters. */
 #include "train/freeze.h"

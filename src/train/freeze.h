@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which layers are frozen: a text of patterns, "enc stem.conv1 head*". A pattern is a layer's name or the
  * beginning of it up to a dot; '*' stands for anything. Blanks and commas separate. */
 #ifndef STK_TRAIN_FREEZE_H

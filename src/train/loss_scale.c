@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Dynamic loss scaling for fp16: halved (down to a floor) after a step that was skipped for infinite or
  * NaN gradients, doubled (up to a limit) after enough good steps in a row. False after too many skipped
  * ones in a row. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Dynamic loss scale: gradients of a loss that was multiplied by this stay above the smallest numbers that
  * fp16 holds. It grows while all is well and is halved when gradients are infinite or NaN; such a step
  * is skipped. As PyTorch's GradScaler, with a floor and an end. Always a power of two times its start:

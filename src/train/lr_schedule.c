@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Learning-rate schedules: linear warm-up, then constant, cosine, step decay or one-cycle. A pure function
  * of the step, so that a resumed run continues exactly. */
 #include "train/lr_schedule.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The learning rate of a step: a pure function, so that a run can resume anywhere. */
 #ifndef STK_TRAIN_LR_SCHEDULE_H
 #define STK_TRAIN_LR_SCHEDULE_H

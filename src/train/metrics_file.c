@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* metrics.jsonl: one JSON line per log interval or evaluation, appended by a single write; on a full disk
  * the partial line is taken back. When a run resumes from a checkpoint, later lines are cut off. */
 #include "train/metrics_file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* metrics.jsonl: lines that are added whole, and cut off when a run goes back. */
 #ifndef STK_TRAIN_METRICS_FILE_H
 #define STK_TRAIN_METRICS_FILE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The tensors of a model: values, gradients, optimizer moments and moving averages, each kind side by side
  * in one arena of the engine, so that an optimizer step walks through memory in order. Owned by the
  * trainer's thread. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A model: the named tensors of a network that live as long as a run: parameters and buffers, and for
  * training their gradients, the optimizer state and a moving average. */
 #ifndef STK_TRAIN_MODEL_H

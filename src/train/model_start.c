@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Initial weights: uniform in +-1/sqrt(fan_in) or a constant, as the operation's parameter says; drawn by
  * Philox from (seed, tensor, index), in pieces on all threads of the pool, with the same values for any
  * number of threads. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #ifndef STK_TRAIN_MODEL_START_H
 #define STK_TRAIN_MODEL_START_H
 

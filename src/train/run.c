@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A training run: the loop over epochs and steps with logs, evaluations, checkpoints, early stopping and
  * resuming. It drives one trainer and writes into one run folder; it never prints: callbacks report. One
  * thread. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A run: a trainer, its folder, and the loop over epochs with logs, evaluations, checkpoints and early stop.
  * It prints nothing: whoever watches is called back, from the thread that runs. */
 #ifndef STK_TRAIN_RUN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The folder of a run: a numbered new one or a given one, locked against other processes, with atomic
  * writes of its files. Foreign content is refused, leftovers of a crash are removed. */
 #include "train/run_folder.h"

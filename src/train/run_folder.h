@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The folder of a run: config.yaml, run.json, metrics.jsonl, events.out.tfevents.*, checkpoints/,
  * ledger.jsonl, lock. */
 #ifndef STK_TRAIN_RUN_FOLDER_H

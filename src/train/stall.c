@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The stall table: every moment of a run is booked to exactly one row, by marks between which time passes;
  * the time that a step waited for data is divided by what the loader's workers did meanwhile. One thread.
  * */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The stall table: wall time of a run divided by cause. Every moment between two marks goes to one row, so
  * the rows make up the whole. */
 #ifndef STK_TRAIN_STALL_H

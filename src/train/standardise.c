@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Features and targets of a series are brought to mean 0 and deviation 1 by constants measured on the
  * training set. They are buffers of the layers `input` and `output`, so every checkpoint has them. */
 #include "train/trainer_internal.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tasks (classification, segmentation, regression, points): the loss and metric of each, and scores from
  * summed counts: mean IoU, F-score and accuracy from a confusion matrix, R2 and mean errors from sums. */
 #include "train/task.h"

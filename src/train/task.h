@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a network is trained for: which loss and metric belong to it, and what people call the numbers. */
 #ifndef STK_TRAIN_TASK_H
 #define STK_TRAIN_TASK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Spans of time for a trace file, in an array of fixed size: recording costs a store, and stops when the
  * array is full. One thread. */
 #include "train/trace.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a run did, span by span, for as many steps as there is room for. Recording allocates and formats
  * nothing. */
 #ifndef STK_TRAIN_TRACE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A trace as Chrome and Perfetto read it: the Trace Event Format, complete events in microseconds. */
 #include "core/json_text.h"
 #include "train/trace.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The sections model, loss, train, optimizer and run, described once: parser, help, checks and effects come
  * from these tables. */
 #include "train/train_settings.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The sections model, loss, train, optimizer and run of a configuration. Zero means default; the tables in
  * train_options.c say which that is. */
 #ifndef STK_TRAIN_TRAIN_SETTINGS_H

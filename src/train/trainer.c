@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Training steps and evaluations. Nothing here allocates after each slot has been seen once. One thread.
  *
  * A step changes the parameters w by A = train.gradient_accumulation_steps batches (the last step of an epoch

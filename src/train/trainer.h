@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The trainer: an engine, a network, its model and passes, and what one step or one evaluation does with
  * them. It knows no files, no folders and no screens: run.h adds those. One thread makes all calls.
  *

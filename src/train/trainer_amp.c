@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Mixed precision: which type the activations have, and steps that fp16 could not hold. */
 #include "train/trainer_internal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Batches as the engine's tensors: used where they lie, or brought to the engine's memory. Nothing here
  * allocates after each slot has been seen once. */
 #include "train/trainer_internal.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What of the settings is in effect other than asked for, and why. */
 #include "train/trainer_internal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which engine trains, and what its device's memory allows. */
 #include "train/trainer_internal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A training batch's passes, forward and backward, as one CUDA graph (train.compile_mode=reduce-overhead):
  * the host launches it with one call instead of hundreds. The update stays as it is, few launches with
  * numbers that change with every step (learning rate, step, loss scale).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What trainer.c, trainer_open.c, trainer_state.c and trainer_effects.c share. */
 #ifndef STK_TRAIN_TRAINER_INTERNAL_H
 #define STK_TRAIN_TRAINER_INTERNAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which network is trained: the one that was asked for, or the one for this kind of data; its options from
  * settings and data. */
 #include "train/trainer_internal.h"

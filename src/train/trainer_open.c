@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From settings to a trainer that is ready: engine, network, passes, model, sums. */
 #include "train/trainer_internal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Everything but tensors that a run needs to resume as if nothing had happened. Numbers are written with 17
  * digits, which read back as the same doubles. */
 #include "train/trainer_internal.h"

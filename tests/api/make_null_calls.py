@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """make_null_calls.py OUTPUT: C code that calls every function of symbols.list with NULL for each of its pointer
 arguments in turn, the others being good, and with NULL for all of them. Read by test_api_null.c.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* NULL for every pointer of every public function: a status, or the neutral value that the header promises;
  * never a crash. The calls are made from symbols.list and the headers by make_null_calls.py, so a new
  * function is in here or does not build. Linked with the shared library, as a user's program is. */

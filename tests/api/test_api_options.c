@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Settings as data: all sections are there, each row is complete, and its default is within its own range. */
 #include <stoker/stoker.h>
 

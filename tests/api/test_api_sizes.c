@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* struct_size: programs and libraries of different versions. The structs of other versions are made by hand
  * here: a shorter size is an older program, a longer one a newer program. */
 #include <stoker/stoker.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The state of a loader as text: it reads back, resumes the stream, and nothing else is taken for one. */
 #include <stoker/stoker.h>
 

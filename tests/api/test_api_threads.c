@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Functions that the headers allow from any thread, beside a consumer in stk_loader_next: under the thread
  * sanitizer a missing lock is a failure, without it positions that go backwards are. */
 #include "stoker/stoker.h"

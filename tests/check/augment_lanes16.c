@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The row code with sixteen lanes, as AVX-512 has them, on a machine that may not have AVX-512. */
 #include "check/simd_plain.h"
 #include "device/cpu/augment_level.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* 512 x 512 RGB with a mask of bytes to float32, channel after channel: what a worker does for a sample.
  * Sources and targets change from run to run, as in a batch, so they come from memory and go there.
  * Contestants take turns; medians of the thread's own time. */

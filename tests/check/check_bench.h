@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stkcheck --bench: time of each level beside the reference. */
 #ifndef CHECK_BENCH_H
 #define CHECK_BENCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Draws the cases of stkcheck: sizes from 1x1 to very tall, all types and layouts, and an augmentation
  * block, as a pure function of (family, seed, round), so that a failure is repeated by its number. */
 #include "check/check_case.h"

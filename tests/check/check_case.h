@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One case of stkcheck: a block, a source and a target, all drawn from (family, round, seed). */
 #ifndef CHECK_CASE_H
 #define CHECK_CASE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is checked: a family for each stage alone, and some for all of them together. */
 #include "check/check_case.h"
 

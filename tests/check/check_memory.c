@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Guarded memory for stkcheck: inputs end at a page that may not be touched, outputs lie between guard
  * bytes that are looked at afterwards. */
 #include "check/check_memory.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory that catches who reads or writes beside it. Functions stop the program when there is none. */
 #ifndef CHECK_MEMORY_H
 #define CHECK_MEMORY_H

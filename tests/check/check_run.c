@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Runs one case with the reference and with a kernel under test, each on its own guarded output, and
  * compares bit by bit; a difference is described by place, channel and both values. */
 #include "check/check_run.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Runs a case with the reference and a contestant, and compares all bits. */
 #ifndef CHECK_RUN_H
 #define CHECK_RUN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels that stkcheck holds to the reference: CPU levels and the GPU kernel text as C, each with the
  * reason why it cannot run here. Also checks that F16C rounds as the standard says (emulators may not). */
 #include "check/contestants.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who is held to the bits of the reference. To add one: a row in contestants.c. */
 #ifndef CONTESTANTS_H
 #define CONTESTANTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The kernel source as a contestant: compiled as plain C, and by the first OpenCL or CUDA device. All take
  * batches, so a case becomes a batch of one sample whose arena has the pitches and the alignment of the case.
  */

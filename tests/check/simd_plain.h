@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The vectors of simd_avx512.h as arrays: runs the sixteen-lane row code on any machine, and says what each
  * of the names does. Slow. */
 #ifndef SIMD_PLAIN_H

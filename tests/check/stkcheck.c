@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stkcheck: every level and device of the fused augmentation against the plain C reference, bit by bit.
  *
  *   stkcheck [--seed N] [--only FAMILY[/ROUND]] [--who CONTESTANT] [--rounds N] [--list] [--bench]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A second oracle for the reference: operations chained one after the other, each by its own map, in double.
  *
  * The bound of a chain is the error of sampling, enlarged by as much as each step can enlarge a difference.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Float to half, by the reference, its loops, and the CPU's instruction at every width it has, against
  * arithmetic in double: every value between two halves and its neighbours, and millions of random ones.
  * Kernels are held to the reference's bits, so an instruction that rounds differently (as that of bochs 2.7)

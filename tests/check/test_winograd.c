@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Winograd's convolution: every level of this CPU, all passes, against direct sums in doubles; the same bits
  * for any number of threads; nothing written outside its memory. */
 #include "engine/winograd/winograd_run.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The code of the AVX-512 level (sixteen lanes, blocks of twelve rows) in plain C, so that it runs on every
  * CPU; only the instructions themselves need one that has them (tests/long/avx512.sh). */
 #include "winograd_lanes16.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 #ifndef TESTS_CHECK_WINOGRAD_LANES16_H
 #define TESTS_CHECK_WINOGRAD_LANES16_H
 

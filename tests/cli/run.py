@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """tests/cli/run.py [--path FOLDER] FILE.test...: commands beside the output they must give.
 
     # a comment
@@ -148,7 +149,7 @@ def main():
         except Failure as failure:
             failed += 1
             print(f"{failure}\nFAIL  {path.stem}", flush=True)
-    print(f"{len(arguments.files) - failed - skipped} passed, {failed} failed, {skipped} skipped")
+    print(f"{len(arguments.files) - failed - skipped} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
     return 1 if failed else 77 if skipped == len(arguments.files) else 0
 
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* checkpoint_writer RUN STEPS: trains nothing, but writes what training writes: a run's folder, metrics and
  * checkpoints. Begins the run, or goes on with it, up to step STEPS; the model after step s is a function of
  * s. Says on standard output what it found and which steps are saved, line by line; status 1 with the reason

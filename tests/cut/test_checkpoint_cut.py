@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A program that writes checkpoints dies, or meets a full or broken disk, at each call that changes files: every
 checkpoint that is to be seen is whole, the next start finds the newest and goes on, and nothing is left over."""
 import hashlib

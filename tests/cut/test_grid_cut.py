@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """`stoker train --grid` killed, interrupted, or with one of its runs killed: the same command goes on and ends with the
 table of the grid that was never cut, and nothing is left running. With GRID=s4 that of examples/s4.yaml, on fewer windows for
 fewer epochs (tests/long/grid.sh)."""

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A read that never returns is named with stage, file and thread within timeout + 1 s, and Ctrl-C still ends the
 program within 1 s."""
 import json

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Ctrl-C at any moment ends the program within 1 s with status 130, and leaves no process and no temporary file."""
 import json
 import os

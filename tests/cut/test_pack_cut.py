@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """`stoker pack` cut off at every call that changes files of the pack, by a kill, a full or a broken disk, and
 interrupted at random moments: what has its final name is whole, and the next start ends with the bytes of a pack
 that was never cut."""

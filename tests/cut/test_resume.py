@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A run that is cut off again and again, and goes on with other numbers of workers, ends with the digest of the run
 that was never cut."""
 import json

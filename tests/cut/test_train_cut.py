@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """`stoker train` cut off at every call that changes files of its run: killed before it, and a full or broken disk at it.
 The next start finds the newest valid checkpoint and ends with the losses and weights of the run that was never cut."""
 import json

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The codes that each call documents for itself (those of a driver that is not there or ends are the same for
  * all). test_cuda_headers compares this list with the toolkit's own headers. */
 #ifndef TEST_CUDA_CODES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A batch that stays in GPU memory, as a loader's slot does it: pinned memory with random pixels, submit,
  * wait, and the comparison with the reference. */
 #include "cuda_kept.h"

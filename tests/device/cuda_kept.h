@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A slot of a loader as a test's own: random pixels in pinned memory, a batch that stays in device memory,
  * and what the reference makes of it. */
 #ifndef TEST_CUDA_KEPT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_machine ROOT [LIBRARY...]: what this machine's first GPU says, for test_cuda_machines.py.
  *
  * ROOT stands before the folders that no variable names; LIBRARYs are in the process already. Prints the

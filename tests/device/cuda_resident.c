@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Loaders whose batches end in the fake GPU's memory, and a consumer that reads them on a stream of its
  * own, for digests. */
 #include "cuda_resident.h"

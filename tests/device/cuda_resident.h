@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Loaders whose batches end in the fake GPU's memory, and a consumer of them. Everything stops the test when
  * it goes wrong. */
 #ifndef TEST_CUDA_RESIDENT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a program does with a CUDA device from open to close, as short scenes: tests replay them while the
  * n-th driver call fails. */
 #include "cuda_scenes.h"

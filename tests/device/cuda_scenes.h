@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a program does with a CUDA device, from open to close, so that tests can break it anywhere. */
 #ifndef TEST_CUDA_SCENES_H
 #define TEST_CUDA_SCENES_H

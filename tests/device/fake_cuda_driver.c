@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The fake CUDA driver loaded into the test's own process: its entry points, its script, and the check
  * that nothing is left allocated. */
 #include "fake_cuda_driver.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The fake CUDA driver in the test's own process: its tables of calls and its knobs. */
 #ifndef TEST_FAKE_CUDA_DRIVER_H
 #define TEST_FAKE_CUDA_DRIVER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every device that is there makes the reference's bits of random batches; so do the CPU levels and the
  * kernel source as plain C.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Copies that are measured, and what the driver tells of a GPU's memory, on the fake driver. */
 #include "core/clock.h"
 #include "device/cuda/cuda_bandwidth.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CUDA devices: what is listed and why not, opening several, kernels kept on disk. */
 #include "core/clock.h"
 #include "core/logger.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A CUDA device whose calls fail, hang or lose the context: each call of the driver and of the compiler, at
  * each of its uses, with each of the codes that it documents. */
 #include "core/clock.h"

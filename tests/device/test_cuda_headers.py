@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_cuda_headers.py SOURCE [--search FOLDER]: what we wrote of CUDA's interface against the toolkit's own headers.
 
 SOURCE is the root of the tree. Prototypes, handles, enumerators and the codes that each call documents must agree with

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Loaders whose batches are finished by a (fake) GPU: the CPU's bytes, whatever comes late. */
 #include "core/clock.h"
 #include "fake_cuda_driver.h"

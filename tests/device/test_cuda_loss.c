@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A loader whose batches end in a GPU's memory when the GPU fails, is lost, or hangs (on the fake driver). */
 #include "core/clock.h"
 #include "cuda_resident.h"

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_cuda_machines.py PROBE STOKER FAKE: machines that first users have, made of copies of the fake driver (FAKE).
 
 Several NVRTCs and none, Python environments that are not active, containers without a part of the driver, WSL2: each works, with the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A network computes while the next batch is copied and augmented: shown by the trace that the fake GPU
  * writes, with times of a real one; and 10,000 batches through a loader, everything late at random. */
 #include "core/clock.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Batches that stay in the memory of a (fake) GPU: who waits for whom. Each test needs one kind of wait.
  *
  *   test_cuda_pipeline [--sites | --skip N]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Loaders whose batches end in a GPU's memory (the fake driver's): the same bytes as on the CPU, whatever the
  * settings, and what happens when the GPU does not play along. */
 #include "core/memory.h"

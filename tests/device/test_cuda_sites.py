@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_cuda_sites.py PROGRAM [ARGUMENTS]: leaves out each place that waits for a GPU, one after the other.
 
 PROGRAM is test_cuda_pipeline for those of the device, test_torch_waits for those of the engine. With --sites it prints their numbers. It must pass as it is, and fail with every single wait left out: a wait that nobody would miss is either

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_cudart_headers.py SOURCE: the dry runtime's prototypes and structs (tests/fake/cudart) against the toolkit's own cuda_runtime_api.h.
 
 SOURCE is the root of the tree. Copies with a mistake in them must not agree. Headers are looked for below CUDA_HOME, /usr/local/cuda and beside PyTorch

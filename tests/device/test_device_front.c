@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The front of the devices: what it refuses, what happens for want of memory, where libraries are found. */
 #include "core/memory.h"
 #include "device/device.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The fake CUDA driver is as nasty as it says: what a program must not rely on does not work. */
 #include "core/clock.h"
 #include "device/kernel/launch.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Graphs of the fake CUDA driver, and what it lets nobody do while a stream is captured; memory of the host
  * that is locked in part. */
 #include "core/clock.h"

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_nvrtc.py [--table | --find] [--search FOLDER] FILE...: the kernel source as CUDA, compiled by NVRTC.
 
 The FILEs are joined as tools/embed_kernels does. For every architecture: it compiles, no kernel spills registers or

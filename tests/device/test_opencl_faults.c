@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An OpenCL device when calls fail, never finish, or there is no memory. The real driver stands behind: each
  * call of the table goes through a wrapper that counts and can refuse. */
 #include "core/clock.h"

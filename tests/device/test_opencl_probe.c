@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The probe that a program gives the library: asked once, before OpenCL is loaded, whoever comes first. */
 #include "core/clock.h"
 #include "core/thread.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Built kernels on disk: what was saved comes back, everything else counts as absent. */
 #include "core/file.h"
 #include "device/program_cache.h"

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_selftest.py STOKER FOLDER NVML: `stoker devices --selftest` on GPUs that are made up (tests/fake): the whole of it, every part failing, and
 Ctrl-C. Status 77: there is no PyTorch here."""
 import json
@@ -235,7 +236,7 @@ class Selftest(unittest.TestCase):
         bits = rows[("device check, values that differ from the reference", "NHWC, float32")]
         self.assertEqual((bits["value"], bits["expected"], bits["limit"], bits["verdict"]), (0, 0, "most", "ok"))
         augmented = rows[("augmentation", "standard, 32 x 512 x 512")]
-        instructions = int(re.search(r'CHAIN\("standard", (\d+)\)', (LIST.parent / "kernel_cost.list").read_text())[1])
+        instructions = int(re.search(r'CHAIN\("standard", (\d+)\)', (LIST.parent / "kernel/kernel_cost.list").read_text())[1])
         self.assertIn(f"{instructions} instr./px, 82 SMs, 1695 MHz, RTX 3090", augmented["basis"])
         # Twice the time in which 82 multiprocessors issue 128 instructions a clock each.
         self.assertAlmostEqual(augmented["expected"], 2 * instructions * 32 * 512 * 512 / (82 * 128 * 1695e3), delta=1e-4)

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_shipped_ptx.py PTX FILE...: the PTX that the library ships is of the present kernel source (FILEs) and has what same bits need.
 
 Needs no NVRTC; where the toolkit's ptxas is (PATH, CUDA_HOME, /usr/local/cuda), it also becomes code for every architecture of that, which may

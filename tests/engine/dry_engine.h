@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The engine torch on PyTorch's own CUDA library, which computes nothing (tests/fake/cudart/assemble.py
  * starts such tests), and what it asks of a GPU. */
 #ifndef TESTS_ENGINE_DRY_ENGINE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Mixed precision: every operation on 16-bit tensors against the f32 operation on the same numbers. */
 #include "test_engine.h"
 

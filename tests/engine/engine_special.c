@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What no random trial shows: the edges of losses, nothing wanted, the same bits again, plain tensor work. */
 #include "test_engine.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tensors, dropout's draws and what the front refuses. */
 #include "test_engine.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Trials of one kind of operation: against the oracle, its finite differences, and the reference engine. */
 #include "test_engine.h"
 

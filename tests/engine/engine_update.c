@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Optimisers and the moving average against their formulas, written out here. */
 #include "test_engine.h"
 

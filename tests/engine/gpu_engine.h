@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The engine torch on GPUs that are made up (on_fake_gpu.py starts such tests): counters of the fake driver
  * and of the PyTorch before it, and what a test does with an engine. */
 #ifndef TESTS_ENGINE_GPU_ENGINE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Odd shapes by hand: one pixel, primes, strides that leave a rest, padding wider than the picture, … */
 #include "op_trial.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every operation's forward pass in double precision, written from its definition and differently from any
  * engine: the values that tests/engine believes. Gradients are checked by differences of these. */
 #include "op_oracle.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The operations once more, in doubles and written another way than any engine: what the suite believes. */
 #ifndef TESTS_ENGINE_OP_ORACLE_H
 #define TESTS_ENGINE_OP_ORACLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Losses and metrics of the oracle. Logits of the trials are small: nothing is done against overflow here. */
 #include "op_oracle.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Random specs: most are small, some have the channels that fast engines treat apart. */
 #include "op_trial.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One operation of one engine with all its tensors for one trial: guards around each tensor, NaN in
  * everything that must not be read, and a count of allocations (there must be none while it runs). */
 #include "op_rig.h"

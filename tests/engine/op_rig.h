@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One operation of one engine with all its tensors, for one trial. Checks on the way: nothing is allocated
  * while it runs, nothing is written beside the tensors, nothing is read that need not be there. */
 #ifndef TESTS_ENGINE_OP_RIG_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Random trials of operations: shapes, settings and data drawn from a seed as plain arrays of doubles from
  * one static pool, and the distance of two results. */
 #include "op_trial.h"

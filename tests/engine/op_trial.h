@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One trial of an operation: what it is asked to be and the data it works on, all as plain arrays of doubles
  * (holding values that the tensors' types can hold). Engines and the oracle start from the same trial. */
 #ifndef TESTS_ENGINE_OP_TRIAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The numbers a trial works on. They keep away from kinks (a relu's 0, equal values of a pool), so that
  * finite differences with steps up to 2^-10 see one side only. */
 #include "op_trial.h"

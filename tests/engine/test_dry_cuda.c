@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The dry CUDA itself (tests/fake/cudart), by PyTorch's own library: graphs, and what cuDNN has beside the
  * convolutions of its graph interface. */
 #include "dry_engine.h"

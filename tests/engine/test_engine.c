@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_engine NAME [TESTS]: one suite for all engines. NAME:winograd and NAME:direct: with that algorithm for
  * convolutions. Exit status 77: that engine is not available here. */
 #include "test_engine.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The conformance suite: every test asks the engine under test. */
 #ifndef TESTS_ENGINE_TEST_ENGINE_H
 #define TESTS_ENGINE_TEST_ENGINE_H

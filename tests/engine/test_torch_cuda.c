@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The CUDA file of the engine torch, on the fake driver and the PyTorch in front of the real one
  * (on_fake_gpu.py starts it): maps, copies, order, waits, and every call of the driver failing. */
 #include "engine/torch/torch_call.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Dropout of the engine torch on a GPU (on_fake_gpu.py starts it): drawn there by the formula of all engines,
  * with nothing copied, in graphs too; and by the host where there are no kernels. */
 #include "engine/dropout.h"

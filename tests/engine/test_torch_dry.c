@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_torch_dry [DEVICE [TESTS]]: every operation of the engine torch by PyTorch's own CUDA library, which
  * computes nothing here (tests/fake/cudart): it must take every call, in every mode and type, without making
  * the host wait, with launches that a GPU could do and pictures as NHWC. Values are not looked at. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The life of an engine on a GPU, with each call of the driver failing: at each of its uses, with each of the
  * codes that it documents; and with each allocation failing. */
 #include "../device/cuda_codes.h"

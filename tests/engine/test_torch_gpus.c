@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The engine torch on several GPUs of different kinds in one process, and calls of the driver that fail only
  * while an engine is new. Started by on_fake_gpu.py with GPUs of sm_80, sm_75 and sm_61. */
 #include "gpu_engine.h"

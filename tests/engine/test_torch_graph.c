@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CUDA graphs of the engine torch: on the fake PyTorch, which computes (on_fake_gpu.py starts it), and with
  * the argument "dry" on PyTorch's own CUDA library, whose exceptions must come back as errors. */
 #include "gpu_engine.h"

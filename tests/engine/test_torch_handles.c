@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The engine torch gives everything back that PyTorch hands out, also when calls fail. The real library
  * stands behind: calls of the table go through wrappers. Exit status 77: there is no PyTorch here. */
 #include "engine/torch/torch_engine.h"

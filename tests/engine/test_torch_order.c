@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A process that computes with PyTorch on the CPU first and on a GPU later: PyTorch looks for its CUDA part
  * once, when it first needs to know, and never again. Runs on the fake GPU, and with PyTorch's own CUDA part
  * on a runtime that launches nothing. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory of ours that PyTorch sees as a tensor on a GPU is not resized: an operator whose output has too few
  * values is refused, by PyTorch's own CUDA library (tests/fake/cudart) and by the fake one (tests/fake/torch)
  * alike. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Who waits for whom in the CUDA file of the engine torch. Each test needs one kind of wait.
  *
  *   test_torch_waits [--sites | --skip N]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A layer between the engine torch and PyTorch's C interface: it books every handle, refuses the n-th call
  * on request, and reports what was never freed or freed twice. */
 #include "torch_shim.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Stands between the engine torch and PyTorch: counts what is handed out and who gives it back, refuses calls
  * and leaves releases out. The real library is behind.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every allocation and every thread start that a loader makes fails once, transiently and for good: a clean
  * status, no leak, no hang. And after warm-up there are no allocations at all. */
 #include "core/thread.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A fuzz target is one function of libFuzzer's form, and may bring a mutator of its own that keeps checksums
  * right. `make fuzz` links it with libFuzzer; elsewhere fuzz_driver.c takes its place, with the same options.
  * What targets share is below: they check that failures explain themselves, and feed bytes to readers that

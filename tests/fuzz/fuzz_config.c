@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as settings, over the options of all rooms: as YAML, each of its lines as KEY=VALUE of a command
  * and as a variable of the environment. What was taken is valid for its room, prints as a text that reads
  * back as the same value, and the whole can be written as YAML that reads back as the same settings. */

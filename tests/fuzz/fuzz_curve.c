@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as curves: they are read, and then every mean lies between least and most and is what two halves
  * make of it; or the line is named. */
 #include "fuzz.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* For every image format: a decoder that has seen other files and a new one come to the same verdict and the
  * same pixels; every pixel is written and nothing beside; a failure has its class; what a strict decoder
  * takes, a lenient one takes too, with the same pixels. */

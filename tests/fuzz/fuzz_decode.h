@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What holds for every image format, whatever the bytes: see fuzz_decode.c. */
 #ifndef TEST_FUZZ_DECODE_H
 #define TEST_FUZZ_DECODE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_NAME [-max_total_time=S] [-runs=N] [-dict=FILE] FILE|FOLDER...: libFuzzer's place where it is not
  * there. Runs the files as they are, then random changes of them, for S seconds or N runs; other options are
  * ignored. The same changes each time; an input that ends the program is left in fuzz_NAME.input of the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a JPEG file: see fuzz_decode.c. Its orientation is found the same in any place of memory. With
  * our Huffman decoder and by libjpeg alone: the same pixels, or the same damage, word for word. */
 #include "fuzz.h"

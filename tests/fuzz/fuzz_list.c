@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a list of images in CSV and in JSONL, as a series in CSV, and as the names of classes beside a
  * list. Rows written with quotes read back as the same fields; every row of a list is a sample, with facts
  * that can be trained on or a damage that names its line; no name leads out of the folder. */

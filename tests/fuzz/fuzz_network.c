@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a network: it is read and shaped, or refused with a place; never more. */
 #include "fuzz.h"
 

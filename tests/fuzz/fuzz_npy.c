@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a .npy file: its header printed and read again is the same, and so is one read from its first
  * bytes alone; as an image the pixels are those in the file (and what fuzz_decode.c asks for), as a series
  * the numbers. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a picture that `stoker pack` stores: what comes out decodes to the same pixels or ids, and
  * packed once more it stays as it is; whatever no decoder takes is refused. Any name and content as a member
  * of a shard: the walker finds the same again. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a PNG file: what fuzz_decode.c asks for, and libspng beside it: where both end well the pixels
  * are equal, where one refuses the other does, but for where libspng is known to be lax or strict. */
 #include "fuzz.h"

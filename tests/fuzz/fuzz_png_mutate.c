@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Changes PNG files so that most of them pass the checksums: raw bytes with right CRCs, or the rows behind
  * the compression, fitted to the size in the header. */
 #include "fuzz.h"

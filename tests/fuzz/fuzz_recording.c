@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a recording: its frames can be judged, or its damage is named with a line. What was read is
  * written again, and read again it is the same. */
 #include "fuzz.h"

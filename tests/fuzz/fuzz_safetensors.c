@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a safetensors file: refused with a place, or an independent reader of JSON (jansson) finds the
  * same tensors in the header, they fill the data part side by side, and the header written anew reads back as
  * the same. As weights, and as the model of a checkpoint, it fills a model or leaves it alone. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_seeds FOLDER STAMP [TARGET FILE...]...: writes the seeds of all targets, these files among them, and
  * then STAMP, an empty file. */
 #include "fuzz_seeds.h"

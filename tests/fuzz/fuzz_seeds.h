@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The files that fuzzing starts from, made by the tests' own helpers: FOLDER/TARGET/NAME. */
 #ifndef TEST_FUZZ_SEEDS_H
 #define TEST_FUZZ_SEEDS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Seeds for the fuzzers of JPEG, PNG and npy: one small file for each kind that the decoders tell apart,
  * and some that are damaged on purpose. */
 #include "fuzz_seeds.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Seeds for the fuzzers of tar files and shard indexes: plain ones, long names in every dialect, and
  * damaged ones. */
 #include "fuzz_seeds.h"

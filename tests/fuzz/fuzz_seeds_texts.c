@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Seeds for the fuzzers of texts: tables, configurations, network files, safetensors headers and states of
  * runs. */
 #include "fuzz_seeds.h"

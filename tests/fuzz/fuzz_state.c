@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as the files that runs read back: the state of `stoker load --state`, state.json and SUMS of a
  * checkpoint, metrics.jsonl, and what a trainer goes on from (fuzz_state_trainer.c). Whatever is taken can be
  * written and read again as the same; whatever is refused says so and changes nothing. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A small trainer that is sent to any place. */
 #ifndef TEST_FUZZ_STATE_H
 #define TEST_FUZZ_STATE_H

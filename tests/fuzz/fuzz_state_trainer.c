@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A trainer over a feed without batches, for the fuzzer of saved states: any JSON is refused with a
  * message, or taken and told again with the same members. */
 #include "fuzz_state.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What fuzz targets share: failures must have class, message and place; a limit on allocations, so that a
  * header cannot ask for gigabytes; and files in a folder of the process's own. */
 #include "fuzz.h"

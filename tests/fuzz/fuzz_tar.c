@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a shard, as the index of one, and as its small fields. The walk always goes forward and comes
  * to an end, what it calls a file lies inside; the index of a shard is the same each time, can be read, and
  * every place in it is a header of the shard; an index that can be read points to nothing outside itself.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A shard as a data set: every sample can be read, with facts that can be trained on, or is a damage with its
  * place. */
 #ifndef TEST_FUZZ_TAR_H

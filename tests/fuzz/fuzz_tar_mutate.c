@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Changes shards block by block and makes the checksums of headers right again; the same for indexes. */
 #include "fuzz.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A fuzzed shard opened as a data set: facts and fields of its samples must make sense, and opening it
  * again by its index must give the same. */
 #include "fuzz_tar.h"

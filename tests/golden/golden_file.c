@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Golden files written by PyTorch (safetensors with JSON in the metadata): loads tensors onto an engine,
  * compares results and keeps the largest relative difference per file. */
 #include "golden_file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files that write_ops.py and write_training.py made, tensors on an engine's shelf, and how far the two are
  * apart. Everything here ends the test (cmocka) when it fails. */
 #ifndef TESTS_GOLDEN_FILE_H

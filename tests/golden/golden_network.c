@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A network of a golden file made ready to run on an engine: network, model, passes for training and
  * evaluation, and a feed of the recorded batches. */
 #include "golden_network.h"

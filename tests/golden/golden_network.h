@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A network of a golden file, ready to run: read by its name and settings, with model, passes and feed. */
 #ifndef TESTS_GOLDEN_NETWORK_H
 #define TESTS_GOLDEN_NETWORK_H

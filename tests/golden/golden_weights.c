@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Weights for test_weights_in_torch.py to carry between Stoker and PyTorch:
  *
  *     golden_weights write FOLDER CASE ENGINE OUT    a new model's checkpoint into OUT/checkpoints

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every level against tensors that torchvision wrote (write_augment.py), with equal parameters.
  *
  * Images: within 1 level of 255 where all four taps lie inside the source: beyond, torchvision weighs the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Single operations, their gradients, losses and metrics against PyTorch (write_ops.py):
  *
  *     test_golden_ops FOLDER ENGINE

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Each network beside PyTorch (write_training.py): the first forward pass, all gradients, ten steps of the
  * optimiser, and a forward pass in evaluation after them:
  *

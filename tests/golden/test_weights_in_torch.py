@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_weights_in_torch.py GOLDEN_WEIGHTS FOLDER ENGINE: weights go into PyTorch and back.
 
 For every network: Stoker writes a checkpoint, PyTorch loads its model.safetensors with safetensors.torch.load_file and

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """tests/golden/write_augment.py: what torchvision makes of a small picture and its mask, for test_golden_augment.c.
 
 Needs torch and torchvision; run by hand when a case is added:

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """tests/golden/write_ops.py: what PyTorch makes of single operations and their gradients, for test_golden_ops.c.
 
 Needs torch and safetensors; run by hand when a case is added:

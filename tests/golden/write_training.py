@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """tests/golden/write_training.py: how PyTorch trains the networks of models/ at a small size, for test_golden_training.c.
 
 Needs torch and safetensors; run by hand when a network or a case changes:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Makers of damaged files: each fills bytes with a whole file. amount is what the operator's table says:
  * mostly per cent of the file. */
 #ifndef DAMAGE_BYTES_H

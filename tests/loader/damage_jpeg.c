@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* JPEG files that are damaged in one way each: cut, flipped, wrong tables, wrong sizes, missing segments.
  * The table in damage_operators.c says what each must be called. */
 #include "loader/damage_bytes.h"

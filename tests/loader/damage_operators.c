@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The table of damages: for each one the data set it goes into, how it is made, and the class under which
  * the loader must report it. */
 #include "loader/damage_operators.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The ways in which the tests damage data sets: small data sets of 12 good samples each, and a table of
  * operators that add a thirteenth one which is damaged. All functions stop the test when something fails. */
 #ifndef DAMAGE_OPERATORS_H

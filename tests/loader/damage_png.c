@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* PNG, npy and mask files that are damaged in one way each, with checksums made right again where the
  * damage lies deeper. */
 #include "loader/damage_bytes.h"

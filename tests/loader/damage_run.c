@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Runs a loader over a damaged data set and checks every batch: good samples have their bytes wherever
  * they stand, skipped places are empty, and the ledger names exactly the damaged sample. */
 #include "loader/damage_run.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A loader on a damaged data set, and everything that has come out of it. Every batch is checked when it
  * comes: size, position, kinds of tensors, good samples always the same, skipped places empty. */
 #ifndef DAMAGE_RUN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Small data sets of 12 good samples in every layout, and putting a damaged sample among them and taking
  * it away again. */
 #include "loader/damage_operators.h"

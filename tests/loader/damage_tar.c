@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shards with one damaged sample: cut, wrong checksums and sizes, forbidden members, misleading names,
  * stale or foreign indexes. */
 #include "loader/damage_tar.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shards with a damaged sample, most often 07x: each writes the shard b.tar at path, behind the damaged one a
  * good sample; or, where there is no room for it, that one into d.tar beside. a.tar has the other eleven good
  * ones. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Batches that are augmented, normalised, mixed types: what arrives at the consumer. */
 #include "device/device.h"
 #include "support/dataset.h"

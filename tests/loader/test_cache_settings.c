@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* data.cache: what is asked for, what is in effect, and what is said about it. */
 #include "core/ram.h"
 #include "loader/cache.h"

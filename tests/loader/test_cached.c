@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Loaders with a cache: the same bytes as without, whatever else is set; and nothing is read twice. */
 #include "core/file.h"
 #include "loader/digest.h"

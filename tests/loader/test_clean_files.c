@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* No false alarm: thousands of good files of every kind load with the strictest policy, without a line in the
  * ledger. */
 #include "loader/damage_operators.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every way of damaging a data set, with every policy. */
 #include "loader/damage_run.h"
 

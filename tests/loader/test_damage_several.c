@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* More than one damaged sample: which one is named, and what happens when nothing good is left. */
 #include "loader/damage_bytes.h"
 #include "loader/damage_operators.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A folder of the test program's own, readable by all, as group setup and teardown. */
 #ifndef TEST_FOLDER_H
 #define TEST_FOLDER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The loader from outside: the stream is the same for every number of workers, epochs, parts and splits,
  * views of mixed sizes, masks, refused options, interrupts, and times that add up. */
 #include "core/clock.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* MixUp and CutMix in the stream, against mixing by hand what comes without them. */
 #include "augment/plan.h"
 #include "device/device.h"

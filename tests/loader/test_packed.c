@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A data set and its pack give the same stream: every order, number of workers, with a cache and without, and
  * either goes on where the other was left. */
 #include "core/file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which samples belong to a part (train, val, all), and how many workers there are by default: the rules of
  * loader/settings.c, by examples. */
 #include "core/file.h"

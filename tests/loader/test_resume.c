@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Resuming: a stream cut at random places and continued by another loader equals the uncut one; foreign
  * states are refused; ranks together give the stream of one, and may change. */
 #include "core/random.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shards and the folder they were made of: the same stream, whatever the order, the workers and the part. */
 #include "core/file.h"
 #include "loader/digest.h"

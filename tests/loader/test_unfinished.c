@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A batch that is not finished when the wait for it ends: nothing of it is told, and nobody looks at what its
  * workers still write. */
 #include "core/error.h"

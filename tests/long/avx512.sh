@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # avx512.sh [PROGRAM [ARGUMENT...] [-- PROGRAM...]]   runs programs of this machine, one after the other, on an
 # emulated CPU with AVX-512 (F, CD, BW, DQ, VL), whatever CPU this machine has. Without arguments: the programs
 # that check kernels. Exit status: that of the first program that fails, 124 out of time, 77 skipped.

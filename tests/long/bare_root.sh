@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # tests/long/bare_root.sh [NAME...]: `make test`, `make demo` and `.ci/run`, or the named ones of them, each as the
 # only command in a fresh clone on a bare Debian (or Ubuntu) root that has nothing but `make`. Release and mirror are
 # those of this machine's own apt settings. Containers often have no /sys, and there PoCL aborts: the tests run once

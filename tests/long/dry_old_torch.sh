@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # The oldest PyTorch that is supported, 2.10 (CUDA 12), by its own CUDA library on the dry runtime: the tests of the newest one. Only its wheel is
 # fetched (0.9 GB, once, into the user's cache): all of NVIDIA's libraries are stood in for.
 set -euo pipefail

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The first process of the machine that avx512.sh emulates: runs the commands of /commands (an argument per
  * line, an empty line after each command), prints the status of the last one run and switches the machine
  * off. After a command that fails no other is run. */

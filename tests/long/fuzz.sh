@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Every parser under libFuzzer for five minutes, or FUZZ_SECONDS. Skipped where clang cannot link it.
 set -euo pipefail
 cd "$(dirname "$0")/../.."

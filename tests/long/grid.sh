@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # The grid of examples/s4.yaml, reduced: killed again and again it ends with the table of one that was not.
 set -euo pipefail
 cd "$(dirname "$0")/../.."

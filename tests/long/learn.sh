@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # Each network reaches the project's goal on generated data: under ten minutes each on 2 cores.
 set -euo pipefail
 cd "$(dirname "$0")/../.."

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The fake NVML in a test: STOKER_NVML names it, scripts are handed over as text. */
 #ifndef FAKE_DRIVER_H
 #define FAKE_DRIVER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Frames by hand: a clock that is moved on, and what is to be seen in the interval that ends there. */
 #ifndef FRAME_MAKER_H
 #define FRAME_MAKER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tests that leave threads behind run in a process of their own and end by _exit, as programs have to. */
 #ifndef LEFT_BEHIND_H
 #define LEFT_BEHIND_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Prints what the reader tells of every NVIDIA GPU, `GPU KEY VALUE` a line, for test_pynvml.py. */
 #include "monitor/gpu_reader.h"
 

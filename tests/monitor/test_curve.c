@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Curves: what the text says, exact means, totals, and lines that are refused. */
 #include "monitor/curve.h"
 #include "support/fail_alloc.h"

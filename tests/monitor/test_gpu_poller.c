@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One GPU's watch: threads that hang are left and replaced, lost GPUs revived later and later. The reader
  * here does what the test tells it. */
 #include "monitor/gpu_poller.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which GPUs --gpu and CUDA_VISIBLE_DEVICES select, with ids, prefixes, parts and mistakes. */
 #include "monitor/gpu_select.h"
 

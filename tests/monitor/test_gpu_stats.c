@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers of the summary against closed forms. */
 #include "monitor/verdict/gpu_stats.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The machine and the job, from a made-up /proc and /sys. */
 #include "monitor/host/host_frame.h"
 

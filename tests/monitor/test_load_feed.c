@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Samples of a driver as loads, counters as unwrap, polls as one frame: arithmetic, without a driver. */
 #include "monitor/counter_unwrap.h"
 #include "monitor/load_feed.h"

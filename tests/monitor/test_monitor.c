@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Frames of the demo: at their moments, without drift, with an end. */
 #include "core/clock.h"
 #include "core/thread.h"

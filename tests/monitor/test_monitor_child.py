@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """stoker monitor -- CMD: signals and the end of CMD are those it would have alone; its life is what is watched."""
 import json
 import os

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What watching eight GPUs costs: CPU time and memory. */
 #include "fake_driver.h"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """stoker monitor --prometheus: what is served, to whom, and 200 clients that mean no good."""
 import json
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The full screen of stoker monitor in a real terminal (tmux): what is on it, keys, sizes, and how it is left."""
 import contextlib
 import json

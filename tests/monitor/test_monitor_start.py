@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """tests/monitor/test_monitor_start.py FAKE: from the start of `stoker monitor` to the first line of numbers of eight GPUs on the fake
 driver: 50 ms. The fastest of several counts, as others may want the CPUs."""
 import os

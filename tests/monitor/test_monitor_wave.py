@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A square wave (0.4 s, on for 70 %) on the fake driver, through the whole program: 70 +- 1 %, and the fluctuation that
 the driver's samples have, worked out here from the recording. One poll a second alone would see 0 or 100."""
 import json

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Thousands of faults of the driver: function x error x call x GPU. Whatever is told must be true, the other
  * GPU must not notice, and what passes must heal. */
 #include "fake_driver.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A driver of years ago, whose library lacks all that came later: what it has is told, the rest is not
  * supported.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Regular dips are found, noise is not taken for them. */
 #include "monitor/verdict/period.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The demonstration: several GPUs with plausible numbers, loads that tile time, one that comes and goes. */
 #include "monitor/gpu_reader.h"
 #include "monitor/metric.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* GPUs of AMD and Intel, from made-up trees of /sys and /proc. */
 #include "monitor/drm/drm_clients.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* NVIDIA's GPUs through the fake driver: every number, drivers that lack things, clocks, processes, MIG. */
 #include "fake_driver.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A recording comes back bit for bit; a damaged or cut one is named with its line. */
 #include "monitor/record/replay.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The whole monitor on the fake driver: calls that hang, GPUs that come and go, waves that polling misses,
  * and nothing allocated. */
 #include "fake_driver.h"

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """stoker train with run.monitor_interval on the fake driver: lines while it trains, a recording and a judgement in the run."""
 import json
 import os

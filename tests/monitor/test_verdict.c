@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every rule is reached, and says only what was measured. */
 #include "monitor/verdict/verdict.h"
 

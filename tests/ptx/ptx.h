@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* PTX executed: an interpreter of what NVRTC makes of the kernel source, so that the output of the GPU's
  * compiler front end is compared with the reference without a GPU.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bits: logic, shifts (by the width or more: all bits are gone), fields, bytes; and predicates. */
 #include "ptx/ptx_lanes.h"
 

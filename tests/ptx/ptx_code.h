@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Inside of the PTX interpreter: decoded instructions, warps, and the tables of instructions. */
 #ifndef PTX_CODE_H
 #define PTX_CODE_H

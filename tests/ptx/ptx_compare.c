@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* setp: comparisons into a predicate, alone or joined with another predicate. Of floats, those that end in u
  * hold for a NaN, too. */
 #include "ptx/ptx_lanes.h"

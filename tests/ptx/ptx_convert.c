@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Conversions: whole numbers of any two sizes, floats from and to whole numbers, rounding to whole floats,
  * and the two 16-bit floats. */
 #include "ptx/ptx_lanes.h"

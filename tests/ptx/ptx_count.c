@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Counts instructions of PTX by class along what is executed, on samples that a plan draws.
  *
  * Two numbers: by threads (what the pixels need) and by warps, 32 for each (what is issued: lanes that wait

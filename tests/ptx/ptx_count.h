@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_ptx --count: what the kernels execute for a pixel. */
 #ifndef PTX_COUNT_H
 #define PTX_COUNT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One statement of PTX becomes one decoded instruction: its operands are read first, then the row is found
  * that has its name and takes them. */
 #include "ptx/ptx_symbols.h"

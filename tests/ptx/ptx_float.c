@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* 32-bit floats, rounded to nearest, subnormal numbers kept: what IEEE 754 says, which C does too here.
  *
  * Only instructions whose result is one certain number: no approximations, no flush to zero, and no product

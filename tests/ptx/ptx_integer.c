@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whole numbers: sums, products, quotients, smallest and largest. They wrap around, as on a GPU. */
 #include "ptx/ptx_lanes.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How rows of the tables are written: a C expression over a, b, c and d, typed, for every lane in the mask.
  */
 #ifndef PTX_LANES_H

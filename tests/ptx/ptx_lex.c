@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The lexer of PTX: one token at hand, the next by ptx_lexer_next. */
 #include "ptx/ptx_lex.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Words, numbers and signs of a PTX text. */
 #ifndef PTX_LEX_H
 #define PTX_LEX_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory: ranges of the device's, shared, local and parameters; ld, st, atom and red.
  *
  * Every access must lie inside one range that may be read or written, at an address divisible by its size. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Samples of a batch, alone, blanked or in pairs, by the plain functions of mix.c; masks by copies. */
 #include "ptx/ptx_mixing.h"
 

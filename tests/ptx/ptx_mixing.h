@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Random mixing of a trial's batch, and what the reference makes of it. */
 #ifndef PTX_MIXING_H
 #define PTX_MIXING_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Copies, choices, generic addresses, and what changes the flow (which ptx_run.c does). */
 #include "ptx/ptx_lanes.h"
 

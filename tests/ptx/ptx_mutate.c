@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Relatives of instructions. Those that would mean the same for the numbers of the kernels (signed and
  * unsigned products of small indices, < and <= where both sides are clamped) are left out. */
 #include "ptx/ptx_mutate.h"

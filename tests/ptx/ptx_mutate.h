@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Changes one instruction into a relative, so that a test can show that it would see a wrong one. */
 #ifndef PTX_MUTATE_H
 #define PTX_MUTATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Puts a kernel around some statements and runs it. */
 #include "ptx/ptx_one.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Small PTX kernels of a test: one warp or block over four arrays of numbers. */
 #ifndef PTX_ONE_H
 #define PTX_ONE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A PTX text as a whole: directives, variables, kernels with their registers and labels. */
 #include "ptx/ptx_symbols.h"
 

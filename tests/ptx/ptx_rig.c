@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From a batch to launches on the interpreter: the arrays of the batch are mapped, exactly as long as they
  * are. */
 #include "ptx/ptx_rig.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels of the kernel source in a PTX file, run on batches. */
 #ifndef PTX_RIG_H
 #define PTX_RIG_H

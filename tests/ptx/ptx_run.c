@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Runs a kernel: block after block, in a block warp after warp up to the next barrier.
  *
  * Lanes of a warp that stand at different instructions are paths; the one that is furthest behind in the text

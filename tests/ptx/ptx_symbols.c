@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of registers, constants and names of a kernel. */
 #include "ptx/ptx_symbols.h"
 

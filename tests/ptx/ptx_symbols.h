@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of a PTX text while it is read: registers, variables, labels. */
 #ifndef PTX_SYMBOLS_H
 #define PTX_SYMBOLS_H

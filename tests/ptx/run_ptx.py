@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """run_ptx.py [--search FOLDER] [--also FILE]... PROGRAM FILE...: PTX that NVRTC makes of the kernel source, executed.
 
 The FILEs are joined as tools/embed_kernels does and compiled with the options of src/device/cuda/cuda_program.c. PROGRAM (test_ptx) gets

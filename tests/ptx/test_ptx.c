@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What NVRTC makes of the kernels, executed: the reference's bits of random batches, nothing written outside;
  * and single instructions that are changed are found out.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How the interpreter runs warps and blocks: lanes that part and meet, tables of branches, barriers, memory
  * of all kinds; and everything that it must refuse, with its line. */
 #include "ptx/ptx_one.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every instruction of the interpreter's tables that kernels may use, against a C expression: random numbers
    and those at the ends. */
 #include "ptx/ptx_code.h"

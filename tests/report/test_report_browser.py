@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """report.html in Chromium, wide and narrow, light and dark: nothing to complain about, everything there and inside the page.
 
 Exit status 77 where there is no Chromium ($CHROMIUM may name one). $REPORT_PICTURES names a folder for pictures to look at."""

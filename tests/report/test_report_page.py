@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """report.html as a text: it is well-formed, needs nothing else, and has the numbers of the run."""
 import html.parser
 import json

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The stages of an augmentation by their textbook definitions, in double precision, one pixel at a time:
  * what the fused pass is compared with. */
 #include "support/augment_book.h"

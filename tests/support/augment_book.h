@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the stages of an augmentation are by the book: each by its own plain definition, in double. Pictures
  * are RGB, pixel after pixel, 0 … 255. */
 #ifndef AUGMENT_BOOK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* For LD_PRELOAD: numbers the system calls that change files below $CUT_UNDER (an absolute path), per thread
  * and call, writes them to $CUT_LOG, and cuts the program off at one of them. tests/cut/cut_calls.py drives
  * it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Small data sets on disk for loader tests: pairs, mixed sizes and series, and the digest of what a loader
  * makes of them. */
 #include "support/dataset.h"

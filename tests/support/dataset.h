@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Small data sets on disk for tests of the loader, below a folder of the test's own. Everything stops the
  * test when it goes wrong. */
 #ifndef DATASET_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An allocator whose n-th allocation fails and that counts live blocks: a function is run once for each n
  * until it succeeds, and must leave nothing behind each time. */
 #include "support/fail_alloc.h"

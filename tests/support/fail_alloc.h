@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An allocator whose n-th allocation fails, and that counts what is alive. */
 #ifndef FAIL_ALLOC_H
 #define FAIL_ALLOC_H

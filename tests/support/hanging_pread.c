@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* For LD_PRELOAD: reading a file whose path ends with $HANG_FILE never returns, as on storage that went away;
  * $FAIL_FILE gives an error of the storage. Every other read passes through. */
 #undef _FILE_OFFSET_BITS /* else the headers make one function of pread and pread64 */

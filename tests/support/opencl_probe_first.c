@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Programs that are linked with this try the OpenCL driver in another process first, as `stoker` does: where
  * it aborts, tests are skipped with that reason and do not die. Runs before main, so that no test can forget
  * it. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Test pictures: random pixels from a seed, encoded by libjpeg with every option that the decoder meets
  * (progressive, restarts, EXIF, missing tables), and npy arrays. */
 #include "support/pictures.h"

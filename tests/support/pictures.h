@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Test pictures: pixels drawn from a seed, encoded as JPEG, PNG or npy with every knob the decoders have to
  * cope with. All functions stop the test when something goes wrong. Buffers are emptied first and end with
  * 64 readable bytes that do not count; the caller frees them with stk__buffer_fini. */

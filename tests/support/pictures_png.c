@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A PNG encoder for tests with every colour type, depth, filter and interlacing, chunk by chunk, so that
  * tests can build files that no library would write. */
 #include "support/pictures.h"

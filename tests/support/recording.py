@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """recording.py FILE SCENE: a recording of stoker monitor, made up: what GPUs of known load would have given.
 
     square   one GPU, load a square wave (0.4 s, on for 70 %), samples of 20 ms

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """tests/support/run_examples.py: takes the examples from the help of every verb and runs them, in one folder, in the order of
 the verbs. Those that need long, or a GPU, are only read by the program: an unknown option behind them is what it complains about,
 so everything before it was understood. Prints a line for each example that fails, and how many there were."""

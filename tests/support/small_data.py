@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """tests/support/small_data.py KIND FOLDER [COUNT [SIDE]]: a small valid data set, the same every time.
 
 KIND: pairs (images/ + masks/, 19 classes), classes (cat/ and dog/), list (images/ + labels.csv), series

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A model made by hand on an engine that only holds tensors, with values that are a function of step and
  * index: for tests of checkpoints, including failing maps. */
 #include "support/small_model.h"

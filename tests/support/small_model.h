@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A model by hand, over an engine that can do nothing but hold tensors. Everything stops the test when it
  * goes wrong. */
 #ifndef SMALL_MODEL_H

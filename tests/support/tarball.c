@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tar files built header by header, correct or wrong as a test wants them. */
 #include "support/tarball.h"
 

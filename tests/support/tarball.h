@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tar files byte by byte, right or wrong as a test wants them. Everything stops the test when it goes wrong.
  */
 #ifndef TARBALL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A temporary folder of the test's own, and files in it; removed with everything below at the end. */
 #include "support/workspace.h"
 

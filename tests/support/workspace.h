@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A folder of the test's own, and files in it. Everything stops the test when it goes wrong. */
 #ifndef WORKSPACE_H
 #define WORKSPACE_H

@@ -240,29 +240,33 @@ class CheckSizes(ToolTest):
 
 
 class CheckHeads(ToolTest):
-    HEAD = "/* What this file is for, in a sentence. */\n"
+    SPDX = "/* SPDX-License-Identifier: Apache-2.0 */\n"
+    HEAD = SPDX + "/* What this file is for, in a sentence. */\n"
 
     def test_heads_of_all_kinds(self):
         self.write("src/core/a.c", self.HEAD + '#include "core/a.h"\n')
-        self.write("cli/b.c", "// What this file is for,\n// in a sentence.\n#include <stdio.h>\n")
-        self.write("tests/unit/c.c", "/* SPDX-License-Identifier: MIT */\n/* Copyright somebody */\n" + self.HEAD)
-        self.write("bench/d.c", "// SPDX-License-Identifier: MIT\n" + self.HEAD)
-        self.write("examples/e.c", "/* SPDX-License-Identifier: MIT\n * What this file is for, in words.\n */\n")
-        self.write("src/core/a.h", "#pragma once\n")
-        self.assertIn("5 files", self.assert_clean("check_heads"))
+        self.write("cli/b.c", self.SPDX + "// What this file is for,\n// in a sentence.\n#include <stdio.h>\n")
+        self.write("tests/unit/c.c", self.SPDX + "/* Copyright somebody */\n/* What this file is for, in words. */\n")
+        self.write("src/core/a.h", self.SPDX + "#pragma once\n")
+        self.assertIn("4 files", self.assert_clean("check_heads"))
+
+    def test_a_licence_comes_first(self):
+        self.write("src/core/a.c", "/* What this file is for, in a sentence. */\n" + self.SPDX)
+        self.write("include/stoker/b.h", "/* SPDX-License-Identifier: MIT */\n#pragma once\n")
+        self.assert_breach("check_heads", "include/stoker/b.h:1: the first line is not", "src/core/a.c:1: the first line is not")
 
     def test_code_first(self):
-        self.write("src/core/a.c", '#include "core/a.h"\n\n' + self.HEAD)
-        self.write("tests/unit/b.c", "")
+        self.write("src/core/a.c", self.SPDX + '#include "core/a.h"\n\n/* What this file is for, in a sentence. */\n')
+        self.write("tests/unit/b.c", self.SPDX)
         self.assert_breach("check_heads", "src/core/a.c:1: no head comment", "tests/unit/b.c:1: no head comment")
 
     def test_a_licence_is_not_a_head(self):
-        self.write("src/core/a.c", "/* SPDX-License-Identifier: MIT and some more words */\n#include <a.h>\n")
+        self.write("src/core/a.c", self.SPDX + "/* Copyright somebody and some more words */\n#include <a.h>\n")
         self.assert_breach("check_heads", "src/core/a.c:1: no head comment")
 
     def test_empty_words(self):
-        self.write("bench/a.c", "/* Implementation of a_very_long_name.h. */\n")
-        self.write("src/core/b.c", "/* The parser. */\nint x;\n")
+        self.write("bench/a.c", self.SPDX + "/* Implementation of a_very_long_name.h. */\n")
+        self.write("src/core/b.c", self.SPDX + "/* The parser. */\nint x;\n")
         self.assert_breach("check_heads", "bench/a.c:1: the head comment 'Implementation of",
                            "src/core/b.c:1: the head comment 'The parser.' says too little")
 

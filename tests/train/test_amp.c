@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Mixed precision in the trainer: it learns in 16 bits, skips what fp16 cannot hold, and says where that
  * began. */
 #include "trainer_helpers.h"

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """tests/train/test_amp_runs.py STOKER: runs in mixed precision: what they leave on disk, how they go on, and how they
 end when fp16 cannot hold their numbers."""
 import json

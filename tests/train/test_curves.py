@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """tests/train/test_curves.py STOKER [NETWORK...]: learning curves of the direct convolution and of Winograd agree. Each network
 learns with both from three seeds; a few minutes on 2 cores, part of `make test-long` (tests/long/curves.sh).
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_dry_graphs.py STOKER FOLDER [NAME]: training with CUDA graphs (train.compile_mode=reduce-overhead) by PyTorch's own CUDA library, which computes
 nothing here (tests/fake/cudart). Capturing and launching graphs must ask the GPU for exactly what single launches ask for. Status 77: there is no PyTorch."""
 import sys

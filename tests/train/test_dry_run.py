@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_dry_run.py STOKER FOLDER [NAME]: whole runs by PyTorch's own CUDA library, which computes nothing here (tests/fake/cudart): every network, with
 evaluation, in every mode, on two GPUs. What a step asks of a GPU is printed and must stay within the bounds below. Status 77: there is no PyTorch here."""
 import collections

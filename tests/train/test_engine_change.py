@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """tests/train/test_engine_change.py STOKER: the checkpoint of one engine goes on with the other, onednn and torch. The next
 step's loss is the same to 1e-4, that of 50 steps later to 2 %; a run of torch that is stopped ends with the bits of one that
 was left alone. Exit status 77: there is no PyTorch here."""

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """tests/train/test_events.py STOKER: the events of a run have the numbers of metrics.jsonl, for a reader written here and for
 TensorBoard's own (in this interpreter or in the one that $TENSORBOARD_PYTHON names; without it that part is skipped)."""
 import json

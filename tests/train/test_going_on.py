@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """tests/train/test_going_on.py STOKER: runs that go on with other settings, that had gone wrong, or whose files have moved."""
 import json
 import os

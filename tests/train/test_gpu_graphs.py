@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_gpu_graphs.py STOKER FOLDER: training with CUDA graphs (train.compile_mode=reduce-overhead) on a GPU that is made up, which computes (tests/fake): the
 same numbers as without, and what is said where there are none. Status 77: there is no PyTorch here."""
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """test_gpu_run.py STOKER FOLDER: whole runs on a GPU that is made up (tests/fake): the numbers of the CPU, nothing copied to
 the host between logs, out of memory, a lost GPU, what is said when there is none. Status 77: there is no PyTorch here."""
 import json

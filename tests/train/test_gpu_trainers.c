@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Trainers on GPUs that are made up: two at once, logs that nobody waits for, batches in the wrong memory.
  * Started by on_fake_gpu.py with two GPUs. */
 #include "../engine/gpu_engine.h"

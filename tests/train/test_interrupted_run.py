@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """tests/train/test_interrupted_run.py STOKER: a run that is interrupted or killed again and again ends with the
 losses, evaluations and weights of one that was left alone, to the last bit."""
 import json

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """tests/train/test_learning.py STOKER [--long] [--engine=NAME] [--amp=WORD] [NETWORK...]: each network learns its task on generated
 data, on the default engine or another, in float32 or mixed precision; exit status 77: that one is not available here. Short: enough to see that it learns, part of `make test`. Long: the goals of the project, each in under
 ten minutes on 2 cores, part of `make test-long`."""

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """tests/train/test_options.py STOKER [OPTION...]: every setting of model, loss, train, optimizer and run shows its
 effect on a tiny run, or its row in the effects saying why it has none here. A setting of `stoker train --help`
 without an entry below is a failure.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """tests/train/test_reports.py STOKER: the settings of the field reports, as their authors wrote them, are taken by
 `stoker train` and mean what they say; what a CPU cannot follow has its row."""
 import json

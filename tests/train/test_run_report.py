@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """tests/train/test_run_report.py STOKER [NETWORK...]: what a run says of itself holds, for each network: the stall
 table closes against a clock of its own, the planned memory is what the process took, and the first step comes at once.
 """

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A step that finds no memory, in whichever call of the engine: everything is as before it, and what is
  * learnt after it is the same to the last bit. */
 #include "trainer_helpers.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whole runs of the trainer with the engine torch, through a shim: nothing stays alive over a thousand steps,
  * and whichever call of PyTorch fails, the run ends cleanly and says why. Exit status 77: no PyTorch here. */
 #include "train/trainer.h"

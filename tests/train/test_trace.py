@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """tests/train/test_trace.py STOKER: `train --trace N` writes what Chrome's trace viewer reads; tracks, nesting, and which steps."""
 import json
 import pathlib

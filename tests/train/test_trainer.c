@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The trainer on batches made here: steps, accumulation, evaluation, saved places. */
 #include "trainer_helpers.h"
 

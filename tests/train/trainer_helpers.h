@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A feed made here, and everything that is needed to train on it. */
 #ifndef TRAINER_HELPERS_H
 #define TRAINER_HELPERS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The AVX2 level: the row code of augment_level.h in the vectors of simd_avx2.h. Compiled with its own flags.
  */
 #include "device/cpu/augment.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The AVX-512 level: the row code of augment_level.h in the vectors of simd_avx512.h. Compiled with its own
  * flags. */
 #include "device/cpu/augment.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A batch's augmentation on the CPU: samples are sorted by estimated cost, dearest first, and taken by the
  * threads of the process's pool, so that all end together. Each worker has scratch of its own; the first
  * failure is kept. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The augmentation of a whole batch on the CPU: its samples are divided over the process's pool. */
 #ifndef STK_DEVICE_AUGMENT_BATCH_H
 #define STK_DEVICE_AUGMENT_BATCH_H

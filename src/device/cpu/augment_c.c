@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The fused augmentation pass in plain C: the reference that every level and device equals bit by bit; never
  * optimised, never deleted. One call is one sample, on any thread, with scratch of its own.
  *

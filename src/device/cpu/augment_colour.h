@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The colour program on a row, step by step, LANES pixels at once: the reference's operations in the
  * reference's order. Part of the template. */
 #ifndef STK_DEVICE_AUGMENT_COLOUR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sampling of groups at the edge of the source: taps outside have the colour of the fill. Part of the
  * template.
  *

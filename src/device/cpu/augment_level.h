@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A whole level of the augmentation, from the vectors that its file has included before this one: see
  * augment_avx2.c. The reference (augment_c.c) says what it means; this says how it is done in one stream of
  * rows, or in two where contrast has to know the mean first. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which compiled version of the fused pass belongs to which CPU level. All give the same bits; tests
  * compare each with the one in plain C. */
 #include "device/cpu/augment.h"

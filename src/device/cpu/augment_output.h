@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Erasing, normalising and storing of rows, in the target's type and layout. Part of the template. */
 #ifndef STK_DEVICE_AUGMENT_OUTPUT_H
 #define STK_DEVICE_AUGMENT_OUTPUT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where the pixels of an output row lie in the source. Part of the template.
  *
  * A row's places are found first, all of them, and its taps are loaded afterwards: two short chains of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The rows that a level of the augmentation works on. Part of the template: a level includes its vectors
  * (simd_*.h), then augment_level.h, which includes the rest.
  *

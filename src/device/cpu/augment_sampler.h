@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sampling of rows, part by part. Part of the template. */
 #ifndef STK_DEVICE_AUGMENT_SAMPLER_H
 #define STK_DEVICE_AUGMENT_SAMPLER_H

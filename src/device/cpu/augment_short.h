@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The short way of rows: what was sampled, brightness, contrast, the store, all in registers. For samples
  * that are neither blurred, noisy nor erased and whose colours need no more than that; the result is the
  * same. Channel after channel: streams of half lines side by side would be slow. Part of the template. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Blur and noise of rows. Part of the template. */
 #ifndef STK_DEVICE_AUGMENT_SPATIAL_H
 #define STK_DEVICE_AUGMENT_SPATIAL_H

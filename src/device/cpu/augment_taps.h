@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sampling of pixels whose taps all may be loaded, in whole numbers: bilinear for the image, nearest for the
  * mask. Part of the template.
  *

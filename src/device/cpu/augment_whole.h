@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows that need no sampling, because every output pixel is a pixel of the source: nothing, flips, whole
  * shifts. And the way from bytes and levels to floats. Part of the template. */
 #ifndef STK_DEVICE_AUGMENT_WHOLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The devices that are always there: cpu and null. */
 #include "core/clock.h"
 #include "core/cpu.h"

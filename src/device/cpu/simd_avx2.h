@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The vectors of the AVX2 level (with FMA and F16C): what the augmentation's row code is written in. Every
  * level has such a file with the same names, and nothing else differs between levels.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The vectors of the AVX-512 level (F, BW, DQ, VL): the names of simd_avx2.h, twice as wide. */
 #ifndef STK_DEVICE_SIMD_AVX512_H
 #define STK_DEVICE_SIMD_AVX512_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Devices of CUDA: what is there, and opening one. */
 #include "core/logger.h"
 #include "device/cuda/cuda_device.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Opening the driver, and what its codes mean for a user. */
 #include "device/cuda/cuda_api.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The part of NVIDIA's driver interface and of NVRTC that Stoker calls, written from their public
  * documentation. libcuda.so.1 and libnvrtc.so.N are opened at run time (STOKER_CUDA_LIBRARY and
  * STOKER_NVRTC_LIBRARY name others) and never linked. tests/device/test_cuda_headers compares all of this

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Measures copies between host and GPU: one direction, pinned or pageable, the best of several rounds by
  * the driver's own events. Clock and bus figures are asked from the driver. Runs in the caller's thread.
  * */

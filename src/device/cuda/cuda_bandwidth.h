@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Measured copy bandwidth between host and GPU, and the GPU's clocks and units as the driver reports them.
  * For `stoker devices --selftest`. One thread, as all calls of a device. */
 #ifndef STK_DEVICE_CUDA_BANDWIDTH_H

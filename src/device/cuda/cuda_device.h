@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A CUDA device from inside: what cuda*.c share. */
 #ifndef STK_DEVICE_CUDA_DEVICE_H
 #define STK_DEVICE_CUDA_DEVICE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Batches that stay in the memory of a CUDA device: one of these for each slot of a loader. Everything is
  * enqueued on the device's own stream, so that buffers which all slots share are used one batch after the
  * other; events tell the consumer's stream when a batch is there, and us when the consumer is through. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The kernel source becomes a module of a CUDA device: code for its architecture by NVRTC, or PTX that the
  * driver translates where NVRTC does not know the architecture yet. One NVRTC after the other is tried, those
  * that fit the driver first; where none fits, the driver translates the PTX that the library ships. */

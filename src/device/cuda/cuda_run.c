@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One batch on a CUDA device and back into host memory, in parts: while the results of one part are copied
  * out on a stream of their own, the next one is copied in and made. Memory of the host that is not pinned is
  * copied by way of memory that is, part by part, too. */

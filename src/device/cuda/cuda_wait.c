@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Waiting for a CUDA device: with a deadline, through one function, and what follows when it is lost. */
 #include "core/clock.h"
 #include "device/cuda/cuda_device.h"

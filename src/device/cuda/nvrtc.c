@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finding NVRTC. A machine often has several (toolkit, PyTorch's wheels, other environments), and the driver
  * takes code of compilers up to its own major version only: so all of them are opened and put in order. */
 #include "device/cuda/nvrtc.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The NVRTCs that are here, in the order in which they fit the driver. */
 #ifndef STK_DEVICE_NVRTC_H
 #define STK_DEVICE_NVRTC_H

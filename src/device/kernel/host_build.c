@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The kernel text of the GPUs compiled as C, so that sanitizers, debuggers and tests without a GPU see it:
  * work items run one after the other in nested loops. A test device only. */
 #include "device/kernel/host_build.h"

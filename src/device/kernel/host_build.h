@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The kernel source compiled as plain C, so that sanitizers and debuggers see it. Not a device to work with:
  * it makes one item after the other. */
 #ifndef STK_DEVICE_HOST_BUILD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernel source: the kernels. stk_grey runs first where some sample has contrast, stk_augment always. */
 
 #if defined(__OPENCL_VERSION__)

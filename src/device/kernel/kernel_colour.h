@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernel source: the colour program and noise of one pixel. Means what augment_c.c says. */
 
 STK_FUNCTION float grey_of(const colour *p, int32_t channels)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The three languages of the kernel source: OpenCL C, CUDA (NVRTC) and plain C (host build). Everything after
  * this file is written once, in what they have in common plus these words.
  *

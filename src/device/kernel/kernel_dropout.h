@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernel source: what dropout multiplies the values of a batch by. The bits of engine/dropout.h. Not in
  * OpenCL, where nobody trains. */
 #if !defined(__OPENCL_VERSION__)

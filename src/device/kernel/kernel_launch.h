@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a kernel of the kernel source is given. The same layout for host and device: 32-bit fields only, no
  * padding. Part of the kernel source, and included by the host's side of every device. */
 #ifndef STK_DEVICE_KERNEL_LAUNCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernel source: MixUp, CutMix and blanks, on finished samples in the device's memory. The bits of mix.c. Not
  * in OpenCL, whose batches are finished on the host. */
 #if !defined(__OPENCL_VERSION__)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernel source: one pixel or id of the source, and how a value is stored. Means what augment_c.c says. */
 
 typedef struct colour {

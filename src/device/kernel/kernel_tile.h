@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernel source: a tile of one sample, phase by phase.
  *
  * Without blur every item makes its own pixel. With blur the group first makes the tile and the border that

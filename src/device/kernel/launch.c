@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From a batch to a kernel launch: every number that a kernel would trust is checked here (finite values,
  * places inside the arena, sizes that 32-bit indices can hold), then samples are packed into the structs
  * that kernel and host share. Pure functions. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From a batch to what the kernels of the kernel source are given. Used by every device that runs the text.
  */
 #ifndef STK_DEVICE_LAUNCH_H

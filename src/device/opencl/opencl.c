@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Devices of OpenCL: what is there, and opening one. */
 #include "core/logger.h"
 #include "device/opencl/opencl_device.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* libOpenCL, opened at run time: the table of functions is filled once per process (pthread_once) and is
  * constant afterwards. Codes of OpenCL become names and statuses. */
 #include "device/opencl/opencl_api.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The part of OpenCL 1.2 that Stoker calls, written from its public specification. libOpenCL.so.1 is opened
  * at run time (STOKER_OPENCL_LIBRARY names another) and never linked. */
 #ifndef STK_DEVICE_OPENCL_API_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An OpenCL device from inside: what opencl.c, opencl_program.c and opencl_run.c share. */
 #ifndef STK_DEVICE_OPENCL_DEVICE_H
 #define STK_DEVICE_OPENCL_DEVICE_H

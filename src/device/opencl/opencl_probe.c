@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Drivers of OpenCL may abort, crash or hang as soon as they are asked what is there: PoCL aborts where /sys
  * is not mounted. So the first one to ask is a process of its own: this program again, with one hidden
  * argument. It lists all devices and leaves with a status that no driver uses by chance. What else happens to

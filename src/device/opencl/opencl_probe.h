@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tries the OpenCL driver in another process before this one loads it. For programs: it starts a process, so
  * it is a library of its own (`opencl_probe` in meson.build) and no part of libstoker. */
 #ifndef STK_DEVICE_OPENCL_PROBE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The kernel source becomes a program of an OpenCL device. */
 #include "core/logger.h"
 #include "device/opencl/opencl_device.h"

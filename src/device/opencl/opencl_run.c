@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One batch on an OpenCL device: two copies in, one or two launches, one or two copies out. */
 #include "core/clock.h"
 #include "core/logger.h"

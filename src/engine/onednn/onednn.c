@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The engine onednn: opening, tensors, and which file computes which operation. */
 #include "core/memory.h"
 #include "core/pool.h"

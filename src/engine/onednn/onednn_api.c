@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Opens oneDNN's shared library at run time, fills the table of its functions once per process and checks
  * the version. Environment variables that the library reads while loading are set before, unless the user
  * has. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The part of oneDNN's C interface that Stoker calls. Its library is opened at run time (STOKER_ONEDNN names
  * the file), never linked and never closed: its threads live on. */
 #ifndef STK_ENGINE_ONEDNN_API_H

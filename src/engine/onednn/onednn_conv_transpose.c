@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Transposed convolutions whose windows lie side by side (kernel = stride, no padding), as all that double a
  * picture: each input pixel makes a window of its own, so they are one matrix product
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Softmax cross-entropy and its gradient in one pass over the prediction, 16 rows at a time: a row is a pixel
  * (or a sample) with its classes. Sums are kept a chunk and added in order: the same for every number of
  * threads. */

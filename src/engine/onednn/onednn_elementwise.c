@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Layers that only move or scale values: add, relu, concat, affine, dropout. */
 #include "engine/dropout.h"
 #include "engine/onednn/onednn_engine.h"

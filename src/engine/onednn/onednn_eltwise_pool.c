@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Layers of one step each way: activations and pools by oneDNN. */
 #include "core/memory.h"
 #include "engine/onednn/onednn_engine.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of the engine onednn share. Tensors are dense host memory in the order of their shapes. */
 #ifndef STK_ENGINE_ONEDNN_ENGINE_H
 #define STK_ENGINE_ONEDNN_ENGINE_H

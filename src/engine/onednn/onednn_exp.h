@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exp and its relatives for loops that the compiler turns into vector code: no branches, no calls. */
 #ifndef STK_ENGINE_ONEDNN_EXP_H
 #define STK_ENGINE_ONEDNN_EXP_H

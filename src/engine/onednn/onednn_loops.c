@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The loops in plain C, and which ones are taken. Wider vectors than AVX2's gain nothing: memory is the
  * limit.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The inner loops of this engine's own operations, once for each set of instructions. All have the same bits:
  * they are the same C, compiled without contraction. c: channels, the last dimension; rows are dense. */
 #ifndef STK_ENGINE_ONEDNN_LOOPS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The loops with AVX2. Compiled with its own flags. */
 #include "engine/onednn/onednn_loops.h"
 

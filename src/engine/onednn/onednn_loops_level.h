@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The bodies of onednn_loops.h. Included by one file for each set of instructions. */
 #ifndef STK_ENGINE_ONEDNN_LOOPS_LEVEL_H
 #define STK_ENGINE_ONEDNN_LOOPS_LEVEL_H

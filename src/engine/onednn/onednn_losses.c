@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Losses and metrics of values (one a sample): so few numbers that one thread is best. */
 #include "engine/onednn/onednn_targets.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* LSTM by matrix products, gates in PyTorch's order: input, forget, cell, output.
  *
  * Everything inside lies by time, [t n ..]. The products with the inputs of all steps are one large product;

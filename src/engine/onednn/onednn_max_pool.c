@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Max pool by our own loops: which place of a window won is kept in a byte. Windows of more places than a
  * byte can count are oneDNN's. */
 #include "engine/onednn/onednn_engine.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Metrics of classes: threads find what each row says, one thread counts. */
 #include "engine/onednn/onednn_targets.h"
 

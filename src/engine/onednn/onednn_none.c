@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Stands in for the engine where its header was missing, or of another version, when the library was built.
  */
 #include "engine/engine.h"

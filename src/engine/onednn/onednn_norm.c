@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Batch norm, alone or with the relu behind it, in chunks of rows: each is measured while it lies in the
  * cache, and chunks are joined in order, so that results do not depend on the number of threads. */
 #include "core/memory.h"

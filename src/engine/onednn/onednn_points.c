@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Loss and metric of points by heat maps with offsets (op.h, image_size): one item of the pool is the map of
  * one point of one sample. */
 #include "engine/onednn/onednn_exp.h"

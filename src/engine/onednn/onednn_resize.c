@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Resizing of pictures: each output row is a mixture of input rows, then of its columns. The gradient goes
  * the same way back: every value of dx gathers what it has given, so that no two threads write one place. */
 #include "core/memory.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What losses and metrics read beside the prediction. */
 #ifndef STK_ENGINE_ONEDNN_TARGETS_H
 #define STK_ENGINE_ONEDNN_TARGETS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Direct or Winograd? Measured with the layer's own shape when it is made, and remembered on disk. */
 #include "core/clock.h"
 #include "device/program_cache.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* All parameters at once: AdamW and SGD as PyTorch computes them, clipping, zeroing of gradients; averages.
  */
 #include "engine/onednn/onednn_engine.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Steps by oneDNN 2.x: operation descriptors are structs that its *_desc_init calls fill. */
 #include "engine/onednn/onednn_api.h"
 #include "engine/onednn/onednn_step.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Layers with weights (conv, conv_transpose, linear) by oneDNN. It chooses how weights lie; they are
  * reordered from and to PyTorch's layout in scratch at each run. Passes of 3x3 convolutions that Winograd's
  * algorithm computes faster go there instead. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Chooses per convolution and pass between oneDNN's direct algorithm and our Winograd kernels: only 3x3,
  * stride 1, large enough pictures, and where a table of measured thresholds says that it is faster. */
 #include "engine/onednn/onednn_winograd.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which algorithm a convolution of the engine onednn uses in each pass: oneDNN's direct one, or our own. */
 #ifndef STK_ENGINE_ONEDNN_WINOGRAD_H
 #define STK_ENGINE_ONEDNN_WINOGRAD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The reference engine: plain loops over dense host memory, one thread. The oracle of the tests; it is never
  * made faster. */
 #include "engine/host_arena.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parts of the reference engine: one pair of functions for each operation, on dense host memory. */
 #ifndef STK_ENGINE_REFERENCE_H
 #define STK_ENGINE_REFERENCE_H

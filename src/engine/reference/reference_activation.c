@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Operations of single values: activations and dropout. */
 #include "engine/reference/reference.h"
 

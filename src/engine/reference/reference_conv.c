@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Convolution and its transpose, pictures [n h w c].
  *
  * Both are one relation between a large picture (conv: x, transpose: y) and a small one (conv: y, transpose:

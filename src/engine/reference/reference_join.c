@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Operations of several inputs: add and concat. */
 #include "engine/reference/reference.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Linear over the last dimension: y [rows, channels] = x [rows, in] weight' [in, channels] + bias. */
 #include "engine/reference/reference.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Losses of classes and values. Each call first finds its own sums, then the gradient of their quotient. */
 #include "engine/reference/reference.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* LSTM over windows [n t f], gates in PyTorch's order: input, forget, cell, output.
  *
  * What the forward pass keeps of each layer: gates [n t 4 hidden] behind their curves, cells and states

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Metrics of classes and values: counts and sums that the caller divides when it shows them. */
 #include "engine/reference/reference.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Batch norm and affine, both over the last dimension. */
 #include "engine/reference/reference.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Points by heat maps with offsets (op.h, image_size): loss and metric. */
 #include "engine/reference/reference.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pools of pictures [n h w c]. */
 #include "engine/reference/reference.h"
 

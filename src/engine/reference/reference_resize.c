@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Resizing of pictures [n h w c] with half-pixel centres. */
 #include "engine/reference/reference.h"
 

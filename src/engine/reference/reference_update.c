@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The optimizers in plain loops: PyTorch's AdamW and SGD over all parameters at once, with clipping by the
  * global norm, and the moving average. Computed in double, stored as float.
  *

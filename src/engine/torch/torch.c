@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The engine torch: the user's own PyTorch computes. Opening, tensors, and which file runs which operation.
  */
 #include "core/memory.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Opens the user's libtorch at run time: found by a setting, a Python environment or python3 itself,
  * checked for its version, and reduced to the stable C interface. Once per process. */
 #include "engine/torch/torch_cuda.h"

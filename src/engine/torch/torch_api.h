@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The part of PyTorch's C interface that Stoker calls, in declarations of our own. The user's library is
  * opened at run time, never linked and never closed: its threads live on.
  *

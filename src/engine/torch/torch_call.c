@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Calls of PyTorch operators by name through its stable C interface: arguments are converted to a stack of
  * 64-bit values, with who owns which handle decided per kind of argument in one table; errors keep
  * PyTorch's first sentence. Handles made inside a scope are freed at its end. */

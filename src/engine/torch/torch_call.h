@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Calls of PyTorch's operators by name.
  *
  *     stk__torch_scope s = stk__torch_begin(engine, error);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Cross-entropy with everything op.h allows: weights of samples and classes, ignored ones, a second target of
  * mixed samples, smoothing. The pull of a target on class c (reference_loss.c) makes a matrix; its product
  * with the logarithms of the softmax is the loss, PyTorch's gradient of log_softmax does the rest. */

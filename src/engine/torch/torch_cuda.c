@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The engine torch on an NVIDIA GPU: pinned staging buffers for what the host reads or writes,
  * asynchronous copies with events, one stream that our kernels and PyTorch's share, and PyTorch's switches
  * for TF32 and deterministic algorithms. One thread. */

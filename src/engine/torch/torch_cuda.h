@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* PyTorch on an NVIDIA GPU: what the engine torch does itself there, which is little. Operators are the same
  * as on the CPU; arenas are PyTorch's own memory; the host sees tensors through pinned memory, copied on
  * PyTorch's stream, so that everything is in order without a wait. Driver calls are those of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Finds PyTorch's CUDA part: a library beside the one that is open. */
 #include "engine/torch/torch_cuda.h"
 

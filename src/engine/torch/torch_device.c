@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where the engine torch keeps its tensors, host or GPU: choosing and checking the device, arenas, and
  * mapping tensors for the host. The only file that tells the two apart. */
 #include "engine/torch/torch_device.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Device of the engine torch: the one place that distinguishes host and GPU. */
 #ifndef STK_ENGINE_TORCH_DEVICE_H
 #define STK_ENGINE_TORCH_DEVICE_H

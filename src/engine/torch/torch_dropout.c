@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Dropout: a product with factors, 0 or scale, which are drawn by the formula of all engines. On a GPU the
  * kernel stk_dropout draws them, from sample ids, seed and epoch in its memory, so that a CUDA graph draws
  * again at each launch; else the host does, and they are copied. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Operations of single values and of several inputs: activations, add, concat. */
 #include "engine/torch/torch_call.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of the engine torch share. */
 #ifndef STK_ENGINE_TORCH_ENGINE_H
 #define STK_ENGINE_TORCH_ENGINE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CUDA graphs by PyTorch's own CUDAGraph class, called through its exported C++ symbols: a pass is
  * captured once and replayed. Calls run inside PyTorch's parallel-for, which catches C++ exceptions for
  * us. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CUDA graphs of the engine torch, by PyTorch's own at::cuda::CUDAGraph: what operators allocate while a
  * stream is captured comes from a memory pool that belongs to the graph, which only that class can ask for.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Weights of convolutions lie as PyTorch's convolutions want them beside pictures [n h w c]; otherwise every
  * call puts them in order first, and their gradients back. The host sees what stands in checkpoints, in
  * memory of its own while it is mapped. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Losses of values, and what all losses share. */
 #include "engine/torch/torch_loss.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the losses of the engine torch share. Everything stays on the device: no value is read by the host. */
 #ifndef STK_ENGINE_TORCH_LOSS_H
 #define STK_ENGINE_TORCH_LOSS_H

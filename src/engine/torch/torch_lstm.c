@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* LSTM: what belongs to all steps at once. The products with the inputs of all steps are one, and so are the
  * gradients of weights; who takes the steps, see torch_lstm.h.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of PyTorch's LSTM share: where things lie, and one layer of one run. The steps in time are
  * taken by elementary operators (torch_lstm_steps.c) or, on CUDA, by PyTorch's fused cells
  * (torch_lstm_cells.c); everything that belongs to all steps at once is torch_lstm.c's.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Steps of an LSTM by PyTorch's fused cells, which only CUDA has: one kernel beside the matrix product.
  *
  * A cell returns new tensors (state, cell, gates; backward: gradients of gates and cell). Those of RUN steps

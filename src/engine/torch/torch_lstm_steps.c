@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Steps of an LSTM by matrix products and curves: on CPUs, where PyTorch has no fused cells. */
 #include "engine/torch/torch_lstm.h"
 

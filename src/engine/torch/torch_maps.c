@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Heat maps [n k h w] with offsets, in terms of PyTorch operators, shared by the loss of points and its
  * metric: channels, components, and the decoded coordinates. */
 #include "engine/torch/torch_maps.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Heat maps with offsets (op.h, image_size), as the loss of points and their metric see them. Shapes: [n k
  * cells] of maps, [n k 1] of whatever a point has one of. */
 #ifndef STK_ENGINE_TORCH_MAPS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Metrics of classes and values. They stay on the device: sums are added to y there, and the host never reads
  * a value here. */
 #include "engine/torch/torch_metric.h"

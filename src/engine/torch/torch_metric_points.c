@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How far points are from where the heat maps see them: the centre of the largest cell, plus its offset. */
 #include "engine/torch/torch_maps.h"
 #include "engine/torch/torch_metric.h"

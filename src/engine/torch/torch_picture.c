@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Operations over the area of pictures: pools and resize. */
 #include "engine/torch/torch_call.h"
 

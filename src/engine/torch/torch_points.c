@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The loss of points by heat maps with offsets. */
 #include "engine/torch/torch_loss.h"
 #include "engine/torch/torch_maps.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Our memory as PyTorch's tensors, and the small steps that many operations are made of. Views cost no copy:
  * pictures [n h w c] are PyTorch's channels_last. */
 #include "engine/torch/torch_call.h"

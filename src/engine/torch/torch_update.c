@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* All parameters at once: PyTorch's fused AdamW and SGD, clipping, the moving average. */
 #include "engine/torch/torch_call.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Operations with weights: conv, conv_transpose and linear. */
 #include "engine/conv_gather.h"
 #include "engine/torch/torch_call.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Winograd's 3x3 convolution F(4x4, 3x3): stride 1, padding 1 (Lavin and Gray, 2016). A tile is 4x4 pixels of
  * the output; its 6x6 pixels of the input become 36 numbers ("spots"), each of which takes part in a matrix
  * product of its own: 36 multiplications for a tile and a pair of channels instead of 16 x 9 = 144.

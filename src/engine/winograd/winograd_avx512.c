@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Winograd's convolution in the vectors of winograd_simd_avx512.h. Compiled with its own flags. */
 #include "engine/winograd/winograd.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The steps of winograd.h in plain C: what the other levels are held to. Each transform is a product with
  * its matrix as the papers print it; nothing is clever here. */
 #include "engine/winograd/winograd.h"

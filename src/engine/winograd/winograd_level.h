@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The steps of winograd.h in the vectors of a level (LANES, ROWS, vf_…), which is included before. */
 #ifndef STK_ENGINE_WINOGRAD_LEVEL_H
 #define STK_ENGINE_WINOGRAD_LEVEL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which compiled Winograd kernels belong to which CPU level. */
 #include "engine/winograd/winograd.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The products of Winograd's convolution: blocks of ROWS x PANEL sums in registers. */
 #ifndef STK_ENGINE_WINOGRAD_PRODUCTS_H
 #define STK_ENGINE_WINOGRAD_PRODUCTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whole convolutions by Winograd on the pool's threads: tiles are cut into blocks that fit the L2 cache;
  * each block is transformed, multiplied with the transformed weights spot by spot, and transformed back
  * (winograd.h explains the steps). The order of sums depends on sizes only, never on threads. */

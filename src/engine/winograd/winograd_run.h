@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whole convolutions by the steps of winograd.h, on the pool's threads. What a call computes does not depend
  * on how many they are: blocks of tiles follow from shapes alone, and every sum is made by one thread in one
  * order. Nothing is allocated. */

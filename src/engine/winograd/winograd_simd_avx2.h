@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The few vectors that winograd_level.h needs, eight floats wide. */
 #ifndef STK_ENGINE_WINOGRAD_SIMD_AVX2_H
 #define STK_ENGINE_WINOGRAD_SIMD_AVX2_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The few vectors that winograd_level.h needs, sixteen floats wide. */
 #ifndef STK_ENGINE_WINOGRAD_SIMD_AVX512_H
 #define STK_ENGINE_WINOGRAD_SIMD_AVX512_H

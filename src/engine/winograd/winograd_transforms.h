@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The five transforms of Winograd's convolution along one line, in vectors of channels. */
 #ifndef STK_ENGINE_WINOGRAD_TRANSFORMS_H
 #define STK_ENGINE_WINOGRAD_TRANSFORMS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* GPUs by the kernel's files (/sys/class/drm): finding the cards of a vendor, their hwmon sensors, PCIe
  * link and power state. What is not there stays unknown. */
 #include "monitor/drm/drm_card.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* GPUs as DRM cards in sysfs: /sys/class/drm/cardN, its hwmon sensors, its PCI slot. */
 #ifndef STK_MONITOR_DRM_CARD_H
 #define STK_MONITOR_DRM_CARD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* GPU use per process from /proc/PID/fdinfo (the kernel's DRM client usage statistics): engine time and
  * memory of every client of a card; differences between two reads give percentages. Owned by one polling
  * thread. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Processes that use a card, and the engine time of each, from /proc/PID/fdinfo (the kernel's "DRM client
  * usage stats"). Scanning all processes is expensive: it is done now and then; the clients found are read
  * each time. */

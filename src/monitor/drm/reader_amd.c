@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* AMD GPUs, from the sysfs files of the kernel driver amdgpu. */
 #include "core/number.h"
 #include "monitor/drm/drm_clients.h"

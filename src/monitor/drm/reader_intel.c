@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Intel GPUs, from the sysfs files of the kernel drivers i915 and xe. They have no file with GPU utilization:
  * it is summed over the engine times of all processes, which only root can see. */
 #include "monitor/drm/drm_clients.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CPU utilization from the per-CPU ticks of /proc/stat. */
 #include "monitor/gpu_reader.h"
 #include "monitor/host/host_proc.h"

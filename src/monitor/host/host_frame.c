@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The host's part of a frame from /proc and /sys: CPU, memory, disks, pressure stall information and the
  * job's control groups. One thread. */
 #include "monitor/host/host_frame.h"

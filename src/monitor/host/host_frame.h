@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CPU, memory, disk and pressure (PSI) of the host and of the job, from /proc and /sys. One thread at a time.
  */
 #ifndef STK_MONITOR_HOST_FRAME_H

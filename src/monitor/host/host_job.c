@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The job: a process with all its descendants. Known members are read each time; children of their main
  * threads are found at once, others by scanning all processes now and then, which is expensive. */
 #include "core/clock.h"

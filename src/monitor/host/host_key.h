@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Keys of the host's readings, the same in every output. */
 #ifndef STK_MONITOR_HOST_KEY_H
 #define STK_MONITOR_HOST_KEY_H

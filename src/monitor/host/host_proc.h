@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What of /proc the host part of a frame is made of: open files, CPUs, the job. */
 #ifndef STK_MONITOR_HOST_PROC_H
 #define STK_MONITOR_HOST_PROC_H

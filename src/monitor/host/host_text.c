@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads files of /proc and /sys as text. */
 #include "monitor/host/host_proc.h"
 

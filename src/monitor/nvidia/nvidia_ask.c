@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* NVML queries: which are due, and what their results mean. */
 #include "monitor/nvidia/nvidia_state.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The list of GPUs, with their MIG instances. */
 #include "monitor/nvidia/nvidia_state.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Metrics that are one NVML call each. */
 #include "monitor/nvidia/nvidia_state.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* SM, tensor and DRAM activity from hardware counters (GPM, Hopper and newer): the difference of two samples.
  */
 #include "monitor/nvidia/nvidia_state.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* GPU utilization from the driver's own samples, so that nothing between two polls is lost. */
 #include "monitor/nvidia/nvidia_state.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Processes on the GPU: memory, and utilization where the driver reports it. */
 #include "monitor/nvidia/nvidia_state.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The parts of reader_nvidia.c. A read calls them one after the other; all of them wrap NVML calls in
  * stk__nvidia_may and stk__nvidia_heard, which remember what a GPU does not support and when it is lost. */
 #ifndef STK_MONITOR_NVIDIA_STATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Metrics that come as structs, field values and counters. */
 #include "monitor/nvidia/nvidia_state.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Opens libnvidia-ml at run time and finds its functions, each under one of several versioned names; a
  * missing optional one leaves a metric unknown. */
 #include "monitor/nvidia/nvml.h"

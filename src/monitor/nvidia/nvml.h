@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What Stoker uses of NVIDIA's management library, declared from its public documentation. The library is
  * opened at run time; every function may be missing. */
 #ifndef STK_MONITOR_NVML_H

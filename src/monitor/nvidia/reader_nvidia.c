@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* NVIDIA GPUs, by NVML. The library and the list of GPUs are shared and never change after open; all else
  * belongs to one polling thread. */
 #include "monitor/nvidia/nvidia_state.h"

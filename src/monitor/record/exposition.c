@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A frame in Prometheus' text format, under our own metric names (base units) or those of NVIDIA's DCGM
  * exporter. Unknown values are left out. */
 #include "monitor/record/exposition.h"

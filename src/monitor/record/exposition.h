@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A frame in the Prometheus text exposition format: base units, unknown values left out. */
 #ifndef STK_MONITOR_EXPOSITION_H
 #define STK_MONITOR_EXPOSITION_H

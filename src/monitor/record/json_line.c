@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writes JSON Lines without allocating after warm-up: into one growing buffer, numbers by the shortest
  * text that reads back equal. The first failure is kept. */
 #include "monitor/record/json_line.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* JSON Lines writer: one object per line, into a buffer that only grows, so that writing a line allocates
  * nothing once it is large enough. */
 #ifndef STK_MONITOR_JSON_LINE_H

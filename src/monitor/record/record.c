@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Recordings of frames as JSON Lines: a head that names the GPUs, one line per frame with every value and
  * its time, and a last line that says that it is complete. One thread. */
 #include "monitor/record/record.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Recording of frames: JSON Lines. The first line describes the GPUs, then one line per frame with all its
  * values (units in keys, unknown is null), the last line has their number: a truncated recording is detected.
  * replay.h reads it back, bit for bit. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads a recording back into frames, strictly: order of time, numbers of GPUs and sizes are checked, and
  * a torn last line is normal after a crash. Untrusted input (fuzzed). */
 #include "monitor/record/replay.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Plays a recording (record.h) back as frames. */
 #ifndef STK_MONITOR_REPLAY_H
 #define STK_MONITOR_REPLAY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One GPU of a recorded frame: state, load samples, processes and readings out of its JSON object. */
 #include "monitor/record/replay_value.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Typed values out of a JSON object of a recording; the first one that is missing or wrong is remembered
  * with its key, so that callers check once. */
 #include "monitor/record/replay_value.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Parses values of a line of a recording. */
 #ifndef STK_MONITOR_REPLAY_VALUE_H
 #define STK_MONITOR_REPLAY_VALUE_H

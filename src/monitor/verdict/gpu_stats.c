@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Statistics over all frames in memory of fixed size: weighted sums per time bucket; when the buckets are
  * full, neighbours are joined and each covers twice the time. Hours of watching cost as much as minutes.
  * One thread. */

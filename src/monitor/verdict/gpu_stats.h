@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Running statistics of GPUs and host for the summary and the verdict, in constant memory: hours cost as much
  * as minutes, and a frame allocates nothing.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Internals of gpu_stats.h: gpu_stats.c fills them, summary.c reads them. Times are seconds since the first
  * frame began.
  */

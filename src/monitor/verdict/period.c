@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The period of regular dips in utilisation by autocorrelation: trend removed, correlation per lag, and
  * the first lag whose peaks stand clear of its troughs more than noise would. Work memory is the caller's.
  * */

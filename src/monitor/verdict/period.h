@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The period of regular dips in a series: evaluations, ends of epochs, checkpoints.
  *
  * By autocorrelation. A period counts only if it occurs six times, the autocorrelation has peaks after one,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Computes the summary from the running sums of gpu_stats.h. */
 #include "monitor/verdict/gpu_stats_parts.h"
 #include "monitor/verdict/verdict.h"

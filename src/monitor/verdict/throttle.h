@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Throttle reasons of a reading. */
 #ifndef STK_MONITOR_THROTTLE_H
 #define STK_MONITOR_THROTTLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The verdict on a GPU: families of rules in a fixed order, and the first rule that holds gives the
  * finding and its sentence. Pure functions of the summary. */
 #include "monitor/verdict/verdict_rules.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Evaluation of the summary: grades against the targets, and the verdict of the first rule that holds. */
 #ifndef STK_MONITOR_VERDICT_H
 #define STK_MONITOR_VERDICT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rules for high GPU utilization: small kernels, power limit, memory, temperature. */
 #include "monitor/verdict/verdict_rules.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Grades of a GPU's summary: each row of the table is compared with its target range and called good, low
  * or high; rows without a reading get no grade. */
 #include "monitor/verdict/verdict.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rules of the verdict, each with its condition and its text, in the order in which they are tried:
  * verdict_trouble.c, verdict_starved.c, verdict_busy.c. */
 #ifndef STK_MONITOR_VERDICT_RULES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Verdict rules for a GPU that waits for work, from the most specific cause to the general one: regular
  * dips, a CPU quota, all CPUs busy, slow storage, one busy CPU, idle CPUs. */
 #include "monitor/verdict/verdict_rules.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One verdict for several GPUs: the most serious finding among those in use speaks, and the others are
  * counted behind it. */
 #include "monitor/gpu_label.h"

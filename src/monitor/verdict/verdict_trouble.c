@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rules for faults (GPU lost, thermal throttling, power brake) and for nothing to evaluate (too short,
  * unknown, idle). */
 #include "monitor/verdict/verdict_rules.h"

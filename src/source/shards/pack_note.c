@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads pack.json beside shards, if there is one: an unfinished pack and missing shards are reported when
  * the data set opens. */
 #include "source/shards/pack_note.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What `stoker pack` has written down about a folder of shards, in pack.json: whether it came to its end, and
  * how many samples and shards there should be. */
 #ifndef STK_SOURCE_PACK_NOTE_H

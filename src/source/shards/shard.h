@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One shard: a tar file in WebDataset's manner. Members whose paths agree up to the first dot of the base
  * name are the fields of one sample; what follows the dot names the field. A side index lists the samples of
  * a shard, so that any of them can be read at once; it is built on first use, stored, and shared between

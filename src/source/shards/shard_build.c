@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From a shard to its index: members are gathered to samples, one after the other. */
 #include "source/shards/shard_build.h"
 

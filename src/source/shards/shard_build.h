@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Making an index, shared by shard_build.c (members), shard_sample.c (samples) and shard_duplicates.c
  * (samples that stand at two places). */
 #ifndef STK_SOURCE_SHARD_BUILD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Samples whose members do not stand together: what was met first stays, as a bad sample. */
 #include "source/extension.h"
 #include "source/shards/shard_build.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The small fields of a shard's sample: class, value and points (JSON) as text, checked strictly. What is
  * wrong becomes the sample's fault; only a lack of memory fails. */
 #include "source/shards/shard_facts.h"

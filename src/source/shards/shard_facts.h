@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The small fields of a sample: class, value, points. */
 #ifndef STK_SOURCE_SHARD_FACTS_H
 #define STK_SOURCE_SHARD_FACTS_H

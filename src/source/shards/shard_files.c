@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A least-recently-used set of open shard files for all threads: as many as a quarter of the process's
  * file limit allows. A thread borrows one; opening and reading happen without the lock, which guards the
  * tables only. */

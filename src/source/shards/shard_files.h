@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Open files of shards, for all threads: as many as the process can afford, however many shards there are. No
  * lock is held while one is opened or read. */
 #ifndef STK_SOURCE_SHARD_FILES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The side index of a shard as bytes: head, places, labels, points, keys and flaws in one block with a
  * digest. Decoding trusts nothing: every offset, key and number is checked before the arrays are used in
  * place. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The side index of a shard: bytes that say where each sample lies, what is wrong with it, and its label and
  * points. The same bytes for the same shard, wherever it lies. Made by shard_build.c, taken apart here. */
 #ifndef STK_SOURCE_SHARD_INDEX_H

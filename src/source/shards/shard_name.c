@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of tar members taken apart as WebDataset does: everything up to the first dot of the base name is
  * the sample's key, the rest names the field ("a/b.seg.png" -> key "a/b", mask, PNG). Pure functions on
  * untrusted text. */

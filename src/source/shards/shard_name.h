@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of members taken apart: the key of the sample and what the field is. */
 #ifndef STK_SOURCE_SHARD_NAME_H
 #define STK_SOURCE_SHARD_NAME_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Members of a shard with one key made to a sample of the index: which field is the image and which the
  * mask, and what is wrong with it. A bad sample keeps its key and the reason only. */
 #include "source/extension.h"

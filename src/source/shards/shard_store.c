@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where indexes are kept: beside their shards, or in the user's cache where that folder may not be written.
  */
 #include "source/shards/shard.h"

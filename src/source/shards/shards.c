@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A data set in shards: samples are read out of tar files at the places that the indexes know. */
 #include "source/shards/shards.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A data set in shards, while it is opened and after: shards_open.c fills it, shards.c serves from it. Rows
  * are samples in the order of the shards; an entry of the catalog has its row. Bytes for each sample: 24 of
  * the catalog, the key and a zero, 16 of the image; 16 of a mask, 8 of a label, 12 of each point, if the data

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which files are the shards of a root. */
 #include "source/shards/shards.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* When all samples are known: their order, and what single ones lack that the others have. */
 #include "core/logger.h"
 #include "source/extension.h"

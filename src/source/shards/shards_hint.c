@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Telling the kernel what is soon needed. */
 #include "source/extension.h"
 #include "source/shards/shards.h"

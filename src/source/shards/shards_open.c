@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Puts the indexes of all shards together. */
 #include "core/logger.h"
 #include "core/pool.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where things are: the shard, the member and the offset of a sample, the flaw of a bad one. */
 #include "source/extension.h"
 #include "source/shards/shard_name.h"

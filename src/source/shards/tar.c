@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Walks over the members of a tar file (v7, ustar, pax, GNU) through a small window, reading headers only.
  * Damage becomes a member with a fault, and the walk continues at the next valid header. Input is
  * untrusted (fuzzed); one thread. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Walks along the members of a tar file: ustar, pax, GNU and the old v7, without extracting anything. Damage
  * never ends the walk: a member that cannot be used comes with what is wrong with it, and what cannot be read
  * as members at all comes as a stretch, up to the next header that is whole. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Headers about the next member: long names of GNU, records of pax. */
 #include "source/shards/shard.h"
 #include "source/shards/tar_header.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One tar header block: checksum, octal and GNU base-256 numbers, name and prefix; and one pax record.
  * Pure functions on untrusted bytes. */
 #include "source/shards/tar_header.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One header block of a tar file, and the records of a pax header. Pure functions on bytes. */
 #ifndef STK_SOURCE_TAR_HEADER_H
 #define STK_SOURCE_TAR_HEADER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checkpoints: a directory each, complete or not there. The order of system calls is fixed and tested: a
  * temporary name, write, fsync of files and directory, rename, fsync of the parent. Every bit is covered by
  * SUMS.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The system calls of a checkpoint: a folder under a temporary name, its files written through a small
  * buffer, synced and hashed, then the sums, the rename, and an fsync of the parent. Removal renames first,
  * so that a half-removed folder never looks like a checkpoint. One thread. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every system call that changes a folder of checkpoints. One checkpoint is written like this, by one thread:
  *
  *     begin     mkdir .tmp-NAME (what crashes have left over is removed first)

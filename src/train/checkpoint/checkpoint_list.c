@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which checkpoints a folder contains: names are parsed strictly, sorted from the newest to the
  * oldest, and their states read where the metric is needed. */
 #include "train/checkpoint/checkpoint_list.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which checkpoints a folder has, from the newest to the oldest, and which of them are removed. */
 #ifndef STK_TRAIN_CHECKPOINT_LIST_H
 #define STK_TRAIN_CHECKPOINT_LIST_H

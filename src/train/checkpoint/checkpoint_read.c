@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Loads a checkpoint: state.json, then the safetensors files of weights, optimizer and average. All files
  * are opened and compared with the model's names, types and shapes before the first tensor changes, so
  * that a refused checkpoint leaves the model as it was. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which checkpoints of a run stay and which are removed after a new one was written. Nothing here can harm
  * the new checkpoint: whatever fails is logged. One thread. */
 #include "train/checkpoint/checkpoint_list.h"

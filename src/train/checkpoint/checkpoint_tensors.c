@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The tensors of a model as a checkpoint names them: weights under their own names, optimizer moments with
  * PyTorch's suffixes (.exp_avg, .exp_avg_sq, .momentum_buffer), the average in a file of its own. Writer
  * and reader share this list. */

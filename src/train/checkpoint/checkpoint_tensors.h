@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The files of a checkpoint and which tensors of a model lie in which of them: the writer and the reader
  * share it. */
 #ifndef STK_TRAIN_CHECKPOINT_TENSORS_H

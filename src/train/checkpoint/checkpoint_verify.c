@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Is a checkpoint complete and unchanged? Every file is hashed and compared with the list of sums. From
  * that: the newest valid checkpoint, and the best valid one by its metric. */
 #include "train/checkpoint/checkpoint_list.h"

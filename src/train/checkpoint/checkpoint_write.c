@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Writes a checkpoint: tensors as safetensors files and state.json, through checkpoint_io.c, which keeps it
  * atomic; then old ones are removed (checkpoint_retention.c). One thread. */
 #include "train/checkpoint/checkpoint_list.h"

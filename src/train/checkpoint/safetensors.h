@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* safetensors: named tensors in one file: 8 bytes length, a JSON header, raw little-endian data.
  *
  *     stk__safetensors_open(&file, path, &error)      // everything about the header is checked here

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The JSON header of a safetensors file by a strict hand-written scanner: strings are unescaped in place,
  * no tree is built, and whatever the format does not allow is refused. Untrusted input (fuzzed). */
 #include "train/checkpoint/safetensors_parse.h"

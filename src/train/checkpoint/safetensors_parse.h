@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The JSON header of a safetensors file, read strictly: no tree is built, strings are decoded in place. */
 #ifndef STK_TRAIN_SAFETENSORS_PARSE_H
 #define STK_TRAIN_SAFETENSORS_PARSE_H

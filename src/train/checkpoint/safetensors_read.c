@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Opens safetensors files: header, then a check that the tensors' byte ranges fill the file without gaps
  * or overlaps, and names by binary search. Data is read by pread straight into the caller's memory. */
 #include "train/checkpoint/safetensors_parse.h"

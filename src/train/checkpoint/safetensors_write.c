@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The header of a safetensors file: tensors are placed one after the other, the JSON is padded with blanks
  * to 8 bytes as the format's own library does. Data is written by the caller. */
 #include "train/checkpoint/safetensors.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Starting weights: as much of a file as fits. */
 #include "train/checkpoint/checkpoint_tensors.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads a network description (YAML) into a flat list of layers: head, options, blocks unrolled
  * (network_expand.c), then checks that every layer is used. The result is constant; the text is untrusted
  * (fuzzed). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Networks are data: a YAML text names layers and their inputs, with a few options (width, depth, …) that its
  * user may set. Reading it gives a flat list of layers in an order in which they can be computed.
  * docs/networks.md describes the language; models/ holds the networks that are part of the program. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The blocks of a network file, and the first walk over each. */
 #include "train/network/network_reader.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The walk over lists of layers. The first time (r->checking) every entry is visited once and its words are
  * checked; the second time loops turn, blocks are entered, and layers are made. */
 #include "train/network/network_reader.h"

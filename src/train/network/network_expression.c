@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A parser by recursive descent that computes as it reads. Loosest first:
  *     comparison: sum [== != < <= > >= sum]      sum: product {+ - product}      product: sign {* / % sign}
  *     sign: {-} power                            power: atom [^ sign]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Integer expressions of network files: "width * 2 ^ (i - 1)". */
 #ifndef STK_TRAIN_NETWORK_EXPRESSION_H
 #define STK_TRAIN_NETWORK_EXPRESSION_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Settings of operations: which keys each takes, and where their values go. */
 #include "train/network/network_reader.h"
 

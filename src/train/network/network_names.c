@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of layers: adding them, and finding what an `in` means. */
 #include "train/network/network_reader.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Options of a network: from its file, then the data's facts, then the user's settings. */
 #include "train/network/network_reader.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of the reader share; only they include this. A file becomes a tree (network_yaml.c); one
  * walk over it checks every word, also in parts that the options leave out; a second one makes the layers. */
 #ifndef STK_TRAIN_NETWORK_READER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shapes of all layers, and whether the prediction is what the task wants. */
 #include "train/network/network.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An arena for small pieces that live equally long: chunks in a list, nothing is freed before the end. */
 #include "train/network/network_store.h"
 

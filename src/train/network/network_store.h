@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory that is taken in small pieces, stays where it is, and is given back all at once. */
 #ifndef STK_TRAIN_NETWORK_STORE_H
 #define STK_TRAIN_NETWORK_STORE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A network file as it was written: texts, lists and maps that know their places. */
 #ifndef STK_TRAIN_NETWORK_TREE_H
 #define STK_TRAIN_NETWORK_TREE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Values of a network file: kinds of nodes, integers, names with expressions inside. */
 #include "train/network/network_reader.h"
 

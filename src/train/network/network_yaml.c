@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* YAML to a tree, by libyaml's events. */
 #include "train/network/network_tree.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A network at one batch size as a program: operations with shapes and types, loss and metric, the steps
  * that fuse, share and pack (pass_*.c), and tensors as offsets into one arena by their lifetimes. Built
  * once, bound to a model, then run every step by pass_run.c. One thread. */

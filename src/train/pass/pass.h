@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The passes of a network at one batch size, forward and backward: a straight program of operations, and
  * where every tensor lies in one arena. Made before step 1; running it allocates nothing.
  *

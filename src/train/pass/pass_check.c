@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where numbers are not finite first. Looks at what every instruction has written, on the host: slow, and
  * only done when something is known to be wrong. */
 #include "train/pass/pass_internal.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which plan: without recomputing the only one, with it the best of several. */
 #include "train/pass/pass_internal.h"
 

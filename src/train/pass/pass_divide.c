@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Segments for recomputing. Only what crosses from one segment to a later one is kept in the forward pass;
  * the rest is computed again when the backward pass reaches its segment. */
 #include "train/pass/pass_plan.h"

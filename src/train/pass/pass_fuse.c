@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Relus as part of the layer before them, sums as part of a batch norm before them: sweeps over a tensor
  * less. */
 #include "train/pass/pass_plan.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of a pass share. */
 #ifndef STK_TRAIN_PASS_INTERNAL_H
 #define STK_TRAIN_PASS_INTERNAL_H

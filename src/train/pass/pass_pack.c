@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From lifetimes to offsets: what meets in time must not meet in memory. Each value takes the lowest place
  * that is free, in several orders; the best arrangement stays. Over random networks it is 0.04 % above the
  * least that is possible (0.8 % by size alone; the smallest gap instead of the lowest makes no difference).

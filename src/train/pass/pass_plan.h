@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The plan of a pass: a straight program over values, and where every value lies. Knows nothing of engines.
  *
  *     graph (layers, what their operations need)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* `stoker train --plan`: a row a layer, then what it all comes to. */
 #include "train/pass/pass_internal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a pass is made of, layer by layer: shapes, parameters, FLOPs of forward and backward, and how it
  * was fused; shown before a run and kept in run.json. */
 #include "train/pass/pass_internal.h"

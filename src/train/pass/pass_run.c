@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Runs the program. Nothing is allocated and nothing is formatted here. */
 #include "train/pass/pass_internal.h"
 

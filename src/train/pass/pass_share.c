@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Values that lie in another's memory: results in place of what they are made from, copies that need not be
  * made. */
 #include "train/pass/pass_plan.h"

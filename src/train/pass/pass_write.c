@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From layers to steps: forward, loss and metric, then backward, segment by segment. */
 #include "train/pass/pass_plan.h"
 

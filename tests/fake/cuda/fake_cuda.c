@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Life of the fake: its script, faults, handles, counters, contexts. */
 #include "fake_gpu.h"
 

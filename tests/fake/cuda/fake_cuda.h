@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A libcuda.so.1 (and, by a second name of the same file, libnvrtc.so.12) that has no GPU and is nastier than
  * one: what works here by luck alone does not work. It plays a script: the file that STOKER_FAKE_CUDA names,
  * or what a test hands over; without one there is a single GPU.

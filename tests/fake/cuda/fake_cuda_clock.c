@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The clock of a GPU that is not here. A kernel takes
  *
  *     max(bytes / memory, instructions a pixel x pixels / (multiprocessors x 128 x clock)) / its share,

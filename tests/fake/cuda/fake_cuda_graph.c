@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Graphs: streams are captured instead of doing their work, and the graph does it when it is launched. Nodes
  * are done in the order in which they were captured. What would wait, allocate or ask meanwhile is refused
  * and spoils the capture, as the driver's documentation says. */

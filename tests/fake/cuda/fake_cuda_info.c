@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the driver tells: versions, errors, which GPUs are there. */
 #include "fake_gpu.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Modules, kernels and their launches: the kernel source as plain C does the work. */
 #include "fake_gpu.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory: of devices, and pinned memory of the host.
  *
  * A device pointer points into a reserved range that nobody can read or write; its bytes are elsewhere, at

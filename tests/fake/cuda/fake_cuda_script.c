@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the script of the fake CUDA driver: its GPUs, kernels and limits, and which call fails when and
  * how. */
 #include "fake_gpu.h"

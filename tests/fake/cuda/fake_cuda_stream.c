@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Streams: queues with a thread each, and events, which alone order them. */
 #include "fake_gpu.h"
 

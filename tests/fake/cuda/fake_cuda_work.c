@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pieces of work: how long they take, what they do to memory, and their trace. */
 #include "fake_gpu.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of the fake driver. One lock, fake_lock, for everything that changes; what is marked with it
  * below is only touched by who holds it. */
 #ifndef FAKE_GPU_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The compiler. It believes every text but one with the word `nonsense`, and knows the options of the real
  * one that decide bits. */
 #include "fake_gpu.h"

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """assemble.py FOLDER [--script LINE;LINE] PROGRAM [ARGUMENTS]: runs a program on PyTorch's own CUDA library, without a GPU (dry.h).
 
 FOLDER is the build folder of tests/fake: it has the fake driver and, in cudart/, the archives of the stand-ins. Libraries are put together in

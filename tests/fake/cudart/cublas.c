@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuBLAS: handles with a stream and a mode, and products that are counted. Scalars stay on the host. */
 #include "dry.h"
 

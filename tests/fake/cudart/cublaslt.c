@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuBLASLt: descriptors without content, one algorithm for everything, products that are counted. */
 #include "dry.h"
 

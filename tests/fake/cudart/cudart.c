@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Devices, and the fake driver behind all of it. Each thread has a device, as in the real runtime; the
  * driver's context of it is current only while a call is under way. */
 #include "cudart_api.h"

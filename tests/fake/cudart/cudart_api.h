@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The part of NVIDIA's runtime interface that PyTorch calls and the dry runtime has, written from the public
  * documentation. Every other call that PyTorch wants is made by assemble.py, and refused. */
 #ifndef DRY_CUDART_API_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the runtime tells of a device: an A100's limits, as one table for attributes and properties. */
 #include "cudart_device.h"
 

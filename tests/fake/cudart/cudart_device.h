@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Limits of the device that the dry runtime has: an A100's. */
 #ifndef DRY_CUDART_DEVICE_H
 #define DRY_CUDART_DEVICE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Capturing of streams and graphs: the fake driver's, where Stoker's own calls meet PyTorch's. */
 #include "cudart_api.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels: their names, whether a GPU could launch them, and which class they are of. None is run. */
 #include "cudart_device.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory: the fake driver's. Copies and fills are done, at once; a copy of pageable memory makes the host
  * wait on a GPU, and is counted as that. New memory is zeros, so that what is never computed is finite. */
 #include "cudart_api.h"

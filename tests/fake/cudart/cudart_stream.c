@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Streams and events are the fake driver's, so that Stoker's own calls and PyTorch's meet on them. */
 #include "cudart_api.h"
 

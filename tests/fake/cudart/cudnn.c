@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuDNN as it was before graphs: convolutions, batch norm. Nothing is computed; layouts are counted. */
 #include "cudnn.h"
 

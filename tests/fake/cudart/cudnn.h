@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Between the files of the dry cuDNN. Enumerators from the public documentation. */
 #ifndef DRY_CUDNN_H
 #define DRY_CUDNN_H

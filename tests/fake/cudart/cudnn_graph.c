@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuDNN's graph interface (cudnnBackend…), as far as convolutions are asked for by it: descriptors that know
  * what work they stand for, one engine for everything, no knobs, no workspace. What a descriptor means is
  * copied from one to the next: tensor -> operation -> graph -> engine -> configuration -> plan. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Batch norm and recurrent layers of cuDNN: counted, not computed. Where weights lie is told as cuDNN does:
  * all matrices, layer by layer, those of the input before those of the state; then the biases. */
 #include "cudnn.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* PyTorch's own CUDA library without a GPU ("dry"): all of its host code runs, on a CUDA runtime that has
  * memory (the fake driver's, ../cuda) and launches nothing, beside a cuBLAS and a cuDNN that compute nothing.
  * What it asks of them is counted. assemble.py puts the libraries together; values that come out mean

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Counters, the trace and the report. Counters are atomic; the trace is one line a call of stdio, which
  * locks. */
 #include "cudart_api.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The libcuda.so.1 that PyTorch's libcaffe2_nvrtc.so links: what it asks the driver directly. Everything else
  * that it wants is made by assemble.py. */
 #include "dry.h"

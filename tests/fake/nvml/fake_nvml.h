@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A libnvidia-ml.so.1 that plays a script: the file that STOKER_FAKE_NVML names, or what a test hands over.
  *
  *   GPU METRIC SHAPE NUMBERS…        curves, as in src/monitor/curve.h; `state` makes a GPU hung, lost, …

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Processes and GPM samples of the fake NVML: lists of compute and graphics processes in both layouts, and
  * activity over a span. */
 #include "fake_nvml.h"

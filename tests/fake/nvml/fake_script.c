@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the script of the fake NVML: faults, clocks, counters, processes and MIG parts; lines that are not
  * its own are curves. */
 #include "fake_nvml.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the fake tells of a GPU. */
 #include "fake_nvml.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A libOpenCL.so.1 whose driver fails as real ones do. STOKER_FAKE_OPENCL says what happens when it is asked
  * for its platforms: abort, segfault, hang, exit, quit (exit with status 0), mute (SIGKILL) or works. One
  * that works has a device without a compiler: it can be listed, not opened. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A libtorch that claims to have GPUs: tensors live in the fake driver's memory, operators are computed by
  * the real CPU library on the host's copy, in the order of streams. It counts operators and
  * synchronisations, and runs out of memory on request. */

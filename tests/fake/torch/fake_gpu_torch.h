@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A libtorch_cpu.so (and a libtorch_cuda.so, which only reports to it) that has a GPU where there is none:
  * device type CUDA is PyTorch's CPU backend on memory of the fake driver (tests/fake/cuda), and the
  * current stream is one of its streams. The real library, in the folder that STOKER_FAKE_TORCH_REAL names,

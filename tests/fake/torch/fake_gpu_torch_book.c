@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which tensors lie where, and what PyTorch makes of that. */
 #include "fake_gpu_torch.h"
 

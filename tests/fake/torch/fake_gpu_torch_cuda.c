@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* libtorch_cuda.so of the fake PyTorch: when it is loaded it reports to the libtorch_cpu.so beside it, as
  * PyTorch's does. Everything else is there. */
 #include "fake_gpu_torch.h"

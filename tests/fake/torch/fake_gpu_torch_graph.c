@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CUDA graphs of the fake PyTorch: at::cuda::CUDAGraph, as far as the engine calls it.
  *
  * Operators that are called during a capture are kept with their arguments: tensors of the GPU as they are,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* PyTorch's fused LSTM cells, which its CPU backend does not have: plain loops over f32, as the CUDA kernels
  * are documented by the modules that call them (torch.nn.LSTMCell). Gates in the order input, forget, cell,
  * output; the workspace is the gates behind their curves. What CUDA's checks refuse is refused. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the fake PyTorch leaves to the real one: lists and texts, which are noted in the book, and the rest.
  */
 #include "fake_gpu_torch.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What PyTorch's CUDA operators do and its CPU ones do not: the calls that they refuse, and where they
  * compute differently. Read from aten/src/ATen/native/cuda of the versions that are supported, and seen there
  * with the real libtorch_cuda on a runtime that launches nothing. */

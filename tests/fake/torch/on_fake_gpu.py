@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """on_fake_gpu.py FOLDER [--script LINE;LINE] PROGRAM [ARGUMENTS]: runs a program with a GPU where there is none.
 
 FOLDER has the fake driver (libcuda.so.1) and the PyTorch in front of the real one. LINEs are for the driver (tests/fake/cuda/fake_cuda.h). Status 77: there

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Plans out of texts, and what a trace says, for the tests of src/augment. */
 #ifndef STK_TESTS_AUGMENT_HELPERS_H
 #define STK_TESTS_AUGMENT_HELPERS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Masks are never interpolated: what comes out went in, or is mask_fill. 10,000 samples of random sizes under
  * every kind of geometry, each by every level. */
 #include "augment/plan.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* MixUp and CutMix: which way, which share, which box. */
 #include "augment_helpers.h"
 

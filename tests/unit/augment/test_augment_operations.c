@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every operation alone, against torchvision's formulas worked out here. */
 #include "augment/operation.h"
 #include "augment_helpers.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a plan does: composition, points, facts, memory, cost. */
 #include "augment_helpers.h"
 #include "core/clock.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Settings to plans: presets, overrides, schedule, refusals. */
 #include "augment/operation.h"
 #include "augment_helpers.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A million samples with a fixed seed: what is drawn has the probabilities, ranges and independence that the
  * settings promise. Every p must be above 1e-6. */
 #include "augment/operation.h"

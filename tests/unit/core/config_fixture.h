@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Option tables as the rooms write them, for the tests of options and settings. */
 #ifndef STK_TESTS_CONFIG_FIXTURE_H
 #define STK_TESTS_CONFIG_FIXTURE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A config over the fixture's tables as `stoker load` would have it, and calls that must succeed. */
 #ifndef STK_TESTS_CONFIG_HELPERS_H
 #define STK_TESTS_CONFIG_HELPERS_H

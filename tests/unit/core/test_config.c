@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Layered settings: which layer wins, unknown keys and suggestions, aliases and bare keys, environment
  * variables, and foreign sections. */
 #include "config_helpers.h"

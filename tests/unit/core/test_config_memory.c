@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every allocation of the settings fails once: a clean status, nothing lost. */
 #include "config_helpers.h"
 

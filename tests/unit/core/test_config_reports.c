@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The settings of the field reports, as their authors wrote them, parse and mean what they say. */
 #include "config_helpers.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Settings from YAML: styles of maps and lists, quoted words, duplicates, and malformed or hostile files,
  * each with its place and message. */
 #include "config_helpers.h"

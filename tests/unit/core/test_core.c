@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Small parts of core: errors, log, hash, threads, numbers of JSON. */
 #include "core/clock.h"
 #include "core/hash.h"

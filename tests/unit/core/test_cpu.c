@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The CPU budget under made-up cgroup trees of version 1 and 2. */
 #include "core/cpu.h"
 #include "core/file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* CPU levels and the cap by STOKER_CPU; every level up to what the CPU has comes with its kernels. */
 #include "core/cpu_level.h"
 #include "device/cpu/augment.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Effects (requested, in effect, why) as values, JSON and YAML that reads back the same, and the help of
  * all keys. */
 #include "config_helpers.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reading whole files and atomic writes: classes of damage, limits, missing /proc, planted links, and
  * writes that fail and leave the old content. */
 #include "core/file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Edit distances between names, and which known name is suggested for a misspelt one. */
 #include "core/nearest.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* npy headers of all versions, malformed ones, every cut, and sizes that must fit exactly. Memory has
  * exactly the header's size, so that a sanitizer sees a read too far. */
 #include "core/npy.h"

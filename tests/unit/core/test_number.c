@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Strict parsing of whole and real numbers, also under a locale with a decimal comma. */
 #include "core/number.h"
 

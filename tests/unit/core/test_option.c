@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Option tables: every type is parsed, printed and read back; ranges, defaults, and mistakes in tables. */
 #include "config_fixture.h"
 #include "core/number.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The shuffled order: a bijection for every size, its inverse, blocks, uniformity (chi-squared), and
  * splits that are disjoint and complete. */
 #include "core/memory.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Paths that somebody else wrote: what is left of them, and what is wrong with them. */
 #include "core/path.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The pool: each item once, limits kept, callers at once, nested calls, threads that cannot be started. */
 #include "core/pool.h"
 

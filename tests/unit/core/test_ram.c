@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory that can still be had, from made-up machines and groups. */
 #include "core/ram.h"
 #include "support/workspace.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Philox4x32-10 against its authors' known answers. */
 #include "core/random.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Small questions about text, and rounding of sizes: core/text.h and core/align.h. */
 #include "core/align.h"
 #include "core/text.h"

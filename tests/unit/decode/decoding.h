@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Decoding in tests of the codecs: everything stops the test when it goes wrong. */
 #ifndef DECODING_H
 #define DECODING_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* JPEGs decoded with our Huffman decoder and by libjpeg alone: pixels and verdicts must be the same, word for
  * word. And what it takes to write scans bit by bit. */
 #ifndef JPEG_WAYS_H

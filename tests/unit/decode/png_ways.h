@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Another way from a PNG to pixels: libspng inflates and undoes filters. */
 #ifndef PNG_WAYS_H
 #define PNG_WAYS_H

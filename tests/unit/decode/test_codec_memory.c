@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The codecs' own memory: how often they ask for it, and what happens when there is none. malloc is replaced
  * for the whole process, so this test is not built with sanitizers. Our own memory comes from aligned_alloc:
  * those calls are not counted. */

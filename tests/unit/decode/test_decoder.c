@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What all formats share: masks, memory, and whether a damage can be read. */
 #include "decode/decode.h"
 #include "decode/limit_options.h"

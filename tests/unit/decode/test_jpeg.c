@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The JPEG decoder against bare libjpeg: pixels, colour spaces, EXIF orientation, reduced sizes, and calls
  * in any order. */
 #include "decode/exif.h"

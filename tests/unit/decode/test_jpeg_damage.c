@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Damaged JPEGs: the class and message of each damage, limits, tables that must not be inherited from the
  * image before, and every cut and many flipped bytes. */
 #include "core/clock.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Our Huffman decoder beside libjpeg's own: the same pixels where the scan is in order, and where it is odd
  * the same verdict, word for word, because libjpeg decodes it then. */
 #include "decode/jpeg_inside.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* JPEG scans of nothing but random words, by tables of random codes: our Huffman decoder takes them all, and
  * the pixels are libjpeg's. */
 #include "jpeg_ways.h"

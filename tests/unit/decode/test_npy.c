@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The npy decoder: images and masks, classes of damage, and the time limit. */
 #include "decode/decode.h"
 #include "support/pictures.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The PNG decoder: every colour type, depth and interlacing against values worked out here and against
  * libspng, classes of damage, limits, and flipped bytes. */
 #include "decode/decode.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A batch over the pool is its samples one by one: for every level and number of workers. */
 #include "device/cpu/augment_batch.h"
 #include "support/pictures.h"

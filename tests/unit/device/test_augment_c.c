@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The reference of the fused augmentation against each stage's own definition, computed here in double. */
 #include "device/cpu/augment.h"
 #include "image/orientation.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is said about codes of CUDA and NVRTC. Opening the libraries: tests/device. */
 #include "device/cuda/cuda_api.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What memory, schedulers and link of a GPU allow: against numbers worked out by hand. */
 #include "device/gpu_bound.h"
 

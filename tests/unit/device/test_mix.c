@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Blending and swapping of two finished samples. */
 #include "device/cpu/augment.h"
 #include "device/kernel/host_build.h"

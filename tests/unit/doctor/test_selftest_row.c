@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How rows of `stoker devices --selftest` are judged and counted, and what never gets into them. */
 #include "doctor/selftest_facts.h"
 

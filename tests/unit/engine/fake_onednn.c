@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A library that claims to be oneDNN of the version in FAKE_ONEDNN_MAJOR and has nothing behind it. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Stands in for libtorch_cpu.so: says a version and can do nothing else. */
 #include <stdint.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* An operation of the engine onednn with all its tensors, for its unit tests. */
 #ifndef TESTS_UNIT_ONEDNN_RIG_H
 #define TESTS_UNIT_ONEDNN_RIG_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Engines held against each other: all operations are tried, a wrong number and a failure are seen. */
 #include "engine/conform.h"
 

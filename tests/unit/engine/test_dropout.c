@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The formula of dropout that all engines share. */
 #include "engine/dropout.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The front of the engines: names, what fails when memory or an engine fails, and that nothing is lost then.
  */
 #include "engine/engine.h"

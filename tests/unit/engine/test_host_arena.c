@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Memory of tensors: zeros, and given by the kernel before anybody computes. */
 #include "engine/host_arena.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The engine onednn: opening it or not, what it says of itself, convolution against plain loops, curves. What
  * it computes at large is the business of tests/engine. argv[1]: the fake library. */
 #include "onednn_rig.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The engine onednn when memory is missing or oneDNN refuses: a clean status, nothing lost, nothing allocated
  * while it runs. The real library stands behind: calls of the table go through wrappers that count. */
 #include "onednn_rig.h"

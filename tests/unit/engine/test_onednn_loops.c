@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Operations of our own loops: the same bits with any number of threads and any set of instructions. */
 #include "onednn_rig.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which algorithm the engine onednn takes for a convolution: by its option, by the rule, or measured. */
 #include "onednn_rig.h"
 

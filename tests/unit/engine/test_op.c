@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What follows from an operation's settings: shapes, parameters, and the sentence when it makes no sense. */
 #include "engine/op.h"
 

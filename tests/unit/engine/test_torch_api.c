@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where PyTorch is looked for, and what is said when it is of no use:
  *
  *     test_torch_api OLD BARE        two libraries that stand in for it (fake_torch.c) */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The eight EXIF orientations on a picture of six pixels, and on ones larger than the stripes. */
 #include "image/orientation.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Masks written as PNG are read back with the same ids, palettes included, by the decoder's fast path. What
  * the filters of other pictures leave is read by libspng in test_make_write.c. */
 #include "decode/png.h"

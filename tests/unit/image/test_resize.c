@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Resizing against its definition in double precision; constants stay constant, masks take the nearest
  * pixel. */
 #include "image/resize.h"
@@ -128,9 +129,10 @@ static void *refuse(void *context, size_t size_bytes)
     return NULL;
 }
 
-static void release_nothing(void *context, void *memory)
+static void release_nothing(void *context, void *memory, size_t size_bytes)
 {
     (void)context;
+    (void)size_bytes;
     assert_null(memory);
 }
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The cache alone: what goes in comes out, the budget holds, threads at once, memory that is refused. */
 #include "loader/cache.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Generated data sets: frozen bytes, sizes, and whether something can be learnt from them. */
 #include "core/hash.h"
 #include "core/memory.h"

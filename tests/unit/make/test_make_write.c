@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Data sets on a disk: layouts, markers, interruptions, failures. */
 #include "core/file.h"
 #include "core/hash.h"

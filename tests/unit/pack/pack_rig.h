@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* For tests of whole packs: data sets in a folder of the test's own, and packs of them. */
 #ifndef TEST_PACK_RIG_H
 #define TEST_PACK_RIG_H

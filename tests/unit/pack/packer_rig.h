@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* For tests of the packer: samples in files of the test's own, packed one at a time. */
 #ifndef TEST_PACKER_RIG_H
 #define TEST_PACKER_RIG_H

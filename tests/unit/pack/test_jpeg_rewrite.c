@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lossless JPEG rewriting: the same coefficients for every kind and size, metadata that stays or goes,
  * damaged input, limits and failing allocations. */
 #include "decode/exif.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Whole packs: what is in them, and going on with them. */
 #include "pack_rig.h"
 

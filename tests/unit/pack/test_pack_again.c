@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The same pack again: what is looked at, what is refused, and that nothing of others is touched. */
 #include "pack/pack_verify.h"
 #include "support/fail_alloc.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Many threads, one consumer: samples come in order whatever happens. */
 #include "core/clock.h"
 #include "core/thread.h"

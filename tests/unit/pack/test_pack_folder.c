@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The folder of a pack: where it may be, what may be in it, what is left over in it. */
 #include "core/folder_lock.h"
 #include "core/logger.h"

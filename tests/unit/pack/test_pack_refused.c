@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What cannot be packed, and what fails on the way. */
 #include "core/thread.h"
 #include "support/fail_alloc.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pack.json: written and read back, cut at every byte, each member missing or replaced, older versions,
  * and what may resume. */
 #include "core/durable.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One sample at a time: what its members hold. */
 #include "source/shards/shard_facts.h"
 #include "packer_rig.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Samples that cannot be packed, and memory that runs out. */
 #include "support/fail_alloc.h"
 #include "packer_rig.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tar members written by pack: found again by the reader, names of every length, pax records, and headers
  * as POSIX has them. */
 #include "pack/tar_blocks.h"

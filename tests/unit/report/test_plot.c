@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Charts: scales, points that may be left out, gaps; and text that wants to be HTML. */
 #include "report/plot.h"
 

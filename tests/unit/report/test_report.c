@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The page of a run that was put there by hand: what is missing, damaged or hostile, and no memory. */
 #include "report/report.h"
 

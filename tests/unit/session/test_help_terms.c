@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Help can be searched: every option of every table has the term that a user of PyTorch would grep for, in
  * one line of the help at 80 columns. An option without a row here fails: a new option needs its term. */
 #include "augment/operation.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A session as a module would use it: settings as text, a small data set, a run, run.json; and what comes
  * back when something is wrong with the settings. Nothing of it may print. */
 #include "session/loader_feed.h"

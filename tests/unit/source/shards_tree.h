@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* For tests of data sets in shards: shards in the folder of the running test. */
 #ifndef TEST_SHARDS_TREE_H
 #define TEST_SHARDS_TREE_H

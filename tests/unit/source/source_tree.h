@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* For tests of sources: a folder of their own, and memory that runs out. */
 #ifndef TEST_SOURCE_TREE_H
 #define TEST_SOURCE_TREE_H

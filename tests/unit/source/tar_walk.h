@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* For tests of the walker: a tar file in memory, and what is expected of its members. */
 #ifndef TEST_TAR_WALK_H
 #define TEST_TAR_WALK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Catalogs of keys: sorting against a plain comparison over hard cases, duplicates, and extensions that
  * keep their spelling. */
 #include "source/catalog.h"

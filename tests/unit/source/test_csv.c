@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The CSV reader: quotes, line ends, faults that cost one line only, length limits, and files that cannot
  * be read. */
 #include "source_tree.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Generated data (make:…) as a source: keys, labels, pictures, points, windows, malformed roots, and
  * failing allocations. */
 #include "source/kinds.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The files of shards: how many are open, what happens when they change, what is read ahead. */
 #include "shards_tree.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Building shard indexes: which members make a sample, what is wrong with it, and indexes that are damaged
  * or forged with a valid checksum. */
 #include "source/extension.h"

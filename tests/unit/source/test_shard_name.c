@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Names of tar members taken apart: key, field and fault, for plain and escaped names. */
 #include "source/shards/shard_name.h"
 

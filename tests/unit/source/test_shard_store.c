@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where shard indexes are kept: beside the shard, in the cache or nowhere; stale and damaged ones,
  * permissions, several processes at once, and failing allocations. */
 #include "source/shards/shard.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Are the samples of shards all that there should be, and no more? */
 #include "shards_tree.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The sources folder and pairs: classes, splits, links, odd names, unreadable folders, paths that are too
  * long, and failing allocations. */
 #include "source_tree.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The source list in CSV and JSONL: labels, points, masks, bad rows, duplicates, limits, and failing
  * allocations. */
 #include "source_tree.h"

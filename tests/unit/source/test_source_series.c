@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The source series from CSV and npy: windows and their labels, bad rows, tables that cannot be used, and
  * failing allocations. */
 #include "source_tree.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Data sets of shards: the same stream as the folder they were made of, ranges, keys in several shards,
  * missing fields, and failing allocations on many threads. */
 #include "shards_tree.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Walking tar files that are in order: all dialects, long names, sizes, ends; and any flipped bit, which
  * must end the walk without harm. */
 #include "tar_walk.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Damaged tar files: impossible sizes, forbidden kinds, broken headers and records, bombs, and storage
  * that refuses. */
 #include "tar_walk.h"

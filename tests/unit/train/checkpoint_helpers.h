@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A folder of checkpoints of a small model, and calls that must succeed. */
 #ifndef STK_TESTS_CHECKPOINT_HELPERS_H
 #define STK_TESTS_CHECKPOINT_HELPERS_H

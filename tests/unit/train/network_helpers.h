@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* For tests of networks: reading texts, looking at layers. */
 #ifndef TEST_NETWORK_HELPERS_H
 #define TEST_NETWORK_HELPERS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Tables of networks that must be refused, and how. */
 #ifndef TEST_NETWORK_ROWS_H
 #define TEST_NETWORK_ROWS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Networks made by hand, and everything that is needed to run one on the reference engine. */
 #ifndef PASS_HELPERS_H
 #define PASS_HELPERS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files in memory, good and bad. */
 #ifndef STK_TESTS_SAFETENSORS_HELPERS_H
 #define STK_TESTS_SAFETENSORS_HELPERS_H

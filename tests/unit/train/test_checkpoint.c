@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Checkpoints: what is saved comes back, the right ones stay, and a failure leaves nothing. */
 #include "checkpoint_helpers.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Any flipped bit and any truncation of any file of a checkpoint is noticed, and older ones are found. */
 #include "checkpoint_helpers.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which checkpoints are removed after a new one was written: the rule by examples, and over random lists
  * against its definition, which looks at each checkpoint by itself. */
 #include "train/checkpoint/checkpoint_list.h"

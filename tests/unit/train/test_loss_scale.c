@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The loss scale: growth, back-off, floor, and when enough is enough. */
 #include "train/loss_scale.h"
 

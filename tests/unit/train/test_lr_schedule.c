@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Learning-rate schedules against values written out: warm-up, cosine, steps, and PyTorch's OneCycleLR. */
 #include "train/lr_schedule.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Models: names, values at the start, what is frozen, and where everything lies. */
 #include "pass_helpers.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Network files: shapes and parameter counts of the shipped networks against published ones, options,
  * blocks, loops, and every layer setting. */
 #include "network_helpers.h"

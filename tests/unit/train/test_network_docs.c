@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The examples of docs/networks.md are networks; its table of operations has all their settings. */
 #include "network_helpers.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What can be wrong with an entry of a list of layers, and with loops. */
 #include "network_rows.h"
 

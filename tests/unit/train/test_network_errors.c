@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What can be wrong with a file as a whole, its head, its options, and with a request. */
 #include "network_rows.h"
 

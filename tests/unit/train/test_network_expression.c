@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Arithmetic in network files: values, overflow, unknown names, and depth. */
 #include "train/network/network_expression.h"
 

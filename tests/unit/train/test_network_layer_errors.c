@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What can be wrong with blocks, with the settings of a layer, and with shapes. */
 #include "network_rows.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Every allocation of a network that is read fails once: a clean status, nothing lost. */
 #include "network_helpers.h"
 

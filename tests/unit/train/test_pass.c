@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Passes compute what a network says: gradients, whatever the plan of memory is. */
 #include "pass_helpers.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Passes and models that cannot be: impossible requests, engines that fail, memory that is not there. */
 #include "pass_helpers.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a pass is given: accumulation, seeds, sums, averages, other passes beside it. */
 #include "pass_helpers.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is frozen has no gradients, and costs none. */
 #include "pass_helpers.h"
 

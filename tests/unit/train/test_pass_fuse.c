@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Fused passes compute what plain ones do, to the bit, on every engine, in any memory. */
 #include "pass_helpers.h"
 

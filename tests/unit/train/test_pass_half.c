@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Passes whose activations have 16 bits: half the memory, the same bits in any memory, gradients as good as
  * the type, and where numbers are not finite first. */
 #include "pass_helpers.h"

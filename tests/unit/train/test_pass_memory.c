@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Plans of random networks, run on a memory of tags: whoever reads must find what was meant for him. The tags
  * that are meant follow from the network alone, not from the plan. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The shipped networks: their plans change no bit, and are printed for people to read. */
 #include "pass_helpers.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The folder of a run: which one, one process at a time, whole lines of metrics, and nothing left over. */
 #include "train/run_folder.h"
 

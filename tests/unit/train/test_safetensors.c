@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The format of weights: what we write we read, and what others write too. */
 #include "safetensors_helpers.h"
 

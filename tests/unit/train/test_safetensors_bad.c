@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Malformed and hostile files of weights: refused with a reason, never a crash. */
 #include "safetensors_helpers.h"
 

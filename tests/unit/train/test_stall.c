@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The stall table: every moment goes to one row. */
 #include "train/stall.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* From counts to the numbers people quote. */
 #include "train/task.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Starting weights: as much of a file as fits, and a report of the rest. */
 #include "checkpoint_helpers.h"
 
