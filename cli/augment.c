@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stoker augment: what augmentation does to a data set, as a picture or in numbers. */
-#include "verb_loader.h"
+#include "cli.h"
 
 #include "loader/explain.h"
 #include "session/sheet.h"

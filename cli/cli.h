@@ -7,6 +7,9 @@
 #include "core/json_text.h"
 #include "core/memory.h"
 #include "core/process.h"
+#include "session/ledger_file.h"
+#include "session/loader_settings.h"
+#include "session/session.h"
 
 #include <jansson.h>
 #include <stdatomic.h>
@@ -117,10 +120,10 @@ int stk__help_run(int argc, char **argv);
 /* brief: the common settings only. */
 void stk__help_print(const stk__arguments *arguments, bool brief);
 
-/* --- man_page.c --------------------------------------------------------------------------------------------
+/* --- man.c -------------------------------------------------------------------------------------------------
  */
 
-/* `stoker --man [VERB]`, for the build: roff of stoker.1, stoker-VERB.1. Exit status. */
+/* `stoker man [VERB]`: roff of stoker.1, stoker-VERB.1. Exit status. */
 int stk__man_run(int count, char **words);
 void stk__man_print(const stk__arguments *arguments);
 
@@ -149,6 +152,24 @@ bool stk__cli_colors(FILE *file);
 const char *stk__cli_grouped(uint64_t value);
 const char *stk__cli_bytes(double bytes); /* "178 MB" */
 
+/* The values of a score in one line: "mIoU 0.812  F-score 0.887". */
+void stk__cli_print_score(FILE *file, stk__task task, const stk__score *score);
+/* Checkpoints that are not valid were passed over, unless there were none; reason: of the first. */
+void stk__cli_print_skipped(int count, const char *reason);
+void stk__cli_print_dataset(const stk_loader_info *info, const stk_loader_options *options);
+/* The rows of the effects that people should know: those that differ from what was asked for, or were left
+ * open. */
+void stk__cli_print_effects(const stk__config *config);
+void stk__cli_print_all_effects(const stk__config *config); /* with -vv only: every row, and its origin */
+
+/* A bad sample as a line on the screen, for stk__ledger_file.tell; progress: moved out of the way, or NULL.
+ */
+void stk__cli_tell_sample(void *progress, const stk_ledger_entry *entry);
+/* False: not everything could be written, and that has been printed. */
+bool stk__cli_ledger_close(stk__ledger_file *ledger);
+/* {"truncated": 3, …}: the classes of damage that came up. */
+json_t *stk__cli_damages_json(const stk_loader_stats *stats);
+
 typedef struct stk__progress {
     bool on;
     uint64_t last_ns, start_ns;
@@ -160,11 +181,6 @@ typedef struct stk__progress {
 void stk__progress_start(stk__progress *progress);
 void stk__progress_show(stk__progress *progress, const char *what, uint64_t done, uint64_t total);
 void stk__progress_end(stk__progress *progress);
-
-/* --- pocl_cache.c ------------------------------------------------------------------------------------------
- */
-
-void stk__cli_give_pocl_cache(void);
 
 /* --- interrupt.c -------------------------------------------------------------------------------------------
  */
@@ -184,5 +200,14 @@ void stk__interrupt_last(void (*call)(void));
 /* Signals are for somebody else, until it is called with NULL. from_terminal: Ctrl-C, which a child in our
  * group has heard too. */
 void stk__interrupt_relay(void (*relay)(void *context, int signal_number, bool from_terminal), void *context);
+
+/* Ctrl-C interrupts this loader from now on, until it is closed here. */
+void stk__cli_loader_target(stk_loader *loader);
+/* stk__session_loader_open, and Ctrl-C interrupts the loader. */
+stk_status stk__cli_loader_open(stk__arguments *arguments, stk__session_loading *loading, stk_loader **loader,
+                                stk_error *error);
+/* Both leave the program at once if threads had to be given up. */
+void stk__cli_loader_close(stk_loader **loader, int status);
+void stk__cli_session_close(stk__session *session, int status);
 
 #endif

@@ -73,7 +73,7 @@ static void print_verbs(const stk__verb *const *verbs, bool described)
 int stk__completion_run(int count, char **words, bool help)
 {
     int used;
-    const bool asks_help = count > 0 && strcmp(words[0], "help") == 0;
+    const bool asks_help = count > 0 && (strcmp(words[0], "help") == 0 || strcmp(words[0], "man") == 0);
     const stk__verb *verb = stk__verb_find(count - asks_help, words + asks_help, &used);
     if (verb && verb->parts) print_verbs(verb->parts, help);
     if (verb && !asks_help) return stk__verb_ask(verb, help ? "--complete=help" : "--complete");
@@ -81,6 +81,7 @@ int stk__completion_run(int count, char **words, bool help)
     print_verbs(stk__verbs, help);
     if (asks_help) return STK_EXIT_GOOD;
     print_word("help", "Print help of a verb or a setting.", help);
+    print_word("man", "Print the man page of a verb.", help);
     print_word("version", "Print the version.", help);
     print_word("--help", "Print the list of verbs.", help);
     print_word("--version", "Print the version.", help);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stoker eval RUN: how good is the network of a run, on its validation part? */
-#include "train_print.h"
+#include "cli.h"
 
 #include "session/eval_sheet.h"
 #include "session/session_check.h"
@@ -37,7 +37,7 @@ static stk_status run_job(eval_job *job, stk_error *error)
     const stk__run_choice choice = {
         .run = job->arguments.words[0], .checkpoint = job->checkpoint, .newest = job->newest};
     const stk_status loaded = stk__run_checkpoint_load(&choice, s->trainer, &job->found, error);
-    stk__train_print_skipped(job->found.skipped, job->found.first_reason);
+    stk__cli_print_skipped(job->found.skipped, job->found.first_reason);
     STK__TRY(loaded);
     if (job->sheet_path) {
         STK__TRY(stk__eval_sheet_init(&job->sheet, s, (int32_t)job->count, error));
@@ -77,7 +77,7 @@ static void print_text(const eval_job *job)
     stk__cli_print_all_effects(job->arguments.config);
     printf("%s: %s samples, loss %.5g", job->found.path, stk__cli_grouped(job->score.samples),
            job->score.loss);
-    stk__train_print_score(stdout, info->network->task, &job->score);
+    stk__cli_print_score(stdout, info->network->task, &job->score);
     printf("\n");
     for (int c = 0; info->network->task == STK_TASK_SEGMENTATION && c < data->class_count; c++) {
         if (isnan(job->score.per_class[c]))

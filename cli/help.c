@@ -226,7 +226,7 @@ int stk__help_run(int argc, char **argv)
     const char *topic = argc > 1 + used ? argv[1 + used] : NULL;
     if (argc > 2 + used) return stk__cli_usage("", "'%s' is one argument too many", argv[2 + used]);
     if (verb && !topic) return stk__verb_ask(verb, "--help=brief");
-    if (!topic || strcmp(topic, "help") == 0 || strcmp(topic, "version") == 0) {
+    if (!topic || strcmp(topic, "help") == 0 || strcmp(topic, "man") == 0 || strcmp(topic, "version") == 0) {
         stk__help_overview(stdout);
         return STK_EXIT_GOOD;
     }
@@ -250,5 +250,6 @@ void stk__help_overview(FILE *file)
                   "  stoker help VERB      usage, options, common settings, examples\n"
                   "  stoker help SETTING   one setting, such as learning_rate\n"
                   "  stoker VERB --help    the same with all settings\n"
+                  "  stoker man VERB       its man page: stoker man train | man -l -\n"
                   "  stoker version        also -V, --version\n");
 }

@@ -107,3 +107,36 @@ stk_status stk__interrupt_start(stk_error *error)
     const stk__thread_options options = {.name = "stk-signals", .run = watch_signals};
     return stk__thread_start(&thread, &options, error);
 }
+
+/* --- loaders and sessions ----------------------------------------------------------------------------------
+ */
+
+static void interrupt_loader(void *loader)
+{
+    stk_loader_interrupt(loader);
+}
+
+void stk__cli_loader_target(stk_loader *loader)
+{
+    stk__interrupt_target(interrupt_loader, loader);
+}
+
+stk_status stk__cli_loader_open(stk__arguments *arguments, stk__session_loading *loading, stk_loader **loader,
+                                stk_error *error)
+{
+    const stk_status status = stk__session_loader_open(arguments->config, loading, loader, error);
+    if (*loader) stk__cli_loader_target(*loader);
+    return status;
+}
+
+void stk__cli_loader_close(stk_loader **loader, int status)
+{
+    stk__interrupt_target(NULL, NULL);
+    if (stk_loader_close(loader) != 0) stk__cli_leave(status);
+}
+
+void stk__cli_session_close(stk__session *session, int status)
+{
+    stk__interrupt_target(NULL, NULL);
+    if (stk__session_close(session) != 0) stk__cli_leave(status);
+}

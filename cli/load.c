@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stoker load: runs the loader alone, without a consumer, and reports rate, digest and corrupt samples. */
-#include "verb_loader.h"
+#include "cli.h"
 
 #include "core/clock.h"
 #include "loader/digest.h"

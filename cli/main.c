@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The program `stoker`: finds the verb among its words and runs it. The list of verbs is here; each is
- * described in its own file. What is no verb: help, version, and --complete and --man, which shells and the
- * build ask for. */
+ * described in its own file. Words that are not verbs: help, man, version, and --complete, which shells ask
+ * for. */
 #include "cli.h"
 #include "device/opencl/opencl_probe.h"
 
 #include "core/nearest.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 const stk__verb *const stk__verbs[] = {&stk__verb_make,
                                        &stk__verb_load,
@@ -64,14 +67,56 @@ static int refuse_verb(const char *word)
     for (size_t i = 0; stk__verbs[i]; i++)
         stk__nearest_offer(&nearest, stk__verbs[i]->name);
     stk__nearest_offer(&nearest, "help");
+    stk__nearest_offer(&nearest, "man");
     stk__nearest_offer(&nearest, "version");
     return stk__cli_no_such("", "verb", word, nearest.best);
 }
 
+/* --- a cache for PoCL
+ * ---------------------------------------------------------------------------------------- PoCL (OpenCL on
+ * CPUs) offers no device when it cannot write its cache below HOME. Containers and services often have no
+ * such place, so the program gives it one; the library never changes the environment. */
+
+static bool can_write_below(const char *folder)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/.cache", folder);
+    return access(path, F_OK) == 0 ? access(path, W_OK) == 0 : access(folder, W_OK) == 0;
+}
+
+/* The folder itself is made where it is missing, as the specification of XDG wants it. */
+static bool can_write_to(const char *cache)
+{
+    return access(cache, W_OK) == 0 || mkdir(cache, 0700) == 0;
+}
+
+/* A folder of our own that nobody else could have prepared. */
+static bool make_own(const char *path)
+{
+    struct stat facts;
+    if (mkdir(path, 0700) == 0) return true;
+    return lstat(path, &facts) == 0 && S_ISDIR(facts.st_mode) && facts.st_uid == geteuid() &&
+           (facts.st_mode & 077) == 0;
+}
+
+static void give_pocl_cache(void)
+{
+    const char *home = getenv("HOME"), *cache = getenv("XDG_CACHE_HOME"), *temporary = getenv("TMPDIR");
+    char path[4096];
+    if (getenv("POCL_CACHE_DIR")) return;
+    if (cache && *cache ? can_write_to(cache) : home && *home && can_write_below(home)) return;
+    snprintf(path, sizeof path, "%s/stoker-pocl-%ld", temporary && *temporary ? temporary : "/tmp",
+             (long)geteuid());
+    if (make_own(path)) setenv("POCL_CACHE_DIR", path, 0);
+}
+
+/* --- words -----------------------------------------------------------------------------------------------
+ */
+
 static int run_verb(const stk__verb *verb, int argc, char **argv)
 {
     stk_error error;
-    stk__cli_give_pocl_cache(); /* before there are threads: it may change the environment */
+    give_pocl_cache(); /* before there are threads: it may change the environment */
     if (stk__interrupt_start(&error) != STK_OK) return stk__cli_fail(&error);
     return verb->run(verb, argc, argv);
 }
@@ -94,7 +139,7 @@ static int run_words(int argc, char **argv)
     }
     if (is(word, "--complete") || is(word, "--complete=help"))
         return stk__completion_run(argc - 2, argv + 2, is(word, "--complete=help"));
-    if (is(word, "--man")) return stk__man_run(argc - 2, argv + 2);
+    if (is(word, "man")) return stk__man_run(argc - 2, argv + 2);
     const stk__verb *verb = find_among(stk__verbs, word);
     return verb ? run_verb(verb, argc - 1, argv + 1) : refuse_verb(word);
 }

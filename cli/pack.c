@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stoker pack: a data set into shards. */
-#include "verb_loader.h"
+#include "cli.h"
 
 #include "pack/pack.h"
 

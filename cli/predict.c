@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stoker predict RUN FILES…: what the network of a run says of images or series. */
 #include "predict_answer.h"
-#include "train_print.h"
 
 #include "core/file.h"
 #include "core/json_text.h"
@@ -83,7 +82,7 @@ static stk_status open_network(predict_job *job, stk_error *error)
     job->answers.task = p->task;
     STK__TRY(check_flags(job, error));
     const stk_status status = stk__run_checkpoint_load(&p->choice, p->session.trainer, &p->found, error);
-    stk__train_print_skipped(p->found.skipped, p->found.first_reason);
+    stk__cli_print_skipped(p->found.skipped, p->found.first_reason);
     return status;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stoker stats: a look at a data set. */
-#include "verb_loader.h"
+#include "cli.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,41 +1,274 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stoker train: one command from data to a network that has learnt. */
+/* stoker train: one command from data to a trained network. Here: its flags, and what it prints: device,
+ * network and memory before step 1, a line per evaluation, at the end where the time went and what to change.
+ * What it does is src/session/train_session.h. All in the main thread. */
+#include "cli.h"
 #include "grid/grid.h"
-#include "train_print.h"
 
-#include "report/run_keys.h"
+#include "core/clock.h"
+#include "core/cpu.h"
 #include "session/run_json.h"
-#include "session/run_start.h"
-#include "session/trained_run.h"
+#include "session/train_session.h"
 
+#include <math.h>
 #include <string.h>
+
+enum { BAR = 30, CELL = 32 };
 
 typedef struct train_job {
     stk__arguments arguments;
-    stk__session session;
-    stk__run_start start;
-    int64_t stop_after, trace_steps;
+    stk__train_session train;
     bool plan;
-    stk__run_folder *folder;
-    stk__buffer settings; /* config.yaml */
-    stk__run run;
-    stk__train_screen screen;
-    stk__run_artifacts artifacts;
-    stk__ledger_file ledger, val_ledger; /* one file: both add to it */
-    char ledger_path[1024];
+    stk__progress progress;
+    uint64_t shown_epoch; /* the bar is of this one, counted from 1; 0: none */
 } train_job;
 
-static stk_status open_ledgers(train_job *job, stk_error *error)
+static const char *count_text(double value, char text[24])
 {
-    stk__run_folder_file(job->folder, "ledger.jsonl", job->ledger_path, sizeof job->ledger_path);
-    const stk__ledger_file form = {.path = job->ledger_path,
-                                   .late = true,
-                                   .tell = stk__cli_tell_sample,
-                                   .context = &job->screen.progress};
-    job->ledger = job->val_ledger = form;
-    STK__TRY(stk__ledger_file_open(&job->ledger, job->session.loader, true, error));
-    if (!job->session.val_loader) return STK_OK;
-    return stk__ledger_file_open(&job->val_ledger, job->session.val_loader, true, error);
+    if (value >= 1e9)
+        snprintf(text, 24, "%.2f G", value * 1e-9);
+    else if (value >= 1e6)
+        snprintf(text, 24, "%.2f M", value * 1e-6);
+    else if (value >= 1e4)
+        snprintf(text, 24, "%.0f k", value * 1e-3);
+    else
+        snprintf(text, 24, "%.0f", value);
+    return text;
+}
+
+/* --- before step 1 ---------------------------------------------------------------------------------------
+ */
+
+static void print_memory(const stk__session *s, const stk__trainer_info *info)
+{
+    fprintf(stderr, "  memory   at most %s: %s for weights and optimizer state, %s for activations",
+            stk__cli_bytes((double)s->planned_bytes), stk__cli_bytes((double)info->model_bytes),
+            stk__cli_bytes((double)info->pass_bytes));
+    if (info->report->recomputed_layers)
+        fprintf(stderr, " (%d layers recomputed)", info->report->recomputed_layers);
+    fprintf(stderr, ", %s for batches", stk__cli_bytes((double)s->batch_bytes));
+    if (s->cache_bytes) fprintf(stderr, ", %s for the cache", stk__cli_bytes((double)s->cache_bytes));
+    fprintf(stderr, ", %s for the program\n", stk__cli_bytes((double)s->program_bytes));
+}
+
+static void print_network(const stk__trainer_info *info, int64_t batch_size)
+{
+    char params[24], flops[24];
+    const stk__network *network = info->network;
+    fprintf(stderr, "  network  %s (%s): %s parameters, %sFLOP a sample\n", network->name,
+            stk__task_word(network->task), count_text((double)info->report->param_count, params),
+            count_text(info->report->step_flops / (double)batch_size, flops));
+}
+
+static void print_data(const stk__session *s)
+{
+    const stk_loader_info *info = stk_loader_describe(s->loader);
+    fprintf(stderr, "  data     %s: %s, %s samples", s->data.root, info->layout,
+            stk__cli_grouped(info->sample_count));
+    if (s->val_loader)
+        fprintf(stderr, " for training, %s for validation",
+                stk__cli_grouped(stk_loader_describe(s->val_loader)->sample_count));
+    if (info->w) fprintf(stderr, ", %dx%d %s", info->w, info->h, info->channels == 1 ? "grey" : "RGB");
+    if (info->window_rows) fprintf(stderr, ", windows of %d x %d", info->window_rows, info->feature_count);
+    if (info->class_count) fprintf(stderr, ", %d classes", info->class_count);
+    fprintf(stderr, ", batches of %lld\n", (long long)info->batch_size);
+}
+
+/* Linear scaling is advice; nothing is changed. */
+static void print_rate_advice(const stk__session *s)
+{
+    static const int64_t batches[] = {0, 32, 16, 8};
+    const int64_t base = batches[s->run.preset];
+    const int64_t batch = stk_loader_describe(s->loader)->batch_size * s->train.accumulation;
+    if (base && batch != base)
+        fprintf(
+            stderr,
+            "  advice   an optimizer step sees %lld samples, preset %s assumes %lld: linear scaling gives "
+            "optimizer.lr=%g (it stays %g)\n",
+            (long long)batch,
+            s->run.preset == STK_PRESET_BEST    ? "best"
+            : s->run.preset == STK_PRESET_DEBUG ? "debug"
+                                                : "memory_limited",
+            (long long)base, s->optimizer.lr * (double)batch / (double)base, s->optimizer.lr);
+}
+
+static void print_beginning(const train_job *job)
+{
+    const stk__session *s = &job->train.session;
+    const stk__trainer_info *info = stk__trainer_describe(s->trainer);
+    const stk__cpu_budget budget = stk__cpu_budget_read(NULL);
+    const char *expects = stk__run_preset_expects((stk__run_preset)s->run.preset);
+    if (stk__cli_quiet) return;
+    fprintf(stderr, "  device   %s, %s; engine %s%s%s%s, %d thread%s\n", s->device[0] ? s->device : "cpu",
+            budget.why, info->engine->name, info->engine->version[0] ? " (" : "", info->engine->version,
+            info->engine->version[0] ? ")" : "", info->engine->threads,
+            info->engine->threads == 1 ? "" : "s");
+    print_network(info, stk_loader_describe(s->loader)->batch_size);
+    print_memory(s, info);
+    print_data(s);
+    if (job->train.folder) fprintf(stderr, "  run      %s\n", stk__run_folder_path(job->train.folder));
+    if (expects) fprintf(stderr, "  preset   on a GPU it is expected to be busy %s of the time\n", expects);
+    print_rate_advice(s);
+    stk__cli_print_effects(s->config);
+}
+
+/* --- during the run --------------------------------------------------------------------------------------
+ */
+
+static void show_started(void *context, const stk__run_report *r)
+{
+    train_job *job = context;
+    if (stk__cli_quiet) return;
+    stk__cli_print_skipped(r->skipped_checkpoints, r->skipped_reason);
+    if (r->resumed)
+        fprintf(stderr, "resumed from step %lld (%s)\n", (long long)r->resumed_step, r->checkpoint);
+    if (stk__trainer_describe(job->train.session.trainer)->epoch_again)
+        fprintf(stderr, "epoch %llu restarts: the batch size has changed\n",
+                (unsigned long long)r->at.epoch + 1);
+    stk__progress_start(&job->progress);
+}
+
+/* "58 %"; what is unknown is a dash. */
+static const char *reading_text(char cell[CELL], stk_reading reading, double scale, const char *unit)
+{
+    if (reading.known == STK_KNOWN)
+        snprintf(cell, CELL, "%.0f%s", reading.value / scale, unit);
+    else
+        snprintf(cell, CELL, "-%s", unit);
+    return cell;
+}
+
+static void print_gpu(const stk__run_gpu *gpu)
+{
+    char cells[7][CELL];
+    fprintf(stderr, "GPU %s: util %s, %s of %s, memory %s of %s, %s, SM %s", gpu->label.text,
+            reading_text(cells[0], gpu->util_percent, 1, " %"), reading_text(cells[1], gpu->power_w, 1, ""),
+            reading_text(cells[2], gpu->power_limit_w, 1, " W"),
+            reading_text(cells[3], gpu->memory_used_bytes, 1e9, ""),
+            reading_text(cells[4], gpu->memory_total_bytes, 1e9, " GB"),
+            reading_text(cells[5], gpu->temperature_c, 1, " °C"),
+            reading_text(cells[6], gpu->sm_clock_mhz, 1, " MHz"));
+    if (gpu->state != STK_GPU_GOOD) fprintf(stderr, "; %s", stk_gpu_state_name(gpu->state));
+    fputc('\n', stderr);
+}
+
+static void show_gpus(train_job *job, uint64_t epochs)
+{
+    static stk__run_gpu gpus[STK_GPUS];
+    if (!stk__run_monitor_due(job->train.monitor, epochs)) return;
+    stk__progress_end(&job->progress);
+    const int count = stk__run_monitor_read(job->train.monitor, epochs, gpus);
+    for (int i = 0; i < count && !stk__cli_quiet; i++)
+        print_gpu(&gpus[i]);
+}
+
+static void show_step(void *context, const stk__run_report *r)
+{
+    train_job *job = context;
+    const stk_loader_info *info = stk_loader_describe(job->train.session.loader);
+    char what[48];
+    show_gpus(job, r->at.epoch);
+    if (job->shown_epoch != r->at.epoch + 1) {
+        stk__progress_end(&job->progress);
+        job->progress.start_ns = stk__clock_ns();
+        job->shown_epoch = r->at.epoch + 1;
+    }
+    if (r->logged)
+        snprintf(job->progress.note, sizeof job->progress.note, "  wait %.0f %%  loss %.4g",
+                 100 * r->wait_share, r->log.score.loss);
+    snprintf(what, sizeof what, "epoch %llu of %llu", (unsigned long long)r->at.epoch + 1,
+             (unsigned long long)r->epochs);
+    const uint64_t done = r->at.batch * (uint64_t)info->batch_size;
+    stk__progress_show(&job->progress, what, done < info->sample_count ? done : info->sample_count,
+                       info->sample_count);
+}
+
+static void show_log(void *context, const stk__run_report *r)
+{
+    train_job *job = context;
+    if (stk__cli_verbose < 1 && stk__trainer_has_val(job->train.session.trainer)) return;
+    stk__progress_end(&job->progress);
+    if (stk__cli_quiet) return;
+    fprintf(stderr, "step %-6lld loss %-8.5g", (long long)r->log_at.step, r->log.score.loss);
+    stk__cli_print_score(stderr, stk__trainer_describe(job->train.session.trainer)->network->task,
+                         &r->log.score);
+    fprintf(stderr, "  %.4g samples/s, wait %.0f %%\n", r->samples_per_s, 100 * r->wait_share);
+}
+
+static void show_evaluation(void *context, const stk__run_report *r)
+{
+    train_job *job = context;
+    stk__progress_end(&job->progress);
+    if (stk__cli_quiet) return;
+    fprintf(stderr, "epoch %-4llu loss %-8.4g val_loss %-8.4g", (unsigned long long)r->at.epoch,
+            r->logged ? r->log.score.loss : NAN, r->score.loss);
+    stk__cli_print_score(stderr, stk__trainer_describe(job->train.session.trainer)->network->task, &r->score);
+    fprintf(stderr, "%s\n", r->best ? "  best so far" : "");
+}
+
+/* --- at the end ------------------------------------------------------------------------------------------
+ */
+
+static void print_stall(stk__run *run, const stk__stall *stall)
+{
+    const double wall_s = run->report.wall_s;
+    char name[48];
+    printf("where the time went: %.1f s, %llu steps, %.4g ms a step\n", wall_s,
+           (unsigned long long)run->step_count, stk__run_step_ms(run));
+    for (int row = 0; row < STK_STALL_ROWS; row++) {
+        const double share = stk__stall_share(stall, (stk__stall_row)row, wall_s);
+        const int bar = (int)lrint(share * BAR);
+        if (share < 0.0005) continue;
+        snprintf(name, sizeof name, "%s%s", row <= STK_STALL_AUGMENT ? "wait for data: " : "",
+                 stk__stall_name((stk__stall_row)row));
+        printf("  %-24s %5.1f %%%s", name, 100 * share, bar ? "  " : "");
+        for (int i = 0; i < bar; i++)
+            fputs("█", stdout);
+        printf("\n");
+    }
+}
+
+/* Beside the network, so that it is no row of the table. */
+static void print_device_batches(const stk__session *s)
+{
+    stk_loader_stats stats;
+    stk_loader_get_stats(s->loader, &stats);
+    if (!stats.device_batches) return;
+    const double each_ms = 1e-6 / (double)stats.device_batches;
+    printf("  meanwhile, per batch: %.4g ms of copies to a device, %.4g ms of its kernels\n",
+           each_ms * (double)stats.device_copy_ns, each_ms * (double)stats.device_kernel_ns);
+}
+
+static void print_end(train_job *job)
+{
+    const stk__run_report *r = &job->train.run.report;
+    const stk__session *s = &job->train.session;
+    const stk__trainer_info *info = stk__trainer_describe(s->trainer);
+    const stk__stall *stall = stk__trainer_stall(s->trainer);
+    char advice[256];
+    show_gpus(job, r->at.epoch);
+    stk__progress_end(&job->progress);
+    if (stk__cli_quiet) return;
+    if (job->train.run.step_count) print_stall(&job->train.run, stall);
+    print_device_batches(s);
+    if (r->wall_s > 0) printf("%.4g samples/s", (double)r->at.samples / r->wall_s);
+    if (!isnan(r->best_value))
+        printf("; best %s %.4g after step %lld", stk__task_describe(info->network->task)->values[info->value],
+               r->best_value, (long long)r->best_step);
+    printf("%s\n", r->interrupted     ? "; interrupted"
+                   : r->stopped_early ? "; stopped early: no improvement"
+                                      : "");
+    if (r->at.skipped)
+        printf("%lld of %lld steps were skipped: gradients overflow in fp16 (loss scale now %g)\n",
+               (long long)r->at.skipped, (long long)(r->at.step + r->at.skipped), r->at.loss_scale);
+    if (r->checkpoint[0]) printf("last checkpoint: %s\n", r->checkpoint);
+    printf("run: %s (report.html, config.yaml, run.json, metrics.jsonl, checkpoints)\n",
+           stk__run_folder_path(job->train.folder));
+    stk__run_advice(s, stall, r->wall_s, advice, sizeof advice);
+    printf("advice: %s\n",
+           advice[0] ? advice : "nothing stands out: the engine computes nearly all of the time");
+    if (r->interrupted)
+        printf("resume with: stoker train --run %s --resume\n", stk__run_folder_path(job->train.folder));
 }
 
 /* --- the end ---------------------------------------------------------------------------------------------
@@ -54,37 +287,31 @@ static void keep_failure(int *code, stk_status status, const stk_error *error)
 
 static int tell_failure(const train_job *job, const stk_error *error)
 {
+    const stk__train_session *t = &job->train;
     const int code = stk__cli_fail(error);
-    if (job->run.report.checkpoint[0])
+    if (t->run.report.checkpoint[0])
         fprintf(stderr, "newest checkpoint: %s; resume with: stoker train --run %s --resume\n",
-                job->run.report.checkpoint, stk__run_folder_path(job->folder));
+                t->run.report.checkpoint, stk__run_folder_path(t->folder));
     return code;
 }
 
-/* Written if there were steps, or if the file does not describe this end of the run yet. */
 static stk_status write_run_json(train_job *job, bool failed, stk_error *error)
 {
-    if (!job->run.step_count && (failed || stk__run_json_is_current(&job->run))) return STK_OK;
-    const stk__run_result result = {.session = &job->session,
-                                    .run = &job->run,
-                                    .artifacts = &job->artifacts,
-                                    .failed = failed,
-                                    .monitor = stk__train_monitor_judge(job->screen.monitor)};
-    json_t *report = stk__run_json(&result);
-    const stk_status status =
-        stk__run_folder_write_json(job->folder, STK_RUN_FILE, json_incref(report), error);
-    if (stk__cli_json)
-        stk__cli_print_json(report);
+    stk__train_outcome result;
+    const stk_status status = stk__train_session_finish(&job->train, failed, &result, error);
+    if (result.monitor_note[0] && !stk__cli_quiet)
+        fprintf(stderr, "stoker: GPU monitoring stopped early: %s\n", result.monitor_note);
+    if (stk__cli_json && result.report)
+        stk__cli_print_json(result.report);
     else
-        json_decref(report);
+        json_decref(result.report);
     return status;
 }
 
 static stk_status write_artifacts(train_job *job, stk_error *error)
 {
-    stk__run_artifacts *a = &job->artifacts;
-    if (!job->run.trainer) return STK_OK; /* it never began */
-    const stk_status status = stk__run_artifacts_write(a, &job->run, error);
+    const stk__run_artifacts *a = &job->train.artifacts;
+    const stk_status status = stk__train_session_write_artifacts(&job->train, error);
     if (a->too_short)
         fprintf(stderr, "stoker: no trace.json: the run ended before step %d\n", STK_RUN_UNTRACED + 1);
     else if (a->trace.lost)
@@ -93,40 +320,27 @@ static stk_status write_artifacts(train_job *job, stk_error *error)
     return status;
 }
 
-static void close_ledgers(train_job *job, int *code)
-{
-    stk__ledger_file *const files[] = {&job->ledger, &job->val_ledger};
-    for (int i = 0; i < 2; i++)
-        if (!stk__cli_ledger_close(files[i])) keep_first(code, STK_EXIT_FAILED);
-}
-
-/* Everything is closed before the program leaves; threads that hang are left behind. */
-static void close_job(train_job *job, int code)
-{
-    stk__run_artifacts_close(&job->artifacts);
-    stk__run_folder_close(&job->folder);
-    stk__buffer_fini(&job->settings);
-    const int hung = stk__train_monitor_close(&job->screen.monitor);
-    stk__cli_session_close(&job->session, code);
-    if (hung) stk__cli_leave(code);
-}
-
 /* A failure does not keep the rest from being written; the first one is the exit status. */
 static int finish(train_job *job, stk_status status, const stk_error *error)
 {
+    stk__train_session *t = &job->train;
     const bool failed = status != STK_OK;
     int code = STK_EXIT_GOOD;
     stk_error next;
-    stk__progress_end(&job->screen.progress);
+    stk__progress_end(&job->progress);
     if (failed) code = tell_failure(job, error);
-    if (job->folder) {
+    if (t->folder) {
         keep_failure(&code, write_run_json(job, failed, &next), &next);
         keep_failure(&code, write_artifacts(job, &next), &next);
-        if (!failed && !stk__cli_json) stk__train_print_end(&job->screen);
+        if (!failed && !stk__cli_json) print_end(job);
     }
-    close_ledgers(job, &code);
-    if (job->run.report.interrupted) keep_first(&code, STK_EXIT_INTERRUPTED);
-    close_job(job, code);
+    if (!stk__train_session_close_ledgers(t)) {
+        fprintf(stderr, "stoker: cannot write the ledger '%s' completely\n", t->ledger_path);
+        keep_first(&code, STK_EXIT_FAILED);
+    }
+    if (t->run.report.interrupted) keep_first(&code, STK_EXIT_INTERRUPTED);
+    stk__interrupt_target(NULL, NULL);
+    if (stk__train_session_close(t) != 0) stk__cli_leave(code);
     return code;
 }
 
@@ -135,56 +349,45 @@ static int finish(train_job *job, stk_status status, const stk_error *error)
 
 static stk_status print_plan(const train_job *job, stk_error *error)
 {
-    const stk__trainer_info *info = stk__trainer_describe(job->session.trainer);
+    const stk__trainer_info *info = stk__trainer_describe(job->train.session.trainer);
     if (stk__cli_json) {
-        stk__cli_print_json(stk__plan_json(&job->session));
+        stk__cli_print_json(stk__plan_json(&job->train.session));
         return STK_OK;
     }
     stk__buffer text = {0};
     const stk_status status = stk__pass_print(info->pass, info->network, &text, error);
     if (status == STK_OK) fwrite(text.data, 1, text.size_bytes, stdout);
     stk__buffer_fini(&text);
-    printf("  %-14s %9s\n", "batches", stk__cli_bytes((double)job->session.batch_bytes));
-    if (job->session.cache_bytes)
-        printf("  %-14s %9s\n", "cache", stk__cli_bytes((double)job->session.cache_bytes));
-    if (job->session.device_bytes)
-        printf("  %-14s %9s\n  %-14s %9s\n", "CUDA itself", stk__cli_bytes((double)job->session.cuda_bytes),
-               job->session.device, stk__cli_bytes((double)job->session.device_bytes));
-    printf("  %-14s %9s\n  %-14s %9s\n", "program", stk__cli_bytes((double)job->session.program_bytes),
-           "at most", stk__cli_bytes((double)job->session.planned_bytes));
+    printf("  %-14s %9s\n", "batches", stk__cli_bytes((double)job->train.session.batch_bytes));
+    if (job->train.session.cache_bytes)
+        printf("  %-14s %9s\n", "cache", stk__cli_bytes((double)job->train.session.cache_bytes));
+    if (job->train.session.device_bytes)
+        printf("  %-14s %9s\n  %-14s %9s\n", "CUDA itself",
+               stk__cli_bytes((double)job->train.session.cuda_bytes), job->train.session.device,
+               stk__cli_bytes((double)job->train.session.device_bytes));
+    printf("  %-14s %9s\n  %-14s %9s\n", "program", stk__cli_bytes((double)job->train.session.program_bytes),
+           "at most", stk__cli_bytes((double)job->train.session.planned_bytes));
     return status;
 }
 
 static stk_status run_job(train_job *job, stk_error *error)
 {
-    job->session.config = job->arguments.config;
-    job->screen = (stk__train_screen){.session = &job->session, .run = &job->run};
-    job->start.on_top = stk__arguments_config(&job->arguments);
-    STK__TRY(stk__run_read_settings(job->arguments.config, &job->start, error));
-    job->session.has_checkpoint = job->start.resume && stk__run_has_checkpoint(job->start.path);
-    STK__TRY(stk__session_open(&job->session, error));
-    if (!job->plan) {
-        STK__TRY(stk__run_open_folder(&job->folder, &job->session, &job->start, &job->settings, error));
-        STK__TRY(open_ledgers(job, error));
-        STK__TRY(stk__run_artifacts_open(&job->artifacts, &job->session, job->trace_steps, error));
-    }
-    STK__TRY(stk__train_monitor_open(&job->screen.monitor, job->arguments.config,
-                                     job->session.run.monitor_interval, job->folder, error));
-    job->screen.folder = job->folder;
-    stk__train_print_beginning(&job->screen);
+    stk__train_session *t = &job->train;
+    t->session.config = job->arguments.config;
+    t->start.on_top = stk__arguments_config(&job->arguments);
+    t->stop = stk__interrupt_flag();
+    t->tell_sample = stk__cli_tell_sample;
+    t->tell_context = &job->progress;
+    t->watch = (stk__run_watch){.context = job,
+                                .started = show_started,
+                                .stepped = show_step,
+                                .logged = show_log,
+                                .evaluated = show_evaluation};
+    STK__TRY(stk__train_session_open(t, job->plan, error));
+    print_beginning(job);
     if (job->plan) return print_plan(job, error);
     stk__interrupt_wait(true);
-    job->run = (stk__run){.trainer = job->session.trainer,
-                          .folder = job->folder,
-                          .train = &job->session.train,
-                          .resume = job->start.resume,
-                          .settings = &job->settings,
-                          .stop_after = job->stop_after,
-                          .watch = stk__train_watch(&job->screen),
-                          .stop = stk__interrupt_flag(),
-                          .trace = stk__run_artifacts_trace(&job->artifacts),
-                          .trace_steps = job->trace_steps};
-    return stk__run_train(&job->run, error);
+    return stk__train_session_train(t, error);
 }
 
 /* --- grid ------------------------------------------------------------------------------------------------
@@ -204,14 +407,14 @@ static int train_grid(train_job *job, bool jobs_given)
 {
     stk_error error;
     if (jobs_given && grid.jobs < 1) return stk__cli_usage("train", "--jobs must be 1 or more");
-    if (job->stop_after) return stk__cli_usage("train", "--grid trains to the end; set train.epochs");
-    if (job->trace_steps) return stk__cli_usage("train", "--trace records one run, not a --grid");
-    if (stk__run_take_resume(job->arguments.config, &job->start.resume, &error) != STK_OK)
+    if (job->train.stop_after) return stk__cli_usage("train", "--grid trains to the end; set train.epochs");
+    if (job->train.trace_steps) return stk__cli_usage("train", "--trace records one run, not a --grid");
+    if (stk__run_take_resume(job->arguments.config, &job->train.start.resume, &error) != STK_OK)
         return stk__cli_fail(&error);
     if (!jobs_given) grid.jobs = 0;
-    grid.folder = job->start.path;
+    grid.folder = job->train.start.path;
     grid.plan = job->plan;
-    grid.resume = job->start.resume;
+    grid.resume = job->train.start.resume;
     return stk__grid_train(&job->arguments, &grid);
 }
 
@@ -222,15 +425,15 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
         {.name = "run",
          .value = "DIR",
          .help = "folder of the run; default: a new one in runs/",
-         .text = &job.start.path},
+         .text = &job.train.start.path},
         {.name = "resume",
          .help = "resume the run in --run DIR from its newest checkpoint, with its settings",
-         .given = &job.start.resume},
+         .given = &job.train.start.resume},
         {.name = "plan", .help = "print layers, shapes and memory without training", .given = &job.plan},
         {.name = "stop-after",
          .value = "N",
          .help = "stop after N steps, with a checkpoint",
-         .number = &job.stop_after},
+         .number = &job.train.stop_after},
         {.name = "grid",
          .value = "KEY=A,B …",
          .help = "train every combination of these values; the same command resumes",
@@ -242,7 +445,7 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
         {.name = "trace",
          .value = "N",
          .help = "record N steps, after 2 warm-up steps, in trace.json; synchronizes after each layer",
-         .number = &job.trace_steps},
+         .number = &job.train.trace_steps},
         {.name = "json", .help = "print the report as JSON on standard output", .given = &stk__cli_json},
     };
     job.arguments = (stk__arguments){
@@ -253,7 +456,7 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
     const bool jobs_given = grid.jobs >= 0;
     if (code < 0 && jobs_given && !grid.word_count) code = stk__cli_usage("train", "--jobs needs --grid");
     if (code < 0 && grid.word_count) code = train_grid(&job, jobs_given);
-    if (code < 0 && job.trace_steps > STK_TRACE_MOST_STEPS)
+    if (code < 0 && job.train.trace_steps > STK_TRACE_MOST_STEPS)
         code = stk__cli_usage("train", "--trace must be 1 to %d steps", STK_TRACE_MOST_STEPS);
     if (code < 0) code = finish(&job, run_job(&job, &error), &error);
     stk__arguments_fini(&job.arguments);

@@ -8,34 +8,37 @@
 #include <string.h>
 #include <time.h>
 
-enum { HEADING_EVERY = 24, CELL = 24, THROTTLES = 6 };
+enum { HEADING_EVERY = 24, CELL = 24 };
 
-/* words: one for each bit of stk_throttle. */
-static const char *list_throttle(stk_reading throttle, const char *const words[THROTTLES],
-                                 const char *between)
+/* word: of a bit of stk_throttle. */
+static const char *list_throttle(stk_reading throttle, const char *(*word)(int bit), const char *between)
 {
     static char text[80];
     text[0] = '\0';
     if (!stk__monitor_output_knows(throttle)) return text;
-    for (size_t i = 0; i < THROTTLES; i++) {
+    for (int i = 0; i < STK_THROTTLES; i++) {
         if (!(stk__throttle_bits(throttle) & 1u << i)) continue;
         if (text[0]) strcat(text, between);
-        strcat(text, words[i]);
+        strcat(text, word(i));
     }
     return text[0] ? text : "none";
 }
 
 const char *stk__monitor_output_throttle(stk_reading throttle, const char *between)
 {
-    static const char *const ids[THROTTLES] = {"power", "heat", "brake", "sync", "user", "other"};
-    return list_throttle(throttle, ids, between);
+    return list_throttle(throttle, stk__throttle_id, between);
+}
+
+static const char *throttle_word(int bit)
+{
+    static const char *const words[STK_THROTTLES] = {"power",      "thermal",     "power brake",
+                                                     "sync boost", "user clocks", "other"};
+    return words[bit];
 }
 
 const char *stk__monitor_output_throttle_words(stk_reading throttle)
 {
-    static const char *const words[THROTTLES] = {"power",      "thermal",     "power brake",
-                                                 "sync boost", "user clocks", "other"};
-    return list_throttle(throttle, words, ", ");
+    return list_throttle(throttle, throttle_word, ", ");
 }
 
 static void print_heading(stk__monitor_output *output)

@@ -22,10 +22,10 @@ json_t *stk__loader_state_json(const stk_loader_state *s)
         !is_text(s->part, sizeof s->part) || s->sample_count > INT64_MAX || s->epoch > INT64_MAX ||
         s->position > INT64_MAX)
         return NULL;
-    return json_pack("{s:i, s:s, s:I, s:I, s:s, s:s, s:I, s:I}", "schema", SCHEMA, "fingerprint",
-                     s->fingerprint, "sample_count", (json_int_t)s->sample_count, "seed", (json_int_t)s->seed,
-                     "order", s->order, "part", s->part, "epoch", (json_int_t)s->epoch, "position",
-                     (json_int_t)s->position);
+    return json_pack("{s:i, s:s, s:I, s:I, s:s, s:s, s:I, s:I}", STK_LOADER_STATE_SCHEMA, SCHEMA,
+                     "fingerprint", s->fingerprint, "sample_count", (json_int_t)s->sample_count, "seed",
+                     (json_int_t)s->seed, "order", s->order, "part", s->part, "epoch", (json_int_t)s->epoch,
+                     "position", (json_int_t)s->position);
 }
 
 static bool copy_text(char *to, size_t size, const char *text)
@@ -38,9 +38,9 @@ const char *stk__loader_state_read(stk_loader_state *state, json_t *object, char
     const char *fingerprint, *order, *part;
     json_int_t schema, count, seed, epoch, position;
     json_error_t wrong;
-    if (json_unpack_ex(object, &wrong, 0, "{s:I, s:s, s:I, s:I, s:s, s:s, s:I, s:I}", "schema", &schema,
-                       "fingerprint", &fingerprint, "sample_count", &count, "seed", &seed, "order", &order,
-                       "part", &part, "epoch", &epoch, "position", &position) != 0) {
+    if (json_unpack_ex(object, &wrong, 0, "{s:I, s:s, s:I, s:I, s:s, s:s, s:I, s:I}", STK_LOADER_STATE_SCHEMA,
+                       &schema, "fingerprint", &fingerprint, "sample_count", &count, "seed", &seed, "order",
+                       &order, "part", &part, "epoch", &epoch, "position", &position) != 0) {
         snprintf(why, 160, "%s", wrong.text);
         return why;
     }

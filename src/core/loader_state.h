@@ -8,7 +8,8 @@
 
 #include <jansson.h>
 
-enum { STK_LOADER_STATE_KEYS = 8 }; /* of the object */
+enum { STK_LOADER_STATE_KEYS = 8 };      /* of the object */
+#define STK_LOADER_STATE_SCHEMA "schema" /* the key of its version, 1 */
 
 /* NULL: the state cannot be written (a text without end or not UTF-8, a count above 2^63), or no memory. */
 json_t *stk__loader_state_json(const stk_loader_state *state);

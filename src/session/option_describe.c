@@ -3,34 +3,31 @@
  * parsers and help read, too, so nothing is described twice. Threads: any; tables never change. */
 #include "stoker/options.h"
 
-#include "augment/settings.h"
 #include "core/sized.h"
-#include "loader/loader_open.h"
 #include "pack/pack.h"
-#include "train/train_settings.h"
+#include "session/session.h"
 
 #include <math.h>
 #include <string.h>
 
-enum {
-    SECTIONS = 8,
-    FIRST_INFO_BYTES = offsetof(stk_option_info, expects) + 192 /* stk_option_info in version 0.1 */
-};
+enum { FIRST_INFO_BYTES = offsetof(stk_option_info, expects) + 192 }; /* stk_option_info in version 0.1 */
 _Static_assert(sizeof(stk_option_type) == sizeof(int), "stk_option_type is no int");
 
+/* Those of a session, but data.val, which has the settings of data once more; then pack. */
 static const stk__option_table *table_at(int index)
 {
-    const stk__option_table *const tables[SECTIONS] = {
-        &stk__loader_options,     stk__augment_options(),    &stk__model_options_table,
-        &stk__loss_options_table, &stk__train_options_table, &stk__optimizer_options_table,
-        &stk__run_options_table,  &stk__pack_options};
-    return index >= 0 && index < SECTIONS ? tables[index] : NULL;
+    const stk__option_table *const *tables = stk__session_tables();
+    if (index < 0) return NULL;
+    for (int i = 0; i < STK_SESSION_TABLES; i++)
+        if (strcmp(tables[i]->section, "data.val") != 0 && index-- == 0) return tables[i];
+    return index == 0 ? &stk__pack_options : NULL;
 }
 
 static const stk__option_table *find_table(const char *section)
 {
-    for (int i = 0; section && i < SECTIONS; i++)
-        if (strcmp(table_at(i)->section, section) == 0) return table_at(i);
+    const stk__option_table *table;
+    for (int i = 0; section && (table = table_at(i)); i++)
+        if (strcmp(table->section, section) == 0) return table;
     return NULL;
 }
 

@@ -12,24 +12,31 @@
 #include "core/process.h"
 #include "loader/loader_open.h"
 
+#include <pthread.h>
 #include <stdio.h>
+#include <string.h>
+
+static stk__option_table val_table;
+static const stk__option_table *session_tables[STK_SESSION_TABLES];
+
+static void list_tables(void)
+{
+    val_table = stk__loader_options;
+    val_table.section = "data.val";
+    val_table.also = NULL;
+    const stk__option_table *const all[STK_SESSION_TABLES] = {
+        &stk__loader_options,          &val_table,
+        stk__augment_options(),        &stk__model_options_table,
+        &stk__loss_options_table,      &stk__train_options_table,
+        &stk__optimizer_options_table, &stk__run_options_table};
+    memcpy(session_tables, all, sizeof all);
+}
 
 const stk__option_table *const *stk__session_tables(void)
 {
-    static stk__option_table val;
-    static const stk__option_table *tables[STK_SESSION_TABLES];
-    val = stk__loader_options;
-    val.section = "data.val";
-    val.also = NULL;
-    tables[0] = &stk__loader_options;
-    tables[1] = &val;
-    tables[2] = stk__augment_options();
-    tables[3] = &stk__model_options_table;
-    tables[4] = &stk__loss_options_table;
-    tables[5] = &stk__train_options_table;
-    tables[6] = &stk__optimizer_options_table;
-    tables[7] = &stk__run_options_table;
-    return tables;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, list_tables);
+    return session_tables;
 }
 
 stk_status stk__session_apply_preset(stk__config *config, stk_error *error)

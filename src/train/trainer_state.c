@@ -4,41 +4,29 @@
 #include "train/trainer_internal.h"
 
 #include "core/json_text.h"
+#include "core/loader_state.h"
 
 #include <math.h>
 #include <string.h>
 
+/* The loader's state without its schema number: the checkpoint has its own. */
 static json_t *feed_json(const stk__feed *feed)
 {
     stk_loader_state s;
     feed->tell(feed->context, &s);
-    return json_pack("{s:s, s:I, s:I, s:s, s:s, s:I, s:I}", "fingerprint", s.fingerprint, "sample_count",
-                     (json_int_t)s.sample_count, "seed", (json_int_t)s.seed, "order", s.order, "part", s.part,
-                     "epoch", (json_int_t)s.epoch, "position", (json_int_t)s.position);
-}
-
-static bool copy_text(char *target, size_t size, const char *text)
-{
-    if (strlen(text) >= size) return false;
-    memcpy(target, text, strlen(text) + 1);
-    return true;
+    json_t *object = stk__loader_state_json(&s);
+    json_object_del(object, STK_LOADER_STATE_SCHEMA);
+    return object;
 }
 
 static bool read_feed(const json_t *json, stk_loader_state *s)
 {
-    const char *fingerprint, *order, *part;
-    json_int_t count, seed, epoch, position;
-    *s = (stk_loader_state){.epoch = 0};
-    if (json_unpack((json_t *)(uintptr_t)json, "{s:s, s:I, s:I, s:s, s:s, s:I, s:I}", "fingerprint",
-                    &fingerprint, "sample_count", &count, "seed", &seed, "order", &order, "part", &part,
-                    "epoch", &epoch, "position", &position) != 0)
-        return false;
-    s->sample_count = (uint64_t)count;
-    s->seed = seed;
-    s->epoch = (uint64_t)epoch;
-    s->position = (uint64_t)position;
-    return copy_text(s->fingerprint, sizeof s->fingerprint, fingerprint) &&
-           copy_text(s->order, sizeof s->order, order) && copy_text(s->part, sizeof s->part, part);
+    char why[160];
+    json_t *object = json_copy((json_t *)(uintptr_t)json);
+    json_object_set_new(object, STK_LOADER_STATE_SCHEMA, json_integer(1));
+    const bool read = object && !stk__loader_state_read(s, object, why);
+    json_decref(object);
+    return read;
 }
 
 /* Sums that have not been read yet, as a list of numbers; null: no finite one. */

@@ -25,7 +25,7 @@ def examples_of(*words):
 
 def verbs():
     listed = subprocess.run(["stoker", "--complete"], capture_output=True, text=True, check=True).stdout.split()
-    names = [[word] for word in listed if not word.startswith("-") and word not in ("help", "version")]
+    names = [[word] for word in listed if not word.startswith("-") and word not in ("help", "man", "version")]
     return names + [["bench", part] for part in ("load", "augment", "train")]
 
 

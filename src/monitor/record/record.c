@@ -4,7 +4,7 @@
 #include "monitor/record/record.h"
 
 #include "monitor/host/host_key.h"
-#include "monitor/record/json_line.h"
+#include "monitor/record/frame_json.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -141,25 +141,6 @@ static void put_loads(stk__json_line *line, const stk_gpu_frame *seen)
     stk__line_close(line, ']');
 }
 
-static void put_processes(stk__json_line *line, const stk_gpu_frame *seen)
-{
-    if (!seen->processes_known) {
-        stk__line_null(line, "processes");
-        return;
-    }
-    stk__line_open(line, "processes", '[');
-    for (int i = 0; i < seen->process_count; i++) {
-        const stk_gpu_process *process = &seen->processes[i];
-        stk__line_open(line, NULL, '{');
-        stk__line_whole(line, "pid", process->pid);
-        stk__line_text(line, "name", process->name);
-        stk__line_reading(line, "memory_bytes", process->memory_bytes);
-        stk__line_reading(line, "util_percent", process->util_percent);
-        stk__line_close(line, '}');
-    }
-    stk__line_close(line, ']');
-}
-
 static void put_gpu_frame(stk__json_line *line, const stk_gpu_frame *seen)
 {
     stk__line_open(line, NULL, '{');
@@ -167,7 +148,7 @@ static void put_gpu_frame(stk__json_line *line, const stk_gpu_frame *seen)
     stk__line_text(line, "note", seen->note);
     put_readings(line, &(readings){.all = seen->readings, .count = STK_METRIC_COUNT, .key = metric_key});
     put_loads(line, seen);
-    put_processes(line, seen);
+    stk__json_processes(line, seen);
     stk__line_close(line, '}');
 }
 

@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GPUs beside a run: a thread samples them into a recording and running averages (under a lock), a line
- * per GPU is shown every few epochs, and the verdict goes to run.json. */
-#include "train_monitor.h"
-
-#include "monitor/monitor_output.h"
+/* GPUs during a run: a thread samples them into a recording and into running averages (under a lock); the
+ * run's own thread reads the averages every few epochs, and the summary at the end. */
+#include "session/run_monitor.h"
 
 #include "core/clock.h"
+#include "core/json_text.h"
 #include "core/thread.h"
+#include "monitor/record/frame_json.h"
 
 #include <pthread.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #define SAMPLE_S    1
 #define PATIENCE_NS (STK_SECOND_NS * 5) /* for a driver, at the end */
-
-enum { CELL = 32 };
 
 /* Time-weighted mean of known values. */
 typedef struct average {
@@ -24,18 +22,15 @@ typedef struct average {
 } average;
 
 typedef struct gpu_seen {
-    stk__gpu_label label;
-    char name[64];
-    average util, power; /* since the last line */
-    stk_gpu_state state; /* and the rest as of now */
-    stk_reading power_limit, memory_used, memory_total, temperature, sm_clock;
+    stk__run_gpu now;    /* but for the means */
+    average util, power; /* since the last reading */
 } gpu_seen;
 
-struct stk__train_monitor {
+struct stk__run_monitor {
     stk_monitor *monitor;
     stk__thread *thread;
     int64_t interval; /* epochs */
-    uint64_t shown;   /* epochs completed at the last line */
+    uint64_t read;    /* epochs completed at the last reading */
 
     pthread_mutex_t lock; /* guards all below */
     int gpu_count;
@@ -49,7 +44,7 @@ struct stk__train_monitor {
 
 static void add(average *mean, stk_reading reading, double seconds)
 {
-    if (!stk__monitor_output_knows(reading)) return;
+    if (reading.known != STK_KNOWN) return;
     mean->sum += reading.value * seconds;
     mean->seconds += seconds;
 }
@@ -57,21 +52,20 @@ static void add(average *mean, stk_reading reading, double seconds)
 static void take_gpu(gpu_seen *seen, const stk_gpu *gpu, const stk_gpu_frame *frame, double seconds)
 {
     const stk_reading *r = frame->readings;
-    seen->label = stk__gpu_label_of(gpu);
-    memcpy(seen->name, gpu->name, sizeof seen->name);
     add(&seen->util, r[STK_METRIC_UTIL], seconds);
     add(&seen->power, r[STK_METRIC_POWER], seconds);
-    seen->state = frame->state;
-    seen->power_limit = r[STK_METRIC_POWER_LIMIT];
-    seen->memory_used = r[STK_METRIC_MEMORY_USED];
-    seen->memory_total = r[STK_METRIC_MEMORY_TOTAL];
-    seen->temperature = r[STK_METRIC_TEMPERATURE];
-    seen->sm_clock = r[STK_METRIC_SM_CLOCK];
+    seen->now = (stk__run_gpu){.label = stk__gpu_label_of(gpu),
+                               .state = frame->state,
+                               .power_limit_w = r[STK_METRIC_POWER_LIMIT],
+                               .memory_used_bytes = r[STK_METRIC_MEMORY_USED],
+                               .memory_total_bytes = r[STK_METRIC_MEMORY_TOTAL],
+                               .temperature_c = r[STK_METRIC_TEMPERATURE],
+                               .sm_clock_mhz = r[STK_METRIC_SM_CLOCK]};
 }
 
 static void watch_gpus(void *context)
 {
-    stk__train_monitor *m = context;
+    stk__run_monitor *m = context;
     stk_monitor_frame *frame;
     stk_error error;
     stk_status status;
@@ -89,54 +83,35 @@ static void watch_gpus(void *context)
     pthread_mutex_unlock(&m->lock);
 }
 
-/* --- showing ---------------------------------------------------------------------------------------------
+/* --- reading -----------------------------------------------------------------------------------------------
  */
 
-static const char *number(char cell[CELL], bool known, double value, const char *unit)
+static stk_reading mean_of(const average *mean)
 {
-    if (known)
-        snprintf(cell, CELL, "%.0f%s", value, unit);
-    else
-        snprintf(cell, CELL, "-%s", unit);
-    return cell;
+    const bool known = mean->seconds > 0;
+    return (stk_reading){.known = known ? STK_KNOWN : STK_UNKNOWN,
+                         .value = known ? mean->sum / mean->seconds : 0};
 }
 
-static const char *mean_text(char cell[CELL], const average *mean, const char *unit)
+bool stk__run_monitor_due(const stk__run_monitor *m, uint64_t epochs)
 {
-    return number(cell, mean->seconds > 0, mean->sum / mean->seconds, unit);
+    return m && epochs > m->read && epochs - m->read >= (uint64_t)m->interval;
 }
 
-static const char *now_text(char cell[CELL], stk_reading reading, double scale, const char *unit)
+int stk__run_monitor_read(stk__run_monitor *m, uint64_t epochs, stk__run_gpu gpus[STK_GPUS])
 {
-    return number(cell, stk__monitor_output_knows(reading), reading.value / scale, unit);
-}
-
-static void show_gpu(gpu_seen *seen)
-{
-    char cells[7][CELL];
-    fprintf(stderr, "GPU %s: util %s, %s of %s, memory %s of %s, %s, SM %s", seen->label.text,
-            mean_text(cells[0], &seen->util, " %"), mean_text(cells[1], &seen->power, ""),
-            now_text(cells[2], seen->power_limit, 1, " W"), now_text(cells[3], seen->memory_used, 1e9, ""),
-            now_text(cells[4], seen->memory_total, 1e9, " GB"),
-            now_text(cells[5], seen->temperature, 1, " °C"), now_text(cells[6], seen->sm_clock, 1, " MHz"));
-    if (seen->state != STK_GPU_GOOD) fprintf(stderr, "; %s", stk_gpu_state_name(seen->state));
-    fputc('\n', stderr);
-    seen->util = seen->power = (average){0};
-}
-
-bool stk__train_monitor_due(const stk__train_monitor *m, uint64_t epochs)
-{
-    return m && epochs > m->shown && epochs - m->shown >= (uint64_t)m->interval;
-}
-
-void stk__train_monitor_show(stk__train_monitor *m, uint64_t epochs)
-{
-    m->shown = epochs;
-    if (stk__cli_quiet) return;
+    m->read = epochs;
     pthread_mutex_lock(&m->lock);
-    for (int i = 0; i < m->gpu_count; i++)
-        show_gpu(&m->gpus[i]);
+    const int count = m->gpu_count;
+    for (int i = 0; i < count; i++) {
+        gpu_seen *seen = &m->gpus[i];
+        gpus[i] = seen->now;
+        gpus[i].util_percent = mean_of(&seen->util);
+        gpus[i].power_w = mean_of(&seen->power);
+        seen->util = seen->power = (average){0};
+    }
     pthread_mutex_unlock(&m->lock);
+    return count;
 }
 
 /* --- opening, closing ------------------------------------------------------------------------------------
@@ -161,7 +136,7 @@ static stk_status tell_absent(stk__config *config, const stk_monitor *monitor, s
     return stk__config_effect(config, "run.monitor_interval", "", why, error);
 }
 
-static stk_status open_parts(stk__train_monitor *m, stk__config *config, const stk__run_folder *folder,
+static stk_status open_parts(stk__run_monitor *m, stk__config *config, const stk__run_folder *folder,
                              bool *there, stk_error *error)
 {
     char path[1024];
@@ -180,58 +155,56 @@ static stk_status open_parts(stk__train_monitor *m, stk__config *config, const s
     return tell_absent(config, m->monitor, error);
 }
 
-stk_status stk__train_monitor_open(stk__train_monitor **monitor, stk__config *config, int64_t interval,
-                                   const stk__run_folder *folder, stk_error *error)
+stk_status stk__run_monitor_open(stk__run_monitor **monitor, stk__config *config, int64_t interval,
+                                 const stk__run_folder *folder, stk_error *error)
 {
     bool there = false;
     *monitor = NULL;
     if (!interval) return STK_OK;
-    stk__train_monitor *m = stk__alloc(sizeof *m);
+    stk__run_monitor *m = stk__alloc(sizeof *m);
     if (!m) return stk__fail_memory(error, sizeof *m, "the GPU monitor");
     pthread_mutex_init(&m->lock, NULL);
     m->interval = interval;
     const stk_status status = open_parts(m, config, folder, &there, error);
     *monitor = m;
-    if (status != STK_OK || !there) stk__train_monitor_close(monitor);
+    if (status != STK_OK || !there) stk__run_monitor_close(monitor);
     return status;
 }
 
 static json_t *summary_json(const stk_monitor_summary *summary)
 {
-    char *text = NULL;
-    size_t size = 0;
-    stk__monitor_output face = {.file = open_memstream(&text, &size)};
-    if (!face.file) return NULL;
-    stk__monitor_output_json.end(&face, summary);
-    stk__buffer_fini(&face.line.text);
-    json_t *line = fclose(face.file) == 0 ? json_loadb(text, size, 0, NULL) : NULL;
-    json_t *object = json_incref(json_object_get(line, "summary"));
-    json_decref(line);
-    free(text);
-    return object;
+    stk__json_line line = {0};
+    stk__line_start(&line);
+    stk__json_summary(&line, summary);
+    stk__line_close(&line, '}');
+    json_t *object = line.failed ? NULL : json_loadb((char *)line.text.data, line.text.size_bytes, 0, NULL);
+    json_t *inner = json_incref(json_object_get(object, "summary"));
+    json_decref(object);
+    stk__buffer_fini(&line.text);
+    return inner;
 }
 
 /* False: it hangs in a driver. */
-static bool end_watch(stk__train_monitor *m)
+static bool end_watch(stk__run_monitor *m)
 {
     if (!m->thread) return true;
     stk_monitor_interrupt(m->monitor);
     return stk__thread_join(&m->thread, stk__clock_ns() + PATIENCE_NS);
 }
 
-json_t *stk__train_monitor_judge(stk__train_monitor *m)
+json_t *stk__run_monitor_summary(stk__run_monitor *m, char *stopped_early, size_t size)
 {
     stk_monitor_summary summary;
+    stopped_early[0] = '\0';
     if (!m || !m->monitor || !end_watch(m)) return NULL;
-    if (m->failed && !stk__cli_quiet)
-        fprintf(stderr, "stoker: GPU monitoring stopped early: %s\n", m->error.message);
+    if (m->failed) snprintf(stopped_early, size, "%s", m->error.message);
     stk_monitor_summarize(m->monitor, &summary);
     return summary_json(&summary);
 }
 
-int stk__train_monitor_close(stk__train_monitor **monitor)
+int stk__run_monitor_close(stk__run_monitor **monitor)
 {
-    stk__train_monitor *m = *monitor;
+    stk__run_monitor *m = *monitor;
     int left = 0;
     if (!m) return 0;
     *monitor = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Man pages as roff, for the build: `stoker --man` prints stoker.1, `stoker --man train` stoker-train.1. They
- * come from what --help prints, too: descriptions of verbs, flags and tables of settings. */
+/* stoker man: man pages as roff, from what --help prints: descriptions of verbs, flags and tables of
+ * settings. `stoker man` prints stoker.1, `stoker man train` stoker-train.1; the build installs them. */
 #include "cli.h"
 
 #include "core/utf8.h"
@@ -247,6 +247,8 @@ static void put_overview(void)
     put_line("[argument …] [key=value …]");
     printf(".br\n.B stoker help\n");
     put_line("[VERB] [SECTION|SETTING]");
+    printf(".br\n.B stoker man\n");
+    put_line("[VERB]");
     printf(".br\n.B stoker version\n.SH VERBS\n");
     for (size_t i = 0; stk__verbs[i]; i++) {
         printf(".TP\n");
@@ -278,7 +280,7 @@ int stk__man_run(int count, char **words)
     int used;
     char page[64];
     const stk__verb *verb = stk__verb_find(count, words, &used);
-    if (count != used) return stk__cli_usage("", "--man takes a verb");
+    if (count != used) return stk__cli_no_such("", "verb", words[used], NULL);
     if (verb) {
         snprintf(page, sizeof page, "stoker-%s", words[0]);
         put_title(page);
