@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stoker predict RUN FILES…: what the network of a run says of images or series. */
-#include "predict_answer.h"
+/* stoker predict RUN FILES…: what the network of a run says of images or series. src/session computes the
+ * answers and writes the pictures; here each becomes a line on standard output, in the main thread. */
+#include "cli.h"
 
-#include "core/file.h"
-#include "core/json_text.h"
+#include "session/predict_answer.h"
 #include "session/predict_session.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct predict_job {
     stk__arguments arguments;
     stk__predict_session predict;
     stk__answers answers;
+    stk__progress progress;
+    int width; /* of the column of file names */
     const char *output;
     bool overlay, all;
     bool began; /* there may be answers */
@@ -22,18 +25,109 @@ static bool writes_pictures(const predict_job *job)
     return job->answers.task == STK_TASK_SEGMENTATION || job->overlay;
 }
 
+/* --- lines -----------------------------------------------------------------------------------------------
+ */
+
+/* The column is as wide as the longest name of the first thousand, without very long ones. */
+static void measure_names(predict_job *job)
+{
+    enum { LOOKED_AT = 1000, MOST = 60 };
+    const stk__source *source = job->predict.source;
+    char where[PATH_MAX];
+    for (uint64_t id = 0; id < source->info.count && id < LOOKED_AT; id++) {
+        source->ops->where(source, id, STK_FIELD_IMAGE, where, sizeof where);
+        const int width = (int)strlen(where);
+        if (width > job->width && width <= MOST) job->width = width;
+    }
+}
+
+/* null stands for a number that is not finite. */
+static double number_of(const json_t *row, const char *key)
+{
+    const json_t *number = json_object_get(row, key);
+    return json_is_null(number) ? NAN : json_number_value(number);
+}
+
+static void print_classes(const json_t *classes, const char *share)
+{
+    enum { SHOWN = 3 };
+    for (size_t i = 0; i < json_array_size(classes) && i < SHOWN; i++) {
+        const json_t *each = json_array_get(classes, i);
+        const char *name = json_string_value(json_object_get(each, "name"));
+        const double percent = 100 * number_of(each, share);
+        if (name)
+            printf("  %s %.1f %%", stk__cli_text(name), percent);
+        else
+            printf("  class %lld %.1f %%", (long long)json_integer_value(json_object_get(each, "class")),
+                   percent);
+    }
+}
+
+/* Names are those of the file system: the row has them as UTF-8. */
+static void print_answer(const predict_job *job, uint64_t id, const json_t *row)
+{
+    const stk__source *source = job->predict.source;
+    const json_t *points = json_object_get(row, "points"), *mask = json_object_get(row, "mask");
+    char path[PATH_MAX];
+    source->ops->where(source, id, STK_FIELD_IMAGE, path, sizeof path);
+    printf("%-*s", job->width, stk__cli_text(path));
+    stk__answers_path(&job->answers, id, ".png", path);
+    if (mask) printf("  %s", stk__cli_text(path));
+    print_classes(json_object_get(row, "classes"), mask ? "share" : "probability");
+    for (size_t k = 0; k < json_array_size(points); k++) {
+        const json_t *point = json_array_get(points, k);
+        printf("  (%.1f, %.1f)", number_of(point, "x"), number_of(point, "y"));
+    }
+    if (json_object_get(row, "value"))
+        printf("  row %lld  %.6g", (long long)json_integer_value(json_object_get(row, "row")),
+               number_of(row, "value"));
+    printf("\n");
+}
+
+static void show_progress(predict_job *job)
+{
+    stk__progress_show(&job->progress, "predict", job->answers.done, job->predict.source->info.count);
+}
+
+static void print_row(void *context, uint64_t id, const json_t *row)
+{
+    predict_job *job = context;
+    stk__progress_end(&job->progress);
+    if (!stk__cli_json) print_answer(job, id, row);
+    show_progress(job);
+}
+
+static void print_refusal(void *context, const char *file, const char *damage, const char *detail)
+{
+    predict_job *job = context;
+    stk__progress_end(&job->progress);
+    fprintf(stderr, "stoker: %s: %s%s%s\n", stk__cli_text(file), damage ? damage : "", damage ? ": " : "",
+            stk__cli_text(detail));
+}
+
+/* A stk__trainer_look. */
+static void look(void *context, const stk_batch *batch, const stk_tensor *prediction)
+{
+    predict_job *job = context;
+    stk__answers_look(&job->answers, batch, prediction);
+    show_progress(job); /* samples without an answer count, too */
+    fflush(stdout);
+}
+
 /* --- opening ---------------------------------------------------------------------------------------------
  */
 
 static void refuse_input(void *context, const char *name, const stk_error *error)
 {
-    stk__answers_refuse(context, name, NULL, error->message);
+    predict_job *job = context;
+    stk__answers_refuse(&job->answers, name, NULL, error->message);
     if (error->hint[0]) fprintf(stderr, "  hint:  %s\n", stk__cli_text(error->hint));
 }
 
 static void note_damage(void *context, const stk_ledger_entry *entry)
 {
-    stk__answers_refuse(context, entry->path, stk_damage_name(entry->damage), entry->detail);
+    predict_job *job = context;
+    stk__answers_refuse(&job->answers, entry->path, stk_damage_name(entry->damage), entry->detail);
 }
 
 static stk_status check_flags(const predict_job *job, stk_error *error)
@@ -55,23 +149,25 @@ static stk_status open_inputs(predict_job *job, stk_error *error)
                                   .count = job->arguments.word_count - 1,
                                   .all = job->all,
                                   .refuse = refuse_input,
-                                  .context = &job->answers};
+                                  .context = job};
+    stk__answers *a = &job->answers;
+    a->on_row = print_row;
+    a->on_refusal = print_refusal;
+    a->context = job;
     STK__TRY(stk__predict_session_open_inputs(p, &inputs, error));
     stk__cli_loader_target(p->session.val_loader);
-    stk_loader_set_ledger(p->session.val_loader, note_damage, &job->answers);
+    stk_loader_set_ledger(p->session.val_loader, note_damage, job);
     const stk__limits limits = {.bytes = p->filled.limit_bytes,
                                 .pixels = p->filled.limit_pixels,
                                 .scans = p->filled.limit_scans,
                                 .warnings = p->filled.limit_warnings,
                                 .time_s = p->filled.limit_time_s};
-    stk__answers *a = &job->answers;
     a->source = p->source;
     a->data = &p->data;
-    a->total = p->source->info.count;
     a->folder = job->output ? job->output : "predictions";
     a->overlay = job->overlay;
     a->upright = p->filled.exif == STK_SWITCH_ON;
-    stk__answers_measure(a);
+    measure_names(job);
     return stk__answers_init(a, &limits, error);
 }
 
@@ -101,10 +197,10 @@ static stk_status run_job(predict_job *job, stk_error *error)
         fprintf(stderr, "%s: %s (%s)\n", p->found.path, stk__trainer_describe(trainer)->network->name,
                 stk__task_word(job->answers.task));
     job->began = true;
-    stk__progress_start(&job->answers.progress);
-    stk__trainer_watch(trainer, stk__answers_look, &job->answers);
+    stk__progress_start(&job->progress);
+    stk__trainer_watch(trainer, look, job);
     const stk_status status = stk__trainer_evaluate(trainer, &score, error);
-    stk__progress_end(&job->answers.progress);
+    stk__progress_end(&job->progress);
     if (job->answers.status == STK_OK) return status;
     *error = job->answers.error;
     return job->answers.status;
@@ -113,29 +209,19 @@ static stk_status run_job(predict_job *job, stk_error *error)
 /* --- report ----------------------------------------------------------------------------------------------
  */
 
-static json_t *report_json(const predict_job *job)
-{
-    const stk__answers *a = &job->answers;
-    return json_pack("{s:i, s:s, s:o, s:O, s:o}", "schema", 1, "task", stk__task_word(a->task), "checkpoint",
-                     stk__json_string(job->predict.found.path), "predictions", a->rows, "failures",
-                     a->failures ? json_incref(a->failures) : json_array());
-}
-
 static stk_status write_report(const predict_job *job, stk_error *error)
 {
-    char path[1024];
-    stk__buffer text = {0};
-    const char *folder = job->answers.folder;
-    if ((size_t)snprintf(path, sizeof path, "%s/predictions.json", folder) >= sizeof path)
-        return stk__fail(error, STK_ERROR_CONFIG, "--output is too long");
-    STK__TRY(stk__folder_make(folder, error));
-    stk_status status = stk__json_text(&text, report_json(job), JSON_INDENT(2), error);
-    if (status == STK_OK) status = stk__file_write(path, text, STK_FILE_QUICK, error);
-    stk__buffer_fini(&text);
-    if (status == STK_OK && !stk__cli_quiet)
+    STK__TRY(stk__answers_write(&job->answers, job->predict.found.path, error));
+    if (!stk__cli_quiet)
         fprintf(stderr, "%s in %s\n",
-                writes_pictures(job) ? "pictures and predictions.json are" : "predictions.json is", folder);
-    return status;
+                writes_pictures(job) ? "pictures and predictions.json are" : "predictions.json is",
+                job->answers.folder);
+    return STK_OK;
+}
+
+static int print_report(const predict_job *job)
+{
+    return stk__cli_print_json(stk__answers_json(&job->answers, job->predict.found.path));
 }
 
 /* What was predicted before something went wrong is told, too. */
@@ -146,8 +232,7 @@ static int finish(predict_job *job, stk_status status, stk_error *error)
     if (job->began && (job->output || writes_pictures(job)) && write_report(job, error) != STK_OK &&
         code == STK_EXIT_GOOD)
         code = stk__cli_fail(error);
-    if (job->began && stk__cli_json && stk__cli_print_json(report_json(job)) != STK_EXIT_GOOD &&
-        code == STK_EXIT_GOOD)
+    if (job->began && stk__cli_json && print_report(job) != STK_EXIT_GOOD && code == STK_EXIT_GOOD)
         code = STK_EXIT_FAILED;
     if (code == STK_EXIT_GOOD && job->answers.failures) code = STK_EXIT_FAILED;
     stk__interrupt_target(NULL, NULL);

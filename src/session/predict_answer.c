@@ -1,41 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Predictions for people and files: class, value, points or mask of each sample as text, JSON and PNG in
- * the size of the original, named after it. Called with each batch, in the consumer's thread. */
-#include "predict_answer.h"
+/* Predictions as rows and files: class, value, points or mask of each sample as JSON, and as PNG in the size
+ * of the original, named after it. Buffers, decoder and PNG writer are kept from sample to sample: only the
+ * rows take new memory. Called with each batch, in the consumer's thread; so are the caller's functions. */
+#include "session/predict_answer.h"
 
 #include "session/eval_sheet.h"
 #include "session/predict_source.h"
 
-#include "core/durable.h"
 #include "core/file.h"
 #include "core/json_text.h"
 #include "image/resize.h"
 
-#include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { TOP = 5, SHOWN = 3 };
+enum { TOP = 5 }; /* classes in a row */
 
 stk_status stk__answers_init(stk__answers *a, const stk__limits *limits, stk_error *error)
 {
     a->rows = json_array();
-    a->counts = stk__alloc(STK_OP_CLASSES * sizeof *a->counts);
-    if (!a->counts || !a->rows) return stk__fail_memory(error, STK_OP_CLASSES * 8, "counts of classes");
+    if (!a->rows) return stk__fail_memory(error, 64, "the list of predictions");
     STK__TRY(stk__decoder_create(&a->decoder, limits, error));
     return stk__png_writer_create(&a->png, STK_PNG_LEVEL_QUICK, error);
-}
-
-void stk__answers_measure(stk__answers *a)
-{
-    enum { LOOKED_AT = 1000, MOST = 60 };
-    char where[PATH_MAX];
-    for (uint64_t id = 0; id < a->total && id < LOOKED_AT; id++) {
-        a->source->ops->where(a->source, id, STK_FIELD_IMAGE, where, sizeof where);
-        const int width = (int)strlen(where);
-        if (width > a->width && width <= MOST) a->width = width;
-    }
 }
 
 void stk__answers_fini(stk__answers *a)
@@ -45,16 +33,13 @@ void stk__answers_fini(stk__answers *a)
         stk__buffer_fini(buffers[i]);
     stk__decoder_destroy(&a->decoder);
     stk__png_writer_destroy(&a->png);
-    stk__free(a->counts);
     json_decref(a->rows);
     json_decref(a->failures);
 }
 
 void stk__answers_refuse(stk__answers *a, const char *file, const char *damage, const char *detail)
 {
-    stk__progress_end(&a->progress);
-    fprintf(stderr, "stoker: %s: %s%s%s\n", stk__cli_text(file), damage ? damage : "", damage ? ": " : "",
-            stk__cli_text(detail));
+    if (a->on_refusal) a->on_refusal(a->context, file, damage, detail);
     if (!a->failures) a->failures = json_array();
     json_array_append_new(a->failures, json_pack("{s:o, s:s?, s:o}", "file", stk__json_string(file), "damage",
                                                  damage, "error", stk__json_string(detail)));
@@ -63,26 +48,28 @@ void stk__answers_refuse(stk__answers *a, const char *file, const char *damage, 
 /* --- names of pictures -----------------------------------------------------------------------------------
  */
 
-static const char *sorted_names; /* of compare_names */
-
-static int compare_names(const void *a, const void *b)
+/* Of two names by their offsets in the texts. */
+static int compare_names(const void *a, const void *b, void *texts)
 {
-    return strcmp(sorted_names + *(const size_t *)a, sorted_names + *(const size_t *)b);
+    const char *const names = texts;
+    return strcmp(names + *(const size_t *)a, names + *(const size_t *)b);
 }
 
-static stk_status find_twins(const stk__answers *a, stk__buffer *texts, size_t *offsets, stk_error *error)
+/* offsets: [count of samples], where the key of each lies in texts. */
+static stk_status find_duplicates(const stk__answers *a, stk__buffer *texts, size_t *offsets,
+                                  stk_error *error)
 {
+    const uint64_t count = a->source->info.count;
     char key[PATH_MAX];
-    for (uint64_t id = 0; id < a->total; id++) {
+    for (uint64_t id = 0; id < count; id++) {
         a->source->ops->key(a->source, id, key, sizeof key);
         STK__TRY(stk__buffer_text(texts, key, strlen(key), &offsets[id], error));
     }
-    sorted_names = (const char *)texts->data;
-    qsort(offsets, a->total, sizeof *offsets, compare_names);
-    for (uint64_t i = 1; i < a->total; i++) {
-        if (compare_names(&offsets[i - 1], &offsets[i]) != 0) continue;
+    qsort_r(offsets, count, sizeof *offsets, compare_names, texts->data);
+    for (uint64_t i = 1; i < count; i++) {
+        if (compare_names(&offsets[i - 1], &offsets[i], texts->data) != 0) continue;
         stk__fail(error, STK_ERROR_CONFIG, "two of the images would write the same '%s/%s.png'", a->folder,
-                  sorted_names + offsets[i]);
+                  (const char *)texts->data + offsets[i]);
         stk__error_hint(error, "name a folder above both, or predict them apart, each with its own --output");
         return STK_ERROR_CONFIG;
     }
@@ -92,9 +79,10 @@ static stk_status find_twins(const stk__answers *a, stk__buffer *texts, size_t *
 stk_status stk__answers_check_names(const stk__answers *a, stk_error *error)
 {
     stk__buffer texts = {0};
-    size_t *offsets = stk__alloc(a->total * sizeof *offsets);
-    if (!offsets) return stk__fail_memory(error, a->total * sizeof *offsets, "names of pictures");
-    const stk_status status = find_twins(a, &texts, offsets, error);
+    const size_t size_bytes = a->source->info.count * sizeof(size_t);
+    size_t *offsets = stk__alloc(size_bytes);
+    if (!offsets) return stk__fail_memory(error, size_bytes, "names of pictures");
+    const stk_status status = find_duplicates(a, &texts, offsets, error);
     stk__buffer_fini(&texts);
     stk__free(offsets);
     return status;
@@ -131,7 +119,7 @@ static stk_status open_original(stk__answers *a, uint64_t id, bool pixels, stk__
     return stk__decode_image(a->decoder, encoded, &picture, *original, error);
 }
 
-static void path_of(const stk__answers *a, uint64_t id, const char *end, char path[PATH_MAX])
+void stk__answers_path(const stk__answers *a, uint64_t id, const char *end, char path[PATH_MAX])
 {
     char key[PATH_MAX];
     a->source->ops->key(a->source, id, key, sizeof key);
@@ -142,7 +130,7 @@ static stk_status write_overlay(stk__answers *a, uint64_t id, stk__pixels pictur
                                 stk_error *error)
 {
     char path[PATH_MAX];
-    path_of(a, id, ".overlay.png", path);
+    stk__answers_path(a, id, ".overlay.png", path);
     json_object_set_new(row, "overlay", stk__json_string(path));
     return write_png(a, picture, path, error);
 }
@@ -156,16 +144,7 @@ static json_t *class_json(const stk__answers *a, int64_t class_number, const cha
                      stk__run_class_name(a->data, class_number), what, share);
 }
 
-static void print_class(const stk__answers *a, int64_t class_number, double share)
-{
-    const char *name = stk__run_class_name(a->data, class_number);
-    if (name)
-        printf("  %s %.1f %%", stk__cli_text(name), 100 * share);
-    else
-        printf("  class %lld %.1f %%", (long long)class_number, 100 * share);
-}
-
-/* The best `count` of some numbers, from the largest on; those at or below 0 are left out. */
+/* The TOP largest of some numbers, from the largest on; those at or below 0 are left out. */
 static int best_of(const double *values, int64_t count, int64_t *best)
 {
     int found = 0;
@@ -183,15 +162,14 @@ static int best_of(const double *values, int64_t count, int64_t *best)
     return found;
 }
 
-static void add_classes(stk__answers *a, json_t *row, const double *shares, int64_t classes, const char *what)
+static void add_classes(const stk__answers *a, json_t *row, const double *shares, int64_t classes,
+                        const char *what)
 {
     int64_t best[TOP];
     const int found = best_of(shares, classes, best);
     json_t *list = json_array();
-    for (int i = 0; i < found; i++) {
+    for (int i = 0; i < found; i++)
         json_array_append_new(list, class_json(a, best[i], what, shares[best[i]]));
-        if (!stk__cli_json && i < SHOWN) print_class(a, best[i], shares[best[i]]);
-    }
     json_object_set_new(row, "classes", list);
 }
 
@@ -210,12 +188,11 @@ static stk_status answer_mask(stk__answers *a, uint64_t id, const stk_tensor *p,
     stk__resize_mask(small, mask);
     for (size_t at = 0; at < count; at++)
         shares[mask.data[at]] += 1 / (double)count;
-    path_of(a, id, ".png", path);
+    stk__answers_path(a, id, ".png", path);
     STK__TRY(write_png(a, mask, path, error));
     json_object_set_new(row, "mask", stk__json_string(path));
     json_object_set_new(row, "width", json_integer(original.w));
     json_object_set_new(row, "height", json_integer(original.h));
-    if (!stk__cli_json) printf("  %s", stk__cli_text(path));
     add_classes(a, row, shares, p->shape[3], "share");
     for (size_t at = 0; a->overlay && at < count; at++)
         stk__sheet_tint(original.data + 3 * at, mask.data[at]);
@@ -232,8 +209,8 @@ static stk_status answer_points(stk__answers *a, uint64_t id, const stk_tensor *
     for (int64_t k = 0; k < p->shape[3] / 3; k++) {
         double at[2];
         stk__answer_point(p, i, k, original, at);
-        json_array_append_new(list, json_pack("{s:f, s:f}", "x", at[0], "y", at[1]));
-        if (!stk__cli_json) printf("  (%.1f, %.1f)", at[0], at[1]);
+        json_array_append_new(
+            list, json_pack("{s:o, s:o}", "x", stk__json_number(at[0]), "y", stk__json_number(at[1])));
         if (a->overlay) stk__answer_cross(original, at[0], at[1], (int)k);
     }
     json_object_set_new(row, "width", json_integer(original.w));
@@ -241,7 +218,8 @@ static stk_status answer_points(stk__answers *a, uint64_t id, const stk_tensor *
     return a->overlay ? write_overlay(a, id, original, row, error) : STK_OK;
 }
 
-static void answer_class(stk__answers *a, const stk_tensor *p, int64_t i, json_t *row)
+/* Softmax, with the largest logit taken off before exp, which could overflow. */
+static void answer_class(const stk__answers *a, const stk_tensor *p, int64_t i, json_t *row)
 {
     const int64_t classes = p->shape[1];
     const float *logits = (const float *)p->data + i * p->strides[0];
@@ -262,7 +240,6 @@ static void answer_value(const stk__answers *a, uint64_t id, const stk_tensor *p
     const uint64_t last = stk__predict_row(a->source, id);
     json_object_set_new(row, "row", json_integer((json_int_t)last));
     json_object_set_new(row, "value", stk__json_number(value));
-    if (!stk__cli_json) printf("  row %llu  %.6g", (unsigned long long)last, value);
 }
 
 static stk_status answer(stk__answers *a, uint64_t id, const stk_tensor *p, int64_t i, stk_error *error)
@@ -271,8 +248,6 @@ static stk_status answer(stk__answers *a, uint64_t id, const stk_tensor *p, int6
     stk_status status = STK_OK;
     a->source->ops->where(a->source, id, STK_FIELD_IMAGE, where, sizeof where);
     json_t *row = json_pack("{s:o}", "file", stk__json_string(where));
-    stk__progress_end(&a->progress);
-    if (!stk__cli_json) printf("%-*s", a->width, stk__cli_text(where));
     if (a->task == STK_TASK_SEGMENTATION)
         status = answer_mask(a, id, p, i, row, error);
     else if (a->task == STK_TASK_POINTS)
@@ -281,7 +256,7 @@ static stk_status answer(stk__answers *a, uint64_t id, const stk_tensor *p, int6
         answer_class(a, p, i, row);
     else
         answer_value(a, id, p, i, row);
-    if (!stk__cli_json) printf("\n");
+    if (a->on_row) a->on_row(a->context, id, row);
     json_array_append_new(a->rows, row);
     return status;
 }
@@ -292,8 +267,30 @@ void stk__answers_look(void *context, const stk_batch *batch, const stk_tensor *
     const int64_t *ids = batch->sample_ids.data;
     const float *weights = batch->weights.data;
     for (int64_t i = 0; i < batch->count && a->status == STK_OK; i++) {
+        a->done++;
         if (weights[i] > 0) a->status = answer(a, (uint64_t)ids[i], prediction, i, &a->error);
-        stk__progress_show(&a->progress, "predict", ++a->done, a->total);
     }
-    fflush(stdout);
+}
+
+/* --- report ----------------------------------------------------------------------------------------------
+ */
+
+json_t *stk__answers_json(const stk__answers *a, const char *checkpoint)
+{
+    return json_pack("{s:i, s:s, s:o, s:O, s:o}", "schema", 1, "task", stk__task_word(a->task), "checkpoint",
+                     stk__json_string(checkpoint), "predictions", a->rows, "failures",
+                     a->failures ? json_incref(a->failures) : json_array());
+}
+
+stk_status stk__answers_write(const stk__answers *a, const char *checkpoint, stk_error *error)
+{
+    char path[1024];
+    stk__buffer text = {0};
+    if ((size_t)snprintf(path, sizeof path, "%s/predictions.json", a->folder) >= sizeof path)
+        return stk__fail(error, STK_ERROR_CONFIG, "--output is too long");
+    STK__TRY(stk__folder_make(a->folder, error));
+    stk_status status = stk__json_text(&text, stk__answers_json(a, checkpoint), JSON_INDENT(2), error);
+    if (status == STK_OK) status = stk__file_write(path, text, STK_FILE_QUICK, error);
+    stk__buffer_fini(&text);
+    return status;
 }
