@@ -15,7 +15,7 @@ static stk__progress shown;
 static void show_progress(const stk__bench_progress *progress, const char *what, uint64_t done,
                           uint64_t total)
 {
-    if (!shown.width) stk__progress_start(&shown);
+    if (!shown.start_ns) stk__progress_start(&shown);
     shown.start_ns = progress->start_ns;
     memcpy(shown.note, progress->note, sizeof shown.note);
     stk__progress_show(&shown, what, done, total);

@@ -146,7 +146,14 @@ int stk__cli_no_such(const char *verb, const char *kind, const char *word, const
 _Noreturn void stk__cli_leave(int status);
 void stk__cli_open_log(void);            /* warnings of the library to stderr */
 int stk__cli_print_json(json_t *object); /* takes the reference; status */
-bool stk__cli_colors(FILE *file);
+bool stk__cli_colors(FILE *file);        /* a terminal that shows them, and no NO_COLOR */
+#define STK_PAINT_GOOD  "\033[32m"
+#define STK_PAINT_NOTE  "\033[33m"
+#define STK_PAINT_BAD   "\033[31m"
+#define STK_PAINT_ERROR "\033[1;31m"
+#define STK_PAINT_BOLD  "\033[1m"
+#define STK_PAINT_FAINT "\033[2m"
+#define STK_PAINT_OFF   "\033[0m"
 
 /* 1234567 -> "1,234,567" in one of a few rotating buffers. */
 const char *stk__cli_grouped(uint64_t value);
@@ -170,12 +177,20 @@ bool stk__cli_ledger_close(stk__ledger_file *ledger);
 /* {"truncated": 3, …}: the classes of damage that came up. */
 json_t *stk__cli_damages_json(const stk_loader_stats *stats);
 
+/* A line on a terminal's standard error that shows how far work is, at most ten times a second; elsewhere
+ * nothing. It never wraps: what does not fit is left out, least important first. */
+enum { STK_PROGRESS_MARKS = 12 };
 typedef struct stk__progress {
     bool on;
-    uint64_t last_ns, start_ns;
-    int width;
-    uint64_t from; /* done before the start: no part of the rate */
-    char note[96]; /* shown behind the rate */
+    uint64_t last_ns, start_ns; /* last: 0: the line is empty */
+    uint64_t done;              /* when it was shown last */
+    struct {
+        uint64_t ns, done;
+    } marks[STK_PROGRESS_MARKS]; /* of the last seconds, oldest first: the rate is taken over them */
+    int mark_count;
+    double rate;                            /* units a second; 0: not known yet */
+    uint64_t run_from, run_done, run_total; /* of several epochs together; total 0: there is one only */
+    char note[96];                          /* behind the rate */
 } stk__progress;
 
 void stk__progress_start(stk__progress *progress);

@@ -31,7 +31,6 @@ static void show_progress(void *context, const stk__pack_report *report)
     char saved[48];
     print_saved(saved, sizeof saved, report);
     if (report->packed) snprintf(job->progress.note, sizeof job->progress.note, ", %s", saved);
-    job->progress.from = report->found;
     stk__progress_show(&job->progress, "packing", report->packed + report->left_out, report->count);
 }
 

@@ -115,6 +115,24 @@ static void print_beginning(const train_job *job)
 /* --- during the run --------------------------------------------------------------------------------------
  */
 
+static uint64_t samples_of(const train_job *job)
+{
+    return stk_loader_describe(job->train.session.loader)->sample_count;
+}
+
+/* Of the epoch that is under way. */
+static uint64_t epoch_done(const train_job *job, const stk__run_report *r)
+{
+    const uint64_t batch_size = (uint64_t)stk_loader_describe(job->train.session.loader)->batch_size,
+                   done = r->at.batch * batch_size;
+    return done < samples_of(job) ? done : samples_of(job);
+}
+
+static uint64_t samples_done(const train_job *job, const stk__run_report *r)
+{
+    return r->at.epoch * samples_of(job) + epoch_done(job, r);
+}
+
 static void show_started(void *context, const stk__run_report *r)
 {
     train_job *job = context;
@@ -126,6 +144,8 @@ static void show_started(void *context, const stk__run_report *r)
         fprintf(stderr, "epoch %llu restarts: the batch size has changed\n",
                 (unsigned long long)r->at.epoch + 1);
     stk__progress_start(&job->progress);
+    if (r->epochs > 1) job->progress.run_total = r->epochs * samples_of(job);
+    job->progress.run_from = samples_done(job, r);
 }
 
 /* "58 %"; what is unknown is a dash. */
@@ -165,22 +185,19 @@ static void show_gpus(train_job *job, uint64_t epochs)
 static void show_step(void *context, const stk__run_report *r)
 {
     train_job *job = context;
-    const stk_loader_info *info = stk_loader_describe(job->train.session.loader);
     char what[48];
     show_gpus(job, r->at.epoch);
     if (job->shown_epoch != r->at.epoch + 1) {
         stk__progress_end(&job->progress);
-        job->progress.start_ns = stk__clock_ns();
         job->shown_epoch = r->at.epoch + 1;
     }
     if (r->logged)
-        snprintf(job->progress.note, sizeof job->progress.note, "  wait %.0f %%  loss %.4g",
-                 100 * r->wait_share, r->log.score.loss);
-    snprintf(what, sizeof what, "epoch %llu of %llu", (unsigned long long)r->at.epoch + 1,
+        snprintf(job->progress.note, sizeof job->progress.note, "  loss %.4g  wait %.0f %%",
+                 r->log.score.loss, 100 * r->wait_share);
+    snprintf(what, sizeof what, "epoch %llu/%llu", (unsigned long long)r->at.epoch + 1,
              (unsigned long long)r->epochs);
-    const uint64_t done = r->at.batch * (uint64_t)info->batch_size;
-    stk__progress_show(&job->progress, what, done < info->sample_count ? done : info->sample_count,
-                       info->sample_count);
+    job->progress.run_done = samples_done(job, r);
+    stk__progress_show(&job->progress, what, epoch_done(job, r), samples_of(job));
 }
 
 static void show_log(void *context, const stk__run_report *r)
@@ -203,7 +220,9 @@ static void show_evaluation(void *context, const stk__run_report *r)
     fprintf(stderr, "epoch %-4llu loss %-8.4g val_loss %-8.4g", (unsigned long long)r->at.epoch,
             r->logged ? r->log.score.loss : NAN, r->score.loss);
     stk__cli_print_score(stderr, stk__trainer_describe(job->train.session.trainer)->network->task, &r->score);
-    fprintf(stderr, "%s\n", r->best ? "  best so far" : "");
+    const bool colors = r->best && stk__cli_colors(stderr);
+    fprintf(stderr, "%s%s%s\n", colors ? STK_PAINT_GOOD : "", r->best ? "  best so far" : "",
+            colors ? STK_PAINT_OFF : "");
 }
 
 /* --- at the end ------------------------------------------------------------------------------------------

@@ -54,11 +54,4 @@ static inline const char *stk__monitor_output_paint(bool colors, const char *esc
     return colors ? escape : "";
 }
 
-#define STK_PAINT_GOOD  "\033[32m"
-#define STK_PAINT_NOTE  "\033[33m"
-#define STK_PAINT_BAD   "\033[31m"
-#define STK_PAINT_BOLD  "\033[1m"
-#define STK_PAINT_FAINT "\033[2m"
-#define STK_PAINT_OFF   "\033[0m"
-
 #endif
