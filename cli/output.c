@@ -65,8 +65,8 @@ int stk__cli_fail(const stk_error *error)
 {
     const bool colors = stk__cli_colors(stderr);
     stk__interrupt_told();
-    fprintf(stderr, "%sstoker:%s %s\n", colors ? STK_PAINT_ERROR : "",
-            colors ? STK_PAINT_OFF : "", stk__cli_text(error->message));
+    fprintf(stderr, "%sstoker:%s %s\n", colors ? STK_PAINT_ERROR : "", colors ? STK_PAINT_OFF : "",
+            stk__cli_text(error->message));
     if (error->place[0]) fprintf(stderr, "  where: %s\n", stk__cli_text(error->place));
     if (error->hint[0]) fprintf(stderr, "  hint:  %s\n", stk__cli_text(error->hint));
     if (error->code == STK_ERROR_INTERRUPTED) return STK_EXIT_INTERRUPTED;

@@ -11,7 +11,10 @@
 static void write_line(stk__ledger_file *ledger, const stk_ledger_entry *entry)
 {
     if (!ledger->file) ledger->file = fopen(ledger->path, "ae");
-    if (!ledger->file) return;              /* told at the end */
+    if (!ledger->file) {
+        ledger->failed = true; /* reported by close */
+        return;
+    }
     setvbuf(ledger->file, NULL, _IOLBF, 0); /* lines are rare, and must be there whatever happens next */
     json_t *line =
         json_pack("{s:I, s:I, s:I, s:s, s:s, s:o, s:o}", "epoch", (json_int_t)entry->epoch, "position",
@@ -40,8 +43,8 @@ stk_status stk__ledger_file_open(stk__ledger_file *ledger, stk_loader *loader, b
 
 bool stk__ledger_file_close(stk__ledger_file *ledger)
 {
-    if (!ledger->file) return true;
-    bool whole = !ferror(ledger->file);
+    if (!ledger->file) return !ledger->failed;
+    bool whole = !ledger->failed && !ferror(ledger->file);
     if (fclose(ledger->file) != 0) whole = false;
     ledger->file = NULL;
     return whole;

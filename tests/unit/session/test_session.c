@@ -4,8 +4,8 @@
 #include "session/loader_feed.h"
 #include "session/predict_session.h"
 #include "session/run_json.h"
-#include "session/run_start.h"
 #include "session/session_check.h"
+#include "session/train_session.h"
 
 #include "report/run_facts.h"
 #include "support/dataset.h"
@@ -110,40 +110,31 @@ static off_t quiet_end(quiet q)
 
 typedef struct module {
     stk__config *config;
-    stk__session session;
-    stk__run_start start;
-    stk__run_folder *folder;
-    stk__buffer settings;
-    stk__run_artifacts artifacts;
-    stk__run run;
+    stk__train_session train;
     char path[512];
 } module;
 
 static stk_status train(module *m, stk_error *error)
 {
+    stk__train_session *t = &m->train;
+    stk__train_outcome outcome;
     STK__TRY(read_settings(&m->config, NULL, NULL, error));
-    STK__TRY(stk__run_read_settings(m->config, &m->start, error));
-    m->session.config = m->config;
-    STK__TRY(stk__session_open(&m->session, error));
-    STK__TRY(stk__run_open_folder(&m->folder, &m->session, &m->start, &m->settings, error));
-    snprintf(m->path, sizeof m->path, "%s", stk__run_folder_path(m->folder));
-    STK__TRY(stk__run_artifacts_open(&m->artifacts, &m->session, 0, error));
-    m->run.trainer = m->session.trainer;
-    m->run.folder = m->folder;
-    m->run.train = &m->session.train;
-    STK__TRY(stk__run_train(&m->run, error));
-    const stk__run_result result = {.session = &m->session, .run = &m->run, .artifacts = &m->artifacts};
-    STK__TRY(stk__run_folder_write_json(m->folder, STK_RUN_FILE, stk__run_json(&result), error));
-    return stk__run_artifacts_write(&m->artifacts, &m->run, error);
+    t->session.config = m->config;
+    STK__TRY(stk__train_session_open(t, false, error));
+    snprintf(m->path, sizeof m->path, "%s", stk__run_folder_path(t->folder));
+    STK__TRY(stk__train_session_train(t, error));
+    STK__TRY(stk__train_session_finish(t, false, &outcome, error));
+    assert_non_null(outcome.report);
+    assert_string_equal(outcome.monitor_note, "");
+    json_decref(outcome.report);
+    return stk__train_session_write_artifacts(t, error);
 }
 
 static void close_module(module *m)
 {
-    stk__run_artifacts_close(&m->artifacts);
-    stk__run_folder_close(&m->folder);
-    stk__buffer_fini(&m->settings);
-    assert_int_equal(stk__session_close(&m->session), 0);
-    assert_int_equal(stk__session_close(&m->session), 0); /* closed already: nothing happens */
+    assert_true(stk__train_session_close_ledgers(&m->train));
+    assert_int_equal(stk__train_session_close(&m->train), 0);
+    assert_int_equal(stk__train_session_close(&m->train), 0); /* closed already: nothing happens */
     stk__config_destroy(&m->config);
 }
 
@@ -243,13 +234,13 @@ static void settings_become_a_run(void **state)
     const off_t printed = quiet_end(q);
     if (status != STK_OK) fail_msg("%s", error.message);
     assert_int_equal(printed, 0);
-    const stk_loader_info *info = stk_loader_describe(m.session.loader);
-    const uint64_t val_samples = stk_loader_describe(m.session.val_loader)->sample_count;
+    const stk_loader_info *info = stk_loader_describe(m.train.session.loader);
+    const uint64_t val_samples = stk_loader_describe(m.train.session.val_loader)->sample_count;
     const double steps = 2 * (double)info->batches_per_epoch;
-    assert_true(m.run.step_count == (uint64_t)steps);
-    assert_true(stk__run_json_is_current(&m.run));
-    m.run.report.at.step++;
-    assert_false(stk__run_json_is_current(&m.run));
+    assert_true(m.train.run.step_count == (uint64_t)steps);
+    assert_true(stk__run_json_is_current(&m.train.run));
+    m.train.run.report.at.step++;
+    assert_false(stk__run_json_is_current(&m.train.run));
     assert_string_equal(effect_of(m.config, "run.engine"), "reference");
     assert_string_equal(effect_of(m.config, "model.hidden"), "3");
     assert_non_null(effect_of(m.config, "optimizer.lr")); /* a default, but listed */
