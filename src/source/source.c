@@ -118,8 +118,9 @@ static stk_status refuse_root(const char *root, int error_number, stk_error *err
     stk__error_place(error, "%s", root);
     stk__error_hint(
         error,
-        "check the path: a folder of images, a list (.csv, .jsonl), a time series (.csv, .npy) or shards "
-        "(.tar, x-{000..012}.tar); data to try it with: make:faces, make:captcha, make:gray, make:series");
+        "check the path (data.root): a folder of images, a list (.csv, .jsonl), a time series (.csv, .npy) "
+        "or shards (.tar, x-{000..012}.tar); data to try it with: make:faces, make:captcha, "
+        "make:gray, make:series");
     return status;
 }
 
