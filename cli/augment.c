@@ -174,7 +174,7 @@ static void print_explanation(const stk__explanation *e)
     printf("  %dx%d as stored, decoded to %dx%d, augmented to %dx%d\n\n", e->stored_w, e->stored_h,
            e->at.source_w, e->at.source_h, e->at.target_w, e->at.target_h);
     print_facts(&e->trace);
-    printf("\n  from a pixel's centre (x, y) to the source:\n");
+    printf("\n  from a pixel's center (x, y) to the source:\n");
     printf("    u = %.6g x %+.6g y %+.6g\n", (double)m[0], (double)m[1], (double)m[2]);
     printf("    v = %.6g x %+.6g y %+.6g\n", (double)m[3], (double)m[4], (double)m[5]);
 }
@@ -240,7 +240,8 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
         {.name = "count", .value = "N", .help = "samples on the sheet (6)", .number = &job.count},
         {.name = "epoch",
          .value = "N",
-         .help = "first epoch to show, counted from 0 (0)",
+         .help =
+             "first epoch to show, counted from 0: --epoch 0 is epoch 1 in what train and augment print (0)",
          .number = &job.epoch},
         {.name = "json", .help = "print the explanation as JSON on standard output", .given = &stk__cli_json},
     };
@@ -262,7 +263,7 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
 const stk__verb stk__verb_augment = {
     .name = "augment",
     .usage = "augment CONFIG|DIR --sheet FILE.png | --explain ID",
-    .about = "Show augmented samples as a picture, or the draws of one sample.",
+    .about = "Show augmented samples as an image, or the draws of one sample.",
     .settings = stk__session_loader_tables,
     .settings_count = STK_SESSION_LOADER_TABLES,
     .common = "data.root data.image_size data.seed augment.preset augment.schedule augment.crop "
@@ -271,5 +272,5 @@ const stk__verb stk__verb_augment = {
     .examples = {{"stoker augment faces --sheet sheet.png augment.preset=strong",
                   "a contact sheet of six samples in three epochs"},
                  {"stoker augment faces --explain 7 --epoch 2 augment.rotation_degrees=30",
-                  "angle, matrix and source pixels of sample 7"}},
+                  "angle, matrix and source pixels of sample 7 in the third epoch"}},
     .run = run_verb};

@@ -133,7 +133,7 @@ static int run_train(const stk__verb *verb, int argc, char **argv)
          .text = &isa},
         {.name = "engine",
          .value = "torch",
-         .help = "the engine torch beside eager PyTorch, with goals of its own: full batches and small ones",
+         .help = "compare the engine torch with eager PyTorch, with goals of its own: full and small batches",
          .text = &o.engine},
         {.name = "peers",
          .value = "PYTHON",
@@ -179,7 +179,7 @@ static int run_train_worker(int argc, char **argv)
 static const stk__verb load_verb = {
     .name = "bench load",
     .usage = "bench load [DIR]",
-    .about = "Load files into batches, beside a baseline loop and other libraries.",
+    .about = "Load files into batches, against a baseline and other libraries.",
     .examples = {{"stoker bench load --quick", "160 generated faces, three rounds"},
                  {"stoker bench load faces --rounds 7 --json", "your own files, as JSON"}},
     .run = run_load};
@@ -187,7 +187,7 @@ static const stk__verb load_verb = {
 static const stk__verb augment_verb = {
     .name = "bench augment",
     .usage = "bench augment",
-    .about = "Augment a batch of images and masks, beside other libraries.",
+    .about = "Augment a batch of images and masks, against other libraries.",
     .examples = {{"stoker bench augment --quick", "three rounds of eight faces"},
                  {"stoker bench augment --samples 32 --rounds 7 --json",
                   "every CPU kernel and device, as JSON"}},
@@ -196,7 +196,7 @@ static const stk__verb augment_verb = {
 static const stk__verb train_verb = {
     .name = "bench train",
     .usage = "bench train [unet|locator|resnet|lstm|files …]",
-    .about = "Train four networks, and from files, beside PyTorch.",
+    .about = "Train four networks, and from files, against PyTorch.",
     .examples = {{"stoker bench train --quick", "all cases, three rounds at most"},
                  {"stoker bench train unet lstm --rounds 3 --json", "two networks, as JSON"}},
     .run = run_train};
@@ -228,7 +228,7 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
 
 const stk__verb stk__verb_bench = {.name = "bench",
                                    .usage = "bench load|augment|train [OPTION …]",
-                                   .about = "Benchmark Stoker beside baseline loops and other libraries.",
+                                   .about = "Benchmark Stoker against baseline loops and other libraries.",
                                    .examples = {{"stoker bench load --quick", "the data loader"},
                                                 {"stoker bench augment --quick", "augmentation"},
                                                 {"stoker bench train --quick", "training steps"}},

@@ -25,12 +25,10 @@ typedef struct eval_job {
 
 static stk_status run_job(eval_job *job, stk_error *error)
 {
-    char path[1024];
     stk__session *s = &job->session;
     s->config = job->arguments.config;
     s->evaluates_only = true;
-    snprintf(path, sizeof path, "%s/config.yaml", job->arguments.words[0]);
-    STK__TRY(stk__config_read_file(s->config, path, error));
+    STK__TRY(stk__run_settings_read(s->config, job->arguments.words[0], error));
     STK__TRY(stk__session_apply_preset(s->config, error));
     STK__TRY(stk__session_open(s, error));
     STK__TRY(stk__session_check_run(s, job->arguments.words[0], error));

@@ -256,7 +256,7 @@ void stk__cli_print_dataset(const stk_loader_info *info, const stk_loader_option
             stk__cli_grouped(info->sample_count));
     if (info->sample_count != info->dataset_count)
         fprintf(stderr, " of %s", stk__cli_grouped(info->dataset_count));
-    if (info->w) fprintf(stderr, ", %dx%d, %s", info->w, info->h, info->channels == 1 ? "grey" : "RGB");
+    if (info->w) fprintf(stderr, ", %dx%d, %s", info->w, info->h, info->channels == 1 ? "gray" : "RGB");
     if (info->class_count) fprintf(stderr, ", %d classes", info->class_count);
     fprintf(stderr, "\n");
 }

@@ -208,7 +208,7 @@ static void print_pixels(const stats_job *job)
     if (!job->pixels[0]) return;
     printf("\n  %-8s %8s %8s   (of 0 to 1)\n", "channel", "mean", "std");
     for (int c = 0; c < 3 && job->pixels[c]; c++)
-        printf("  %-8s %8.4f %8.4f\n", job->pixels[1] ? colours[c] : "grey", mean_of(job, c), std_of(job, c));
+        printf("  %-8s %8.4f %8.4f\n", job->pixels[1] ? colours[c] : "gray", mean_of(job, c), std_of(job, c));
     printf("\n  size\n");
     for (int i = 0; i < MOST_SIZES && job->sizes[i].count; i++)
         printf("  %5dx%-5d %12s\n", job->sizes[i].w, job->sizes[i].h, stk__cli_grouped(job->sizes[i].count));

@@ -68,7 +68,7 @@ static void print_data(const stk__session *s)
     if (s->val_loader)
         fprintf(stderr, " for training, %s for validation",
                 stk__cli_grouped(stk_loader_describe(s->val_loader)->sample_count));
-    if (info->w) fprintf(stderr, ", %dx%d %s", info->w, info->h, info->channels == 1 ? "grey" : "RGB");
+    if (info->w) fprintf(stderr, ", %dx%d %s", info->w, info->h, info->channels == 1 ? "gray" : "RGB");
     if (info->window_rows) fprintf(stderr, ", windows of %d x %d", info->window_rows, info->feature_count);
     if (info->class_count) fprintf(stderr, ", %d classes", info->class_count);
     fprintf(stderr, ", batches of %lld\n", (long long)info->batch_size);

@@ -140,7 +140,7 @@ static int report(const stk__grid *grid, bool plan)
     else
         stk__grid_print_table(grid);
     if (failed && !stk__cli_quiet)
-        fprintf(stderr, "stoker: %d of %d runs failed; their logs are beside their folders in %s\n", failed,
+        fprintf(stderr, "stoker: %d of %d runs failed; their logs are next to their folders in %s\n", failed,
                 grid->run_count, grid->folder);
     if (grid->interrupted && !stk__cli_quiet) fprintf(stderr, "interrupted; the same command resumes\n");
     return grid->interrupted ? STK_EXIT_INTERRUPTED : failed ? STK_EXIT_FAILED : STK_EXIT_GOOD;

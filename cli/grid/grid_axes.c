@@ -105,7 +105,7 @@ static stk_status check_axis(const stk__grid *grid, stk__grid_axis *axis, stk_er
     axis->label = dot ? dot + 1 : axis->name;
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
         if (strcmp(axis->name, own[i]) == 0)
-            return refuse(error, "leave it out; --run DIR says where the grid goes",
+            return refuse(error, "leave it out; --run DIR sets the folder of the grid",
                           "--grid: '%s' is not for a grid: it has its own folders%s", axis->name, "");
     for (const stk__grid_axis *other = grid->axes; other < axis; other++)
         if (strcmp(other->name, axis->name) == 0)

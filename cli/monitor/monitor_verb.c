@@ -288,7 +288,7 @@ static void print_more_help(FILE *file)
             "monitored alone. docs/monitor.md explains the metrics and verdicts.\n"
             "\nEnvironment variables:\n"
             "  CUDA_VISIBLE_DEVICES   GPUs hidden by it are not monitored\n"
-            "  NO_COLOR               no colours on a terminal\n",
+            "  NO_COLOR               no colors on a terminal\n",
             stk__monitor_output_screen.frame ? "" : " - not in this build: ncurses was missing");
 }
 

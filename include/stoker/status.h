@@ -47,15 +47,15 @@ typedef enum stk_status {
 /* Classes of damage a sample can have: identifier, the word in ledgers, the sentence for people. */
 #define STK_DAMAGE_LIST(X)                                                                                   \
     X(NONE, "none", "no damage")                                                                             \
-    X(MISSING, "missing", "the file is not there (any more)")                                                \
+    X(MISSING, "missing", "the file is missing")                                                             \
     X(DANGLING_LINK, "dangling_link", "a symbolic link that leads nowhere")                                  \
     X(NO_PERMISSION, "no_permission", "the file may not be read")                                            \
     X(NOT_A_FILE, "not_a_file", "a directory, pipe, socket or device instead of a file")                     \
     X(READ_ERROR, "read_error", "the storage reported an error")                                             \
     X(EMPTY, "empty", "the file has no bytes")                                                               \
     X(TOO_MANY_BYTES, "too_many_bytes", "the file is larger than limits.bytes")                              \
-    X(NOT_AN_IMAGE, "not_an_image", "the content is no known image format")                                  \
-    X(WRONG_EXTENSION, "wrong_extension", "the content is another format than the name says")                \
+    X(NOT_AN_IMAGE, "not_an_image", "the content is not a supported image format")                           \
+    X(WRONG_EXTENSION, "wrong_extension", "the content is not the format of the file name")                  \
     X(BAD_HEADER, "bad_header", "the header is malformed")                                                   \
     X(TRUNCATED, "truncated", "the file ends too early")                                                     \
     X(CORRUPT, "corrupt", "the compressed data is damaged")                                                  \
@@ -68,13 +68,13 @@ typedef enum stk_status {
     X(MASK_MISSING, "mask_missing", "the image has no mask")                                                 \
     X(MASK_SIZE, "mask_size", "the mask is not as large as its image")                                       \
     X(MASK_IDS, "mask_ids", "the mask has ids outside the classes")                                          \
-    X(MASK_FORMAT, "mask_format", "the mask is not a picture of ids")                                        \
+    X(MASK_FORMAT, "mask_format", "the mask is not an image of class ids")                                   \
     X(BAD_ROW, "bad_row", "a row of the list is malformed")                                                  \
-    X(BAD_VALUES, "bad_values", "values that are no finite numbers")                                         \
+    X(BAD_VALUES, "bad_values", "NaN or infinite values")                                                    \
     X(MEMBER_KIND, "member_kind", "a link, device, pipe or sparse file where a shard should have a file")    \
     X(BAD_NAME, "bad_name", "a name in a shard that is malformed, too long or not UTF-8")                    \
     X(FIELD_TWICE, "field_twice", "a field occurs twice in the sample")                                      \
-    X(SCATTERED, "scattered", "the fields of the sample do not stand together in the shard")                 \
+    X(SCATTERED, "scattered", "the fields of the sample are not adjacent in the shard")                      \
     X(NO_IMAGE, "no_image", "the sample has no image")                                                       \
     X(BAD_FIELD, "bad_field", "a field of the sample is missing or malformed")                               \
     X(SHARD_CHANGED, "shard_changed", "the shard is not the one that was indexed")

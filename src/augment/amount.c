@@ -19,7 +19,7 @@ static stk_status spread(stk__amount *amount, const stk__amount_rule *rule, stk_
     const double distance = amount->range[0];
     if (distance < 0)
         return refuse(rule->name, distance, "is below 0",
-                      "give how far it goes to both sides, or a range [A, B]", error);
+                      "give the largest change to both sides, or a range [A, B]", error);
     amount->range[0] = rule->neutral - distance;
     amount->range[1] = rule->neutral + distance;
     if (rule->clamped && amount->range[0] < 0) amount->range[0] = 0;

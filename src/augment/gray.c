@@ -11,7 +11,7 @@ static const stk__option rows[] = {
      .aliases = "grey_prob",
      .type = STK_OPTION_SHARE,
      .offset = offsetof(settings, prob),
-     .help = "probability of converting to greyscale (torchvision's RandomGrayscale)"},
+     .help = "probability of converting to grayscale (torchvision's RandomGrayscale)"},
 };
 
 static stk_status prepare(void *given, bool *on, stk_error *error)

@@ -10,7 +10,7 @@ static const stk__option rows[] = {
     {.name = "horizontal_flip_prob",
      .type = STK_OPTION_SHARE,
      .offset = offsetof(settings, prob),
-     .help = "probability of a random horizontal flip (left-right)"},
+     .help = "probability of a random horizontal flip (hflip, left-right)"},
 };
 
 static stk_status prepare(void *given, bool *on, stk_error *error)

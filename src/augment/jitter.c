@@ -12,13 +12,13 @@ static const stk__option rows[] = {
      .type = STK_OPTION_SHARE,
      .offset = offsetof(settings, prob),
      .fallback = "1",
-     .help = "probability of colour jitter (torchvision's ColorJitter): brightness, contrast, saturation and "
+     .help = "probability of color jitter (torchvision's ColorJitter): brightness, contrast, saturation and "
              "hue are all skipped otherwise"},
     {.name = "jitter_order",
      .type = STK_OPTION_WORD,
      .offset = offsetof(settings, order),
      .choices = "drawn|fixed",
-     .help = "order of the four colour jitter operations: drawn = random for each sample, fixed = as listed "
+     .help = "order of the four color jitter operations: drawn = random for each sample, fixed = as listed "
              "here"},
 };
 

@@ -35,8 +35,8 @@ static const stk__option general_rows[] = {
      .type = STK_OPTION_TEXT,
      .offset = FIELD(schedule),
      .map = true,
-     .help =
-         "augmentation schedule: presets by epoch, such as {0: minimal, 50: strong}; none before the first"},
+     .help = "augmentation schedule: presets by epoch, counted from 0, such as {0: minimal, 50: strong}; "
+             "none before the first"},
     {.name = "device",
      .type = STK_OPTION_TEXT,
      .offset = FIELD(device),
@@ -47,7 +47,7 @@ static const stk__option general_rows[] = {
      .least = 0,
      .most = 255,
      .unit = "levels",
-     .help = "fill colour outside the source image and of erased boxes; unset = black"},
+     .help = "fill color outside the source image and of erased boxes; unset = black"},
     {.name = "mask_fill",
      .type = STK_OPTION_COUNT,
      .offset = FIELD(mask_fill),

@@ -10,7 +10,7 @@ static const stk__option rows[] = {
      .least = 0,
      .most = 100,
      .help =
-         "saturation jitter, factor of the distance from the pixel's grey: a range, or v for 1 - v to 1 + v"},
+         "saturation jitter, factor of the distance from the pixel's gray: a range, or v for 1 - v to 1 + v"},
     {.name = "saturation_prob",
      .type = STK_OPTION_SHARE,
      .offset = offsetof(stk__amount, prob),

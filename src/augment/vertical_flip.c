@@ -10,7 +10,7 @@ static const stk__option rows[] = {
     {.name = "vertical_flip_prob",
      .type = STK_OPTION_SHARE,
      .offset = offsetof(settings, prob),
-     .help = "probability of a random vertical flip (top-bottom)"},
+     .help = "probability of a random vertical flip (vflip, top-bottom)"},
 };
 
 static stk_status prepare(void *given, bool *on, stk_error *error)

@@ -282,6 +282,7 @@ stk_status stk__config_unknown(const stk__config *config, const char *key, stk_e
     if (!rest && strchr(key, '.')) return stk__config_unknown_section(config, key, error);
     if (stk__config_is_group(config, key)) {
         stk__fail(error, STK_ERROR_CONFIG, "'%.80s' is a section and takes keys, not a value", key);
+        stk__error_hint(error, "set one of its keys: %.80s.KEY=value", key);
     } else if (rest) {
         stk__fail(error, STK_ERROR_CONFIG, "unknown key '%.80s' in section '%.*s'", rest,
                   (int)(rest - key - 1), key);

@@ -128,12 +128,20 @@ static stk_status put_sentence(page *p, const char *words, size_t start)
     return end_line(p);
 }
 
+/* Appends start and the words of list, "a or b"; nothing when there is no list. */
+static void append_names(char *text, size_t size, const char *start, const char *list)
+{
+    size_t used = strlen(text), length;
+    for (const char *name; list && used < size && (name = stk__name_next(&list, &length)); start = " or ")
+        used += (size_t)snprintf(text + used, size - used, "%s%.*s", start, (int)length, name);
+}
+
 static stk_status put_title(page *p, const stk__option_table *table)
 {
     char names[256];
-    snprintf(names, sizeof names, "%s%s%s%s%s", table->section, table->section_aliases ? ", or " : "",
-             table->section_aliases ? table->section_aliases : "",
-             table->also ? "; its keys may also be set in " : "", table->also ? table->also : "");
+    snprintf(names, sizeof names, "%s", table->section);
+    append_names(names, sizeof names, ", or ", table->section_aliases);
+    append_names(names, sizeof names, "; its keys are also accepted in section ", table->also);
     return put_sentence(p, names, 0);
 }
 

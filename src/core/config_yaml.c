@@ -313,6 +313,7 @@ stk_status stk__config_read_file(stk__config *config, const char *path, stk_erro
         status = stk__fail(error, large ? STK_ERROR_CONFIG : STK_ERROR_IO, "cannot read the settings: %s",
                            large ? "the file is larger than 1 MiB" : failure.message);
         stk__error_place(error, "%s", path);
+        if (!large) stk__error_hint(error, "check the path of the YAML file");
     } else if (error) {
         *error = failure;
     }

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Spelling suggestions: optimal string alignment distance (insert, delete, replace, swap of neighbours;
- * case and '-' against '_' do not count), in three rows of a fixed length. A candidate is offered when
- * about a third of the letters differ at most; of several the nearest. */
+ * case and '-' against '_' do not count), in three rows of a fixed length. A candidate is suggested when at
+ * most a third of the shorter name's letters differ, or when the word is the beginning of it; of several the
+ * nearest. The shorter name counts: long words become short unrelated ones by deletions alone ('dropout',
+ * 'root'). */
 #include "core/nearest.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 static char fold(char c)
@@ -38,11 +41,21 @@ size_t stk__edit_distance(const char *a, const char *b)
     return lines[rows % 3][columns];
 }
 
+/* Is word the beginning of a longer candidate: 'batch' of 'batch_size'? Three letters begin too many names.
+ */
+static bool begins(const char *word, size_t length, const char *candidate)
+{
+    for (size_t i = 0; i < length; i++)
+        if (fold(word[i]) != fold(candidate[i])) return false;
+    return length >= 4;
+}
+
 void stk__nearest_offer(stk__nearest *nearest, const char *candidate)
 {
     const size_t length = strlen(nearest->word), distance = stk__edit_distance(nearest->word, candidate);
-    const size_t most = length < 3 ? 1 : (length + 2) / 3;
-    if (distance > most || distance >= length) return;
+    const size_t third = smaller(length, strlen(candidate)) / 3, most = third ? third : 1;
+    const bool near = distance <= most && distance < length; /* some letter of the word is left */
+    if (!near && !begins(nearest->word, length, candidate)) return;
     if (nearest->best && distance >= nearest->distance) return;
     nearest->best = candidate;
     nearest->distance = distance;

@@ -11,7 +11,7 @@ enum { STK_NEAREST_MOST = 63 };
 size_t stk__edit_distance(const char *a, const char *b);
 
 /* Start with {.word = …}, offer every candidate; best is the nearest one, the first among equals, and NULL
- * when none is near enough to be a slip of the finger (a third of the letters). */
+ * when none is near enough to be a typing error (a third of the letters) or to begin with the word. */
 typedef struct stk__nearest {
     const char *word;
     const char *best;

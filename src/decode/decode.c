@@ -252,7 +252,7 @@ stk_status stk__decode_mask(stk__decoder *decoder, stk__encoded bytes, const stk
     const stk__format_ops *format = picture->format;
     if (!format->mask) {
         stk__damaged(error, STK_DAMAGE_MASK_FORMAT, "a %s file cannot store class ids", format->name);
-        stk__error_hint(error, "store masks as PNG: 8-bit greyscale or palette");
+        stk__error_hint(error, "store masks as PNG: 8-bit grayscale or palette");
         return STK_ERROR_SAMPLE;
     }
     stk__pixels stored, upright;

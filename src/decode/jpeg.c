@@ -68,7 +68,7 @@ static stk_status check_kind(stk__jpeg_state *state, stk_error *error)
     const char *what = NULL;
     if (codec->arith_code) what = "arithmetic coding";
     if (codec->data_precision != 8) what = "more than 8 bits";
-    if (codec->jpeg_color_space == JCS_UNKNOWN) what = "an unknown colour space";
+    if (codec->jpeg_color_space == JCS_UNKNOWN) what = "an unknown color space";
     if (!what) return STK_OK;
     state->ready.data = NULL;
     return stk__damaged(error, STK_DAMAGE_UNSUPPORTED, "unsupported JPEG with %s", what);

@@ -69,7 +69,7 @@ static stk_status decode_mask(void *memory, stk__encoded bytes, const stk__pictu
     STK__TRY(stk__png_read_chunks(bytes, &png, error));
     if (is_colour(&png)) {
         stk__damaged(error, STK_DAMAGE_MASK_FORMAT, "an RGB PNG is not a mask of class ids");
-        stk__error_hint(error, "store masks as PNG: 8-bit greyscale or palette");
+        stk__error_hint(error, "store masks as PNG: 8-bit grayscale or palette");
         return STK_ERROR_SAMPLE;
     }
     return decode(memory, &(stk__png_sink){.png = &png, .target = target, .ids = true}, error);

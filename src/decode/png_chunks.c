@@ -86,7 +86,7 @@ stk_status stk__png_read_header(stk__encoded bytes, stk__png *png, stk_error *er
     if (w > INT32_MAX || h > INT32_MAX || samples == 0 || !is_valid_depth(png->colour, png->depth_bits) ||
         header.data[10] != 0 || header.data[11] != 0 || header.data[12] > 1)
         return stk__damaged(error, STK_DAMAGE_BAD_HEADER,
-                            "invalid PNG header: %u x %u, bit depth %d, colour type %d", w, h, header.data[8],
+                            "invalid PNG header: %u x %u, bit depth %d, color type %d", w, h, header.data[8],
                             header.data[9]);
     png->w = (int32_t)w;
     png->h = (int32_t)h;

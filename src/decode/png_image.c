@@ -54,7 +54,7 @@ static stk_status put_palette(const stk__png *png, const uint8_t *from, uint8_t 
     for (int32_t x = 0; x < target.w; x++)
         largest = from[x] > largest ? from[x] : largest;
     if (largest >= png->palette_count)
-        return stk__damaged(error, STK_DAMAGE_CORRUPT, "PNG palette index %d in a palette of %d colours",
+        return stk__damaged(error, STK_DAMAGE_CORRUPT, "PNG palette index %d in a palette of %d colors",
                             largest, png->palette_count);
     for (int32_t x = 0; x < target.w; x++, to += target.channels) {
         const uint8_t *colour = png->palette + 3 * from[x];

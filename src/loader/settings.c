@@ -265,7 +265,7 @@ typedef struct workers_rule {
 } workers_rule;
 
 static const workers_rule
-    nothing_beside = {1, INT_MAX, "auto: every usable CPU, no training beside it"},
+    nothing_beside = {1, INT_MAX, "auto: every usable CPU, because no training runs"},
     engine_first = {1, 16, "auto: every usable CPU, at most 16; the engine's threads have priority"},
     engine_beside = {2, 8, "auto: half the usable CPUs, at most 8"};
 
@@ -317,7 +317,7 @@ static stk_status choose_common_size(stk_loader *loader, const stk_loader_option
     loader->recipe.must_be_grey = !o->channels && common->channels == 1;
     if (!o->channels)
         stk__loader_note_number(loader, "data.channels", (uint64_t)common->channels,
-                                common->channels == 1 ? "the images that were checked are greyscale"
+                                common->channels == 1 ? "the images that were checked are grayscale"
                                                       : "the images that were checked are RGB");
     return STK_OK;
 }

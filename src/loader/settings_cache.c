@@ -113,7 +113,7 @@ static void note_automatic(stk_loader *loader, const outlook *out)
     reason why = {0};
     print_gigabytes(out->left_bytes, left);
     if (!out->options.budget_bytes) {
-        stk__loader_note(loader, "data.cache", "none", "auto: %s has only %s left beside the batches",
+        stk__loader_note(loader, "data.cache", "none", "auto: %s has only %s left after the batches",
                          out->ram.whose, left);
         return;
     }

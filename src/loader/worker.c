@@ -151,8 +151,8 @@ static stk_status refuse_room(stk__worker *worker, uint64_t id, upright size)
 /* The user did not allow to drop the colours. */
 static stk_status refuse_colour(stk__worker *worker, uint64_t id)
 {
-    stk__damaged(&worker->error, STK_DAMAGE_UNSUPPORTED, "an RGB image in a data set detected as greyscale");
-    stk__error_hint(&worker->error, "set data.channels=3, or data.channels=1 to convert to greyscale");
+    stk__damaged(&worker->error, STK_DAMAGE_UNSUPPORTED, "an RGB image in a data set detected as grayscale");
+    stk__error_hint(&worker->error, "set data.channels=3, or data.channels=1 to convert to grayscale");
     set_place(worker, id, STK_FIELD_IMAGE);
     return STK_ERROR_SAMPLE;
 }

@@ -195,7 +195,7 @@ static void draw_gray(uint64_t seed, uint64_t index, stk__pixels image, stk__pix
 
 const stk__make_info stk__make_gray = {
     .name = "gray",
-    .about = "128x128 grey shapes (PNG), a folder for each of 10 classes",
+    .about = "128x128 gray shapes (PNG), a folder for each of 10 classes",
     .w = SIDE,
     .h = SIDE,
     .channels = 1,

@@ -60,10 +60,10 @@ stk_status stk__pack_folder_check(const char *root, const char *folder, stk_erro
     if (stat(root, &facts) != 0 || !S_ISDIR(facts.st_mode) || !realpath(root, real_root)) return STK_OK;
     if (!find_real(folder, real) || !is_inside(real, real_root)) return STK_OK;
     const bool same = stat(folder, &own) == 0 && own.st_dev == facts.st_dev && own.st_ino == facts.st_ino;
-    stk__fail(error, STK_ERROR_ARGUMENT,
-              same ? "'%s' is the data set itself" : "'%s' lies inside the data set", folder);
+    stk__fail(error, STK_ERROR_ARGUMENT, same ? "'%s' is the data set itself" : "'%s' is inside the data set",
+              folder);
     stk__error_place(error, "%s", folder);
-    stk__error_hint(error, "choose a new folder beside '%s'", root);
+    stk__error_hint(error, "choose a new folder next to '%s'", root);
     return STK_ERROR_ARGUMENT;
 }
 

@@ -15,7 +15,7 @@ typedef struct gpu_look {
 } gpu_look;
 
 static const gpu_look looks[] = {
-    {"GPU utilisation", "%", offsetof(stk__gpu_moment, util_percent), true, true, 85, 95},
+    {"GPU utilization", "%", offsetof(stk__gpu_moment, util_percent), true, true, 85, 95},
     {"GPU power", "W", offsetof(stk__gpu_moment, power_w), false, false, 0, 0},
     {"GPU memory", "% in use", offsetof(stk__gpu_moment, memory_percent), true, true, 70, 90},
     {"GPU temperature", "°C", offsetof(stk__gpu_moment, temperature_c), false, false, 0, 0},
@@ -113,7 +113,7 @@ static void put_judgement(stk__page *page, const json_t *monitor)
     stk__page_text(page, stk__run_facts_text(monitor, "verdict"));
     stk__page_html(
         page,
-        "</p>\n<div class=\"card wide\"><table><thead><tr><th>GPU</th><th class=\"num\">utilisation</th><th "
+        "</p>\n<div class=\"card wide\"><table><thead><tr><th>GPU</th><th class=\"num\">utilization</th><th "
         "class=\"num\">±</th><th class=\"num\">power</th><th class=\"num\">memory, peak</th><th "
         "class=\"num\">hottest</th><th></th></tr></thead><tbody>\n");
     for (size_t i = 0; i < json_array_size(gpus); i++)

@@ -12,7 +12,7 @@ typedef struct stk__ledger_file {
     const char *path; /* NULL: no file */
     FILE *file;       /* made with the first line if `late` */
     bool late;
-    bool failed; /* a line was lost */
+    bool failed;                                                /* a line was lost */
     void (*tell)(void *context, const stk_ledger_entry *entry); /* called with each bad sample; may be NULL */
     void *context;
 } stk__ledger_file;

@@ -5,10 +5,12 @@
 
 #include "core/file.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 typedef struct input {
     const char *name;
@@ -164,7 +166,7 @@ static stk_status check_kind(const input *in, const stk__predict_inputs *inputs,
     stk__error_place(error, "%s", in->name);
     stk__error_hint(error, inputs->windows
                                ? "give series with the columns of the training data, that of the target too "
-                                 "(its values are not looked at: write 0)"
+                                 "(its values are ignored: write 0)"
                                : "give images, or folders, lists or shards of them");
     return STK_ERROR_DATA;
 }
@@ -187,6 +189,22 @@ static uint64_t open_input(input *in, const stk__predict_inputs *inputs)
     return in->source->info.count - in->inner;
 }
 
+/* A missing image among others is a row of the answers' failures; that all are missing is a wrong path. */
+static stk_status check_any_exists(const predict_source *self, stk_error *error)
+{
+    int error_number = 0;
+    for (size_t i = 0; i < self->count; i++) {
+        if (self->inputs[i].source || access(self->inputs[i].name, F_OK) == 0) return STK_OK;
+        if (i == 0) error_number = errno;
+    }
+    const char *first = self->inputs[0].name;
+    const stk_status status = stk__fail_errno(error, error_number, "cannot open the image '%s'", first);
+    stk__error_place(error, "%s", first);
+    stk__error_hint(error,
+                    "check the path; stoker predict RUN takes images, and folders, lists or shards of them");
+    return status;
+}
+
 static stk_status open_inputs(predict_source *self, const stk__predict_inputs *inputs, stk_error *error)
 {
     stk__source_info *info = &self->source.info;
@@ -199,7 +217,9 @@ static stk_status open_inputs(predict_source *self, const stk__predict_inputs *i
         info->count += count;
         self->count += count > 0;
     }
-    if (!info->count) return stk__fail(error, STK_ERROR_DATA, "there is nothing to predict");
+    if (!info->count)
+        return stk__fail(error, STK_ERROR_DATA, "none of the inputs can be used: nothing to predict");
+    STK__TRY(check_any_exists(self, error));
     info->layout = inputs->windows ? "series" : "images";
     info->images = !inputs->windows;
     info->label = inputs->windows ? STK_LABEL_VALUE : STK_LABEL_NONE;

@@ -13,7 +13,7 @@
  */
 
 static const char same_classes[] = "use folders train and val of one data.root; lists and shards can have "
-                                   "the same classes.txt beside both instead";
+                                   "the same classes.txt next to both instead";
 
 static bool has_classes(stk__task task)
 {
@@ -73,7 +73,7 @@ static stk_status check_targets(const stk__run_data *learnt, const stk__run_data
 
 static void print_sizes(const stk__feed_facts *f, stk__task task, char *text, size_t size)
 {
-    const char *colours = f->image_c == 1 ? "grey" : "RGB";
+    const char *colours = f->image_c == 1 ? "gray" : "RGB";
     if (task == STK_TASK_REGRESSION)
         snprintf(text, size, "windows of %d x %d", f->window, f->features);
     else if (task == STK_TASK_POINTS)

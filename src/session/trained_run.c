@@ -6,18 +6,30 @@
 #include "core/json_text.h"
 #include "session/loader_feed.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+static stk_status refuse_run(const char *run, stk_error *error)
+{
+    if (access(run, F_OK) != 0)
+        stk__fail_errno(error, errno, "cannot open the run '%s'", run);
+    else
+        stk__fail(error, STK_ERROR_IO, "'%s' is not a run folder: it has no config.yaml", run);
+    stk__error_place(error, "%s", run);
+    stk__error_hint(error,
+                    "name the folder of a run: stoker train prints it at its end; by default runs are in "
+                    "runs/");
+    return STK_ERROR_IO;
+}
 
 stk_status stk__run_settings_read(stk__config *config, const char *run, stk_error *error)
 {
     char path[1024];
     snprintf(path, sizeof path, "%s/config.yaml", run);
-    const stk_status status = stk__config_read_file(config, path, error);
-    if (status != STK_OK && error && !error->hint[0])
-        stk__error_hint(error, "name the folder of a run, as stoker train prints it at its end");
-    return status;
+    const bool missing = access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR);
+    return missing ? refuse_run(run, error) : stk__config_read_file(config, path, error);
 }
 
 bool stk__run_has_checkpoint(const char *run)
@@ -27,6 +39,15 @@ bool stk__run_has_checkpoint(const char *run)
     return stk__checkpoint_is_there(folder);
 }
 
+static stk_status refuse_checkpoint(const stk__run_choice *choice, stk_error *error)
+{
+    const stk_status status =
+        stk__fail_errno(error, errno, "cannot open the checkpoint '%s'", choice->checkpoint);
+    stk__error_place(error, "%s", choice->checkpoint);
+    stk__error_hint(error, "the checkpoints of the run are the folders in %s/checkpoints", choice->run);
+    return status;
+}
+
 static stk_status find_checkpoint(const stk__run_choice *choice, const stk__trainer *trainer,
                                   stk__checkpoint_found *found, stk_error *error)
 {
@@ -34,6 +55,7 @@ static stk_status find_checkpoint(const stk__run_choice *choice, const stk__trai
     char folder[512];
     if (choice->checkpoint) {
         snprintf(found->path, sizeof found->path, "%s", choice->checkpoint);
+        if (access(choice->checkpoint, F_OK) != 0) return refuse_checkpoint(choice, error);
         return stk__checkpoint_verify(choice->checkpoint, error);
     }
     snprintf(folder, sizeof folder, "%s/checkpoints", choice->run);
@@ -43,6 +65,7 @@ static stk_status find_checkpoint(const stk__run_choice *choice, const stk__trai
     if (status == STK_END) {
         stk__fail(error, STK_ERROR_DATA, "the run has no checkpoint yet");
         stk__error_place(error, "%s", folder);
+        stk__error_hint(error, "stoker train --run %s --resume continues it and saves one", choice->run);
         status = STK_ERROR_DATA;
     }
     return status;
@@ -125,13 +148,16 @@ stk_status stk__run_data_read(stk__run_data *data, const char *run, stk_error *e
     snprintf(path, sizeof path, "%s/data.json", run);
     *data = (stk__run_data){.name = run, .json = json_load_file(path, 0, &wrong)};
     if (data->json && unpack(data)) return STK_OK;
-    if (!stk__run_has_data(run))
-        stk__fail(error, STK_ERROR_DATA, "the run does not say what its data was: there is no data.json");
+    const bool there = stk__run_has_data(run);
+    if (!there)
+        stk__fail(error, STK_ERROR_DATA,
+                  "cannot read the shapes and classes of the run's data: data.json is missing");
     else
-        stk__fail(error, STK_ERROR_DATA, "data.json cannot be used: %s",
-                  data->json ? "something is missing in it" : wrong.text);
+        stk__fail(error, STK_ERROR_DATA, "data.json is corrupt: %s",
+                  data->json ? "a key is missing or out of range" : wrong.text);
     stk__error_place(error, "%s", path);
-    stk__error_hint(error, "remove it and go on with the run: stoker train --run %s --resume writes it", run);
+    stk__error_hint(error, "%sresume the run: stoker train --run %s --resume writes it",
+                    there ? "remove it and " : "", run);
     return STK_ERROR_DATA;
 }
 

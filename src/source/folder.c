@@ -138,7 +138,8 @@ static stk_status refuse_stray(const stk__files *files, const stk__entry *stray,
 {
     char path[PATH_MAX];
     stk__files_path(&files->catalog, stray, files->images, path, sizeof path);
-    stk__fail(error, STK_ERROR_DATA, "the image '%s' lies beside class folders: its class is unknown", path);
+    stk__fail(error, STK_ERROR_DATA,
+              "the image '%s' is next to class folders, not in one: its class is unknown", path);
     stk__error_place(error, "%s", path);
     stk__error_hint(error, "move it into a class folder, or all images into images/");
     return STK_ERROR_DATA;

@@ -91,7 +91,7 @@ static stk_status has_shards(const stk__site *site, bool *shards, stk_error *err
     *shards = stk__catalog_count(&scan.samples) == 0;
     stk__scan_fini(&scan);
     if (status == STK_OK && !*shards)
-        stk__log(STK_LOG_WARNING, "the .tar files in '%s' are ignored: there are images beside them",
+        stk__log(STK_LOG_WARNING, "the .tar files in '%s' are ignored: the folder also has images",
                  site->root);
     return status;
 }
@@ -116,9 +116,11 @@ static stk_status refuse_root(const char *root, int error_number, stk_error *err
 {
     const stk_status status = stk__fail_errno(error, error_number, "cannot open the data set '%s'", root);
     stk__error_place(error, "%s", root);
-    stk__error_hint(error,
-                    "data.root is a folder, a list, a series, a shard, a range such as x-{000..012}.tar, or "
-                    "make:faces, make:captcha, make:gray, make:series");
+    stk__error_hint(
+        error,
+        "check the path (data.root): a folder of images, a list (.csv, .jsonl), a time series (.csv, .npy) "
+        "or shards (.tar, x-{000..012}.tar); data to try it with: make:faces, make:captcha, "
+        "make:gray, make:series");
     return status;
 }
 

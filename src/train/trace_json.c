@@ -60,9 +60,10 @@ static uint64_t first_moment(const stk__trace *trace)
 stk_status stk__trace_json(const stk__trace *trace, stk__buffer *text, stk_error *error)
 {
     const uint64_t origin_ns = first_moment(trace);
-    json_t *about = json_pack("{s:I, s:s}", "lost_spans", (json_int_t)trace->lost, "note",
-                              "every layer is waited for: where a device works beside the host, steps take "
-                              "longer than in an untraced run");
+    json_t *about =
+        json_pack("{s:I, s:s}", "lost_spans", (json_int_t)trace->lost, "note",
+                  "every layer is waited for: where a device works in parallel with the host, steps take "
+                  "longer than in an untraced run");
     stk_status status = put(text, "{\"displayTimeUnit\":\"ms\",\"otherData\":", error);
     if (status == STK_OK)
         status = stk__json_text(text, about, JSON_COMPACT, error);

@@ -132,7 +132,7 @@ static void caches_do_not_promise_the_same_memory(void **state)
     const stk__cache_options all = {
         .sample_count = 1, .budget_bytes = ram.available_bytes + (UINT64_C(4) << 30), .channels = 1};
     assert_int_equal(stk__cache_create(&other, &all, NULL), STK_OK);
-    expect_row("auto", "none", "has only 0 GB left beside the batches");
+    expect_row("auto", "none", "has only 0 GB left after the batches");
     stk__cache_destroy(&other);
     expect_row("auto", "1M", "room for all");
 }

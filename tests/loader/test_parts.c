@@ -104,7 +104,7 @@ static void workers_by_examples(void **state)
         assert_int_equal(stk__loader_default_workers(&both, rows[i].cpus, &why[3]), rows[i].alone);
         assert_non_null(strstr(why[0], "half the usable CPUs, at most 8"));
         assert_non_null(strstr(why[1], "every usable CPU, at most 16"));
-        assert_non_null(strstr(why[2], "every usable CPU, no training"));
+        assert_non_null(strstr(why[2], "every usable CPU, because no training runs"));
         assert_string_equal(why[3], why[2]);
     }
 }

@@ -281,7 +281,8 @@ static void damaged(void **state)
         {"\"core_percent\":[", "\"core\":[", "'core_percent' is missing", 2},
         {"\"cpu_count\":1", "\"cpu_count\":3", "'cpu_count' is missing", 2},
         {"\"cpu_count\":1", "\"cpu_count\":1.5", "'cpu_count' is missing", 2},
-        {"{\"frames\":20}", "{\"frames\":21}", "the last line says 21 frames, but there are 20", 22},
+        {"{\"frames\":20}", "{\"frames\":21}", "the last line counts 21 frames, but the recording has 20",
+         22},
     };
     write_recording();
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

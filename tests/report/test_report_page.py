@@ -196,7 +196,7 @@ class ReportPage(unittest.TestCase):
         self.assertIn(report["monitor"]["verdict"], page.first("main"))
         frames = [json.loads(line) for line in (run / "monitor.jsonl").read_text().splitlines()]
         known = [frame for frame in frames if "number" in frame and frame["gpus"][1]["readings"]["util_percent"] is not None]
-        chart = page.charts()["GPU utilisation"]
+        chart = page.charts()["GPU utilization"]
         self.assertEqual(list(chart), ["GPU 0", "GPU 1"])
         self.assertEqual([y for _, y in chart["GPU 1"]], [62.0] * len(known))
         self.assertEqual({y for line in page.charts()["GPU power"].values() for _, y in line}, {300.0})

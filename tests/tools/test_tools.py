@@ -190,6 +190,20 @@ class CheckDocs(ToolTest):
         self.assert_clean("check_docs")
         self.write("docs/a.md", "see issue 6\nfixed by #12\nit goes on\n")
         self.assert_breach("check_docs", "docs/a.md:1: 'issue 6'", "docs/a.md:2: '#12'", "docs/a.md:3: 'goes on'")
+        self.write("docs/a.md", "fast beside PyTorch\n")
+        self.assert_breach("check_docs", "docs/a.md:1: 'beside'")
+
+    def test_spelling(self):
+        self.write("docs/a.md", "the row `optimiser`, kernel_colour.h, stk_grey, color, gray\n")
+        self.write("docs/notes/a.md", "```\noptimiser 0.4 %\n```\n")
+        self.assert_clean("check_docs")
+        self.write("docs/a.md", "the optimiser\nGrey and colours\n")
+        self.assert_breach("check_docs", "docs/a.md:1: 'optimiser'", "docs/a.md:2: 'Grey'", "docs/a.md:2: 'colours'")
+
+    def test_rooms(self):
+        self.write("src/core/README.md", "a word " * 15 + "\n")
+        self.write("cli/README.md", "beside\n")
+        self.assert_breach("check_docs", "cli/README.md:1: 'beside'", "src/core/README.md:1: 105 columns (limit 100)")
 
 
 def function(name, lines, parameters="void"):

@@ -249,8 +249,8 @@ static stk_status get_end(stk__replay *replay, const json_t *object, stk_error *
 {
     const int64_t count = json_integer_value(json_object_get(object, "frames"));
     if (count != (int64_t)replay->frame_count)
-        return refuse(replay, error, "the last line says %lld frames, but there are %llu", (long long)count,
-                      (unsigned long long)replay->frame_count);
+        return refuse(replay, error, "the last line counts %lld frames, but the recording has %llu",
+                      (long long)count, (unsigned long long)replay->frame_count);
     replay->ended = true;
     return STK_END;
 }

@@ -141,7 +141,8 @@ static stk_status refuse_mask(const stk__shards *shards, uint64_t id, stk_error 
 {
     stk__damaged(error, STK_DAMAGE_MASK_MISSING, "the sample has no mask, other samples have one");
     set_place(shards, id, STK_FIELD_IMAGE, error);
-    stk__error_hint(error, "a mask is a field mask.png, seg.png or mask.npy, or a png or npy beside a jpg");
+    stk__error_hint(error,
+                    "a mask is a field mask.png, seg.png or mask.npy, or a png or npy in addition to a jpg");
     return STK_ERROR_SAMPLE;
 }
 

@@ -32,7 +32,7 @@ static void nonsense_is_refused(void **state)
 {
     (void)state;
     check_refused("rotation_degrees=-15", "augment.rotation_degrees = '-15' is below 0",
-                  "give how far it goes to both sides, or a range [A, B]");
+                  "give the largest change to both sides, or a range [A, B]");
     check_refused("rotation_degrees=[9,2]",
                   "augment.rotation_degrees = '[9,2]' is neither a number nor a range",
                   "give a number or a range [A, B], -360 to 360");

@@ -33,8 +33,10 @@ static void unknown_keys_name_the_nearest(void **state)
 static void sections_do_not_take_values(void **state)
 {
     (void)state;
-    check_set_refused("data.limits", "5", "'data.limits' is a section and takes keys, not a value", "");
-    check_set_refused("data.val", "5", "'data.val' is a section and takes keys, not a value", "");
+    check_set_refused("data.limits", "5", "'data.limits' is a section and takes keys, not a value",
+                      "set one of its keys: data.limits.KEY=value");
+    check_set_refused("data.val", "5", "'data.val' is a section and takes keys, not a value",
+                      "set one of its keys: data.val.KEY=value");
 }
 
 static void values_are_checked(void **state)
@@ -230,7 +232,7 @@ static void files_are_read_or_explained(void **state)
     assert_int_equal(stk__config_read_file(config, path, &error), STK_ERROR_IO);
     assert_string_equal(error.place, path);
     assert_int_equal(strncmp(error.message, "cannot read the settings: ", 26), 0);
-    assert_string_equal(error.hint, "");
+    assert_string_equal(error.hint, "check the path of the YAML file");
     assert_int_equal(stk__config_read_file(config, folder, &error), STK_ERROR_IO);
     const char yaml[] = "data:\n  seed: 5\n  sed: 6\n";
     assert_int_equal(

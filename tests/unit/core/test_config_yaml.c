@@ -115,8 +115,10 @@ static void unknown_keys_name_the_nearest(void **state)
 static void sections_do_not_take_values(void **state)
 {
     (void)state;
-    check_yaml_refused("data: 5\n", "t.yaml:1:1", "'data' is a section and takes keys, not a value", "");
-    check_yaml_refused("train: [5]\n", "t.yaml:1:1", "'train' is a section and takes keys, not a value", "");
+    check_yaml_refused("data: 5\n", "t.yaml:1:1", "'data' is a section and takes keys, not a value",
+                       "set one of its keys: data.KEY=value");
+    check_yaml_refused("train: [5]\n", "t.yaml:1:1", "'train' is a section and takes keys, not a value",
+                       "set one of its keys: train.KEY=value");
 }
 
 static void maps_come_in_both_styles(void **state)

@@ -55,6 +55,73 @@ static void nearest_is_silent_about_strangers(void **state)
     assert_null(letter.best);
 }
 
+typedef struct pair {
+    const char *word, *name;
+} pair;
+
+static const char *suggest(const pair *p)
+{
+    stk__nearest nearest = {.word = p->word};
+    stk__nearest_offer(&nearest, p->name);
+    return nearest.best;
+}
+
+static void typing_errors_are_found(void **state)
+{
+    (void)state;
+    static const pair pairs[] = {
+        {"batchsize", "batch_size"},
+        {"lerning_rate", "learning_rate"},
+        {"epoch", "epochs"},
+        {"num_worker", "num_workers"},
+        {"hahs", "hash"},
+        {"laod", "load"},
+        {"trian", "train"},
+        {"leraning_rat", "learning_rate"},
+        {"opimiser", "optimizer"},
+        {"unte", "unet"},
+        {"se", "set"},
+        /* beginnings */
+        {"batch", "batch_size"},
+        {"optim", "optimizer"},
+        {"Warm", "warmup"},
+        {"step", "step_size"},
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
+        if (!suggest(&pairs[i])) fail_msg("'%s' is not suggested for '%s'", pairs[i].name, pairs[i].word);
+}
+
+static void other_words_are_not_suggested(void **state)
+{
+    (void)state;
+    static const pair pairs[] = {
+        {"dropout", "root"},
+        {"lrn", "rank"},
+        {"nope", "mode"},
+        {"amp", "mean"},
+        {"temp", "time"},
+        {"sched", "seed"},
+        {"verbose", "serve"},
+        {"momentum", "moment_x_y"},
+        {"num", "num_workers"},
+        {"batch_size", "batch"},
+        {"ab", "cd"},
+        {"x", "xy"},
+        {"", "a"},
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
+        if (suggest(&pairs[i])) fail_msg("'%s' is suggested for '%s'", pairs[i].name, pairs[i].word);
+}
+
+static void typing_error_is_nearer_than_beginning(void **state)
+{
+    (void)state;
+    stk__nearest nearest = {.word = "step"};
+    stk__nearest_offer(&nearest, "step_size");
+    stk__nearest_offer(&nearest, "steps");
+    assert_string_equal(nearest.best, "steps");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -62,6 +129,9 @@ int main(void)
         cmocka_unit_test(distance_of_very_long_names_is_their_length),
         cmocka_unit_test(nearest_takes_the_first_of_the_best),
         cmocka_unit_test(nearest_is_silent_about_strangers),
+        cmocka_unit_test(typing_errors_are_found),
+        cmocka_unit_test(other_words_are_not_suggested),
+        cmocka_unit_test(typing_error_is_nearer_than_beginning),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,11 +43,11 @@ static void not_inside_the_data_set(void **state)
     assert_int_equal(check(data, copy_path("link"), "is the data set itself"), STK_ERROR_ARGUMENT);
     assert_int_equal(check(copy_path("link"), data, "is the data set itself"), STK_ERROR_ARGUMENT);
     assert_int_equal(check(data, copy_path("data/"), "is the data set itself"), STK_ERROR_ARGUMENT);
-    assert_int_equal(check(data, copy_path("data/packed"), "lies inside"), STK_ERROR_ARGUMENT);
-    assert_int_equal(check(data, copy_path("data/a/b/c"), "lies inside"), STK_ERROR_ARGUMENT);
-    assert_int_equal(check(data, copy_path("other"), "lies inside"), STK_ERROR_ARGUMENT);
-    assert_int_equal(check(data, copy_path("other/new"), "lies inside"), STK_ERROR_ARGUMENT);
-    assert_int_equal(check("/", copy_path("new"), "lies inside"), STK_ERROR_ARGUMENT);
+    assert_int_equal(check(data, copy_path("data/packed"), "is inside"), STK_ERROR_ARGUMENT);
+    assert_int_equal(check(data, copy_path("data/a/b/c"), "is inside"), STK_ERROR_ARGUMENT);
+    assert_int_equal(check(data, copy_path("other"), "is inside"), STK_ERROR_ARGUMENT);
+    assert_int_equal(check(data, copy_path("other/new"), "is inside"), STK_ERROR_ARGUMENT);
+    assert_int_equal(check("/", copy_path("new"), "is inside"), STK_ERROR_ARGUMENT);
     assert_int_equal(check(data, copy_path("data2"), ""), STK_OK);
     assert_int_equal(check(data, copy_path("data2/new"), ""), STK_OK);
     assert_int_equal(check(data, copy_path("packed"), ""), STK_OK);

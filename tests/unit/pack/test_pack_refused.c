@@ -23,7 +23,7 @@ static void folders_that_cannot_be_used(void **state)
     const stk__pack_settings settings = {0}, odd = {.shard_samples = -5};
     put_jpeg("data/a.jpg", 1, &(pictures_jpeg_options){0});
     refused(STK_ERROR_ARGUMENT, pack("data", "data", &settings), "is the data set itself");
-    refused(STK_ERROR_ARGUMENT, pack("data", "data/out", &settings), "lies inside the data set");
+    refused(STK_ERROR_ARGUMENT, pack("data", "data/out", &settings), "is inside the data set");
     tree_file("full/something", "");
     refused(STK_ERROR_ARGUMENT, pack("data", "full", &settings), "not empty and is not a pack");
     tree_file("file", "");

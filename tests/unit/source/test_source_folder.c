@@ -267,7 +267,7 @@ static void roots_that_cannot_be(void **state)
     tree_refused("read.me", STK_ERROR_DATA, "is neither a list, a series nor a shard", "read.me");
     tree_file("classes/cat/1.jpg", "");
     tree_file("classes/stray.jpg", "");
-    tree_refused("classes", STK_ERROR_DATA, "lies beside class folders", "classes/stray.jpg");
+    tree_refused("classes", STK_ERROR_DATA, "is next to class folders", "classes/stray.jpg");
     tree_file("twins/a.jpg", "");
     tree_file("twins/a.PNG", "");
     tree_refused("twins", STK_ERROR_DATA, "twins/a.PNG'", "twins/a.");

@@ -363,7 +363,7 @@ static void other_things_beside(void **state)
     tree_file("class/2.jpg", "x");
     source = tree_open();
     assert_string_equal(source->info.layout, "folder of classes");
-    assert_non_null(strstr(logged, "are ignored: there are images beside them"));
+    assert_non_null(strstr(logged, "are ignored: the folder also has images"));
     stk__source_close(&source);
     assert_int_equal(remove(tree_path("class/2.jpg")), 0);
     tree_file("class/notes.txt", "");
