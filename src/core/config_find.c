@@ -255,7 +255,12 @@ static void hint_key(const stk__config *config, const char *key, const char *res
         }
     const char *meant = nearest_key(config, key, rest);
     if (meant && key == rest) meant = strchr(meant, '.') + 1; /* a bare key is answered with one */
-    if (meant) stk__error_hint(error, "did you mean '%s'?", meant);
+    if (meant)
+        stk__error_hint(error, "did you mean '%s'?", meant);
+    else if (key == rest)
+        stk__error_hint(error, "all settings: stoker train --help");
+    else
+        stk__error_hint(error, "its settings: stoker help %.*s", (int)(rest - key - 1), key);
 }
 
 stk_status stk__config_unknown_section(const stk__config *config, const char *key, stk_error *error)

@@ -30,11 +30,9 @@ stk_status stk__run_take_resume(stk__config *config, bool *resume, stk_error *er
 
 static stk_status read_own_settings(stk__config *config, const stk__run_start *start, stk_error *error)
 {
-    char path[1024];
     if (!start->path)
         return stk__fail(error, STK_ERROR_CONFIG, "--resume needs --run DIR: the folder of the run");
-    snprintf(path, sizeof path, "%s/config.yaml", start->path);
-    STK__TRY(stk__config_read_file(config, path, error));
+    STK__TRY(stk__run_settings_read(config, start->path, error));
     if (start->on_top) STK__TRY(stk__config_read_file(config, start->on_top, error));
     return forget_resume(config, error);
 }

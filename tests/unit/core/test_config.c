@@ -25,9 +25,10 @@ static void unknown_keys_name_the_nearest(void **state)
     (void)state;
     check_set_refused("num_wokers", "4", "unknown key 'num_wokers'", "did you mean 'num_workers'?");
     check_set_refused("date.num_workers", "4", "unknown section 'date'", "did you mean 'data'?");
-    check_set_refused("data.xyzzy", "4", "unknown key 'xyzzy' in section 'data'", "");
-    check_set_refused("", "4", "unknown key ''", "");
-    check_set_refused("data.", "4", "unknown key '' in section 'data'", "");
+    check_set_refused("data.xyzzy", "4", "unknown key 'xyzzy' in section 'data'",
+                      "its settings: stoker help data");
+    check_set_refused("", "4", "unknown key ''", "all settings: stoker train --help");
+    check_set_refused("data.", "4", "unknown key '' in section 'data'", "its settings: stoker help data");
 }
 
 static void sections_do_not_take_values(void **state)
