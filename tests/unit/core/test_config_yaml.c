@@ -109,7 +109,8 @@ static void unknown_keys_name_the_nearest(void **state)
                        "did you mean 'data'?");
     check_yaml_refused("optimiser: {lr: 4}\n", "t.yaml:1:1", "unknown section 'optimiser'",
                        "did you mean 'optimizer'?");
-    check_yaml_refused("temperature: 4\n", "t.yaml:1:1", "unknown key 'temperature'", "");
+    check_yaml_refused("temperature: 4\n", "t.yaml:1:1", "unknown key 'temperature'",
+                       "all settings: stoker train --help");
 }
 
 static void sections_do_not_take_values(void **state)
