@@ -18,7 +18,7 @@ typedef struct stk__limits {
     uint64_t pixels;  /* of an image: w * h, checked before anything is allocated */
     int64_t scans;    /* of a progressive JPEG */
     int64_t warnings; /* of the decoder that are forgiven; 0: each is a damage */
-    double time_s;    /* for decoding one image */
+    double time_s;    /* for decoding one image, CPU time of its thread */
 } stk__limits;
 
 extern const stk__limits stk__limits_default;
