@@ -108,12 +108,12 @@ void stk__slot_begin(stk__slot *slot, const stk__layout *layout, const stk__step
 }
 
 /* Judged by what is in the batch in the end: a bad image of another size may have been replaced or skipped.
- */
+ * A skipped one has no width, and its place is empty. */
 static bool has_common_size(stk__slot *slot, const stk__layout *layout)
 {
     const stk_view *views = view_at(slot, layout, STK_FIELD_IMAGE, 0);
     for (uint64_t i = 0; i < slot->step.count; i++)
-        if (views[i].w != layout->w || views[i].h != layout->h) return false;
+        if (views[i].w && (views[i].w != layout->w || views[i].h != layout->h)) return false;
     return true;
 }
 
@@ -357,14 +357,22 @@ void stk__slot_set_id(stk__slot *slot, const stk__layout *layout, uint64_t place
     integers_at(slot, layout->id_offset)[place] = (int64_t)id;
 }
 
+/* The place as empty as the common size: its view has all of that but the width. */
+static void empty_view(stk__slot *slot, const stk__layout *layout, stk__field field, uint64_t place)
+{
+    const int32_t channels = field == STK_FIELD_MASK ? 1 : layout->channels;
+    room_for(slot, layout, place, stk__pixels_dense(NULL, layout->w, layout->h, channels), field);
+    view_at(slot, layout, field, place)->w = 0;
+}
+
 static void clear_pixels(stk__slot *slot, const stk__layout *layout, uint64_t place)
 {
     const bool decoded = layout->store.image == STK_DTYPE_U8;
     const stk__augment_target target = stk__slot_target(slot, layout, place);
     memset(target.image, 0, layout->image_bytes);
-    if (decoded) stk__slot_image(slot, layout, place, layout->w, layout->h);
+    if (decoded) empty_view(slot, layout, STK_FIELD_IMAGE, place);
     if (!layout->masks) return;
-    if (decoded) stk__slot_mask(slot, layout, place, layout->w, layout->h);
+    if (decoded) empty_view(slot, layout, STK_FIELD_MASK, place);
     if (layout->store.mask == STK_DTYPE_U8) memset(target.mask, 255, layout->mask_bytes);
     int64_t *wide = target.mask;
     for (size_t i = 0; layout->store.mask == STK_DTYPE_I64 && i < layout->mask_bytes / sizeof *wide; i++)

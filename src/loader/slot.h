@@ -69,7 +69,7 @@ stk__pixels stk__slot_mask(stk__slot *slot, const stk__layout *layout, uint64_t 
 void stk__slot_set_facts(stk__slot *slot, const stk__layout *layout, uint64_t place,
                          const stk__sample_facts *facts);
 void stk__slot_set_id(stk__slot *slot, const stk__layout *layout, uint64_t place, uint64_t id);
-/* Image 0, mask 255, label -1, points invisible, weight 0. */
+/* Image 0, mask 255, label -1, points invisible, weight 0, views of width 0. */
 void stk__slot_skip(stk__slot *slot, const stk__layout *layout, uint64_t place);
 
 /* Finished images and masks: where the sample at a place is stored, in the memory of who finishes them. */
