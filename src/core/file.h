@@ -38,9 +38,9 @@ typedef enum stk__file_care {
  */
 stk_status stk__file_write(const char *path, stk__buffer data, stk__file_care care, stk_error *error);
 
-/* The hint for a write that failed because the disk, a quota or a limit on file sizes is full; false for every
- * other error number. */
-bool stk__file_explain_full(int error_number, stk_error *error);
+/* The hint for a write that failed because the disk, a quota or a limit on file sizes is full, and what to do
+ * then (" and try again"); false for every other error number. */
+bool stk__file_explain_full(int error_number, const char *then, stk_error *error);
 
 /* All bytes to an open file, however many writes that takes. 0, or an errno; then some may be written. */
 int stk__file_write_all(int file, const void *data, size_t size_bytes);

@@ -16,12 +16,12 @@
 
 enum { TEMPORARY_BYTES = 32 }; /* most that a temporary name adds */
 
-bool stk__file_explain_full(int error_number, stk_error *error)
+bool stk__file_explain_full(int error_number, const char *then, stk_error *error)
 {
     if (error_number == EFBIG)
-        stk__error_hint(error, "the limit on file sizes is reached: raise it (ulimit -f) and try again");
+        stk__error_hint(error, "the limit on file sizes is reached: raise it (ulimit -f)%s", then);
     else if (error_number == ENOSPC || error_number == EDQUOT)
-        stk__error_hint(error, "the disk is full: free some space and try again");
+        stk__error_hint(error, "the disk is full: free some space%s", then);
     else
         return false;
     return true;
@@ -191,7 +191,7 @@ stk_status stk__file_write(const char *path, stk__buffer data, stk__file_care ca
     }
     if (!failed) return STK_OK;
     const stk_status status = stk__fail_errno(error, failed, "cannot write '%s'", path);
-    stk__file_explain_full(failed, error);
+    stk__file_explain_full(failed, " and try again", error);
     return status;
 }
 
