@@ -240,7 +240,8 @@ static stk_status choose_recipe(stk_loader *loader, const stk_loader_options *o,
                                    .pixels = o->limit_pixels,
                                    .scans = o->limit_scans,
                                    .warnings = o->limit_warnings,
-                                   .time_s = o->limit_time_s};
+                                   .time_s = o->limit_time_s,
+                                   .gate = &loader->gate};
     recipe->target_h = o->image_size[0];
     recipe->target_w = o->image_size[1];
     recipe->exif = o->exif == STK_SWITCH_ON;
@@ -379,6 +380,9 @@ static void choose_slots(stk_loader *loader, const stk_loader_options *o, stk__p
     choose_spare(loader, o, &options);
     loader->recipe.layout = stk__layout_make(info, &options);
     loader->info.slot_bytes = slot_bytes;
+    const uint64_t half = o->limit_memory_bytes / 2, taken = slot_bytes * (uint64_t)loader->slot_count,
+                   left = taken < o->limit_memory_bytes ? o->limit_memory_bytes - taken : 0;
+    loader->gate.limit_bytes = left > half ? left : half;
 }
 
 static void describe(stk_loader *loader, const stk_loader_options *o, stk__pixels common)
