@@ -203,6 +203,8 @@ void stk__progress_end(stk__progress *progress);
 /* Ctrl-C and SIGTERM once: the flag is set and `stop` is called from a thread of its own; if the program has
  * not ended 0.8 s later, or at the second signal, it leaves at once, and says so. */
 stk_status stk__interrupt_start(stk_error *error);
+/* In a child after fork: signals as this program was started with. Async-signal-safe. */
+void stk__interrupt_child(void);
 /* For verbs that have something to finish first: only a second signal ends the program at once. */
 void stk__interrupt_wait(bool wait);
 const atomic_bool *stk__interrupt_flag(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ctrl-C and SIGTERM: one thread receives all signals (sigwaitinfo; there are no handlers). The first one
  * asks the work to stop; a second one, or 0.8 s without an end unless the work asked for patience, ends
- * the program. A signal meant for a watched command is passed on to it. */
+ * the program. A signal meant for a watched command is passed on to it. SIGXFSZ is ignored. */
 #include "cli.h"
 
 #include "core/clock.h"
@@ -19,6 +19,7 @@ static void (*relay_target)(void *, int, bool);
 static void *relay_context;
 static sigset_t watched;
 static void (*_Atomic last_call)(void);
+static void (*size_signal)(int); /* what SIGXFSZ did before */
 
 const atomic_bool *stk__interrupt_flag(void)
 {
@@ -97,8 +98,15 @@ static void watch_signals(void *unused)
     _exit(STK_EXIT_INTERRUPTED);
 }
 
+void stk__interrupt_child(void)
+{
+    if (size_signal != SIG_ERR) signal(SIGXFSZ, size_signal);
+    sigprocmask(SIG_UNBLOCK, &watched, NULL);
+}
+
 stk_status stk__interrupt_start(stk_error *error)
 {
+    size_signal = signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes fails the write, as a full disk does */
     sigemptyset(&watched);
     sigaddset(&watched, SIGINT);
     sigaddset(&watched, SIGTERM);

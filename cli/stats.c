@@ -247,7 +247,8 @@ static void print_damage(void *context, const stk_ledger_entry *entry)
     stats_job *job = context;
     stk__progress_end(&job->progress);
     if (!stk__cli_json)
-        printf("  %-16s %s (%s)\n", stk_damage_name(entry->damage), entry->path, entry->detail);
+        printf("  %-16s %s (%s)\n", stk_damage_name(entry->damage), stk__cli_text(entry->path),
+               stk__cli_text(entry->detail));
 }
 
 static int finish_job(stats_job *job, stk_status status, const stk_error *error)

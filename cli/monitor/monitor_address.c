@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -13,7 +14,7 @@
 
 #define LOOPBACK "127.0.0.1"
 
-enum { WAITING = 64, TEXT = 64, LAST_PORT = 65535 };
+enum { WAITING = 1024, TEXT = 64, LAST_PORT = 65535 }; /* WAITING: a full queue costs others a second */
 
 typedef struct parts {
     char host[TEXT], port[TEXT];
@@ -76,6 +77,21 @@ static void show_address(int listener, char shown[STK_ADDRESS_BYTES])
         getnameinfo((struct sockaddr *)&own, length, host, TEXT, port, TEXT, NI_NUMERICHOST | NI_NUMERICSERV);
     snprintf(shown, STK_ADDRESS_BYTES, own.ss_family == AF_INET6 ? "[%.50s]:%.10s" : "%.50s:%.10s", host,
              port);
+}
+
+bool stk__address_is_for_all(int listener)
+{
+    union {
+        struct sockaddr any;
+        struct sockaddr_in four;
+        struct sockaddr_in6 six;
+    } own = {0};
+    socklen_t length = sizeof own;
+    if (getsockname(listener, &own.any, &length) != 0) return false;
+    if (own.any.sa_family == AF_INET) return own.four.sin_addr.s_addr == htonl(INADDR_ANY);
+    static const struct in6_addr mapped = {{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0, 0, 0}}};
+    return memcmp(&own.six.sin6_addr, &in6addr_any, sizeof mapped) == 0 ||
+           memcmp(&own.six.sin6_addr, &mapped, sizeof mapped) == 0;
 }
 
 stk_status stk__address_listen(const char *address, int *listener, char shown[STK_ADDRESS_BYTES],

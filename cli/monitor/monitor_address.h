@@ -13,4 +13,7 @@ enum { STK_ADDRESS_BYTES = 80 };
 stk_status stk__address_listen(const char *address, int *listener, char shown[STK_ADDRESS_BYTES],
                                stk_error *error);
 
+/* Whether the socket listens on all addresses of the machine: 0.0.0.0, [::]. */
+bool stk__address_is_for_all(int listener);
+
 #endif

@@ -24,12 +24,8 @@ static void close_end(int *end)
  * started with. */
 static void run_command(char *const *command, int gate, int told)
 {
-    sigset_t ours;
     char go;
-    sigemptyset(&ours);
-    sigaddset(&ours, SIGINT);
-    sigaddset(&ours, SIGTERM);
-    sigprocmask(SIG_UNBLOCK, &ours, NULL);
+    stk__interrupt_child();
     if (read(gate, &go, 1) != 1) _exit(NOT_STARTED);
     execvp(command[0], command);
     const int cause = errno;

@@ -9,6 +9,7 @@
 
 static void put_text(FILE *file, const char *text)
 {
+    text = stk__cli_text(text); /* a row is a line, and may be shown on a terminal */
     fputc('"', file);
     for (; *text; text++) {
         if (*text == '"') fputc('"', file);

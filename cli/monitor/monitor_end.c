@@ -70,7 +70,7 @@ static void print_row(const page *p, const stk_judged *row)
         fprintf(p->file, "%*s", BAR + 4, "");
     if (target[0]) fprintf(p->file, words[row->grade][0] ? "  %-9s " : "  %s", target);
     fprintf(p->file, "%s%s%s%s%s\n", paint_grade(p, row), words[row->grade], row->note[0] ? ", " : "",
-            row->note, paint(p, STK_PAINT_OFF));
+            stk__cli_text(row->note), paint(p, STK_PAINT_OFF));
 }
 
 /* "%", "°C", "s" and "W" stay with their number. */
@@ -92,6 +92,7 @@ static int word_length(const char *text)
 /* Word wrap; continuation lines start at `indent`. */
 static void print_wrapped(const page *p, const char *text, int indent)
 {
+    text = stk__cli_text(text);
     for (int column = indent; *text;) {
         const int length = word_length(text);
         if (column > indent && column + 1 + length > LINE) {
@@ -148,8 +149,9 @@ static void print_other_facts(const page *p, const stk_gpu_summary *gpu)
 
 static void print_name(const page *p, const stk_gpu *gpu)
 {
-    fprintf(p->file, "%sGPU %s  %s%s%s%s\n", paint(p, STK_PAINT_BOLD), stk__gpu_label_of(gpu).text, gpu->name,
-            gpu->part[0] ? ", " : "", gpu->part, paint(p, STK_PAINT_OFF));
+    fprintf(p->file, "%sGPU %s  %s%s%s%s\n", paint(p, STK_PAINT_BOLD), stk__gpu_label_of(gpu).text,
+            stk__cli_text(gpu->name), gpu->part[0] ? ", " : "", stk__cli_text(gpu->part),
+            paint(p, STK_PAINT_OFF));
 }
 
 static void print_block(const page *p, const stk_gpu_summary *gpu)

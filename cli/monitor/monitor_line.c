@@ -55,8 +55,8 @@ static void print_gpus(stk__monitor_output *output, const stk_monitor_frame *fra
     for (int i = 0; i < frame->gpu_count; i++) {
         const stk_gpu *gpu = &frame->gpus[i];
         const char *note = frame->gpu_frames[i].note;
-        fprintf(output->file, "GPU %s: %s%s%s%s%s\n", stk__gpu_label_of(gpu).text, gpu->name,
-                gpu->part[0] ? ", " : "", gpu->part, note[0] ? "; " : "", note);
+        fprintf(output->file, "GPU %s: %s%s%s%s%s\n", stk__gpu_label_of(gpu).text, stk__cli_text(gpu->name),
+                gpu->part[0] ? ", " : "", stk__cli_text(gpu->part), note[0] ? "; " : "", stk__cli_text(note));
     }
 }
 
@@ -103,7 +103,7 @@ static void print_state(const stk__monitor_output *output, const stk_gpu_frame *
     const char *off = stk__monitor_output_paint(output->colors, STK_PAINT_OFF);
     if (seen->state != STK_GPU_GOOD)
         fprintf(output->file, "  %s%s%s%s%s", paint, stk_gpu_state_name(seen->state), off,
-                seen->note[0] ? ": " : "", seen->note);
+                seen->note[0] ? ": " : "", stk__cli_text(seen->note));
     else if (held[0] && strcmp(held, "none") != 0)
         fprintf(output->file, "  %sthrottled: %s%s", paint, held, off);
 }

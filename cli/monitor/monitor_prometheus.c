@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* HTTP server of /metrics. One thread serves all clients; the text of a frame is generated once, by the
  * sampling thread, and shared. A connection serves one request and lives for some seconds at most, however
- * slow its client is. */
+ * slow its client is; where there are many, the oldest has to go for a new one, so that clients that never
+ * get ready cannot keep others out. */
 #include "monitor_prometheus.h"
 
 #include "cli.h"
 #include "core/clock.h"
+#include "core/logger.h"
 #include "core/thread.h"
 #include "monitor/record/exposition.h"
 #include "monitor_address.h"
@@ -22,19 +24,21 @@
 #define LIFE_NS         (5 * STK_SECOND_NS)
 #define SWEEP_MS        500
 
-enum { CLIENTS = 32, CLIENT_BYTES = 8192, IDLE_S = 3 };
+/* PLACES: of those beyond CLIENTS, which have been sent away but are not closed yet. */
+enum { CLIENTS = 32, PLACES = 64, CLIENT_BYTES = 8192, IDLE_S = 3 };
 
 typedef struct client {
     int socket;
     uint64_t since_ns; /* 0: a free place */
+    bool leaves;       /* sent away: the server closes it soon */
 } client;
 
 struct stk__prometheus {
     struct MHD_Daemon *daemon;
     int listener, wake; /* wake: eventfd, readable when the thread must stop */
     stk__thread *thread;
-    client clients[CLIENTS]; /* of the thread that serves */
-    stk__buffer text;        /* of the thread that samples */
+    client clients[PLACES]; /* of the thread that serves */
+    stk__buffer text;       /* of the thread that samples */
     bool dcgm;
 
     pthread_mutex_t lock;         /* guards the one below; never held while waiting */
@@ -45,6 +49,26 @@ struct stk__prometheus {
 /* --- the thread that serves ------------------------------------------------------------------------------
  */
 
+static void send_away(client *gone)
+{
+    shutdown(gone->socket, SHUT_RDWR);
+    gone->leaves = true;
+}
+
+/* A request is served as soon as it is there: who has been here longest is the slowest. */
+static void make_room(stk__prometheus *p)
+{
+    client *oldest = NULL;
+    int count = 0;
+    for (int i = 0; i < PLACES; i++) {
+        client *one = &p->clients[i];
+        if (!one->since_ns || one->leaves) continue;
+        count++;
+        if (!oldest || one->since_ns < oldest->since_ns) oldest = one;
+    }
+    if (count >= CLIENTS) send_away(oldest);
+}
+
 static void watch_client(void *context, struct MHD_Connection *connection, void **place,
                          enum MHD_ConnectionNotificationCode what)
 {
@@ -54,9 +78,10 @@ static void watch_client(void *context, struct MHD_Connection *connection, void 
         if (gone) gone->since_ns = 0;
         return;
     }
+    make_room(p);
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    for (int i = 0; info && i < CLIENTS; i++) {
+    for (int i = 0; info && i < PLACES; i++) {
         if (p->clients[i].since_ns) continue;
         p->clients[i] = (client){.socket = info->connect_fd, .since_ns = stk__clock_ns()};
         *place = &p->clients[i];
@@ -67,9 +92,8 @@ static void watch_client(void *context, struct MHD_Connection *connection, void 
 static void sweep_clients(stk__prometheus *p)
 {
     const uint64_t now_ns = stk__clock_ns();
-    for (int i = 0; i < CLIENTS; i++)
-        if (p->clients[i].since_ns && now_ns - p->clients[i].since_ns > LIFE_NS)
-            shutdown(p->clients[i].socket, SHUT_RDWR); /* the server then closes it */
+    for (int i = 0; i < PLACES; i++)
+        if (p->clients[i].since_ns && now_ns - p->clients[i].since_ns > LIFE_NS) send_away(&p->clients[i]);
 }
 
 static enum MHD_Result answer_metrics(stk__prometheus *p, struct MHD_Connection *connection)
@@ -155,12 +179,22 @@ static stk_status start_server(stk__prometheus *p, stk_error *error)
     if (!make_responses(p)) return stk__fail(error, STK_ERROR_MEMORY, "out of memory: metrics server");
     p->daemon =
         MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, answer, p, MHD_OPTION_LISTEN_SOCKET, p->listener,
-                         MHD_OPTION_CONNECTION_LIMIT, (unsigned)CLIENTS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+                         MHD_OPTION_CONNECTION_LIMIT, (unsigned)PLACES, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
                          (size_t)CLIENT_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
                          MHD_OPTION_NOTIFY_CONNECTION, watch_client, p, MHD_OPTION_END);
     if (!p->daemon) return stk__fail(error, STK_ERROR_IO, "cannot start the metrics server");
     p->listener = -1; /* the server's now */
     return stk__thread_start(&p->thread, &options, error);
+}
+
+static void warn_of_everybody(const char *shown)
+{
+    const char *port = strrchr(shown, ':');
+    stk__log(
+        STK_LOG_WARNING,
+        "everyone who can reach this machine can read the metrics at %s; only this machine: --prometheus "
+        "127.0.0.1%s",
+        shown, port);
 }
 
 stk_status stk__prometheus_open(stk__prometheus **prometheus, const char *address, bool dcgm,
@@ -173,12 +207,14 @@ stk_status stk__prometheus_open(stk__prometheus **prometheus, const char *addres
     p->dcgm = dcgm;
     p->wake = p->listener = -1;
     stk_status status = stk__address_listen(address ? address : DEFAULT_ADDRESS, &p->listener, shown, error);
+    const bool everybody = status == STK_OK && stk__address_is_for_all(p->listener);
     if (status == STK_OK) status = start_server(p, error);
     *prometheus = p;
     if (status != STK_OK)
         stk__prometheus_close(prometheus);
     else if (!stk__cli_quiet)
         fprintf(stderr, "stoker: metrics at http://%s/metrics\n", shown);
+    if (status == STK_OK && everybody) warn_of_everybody(shown);
     return status;
 }
 

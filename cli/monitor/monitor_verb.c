@@ -143,9 +143,11 @@ static bool has_ended(const watch *w)
 
 static void print_absent(const char *absent)
 {
+    char line[1024];
     while (*absent) {
         const int length = (int)strcspn(absent, "\n");
-        fprintf(stderr, "stoker: %.*s\n", length, absent);
+        snprintf(line, sizeof line, "%.*s", length, absent);
+        fprintf(stderr, "stoker: %s\n", stk__cli_text(line));
         absent += length + (absent[length] == '\n');
     }
 }

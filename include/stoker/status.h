@@ -63,7 +63,7 @@ typedef enum stk_status {
     X(ZERO_SIZE, "zero_size", "width or height is 0")                                                        \
     X(TOO_MANY_PIXELS, "too_many_pixels", "more pixels than limits.pixels")                                  \
     X(TOO_MANY_SCANS, "too_many_scans", "more scans than limits.scans")                                      \
-    X(TOO_SLOW, "too_slow", "decoding took longer than limits.time")                                         \
+    X(TOO_SLOW, "too_slow", "decoding took more CPU time than limits.time")                                  \
     X(UNSUPPORTED, "unsupported", "a valid file of a kind that is not supported")                            \
     X(MASK_MISSING, "mask_missing", "the image has no mask")                                                 \
     X(MASK_SIZE, "mask_size", "the mask is not as large as its image")                                       \

@@ -3,6 +3,8 @@
  * renames, recursive removal that never follows links. Plain system calls, no state. */
 #include "core/durable.h"
 
+#include "core/file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -17,9 +19,7 @@ enum { REMOVE_FOLDERS_OPEN = 8 };
 stk_status stk__durable_fail(stk_error *error, int error_number, const char *path)
 {
     const stk_status status = stk__fail_errno(error, error_number, "cannot write '%s'", path);
-    if (error_number == ENOSPC || error_number == EDQUOT)
-        stk__error_hint(error,
-                        "the disk is full: free some space, then resume; what was saved before is intact");
+    stk__file_explain_full(error_number, ", then resume; what was saved before is intact", error);
     return status;
 }
 

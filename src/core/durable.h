@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-/* STK_ERROR_IO "cannot write 'path': …", with a hint when the disk is full. */
+/* STK_ERROR_IO "cannot write 'path': …", with a hint when the disk or a limit on file sizes is full. */
 stk_status stk__durable_fail(stk_error *error, int error_number, const char *path);
 
 /* fsync of a folder: names made, renamed or removed in it stay so. */

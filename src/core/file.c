@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole files: read into a reused buffer, and atomic writes. A file is written without a name (O_TMPFILE)
- * or under a temporary one and gets its name when it is complete, so that readers see the old content or
- * the new one, never a part. Re-entrant: no state. */
+/* Whole files, read into a reused buffer (file_write.c writes them). Re-entrant: no state. */
 #include "core/file.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -146,112 +143,6 @@ void stk__file_hint(const char *path)
     if (file < 0) return;
     posix_fadvise(file, 0, 0, POSIX_FADV_WILLNEED);
     close(file);
-}
-
-static void folder_of(const char *path, char folder[PATH_MAX])
-{
-    const char *slash = strrchr(path, '/');
-    if (!slash)
-        snprintf(folder, PATH_MAX, ".");
-    else
-        snprintf(folder, PATH_MAX, "%.*s", slash == path ? 1 : (int)(slash - path), path);
-}
-
-int stk__file_write_all(int file, const void *data, size_t size_bytes)
-{
-    for (size_t done = 0; done < size_bytes;) {
-        const ssize_t put = write(file, (const uint8_t *)data + done, size_bytes - done);
-        if (put < 0 && errno == EINTR) continue;
-        if (put < 0) return errno;
-        done += (size_t)put;
-    }
-    return 0;
-}
-
-static int write_content(int file, stk__buffer data, stk__file_care care)
-{
-    const int failed = stk__file_write_all(file, data.data, data.size_bytes);
-    if (failed || care == STK_FILE_QUICK) return failed;
-    return fsync(file) == 0 ? 0 : errno;
-}
-
-/* Gives an unnamed file its name; one that exists is replaced through a temporary name. */
-static int name_unnamed(int file, const char *path, const char *temporary)
-{
-    char from[64];
-    snprintf(from, sizeof from, "/proc/self/fd/%d", file);
-    if (linkat(AT_FDCWD, from, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0) return 0;
-    if (errno != EEXIST) return errno;
-    unlink(temporary);
-    if (linkat(AT_FDCWD, from, AT_FDCWD, temporary, AT_SYMLINK_FOLLOW) != 0) return errno;
-    if (rename(temporary, path) == 0) return 0;
-    const int failed = errno;
-    unlink(temporary);
-    return failed;
-}
-
-static int write_unnamed(const char *folder, const char *path, const char *temporary, stk__buffer data,
-                         stk__file_care care)
-{
-    const int file = open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
-    if (file < 0) return errno;
-    int failed = write_content(file, data, care);
-    if (!failed) failed = name_unnamed(file, path, temporary);
-    close(file);
-    return failed;
-}
-
-/* Some file systems have no unnamed files, and without /proc they cannot be named. A disk that is full or
- * broken is so for named ones, too. */
-static bool may_be_named(int failed)
-{
-    return failed && failed != EEXIST && failed != ENOSPC && failed != EDQUOT && failed != EIO;
-}
-
-static int write_named(const char *path, const char *temporary, stk__buffer data, stk__file_care care)
-{
-    unlink(temporary); /* left over, or a link that somebody put there: never written through */
-    const int file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (file < 0) return errno;
-    int failed = write_content(file, data, care);
-    if (close(file) != 0 && !failed) failed = errno;
-    if (!failed && rename(temporary, path) != 0) failed = errno;
-    if (failed) unlink(temporary);
-    return failed;
-}
-
-static int sync_folder(const char *folder)
-{
-    const int file = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (file < 0) return errno;
-    const int failed = fsync(file) == 0 || errno == EINVAL ? 0 : errno;
-    close(file);
-    return failed;
-}
-
-stk_status stk__file_write(const char *path, stk__buffer data, stk__file_care care, stk_error *error)
-{
-    char folder[PATH_MAX], temporary[PATH_MAX];
-    folder_of(path, folder);
-    if (snprintf(temporary, sizeof temporary, "%s.tmp-%ld", path, (long)getpid()) >= (int)sizeof temporary)
-        return stk__fail(error, STK_ERROR_ARGUMENT, "the path '%.80s…' is too long", path);
-    int failed = write_unnamed(folder, path, temporary, data, care);
-    if (may_be_named(failed)) failed = write_named(path, temporary, data, care);
-    if (!failed && care == STK_FILE_DURABLE) failed = sync_folder(folder);
-    if (!failed) return STK_OK;
-    const stk_status status = stk__fail_errno(error, failed, "cannot write '%s'", path);
-    if (failed == ENOSPC || failed == EDQUOT)
-        stk__error_hint(error, "the disk is full: free some space and try again");
-    return status;
-}
-
-bool stk__file_is_left_over(const char *name)
-{
-    const char *mark = strstr(name, ".tmp-");
-    if (!mark || !isdigit((unsigned char)mark[5])) return false;
-    for (mark += 5; isdigit((unsigned char)*mark); mark++)
-        continue;
-    return *mark == '\0';
 }
 
 stk_status stk__folder_make(const char *path, stk_error *error)

@@ -23,13 +23,24 @@ bool stk__file_explain_lack(int error_number, stk_error *error);
 void stk__file_hint(const char *path);
 
 typedef enum stk__file_care {
-    STK_FILE_DURABLE, /* on the disk when the call returns: states, checkpoints */
-    STK_FILE_QUICK    /* whole or not there, but a power cut may undo it: files that can be made again */
+    STK_FILE_DURABLE = 0, /* on the disk when the call returns: states, checkpoints */
+    STK_FILE_QUICK = 1,   /* whole or not there, but a power cut may undo it: files that can be made again */
+    STK_FILE_NAMED = 2    /* with either: a path that the user named, whose links are followed */
 } stk__file_care;
 
 /* Writes path completely or not at all: an unnamed file (or a temporary name where there are none, or no
- * /proc), then the name. An existing file is replaced. */
+ * /proc), then the name. What exists at path decides:
+ *
+ *     a regular file         replaced
+ *     a device or a FIFO     written through (a FIFO waits for its reader); so is an open file, /dev/stdout
+ *     a link, NAMED          the same for what it leads to; the link stays
+ *     a link, else           replaced: in a folder that others may write to it could lead anywhere
+ */
 stk_status stk__file_write(const char *path, stk__buffer data, stk__file_care care, stk_error *error);
+
+/* The hint for a write that failed because the disk, a quota or a limit on file sizes is full, and what to do
+ * then (" and try again"); false for every other error number. */
+bool stk__file_explain_full(int error_number, const char *then, stk_error *error);
 
 /* All bytes to an open file, however many writes that takes. 0, or an errno; then some may be written. */
 int stk__file_write_all(int file, const void *data, size_t size_bytes);

@@ -75,17 +75,17 @@ const char *stk__format_name(const stk__format_ops *format)
 
 stk__deadline stk__deadline_start(const stk__limits *limits)
 {
-    return (stk__deadline){stk__clock_ns() + stk__seconds_ns(limits->time_s), limits->time_s};
+    return (stk__deadline){stk__clock_thread_ns() + stk__seconds_ns(limits->time_s), limits->time_s};
 }
 
 bool stk__deadline_passed(const stk__deadline *deadline)
 {
-    return stk__clock_ns() >= deadline->end_ns;
+    return stk__clock_thread_ns() >= deadline->end_ns;
 }
 
 stk_status stk__deadline_fail(const stk__deadline *deadline, stk_error *error)
 {
-    stk__damaged(error, STK_DAMAGE_TOO_SLOW, "decoding took longer than %g s", deadline->time_s);
+    stk__damaged(error, STK_DAMAGE_TOO_SLOW, "decoding took more than %g s of CPU time", deadline->time_s);
     stk__error_hint(error, "raise limits.time if such images are expected");
     return STK_ERROR_SAMPLE;
 }

@@ -14,11 +14,12 @@
 #include <stdbool.h>
 
 typedef struct stk__limits {
-    uint64_t bytes;   /* of a file */
-    uint64_t pixels;  /* of an image: w * h, checked before anything is allocated */
-    int64_t scans;    /* of a progressive JPEG */
-    int64_t warnings; /* of the decoder that are forgiven; 0: each is a damage */
-    double time_s;    /* for decoding one image */
+    uint64_t bytes;                 /* of a file */
+    uint64_t pixels;                /* of an image: w * h, checked before anything is allocated */
+    int64_t scans;                  /* of a progressive JPEG */
+    int64_t warnings;               /* of the decoder that are forgiven; 0: each is a damage */
+    double time_s;                  /* for decoding one image, CPU time of its thread */
+    struct stk__inflate_gate *gate; /* inflate_gate.h, the caller's; NULL: none */
 } stk__limits;
 
 extern const stk__limits stk__limits_default;

@@ -36,9 +36,10 @@ extern const stk__format_ops stk__format_jpeg;
 extern const stk__format_ops stk__format_png;
 extern const stk__format_ops stk__format_npy;
 
-/* Limit on time: ask now and then, not per pixel. */
+/* Limit on the CPU time of the thread that decodes, which asks now and then, not per pixel: a process that
+ * was stopped neither fails nor changes the stream. */
 typedef struct stk__deadline {
-    uint64_t end_ns;
+    uint64_t end_ns; /* stk__clock_thread_ns */
     double time_s;
 } stk__deadline;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The PNG format for the decoder's front: header, image, mask. png_chunks.c reads the structure,
  * png_inflate.c the compressed data, png_filter.c and png_image.c make pixels of it. One state
- * per decoder, its buffers only grow. */
+ * per decoder, its buffers only grow, but for that of rows of large images (inflate_gate.h). */
 #include "decode/png.h"
 
 static void destroy_state(void *memory)

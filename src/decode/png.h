@@ -70,7 +70,7 @@ stk_status stk__png_inflate(stk__png_state *state, const stk__png *png, size_t w
 bool stk__png_undo_filter(int filter, const uint8_t *from, const uint8_t *up, uint8_t *to, size_t size,
                           size_t step);
 
-/* All pixels, of every kind of PNG. */
+/* All pixels, of every kind of PNG. Large images go through the gate of the limits, and leave no memory. */
 stk_status stk__png_decode(stk__png_state *state, stk__png_sink *sink, stk_error *error);
 
 #endif

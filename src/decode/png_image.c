@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From inflated data to pixels: filters are undone row by row, then the samples of a row (1 to 16 bits, with
  * or without palette and alpha) are converted to 8-bit pixels or ids; interlaced pictures pass by pass. */
+#include "decode/inflate_gate.h"
 #include "decode/png.h"
 
 #include <string.h>
@@ -211,15 +212,12 @@ static stk_status put_pass(reader *from, const stk__png_sink *sink, const pass *
     return STK_OK;
 }
 
-stk_status stk__png_decode(stk__png_state *state, stk__png_sink *sink, stk_error *error)
+static stk_status decode(stk__png_state *state, stk__png_sink *sink, size_t wanted, stk_error *error)
 {
     const stk__png *png = sink->png;
     const size_t count = png->interlaced ? 7 : 1, w = (size_t)png->w;
     const pass *passes = png->interlaced ? adam7 : whole;
     reader from = {.png = png, .deadline = stk__deadline_start(state->limits)};
-    size_t wanted = 0;
-    for (size_t i = 0; i < count; i++)
-        wanted += pass_bytes(png, &passes[i]);
     STK__TRY(stk__png_inflate(state, png, wanted, error));
     if (stk__deadline_passed(&from.deadline)) return stk__deadline_fail(&from.deadline, error);
     STK__TRY(stk__buffer_reserve(&state->row, png->raw_row_bytes + 4 * w, error));
@@ -232,4 +230,20 @@ stk_status stk__png_decode(stk__png_state *state, stk__png_sink *sink, stk_error
     for (size_t i = 0; i < count; i++)
         STK__TRY(put_pass(&from, sink, &passes[i], error));
     return STK_OK;
+}
+
+stk_status stk__png_decode(stk__png_state *state, stk__png_sink *sink, stk_error *error)
+{
+    const stk__png *png = sink->png;
+    const size_t count = png->interlaced ? 7 : 1;
+    const pass *passes = png->interlaced ? adam7 : whole;
+    size_t wanted = 0;
+    for (size_t i = 0; i < count; i++)
+        wanted += pass_bytes(png, &passes[i]);
+    stk__inflate_gate *gate = wanted > STK_INFLATE_KEPT_BYTES ? state->limits->gate : NULL;
+    stk__inflate_gate_enter(gate, wanted);
+    const stk_status status = decode(state, sink, wanted, error);
+    if (gate) stk__buffer_fini(&state->raw);
+    stk__inflate_gate_leave(gate, wanted);
+    return status;
 }

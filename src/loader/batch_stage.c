@@ -8,30 +8,34 @@
 
 #include <string.h>
 
-static stk__augment_batch describe(stk__slot *slot, const stk__recipe *recipe)
+static stk_status describe(stk__slot *slot, const stk__recipe *recipe, stk__augment_batch *batch,
+                           stk_error *error)
 {
     const stk__layout *layout = &recipe->layout;
-    stk__augment_batch batch = {
+    const uint8_t *arena = stk__spare_join(&slot->spare, error);
+    if (!arena) return STK_ERROR_MEMORY;
+    *batch = (stk__augment_batch){
         .count = slot->places,
         .blocks = stk__slot_block(slot, layout, 0),
-        .arena = slot->memory.data + layout->arena_offset,
-        .arena_bytes = atomic_load_explicit(&slot->spare_used, memory_order_relaxed),
+        .arena = arena,
+        .arena_bytes = slot->spare.end,
         .images = stk__slot_views(slot, layout, STK_FIELD_IMAGE),
         .masks = layout->masks ? stk__slot_views(slot, layout, STK_FIELD_MASK) : NULL,
         .target = stk__slot_target(slot, layout, 0),
     };
-    const size_t end = layout->arena_offset + batch.arena_bytes;
-    batch.pinned = slot->device && end <= slot->device->pinned_bytes;
-    memcpy(batch.target.scale, recipe->scale, sizeof recipe->scale);
-    memcpy(batch.target.bias, recipe->bias, sizeof recipe->bias);
-    return batch;
+    const size_t end = layout->arena_offset + batch->arena_bytes;
+    batch->pinned = slot->device && !stk__spare_has_grown(&slot->spare) && end <= slot->device->pinned_bytes;
+    memcpy(batch->target.scale, recipe->scale, sizeof recipe->scale);
+    memcpy(batch->target.bias, recipe->bias, sizeof recipe->bias);
+    return STK_OK;
 }
 
 static stk_status augment(stk__slot *slot, const stk__recipe *recipe, stk__device *device, stk_error *error)
 {
     const stk__layout *layout = &recipe->layout;
     const float *weights = stk__slot_weights(slot, layout);
-    stk__augment_batch batch = describe(slot, recipe);
+    stk__augment_batch batch;
+    STK__TRY(describe(slot, recipe, &batch, error));
     if (slot->device && slot->device->device != device) batch.pinned = false; /* by another one */
     STK__TRY(stk__device_augment(device, &batch, error));
     for (uint64_t place = 0; place < slot->places; place++)
@@ -53,7 +57,7 @@ static stk_status submit(stk__slot *slot, const stk__recipe *recipe, const stk__
         .copies = {copy_up(slot, layout->device_fact_offset, layout->label_offset, layout->fact_bytes)}};
     if (layout->store.remote) {
         stk__kernel_mix *mixes = (stk__kernel_mix *)(void *)(slot->memory.data + layout->mix_offset);
-        task.augment = describe(slot, recipe);
+        STK__TRY(describe(slot, recipe, &task.augment, error));
         task.mixes = mixes;
         task.mix_count = stk__mixing_list(slot, recipe, stream, mixes);
         if (layout->masks && layout->store.mixed) task.mask2 = slot->device->data + layout->mask2_offset;

@@ -3,11 +3,15 @@
  * batch, in their order. Padding between images does not count. */
 #include "loader/digest.h"
 
+#include <stdbool.h>
+
 static void add_pixels(stk__hash *hash, const stk_batch *batch, const stk_view *view)
 {
-    const int32_t shape[3] = {view->w, view->h, view->channels};
+    const bool skipped = !view->w && view->channels; /* then its empty place counts, in the common size */
+    const int32_t w = skipped ? (int32_t)view->pitch_bytes / view->channels : view->w;
+    const int32_t shape[3] = {w, view->h, view->channels};
     stk__hash_update(hash, shape, sizeof shape);
-    const size_t row_bytes = (size_t)view->w * (size_t)view->channels;
+    const size_t row_bytes = (size_t)w * (size_t)view->channels;
     const uint8_t *row = batch->arena + view->offset_bytes;
     if (view->pitch_bytes == row_bytes) {
         stk__hash_update(hash, row, row_bytes * (size_t)view->h);

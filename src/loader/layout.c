@@ -65,9 +65,8 @@ stk__layout stk__layout_make(const stk__source_info *info, const stk__layout_opt
     layout.spare_offset = take(&cursor, info->images ? options->spare_bytes : 0);
     layout.arena_offset = options->store.staged ? layout.spare_offset : 0;
     layout.total_bytes = cursor;
-    layout.pin_bytes = layout.spare_offset + options->usual_spare_bytes;
-    if (layout.pin_bytes > cursor) layout.pin_bytes = cursor;
-    layout.pin_bytes = stk__host_pages(layout.pin_bytes);
+    layout.spare_limit_bytes = info->images ? options->spare_limit_bytes : 0;
+    layout.pin_bytes = stk__host_pages(cursor);
     if (!options->store.resident) return layout;
     size_t device_cursor = layout.pixel_bytes;
     layout.device_fact_offset = take(&device_cursor, layout.fact_bytes);

@@ -33,21 +33,23 @@ typedef struct stk__layout {
     size_t mask_offset, mask2_offset, view_offset, block_offset;
     size_t label_offset, label2_offset, lambda_offset, point_offset, window_offset, id_offset, weight_offset;
     size_t arena_offset; /* where views count from: the start, or that of the decoded pixels for a device */
-    size_t spare_offset; /* from here to the end: decoded images that have no place of their own */
+    size_t spare_offset; /* from here to the end: decoded images that have no place of their own (spare.h) */
     size_t total_bytes;
+    uint64_t spare_limit_bytes; /* that the spare memory may grow to */
 
     /* Resident: images and masks are as far from the start of the device's memory as of the host's; facts,
      * from label_offset to the weights' end, lie behind them. */
     size_t pixel_bytes, fact_bytes, device_fact_offset, device_bytes;
     size_t mix_offset; /* remote: stk__kernel_mix of the batch */
-    size_t pin_bytes;  /* from the start, what is worth pinning, in whole pages: maybe beyond total_bytes */
+    size_t pin_bytes;  /* all of it in whole pages: maybe beyond total_bytes */
 } stk__layout;
 
 typedef struct stk__layout_options {
     int64_t batch_size;
     stk__pixels common;
     stk__storage store;
-    size_t spare_bytes, usual_spare_bytes; /* room there is; what a batch of the common size takes of it */
+    size_t spare_bytes; /* planned: what a batch of the common size takes */
+    uint64_t spare_limit_bytes;
 } stk__layout_options;
 
 stk__layout stk__layout_make(const stk__source_info *info, const stk__layout_options *options);

@@ -33,7 +33,7 @@ static stk_status make_locks(stk_loader *loader, stk_error *error)
     pthread_mutex_init(&loader->lock, NULL);
     loader->locks_made = true;
     loader->recipe.lock = &loader->lock;
-    return STK_OK;
+    return stk__inflate_gate_init(&loader->gate, error);
 }
 
 static stk_status make_workers(stk_loader *loader, stk_error *error)
@@ -91,6 +91,7 @@ static void destroy(stk_loader *loader)
     stk__plan_destroy(&loader->plan);
     stk__cache_destroy(&loader->recipe.cache);
     if (!loader->source_borrowed) stk__source_close(&loader->source);
+    stk__inflate_gate_fini(&loader->gate);
     if (loader->locks_made) {
         pthread_mutex_destroy(&loader->lock);
         pthread_cond_destroy(&loader->work);

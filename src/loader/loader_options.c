@@ -51,7 +51,7 @@ static const stk__option options_table[] = {
     {.name = "rank", .type = STK_OPTION_INT, .offset = FIELD(rank), .least = 0, .most = 65535, .help = "distributed rank of this process: 0 to ranks - 1"},
     {.name = "ranks", .type = STK_OPTION_INT, .offset = FIELD(ranks), .least = 1, .most = 65536, .fallback = "1", .help = "distributed world size: number of processes that share every batch"},
     STK_LIMIT_OPTIONS(FIELD, 1e12, 4e9),
-    {.name = "limits.memory", .type = STK_OPTION_BYTES, .offset = FIELD(limit_memory_bytes), .least = 1, .most = 1e15, .fallback = "2G", .unit = "bytes", .help = "maximum memory of all prefetched batches; and of one batch whose images keep their own size"},
+    {.name = "limits.memory", .type = STK_OPTION_BYTES, .offset = FIELD(limit_memory_bytes), .least = 1, .most = 1e15, .fallback = "2G", .unit = "bytes", .help = "maximum memory of all prefetched batches; and of one batch whose images keep their own size. Large PNG images count while they are decompressed: what batches leave of it, at least half"},
 };
 /* clang-format on */
 

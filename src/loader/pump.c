@@ -269,6 +269,9 @@ static void check_worker(stk_loader *loader, const stk__worker *worker, const st
     const uint64_t busy_ns = stk__watch_busy_ns(watch, worker);
     if (busy_ns < stk__seconds_ns(loader->timeout_s)) return;
     const int stage = atomic_load_explicit(&worker->stage, memory_order_relaxed);
+    if ((stage == STK_STAGE_DECODE || stage == STK_STAGE_MASK) &&
+        stk__inflate_gate_moves(&loader->gate, stk__seconds_ns(loader->timeout_s)))
+        return; /* it waits for memory that others use */
     char path[4096];
     const uint64_t id = atomic_load_explicit(&worker->sample_id, memory_order_relaxed);
     const int field = atomic_load_explicit(&worker->field, memory_order_relaxed);

@@ -5,6 +5,7 @@
 #define STK_LOADER_PUMP_H
 
 #include "device/device.h"
+#include "decode/inflate_gate.h"
 #include "loader/loader_open.h"
 #include "loader/worker.h"
 
@@ -26,6 +27,7 @@ struct stk_loader {
     bool pinned;                /* the host's memory of slots shall be */
     stk__picture common;        /* upright, as the probe found most images */
     stk__recipe recipe;         /* its cache belongs to the loader */
+    stk__inflate_gate gate;     /* for the decoders of all workers */
     double timeout_s;
     int64_t seed;
     char order[32], part[96]; /* as in stk_loader_state */

@@ -240,7 +240,8 @@ static stk_status choose_recipe(stk_loader *loader, const stk_loader_options *o,
                                    .pixels = o->limit_pixels,
                                    .scans = o->limit_scans,
                                    .warnings = o->limit_warnings,
-                                   .time_s = o->limit_time_s};
+                                   .time_s = o->limit_time_s,
+                                   .gate = &loader->gate};
     recipe->target_h = o->image_size[0];
     recipe->target_w = o->image_size[1];
     recipe->exif = o->exif == STK_SWITCH_ON;
@@ -333,30 +334,26 @@ static void note_size(stk_loader *loader, const stk_loader_options *o, stk__pixe
                               : "as stored; images of other sizes keep theirs");
 }
 
-/* Room for decoded images that have no place of their own. Not divided by the slots: what fits into a batch
- * must not depend on the number of workers. */
-static uint64_t spare_bytes(const stk_loader *loader, const stk_loader_options *o,
-                            const stk__layout_options *layout)
+/* Memory for decoded images that have no place of their own: those that a device will finish, and those of
+ * other sizes. Planned is what a batch of the common size takes; images that a device crops keep their size.
+ * The limit is not divided by the slots: what fits into a batch must not depend on the number of workers. */
+static void choose_spare(const stk_loader *loader, const stk_loader_options *o, stk__layout_options *layout)
 {
     enum { ROUNDING = 64 };
     const stk__pixels common = layout->common;
-    const uint64_t planes = (uint64_t)common.channels + loader->source->info.masks;
-    const uint64_t places = (uint64_t)o->batch_size + STK_LAYOUT_PARTNERS;
-    const uint64_t largest = places * planes * (o->limit_pixels + ROUNDING),
+    const bool crops = loader->recipe.crops, staged = layout->store.staged;
+    const uint64_t planes = (uint64_t)common.channels + loader->source->info.masks,
+                   places = (uint64_t)o->batch_size + STK_LAYOUT_PARTNERS,
+                   pixels = crops ? (uint64_t)loader->common.w * (uint64_t)loader->common.h
+                                  : (uint64_t)common.w * (uint64_t)common.h,
+                   usual = places * planes * (pixels + ROUNDING),
+                   largest = places * planes * (o->limit_pixels + ROUNDING),
                    most = o->limit_memory_bytes < largest ? o->limit_memory_bytes : largest;
-    if (layout->store.staged && !loader->recipe.crops)
-        return places * planes * ((uint64_t)common.w * (uint64_t)common.h + ROUNDING);
-    return layout->store.staged || (layout->store.image == STK_DTYPE_U8 && !o->image_size[0]) ? most : 0;
-}
-
-/* What is used of it when all images are of the common size. Those that a device crops keep theirs. */
-static uint64_t usual_spare_bytes(const stk_loader *loader, const stk__layout_options *layout)
-{
-    enum { ROUNDING = 64 };
-    const uint64_t planes = (uint64_t)layout->common.channels + loader->source->info.masks,
-                   pixels = (uint64_t)loader->common.w * (uint64_t)loader->common.h;
-    if (!loader->recipe.crops) return layout->spare_bytes;
-    return ((uint64_t)layout->batch_size + STK_LAYOUT_PARTNERS) * planes * (pixels + ROUNDING);
+    if (staged && !crops)
+        layout->spare_limit_bytes = usual;
+    else if (staged || (layout->store.image == STK_DTYPE_U8 && !o->image_size[0]))
+        layout->spare_limit_bytes = most;
+    if (staged) layout->spare_bytes = usual < layout->spare_limit_bytes ? usual : layout->spare_limit_bytes;
 }
 
 static void choose_slots(stk_loader *loader, const stk_loader_options *o, stk__pixels common,
@@ -380,10 +377,12 @@ static void choose_slots(stk_loader *loader, const stk_loader_options *o, stk__p
     }
     if (affordable < 1)
         stk__loader_note_number(loader, "data.limits.memory", slot_bytes, "a single batch needs that much");
-    options.spare_bytes = spare_bytes(loader, o, &options);
-    options.usual_spare_bytes = usual_spare_bytes(loader, &options);
+    choose_spare(loader, o, &options);
     loader->recipe.layout = stk__layout_make(info, &options);
     loader->info.slot_bytes = slot_bytes;
+    const uint64_t half = o->limit_memory_bytes / 2, taken = slot_bytes * (uint64_t)loader->slot_count,
+                   left = taken < o->limit_memory_bytes ? o->limit_memory_bytes - taken : 0;
+    loader->gate.limit_bytes = left > half ? left : half;
 }
 
 static void describe(stk_loader *loader, const stk_loader_options *o, stk__pixels common)

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A slot's memory: one arena per batch, laid out once (layout.h), from which images, masks, labels and the
- * rest are views; after warm-up nothing is allocated. Workers write different places of a filling slot
- * without a lock; states change under the loader's lock only. */
+ * rest are views, and spare memory for images of other sizes; after warm-up nothing is allocated. Workers
+ * write different places of a filling slot without a lock; states change under the loader's lock only. */
 #include "loader/slot.h"
-
-#include "core/align.h"
 
 #include <string.h>
 
@@ -61,6 +59,9 @@ stk_status stk__slot_init(stk__slot *slot, const stk__layout *layout, stk__slot_
     STK__TRY(stk__host_reserve(&slot->memory, layout->total_bytes, layout->view_offset, error));
     if (stk__device_keeps(memory.device)) STK__TRY(reserve_on_device(slot, layout, memory, error));
     if (layout->store.image == STK_DTYPE_U8) slot->batch.arena = slot->memory.data;
+    const stk__host_memory planned = {slot->memory.data + layout->spare_offset,
+                                      layout->total_bytes - layout->spare_offset};
+    STK__TRY(stk__spare_init(&slot->spare, planned, layout->spare_limit_bytes, error));
     const stk_view *views = (const stk_view *)(const void *)(slot->memory.data + layout->view_offset);
     const bool decoded = layout->store.image == STK_DTYPE_U8;
     if (layout->images && decoded) slot->batch.image_views = views;
@@ -71,7 +72,9 @@ stk_status stk__slot_init(stk__slot *slot, const stk__layout *layout, stk__slot_
 void stk__slot_fini(stk__slot *slot)
 {
     stk__ledger_fini(&slot->ledger);
-    if (stk__device_memory_destroy(&slot->device)) stk__host_release(&slot->memory);
+    if (!stk__device_memory_destroy(&slot->device)) return; /* the device may still use it */
+    stk__spare_fini(&slot->spare);
+    stk__host_release(&slot->memory);
 }
 
 static stk_view *view_at(stk__slot *slot, const stk__layout *layout, stk__field field, uint64_t place)
@@ -97,7 +100,7 @@ void stk__slot_begin(stk__slot *slot, const stk__layout *layout, const stk__step
     slot->places = step->count;
     slot->error.code = STK_OK;
     stk__ledger_clear(&slot->ledger);
-    atomic_store_explicit(&slot->spare_used, 0, memory_order_relaxed);
+    stk__spare_begin(&slot->spare);
     memset(view_at(slot, layout, STK_FIELD_IMAGE, 0), 0, 2 * (size_t)layout->places * sizeof(stk_view));
     float *weights = stk__slot_weights(slot, layout);
     for (int64_t i = 0; i < layout->places; i++)
@@ -105,12 +108,12 @@ void stk__slot_begin(stk__slot *slot, const stk__layout *layout, const stk__step
 }
 
 /* Judged by what is in the batch in the end: a bad image of another size may have been replaced or skipped.
- */
+ * A skipped one has no width, and its place is empty. */
 static bool has_common_size(stk__slot *slot, const stk__layout *layout)
 {
     const stk_view *views = view_at(slot, layout, STK_FIELD_IMAGE, 0);
     for (uint64_t i = 0; i < slot->step.count; i++)
-        if (views[i].w != layout->w || views[i].h != layout->h) return false;
+        if (views[i].w && (views[i].w != layout->w || views[i].h != layout->h)) return false;
     return true;
 }
 
@@ -152,6 +155,35 @@ static void finish_labels(stk__slot *slot, const stk__layout *layout, int64_t n)
     if (mixed) batch->lambda = dense(facts_at(slot, layout, layout->lambda_offset), STK_DTYPE_F32, n, scalar);
 }
 
+static uint8_t *pixels_of(stk__slot *slot, const stk__layout *layout, const stk_view *view)
+{
+    const uint64_t offset = view->offset_bytes + layout->arena_offset;
+    return offset < layout->spare_offset ? slot->memory.data + offset
+                                         : stk__spare_at(&slot->spare, offset - layout->spare_offset);
+}
+
+/* Spare memory that has grown lies anywhere: the lowest address becomes the one that views count from. */
+static void count_from_lowest(stk__slot *slot, const stk__layout *layout)
+{
+    stk_view *views = view_at(slot, layout, STK_FIELD_IMAGE, 0);
+    const size_t count = 2 * (size_t)layout->places;
+    uintptr_t lowest = (uintptr_t)slot->memory.data;
+    for (size_t i = 0; i < count; i++) {
+        const uintptr_t at = (uintptr_t)pixels_of(slot, layout, &views[i]);
+        if (at < lowest) lowest = at;
+    }
+    for (size_t i = 0; i < count; i++)
+        views[i].offset_bytes = (uintptr_t)pixels_of(slot, layout, &views[i]) - lowest;
+    slot->batch.arena = (const uint8_t *)lowest;
+}
+
+static void finish_views(stk__slot *slot, const stk__layout *layout)
+{
+    if (layout->store.image != STK_DTYPE_U8) return;
+    slot->batch.arena = slot->memory.data;
+    if (stk__spare_has_grown(&slot->spare)) count_from_lowest(slot, layout);
+}
+
 void stk__slot_finish(stk__slot *slot, const stk__layout *layout)
 {
     stk_batch *batch = &slot->batch;
@@ -163,6 +195,7 @@ void stk__slot_finish(stk__slot *slot, const stk__layout *layout)
     batch->ready = layout->store.resident && n ? slot->device : NULL;
     batch->sample_ids = dense(ids, STK_DTYPE_I64, n, scalar);
     batch->weights = dense(facts_at(slot, layout, layout->weight_offset), STK_DTYPE_F32, n, scalar);
+    finish_views(slot, layout);
     finish_pixels(slot, layout, n);
     finish_labels(slot, layout, n);
     if (layout->point_count)
@@ -179,8 +212,8 @@ static size_t larger(size_t a, size_t b)
 }
 
 /* A sample that stands in for a bad one takes its room. What a device will finish has a whole place, however
- * small it is: the next one fits in, too. */
-static stk__pixels take_spare(stk__slot *slot, const stk__layout *layout, const stk_view *before,
+ * small it is: the next one fits in, too. The view gets the offset. */
+static stk__pixels take_spare(stk__slot *slot, const stk__layout *layout, stk_view *before,
                               stk__pixels wanted)
 {
     const size_t least =
@@ -188,20 +221,19 @@ static stk__pixels take_spare(stk__slot *slot, const stk__layout *layout, const 
     const size_t size = wanted.pitch_bytes * (size_t)wanted.h;
     const bool there = before->w && before->offset_bytes + layout->arena_offset >= layout->spare_offset;
     if (there && larger(before->pitch_bytes * (size_t)before->h, least) >= size) {
-        wanted.data = slot->memory.data + layout->arena_offset + before->offset_bytes;
+        wanted.data = pixels_of(slot, layout, before);
         return wanted;
     }
-    const size_t need = stk__align_up(larger(size, least), STK_LINE_BYTES);
-    const size_t start = atomic_fetch_add_explicit(&slot->spare_used, need, memory_order_relaxed);
-    const size_t room = layout->total_bytes - layout->spare_offset;
-    if (start > room || need > room - start) return (stk__pixels){0};
-    wanted.data = slot->memory.data + layout->spare_offset + start;
+    uint64_t start;
+    if (!stk__spare_take(&slot->spare, larger(size, least), &start)) return (stk__pixels){0};
+    before->offset_bytes = layout->spare_offset - layout->arena_offset + start;
+    wanted.data = stk__spare_at(&slot->spare, start);
     return wanted;
 }
 
-static void record_view(const uint8_t *arena, stk_view *view, stk__pixels pixels)
+static void record_view(stk_view *view, stk__pixels pixels)
 {
-    *view = (stk_view){.offset_bytes = pixels.data ? (uint64_t)(pixels.data - arena) : 0,
+    *view = (stk_view){.offset_bytes = pixels.data ? view->offset_bytes : 0,
                        .pitch_bytes = pixels.pitch_bytes,
                        .w = pixels.w,
                        .h = pixels.h,
@@ -213,13 +245,13 @@ static stk__pixels room_for(stk__slot *slot, const stk__layout *layout, uint64_t
 {
     stk_view *view = view_at(slot, layout, field, place);
     if (layout->store.image == STK_DTYPE_U8 && wanted.w == layout->w && wanted.h == layout->h) {
-        wanted.data =
-            slot->memory.data + (field == STK_FIELD_MASK ? layout->mask_offset + place * layout->mask_bytes
-                                                         : place * layout->image_bytes);
+        view->offset_bytes = field == STK_FIELD_MASK ? layout->mask_offset + place * layout->mask_bytes
+                                                     : place * layout->image_bytes;
+        wanted.data = slot->memory.data + view->offset_bytes;
     } else {
         wanted = take_spare(slot, layout, view, wanted);
     }
-    record_view(slot->memory.data + layout->arena_offset, view, wanted);
+    record_view(view, wanted);
     return wanted;
 }
 
@@ -325,14 +357,22 @@ void stk__slot_set_id(stk__slot *slot, const stk__layout *layout, uint64_t place
     integers_at(slot, layout->id_offset)[place] = (int64_t)id;
 }
 
+/* The place as empty as the common size: its view has all of that but the width. */
+static void empty_view(stk__slot *slot, const stk__layout *layout, stk__field field, uint64_t place)
+{
+    const int32_t channels = field == STK_FIELD_MASK ? 1 : layout->channels;
+    room_for(slot, layout, place, stk__pixels_dense(NULL, layout->w, layout->h, channels), field);
+    view_at(slot, layout, field, place)->w = 0;
+}
+
 static void clear_pixels(stk__slot *slot, const stk__layout *layout, uint64_t place)
 {
     const bool decoded = layout->store.image == STK_DTYPE_U8;
     const stk__augment_target target = stk__slot_target(slot, layout, place);
     memset(target.image, 0, layout->image_bytes);
-    if (decoded) stk__slot_image(slot, layout, place, layout->w, layout->h);
+    if (decoded) empty_view(slot, layout, STK_FIELD_IMAGE, place);
     if (!layout->masks) return;
-    if (decoded) stk__slot_mask(slot, layout, place, layout->w, layout->h);
+    if (decoded) empty_view(slot, layout, STK_FIELD_MASK, place);
     if (layout->store.mask == STK_DTYPE_U8) memset(target.mask, 255, layout->mask_bytes);
     int64_t *wide = target.mask;
     for (size_t i = 0; layout->store.mask == STK_DTYPE_I64 && i < layout->mask_bytes / sizeof *wide; i++)

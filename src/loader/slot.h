@@ -10,9 +10,8 @@
 #include "device/host.h"
 #include "loader/layout.h"
 #include "loader/ledger.h"
+#include "loader/spare.h"
 #include "loader/stream.h"
-
-#include <stdatomic.h>
 
 typedef enum stk__slot_state {
     STK_SLOT_FREE,
@@ -34,8 +33,8 @@ typedef struct stk__slot {
     stk__ledger ledger;                    /* bad samples of this batch */
     stk_error error;                       /* of the lowest failed place */
     uint64_t error_place;
-    atomic_size_t spare_used;
     stk__host_memory memory;
+    stk__spare spare;           /* its offsets count from layout.spare_offset */
     stk__device_memory *device; /* the same on a device, or what pins the host's; NULL: neither */
     uint64_t returned_ns;       /* when, if the state is that */
 } stk__slot;
@@ -63,14 +62,14 @@ static inline uint64_t stk__slot_position(const stk__slot *slot, uint64_t place)
 void stk__slot_finish(stk__slot *slot, const stk__layout *layout);
 
 /* Room for decoded pixels of w x h: the place itself if it is kept so and has this size, else spare memory
- * (data NULL when that is used up). */
+ * (data NULL when that is used up, or when the system refuses: spare.refused). */
 stk__pixels stk__slot_image(stk__slot *slot, const stk__layout *layout, uint64_t place, int32_t w, int32_t h);
 stk__pixels stk__slot_mask(stk__slot *slot, const stk__layout *layout, uint64_t place, int32_t w, int32_t h);
 
 void stk__slot_set_facts(stk__slot *slot, const stk__layout *layout, uint64_t place,
                          const stk__sample_facts *facts);
 void stk__slot_set_id(stk__slot *slot, const stk__layout *layout, uint64_t place, uint64_t id);
-/* Image 0, mask 255, label -1, points invisible, weight 0. */
+/* Image 0, mask 255, label -1, points invisible, weight 0, views of width 0. */
 void stk__slot_skip(stk__slot *slot, const stk__layout *layout, uint64_t place);
 
 /* Finished images and masks: where the sample at a place is stored, in the memory of who finishes them. */

@@ -133,10 +133,18 @@ static stk_status reserve_pixels(stk__worker *worker, stk__pixels *pixels, stk__
     return STK_OK;
 }
 
-static stk_status refuse_room(stk__worker *worker, uint64_t id, upright size)
+static stk_status refuse_room(stk__worker *worker, const errand *job, upright size)
 {
     const stk__layout *layout = &worker->recipe->layout;
     const bool crops = worker->recipe->crops;
+    if (atomic_load(&job->slot->spare.refused)) {
+        stk__fail_memory(&worker->error, (uint64_t)size.w * (uint64_t)size.h * (uint64_t)layout->channels,
+                         "a decoded image");
+        stk__error_hint(&worker->error,
+                        "set data.image_size, or lower data.batch_size or data.prefetch_factor");
+        set_place(worker, job->id, STK_FIELD_IMAGE);
+        return STK_ERROR_MEMORY;
+    }
     char what[64] = "images in full size, as augment.crop needs them,";
     if (!crops) snprintf(what, sizeof what, "images of other sizes than %dx%d", layout->w, layout->h);
     stk__fail(&worker->error, STK_ERROR_MEMORY, "%s take more memory than a batch may have (this one: %dx%d)",
@@ -144,7 +152,7 @@ static stk_status refuse_room(stk__worker *worker, uint64_t id, upright size)
     stk__error_hint(&worker->error,
                     crops ? "raise data.limits.memory, lower data.batch_size, or leave augment.crop out"
                           : "set data.image_size, or raise data.limits.memory");
-    set_place(worker, id, STK_FIELD_IMAGE);
+    set_place(worker, job->id, STK_FIELD_IMAGE);
     return STK_ERROR_MEMORY;
 }
 
@@ -170,7 +178,7 @@ static stk_status find_room(stk__worker *worker, const errand *job, stk__field f
     }
     *room = mask ? stk__slot_mask(job->slot, layout, job->place, size.w, size.h)
                  : stk__slot_image(job->slot, layout, job->place, size.w, size.h);
-    return room->data ? STK_OK : refuse_room(worker, job->id, size);
+    return room->data ? STK_OK : refuse_room(worker, job, size);
 }
 
 static stk_status load_image(stk__worker *worker, const errand *job, stk__picture *picture, stk__pixels *room)

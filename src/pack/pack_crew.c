@@ -14,10 +14,9 @@ static const uint64_t tick_ns = STK_SECOND_NS / 10, patience_ns = STK_SECOND_NS 
 
 typedef enum place_state { PLACE_FREE, PLACE_FILLING, PLACE_READY } place_state;
 
-/* state and since_ns: under the lock. The outcome belongs to whoever the state says. */
+/* state: under the lock. The outcome belongs to whoever the state says. */
 typedef struct place {
     place_state state;
-    uint64_t since_ns; /* when filling began */
     stk__pack_outcome outcome;
 } place;
 
@@ -64,7 +63,6 @@ static place *claim_place(stk__pack_crew *crew, uint64_t *id)
         if (to->state == PLACE_FREE) {
             *id = crew->next++;
             to->state = PLACE_FILLING;
-            to->since_ns = stk__clock_ns();
             return to;
         }
         stk__cond_wait(&crew->room, &crew->lock, stk__clock_ns() + STK_SECOND_NS);
@@ -200,24 +198,26 @@ static bool is_stopped(const stk__pack_crew *crew)
 }
 
 /* The state of the place; when it is not ready, that is after a tick. */
-static place_state await_place(stk__pack_crew *crew, const place *from, uint64_t *since_ns)
+static place_state await_place(stk__pack_crew *crew, const place *from)
 {
     pthread_mutex_lock(&crew->lock);
     if (from->state != PLACE_READY) stk__cond_wait(&crew->ready, &crew->lock, stk__clock_ns() + tick_ns);
     const place_state state = from->state;
-    *since_ns = from->since_ns;
     pthread_mutex_unlock(&crew->lock);
     return state;
 }
 
+/* A tick counts as one however long it took: while the whole process was stopped, nothing hung. */
 static stk_status await_sample(stk__pack_crew *crew, const place *from, stk_error *error)
 {
     const uint64_t timeout_ns = stk__seconds_ns(crew->options.timeout_s);
-    uint64_t since_ns;
-    for (place_state state; (state = await_place(crew, from, &since_ns)) != PLACE_READY;) {
+    uint64_t waited_ns = 0, last_ns = stk__clock_ns();
+    for (place_state state; (state = await_place(crew, from)) != PLACE_READY;) {
+        const uint64_t now_ns = stk__clock_ns(), tick = now_ns - last_ns;
+        last_ns = now_ns;
+        if (state == PLACE_FILLING) waited_ns += tick < 2 * tick_ns ? tick : tick_ns;
         if (is_stopped(crew)) return stk__fail(error, STK_ERROR_INTERRUPTED, "stopped");
-        if (state == PLACE_FILLING && stk__clock_ns() > since_ns + timeout_ns)
-            return refuse_hang(crew, error);
+        if (waited_ns > timeout_ns) return refuse_hang(crew, error);
         if (crew->options.idle) crew->options.idle(crew->options.context);
     }
     return STK_OK;

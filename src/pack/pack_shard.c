@@ -28,8 +28,7 @@ enum { INDEX_PATH_BYTES = PATH_MAX + sizeof INDEX };
 stk_status stk__pack_write_fail(stk_error *error, int error_number, const char *path)
 {
     const stk_status status = stk__fail_errno(error, error_number, "cannot write '%s'", path);
-    if (error_number == ENOSPC || error_number == EDQUOT)
-        stk__error_hint(error, "the disk is full: free some space, then the same command resumes");
+    stk__file_explain_full(error_number, ", then the same command resumes", error);
     return status;
 }
 

@@ -47,7 +47,8 @@ static stk_status write_report(const char *run_folder, const char *path, stk_err
         write_page(&page, &facts);
         status = page.status;
     }
-    if (status == STK_OK) status = stk__file_write(path ? path : own, page.text, STK_FILE_QUICK, error);
+    const stk__file_care care = path ? STK_FILE_QUICK | STK_FILE_NAMED : STK_FILE_QUICK;
+    if (status == STK_OK) status = stk__file_write(path ? path : own, page.text, care, error);
     stk__buffer_fini(&page.text);
     stk__run_facts_fini(&facts);
     return status;

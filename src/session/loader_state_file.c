@@ -45,7 +45,8 @@ stk_status stk__loader_state_file_read(stk__loader_state_file *state, const char
     stk__buffer text = {0};
     *found = false;
     stk_status status = stk__file_read(path, MOST_BYTES, &text, error);
-    if (status == STK_ERROR_SAMPLE && error->damage == STK_DAMAGE_MISSING) {
+    if (status == STK_ERROR_SAMPLE &&
+        (error->damage == STK_DAMAGE_MISSING || error->damage == STK_DAMAGE_DANGLING_LINK)) {
         stk__buffer_fini(&text);
         return STK_OK;
     }
@@ -72,7 +73,7 @@ stk_status stk__loader_state_file_write(const stk__loader_state_file *state, con
     json_decref(root);
     if (!text) return stk__fail_memory(error, 512, "the state");
     const stk__buffer data = {.data = (uint8_t *)text, .size_bytes = strlen(text)};
-    const stk_status status = stk__file_write(path, data, STK_FILE_DURABLE, error);
+    const stk_status status = stk__file_write(path, data, STK_FILE_DURABLE | STK_FILE_NAMED, error);
     free(text);
     return status;
 }

@@ -116,7 +116,7 @@ stk_status stk__sheet_write(const stk__sheet *sheet, const char *path, stk_error
     const stk__pixels all = stk__pixels_dense(sheet->pixels.data, sheet_w(sheet), sheet_h(sheet), 3);
     stk_status status =
         is_jpeg(path) ? stk__jpeg_write(all, QUALITY, &file, error) : encode_png(all, &file, error);
-    if (status == STK_OK) status = stk__file_write(path, file, STK_FILE_QUICK, error);
+    if (status == STK_OK) status = stk__file_write(path, file, STK_FILE_QUICK | STK_FILE_NAMED, error);
     stk__buffer_fini(&file);
     return status;
 }

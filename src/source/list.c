@@ -31,7 +31,10 @@ static const char *text_of(const stk__list *list, const stk__row *row)
 
 static stk_status refuse_row(const stk__list *list, const stk__row *row, stk_error *error)
 {
-    stk__damaged(error, STK_DAMAGE_BAD_ROW, "%s", text_of(list, row));
+    if (row->state == STK_ROW_DUPLICATE)
+        stk__damaged(error, STK_DAMAGE_BAD_ROW, "duplicate of the sample in line %u", (unsigned)row->text);
+    else
+        stk__damaged(error, STK_DAMAGE_BAD_ROW, "%s", text_of(list, row));
     stk__error_place(error, "%s:%u", list->path, row->line);
     return STK_ERROR_SAMPLE;
 }
@@ -42,7 +45,7 @@ static stk_status list_facts(const stk__source *source, uint64_t id, stk__sample
     const stk__list *list = list_of(source);
     const stk__row *row = row_of(list, id);
     *facts = (stk__sample_facts){.label = row->label};
-    if (row->bad) return refuse_row(list, row, error);
+    if (row->state != STK_ROW_GOOD) return refuse_row(list, row, error);
     if (list->point_count)
         facts->points =
             (const float *)(const void *)list->points.data +
@@ -54,7 +57,7 @@ static void list_where(const stk__source *source, uint64_t id, stk__field field,
 {
     const stk__list *list = list_of(source);
     const stk__row *row = row_of(list, id);
-    if (row->bad)
+    if (row->state != STK_ROW_GOOD)
         snprintf(text, size, "%s:%u", list->path, row->line);
     else if (field == STK_FIELD_MASK && list->has_mask)
         snprintf(text, size, "%s/%s", list->files.masks, text_of(list, row));
@@ -68,7 +71,7 @@ static stk_status list_read(const stk__source *source, uint64_t id, stk__field f
 {
     const stk__list *list = list_of(source);
     const stk__row *row = row_of(list, id);
-    if (row->bad) return refuse_row(list, row, error);
+    if (row->state != STK_ROW_GOOD) return refuse_row(list, row, error);
     if (field == STK_FIELD_IMAGE) return stk__files_read_image(source, id, buffer, extension, error);
     if (!list->has_mask) return stk__fail(error, STK_ERROR_ARGUMENT, "this data set has no masks");
     char path[PATH_MAX];
@@ -82,7 +85,7 @@ static stk_status list_read(const stk__source *source, uint64_t id, stk__field f
 static void list_hint(const stk__source *source, uint64_t id)
 {
     const stk__list *list = list_of(source);
-    if (row_of(list, id)->bad) return;
+    if (row_of(list, id)->state != STK_ROW_GOOD) return;
     char path[PATH_MAX];
     list_where(source, id, STK_FIELD_IMAGE, path, sizeof path);
     stk__file_hint(path);
@@ -98,6 +101,7 @@ static void list_close(stk__source *source)
     stk__buffer_fini(&list->rows);
     stk__buffer_fini(&list->points);
     stk__buffer_fini(&list->texts);
+    stk__free(list->faults);
     stk__free(list->path);
     stk__free(list);
 }

@@ -6,12 +6,20 @@
 
 #include "source/files.h"
 
+typedef enum stk__row_state {
+    STK_ROW_GOOD,
+    STK_ROW_BAD,
+    STK_ROW_DUPLICATE /* bad, because another row has the same file */
+} stk__row_state;
+
 typedef struct stk__row {
     double label;
-    uint64_t text; /* in list->texts: path of the mask, or of a bad row what is wrong with it */
+    uint64_t text; /* in list->texts: path of the mask, or what is wrong; of a duplicate: the other's line */
     uint32_t line;
-    bool bad;
+    uint8_t state; /* stk__row_state */
 } stk__row;
+
+enum { STK_LIST_FAULTS = 4096 }; /* texts that tell what is wrong with rows; a power of 2 */
 
 typedef enum stk__label_texts {
     STK_LABEL_TEXTS_UNKNOWN, /* until the first label */
@@ -34,6 +42,8 @@ typedef struct stk__list {
     stk__buffer rows;   /* of stk__row, in the order of the file */
     stk__buffer points; /* float [row][point_count][3] */
     stk__buffer texts;  /* zero-terminated; offset 0 is "" */
+    uint64_t *faults;   /* [STK_LIST_FAULTS] offsets in texts by hash, 0: free; NULL: no row is bad so far */
+    int fault_count;
     stk__label_texts label_texts;
     int64_t highest_class;          /* of class numbers */
     bool below_images, below_masks; /* names are below images/, masks/; these words in front are dropped */

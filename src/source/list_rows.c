@@ -136,14 +136,68 @@ static stk_status take_mask(stk__list *list, stk__draft *draft, uint64_t *text, 
     return STK_OK;
 }
 
+/* --- faults ------------------------------------------------------------------------------------------------
+ *
+ * A list may consist of bad rows: each text is kept once, and of those that differ only the first few as they
+ * are. Later ones have … in the place of quoted words and numbers; line and file are known all the same. */
+
+enum { FAULTS_AS_THEY_ARE = STK_LIST_FAULTS / 2, FAULTS_MOST = STK_LIST_FAULTS * 3 / 4 };
+
+static uint64_t *find_fault(const stk__list *list, const char *fault)
+{
+    uint32_t at = 2166136261U; /* FNV-1a */
+    for (const char *byte = fault; *byte; byte++)
+        at = (at ^ (unsigned char)*byte) * 16777619U;
+    for (at ^= at >> 16;; at++) {
+        uint64_t *slot = &list->faults[at % STK_LIST_FAULTS];
+        if (!*slot || strcmp((const char *)list->texts.data + *slot, fault) == 0) return slot;
+    }
+}
+
+/* "the label 'x17' is not an integer" -> "the label '…' is not an integer" */
+static void generalise(const char *fault, char text[256])
+{
+    char *out = text;
+    while (*fault && out < text + 256 - 8) {
+        const bool number = *fault >= '0' && *fault <= '9';
+        if (*fault == '\'' && out > text && out[-1] == ' ') { /* not that of "the set's" */
+            const char *end = strstr(fault + 1, "' ");
+            fault = end ? end + 1 : fault + strlen(fault);
+            out = stpcpy(out, "'…'");
+        } else if (number) {
+            fault += strspn(fault, "0123456789");
+            out = stpcpy(out, "…");
+        } else {
+            *out++ = *fault++;
+        }
+    }
+    *out = '\0';
+}
+
 static stk_status mark_bad(stk__list *list, stk__row *row, const char *fault, stk_error *error)
 {
+    char general[256];
     size_t offset;
-    STK__TRY(stk__buffer_text(&list->texts, fault, strlen(fault), &offset, error));
-    row->bad = true;
-    row->text = offset;
+    if (!list->faults) list->faults = stk__alloc(STK_LIST_FAULTS * sizeof *list->faults);
+    if (!list->faults) return stk__fail_memory(error, STK_LIST_FAULTS * sizeof *list->faults, "bad rows");
+    row->state = STK_ROW_BAD;
+    uint64_t *slot = find_fault(list, fault);
+    if (!*slot && list->fault_count >= FAULTS_AS_THEY_ARE) {
+        generalise(fault, general);
+        fault = list->fault_count < FAULTS_MOST ? general : "the row is invalid";
+        slot = find_fault(list, fault);
+    }
+    if (!*slot) {
+        STK__TRY(stk__buffer_text(&list->texts, fault, strlen(fault), &offset, error));
+        *slot = offset;
+        list->fault_count++;
+    }
+    row->text = *slot;
     return STK_OK;
 }
+
+/* --- rows --------------------------------------------------------------------------------------------------
+ */
 
 stk_status stk__list_add_points(stk__list *list, float **points, stk_error *error)
 {
@@ -172,19 +226,17 @@ static stk__row *row_at(const stk__list *list, uint64_t id)
     return (stk__row *)(void *)list->rows.data + stk__catalog_at(&list->files.catalog, id)->row;
 }
 
-static stk_status mark_duplicates(stk__list *list, stk_error *error)
+static void mark_duplicates(stk__list *list)
 {
     const stk__catalog *catalog = &list->files.catalog;
     const uint64_t count = stk__catalog_count(catalog);
     for (uint64_t i = stk__catalog_duplicate(catalog, 0); i < count;
          i = stk__catalog_duplicate(catalog, i + 1)) {
         stk__row *row = row_at(list, i + 1);
-        char fault[64];
-        if (row->bad) continue;
-        snprintf(fault, sizeof fault, "duplicate of the sample in line %u", row_at(list, i)->line);
-        STK__TRY(mark_bad(list, row, fault, error));
+        if (row->state != STK_ROW_GOOD) continue;
+        row->state = STK_ROW_DUPLICATE;
+        row->text = row_at(list, i)->line;
     }
-    return STK_OK;
 }
 
 static stk_status number_names(stk__list *list, stk_error *error)
@@ -205,5 +257,6 @@ stk_status stk__list_finish(stk__list *list, stk_error *error)
     if (list->label_texts == STK_LABEL_TEXTS_NAMES && stk__catalog_count(&list->files.classes.names))
         STK__TRY(number_names(list, error));
     STK__TRY(stk__files_finish(&list->files, error));
-    return mark_duplicates(list, error);
+    mark_duplicates(list);
+    return STK_OK;
 }

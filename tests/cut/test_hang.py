@@ -129,5 +129,37 @@ class Stopped(cut.Case):
         self.assertEqual((status, program.errors()), (0, ""))
 
 
+class StoppedWhileDecoding(cut.Case):
+    """limits.time is the thread's CPU time: images are as good after SIGSTOP or a suspended laptop as before."""
+    count, side = 60, 1400
+    LIMITS = ("limits.time=2" if cut.SANITIZED else "limits.time=0.5", "timeout=1")
+
+    def stop_often(self, program, stop_s):
+        program.wait_until(program.takes_signals)
+        for _ in range(3):
+            time.sleep(0.05 + self.random.random() * 0.1)
+            if program.process.poll() is not None:
+                break
+            program.send(signal.SIGSTOP)
+            time.sleep(stop_s)
+            program.send(signal.SIGCONT)
+        return program.wait(120)[0]
+
+    def load(self):
+        return self.run_stoker("load", "data", *self.LIMITS, "batch_size=4", "on_bad_sample=skip", "--hash", "--json", "-q")
+
+    def test_the_stream_is_the_same(self):
+        undisturbed, stopped = self.load(), self.load()
+        self.assertEqual(self.stop_often(stopped, 2.5), 0, stopped.errors())
+        self.assertEqual(undisturbed.wait(120)[0], 0, undisturbed.errors())
+        first, second = json.loads(undisturbed.output()), json.loads(stopped.output())
+        self.assertEqual(second["bad_samples"], 0, second["damages"])
+        self.assertEqual(second["digest"], first["digest"])
+
+    def test_pack(self):
+        program = self.run_stoker("pack", "data", "out/shards", *self.LIMITS, "-q")
+        self.assertEqual(self.stop_often(program, 2.5), 0, program.errors())
+
+
 if __name__ == "__main__":
     unittest.main()

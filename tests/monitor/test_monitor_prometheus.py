@@ -15,6 +15,7 @@ import time
 import unittest
 
 import made_recording
+from crowd import crowd
 
 STOKER = os.environ["STOKER"]
 CLIENTS = 200
@@ -111,6 +112,17 @@ class Served(Server):
         done = subprocess.run([STOKER, "monitor", "--demo", "--prometheus-dcgm"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 2)
 
+    def test_an_address_for_everybody_is_warned_of(self):
+        for address, everybody in (("0.0.0.0:0", True), ("[::]:0", True), ("[::ffff:0.0.0.0]:0", True), ("127.0.0.1:0", False),
+                                   ("[::1]:0", False)):
+            for quiet in ((), ("-q",)):
+                done = subprocess.run([STOKER, "monitor", "--demo", "--count", "1", "--interval", "0.1", "--prometheus", address, *quiet],
+                                      capture_output=True, text=True, timeout=20)
+                if "cannot listen on" in done.stderr and ":" in address.rsplit(":", 1)[0]:
+                    continue  # no IPv6 here
+                for words in ("warning: everyone who can reach this machine can read the metrics", "--prometheus 127.0.0.1:"):
+                    self.assertEqual(words in done.stderr, everybody and not quiet, (address, quiet, done.stderr))
+
     @unittest.skipUnless(shutil.which("promtool"), "there is no promtool (Debian package prometheus)")
     def test_promtool(self):
         _, port = self.start("--demo", "--interval", "0.2")
@@ -162,6 +174,27 @@ class Hostile(Server):
                 what(port, stop)
             except OSError:
                 stop.wait(0.05)
+
+    def test_slow_clients_do_not_delay_others(self):
+        _, port = self.start("--demo", "--interval", "0.2")
+        stop = threading.Event()
+        kinds = (self.half_open, self.byte_by_byte, self.never_reads)
+        threads = [threading.Thread(target=self.annoy, args=(kinds[i % len(kinds)], port, stop)) for i in range(CLIENTS)]
+        for thread in threads:
+            thread.start()
+        time.sleep(1)
+        took_s = []
+        for _ in range(20):
+            begin = time.monotonic()
+            head, _ = ask(port)
+            took_s.append(time.monotonic() - begin)
+            self.assertTrue(head.startswith("HTTP/1.1 200 "), head)
+            time.sleep(0.1)
+        stop.set()
+        for thread in threads:
+            thread.join()
+        print(f"scrapes beside {CLIENTS} slow clients: at most {max(took_s):.3f} s", file=sys.stderr)
+        self.assertLess(max(took_s), 1 * crowd())
 
     def test_clients_that_mean_no_good(self):
         process, port = self.start("--demo", "--interval", "0.1", "--record", "h.jsonl")

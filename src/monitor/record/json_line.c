@@ -36,6 +36,14 @@ static size_t sequence_length(const unsigned char *text)
     return length;
 }
 
+/* The number of a control character, of C1 and DEL too, which terminals obey; 0: it is none. */
+static unsigned control_of(const char *text)
+{
+    const unsigned char first = (unsigned char)text[0], second = (unsigned char)(first ? text[1] : 0);
+    if (first < 0x20 || first == 0x7f) return first;
+    return first == 0xc2 && second >= 0x80 && second < 0xa0 ? second : 0;
+}
+
 static void put_text(stk__json_line *line, const char *text)
 {
     put_char(line, '"');
@@ -46,8 +54,8 @@ static void put_text(stk__json_line *line, const char *text)
             put_char(line, '?');
         else if (*text == '"' || *text == '\\')
             put(line, (const char[2]){'\\', *text}, 2);
-        else if ((unsigned char)*text < 0x20)
-            put(line, escape, (size_t)snprintf(escape, sizeof escape, "\\u%04x", (unsigned)*text));
+        else if (control_of(text))
+            put(line, escape, (size_t)snprintf(escape, sizeof escape, "\\u%04x", control_of(text)));
         else
             put(line, text, length);
         text += length ? length : 1;

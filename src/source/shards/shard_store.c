@@ -97,11 +97,13 @@ static bool name_in_cache(const char *path, char name[PATH_MAX])
 }
 
 /* Who changes a shard in the same tick in which its index was made leaves its time as it was: only an index
- * that is younger is sure to be of the shard as it is now. */
-static bool is_younger(const struct stat *index, const stk__shard_stamp *stamp)
+ * that is younger is sure to be of the shard as it is now. So is one of a shard dated in the future: whoever
+ * changes that gives it another time. */
+static bool is_of_another_tick(const struct stat *index, const stk__shard_stamp *stamp)
 {
+    enum { TICK_S = 2 }; /* the longest that file systems have */
     const int64_t time_s = index->st_mtim.tv_sec;
-    return time_s > stamp->time_s ||
+    return time_s > stamp->time_s || stamp->time_s > time_s + TICK_S ||
            (time_s == stamp->time_s && (uint64_t)index->st_mtim.tv_nsec > stamp->time_ns);
 }
 
@@ -123,7 +125,7 @@ static stk_status read_index(const char *name, const stk__shard_stamp *stamp, st
     const char *fault = stk__shard_index_decode(bytes, index);
     if (fault) stk__log(STK_LOG_WARNING, "the index '%s' is rebuilt: %s", name, fault);
     if (fault) return STK_END;
-    if (stk__shard_stamp_equal(&index->stamp, stamp) && is_younger(&facts, stamp)) return STK_OK;
+    if (stk__shard_stamp_equal(&index->stamp, stamp) && is_of_another_tick(&facts, stamp)) return STK_OK;
     stk__log(STK_LOG_INFO, "the index '%s' is rebuilt: the shard %s", name,
              stk__shard_stamp_equal(&index->stamp, stamp) ? "is newer" : "has changed");
     return STK_END;

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -188,6 +189,31 @@ static void stale_ones_are_made_anew(void **state)
     assert_int_equal(origin, STK_SHARD_FOUND);
     const struct timespec times[2] = {{.tv_sec = 1001}, {.tv_sec = 1001}};
     assert_int_equal(utimensat(AT_FDCWD, beside, times, 0), 0); /* of the same moment: who knows */
+    get();
+    assert_int_equal(origin, STK_SHARD_STORED);
+}
+
+/* Unpacked with times of a machine whose clock is ahead, or touched. */
+static void of_the_future_made_once(void **state)
+{
+    (void)state;
+    const int64_t tomorrow_s = (int64_t)time(NULL) + 86400;
+    write_shard(3, tomorrow_s);
+    get();
+    assert_int_equal(origin, STK_SHARD_STORED);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(get(), 3);
+        assert_int_equal(origin, STK_SHARD_FOUND);
+    }
+    assert_string_equal(logged, "");
+    write_shard(3, tomorrow_s + 1); /* another one */
+    get();
+    assert_int_equal(origin, STK_SHARD_STORED);
+    write_shard(3, (int64_t)time(NULL)); /* written now */
+    get();
+    assert_int_equal(origin, STK_SHARD_STORED);
+    write_shard(3, (int64_t)time(NULL) + 1); /* nearly of the same moment: who knows */
+    get();
     get();
     assert_int_equal(origin, STK_SHARD_STORED);
 }
@@ -382,6 +408,7 @@ int main(void)
         TEST(made_at_once),
         TEST(made_of_good_samples_only),
         TEST(stale_ones_are_made_anew),
+        TEST(of_the_future_made_once),
         TEST(damaged_ones_are_made_anew),
         TEST(kept_in_the_cache),
         TEST(kept_nowhere),
