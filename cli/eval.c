@@ -2,6 +2,7 @@
 /* stoker eval RUN: how good is the network of a run, on its validation part? */
 #include "train_print.h"
 
+#include "session/eval_part.h"
 #include "session/eval_sheet.h"
 #include "session/session_check.h"
 #include "session/trained_run.h"
@@ -53,11 +54,17 @@ static stk_status run_job(eval_job *job, stk_error *error)
 
 static int print_json(const eval_job *job)
 {
+    static const char *const parts[] = {
+        [STK_PART_TRAIN] = "train", [STK_PART_VAL] = "val", [STK_PART_ALL] = "all"};
+    char root[512];
     const stk__trainer_info *info = stk__trainer_describe(job->session.trainer);
     const stk__task_info *task = stk__task_describe(info->network->task);
     json_t *report =
         json_pack("{s:i, s:o, s:I, s:o}", "schema", 1, "checkpoint", stk__json_string(job->found.path),
                   "samples", (json_int_t)job->score.samples, "loss", stk__json_number(job->score.loss));
+    stk__session_print_root(&job->session.val_data, root, sizeof root);
+    json_object_set_new(report, "root", stk__json_string(root));
+    json_object_set_new(report, "part", json_string(parts[job->session.val_data.part]));
     for (int i = 0; i < task->value_count; i++)
         json_object_set_new(report, task->values[i], stk__json_number(job->score.values[i]));
     if (info->network->task == STK_TASK_SEGMENTATION) {
@@ -74,9 +81,10 @@ static void print_text(const eval_job *job)
 {
     const stk__trainer_info *info = stk__trainer_describe(job->session.trainer);
     const stk_loader_info *data = stk_loader_describe(job->session.val_loader);
+    char part[640];
     stk__cli_print_all_effects(job->arguments.config);
-    printf("%s: %s samples, loss %.5g", job->found.path, stk__cli_grouped(job->score.samples),
-           job->score.loss);
+    stk__session_print_part(&job->session, part, sizeof part);
+    printf("%s: %s, loss %.5g", job->found.path, stk__cli_text(part), job->score.loss);
     stk__train_print_score(stdout, info->network->task, &job->score);
     printf("\n");
     for (int c = 0; info->network->task == STK_TASK_SEGMENTATION && c < data->class_count; c++) {
@@ -137,11 +145,12 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
 const stk__verb stk__verb_eval = {
     .name = "eval",
     .usage = "eval RUN [key=value …]",
-    .about = "Evaluate the best checkpoint of a run on its validation set.",
+    .about = "Evaluate the best checkpoint of a run on its validation set, or on another data set.",
     .settings = stk__session_tables,
     .settings_count = STK_SESSION_TABLES,
-    .common = "data.root data.val_root data.batch_size data.num_workers run.device run.engine",
+    .common = "data.root data.part data.val_root data.batch_size data.num_workers run.device run.engine",
     .examples = {{"stoker eval runs/faces", "loss and metrics of the best checkpoint"},
+                 {"stoker eval runs/faces data.root=other", "on all samples of another data set"},
                  {"stoker eval runs/faces --newest --sheet predictions.png --count 8",
                   "images, labels and predictions side by side"}},
     .run = run_verb};
