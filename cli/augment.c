@@ -107,7 +107,8 @@ static stk_status start_sheet(augment_job *job, stk_error *error)
     job->masks = info.masks;
     const int32_t rows = (int32_t)info.sample_count, wide = job->masks ? 2 : 1;
     const stk__pixels shape = stk__pixels_dense(NULL, info.w, info.h, info.channels);
-    return stk__sheet_init(&job->sheet, wide * (1 + DRAWS), rows, shape, error);
+    const stk__sheet_form form = {.columns = wide * (1 + DRAWS), .rows = rows, .shape = shape};
+    return stk__sheet_init(&job->sheet, &form, error);
 }
 
 static stk_status make_sheet(augment_job *job, stk_error *error)

@@ -45,11 +45,7 @@ static stk_status run_job(eval_job *job, stk_error *error)
         stk__trainer_watch(s->trainer, stk__eval_sheet_look, &job->sheet);
     }
     STK__TRY(stk__trainer_evaluate(s->trainer, &job->score, error));
-    if (job->sheet.status != STK_OK) {
-        *error = job->sheet.error;
-        return job->sheet.status;
-    }
-    return job->sheet_path ? stk__sheet_write(&job->sheet.sheet, job->sheet_path, error) : STK_OK;
+    return job->sheet_path ? stk__eval_sheet_write(&job->sheet, job->sheet_path, error) : STK_OK;
 }
 
 static int print_json(const eval_job *job)
@@ -109,7 +105,7 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
          .given = &job.newest},
         {.name = "sheet",
          .value = "FILE.png",
-         .help = "draw images, labels and predictions side by side",
+         .help = "draw samples with truth and prediction side by side",
          .text = &job.sheet_path},
         {.name = "count", .value = "N", .help = "samples on the sheet (6)", .number = &job.count},
         {.name = "json", .help = "print the report as JSON on standard output", .given = &stk__cli_json},
@@ -122,7 +118,7 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
     stk_error error;
     job.count = 6;
     int code = stk__arguments_read(&job.arguments, argc, argv);
-    if (code < 0 && (job.count < 1 || job.count > 100))
+    if (code < 0 && (job.count < 1 || job.count > STK_EVAL_SHEET_MOST))
         code = stk__cli_usage("eval", "--count must be 1 to 100");
     if (code < 0 && !job.arguments.word_count) code = stk__cli_usage("eval", "name the folder of a run");
     if (code < 0) {
@@ -134,7 +130,8 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
         else
             print_text(&job);
         if (job.sheet_path && code == STK_EXIT_GOOD && !stk__cli_quiet)
-            fprintf(stderr, "%s: images, labels, predictions\n", job.sheet_path);
+            fprintf(stderr, "%s: %d sample%s with truth and prediction\n", job.sheet_path,
+                    (int)job.sheet.drawn, job.sheet.drawn == 1 ? "" : "s");
         stk__eval_sheet_fini(&job.sheet);
         stk__cli_session_close(&job.session, code);
     }

@@ -27,22 +27,12 @@ static void keep_value(stk__run_predictions *a, const stk_batch *batch, const st
     a->said[a->count] = ((const float *)prediction->data)[i * prediction->strides[0]];
 }
 
-/* The largest logit, and its share by softmax. */
 static void keep_class(stk__run_predictions *a, const stk_batch *batch, const stk_tensor *prediction,
                        int64_t i)
 {
-    const int64_t classes = prediction->shape[prediction->ndim - 1];
-    const float *logits = (const float *)prediction->data + i * prediction->strides[0];
-    int64_t best = 0;
-    double sum = 0;
-    for (int64_t c = 1; c < classes; c++)
-        if (logits[c] > logits[best]) best = c;
-    for (int64_t c = 0; c < classes; c++)
-        sum += exp((double)logits[c] - (double)logits[best]);
     a->truth_class[a->count] = ((const int64_t *)batch->labels.data)[i];
-    a->said_class[a->count] = best;
-    a->said_share[a->count] = 1 / sum;
-    stk__eval_sheet_picture(&a->sheet, batch, i);
+    a->said_class[a->count] = stk__answer_class(prediction, i, &a->said_share[a->count]);
+    stk__eval_sheet_row(&a->sheet, batch, prediction, i, a->count);
 }
 
 /* A folder's classes come one after the other, so pictures of classes are taken from all of the part, at
@@ -77,9 +67,9 @@ stk_status stk__run_predictions_init(stk__run_predictions *a, const stk__session
     if (!session->val_loader) return STK_OK;
     a->data = stk_loader_describe(session->val_loader);
     if (a->task == STK_TASK_CLASSIFICATION)
-        STK__TRY(stk__eval_sheet_begin(&a->sheet, session, 1, STK_PREDICTIONS_CLASSES, error));
+        STK__TRY(stk__eval_sheet_begin(&a->sheet, session, STK_PREDICTIONS_CLASSES, error));
     else if (a->task != STK_TASK_REGRESSION)
-        STK__TRY(stk__eval_sheet_init(&a->sheet, session, STK_PREDICTIONS_PICTURES, error));
+        STK__TRY(stk__eval_sheet_begin(&a->sheet, session, STK_PREDICTIONS_PICTURES, error));
     stk__trainer_watch(session->trainer, look, a);
     return STK_OK;
 }

@@ -29,11 +29,13 @@ typedef struct stk__draft {
 } stk__draft;
 
 typedef struct stk__list {
-    stk__files files;   /* first; an entry's row is its index in rows */
-    char *path;         /* of the list */
-    stk__buffer rows;   /* of stk__row, in the order of the file */
-    stk__buffer points; /* float [row][point_count][3] */
-    stk__buffer texts;  /* zero-terminated; offset 0 is "" */
+    stk__files files;        /* first; an entry's row is its index in rows */
+    char *path;              /* of the list */
+    stk__buffer rows;        /* of stk__row, in the order of the file */
+    stk__buffer points;      /* float [row][point_count][3] */
+    stk__buffer texts;       /* zero-terminated; offset 0 is "" */
+    stk__buffer point_texts; /* names of points, zero-terminated, one after the other; empty: none */
+    stk__buffer point_names; /* const char * into them, made when all are known */
     stk__label_texts label_texts;
     int64_t highest_class;          /* of class numbers */
     bool below_images, below_masks; /* names are below images/, masks/; these words in front are dropped */
