@@ -2,6 +2,7 @@
 /* stoker eval RUN: how good is the network of a run, on its validation part? */
 #include "train_print.h"
 
+#include "session/confusion.h"
 #include "session/eval_part.h"
 #include "session/eval_sheet.h"
 #include "session/session_check.h"
@@ -20,9 +21,17 @@ typedef struct eval_job {
     const char *sheet_path;
     int64_t count; /* rows of the sheet */
     stk__eval_sheet sheet;
+    stk__confusion confusion;
     stk__checkpoint_found found;
     stk__score score;
 } eval_job;
+
+static void look(void *context, const stk_batch *batch, const stk_tensor *prediction)
+{
+    eval_job *job = context;
+    stk__confusion_add(&job->confusion, batch, prediction);
+    if (job->sheet_path) stk__eval_sheet_look(&job->sheet, batch, prediction);
+}
 
 static stk_status run_job(eval_job *job, stk_error *error)
 {
@@ -40,10 +49,9 @@ static stk_status run_job(eval_job *job, stk_error *error)
     const stk_status loaded = stk__run_checkpoint_load(&choice, s->trainer, &job->found, error);
     stk__train_print_skipped(job->found.skipped, job->found.first_reason);
     STK__TRY(loaded);
-    if (job->sheet_path) {
-        STK__TRY(stk__eval_sheet_init(&job->sheet, s, (int32_t)job->count, error));
-        stk__trainer_watch(s->trainer, stk__eval_sheet_look, &job->sheet);
-    }
+    STK__TRY(stk__confusion_init(&job->confusion, s, error));
+    if (job->sheet_path) STK__TRY(stk__eval_sheet_init(&job->sheet, s, (int32_t)job->count, error));
+    if (job->sheet_path || job->confusion.counts.data) stk__trainer_watch(s->trainer, look, job);
     STK__TRY(stk__trainer_evaluate(s->trainer, &job->score, error));
     return job->sheet_path ? stk__eval_sheet_write(&job->sheet, job->sheet_path, error) : STK_OK;
 }
@@ -70,6 +78,7 @@ static int print_json(const eval_job *job)
             json_array_append_new(list, stk__json_number(job->score.per_class[c]));
         json_object_set_new(report, "f_score_per_class", list);
     }
+    json_object_set_new(report, "evaluation", stk__confusion_json(&job->confusion));
     return stk__cli_print_json(report);
 }
 
@@ -133,6 +142,7 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
             fprintf(stderr, "%s: %d sample%s with truth and prediction\n", job.sheet_path,
                     (int)job.sheet.drawn, job.sheet.drawn == 1 ? "" : "s");
         stk__eval_sheet_fini(&job.sheet);
+        stk__confusion_fini(&job.confusion);
         stk__cli_session_close(&job.session, code);
     }
     stk__arguments_fini(&job.arguments);

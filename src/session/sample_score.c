@@ -8,10 +8,10 @@
 const stk__sample_score_info *stk__sample_score_describe(stk__task task)
 {
     static const stk__sample_score_info scores[] = {
-        [STK_TASK_SEGMENTATION] = {"miou", "mIoU", false},
-        [STK_TASK_POINTS] = {"error_px", "error in px", true},
-        [STK_TASK_CLASSIFICATION] = {"loss", "cross entropy", true},
-        [STK_TASK_REGRESSION] = {"abs_error", "absolute error", true}};
+        [STK_TASK_SEGMENTATION] = {"miou", "mIoU", "", false},
+        [STK_TASK_POINTS] = {"error_px", "error", "px", true},
+        [STK_TASK_CLASSIFICATION] = {"loss", "cross entropy", "", true},
+        [STK_TASK_REGRESSION] = {"abs_error", "absolute error", "", true}};
     return &scores[task];
 }
 

@@ -10,6 +10,7 @@
 typedef struct stk__sample_score_info {
     const char *name;  /* key in JSON: "miou" */
     const char *words; /* for people: "mIoU" */
+    const char *unit;  /* "px", or "" */
     bool low;          /* better when lower */
 } stk__sample_score_info;
 

@@ -64,10 +64,11 @@ static int32_t lay_legend(const stk__sheet_form *form, int32_t w, int32_t top, c
             x = STK_SHEET_GAP_PX;
             y += STK_INK_LINE_PX + 4;
         }
+        const int32_t text_x = x + STK_INK_SYMBOL_PX + 8;
         if (picture) {
             stk__ink_symbol(*picture, x, y + 3, entry);
-            stk__ink_text(*picture, x + STK_INK_SYMBOL_PX + 8, y,
-                          w - STK_SHEET_GAP_PX - x - STK_INK_SYMBOL_PX - 8, STK_INK_TEXT, entry->text);
+            stk__ink_text(*picture, (stk__ink_place){text_x, y, w - STK_SHEET_GAP_PX - text_x, 0},
+                          STK_INK_TEXT, entry->text);
         }
         x += all + ENTRY_GAP_PX;
     }
@@ -119,12 +120,13 @@ static void draw_headings(const stk__sheet *sheet, const stk__sheet_form *form, 
 {
     const int32_t gap = STK_SHEET_GAP_PX, top = sheet->head_h - STK_INK_LINE_PX;
     int32_t scale = 2;
-    if (form->title) stk__ink_text(to, gap, gap, to.w - 2 * gap, STK_INK_TEXT, form->title);
+    if (form->title)
+        stk__ink_text(to, (stk__ink_place){gap, gap, to.w - 2 * gap, 0}, STK_INK_TEXT, form->title);
     for (int32_t c = 0; form->headings && c < form->columns; c++)
         if (stk__ink_scale(form->headings[c], sheet->cell_w) < scale) scale = 1;
     for (int32_t c = 0; form->headings && c < form->columns; c++)
-        stk__ink_text_scaled(to, gap + c * (sheet->cell_w + gap), top, sheet->cell_w, scale, STK_INK_SOFT,
-                             form->headings[c]);
+        stk__ink_text(to, (stk__ink_place){gap + c * (sheet->cell_w + gap), top, sheet->cell_w, scale},
+                      STK_INK_SOFT, form->headings[c]);
 }
 
 stk_status stk__sheet_init(stk__sheet *sheet, const stk__sheet_form *form, stk_error *error)
@@ -205,7 +207,7 @@ void stk__sheet_caption(stk__sheet *sheet, stk__sheet_place place, int32_t line,
     const stk__pixels below = {stk__pixels_row(cell, cell.h + line * STK_INK_LINE_PX), cell.pitch_bytes,
                                cell.w, STK_INK_LINE_PX, 3};
     stk__ink_fill(below, paper);
-    stk__ink_text(below, 0, 0, below.w, rgb, text);
+    stk__ink_text(below, (stk__ink_place){.w = below.w}, rgb, text);
 }
 
 static bool is_jpeg(const char *path)

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { ARM_PX = 7, RING_PX = 6, EDGE = 25 };
+enum { ARM_PX = 7, RING_PX = 6, EDGE = 25, SMALL_PX = 80 };
 
 static void set_pixel(stk__pixels picture, int32_t x, int32_t y, const uint8_t rgb[3])
 {
@@ -42,24 +42,26 @@ void stk__ink_line(stk__pixels picture, const double from[2], const double to[2]
                   rgb);
 }
 
-/* Distance of (x, y) from the symbol's own line, in pixels. */
-static double distance(stk__sheet_symbol symbol, double x, double y)
+/* Distance of (x, y) from the symbol's own line, in pixels; size: share of its usual size. */
+static double distance(stk__sheet_symbol symbol, double x, double y, double size)
 {
-    if (symbol == STK_SYMBOL_RING) return fabs(hypot(x, y) - RING_PX);
+    const double arm = ARM_PX * size;
+    if (symbol == STK_SYMBOL_RING) return fabs(hypot(x, y) - RING_PX * size);
     const double along = fabs(x) > fabs(y) ? fabs(x) : fabs(y),
                  across = fabs(x) > fabs(y) ? fabs(y) : fabs(x);
-    return along > ARM_PX ? hypot(along - ARM_PX, across) : across;
+    return along > arm ? hypot(along - arm, across) : across;
 }
 
 void stk__ink_point(stk__pixels picture, double x, double y, stk__sheet_symbol symbol, const uint8_t rgb[3])
 {
     static const uint8_t edge[3] = {EDGE, EDGE, EDGE};
     if (!(fabs(x) < 1e5 && fabs(y) < 1e5)) return;
+    const double size = picture.w < SMALL_PX || picture.h < SMALL_PX ? 0.6 : 1;
     const int32_t cx = (int32_t)floor(x), cy = (int32_t)floor(y), reach = ARM_PX + 3;
     for (int32_t dy = -reach; dy <= reach; dy++)
         for (int32_t dx = -reach; dx <= reach; dx++) {
-            const double away = distance(symbol, dx, dy);
-            if (away <= 2.1) set_pixel(picture, cx + dx, cy + dy, away <= 1.1 ? rgb : edge);
+            const double away = distance(symbol, dx, dy, size);
+            if (away <= 1 + 1.1 * size) set_pixel(picture, cx + dx, cy + dy, away <= 1.1 * size ? rgb : edge);
         }
 }
 
@@ -106,22 +108,17 @@ int32_t stk__ink_scale(const char *text, int32_t w)
     return stk__font_width(text, 2) <= w ? 2 : 1;
 }
 
-void stk__ink_text_scaled(stk__pixels picture, int32_t x, int32_t y, int32_t w, int32_t scale,
-                          const uint8_t rgb[3], const char *text)
+void stk__ink_text(stk__pixels picture, stk__ink_place place, const uint8_t rgb[3], const char *text)
 {
     char kept[256];
     size_t length = strlen(text);
     length = length < sizeof kept ? length : sizeof kept - 1;
     memcpy(kept, text, length);
     kept[length] = '\0';
-    if (scale == 1) cut_text(kept, w);
-    const int32_t top = y + (STK_INK_LINE_PX - STK_FONT_H * scale) / 2;
-    stk__font_draw(stk__ink_part(picture, x, 0, w < picture.w - x ? w : picture.w - x, picture.h), 0, top,
+    const int32_t scale = place.scale ? place.scale : stk__ink_scale(kept, place.w),
+                  room = picture.w - place.x;
+    if (scale == 1) cut_text(kept, place.w);
+    const int32_t top = place.y + (STK_INK_LINE_PX - STK_FONT_H * scale) / 2;
+    stk__font_draw(stk__ink_part(picture, place.x, 0, place.w < room ? place.w : room, picture.h), 0, top,
                    scale, rgb, kept);
-}
-
-void stk__ink_text(stk__pixels picture, int32_t x, int32_t y, int32_t w, const uint8_t rgb[3],
-                   const char *text)
-{
-    stk__ink_text_scaled(picture, x, y, w, stk__ink_scale(text, w), rgb, text);
 }

@@ -16,12 +16,13 @@ void stk__ink_line(stk__pixels picture, const double from[2], const double to[2]
 void stk__ink_point(stk__pixels picture, double x, double y, stk__sheet_symbol symbol, const uint8_t rgb[3]);
 /* Of the legend: its upper left corner. */
 void stk__ink_symbol(stk__pixels picture, int32_t x, int32_t y, const stk__sheet_entry *entry);
-/* Text of two pixels a dot where it fits into w, else of one, else cut. The scale that fits: */
-int32_t stk__ink_scale(const char *text, int32_t w);
-void stk__ink_text(stk__pixels picture, int32_t x, int32_t y, int32_t w, const uint8_t rgb[3],
-                   const char *text);
-void stk__ink_text_scaled(stk__pixels picture, int32_t x, int32_t y, int32_t w, int32_t scale,
-                          const uint8_t rgb[3], const char *text);
+typedef struct stk__ink_place {
+    int32_t x, y, w; /* of the line: its upper left corner and its width */
+    int32_t scale;   /* pixels a dot; 0: two where the text fits, else one */
+} stk__ink_place;
+int32_t stk__ink_scale(const char *text, int32_t w); /* that fits */
+/* What is still too long is cut. */
+void stk__ink_text(stk__pixels picture, stk__ink_place place, const uint8_t rgb[3], const char *text);
 /* Part of a picture. */
 stk__pixels stk__ink_part(stk__pixels picture, int32_t x, int32_t y, int32_t w, int32_t h);
 
