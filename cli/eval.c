@@ -152,7 +152,7 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
 const stk__verb stk__verb_eval = {
     .name = "eval",
     .usage = "eval RUN [key=value …]",
-    .about = "Evaluate the best checkpoint of a run on its validation set, or on another data set.",
+    .about = "Evaluate the best checkpoint of a run on validation or other data.",
     .settings = stk__session_tables,
     .settings_count = STK_SESSION_TABLES,
     .common = "data.root data.part data.val_root data.batch_size data.num_workers run.device run.engine",

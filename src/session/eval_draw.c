@@ -34,15 +34,16 @@ static void draw_cell(stk__eval_sheet *sheet, stk__sheet_place place, stk__pixel
 static void write_caption(stk__eval_sheet *sheet, stk__sheet_place place, int line, const uint8_t rgb[3],
                           const char *text)
 {
-    if (sheet->sheet.caption_h) stk__sheet_caption(&sheet->sheet, place, line, rgb, text);
+    if (sheet->sheet.caption_h) stk__sheet_caption(&sheet->sheet, place, 1, line, rgb, text);
 }
 
 static void write_name(stk__eval_sheet *sheet, stk__sheet_place place, int line, const stk_batch *batch,
                        int64_t i)
 {
     char name[STK_SHEET_TEXT_BYTES];
+    const int32_t columns = sheet->task == STK_TASK_CLASSIFICATION ? 1 : 2;
     stk__sample_name(sheet->loader, batch, i, name, sizeof name);
-    write_caption(sheet, place, line, STK_INK_SOFT, name);
+    stk__sheet_caption(&sheet->sheet, place, columns, line, STK_INK_SOFT, name);
 }
 
 static void write_score(stk__eval_sheet *sheet, stk__sheet_place place, double score)

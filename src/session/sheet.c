@@ -199,13 +199,13 @@ stk_status stk__sheet_draw(stk__sheet *sheet, stk__sheet_place place, stk__pixel
     return STK_OK;
 }
 
-void stk__sheet_caption(stk__sheet *sheet, stk__sheet_place place, int32_t line, const uint8_t rgb[3],
-                        const char *text)
+void stk__sheet_caption(stk__sheet *sheet, stk__sheet_place place, int32_t columns, int32_t line,
+                        const uint8_t rgb[3], const char *text)
 {
     static const uint8_t paper[3] = {PAPER, PAPER, PAPER};
     const stk__pixels cell = stk__sheet_cell(sheet, place);
     const stk__pixels below = {stk__pixels_row(cell, cell.h + line * STK_INK_LINE_PX), cell.pitch_bytes,
-                               cell.w, STK_INK_LINE_PX, 3};
+                               cell.w + (columns - 1) * (cell.w + STK_SHEET_GAP_PX), STK_INK_LINE_PX, 3};
     stk__ink_fill(below, paper);
     stk__ink_text(below, (stk__ink_place){.w = below.w}, rgb, text);
 }

@@ -56,9 +56,10 @@ stk_status stk__sheet_draw(stk__sheet *sheet, stk__sheet_place place, stk__pixel
 stk__pixels stk__sheet_cell(const stk__sheet *sheet, stk__sheet_place place);
 stk__pixels stk__sheet_pixels(const stk__sheet *sheet);
 
-/* A line of text below a picture: smaller or cut where it is too long; replaces what was there. */
-void stk__sheet_caption(stk__sheet *sheet, stk__sheet_place place, int32_t line, const uint8_t rgb[3],
-                        const char *text);
+/* A line of text below a picture, as wide as that many columns: smaller or cut where it is too long; replaces
+ * what was there. */
+void stk__sheet_caption(stk__sheet *sheet, stk__sheet_place place, int32_t columns, int32_t line,
+                        const uint8_t rgb[3], const char *text);
 
 /* Puts the colour of an id over an RGB pixel. */
 void stk__sheet_tint(uint8_t *pixel, uint8_t id);
