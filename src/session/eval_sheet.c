@@ -56,7 +56,7 @@ int32_t stk__eval_sheet_list_points(stk__sheet_entry *legend, int32_t room, cons
         if (data->point_names)
             snprintf(legend[n].text, sizeof legend[n].text, "%s", data->point_names[n]);
         else
-            snprintf(legend[n].text, sizeof legend[n].text, "point %d", (int)n + 1);
+            snprintf(legend[n].text, sizeof legend[n].text, "point %d", (int)n);
     }
     return n;
 }

@@ -39,16 +39,19 @@ def read_png(path):
     return width, rows
 
 
-def paeth(a, b, c):
-    p = a + b - c
-    return min((abs(p - a), 0, a), (abs(p - b), 1, b), (abs(p - c), 2, c))[2]
-
-
 def unfilter(kind, line, above):
     out = bytearray(line)
-    for i, value in enumerate(line):
+    if kind == 2:
+        return bytearray((value + up) & 255 for value, up in zip(line, above))
+    for i in range(len(line) if kind else 0):
         left, up, corner = (out[i - 3], above[i], above[i - 3]) if i >= 3 else (0, above[i], 0)
-        out[i] = (value + (0, left, up, (left + up) // 2, paeth(left, up, corner))[kind]) & 255
+        if kind == 1:
+            out[i] = (line[i] + left) & 255
+        elif kind == 3:
+            out[i] = (line[i] + (left + up) // 2) & 255
+        else:
+            a, b, c = abs(up - corner), abs(left - corner), abs(left + up - 2 * corner)
+            out[i] = (line[i] + (left if a <= b and a <= c else up if b <= c else corner)) & 255
     return out
 
 
