@@ -83,7 +83,7 @@ static void put_cell(stk__page *page, double count, double all, bool hit)
         return;
     }
     stk__page_print(page, "<td class=\"%s%s\" style=\"--v:%.3f\" title=\"%.0f\">", hit ? "hit" : "miss",
-                    share > 0.55 ? " full" : "", share, count);
+                    share > 0.7 ? " full" : "", share, count);
     stk__page_print(page, 100 * share < 0.5 ? "·" : "%.0f", 100 * share);
     stk__page_html(page, "</td>");
 }

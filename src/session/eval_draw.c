@@ -110,7 +110,7 @@ static void draw_class(stk__eval_sheet *sheet, stk__sheet_place place, const stk
     const int64_t said = stk__answer_class(prediction, i, &probability);
     const uint8_t *rgb = truth < 0 ? STK_INK_SOFT : said == truth ? STK_INK_GOOD : STK_INK_BAD;
     print_class(sheet, said, name, sizeof name);
-    snprintf(text, sizeof text, "%s %.0f%%", name, 100 * probability);
+    snprintf(text, sizeof text, "%.0f%% %s", 100 * probability, name); /* a long name is cut */
     write_caption(sheet, place, 0, rgb, text);
     print_class(sheet, truth, name, sizeof name);
     snprintf(text, sizeof text, "is %s", name);

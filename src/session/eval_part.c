@@ -81,7 +81,7 @@ void stk__session_print_part(const stk__session *s, char *text, size_t size)
     char root[512];
     stk__session_print_root(data, root, sizeof root);
     if (data->part == STK_PART_ALL && count == all)
-        snprintf(text, size, "all %llu sample%s of %s", count, plural, root);
+        snprintf(text, size, "%s%llu sample%s of %s", all == 1 ? "" : "all ", count, plural, root);
     else if (data->part == STK_PART_ALL)
         snprintf(text, size, "%llu of %llu samples of %s", count, all, root);
     else
