@@ -157,7 +157,7 @@ const stk__verb stk__verb_eval = {
     .settings_count = STK_SESSION_TABLES,
     .common = "data.root data.part data.val_root data.batch_size data.num_workers run.device run.engine",
     .examples = {{"stoker eval runs/faces", "loss and metrics of the best checkpoint"},
-                 {"stoker eval runs/faces data.root=other", "on all samples of another data set"},
+                 {"stoker eval runs/faces data.root=faces", "on all samples of a data set"},
                  {"stoker eval runs/faces --newest --sheet predictions.png --count 8",
                   "images, labels and predictions side by side"}},
     .run = run_verb};
