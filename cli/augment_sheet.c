@@ -16,18 +16,14 @@ enum { DRAWS = 3, LEGEND = 80 }; /* epochs shown beside the original */
 static stk_status open_part(stk__augment_sheet *s, stk__session_images images, const stk_loader_info *shape,
                             stk_error *error)
 {
-    static const char place[] = "augment --sheet";
     stk__cli_loader_close(&s->loader, STK_EXIT_FAILED);
-    s->loading = (stk__session_loading){.images = images};
+    s->loading = (stk__session_loading){.images = images, .single = true};
     s->loading.options.dedicated_cpus = true;
     s->loading.options.on_bad_sample = STK_BAD_REPLACE;
     if (shape) {
         s->loading.options.image_size[0] = shape->h;
         s->loading.options.image_size[1] = shape->w;
     }
-    stk__config *config = s->arguments->config;
-    STK__TRY(stk__config_set(config, "data.order", "sequential", STK_ORIGIN_COMMAND, place, error));
-    STK__TRY(stk__config_set(config, "data.batch_size", "1", STK_ORIGIN_COMMAND, place, error));
     return stk__cli_loader_open(s->arguments, &s->loading, &s->loader, error);
 }
 
