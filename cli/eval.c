@@ -2,6 +2,8 @@
 /* stoker eval RUN: how good is the network of a run, on its validation part? */
 #include "cli.h"
 
+#include "session/confusion.h"
+#include "session/eval_part.h"
 #include "session/eval_sheet.h"
 #include "session/session_check.h"
 #include "session/trained_run.h"
@@ -19,9 +21,17 @@ typedef struct eval_job {
     const char *sheet_path;
     int64_t count; /* rows of the sheet */
     stk__eval_sheet sheet;
+    stk__confusion confusion;
     stk__checkpoint_found found;
     stk__score score;
 } eval_job;
+
+static void look(void *context, const stk_batch *batch, const stk_tensor *prediction)
+{
+    eval_job *job = context;
+    stk__confusion_add(&job->confusion, batch, prediction);
+    if (job->sheet_path) stk__eval_sheet_look(&job->sheet, batch, prediction);
+}
 
 static stk_status run_job(eval_job *job, stk_error *error)
 {
@@ -37,25 +47,26 @@ static stk_status run_job(eval_job *job, stk_error *error)
     const stk_status loaded = stk__run_checkpoint_load(&choice, s->trainer, &job->found, error);
     stk__cli_print_skipped(job->found.skipped, job->found.first_reason);
     STK__TRY(loaded);
-    if (job->sheet_path) {
-        STK__TRY(stk__eval_sheet_init(&job->sheet, s, (int32_t)job->count, error));
-        stk__trainer_watch(s->trainer, stk__eval_sheet_look, &job->sheet);
-    }
+    STK__TRY(stk__confusion_init(&job->confusion, s, error));
+    if (job->sheet_path) STK__TRY(stk__eval_sheet_init(&job->sheet, s, (int32_t)job->count, error));
+    if (job->sheet_path || job->confusion.counts.data) stk__trainer_watch(s->trainer, look, job);
     STK__TRY(stk__trainer_evaluate(s->trainer, &job->score, error));
-    if (job->sheet.status != STK_OK) {
-        *error = job->sheet.error;
-        return job->sheet.status;
-    }
-    return job->sheet_path ? stk__sheet_write(&job->sheet.sheet, job->sheet_path, error) : STK_OK;
+    return job->sheet_path ? stk__eval_sheet_write(&job->sheet, job->sheet_path, error) : STK_OK;
 }
 
 static int print_json(const eval_job *job)
 {
+    static const char *const parts[] = {
+        [STK_PART_TRAIN] = "train", [STK_PART_VAL] = "val", [STK_PART_ALL] = "all"};
+    char root[512];
     const stk__trainer_info *info = stk__trainer_describe(job->session.trainer);
     const stk__task_info *task = stk__task_describe(info->network->task);
     json_t *report =
         json_pack("{s:i, s:o, s:I, s:o}", "schema", 1, "checkpoint", stk__json_string(job->found.path),
                   "samples", (json_int_t)job->score.samples, "loss", stk__json_number(job->score.loss));
+    stk__session_print_root(&job->session.val_data, root, sizeof root);
+    json_object_set_new(report, "root", stk__json_string(root));
+    json_object_set_new(report, "part", json_string(parts[job->session.val_data.part]));
     for (int i = 0; i < task->value_count; i++)
         json_object_set_new(report, task->values[i], stk__json_number(job->score.values[i]));
     if (info->network->task == STK_TASK_SEGMENTATION) {
@@ -65,6 +76,7 @@ static int print_json(const eval_job *job)
             json_array_append_new(list, stk__json_number(job->score.per_class[c]));
         json_object_set_new(report, "f_score_per_class", list);
     }
+    json_object_set_new(report, "evaluation", stk__confusion_json(&job->confusion));
     return stk__cli_print_json(report);
 }
 
@@ -72,9 +84,10 @@ static void print_text(const eval_job *job)
 {
     const stk__trainer_info *info = stk__trainer_describe(job->session.trainer);
     const stk_loader_info *data = stk_loader_describe(job->session.val_loader);
+    char part[640];
     stk__cli_print_all_effects(job->arguments.config);
-    printf("%s: %s samples, loss %.5g", job->found.path, stk__cli_grouped(job->score.samples),
-           job->score.loss);
+    stk__session_print_part(&job->session, part, sizeof part);
+    printf("%s: %s, loss %.5g", job->found.path, stk__cli_text(part), job->score.loss);
     stk__cli_print_score(stdout, info->network->task, &job->score);
     printf("\n");
     for (int c = 0; info->network->task == STK_TASK_SEGMENTATION && c < data->class_count; c++) {
@@ -99,7 +112,7 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
          .given = &job.newest},
         {.name = "sheet",
          .value = "FILE.png",
-         .help = "draw images, labels and predictions side by side",
+         .help = "draw samples with truth and prediction side by side",
          .text = &job.sheet_path},
         {.name = "count", .value = "N", .help = "samples on the sheet (6)", .number = &job.count},
         {.name = "json", .help = "print the report as JSON on standard output", .given = &stk__cli_json},
@@ -112,7 +125,7 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
     stk_error error;
     job.count = 6;
     int code = stk__arguments_read(&job.arguments, argc, argv);
-    if (code < 0 && (job.count < 1 || job.count > 100))
+    if (code < 0 && (job.count < 1 || job.count > STK_EVAL_SHEET_MOST))
         code = stk__cli_usage("eval", "--count must be 1 to 100");
     if (code < 0 && !job.arguments.word_count) code = stk__cli_usage("eval", "name the folder of a run");
     if (code < 0) {
@@ -124,8 +137,10 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
         else
             print_text(&job);
         if (job.sheet_path && code == STK_EXIT_GOOD && !stk__cli_quiet)
-            fprintf(stderr, "%s: images, labels, predictions\n", job.sheet_path);
+            fprintf(stderr, "%s: %d sample%s with truth and prediction\n", job.sheet_path,
+                    (int)job.sheet.drawn, job.sheet.drawn == 1 ? "" : "s");
         stk__eval_sheet_fini(&job.sheet);
+        stk__confusion_fini(&job.confusion);
         stk__cli_session_close(&job.session, code);
     }
     stk__arguments_fini(&job.arguments);
@@ -135,11 +150,12 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
 const stk__verb stk__verb_eval = {
     .name = "eval",
     .usage = "eval RUN [key=value …]",
-    .about = "Evaluate the best checkpoint of a run on its validation set.",
+    .about = "Evaluate the best checkpoint of a run on validation or other data.",
     .settings = stk__session_tables,
     .settings_count = STK_SESSION_TABLES,
-    .common = "data.root data.val_root data.batch_size data.num_workers run.device run.engine",
+    .common = "data.root data.part data.val_root data.batch_size data.num_workers run.device run.engine",
     .examples = {{"stoker eval runs/faces", "loss and metrics of the best checkpoint"},
+                 {"stoker eval runs/faces data.root=faces", "on all samples of a data set"},
                  {"stoker eval runs/faces --newest --sheet predictions.png --count 8",
                   "images, labels and predictions side by side"}},
     .run = run_verb};

@@ -76,7 +76,11 @@ static void print_answer(const predict_job *job, uint64_t id, const json_t *row)
     print_classes(json_object_get(row, "classes"), mask ? "share" : "probability");
     for (size_t k = 0; k < json_array_size(points); k++) {
         const json_t *point = json_array_get(points, k);
-        printf("  (%.1f, %.1f)", number_of(point, "x"), number_of(point, "y"));
+        const char *name = json_string_value(json_object_get(point, "name"));
+        if (name)
+            printf("  %s (%.1f, %.1f)", stk__cli_text(name), number_of(point, "x"), number_of(point, "y"));
+        else
+            printf("  point %zu (%.1f, %.1f)", k, number_of(point, "x"), number_of(point, "y"));
     }
     if (json_object_get(row, "value"))
         printf("  row %lld  %.6g", (long long)json_integer_value(json_object_get(row, "row")),

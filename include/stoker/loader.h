@@ -137,6 +137,7 @@ typedef struct stk_loader_info {
     int32_t point_count;                /* points of a sample; 0: none */
     int32_t window_rows, feature_count; /* of a series; 0: none */
     bool resident, pinned;              /* batches end in a GPU's memory; it copies from pinned slots */
+    const char *const *point_names;     /* [point_count]; NULL: they have none */
 } stk_loader_info;
 
 /* NULL for NULL. Threads: any: it never changes. */

@@ -406,6 +406,7 @@ static void describe(stk_loader *loader, const stk_loader_options *o, stk__pixel
     info->classes = source->label == STK_LABEL_CLASS;
     info->values = source->label == STK_LABEL_VALUE;
     info->point_count = source->point_count;
+    info->point_names = source->point_names;
     info->window_rows = source->window_rows;
     info->feature_count = source->window_columns;
 }

@@ -32,6 +32,7 @@ typedef struct stk__make_info {
     bool masks;
     int32_t class_count, point_count, feature_count;
     const char *const *class_names; /* [class_count] in bytewise order of a labelled kind, or NULL */
+    const char *const *point_names; /* [point_count] or NULL */
     uint64_t default_count;
     size_t scratch_bytes; /* for stk__make_draw */
     uint32_t file_bytes;  /* on a disk, a sample, about and rather too much */

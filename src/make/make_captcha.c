@@ -191,6 +191,8 @@ static void draw_captcha(uint64_t seed, uint64_t index, stk__pixels image, stk__
     stk__canvas_finish(&canvas, 14, u, v, image);
 }
 
+static const char *const point_names[] = {"gap", "slider"};
+
 const stk__make_info stk__make_captcha = {
     .name = "captcha",
     .about = "320x160 slider puzzles (JPEG), positions of gap and slider (CSV)",
@@ -198,6 +200,7 @@ const stk__make_info stk__make_captcha = {
     .h = HEIGHT,
     .channels = 3,
     .point_count = 2,
+    .point_names = point_names,
     .default_count = 2000,
     .file_bytes = 28000,
     .scratch_bytes = 320 * 1024,

@@ -21,7 +21,7 @@ static const char beginning[] =
 static void write_page(stk__page *page, const stk__run_facts *facts)
 {
     static void (*const sections[])(stk__page *, const stk__run_facts *) = {
-        stk__report_head, stk__report_charts,  stk__report_answers, stk__report_stall,
+        stk__report_head, stk__report_charts,  stk__report_answers, stk__report_classes, stk__report_stall,
         stk__report_gpus, stk__report_effects, stk__report_layers,  stk__report_config};
     stk__page_html(page, beginning);
     stk__report_title(page, facts);

@@ -10,11 +10,15 @@ void stk__report_title(stk__page *page, const stk__run_facts *facts); /* text of
 void stk__report_head(stk__page *page,
                       const stk__run_facts *facts); /* name, state, the most important numbers */
 void stk__report_charts(stk__page *page, const stk__run_facts *facts);
+void stk__report_classes(stk__page *page, const stk__run_facts *facts);
 void stk__report_stall(stk__page *page, const stk__run_facts *facts);
 void stk__report_gpus(stk__page *page, const stk__run_facts *facts);
 void stk__report_answers(stk__page *page, const stk__run_facts *facts);
 void stk__report_effects(stk__page *page, const stk__run_facts *facts);
 void stk__report_layers(stk__page *page, const stk__run_facts *facts);
 void stk__report_config(stk__page *page, const stk__run_facts *facts);
+
+/* The colour of a class as a small square; not "#rrggbb": an empty one. */
+void stk__report_swatch(stk__page *page, const char *colour);
 
 #endif

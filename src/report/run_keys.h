@@ -65,6 +65,23 @@
 #define STK_RUN_KEY_VAL_SAMPLES_OF_DATA "val_samples"
 #define STK_RUN_KEY_BATCH_SIZE_OF_DATA  "batch_size"
 
+#define STK_RUN_KEY_EVALUATION               "evaluation" /* the last one, of classes; null: there was none: */
+#define STK_RUN_KEY_UNIT_OF_EVALUATION       "unit"       /* "samples" or "pixels" */
+#define STK_RUN_KEY_CONFUSION_OF_EVALUATION  "confusion"  /* rows: truth; null: too many classes */
+#define STK_RUN_KEY_CONFUSIONS_OF_EVALUATION "largest_confusions" /* rows: */
+#define STK_RUN_KEY_TRUTH_OF_CONFUSION       "truth"
+#define STK_RUN_KEY_PREDICTION_OF_CONFUSION  "prediction"
+#define STK_RUN_KEY_COUNT_OF_CONFUSION       "count"
+#define STK_RUN_KEY_CLASSES_OF_EVALUATION    "classes" /* rows; numbers that nothing was counted for: null */
+#define STK_RUN_KEY_NAME_OF_CLASS            "name"
+#define STK_RUN_KEY_COLOUR_OF_CLASS          "colour" /* in pictures, "#rrggbb"; null: none */
+#define STK_RUN_KEY_COUNT_OF_CLASS           "count"
+#define STK_RUN_KEY_PREDICTED_OF_CLASS       "predicted"
+#define STK_RUN_KEY_PRECISION_OF_CLASS       "precision"
+#define STK_RUN_KEY_RECALL_OF_CLASS          "recall"
+#define STK_RUN_KEY_IOU_OF_CLASS             "iou" /* of pixels only */
+#define STK_RUN_KEY_F_SCORE_OF_CLASS         "f_score"
+
 #define STK_RUN_KEY_PARAMETERS    "parameters"
 #define STK_RUN_KEY_FORWARD_FLOPS "forward_flops" /* of a plan, and of rows of layers */
 #define STK_RUN_KEY_STEP_FLOPS    "step_flops"

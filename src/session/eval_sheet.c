@@ -1,39 +1,139 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Called back by the trainer for each batch of an evaluation, in its thread; draws until the sheet is full
- * and keeps the first failure for whoever asks later. */
+ * and keeps the first failure for whoever asks later. Which samples it shows depends on their position only,
+ * so two evaluations of a part have the same ones. */
 #include "session/eval_sheet.h"
 
+#include "session/eval_draw.h"
+#include "session/eval_part.h"
+
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-enum { COLUMNS = 3, ARM_PX = 6 };
+enum { GRID_COLUMNS = 6, PLOT_COLUMNS = 3, LEGEND = 80, ARM_PX = 6 };
 
-stk_status stk__eval_sheet_begin(stk__eval_sheet *sheet, const stk__session *session, int32_t columns,
-                                 int32_t rows, stk_error *error)
+static bool has_images(stk__task task)
+{
+    return task != STK_TASK_REGRESSION;
+}
+
+/* Everything but the sheet itself. */
+static stk_status prepare(stk__eval_sheet *sheet, const stk__session *session, int32_t room, stk_error *error)
 {
     const stk_loader_info *info = stk_loader_describe(session->val_loader);
     const stk_loader_options *options = &session->val_data;
-    *sheet = (stk__eval_sheet){.task = stk__trainer_describe(session->trainer)->network->task};
+    *sheet = (stk__eval_sheet){.task = stk__trainer_describe(session->trainer)->network->task,
+                               .loader = session->val_loader,
+                               .data = info};
     for (int c = 0; c < 3; c++) {
         sheet->mean[c] = options->mean[c];
         sheet->std[c] = options->std[c] == 0 ? 1 : options->std[c];
     }
-    if ((uint64_t)rows > info->sample_count) rows = (int32_t)info->sample_count;
+    sheet->room = (uint64_t)room > info->sample_count ? (int32_t)info->sample_count : room;
+    if (!has_images(sheet->task)) return STK_OK;
     const size_t pixels = (size_t)info->w * (size_t)info->h;
     STK__TRY(stk__buffer_reserve(&sheet->picture, pixels * (size_t)info->channels, error));
-    STK__TRY(stk__buffer_reserve(&sheet->ids, pixels, error));
-    return stk__sheet_init(&sheet->sheet, columns, rows,
-                           stk__pixels_dense(NULL, info->w, info->h, info->channels), error);
+    return stk__buffer_reserve(&sheet->ids, pixels, error);
 }
 
-stk_status stk__eval_sheet_init(stk__eval_sheet *sheet, const stk__session *session, int32_t rows,
+static stk__pixels shape_of(const stk__eval_sheet *sheet)
+{
+    return has_images(sheet->task) ? stk__pixels_dense(NULL, sheet->data->w, sheet->data->h, 3)
+                                   : stk__pixels_dense(NULL, STK_EVAL_PLOT_W, STK_EVAL_PLOT_H, 3);
+}
+
+/* --- texts -------------------------------------------------------------------------------------------------
+ */
+
+int32_t stk__eval_sheet_list_points(stk__sheet_entry *legend, int32_t room, const stk_loader_info *data,
+                                    stk__sheet_symbol symbol)
+{
+    int32_t n = 0;
+    for (; n < data->point_count && n < room; n++) {
+        legend[n] = (stk__sheet_entry){.symbol = symbol};
+        stk__sheet_colour((uint8_t)(n + 1), legend[n].rgb);
+        if (data->point_names)
+            snprintf(legend[n].text, sizeof legend[n].text, "%s", data->point_names[n]);
+        else
+            snprintf(legend[n].text, sizeof legend[n].text, "point %d", (int)n);
+    }
+    return n;
+}
+
+static int32_t list_legend(const stk__eval_sheet *sheet, stk__sheet_entry legend[LEGEND])
+{
+    static const stk__sheet_entry
+        points[] = {{STK_SYMBOL_RING, {110, 116, 126}, "truth"},
+                    {STK_SYMBOL_CROSS, {110, 116, 126}, "prediction"}},
+        classes[] = {{STK_SYMBOL_BOX, {36, 120, 56}, "right, with its probability"},
+                     {STK_SYMBOL_BOX, {186, 36, 28}, "wrong; below: the true class"}},
+        values[] = {{STK_SYMBOL_LINE, {110, 116, 126}, "features of the window, each by its own range"},
+                    {STK_SYMBOL_RING, {47, 143, 70}, "true value"},
+                    {STK_SYMBOL_CROSS, {217, 86, 15}, "prediction, by the same scale in all plots"}};
+    int32_t n = 0;
+    switch (sheet->task) {
+    case STK_TASK_SEGMENTATION:
+        return stk__sheet_list_classes(legend, LEGEND, sheet->data->class_count, sheet->data->class_names);
+    case STK_TASK_POINTS:
+        n = stk__eval_sheet_list_points(legend, LEGEND - 2, sheet->data, STK_SYMBOL_BOX);
+        memcpy(legend + n, points, sizeof points);
+        return n + 2;
+    case STK_TASK_CLASSIFICATION:
+        memcpy(legend, classes, sizeof classes);
+        return 2;
+    case STK_TASK_REGRESSION:
+        break;
+    }
+    memcpy(legend, values, sizeof values);
+    return 3;
+}
+
+static void print_title(const stk__eval_sheet *sheet, const stk__session *session, char *text, size_t size)
+{
+    char part[512];
+    stk__session_print_part(session, part, sizeof part);
+    if ((uint64_t)sheet->room < sheet->data->sample_count)
+        snprintf(text, size, "%d of %s", (int)sheet->room, strncmp(part, "all ", 4) == 0 ? part + 4 : part);
+    else
+        snprintf(text, size, "%s", part);
+}
+
+/* --- the sheet ---------------------------------------------------------------------------------------------
+ */
+
+stk_status stk__eval_sheet_begin(stk__eval_sheet *sheet, const stk__session *session, int32_t rows,
+                                 stk_error *error)
+{
+    STK__TRY(prepare(sheet, session, rows, error));
+    const stk__sheet_form form = {.columns = sheet->task == STK_TASK_CLASSIFICATION ? 1 : STK_EVAL_COLUMNS,
+                                  .rows = rows,
+                                  .shape = shape_of(sheet)};
+    return stk__sheet_init(&sheet->sheet, &form, error);
+}
+
+stk_status stk__eval_sheet_init(stk__eval_sheet *sheet, const stk__session *session, int32_t count,
                                 stk_error *error)
 {
-    const stk__task task = stk__trainer_describe(session->trainer)->network->task;
-    if (task == STK_TASK_SEGMENTATION || task == STK_TASK_POINTS)
-        return stk__eval_sheet_begin(sheet, session, COLUMNS, rows, error);
-    return stk__fail(error, STK_ERROR_UNSUPPORTED, "--sheet shows masks and points; this run is %s",
-                     stk__task_word(task));
+    static const char *const headings[STK_EVAL_COLUMNS] = {"image", "truth", "prediction"};
+    stk__sheet_entry legend[LEGEND];
+    char title[640];
+    STK__TRY(prepare(sheet, session, count, error));
+    const bool trios = sheet->task == STK_TASK_SEGMENTATION || sheet->task == STK_TASK_POINTS;
+    const int32_t most = sheet->task == STK_TASK_REGRESSION ? PLOT_COLUMNS : GRID_COLUMNS,
+                  columns = trios                ? STK_EVAL_COLUMNS
+                            : sheet->room < most ? sheet->room
+                                                 : most;
+    print_title(sheet, session, title, sizeof title);
+    const stk__sheet_form form = {.columns = columns,
+                                  .rows = trios ? sheet->room : (sheet->room + columns - 1) / columns,
+                                  .shape = shape_of(sheet),
+                                  .title = title,
+                                  .headings = trios ? headings : NULL,
+                                  .caption_lines = trios ? 1 : 2,
+                                  .legend = legend,
+                                  .legend_count = list_legend(sheet, legend)};
+    return stk__sheet_init(&sheet->sheet, &form, error);
 }
 
 void stk__eval_sheet_fini(stk__eval_sheet *sheet)
@@ -43,44 +143,55 @@ void stk__eval_sheet_fini(stk__eval_sheet *sheet)
     stk__buffer_fini(&sheet->ids);
 }
 
-/* Normalised floats back to levels. */
-static stk__pixels levels_of(const stk__eval_sheet *sheet, const stk_tensor *images, int64_t i)
+bool stk__eval_sheet_picks(uint64_t position, uint64_t room, uint64_t all)
 {
-    const int64_t channels = images->shape[3], count = images->strides[0];
-    const float *values = (const float *)images->data + i * count;
-    for (int64_t v = 0; v < count; v++) {
-        const int c = (int)(v % channels);
-        const double level = (values[v] * sheet->std[c] + sheet->mean[c]) * 255;
-        sheet->picture.data[v] = (uint8_t)lrint(level < 0 ? 0 : level > 255 ? 255 : level);
-    }
-    return stk__pixels_dense(sheet->picture.data, (int32_t)images->shape[2], (int32_t)images->shape[1],
-                             (int32_t)channels);
+    return all <= room || position * room % all < room;
 }
 
-stk__pixels stk__answer_ids(const stk_tensor *prediction, int64_t i, uint8_t *ids)
+void stk__eval_sheet_row(stk__eval_sheet *sheet, const stk_batch *batch, const stk_tensor *prediction,
+                         int64_t i, int32_t row)
 {
-    const int64_t classes = prediction->shape[3], pixels = prediction->shape[1] * prediction->shape[2];
-    const float *logits = (const float *)prediction->data + i * prediction->strides[0];
-    for (int64_t p = 0; p < pixels; p++, logits += classes) {
-        int64_t best = 0;
-        for (int64_t c = 1; c < classes; c++)
-            if (logits[c] > logits[best]) best = c;
-        ids[p] = (uint8_t)best;
-    }
-    return stk__pixels_dense(ids, (int32_t)prediction->shape[2], (int32_t)prediction->shape[1], 1);
+    if (sheet->status == STK_OK && row < sheet->sheet.rows)
+        stk__eval_draw(sheet, (stk__sheet_place){0, row}, batch, prediction, i);
 }
 
-static void draw_masks(stk__eval_sheet *sheet, const stk_batch *batch, const stk_tensor *prediction,
-                       int64_t i)
+void stk__eval_sheet_look(void *context, const stk_batch *batch, const stk_tensor *prediction)
 {
-    const stk__pixels picture = levels_of(sheet, &batch->images, i);
-    const stk__pixels truth =
-        stk__pixels_dense((uint8_t *)batch->masks.data + i * batch->masks.strides[0],
-                          (int32_t)batch->masks.shape[2], (int32_t)batch->masks.shape[1], 1);
-    const stk__pixels masks[COLUMNS] = {{0}, truth, stk__answer_ids(prediction, i, sheet->ids.data)};
-    for (int32_t column = 0; column < COLUMNS && sheet->status == STK_OK; column++)
-        sheet->status = stk__sheet_draw(&sheet->sheet, (stk__sheet_place){column, sheet->drawn}, picture,
-                                        masks[column], &sheet->error);
+    stk__eval_sheet *sheet = context;
+    const bool trios = sheet->task == STK_TASK_SEGMENTATION || sheet->task == STK_TASK_POINTS;
+    for (int64_t i = 0; i < batch->count && sheet->drawn < sheet->room && sheet->status == STK_OK; i++) {
+        if (!stk__eval_sheet_picks(batch->position + (uint64_t)i, (uint64_t)sheet->room,
+                                   sheet->data->sample_count))
+            continue;
+        const int32_t columns = sheet->sheet.columns, n = sheet->drawn;
+        if (stk__sample_is_skipped(batch, i)) continue; /* there is no picture of it */
+        stk__eval_draw(sheet, trios ? (stk__sheet_place){0, n} : (stk__sheet_place){n % columns, n / columns},
+                       batch, prediction, i);
+        sheet->drawn++;
+    }
+}
+
+stk_status stk__eval_sheet_write(stk__eval_sheet *sheet, const char *path, stk_error *error)
+{
+    if (sheet->status != STK_OK) {
+        *error = sheet->error;
+        return sheet->status;
+    }
+    if (sheet->task == STK_TASK_REGRESSION) stk__eval_draw_values(sheet);
+    return stk__sheet_write(&sheet->sheet, path, error);
+}
+
+/* --- for others --------------------------------------------------------------------------------------------
+ */
+
+void stk__sample_name(const stk_loader *loader, const stk_batch *batch, int64_t i, char *text, size_t size)
+{
+    char path[8192];
+    const int64_t id = ((const int64_t *)batch->sample_ids.data)[i];
+    *text = '\0';
+    if (stk_loader_sample_path(loader, id, path, sizeof path, NULL) != STK_OK) return;
+    const char *slash = strrchr(path, '/');
+    snprintf(text, size, "%s", slash && slash[1] ? slash + 1 : path);
 }
 
 /* A cross of pure red or green, one colour a point. */
@@ -94,53 +205,4 @@ void stk__answer_cross(stk__pixels picture, double x, double y, int colour)
             for (int c = 0; c < picture.channels; c++)
                 pixel[c] = c == colour % 3 || picture.channels == 1 ? 255 : 0;
         }
-}
-
-void stk__answer_point(const stk_tensor *maps, int64_t i, int64_t k, stk__pixels picture, double at[2])
-{
-    const int64_t h = maps->shape[1], w = maps->shape[2], channels = maps->shape[3], points = channels / 3;
-    const float *cells = (const float *)maps->data + i * maps->strides[0];
-    int64_t best = 0;
-    for (int64_t p = 1; p < h * w; p++)
-        if (cells[p * channels + k] > cells[best * channels + k]) best = p;
-    const float *offset = cells + best * channels + points + 2 * k;
-    at[0] = ((double)(best % w) + 0.5 + offset[0]) * picture.w / (double)w;
-    at[1] = ((double)(best / w) + 0.5 + offset[1]) * picture.h / (double)h;
-}
-
-static void draw_points(stk__eval_sheet *sheet, const stk_batch *batch, const stk_tensor *prediction,
-                        int64_t i)
-{
-    const int64_t points = batch->points.shape[1];
-    for (int32_t column = 0; column < COLUMNS && sheet->status == STK_OK; column++) {
-        const stk__pixels picture = levels_of(sheet, &batch->images, i);
-        for (int64_t k = 0; k < points && column > 0; k++) {
-            const float *truth = (const float *)batch->points.data + i * batch->points.strides[0] + k * 3;
-            double at[2] = {truth[0], truth[1]};
-            if (column == 2) stk__answer_point(prediction, i, k, picture, at);
-            if (column == 2 || truth[2] > 0) stk__answer_cross(picture, at[0], at[1], (int)k);
-        }
-        sheet->status = stk__sheet_draw(&sheet->sheet, (stk__sheet_place){column, sheet->drawn}, picture,
-                                        (stk__pixels){0}, &sheet->error);
-    }
-}
-
-void stk__eval_sheet_picture(stk__eval_sheet *sheet, const stk_batch *batch, int64_t i)
-{
-    if (sheet->drawn >= sheet->sheet.rows || sheet->status != STK_OK) return;
-    sheet->status = stk__sheet_draw(&sheet->sheet, (stk__sheet_place){0, sheet->drawn++},
-                                    levels_of(sheet, &batch->images, i), (stk__pixels){0}, &sheet->error);
-}
-
-void stk__eval_sheet_look(void *context, const stk_batch *batch, const stk_tensor *prediction)
-{
-    stk__eval_sheet *sheet = context;
-    for (int64_t i = 0; i < batch->count && sheet->drawn < sheet->sheet.rows && sheet->status == STK_OK;
-         i++) {
-        if (sheet->task == STK_TASK_SEGMENTATION)
-            draw_masks(sheet, batch, prediction, i);
-        else
-            draw_points(sheet, batch, prediction, i);
-        sheet->drawn++;
-    }
 }

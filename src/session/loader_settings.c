@@ -127,6 +127,15 @@ static stk_status drop_storage(stk__config *config, stk_loader_options *o, stk_e
                          "not used here: images are looked at, not fed to a network", error);
 }
 
+static stk_status drop_batches(stk__config *config, stk_loader_options *o, stk_error *error)
+{
+    o->order = "sequential";
+    o->shuffle = STK_SWITCH_DEFAULT;
+    o->batch_size = 1;
+    return drop_settings(config, &stk__loader_options, "order shuffle batch_size drop_last",
+                         "not used here: samples are loaded one by one", error);
+}
+
 static stk_status drop_augmentation(stk__config *config, stk_error *error)
 {
     const char *why = "not used here: images are looked at as stored";
@@ -162,6 +171,7 @@ stk_status stk__session_loader_open(stk__config *config, stk__session_loading *l
     stk__augment_settings augment = {0};
     STK__TRY(stk__config_apply(config, "data", &loading->options, error));
     if (loading->images != STK_SESSION_AS_ASKED) STK__TRY(drop_storage(config, &loading->options, error));
+    if (loading->single) STK__TRY(drop_batches(config, &loading->options, error));
     if (loading->images == STK_SESSION_AS_SHARES) loading->options.dtype = STK_STORE_F32;
     if (loading->images == STK_SESSION_AS_DECODED) {
         STK__TRY(drop_augmentation(config, error));

@@ -21,6 +21,7 @@ typedef enum stk__session_images {
 typedef struct stk__session_loading {
     stk_loader_options options; /* the caller's own wishes, then the user's too */
     stk__session_images images;
+    bool single; /* in sequential order, one sample a batch: for who seeks samples */
 } stk__session_loading;
 
 /* Settings of sections that belong to training are reported, not refused. Before anything is read into the

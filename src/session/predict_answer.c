@@ -199,6 +199,13 @@ static stk_status answer_mask(stk__answers *a, uint64_t id, const stk_tensor *p,
     return a->overlay ? write_overlay(a, id, original, row, error) : STK_OK;
 }
 
+static void add_point(const stk__answers *a, json_t *list, int64_t k, const double at[2])
+{
+    json_array_append_new(list, json_pack("{s:I, s:s?, s:o, s:o}", "point", (json_int_t)k, "name",
+                                          stk__run_point_name(a->data, k), "x", stk__json_number(at[0]), "y",
+                                          stk__json_number(at[1])));
+}
+
 static stk_status answer_points(stk__answers *a, uint64_t id, const stk_tensor *p, int64_t i, json_t *row,
                                 stk_error *error)
 {
@@ -209,8 +216,7 @@ static stk_status answer_points(stk__answers *a, uint64_t id, const stk_tensor *
     for (int64_t k = 0; k < p->shape[3] / 3; k++) {
         double at[2];
         stk__answer_point(p, i, k, original, at);
-        json_array_append_new(
-            list, json_pack("{s:o, s:o}", "x", stk__json_number(at[0]), "y", stk__json_number(at[1])));
+        add_point(a, list, k, at);
         if (a->overlay) stk__answer_cross(original, at[0], at[1], (int)k);
     }
     json_object_set_new(row, "width", json_integer(original.w));

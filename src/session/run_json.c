@@ -192,6 +192,7 @@ json_t *stk__run_json(const stk__run_result *result)
     put(report, STK_RUN_KEY_DATE, date_json());
     put(report, STK_RUN_KEY_STEPS_RUN, json_integer((json_int_t)result->run->step_count));
     put(report, STK_RUN_KEY_DATA, data_json(s));
+    put(report, STK_RUN_KEY_EVALUATION, stk__confusion_json(&result->artifacts->predictions.confusion));
     put_network(report, info->report);
     if (result->artifacts->trace.room) put(report, STK_RUN_KEY_TRACE, trace_json(result->artifacts));
     if (result->monitor) put(report, STK_RUN_KEY_MONITOR, result->monitor);

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The trainer calls back with each batch that is evaluated, in its own thread; a few samples are kept in
- * fixed arrays, and every evaluation begins again, so that the last one is what is written. */
+ * fixed arrays, and every evaluation begins again, so that the last one is what is written. The worst samples
+ * so far have rows of the sheet; one that is worse takes the row of the best of them. */
 #include "session/run_predictions.h"
 
 #include "core/json_text.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define PICTURE "predictions.png"
+
+enum { LEGEND = 80 };
 
 static int room_of(stk__task task)
 {
@@ -17,110 +21,193 @@ static int room_of(stk__task task)
                                              : STK_PREDICTIONS_PICTURES;
 }
 
-/* --- looking at batches --------------------------------------------------------------------------------
+/* --- looking at batches ------------------------------------------------------------------------------------
  */
 
-static void keep_value(stk__run_predictions *a, const stk_batch *batch, const stk_tensor *prediction,
-                       int64_t i)
+static stk__kept_prediction read_sample(const stk__run_predictions *a, const stk_batch *batch,
+                                        const stk_tensor *prediction, int64_t i)
 {
-    a->truth[a->count] = ((const float *)batch->labels.data)[i];
-    a->said[a->count] = ((const float *)prediction->data)[i * prediction->strides[0]];
+    stk__kept_prediction kept = {.id = ((const int64_t *)batch->sample_ids.data)[i],
+                                 .score =
+                                     stk__sample_score(a->task, batch, prediction, i, a->sheet.ids.data)};
+    if (a->task == STK_TASK_CLASSIFICATION) {
+        kept.truth = (double)((const int64_t *)batch->labels.data)[i];
+        kept.said = (double)stk__answer_class(prediction, i, &kept.probability);
+    } else if (a->task == STK_TASK_REGRESSION) {
+        kept.truth = (double)((const float *)batch->labels.data)[i];
+        kept.said = (double)((const float *)prediction->data)[i * prediction->strides[0]];
+    }
+    return kept;
 }
 
-/* The largest logit, and its share by softmax. */
-static void keep_class(stk__run_predictions *a, const stk_batch *batch, const stk_tensor *prediction,
-                       int64_t i)
+/* Values are a curve: the first ones. Others come from all of the part, because a folder's classes follow one
+ * after the other. */
+static bool is_kept(const stk__run_predictions *a, uint64_t position)
 {
-    const int64_t classes = prediction->shape[prediction->ndim - 1];
-    const float *logits = (const float *)prediction->data + i * prediction->strides[0];
-    int64_t best = 0;
-    double sum = 0;
-    for (int64_t c = 1; c < classes; c++)
-        if (logits[c] > logits[best]) best = c;
-    for (int64_t c = 0; c < classes; c++)
-        sum += exp((double)logits[c] - (double)logits[best]);
-    a->truth_class[a->count] = ((const int64_t *)batch->labels.data)[i];
-    a->said_class[a->count] = best;
-    a->said_share[a->count] = 1 / sum;
-    stk__eval_sheet_picture(&a->sheet, batch, i);
+    return a->count < a->room && (a->task == STK_TASK_REGRESSION ||
+                                  stk__eval_sheet_picks(position, (uint64_t)a->room, a->data->sample_count));
 }
 
-/* A folder's classes come one after the other, so pictures of classes are taken from all of the part, at
- * equal distances. Values are a curve: the first ones. */
-static bool is_kept(const stk__run_predictions *a, uint64_t sample)
+static bool is_worse(const stk__run_predictions *a, double one, double other)
 {
-    const uint64_t room = (uint64_t)room_of(a->task), all = a->data->sample_count;
-    return a->count < room_of(a->task) &&
-           (a->task == STK_TASK_REGRESSION || all <= room || sample * room % all < room);
+    return stk__sample_score_describe(a->task)->low ? one > other : one < other;
+}
+
+/* The row that the sample takes among the worst; NULL: it is not one of them. */
+static stk__kept_prediction *find_worst(stk__run_predictions *a, double score)
+{
+    if (isnan(score)) return NULL;
+    if (a->worst_count < STK_PREDICTIONS_WORST) {
+        stk__kept_prediction *next = &a->worst[a->worst_count];
+        next->row = a->room + a->worst_count++;
+        return next;
+    }
+    stk__kept_prediction *best = &a->worst[0];
+    for (int k = 1; k < STK_PREDICTIONS_WORST; k++)
+        if (is_worse(a, best->score, a->worst[k].score)) best = &a->worst[k];
+    return is_worse(a, score, best->score) ? best : NULL;
+}
+
+static void keep(stk__kept_prediction *place, int32_t row, const stk__kept_prediction *kept)
+{
+    *place = *kept;
+    place->row = row;
+}
+
+static void look_at(stk__run_predictions *a, const stk_batch *batch, const stk_tensor *prediction, int64_t i)
+{
+    if (stk__sample_is_skipped(batch, i)) return;
+    const stk__kept_prediction kept = read_sample(a, batch, prediction, i);
+    const bool pictures = a->sheet.sheet.columns > 0;
+    if (is_kept(a, batch->position + (uint64_t)i)) {
+        const int32_t row = a->count++;
+        keep(&a->samples[row], row, &kept);
+        if (pictures) stk__eval_sheet_row(&a->sheet, batch, prediction, i, row);
+    }
+    stk__kept_prediction *worst = find_worst(a, kept.score);
+    if (!worst) return;
+    keep(worst, worst->row, &kept);
+    if (pictures) stk__eval_sheet_row(&a->sheet, batch, prediction, i, worst->row);
 }
 
 static void look(void *context, const stk_batch *batch, const stk_tensor *prediction)
 {
     stk__run_predictions *a = context;
-    const bool pictures = a->task == STK_TASK_SEGMENTATION || a->task == STK_TASK_POINTS;
-    if (batch->position == 0) a->count = a->sheet.drawn = 0; /* another evaluation */
-    if (pictures) {
-        stk__eval_sheet_look(&a->sheet, batch, prediction);
-        a->count = a->sheet.drawn;
-        return;
-    }
-    for (int64_t i = 0; i < batch->count; i++) {
-        if (!is_kept(a, batch->position + (uint64_t)i)) continue;
-        (a->task == STK_TASK_REGRESSION ? keep_value : keep_class)(a, batch, prediction, i);
-        a->count++;
-    }
+    if (batch->position == 0) a->count = a->worst_count = 0; /* another evaluation */
+    stk__confusion_add(&a->confusion, batch, prediction);
+    for (int64_t i = 0; i < batch->count; i++)
+        look_at(a, batch, prediction, i);
 }
 
 stk_status stk__run_predictions_init(stk__run_predictions *a, const stk__session *session, stk_error *error)
 {
     *a = (stk__run_predictions){.task = stk__trainer_describe(session->trainer)->network->task};
     if (!session->val_loader) return STK_OK;
+    a->loader = session->val_loader;
     a->data = stk_loader_describe(session->val_loader);
-    if (a->task == STK_TASK_CLASSIFICATION)
-        STK__TRY(stk__eval_sheet_begin(&a->sheet, session, 1, STK_PREDICTIONS_CLASSES, error));
-    else if (a->task != STK_TASK_REGRESSION)
-        STK__TRY(stk__eval_sheet_init(&a->sheet, session, STK_PREDICTIONS_PICTURES, error));
+    a->room = room_of(a->task);
+    if ((uint64_t)a->room > a->data->sample_count) a->room = (int)a->data->sample_count;
+    const uint64_t worst =
+        a->data->sample_count < STK_PREDICTIONS_WORST ? a->data->sample_count : STK_PREDICTIONS_WORST;
+    STK__TRY(stk__confusion_init(&a->confusion, session, error));
+    if (a->task != STK_TASK_REGRESSION)
+        STK__TRY(stk__eval_sheet_begin(&a->sheet, session, a->room + (int32_t)worst, error));
     stk__trainer_watch(session->trainer, look, a);
     return STK_OK;
 }
 
 void stk__run_predictions_fini(stk__run_predictions *a)
 {
+    stk__confusion_fini(&a->confusion);
     stk__eval_sheet_fini(&a->sheet);
 }
 
-/* --- files ---------------------------------------------------------------------------------------------
+/* --- files -------------------------------------------------------------------------------------------------
  */
 
-static json_t *class_json(const stk__run_predictions *a, int64_t id)
+static json_t *class_json(const stk__run_predictions *a, double number)
 {
     char text[24];
+    const int64_t id = (int64_t)number;
     if (id >= 0 && id < a->data->class_count && a->data->class_names)
         return stk__json_string(a->data->class_names[id]);
     snprintf(text, sizeof text, "%lld", (long long)id);
     return id < 0 ? json_null() : json_string(text);
 }
 
-static json_t *sample_json(const stk__run_predictions *a, int i)
+static json_t *sample_json(const stk__run_predictions *a, const stk__kept_prediction *kept)
 {
-    if (a->task == STK_TASK_CLASSIFICATION)
-        return json_pack("{s:o, s:o, s:o}", "truth", class_json(a, a->truth_class[i]), "prediction",
-                         class_json(a, a->said_class[i]), "probability", stk__json_number(a->said_share[i]));
-    if (a->task == STK_TASK_REGRESSION)
-        return json_pack("{s:o, s:o}", "truth", stk__json_number(a->truth[i]), "prediction",
-                         stk__json_number(a->said[i]));
-    return json_object();
+    char path[8192];
+    const bool named = stk_loader_sample_path(a->loader, kept->id, path, sizeof path, NULL) == STK_OK;
+    json_t *json = json_pack("{s:o, s:I, s:o}", "file", named ? stk__json_string(path) : json_null(),
+                             "sample_id", (json_int_t)kept->id, stk__sample_score_describe(a->task)->name,
+                             stk__json_number(kept->score));
+    if (a->task != STK_TASK_REGRESSION) json_object_set_new(json, "picture_row", json_integer(kept->row));
+    if (a->task == STK_TASK_CLASSIFICATION) {
+        json_object_set_new(json, "truth", class_json(a, kept->truth));
+        json_object_set_new(json, "prediction", class_json(a, kept->said));
+        json_object_set_new(json, "probability", stk__json_number(kept->probability));
+    } else if (a->task == STK_TASK_REGRESSION) {
+        json_object_set_new(json, "row", json_integer((json_int_t)kept->id + a->data->window_rows));
+        json_object_set_new(json, "truth", stk__json_number(kept->truth));
+        json_object_set_new(json, "prediction", stk__json_number(kept->said));
+    }
+    return json;
 }
 
-static json_t *answers_json(const stk__run_predictions *a)
+/* Colours of classes or points in the pictures; null: none. */
+static json_t *legend_json(const stk__run_predictions *a)
+{
+    stk__sheet_entry legend[LEGEND];
+    json_t *rows = json_array();
+    int32_t count = 0;
+    if (a->task == STK_TASK_SEGMENTATION)
+        count = stk__sheet_list_classes(legend, LEGEND, a->data->class_count, a->data->class_names);
+    else if (a->task == STK_TASK_POINTS)
+        count = stk__eval_sheet_list_points(legend, LEGEND, a->data, STK_SYMBOL_BOX);
+    for (int32_t i = 0; i < count; i++) {
+        const uint8_t *rgb = legend[i].rgb;
+        char colour[8];
+        snprintf(colour, sizeof colour, "#%02x%02x%02x", rgb[0], rgb[1], rgb[2]);
+        json_array_append_new(
+            rows, json_pack("{s:o, s:o}", "name", stk__json_string(legend[i].text), "colour",
+                            legend[i].symbol == STK_SYMBOL_BOX ? json_string(colour) : json_null()));
+    }
+    return rows;
+}
+
+static int by_score(const void *one, const void *other)
+{
+    const double a = ((const stk__kept_prediction *)one)->score,
+                 b = ((const stk__kept_prediction *)other)->score;
+    return a < b ? -1 : a > b;
+}
+
+/* The worst one first. */
+static json_t *worst_json(stk__run_predictions *a)
+{
+    json_t *rows = json_array();
+    const bool low = stk__sample_score_describe(a->task)->low;
+    qsort(a->worst, (size_t)a->worst_count, sizeof a->worst[0], by_score);
+    for (int k = 0; k < a->worst_count; k++)
+        json_array_append_new(rows, sample_json(a, &a->worst[low ? a->worst_count - 1 - k : k]));
+    return rows;
+}
+
+static json_t *answers_json(stk__run_predictions *a)
 {
     const int columns = a->sheet.sheet.columns;
+    const stk__sample_score_info *score = stk__sample_score_describe(a->task);
     json_t *samples = json_array(),
-           *json = json_pack("{s:i, s:s, s:i, s:i}", "schema", 1, "task", stk__task_word(a->task), "columns",
-                             columns, "rows", a->sheet.sheet.rows);
+           *json = json_pack("{s:i, s:s, s:i, s:i, s:s, s:s}", "schema", 1, "task", stk__task_word(a->task),
+                             "columns", columns, "rows", a->sheet.sheet.rows, "score", score->name,
+                             "score_words", score->words);
     for (int i = 0; i < a->count; i++)
-        json_array_append_new(samples, sample_json(a, i));
+        json_array_append_new(samples, sample_json(a, &a->samples[i]));
+    json_object_set_new(json, "score_unit", json_string(score->unit));
     json_object_set_new(json, "samples", samples);
+    json_object_set_new(json, "worst", worst_json(a));
+    json_object_set_new(json, "legend", legend_json(a));
     if (columns) /* where a picture lies in the sheet */
         json_object_set_new(json, "cell",
                             json_pack("{s:i, s:i, s:i}", "width_px", a->sheet.sheet.cell_w, "height_px",

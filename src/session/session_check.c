@@ -3,8 +3,8 @@
  * is compared with that, targets and class names first, then sizes. One thread. */
 #include "session/session_check.h"
 
+#include "session/eval_part.h"
 #include "session/trained_run.h"
-#include "source/source.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -100,23 +100,12 @@ static stk_status check_sizes(const stk__run_data *learnt, const stk__run_data *
 /* --- parts -------------------------------------------------------------------------------------------------
  */
 
-/* Where a part lies, for messages. */
-static void name_part(const stk_loader_options *data, const char *part, char *text, size_t size)
-{
-    const char *root = data->root ? data->root : "";
-    const bool elsewhere = data->part == STK_PART_VAL && data->val_root;
-    if (elsewhere || !stk__source_has_parts(root))
-        snprintf(text, size, "%s", elsewhere ? data->val_root : root);
-    else
-        snprintf(text, size, "%s/%s", root, part);
-}
-
 static stk_status check(const stk__session *s, const stk__run_data *learnt, bool sizes, stk_error *error)
 {
     const stk__trainer_info *info = stk__trainer_describe(s->trainer);
     char name[512];
     stk__run_data val;
-    name_part(&s->val_data, "val", name, sizeof name);
+    stk__session_print_root(&s->val_data, name, sizeof name);
     stk_status status = stk__run_data_init(&val, name, stk_loader_describe(s->val_loader), error);
     if (status == STK_OK) status = check_targets(learnt, &val, info, error);
     if (status == STK_OK && sizes) status = check_sizes(learnt, &val, info->network->task, error);
@@ -128,7 +117,7 @@ stk_status stk__session_check_parts(const stk__session *s, stk_error *error)
 {
     char name[512];
     stk__run_data learnt;
-    name_part(&s->data, "train", name, sizeof name);
+    stk__session_print_root(&s->data, name, sizeof name);
     stk_status status = stk__run_data_init(&learnt, name, stk_loader_describe(s->loader), error);
     if (status == STK_OK)
         status = check_count(&learnt, stk__trainer_describe(s->trainer),

@@ -5,6 +5,7 @@
  */
 #include "session/session_loaders.h"
 
+#include "session/eval_part.h"
 #include "session/loader_settings.h"
 
 #include "augment/operation.h"
@@ -94,28 +95,23 @@ static stk_status tell_validation(stk__session *s, stk_error *error)
     return STK_OK;
 }
 
-static bool has_validation(const stk_loader_options *o)
-{
-    return o->val_split > 0 || o->val_root || (o->root && stk__source_has_parts(o->root));
-}
-
 stk_status stk__session_open_validation(stk__session *s, stk_error *error)
 {
     const stk__augment_settings nothing = {0};
     STK__TRY(stk__config_apply(s->config, "data.val", &s->val_data, error));
-    if (!has_validation(&s->val_data)) {
+    STK__TRY(stk__session_choose_part(s, error));
+    if (!stk__session_has_part(&s->val_data)) {
         if (!s->evaluates_only) return STK_OK;
         stk__fail(error, STK_ERROR_CONFIG, "there is no validation part to evaluate on");
-        stk__error_hint(error, "set data.val_split or data.val_root");
+        stk__error_hint(error, "set data.val_split or data.val_root, or evaluate everything: data.part=all");
         return STK_ERROR_CONFIG;
     }
     STK__TRY(want_floats(s, &s->val_data, error));
     if (!stk__config_requested(s->config, "data.val.shuffle", NULL)) s->val_data.shuffle = STK_SWITCH_OFF;
     if (!stk__config_requested(s->config, "data.val.drop_last", NULL)) s->val_data.drop_last = STK_SWITCH_OFF;
     if (!stk__config_requested(s->config, "data.val.order", NULL)) s->val_data.order = NULL;
-    if (!stk__config_requested(s->config, "data.val.limit", NULL)) s->val_data.limit = 0;
+    if (!stk__session_is_limited(s)) s->val_data.limit = 0;
     if (s->evaluates_only) s->val_data.cache = NULL; /* every sample comes once */
-    s->val_data.part = STK_PART_VAL;
     const stk__loader_setup setup = {.options = &s->val_data, .augment = &nothing};
     STK__TRY(stk__loader_open(&s->val_loader, &setup, error));
     return tell_validation(s, error);

@@ -85,12 +85,13 @@ stk_status stk__run_checkpoint_load(const stk__run_choice *choice, const stk__tr
 /* --- data.json -------------------------------------------------------------------------------------------
  */
 
-static json_t *names_json(const stk_loader_info *info)
+/* [count]; null: they have none. */
+static json_t *names_json(const char *const *list, int32_t count)
 {
-    if (!info->class_names) return json_null();
+    if (!list) return json_null();
     json_t *names = json_array();
-    for (int32_t i = 0; i < info->class_count; i++)
-        json_array_append_new(names, stk__json_string(info->class_names[i]));
+    for (int32_t i = 0; i < count; i++)
+        json_array_append_new(names, stk__json_string(list[i]));
     return names;
 }
 
@@ -98,12 +99,13 @@ stk_status stk__run_data_init(stk__run_data *data, const char *name, const stk_l
                               stk_error *error)
 {
     *data = (stk__run_data){.name = name, .facts = stk__feed_facts_of(info)};
-    data->json =
-        json_pack("{s:i, s:s, s:i, s:i, s:i, s:i, s:i, s:b, s:b, s:b, s:i, s:i, s:o}", "schema", 1, "layout",
-                  info->layout, "image_h", info->h, "image_w", info->w, "image_c", info->channels, "window",
-                  info->window_rows, "features", info->feature_count, "masks", info->masks, "classes",
-                  info->classes, "values", info->values, "num_classes", info->class_count, "points",
-                  info->point_count, "class_names", names_json(info));
+    data->json = json_pack("{s:i, s:s, s:i, s:i, s:i, s:i, s:i, s:b, s:b, s:b, s:i, s:i, s:o, s:o}", "schema",
+                           1, "layout", info->layout, "image_h", info->h, "image_w", info->w, "image_c",
+                           info->channels, "window", info->window_rows, "features", info->feature_count,
+                           "masks", info->masks, "classes", info->classes, "values", info->values,
+                           "num_classes", info->class_count, "points", info->point_count, "class_names",
+                           names_json(info->class_names, info->class_count), "point_names",
+                           names_json(info->point_names, info->point_count));
     return data->json ? STK_OK : stk__fail_memory(error, 4096, "data.json");
 }
 
@@ -165,6 +167,11 @@ void stk__run_data_fini(stk__run_data *data)
 {
     json_decref(data->json);
     data->json = NULL;
+}
+
+const char *stk__run_point_name(const stk__run_data *data, int64_t point)
+{
+    return json_string_value(json_array_get(json_object_get(data->json, "point_names"), (size_t)point));
 }
 
 const char *stk__run_class_name(const stk__run_data *data, int64_t class_number)

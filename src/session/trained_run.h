@@ -23,6 +23,7 @@ bool stk__run_has_data(const char *run); /* a data.json */
 stk_status stk__run_data_read(stk__run_data *data, const char *run, stk_error *error);
 void stk__run_data_fini(stk__run_data *data);
 const char *stk__run_class_name(const stk__run_data *data, int64_t class_number); /* NULL: it has none */
+const char *stk__run_point_name(const stk__run_data *data, int64_t point);        /* likewise */
 
 /* config.yaml of the run into the config. */
 stk_status stk__run_settings_read(stk__config *config, const char *run, stk_error *error);

@@ -102,6 +102,8 @@ static void list_close(stk__source *source)
     stk__buffer_fini(&list->points);
     stk__buffer_fini(&list->texts);
     stk__free(list->faults);
+    stk__buffer_fini(&list->point_texts);
+    stk__buffer_fini(&list->point_names);
     stk__free(list->path);
     stk__free(list);
 }
@@ -152,6 +154,17 @@ static stk_status refuse_empty(const stk__list *list, stk_error *error)
     return STK_ERROR_DATA;
 }
 
+/* Points to the names, which move no more. */
+static stk_status list_point_names(stk__list *list, stk_error *error)
+{
+    for (size_t at = 0; at < list->point_texts.size_bytes;) {
+        const char *name = (const char *)list->point_texts.data + at;
+        STK__TRY(stk__buffer_append(&list->point_names, &name, sizeof name, error));
+        at += strlen(name) + 1;
+    }
+    return STK_OK;
+}
+
 static void tell_info(stk__list *list, const stk__site *site)
 {
     stk__source_info *info = &list->files.source.info;
@@ -159,6 +172,8 @@ static void tell_info(stk__list *list, const stk__site *site)
     info->images = true;
     info->masks = list->has_mask;
     info->point_count = list->point_count;
+    if (list->point_names.size_bytes)
+        info->point_names = (const char *const *)(const void *)list->point_names.data;
     info->label = list->has_label ? STK_LABEL_CLASS : list->has_value ? STK_LABEL_VALUE : STK_LABEL_NONE;
     stk__classes_tell(&list->files.classes, info);
     if (list->label_texts == STK_LABEL_TEXTS_WHOLE) info->class_count = (int32_t)(list->highest_class + 1);
@@ -177,6 +192,7 @@ static stk_status open_list(stk__list *list, const stk__site *site, stk_error *e
     if (list->rows.size_bytes == 0) return refuse_empty(list, error);
     if (list->label_texts == STK_LABEL_TEXTS_NAMES && *site->sibling) return refuse_names(list, site, error);
     STK__TRY(stk__list_finish(list, error));
+    STK__TRY(list_point_names(list, error));
     tell_info(list, site);
     list->files.source.ops = &list_ops;
     return STK_OK;

@@ -44,6 +44,8 @@ typedef struct stk__list {
     stk__buffer texts;  /* zero-terminated; offset 0 is "" */
     uint64_t *faults;   /* [STK_LIST_FAULTS] offsets in texts by hash, 0: free; NULL: no row is bad so far */
     int fault_count;
+    stk__buffer point_texts; /* names of points, zero-terminated, one after the other; empty: none */
+    stk__buffer point_names; /* const char * into them, made when all are known */
     stk__label_texts label_texts;
     int64_t highest_class;          /* of class numbers */
     bool below_images, below_masks; /* names are below images/, masks/; these words in front are dropped */

@@ -69,7 +69,10 @@ static stk_status find_points(stk__list *list, const stk__csv *csv, column_plan 
         const int other = stk__csv_find(csv, partner, field.length);
         if (other < 0) return refuse_header(list, csv, i, "has no column for the other coordinate", error);
         const column_pair pair = {(int)i, other};
-        if (ends_with(field, "_x")) STK__TRY(stk__buffer_append(&columns->points, &pair, sizeof pair, error));
+        if (!ends_with(field, "_x")) continue;
+        STK__TRY(stk__buffer_append(&columns->points, &pair, sizeof pair, error));
+        STK__TRY(stk__buffer_append(&list->point_texts, field.data, field.length - 2, error));
+        STK__TRY(stk__buffer_append(&list->point_texts, "", 1, error));
     }
     list->point_count = (int32_t)(columns->points.size_bytes / sizeof(column_pair));
     return STK_OK;

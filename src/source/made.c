@@ -208,6 +208,7 @@ static stk_status describe(made *self, const stk__source_options *options, stk_e
                                            .images = kind->w > 0,
                                            .masks = kind->masks,
                                            .point_count = kind->point_count,
+                                           .point_names = kind->point_names,
                                            .class_count = kind->class_count,
                                            .class_names = kind->class_names};
     if (kind->facts && kind->class_count) self->source.info.label = STK_LABEL_CLASS;

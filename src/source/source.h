@@ -24,6 +24,7 @@ typedef struct stk__source_info {
     bool images, masks;      /* what each sample has */
     stk__label_kind label;
     int32_t point_count;                 /* points per sample, 0: none */
+    const char *const *point_names;      /* [point_count] or NULL */
     int32_t window_rows, window_columns; /* of a series, 0: none */
     int32_t class_count;                 /* 0: unknown */
     const char *const *class_names;      /* [class_count] or NULL */

@@ -265,7 +265,10 @@ static stk_status evaluate_all(stk__trainer *t, stk__score *score, stk_error *er
         STK__TRY(evaluated);
     }
     STK__TRY(fetch_sums(t, t->eval_loss_sums, t->eval_metric_sums, NULL, error));
-    return take_score(t, score, error);
+    STK__TRY(take_score(t, score, error));
+    memcpy(t->eval_metric_host, t->metric_host, t->metric_bytes);
+    t->evaluated = true;
+    return STK_OK;
 }
 
 stk_status stk__trainer_evaluate(stk__trainer *t, stk__score *score, stk_error *error)
@@ -277,6 +280,12 @@ stk_status stk__trainer_evaluate(stk__trainer *t, stk__score *score, stk_error *
     if (t->ema > 0) stk__model_swap_average(t->model);
     stk__stall_mark(&t->stall, STK_STALL_EVAL);
     return status;
+}
+
+const int64_t *stk__trainer_confusion(const stk__trainer *t, int64_t *classes)
+{
+    *classes = t->classes;
+    return t->evaluated && t->network->task == STK_TASK_SEGMENTATION ? t->eval_metric_host : NULL;
 }
 
 void stk__trainer_watch(stk__trainer *t, stk__trainer_look look, void *context)

@@ -81,6 +81,10 @@ stk_status stk__trainer_read_end(stk__trainer *trainer, stk__trainer_log *log, s
 /* The whole validation set, with the moving average of the weights (EMA) if there is one. */
 stk_status stk__trainer_evaluate(stk__trainer *trainer, stk__score *score, stk_error *error);
 
+/* What the last evaluation of a segmentation counted: pixels [classes][classes], row = truth, column =
+ * prediction; NULL: there was none, or it is another task. Until the next evaluation. */
+const int64_t *stk__trainer_confusion(const stk__trainer *trainer, int64_t *classes);
+
 /* Called with every batch that is evaluated and the network's prediction; NULL: none. */
 typedef void (*stk__trainer_look)(void *context, const stk_batch *batch, const stk_tensor *prediction);
 void stk__trainer_watch(stk__trainer *trainer, stk__trainer_look look, void *context);

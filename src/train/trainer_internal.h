@@ -57,6 +57,8 @@ struct stk__trainer {
     stk__tensor *kept_loss_sums, *kept_metric_sums; /* those of training before the step under way */
     stk__tensor *class_weights;                     /* NULL: none */
     void *metric_host;                              /* a copy of metric sums to score */
+    void *eval_metric_host;                         /* the same of the last evaluation, kept; */
+    bool evaluated;                                 /* there has been one */
     size_t metric_bytes;
     double loss_host[STK_LOSS_SUMS], norm_host[2]; /* copies of the others */
     stk__fetch fetches[STK_TRAINER_FETCHES];       /* of these three, under way between two calls */

@@ -154,7 +154,10 @@ static stk_status make_sums(stk__trainer *t, stk_error *error)
     t->metric_bytes = (size_t)(stk__shape_count(&form.output) * stk_dtype_bytes(form.output_dtype));
     if (t->scale.scale == 0) stk__tensor_destroy(&t->skipped);
     t->metric_host = stk__alloc(t->metric_bytes);
-    return t->metric_host ? STK_OK : stk__fail_memory(error, t->metric_bytes, "sums of a metric");
+    t->eval_metric_host = stk__alloc(t->metric_bytes);
+    return t->metric_host && t->eval_metric_host
+               ? STK_OK
+               : stk__fail_memory(error, t->metric_bytes, "sums of a metric");
 }
 
 static stk_status refuse_weights(const stk__trainer *t, const char *text, int64_t found, stk_error *error)
@@ -328,6 +331,7 @@ void stk__trainer_close(stk__trainer **trainer)
     stk__arena_destroy(&t->pass_arena);
     stk__arena_destroy(&t->sum_arena);
     stk__free(t->metric_host);
+    stk__free(t->eval_metric_host);
     stk__network_destroy(&t->network);
     stk__engine_close(&t->engine);
     stk__free(t);

@@ -70,11 +70,25 @@ class ReportBrowser(unittest.TestCase):
         for name in ("segmentation", "points", "classification"):
             self.browser.open(self.runs[name] / "report.html", WIDE)
             boxes = self.browser.value("[...document.querySelectorAll('.cut')].map(cut => [cut.offsetWidth, cut.offsetHeight])")
-            self.assertEqual(len(boxes), 12)
+            self.assertEqual(len(boxes), 12 + 6 if name == "classification" else 3 * (4 + 6))
             shape = 2 if name == "points" else 1 # width to height
             for width, height in boxes:
                 self.assertGreater(height, 40)
                 self.assertAlmostEqual(width / height, shape, delta=0.05)
+
+    def test_tables_stay_inside(self):
+        """What is wider than the page scrolls in its own card; swatches have the colours of the masks."""
+        for name in ("segmentation", "classification", "regression"):
+            for width in (WIDE, NARROW):
+                self.browser.open(self.runs[name] / "report.html", width)
+                cards = self.browser.value("[...document.querySelectorAll('.fit')].map(card => { const b = card.getBoundingClientRect(); return [b.left, b.right]; })")
+                self.assertEqual(len(cards), 1 if name == "regression" else 2)
+                for left, right in cards:
+                    self.assertTrue(0 <= left < right <= width, (name, width, left, right))
+        self.browser.open(self.runs["segmentation"] / "report.html", WIDE)
+        colours = self.browser.value("[...document.querySelectorAll('.keys i')].map(i => getComputedStyle(i).backgroundColor)")
+        self.assertEqual(len(set(colours)), 20)
+        self.assertEqual(colours[1:19], self.browser.value("[...document.querySelectorAll('.scores i')].map(i => getComputedStyle(i).backgroundColor)")[1:])
 
     def test_values_under_the_pointer(self):
         self.browser.open(self.runs["regression"] / "report.html", WIDE)

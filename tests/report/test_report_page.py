@@ -132,7 +132,8 @@ class ReportPage(unittest.TestCase):
                 self.assertIn(report["metric"], title)
                 self.assertIn(f"{report['best_metric']:.3g}"[:5], title)
                 self.assertIn(report["date"][:10], title)
-                self.assertEqual(page.ids(), ["charts", "answers", "stall", "effects", "plan", "config"])
+                classes = ["classes"] if task in ("segmentation", "classification") else []
+                self.assertEqual(page.ids(), ["charts", "answers", *classes, "stall", "effects", "plan", "config"])
                 self.assertIn("finished", page.first("header"))
 
     def test_answers(self):
@@ -140,14 +141,18 @@ class ReportPage(unittest.TestCase):
         for task in ("segmentation", "points"):
             self.assertIn("url(data:image/png;base64,iVBORw0KGgo", pages[task].text)
             cuts = [element["attrs"]["style"] for element in pages[task].all("div") if element["attrs"].get("class") == "cut"]
-            self.assertEqual(len(set(cuts)), 12)
+            answers = json.loads((self.runs[task] / "predictions.json").read_text())
+            self.assertEqual((len(answers["samples"]), len(answers["worst"])), (4, 6))
+            self.assertEqual(len(set(cuts)), 3 * (4 + 6))
         samples = json.loads((self.runs["classification"] / "predictions.json").read_text())["samples"]
         captions = [element["text"] for element in pages["classification"].all("figcaption") if "figure" in element["inside"]]
         captions = [text for text in captions if "✓" in text or "✗" in text]
-        self.assertEqual(len(captions), len(samples))
-        self.assertEqual(len(captions), 12)
+        worst = json.loads((self.runs["classification"] / "predictions.json").read_text())["worst"]
+        self.assertEqual((len(samples), len(worst)), (12, 6))
+        self.assertEqual(len(captions), len(samples) + len(worst))
         self.assertGreaterEqual(len({sample["truth"] for sample in samples}), 8)  # from all of the part, not one class after another
-        for caption, sample in zip(captions, samples):
+        for caption, sample in zip(captions, samples + worst):
+            self.assertIn(pathlib.PurePath(sample["file"]).name, caption)
             self.assertIn(sample["prediction"], caption)
             self.assertEqual("✓" in caption, sample["prediction"] == sample["truth"])
             self.assertTrue(1 / 10 <= sample["probability"] <= 1, sample)
@@ -155,6 +160,89 @@ class ReportPage(unittest.TestCase):
         chart = pages["regression"].charts()["predictions"]
         for name in ("truth", "prediction"):
             self.assert_points(chart, name, [(i, float(f"{sample[name]:.7g}")) for i, sample in enumerate(samples)])
+
+    def test_worst_samples(self):
+        """The score of each sample is known from the tables of all of them: a validation set smaller than what is kept."""
+        low = {"segmentation": False, "points": True, "classification": True, "regression": True}
+        for task, run in self.runs.items():
+            with self.subTest(task):
+                answers, text = json.loads((run / "predictions.json").read_text()), read(run).first("main")
+                scores = [sample[answers["score"]] for sample in answers["worst"]]
+                self.assertEqual(scores, sorted(scores, reverse=low[task]))
+                self.assertEqual(len({sample["sample_id"] for sample in answers["worst"]}), len(scores))
+                kept = [sample[answers["score"]] for sample in answers["samples"]
+                        if sample["sample_id"] not in {other["sample_id"] for other in answers["worst"]}]
+                self.assertTrue(all(score <= scores[-1] if low[task] else score >= scores[-1] for score in kept))
+                self.assertIn("Worst samples", text)
+                for sample in answers["worst"]:
+                    self.assertIn(pathlib.PurePath(sample["file"]).name, text)
+        worst = json.loads((self.runs["regression"] / "predictions.json").read_text())["worst"][0]
+        self.assertAlmostEqual(abs(worst["truth"] - worst["prediction"]), worst["abs_error"], delta=1e-9)
+
+    def check_scores(self, run, unit):
+        """The table and the matrix of the page, against the counts of run.json."""
+        page, report = read(run), json.loads((run / "run.json").read_text())
+        told = report["evaluation"]
+        names, counts = [row["name"] for row in told["classes"]], told["confusion"]
+        self.assertEqual(told["unit"], unit)
+        for i, row in enumerate(told["classes"]):
+            truth, found, hits = sum(counts[i]), sum(line[i] for line in counts), counts[i][i]
+            self.assertEqual((row["count"], row["predicted"]), (truth, found))
+            for key, above, below in (("recall", hits, truth), ("precision", hits, found), ("f_score", 2 * hits, truth + found)):
+                if below:
+                    self.assertAlmostEqual(row[key], above / below, delta=1e-12)
+                else:
+                    self.assertIsNone(row[key])
+        (table,) = [element for element in page.all("table") if element["attrs"].get("class") == "scores"]
+        (matrix,) = [element for element in page.all("table") if element["attrs"].get("class") == "confusion"]
+        for name in names:
+            self.assertIn(name, table["text"])
+            self.assertIn(name, matrix["text"])
+        cells = [element for element in page.all("td") if (element["attrs"].get("class") or "").split(" ")[0] in ("hit", "miss")]
+        self.assertEqual([int(cell["attrs"]["title"]) for cell in cells], [count for line in counts for count in line if count])
+        self.assertEqual(sum(cell["attrs"]["class"].startswith("hit") for cell in cells), sum(counts[i][i] > 0 for i in range(len(names))))
+        last = [line for line in small_runs.lines(run) if "val_loss" in line][-1]
+        return report, told, last
+
+    def test_classes_of_samples(self):
+        report, told, last = self.check_scores(self.runs["classification"], "samples")
+        counts = told["confusion"]
+        self.assertEqual(sum(map(sum, counts)), report["data"]["val_samples"])
+        self.assertAlmostEqual(sum(counts[i][i] for i in range(10)) / report["data"]["val_samples"], last["val_top1"], delta=1e-6)
+        largest = told["largest_confusions"]
+        self.assertEqual([row["count"] for row in largest], sorted((row["count"] for row in largest), reverse=True))
+        names = [row["name"] for row in told["classes"]]
+        for row in largest:
+            self.assertEqual(counts[names.index(row["truth"])][names.index(row["prediction"])], row["count"])
+
+    def test_classes_of_pixels(self):
+        run = self.runs["segmentation"]
+        report, told, last = self.check_scores(run, "pixels")
+        self.assertEqual(sum(map(sum, told["confusion"])), report["data"]["val_samples"] * 32 * 32)
+        known = [row["iou"] for row in told["classes"] if row["iou"] is not None]
+        self.assertAlmostEqual(sum(known) / len(known), last["val_miou"], delta=1e-6)
+        self.assertTrue(any(row["precision"] is None for row in told["classes"]))  # never predicted: unknown, not 0
+        text = read(run).text
+        legend = json.loads((run / "predictions.json").read_text())["legend"]
+        self.assertEqual([row["name"] for row in legend][:2] + [legend[-1]["name"]], ["background", "skin", "ignored"])
+        for row, other in zip(told["classes"][1:], legend[1:]):
+            self.assertEqual((row["name"], row["colour"]), (other["name"], other["colour"]))
+            self.assertGreaterEqual(text.count(f'background:{row["colour"]}'), 2)  # in the legend and in the table
+        self.assertEqual(json.loads((self.runs["points"] / "run.json").read_text())["evaluation"], None)
+
+    def test_many_classes(self):
+        run = self.place / "many"
+        run.mkdir()
+        names = [f"<k{i}>" for i in range(30)]
+        classes = [{"name": name, "colour": 'red"', "count": 2, "predicted": 2, "precision": None, "recall": 0.5, "f_score": 0.5} for name in names]
+        rows = [{"truth": names[1], "prediction": names[2], "count": 77}]
+        (run / "run.json").write_text(json.dumps({"evaluation": {"unit": "samples", "classes": classes, "confusion": None, "largest_confusions": rows}}))
+        page = self.rewrite(run)
+        (table,) = [element for element in page.all("table") if element["attrs"].get("class") == "confusions"]
+        self.assertIn("77", table["text"])
+        self.assertIn("<k1>", table["text"])
+        self.assertFalse([element for element in page.all("table") if element["attrs"].get("class") == "confusion"])
+        self.assertIn("all 30 classes", page.first("summary"))
 
     def test_stall_table(self):
         for task, run in self.runs.items():

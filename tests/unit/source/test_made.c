@@ -95,6 +95,7 @@ static void points_and_places(void **state)
     (void)state;
     stk__source *source = open_root("make:captcha?count=50&seed=2", 0);
     assert_int_equal(source->info.point_count, 2);
+    assert_string_equal(source->info.point_names[1], "slider");
     for (uint64_t id = 0; id < 50; id++) {
         stk__sample_facts facts;
         const stk__made made = stk__make_facts(STK_MAKE_CAPTCHA, 2, id);

@@ -81,6 +81,8 @@ static void points_masks_and_values_in_csv(void **state)
     stk__source *source = tree_open_as("points.csv", NULL, 0);
     assert_non_null(source);
     assert_int_equal(source->info.point_count, 2);
+    assert_string_equal(source->info.point_names[0], "gap"); /* by the x columns, without "_x" */
+    assert_string_equal(source->info.point_names[1], "slider");
     assert_int_equal(source->info.label, STK_LABEL_VALUE);
     assert_int_equal(source->info.class_count, 0);
     assert_true(source->info.masks);

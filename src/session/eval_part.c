@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A run's config.yaml says how its data was split; a data set that is named for an evaluation has no share in
+ * that split. So whether a setting comes from the run (a file) or from who evaluates (environment, command
+ * line) decides what it means. One thread, before the loaders are open. */
+#include "session/eval_part.h"
+
+#include "source/source.h"
+
+#include <stdio.h>
+
+/* Asked for by who evaluates, not by the run's own settings. */
+static bool is_asked(const stk__session *s, const char *name)
+{
+    stk__origin origin;
+    return stk__config_requested(s->config, name, &origin) && origin >= STK_ORIGIN_ENVIRONMENT;
+}
+
+bool stk__session_is_limited(const stk__session *s)
+{
+    return stk__config_requested(s->config, "data.val.limit", NULL) ||
+           (s->evaluates_only && is_asked(s, "data.limit"));
+}
+
+bool stk__session_has_part(const stk_loader_options *o)
+{
+    return o->part != STK_PART_VAL || o->val_split > 0 || o->val_root ||
+           (o->root && stk__source_has_parts(o->root));
+}
+
+static stk_status drop_setting(stk__session *s, const char *name, const char *why, stk_error *error)
+{
+    return stk__config_requested(s->config, name, NULL) ? stk__config_effect(s->config, name, "", why, error)
+                                                        : STK_OK;
+}
+
+static stk_status take_all(stk__session *s, stk_error *error)
+{
+    static const char why[] = "data.root names another data set";
+    s->val_data.part = STK_PART_ALL;
+    s->val_data.val_split = 0;
+    s->val_data.val_root = NULL;
+    STK__TRY(stk__config_effect(s->config, "data.part", "all", why, error));
+    STK__TRY(drop_setting(s, "data.val_split", why, error));
+    return drop_setting(s, "data.val_root", why, error);
+}
+
+stk_status stk__session_choose_part(stk__session *s, stk_error *error)
+{
+    const bool named = is_asked(s, "data.root") || is_asked(s, "data.val.root"),
+               split = is_asked(s, "data.val_split") || is_asked(s, "data.val.val_split") ||
+                       is_asked(s, "data.val_root") || is_asked(s, "data.val.val_root");
+    if (s->evaluates_only && (is_asked(s, "data.part") || is_asked(s, "data.val.part"))) return STK_OK;
+    s->val_data.part = STK_PART_VAL;
+    if (!s->evaluates_only || !named || split) return STK_OK;
+    if (s->val_data.root && stk__source_has_parts(s->val_data.root)) {
+        s->val_data.val_root = NULL;
+        return STK_OK;
+    }
+    return take_all(s, error);
+}
+
+/* --- in words ----------------------------------------------------------------------------------------------
+ */
+
+void stk__session_print_root(const stk_loader_options *data, char *text, size_t size)
+{
+    const char *root = data->root ? data->root : "";
+    const bool elsewhere = data->part == STK_PART_VAL && data->val_root;
+    if (elsewhere || !stk__source_has_parts(root))
+        snprintf(text, size, "%s", elsewhere ? data->val_root : root);
+    else
+        snprintf(text, size, "%s/%s", root, data->part == STK_PART_VAL ? "val" : "train");
+}
+
+void stk__session_print_part(const stk__session *s, char *text, size_t size)
+{
+    const stk_loader_info *info = stk_loader_describe(s->val_loader);
+    const stk_loader_options *data = &s->val_data;
+    const unsigned long long count = info->sample_count, all = info->dataset_count;
+    const char *plural = count == 1 ? "" : "s";
+    char root[512];
+    stk__session_print_root(data, root, sizeof root);
+    if (data->part == STK_PART_ALL && count == all)
+        snprintf(text, size, "%s%llu sample%s of %s", all == 1 ? "" : "all ", count, plural, root);
+    else if (data->part == STK_PART_ALL)
+        snprintf(text, size, "%llu of %llu samples of %s", count, all, root);
+    else
+        snprintf(text, size, "%llu %s sample%s of %s", count,
+                 data->part == STK_PART_VAL ? "validation" : "training", plural, root);
+}
