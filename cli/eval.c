@@ -44,6 +44,7 @@ static stk_status run_job(eval_job *job, stk_error *error)
         stk__trainer_watch(s->trainer, stk__eval_sheet_look, &job->sheet);
     }
     STK__TRY(stk__trainer_evaluate(s->trainer, &job->score, error));
+    STK__TRY(stk__trainer_check_score(s->trainer, &job->score, error));
     if (job->sheet.status != STK_OK) {
         *error = job->sheet.error;
         return job->sheet.status;

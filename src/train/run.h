@@ -64,8 +64,12 @@ typedef struct stk__run { /* the caller's memory, zeroed; set the first fields, 
     uint64_t step_count;   /* of this call */
     uint64_t log_start_ns; /* of the interval that is under way */
     uint64_t log_samples;
-    int64_t logged_step; /* up to which loss and metric were read, or are on their way */
-    bool log_is_due;     /* they are on their way */
+    int64_t logged_step;   /* up to which loss and metric were read, or are on their way */
+    bool log_is_due;       /* they are on their way */
+    int64_t checked_step;  /* after which the weights were found finite; -1: none */
+    double epoch_counted;  /* denominators of the loss of the epoch so far */
+    int64_t epoch_skipped; /* steps, before it */
+    bool epoch_is_whole;   /* it began in this call */
     double log_wait_ns;
 } stk__run;
 
