@@ -58,7 +58,11 @@ static void look(void *context, const stk_batch *batch, const stk_tensor *predic
 {
     stk__run_predictions *a = context;
     const bool pictures = a->task == STK_TASK_SEGMENTATION || a->task == STK_TASK_POINTS;
-    if (batch->position == 0) a->count = a->sheet.drawn = 0; /* another evaluation */
+    if (batch->position == 0) { /* another evaluation */
+        a->count = a->sheet.drawn = 0;
+        a->stats = (stk__prediction_stats){0};
+    }
+    stk__prediction_stats_add(&a->stats, a->task, batch, prediction);
     if (pictures) {
         stk__eval_sheet_look(&a->sheet, batch, prediction);
         a->count = a->sheet.drawn;

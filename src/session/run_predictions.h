@@ -5,6 +5,7 @@
 #define STK_SESSION_RUN_PREDICTIONS_H
 
 #include "session/eval_sheet.h"
+#include "session/prediction_stats.h"
 #include "train/run_folder.h"
 
 enum { STK_PREDICTIONS_VALUES = 240, STK_PREDICTIONS_CLASSES = 12, STK_PREDICTIONS_PICTURES = 4 };
@@ -12,8 +13,9 @@ enum { STK_PREDICTIONS_VALUES = 240, STK_PREDICTIONS_CLASSES = 12, STK_PREDICTIO
 typedef struct stk__run_predictions { /* init/fini; zeroed: keeps nothing */
     stk__task task;
     const stk_loader_info *data;
-    stk__eval_sheet sheet; /* not of a regression */
-    int count;             /* samples of the evaluation so far, as far as they are kept */
+    stk__eval_sheet sheet;       /* not of a regression */
+    stk__prediction_stats stats; /* of all samples of the evaluation so far */
+    int count;                   /* samples of the evaluation so far, as far as they are kept */
     int64_t truth_class[STK_PREDICTIONS_CLASSES], said_class[STK_PREDICTIONS_CLASSES];
     double said_share[STK_PREDICTIONS_CLASSES]; /* probability of what was said */
     double truth[STK_PREDICTIONS_VALUES], said[STK_PREDICTIONS_VALUES];

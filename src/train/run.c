@@ -53,6 +53,33 @@ static void add_values(const stk__run *run, json_t *line, const char *prefix, co
     }
 }
 
+static void note_log(stk__run_report *r)
+{
+    stk__run_trend *trend = &r->trend;
+    const stk__trainer_log *log = &r->log;
+    if (trend->logs++ == 0) {
+        trend->first_loss = log->score.loss;
+        trend->first_norm = log->grad_norm;
+    }
+    if (log->grad_norm > trend->top_norm) {
+        trend->top_norm = log->grad_norm;
+        trend->top_norm_step = r->log_at.step;
+    }
+}
+
+/* low: the task's first value is better when lower. */
+static void note_evaluation(stk__run_report *r, bool low)
+{
+    stk__run_trend *trend = &r->trend;
+    const double value = r->score.values[0];
+    if (!trend->evaluations || (low ? value < trend->top_value : value > trend->top_value))
+        trend->top_value = value;
+    if (trend->evaluations++ && r->score.loss >= trend->low_val_loss) return;
+    trend->low_val_loss = r->score.loss;
+    trend->low_train_loss = r->log.score.loss;
+    trend->low_step = r->at.step;
+}
+
 static stk_status check_log(stk__run *run, stk_error *error)
 {
     const stk__trainer_log *log = &run->report.log;
@@ -91,6 +118,7 @@ static stk_status finish_log(stk__run *run, stk_error *error)
     add_values(run, line, "", &r->log.score);
     STK__TRY(stk__run_folder_metric(run->folder, line, error));
     STK__TRY(check_log(run, error));
+    note_log(r);
     tell(run, run->watch.logged);
     start_interval(run, at);
     return STK_OK;
@@ -273,6 +301,7 @@ static stk_status evaluate(stk__run *run, double *metric, stk_error *error)
         r->best_step = r->at.step;
     }
     r->evaluated = true;
+    note_evaluation(r, task_of(run)->low[0]);
     json_t *line = json_pack("{s:I, s:I}", "step", (json_int_t)r->at.step, "epoch", (json_int_t)r->at.epoch);
     add_values(run, line, "val_", &r->score);
     STK__TRY(stk__run_folder_metric(run->folder, line, error));
