@@ -4,8 +4,8 @@
  * ones, and looked at layer by layer on the host. Only train.detect_nan comes here with every step. One
  * thread.
  *
- * What is named is the earliest of: data that is not finite, a weight that is not, the first layer of the
- * last step whose output or gradient is not. */
+ * What is named is the earliest of: data that is not finite, a parameter that is not, the first layer of the
+ * last step whose output or gradient is not, a running statistic that is not. */
 #include "core/clock.h"
 #include "train/trainer_internal.h"
 
@@ -29,16 +29,19 @@ void stk__trainer_fault_text(const stk__pass_fault *fault, char *text, size_t si
         snprintf(text, size, ": first in %s", fault->what);
 }
 
+typedef enum tensor_kind { PARAMETERS = 1, BUFFERS = 2, GRADIENTS = 4 } tensor_kind;
+
 /* *found: the first tensor of the model that is not finite, or whose gradient is not; NULL: none. */
-static stk_status find_tensor(const stk__trainer *t, bool gradients, const stk__model_tensor **found,
+static stk_status find_tensor(const stk__trainer *t, unsigned kinds, const stk__model_tensor **found,
                               stk_error *error)
 {
     *found = NULL;
     for (int i = 0; i < t->model->count && !*found; i++) {
         const stk__model_tensor *tensor = &t->model->tensors[i];
-        stk__tensor *numbers = gradients ? tensor->grad : tensor->value;
+        const bool looks = kinds & (GRADIENTS | (tensor->buffer ? BUFFERS : PARAMETERS));
+        stk__tensor *numbers = kinds & GRADIENTS ? tensor->grad : tensor->value;
         int64_t at = -1;
-        if (numbers) STK__TRY(stk__tensor_find_bad(numbers, &at, error));
+        if (looks && numbers) STK__TRY(stk__tensor_find_bad(numbers, &at, error));
         if (at >= 0) *found = tensor;
     }
     return STK_OK;
@@ -111,21 +114,28 @@ static stk_status scan_data(stk__trainer *t, char where[WHERE_BYTES], stk_error 
     return STK_OK;
 }
 
-/* Where it began, as far as that can be found; what fails on the way leaves it unknown. */
-static cause locate(stk__trainer *t, char where[WHERE_BYTES])
+static bool locate_tensor(const stk__trainer *t, unsigned kinds, char where[WHERE_BYTES])
 {
     const stk__model_tensor *tensor;
+    if (find_tensor(t, kinds, &tensor, NULL) != STK_OK || !tensor) return false;
+    name_tensor(t, tensor, where);
+    return true;
+}
+
+/* Where it began, as far as that can be found; what fails on the way leaves it unknown. Running statistics
+ * come last: a step that overflows spoils them, too. */
+static cause locate(stk__trainer *t, char where[WHERE_BYTES])
+{
     const bool repeats = t->feed.seek && t->batches;
     *where = '\0';
     if (repeats && scan_data(t, where, NULL) == STK_OK && *where) return CAUSE_DATA;
     *where = '\0';
-    if (find_tensor(t, false, &tensor, NULL) == STK_OK && tensor) {
-        name_tensor(t, tensor, where);
-        return CAUSE_WEIGHTS;
+    if (locate_tensor(t, PARAMETERS, where)) return CAUSE_WEIGHTS;
+    if (repeats && stk__trainer_repeat_step(t, NULL) == STK_OK && t->fault.layer) {
+        stk__trainer_fault_text(&t->fault, where, WHERE_BYTES);
+        return CAUSE_LAYER;
     }
-    if (!repeats || stk__trainer_repeat_step(t, NULL) != STK_OK || !t->fault.layer) return CAUSE_UNKNOWN;
-    stk__trainer_fault_text(&t->fault, where, WHERE_BYTES);
-    return CAUSE_LAYER;
+    return locate_tensor(t, BUFFERS, where) ? CAUSE_WEIGHTS : CAUSE_UNKNOWN;
 }
 
 /* --- what to do about it ---------------------------------------------------------------------------------
@@ -161,7 +171,7 @@ stk_status stk__trainer_refuse(stk__trainer *t, const char *what, int64_t step, 
 stk_status stk__trainer_check_weights(stk__trainer *t, int64_t step, stk_error *error)
 {
     const stk__model_tensor *tensor;
-    STK__TRY(find_tensor(t, false, &tensor, error));
+    STK__TRY(find_tensor(t, PARAMETERS | BUFFERS, &tensor, error));
     return tensor ? stk__trainer_refuse(t, "weights are", step, error) : STK_OK;
 }
 
@@ -175,7 +185,7 @@ stk_status stk__trainer_check_step(stk__trainer *t, stk_error *error)
     if (t->scale.scale > 0) return STK_OK;
     STK__TRY(stk__tensor_read(t->loss_sums, sums, sizeof sums, error));
     const bool finite = isfinite(sums[STK_LOSS_NUMERATOR]) && isfinite(sums[STK_LOSS_DENOMINATOR]);
-    if (finite) STK__TRY(find_tensor(t, true, &tensor, error));
+    if (finite) STK__TRY(find_tensor(t, GRADIENTS, &tensor, error));
     if (finite && !tensor) return STK_OK;
     return stk__trainer_refuse(t, finite ? "gradients are" : "loss is", t->at.step + 1, error);
 }
@@ -242,17 +252,13 @@ stk_status stk__trainer_refuse_empty(stk__trainer *t, uint64_t epoch, stk_error 
 stk_status stk__trainer_check_score(stk__trainer *t, const stk__score *score, stk_error *error)
 {
     char where[WHERE_BYTES], message[WHERE_BYTES + 96];
-    const stk__model_tensor *tensor;
     if (score->finite && score->counted == 0) return refuse_nothing(t, &t->val, "the evaluation", error);
     if (score->finite) return STK_OK;
     search_evaluation(t);
     const bool data = t->fault.layer && !t->fault.layer[0];
     stk__trainer_fault_text(&t->fault, where, sizeof where);
     cause why = data ? CAUSE_DATA : t->fault.layer ? CAUSE_LAYER : CAUSE_UNKNOWN;
-    if (!data && find_tensor(t, false, &tensor, NULL) == STK_OK && tensor) {
-        name_tensor(t, tensor, where);
-        why = CAUSE_WEIGHTS;
-    }
+    if (!data && locate_tensor(t, PARAMETERS | BUFFERS, where)) why = CAUSE_WEIGHTS;
     snprintf(message, sizeof message, "validation %s is NaN or infinite after step %lld%s",
              isfinite(score->loss) ? "metric" : "loss", (long long)t->at.step, where);
     return refuse(t, why, message, error);

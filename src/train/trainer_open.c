@@ -250,8 +250,8 @@ static stk_status check_loaded(const stk__trainer *t, const char *path, stk_erro
         int64_t at;
         STK__TRY(stk__tensor_find_bad(t->model->tensors[i].value, &at, error));
         if (at < 0) continue;
-        stk__fail(error, STK_ERROR_DATA, "the weights are NaN or infinite: first in parameter '%.160s'",
-                  t->model->tensors[i].name);
+        stk__fail(error, STK_ERROR_DATA, "the weights are NaN or infinite: first in %s '%.160s'",
+                  t->model->tensors[i].buffer ? "buffer" : "parameter", t->model->tensors[i].name);
         stk__error_place(error, "%s", path);
         stk__error_hint(error, "other weights (model.weights), or none");
         return STK_ERROR_DATA;

@@ -147,7 +147,7 @@ for engine in (REFERENCE, ONEDNN):
           r"weights are NaN or infinite: first in parameter 'down1\.conv1\.weight'", "bad.safetensors",
           prepare=weights(MASKS, "down1.conv1.weight", float("nan")))
     fails(f"huge_weight_in_the_middle_{short}", (*MASKS, engine, "model.weights=bad.safetensors", DETECT),
-          r"NaN or infinite at step 1: first in .* of layer 'down1\.", "lower optimizer.lr",
+          r"loss is NaN or infinite at step 1: first in the output of layer 'down1\.(conv|bn)2'", "lower optimizer.lr",
           prepare=weights(MASKS, "down1.conv2.weight", 3e38))
     fails(f"huge_weight_in_the_head_{short}", (*MASKS, engine, "model.weights=bad.safetensors"),
           r"NaN or infinite at step 2: first in .* of layer '", prepare=weights(MASKS, "head.weight", 3e38))
@@ -157,17 +157,17 @@ for engine in (REFERENCE, ONEDNN):
           r"NaN or infinite at step \d+: first in .*layer '")
 fails("infinity_in_the_head", (*SERIES, REFERENCE, "model.weights=bad.safetensors"), r"parameter 'head\.weight'",
       prepare=weights(SERIES, "head.weight", float("inf")))
-fails("nan_in_a_buffer", (*CLASSES, REFERENCE, "model.weights=bad.safetensors"), r"'layer1\.0\.bn1\.running_var'",
+fails("nan_in_a_buffer", (*CLASSES, REFERENCE, "model.weights=bad.safetensors"), r"buffer 'layer1\.0\.bn1\.running_var'",
       prepare=weights(CLASSES, "layer1.0.bn1.running_var", float("nan")))
 fails("nan_in_a_frozen_layer", (*CLASSES, REFERENCE, "model.weights=bad.safetensors", "model.freeze=conv1"),
       r"parameter 'conv1\.weight'", prepare=weights(CLASSES, "conv1.weight", float("nan"), 5))
 fails("huge_weight_of_a_resnet", (*CLASSES, REFERENCE, "model.weights=bad.safetensors", DETECT),
-      r"NaN or infinite at step 1: first in .* of layer 'layer2\.0\.", prepare=weights(CLASSES, "layer2.0.conv1.weight", 3e38))
+      r"NaN or infinite at step 1: first in the output of layer 'layer2\.0\.(conv|bn)1'", prepare=weights(CLASSES, "layer2.0.conv1.weight", 3e38))
 fails("huge_weight_of_an_lstm", (*SERIES, ONEDNN, "model.weights=bad.safetensors", DETECT),
       r"NaN or infinite at step 1: first in .* of layer 'head'", prepare=weights(SERIES, "head.weight", 3e38))
 fails("huge_weight_recomputed", (*MASKS, REFERENCE, "model.weights=bad.safetensors", DETECT,
                                  "train.gradient_checkpointing=true"),
-      r"NaN or infinite at step 1: first in .* of layer 'down1\.", prepare=weights(MASKS, "down1.conv1.weight", 3e38))
+      r"NaN or infinite at step 1: first in .* of layer 'down1\.(conv|bn)1'", prepare=weights(MASKS, "down1.conv1.weight", 3e38))
 
 # Learning rates.
 fails("lr_1e30", (*SERIES, REFERENCE, "optimizer.lr=1e30"), "optimizer.lr", status=2)

@@ -176,6 +176,23 @@ static void evaluations_are_checked(void **state)
     }
 }
 
+/* Where no number that is counted may show it. */
+static void weights_are_checked(void **state)
+{
+    (void)state;
+    fixture f;
+    prepare(&f);
+    open_it(&f);
+    train_epoch(&f);
+    assert_int_equal(stk__trainer_check_weights(f.trainer, 5, &f.error), STK_OK);
+    put_first(&f, "lstm.bias_hh_l0", NAN);
+    assert_int_equal(stk__trainer_check_weights(f.trainer, 5, &f.error), STK_ERROR_DATA);
+    expect_text(f.error.message,
+                "weights are NaN or infinite at step 5: first in parameter 'lstm.bias_hh_l0'");
+    expect_text(f.error.hint, "train.detect_nan=true");
+    stk__trainer_close(&f.trainer);
+}
+
 static stk_status next_without_weight(void *context, stk_batch **batch, stk_error *error)
 {
     const stk_status status = next(context, batch, error);
@@ -211,6 +228,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(an_update_that_overflows_is_named),
         cmocka_unit_test(a_search_changes_no_bit),
         cmocka_unit_test(evaluations_are_checked),
+        cmocka_unit_test(weights_are_checked),
         cmocka_unit_test(nothing_that_counts_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
