@@ -51,6 +51,7 @@ static stk_status run_job(eval_job *job, stk_error *error)
     if (job->sheet_path) STK__TRY(stk__eval_sheet_init(&job->sheet, s, (int32_t)job->count, error));
     if (job->sheet_path || job->confusion.counts.data) stk__trainer_watch(s->trainer, look, job);
     STK__TRY(stk__trainer_evaluate(s->trainer, &job->score, error));
+    STK__TRY(stk__trainer_check_score(s->trainer, &job->score, error));
     return job->sheet_path ? stk__eval_sheet_write(&job->sheet, job->sheet_path, error) : STK_OK;
 }
 

@@ -7,7 +7,7 @@
 
 #include "core/clock.h"
 #include "core/cpu.h"
-#include "session/run_json.h"
+#include "session/run_advice.h"
 #include "session/train_session.h"
 
 #include <math.h>
@@ -258,13 +258,28 @@ static void print_device_batches(const stk__session *s)
            each_ms * (double)stats.device_copy_ns, each_ms * (double)stats.device_kernel_ns);
 }
 
+/* Up to three lines, the most important first. */
+static void print_advice(train_job *job)
+{
+    stk__train_session *t = &job->train;
+    const stk__run_result result = {.session = &t->session, .run = &t->run, .artifacts = &t->artifacts};
+    stk__advice list[STK_ADVICE_MOST];
+    const int count = stk__run_advise(&result, list);
+    for (int i = 0; i < count; i++)
+        printf("advice: %s\n", list[i].text);
+    if (!count && !stk__run_is_judged(&t->run))
+        printf("advice: none: %.1f s and %llu steps are too few to judge\n", t->run.report.wall_s,
+               (unsigned long long)t->run.step_count);
+    else if (!count)
+        printf("advice: nothing stands out in where the time went\n");
+}
+
 static void print_end(train_job *job)
 {
     const stk__run_report *r = &job->train.run.report;
     const stk__session *s = &job->train.session;
     const stk__trainer_info *info = stk__trainer_describe(s->trainer);
     const stk__stall *stall = stk__trainer_stall(s->trainer);
-    char advice[256];
     show_gpus(job, r->at.epoch);
     stk__progress_end(&job->progress);
     if (stk__cli_quiet) return;
@@ -283,9 +298,7 @@ static void print_end(train_job *job)
     if (r->checkpoint[0]) printf("last checkpoint: %s\n", r->checkpoint);
     printf("run: %s (report.html, config.yaml, run.json, metrics.jsonl, checkpoints)\n",
            stk__run_folder_path(job->train.folder));
-    stk__run_advice(s, stall, r->wall_s, advice, sizeof advice);
-    printf("advice: %s\n",
-           advice[0] ? advice : "nothing stands out: the engine computes nearly all of the time");
+    print_advice(job);
     if (r->interrupted)
         printf("resume with: stoker train --run %s --resume\n", stk__run_folder_path(job->train.folder));
 }

@@ -200,6 +200,15 @@ static void put_tiles(stk__page *page, const stk__run_facts *f)
     stk__page_html(page, "</div>\n");
 }
 
+static void put_advice(stk__page *page, const char *title, const char *text)
+{
+    stk__page_html(page, "<p class=\"advice\"><b>");
+    stk__page_html(page, title);
+    stk__page_html(page, "</b> ");
+    stk__page_text(page, text);
+    stk__page_html(page, "</p>\n");
+}
+
 void stk__report_head(stk__page *page, const stk__run_facts *f)
 {
     const char *advice = stk__run_facts_text(f->run, STK_RUN_KEY_ADVICE);
@@ -213,8 +222,10 @@ void stk__report_head(stk__page *page, const stk__run_facts *f)
     put_subtitle(page, f);
     stk__page_html(page, "</header>\n");
     if (f->run) put_tiles(page, f);
-    if (!advice || !*advice) return;
-    stk__page_html(page, "<p class=\"advice\"><b>What would help most</b> ");
-    stk__page_text(page, advice);
-    stk__page_html(page, "</p>\n");
+    if (advice && *advice) put_advice(page, "What would help most", advice);
+    const json_t *rules = json_object_get(f->run, STK_RUN_KEY_ADVICE_RULES);
+    for (size_t i = 1; i < json_array_size(rules); i++) { /* the first is above */
+        advice = stk__run_facts_text(json_array_get(rules, i), STK_RUN_KEY_TEXT_OF_ADVICE);
+        if (advice) put_advice(page, "Also", advice);
+    }
 }

@@ -45,7 +45,10 @@
 #define STK_RUN_KEY_STOPPED_EARLY "stopped_early"
 #define STK_RUN_KEY_CHECKPOINT    "checkpoint" /* the last one */
 
-#define STK_RUN_KEY_ADVICE            "advice"
+#define STK_RUN_KEY_ADVICE            "advice"       /* the most important; empty: none */
+#define STK_RUN_KEY_ADVICE_RULES      "advice_rules" /* all of them, most important first; rows: */
+#define STK_RUN_KEY_ID_OF_ADVICE      "id"
+#define STK_RUN_KEY_TEXT_OF_ADVICE    "text"
 #define STK_RUN_KEY_STALL             "stall" /* rows: */
 #define STK_RUN_KEY_NAME_OF_STALL     "name"
 #define STK_RUN_KEY_SHARE_OF_STALL    "share"

@@ -37,6 +37,11 @@ static stk_status feed_seek(void *loader, const stk_loader_state *state, stk_err
     return stk_loader_seek(loader, state, error);
 }
 
+static stk_status feed_locate(void *loader, int64_t id, char *text, size_t size)
+{
+    return stk_loader_sample_path(loader, id, text, size, NULL);
+}
+
 /* Of an epoch; batch_size if it is full, or if a short one is left out. */
 static int64_t last_batch_size(const stk_loader_info *info)
 {
@@ -55,6 +60,7 @@ stk__feed stk__feed_of_loader(stk_loader *loader)
                        .measure = feed_measure,
                        .tell = feed_tell,
                        .seek = feed_seek,
+                       .locate = feed_locate,
                        .resident = info->resident,
                        .pinned = info->pinned,
                        .batches_per_epoch = info->batches_per_epoch,

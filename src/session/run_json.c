@@ -7,6 +7,7 @@
 #include "core/json_text.h"
 #include "core/process.h"
 #include "report/run_keys.h"
+#include "session/run_advice.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -147,13 +148,17 @@ static void put_end(json_t *report, const stk__run_report *r, bool failed)
     put(report, STK_RUN_KEY_CHECKPOINT, stk__json_string(r->checkpoint));
 }
 
-static void put_stall(json_t *report, const stk__session *s, double wall_s)
+/* A run that failed has its error instead. */
+static void put_advice(json_t *report, const stk__run_result *result)
 {
-    const stk__stall *stall = stk__trainer_stall(s->trainer);
-    char advice[256];
-    stk__run_advice(s, stall, wall_s, advice, sizeof advice);
-    put(report, STK_RUN_KEY_ADVICE, json_string(advice));
-    put(report, STK_RUN_KEY_STALL, stall_json(stall, wall_s));
+    stk__advice list[STK_ADVICE_MOST];
+    const int count = result->failed ? 0 : stk__run_advise(result, list);
+    json_t *rules = json_array();
+    for (int i = 0; i < count; i++)
+        json_array_append_new(rules, json_pack("{s:s, s:o}", STK_RUN_KEY_ID_OF_ADVICE, list[i].id,
+                                               STK_RUN_KEY_TEXT_OF_ADVICE, stk__json_string(list[i].text)));
+    put(report, STK_RUN_KEY_ADVICE, stk__json_string(count ? list[0].text : ""));
+    put(report, STK_RUN_KEY_ADVICE_RULES, rules);
 }
 
 static void put_network(json_t *report, const stk__pass_report *pass)
@@ -186,7 +191,8 @@ json_t *stk__run_json(const stk__run_result *result)
     }
     put_device(report, s);
     put_end(report, r, result->failed);
-    put_stall(report, s, r->wall_s);
+    put_advice(report, result);
+    put(report, STK_RUN_KEY_STALL, stall_json(stk__trainer_stall(s->trainer), r->wall_s));
     put_device_batches(report, s->loader);
     put(report, STK_RUN_KEY_EFFECTS, stk__config_effects_json(s->config));
     put(report, STK_RUN_KEY_DATE, date_json());

@@ -23,8 +23,4 @@ json_t *stk__plan_json(const stk__session *session);
 /* run.json in the folder already describes this end of the run: a resumed run had no steps left. */
 bool stk__run_json_is_current(const stk__run *run);
 
-/* The one change that would help most, by the stall table; text is empty if nothing stands out. */
-void stk__run_advice(const stk__session *session, const stk__stall *stall, double wall_s, char *text,
-                     size_t size);
-
 #endif

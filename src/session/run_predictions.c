@@ -93,7 +93,11 @@ static void look_at(stk__run_predictions *a, const stk_batch *batch, const stk_t
 static void look(void *context, const stk_batch *batch, const stk_tensor *prediction)
 {
     stk__run_predictions *a = context;
-    if (batch->position == 0) a->count = a->worst_count = 0; /* another evaluation */
+    if (batch->position == 0) { /* another evaluation */
+        a->count = a->worst_count = 0;
+        a->stats = (stk__prediction_stats){0};
+    }
+    stk__prediction_stats_add(&a->stats, a->task, batch, prediction);
     stk__confusion_add(&a->confusion, batch, prediction);
     for (int64_t i = 0; i < batch->count; i++)
         look_at(a, batch, prediction, i);

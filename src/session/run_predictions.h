@@ -7,6 +7,7 @@
 
 #include "session/confusion.h"
 #include "session/eval_sheet.h"
+#include "session/prediction_stats.h"
 #include "train/run_folder.h"
 
 enum {
@@ -30,7 +31,8 @@ typedef struct stk__run_predictions { /* init/fini; zeroed: keeps nothing */
     const stk_loader_info *data;
     stk__eval_sheet sheet; /* not of a regression: rows of samples, then of the worst ones */
     stk__confusion confusion;
-    int room, count; /* samples of the evaluation so far, as far as they are kept */
+    stk__prediction_stats stats; /* of all samples of the evaluation so far */
+    int room, count;             /* samples of the evaluation so far, as far as they are kept */
     stk__kept_prediction samples[STK_PREDICTIONS_VALUES];
     int worst_count;
     stk__kept_prediction worst[STK_PREDICTIONS_WORST];

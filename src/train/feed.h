@@ -17,6 +17,8 @@ typedef struct stk__feed {
     /* Both NULL: it is not gone back in, and nothing of it is saved. */
     void (*tell)(void *context, stk_loader_state *state);
     stk_status (*seek)(void *context, const stk_loader_state *state, stk_error *error);
+    /* Where a sample lies, for messages; NULL: only its id is known. */
+    stk_status (*locate)(void *context, int64_t id, char *text, size_t size);
 
     bool resident, pinned; /* batches lie in a GPU's memory; they came there from pinned memory */
     uint64_t batches_per_epoch;

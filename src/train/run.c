@@ -53,20 +53,44 @@ static void add_values(const stk__run *run, json_t *line, const char *prefix, co
     }
 }
 
-static stk_status refuse_loss(int64_t step, stk_error *error)
+static void note_log(stk__run_report *r)
 {
-    stk__fail(error, STK_ERROR_DATA, "loss is NaN or infinite at step %lld", (long long)step);
-    stk__error_hint(
-        error,
-        "lower optimizer.lr, or set train.max_grad_norm=1; --resume continues from the last checkpoint");
-    return STK_ERROR_DATA;
+    stk__run_trend *trend = &r->trend;
+    const stk__trainer_log *log = &r->log;
+    if (trend->logs++ == 0) {
+        trend->first_loss = log->score.loss;
+        trend->first_norm = log->grad_norm;
+    }
+    if (log->grad_norm > trend->top_norm) {
+        trend->top_norm = log->grad_norm;
+        trend->top_norm_step = r->log_at.step;
+    }
 }
 
-static stk_status check_loss(const stk__run *run, stk_error *error)
+/* low: the task's first value is better when lower. */
+static void note_evaluation(stk__run_report *r, bool low)
 {
-    const stk__score *score = &run->report.log.score;
-    if (isfinite(score->loss) || score->counted == 0) return STK_OK;
-    return refuse_loss(run->report.log_at.step, error);
+    stk__run_trend *trend = &r->trend;
+    const double value = r->score.values[0];
+    if (!trend->evaluations || (low ? value < trend->top_value : value > trend->top_value))
+        trend->top_value = value;
+    if (trend->evaluations++ && r->score.loss >= trend->low_val_loss) return;
+    trend->low_val_loss = r->score.loss;
+    trend->low_train_loss = r->log.score.loss;
+    trend->low_step = r->at.step;
+}
+
+static stk_status check_log(stk__run *run, stk_error *error)
+{
+    const stk__trainer_log *log = &run->report.log;
+    const bool norm = log->step_count == 0 || isfinite(log->grad_norm);
+    run->epoch_counted += log->score.counted;
+    if (log->score.finite && norm) return STK_OK;
+    return stk__trainer_refuse(run->trainer,
+                               !log->score.finite && !isfinite(log->score.loss) ? "loss is"
+                               : !norm                                          ? "gradient norm is"
+                                                                                : "metric is",
+                               run->report.log_at.step, error);
 }
 
 /* The line of an interval whose numbers are on their way: waits for them if it must. An interval lasts from
@@ -93,7 +117,8 @@ static stk_status finish_log(stk__run *run, stk_error *error)
     }
     add_values(run, line, "", &r->log.score);
     STK__TRY(stk__run_folder_metric(run->folder, line, error));
-    STK__TRY(check_loss(run, error));
+    STK__TRY(check_log(run, error));
+    note_log(r);
     tell(run, run->watch.logged);
     start_interval(run, at);
     return STK_OK;
@@ -141,12 +166,24 @@ static stk__checkpoint_options checkpoints_of(const stk__run *run, char folder[C
                                      .optimizer = true};
 }
 
+/* Once after a step: they may be bad where no number that is counted shows it. */
+static stk_status check_weights(stk__run *run, stk_error *error)
+{
+    const int64_t step = run->report.at.step;
+    if (run->checked_step == step) return STK_OK;
+    STK__TRY(stk__trainer_check_weights(run->trainer, step, error));
+    run->checked_step = step;
+    return STK_OK;
+}
+
 static stk_status save(stk__run *run, double metric, stk_error *error)
 {
     stk__run_report *r = &run->report;
     char folder[CHECKPOINTS_BYTES];
-    STK__TRY(finish_log(run, error)); /* the state counts its line as written */
-    if (!stk__trainer_is_finite(run->trainer)) return refuse_loss(r->at.step, error); /* not logged yet */
+    STK__TRY(finish_log(run, error));          /* the state counts its line as written */
+    if (!stk__trainer_is_finite(run->trainer)) /* not logged yet */
+        return stk__trainer_refuse(run->trainer, "loss is", r->at.step, error);
+    STK__TRY(check_weights(run, error));
     stk__stall_mark(stk__trainer_stall(run->trainer), STK_STALL_OTHER);
     const stk__trainer_info *info = stk__trainer_describe(run->trainer);
     const stk__checkpoint_options options = checkpoints_of(run, folder);
@@ -234,6 +271,10 @@ static stk_status begin(stk__run *run, stk_error *error)
     if (run->resume && run->settings)
         STK__TRY(stk__run_folder_write(run->folder, "config.yaml", *run->settings, error));
     r->at = stk__trainer_where(run->trainer);
+    run->epoch_is_whole = r->at.batch == 0;
+    run->epoch_skipped = r->at.skipped;
+    run->checked_step = -1;
+    if (r->resumed) STK__TRY(check_weights(run, error));
     tell(run, run->watch.started);
     start_interval(run, &r->at);
     stk__stall_start(stk__trainer_stall(run->trainer));
@@ -247,7 +288,9 @@ static stk_status evaluate(stk__run *run, double *metric, stk_error *error)
 {
     stk__run_report *r = &run->report;
     const stk__trainer_info *info = stk__trainer_describe(run->trainer);
+    STK__TRY(check_weights(run, error));
     STK__TRY(stk__trainer_evaluate(run->trainer, &r->score, error));
+    STK__TRY(stk__trainer_check_score(run->trainer, &r->score, error));
     *metric = r->score.values[info->value];
     const bool low = task_of(run)->low[info->value];
     r->best = !isnan(*metric) &&
@@ -258,6 +301,7 @@ static stk_status evaluate(stk__run *run, double *metric, stk_error *error)
         r->best_step = r->at.step;
     }
     r->evaluated = true;
+    note_evaluation(r, task_of(run)->low[0]);
     json_t *line = json_pack("{s:I, s:I}", "step", (json_int_t)r->at.step, "epoch", (json_int_t)r->at.epoch);
     add_values(run, line, "val_", &r->score);
     STK__TRY(stk__run_folder_metric(run->folder, line, error));
@@ -270,6 +314,19 @@ static bool is_due(uint64_t epoch, int64_t interval, uint64_t last)
     return epoch % (uint64_t)interval == 0 || epoch >= last;
 }
 
+/* Something must have counted in an epoch. Steps that fp16 skips are not counted, and neither are those
+ * before a run was resumed. */
+static stk_status check_epoch(stk__run *run, stk_error *error)
+{
+    const stk__run_report *r = &run->report;
+    const bool whole = run->epoch_is_whole && r->at.skipped == run->epoch_skipped;
+    if (whole && run->epoch_counted == 0) return stk__trainer_refuse_empty(run->trainer, r->at.epoch, error);
+    run->epoch_counted = 0;
+    run->epoch_skipped = r->at.skipped;
+    run->epoch_is_whole = true;
+    return STK_OK;
+}
+
 static stk_status end_epoch(stk__run *run, bool *over, stk_error *error)
 {
     stk__run_report *r = &run->report;
@@ -278,6 +335,7 @@ static stk_status end_epoch(stk__run *run, bool *over, stk_error *error)
     r->at = stk__trainer_where(run->trainer);
     if (r->at.step != run->logged_step) STK__TRY(begin_log(run, error)); /* an epoch has its loss */
     STK__TRY(finish_log(run, error));
+    STK__TRY(check_epoch(run, error));
     const bool measures =
         stk__trainer_has_val(run->trainer) && is_due(r->at.epoch, s->eval_interval, r->epochs);
     if (measures) STK__TRY(evaluate(run, &metric, error));

@@ -14,6 +14,17 @@ enum {
     STK_RUN_UNTRACED = 2       /* steps that touch memory for the first time */
 };
 
+/* How it went so far, in this call: what advice is made of. */
+typedef struct stk__run_trend {
+    int64_t logs, evaluations;
+    double first_loss, first_norm; /* of the first log */
+    double top_norm;               /* largest of a log */
+    int64_t top_norm_step;
+    double low_val_loss, low_train_loss; /* lowest of an evaluation, and the log before it */
+    int64_t low_step;
+    double top_value; /* best of the task's first value, by evaluations */
+} stk__run_trend;
+
 typedef struct stk__run_report {
     stk__trainer_place at;
     uint64_t epochs;           /* of the whole run */
@@ -27,6 +38,7 @@ typedef struct stk__run_report {
     bool best;                 /* the last evaluation was the best so far */
     double best_value;         /* NAN: none yet */
     int64_t best_step;
+    stk__run_trend trend;
     int64_t worse_count;    /* evaluations since */
     char checkpoint[512];   /* the last one written; empty: none */
     double wall_s;          /* of all steps, evaluations and checkpoints, by a clock of its own */
@@ -64,8 +76,12 @@ typedef struct stk__run { /* the caller's memory, zeroed; set the first fields, 
     uint64_t step_count;   /* of this call */
     uint64_t log_start_ns; /* of the interval that is under way */
     uint64_t log_samples;
-    int64_t logged_step; /* up to which loss and metric were read, or are on their way */
-    bool log_is_due;     /* they are on their way */
+    int64_t logged_step;   /* up to which loss and metric were read, or are on their way */
+    bool log_is_due;       /* they are on their way */
+    int64_t checked_step;  /* after which the weights were found finite; -1: none */
+    double epoch_counted;  /* denominators of the loss of the epoch so far */
+    int64_t epoch_skipped; /* steps, before it */
+    bool epoch_is_whole;   /* it began in this call */
     double log_wait_ns;
 } stk__run;
 

@@ -58,6 +58,7 @@ static const stk__option train_table[] = {
     {.name = "metric", .type = STK_OPTION_TEXT, .offset = FIELD(metric), .help = "validation metric that chooses the best checkpoint; unset = the task's own: miou, error_px, top1, r2"},
     {.name = "early_stop", .type = STK_OPTION_INT, .offset = FIELD(early_stop), .least = 0, .most = 1e6, .unit = "evaluations", .help = "early stopping patience: end when the metric has not improved for this many evaluations; 0 = off"},
     {.name = "ema", .type = STK_OPTION_NUMBER, .offset = FIELD(ema), .least = 0, .most = 0.999999, .help = "EMA decay (moving average of the weights); the average is evaluated; 0 = off"},
+    {.name = "detect_nan", .aliases = "detect_anomaly", .searched = "anomaly terminate_on_nan", .type = STK_OPTION_SWITCH, .offset = FIELD(detect_nan), .fallback = "false", .help = "detect NaN and infinity (anomaly detection) at every step, not only at log_interval and evaluation: loss, gradients and weights; slower"},
     {.name = "non_blocking", .type = STK_OPTION_SWITCH, .offset = FIELD(non_blocking), .help = "asynchronous copies of batches to the GPU while it computes"},
     {.name = "use_gpu_augmentation", .type = STK_OPTION_SWITCH, .offset = FIELD(use_gpu_augmentation), .help = "GPU augmentation where augment.device=auto finds best; false = CPU; alone: preset standard"},
 };

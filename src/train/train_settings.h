@@ -65,6 +65,7 @@ typedef struct stk__train_settings {
     const char *metric;
     int64_t early_stop; /* evaluations without a better metric; 0: never */
     double ema;         /* decay; 0: no average */
+    int detect_nan;     /* stk_switch */
 } stk__train_settings;
 
 typedef enum stk__lr_schedule_kind {

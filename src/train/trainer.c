@@ -62,7 +62,7 @@ static stk_status train_batch(stk__trainer *t, stk_batch *batch, int part, int p
     feed.metric_sums = t->metric_sums;
     feed.grad_scale = (t->scale.scale > 0 ? t->scale.scale : 1.0) / parts;
     feed.add_gradients = part > 0;
-    feed.fault = stk__loss_scale_is_last(&t->scale) ? &t->fault : NULL;
+    feed.fault = t->searches || stk__loss_scale_is_last(&t->scale) ? &t->fault : NULL;
     stk__stall_mark(&t->stall, STK_STALL_COPY);
     return stk__trainer_run_passes(t, pass, &feed, error);
 }
@@ -116,7 +116,7 @@ static void undo_step(stk__trainer *t, const stk_loader_state *start, const stk_
     t->torn = !t->feed.seek || restore_start(t, start) != STK_OK;
 }
 
-static stk_status run_step(stk__trainer *t, stk_error *error)
+static stk_status run_step(stk__trainer *t, const stk__trainer_mark *start, stk_error *error)
 {
     const int parts = parts_of_step(t);
     t->fault = (stk__pass_fault){0};
@@ -129,28 +129,66 @@ static stk_status run_step(stk__trainer *t, stk_error *error)
             t->at.batch = 0;
         }
         if (status != STK_OK) return status;
+        if (part == 0) t->last = *start;
         const uint64_t count = (uint64_t)batch->count;
         const stk_status trained = train_batch(t, batch, part, parts, error);
         stk__trainer_release(t, &t->feed, batch);
         STK__TRY(trained);
         t->at.batch++;
         t->at.samples += count;
+        t->batches++;
     }
+    if (t->detects) STK__TRY(stk__trainer_check_step(t, error));
     t->torn = true; /* until all weights are changed */
     STK__TRY(change_weights(t, error));
+    if (t->detects) STK__TRY(stk__trainer_check_update(t, error));
     t->torn = false;
     stk__engine_mark(t->engine);
     return STK_OK;
 }
 
+static void mark_interval(stk__trainer *t, const stk__trainer_mark *start)
+{
+    if (t->batches && !t->interval_ended) return;
+    t->intervals[0] = t->batches ? t->intervals[1] : *start;
+    t->intervals[1] = *start;
+    t->interval_ended = false;
+}
+
 stk_status stk__trainer_step(stk__trainer *t, stk_error *error)
 {
-    stk_loader_state start;
-    const stk__trainer_place at = t->at;
-    if (t->feed.tell) t->feed.tell(t->feed.context, &start);
+    stk__trainer_mark start = {.at = t->at, .batches = t->batches};
+    if (t->feed.tell) t->feed.tell(t->feed.context, &start.feed);
+    mark_interval(t, &start);
     STK__TRY(stk__trainer_explain_shortage(t, keep_start(t, error), error));
-    const stk_status status = stk__trainer_explain_shortage(t, run_step(t, error), error);
-    if (status == STK_ERROR_MEMORY && !t->torn) undo_step(t, &start, &at);
+    const stk_status status = stk__trainer_explain_shortage(t, run_step(t, &start, error), error);
+    if (status == STK_ERROR_MEMORY && !t->torn) undo_step(t, &start.feed, &start.at);
+    return status;
+}
+
+static stk_status repeat_batches(stk__trainer *t, stk_error *error)
+{
+    const int parts = parts_of_step(t);
+    STK__TRY(t->feed.seek(t->feed.context, &t->last.feed, error));
+    for (int part = 0; part < parts && !t->fault.layer; part++) {
+        stk_batch *batch;
+        STK__TRY(t->feed.next(t->feed.context, &batch, error));
+        const stk_status trained = train_batch(t, batch, part, parts, error);
+        stk__trainer_release(t, &t->feed, batch);
+        STK__TRY(trained);
+    }
+    return STK_OK;
+}
+
+stk_status stk__trainer_repeat_step(stk__trainer *t, stk_error *error)
+{
+    const stk__trainer_place at = t->at;
+    t->fault = (stk__pass_fault){0};
+    t->at = t->last.at;
+    t->searches = true;
+    const stk_status status = repeat_batches(t, error);
+    t->searches = false;
+    t->at = at;
     return status;
 }
 
@@ -190,10 +228,22 @@ static stk_status fetch_sums(stk__trainer *t, stk__tensor *loss, stk__tensor *me
     return norm ? stk__tensor_zero(norm, error) : STK_OK;
 }
 
+/* Counts always are. */
+static bool sums_are_finite(const stk__trainer *t)
+{
+    const double *values = t->metric_host;
+    bool finite = isfinite(t->loss_host[STK_LOSS_NUMERATOR]) && isfinite(t->loss_host[STK_LOSS_DENOMINATOR]);
+    for (size_t i = 0; t->metric_sums->desc.dtype == STK_DTYPE_F64 && i < t->metric_bytes / sizeof *values;
+         i++)
+        finite = finite && isfinite(values[i]);
+    return finite;
+}
+
 static stk_status take_score(stk__trainer *t, stk__score *score, stk_error *error)
 {
     STK__TRY(finish_fetches(t, error));
     const double *sums = t->loss_host;
+    score->finite = sums_are_finite(t);
     score->counted = sums[STK_LOSS_DENOMINATOR];
     score->loss =
         sums[STK_LOSS_DENOMINATOR] > 0 ? sums[STK_LOSS_NUMERATOR] / sums[STK_LOSS_DENOMINATOR] : NAN;
@@ -204,6 +254,7 @@ static stk_status take_score(stk__trainer *t, stk__score *score, stk_error *erro
 stk_status stk__trainer_read_begin(stk__trainer *t, stk_error *error)
 {
     const stk_status status = fetch_sums(t, t->loss_sums, t->metric_sums, t->norm_sums, error);
+    t->interval_ended = true;
     stk__stall_mark(&t->stall, STK_STALL_SYNC);
     return status;
 }
@@ -219,6 +270,7 @@ stk_status stk__trainer_read_ask(const stk__trainer *t, bool *there, stk_error *
 stk_status stk__trainer_read_end(stk__trainer *t, stk__trainer_log *log, stk_error *error)
 {
     STK__TRY(take_score(t, &log->score, error));
+    log->step_count = t->norm_host[1];
     log->grad_norm = t->norm_host[1] > 0 ? t->norm_host[0] / t->norm_host[1] : NAN;
     stk__stall_mark(&t->stall, STK_STALL_SYNC);
     return STK_OK;
@@ -248,11 +300,12 @@ static stk_status evaluate_batch(stk__trainer *t, const stk_batch *batch, stk_er
     STK__TRY(stk__trainer_feed(t, batch, &feed, error));
     feed.loss_sums = t->eval_loss_sums;
     feed.metric_sums = t->eval_metric_sums;
+    feed.fault = t->searches ? &t->fault : NULL;
     STK__TRY(stk__pass_forward(pass, &feed, error));
     return t->look ? show_prediction(t, pass, batch, error) : STK_OK;
 }
 
-static stk_status evaluate_all(stk__trainer *t, stk__score *score, stk_error *error)
+stk_status stk__trainer_evaluate_all(stk__trainer *t, stk__score *score, stk_error *error)
 {
     for (;;) {
         stk_batch *batch;
@@ -276,7 +329,7 @@ stk_status stk__trainer_evaluate(stk__trainer *t, stk__score *score, stk_error *
     *score = (stk__score){.loss = NAN};
     stk__stall_mark(&t->stall, STK_STALL_OTHER);
     if (t->ema > 0) stk__model_swap_average(t->model);
-    const stk_status status = evaluate_all(t, score, error);
+    const stk_status status = stk__trainer_evaluate_all(t, score, error);
     if (t->ema > 0) stk__model_swap_average(t->model);
     stk__stall_mark(&t->stall, STK_STALL_EVAL);
     return status;

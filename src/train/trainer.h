@@ -49,7 +49,7 @@ stk_status stk__trainer_standardise(stk__trainer *trainer, stk_error *error);
 
 /* One change of the weights: as many batches as are accumulated. STK_END: the epoch was over before it. With
  * fp16 the step may be skipped: nothing changes but the place in the data. STK_ERROR_DATA: too many were, in
- * a row. */
+ * a row; or, with train.detect_nan, numbers of this step are not finite. */
 stk_status stk__trainer_step(stk__trainer *trainer, stk_error *error);
 
 /* The last step failed while it changed weights: they are of no use. */
@@ -62,12 +62,14 @@ typedef struct stk__score {
     double values[STK_TASK_VALUES];
     double per_class[STK_OP_CLASSES]; /* F-score of a segmentation; NAN: did not come up */
     uint64_t samples;
+    bool finite; /* what loss and values are made of; a value may be NAN nevertheless: R2 of equal targets */
 } stk__score;
 
 /* What was counted since the last call, and forgets it. Waits for the engine. */
 typedef struct stk__trainer_log {
     stk__score score;
-    double grad_norm; /* mean; NAN: no step */
+    double grad_norm;  /* mean; NAN: no step */
+    double step_count; /* that it is the mean of */
 } stk__trainer_log;
 stk_status stk__trainer_read(stk__trainer *trainer, stk__trainer_log *log, stk_error *error);
 
@@ -84,6 +86,16 @@ stk_status stk__trainer_evaluate(stk__trainer *trainer, stk__score *score, stk_e
 /* What the last evaluation of a segmentation counted: pixels [classes][classes], row = truth, column =
  * prediction; NULL: there was none, or it is another task. Until the next evaluation. */
 const int64_t *stk__trainer_confusion(const stk__trainer *trainer, int64_t *classes);
+
+/* STK_ERROR_DATA, with the first bad layer and a hint, for a score of the validation part that is not finite
+ * or in which nothing counted. Evaluates once more to find it. */
+stk_status stk__trainer_check_score(stk__trainer *trainer, const stk__score *score, stk_error *error);
+/* The same for numbers of the training part; what: "loss is". Takes the batches since the last log again. */
+stk_status stk__trainer_refuse(stk__trainer *trainer, const char *what, int64_t step, stk_error *error);
+/* … for weights that are not finite; named after this step. */
+stk_status stk__trainer_check_weights(stk__trainer *trainer, int64_t step, stk_error *error);
+/* … for an epoch in which nothing counted. */
+stk_status stk__trainer_refuse_empty(stk__trainer *trainer, uint64_t epoch, stk_error *error);
 
 /* Called with every batch that is evaluated and the network's prediction; NULL: none. */
 typedef void (*stk__trainer_look)(void *context, const stk_batch *batch, const stk_tensor *prediction);

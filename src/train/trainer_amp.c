@@ -85,6 +85,9 @@ void stk__trainer_tell_amp(stk__trainer *t, const stk__train_settings *train)
     tell_type(t, train->amp);
     for (size_t i = 0; i < sizeof names / sizeof names[0] && t->scale.scale == 0; i++)
         stk__trainer_note_if_asked(t, names[i], "", "only fp16 uses loss scaling");
+    if (t->scale.scale > 0)
+        stk__trainer_note_if_asked(t, "train.detect_nan", "",
+                                   "fp16 checks every step anyway, and skips it (train.amp_max_skips)");
 }
 
 /* What a skipped step has counted may be NaN, and would spoil all that is counted with it. */
@@ -99,12 +102,8 @@ static stk_status forget_sums(stk__trainer *t, stk_error *error)
 
 static stk_status give_up(const stk__trainer *t, stk_error *error)
 {
-    char where[224] = "";
-    const stk__pass_fault *fault = &t->fault;
-    if (fault->layer && fault->layer[0])
-        snprintf(where, sizeof where, ": first in the %s of layer '%.160s'", fault->what, fault->layer);
-    else if (fault->layer)
-        snprintf(where, sizeof where, ": first in %s", fault->what);
+    char where[224];
+    stk__trainer_fault_text(&t->fault, where, sizeof where);
     stk__fail(error, STK_ERROR_DATA,
               "%lld steps in a row were skipped: NaN or infinite values (loss scale %g)%s",
               (long long)t->scale.skip_count, t->scale.scale, where);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What trainer.c, trainer_open.c, trainer_state.c and trainer_effects.c share. */
+/* What the files of the trainer share. */
 #ifndef STK_TRAIN_TRAINER_INTERNAL_H
 #define STK_TRAIN_TRAINER_INTERNAL_H
 
@@ -38,6 +38,13 @@ typedef struct stk__trainer_graph {
     stk__graph *graph;
 } stk__trainer_graph;
 
+/* The beginning of a step, to go back to. */
+typedef struct stk__trainer_mark {
+    stk_loader_state feed;
+    stk__trainer_place at;
+    uint64_t batches; /* of stk__trainer */
+} stk__trainer_mark;
+
 struct stk__trainer {
     stk__feed feed, val;
     stk__feed_facts facts;
@@ -71,7 +78,7 @@ struct stk__trainer {
     stk__update update; /* all but step, lr and grad_scale is fixed */
     stk__loss_scale scale;
     stk__tensor *skipped;  /* of fp16: what the last update says; NULL: no scale */
-    stk__pass_fault fault; /* of the step under way */
+    stk__pass_fault fault; /* of the step or evaluation under way, if it is looked for */
     stk__lr_schedule schedule;
     int64_t accumulation;
     double ema;
@@ -86,6 +93,13 @@ struct stk__trainer {
     void *look_context;
 
     stk__trainer_place at;
+    uint64_t batches;               /* trained on since open */
+    stk__trainer_mark last;         /* of the last step that had a batch, for who looks at it again */
+    stk__trainer_mark intervals[2]; /* the first steps since the last two stk__trainer_read_begin */
+    bool interval_ended;            /* the next step is such a first one */
+    bool detects;                   /* train.detect_nan */
+    bool searches;                  /* every pass looks for what is not finite, see stk__pass_feed.fault */
+
     bool tunes;      /* see stk__train_tunes */
     bool torn;       /* see stk__trainer_is_torn */
     bool end_is_due; /* a saved place was the end of an epoch, which the feed has passed */
@@ -125,6 +139,17 @@ void stk__trainer_tell_amp(stk__trainer *trainer, const stk__train_settings *tra
 /* After an update. *skipped: it was left out, and everything is as before the step. Fails when that happened
  * too often in a row. Without a scale: false. */
 stk_status stk__trainer_judge_step(stk__trainer *trainer, bool *skipped, stk_error *error);
+
+/* trainer.c: the batches of the last step again, forward and backward, for t->fault; weights stay. */
+stk_status stk__trainer_repeat_step(stk__trainer *trainer, stk_error *error);
+/* … all batches of the validation part. */
+stk_status stk__trainer_evaluate_all(stk__trainer *trainer, stk__score *score, stk_error *error);
+
+/* trainer_check.c, for train.detect_nan: loss and gradients before an update, weights after it. */
+stk_status stk__trainer_check_step(stk__trainer *trainer, stk_error *error);
+stk_status stk__trainer_check_update(stk__trainer *trainer, stk_error *error);
+/* ": first in the output of layer 'x'", or "" if nothing was found. */
+void stk__trainer_fault_text(const stk__pass_fault *fault, char *text, size_t size);
 
 /* Hands a batch back that was fed. */
 void stk__trainer_release(stk__trainer *trainer, const stk__feed *feed, stk_batch *batch);

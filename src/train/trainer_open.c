@@ -219,6 +219,7 @@ static void set_optimizer(stk__trainer *t, const stk__trainer_setup *setup)
                               .skipped = t->skipped};
     t->accumulation = s->accumulation;
     t->ema = s->ema;
+    t->detects = s->detect_nan == STK_SWITCH_ON;
     t->tunes = stk__train_tunes(s);
     const int64_t batches = (int64_t)t->feed.batches_per_epoch;
     t->info.steps_per_epoch = (batches + t->accumulation - 1) / t->accumulation;
@@ -246,6 +247,21 @@ static stk_status choose_metric(stk__trainer *t, const char *name, stk_error *er
     return STK_ERROR_CONFIG;
 }
 
+static stk_status check_loaded(const stk__trainer *t, const char *path, stk_error *error)
+{
+    for (int i = 0; i < t->model->count; i++) {
+        int64_t at;
+        STK__TRY(stk__tensor_find_bad(t->model->tensors[i].value, &at, error));
+        if (at < 0) continue;
+        stk__fail(error, STK_ERROR_DATA, "the weights are NaN or infinite: first in %s '%.160s'",
+                  t->model->tensors[i].buffer ? "buffer" : "parameter", t->model->tensors[i].name);
+        stk__error_place(error, "%s", path);
+        stk__error_hint(error, "other weights (model.weights), or none");
+        return STK_ERROR_DATA;
+    }
+    return STK_OK;
+}
+
 static stk_status load_weights(stk__trainer *t, const stk__trainer_setup *setup, stk_error *error)
 {
     const char *path = setup->model->weights;
@@ -270,7 +286,7 @@ static stk_status load_weights(stk__trainer *t, const stk__trainer_setup *setup,
                  "; %d of the file are not in the network, such as '%.60s'", report.unknown,
                  report.first_unknown);
     stk__trainer_note(t, "model.weights", path, why);
-    return STK_OK;
+    return check_loaded(t, path, error);
 }
 
 static stk_status open_trainer(stk__trainer *t, const stk__trainer_setup *setup, stk_error *error)

@@ -283,6 +283,17 @@ def early_stop():
     expect(run.report["stopped_early"] and run.report["epochs"] < 50, run.report["epochs"])
 
 
+@check("train.detect_nan")
+def detect_nan():
+    """Names the step itself, not the next one that is logged; and changes no bit of what is fine."""
+    diverges = ("optimizer.name=sgd", "optimizer.lr=1000", "loss.name=mse", "train.log_interval=10", "train.epochs=9")
+    late, early = (Run(SERIES, *diverges, *more, steps=0, status=1) for more in ((), ("train.detect_nan=true",)))
+    steps = [int(re.search(r"NaN or infinite at step (\d+)", run.error)[1]) for run in (late, early)]
+    expect(steps[0] % 10 == 0 and steps[1] < steps[0], steps)
+    expect("layer" in early.error, early.error)
+    expect(Run(SERIES, "train.detect_nan=true").losses() == base(SERIES).losses(), "it changes the losses")
+
+
 @check("train.ema")
 def moving_average():
     settings = ("data.val_split=0.2", "train.epochs=2", "optimizer.lr=0.05")

@@ -81,9 +81,13 @@ stk_status stk__pass_bind(stk__pass *pass, stk__model *model, stk__arena *arena,
 
 /* What was not finite first. */
 typedef struct stk__pass_fault {
-    const char *layer; /* NULL: nothing so far; empty: the input */
+    const char *layer; /* NULL: nothing so far; empty: the input or the target */
     const char *what;  /* "output", "gradient", "gradient of its weights" */
 } stk__pass_fault;
+
+/* *at: the first element that is infinite or NaN; -1: none. Looked at on the host: a copy, if it lies on a
+ * GPU. */
+stk_status stk__tensor_find_bad(stk__tensor *tensor, int64_t *at, stk_error *error);
 
 /* What one pass works on. Tensors are the engine's (stk__tensor_wrap around a batch's). */
 typedef struct stk__pass_feed {

@@ -3,34 +3,64 @@
  * only done when something is known to be wrong. */
 #include "train/pass/pass_internal.h"
 
-#include <math.h>
+/* A number is infinite or NaN when all bits of its exponent are set. */
+static bool is_finite_32(const uint32_t *bits, int64_t count)
+{
+    uint32_t bad = 0;
+    for (int64_t i = 0; i < count; i++)
+        bad |= (bits[i] & 0x7f800000U) == 0x7f800000U;
+    return !bad;
+}
 
-static bool is_finite(const stk_tensor *view, int64_t i)
+static bool is_finite_16(const uint16_t *bits, int64_t count, uint16_t exponent)
+{
+    uint32_t bad = 0;
+    for (int64_t i = 0; i < count; i++)
+        bad |= (bits[i] & exponent) == exponent;
+    return !bad;
+}
+
+static bool is_finite(const stk_tensor *view, int64_t count)
 {
     switch (view->dtype) {
     case STK_DTYPE_F32:
-        return isfinite(((const float *)view->data)[i]);
+        return is_finite_32(view->data, count);
     case STK_DTYPE_F16:
-        return (((const uint16_t *)view->data)[i] & 0x7c00) != 0x7c00;
+        return is_finite_16(view->data, count, 0x7c00);
     case STK_DTYPE_BF16:
-        return (((const uint16_t *)view->data)[i] & 0x7f80) != 0x7f80;
+        return is_finite_16(view->data, count, 0x7f80);
     default:
         return true;
     }
+}
+
+/* Of numbers that are not all finite. */
+static int64_t first_bad(const stk_tensor *view)
+{
+    int64_t i = 0;
+    stk_tensor one = *view;
+    for (; is_finite(&one, 1); i++)
+        one.data = (uint8_t *)view->data + (i + 1) * stk_dtype_bytes(view->dtype);
+    return i;
+}
+
+stk_status stk__tensor_find_bad(stk__tensor *tensor, int64_t *at, stk_error *error)
+{
+    stk_tensor view;
+    STK__TRY(stk__tensor_map(tensor, &view, error));
+    *at = is_finite(&view, stk__shape_count(&tensor->desc.shape)) ? -1 : first_bad(&view);
+    return stk__tensor_unmap(tensor, &view, false, error);
 }
 
 /* Notes it if the tensor (NULL: none) is the first bad one. */
 static stk_status look(stk__tensor *tensor, const char *layer, const char *what, stk__pass_fault *fault,
                        stk_error *error)
 {
-    stk_tensor view;
+    int64_t at;
     if (!tensor || fault->layer) return STK_OK;
-    STK__TRY(stk__tensor_map(tensor, &view, error));
-    bool fine = true;
-    for (int64_t i = 0, count = stk__shape_count(&tensor->desc.shape); i < count && fine; i++)
-        fine = is_finite(&view, i);
-    if (!fine) *fault = (stk__pass_fault){.layer = layer, .what = what};
-    return stk__tensor_unmap(tensor, &view, false, error);
+    STK__TRY(stk__tensor_find_bad(tensor, &at, error));
+    if (at >= 0) *fault = (stk__pass_fault){.layer = layer, .what = what};
+    return STK_OK;
 }
 
 static stk__tensor *tensor_of(const stk__pass *pass, int value)
@@ -56,7 +86,10 @@ stk_status stk__pass_check(const stk__pass *pass, const stk__pass_step *step, co
 {
     stk__pass_fault *fault = feed->fault;
     const char *output = pass->network->layers[pass->network->output].name;
-    if (step == pass->plan.steps) STK__TRY(look(feed->input, "", "the input", fault, error));
+    if (step == pass->plan.steps) {
+        STK__TRY(look(feed->input, "", "the input", fault, error));
+        STK__TRY(look(feed->target[STK_LOSS_TARGET], "", "the target", fault, error));
+    }
     switch (step->action) {
     case STK_STEP_FORWARD:
     case STK_STEP_AGAIN:

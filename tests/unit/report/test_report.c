@@ -19,6 +19,8 @@ static const char good_run[] =
     "1.5, "
     "\"steps\": 2, \"steps_run\": 2, \"epochs\": 1, \"interrupted\": false, \"stopped_early\": false, "
     "\"data\": {\"root\": \"da<ta>/\", \"layout\": \"x\", \"samples\": 3, \"val_samples\": null}, "
+    "\"advice\": \"one & <only>\", \"advice_rules\": [{\"id\": \"a\", \"text\": \"one & <only>\"}, "
+    "{\"id\": \"b\", \"text\": \"the second\"}], "
     "\"stall\": [{\"name\": \"forward\", \"share\": 0.75}, {\"name\": \"never heard of\", \"share\": 0.25}], "
     "\"effects\": [{\"name\": \"train.epochs\", \"requested\": 1, \"in_effect\": 1, \"why\": null}, "
     "{\"name\": \"train.amp\", \"requested\": \"bf16\", \"in_effect\": \"f32\", \"why\": \"because <b>\"}], "
@@ -60,6 +62,8 @@ static void a_whole_run(void **state)
                                         "&lt;script&gt;",
                                         "class=\"state good\">finished",
                                         "75.0 %",
+                                        "<b>What would help most</b> one &amp; &lt;only&gt;</p>",
+                                        "<b>Also</b> the second</p>",
                                         "</html>"};
     for (size_t i = 0; i < sizeof there / sizeof there[0]; i++)
         if (!strstr(page, there[i])) fail_msg("'%s' is not in the page", there[i]);
@@ -74,7 +78,7 @@ static void wrong_types_do_no_harm(void **state)
 {
     static const char strange[] =
         "{\"stall\": {}, \"effects\": [1, null, {}, {\"name\": 3}], \"layers\": [[], {}], "
-        "\"data\": 3, \"monitor\": {}}";
+        "\"data\": 3, \"monitor\": {}, \"advice_rules\": [1, 2, {\"text\": 3}]}";
     static const char mixed[] = "{\"network\": 5, \"metric\": [], \"best_metric\": \"x\", \"steps\": null, "
                                 "\"stall\": [{\"name\": 1, \"share\": \"y\"}, 3]}";
     static const char huge[] =

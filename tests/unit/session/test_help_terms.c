@@ -166,6 +166,8 @@ static const row rows[] = {
     {"train.metric", "validation metric"},
     {"train.early_stop", "early stopping"},
     {"train.early_stop", "patience"},
+    {"train.detect_nan", "NaN"},
+    {"train.detect_nan", "anomaly detection"},
     {"train.ema", "EMA"},
     {"train.ema", "moving average of the weights"},
     {"train.non_blocking", "asynchronous"},
