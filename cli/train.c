@@ -144,14 +144,17 @@ static stk_status print_plan(const train_job *job, stk_error *error)
     const stk_status status = stk__pass_print(info->pass, info->network, &text, error);
     if (status == STK_OK) fwrite(text.data, 1, text.size_bytes, stdout);
     stk__buffer_fini(&text);
-    printf("  %-14s %9s\n", "batches", stk__cli_bytes((double)job->session.batch_bytes));
-    if (job->session.cache_bytes)
-        printf("  %-14s %9s\n", "cache", stk__cli_bytes((double)job->session.cache_bytes));
-    if (job->session.device_bytes)
-        printf("  %-14s %9s\n  %-14s %9s\n", "CUDA itself", stk__cli_bytes((double)job->session.cuda_bytes),
-               job->session.device, stk__cli_bytes((double)job->session.device_bytes));
-    printf("  %-14s %9s\n  %-14s %9s\n", "program", stk__cli_bytes((double)job->session.program_bytes),
-           "at most", stk__cli_bytes((double)job->session.planned_bytes));
+    printf("  %-14s %9s\n", "batches", stk__cli_bytes((double)job->session.plan.batch_bytes));
+    if (job->session.plan.cache_bytes)
+        printf("  %-14s %9s\n", "cache", stk__cli_bytes((double)job->session.plan.cache_bytes));
+    if (job->session.plan.device_bytes)
+        printf("  %-14s %9s\n  %-14s %9s\n", "CUDA itself", stk__cli_bytes((double)job->session.plan.cuda_bytes),
+               job->session.device, stk__cli_bytes((double)job->session.plan.device_bytes));
+    printf("  %-14s %9s\n  %-14s %9s\n", "program", stk__cli_bytes((double)job->session.plan.program_bytes),
+           "at most", stk__cli_bytes((double)job->session.plan.planned_bytes));
+    char verdict[256];
+    stk__memory_verdict_text(&job->session.verdict, verdict, sizeof verdict);
+    printf("%s\n", verdict);
     return status;
 }
 
@@ -161,6 +164,7 @@ static stk_status run_job(train_job *job, stk_error *error)
     job->screen = (stk__train_screen){.session = &job->session, .run = &job->run};
     job->start.on_top = stk__arguments_config(&job->arguments);
     STK__TRY(stk__run_read_settings(job->arguments.config, &job->start, error));
+    job->session.plan_only = job->plan;
     job->session.has_checkpoint = job->start.resume && stk__run_has_checkpoint(job->start.path);
     STK__TRY(stk__session_open(&job->session, error));
     if (!job->plan) {

@@ -32,13 +32,13 @@ static const char *count_text(double value, char text[24])
 static void print_memory(const stk__session *s, const stk__trainer_info *info)
 {
     fprintf(stderr, "  memory   at most %s: %s for weights and optimizer state, %s for activations",
-            stk__cli_bytes((double)s->planned_bytes), stk__cli_bytes((double)info->model_bytes),
+            stk__cli_bytes((double)s->plan.planned_bytes), stk__cli_bytes((double)info->model_bytes),
             stk__cli_bytes((double)info->pass_bytes));
     if (info->report->recomputed_layers)
         fprintf(stderr, " (%d layers recomputed)", info->report->recomputed_layers);
-    fprintf(stderr, ", %s for batches", stk__cli_bytes((double)s->batch_bytes));
-    if (s->cache_bytes) fprintf(stderr, ", %s for the cache", stk__cli_bytes((double)s->cache_bytes));
-    fprintf(stderr, ", %s for the program\n", stk__cli_bytes((double)s->program_bytes));
+    fprintf(stderr, ", %s for batches", stk__cli_bytes((double)s->plan.batch_bytes));
+    if (s->plan.cache_bytes) fprintf(stderr, ", %s for the cache", stk__cli_bytes((double)s->plan.cache_bytes));
+    fprintf(stderr, ", %s for the program\n", stk__cli_bytes((double)s->plan.program_bytes));
 }
 
 static void print_network(const stk__trainer_info *info, int64_t batch_size)

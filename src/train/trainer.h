@@ -33,11 +33,15 @@ typedef struct stk__trainer_setup {
     bool has_checkpoint; /* whose weights will come: model.weights is not read */
 } stk__trainer_setup;
 
+/* How the engine that the settings ask for is opened; what they contradict in is refused. */
+stk_status stk__trainer_engine_options(const stk__run_settings *run, const stk__train_settings *train,
+                                       stk__engine_options *options, stk_error *error);
 /* The engine that the settings ask for, for who must know its device before there are batches. */
 stk_status stk__trainer_open_engine(stk__engine **engine, const stk__run_settings *run,
                                     const stk__train_settings *train, stk_error *error);
 
-/* Opens the engine, reads the network, plans the passes and fills the weights. Settings need to live only
+/* Opens the engine, reads the network, plans the passes and fills the weights; with an engine that is dry it can only
+ * be described and closed, and has the one pass that is described. Settings need to live only
  * during the call; feeds live as long as the trainer. */
 stk_status stk__trainer_open(stk__trainer **trainer, const stk__trainer_setup *setup, stk_error *error);
 void stk__trainer_close(stk__trainer **trainer);
@@ -119,8 +123,9 @@ typedef struct stk__trainer_info {
     const stk__pass *pass;
     stk_dtype half; /* mixed precision: bf16 or f16; 0: f32 */
     stk__model *model;
-    size_t model_bytes, pass_bytes; /* memory of its own … */
-    bool backed;                    /* … all of which is taken already, from the host's */
+    size_t model_bytes, pass_bytes; /* memory of its own */
+    size_t library_bytes; /* on the host, for operations of all passes: by the engine's library, and if it is dry by
+                             the passes themselves */
     int value;                      /* of the task: decides which checkpoint is best */
     int64_t steps_per_epoch;
     bool starts_standardised; /* features and targets were measured on the training set */

@@ -53,13 +53,27 @@ static stk__shape input_shape(const stk__trainer *t, int64_t n)
     return (stk__shape){4, {n, f->image_h, f->image_w, f->image_c}};
 }
 
+/* The pass that is described and printed. */
+static stk__trainer_pass main_pass(const stk__trainer *t)
+{
+    return t->evaluates_only ? STK_PASS_EVAL : STK_PASS_TRAIN;
+}
+
 static stk_status plan_pass(stk__trainer *t, stk__trainer_pass which, int64_t n, stk__pass_request *request,
                             stk_error *error)
 {
+    const uint64_t held_bytes = stk__alloc_held_bytes();
     t->pass_n[which] = n;
     request->input = input_shape(t, n);
     request->training = which < STK_PASS_EVAL;
-    return stk__pass_create(&t->passes[which], request, error);
+    STK__TRY(stk__pass_create(&t->passes[which], request, error));
+    const size_t size = stk__pass_size(t->passes[which]);
+    if (size > t->info.pass_bytes) t->info.pass_bytes = size;
+    t->info.library_bytes += stk__pass_describe(t->passes[which])->library_bytes;
+    if (!t->info.engine->dry) return STK_OK;
+    t->info.library_bytes += stk__alloc_held_bytes() - held_bytes;
+    if (which != main_pass(t)) stk__pass_destroy(&t->passes[which]); /* its sizes are noted */
+    return STK_OK;
 }
 
 static stk_status plan_feed(stk__trainer *t, const stk__feed *feed, stk__trainer_pass first,
@@ -96,7 +110,7 @@ static stk_status plan_passes(stk__trainer *t, const stk__trainer_setup *setup, 
 static stk_status make_model(stk__trainer *t, const stk__trainer_setup *setup, stk_error *error)
 {
     const bool adamw = setup->optimizer->name == STK_OPTIMIZER_ADAMW;
-    const stk__pass *main_pass = t->passes[t->evaluates_only ? STK_PASS_EVAL : STK_PASS_TRAIN];
+    const stk__pass *pass = t->passes[main_pass(t)];
     const stk__model_options options = {.training = !t->evaluates_only,
                                         .first = adamw || setup->optimizer->momentum >= 0,
                                         .second = adamw,
@@ -105,18 +119,13 @@ static stk_status make_model(stk__trainer *t, const stk__trainer_setup *setup, s
                                         .freeze = setup->model->freeze,
                                         .seed = t->seed};
     STK__TRY(
-        stk__model_create(&t->model, t->engine, t->network, stk__pass_forms(main_pass), &options, error));
-    size_t size = 0;
-    for (int p = 0; p < STK_PASS_COUNT; p++)
-        if (t->passes[p] && stk__pass_size(t->passes[p]) > size) size = stk__pass_size(t->passes[p]);
+        stk__model_create(&t->model, t->engine, t->network, stk__pass_forms(pass), &options, error));
     t->info.model_bytes = t->model->size_bytes;
-    t->info.pass_bytes = size;
-    STK__TRY(stk__arena_create(t->engine, size, &t->pass_arena, error));
-    t->info.backed = t->pass_arena->backed;
+    STK__TRY(stk__arena_create(t->engine, t->info.pass_bytes, &t->pass_arena, error));
     for (int p = 0; p < STK_PASS_COUNT; p++)
         if (t->passes[p]) STK__TRY(stk__pass_bind(t->passes[p], t->model, t->pass_arena, error));
-    t->info.pass = main_pass;
-    t->info.report = stk__pass_describe(main_pass);
+    t->info.pass = pass;
+    t->info.report = stk__pass_describe(pass);
     t->info.network = t->network;
     t->info.model = t->model;
     return STK_OK;
@@ -185,6 +194,7 @@ static stk_status read_class_weights(stk__trainer *t, const char *text, stk_erro
         return STK_OK;
     }
     if (count != t->classes) return refuse_weights(t, text, count, error);
+    if (t->info.engine->dry) return STK_OK;
     return stk__tensor_write(t->class_weights, weights, (size_t)count * sizeof weights[0], error);
 }
 
@@ -252,6 +262,10 @@ static stk_status load_weights(stk__trainer *t, const stk__trainer_setup *setup,
     if (setup->has_checkpoint) {
         stk__trainer_note(t, "model.weights", path,
                           "start of the run; now the weights of its checkpoint are loaded");
+        return STK_OK;
+    }
+    if (t->info.engine->dry) {
+        stk__trainer_note(t, "model.weights", path, "loaded when training starts");
         return STK_OK;
     }
     STK__TRY(stk__weights_load(path, t->model, &report, error));

@@ -70,17 +70,18 @@ static stk_status open_engine(stk__engine **engine, const stk__engine_options *o
     made->loops = stk__onednn_loops_at(stk__cpu_level_allowed());
     made->conv = options->conv;
     made->tune = options->tune;
+    made->dnn.dry = info->dry = options->dry;
+    made->dnn.cost = &made->cost;
     const stk_status status = stk__dnn_init(&made->dnn, api, options->threads, error);
     if (status != STK_OK) {
         close_engine(&made->front);
         return status;
     }
-    wake_pool(options->threads);
+    if (!options->dry) wake_pool(options->threads);
     info->name = stk__engine_onednn.name;
     info->threads = options->threads;
     info->fuses = true;
     info->bf16 = info->f16 = STK_HALF_WIDENED;
-    info->first_step_bytes = (stk__dnn_has_avx512(&made->dnn) ? 8u : 4u) << 20; /* as measured */
     info->half_why = stk__dnn_has_bf16(&made->dnn)
                          ? "this engine computes in float32 only"
                          : "this CPU lacks bf16, and this engine computes in float32 only";
@@ -128,7 +129,9 @@ static stk_status create_op(stk__op *op, stk_error *error)
 {
     if (!kinds[op->spec.kind]->create) return STK_OK;
     stk__dnn_threads(stk__dnn_of(op), op->engine->info.threads);
+    const size_t kept_bytes = stk__onednn_of(op)->cost.kept_bytes;
     const stk_status status = kinds[op->spec.kind]->create(op, error);
+    op->needs.library_bytes = stk__onednn_of(op)->cost.kept_bytes - kept_bytes;
     if (status != STK_OK) destroy_op(op);
     return status;
 }

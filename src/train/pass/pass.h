@@ -59,6 +59,7 @@ typedef struct stk__pass_report {
     size_t unshared_bytes;   /* the same if every tensor had its own memory */
     size_t least_bytes;      /* most that is needed at one moment: no arrangement takes less */
     size_t scratch_bytes;
+    size_t library_bytes; /* kept for the operations by the engine's library, and by us for handles of tensors */
     int64_t param_count;
     int recomputed_layers;
     int fused_layers;     /* relus that the layers before them compute */

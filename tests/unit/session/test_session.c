@@ -271,7 +271,7 @@ static void a_plan_needs_no_folder(void **state)
     json_t *plan = stk__plan_json(&session);
     assert_true(json_integer_value(json_object_get(plan, STK_RUN_KEY_PARAMETERS)) > 0);
     assert_int_equal(json_integer_value(json_object_get(plan, STK_RUN_KEY_PLANNED_MEMORY)),
-                     session.planned_bytes);
+                     session.plan.planned_bytes);
     assert_null(json_object_get(plan, STK_RUN_KEY_PLANNED_DEVICE));
     json_decref(plan);
     assert_int_equal(stk__session_close(&session), 0);

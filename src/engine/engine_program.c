@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Host memory of a process that trains, beside everything that grows with network and data: the code of the program and
+ * of its libraries that is touched, stacks and heaps of threads, what an engine's library takes with its first runs.
+ *
+ * Measured as the peak (VmHWM) of runs of tiny networks, less what is planned for them, the largest of them:
+ *     tests/train/plan_check.py build/cli/stoker --program
+ * on Debian 12 (glibc 2.36, oneDNN 2.6.3, PyTorch 2.15.0), x86-64, 2 CPUs; the same command checks it elsewhere. */
+#include "engine/engine_program.h"
+
+#include <string.h>
+
+enum { MB = 1000000 };
+
+uint64_t stk__engine_program_bytes(const stk__engine *engine)
+{
+    static const struct {
+        const char *name;
+        uint64_t bytes, thread_bytes; /* of each thread of the engine */
+    } rows[] = {{"reference", 10 * MB, 0}, {"onednn", 26 * MB, MB / 2}, {"torch", 128 * MB, MB}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (strcmp(rows[i].name, engine->info.name) == 0)
+            return rows[i].bytes + (uint64_t)engine->info.threads * rows[i].thread_bytes;
+    return rows[0].bytes;
+}
