@@ -148,8 +148,9 @@ static stk_status print_plan(const train_job *job, stk_error *error)
     if (job->session.plan.cache_bytes)
         printf("  %-14s %9s\n", "cache", stk__cli_bytes((double)job->session.plan.cache_bytes));
     if (job->session.plan.device_bytes)
-        printf("  %-14s %9s\n  %-14s %9s\n", "CUDA itself", stk__cli_bytes((double)job->session.plan.cuda_bytes),
-               job->session.device, stk__cli_bytes((double)job->session.plan.device_bytes));
+        printf("  %-14s %9s\n  %-14s %9s\n", "CUDA itself",
+               stk__cli_bytes((double)job->session.plan.cuda_bytes), job->session.device,
+               stk__cli_bytes((double)job->session.plan.device_bytes));
     printf("  %-14s %9s\n  %-14s %9s\n", "program", stk__cli_bytes((double)job->session.plan.program_bytes),
            "at most", stk__cli_bytes((double)job->session.plan.planned_bytes));
     char verdict[256];

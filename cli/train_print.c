@@ -37,7 +37,8 @@ static void print_memory(const stk__session *s, const stk__trainer_info *info)
     if (info->report->recomputed_layers)
         fprintf(stderr, " (%d layers recomputed)", info->report->recomputed_layers);
     fprintf(stderr, ", %s for batches", stk__cli_bytes((double)s->plan.batch_bytes));
-    if (s->plan.cache_bytes) fprintf(stderr, ", %s for the cache", stk__cli_bytes((double)s->plan.cache_bytes));
+    if (s->plan.cache_bytes)
+        fprintf(stderr, ", %s for the cache", stk__cli_bytes((double)s->plan.cache_bytes));
     fprintf(stderr, ", %s for the program\n", stk__cli_bytes((double)s->plan.program_bytes));
 }
 

@@ -55,8 +55,8 @@ typedef struct stk__engine_options {
     bool tune; /* STK_CONV_AUTO: measure both when an operation is made, and remember it on disk; CUDA: cuDNN
                   measures at the first run of each shape */
     bool graphs; /* CUDA: work on a stream that can be captured, see stk__graph_begin */
-    bool dry; /* for plans: sizes only. Arenas and tensors have no memory, nothing can be run, read or written;
-                 nothing is measured, no threads start, PyTorch is not opened */
+    bool dry;    /* for plans: sizes only. Arenas and tensors have no memory, nothing can be run, read or
+                    written;    nothing is measured, no threads start, PyTorch is not opened */
     const char
         *device; /* torch: "cpu", "cuda:0"; NULL or "auto": the best that it can use. Others are the CPU's */
 } stk__engine_options;
@@ -82,11 +82,11 @@ typedef struct stk__engine_info {
     int32_t device_index;
     uint32_t kernel_layout; /* how it likes weights of convolutions to lie (stk__tensor_desc); 0: densely */
     bool tf32;              /* products of f32 are computed in TF32, which has 10 bits behind the point */
-    bool dry;                  /* as the option says */
-    uint64_t program_bytes;    /* host memory of a process that trains with it, beside tensors, batches and what
-                                  grows with the network: code, libraries, stacks (engine_program.c) */
-    bool graphs;               /* it was asked for graphs and has them */
-    char graphs_why[96];       /* asked for, but it has none: why; else empty */
+    bool dry;               /* as the option says */
+    uint64_t program_bytes; /* host memory of a process that trains with it, beside tensors, batches and what
+                               grows with the network: code, libraries, stacks (engine_program.c) */
+    bool graphs;            /* it was asked for graphs and has them */
+    char graphs_why[96];    /* asked for, but it has none: why; else empty */
     bool draws; /* since the first dropout was created: it draws on its device, wants sample_ids there, and
                    graphs may have it */
     bool measures, deterministic; /* CUDA: as the options of these names say */

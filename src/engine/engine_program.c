@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Host memory of a process that trains, beside everything that grows with network and data: the code of the program and
- * of its libraries that is touched, stacks and heaps of threads, what an engine's library takes with its first runs.
+/* Host memory of a process that trains, beside everything that grows with network and data: the code of the
+ * program and of its libraries that is touched, stacks and heaps of threads, what an engine's library takes
+ * with its first runs.
  *
  * Measured as the peak (VmHWM) of runs of tiny networks, less what is planned for them, the largest of them:
  *     tests/train/plan_check.py build/cli/stoker --program
- * on Debian 12 (glibc 2.36, oneDNN 2.6.3, PyTorch 2.15.0), x86-64, 2 CPUs; the same command checks it elsewhere. */
+ * on Debian 12 (glibc 2.36, oneDNN 2.6.3, PyTorch 2.15.0), x86-64, 2 CPUs; the same command checks it
+ * elsewhere. */
 #include "engine/engine_program.h"
 
 #include <string.h>

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The memory of a loader by arithmetic, with the layout that its slots have (layout.c). Nothing is allocated; the loader
- * is only read, so that any thread may ask. */
+/* The memory of a loader by arithmetic, with the layout that its slots have (layout.c). Nothing is allocated;
+ * the loader is only read, so that any thread may ask. */
 #include "loader/loader_memory.h"
 
 #include "loader/pump.h"
 
 enum {
     PAGE_BYTES = 4096,
-    SLOT_ARRAYS = 12,         /* parts of a slot that begin on lines of their own */
-    WORKER_BYTES = 400 << 10, /* stack, heap of the thread, tables of the decoders; measured with plan_check.py */
+    SLOT_ARRAYS = 12, /* parts of a slot that begin on lines of their own */
+    WORKER_BYTES =
+        400 << 10, /* stack, heap of the thread, tables of the decoders; measured with plan_check.py */
 };
 
 static stk__layout layout_at(const stk_loader *loader, int64_t batch_size)
 {
     const stk__layout *now = &loader->recipe.layout;
-    const stk__layout_options options = {
-        .batch_size = batch_size,
-        .common = stk__pixels_dense(NULL, now->w, now->h, now->channels),
-        .store = now->store};
+    const stk__layout_options options = {.batch_size = batch_size,
+                                         .common = stk__pixels_dense(NULL, now->w, now->h, now->channels),
+                                         .store = now->store};
     return stk__layout_make(&loader->source->info, &options);
 }
 
@@ -43,8 +43,8 @@ static uint64_t staged_bytes(const stk_loader *loader, int64_t samples)
     return (uint64_t)samples * (uint64_t)w * (uint64_t)h * ((uint64_t)layout->channels + layout->masks);
 }
 
-/* Host memory of a slot for batch_size samples that has held `samples` at most: the first places of each of its arrays,
- * and of all places the views and weights. */
+/* Host memory of a slot for batch_size samples that has held `samples` at most: the first places of each of
+ * its arrays, and of all places the views and weights. */
 static uint64_t touched_bytes(const stk_loader *loader, int64_t batch_size, int64_t samples)
 {
     const uint64_t each = 2 * sizeof(stk_view) + sizeof(float);
@@ -54,8 +54,8 @@ static uint64_t touched_bytes(const stk_loader *loader, int64_t batch_size, int6
     return bytes + each * (uint64_t)(batch_size - samples) + SLOT_ARRAYS * (uint64_t)PAGE_BYTES;
 }
 
-/* Slots are filled in turn, also ahead of the last step: a full batch reaches slot s if one of its steps is not the last,
- * shorter one of an epoch. */
+/* Slots are filled in turn, also ahead of the last step: a full batch reaches slot s if one of its steps is
+ * not the last, shorter one of an epoch. */
 static bool sees_full_batch(uint64_t slot, uint64_t slots, uint64_t epoch_steps, uint64_t steps)
 {
     const uint64_t end = steps + slots;
@@ -101,7 +101,8 @@ stk__loader_memory stk__loader_plan_memory(const stk_loader *loader, int64_t bat
     const stk__slot_choice slots = stk__loader_slots_at(loader, batch_size);
     const uint64_t workers = loader->thread_count ? (uint64_t)loader->thread_count : 1;
     return (stk__loader_memory){.batch_bytes = slots_bytes(loader, batch_size, steps),
-                                .device_bytes = layout_at(loader, batch_size).device_bytes * (uint64_t)slots.count,
+                                .device_bytes =
+                                    layout_at(loader, batch_size).device_bytes * (uint64_t)slots.count,
                                 .cache_bytes = loader->info.cache_bytes,
                                 .worker_bytes = workers * worker_bytes(loader)};
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a loader takes, by arithmetic: of one that is open, or configured only (stk__loader_setup.held), and at any
- * batch size. */
+/* What a loader takes, by arithmetic: of one that is open, or configured only (stk__loader_setup.held), and
+ * at any batch size. */
 #ifndef STK_LOADER_LOADER_MEMORY_H
 #define STK_LOADER_LOADER_MEMORY_H
 

@@ -33,7 +33,7 @@ struct stk_loader {
     uint64_t chunk;           /* places a worker claims at once */
     int64_t prefetch_factor;  /* batches per worker that may wait */
     uint64_t limit_memory_bytes;
-    bool held;                /* configured only: no slots, no cache, no threads until stk__loader_start */
+    bool held; /* configured only: no slots, no cache, no threads until stk__loader_start */
     stk__cache_options cache_options; /* held: of the cache that it will have; budget_bytes 0: none */
 
     stk__worker *workers; /* [worker_count]; the only one runs in the caller's thread when threads is 0 */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The memory of a session by arithmetic. A plan at one batch size is a dry engine and a dry trainer on feeds of that
- * size, thrown away when their sizes are read. What does not fit is searched by plans at smaller sizes: memory grows
- * nearly linearly with the batch, so that a line through two plans finds the next size to try, and few are needed.
- * One thread. */
+/* The memory of a session by arithmetic. A plan at one batch size is a dry engine and a dry trainer on feeds
+ * of that size, thrown away when their sizes are read. What does not fit is searched by plans at smaller
+ * sizes: memory grows nearly linearly with the batch, so that a line through two plans finds the next size to
+ * try, and few are needed. One thread. */
 #include "session/memory_plan.h"
 
 #include "session/loader_feed.h"
@@ -33,7 +33,8 @@ static int64_t val_batch_size(const stk__session *s, int64_t batch_size)
     return s->loader && own == stk_loader_describe(s->loader)->batch_size ? batch_size : own;
 }
 
-static void add_loader(const stk__session *s, const stk_loader *loader, int64_t batch_size, stk__memory_plan *plan)
+static void add_loader(const stk__session *s, const stk_loader *loader, int64_t batch_size,
+                       stk__memory_plan *plan)
 {
     if (!loader) return;
     const stk__feed feed = stk__feed_at(loader, batch_size);
@@ -59,7 +60,8 @@ static void add_trainer(const stk__session *s, const stk__trainer *trainer, stk_
     const stk__trainer_info *info = stk__trainer_describe(trainer);
     plan->model_bytes = info->model_bytes;
     plan->pass_bytes = info->pass_bytes;
-    plan->program_bytes += info->engine->program_bytes + info->library_bytes + s->index_bytes + report_bytes(s);
+    plan->program_bytes +=
+        info->engine->program_bytes + info->library_bytes + s->index_bytes + report_bytes(s);
     plan->planned_bytes = plan->program_bytes + plan->batch_bytes + plan->cache_bytes;
     if (info->engine->device == STK_DEVICE_CPU) {
         plan->device_bytes = 0;
@@ -70,13 +72,15 @@ static void add_trainer(const stk__session *s, const stk__trainer *trainer, stk_
     plan->device_bytes += plan->model_bytes + plan->pass_bytes + plan->cuda_bytes;
 }
 
-stk_status stk__session_open_dry(const stk__session *s, int64_t batch_size, bool checkpointing,
+stk_status stk__session_open_dry(const stk__session *s, const stk__memory_question *question,
                                  stk__trainer **trainer, stk_error *error)
 {
+    const int64_t batch_size = question->batch_size;
     stk__engine_options options;
     stk__train_settings train = s->train;
     stk__trainer_setup setup = stk__session_trainer_setup(s);
-    if (checkpointing) train.gradient_checkpointing = STK_SWITCH_ON;
+    setup.rough = question->rough;
+    if (question->checkpointing) train.gradient_checkpointing = STK_SWITCH_ON;
     setup.train = &train;
     if (s->loader) setup.feed = stk__feed_at(s->loader, batch_size);
     if (s->val_loader) setup.val = stk__feed_at(s->val_loader, val_batch_size(s, batch_size));
@@ -95,12 +99,12 @@ void stk__memory_plan_fill(const stk__session *s, int64_t batch_size, const stk_
     add_trainer(s, trainer, plan);
 }
 
-stk_status stk__memory_plan_make(const stk__session *s, int64_t batch_size, bool checkpointing,
+stk_status stk__memory_plan_make(const stk__session *s, const stk__memory_question *question,
                                  stk__memory_plan *plan, stk_error *error)
 {
     stk__trainer *trainer = NULL;
-    STK__TRY(stk__session_open_dry(s, batch_size, checkpointing, &trainer, error));
-    stk__memory_plan_fill(s, batch_size, trainer, plan);
+    STK__TRY(stk__session_open_dry(s, question, &trainer, error));
+    stk__memory_plan_fill(s, question->batch_size, trainer, plan);
     stk__trainer_close(&trainer);
     return STK_OK;
 }
@@ -117,12 +121,14 @@ typedef struct search {
 static stk_status measure(const search *q, int64_t batch_size, double *bytes, stk_error *error)
 {
     stk__memory_plan plan;
-    STK__TRY(stk__memory_plan_make(q->session, batch_size, q->checkpointing, &plan, error));
+    const stk__memory_question question = {batch_size, q->checkpointing, .rough = true};
+    STK__TRY(stk__memory_plan_make(q->session, &question, &plan, error));
     *bytes = (double)(q->on_device ? plan.device_bytes : plan.planned_bytes);
     return STK_OK;
 }
 
-/* Between a size that fits and one that does not: where the line through both meets the room, and not on them. */
+/* Between a size that fits and one that does not: where the line through both meets the room, and not on
+ * them. */
 static int64_t next_try(const int64_t n[2], const double bytes[2], double room)
 {
     const double share = (room - bytes[0]) / (bytes[1] - bytes[0]);
@@ -131,7 +137,8 @@ static int64_t next_try(const int64_t n[2], const double bytes[2], double room)
 }
 
 /* The largest batch size below `above` that fits, to one in 32; 0: not even one sample does. */
-static stk_status find_batch(const search *q, int64_t above, double above_bytes, int64_t *found, stk_error *error)
+static stk_status find_batch(const search *q, int64_t above, double above_bytes, int64_t *found,
+                             stk_error *error)
 {
     enum { TRIES = 12, CLOSE = 32 };
     int64_t n[2] = {1, above};
@@ -196,7 +203,8 @@ static void judge_device(const stk__session *s, stk__memory_verdict *v)
                                .whose = s->device};
 }
 
-stk_status stk__memory_judge(const stk__session *s, const char *root, stk__memory_verdict *v, stk_error *error)
+stk_status stk__memory_judge(const stk__session *s, const char *root, stk__memory_verdict *v,
+                             stk_error *error)
 {
     judge_host(s, root, v);
     judge_device(s, v);
@@ -241,9 +249,10 @@ void stk__memory_verdict_text(const stk__memory_verdict *v, char *text, size_t s
 json_t *stk__memory_verdict_json(const stk__memory_verdict *v)
 {
     if (!v->known) return json_null();
-    return json_pack("{s:b, s:I, s:I, s:s, s:o, s:o}", "fits", v->fits, "needed_bytes", (json_int_t)v->needed_bytes,
-                     "available_bytes", (json_int_t)v->available_bytes, "whose", v->whose, "batch_size",
-                     v->batch_size ? json_integer(v->batch_size) : json_null(), "checkpointing_batch_size",
+    return json_pack("{s:b, s:I, s:I, s:s, s:o, s:o}", "fits", v->fits, "needed_bytes",
+                     (json_int_t)v->needed_bytes, "available_bytes", (json_int_t)v->available_bytes, "whose",
+                     v->whose, "batch_size", v->batch_size ? json_integer(v->batch_size) : json_null(),
+                     "checkpointing_batch_size",
                      v->checkpointing_batch_size ? json_integer(v->checkpointing_batch_size) : json_null());
 }
 

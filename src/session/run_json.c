@@ -201,14 +201,14 @@ json_t *stk__run_json(const stk__run_result *result)
 json_t *stk__plan_json(const stk__session *s)
 {
     const stk__trainer_info *info = stk__trainer_describe(s->trainer);
-    json_t *plan =
-        json_pack("{s:i, s:s, s:s, s:I, s:f, s:f, s:I, s:I, s:I, s:I, s:o}", STK_RUN_KEY_SCHEMA, 1,
-                  STK_RUN_KEY_NETWORK, info->network->name, STK_RUN_KEY_ENGINE, info->engine->name,
-                  STK_RUN_KEY_PARAMETERS, (json_int_t)info->report->param_count, STK_RUN_KEY_FORWARD_FLOPS,
-                  info->report->flops, STK_RUN_KEY_STEP_FLOPS, info->report->step_flops, STK_RUN_KEY_MODEL,
-                  (json_int_t)info->model_bytes, STK_RUN_KEY_ACTIVATION, (json_int_t)info->pass_bytes,
-                  STK_RUN_KEY_BATCHES, (json_int_t)s->plan.batch_bytes, STK_RUN_KEY_PLANNED_MEMORY,
-                  (json_int_t)s->plan.planned_bytes, STK_RUN_KEY_EFFECTS, stk__config_effects_json(s->config));
+    json_t *plan = json_pack(
+        "{s:i, s:s, s:s, s:I, s:f, s:f, s:I, s:I, s:I, s:I, s:o}", STK_RUN_KEY_SCHEMA, 1, STK_RUN_KEY_NETWORK,
+        info->network->name, STK_RUN_KEY_ENGINE, info->engine->name, STK_RUN_KEY_PARAMETERS,
+        (json_int_t)info->report->param_count, STK_RUN_KEY_FORWARD_FLOPS, info->report->flops,
+        STK_RUN_KEY_STEP_FLOPS, info->report->step_flops, STK_RUN_KEY_MODEL, (json_int_t)info->model_bytes,
+        STK_RUN_KEY_ACTIVATION, (json_int_t)info->pass_bytes, STK_RUN_KEY_BATCHES,
+        (json_int_t)s->plan.batch_bytes, STK_RUN_KEY_PLANNED_MEMORY, (json_int_t)s->plan.planned_bytes,
+        STK_RUN_KEY_EFFECTS, stk__config_effects_json(s->config));
     if (!plan) return NULL;
     if (s->plan.device_bytes) {
         put_bytes(plan, STK_RUN_KEY_PLANNED_DEVICE, s->plan.device_bytes);

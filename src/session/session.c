@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening order: settings, engine (it decides where batches end), loaders that only decide, the plan of all memory
- * and whether it is there, then loaders that load, trainer, and the checks that data and network fit. Each room tells what is in effect; the config collects
- * it. One thread opens and closes a session. */
+/* Opening order: settings, engine (it decides where batches end), loaders that only decide, the plan of all
+ * memory and whether it is there, then loaders that load, trainer, and the checks that data and network fit.
+ * Each room tells what is in effect; the config collects it. One thread opens and closes a session. */
 #include "session/session.h"
 
 #include "session/loader_feed.h"
@@ -145,7 +145,7 @@ static stk_status plan_memory(stk__session *s, stk_error *error)
 {
     stk__trainer *trainer = NULL;
     const int64_t batch_size = stk_loader_describe(s->loader)->batch_size;
-    STK__TRY(stk__session_open_dry(s, batch_size, false, &trainer, error));
+    STK__TRY(stk__session_open_dry(s, &(stk__memory_question){.batch_size = batch_size}, &trainer, error));
     stk__memory_plan_fill(s, batch_size, trainer, &s->plan);
     if (s->plan_only)
         s->trainer = trainer;

@@ -19,7 +19,8 @@ typedef struct stk__session { /* zeroed, config set, then open and close */
     stk__config *config;      /* the caller's; texts of the settings lie in it */
     bool evaluates_only;
     bool has_checkpoint; /* whose weights are read afterwards */
-    bool plan_only; /* `--plan`: loaders and trainer are there to be described; nothing can be loaded or trained */
+    bool plan_only;      /* `--plan`: loaders and trainer are there to be described; nothing can be loaded or
+                            trained */
 
     /* Filled in by open; all defaults are in. */
     stk__model_settings model;

@@ -31,6 +31,7 @@ typedef struct stk__trainer_setup {
     stk__engine *engine; /* the trainer's from now on; NULL: the one of stk__trainer_open_engine */
     bool evaluates_only; /* no gradients, no optimizer: `stoker eval` */
     bool has_checkpoint; /* whose weights will come: model.weights is not read */
+    bool rough;          /* with a dry engine: see stk__pass_request */
 } stk__trainer_setup;
 
 /* How the engine that the settings ask for is opened; what they contradict in is refused. */
@@ -40,9 +41,9 @@ stk_status stk__trainer_engine_options(const stk__run_settings *run, const stk__
 stk_status stk__trainer_open_engine(stk__engine **engine, const stk__run_settings *run,
                                     const stk__train_settings *train, stk_error *error);
 
-/* Opens the engine, reads the network, plans the passes and fills the weights; with an engine that is dry it can only
- * be described and closed, and has the one pass that is described. Settings need to live only
- * during the call; feeds live as long as the trainer. */
+/* Opens the engine, reads the network, plans the passes and fills the weights; with an engine that is dry it
+ * can only be described and closed, and has the one pass that is described. Settings need to live only during
+ * the call; feeds live as long as the trainer. */
 stk_status stk__trainer_open(stk__trainer **trainer, const stk__trainer_setup *setup, stk_error *error);
 void stk__trainer_close(stk__trainer **trainer);
 
@@ -124,9 +125,9 @@ typedef struct stk__trainer_info {
     stk_dtype half; /* mixed precision: bf16 or f16; 0: f32 */
     stk__model *model;
     size_t model_bytes, pass_bytes; /* memory of its own */
-    size_t library_bytes; /* on the host, for operations of all passes: by the engine's library, and if it is dry by
-                             the passes themselves */
-    int value;                      /* of the task: decides which checkpoint is best */
+    size_t library_bytes; /* on the host, for operations of all passes: by the engine's library, and if it is
+                             dry by the passes themselves */
+    int value;            /* of the task: decides which checkpoint is best */
     int64_t steps_per_epoch;
     bool starts_standardised; /* features and targets were measured on the training set */
     bool

@@ -92,6 +92,7 @@ static stk_status plan_passes(stk__trainer *t, const stk__trainer_setup *setup, 
     stk__pass_request request = {.engine = t->engine,
                                  .network = t->network,
                                  .recompute = recompute,
+                                 .rough = setup->rough,
                                  .half = t->info.half,
                                  .freeze = setup->model->freeze,
                                  .fuse = setup->train->compile != STK_SWITCH_OFF};
@@ -118,8 +119,7 @@ static stk_status make_model(stk__trainer *t, const stk__trainer_setup *setup, s
                                         .spare = !t->evaluates_only,
                                         .freeze = setup->model->freeze,
                                         .seed = t->seed};
-    STK__TRY(
-        stk__model_create(&t->model, t->engine, t->network, stk__pass_forms(pass), &options, error));
+    STK__TRY(stk__model_create(&t->model, t->engine, t->network, stk__pass_forms(pass), &options, error));
     t->info.model_bytes = t->model->size_bytes;
     STK__TRY(stk__arena_create(t->engine, t->info.pass_bytes, &t->pass_arena, error));
     for (int p = 0; p < STK_PASS_COUNT; p++)

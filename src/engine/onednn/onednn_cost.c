@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The numbers are from mallinfo2 around the creation of each step, oneDNN 2.6.3 with AVX2, networks hrnet_w18, unet,
- * resnet and locator at 64 px: a step whose primitive is in oneDNN's cache takes 3.4 to 4.9 kB (7,588 steps of four
- * hrnet_w18 passes: 30 MB), one that is not 15 to 45 kB more, code included. tests/train/plan_check.py holds the sum
- * against the peak memory of runs. One thread: that of the engine. */
+/* The numbers are from mallinfo2 around the creation of each step, oneDNN 2.6.3 with AVX2, networks
+ * hrnet_w18, unet, resnet and locator at 64 px: a step whose primitive is in oneDNN's cache takes 3.4 to 4.9
+ * kB (7,588 steps of four hrnet_w18 passes: 30 MB), one that is not 15 to 45 kB more, code included.
+ * tests/train/plan_check.py holds the sum against the peak memory of runs. One thread: that of the engine. */
 #include "engine/onednn/onednn_cost.h"
 
 #include "core/hash.h"
@@ -55,10 +55,24 @@ static bool see(stk__dnn_cost *cost, uint64_t key)
 
 void stk__dnn_cost_step(stk__dnn_cost *cost, const stk__dnn_layer *layer, stk__dnn_pass pass)
 {
-    cost->kept_bytes += STEP_BYTES + (see(cost, key_of(layer, pass)) ? (size_t)CODE_BYTES : 0);
+    cost->kept_bytes += STEP_BYTES;
+    if (see(cost, key_of(layer, pass))) cost->code_bytes += CODE_BYTES;
 }
 
 void stk__dnn_cost_reorder(stk__dnn_cost *cost)
 {
     cost->kept_bytes += REORDER_BYTES;
+}
+
+/* Bytes between members may differ in equal specifications: those are described twice. */
+stk__onednn_memo *stk__onednn_memo_find(stk__onednn_memo *memos, const stk__op *op)
+{
+    const uint64_t key = stk__digest_of(&op->spec, sizeof op->spec).low | 1;
+    size_t at = key % STK_ONEDNN_MEMOS;
+    for (int i = 0; i < STK_ONEDNN_MEMOS / 2; i++, at = (at + 1) % STK_ONEDNN_MEMOS)
+        if (memos[at].key == key || !memos[at].key) {
+            memos[at].key = key;
+            return &memos[at];
+        }
+    return NULL;
 }

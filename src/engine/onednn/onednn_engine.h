@@ -15,6 +15,7 @@ typedef struct stk__onednn {
     stk__engine front;
     stk__dnn dnn;
     stk__dnn_cost cost;
+    stk__onednn_memo *memos; /* of an engine that is dry; NULL: it is not */
     const stk__onednn_loops *loops;
     stk__conv conv;
     bool tune;

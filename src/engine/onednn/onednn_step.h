@@ -17,7 +17,7 @@ typedef struct stk__dnn { /* init/fini */
     struct dnnl_engine *engine;
     struct dnnl_stream *stream;
     int threads;
-    bool dry;            /* steps are described, which gives their sizes, but not created: they cannot be run */
+    bool dry; /* steps are described, which gives their sizes, but not created: they cannot be run */
     stk__dnn_cost *cost; /* counts what they would keep; the engine's */
 } stk__dnn;
 

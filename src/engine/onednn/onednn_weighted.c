@@ -149,8 +149,7 @@ static void plan_weights(const stk__op *op, weighted *own, size_t *total)
     own->weights_pad = stk__onednn_reserve(total, pad);
     const bool moves = own->gathers || own->x_in.desc;
     own->x_inside = stk__onednn_reserve(total, moves ? step->size_bytes[STK_DNN_SRC] : 0);
-    own->dy_inside =
-        stk__onednn_reserve(total, own->dy_in.desc ? step->size_bytes[STK_DNN_DIFF_DST] : 0);
+    own->dy_inside = stk__onednn_reserve(total, own->dy_in.desc ? step->size_bytes[STK_DNN_DIFF_DST] : 0);
 }
 
 static void plan_scratch(stk__op *op, weighted *own)

@@ -109,20 +109,18 @@ static stk_status open_library(const stk__torch_api **api, const char *device, s
     return stk__torch_device_refuse(device, why.message, why.hint, error);
 }
 
-static const char half_why[] =
-    "PyTorch is not known to be faster with 16-bit types on CPUs; ! forces them";
+static const char half_why[] = "PyTorch is not known to be faster with 16-bit types on CPUs; ! forces them";
 
 static void describe(stk__torch *made, const stk__engine_options *options)
 {
     stk__engine_info *info = &made->front.info;
     const stk__torch_api *api = made->api;
-    *info = (stk__engine_info){
-        .name = stk__engine_torch.name,
-        .threads = options->threads,
-        .kernel_layout = STK_TORCH_KERNEL,
-        .bf16 = STK_HALF_NATIVE,
-        .f16 = STK_HALF_NATIVE,
-        .half_why = half_why};
+    *info = (stk__engine_info){.name = stk__engine_torch.name,
+                               .threads = options->threads,
+                               .kernel_layout = STK_TORCH_KERNEL,
+                               .bf16 = STK_HALF_NATIVE,
+                               .f16 = STK_HALF_NATIVE,
+                               .half_why = half_why};
     snprintf(info->version, sizeof info->version, "PyTorch %d.%d.%d, %s", api->major, api->minor, api->patch,
              stk__torch_device_name(&made->device));
     memcpy(info->gpu_why, made->device.why, sizeof info->gpu_why);

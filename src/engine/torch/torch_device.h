@@ -20,7 +20,8 @@ stk_status stk__torch_device_check(const char *word, stk_error *error);
  * PyTorch has no CUDA, or cannot use the GPU. */
 stk_status stk__torch_device_open(const stk__torch_api *api, const char *word, stk__torch_device *device,
                                   stk_error *error);
-/* The same for a plan: nothing is opened, and a GPU that the driver lists counts as one that PyTorch can use. */
+/* The same for a plan: nothing is opened, and a GPU that the driver lists counts as one that PyTorch can use.
+ */
 void stk__torch_device_plan(const char *word, stk__torch_device *device);
 void stk__torch_device_close(stk__torch_device *device);
 /* Operators run on CPUs, by oneDNN, and arenas cost nothing where they are not used. */
