@@ -84,7 +84,7 @@ static uint64_t slots_bytes(const stk_loader *loader, int64_t batch_size, uint64
     return bytes;
 }
 
-/* A file of at most a byte a pixel, pixels as decoded, and the fused pass's rows. */
+/* A file, pixels as stored and as decoded, and the fused pass's. */
 static uint64_t worker_bytes(const stk_loader *loader)
 {
     const stk__layout *layout = &loader->recipe.layout;
@@ -93,7 +93,9 @@ static uint64_t worker_bytes(const stk_loader *loader)
     const uint64_t stored = (uint64_t)w * (uint64_t)h, planes = (uint64_t)layout->channels + layout->masks;
     stk__worker_decoded_size(&loader->recipe, &w, &h);
     const uint64_t decoded = (uint64_t)w * (uint64_t)h, target = (uint64_t)layout->w * (uint64_t)layout->h;
-    return WORKER_BYTES + stored + decoded * planes + target * (uint64_t)layout->channels * sizeof(float);
+    const uint64_t resized = decoded < stored ? stored * (uint64_t)layout->channels : 0;
+    return WORKER_BYTES + loader->read_bytes + resized + decoded * planes +
+           target * (uint64_t)layout->channels * sizeof(float);
 }
 
 stk__loader_memory stk__loader_plan_memory(const stk_loader *loader, int64_t batch_size, uint64_t steps)

@@ -25,6 +25,7 @@ struct stk_loader {
     stk__device *target_device; /* in whose memory batches end, may be the same; NULL: the host's */
     bool pinned;                /* the host's memory of slots shall be */
     stk__picture common;        /* upright, as the probe found most images */
+    uint64_t read_bytes;        /* buffer that the probe's reads took */
     stk__recipe recipe;         /* its cache belongs to the loader */
     double timeout_s;
     int64_t seed;

@@ -125,8 +125,8 @@ typedef struct stk__trainer_info {
     stk_dtype half; /* mixed precision: bf16 or f16; 0: f32 */
     stk__model *model;
     size_t model_bytes, pass_bytes; /* memory of its own */
-    size_t library_bytes; /* on the host, for operations of all passes: by the engine's library, and if it is
-                             dry by the passes themselves */
+    size_t library_bytes; /* of a dry one: on the host, for operations of all passes: by the engine's library,
+                             and if it is dry by the passes themselves */
     int value;            /* of the task: decides which checkpoint is best */
     int64_t steps_per_epoch;
     bool starts_standardised; /* features and targets were measured on the training set */

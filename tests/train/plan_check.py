@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import random
+import resource
 import statistics
 import subprocess
 import sys
@@ -55,7 +56,7 @@ def draw_options(dice, name):
     if name != "lstm":
         perhaps(0.3, "cache=auto", "cache=20M")
         perhaps(0.3, "augment.preset=standard", "augment.preset=strong")
-        perhaps(0.2, "augment.mixup=0.2", "augment.cutmix=1")
+        perhaps(0.2, "augment.mixup_alpha=0.2", "augment.cutmix_alpha=1")
     return words
 
 
@@ -87,7 +88,10 @@ def run_json(command, folder):
         text, message = out.read(), err.read().decode("utf-8", "replace")
     if child.returncode:
         return None, 0, message.strip() or f"status {child.returncode}"
-    return json.loads(text), usage.ru_maxrss * 1024, ""
+    document = json.loads(text)
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # a child's begins with it
+    peak = usage.ru_maxrss * 1024 if usage.ru_maxrss > own else 0
+    return document, max(peak, document.get("peak_memory_bytes", 0)), ""
 
 
 class Check:
