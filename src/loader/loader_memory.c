@@ -3,11 +3,13 @@
  * the loader is only read, so that any thread may ask. */
 #include "loader/loader_memory.h"
 
+#include "core/align.h"
 #include "loader/pump.h"
 
 enum {
     PAGE_BYTES = 4096,
-    SLOT_ARRAYS = 12, /* parts of a slot that begin on lines of their own */
+    HUGE_BYTES = 2 << 20, /* pixels of slots lie in pages of this size, where the kernel has them (host.c) */
+    SLOT_ARRAYS = 12,     /* parts of a slot that begin on lines of their own */
     WORKER_BYTES =
         400 << 10, /* stack, heap of the thread, tables of the decoders; measured with plan_check.py */
 };
@@ -43,14 +45,27 @@ static uint64_t staged_bytes(const stk_loader *loader, int64_t samples)
     return (uint64_t)samples * (uint64_t)w * (uint64_t)h * ((uint64_t)layout->channels + layout->masks);
 }
 
+/* The rest of the last large page of an array of which only the first samples are used. */
+static uint64_t huge_rest(uint64_t sample_bytes, int64_t batch_size, int64_t samples)
+{
+    const uint64_t all = (uint64_t)batch_size * sample_bytes, used = (uint64_t)samples * sample_bytes;
+    const uint64_t end = stk__align_up(used, HUGE_BYTES);
+    return (end < all ? end : all) - used;
+}
+
 /* Host memory of a slot for batch_size samples that has held `samples` at most: the first places of each of
  * its arrays, and of all places the views and weights. */
 static uint64_t touched_bytes(const stk_loader *loader, int64_t batch_size, int64_t samples)
 {
     const uint64_t each = 2 * sizeof(stk_view) + sizeof(float);
     const stk__layout layout = layout_at(loader, samples);
-    const uint64_t bytes = layout.total_bytes + staged_bytes(loader, samples) + PAGE_BYTES;
+    uint64_t bytes = layout.total_bytes + staged_bytes(loader, samples) + PAGE_BYTES;
     if (samples == batch_size) return bytes;
+    if (!layout.store.remote && layout_at(loader, batch_size).view_offset >= HUGE_BYTES) {
+        const uint64_t masks = layout.store.mixed ? 2 : 1;
+        bytes += huge_rest(layout.image_bytes, batch_size, samples) +
+                 masks * huge_rest(layout.mask_bytes, batch_size, samples);
+    }
     return bytes + each * (uint64_t)(batch_size - samples) + SLOT_ARRAYS * (uint64_t)PAGE_BYTES;
 }
 
@@ -95,7 +110,7 @@ static uint64_t worker_bytes(const stk_loader *loader)
     const uint64_t decoded = (uint64_t)w * (uint64_t)h, target = (uint64_t)layout->w * (uint64_t)layout->h;
     const uint64_t resized = decoded < stored ? stored * (uint64_t)layout->channels : 0;
     return WORKER_BYTES + loader->read_bytes + resized + decoded * planes +
-           target * (uint64_t)layout->channels * sizeof(float);
+           2 * target * (uint64_t)layout->channels * sizeof(float);
 }
 
 stk__loader_memory stk__loader_plan_memory(const stk_loader *loader, int64_t batch_size, uint64_t steps)

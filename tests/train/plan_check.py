@@ -69,7 +69,8 @@ def draw_case(dice, engines):
         batch, count = batch * 8, max(count * 8, 200)
         words += [f"sequence_length={dice.choice([8, 20, 40])}"]
     else:
-        words += [f"image_size={dice.choice([32, 48, 64] if engine == 'reference' else [32, 48, 64, 96, 128, 160])}"]
+        sizes = [32, 64] if engine == "reference" else [32, 64, 96, 128, 160]
+        words += [f"image_size={dice.choice(sizes if name == 'locator' else sizes + [48])}"]
     words += [f"batch_size={batch}"] + draw_options(dice, name)
     if dice.random() < 0.7:
         words += ["val_split=0.25"]
