@@ -42,13 +42,13 @@ static void print_memory(const stk__session *s, const stk__trainer_info *info)
     fprintf(stderr, ", %s for the program\n", stk__cli_bytes((double)s->plan.program_bytes));
 }
 
-static void print_network(const stk__trainer_info *info, int64_t batch_size)
+static void print_network(const stk__trainer_info *info)
 {
     char params[24], flops[24];
     const stk__network *network = info->network;
     fprintf(stderr, "  network  %s (%s): %s parameters, %sFLOP a sample\n", network->name,
             stk__task_word(network->task), count_text((double)info->report->param_count, params),
-            count_text(info->report->step_flops / (double)batch_size, flops));
+            count_text(info->report->step_flops / (double)info->pass_samples, flops));
 }
 
 static void print_data(const stk__session *s)
@@ -94,7 +94,7 @@ void stk__train_print_beginning(const stk__train_screen *screen)
             budget.why, info->engine->name, info->engine->version[0] ? " (" : "", info->engine->version,
             info->engine->version[0] ? ")" : "", info->engine->threads,
             info->engine->threads == 1 ? "" : "s");
-    print_network(info, stk_loader_describe(s->loader)->batch_size);
+    print_network(info);
     print_memory(s, info);
     print_data(s);
     if (screen->folder) fprintf(stderr, "  run      %s\n", stk__run_folder_path(screen->folder));

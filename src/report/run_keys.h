@@ -70,6 +70,7 @@
 #define STK_RUN_KEY_PARAMETERS    "parameters"
 #define STK_RUN_KEY_FORWARD_FLOPS "forward_flops" /* of a plan, and of rows of layers */
 #define STK_RUN_KEY_STEP_FLOPS    "step_flops"
+#define STK_RUN_KEY_SAMPLE_FLOPS  "sample_flops" /* of a plan only: the same of one sample */
 
 #define STK_RUN_KEY_LAYERS              "layers" /* rows; besides these parameters and forward_flops: */
 #define STK_RUN_KEY_NAME_OF_LAYER       "name"

@@ -215,6 +215,7 @@ json_t *stk__plan_json(const stk__session *s)
         put_bytes(plan, STK_RUN_KEY_CUDA, s->plan.cuda_bytes);
     }
     put_bytes(plan, STK_RUN_KEY_CACHE, s->plan.cache_bytes);
+    put_real(plan, STK_RUN_KEY_SAMPLE_FLOPS, info->report->step_flops / (double)info->pass_samples);
     put_bytes(plan, STK_RUN_KEY_PROGRAM, s->plan.program_bytes);
     put(plan, STK_RUN_KEY_VERDICT, stk__memory_verdict_json(&s->verdict));
     return plan;

@@ -122,6 +122,7 @@ typedef struct stk__trainer_info {
     const stk__network *network;
     const stk__pass_report *report; /* of the pass that trains (or evaluates) full batches */
     const stk__pass *pass;
+    int64_t pass_samples; /* of the batch that these two are of: all of the part, if that is less than a batch */
     stk_dtype half; /* mixed precision: bf16 or f16; 0: f32 */
     stk__model *model;
     size_t model_bytes, pass_bytes; /* memory of its own */

@@ -129,6 +129,7 @@ static stk_status make_model(stk__trainer *t, const stk__trainer_setup *setup, s
     for (int p = 0; p < STK_PASS_COUNT; p++)
         if (t->passes[p]) STK__TRY(stk__pass_bind(t->passes[p], t->model, t->pass_arena, error));
     t->info.pass = pass;
+    t->info.pass_samples = t->pass_n[main_pass(t)];
     t->info.report = stk__pass_describe(pass);
     t->info.network = t->network;
     t->info.model = t->model;
