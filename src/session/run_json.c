@@ -216,6 +216,7 @@ json_t *stk__plan_json(const stk__session *s)
     }
     put_bytes(plan, STK_RUN_KEY_CACHE, s->plan.cache_bytes);
     put_real(plan, STK_RUN_KEY_SAMPLE_FLOPS, info->report->step_flops / (double)info->pass_samples);
+    put_bytes(plan, STK_RUN_KEY_TEMPORARY, s->plan.temporary_bytes);
     put_bytes(plan, STK_RUN_KEY_PROGRAM, s->plan.program_bytes);
     put(plan, STK_RUN_KEY_VERDICT, stk__memory_verdict_json(&s->verdict));
     return plan;

@@ -126,8 +126,9 @@ typedef struct stk__trainer_info {
     stk_dtype half; /* mixed precision: bf16 or f16; 0: f32 */
     stk__model *model;
     size_t model_bytes, pass_bytes; /* memory of its own */
-    size_t library_bytes; /* of a dry one: on the host, for operations of all passes: by the engine's library,
-                             and if it is dry by the passes themselves */
+    size_t library_bytes; /* of a dry one: on the host, for operations of all passes, by the engine's library and the
+                             passes themselves */
+    size_t inside_bytes;  /* tensors that the engine's library makes while it runs, at most */
     int value;            /* of the task: decides which checkpoint is best */
     int64_t steps_per_epoch;
     bool starts_standardised; /* features and targets were measured on the training set */

@@ -73,7 +73,9 @@ static stk_status plan_pass(stk__trainer *t, stk__trainer_pass which, int64_t n,
     STK__TRY(stk__pass_create(&t->passes[which], request, error));
     const size_t size = stk__pass_size(t->passes[which]);
     if (size > t->info.pass_bytes) t->info.pass_bytes = size;
-    t->info.library_bytes += stk__pass_describe(t->passes[which])->library_bytes;
+    const stk__pass_report *report = stk__pass_describe(t->passes[which]);
+    t->info.library_bytes += report->library_bytes;
+    if (report->inside_bytes > t->info.inside_bytes) t->info.inside_bytes = report->inside_bytes;
     if (!t->info.engine->dry || which == main_pass(t)) return STK_OK;
     t->info.library_bytes += stk__alloc_held_bytes() - held_bytes;
     stk__pass_destroy(&t->passes[which]); /* its sizes are noted */

@@ -55,7 +55,10 @@ static void fill_row(stk__pass *pass, int index)
     report->recomputed_layers += node->again;
     report->fused_layers += row->fused != NULL;
     report->joined_layers += row->joined != NULL;
-    if (pass->ops[index]) report->library_bytes += stk__op_memory(pass->ops[index]).library_bytes;
+    if (!pass->ops[index]) return;
+    const stk__op_needs needs = stk__op_memory(pass->ops[index]);
+    report->library_bytes += needs.library_bytes;
+    if (needs.inside_bytes > report->inside_bytes) report->inside_bytes = needs.inside_bytes;
 }
 
 void stk__pass_fill_report(stk__pass *pass)
