@@ -203,7 +203,7 @@ typedef struct stk__op_needs {
     size_t saved_bytes, scratch_bytes;
     size_t library_bytes; /* not the caller's: what the engine's library keeps on the host for the operation,
                              descriptors and generated code; an estimate */
-    size_t inside_bytes;  /* not the caller's either: tensors that the library makes while it runs, at most */
+    size_t inside_bytes; /* not the caller's either: weights that the library copies while it runs; 0: none */
 } stk__op_needs;
 stk__op_needs stk__op_memory(const stk__op *op);
 /* "winograd", "direct", "winograd forward, direct backward" …: where an engine has the choice; else "". */

@@ -33,12 +33,12 @@
 #define STK_RUN_KEY_PLANNED_MEMORY "planned_memory_bytes"
 #define STK_RUN_KEY_MODEL          "model_bytes"
 #define STK_RUN_KEY_ACTIVATION     "activation_bytes"
-#define STK_RUN_KEY_BATCHES        "batch_bytes"   /* of a plan only */
-#define STK_RUN_KEY_CACHE          "cache_bytes"   /* of a plan only */
-#define STK_RUN_KEY_PROGRAM        "program_bytes" /* of a plan only */
+#define STK_RUN_KEY_BATCHES        "batch_bytes"     /* of a plan only */
+#define STK_RUN_KEY_CACHE          "cache_bytes"     /* of a plan only */
+#define STK_RUN_KEY_PROGRAM        "program_bytes"   /* of a plan only */
 #define STK_RUN_KEY_TEMPORARY      "temporary_bytes" /* of a plan only */
-#define STK_RUN_KEY_VERDICT        "available"     /* of a plan only: whether it fits; null: unknown */
-#define STK_RUN_KEY_DEVICE         "device"        /* these four: of a run on a GPU */
+#define STK_RUN_KEY_VERDICT        "available"       /* of a plan only: whether it fits; null: unknown */
+#define STK_RUN_KEY_DEVICE         "device"          /* these four: of a run on a GPU */
 #define STK_RUN_KEY_PLANNED_DEVICE "planned_device_bytes"
 #define STK_RUN_KEY_CUDA           "cuda_bytes"
 #define STK_RUN_KEY_PEAK_DEVICE    "peak_device_bytes"

@@ -60,11 +60,13 @@ static void add_trainer(const stk__session *s, const stk__trainer *trainer, stk_
     const stk__trainer_info *info = stk__trainer_describe(trainer);
     plan->model_bytes = info->model_bytes;
     plan->pass_bytes = info->pass_bytes;
-    plan->temporary_bytes = info->inside_bytes;
+    const stk__engine_load load = {.param_bytes = (uint64_t)info->report->param_count * sizeof(float),
+                                   .inside_bytes = info->inside_bytes,
+                                   .pass_bytes = info->pass_bytes};
+    plan->temporary_bytes = stk__engine_temporary_bytes(info->engine, &load);
     plan->program_bytes +=
         info->engine->program_bytes + info->library_bytes + s->index_bytes + report_bytes(s);
-    plan->planned_bytes =
-        plan->program_bytes + plan->batch_bytes + plan->cache_bytes + plan->temporary_bytes;
+    plan->planned_bytes = plan->program_bytes + plan->batch_bytes + plan->cache_bytes + plan->temporary_bytes;
     if (info->engine->device == STK_DEVICE_CPU) {
         plan->device_bytes = 0;
         plan->planned_bytes += plan->model_bytes + plan->pass_bytes;

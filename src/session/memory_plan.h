@@ -16,9 +16,9 @@ struct stk__trainer;
 
 typedef struct stk__memory_plan {
     /* On the host. */
-    uint64_t program_bytes;           /* code, libraries, operations, workers, the data set's index */
-    uint64_t batch_bytes;             /* of all slots of both loaders */
-    uint64_t cache_bytes;             /* of both loaders' caches, when they are full */
+    uint64_t program_bytes;   /* code, libraries, operations, workers, the data set's index */
+    uint64_t batch_bytes;     /* of all slots of both loaders */
+    uint64_t cache_bytes;     /* of both loaders' caches, when they are full */
     uint64_t temporary_bytes; /* tensors of the engine's library while it computes; 0: none that is known */
     uint64_t model_bytes, pass_bytes; /* on the GPU, if there is one */
     uint64_t planned_bytes;           /* all of it that is on the host */

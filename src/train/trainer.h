@@ -122,13 +122,14 @@ typedef struct stk__trainer_info {
     const stk__network *network;
     const stk__pass_report *report; /* of the pass that trains (or evaluates) full batches */
     const stk__pass *pass;
-    int64_t pass_samples; /* of the batch that these two are of: all of the part, if that is less than a batch */
-    stk_dtype half; /* mixed precision: bf16 or f16; 0: f32 */
+    int64_t
+        pass_samples; /* of the batch that these two are of: all of the part, if that is less than a batch */
+    stk_dtype half;   /* mixed precision: bf16 or f16; 0: f32 */
     stk__model *model;
     size_t model_bytes, pass_bytes; /* memory of its own */
-    size_t library_bytes; /* of a dry one: on the host, for operations of all passes, by the engine's library and the
-                             passes themselves */
-    size_t inside_bytes;  /* tensors that the engine's library makes while it runs, at most */
+    size_t library_bytes; /* of a dry one: on the host, for operations of all passes, by the engine's library
+                             and the passes themselves */
+    size_t inside_bytes;  /* as in stk__pass_report, of all passes */
     int value;            /* of the task: decides which checkpoint is best */
     int64_t steps_per_epoch;
     bool starts_standardised; /* features and targets were measured on the training set */

@@ -227,22 +227,21 @@ static bool is_native(const stk__op_spec *spec)
     return !spec->f32_inputs && !spec->f32_output;
 }
 
-/* What PyTorch holds beside our tensors while it computes one operation on the CPU: copies of the weights as oneDNN
- * wants them and their gradients, of what goes in and comes out. */
+/* Weights of a convolution or product that PyTorch copies, as oneDNN wants them, and whose gradient it makes.
+ */
 static size_t inside_bytes(const stk__op *op)
 {
-    int64_t count = stk__shape_count(&op->form.output);
-    for (int i = 0; i < op->form.param_count; i++)
-        count += 2 * stk__shape_count(&op->form.param[i].shape);
-    if (stk__op_is_product(op->spec.kind)) count += stk__shape_count(&op->spec.input[0]);
-    return (size_t)count * sizeof(float);
+    const stk__op_kind kind = op->spec.kind;
+    if (kind != STK_OP_CONV && kind != STK_OP_CONV_TRANSPOSE) return 0;
+    return (size_t)stk__shape_count(&op->form.param[0].shape) * sizeof(float);
 }
 
 static stk_status create_op(stk__op *op, stk_error *error)
 {
     if (op->spec.half && !is_native(&op->spec)) return stk__half_op_create(op, error);
     if (kinds[op->spec.kind]->needs) op->needs = kinds[op->spec.kind]->needs(op);
-    if (stk__torch_device_is_host(&stk__torch_of(op->engine)->device)) op->needs.inside_bytes = inside_bytes(op);
+    if (stk__torch_device_is_host(&stk__torch_of(op->engine)->device))
+        op->needs.inside_bytes = inside_bytes(op);
     if (op->spec.kind == STK_OP_DROPOUT && !op->engine->info.dry) stk__torch_draws_open(op->engine);
     return STK_OK;
 }

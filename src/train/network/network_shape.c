@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Larger tensors are a mistake, and their sizes in bytes would not fit where sizes are counted. A plan may have larger
- * activations than any machine: it says which batch size fits. */
+/* Larger tensors are a mistake, and their sizes in bytes would not fit where sizes are counted. A plan may
+ * have larger activations than any machine: it says which batch size fits. */
 #define PARAMS_MOST   (INT64_C(1) << 38)
 #define ELEMENTS_MOST (INT64_C(1) << 41)
 
