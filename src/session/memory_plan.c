@@ -42,7 +42,7 @@ static void add_loader(const stk__session *s, const stk_loader *loader, int64_t 
     plan->batch_bytes += memory.batch_bytes;
     plan->cache_bytes += memory.cache_bytes;
     plan->program_bytes += memory.worker_bytes;
-    plan->device_bytes += memory.device_bytes;
+    plan->device_batch_bytes += memory.device_bytes;
 }
 
 /* Pictures of predictions for the report: twelve cells of 256 pixels a side at most, and one sample. */
@@ -55,25 +55,35 @@ static uint64_t report_bytes(const stk__session *s)
     return (sheet < SHEET ? sheet : SHEET) + pixels * ((uint64_t)val->channels + 1);
 }
 
-static void add_trainer(const stk__session *s, const stk__trainer *trainer, stk__memory_plan *plan)
+/* What depends on the trainer's tensors, from all that does not. */
+static void add_tensors(const stk__trainer_info *info, stk__memory_plan *plan)
 {
-    const stk__trainer_info *info = stk__trainer_describe(trainer);
-    plan->model_bytes = info->model_bytes;
-    plan->pass_bytes = info->pass_bytes;
     const stk__engine_load load = {.param_bytes = (uint64_t)info->report->param_count * sizeof(float),
                                    .inside_bytes = info->inside_bytes,
                                    .pass_bytes = info->pass_bytes};
+    const uint64_t tensors = info->model_bytes + info->pass_bytes;
+    plan->model_bytes = info->model_bytes;
+    plan->pass_bytes = info->pass_bytes;
     plan->temporary_bytes = stk__engine_temporary_bytes(info->engine, &load);
+    plan->planned_bytes = plan->program_bytes + plan->batch_bytes + plan->cache_bytes + plan->temporary_bytes;
+    if (info->engine->device == STK_DEVICE_CPU)
+        plan->planned_bytes += tensors;
+    else
+        plan->device_bytes = tensors + plan->device_batch_bytes + plan->cuda_bytes;
+}
+
+static void add_trainer(const stk__session *s, const stk__trainer *trainer, stk__memory_plan *plan)
+{
+    const stk__trainer_info *info = stk__trainer_describe(trainer);
     plan->program_bytes +=
         info->engine->program_bytes + info->library_bytes + s->index_bytes + report_bytes(s);
-    plan->planned_bytes = plan->program_bytes + plan->batch_bytes + plan->cache_bytes + plan->temporary_bytes;
-    if (info->engine->device == STK_DEVICE_CPU) {
-        plan->device_bytes = 0;
-        plan->planned_bytes += plan->model_bytes + plan->pass_bytes;
-        return;
-    }
-    plan->cuda_bytes = CUDA_BYTES;
-    plan->device_bytes += plan->model_bytes + plan->pass_bytes + plan->cuda_bytes;
+    if (info->engine->device != STK_DEVICE_CPU) plan->cuda_bytes = CUDA_BYTES;
+    add_tensors(info, plan);
+}
+
+void stk__memory_plan_correct(stk__memory_plan *plan, const stk__trainer *trainer)
+{
+    add_tensors(stk__trainer_describe(trainer), plan);
 }
 
 stk_status stk__session_open_dry(const stk__session *s, const stk__memory_question *question,

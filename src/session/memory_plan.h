@@ -23,7 +23,8 @@ typedef struct stk__memory_plan {
     uint64_t model_bytes, pass_bytes; /* on the GPU, if there is one */
     uint64_t planned_bytes;           /* all of it that is on the host */
     /* On a GPU, estimates; 0: none. */
-    uint64_t device_bytes; /* model, activations, batches, and … */
+    uint64_t device_batch_bytes; /* the second half of the training part's slots */
+    uint64_t device_bytes;       /* model, activations, batches, and … */
     uint64_t cuda_bytes; /* … what CUDA takes for itself: context, code and workspaces of cuDNN and cuBLAS */
 } stk__memory_plan;
 
@@ -54,6 +55,9 @@ stk_status stk__session_open_dry(const struct stk__session *session, const stk__
                                  struct stk__trainer **trainer, stk_error *error);
 void stk__memory_plan_fill(const struct stk__session *session, int64_t batch_size,
                            const struct stk__trainer *trainer, stk__memory_plan *plan);
+
+/* A rough plan becomes exact, by the trainer that was opened. */
+void stk__memory_plan_correct(stk__memory_plan *plan, const struct stk__trainer *trainer);
 
 /* Holds session->plan against what is free; where it does not fit, finds batch sizes that do. root: where
  * /proc and the cgroup file system are looked for, NULL: the real ones. */

@@ -140,20 +140,30 @@ static stk_status open_trainer(stk__session *s, stk_error *error)
 /* --- memory ----------------------------------------------------------------------------------------------
  */
 
-/* Before anything is allocated. A plan that is only printed keeps its trainer, which has the layers. */
-static stk_status plan_memory(stk__session *s, stk_error *error)
+/* A plan that is only printed keeps its trainer, which has the layers. */
+static stk_status make_plan(stk__session *s, bool rough, stk_error *error)
 {
     stk__trainer *trainer = NULL;
-    const int64_t batch_size = stk_loader_describe(s->loader)->batch_size;
-    STK__TRY(stk__session_open_dry(s, &(stk__memory_question){.batch_size = batch_size}, &trainer, error));
-    stk__memory_plan_fill(s, batch_size, trainer, &s->plan);
+    const stk__memory_question question = {.batch_size = stk_loader_describe(s->loader)->batch_size,
+                                           .rough = rough};
+    STK__TRY(stk__session_open_dry(s, &question, &trainer, error));
+    stk__memory_plan_fill(s, question.batch_size, trainer, &s->plan);
     if (s->plan_only)
         s->trainer = trainer;
     else
         stk__trainer_close(&trainer);
-    STK__TRY(stk__memory_judge(s, NULL, &s->verdict, error));
+    return stk__memory_judge(s, NULL, &s->verdict, error);
+}
+
+/* Before anything is allocated. The first step shall not wait for an exact plan where a rough one fits: the
+ * trainer makes the exact one. */
+static stk_status plan_memory(stk__session *s, stk_error *error)
+{
+    STK__TRY(make_plan(s, !s->plan_only, error));
     if (s->plan_only) return tell_trainer(s, error);
-    return s->run.force == STK_SWITCH_ON ? STK_OK : stk__memory_refuse(&s->verdict, error);
+    if (s->verdict.fits || s->run.force == STK_SWITCH_ON) return STK_OK;
+    STK__TRY(make_plan(s, false, error));
+    return stk__memory_refuse(&s->verdict, error);
 }
 
 /* --- open and close --------------------------------------------------------------------------------------
@@ -176,7 +186,9 @@ stk_status stk__session_open(stk__session *s, stk_error *error)
     if (s->loader) STK__TRY(plan_memory(s, error));
     if (!s->plan_only) STK__TRY(stk__session_start_loaders(s, error));
     if (!s->plan_only) STK__TRY(open_trainer(s, error));
-    return s->loader ? stk__session_check_parts(s, error) : STK_OK;
+    if (!s->loader) return STK_OK;
+    if (!s->plan_only) stk__memory_plan_correct(&s->plan, s->trainer);
+    return stk__session_check_parts(s, error);
 }
 
 int stk__session_close(stk__session *s)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""plan_check.py STOKER [--count N] [--seed S] [--engines a,b] [--examples DIR] [--all]
+"""plan_check.py STOKER [--count N] [--seed S] [--engines a,b] [--examples DIR] [--program] [--all]
 
 Property test of `stoker train --plan`: over random (network, batch size, image size, options), and over the examples, the peak
 memory of a run (VmHWM) is at most what the plan says, and the plan is at most 5 % or 16 MB above the peak. Prints a row for each
@@ -161,6 +161,19 @@ def check_random(check, options, engines):
         done += 1
 
 
+def check_program(check, engines):
+    """Runs that take nearly nothing but the program's own part (src/engine/engine_program.c)."""
+    for engine in engines:
+        for words in (["make:series?count=300", "hidden=2", "layers=1", "sequence_length=4"], ["make:gray?count=16", "width=2", "image_size=32"]):
+            words = [*words, "batch_size=4", "num_workers=1", f"run.engine={engine}", "run.device=cpu", "epochs=2"]
+            with tempfile.TemporaryDirectory() as folder:
+                plan, _, message = check.plan(words, folder)
+                if plan:
+                    check.keep(*check.measure(words, plan, folder), True)
+                else:
+                    check.keep({"words": words, "failed": message}, False, True)
+
+
 def check_examples(check, options, engines):
     for name in sorted(os.listdir(options.examples)):
         if not name.endswith(".yaml"):
@@ -184,12 +197,16 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--engines", default="reference,onednn,torch")
     parser.add_argument("--examples")
+    parser.add_argument("--program", action="store_true")
     parser.add_argument("--all", action="store_true")
     options = parser.parse_args()
     engines = [e for e in options.engines.split(",") if e != "torch" or os.environ.get("STOKER_TORCH")]
     check = Check(options.stoker)
     print(f"seed {options.seed}, engines {', '.join(engines)}", flush=True)
-    check_random(check, options, engines)
+    if options.program:
+        check_program(check, engines)
+    else:
+        check_random(check, options, engines)
     if options.examples:
         check_examples(check, options, engines)
     sys.exit(1 if check.end() else 0)
