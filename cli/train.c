@@ -42,22 +42,23 @@ static const char *count_text(double value, char text[24])
 static void print_memory(const stk__session *s, const stk__trainer_info *info)
 {
     fprintf(stderr, "  memory   at most %s: %s for weights and optimizer state, %s for activations",
-            stk__cli_bytes((double)s->planned_bytes), stk__cli_bytes((double)info->model_bytes),
+            stk__cli_bytes((double)s->plan.planned_bytes), stk__cli_bytes((double)info->model_bytes),
             stk__cli_bytes((double)info->pass_bytes));
     if (info->report->recomputed_layers)
         fprintf(stderr, " (%d layers recomputed)", info->report->recomputed_layers);
-    fprintf(stderr, ", %s for batches", stk__cli_bytes((double)s->batch_bytes));
-    if (s->cache_bytes) fprintf(stderr, ", %s for the cache", stk__cli_bytes((double)s->cache_bytes));
-    fprintf(stderr, ", %s for the program\n", stk__cli_bytes((double)s->program_bytes));
+    fprintf(stderr, ", %s for batches", stk__cli_bytes((double)s->plan.batch_bytes));
+    if (s->plan.cache_bytes)
+        fprintf(stderr, ", %s for the cache", stk__cli_bytes((double)s->plan.cache_bytes));
+    fprintf(stderr, ", %s for the program\n", stk__cli_bytes((double)s->plan.program_bytes));
 }
 
-static void print_network(const stk__trainer_info *info, int64_t batch_size)
+static void print_network(const stk__trainer_info *info)
 {
     char params[24], flops[24];
     const stk__network *network = info->network;
     fprintf(stderr, "  network  %s (%s): %s parameters, %sFLOP a sample\n", network->name,
             stk__task_word(network->task), count_text((double)info->report->param_count, params),
-            count_text(info->report->step_flops / (double)batch_size, flops));
+            count_text(info->report->step_flops / (double)info->pass_samples, flops));
 }
 
 static void print_data(const stk__session *s)
@@ -103,7 +104,7 @@ static void print_beginning(const train_job *job)
             budget.why, info->engine->name, info->engine->version[0] ? " (" : "", info->engine->version,
             info->engine->version[0] ? ")" : "", info->engine->threads,
             info->engine->threads == 1 ? "" : "s");
-    print_network(info, stk_loader_describe(s->loader)->batch_size);
+    print_network(info);
     print_memory(s, info);
     print_data(s);
     if (job->train.folder) fprintf(stderr, "  run      %s\n", stk__run_folder_path(job->train.folder));
@@ -390,15 +391,19 @@ static stk_status print_plan(const train_job *job, stk_error *error)
     const stk_status status = stk__pass_print(info->pass, info->network, &text, error);
     if (status == STK_OK) fwrite(text.data, 1, text.size_bytes, stdout);
     stk__buffer_fini(&text);
-    printf("  %-14s %9s\n", "batches", stk__cli_bytes((double)job->train.session.batch_bytes));
-    if (job->train.session.cache_bytes)
-        printf("  %-14s %9s\n", "cache", stk__cli_bytes((double)job->train.session.cache_bytes));
-    if (job->train.session.device_bytes)
+    printf("  %-14s %9s\n", "batches", stk__cli_bytes((double)job->train.session.plan.batch_bytes));
+    if (job->train.session.plan.cache_bytes)
+        printf("  %-14s %9s\n", "cache", stk__cli_bytes((double)job->train.session.plan.cache_bytes));
+    if (job->train.session.plan.device_bytes)
         printf("  %-14s %9s\n  %-14s %9s\n", "CUDA itself",
-               stk__cli_bytes((double)job->train.session.cuda_bytes), job->train.session.device,
-               stk__cli_bytes((double)job->train.session.device_bytes));
-    printf("  %-14s %9s\n  %-14s %9s\n", "program", stk__cli_bytes((double)job->train.session.program_bytes),
-           "at most", stk__cli_bytes((double)job->train.session.planned_bytes));
+               stk__cli_bytes((double)job->train.session.plan.cuda_bytes), job->train.session.device,
+               stk__cli_bytes((double)job->train.session.plan.device_bytes));
+    printf("  %-14s %9s\n  %-14s %9s\n", "program",
+           stk__cli_bytes((double)job->train.session.plan.program_bytes), "at most",
+           stk__cli_bytes((double)job->train.session.plan.planned_bytes));
+    char verdict[256];
+    stk__memory_verdict_text(&job->train.session.verdict, verdict, sizeof verdict);
+    printf("%s\n", verdict);
     return status;
 }
 
@@ -406,6 +411,7 @@ static stk_status run_job(train_job *job, stk_error *error)
 {
     stk__train_session *t = &job->train;
     t->session.config = job->arguments.config;
+    t->session.plan_only = job->plan;
     t->start.on_top = stk__arguments_config(&job->arguments);
     t->stop = stk__interrupt_flag();
     t->tell_sample = stk__cli_tell_sample;
@@ -415,7 +421,7 @@ static stk_status run_job(train_job *job, stk_error *error)
                                 .stepped = show_step,
                                 .logged = show_log,
                                 .evaluated = show_evaluation};
-    STK__TRY(stk__train_session_open(t, job->plan, error));
+    STK__TRY(stk__train_session_open(t, error));
     print_beginning(job);
     if (job->plan) return print_plan(job, error);
     stk__interrupt_wait(true);

@@ -56,7 +56,7 @@ static stk_status measure_load(stk__selftest *t, load *l, stk_error *error)
     l->util_percent = stk__selftest_watch_stop(t->watch);
     l->wait_percent = 100 * stk__stall_wait_ns(stall) * 1e-9 / l->seconds;
     l->peak_bytes = stk__trainer_memory(stk__selftest_session.trainer).peak_bytes;
-    l->planned_bytes = (int64_t)stk__selftest_session.device_bytes;
+    l->planned_bytes = (int64_t)stk__selftest_session.plan.device_bytes;
     return l->steps ? STK_OK : stk__fail(error, STK_ERROR_INTERRUPTED, "interrupted");
 }
 

@@ -12,6 +12,8 @@
 /* Zeroed, aligned to 64 bytes; NULL when there is none. size_bytes 0 gives NULL too. */
 void *stk__alloc(size_t size_bytes);
 void stk__free(void *memory);
+/* What stk__alloc has handed out and has not got back, in all threads: for plans of memory. */
+uint64_t stk__alloc_held_bytes(void);
 
 /* Large zeroed pages that cost nothing until they are written; NULL when refused. */
 void *stk__map(size_t size_bytes);

@@ -96,15 +96,28 @@ size_t stk__tensor_size(const stk__engine *engine, const stk__tensor_desc *desc)
     return stk__align_up(bytes, ALIGN_BYTES);
 }
 
+static stk_status make_dry_arena(stk__engine *engine, size_t size_bytes, stk__arena **arena, stk_error *error)
+{
+    stk__arena *made = stk__alloc(sizeof *made);
+    if (!made) return stk__fail_memory(error, sizeof *made, "an arena");
+    *made = (stk__arena){.engine = engine, .size_bytes = size_bytes ? size_bytes : ALIGN_BYTES};
+    *arena = made;
+    return STK_OK;
+}
+
 stk_status stk__arena_create(stk__engine *engine, size_t size_bytes, stk__arena **arena, stk_error *error)
 {
     *arena = NULL;
+    if (engine->info.dry) return make_dry_arena(engine, size_bytes, arena, error);
     return engine->ops->arena_create(engine, size_bytes ? size_bytes : ALIGN_BYTES, arena, error);
 }
 
 void stk__arena_destroy(stk__arena **arena)
 {
-    if (*arena) (*arena)->engine->ops->arena_destroy(*arena);
+    if (*arena && (*arena)->engine->info.dry)
+        stk__free(*arena);
+    else if (*arena)
+        (*arena)->engine->ops->arena_destroy(*arena);
     *arena = NULL;
 }
 
@@ -114,8 +127,9 @@ static stk_status make_tensor(const stk__tensor *form, stk__tensor **tensor, stk
     stk__tensor *made = stk__alloc(sizeof *made);
     if (!made) return stk__fail_memory(error, sizeof *made, "a tensor's handle");
     *made = *form;
-    const stk_status status =
-        made->engine->ops->tensor_create ? made->engine->ops->tensor_create(made, error) : STK_OK;
+    const stk__engine *engine = made->engine;
+    const bool has_own = engine->ops->tensor_create && !engine->info.dry;
+    const stk_status status = has_own ? engine->ops->tensor_create(made, error) : STK_OK;
     if (status != STK_OK) {
         stk__free(made);
         return status;
@@ -127,11 +141,12 @@ static stk_status make_tensor(const stk__tensor *form, stk__tensor **tensor, stk
 stk_status stk__tensor_create(stk__engine *engine, const stk__tensor_desc *desc, stk__arena *arena,
                               size_t offset_bytes, stk__tensor **tensor, stk_error *error)
 {
+    char *memory = arena->memory ? (char *)arena->memory + offset_bytes : NULL;
     const stk__tensor form = {.engine = engine,
                               .desc = *desc,
                               .size_bytes = stk__tensor_size(engine, desc),
-                              .memory = (char *)arena->memory + offset_bytes,
-                              .place = (char *)arena->memory + offset_bytes};
+                              .memory = memory,
+                              .place = memory};
     assert(offset_bytes % ALIGN_BYTES == 0 && offset_bytes + form.size_bytes <= arena->size_bytes);
     return make_tensor(&form, tensor, error);
 }

@@ -55,6 +55,8 @@ typedef struct stk__engine_options {
     bool tune; /* STK_CONV_AUTO: measure both when an operation is made, and remember it on disk; CUDA: cuDNN
                   measures at the first run of each shape */
     bool graphs; /* CUDA: work on a stream that can be captured, see stk__graph_begin */
+    bool dry;    /* for plans: sizes only. Arenas and tensors have no memory, nothing can be run, read or
+                    written;    nothing is measured, no threads start, PyTorch is not opened */
     const char
         *device; /* torch: "cpu", "cuda:0"; NULL or "auto": the best that it can use. Others are the CPU's */
 } stk__engine_options;
@@ -80,10 +82,11 @@ typedef struct stk__engine_info {
     int32_t device_index;
     uint32_t kernel_layout; /* how it likes weights of convolutions to lie (stk__tensor_desc); 0: densely */
     bool tf32;              /* products of f32 are computed in TF32, which has 10 bits behind the point */
-    uint64_t first_step_bytes; /* host memory that its library takes during the first steps, beside tensors:
-                                  generated code, packing buffers; 0: none that is known */
-    bool graphs;               /* it was asked for graphs and has them */
-    char graphs_why[96];       /* asked for, but it has none: why; else empty */
+    bool dry;               /* as the option says */
+    uint64_t program_bytes; /* host memory of a process that trains with it, beside tensors, batches and what
+                               grows with the network: code, libraries, stacks (engine_program.c) */
+    bool graphs;            /* it was asked for graphs and has them */
+    char graphs_why[96];    /* asked for, but it has none: why; else empty */
     bool draws; /* since the first dropout was created: it draws on its device, wants sample_ids there, and
                    graphs may have it */
     bool measures, deterministic; /* CUDA: as the options of these names say */
@@ -146,7 +149,7 @@ stk__tensor_desc stk__param_desc(const stk__engine *engine, const stk__op_param 
 /* Bytes a tensor takes in an arena, rounded up to the alignment of 64. */
 size_t stk__tensor_size(const stk__engine *engine, const stk__tensor_desc *desc);
 
-/* Zeroed. On CPUs pages cost nothing until they are written. */
+/* Zeroed. On CPUs pages cost nothing until they are written. Of an engine that is dry: a size, no memory. */
 stk_status stk__arena_create(stk__engine *engine, size_t size_bytes, stk__arena **arena, stk_error *error);
 void stk__arena_destroy(stk__arena **arena);
 
@@ -198,6 +201,9 @@ void stk__op_destroy(stk__op **op);
  * call. Both are u8 tensors of that many bytes; 0: not needed. */
 typedef struct stk__op_needs {
     size_t saved_bytes, scratch_bytes;
+    size_t library_bytes; /* not the caller's: what the engine's library keeps on the host for the operation,
+                             descriptors and generated code; an estimate */
+    size_t inside_bytes; /* not the caller's either: weights that the library copies while it runs; 0: none */
 } stk__op_needs;
 stk__op_needs stk__op_memory(const stk__op *op);
 /* "winograd", "direct", "winograd forward, direct backward" …: where an engine has the choice; else "". */

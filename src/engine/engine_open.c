@@ -3,7 +3,7 @@
  * to compute on, then the best of the CPU's. */
 #include "core/logger.h"
 #include "core/pool.h"
-#include "engine/engine.h"
+#include "engine/engine_program.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -88,7 +88,8 @@ stk_status stk__engine_open(stk__engine **engine, const stk__engine_options *opt
     const bool any = !filled.name || strcmp(filled.name, "auto") == 0;
     STK__TRY((any ? open_auto : open_named)(engine, &filled, error));
     (*engine)->level = stk__cpu_level_allowed();
-    if ((*engine)->info.gpu_why[0])
+    (*engine)->info.program_bytes = stk__engine_program_bytes(*engine);
+    if ((*engine)->info.gpu_why[0] && !options->dry)
         stk__log(STK_LOG_WARNING, "training on the CPU, not on the GPU: %s", (*engine)->info.gpu_why);
     return STK_OK;
 }

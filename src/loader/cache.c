@@ -33,6 +33,11 @@ uint64_t stk__cache_promised_bytes(void)
     return atomic_load_explicit(&promised_bytes, memory_order_relaxed);
 }
 
+void stk__cache_promise(int64_t bytes)
+{
+    atomic_fetch_add_explicit(&promised_bytes, (uint64_t)bytes, memory_order_relaxed);
+}
+
 static size_t image_bytes(const stk__cache_options *options, int32_t w, int32_t h)
 {
     return stk__align_up((size_t)w * (size_t)h * (size_t)options->channels, STK_LINE_BYTES);

@@ -48,5 +48,7 @@ stk__cache_use stk__cache_measure(const stk__cache *cache); /* zeroes for NULL *
 size_t stk__cache_sample_bytes(const stk__cache_options *options, int32_t w, int32_t h);
 /* What all caches of this process may still take: memory that looks available and is not. */
 uint64_t stk__cache_promised_bytes(void);
+/* More of it, or with a negative number less: for a cache that is decided on but not made. */
+void stk__cache_promise(int64_t bytes);
 
 #endif

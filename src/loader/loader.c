@@ -89,6 +89,7 @@ static void destroy(stk_loader *loader)
     if (loader->device != loader->target_device) stk__device_close(&loader->device);
     stk__device_close(&loader->target_device);
     stk__plan_destroy(&loader->plan);
+    if (loader->held) stk__cache_promise(-(int64_t)loader->cache_options.budget_bytes);
     stk__cache_destroy(&loader->recipe.cache);
     if (!loader->source_borrowed) stk__source_close(&loader->source);
     stk__inflate_gate_fini(&loader->gate);
@@ -102,16 +103,32 @@ static void destroy(stk_loader *loader)
     stk__free(loader);
 }
 
-static stk_status open_all(stk_loader *loader, const stk__loader_setup *setup, stk_error *error)
+static stk_status start(stk_loader *loader, const stk_loader_options *options, stk_error *error)
 {
-    STK__TRY(make_locks(loader, error));
-    STK__TRY(stk__loader_configure(loader, setup, error));
     STK__TRY(make_workers(loader, error));
     STK__TRY(make_slots(loader, error));
-    stk__loader_note_pinned(loader, setup->options);
+    loader->asked = options;
+    stk__loader_note_pinned(loader, options);
     loader->asked = NULL;
     stk__pump_rewind(loader, 0, 0);
     return stk__pump_start(loader, error);
+}
+
+static stk_status open_all(stk_loader *loader, const stk__loader_setup *setup, stk_error *error)
+{
+    STK__TRY(make_locks(loader, error));
+    loader->held = setup->held;
+    STK__TRY(stk__loader_configure(loader, setup, error));
+    loader->asked = NULL;
+    return loader->held ? STK_OK : start(loader, setup->options, error);
+}
+
+stk_status stk__loader_start(stk_loader *loader, const stk_loader_options *options, stk_error *error)
+{
+    if (!loader || !loader->held) return STK_OK;
+    loader->held = false;
+    STK__TRY(stk__loader_make_cache(loader, error));
+    return start(loader, options, error);
 }
 
 stk_status stk__loader_open(stk_loader **out, const stk__loader_setup *setup, stk_error *error)
@@ -362,16 +379,6 @@ stk_status stk_loader_seek(stk_loader *loader, const stk_loader_state *state, st
     }
     pthread_mutex_unlock(&loader->lock);
     return status;
-}
-
-uint64_t stk__loader_filled_bytes(stk_loader *loader)
-{
-    uint64_t bytes = stk__cache_measure(loader->recipe.cache).bytes;
-    pthread_mutex_lock(&loader->lock);
-    for (int i = 0; i < loader->slot_count; i++)
-        if (loader->slots[i].state != STK_SLOT_FREE) bytes += loader->info.slot_bytes;
-    pthread_mutex_unlock(&loader->lock);
-    return bytes;
 }
 
 void stk_loader_get_stats(stk_loader *loader, stk_loader_stats *stats)

@@ -12,12 +12,15 @@ typedef struct stk__loader_setup {
     const stk_loader_options *options;
     const stk__augment_settings *augment; /* NULL: as options->augment says */
     stk__source *source; /* NULL: opened from options->root; else the caller's, and must outlive the loader */
+    bool held; /* decides everything, but has no slots, cache and threads before stk__loader_start: for plans
+                */
 } stk__loader_setup;
 
 stk_status stk__loader_open(stk_loader **loader, const stk__loader_setup *setup, stk_error *error);
 
-/* Memory of the slots that hold something now, or are being filled, and of the cache. Any thread. */
-uint64_t stk__loader_filled_bytes(stk_loader *loader);
+/* A loader that was opened held begins to load; options are those it was opened with. Others: does nothing.
+ */
+stk_status stk__loader_start(stk_loader *loader, const stk_loader_options *options, stk_error *error);
 
 /* The section `data` of configurations: fields of stk_loader_options. */
 extern const stk__option_table stk__loader_options;

@@ -97,6 +97,7 @@ stk_status stk__loader_probe(stk_loader *loader, stk__picture *common, stk_error
     }
     if (status == STK_OK) status = judge(p, error);
     *common = p->common;
+    loader->read_bytes = p->worker.bytes.capacity_bytes;
     stk__worker_fini(&p->worker);
     stk__free(p);
     return status;

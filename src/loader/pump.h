@@ -26,6 +26,7 @@ struct stk_loader {
     stk__device *target_device; /* in whose memory batches end, may be the same; NULL: the host's */
     bool pinned;                /* the host's memory of slots shall be */
     stk__picture common;        /* upright, as the probe found most images */
+    uint64_t read_bytes;        /* buffer that the probe's reads took */
     stk__recipe recipe;         /* its cache belongs to the loader */
     stk__inflate_gate gate;     /* for the decoders of all workers */
     double timeout_s;
@@ -33,6 +34,10 @@ struct stk_loader {
     char order[32], part[96]; /* as in stk_loader_state */
     uint64_t epochs;          /* 0: without end */
     uint64_t chunk;           /* places a worker claims at once */
+    int64_t prefetch_factor;  /* batches per worker that may wait */
+    uint64_t limit_memory_bytes;
+    bool held; /* configured only: no slots, no cache, no threads until stk__loader_start */
+    stk__cache_options cache_options; /* held: of the cache that it will have; budget_bytes 0: none */
 
     stk__worker *workers; /* [worker_count]; the only one runs in the caller's thread when threads is 0 */
     int worker_count, thread_count;
@@ -97,6 +102,8 @@ stk_status stk__loader_choose_storage(stk_loader *loader, const stk_loader_optio
 
 /* settings_cache.c: makes the cache that data.cache asks for. Slots must have been decided on. */
 stk_status stk__loader_choose_cache(stk_loader *loader, const stk_loader_options *options, stk_error *error);
+/* Of a loader that was held: the cache that was decided on. */
+stk_status stk__loader_make_cache(stk_loader *loader, stk_error *error);
 
 /* loader_effects.c: effects. The last one tells of everything that was asked for and has no use. */
 void stk__loader_note(stk_loader *loader, const char *name, const char *in_effect, const char *why, ...)

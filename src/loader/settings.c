@@ -2,6 +2,7 @@
 /* From options to decisions: every default that depends on the machine or the data set is taken here, and
  * reported as an effect. */
 #include "loader/open_watchdog.h"
+#include "loader/loader_memory.h"
 #include "loader/loader_open.h"
 #include "loader/pump.h"
 
@@ -362,13 +363,12 @@ static void choose_slots(stk_loader *loader, const stk_loader_options *o, stk__p
     const stk__source_info *info = &loader->source->info;
     stk__layout_options options = {.batch_size = o->batch_size, .common = common, .store = store};
     loader->recipe.layout = stk__layout_make(info, &options);
-    const uint64_t slot_bytes = loader->recipe.layout.total_bytes + loader->recipe.layout.device_bytes,
-                   affordable = o->limit_memory_bytes / slot_bytes;
-    const uint64_t wanted =
-        (uint64_t)o->prefetch_factor * (uint64_t)(loader->thread_count ? loader->thread_count : 1);
-    uint64_t waiting = affordable < wanted ? affordable : wanted;
-    if (waiting < 1) waiting = 1;
-    loader->slot_count = (int)waiting + 1;
+    loader->prefetch_factor = o->prefetch_factor;
+    loader->limit_memory_bytes = o->limit_memory_bytes;
+    const stk__slot_choice choice = stk__loader_slots_at(loader, o->batch_size);
+    const uint64_t slot_bytes = choice.slot_bytes, affordable = choice.affordable, wanted = choice.wanted;
+    const uint64_t waiting = (uint64_t)choice.count - 1;
+    loader->slot_count = choice.count;
     if (waiting < wanted) {
         char text[32];
         snprintf(text, sizeof text, "%llu in all", (unsigned long long)waiting);

@@ -141,10 +141,24 @@ static void note_size(stk_loader *loader, const char *asked, const outlook *out)
 
 static stk_status make_cache(stk_loader *loader, const outlook *out, stk_error *error)
 {
-    STK__TRY(stk__cache_create(&loader->recipe.cache, &out->options, error));
+    loader->cache_options = out->options;
+    if (loader->held)
+        stk__cache_promise((int64_t)out->options.budget_bytes); /* others must not count on it */
+    else
+        STK__TRY(stk__cache_create(&loader->recipe.cache, &out->options, error));
     const uint64_t budget = out->options.budget_bytes;
     loader->info.cache_bytes = budget < out->all_bytes ? budget : out->all_bytes;
     return STK_OK;
+}
+
+stk_status stk__loader_make_cache(stk_loader *loader, stk_error *error)
+{
+    const stk__cache_options *options = &loader->cache_options;
+    if (!options->budget_bytes) return STK_OK;
+    stk__cache_promise(-(int64_t)options->budget_bytes);
+    const stk_status status = stk__cache_create(&loader->recipe.cache, options, error);
+    if (status != STK_OK) stk__error_hint(error, "lower data.cache, or use data.cache=none");
+    return status;
 }
 
 /* Any obstacle is reported as an effect, and the cache is left out. */

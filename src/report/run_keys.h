@@ -33,9 +33,12 @@
 #define STK_RUN_KEY_PLANNED_MEMORY "planned_memory_bytes"
 #define STK_RUN_KEY_MODEL          "model_bytes"
 #define STK_RUN_KEY_ACTIVATION     "activation_bytes"
-#define STK_RUN_KEY_BATCHES        "batch_bytes" /* of a plan only */
-#define STK_RUN_KEY_CACHE          "cache_bytes" /* of a plan only */
-#define STK_RUN_KEY_DEVICE         "device"      /* these four: of a run on a GPU */
+#define STK_RUN_KEY_BATCHES        "batch_bytes"     /* of a plan only */
+#define STK_RUN_KEY_CACHE          "cache_bytes"     /* of a plan only */
+#define STK_RUN_KEY_PROGRAM        "program_bytes"   /* of a plan only */
+#define STK_RUN_KEY_TEMPORARY      "temporary_bytes" /* of a plan only */
+#define STK_RUN_KEY_VERDICT        "available"       /* of a plan only: whether it fits; null: unknown */
+#define STK_RUN_KEY_DEVICE         "device"          /* these four: of a run on a GPU */
 #define STK_RUN_KEY_PLANNED_DEVICE "planned_device_bytes"
 #define STK_RUN_KEY_CUDA           "cuda_bytes"
 #define STK_RUN_KEY_PEAK_DEVICE    "peak_device_bytes"
@@ -88,6 +91,7 @@
 #define STK_RUN_KEY_PARAMETERS    "parameters"
 #define STK_RUN_KEY_FORWARD_FLOPS "forward_flops" /* of a plan, and of rows of layers */
 #define STK_RUN_KEY_STEP_FLOPS    "step_flops"
+#define STK_RUN_KEY_SAMPLE_FLOPS  "sample_flops" /* of a plan only: the same of one sample */
 
 #define STK_RUN_KEY_LAYERS              "layers" /* rows; besides these parameters and forward_flops: */
 #define STK_RUN_KEY_NAME_OF_LAYER       "name"

@@ -3,6 +3,8 @@
  * them only passes the call on. Called by the thread that trains. */
 #include "session/loader_feed.h"
 
+#include "loader/loader_memory.h"
+
 #include <stddef.h>
 
 static stk_status feed_next(void *loader, stk_batch **batch, stk_error *error)
@@ -66,6 +68,16 @@ stk__feed stk__feed_of_loader(stk_loader *loader)
                        .batches_per_epoch = info->batches_per_epoch,
                        .batch_size = info->batch_size,
                        .last_batch_size = last_batch_size(info)};
+}
+
+stk__feed stk__feed_at(const stk_loader *loader, int64_t batch_size)
+{
+    const stk__loader_epoch epoch = stk__loader_epoch_at(loader, batch_size);
+    stk__feed feed = stk__feed_of_loader((stk_loader *)(uintptr_t)loader);
+    feed.batch_size = batch_size;
+    feed.batches_per_epoch = epoch.batches;
+    feed.last_batch_size = epoch.last_batch_size;
+    return feed;
 }
 
 stk__feed_facts stk__feed_facts_of(const stk_loader_info *info)

@@ -115,18 +115,18 @@ static void put_memory(json_t *report, const stk__session *s)
 {
     const stk__trainer_info *info = stk__trainer_describe(s->trainer);
     put_bytes(report, STK_RUN_KEY_PEAK_MEMORY, stk__process_peak_bytes());
-    put_bytes(report, STK_RUN_KEY_PLANNED_MEMORY, s->planned_bytes);
+    put_bytes(report, STK_RUN_KEY_PLANNED_MEMORY, s->plan.planned_bytes);
     put_bytes(report, STK_RUN_KEY_MODEL, info->model_bytes);
     put_bytes(report, STK_RUN_KEY_ACTIVATION, info->pass_bytes);
 }
 
 static void put_device(json_t *report, const stk__session *s)
 {
-    if (!s->device_bytes) return;
+    if (!s->plan.device_bytes) return;
     const int64_t peak = stk__trainer_memory(s->trainer).peak_bytes;
     put(report, STK_RUN_KEY_DEVICE, json_string(s->device));
-    put_bytes(report, STK_RUN_KEY_PLANNED_DEVICE, s->device_bytes);
-    put_bytes(report, STK_RUN_KEY_CUDA, s->cuda_bytes);
+    put_bytes(report, STK_RUN_KEY_PLANNED_DEVICE, s->plan.device_bytes);
+    put_bytes(report, STK_RUN_KEY_CUDA, s->plan.cuda_bytes);
     put(report, STK_RUN_KEY_PEAK_DEVICE, peak < 0 ? json_null() : json_integer(peak));
 }
 
@@ -208,20 +208,24 @@ json_t *stk__run_json(const stk__run_result *result)
 json_t *stk__plan_json(const stk__session *s)
 {
     const stk__trainer_info *info = stk__trainer_describe(s->trainer);
-    json_t *plan =
-        json_pack("{s:i, s:s, s:s, s:I, s:f, s:f, s:I, s:I, s:I, s:I, s:o}", STK_RUN_KEY_SCHEMA, 1,
-                  STK_RUN_KEY_NETWORK, info->network->name, STK_RUN_KEY_ENGINE, info->engine->name,
-                  STK_RUN_KEY_PARAMETERS, (json_int_t)info->report->param_count, STK_RUN_KEY_FORWARD_FLOPS,
-                  info->report->flops, STK_RUN_KEY_STEP_FLOPS, info->report->step_flops, STK_RUN_KEY_MODEL,
-                  (json_int_t)info->model_bytes, STK_RUN_KEY_ACTIVATION, (json_int_t)info->pass_bytes,
-                  STK_RUN_KEY_BATCHES, (json_int_t)s->batch_bytes, STK_RUN_KEY_PLANNED_MEMORY,
-                  (json_int_t)s->planned_bytes, STK_RUN_KEY_EFFECTS, stk__config_effects_json(s->config));
+    json_t *plan = json_pack(
+        "{s:i, s:s, s:s, s:I, s:f, s:f, s:I, s:I, s:I, s:I, s:o}", STK_RUN_KEY_SCHEMA, 1, STK_RUN_KEY_NETWORK,
+        info->network->name, STK_RUN_KEY_ENGINE, info->engine->name, STK_RUN_KEY_PARAMETERS,
+        (json_int_t)info->report->param_count, STK_RUN_KEY_FORWARD_FLOPS, info->report->flops,
+        STK_RUN_KEY_STEP_FLOPS, info->report->step_flops, STK_RUN_KEY_MODEL, (json_int_t)info->model_bytes,
+        STK_RUN_KEY_ACTIVATION, (json_int_t)info->pass_bytes, STK_RUN_KEY_BATCHES,
+        (json_int_t)s->plan.batch_bytes, STK_RUN_KEY_PLANNED_MEMORY, (json_int_t)s->plan.planned_bytes,
+        STK_RUN_KEY_EFFECTS, stk__config_effects_json(s->config));
     if (!plan) return NULL;
-    if (s->device_bytes) {
-        put_bytes(plan, STK_RUN_KEY_PLANNED_DEVICE, s->device_bytes);
-        put_bytes(plan, STK_RUN_KEY_CUDA, s->cuda_bytes);
+    if (s->plan.device_bytes) {
+        put_bytes(plan, STK_RUN_KEY_PLANNED_DEVICE, s->plan.device_bytes);
+        put_bytes(plan, STK_RUN_KEY_CUDA, s->plan.cuda_bytes);
     }
-    put_bytes(plan, STK_RUN_KEY_CACHE, s->cache_bytes);
+    put_bytes(plan, STK_RUN_KEY_CACHE, s->plan.cache_bytes);
+    put_real(plan, STK_RUN_KEY_SAMPLE_FLOPS, info->report->step_flops / (double)info->pass_samples);
+    put_bytes(plan, STK_RUN_KEY_TEMPORARY, s->plan.temporary_bytes);
+    put_bytes(plan, STK_RUN_KEY_PROGRAM, s->plan.program_bytes);
+    put(plan, STK_RUN_KEY_VERDICT, stk__memory_verdict_json(&s->verdict));
     return plan;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening order: settings, engine (it decides where batches end), loaders, trainer, then the checks that data
- * and network fit, and what memory all of it takes. Each room tells what is in effect; the config collects
- * it. One thread opens and closes a session. */
+/* Opening order: settings, engine (it decides where batches end), loaders that only decide, the plan of all
+ * memory and whether it is there, then loaders that load, trainer, and the checks that data and network fit.
+ * Each room tells what is in effect; the config collects it. One thread opens and closes a session. */
 #include "session/session.h"
 
 #include "session/loader_feed.h"
@@ -9,7 +9,7 @@
 #include "session/session_loaders.h"
 
 #include "augment/operation.h"
-#include "core/process.h"
+#include "core/memory.h"
 #include "loader/loader_open.h"
 
 #include <pthread.h>
@@ -109,28 +109,36 @@ static stk_status tell_trainer(stk__session *s, stk_error *error)
  * the host, and the trainer copies them. */
 static stk_status open_engine(stk__session *s, stk_error *error)
 {
-    STK__TRY(stk__trainer_open_engine(&s->engine, &s->run, &s->train, error));
+    stk__engine_options options;
+    STK__TRY(stk__trainer_engine_options(&s->run, &s->train, &options, error));
+    options.dry = s->plan_only;
+    STK__TRY(stk__engine_open(&s->engine, &options, error));
     const stk__engine_info *info = stk__engine_describe(s->engine);
     if (info->device == STK_DEVICE_CUDA) snprintf(s->device, sizeof s->device, "cuda:%d", info->device_index);
     return STK_OK;
 }
 
-static stk_status open_trainer(stk__session *s, stk_error *error)
+stk__trainer_setup stk__session_trainer_setup(const stk__session *s)
 {
     stk_loader *any = s->loader ? s->loader : s->val_loader;
     const stk_loader_options *data = s->loader ? &s->data : &s->val_data;
-    const stk__trainer_setup setup = {.model = &s->model,
-                                      .loss = &s->loss,
-                                      .train = &s->train,
-                                      .optimizer = &s->optimizer,
-                                      .run = &s->run,
-                                      .feed = stk__feed_of_loader(s->loader),
-                                      .val = stk__feed_of_loader(s->val_loader),
-                                      .facts = stk__feed_facts_of(stk_loader_describe(any)),
-                                      .seed = (uint64_t)data->seed,
-                                      .engine = s->engine,
-                                      .evaluates_only = s->evaluates_only,
-                                      .has_checkpoint = s->has_checkpoint || s->evaluates_only};
+    return (stk__trainer_setup){.model = &s->model,
+                                .loss = &s->loss,
+                                .train = &s->train,
+                                .optimizer = &s->optimizer,
+                                .run = &s->run,
+                                .feed = stk__feed_of_loader(s->loader),
+                                .val = stk__feed_of_loader(s->val_loader),
+                                .facts = stk__feed_facts_of(stk_loader_describe(any)),
+                                .seed = (uint64_t)data->seed,
+                                .evaluates_only = s->evaluates_only,
+                                .has_checkpoint = s->has_checkpoint || s->evaluates_only};
+}
+
+static stk_status open_trainer(stk__session *s, stk_error *error)
+{
+    stk__trainer_setup setup = stk__session_trainer_setup(s);
+    setup.engine = s->engine;
     s->engine = NULL;
     STK__TRY(stk__trainer_open(&s->trainer, &setup, error));
     return tell_trainer(s, error);
@@ -139,60 +147,55 @@ static stk_status open_trainer(stk__session *s, stk_error *error)
 /* --- memory ----------------------------------------------------------------------------------------------
  */
 
-/* Usual with PyTorch: 0.4 to 0.6 GB, by GPU and version. Not measured with Stoker. */
-#define CUDA_BYTES UINT64_C(600000000)
-
-/* Slots of the training part have their second half there. */
-static uint64_t device_batches(const stk__session *s)
+/* A plan that is only printed keeps its trainer, which has the layers. */
+static stk_status make_plan(stk__session *s, bool rough, stk_error *error)
 {
-    const stk_loader_info *about = s->loader ? stk_loader_describe(s->loader) : NULL;
-    return about ? about->slot_bytes * (uint64_t)about->slot_count : 0;
-}
-
-/* Of what was planned, these bytes are taken already: of the model its first values at least. */
-static uint64_t taken_bytes(const stk__session *s)
-{
-    const stk__trainer_info *info = stk__trainer_describe(s->trainer);
-    const stk__model_bytes model = stk__model_measure(info->model);
-    if (s->device[0]) return 0;
-    return info->backed ? info->model_bytes + info->pass_bytes
-                        : model.params + model.buffers + model.averages;
-}
-
-/* What is not taken yet, memory of batches that workers have not read into for instance, will be. */
-static void plan_memory(stk__session *s)
-{
-    const stk__trainer_info *info = stk__trainer_describe(s->trainer);
-    uint64_t touched = taken_bytes(s);
-    const uint64_t now = stk__process_resident_bytes();
-    stk_loader *const loaders[] = {s->loader, s->val_loader};
-    for (int i = 0; i < 2; i++) {
-        const stk_loader_info *about = loaders[i] ? stk_loader_describe(loaders[i]) : NULL;
-        if (!about) continue;
-        s->batch_bytes += about->slot_bytes * (uint64_t)about->slot_count;
-        s->cache_bytes += about->cache_bytes;
-        touched += stk__loader_filled_bytes(loaders[i]);
-    }
-    s->program_bytes = (now > touched ? now - touched : 0) + info->engine->first_step_bytes;
-    s->planned_bytes = s->program_bytes + s->batch_bytes + s->cache_bytes;
-    if (!s->device[0])
-        s->planned_bytes += info->model_bytes + info->pass_bytes;
+    stk__trainer *trainer = NULL;
+    const stk__memory_question question = {.batch_size = stk_loader_describe(s->loader)->batch_size,
+                                           .rough = rough};
+    STK__TRY(stk__session_open_dry(s, &question, &trainer, error));
+    stk__memory_plan_fill(s, question.batch_size, trainer, &s->plan);
+    if (s->plan_only)
+        s->trainer = trainer;
     else
-        s->cuda_bytes = CUDA_BYTES;
-    if (s->device[0])
-        s->device_bytes = info->model_bytes + info->pass_bytes + device_batches(s) + s->cuda_bytes;
+        stk__trainer_close(&trainer);
+    return stk__memory_judge(s, NULL, &s->verdict, error);
+}
+
+/* Before anything is allocated. The first step shall not wait for an exact plan where a rough one fits: the
+ * trainer makes the exact one. */
+static stk_status plan_memory(stk__session *s, stk_error *error)
+{
+    STK__TRY(make_plan(s, !s->plan_only, error));
+    if (s->plan_only) return tell_trainer(s, error);
+    if (s->verdict.fits || s->run.force == STK_SWITCH_ON) return STK_OK;
+    STK__TRY(make_plan(s, false, error));
+    return stk__memory_refuse(&s->verdict, error);
+}
+
+/* --- open and close --------------------------------------------------------------------------------------
+ */
+
+static stk_status open_loaders(stk__session *s, stk_error *error)
+{
+    const uint64_t held_bytes = stk__alloc_held_bytes();
+    if (!s->evaluates_only) STK__TRY(stk__session_open_training(s, error));
+    STK__TRY(stk__session_open_validation(s, error));
+    s->index_bytes = stk__alloc_held_bytes() - held_bytes;
+    return STK_OK;
 }
 
 stk_status stk__session_open(stk__session *s, stk_error *error)
 {
     STK__TRY(stk__session_read(s, error));
     STK__TRY(open_engine(s, error));
-    if (!s->evaluates_only) STK__TRY(stk__session_open_training(s, error));
-    STK__TRY(stk__session_open_validation(s, error));
-    STK__TRY(open_trainer(s, error));
-    if (s->loader) STK__TRY(stk__session_check_parts(s, error));
-    plan_memory(s);
-    return STK_OK;
+    STK__TRY(open_loaders(s, error));
+    if (s->loader) STK__TRY(plan_memory(s, error));
+    if (!s->plan_only) STK__TRY(stk__session_start_loaders(s, error));
+    if (!s->plan_only) STK__TRY(open_trainer(s, error));
+    if (!s->loader) return STK_OK;
+    if (!s->plan_only) stk__memory_plan_correct(&s->plan, s->trainer);
+    return stk__session_check_parts(s, error);
 }
 
 int stk__session_close(stk__session *s)

@@ -6,6 +6,7 @@
 #define STK_SESSION_SESSION_H
 
 #include "core/config.h"
+#include "session/memory_plan.h"
 #include "stoker/loader.h"
 #include "train/trainer.h"
 
@@ -18,6 +19,8 @@ typedef struct stk__session { /* zeroed, config set, then open and close */
     stk__config *config;      /* the caller's; texts of the settings lie in it */
     bool evaluates_only;
     bool has_checkpoint; /* whose weights are read afterwards */
+    bool plan_only;      /* `--plan`: loaders and trainer are there to be described; nothing can be loaded or
+                            trained */
 
     /* Filled in by open; all defaults are in. */
     stk__model_settings model;
@@ -30,13 +33,9 @@ typedef struct stk__session { /* zeroed, config set, then open and close */
     stk__engine *engine;             /* until it is the trainer's */
     char device[16]; /* where batches of the training part end: "cuda:0"; empty: the host's memory */
     stk__trainer *trainer;
-    uint64_t batch_bytes;   /* of all slots of both loaders */
-    uint64_t cache_bytes;   /* of both loaders' caches, when they are full */
-    uint64_t program_bytes; /* what the process had before anything was computed; 0: unknown */
-    uint64_t device_bytes; /* planned in the memory of a GPU: model, activations, batches, and …; 0: none */
-    uint64_t cuda_bytes; /* … what CUDA takes for itself: its context, and code and workspaces of cuDNN and
-                            cuBLAS, which come with the first steps */
-    uint64_t planned_bytes; /* all of it together, at most */
+    uint64_t index_bytes;        /* of both loaders' lists of samples */
+    stk__memory_plan plan;       /* of a session that trains */
+    stk__memory_verdict verdict; /* … whether it fits */
 } stk__session;
 
 /* Puts the values of run.preset below everything that was asked for. Before anything is applied. */
@@ -47,6 +46,9 @@ stk_status stk__session_read(stk__session *session, stk_error *error);
 /* Reads the settings and opens loaders and trainer; the effects are listed in the config. After a failure,
  * too, the session is to be closed. */
 stk_status stk__session_open(stk__session *session, stk_error *error);
+/* What a trainer is made from; without an engine, which the trainer owns. */
+stk__trainer_setup stk__session_trainer_setup(const stk__session *session);
+
 /* The number of threads that hang and were given up: memory they may still use is not freed, and the program
  * should end without waiting for them. Accepts a session that failed to open, or was closed. */
 int stk__session_close(stk__session *session);

@@ -55,7 +55,7 @@ stk_status stk__session_open_training(stk__session *s, stk_error *error)
     STK__TRY(want_floats(s, &s->data, error));
     s->data.part = STK_PART_TRAIN;
     s->data.device = s->device[0] ? s->device : NULL;
-    const stk__loader_setup setup = {.options = &s->data, .augment = &augment};
+    const stk__loader_setup setup = {.options = &s->data, .augment = &augment, .held = true};
     STK__TRY(stk__loader_open(&s->loader, &setup, error));
     return stk__session_tell_loading(s->config, s->loader, &s->data, &augment, error);
 }
@@ -112,7 +112,13 @@ stk_status stk__session_open_validation(stk__session *s, stk_error *error)
     if (!stk__config_requested(s->config, "data.val.order", NULL)) s->val_data.order = NULL;
     if (!stk__session_is_limited(s)) s->val_data.limit = 0;
     if (s->evaluates_only) s->val_data.cache = NULL; /* every sample comes once */
-    const stk__loader_setup setup = {.options = &s->val_data, .augment = &nothing};
+    const stk__loader_setup setup = {.options = &s->val_data, .augment = &nothing, .held = true};
     STK__TRY(stk__loader_open(&s->val_loader, &setup, error));
     return tell_validation(s, error);
+}
+
+stk_status stk__session_start_loaders(stk__session *s, stk_error *error)
+{
+    STK__TRY(stk__loader_start(s->loader, &s->data, error));
+    return stk__loader_start(s->val_loader, &s->val_data, error);
 }

@@ -11,4 +11,7 @@ stk_status stk__session_open_training(stk__session *session, stk_error *error);
  */
 stk_status stk__session_open_validation(stk__session *session, stk_error *error);
 
+/* Both are opened held: now they begin to load. */
+stk_status stk__session_start_loaders(stk__session *session, stk_error *error);
+
 #endif

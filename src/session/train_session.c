@@ -18,13 +18,13 @@ static stk_status open_ledgers(stk__train_session *t, stk_error *error)
     return stk__ledger_file_open(&t->val_ledger, t->session.val_loader, true, error);
 }
 
-stk_status stk__train_session_open(stk__train_session *t, bool plan_only, stk_error *error)
+stk_status stk__train_session_open(stk__train_session *t, stk_error *error)
 {
     stk__session *s = &t->session;
     STK__TRY(stk__run_read_settings(s->config, &t->start, error));
     s->has_checkpoint = t->start.resume && stk__run_has_checkpoint(t->start.path);
     STK__TRY(stk__session_open(s, error));
-    if (!plan_only) {
+    if (!s->plan_only) {
         STK__TRY(stk__run_open_folder(&t->folder, s, &t->start, &t->settings, error));
         STK__TRY(open_ledgers(t, error));
         STK__TRY(stk__run_artifacts_open(&t->artifacts, s, t->trace_steps, error));

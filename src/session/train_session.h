@@ -13,7 +13,7 @@
 
 typedef struct stk__train_session { /* zeroed, then … */
     /* … set by the caller. */
-    stk__session session; /* its config */
+    stk__session session; /* its config; plan_only */
     stk__run_start start;
     int64_t stop_after;  /* steps; 0: to the end */
     int64_t trace_steps; /* 0: no trace */
@@ -32,9 +32,9 @@ typedef struct stk__train_session { /* zeroed, then … */
     char ledger_path[1024];
 } stk__train_session;
 
-/* Reads the settings, opens loaders and trainer; unless plan_only also the run's folder and all that is
- * written there. Effects are listed in the config. */
-stk_status stk__train_session_open(stk__train_session *t, bool plan_only, stk_error *error);
+/* Reads the settings, opens loaders and trainer; unless session.plan_only also the run's folder and all that
+ * is written there. Effects are listed in the config. */
+stk_status stk__train_session_open(stk__train_session *t, stk_error *error);
 stk_status stk__train_session_train(stk__train_session *t, stk_error *error);
 
 /* Writes run.json if there were steps, or if the file does not describe this end of the run yet. *report: it;

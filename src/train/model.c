@@ -202,7 +202,7 @@ static stk_status build(stk__model *model, const stk__network *network, const st
     list_tensors(model, network, forms, options->freeze);
     STK__TRY(place(model, options, error));
     fill_lists(model);
-    return stk__model_start(model, options->seed, error);
+    return stk__engine_describe(model->engine)->dry ? STK_OK : stk__model_start(model, options->seed, error);
 }
 
 stk_status stk__model_create(stk__model **model, stk__engine *engine, const stk__network *network,

@@ -90,6 +90,7 @@ static const stk__option run_table[] = {
     {.name = "name", .type = STK_OPTION_TEXT, .offset = FIELD(name), .help = "name of the run; unset = network and data"},
     {.name = "dir", .type = STK_OPTION_TEXT, .offset = FIELD(dir), .fallback = "runs", .help = "output directory: each new run gets a folder in it"},
     {.name = "resume", .type = STK_OPTION_SWITCH, .offset = FIELD(resume), .help = "resume the run in --run DIR from its last checkpoint"},
+    {.name = "force", .type = STK_OPTION_SWITCH, .offset = FIELD(force), .help = "train even if the planned memory is more than is available (out of memory may kill it)"},
 };
 #undef FIELD
 /* clang-format on */

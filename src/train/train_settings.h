@@ -102,6 +102,7 @@ typedef struct stk__run_settings {
     int64_t monitor_interval;
     const char *name, *dir;
     int resume;
+    int force;
 } stk__run_settings;
 
 extern const stk__option_table stk__model_options_table, stk__loss_options_table, stk__train_options_table,

@@ -31,14 +31,19 @@ typedef struct stk__trainer_setup {
     stk__engine *engine; /* the trainer's from now on; NULL: the one of stk__trainer_open_engine */
     bool evaluates_only; /* no gradients, no optimizer: `stoker eval` */
     bool has_checkpoint; /* whose weights will come: model.weights is not read */
+    bool rough;          /* with a dry engine: see stk__pass_request */
 } stk__trainer_setup;
 
+/* How the engine that the settings ask for is opened; what they contradict in is refused. */
+stk_status stk__trainer_engine_options(const stk__run_settings *run, const stk__train_settings *train,
+                                       stk__engine_options *options, stk_error *error);
 /* The engine that the settings ask for, for who must know its device before there are batches. */
 stk_status stk__trainer_open_engine(stk__engine **engine, const stk__run_settings *run,
                                     const stk__train_settings *train, stk_error *error);
 
-/* Opens the engine, reads the network, plans the passes and fills the weights. Settings need to live only
- * during the call; feeds live as long as the trainer. */
+/* Opens the engine, reads the network, plans the passes and fills the weights; with an engine that is dry it
+ * can only be described and closed, and has the one pass that is described. Settings need to live only during
+ * the call; feeds live as long as the trainer. */
 stk_status stk__trainer_open(stk__trainer **trainer, const stk__trainer_setup *setup, stk_error *error);
 void stk__trainer_close(stk__trainer **trainer);
 
@@ -133,11 +138,15 @@ typedef struct stk__trainer_info {
     const stk__network *network;
     const stk__pass_report *report; /* of the pass that trains (or evaluates) full batches */
     const stk__pass *pass;
-    stk_dtype half; /* mixed precision: bf16 or f16; 0: f32 */
+    int64_t
+        pass_samples; /* of the batch that these two are of: all of the part, if that is less than a batch */
+    stk_dtype half;   /* mixed precision: bf16 or f16; 0: f32 */
     stk__model *model;
-    size_t model_bytes, pass_bytes; /* memory of its own … */
-    bool backed;                    /* … all of which is taken already, from the host's */
-    int value;                      /* of the task: decides which checkpoint is best */
+    size_t model_bytes, pass_bytes; /* memory of its own */
+    size_t library_bytes; /* of a dry one: on the host, for operations of all passes, by the engine's library
+                             and the passes themselves */
+    size_t inside_bytes;  /* as in stk__pass_report, of all passes */
+    int value;            /* of the task: decides which checkpoint is best */
     int64_t steps_per_epoch;
     bool starts_standardised; /* features and targets were measured on the training set */
     bool

@@ -19,20 +19,28 @@ static stk_status choose_engine(const stk__run_settings *run, const char *device
     return STK_ERROR_UNSUPPORTED;
 }
 
+stk_status stk__trainer_engine_options(const stk__run_settings *run, const stk__train_settings *train,
+                                       stk__engine_options *options, stk_error *error)
+{
+    const char *device = run->device ? run->device : "auto", *name;
+    STK__TRY(choose_engine(run, device, &name, error));
+    *options = (stk__engine_options){.name = name,
+                                     .threads = (int)run->threads,
+                                     .device = device,
+                                     .no_tf32 = train->tf32 == STK_SWITCH_OFF,
+                                     .deterministic = train->deterministic == STK_SWITCH_ON,
+                                     .conv = (stk__conv)train->conv,
+                                     .tune = stk__train_tunes(train),
+                                     .graphs = stk__train_captures(train)};
+    return STK_OK;
+}
+
 stk_status stk__trainer_open_engine(stk__engine **engine, const stk__run_settings *run,
                                     const stk__train_settings *train, stk_error *error)
 {
-    const char *device = run->device ? run->device : "auto", *name;
+    stk__engine_options options;
     *engine = NULL;
-    STK__TRY(choose_engine(run, device, &name, error));
-    const stk__engine_options options = {.name = name,
-                                         .threads = (int)run->threads,
-                                         .device = device,
-                                         .no_tf32 = train->tf32 == STK_SWITCH_OFF,
-                                         .deterministic = train->deterministic == STK_SWITCH_ON,
-                                         .conv = (stk__conv)train->conv,
-                                         .tune = stk__train_tunes(train),
-                                         .graphs = stk__train_captures(train)};
+    STK__TRY(stk__trainer_engine_options(run, train, &options, error));
     return stk__engine_open(engine, &options, error);
 }
 

@@ -9,6 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Of a layer in run.json and report.html when they are written; as measured with hrnet_w18, which has 1,100.
+ */
+enum { LAYER_BYTES = 3500 };
+
 /* --- passes ----------------------------------------------------------------------------------------------
  */
 
@@ -53,13 +57,29 @@ static stk__shape input_shape(const stk__trainer *t, int64_t n)
     return (stk__shape){4, {n, f->image_h, f->image_w, f->image_c}};
 }
 
+/* The pass that is described and printed. */
+static stk__trainer_pass main_pass(const stk__trainer *t)
+{
+    return t->evaluates_only ? STK_PASS_EVAL : STK_PASS_TRAIN;
+}
+
 static stk_status plan_pass(stk__trainer *t, stk__trainer_pass which, int64_t n, stk__pass_request *request,
                             stk_error *error)
 {
+    const uint64_t held_bytes = stk__alloc_held_bytes();
     t->pass_n[which] = n;
     request->input = input_shape(t, n);
     request->training = which < STK_PASS_EVAL;
-    return stk__pass_create(&t->passes[which], request, error);
+    STK__TRY(stk__pass_create(&t->passes[which], request, error));
+    const size_t size = stk__pass_size(t->passes[which]);
+    if (size > t->info.pass_bytes) t->info.pass_bytes = size;
+    const stk__pass_report *report = stk__pass_describe(t->passes[which]);
+    t->info.library_bytes += report->library_bytes;
+    if (report->inside_bytes > t->info.inside_bytes) t->info.inside_bytes = report->inside_bytes;
+    if (!t->info.engine->dry || which == main_pass(t)) return STK_OK;
+    t->info.library_bytes += stk__alloc_held_bytes() - held_bytes;
+    stk__pass_destroy(&t->passes[which]); /* its sizes are noted */
+    return STK_OK;
 }
 
 static stk_status plan_feed(stk__trainer *t, const stk__feed *feed, stk__trainer_pass first,
@@ -78,6 +98,7 @@ static stk_status plan_passes(stk__trainer *t, const stk__trainer_setup *setup, 
     stk__pass_request request = {.engine = t->engine,
                                  .network = t->network,
                                  .recompute = recompute,
+                                 .rough = setup->rough,
                                  .half = t->info.half,
                                  .freeze = setup->model->freeze,
                                  .fuse = setup->train->compile != STK_SWITCH_OFF};
@@ -96,7 +117,7 @@ static stk_status plan_passes(stk__trainer *t, const stk__trainer_setup *setup, 
 static stk_status make_model(stk__trainer *t, const stk__trainer_setup *setup, stk_error *error)
 {
     const bool adamw = setup->optimizer->name == STK_OPTIMIZER_ADAMW;
-    const stk__pass *main_pass = t->passes[t->evaluates_only ? STK_PASS_EVAL : STK_PASS_TRAIN];
+    const stk__pass *pass = t->passes[main_pass(t)];
     const stk__model_options options = {.training = !t->evaluates_only,
                                         .first = adamw || setup->optimizer->momentum >= 0,
                                         .second = adamw,
@@ -104,19 +125,14 @@ static stk_status make_model(stk__trainer *t, const stk__trainer_setup *setup, s
                                         .spare = !t->evaluates_only,
                                         .freeze = setup->model->freeze,
                                         .seed = t->seed};
-    STK__TRY(
-        stk__model_create(&t->model, t->engine, t->network, stk__pass_forms(main_pass), &options, error));
-    size_t size = 0;
-    for (int p = 0; p < STK_PASS_COUNT; p++)
-        if (t->passes[p] && stk__pass_size(t->passes[p]) > size) size = stk__pass_size(t->passes[p]);
+    STK__TRY(stk__model_create(&t->model, t->engine, t->network, stk__pass_forms(pass), &options, error));
     t->info.model_bytes = t->model->size_bytes;
-    t->info.pass_bytes = size;
-    STK__TRY(stk__arena_create(t->engine, size, &t->pass_arena, error));
-    t->info.backed = t->pass_arena->backed;
+    STK__TRY(stk__arena_create(t->engine, t->info.pass_bytes, &t->pass_arena, error));
     for (int p = 0; p < STK_PASS_COUNT; p++)
         if (t->passes[p]) STK__TRY(stk__pass_bind(t->passes[p], t->model, t->pass_arena, error));
-    t->info.pass = main_pass;
-    t->info.report = stk__pass_describe(main_pass);
+    t->info.pass = pass;
+    t->info.pass_samples = t->pass_n[main_pass(t)];
+    t->info.report = stk__pass_describe(pass);
     t->info.network = t->network;
     t->info.model = t->model;
     return STK_OK;
@@ -188,6 +204,7 @@ static stk_status read_class_weights(stk__trainer *t, const char *text, stk_erro
         return STK_OK;
     }
     if (count != t->classes) return refuse_weights(t, text, count, error);
+    if (t->info.engine->dry) return STK_OK;
     return stk__tensor_write(t->class_weights, weights, (size_t)count * sizeof weights[0], error);
 }
 
@@ -273,6 +290,10 @@ static stk_status load_weights(stk__trainer *t, const stk__trainer_setup *setup,
                           "start of the run; now the weights of its checkpoint are loaded");
         return STK_OK;
     }
+    if (t->info.engine->dry) {
+        stk__trainer_note(t, "model.weights", path, "loaded when training starts");
+        return STK_OK;
+    }
     STK__TRY(stk__weights_load(path, t->model, &report, error));
     int at = snprintf(why, sizeof why, "%d of %d tensors loaded", report.loaded, t->model->count);
     if (report.misfits)
@@ -311,6 +332,7 @@ static stk_status open_trainer(stk__trainer *t, const stk__trainer_setup *setup,
 stk_status stk__trainer_open(stk__trainer **trainer, const stk__trainer_setup *setup, stk_error *error)
 {
     *trainer = NULL;
+    const uint64_t held_bytes = stk__alloc_held_bytes();
     stk__trainer *t = stk__alloc(sizeof *t);
     if (!t) {
         stk__engine *engine = setup->engine; /* ours already */
@@ -323,6 +345,9 @@ stk_status stk__trainer_open(stk__trainer **trainer, const stk__trainer_setup *s
     t->seed = setup->seed;
     t->evaluates_only = setup->evaluates_only;
     const stk_status status = open_trainer(t, setup, error);
+    if (status == STK_OK && t->info.engine->dry)
+        t->info.library_bytes +=
+            stk__alloc_held_bytes() - held_bytes + (size_t)t->network->layer_count * (size_t)LAYER_BYTES;
     if (status == STK_OK)
         *trainer = t;
     else

@@ -45,6 +45,7 @@ static void close_engine(stk__engine *engine)
 {
     stk__onednn *made = (stk__onednn *)engine;
     stk__dnn_fini(&made->dnn);
+    stk__free(made->memos);
     stk__free(made);
 }
 
@@ -70,17 +71,19 @@ static stk_status open_engine(stk__engine **engine, const stk__engine_options *o
     made->loops = stk__onednn_loops_at(stk__cpu_level_allowed());
     made->conv = options->conv;
     made->tune = options->tune;
+    made->dnn.dry = info->dry = options->dry;
+    made->dnn.cost = &made->cost;
+    if (options->dry) made->memos = stk__alloc(STK_ONEDNN_MEMOS * sizeof *made->memos);
     const stk_status status = stk__dnn_init(&made->dnn, api, options->threads, error);
     if (status != STK_OK) {
         close_engine(&made->front);
         return status;
     }
-    wake_pool(options->threads);
+    if (!options->dry) wake_pool(options->threads);
     info->name = stk__engine_onednn.name;
     info->threads = options->threads;
     info->fuses = true;
     info->bf16 = info->f16 = STK_HALF_WIDENED;
-    info->first_step_bytes = (stk__dnn_has_avx512(&made->dnn) ? 8u : 4u) << 20; /* as measured */
     info->half_why = stk__dnn_has_bf16(&made->dnn)
                          ? "this engine computes in float32 only"
                          : "this CPU lacks bf16, and this engine computes in float32 only";
@@ -124,13 +127,45 @@ static void destroy_op(stk__op *op)
     op->own = NULL;
 }
 
+static stk_status make_op(stk__op *op, stk_error *error)
+{
+    const stk__dnn_cost *cost = &stk__onednn_of(op)->cost;
+    const size_t kept_bytes = cost->kept_bytes, code_bytes = cost->code_bytes;
+    stk__dnn_threads(stk__dnn_of(op), op->engine->info.threads);
+    const stk_status status = kinds[op->spec.kind]->create(op, error);
+    op->needs.library_bytes = cost->kept_bytes - kept_bytes + cost->code_bytes - code_bytes;
+    if (status != STK_OK) destroy_op(op);
+    return status;
+}
+
+/* As another one of the same specification, whose code it would share. */
+static stk_status make_dry_op(stk__op *op, stk_error *error)
+{
+    stk__onednn *engine = stk__onednn_of(op);
+    stk__onednn_memo *memo = stk__onednn_memo_find(engine->memos, op);
+    if (memo && memo->known) {
+        op->needs = memo->needs;
+        op->method = memo->method;
+        op->joins = memo->joins;
+        op->adds = memo->adds;
+        return STK_OK;
+    }
+    const size_t code_bytes = engine->cost.code_bytes;
+    STK__TRY(make_op(op, error));
+    if (!memo) return STK_OK;
+    memo->known = true;
+    memo->needs = op->needs;
+    memo->needs.library_bytes -= engine->cost.code_bytes - code_bytes;
+    memo->method = op->method;
+    memo->joins = op->joins;
+    memo->adds = op->adds;
+    return STK_OK;
+}
+
 static stk_status create_op(stk__op *op, stk_error *error)
 {
     if (!kinds[op->spec.kind]->create) return STK_OK;
-    stk__dnn_threads(stk__dnn_of(op), op->engine->info.threads);
-    const stk_status status = kinds[op->spec.kind]->create(op, error);
-    if (status != STK_OK) destroy_op(op);
-    return status;
+    return stk__onednn_of(op)->memos ? make_dry_op(op, error) : make_op(op, error);
 }
 
 static stk_status run_forward(stk__op *op, const stk__op_io *io, stk_error *error)

@@ -5,6 +5,7 @@
 
 #include "engine/engine.h"
 #include "core/align.h"
+#include "engine/onednn/onednn_cost.h"
 #include "engine/onednn/onednn_loops.h"
 #include "engine/onednn/onednn_step.h"
 
@@ -13,6 +14,8 @@ enum { STK_ONEDNN_SUMS = 1024 };
 typedef struct stk__onednn {
     stk__engine front;
     stk__dnn dnn;
+    stk__dnn_cost cost;
+    stk__onednn_memo *memos; /* of an engine that is dry; NULL: it is not */
     const stk__onednn_loops *loops;
     stk__conv conv;
     bool tune;

@@ -10,12 +10,15 @@
 #include <stdint.h>
 
 struct stk__onednn_api;
+typedef struct stk__dnn_cost stk__dnn_cost; /* onednn_cost.h */
 
 typedef struct stk__dnn { /* init/fini */
     const struct stk__onednn_api *api;
     struct dnnl_engine *engine;
     struct dnnl_stream *stream;
     int threads;
+    bool dry; /* steps are described, which gives their sizes, but not created: they cannot be run */
+    stk__dnn_cost *cost; /* counts what they would keep; the engine's */
 } stk__dnn;
 
 /* Arguments of steps. */
@@ -75,7 +78,7 @@ typedef struct stk__dnn_layer {
 
 typedef struct stk__dnn_step { /* create/fini; zeroed: nothing to do */
     struct dnnl_primitive_desc *desc;
-    struct dnnl_primitive *primitive;
+    struct dnnl_primitive *primitive; /* NULL: nothing to do, or dry */
     struct dnnl_memory *memory[STK_DNN_PLACES];
     size_t size_bytes[STK_DNN_PLACES]; /* 0: not an argument */
 } stk__dnn_step;

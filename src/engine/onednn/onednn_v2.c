@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Steps by oneDNN 2.x: operation descriptors are structs that its *_desc_init calls fill. */
 #include "engine/onednn/onednn_api.h"
-#include "engine/onednn/onednn_step.h"
+#include "engine/onednn/onednn_cost.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -51,7 +51,7 @@ static stk_status judge(dnnl_status_t status, const char *what, stk_error *error
 
 stk_status stk__dnn_init(stk__dnn *dnn, const stk__onednn_api *api, int threads, stk_error *error)
 {
-    *dnn = (stk__dnn){.api = api, .threads = threads};
+    *dnn = (stk__dnn){.api = api, .threads = threads, .dry = dnn->dry, .cost = dnn->cost};
     stk__dnn_threads(dnn, threads);
     TRY(api->dnnl_engine_create(&dnn->engine, dnnl_cpu, 0), "an engine");
     return judge(api->dnnl_stream_create(&dnn->stream, dnn->engine, dnnl_stream_default_flags), "a stream",
@@ -236,12 +236,13 @@ static stk_status make_attributes(const stk__dnn *dnn, dnnl_primitive_attr_t *at
 
 static stk_status finish_step(const stk__dnn *dnn, stk__dnn_step *step, stk_error *error)
 {
-    TRY(dnn->api->dnnl_primitive_create(&step->primitive, step->desc), "a primitive");
+    if (!dnn->dry) TRY(dnn->api->dnnl_primitive_create(&step->primitive, step->desc), "a primitive");
     for (int place = 0; place < STK_DNN_PLACES; place++) {
         const dnnl_memory_desc_t *desc =
             dnn->api->dnnl_primitive_desc_query_md(step->desc, dnnl_query_exec_arg_md, arguments[place]);
         if (!desc || desc->ndims == 0) continue;
         step->size_bytes[place] = dnn->api->dnnl_memory_desc_get_size(desc);
+        if (dnn->dry) continue;
         TRY(dnn->api->dnnl_memory_create(&step->memory[place], desc, dnn->engine, DNNL_MEMORY_NONE),
             "a memory object");
     }
@@ -270,6 +271,7 @@ stk_status stk__dnn_step_create(const stk__dnn *dnn, const stk__dnn_layer *layer
                                                             forward ? forward->desc : NULL),
                        "a layer of these shapes", error);
     if (attributes) dnn->api->dnnl_primitive_attr_destroy(attributes);
+    stk__dnn_cost_step(dnn->cost, layer, pass);
     return seal_step(dnn, status, step, error);
 }
 
@@ -291,6 +293,7 @@ stk_status stk__dnn_reorder_create(const stk__dnn *dnn, const stk__dnn_reorder *
                                                                     dnn->engine, attributes),
                        "a reorder", error);
     if (attributes) dnn->api->dnnl_primitive_attr_destroy(attributes);
+    stk__dnn_cost_reorder(dnn->cost);
     return seal_step(dnn, status, step, error);
 }
 

@@ -147,10 +147,9 @@ static void plan_weights(const stk__op *op, weighted *own, size_t *total)
     own->dbias = stk__onednn_reserve(total, bias * sizeof(float));
     const size_t pad = largest(pad_of(step, &own->weights_out), pad_of(&own->x_in, &own->dy_in));
     own->weights_pad = stk__onednn_reserve(total, pad);
-    const bool moves = own->gathers || own->x_in.primitive;
+    const bool moves = own->gathers || own->x_in.desc;
     own->x_inside = stk__onednn_reserve(total, moves ? step->size_bytes[STK_DNN_SRC] : 0);
-    own->dy_inside =
-        stk__onednn_reserve(total, own->dy_in.primitive ? step->size_bytes[STK_DNN_DIFF_DST] : 0);
+    own->dy_inside = stk__onednn_reserve(total, own->dy_in.desc ? step->size_bytes[STK_DNN_DIFF_DST] : 0);
 }
 
 static void plan_scratch(stk__op *op, weighted *own)
@@ -183,6 +182,7 @@ static stk_status create_both(stk__op *op, weighted *own, stk_error *error)
     memset(own->winograd.uses, 1, sizeof own->winograd.uses);
     plan_scratch(op, own);
     own->winograd = rule;
+    if (stk__dnn_of(op)->dry) return STK_OK;
     if (!stk__onednn_tune_recall(op, &own->winograd)) stk__onednn_tune(op, &own->winograd);
     return STK_OK;
 }
@@ -200,6 +200,7 @@ static stk_status create(stk__op *op, stk_error *error)
     if (!own) return stk__fail_memory(error, sizeof *own, "a layer");
     stk__onednn_winograd_choose(op, &own->winograd);
     STK__TRY(own->winograd.open ? create_both(op, own, error) : create_one(op, own, error));
+    if (stk__dnn_of(op)->dry) destroy(op); /* descriptions of thousands of layers take memory, too */
     op->method = stk__onednn_winograd_word(&own->winograd);
     return STK_OK;
 }

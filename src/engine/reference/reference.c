@@ -41,12 +41,12 @@ static const stk__reference_kernel *const kernels[STK_OP_COUNT] = {
 
 static stk_status open_engine(stk__engine **engine, const stk__engine_options *options, stk_error *error)
 {
-    (void)options; /* more threads than one would make another order of sums */
     stk__engine *made = stk__alloc(sizeof *made);
     if (!made) return stk__fail_memory(error, sizeof *made, "the reference engine");
     made->ops = &stk__engine_reference;
     made->info = (stk__engine_info){.name = "reference",
-                                    .threads = 1,
+                                    .threads = 1, /* more would make another order of sums */
+                                    .dry = options->dry,
                                     .bf16 = STK_HALF_WIDENED,
                                     .f16 = STK_HALF_WIDENED,
                                     .half_why = "the reference engine computes in float32 only",

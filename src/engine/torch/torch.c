@@ -88,6 +88,10 @@ static void close_engine(stk__engine *engine)
     stk__torch *made = stk__torch_of(engine);
     stk__torch_handle *list[CONSTANTS];
     list_constants(made, list);
+    if (made->front.info.dry) {
+        stk__free(made);
+        return;
+    }
     stk__torch_draws_close(&made->draws);
     for (int i = 0; i < CONSTANTS; i++)
         if (*list[i]) made->api->aoti_torch_delete_tensor_object(*list[i]);
@@ -105,17 +109,18 @@ static stk_status open_library(const stk__torch_api **api, const char *device, s
     return stk__torch_device_refuse(device, why.message, why.hint, error);
 }
 
+static const char half_why[] = "PyTorch is not known to be faster with 16-bit types on CPUs; ! forces them";
+
 static void describe(stk__torch *made, const stk__engine_options *options)
 {
     stk__engine_info *info = &made->front.info;
     const stk__torch_api *api = made->api;
-    *info = (stk__engine_info){
-        .name = stk__engine_torch.name,
-        .threads = options->threads,
-        .kernel_layout = STK_TORCH_KERNEL,
-        .bf16 = STK_HALF_NATIVE,
-        .f16 = STK_HALF_NATIVE,
-        .half_why = "PyTorch is not known to be faster with 16-bit types on CPUs; ! forces them"};
+    *info = (stk__engine_info){.name = stk__engine_torch.name,
+                               .threads = options->threads,
+                               .kernel_layout = STK_TORCH_KERNEL,
+                               .bf16 = STK_HALF_NATIVE,
+                               .f16 = STK_HALF_NATIVE,
+                               .half_why = half_why};
     snprintf(info->version, sizeof info->version, "PyTorch %d.%d.%d, %s", api->major, api->minor, api->patch,
              stk__torch_device_name(&made->device));
     memcpy(info->gpu_why, made->device.why, sizeof info->gpu_why);
@@ -130,10 +135,34 @@ static void describe(stk__torch *made, const stk__engine_options *options)
     info->deterministic = set && options->deterministic;
 }
 
+/* A plan's: PyTorch is looked for, but not opened. */
+static stk_status open_dry(stk__engine **engine, const stk__engine_options *options, stk_error *error)
+{
+    STK__TRY(stk__torch_api_find(error));
+    stk__torch *made = stk__alloc(sizeof *made);
+    if (!made) return stk__fail_memory(error, sizeof *made, "an engine");
+    made->front.ops = &stk__engine_torch;
+    stk__torch_device_plan(options->device, &made->device);
+    const bool gpu = made->device.dry_gpu;
+    made->front.info = (stk__engine_info){.name = stk__engine_torch.name,
+                                          .version = "PyTorch",
+                                          .threads = options->threads,
+                                          .kernel_layout = STK_TORCH_KERNEL,
+                                          .bf16 = gpu ? STK_HALF_FAST : STK_HALF_NATIVE,
+                                          .f16 = gpu ? STK_HALF_FAST : STK_HALF_NATIVE,
+                                          .half_why = half_why,
+                                          .device = gpu ? STK_DEVICE_CUDA : STK_DEVICE_CPU,
+                                          .device_index = made->device.index,
+                                          .dry = true};
+    *engine = &made->front;
+    return STK_OK;
+}
+
 static stk_status open_engine(stk__engine **engine, const stk__engine_options *options, stk_error *error)
 {
     const stk__torch_api *api;
     STK__TRY(stk__torch_device_check(options->device, error)); /* before anybody installs a PyTorch for it */
+    if (options->dry) return open_dry(engine, options, error);
     STK__TRY(open_library(&api, options->device, error));
     stk__torch *made = stk__alloc(sizeof *made);
     if (!made) return stk__fail_memory(error, sizeof *made, "an engine");
@@ -198,11 +227,22 @@ static bool is_native(const stk__op_spec *spec)
     return !spec->f32_inputs && !spec->f32_output;
 }
 
+/* Weights of a convolution or product that PyTorch copies, as oneDNN wants them, and whose gradient it makes.
+ */
+static size_t inside_bytes(const stk__op *op)
+{
+    const stk__op_kind kind = op->spec.kind;
+    if (kind != STK_OP_CONV && kind != STK_OP_CONV_TRANSPOSE) return 0;
+    return (size_t)stk__shape_count(&op->form.param[0].shape) * sizeof(float);
+}
+
 static stk_status create_op(stk__op *op, stk_error *error)
 {
     if (op->spec.half && !is_native(&op->spec)) return stk__half_op_create(op, error);
     if (kinds[op->spec.kind]->needs) op->needs = kinds[op->spec.kind]->needs(op);
-    if (op->spec.kind == STK_OP_DROPOUT) stk__torch_draws_open(op->engine);
+    if (stk__torch_device_is_host(&stk__torch_of(op->engine)->device))
+        op->needs.inside_bytes = inside_bytes(op);
+    if (op->spec.kind == STK_OP_DROPOUT && !op->engine->info.dry) stk__torch_draws_open(op->engine);
     return STK_OK;
 }
 

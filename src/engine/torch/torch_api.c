@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define VARIABLE "STOKER_TORCH"
 #define LIBRARY  "libtorch_cpu.so"
@@ -117,17 +118,22 @@ static bool ask_python(char *path, size_t size)
     return folder[0] != '\0';
 }
 
+/* False: only the loader of shared libraries may know. */
+static bool find_path(char *path, size_t size)
+{
+    const char *named = getenv(VARIABLE);
+    if (named && *named) {
+        snprintf(path, size, "%s/" LIBRARY, named);
+        return true;
+    }
+    return find_below(getenv("VIRTUAL_ENV"), path, size) || find_below(getenv("CONDA_PREFIX"), path, size) ||
+           ask_python(path, size);
+}
+
 static stk_status find_and_open(stk__torch_api *api, stk_error *error)
 {
     char path[PATH_MAX];
-    const char *named = getenv(VARIABLE);
-    if (named && *named) {
-        snprintf(path, sizeof path, "%s/" LIBRARY, named);
-        return open_path(path, api, error);
-    }
-    if (find_below(getenv("VIRTUAL_ENV"), path, sizeof path) ||
-        find_below(getenv("CONDA_PREFIX"), path, sizeof path) || ask_python(path, sizeof path))
-        return open_path(path, api, error);
+    if (find_path(path, sizeof path)) return open_path(path, api, error);
     void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
     if (library) return take_calls(library, api, error);
     stk__fail(error, STK_ERROR_UNSUPPORTED, "PyTorch (" LIBRARY ") not found");
@@ -156,6 +162,14 @@ static void prepare_allocator(void)
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
 #endif
+}
+
+stk_status stk__torch_api_find(stk_error *error)
+{
+    char path[PATH_MAX];
+    const stk__torch_api *api;
+    if (find_path(path, sizeof path) && access(path, R_OK) == 0) return STK_OK;
+    return stk__torch_api_open(&api, error);
 }
 
 stk_status stk__torch_api_open(const stk__torch_api **api, stk_error *error)

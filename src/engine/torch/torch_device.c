@@ -112,6 +112,17 @@ stk_status stk__torch_device_open(const stk__torch_api *api, const char *word, s
     return open_cuda(api, word, index, device, error);
 }
 
+void stk__torch_device_plan(const char *word, stk__torch_device *device)
+{
+    int64_t index = 0;
+    char why[STK_ENGINE_WHY];
+    *device = (stk__torch_device){.index = 0};
+    if (word && strcmp(word, "cpu") == 0) return;
+    const bool automatic = !word || strcmp(word, "auto") == 0;
+    device->dry_gpu = automatic ? stk__torch_device_lists_gpu(why) : is_cuda(word, &index);
+    device->index = (int32_t)index;
+}
+
 stk_status stk__torch_device_check(const char *word, stk_error *error)
 {
     int64_t index;

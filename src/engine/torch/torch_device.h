@@ -7,7 +7,8 @@
 
 typedef struct stk__torch_device {
     int32_t type, index;      /* as PyTorch counts them */
-    stk__torch_cuda *cuda;    /* NULL: the host */
+    stk__torch_cuda *cuda;    /* NULL: the host, or dry */
+    bool dry_gpu;             /* dry: it would be a GPU */
     char why[STK_ENGINE_WHY]; /* "auto" chose the host although there is a GPU: the reason; else empty */
 } stk__torch_device;
 
@@ -19,11 +20,14 @@ stk_status stk__torch_device_check(const char *word, stk_error *error);
  * PyTorch has no CUDA, or cannot use the GPU. */
 stk_status stk__torch_device_open(const stk__torch_api *api, const char *word, stk__torch_device *device,
                                   stk_error *error);
+/* The same for a plan: nothing is opened, and a GPU that the driver lists counts as one that PyTorch can use.
+ */
+void stk__torch_device_plan(const char *word, stk__torch_device *device);
 void stk__torch_device_close(stk__torch_device *device);
 /* Operators run on CPUs, by oneDNN, and arenas cost nothing where they are not used. */
 static inline bool stk__torch_device_is_host(const stk__torch_device *device)
 {
-    return !device->cuda;
+    return !device->cuda && !device->dry_gpu;
 }
 /* why: the reason; hint: what helps. */
 stk_status stk__torch_device_refuse(const char *word, const char *why, const char *hint, stk_error *error);

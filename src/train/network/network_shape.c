@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Larger tensors are a mistake, and their sizes in bytes would not fit where sizes are counted. */
-#define ELEMENTS_MOST (INT64_C(1) << 38)
+/* Larger tensors are a mistake, and their sizes in bytes would not fit where sizes are counted. A plan may
+ * have larger activations than any machine: it says which batch size fits. */
+#define PARAMS_MOST   (INT64_C(1) << 38)
+#define ELEMENTS_MOST (INT64_C(1) << 41)
 
 /* The layer in front of the message that is there, its place behind. */
 static stk_status add_layer(const stk__network *network, const stk__layer *layer, stk_status status,
@@ -22,9 +24,9 @@ static stk_status add_layer(const stk__network *network, const stk__layer *layer
     return status;
 }
 
-static stk_status check_size(const stk__shape *shape, const char *what, stk_error *error)
+static stk_status check_size(const stk__shape *shape, int64_t most, const char *what, stk_error *error)
 {
-    if (stk__shape_count(shape) <= ELEMENTS_MOST) return STK_OK;
+    if (stk__shape_count(shape) <= most) return STK_OK;
     char text[96];
     stk__shape_print(shape, text, sizeof text);
     return stk__fail(error, STK_ERROR_CONFIG, "%s [%s] is too large for memory", what, text);
@@ -40,9 +42,9 @@ static stk_status shape_layer(const stk__network *network, stk__layer *layer, co
     for (int a = 0; a < 2; a++)
         if (spec->scale[a]) spec->size[a] = 0; /* that of the pass before */
     STK__TRY(stk__op_describe(spec, form, error));
-    STK__TRY(check_size(&form->output, "its output", error));
+    STK__TRY(check_size(&form->output, ELEMENTS_MOST, "its output", error));
     for (int p = 0; p < form->param_count; p++)
-        STK__TRY(check_size(&form->param[p].shape, form->param[p].name, error));
+        STK__TRY(check_size(&form->param[p].shape, PARAMS_MOST, form->param[p].name, error));
     return STK_OK;
 }
 
@@ -78,7 +80,7 @@ static stk_status check_output(const stk__network *network, const stk__op_form *
 static stk_status check_input(const stk__network *network, const stk__shape *input, stk_error *error)
 {
     const int64_t multiple = network->multiple;
-    stk_status status = check_size(input, "the input", error);
+    stk_status status = check_size(input, ELEMENTS_MOST, "the input", error);
     if (status == STK_OK && input->ndim == 4 && (input->dim[1] % multiple || input->dim[2] % multiple)) {
         status = stk__fail(
             error, STK_ERROR_CONFIG,

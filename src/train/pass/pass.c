@@ -125,6 +125,7 @@ static void make_graph(stk__pass *pass, const stk__pass_request *request)
     graph->count = pass->network->layer_count;
     graph->output = pass->network->output;
     graph->training = request->training;
+    graph->rough = request->rough;
     for (int i = 0; i < graph->count; i++) {
         stk__pass_node *node = &graph->nodes[i];
         node->layer = &pass->network->layers[i];

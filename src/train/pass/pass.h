@@ -28,6 +28,7 @@ typedef struct stk__pass_request {
                           * frozen batch norms compute as in evaluation, also while training */
     stk__op_spec loss;   /* kind and settings; shapes and, for points, image_size are filled in */
     stk__op_spec metric; /* a kind other than a metric: there is none */
+    bool rough;          /* for plans that are thrown away: sizes a little above the exact ones, in no time */
     /* For tests and for finding faults: */
     bool unshared; /* every tensor in memory of its own */
     bool
@@ -59,6 +60,9 @@ typedef struct stk__pass_report {
     size_t unshared_bytes;   /* the same if every tensor had its own memory */
     size_t least_bytes;      /* most that is needed at one moment: no arrangement takes less */
     size_t scratch_bytes;
+    size_t
+        library_bytes; /* kept for the operations by the engine's library, and by us for handles of tensors */
+    size_t inside_bytes; /* most that the engine's library copies of one operation's weights */
     int64_t param_count;
     int recomputed_layers;
     int fused_layers;     /* relus that the layers before them compute */

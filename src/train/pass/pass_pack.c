@@ -167,6 +167,12 @@ static void measure(stk__pass_plan *plan)
     }
 }
 
+void stk__pass_pack_rough(stk__pass_plan *plan)
+{
+    measure(plan);
+    plan->size_bytes = plan->least_bytes + plan->least_bytes / 100;
+}
+
 stk_status stk__pass_pack(stk__pass_plan *plan, bool unshared, stk_error *error)
 {
     measure(plan);

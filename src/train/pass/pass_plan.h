@@ -93,6 +93,7 @@ typedef struct stk__pass_graph {
     int output;
     int segments;
     bool training, loss, metric, fuse;
+    bool rough; /* sizes only: values are not given places, see stk__pass_pack_rough */
     stk__op_needs loss_needs, metric_needs;
 } stk__pass_graph;
 
@@ -130,6 +131,8 @@ stk_status stk__pass_divide(stk__pass_graph *graph, size_t limit_bytes, stk_erro
 stk_status stk__pass_write(stk__pass_plan *plan, stk__pass_graph *graph, stk_error *error);
 void stk__pass_share(stk__pass_plan *plan, const stk__pass_graph *graph);
 stk_status stk__pass_pack(stk__pass_plan *plan, bool unshared, stk_error *error);
+/* Sets the sizes alone, that of the arena a little above what packing comes to: it takes no time. */
+void stk__pass_pack_rough(stk__pass_plan *plan);
 void stk__pass_plan_fini(stk__pass_plan *plan);
 
 /* All of the above after stk__pass_mark: of several ways to recompute the one with the smallest arena. The

@@ -3,6 +3,8 @@
  * was fused; shown before a run and kept in run.json. */
 #include "train/pass/pass_internal.h"
 
+enum { HANDLE_BYTES = 256 }; /* of a tensor, as stk__alloc_held_bytes counts */
+
 static double backward_flops(const stk__pass_graph *graph, const stk__pass_node *node)
 {
     if (!node->gradient) return 0;
@@ -53,6 +55,10 @@ static void fill_row(stk__pass *pass, int index)
     report->recomputed_layers += node->again;
     report->fused_layers += row->fused != NULL;
     report->joined_layers += row->joined != NULL;
+    if (!pass->ops[index]) return;
+    const stk__op_needs needs = stk__op_memory(pass->ops[index]);
+    report->library_bytes += needs.library_bytes;
+    if (needs.inside_bytes > report->inside_bytes) report->inside_bytes = needs.inside_bytes;
 }
 
 void stk__pass_fill_report(stk__pass *pass)
@@ -64,7 +70,8 @@ void stk__pass_fill_report(stk__pass *pass)
                                       .activation_bytes = plan->size_bytes,
                                       .unshared_bytes = plan->unshared_bytes,
                                       .least_bytes = plan->least_bytes,
-                                      .scratch_bytes = plan->scratch_bytes};
+                                      .scratch_bytes = plan->scratch_bytes,
+                                      .library_bytes = (size_t)plan->value_count * HANDLE_BYTES};
     for (int i = 0; i < pass->graph.count; i++)
         fill_row(pass, i);
     for (int i = plan->forward_count; i < plan->step_count; i++)

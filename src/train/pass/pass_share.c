@@ -5,17 +5,19 @@
 
 #include <assert.h>
 
+/* Homes are a chain while values are joined; stk__pass_share leaves each value its last one. */
 static int home_of(const stk__pass_plan *plan, int value)
 {
-    return plan->values[value].home;
+    while (plan->values[value].home != value)
+        value = plan->values[value].home;
+    return value;
 }
 
 static void join(stk__pass_plan *plan, int into, int from)
 {
     stk__pass_value *home = &plan->values[into];
     assert(home->home == into && home->size_bytes == plan->values[from].size_bytes);
-    for (int i = 0; i < plan->value_count; i++)
-        if (plan->values[i].home == from) plan->values[i].home = into;
+    plan->values[from].home = into;
     if (plan->values[from].first < home->first) home->first = plan->values[from].first;
     if (plan->values[from].last > home->last) home->last = plan->values[from].last;
 }
@@ -103,4 +105,6 @@ void stk__pass_share(stk__pass_plan *plan, const stk__pass_graph *graph)
         else if (step->action == STK_STEP_BACKWARD && graph->nodes[step->layer].form->gradient_in_place)
             join_in_place(plan, i, step->dy, step->dx[0]);
     }
+    for (int i = 0; i < plan->value_count; i++)
+        plan->values[i].home = home_of(plan, i);
 }

@@ -197,6 +197,7 @@ static const row rows[] = {
     {"run.name", "name of the run"},
     {"run.dir", "output directory"},
     {"run.resume", "resume"},
+    {"run.force", "out of memory"},
 
     {"pack.shard_bytes", "maximum shard size"},
     {"pack.shard_samples", "samples per shard"},

@@ -120,7 +120,7 @@ static stk_status train(module *m, stk_error *error)
     stk__train_outcome outcome;
     STK__TRY(read_settings(&m->config, NULL, NULL, error));
     t->session.config = m->config;
-    STK__TRY(stk__train_session_open(t, false, error));
+    STK__TRY(stk__train_session_open(t, error));
     snprintf(m->path, sizeof m->path, "%s", stk__run_folder_path(t->folder));
     STK__TRY(stk__train_session_train(t, error));
     STK__TRY(stk__train_session_finish(t, false, &outcome, error));
@@ -262,7 +262,7 @@ static void a_plan_needs_no_folder(void **state)
     json_t *plan = stk__plan_json(&session);
     assert_true(json_integer_value(json_object_get(plan, STK_RUN_KEY_PARAMETERS)) > 0);
     assert_int_equal(json_integer_value(json_object_get(plan, STK_RUN_KEY_PLANNED_MEMORY)),
-                     session.planned_bytes);
+                     session.plan.planned_bytes);
     assert_null(json_object_get(plan, STK_RUN_KEY_PLANNED_DEVICE));
     json_decref(plan);
     assert_int_equal(stk__session_close(&session), 0);

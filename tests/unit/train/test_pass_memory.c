@@ -95,8 +95,10 @@ static void roll_world(world *w, uint64_t seed)
     w->graph.training = roll(w, 4) > 0;
     w->graph.loss = w->graph.training || roll(w, 2);
     w->graph.metric = roll(w, 2);
-    if (roll(w, 2)) w->graph.loss_needs = (stk__op_needs){roll_bytes(w), roll_bytes(w)};
-    if (roll(w, 2)) w->graph.metric_needs = (stk__op_needs){roll_bytes(w), roll_bytes(w)};
+    if (roll(w, 2))
+        w->graph.loss_needs = (stk__op_needs){.saved_bytes = roll_bytes(w), .scratch_bytes = roll_bytes(w)};
+    if (roll(w, 2))
+        w->graph.metric_needs = (stk__op_needs){.saved_bytes = roll_bytes(w), .scratch_bytes = roll_bytes(w)};
     for (int i = 0; i < w->graph.count; i++)
         roll_layer(w, i);
 }

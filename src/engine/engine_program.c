@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Host memory of a process that trains, beside everything that grows with network and data: the code of the
+ * program and of its libraries that is touched, stacks and heaps of threads, what an engine's library takes
+ * with its first runs.
+ *
+ * Measured as the peak (VmHWM) of runs of tiny networks, less what is planned for them, the largest of them:
+ *     tests/train/plan_check.py build/cli/stoker --program
+ * on Debian 12 (glibc 2.36, oneDNN 2.6.3, PyTorch 2.15.0), x86-64, 2 CPUs; the same command checks it
+ * elsewhere. */
+#include "engine/engine_program.h"
+
+#include <string.h>
+
+enum { MB = 1000000 };
+
+uint64_t stk__engine_program_bytes(const stk__engine *engine)
+{
+    static const struct {
+        const char *name;
+        uint64_t bytes, thread_bytes; /* of each thread of the engine */
+    } rows[] = {{"reference", 12 * MB, 0}, {"onednn", 29 * MB, MB / 2}, {"torch", 134 * MB, MB}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (strcmp(rows[i].name, engine->info.name) == 0)
+            return rows[i].bytes + (uint64_t)engine->info.threads * rows[i].thread_bytes;
+    return rows[0].bytes;
+}
+
+/* PyTorch on CPUs returns new tensors from malloc, which is asked to keep what is freed (torch_api.c): holes
+ * that nothing fits into stay. Fitted to the peaks of 47 runs of all networks (plan_check.py --engines
+ * torch): convolutions bring oneDNN's code; large weights are copied, and their gradients made, in pieces
+ * that seldom fit into each other's holes; activations leave a half of theirs. The rest of those runs is 18
+ * MB above to 16 MB below. */
+uint64_t stk__engine_temporary_bytes(const stk__engine_info *info, const stk__engine_load *load)
+{
+    enum { CODE_BYTES = 24 * MB, LARGE = 8 };
+    if (strcmp(info->name, "torch") != 0 || info->device != STK_DEVICE_CPU) return 0;
+    const uint64_t large = LARGE * load->inside_bytes;
+    const uint64_t weights = load->param_bytes < large ? load->param_bytes : large;
+    return (load->inside_bytes ? CODE_BYTES + load->pass_bytes / 2 : 0) + weights * 7 / 5;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the program itself takes, by engine. */
+#ifndef STK_ENGINE_PROGRAM_H
+#define STK_ENGINE_PROGRAM_H
+
+#include "engine/engine.h"
+
+uint64_t stk__engine_program_bytes(const stk__engine *engine);
+
+/* Tensors that an engine's library makes for itself while a network is trained on the host. */
+typedef struct stk__engine_load {
+    uint64_t param_bytes;  /* all weights, once */
+    uint64_t inside_bytes; /* the most of stk__op_needs.inside_bytes */
+    uint64_t pass_bytes;   /* activations and their gradients */
+} stk__engine_load;
+uint64_t stk__engine_temporary_bytes(const stk__engine_info *info, const stk__engine_load *load);
+
+#endif

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""test_memory_plan.py STOKER MODELS [--quick]: what `train --plan` says and takes, and what `train` refuses.
+
+A plan is arithmetic: little memory and time at any batch size, and PyTorch is not opened. A run that does not fit into the memory
+that is available is refused with a batch size that then trains, and stays within it: on a machine whose /proc/meminfo is made up
+in a mount namespace (root), and in a real cgroup where STOKER_TEST_CGROUP names one (version 2, or 1 with the memory controller)
+in which this test may make another."""
+import json
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+STOKER = MODELS = None
+TIMED = True  # a sanitizer takes its own time and memory
+ROOTS = {"unet": "faces", "hrnet_w18": "faces", "locator": "captcha", "resnet": "gray", "lstm": "series"}
+LIMIT = 160 << 20
+BIG = ["make:faces?count=64", "model.name=unet", "width=8", "depth=3", "image_size=128", "batch_size=64", "epochs=1",
+       "run.engine=onednn", "run.device=cpu"]
+
+
+def run(words, folder, before=(), variables=None):
+    done = subprocess.run([*before, STOKER, *words], cwd=folder, capture_output=True, text=True, env={**os.environ, **(variables or {})})
+    return done.returncode, done.stdout, done.stderr
+
+
+def plan(words, folder):
+    status, out, err = run(["train", *words, "--plan", "--json", "-q"], folder)
+    assert status == 0, err
+    return json.loads(out)
+
+
+class Arithmetic(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def test_a_plan_takes_little(self):
+        """<= 60 MB and < 1 s of CPU time for every shipped network at batch size 65,536."""
+        names = sorted(name[:-5] for name in os.listdir(MODELS) if name.endswith(".yaml"))
+        self.assertEqual(names, sorted(ROOTS))
+        for name in names:
+            words = [f"make:{ROOTS[name]}?count=100000", f"model.name={name}", "val_split=0.1", "batch_size=65536", "run.engine=onednn",
+                     "run.device=cpu"]
+            child = subprocess.Popen([STOKER, "train", *words, "--plan", "-q"], cwd=self.folder, stdout=subprocess.PIPE, text=True)
+            out = child.stdout.read()
+            child.stdout.close()
+            _, status, usage = os.wait4(child.pid, 0)
+            child.returncode = os.waitstatus_to_exitcode(status)
+            self.assertEqual(child.returncode, 0, name)
+            self.assertIn("does not fit: ", out, name)
+            if TIMED:
+                self.assertLess(usage.ru_maxrss * 1024, 60e6, name)
+                self.assertLess(usage.ru_utime + usage.ru_stime, 1, name)
+
+    def test_torch_is_looked_for_but_not_opened(self):
+        with open(os.path.join(self.folder, "libtorch_cpu.so"), "w", encoding="utf-8") as file:
+            file.write("no library")
+        words = ["train", "make:gray?count=40", "image_size=32", "run.engine=torch", "run.device=cpu"]
+        status, out, err = run([*words, "--plan", "--json", "-q"], self.folder, variables={"STOKER_TORCH": self.folder})
+        self.assertEqual(status, 0, err)
+        self.assertEqual(json.loads(out)["engine"], "torch")
+        status, _, err = run([*words, "--plan", "-q"], self.folder, variables={"STOKER_TORCH": "/nowhere"})
+        self.assertEqual(status, 1)
+        self.assertIn("PyTorch", err)
+
+    def test_flops_of_a_sample_do_not_depend_on_the_batch(self):
+        for name, root in ROOTS.items():
+            words = [f"make:{root}?count=90", f"model.name={name}", "run.engine=reference"]
+            if name != "lstm":
+                words.append("image_size=64")
+            told = {plan([*words, f"batch_size={n}"], self.folder)["sample_flops"] for n in (1, 7, 16, 64, 400)}
+            self.assertEqual(len(told), 1, (name, told))
+
+    def test_a_data_set_smaller_than_a_batch_is_planned_as_such(self):
+        words = ["make:faces?count=12", "model.name=unet", "width=4", "image_size=64", "run.engine=reference", "num_workers=1"]
+        small, large = (plan([*words, f"batch_size={n}"], self.folder) for n in (12, 60000))
+        self.assertEqual(small["activation_bytes"], large["activation_bytes"])
+        self.assertLess(large["planned_memory_bytes"], small["planned_memory_bytes"] + 30e6)
+
+
+class Refusal(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def refused_then_trained(self, before):
+        """A run that does not fit ends with the out-of-memory status before its folder is made; what it advises trains."""
+        status, out, err = run(["train", *BIG, "--run", "run", "-q"], self.folder, before)
+        self.assertEqual(status, 1, err)
+        self.assertRegex(err, r"training needs \d+ MB of memory, the (machine|cgroup) has \d+ MB available")
+        self.assertIn("run.force=true", err)
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "run")))
+        advice = re.search(r"batch_size=(\d+) would; with gradient_checkpointing batch_size=(\d+) would", err)
+        self.assertIsNotNone(advice, err)
+        plain, again = int(advice[1]), int(advice[2])
+        self.assertTrue(1 <= plain < again <= 64)
+        for more in ([f"batch_size={plain}"], [f"batch_size={again}", "train.gradient_checkpointing=true"]):
+            status, out, err = run(["train", *BIG, *more, "--run", "run", "--json", "-q"], self.folder, before)
+            self.assertEqual(status, 0, err)
+            self.assertLess(json.loads(out)["peak_memory_bytes"], LIMIT)
+            shutil.rmtree(os.path.join(self.folder, "run"))
+
+    def test_on_a_small_machine(self):
+        meminfo = os.path.join(self.folder, "meminfo")
+        with open(meminfo, "w", encoding="utf-8") as file:
+            file.write(f"MemTotal: {LIMIT >> 10} kB\nMemAvailable: {LIMIT - (24 << 20) >> 10} kB\n")
+        before = ["unshare", "-m", "sh", "-c", f"mount --bind {meminfo} /proc/meminfo && exec \"$@\"", "sh"]
+        if subprocess.run([*before, "true"], capture_output=True).returncode:
+            self.skipTest("no mount namespaces here (root is needed)")
+        self.refused_then_trained(before)
+        status, out, _ = run(["train", *BIG, "--run", "run", "--json", "-q", "run.force=true"], self.folder, before)
+        self.assertEqual(status, 0)
+        self.assertGreater(json.loads(out)["peak_memory_bytes"], LIMIT)
+
+    def test_in_a_cgroup(self):
+        parent = os.environ.get("STOKER_TEST_CGROUP")
+        if not parent:
+            self.skipTest("STOKER_TEST_CGROUP names no cgroup in which another one may be made")
+        group = os.path.join(parent, f"stoker-plan-{os.getpid()}")
+        os.mkdir(group)
+        self.addCleanup(os.rmdir, group)
+        unified = os.path.exists(os.path.join(group, "memory.max"))
+        with open(os.path.join(group, "memory.max" if unified else "memory.limit_in_bytes"), "w", encoding="utf-8") as file:
+            file.write(str(LIMIT))
+        self.refused_then_trained(["sh", "-c", f"echo $$ > {group}/cgroup.procs && exec \"$@\"", "sh"])
+
+
+if __name__ == "__main__":
+    STOKER, MODELS = os.path.abspath(sys.argv[1]), sys.argv[2]
+    TIMED = "--slow" not in sys.argv
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    unittest.main(argv=sys.argv[:1] + [word for word in sys.argv[3:] if word != "--slow"])
