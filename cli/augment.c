@@ -120,9 +120,10 @@ static stk_status make_sheet(augment_job *job, stk_error *error)
     STK__TRY(draw_epoch(job, 0, 0, error));
     STK__TRY(stk__sheet_write(&job->sheet, job->sheet_path, error));
     if (!stk__cli_quiet)
-        printf("%s: %d samples, each %s, then as it is in epochs %lld to %lld\n", job->sheet_path,
-               job->sheet.rows, job->masks ? "as stored and with its mask" : "as stored",
-               (long long)job->epoch + 1, (long long)job->epoch + DRAWS);
+        printf("%s: %s, each %s, then as it is in epochs %lld to %lld\n", job->sheet_path,
+               stk__cli_count((uint64_t)job->sheet.rows, "sample"),
+               job->masks ? "as stored and with its mask" : "as stored", (long long)job->epoch + 1,
+               (long long)job->epoch + DRAWS);
     return STK_OK;
 }
 

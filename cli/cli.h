@@ -151,6 +151,9 @@ bool stk__cli_colors(FILE *file);
 /* 1234567 -> "1,234,567" in one of a few rotating buffers. */
 const char *stk__cli_grouped(uint64_t value);
 const char *stk__cli_bytes(double bytes); /* "178 MB" */
+/* "1 sample", "1,234 samples", "2 classes": every number of things that people read. */
+const char *stk__cli_count(uint64_t value, const char *noun);
+const char *stk__cli_rate(double per_s); /* "10,350", "512", "3.42"; the unit follows */
 
 /* The values of a score in one line: "mIoU 0.812  F-score 0.887". */
 void stk__cli_print_score(FILE *file, stk__task task, const stk__score *score);

@@ -75,7 +75,7 @@ static void print_text(const eval_job *job)
     const stk__trainer_info *info = stk__trainer_describe(job->session.trainer);
     const stk_loader_info *data = stk_loader_describe(job->session.val_loader);
     stk__cli_print_all_effects(job->arguments.config);
-    printf("%s: %s samples, loss %.5g", job->found.path, stk__cli_grouped(job->score.samples),
+    printf("%s: %s, loss %.5g", job->found.path, stk__cli_count(job->score.samples, "sample"),
            job->score.loss);
     stk__cli_print_score(stdout, info->network->task, &job->score);
     printf("\n");

@@ -128,7 +128,7 @@ int stk__cli_print_json(json_t *object)
     return STK_EXIT_GOOD;
 }
 
-enum { TEXTS = 8, TEXT_BYTES = 40 };
+enum { TEXTS = 16, TEXT_BYTES = 48 };
 
 static char *next_text(void)
 {
@@ -157,6 +157,25 @@ const char *stk__cli_bytes(double bytes)
         bytes /= 1000;
     char *text = next_text();
     snprintf(text, TEXT_BYTES, bytes < 10 && unit ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
+    return text;
+}
+
+const char *stk__cli_count(uint64_t value, const char *noun)
+{
+    const size_t length = strlen(noun);
+    const char last = length ? noun[length - 1] : '\0', before = length > 1 ? noun[length - 2] : '\0';
+    const bool hissing = last == 's' || last == 'x' || (last == 'h' && (before == 'c' || before == 's'));
+    char number[32], *text = next_text();
+    snprintf(number, sizeof number, "%s", stk__cli_grouped(value));
+    snprintf(text, TEXT_BYTES, "%s %s%s", number, noun, value == 1 ? "" : hissing ? "es" : "s");
+    return text;
+}
+
+const char *stk__cli_rate(double per_s)
+{
+    if (per_s >= 99.95) return stk__cli_grouped((uint64_t)(per_s + 0.5));
+    char *text = next_text();
+    snprintf(text, TEXT_BYTES, "%.3g", per_s);
     return text;
 }
 
@@ -250,12 +269,12 @@ void stk__cli_print_dataset(const stk_loader_info *info, const stk_loader_option
 {
     const bool elsewhere = options->part == STK_PART_VAL && options->val_root;
     const char *root = elsewhere ? options->val_root : options->root;
-    fprintf(stderr, "%s: %s, %s samples", root ? root : "data", info->layout,
-            stk__cli_grouped(info->sample_count));
+    fprintf(stderr, "%s: %s, %s", root ? root : "data", info->layout,
+            stk__cli_count(info->sample_count, "sample"));
     if (info->sample_count != info->dataset_count)
         fprintf(stderr, " of %s", stk__cli_grouped(info->dataset_count));
     if (info->w) fprintf(stderr, ", %dx%d, %s", info->w, info->h, info->channels == 1 ? "grey" : "RGB");
-    if (info->class_count) fprintf(stderr, ", %d classes", info->class_count);
+    if (info->class_count) fprintf(stderr, ", %s", stk__cli_count((uint64_t)info->class_count, "class"));
     fprintf(stderr, "\n");
 }
 

@@ -13,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { BAR = 30, CELL = 32 };
+enum { BAR = 30, CELL = 32, NOT_GIVEN = -1 }; /* NOT_GIVEN: an option with a number */
 
 typedef struct train_job {
     stk__arguments arguments;
@@ -45,7 +45,8 @@ static void print_memory(const stk__session *s, const stk__trainer_info *info)
             stk__cli_bytes((double)s->planned_bytes), stk__cli_bytes((double)info->model_bytes),
             stk__cli_bytes((double)info->pass_bytes));
     if (info->report->recomputed_layers)
-        fprintf(stderr, " (%d layers recomputed)", info->report->recomputed_layers);
+        fprintf(stderr, " (%s recomputed)",
+                stk__cli_count((uint64_t)info->report->recomputed_layers, "layer"));
     fprintf(stderr, ", %s for batches", stk__cli_bytes((double)s->batch_bytes));
     if (s->cache_bytes) fprintf(stderr, ", %s for the cache", stk__cli_bytes((double)s->cache_bytes));
     fprintf(stderr, ", %s for the program\n", stk__cli_bytes((double)s->program_bytes));
@@ -63,14 +64,14 @@ static void print_network(const stk__trainer_info *info, int64_t batch_size)
 static void print_data(const stk__session *s)
 {
     const stk_loader_info *info = stk_loader_describe(s->loader);
-    fprintf(stderr, "  data     %s: %s, %s samples", s->data.root, info->layout,
-            stk__cli_grouped(info->sample_count));
+    fprintf(stderr, "  data     %s: %s, %s", s->data.root, info->layout,
+            stk__cli_count(info->sample_count, "sample"));
     if (s->val_loader)
         fprintf(stderr, " for training, %s for validation",
                 stk__cli_grouped(stk_loader_describe(s->val_loader)->sample_count));
     if (info->w) fprintf(stderr, ", %dx%d %s", info->w, info->h, info->channels == 1 ? "grey" : "RGB");
     if (info->window_rows) fprintf(stderr, ", windows of %d x %d", info->window_rows, info->feature_count);
-    if (info->class_count) fprintf(stderr, ", %d classes", info->class_count);
+    if (info->class_count) fprintf(stderr, ", %s", stk__cli_count((uint64_t)info->class_count, "class"));
     fprintf(stderr, ", batches of %lld\n", (long long)info->batch_size);
 }
 
@@ -81,15 +82,14 @@ static void print_rate_advice(const stk__session *s)
     const int64_t base = batches[s->run.preset];
     const int64_t batch = stk_loader_describe(s->loader)->batch_size * s->train.accumulation;
     if (base && batch != base)
-        fprintf(
-            stderr,
-            "  advice   an optimizer step sees %lld samples, preset %s assumes %lld: linear scaling gives "
-            "optimizer.lr=%g (it stays %g)\n",
-            (long long)batch,
-            s->run.preset == STK_PRESET_BEST    ? "best"
-            : s->run.preset == STK_PRESET_DEBUG ? "debug"
-                                                : "memory_limited",
-            (long long)base, s->optimizer.lr * (double)batch / (double)base, s->optimizer.lr);
+        fprintf(stderr,
+                "  advice   an optimizer step sees %s, preset %s assumes %lld: linear scaling gives "
+                "optimizer.lr=%g (it stays %g)\n",
+                stk__cli_count((uint64_t)batch, "sample"),
+                s->run.preset == STK_PRESET_BEST    ? "best"
+                : s->run.preset == STK_PRESET_DEBUG ? "debug"
+                                                    : "memory_limited",
+                (long long)base, s->optimizer.lr * (double)batch / (double)base, s->optimizer.lr);
 }
 
 static void print_beginning(const train_job *job)
@@ -99,10 +99,9 @@ static void print_beginning(const train_job *job)
     const stk__cpu_budget budget = stk__cpu_budget_read(NULL);
     const char *expects = stk__run_preset_expects((stk__run_preset)s->run.preset);
     if (stk__cli_quiet) return;
-    fprintf(stderr, "  device   %s, %s; engine %s%s%s%s, %d thread%s\n", s->device[0] ? s->device : "cpu",
-            budget.why, info->engine->name, info->engine->version[0] ? " (" : "", info->engine->version,
-            info->engine->version[0] ? ")" : "", info->engine->threads,
-            info->engine->threads == 1 ? "" : "s");
+    fprintf(stderr, "  device   %s, %s; engine %s%s%s%s, %s\n", s->device[0] ? s->device : "cpu", budget.why,
+            info->engine->name, info->engine->version[0] ? " (" : "", info->engine->version,
+            info->engine->version[0] ? ")" : "", stk__cli_count((uint64_t)info->engine->threads, "thread"));
     print_network(info, stk_loader_describe(s->loader)->batch_size);
     print_memory(s, info);
     print_data(s);
@@ -192,7 +191,7 @@ static void show_log(void *context, const stk__run_report *r)
     fprintf(stderr, "step %-6lld loss %-8.5g", (long long)r->log_at.step, r->log.score.loss);
     stk__cli_print_score(stderr, stk__trainer_describe(job->train.session.trainer)->network->task,
                          &r->log.score);
-    fprintf(stderr, "  %.4g samples/s, wait %.0f %%\n", r->samples_per_s, 100 * r->wait_share);
+    fprintf(stderr, "  %s samples/s, wait %.0f %%\n", stk__cli_rate(r->samples_per_s), 100 * r->wait_share);
 }
 
 static void show_evaluation(void *context, const stk__run_report *r)
@@ -213,8 +212,8 @@ static void print_stall(stk__run *run, const stk__stall *stall)
 {
     const double wall_s = run->report.wall_s;
     char name[48];
-    printf("where the time went: %.1f s, %llu steps, %.4g ms a step\n", wall_s,
-           (unsigned long long)run->step_count, stk__run_step_ms(run));
+    printf("where the time went: %.1f s, %s, %.4g ms a step\n", wall_s,
+           stk__cli_count(run->step_count, "step"), stk__run_step_ms(run));
     for (int row = 0; row < STK_STALL_ROWS; row++) {
         const double share = stk__stall_share(stall, (stk__stall_row)row, wall_s);
         const int bar = (int)lrint(share * BAR);
@@ -239,6 +238,21 @@ static void print_device_batches(const stk__session *s)
            each_ms * (double)stats.device_copy_ns, each_ms * (double)stats.device_kernel_ns);
 }
 
+/* A finished run was resumed: no step was left. */
+static void print_nothing(const train_job *job)
+{
+    const stk__run_report *r = &job->train.run.report;
+    const char *path = stk__run_folder_path(job->train.folder);
+    if (r->stopped_early)
+        printf("nothing to do: the run stopped early after %s without improvement\n",
+               stk__cli_count(r->at.epoch, "epoch"));
+    else
+        printf("nothing to do: %s of %llu done; for more: stoker train --run %s --resume train.epochs=%llu\n",
+               stk__cli_count(r->at.epoch, "epoch"), (unsigned long long)r->epochs, path,
+               2 * (unsigned long long)r->epochs);
+    printf("run: %s (report.html, config.yaml, run.json, metrics.jsonl, checkpoints)\n", path);
+}
+
 static void print_end(train_job *job)
 {
     const stk__run_report *r = &job->train.run.report;
@@ -249,9 +263,13 @@ static void print_end(train_job *job)
     show_gpus(job, r->at.epoch);
     stk__progress_end(&job->progress);
     if (stk__cli_quiet) return;
+    if (!job->train.run.step_count && !r->interrupted) {
+        print_nothing(job);
+        return;
+    }
     if (job->train.run.step_count) print_stall(&job->train.run, stall);
     print_device_batches(s);
-    if (r->wall_s > 0) printf("%.4g samples/s", (double)r->at.samples / r->wall_s);
+    if (r->wall_s > 0) printf("%s samples/s", stk__cli_rate((double)r->at.samples / r->wall_s));
     if (!isnan(r->best_value))
         printf("; best %s %.4g after step %lld", stk__task_describe(info->network->task)->values[info->value],
                r->best_value, (long long)r->best_step);
@@ -259,8 +277,9 @@ static void print_end(train_job *job)
                    : r->stopped_early ? "; stopped early: no improvement"
                                       : "");
     if (r->at.skipped)
-        printf("%lld of %lld steps were skipped: gradients overflow in fp16 (loss scale now %g)\n",
-               (long long)r->at.skipped, (long long)(r->at.step + r->at.skipped), r->at.loss_scale);
+        printf("%lld of %s skipped: gradients overflow in fp16 (loss scale now %g)\n",
+               (long long)r->at.skipped, stk__cli_count((uint64_t)(r->at.step + r->at.skipped), "step"),
+               r->at.loss_scale);
     if (r->checkpoint[0]) printf("last checkpoint: %s\n", r->checkpoint);
     printf("run: %s (report.html, config.yaml, run.json, metrics.jsonl, checkpoints)\n",
            stk__run_folder_path(job->train.folder));
@@ -418,6 +437,17 @@ static int train_grid(train_job *job, bool jobs_given)
     return stk__grid_train(&job->arguments, &grid);
 }
 
+/* --stop-after and --trace: 0 is refused, not taken for "not given". -1: they are good. */
+static int check_steps(stk__train_session *t)
+{
+    if (t->stop_after == 0) return stk__cli_usage("train", "--stop-after must be at least 1");
+    if (t->trace_steps == 0 || t->trace_steps > STK_TRACE_MOST_STEPS)
+        return stk__cli_usage("train", "--trace must be 1 to %d steps", STK_TRACE_MOST_STEPS);
+    if (t->stop_after == NOT_GIVEN) t->stop_after = 0;
+    if (t->trace_steps == NOT_GIVEN) t->trace_steps = 0;
+    return -1;
+}
+
 static int run_verb(const stk__verb *verb, int argc, char **argv)
 {
     static train_job job; /* too large for a stack */
@@ -432,7 +462,7 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
         {.name = "plan", .help = "print layers, shapes and memory without training", .given = &job.plan},
         {.name = "stop-after",
          .value = "N",
-         .help = "stop after N steps, with a checkpoint",
+         .help = "stop after N steps, at least 1, with a checkpoint",
          .number = &job.train.stop_after},
         {.name = "grid",
          .value = "KEY=A,B …",
@@ -451,13 +481,12 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
     job.arguments = (stk__arguments){
         .verb = verb, .flags = flags, .flag_count = sizeof flags / sizeof flags[0], .most_words = 1};
     stk_error error;
-    grid.jobs = -1;
+    grid.jobs = job.train.stop_after = job.train.trace_steps = NOT_GIVEN;
     int code = stk__arguments_read(&job.arguments, argc, argv);
-    const bool jobs_given = grid.jobs >= 0;
+    const bool jobs_given = grid.jobs != NOT_GIVEN;
+    if (code < 0) code = check_steps(&job.train);
     if (code < 0 && jobs_given && !grid.word_count) code = stk__cli_usage("train", "--jobs needs --grid");
     if (code < 0 && grid.word_count) code = train_grid(&job, jobs_given);
-    if (code < 0 && job.train.trace_steps > STK_TRACE_MOST_STEPS)
-        code = stk__cli_usage("train", "--trace must be 1 to %d steps", STK_TRACE_MOST_STEPS);
     if (code < 0) code = finish(&job, run_job(&job, &error), &error);
     stk__arguments_fini(&job.arguments);
     return code;

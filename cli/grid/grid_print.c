@@ -30,7 +30,7 @@ void stk__grid_show_beginning(stk__grid_screen *screen, const stk__grid *grid)
     const int done = count_in(grid, STK_GRID_DONE), todo = grid->run_count - done;
     *screen = (stk__grid_screen){.live = isatty(STDERR_FILENO) && !stk__cli_quiet};
     if (stk__cli_quiet) return;
-    fprintf(stderr, "  grid     %d run%s", grid->run_count, grid->run_count == 1 ? "" : "s");
+    fprintf(stderr, "  grid     %s", stk__cli_count((uint64_t)grid->run_count, "run"));
     for (int a = 0; a < grid->axis_count; a++) {
         fprintf(stderr, "%s%s ", a ? " x " : ": ", grid->axes[a].label);
         for (int v = 0; v < grid->axes[a].count; v++)
@@ -39,8 +39,8 @@ void stk__grid_show_beginning(stk__grid_screen *screen, const stk__grid *grid)
     if (done) fprintf(stderr, "; %d already done", done);
     fprintf(stderr, "\n  folder   %s\n", grid->folder);
     if (todo && grid->jobs > 1)
-        fprintf(stderr, "  jobs     %d in parallel, %d thread%s each: %s\n", grid->jobs, grid->threads,
-                grid->threads == 1 ? "" : "s", grid->why);
+        fprintf(stderr, "  jobs     %d in parallel, %s each: %s\n", grid->jobs,
+                stk__cli_count((uint64_t)grid->threads, "thread"), grid->why);
     else if (todo)
         fprintf(stderr, "  jobs     one after another: %s\n", grid->why);
 }
@@ -78,7 +78,8 @@ void stk__grid_show(stk__grid_screen *screen, const stk__grid *grid)
                  (long long)r->step, loss, (double)(now - r->start_ns) * 1e-9);
         draw_line(screen, text);
     }
-    snprintf(text, sizeof text, "  %d of %d runs done", count_in(grid, STK_GRID_DONE), grid->run_count);
+    snprintf(text, sizeof text, "  %d of %s done", count_in(grid, STK_GRID_DONE),
+             stk__cli_count((uint64_t)grid->run_count, "run"));
     draw_line(screen, text);
 }
 

@@ -31,6 +31,12 @@ stk_status stk__fail_errno(stk_error *error, int error_number, const char *forma
 void stk__error_place(stk_error *error, const char *format, ...) STK__PRINTF(2, 3);
 void stk__error_hint(stk_error *error, const char *format, ...) STK__PRINTF(2, 3);
 
+/* "%llu sample%s": the s of a number of things in a message. */
+static inline const char *stk__plural(unsigned long long count)
+{
+    return count == 1 ? "" : "s";
+}
+
 stk_status stk__fail_memory(stk_error *error, unsigned long long size_bytes, const char *what);
 
 #endif

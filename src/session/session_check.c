@@ -31,8 +31,8 @@ static stk_status check_count(const stk__run_data *data, const stk__trainer_info
 {
     const int64_t outputs = count_outputs(info);
     if (!has_classes(info->network->task) || data->facts.num_classes <= outputs) return STK_OK;
-    stk__fail(error, STK_ERROR_DATA, "'%.160s' has %d classes, the network knows %lld", data->name,
-              data->facts.num_classes, (long long)outputs);
+    stk__fail(error, STK_ERROR_DATA, "'%.160s' has %d class%s, the network knows %lld", data->name,
+              data->facts.num_classes, data->facts.num_classes == 1 ? "" : "es", (long long)outputs);
     stk__error_hint(error, "%s", hint);
     return STK_ERROR_DATA;
 }
