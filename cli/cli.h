@@ -73,9 +73,10 @@ typedef struct stk__flag {
     int *count;        /* how often it was given */
     const char **text; /* with a value, as text or … */
     int64_t *number;   /* … as a number >= 0 */
-    /* May be given often, with one or several key=value behind it: called with each; -1, or the status to
-     * leave with. */
+    /* May be given often, with one or several key=value behind it: called with the first, and with those
+     * that follow it and that it `takes` (the others are settings); -1, or the status to leave with. */
     int (*each)(const char *value);
+    bool (*takes)(const char *value);
 } stk__flag;
 
 extern const stk__flag stk__common_flags[]; /* -q, -v, -h of every verb, ended by a row without a name */
@@ -184,6 +185,26 @@ typedef struct stk__progress {
 void stk__progress_start(stk__progress *progress);
 void stk__progress_show(stk__progress *progress, const char *what, uint64_t done, uint64_t total);
 void stk__progress_end(stk__progress *progress);
+
+/* --- table.c -----------------------------------------------------------------------------------------------
+ */
+
+int stk__cli_width(FILE *file); /* columns of the terminal; 0: not a terminal */
+
+enum { STK_TABLE_COLUMNS = 16 };
+
+/* Columns are fitted to all their cells first, then rows are printed; the last column is free text. */
+typedef struct stk__table {
+    FILE *file;
+    int count, indent;             /* columns; blanks before the first */
+    int width;                     /* of the terminal; 0: rows are not broken */
+    int widths[STK_TABLE_COLUMNS]; /* in characters */
+    bool right[STK_TABLE_COLUMNS]; /* aligned to the right; set by the caller */
+} stk__table;
+
+void stk__table_init(stk__table *table, FILE *file, int count, int indent);
+void stk__table_fit(stk__table *table, int column, const char *text); /* at least as wide as this */
+void stk__table_row(const stk__table *table, const char *const *cells);
 
 /* --- interrupt.c -------------------------------------------------------------------------------------------
  */

@@ -200,22 +200,7 @@ bool stk__cli_ledger_close(stk__ledger_file *ledger)
 /* --- effects and the data set ----------------------------------------------------------------------------
  */
 
-enum { EFFECT_COLUMNS = 3 }; /* name, asked for, in effect; the reason follows */
-
-static void effect_cells(const stk__effect *row, const char *cells[EFFECT_COLUMNS])
-{
-    cells[0] = row->name;
-    cells[1] = row->requested ? row->requested : "-";
-    cells[2] = row->in_effect ? row->in_effect : "-";
-}
-
-static void print_cells(const char *const cells[EFFECT_COLUMNS], const int widths[EFFECT_COLUMNS],
-                        const char *why)
-{
-    for (int c = 0; c < EFFECT_COLUMNS; c++)
-        fprintf(stderr, "  %-*s", widths[c], cells[c]);
-    fprintf(stderr, "  %s\n", why);
-}
+enum { EFFECT_COLUMNS = 4 }; /* name, asked for, in effect, why */
 
 /* What is printed as why; NULL: the row is not printed. With -vv all are, as they were asked for or left
  * open. */
@@ -227,26 +212,36 @@ static const char *reason_of(const stk__effect *row)
     return origins[row->requested ? row->origin : STK_ORIGIN_DEFAULT];
 }
 
+/* False: the row is not printed. */
+static bool effect_cells(const stk__effect *row, const char *cells[EFFECT_COLUMNS])
+{
+    cells[0] = row->name;
+    cells[1] = row->requested ? row->requested : "-";
+    cells[2] = row->in_effect ? row->in_effect : "-";
+    cells[3] = reason_of(row);
+    return cells[3];
+}
+
 void stk__cli_print_effects(const stk__config *config)
 {
-    const char *const heads[EFFECT_COLUMNS] = {"setting", "requested", "in effect"};
+    const char *const heads[EFFECT_COLUMNS] = {"setting", "requested", "in effect", "why"};
     const char *cells[EFFECT_COLUMNS];
-    int widths[EFFECT_COLUMNS], rows = 0;
+    stk__table table;
+    int rows = 0;
+    stk__table_init(&table, stderr, EFFECT_COLUMNS, 2);
     for (int c = 0; c < EFFECT_COLUMNS; c++)
-        widths[c] = (int)strlen(heads[c]);
+        stk__table_fit(&table, c, heads[c]);
     for (size_t i = 0; i < stk__config_effect_count(config); i++) {
         const stk__effect row = stk__config_effect_at(config, i);
-        if (!reason_of(&row)) continue;
-        effect_cells(&row, cells);
+        if (!effect_cells(&row, cells)) continue;
         for (int c = 0; c < EFFECT_COLUMNS; c++)
-            if ((int)strlen(cells[c]) > widths[c]) widths[c] = (int)strlen(cells[c]);
+            stk__table_fit(&table, c, cells[c]);
         rows++;
     }
-    if (rows) print_cells(heads, widths, "why");
+    if (rows) stk__table_row(&table, heads);
     for (size_t i = 0; i < stk__config_effect_count(config); i++) {
         const stk__effect row = stk__config_effect_at(config, i);
-        effect_cells(&row, cells);
-        if (reason_of(&row)) print_cells(cells, widths, reason_of(&row));
+        if (effect_cells(&row, cells)) stk__table_row(&table, cells);
     }
 }
 

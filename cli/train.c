@@ -466,8 +466,10 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
          .number = &job.train.stop_after},
         {.name = "grid",
          .value = "KEY=A,B …",
-         .help = "train every combination of these values; the same command resumes",
-         .each = add_axis},
+         .help = "train every combination of these values; key=value with one value, behind them, is a "
+                 "setting of all runs; the same command resumes",
+         .each = add_axis,
+         .takes = stk__grid_is_axis},
         {.name = "jobs",
          .value = "N",
          .help = "with --grid: number of parallel runs; default: as many as pay off",
