@@ -58,6 +58,18 @@ const char *stk__cli_text(const char *text)
     return clean;
 }
 
+/* Prints it cleaned, however long it is. */
+static void print_clean(FILE *file, const char *text)
+{
+    for (size_t length; *text; text += length ? length : 1) {
+        length = shown_length(text);
+        if (length)
+            fprintf(file, "%.*s", (int)length, text);
+        else
+            fprintf(file, "\\x%02x", (unsigned char)*text);
+    }
+}
+
 /* --- messages --------------------------------------------------------------------------------------------
  */
 
@@ -67,7 +79,11 @@ int stk__cli_fail(const stk_error *error)
     stk__interrupt_told();
     fprintf(stderr, "%sstoker:%s %s\n", colors ? "\033[1;31m" : "", colors ? "\033[0m" : "",
             stk__cli_text(error->message));
-    if (error->place[0]) fprintf(stderr, "  where: %s\n", stk__cli_text(error->place));
+    if (error->place[0]) {
+        fputs("  where: ", stderr);
+        print_clean(stderr, error->place);
+        fputc('\n', stderr);
+    }
     if (error->hint[0]) fprintf(stderr, "  hint:  %s\n", stk__cli_text(error->hint));
     if (error->code == STK_ERROR_INTERRUPTED) return STK_EXIT_INTERRUPTED;
     const bool misuse = error->code == STK_ERROR_CONFIG || error->code == STK_ERROR_ARGUMENT;

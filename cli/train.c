@@ -497,7 +497,7 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
 const stk__verb stk__verb_train = {
     .name = "train",
     .usage = "train [CONFIG|DIR] [key=value …]",
-    .about = "Train a network: unet, locator, resnet, lstm or your own.",
+    .about = "Train a network: a built-in one or your own.",
     .settings = stk__session_tables,
     .settings_count = STK_SESSION_TABLES,
     .common = "data.root data.val_split data.batch_size data.image_size data.num_workers data.cache "

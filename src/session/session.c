@@ -7,6 +7,7 @@
 #include "session/loader_feed.h"
 #include "session/session_check.h"
 #include "session/session_loaders.h"
+#include "session/trained_run.h"
 
 #include "augment/operation.h"
 #include "core/process.h"
@@ -131,6 +132,8 @@ static stk_status open_trainer(stk__session *s, stk_error *error)
                                       .engine = s->engine,
                                       .evaluates_only = s->evaluates_only,
                                       .has_checkpoint = s->has_checkpoint || s->evaluates_only};
+    STK__TRY(stk__session_check_data(s, error));
+    if (!setup.has_checkpoint) STK__TRY(stk__run_weights_find(&s->model.weights, &s->weights, error));
     s->engine = NULL;
     STK__TRY(stk__trainer_open(&s->trainer, &setup, error));
     return tell_trainer(s, error);
