@@ -164,6 +164,8 @@ void stk__cli_print_dataset(const stk_loader_info *info, const stk_loader_option
 /* The rows of the effects that people should know: those that differ from what was asked for, or were left
  * open. */
 void stk__cli_print_effects(const stk__config *config);
+/* Of a run that is resumed: only what was asked for now, not what the run's own file (its path) has. */
+void stk__cli_print_effects_now(const stk__config *config, const char *file);
 void stk__cli_print_all_effects(const stk__config *config); /* with -vv only: every row, and its origin */
 
 /* A bad sample as a line on the screen, for stk__ledger_file.tell; progress: moved out of the way, or NULL.

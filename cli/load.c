@@ -128,13 +128,20 @@ static double ms_per_batch(const load_job *job, int stage)
     return job->stats.batches ? 1e-6 * (double)job->stats.stage_ns[stage] / (double)job->stats.batches : 0;
 }
 
+/* Masks are a stage of data sets that have some. */
+static bool has_stage(const load_job *job, int stage)
+{
+    return stage != STK_STAGE_MASK || stk_loader_describe(job->loader)->masks;
+}
+
 static json_t *stages_json(const load_job *job)
 {
     json_t *rows = json_array();
     for (int i = 0; i < STK_STAGE_COUNT; i++)
-        json_array_append_new(rows,
-                              json_pack("{s:s, s:f, s:f}", "name", stk_stage_name((stk_stage)i),
-                                        "ms_per_batch", ms_per_batch(job, i), "share", share_of(job, i)));
+        if (has_stage(job, i))
+            json_array_append_new(rows,
+                                  json_pack("{s:s, s:f, s:f}", "name", stk_stage_name((stk_stage)i),
+                                            "ms_per_batch", ms_per_batch(job, i), "share", share_of(job, i)));
     return rows;
 }
 
@@ -178,7 +185,7 @@ static void print_stages(const load_job *job)
     printf("\n  %-8s %10s %8s\n", "stage", "ms/batch", "share");
     for (int i = 0; i < STK_STAGE_COUNT; i++) {
         const bool optional = i == STK_STAGE_AUGMENT || i == STK_STAGE_CACHE;
-        if (optional && !job->stats.stage_ns[i]) continue;
+        if (!has_stage(job, i) || (optional && !job->stats.stage_ns[i])) continue;
         printf("  %-8s %10.2f %7.1f %%\n", stk_stage_name((stk_stage)i), ms_per_batch(job, i),
                100 * share_of(job, i));
     }
@@ -245,10 +252,12 @@ static void print_digest(const load_job *job)
 
 static void print_text(const load_job *job, bool complete)
 {
-    if (complete && !job->stats.batches && (job->state_path || job->stop_after == 0))
-        print_nothing(job);
-    else
+    if (job->stats.batches)
         print_report(job);
+    else if (complete && (job->state_path || job->stop_after == 0))
+        print_nothing(job);
+    else if (job->stats.bad_samples)
+        print_damages(job); /* it failed before the first batch: there is no rate */
     print_digest(job);
 }
 

@@ -218,27 +218,44 @@ bool stk__cli_ledger_close(stk__ledger_file *ledger)
 
 enum { EFFECT_COLUMNS = 4 }; /* name, asked for, in effect, why */
 
+/* Asked for, but not in this file, whose lines are "PATH:3:5". */
+static bool is_asked_now(const stk__effect *row, const char *file)
+{
+    const size_t length = strlen(file);
+    const bool in_file = row->place && strncmp(row->place, file, length) == 0 && row->place[length] == ':';
+    return row->requested && row->origin > STK_ORIGIN_PRESET && !in_file;
+}
+
 /* What is printed as why; NULL: the row is not printed. With -vv all are, as they were asked for or left
- * open. */
-static const char *reason_of(const stk__effect *row)
+ * open. Values of a preset are, too: nobody has written them. file: see stk__cli_print_effects_now. */
+static const char *reason_of(const stk__effect *row, const char *file)
 {
     static const char *const origins[STK_ORIGIN_COUNT] = {"default", "preset", "config file", "environment",
                                                           "command line"};
-    if (row->why || stk__cli_verbose < 2) return row->why;
-    return origins[row->requested ? row->origin : STK_ORIGIN_DEFAULT];
+    const char *origin = origins[row->requested ? row->origin : STK_ORIGIN_DEFAULT];
+    const bool all = stk__cli_verbose >= 2;
+    if (file && !all && !is_asked_now(row, file)) return NULL;
+    if (row->why) return row->why;
+    if (row->requested && row->origin == STK_ORIGIN_PRESET) return row->place ? row->place : origin;
+    return all || file ? origin : NULL;
 }
 
 /* False: the row is not printed. */
-static bool effect_cells(const stk__effect *row, const char *cells[EFFECT_COLUMNS])
+static bool effect_cells(const stk__effect *row, const char *file, const char *cells[EFFECT_COLUMNS])
 {
     cells[0] = row->name;
     cells[1] = row->requested ? row->requested : "-";
     cells[2] = row->in_effect ? row->in_effect : "-";
-    cells[3] = reason_of(row);
+    cells[3] = reason_of(row, file);
     return cells[3];
 }
 
 void stk__cli_print_effects(const stk__config *config)
+{
+    stk__cli_print_effects_now(config, NULL);
+}
+
+void stk__cli_print_effects_now(const stk__config *config, const char *file)
 {
     const char *const heads[EFFECT_COLUMNS] = {"setting", "requested", "in effect", "why"};
     const char *cells[EFFECT_COLUMNS];
@@ -249,7 +266,7 @@ void stk__cli_print_effects(const stk__config *config)
         stk__table_fit(&table, c, heads[c]);
     for (size_t i = 0; i < stk__config_effect_count(config); i++) {
         const stk__effect row = stk__config_effect_at(config, i);
-        if (!effect_cells(&row, cells)) continue;
+        if (!effect_cells(&row, file, cells)) continue;
         for (int c = 0; c < EFFECT_COLUMNS; c++)
             stk__table_fit(&table, c, cells[c]);
         rows++;
@@ -257,7 +274,7 @@ void stk__cli_print_effects(const stk__config *config)
     if (rows) stk__table_row(&table, heads);
     for (size_t i = 0; i < stk__config_effect_count(config); i++) {
         const stk__effect row = stk__config_effect_at(config, i);
-        if (effect_cells(&row, cells)) stk__table_row(&table, cells);
+        if (effect_cells(&row, file, cells)) stk__table_row(&table, cells);
     }
 }
 

@@ -92,6 +92,13 @@ static void print_rate_advice(const stk__session *s)
                 (long long)base, s->optimizer.lr * (double)batch / (double)base, s->optimizer.lr);
 }
 
+static void print_effects(const train_job *job)
+{
+    char own[1024];
+    snprintf(own, sizeof own, "%s/config.yaml", job->train.start.path ? job->train.start.path : "");
+    stk__cli_print_effects_now(job->train.session.config, job->train.start.resume ? own : NULL);
+}
+
 static void print_beginning(const train_job *job)
 {
     const stk__session *s = &job->train.session;
@@ -108,7 +115,7 @@ static void print_beginning(const train_job *job)
     if (job->train.folder) fprintf(stderr, "  run      %s\n", stk__run_folder_path(job->train.folder));
     if (expects) fprintf(stderr, "  preset   on a GPU it is expected to be busy %s of the time\n", expects);
     print_rate_advice(s);
-    stk__cli_print_effects(s->config);
+    print_effects(job);
 }
 
 /* --- during the run --------------------------------------------------------------------------------------
