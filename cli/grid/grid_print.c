@@ -74,8 +74,8 @@ void stk__grid_show(stk__grid_screen *screen, const stk__grid *grid)
         stk__grid_print_settings(grid, i, settings, sizeof settings);
         if (!isnan(r->loss)) snprintf(loss, sizeof loss, ", loss %.4g", r->loss);
         snprintf(text, sizeof text, "  %s: epoch %lld of %lld, step %lld%s, %.0f s", settings,
-                 (long long)(r->epoch < r->epochs ? r->epoch + 1 : r->epochs), (long long)r->epochs,
-                 (long long)r->step, loss, (double)(now - r->start_ns) * 1e-9);
+                 (long long)(r->epoch > 0 ? r->epoch : 1), (long long)r->epochs, (long long)r->step, loss,
+                 (double)(now - r->start_ns) * 1e-9);
         draw_line(screen, text);
     }
     snprintf(text, sizeof text, "  %d of %s done", count_in(grid, STK_GRID_DONE),
