@@ -53,7 +53,7 @@ test: test-tools
 PEERS = $(shell tools/setup venv >&2 && bench/peers/setup)
 bench: build
 	@peers='$(PEERS)'; for what in load augment train; do \
-	 (set -x; $(STOKER) bench $$what $${peers:+--peers "$$peers"}) || exit; echo; done
+	 (set -x; $(STOKER) bench $$what --goals $${peers:+--peers "$$peers"}) || exit; echo; done
 
 check:
 	@tools/setup build check

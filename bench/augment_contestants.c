@@ -272,7 +272,7 @@ static stk_status start_peers(stk__augment_bench *all, stk_error *error)
     STK__TRY(write_pixels(all, path, sizeof path, error));
     for (int i = 0; i < STK_BENCH_PEERS; i++)
         start_peer(all, i, path);
-    if (!all->options->quick) start_peer(all, STK_BENCH_PEERS, all->faces.folder);
+    if (all->files) start_peer(all, STK_BENCH_PEERS, all->faces.folder);
     for (int i = 0; i <= STK_BENCH_PEERS; i++)
         stk__worker_process_await(&all->processes[i]);
     return STK_OK;
@@ -299,9 +299,11 @@ stk_status stk__augment_bench_open(stk__augment_bench *all, stk_error *error)
     all->best = stk__device_cpu_level();
     for (int i = 0; i <= STK_BENCH_PEERS; i++)
         all->processes[i].stop = options->host->stop;
+    all->files = !options->quick && !options->folder;
     STK__TRY(stk__bench_batch_open(&all->batch, options->samples, error));
+    if (options->folder) STK__TRY(stk__bench_batch_fill(&all->batch, options->folder, error));
     STK__TRY(stk__bench_folder_make(&all->folder, error));
-    if (!options->quick) STK__TRY(stk__bench_data_open(&all->faces, options, EPOCH_SAMPLES, error));
+    if (all->files) STK__TRY(stk__bench_data_open(&all->faces, options, EPOCH_SAMPLES, error));
     options->host->on_stop(remove_folders, all);
     open_devices(all);
     if (options->python)
@@ -313,7 +315,7 @@ stk_status stk__augment_bench_open(stk__augment_bench *all, stk_error *error)
         add_devices(all, (stk__chain)chain);
         add_peers(all, (stk__chain)chain);
     }
-    if (!options->quick) add_more(all);
+    if (all->files) add_more(all);
     return STK_OK;
 }
 

@@ -42,6 +42,7 @@ struct stk__augment_bench {
     stk__cpu_level best;
     stk__bench_batch batch;
     stk__bench_data folder, faces; /* scripts and pixels for the peers; files for end to end */
+    bool files;                    /* from files to batches too: not quick, not on data of the user's own */
     /* One process for all cases of a peer; the last: of the loader. */
     stk__worker_process processes[STK_BENCH_PEERS + 1];
     stk__device_info infos[STK_DEVICE_MOST];

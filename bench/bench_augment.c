@@ -128,7 +128,7 @@ static stk_status run_all(stk__augment_bench *all, stk_error *error)
     STK__TRY(run_rounds(all, error));
     judge_peers(all);
     judge_levels(all);
-    if (!all->options->quick) judge_more(all);
+    if (all->files) judge_more(all);
     return STK_OK;
 }
 

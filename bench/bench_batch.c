@@ -7,6 +7,7 @@
 #include "core/clock.h"
 #include "core/thread.h"
 #include "make/make.h"
+#include "stoker/loader.h"
 
 #include <string.h>
 
@@ -83,6 +84,47 @@ stk_status stk__bench_batch_open(stk__bench_batch *batch, uint64_t count, stk_er
     for (int chain = 0; chain < STK_CHAINS; chain++)
         STK__TRY(make_plan(&batch->plans[chain], (stk__chain)chain, error));
     return draw_faces(batch, error);
+}
+
+/* The places from `filled` on, which is moved; STK_END behind the last image of the data set. */
+static stk_status take_batch(stk__bench_batch *batch, stk_loader *loader, uint64_t *filled, stk_error *error)
+{
+    stk_batch *loaded;
+    STK__TRY(stk_loader_next(loader, &loaded, error));
+    const size_t area = (size_t)batch->w * (size_t)batch->h;
+    for (int64_t i = 0; i < loaded->count && *filled < batch->count; i++, ++*filled) {
+        uint8_t *image = batch->arena + batch->images[*filled].offset_bytes,
+                *mask = batch->arena + batch->masks[*filled].offset_bytes;
+        memcpy(image, (const uint8_t *)loaded->images.data + (size_t)i * area * 3, area * 3);
+        if (loaded->masks.data)
+            memcpy(mask, (const uint8_t *)loaded->masks.data + (size_t)i * area, area);
+        else
+            memset(mask, 0, area);
+    }
+    stk_batch_release(loaded);
+    return STK_OK;
+}
+
+stk_status stk__bench_batch_fill(stk__bench_batch *batch, const char *root, stk_error *error)
+{
+    const stk_loader_options options = {.root = root,
+                                        .batch_size = 1,
+                                        .image_size = {batch->h, batch->w},
+                                        .channels = 3,
+                                        .dtype = STK_STORE_U8,
+                                        .order = "sequential"};
+    stk_loader *loader = NULL;
+    uint64_t filled = 0;
+    STK__TRY(stk_loader_open(&loader, &options, error));
+    stk_status status = stk_loader_describe(loader)->w
+                            ? STK_OK
+                            : stk__fail(error, STK_ERROR_DATA, "'%s' has no images", root);
+    while (status == STK_OK && filled < batch->count) {
+        status = take_batch(batch, loader, &filled, error);
+        if (status == STK_END) status = STK_OK; /* the next epoch */
+    }
+    stk_loader_close(&loader);
+    return status;
 }
 
 void stk__bench_batch_close(stk__bench_batch *batch)

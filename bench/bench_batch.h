@@ -38,6 +38,9 @@ typedef struct stk__bench_batch {
 } stk__bench_batch;
 
 stk_status stk__bench_batch_open(stk__bench_batch *batch, uint64_t count, stk_error *error);
+/* Images and masks of a data set instead of the faces, resized to their size; again from the start where it
+ * has too few, masks of class 0 where it has none. */
+stk_status stk__bench_batch_fill(stk__bench_batch *batch, const char *root, stk_error *error);
 void stk__bench_batch_close(stk__bench_batch *batch);
 
 /* One way to do it. The numbers drawn depend on chain and epoch only. */

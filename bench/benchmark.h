@@ -33,8 +33,8 @@ typedef struct stk__bench_options {
     bool quick;
     const char *python; /* interpreter that has the other libraries; NULL: we run alone */
 
-    const char *folder; /* load: a data set of images and masks; NULL: made */
-    uint64_t samples;   /* augment: faces in the batch */
+    const char *folder; /* load: a data set of images and masks; augment: of images; NULL: made */
+    uint64_t samples;   /* augment: images in the batch */
 
     const char *const *cases; /* train: networks and "files" … */
     size_t case_count;        /* … or 0: all */

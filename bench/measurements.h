@@ -51,6 +51,7 @@ stk__bench_ratio *stk__bench_judge(stk__bench *bench, const char *name, double v
 void stk__bench_describe(stk__bench *bench, const char *format, ...) STK__PRINTF(2, 3); /* CPUs, then this */
 
 json_t *stk__bench_json(const stk__bench *bench);
-void stk__bench_print(const stk__bench *bench); /* results_table.c: on standard output */
+/* results_table.c: on standard output. goals: what developers aim at beside each ratio. */
+void stk__bench_print(const stk__bench *bench, bool goals);
 
 #endif

@@ -182,8 +182,15 @@ static void print_versions(const stk__bench *bench)
     if (count > 0) printf("\n");
 }
 
-static void print_ratio(const stk__bench_ratio *ratio)
+static void print_ratio(const stk__bench_ratio *ratio, bool goals)
 {
+    if (!goals) {
+        if (isnan(ratio->value))
+            printf("  %-64s %8s  not measured\n", ratio->name, "-");
+        else
+            printf("  %-64s %8.3f\n", ratio->name, ratio->value);
+        return;
+    }
     char goal[32], aim[32] = "";
     snprintf(goal, sizeof goal, "%s %g", ratio->at_least ? ">=" : "<=", ratio->goal);
     if (ratio->aim > 0) snprintf(aim, sizeof aim, " (%g)", ratio->aim);
@@ -194,13 +201,13 @@ static void print_ratio(const stk__bench_ratio *ratio)
         printf("  %-64s %8.3f  %-12s %s\n", ratio->name, ratio->value, goal, ratio->met ? "met" : "MISSED");
 }
 
-void stk__bench_print(const stk__bench *bench)
+void stk__bench_print(const stk__bench *bench, bool goals)
 {
     printf("%s\n", bench->machine);
     print_rows(bench);
     print_tables(bench);
     print_versions(bench);
-    printf("\n  %-64s %8s  %s\n", "ratio", "value", "goal");
+    printf("\n  %-64s %8s%s\n", "ratio", "value", goals ? "  goal" : "");
     for (int i = 0; i < bench->ratio_count; i++)
-        print_ratio(&bench->ratios[i]);
+        print_ratio(&bench->ratios[i], goals);
 }

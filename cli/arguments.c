@@ -31,6 +31,40 @@ const stk__flag stk__common_flags[] = {
     {.name = "help", .letter = "h", .help = "print this help"},
     {0}};
 
+/* --- words -------------------------------------------------------------------------------------------------
+ */
+
+/* make:gray?count=7 is a data set. */
+static bool is_pair(const char *word)
+{
+    const char *equals = strchr(word, '=');
+    return equals && word[0] != '-' && word + strcspn(word, "/:?") > equals;
+}
+
+static int set_key(const stk__arguments *a, const char *key, const char *value)
+{
+    stk_error error;
+    return stk__config_set(a->config, key, value, STK_ORIGIN_COMMAND, "command line", &error) == STK_OK
+               ? GO_ON
+               : stk__cli_fail(&error);
+}
+
+/* key=value, unless there is a file of that name; else one of the verb's own words. */
+static int read_word(stk__arguments *a, const char *word)
+{
+    struct stat facts;
+    if (a->config && is_pair(word) && stat(word, &facts) != 0) {
+        char key[NAME_BYTES];
+        const char *equals = strchr(word, '=');
+        if ((size_t)snprintf(key, sizeof key, "%.*s", (int)(equals - word), word) < sizeof key)
+            return set_key(a, key, equals + 1);
+    }
+    if (a->word_count == a->most_words)
+        return stk__cli_usage(a->verb->name, "'%s' is one argument too many", word);
+    (a->all_words ? a->all_words : a->words)[a->word_count++] = word;
+    return GO_ON;
+}
+
 /* --- flags -------------------------------------------------------------------------------------------------
  */
 
@@ -68,25 +102,18 @@ static int set_value(const stk__arguments *a, const stk__flag *flag, const char 
     return GO_ON;
 }
 
-/* make:gray?count=7 is a data set. */
-static bool is_pair(const char *word)
-{
-    const char *equals = strchr(word, '=');
-    return equals && word[0] != '-' && word + strcspn(word, "/:?") > equals;
-}
-
 /* The word that would be read next; NULL: none. */
 static const char *peek(const reader *r)
 {
     return r->next < r->argc ? r->argv[r->next] : NULL;
 }
 
-/* --grid a=1,2 b=3,4: all pairs that follow. */
+/* --grid a=1,2 b=3,4 c=5: all pairs that follow; c is a setting. */
 static int set_each(reader *r, const stk__flag *flag, const char *value)
 {
     int status = flag->each(value);
     for (const char *word; status == GO_ON && (word = peek(r)) && is_pair(word); r->next++)
-        status = flag->each(word);
+        status = flag->takes(word) ? flag->each(word) : read_word(r->a, word);
     return status;
 }
 
@@ -108,14 +135,6 @@ static int read_flag(reader *r, const stk__flag *flag, const char *value)
 
 /* --- settings ----------------------------------------------------------------------------------------------
  */
-
-static int set_key(const stk__arguments *a, const char *key, const char *value)
-{
-    stk_error error;
-    return stk__config_set(a->config, key, value, STK_ORIGIN_COMMAND, "command line", &error) == STK_OK
-               ? GO_ON
-               : stk__cli_fail(&error);
-}
 
 /* name is no flag. Refuses it if it is no setting either but nearly a flag; GO_ON: it may be a setting. */
 static int refuse_near_flag(const stk__arguments *a, const char *name)
@@ -150,25 +169,6 @@ static int read_setting(reader *r, const char *name, const char *value)
     if (refused != GO_ON) return refused;
     if (!value) value = peek(r) ? r->argv[r->next++] : NULL;
     return value ? set_key(r->a, name, value) : refuse_without_value(r->a, name);
-}
-
-/* --- words -------------------------------------------------------------------------------------------------
- */
-
-/* key=value, unless there is a file of that name; else one of the verb's own words. */
-static int read_word(stk__arguments *a, const char *word)
-{
-    struct stat facts;
-    if (a->config && is_pair(word) && stat(word, &facts) != 0) {
-        char key[NAME_BYTES];
-        const char *equals = strchr(word, '=');
-        if ((size_t)snprintf(key, sizeof key, "%.*s", (int)(equals - word), word) < sizeof key)
-            return set_key(a, key, equals + 1);
-    }
-    if (a->word_count == a->most_words)
-        return stk__cli_usage(a->verb->name, "'%s' is one argument too many", word);
-    (a->all_words ? a->all_words : a->words)[a->word_count++] = word;
-    return GO_ON;
 }
 
 /* What is not for people: asked for by stoker help, shells and the build. GO_ON: none of it. */

@@ -11,6 +11,7 @@
  */
 
 static stk__progress shown;
+static bool show_goals; /* --goals */
 
 static void show_progress(const stk__bench_progress *progress, const char *what, uint64_t done,
                           uint64_t total)
@@ -44,9 +45,11 @@ static int run_and_print(run_benchmark run, stk__bench_options *options)
     options->host = &host;
     if (run(options, &bench, &error) != STK_OK) return stk__cli_fail(&error);
     if (stk__cli_json) return stk__cli_print_json(stk__bench_json(&bench));
-    stk__bench_print(&bench);
+    stk__bench_print(&bench, show_goals);
     return STK_EXIT_GOOD;
 }
+
+static const char goals_help[] = "for developers of Stoker: print the goal of each ratio beside it";
 
 /* --- arguments of each -------------------------------------------------------------------------------------
  */
@@ -62,6 +65,7 @@ static int run_load(const stk__verb *verb, int argc, char **argv)
          .value = "PYTHON",
          .help = "interpreter that has the other libraries (bench/peers/setup makes one)",
          .text = &o.python},
+        {.name = "goals", .help = goals_help, .given = &show_goals},
         {.name = "json", .help = "print the report as JSON on standard output", .given = &stk__cli_json},
     };
     stk__arguments arguments = {
@@ -82,17 +86,20 @@ static int run_augment(const stk__verb *verb, int argc, char **argv)
     int64_t samples = 0;
     const stk__flag flags[] = {
         {.name = "rounds", .value = "N", .help = "interleaved rounds (7)", .number = &o.rounds},
-        {.name = "samples", .value = "N", .help = "faces in the batch (32)", .number = &samples},
+        {.name = "samples", .value = "N", .help = "images in the batch (32)", .number = &samples},
         {.name = "quick", .help = "three rounds, eight faces, no files", .given = &o.quick},
         {.name = "peers",
          .value = "PYTHON",
          .help = "interpreter that has the other libraries (bench/peers/setup makes one)",
          .text = &o.python},
+        {.name = "goals", .help = goals_help, .given = &show_goals},
         {.name = "json", .help = "print the report as JSON on standard output", .given = &stk__cli_json},
     };
-    stk__arguments arguments = {.verb = verb, .flags = flags, .flag_count = sizeof flags / sizeof flags[0]};
+    stk__arguments arguments = {
+        .verb = verb, .flags = flags, .flag_count = sizeof flags / sizeof flags[0], .most_words = 1};
     const int code = stk__arguments_read(&arguments, argc, argv);
     if (code >= 0) return code;
+    o.folder = arguments.words[0];
     if (o.rounds == 0) o.rounds = o.quick ? QUICK_ROUNDS : ROUNDS;
     if (samples == 0) samples = o.quick ? QUICK_SAMPLES : STK_BENCH_SAMPLES;
     if (o.rounds > STK_BENCH_ROUNDS || samples > STK_BENCH_SAMPLES)
@@ -139,6 +146,7 @@ static int run_train(const stk__verb *verb, int argc, char **argv)
          .value = "PYTHON",
          .help = "interpreter that has PyTorch (bench/peers/setup makes one)",
          .text = &o.python},
+        {.name = "goals", .help = goals_help, .given = &show_goals},
         {.name = "json", .help = "print the report as JSON on standard output", .given = &stk__cli_json},
     };
     stk__arguments arguments = {
@@ -186,11 +194,11 @@ static const stk__verb load_verb = {
 
 static const stk__verb augment_verb = {
     .name = "bench augment",
-    .usage = "bench augment",
+    .usage = "bench augment [DIR]",
     .about = "Augment a batch of images and masks, against other libraries.",
     .examples = {{"stoker bench augment --quick", "three rounds of eight faces"},
-                 {"stoker bench augment --samples 32 --rounds 7 --json",
-                  "every CPU kernel and device, as JSON"}},
+                 {"stoker bench augment faces --rounds 7 --json",
+                  "your own images, resized to 512 x 512, as JSON"}},
     .run = run_augment};
 
 static const stk__verb train_verb = {
@@ -208,7 +216,7 @@ static void print_parts(FILE *file)
     fprintf(file, "\nBenchmarks\n");
     for (size_t i = 0; parts[i]; i++)
         fprintf(file, "  %-9s %s\n", strchr(parts[i]->name, ' ') + 1, parts[i]->about);
-    fprintf(file, "\nEvery ratio is printed with its goal. Options of one: stoker help bench load\n");
+    fprintf(file, "\nOptions of one: stoker help bench load\n");
 }
 
 static int run_verb(const stk__verb *verb, int argc, char **argv)

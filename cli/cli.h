@@ -73,9 +73,10 @@ typedef struct stk__flag {
     int *count;        /* how often it was given */
     const char **text; /* with a value, as text or … */
     int64_t *number;   /* … as a number >= 0 */
-    /* May be given often, with one or several key=value behind it: called with each; -1, or the status to
-     * leave with. */
+    /* May be given often, with one or several key=value behind it: called with the first, and with those
+     * that follow it and that it `takes` (the others are settings); -1, or the status to leave with. */
     int (*each)(const char *value);
+    bool (*takes)(const char *value);
 } stk__flag;
 
 extern const stk__flag stk__common_flags[]; /* -q, -v, -h of every verb, ended by a row without a name */
@@ -127,7 +128,8 @@ void stk__help_print(const stk__arguments *arguments, bool brief);
 int stk__man_run(int count, char **words);
 void stk__man_print(const stk__arguments *arguments);
 
-/* --- output.c ----------------------------------------------------------------------------------------------
+/* --- output/output.c, progress.c, table.c
+ * --------------------------------------------------------------------
  */
 
 extern bool stk__cli_quiet, stk__cli_json;
@@ -158,6 +160,9 @@ bool stk__cli_colors(FILE *file);        /* a terminal that shows them, and no N
 /* 1234567 -> "1,234,567" in one of a few rotating buffers. */
 const char *stk__cli_grouped(uint64_t value);
 const char *stk__cli_bytes(double bytes); /* "178 MB" */
+/* "1 sample", "1,234 samples", "2 classes": every number of things that people read. */
+const char *stk__cli_count(uint64_t value, const char *noun);
+const char *stk__cli_rate(double per_s); /* "10,350", "512", "3.42"; the unit follows */
 
 /* The values of a score in one line: "mIoU 0.812  F-score 0.887". */
 void stk__cli_print_score(FILE *file, stk__task task, const stk__score *score);
@@ -167,6 +172,8 @@ void stk__cli_print_dataset(const stk_loader_info *info, const stk_loader_option
 /* The rows of the effects that people should know: those that differ from what was asked for, or were left
  * open. */
 void stk__cli_print_effects(const stk__config *config);
+/* Of a run that is resumed: only what was asked for now, not what the run's own file (its path) has. */
+void stk__cli_print_effects_now(const stk__config *config, const char *file);
 void stk__cli_print_all_effects(const stk__config *config); /* with -vv only: every row, and its origin */
 
 /* A bad sample as a line on the screen, for stk__ledger_file.tell; progress: moved out of the way, or NULL.
@@ -196,6 +203,23 @@ typedef struct stk__progress {
 void stk__progress_start(stk__progress *progress);
 void stk__progress_show(stk__progress *progress, const char *what, uint64_t done, uint64_t total);
 void stk__progress_end(stk__progress *progress);
+
+int stk__cli_width(FILE *file); /* columns of the terminal; 0: not a terminal */
+
+enum { STK_TABLE_COLUMNS = 16 };
+
+/* Columns are fitted to all their cells first, then rows are printed; the last column is free text. */
+typedef struct stk__table {
+    FILE *file;
+    int count, indent;             /* columns; blanks before the first */
+    int width;                     /* of the terminal; 0: rows are not broken */
+    int widths[STK_TABLE_COLUMNS]; /* in characters */
+    bool right[STK_TABLE_COLUMNS]; /* aligned to the right; set by the caller */
+} stk__table;
+
+void stk__table_init(stk__table *table, FILE *file, int count, int indent);
+void stk__table_fit(stk__table *table, int column, const char *text); /* at least as wide as this */
+void stk__table_row(const stk__table *table, const char *const *cells);
 
 /* --- interrupt.c -------------------------------------------------------------------------------------------
  */

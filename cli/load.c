@@ -128,13 +128,20 @@ static double ms_per_batch(const load_job *job, int stage)
     return job->stats.batches ? 1e-6 * (double)job->stats.stage_ns[stage] / (double)job->stats.batches : 0;
 }
 
+/* Masks are a stage of data sets that have some. */
+static bool has_stage(const load_job *job, int stage)
+{
+    return stage != STK_STAGE_MASK || stk_loader_describe(job->loader)->masks;
+}
+
 static json_t *stages_json(const load_job *job)
 {
     json_t *rows = json_array();
     for (int i = 0; i < STK_STAGE_COUNT; i++)
-        json_array_append_new(rows,
-                              json_pack("{s:s, s:f, s:f}", "name", stk_stage_name((stk_stage)i),
-                                        "ms_per_batch", ms_per_batch(job, i), "share", share_of(job, i)));
+        if (has_stage(job, i))
+            json_array_append_new(rows,
+                                  json_pack("{s:s, s:f, s:f}", "name", stk_stage_name((stk_stage)i),
+                                            "ms_per_batch", ms_per_batch(job, i), "share", share_of(job, i)));
     return rows;
 }
 
@@ -178,13 +185,13 @@ static void print_stages(const load_job *job)
     printf("\n  %-8s %10s %8s\n", "stage", "ms/batch", "share");
     for (int i = 0; i < STK_STAGE_COUNT; i++) {
         const bool optional = i == STK_STAGE_AUGMENT || i == STK_STAGE_CACHE;
-        if (optional && !job->stats.stage_ns[i]) continue;
+        if (!has_stage(job, i) || (optional && !job->stats.stage_ns[i])) continue;
         printf("  %-8s %10.2f %7.1f %%\n", stk_stage_name((stk_stage)i), ms_per_batch(job, i),
                100 * share_of(job, i));
     }
     const int64_t workers = stk_loader_describe(job->loader)->num_workers;
     if (workers)
-        printf("  (of %lld worker%s)\n", (long long)workers, workers == 1 ? "" : "s");
+        printf("  (of %s)\n", stk__cli_count((uint64_t)workers, "worker"));
     else
         printf("  (of the caller's thread)\n");
 }
@@ -194,9 +201,9 @@ static void print_cache(const load_job *job)
     const stk_loader_info *info = stk_loader_describe(job->loader);
     const stk_loader_stats *stats = &job->stats;
     if (!info->cache_bytes) return;
-    printf("\n  cache: %s of %s samples, %s; %s hits\n", stk__cli_grouped(stats->cache_samples),
-           stk__cli_grouped(info->sample_count), stk__cli_bytes((double)stats->cache_bytes),
-           stk__cli_grouped(stats->cache_hits));
+    printf("\n  cache: %s of %s, %s; %s\n", stk__cli_grouped(stats->cache_samples),
+           stk__cli_count(info->sample_count, "sample"), stk__cli_bytes((double)stats->cache_bytes),
+           stk__cli_count(stats->cache_hits, "hit"));
 }
 
 static void print_damages(const load_job *job)
@@ -212,21 +219,46 @@ static void print_damages(const load_job *job)
                    stk_damage_name((stk_damage)i), stk_damage_phrase((stk_damage)i));
 }
 
+/* The position in --state is behind everything that was asked for, or nothing was asked for. */
+static void print_nothing(const load_job *job)
+{
+    if (job->stop_after == 0) {
+        printf("nothing to do: --stop-after 0 loads no batch\n");
+        return;
+    }
+    printf("nothing to do: '%s' is at the end of epoch %llu; ask for more --epochs, or remove the file\n",
+           stk__cli_text(job->state_path), (unsigned long long)job->state.loader.epoch);
+}
+
 static void print_report(const load_job *job)
 {
     const double seconds = seconds_of(job), samples = (double)job->stats.samples;
-    printf("%s samples in %.2f s: %s samples/s", stk__cli_grouped(job->stats.samples), seconds,
-           stk__cli_grouped((uint64_t)(samples / seconds)));
+    printf("%s in %.2f s: %s samples/s", stk__cli_count(job->stats.samples, "sample"), seconds,
+           stk__cli_rate(samples / seconds));
     if (job->first_batch_ns)
         printf("; first batch after %.0f ms", 1e-6 * (double)(job->first_batch_ns - job->start_ns));
     printf("; %s peak memory\n", stk__cli_bytes((double)stk__process_peak_bytes()));
     print_stages(job);
     print_cache(job);
     print_damages(job);
-    if (!job->hash) return;
+}
+
+static void print_digest(const load_job *job)
+{
     char digest[STK_DIGEST_TEXT_BYTES];
     stk__digest_print(job->state.digest, digest);
-    printf("  digest: %s\n", digest);
+    if (job->hash) printf("  digest: %s\n", digest);
+}
+
+static void print_text(const load_job *job, bool complete)
+{
+    if (job->stats.batches)
+        print_report(job);
+    else if (complete && (job->state_path || job->stop_after == 0))
+        print_nothing(job);
+    else if (job->stats.bad_samples)
+        print_damages(job); /* it failed before the first batch: there is no rate */
+    print_digest(job);
 }
 
 static void print_beginning(const load_job *job)
@@ -244,7 +276,7 @@ static int finish_job(load_job *job, stk_status status, const stk_error *error)
             const int printed = stk__cli_print_json(report_json(job, status == STK_END));
             if (code == STK_EXIT_GOOD) code = printed;
         } else {
-            print_report(job);
+            print_text(job, status == STK_END);
         }
     }
     if (!stk__cli_ledger_close(&job->ledger) && code == STK_EXIT_GOOD) code = STK_EXIT_FAILED;
@@ -261,7 +293,10 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
          .value = "N",
          .help = "number of passes over the data set (1)",
          .number = &job.epochs},
-        {.name = "stop-after", .value = "N", .help = "stop after N batches", .number = &job.stop_after},
+        {.name = "stop-after",
+         .value = "N",
+         .help = "stop after N batches; 0: only print what is in effect",
+         .number = &job.stop_after},
         {.name = "hash",
          .help = "print a digest of all batches: equal digests, equal bytes",
          .given = &job.hash},

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+enum { NOT_GIVEN = -1 }; /* --count */
+
 typedef struct make_job {
     stk__progress progress;
     const char *kind;
@@ -45,10 +47,10 @@ static void print_kinds(FILE *file)
 static void print_summary(const stk__make_options *options, const stk__make_progress *done)
 {
     const double rate = done->seconds > 0 ? (double)done->samples / done->seconds : 0;
-    const char *what = options->kind == STK_MAKE_SERIES ? "rows" : "images";
-    printf("%s: %s %s, %s in %.1f s: %s %s/s with %d thread%s\n", options->folder,
-           stk__cli_grouped(done->samples), what, stk__cli_bytes((double)done->bytes), done->seconds,
-           stk__cli_grouped((uint64_t)rate), what, done->workers, done->workers == 1 ? "" : "s");
+    const char *what = options->kind == STK_MAKE_SERIES ? "row" : "image";
+    printf("%s: %s, %s in %.1f s: %s %ss/s with %s\n", options->folder, stk__cli_count(done->samples, what),
+           stk__cli_bytes((double)done->bytes), done->seconds, stk__cli_rate(rate), what,
+           stk__cli_count((uint64_t)done->workers, "thread"));
 }
 
 static int run_job(stk__make_options *options)
@@ -69,12 +71,12 @@ static int run_job(stk__make_options *options)
 
 static int run_verb(const stk__verb *verb, int argc, char **argv)
 {
-    int64_t count = 0, seed = 0, workers = 0;
+    int64_t count = NOT_GIVEN, seed = 0, workers = 0;
     stk__make_options options = {0};
     const stk__flag flags[] = {
         {.name = "count",
          .value = "N",
-         .help = "number of images, or of rows of the series",
+         .help = "number of images, or of rows of the series, at least 1",
          .number = &count},
         {.name = "seed",
          .value = "S",
@@ -96,9 +98,10 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
         return stk__cli_usage("make", "name a kind and a folder: stoker make faces DIR");
     if (!find_kind(arguments.words[0], &options.kind))
         return stk__cli_usage("make", "there is no kind '%s'", arguments.words[0]);
+    if (count == 0) return stk__cli_usage("make", "--count must be at least 1");
     if (workers > 1024) return stk__cli_usage("make", "--workers must be at most 1024");
     options.folder = arguments.words[1];
-    options.count = (uint64_t)count;
+    options.count = count == NOT_GIVEN ? 0 : (uint64_t)count; /* 0: by the kind */
     options.seed = (uint64_t)seed;
     options.workers = (int)workers;
     return run_job(&options);

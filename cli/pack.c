@@ -34,11 +34,6 @@ static void show_progress(void *context, const stk__pack_report *report)
     stk__progress_show(&job->progress, "packing", report->packed + report->left_out, report->count);
 }
 
-static const char *plural(uint64_t count)
-{
-    return count == 1 ? "" : "s";
-}
-
 static void print_exceptions(const stk__pack_report *report)
 {
     const uint64_t kept = report->kept, left_out = report->left_out;
@@ -56,13 +51,12 @@ static void print_report(const pack_job *job)
     const uint64_t done = report->packed + report->left_out - report->found;
     char saved[48];
     print_saved(saved, sizeof saved, report);
-    printf("%s: %s sample%s in %s shard%s, %s (%s)", job->request.folder, stk__cli_grouped(report->packed),
-           plural(report->packed), stk__cli_grouped(report->shards), plural(report->shards),
-           stk__cli_bytes((double)report->bytes), saved);
+    printf("%s: %s in %s, %s (%s)", job->request.folder, stk__cli_count(report->packed, "sample"),
+           stk__cli_count(report->shards, "shard"), stk__cli_bytes((double)report->bytes), saved);
     if (done)
-        printf(" in %.1f s: %s samples/s with %d thread%s\n", report->seconds,
-               stk__cli_grouped((uint64_t)((double)done / report->seconds)),
-               report->workers ? report->workers : 1, report->workers > 1 ? "s" : "");
+        printf(" in %.1f s: %s samples/s with %s\n", report->seconds,
+               stk__cli_rate((double)done / report->seconds),
+               stk__cli_count(report->workers ? (uint64_t)report->workers : 1, "thread"));
     else
         printf("; already complete\n");
     if (done && report->found) printf("  %s of them were already packed\n", stk__cli_grouped(report->found));

@@ -230,8 +230,8 @@ static void print_classes(const stats_job *job)
             printf("%9s %9s\n", "never", "-");
     }
     if (info->masks && job->mask_ids[IGNORED_ID])
-        printf("  %d %-18s %s pixels\n", IGNORED_ID, "(ignored)",
-               stk__cli_grouped(job->mask_ids[IGNORED_ID]));
+        printf("  %d %-18s %s\n", IGNORED_ID, "(ignored)",
+               stk__cli_count(job->mask_ids[IGNORED_ID], "pixel"));
 }
 
 static void print_values(const stats_job *job)

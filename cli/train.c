@@ -1,308 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stoker train: one command from data to a trained network. Here: its flags, and what it prints: device,
- * network and memory before step 1, a line per evaluation, at the end where the time went and what to change.
- * What it does is src/session/train_session.h. All in the main thread. */
-#include "cli.h"
+/* stoker train: one command from data to a trained network. Here: its flags and its exit status. What it does
+ * is src/session/train_session.h, what it prints output/train_output.h. All in the main thread. */
 #include "grid/grid.h"
+#include "output/train_output.h"
 
-#include "core/clock.h"
-#include "core/cpu.h"
-#include "session/run_advice.h"
-#include "session/train_session.h"
-
-#include <math.h>
 #include <string.h>
 
-enum { BAR = 30, CELL = 32 };
+enum { NOT_GIVEN = -1 }; /* an option with a number */
 
 typedef struct train_job {
     stk__arguments arguments;
     stk__train_session train;
     bool plan;
-    stk__progress progress;
-    uint64_t shown_epoch; /* the bar is of this one, counted from 1; 0: none */
+    stk__train_output output;
 } train_job;
-
-static const char *count_text(double value, char text[24])
-{
-    if (value >= 1e9)
-        snprintf(text, 24, "%.2f G", value * 1e-9);
-    else if (value >= 1e6)
-        snprintf(text, 24, "%.2f M", value * 1e-6);
-    else if (value >= 1e4)
-        snprintf(text, 24, "%.0f k", value * 1e-3);
-    else
-        snprintf(text, 24, "%.0f", value);
-    return text;
-}
-
-/* --- before step 1 ---------------------------------------------------------------------------------------
- */
-
-static void print_memory(const stk__session *s, const stk__trainer_info *info)
-{
-    fprintf(stderr, "  memory   at most %s: %s for weights and optimizer state, %s for activations",
-            stk__cli_bytes((double)s->plan.planned_bytes), stk__cli_bytes((double)info->model_bytes),
-            stk__cli_bytes((double)info->pass_bytes));
-    if (info->report->recomputed_layers)
-        fprintf(stderr, " (%d layers recomputed)", info->report->recomputed_layers);
-    fprintf(stderr, ", %s for batches", stk__cli_bytes((double)s->plan.batch_bytes));
-    if (s->plan.cache_bytes)
-        fprintf(stderr, ", %s for the cache", stk__cli_bytes((double)s->plan.cache_bytes));
-    fprintf(stderr, ", %s for the program\n", stk__cli_bytes((double)s->plan.program_bytes));
-}
-
-static void print_network(const stk__trainer_info *info)
-{
-    char params[24], flops[24];
-    const stk__network *network = info->network;
-    fprintf(stderr, "  network  %s (%s): %s parameters, %sFLOP a sample\n", network->name,
-            stk__task_word(network->task), count_text((double)info->report->param_count, params),
-            count_text(info->report->step_flops / (double)info->pass_samples, flops));
-}
-
-static void print_data(const stk__session *s)
-{
-    const stk_loader_info *info = stk_loader_describe(s->loader);
-    fprintf(stderr, "  data     %s: %s, %s samples", s->data.root, info->layout,
-            stk__cli_grouped(info->sample_count));
-    if (s->val_loader)
-        fprintf(stderr, " for training, %s for validation",
-                stk__cli_grouped(stk_loader_describe(s->val_loader)->sample_count));
-    if (info->w) fprintf(stderr, ", %dx%d %s", info->w, info->h, info->channels == 1 ? "gray" : "RGB");
-    if (info->window_rows) fprintf(stderr, ", windows of %d x %d", info->window_rows, info->feature_count);
-    if (info->class_count) fprintf(stderr, ", %d classes", info->class_count);
-    fprintf(stderr, ", batches of %lld\n", (long long)info->batch_size);
-}
-
-/* Linear scaling is advice; nothing is changed. */
-static void print_rate_advice(const stk__session *s)
-{
-    static const int64_t batches[] = {0, 32, 16, 8};
-    const int64_t base = batches[s->run.preset];
-    const int64_t batch = stk_loader_describe(s->loader)->batch_size * s->train.accumulation;
-    if (base && batch != base)
-        fprintf(
-            stderr,
-            "  advice   an optimizer step sees %lld samples, preset %s assumes %lld: linear scaling gives "
-            "optimizer.lr=%g (it stays %g)\n",
-            (long long)batch,
-            s->run.preset == STK_PRESET_BEST    ? "best"
-            : s->run.preset == STK_PRESET_DEBUG ? "debug"
-                                                : "memory_limited",
-            (long long)base, s->optimizer.lr * (double)batch / (double)base, s->optimizer.lr);
-}
-
-static void print_beginning(const train_job *job)
-{
-    const stk__session *s = &job->train.session;
-    const stk__trainer_info *info = stk__trainer_describe(s->trainer);
-    const stk__cpu_budget budget = stk__cpu_budget_read(NULL);
-    const char *expects = stk__run_preset_expects((stk__run_preset)s->run.preset);
-    if (stk__cli_quiet) return;
-    fprintf(stderr, "  device   %s, %s; engine %s%s%s%s, %d thread%s\n", s->device[0] ? s->device : "cpu",
-            budget.why, info->engine->name, info->engine->version[0] ? " (" : "", info->engine->version,
-            info->engine->version[0] ? ")" : "", info->engine->threads,
-            info->engine->threads == 1 ? "" : "s");
-    print_network(info);
-    print_memory(s, info);
-    print_data(s);
-    if (job->train.folder) fprintf(stderr, "  run      %s\n", stk__run_folder_path(job->train.folder));
-    if (expects) fprintf(stderr, "  preset   on a GPU it is expected to be busy %s of the time\n", expects);
-    print_rate_advice(s);
-    stk__cli_print_effects(s->config);
-}
-
-/* --- during the run --------------------------------------------------------------------------------------
- */
-
-static uint64_t samples_of(const train_job *job)
-{
-    return stk_loader_describe(job->train.session.loader)->sample_count;
-}
-
-/* Of the epoch that is under way. */
-static uint64_t epoch_done(const train_job *job, const stk__run_report *r)
-{
-    const uint64_t batch_size = (uint64_t)stk_loader_describe(job->train.session.loader)->batch_size,
-                   done = r->at.batch * batch_size;
-    return done < samples_of(job) ? done : samples_of(job);
-}
-
-static uint64_t samples_done(const train_job *job, const stk__run_report *r)
-{
-    return r->at.epoch * samples_of(job) + epoch_done(job, r);
-}
-
-static void show_started(void *context, const stk__run_report *r)
-{
-    train_job *job = context;
-    if (stk__cli_quiet) return;
-    stk__cli_print_skipped(r->skipped_checkpoints, r->skipped_reason);
-    if (r->resumed)
-        fprintf(stderr, "resumed from step %lld (%s)\n", (long long)r->resumed_step, r->checkpoint);
-    if (stk__trainer_describe(job->train.session.trainer)->epoch_again)
-        fprintf(stderr, "epoch %llu restarts: the batch size has changed\n",
-                (unsigned long long)r->at.epoch + 1);
-    stk__progress_start(&job->progress);
-    if (r->epochs > 1) job->progress.run_total = r->epochs * samples_of(job);
-    job->progress.run_from = samples_done(job, r);
-}
-
-/* "58 %"; what is unknown is a dash. */
-static const char *reading_text(char cell[CELL], stk_reading reading, double scale, const char *unit)
-{
-    if (reading.known == STK_KNOWN)
-        snprintf(cell, CELL, "%.0f%s", reading.value / scale, unit);
-    else
-        snprintf(cell, CELL, "-%s", unit);
-    return cell;
-}
-
-static void print_gpu(const stk__run_gpu *gpu)
-{
-    char cells[7][CELL];
-    fprintf(stderr, "GPU %s: util %s, %s of %s, memory %s of %s, %s, SM %s", gpu->label.text,
-            reading_text(cells[0], gpu->util_percent, 1, " %"), reading_text(cells[1], gpu->power_w, 1, ""),
-            reading_text(cells[2], gpu->power_limit_w, 1, " W"),
-            reading_text(cells[3], gpu->memory_used_bytes, 1e9, ""),
-            reading_text(cells[4], gpu->memory_total_bytes, 1e9, " GB"),
-            reading_text(cells[5], gpu->temperature_c, 1, " °C"),
-            reading_text(cells[6], gpu->sm_clock_mhz, 1, " MHz"));
-    if (gpu->state != STK_GPU_GOOD) fprintf(stderr, "; %s", stk_gpu_state_name(gpu->state));
-    fputc('\n', stderr);
-}
-
-static void show_gpus(train_job *job, uint64_t epochs)
-{
-    static stk__run_gpu gpus[STK_GPUS];
-    if (!stk__run_monitor_due(job->train.monitor, epochs)) return;
-    stk__progress_end(&job->progress);
-    const int count = stk__run_monitor_read(job->train.monitor, epochs, gpus);
-    for (int i = 0; i < count && !stk__cli_quiet; i++)
-        print_gpu(&gpus[i]);
-}
-
-static void show_step(void *context, const stk__run_report *r)
-{
-    train_job *job = context;
-    char what[48];
-    show_gpus(job, r->at.epoch);
-    if (job->shown_epoch != r->at.epoch + 1) {
-        stk__progress_end(&job->progress);
-        job->shown_epoch = r->at.epoch + 1;
-    }
-    if (r->logged)
-        snprintf(job->progress.note, sizeof job->progress.note, "  loss %.4g  wait %.0f %%",
-                 r->log.score.loss, 100 * r->wait_share);
-    snprintf(what, sizeof what, "epoch %llu/%llu", (unsigned long long)r->at.epoch + 1,
-             (unsigned long long)r->epochs);
-    job->progress.run_done = samples_done(job, r);
-    stk__progress_show(&job->progress, what, epoch_done(job, r), samples_of(job));
-}
-
-static void show_log(void *context, const stk__run_report *r)
-{
-    train_job *job = context;
-    if (stk__cli_verbose < 1 && stk__trainer_has_val(job->train.session.trainer)) return;
-    stk__progress_end(&job->progress);
-    if (stk__cli_quiet) return;
-    fprintf(stderr, "step %-6lld loss %-8.5g", (long long)r->log_at.step, r->log.score.loss);
-    stk__cli_print_score(stderr, stk__trainer_describe(job->train.session.trainer)->network->task,
-                         &r->log.score);
-    fprintf(stderr, "  %.4g samples/s, wait %.0f %%\n", r->samples_per_s, 100 * r->wait_share);
-}
-
-static void show_evaluation(void *context, const stk__run_report *r)
-{
-    train_job *job = context;
-    stk__progress_end(&job->progress);
-    if (stk__cli_quiet) return;
-    fprintf(stderr, "epoch %-4llu loss %-8.4g val_loss %-8.4g", (unsigned long long)r->at.epoch,
-            r->logged ? r->log.score.loss : NAN, r->score.loss);
-    stk__cli_print_score(stderr, stk__trainer_describe(job->train.session.trainer)->network->task, &r->score);
-    const bool colors = r->best && stk__cli_colors(stderr);
-    fprintf(stderr, "%s%s%s\n", colors ? STK_PAINT_GOOD : "", r->best ? "  best so far" : "",
-            colors ? STK_PAINT_OFF : "");
-}
-
-/* --- at the end ------------------------------------------------------------------------------------------
- */
-
-static void print_stall(stk__run *run, const stk__stall *stall)
-{
-    const double wall_s = run->report.wall_s;
-    char name[48];
-    printf("where the time went: %.1f s, %llu steps, %.4g ms a step\n", wall_s,
-           (unsigned long long)run->step_count, stk__run_step_ms(run));
-    for (int row = 0; row < STK_STALL_ROWS; row++) {
-        const double share = stk__stall_share(stall, (stk__stall_row)row, wall_s);
-        const int bar = (int)lrint(share * BAR);
-        if (share < 0.0005) continue;
-        snprintf(name, sizeof name, "%s%s", row <= STK_STALL_AUGMENT ? "wait for data: " : "",
-                 stk__stall_name((stk__stall_row)row));
-        printf("  %-24s %5.1f %%%s", name, 100 * share, bar ? "  " : "");
-        for (int i = 0; i < bar; i++)
-            fputs("█", stdout);
-        printf("\n");
-    }
-}
-
-/* Beside the network, so that it is no row of the table. */
-static void print_device_batches(const stk__session *s)
-{
-    stk_loader_stats stats;
-    stk_loader_get_stats(s->loader, &stats);
-    if (!stats.device_batches) return;
-    const double each_ms = 1e-6 / (double)stats.device_batches;
-    printf("  meanwhile, per batch: %.4g ms of copies to a device, %.4g ms of its kernels\n",
-           each_ms * (double)stats.device_copy_ns, each_ms * (double)stats.device_kernel_ns);
-}
-
-/* Up to three lines, the most important first. */
-static void print_advice(train_job *job)
-{
-    stk__train_session *t = &job->train;
-    const stk__run_result result = {.session = &t->session, .run = &t->run, .artifacts = &t->artifacts};
-    stk__advice list[STK_ADVICE_MOST];
-    const int count = stk__run_advise(&result, list);
-    for (int i = 0; i < count; i++)
-        printf("advice: %s\n", list[i].text);
-    if (!count && !stk__run_is_judged(&t->run))
-        printf("advice: none: %.1f s and %llu steps are too few to judge\n", t->run.report.wall_s,
-               (unsigned long long)t->run.step_count);
-    else if (!count)
-        printf("advice: nothing stands out in where the time went\n");
-}
-
-static void print_end(train_job *job)
-{
-    const stk__run_report *r = &job->train.run.report;
-    const stk__session *s = &job->train.session;
-    const stk__trainer_info *info = stk__trainer_describe(s->trainer);
-    const stk__stall *stall = stk__trainer_stall(s->trainer);
-    show_gpus(job, r->at.epoch);
-    stk__progress_end(&job->progress);
-    if (stk__cli_quiet) return;
-    if (job->train.run.step_count) print_stall(&job->train.run, stall);
-    print_device_batches(s);
-    if (r->wall_s > 0) printf("%.4g samples/s", (double)r->at.samples / r->wall_s);
-    if (!isnan(r->best_value))
-        printf("; best %s %.4g after step %lld", stk__task_describe(info->network->task)->values[info->value],
-               r->best_value, (long long)r->best_step);
-    printf("%s\n", r->interrupted     ? "; interrupted"
-                   : r->stopped_early ? "; stopped early: no improvement"
-                                      : "");
-    if (r->at.skipped)
-        printf("%lld of %lld steps were skipped: gradients overflow in fp16 (loss scale now %g)\n",
-               (long long)r->at.skipped, (long long)(r->at.step + r->at.skipped), r->at.loss_scale);
-    if (r->checkpoint[0]) printf("last checkpoint: %s\n", r->checkpoint);
-    printf("run: %s (report.html, config.yaml, run.json, metrics.jsonl, checkpoints)\n",
-           stk__run_folder_path(job->train.folder));
-    print_advice(job);
-    if (r->interrupted)
-        printf("resume with: stoker train --run %s --resume\n", stk__run_folder_path(job->train.folder));
-}
 
 /* --- the end ---------------------------------------------------------------------------------------------
  */
@@ -360,12 +71,12 @@ static int finish(train_job *job, stk_status status, const stk_error *error)
     const bool failed = status != STK_OK;
     int code = STK_EXIT_GOOD;
     stk_error next;
-    stk__progress_end(&job->progress);
+    stk__progress_end(&job->output.progress);
     if (failed) code = tell_failure(job, error);
     if (t->folder) {
         keep_failure(&code, write_run_json(job, failed, &next), &next);
         keep_failure(&code, write_artifacts(job, &next), &next);
-        if (!failed && !stk__cli_json) print_end(job);
+        if (!failed && !stk__cli_json) stk__train_output_end(&job->output);
     }
     if (!stk__train_session_close_ledgers(t)) {
         fprintf(stderr, "stoker: cannot write the ledger '%s' completely\n", t->ledger_path);
@@ -380,50 +91,20 @@ static int finish(train_job *job, stk_status status, const stk_error *error)
 /* --- the run ---------------------------------------------------------------------------------------------
  */
 
-static stk_status print_plan(const train_job *job, stk_error *error)
-{
-    const stk__trainer_info *info = stk__trainer_describe(job->train.session.trainer);
-    if (stk__cli_json) {
-        stk__cli_print_json(stk__plan_json(&job->train.session));
-        return STK_OK;
-    }
-    stk__buffer text = {0};
-    const stk_status status = stk__pass_print(info->pass, info->network, &text, error);
-    if (status == STK_OK) fwrite(text.data, 1, text.size_bytes, stdout);
-    stk__buffer_fini(&text);
-    printf("  %-14s %9s\n", "batches", stk__cli_bytes((double)job->train.session.plan.batch_bytes));
-    if (job->train.session.plan.cache_bytes)
-        printf("  %-14s %9s\n", "cache", stk__cli_bytes((double)job->train.session.plan.cache_bytes));
-    if (job->train.session.plan.device_bytes)
-        printf("  %-14s %9s\n  %-14s %9s\n", "CUDA itself",
-               stk__cli_bytes((double)job->train.session.plan.cuda_bytes), job->train.session.device,
-               stk__cli_bytes((double)job->train.session.plan.device_bytes));
-    printf("  %-14s %9s\n  %-14s %9s\n", "program",
-           stk__cli_bytes((double)job->train.session.plan.program_bytes), "at most",
-           stk__cli_bytes((double)job->train.session.plan.planned_bytes));
-    char verdict[256];
-    stk__memory_verdict_text(&job->train.session.verdict, verdict, sizeof verdict);
-    printf("%s\n", verdict);
-    return status;
-}
-
 static stk_status run_job(train_job *job, stk_error *error)
 {
     stk__train_session *t = &job->train;
+    job->output.train = t;
     t->session.config = job->arguments.config;
     t->session.plan_only = job->plan;
     t->start.on_top = stk__arguments_config(&job->arguments);
     t->stop = stk__interrupt_flag();
     t->tell_sample = stk__cli_tell_sample;
-    t->tell_context = &job->progress;
-    t->watch = (stk__run_watch){.context = job,
-                                .started = show_started,
-                                .stepped = show_step,
-                                .logged = show_log,
-                                .evaluated = show_evaluation};
+    t->tell_context = &job->output.progress;
+    t->watch = stk__train_output_watch(&job->output);
     STK__TRY(stk__train_session_open(t, error));
-    print_beginning(job);
-    if (job->plan) return print_plan(job, error);
+    stk__train_output_beginning(&job->output);
+    if (job->plan) return stk__train_output_plan(&job->output, error);
     stk__interrupt_wait(true);
     return stk__train_session_train(t, error);
 }
@@ -456,6 +137,17 @@ static int train_grid(train_job *job, bool jobs_given)
     return stk__grid_train(&job->arguments, &grid);
 }
 
+/* --stop-after and --trace: 0 is refused, not taken for "not given". -1: they are good. */
+static int check_steps(stk__train_session *t)
+{
+    if (t->stop_after == 0) return stk__cli_usage("train", "--stop-after must be at least 1");
+    if (t->trace_steps == 0 || t->trace_steps > STK_TRACE_MOST_STEPS)
+        return stk__cli_usage("train", "--trace must be 1 to %d steps", STK_TRACE_MOST_STEPS);
+    if (t->stop_after == NOT_GIVEN) t->stop_after = 0;
+    if (t->trace_steps == NOT_GIVEN) t->trace_steps = 0;
+    return -1;
+}
+
 static int run_verb(const stk__verb *verb, int argc, char **argv)
 {
     static train_job job; /* too large for a stack */
@@ -470,12 +162,14 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
         {.name = "plan", .help = "print layers, shapes and memory without training", .given = &job.plan},
         {.name = "stop-after",
          .value = "N",
-         .help = "stop after N steps, with a checkpoint",
+         .help = "stop after N steps, at least 1, with a checkpoint",
          .number = &job.train.stop_after},
         {.name = "grid",
          .value = "KEY=A,B …",
-         .help = "train every combination of these values; the same command resumes",
-         .each = add_axis},
+         .help = "train every combination of these values; key=value with one value, behind them, is a "
+                 "setting of all runs; the same command resumes",
+         .each = add_axis,
+         .takes = stk__grid_is_axis},
         {.name = "jobs",
          .value = "N",
          .help = "with --grid: number of parallel runs; default: as many as pay off",
@@ -489,13 +183,12 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
     job.arguments = (stk__arguments){
         .verb = verb, .flags = flags, .flag_count = sizeof flags / sizeof flags[0], .most_words = 1};
     stk_error error;
-    grid.jobs = -1;
+    grid.jobs = job.train.stop_after = job.train.trace_steps = NOT_GIVEN;
     int code = stk__arguments_read(&job.arguments, argc, argv);
-    const bool jobs_given = grid.jobs >= 0;
+    const bool jobs_given = grid.jobs != NOT_GIVEN;
+    if (code < 0) code = check_steps(&job.train);
     if (code < 0 && jobs_given && !grid.word_count) code = stk__cli_usage("train", "--jobs needs --grid");
     if (code < 0 && grid.word_count) code = train_grid(&job, jobs_given);
-    if (code < 0 && job.train.trace_steps > STK_TRACE_MOST_STEPS)
-        code = stk__cli_usage("train", "--trace must be 1 to %d steps", STK_TRACE_MOST_STEPS);
     if (code < 0) code = finish(&job, run_job(&job, &error), &error);
     stk__arguments_fini(&job.arguments);
     return code;
@@ -504,7 +197,7 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
 const stk__verb stk__verb_train = {
     .name = "train",
     .usage = "train [CONFIG|DIR] [key=value …]",
-    .about = "Train a network: unet, locator, resnet, lstm or your own.",
+    .about = "Train a network: a built-in one or your own.",
     .settings = stk__session_tables,
     .settings_count = STK_SESSION_TABLES,
     .common = "data.root data.val_split data.batch_size data.image_size data.num_workers data.cache "

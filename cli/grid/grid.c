@@ -140,8 +140,8 @@ static int report(const stk__grid *grid, bool plan)
     else
         stk__grid_print_table(grid);
     if (failed && !stk__cli_quiet)
-        fprintf(stderr, "stoker: %d of %d runs failed; their logs are next to their folders in %s\n", failed,
-                grid->run_count, grid->folder);
+        fprintf(stderr, "stoker: %d of %s failed; their logs are next to their folders in %s\n", failed,
+                stk__cli_count((uint64_t)grid->run_count, "run"), grid->folder);
     if (grid->interrupted && !stk__cli_quiet) fprintf(stderr, "interrupted; the same command resumes\n");
     return grid->interrupted ? STK_EXIT_INTERRUPTED : failed ? STK_EXIT_FAILED : STK_EXIT_GOOD;
 }

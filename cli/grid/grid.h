@@ -80,6 +80,8 @@ int stk__grid_train(const stk__arguments *arguments, const stk__grid_request *re
 /* --- grid_axes.c -----------------------------------------------------------------------------------------
  */
 
+/* "hidden=128,256" has several values; "epochs=2" and "betas=[0.9, 0.99]" have one. */
+bool stk__grid_is_axis(const char *word);
 /* Reads and checks the axes, and makes the runs. */
 stk_status stk__grid_read(stk__grid *grid, const stk__grid_request *request, stk_error *error);
 const char *stk__grid_value(const stk__grid *grid, int run, int axis);

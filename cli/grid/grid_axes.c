@@ -43,6 +43,12 @@ static size_t value_length(const char *text)
     }
 }
 
+bool stk__grid_is_axis(const char *word)
+{
+    const char *equals = strchr(word, '=');
+    return equals && equals[1 + value_length(equals + 1)] == ',';
+}
+
 static stk_status split_values(stk__grid_axis *axis, char *text, stk_error *error)
 {
     static const char hint[] = "write --grid key=a,b,c";

@@ -30,7 +30,7 @@ void stk__grid_show_beginning(stk__grid_screen *screen, const stk__grid *grid)
     const int done = count_in(grid, STK_GRID_DONE), todo = grid->run_count - done;
     *screen = (stk__grid_screen){.live = isatty(STDERR_FILENO) && !stk__cli_quiet};
     if (stk__cli_quiet) return;
-    fprintf(stderr, "  grid     %d run%s", grid->run_count, grid->run_count == 1 ? "" : "s");
+    fprintf(stderr, "  grid     %s", stk__cli_count((uint64_t)grid->run_count, "run"));
     for (int a = 0; a < grid->axis_count; a++) {
         fprintf(stderr, "%s%s ", a ? " x " : ": ", grid->axes[a].label);
         for (int v = 0; v < grid->axes[a].count; v++)
@@ -39,8 +39,8 @@ void stk__grid_show_beginning(stk__grid_screen *screen, const stk__grid *grid)
     if (done) fprintf(stderr, "; %d already done", done);
     fprintf(stderr, "\n  folder   %s\n", grid->folder);
     if (todo && grid->jobs > 1)
-        fprintf(stderr, "  jobs     %d in parallel, %d thread%s each: %s\n", grid->jobs, grid->threads,
-                grid->threads == 1 ? "" : "s", grid->why);
+        fprintf(stderr, "  jobs     %d in parallel, %s each: %s\n", grid->jobs,
+                stk__cli_count((uint64_t)grid->threads, "thread"), grid->why);
     else if (todo)
         fprintf(stderr, "  jobs     one after another: %s\n", grid->why);
 }
@@ -74,11 +74,12 @@ void stk__grid_show(stk__grid_screen *screen, const stk__grid *grid)
         stk__grid_print_settings(grid, i, settings, sizeof settings);
         if (!isnan(r->loss)) snprintf(loss, sizeof loss, ", loss %.4g", r->loss);
         snprintf(text, sizeof text, "  %s: epoch %lld of %lld, step %lld%s, %.0f s", settings,
-                 (long long)(r->epoch < r->epochs ? r->epoch + 1 : r->epochs), (long long)r->epochs,
-                 (long long)r->step, loss, (double)(now - r->start_ns) * 1e-9);
+                 (long long)(r->epoch > 0 ? r->epoch : 1), (long long)r->epochs, (long long)r->step, loss,
+                 (double)(now - r->start_ns) * 1e-9);
         draw_line(screen, text);
     }
-    snprintf(text, sizeof text, "  %d of %d runs done", count_in(grid, STK_GRID_DONE), grid->run_count);
+    snprintf(text, sizeof text, "  %d of %s done", count_in(grid, STK_GRID_DONE),
+             stk__cli_count((uint64_t)grid->run_count, "run"));
     draw_line(screen, text);
 }
 
@@ -192,64 +193,125 @@ json_t *stk__grid_json(const stk__grid *grid)
                      grid->settings, "grid", grid->axes_json, "runs", rows);
 }
 
-static int width_of(const stk__grid *grid, int axis)
+/* --- tables ----------------------------------------------------------------------------------------------
+ */
+
+typedef struct row_text {
+    char rank[16], best[32], loss[32], step_ms[32], wall_s[32], end[1024];
+} row_text;
+
+static void print_number(char text[32], double value, const char *format)
 {
-    size_t width = strlen(grid->axes[axis].label);
-    for (int v = 0; v < grid->axes[axis].count; v++)
-        if (strlen(grid->axes[axis].values[v]) > width) width = strlen(grid->axes[axis].values[v]);
-    return (int)width;
+    snprintf(text, 32, "-");
+    if (!isnan(value)) snprintf(text, 32, format, value);
 }
 
-static void print_number(double value, const char *format, int width)
-{
-    char text[32] = "-";
-    if (!isnan(value)) snprintf(text, sizeof text, format, value);
-    printf("  %*s", width, text);
-}
-
-static void print_run(const stk__grid *grid, int run, int rank)
+/* rank, metric, the axes, loss, step ms, wall s, folder or error. */
+static void fill_row(const stk__grid *grid, int run, row_text *text, const char *cells[STK_TABLE_COLUMNS])
 {
     const stk__grid_run *r = &grid->runs[run];
-    char path[512], number_text[16] = "-";
-    if (r->state == STK_GRID_DONE) snprintf(number_text, sizeof number_text, "%d", rank);
-    stk__grid_path(grid, r, "", path, sizeof path);
-    printf("%4s", number_text);
-    print_number(r->state == STK_GRID_DONE ? r->best : NAN, "%.4g", 10);
-    for (int a = 0; a < grid->axis_count; a++)
-        printf("  %*s", width_of(grid, a), stk__grid_value(grid, run, a));
-    print_number(r->final_loss, "%.4g", 8);
-    print_number(r->step_ms, r->step_ms < 100 ? "%.3g" : "%.0f", 8);
-    print_number(r->wall_s > 0 ? r->wall_s : NAN, "%.1f", 7);
-    if (r->state == STK_GRID_DONE)
-        printf("  %s\n", path);
+    const bool done = r->state == STK_GRID_DONE, failed = r->state == STK_GRID_FAILED;
+    int c = 0;
+    print_number(text->best, done ? r->best : NAN, "%.4g");
+    print_number(text->loss, r->final_loss, "%.4g");
+    print_number(text->step_ms, r->step_ms, r->step_ms < 100 ? "%.3g" : "%.0f");
+    print_number(text->wall_s, r->wall_s > 0 ? r->wall_s : NAN, "%.1f");
+    if (done)
+        stk__grid_path(grid, r, "", text->end, sizeof text->end);
     else
-        printf("  %s%s%s\n", state_words[r->state], r->state == STK_GRID_FAILED ? ": " : "",
-               r->state == STK_GRID_FAILED ? r->error : "");
+        snprintf(text->end, sizeof text->end, "%s%s%s", state_words[r->state], failed ? ": " : "",
+                 failed ? r->error : "");
+    cells[c++] = text->rank;
+    cells[c++] = text->best;
+    for (int a = 0; a < grid->axis_count; a++)
+        cells[c++] = stk__grid_value(grid, run, a);
+    cells[c++] = text->loss;
+    cells[c++] = text->step_ms;
+    cells[c++] = text->wall_s;
+    cells[c] = text->end;
+}
+
+static void fit_axes(stk__table *table, const stk__grid *grid, int first)
+{
+    for (int a = 0; a < grid->axis_count; a++) {
+        table->right[first + a] = true;
+        stk__table_fit(table, first + a, grid->axes[a].label);
+        for (int v = 0; v < grid->axes[a].count; v++)
+            stk__table_fit(table, first + a, grid->axes[a].values[v]);
+    }
+}
+
+static void print_heads(stk__table *table, const stk__grid *grid)
+{
+    const char *heads[STK_TABLE_COLUMNS] = {"rank", metric_of(grid)};
+    static const int widths[] = {8, 8, 7};
+    const int axes = grid->axis_count;
+    if (!heads[1][0]) heads[1] = "metric";
+    for (int a = 0; a < axes; a++)
+        heads[2 + a] = grid->axes[a].label;
+    heads[2 + axes] = "loss";
+    heads[3 + axes] = "step ms";
+    heads[4 + axes] = "wall s";
+    heads[5 + axes] = "run";
+    table->widths[0] = 4;
+    table->widths[1] = 10;
+    fit_axes(table, grid, 2);
+    for (int i = 0; i < 3; i++)
+        table->widths[2 + axes + i] = widths[i];
+    for (int c = 0; c + 1 < table->count; c++) {
+        table->right[c] = true;
+        stk__table_fit(table, c, heads[c]);
+    }
+    stk__table_row(table, heads);
 }
 
 void stk__grid_print_table(const stk__grid *grid)
 {
     int order[STK_GRID_RUNS];
+    const char *cells[STK_TABLE_COLUMNS];
+    row_text text;
+    stk__table table;
     stk__grid_rank(grid, order);
-    const char *metric = metric_of(grid);
-    printf("%4s  %10s", "rank", metric[0] ? metric : "metric");
-    for (int a = 0; a < grid->axis_count; a++)
-        printf("  %*s", width_of(grid, a), grid->axes[a].label);
-    printf("  %8s  %8s  %7s  %s\n", "loss", "step ms", "wall s", "run");
-    for (int i = 0; i < grid->run_count; i++)
-        print_run(grid, order[i], i + 1);
+    stk__table_init(&table, stdout, grid->axis_count + 6, 0);
+    for (int i = 0; i < grid->run_count; i++) {
+        fill_row(grid, i, &text, cells);
+        stk__table_fit(&table, table.count - 1, text.end);
+    }
+    print_heads(&table, grid);
+    for (int i = 0; i < grid->run_count; i++) {
+        snprintf(text.rank, sizeof text.rank, "-");
+        if (grid->runs[order[i]].state == STK_GRID_DONE) snprintf(text.rank, sizeof text.rank, "%d", i + 1);
+        fill_row(grid, order[i], &text, cells);
+        stk__table_row(&table, cells);
+    }
 }
 
 void stk__grid_print_plan(const stk__grid *grid)
 {
-    for (int a = 0; a < grid->axis_count; a++)
-        printf("%*s  ", width_of(grid, a), grid->axes[a].label);
-    printf("%12s  %12s  %9s\n", "parameters", "GFLOP a step", "memory");
+    const int axes = grid->axis_count;
+    const char *cells[STK_TABLE_COLUMNS];
+    char flops[32], memory[32];
+    stk__table table;
+    stk__table_init(&table, stdout, axes + 3, 0);
+    fit_axes(&table, grid, 0);
+    table.widths[axes] = table.widths[axes + 1] = 12;
+    table.right[axes] = table.right[axes + 1] = true;
+    for (int a = 0; a < axes; a++)
+        cells[a] = grid->axes[a].label;
+    cells[axes] = "parameters";
+    cells[axes + 1] = "GFLOP a step";
+    cells[axes + 2] = "   memory";
+    stk__table_fit(&table, axes + 2, cells[axes + 2]);
+    stk__table_row(&table, cells);
     for (int i = 0; i < grid->run_count; i++) {
-        for (int a = 0; a < grid->axis_count; a++)
-            printf("%*s  ", width_of(grid, a), stk__grid_value(grid, i, a));
-        printf("%12s  %12.3g  %9s\n", stk__cli_grouped((uint64_t)grid->runs[i].parameters),
-               grid->runs[i].step_flops * 1e-9, stk__cli_bytes(grid->runs[i].memory_bytes));
+        for (int a = 0; a < axes; a++)
+            cells[a] = stk__grid_value(grid, i, a);
+        snprintf(flops, sizeof flops, "%.3g", grid->runs[i].step_flops * 1e-9);
+        snprintf(memory, sizeof memory, "%9s", stk__cli_bytes(grid->runs[i].memory_bytes));
+        cells[axes] = stk__cli_grouped((uint64_t)grid->runs[i].parameters);
+        cells[axes + 1] = flops;
+        cells[axes + 2] = memory;
+        stk__table_row(&table, cells);
     }
 }
 

@@ -180,6 +180,12 @@ static void print_name_cell(const page *p, const stk_judged *row, int width)
     fprintf(p->file, "  %*s", width, row->name);
 }
 
+static void print_unit_cell(const page *p, const stk_judged *row, int width)
+{
+    fprintf(p->file, "  %*s", strcmp(row->unit, "°C") == 0 ? width + 1 : width,
+            row->unit); /* ° has two bytes */
+}
+
 static void print_value_cell(const page *p, const stk_judged *row, int width)
 {
     char value[CELL] = "-";
@@ -208,6 +214,8 @@ static void print_table(const page *p, const stk_monitor_summary *summary)
     const stk_gpu_summary *first = &summary->gpus[0];
     fputs("\n   GPU", p->file);
     print_cells(p, first, print_name_cell);
+    fputs("      ", p->file);
+    print_cells(p, first, print_unit_cell);
     for (int i = 0; i < summary->gpu_count; i++) {
         fprintf(p->file, "%6s", stk__gpu_label_of(summary->gpus[i].gpu).text);
         print_cells(p, &summary->gpus[i], print_value_cell);

@@ -146,9 +146,10 @@ static void show_frame(stk__monitor_output *output, const stk_monitor_frame *fra
     struct tm local;
     if (!localtime_r(&seconds, &local) || !strftime(time_text, sizeof time_text, "%H:%M:%S", &local))
         snprintf(time_text, sizeof time_text, "--:--:--");
-    if (!output->frames) print_gpus(output, frame);
+    if (!output->frames && !stk__cli_quiet) print_gpus(output, frame);
     const uint64_t rows = frame->gpu_count ? HEADING_EVERY / (uint64_t)frame->gpu_count + 1 : 1;
-    if (frame->gpu_count && (!output->frames || (output->colors && output->frames % rows == 0)))
+    if (frame->gpu_count && !stk__cli_quiet &&
+        (!output->frames || (output->colors && output->frames % rows == 0)))
         print_heading(output);
     for (int i = 0; i < frame->gpu_count; i++)
         print_gpu(output, time_text, frame, i);

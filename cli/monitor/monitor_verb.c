@@ -72,6 +72,7 @@ static int refuse_same_file(const watch *w)
 static const stk__monitor_output_ops *choose_default(const watch *w)
 {
     const char *absent = w->output_path ? "--output is given" : stk__screen_absent();
+    if (stk__cli_quiet) return &stk__monitor_output_end; /* the result alone */
     if (!absent) return &stk__monitor_output_screen;
     if (stk__cli_verbose) fprintf(stderr, "stoker: no full-screen view: %s\n", absent);
     return w->serve ? &stk__monitor_output_end : &stk__monitor_output_line;
@@ -338,7 +339,9 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
          .value = "FILE",
          .help = "play back a recording instead of monitoring GPUs",
          .text = &w.options.replay},
-        {.name = "demo", .help = "simulated GPUs instead of real ones", .given = &w.options.demo},
+        {.name = "demo",
+         .help = "simulated GPUs and, without a job, CPUs instead of real ones",
+         .given = &w.options.demo},
     };
     w.arguments = (stk__arguments){.verb = verb,
                                    .flags = flags,

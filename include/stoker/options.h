@@ -48,7 +48,8 @@ typedef struct stk_option_info {
     const char *aliases; /* other names that are taken: "a b" */
     const char
         *fallback;       /* the default as text; NULL: empty, off, 0, or decided when it is used (see help) */
-    const char *choices; /* WORD: "fail|replace|skip"; synonyms with '=': "bf16|f32=off=false" */
+    const char *choices; /* WORD: "fail|replace|skip"; synonyms with '=': "bf16|f32=off=false"; TEXT: values
+                            that are known, others may be given; or NULL */
     const char *unit;    /* "bytes" */
     const char *help;    /* one sentence, lower case, without full stop */
     stk_option_type type;

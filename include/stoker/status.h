@@ -94,7 +94,7 @@ typedef struct stk_error {
     stk_status code;
     stk_damage damage; /* set when code is STK_ERROR_SAMPLE */
     char message[384]; /* what failed, on what, why; one line, lower case */
-    char place[512];   /* a file, file:line:column, or empty */
+    char place[4224];  /* a file with its whole path, file:line:column, or empty */
     char hint[256];    /* what to do next, or empty */
 } stk_error;
 

@@ -80,6 +80,7 @@ typedef struct stk__effect {
     const char *why;       /* NULL: as requested */
     stk__origin origin;    /* of requested */
     bool differs;          /* in value, not in spelling: 'yes' in effect as 'true' is the same */
+    const char *place;     /* where it was requested: "command line", "c.yaml:3:5", "preset best"; or NULL */
 } stk__effect;
 
 size_t stk__config_effect_count(const stk__config *config);

@@ -81,9 +81,11 @@ size_t stk__config_effect_count(const stk__config *config)
 
 static stk__effect effect_of(const stk__config_setting *setting)
 {
-    stk__effect effect = {setting->name, NULL, setting->in_effect, setting->why, STK_ORIGIN_DEFAULT, false};
+    stk__effect effect = {setting->name, NULL, setting->in_effect, setting->why, STK_ORIGIN_DEFAULT,
+                          false,         NULL};
     const stk__config_slot *slot = stk__config_winner(setting, &effect.origin);
     if (slot) effect.requested = slot->value;
+    if (slot) effect.place = slot->place;
     if (!effect.in_effect) effect.why = unused_why;
     const bool told_unused = slot && effect.why && effect.in_effect && !*effect.in_effect;
     if (told_unused) effect.in_effect = NULL;
@@ -104,7 +106,7 @@ stk__effect stk__config_effect_at(const stk__config *config, size_t index)
     const stk__config_setting *setting = setting_at(config, &index);
     if (setting) return effect_of(setting);
     const stk__config_foreign_row *row = stk__config_row_at(config, index);
-    return (stk__effect){row->name, row->value, NULL, row->why, row->origin, true};
+    return (stk__effect){row->name, row->value, NULL, row->why, row->origin, true, NULL};
 }
 
 /* JSON is UTF-8, file names need not be. */

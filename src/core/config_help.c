@@ -80,8 +80,8 @@ static void describe_values(const stk__option *option, char *text, size_t size)
 {
     if (option->type == STK_OPTION_SWITCH) {
         snprintf(text, size, "true or false");
-    } else if (option->type == STK_OPTION_WORD) {
-        stk__option_expects(option, text, size);
+    } else if (option->choices) {
+        stk__option_choices(option, text, size);
     } else {
         char range[96];
         stk__option_range(option, range, sizeof range);

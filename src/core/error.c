@@ -100,20 +100,24 @@ stk_status stk__fail_errno(stk_error *error, int error_number, const char *forma
     return code;
 }
 
+void stk__place_copy(char *to, size_t room, const char *place)
+{
+    const size_t size = strlen(place);
+    if (size < room)
+        memcpy(to, place, size + 1);
+    else
+        snprintf(to, room, "…%s", place + (size - (room - 1) + strlen("…")));
+}
+
 void stk__error_place(stk_error *error, const char *format, ...)
 {
     if (!error) return;
-    char text[4608];
+    char text[4608] = "";
     va_list arguments;
     va_start(arguments, format);
-    const int length = vsnprintf(text, sizeof text, format, arguments);
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    const size_t room = sizeof error->place - 1;
-    const size_t size = length < 0 ? 0 : strnlen(text, sizeof text);
-    if (size <= room)
-        memcpy(error->place, text, size + 1);
-    else
-        snprintf(error->place, sizeof error->place, "…%s", text + (size - room + strlen("…")));
+    stk__place_copy(error->place, sizeof error->place, text);
 }
 
 void stk__error_hint(stk_error *error, const char *format, ...)

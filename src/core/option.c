@@ -98,7 +98,7 @@ void stk__option_range(const stk__option *option, char *text, size_t size)
         snprintf(text, size, "%s to %s", least, most);
 }
 
-static void describe_choices(const stk__option *option, char *text, size_t size)
+void stk__option_choices(const stk__option *option, char *text, size_t size)
 {
     const int count = stk__option_choice_count(option);
     size_t used = 0;
@@ -126,7 +126,7 @@ void stk__option_expects(const stk__option *option, char *text, size_t size)
         [STK_OPTION_TRIPLE] = "a number or three, [A, B, C]",
     };
     if (option->type == STK_OPTION_WORD) {
-        describe_choices(option, text, size);
+        stk__option_choices(option, text, size);
         return;
     }
     char range[96];

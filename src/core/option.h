@@ -23,7 +23,8 @@ typedef struct stk__option {
     size_t offset;        /* of the field in the options struct */
     double least, most;   /* what numbers may be, as people write them; both 0: anything the type holds */
     const char *fallback; /* the default as text, read by the same parser; NULL: the field stays zero */
-    const char *choices;  /* WORD: "fail|replace|skip"; synonyms with '=': "bf16|f32=off=false" */
+    const char *choices;  /* WORD: "fail|replace|skip"; synonyms with '=': "bf16|f32=off=false"; TEXT: what is
+                             known, for help and completion; other texts are taken too */
     const char *unit;     /* for help, or NULL */
     const char *help;     /* one sentence, lower case, without full stop */
     bool tunable;         /* the tuner may change it */
@@ -55,6 +56,7 @@ bool stk__option_is_zero(const stk__option *option, const void *options);
 
 /* What the option takes, for help and hints: "an integer, 1 to 65536", "fail, replace or skip". */
 void stk__option_expects(const stk__option *option, char *text, size_t size);
+void stk__option_choices(const stk__option *option, char *text, size_t size); /* "fail, replace or skip" */
 
 /* "1 to 65536", "1 or more", or "" when anything goes. */
 void stk__option_range(const stk__option *option, char *text, size_t size);

@@ -121,7 +121,13 @@ stk_status stk__jpeg_report(stk__jpeg_state *state, bool in_header, stk_error *e
         stk__error_hint(error, "raise limits.scans if such images are expected");
         return STK_ERROR_SAMPLE;
     default:
-        return stk__damaged(error, state->damage, "JPEG decoder at row %u: %s", row, text);
+        stk__damaged(error, state->damage, "JPEG decoder at row %u: %s", row, text);
+        if (state->warning_count > state->limits->warnings)
+            stk__error_hint(error,
+                            "fix or remove the file; data.limits.warnings=%lld would accept this warning, "
+                            "data.on_bad_sample=replace or =skip continue without the file",
+                            (long long)state->warning_count);
+        return STK_ERROR_SAMPLE;
     }
     if (code == JERR_OUT_OF_MEMORY)
         return stk__fail(error, STK_ERROR_MEMORY, "out of memory in the JPEG decoder");

@@ -102,8 +102,7 @@ static stk_status check_held(const stk_loader_options *o, bool own_part, uint64_
         return STK_ERROR_CONFIG;
     }
     if (held > 0 && held >= count)
-        return stk__fail(error, STK_ERROR_DATA, "%llu samples are too few to split",
-                         (unsigned long long)count);
+        return stk__fail(error, STK_ERROR_DATA, "too few samples to split: %llu", (unsigned long long)count);
     return STK_OK;
 }
 
@@ -195,8 +194,8 @@ static stk_status choose_steps(stk_loader *loader, const stk_loader_options *o, 
         return stk__fail(error, STK_ERROR_CONFIG, "data.rank = %lld is not below data.ranks = %lld",
                          (long long)o->rank, (long long)o->ranks);
     if (stk__stream_steps(stream, 0) > 0) return STK_OK;
-    stk__fail(error, STK_ERROR_DATA, "%llu samples do not fill one batch of %llu, and data.drop_last is on",
-              (unsigned long long)stream->count, (unsigned long long)(stream->batch_size * stream->ranks));
+    stk__fail(error, STK_ERROR_DATA, "too few samples for one batch of %llu, and data.drop_last is on: %llu",
+              (unsigned long long)(stream->batch_size * stream->ranks), (unsigned long long)stream->count);
     stk__error_hint(error, "lower data.batch_size, or set data.drop_last=false");
     return STK_ERROR_DATA;
 }

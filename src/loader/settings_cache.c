@@ -102,9 +102,9 @@ static void add_room(reason *why, const outlook *out)
 {
     const unsigned long long fit = out->options.budget_bytes / out->sample_bytes, count = out->count;
     if (fit >= count)
-        add(why, "room for all %llu samples of %dx%d", count, out->w, out->h);
+        add(why, "room for all %llu sample%s of %dx%d", count, stk__plural(count), out->w, out->h);
     else
-        add(why, "room for %llu of %llu samples of %dx%d", fit, count, out->w, out->h);
+        add(why, "room for %llu of %llu sample%s of %dx%d", fit, count, stk__plural(count), out->w, out->h);
 }
 
 static void note_automatic(stk_loader *loader, const outlook *out)

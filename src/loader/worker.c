@@ -328,7 +328,7 @@ static stk_status note_bad(stk__worker *worker, stk__slot *slot, const stk__bad 
 {
     stk__bad bad = *about;
     bad.damage = worker->error.damage;
-    snprintf(bad.path, sizeof bad.path, "%s", worker->error.place);
+    stk__place_copy(bad.path, sizeof bad.path, worker->error.place);
     snprintf(bad.detail, sizeof bad.detail, "%s", worker->error.message);
     stk_error refused;
     pthread_mutex_lock(worker->recipe->lock);

@@ -106,9 +106,9 @@ static stk_status check_space(const stk__make_options *options, stk_error *error
         return stk__fail_errno(error, errno, "cannot get the free space of '%s'", options->folder);
     const uint64_t room = (uint64_t)facts.f_bavail * facts.f_frsize;
     if (room >= need) return STK_OK;
-    stk__fail(error, STK_ERROR_IO, "'%s' has %llu MB left, %llu samples need about %llu MB", options->folder,
-              (unsigned long long)(room >> 20), (unsigned long long)options->count,
-              (unsigned long long)(need >> 20));
+    stk__fail(error, STK_ERROR_IO, "'%s' has %llu MB left, about %llu MB are needed for %llu sample%s",
+              options->folder, (unsigned long long)(room >> 20), (unsigned long long)(need >> 20),
+              (unsigned long long)options->count, stk__plural(options->count));
     stk__error_hint(error, "free some space, or lower --count");
     return STK_ERROR_IO;
 }
@@ -255,8 +255,8 @@ static stk_status prepare(stk__make_options *options, stk_error *error)
 
 static stk_status refuse_interrupted(const stk__make_progress *done, stk_error *error)
 {
-    stk__fail(error, STK_ERROR_INTERRUPTED, "stopped after %llu of %llu samples",
-              (unsigned long long)done->samples, (unsigned long long)done->count);
+    stk__fail(error, STK_ERROR_INTERRUPTED, "stopped after %llu of %llu sample%s",
+              (unsigned long long)done->samples, (unsigned long long)done->count, stk__plural(done->count));
     stk__error_hint(error, "the same command resumes");
     return STK_ERROR_INTERRUPTED;
 }

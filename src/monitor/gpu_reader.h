@@ -66,6 +66,10 @@ static inline stk_reading stk__reading_known(double value, uint64_t when_ns)
     return (stk_reading){.value = value, .when_ns = when_ns, .known = STK_KNOWN};
 }
 
+/* The host beside simulated GPUs: a machine of 16 CPUs that does not exist. number: of the frame; the first
+ * has no loads. */
+void stk__host_demo(uint64_t number, double second, stk_host_frame *host);
+
 /* In the order in which they are tried; NULL at the end. */
 extern const stk__reader_ops *const stk__readers[];
 

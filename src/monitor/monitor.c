@@ -33,6 +33,8 @@ struct stk_monitor {
     stk__replay *replay;     /* NULL: GPUs */
     stk__recorder *recorder; /* NULL: none */
     stk__host *host;
+    bool demo_host;        /* made up as the GPUs are */
+    uint64_t demo_from_ns; /* of the first frame */
     stk__gpu_stats *stats;
     int interrupted; /* eventfd: readable after stk_monitor_interrupt */
     uint64_t interval_ns, duration_ns, count;
@@ -67,7 +69,9 @@ static stk_status open_gpus(stk_monitor *m, const stk_monitor_options *o, stk_er
         .deadline_s = o->deadline_s > 0 ? o->deadline_s : default_deadline_s};
     m->interval_ns = stk__seconds_ns(options.interval_s);
     m->duration_ns = stk__seconds_ns(o->duration_s);
-    STK__TRY(stk__host_open(&m->host, o->pid, getenv("STOKER_MONITOR_ROOT"), error));
+    const char *root = getenv("STOKER_MONITOR_ROOT");
+    m->demo_host = o->demo && !o->pid && !root; /* a job is a real one */
+    STK__TRY(stk__host_open(&m->host, o->pid, root, error));
     STK__TRY(stk__sampler_open(&m->sampler, &options, error));
     m->frame.gpu_count = stk__sampler_gpus(m->sampler, &m->frame.gpus);
     if (!m->frame.gpu_count) return STK_OK;
@@ -193,7 +197,11 @@ static void take_frame(stk_monitor *m)
     f->from_ns = m->number ? f->to_ns : end_ns;
     f->to_ns = end_ns;
     f->number = m->number++;
-    stk__host_read(m->host, &f->host);
+    if (!f->number) m->demo_from_ns = end_ns;
+    if (m->demo_host)
+        stk__host_demo(f->number, (double)(end_ns - m->demo_from_ns) * 1e-9, &f->host);
+    else
+        stk__host_read(m->host, &f->host);
 }
 
 static bool is_interrupted(const stk_monitor *m)

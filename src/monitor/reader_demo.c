@@ -220,3 +220,33 @@ const stk__reader_ops stk__reader_demo = {.vendor = "demo",
                                           .read = read_demo,
                                           .revive = revive_demo,
                                           .close = close_demo};
+
+/* --- the host --------------------------------------------------------------------------------------------
+ */
+
+void stk__host_demo(uint64_t number, double second, stk_host_frame *host)
+{
+    enum { CORES = 16 };
+    static float cores[CORES]; /* lives until the next frame, as all of it */
+    const uint64_t now_ns = stk__clock_ns();
+    double sum = 0, most = 0;
+    for (int i = 0; i < CORES; i++) {
+        const double percent = (i < 10 ? 62 : 24) + 18 * sin(second / 7 + i);
+        cores[i] = number ? (float)percent : -1;
+        sum += percent;
+        most = percent > most ? percent : most;
+    }
+    *host = (stk_host_frame){.core_count = CORES,
+                             .core_percent = cores,
+                             .cpu_count = CORES,
+                             .memory_used_bytes = stk__reading_known(41.7e9, now_ns),
+                             .memory_total_bytes = stk__reading_known(135e9, now_ns),
+                             .disk_read_bytes_total = stk__reading_known(2.4e11 + 3.1e8 * second, now_ns),
+                             .disk_written_bytes_total = stk__reading_known(6.2e10 + 1.2e6 * second, now_ns)};
+    if (!number) return;
+    host->cpu_percent = stk__reading_known(sum / CORES, now_ns);
+    host->cpu_max_percent = stk__reading_known(most, now_ns);
+    host->cpu_pressure_percent = stk__reading_known(3.5, now_ns);
+    host->io_pressure_percent = stk__reading_known(6.1, now_ns);
+    host->memory_pressure_percent = stk__reading_known(0, now_ns);
+}

@@ -216,7 +216,7 @@ static stk_status take_sample(job *self, stk_error *error)
 
 static stk_status refuse_all(const job *self, stk_error *error)
 {
-    stk__fail(error, STK_ERROR_DATA, "all %llu samples are bad: nothing was packed",
+    stk__fail(error, STK_ERROR_DATA, "nothing was packed: every sample is bad (%llu)",
               (unsigned long long)self->now.count);
     stk__error_place(error, "%s", self->ledger.path);
     return STK_ERROR_DATA;
@@ -357,9 +357,9 @@ static stk_status pack_all(job *self, stk_error *error)
 static void explain_stop(const job *self, stk_error *error)
 {
     const stk__pack_report *report = self->report;
-    stk__fail(error, STK_ERROR_INTERRUPTED, "stopped with %llu of %llu samples in %llu complete shards",
+    stk__fail(error, STK_ERROR_INTERRUPTED, "stopped with %llu of %llu sample%s in %llu complete shard%s",
               (unsigned long long)(report->packed + report->left_out), (unsigned long long)report->count,
-              (unsigned long long)report->shards);
+              stk__plural(report->count), (unsigned long long)report->shards, stk__plural(report->shards));
     stk__error_hint(error, "the same command resumes after the last complete shard");
 }
 

@@ -123,14 +123,17 @@ static void put_subtitle(stk__page *page, const stk__run_facts *f)
     if (layout) stk__page_html(page, ": ");
     stk__page_text(page, layout);
     if (json_is_integer(samples))
-        stk__page_print(page, ", %lld training samples", (long long)json_integer_value(samples));
+        stk__page_print(page, ", %lld training sample%s", (long long)json_integer_value(samples),
+                        stk__plural((unsigned long long)json_integer_value(samples)));
     if (json_is_integer(val))
-        stk__page_print(page, ", %lld validation samples", (long long)json_integer_value(val));
+        stk__page_print(page, ", %lld validation sample%s", (long long)json_integer_value(val),
+                        stk__plural((unsigned long long)json_integer_value(val)));
     if (root) stk__page_html(page, " · ");
     if (stk__run_facts_text(f->run, STK_RUN_KEY_ENGINE)) {
         stk__page_html(page, "engine ");
         stk__page_text(page, stk__run_facts_text(f->run, STK_RUN_KEY_ENGINE));
-        stk__page_print(page, ", %.0f threads · ", stk__run_facts_number(f, STK_RUN_KEY_THREADS));
+        const double threads = stk__run_facts_number(f, STK_RUN_KEY_THREADS);
+        stk__page_print(page, ", %.0f thread%s · ", threads, threads == 1 ? "" : "s");
     }
     stk__page_html(page, "run ");
     stk__page_text(page, f->folder);

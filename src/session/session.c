@@ -7,6 +7,7 @@
 #include "session/loader_feed.h"
 #include "session/session_check.h"
 #include "session/session_loaders.h"
+#include "session/trained_run.h"
 
 #include "augment/operation.h"
 #include "core/memory.h"
@@ -139,6 +140,8 @@ static stk_status open_trainer(stk__session *s, stk_error *error)
 {
     stk__trainer_setup setup = stk__session_trainer_setup(s);
     setup.engine = s->engine;
+    STK__TRY(stk__session_check_data(s, error));
+    if (!setup.has_checkpoint) STK__TRY(stk__run_weights_find(&s->model.weights, &s->weights, error));
     s->engine = NULL;
     STK__TRY(stk__trainer_open(&s->trainer, &setup, error));
     return tell_trainer(s, error);

@@ -8,6 +8,7 @@
 #include "core/config.h"
 #include "session/memory_plan.h"
 #include "stoker/loader.h"
+#include "train/checkpoint/checkpoint.h"
 #include "train/trainer.h"
 
 /* The settings of a session, for stk__config_create: data, data.val, augment, model, loss, train, optimizer,
@@ -30,6 +31,7 @@ typedef struct stk__session { /* zeroed, config set, then open and close */
     stk__run_settings run;
     stk_loader_options data, val_data;
     stk_loader *loader, *val_loader; /* NULL: there is no such part */
+    stk__checkpoint_found weights;   /* of the run that model.weights names */
     stk__engine *engine;             /* until it is the trainer's */
     char device[16]; /* where batches of the training part end: "cuda:0"; empty: the host's memory */
     stk__trainer *trainer;

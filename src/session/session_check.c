@@ -3,6 +3,7 @@
  * is compared with that, targets and class names first, then sizes. One thread. */
 #include "session/session_check.h"
 
+#include "core/logger.h"
 #include "session/eval_part.h"
 #include "session/trained_run.h"
 
@@ -14,6 +15,28 @@
 
 static const char same_classes[] = "use folders train and val of one data.root; lists and shards can have "
                                    "the same classes.txt next to both instead";
+
+stk_status stk__session_check_data(const stk__session *s, stk_error *error)
+{
+    const stk_loader_info *info = s->loader ? stk_loader_describe(s->loader) : NULL;
+    const char *root = s->data.root ? s->data.root : "";
+    if (!info || !(info->masks || info->classes) || info->point_count || info->class_count != 1)
+        return STK_OK;
+    if (s->model.num_classes > 1) {
+        stk__log(STK_LOG_WARNING,
+                 "'%.160s' has only one class: a network that always answers it has loss 0 and accuracy 1",
+                 root);
+        return STK_OK;
+    }
+    stk__fail(error, STK_ERROR_DATA, "'%.160s' has only one class%s%.80s%s: there is nothing to learn", root,
+              info->class_names ? ", '" : "", info->class_names ? info->class_names[0] : "",
+              info->class_names ? "'" : "");
+    stk__error_hint(error, info->masks ? "masks and classes.txt need a class for the background too; "
+                                         "model.num_classes=2 trains all the same"
+                                       : "data.root is the folder above one folder per class; "
+                                         "model.num_classes=2 trains all the same");
+    return STK_ERROR_DATA;
+}
 
 static bool has_classes(stk__task task)
 {
@@ -31,8 +54,8 @@ static stk_status check_count(const stk__run_data *data, const stk__trainer_info
 {
     const int64_t outputs = count_outputs(info);
     if (!has_classes(info->network->task) || data->facts.num_classes <= outputs) return STK_OK;
-    stk__fail(error, STK_ERROR_DATA, "'%.160s' has %d classes, the network knows %lld", data->name,
-              data->facts.num_classes, (long long)outputs);
+    stk__fail(error, STK_ERROR_DATA, "'%.160s' has %d class%s, the network knows %lld", data->name,
+              data->facts.num_classes, data->facts.num_classes == 1 ? "" : "es", (long long)outputs);
     stk__error_hint(error, "%s", hint);
     return STK_ERROR_DATA;
 }

@@ -5,6 +5,9 @@
 
 #include "session/session.h"
 
+/* The data set, before the trainer is opened: of one class there is nothing to learn. Refused, or, where
+ * model.num_classes makes room for others, a warning. */
+stk_status stk__session_check_data(const stk__session *session, stk_error *error);
 /* The network knows all classes of the training part. The validation part, if there is one, has what the
  * network answers, in the sizes it was made for, and its classes have the numbers they have in the training
  * part; fewer are fine. */

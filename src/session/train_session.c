@@ -18,7 +18,17 @@ static stk_status open_ledgers(stk__train_session *t, stk_error *error)
     return stk__ledger_file_open(&t->val_ledger, t->session.val_loader, true, error);
 }
 
-stk_status stk__train_session_open(stk__train_session *t, stk_error *error)
+/* Whatever ran out of memory, the settings that need less are the same. */
+static stk_status explain_memory(stk_status status, stk_error *error)
+{
+    if (status == STK_ERROR_MEMORY && error && !error->hint[0])
+        stk__error_hint(error,
+                        "lower data.batch_size or model.width, or set "
+                        "train.gradient_checkpointing=true; stoker train --plan prints what is needed");
+    return status;
+}
+
+static stk_status open_all(stk__train_session *t, stk_error *error)
 {
     stk__session *s = &t->session;
     STK__TRY(stk__run_read_settings(s->config, &t->start, error));
@@ -30,6 +40,11 @@ stk_status stk__train_session_open(stk__train_session *t, stk_error *error)
         STK__TRY(stk__run_artifacts_open(&t->artifacts, s, t->trace_steps, error));
     }
     return stk__run_monitor_open(&t->monitor, s->config, s->run.monitor_interval, t->folder, error);
+}
+
+stk_status stk__train_session_open(stk__train_session *t, stk_error *error)
+{
+    return explain_memory(open_all(t, error), error);
 }
 
 stk_status stk__train_session_train(stk__train_session *t, stk_error *error)
@@ -44,7 +59,7 @@ stk_status stk__train_session_train(stk__train_session *t, stk_error *error)
                         .stop = t->stop,
                         .trace = stk__run_artifacts_trace(&t->artifacts),
                         .trace_steps = t->trace_steps};
-    return stk__run_train(&t->run, error);
+    return explain_memory(stk__run_train(&t->run, error), error);
 }
 
 stk_status stk__train_session_finish(stk__train_session *t, bool failed, stk__train_outcome *result,

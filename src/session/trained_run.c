@@ -4,6 +4,7 @@
 #include "session/trained_run.h"
 
 #include "core/json_text.h"
+#include "report/run_keys.h"
 #include "session/loader_feed.h"
 
 #include <errno.h>
@@ -80,6 +81,40 @@ stk_status stk__run_checkpoint_load(const stk__run_choice *choice, const stk__tr
         return status;
     }
     return stk__checkpoint_read_model(found->path, stk__trainer_describe(trainer)->model, false, error);
+}
+
+/* --- the weights of another run --------------------------------------------------------------------------
+ */
+
+/* Whether lower values of its metric are better; false: nothing says what it was evaluated by. */
+static bool read_direction(const char *run, bool *low)
+{
+    static const stk__task tasks[] = {STK_TASK_SEGMENTATION, STK_TASK_POINTS, STK_TASK_CLASSIFICATION,
+                                      STK_TASK_REGRESSION};
+    char path[1024];
+    bool known = false;
+    snprintf(path, sizeof path, "%s/" STK_RUN_FILE, run);
+    json_t *report = json_load_file(path, 0, NULL);
+    const char *metric = json_string_value(json_object_get(report, STK_RUN_KEY_METRIC));
+    for (size_t i = 0; metric && !known && i < sizeof tasks / sizeof tasks[0]; i++) {
+        const int value = stk__task_value(tasks[i], metric);
+        known = value >= 0;
+        if (known) *low = stk__task_describe(tasks[i])->low[value];
+    }
+    json_decref(report);
+    return known;
+}
+
+stk_status stk__run_weights_find(const char **weights, stk__checkpoint_found *found, stk_error *error)
+{
+    char folder[512];
+    bool low = false;
+    if (!*weights || !stk__run_has_checkpoint(*weights)) return STK_OK;
+    snprintf(folder, sizeof folder, "%s/checkpoints", *weights);
+    const stk_status status = read_direction(*weights, &low) ? stk__checkpoint_best(folder, low, found, error)
+                                                             : stk__checkpoint_newest(folder, found, error);
+    if (status == STK_OK) *weights = found->path;
+    return status == STK_END ? STK_OK : status;
 }
 
 /* --- data.json -------------------------------------------------------------------------------------------

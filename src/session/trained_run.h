@@ -40,4 +40,8 @@ typedef struct stk__run_choice {
 stk_status stk__run_checkpoint_load(const stk__run_choice *choice, const stk__trainer *trainer,
                                     stk__checkpoint_found *found, stk_error *error);
 
+/* *weights (model.weights, may be NULL) that names the folder of a run becomes the path of its best
+ * checkpoint, or of its newest if none was evaluated. found: room for the path; found->skipped as above. */
+stk_status stk__run_weights_find(const char **weights, stk__checkpoint_found *found, stk_error *error);
+
 #endif

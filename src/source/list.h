@@ -63,6 +63,10 @@ extern const char *const stk__list_value_names[];
 stk_status stk__list_read_csv(stk__list *list, stk_error *error);
 stk_status stk__list_read_json(stk__list *list, stk_error *error);
 
+/* [x, y], [x, y, visible] (0 or false: not) or null, which is not visible. place: zeroed before. */
+struct json_t;
+bool stk__list_take_point(const struct json_t *point, float place[3]);
+
 /* Says what is wrong with a row; the first fault counts. */
 void stk__draft_fault(stk__draft *draft, const char *format, ...) STK__PRINTF(2, 3);
 

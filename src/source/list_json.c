@@ -79,26 +79,30 @@ static void check_schema(const stk__list *list, const json_t *object, stk__draft
     if (list->has_label && list->has_value) stk__draft_fault(draft, "a label and a value exclude each other");
 }
 
-static bool take_point(const json_t *point, float *place)
+bool stk__list_take_point(const json_t *point, float place[3])
 {
     if (json_is_null(point)) return true; /* not visible */
-    const json_t *x = json_array_get(point, 0), *y = json_array_get(point, 1);
-    if (json_array_size(point) != 2 || !json_is_number(x) || !json_is_number(y)) return false;
+    const json_t *x = json_array_get(point, 0), *y = json_array_get(point, 1),
+                 *seen = json_array_get(point, 2);
+    const size_t size = json_array_size(point);
+    if ((size != 2 && size != 3) || !json_is_number(x) || !json_is_number(y)) return false;
+    if (seen && !json_is_number(seen) && !json_is_boolean(seen)) return false;
     place[0] = (float)json_number_value(x);
     place[1] = (float)json_number_value(y);
-    place[2] = 1;
+    place[2] = !seen || json_is_true(seen) || json_number_value(seen) > 0;
     return isfinite(place[0]) && isfinite(place[1]);
 }
 
 static void take_points(const stk__list *list, const json_t *points, stk__draft *draft, float *places)
 {
     if (!json_is_array(points) || json_array_size(points) != (size_t)list->point_count) {
-        stk__draft_fault(draft, "'points' is not a list of %d points", (int)list->point_count);
+        stk__draft_fault(draft, "'points' is not a list of %d point%s", (int)list->point_count,
+                         stk__plural((unsigned)list->point_count));
         return;
     }
     for (size_t i = 0; i < (size_t)list->point_count; i++)
-        if (!take_point(json_array_get(points, i), places + i * 3))
-            stk__draft_fault(draft, "point %zu is neither [x, y] nor null", i);
+        if (!stk__list_take_point(json_array_get(points, i), places + i * 3))
+            stk__draft_fault(draft, "point %zu is neither [x, y], [x, y, visible] nor null", i);
 }
 
 static void take_label(const json_t *label, stk__draft *draft, char digits[32])

@@ -113,8 +113,7 @@ static stk_status refuse_strangers(const stk__files *files, const stk__catalog *
                                    stk_error *error)
 {
     const stk__entry *image = stk__catalog_at(&files->catalog, 0);
-    stk__fail(error, STK_ERROR_DATA,
-              "none of the %llu images has a mask: '%s.png' does not exist, but '%s.%s' does",
+    stk__fail(error, STK_ERROR_DATA, "no image of %llu has a mask: '%s.png' does not exist, but '%s.%s' does",
               (unsigned long long)stk__catalog_count(&files->catalog),
               stk__catalog_key(&files->catalog, image), stk__catalog_key(masks, found->orphan),
               stk__extension_name(found->orphan->extension));
@@ -133,8 +132,8 @@ static stk_status pair_up(stk__files *files, stk__catalog *masks, stk_error *err
     if (found.orphans) {
         char path[PATH_MAX];
         stk__files_path(masks, found.orphan, files->masks, path, sizeof path);
-        stk__log(STK_LOG_WARNING, "%llu masks have no image and are ignored, '%s' first",
-                 (unsigned long long)found.orphans, path);
+        stk__log(STK_LOG_WARNING, "%llu mask%s without an image ignored, '%s' first",
+                 (unsigned long long)found.orphans, stk__plural(found.orphans), path);
     }
     return STK_OK;
 }

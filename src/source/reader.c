@@ -43,6 +43,20 @@ static stk_status refuse_file(const char *path, int error_number, stk_error *err
     return status;
 }
 
+/* Spreadsheets save it when asked for "Unicode text". */
+static stk_status refuse_utf16(const char *path, stk_error *error)
+{
+    stk__fail(error, STK_ERROR_DATA, "'%s' is UTF-16 text; lists and series must be UTF-8", path);
+    stk__error_place(error, "%s", path);
+    stk__error_hint(error, "iconv -f UTF-16 -t UTF-8 FILE > NEW, or save it as \"CSV UTF-8\"");
+    return STK_ERROR_DATA;
+}
+
+static bool starts_with(const stk__byte_reader *reader, const char *mark)
+{
+    return reader->filled >= strlen(mark) && memcmp(reader->window, mark, strlen(mark)) == 0;
+}
+
 static stk_status open_regular(stk__byte_reader *reader, const char *path, stk_error *error)
 {
     struct stat facts;
@@ -51,8 +65,8 @@ static stk_status open_regular(stk__byte_reader *reader, const char *path, stk_e
     reader->window = stk__alloc(WINDOW_BYTES);
     if (!reader->window) return stk__fail_memory(error, WINDOW_BYTES, "a window on a file");
     stk__byte_reader_refill(reader);
-    const bool mark = reader->filled >= 3 && memcmp(reader->window, "\xEF\xBB\xBF", 3) == 0;
-    stk__byte_reader_seek(reader, mark ? 3 : 0);
+    if (starts_with(reader, "\xFF\xFE") || starts_with(reader, "\xFE\xFF")) return refuse_utf16(path, error);
+    stk__byte_reader_seek(reader, starts_with(reader, "\xEF\xBB\xBF") ? 3 : 0);
     return reader->failed ? refuse_file(path, reader->failed, error) : STK_OK;
 }
 

@@ -15,7 +15,8 @@ typedef struct stk__byte_reader {
 
 enum { STK_BYTE_READER_END = -1 };
 
-/* Opens path; a UTF-8 byte order mark at the start is passed over. STK_ERROR_IO with place. */
+/* Opens path; a UTF-8 byte order mark at the start is passed over, UTF-16 is refused (STK_ERROR_DATA).
+ * STK_ERROR_IO with place. */
 stk_status stk__byte_reader_open(stk__byte_reader *reader, const char *path, stk_error *error);
 void stk__byte_reader_close(stk__byte_reader *reader); /* accepts one that failed to open, or was closed */
 

@@ -107,10 +107,11 @@ static stk_status finish_log(stk__run *run, stk_error *error)
     r->samples_per_s = passed_ns > 0 ? (double)(at->samples - run->log_samples) / passed_ns * 1e9 : NAN;
     r->wait_share = passed_ns > 0 ? waited_ns / passed_ns : NAN;
     r->logged = true;
-    json_t *line = json_pack(
-        "{s:I, s:I, s:o, s:o, s:o, s:o}", "step", (json_int_t)at->step, "epoch", (json_int_t)at->epoch, "lr",
-        stk__json_number(at->lr), "grad_norm", stk__json_number(r->log.grad_norm), "samples_per_s",
-        stk__json_number(r->samples_per_s), "wait_share", stk__json_number(r->wait_share));
+    json_t *line =
+        json_pack("{s:I, s:I, s:o, s:o, s:o, s:o}", "step", (json_int_t)at->step, "epoch",
+                  (json_int_t)(at->epoch + (at->batch > 0)) /* from 1, as in evaluations */, "lr",
+                  stk__json_number(at->lr), "grad_norm", stk__json_number(r->log.grad_norm), "samples_per_s",
+                  stk__json_number(r->samples_per_s), "wait_share", stk__json_number(r->wait_share));
     if (line && at->loss_scale > 0) {
         json_object_set_new(line, "loss_scale", json_real(at->loss_scale));
         json_object_set_new(line, "skipped_steps", json_integer(at->skipped));

@@ -3,6 +3,8 @@
  * from these tables. */
 #include "train/train_settings.h"
 
+#include "train/network/network.h"
+
 #define TABLE(what, name, key, others)                                                                       \
     const stk__option_table stk__##what##_options_table = {.section = key,                                   \
                                                            .section_aliases = others,                        \
@@ -13,9 +15,9 @@
 /* clang-format off */
 #define FIELD(name) offsetof(stk__model_settings, name)
 static const stk__option model_table[] = {
-    {.name = "name", .type = STK_OPTION_TEXT, .offset = FIELD(name), .help = "network architecture: unet, locator, resnet, lstm; unset = the one that fits the data"},
+    {.name = "name", .type = STK_OPTION_TEXT, .offset = FIELD(name), .choices = stk__network_choices, .help = "network architecture; unset = the one that fits the data"},
     {.name = "file", .type = STK_OPTION_TEXT, .offset = FIELD(file), .help = "network file (YAML) of your own; docs/networks.md describes the format"},
-    {.name = "weights", .type = STK_OPTION_TEXT, .offset = FIELD(weights), .help = "pretrained weights: a .safetensors file or a checkpoint; tensors that match by name and shape are loaded"},
+    {.name = "weights", .type = STK_OPTION_TEXT, .offset = FIELD(weights), .help = "pretrained weights: a .safetensors file, a checkpoint or the folder of a run (its best checkpoint); tensors that match by name and shape are loaded"},
     {.name = "freeze", .type = STK_OPTION_TEXT, .offset = FIELD(freeze), .help = "freeze layers, so that they are not trained: names or beginnings of names, * matches anything"},
     {.name = "width", .type = STK_OPTION_INT, .offset = FIELD(width), .least = 1, .most = 4096, .help = "network width: channels of the first level", .tunable = true},
     {.name = "depth", .type = STK_OPTION_INT, .offset = FIELD(depth), .least = 1, .most = 64, .help = "network depth: levels, or blocks per level"},

@@ -178,8 +178,9 @@ static stk_status make_sums(stk__trainer *t, stk_error *error)
 
 static stk_status refuse_weights(const stk__trainer *t, const char *text, int64_t found, stk_error *error)
 {
-    stk__fail(error, STK_ERROR_CONFIG, "loss.class_weights = '%.100s' has %lld numbers for %lld classes",
-              text, (long long)found, (long long)t->classes);
+    stk__fail(error, STK_ERROR_CONFIG, "loss.class_weights = '%.100s' has %lld number%s for %lld class%s",
+              text, (long long)found, stk__plural((unsigned long long)found), (long long)t->classes,
+              t->classes == 1 ? "" : "es");
     stk__error_hint(error,
                     "one number above or at 0 for each class, such as [1, 2, 0.5]; stoker stats prints some");
     return STK_ERROR_CONFIG;

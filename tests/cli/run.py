@@ -26,7 +26,7 @@ import sys
 import tempfile
 import time
 
-WILDCARDS = {"<number>": r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", "<text>": r".+"}
+WILDCARDS = {"<number>": r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?", "<text>": r".+"}
 
 
 class Failure(Exception):

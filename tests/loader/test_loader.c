@@ -151,7 +151,7 @@ static void drop_last_leaves_out_the_short_batch(void **state)
         &samples);
     assert_int_equal(samples, 50);
     expect_refused((stk_loader_options){.root = pairs.root, .batch_size = 64, .drop_last = STK_SWITCH_ON},
-                   STK_ERROR_DATA, "do not fill one batch");
+                   STK_ERROR_DATA, "too few samples for one batch of");
 }
 
 /* Marks every id of a part; returns how many samples came. */

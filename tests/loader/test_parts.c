@@ -39,8 +39,8 @@ static const struct {
     {"make:gray?count=10", NULL, STK_PART_VAL, 0.001, 0, 1, NULL},
     {"make:gray?count=10", NULL, STK_PART_TRAIN, 0.001, 0, 9, NULL},
     {"make:gray?count=2", NULL, STK_PART_VAL, 0.5, 0, 1, NULL},
-    {"make:gray?count=1", NULL, STK_PART_TRAIN, 0.5, 0, 0, "1 samples are too few to split"},
-    {"make:gray?count=1", NULL, STK_PART_VAL, 0.1, 0, 0, "1 samples are too few to split"},
+    {"make:gray?count=1", NULL, STK_PART_TRAIN, 0.5, 0, 0, "too few samples to split: 1"},
+    {"make:gray?count=1", NULL, STK_PART_VAL, 0.1, 0, 0, "too few samples to split: 1"},
     {"make:gray?count=1", NULL, STK_PART_ALL, 0.1, 0, 1, NULL},
     /* Validation from elsewhere: all of both */
     {"make:gray?count=10", "make:gray?count=4", STK_PART_TRAIN, 0.3, 0, 10, NULL},

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 static void pause_ms(int ms)
@@ -142,7 +143,10 @@ static void cpus_are_those_we_may_run_on(void **state)
     size_t last = 0;
     workspace space = workspace_make();
     snprintf(path, sizeof path, "%s/run.jsonl", space.path);
-    const stk_monitor_options watch = {.demo = true, .interval_s = 0.05, .count = 2, .record = path};
+    const stk_monitor_options watch = {
+        .demo = true, .interval_s = 0.05, .count = 2, .record = path, .pid = (int32_t)getpid()};
+    const stk_monitor_options made_up = {.demo = true, .interval_s = 0.05, .count = 2};
+    assert_int_equal(count_cpus(&made_up), 16); /* without a job the host is made up, too */
     assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
     assert_int_equal(count_cpus(&watch), CPU_COUNT(&all));
     for (size_t i = 0; i < CPU_SETSIZE; i++)

@@ -70,13 +70,13 @@ void stk__pack_note_tell(const stk__shards *shards, const stk__site *site)
     if (!note.complete)
         stk__log(
             STK_LOG_WARNING,
-            "'%s' is an incomplete pack: %lld of %lld samples are there; the same 'stoker pack' resumes it",
-            site->root, there, samples);
+            "'%s' is an incomplete pack: it has %lld of %lld sample%s; the same 'stoker pack' resumes it",
+            site->root, there, samples, stk__plural((unsigned long long)samples));
     else
-        stk__log(
-            STK_LOG_WARNING,
-            "'%s' does not match its pack: %lld samples in %lld shards were packed, %lld in %u are there",
-            site->root, samples, (long long)note.shards, there, shards->part_count);
+        stk__log(STK_LOG_WARNING,
+                 "'%s' does not match its pack: %lld sample%s in %lld shard%s packed, %lld in %u found",
+                 site->root, samples, stk__plural((unsigned long long)samples), (long long)note.shards,
+                 stk__plural((unsigned long long)note.shards), there, shards->part_count);
 }
 
 stk_status stk__pack_note_refuse(const char *folder, stk_error *error)

@@ -5,6 +5,7 @@
 
 #include "core/number.h"
 #include "core/text.h"
+#include "source/list.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -57,20 +58,6 @@ void stk__shard_read_value(const char *text, size_t length, double *label, stk__
         *label = number;
 }
 
-static bool take_point(const json_t *point, float place[3])
-{
-    if (json_is_null(point)) return true; /* not visible */
-    const json_t *x = json_array_get(point, 0), *y = json_array_get(point, 1),
-                 *seen = json_array_get(point, 2);
-    const size_t size = json_array_size(point);
-    if ((size != 2 && size != 3) || !json_is_number(x) || !json_is_number(y)) return false;
-    if (seen && !json_is_number(seen) && !json_is_boolean(seen)) return false;
-    place[0] = (float)json_number_value(x);
-    place[1] = (float)json_number_value(y);
-    place[2] = !seen || json_is_true(seen) || json_number_value(seen) > 0;
-    return isfinite(place[0]) && isfinite(place[1]);
-}
-
 static stk_status take_points(const json_t *list, stk__buffer *points, stk__shard_fault *fault,
                               stk_error *error)
 {
@@ -78,9 +65,9 @@ static stk_status take_points(const json_t *list, stk__buffer *points, stk__shar
         set_fault(fault, STK_DAMAGE_BAD_FIELD, "points.json is not a list of points");
     for (size_t i = 0; i < json_array_size(list); i++) {
         float place[3] = {0};
-        if (!take_point(json_array_get(list, i), place))
+        if (!stk__list_take_point(json_array_get(list, i), place))
             set_fault(fault, STK_DAMAGE_BAD_FIELD,
-                      "point %zu in points.json is neither [x, y, visible] nor null", i);
+                      "point %zu in points.json is neither [x, y], [x, y, visible] nor null", i);
         STK__TRY(stk__buffer_append(points, place, sizeof place, error));
     }
     return STK_OK;

@@ -274,13 +274,13 @@ static void tell_built(const loading *l)
 {
     const stk__shards *shards = l->shards;
     if (!l->built) return;
-    stk__log(STK_LOG_INFO, "indexed %u of %u shards in '%s'", l->built, shards->part_count,
-             shards->files.images);
+    stk__log(STK_LOG_INFO, "indexed %u of %u shard%s in '%s'", l->built, shards->part_count,
+             stk__plural(shards->part_count), shards->files.images);
     if (l->unstored)
         stk__log(STK_LOG_WARNING,
-                 "the indexes of %u shards in '%s' cannot be stored there or in the user's cache: they are "
+                 "indexes of %u shard%s in '%s' cannot be stored there or in the user's cache: they are "
                  "rebuilt each time",
-                 l->unstored, shards->files.images);
+                 l->unstored, stk__plural(l->unstored), shards->files.images);
 }
 
 static void tell_unmarked(const loading *l)

@@ -153,7 +153,7 @@ static stk_status find_valid(const stk__checkpoint_list *list, const char *folde
     }
     found->path[0] = '\0';
     if (list->count == 0) return STK_END;
-    stk__fail(error, STK_ERROR_DATA, "none of %d checkpoints is valid; %s", list->count, found->first_reason);
+    stk__fail(error, STK_ERROR_DATA, "no valid checkpoint of %d; %s", list->count, found->first_reason);
     stk__error_place(error, "%s", folder);
     return STK_ERROR_DATA;
 }

@@ -69,7 +69,9 @@ typedef struct stk__network_request {
 stk_status stk__network_read(stk__network **network, const stk__network_request *request, stk_error *error);
 void stk__network_destroy(stk__network **network);
 
-/* Names of the shipped networks: 0, 1, …; NULL at the end. */
+/* "unet|locator|…": the names of the shipped networks, as choices of an option. */
+extern const char stk__network_choices[];
+/* The same one by one: 0, 1, …; NULL at the end. */
 const char *stk__network_names(int index);
 
 /* Fills in the shapes of all layers for an input of this shape; forms[layer_count] says what follows. An

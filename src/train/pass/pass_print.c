@@ -156,7 +156,8 @@ static stk_status print_sums(const stk__pass *pass, stk__buffer *text, stk_error
     print_flops(report->step_flops, count);
     if (pass->training) STK__TRY(append(text, error, ", %s per step", count));
     if (report->recomputed_layers)
-        STK__TRY(append(text, error, " with %d layers recomputed", report->recomputed_layers));
+        STK__TRY(append(text, error, " with %d layer%s recomputed", report->recomputed_layers,
+                        stk__plural((unsigned long long)report->recomputed_layers)));
     return append(text, error, "\n");
 }
 
@@ -173,7 +174,8 @@ static stk_status print_trade(const stk__pass *pass, stk__buffer *text, stk_erro
         STK__TRY(append(text, error, "  %-14s %10s of activations, %s per step", i ? "true" : "false", size,
                         flops));
         if (trades[i].recomputed_layers)
-            STK__TRY(append(text, error, ", %d layers recomputed", trades[i].recomputed_layers));
+            STK__TRY(append(text, error, ", %d layer%s recomputed", trades[i].recomputed_layers,
+                            stk__plural((unsigned long long)trades[i].recomputed_layers)));
         STK__TRY(append(text, error, "%s\n", pass->recompute == i ? "  (in effect)" : ""));
     }
     return STK_OK;

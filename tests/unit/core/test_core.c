@@ -37,10 +37,13 @@ static void errors_carry_everything_and_accept_null(void **state)
 static void long_places_keep_their_end(void **state)
 {
     (void)state;
-    char path[3000];
+    char path[4400];
     memset(path, 'a', sizeof path - 1);
     memcpy(path + sizeof path - 10, "/file.jpg", 10);
     stk_error error = {0};
+    stk__error_place(&error, "%s:%d", path + sizeof path - 4096, 123456); /* the longest path there can be */
+    assert_int_equal(strlen(error.place), 4095 + 7);
+    assert_int_equal(error.place[0], 'a');
     stk__error_place(&error, "%s", path);
     assert_true(strlen(error.place) < sizeof error.place);
     assert_string_equal(error.place + strlen(error.place) - 9, "/file.jpg");

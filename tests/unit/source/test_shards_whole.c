@@ -82,9 +82,9 @@ static void packs_that_are_not_whole(void **state)
     check_note("", NULL, "{\"complete\": true, \"parts\": [{\"count\": 2, \"left_out\": 1, \"shards\": 1}]}",
                NULL);
     check_note("", NULL, "{\"complete\": true, \"parts\": [{\"count\": 2, \"left_out\": 0, \"shards\": 2}]}",
-               "2 samples in 2 shards were packed, 1 in 1 are there");
+               "2 samples in 2 shards packed, 1 in 1 found");
     check_note("", NULL, "{\"complete\": false, \"parts\": [{\"count\": 9, \"left_out\": 0, \"shards\": 1}]}",
-               "is an incomplete pack: 1 of 9 samples are there; the same 'stoker pack' resumes it");
+               "is an incomplete pack: it has 1 of 9 samples; the same 'stoker pack' resumes it");
     check_note("x.tar", NULL,
                "{\"complete\": false, \"parts\": [{\"count\": 9, \"left_out\": 0, \"shards\": 1}]}", NULL);
     assert_int_equal(remove(tree_path("x.tar")), 0);
@@ -98,7 +98,7 @@ static void packs_that_are_not_whole(void **state)
         "{\"complete\": false, \"parts\": [{\"part\": \"train\", \"count\": 1, \"left_out\": 0},"
         " {\"part\": \"val\", \"count\": 4, \"left_out\": 0}]}";
     check_note("", "train", both, NULL);
-    check_note("", "val", both, "1 of 4 samples are there");
+    check_note("", "val", both, "it has 1 of 4 samples");
 }
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, begin, finish)

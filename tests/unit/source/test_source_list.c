@@ -262,9 +262,10 @@ static void bad_rows_of_json(void **state)
         {"{\"file\":\"r03\",\"points\":[[1,2]],\"mask\":\"m\"}", "has no 'label', unlike the first"},
         {"{\"file\":\"r04\",\"label\":1,\"mask\":\"m\"}", "has no 'points'"},
         {"{\"file\":\"r05\",\"label\":1,\"points\":[],\"mask\":\"m\"}", "has no 'points'"},
-        {"{\"file\":\"r06\",\"label\":1,\"points\":[[1,2],[3,4]],\"mask\":\"m\"}", "not a list of 1 points"},
-        {"{\"file\":\"r07\",\"label\":1,\"points\":7,\"mask\":\"m\"}", "not a list of 1 points"},
-        {"{\"file\":\"r08\",\"label\":1,\"points\":[[1]],\"mask\":\"m\"}", "point 0 is neither"},
+        {"{\"file\":\"r06\",\"label\":1,\"points\":[[1,2],[3,4]],\"mask\":\"m\"}", "not a list of 1 point"},
+        {"{\"file\":\"r07\",\"label\":1,\"points\":7,\"mask\":\"m\"}", "not a list of 1 point"},
+        {"{\"file\":\"r08\",\"label\":1,\"points\":[[1]],\"mask\":\"m\"}",
+         "point 0 is neither [x, y], [x, y, visible] nor null"},
         {"{\"file\":\"r09\",\"label\":1,\"points\":[[1,\"2\"]],\"mask\":\"m\"}", "point 0 is neither"},
         {"{\"file\":\"r10\",\"label\":1.5,\"points\":[null],\"mask\":\"m\"}",
          "neither an integer nor a name"},
@@ -337,6 +338,38 @@ static void lines_of_json_are_bounded(void **state)
     tree_refused("", STK_ERROR_DATA, "has no rows", "labels.jsonl");
 }
 
+/* As lists made from COCO have them: 0 is not visible, 1 and 2 are. */
+static void points_with_visibility(void **state)
+{
+    (void)state;
+    tree_file("points.jsonl",
+              "{\"file\": \"a.jpg\", \"points\": [[1, 2, 0], [3, 4, 1], [5, 6, 2], [7, 8], null]}\n"
+              "{\"file\": \"b.jpg\", \"points\": [[1, 2, false], [3, 4, true], null, null, null]}\n"
+              "{\"file\": \"c.jpg\", \"points\": [[1, 2, \"no\"], null, null, null, null]}\n"
+              "{\"file\": \"d.jpg\", \"points\": [[1, 2, 1, 1], null, null, null, null]}\n");
+    stk__source *source = tree_open();
+    const float first[15] = {1, 2, 0, 3, 4, 1, 5, 6, 1, 7, 8, 1, 0, 0, 0}, second[15] = {1, 2, 0, 3, 4, 1};
+    assert_memory_equal(points_of(source, 0), first, sizeof first);
+    assert_memory_equal(points_of(source, 1), second, sizeof second);
+    check_facts_damage(source, 2, STK_DAMAGE_BAD_ROW, "point 0 is neither [x, y], [x, y, visible] nor null",
+                       "points.jsonl:3");
+    check_facts_damage(source, 3, STK_DAMAGE_BAD_ROW, "point 0 is neither", "points.jsonl:4");
+    stk__source_close(&source);
+}
+
+static void utf16_is_named(void **state)
+{
+    (void)state;
+    const char *const names[] = {"l.csv", "l.jsonl", "b.csv", "b.jsonl"};
+    for (int i = 0; i < 4; i++) {
+        tree_file(names[i], i < 2 ? "\xFF\xFE"
+                                    "f"
+                                  : "\xFE\xFF");
+        tree_refused(names[i], STK_ERROR_DATA, "is UTF-16 text; lists and series must be UTF-8", names[i]);
+        assert_non_null(strstr(failure.hint, "iconv -f UTF-16 -t UTF-8"));
+    }
+}
+
 /* Names could be numbered differently in train/ and val/: then classes.txt has to say. */
 static void parts_with_lists(void **state)
 {
@@ -392,6 +425,7 @@ int main(void)
         TEST(headers_that_cannot_be), TEST(rows_of_json),
         TEST(bad_rows_of_json),       TEST(lines_of_json_are_bounded),
         TEST(parts_with_lists),       TEST(many_rows_for_one_file),
+        TEST(points_with_visibility), TEST(utf16_is_named),
         TEST(memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

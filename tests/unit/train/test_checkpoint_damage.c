@@ -140,7 +140,7 @@ static void readers_fall_back_and_say_so(void **state)
     assert_string_equal(found.path, "");
     assert_string_equal(found.first_reason, "epoch-0000-step-000005: model.safetensors: cannot open it: "
                                             "No such file or directory");
-    assert_non_null(strstr(error.message, "none of 5 checkpoints is valid; epoch-0000-step-000005: model"));
+    assert_non_null(strstr(error.message, "no valid checkpoint of 5; epoch-0000-step-000005: model"));
     assert_string_equal(error.place, s.folder);
     shelf_remove(&s);
 }

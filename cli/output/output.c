@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What several verbs print: errors with place and hint, log lines, JSON, numbers for people, effects of
- * settings, data sets, corrupt samples, scores, the progress bar.
+ * settings, data sets, corrupt samples, scores.
  * Texts of others (file names, classes) are cleaned of control bytes first. Log lines may come from any
  * thread; the rest is called by the main thread. */
 #include "cli.h"
 
-#include "core/clock.h"
 #include "core/logger.h"
 #include "core/utf8.h"
 
@@ -13,7 +12,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 bool stk__cli_quiet, stk__cli_json;
@@ -58,6 +56,18 @@ const char *stk__cli_text(const char *text)
     return clean;
 }
 
+/* Prints it cleaned, however long it is. */
+static void print_clean(FILE *file, const char *text)
+{
+    for (size_t length; *text; text += length ? length : 1) {
+        length = shown_length(text);
+        if (length)
+            fprintf(file, "%.*s", (int)length, text);
+        else
+            fprintf(file, "\\x%02x", (unsigned char)*text);
+    }
+}
+
 /* --- messages --------------------------------------------------------------------------------------------
  */
 
@@ -67,7 +77,11 @@ int stk__cli_fail(const stk_error *error)
     stk__interrupt_told();
     fprintf(stderr, "%sstoker:%s %s\n", colors ? STK_PAINT_ERROR : "", colors ? STK_PAINT_OFF : "",
             stk__cli_text(error->message));
-    if (error->place[0]) fprintf(stderr, "  where: %s\n", stk__cli_text(error->place));
+    if (error->place[0]) {
+        fputs("  where: ", stderr);
+        print_clean(stderr, error->place);
+        fputc('\n', stderr);
+    }
     if (error->hint[0]) fprintf(stderr, "  hint:  %s\n", stk__cli_text(error->hint));
     if (error->code == STK_ERROR_INTERRUPTED) return STK_EXIT_INTERRUPTED;
     const bool misuse = error->code == STK_ERROR_CONFIG || error->code == STK_ERROR_ARGUMENT;
@@ -130,7 +144,7 @@ int stk__cli_print_json(json_t *object)
     return STK_EXIT_GOOD;
 }
 
-enum { TEXTS = 8, TEXT_BYTES = 40 };
+enum { TEXTS = 16, TEXT_BYTES = 48 };
 
 static char *next_text(void)
 {
@@ -162,6 +176,25 @@ const char *stk__cli_bytes(double bytes)
     return text;
 }
 
+const char *stk__cli_count(uint64_t value, const char *noun)
+{
+    const size_t length = strlen(noun);
+    const char last = length ? noun[length - 1] : '\0', before = length > 1 ? noun[length - 2] : '\0';
+    const bool hissing = last == 's' || last == 'x' || (last == 'h' && (before == 'c' || before == 's'));
+    char number[32], *text = next_text();
+    snprintf(number, sizeof number, "%s", stk__cli_grouped(value));
+    snprintf(text, TEXT_BYTES, "%s %s%s", number, noun, value == 1 ? "" : hissing ? "es" : "s");
+    return text;
+}
+
+const char *stk__cli_rate(double per_s)
+{
+    if (per_s >= 99.95) return stk__cli_grouped((uint64_t)(per_s + 0.5));
+    char *text = next_text();
+    snprintf(text, TEXT_BYTES, "%.3g", per_s);
+    return text;
+}
+
 /* --- bad samples -----------------------------------------------------------------------------------------
  */
 
@@ -183,53 +216,65 @@ bool stk__cli_ledger_close(stk__ledger_file *ledger)
 /* --- effects and the data set ----------------------------------------------------------------------------
  */
 
-enum { EFFECT_COLUMNS = 3 }; /* name, asked for, in effect; the reason follows */
+enum { EFFECT_COLUMNS = 4 }; /* name, asked for, in effect, why */
 
-static void effect_cells(const stk__effect *row, const char *cells[EFFECT_COLUMNS])
+/* Asked for, but not in this file, whose lines are "PATH:3:5". */
+static bool is_asked_now(const stk__effect *row, const char *file)
+{
+    const size_t length = strlen(file);
+    const bool in_file = row->place && strncmp(row->place, file, length) == 0 && row->place[length] == ':';
+    return row->requested && row->origin > STK_ORIGIN_PRESET && !in_file;
+}
+
+/* What is printed as why; NULL: the row is not printed. With -vv all are, as they were asked for or left
+ * open. Values of a preset are, too: nobody has written them. file: see stk__cli_print_effects_now. */
+static const char *reason_of(const stk__effect *row, const char *file)
+{
+    static const char *const origins[STK_ORIGIN_COUNT] = {"default", "preset", "config file", "environment",
+                                                          "command line"};
+    const char *origin = origins[row->requested ? row->origin : STK_ORIGIN_DEFAULT];
+    const bool all = stk__cli_verbose >= 2;
+    if (file && !all && !is_asked_now(row, file)) return NULL;
+    if (row->why) return row->why;
+    if (row->requested && row->origin == STK_ORIGIN_PRESET) return row->place ? row->place : origin;
+    return all || file ? origin : NULL;
+}
+
+/* False: the row is not printed. */
+static bool effect_cells(const stk__effect *row, const char *file, const char *cells[EFFECT_COLUMNS])
 {
     cells[0] = row->name;
     cells[1] = row->requested ? row->requested : "-";
     cells[2] = row->in_effect ? row->in_effect : "-";
-}
-
-static void print_cells(const char *const cells[EFFECT_COLUMNS], const int widths[EFFECT_COLUMNS],
-                        const char *why)
-{
-    for (int c = 0; c < EFFECT_COLUMNS; c++)
-        fprintf(stderr, "  %-*s", widths[c], cells[c]);
-    fprintf(stderr, "  %s\n", why);
-}
-
-/* What is printed as why; NULL: the row is not printed. With -vv all are, as they were asked for or left
- * open. */
-static const char *reason_of(const stk__effect *row)
-{
-    static const char *const origins[STK_ORIGIN_COUNT] = {"default", "preset", "config file", "environment",
-                                                          "command line"};
-    if (row->why || stk__cli_verbose < 2) return row->why;
-    return origins[row->requested ? row->origin : STK_ORIGIN_DEFAULT];
+    cells[3] = reason_of(row, file);
+    return cells[3];
 }
 
 void stk__cli_print_effects(const stk__config *config)
 {
-    const char *const heads[EFFECT_COLUMNS] = {"setting", "requested", "in effect"};
+    stk__cli_print_effects_now(config, NULL);
+}
+
+void stk__cli_print_effects_now(const stk__config *config, const char *file)
+{
+    const char *const heads[EFFECT_COLUMNS] = {"setting", "requested", "in effect", "why"};
     const char *cells[EFFECT_COLUMNS];
-    int widths[EFFECT_COLUMNS], rows = 0;
+    stk__table table;
+    int rows = 0;
+    stk__table_init(&table, stderr, EFFECT_COLUMNS, 2);
     for (int c = 0; c < EFFECT_COLUMNS; c++)
-        widths[c] = (int)strlen(heads[c]);
+        stk__table_fit(&table, c, heads[c]);
     for (size_t i = 0; i < stk__config_effect_count(config); i++) {
         const stk__effect row = stk__config_effect_at(config, i);
-        if (!reason_of(&row)) continue;
-        effect_cells(&row, cells);
+        if (!effect_cells(&row, file, cells)) continue;
         for (int c = 0; c < EFFECT_COLUMNS; c++)
-            if ((int)strlen(cells[c]) > widths[c]) widths[c] = (int)strlen(cells[c]);
+            stk__table_fit(&table, c, cells[c]);
         rows++;
     }
-    if (rows) print_cells(heads, widths, "why");
+    if (rows) stk__table_row(&table, heads);
     for (size_t i = 0; i < stk__config_effect_count(config); i++) {
         const stk__effect row = stk__config_effect_at(config, i);
-        effect_cells(&row, cells);
-        if (reason_of(&row)) print_cells(cells, widths, reason_of(&row));
+        if (effect_cells(&row, file, cells)) stk__table_row(&table, cells);
     }
 }
 
@@ -252,12 +297,12 @@ void stk__cli_print_dataset(const stk_loader_info *info, const stk_loader_option
 {
     const bool elsewhere = options->part == STK_PART_VAL && options->val_root;
     const char *root = elsewhere ? options->val_root : options->root;
-    fprintf(stderr, "%s: %s, %s samples", root ? root : "data", info->layout,
-            stk__cli_grouped(info->sample_count));
+    fprintf(stderr, "%s: %s, %s", root ? root : "data", info->layout,
+            stk__cli_count(info->sample_count, "sample"));
     if (info->sample_count != info->dataset_count)
         fprintf(stderr, " of %s", stk__cli_grouped(info->dataset_count));
     if (info->w) fprintf(stderr, ", %dx%d, %s", info->w, info->h, info->channels == 1 ? "gray" : "RGB");
-    if (info->class_count) fprintf(stderr, ", %d classes", info->class_count);
+    if (info->class_count) fprintf(stderr, ", %s", stk__cli_count((uint64_t)info->class_count, "class"));
     fprintf(stderr, "\n");
 }
 
@@ -278,131 +323,4 @@ void stk__cli_print_skipped(int count, const char *reason)
     if (count && !stk__cli_quiet)
         fprintf(stderr, "stoker: %d checkpoint%s not valid and passed over: %s\n", count,
                 count == 1 ? " is" : "s are", reason);
-}
-
-/* --- progress ----------------------------------------------------------------------------------------------
- */
-
-enum { MARKS_NS = 400000000, LEAST_SPAN_NS = 500000000, LEAST_RUN_S = 2, MOST_BAR = 40, LEAST_BAR = 6 };
-
-void stk__progress_start(stk__progress *progress)
-{
-    *progress = (stk__progress){.on = isatty(STDERR_FILENO) && !stk__cli_quiet, .start_ns = stk__clock_ns()};
-}
-
-/* Over the last marks, so that neither the start nor a pause long ago counts, nor what was done before a
- * resume. Work that begins again (a new epoch) keeps the old rate until it has one of its own. */
-static void measure_rate(stk__progress *p, uint64_t now, uint64_t done)
-{
-    if (!p->mark_count || done < p->done) {
-        p->marks[0].ns = now;
-        p->marks[0].done = done;
-        p->mark_count = 1;
-    }
-    p->done = done;
-    const uint64_t span = now - p->marks[0].ns;
-    if (span >= LEAST_SPAN_NS) p->rate = (double)(done - p->marks[0].done) * 1e9 / (double)span;
-    if (now - p->marks[p->mark_count - 1].ns < MARKS_NS) return;
-    if (p->mark_count == STK_PROGRESS_MARKS)
-        memmove(&p->marks[0], &p->marks[1], sizeof p->marks[0] * (size_t)--p->mark_count);
-    p->marks[p->mark_count].ns = now;
-    p->marks[p->mark_count++].done = done;
-}
-
-/* "45 s", "12 min", "3 h 05 min" */
-static const char *duration_text(double seconds)
-{
-    char *text = next_text();
-    const double minutes = seconds / 60;
-    if (seconds < 99.5)
-        snprintf(text, TEXT_BYTES, "%.0f s", seconds);
-    else if (minutes < 99.5)
-        snprintf(text, TEXT_BYTES, "%.0f min", minutes);
-    else
-        snprintf(text, TEXT_BYTES, "%.0f h %02d min", floor(minutes / 60), (int)fmod(minutes, 60));
-    return text;
-}
-
-/* Fields behind the bar, in the order of the line. */
-enum { FIELD_PERCENT, FIELD_COUNT, FIELD_RATE, FIELD_NOTE, FIELD_LEFT, FIELD_RUN, FIELDS, FIELD_BYTES = 112 };
-
-static void write_fields(const stk__progress *p, uint64_t now, uint64_t total, char text[][FIELD_BYTES])
-{
-    const double run_s = (double)(now - p->start_ns) * 1e-9;
-    const uint64_t run_done = p->run_done - p->run_from;
-    for (int i = 0; i < FIELDS; i++)
-        text[i][0] = '\0';
-    if (total)
-        snprintf(text[FIELD_PERCENT], FIELD_BYTES, " %3d %%", (int)(100 * (double)p->done / (double)total));
-    snprintf(text[FIELD_COUNT], FIELD_BYTES, "  %s of %s", stk__cli_grouped(p->done),
-             stk__cli_grouped(total));
-    snprintf(text[FIELD_NOTE], FIELD_BYTES, "%s", p->note);
-    if (p->rate <= 0) return;
-    if (p->rate < 10)
-        snprintf(text[FIELD_RATE], FIELD_BYTES, "  %.1f/s", p->rate);
-    else
-        snprintf(text[FIELD_RATE], FIELD_BYTES, "  %s/s", stk__cli_grouped((uint64_t)(p->rate + 0.5)));
-    snprintf(text[FIELD_LEFT], FIELD_BYTES, "  %s left", duration_text((double)(total - p->done) / p->rate));
-    if (p->run_total && run_done && run_s >= LEAST_RUN_S)
-        snprintf(text[FIELD_RUN], FIELD_BYTES, ", run %s",
-                 duration_text((double)(p->run_total - p->run_done) * run_s / (double)run_done));
-}
-
-static int fields_width(char text[][FIELD_BYTES])
-{
-    int width = 0;
-    for (int i = 0; i < FIELDS; i++)
-        width += (int)strlen(text[i]);
-    return width;
-}
-
-static int terminal_columns(void)
-{
-    struct winsize size = {0};
-    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20 ? size.ws_col : 80;
-}
-
-/* Leaves out fields until the rest fits; the columns that stay for the bar, with its brackets, or 0. */
-static int fit_fields(char text[][FIELD_BYTES], int room)
-{
-    static const int dispensable[] = {FIELD_COUNT,   FIELD_RUN,  FIELD_NOTE,
-                                      FIELD_PERCENT, FIELD_LEFT, FIELD_RATE};
-    for (size_t i = 0; i < sizeof dispensable / sizeof dispensable[0]; i++) {
-        const int least = i == 0 ? 3 + LEAST_BAR : 0; /* counts give way to a bar */
-        if (fields_width(text) + least <= room) break;
-        text[dispensable[i]][0] = '\0';
-    }
-    const int bar = room - fields_width(text) - 3;
-    return bar < LEAST_BAR ? 0 : bar < MOST_BAR ? bar : MOST_BAR;
-}
-
-static void draw_bar(int bar, uint64_t done, uint64_t total)
-{
-    const int full = total ? (int)((double)bar * (double)done / (double)total) : 0;
-    fputs(" [", stderr);
-    for (int i = 0; i < bar; i++)
-        fputs(i < full ? "█" : "·", stderr);
-    fputs("]", stderr);
-}
-
-void stk__progress_show(stk__progress *progress, const char *what, uint64_t done, uint64_t total)
-{
-    const uint64_t now = stk__clock_ns();
-    char text[FIELDS][FIELD_BYTES];
-    if (!progress->on || (now - progress->last_ns < STK_SECOND_NS / 10 && done < total)) return;
-    progress->last_ns = now;
-    measure_rate(progress, now, done < total ? done : total);
-    write_fields(progress, now, total, text);
-    const int bar = fit_fields(text, terminal_columns() - 1 - (int)strlen(what));
-    fprintf(stderr, "\r%s", what);
-    if (bar) draw_bar(bar, progress->done, total);
-    for (int i = 0; i < FIELDS; i++)
-        fputs(text[i], stderr);
-    fputs("\033[K", stderr);
-}
-
-void stk__progress_end(stk__progress *progress)
-{
-    if (progress->on && progress->last_ns) fputs("\r\033[K", stderr);
-    progress->last_ns = 0;
 }

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `stoker train` prints: device, network and memory before step 1, a line per evaluation (or per log
+ * interval), at the end where the time went and what to change. Called by the thread that trains. */
+#include "output/train_output.h"
+
+#include "core/clock.h"
+#include "core/cpu.h"
+#include "session/run_advice.h"
+#include "session/run_json.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { BAR = 30, CELL = 32 };
+
+static const char *count_text(double value, char text[24])
+{
+    if (value >= 1e9)
+        snprintf(text, 24, "%.2f G", value * 1e-9);
+    else if (value >= 1e6)
+        snprintf(text, 24, "%.2f M", value * 1e-6);
+    else if (value >= 1e4)
+        snprintf(text, 24, "%.0f k", value * 1e-3);
+    else
+        snprintf(text, 24, "%.0f", value);
+    return text;
+}
+
+/* --- before step 1 ---------------------------------------------------------------------------------------
+ */
+
+static void print_memory(const stk__session *s, const stk__trainer_info *info)
+{
+    fprintf(stderr, "  memory   at most %s: %s for weights and optimizer state, %s for activations",
+            stk__cli_bytes((double)s->plan.planned_bytes), stk__cli_bytes((double)info->model_bytes),
+            stk__cli_bytes((double)info->pass_bytes));
+    if (info->report->recomputed_layers)
+        fprintf(stderr, " (%s recomputed)",
+                stk__cli_count((uint64_t)info->report->recomputed_layers, "layer"));
+    fprintf(stderr, ", %s for batches", stk__cli_bytes((double)s->plan.batch_bytes));
+    if (s->plan.cache_bytes)
+        fprintf(stderr, ", %s for the cache", stk__cli_bytes((double)s->plan.cache_bytes));
+    fprintf(stderr, ", %s for the program\n", stk__cli_bytes((double)s->plan.program_bytes));
+}
+
+static void print_network(const stk__trainer_info *info)
+{
+    char params[24], flops[24];
+    const stk__network *network = info->network;
+    fprintf(stderr, "  network  %s (%s): %s parameters, %sFLOP a sample\n", network->name,
+            stk__task_word(network->task), count_text((double)info->report->param_count, params),
+            count_text(info->report->step_flops / (double)info->pass_samples, flops));
+}
+
+static void print_data(const stk__session *s)
+{
+    const stk_loader_info *info = stk_loader_describe(s->loader);
+    fprintf(stderr, "  data     %s: %s, %s", s->data.root, info->layout,
+            stk__cli_count(info->sample_count, "sample"));
+    if (s->val_loader)
+        fprintf(stderr, " for training, %s for validation",
+                stk__cli_grouped(stk_loader_describe(s->val_loader)->sample_count));
+    if (info->w) fprintf(stderr, ", %dx%d %s", info->w, info->h, info->channels == 1 ? "gray" : "RGB");
+    if (info->window_rows) fprintf(stderr, ", windows of %d x %d", info->window_rows, info->feature_count);
+    if (info->class_count) fprintf(stderr, ", %s", stk__cli_count((uint64_t)info->class_count, "class"));
+    fprintf(stderr, ", batches of %lld\n", (long long)info->batch_size);
+}
+
+/* Linear scaling is advice; nothing is changed. */
+static void print_rate_advice(const stk__session *s)
+{
+    static const int64_t batches[] = {0, 32, 16, 8};
+    const int64_t base = batches[s->run.preset];
+    const int64_t batch = stk_loader_describe(s->loader)->batch_size * s->train.accumulation;
+    if (base && batch != base)
+        fprintf(stderr,
+                "  advice   an optimizer step sees %s, preset %s assumes %lld: linear scaling gives "
+                "optimizer.lr=%g (it stays %g)\n",
+                stk__cli_count((uint64_t)batch, "sample"),
+                s->run.preset == STK_PRESET_BEST    ? "best"
+                : s->run.preset == STK_PRESET_DEBUG ? "debug"
+                                                    : "memory_limited",
+                (long long)base, s->optimizer.lr * (double)batch / (double)base, s->optimizer.lr);
+}
+
+static void print_effects(const stk__train_output *out)
+{
+    char own[1024];
+    snprintf(own, sizeof own, "%s/config.yaml", out->train->start.path ? out->train->start.path : "");
+    stk__cli_print_effects_now(out->train->session.config, out->train->start.resume ? own : NULL);
+}
+
+void stk__train_output_beginning(const stk__train_output *out)
+{
+    const stk__session *s = &out->train->session;
+    const stk__trainer_info *info = stk__trainer_describe(s->trainer);
+    const stk__cpu_budget budget = stk__cpu_budget_read(NULL);
+    const char *expects = stk__run_preset_expects((stk__run_preset)s->run.preset);
+    if (stk__cli_quiet) return;
+    fprintf(stderr, "  device   %s, %s; engine %s%s%s%s, %s\n", s->device[0] ? s->device : "cpu", budget.why,
+            info->engine->name, info->engine->version[0] ? " (" : "", info->engine->version,
+            info->engine->version[0] ? ")" : "", stk__cli_count((uint64_t)info->engine->threads, "thread"));
+    print_network(info);
+    print_memory(s, info);
+    print_data(s);
+    if (out->train->folder) fprintf(stderr, "  run      %s\n", stk__run_folder_path(out->train->folder));
+    if (expects) fprintf(stderr, "  preset   on a GPU it is expected to be busy %s of the time\n", expects);
+    print_rate_advice(s);
+    print_effects(out);
+}
+
+stk_status stk__train_output_plan(const stk__train_output *out, stk_error *error)
+{
+    const stk__session *s = &out->train->session;
+    const stk__memory_plan *p = &s->plan;
+    const stk__trainer_info *info = stk__trainer_describe(s->trainer);
+    if (stk__cli_json) {
+        stk__cli_print_json(stk__plan_json(s));
+        return STK_OK;
+    }
+    stk__buffer text = {0};
+    const stk_status status = stk__pass_print(info->pass, info->network, &text, error);
+    if (status == STK_OK) fwrite(text.data, 1, text.size_bytes, stdout);
+    stk__buffer_fini(&text);
+    const struct {
+        const char *name;
+        uint64_t bytes;
+    } rows[] = {{"batches", p->batch_bytes},  {"cache", p->cache_bytes},     {"CUDA itself", p->cuda_bytes},
+                {s->device, p->device_bytes}, {"program", p->program_bytes}, {"at most", p->planned_bytes}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (rows[i].bytes) printf("  %-14s %9s\n", rows[i].name, stk__cli_bytes((double)rows[i].bytes));
+    char verdict[256];
+    stk__memory_verdict_text(&s->verdict, verdict, sizeof verdict);
+    printf("%s\n", verdict);
+    return status;
+}
+
+/* --- during the run --------------------------------------------------------------------------------------
+ */
+
+static uint64_t samples_of(const stk__train_output *out)
+{
+    return stk_loader_describe(out->train->session.loader)->sample_count;
+}
+
+/* Of the epoch that is under way. */
+static uint64_t epoch_done(const stk__train_output *out, const stk__run_report *r)
+{
+    const uint64_t batch_size = (uint64_t)stk_loader_describe(out->train->session.loader)->batch_size,
+                   done = r->at.batch * batch_size;
+    return done < samples_of(out) ? done : samples_of(out);
+}
+
+static uint64_t samples_done(const stk__train_output *out, const stk__run_report *r)
+{
+    return r->at.epoch * samples_of(out) + epoch_done(out, r);
+}
+
+static void show_started(void *context, const stk__run_report *r)
+{
+    stk__train_output *out = context;
+    if (stk__cli_quiet) return;
+    stk__cli_print_skipped(r->skipped_checkpoints, r->skipped_reason);
+    if (r->resumed)
+        fprintf(stderr, "resumed from step %lld (%s)\n", (long long)r->resumed_step, r->checkpoint);
+    if (stk__trainer_describe(out->train->session.trainer)->epoch_again)
+        fprintf(stderr, "epoch %llu restarts: the batch size has changed\n",
+                (unsigned long long)r->at.epoch + 1);
+    stk__progress_start(&out->progress);
+    if (r->epochs > 1) out->progress.run_total = r->epochs * samples_of(out);
+    out->progress.run_from = samples_done(out, r);
+}
+
+/* "58 %"; what is unknown is a dash. */
+static const char *reading_text(char cell[CELL], stk_reading reading, double scale, const char *unit)
+{
+    if (reading.known == STK_KNOWN)
+        snprintf(cell, CELL, "%.0f%s", reading.value / scale, unit);
+    else
+        snprintf(cell, CELL, "-%s", unit);
+    return cell;
+}
+
+static void print_gpu(const stk__run_gpu *gpu)
+{
+    char cells[7][CELL];
+    fprintf(stderr, "GPU %s: util %s, %s of %s, memory %s of %s, %s, SM %s", gpu->label.text,
+            reading_text(cells[0], gpu->util_percent, 1, " %"), reading_text(cells[1], gpu->power_w, 1, ""),
+            reading_text(cells[2], gpu->power_limit_w, 1, " W"),
+            reading_text(cells[3], gpu->memory_used_bytes, 1e9, ""),
+            reading_text(cells[4], gpu->memory_total_bytes, 1e9, " GB"),
+            reading_text(cells[5], gpu->temperature_c, 1, " °C"),
+            reading_text(cells[6], gpu->sm_clock_mhz, 1, " MHz"));
+    if (gpu->state != STK_GPU_GOOD) fprintf(stderr, "; %s", stk_gpu_state_name(gpu->state));
+    fputc('\n', stderr);
+}
+
+static void show_gpus(stk__train_output *out, uint64_t epochs)
+{
+    static stk__run_gpu gpus[STK_GPUS];
+    if (!stk__run_monitor_due(out->train->monitor, epochs)) return;
+    stk__progress_end(&out->progress);
+    const int count = stk__run_monitor_read(out->train->monitor, epochs, gpus);
+    for (int i = 0; i < count && !stk__cli_quiet; i++)
+        print_gpu(&gpus[i]);
+}
+
+static void show_step(void *context, const stk__run_report *r)
+{
+    stk__train_output *out = context;
+    char what[48];
+    show_gpus(out, r->at.epoch);
+    if (out->shown_epoch != r->at.epoch + 1) {
+        stk__progress_end(&out->progress);
+        out->shown_epoch = r->at.epoch + 1;
+    }
+    if (r->logged)
+        snprintf(out->progress.note, sizeof out->progress.note, "  loss %.4g  wait %.0f %%",
+                 r->log.score.loss, 100 * r->wait_share);
+    snprintf(what, sizeof what, "epoch %llu/%llu", (unsigned long long)r->at.epoch + 1,
+             (unsigned long long)r->epochs);
+    out->progress.run_done = samples_done(out, r);
+    stk__progress_show(&out->progress, what, epoch_done(out, r), samples_of(out));
+}
+
+static void show_log(void *context, const stk__run_report *r)
+{
+    stk__train_output *out = context;
+    if (stk__cli_verbose < 1 && stk__trainer_has_val(out->train->session.trainer)) return;
+    stk__progress_end(&out->progress);
+    if (stk__cli_quiet) return;
+    fprintf(stderr, "step %-6lld loss %-8.5g", (long long)r->log_at.step, r->log.score.loss);
+    stk__cli_print_score(stderr, stk__trainer_describe(out->train->session.trainer)->network->task,
+                         &r->log.score);
+    fprintf(stderr, "  %s samples/s, wait %.0f %%\n", stk__cli_rate(r->samples_per_s), 100 * r->wait_share);
+}
+
+static void show_evaluation(void *context, const stk__run_report *r)
+{
+    stk__train_output *out = context;
+    stk__progress_end(&out->progress);
+    if (stk__cli_quiet) return;
+    fprintf(stderr, "epoch %-4llu loss %-8.4g val_loss %-8.4g", (unsigned long long)r->at.epoch,
+            r->logged ? r->log.score.loss : NAN, r->score.loss);
+    stk__cli_print_score(stderr, stk__trainer_describe(out->train->session.trainer)->network->task,
+                         &r->score);
+    const bool colors = r->best && stk__cli_colors(stderr);
+    fprintf(stderr, "%s%s%s\n", colors ? STK_PAINT_GOOD : "", r->best ? "  best so far" : "",
+            colors ? STK_PAINT_OFF : "");
+}
+
+stk__run_watch stk__train_output_watch(stk__train_output *out)
+{
+    return (stk__run_watch){.context = out,
+                            .started = show_started,
+                            .stepped = show_step,
+                            .logged = show_log,
+                            .evaluated = show_evaluation};
+}
+
+/* --- at the end ------------------------------------------------------------------------------------------
+ */
+
+static void print_stall(stk__run *run, const stk__stall *stall)
+{
+    const double wall_s = run->report.wall_s;
+    char name[48];
+    printf("where the time went: %.1f s, %s, %.4g ms a step\n", wall_s,
+           stk__cli_count(run->step_count, "step"), stk__run_step_ms(run));
+    for (int row = 0; row < STK_STALL_ROWS; row++) {
+        const double share = stk__stall_share(stall, (stk__stall_row)row, wall_s);
+        const int bar = (int)lrint(share * BAR);
+        if (share < 0.0005) continue;
+        snprintf(name, sizeof name, "%s%s", row <= STK_STALL_AUGMENT ? "wait for data: " : "",
+                 stk__stall_name((stk__stall_row)row));
+        printf("  %-24s %5.1f %%%s", name, 100 * share, bar ? "  " : "");
+        for (int i = 0; i < bar; i++)
+            fputs("█", stdout);
+        printf("\n");
+    }
+}
+
+/* Beside the network, so that it is no row of the table. */
+static void print_device_batches(const stk__session *s)
+{
+    stk_loader_stats stats;
+    stk_loader_get_stats(s->loader, &stats);
+    if (!stats.device_batches) return;
+    const double each_ms = 1e-6 / (double)stats.device_batches;
+    printf("  meanwhile, per batch: %.4g ms of copies to a device, %.4g ms of its kernels\n",
+           each_ms * (double)stats.device_copy_ns, each_ms * (double)stats.device_kernel_ns);
+}
+
+/* Up to three lines, the most important first. */
+static void print_advice(stk__train_output *out)
+{
+    stk__train_session *t = out->train;
+    const stk__run_result result = {.session = &t->session, .run = &t->run, .artifacts = &t->artifacts};
+    stk__advice list[STK_ADVICE_MOST];
+    const int count = stk__run_advise(&result, list);
+    for (int i = 0; i < count; i++)
+        printf("advice: %s\n", list[i].text);
+    if (!count && !stk__run_is_judged(&t->run))
+        printf("advice: none: %.1f s and %llu steps are too few to judge\n", t->run.report.wall_s,
+               (unsigned long long)t->run.step_count);
+    else if (!count)
+        printf("advice: nothing stands out in where the time went\n");
+}
+
+/* A finished run was resumed: no step was left. */
+static void print_nothing(const stk__train_output *out)
+{
+    const stk__run_report *r = &out->train->run.report;
+    const char *path = stk__run_folder_path(out->train->folder);
+    if (r->stopped_early)
+        printf("nothing to do: the run stopped early after %s without improvement\n",
+               stk__cli_count(r->at.epoch, "epoch"));
+    else
+        printf("nothing to do: %s of %llu done; for more: stoker train --run %s --resume train.epochs=%llu\n",
+               stk__cli_count(r->at.epoch, "epoch"), (unsigned long long)r->epochs, path,
+               2 * (unsigned long long)r->epochs);
+    printf("run: %s (report.html, config.yaml, run.json, metrics.jsonl, checkpoints)\n", path);
+}
+
+void stk__train_output_end(stk__train_output *out)
+{
+    const stk__run_report *r = &out->train->run.report;
+    const stk__session *s = &out->train->session;
+    const stk__trainer_info *info = stk__trainer_describe(s->trainer);
+    const stk__stall *stall = stk__trainer_stall(s->trainer);
+    show_gpus(out, r->at.epoch);
+    stk__progress_end(&out->progress);
+    if (stk__cli_quiet) return;
+    if (!out->train->run.step_count && !r->interrupted) {
+        print_nothing(out);
+        return;
+    }
+    if (out->train->run.step_count) print_stall(&out->train->run, stall);
+    print_device_batches(s);
+    if (r->wall_s > 0) printf("%s samples/s", stk__cli_rate((double)r->at.samples / r->wall_s));
+    if (!isnan(r->best_value))
+        printf("; best %s %.4g after step %lld", stk__task_describe(info->network->task)->values[info->value],
+               r->best_value, (long long)r->best_step);
+    printf("%s\n", r->interrupted     ? "; interrupted"
+                   : r->stopped_early ? "; stopped early: no improvement"
+                                      : "");
+    if (r->at.skipped)
+        printf("%lld of %s skipped: gradients overflow in fp16 (loss scale now %g)\n",
+               (long long)r->at.skipped, stk__cli_count((uint64_t)(r->at.step + r->at.skipped), "step"),
+               r->at.loss_scale);
+    if (r->checkpoint[0]) printf("last checkpoint: %s\n", r->checkpoint);
+    printf("run: %s (report.html, config.yaml, run.json, metrics.jsonl, checkpoints)\n",
+           stk__run_folder_path(out->train->folder));
+    print_advice(out);
+    if (r->interrupted)
+        printf("resume with: stoker train --run %s --resume\n", stk__run_folder_path(out->train->folder));
+}
