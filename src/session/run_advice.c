@@ -257,36 +257,39 @@ static bool no_validation(const stk__advice_facts *f, char *text)
 /* --- where the time went ---------------------------------------------------------------------------------
  */
 
-static void add_workers(const stk__advice_facts *f, char *text)
+/* What would make loading faster, and is not so already; empty: nothing is known. */
+static void data_remedies(const stk__advice_facts *f, char *text)
 {
-    char more[96];
-    if (f->workers >= f->cpus) return;
-    snprintf(more, sizeof more, "more data.num_workers (%lld of %lld CPUs), ", (long long)f->workers,
-             (long long)f->cpus);
-    add(text, more);
+    const bool images = f->task != STK_TASK_REGRESSION;
+    const char *last = NULL;
+    if (f->slowest == STK_STALL_READ && f->made)
+        last = "write the samples to files once (stoker make) instead of generating them";
+    else if (f->slowest == STK_STALL_READ)
+        last = f->in_blocks ? "a faster disk" : "data.order=blocks(256), a faster disk";
+    else if (images)
+        last =
+            f->slowest == STK_STALL_AUGMENT ? "a lighter augment.preset" : "images stored at data.image_size";
+    *text = '\0';
+    if (f->workers == 0) {
+        add(text, "data.num_workers=0 loads in the training thread: leave it to auto");
+        return;
+    }
+    if (f->workers < f->cpus)
+        say(text, "more data.num_workers (%lld of %lld CPUs)", (long long)f->workers, (long long)f->cpus);
+    if (images && !f->cached && f->slowest != STK_STALL_AUGMENT)
+        add(text, *text ? ", data.cache=auto" : "data.cache=auto");
+    if (last && *text) add(text, ", ");
+    if (last) add(text, last);
 }
 
 static bool data_wait(const stk__advice_facts *f, char *text)
 {
-    if (f->wait_share <= 0.05) return false;
+    char remedies[STK_ADVICE_TEXT_BYTES];
+    data_remedies(f, remedies);
+    if (f->wait_share <= 0.05 || !*remedies) return false;
     say(text, "%.0f %% of %.1f s were spent waiting for data, most of it for %s: ", 100 * f->wait_share,
         f->wall_s, stk__stall_name(f->slowest));
-    if (f->workers == 0) {
-        add(text, "data.num_workers=0 loads in the training thread, leave it to auto");
-        return true;
-    }
-    if (f->slowest == STK_STALL_READ && f->made) {
-        add(text, "samples are generated, write them to files once (stoker make)");
-        return true;
-    }
-    add_workers(f, text);
-    if (!f->cached) add(text, "data.cache=auto, ");
-    if (f->slowest == STK_STALL_READ)
-        add(text, f->in_blocks ? "a faster disk" : "data.order=blocks(256), or a faster disk");
-    else if (f->slowest == STK_STALL_AUGMENT)
-        add(text, "or a lighter augment.preset");
-    else
-        add(text, "or images stored at data.image_size");
+    add(text, remedies);
     return true;
 }
 

@@ -301,6 +301,16 @@ static void waiting_for_data(void **state)
     expect(&f, "data_wait", "stoker make");
     f.slowest = STK_STALL_AUGMENT;
     expect(&f, "data_wait", "augment.preset");
+    f.cached = false; /* holds what is decoded, not what is augmented */
+    expect_without(&f, "data_wait", "cache");
+
+    f = healthy_values(); /* windows: nothing is decoded */
+    f.wait_share = 0.3;
+    expect(&f, "data_wait", "more data.num_workers (4 of 8 CPUs)");
+    expect_without(&f, "data_wait", "image");
+    expect_without(&f, "data_wait", "cache");
+    f.workers = 8;
+    expect_none(&f);
 }
 
 static void intervals_that_are_short(void **state)
