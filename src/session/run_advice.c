@@ -226,7 +226,7 @@ static bool overfitting(const stk__advice_facts *f, char *text)
     const stk__run_trend *t = &f->trend;
     const double train = f->log.score.loss, val = f->score.loss;
     const double top = f->log.score.values[0], val_top = f->score.values[0];
-    const bool shares = f->task == STK_TASK_CLASSIFICATION || f->task == STK_TASK_SEGMENTATION;
+    const bool high = f->task != STK_TASK_POINTS; /* the metric is at most 1, and better when higher */
     const bool enough = f->log.step_count * (double)f->batch_size >= GAP_SAMPLES;
     if (!has_learnt(f) || t->evaluations < 3) return false;
     if (t->low_val_loss > 0 && val > 1.25 * t->low_val_loss && train < 0.9 * t->low_train_loss)
@@ -234,7 +234,7 @@ static bool overfitting(const stk__advice_facts *f, char *text)
             "overfitting: val_loss rose from %.3g (step %lld) to %.3g while the training loss fell from "
             "%.3g to %.3g",
             t->low_val_loss, (long long)t->low_step, val, t->low_train_loss, train);
-    else if (shares && enough && top - val_top > 0.25)
+    else if (high && enough && top > 0.25 && top - val_top > 0.25)
         say(text, "overfitting: %s is %.3g on the training part and %.3g on the validation part", f->metric,
             top, val_top);
     else
