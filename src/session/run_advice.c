@@ -226,7 +226,7 @@ static bool overfitting(const stk__advice_facts *f, char *text)
     const stk__run_trend *t = &f->trend;
     const double train = f->log.score.loss, val = f->score.loss;
     const double top = f->log.score.values[0], val_top = f->score.values[0];
-    const bool shares = f->task == STK_TASK_CLASSIFICATION || f->task == STK_TASK_SEGMENTATION;
+    const bool high = f->task != STK_TASK_POINTS; /* the metric is at most 1, and better when higher */
     const bool enough = f->log.step_count * (double)f->batch_size >= GAP_SAMPLES;
     if (!has_learnt(f) || t->evaluations < 3) return false;
     if (t->low_val_loss > 0 && val > 1.25 * t->low_val_loss && train < 0.9 * t->low_train_loss)
@@ -234,7 +234,7 @@ static bool overfitting(const stk__advice_facts *f, char *text)
             "overfitting: val_loss rose from %.3g (step %lld) to %.3g while the training loss fell from "
             "%.3g to %.3g",
             t->low_val_loss, (long long)t->low_step, val, t->low_train_loss, train);
-    else if (shares && enough && top - val_top > 0.25)
+    else if (high && enough && top > 0.25 && top - val_top > 0.25)
         say(text, "overfitting: %s is %.3g on the training part and %.3g on the validation part", f->metric,
             top, val_top);
     else
@@ -257,36 +257,39 @@ static bool no_validation(const stk__advice_facts *f, char *text)
 /* --- where the time went ---------------------------------------------------------------------------------
  */
 
-static void add_workers(const stk__advice_facts *f, char *text)
+/* What would make loading faster, and is not so already; empty: nothing is known. */
+static void data_remedies(const stk__advice_facts *f, char *text)
 {
-    char more[96];
-    if (f->workers >= f->cpus) return;
-    snprintf(more, sizeof more, "more data.num_workers (%lld of %lld CPUs), ", (long long)f->workers,
-             (long long)f->cpus);
-    add(text, more);
+    const bool images = f->task != STK_TASK_REGRESSION;
+    const char *last = NULL;
+    if (f->slowest == STK_STALL_READ && f->made)
+        last = "write the samples to files once (stoker make) instead of generating them";
+    else if (f->slowest == STK_STALL_READ)
+        last = f->in_blocks ? "a faster disk" : "data.order=blocks(256), a faster disk";
+    else if (images)
+        last =
+            f->slowest == STK_STALL_AUGMENT ? "a lighter augment.preset" : "images stored at data.image_size";
+    *text = '\0';
+    if (f->workers == 0) {
+        add(text, "data.num_workers=0 loads in the training thread: leave it to auto");
+        return;
+    }
+    if (f->workers < f->cpus)
+        say(text, "more data.num_workers (%lld of %lld CPUs)", (long long)f->workers, (long long)f->cpus);
+    if (images && !f->cached && f->slowest != STK_STALL_AUGMENT)
+        add(text, *text ? ", data.cache=auto" : "data.cache=auto");
+    if (last && *text) add(text, ", ");
+    if (last) add(text, last);
 }
 
 static bool data_wait(const stk__advice_facts *f, char *text)
 {
-    if (f->wait_share <= 0.05) return false;
+    char remedies[STK_ADVICE_TEXT_BYTES];
+    data_remedies(f, remedies);
+    if (f->wait_share <= 0.05 || !*remedies) return false;
     say(text, "%.0f %% of %.1f s were spent waiting for data, most of it for %s: ", 100 * f->wait_share,
         f->wall_s, stk__stall_name(f->slowest));
-    if (f->workers == 0) {
-        add(text, "data.num_workers=0 loads in the training thread, leave it to auto");
-        return true;
-    }
-    if (f->slowest == STK_STALL_READ && f->made) {
-        add(text, "samples are generated, write them to files once (stoker make)");
-        return true;
-    }
-    add_workers(f, text);
-    if (!f->cached) add(text, "data.cache=auto, ");
-    if (f->slowest == STK_STALL_READ)
-        add(text, f->in_blocks ? "a faster disk" : "data.order=blocks(256), or a faster disk");
-    else if (f->slowest == STK_STALL_AUGMENT)
-        add(text, "or a lighter augment.preset");
-    else
-        add(text, "or images stored at data.image_size");
+    add(text, remedies);
     return true;
 }
 

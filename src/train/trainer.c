@@ -157,7 +157,9 @@ static void mark_interval(stk__trainer *t, const stk__trainer_mark *start)
 
 stk_status stk__trainer_step(stk__trainer *t, stk_error *error)
 {
-    stk__trainer_mark start = {.at = t->at, .batches = t->batches};
+    stk__trainer_mark start;
+    start.at = t->at;
+    start.batches = t->batches;
     if (t->feed.tell) t->feed.tell(t->feed.context, &start.feed);
     mark_interval(t, &start);
     STK__TRY(stk__trainer_explain_shortage(t, keep_start(t, error), error));

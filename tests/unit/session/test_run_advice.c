@@ -173,7 +173,7 @@ static void equal_predictions(void **state)
 
     f = healthy_values();
     f.predictions.said[0] = (stk__prediction_range){0.5, 0.51};
-    f.score.values[0] = -0.1;
+    f.score.values[0] = f.log.score.values[0] = -0.1;
     expect(&f, "constant_predictions", "all 200 validation samples (0.5 to 0.51; targets -3 to 3)");
 
     f = healthy_points();
@@ -210,7 +210,7 @@ static void no_better_than_chance(void **state)
     expect_none(&f);
 
     f = healthy_values();
-    f.trend.top_value = f.score.values[0] = -0.02;
+    f.trend.top_value = f.score.values[0] = f.log.score.values[0] = -0.02;
     expect(&f, "chance_level", "r2 -0.02|always answering the mean gives 0");
     f = healthy_points();
     f.trend.top_value = f.score.values[0] = 25;
@@ -265,6 +265,15 @@ static void a_gap_between_the_parts(void **state)
     expect(&f, "overfitting", "top1 is 0.93 on the training part and 0.6 on the validation part");
     f.log.step_count = 1; /* 32 samples say little */
     expect_none(&f);
+    f = healthy_values();
+    f.score.values[0] = 0.3;
+    expect(&f, "overfitting", "r2 is 0.93 on the training part and 0.3 on the validation part");
+    expect_without(&f, "overfitting", "augment"); /* of a series there is none */
+    f.log.score.values[0] = 0.5;
+    expect_none(&f);
+    f = healthy_points(); /* in pixels: no share of anything */
+    f.score.values[0] = 20;
+    expect_none(&f);
 }
 
 static void no_validation_part(void **state)
@@ -301,6 +310,16 @@ static void waiting_for_data(void **state)
     expect(&f, "data_wait", "stoker make");
     f.slowest = STK_STALL_AUGMENT;
     expect(&f, "data_wait", "augment.preset");
+    f.cached = false; /* holds what is decoded, not what is augmented */
+    expect_without(&f, "data_wait", "cache");
+
+    f = healthy_values(); /* windows: nothing is decoded */
+    f.wait_share = 0.3;
+    expect(&f, "data_wait", "more data.num_workers (4 of 8 CPUs)");
+    expect_without(&f, "data_wait", "image");
+    expect_without(&f, "data_wait", "cache");
+    f.workers = 8;
+    expect_none(&f);
 }
 
 static void intervals_that_are_short(void **state)
