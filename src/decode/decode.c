@@ -75,12 +75,16 @@ const char *stk__format_name(const stk__format_ops *format)
 
 stk__deadline stk__deadline_start(const stk__limits *limits)
 {
-    return (stk__deadline){stk__clock_thread_ns() + stk__seconds_ns(limits->time_s), limits->time_s};
+    return (stk__deadline){.look_ns = stk__clock_ns() + stk__seconds_ns(limits->time_s) / 16,
+                           .time_s = limits->time_s};
 }
 
-bool stk__deadline_passed(const stk__deadline *deadline)
+bool stk__deadline_passed(stk__deadline *deadline)
 {
-    return stk__clock_thread_ns() >= deadline->end_ns;
+    if (!deadline->end_ns && stk__clock_ns() < deadline->look_ns) return false;
+    const uint64_t now_ns = stk__clock_thread_ns();
+    if (!deadline->end_ns) deadline->end_ns = now_ns + stk__seconds_ns(deadline->time_s);
+    return now_ns >= deadline->end_ns;
 }
 
 stk_status stk__deadline_fail(const stk__deadline *deadline, stk_error *error)

@@ -37,14 +37,16 @@ extern const stk__format_ops stk__format_png;
 extern const stk__format_ops stk__format_npy;
 
 /* Limit on the CPU time of the thread that decodes, which asks now and then, not per pixel: a process that
- * was stopped neither fails nor changes the stream. */
+ * was stopped neither fails nor changes the stream. That clock is a system call, so it is asked only when a
+ * sixteenth of the limit has passed on the wall's: the limit is kept to that. */
 typedef struct stk__deadline {
-    uint64_t end_ns; /* stk__clock_thread_ns */
+    uint64_t look_ns; /* stk__clock_ns */
+    uint64_t end_ns;  /* stk__clock_thread_ns; 0: not known yet */
     double time_s;
 } stk__deadline;
 
 stk__deadline stk__deadline_start(const stk__limits *limits);
-bool stk__deadline_passed(const stk__deadline *deadline);
+bool stk__deadline_passed(stk__deadline *deadline);
 stk_status stk__deadline_fail(const stk__deadline *deadline, stk_error *error);
 
 /* The luma of ITU-R BT.601, as in JPEG. */

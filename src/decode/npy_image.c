@@ -70,7 +70,7 @@ static stk_status decode_image(void *state, stk__encoded bytes, const stk__pictu
     (void)picture;
     stk__npy npy;
     stk__picture found = {0};
-    const stk__deadline deadline = stk__deadline_start(state);
+    stk__deadline deadline = stk__deadline_start(state);
     STK__TRY(read_array(bytes, &npy, &found, error));
     STK__TRY(stk__npy_check_size(&npy, bytes.size_bytes, error));
     if (found.w != target.w || found.h != target.h)

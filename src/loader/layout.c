@@ -66,7 +66,7 @@ stk__layout stk__layout_make(const stk__source_info *info, const stk__layout_opt
     layout.arena_offset = options->store.staged ? layout.spare_offset : 0;
     layout.total_bytes = cursor;
     layout.spare_limit_bytes = info->images ? options->spare_limit_bytes : 0;
-    layout.pin_bytes = stk__host_pages(cursor);
+    layout.pin_bytes = stk__host_pages(layout.spare_offset + options->usual_spare_bytes);
     if (!options->store.resident) return layout;
     size_t device_cursor = layout.pixel_bytes;
     layout.device_fact_offset = take(&device_cursor, layout.fact_bytes);

@@ -41,14 +41,14 @@ typedef struct stk__layout {
      * from label_offset to the weights' end, lie behind them. */
     size_t pixel_bytes, fact_bytes, device_fact_offset, device_bytes;
     size_t mix_offset; /* remote: stk__kernel_mix of the batch */
-    size_t pin_bytes;  /* all of it in whole pages: maybe beyond total_bytes */
+    size_t pin_bytes;  /* from the start, what is worth pinning, in whole pages: maybe beyond total_bytes */
 } stk__layout;
 
 typedef struct stk__layout_options {
     int64_t batch_size;
     stk__pixels common;
     stk__storage store;
-    size_t spare_bytes; /* planned: what a batch of the common size takes */
+    size_t spare_bytes, usual_spare_bytes; /* planned; what a batch of the common size takes of it */
     uint64_t spare_limit_bytes;
 } stk__layout_options;
 

@@ -335,7 +335,8 @@ static void note_size(stk_loader *loader, const stk_loader_options *o, stk__pixe
 }
 
 /* Memory for decoded images that have no place of their own: those that a device will finish, and those of
- * other sizes. Planned is what a batch of the common size takes; images that a device crops keep their size.
+ * other sizes. Planned is what a batch of the common size takes; images that a device crops keep their size,
+ * and twice as much lets a batch of larger ones stay where part of it is pinned.
  * The limit is not divided by the slots: what fits into a batch must not depend on the number of workers. */
 static void choose_spare(const stk_loader *loader, const stk_loader_options *o, stk__layout_options *layout)
 {
@@ -353,7 +354,10 @@ static void choose_spare(const stk_loader *loader, const stk_loader_options *o, 
         layout->spare_limit_bytes = usual;
     else if (staged || (layout->store.image == STK_DTYPE_U8 && !o->image_size[0]))
         layout->spare_limit_bytes = most;
-    if (staged) layout->spare_bytes = usual < layout->spare_limit_bytes ? usual : layout->spare_limit_bytes;
+    if (!staged) return;
+    const uint64_t limit = layout->spare_limit_bytes, planned = crops ? 2 * usual : usual;
+    layout->usual_spare_bytes = usual < limit ? usual : limit;
+    layout->spare_bytes = planned < limit ? planned : limit;
 }
 
 static void choose_slots(stk_loader *loader, const stk_loader_options *o, stk__pixels common,

@@ -225,9 +225,9 @@ static stk__pixels take_spare(stk__slot *slot, const stk__layout *layout, stk_vi
         return wanted;
     }
     uint64_t start;
-    if (!stk__spare_take(&slot->spare, larger(size, least), &start)) return (stk__pixels){0};
+    wanted.data = stk__spare_take(&slot->spare, larger(size, least), &start);
+    if (!wanted.data) return (stk__pixels){0};
     before->offset_bytes = layout->spare_offset - layout->arena_offset + start;
-    wanted.data = stk__spare_at(&slot->spare, start);
     return wanted;
 }
 

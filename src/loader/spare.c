@@ -103,7 +103,16 @@ static bool take_chunk(stk__spare *spare, uint64_t need, uint64_t *offset)
     return false;
 }
 
-bool stk__spare_take(stk__spare *spare, size_t size_bytes, uint64_t *offset)
+/* (lock) */
+static uint8_t *find(const stk__spare *spare, uint64_t offset)
+{
+    int i = spare->chunk_count - 1;
+    while (i > 0 && offset < spare->chunks[i].start)
+        i--;
+    return spare->chunks[i].memory.data + (offset - spare->chunks[i].start);
+}
+
+uint8_t *stk__spare_take(stk__spare *spare, size_t size_bytes, uint64_t *offset)
 {
     const uint64_t need = stk__align_up(size_bytes, STK_LINE_BYTES);
     pthread_mutex_lock(&spare->lock);
@@ -113,17 +122,15 @@ bool stk__spare_take(stk__spare *spare, size_t size_bytes, uint64_t *offset)
         found = grow(spare, need) && take_chunk(spare, need, offset);
         if (!found) atomic_store(&spare->refused, true);
     }
+    uint8_t *data = found ? find(spare, *offset) : NULL;
     pthread_mutex_unlock(&spare->lock);
-    return found;
+    return data;
 }
 
 uint8_t *stk__spare_at(stk__spare *spare, uint64_t offset)
 {
     pthread_mutex_lock(&spare->lock);
-    int i = spare->chunk_count - 1;
-    while (i > 0 && offset < spare->chunks[i].start)
-        i--;
-    uint8_t *data = spare->chunks[i].memory.data + (offset - spare->chunks[i].start);
+    uint8_t *data = find(spare, offset);
     pthread_mutex_unlock(&spare->lock);
     return data;
 }

@@ -43,9 +43,9 @@ void stk__spare_fini(stk__spare *spare);
 /* Nothing is in use any more. */
 void stk__spare_begin(stk__spare *spare);
 
-/* False: more than the limit, or the system refuses (`refused` tells). Where it lies depends on the order of
+/* NULL: more than the limit, or the system refuses (`refused` tells). Where it lies depends on the order of
  * the calls; whether all of a batch fits does not. */
-bool stk__spare_take(stk__spare *spare, size_t size_bytes, uint64_t *offset);
+uint8_t *stk__spare_take(stk__spare *spare, size_t size_bytes, uint64_t *offset);
 uint8_t *stk__spare_at(stk__spare *spare, uint64_t offset);
 
 /* Whether anything lies outside of the planned memory. */

@@ -78,8 +78,8 @@ static void fill(stk__spare *spare, uint64_t *offsets)
 {
     uint8_t *where[PIECES];
     for (int i = 0; i < PIECES; i++) {
-        assert_true(stk__spare_take(spare, PIECE, &offsets[i]));
-        where[i] = stk__spare_at(spare, offsets[i]);
+        where[i] = stk__spare_take(spare, PIECE, &offsets[i]);
+        assert_non_null(where[i]);
         memset(where[i], i + 1, PIECE);
     }
     for (int i = 0; i < PIECES; i++)
@@ -147,12 +147,12 @@ static void the_limit_and_the_system_are_told_apart(void **state)
     uint64_t offset;
     assert_int_equal(stk__spare_init(&spare, (stk__host_memory){0}, 100 * PIECE, NULL), STK_OK);
     for (int i = 0; i < 9; i++)
-        assert_true(stk__spare_take(&spare, PIECE, &offset));
-    assert_false(stk__spare_take(&spare, 92 * PIECE, &offset));
+        assert_non_null(stk__spare_take(&spare, PIECE, &offset));
+    assert_null(stk__spare_take(&spare, 92 * PIECE, &offset));
     assert_false(atomic_load(&spare.refused));
     stk__spare_begin(&spare);
     maps.calls_left = 0;
-    assert_false(stk__spare_take(&spare, 50 * PIECE, &offset));
+    assert_null(stk__spare_take(&spare, 50 * PIECE, &offset));
     assert_true(atomic_load(&spare.refused));
     maps.calls_left = -1;
     stk__spare_begin(&spare);
