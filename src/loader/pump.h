@@ -26,6 +26,7 @@ struct stk_loader {
     bool pinned;                /* the host's memory of slots shall be */
     stk__picture common;        /* upright, as the probe found most images */
     uint64_t read_bytes;        /* buffer that the probe's reads took */
+    uint64_t index_bytes;       /* of the source: lists of samples */
     stk__recipe recipe;         /* its cache belongs to the loader */
     double timeout_s;
     int64_t seed;

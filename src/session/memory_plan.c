@@ -41,7 +41,7 @@ static void add_loader(const stk__session *s, const stk_loader *loader, int64_t 
     const stk__loader_memory memory = stk__loader_plan_memory(loader, batch_size, count_steps(s, &feed));
     plan->batch_bytes += memory.batch_bytes;
     plan->cache_bytes += memory.cache_bytes;
-    plan->program_bytes += memory.worker_bytes;
+    plan->program_bytes += memory.worker_bytes + memory.index_bytes;
     plan->device_batch_bytes += memory.device_bytes;
 }
 
@@ -75,8 +75,7 @@ static void add_tensors(const stk__trainer_info *info, stk__memory_plan *plan)
 static void add_trainer(const stk__session *s, const stk__trainer *trainer, stk__memory_plan *plan)
 {
     const stk__trainer_info *info = stk__trainer_describe(trainer);
-    plan->program_bytes +=
-        info->engine->program_bytes + info->library_bytes + s->index_bytes + report_bytes(s);
+    plan->program_bytes += info->engine->program_bytes + info->library_bytes + report_bytes(s);
     if (info->engine->device != STK_DEVICE_CPU) plan->cuda_bytes = CUDA_BYTES;
     add_tensors(info, plan);
 }
@@ -121,6 +120,17 @@ stk_status stk__memory_plan_make(const stk__session *s, const stk__memory_questi
     stk__memory_plan_fill(s, question->batch_size, trainer, plan);
     stk__trainer_close(&trainer);
     return STK_OK;
+}
+
+bool stk__memory_loaders_are_small(const stk__session *s)
+{
+    enum { SHARE = 8 };
+    const stk__ram ram = stk__ram_read(NULL);
+    stk__memory_plan plan = {0};
+    add_loader(s, s->loader, stk_loader_describe(s->loader)->batch_size, &plan);
+    if (s->val_loader) add_loader(s, s->val_loader, stk_loader_describe(s->val_loader)->batch_size, &plan);
+    return ram.known &&
+           plan.batch_bytes + plan.cache_bytes + plan.program_bytes < ram.available_bytes / SHARE;
 }
 
 /* --- does it fit? ----------------------------------------------------------------------------------------

@@ -59,6 +59,10 @@ void stk__memory_plan_fill(const struct stk__session *session, int64_t batch_siz
 /* A rough plan becomes exact, by the trainer that was opened. */
 void stk__memory_plan_correct(stk__memory_plan *plan, const struct stk__trainer *trainer);
 
+/* Batches and caches take less than an eighth of what is available: the loaders may begin before the plan is
+ * made. */
+bool stk__memory_loaders_are_small(const struct stk__session *session);
+
 /* Holds session->plan against what is free; where it does not fit, finds batch sizes that do. root: where
  * /proc and the cgroup file system are looked for, NULL: the real ones. */
 stk_status stk__memory_judge(const struct stk__session *session, const char *root,

@@ -9,7 +9,6 @@
 #include "session/session_loaders.h"
 
 #include "augment/operation.h"
-#include "core/memory.h"
 #include "loader/loader_open.h"
 
 #include <stdio.h>
@@ -169,22 +168,16 @@ static stk_status plan_memory(stk__session *s, stk_error *error)
 /* --- open and close --------------------------------------------------------------------------------------
  */
 
-static stk_status open_loaders(stk__session *s, stk_error *error)
-{
-    const uint64_t held_bytes = stk__alloc_held_bytes();
-    if (!s->evaluates_only) STK__TRY(stk__session_open_training(s, error));
-    STK__TRY(stk__session_open_validation(s, error));
-    s->index_bytes = stk__alloc_held_bytes() - held_bytes;
-    return STK_OK;
-}
-
 stk_status stk__session_open(stk__session *s, stk_error *error)
 {
     STK__TRY(stk__session_read(s, error));
     STK__TRY(open_engine(s, error));
-    STK__TRY(open_loaders(s, error));
+    if (!s->evaluates_only) STK__TRY(stk__session_open_training(s, error));
+    STK__TRY(stk__session_open_validation(s, error));
+    const bool early = !s->plan_only && s->loader && stk__memory_loaders_are_small(s);
+    if (early) STK__TRY(stk__session_start_loaders(s, error));
     if (s->loader) STK__TRY(plan_memory(s, error));
-    if (!s->plan_only) STK__TRY(stk__session_start_loaders(s, error));
+    if (!s->plan_only && !early) STK__TRY(stk__session_start_loaders(s, error));
     if (!s->plan_only) STK__TRY(open_trainer(s, error));
     if (!s->loader) return STK_OK;
     if (!s->plan_only) stk__memory_plan_correct(&s->plan, s->trainer);

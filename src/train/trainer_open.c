@@ -66,7 +66,7 @@ static stk__trainer_pass main_pass(const stk__trainer *t)
 static stk_status plan_pass(stk__trainer *t, stk__trainer_pass which, int64_t n, stk__pass_request *request,
                             stk_error *error)
 {
-    const uint64_t held_bytes = stk__alloc_held_bytes();
+    const int64_t held_bytes = stk__alloc_held_bytes();
     t->pass_n[which] = n;
     request->input = input_shape(t, n);
     request->training = which < STK_PASS_EVAL;
@@ -77,7 +77,7 @@ static stk_status plan_pass(stk__trainer *t, stk__trainer_pass which, int64_t n,
     t->info.library_bytes += report->library_bytes;
     if (report->inside_bytes > t->info.inside_bytes) t->info.inside_bytes = report->inside_bytes;
     if (!t->info.engine->dry || which == main_pass(t)) return STK_OK;
-    t->info.library_bytes += stk__alloc_held_bytes() - held_bytes;
+    t->info.library_bytes += (size_t)(stk__alloc_held_bytes() - held_bytes);
     stk__pass_destroy(&t->passes[which]); /* its sizes are noted */
     return STK_OK;
 }
@@ -313,7 +313,7 @@ static stk_status open_trainer(stk__trainer *t, const stk__trainer_setup *setup,
 stk_status stk__trainer_open(stk__trainer **trainer, const stk__trainer_setup *setup, stk_error *error)
 {
     *trainer = NULL;
-    const uint64_t held_bytes = stk__alloc_held_bytes();
+    const int64_t held_bytes = stk__alloc_held_bytes();
     stk__trainer *t = stk__alloc(sizeof *t);
     if (!t) {
         stk__engine *engine = setup->engine; /* ours already */
@@ -327,8 +327,8 @@ stk_status stk__trainer_open(stk__trainer **trainer, const stk__trainer_setup *s
     t->evaluates_only = setup->evaluates_only;
     const stk_status status = open_trainer(t, setup, error);
     if (status == STK_OK && t->info.engine->dry)
-        t->info.library_bytes +=
-            stk__alloc_held_bytes() - held_bytes + (size_t)t->network->layer_count * (size_t)LAYER_BYTES;
+        t->info.library_bytes += (size_t)(stk__alloc_held_bytes() - held_bytes) +
+                                 (size_t)t->network->layer_count * (size_t)LAYER_BYTES;
     if (status == STK_OK)
         *trainer = t;
     else
