@@ -80,11 +80,6 @@ static void add_trainer(const stk__session *s, const stk__trainer *trainer, stk_
     add_tensors(info, plan);
 }
 
-void stk__memory_plan_correct(stk__memory_plan *plan, const stk__trainer *trainer)
-{
-    add_tensors(stk__trainer_describe(trainer), plan);
-}
-
 stk_status stk__session_open_dry(const stk__session *s, const stk__memory_question *question,
                                  stk__trainer **trainer, stk_error *error)
 {
@@ -213,12 +208,10 @@ static void judge_host(const stk__session *s, const char *root, stk__memory_verd
 }
 
 /* What a context takes is taken by the time it is asked. */
-static void judge_device(const stk__session *s, stk__memory_verdict *v)
+static void judge_device(const stk__session *s, int64_t free_bytes, stk__memory_verdict *v)
 {
-    if (!s->plan.device_bytes || !s->engine || !v->fits) return;
-    const stk__engine_memory memory = stk__engine_measure(s->engine);
-    if (memory.free_bytes < 0) return;
-    const uint64_t room = (uint64_t)memory.free_bytes + s->plan.cuda_bytes;
+    if (!s->plan.device_bytes || free_bytes < 0 || !v->fits) return;
+    const uint64_t room = (uint64_t)free_bytes + s->plan.cuda_bytes;
     if (s->plan.device_bytes <= room) return;
     *v = (stk__memory_verdict){.known = true,
                                .on_device = true,
@@ -227,11 +220,11 @@ static void judge_device(const stk__session *s, stk__memory_verdict *v)
                                .whose = s->device};
 }
 
-stk_status stk__memory_judge(const stk__session *s, const char *root, stk__memory_verdict *v,
-                             stk_error *error)
+stk_status stk__memory_judge(const stk__session *s, const char *root, int64_t device_free_bytes,
+                             stk__memory_verdict *v, stk_error *error)
 {
     judge_host(s, root, v);
-    judge_device(s, v);
+    judge_device(s, device_free_bytes, v);
     return v->fits || !s->loader ? STK_OK : find_sizes(s, v, error);
 }
 
