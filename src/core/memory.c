@@ -6,7 +6,6 @@
 
 #include "core/align.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,17 +13,17 @@
 /* Every block starts with its size, so that release can tell the hook. */
 enum { HEADER_BYTES = 64 };
 
-static _Atomic uint64_t held_bytes;
+static _Thread_local int64_t held_bytes;
 
 /* With the header and what the C library's heap takes for an aligned block. */
-static uint64_t cost_of(size_t size_bytes)
+static int64_t cost_of(size_t size_bytes)
 {
-    return stk__align_up(size_bytes + HEADER_BYTES, HEADER_BYTES) + HEADER_BYTES;
+    return (int64_t)stk__align_up(size_bytes + HEADER_BYTES, HEADER_BYTES) + HEADER_BYTES;
 }
 
-uint64_t stk__alloc_held_bytes(void)
+int64_t stk__alloc_held_bytes(void)
 {
-    return atomic_load_explicit(&held_bytes, memory_order_relaxed);
+    return held_bytes;
 }
 
 static void *heap_alloc(void *context, size_t size_bytes)
@@ -83,7 +82,7 @@ void *stk__alloc(size_t size_bytes)
     if (!block) return NULL;
     memset(block, 0, size_bytes + HEADER_BYTES);
     memcpy(block, &size_bytes, sizeof size_bytes);
-    atomic_fetch_add_explicit(&held_bytes, cost_of(size_bytes), memory_order_relaxed);
+    held_bytes += cost_of(size_bytes);
     return block + HEADER_BYTES;
 }
 
@@ -93,7 +92,7 @@ void stk__free(void *memory)
     uint8_t *block = (uint8_t *)memory - HEADER_BYTES;
     size_t size_bytes;
     memcpy(&size_bytes, block, sizeof size_bytes);
-    atomic_fetch_sub_explicit(&held_bytes, cost_of(size_bytes), memory_order_relaxed);
+    held_bytes -= cost_of(size_bytes);
     hook.release(hook.context, block, size_bytes + HEADER_BYTES);
 }
 

@@ -12,8 +12,9 @@
 /* Zeroed, aligned to 64 bytes; NULL when there is none. size_bytes 0 gives NULL too. */
 void *stk__alloc(size_t size_bytes);
 void stk__free(void *memory);
-/* What stk__alloc has handed out and has not got back, in all threads: for plans of memory. */
-uint64_t stk__alloc_held_bytes(void);
+/* What stk__alloc has handed out to this thread, less what this thread has given back: for plans, which look
+ * at the difference that something makes. */
+int64_t stk__alloc_held_bytes(void);
 
 /* Large zeroed pages that cost nothing until they are written; NULL when refused. */
 void *stk__map(size_t size_bytes);

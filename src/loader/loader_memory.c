@@ -121,5 +121,6 @@ stk__loader_memory stk__loader_plan_memory(const stk_loader *loader, int64_t bat
                                 .device_bytes =
                                     layout_at(loader, batch_size).device_bytes * (uint64_t)slots.count,
                                 .cache_bytes = loader->info.cache_bytes,
+                                .index_bytes = loader->index_bytes,
                                 .worker_bytes = workers * worker_bytes(loader)};
 }

@@ -10,6 +10,7 @@ typedef struct stk__loader_memory {
     uint64_t batch_bytes;  /* of all slots on the host, as far as batches reach into them */
     uint64_t device_bytes; /* of all slots in a GPU's memory */
     uint64_t cache_bytes;  /* when it is full */
+    uint64_t index_bytes;  /* of the list of samples */
     uint64_t worker_bytes; /* files, decoded pixels and stacks of all workers; an estimate */
 } stk__loader_memory;
 

@@ -27,6 +27,7 @@ struct stk_loader {
     bool pinned;                /* the host's memory of slots shall be */
     stk__picture common;        /* upright, as the probe found most images */
     uint64_t read_bytes;        /* buffer that the probe's reads took */
+    uint64_t index_bytes;       /* of the source: lists of samples */
     stk__recipe recipe;         /* its cache belongs to the loader */
     stk__inflate_gate gate;     /* for the decoders of all workers */
     double timeout_s;

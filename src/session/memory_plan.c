@@ -41,7 +41,7 @@ static void add_loader(const stk__session *s, const stk_loader *loader, int64_t 
     const stk__loader_memory memory = stk__loader_plan_memory(loader, batch_size, count_steps(s, &feed));
     plan->batch_bytes += memory.batch_bytes;
     plan->cache_bytes += memory.cache_bytes;
-    plan->program_bytes += memory.worker_bytes;
+    plan->program_bytes += memory.worker_bytes + memory.index_bytes;
     plan->device_batch_bytes += memory.device_bytes;
 }
 
@@ -75,15 +75,9 @@ static void add_tensors(const stk__trainer_info *info, stk__memory_plan *plan)
 static void add_trainer(const stk__session *s, const stk__trainer *trainer, stk__memory_plan *plan)
 {
     const stk__trainer_info *info = stk__trainer_describe(trainer);
-    plan->program_bytes +=
-        info->engine->program_bytes + info->library_bytes + s->index_bytes + report_bytes(s);
+    plan->program_bytes += info->engine->program_bytes + info->library_bytes + report_bytes(s);
     if (info->engine->device != STK_DEVICE_CPU) plan->cuda_bytes = CUDA_BYTES;
     add_tensors(info, plan);
-}
-
-void stk__memory_plan_correct(stk__memory_plan *plan, const stk__trainer *trainer)
-{
-    add_tensors(stk__trainer_describe(trainer), plan);
 }
 
 stk_status stk__session_open_dry(const stk__session *s, const stk__memory_question *question,
@@ -121,6 +115,17 @@ stk_status stk__memory_plan_make(const stk__session *s, const stk__memory_questi
     stk__memory_plan_fill(s, question->batch_size, trainer, plan);
     stk__trainer_close(&trainer);
     return STK_OK;
+}
+
+bool stk__memory_loaders_are_small(const stk__session *s)
+{
+    enum { SHARE = 8 };
+    const stk__ram ram = stk__ram_read(NULL);
+    stk__memory_plan plan = {0};
+    add_loader(s, s->loader, stk_loader_describe(s->loader)->batch_size, &plan);
+    if (s->val_loader) add_loader(s, s->val_loader, stk_loader_describe(s->val_loader)->batch_size, &plan);
+    return ram.known &&
+           plan.batch_bytes + plan.cache_bytes + plan.program_bytes < ram.available_bytes / SHARE;
 }
 
 /* --- does it fit? ----------------------------------------------------------------------------------------
@@ -203,12 +208,10 @@ static void judge_host(const stk__session *s, const char *root, stk__memory_verd
 }
 
 /* What a context takes is taken by the time it is asked. */
-static void judge_device(const stk__session *s, stk__memory_verdict *v)
+static void judge_device(const stk__session *s, int64_t free_bytes, stk__memory_verdict *v)
 {
-    if (!s->plan.device_bytes || !s->engine || !v->fits) return;
-    const stk__engine_memory memory = stk__engine_measure(s->engine);
-    if (memory.free_bytes < 0) return;
-    const uint64_t room = (uint64_t)memory.free_bytes + s->plan.cuda_bytes;
+    if (!s->plan.device_bytes || free_bytes < 0 || !v->fits) return;
+    const uint64_t room = (uint64_t)free_bytes + s->plan.cuda_bytes;
     if (s->plan.device_bytes <= room) return;
     *v = (stk__memory_verdict){.known = true,
                                .on_device = true,
@@ -217,11 +220,11 @@ static void judge_device(const stk__session *s, stk__memory_verdict *v)
                                .whose = s->device};
 }
 
-stk_status stk__memory_judge(const stk__session *s, const char *root, stk__memory_verdict *v,
-                             stk_error *error)
+stk_status stk__memory_judge(const stk__session *s, const char *root, int64_t device_free_bytes,
+                             stk__memory_verdict *v, stk_error *error)
 {
     judge_host(s, root, v);
-    judge_device(s, v);
+    judge_device(s, device_free_bytes, v);
     return v->fits || !s->loader ? STK_OK : find_sizes(s, v, error);
 }
 

@@ -56,12 +56,14 @@ stk_status stk__session_open_dry(const struct stk__session *session, const stk__
 void stk__memory_plan_fill(const struct stk__session *session, int64_t batch_size,
                            const struct stk__trainer *trainer, stk__memory_plan *plan);
 
-/* A rough plan becomes exact, by the trainer that was opened. */
-void stk__memory_plan_correct(stk__memory_plan *plan, const struct stk__trainer *trainer);
+/* Batches and caches take less than an eighth of what is available: the loaders may begin before the plan is
+ * made. */
+bool stk__memory_loaders_are_small(const struct stk__session *session);
 
 /* Holds session->plan against what is free; where it does not fit, finds batch sizes that do. root: where
- * /proc and the cgroup file system are looked for, NULL: the real ones. */
-stk_status stk__memory_judge(const struct stk__session *session, const char *root,
+ * /proc and the cgroup file system are looked for, NULL: the real ones. device_free_bytes: of the GPU; -1:
+ * unknown, or none. */
+stk_status stk__memory_judge(const struct stk__session *session, const char *root, int64_t device_free_bytes,
                              stk__memory_verdict *verdict, stk_error *error);
 /* STK_ERROR_MEMORY with the verdict in words, if it does not fit; STK_OK if it does, or if nothing is known.
  */

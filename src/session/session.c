@@ -10,7 +10,6 @@
 #include "session/trained_run.h"
 
 #include "augment/operation.h"
-#include "core/memory.h"
 #include "loader/loader_open.h"
 
 #include <pthread.h>
@@ -136,69 +135,67 @@ stk__trainer_setup stk__session_trainer_setup(const stk__session *s)
                                 .has_checkpoint = s->has_checkpoint || s->evaluates_only};
 }
 
+static stk_status refuse_unless_forced(const stk__session *s, stk_error *error)
+{
+    return s->run.force == STK_SWITCH_ON ? STK_OK : stk__memory_refuse(&s->verdict, error);
+}
+
+/* The trainer knows all sizes, and has allocated nothing. */
+static stk_status admit(void *context, const stk__trainer *trainer, stk_error *error)
+{
+    stk__session *s = context;
+    stk__memory_plan_fill(s, stk_loader_describe(s->loader)->batch_size, trainer, &s->plan);
+    const stk__engine_memory device = stk__trainer_memory((stk__trainer *)(uintptr_t)trainer);
+    STK__TRY(stk__memory_judge(s, NULL, device.free_bytes, &s->verdict, error));
+    return refuse_unless_forced(s, error);
+}
+
 static stk_status open_trainer(stk__session *s, stk_error *error)
 {
     stk__trainer_setup setup = stk__session_trainer_setup(s);
     setup.engine = s->engine;
     STK__TRY(stk__session_check_data(s, error));
     if (!setup.has_checkpoint) STK__TRY(stk__run_weights_find(&s->model.weights, &s->weights, error));
+    if (s->loader) setup.admit = admit;
+    setup.admit_context = s;
     s->engine = NULL;
     STK__TRY(stk__trainer_open(&s->trainer, &setup, error));
     return tell_trainer(s, error);
 }
 
-/* --- memory ----------------------------------------------------------------------------------------------
- */
-
-/* A plan that is only printed keeps its trainer, which has the layers. */
-static stk_status make_plan(stk__session *s, bool rough, stk_error *error)
+/* Before the engine allocates anything: for `--plan`, which keeps the trainer for its layers, and for engines
+ * that measure their methods on tensors of their own when operations are made. */
+static stk_status plan_dry(stk__session *s, stk_error *error)
 {
     stk__trainer *trainer = NULL;
-    const stk__memory_question question = {.batch_size = stk_loader_describe(s->loader)->batch_size,
-                                           .rough = rough};
+    const stk__memory_question question = {.batch_size = stk_loader_describe(s->loader)->batch_size};
     STK__TRY(stk__session_open_dry(s, &question, &trainer, error));
     stk__memory_plan_fill(s, question.batch_size, trainer, &s->plan);
     if (s->plan_only)
         s->trainer = trainer;
     else
         stk__trainer_close(&trainer);
-    return stk__memory_judge(s, NULL, &s->verdict, error);
-}
-
-/* Before anything is allocated. The first step shall not wait for an exact plan where a rough one fits: the
- * trainer makes the exact one. */
-static stk_status plan_memory(stk__session *s, stk_error *error)
-{
-    STK__TRY(make_plan(s, !s->plan_only, error));
-    if (s->plan_only) return tell_trainer(s, error);
-    if (s->verdict.fits || s->run.force == STK_SWITCH_ON) return STK_OK;
-    STK__TRY(make_plan(s, false, error));
-    return stk__memory_refuse(&s->verdict, error);
+    STK__TRY(stk__memory_judge(s, NULL, -1, &s->verdict, error));
+    return s->plan_only ? tell_trainer(s, error) : refuse_unless_forced(s, error);
 }
 
 /* --- open and close --------------------------------------------------------------------------------------
  */
 
-static stk_status open_loaders(stk__session *s, stk_error *error)
-{
-    const uint64_t held_bytes = stk__alloc_held_bytes();
-    if (!s->evaluates_only) STK__TRY(stk__session_open_training(s, error));
-    STK__TRY(stk__session_open_validation(s, error));
-    s->index_bytes = stk__alloc_held_bytes() - held_bytes;
-    return STK_OK;
-}
-
 stk_status stk__session_open(stk__session *s, stk_error *error)
 {
     STK__TRY(stk__session_read(s, error));
     STK__TRY(open_engine(s, error));
-    STK__TRY(open_loaders(s, error));
-    if (s->loader) STK__TRY(plan_memory(s, error));
-    if (!s->plan_only) STK__TRY(stk__session_start_loaders(s, error));
-    if (!s->plan_only) STK__TRY(open_trainer(s, error));
-    if (!s->loader) return STK_OK;
-    if (!s->plan_only) stk__memory_plan_correct(&s->plan, s->trainer);
-    return stk__session_check_parts(s, error);
+    if (!s->evaluates_only) STK__TRY(stk__session_open_training(s, error));
+    STK__TRY(stk__session_open_validation(s, error));
+    const bool tunes = s->train.compile_mode == STK_COMPILE_MAX_AUTOTUNE;
+    if (s->loader && (s->plan_only || tunes)) STK__TRY(plan_dry(s, error));
+    if (s->plan_only) return stk__session_check_parts(s, error);
+    const bool early = !s->loader || stk__memory_loaders_are_small(s);
+    if (early) STK__TRY(stk__session_start_loaders(s, error));
+    STK__TRY(open_trainer(s, error));
+    if (!early) STK__TRY(stk__session_start_loaders(s, error));
+    return s->loader ? stk__session_check_parts(s, error) : STK_OK;
 }
 
 int stk__session_close(stk__session *s)

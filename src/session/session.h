@@ -35,7 +35,6 @@ typedef struct stk__session { /* zeroed, config set, then open and close */
     stk__engine *engine;             /* until it is the trainer's */
     char device[16]; /* where batches of the training part end: "cuda:0"; empty: the host's memory */
     stk__trainer *trainer;
-    uint64_t index_bytes;        /* of both loaders' lists of samples */
     stk__memory_plan plan;       /* of a session that trains */
     stk__memory_verdict verdict; /* … whether it fits */
 } stk__session;

@@ -32,6 +32,9 @@ typedef struct stk__trainer_setup {
     bool evaluates_only; /* no gradients, no optimizer: `stoker eval` */
     bool has_checkpoint; /* whose weights will come: model.weights is not read */
     bool rough;          /* with a dry engine: see stk__pass_request */
+    /* Asked when all sizes are known and nothing is allocated; a failure ends the opening. NULL: nobody. */
+    stk_status (*admit)(void *context, const stk__trainer *trainer, stk_error *error);
+    void *admit_context;
 } stk__trainer_setup;
 
 /* How the engine that the settings ask for is opened; what they contradict in is refused. */

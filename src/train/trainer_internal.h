@@ -50,6 +50,7 @@ struct stk__trainer {
     stk__feed_facts facts;
     uint64_t seed;
     bool evaluates_only;
+    int64_t held_bytes; /* of stk__alloc_held_bytes, before it was opened */
 
     stk__engine *engine;
     stk__network *network;

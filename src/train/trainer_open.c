@@ -13,6 +13,11 @@
  */
 enum { LAYER_BYTES = 3500 };
 
+static size_t layers_bytes(const stk__trainer *t)
+{
+    return (size_t)t->network->layer_count * LAYER_BYTES;
+}
+
 /* --- passes ----------------------------------------------------------------------------------------------
  */
 
@@ -66,7 +71,7 @@ static stk__trainer_pass main_pass(const stk__trainer *t)
 static stk_status plan_pass(stk__trainer *t, stk__trainer_pass which, int64_t n, stk__pass_request *request,
                             stk_error *error)
 {
-    const uint64_t held_bytes = stk__alloc_held_bytes();
+    const int64_t held_bytes = stk__alloc_held_bytes();
     t->pass_n[which] = n;
     request->input = input_shape(t, n);
     request->training = which < STK_PASS_EVAL;
@@ -77,7 +82,7 @@ static stk_status plan_pass(stk__trainer *t, stk__trainer_pass which, int64_t n,
     t->info.library_bytes += report->library_bytes;
     if (report->inside_bytes > t->info.inside_bytes) t->info.inside_bytes = report->inside_bytes;
     if (!t->info.engine->dry || which == main_pass(t)) return STK_OK;
-    t->info.library_bytes += stk__alloc_held_bytes() - held_bytes;
+    t->info.library_bytes += (size_t)(stk__alloc_held_bytes() - held_bytes);
     stk__pass_destroy(&t->passes[which]); /* its sizes are noted */
     return STK_OK;
 }
@@ -114,28 +119,55 @@ static stk_status plan_passes(stk__trainer *t, const stk__trainer_setup *setup, 
 /* --- model and sums --------------------------------------------------------------------------------------
  */
 
-static stk_status make_model(stk__trainer *t, const stk__trainer_setup *setup, stk_error *error)
+static stk__model_options model_options(const stk__trainer *t, const stk__trainer_setup *setup)
 {
     const bool adamw = setup->optimizer->name == STK_OPTIMIZER_ADAMW;
-    const stk__pass *pass = t->passes[main_pass(t)];
-    const stk__model_options options = {.training = !t->evaluates_only,
-                                        .first = adamw || setup->optimizer->momentum >= 0,
-                                        .second = adamw,
-                                        .average = setup->train->ema > 0,
-                                        .spare = !t->evaluates_only,
-                                        .freeze = setup->model->freeze,
-                                        .seed = t->seed};
-    STK__TRY(stk__model_create(&t->model, t->engine, t->network, stk__pass_forms(pass), &options, error));
+    return (stk__model_options){.training = !t->evaluates_only,
+                                .first = adamw || setup->optimizer->momentum >= 0,
+                                .second = adamw,
+                                .average = setup->train->ema > 0,
+                                .spare = !t->evaluates_only,
+                                .freeze = setup->model->freeze,
+                                .seed = t->seed};
+}
+
+static stk_status make_model(stk__trainer *t, const stk__trainer_setup *setup, stk_error *error)
+{
+    const stk__model_options options = model_options(t, setup);
+    const stk__op_form *forms = stk__pass_forms(t->info.pass);
+    STK__TRY(stk__model_create(&t->model, t->engine, t->network, forms, &options, error));
     t->info.model_bytes = t->model->size_bytes;
     STK__TRY(stk__arena_create(t->engine, t->info.pass_bytes, &t->pass_arena, error));
     for (int p = 0; p < STK_PASS_COUNT; p++)
         if (t->passes[p]) STK__TRY(stk__pass_bind(t->passes[p], t->model, t->pass_arena, error));
-    t->info.pass = pass;
-    t->info.pass_samples = t->pass_n[main_pass(t)];
-    t->info.report = stk__pass_describe(pass);
-    t->info.network = t->network;
     t->info.model = t->model;
     return STK_OK;
+}
+
+/* The size of the model that make_model will make: tensors are as large on every engine. */
+static stk_status measure_model(stk__trainer *t, const stk__trainer_setup *setup, stk_error *error)
+{
+    const stk__model_options options = model_options(t, setup);
+    const int64_t held_bytes = stk__alloc_held_bytes();
+    stk__engine *dry;
+    stk__model *model = NULL;
+    STK__TRY(stk__engine_open(&dry, &(stk__engine_options){.name = "reference", .dry = true}, error));
+    const stk_status status =
+        stk__model_create(&model, dry, t->network, stk__pass_forms(t->info.pass), &options, error);
+    if (model) t->info.model_bytes = model->size_bytes;
+    t->info.library_bytes += (size_t)(stk__alloc_held_bytes() - held_bytes);
+    stk__model_destroy(&model);
+    stk__engine_close(&dry);
+    return status;
+}
+
+/* All that a plan needs to know, before anything of it is allocated. */
+static stk_status ask_admission(stk__trainer *t, const stk__trainer_setup *setup, stk_error *error)
+{
+    if (!setup->admit) return STK_OK;
+    t->info.library_bytes += (size_t)(stk__alloc_held_bytes() - t->held_bytes) + layers_bytes(t);
+    STK__TRY(measure_model(t, setup, error));
+    return setup->admit(setup->admit_context, t, error);
 }
 
 static stk_status make_sums(stk__trainer *t, stk_error *error)
@@ -317,9 +349,14 @@ static stk_status open_trainer(stk__trainer *t, const stk__trainer_setup *setup,
     if (!t->engine) STK__TRY(stk__trainer_open_engine(&t->engine, setup->run, setup->train, error));
     t->info.engine = stk__engine_describe(t->engine);
     STK__TRY(stk__trainer_read_network(t, setup->model, error));
+    t->info.network = t->network;
     STK__TRY(choose_metric(t, setup->train->metric, error));
     STK__TRY(stk__trainer_choose_amp(t, setup->train, error));
     STK__TRY(plan_passes(t, setup, error));
+    t->info.pass = t->passes[main_pass(t)];
+    t->info.pass_samples = t->pass_n[main_pass(t)];
+    t->info.report = stk__pass_describe(t->info.pass);
+    STK__TRY(ask_admission(t, setup, error));
     STK__TRY(stk__trainer_explain_shortage(t, make_model(t, setup, error), error));
     STK__TRY(make_sums(t, error));
     STK__TRY(read_class_weights(t, setup->loss->class_weights, error));
@@ -333,13 +370,14 @@ static stk_status open_trainer(stk__trainer *t, const stk__trainer_setup *setup,
 stk_status stk__trainer_open(stk__trainer **trainer, const stk__trainer_setup *setup, stk_error *error)
 {
     *trainer = NULL;
-    const uint64_t held_bytes = stk__alloc_held_bytes();
+    const int64_t held_bytes = stk__alloc_held_bytes();
     stk__trainer *t = stk__alloc(sizeof *t);
     if (!t) {
         stk__engine *engine = setup->engine; /* ours already */
         stk__engine_close(&engine);
         return stk__fail_memory(error, sizeof *t, "a trainer");
     }
+    t->held_bytes = held_bytes;
     t->feed = setup->feed;
     t->val = setup->val;
     t->facts = setup->facts;
@@ -347,8 +385,7 @@ stk_status stk__trainer_open(stk__trainer **trainer, const stk__trainer_setup *s
     t->evaluates_only = setup->evaluates_only;
     const stk_status status = open_trainer(t, setup, error);
     if (status == STK_OK && t->info.engine->dry)
-        t->info.library_bytes +=
-            stk__alloc_held_bytes() - held_bytes + (size_t)t->network->layer_count * (size_t)LAYER_BYTES;
+        t->info.library_bytes += (size_t)(stk__alloc_held_bytes() - held_bytes) + layers_bytes(t);
     if (status == STK_OK)
         *trainer = t;
     else

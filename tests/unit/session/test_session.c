@@ -269,6 +269,54 @@ static void a_plan_needs_no_folder(void **state)
     stk__config_destroy(&session.config);
 }
 
+/* A machine with so much memory available. */
+static stk__memory_verdict judge_on(const stk__session *session, uint64_t bytes)
+{
+    workspace root = workspace_make();
+    stk__memory_verdict verdict;
+    stk_error error = {0};
+    char text[96];
+    snprintf(text, sizeof text, "MemAvailable: %llu kB\n", (unsigned long long)(bytes / 1024));
+    workspace_put(&root, "proc/meminfo", text);
+    const stk_status status = stk__memory_judge(session, root.path, -1, &verdict, &error);
+    workspace_remove(&root);
+    if (status != STK_OK) fail_msg("%s", error.message);
+    return verdict;
+}
+
+static uint64_t planned_at(const stk__session *session, int64_t batch_size, bool checkpointing)
+{
+    stk__memory_plan plan;
+    const stk__memory_question question = {.batch_size = batch_size, .checkpointing = checkpointing};
+    assert_int_equal(stk__memory_plan_make(session, &question, &plan, NULL), STK_OK);
+    return plan.planned_bytes;
+}
+
+static void what_does_not_fit_is_refused_with_what_would(void **state)
+{
+    (void)state;
+    static stk__session session;
+    stk_error error = {0};
+    session = (stk__session){.plan_only = true};
+    assert_int_equal(read_settings(&session.config, "model.hidden", "64", &error), STK_OK);
+    assert_int_equal(stk__session_open(&session, &error), STK_OK);
+    const uint64_t whole = session.plan.planned_bytes, least = planned_at(&session, 1, false);
+    assert_true(least < whole);
+    stk__memory_verdict v = judge_on(&session, whole);
+    assert_true(v.known && v.fits && stk__memory_refuse(&v, NULL) == STK_OK);
+    v = judge_on(&session, 0); /* of what the process has already nothing is left out */
+    assert_true(v.available_bytes > 0 && v.available_bytes < UINT64_C(1) << 32);
+    session.plan.planned_bytes += UINT64_C(1) << 40;
+    v = judge_on(&session, UINT64_C(1) << 39);
+    assert_false(v.fits);
+    assert_int_equal(v.batch_size, BATCH - 1); /* everything below does */
+    assert_int_equal(stk__memory_refuse(&v, &error), STK_ERROR_MEMORY);
+    assert_non_null(strstr(error.hint, "batch_size="));
+    assert_non_null(strstr(error.hint, "run.force=true"));
+    assert_int_equal(stk__session_close(&session), 0);
+    stk__config_destroy(&session.config);
+}
+
 /* --- what goes wrong ---------------------------------------------------------------------------------------
  */
 
@@ -382,6 +430,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(settings_become_a_run),
         cmocka_unit_test(a_plan_needs_no_folder),
+        cmocka_unit_test(what_does_not_fit_is_refused_with_what_would),
         cmocka_unit_test(failures_come_back_with_a_hint),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(feeds_give_what_their_loader_gives),
