@@ -4,6 +4,7 @@
  * What it does is src/session/train_session.h. All in the main thread. */
 #include "cli.h"
 #include "grid/grid.h"
+#include "train_end.h"
 
 #include "core/clock.h"
 #include "core/cpu.h"
@@ -13,7 +14,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { BAR = 30, CELL = 32, NOT_GIVEN = -1 }; /* NOT_GIVEN: an option with a number */
+enum { CELL = 32, NOT_GIVEN = -1 }; /* NOT_GIVEN: an option with a number */
 
 typedef struct train_job {
     stk__arguments arguments;
@@ -22,19 +23,6 @@ typedef struct train_job {
     stk__progress progress;
     uint64_t shown_epoch; /* the bar is of this one, counted from 1; 0: none */
 } train_job;
-
-static const char *count_text(double value, char text[24])
-{
-    if (value >= 1e9)
-        snprintf(text, 24, "%.2f G", value * 1e-9);
-    else if (value >= 1e6)
-        snprintf(text, 24, "%.2f M", value * 1e-6);
-    else if (value >= 1e4)
-        snprintf(text, 24, "%.0f k", value * 1e-3);
-    else
-        snprintf(text, 24, "%.0f", value);
-    return text;
-}
 
 /* --- before step 1 ---------------------------------------------------------------------------------------
  */
@@ -54,11 +42,10 @@ static void print_memory(const stk__session *s, const stk__trainer_info *info)
 
 static void print_network(const stk__trainer_info *info, int64_t batch_size)
 {
-    char params[24], flops[24];
     const stk__network *network = info->network;
     fprintf(stderr, "  network  %s (%s): %s parameters, %sFLOP a sample\n", network->name,
-            stk__task_word(network->task), count_text((double)info->report->param_count, params),
-            count_text(info->report->step_flops / (double)batch_size, flops));
+            stk__task_word(network->task), stk__cli_scaled((double)info->report->param_count),
+            stk__cli_scaled(info->report->step_flops / (double)batch_size));
 }
 
 static void print_data(const stk__session *s)
@@ -215,51 +202,6 @@ static void show_evaluation(void *context, const stk__run_report *r)
 /* --- at the end ------------------------------------------------------------------------------------------
  */
 
-static void print_stall(stk__run *run, const stk__stall *stall)
-{
-    const double wall_s = run->report.wall_s;
-    char name[48];
-    printf("where the time went: %.1f s, %s, %.4g ms a step\n", wall_s,
-           stk__cli_count(run->step_count, "step"), stk__run_step_ms(run));
-    for (int row = 0; row < STK_STALL_ROWS; row++) {
-        const double share = stk__stall_share(stall, (stk__stall_row)row, wall_s);
-        const int bar = (int)lrint(share * BAR);
-        if (share < 0.0005) continue;
-        snprintf(name, sizeof name, "%s%s", row <= STK_STALL_AUGMENT ? "wait for data: " : "",
-                 stk__stall_name((stk__stall_row)row));
-        printf("  %-24s %5.1f %%%s", name, 100 * share, bar ? "  " : "");
-        for (int i = 0; i < bar; i++)
-            fputs("█", stdout);
-        printf("\n");
-    }
-}
-
-/* Beside the network, so that it is no row of the table. */
-static void print_device_batches(const stk__session *s)
-{
-    stk_loader_stats stats;
-    stk_loader_get_stats(s->loader, &stats);
-    if (!stats.device_batches) return;
-    const double each_ms = 1e-6 / (double)stats.device_batches;
-    printf("  meanwhile, per batch: %.4g ms of copies to a device, %.4g ms of its kernels\n",
-           each_ms * (double)stats.device_copy_ns, each_ms * (double)stats.device_kernel_ns);
-}
-
-/* A finished run was resumed: no step was left. */
-static void print_nothing(const train_job *job)
-{
-    const stk__run_report *r = &job->train.run.report;
-    const char *path = stk__run_folder_path(job->train.folder);
-    if (r->stopped_early)
-        printf("nothing to do: the run stopped early after %s without improvement\n",
-               stk__cli_count(r->at.epoch, "epoch"));
-    else
-        printf("nothing to do: %s of %llu done; for more: stoker train --run %s --resume train.epochs=%llu\n",
-               stk__cli_count(r->at.epoch, "epoch"), (unsigned long long)r->epochs, path,
-               2 * (unsigned long long)r->epochs);
-    printf("run: %s (report.html, config.yaml, run.json, metrics.jsonl, checkpoints)\n", path);
-}
-
 static void print_end(train_job *job)
 {
     const stk__run_report *r = &job->train.run.report;
@@ -271,11 +213,11 @@ static void print_end(train_job *job)
     stk__progress_end(&job->progress);
     if (stk__cli_quiet) return;
     if (!job->train.run.step_count && !r->interrupted) {
-        print_nothing(job);
+        stk__train_print_nothing(&job->train);
         return;
     }
-    if (job->train.run.step_count) print_stall(&job->train.run, stall);
-    print_device_batches(s);
+    if (job->train.run.step_count) stk__train_print_stall(&job->train.run, stall);
+    stk__train_print_device_batches(s);
     if (r->wall_s > 0) printf("%s samples/s", stk__cli_rate((double)r->at.samples / r->wall_s));
     if (!isnan(r->best_value))
         printf("; best %s %.4g after step %lld", stk__task_describe(info->network->task)->values[info->value],
@@ -416,31 +358,23 @@ static stk_status run_job(train_job *job, stk_error *error)
     return stk__train_session_train(t, error);
 }
 
-/* --- grid ------------------------------------------------------------------------------------------------
+/* --- flags -----------------------------------------------------------------------------------------------
  */
 
 static stk__grid_request grid;
 
 static int add_axis(const char *word)
 {
-    if (grid.word_count == STK_GRID_AXES)
-        return stk__cli_usage("train", "--grid takes at most %d settings", STK_GRID_AXES);
-    grid.words[grid.word_count++] = word;
-    return -1;
+    return stk__grid_add_axis(&grid, word);
 }
 
-static int train_grid(train_job *job, bool jobs_given)
+static int train_grid(train_job *job)
 {
-    stk_error error;
-    if (jobs_given && grid.jobs < 1) return stk__cli_usage("train", "--jobs must be 1 or more");
-    if (job->train.stop_after) return stk__cli_usage("train", "--grid trains to the end; set train.epochs");
-    if (job->train.trace_steps) return stk__cli_usage("train", "--trace records one run, not a --grid");
-    if (stk__run_take_resume(job->arguments.config, &job->train.start.resume, &error) != STK_OK)
-        return stk__cli_fail(&error);
-    if (!jobs_given) grid.jobs = 0;
     grid.folder = job->train.start.path;
     grid.plan = job->plan;
     grid.resume = job->train.start.resume;
+    grid.stop_after = job->train.stop_after;
+    grid.trace_steps = job->train.trace_steps;
     return stk__grid_train(&job->arguments, &grid);
 }
 
@@ -492,10 +426,10 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
     stk_error error;
     grid.jobs = job.train.stop_after = job.train.trace_steps = NOT_GIVEN;
     int code = stk__arguments_read(&job.arguments, argc, argv);
-    const bool jobs_given = grid.jobs != NOT_GIVEN;
     if (code < 0) code = check_steps(&job.train);
-    if (code < 0 && jobs_given && !grid.word_count) code = stk__cli_usage("train", "--jobs needs --grid");
-    if (code < 0 && grid.word_count) code = train_grid(&job, jobs_given);
+    if (code < 0 && grid.jobs != NOT_GIVEN && !grid.word_count)
+        code = stk__cli_usage("train", "--jobs needs --grid");
+    if (code < 0 && grid.word_count) code = train_grid(&job);
     if (code < 0) code = finish(&job, run_job(&job, &error), &error);
     stk__arguments_fini(&job.arguments);
     return code;

@@ -174,8 +174,8 @@ static void pairs_that_cannot_be(void **state)
     tree_file("images/a.jpg", "");
     tree_refused("", STK_ERROR_DATA, "found no images", "masks");
     tree_file("masks/a_mask.png", "");
-    tree_refused("", STK_ERROR_DATA,
-                 "no image of 1 has a mask: 'a.png' does not exist, but 'a_mask.png'", "masks");
+    tree_refused("", STK_ERROR_DATA, "no image of 1 has a mask: 'a.png' does not exist, but 'a_mask.png'",
+                 "masks");
     tree_file("masks/a.png", "");
     tree_file("masks/a.npy", "");
     tree_refused("", STK_ERROR_DATA, "are the same sample", "masks/a.");
