@@ -159,7 +159,8 @@ bool stk__cli_colors(FILE *file);        /* a terminal that shows them, and no N
 
 /* 1234567 -> "1,234,567" in one of a few rotating buffers. */
 const char *stk__cli_grouped(uint64_t value);
-const char *stk__cli_bytes(double bytes); /* "178 MB" */
+const char *stk__cli_bytes(double bytes);  /* "178 MB" */
+const char *stk__cli_scaled(double value); /* "1.23 M", "45 k", "678" */
 /* "1 sample", "1,234 samples", "2 classes": every number of things that people read. */
 const char *stk__cli_count(uint64_t value, const char *noun);
 const char *stk__cli_rate(double per_s); /* "10,350", "512", "3.42"; the unit follows */

@@ -116,24 +116,16 @@ static stk__grid_request grid;
 
 static int add_axis(const char *word)
 {
-    if (grid.word_count == STK_GRID_AXES)
-        return stk__cli_usage("train", "--grid takes at most %d settings", STK_GRID_AXES);
-    grid.words[grid.word_count++] = word;
-    return -1;
+    return stk__grid_add_axis(&grid, word);
 }
 
-static int train_grid(train_job *job, bool jobs_given)
+static int train_grid(train_job *job)
 {
-    stk_error error;
-    if (jobs_given && grid.jobs < 1) return stk__cli_usage("train", "--jobs must be 1 or more");
-    if (job->train.stop_after) return stk__cli_usage("train", "--grid trains to the end; set train.epochs");
-    if (job->train.trace_steps) return stk__cli_usage("train", "--trace records one run, not a --grid");
-    if (stk__run_take_resume(job->arguments.config, &job->train.start.resume, &error) != STK_OK)
-        return stk__cli_fail(&error);
-    if (!jobs_given) grid.jobs = 0;
     grid.folder = job->train.start.path;
     grid.plan = job->plan;
     grid.resume = job->train.start.resume;
+    grid.stop_after = job->train.stop_after;
+    grid.trace_steps = job->train.trace_steps;
     return stk__grid_train(&job->arguments, &grid);
 }
 
@@ -185,10 +177,10 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
     stk_error error;
     grid.jobs = job.train.stop_after = job.train.trace_steps = NOT_GIVEN;
     int code = stk__arguments_read(&job.arguments, argc, argv);
-    const bool jobs_given = grid.jobs != NOT_GIVEN;
     if (code < 0) code = check_steps(&job.train);
-    if (code < 0 && jobs_given && !grid.word_count) code = stk__cli_usage("train", "--jobs needs --grid");
-    if (code < 0 && grid.word_count) code = train_grid(&job, jobs_given);
+    if (code < 0 && grid.jobs != NOT_GIVEN && !grid.word_count)
+        code = stk__cli_usage("train", "--jobs needs --grid");
+    if (code < 0 && grid.word_count) code = train_grid(&job);
     if (code < 0) code = finish(&job, run_job(&job, &error), &error);
     stk__arguments_fini(&job.arguments);
     return code;

@@ -5,6 +5,7 @@
 #include "core/clock.h"
 #include "core/durable.h"
 #include "core/folder_lock.h"
+#include "session/run_start.h"
 
 #include <signal.h>
 #include <string.h>
@@ -146,10 +147,32 @@ static int report(const stk__grid *grid, bool plan)
     return grid->interrupted ? STK_EXIT_INTERRUPTED : failed ? STK_EXIT_FAILED : STK_EXIT_GOOD;
 }
 
-int stk__grid_train(const stk__arguments *arguments, const stk__grid_request *request)
+int stk__grid_add_axis(stk__grid_request *request, const char *word)
+{
+    if (request->word_count == STK_GRID_AXES)
+        return stk__cli_usage("train", "--grid takes at most %d settings", STK_GRID_AXES);
+    request->words[request->word_count++] = word;
+    return -1;
+}
+
+/* -1: the request can be met. */
+static int check_request(stk__grid_request *request)
+{
+    if (request->jobs == 0) return stk__cli_usage("train", "--jobs must be 1 or more");
+    if (request->stop_after) return stk__cli_usage("train", "--grid trains to the end; set train.epochs");
+    if (request->trace_steps) return stk__cli_usage("train", "--trace records one run, not a --grid");
+    if (request->jobs < 0) request->jobs = 0; /* by the rule */
+    return -1;
+}
+
+int stk__grid_train(const stk__arguments *arguments, stk__grid_request *request)
 {
     static grid_job job; /* too large for a stack */
     stk_error error;
+    const int refused = check_request(request);
+    if (refused >= 0) return refused;
+    if (stk__run_take_resume(arguments->config, &request->resume, &error) != STK_OK)
+        return stk__cli_fail(&error);
     job.grid = (stk__grid){.arguments = arguments, .lock = -1};
     const stk_status status = run_grid(&job, request, &error);
     if (status != STK_OK) stk__grid_stop(&job.grid, SIGTERM); /* and they die with us */

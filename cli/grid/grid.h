@@ -70,12 +70,16 @@ typedef struct stk__grid_request {
     const char *words[STK_GRID_AXES]; /* "hidden=128,256" */
     int word_count;
     const char *folder; /* --run; NULL: by what is asked for */
-    int64_t jobs;       /* 0: by the rule */
+    int64_t jobs;       /* < 0: not given, by the rule */
     bool plan, resume;
+    int64_t stop_after, trace_steps; /* must be 0: they are for one run */
 } stk__grid_request;
 
+/* For --grid: one more word; -1, or the status to leave with. */
+int stk__grid_add_axis(stk__grid_request *request, const char *word);
+
 /* Trains the grid; the exit status. */
-int stk__grid_train(const stk__arguments *arguments, const stk__grid_request *request);
+int stk__grid_train(const stk__arguments *arguments, stk__grid_request *request);
 
 /* --- grid_axes.c -----------------------------------------------------------------------------------------
  */

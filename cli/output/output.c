@@ -195,6 +195,20 @@ const char *stk__cli_rate(double per_s)
     return text;
 }
 
+const char *stk__cli_scaled(double value)
+{
+    char *text = next_text();
+    if (value >= 1e9)
+        snprintf(text, TEXT_BYTES, "%.2f G", value * 1e-9);
+    else if (value >= 1e6)
+        snprintf(text, TEXT_BYTES, "%.2f M", value * 1e-6);
+    else if (value >= 1e4)
+        snprintf(text, TEXT_BYTES, "%.0f k", value * 1e-3);
+    else
+        snprintf(text, TEXT_BYTES, "%.0f", value);
+    return text;
+}
+
 /* --- bad samples -----------------------------------------------------------------------------------------
  */
 

@@ -13,19 +13,6 @@
 
 enum { BAR = 30, CELL = 32 };
 
-static const char *count_text(double value, char text[24])
-{
-    if (value >= 1e9)
-        snprintf(text, 24, "%.2f G", value * 1e-9);
-    else if (value >= 1e6)
-        snprintf(text, 24, "%.2f M", value * 1e-6);
-    else if (value >= 1e4)
-        snprintf(text, 24, "%.0f k", value * 1e-3);
-    else
-        snprintf(text, 24, "%.0f", value);
-    return text;
-}
-
 /* --- before step 1 ---------------------------------------------------------------------------------------
  */
 
@@ -45,11 +32,10 @@ static void print_memory(const stk__session *s, const stk__trainer_info *info)
 
 static void print_network(const stk__trainer_info *info)
 {
-    char params[24], flops[24];
     const stk__network *network = info->network;
     fprintf(stderr, "  network  %s (%s): %s parameters, %sFLOP a sample\n", network->name,
-            stk__task_word(network->task), count_text((double)info->report->param_count, params),
-            count_text(info->report->step_flops / (double)info->pass_samples, flops));
+            stk__task_word(network->task), stk__cli_scaled((double)info->report->param_count),
+            stk__cli_scaled(info->report->step_flops / (double)info->pass_samples));
 }
 
 static void print_data(const stk__session *s)
