@@ -147,6 +147,8 @@ static stk_status print_plan(const train_job *job, stk_error *error)
     printf("  %-14s %9s\n", "batches", stk__cli_bytes((double)job->session.plan.batch_bytes));
     if (job->session.plan.cache_bytes)
         printf("  %-14s %9s\n", "cache", stk__cli_bytes((double)job->session.plan.cache_bytes));
+    if (job->session.plan.temporary_bytes)
+        printf("  %-14s %9s\n", "temporary", stk__cli_bytes((double)job->session.plan.temporary_bytes));
     if (job->session.plan.device_bytes)
         printf("  %-14s %9s\n  %-14s %9s\n", "CUDA itself",
                stk__cli_bytes((double)job->session.plan.cuda_bytes), job->session.device,
