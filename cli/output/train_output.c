@@ -111,8 +111,10 @@ stk_status stk__train_output_plan(const stk__train_output *out, stk_error *error
     const struct {
         const char *name;
         uint64_t bytes;
-    } rows[] = {{"batches", p->batch_bytes},  {"cache", p->cache_bytes},     {"CUDA itself", p->cuda_bytes},
-                {s->device, p->device_bytes}, {"program", p->program_bytes}, {"at most", p->planned_bytes}};
+    } rows[] = {{"batches", p->batch_bytes},       {"cache", p->cache_bytes},
+                {"temporary", p->temporary_bytes}, {"CUDA itself", p->cuda_bytes},
+                {s->device, p->device_bytes},      {"program", p->program_bytes},
+                {"at most", p->planned_bytes}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].bytes) printf("  %-14s %9s\n", rows[i].name, stk__cli_bytes((double)rows[i].bytes));
     char verdict[256];
