@@ -124,8 +124,7 @@ stk_status stk__jpeg_report(stk__jpeg_state *state, bool in_header, stk_error *e
         stk__damaged(error, state->damage, "JPEG decoder at row %u: %s", row, text);
         if (state->warning_count > state->limits->warnings)
             stk__error_hint(error,
-                            "fix or remove the file; data.limits.warnings=%lld would accept this warning, "
-                            "data.on_bad_sample=replace or =skip continue without the file",
+                            "fix or remove the file, or accept this warning: data.limits.warnings=%lld",
                             (long long)state->warning_count);
         return STK_ERROR_SAMPLE;
     }

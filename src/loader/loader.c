@@ -207,9 +207,13 @@ static void report_bad(stk_loader *loader, stk__slot *slot, size_t count)
 
 static void explain_policy(stk_error *error)
 {
-    if (error->code == STK_ERROR_SAMPLE && !error->hint[0])
-        stk__error_hint(error,
-                        "fix or remove the file, or continue with data.on_bad_sample=replace or =skip");
+    static const char policy[] = "continue with data.on_bad_sample=replace or =skip";
+    const stk_error before = *error;
+    if (error->code != STK_ERROR_SAMPLE || strstr(before.hint, "on_bad_sample")) return;
+    if (before.hint[0])
+        stk__error_hint(error, "%.190s; or %s", before.hint, policy);
+    else
+        stk__error_hint(error, "fix or remove the file, or %s", policy);
 }
 
 static stk_status hand_out(stk_loader *loader, stk__slot *slot, stk_batch **batch, stk_error *error)

@@ -187,10 +187,11 @@ static stk_status leave_out(job *self, const stk__pack_outcome *bad, stk_error *
         self->now.left_out++;
         return stk__pack_ledger_add(&self->ledger, bad->id, &bad->error, error);
     }
-    if (error) *error = bad->error;
-    if (error && !error->hint[0])
-        stk__error_hint(error,
-                        "pack.on_bad_sample=skip leaves such samples out; 'stoker stats' lists them all");
+    if (!error) return STK_ERROR_SAMPLE;
+    *error = bad->error;
+    stk__error_hint(error,
+                    "%.150s%spack.on_bad_sample=skip leaves such samples out; 'stoker stats' lists them all",
+                    bad->error.hint, bad->error.hint[0] ? "; " : "");
     return STK_ERROR_SAMPLE;
 }
 

@@ -237,8 +237,8 @@ static void nothing_but_bad_samples(void **state)
     tree_file("data/a.jpg", "");
     tree_file("data/b.jpg", "");
     const stk__pack_settings settings = {.on_bad_sample = STK_PACK_SKIP};
-    refused(STK_ERROR_DATA, pack("data", "out", &settings), "all 2 samples are bad");
-    refused(STK_ERROR_DATA, pack("data", "out", &settings), "all 2 samples are bad");
+    refused(STK_ERROR_DATA, pack("data", "out", &settings), "every sample is bad (2)");
+    refused(STK_ERROR_DATA, pack("data", "out", &settings), "every sample is bad (2)");
 }
 
 static void limits_hold(void **state)
