@@ -191,7 +191,9 @@ stk_status stk__session_open(stk__session *s, stk_error *error)
     const bool tunes = s->train.compile_mode == STK_COMPILE_MAX_AUTOTUNE;
     if (s->loader && (s->plan_only || tunes)) STK__TRY(plan_dry(s, error));
     if (s->plan_only) return stk__session_check_parts(s, error);
-    const bool early = !s->loader || stk__memory_loaders_are_small(s);
+    /* For a GPU always: whether its batches are pinned, which the trainer asks, is known when they are there.
+     */
+    const bool early = !s->loader || s->device[0] || stk__memory_loaders_are_small(s);
     if (early) STK__TRY(stk__session_start_loaders(s, error));
     STK__TRY(open_trainer(s, error));
     if (!early) STK__TRY(stk__session_start_loaders(s, error));

@@ -166,7 +166,7 @@ def saves_when_memory_runs_out(work):
     assert metrics(run)[-1] == metrics(whole)[-1]
     small = "late 0\ngpu 0 memory 12000000\n"
     _, said = train(work, "never", *SMALL, *more, status=1, script=small)
-    assert "training needs about " in said and "cuda:0 has " in said and "batch_size=4 would" in said, said
+    assert "training needs about " in said and "cuda:0 has " in said and "batch_size=" in said, said
     _, said = train(work, "never", *SMALL, *more, "run.force=true", status=1, script=small)
     assert "out of memory" in said and "data.batch_size" in said, said
 

@@ -393,6 +393,16 @@ def resume():
     expect(second.losses() == Run(SERIES, steps=4).losses(), second.losses())
 
 
+@check("run.force")
+def force():
+    """That it insists is for test_memory_plan.py, on a machine whose memory is made up."""
+    refused = Run(("make:series?count=200000", "model.hidden=4096", "model.layers=4", "data.sequence_length=300", "data.batch_size=65536"), status=1)
+    expect("training needs " in refused.error and "run.force=true starts all the same" in refused.error, refused.error)
+    expect(not refused.folder.exists(), "a folder was made")
+    run = Run(SERIES, "run.force=true")
+    expect(run.losses() == base(SERIES).losses() and run.rows["run.force"]["in_effect"] is True, run.rows.get("run.force"))
+
+
 @check("data.val.batch_size")
 def validation_has_its_own_settings():
     run = Run(SERIES, "data.val_split=0.2", "data.val.batch_size=7", "data.val.num_workers=0", "train.epochs=1", steps=0)
