@@ -191,7 +191,7 @@ enum { STK_PROGRESS_MARKS = 12 };
 typedef struct stk__progress {
     bool on;
     uint64_t last_ns, start_ns; /* last: 0: the line is empty */
-    uint64_t done;              /* when it was shown last */
+    uint64_t done, seen_ns;     /* when it was shown last */
     struct {
         uint64_t ns, done;
     } marks[STK_PROGRESS_MARKS]; /* of the last seconds, oldest first: the rate is taken over them */

@@ -12,6 +12,7 @@
 enum {
     MARKS_NS = 400000000,
     LEAST_SPAN_NS = 500000000,
+    LEAST_EPOCH_NS = 100000000,
     LEAST_RUN_S = 2,
     MOST_BAR = 40,
     LEAST_BAR = 6,
@@ -23,18 +24,26 @@ void stk__progress_start(stk__progress *progress)
     *progress = (stk__progress){.on = isatty(STDERR_FILENO) && !stk__cli_quiet, .start_ns = stk__clock_ns()};
 }
 
+static double rate_until(const stk__progress *p, uint64_t now, uint64_t done)
+{
+    return (double)(done - p->marks[0].done) * 1e9 / (double)(now - p->marks[0].ns);
+}
+
 /* Over the last marks, so that neither the start nor a pause long ago counts, nor what was done before a
- * resume. Work that begins again (a new epoch) keeps the old rate until it has one of its own. */
+ * resume. Work that begins again (a new epoch) keeps the old rate until it has one of its own; where even
+ * whole epochs are short, that of the last one. */
 static void measure_rate(stk__progress *p, uint64_t now, uint64_t done)
 {
     if (!p->mark_count || done < p->done) {
+        if (p->mark_count && p->seen_ns >= p->marks[0].ns + LEAST_EPOCH_NS)
+            p->rate = rate_until(p, p->seen_ns, p->done);
         p->marks[0].ns = now;
         p->marks[0].done = done;
         p->mark_count = 1;
     }
     p->done = done;
-    const uint64_t span = now - p->marks[0].ns;
-    if (span >= LEAST_SPAN_NS) p->rate = (double)(done - p->marks[0].done) * 1e9 / (double)span;
+    p->seen_ns = now;
+    if (now - p->marks[0].ns >= LEAST_SPAN_NS) p->rate = rate_until(p, now, done);
     if (now - p->marks[p->mark_count - 1].ns < MARKS_NS) return;
     if (p->mark_count == STK_PROGRESS_MARKS)
         memmove(&p->marks[0], &p->marks[1], sizeof p->marks[0] * (size_t)--p->mark_count);

@@ -333,9 +333,9 @@ void stk__train_output_end(stk__train_output *out)
                    : r->stopped_early ? "; stopped early: no improvement"
                                       : "");
     if (r->at.skipped)
-        printf("%lld of %s skipped: gradients overflow in fp16 (loss scale now %g)\n",
+        printf("%lld of %s %s skipped: gradients overflow in fp16 (loss scale now %g)\n",
                (long long)r->at.skipped, stk__cli_count((uint64_t)(r->at.step + r->at.skipped), "step"),
-               r->at.loss_scale);
+               r->at.skipped == 1 ? "was" : "were", r->at.loss_scale);
     if (r->checkpoint[0]) printf("last checkpoint: %s\n", r->checkpoint);
     printf("run: %s (report.html, config.yaml, run.json, metrics.jsonl, checkpoints)\n",
            stk__run_folder_path(out->train->folder));
