@@ -191,6 +191,33 @@ static bool print_topic(const stk__verb *verb, const char *topic)
     return found;
 }
 
+static bool speaks_of(const stk__option *option, const char *words)
+{
+    const char *const texts[] = {option->name, option->aliases, option->searched, option->choices,
+                                 option->help};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (texts[i] && strcasestr(texts[i], words)) return true;
+    return false;
+}
+
+/* Settings whose names or help have these words: "cosine", "mixed precision"; false: none. */
+static bool print_search(const stk__verb *verb, const char *words)
+{
+    enum { LEAST_LETTERS = 3 };
+    page_rows page = {.count = 0};
+    char title[NAME_BYTES];
+    const stk__option_table *const *tables = verb->settings ? verb->settings() : NULL;
+    for (size_t t = 0; tables && strlen(words) >= LEAST_LETTERS && t < verb->settings_count; t++)
+        for (size_t i = 0; strchr(tables[t]->section, '.') == NULL && i < tables[t]->count; i++) {
+            const stk__option *option = &tables[t]->options[i];
+            char *name = speaks_of(option, words) ? add_row(&page, option) : NULL;
+            if (name) snprintf(name, NAME_BYTES, "%s.%s", tables[t]->section, option->name);
+        }
+    snprintf(title, sizeof title, "Settings with '%.40s'", words);
+    if (page.count) print_rows(title, &page);
+    return page.count;
+}
+
 static void offer_settings(stk__nearest *nearest, const stk__verb *verb, char full[NAME_BYTES])
 {
     const stk__option_table *const *tables = verb->settings ? verb->settings() : NULL;
@@ -230,11 +257,12 @@ int stk__help_run(int argc, char **argv)
         stk__help_overview(stdout);
         return STK_EXIT_GOOD;
     }
-    if (verb) return print_topic(verb, topic) ? STK_EXIT_GOOD : refuse_topic(verb, topic);
+    if (verb && (print_topic(verb, topic) || print_search(verb, topic))) return STK_EXIT_GOOD;
+    if (verb) return refuse_topic(verb, topic);
     if (print_topic(&stk__verb_train, topic)) return STK_EXIT_GOOD; /* it has nearly all of them */
     for (size_t i = 0; stk__verbs[i]; i++)
         if (print_topic(stk__verbs[i], topic)) return STK_EXIT_GOOD;
-    return refuse_topic(NULL, topic);
+    return print_search(&stk__verb_train, topic) ? STK_EXIT_GOOD : refuse_topic(NULL, topic);
 }
 
 /* --- all verbs ---------------------------------------------------------------------------------------------
@@ -248,7 +276,7 @@ void stk__help_overview(FILE *file)
         fprintf(file, "  %-9s %s\n", stk__verbs[i]->name, stk__verbs[i]->about);
     fprintf(file, "\n"
                   "  stoker help VERB      usage, options, common settings, examples\n"
-                  "  stoker help SETTING   one setting, such as learning_rate\n"
+                  "  stoker help SETTING   one setting (learning_rate), or words to search for\n"
                   "  stoker VERB --help    the same with all settings\n"
                   "  stoker man VERB       its man page: stoker man train | man -l -\n"
                   "  stoker version        also -V, --version\n");

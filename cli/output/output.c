@@ -180,7 +180,8 @@ const char *stk__cli_count(uint64_t value, const char *noun)
 {
     const size_t length = strlen(noun);
     const char last = length ? noun[length - 1] : '\0', before = length > 1 ? noun[length - 2] : '\0';
-    const bool hissing = last == 's' || last == 'x' || (last == 'h' && (before == 'c' || before == 's'));
+    const bool hissing = last == 's' || last == 'x' ||
+                         (last == 'h' && (before == 'c' || before == 's') && strcmp(noun, "epoch") != 0);
     char number[32], *text = next_text();
     snprintf(number, sizeof number, "%s", stk__cli_grouped(value));
     snprintf(text, TEXT_BYTES, "%s %s%s", number, noun, value == 1 ? "" : hissing ? "es" : "s");

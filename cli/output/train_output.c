@@ -151,6 +151,9 @@ static void show_started(void *context, const stk__run_report *r)
     stk__cli_print_skipped(r->skipped_checkpoints, r->skipped_reason);
     if (r->resumed)
         fprintf(stderr, "resumed from step %lld (%s)\n", (long long)r->resumed_step, r->checkpoint);
+    else if (out->train->start.resume)
+        fprintf(stderr, "no checkpoint in %s yet: the run starts from the beginning\n",
+                stk__run_folder_path(out->train->folder));
     if (stk__trainer_describe(out->train->session.trainer)->epoch_again)
         fprintf(stderr, "epoch %llu restarts: the batch size has changed\n",
                 (unsigned long long)r->at.epoch + 1);
@@ -253,7 +256,7 @@ static void print_stall(stk__run *run, const stk__stall *stall)
 {
     const double wall_s = run->report.wall_s;
     char name[48];
-    printf("where the time went: %.1f s, %s, %.4g ms a step\n", wall_s,
+    printf("where the time went: %.1f s, %s, median %.4g ms a step\n", wall_s,
            stk__cli_count(run->step_count, "step"), stk__run_step_ms(run));
     for (int row = 0; row < STK_STALL_ROWS; row++) {
         const double share = stk__stall_share(stall, (stk__stall_row)row, wall_s);
@@ -277,6 +280,23 @@ static void print_device_batches(const stk__session *s)
     const double each_ms = 1e-6 / (double)stats.device_batches;
     printf("  meanwhile, per batch: %.4g ms of copies to a device, %.4g ms of its kernels\n",
            each_ms * (double)stats.device_copy_ns, each_ms * (double)stats.device_kernel_ns);
+}
+
+/* Of both parts, over all epochs of this call. */
+static void print_bad_samples(const stk__train_output *out)
+{
+    const stk__session *s = &out->train->session;
+    stk_loader *const loaders[] = {s->loader, s->val_loader};
+    uint64_t bad = 0;
+    for (int i = 0; i < 2; i++) {
+        stk_loader_stats stats = {0};
+        if (loaders[i]) stk_loader_get_stats(loaders[i], &stats);
+        bad += stats.bad_samples;
+    }
+    if (bad)
+        printf("%s %s: %s/ledger.jsonl names each\n", stk__cli_count(bad, "corrupt sample"),
+               s->data.on_bad_sample == STK_BAD_REPLACE ? "replaced" : "skipped",
+               stk__run_folder_path(out->train->folder));
 }
 
 /* Up to three lines, the most important first. */
@@ -336,6 +356,7 @@ void stk__train_output_end(stk__train_output *out)
         printf("%lld of %s %s skipped: gradients overflow in fp16 (loss scale now %g)\n",
                (long long)r->at.skipped, stk__cli_count((uint64_t)(r->at.step + r->at.skipped), "step"),
                r->at.skipped == 1 ? "was" : "were", r->at.loss_scale);
+    print_bad_samples(out);
     if (r->checkpoint[0]) printf("last checkpoint: %s\n", r->checkpoint);
     printf("run: %s (report.html, config.yaml, run.json, metrics.jsonl, checkpoints)\n",
            stk__run_folder_path(out->train->folder));

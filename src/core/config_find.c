@@ -281,13 +281,27 @@ stk_status stk__config_unknown_section(const stk__config *config, const char *ke
     return STK_ERROR_CONFIG;
 }
 
+/* optimizer.name, model.name, loss.name: what people set when they write optimizer=sgd. */
+static bool has_name(const stk__config *config, const char *section)
+{
+    for (size_t i = 0; i < config->setting_count; i++)
+        if (strlen(config->settings[i].table->section) == strlen(section) &&
+            stk__name_equal(config->settings[i].table->section, section, strlen(section)) &&
+            strcmp(config->settings[i].option->name, "name") == 0)
+            return true;
+    return false;
+}
+
 stk_status stk__config_unknown(const stk__config *config, const char *key, stk_error *error)
 {
     const char *rest = skip_known_section(config, key);
     if (!rest && strchr(key, '.')) return stk__config_unknown_section(config, key, error);
     if (stk__config_is_group(config, key)) {
         stk__fail(error, STK_ERROR_CONFIG, "'%.80s' is a section and takes keys, not a value", key);
-        stk__error_hint(error, "set one of its keys: %.80s.KEY=value", key);
+        stk__error_hint(error,
+                        has_name(config, key) ? "set one of its keys: %.80s.name=value, …"
+                                              : "set one of its keys: %.80s.KEY=value",
+                        key);
     } else if (rest) {
         stk__fail(error, STK_ERROR_CONFIG, "unknown key '%.80s' in section '%.*s'", rest,
                   (int)(rest - key - 1), key);

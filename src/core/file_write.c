@@ -147,13 +147,15 @@ static int write_through(const char *path, stk__buffer data)
     return close(file) != 0 && !failed ? errno : failed;
 }
 
-/* Follows the links at the end of a path, also to a target that does not exist yet. 0, or an errno. */
+/* Follows the links at the end of a path, also to a target that does not exist yet, but not that of an open
+ * file, which may have no name any more. 0, or an errno. */
 static int follow_links(const char *path, char target[PATH_MAX])
 {
     enum { LINKS_MOST = 40 }; /* as many as the kernel follows */
     char folder[PATH_MAX], next[PATH_MAX];
     if (snprintf(target, PATH_MAX, "%s", path) >= PATH_MAX) return ENAMETOOLONG;
     for (int i = 0; i < LINKS_MOST; i++) {
+        if (descriptor_of(target) >= 0) return 0;
         const ssize_t length = readlink(target, next, sizeof next - 1);
         if (length < 0) return errno == EINVAL || errno == ENOENT ? 0 : errno;
         next[length] = '\0';
@@ -185,7 +187,9 @@ stk_status stk__file_write(const char *path, stk__buffer data, stk__file_care ca
         failed = write_through(path, data);
     } else if (care & STK_FILE_NAMED) {
         failed = follow_links(path, target);
-        if (!failed) failed = write_whole(target, data, care);
+        if (!failed)
+            failed =
+                descriptor_of(target) >= 0 ? write_through(target, data) : write_whole(target, data, care);
     } else {
         failed = write_whole(path, data, care);
     }

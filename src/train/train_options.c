@@ -17,7 +17,7 @@
 static const stk__option model_table[] = {
     {.name = "name", .type = STK_OPTION_TEXT, .offset = FIELD(name), .choices = stk__network_choices, .help = "network architecture; unset = the one that fits the data"},
     {.name = "file", .type = STK_OPTION_TEXT, .offset = FIELD(file), .help = "network file (YAML) of your own; docs/networks.md describes the format"},
-    {.name = "weights", .type = STK_OPTION_TEXT, .offset = FIELD(weights), .help = "pretrained weights: a .safetensors file, a checkpoint or the folder of a run (its best checkpoint); tensors that match by name and shape are loaded"},
+    {.name = "weights", .searched = "pretrained", .type = STK_OPTION_TEXT, .offset = FIELD(weights), .help = "pretrained weights: a .safetensors file, a checkpoint or the folder of a run (its best checkpoint); tensors that match by name and shape are loaded"},
     {.name = "freeze", .type = STK_OPTION_TEXT, .offset = FIELD(freeze), .help = "freeze layers, so that they are not trained: names or beginnings of names, * matches anything"},
     {.name = "width", .type = STK_OPTION_INT, .offset = FIELD(width), .least = 1, .most = 4096, .help = "network width: channels of the first level", .tunable = true},
     {.name = "depth", .type = STK_OPTION_INT, .offset = FIELD(depth), .least = 1, .most = 64, .help = "network depth: levels, or blocks per level"},
@@ -39,7 +39,7 @@ static const stk__option loss_table[] = {
 
 #define FIELD(name) offsetof(stk__train_settings, name)
 static const stk__option train_table[] = {
-    {.name = "epochs", .type = STK_OPTION_INT, .offset = FIELD(epochs), .least = 1, .most = 1e6, .fallback = "10", .help = "number of epochs (passes over the training set)"},
+    {.name = "epochs", .searched = "num_epochs max_epochs n_epochs", .type = STK_OPTION_INT, .offset = FIELD(epochs), .least = 1, .most = 1e6, .fallback = "10", .help = "number of epochs (passes over the training set)"},
     {.name = "amp", .searched = "precision fp16 bf16 mixed_precision autocast", .aliases = "use_amp", .type = STK_OPTION_WORD, .offset = FIELD(amp), .choices = "auto|true=yes=on=1|false=no=off=0=f32=fp32|bf16=bfloat16|fp16=f16=float16|bf16!=bfloat16!|fp16!=f16!=float16!", .help = "mixed precision (AMP): activations in 16 bits; true = bf16 or fp16 where that is faster; with ! also where it is not"},
     {.name = "amp_growth_interval", .type = STK_OPTION_INT, .offset = FIELD(amp_growth_interval), .least = 1, .most = 1e9, .fallback = "2000", .unit = "steps", .help = "loss scale growth interval (fp16): steps without overflow after which the loss scale is doubled"},
     {.name = "amp_scale_floor", .type = STK_OPTION_NUMBER, .offset = FIELD(amp_scale_floor), .least = 1e-6, .most = 65536, .fallback = "1", .help = "minimum loss scale (fp16); it starts at 65536 and is halved when gradients overflow"},
@@ -52,13 +52,13 @@ static const stk__option train_table[] = {
     {.name = "deterministic", .searched = "cudnn_deterministic cudnn.deterministic use_deterministic_algorithms", .type = STK_OPTION_SWITCH, .offset = FIELD(deterministic), .fallback = "false", .help = "deterministic algorithms on GPUs, as torch.use_deterministic_algorithms(warn_only=True): slower; gradients of bilinear resizing stay nondeterministic"},
     {.name = "gradient_accumulation_steps", .aliases = "accumulation", .type = STK_OPTION_INT, .offset = FIELD(accumulation), .least = 1, .most = 65536, .fallback = "1", .help = "gradient accumulation: number of batches whose gradients are added up before an optimizer step"},
     {.name = "gradient_checkpointing", .type = STK_OPTION_SWITCH, .offset = FIELD(gradient_checkpointing), .fallback = "false", .help = "gradient checkpointing (activation checkpointing): keep fewer activations and recompute the rest; less memory, more time"},
-    {.name = "max_grad_norm", .type = STK_OPTION_NUMBER, .offset = FIELD(max_grad_norm), .least = 0, .most = 1e9, .help = "gradient clipping: clip the global gradient norm to this value (as clip_grad_norm_); 0 = off"},
+    {.name = "max_grad_norm", .searched = "clip grad_clip gradient_clip gradient_clip_val clip_grad clip_grad_norm gradient_clipping", .type = STK_OPTION_NUMBER, .offset = FIELD(max_grad_norm), .least = 0, .most = 1e9, .help = "gradient clipping: clip the global gradient norm to this value (as clip_grad_norm_); 0 = off"},
     {.name = "log_interval", .type = STK_OPTION_INT, .offset = FIELD(log_interval), .least = 1, .most = 1e9, .fallback = "10", .unit = "steps", .help = "log interval: how often loss and metric are logged"},
     {.name = "eval_interval", .type = STK_OPTION_INT, .offset = FIELD(eval_interval), .least = 1, .most = 1e6, .fallback = "1", .unit = "epochs", .help = "evaluation interval: how often the validation set is evaluated"},
     {.name = "checkpoint_interval", .type = STK_OPTION_INT, .offset = FIELD(checkpoint_interval), .least = 1, .most = 1e6, .fallback = "1", .unit = "epochs", .help = "checkpoint interval: how often a checkpoint is saved"},
     {.name = "keep", .type = STK_OPTION_INT, .offset = FIELD(keep), .least = 1, .most = 1e6, .fallback = "3", .help = "number of checkpoints to keep: the newest ones and the best"},
     {.name = "metric", .type = STK_OPTION_TEXT, .offset = FIELD(metric), .help = "validation metric that chooses the best checkpoint; unset = the task's own: miou, error_px, top1, r2"},
-    {.name = "early_stop", .type = STK_OPTION_INT, .offset = FIELD(early_stop), .least = 0, .most = 1e6, .unit = "evaluations", .help = "early stopping patience: end when the metric has not improved for this many evaluations; 0 = off"},
+    {.name = "early_stop", .searched = "early_stopping patience", .type = STK_OPTION_INT, .offset = FIELD(early_stop), .least = 0, .most = 1e6, .unit = "evaluations", .help = "early stopping patience: end when the metric has not improved for this many evaluations; 0 = off"},
     {.name = "ema", .type = STK_OPTION_NUMBER, .offset = FIELD(ema), .least = 0, .most = 0.999999, .help = "EMA decay (moving average of the weights); the average is evaluated; 0 = off"},
     {.name = "detect_nan", .aliases = "detect_anomaly", .searched = "anomaly terminate_on_nan", .type = STK_OPTION_SWITCH, .offset = FIELD(detect_nan), .fallback = "false", .help = "detect NaN and infinity (anomaly detection) at every step, not only at log_interval and evaluation: loss, gradients and weights; slower"},
     {.name = "non_blocking", .type = STK_OPTION_SWITCH, .offset = FIELD(non_blocking), .help = "asynchronous copies of batches to the GPU while it computes"},
@@ -70,12 +70,12 @@ static const stk__option train_table[] = {
 static const stk__option optimizer_table[] = {
     {.name = "name", .type = STK_OPTION_WORD, .offset = FIELD(name), .choices = "adamw|sgd", .help = "optimizer (AdamW, or SGD with momentum)"},
     {.name = "lr", .aliases = "learning_rate", .type = STK_OPTION_NUMBER, .offset = FIELD(lr), .least = 1e-12, .most = 1e3, .fallback = "0.001", .help = "learning rate", .tunable = true},
-    {.name = "weight_decay", .type = STK_OPTION_SHARE, .offset = FIELD(weight_decay), .help = "weight decay (decoupled in AdamW, L2 in SGD); unset = 0.01 for adamw, 0 for sgd"},
+    {.name = "weight_decay", .type = STK_OPTION_NUMBER, .offset = FIELD(weight_decay), .least = 0, .most = 1, .help = "weight decay (decoupled in AdamW, L2 in SGD); unset = 0.01 for adamw, 0 for sgd"},
     {.name = "betas", .type = STK_OPTION_PAIR, .offset = FIELD(betas), .least = 0, .most = 0.999999, .fallback = "0.9,0.999", .help = "AdamW decay rates of the first and second moment"},
     {.name = "eps", .type = STK_OPTION_NUMBER, .offset = FIELD(eps), .least = 1e-20, .most = 1, .fallback = "1e-8", .help = "AdamW epsilon: added to the denominator, against division by 0"},
     {.name = "momentum", .type = STK_OPTION_SHARE, .offset = FIELD(momentum), .fallback = "0.9", .help = "SGD momentum"},
     {.name = "fused", .type = STK_OPTION_SWITCH, .offset = FIELD(fused), .help = "fused optimizer: update all weights in one pass"},
-    {.name = "schedule", .type = STK_OPTION_WORD, .offset = FIELD(schedule), .choices = "constant|cosine|step|one_cycle=onecycle=one-cycle", .help = "learning rate schedule (scheduler)"},
+    {.name = "schedule", .searched = "lr_scheduler", .type = STK_OPTION_WORD, .offset = FIELD(schedule), .choices = "constant|cosine|step|one_cycle=onecycle=one-cycle", .help = "learning rate schedule (scheduler)"},
     {.name = "warmup", .type = STK_OPTION_INT, .offset = FIELD(warmup), .least = 0, .most = 1e9, .unit = "steps", .help = "learning rate warmup: it rises linearly over this many steps"},
     {.name = "step_size", .type = STK_OPTION_INT, .offset = FIELD(step_size), .least = 1, .most = 1e6, .fallback = "30", .unit = "epochs", .help = "learning rate, schedule step: epochs between two decays"},
     {.name = "gamma", .type = STK_OPTION_NUMBER, .offset = FIELD(gamma), .least = 1e-6, .most = 1, .fallback = "0.1", .help = "learning rate, schedule step: decay factor"},
@@ -92,7 +92,7 @@ static const stk__option run_table[] = {
     {.name = "name", .type = STK_OPTION_TEXT, .offset = FIELD(name), .help = "name of the run; unset = network and data"},
     {.name = "dir", .type = STK_OPTION_TEXT, .offset = FIELD(dir), .fallback = "runs", .help = "output directory: each new run gets a folder in it"},
     {.name = "resume", .type = STK_OPTION_SWITCH, .offset = FIELD(resume), .help = "resume the run in --run DIR from its last checkpoint"},
-    {.name = "force", .type = STK_OPTION_SWITCH, .offset = FIELD(force), .help = "train even if the planned memory is more than is available (out of memory may kill it)"},
+    {.name = "force", .type = STK_OPTION_SWITCH, .offset = FIELD(force), .help = "train even if a check refuses it: the planned memory is more than is available (out of memory may kill it), or nothing counted in an epoch or evaluation"},
 };
 #undef FIELD
 /* clang-format on */

@@ -6,8 +6,10 @@
  *
  * What is named is the earliest of: data that is not finite, a parameter that is not, the first layer of the
  * last step whose output or gradient is not, a running statistic that is not. */
-#include "core/clock.h"
 #include "train/trainer_internal.h"
+
+#include "core/clock.h"
+#include "core/logger.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -230,6 +232,10 @@ static stk_status refuse_nothing(const stk__trainer *t, const stk__feed *feed, c
         [STK_TASK_REGRESSION] = "check the target column (stoker stats)"};
     const stk__task task = t->network->task;
     stk_loader_stats stats = {0};
+    if (t->forced) {
+        stk__log(STK_LOG_WARNING, "no %s counted in %s (run.force)", things[task], when);
+        return STK_OK;
+    }
     feed->measure(feed->context, &stats);
     stk__fail(error, STK_ERROR_DATA,
               "no %s counted in %s: there is nothing to %s (%llu of %llu samples corrupt)", things[task],

@@ -99,6 +99,7 @@ struct stk__trainer {
     stk__trainer_mark intervals[2]; /* the first steps since the last two stk__trainer_read_begin */
     bool interval_ended;            /* the next step is such a first one */
     bool detects;                   /* train.detect_nan */
+    bool forced;                    /* run.force */
     bool searches;                  /* every pass looks for what is not finite, see stk__pass_feed.fault */
 
     bool tunes;      /* see stk__train_tunes */

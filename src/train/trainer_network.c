@@ -63,7 +63,11 @@ static stk_status check_task(const stk__trainer *t, stk_error *error)
     const stk__task_info *wants = stk__task_describe(task);
     stk__fail(error, STK_ERROR_CONFIG, "network '%s' needs %s with %s, which this data set does not have",
               t->network->name, wants->input, wants->target);
-    stk__error_hint(error, "model.name=%s, or other data", stk__task_describe(task_of_data(f))->network);
+    if (fits[task_of_data(f)])
+        stk__error_hint(error, "model.name=%s, or other data", stk__task_describe(task_of_data(f))->network);
+    else
+        stk__error_hint(error, "images need masks/, labels.csv, points.csv or a folder per class; series a "
+                               "target column (README: data sets)");
     return STK_ERROR_CONFIG;
 }
 

@@ -346,6 +346,7 @@ static stk_status load_weights(stk__trainer *t, const stk__trainer_setup *setup,
 static stk_status open_trainer(stk__trainer *t, const stk__trainer_setup *setup, stk_error *error)
 {
     t->engine = setup->engine;
+    t->forced = setup->run->force == STK_SWITCH_ON;
     if (!t->engine) STK__TRY(stk__trainer_open_engine(&t->engine, setup->run, setup->train, error));
     t->info.engine = stk__engine_describe(t->engine);
     STK__TRY(stk__trainer_read_network(t, setup->model, error));

@@ -84,7 +84,7 @@ class Run:
     def __init__(self, work, name, network, settings, steps=STEPS):
         base = NETWORKS[network]
         batch = int(next(word.split("=")[1] for word in base if word.startswith("data.batch_size")))
-        words = [*base, *SHORT, "run.device=cuda:0", *settings, f"data.limit={batch * steps}", f"data.val.limit={2 * batch}"]
+        words = [*base, *SHORT, "run.force=true", "run.device=cuda:0", *settings, f"data.limit={batch * steps}", f"data.val.limit={2 * batch}"]
         self.report, self.trace = os.path.join(work, name + ".report"), os.path.join(work, name + ".trace")
         variables = assemble.environment(FOLDER, STOKER_DRY_REPORT=self.report, STOKER_DRY_TRACE=self.trace, STOKER_CACHE_DIR=os.path.join(work, "cache"))
         self.name, self.folder = name, os.path.join(work, name)

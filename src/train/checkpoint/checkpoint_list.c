@@ -56,7 +56,8 @@ bool stk__checkpoint_better(const stk__checkpoint_entry *a, const stk__checkpoin
 {
     if (isnan(a->metric) != isnan(b->metric)) return isnan(b->metric);
     if (a->metric < b->metric || a->metric > b->metric) return (a->metric < b->metric) == best_is_low;
-    return stk__checkpoint_newer(a, b);
+    if (isnan(a->metric) || (a->step == b->step && a->epoch == b->epoch)) return stk__checkpoint_newer(a, b);
+    return stk__checkpoint_newer(b, a);
 }
 
 static stk_status collect(stk__checkpoint_list *list, DIR *entries, stk_error *error)

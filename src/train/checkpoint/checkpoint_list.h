@@ -28,7 +28,8 @@ stk_status stk__checkpoint_list_read(stk__checkpoint_list *list, const char *fol
 /* Fills readable and metric in. */
 stk_status stk__checkpoint_list_states(stk__checkpoint_list *list, const char *folder, stk_error *error);
 bool stk__checkpoint_newer(const stk__checkpoint_entry *a, const stk__checkpoint_entry *b);
-/* Whether a is better than b by metric; when neither is, whether it is newer. */
+/* Whether a is better than b by metric. Of equal ones the first that was reached, as the run prints it; of
+ * the same moment, or without a metric, the newer. */
 bool stk__checkpoint_better(const stk__checkpoint_entry *a, const stk__checkpoint_entry *b, bool best_is_low);
 
 /* Fills names ([list->count]) with the checkpoints to remove after `written`, an entry of the list; returns

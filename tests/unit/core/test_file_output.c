@@ -189,6 +189,23 @@ static void an_open_descriptor_is_written_where_it_stands(void **state)
     assert_int_equal(stk__file_write("/dev/fd/999999", text_buffer("x"), cares[1], NULL), STK_ERROR_IO);
 }
 
+/* A link to an open file that has no name any more must not make a file of the name it had. */
+static void a_link_to_a_descriptor_is_written_through(void **state)
+{
+    (void)state;
+    char target[64], text[8] = "";
+    const int file = open(below("gone"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    assert_int_equal(unlink(below("gone")), 0);
+    snprintf(target, sizeof target, "/proc/self/fd/%d", file);
+    assert_int_equal(symlink(target, below("link")), 0);
+    assert_int_equal(stk__file_write(below("link"), text_buffer("text"), cares[1], NULL), STK_OK);
+    assert_int_equal(pread(file, text, sizeof text - 1, 0), 4);
+    assert_string_equal(text, "text");
+    assert_int_equal(kind_of("link"), S_IFLNK);
+    assert_int_not_equal(access(below("gone (deleted)"), F_OK), 0);
+    close(file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +216,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(files_of_our_own_replace_links, make_home, remove_home),
         cmocka_unit_test_setup_teardown(an_open_descriptor_is_written_where_it_stands, make_home,
                                         remove_home),
+        cmocka_unit_test_setup_teardown(a_link_to_a_descriptor_is_written_through, make_home, remove_home),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

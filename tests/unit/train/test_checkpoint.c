@@ -113,7 +113,7 @@ static void the_newest_and_the_best_stay(void **state)
         assert_true(shelf_has(&s, "epoch-0000-step-000007"));
         assert_true(shelf_has(&s, "epoch-0000-step-000006"));
         assert_int_equal(shelf_count(&s), low ? 2 : 3);                 /* the lowest is the last but one */
-        if (!low) assert_true(shelf_has(&s, "epoch-0000-step-000005")); /* of equals the newer */
+        if (!low) assert_true(shelf_has(&s, "epoch-0000-step-000002")); /* of equals the first */
         shelf_remove(&s);
     }
 }

@@ -30,7 +30,9 @@ static const example examples[] = {
     {"the best can be one that stays anyway", "40*=0.9 30 20 10=0.8", 2, false, "20 10"},
     {"a high metric is the best", "30*=1 20=5 10=3", 1, false, "10"},
     {"a low metric is the best", "30*=5 20=1 10=3", 1, true, "10"},
-    {"of equal ones the newest is the best", "40* 30=2 20=2", 1, false, "20"},
+    {"of equal ones the first is the best", "40* 30=2 20=2", 1, false, "30"},
+    {"also if the one just written is as good", "40*=2 30=2 20=2 10=1", 1, false, "30 10"},
+    {"of the same moment the newer one", "40* 30-2=2 30=2", 1, false, "30"},
     {"without a metric there is no best", "30* 20 10", 1, true, "20 10"},
     {"what is newer was given up", "50 40 30* 20", 3, false, "50 40"},
     {"even if it would be the best", "50=9 30*=1 20=2", 1, false, "50"},
@@ -119,7 +121,9 @@ static bool is_best(const stk__checkpoint_list *list, int at, int written, bool 
     for (int i = written; i < list->count; i++) {
         const double other = sign * list->entries[i].metric;
         if (!list->entries[i].readable || isnan(other)) continue;
-        if (other > metric || (other == metric && i < at)) return false;
+        const bool same_moment = list->entries[i].step == list->entries[at].step &&
+                                 list->entries[i].epoch == list->entries[at].epoch;
+        if (other > metric || (other == metric && (same_moment ? i < at : i > at))) return false;
     }
     return true;
 }
