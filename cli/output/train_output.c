@@ -232,7 +232,7 @@ static void show_evaluation(void *context, const stk__run_report *r)
     stk__progress_end(&out->progress);
     if (stk__cli_quiet) return;
     fprintf(stderr, "epoch %-4llu loss %-8.4g val_loss %-8.4g", (unsigned long long)r->at.epoch,
-            r->logged ? r->log.score.loss : NAN, r->score.loss);
+            r->epoch_loss, r->score.loss);
     stk__cli_print_score(stderr, stk__trainer_describe(out->train->session.trainer)->network->task,
                          &r->score);
     const bool colors = r->best && stk__cli_colors(stderr);

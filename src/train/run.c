@@ -85,6 +85,7 @@ static stk_status check_log(stk__run *run, stk_error *error)
     const stk__trainer_log *log = &run->report.log;
     const bool norm = log->step_count == 0 || isfinite(log->grad_norm);
     run->epoch_counted += log->score.counted;
+    if (log->score.counted > 0) run->epoch_loss += log->score.loss * log->score.counted;
     if (log->score.finite && norm) return STK_OK;
     return stk__trainer_refuse(run->trainer,
                                !log->score.finite && !isfinite(log->score.loss) ? "loss is"
@@ -319,10 +320,11 @@ static bool is_due(uint64_t epoch, int64_t interval, uint64_t last)
  * before a run was resumed. */
 static stk_status check_epoch(stk__run *run, stk_error *error)
 {
-    const stk__run_report *r = &run->report;
+    stk__run_report *r = &run->report;
     const bool whole = run->epoch_is_whole && r->at.skipped == run->epoch_skipped;
     if (whole && run->epoch_counted == 0) return stk__trainer_refuse_empty(run->trainer, r->at.epoch, error);
-    run->epoch_counted = 0;
+    r->epoch_loss = run->epoch_counted > 0 ? run->epoch_loss / run->epoch_counted : NAN;
+    run->epoch_counted = run->epoch_loss = 0;
     run->epoch_skipped = r->at.skipped;
     run->epoch_is_whole = true;
     return STK_OK;
