@@ -39,10 +39,10 @@ static int tell_failure(const train_job *job, const stk_error *error)
     return code;
 }
 
-static stk_status write_run_json(train_job *job, bool failed, stk_error *error)
+static stk_status write_run_json(train_job *job, const stk_error *failure, stk_error *error)
 {
     stk__train_outcome result;
-    const stk_status status = stk__train_session_finish(&job->train, failed, &result, error);
+    const stk_status status = stk__train_session_finish(&job->train, failure, &result, error);
     if (result.monitor_note[0] && !stk__cli_quiet)
         fprintf(stderr, "stoker: GPU monitoring stopped early: %s\n", result.monitor_note);
     if (stk__cli_json && result.report)
@@ -74,7 +74,7 @@ static int finish(train_job *job, stk_status status, const stk_error *error)
     stk__progress_end(&job->output.progress);
     if (failed) code = tell_failure(job, error);
     if (t->folder) {
-        keep_failure(&code, write_run_json(job, failed, &next), &next);
+        keep_failure(&code, write_run_json(job, failed ? error : NULL, &next), &next);
         keep_failure(&code, write_artifacts(job, &next), &next);
         if (!failed && !stk__cli_json) stk__train_output_end(&job->output);
     }

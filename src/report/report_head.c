@@ -89,6 +89,23 @@ static bool is_open(const stk__run_facts *f)
            (short_of && !stk__run_facts_is(f, STK_RUN_KEY_STOPPED_EARLY));
 }
 
+static void put_failure(stk__page *page, const stk__run_facts *f)
+{
+    const json_t *error = json_object_get(f->run, STK_RUN_KEY_ERROR);
+    const char *message = stk__run_facts_text(error, STK_RUN_KEY_MESSAGE_OF_ERROR),
+               *hint = stk__run_facts_text(error, STK_RUN_KEY_HINT_OF_ERROR);
+    stk__page_print(page, "failed after step %.0f", stk__run_facts_number(f, STK_RUN_KEY_STEPS));
+    if (message) {
+        stk__page_html(page, ": ");
+        stk__page_text(page, message);
+    }
+    if (hint && *hint) {
+        stk__page_html(page, " (hint: ");
+        stk__page_text(page, hint);
+        stk__page_html(page, ")");
+    }
+}
+
 static void put_state(stk__page *page, const stk__run_facts *f)
 {
     const bool open = is_open(f);
@@ -98,6 +115,8 @@ static void put_state(stk__page *page, const stk__run_facts *f)
     else if (stk__run_facts_is(f, STK_RUN_KEY_INTERRUPTED))
         stk__page_print(page, "stopped on request after step %.0f",
                         stk__run_facts_number(f, STK_RUN_KEY_STEPS));
+    else if (stk__run_facts_is(f, STK_RUN_KEY_FAILED))
+        put_failure(page, f);
     else if (open)
         stk__page_print(page, "ended after step %.0f, before its last epoch",
                         stk__run_facts_number(f, STK_RUN_KEY_STEPS));

@@ -43,10 +43,14 @@
 #define STK_RUN_KEY_CUDA           "cuda_bytes"
 #define STK_RUN_KEY_PEAK_DEVICE    "peak_device_bytes"
 
-#define STK_RUN_KEY_INTERRUPTED   "interrupted"
-#define STK_RUN_KEY_FAILED        "failed"
-#define STK_RUN_KEY_STOPPED_EARLY "stopped_early"
-#define STK_RUN_KEY_CHECKPOINT    "checkpoint" /* the last one */
+#define STK_RUN_KEY_INTERRUPTED      "interrupted"
+#define STK_RUN_KEY_FAILED           "failed"
+#define STK_RUN_KEY_ERROR            "error" /* why: an object, or null */
+#define STK_RUN_KEY_MESSAGE_OF_ERROR "message"
+#define STK_RUN_KEY_PLACE_OF_ERROR   "place"
+#define STK_RUN_KEY_HINT_OF_ERROR    "hint"
+#define STK_RUN_KEY_STOPPED_EARLY    "stopped_early"
+#define STK_RUN_KEY_CHECKPOINT       "checkpoint" /* the last one */
 
 #define STK_RUN_KEY_ADVICE            "advice"       /* the most important; empty: none */
 #define STK_RUN_KEY_ADVICE_RULES      "advice_rules" /* all of them, most important first; rows: */

@@ -140,10 +140,16 @@ static void put_device_batches(json_t *report, stk_loader *loader)
     put_real(report, STK_RUN_KEY_DEVICE_AUGMENT_MS, each_ms * (double)stats.device_kernel_ns);
 }
 
-static void put_end(json_t *report, const stk__run_report *r, bool failed)
+static void put_end(json_t *report, const stk__run_report *r, const stk_error *failure)
 {
     put(report, STK_RUN_KEY_INTERRUPTED, json_boolean(r->interrupted));
-    put(report, STK_RUN_KEY_FAILED, json_boolean(failed));
+    put(report, STK_RUN_KEY_FAILED, json_boolean(failure != NULL));
+    put(report, STK_RUN_KEY_ERROR,
+        failure
+            ? json_pack("{s:o, s:o, s:o}", STK_RUN_KEY_MESSAGE_OF_ERROR, stk__json_string(failure->message),
+                        STK_RUN_KEY_PLACE_OF_ERROR, stk__json_string(failure->place),
+                        STK_RUN_KEY_HINT_OF_ERROR, stk__json_string(failure->hint))
+            : json_null());
     put(report, STK_RUN_KEY_STOPPED_EARLY, json_boolean(r->stopped_early));
     put(report, STK_RUN_KEY_CHECKPOINT, stk__json_string(r->checkpoint));
 }
@@ -152,7 +158,7 @@ static void put_end(json_t *report, const stk__run_report *r, bool failed)
 static void put_advice(json_t *report, const stk__run_result *result)
 {
     stk__advice list[STK_ADVICE_MOST];
-    const int count = result->failed ? 0 : stk__run_advise(result, list);
+    const int count = result->failure ? 0 : stk__run_advise(result, list);
     json_t *rules = json_array();
     for (int i = 0; i < count; i++)
         json_array_append_new(rules, json_pack("{s:s, s:o}", STK_RUN_KEY_ID_OF_ADVICE, list[i].id,
@@ -190,7 +196,7 @@ json_t *stk__run_json(const stk__run_result *result)
         put(report, STK_RUN_KEY_SKIPPED_STEPS, json_integer(r->at.skipped));
     }
     put_device(report, s);
-    put_end(report, r, result->failed);
+    put_end(report, r, result->failure);
     put_advice(report, result);
     put(report, STK_RUN_KEY_STALL, stall_json(stk__trainer_stall(s->trainer), r->wall_s));
     put_device_batches(report, s->loader);

@@ -11,7 +11,7 @@ typedef struct stk__run_result {
     const stk__session *session;
     stk__run *run; /* whose step times are sorted for their median */
     const stk__run_artifacts *artifacts;
-    bool failed;
+    const stk_error *failure; /* NULL: it did not fail */
     json_t *monitor; /* the judgement on GPUs that were watched: its reference is taken; NULL: none were */
 } stk__run_result;
 

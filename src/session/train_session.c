@@ -62,16 +62,16 @@ stk_status stk__train_session_train(stk__train_session *t, stk_error *error)
     return explain_memory(stk__run_train(&t->run, error), error);
 }
 
-stk_status stk__train_session_finish(stk__train_session *t, bool failed, stk__train_outcome *result,
-                                     stk_error *error)
+stk_status stk__train_session_finish(stk__train_session *t, const stk_error *failure,
+                                     stk__train_outcome *result, stk_error *error)
 {
     *result = (stk__train_outcome){.report = NULL};
-    if (!t->run.step_count && (failed || stk__run_json_is_current(&t->run))) return STK_OK;
+    if (!t->run.step_count && (failure || stk__run_json_is_current(&t->run))) return STK_OK;
     const stk__run_result about = {
         .session = &t->session,
         .run = &t->run,
         .artifacts = &t->artifacts,
-        .failed = failed,
+        .failure = failure,
         .monitor = stk__run_monitor_summary(t->monitor, result->monitor_note, sizeof result->monitor_note)};
     result->report = stk__run_json(&about);
     return stk__run_folder_write_json(t->folder, STK_RUN_FILE, json_incref(result->report), error);

@@ -44,8 +44,8 @@ typedef struct stk__train_outcome {
     json_t *report;
     char monitor_note[256];
 } stk__train_outcome;
-stk_status stk__train_session_finish(stk__train_session *t, bool failed, stk__train_outcome *result,
-                                     stk_error *error);
+stk_status stk__train_session_finish(stk__train_session *t, const stk_error *failure,
+                                     stk__train_outcome *result, stk_error *error);
 /* Writes trace.json, predictions and report.html, which reads run.json. */
 stk_status stk__train_session_write_artifacts(stk__train_session *t, stk_error *error);
 

@@ -123,7 +123,7 @@ static stk_status train(module *m, stk_error *error)
     STK__TRY(stk__train_session_open(t, error));
     snprintf(m->path, sizeof m->path, "%s", stk__run_folder_path(t->folder));
     STK__TRY(stk__train_session_train(t, error));
-    STK__TRY(stk__train_session_finish(t, false, &outcome, error));
+    STK__TRY(stk__train_session_finish(t, NULL, &outcome, error));
     assert_non_null(outcome.report);
     assert_string_equal(outcome.monitor_note, "");
     json_decref(outcome.report);
