@@ -224,8 +224,8 @@ static stk_status refuse_nothing(const stk__trainer *t, const stk__feed *feed, c
                                          [STK_TASK_CLASSIFICATION] = "label",
                                          [STK_TASK_REGRESSION] = "value"};
     static const char *const hints[] = {
-        [STK_TASK_SEGMENTATION] = "compare the mask values (stoker stats) with data.num_classes, "
-                                  "data.mask_map, loss.ignore_index and loss.class_weights",
+        [STK_TASK_SEGMENTATION] = ("compare the mask values (stoker stats) with data.num_classes, "
+                                   "data.mask_map, loss.ignore_index and loss.class_weights"),
         [STK_TASK_POINTS] = "check the points: outside the image or marked as not visible, they do not count",
         [STK_TASK_CLASSIFICATION] =
             "compare the labels (stoker stats) with loss.ignore_index and loss.class_weights",
