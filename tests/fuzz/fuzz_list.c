@@ -50,7 +50,13 @@ static uint64_t print_rows(const char *path, stk__buffer *text)
 {
     stk__csv csv;
     uint64_t rows = 0, line = 0;
-    stk_status status = stk__csv_open(&csv, path, NULL);
+    stk_error error = {0};
+    stk_status status = stk__csv_open(&csv, path, &error);
+    if (status == STK_ERROR_DATA) { /* refused as a whole */
+        assert(strstr(error.message, "UTF-16"));
+        stk__csv_close(&csv);
+        return 0;
+    }
     assert(status == STK_OK);
     while ((status = stk__csv_next(&csv, NULL)) == STK_OK) {
         line = check_row(&csv, line);
@@ -174,8 +180,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_limit_memory(64 << 20);
     const char *csv = fuzz_file("labels.csv", data, size);
     check_rows(csv);
-    const stk_status status = stk__list_fits(csv, &fits, NULL);
-    assert(status == STK_OK);
+    stk_error error = {0};
+    const stk_status status = stk__list_fits(csv, &fits, &error);
+    assert(status == STK_OK || strstr(error.message, "UTF-16"));
     open_source(stk__list_open, csv);
     open_source(stk__series_open, csv);
     open_source(stk__list_open, fuzz_file("labels.jsonl", data, size));
