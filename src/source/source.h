@@ -17,6 +17,18 @@ typedef enum stk__field { STK_FIELD_IMAGE, STK_FIELD_MASK } stk__field;
 
 typedef enum stk__label_kind { STK_LABEL_NONE, STK_LABEL_CLASS, STK_LABEL_VALUE } stk__label_kind;
 
+/* Parts that a data set itself names: by folders, lists of keys or a column of a list. */
+enum { STK_SOURCE_TRAIN = 1, STK_SOURCE_VAL = 2, STK_SOURCE_TEST = 4 };
+
+/* Files, rows or columns of the data set that are not used, by reason: "webp files: unsupported format". */
+typedef struct stk__left_out {
+    char what[96];
+    char example[160]; /* one of them; may be empty */
+    uint64_t count;
+} stk__left_out;
+
+enum { STK_LEFT_OUT_MOST = 16 };
+
 typedef struct stk__source_info {
     const char *layout;      /* "folder of classes", "images and masks", … : for people */
     uint64_t count;          /* samples, > 0 */
@@ -28,6 +40,9 @@ typedef struct stk__source_info {
     int32_t window_rows, window_columns; /* of a series, 0: none */
     int32_t class_count;                 /* 0: unknown */
     const char *const *class_names;      /* [class_count] or NULL */
+    uint32_t parts; /* bits of the parts that the data set names; 0: none, the loader may split it */
+    stk__left_out left_out[STK_LEFT_OUT_MOST];
+    int32_t left_out_count;
     uint64_t orphans; /* files without a partner that were left aside (masks without image, …) */
 } stk__source_info;
 
@@ -74,13 +89,13 @@ struct stk__source {
 
 /* Finds the kind by looking at root, and opens it. */
 stk_status stk__source_open(stk__source **source, const stk__source_options *options, stk_error *error);
-/* True when root has folders train and val: then each part is opened by its name and nothing is to be split.
- */
-bool stk__source_has_parts(const char *root);
 void stk__source_close(stk__source **source); /* accepts NULL inside, sets NULL */
 
 /* True when root has folders train and val: then each part is opened by its name and nothing is to be split.
  */
 bool stk__source_has_parts(const char *root);
+
+/* Adds to the row with the same `what`, or a new one; beyond the last row counts go to it as "other". */
+void stk__left_out_add(stk__source_info *info, const char *what, uint64_t count, const char *example);
 
 #endif
