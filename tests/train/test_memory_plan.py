@@ -89,7 +89,7 @@ class Refusal(unittest.TestCase):
         self.folder = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, self.folder)
 
-    def refused_then_trained(self, before):
+    def refused_then_trained(self, before, enforced=False):
         """A run that does not fit ends with the out-of-memory status before its folder is made; what it advises trains."""
         status, out, err = run(["train", *BIG, "--run", "run", "-q"], self.folder, before)
         self.assertEqual(status, 1, err)
@@ -103,7 +103,7 @@ class Refusal(unittest.TestCase):
         for more in ([f"batch_size={plain}"], [f"batch_size={again}", "train.gradient_checkpointing=true"]):
             status, out, err = run(["train", *BIG, *more, "--run", "run", "--json", "-q"], self.folder, before)
             self.assertEqual(status, 0, err)
-            if TIMED:  # a sanitizer takes memory of its own
+            if TIMED and not enforced:  # a sanitizer takes memory of its own; pages of libraries are on no cgroup's account
                 self.assertLess(json.loads(out)["peak_memory_bytes"], LIMIT)
             shutil.rmtree(os.path.join(self.folder, "run"))
 
@@ -140,7 +140,7 @@ class Refusal(unittest.TestCase):
         group = self.make_cgroup()
         if not group:
             self.skipTest("no cgroup with a memory limit can be made here (root is needed, or STOKER_TEST_CGROUP)")
-        self.refused_then_trained(["sh", "-c", f"echo $$ > {group}/cgroup.procs && exec \"$@\"", "sh"])
+        self.refused_then_trained(["sh", "-c", f"echo $$ > {group}/cgroup.procs && exec \"$@\"", "sh"], enforced=True)
 
 
 if __name__ == "__main__":
