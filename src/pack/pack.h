@@ -4,7 +4,7 @@
  *
  *   pack.json                              settings, data set, how far it is (pack_state.h)
  *   shard-000000.tar shard-000000.tar.index …   the samples in the order of ids
- *   classes.txt                            if classes have names
+ *   classes.txt, points.txt                if classes, or points, have names
  *   ledger.jsonl                           samples that were left out, if any
  *   lock                                   one process at a time
  *

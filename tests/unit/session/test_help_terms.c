@@ -35,6 +35,8 @@ static const row rows[] = {
     {"data.channels", "RGB"},
     {"data.num_classes", "number of classes"},
     {"data.mask_map", "class id"},
+    {"data.flip_pairs", "left-right"},
+    {"data.flip_pairs", "flip"},
     {"data.jpeg", "JPEG decoding"},
     {"data.exif", "EXIF orientation"},
     {"data.dtype", "data type"},
