@@ -2,6 +2,7 @@
 /* Names of left and right: which belong together, which only look like it, and what is done with the pairs.
  */
 #include "loader/flip_pairs.h"
+#include "support/fail_alloc.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -146,6 +147,22 @@ static void no_names_are_no_pairs(void **state)
     assert_int_equal(pairs.count, 0);
 }
 
+static stk_status find_once(void *context, stk_error *error)
+{
+    static const char *const list[] = {"l_eye", "r_eye"};
+    stk__flip_pairs pairs;
+    (void)context;
+    const stk_status status = stk__flip_pairs_find(&pairs, (stk__flip_names){list, 2}, error);
+    stk__flip_pairs_fini(&pairs);
+    return status;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    assert_int_equal(fail_alloc_each(find_once, NULL), 3);
+}
+
 static void a_number_has_one_partner(void **state)
 {
     (void)state;
@@ -246,9 +263,13 @@ static void points_and_labels_change_sides(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_make_pairs),         cmocka_unit_test(no_names_are_no_pairs),
-        cmocka_unit_test(a_number_has_one_partner), cmocka_unit_test(a_long_list_is_cut),
-        cmocka_unit_test(ids_change_sides),         cmocka_unit_test(points_and_labels_change_sides),
+        cmocka_unit_test(names_make_pairs),
+        cmocka_unit_test(no_names_are_no_pairs),
+        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(a_number_has_one_partner),
+        cmocka_unit_test(a_long_list_is_cut),
+        cmocka_unit_test(ids_change_sides),
+        cmocka_unit_test(points_and_labels_change_sides),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
