@@ -181,7 +181,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const char *csv = fuzz_file("labels.csv", data, size);
     check_rows(csv);
     stk_error error = {0};
-    const stk_status status = stk__list_fits(csv, &fits, &error);
+    const stk__source_options options = {.root = fuzz_folder()};
+    stk__site site = {.options = &options};
+    snprintf(site.root, sizeof site.root, "%s", fuzz_folder());
+    snprintf(site.file, sizeof site.file, "%s", csv);
+    const stk_status status = stk__list_fits(&site, &fits, &error);
     assert(status == STK_OK || strstr(error.message, "UTF-16"));
     open_source(stk__list_open, csv);
     open_source(stk__series_open, csv);

@@ -25,6 +25,7 @@ static const row rows[] = {
     {"data.root", "WebDataset"},
     {"data.val_root", "validation set"},
     {"data.part", "split"},
+    {"data.columns", "columns of a list"},
     {"data.val_split", "validation split"},
     {"data.val_split", "fraction"},
     {"data.split_seed", "random seed"},
