@@ -16,9 +16,11 @@ static int find_named(const stk__columns *columns, const char *plain)
     return -1;
 }
 
-/* True when a target was picked by data.columns: then the other columns are only named as not used. */
+/* True when a target was picked by data.columns, or no label is wanted: then the other columns are only named
+ * as not used. */
 static bool is_picked(const stk__columns *columns)
 {
+    if (columns->wishes[STK_ROLE_LABEL].none) return true;
     for (int role = STK_ROLE_LABEL; role <= STK_ROLE_POINTS; role++)
         if (role != STK_ROLE_SPLIT && columns->wishes[role].name && !columns->wishes[role].none) return true;
     return false;
@@ -149,7 +151,7 @@ stk_status stk__columns_refuse_several(const stk__columns *columns, stk_error *e
     size_t count = 0, first = 0, second = 0;
     bool raised = false;
     const int label = stk__columns_find(columns, STK_ROLE_LABEL);
-    if (columns->wishes[STK_ROLE_LABEL].name || is_picked(columns)) return STK_OK;
+    if (is_picked(columns)) return STK_OK;
     if (label >= 0 && stk__columns_at(columns, (size_t)label)->nested)
         return refuse_nested(columns, (size_t)label, error);
     for (stk__role role = STK_ROLE_LABEL; role <= STK_ROLE_POINTS; role++)

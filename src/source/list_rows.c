@@ -279,8 +279,8 @@ static stk_status take_part(stk__list *list, const stk__draft *draft, stk__row *
     if (!list->has_split) return STK_OK;
     uint32_t part = draft->split ? stk__part_named(draft->split, draft->split_length) : 0;
     if (!part && !draft->fault[0]) return refuse_part(list, draft, error);
-    if (part) list->parts |= part;
     row->part = (uint8_t)(part ? part : STK_SOURCE_TRAIN);
+    list->parts |= row->part;
     return STK_OK;
 }
 
@@ -301,17 +301,35 @@ static stk__row *row_at(const stk__list *list, uint64_t id)
     return (stk__row *)(void *)list->rows.data + stk__catalog_at(&list->files.catalog, id)->row;
 }
 
-static void mark_duplicates(stk__list *list)
+static stk_status refuse_repeated(const stk__list *list, const stk__row *row, stk_error *error)
+{
+    stk__fail(
+        error, STK_ERROR_DATA,
+        "the list has several rows with other labels for the same file (lines %u and %u, …): several labels "
+        "or objects per image are not supported",
+        (unsigned)row->text, row->line);
+    stk__error_place(error, "%s:%u", list->path, row->line);
+    stk__error_hint(error, "one row per image; data.columns='label=none' reads the images without labels");
+    return STK_ERROR_DATA;
+}
+
+/* Later rows for the same file are corrupt samples; where a quarter of the list is, it means something else.
+ */
+static stk_status mark_duplicates(stk__list *list, stk_error *error)
 {
     const stk__catalog *catalog = &list->files.catalog;
     const uint64_t count = stk__catalog_count(catalog);
+    uint64_t others = 0;
     for (uint64_t i = stk__catalog_duplicate(catalog, 0); i < count;
          i = stk__catalog_duplicate(catalog, i + 1)) {
         stk__row *row = row_at(list, i + 1);
         if (row->state != STK_ROW_GOOD) continue;
         row->state = STK_ROW_DUPLICATE;
         row->text = row_at(list, i)->line;
+        others += list->has_label && row->label != row_at(list, i)->label;
+        if (others > count / 4 && others > 3) return refuse_repeated(list, row, error);
     }
+    return STK_OK;
 }
 
 static stk_status number_names(stk__list *list, stk_error *error)
@@ -332,8 +350,12 @@ static stk_status number_names(stk__list *list, stk_error *error)
 static void drop_other_parts(stk__list *list)
 {
     stk__catalog *catalog = &list->files.catalog;
+    const size_t rows = list->rows.size_bytes / sizeof(stk__row);
     uint64_t kept = 0;
-    if (!list->parts || !list->wanted) return;
+    if (!list->parts) return;
+    for (stk__row *row = (stk__row *)(void *)list->rows.data, *end = row + rows; row < end; row++)
+        if (!row->part) list->parts |= row->part = STK_SOURCE_TRAIN; /* JSONL: before the first object */
+    if (!list->wanted) return;
     if (list->wanted == STK_SOURCE_VAL && !(list->parts & STK_SOURCE_VAL)) list->wanted = STK_SOURCE_TRAIN;
     for (uint64_t i = 0; i < stk__catalog_count(catalog); i++)
         if (row_at(list, i)->part & list->wanted)
@@ -346,7 +368,7 @@ stk_status stk__list_finish(stk__list *list, stk_error *error)
     if (list->label_texts == STK_LABEL_TEXTS_NAMES && stk__catalog_count(&list->files.classes.names))
         STK__TRY(number_names(list, error));
     stk__catalog_sort(&list->files.catalog);
-    mark_duplicates(list);
+    STK__TRY(mark_duplicates(list, error));
     drop_other_parts(list);
     return stk__files_finish(&list->files, error);
 }

@@ -202,6 +202,7 @@ static const row rows[] = {
 
     {"pack.shard_bytes", "maximum shard size"},
     {"pack.shard_samples", "samples per shard"},
+    {"pack.columns", "columns of a list"},
     {"pack.on_bad_sample", "corrupt"},
     {"pack.num_workers", "worker threads"},
     {"pack.timeout", "timeout"},

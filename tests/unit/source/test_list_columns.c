@@ -334,6 +334,21 @@ static void several_labels(void **state)
     stk__source_close(&source);
 }
 
+static void several_rows_for_one_file(void **state)
+{
+    (void)state;
+    char text[1024] = "file,label\n";
+    for (int i = 0; i < 12; i++)
+        snprintf(text + strlen(text), 32, "%d.jpg,%s\n", i / 3, i % 3 ? "cat" : "dog");
+    tree_file("labels.csv", text);
+    check_refused(NULL, STK_ERROR_DATA, "several rows with other labels for the same file",
+                  "one row per image");
+    stk__source *source = open_good("", "label=none", NULL);
+    assert_int_equal(source->info.count, 12);
+    check_facts_damage(source, 1, STK_DAMAGE_BAD_ROW, "duplicate of the sample in line 2", "labels.csv:3");
+    stk__source_close(&source);
+}
+
 static void boxes_and_polygons(void **state)
 {
     (void)state;
@@ -475,14 +490,14 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, tree_make, tree_remove)
     const struct CMUnitTest tests[] = {
-        TEST(names_people_use),     TEST(columns_by_setting),
-        TEST(ambiguous_columns),    TEST(pandas_defaults),
-        TEST(delimiters),           TEST(no_header),
-        TEST(parts_by_a_column),    TEST(parts_that_are_not_clear),
-        TEST(where_the_files_are),  TEST(folders_that_may_have_them),
-        TEST(several_labels),       TEST(boxes_and_polygons),
-        TEST(points_beside_images), TEST(formats_of_others),
-        TEST(memory_runs_out),
+        TEST(names_people_use),    TEST(columns_by_setting),
+        TEST(ambiguous_columns),   TEST(pandas_defaults),
+        TEST(delimiters),          TEST(no_header),
+        TEST(parts_by_a_column),   TEST(parts_that_are_not_clear),
+        TEST(where_the_files_are), TEST(folders_that_may_have_them),
+        TEST(several_labels),      TEST(several_rows_for_one_file),
+        TEST(boxes_and_polygons),  TEST(points_beside_images),
+        TEST(formats_of_others),   TEST(memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
