@@ -66,6 +66,20 @@ stk_status stk__list_read_csv(stk__list *list, stk_error *error);
 stk_status stk__list_read_json(stk__list *list, stk_error *error);
 stk_status stk__list_read_beside(stk__list *list, stk_error *error); /* a JSON file beside each image */
 
+/* What the first rows of a table are: whether they name files, and something to learn. */
+typedef struct stk__list_fit {
+    bool list, target;
+    bool foldered; /* the first file is in a folder: "cat/1.jpg" */
+    size_t columns;
+} stk__list_fit;
+
+stk_status stk__list_look_csv(const stk__site *site, stk__list_fit *fit, stk_error *error);
+stk_status stk__list_look_json(const stk__site *site, stk__list_fit *fit, stk_error *error);
+
+/* Fills fit; gives the columns their roles. cell: of the first row, in the column of files. Numbers in a
+ * column that is called "id" may be names of images or rows of a series: folders and files in root decide. */
+void stk__list_judge(stk__columns *columns, const char *root, const char *cell, stk__list_fit *fit);
+
 /* [x, y], [x, y, visible] (0 or false: not) or null, which is not visible. place: zeroed before. */
 struct json_t;
 bool stk__list_take_point(const struct json_t *point, float place[3]);

@@ -221,44 +221,65 @@ stk_status stk__list_read_csv(stk__list *list, stk_error *error)
 
 static bool has_image_folder(const char *root)
 {
-    static const char *const names[] = {"images", "image", "imgs", "img", "photos", "train", "train_images"};
+    static const char *const names[] = {"images", "image",        "imgs", "img",         "photos",
+                                        "train",  "train_images", "test", "test_images", "val"};
     char path[PATH_MAX];
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (stk__path_join(path, root, names[i]) && stk__path_is_folder(path)) return true;
     return false;
 }
 
-/* Numbers in a column that is called "id" may be names of images or rows of a series: a folder decides. */
-static bool is_list_header(const stk__columns *columns, const char *root)
+void stk__list_judge(stk__columns *columns, const char *root, const char *cell, stk__list_fit *fit)
 {
     const int file = stk__columns_file(columns);
-    if (columns->headless || columns->wishes[STK_ROLE_FILE].name) return true;
-    if (file < 0) return false;
-    const stk__list_column *column = stk__columns_at(columns, (size_t)file);
-    const bool weak = stk__column_named(stk__columns_name(columns, (size_t)file), "id");
-    return !weak || column->numbers < column->cells || has_image_folder(root);
+    *fit = (stk__list_fit){.columns = stk__columns_count(columns), .foldered = strchr(cell, '/') != NULL};
+    fit->list = columns->headless || columns->wishes[STK_ROLE_FILE].name || file >= 0;
+    if (!fit->list) return;
+    const stk__list_column *column = file < 0 ? NULL : stk__columns_at(columns, (size_t)file);
+    if (column && stk__column_named(stk__columns_name(columns, (size_t)file), "id") &&
+        column->numbers == column->cells && !columns->headless)
+        fit->list = has_image_folder(root) || names_image(root, "", cell);
+    fit->target = stk__columns_assign(columns, NULL) != STK_OK; /* what is refused has to be seen */
+    for (stk__role role = STK_ROLE_LABEL; role <= STK_ROLE_POINTS; role++)
+        fit->target |= role != STK_ROLE_SPLIT && stk__columns_find(columns, role) >= 0;
 }
 
-static stk_status look_at_file(stk__columns *columns, stk__csv *csv, const stk__site *site, stk_error *error)
+static stk_status look_at_file(stk__columns *columns, stk__csv *csv, const stk__site *site,
+                               stk__list_fit *fit, stk_error *error)
 {
     STK__TRY(stk__columns_wish(columns, site->options->columns, error));
     stk__csv_find_delimiter(csv, stk__text_ends_with(site->file, strlen(site->file), ".txt"));
-    const stk_status status = read_names(columns, csv, site->root, error);
+    stk_status status = read_names(columns, csv, site->root, error);
     if (status == STK_ERROR_DATA) return STK_END; /* no header */
     STK__TRY(status);
-    return look_at_rows(columns, csv, error);
+    STK__TRY(look_at_rows(columns, csv, error));
+    status = stk__csv_next(csv, error);
+    if (status != STK_OK && status != STK_END) return status;
+    const int file = stk__columns_file(columns);
+    const size_t at = file < 0 ? 0 : (size_t)file;
+    stk__list_judge(columns, site->root,
+                    status == STK_OK && at < stk__csv_count(csv) ? stk__csv_at(csv, at).data : "", fit);
+    return STK_OK;
 }
 
-stk_status stk__list_fits(const stk__site *site, bool *fits, stk_error *error)
+stk_status stk__list_look_csv(const stk__site *site, stk__list_fit *fit, stk_error *error)
 {
     stk__csv csv;
     stk__columns columns = {.path = site->file};
-    *fits = false;
+    *fit = (stk__list_fit){.list = false};
     STK__TRY(stk__csv_open(&csv, site->file, error));
-    const stk_status status = look_at_file(&columns, &csv, site, error);
-    if (status == STK_OK) *fits = is_list_header(&columns, site->root);
+    const stk_status status = look_at_file(&columns, &csv, site, fit, error);
     stk__columns_fini(&columns);
     stk__csv_close(&csv);
     if (status == STK_END) stk__error_clear(error);
     return status == STK_END ? STK_OK : status;
+}
+
+stk_status stk__list_fits(const stk__site *site, bool *fits, stk_error *error)
+{
+    stk__list_fit fit;
+    *fits = false;
+    STK__TRY(stk__list_look_csv(site, &fit, error));
+    *fits = fit.list;
+    return STK_OK;
 }

@@ -47,10 +47,15 @@ static bool is_primary(size_t index)
     return index / ENDINGS < PRIMARY && index % ENDINGS < 2;
 }
 
+/* Other tables beside folders of images may be about something else: they need something to learn, or columns
+ * about files that are not in folders, which would be classes. */
 static stk_status fits(const stk__site *site, size_t index, bool *fit, stk_error *error)
 {
-    *fit = strcmp(endings[index % ENDINGS], "jsonl") == 0;
-    return *fit ? STK_OK : stk__list_fits(site, fit, error);
+    const bool json = strcmp(endings[index % ENDINGS], "jsonl") == 0;
+    stk__list_fit found;
+    STK__TRY(json ? stk__list_look_json(site, &found, error) : stk__list_look_csv(site, &found, error));
+    *fit = found.list && (found.target || is_primary(index) || (found.columns > 1 && !found.foldered));
+    return STK_OK;
 }
 
 static stk_status refuse_two(const stk__site *site, const char *a, const char *b, stk_error *error)

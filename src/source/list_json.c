@@ -74,10 +74,8 @@ static void choose_points(stk__columns *columns)
         }
 }
 
-/* The first row that is an object decides what all rows must have. */
-static stk_status take_schema(stk__list *list, const json_t *object, uint64_t line, stk_error *error)
+static stk_status take_keys(stk__columns *columns, const json_t *object, uint64_t line, stk_error *error)
 {
-    stk__columns *columns = &list->columns;
     const char *key;
     json_t *value;
     columns->json = true;
@@ -88,6 +86,14 @@ static stk_status take_schema(stk__list *list, const json_t *object, uint64_t li
         look_at(columns, stk__columns_count(columns) - 1, value);
     }
     choose_points(columns);
+    return STK_OK;
+}
+
+/* The first row that is an object decides what all rows must have. */
+static stk_status take_schema(stk__list *list, const json_t *object, uint64_t line, stk_error *error)
+{
+    stk__columns *columns = &list->columns;
+    STK__TRY(take_keys(columns, object, line, error));
     STK__TRY(stk__columns_assign(columns, error));
     list->schema_known = true;
     list->has_label = stk__columns_find(columns, STK_ROLE_LABEL) >= 0;
@@ -274,4 +280,38 @@ stk_status stk__list_read_json(stk__list *list, stk_error *error)
     stk__byte_reader_close(&reader);
     stk__buffer_fini(&line);
     return status;
+}
+
+/* The first line alone decides. */
+static stk_status look_at_line(stk__columns *columns, const stk__site *site, const stk__buffer *line,
+                               stk__list_fit *fit, stk_error *error)
+{
+    json_t *object = json_loadb((const char *)line->data, line->size_bytes, 0, NULL);
+    stk_status status = stk__columns_wish(columns, site->options->columns, error);
+    if (status == STK_OK && json_is_object(object)) {
+        status = take_keys(columns, object, 1, error);
+        const int file = stk__columns_file(columns);
+        const char *cell =
+            file < 0 ? NULL
+                     : json_string_value(json_object_get(object, stk__columns_name(columns, (size_t)file)));
+        if (status == STK_OK) stk__list_judge(columns, site->root, cell ? cell : "", fit);
+    }
+    json_decref(object);
+    return status;
+}
+
+stk_status stk__list_look_json(const stk__site *site, stk__list_fit *fit, stk_error *error)
+{
+    stk__byte_reader reader;
+    stk__buffer line = {0};
+    stk__columns columns = {.path = site->file};
+    bool too_long;
+    *fit = (stk__list_fit){.list = false};
+    STK__TRY(stk__byte_reader_open(&reader, site->file, error));
+    stk_status status = next_line(&reader, &line, &too_long, error);
+    if (status == STK_OK) status = look_at_line(&columns, site, &line, fit, error);
+    stk__byte_reader_close(&reader);
+    stk__buffer_fini(&line);
+    stk__columns_fini(&columns);
+    return status == STK_END ? STK_OK : status;
 }

@@ -104,8 +104,8 @@ static const stk__entry *find_file(const search *find, const candidate *in, cons
     return stk__catalog_find(find->files, path, (size_t)size);
 }
 
-/* Folders with a file of this name. */
-static void find_candidates(search *find, const char *name, const char *word)
+/* Folders with a file of this name; usual: where names of a list are, but for their extension. */
+static void find_candidates(search *find, const char *name, const char *word, const char *usual)
 {
     const size_t length = strlen(name);
     for (uint64_t i = 0; i < stk__catalog_count(find->files) && find->count < CANDIDATES; i++) {
@@ -114,7 +114,8 @@ static void find_candidates(search *find, const char *name, const char *word)
         const size_t above = file->length < length ? 0 : file->length - length;
         if (file->length < length || memcmp(key + above, name, length) != 0) continue;
         if (above && key[above - 1] != '/') continue;
-        const candidate one = {key, above, 0, rank_folder(key, above, word)};
+        const bool here = strlen(usual) == above && memcmp(key, usual, above) == 0;
+        const candidate one = {key, above, 0, here ? 3 : rank_folder(key, above, word)};
         const candidate *last = find->count ? &find->candidates[find->count - 1] : NULL;
         if (last && last->length == above && memcmp(last->folder, key, above) == 0) continue;
         if (one.rank >= 0) find->candidates[find->count++] = one;
@@ -153,7 +154,7 @@ static stk_status choose_folder(const stk__list *list, search *find, const candi
     find_word(list->path, word);
     for (size_t p = 0; p < find->probe_count && find->count == 0; p++) {
         name_as_key(list, stk__catalog_at(&list->files.catalog, find->probes[p]), name);
-        find_candidates(find, name, word);
+        find_candidates(find, name, word, list->below_images ? "images/" : "");
     }
     count_found(list, find);
     *best = NULL;

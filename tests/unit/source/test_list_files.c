@@ -76,6 +76,39 @@ static void where_the_files_are(void **state)
                   "/labels.csv or data.root=");
 }
 
+/* Tables that are called like lists, beside folders of classes. */
+static void tables_that_are_no_lists(void **state)
+{
+    (void)state;
+    const struct {
+        const char *name, *text, *layout;
+    } tables[] = {
+        {"labels.txt", "cat\ndog\n", "folder of classes"},
+        {"train.txt", "cat/1.jpg\ndog/2.jpg\n", "folder of classes"},
+        {"metadata.csv", "file_name,caption\ncat/1.jpg,a cat\n", "folder of classes"},
+        {"metadata.jsonl", "{\"file_name\": \"cat/1.jpg\", \"caption\": \"a cat\"}\n", "folder of classes"},
+        {"metadata.jsonl", "{\"step\": 1}\n", "folder of classes"},
+        {"data.csv", "id,a,b\n1,2,3\n", "folder of classes"},
+        {"train.csv", "Image,whale\n1.jpg,w1\n",
+         "list of images"}, /* without labels, but the column is named */
+        {"metadata.csv", "file_name,label\ncat/1.jpg,tom\n", "list of images"},
+    };
+    tree_file("cat/1.jpg", "1");
+    tree_file("dog/2.jpg", "2");
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        tree_file(tables[i].name, tables[i].text);
+        stk__source *source = open_good("", NULL, NULL);
+        assert_string_equal(source->info.layout, tables[i].layout);
+        stk__source_close(&source);
+        assert_int_equal(remove(tree_path(tables[i].name)), 0);
+    }
+    tree_file("1.jpg", "1");
+    tree_file("t.csv", "id,label\n1,x\n"); /* numbers, and such a file */
+    stk__source *source = open_good("t.csv", NULL, NULL);
+    check_read(source, 0, STK_FIELD_IMAGE, "1", "jpg");
+    stk__source_close(&source);
+}
+
 static void folders_that_may_have_them(void **state)
 {
     (void)state;
@@ -203,9 +236,13 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, tree_make, tree_remove)
     const struct CMUnitTest tests[] = {
-        TEST(delimiters),           TEST(no_header),
-        TEST(where_the_files_are),  TEST(folders_that_may_have_them),
-        TEST(points_beside_images), TEST(formats_of_others),
+        TEST(delimiters),
+        TEST(no_header),
+        TEST(where_the_files_are),
+        TEST(tables_that_are_no_lists),
+        TEST(folders_that_may_have_them),
+        TEST(points_beside_images),
+        TEST(formats_of_others),
         TEST(memory_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
