@@ -21,6 +21,7 @@ static const stk__option options_table[] = {
     {.name = "root", .type = STK_OPTION_TEXT, .offset = FIELD(root), .help = "path of the data set: a folder, a list of images (.csv, .jsonl), a time series (.csv, .npy), WebDataset shards (a folder of .tar, one .tar, x-{000..012}.tar), or generated data: make:faces, make:captcha, make:gray, make:series"},
     {.name = "val_root", .type = STK_OPTION_TEXT, .offset = FIELD(val_root), .help = "path of the validation set, if it is not part of data.root"},
     {.name = "part", .type = STK_OPTION_WORD, .offset = FIELD(part), .choices = "train|val|all", .help = "split of the data set to load: training, validation or both"},
+    {.name = "columns", .type = STK_OPTION_TEXT, .offset = FIELD(columns), .map = true, .help = "columns of a list by role: file, label, value, mask, split, points, such as file=Image Name,label=species,split=none; unset = by their names, and what is not used is listed"},
     {.name = "val_split", .type = STK_OPTION_NUMBER, .offset = FIELD(val_split), .least = 0, .most = 0.9, .help = "validation split: fraction of the samples held out for validation"},
     {.name = "split_seed", .type = STK_OPTION_INT, .offset = FIELD(split_seed), .help = "random seed of the validation split"},
     {.name = "limit", .type = STK_OPTION_INT, .offset = FIELD(limit), .least = 0, .most = 4294967295.0, .unit = "samples", .help = "maximum number of samples to use; 0 = all"},

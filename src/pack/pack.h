@@ -29,6 +29,7 @@ typedef struct stk__pack_settings {
     uint64_t limit_bytes, limit_pixels;
     int64_t limit_scans, limit_warnings;
     double limit_time_s;
+    const char *columns; /* of a list by role, as data.columns; NULL: by their names */
 } stk__pack_settings;
 
 extern const stk__option_table stk__pack_options;

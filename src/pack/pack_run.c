@@ -53,8 +53,10 @@ static stk_status refuse_series(const job *self, stk_error *error)
 
 static stk_status open_part(job *self, int index, const char *name, stk_error *error)
 {
-    const stk__source_options options = {
-        .root = self->request->root, .part = name, .limit_bytes = self->settings.limit_bytes};
+    const stk__source_options options = {.root = self->request->root,
+                                         .part = name,
+                                         .columns = self->settings.columns,
+                                         .limit_bytes = self->settings.limit_bytes};
     STK__TRY(stk__source_open(&self->sources[index], &options, error));
     const stk__source *source = self->sources[index];
     if (!source->info.images) return refuse_series(self, error);

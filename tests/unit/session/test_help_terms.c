@@ -25,6 +25,7 @@ static const row rows[] = {
     {"data.root", "WebDataset"},
     {"data.val_root", "validation set"},
     {"data.part", "split"},
+    {"data.columns", "columns of a list"},
     {"data.val_split", "validation split"},
     {"data.val_split", "fraction"},
     {"data.split_seed", "random seed"},
@@ -203,6 +204,7 @@ static const row rows[] = {
 
     {"pack.shard_bytes", "maximum shard size"},
     {"pack.shard_samples", "samples per shard"},
+    {"pack.columns", "columns of a list"},
     {"pack.on_bad_sample", "corrupt"},
     {"pack.num_workers", "worker threads"},
     {"pack.timeout", "timeout"},
