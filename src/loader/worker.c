@@ -92,6 +92,9 @@ static stk_status open_picture(stk__worker *worker, uint64_t id, stk__field fiel
         add(&worker->bytes_read, worker->bytes.size_bytes);
         const stk__encoded encoded = {worker->bytes.data, worker->bytes.size_bytes};
         status = stk__decode_header(worker->decoder, encoded, extension, picture, &worker->error);
+        const stk__file_observer *observer = worker->recipe->observer;
+        if (observer && status == STK_OK)
+            observer->see(observer->context, &(stk__observed_file){id, field, encoded, picture, extension});
     }
     if (!worker->recipe->exif) picture->orientation = 1;
     picture->coarse = worker->recipe->coarse && field == STK_FIELD_IMAGE;
