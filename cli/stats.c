@@ -11,7 +11,8 @@ typedef struct stats_job {
     stk__data_scan scan;
     const char *page; /* --html */
     stk__progress progress;
-    bool shown; /* the data set */
+    const char *phase; /* of the progress: "reading", then "comparing" */
+    bool shown;        /* the data set */
 } stats_job;
 
 /* The first loader's data set is printed, and Ctrl-C interrupts each. */
@@ -30,6 +31,11 @@ static void watch_loader(void *context, stk_loader *loader)
 static void show_progress(void *context, const char *what, uint64_t done, uint64_t total)
 {
     stats_job *job = context;
+    if (what != job->phase) {
+        stk__progress_end(&job->progress);
+        stk__progress_start(&job->progress);
+        job->phase = what;
+    }
     stk__progress_show(&job->progress, what, done, total);
 }
 
@@ -79,7 +85,6 @@ static int run_job(stats_job *job)
     scan->progress = show_progress;
     scan->bad = print_damage;
     scan->context = job;
-    stk__progress_start(&job->progress);
     const stk_status status = stk__data_scan_run(scan, &error);
     stk__progress_end(&job->progress);
     const int code = status == STK_OK ? report_all(job, &error) : stk__cli_fail(&error);

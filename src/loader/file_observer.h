@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A look at every file that a loader reads, for statistics of a data set: encoded bytes and what their header
- * says. Loaders without an observer pay one branch a file. */
+/* A look at every file that a loader reads, for statistics of a data set: encoded bytes, what their header
+ * says, decoded pixels. Loaders without an observer pay one branch a file and one a sample. */
 #ifndef STK_LOADER_FILE_OBSERVER_H
 #define STK_LOADER_FILE_OBSERVER_H
 
@@ -21,6 +21,8 @@ typedef struct stk__file_observer {
     stk_status (*begin)(void *context, uint64_t sample_count, stk_error *error);
     /* Called once per file whose header is readable, from every worker at the same time. */
     void (*see)(void *context, const stk__observed_file *file);
+    /* Called once per sample that was decoded, as see; mask.data is NULL without a mask. May be NULL. */
+    void (*see_pixels)(void *context, uint64_t id, stk__pixels image, stk__pixels mask);
     void *context;
 } stk__file_observer;
 

@@ -319,6 +319,9 @@ static stk_status load_sample(stk__worker *worker, const errand *job)
     if (!layout->images) return STK_OK;
     STK__TRY(stk__cache_find(recipe->cache, job->id, &decoded) ? take_cached(worker, job, &decoded)
                                                                : decode_sample(worker, job, &decoded));
+    const stk__file_observer *observer = recipe->observer;
+    if (observer && observer->see_pixels)
+        observer->see_pixels(observer->context, job->id, decoded.image, decoded.mask);
     if (layout->point_count)
         scale_points(layout, stk__slot_points(job->slot, layout, job->place),
                      (upright){decoded.upright_w, decoded.upright_h},

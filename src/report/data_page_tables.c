@@ -131,6 +131,7 @@ void stk__data_page_classes(stk__page *page, const json_t *report)
     const char *unit = text_of(report, "class_unit");
     const size_t count = json_array_size(classes);
     const bool masks = unit && strcmp(unit, "pixels") == 0;
+    const double most = most_of(classes, "share");
     if (!count) return;
     stk__page_html(page, "<section id=\"classes\"><h2>Classes</h2>\n<p class=\"note\">Share of ");
     stk__page_text(page, unit);
@@ -140,7 +141,7 @@ void stk__data_page_classes(stk__page *page, const json_t *report)
                          "class=\"num\">id</th><th>class</th><th></th><th class=\"num\">share</th><th "
                          "class=\"num\">samples</th><th class=\"num\">weight</th></tr></thead><tbody>\n");
     for (size_t i = 0; i < count; i++)
-        put_class(page, json_array_get(classes, i), masks, most_of(classes, "share"));
+        put_class(page, json_array_get(classes, i), masks, most);
     stk__page_html(page, "</tbody></table></div>\n");
     if (count > MOST_OPEN) stk__page_html(page, "</details>\n");
     if (number_of(report, "ignored_pixels") > 0) {

@@ -110,7 +110,7 @@ static stk_status open_other(stk__data_scan *scan, other_part *other, stk_error 
 {
     stk_loader_options options = scan->loading.options;
     const bool own_parts = scan->stats->parts || (options.root && stk__source_has_parts(options.root));
-    other->observer = (stk__file_observer){begin_other, see_other, other};
+    other->observer = (stk__file_observer){.begin = begin_other, .see = see_other, .context = other};
     options.part = options.part == STK_PART_VAL ? STK_PART_TRAIN : STK_PART_VAL;
     options.on_bad_sample = STK_BAD_SKIP;
     stk__loader_setup setup = {.options = &options, .observer = &other->observer};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Adds up batches as they come out of a loader: pixels, masks, labels, points. Files are counted by the
- * workers (data_files.c), columns of a series at the end (data_columns.c). The consumer's thread. */
+/* Adds up batches as they come out of a loader: labels and points. Files and pixels are counted by the
+ * workers (data_files.c, data_pixels.c), columns of a series at the end (data_columns.c). The consumer's
+ * thread. */
 #include "session/data_stats.h"
 
 #include "loader/loader_open.h"
@@ -14,7 +15,10 @@ stk_status stk__data_stats_create(stk__data_stats **out, stk_error *error)
     stk__data_stats *stats = *out = stk__alloc(sizeof *stats);
     if (!stats) return stk__fail_memory(error, sizeof *stats, "the statistics of a data set");
     pthread_mutex_init(&stats->lock, NULL);
-    stats->observer = (stk__file_observer){stk__data_files_begin, stk__data_files_see, stats};
+    stats->observer = (stk__file_observer){.begin = stk__data_files_begin,
+                                           .see = stk__data_files_see,
+                                           .see_pixels = stk__data_pixels_see,
+                                           .context = stats};
     stats->first_id = -1;
     stats->duplicates = stats->overlap = (stk__content_matches){.example = {-1, -1}};
     return STK_OK;
@@ -81,53 +85,6 @@ stk_status stk__data_stats_start(stk__data_stats *stats, const stk_loader *loade
  * -------------------------------------------------------------------------------------------------
  */
 
-static void add_image(stk__data_stats *stats, const stk_batch *batch, const stk_view *view, int64_t id)
-{
-    const uint8_t *data = batch->arena + view->offset_bytes;
-    uint64_t sum[3] = {0}, squares[3] = {0};
-    const uint64_t pixels = (uint64_t)view->w * (uint64_t)view->h;
-    for (int32_t y = 0; y < view->h; y++) {
-        const uint8_t *row = data + (size_t)y * view->pitch_bytes;
-        for (int32_t x = 0; x < view->w; x++)
-            for (int32_t c = 0; c < view->channels; c++) {
-                const uint32_t v = row[x * view->channels + c];
-                sum[c] += v;
-                squares[c] += v * v;
-            }
-    }
-    bool constant = pixels > 0;
-    for (int32_t c = 0; c < view->channels; c++) {
-        const uint64_t level = data[c];
-        constant = constant && sum[c] == level * pixels && squares[c] == level * level * pixels;
-        stats->sum[c] += sum[c];
-        stats->squares[c] += squares[c];
-        stats->pixels[c] += pixels;
-    }
-    if (constant) stk__data_event_add(&stats->constant, id);
-}
-
-static void add_mask(stk__data_stats *stats, const stk_batch *batch, const stk_view *view, int64_t id)
-{
-    uint32_t counts[4][STK_DATA_IDS] = {{0}}; /* four tables: equal neighbors do not wait for each other */
-    const uint8_t *data = batch->arena + view->offset_bytes;
-    for (int32_t y = 0; y < view->h; y++) {
-        const uint8_t *row = data + (size_t)y * view->pitch_bytes;
-        for (int32_t x = 0; x < view->w; x++)
-            counts[x & 3][row[x]]++;
-    }
-    bool class_found = false;
-    for (int v = 0; v < STK_DATA_IDS; v++) {
-        const uint64_t pixels = (uint64_t)counts[0][v] + counts[1][v] + counts[2][v] + counts[3][v];
-        stats->mask_pixels[v] += pixels;
-        stats->mask_samples[v] += pixels > 0;
-        class_found |= pixels > 0 && v > 0 && v < STK_DATA_IGNORED;
-        counts[0][v] = pixels > 0;
-    }
-    stats->masks++;
-    if (!class_found) stk__data_event_add(&stats->no_class, id);
-    if (!class_found && !counts[0][STK_DATA_IGNORED]) stk__data_event_add(&stats->all_zero, id);
-}
-
 static void add_value(stk__data_stats *stats, double value)
 {
     if (!stats->value_count || value < stats->value_least) stats->value_least = value;
@@ -185,8 +142,6 @@ void stk__data_stats_add(stk__data_stats *stats, const stk_batch *batch)
         if (stats->first_id < 0 || ids[i] < stats->first_id) stats->first_id = ids[i];
         if (ids[i] > stats->last_id) stats->last_id = ids[i];
         if (weights[i] == 0) continue; /* a bad one: in the ledger, not in the numbers */
-        if (batch->image_views) add_image(stats, batch, &batch->image_views[i], ids[i]);
-        if (batch->mask_views) add_mask(stats, batch, &batch->mask_views[i], ids[i]);
         if (batch->points.dtype != STK_DTYPE_NONE && stats->points && batch->image_views)
             add_points(stats, batch, i, ids[i]);
         add_label(stats, batch, i, ids[i]);

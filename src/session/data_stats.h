@@ -87,25 +87,25 @@ typedef struct stk__data_stats {
     uint32_t parts;
     uint64_t orphans;
 
-    /* From the files: written by all workers (lock). */
+    /* From files and pixels: written by all workers (lock). */
     pthread_mutex_t lock;
     stk__file_observer observer;
     stk__data_files files[2]; /* by stk__field */
     stk__data_sizes sizes;
     stk__content_index content;
-
-    /* From the batches. */
-    uint64_t samples;                       /* bad ones included */
-    uint64_t pixels[3], sum[3], squares[3]; /* per channel */
-    stk__data_event constant;               /* images of one color */
-    uint64_t *labels;                       /* [info.class_count], or NULL */
-    stk__data_event unlabelled;
-    double value_sum, value_squares, value_least, value_most;
-    uint64_t value_count;
+    uint64_t pixels[3], sum[3], squares[3];                         /* per channel */
+    stk__data_event constant;                                       /* images of one color */
     uint64_t mask_pixels[STK_DATA_IDS], mask_samples[STK_DATA_IDS]; /* with that id; that have it */
     uint64_t masks;
     stk__data_event all_zero, no_class; /* masks of id 0 alone; of 0 and ignored pixels */
-    stk__data_point *points;            /* [info.point_count] */
+
+    /* From the batches. */
+    uint64_t samples; /* bad ones included */
+    uint64_t *labels; /* [info.class_count], or NULL */
+    stk__data_event unlabelled;
+    double value_sum, value_squares, value_least, value_most;
+    uint64_t value_count;
+    stk__data_point *points; /* [info.point_count] */
     stk__data_event outside;
     int64_t first_id, last_id; /* of windows */
 
@@ -139,6 +139,7 @@ stk_status stk__data_stats_finish(stk__data_stats *stats, stk_loader *loader, st
 /* Functions of the observer; context is the stats. */
 stk_status stk__data_files_begin(void *stats, uint64_t sample_count, stk_error *error);
 void stk__data_files_see(void *stats, const stk__observed_file *file);
+void stk__data_pixels_see(void *stats, uint64_t id, stk__pixels image, stk__pixels mask); /* data_pixels.c */
 
 stk__data_range stk__data_range_of(const uint32_t counts[STK_DATA_SIDES]);
 /* The most frequent sizes, at most `most` of them; returns how many. */

@@ -250,14 +250,14 @@ static json_t *findings_json(const stk__data_scan *scan)
 
 json_t *stk__data_scan_json(const stk__data_scan *scan)
 {
-    static const char *const parts[] = {"train", "val", "all"};
+    static const char *const parts[] = {"train", "val", "all", "test"};
     const stk__data_stats *s = scan->stats;
     const stk_loader_options *options = &scan->loading.options;
     const bool elsewhere = options->part == STK_PART_VAL && options->val_root;
     json_t *report = json_pack(
         "{s:i, s:o, s:s, s:s, s:s, s:o, s:o, s:b, s:o, s:o}", "schema", 1, "root",
         text_json(elsewhere ? options->val_root : options->root), "layout", s->info.layout, "part",
-        (unsigned)options->part < 3 ? parts[options->part] : "other", "fingerprint", s->info.fingerprint,
+        (unsigned)options->part < 4 ? parts[options->part] : "other", "fingerprint", s->info.fingerprint,
         "samples", count_json(s->samples), "dataset_samples", count_json(s->info.dataset_count), "limited",
         s->limited, "parts", parts_json(s->parts), "left_out", left_out_json(s));
     if (!report) return NULL;
