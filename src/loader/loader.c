@@ -121,6 +121,10 @@ static stk_status open_all(stk_loader *loader, const stk__loader_setup *setup, s
     loader->held = setup->held;
     STK__TRY(stk__loader_configure(loader, setup, error));
     loader->asked = NULL;
+    const stk__file_observer *observer = setup->observer;
+    if (observer && observer->begin)
+        STK__TRY(observer->begin(observer->context, loader->stream.count, error));
+    loader->recipe.observer = observer; /* not before: the probe has looked at some samples, too */
     return loader->held ? STK_OK : start(loader, setup->options, error);
 }
 

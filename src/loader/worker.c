@@ -92,6 +92,9 @@ static stk_status open_picture(stk__worker *worker, uint64_t id, stk__field fiel
         add(&worker->bytes_read, worker->bytes.size_bytes);
         const stk__encoded encoded = {worker->bytes.data, worker->bytes.size_bytes};
         status = stk__decode_header(worker->decoder, encoded, extension, picture, &worker->error);
+        const stk__file_observer *observer = worker->recipe->observer;
+        if (observer && status == STK_OK)
+            observer->see(observer->context, &(stk__observed_file){id, field, encoded, picture, extension});
     }
     if (!worker->recipe->exif) picture->orientation = 1;
     picture->coarse = worker->recipe->coarse && field == STK_FIELD_IMAGE;
@@ -293,6 +296,9 @@ static stk_status load_sample(stk__worker *worker, const errand *job)
     if (!layout->images) return STK_OK;
     STK__TRY(stk__cache_find(recipe->cache, job->id, &decoded) ? take_cached(worker, job, &plan, &decoded)
                                                                : decode_sample(worker, job, &plan, &decoded));
+    const stk__file_observer *observer = recipe->observer;
+    if (observer && observer->see_pixels)
+        observer->see_pixels(observer->context, job->id, decoded.image, decoded.mask);
     stk__sample_plan_facts(&plan, recipe, job->slot, job->place);
     const stk__augment_source source = {.image = decoded.image, .mask = decoded.mask};
     return recipe->plan ? augment(worker, job, &plan, &source) : STK_OK;

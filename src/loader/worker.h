@@ -7,6 +7,7 @@
 #include "core/thread.h"
 #include "decode/decode.h"
 #include "loader/cache.h"
+#include "loader/file_observer.h"
 #include "loader/flip_pairs.h"
 #include "loader/slot.h"
 #include "stoker/loader.h"
@@ -28,9 +29,10 @@ typedef struct stk__recipe {
     uint8_t mask_map[256];
     bool mask_mapped[256];
     stk__mask_options mask;
-    stk__flip flip;        /* what changes sides in mirrored samples; it belongs to the loader */
-    stk__cache *cache;     /* NULL: every sample is decoded every time */
-    pthread_mutex_t *lock; /* guards the slots' ledgers */
+    stk__flip flip;                     /* what changes sides in mirrored samples; it belongs to the loader */
+    const stk__file_observer *observer; /* NULL: nobody looks at the files */
+    stk__cache *cache;                  /* NULL: every sample is decoded every time */
+    pthread_mutex_t *lock;              /* guards the slots' ledgers */
 } stk__recipe;
 
 typedef struct stk__worker {
