@@ -194,12 +194,14 @@ static json_t *sizes_json(const stats_job *job)
 static json_t *report_json(const stats_job *job)
 {
     const stk_loader_info *info = stk_loader_describe(job->loader);
-    return json_pack("{s:i, s:s, s:I, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:s}", "schema", 1, "layout",
-                     info->layout, "samples", (json_int_t)job->samples, "mean", floats_json(job, mean_of),
-                     "std", floats_json(job, std_of), "classes", classes_json(job), "sizes", sizes_json(job),
-                     "other_sizes", (json_int_t)job->other_sizes, "bad_samples",
-                     (json_int_t)job->loaded.bad_samples, "damages", stk__cli_damages_json(&job->loaded),
-                     "fingerprint", info->fingerprint);
+    json_t *report = json_pack(
+        "{s:i, s:s, s:I, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:s}", "schema", 1, "layout", info->layout,
+        "samples", (json_int_t)job->samples, "mean", floats_json(job, mean_of), "std",
+        floats_json(job, std_of), "classes", classes_json(job), "sizes", sizes_json(job), "other_sizes",
+        (json_int_t)job->other_sizes, "bad_samples", (json_int_t)job->loaded.bad_samples, "damages",
+        stk__cli_damages_json(&job->loaded), "fingerprint", info->fingerprint);
+    if (report) stk__cli_add_file_notes(report, job->loader);
+    return report;
 }
 
 static void print_pixels(const stats_job *job)
@@ -263,6 +265,7 @@ static int finish_job(stats_job *job, stk_status status, const stk_error *error)
         print_values(job);
         printf("\n  bad samples: %s\n",
                job->loaded.bad_samples ? stk__cli_grouped(job->loaded.bad_samples) : "none");
+        stk__cli_print_file_notes("  ", "", job->loader);
     }
     stk__cli_loader_close(&job->loader, code);
     stk__free(job->labels);

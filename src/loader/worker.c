@@ -79,6 +79,12 @@ static void set_place(stk__worker *worker, uint64_t id, stk__field field)
     stk__error_place(&worker->error, "%s", path);
 }
 
+static void note_name(stk__worker *worker, stk__field field, const stk__picture *picture)
+{
+    const char **format = field == STK_FIELD_MASK ? &worker->note.mask_format : &worker->note.image_format;
+    *format = picture->misnamed ? stk__format_name(picture->format) : NULL;
+}
+
 /* Bytes of a field into the worker's buffer, and what their header says. */
 static stk_status open_picture(stk__worker *worker, uint64_t id, stk__field field, stk__picture *picture)
 {
@@ -96,6 +102,7 @@ static stk_status open_picture(stk__worker *worker, uint64_t id, stk__field fiel
     if (!worker->recipe->exif) picture->orientation = 1;
     picture->coarse = worker->recipe->coarse && field == STK_FIELD_IMAGE;
     if (status != STK_OK) set_place(worker, id, field);
+    if (status == STK_OK) note_name(worker, field, picture);
     return status;
 }
 
@@ -190,6 +197,7 @@ static stk_status load_image(stk__worker *worker, const errand *job, stk__pictur
     const stk__encoded encoded = {worker->bytes.data, worker->bytes.size_bytes};
     const stk_status status = stk__decode_image(worker->decoder, encoded, picture, *room, &worker->error);
     if (status != STK_OK) set_place(worker, job->id, STK_FIELD_IMAGE);
+    worker->note.warning = stk__decode_warning(worker->decoder, picture);
     return status;
 }
 
@@ -278,6 +286,7 @@ static stk_status decode_sample(stk__worker *worker, const errand *job, stk__dec
     const upright size = upright_size(&picture);
     decoded->upright_w = size.w;
     decoded->upright_h = size.h;
+    decoded->note = worker->note;
     if (!recipe->cache) return STK_OK;
     stk__worker_enter(worker, STK_STAGE_CACHE);
     stk__cache_keep(recipe->cache, job->id, decoded);
@@ -310,12 +319,14 @@ static stk_status load_sample(stk__worker *worker, const errand *job)
     stk__sample_facts facts = {0};
     stk__decoded decoded = {0};
     worker->error.place[0] = '\0';
+    worker->note = job->slot->file_notes[job->place] = (stk__file_note){0};
     STK__TRY(recipe->source->ops->facts(recipe->source, job->id, &facts, &worker->error));
     stk__slot_set_facts(job->slot, layout, job->place, &facts);
     stk__slot_set_id(job->slot, layout, job->place, job->id);
     if (!layout->images) return STK_OK;
     STK__TRY(stk__cache_find(recipe->cache, job->id, &decoded) ? take_cached(worker, job, &decoded)
                                                                : decode_sample(worker, job, &decoded));
+    job->slot->file_notes[job->place] = decoded.note;
     if (layout->point_count)
         scale_points(layout, stk__slot_points(job->slot, layout, job->place),
                      (upright){decoded.upright_w, decoded.upright_h},
