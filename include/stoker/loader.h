@@ -237,6 +237,8 @@ typedef struct stk_loader_stats {
     uint64_t cache_hits;                 /* samples that came from the cache */
     uint64_t device_batches;             /* that a device made, and what they took by its own clock */
     uint64_t device_copy_ns, device_kernel_ns;
+    uint64_t misnamed_files; /* delivered, each counted once: of another format than the extension says */
+    uint64_t warning_files;  /* the same: with decoder warnings that are no damage, or were permitted */
 } stk_loader_stats;
 
 /* Since open. All zero for a loader that is NULL. Threads: any. */

@@ -31,7 +31,7 @@ static const stk__option options_table[] = {
     {.name = "mask_map", .type = STK_OPTION_TEXT, .offset = FIELD(mask_map), .map = true, .help = "class id mapping: values in mask files to class ids, such as 0:0,255:1"},
     {.name = "flip_pairs", .type = STK_OPTION_TEXT, .offset = FIELD(flip_pairs), .choices = "auto|none", .map = true, .fallback = "auto", .help = "left-right pairs: classes and points that change places when a flip mirrors an image, as ids or names such as 4:5,l_ear:r_ear; auto = by their names, none = a flip keeps them"},
     {.name = "jpeg", .type = STK_OPTION_WORD, .offset = FIELD(jpeg), .choices = "exact|fast", .help = "JPEG decoding; fast = less time, but pixels differ by some levels of 255 where colors change", .tunable = true},
-    {.name = "exif", .type = STK_OPTION_SWITCH, .offset = FIELD(exif), .fallback = "true", .help = "EXIF orientation: rotate and flip images upright"},
+    {.name = "exif", .type = STK_OPTION_SWITCH, .offset = FIELD(exif), .fallback = "true", .help = "EXIF orientation of JPEG and PNG: rotate and flip images upright"},
     {.name = "dtype", .type = STK_OPTION_WORD, .offset = FIELD(dtype), .choices = "auto|u8=uint8|f32=float32|f16=float16|bf16=bfloat16", .help = "data type of images in a batch; auto = u8 as decoded, f32 when they are augmented or normalized"},
     {.name = "axes", .type = STK_OPTION_WORD, .offset = FIELD(axes), .choices = "nhwc|nchw", .help = "memory layout of images: nhwc = channels last, nchw = channels first as in PyTorch"},
     {.name = "mask_dtype", .type = STK_OPTION_WORD, .offset = FIELD(mask_dtype), .choices = "u8=uint8|i64=int64", .help = "data type of masks in a batch"},

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lossless JPEG transcoding by libjpeg: DCT coefficients are read and written again as one baseline scan with
- * optimal Huffman tables, without metadata but the orientation. Any warning of libjpeg refuses the file. Two
- * JPEGs are compared by their frames, quantisation tables and coefficients, so that no rounding of an inverse
- * DCT is involved. One rewriter per thread. */
+ * optimal Huffman tables, without metadata but the orientation. Warnings of libjpeg refuse the file, but for
+ * harmless ones (jpeg_warning.h). Two JPEGs are compared by their frames, quantisation tables and
+ * coefficients, so that no rounding of an inverse DCT is involved. One rewriter per thread. */
 #include "decode/format.h"
 #include "decode/jpeg_tables.h"
+#include "decode/jpeg_warning.h"
 #include "image/jpeg_target.h"
 #include "pack/jpeg_rewrite.h"
 
@@ -38,10 +39,11 @@ _Noreturn static void jump_back(j_common_ptr codec)
     longjmp(rewriter_of(codec)->jump, 1);
 }
 
-/* A warning means that libjpeg guesses: what it would write is not what the file says. */
+/* A warning that is not harmless means that libjpeg guesses: what it would write is not what the file says.
+ */
 static void take_message(j_common_ptr codec, int level)
 {
-    if (level < 0 && codec->err->msg_code != JWRN_JFIF_MAJOR) jump_back(codec);
+    if (level < 0 && !stk__jpeg_warning_harmless(codec)) jump_back(codec);
 }
 
 static void keep_silent(j_common_ptr codec)
@@ -144,18 +146,6 @@ static stk_status report(stk__jpeg_rewriter *rewriter, stk_error *error)
     if (code == JERR_OUT_OF_MEMORY)
         return stk__fail(error, STK_ERROR_MEMORY, "out of memory in the JPEG rewriter");
     return stk__fail(error, STK_ERROR_UNSUPPORTED, "the JPEG cannot be rewritten: %s", text);
-}
-
-bool stk__jpeg_is_arithmetic(stk__jpeg_rewriter *rewriter, stk__encoded bytes)
-{
-    if (setjmp(rewriter->jump)) {
-        report(rewriter, NULL);
-        return false;
-    }
-    read_header(rewriter, &rewriter->from, bytes);
-    const bool arithmetic = rewriter->from.arith_code;
-    jpeg_abort_decompress(&rewriter->from);
-    return arithmetic;
 }
 
 /* --- writing ------------------------------------------------------------------------------------------- */

@@ -104,6 +104,14 @@ static bool misnamed_files(const stk__data_stats *s, stk__finding *f)
                f->count == 1 ? " is" : "s are");
 }
 
+static bool decoder_warnings(const stk__data_stats *s, stk__finding *f)
+{
+    f->count = s->loaded.warning_files;
+    f->total = s->samples;
+    return f->count && say(f, "%llu file%s decoder warnings that are not damage: all pixels are there",
+                           (number)f->count, f->count == 1 ? " has" : "s have");
+}
+
 static bool left_out(const stk__data_stats *s, stk__finding *f)
 {
     for (int32_t i = 0; i < s->left_out_count; i++)
@@ -413,6 +421,7 @@ static const struct {
      "windows across a gap mix distant moments: fill in the missing rows, or cut the series there"},
     {"constant_features", STK_SEVERITY_WARNING, constant_features, "leave these columns out"},
     {"misnamed_files", STK_SEVERITY_NOTE, misnamed_files, "rename them: other programs go by the name"},
+    {"decoder_warnings", STK_SEVERITY_NOTE, decoder_warnings, "stoker load names the first one"},
     {"mixed_sizes", STK_SEVERITY_NOTE, mixed_sizes, NULL},
     {"mixed_channels", STK_SEVERITY_NOTE, mixed_channels,
      "data.channels=3 repeats gray three times, data.channels=1 converts colors to gray"},
