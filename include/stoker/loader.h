@@ -52,10 +52,10 @@ typedef struct stk_loader_options {
     size_t struct_size;   /* sizeof(stk_loader_options): see STK_INIT (status.h) */
     const char *root;     /* folder, list, series, or make:faces …; the only field that must be set */
     const char *val_root; /* where STK_PART_VAL is, if not in root */
-    const char *columns;  /* of a list by role: "file=Image Name,label=species"; NULL: by their names */
     stk_part part;
     double val_split; /* share of samples held back for validation */
     int64_t split_seed;
+    const char *columns;   /* of a list by role: "file=Image Name,label=species"; NULL: by their names */
     int64_t limit;         /* use only the first samples of the part; 0: all */
     int32_t image_size[2]; /* h, w; 0: as stored */
     int64_t channels;      /* 1, 3; 0: as found */
