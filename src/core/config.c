@@ -81,6 +81,7 @@ void stk__config_destroy(stk__config **config)
         stk__free(node);
     }
     stk__buffer_fini(&gone->foreign_sections);
+    stk__buffer_fini(&gone->foreign_tables);
     stk__buffer_fini(&gone->foreign_rows);
     stk__free(gone->tables);
     stk__free(gone->settings);
@@ -97,6 +98,11 @@ stk_status stk__config_foreign(stk__config *config, const char *section_and_alia
     STK__TRY(keep(config, section_and_aliases, &section.names, error));
     STK__TRY(keep(config, sentence, &section.why, error));
     return stk__buffer_append(&config->foreign_sections, &section, sizeof section, error);
+}
+
+stk_status stk__config_foreign_options(stk__config *config, const stk__option_table *table, stk_error *error)
+{
+    return stk__buffer_append(&config->foreign_tables, &table, sizeof table, error);
 }
 
 stk_status stk__config_read_value(const stk__option *option, const char *text, stk__config_scratch *value,

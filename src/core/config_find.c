@@ -158,10 +158,30 @@ static stk_status refuse_ambiguous(const char *key, const char *first, const cha
     return STK_ERROR_CONFIG;
 }
 
+/* The option of another room that a bare key names, and its section; NULL: none, or several. */
+static const char *find_foreign_option(const stk__config *config, const char *key, const char **section)
+{
+    const size_t count = config->foreign_tables.size_bytes / sizeof(const stk__option_table *);
+    const stk__option_table *const *tables = (const stk__option_table *const *)config->foreign_tables.data;
+    const char *found = NULL;
+    for (size_t t = 0; t < count; t++)
+        for (size_t i = 0; i < tables[t]->count; i++) {
+            if (!stk__option_is_named(&tables[t]->options[i], key, strlen(key))) continue;
+            if (found) return NULL;
+            found = tables[t]->options[i].name;
+            *section = tables[t]->section;
+        }
+    return found;
+}
+
 /* A key in a section of another room: anything but a slip of the finger. */
 static stk_status find_in_foreign(const stk__config *config, const char *key, stk__config_target *target,
                                   stk_error *error)
 {
+    const char *section, *name = find_foreign_option(config, key, &section), *unused;
+    *target = (stk__config_target){.rest = name};
+    if (name) target->foreign = stk__config_find_foreign(config, section, &unused);
+    if (target->foreign) return STK_OK;
     target->foreign = stk__config_find_foreign(config, key, &target->rest);
     if (!target->foreign || !*target->rest) return stk__config_unknown(config, key, error);
     const char *meant = claimed_key_like(config, key);
@@ -183,7 +203,8 @@ stk_status stk__config_find(const stk__config *config, const char *key, stk__con
     if (found) return STK_OK;
     *target = (stk__config_target){0};
     STK__TRY(find_in_foreign(config, ours, target, error));
-    target->rest = key + strlen(key) - strlen(target->rest); /* renamed ends here, the key does not */
+    if (ours == renamed && target->rest >= renamed && target->rest < renamed + sizeof renamed)
+        target->rest = key + strlen(key) - strlen(target->rest); /* renamed ends here, the key does not */
     return STK_OK;
 }
 

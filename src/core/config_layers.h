@@ -43,6 +43,7 @@ struct stk__config {
     stk__config_setting *settings; /* all options of all tables, in order */
     size_t setting_count;
     stk__buffer foreign_sections; /* of stk__config_foreign_section */
+    stk__buffer foreign_tables;   /* of const stk__option_table *: options of these sections */
     stk__buffer foreign_rows;     /* of stk__config_foreign_row */
     stk__config_text *texts;      /* every text, kept until destroy: options structs point at them */
     uint32_t readings;

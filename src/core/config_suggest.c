@@ -242,7 +242,7 @@ static bool has_name(const stk__config *config, const char *section)
 /* A name of another program that is not taken, whatever section it stands in. */
 static stk_status refuse_row(const stk__foreign_name *row, const char *key, stk_error *error)
 {
-    stk__fail(error, STK_ERROR_CONFIG, "Stoker has no setting '%.80s'", key);
+    stk__fail(error, STK_ERROR_CONFIG, "there is no setting '%.80s'", key);
     hint_row(row, row->key ? "see " : "leave it out: ", error);
     return STK_ERROR_CONFIG;
 }

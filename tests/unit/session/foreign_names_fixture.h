@@ -161,6 +161,7 @@ static const taken_name taken[] = {
     {"val_dir", "pictures", "data.val_root", NULL},
     {"gpu", "1", "run.device", "cuda:1"},
     {"fliplr", "0.5", "augment.horizontal_flip_prob", NULL},
+    {"network", "resnet", "model.name", NULL},
     {"criterion", "CrossEntropyLoss", "loss.name", "cross_entropy"},
 };
 
@@ -171,6 +172,8 @@ typedef struct refused_name {
 
 static const refused_name refused[] = {
     {"set_to_none", "true", "always so here"},
+    {"dataset", "cifar10", "data.root"},
+    {"augmentation", "true", "augment.preset"},
     {"train.set_to_none", "true", "always so here"},
     {"pretrained", "true", "see model.weights: nothing is downloaded"},
     {"dropout", "0.5", "model.file"},

@@ -168,11 +168,11 @@ static void loaders_know_them(void **state)
         stk__config_create(&config, stk__session_loader_tables(), STK_SESSION_LOADER_TABLES, NULL), STK_OK);
     assert_int_equal(stk__session_loader_foreign(config, NULL), STK_OK);
     stk_error error = {0};
-    if (stk__config_read_text(config,
-                              "trainer: {max_epochs: 3}\nhidden_size: 4\nlearning_rate: 0.1\nimg_size: 64\n",
+    if (stk__config_read_text(config, "trainer: {max_epochs: 3}\nhidden_size: 4\nlr: 0.1\nimg_size: 64\n",
                               "t.yaml", &error) != STK_OK)
         fail_msg("%s: %s", error.place, error.message);
     const char *const names[] = {"data.image_size", "train.epochs", "model.hidden", "optimizer.lr"};
+    assert_int_equal(stk__config_set(config, "name", "x", STK_ORIGIN_COMMAND, NULL, NULL), STK_ERROR_CONFIG);
     assert_int_equal(stk__config_effect_count(config), 4);
     for (size_t i = 0; i < 4; i++)
         assert_string_equal(stk__config_effect_at(config, i).name, names[i]);
