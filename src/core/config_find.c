@@ -143,12 +143,23 @@ stk__config_setting *stk__config_look_up(const stk__config *config, const char *
     return look_up(config, key, &target, &other) && !other ? target.setting : NULL;
 }
 
+/* key as it was written, ours with its section renamed: in Lightning's trainer stands everything, whatever
+ * section it has here. */
+static bool look_up_renamed(const stk__config *config, const char *key, const char *ours,
+                            stk__config_target *target, stk__config_setting **other)
+{
+    if (look_up(config, ours, target, other)) return true;
+    if (ours == key || strncmp(ours, "train.", 6) != 0) return false;
+    return look_up(config, ours + 6, target, other);
+}
+
 bool stk__config_is_setting(const stk__config *config, const char *key)
 {
     char renamed[STK_CONFIG_KEY_BYTES];
     stk__config_setting *other;
     stk__config_target target;
-    return look_up(config, stk__config_rename(config, key, renamed), &target, &other) && target.setting;
+    const char *ours = stk__config_rename(config, key, renamed);
+    return look_up_renamed(config, key, ours, &target, &other) && target.setting;
 }
 
 static stk_status refuse_ambiguous(const char *key, const char *first, const char *second, stk_error *error)
@@ -198,7 +209,7 @@ stk_status stk__config_find(const stk__config *config, const char *key, stk__con
     char renamed[STK_CONFIG_KEY_BYTES];
     const char *ours = stk__config_rename(config, key, renamed);
     stk__config_setting *other;
-    const bool found = look_up(config, ours, target, &other);
+    const bool found = look_up_renamed(config, key, ours, target, &other);
     if (other) return refuse_ambiguous(key, target->setting->name, other->name, error);
     if (found) return STK_OK;
     *target = (stk__config_target){0};
