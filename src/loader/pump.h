@@ -101,6 +101,9 @@ stk_status stk__loader_choose_storage(stk_loader *loader, const stk_loader_optio
                                       const stk__augment_settings *augment, stk__storage *store,
                                       stk_error *error);
 
+/* settings_flip.c: what changes sides in mirrored samples (data.flip_pairs). The plan must be there. */
+stk_status stk__loader_choose_flip(stk_loader *loader, const stk_loader_options *options, stk_error *error);
+
 /* settings_cache.c: makes the cache that data.cache asks for. Slots must have been decided on. */
 stk_status stk__loader_choose_cache(stk_loader *loader, const stk_loader_options *options, stk_error *error);
 /* Of a loader that was held: the cache that was decided on. */

@@ -65,6 +65,7 @@ typedef struct stk__series_table {
 typedef struct stk__source_options {
     const char *root;     /* folder, list file, series file, shards, or make:… */
     const char *part;     /* "train" or "val": where root has such folders; NULL: the root itself */
+    const char *columns;  /* of a list by role, "file=Image Name" (data.columns); NULL: by their names */
     int64_t window_rows;  /* of a series (data.sequence_length) */
     uint64_t limit_bytes; /* of any file */
 } stk__source_options;
