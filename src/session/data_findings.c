@@ -61,8 +61,7 @@ static uint64_t good_images(const stk__data_stats *s)
     return s->files[STK_FIELD_IMAGE].count;
 }
 
-/* --- files
- * ---------------------------------------------------------------------------------------------------
+/* --- files ----------------------------------------------------------------------------------------------
  */
 
 /* Classes of damage that have a rule of their own; in a series it is rows that are bad. */
@@ -159,8 +158,7 @@ static bool part_unusable(const stk__data_stats *s, stk__finding *f)
            say(f, "part %s cannot be opened: %.200s", s->other_part ? s->other_part : "val", s->other_error);
 }
 
-/* --- images
- * --------------------------------------------------------------------------------------------------
+/* --- images ---------------------------------------------------------------------------------------------
  */
 
 static bool tiny_images(const stk__data_stats *s, stk__finding *f)
@@ -198,8 +196,7 @@ static bool mixed_channels(const stk__data_stats *s, stk__finding *f)
                files->gray == 1 ? " is" : "s are", (number)colored, colored == 1 ? "has" : "have");
 }
 
-/* --- targets
- * -------------------------------------------------------------------------------------------------
+/* --- targets --------------------------------------------------------------------------------------------
  */
 
 static bool mask_ids_out_of_range(const stk__data_stats *s, stk__finding *f)
@@ -333,8 +330,7 @@ static bool points_missing(const stk__data_stats *s, stk__finding *f)
                f->count == 1 ? "is" : "are", name, f->count > 1 ? ", …" : "");
 }
 
-/* --- series
- * --------------------------------------------------------------------------------------------------
+/* --- series ---------------------------------------------------------------------------------------------
  */
 
 static bool series_nan(const stk__data_stats *s, stk__finding *f)
@@ -382,8 +378,7 @@ static bool constant_features(const stk__data_stats *s, stk__finding *f)
                         (number)f->total, f->count == 1 ? "has" : "have", first, f->count > 1 ? ", …" : "");
 }
 
-/* --- all of them
- * ---------------------------------------------------------------------------------------------
+/* --- all of them ----------------------------------------------------------------------------------------
  */
 
 static const struct {
