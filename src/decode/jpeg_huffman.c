@@ -394,7 +394,8 @@ bool stk__jpeg_huffman_walk(stk__jpeg_state *state, const uint8_t *scan, size_t 
     if (!setjmp(state->jump)) {
         while (state->huffman.mcu_left > 0)
             stk__jpeg_huffman_mcu(&state->codec, blocks);
-        if (!is_filled(&state->huffman) || has_more_blocks(state, blocks)) harmless = false;
+        const bool at_end = is_at_end(&state->huffman); /* then they stand behind a later segment */
+        if (!at_end && (!is_filled(&state->huffman) || has_more_blocks(state, blocks))) harmless = false;
     }
     state->codec.src = before;
     state->huffman.walking = state->odd = false;

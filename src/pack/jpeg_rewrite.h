@@ -18,9 +18,4 @@ void stk__jpeg_rewriter_destroy(stk__jpeg_rewriter **rewriter);
 stk_status stk__jpeg_rewrite(stk__jpeg_rewriter *rewriter, stk__encoded bytes, stk__orientation orientation,
                              stk__buffer *file, stk_error *error);
 
-/* Do both hold the same coefficients, quantised alike, for the same components? *same is false too when one
- * of them cannot be read. STK_ERROR_MEMORY only. */
-stk_status stk__jpeg_compare(stk__jpeg_rewriter *rewriter, stk__encoded a, stk__encoded b, bool *same,
-                             stk_error *error);
-
 #endif

@@ -2,7 +2,7 @@
 /* JPEGs as the world writes them: arithmetic coding, bytes too many before a marker, odd versions and scan
  * parameters decode to the right pixels and are noted; scans that are missing are damage. */
 #include "support/pictures.h"
-#include "decoding.h"
+#include "jpeg_ways.h"
 
 #include <string.h>
 
@@ -114,6 +114,28 @@ static void bytes_too_many_are_noted(void **state)
     assert_true(noted > 30);
     stk__free(drawn.data);
     stk__buffer_fini(&whole);
+    stk__buffer_fini(&bytes);
+    stk__decoder_destroy(&decoder);
+}
+
+/* Behind a comment that stands behind the scan, which ends as it should. */
+static void bytes_too_many_behind_a_comment(void **state)
+{
+    (void)state;
+    stk__buffer bytes = {0};
+    const pair p = make_pair();
+    stk__pixels drawn = pictures_draw(W, H, 3, 4);
+    pictures_jpeg(&bytes, drawn, &(pictures_jpeg_options){0});
+    stk__pixels wanted = decode_bare(&bytes, 3, 1);
+    bytes.size_bytes -= 2;
+    append(&bytes, "\xFF\xFE\x00\x04hm", 6);
+    append(&bytes, "some bytes too many\xFF\xD9", 21);
+    compare(p.ours, p.alone, &bytes, 3);
+    free_pair(p);
+    stk__decoder *decoder = make_decoder(NULL);
+    check_noted(decoder, &bytes, wanted, too_many);
+    stk__free(drawn.data);
+    stk__free(wanted.data);
     stk__buffer_fini(&bytes);
     stk__decoder_destroy(&decoder);
 }
@@ -338,6 +360,7 @@ int main(void)
         cmocka_unit_test(arithmetic_coding_is_decoded),
         cmocka_unit_test(bytes_too_many_are_noted),
         cmocka_unit_test(any_number_of_bytes_too_many),
+        cmocka_unit_test(bytes_too_many_behind_a_comment),
         cmocka_unit_test(arithmetic_data_have_no_end),
         cmocka_unit_test(blocks_left_over_are_damage),
         cmocka_unit_test(zeros_may_fill_up),
