@@ -4,6 +4,7 @@
 
 #include "core/clock.h"
 #include "loader/digest.h"
+#include "session/data_json.h"
 #include "session/loader_state_file.h"
 
 #include <string.h>
@@ -177,6 +178,7 @@ static json_t *report_json(const load_job *job, bool complete)
         stages_json(job), "num_workers", (int)info->num_workers, "slots", (int)info->slot_count,
         "fingerprint", info->fingerprint, "effects", stk__config_effects_json(job->arguments.config));
     if (report) json_object_set_new(report, "cache", cache_json(job));
+    if (report) json_object_set_new(report, "data", stk__data_json(info));
     return report;
 }
 

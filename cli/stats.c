@@ -2,6 +2,8 @@
 /* stoker stats: a look at a data set. */
 #include "cli.h"
 
+#include "session/data_json.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -194,12 +196,12 @@ static json_t *sizes_json(const stats_job *job)
 static json_t *report_json(const stats_job *job)
 {
     const stk_loader_info *info = stk_loader_describe(job->loader);
-    return json_pack("{s:i, s:s, s:I, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:s}", "schema", 1, "layout",
+    return json_pack("{s:i, s:s, s:I, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:s, s:o}", "schema", 1, "layout",
                      info->layout, "samples", (json_int_t)job->samples, "mean", floats_json(job, mean_of),
                      "std", floats_json(job, std_of), "classes", classes_json(job), "sizes", sizes_json(job),
                      "other_sizes", (json_int_t)job->other_sizes, "bad_samples",
                      (json_int_t)job->loaded.bad_samples, "damages", stk__cli_damages_json(&job->loaded),
-                     "fingerprint", info->fingerprint);
+                     "fingerprint", info->fingerprint, "data", stk__data_json(info));
 }
 
 static void print_pixels(const stats_job *job)

@@ -23,7 +23,7 @@ typedef struct stk__series {
     stk__buffer names;    /* of all columns, zero-terminated, in their order */
     uint64_t row_count;
     int32_t column_count; /* features */
-    char layout[64];
+    char layout[320];
 } stk__series;
 
 /* Fill features, targets, bad, names, row_count and column_count. */
