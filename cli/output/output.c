@@ -319,7 +319,6 @@ void stk__cli_print_dataset(const stk_loader_info *info, const stk_loader_option
     if (info->w) fprintf(stderr, ", %dx%d, %s", info->w, info->h, info->channels == 1 ? "gray" : "RGB");
     if (info->class_count) fprintf(stderr, ", %s", stk__cli_count((uint64_t)info->class_count, "class"));
     fprintf(stderr, "\n");
-    stk__cli_print_found(info);
 }
 
 static void print_formats(const stk_loader_info *info, bool masks)

@@ -55,6 +55,7 @@ static void count_format(stk__source_info *info, uint8_t code, bool mask)
 void stk__files_tell(stk__files *files, const stk__site *site)
 {
     stk__source_info *info = &files->source.info;
+    info->folder = site->reading != NULL;
     info->format_count = 0;
     memset(info->formats, 0, sizeof info->formats);
     for (uint64_t i = 0; i < stk__catalog_count(&files->catalog); i++) {

@@ -35,6 +35,7 @@ typedef struct stk__source_info {
     uint64_t count;          /* samples, > 0 */
     stk__digest fingerprint; /* over the sorted keys */
     bool images, masks;      /* what each sample has */
+    bool folder;             /* files of a folder, read by its layout */
     stk__label_kind label;
     int32_t point_count;                 /* points per sample, 0: none */
     const char *const *point_names;      /* [point_count] or NULL */

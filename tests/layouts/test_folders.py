@@ -4,6 +4,7 @@
 import json
 import unittest
 
+import small_data
 from layout_case import MASK, Case, Workspace, names, run_cases
 
 PAIR = "images and masks"
@@ -257,6 +258,86 @@ class Folders(unittest.TestCase):
 
     def test_there_are_enough(self):
         self.assertGreaterEqual(sum(map(len, (NAMED_PAIRS, SUFFIXES, PARTS, LISTED, OTHERS))), 60)
+
+
+class Training(Workspace):
+    """What train and eval do with parts."""
+
+    SMALL = ("data.image_size=32", "model.width=2", "train.epochs=1", "data.batch_size=2", "data.num_workers=0")
+
+    def build(self, paths):
+        Case("", dict.fromkeys(paths)).build(self.folder)
+
+    def report(self, run):
+        return json.loads((self.folder / run / "run.json").read_text())["data"]
+
+    def test_test_is_neither_trained_nor_validated_on(self):
+        self.build([f"d/{part}/{name}/{i}.png" for part, count in (("train", 4), ("valid", 2), ("test", 3))
+                    for name in ("cat", "dog") for i in range(count)])
+        done = self.stoker("train", "d", "--run", "r", *self.SMALL)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("named by the data set: train val test (held out)", done.stderr)
+        data = self.report("r")
+        self.assertEqual((data["samples"], data["val_samples"]), (8, 4))
+        self.assertEqual(data["understood"]["parts"], ["train", "val", "test"])
+        for settings, part, samples in (((), "val", 4), (("data.part=test",), "test", 6), (("data.part=train",), "train", 8)):
+            done = self.stoker("eval", "r", "--json", *settings)
+            report = json.loads(done.stdout)
+            self.assertEqual((report["part"], report["samples"]), (part, samples))
+        done = self.stoker("eval", "r", "data.part=test")
+        self.assertIn("6 test samples of d/test", done.stdout)
+
+    def test_without_val_the_training_part_is_split(self):
+        self.build([f"d/{part}/{name}/{i}.png" for part in ("train", "test") for name in ("cat", "dog") for i in range(4)])
+        done = self.stoker("train", "d", "--run", "r", "data.val_split=0.25", *self.SMALL)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        data = self.report("r")
+        self.assertEqual((data["samples"], data["val_samples"]), (6, 2))
+        done = self.stoker("train", "d", "--run", "none", *self.SMALL)
+        self.assertEqual(self.report("none")["val_samples"], None, done.stderr)
+        self.assertEqual(self.report("none")["samples"], 8)
+
+    def test_mixed_sizes_of_a_split_have_one_rule(self):
+        for i in range(12):
+            Case("", {f"d/{'cat' if i % 2 else 'dog'}/{i}.png": small_data.image(i, 16 + i)}).build(self.folder)
+        sizes = set()
+        for part in ("train", "val"):
+            done = self.stoker("load", "d", "--json", "--stop-after", "0", "data.val_split=0.3", f"data.part={part}",
+                               "data.dtype=f32", "data.split_seed=5")
+            effects = json.loads(done.stdout)["effects"]
+            sizes |= {str(row["in_effect"]) for row in effects if row["name"] == "data.image_size"}
+        self.assertEqual(len(sizes), 1, sizes)
+        done = self.stoker("train", "d", "--run", "r", "data.val_split=0.3", *self.SMALL[1:])
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_settings_without_effect_are_told(self):
+        done = self.stoker("load", "make:gray?count=4", "--json", "--stop-after", "0", "data.layout=classes",
+                           "data.masks=m", "data.mask_suffix=_mask")
+        rows = {row["name"]: row["why"] for row in json.loads(done.stdout)["effects"]}
+        for name in ("data.layout", "data.masks", "data.mask_suffix"):
+            self.assertIn("not used here: the data set is not a folder of images", rows[name])
+
+    def test_a_pack_keeps_the_parts(self):
+        self.build([f"d/{part}/{name}/{part}{i}.png" for part, count in (("train", 3), ("test", 2))
+                    for name in ("cat", "dog") for i in range(count)])
+        done = self.stoker("pack", "d", "p", "-q")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for part, samples in (("train", 6), ("test", 4)):
+            packed = json.loads(self.stoker("load", "p", "--json", "--hash", f"data.part={part}").stdout)
+            plain = json.loads(self.stoker("load", "d", "--json", "--hash", f"data.part={part}").stdout)
+            self.assertEqual((packed["samples"], packed["data"]["parts"]), (samples, ["train", "test"]))
+            self.assertEqual(packed["digest"], plain["digest"])
+        done = self.stoker("pack", "d", "p", "-q")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_a_state_of_the_old_reading(self):
+        self.build([f"d/{part}/{i}.png" for part in ("train", "test") for i in range(4)])
+        old = ("load", "d", "--state", "s.json", "--stop-after", "1", "data.batch_size=2")
+        self.assertEqual(self.stoker(*old, "data.layout=classes").returncode, 0)
+        done = self.stoker(*old)
+        self.assertIn("the state belongs to another data set", done.stderr)
+        self.assertIn("data.layout=classes", done.stderr.partition("hint:")[2])
+        self.assertEqual(self.stoker(*old, "data.layout=classes").returncode, 0)
 
 
 if __name__ == "__main__":
