@@ -34,10 +34,9 @@ void stk__files_describe(stk__files *files, const stk__site *site, const char *l
     files->source.info.layout = files->layout;
 }
 
-static void count_format(stk__source_info *info, uint8_t code, bool mask)
+static void count_format(stk__source_info *info, int code, uint64_t images, uint64_t masks)
 {
-    if (code >= STK_EXTENSION_OTHER) return;
-    const char *name = stk__extension_name(code);
+    const char *name = stk__extension_name((uint8_t)code);
     int32_t row = 0;
     while (row < info->format_count && strcmp(info->formats[row].extension, name) != 0)
         row++;
@@ -46,23 +45,22 @@ static void count_format(stk__source_info *info, uint8_t code, bool mask)
         info->format_count++;
         snprintf(info->formats[row].extension, sizeof info->formats[row].extension, "%s", name);
     }
-    if (mask)
-        info->formats[row].masks++;
-    else
-        info->formats[row].images++;
+    info->formats[row].images += images;
+    info->formats[row].masks += masks;
 }
 
 void stk__files_tell(stk__files *files, const stk__site *site)
 {
     stk__source_info *info = &files->source.info;
-    info->folder = site->reading != NULL;
-    info->format_count = 0;
-    memset(info->formats, 0, sizeof info->formats);
+    uint64_t images[256] = {0}, masks[256] = {0};
     for (uint64_t i = 0; i < stk__catalog_count(&files->catalog); i++) {
         const stk__entry *entry = stk__catalog_at(&files->catalog, i);
-        count_format(info, entry->extension, false);
-        count_format(info, entry->mask_extension, true);
+        images[entry->extension]++;
+        masks[entry->mask_extension]++;
     }
+    for (int code = 0; code < STK_EXTENSION_OTHER; code++)
+        if (images[code] || masks[code]) count_format(info, code, images[code], masks[code]);
+    info->folder = site->reading != NULL;
     if (!info->parts) info->parts = stk__site_parts(site);
     if (site->reading && !*info->how) snprintf(info->how, sizeof info->how, "%s", site->reading->how);
 }
