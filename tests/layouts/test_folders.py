@@ -230,6 +230,8 @@ OTHERS = [
          found="the same names"),
     Case("YOLO boxes, as images", dict.fromkeys(names("images/{}.png", *"ab")) | {"labels/a.txt": "0 .5 .5 .1 .1\n"},
          "data.layout=images", layout="folder of images", samples=2, left_out={"txt files: not images": 1}),
+    Case("boxes of VOC beside images", {"images/a.png": None, "annotations/a.xml": "<annotation/>"},
+         refused="'annotations' beside the images holds .xml files", hint="data.layout=images"),
     Case("CelebAMask-HQ", {"CelebA-HQ-img/0.jpg": None, "CelebAMask-HQ-mask-anno/0/00000_hair.png": MASK},
          refused=["is CelebAMask-HQ", "one mask file per part of a face"], hint=["data.masks=NAME", "data.layout=images"]),
     Case("pairs are asked for", names("{}/1.png", "cat", "dog"), "data.layout=pairs",
@@ -286,6 +288,10 @@ class Training(Workspace):
             self.assertEqual((report["part"], report["samples"]), (part, samples))
         done = self.stoker("eval", "r", "data.part=test")
         self.assertIn("6 test samples of d/test", done.stdout)
+        done = self.stoker("predict", "r", "d")
+        self.assertIn("name the folders of the images that are meant, such as 'd/test'", done.stderr)
+        done = self.stoker("predict", "r", "d/test")
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_without_val_the_training_part_is_split(self):
         self.build([f"d/{part}/{name}/{i}.png" for part in ("train", "test") for name in ("cat", "dog") for i in range(4)])
