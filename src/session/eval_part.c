@@ -7,6 +7,7 @@
 #include "source/source.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 /* Asked for by who evaluates, not by the run's own settings. */
@@ -23,23 +24,31 @@ bool stk__session_is_limited(const stk__session *s)
 }
 
 /* Parts that the data set names itself. */
-static uint32_t find_parts(const stk_loader_options *o)
+static stk__source_options source_options(const stk_loader_options *o)
 {
-    const stk__source_options options = {.root = o->root,
-                                         .layout = o->layout,
-                                         .images = o->images,
-                                         .masks = o->masks,
-                                         .mask_suffix = o->mask_suffix,
-                                         .mask_prefix = o->mask_prefix,
-                                         .train_list = o->train_list,
-                                         .val_list = o->val_list,
-                                         .test_list = o->test_list};
-    return o->root ? stk__source_find_parts(&options) : 0;
+    return (stk__source_options){.root = o->root,
+                                 .layout = o->layout,
+                                 .images = o->images,
+                                 .masks = o->masks,
+                                 .mask_suffix = o->mask_suffix,
+                                 .mask_prefix = o->mask_prefix,
+                                 .train_list = o->train_list,
+                                 .val_list = o->val_list,
+                                 .test_list = o->test_list};
 }
 
-bool stk__session_has_part(const stk_loader_options *o)
+static uint32_t find_parts(const stk_loader_options *o)
 {
-    return o->part != STK_PART_VAL || o->val_split > 0 || o->val_root || find_parts(o) & STK_SOURCE_VAL;
+    const stk__source_options options = source_options(o);
+    return stk__source_find_parts(&options);
+}
+
+bool stk__session_has_part(const stk__session *s)
+{
+    const stk_loader_options *o = &s->val_data;
+    if (o->part != STK_PART_VAL || o->val_split > 0 || o->val_root) return true;
+    const bool same = s->loader && o->root && s->data.root && strcmp(o->root, s->data.root) == 0;
+    return same ? stk_loader_describe(s->loader)->val_part : find_parts(o) & STK_SOURCE_VAL;
 }
 
 static stk_status drop_setting(stk__session *s, const char *name, const char *why, stk_error *error)
@@ -85,8 +94,9 @@ void stk__session_print_root(const stk_loader_options *data, char *text, size_t 
     const char *root = data->root ? data->root : "", *part = folders[data->part];
     const bool elsewhere = data->part == STK_PART_VAL && data->val_root;
     const int length = snprintf(text, size, "%s/%s", root, part);
-    const bool folder =
-        length > 0 && (size_t)length < size && *part && find_parts(data) && access(text, F_OK) == 0;
+    const stk__source_options options = source_options(data);
+    const bool folder = length > 0 && (size_t)length < size && *part && stk__source_folder_parts(&options) &&
+                        access(text, F_OK) == 0;
     if (elsewhere || !folder) snprintf(text, size, "%s", elsewhere ? data->val_root : root);
 }
 

@@ -196,8 +196,8 @@ static bool find_table(const stk__files *files, const stk__scan *scan, stk__site
 /* --- masks beside images ----------------------------------------------------------------------------------
  */
 
-static stk_status refuse_beside(const stk__files *files, uint64_t masks, int rule, bool classes,
-                                stk_error *error)
+static stk_status refuse_beside(const stk__files *files, const stk__site *site, uint64_t masks, int rule,
+                                bool classes, stk_error *error)
 {
     char text[128];
     const uint64_t images = stk__catalog_count(&files->catalog) - masks;
@@ -207,9 +207,11 @@ static stk_status refuse_beside(const stk__files *files, uint64_t masks, int rul
               files->images, (unsigned long long)masks, (unsigned long long)images, text,
               classes ? "a folder of classes without these masks" : "images without these masks");
     stk__error_place(error, "%s", files->images);
-    stk__error_hint(error,
-                    "data.layout=pairs or data.layout=%s; data.mask_suffix=none, if they are not masks",
-                    classes ? "classes" : "images");
+    /* data.layout reads a root without parts: of a part the folder must be named */
+    const bool part = site->reading && *site->reading->part_name;
+    stk__error_hint(
+        error, "data.layout=pairs or data.layout=%s%s%s; data.mask_suffix=none, if they are not masks",
+        classes ? "classes" : "images", part ? " with data.root=" : "", part ? files->images : "");
     return STK_ERROR_DATA;
 }
 
@@ -227,9 +229,10 @@ static stk_status refuse_no_masks(const stk__files *files, stk_error *error)
 enum { ACCIDENTS = 50 }; /* one image of so many may be called like a mask and be none */
 
 /* *rule >= 0: pairs by this known rule. Masks that are not wanted are taken out. */
-static stk_status judge_beside(stk__files *files, const stk__source_options *o, bool classes, int *rule,
+static stk_status judge_beside(stk__files *files, const stk__site *site, bool classes, int *rule,
                                stk_error *error)
 {
+    const stk__source_options *o = site->options;
     int found;
     *rule = -1;
     if (o->mask_suffix || o->mask_prefix) return STK_OK; /* "none" */
@@ -242,7 +245,7 @@ static stk_status judge_beside(stk__files *files, const stk__source_options *o, 
         return STK_OK;
     }
     if (o->layout == STK_LAYOUT_AUTO || o->layout == STK_LAYOUT_PARTS)
-        return refuse_beside(files, masks, found, classes, error);
+        return refuse_beside(files, site, masks, found, classes, error);
     for (int i = 0; stk__pair_rule_at(i); i++)
         if (stk__pair_rule_is_beside(i))
             stk__left_out_add(&files->source.info, "masks beside images",
@@ -281,6 +284,14 @@ static stk_status open_classes(stk__files *files, const stk__site *site, stk_err
     return STK_OK;
 }
 
+static stk_status refuse_unread(const stk__site *site, stk_error *error)
+{
+    stk__fail(error, STK_ERROR_DATA, "%s", site->reading->unread_plain);
+    stk__error_place(error, "%s", site->options->root);
+    stk__error_hint(error, "data.layout=images with data.root=%s loads the images alone", site->root);
+    return STK_ERROR_DATA;
+}
+
 static stk_status open_images(stk__files *files, const stk__site *site, const outline *shape,
                               stk_error *error)
 {
@@ -289,6 +300,7 @@ static stk_status open_images(stk__files *files, const stk__site *site, const ou
                classes = site->options->layout == STK_LAYOUT_CLASSES && !shape->top;
     if (shape->top && shape->top < count && !images) return refuse_stray(files, shape->stray, error);
     if ((shape->classes && !images) || classes) return open_classes(files, site, error);
+    if (!images && site->reading && *site->reading->unread_plain) return refuse_unread(site, error);
     stk__files_describe(files, site, "folder of images");
     if (shape->top || shape->classes || stk__site_only_images(site)) return STK_OK;
     /* All lie below images/: keys start there. */
@@ -309,7 +321,7 @@ static stk_status open_found(stk__files *files, const stk__site *site, stk_error
     stk__pair_rule set;
     int known;
     if (stk__pairs_rule_set(site->options, &set)) return stk__pairs_beside(files, site, &set, error);
-    STK__TRY(judge_beside(files, site->options, classes, &known, error));
+    STK__TRY(judge_beside(files, site, classes, &known, error));
     if (known >= 0) return stk__pairs_beside(files, site, stk__pair_rule_at(known), error);
     STK__TRY(open_images(files, site, &shape, error));
     if (stk__part_lists_given(site)) {

@@ -52,8 +52,10 @@ static void take_folder(stk__folder_look *look, const char *name)
     snprintf(folder.name, sizeof folder.name, "%s", name);
     if (folder.word.kind != STK_FOLDER_PLAIN || folder.word.part)
         insert(look->words, &look->word_count, STK_LOOK_WORDS, &folder);
-    else
+    else {
         insert(look->plain, &look->plain_count, STK_LOOK_PLAIN, &folder);
+        look->plain_total++;
+    }
 }
 
 bool stk__folder_look_at(stk__folder_look *look, const char *folder)

@@ -23,9 +23,10 @@ typedef struct stk__looked_folder {
 typedef struct stk__folder_look {
     stk__looked_folder words[STK_LOOK_WORDS], plain[STK_LOOK_PLAIN]; /* by name */
     int word_count, plain_count;
-    bool images; /* image files lie in the folder itself */
-    bool shards; /* .tar files do */
-    bool whole;  /* all names were seen */
+    uint64_t plain_total; /* all other folders */
+    bool images;          /* image files lie in the folder itself */
+    bool shards;          /* .tar files do */
+    bool whole;           /* all names were seen */
 } stk__folder_look;
 
 /* False: the folder cannot be read, and the look is empty. */

@@ -29,7 +29,7 @@ static stk_status refuse_two(const stk__layout_table *t, const char *first, cons
 {
     stk__fail(error, STK_ERROR_DATA, "'%s' can be read in two ways: %s, or %s", t->root, first, second);
     stk__error_place(error, "%s", t->root);
-    stk__error_hint(error, "%s", hint);
+    stk__error_hint(error, "%s%s%s", hint, t->in_part ? " with data.root=" : "", t->in_part ? t->root : "");
     return STK_ERROR_DATA;
 }
 
@@ -164,9 +164,14 @@ static stk_status read_pairs(stk__reading *reading, const stk__source_options *o
         return refuse_two(t, first, second, "data.layout=pairs or data.layout=classes", error);
     }
     STK__TRY(take_pair(reading, t, images->name, masks->name, error));
+    stk__layout_count_others(reading, t, images, masks);
     reading->voc = strcasecmp(images->name, "JPEGImages") == 0 &&
                    strncasecmp(masks->name, "SegmentationClass", strlen("SegmentationClass")) == 0;
-    if (reading->voc) return stk__layout_find_voc(reading, o, t->root, error);
+    if (reading->voc) {
+        STK__TRY(stk__layout_find_voc(reading, o, t->root, error));
+        stk__layout_count_others(reading, t, images, masks);
+        return STK_OK;
+    }
     return o->layout == STK_LAYOUT_PAIRS ? STK_OK : find_parts_below(reading, o, t, error);
 }
 
@@ -187,6 +192,12 @@ static stk_status check_parts(const stk__source_options *o, const stk__layout_ta
     return refuse_two(t, first, second, "data.layout=parts or data.layout=classes", error);
 }
 
+static void print_unread(const stk__layout_table *t, char *text, size_t size)
+{
+    snprintf(text, size, "'%.60s' beside the images holds .%s files: neither masks nor a list of labels",
+             t->aside->name, t->aside_extension);
+}
+
 /* The folders of the part that is to be opened. */
 static stk_status enter_part(stk__reading *reading, const stk__source_options *o, const stk__layout_table *t,
                              stk_error *error)
@@ -197,6 +208,7 @@ static stk_status enter_part(stk__reading *reading, const stk__source_options *o
                              *masks = t->cell[cell][STK_FOLDER_MASKS];
     const stk__looked_folder *shown = plain ? plain : images;
     snprintf(reading->part_name, sizeof reading->part_name, "%s", shown->name);
+    stk__layout_count_others(reading, t, NULL, NULL);
     if (masks) return take_pair(reading, t, images ? images->name : plain->name, masks->name, error);
     if (!join(reading->root, t->root, shown->name)) return refuse_length(t, error);
     for (int i = 1, n = 0; i < STK_CELL_PARTS && n < 2; i++) {
@@ -208,7 +220,9 @@ static stk_status enter_part(stk__reading *reading, const stk__source_options *o
     }
     stk__source_options inside = *o;
     inside.layout = STK_LAYOUT_AUTO;
-    return read_level(reading, &inside, false, error);
+    STK__TRY(read_level(reading, &inside, false, error));
+    if (t->aside) print_unread(t, reading->unread_plain, sizeof reading->unread_plain);
+    return STK_OK;
 }
 
 /* --- settings ---------------------------------------------------------------------------------------------
@@ -278,10 +292,7 @@ static stk_status read_others(stk__reading *reading, const stk__source_options *
     }
     if (masks && !masks->word.weak && !images) return refuse_lone_masks(t, error);
     if (!images || images->word.weak || stk__layout_table_has_classes(t)) return STK_OK;
-    if (t->aside && !t->look.images)
-        snprintf(reading->unread, sizeof reading->unread,
-                 "'%.60s' beside the images holds .%s files: neither masks nor a list of labels",
-                 t->aside->name, t->aside_extension);
+    if (t->aside && !t->look.images) print_unread(t, reading->unread, sizeof reading->unread);
     if (t->look.whole && !t->look.images && t->look.plain_count < STK_LOOK_PLAIN &&
         !join(reading->images, t->root, images->name))
         return refuse_length(t, error);
@@ -293,6 +304,7 @@ static stk_status read_level(stk__reading *reading, const stk__source_options *o
 {
     stk__layout_table t;
     stk__layout_table_fill(&t, reading->root);
+    t.in_part = !parts_allowed;
     reading->no_shards = t.look.whole && !t.look.shards;
     const bool named = o->images || o->masks, above = parts_allowed && t.parts;
     if (named && !(above && !stk__layout_table_has_named(&t, o))) return read_named(reading, o, &t, error);
@@ -306,6 +318,7 @@ static stk_status read_level(stk__reading *reading, const stk__source_options *o
     }
     if (stk__layout_table_has_pair(&t)) return read_pairs(reading, o, &t, error);
     if (!parts_allowed && t.parts) return stk__layout_enter_again(reading, &t, error);
+    if (parts_allowed) STK__TRY(stk__layout_refuse_wrapped(&t, error));
     return read_others(reading, o, &t, error);
 }
 

@@ -21,9 +21,12 @@ typedef struct stk__reading {
     char skip[256];                         /* a folder in images that is not read: the masks */
     bool voc;                               /* VOC's names; only listed images, those without mask left out */
     char lists[PATH_MAX];                   /* its folder of lists, train.txt …; empty: none */
+    uint64_t others;                        /* folders that are not read */
+    char other[256];                        /* one of them */
     char unread[256]; /* why what lies beside the images cannot be read, for a refusal; empty: nothing does */
-    char how[160];    /* in words: "images in 'img', masks in 'ann'" */
-    bool no_shards;   /* looked for, and there are none */
+    char unread_plain[256]; /* the same, where images turn out to have no labels */
+    char how[160];          /* in words: "images in 'img', masks in 'ann'" */
+    bool no_shards;         /* looked for, and there are none */
 } stk__reading;
 
 /* The options' root is a folder. Errors: two readings, masks without images, a part that is not there. */

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 int stk__layout_cell(uint32_t part)
 {
@@ -72,6 +73,20 @@ void stk__layout_table_fill(stk__layout_table *table, const char *root)
     for (int i = 0; i < table->look.word_count; i++)
         take_word(table, &table->look.words[i], &empty);
     if (table->parts) table->parts |= empty; /* val/ without files is a part whose files are missing */
+}
+
+void stk__layout_count_others(stk__reading *reading, const stk__layout_table *t,
+                              const stk__looked_folder *images, const stk__looked_folder *masks)
+{
+    reading->others = t->look.plain_total;
+    snprintf(reading->other, sizeof reading->other, "%s", t->look.plain_count ? t->look.plain[0].name : "");
+    for (int i = 0; i < t->look.word_count; i++) {
+        const stk__looked_folder *folder = &t->look.words[i];
+        const bool used = images ? folder == images || folder == masks : folder->word.part != 0;
+        const bool lists = *reading->lists && strcasecmp(folder->name, "ImageSets") == 0;
+        if (used || lists) continue;
+        if (!reading->others++) snprintf(reading->other, sizeof reading->other, "%s", folder->name);
+    }
 }
 
 bool stk__layout_table_has_classes(const stk__layout_table *t)
@@ -200,6 +215,24 @@ stk_status stk__layout_enter_again(stk__reading *reading, const stk__layout_tabl
               names);
     stk__error_place(error, "%s", table->root);
     stk__error_hint(error, "name the folder that is meant: data.root=%s", table->root);
+    return STK_ERROR_DATA;
+}
+
+stk_status stk__layout_refuse_wrapped(const stk__layout_table *table, stk_error *error)
+{
+    const stk__folder_look *look = &table->look;
+    char path[PATH_MAX];
+    if (look->word_count || look->plain_total != 1 || look->images || look->shards || !look->whole)
+        return STK_OK;
+    if (!stk__path_join(path, table->root, look->plain[0].name)) return STK_OK;
+    stk__layout_table inner;
+    stk__layout_table_fill(&inner, path);
+    if (!inner.parts && !stk__layout_table_has_pair(&inner)) return STK_OK;
+    stk__fail(error, STK_ERROR_DATA,
+              "'%s' holds nothing but the folder '%s', which looks like a data set itself", table->root,
+              look->plain[0].name);
+    stk__error_place(error, "%s", path);
+    stk__error_hint(error, "data.root=%s", path);
     return STK_ERROR_DATA;
 }
 

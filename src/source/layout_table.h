@@ -18,10 +18,15 @@ typedef struct stk__layout_table {
     const stk__looked_folder *aside;      /* called like masks, but it holds other files: */
     char aside_extension[12];             /* "txt" */
     const stk__looked_folder *part_masks; /* CelebAMask-HQ's */
+    bool in_part;                         /* root is the folder of a part: hints must name it */
     uint32_t parts;                       /* that have data; bits of STK_SOURCE_TRAIN … */
 } stk__layout_table;
 
 void stk__layout_table_fill(stk__layout_table *table, const char *root);
+
+/* Counts the folders that a reading does not use: all but those of parts, or but these two. */
+void stk__layout_count_others(stk__reading *reading, const stk__layout_table *table,
+                              const stk__looked_folder *images, const stk__looked_folder *masks);
 
 int stk__layout_cell(uint32_t part);
 bool stk__layout_table_has_pair(const stk__layout_table *table);
@@ -38,6 +43,9 @@ stk_status stk__layout_choose_part(stk__reading *reading, const stk__source_opti
 stk_status stk__layout_refuse_all(const stk__layout_table *table, stk_error *error);
 /* train/ that holds nothing but train/ again, as archives unpack. */
 stk_status stk__layout_enter_again(stk__reading *reading, const stk__layout_table *table, stk_error *error);
+
+/* A folder that holds nothing but one folder, which looks like a data set. */
+stk_status stk__layout_refuse_wrapped(const stk__layout_table *table, stk_error *error);
 
 /* VOC: parts are files of names in ImageSets/Segmentation. */
 stk_status stk__layout_find_voc(stk__reading *reading, const stk__source_options *options, const char *root,

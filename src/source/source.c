@@ -96,6 +96,23 @@ static stk_status refuse_list_or_pairs(const stk__site *site, stk_error *error)
     return STK_ERROR_DATA;
 }
 
+/* A list beside the folders of parts may be the labels of what is in them. */
+static stk_status refuse_list_above(const stk__site *site, stk_error *error)
+{
+    char path[PATH_MAX];
+    const char *root = site->options->root;
+    for (size_t i = 0; i < LIST_NAMES; i++) {
+        if (!stk__path_join(path, root, list_names[i]) || !stk__path_is_file(path)) continue;
+        stk__fail(error, STK_ERROR_DATA,
+                  "'%s' can be read in two ways: the list '%s', or parts of a data set ('%s', …)", root,
+                  list_names[i], site->reading->part_name);
+        stk__error_place(error, "%s", root);
+        stk__error_hint(error, "data.layout=list or data.layout=parts");
+        return STK_ERROR_DATA;
+    }
+    return STK_OK;
+}
+
 static stk_status refuse_no_list(const stk__site *site, stk_error *error)
 {
     stk__fail(error, STK_ERROR_DATA, "data.layout = list, but '%s' has no list of images", site->root);
@@ -147,6 +164,7 @@ static stk_status open_folder(stk__source **source, stk__site *site, stk_error *
     if (reading->parts && !*reading->lists && stk__part_lists_given(site))
         return refuse_part_lists(site, "the data set has folders for its parts", error);
     const bool list = !literal && find_file(site, list_names, LIST_NAMES);
+    if (!list && layout == STK_LAYOUT_AUTO && *reading->part_name) STK__TRY(refuse_list_above(site, error));
     if (layout == STK_LAYOUT_LIST && !list) return refuse_no_list(site, error);
     if (reading->pairs) {
         if (list && layout != STK_LAYOUT_PAIRS && !named) return refuse_list_or_pairs(site, error);
@@ -236,6 +254,19 @@ stk_status stk__source_open(stk__source **source, const stk__source_options *opt
     STK__TRY(folder ? open_folder(source, &site, error) : open_file(source, &site, error));
     if (!(*source)->info.parts) (*source)->info.parts = reading.parts;
     return STK_OK;
+}
+
+uint32_t stk__source_folder_parts(const stk__source_options *options)
+{
+    stk__source_options all = *options;
+    stk__reading reading = {0};
+    stk__site site = {.options = &all};
+    bool folder = false;
+    all.part = NULL;
+    if (!options->root || !*options->root || strncmp(options->root, made_prefix, strlen(made_prefix)) == 0)
+        return 0;
+    (void)find_site(&site, &reading, &folder, NULL); /* with parts it refuses everything, but tells them */
+    return reading.parts;
 }
 
 uint32_t stk__source_find_parts(const stk__source_options *options)

@@ -108,6 +108,7 @@ void stk__source_close(stk__source **source); /* accepts NULL inside, sets NULL 
 /* The parts that the data set names itself: bits of STK_SOURCE_TRAIN …; 0: none, or it cannot be opened. Of
  * folders it costs a short look, of others as much as opening. */
 uint32_t stk__source_find_parts(const stk__source_options *options);
+uint32_t stk__source_folder_parts(const stk__source_options *options); /* only those that have folders */
 
 /* Adds to the row with the same `what`, or a new one; beyond the last row counts go to it as "other". */
 void stk__left_out_add(stk__source_info *info, const char *what, uint64_t count, const char *example);
