@@ -282,7 +282,7 @@ static stk_status open_job(stats_job *job, stk_error *error)
     const stk_loader_info *info = stk_loader_describe(job->loader);
     stk_loader_set_ledger(job->loader, print_damage, job);
     if (!stk__cli_json && !stk__cli_quiet) stk__cli_print_dataset(info, &job->loading.options);
-    stk__cli_print_found(info);
+    stk__cli_print_found(info, NULL);
     if (info->class_count <= 0 || info->class_count > MOST_CLASSES) return STK_OK;
     const size_t bytes = (size_t)info->class_count * sizeof *job->labels;
     job->labels = stk__alloc(bytes);

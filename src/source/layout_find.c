@@ -267,6 +267,8 @@ static stk_status read_named(stk__reading *reading, const stk__source_options *o
         if (!join(reading->images, t->root, images ? images->name : "")) return refuse_length(t, error);
         if (!images) snprintf(reading->skip, sizeof reading->skip, "%.255s", o->masks);
     }
+    if (o->images && o->masks && strcmp(o->images, ".") == 0)
+        snprintf(reading->skip, sizeof reading->skip, "%.255s", o->masks); /* they lie in the same folder */
     reading->pairs = true;
     snprintf(reading->how, sizeof reading->how, "images in '%.60s', masks in '%.60s', as set",
              o->images ? o->images
