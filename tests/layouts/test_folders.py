@@ -135,9 +135,9 @@ PARTS = [
          hint="data.test_list"),
     Case("all of a set with parts", names("train/{}/1.png", "cat", "dog") + ["test/cat/1.png"], "data.part=all",
          refused="has folders train and test: load one of them", hint="data.part=train or data.part=test"),
-    Case("parts of pairs", pairs("train/images/{}.png", "train/masks/{}.png")
-         | pairs("val/images/{}.png", "val/masks/{}.png", "c"), layout=PAIR + " in train/", samples=2,
-         parts=["train", "val"], found="images in 'images', masks in 'masks'"),
+    Case("parts of pairs, and other folders", pairs("train/images/{}.png", "train/masks/{}.png")
+         | pairs("val/images/{}.png", "val/masks/{}.png", "c") | {"notes/a.md": "", "train/xml/a.xml": ""},
+         layout=PAIR + " in train/", samples=2, left_out={"folders that are not read": 2}, parts=["train", "val"], found="images in 'images', masks in 'masks'"),
     Case("a test part without masks", pairs("train/images/{}.png", "train/masks/{}.png") | {"test/images/c.png": None},
          "data.part=test", layout="folder of images in test/", samples=1, parts=["train", "test"]),
     Case("parts below (ADE20K)", pairs("images/training/{}.jpg", "annotations/training/{}.png")
