@@ -7,6 +7,7 @@
 #include "core/json_text.h"
 #include "core/memory.h"
 #include "core/process.h"
+#include "session/file_notes_json.h"
 #include "session/ledger_file.h"
 #include "session/loader_settings.h"
 #include "session/session.h"
@@ -79,8 +80,6 @@ typedef struct stk__flag {
     bool (*takes)(const char *value);
 } stk__flag;
 
-extern const stk__flag stk__common_flags[]; /* -q, -v, -h of every verb, ended by a row without a name */
-
 typedef struct stk__arguments {
     const stk__verb *verb;
     const stk__flag *flags;
@@ -97,12 +96,16 @@ typedef struct stk__arguments {
     stk__config *config; /* owned; NULL if the verb takes no settings */
 } stk__arguments;
 
-/* Fills words, flags and config from the command line, the environment and CONFIG (a first word that ends in
- * .yaml). Returns -1 to go on, else the exit status (help was printed, or the use was wrong and has been
- * explained). */
+/* -q, -v, -h of every verb, --config of those that take a CONFIG; ended by a row without a name. arguments
+ * NULL: of the program. */
+const stk__flag *stk__common_flags(const stk__arguments *arguments);
+
+/* Fills words, flags and config from the command line, the environment and CONFIG (a first word that ends as
+ * files of settings do, or --config FILE). Returns -1 to go on, else the exit status (help was printed, or
+ * the use was wrong and has been explained). */
 int stk__arguments_read(stk__arguments *arguments, int argc, char **argv);
 void stk__arguments_fini(stk__arguments *arguments);
-const char *stk__arguments_config(const stk__arguments *arguments); /* CONFIG among its words; NULL: none */
+const char *stk__arguments_config(const stk__arguments *arguments); /* CONFIG; NULL: none */
 
 /* --- completion.c ------------------------------------------------------------------------------------------
  */
@@ -185,6 +188,11 @@ void stk__cli_print_all_effects(const stk__config *config); /* with -vv only: ev
 void stk__cli_tell_sample(void *progress, const stk_ledger_entry *entry);
 /* False: not everything could be written, and that has been printed. */
 bool stk__cli_ledger_close(stk__ledger_file *ledger);
+/* Notes about odd files, each a line: "  note: 12 files misnamed: …". part: "validation: ", or "". loader
+ * NULL: none. */
+void stk__cli_print_file_notes(const char *indent, const char *part, stk_loader *loader);
+/* The same as the list "notes" of a report. */
+void stk__cli_add_file_notes(json_t *report, stk_loader *loader);
 /* {"truncated": 3, …}: the classes of damage that came up. */
 json_t *stk__cli_damages_json(const stk_loader_stats *stats);
 

@@ -69,6 +69,7 @@ typedef struct stk_loader_options {
     const char *train_list, *val_list, *test_list; /* files with the name of a sample in each line */
     double val_split;                              /* share of samples held back for validation */
     int64_t split_seed;
+    const char *columns;   /* of a list by role: "file=Image Name,label=species"; NULL: by their names */
     int64_t limit;         /* use only the first samples of the part; 0: all */
     int32_t image_size[2]; /* h, w; 0: as stored */
     int64_t channels;      /* 1, 3; 0: as found */
@@ -79,6 +80,9 @@ typedef struct stk_loader_options {
     stk_store dtype;       /* of images in a batch */
     stk_axes axes;         /* of images in a batch */
     stk_mask_store mask_dtype;
+    /* Classes and points that change sides in mirrored samples: "auto" by their names, "none", or a list of
+     * ids or names, "4:5,l_ear:r_ear"; NULL: auto. */
+    const char *flip_pairs;
     double mean[3], std[3];  /* (v / 255 - mean) / std, per channel; 0: 0 and 1 */
     int64_t sequence_length; /* rows of a window; 0: 60 */
     int64_t batch_size;      /* per rank */
@@ -238,10 +242,10 @@ STK_API void stk_loader_set_ledger(stk_loader *loader, stk_ledger_sink sink, voi
 /* What a worker does with its time; together they make up all of it. */
 typedef enum stk_stage {
     STK_STAGE_READ,    /* files */
-    STK_STAGE_DECODE,  /* images, resizing included */
+    STK_STAGE_DECODE,  /* images, resizing included; drawing */
     STK_STAGE_MASK,    /* masks */
     STK_STAGE_CACHE,   /* decoded images: copies into the cache and out of it */
-    STK_STAGE_AUGMENT, /* drawing, the fused pass, mixing */
+    STK_STAGE_AUGMENT, /* the fused pass, mixing */
     STK_STAGE_OTHER,   /* our own book-keeping */
     STK_STAGE_IDLE,    /* asleep: all slots are full, or nothing is left */
     STK_STAGE_COUNT
@@ -261,6 +265,8 @@ typedef struct stk_loader_stats {
     uint64_t cache_hits;                 /* samples that came from the cache */
     uint64_t device_batches;             /* that a device made, and what they took by its own clock */
     uint64_t device_copy_ns, device_kernel_ns;
+    uint64_t misnamed_files; /* delivered, each counted once: of another format than the extension says */
+    uint64_t warning_files;  /* the same: with decoder warnings that are no damage, or were permitted */
 } stk_loader_stats;
 
 /* Since open. All zero for a loader that is NULL. Threads: any. */

@@ -4,6 +4,7 @@
  * are set, so that a bad value is refused with the place it was written at. One owner, no locks. */
 #include "core/config_layers.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -80,6 +81,7 @@ void stk__config_destroy(stk__config **config)
         stk__free(node);
     }
     stk__buffer_fini(&gone->foreign_sections);
+    stk__buffer_fini(&gone->foreign_tables);
     stk__buffer_fini(&gone->foreign_rows);
     stk__free(gone->tables);
     stk__free(gone->settings);
@@ -98,6 +100,11 @@ stk_status stk__config_foreign(stk__config *config, const char *section_and_alia
     return stk__buffer_append(&config->foreign_sections, &section, sizeof section, error);
 }
 
+stk_status stk__config_foreign_options(stk__config *config, const stk__option_table *table, stk_error *error)
+{
+    return stk__buffer_append(&config->foreign_tables, &table, sizeof table, error);
+}
+
 stk_status stk__config_read_value(const stk__option *option, const char *text, stk__config_scratch *value,
                                   stk_error *error)
 {
@@ -114,6 +121,34 @@ static stk_status refuse_twice(const char *name, const char *first_place, stk_er
     return STK_ERROR_CONFIG;
 }
 
+static bool is_single(stk__option_type type)
+{
+    return type != STK_OPTION_TEXT && type != STK_OPTION_SIZE2 && type != STK_OPTION_RANGE &&
+           type != STK_OPTION_PAIR && type != STK_OPTION_TRIPLE;
+}
+
+/* "[30, 60, 90]" where one value is expected: every one of them would be taken, so it is a grid. */
+static void hint_grid(const stk__config_setting *setting, const char *value, stk_error *error)
+{
+    char list[256], word[128];
+    size_t used = 0, count = 0;
+    stk__config_scratch unused;
+    const stk__option *option = setting->option;
+    if (!is_single(option->type) || strlen(value) >= sizeof list / 2) return;
+    for (const char *at = value + strspn(value, "[( "); *at && !strchr("])", *at); count++) {
+        const size_t length = strcspn(at, ",])");
+        snprintf(word, sizeof word, "%.*s", (int)length, at);
+        word[strcspn(word, " ")] = '\0';
+        if (stk__config_read_value(option, word, &unused, NULL) != STK_OK) return;
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", count ? "," : "", word);
+        at += length + (at[length] == ',');
+        at += strspn(at, " ");
+    }
+    if (count == 1) stk__error_hint(error, "it takes one value, not a list: %s=%s", setting->name, list);
+    if (count > 1)
+        stk__error_hint(error, "it takes one value; to try each: --grid %s=%s", setting->name, list);
+}
+
 static stk_status take_setting(stk__config *config, stk__config_setting *setting, stk__config_input input,
                                stk_error *error)
 {
@@ -123,6 +158,7 @@ static stk_status take_setting(stk__config *config, stk__config_setting *setting
     stk__config_scratch unused;
     if (input.value && stk__config_read_value(setting->option, input.value, &unused, error) != STK_OK) {
         stk__option_error_section(error, setting->table->section);
+        hint_grid(setting, input.value, error);
         return STK_ERROR_CONFIG;
     }
     stk__config_slot taken = {.reading = input.reading};
@@ -130,6 +166,42 @@ static stk_status take_setting(stk__config *config, stk__config_setting *setting
     STK__TRY(keep(config, input.place, &taken.place, error));
     *slot = taken;
     return STK_OK;
+}
+
+/* Where it stands, and how it is called there: "c.yaml:3:5 (hidden_size)". */
+static stk_status remember_row(stk__config *config, stk__config_target target, stk__config_input input,
+                               const char *note, stk_error *error)
+{
+    char place[PATH_MAX + 128];
+    stk__config_slot *slot = &target.setting->slots[input.origin];
+    snprintf(place, sizeof place, "%s (%s)", input.place ? input.place : "", target.row->name);
+    if (*note) STK__TRY(keep(config, note, &slot->note, error));
+    return input.place ? keep(config, place, &slot->place, error) : STK_OK;
+}
+
+/* Has the setting a value that a denial of `word` leaves alone: bf16, when fp16 is denied? */
+static bool is_left_alone(const stk__config_setting *setting, const char *word, size_t length)
+{
+    stk__origin origin;
+    const stk__config_slot *slot = stk__config_winner(setting, &origin);
+    if (!slot || slot->denial || strcmp(slot->value, "true") == 0) return false;
+    return strlen(slot->value) != length || strncmp(slot->value, word, length) != 0;
+}
+
+static stk_status take_translated(stk__config *config, stk__config_target target, stk__config_input input,
+                                  stk_error *error)
+{
+    stk__foreign_value value;
+    stk__config_slot *slot = &target.setting->slots[input.origin];
+    const char *word;
+    size_t length;
+    STK__TRY(stk__config_translate(target, &input, &value, error));
+    const bool denial = stk__config_is_denial(target.row, input.value, &word, &length);
+    if (denial && is_left_alone(target.setting, word, length)) return STK_OK;
+    if (slot->denial) slot->reading = 0;
+    STK__TRY(take_setting(config, target.setting, input, error));
+    slot->denial = denial;
+    return target.row ? remember_row(config, target, input, value.note, error) : STK_OK;
 }
 
 static stk__config_foreign_row *find_row(const stk__config *config, const char *name)
@@ -158,7 +230,7 @@ static stk_status take_foreign(stk__config *config, stk__config_target target, s
 stk_status stk__config_take(stk__config *config, stk__config_target target, stk__config_input input,
                             stk_error *error)
 {
-    const stk_status status = target.setting ? take_setting(config, target.setting, input, error)
+    const stk_status status = target.setting ? take_translated(config, target, input, error)
                                              : take_foreign(config, target, input, error);
     if (status != STK_OK && input.place) stk__error_place(error, "%s", input.place);
     return status;

@@ -14,9 +14,12 @@
 const stk__limits stk__limits_default = {
     .bytes = UINT64_C(256) << 20, .pixels = 100000000, .scans = 200, .warnings = 0, .time_s = 10};
 
-static const stk__format_ops *const formats[] = {&stk__format_jpeg, &stk__format_png, &stk__format_npy};
+static const stk__format_ops *const formats[] = {[STK_FORMAT_JPEG] = &stk__format_jpeg,
+                                                 [STK_FORMAT_PNG] = &stk__format_png,
+                                                 [STK_FORMAT_NPY] = &stk__format_npy};
 
 enum { FORMAT_COUNT = sizeof formats / sizeof formats[0] };
+_Static_assert((int)FORMAT_COUNT == STK_FORMAT_COUNT, "a format is not in the table");
 
 struct stk__decoder {
     stk__limits limits;
@@ -54,9 +57,7 @@ void stk__decoder_destroy(stk__decoder **decoder)
 
 static void *find_state(const stk__decoder *decoder, const stk__format_ops *format)
 {
-    for (int i = 0; i < FORMAT_COUNT; i++)
-        if (formats[i] == format) return decoder->states[i];
-    return NULL;
+    return decoder->states[format->number];
 }
 
 const stk__format_ops *stk__format_by_extension(const char *extension)
@@ -105,8 +106,33 @@ static const stk__format_ops *find_format(stk__encoded bytes)
     return NULL;
 }
 
-static stk_status identify(const stk__decoder *decoder, stk__encoded bytes, const char *extension,
-                           const stk__format_ops **format, stk_error *error)
+/* Formats that people have, and that are not decoded here: named, so that it is clear what to convert. */
+static const char *name_foreign(stk__encoded bytes)
+{
+    static const struct {
+        const char *name, *magic;
+        size_t offset, size;
+    } known[] = {{"WebP", "WEBP", 8, 4},  {"GIF", "GIF8", 0, 4},      {"TIFF", "II*\0", 0, 4},
+                 {"TIFF", "MM\0*", 0, 4}, {"AVIF", "ftypavif", 4, 8}, {"HEIC", "ftyphei", 4, 7},
+                 {"PDF", "%PDF", 0, 4},   {"BMP", "BM", 0, 2}};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (bytes.size_bytes >= known[i].offset + known[i].size &&
+            memcmp(bytes.data + known[i].offset, known[i].magic, known[i].size) == 0)
+            return known[i].name;
+    return NULL;
+}
+
+static stk_status refuse_format(stk__encoded bytes, stk_error *error)
+{
+    const char *foreign = name_foreign(bytes);
+    if (!foreign) return stk__damaged(error, STK_DAMAGE_NOT_AN_IMAGE, "not a JPEG, PNG or npy file");
+    stk__damaged(error, STK_DAMAGE_NOT_AN_IMAGE, "not a JPEG, PNG or npy file but %s", foreign);
+    stk__error_hint(error, "convert it to JPEG or PNG");
+    return STK_ERROR_SAMPLE;
+}
+
+static stk_status identify(const stk__decoder *decoder, stk__encoded bytes, const stk__format_ops **format,
+                           stk_error *error)
 {
     if (bytes.size_bytes == 0) return stk__damaged(error, STK_DAMAGE_EMPTY, "the file is empty");
     if (bytes.size_bytes > decoder->limits.bytes) {
@@ -116,14 +142,7 @@ static stk_status identify(const stk__decoder *decoder, stk__encoded bytes, cons
         return STK_ERROR_SAMPLE;
     }
     *format = find_format(bytes);
-    if (!*format) return stk__damaged(error, STK_DAMAGE_NOT_AN_IMAGE, "not a JPEG, PNG or npy file");
-    const stk__format_ops *promised = stk__format_by_extension(extension);
-    if (promised && promised != *format) {
-        stk__damaged(error, STK_DAMAGE_WRONG_EXTENSION, "%s content under the extension '%s'",
-                     (*format)->name, extension);
-        stk__error_hint(error, "rename the file to '.%s'", (*format)->extensions[0]);
-        return STK_ERROR_SAMPLE;
-    }
+    if (!*format) return refuse_format(bytes, error);
     if (bytes.size_bytes < (*format)->magic_bytes)
         return stk__damaged(error, STK_DAMAGE_TRUNCATED, "truncated %s file of %zu bytes", (*format)->name,
                             bytes.size_bytes);
@@ -146,8 +165,9 @@ stk_status stk__decode_header(stk__decoder *decoder, stk__encoded bytes, const c
                               stk__picture *picture, stk_error *error)
 {
     const stk__format_ops *format = NULL;
-    STK__TRY(identify(decoder, bytes, extension, &format, error));
-    *picture = (stk__picture){.format = format, .orientation = 1};
+    STK__TRY(identify(decoder, bytes, &format, error));
+    const stk__format_ops *promised = stk__format_by_extension(extension);
+    *picture = (stk__picture){.format = format, .orientation = 1, .misnamed = promised && promised != format};
     STK__TRY(format->header(find_state(decoder, format), bytes, picture, error));
     return check_size(decoder, picture, error);
 }
@@ -202,6 +222,12 @@ stk_status stk__decode_image(stk__decoder *decoder, stk__encoded bytes, const st
     STK__TRY(turn_upright(decoder, stored, picture->orientation, target, &upright, error));
     if (upright.data == target.data) return STK_OK;
     return stk__resize_image(upright, target, &decoder->scratch, error);
+}
+
+const char *stk__decode_warning(const stk__decoder *decoder, const stk__picture *picture)
+{
+    const stk__format_ops *format = picture->format;
+    return format->warning ? format->warning(find_state(decoder, format)) : NULL;
 }
 
 static stk_status fail_ids(int id, const char *why, stk_error *error)

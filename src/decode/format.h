@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a file format has to offer. A new decoder is one source file with a stk__format_ops, one line in the
- * table of decode.c, and its extensions in source/extension.c, by which sources find files. */
+/* What a file format has to offer. A new decoder is one source file with a stk__format_ops, its number here,
+ * one line in the table of decode.c, and its extensions in source/extension.c, by which sources find files.
+ */
 #ifndef STK_DECODE_FORMAT_H
 #define STK_DECODE_FORMAT_H
 
 #include "decode/decode.h"
 
+typedef enum stk__format_number {
+    STK_FORMAT_JPEG,
+    STK_FORMAT_PNG,
+    STK_FORMAT_NPY,
+    STK_FORMAT_COUNT
+} stk__format_number;
+
 struct stk__format_ops {
+    stk__format_number number; /* of its state in a decoder: found without a search, for header and pixels */
     const char *name;
     const char *const *extensions; /* lower case, ends with NULL */
     const uint8_t *magic;          /* how every file of this format starts */
@@ -30,6 +39,10 @@ struct stk__format_ops {
     /* Ids as stored, target.channels 1. NULL: this format cannot hold a mask. */
     stk_status (*mask)(void *state, stk__encoded bytes, const stk__picture *picture, stk__pixels target,
                        stk_error *error);
+
+    /* Of the image that was decoded last: what the decoder said about it and accepted. NULL: formats without
+     * warnings. */
+    const char *(*warning)(const void *state);
 };
 
 extern const stk__format_ops stk__format_jpeg;

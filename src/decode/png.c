@@ -42,6 +42,7 @@ static stk_status read_header(void *memory, stk__encoded bytes, stk__picture *pi
     picture->h = png.h;
     picture->channels = is_colour(&png) || png.colour == STK_PNG_PALETTE ? 3 : 1;
     picture->depth_bits = png.depth_bits;
+    picture->orientation = stk__png_orientation(bytes);
     return STK_OK;
 }
 
@@ -79,6 +80,7 @@ static const char *const extensions[] = {"png", NULL};
 static const uint8_t magic[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'};
 
 const stk__format_ops stk__format_png = {
+    .number = STK_FORMAT_PNG,
     .name = "PNG",
     .extensions = extensions,
     .magic = magic,

@@ -89,8 +89,10 @@ static void destroy(stk_loader *loader)
     if (loader->device != loader->target_device) stk__device_close(&loader->device);
     stk__device_close(&loader->target_device);
     stk__plan_destroy(&loader->plan);
+    stk__flip_fini(&loader->recipe.flip);
     if (loader->held) stk__cache_promise(-(int64_t)loader->cache_options.budget_bytes);
     stk__cache_destroy(&loader->recipe.cache);
+    stk__file_notes_fini(&loader->file_notes);
     if (!loader->source_borrowed) stk__source_close(&loader->source);
     stk__inflate_gate_fini(&loader->gate);
     if (loader->locks_made) {
@@ -107,6 +109,7 @@ static stk_status start(stk_loader *loader, const stk_loader_options *options, s
 {
     STK__TRY(make_workers(loader, error));
     STK__TRY(make_slots(loader, error));
+    STK__TRY(stk__file_notes_init(&loader->file_notes, loader->source->info.count, error));
     loader->asked = options;
     stk__loader_note_pinned(loader, options);
     loader->asked = NULL;
@@ -120,6 +123,10 @@ static stk_status open_all(stk_loader *loader, const stk__loader_setup *setup, s
     loader->held = setup->held;
     STK__TRY(stk__loader_configure(loader, setup, error));
     loader->asked = NULL;
+    const stk__file_observer *observer = setup->observer;
+    if (observer && observer->begin)
+        STK__TRY(observer->begin(observer->context, loader->stream.count, error));
+    loader->recipe.observer = observer; /* not before: the probe has looked at some samples, too */
     return loader->held ? STK_OK : start(loader, setup->options, error);
 }
 
@@ -216,6 +223,19 @@ static void explain_policy(stk_error *error)
         stk__error_hint(error, "fix or remove the file, or %s", policy);
 }
 
+/* What is odd about the files of a batch that is delivered. (lock) */
+static void note_files(stk_loader *loader, const stk__slot *slot)
+{
+    const int64_t *ids = slot->batch.sample_ids.data;
+    for (uint64_t i = 0; i < slot->step.count; i++) {
+        const stk__file_note *note = &slot->file_notes[i];
+        if (note->image_format || note->mask_format || note->warning)
+            stk__file_notes_add(&loader->file_notes, (uint64_t)ids[i], note);
+    }
+    loader->stats.misnamed_files = loader->file_notes.kinds[STK_FILE_MISNAMED].files;
+    loader->stats.warning_files = loader->file_notes.kinds[STK_FILE_WARNING].files;
+}
+
 static stk_status hand_out(stk_loader *loader, stk__slot *slot, stk_batch **batch, stk_error *error)
 {
     if (slot->error.code != STK_OK) {
@@ -229,6 +249,7 @@ static stk_status hand_out(stk_loader *loader, stk__slot *slot, stk_batch **batc
     slot->batch.owner = loader;
     loader->stats.batches++;
     loader->stats.samples += slot->step.count;
+    note_files(loader, slot);
     *batch = &slot->batch;
     return STK_OK;
 }

@@ -69,7 +69,8 @@ struct stk_loader {
 
     stk_ledger_sink sink;
     void *sink_context;
-    stk_loader_stats stats; /* consumer's part: samples, batches, bad, wait */
+    stk__file_notes file_notes; /* (lock) of what was delivered */
+    stk_loader_stats stats;     /* consumer's part: samples, batches, bad, wait */
 };
 
 /* Threads of the loader. */
@@ -105,6 +106,9 @@ int stk__loader_default_workers(const stk_loader_options *options, int cpus, con
 stk_status stk__loader_choose_storage(stk_loader *loader, const stk_loader_options *options,
                                       const stk__augment_settings *augment, stk__storage *store,
                                       stk_error *error);
+
+/* settings_flip.c: what changes sides in mirrored samples (data.flip_pairs). The plan must be there. */
+stk_status stk__loader_choose_flip(stk_loader *loader, const stk_loader_options *options, stk_error *error);
 
 /* settings_cache.c: makes the cache that data.cache asks for. Slots must have been decided on. */
 stk_status stk__loader_choose_cache(stk_loader *loader, const stk_loader_options *options, stk_error *error);

@@ -308,6 +308,7 @@ stk_status stk__loader_configure(stk_loader *loader, const stk__loader_setup *se
     STK__TRY(choose_common_size(loader, &o, &common, error));
     stk__storage store;
     STK__TRY(stk__loader_choose_storage(loader, &o, setup->augment, &store, error));
+    STK__TRY(stk__loader_choose_flip(loader, &o, error));
     note_size(loader, &o, common, store.image != STK_DTYPE_U8);
     if (store.image != STK_DTYPE_U8) {
         loader->recipe.target_w = common.w;

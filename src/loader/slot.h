@@ -8,6 +8,7 @@
 
 #include "device/device.h"
 #include "device/host.h"
+#include "loader/file_notes.h"
 #include "loader/layout.h"
 #include "loader/ledger.h"
 #include "loader/spare.h"
@@ -31,6 +32,7 @@ typedef struct stk__slot {
     uint64_t places;                       /* to fill: the step's and those of partners, which come last */
     uint64_t claimed, finished;            /* places handed to workers, places done */
     stk__ledger ledger;                    /* bad samples of this batch */
+    stk__file_note *file_notes;            /* [layout.places], written by who fills a place */
     stk_error error;                       /* of the lowest failed place */
     uint64_t error_place;
     stk__host_memory memory;
@@ -82,6 +84,8 @@ float *stk__slot_weights(stk__slot *slot, const stk__layout *layout);
 float *stk__slot_lambdas(stk__slot *slot, const stk__layout *layout);
 /* Two partners' labels: classes get the other as second, values are mixed. With itself: nothing is mixed. */
 void stk__slot_mix_labels(stk__slot *slot, const stk__layout *layout, uint64_t a, uint64_t b, float lambda);
+/* The class of the sample at a place; only with labels that are classes. */
+int64_t *stk__slot_class(stk__slot *slot, const stk__layout *layout, uint64_t place);
 float *stk__slot_points(stk__slot *slot, const stk__layout *layout, uint64_t place);
 
 #endif

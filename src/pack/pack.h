@@ -4,7 +4,7 @@
  *
  *   pack.json                              settings, data set, how far it is (pack_state.h)
  *   shard-000000.tar shard-000000.tar.index …   the samples in the order of ids
- *   classes.txt                            if classes have names
+ *   classes.txt, points.txt                if classes, or points, have names
  *   ledger.jsonl                           samples that were left out, if any
  *   lock                                   one process at a time
  *
@@ -31,7 +31,7 @@ typedef struct stk__pack_settings {
     int64_t limit_scans, limit_warnings;
     double limit_time_s;
     stk_layout layout; /* how the data set is read, as in stk_loader_options */
-    const char *images, *masks, *mask_suffix, *mask_prefix;
+    const char *columns, *images, *masks, *mask_suffix, *mask_prefix;
     const char *train_list, *val_list, *test_list;
 } stk__pack_settings;
 

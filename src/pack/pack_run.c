@@ -271,9 +271,9 @@ static stk_status prepare_part(job *self, stk_error *error)
     if (part->next == part->count) return STK_OK; /* whatever else is there is not ours */
     STK__TRY(stk__pack_shard_tidy(self->folder, part->shards, error));
     STK__TRY(stk__pack_ledger_open(&self->ledger, self->folder, part->ledger_bytes, error));
-    if (part->shards == 0)
-        STK__TRY(stk__pack_folder_classes(self->folder, &self->sources[self->part]->info, error));
-    return STK_OK;
+    if (part->shards > 0) return STK_OK;
+    STK__TRY(stk__pack_folder_classes(self->folder, &self->sources[self->part]->info, error));
+    return stk__pack_folder_points(self->folder, &self->sources[self->part]->info, error);
 }
 
 /* Does nothing for a part that is whole but look whether it still is. */

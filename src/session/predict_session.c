@@ -23,7 +23,8 @@ static stk_status set_options(stk__predict_session *p, stk_error *error)
     stk_loader_options *o = &p->session.val_data;
     const stk__feed_facts *f = &p->data.facts;
     STK__TRY(stk__config_apply(p->session.config, "data.val", o, error));
-    o->root = o->val_root = o->order = o->cache = o->augment = o->mask_map = NULL;
+    o->root = o->val_root = o->order = o->cache = o->augment = NULL;
+    o->mask_map = o->flip_pairs = NULL;
     o->part = STK_PART_ALL;
     o->val_split = 0;
     o->limit = o->rank = o->ranks = o->num_classes = 0;
@@ -31,6 +32,7 @@ static stk_status set_options(stk__predict_session *p, stk_error *error)
     o->image_size[1] = f->image_w;
     o->channels = f->image_c;
     o->sequence_length = f->window;
+    o->columns = NULL;
     o->dtype = STK_STORE_F32;
     o->axes = STK_AXES_NHWC;
     o->mask_dtype = STK_MASK_U8;

@@ -4,7 +4,7 @@
 
 #include "core/logger.h"
 #include "core/text.h"
-#include "source/folder_words.h"
+#include "source/folder_look.h"
 #include "source/kinds.h"
 #include "source/part_lists.h"
 #include "source/shards/pack_note.h"
@@ -16,9 +16,7 @@
 #include <sys/stat.h>
 
 static const char made_prefix[] = "make:";
-static const char *const list_names[] = {"labels.csv", "labels.jsonl", "points.csv", "points.jsonl"};
 static const char *const series_names[] = {"series.csv", "series.npy"};
-enum { LIST_NAMES = sizeof list_names / sizeof list_names[0] };
 enum { SERIES_NAMES = sizeof series_names / sizeof series_names[0] };
 
 bool stk__path_join(char path[PATH_MAX], const char *folder, const char *name)
@@ -59,16 +57,10 @@ static stk_status open_file(stk__source **source, stk__site *site, stk_error *er
 {
     bool list = ends_with(site->file, ".jsonl");
     if (ends_with(site->file, ".tar")) return stk__shards_open(source, site, error);
-    if (ends_with(site->file, ".csv"))
-        STK__TRY(stk__list_fits(site->file, &list, error));
-    else if (!list && !ends_with(site->file, ".npy")) {
-        stk__fail(error, STK_ERROR_DATA, "'%s' is neither a list, a series nor a shard", site->file);
-        stk__error_place(error, "%s", site->file);
-        stk__error_hint(error,
-                        "give a folder, a .tar shard, a .csv or .jsonl list of images, or a .csv or .npy "
-                        "series");
-        return STK_ERROR_DATA;
-    }
+    if (ends_with(site->file, ".csv") || ends_with(site->file, ".tsv") || ends_with(site->file, ".txt"))
+        STK__TRY(stk__list_fits(site, &list, error));
+    if (!list && !ends_with(site->file, ".csv") && !ends_with(site->file, ".npy"))
+        return stk__foreign_refuse_file(site->file, error);
     return list ? stk__list_open(source, site, error) : stk__series_open(source, site, error);
 }
 
@@ -99,18 +91,17 @@ static stk_status refuse_list_or_pairs(const stk__site *site, stk_error *error)
 /* A list beside the folders of parts may be the labels of what is in them. */
 static stk_status refuse_list_above(const stk__site *site, stk_error *error)
 {
-    char path[PATH_MAX];
-    const char *root = site->options->root;
-    for (size_t i = 0; i < LIST_NAMES; i++) {
-        if (!stk__path_join(path, root, list_names[i]) || !stk__path_is_file(path)) continue;
-        stk__fail(error, STK_ERROR_DATA,
-                  "'%s' can be read in two ways: the list '%s', or parts of a data set ('%s', …)", root,
-                  list_names[i], site->reading->part_name);
-        stk__error_place(error, "%s", root);
-        stk__error_hint(error, "data.layout=list or data.layout=parts");
-        return STK_ERROR_DATA;
-    }
-    return STK_OK;
+    bool found;
+    stk__site above = {.options = site->options};
+    snprintf(above.root, sizeof above.root, "%s", site->options->root);
+    STK__TRY(stk__list_find(&above, &found, error));
+    if (!found) return STK_OK;
+    stk__fail(error, STK_ERROR_DATA,
+              "'%s' can be read in two ways: the list '%s', or parts of a data set ('%s', …)", above.root,
+              strrchr(above.file, '/') + 1, site->reading->part_name);
+    stk__error_place(error, "%s", above.root);
+    stk__error_hint(error, "data.layout=list or data.layout=parts");
+    return STK_ERROR_DATA;
 }
 
 static stk_status refuse_no_list(const stk__site *site, stk_error *error)
@@ -148,7 +139,10 @@ static stk_status open_tables(stk__source **source, stk__site *site, bool list, 
     bool shards = false;
     if (list && lists) return refuse_part_lists(site, "the data set is a list", error);
     if (list) return stk__list_open(source, site, error);
-    if (*site->reading->unread) return refuse_unread(site, error);
+    if (*site->reading->unread) {
+        STK__TRY(stk__foreign_refuse_folder(site->root, error)); /* it may know the format */
+        return refuse_unread(site, error);
+    }
     if (find_file(site, series_names, SERIES_NAMES)) return stk__series_open(source, site, error);
     if (!site->reading->no_shards) STK__TRY(has_shards(site, &shards, error));
     if (shards && lists) return refuse_part_lists(site, "the data set is a set of shards", error);
@@ -161,9 +155,10 @@ static stk_status open_folder(stk__source **source, stk__site *site, stk_error *
     const stk_layout layout = site->options->layout;
     const bool named = site->options->images || site->options->masks,
                literal = layout == STK_LAYOUT_CLASSES || layout == STK_LAYOUT_IMAGES;
+    bool list = false;
     if (reading->parts && !*reading->lists && stk__part_lists_given(site))
         return refuse_part_lists(site, "the data set has folders for its parts", error);
-    const bool list = !literal && find_file(site, list_names, LIST_NAMES);
+    if (!literal) STK__TRY(stk__list_find(site, &list, error));
     if (!list && layout == STK_LAYOUT_AUTO && *reading->part_name) STK__TRY(refuse_list_above(site, error));
     if (layout == STK_LAYOUT_LIST && !list) return refuse_no_list(site, error);
     if (reading->pairs) {
@@ -175,6 +170,7 @@ static stk_status open_folder(stk__source **source, stk__site *site, stk_error *
         if (*source) return STK_OK;
     }
     STK__TRY(stk__pack_note_refuse(site->root, error));
+    if (!literal) STK__TRY(stk__foreign_refuse_folder(site->root, error));
     if (*reading->images) snprintf(site->root, sizeof site->root, "%s", reading->images);
     return stk__folder_open(source, site, error);
 }
@@ -239,10 +235,34 @@ static stk_status check_options(const stk__source_options *options, stk_error *e
     return STK_OK;
 }
 
-stk_status stk__source_open(stk__source **source, const stk__source_options *options, stk_error *error)
+/* train.csv next to train/ and test/, as Kaggle has it: the list is the data set, and images that it does not
+ * name are not used. */
+static stk_status prefer_list(stk__source_options *options, stk_error *error)
+{
+    static const char *const parts[] = {"train", "training", "train_images"};
+    char path[PATH_MAX];
+    stk__folder_look look;
+    bool list = false;
+    stk__site above = {.options = options};
+    if (options->layout != STK_LAYOUT_AUTO || !options->root || strlen(options->root) >= PATH_MAX)
+        return STK_OK;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        if (!stk__path_join(path, options->root, parts[i]) || !stk__folder_look_at(&look, path)) continue;
+        if (!look.images || look.word_count || look.plain_total) continue;
+        snprintf(above.root, sizeof above.root, "%s", options->root);
+        STK__TRY(stk__list_find(&above, &list, error));
+        if (list && strncmp(strrchr(above.file, '/') + 1, "train", 5) == 0) options->layout = STK_LAYOUT_LIST;
+        return STK_OK;
+    }
+    return STK_OK;
+}
+
+stk_status stk__source_open(stk__source **source, const stk__source_options *given, stk_error *error)
 {
     *source = NULL;
-    STK__TRY(check_options(options, error));
+    STK__TRY(check_options(given, error));
+    stk__source_options settled = *given, *options = &settled;
+    STK__TRY(prefer_list(options, error));
     stk__site site = {.options = options};
     stk__reading reading = {0};
     bool folder = false;
@@ -263,6 +283,7 @@ uint32_t stk__source_folder_parts(const stk__source_options *options)
     stk__site site = {.options = &all};
     bool folder = false;
     all.part = NULL;
+    (void)prefer_list(&all, NULL);
     if (!options->root || !*options->root || strncmp(options->root, made_prefix, strlen(made_prefix)) == 0)
         return 0;
     (void)find_site(&site, &reading, &folder, NULL); /* with parts it refuses everything, but tells them */
@@ -276,13 +297,15 @@ uint32_t stk__source_find_parts(const stk__source_options *options)
     stk__site site = {.options = &all};
     bool folder = false;
     all.part = NULL;
+    (void)prefer_list(&all, NULL);
     if (!options->root || !*options->root || strncmp(options->root, made_prefix, strlen(made_prefix)) == 0)
         return 0;
     (void)find_site(&site, &reading, &folder, NULL); /* with parts it refuses everything, but tells them */
     if (reading.parts) return reading.parts;
     if (folder && stk__part_lists_given(&site))
         return STK_SOURCE_TRAIN | (all.val_list ? STK_SOURCE_VAL : 0) | (all.test_list ? STK_SOURCE_TEST : 0);
-    if (folder && !find_file(&site, list_names, LIST_NAMES)) return 0;
+    bool list = false;
+    if (folder && (stk__list_find(&site, &list, NULL) != STK_OK || !list)) return 0;
     stk__source *source = NULL;
     const uint32_t parts = stk__source_open(&source, &all, NULL) == STK_OK ? source->info.parts : 0;
     stk__source_close(&source);

@@ -257,7 +257,7 @@ OTHERS = [
     Case("YOLO boxes, as images", dict.fromkeys(names("images/{}.png", *"ab")) | {"labels/a.txt": "0 .5 .5 .1 .1\n"},
          "data.layout=images", layout="folder of images", samples=2, left_out={"txt files: not images": 1}),
     Case("boxes of VOC beside images", {"images/a.png": None, "annotations/a.xml": "<annotation/>"},
-         refused="'annotations' beside the images holds .xml files", hint="data.layout=images"),
+         refused="'./annotations/a.xml' is a VOC annotation", hint="data.layout=images"),
     Case("CelebAMask-HQ", {"CelebA-HQ-img/0.jpg": None, "CelebAMask-HQ-mask-anno/0/00000_hair.png": MASK},
          refused=["is CelebAMask-HQ", "one mask file per part of a face"], hint=["data.masks=NAME", "data.layout=images"]),
     Case("pairs are asked for", names("{}/1.png", "cat", "dog"), "data.layout=pairs",

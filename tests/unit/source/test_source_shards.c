@@ -295,6 +295,27 @@ static void samples_that_lack_something(void **state)
     stk__source_close(&source);
 }
 
+static void points_have_names(void **state)
+{
+    (void)state;
+    tarball_text(&ball, "0.jpg", "x");
+    tarball_text(&ball, "0.points.json", "[[1,2],[3,4]]");
+    put("a.tar");
+    static const char *const good[] = {"left_eye\nright_eye\n", "left_eye\r\nright_eye"};
+    stk__source *source = tree_open();
+    assert_null(source->info.point_names);
+    stk__source_close(&source);
+    for (int i = 0; i < 2; i++) {
+        tree_file("points.txt", good[i]);
+        source = tree_open();
+        assert_string_equal(source->info.point_names[0], "left_eye");
+        assert_string_equal(source->info.point_names[1], "right_eye");
+        stk__source_close(&source);
+    }
+    tree_file("points.txt", "left_eye\n");
+    tree_refused("", STK_ERROR_DATA, "'points.txt' has 1 name, but samples have 2 points", "points.txt");
+}
+
 static void values_and_counts(void **state)
 {
     (void)state;
@@ -377,7 +398,7 @@ static void other_things_beside(void **state)
     tree_refused("empty", STK_ERROR_DATA, "have no samples", "empty");
     tree_refused("empty/x.tar", STK_ERROR_DATA, "have no samples", "empty/x.tar");
     tree_file("text.tgz", "");
-    tree_refused("text.tgz", STK_ERROR_DATA, "neither a list, a series nor a shard", "text.tgz");
+    tree_refused("text.tgz", STK_ERROR_DATA, "is a compressed archive, which cannot be read", "text.tgz");
     tree_file("zero/x.tar", "");
     source = open_as("zero");
     check_read_damage(source, 0, STK_FIELD_IMAGE, STK_DAMAGE_EMPTY, "zero/x.tar@0");
@@ -447,13 +468,21 @@ static void memory_runs_out_for_many(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(samples_of_several_shards), TEST(same_stream_as_the_folder),
-        TEST(ranges_of_shards),          TEST(parts),
-        TEST(keys_of_several_shards),    TEST(samples_that_lack_something),
-        TEST(values_and_counts),         TEST(large_members),
-        TEST(other_things_beside),       TEST(paths_that_are_too_long),
-        TEST(roots_that_vanish),         TEST(indexes_that_cannot_be_kept),
-        TEST(memory_runs_out),           TEST(memory_runs_out_for_many),
+        TEST(samples_of_several_shards),
+        TEST(same_stream_as_the_folder),
+        TEST(points_have_names),
+        TEST(ranges_of_shards),
+        TEST(parts),
+        TEST(keys_of_several_shards),
+        TEST(samples_that_lack_something),
+        TEST(values_and_counts),
+        TEST(large_members),
+        TEST(other_things_beside),
+        TEST(paths_that_are_too_long),
+        TEST(roots_that_vanish),
+        TEST(indexes_that_cannot_be_kept),
+        TEST(memory_runs_out),
+        TEST(memory_runs_out_for_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
