@@ -25,7 +25,7 @@ static void watch_loader(void *context, stk_loader *loader)
         stk__interrupt_target(NULL, NULL);
     if (loader && !job->shown && !stk__cli_json && !stk__cli_quiet) {
         stk__cli_print_dataset(stk_loader_describe(loader), &job->scan.loading.options);
-        stk__cli_print_found(stk_loader_describe(loader));
+        stk__cli_print_found(stk_loader_describe(loader), NULL);
     }
     job->shown |= loader != NULL;
 }
