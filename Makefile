@@ -59,12 +59,13 @@ check:
 	@tools/setup build check
 	@tools/check
 
+# Without suite plain, whole programs for what they compute (ALL=1: these, too).
 # With TORCH=1 the engine's own handling of PyTorch (torch_handles, torch_run); what only computes with it, suite torch, is left to `make test`.
 asan: test-tools
 	@tools/setup build
 	@tools/build build-asan build.ninja -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false
 	@$(WITH_TORCH) ASAN_OPTIONS=detect_leaks=1:halt_on_error=1:allocator_may_return_null=1:intercept_tls_get_addr=0 \
-	 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 tools/run_tests build-asan -t 4 --no-suite tools $(if $(TORCH),--no-suite torch)
+	 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 tools/run_tests build-asan -t 4 --no-suite tools $(if $(TORCH),--no-suite torch) $(if $(ALL),,--no-suite plain)
 
 tsan:
 	@tools/setup build
