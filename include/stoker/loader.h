@@ -43,6 +43,13 @@ typedef enum stk_axes { STK_AXES_NHWC, STK_AXES_NCHW } stk_axes;
 /* Fast: coarser inverse DCT, colours not interpolated; some levels off where colours change. */
 typedef enum stk_jpeg { STK_JPEG_EXACT, STK_JPEG_FAST } stk_jpeg;
 typedef enum stk_mask_store { STK_MASK_U8, STK_MASK_I64 } stk_mask_store;
+/* Masks and points of images with an EXIF orientation were drawn on the pixels as stored, or upright. Auto:
+ * each mask whose size proves it; others stop loading. */
+typedef enum stk_mask_frame {
+    STK_MASK_FRAME_AUTO,
+    STK_MASK_FRAME_STORED,
+    STK_MASK_FRAME_UPRIGHT
+} stk_mask_frame;
 
 #define STK_WORKERS_NONE (-1) /* load in the caller's thread */
 
@@ -55,15 +62,17 @@ typedef struct stk_loader_options {
     stk_part part;
     double val_split; /* share of samples held back for validation */
     int64_t split_seed;
-    int64_t limit;         /* use only the first samples of the part; 0: all */
-    int32_t image_size[2]; /* h, w; 0: as stored */
-    int64_t channels;      /* 1, 3; 0: as found */
-    int64_t num_classes;   /* ids of masks are checked against it; 0: from the data set, or unchecked */
-    const char *mask_map;  /* "0:0,255:1"; NULL: ids as stored */
-    stk_jpeg jpeg;         /* how JPEGs are decoded */
-    stk_switch exif;       /* turn images upright (on) */
-    stk_store dtype;       /* of images in a batch */
-    stk_axes axes;         /* of images in a batch */
+    int64_t limit;           /* use only the first samples of the part; 0: all */
+    int32_t image_size[2];   /* h, w; 0: as stored */
+    int64_t channels;        /* 1, 3; 0: as found */
+    int64_t num_classes;     /* ids of masks are checked against it; 0: from the data set, or unchecked */
+    const char *mask_map;    /* "0:0,255:1", "threshold", "auto"; NULL or "none": ids as stored */
+    const char *mask_colors; /* of RGB masks: a file, "voc" …, "auto"; NULL: they must be gray */
+    stk_mask_frame mask_frame;
+    stk_jpeg jpeg;   /* how JPEGs are decoded */
+    stk_switch exif; /* turn images upright (on) */
+    stk_store dtype; /* of images in a batch */
+    stk_axes axes;   /* of images in a batch */
     stk_mask_store mask_dtype;
     double mean[3], std[3];  /* (v / 255 - mean) / std, per channel; 0: 0 and 1 */
     int64_t sequence_length; /* rows of a window; 0: 60 */

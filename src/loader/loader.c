@@ -89,6 +89,7 @@ static void destroy(stk_loader *loader)
     if (loader->device != loader->target_device) stk__device_close(&loader->device);
     stk__device_close(&loader->target_device);
     stk__plan_destroy(&loader->plan);
+    stk__free(loader->palette);
     if (loader->held) stk__cache_promise(-(int64_t)loader->cache_options.budget_bytes);
     stk__cache_destroy(&loader->recipe.cache);
     if (!loader->source_borrowed) stk__source_close(&loader->source);

@@ -193,27 +193,17 @@ static stk_status load_image(stk__worker *worker, const errand *job, stk__pictur
     return status;
 }
 
-/* A mask was drawn over the upright image, or over the stored one: then it is turned like the image. */
-static stk_status match_mask(stk__worker *worker, const stk__picture *image, const stk__picture *mask,
-                             stk__orientation *orientation)
-{
-    const upright size = upright_size(image);
-    *orientation = 1;
-    if (mask->w == size.w && mask->h == size.h) return STK_OK;
-    *orientation = image->orientation;
-    if (mask->w == image->w && mask->h == image->h) return STK_OK;
-    return stk__damaged(&worker->error, STK_DAMAGE_MASK_SIZE, "the mask is %dx%d, its image %dx%d", mask->w,
-                        mask->h, size.w, size.h);
-}
-
+/* turn: by which the mask, and points with it, become upright. */
 static stk_status load_mask(stk__worker *worker, const errand *job, const stk__picture *image,
-                            stk__pixels *room)
+                            stk__pixels *room, stk__orientation *turn)
 {
     const stk__recipe *recipe = worker->recipe;
     stk__picture picture;
     STK__TRY(open_picture(worker, job->id, STK_FIELD_MASK, &picture));
     stk__mask_options options = recipe->mask;
-    stk_status status = match_mask(worker, image, &picture, &options.orientation);
+    stk_status status =
+        stk__mask_frame_choose(&recipe->frame, image, &picture, &options.orientation, &worker->error);
+    *turn = options.orientation;
     if (status == STK_OK) {
         STK__TRY(find_room(worker, job, STK_FIELD_MASK, decoded_size(recipe, upright_size(image)), room));
         const stk__encoded encoded = {worker->bytes.data, worker->bytes.size_bytes};
@@ -268,13 +258,26 @@ static stk_status augment(stk__worker *worker, const errand *job, const stk__aug
     return recipe->kernel(&resolved.block, source, &target, &worker->scratch, &worker->error);
 }
 
+/* Points follow their mask; without one the frame must have been said. */
+static stk_status choose_turn(stk__worker *worker, const errand *job, const stk__picture *picture,
+                              stk__orientation *turn)
+{
+    const stk_status status = stk__points_frame_choose(&worker->recipe->frame, picture, turn, &worker->error);
+    if (status != STK_OK) set_place(worker, job->id, STK_FIELD_IMAGE);
+    return status;
+}
+
 /* Image and mask into the slot or the worker's memory; then they are kept, if there is a cache with room. */
 static stk_status decode_sample(stk__worker *worker, const errand *job, stk__decoded *decoded)
 {
     const stk__recipe *recipe = worker->recipe;
     stk__picture picture = {0};
     STK__TRY(load_image(worker, job, &picture, &decoded->image));
-    if (recipe->layout.masks) STK__TRY(load_mask(worker, job, &picture, &decoded->mask));
+    decoded->turn = 1;
+    if (recipe->layout.masks)
+        STK__TRY(load_mask(worker, job, &picture, &decoded->mask, &decoded->turn));
+    else if (recipe->layout.point_count)
+        STK__TRY(choose_turn(worker, job, &picture, &decoded->turn));
     const upright size = upright_size(&picture);
     decoded->upright_w = size.w;
     decoded->upright_h = size.h;
@@ -316,10 +319,12 @@ static stk_status load_sample(stk__worker *worker, const errand *job)
     if (!layout->images) return STK_OK;
     STK__TRY(stk__cache_find(recipe->cache, job->id, &decoded) ? take_cached(worker, job, &decoded)
                                                                : decode_sample(worker, job, &decoded));
-    if (layout->point_count)
-        scale_points(layout, stk__slot_points(job->slot, layout, job->place),
-                     (upright){decoded.upright_w, decoded.upright_h},
-                     (upright){decoded.image.w, decoded.image.h});
+    if (layout->point_count) {
+        float *points = stk__slot_points(job->slot, layout, job->place);
+        const upright size = {decoded.upright_w, decoded.upright_h};
+        stk__points_turn(points, layout->point_count, decoded.turn, size.w, size.h);
+        scale_points(layout, points, size, (upright){decoded.image.w, decoded.image.h});
+    }
     const stk__augment_source source = {.image = decoded.image, .mask = decoded.mask};
     return recipe->plan ? augment(worker, job, &source) : STK_OK;
 }

@@ -7,6 +7,7 @@
 #include "core/thread.h"
 #include "decode/decode.h"
 #include "loader/cache.h"
+#include "loader/mask_frame.h"
 #include "loader/slot.h"
 #include "stoker/loader.h"
 
@@ -27,6 +28,7 @@ typedef struct stk__recipe {
     uint8_t mask_map[256];
     bool mask_mapped[256];
     stk__mask_options mask;
+    stk__mask_frame_rule frame;
     stk__cache *cache;     /* NULL: every sample is decoded every time */
     pthread_mutex_t *lock; /* guards the slots' ledgers */
 } stk__recipe;

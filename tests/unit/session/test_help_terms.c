@@ -35,6 +35,8 @@ static const row rows[] = {
     {"data.channels", "RGB"},
     {"data.num_classes", "number of classes"},
     {"data.mask_map", "class id"},
+    {"data.mask_colors", "RGB masks"},
+    {"data.mask_frame", "EXIF orientation"},
     {"data.jpeg", "JPEG decoding"},
     {"data.exif", "EXIF orientation"},
     {"data.dtype", "data type"},
