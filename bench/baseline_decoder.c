@@ -8,6 +8,7 @@
 #include "core/file.h"
 #include "core/thread.h"
 
+#include <setjmp.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <jpeglib.h>
@@ -21,10 +22,24 @@ typedef struct baseline_thread {
     stk__buffer file, pixels;
     stk_status status;
     stk_error error;
+    struct jpeg_error_mgr jpeg_errors;
+    jmp_buf jpeg_failed;
 } baseline_thread;
+
+static void leave(j_common_ptr jpeg) /* libjpeg's own would end the process */
+{
+    baseline_thread *t = jpeg->client_data;
+    longjmp(t->jpeg_failed, 1);
+}
 
 static stk_status decode_jpeg(baseline_thread *t, struct jpeg_decompress_struct *jpeg)
 {
+    if (setjmp(t->jpeg_failed)) {
+        jpeg_abort_decompress(jpeg);
+        return stk__fail(
+            &t->error, STK_ERROR_DATA,
+            "the baseline decodes intact JPEG images only; look at the data with 'stoker stats'");
+    }
     jpeg_mem_src(jpeg, t->file.data, t->file.size_bytes);
     jpeg_read_header(jpeg, TRUE);
     jpeg->out_color_space = JCS_RGB;
@@ -78,8 +93,8 @@ static stk_status decode_samples(baseline_thread *t, struct jpeg_decompress_stru
 static void run_thread(void *argument)
 {
     baseline_thread *t = argument;
-    struct jpeg_error_mgr errors;
-    struct jpeg_decompress_struct jpeg = {.err = jpeg_std_error(&errors)};
+    struct jpeg_decompress_struct jpeg = {.err = jpeg_std_error(&t->jpeg_errors), .client_data = t};
+    t->jpeg_errors.error_exit = leave;
     jpeg_create_decompress(&jpeg);
     t->status = decode_samples(t, &jpeg);
     jpeg_destroy_decompress(&jpeg);

@@ -215,21 +215,26 @@ static stk_status open_folder(load_job *job, stk_error *error)
 {
     const stk__source_options options = {.root = job->data.folder};
     STK__TRY(stk__source_open(&job->source, &options, error));
-    if (!job->source->info.masks || job->source->info.count < BATCH)
-        return stk__fail(error, STK_ERROR_DATA, "'%s' must have images and masks, at least %d",
-                         job->data.folder, BATCH);
-    snprintf(job->images, sizeof job->images, "%s/images", job->data.folder);
+    const stk__source_info *info = &job->source->info;
+    if (!info->images || info->count < BATCH)
+        return stk__fail(error, STK_ERROR_DATA, "'%s' has too few images to measure: %llu, at least %d",
+                         job->data.folder, info->images ? (unsigned long long)info->count : 0, BATCH);
+    snprintf(job->images, sizeof job->images, "%s%s", job->data.folder, info->masks ? "/images" : "");
     job->cpus = stk__cpu_budget_read(NULL).cpus;
-    stk__bench_describe(job->bench, "%llu samples, %lld interleaved rounds, page cache warm",
-                        (unsigned long long)job->source->info.count, (long long)job->options->rounds);
+    stk__bench_describe(job->bench, "%llu samples%s, %lld interleaved rounds, page cache warm",
+                        (unsigned long long)info->count, info->masks ? "" : " without masks",
+                        (long long)job->options->rounds);
     return STK_OK;
 }
 
 static stk_status run_all(load_job *job, stk_error *error)
 {
-    stk_status (*const parts[])(load_job *, stk_error *) = {
-        bench_jpeg,       bench_pairs, bench_first_batch, bench_overhead,
-        bench_warm_cache, bench_race,  bench_memory};
+    static const struct {
+        stk_status (*run)(load_job *, stk_error *);
+        bool masks; /* it loads masks, too */
+    } parts[] = {{bench_jpeg, false},     {bench_pairs, true},      {bench_first_batch, false},
+                 {bench_overhead, false}, {bench_warm_cache, true}, {bench_race, true},
+                 {bench_memory, false}};
     STK__TRY(open_folder(job, error));
     const stk__bench_host *host = job->options->host;
     const stk__bench_progress progress = {.start_ns = stk__clock_ns()};
@@ -238,7 +243,8 @@ static stk_status run_all(load_job *job, stk_error *error)
     for (uint64_t i = 0; i < count && status == STK_OK; i++) {
         host->show(&progress, "measuring", i, count);
         status = stk__bench_check_stop(host, error);
-        if (status == STK_OK) status = parts[i](job, error);
+        if (status == STK_OK && (job->source->info.masks || !parts[i].masks))
+            status = parts[i].run(job, error);
     }
     host->hide();
     return status;

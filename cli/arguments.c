@@ -5,6 +5,7 @@
 
 #include "core/nearest.h"
 #include "core/number.h"
+#include "core/text.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -22,14 +23,25 @@ typedef struct reader {
     bool only_words; /* "--" was there */
 } reader;
 
-const stk__flag stk__common_flags[] = {
-    {.name = "quiet", .letter = "q", .help = "print results and errors only", .given = &stk__cli_quiet},
-    {.name = "verbose",
-     .letter = "v",
-     .help = "print more; -vv: also debug messages and where each setting comes from",
-     .count = &stk__cli_verbose},
-    {.name = "help", .letter = "h", .help = "print this help"},
-    {0}};
+static const char *config_file; /* of --config */
+
+const stk__flag *stk__common_flags(const stk__arguments *a)
+{
+    static const stk__flag flags[] = {
+        {.name = "config",
+         .value = "FILE",
+         .help = "settings file (YAML, or lines KEY = value): the same as CONFIG",
+         .text = &config_file},
+        {.name = "quiet", .letter = "q", .help = "print results and errors only", .given = &stk__cli_quiet},
+        {.name = "verbose",
+         .letter = "v",
+         .help = "print more; -vv: also debug messages and where each setting comes from",
+         .count = &stk__cli_verbose},
+        {.name = "help", .letter = "h", .help = "print this help"},
+        {0}};
+    const bool takes_config = a && a->verb->settings && !a->own_words;
+    return takes_config ? flags : flags + 1;
+}
 
 /* --- words -------------------------------------------------------------------------------------------------
  */
@@ -79,7 +91,7 @@ static const stk__flag *find_flag(const stk__arguments *a, const char *name)
 {
     for (size_t i = 0; i < a->flag_count; i++)
         if (is_named(&a->flags[i], name)) return &a->flags[i];
-    for (const stk__flag *flag = stk__common_flags; flag->name; flag++)
+    for (const stk__flag *flag = stk__common_flags(a); flag->name; flag++)
         if (is_named(flag, name)) return flag;
     return NULL;
 }
@@ -144,7 +156,7 @@ static int refuse_near_flag(const stk__arguments *a, const char *name)
     if (a->config && stk__config_is_setting(a->config, name)) return GO_ON;
     for (size_t i = 0; i < a->flag_count; i++)
         stk__nearest_offer(&nearest, a->flags[i].name);
-    for (const stk__flag *flag = stk__common_flags; flag->name; flag++)
+    for (const stk__flag *flag = stk__common_flags(a); flag->name; flag++)
         stk__nearest_offer(&nearest, flag->name);
     if (a->config && !nearest.best) return GO_ON;
     snprintf(word, sizeof word, "--%s", name);
@@ -201,7 +213,7 @@ static int read_dashes(reader *r, const char *word)
 static int read_letters(const stk__arguments *a, const char *word)
 {
     for (const char *letter = word + 1; *letter; letter++) {
-        const stk__flag *flag = stk__common_flags;
+        const stk__flag *flag = stk__common_flags(NULL); /* those with a letter */
         while (flag->name && *flag->letter != *letter)
             flag++;
         if (!flag->name) return stk__cli_usage(a->verb->name, "there is no option '%s'", word);
@@ -234,14 +246,17 @@ static int read_all(reader *r)
 
 static bool is_config(const char *word)
 {
-    const char *dot = strrchr(word, '.');
-    return dot && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0);
+    static const char *const endings[] = {".yaml", ".yml", ".ini", ".cfg", ".conf", ".toml", ".py"};
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++)
+        if (stk__text_ends_with(word, strlen(word), endings[i])) return true;
+    return false;
 }
 
 static stk_status set_root(stk__arguments *a, stk_error *error)
 {
-    const char *before = stk__config_requested(a->config, "data.root", NULL);
-    if (!before)
+    stk__origin origin;
+    const char *before = stk__config_requested(a->config, "data.root", &origin);
+    if (!before || origin != STK_ORIGIN_COMMAND)
         return stk__config_set(a->config, "data.root", a->words[0], STK_ORIGIN_COMMAND, "command line",
                                error);
     stk__fail(error, STK_ERROR_CONFIG, "the data set is given twice: '%s' and data.root=%s", a->words[0],
@@ -250,19 +265,33 @@ static stk_status set_root(stk__arguments *a, stk_error *error)
     return STK_ERROR_CONFIG;
 }
 
+static bool has_config_word(const stk__arguments *a)
+{
+    return !a->own_words && a->word_count && is_config(a->words[0]);
+}
+
 const char *stk__arguments_config(const stk__arguments *a)
 {
-    return !a->own_words && a->word_count && is_config(a->words[0]) ? a->words[0] : NULL;
+    return config_file ? config_file : has_config_word(a) ? a->words[0] : NULL;
+}
+
+/* CONFIG or --config FILE, and the data set if that is a word. */
+static stk_status read_words(stk__arguments *a, stk_error *error)
+{
+    const char *file = stk__arguments_config(a);
+    if (config_file && has_config_word(a)) {
+        stk__fail(error, STK_ERROR_CONFIG, "the settings are given twice: '%s' and --config %s", a->words[0],
+                  config_file);
+        stk__error_place(error, "command line");
+        return STK_ERROR_CONFIG;
+    }
+    if (file) STK__TRY(stk__config_read_file(a->config, file, error));
+    return a->word_count && !has_config_word(a) ? set_root(a, error) : STK_OK;
 }
 
 static stk_status read_layers(stk__arguments *a, stk_error *error)
 {
-    const char *file = stk__arguments_config(a);
-    if (a->own_words) return stk__config_read_environment(a->config, environ, error);
-    if (file)
-        STK__TRY(stk__config_read_file(a->config, file, error));
-    else if (a->word_count)
-        STK__TRY(set_root(a, error));
+    if (!a->own_words) STK__TRY(read_words(a, error));
     return stk__config_read_environment(a->config, environ, error);
 }
 

@@ -35,11 +35,12 @@ static json_t *explanation_json(const stk__explanation *e)
         json_array_append_new(facts, json_pack("{s:s, s:s, s:f}", "operation", fact->operation, "what",
                                                fact->what, "value", fact->value));
     }
-    return json_pack("{s:i, s:I, s:I, s:o, s:[ii], s:[ii], s:[ii], s:o, s:o}", "schema", 1, "sample_id",
+    return json_pack("{s:i, s:I, s:I, s:o, s:[ii], s:[ii], s:[ii], s:o, s:o, s:b}", "schema", 1, "sample_id",
                      (json_int_t)e->at.sample, "epoch", (json_int_t)e->at.epoch, "path",
                      stk__json_string(e->path), "stored_px", e->stored_w, e->stored_h, "decoded_px",
                      e->at.source_w, e->at.source_h, "target_px", e->at.target_w, e->at.target_h, "drawn",
-                     facts, "inverse_matrix", matrix_json(e->resolved.block.matrix));
+                     facts, "inverse_matrix", matrix_json(e->resolved.block.matrix), "sides_swapped",
+                     e->swaps);
 }
 
 static void print_facts(const stk__plan_trace *trace)
@@ -64,6 +65,7 @@ static void print_explanation(const stk__explanation *e)
     printf("  %dx%d as stored, decoded to %dx%d, augmented to %dx%d\n\n", e->stored_w, e->stored_h,
            e->at.source_w, e->at.source_h, e->at.target_w, e->at.target_h);
     print_facts(&e->trace);
+    if (e->swaps) printf("  %-16s left and right of classes and points change places\n", "mirrored");
     printf("\n  from a pixel's center (x, y) to the source:\n");
     printf("    u = %.6g x %+.6g y %+.6g\n", (double)m[0], (double)m[1], (double)m[2]);
     printf("    v = %.6g x %+.6g y %+.6g\n", (double)m[3], (double)m[4], (double)m[5]);

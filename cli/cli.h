@@ -79,8 +79,6 @@ typedef struct stk__flag {
     bool (*takes)(const char *value);
 } stk__flag;
 
-extern const stk__flag stk__common_flags[]; /* -q, -v, -h of every verb, ended by a row without a name */
-
 typedef struct stk__arguments {
     const stk__verb *verb;
     const stk__flag *flags;
@@ -97,12 +95,16 @@ typedef struct stk__arguments {
     stk__config *config; /* owned; NULL if the verb takes no settings */
 } stk__arguments;
 
-/* Fills words, flags and config from the command line, the environment and CONFIG (a first word that ends in
- * .yaml). Returns -1 to go on, else the exit status (help was printed, or the use was wrong and has been
- * explained). */
+/* -q, -v, -h of every verb, --config of those that take a CONFIG; ended by a row without a name. arguments
+ * NULL: of the program. */
+const stk__flag *stk__common_flags(const stk__arguments *arguments);
+
+/* Fills words, flags and config from the command line, the environment and CONFIG (a first word that ends as
+ * files of settings do, or --config FILE). Returns -1 to go on, else the exit status (help was printed, or
+ * the use was wrong and has been explained). */
 int stk__arguments_read(stk__arguments *arguments, int argc, char **argv);
 void stk__arguments_fini(stk__arguments *arguments);
-const char *stk__arguments_config(const stk__arguments *arguments); /* CONFIG among its words; NULL: none */
+const char *stk__arguments_config(const stk__arguments *arguments); /* CONFIG; NULL: none */
 
 /* --- completion.c ------------------------------------------------------------------------------------------
  */

@@ -173,7 +173,7 @@ void stk__completion_print(const stk__arguments *a, bool help)
     print_own_words(a->verb, help);
     for (size_t i = 0; i < a->flag_count; i++)
         print_flag(&a->flags[i], help);
-    for (const stk__flag *flag = stk__common_flags; flag->name; flag++)
+    for (const stk__flag *flag = stk__common_flags(a); flag->name; flag++)
         print_flag(flag, help);
     const stk__option_table *const *tables = a->verb->settings ? a->verb->settings() : NULL;
     for (size_t t = 0; tables && t < a->verb->settings_count; t++)

@@ -4,6 +4,7 @@
  * chosen settings are handed to it as tables of their own. */
 #include "cli.h"
 
+#include "core/foreign_name.h"
 #include "core/nearest.h"
 
 #include <ctype.h>
@@ -69,7 +70,7 @@ static void print_flags(const stk__arguments *a)
     page_rows page = {.count = 0};
     for (size_t i = 0; i < a->flag_count; i++)
         add_flag(&page, &a->flags[i]);
-    for (const stk__flag *flag = stk__common_flags; flag->name; flag++)
+    for (const stk__flag *flag = stk__common_flags(a); flag->name; flag++)
         add_flag(&page, flag);
     print_rows("Options", &page);
 }
@@ -116,7 +117,7 @@ static void print_settings(const stk__arguments *a, bool brief)
         return;
     }
     printf("\nAll settings: key=value or --key value, STOKER_SECTION_KEY in the environment%s\n\n",
-           a->own_words ? "" : ", or YAML");
+           a->own_words ? "" : ", or a file");
     print_tables(verb->settings(), verb->settings_count);
 }
 
@@ -191,10 +192,17 @@ static bool print_topic(const stk__verb *verb, const char *topic)
     return found;
 }
 
+/* By our name, or as another program calls it: "hidden_size". */
+static bool print_known(const stk__verb *verb, const char *topic)
+{
+    if (print_topic(verb, topic)) return true;
+    const stk__foreign_name *row = stk__foreign_find(topic, strlen(topic));
+    return row && row->key && print_topic(verb, row->key);
+}
+
 static bool speaks_of(const stk__option *option, const char *words)
 {
-    const char *const texts[] = {option->name, option->aliases, option->searched, option->choices,
-                                 option->help};
+    const char *const texts[] = {option->name, option->aliases, option->choices, option->help};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         if (texts[i] && strcasestr(texts[i], words)) return true;
     return false;
@@ -257,9 +265,9 @@ int stk__help_run(int argc, char **argv)
         stk__help_overview(stdout);
         return STK_EXIT_GOOD;
     }
-    if (verb && (print_topic(verb, topic) || print_search(verb, topic))) return STK_EXIT_GOOD;
+    if (verb && (print_known(verb, topic) || print_search(verb, topic))) return STK_EXIT_GOOD;
     if (verb) return refuse_topic(verb, topic);
-    if (print_topic(&stk__verb_train, topic)) return STK_EXIT_GOOD; /* it has nearly all of them */
+    if (print_known(&stk__verb_train, topic)) return STK_EXIT_GOOD; /* it has nearly all of them */
     for (size_t i = 0; stk__verbs[i]; i++)
         if (print_topic(stk__verbs[i], topic)) return STK_EXIT_GOOD;
     return print_search(&stk__verb_train, topic) ? STK_EXIT_GOOD : refuse_topic(NULL, topic);

@@ -122,7 +122,7 @@ static void put_flags(const stk__arguments *a)
 {
     for (size_t i = 0; a && i < a->flag_count; i++)
         put_flag(&a->flags[i]);
-    for (const stk__flag *flag = stk__common_flags; flag->name; flag++)
+    for (const stk__flag *flag = stk__common_flags(a); flag->name; flag++)
         put_flag(flag);
 }
 

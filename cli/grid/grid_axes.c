@@ -43,10 +43,12 @@ static size_t value_length(const char *text)
     }
 }
 
-bool stk__grid_is_axis(const char *word)
+/* Is text one list from its first to its last character: "[64, 128]"? */
+static bool is_list(const char *text)
 {
-    const char *equals = strchr(word, '=');
-    return equals && equals[1 + value_length(equals + 1)] == ',';
+    const size_t length = strlen(text);
+    const char *end = length > 2 ? text + length - 1 : text;
+    return length == value_length(text) && ((*text == '[' && *end == ']') || (*text == '(' && *end == ')'));
 }
 
 static stk_status split_values(stk__grid_axis *axis, char *text, stk_error *error)
@@ -86,17 +88,51 @@ static stk_status try_sections(const stk__config *config, stk_error *error)
     return status;
 }
 
-/* Sets one value alone. name (may be NULL) gets the setting's whole name. */
+/* The whole name of the one setting of a config; a value that is read as another one would be lost on the way
+ * to the runs. */
+static stk_status name_axis(const stk__config *config, const char *value, char name[96], stk_error *error)
+{
+    if (!stk__config_effect_count(config)) return STK_OK;
+    const stk__effect row = stk__config_effect_at(config, 0);
+    if (row.requested && strcmp(row.requested, value) != 0) {
+        stk__fail(error, STK_ERROR_CONFIG, "--grid: '%s=%.80s' is %s=%s here", name, value, row.name,
+                  row.requested);
+        stk__error_hint(error, "write the axis so");
+        return STK_ERROR_CONFIG;
+    }
+    snprintf(name, 96, "%s", row.name);
+    return STK_OK;
+}
+
+/* Sets one value alone. name (may be NULL) is the axis's and gets the setting's whole name. */
 static stk_status try_value(const char *key, const char *value, char name[96], stk_error *error)
 {
     stk__config *config = NULL;
     STK__TRY(stk__config_create(&config, stk__session_tables(), STK_SESSION_TABLES, error));
     stk_status status = stk__config_set(config, key, value, STK_ORIGIN_COMMAND, "--grid", error);
     if (status == STK_OK) status = try_sections(config, error);
-    if (status == STK_OK && name && stk__config_effect_count(config))
-        snprintf(name, 96, "%s", stk__config_effect_at(config, 0).name);
+    if (status == STK_OK && name) status = name_axis(config, value, name, error);
     stk__config_destroy(&config);
     return status;
+}
+
+/* "[64, 128]" is a list of values where the setting does not take it as one value: *text becomes "64, 128".
+ */
+static void open_list(const char *key, char **text)
+{
+    if (!is_list(*text) || try_value(key, *text, NULL, NULL) == STK_OK) return;
+    (*text)[strlen(*text) - 1] = '\0';
+    ++*text;
+}
+
+bool stk__grid_is_axis(const char *word)
+{
+    const char *equals = strchr(word, '=');
+    char key[96];
+    if (!equals || (size_t)(equals - word) >= sizeof key) return false;
+    if (equals[1 + value_length(equals + 1)] == ',') return true;
+    snprintf(key, sizeof key, "%.*s", (int)(equals - word), word);
+    return is_list(equals + 1) && try_value(key, equals + 1, NULL, NULL) != STK_OK;
 }
 
 static stk_status check_axis(const stk__grid *grid, stk__grid_axis *axis, stk_error *error)
@@ -138,7 +174,9 @@ static stk_status read_axis(stk__grid *grid, const char *word, stk_error *error)
             STK__TRY(try_value(axis->name, "0", NULL, error)); /* says so */
         return refuse(error, "write --grid key=a,b,c", "--grid: '%s' has no values%s", axis->name, "");
     }
-    STK__TRY(split_values(axis, axis->text, error));
+    char *values = axis->text;
+    open_list(axis->name, &values);
+    STK__TRY(split_values(axis, values, error));
     return check_axis(grid, axis, error);
 }
 

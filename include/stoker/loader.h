@@ -59,6 +59,7 @@ typedef struct stk_loader_options {
     size_t struct_size;   /* sizeof(stk_loader_options): see STK_INIT (status.h) */
     const char *root;     /* folder, list, series, or make:faces …; the only field that must be set */
     const char *val_root; /* where STK_PART_VAL is, if not in root */
+    const char *columns;  /* of a list by role: "file=Image Name,label=species"; NULL: by their names */
     stk_part part;
     double val_split; /* share of samples held back for validation */
     int64_t split_seed;
@@ -74,6 +75,9 @@ typedef struct stk_loader_options {
     stk_store dtype; /* of images in a batch */
     stk_axes axes;   /* of images in a batch */
     stk_mask_store mask_dtype;
+    /* Classes and points that change sides in mirrored samples: "auto" by their names, "none", or a list of
+     * ids or names, "4:5,l_ear:r_ear"; NULL: auto. */
+    const char *flip_pairs;
     double mean[3], std[3];  /* (v / 255 - mean) / std, per channel; 0: 0 and 1 */
     int64_t sequence_length; /* rows of a window; 0: 60 */
     int64_t batch_size;      /* per rank */
@@ -219,10 +223,10 @@ STK_API void stk_loader_set_ledger(stk_loader *loader, stk_ledger_sink sink, voi
 /* What a worker does with its time; together they make up all of it. */
 typedef enum stk_stage {
     STK_STAGE_READ,    /* files */
-    STK_STAGE_DECODE,  /* images, resizing included */
+    STK_STAGE_DECODE,  /* images, resizing included; drawing */
     STK_STAGE_MASK,    /* masks */
     STK_STAGE_CACHE,   /* decoded images: copies into the cache and out of it */
-    STK_STAGE_AUGMENT, /* drawing, the fused pass, mixing */
+    STK_STAGE_AUGMENT, /* the fused pass, mixing */
     STK_STAGE_OTHER,   /* our own book-keeping */
     STK_STAGE_IDLE,    /* asleep: all slots are full, or nothing is left */
     STK_STAGE_COUNT

@@ -49,6 +49,10 @@ void stk__plan_resolve(const stk__plan *plan, const stk__plan_at *at, stk__resol
 /* Moves points (x, y, visible) in place; those that leave the target are no longer visible. */
 void stk__plan_points(const stk__resolved *resolved, const stk__plan_at *at, float *points, int32_t count);
 
+/* Is the sample mirrored: does the matrix turn left hands into right ones? Two flips are a rotation. */
+bool stk__resolved_mirrors(const stk__resolved *resolved);
+bool stk__plan_mirrors(const stk__plan *plan); /* some samples, in any epoch */
+
 /* Does the plan cut out parts of the source? Then the source must be there in its full size. */
 bool stk__plan_crops(const stk__plan *plan);
 

@@ -65,12 +65,29 @@ void stk__plan_points(const stk__resolved *resolved, const stk__plan_at *at, flo
     }
 }
 
-bool stk__plan_crops(const stk__plan *plan)
+/* det < 0 */
+bool stk__resolved_mirrors(const stk__resolved *resolved)
+{
+    const double *f = resolved->forward;
+    return f[0] * f[4] < f[1] * f[3];
+}
+
+static bool has_turn(const stk__plan *plan, const stk__augment_operation *operation)
 {
     for (int p = 0; p < plan->phase_count; p++)
         for (int i = 0; i < plan->phases[p].turn_count; i++)
-            if (plan->phases[p].turns[i].operation == &stk__operation_crop) return true;
+            if (plan->phases[p].turns[i].operation == operation) return true;
     return false;
+}
+
+bool stk__plan_mirrors(const stk__plan *plan)
+{
+    return has_turn(plan, &stk__operation_horizontal_flip) || has_turn(plan, &stk__operation_vertical_flip);
+}
+
+bool stk__plan_crops(const stk__plan *plan)
+{
+    return has_turn(plan, &stk__operation_crop);
 }
 
 bool stk__plan_mixes(const stk__plan *plan)

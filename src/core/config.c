@@ -4,6 +4,7 @@
  * are set, so that a bad value is refused with the place it was written at. One owner, no locks. */
 #include "core/config_layers.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -114,6 +115,34 @@ static stk_status refuse_twice(const char *name, const char *first_place, stk_er
     return STK_ERROR_CONFIG;
 }
 
+static bool is_single(stk__option_type type)
+{
+    return type != STK_OPTION_TEXT && type != STK_OPTION_SIZE2 && type != STK_OPTION_RANGE &&
+           type != STK_OPTION_PAIR && type != STK_OPTION_TRIPLE;
+}
+
+/* "[30, 60, 90]" where one value is expected: every one of them would be taken, so it is a grid. */
+static void hint_grid(const stk__config_setting *setting, const char *value, stk_error *error)
+{
+    char list[256], word[128];
+    size_t used = 0, count = 0;
+    stk__config_scratch unused;
+    const stk__option *option = setting->option;
+    if (!is_single(option->type) || strlen(value) >= sizeof list / 2) return;
+    for (const char *at = value + strspn(value, "[( "); *at && !strchr("])", *at); count++) {
+        const size_t length = strcspn(at, ",])");
+        snprintf(word, sizeof word, "%.*s", (int)length, at);
+        word[strcspn(word, " ")] = '\0';
+        if (stk__config_read_value(option, word, &unused, NULL) != STK_OK) return;
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", count ? "," : "", word);
+        at += length + (at[length] == ',');
+        at += strspn(at, " ");
+    }
+    if (count == 1) stk__error_hint(error, "it takes one value, not a list: %s=%s", setting->name, list);
+    if (count > 1)
+        stk__error_hint(error, "it takes one value; to try each: --grid %s=%s", setting->name, list);
+}
+
 static stk_status take_setting(stk__config *config, stk__config_setting *setting, stk__config_input input,
                                stk_error *error)
 {
@@ -123,6 +152,7 @@ static stk_status take_setting(stk__config *config, stk__config_setting *setting
     stk__config_scratch unused;
     if (input.value && stk__config_read_value(setting->option, input.value, &unused, error) != STK_OK) {
         stk__option_error_section(error, setting->table->section);
+        hint_grid(setting, input.value, error);
         return STK_ERROR_CONFIG;
     }
     stk__config_slot taken = {.reading = input.reading};
@@ -130,6 +160,26 @@ static stk_status take_setting(stk__config *config, stk__config_setting *setting
     STK__TRY(keep(config, input.place, &taken.place, error));
     *slot = taken;
     return STK_OK;
+}
+
+/* Where it stands, and how it is called there: "c.yaml:3:5 (hidden_size)". */
+static stk_status remember_row(stk__config *config, stk__config_target target, stk__config_input input,
+                               const char *note, stk_error *error)
+{
+    char place[PATH_MAX + 128];
+    stk__config_slot *slot = &target.setting->slots[input.origin];
+    snprintf(place, sizeof place, "%s (%s)", input.place ? input.place : "", target.row->name);
+    if (*note) STK__TRY(keep(config, note, &slot->note, error));
+    return input.place ? keep(config, place, &slot->place, error) : STK_OK;
+}
+
+static stk_status take_translated(stk__config *config, stk__config_target target, stk__config_input input,
+                                  stk_error *error)
+{
+    stk__foreign_value value;
+    STK__TRY(stk__config_translate(target, &input, &value, error));
+    STK__TRY(take_setting(config, target.setting, input, error));
+    return target.row ? remember_row(config, target, input, value.note, error) : STK_OK;
 }
 
 static stk__config_foreign_row *find_row(const stk__config *config, const char *name)
@@ -158,7 +208,7 @@ static stk_status take_foreign(stk__config *config, stk__config_target target, s
 stk_status stk__config_take(stk__config *config, stk__config_target target, stk__config_input input,
                             stk_error *error)
 {
-    const stk_status status = target.setting ? take_setting(config, target.setting, input, error)
+    const stk_status status = target.setting ? take_translated(config, target, input, error)
                                              : take_foreign(config, target, input, error);
     if (status != STK_OK && input.place) stk__error_place(error, "%s", input.place);
     return status;

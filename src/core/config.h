@@ -35,8 +35,9 @@ stk_status stk__config_foreign(stk__config *config, const char *section_and_alia
                                stk_error *error);
 
 /* YAML: one document whose root is a map (or nothing), at most 1 MiB, 8 levels. Nested maps and dotted keys
- * mean the same. An empty value unsets the key. No anchors, aliases or tags. Errors have file:line:column as
- * place. After a failed reading the settings before the place of failure have been taken. */
+ * mean the same. An empty value unsets the key. No anchors, aliases or tags. Or lines KEY = value, [section]
+ * (config_pairs.c), by the name's ending or the first line. Errors have file:line:column as place. After a
+ * failed reading the settings before the place of failure have been taken. */
 stk_status stk__config_read_file(stk__config *config, const char *path, stk_error *error);
 stk_status stk__config_read_text(stk__config *config, const char *text, const char *name, stk_error *error);
 
@@ -45,8 +46,8 @@ stk_status stk__config_read_text(stk__config *config, const char *text, const ch
 stk_status stk__config_read_environment(stk__config *config, char **environment, stk_error *error);
 
 /* One setting: "data.num_workers", "data.val.batch_size", or without the first section where that is unique
- * ("num_workers", "val.batch_size"). value and place ("command line") are copied. value NULL: unsets it in
- * that layer. */
+ * ("num_workers", "val.batch_size"), or as another program calls it (foreign_name.h). value and place
+ * ("command line") are copied. value NULL: unsets it in that layer. */
 stk_status stk__config_set(stk__config *config, const char *key, const char *value, stk__origin origin,
                            const char *place, stk_error *error);
 

@@ -86,6 +86,7 @@ static stk__effect effect_of(const stk__config_setting *setting)
     const stk__config_slot *slot = stk__config_winner(setting, &effect.origin);
     if (slot) effect.requested = slot->value;
     if (slot) effect.place = slot->place;
+    if (slot && !effect.why) effect.why = slot->note;
     if (!effect.in_effect) effect.why = unused_why;
     const bool told_unused = slot && effect.why && effect.in_effect && !*effect.in_effect;
     if (told_unused) effect.in_effect = NULL;

@@ -4,10 +4,12 @@
 #define STK_CORE_CONFIG_LAYERS_H
 
 #include "core/config.h"
+#include "core/foreign_name.h"
 
 typedef struct stk__config_slot {
     const char *value; /* NULL: unset */
     const char *place;
+    const char *note; /* how a value of another program was read, for the effects; or NULL */
     uint32_t reading; /* which reading wrote it, to find keys that one file has twice; 0: none */
 } stk__config_slot;
 
@@ -59,6 +61,7 @@ typedef struct stk__config_target {
     stk__config_setting *setting;
     const stk__config_foreign_section *foreign;
     const char *rest;
+    const stk__foreign_name *row; /* by which it was found; NULL: its name is ours */
 } stk__config_target;
 
 static inline size_t stk__config_foreign_count(const stk__config *config)
@@ -95,11 +98,49 @@ stk_status stk__config_find(const stk__config *config, const char *key, stk__con
                             stk_error *error);
 /* Does something lie below it? */
 bool stk__config_is_group(const stk__config *config, const char *key);
+/* The part of key below the longest section that some table has; NULL: none. */
+const char *stk__config_skip_section(const stk__config *config, const char *key);
+
+/* config_foreign.c: names of other programs. */
+enum { STK_CONFIG_KEY_BYTES = 256 };
+/* The key with its section as we call it (trainer.x -> train.x), in renamed if that differs. */
+const char *stk__config_rename(const stk__config *config, const char *key,
+                               char renamed[STK_CONFIG_KEY_BYTES]);
+/* The row that key names, with or without a section; NULL: none that could mean something in this config. */
+const stk__foreign_name *stk__config_row_of(const stk__config *config, const char *key);
+/* False: no row of that name is taken, or its setting does not belong to the section that key has. */
+bool stk__config_find_row(const stk__config *config, const char *key, stk__config_target *target);
+/* A value as its row means it; *input then refers to out. */
+stk_status stk__config_translate(stk__config_target target, stk__config_input *input, stk__foreign_value *out,
+                                 stk_error *error);
+
+/* config_suggest.c: what was probably meant. */
 stk_status stk__config_unknown(const stk__config *config, const char *key, stk_error *error);
 stk_status stk__config_unknown_section(const stk__config *config, const char *key, stk_error *error);
 
+/* What follows "section." in key; NULL when key does not start so. */
+const char *stk__config_below(const char *key, const char *section, size_t length);
+/* The setting that a key with or without its section means, without a word if it means none or several: NULL.
+ */
+stk__config_setting *stk__config_look_up(const stk__config *config, const char *key);
+/* A setting by its full name, NULL: there is none. */
+stk__config_setting *stk__config_find_full(const stk__config *config, const char *key);
+/* The section of another room that key is below, *rest what follows it; NULL: none. */
+const stk__config_foreign_section *stk__config_find_foreign(const stk__config *config, const char *key,
+                                                            const char **rest);
+/* The section as a key without its first part has it: "val" of "data.val", NULL of "data". */
+const char *stk__config_inner_section(const stk__option_table *table);
+
 /* The k-th spelling of a table's section: its name, aliases, then `also`; NULL at the end. */
 const char *stk__config_spelling(const stk__option_table *table, size_t k, size_t *length);
+
+/* config_yaml.c, config_pairs.c: a whole text, of a file of that name. */
+stk_status stk__config_read_yaml(stk__config *config, const char *text, size_t size_bytes, const char *name,
+                                 stk_error *error);
+stk_status stk__config_read_pairs(stk__config *config, const char *text, size_t size_bytes, const char *name,
+                                  stk_error *error);
+bool stk__config_is_pairs(const char *text, size_t size_bytes, const char *name);
+enum { STK_CONFIG_FILE_BYTES = 1 << 20, STK_CONFIG_FILE_KEYS = 4096 };
 
 /* All values of an option share this room when only one is looked at. */
 typedef union stk__config_scratch {

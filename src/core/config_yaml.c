@@ -3,7 +3,6 @@
  * option's own parser reads. */
 #include "core/config_layers.h"
 
-#include "core/file.h"
 #include "core/yaml_mark.h"
 
 #include <limits.h>
@@ -11,13 +10,7 @@
 #include <string.h>
 #include <yaml.h>
 
-enum {
-    BYTES_MOST = 1 << 20,
-    DEPTH_MOST = 8,
-    KEYS_MOST = 4096,
-    PATH_BYTES = 224,
-    PLACE_BYTES = PATH_MAX + 64
-};
+enum { DEPTH_MOST = 8, PATH_BYTES = 224, PLACE_BYTES = PATH_MAX + 64 };
 
 typedef struct reader {
     stk__config *config;
@@ -188,7 +181,7 @@ static stk_status open_group(reader *r)
 static stk_status enter_key(reader *r, size_t length)
 {
     if (r->event.type != YAML_SCALAR_EVENT) return refuse(r, "a key must be a single word", NULL);
-    if (++r->keys > KEYS_MOST) return refuse(r, "more than 4096 keys", NULL);
+    if (++r->keys > STK_CONFIG_FILE_KEYS) return refuse(r, "more than 4096 keys", NULL);
     const int added =
         snprintf(r->path + length, sizeof r->path - length, "%s%s", length ? "." : "", scalar(r));
     if (added >= (int)(sizeof r->path - length)) return refuse(r, "a key is too long", NULL);
@@ -226,7 +219,7 @@ static stk_status read_value(reader *r, yaml_mark_t key, int depth)
     default: /* a map: nothing else can follow a key */
         break;
     }
-    if (stk__config_is_setting(r->config, r->path)) {
+    if (stk__config_is_setting(r->config, r->path) && !stk__config_is_group(r->config, r->path)) {
         if (!takes_map(r)) return refuse_map(r);
         STK__TRY(collect_map(r));
         return take(r, (const char *)r->value.data, key, mark);
@@ -275,14 +268,9 @@ static stk_status read_stream(reader *r)
     return STK_OK;
 }
 
-static stk_status read_yaml(stk__config *config, const char *text, size_t size_bytes, const char *name,
-                            stk_error *error)
+stk_status stk__config_read_yaml(stk__config *config, const char *text, size_t size_bytes, const char *name,
+                                 stk_error *error)
 {
-    if (size_bytes > BYTES_MOST) {
-        stk__fail(error, STK_ERROR_CONFIG, "the settings are larger than 1 MiB");
-        stk__error_place(error, "%s", name);
-        return STK_ERROR_CONFIG;
-    }
     reader r = {.config = config, .name = name, .text = text, .size_bytes = size_bytes, .error = error};
     r.reading = ++config->readings;
     if (!yaml_parser_initialize(&r.parser)) return stk__fail_memory(error, size_bytes, "reading YAML");
@@ -293,30 +281,5 @@ static stk_status read_yaml(stk__config *config, const char *text, size_t size_b
     yaml_parser_delete(&r.parser);
     stk__buffer_fini(&r.value);
     stk__buffer_fini(&r.groups);
-    return status;
-}
-
-stk_status stk__config_read_text(stk__config *config, const char *text, const char *name, stk_error *error)
-{
-    return read_yaml(config, text, strlen(text), name, error);
-}
-
-stk_status stk__config_read_file(stk__config *config, const char *path, stk_error *error)
-{
-    stk__buffer content = {0};
-    stk_error failure = {0};
-    stk_status status = stk__file_read(path, BYTES_MOST, &content, &failure);
-    if (status == STK_OK) {
-        status = read_yaml(config, (const char *)content.data, content.size_bytes, path, error);
-    } else if (status == STK_ERROR_SAMPLE) {
-        const bool large = failure.damage == STK_DAMAGE_TOO_MANY_BYTES;
-        status = stk__fail(error, large ? STK_ERROR_CONFIG : STK_ERROR_IO, "cannot read the settings: %s",
-                           large ? "the file is larger than 1 MiB" : failure.message);
-        stk__error_place(error, "%s", path);
-        if (!large) stk__error_hint(error, "check the path of the YAML file");
-    } else if (error) {
-        *error = failure;
-    }
-    stk__buffer_fini(&content);
     return status;
 }

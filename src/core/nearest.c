@@ -2,8 +2,8 @@
 /* Spelling suggestions: optimal string alignment distance (insert, delete, replace, swap of neighbours;
  * case and '-' against '_' do not count), in three rows of a fixed length. A candidate is suggested when at
  * most a third of the shorter name's letters differ, or when the word is the beginning of it; of several the
- * nearest. The shorter name counts: long words become short unrelated ones by deletions alone ('dropout',
- * 'root'). */
+ * nearest; in names of several parts (a_b) that holds for each. The shorter name counts: long words become
+ * short unrelated ones by deletions alone ('dropout', 'root'). */
 #include "core/nearest.h"
 
 #include <stdbool.h>
@@ -41,20 +41,63 @@ size_t stk__edit_distance(const char *a, const char *b)
     return lines[rows % 3][columns];
 }
 
-/* Is word the beginning of a longer candidate: 'batch' of 'batch_size'? Three letters begin too many names.
- */
+/* Is word the beginning of a longer candidate: 'batch' of 'batch_size', 'warm' of 'warmup'? Three letters
+ * begin too many names, and the first part of several is another word when it is longer ('horizon'). */
 static bool begins(const char *word, size_t length, const char *candidate)
 {
     for (size_t i = 0; i < length; i++)
         if (fold(word[i]) != fold(candidate[i])) return false;
-    return length >= 4;
+    return length >= 4 && (fold(candidate[length]) == '_' || !strpbrk(candidate, "_-"));
+}
+
+static size_t most_slips(size_t length)
+{
+    return length / 3 ? length / 3 : 1;
+}
+
+/* Of three letters another letter makes another word ('tmp', 'amp'). */
+static bool is_other_word(const char *word, size_t length, const char *candidate)
+{
+    int sum = 0; /* 0 if letters were only swapped */
+    if (length > 3 || strlen(candidate) != length) return false;
+    for (size_t i = 0; i < length; i++)
+        sum += fold(word[i]) - fold(candidate[i]);
+    return sum != 0;
+}
+
+/* The next part of a name in part; the rest behind its '_', or NULL after the last one. */
+static const char *cut_part(const char *name, char part[STK_NEAREST_MOST + 1])
+{
+    const size_t length = smaller(strcspn(name, "_-"), STK_NEAREST_MOST);
+    memcpy(part, name, length);
+    part[length] = '\0';
+    return name[length] ? name + length + 1 : NULL;
+}
+
+/* Slips are spread over the parts: 'flip_prob' is not 'crop_prob'. Names of different numbers of parts pass.
+ */
+static bool parts_are_near(const char *a, const char *b)
+{
+    char first[STK_NEAREST_MOST + 1], second[STK_NEAREST_MOST + 1];
+    bool near = true;
+    for (bool more = false; a && b; more = true) {
+        a = cut_part(a, first);
+        b = cut_part(b, second);
+        if (!more && !a && !b) return true; /* one part each: the whole is judged */
+        const size_t shorter = smaller(strlen(first), strlen(second));
+        const size_t distance = stk__edit_distance(first, second);
+        near = near && (!distance || (distance <= most_slips(shorter) && distance < shorter));
+    }
+    return near || a || b;
 }
 
 void stk__nearest_offer(stk__nearest *nearest, const char *candidate)
 {
     const size_t length = strlen(nearest->word), distance = stk__edit_distance(nearest->word, candidate);
-    const size_t third = smaller(length, strlen(candidate)) / 3, most = third ? third : 1;
-    const bool near = distance <= most && distance < length; /* some letter of the word is left */
+    const bool near = distance <= most_slips(smaller(length, strlen(candidate))) &&
+                      distance < length && /* some letter of the word is left */
+                      !is_other_word(nearest->word, length, candidate) &&
+                      parts_are_near(nearest->word, candidate);
     if (!near && !begins(nearest->word, length, candidate)) return;
     if (nearest->best && distance >= nearest->distance) return;
     nearest->best = candidate;

@@ -17,8 +17,6 @@ typedef stk_option_type stk__option_type;
 typedef struct stk__option {
     const char *name;    /* "num_workers"; a dot nests: "limits.pixels" */
     const char *aliases; /* other names, "a b", or NULL */
-    const char *
-        searched; /* what other programs call it, "a b": not taken, but the hint names this option; or NULL */
     stk__option_type type;
     size_t offset;        /* of the field in the options struct */
     double least, most;   /* what numbers may be, as people write them; both 0: anything the type holds */

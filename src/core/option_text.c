@@ -203,12 +203,23 @@ static bool read_side(const char *text, size_t length, int32_t *side)
     return true;
 }
 
+/* "[…" or, as Python writes tuples, "(…". */
+static bool is_opened(const char *text)
+{
+    return text[0] == '[' || text[0] == '(';
+}
+
+static bool is_closed(const char *text, size_t length)
+{
+    return text[length - 1] == (text[0] == '[' ? ']' : ')');
+}
+
 static bool read_size(const char *text, int32_t size[2])
 {
     const size_t length = strlen(text);
-    if (text[0] == '[') {
+    if (is_opened(text)) {
         const size_t first = strcspn(text, ",");
-        if (first == length || text[length - 1] != ']') return false;
+        if (first == length || !is_closed(text, length)) return false;
         return read_side(text + 1, first - 1, &size[0]) &&
                read_side(text + first + 1, length - first - 2, &size[1]);
     }
@@ -233,9 +244,9 @@ static bool read_range(const char *text, double range[2])
 {
     const size_t length = strlen(text);
     range[1] = INFINITY;
-    if (text[0] != '[') return read_finite(text, length, &range[0]);
+    if (!is_opened(text)) return read_finite(text, length, &range[0]);
     const size_t first = strcspn(text, ",");
-    if (first == length || text[length - 1] != ']') return false;
+    if (first == length || !is_closed(text, length)) return false;
     if (!read_bound(text + 1, first - 1, &range[0]) ||
         !read_bound(text + first + 1, length - first - 2, &range[1]) || range[0] > range[1])
         return false;
@@ -247,8 +258,8 @@ static bool read_range(const char *text, double range[2])
 static bool read_tuple(const char *text, int count, double *tuple)
 {
     size_t length = strlen(text);
-    if (length && text[0] == '[') {
-        if (text[length - 1] != ']') return false;
+    if (is_opened(text)) {
+        if (length < 2 || !is_closed(text, length)) return false;
         text++;
         length -= 2;
     }

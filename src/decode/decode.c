@@ -15,9 +15,12 @@
 const stk__limits stk__limits_default = {
     .bytes = UINT64_C(256) << 20, .pixels = 100000000, .scans = 200, .warnings = 0, .time_s = 10};
 
-static const stk__format_ops *const formats[] = {&stk__format_jpeg, &stk__format_png, &stk__format_npy};
+static const stk__format_ops *const formats[] = {[STK_FORMAT_JPEG] = &stk__format_jpeg,
+                                                 [STK_FORMAT_PNG] = &stk__format_png,
+                                                 [STK_FORMAT_NPY] = &stk__format_npy};
 
 enum { FORMAT_COUNT = sizeof formats / sizeof formats[0] };
+_Static_assert((int)FORMAT_COUNT == STK_FORMAT_COUNT, "a format is not in the table");
 
 struct stk__decoder {
     stk__limits limits;
@@ -57,9 +60,7 @@ void stk__decoder_destroy(stk__decoder **decoder)
 
 static void *find_state(const stk__decoder *decoder, const stk__format_ops *format)
 {
-    for (int i = 0; i < FORMAT_COUNT; i++)
-        if (formats[i] == format) return decoder->states[i];
-    return NULL;
+    return decoder->states[format->number];
 }
 
 const stk__format_ops *stk__format_by_extension(const char *extension)

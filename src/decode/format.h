@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a file format has to offer. A new decoder is one source file with a stk__format_ops, one line in the
- * table of decode.c, and its extensions in source/extension.c, by which sources find files. */
+/* What a file format has to offer. A new decoder is one source file with a stk__format_ops, its number here,
+ * one line in the table of decode.c, and its extensions in source/extension.c, by which sources find files.
+ */
 #ifndef STK_DECODE_FORMAT_H
 #define STK_DECODE_FORMAT_H
 
 #include "decode/decode.h"
 
+typedef enum stk__format_number {
+    STK_FORMAT_JPEG,
+    STK_FORMAT_PNG,
+    STK_FORMAT_NPY,
+    STK_FORMAT_COUNT
+} stk__format_number;
+
 struct stk__format_ops {
+    stk__format_number number; /* of its state in a decoder: found without a search, for header and pixels */
     const char *name;
     const char *const *extensions; /* lower case, ends with NULL */
     const uint8_t *magic;          /* how every file of this format starts */

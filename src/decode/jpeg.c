@@ -212,6 +212,7 @@ static const char *const extensions[] = {"jpg", "jpeg", "jpe", "jfif", NULL};
 static const uint8_t magic[] = {0xFF, 0xD8, 0xFF};
 
 const stk__format_ops stk__format_jpeg = {
+    .number = STK_FORMAT_JPEG,
     .name = "JPEG",
     .extensions = extensions,
     .magic = magic,

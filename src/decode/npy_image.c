@@ -101,6 +101,7 @@ static const char *const extensions[] = {"npy", NULL};
 static const uint8_t magic[STK_NPY_MAGIC_BYTES] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
 
 const stk__format_ops stk__format_npy = {
+    .number = STK_FORMAT_NPY,
     .name = "npy",
     .extensions = extensions,
     .magic = magic,

@@ -80,6 +80,7 @@ static const char *const extensions[] = {"png", NULL};
 static const uint8_t magic[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'};
 
 const stk__format_ops stk__format_png = {
+    .number = STK_FORMAT_PNG,
     .name = "PNG",
     .extensions = extensions,
     .magic = magic,

@@ -5,6 +5,7 @@
 #include "loader/explain.h"
 
 #include "loader/pump.h"
+#include "loader/sample_plan.h"
 
 static stk_status check(const stk_loader *loader, uint64_t id, stk_error *error)
 {
@@ -36,8 +37,9 @@ stk_status stk__loader_explain(stk_loader *loader, uint64_t epoch, uint64_t id, 
     if (status == STK_OK) {
         out->stored_w = picture.w;
         out->stored_h = picture.h;
-        out->at = stk__worker_plan_at(&worker, &picture, epoch, id);
+        out->at = stk__sample_plan_at(&loader->recipe, (stk__extent){picture.w, picture.h}, epoch, id);
         stk__plan_resolve(loader->recipe.plan, &out->at, &out->resolved, &out->trace);
+        out->swaps = loader->recipe.flip.on && stk__resolved_mirrors(&out->resolved);
     }
     stk__worker_fini(&worker);
     return status;

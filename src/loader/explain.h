@@ -12,6 +12,7 @@ typedef struct stk__explanation {
     stk__plan_at at;
     stk__plan_trace trace;
     stk__resolved resolved;
+    bool swaps; /* mirrored: classes and points of left and right change places */
 } stk__explanation;
 
 /* Reads the header of the sample's image. Fails where nothing is augmented, or without such a sample. */

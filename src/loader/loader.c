@@ -90,6 +90,7 @@ static void destroy(stk_loader *loader)
     stk__device_close(&loader->target_device);
     stk__plan_destroy(&loader->plan);
     stk__free(loader->palette);
+    stk__flip_fini(&loader->recipe.flip);
     if (loader->held) stk__cache_promise(-(int64_t)loader->cache_options.budget_bytes);
     stk__cache_destroy(&loader->recipe.cache);
     if (!loader->source_borrowed) stk__source_close(&loader->source);
@@ -121,6 +122,10 @@ static stk_status open_all(stk_loader *loader, const stk__loader_setup *setup, s
     loader->held = setup->held;
     STK__TRY(stk__loader_configure(loader, setup, error));
     loader->asked = NULL;
+    const stk__file_observer *observer = setup->observer;
+    if (observer && observer->begin)
+        STK__TRY(observer->begin(observer->context, loader->stream.count, error));
+    loader->recipe.observer = observer; /* not before: the probe has looked at some samples, too */
     return loader->held ? STK_OK : start(loader, setup->options, error);
 }
 

@@ -83,6 +83,8 @@ static void note_data(stk_loader *loader, const stk_loader_options *asked)
     const use rows[] = {
         {"data.sequence_length", asked->sequence_length, info->window_rows,
          "the data set is not a time series"},
+        {"data.columns", asked->columns, strcmp(loader->source->ops->name, "list") == 0,
+         "the data set is not a list"},
         {"data.image_size", asked->image_size[0], info->images, no_images},
         {"data.channels", asked->channels, info->images, no_images},
         {"data.jpeg", asked->jpeg, info->images, no_images},

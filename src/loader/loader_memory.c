@@ -5,6 +5,7 @@
 
 #include "core/align.h"
 #include "loader/pump.h"
+#include "loader/sample_plan.h"
 
 enum {
     PAGE_BYTES = 4096,
@@ -39,10 +40,11 @@ stk__slot_choice stk__loader_slots_at(const stk_loader *loader, int64_t batch_si
 static uint64_t staged_bytes(const stk_loader *loader, int64_t samples)
 {
     const stk__layout *layout = &loader->recipe.layout;
-    int32_t w = loader->common.w, h = loader->common.h;
     if (!layout->store.staged) return 0;
-    stk__worker_decoded_size(&loader->recipe, &w, &h);
-    return (uint64_t)samples * (uint64_t)w * (uint64_t)h * ((uint64_t)layout->channels + layout->masks);
+    const stk__extent decoded =
+        stk__decoded_extent(&loader->recipe, (stk__extent){loader->common.w, loader->common.h});
+    return (uint64_t)samples * (uint64_t)decoded.w * (uint64_t)decoded.h *
+           ((uint64_t)layout->channels + layout->masks);
 }
 
 /* The rest of the last large page of an array of which only the first samples are used. */
@@ -103,11 +105,13 @@ static uint64_t slots_bytes(const stk_loader *loader, int64_t batch_size, uint64
 static uint64_t worker_bytes(const stk_loader *loader)
 {
     const stk__layout *layout = &loader->recipe.layout;
-    int32_t w = loader->common.w, h = loader->common.h;
+    const stk__extent common = {loader->common.w, loader->common.h},
+                      size = stk__decoded_extent(&loader->recipe, common);
     if (!layout->images) return WORKER_BYTES;
-    const uint64_t stored = (uint64_t)w * (uint64_t)h, planes = (uint64_t)layout->channels + layout->masks;
-    stk__worker_decoded_size(&loader->recipe, &w, &h);
-    const uint64_t decoded = (uint64_t)w * (uint64_t)h, target = (uint64_t)layout->w * (uint64_t)layout->h;
+    const uint64_t stored = (uint64_t)common.w * (uint64_t)common.h,
+                   planes = (uint64_t)layout->channels + layout->masks,
+                   decoded = (uint64_t)size.w * (uint64_t)size.h,
+                   target = (uint64_t)layout->w * (uint64_t)layout->h;
     const uint64_t resized = decoded < stored ? stored * (uint64_t)layout->channels : 0;
     return WORKER_BYTES + loader->read_bytes + resized + decoded * planes +
            2 * target * (uint64_t)layout->channels * sizeof(float);

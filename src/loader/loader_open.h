@@ -5,6 +5,7 @@
 #define STK_LOADER_LOADER_OPEN_H
 
 #include "augment/settings.h"
+#include "loader/file_observer.h"
 #include "source/source.h"
 #include "stoker/loader.h"
 
@@ -26,6 +27,7 @@ typedef struct stk__loader_setup {
     const stk__augment_settings *augment; /* NULL: as options->augment says */
     const stk__mask_look *look;           /* NULL: only where a setting says auto */
     stk__source *source; /* NULL: opened from options->root; else the caller's, and must outlive the loader */
+    const stk__file_observer *observer; /* of every file of the stream; NULL: none. Outlives the loader */
     bool held; /* decides everything, but has no slots, cache and threads before stk__loader_start: for plans
                 */
 } stk__loader_setup;
@@ -40,6 +42,11 @@ stk_status stk__loader_start(stk_loader *loader, const stk_loader_options *optio
 const struct stk__mask_decision *stk__loader_masks(const stk_loader *loader);
 /* The class of a color (0xrrggbb) of RGB masks, 255: ignored; -1: it has none. */
 int stk__loader_color_class(const stk_loader *loader, uint32_t color);
+/* What the loader reads from: another loader may borrow it while this one is open. */
+stk__source *stk__loader_source(const stk_loader *loader);
+/* Where a sample stands in the first epoch; false: it is not in this part. Takes time with the number of
+ * samples. */
+bool stk__loader_find(const stk_loader *loader, uint64_t id, uint64_t *position);
 
 /* The section `data` of configurations: fields of stk_loader_options. */
 extern const stk__option_table stk__loader_options;

@@ -110,6 +110,8 @@ stk_status stk__loader_choose_storage(stk_loader *loader, const stk_loader_optio
 stk_status stk__loader_choose_masks(stk_loader *loader, const stk__loader_setup *setup,
                                     stk_loader_options *options, stk_error *error);
 void stk__loader_describe_masks(stk_loader *loader);
+/* settings_flip.c: what changes sides in mirrored samples (data.flip_pairs). The plan must be there. */
+stk_status stk__loader_choose_flip(stk_loader *loader, const stk_loader_options *options, stk_error *error);
 
 /* settings_cache.c: makes the cache that data.cache asks for. Slots must have been decided on. */
 stk_status stk__loader_choose_cache(stk_loader *loader, const stk_loader_options *options, stk_error *error);

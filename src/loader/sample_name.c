@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of samples for those who have an id: the key, which the data set's layouts share, and the path, which
- * the ledger prints. Threads: any; a source never changes after it is open. */
+/* Samples for those who have an id: the key, which the data set's layouts share, the path, which the ledger
+ * prints, and the place in the order. Threads: any; a source never changes after it is open. */
+#include "loader/loader_open.h"
 #include "loader/pump.h"
 
 #include <string.h>
@@ -26,6 +27,19 @@ static stk_status copy_name(const char *name, char *text, size_t size, stk_error
                          length + 1, size);
     memcpy(text, name, length + 1);
     return STK_OK;
+}
+
+stk__source *stk__loader_source(const stk_loader *loader)
+{
+    return loader->source;
+}
+
+bool stk__loader_find(const stk_loader *loader, uint64_t id, uint64_t *position)
+{
+    const stk__order order = stk__stream_order(&loader->stream, 0);
+    for (*position = 0; *position < loader->stream.count; ++*position)
+        if (stk__stream_id(&loader->stream, &order, *position) == id) return true;
+    return false;
 }
 
 stk_status stk_loader_sample_key(const stk_loader *loader, int64_t id, char *text, size_t size,

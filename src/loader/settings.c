@@ -42,8 +42,11 @@ static stk_status open_source(stk_loader *loader, const stk_loader_options *o, s
         return STK_ERROR_CONFIG;
     }
     const char *part = !has_parts ? NULL : o->part == STK_PART_VAL ? "val" : "train";
-    const stk__source_options source = {
-        .root = root, .part = part, .window_rows = o->sequence_length, .limit_bytes = o->limit_bytes};
+    const stk__source_options source = {.root = root,
+                                        .part = part,
+                                        .columns = o->columns,
+                                        .window_rows = o->sequence_length,
+                                        .limit_bytes = o->limit_bytes};
     const int64_t held_bytes = stk__alloc_held_bytes();
     STK__TRY(open_guarded(loader, &source, o->timeout_s, error));
     const int64_t index_bytes = stk__alloc_held_bytes() - held_bytes;
@@ -405,6 +408,7 @@ stk_status stk__loader_configure(stk_loader *loader, const stk__loader_setup *se
     STK__TRY(choose_common_size(loader, &o, &common, error));
     stk__storage store;
     STK__TRY(stk__loader_choose_storage(loader, &o, setup->augment, &store, error));
+    STK__TRY(stk__loader_choose_flip(loader, &o, error));
     note_size(loader, &o, common, store.image != STK_DTYPE_U8);
     if (store.image != STK_DTYPE_U8) {
         loader->recipe.target_w = common.w;

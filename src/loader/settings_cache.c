@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How much memory decoded images may take, and why. */
 #include "loader/pump.h"
+#include "loader/sample_plan.h"
 
 #include "core/option.h"
 #include "core/ram.h"
@@ -55,7 +56,9 @@ static outlook look_out(const stk_loader *loader)
                    .h = loader->common.h,
                    .count = loader->stream.count,
                    .ram = stk__ram_read(NULL)};
-    stk__worker_decoded_size(&loader->recipe, &out.w, &out.h);
+    const stk__extent size = stk__decoded_extent(&loader->recipe, (stk__extent){out.w, out.h});
+    out.w = size.w;
+    out.h = size.h;
     out.sample_bytes = stk__cache_sample_bytes(&out.options, out.w, out.h);
     out.all_bytes = out.count * out.sample_bytes;
     const uint64_t taken =

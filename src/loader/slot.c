@@ -309,6 +309,11 @@ float *stk__slot_points(stk__slot *slot, const stk__layout *layout, uint64_t pla
     return floats_at(slot, layout->point_offset) + place * (uint64_t)layout->point_count * 3;
 }
 
+int64_t *stk__slot_class(stk__slot *slot, const stk__layout *layout, uint64_t place)
+{
+    return integers_at(slot, layout->label_offset) + place;
+}
+
 static float *window_at(stk__slot *slot, const stk__layout *layout, uint64_t place)
 {
     return floats_at(slot, layout->window_offset) +

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One sample from its source to its place in a slot: read, header, decode or take from the cache, then
- * augment or copy. Bad samples are replaced or skipped by policy. A worker owns decoder, buffers and
- * clock; the watchdog reads only its atomic stage and time. */
-#include "loader/worker.h"
+/* One sample from its source to its place in a slot: read, header, plan (sample_plan.h), decode or take from
+ * the cache, then augment or copy. Bad samples are replaced or skipped by policy. A worker owns decoder,
+ * buffers and clock; the watchdog reads only its atomic stage and time. */
+#include "loader/sample_plan.h"
 
 #include "core/clock.h"
 
@@ -92,6 +92,9 @@ static stk_status open_picture(stk__worker *worker, uint64_t id, stk__field fiel
         add(&worker->bytes_read, worker->bytes.size_bytes);
         const stk__encoded encoded = {worker->bytes.data, worker->bytes.size_bytes};
         status = stk__decode_header(worker->decoder, encoded, extension, picture, &worker->error);
+        const stk__file_observer *observer = worker->recipe->observer;
+        if (observer && status == STK_OK)
+            observer->see(observer->context, &(stk__observed_file){id, field, encoded, picture, extension});
     }
     if (!worker->recipe->exif) picture->orientation = 1;
     picture->coarse = worker->recipe->coarse && field == STK_FIELD_IMAGE;
@@ -99,31 +102,12 @@ static stk_status open_picture(stk__worker *worker, uint64_t id, stk__field fiel
     return status;
 }
 
-typedef struct upright {
-    int32_t w, h;
-} upright;
+typedef stk__extent upright;
 
 static upright upright_size(const stk__picture *picture)
 {
     const bool swap = stk__orientation_swaps(picture->orientation);
     return swap ? (upright){picture->h, picture->w} : (upright){picture->w, picture->h};
-}
-
-/* The size to decode to. What is augmented is only made smaller here, and by a better filter; the fused pass
- * makes it larger, or cuts its part out of the full size. */
-static upright decoded_size(const stk__recipe *recipe, upright size)
-{
-    const upright target = {recipe->target_w, recipe->target_h};
-    if (!target.w || recipe->crops) return size;
-    if (!recipe->plan) return target;
-    return (upright){size.w < target.w ? size.w : target.w, size.h < target.h ? size.h : target.h};
-}
-
-void stk__worker_decoded_size(const stk__recipe *recipe, int32_t *w, int32_t *h)
-{
-    const upright size = decoded_size(recipe, (upright){*w, *h});
-    *w = size.w;
-    *h = size.h;
 }
 
 static stk_status reserve_pixels(stk__worker *worker, stk__pixels *pixels, stk__buffer *buffer)
@@ -181,12 +165,15 @@ static stk_status find_room(stk__worker *worker, const errand *job, stk__field f
     return room->data ? STK_OK : refuse_room(worker, job, size);
 }
 
-static stk_status load_image(stk__worker *worker, const errand *job, stk__picture *picture, stk__pixels *room)
+/* Header, plan, pixels. */
+static stk_status load_image(stk__worker *worker, const errand *job, stk__picture *picture,
+                             stk__sample_plan *plan, stk__pixels *room)
 {
     const stk__recipe *recipe = worker->recipe;
     STK__TRY(open_picture(worker, job->id, STK_FIELD_IMAGE, picture));
     if (recipe->must_be_grey && picture->channels != 1) return refuse_colour(worker, job->id);
-    STK__TRY(find_room(worker, job, STK_FIELD_IMAGE, decoded_size(recipe, upright_size(picture)), room));
+    stk__sample_plan_make(plan, recipe, upright_size(picture), job->slot->step.epoch, job->id);
+    STK__TRY(find_room(worker, job, STK_FIELD_IMAGE, plan->decoded, room));
     const stk__encoded encoded = {worker->bytes.data, worker->bytes.size_bytes};
     const stk_status status = stk__decode_image(worker->decoder, encoded, picture, *room, &worker->error);
     if (status != STK_OK) set_place(worker, job->id, STK_FIELD_IMAGE);
@@ -205,7 +192,8 @@ static stk_status load_mask(stk__worker *worker, const errand *job, const stk__p
         stk__mask_frame_choose(&recipe->frame, image, &picture, &options.orientation, &worker->error);
     *turn = options.orientation;
     if (status == STK_OK) {
-        STK__TRY(find_room(worker, job, STK_FIELD_MASK, decoded_size(recipe, upright_size(image)), room));
+        STK__TRY(
+            find_room(worker, job, STK_FIELD_MASK, stk__decoded_extent(recipe, upright_size(image)), room));
         const stk__encoded encoded = {worker->bytes.data, worker->bytes.size_bytes};
         status = stk__decode_mask(worker->decoder, encoded, &picture, &options, *room, &worker->error);
     }
@@ -213,49 +201,21 @@ static stk_status load_mask(stk__worker *worker, const errand *job, const stk__p
     return status;
 }
 
-/* Points are given in the image's own pixels and follow it to its new size. */
-static void scale_points(const stk__layout *layout, float *point, upright from, upright to)
-{
-    for (int32_t i = 0; i < layout->point_count; i++, point += 3) {
-        point[0] = (float)((double)point[0] * to.w / from.w);
-        point[1] = (float)((double)point[1] * to.h / from.h);
-        if (!(point[0] >= 0 && point[0] < (float)to.w && point[1] >= 0 && point[1] < (float)to.h))
-            point[2] = 0;
-    }
-}
-
-static stk__plan_at plan_at(const stk__recipe *recipe, upright decoded, uint64_t epoch, uint64_t id)
-{
-    return (stk__plan_at){.epoch = (uint32_t)epoch,
-                          .sample = (uint32_t)id,
-                          .source_w = decoded.w,
-                          .source_h = decoded.h,
-                          .target_w = recipe->layout.w,
-                          .target_h = recipe->layout.h,
-                          .channels = recipe->layout.channels};
-}
-
-/* Draws the sample's numbers; then the fused pass writes its place, or a device will. */
-static stk_status augment(stk__worker *worker, const errand *job, const stk__augment_source *source)
+/* The fused pass writes the sample's place, or a device will. */
+static stk_status augment(stk__worker *worker, const errand *job, const stk__sample_plan *plan,
+                          const stk__augment_source *source)
 {
     const stk__recipe *recipe = worker->recipe;
     const stk__layout *layout = &recipe->layout;
     stk__worker_enter(worker, STK_STAGE_AUGMENT);
-    const stk__plan_at at =
-        plan_at(recipe, (upright){source->image.w, source->image.h}, job->slot->step.epoch, job->id);
-    stk__resolved resolved;
-    stk__plan_resolve(recipe->plan, &at, &resolved, NULL);
-    if (layout->point_count)
-        stk__plan_points(&resolved, &at, stk__slot_points(job->slot, layout, job->place),
-                         layout->point_count);
     if (!recipe->kernel) {
-        *stk__slot_block(job->slot, layout, job->place) = resolved.block;
+        *stk__slot_block(job->slot, layout, job->place) = plan->resolved.block;
         return STK_OK;
     }
     stk__augment_target target = stk__slot_target(job->slot, layout, job->place);
     memcpy(target.scale, recipe->scale, sizeof target.scale);
     memcpy(target.bias, recipe->bias, sizeof target.bias);
-    return recipe->kernel(&resolved.block, source, &target, &worker->scratch, &worker->error);
+    return recipe->kernel(&plan->resolved.block, source, &target, &worker->scratch, &worker->error);
 }
 
 /* Points follow their mask; without one the frame must have been said. */
@@ -267,43 +227,62 @@ static stk_status choose_turn(stk__worker *worker, const errand *job, const stk_
     return status;
 }
 
-/* Image and mask into the slot or the worker's memory; then they are kept, if there is a cache with room. */
-static stk_status decode_sample(stk__worker *worker, const errand *job, stk__decoded *decoded)
+/* Do ids of the mask change sides? */
+static bool swaps_ids(const stk__recipe *recipe, const stk__sample_plan *plan)
+{
+    return plan->swaps && recipe->flip.masks.count;
+}
+
+/* Image and mask into the slot or the worker's memory; then they are kept, if there is a cache with room. The
+ * cache has ids as they are, whatever the plan of this epoch does to them. */
+static stk_status decode_sample(stk__worker *worker, const errand *job, stk__sample_plan *plan,
+                                stk__decoded *decoded)
 {
     const stk__recipe *recipe = worker->recipe;
     stk__picture picture = {0};
-    STK__TRY(load_image(worker, job, &picture, &decoded->image));
+    STK__TRY(load_image(worker, job, &picture, plan, &decoded->image));
     decoded->turn = 1;
     if (recipe->layout.masks)
         STK__TRY(load_mask(worker, job, &picture, &decoded->mask, &decoded->turn));
     else if (recipe->layout.point_count)
         STK__TRY(choose_turn(worker, job, &picture, &decoded->turn));
-    const upright size = upright_size(&picture);
-    decoded->upright_w = size.w;
-    decoded->upright_h = size.h;
-    if (!recipe->cache) return STK_OK;
-    stk__worker_enter(worker, STK_STAGE_CACHE);
-    stk__cache_keep(recipe->cache, job->id, decoded);
+    decoded->upright_w = plan->upright.w;
+    decoded->upright_h = plan->upright.h;
+    if (recipe->cache) {
+        stk__worker_enter(worker, STK_STAGE_CACHE);
+        stk__cache_keep(recipe->cache, job->id, decoded);
+    }
+    if (swaps_ids(recipe, plan)) stk__flip_mask(&recipe->flip, decoded->mask, decoded->mask);
     return STK_OK;
 }
 
-static stk_status copy_cached(stk__worker *worker, const errand *job, stk__field field, stk__pixels *pixels)
+/* swaps: ids change sides on the way. */
+static stk_status copy_cached(stk__worker *worker, const errand *job, stk__field field, bool swaps,
+                              stk__pixels *pixels)
 {
     stk__pixels room;
     STK__TRY(find_room(worker, job, field, (upright){pixels->w, pixels->h}, &room));
-    memcpy(room.data, pixels->data, room.pitch_bytes * (size_t)room.h); /* both are dense */
+    if (swaps)
+        stk__flip_mask(&worker->recipe->flip, *pixels, room);
+    else
+        memcpy(room.data, pixels->data, room.pitch_bytes * (size_t)room.h); /* both are dense */
     *pixels = room;
     return STK_OK;
 }
 
-/* The fused pass reads from the cache; for everything else pixels go to the slot. */
-static stk_status take_cached(stk__worker *worker, const errand *job, stk__decoded *decoded)
+/* The fused pass reads from the cache, unless ids change sides; for everything else pixels go to the slot. */
+static stk_status take_cached(stk__worker *worker, const errand *job, stk__sample_plan *plan,
+                              stk__decoded *decoded)
 {
+    const stk__recipe *recipe = worker->recipe;
+    const upright size = {decoded->upright_w, decoded->upright_h};
     add(&worker->cache_hits, 1);
-    if (worker->recipe->kernel) return STK_OK;
+    stk__sample_plan_make(plan, recipe, size, job->slot->step.epoch, job->id);
+    const bool swaps = swaps_ids(recipe, plan);
+    if (recipe->kernel && !swaps) return STK_OK;
     stk__worker_enter(worker, STK_STAGE_CACHE);
-    STK__TRY(copy_cached(worker, job, STK_FIELD_IMAGE, &decoded->image));
-    return decoded->mask.data ? copy_cached(worker, job, STK_FIELD_MASK, &decoded->mask) : STK_OK;
+    if (!recipe->kernel) STK__TRY(copy_cached(worker, job, STK_FIELD_IMAGE, false, &decoded->image));
+    return decoded->mask.data ? copy_cached(worker, job, STK_FIELD_MASK, swaps, &decoded->mask) : STK_OK;
 }
 
 static stk_status load_sample(stk__worker *worker, const errand *job)
@@ -312,21 +291,23 @@ static stk_status load_sample(stk__worker *worker, const errand *job)
     const stk__layout *layout = &recipe->layout;
     stk__sample_facts facts = {0};
     stk__decoded decoded = {0};
+    stk__sample_plan plan;
     worker->error.place[0] = '\0';
     STK__TRY(recipe->source->ops->facts(recipe->source, job->id, &facts, &worker->error));
     stk__slot_set_facts(job->slot, layout, job->place, &facts);
     stk__slot_set_id(job->slot, layout, job->place, job->id);
     if (!layout->images) return STK_OK;
-    STK__TRY(stk__cache_find(recipe->cache, job->id, &decoded) ? take_cached(worker, job, &decoded)
-                                                               : decode_sample(worker, job, &decoded));
-    if (layout->point_count) {
-        float *points = stk__slot_points(job->slot, layout, job->place);
-        const upright size = {decoded.upright_w, decoded.upright_h};
-        stk__points_turn(points, layout->point_count, decoded.turn, size.w, size.h);
-        scale_points(layout, points, size, (upright){decoded.image.w, decoded.image.h});
-    }
+    STK__TRY(stk__cache_find(recipe->cache, job->id, &decoded) ? take_cached(worker, job, &plan, &decoded)
+                                                               : decode_sample(worker, job, &plan, &decoded));
+    const stk__file_observer *observer = recipe->observer;
+    if (observer && observer->see_pixels)
+        observer->see_pixels(observer->context, job->id, decoded.image, decoded.mask);
+    if (layout->point_count)
+        stk__points_turn(stk__slot_points(job->slot, layout, job->place), layout->point_count, decoded.turn,
+                         plan.upright.w, plan.upright.h);
+    stk__sample_plan_facts(&plan, recipe, job->slot, job->place);
     const stk__augment_source source = {.image = decoded.image, .mask = decoded.mask};
-    return recipe->plan ? augment(worker, job, &source) : STK_OK;
+    return recipe->plan ? augment(worker, job, &plan, &source) : STK_OK;
 }
 
 static stk_status note_bad(stk__worker *worker, stk__slot *slot, const stk__bad *about)
@@ -406,11 +387,4 @@ stk_status stk__worker_peek(stk__worker *worker, uint64_t id, stk__picture *pict
     }
     stk__worker_enter(worker, STK_STAGE_IDLE);
     return status;
-}
-
-stk__plan_at stk__worker_plan_at(const stk__worker *worker, const stk__picture *picture, uint64_t epoch,
-                                 uint64_t id)
-{
-    const upright size = decoded_size(worker->recipe, (upright){picture->w, picture->h});
-    return plan_at(worker->recipe, size, epoch, id);
 }

@@ -7,6 +7,8 @@
 #include "core/thread.h"
 #include "decode/decode.h"
 #include "loader/cache.h"
+#include "loader/file_observer.h"
+#include "loader/flip_pairs.h"
 #include "loader/mask_frame.h"
 #include "loader/slot.h"
 #include "stoker/loader.h"
@@ -29,8 +31,10 @@ typedef struct stk__recipe {
     bool mask_mapped[256];
     stk__mask_options mask;
     stk__mask_frame_rule frame;
-    stk__cache *cache;     /* NULL: every sample is decoded every time */
-    pthread_mutex_t *lock; /* guards the slots' ledgers */
+    stk__flip flip;                     /* what changes sides in mirrored samples; it belongs to the loader */
+    const stk__file_observer *observer; /* NULL: nobody looks at the files */
+    stk__cache *cache;                  /* NULL: every sample is decoded every time */
+    pthread_mutex_t *lock;              /* guards the slots' ledgers */
 } stk__recipe;
 
 typedef struct stk__worker {
@@ -74,13 +78,6 @@ uint64_t stk__watch_busy_ns(const stk__watch *watch, const stk__worker *worker);
 
 /* Reads and checks the header of a sample's image: its upright size. Used to look at a data set at open. */
 stk_status stk__worker_peek(stk__worker *worker, uint64_t id, stk__picture *picture);
-
-/* The size that an upright picture is decoded to. */
-void stk__worker_decoded_size(const stk__recipe *recipe, int32_t *w, int32_t *h);
-
-/* What the plan needs to know about a sample whose header was peeked at. */
-stk__plan_at stk__worker_plan_at(const stk__worker *worker, const stk__picture *picture, uint64_t epoch,
-                                 uint64_t id);
 
 /* Loads the sample that belongs at a place, by the policy for bad ones. On failure worker->error tells. */
 stk_status stk__worker_fill(stk__worker *worker, stk__slot *slot, const stk__stream *stream, uint64_t place);

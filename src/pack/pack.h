@@ -4,7 +4,7 @@
  *
  *   pack.json                              settings, data set, how far it is (pack_state.h)
  *   shard-000000.tar shard-000000.tar.index …   the samples in the order of ids
- *   classes.txt                            if classes have names
+ *   classes.txt, points.txt                if classes, or points, have names
  *   ledger.jsonl                           samples that were left out, if any
  *   lock                                   one process at a time
  *
@@ -29,6 +29,7 @@ typedef struct stk__pack_settings {
     uint64_t limit_bytes, limit_pixels;
     int64_t limit_scans, limit_warnings;
     double limit_time_s;
+    const char *columns; /* of a list by role, as data.columns; NULL: by their names */
 } stk__pack_settings;
 
 extern const stk__option_table stk__pack_options;

@@ -154,14 +154,35 @@ static stk_status list_classes(const stk__source_info *info, stk__buffer *text, 
     return STK_OK;
 }
 
-stk_status stk__pack_folder_classes(const char *folder, const stk__source_info *info, stk_error *error)
+static stk_status write_lines(const char *folder, const char *name, stk__buffer text, stk_error *error)
 {
     char path[PATH_MAX];
+    STK__TRY(stk__durable_join(path, sizeof path, folder, name, error));
+    return stk__file_write(path, text, STK_FILE_DURABLE, error);
+}
+
+stk_status stk__pack_folder_classes(const char *folder, const stk__source_info *info, stk_error *error)
+{
     stk__buffer text = {0};
     if (!info->class_names || info->class_count == 0) return STK_OK;
-    STK__TRY(stk__durable_join(path, sizeof path, folder, "classes.txt", error));
     stk_status status = list_classes(info, &text, error);
-    if (status == STK_OK) status = stk__file_write(path, text, STK_FILE_DURABLE, error);
+    if (status == STK_OK) status = write_lines(folder, "classes.txt", text, error);
+    stk__buffer_fini(&text);
+    return status;
+}
+
+stk_status stk__pack_folder_points(const char *folder, const stk__source_info *info, stk_error *error)
+{
+    stk__buffer text = {0};
+    stk_status status = STK_OK;
+    if (!info->point_names) return STK_OK;
+    for (int32_t i = 0; i < info->point_count; i++)
+        if (!fits_line(info->point_names[i])) return STK_OK;
+    for (int32_t i = 0; status == STK_OK && i < info->point_count; i++) {
+        status = stk__buffer_append(&text, info->point_names[i], strlen(info->point_names[i]), error);
+        if (status == STK_OK) status = stk__buffer_append(&text, "\n", 1, error);
+    }
+    if (status == STK_OK) status = write_lines(folder, "points.txt", text, error);
     stk__buffer_fini(&text);
     return status;
 }

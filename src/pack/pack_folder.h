@@ -21,5 +21,7 @@ stk_status stk__pack_folder_room(const char *folder, stk__pack_need need, const 
 
 /* classes.txt, if the source's classes have names. STK_ERROR_DATA for a name that cannot be a line. */
 stk_status stk__pack_folder_classes(const char *folder, const stk__source_info *info, stk_error *error);
+/* points.txt, if the source's points have names that can be lines. */
+stk_status stk__pack_folder_points(const char *folder, const stk__source_info *info, stk_error *error);
 
 #endif

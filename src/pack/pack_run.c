@@ -53,8 +53,10 @@ static stk_status refuse_series(const job *self, stk_error *error)
 
 static stk_status open_part(job *self, int index, const char *name, stk_error *error)
 {
-    const stk__source_options options = {
-        .root = self->request->root, .part = name, .limit_bytes = self->settings.limit_bytes};
+    const stk__source_options options = {.root = self->request->root,
+                                         .part = name,
+                                         .columns = self->settings.columns,
+                                         .limit_bytes = self->settings.limit_bytes};
     STK__TRY(stk__source_open(&self->sources[index], &options, error));
     const stk__source *source = self->sources[index];
     if (!source->info.images) return refuse_series(self, error);
@@ -262,9 +264,9 @@ static stk_status prepare_part(job *self, stk_error *error)
     if (part->next == part->count) return STK_OK; /* whatever else is there is not ours */
     STK__TRY(stk__pack_shard_tidy(self->folder, part->shards, error));
     STK__TRY(stk__pack_ledger_open(&self->ledger, self->folder, part->ledger_bytes, error));
-    if (part->shards == 0)
-        STK__TRY(stk__pack_folder_classes(self->folder, &self->sources[self->part]->info, error));
-    return STK_OK;
+    if (part->shards > 0) return STK_OK;
+    STK__TRY(stk__pack_folder_classes(self->folder, &self->sources[self->part]->info, error));
+    return stk__pack_folder_points(self->folder, &self->sources[self->part]->info, error);
 }
 
 /* Does nothing for a part that is whole but look whether it still is. */

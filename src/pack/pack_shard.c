@@ -168,7 +168,7 @@ bool stk__pack_shard_number(const char *name, uint64_t *number)
 /* Temporary names of what a pack writes, or of the index that a reader makes. */
 static bool is_temporary(const char *name)
 {
-    static const char *const starts[] = {NAME, "pack.json", "classes.txt"};
+    static const char *const starts[] = {NAME, "pack.json", "classes.txt", "points.txt"};
     if (strncmp(name, TEMPORARY NAME, strlen(TEMPORARY NAME)) == 0) return true;
     for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++)
         if (strncmp(name, starts[i], strlen(starts[i])) == 0) return stk__file_is_left_over(name);

@@ -128,3 +128,35 @@ void stk__page_share(stk__page *page, double share)
     else
         stk__page_html(page, "–");
 }
+
+/* --- the frame of a page
+ * -------------------------------------------------------------------------------------
+ */
+
+/* Nothing from elsewhere: not even a browser that was fooled would fetch it. */
+void stk__page_begin(stk__page *page)
+{
+    stk__page_html(
+        page,
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; style-src "
+        "'unsafe-inline'; script-src 'unsafe-inline'\">\n"
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+        "<meta name=\"color-scheme\" content=\"light dark\">\n<title>");
+}
+
+void stk__page_body(stk__page *page, const char *styles)
+{
+    stk__page_html(page, "</title>\n<style>\n");
+    stk__page_html(page, stk__report_css);
+    stk__page_html(page, styles ? styles : "");
+    stk__page_html(page, "</style></head>\n<body><main>\n");
+}
+
+void stk__page_end(stk__page *page)
+{
+    stk__page_html(page, "<footer>written by stoker " STK_VERSION
+                         "</footer>\n</main>\n<div id=\"tip\" hidden></div>\n<script>\n");
+    stk__page_html(page, stk__report_js);
+    stk__page_html(page, "</script></body></html>\n");
+}

@@ -25,6 +25,12 @@ void stk__page_number(stk__page *page, double value);
 void stk__page_bytes(stk__page *page, double bytes); /* "31.1 MB" */
 void stk__page_share(stk__page *page, double share); /* "12.3 %" */
 
-extern const char stk__report_css[], stk__report_js[];
+/* The frame of a page that needs nothing else: up to the text of <title>; from its end to <main>, with more
+ * styles (or NULL); from the end of <main> on. */
+void stk__page_begin(stk__page *page);
+void stk__page_body(stk__page *page, const char *styles);
+void stk__page_end(stk__page *page);
+
+extern const char stk__report_css[], stk__report_js[], stk__data_page_css[];
 
 #endif

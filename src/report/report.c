@@ -10,30 +10,17 @@
 #include <limits.h>
 #include <locale.h>
 
-/* Nothing from elsewhere: not even a browser that was fooled would fetch it. */
-static const char beginning[] =
-    "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; style-src "
-    "'unsafe-inline'; script-src 'unsafe-inline'\">\n"
-    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-    "<meta name=\"color-scheme\" content=\"light dark\">\n<title>";
-
 static void write_page(stk__page *page, const stk__run_facts *facts)
 {
     static void (*const sections[])(stk__page *, const stk__run_facts *) = {
         stk__report_head, stk__report_charts,  stk__report_answers, stk__report_classes, stk__report_stall,
         stk__report_gpus, stk__report_effects, stk__report_layers,  stk__report_config};
-    stk__page_html(page, beginning);
+    stk__page_begin(page);
     stk__report_title(page, facts);
-    stk__page_html(page, "</title>\n<style>\n");
-    stk__page_html(page, stk__report_css);
-    stk__page_html(page, "</style></head>\n<body><main>\n");
+    stk__page_body(page, NULL);
     for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++)
         sections[i](page, facts);
-    stk__page_html(page, "<footer>written by stoker " STK_VERSION
-                         "</footer>\n</main>\n<div id=\"tip\" hidden></div>\n<script>\n");
-    stk__page_html(page, stk__report_js);
-    stk__page_html(page, "</script></body></html>\n");
+    stk__page_end(page);
 }
 
 static stk_status write_report(const char *run_folder, const char *path, stk_error *error)

@@ -181,7 +181,8 @@ stk_status stk__session_loader_open(stk__config *config, stk__session_loading *l
         STK__TRY(stk__config_apply(config, "train", &train, error));
         STK__TRY(stk__session_obey_switch(config, train.use_gpu_augmentation, &augment, error));
     }
-    const stk__loader_setup setup = {.options = &loading->options, .augment = &augment};
+    const stk__loader_setup setup = {
+        .options = &loading->options, .augment = &augment, .observer = loading->observer};
     STK__TRY(stk__loader_open(loader, &setup, error));
     return stk__session_tell_loading(config, *loader, &loading->options, &augment, error);
 }

@@ -5,6 +5,7 @@
 
 #include "augment/settings.h"
 #include "core/config.h"
+#include "loader/file_observer.h"
 #include "stoker/loader.h"
 
 /* The settings of a loader alone, for stk__config_create: data, augment, and what of train belongs here. */
@@ -21,7 +22,8 @@ typedef enum stk__session_images {
 typedef struct stk__session_loading {
     stk_loader_options options; /* the caller's own wishes, then the user's too */
     stk__session_images images;
-    bool single; /* in sequential order, one sample a batch: for who seeks samples */
+    const stk__file_observer *observer; /* of every file that is read; NULL: none */
+    bool single;                        /* in sequential order, one sample a batch: for who seeks samples */
 } stk__session_loading;
 
 /* Settings of sections that belong to training are reported, not refused. Before anything is read into the

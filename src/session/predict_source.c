@@ -171,12 +171,17 @@ static stk_status check_kind(const input *in, const stk__predict_inputs *inputs,
     return STK_ERROR_DATA;
 }
 
+/* Of a list only the names of files matter. */
+static const char files_only[] = "label=none,value=none,mask=none,split=none,points=none";
+
 /* How many samples it has; 0: it cannot be used, and has been told. */
 static uint64_t open_input(input *in, const stk__predict_inputs *inputs)
 {
     stk_error error;
-    const stk__source_options options = {
-        .root = in->name, .window_rows = inputs->facts->window, .limit_bytes = inputs->limit_bytes};
+    const stk__source_options options = {.root = in->name,
+                                         .columns = files_only,
+                                         .window_rows = inputs->facts->window,
+                                         .limit_bytes = inputs->limit_bytes};
     if (!inputs->windows && is_image(in->name)) return 1;
     stk_status status = stk__source_open(&in->source, &options, &error);
     if (status == STK_OK) status = check_kind(in, inputs, &error);

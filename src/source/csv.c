@@ -9,8 +9,28 @@
 
 stk_status stk__csv_open(stk__csv *csv, const char *path, stk_error *error)
 {
-    *csv = (stk__csv){.next_line = 1};
+    *csv = (stk__csv){.next_line = 1, .delimiter = ','};
     return stk__byte_reader_open(&csv->reader, path, error);
+}
+
+void stk__csv_find_delimiter(stk__csv *csv, bool blanks)
+{
+    static const char delimiters[] = ",;\t ";
+    const uint64_t start = stk__byte_reader_tell(&csv->reader);
+    size_t counts[4] = {0}, best = 0, looked_at = 0;
+    bool quoted = false;
+    for (int byte; looked_at < STK_CSV_FIELD_BYTES; looked_at++) {
+        byte = stk__byte_reader_next(&csv->reader);
+        if (byte == STK_BYTE_READER_END || (byte == '\n' && !quoted)) break;
+        if (byte == '"') quoted = !quoted;
+        const char *found = byte && !quoted ? strchr(delimiters, byte) : NULL;
+        if (found) counts[found - delimiters]++;
+    }
+    for (size_t i = 1; i < 3; i++)
+        if (counts[i] > counts[best]) best = i;
+    if (!counts[best] && counts[3] && blanks) best = 3;
+    csv->delimiter = delimiters[best];
+    stk__byte_reader_seek(&csv->reader, start);
 }
 
 void stk__csv_close(stk__csv *csv)
@@ -45,7 +65,7 @@ int stk__csv_find(const stk__csv *csv, const char *name, size_t length)
     return -1;
 }
 
-/* The byte that ends a field: ',', '\n', or STK_BYTE_READER_END; or a fault. */
+/* The byte that ends a field: the delimiter, '\n', or STK_BYTE_READER_END; or a fault. */
 typedef struct field_end {
     int byte;
     const char *fault;
@@ -67,7 +87,7 @@ static field_end end_quoted(stk__csv *csv)
 {
     int byte = stk__byte_reader_next(&csv->reader);
     if (byte == '\r') byte = stk__byte_reader_next(&csv->reader);
-    if (byte == ',' || byte == '\n' || byte == STK_BYTE_READER_END) return (field_end){byte, NULL};
+    if (byte == csv->delimiter || byte == '\n' || byte == STK_BYTE_READER_END) return (field_end){byte, NULL};
     return (field_end){byte, "text after a closing quote"};
 }
 
@@ -98,7 +118,8 @@ static stk_status read_quoted(stk__csv *csv, field_end *end, stk_error *error)
 static stk_status read_plain(stk__csv *csv, int byte, field_end *end, stk_error *error)
 {
     const size_t start = csv->text.size_bytes;
-    for (; byte != ',' && byte != '\n' && byte != STK_BYTE_READER_END;
+    const char delimiter = csv->delimiter;
+    for (; byte != delimiter && byte != '\n' && byte != STK_BYTE_READER_END;
          byte = stk__byte_reader_next(&csv->reader)) {
         *end = (field_end){byte, byte == '"' ? "a quote inside a field without quotes" : "a NUL byte"};
         if (byte == '"' || byte == 0) return STK_OK;
@@ -106,7 +127,7 @@ static stk_status read_plain(stk__csv *csv, int byte, field_end *end, stk_error 
         if (csv->text.size_bytes - start >= STK_CSV_FIELD_BYTES) return STK_OK;
         STK__TRY(put(csv, byte, error));
     }
-    if (byte != ',' && csv->text.size_bytes > start && csv->text.data[csv->text.size_bytes - 1] == '\r')
+    if (byte != delimiter && csv->text.size_bytes > start && csv->text.data[csv->text.size_bytes - 1] == '\r')
         csv->text.size_bytes--;
     *end = (field_end){byte, NULL};
     return STK_OK;
@@ -115,7 +136,9 @@ static stk_status read_plain(stk__csv *csv, int byte, field_end *end, stk_error 
 static stk_status read_field(stk__csv *csv, field_end *end, stk_error *error)
 {
     stk__csv_field field = {.offset = csv->text.size_bytes};
-    const int byte = stk__byte_reader_next(&csv->reader);
+    int byte = stk__byte_reader_next(&csv->reader);
+    while (byte == ' ' && csv->delimiter == ' ')
+        byte = stk__byte_reader_next(&csv->reader);
     STK__TRY(byte == '"' ? read_quoted(csv, end, error) : read_plain(csv, byte, end, error));
     field.length = csv->text.size_bytes - field.offset;
     STK__TRY(put(csv, 0, error));
@@ -143,7 +166,10 @@ static stk_status read_row(stk__csv *csv, stk_error *error)
     csv->text.size_bytes = csv->fields.size_bytes = 0;
     do
         STK__TRY(read_field(csv, &end, error));
-    while (!end.fault && end.byte == ',');
+    while (!end.fault && end.byte == csv->delimiter);
+    if (csv->delimiter == ' ' && stk__csv_count(csv) > 1 &&
+        stk__csv_at(csv, stk__csv_count(csv) - 1).length == 0)
+        csv->fields.size_bytes -= sizeof(stk__csv_field); /* blanks at the end of the line */
     csv->next_line++;
     csv->fault = end.fault;
     if (end.fault) skip_line(csv, start);

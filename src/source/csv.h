@@ -6,6 +6,8 @@
 
 #include "source/reader.h"
 
+#include <stdbool.h>
+
 enum { STK_CSV_FIELD_BYTES = 1 << 16, STK_CSV_FIELDS = 1 << 14 }; /* what a field and a row may have */
 
 typedef struct stk__csv_field {
@@ -18,11 +20,17 @@ typedef struct stk__csv {
     stk__buffer fields; /* of stk__csv_field */
     uint64_t line;      /* where the current row starts, from 1 */
     uint64_t next_line;
+    char delimiter;    /* between fields; ',' unless stk__csv_find_delimiter found another */
     const char *fault; /* why the current row is malformed, or NULL; then it has no fields */
 } stk__csv;
 
 stk_status stk__csv_open(stk__csv *csv, const char *path, stk_error *error);
 void stk__csv_close(stk__csv *csv);
+
+/* Looks at the first line: ';', tab, or ' ' if `blanks` (runs of them count as one), where it has those and
+ * no
+ * ','; of ',' ';' and tab the most frequent outside of quotes. Call before the first row. */
+void stk__csv_find_delimiter(stk__csv *csv, bool blanks);
 
 /* The next row that is not an empty line. STK_END behind the last one. */
 stk_status stk__csv_next(stk__csv *csv, stk_error *error);

@@ -213,6 +213,13 @@ static stk_status open_images(stk__files *files, const stk__site *site, const ou
     return status;
 }
 
+static uint64_t count_json(const stk__scan *scan)
+{
+    for (int i = 0; i < STK_SCAN_STRANGERS; i++)
+        if (strcmp(scan->strangers[i].extension, "json") == 0) return scan->strangers[i].count;
+    return 0;
+}
+
 static stk_status open_scanned(stk__source **source, stk__files *files, stk__scan *scan,
                                const stk__site *site, stk_error *error)
 {
@@ -220,6 +227,9 @@ static stk_status open_scanned(stk__source **source, stk__files *files, stk__sca
     STK__TRY(scan_into(files, scan, site->root, error));
     stk__site series = *site;
     if (find_table(files, scan, &series)) return stk__series_open(source, &series, error);
+    bool beside;
+    STK__TRY(stk__list_fits_beside(&files->catalog, count_json(scan), site->root, &beside, error));
+    if (beside) return stk__list_open(source, site, error);
     if (files->source.info.count == 0) return stk__scan_nothing(scan, site->root, error);
     const outline shape = find_outline(&files->catalog);
     STK__TRY(open_images(files, site, &shape, error));

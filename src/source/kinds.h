@@ -24,8 +24,23 @@ stk_status stk__shards_open(stk__source **source, const stk__site *site, stk_err
 /* make:KIND or make:KIND?count=N&seed=S. A series is cut into windows of options->window_rows (0: 60). */
 stk_status stk__made_open(stk__source **source, const stk__source_options *options, stk_error *error);
 
-/* True when the first row of a .csv names a column of files. */
-stk_status stk__list_fits(const char *path, bool *fits, stk_error *error);
+/* True when the first rows of site->file (.csv, .tsv, .txt) name files; else it may be a series. */
+stk_status stk__list_fits(const stk__site *site, bool *fits, stk_error *error);
+
+/* Whether images (sorted, of a scan of folder) have JSON files with points beside them: then
+ * stk__list_open without site->file reads them. */
+struct stk__catalog;
+stk_status stk__list_fits_beside(const struct stk__catalog *images, uint64_t json_count, const char *folder,
+                                 bool *fits, stk_error *error);
+
+/* Which list a folder has, by a table of names, into site->file; two that fit are refused. */
+stk_status stk__list_find(stk__site *site, bool *found, stk_error *error);
+
+/* Formats of other programs (foreign.c): STK_ERROR_DATA with what it is and how to convert it; a file always,
+ * a folder only when it has such annotations and nothing else that could be read. */
+stk_status stk__foreign_refuse_file(const char *path, stk_error *error);
+stk_status stk__foreign_refuse_folder(const char *root, stk_error *error);
+const char *stk__foreign_hint(const char *extension); /* how to convert such files; NULL: unknown */
 
 /* Shards: called like one; at the top of a folder; the brace where the first range begins in a path such as
  * x-{000..012}.tar, or NULL. */

@@ -8,11 +8,8 @@
 #include "source/extension.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-
-const char *const stk__list_file_names[] = {"file", "path", "image", "filename", "name", NULL};
-const char *const stk__list_label_names[] = {"label", "class", NULL};
-const char *const stk__list_value_names[] = {"value", "target", NULL};
 
 static const stk__list *list_of(const stk__source *source)
 {
@@ -102,9 +99,10 @@ static void list_close(stk__source *source)
     stk__buffer_fini(&list->points);
     stk__buffer_fini(&list->texts);
     stk__free(list->faults);
-    stk__buffer_fini(&list->point_texts);
+    stk__columns_fini(&list->columns);
     stk__buffer_fini(&list->point_names);
     stk__free(list->path);
+    stk__free(list->real_root);
     stk__free(list);
 }
 
@@ -124,13 +122,25 @@ static bool has_folder(const stk__site *site, const char *name)
     return stk__path_join(path, site->root, name) && stk__path_is_folder(path);
 }
 
+static uint32_t wanted_part(const char *part)
+{
+    return part ? stk__part_named(part, strlen(part)) : 0;
+}
+
 static stk_status prepare(stk__list *list, const stk__site *site, stk_error *error)
 {
     list->below_images = has_folder(site, "images");
     list->below_masks = has_folder(site, "masks");
     list->highest_class = -1;
-    list->path = stk__text_copy(site->file);
-    if (!list->path) return stk__fail_memory(error, strlen(site->file) + 1, "the path of a list");
+    char real[PATH_MAX];
+    list->root = site->root;
+    list->wanted = wanted_part(site->options->part);
+    list->path = stk__text_copy(*site->file ? site->file : site->root);
+    list->real_root = stk__text_copy(realpath(site->root, real));
+    if (!list->path || (!list->real_root && realpath(site->root, real)))
+        return stk__fail_memory(error, strlen(site->file) + 1, "the path of a list");
+    list->columns.path = list->path;
+    STK__TRY(stk__columns_wish(&list->columns, site->options->columns, error));
     STK__TRY(stk__files_init(&list->files, site, list->below_images ? "images" : "",
                              list->below_masks ? "masks" : "", error));
     STK__TRY(stk__buffer_text(&list->texts, "", 0, NULL, error));
@@ -154,11 +164,22 @@ static stk_status refuse_empty(const stk__list *list, stk_error *error)
     return STK_ERROR_DATA;
 }
 
+static stk_status refuse_part(const stk__list *list, const char *part, stk_error *error)
+{
+    stk__fail(error, STK_ERROR_DATA, "the list has no rows of the part '%s': it has those of %s%s%s", part,
+              list->parts & STK_SOURCE_TRAIN ? "train " : "", list->parts & STK_SOURCE_VAL ? "val " : "",
+              list->parts & STK_SOURCE_TEST ? "test" : "");
+    stk__error_place(error, "%s", list->path);
+    stk__error_hint(error,
+                    "data.columns='split=none' ignores the column of parts; data.val_split splits by chance");
+    return STK_ERROR_DATA;
+}
+
 /* Points to the names, which move no more. */
 static stk_status list_point_names(stk__list *list, stk_error *error)
 {
-    for (size_t at = 0; at < list->point_texts.size_bytes;) {
-        const char *name = (const char *)list->point_texts.data + at;
+    for (size_t at = 0; at < list->columns.point_texts.size_bytes;) {
+        const char *name = (const char *)list->columns.point_texts.data + at;
         STK__TRY(stk__buffer_append(&list->point_names, &name, sizeof name, error));
         at += strlen(name) + 1;
     }
@@ -168,7 +189,13 @@ static stk_status list_point_names(stk__list *list, stk_error *error)
 static void tell_info(stk__list *list, const stk__site *site)
 {
     stk__source_info *info = &list->files.source.info;
-    stk__files_describe(&list->files, site, "list of images");
+    stk__files_describe(&list->files, site,
+                        !*site->file             ? "images with points in JSON files"
+                        : list->columns.headless ? "list of images without header"
+                                                 : "list of images");
+    info->parts = list->parts;
+    stk__columns_tell_unused(&list->columns, info, list->rows.size_bytes / sizeof(stk__row));
+    if (*site->file) stk__list_tell_others(site, info);
     info->images = true;
     info->masks = list->has_mask;
     info->point_count = list->point_count;
@@ -188,10 +215,16 @@ static bool is_json(const char *path)
 static stk_status open_list(stk__list *list, const stk__site *site, stk_error *error)
 {
     STK__TRY(prepare(list, site, error));
-    STK__TRY(is_json(list->path) ? stk__list_read_json(list, error) : stk__list_read_csv(list, error));
+    if (!*site->file)
+        STK__TRY(stk__list_read_beside(list, error));
+    else
+        STK__TRY(is_json(list->path) ? stk__list_read_json(list, error) : stk__list_read_csv(list, error));
     if (list->rows.size_bytes == 0) return refuse_empty(list, error);
     if (list->label_texts == STK_LABEL_TEXTS_NAMES && *site->sibling) return refuse_names(list, site, error);
+    STK__TRY(stk__list_place(list, error));
     STK__TRY(stk__list_finish(list, error));
+    if (list->files.source.info.count == 0) return refuse_part(list, site->options->part, error);
+    STK__TRY(stk__list_check_labels(list, error));
     STK__TRY(list_point_names(list, error));
     tell_info(list, site);
     list->files.source.ops = &list_ops;

@@ -5,6 +5,7 @@
 #define STK_SOURCE_LIST_H
 
 #include "source/files.h"
+#include "source/list_columns.h"
 
 typedef enum stk__row_state {
     STK_ROW_GOOD,
@@ -17,6 +18,7 @@ typedef struct stk__row {
     uint64_t text; /* in list->texts: path of the mask, or what is wrong; of a duplicate: the other's line */
     uint32_t line;
     uint8_t state; /* stk__row_state */
+    uint8_t part;  /* STK_SOURCE_TRAIN …, 0: the list names no parts */
 } stk__row;
 
 enum { STK_LIST_FAULTS = 4096 }; /* texts that tell what is wrong with rows; a power of 2 */
@@ -30,38 +32,53 @@ typedef enum stk__label_texts {
 /* One row while it is read: texts belong to the reader. */
 typedef struct stk__draft {
     uint64_t line;
-    const char *file, *label, *mask; /* NULL: none */
-    size_t file_length, label_length, mask_length;
+    const char *file, *label, *mask, *split; /* NULL: none */
+    size_t file_length, label_length, mask_length, split_length;
     double value;
     char fault[200]; /* what is wrong; empty: nothing */
 } stk__draft;
 
 typedef struct stk__list {
-    stk__files files;   /* first; an entry's row is its index in rows */
-    char *path;         /* of the list */
+    stk__files files; /* first; an entry's row is its index in rows */
+    char *path;       /* of the list */
+    const char *root; /* the data set's folder, as it was given; while the list opens */
+    char *real_root;  /* and as an absolute path; NULL: unknown */
+    stk__columns columns;
     stk__buffer rows;   /* of stk__row, in the order of the file */
     stk__buffer points; /* float [row][point_count][3] */
     stk__buffer texts;  /* zero-terminated; offset 0 is "" */
     uint64_t *faults;   /* [STK_LIST_FAULTS] offsets in texts by hash, 0: free; NULL: no row is bad so far */
     int fault_count;
-    stk__buffer point_texts; /* names of points, zero-terminated, one after the other; empty: none */
-    stk__buffer point_names; /* const char * into them, made when all are known */
+    stk__buffer point_names; /* const char * into the columns' names of points, made when all are known */
     stk__label_texts label_texts;
     int64_t highest_class;          /* of class numbers */
     bool below_images, below_masks; /* names are below images/, masks/; these words in front are dropped */
-    bool has_label, has_value, has_mask; /* what a row has to have */
-    bool schema_known;                   /* JSONL: the first object has been seen */
+    bool has_label, has_value, has_mask, has_split; /* what a row has to have */
+    uint32_t parts, wanted; /* bits of the parts that rows name; of those that are kept, 0: all */
+    bool signs;             /* labels are -1 and 1: read as 0 and 1 */
+    uint64_t several_line;  /* of a row whose label is several numbers, 0: none */
+    bool schema_known;      /* JSONL: the first object has been seen */
     int32_t point_count;
 } stk__list;
-
-/* Names that files, labels and values go by. */
-extern const char *const stk__list_file_names[]; /* NULL at the end, the preferred first */
-extern const char *const stk__list_label_names[];
-extern const char *const stk__list_value_names[];
 
 /* Readers: fill has_* and point_count from the header or the first row, then add all rows. */
 stk_status stk__list_read_csv(stk__list *list, stk_error *error);
 stk_status stk__list_read_json(stk__list *list, stk_error *error);
+stk_status stk__list_read_beside(stk__list *list, stk_error *error); /* a JSON file beside each image */
+
+/* What the first rows of a table are: whether they name files, and something to learn. */
+typedef struct stk__list_fit {
+    bool list, target;
+    bool foldered; /* the first file is in a folder: "cat/1.jpg" */
+    size_t columns;
+} stk__list_fit;
+
+stk_status stk__list_look_csv(const stk__site *site, stk__list_fit *fit, stk_error *error);
+stk_status stk__list_look_json(const stk__site *site, stk__list_fit *fit, stk_error *error);
+
+/* Fills fit; gives the columns their roles. cell: of the first row, in the column of files. Numbers in a
+ * column that is called "id" may be names of images or rows of a series: folders and files in root decide. */
+void stk__list_judge(stk__columns *columns, const char *root, const char *cell, stk__list_fit *fit);
 
 /* [x, y], [x, y, visible] (0 or false: not) or null, which is not visible. place: zeroed before. */
 struct json_t;
@@ -75,7 +92,17 @@ void stk__draft_fault(stk__draft *draft, const char *format, ...) STK__PRINTF(2,
 stk_status stk__list_add_points(stk__list *list, float **points, stk_error *error);
 stk_status stk__list_add_row(stk__list *list, stk__draft *draft, stk_error *error);
 
-/* After the last row: numbers the names, sorts, marks rows for the same file. */
+/* Where the files are, when they are not where the list says: in another folder, with an extension. Before
+ * the end. */
+stk_status stk__list_place(stk__list *list, stk_error *error);
+
+/* Tables beside the list that are not read go to info, as left out. */
+void stk__list_tell_others(const stk__site *site, stk__source_info *info);
+
+/* Refuses labels that are several in one cell, "a;b" or "a b". After the end. */
+stk_status stk__list_check_labels(const stk__list *list, stk_error *error);
+
+/* After the last row: numbers the names, sorts, marks rows for the same file, drops those of other parts. */
 stk_status stk__list_finish(stk__list *list, stk_error *error);
 
 #endif

@@ -13,12 +13,11 @@
 
 enum { LINE_BYTES = 1 << 20 };
 
-static const json_t *find_alias(const json_t *object, const char *const *names)
+/* The key that has a role in all rows; NULL: none. */
+static const json_t *find_role(const stk__list *list, const json_t *object, stk__role role)
 {
-    const json_t *found = NULL;
-    for (; *names && !found; names++)
-        found = json_object_get(object, *names);
-    return found;
+    const int column = stk__columns_find(&list->columns, role);
+    return column < 0 ? NULL : json_object_get(object, stk__columns_name(&list->columns, (size_t)column));
 }
 
 /* Reads a line; longer ones are read to their end but not kept. STK_END behind the last. */
@@ -44,39 +43,103 @@ static bool is_empty_line(const stk__buffer *line)
     return true;
 }
 
-/* The first row that is an object decides what all rows must have. */
-static void take_schema(stk__list *list, const json_t *object)
+static void look_at(stk__columns *columns, size_t index, const json_t *value)
 {
-    const json_t *points = json_object_get(object, "points");
-    list->schema_known = true;
-    list->has_label = find_alias(object, stk__list_label_names) != NULL;
-    list->has_value = find_alias(object, stk__list_value_names) != NULL;
-    list->has_mask = json_object_get(object, "mask") != NULL;
-    list->point_count = (int32_t)json_array_size(points);
+    char text[64] = "";
+    if (json_is_string(value))
+        stk__columns_look(columns, index, json_string_value(value), json_string_length(value));
+    else if (json_is_integer(value))
+        snprintf(text, sizeof text, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    else if (json_is_real(value))
+        snprintf(text, sizeof text, "%.17g", json_real_value(value));
+    else if (json_is_array(value) || json_is_object(value))
+        snprintf(text, sizeof text, "[]");
+    if (*text) stk__columns_look(columns, index, text, strlen(text));
 }
 
-static bool has_points(const json_t *object)
+/* points, or what data.columns says. */
+static void choose_points(stk__columns *columns)
 {
-    const json_t *points = json_object_get(object, "points");
+    static const char *const names[] = {"points", "keypoints", "landmarks"};
+    const stk__column_wish *wish = &columns->wishes[STK_ROLE_POINTS];
+    for (size_t n = 0; n < (wish->name ? 1 : sizeof names / sizeof names[0]); n++)
+        for (size_t i = 0; i < stk__columns_count(columns) && !wish->none; i++) {
+            const char *name = stk__columns_name(columns, i);
+            const bool found =
+                wish->name ? strlen(name) == wish->length && memcmp(name, wish->name, wish->length) == 0
+                           : strcasecmp(name, names[n]) == 0;
+            if (!found || stk__columns_at(columns, i)->role != STK_ROLE_NONE) continue;
+            stk__columns_at(columns, i)->role = STK_ROLE_POINTS;
+            return;
+        }
+}
+
+static stk_status take_keys(stk__columns *columns, const json_t *object, uint64_t line, stk_error *error)
+{
+    const char *key;
+    json_t *value;
+    columns->json = true;
+    columns->line = line;
+    json_object_foreach((json_t *)(uintptr_t)object, key, value)
+    {
+        STK__TRY(stk__columns_add(columns, key, strlen(key), error));
+        look_at(columns, stk__columns_count(columns) - 1, value);
+    }
+    choose_points(columns);
+    return STK_OK;
+}
+
+/* The first row that is an object decides what all rows must have. */
+static stk_status take_schema(stk__list *list, const json_t *object, uint64_t line, stk_error *error)
+{
+    stk__columns *columns = &list->columns;
+    STK__TRY(take_keys(columns, object, line, error));
+    STK__TRY(stk__columns_assign(columns, error));
+    list->schema_known = true;
+    list->has_label = stk__columns_find(columns, STK_ROLE_LABEL) >= 0;
+    list->has_value = stk__columns_find(columns, STK_ROLE_VALUE) >= 0;
+    list->has_mask = stk__columns_find(columns, STK_ROLE_MASK) >= 0;
+    list->has_split = stk__columns_find(columns, STK_ROLE_SPLIT) >= 0;
+    list->point_count = (int32_t)json_array_size(find_role(list, object, STK_ROLE_POINTS));
+    return STK_OK;
+}
+
+static bool has_points(const json_t *points)
+{
     return points && !(json_is_array(points) && json_array_size(points) == 0);
 }
 
+static bool is_column(const stk__columns *columns, const char *name)
+{
+    for (size_t i = 0; i < stk__columns_count(columns); i++)
+        if (strcmp(stk__columns_name(columns, i), name) == 0) return true;
+    return false;
+}
+
+/* A key of the first row that is missing, or one that the first row should have had. */
 static void check_schema(const stk__list *list, const json_t *object, stk__draft *draft)
 {
     const struct {
-        bool wanted, there;
+        stk__role role;
+        bool wanted;
         const char *name;
     } fields[] = {
-        {list->has_label, find_alias(object, stk__list_label_names) != NULL, "label"},
-        {list->has_value, find_alias(object, stk__list_value_names) != NULL, "value"},
-        {list->has_mask, json_object_get(object, "mask") != NULL, "mask"},
-        {list->point_count > 0, has_points(object), "points"},
+        {STK_ROLE_LABEL, list->has_label, "label"},
+        {STK_ROLE_VALUE, list->has_value, "value"},
+        {STK_ROLE_MASK, list->has_mask, "mask"},
+        {STK_ROLE_SPLIT, list->has_split, "split"},
+        {STK_ROLE_POINTS, list->point_count > 0, "points"},
     };
-    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
-        if (fields[i].wanted != fields[i].there)
-            stk__draft_fault(draft, "the row has %s '%s', unlike the first one", fields[i].there ? "a" : "no",
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        const json_t *value = fields[i].wanted ? find_role(list, object, fields[i].role)
+                              : is_column(&list->columns, fields[i].name)
+                                  ? NULL
+                                  : json_object_get(object, fields[i].name);
+        const bool there = fields[i].role == STK_ROLE_POINTS ? has_points(value) : value != NULL;
+        if (fields[i].wanted != there)
+            stk__draft_fault(draft, "the row has %s '%s', unlike the first one", there ? "a" : "no",
                              fields[i].name);
-    if (list->has_label && list->has_value) stk__draft_fault(draft, "a label and a value exclude each other");
+    }
 }
 
 bool stk__list_take_point(const json_t *point, float place[3])
@@ -121,7 +184,11 @@ static void take_label(const json_t *label, stk__draft *draft, char digits[32])
 
 static void take_texts(const stk__list *list, const json_t *object, stk__draft *draft)
 {
-    const json_t *file = find_alias(object, stk__list_file_names), *mask = json_object_get(object, "mask");
+    const json_t *file = find_role(list, object, STK_ROLE_FILE),
+                 *mask = find_role(list, object, STK_ROLE_MASK);
+    const json_t *split = find_role(list, object, STK_ROLE_SPLIT);
+    draft->split = json_string_value(split);
+    draft->split_length = json_string_length(split);
     if (file && !json_is_string(file)) stk__draft_fault(draft, "'file' is not a text");
     if (json_is_string(file)) {
         draft->file = json_string_value(file);
@@ -133,24 +200,30 @@ static void take_texts(const stk__list *list, const json_t *object, stk__draft *
     draft->mask_length = strlen(draft->mask);
 }
 
+static void take_object(const stk__list *list, const json_t *object, stk__draft *draft, char digits[32])
+{
+    take_texts(list, object, draft);
+    check_schema(list, object, draft);
+    if (list->has_label) take_label(find_role(list, object, STK_ROLE_LABEL), draft, digits);
+    const json_t *value = find_role(list, object, STK_ROLE_VALUE);
+    if (list->has_value && !json_is_number(value)) stk__draft_fault(draft, "'value' is not a number");
+    draft->value = json_number_value(value);
+    if (!isfinite((float)draft->value)) stk__draft_fault(draft, "'value' is not a finite 32-bit number");
+}
+
 static stk_status add_object(stk__list *list, const json_t *object, stk__draft *draft, stk_error *error)
 {
     char digits[32];
     float *points;
-    if (json_is_object(object) && !list->schema_known) take_schema(list, object);
+    if (json_is_object(object) && !list->schema_known)
+        STK__TRY(take_schema(list, object, draft->line, error));
     STK__TRY(stk__list_add_points(list, &points, error));
-    if (json_is_object(object)) {
-        take_texts(list, object, draft);
-        check_schema(list, object, draft);
-        if (list->has_label) take_label(find_alias(object, stk__list_label_names), draft, digits);
-        const json_t *value = find_alias(object, stk__list_value_names);
-        if (list->has_value && !json_is_number(value)) stk__draft_fault(draft, "'value' is not a number");
-        draft->value = json_number_value(value);
-        if (!isfinite((float)draft->value)) stk__draft_fault(draft, "'value' is not a finite 32-bit number");
-        if (points) take_points(list, json_object_get(object, "points"), draft, points);
-    } else {
+    if (json_is_object(object))
+        take_object(list, object, draft, digits);
+    else
         stk__draft_fault(draft, "the row is not a JSON object");
-    }
+    if (json_is_object(object) && points)
+        take_points(list, find_role(list, object, STK_ROLE_POINTS), draft, points);
     return stk__list_add_row(list, draft, error);
 }
 
@@ -207,4 +280,38 @@ stk_status stk__list_read_json(stk__list *list, stk_error *error)
     stk__byte_reader_close(&reader);
     stk__buffer_fini(&line);
     return status;
+}
+
+/* The first line alone decides. */
+static stk_status look_at_line(stk__columns *columns, const stk__site *site, const stk__buffer *line,
+                               stk__list_fit *fit, stk_error *error)
+{
+    json_t *object = json_loadb((const char *)line->data, line->size_bytes, 0, NULL);
+    stk_status status = stk__columns_wish(columns, site->options->columns, error);
+    if (status == STK_OK && json_is_object(object)) {
+        status = take_keys(columns, object, 1, error);
+        const int file = stk__columns_file(columns);
+        const char *cell =
+            file < 0 ? NULL
+                     : json_string_value(json_object_get(object, stk__columns_name(columns, (size_t)file)));
+        if (status == STK_OK) stk__list_judge(columns, site->root, cell ? cell : "", fit);
+    }
+    json_decref(object);
+    return status;
+}
+
+stk_status stk__list_look_json(const stk__site *site, stk__list_fit *fit, stk_error *error)
+{
+    stk__byte_reader reader;
+    stk__buffer line = {0};
+    stk__columns columns = {.path = site->file};
+    bool too_long;
+    *fit = (stk__list_fit){.list = false};
+    STK__TRY(stk__byte_reader_open(&reader, site->file, error));
+    stk_status status = next_line(&reader, &line, &too_long, error);
+    if (status == STK_OK) status = look_at_line(&columns, site, &line, fit, error);
+    stk__byte_reader_close(&reader);
+    stk__buffer_fini(&line);
+    stk__columns_fini(&columns);
+    return status == STK_END ? STK_OK : status;
 }

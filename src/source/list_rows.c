@@ -24,12 +24,35 @@ void stk__draft_fault(stk__draft *draft, const char *format, ...)
     va_end(arguments);
 }
 
-/* The path of a file below the data set's folder, cleaned; NULL, or why it cannot be used. */
-static const char *judge_path(stk__csv_text name, char path[PATH_MAX])
+/* Where the path goes on below root, if it is an absolute one that lies there. */
+static const char *skip_root(const char *path, const char *root)
+{
+    const size_t length = root ? strlen(root) : 0;
+    if (length < 2 || root[0] != '/' || strncmp(path, root, length) != 0 || path[length] != '/') return NULL;
+    return path + length + 1;
+}
+
+static bool has_drive(const char *path)
+{
+    return ((path[0] | 0x20) >= 'a' && (path[0] | 0x20) <= 'z') && path[1] == ':' && path[2] == '/';
+}
+
+/* The path of a file below the data set's folder, cleaned, with '/' for '\'; NULL, or why it cannot be used.
+ */
+static const char *judge_path(const stk__list *list, stk__csv_text name, char path[PATH_MAX])
 {
     if (name.length == 0) return "is empty";
     if (name.length >= PATH_MAX) return "is too long";
-    const stk__path_facts facts = stk__path_clean(name.data, name.length, path);
+    memcpy(path, name.data, name.length);
+    path[name.length] = '\0';
+    if (strstr(path, "://")) return "is a URL: images must be local files";
+    for (char *slash = path; (slash = strchr(slash, '\\'));)
+        *slash = '/';
+    if (has_drive(path)) return "is an absolute path";
+    const char *below = skip_root(path, list->real_root);
+    if (!below) below = skip_root(path, list->root);
+    if (below) memmove(path, below, strlen(below) + 1);
+    const stk__path_facts facts = stk__path_clean(path, strlen(path), path);
     if (facts.absolute) return "is an absolute path";
     if (facts.upwards) return "leaves the data set's folder through '..'";
     if (facts.names_folder) return "does not name a file";
@@ -37,11 +60,12 @@ static const char *judge_path(stk__csv_text name, char path[PATH_MAX])
 }
 
 /* The same relative to folder/, which the list may or may not write in front. */
-static const char *judge_below(stk__csv_text name, bool below, const char *folder, char path[PATH_MAX])
+static const char *judge_below(const stk__list *list, stk__csv_text name, const char *folder,
+                               char path[PATH_MAX])
 {
-    const char *fault = judge_path(name, path);
-    const size_t length = strlen(folder);
-    if (!fault && below && strncmp(path, folder, length) == 0 && path[length] == '/')
+    const char *fault = judge_path(list, name, path);
+    const size_t length = folder ? strlen(folder) : 0;
+    if (!fault && length && strncmp(path, folder, length) == 0 && path[length] == '/')
         memmove(path, path + length + 1, strlen(path + length + 1) + 1);
     return fault;
 }
@@ -66,7 +90,7 @@ static stk_status add_key(stk__list *list, stk__draft *draft, uint32_t row, stk_
     const char *fault = "is missing";
     if (draft->file) {
         const stk__csv_text name = {draft->file, draft->file_length};
-        fault = judge_below(name, list->below_images, "images", path);
+        fault = judge_below(list, name, list->below_images ? "images" : NULL, path);
         if (fault)
             stk__draft_fault(draft, "the file '%.*s' %s", (int)(name.length < 80 ? name.length : 80),
                              name.data, fault);
@@ -77,17 +101,45 @@ static stk_status add_key(stk__list *list, stk__draft *draft, uint32_t row, stk_
     return stk__catalog_add(&list->files.catalog, path, strlen(path), row, error);
 }
 
+/* An integer, also as pandas writes one beside empty cells: 3.0 */
+static bool read_whole(const char *text, size_t length, int64_t *number)
+{
+    size_t end = length;
+    while (end && text[end - 1] == '0')
+        end--;
+    if (end > 1 && end < length && text[end - 1] == '.') length = end - 1;
+    return stk__number_whole(text, length, number);
+}
+
+/* "16 0" or "2;5": integers with something between them. */
+static bool is_several(const char *text, size_t length)
+{
+    size_t numbers = 0;
+    for (size_t at = 0; at < length; numbers++) {
+        const size_t start = at;
+        while (at < length && text[at] >= '0' && text[at] <= '9')
+            at++;
+        if (at == start) return false;
+        while (at < length && strchr(" ;|,", text[at]))
+            at++;
+    }
+    return numbers > 1;
+}
+
 static void take_whole(stk__list *list, stk__draft *draft, double *label)
 {
     int64_t number;
+    if (!list->several_line && is_several(draft->label, draft->label_length))
+        list->several_line = draft->line;
     const int64_t most = list->files.classes.count ? list->files.classes.count - 1 : INT32_MAX - 1;
-    if (!stk__number_whole(draft->label, draft->label_length, &number))
+    if (!read_whole(draft->label, draft->label_length, &number))
         stk__draft_fault(draft, "the label '%.*s' is not an integer%s", (int)draft->label_length,
                          draft->label, list->files.classes.count ? " and not in classes.txt" : "");
-    else if (number < 0 || number > most)
+    else if (number < -(int64_t)list->signs || number > most)
         stk__draft_fault(draft, "the label %lld is not between 0 and %lld", (long long)number,
                          (long long)most);
     else {
+        if (number < 0) number = 0; /* of the labels -1 and 1 */
         *label = (double)number;
         if (number > list->highest_class) list->highest_class = number;
     }
@@ -110,9 +162,8 @@ static stk_status take_label(stk__list *list, stk__draft *draft, uint32_t row, d
     }
     int64_t number;
     if (list->label_texts == STK_LABEL_TEXTS_UNKNOWN)
-        list->label_texts = stk__number_whole(draft->label, draft->label_length, &number)
-                                ? STK_LABEL_TEXTS_WHOLE
-                                : STK_LABEL_TEXTS_NAMES;
+        list->label_texts = read_whole(draft->label, draft->label_length, &number) ? STK_LABEL_TEXTS_WHOLE
+                                                                                   : STK_LABEL_TEXTS_NAMES;
     if (list->label_texts == STK_LABEL_TEXTS_WHOLE)
         take_whole(list, draft, label);
     else if (!draft->fault[0])
@@ -124,7 +175,7 @@ static stk_status take_mask(stk__list *list, stk__draft *draft, uint64_t *text, 
 {
     char path[PATH_MAX];
     const stk__csv_text name = {draft->mask ? draft->mask : "", draft->mask_length};
-    const char *fault = judge_below(name, list->below_masks, "masks", path);
+    const char *fault = judge_below(list, name, list->below_masks ? "masks" : NULL, path);
     if (fault) {
         stk__draft_fault(draft, "the mask '%.*s' %s", (int)(name.length < 80 ? name.length : 80), name.data,
                          fault);
@@ -210,10 +261,34 @@ stk_status stk__list_add_points(stk__list *list, float **points, stk_error *erro
     return STK_OK;
 }
 
+static stk_status refuse_part(const stk__list *list, const stk__draft *draft, stk_error *error)
+{
+    const int column = stk__columns_find(&list->columns, STK_ROLE_SPLIT);
+    const char *name = column < 0 ? "split" : stk__columns_name(&list->columns, (size_t)column);
+    stk__fail(error, STK_ERROR_DATA, "the column '%.80s' has '%.*s', which is none of train, val and test",
+              name, (int)(draft->split_length < 60 ? draft->split_length : 60),
+              draft->split ? draft->split : "");
+    stk__error_place(error, "%s:%llu", list->path, (unsigned long long)draft->line);
+    stk__error_hint(error, "write train, val or test; data.columns='split=none' ignores the column");
+    return STK_ERROR_DATA;
+}
+
+/* A row without usable fields belongs to the training part, which reports it. */
+static stk_status take_part(stk__list *list, const stk__draft *draft, stk__row *row, stk_error *error)
+{
+    if (!list->has_split) return STK_OK;
+    uint32_t part = draft->split ? stk__part_named(draft->split, draft->split_length) : 0;
+    if (!part && !draft->fault[0]) return refuse_part(list, draft, error);
+    row->part = (uint8_t)(part ? part : STK_SOURCE_TRAIN);
+    list->parts |= row->part;
+    return STK_OK;
+}
+
 stk_status stk__list_add_row(stk__list *list, stk__draft *draft, stk_error *error)
 {
     const uint32_t index = (uint32_t)(list->rows.size_bytes / sizeof(stk__row));
     stk__row row = {.label = list->has_value ? draft->value : 0, .line = (uint32_t)draft->line};
+    STK__TRY(take_part(list, draft, &row, error));
     STK__TRY(add_key(list, draft, index, error));
     if (list->has_mask) STK__TRY(take_mask(list, draft, &row.text, error));
     if (list->has_label) STK__TRY(take_label(list, draft, index, &row.label, error));
@@ -226,17 +301,35 @@ static stk__row *row_at(const stk__list *list, uint64_t id)
     return (stk__row *)(void *)list->rows.data + stk__catalog_at(&list->files.catalog, id)->row;
 }
 
-static void mark_duplicates(stk__list *list)
+static stk_status refuse_repeated(const stk__list *list, const stk__row *row, stk_error *error)
+{
+    stk__fail(
+        error, STK_ERROR_DATA,
+        "the list has several rows with other labels for the same file (lines %u and %u, …): several labels "
+        "or objects per image are not supported",
+        (unsigned)row->text, row->line);
+    stk__error_place(error, "%s:%u", list->path, row->line);
+    stk__error_hint(error, "one row per image; data.columns='label=none' reads the images without labels");
+    return STK_ERROR_DATA;
+}
+
+/* Later rows for the same file are corrupt samples; where a quarter of the list is, it means something else.
+ */
+static stk_status mark_duplicates(stk__list *list, stk_error *error)
 {
     const stk__catalog *catalog = &list->files.catalog;
     const uint64_t count = stk__catalog_count(catalog);
+    uint64_t others = 0;
     for (uint64_t i = stk__catalog_duplicate(catalog, 0); i < count;
          i = stk__catalog_duplicate(catalog, i + 1)) {
         stk__row *row = row_at(list, i + 1);
         if (row->state != STK_ROW_GOOD) continue;
         row->state = STK_ROW_DUPLICATE;
         row->text = row_at(list, i)->line;
+        others += list->has_label && row->label != row_at(list, i)->label;
+        if (others > count / 4 && others > 3) return refuse_repeated(list, row, error);
     }
+    return STK_OK;
 }
 
 static stk_status number_names(stk__list *list, stk_error *error)
@@ -252,11 +345,30 @@ static stk_status number_names(stk__list *list, stk_error *error)
     return status;
 }
 
+/* Entries stay sorted. Duplicates were marked before, so that no file is in two parts. Without rows for
+ * validation the loader holds some of the training rows back for it. */
+static void drop_other_parts(stk__list *list)
+{
+    stk__catalog *catalog = &list->files.catalog;
+    const size_t rows = list->rows.size_bytes / sizeof(stk__row);
+    uint64_t kept = 0;
+    if (!list->parts) return;
+    for (stk__row *row = (stk__row *)(void *)list->rows.data, *end = row + rows; row < end; row++)
+        if (!row->part) list->parts |= row->part = STK_SOURCE_TRAIN; /* JSONL: before the first object */
+    if (!list->wanted) return;
+    if (list->wanted == STK_SOURCE_VAL && !(list->parts & STK_SOURCE_VAL)) list->wanted = STK_SOURCE_TRAIN;
+    for (uint64_t i = 0; i < stk__catalog_count(catalog); i++)
+        if (row_at(list, i)->part & list->wanted)
+            *stk__catalog_at(catalog, kept++) = *stk__catalog_at(catalog, i);
+    catalog->entries.size_bytes = (size_t)kept * sizeof(stk__entry);
+}
+
 stk_status stk__list_finish(stk__list *list, stk_error *error)
 {
     if (list->label_texts == STK_LABEL_TEXTS_NAMES && stk__catalog_count(&list->files.classes.names))
         STK__TRY(number_names(list, error));
-    STK__TRY(stk__files_finish(&list->files, error));
-    mark_duplicates(list);
-    return STK_OK;
+    stk__catalog_sort(&list->files.catalog);
+    STK__TRY(mark_duplicates(list, error));
+    drop_other_parts(list);
+    return stk__files_finish(&list->files, error);
 }

@@ -102,6 +102,16 @@ static void made_where(const stk__source *source, uint64_t id, stk__field field,
              (unsigned long long)self->seed, key, field == STK_FIELD_MASK ? " (mask)" : "");
 }
 
+static void made_table(const stk__source *source, stk__series_table *table)
+{
+    const made *self = (const made *)source;
+    *table = (stk__series_table){.features = self->rows,
+                                 .targets = self->targets,
+                                 .row_count = self->count,
+                                 .column_count = STK_MAKE_FEATURES,
+                                 .target_column = STK_MAKE_FEATURES};
+}
+
 static void made_close(stk__source *source)
 {
     made *self = (made *)source;
@@ -116,6 +126,7 @@ static const stk__source_ops made_ops = {.name = "made",
                                          .read = made_read,
                                          .key = made_key,
                                          .where = made_where,
+                                         .table = made_table,
                                          .close = made_close};
 
 static stk_status refuse_root(const char *root, const char *why, stk_error *error)

@@ -6,6 +6,7 @@
 
 #include "core/logger.h"
 #include "source/extension.h"
+#include "source/kinds.h"
 #include "source/visited.h"
 
 #include <ctype.h>
@@ -216,9 +217,14 @@ stk_status stk__scan_nothing(const stk__scan *scan, const char *folder, stk_erro
     else
         stk__fail(error, STK_ERROR_DATA, "found no images in '%s'", folder);
     stk__error_place(error, "%s", folder);
-    stk__error_hint(error,
-                    "looked for .jpg .jpeg .png .npy below images/ with masks/, below a folder per class, or "
-                    "at the top; for labels.csv|jsonl, points.csv|jsonl, series.csv|npy");
+    const char *convert =
+        scan->strangers[most].count ? stk__foreign_hint(scan->strangers[most].extension) : NULL;
+    if (convert)
+        stk__error_hint(error, "%s", convert);
+    else
+        stk__error_hint(
+            error, "looked for .jpg .jpeg .png .npy below images/ with masks/, below a folder per class, or "
+                   "at the top; for labels.csv|tsv|jsonl, points.csv|jsonl, train.csv, series.csv|npy");
     return STK_ERROR_DATA;
 }
 

@@ -68,6 +68,17 @@ static void series_where(const stk__source *source, uint64_t id, stk__field fiel
     snprintf(text, size, "%s", series_of(source)->path);
 }
 
+static void series_table(const stk__source *source, stk__series_table *table)
+{
+    const stk__series *series = series_of(source);
+    *table = (stk__series_table){.features = (const float *)(const void *)series->features.data,
+                                 .targets = (const float *)(const void *)series->targets.data,
+                                 .row_count = series->row_count,
+                                 .column_count = series->column_count,
+                                 .target_column = series->target_column,
+                                 .names = (const char *)series->names.data};
+}
+
 static void series_close(stk__source *source)
 {
     stk__series *series = (stk__series *)(void *)source;
@@ -86,6 +97,7 @@ static const stk__source_ops series_ops = {
     .read = series_read,
     .key = series_key,
     .where = series_where,
+    .table = series_table,
     .close = series_close,
 };
 
@@ -111,6 +123,7 @@ stk_status stk__series_add(stk__series *series, const float *cells, size_t targe
     STK__TRY(stk__buffer_append(&series->features, cells, before, error));
     STK__TRY(stk__buffer_append(&series->features, cells + target_column + 1, behind, error));
     STK__TRY(stk__buffer_append(&series->targets, cells + target_column, sizeof(float), error));
+    series->target_column = (int32_t)target_column;
     series->row_count++;
     return STK_OK;
 }

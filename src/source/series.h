@@ -22,7 +22,8 @@ typedef struct stk__series {
     uint32_t *next_bad;   /* [row_count]: which of bad is the first at or after a row; NULL: none is bad */
     stk__buffer names;    /* of all columns, zero-terminated, in their order */
     uint64_t row_count;
-    int32_t column_count; /* features */
+    int32_t column_count;  /* features */
+    int32_t target_column; /* of all columns, from 0 */
     char layout[64];
 } stk__series;
 

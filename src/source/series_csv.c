@@ -39,7 +39,7 @@ static stk_status add_row(stk__series *series, table_reader *table, stk_error *e
     for (size_t i = 0; i < table->columns; i++) {
         double value = 0;
         const bool number = !whole || is_number(&table->csv, i, &value);
-        table->cells[i] = (float)value;
+        table->cells[i] = whole && number ? (float)value : NAN; /* no window has a row like that */
         if ((number && isfinite(table->cells[i])) || bad.damage != STK_DAMAGE_NONE) continue;
         bad.damage = number ? STK_DAMAGE_BAD_VALUES : STK_DAMAGE_BAD_ROW;
         bad.column = (uint32_t)i + 1;

@@ -14,9 +14,7 @@
 #include <sys/stat.h>
 
 static const char made_prefix[] = "make:";
-static const char *const list_names[] = {"labels.csv", "labels.jsonl", "points.csv", "points.jsonl"};
 static const char *const series_names[] = {"series.csv", "series.npy"};
-enum { LIST_NAMES = sizeof list_names / sizeof list_names[0] };
 enum { SERIES_NAMES = sizeof series_names / sizeof series_names[0] };
 
 bool stk__path_join(char path[PATH_MAX], const char *folder, const char *name)
@@ -68,16 +66,10 @@ static stk_status open_file(stk__source **source, stk__site *site, stk_error *er
 {
     bool list = ends_with(site->file, ".jsonl");
     if (ends_with(site->file, ".tar")) return stk__shards_open(source, site, error);
-    if (ends_with(site->file, ".csv"))
-        STK__TRY(stk__list_fits(site->file, &list, error));
-    else if (!list && !ends_with(site->file, ".npy")) {
-        stk__fail(error, STK_ERROR_DATA, "'%s' is neither a list, a series nor a shard", site->file);
-        stk__error_place(error, "%s", site->file);
-        stk__error_hint(error,
-                        "give a folder, a .tar shard, a .csv or .jsonl list of images, or a .csv or .npy "
-                        "series");
-        return STK_ERROR_DATA;
-    }
+    if (ends_with(site->file, ".csv") || ends_with(site->file, ".tsv") || ends_with(site->file, ".txt"))
+        STK__TRY(stk__list_fits(site, &list, error));
+    if (!list && !ends_with(site->file, ".csv") && !ends_with(site->file, ".npy"))
+        return stk__foreign_refuse_file(site->file, error);
     return list ? stk__list_open(source, site, error) : stk__series_open(source, site, error);
 }
 
@@ -98,7 +90,8 @@ static stk_status has_shards(const stk__site *site, bool *shards, stk_error *err
 
 static stk_status open_folder(stk__source **source, stk__site *site, stk_error *error)
 {
-    const bool list = find_file(site, list_names, LIST_NAMES);
+    bool list;
+    STK__TRY(stk__list_find(site, &list, error));
     if (has_folder(site->root, "images") && has_folder(site->root, "masks")) {
         if (list) stk__log(STK_LOG_WARNING, "'%s' is ignored: there are images/ and masks/", site->file);
         return stk__pairs_open(source, site, error);
@@ -109,6 +102,7 @@ static stk_status open_folder(stk__source **source, stk__site *site, stk_error *
     STK__TRY(has_shards(site, &shards, error));
     if (shards) return stk__shards_open(source, site, error);
     STK__TRY(stk__pack_note_refuse(site->root, error));
+    STK__TRY(stk__foreign_refuse_folder(site->root, error));
     return stk__folder_open(source, site, error);
 }
 
@@ -173,8 +167,9 @@ stk_status stk__source_open(stk__source **source, const stk__source_options *opt
         stk__error_hint(error, "give a folder, a list, a series, or make:faces");
         return STK_ERROR_ARGUMENT;
     }
-    if (options->part && strcmp(options->part, "train") != 0 && strcmp(options->part, "val") != 0)
-        return stk__fail(error, STK_ERROR_ARGUMENT, "the part '%s' is neither 'train' nor 'val'",
+    if (options->part && strcmp(options->part, "train") != 0 && strcmp(options->part, "val") != 0 &&
+        strcmp(options->part, "test") != 0)
+        return stk__fail(error, STK_ERROR_ARGUMENT, "the part '%s' is none of 'train', 'val' and 'test'",
                          options->part);
     if (strncmp(options->root, made_prefix, strlen(made_prefix)) == 0)
         return stk__made_open(source, options, error);

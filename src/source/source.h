@@ -53,9 +53,19 @@ typedef struct stk__sample_facts {
     const float *window; /* [window_rows][window_columns] */
 } stk__sample_facts;
 
+/* The table of a series as a whole. Pointers live as long as the source. */
+typedef struct stk__series_table {
+    const float *features; /* [row_count][column_count]; what is not a number is NaN */
+    const float *targets;  /* [row_count] */
+    uint64_t row_count;
+    int32_t column_count, target_column; /* features; place of the target among all columns, from 0 */
+    const char *names; /* of all columns, zero-terminated, one after the other; NULL: they have none */
+} stk__series_table;
+
 typedef struct stk__source_options {
     const char *root;     /* folder, list file, series file, shards, or make:… */
     const char *part;     /* "train" or "val": where root has such folders; NULL: the root itself */
+    const char *columns;  /* of a list by role, "file=Image Name" (data.columns); NULL: by their names */
     int64_t window_rows;  /* of a series (data.sequence_length) */
     uint64_t limit_bytes; /* of any file */
 } stk__source_options;
@@ -78,7 +88,8 @@ typedef struct stk__source_ops {
     void (*key)(const stk__source *source, uint64_t id, char *text,
                 size_t size); /* zero-terminated, cut to size */
     void (*where)(const stk__source *source, uint64_t id, stk__field field, char *text,
-                  size_t size); /* path */
+                  size_t size);                                         /* path */
+    void (*table)(const stk__source *source, stk__series_table *table); /* of a series; may be NULL */
     void (*close)(stk__source *source);
 } stk__source_ops;
 

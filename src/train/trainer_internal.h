@@ -85,7 +85,7 @@ struct stk__trainer {
     double ema;
     int64_t classes;
 
-    bool captures; /* CUDA graphs, see trainer_graph.c */
+    bool captures; /* CUDA graphs, see trainer_passes.c */
     stk__trainer_graph graphs[STK_TRAINER_GRAPHS];
     int graph_next;      /* place for the next new one */
     int64_t graph_epoch; /* + 1: that dropout in graphs draws with; 0: none yet */

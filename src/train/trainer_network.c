@@ -51,6 +51,25 @@ static stk_status add_options(settings_list *list, const char *text, stk_error *
     return STK_OK;
 }
 
+/* Nothing that is there can be learnt, whatever the network: says what the data are. */
+static stk_status refuse_data(const stk__feed_facts *f, stk_error *error)
+{
+    if (f->image_w && f->values) {
+        stk__fail(error, STK_ERROR_CONFIG,
+                  "the data set has images with one value each: image regression is not supported");
+        stk__error_hint(error,
+                        "tasks for images: classification (labels), segmentation (masks), points; if the "
+                        "values are class numbers: data.columns='label=COLUMN'");
+    } else {
+        stk__fail(error, STK_ERROR_CONFIG, "the data set has %s: nothing to train on",
+                  f->image_w ? "images without labels, masks or points" : "no images and no target column");
+        stk__error_hint(error,
+                        "images need masks/, labels.csv, points.csv or a folder per class; series a target "
+                        "column; the column of a list: data.columns='label=COLUMN'");
+    }
+    return STK_ERROR_CONFIG;
+}
+
 static stk_status check_task(const stk__trainer *t, stk_error *error)
 {
     const stk__feed_facts *f = &t->facts;
@@ -60,14 +79,11 @@ static stk_status check_task(const stk__trainer *t, stk_error *error)
                          [STK_TASK_REGRESSION] = f->window && f->values};
     const stk__task task = t->network->task;
     if (fits[task]) return STK_OK;
+    if (!fits[task_of_data(f)]) return refuse_data(f, error);
     const stk__task_info *wants = stk__task_describe(task);
     stk__fail(error, STK_ERROR_CONFIG, "network '%s' needs %s with %s, which this data set does not have",
               t->network->name, wants->input, wants->target);
-    if (fits[task_of_data(f)])
-        stk__error_hint(error, "model.name=%s, or other data", stk__task_describe(task_of_data(f))->network);
-    else
-        stk__error_hint(error, "images need masks/, labels.csv, points.csv or a folder per class; series a "
-                               "target column (README: data sets)");
+    stk__error_hint(error, "model.name=%s, or other data", stk__task_describe(task_of_data(f))->network);
     return STK_ERROR_CONFIG;
 }
 

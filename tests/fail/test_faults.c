@@ -210,6 +210,12 @@ static void each_allocation_fails_on_other_ways(void **state)
         {.root = pairs.root, .batch_size = 5, .num_workers = 2, .augment = STRONG ", device: \"null\""},
         {.root = mixed.root, .batch_size = 5, .num_workers = STK_WORKERS_NONE, .augment = "standard"},
         {.root = pairs.root, .batch_size = 5, .num_workers = 2, .cache = "1M"},
+        {.root = pairs.root,
+         .batch_size = 5,
+         .num_workers = 2,
+         .cache = "1M",
+         .augment = "minimal",
+         .flip_pairs = "0:1,2:3"},
         {.root = mixed.root, .batch_size = 5, .num_workers = 2, .cache = "auto", .augment = STRONG},
     };
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a list of images in CSV and in JSONL, as a series in CSV, and as the names of classes beside a
  * list. Rows written with quotes read back as the same fields; every row of a list is a sample, with facts
- * that can be trained on or a damage that names its line; no name leads out of the folder. */
+ * that can be trained on or a damage that names its line; no name leads out of the folder; parts by a column
+ * make up the list, and no file is a good sample of two. */
 #include "fuzz.h"
 
 #include "core/file.h"
@@ -173,6 +174,72 @@ static void open_source(opener open, const char *path)
     fuzz_check_place(&error, fuzz_folder());
 }
 
+static stk__source *open_part(const char *path, const char *part, const char *columns)
+{
+    const stk__source_options options = {.root = fuzz_folder(), .part = part, .columns = columns};
+    stk__site site = {.options = &options};
+    stk__source *source = NULL;
+    snprintf(site.root, sizeof site.root, "%s", fuzz_folder());
+    snprintf(site.file, sizeof site.file, "%s", path);
+    if (stk__list_open(&source, &site, NULL) != STK_OK) assert(!source);
+    return source;
+}
+
+/* Does a part have a good sample with this key? Keys ascend, but a list may have many: the first ones do. */
+static bool has_good(const stk__source *source, const char *key)
+{
+    char other[PATH_MAX];
+    stk__sample_facts facts;
+    for (uint64_t id = 0; id < source->info.count && id < ROWS_LOOKED_AT; id++) {
+        source->ops->key(source, id, other, sizeof other);
+        if (strcmp(key, other) == 0 && source->ops->facts(source, id, &facts, NULL) == STK_OK) return true;
+    }
+    return false;
+}
+
+/* The parts that a list names make up the list, and no good sample is in two of them. */
+static void check_parts(const char *path)
+{
+    static const char *const names[] = {"train", "val", "test"};
+    stk__source *whole = open_part(path, NULL, NULL), *parts[3] = {NULL};
+    uint64_t sum = 0;
+    for (int i = 0; whole && i < 3; i++) {
+        const bool named = whole->info.parts >> i & 1;
+        parts[i] = named ? open_part(path, names[i], NULL) : NULL;
+        assert(!named || (parts[i] && parts[i]->info.parts == whole->info.parts));
+        assert(!named || parts[i]->info.class_count == whole->info.class_count);
+        sum += named ? parts[i]->info.count : 0;
+    }
+    assert(!whole || !whole->info.parts || sum == whole->info.count);
+    for (int i = 1; i < 3; i++)
+        for (uint64_t id = 0; parts[0] && parts[i] && id < parts[0]->info.count && id < ROWS_LOOKED_AT;
+             id++) {
+            char key[PATH_MAX];
+            stk__sample_facts facts;
+            parts[0]->ops->key(parts[0], id, key, sizeof key);
+            if (parts[0]->ops->facts(parts[0], id, &facts, NULL) == STK_OK) assert(!has_good(parts[i], key));
+        }
+    for (int i = 0; i < 3; i++)
+        stk__source_close(&parts[i]);
+    stk__source_close(&whole);
+}
+
+/* The first bytes as data.columns: whatever they say, a list that opens holds the same promises. */
+static void check_columns(const char *path, const uint8_t *data, size_t size)
+{
+    static const char labelled[] = "file,label,x,y\na.jpg,cat,1,2\nb.jpg,1,3,4\n";
+    char columns[64];
+    const size_t length = size < sizeof columns - 1 ? size : sizeof columns - 1;
+    memcpy(columns, data, length);
+    columns[length] = '\0';
+    const char *const paths[] = {path, fuzz_file("labelled.csv", labelled, sizeof labelled - 1)};
+    for (int i = 0; i < 2; i++) {
+        stk__source *source = open_part(paths[i], NULL, columns);
+        if (source) check_source(source, paths[i]);
+        stk__source_close(&source);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char labelled[] = "file,label\na.jpg,cat\nb.jpg,1\nc.jpg,dog\n";
@@ -181,11 +248,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const char *csv = fuzz_file("labels.csv", data, size);
     check_rows(csv);
     stk_error error = {0};
-    const stk_status status = stk__list_fits(csv, &fits, &error);
+    const stk__source_options options = {.root = fuzz_folder()};
+    stk__site site = {.options = &options};
+    snprintf(site.root, sizeof site.root, "%s", fuzz_folder());
+    snprintf(site.file, sizeof site.file, "%s", csv);
+    const stk_status status = stk__list_fits(&site, &fits, &error);
     assert(status == STK_OK || strstr(error.message, "UTF-16"));
     open_source(stk__list_open, csv);
+    check_parts(csv);
+    check_columns(csv, data, size);
+    csv = fuzz_file("labels.csv", data, size);
     open_source(stk__series_open, csv);
-    open_source(stk__list_open, fuzz_file("labels.jsonl", data, size));
+    const char *json = fuzz_file("labels.jsonl", data, size);
+    open_source(stk__list_open, json);
+    check_parts(json);
     fuzz_file("classes.txt", data, size);
     open_source(stk__list_open, fuzz_file("labelled.csv", labelled, sizeof labelled - 1));
     fuzz_file_remove("classes.txt");

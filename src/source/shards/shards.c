@@ -166,8 +166,9 @@ static stk_status shards_read(const stk__source *source, uint64_t id, stk__field
 static void shards_close(stk__source *source)
 {
     stk__shards *shards = (stk__shards *)(void *)source;
-    stk__buffer *const parts[] = {&shards->images, &shards->masks, &shards->labels,
-                                  &shards->points, &shards->flaws, &shards->texts};
+    stk__buffer *const parts[] = {&shards->images,      &shards->masks,      &shards->labels,
+                                  &shards->points,      &shards->flaws,      &shards->texts,
+                                  &shards->point_texts, &shards->point_names};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         stk__buffer_fini(parts[i]);
     stk__shard_files_destroy(&shards->open_files);

@@ -29,13 +29,14 @@ typedef struct stk__shards {
     stk__catalog shards; /* names below the root, sorted */
     stk__shard_part *parts; /* [part_count] */
     uint32_t part_count;
-    bool prefixed;      /* keys have the shard's name before them */
-    stk__buffer images; /* stk__shard_place [row] */
-    stk__buffer masks;  /* stk__shard_place [row], or empty */
-    stk__buffer labels; /* double [row], or empty; not a number: none */
-    stk__buffer points; /* float [row][point_count][3], or empty; not a number: none */
-    stk__buffer flaws;  /* stk__shards_flaw, by rows */
-    stk__buffer texts;  /* of the flaws */
+    bool prefixed;                        /* keys have the shard's name before them */
+    stk__buffer images;                   /* stk__shard_place [row] */
+    stk__buffer masks;                    /* stk__shard_place [row], or empty */
+    stk__buffer labels;                   /* double [row], or empty; not a number: none */
+    stk__buffer points;                   /* float [row][point_count][3], or empty; not a number: none */
+    stk__buffer flaws;                    /* stk__shards_flaw, by rows */
+    stk__buffer texts;                    /* of the flaws */
+    stk__buffer point_texts, point_names; /* points.txt, and const char * [point_count] in it */
     stk__shard_files *open_files;
 } stk__shards;
 
@@ -46,6 +47,9 @@ stk_status stk__shards_find(stk__shards *shards, const stk__site *site, stk_erro
 stk_status stk__shards_load(stk__shards *shards, const stk__site *site, stk_error *error);
 /* When all rows are there: sorts, tells duplicates apart, finds what single samples lack. */
 stk_status stk__shards_finish(stk__shards *shards, const stk__site *site, stk_error *error);
+
+/* Names of the points, if there is a points.txt. */
+stk_status stk__shards_name_points(stk__shards *shards, const stk__site *site, stk_error *error);
 
 stk_status stk__shards_add_flaw(stk__shards *shards, stk__shards_flaw *flaw, const char *member,
                                 const char *detail, stk_error *error);

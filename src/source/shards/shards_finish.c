@@ -145,6 +145,7 @@ stk_status stk__shards_finish(stk__shards *shards, const stk__site *site, stk_er
     STK__TRY(order_keys(shards, error));
     if (info->count == 0) return refuse_empty(site, error);
     STK__TRY(stk__classes_read(&shards->files.classes, site, error));
+    STK__TRY(stk__shards_name_points(shards, site, error));
     STK__TRY(judge_all(shards, error));
     count_classes(shards);
     info->images = true;

@@ -18,12 +18,42 @@ static void no_settings_only_resize(void **state)
     assert_int_equal(stk__plan_create(&plan, NULL, 1, NULL), STK_OK);
     stk__plan_resolve(plan, &square, &out, NULL);
     assert_memory_equal(&out, &same, sizeof out);
-    assert_true(!stk__plan_crops(plan) && !stk__plan_mixes(plan));
+    assert_true(!stk__plan_crops(plan) && !stk__plan_mixes(plan) && !stk__plan_mirrors(plan));
+    assert_false(stk__resolved_mirrors(&out));
     const stk__mix mix = stk__plan_mix(plan, 0, 0, 8, 8);
     assert_true(mix.kind == STK_MIX_NONE && mix.lambda == 1);
     stk__plan_destroy(&plan);
     stk__plan_destroy(&plan);
     stk__plan_destroy(NULL);
+}
+
+/* One flip of the two, whatever else is done. */
+static void one_flip_mirrors(void **state)
+{
+    (void)state;
+    static const char *const others[] = {"", "rotation_degrees=20", "schedule=0:none,3:strong"};
+    for (int i = 0; i < 3; i++) {
+        stk__plan *plan = plan_of(others[i]);
+        assert_int_equal(stk__plan_mirrors(plan), i == 2);
+        stk__plan_destroy(&plan);
+    }
+    stk__plan *plan = plan_of("horizontal_flip_prob=0.5 vertical_flip_prob=0.5 rotation_degrees=180 shear=40 "
+                              "scale=0.5 translate=0.4 crop=[0.08,1]");
+    int mirrored = 0;
+    assert_true(stk__plan_mirrors(plan));
+    for (uint32_t sample = 0; sample < 400; sample++) {
+        stk__plan_at at = square;
+        stk__resolved out;
+        stk__plan_trace trace;
+        at.sample = sample;
+        stk__plan_resolve(plan, &at, &out, &trace);
+        const bool x = fact_or(&trace, "horizontal flip", "applied", 0) > 0,
+                   y = fact_or(&trace, "vertical flip", "applied", 0) > 0;
+        assert_int_equal(stk__resolved_mirrors(&out), x != y);
+        mirrored += x != y;
+    }
+    assert_in_range(mirrored, 150, 250);
+    stk__plan_destroy(&plan);
 }
 
 typedef struct point {
@@ -263,6 +293,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_settings_only_resize),
+        cmocka_unit_test(one_flip_mirrors),
         cmocka_unit_test(the_matrix_is_the_chain_of_all_maps),
         cmocka_unit_test(points_land_on_the_pixels_they_marked),
         cmocka_unit_test(facts_are_told_in_order),

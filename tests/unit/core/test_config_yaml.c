@@ -172,7 +172,8 @@ static void values_are_checked_where_they_stand(void **state)
     check_yaml_refused("data:\n  batch_size: 0\n", "t.yaml:2:15", "data.batch_size = '0' is below 1",
                        "give an integer, 1 to 65536");
     check_yaml_refused("data:\n  batch_size: [1, 2]\n", "t.yaml:2:15",
-                       "data.batch_size = '[1, 2]' is not an integer", "give an integer, 1 to 65536");
+                       "data.batch_size = '[1, 2]' is not an integer",
+                       "it takes one value; to try each: --grid data.batch_size=1,2");
     check_yaml_refused("data:\n  batch_size: {1: 2}\n", "t.yaml:2:15",
                        "data.batch_size = '1:2' is not an integer", "give an integer, 1 to 65536");
     check_yaml_refused("data:\n  root: {a: b}\n", "t.yaml:2:9", "'data.root' takes a text, not a map",

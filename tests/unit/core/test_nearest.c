@@ -86,6 +86,8 @@ static void typing_errors_are_found(void **state)
         {"optim", "optimizer"},
         {"Warm", "warmup"},
         {"step", "step_size"},
+        {"weight_deacy", "weight_decay"},
+        {"num-wokers", "num_workers"},
     };
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
         if (!suggest(&pairs[i])) fail_msg("'%s' is not suggested for '%s'", pairs[i].name, pairs[i].word);
@@ -107,6 +109,11 @@ static void other_words_are_not_suggested(void **state)
         {"batch_size", "batch"},
         {"ab", "cd"},
         {"x", "xy"},
+        {"tmp", "amp"},
+        {"flip_prob", "crop_prob"},
+        {"hue_prob", "blur_prob"},
+        {"a_size", "b_size"},
+        {"horizon", "horizontal_flip_prob"},
         {"", "a"},
     };
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)

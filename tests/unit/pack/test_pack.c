@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whole packs: what is in them, and going on with them. */
+#include "pack/pack_folder.h"
 #include "pack_rig.h"
 
 /* --- whole packs --------------------------------------------------------------------------------------- */
@@ -120,6 +121,27 @@ static void images_made_in_memory(void **state)
     pack_well("make:gray?count=12", "out", &settings);
     assert_int_equal(report.packed, 12);
     assert_true(is_there("out/classes.txt"));
+}
+
+static void names_of_points(void **state)
+{
+    (void)state;
+    const stk__pack_settings settings = {0};
+    stk__buffer text = {0};
+    pack_well("make:captcha?count=3", "out", &settings);
+    assert_int_equal(stk__file_read(tree_path("out/points.txt"), 0, &text, NULL), STK_OK);
+    assert_string_equal((const char *)text.data, "gap\nslider\n");
+    stk__buffer_fini(&text);
+    assert_false(is_there("out/classes.txt"));
+    tree_folder("own");
+    const char *names[] = {"left_eye", "two\nlines"};
+    const stk__source_info info = {.point_count = 2, .point_names = names};
+    assert_int_equal(stk__pack_folder_points(tree_path("own"), &info, NULL), STK_OK);
+    assert_int_equal(stk__pack_folder_points(tree_path("own"), &(stk__source_info){.point_count = 2}, NULL),
+                     STK_OK);
+    assert_false(is_there("own/points.txt")); /* none have names, or one cannot be a line */
+    names[1] = "right_eye";
+    assert_int_equal(stk__pack_folder_points(tree_path("nowhere"), &info, NULL), STK_ERROR_IO);
 }
 
 /* Links to images, and to folders of them, are packed like the images. */
@@ -278,6 +300,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(bytes_do_not_depend_on_workers),
         TEST(shards_keep_to_their_size),
+        TEST(names_of_points),
         TEST(a_shard_that_changed_has_another_time),
         TEST(parts_become_parts),
         TEST(images_made_in_memory),

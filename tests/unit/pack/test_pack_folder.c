@@ -145,14 +145,10 @@ static bool is_there(const char *name)
 static void what_is_left_over_goes(void **state)
 {
     (void)state;
-    static const char *const gone[] = {".tmp-shard-000002.tar",
-                                       ".tmp-shard-000002.tar.index",
-                                       ".tmp-shard-000002.tar.index.tmp-77",
-                                       "shard-000002.tar",
-                                       "shard-000002.tar.index",
-                                       "shard-000001.tar.index.tmp-3",
-                                       "pack.json.tmp-12",
-                                       "classes.txt.tmp-1"};
+    static const char *const gone[] = {
+        ".tmp-shard-000002.tar", ".tmp-shard-000002.tar.index", ".tmp-shard-000002.tar.index.tmp-77",
+        "shard-000002.tar",      "shard-000002.tar.index",      "shard-000001.tar.index.tmp-3",
+        "pack.json.tmp-12",      "classes.txt.tmp-1",           "points.txt.tmp-1"};
     static const char *const kept[] = {"shard-000000.tar", "shard-000001.tar",  "shard-000001.tar.index",
                                        "pack.json",        "classes.txt",       "shard-000002.tar.gz",
                                        "shard-2.tar",      "shard-0000020.tar", "my-shard-000002.tar",

@@ -84,7 +84,7 @@ static void parts_have_the_same_classes(void **state)
     assert_int_equal(source->info.class_count, 3);
     assert_true(label_of(source, 0) == 1 && label_of(source, 1) == 2);
     stk__source_close(&source);
-    assert_null(tree_open_as("", "test", 0));
+    assert_null(tree_open_as("", "other", 0));
     assert_int_equal(failure.code, STK_ERROR_ARGUMENT);
     source = tree_open_as("train", "val", 0); /* no parts there: the whole */
     assert_int_equal(source->info.count, 2);

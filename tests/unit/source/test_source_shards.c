@@ -295,6 +295,27 @@ static void samples_that_lack_something(void **state)
     stk__source_close(&source);
 }
 
+static void points_have_names(void **state)
+{
+    (void)state;
+    tarball_text(&ball, "0.jpg", "x");
+    tarball_text(&ball, "0.points.json", "[[1,2],[3,4]]");
+    put("a.tar");
+    static const char *const good[] = {"left_eye\nright_eye\n", "left_eye\r\nright_eye"};
+    stk__source *source = tree_open();
+    assert_null(source->info.point_names);
+    stk__source_close(&source);
+    for (int i = 0; i < 2; i++) {
+        tree_file("points.txt", good[i]);
+        source = tree_open();
+        assert_string_equal(source->info.point_names[0], "left_eye");
+        assert_string_equal(source->info.point_names[1], "right_eye");
+        stk__source_close(&source);
+    }
+    tree_file("points.txt", "left_eye\n");
+    tree_refused("", STK_ERROR_DATA, "'points.txt' has 1 name, but samples have 2 points", "points.txt");
+}
+
 static void values_and_counts(void **state)
 {
     (void)state;
@@ -447,13 +468,21 @@ static void memory_runs_out_for_many(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(samples_of_several_shards), TEST(same_stream_as_the_folder),
-        TEST(ranges_of_shards),          TEST(parts),
-        TEST(keys_of_several_shards),    TEST(samples_that_lack_something),
-        TEST(values_and_counts),         TEST(large_members),
-        TEST(other_things_beside),       TEST(paths_that_are_too_long),
-        TEST(roots_that_vanish),         TEST(indexes_that_cannot_be_kept),
-        TEST(memory_runs_out),           TEST(memory_runs_out_for_many),
+        TEST(samples_of_several_shards),
+        TEST(same_stream_as_the_folder),
+        TEST(points_have_names),
+        TEST(ranges_of_shards),
+        TEST(parts),
+        TEST(keys_of_several_shards),
+        TEST(samples_that_lack_something),
+        TEST(values_and_counts),
+        TEST(large_members),
+        TEST(other_things_beside),
+        TEST(paths_that_are_too_long),
+        TEST(roots_that_vanish),
+        TEST(indexes_that_cannot_be_kept),
+        TEST(memory_runs_out),
+        TEST(memory_runs_out_for_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

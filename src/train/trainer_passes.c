@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A training batch's passes, forward and backward, as one CUDA graph (train.compile_mode=reduce-overhead):
- * the host launches it with one call instead of hundreds. The update stays as it is, few launches with
- * numbers that change with every step (learning rate, step, loss scale).
+/* The passes of a training batch, forward and backward, each marked in the stall table; or both as one CUDA
+ * graph (train.compile_mode=reduce-overhead), which the host launches with one call instead of hundreds. The
+ * update stays as it is, few launches with numbers that change with every step (learning rate, step, loss
+ * scale).
  *
  * A graph works on fixed memory with fixed numbers, so there is one for each slot of a batch: whatever the
  * passes are given must be as it was. The first batch of a slot is trained without, the second one is

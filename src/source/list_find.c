@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which list a folder has: labels.csv, train.csv beside train/, annotations.tsv, … by a table of names, a few
+ * calls however many files the folder has. Two that fit are refused; other tables are told as not read. One
+ * thread, while a source opens. */
+#include "source/list.h"
+
+#include "core/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const stems[] = {"labels",      "points",    "label",        "annotations",
+                                    "annotation",  "train",     "training",     "train_labels",
+                                    "trainLabels", "metadata",  "image_labels", "dataset",
+                                    "data",        "list",      "index",        "images",
+                                    "landmarks",   "keypoints", "groundtruth",  "list_attr_celeba"};
+static const char *const endings[] = {"csv", "jsonl", "tsv", "txt"};
+static const char *const beside[] = {"test.csv",
+                                     "val.csv",
+                                     "valid.csv",
+                                     "validation.csv",
+                                     "sample_submission.csv",
+                                     "sampleSubmission.csv",
+                                     "submission.csv",
+                                     "test.tsv",
+                                     "val.tsv"};
+enum {
+    STEMS = sizeof stems / sizeof stems[0],
+    ENDINGS = sizeof endings / sizeof endings[0],
+    BESIDE = sizeof beside / sizeof beside[0],
+    PRIMARY = 2 /* stems that are lists whatever is in them */
+};
+
+static bool has_table(const stk__site *site, const char *name, char path[PATH_MAX])
+{
+    return stk__path_join(path, site->root, name) && stk__path_is_file(path);
+}
+
+static void name_table(size_t index, char name[64])
+{
+    snprintf(name, 64, "%s.%s", stems[index / ENDINGS], endings[index % ENDINGS]);
+}
+
+/* labels.csv, .jsonl and points.*: what else they have in them is an error, not another layout. */
+static bool is_primary(size_t index)
+{
+    return index / ENDINGS < PRIMARY && index % ENDINGS < 2;
+}
+
+/* Other tables beside folders of images may be about something else: they need something to learn, or columns
+ * about files that are not in folders, which would be classes. */
+static stk_status fits(const stk__site *site, size_t index, bool *fit, stk_error *error)
+{
+    const bool json = strcmp(endings[index % ENDINGS], "jsonl") == 0;
+    stk__list_fit found;
+    STK__TRY(json ? stk__list_look_json(site, &found, error) : stk__list_look_csv(site, &found, error));
+    *fit = found.list && (found.target || is_primary(index) || (found.columns > 1 && !found.foldered));
+    return STK_OK;
+}
+
+static stk_status refuse_two(const stk__site *site, const char *a, const char *b, stk_error *error)
+{
+    stk__fail(error, STK_ERROR_DATA, "'%s' has two lists, '%s' and '%s'", site->root, a, b);
+    stk__error_place(error, "%s", site->root);
+    stk__error_hint(error, "name one of them: data.root=%s/%s or data.root=%s/%s", site->root, a, site->root,
+                    b);
+    return STK_ERROR_DATA;
+}
+
+typedef struct tables {
+    size_t there[STEMS * ENDINGS], count;
+} tables;
+
+static tables find_tables(const stk__site *site)
+{
+    tables found = {.count = 0};
+    char name[64], path[PATH_MAX];
+    for (size_t i = 0; i < STEMS * ENDINGS; i++) {
+        name_table(i, name);
+        if (has_table(site, name, path)) found.there[found.count++] = i;
+    }
+    return found;
+}
+
+/* *chosen: index of the only one that fits; SIZE_MAX: none. */
+static stk_status choose(stk__site *site, const tables *found, size_t *chosen, stk_error *error)
+{
+    char name[64], other[64];
+    *chosen = SIZE_MAX;
+    for (size_t i = 0; i < found->count; i++) {
+        bool fit;
+        name_table(found->there[i], name);
+        if (!has_table(site, name, site->file)) continue;
+        STK__TRY(fits(site, found->there[i], &fit, error));
+        if (!fit) continue;
+        if (*chosen != SIZE_MAX) {
+            name_table(*chosen, other);
+            return refuse_two(site, other, name, error);
+        }
+        *chosen = found->there[i];
+    }
+    return STK_OK;
+}
+
+stk_status stk__list_find(stk__site *site, bool *found, stk_error *error)
+{
+    const tables all = find_tables(site);
+    char name[64];
+    size_t chosen = SIZE_MAX;
+    *found = false;
+    if (all.count == 1 && is_primary(all.there[0]))
+        chosen = all.there[0];
+    else if (all.count)
+        STK__TRY(choose(site, &all, &chosen, error));
+    if (chosen == SIZE_MAX && all.count && is_primary(all.there[0])) chosen = all.there[0];
+    site->file[0] = '\0';
+    if (chosen == SIZE_MAX) return STK_OK;
+    name_table(chosen, name);
+    *found = has_table(site, name, site->file);
+    return STK_OK;
+}
+
+static void tell_other(const stk__site *site, const char *name, stk__source_info *info)
+{
+    char path[PATH_MAX];
+    if (!has_table(site, name, path) || strcmp(path, site->file) == 0) return;
+    stk__left_out_add(info, "tables beside the list: not read", 1, name);
+}
+
+void stk__list_tell_others(const stk__site *site, stk__source_info *info)
+{
+    for (size_t i = 0; i < BESIDE; i++)
+        tell_other(site, beside[i], info);
+    for (size_t i = 0; i < STEMS * ENDINGS; i++) {
+        char name[64];
+        name_table(i, name);
+        tell_other(site, name, info);
+    }
+}

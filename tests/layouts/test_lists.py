@@ -1,0 +1,292 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Lists of images as people and programs write them: each is read as it was meant, or refused with a reason.
+
+A row of a table is the text of a list, the files beside it, settings, and either the whole reading (layout, number of
+samples, classes with their counts, the network that fits, what is told as not used) or words of the refusal and its
+hint. Run by meson with STOKER set; stdlib only.
+"""
+import json
+import os
+import pathlib
+import re
+import struct
+import subprocess
+import tempfile
+import unittest
+import zlib
+
+STOKER = os.environ["STOKER"]
+
+
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+def png(shade, channels=3, side=8):
+    header = struct.pack(">IIBBBBB", side, side, 8, 2 if channels == 3 else 0, 0, 0, 0)
+    rows = b"".join(b"\0" + bytes([shade] * side * channels) for _ in range(side))
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
+def images(pattern, count=4):
+    return {pattern.format(i): png(10 * i) for i in range(count)}
+
+
+IMAGES = images("images/{}.png")
+LIST, BARE = "list of images", "list of images without header"
+
+
+class Read:
+    """What must come out. classes: {name or id: count}; network: what fits; None: nothing can be trained."""
+
+    def __init__(self, classes=None, network="resnet", unused=(), samples=4, layout=LIST, bad=0, said=""):
+        self.classes, self.network, self.unused = classes or {}, network, list(unused)
+        self.samples, self.layout, self.bad, self.said = samples, layout, bad, said
+
+
+class Refused:
+    def __init__(self, message, hint):
+        self.message, self.hint = message, hint
+
+
+def rows(header, *lines, end="\n"):
+    return end.join((header, *lines, ""))
+
+
+CATS = {"cat": 2, "dog": 2}
+NAMED = ["0.png,cat", "1.png,dog", "2.png,cat", "3.png,dog"]
+
+READ = [
+    ("file and label", {"labels.csv": rows("file,label", *NAMED)}, [], Read(CATS)),
+    ("other case", {"labels.csv": rows("File,LABEL", *NAMED)}, [], Read(CATS)),
+    ("Image Name, class", {"labels.csv": rows("Image Name,Class", *NAMED)}, [], Read(CATS)),
+    ("img_path, category", {"labels.csv": rows("img_path,category", *NAMED)}, [], Read(CATS)),
+    ("filename and id", {"labels.csv": rows("id,filename,species", *(f"{9 - i},{NAMED[i]}" for i in range(4)))}, [],
+     Read(CATS, unused=["column 'id'"])),
+    ("Windows: BOM, CRLF", {"labels.csv": "\ufeff" + rows("file,label", *NAMED, end="\r\n")}, [], Read(CATS)),
+    ("Windows: backslashes", {"labels.csv": rows("file,label", *("images\\" + row for row in NAMED))}, [], Read(CATS)),
+    ("Excel in German", {"labels.csv": rows("file;label", *(row.replace(",", ";") for row in NAMED))}, [], Read(CATS)),
+    ("tab, .tsv", {"labels.tsv": rows("file\tlabel", *(row.replace(",", "\t") for row in NAMED))}, [], Read(CATS)),
+    ("tab, .csv", {"labels.csv": rows("file\tlabel", *(row.replace(",", "\t") for row in NAMED))}, [], Read(CATS)),
+    ("blanks, .txt", {"labels.txt": rows("0.png cat", *(row.replace(",", "  ") for row in NAMED[1:]))}, [],
+     Read(CATS, layout=BARE)),
+    ("quoted cells", {"labels.csv": rows("file,label,note", *(f'"{r[:5]}","{r[6:]}","a, ""b"""' for r in NAMED))}, [],
+     Read(CATS, unused=["column 'note'"])),
+    ("no header", {"labels.csv": rows(*NAMED)}, [], Read(CATS, layout=BARE)),
+    ("no header, integers", {"labels.csv": rows(*(f"{i}.png,{i % 2}" for i in range(4)))}, [],
+     Read({0: 2, 1: 2}, layout=BARE)),
+    ("no header, three columns", {"labels.csv": rows(*(f"{i},{NAMED[i]}" for i in range(4)))},
+     ["data.columns=file=2,label=3"], Read(CATS, layout=BARE, unused=["column '1'"])),
+    ("pandas with index", {"labels.csv": rows(",file,label", *(f"{i},{NAMED[i]}" for i in range(4)))}, [],
+     Read(CATS, unused=["column 1 of the list, without a name"])),
+    ("pandas twice", {"labels.csv": rows("Unnamed: 0,file,label", *(f"{i},{NAMED[i]}" for i in range(4)))}, [],
+     Read(CATS, unused=["column 'Unnamed: 0'"])),
+    ("pandas floats", {"labels.csv": rows("file,label", *(f"{i}.png,{i % 2}.0" for i in range(4)))}, [],
+     Read({0: 2, 1: 2})),
+    ("names without extension", {"labels.csv": rows("image_id,label", *(row.replace(".png", "") for row in NAMED))},
+     [], Read(CATS)),
+    ("numbers as names", {"train.csv": rows("id,label", *(row.replace(".png", "") for row in NAMED))}, [], Read(CATS)),
+    ("Kaggle: train.csv, train/, test/", {"train.csv": rows("id,label", *(row.replace(".png", "") for row in NAMED)),
+     "test.csv": rows("id", "0", "1"), "sample_submission.csv": rows("id,label", "0,cat"), **images("train/{}.png"),
+     **images("test/{}.png"), "images": None}, [], Read(CATS, said="train'")),
+    ("Kaggle: train_images/", {"train.csv": rows("image_id,label", *NAMED), **images("train_images/{}.png"),
+     **images("test_images/{}.png"), "images": None}, [], Read(CATS, said="train_images'")),
+    ("images in one other folder", {"labels.csv": rows("file,label", *NAMED), **images("pictures/{}.png"),
+     "images": None}, [], Read(CATS, said="pictures'")),
+    ("Hugging Face: metadata.csv", {"metadata.csv": rows("file_name,label", *(f"{row}" for row in NAMED)),
+     **images("{}.png"), "images": None}, [], Read(CATS)),
+    ("annotations.csv", {"annotations.csv": rows("path,label", *NAMED)}, [], Read(CATS)),
+    ("data.columns", {"labels.csv": rows("Bild,Art,Ort", *(row + ",x" for row in NAMED))},
+     ["data.columns=file=Bild,label=Art"], Read(CATS, unused=["column 'Ort'"])),
+    ("data.columns, two labels", {"labels.csv": rows("file,label,breed", *(row + ",x" for row in NAMED))},
+     ["data.columns=label=label"], Read(CATS, unused=["column 'breed'"])),
+    ("data.columns, of boxes", {"labels.csv": rows("file,class,xmin,ymin,xmax,ymax", *(r + ",1,1,2,2" for r in NAMED))},
+     ["data.columns=label=class"], Read(CATS, unused=["column 'xmin'", "column 'ymin'", "column 'xmax'",
+                                                       "column 'ymax'"])),
+    ("one attribute of CelebA", {"labels.csv": rows("image_id,Smiling,Young", "0.png,-1,1", "1.png,1,1", "2.png,-1,-1",
+                                                    "3.png,1,1")},
+     ["data.columns=label=Smiling"], Read({0: 2, 1: 2}, unused=["column 'Young'"])),
+    ("target that is a name", {"labels.csv": rows("file,target", *NAMED)}, [], Read(CATS)),
+    ("label with age", {"labels.csv": rows("file,label,age", *(row + ",33" for row in NAMED))}, [],
+     Read(CATS, unused=["column 'age'"])),
+    ("fold is not a part", {"labels.csv": rows("file,label,fold", *(row + ",1" for row in NAMED))}, [],
+     Read(CATS, unused=["column 'fold'"])),
+    ("numbers of parts, ignored", {"labels.csv": rows("file,label,partition", *(row + ",0" for row in NAMED))},
+     ["data.columns=split=none"], Read(CATS, unused=["column 'partition'"])),
+    ("values", {"labels.csv": rows("file,value", *(f"{i}.png,{i}.5" for i in range(4)))}, [], Read(network=None)),
+    ("values called age", {"labels.csv": rows("file,age", *(f"{i}.png,{30 + i}" for i in range(4)))}, [],
+     Read(network=None)),
+    ("only files", {"labels.csv": rows("file", *(f"{i}.png" for i in range(4)))}, [], Read(network=None)),
+    ("points", {"points.csv": rows("file,nose_x,nose_y", *(f"{i}.png,1,2" for i in range(4)))}, [],
+     Read(network="locator")),
+    ("x and y", {"points.csv": rows("file,x,y", *(f"{i}.png,1,2" for i in range(4)))}, [], Read(network="locator")),
+    ("x1, y1, x2, y2 as points", {"labels.csv": rows("file,x1,y1,x2,y2", *(f"{i}.png,1,2,3,4" for i in range(4)))},
+     ["data.columns=points=all"], Read(network="locator")),
+    ("mask_path", {"labels.csv": rows("image,mask_path", *(f"images/{i}.png,m/{i}.png" for i in range(4))),
+     **{f"m/{i}.png": png(i % 2, 1) for i in range(4)}}, ["data.num_classes=2"], Read(network="unet")),
+    ("JSON Lines", {"labels.jsonl": "".join(f'{{"file_name": "{row[:5]}", "label": "{row[6:]}", "author": 3}}\n'
+                                            for row in NAMED)}, [], Read(CATS, unused=["column 'author'"])),
+    ("JSON beside images", {f"images/{i}.json": '{"bg_center": [1, 2], "sd_center": [3, 4], "id": 5}'
+                            for i in range(4)}, [],
+     Read(network="locator", layout="images with points in JSON files")),
+    ("labelme points", {f"images/{i}.json": '{"shapes": [{"label": "nose", "points": [[1, 2]], "shape_type": "point"}]'
+                        ', "imagePath": "x"}' for i in range(4)}, [],
+     Read(network="locator", layout="images with points in JSON files")),
+]
+
+REFUSED = [
+    ("no file column", {"labels.csv": rows("a,b", "1,2")}, [], Refused("no column names the images",
+                                                                       "data.columns='file=COLUMN'")),
+    ("two labels", {"labels.csv": rows("file,label,breed", *(row + ",x" for row in NAMED))}, [],
+     Refused("the columns 'label' and 'breed' can both be the label", "data.columns='label=breed'")),
+    ("label and value", {"labels.csv": rows("file,label,value", "0.png,cat,1")}, [],
+     Refused("column 3 'value' and a label exclude each other", "data.columns='value=value'")),
+    ("unknown in data.columns", {"labels.csv": rows("file,label", *NAMED)}, ["data.columns=label=breed"],
+     Refused("takes the label from 'breed', which is not a column of the list", "'file', 'label'")),
+    ("nonsense in data.columns", {"labels.csv": rows("file,label", *NAMED)}, ["data.columns=breed"],
+     Refused("data.columns has 'breed', which does not say ROLE=COLUMN", "file, label, value, mask, split and points")),
+    ("URLs", {"labels.csv": rows("url,label", "https://host/0.png,cat")}, [],
+     Refused("the column 'url' has URLs: images must be local files", "download")),
+    ("decimals as labels", {"labels.csv": rows("file,label", "0.png,0.5", "1.png,0.25")}, [],
+     Refused("numbers that are not integers", "data.columns='value=label'")),
+    ("xmin, ymin, xmax, ymax", {"train.csv": rows("filename,class,xmin,ymin,xmax,ymax", "0.png,cat,1,1,2,2")}, [],
+     Refused("object detection is not supported", "data.columns='label=class'")),
+    ("bbox", {"train.csv": rows("image_id,width,height,bbox,source", '0,9,9,"[1, 1, 2, 2]",x')}, [],
+     Refused("bounding boxes (column 'bbox')", "data.columns")),
+    ("run-length masks", {"train.csv": rows("ImageId,EncodedPixels", "0.png,1 3 10 5")}, [],
+     Refused("run-length encoded masks", "PNG files")),
+    ("VIA polygons", {"annotations.csv": rows("filename,region_shape_attributes", '0.png,"{""name"": ""polygon""}"')}, [],
+     Refused("polygons (VIA)", "data.columns")),
+    ("attributes of CelebA", {"list_attr_celeba.csv": rows("image_id,Smiling,Young,Male", "0.png,-1,1,1", "1.png,1,1,-1")},
+     [], Refused("3 columns of 0 and 1 ('Smiling', 'Young', …)", "data.columns='label=Smiling'")),
+    ("one-hot", {"labels.csv": rows("image,MEL,NV", "0.png,1.0,0.0", "1.png,0.0,1.0")}, [],
+     Refused("multi-label classification is not supported", "data.columns='label=MEL'")),
+    ("labels with ;", {"labels.csv": rows("file,tags", "0.png,cat;dog", "1.png,cat")}, [],
+     Refused("several labels in one cell ('cat;dog')", "data.columns='label=tags'")),
+    ("labels with blanks", {"labels.csv": rows("Id,Target", "0,16 0", "1,5", "2,x y")}, [],
+     Refused("multi-label classification is not supported", "data.columns='label=Target'")),
+    ("lists of labels in JSON", {"labels.jsonl": '{"file": "0.png", "label": ["cat", "dog"]}\n'}, [],
+     Refused("lists of labels", "data.columns='label=none'")),
+    ("parts as numbers", {"labels.csv": rows("image_id,partition,label", "0.png,0,x", "1.png,2,y")}, [],
+     Refused("the column 'partition' has '0', which is none of train, val and test", "data.columns='split=none'")),
+    ("no header, three columns", {"labels.csv": rows("0.png,1,2", "1.png,3,4")}, [],
+     Refused("has no header and 3 columns", "data.columns='file=1,label=2'")),
+    ("two lists", {"labels.csv": rows("file,label", *NAMED), "annotations.csv": rows("file,label", *NAMED)}, [],
+     Refused("has two lists, 'labels.csv' and 'annotations.csv'", "data.root=")),
+    ("two extensions", {"labels.csv": rows("id,label", "0,cat"), "images/0.npy": b""}, [],
+     Refused("a name of the list can be", "extensions")),
+    ("two folders", {"labels.csv": rows("file,label", *NAMED), **images("a/{}.png"), **images("b/{}.png"),
+     "images": None}, [], Refused("the files of the list can be those in", "images/")),
+    ("COCO", {"annotations/instances_train.json": '{"images": [], "annotations": [], "categories": []}'}, [],
+     Refused("is a COCO annotation file", "object detection is not supported")),
+    ("YOLO", {"labels/0.txt": "0 0.5 0.5 0.2 0.2\n"}, [], Refused("is a YOLO annotation", "labels.csv")),
+    ("VOC", {"Annotations/0.xml": "<annotation/>"}, [], Refused("is a VOC annotation", "labels.csv")),
+    ("labelme boxes", {f"images/{i}.json": '{"shapes": [{"label": "a", "points": [[1, 2], [3, 4]], "shape_type": '
+                       '"rectangle"}]}' for i in range(4)}, [], Refused("boxes and polygons are not supported", "JSON")),
+    ("JSON beside one image only", {"images/0.json": '{"a": [1, 2]}', "images/1.json": '{"a": [1, 2]}'}, [],
+     Refused("2.json' cannot be read: every image needs one", "points.csv")),
+    ("HDF5", {"data.h5": b"x", "images": None}, [], Refused("1 .h5 file: unsupported format", "h5py")),
+    ("Excel", {"labels.xlsx": b"x", "images": None}, [], Refused("1 .xlsx file", "CSV UTF-8")),
+    ("ZIP", {"images.zip": b"x", "images": None}, [], Refused("1 .zip file", "unzip")),
+    ("Parquet", {"train.parquet": b"x", "images": None}, [], Refused("1 .parquet file", "read_parquet")),
+    ("MATLAB", {"train.mat": b"x", "images": None}, [], Refused("1 .mat file", "loadmat")),
+    ("TFRecord", {"train.tfrecord": b"x", "images": None}, [], Refused("1 .tfrecord file", "TensorFlow")),
+]
+
+
+def build(folder, files):
+    if "images" not in files:
+        files = {**IMAGES, **files}
+    for name, data in files.items():
+        if data is None:
+            continue
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data if isinstance(data, bytes) else data.encode())
+
+
+def run(*arguments):
+    done = subprocess.run([STOKER, *arguments], capture_output=True, text=True, timeout=60,
+                          env={**os.environ, "NO_COLOR": "1"})
+    return done.returncode, done.stdout, done.stderr
+
+
+class Lists(unittest.TestCase):
+    def check_read(self, root, settings, expected):
+        status, out, said = run("stats", root, "--json", "-v", *settings)
+        self.assertEqual(status, 0, said)
+        found = json.loads(out)
+        self.assertEqual(found["layout"], expected.layout)
+        self.assertEqual(found["samples"], expected.samples)
+        self.assertEqual(found["bad_samples"], expected.bad)
+        if expected.network == "resnet":
+            counts = {c.get("name") or c["id"]: c["count"] for c in found["classes"]}
+            self.assertEqual(counts, expected.classes)
+        unused = re.findall(r"info: (column .*?)(?: of the list)?(?:: not used| of the list, without a name: not used)",
+                            said)
+        self.assertEqual([u if u.startswith("column '") else u + " of the list, without a name" for u in unused],
+                         expected.unused, said)
+        self.assertIn(expected.said, said)
+        self.check_network(root, settings, expected)
+
+    def check_network(self, root, settings, expected):
+        """A network that fits nothing here is refused, and the hint names the one that does."""
+        status, _, said = run("train", root, "model.name=lstm", "data.image_size=8", *settings)
+        self.assertEqual(status, 2, said)
+        if expected.network:
+            self.assertIn(f"model.name={expected.network}, or other data", said)
+        else:
+            self.assertRegex(said, "image regression is not supported|without labels, masks or points")
+
+    def check_refused(self, root, settings, expected):
+        for verb in ("load", "train"):
+            status, _, said = run(verb, root, *settings)
+            self.assertNotEqual(status, 0)
+            message, _, hint = said.partition("hint:")
+            self.assertIn(expected.message, message)
+            self.assertIn(expected.hint, hint)
+        self.assertFalse(re.search("Traceback|assert", said))
+
+    def test_tables(self):
+        names = set()
+        for name, files, settings, expected in READ + REFUSED:
+            with self.subTest(name), tempfile.TemporaryDirectory() as folder:
+                names.add((name, type(expected)))
+                build(pathlib.Path(folder), files)
+                check = self.check_read if isinstance(expected, Read) else self.check_refused
+                check(folder, settings, expected)
+        self.assertGreaterEqual(len(names), 40)
+        self.assertEqual(len(names), len(READ) + len(REFUSED))
+
+    def test_yaml_map(self):
+        with tempfile.TemporaryDirectory() as folder:
+            build(pathlib.Path(folder), {"labels.csv": rows("Bild Name,Art,Ort", *(row + ",x" for row in NAMED))})
+            config = pathlib.Path(folder) / "config.yaml"
+            config.write_text(f'data:\n  root: {folder}\n  columns: {{file: "Bild Name", label: Art}}\n')
+            status, out, said = run("stats", str(config), "--json")
+            self.assertEqual(status, 0, said)
+            self.assertEqual([c["name"] for c in json.loads(out)["classes"]], ["cat", "dog"])
+
+    def test_not_a_list(self):
+        with tempfile.TemporaryDirectory() as folder:
+            build(pathlib.Path(folder), {**images("a/{}.png"), **images("b/{}.png"), "images": None})
+            _, _, said = run("load", folder, "data.columns=file=x")
+            self.assertRegex(said, r"data\.columns +file=x +- +not used here: the data set is not a list")
+
+    def test_parts(self):
+        """Rows of val and test are never trained on. The loader asks lists for parts when layouts are merged."""
+        with tempfile.TemporaryDirectory() as folder:
+            lines = [f"{i}.png,{'cat' if i % 2 else 'dog'},{'train val test train'.split()[i]}" for i in range(4)]
+            build(pathlib.Path(folder), {"labels.csv": rows("file,label,split", *lines)})
+            counts = {}
+            for part in ("train", "val", "test"):
+                status, out, said = run("load", folder, "--json", f"data.part={part}")
+                if status or json.loads(out)["samples"] == 4:
+                    self.skipTest("the loader does not ask sources for parts yet")
+                counts[part] = json.loads(out)["samples"]
+            self.assertEqual(counts, {"train": 2, "val": 1, "test": 1})
+
+
+if __name__ == "__main__":
+    unittest.main()
