@@ -223,6 +223,27 @@ def check_training():
               "other/masks/01.png" in done.stderr and not os.path.exists(f"{folder}/s"), done.stderr)
 
 
+def check_colors_of_a_run():
+    """Colors that were numbered once keep their numbers."""
+    with tempfile.TemporaryDirectory() as folder:
+        make(folder, colored(VOC, VOC, [(0, 0, 0), (128, 0, 0)], VOC))
+        done = run("train", ".", "--run", "r", "data.mask_colors=auto", "data.val_split=0.25", "data.batch_size=2",
+                   "data.num_workers=1", "train.epochs=1", *SMALL, folder=folder)
+        check("colors run", done.returncode == 0, done.stderr)
+        for line in ("#000000 class 0: 4 masks, ", "#008000 class 1: 3 masks, ", "#800000 class 2: 4 masks, "):
+            check("colors run", line in done.stderr, done.stderr)
+        settings = pathlib.Path(folder, "r/config.yaml").read_text()
+        check("colors kept", "000000:0,008000:1,800000:2" in settings, settings)
+        make(folder, colored(VOC, [(0, 0, 0), (0, 0, 9)], VOC, VOC))
+        done = run("train", "--run", "r", "--resume", "train.epochs=2", folder=folder)
+        check("a new color", done.returncode not in (0, -6, -11) and "#000009" in done.stderr, done.stderr)
+        make(folder, colored(VOC, VOC, VOC, VOC))
+        done = run("train", "--run", "r", "--resume", "train.epochs=2", folder=folder)
+        check("colors resumed", done.returncode == 0, done.stderr)
+        done = run("eval", "r", folder=folder)
+        check("colors evaluated", done.returncode == 0 and "#008000" in done.stdout, done.stdout + done.stderr)
+
+
 def check_loading():
     """load looks at nothing unless it is asked to."""
     with tempfile.TemporaryDirectory() as folder:
@@ -257,6 +278,7 @@ for case in UNDERSTOOD:
 for case in REFUSED:
     check_refused(*case)
 check_training()
+check_colors_of_a_run()
 check_loading()
 print(f"{len(UNDERSTOOD)} data sets understood, {len(REFUSED)} refused; {len(failures)} failures")
 sys.exit(1 if failures else 0)
