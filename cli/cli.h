@@ -7,6 +7,7 @@
 #include "core/json_text.h"
 #include "core/memory.h"
 #include "core/process.h"
+#include "session/file_notes_json.h"
 #include "session/ledger_file.h"
 #include "session/loader_settings.h"
 #include "session/session.h"
@@ -184,6 +185,11 @@ void stk__cli_print_all_effects(const stk__config *config); /* with -vv only: ev
 void stk__cli_tell_sample(void *progress, const stk_ledger_entry *entry);
 /* False: not everything could be written, and that has been printed. */
 bool stk__cli_ledger_close(stk__ledger_file *ledger);
+/* Notes about odd files, each a line: "  note: 12 files misnamed: …". part: "validation: ", or "". loader
+ * NULL: none. */
+void stk__cli_print_file_notes(const char *indent, const char *part, stk_loader *loader);
+/* The same as the list "notes" of a report. */
+void stk__cli_add_file_notes(json_t *report, stk_loader *loader);
 /* {"truncated": 3, …}: the classes of damage that came up. */
 json_t *stk__cli_damages_json(const stk_loader_stats *stats);
 

@@ -241,6 +241,14 @@ static void offer_settings(stk__nearest *nearest, const stk__verb *verb, char fu
     }
 }
 
+/* A name of another program that has no counterpart: the reason. False: it is none of those. */
+static bool print_reason(const char *topic)
+{
+    const stk__foreign_name *row = stk__foreign_find(topic, strlen(topic));
+    if (row && !row->key) printf("There is no setting '%s': %s.\n", row->name, row->text);
+    return row && !row->key;
+}
+
 /* verb NULL: of any verb. */
 static int refuse_topic(const stk__verb *verb, const char *topic)
 {
@@ -265,12 +273,14 @@ int stk__help_run(int argc, char **argv)
         stk__help_overview(stdout);
         return STK_EXIT_GOOD;
     }
-    if (verb && (print_known(verb, topic) || print_search(verb, topic))) return STK_EXIT_GOOD;
+    if (verb && (print_known(verb, topic) || print_reason(topic) || print_search(verb, topic)))
+        return STK_EXIT_GOOD;
     if (verb) return refuse_topic(verb, topic);
     if (print_known(&stk__verb_train, topic)) return STK_EXIT_GOOD; /* it has nearly all of them */
     for (size_t i = 0; stk__verbs[i]; i++)
         if (print_topic(stk__verbs[i], topic)) return STK_EXIT_GOOD;
-    return print_search(&stk__verb_train, topic) ? STK_EXIT_GOOD : refuse_topic(NULL, topic);
+    return print_reason(topic) || print_search(&stk__verb_train, topic) ? STK_EXIT_GOOD
+                                                                        : refuse_topic(NULL, topic);
 }
 
 /* --- all verbs ---------------------------------------------------------------------------------------------

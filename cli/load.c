@@ -177,6 +177,7 @@ static json_t *report_json(const load_job *job, bool complete)
         stages_json(job), "num_workers", (int)info->num_workers, "slots", (int)info->slot_count,
         "fingerprint", info->fingerprint, "effects", stk__config_effects_json(job->arguments.config));
     if (report) json_object_set_new(report, "cache", cache_json(job));
+    if (report) stk__cli_add_file_notes(report, job->loader);
     return report;
 }
 
@@ -241,6 +242,7 @@ static void print_report(const load_job *job)
     print_stages(job);
     print_cache(job);
     print_damages(job);
+    stk__cli_print_file_notes("  ", "", job->loader);
 }
 
 static void print_digest(const load_job *job)

@@ -298,6 +298,21 @@ void stk__cli_print_all_effects(const stk__config *config)
     if (stk__cli_verbose >= 2 && !stk__cli_quiet) stk__cli_print_effects(config);
 }
 
+void stk__cli_print_file_notes(const char *indent, const char *part, stk_loader *loader)
+{
+    char text[STK_FILE_NOTE_BYTES];
+    for (int kind = 0; kind < STK_FILE_NOTE_KINDS; kind++)
+        if (stk__loader_file_note(loader, (stk__file_note_kind)kind, text, sizeof text))
+            printf("%snote: %s%s\n", indent, part, stk__cli_text(text));
+}
+
+void stk__cli_add_file_notes(json_t *report, stk_loader *loader)
+{
+    json_t *rows = json_array();
+    stk__file_notes_append(rows, loader, NULL);
+    json_object_set_new(report, "notes", rows);
+}
+
 json_t *stk__cli_damages_json(const stk_loader_stats *stats)
 {
     json_t *object = json_object();

@@ -33,7 +33,7 @@ static void print_number(int width, const char *format, double value)
     printf(" %*s", width, text);
 }
 
-/* --- files and sizes ---------------------------------------------------------------------------------------
+/* --- files and sizes ------------------------------------------------------------------------------------
  */
 
 /* "files       12 PNG (11 RGB, 1 gray)" */
@@ -136,8 +136,7 @@ static void print_pixels(const json_t *report)
         printf("  %-11s %12s\n", "others", stk__cli_grouped(count_of(report, "other_sizes")));
 }
 
-/* --- targets
- * -------------------------------------------------------------------------------------------------
+/* --- targets --------------------------------------------------------------------------------------------
  */
 
 static void print_classes(const json_t *report)
@@ -204,8 +203,7 @@ static void print_columns(const json_t *report)
     }
 }
 
-/* --- findings
- * ------------------------------------------------------------------------------------------------
+/* --- findings -------------------------------------------------------------------------------------------
  */
 
 static void print_finding(stk__table *table, const json_t *finding)

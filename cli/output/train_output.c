@@ -396,6 +396,8 @@ void stk__train_output_end(stk__train_output *out)
                (long long)r->at.skipped, stk__cli_count((uint64_t)(r->at.step + r->at.skipped), "step"),
                r->at.skipped == 1 ? "was" : "were", r->at.loss_scale);
     print_bad_samples(out);
+    stk__cli_print_file_notes("", "", s->loader);
+    stk__cli_print_file_notes("", "validation: ", s->val_loader);
     if (r->checkpoint[0]) printf("last checkpoint: %s\n", r->checkpoint);
     printf("run: %s (report.html, config.yaml, run.json, metrics.jsonl, checkpoints)\n",
            stk__run_folder_path(out->train->folder));

@@ -59,10 +59,10 @@ typedef struct stk_loader_options {
     size_t struct_size;   /* sizeof(stk_loader_options): see STK_INIT (status.h) */
     const char *root;     /* folder, list, series, or make:faces …; the only field that must be set */
     const char *val_root; /* where STK_PART_VAL is, if not in root */
-    const char *columns;  /* of a list by role: "file=Image Name,label=species"; NULL: by their names */
     stk_part part;
     double val_split; /* share of samples held back for validation */
     int64_t split_seed;
+    const char *columns;     /* of a list by role: "file=Image Name,label=species"; NULL: by their names */
     int64_t limit;           /* use only the first samples of the part; 0: all */
     int32_t image_size[2];   /* h, w; 0: as stored */
     int64_t channels;        /* 1, 3; 0: as found */
@@ -246,6 +246,9 @@ typedef struct stk_loader_stats {
     uint64_t cache_hits;                 /* samples that came from the cache */
     uint64_t device_batches;             /* that a device made, and what they took by its own clock */
     uint64_t device_copy_ns, device_kernel_ns;
+    uint64_t misnamed_files; /* delivered, each counted once: of another format than the extension says */
+    uint64_t warning_files;  /* the same: with decoder warnings that are no damage, or were permitted */
+    uint64_t resized_masks;  /* the same: of another size than their image, resized by nearest neighbor */
 } stk_loader_stats;
 
 /* Since open. All zero for a loader that is NULL. Threads: any. */

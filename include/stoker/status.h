@@ -44,7 +44,9 @@ typedef enum stk_status {
 #define STK_INIT(type) ((type){.struct_size = sizeof(type)})
 #endif
 
-/* Classes of damage a sample can have: identifier, the word in ledgers, the sentence for people. */
+/* Classes of damage a sample can have: identifier, the word in ledgers, the sentence for people.
+ * WRONG_EXTENSION is not produced any more: such files are decoded and counted
+ * (stk_loader_stats.misnamed_files). */
 #define STK_DAMAGE_LIST(X)                                                                                   \
     X(NONE, "none", "no damage")                                                                             \
     X(MISSING, "missing", "the file is missing")                                                             \

@@ -81,6 +81,7 @@ void stk__config_destroy(stk__config **config)
         stk__free(node);
     }
     stk__buffer_fini(&gone->foreign_sections);
+    stk__buffer_fini(&gone->foreign_tables);
     stk__buffer_fini(&gone->foreign_rows);
     stk__free(gone->tables);
     stk__free(gone->settings);
@@ -97,6 +98,11 @@ stk_status stk__config_foreign(stk__config *config, const char *section_and_alia
     STK__TRY(keep(config, section_and_aliases, &section.names, error));
     STK__TRY(keep(config, sentence, &section.why, error));
     return stk__buffer_append(&config->foreign_sections, &section, sizeof section, error);
+}
+
+stk_status stk__config_foreign_options(stk__config *config, const stk__option_table *table, stk_error *error)
+{
+    return stk__buffer_append(&config->foreign_tables, &table, sizeof table, error);
 }
 
 stk_status stk__config_read_value(const stk__option *option, const char *text, stk__config_scratch *value,
@@ -173,12 +179,28 @@ static stk_status remember_row(stk__config *config, stk__config_target target, s
     return input.place ? keep(config, place, &slot->place, error) : STK_OK;
 }
 
+/* Has the setting a value that a denial of `word` leaves alone: bf16, when fp16 is denied? */
+static bool is_left_alone(const stk__config_setting *setting, const char *word, size_t length)
+{
+    stk__origin origin;
+    const stk__config_slot *slot = stk__config_winner(setting, &origin);
+    if (!slot || slot->denial || strcmp(slot->value, "true") == 0) return false;
+    return strlen(slot->value) != length || strncmp(slot->value, word, length) != 0;
+}
+
 static stk_status take_translated(stk__config *config, stk__config_target target, stk__config_input input,
                                   stk_error *error)
 {
     stk__foreign_value value;
+    stk__config_slot *slot = &target.setting->slots[input.origin];
+    const char *word;
+    size_t length;
     STK__TRY(stk__config_translate(target, &input, &value, error));
+    const bool denial = stk__config_is_denial(target.row, input.value, &word, &length);
+    if (denial && is_left_alone(target.setting, word, length)) return STK_OK;
+    if (slot->denial) slot->reading = 0;
     STK__TRY(take_setting(config, target.setting, input, error));
+    slot->denial = denial;
     return target.row ? remember_row(config, target, input, value.note, error) : STK_OK;
 }
 

@@ -34,6 +34,10 @@ void stk__config_destroy(stk__config **config);
 stk_status stk__config_foreign(stk__config *config, const char *section_and_aliases, const char *why,
                                stk_error *error);
 
+/* The options of such a section: they are then known by their names alone, too ("lr"). The table must outlive
+ * the config. */
+stk_status stk__config_foreign_options(stk__config *config, const stk__option_table *table, stk_error *error);
+
 /* YAML: one document whose root is a map (or nothing), at most 1 MiB, 8 levels. Nested maps and dotted keys
  * mean the same. An empty value unsets the key. No anchors, aliases or tags. Or lines KEY = value, [section]
  * (config_pairs.c), by the name's ending or the first line. Errors have file:line:column as place. After a

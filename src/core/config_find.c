@@ -143,12 +143,23 @@ stk__config_setting *stk__config_look_up(const stk__config *config, const char *
     return look_up(config, key, &target, &other) && !other ? target.setting : NULL;
 }
 
+/* key as it was written, ours with its section renamed: in Lightning's trainer stands everything, whatever
+ * section it has here. */
+static bool look_up_renamed(const stk__config *config, const char *key, const char *ours,
+                            stk__config_target *target, stk__config_setting **other)
+{
+    if (look_up(config, ours, target, other)) return true;
+    if (ours == key || strncmp(ours, "train.", 6) != 0) return false;
+    return look_up(config, ours + 6, target, other);
+}
+
 bool stk__config_is_setting(const stk__config *config, const char *key)
 {
     char renamed[STK_CONFIG_KEY_BYTES];
     stk__config_setting *other;
     stk__config_target target;
-    return look_up(config, stk__config_rename(config, key, renamed), &target, &other) && target.setting;
+    const char *ours = stk__config_rename(config, key, renamed);
+    return look_up_renamed(config, key, ours, &target, &other) && target.setting;
 }
 
 static stk_status refuse_ambiguous(const char *key, const char *first, const char *second, stk_error *error)
@@ -158,10 +169,30 @@ static stk_status refuse_ambiguous(const char *key, const char *first, const cha
     return STK_ERROR_CONFIG;
 }
 
+/* The option of another room that a bare key names, and its section; NULL: none, or several. */
+static const char *find_foreign_option(const stk__config *config, const char *key, const char **section)
+{
+    const size_t count = config->foreign_tables.size_bytes / sizeof(const stk__option_table *);
+    const stk__option_table *const *tables = (const stk__option_table *const *)config->foreign_tables.data;
+    const char *found = NULL;
+    for (size_t t = 0; t < count; t++)
+        for (size_t i = 0; i < tables[t]->count; i++) {
+            if (!stk__option_is_named(&tables[t]->options[i], key, strlen(key))) continue;
+            if (found) return NULL;
+            found = tables[t]->options[i].name;
+            *section = tables[t]->section;
+        }
+    return found;
+}
+
 /* A key in a section of another room: anything but a slip of the finger. */
 static stk_status find_in_foreign(const stk__config *config, const char *key, stk__config_target *target,
                                   stk_error *error)
 {
+    const char *section, *name = find_foreign_option(config, key, &section), *unused;
+    *target = (stk__config_target){.rest = name};
+    if (name) target->foreign = stk__config_find_foreign(config, section, &unused);
+    if (target->foreign) return STK_OK;
     target->foreign = stk__config_find_foreign(config, key, &target->rest);
     if (!target->foreign || !*target->rest) return stk__config_unknown(config, key, error);
     const char *meant = claimed_key_like(config, key);
@@ -178,12 +209,13 @@ stk_status stk__config_find(const stk__config *config, const char *key, stk__con
     char renamed[STK_CONFIG_KEY_BYTES];
     const char *ours = stk__config_rename(config, key, renamed);
     stk__config_setting *other;
-    const bool found = look_up(config, ours, target, &other);
+    const bool found = look_up_renamed(config, key, ours, target, &other);
     if (other) return refuse_ambiguous(key, target->setting->name, other->name, error);
     if (found) return STK_OK;
     *target = (stk__config_target){0};
     STK__TRY(find_in_foreign(config, ours, target, error));
-    target->rest = key + strlen(key) - strlen(target->rest); /* renamed ends here, the key does not */
+    if (ours == renamed && target->rest >= renamed && target->rest < renamed + sizeof renamed)
+        target->rest = key + strlen(key) - strlen(target->rest); /* renamed ends here, the key does not */
     return STK_OK;
 }
 

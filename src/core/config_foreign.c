@@ -96,3 +96,12 @@ stk_status stk__config_translate(stk__config_target target, stk__config_input *i
     input->value = out->text;
     return STK_OK;
 }
+
+bool stk__config_is_denial(const stk__foreign_name *row, const char *value, const char **word, size_t *length)
+{
+    if (!row || row->kind != STK_FOREIGN_READ || !value || strcmp(value, "false") != 0) return false;
+    *word = strncmp(row->text, "true=", 5) == 0 ? row->text + 5 : NULL;
+    if (!*word) return false;
+    *length = strcspn(*word, " ");
+    return strncmp(*word, "true", *length) != 0;
+}

@@ -10,6 +10,7 @@ typedef struct stk__config_slot {
     const char *value; /* NULL: unset */
     const char *place;
     const char *note; /* how a value of another program was read, for the effects; or NULL */
+    bool denial;      /* stk__config_is_denial: another name of the same setting may still say more */
     uint32_t reading; /* which reading wrote it, to find keys that one file has twice; 0: none */
 } stk__config_slot;
 
@@ -43,6 +44,7 @@ struct stk__config {
     stk__config_setting *settings; /* all options of all tables, in order */
     size_t setting_count;
     stk__buffer foreign_sections; /* of stk__config_foreign_section */
+    stk__buffer foreign_tables;   /* of const stk__option_table *: options of these sections */
     stk__buffer foreign_rows;     /* of stk__config_foreign_row */
     stk__config_text *texts;      /* every text, kept until destroy: options structs point at them */
     uint32_t readings;
@@ -113,6 +115,10 @@ bool stk__config_find_row(const stk__config *config, const char *key, stk__confi
 /* A value as its row means it; *input then refers to out. */
 stk_status stk__config_translate(stk__config_target target, stk__config_input *input, stk__foreign_value *out,
                                  stk_error *error);
+
+/* fp16: false denies one word of train.amp only; bf16: true beside it is no contradiction. *word: "fp16". */
+bool stk__config_is_denial(const stk__foreign_name *row, const char *value, const char **word,
+                           size_t *length);
 
 /* config_suggest.c: what was probably meant. */
 stk_status stk__config_unknown(const stk__config *config, const char *key, stk_error *error);

@@ -59,11 +59,12 @@ static const stk__foreign_name *nearest_row(const stk__config *config, const cha
     enum { LEAST_LETTERS = 6, LETTERS_PER_SLIP = 6 };
     const stk__foreign_name *best = NULL;
     stk__nearest nearest = {.word = word};
+    const size_t length = strlen(word);
     for (size_t i = 0; i < stk__foreign_count(); i++) {
         const stk__foreign_name *row = stk__foreign_at(i);
-        if (strlen(row->name) < LEAST_LETTERS ||
-            stk__edit_distance(word, row->name) > strlen(row->name) / LETTERS_PER_SLIP)
-            continue;
+        const size_t size = strlen(row->name), slips = size / LETTERS_PER_SLIP;
+        if (size < LEAST_LETTERS || size + slips < length || length + slips < size) continue;
+        if (stk__edit_distance(word, row->name) > slips) continue;
         const char *before = nearest.best;
         stk__nearest_offer(&nearest, row->name);
         if (nearest.best != before) best = row;
@@ -242,7 +243,7 @@ static bool has_name(const stk__config *config, const char *section)
 /* A name of another program that is not taken, whatever section it stands in. */
 static stk_status refuse_row(const stk__foreign_name *row, const char *key, stk_error *error)
 {
-    stk__fail(error, STK_ERROR_CONFIG, "Stoker has no setting '%.80s'", key);
+    stk__fail(error, STK_ERROR_CONFIG, "there is no setting '%.80s'", key);
     hint_row(row, row->key ? "see " : "leave it out: ", error);
     return STK_ERROR_CONFIG;
 }

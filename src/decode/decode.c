@@ -109,8 +109,33 @@ static const stk__format_ops *find_format(stk__encoded bytes)
     return NULL;
 }
 
-static stk_status identify(const stk__decoder *decoder, stk__encoded bytes, const char *extension,
-                           const stk__format_ops **format, stk_error *error)
+/* Formats that people have, and that are not decoded here: named, so that it is clear what to convert. */
+static const char *name_foreign(stk__encoded bytes)
+{
+    static const struct {
+        const char *name, *magic;
+        size_t offset, size;
+    } known[] = {{"WebP", "WEBP", 8, 4},  {"GIF", "GIF8", 0, 4},      {"TIFF", "II*\0", 0, 4},
+                 {"TIFF", "MM\0*", 0, 4}, {"AVIF", "ftypavif", 4, 8}, {"HEIC", "ftyphei", 4, 7},
+                 {"PDF", "%PDF", 0, 4},   {"BMP", "BM", 0, 2}};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (bytes.size_bytes >= known[i].offset + known[i].size &&
+            memcmp(bytes.data + known[i].offset, known[i].magic, known[i].size) == 0)
+            return known[i].name;
+    return NULL;
+}
+
+static stk_status refuse_format(stk__encoded bytes, stk_error *error)
+{
+    const char *foreign = name_foreign(bytes);
+    if (!foreign) return stk__damaged(error, STK_DAMAGE_NOT_AN_IMAGE, "not a JPEG, PNG or npy file");
+    stk__damaged(error, STK_DAMAGE_NOT_AN_IMAGE, "not a JPEG, PNG or npy file but %s", foreign);
+    stk__error_hint(error, "convert it to JPEG or PNG");
+    return STK_ERROR_SAMPLE;
+}
+
+static stk_status identify(const stk__decoder *decoder, stk__encoded bytes, const stk__format_ops **format,
+                           stk_error *error)
 {
     if (bytes.size_bytes == 0) return stk__damaged(error, STK_DAMAGE_EMPTY, "the file is empty");
     if (bytes.size_bytes > decoder->limits.bytes) {
@@ -120,14 +145,7 @@ static stk_status identify(const stk__decoder *decoder, stk__encoded bytes, cons
         return STK_ERROR_SAMPLE;
     }
     *format = find_format(bytes);
-    if (!*format) return stk__damaged(error, STK_DAMAGE_NOT_AN_IMAGE, "not a JPEG, PNG or npy file");
-    const stk__format_ops *promised = stk__format_by_extension(extension);
-    if (promised && promised != *format) {
-        stk__damaged(error, STK_DAMAGE_WRONG_EXTENSION, "%s content under the extension '%s'",
-                     (*format)->name, extension);
-        stk__error_hint(error, "rename the file to '.%s'", (*format)->extensions[0]);
-        return STK_ERROR_SAMPLE;
-    }
+    if (!*format) return refuse_format(bytes, error);
     if (bytes.size_bytes < (*format)->magic_bytes)
         return stk__damaged(error, STK_DAMAGE_TRUNCATED, "truncated %s file of %zu bytes", (*format)->name,
                             bytes.size_bytes);
@@ -150,8 +168,9 @@ stk_status stk__decode_header(stk__decoder *decoder, stk__encoded bytes, const c
                               stk__picture *picture, stk_error *error)
 {
     const stk__format_ops *format = NULL;
-    STK__TRY(identify(decoder, bytes, extension, &format, error));
-    *picture = (stk__picture){.format = format, .orientation = 1};
+    STK__TRY(identify(decoder, bytes, &format, error));
+    const stk__format_ops *promised = stk__format_by_extension(extension);
+    *picture = (stk__picture){.format = format, .orientation = 1, .misnamed = promised && promised != format};
     STK__TRY(format->header(find_state(decoder, format), bytes, picture, error));
     return check_size(decoder, picture, error);
 }
@@ -208,6 +227,12 @@ stk_status stk__decode_image(stk__decoder *decoder, stk__encoded bytes, const st
     return stk__resize_image(upright, target, &decoder->scratch, error);
 }
 
+const char *stk__decode_warning(const stk__decoder *decoder, const stk__picture *picture)
+{
+    const stk__format_ops *format = picture->format;
+    return format->warning ? format->warning(find_state(decoder, format)) : NULL;
+}
+
 static stk_status fail_ids(int id, const char *why, stk_error *error)
 {
     stk__damaged(error, STK_DAMAGE_MASK_IDS, "the mask has class id %d, %s", id, why);
@@ -260,7 +285,7 @@ static stk_status check_ids(stk__pixels mask, const stk__mask_options *options, 
 }
 
 /* Class ids cannot be blurred: what lies between two of them is a third. */
-static stk_status refuse_format(const stk__format_ops *format, stk_error *error)
+static stk_status refuse_lossy(const stk__format_ops *format, stk_error *error)
 {
     stk__damaged(error, STK_DAMAGE_MASK_FORMAT,
                  "a %s file cannot store class ids: its compression blurs them", format->name);
@@ -277,7 +302,7 @@ static stk_status read_ids(stk__decoder *decoder, stk__encoded bytes, const stk_
     void *state = find_state(decoder, format);
     if (!format->mask)
         return options->lossy ? format->image(state, bytes, picture, ids, error)
-                              : refuse_format(format, error);
+                              : refuse_lossy(format, error);
     if (picture->channels != 3 || picture->indexed) return format->mask(state, bytes, picture, ids, error);
     if (picture->depth_bits != 8)
         return stk__damaged(error, STK_DAMAGE_MASK_FORMAT, "the mask is an RGB image of %d bits per channel",

@@ -17,7 +17,8 @@ typedef struct stk__limits {
     uint64_t bytes;                 /* of a file */
     uint64_t pixels;                /* of an image: w * h, checked before anything is allocated */
     int64_t scans;                  /* of a progressive JPEG */
-    int64_t warnings;               /* of the decoder that are forgiven; 0: each is a damage */
+    int64_t warnings;               /* of the decoder that are forgiven; 0: each is a damage. Those that leave
+                                       every pixel right are not counted */
     double time_s;                  /* for decoding one image, CPU time of its thread */
     struct stk__inflate_gate *gate; /* inflate_gate.h, the caller's; NULL: none */
 } stk__limits;
@@ -39,6 +40,7 @@ typedef struct stk__picture {
     int32_t depth_bits;           /* per channel as stored */
     stk__orientation orientation; /* 1 when there is none */
     bool indexed;                 /* a palette: as a mask, ids are its indices, not colors */
+    bool misnamed;                /* the extension promises another format */
     bool coarse;                  /* may be set before decoding: faster, some levels off (JPEG alone) */
 } stk__picture;
 
@@ -52,7 +54,7 @@ const stk__format_ops *stk__format_by_extension(const char *extension);
 const char *stk__format_name(const stk__format_ops *format);
 
 /* Finds the format by content, checks the header against the limits. extension: what the name promises, or
- * NULL; content of another known format is damage wrong_extension. */
+ * NULL; content of another known format is misnamed, and decoded as what it is. */
 stk_status stk__decode_header(stk__decoder *decoder, stk__encoded bytes, const char *extension,
                               stk__picture *picture, stk_error *error);
 
@@ -62,6 +64,10 @@ stk_status stk__decode_header(stk__decoder *decoder, stk__encoded bytes, const c
  */
 stk_status stk__decode_image(stk__decoder *decoder, stk__encoded bytes, const stk__picture *picture,
                              stk__pixels target, stk_error *error);
+
+/* What the decoder of this picture's format warned of when it decoded it, and accepted: a constant; NULL:
+ * nothing. Right after stk__decode_image. */
+const char *stk__decode_warning(const stk__decoder *decoder, const stk__picture *picture);
 
 typedef struct stk__mask_options {
     const uint8_t *map;  /* 256 entries: id in the file -> id in the batch; NULL: as stored */

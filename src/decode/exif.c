@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the orientation tag of a JPEG: walks over the markers to APP1/Exif and reads one TIFF directory.
+/* Finds the orientation tag: walks over the markers of a JPEG to APP1/Exif and reads one TIFF directory.
  * Whatever is malformed means orientation 1: metadata never makes an image bad. Input is untrusted
  * (fuzzed); pure functions. */
 #include "decode/exif.h"
@@ -56,6 +56,12 @@ static stk__orientation read_tiff(tiff block)
         if (found) return found;
     }
     return 1;
+}
+
+stk__orientation stk__exif_block_orientation(stk__encoded block)
+{
+    const size_t prefix = block.size_bytes >= 6 && memcmp(block.data, "Exif\0", 6) == 0 ? 6 : 0;
+    return read_tiff((tiff){block.data + prefix, block.size_bytes - prefix, false});
 }
 
 static bool has_length(uint8_t marker)

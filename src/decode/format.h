@@ -39,6 +39,10 @@ struct stk__format_ops {
     /* Ids as stored, target.channels 1. NULL: this format cannot hold a mask. */
     stk_status (*mask)(void *state, stk__encoded bytes, const stk__picture *picture, stk__pixels target,
                        stk_error *error);
+
+    /* Of the image that was decoded last: what the decoder said about it and accepted. NULL: formats without
+     * warnings. */
+    const char *(*warning)(const void *state);
 };
 
 extern const stk__format_ops stk__format_jpeg;

@@ -41,6 +41,8 @@ static stk_status open_bytes(stk__jpeg_state *state, stk__encoded bytes, stk_err
     state->ready.data = NULL;
     state->damage = STK_DAMAGE_NONE;
     state->warning_count = 0;
+    state->reason = state->accepted = NULL;
+    state->left_over = state->walkable = false;
     if (setjmp(state->jump)) return stk__jpeg_report(state, true, error);
     jpeg_abort_decompress(&state->codec);
     state->codec.output_scanline = 0; /* messages name it before libjpeg sets it */
@@ -66,7 +68,6 @@ static stk_status check_kind(stk__jpeg_state *state, stk_error *error)
 {
     const struct jpeg_decompress_struct *codec = &state->codec;
     const char *what = NULL;
-    if (codec->arith_code) what = "arithmetic coding";
     if (codec->data_precision != 8) what = "more than 8 bits";
     if (codec->jpeg_color_space == JCS_UNKNOWN) what = "an unknown color space";
     if (!what) return STK_OK;
@@ -168,7 +169,8 @@ static stk_status decode_rows(stk__jpeg_state *state, stk__pixels target, bool c
     if (setjmp(state->jump)) return stk__jpeg_report(state, false, state->odd ? NULL : error);
     configure(&state->codec, target, coarse);
     jpeg_start_decompress(&state->codec);
-    if (!state->alone) stk__jpeg_huffman_take(state);
+    stk__jpeg_check_scans(state);
+    const bool taken = !state->alone && stk__jpeg_huffman_take(state);
     stk__jpeg_tables_require(&state->codec);
     assert(state->codec.output_width == (JDIMENSION)target.w);
     assert(state->codec.output_height == (JDIMENSION)target.h);
@@ -176,6 +178,7 @@ static stk_status decode_rows(stk__jpeg_state *state, stk__pixels target, bool c
         read_ink_rows(state, target);
     else
         read_rows(state, target);
+    state->walkable = !taken && stk__jpeg_huffman_prepare(state);
     jpeg_finish_decompress(&state->codec);
     return STK_OK;
 }
@@ -188,6 +191,17 @@ static stk_status decode_alone(stk__jpeg_state *state, stk__encoded bytes, stk__
     const stk_status status = decode_rows(state, target, coarse, error);
     state->alone = false;
     return status;
+}
+
+/* Are bytes too many behind the image what an encoder has added, or data of blocks that were passed over? */
+static stk_status check_tail(stk__jpeg_state *state, stk__encoded bytes, stk_error *error)
+{
+    const size_t at = state->header_bytes;
+    if (!state->left_over || !state->walkable) return STK_OK;
+    if (stk__jpeg_huffman_walk(state, bytes.data + at, bytes.size_bytes - at)) return STK_OK;
+    if (setjmp(state->jump)) return stk__jpeg_report(state, false, error);
+    stk__jpeg_refuse_tail(state);
+    return STK_OK;
 }
 
 static stk_status decode_image(void *memory, stk__encoded bytes, const stk__picture *picture,
@@ -204,8 +218,15 @@ static stk_status decode_image(void *memory, stk__encoded bytes, const stk__pict
     if (is_ink(&state->codec)) STK__TRY(stk__buffer_reserve(&state->rows, (size_t)target.w * 4, error));
     state->ticks = 0;
     state->deadline = stk__deadline_start(state->limits);
-    const stk_status status = decode_rows(state, target, picture->coarse, error);
-    return state->odd ? decode_alone(state, bytes, target, picture->coarse, error) : status;
+    stk_status status = decode_rows(state, target, picture->coarse, error);
+    if (state->odd) status = decode_alone(state, bytes, target, picture->coarse, error);
+    return status == STK_OK ? check_tail(state, bytes, error) : status;
+}
+
+static const char *get_warning(const void *memory)
+{
+    const stk__jpeg_state *state = memory;
+    return state->accepted;
 }
 
 static const char *const extensions[] = {"jpg", "jpeg", "jpe", "jfif", NULL};
@@ -222,4 +243,5 @@ const stk__format_ops stk__format_jpeg = {
     .header = read_header,
     .shrink = choose_shrink,
     .image = decode_image,
+    .warning = get_warning,
 };

@@ -2,14 +2,13 @@
 /* Huffman decoding of baseline JPEG in place of libjpeg's. The bit stream (byte stuffing removed) is read
  * through a 64-bit window; one look of STK__JPEG_LOOK_BITS bits gives a coefficient and its run, or two
  * coefficients, or the end of the block. Anything unusual jumps back (turn_away), and libjpeg decodes the
- * image from its start. State belongs to the worker's decoder. */
+ * image from its start. A scan that libjpeg decoded can be walked through to see how it ends. State belongs
+ * to the worker's decoder. */
 #include "decode/jpeg.h"
-#include "decode/jpeg_inside.h"
 
 #include <endian.h>
 #include <stddef.h>
 #include <string.h>
-#include <jpegint.h>
 
 enum {
     LOOK_BITS = STK__JPEG_LOOK_BITS,
@@ -199,11 +198,16 @@ static void start_interval(stk__jpeg_state *state)
     memset(huffman->dc, 0, sizeof huffman->dc);
 }
 
+/* Of the window. */
+static ptrdiff_t bits_left(const stk__jpeg_huffman *huffman)
+{
+    return 8 * (huffman->end - huffman->at) + huffman->count;
+}
+
 /* All bits up to a marker are used but for those that fill the last byte. */
 static bool is_at_end(const stk__jpeg_huffman *huffman)
 {
-    const ptrdiff_t left_bits = 8 * (huffman->end - huffman->at) + huffman->count;
-    return huffman->ended && left_bits >= 0 && left_bits < 8;
+    return huffman->ended && bits_left(huffman) >= 0 && bits_left(huffman) < 8;
 }
 
 static void restart(stk__jpeg_state *state)
@@ -291,8 +295,7 @@ static inline bool read_block(bit_reader *from, const stk__jpeg_place *place, JC
     return word != 0;
 }
 
-/* libjpeg asks for the coefficients of an MCU; its blocks are all zeros. */
-static boolean decode_mcu(j_decompress_ptr codec, JBLOCKROW *blocks)
+boolean stk__jpeg_huffman_mcu(j_decompress_ptr codec, JBLOCKROW *blocks)
 {
     stk__jpeg_state *state = stk__jpeg_state_of(codec);
     stk__jpeg_huffman *huffman = &state->huffman;
@@ -310,7 +313,7 @@ static boolean decode_mcu(j_decompress_ptr codec, JBLOCKROW *blocks)
     huffman->bits = from.bits;
     huffman->at = from.at;
     huffman->count = from.count;
-    if (huffman->mcu_left == 1 && !is_at_end(huffman)) turn_away(state);
+    if (huffman->mcu_left == 1 && !is_at_end(huffman) && !huffman->walking) turn_away(state);
     huffman->mcu_left--;
     huffman->interval_left--;
     return TRUE;
@@ -329,13 +332,13 @@ static bool is_known(const struct jpeg_decompress_struct *codec)
     return known;
 }
 
-void stk__jpeg_huffman_take(stk__jpeg_state *state)
+bool stk__jpeg_huffman_prepare(stk__jpeg_state *state)
 {
     stk__jpeg_huffman *huffman = &state->huffman;
     const j_decompress_ptr codec = &state->codec;
-    if (!stk__jpeg_inside_fits(codec->entropy)) return;
-    if (jpeg_has_multiple_scans(codec)) return; /* all have been read already, maybe with other tables */
-    if (!is_known(codec)) return;
+    if (jpeg_has_multiple_scans(codec))
+        return false; /* all have been read already, maybe with other tables */
+    if (!is_known(codec)) return false;
     for (int i = 0; i < codec->blocks_in_MCU; i++) {
         const int component = codec->MCU_membership[i];
         const int dc = codec->cur_comp_info[component]->dc_tbl_no;
@@ -347,5 +350,54 @@ void stk__jpeg_huffman_take(stk__jpeg_state *state)
     huffman->mcu_left = (uint64_t)codec->MCUs_per_row * codec->MCU_rows_in_scan;
     huffman->restart_next = 0;
     start_interval(state);
-    codec->entropy->decode_mcu = decode_mcu;
+    return true;
+}
+
+/* --- how a scan ends -------------------------------------------------------------------------------------
+ */
+
+/* Encoders fill the last byte with ones. Some write out a whole register instead: zeros, up to the marker. */
+static bool is_filled(const stk__jpeg_huffman *huffman)
+{
+    const ptrdiff_t used_bits = 8 * (huffman->at - huffman->window) - huffman->count; /* of the window */
+    const unsigned fill_bits = (unsigned)-used_bits & 7;
+    const uint64_t fill = fill_bits ? huffman->bits >> (64 - fill_bits) : 0;
+    if (fill == (UINT64_C(1) << fill_bits) - 1) return true;
+    if (fill != 0 || !huffman->ended) return false;
+    for (const uint8_t *at = huffman->window + (used_bits > 0 ? (used_bits + 7) / 8 : 0); at < huffman->end;
+         at++)
+        if (*at) return false;
+    return true;
+}
+
+/* Behind the last block of the image: does what follows go on like data of further blocks, up to the marker?
+ * Jumps where it cannot be decoded. */
+static bool has_more_blocks(stk__jpeg_state *state, JBLOCKROW *blocks)
+{
+    const stk__jpeg_huffman *huffman = &state->huffman;
+    while (bits_left(huffman) >= 8)
+        stk__jpeg_huffman_mcu(&state->codec, blocks);
+    return is_at_end(huffman) && is_filled(huffman);
+}
+
+bool stk__jpeg_huffman_walk(stk__jpeg_state *state, const uint8_t *scan, size_t size_bytes)
+{
+    JBLOCK memory[D_MAX_BLOCKS_IN_MCU]; /* of coefficients that are not wanted */
+    JBLOCKROW blocks[D_MAX_BLOCKS_IN_MCU];
+    struct jpeg_source_mgr source = {.next_input_byte = scan, .bytes_in_buffer = size_bytes};
+    struct jpeg_source_mgr *const before = state->codec.src;
+    for (int i = 0; i < D_MAX_BLOCKS_IN_MCU; i++)
+        blocks[i] = &memory[i];
+    volatile bool harmless = true; /* also if ours cannot tell */
+    state->codec.src = &source;
+    state->huffman.walking = true;
+    if (!setjmp(state->jump)) {
+        while (state->huffman.mcu_left > 0)
+            stk__jpeg_huffman_mcu(&state->codec, blocks);
+        const bool at_end = is_at_end(&state->huffman); /* then they stand behind a later segment */
+        if (!at_end && (!is_filled(&state->huffman) || has_more_blocks(state, blocks))) harmless = false;
+    }
+    state->codec.src = before;
+    state->huffman.walking = state->odd = false;
+    return harmless;
 }

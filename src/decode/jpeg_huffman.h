@@ -43,6 +43,7 @@ typedef struct stk__jpeg_huffman {
     unsigned interval_left; /* MCUs up to a restart marker */
     unsigned restart_next;  /* its number */
     uint64_t mcu_left;      /* of the scan */
+    bool walking;           /* bytes left over behind the last MCU are no reason to turn away */
     stk__jpeg_place places[D_MAX_BLOCKS_IN_MCU];
     stk__jpeg_table dc_tables[NUM_HUFF_TBLS], ac_tables[NUM_HUFF_TBLS]; /* kept from image to image */
     uint8_t window[STK__JPEG_WINDOW_BYTES + STK__JPEG_MCU_BYTES]; /* stuffed bytes left out; then zeros */
@@ -51,7 +52,19 @@ typedef struct stk__jpeg_huffman {
 struct stk__jpeg_state;
 
 /* Between jpeg_start_decompress and the first row: takes over the scan if it is of a known kind. From a scan
- * that is odd, libjpeg's functions then jump to state->jump with state->odd. */
-void stk__jpeg_huffman_take(struct stk__jpeg_state *state);
+ * that is odd, libjpeg's functions then jump to state->jump with state->odd. False: libjpeg decodes. */
+bool stk__jpeg_huffman_take(struct stk__jpeg_state *state);
+
+/* Makes the tables for a scan of a known kind, before or after its rows, but before what follows it is read.
+ * False: of another kind. */
+bool stk__jpeg_huffman_prepare(struct stk__jpeg_state *state);
+
+/* libjpeg asks for the coefficients of an MCU; its blocks are all zeros. */
+boolean stk__jpeg_huffman_mcu(j_decompress_ptr codec, JBLOCKROW *blocks);
+
+/* After prepare: goes through the bytes of a scan that has more than its blocks need. False: they are data,
+ * because the bits behind the last block do not fill up its byte, or further blocks follow up to the marker:
+ * the decoder has lost its place, or the header lies about the size. */
+bool stk__jpeg_huffman_walk(struct stk__jpeg_state *state, const uint8_t *scan, size_t size_bytes);
 
 #endif

@@ -6,6 +6,7 @@
 #include "decode/jpeg_inside.h"
 
 #include "core/logger.h"
+#include "decode/jpeg.h"
 
 #include <dlfcn.h>
 #include <setjmp.h>
@@ -105,4 +106,11 @@ void stk__jpeg_inside_fake(const stk__jpeg_inside *fake)
 {
     built = fake ? fake : &built_for;
     atomic_store(&verdict, UNKNOWN);
+}
+
+bool stk__jpeg_huffman_take(stk__jpeg_state *state)
+{
+    if (!stk__jpeg_inside_fits(state->codec.entropy) || !stk__jpeg_huffman_prepare(state)) return false;
+    state->codec.entropy->decode_mcu = stk__jpeg_huffman_mcu;
+    return true;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libjpeg's error manager: errors and warnings become classes of damage with libjpeg's own words, by
- * longjmp back to the decoder; progress callbacks check the deadline and the number of scans. State
- * belongs to one decoder. */
+ * longjmp back to the decoder, and harmless warnings a note (jpeg_warning.c); progress callbacks check the
+ * deadline and the number of scans. State belongs to one decoder. */
 #include "decode/jpeg.h"
+#include "decode/jpeg_warning.h"
 
 #include <jerror.h>
 
@@ -19,28 +20,39 @@ _Noreturn static void jump_with(j_common_ptr codec, stk_damage damage)
     jump_back(codec);
 }
 
-static stk_damage classify_warning(int code)
+static void note(stk__jpeg_state *state, const char *warning)
 {
-    switch (code) {
-    case JWRN_JPEG_EOF:
-        return STK_DAMAGE_TRUNCATED;
-    case JWRN_ADOBE_XFORM:
-    case JWRN_NOT_SEQUENTIAL:
-        return STK_DAMAGE_BAD_HEADER;
-    case JWRN_JFIF_MAJOR: /* only the number of a version: no pixel depends on it */
-        return STK_DAMAGE_NONE;
-    default:
-        return STK_DAMAGE_CORRUPT;
+    if (!state->accepted) state->accepted = warning;
+}
+
+/* reason: instead of libjpeg's words; NULL: those. */
+static void count_warning(stk__jpeg_state *state, stk_damage damage, const char *reason)
+{
+    if (++state->warning_count <= state->limits->warnings) {
+        note(state, "damage that limits.warnings permits");
+        return;
     }
+    state->reason = reason;
+    jump_with((j_common_ptr)&state->codec, damage);
 }
 
 static void take_message(j_common_ptr codec, int level)
 {
     if (level >= 0) return; /* tracing */
     stk__jpeg_state *state = stk__jpeg_state_of(codec);
-    const stk_damage damage = classify_warning(codec->err->msg_code);
-    if (damage != STK_DAMAGE_NONE && ++state->warning_count > state->limits->warnings)
-        jump_with(codec, damage);
+    const char *harmless = stk__jpeg_warning_harmless(codec);
+    if (codec->err->msg_code == JWRN_EXTRANEOUS_DATA && state->codec.output_scanline > 0)
+        state->left_over = true;
+    if (harmless)
+        note(state, harmless);
+    else
+        count_warning(state, stk__jpeg_warning_damage(codec->err->msg_code), NULL);
+}
+
+void stk__jpeg_check_scans(stk__jpeg_state *state)
+{
+    if (stk__jpeg_lacks_scans(&state->codec))
+        count_warning(state, STK_DAMAGE_TRUNCATED, "the progressive JPEG lacks its last scans");
 }
 
 static void keep_silent(j_common_ptr codec)
@@ -86,9 +98,15 @@ static stk_damage classify_error(const stk__jpeg_state *state, int code, bool in
     }
 }
 
+void stk__jpeg_refuse_tail(stk__jpeg_state *state)
+{
+    count_warning(state, STK_DAMAGE_CORRUPT, "image data is left over behind the last block");
+}
+
 /* libjpeg's words, but for tables: those that are missing have become illegal ones (jpeg_tables.h). */
 static const char *describe(stk__jpeg_state *state, char *text)
 {
+    if (state->reason) return state->reason;
     switch (state->errors.msg_code) {
     case JERR_BAD_HUFF_TABLE:
         return "a Huffman table is missing or invalid";

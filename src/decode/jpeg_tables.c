@@ -54,6 +54,7 @@ void stk__jpeg_tables_create(j_decompress_ptr codec)
  */
 void stk__jpeg_tables_forget(j_decompress_ptr codec)
 {
+    codec->arith_code = FALSE;
     for (int i = 0; i < NUM_QUANT_TBLS; i++)
         memset(codec->quant_tbl_ptrs[i]->quantval, 0, sizeof codec->quant_tbl_ptrs[i]->quantval);
     for (int i = 0; i < NUM_HUFF_TBLS; i++) {

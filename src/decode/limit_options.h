@@ -12,7 +12,7 @@
     {.name = "limits.bytes", .type = STK_OPTION_BYTES, .offset = FIELD(limit_bytes), .least = 1, .most = (MOST_BYTES), .fallback = "256M", .unit = "bytes", .help = "maximum file size"}, \
     {.name = "limits.pixels", .type = STK_OPTION_BYTES, .offset = FIELD(limit_pixels), .least = 1, .most = (MOST_PIXELS), .fallback = "100e6", .unit = "pixels", .help = "maximum image size, height x width"}, \
     {.name = "limits.scans", .type = STK_OPTION_INT, .offset = FIELD(limit_scans), .least = 1, .most = 1e6, .fallback = "200", .help = "maximum number of scans of a progressive JPEG"}, \
-    {.name = "limits.warnings", .type = STK_OPTION_INT, .offset = FIELD(limit_warnings), .least = 0, .most = 1e6, .help = "maximum number of decoder warnings per image; more = corrupt"}, \
+    {.name = "limits.warnings", .type = STK_OPTION_INT, .offset = FIELD(limit_warnings), .least = 0, .most = 1e6, .help = "maximum number of decoder warnings per image; more = corrupt; harmless ones do not count"}, \
     {.name = "limits.time", .type = STK_OPTION_SECONDS, .offset = FIELD(limit_time_s), .least = 0.001, .most = 3600, .fallback = "10", .unit = "s", .help = "maximum time to decode one image: CPU time of its thread"}
 /* clang-format on */
 

@@ -52,6 +52,9 @@ typedef struct stk__png_sink {
 /* Signature and IHDR. */
 stk_status stk__png_read_header(stk__encoded bytes, stk__png *png, stk_error *error);
 
+/* Of the eXIf chunk, before or behind the image data; 1 when there is none, or nonsense in it. */
+stk__orientation stk__png_orientation(stk__encoded bytes);
+
 /* All chunks: lengths, checksums, order. */
 stk_status stk__png_read_chunks(stk__encoded bytes, stk__png *png, stk_error *error);
 

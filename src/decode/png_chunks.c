@@ -2,6 +2,7 @@
 /* The structure of a PNG file: signature, IHDR, then every chunk with its CRC; the palette and the run of
  * IDAT chunks are remembered. Sizes are checked against what deflate can hold at best before pixels get
  * memory. Input is untrusted (fuzzed). */
+#include "decode/exif.h"
 #include "decode/png.h"
 
 #include <string.h>
@@ -93,6 +94,20 @@ stk_status stk__png_read_header(stk__encoded bytes, stk__png *png, stk_error *er
     png->pixel_bits = samples * png->depth_bits;
     png->raw_row_bytes = ((size_t)w * (size_t)png->pixel_bits + 7) / 8;
     return STK_OK;
+}
+
+/* By lengths alone; what is wrong with the chunks, and their checksums, is said when the image is decoded. */
+stk__orientation stk__png_orientation(stk__encoded bytes)
+{
+    size_t at = SIGNATURE_BYTES;
+    while (bytes.size_bytes - at >= CHUNK_EXTRA_BYTES) {
+        const chunk one = {bytes.data + at, bytes.data + at + 8, read_number(bytes.data + at)};
+        if (one.size_bytes > bytes.size_bytes - at - CHUNK_EXTRA_BYTES || is_type(&one, "IEND")) return 1;
+        if (is_type(&one, "eXIf"))
+            return stk__exif_block_orientation((stk__encoded){one.data, one.size_bytes});
+        at += (size_t)one.size_bytes + CHUNK_EXTRA_BYTES;
+    }
+    return 1;
 }
 
 static stk_status take_palette(stk__png *png, const chunk *one, stk_error *error)

@@ -7,6 +7,7 @@
 
 #include "core/memory.h"
 #include "image/pixels.h"
+#include "loader/file_notes.h"
 
 #include <stdbool.h>
 
@@ -15,6 +16,7 @@ typedef struct stk__decoded {
     int32_t upright_w, upright_h; /* before it was resized: points are given in these pixels */
     stk__pixels image, mask;      /* dense; mask.data NULL: there is none */
     int turn;                     /* stk__orientation by which points become upright; 1: they are */
+    stk__file_note note;          /* what is odd about its files */
 } stk__decoded;
 
 typedef struct stk__cache stk__cache;

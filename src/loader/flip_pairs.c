@@ -48,7 +48,7 @@ static const struct {
     {{"sinistro", "destro"}, WHOLE},
 };
 
-enum { WORD_COUNT = sizeof words / sizeof words[0], MARK_FIRST = 1, MARK_OTHER = 2 };
+enum { WORD_COUNT = sizeof words / sizeof words[0], MARK_FIRST = 1, MARK_OTHER = 2, CHUNK = 64 };
 
 /* A name with side words. */
 typedef struct candidate {
@@ -260,6 +260,7 @@ void stk__flip_fini(stk__flip *flip)
 
 void stk__flip_make_ids(stk__flip *flip)
 {
+    int32_t lowest = 255, highest = 0;
     for (int i = 0; i < 256; i++)
         flip->ids[i] = (uint8_t)i;
     for (int32_t i = 0; i < flip->masks.count; i++) {
@@ -267,35 +268,36 @@ void stk__flip_make_ids(stk__flip *flip)
         assert(pair.b < 256);
         flip->ids[pair.a] = (uint8_t)pair.b;
         flip->ids[pair.b] = (uint8_t)pair.a;
+        lowest = pair.a < lowest ? pair.a : lowest;
+        highest = pair.b > highest ? pair.b : highest;
     }
+    flip->lowest = (uint8_t)lowest;
+    flip->span = (uint8_t)(highest > lowest ? highest - lowest : 0);
 }
 
-static uint64_t map_word(const uint8_t *ids, uint64_t word)
+/* Does one of the ids lie in the range of those that change? A minimum, which compilers make vectors of. */
+static bool has_sides(const uint8_t *ids, uint8_t lowest, uint8_t span)
 {
-    const uint64_t ones = UINT64_C(0x0101010101010101);
-    if (word == (word & 255) * ones) return ids[word & 255] * ones;
-    uint8_t bytes[sizeof word];
-    memcpy(bytes, &word, sizeof word);
-    for (size_t i = 0; i < sizeof word; i++)
-        bytes[i] = ids[bytes[i]];
-    memcpy(&word, bytes, sizeof word);
-    return word;
+    uint8_t least = 255;
+    for (int i = 0; i < CHUNK; i++) {
+        const uint8_t above = (uint8_t)(ids[i] - lowest);
+        least = above < least ? above : least;
+    }
+    return least <= span;
 }
 
-/* Masks are areas: most eight ids are the eight before them. */
+/* Masks are areas: most of their chunks have no id that changes. */
 void stk__flip_mask(const stk__flip *flip, stk__pixels from, stk__pixels to)
 {
     const size_t size = from.pitch_bytes * (size_t)from.h;
-    uint64_t last = 0, mapped = map_word(flip->ids, last);
-    size_t i = 0;
-    for (; size - i >= sizeof last; i += sizeof last) {
-        uint64_t word;
-        memcpy(&word, from.data + i, sizeof word);
-        if (word != last) mapped = map_word(flip->ids, last = word);
-        memcpy(to.data + i, &mapped, sizeof mapped);
+    if (to.data != from.data) memcpy(to.data, from.data, size);
+    for (size_t at = 0; at < size; at += CHUNK) {
+        const size_t count = size - at < CHUNK ? size - at : CHUNK;
+        uint8_t *ids = to.data + at;
+        if (count == CHUNK && !has_sides(ids, flip->lowest, flip->span)) continue;
+        for (size_t i = 0; i < count; i++)
+            ids[i] = flip->ids[ids[i]];
     }
-    for (; i < size; i++)
-        to.data[i] = flip->ids[from.data[i]];
 }
 
 void stk__flip_points(const stk__flip *flip, float *points)

@@ -45,7 +45,8 @@ void stk__flip_pairs_print(const stk__flip_pairs *pairs, char *text, size_t size
 typedef struct stk__flip {
     bool on; /* there are pairs, and images can be mirrored */
     stk__flip_pairs masks, labels, points;
-    uint8_t ids[256]; /* of masks: id -> id */
+    uint8_t ids[256];     /* of masks: id -> id */
+    uint8_t lowest, span; /* ids that change are in lowest … lowest + span */
 } stk__flip;
 
 void stk__flip_fini(stk__flip *flip);

@@ -93,6 +93,7 @@ static void destroy(stk_loader *loader)
     stk__flip_fini(&loader->recipe.flip);
     if (loader->held) stk__cache_promise(-(int64_t)loader->cache_options.budget_bytes);
     stk__cache_destroy(&loader->recipe.cache);
+    stk__file_notes_fini(&loader->file_notes);
     if (!loader->source_borrowed) stk__source_close(&loader->source);
     stk__inflate_gate_fini(&loader->gate);
     if (loader->locks_made) {
@@ -109,6 +110,7 @@ static stk_status start(stk_loader *loader, const stk_loader_options *options, s
 {
     STK__TRY(make_workers(loader, error));
     STK__TRY(make_slots(loader, error));
+    STK__TRY(stk__file_notes_init(&loader->file_notes, loader->source->info.count, error));
     loader->asked = options;
     stk__loader_note_pinned(loader, options);
     loader->asked = NULL;
@@ -222,6 +224,20 @@ static void explain_policy(stk_error *error)
         stk__error_hint(error, "fix or remove the file, or %s", policy);
 }
 
+/* What is odd about the files of a batch that is delivered. (lock) */
+static void note_files(stk_loader *loader, const stk__slot *slot)
+{
+    const int64_t *ids = slot->batch.sample_ids.data;
+    for (uint64_t i = 0; i < slot->step.count; i++) {
+        const stk__file_note *note = &slot->file_notes[i];
+        if (note->image_format || note->mask_format || note->warning || note->resized)
+            stk__file_notes_add(&loader->file_notes, (uint64_t)ids[i], note);
+    }
+    loader->stats.misnamed_files = loader->file_notes.kinds[STK_FILE_MISNAMED].files;
+    loader->stats.warning_files = loader->file_notes.kinds[STK_FILE_WARNING].files;
+    loader->stats.resized_masks = loader->file_notes.kinds[STK_FILE_RESIZED].files;
+}
+
 static stk_status hand_out(stk_loader *loader, stk__slot *slot, stk_batch **batch, stk_error *error)
 {
     if (slot->error.code != STK_OK) {
@@ -235,6 +251,7 @@ static stk_status hand_out(stk_loader *loader, stk__slot *slot, stk_batch **batc
     slot->batch.owner = loader;
     loader->stats.batches++;
     loader->stats.samples += slot->step.count;
+    note_files(loader, slot);
     *batch = &slot->batch;
     return STK_OK;
 }

@@ -95,6 +95,11 @@ stk_status stk__mask_frame_choose(const stk__mask_frame_rule *rule, const stk__p
     return STK_OK;
 }
 
+bool stk__mask_frame_resizes(const stk__picture *image, const stk__picture *mask, stk__orientation turn)
+{
+    return (turn == 1 ? fit_upright(image, mask) : fit_stored(image, mask)) != STK_MASK_FITS;
+}
+
 stk_status stk__points_frame_choose(const stk__mask_frame_rule *rule, const stk__picture *image,
                                     stk__orientation *orientation, stk_error *error)
 {

@@ -41,6 +41,9 @@ stk_status stk__mask_frame_choose(const stk__mask_frame_rule *rule, const stk__p
 stk_status stk__points_frame_choose(const stk__mask_frame_rule *rule, const stk__picture *image,
                                     stk__orientation *orientation, stk_error *error);
 
+/* Does a mask that is turned so have another size than its upright image? */
+bool stk__mask_frame_resizes(const stk__picture *image, const stk__picture *mask, stk__orientation turn);
+
 /* Points [count][3] from the stored frame to the upright one, whose size is w x h; orientation 1: as they
  * are. Coordinates count from the edge of the first pixel, as those of augmented points do: x becomes w - x.
  */

@@ -72,7 +72,8 @@ struct stk_loader {
 
     stk_ledger_sink sink;
     void *sink_context;
-    stk_loader_stats stats; /* consumer's part: samples, batches, bad, wait */
+    stk__file_notes file_notes; /* (lock) of what was delivered */
+    stk_loader_stats stats;     /* consumer's part: samples, batches, bad, wait */
 };
 
 /* Threads of the loader. */

@@ -56,6 +56,9 @@ static stk_status reserve_on_device(stk__slot *slot, const stk__layout *layout, 
 stk_status stk__slot_init(stk__slot *slot, const stk__layout *layout, stk__slot_memory memory,
                           stk_error *error)
 {
+    const size_t note_bytes = (size_t)layout->places * sizeof *slot->file_notes;
+    slot->file_notes = stk__alloc(note_bytes);
+    if (!slot->file_notes) return stk__fail_memory(error, note_bytes, "the notes about files");
     STK__TRY(stk__host_reserve(&slot->memory, layout->total_bytes, layout->view_offset, error));
     if (stk__device_keeps(memory.device)) STK__TRY(reserve_on_device(slot, layout, memory, error));
     if (layout->store.image == STK_DTYPE_U8) slot->batch.arena = slot->memory.data;
@@ -72,6 +75,7 @@ stk_status stk__slot_init(stk__slot *slot, const stk__layout *layout, stk__slot_
 void stk__slot_fini(stk__slot *slot)
 {
     stk__ledger_fini(&slot->ledger);
+    stk__free(slot->file_notes);
     if (!stk__device_memory_destroy(&slot->device)) return; /* the device may still use it */
     stk__spare_fini(&slot->spare);
     stk__host_release(&slot->memory);

@@ -8,6 +8,7 @@
 
 #include "device/device.h"
 #include "device/host.h"
+#include "loader/file_notes.h"
 #include "loader/layout.h"
 #include "loader/ledger.h"
 #include "loader/spare.h"
@@ -31,6 +32,7 @@ typedef struct stk__slot {
     uint64_t places;                       /* to fill: the step's and those of partners, which come last */
     uint64_t claimed, finished;            /* places handed to workers, places done */
     stk__ledger ledger;                    /* bad samples of this batch */
+    stk__file_note *file_notes;            /* [layout.places], written by who fills a place */
     stk_error error;                       /* of the lowest failed place */
     uint64_t error_place;
     stk__host_memory memory;

@@ -79,6 +79,12 @@ static void set_place(stk__worker *worker, uint64_t id, stk__field field)
     stk__error_place(&worker->error, "%s", path);
 }
 
+static void note_name(stk__worker *worker, stk__field field, const stk__picture *picture)
+{
+    const char **format = field == STK_FIELD_MASK ? &worker->note.mask_format : &worker->note.image_format;
+    *format = picture->misnamed ? stk__format_name(picture->format) : NULL;
+}
+
 /* Bytes of a field into the worker's buffer, and what their header says. */
 static stk_status open_picture(stk__worker *worker, uint64_t id, stk__field field, stk__picture *picture)
 {
@@ -99,6 +105,7 @@ static stk_status open_picture(stk__worker *worker, uint64_t id, stk__field fiel
     if (!worker->recipe->exif) picture->orientation = 1;
     picture->coarse = worker->recipe->coarse && field == STK_FIELD_IMAGE;
     if (status != STK_OK) set_place(worker, id, field);
+    if (status == STK_OK) note_name(worker, field, picture);
     return status;
 }
 
@@ -177,6 +184,7 @@ static stk_status load_image(stk__worker *worker, const errand *job, stk__pictur
     const stk__encoded encoded = {worker->bytes.data, worker->bytes.size_bytes};
     const stk_status status = stk__decode_image(worker->decoder, encoded, picture, *room, &worker->error);
     if (status != STK_OK) set_place(worker, job->id, STK_FIELD_IMAGE);
+    worker->note.warning = stk__decode_warning(worker->decoder, picture);
     return status;
 }
 
@@ -191,6 +199,7 @@ static stk_status load_mask(stk__worker *worker, const errand *job, const stk__p
     stk_status status =
         stk__mask_frame_choose(&recipe->frame, image, &picture, &options.orientation, &worker->error);
     *turn = options.orientation;
+    worker->note.resized = stk__mask_frame_resizes(image, &picture, *turn) ? "image" : NULL;
     if (status == STK_OK) {
         STK__TRY(
             find_room(worker, job, STK_FIELD_MASK, stk__decoded_extent(recipe, upright_size(image)), room));
@@ -248,6 +257,7 @@ static stk_status decode_sample(stk__worker *worker, const errand *job, stk__sam
         STK__TRY(choose_turn(worker, job, &picture, &decoded->turn));
     decoded->upright_w = plan->upright.w;
     decoded->upright_h = plan->upright.h;
+    decoded->note = worker->note;
     if (recipe->cache) {
         stk__worker_enter(worker, STK_STAGE_CACHE);
         stk__cache_keep(recipe->cache, job->id, decoded);
@@ -293,12 +303,14 @@ static stk_status load_sample(stk__worker *worker, const errand *job)
     stk__decoded decoded = {0};
     stk__sample_plan plan;
     worker->error.place[0] = '\0';
+    worker->note = job->slot->file_notes[job->place] = (stk__file_note){0};
     STK__TRY(recipe->source->ops->facts(recipe->source, job->id, &facts, &worker->error));
     stk__slot_set_facts(job->slot, layout, job->place, &facts);
     stk__slot_set_id(job->slot, layout, job->place, job->id);
     if (!layout->images) return STK_OK;
     STK__TRY(stk__cache_find(recipe->cache, job->id, &decoded) ? take_cached(worker, job, &plan, &decoded)
                                                                : decode_sample(worker, job, &plan, &decoded));
+    job->slot->file_notes[job->place] = decoded.note;
     const stk__file_observer *observer = recipe->observer;
     if (observer && observer->see_pixels)
         observer->see_pixels(observer->context, job->id, decoded.image, decoded.mask);

@@ -47,6 +47,7 @@ typedef struct stk__worker {
     stk__buffer image, mask;  /* decoded pixels, when the fused pass writes the slot */
     stk__buffer scratch;      /* of the fused pass */
     stk_error error;          /* of the last sample */
+    stk__file_note note;      /* of the sample being decoded */
     uint64_t read_average_ns; /* sliding */
     /* The clock: written by the worker, read by the watchdog and by measure. */
     _Atomic uint64_t sample_id;

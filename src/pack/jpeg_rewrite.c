@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lossless JPEG transcoding by libjpeg: DCT coefficients are read and written again as one baseline scan with
- * optimal Huffman tables, without metadata but the orientation. Any warning of libjpeg refuses the file. Two
- * JPEGs are compared by their frames, quantisation tables and coefficients, so that no rounding of an inverse
- * DCT is involved. One rewriter per thread. */
+ * optimal Huffman tables, without metadata but the orientation. Warnings of libjpeg refuse the file, but for
+ * harmless ones (jpeg_warning.h). One rewriter per thread. */
 #include "decode/format.h"
 #include "decode/jpeg_tables.h"
+#include "decode/jpeg_warning.h"
 #include "image/jpeg_target.h"
 #include "pack/jpeg_rewrite.h"
 
@@ -16,9 +16,9 @@
 enum { FIRST_BYTES = 64 * 1024, LOOKAHEAD_BYTES = 64, MARKER_EXIF = JPEG_APP0 + 1 };
 
 struct stk__jpeg_rewriter {
-    struct jpeg_decompress_struct from, other; /* other: only for comparing */
+    struct jpeg_decompress_struct from;
     struct jpeg_compress_struct to;
-    struct jpeg_error_mgr errors; /* of all three */
+    struct jpeg_error_mgr errors; /* of both */
     struct jpeg_progress_mgr progress;
     stk__jpeg_target target;
     jmp_buf jump; /* set by each function that calls libjpeg */
@@ -38,10 +38,11 @@ _Noreturn static void jump_back(j_common_ptr codec)
     longjmp(rewriter_of(codec)->jump, 1);
 }
 
-/* A warning means that libjpeg guesses: what it would write is not what the file says. */
+/* A warning that is not harmless means that libjpeg guesses: what it would write is not what the file says.
+ */
 static void take_message(j_common_ptr codec, int level)
 {
-    if (level < 0 && codec->err->msg_code != JWRN_JFIF_MAJOR) jump_back(codec);
+    if (level < 0 && !stk__jpeg_warning_harmless(codec)) jump_back(codec);
 }
 
 static void keep_silent(j_common_ptr codec)
@@ -67,8 +68,8 @@ static void listen(stk__jpeg_rewriter *rewriter)
     rewriter->errors.emit_message = take_message;
     rewriter->errors.output_message = keep_silent;
     rewriter->progress.progress_monitor = watch_progress;
-    rewriter->from.err = rewriter->other.err = rewriter->to.err = &rewriter->errors;
-    rewriter->from.client_data = rewriter->other.client_data = rewriter->to.client_data = rewriter;
+    rewriter->from.err = rewriter->to.err = &rewriter->errors;
+    rewriter->from.client_data = rewriter->to.client_data = rewriter;
     stk__jpeg_target_init(&rewriter->target, FIRST_BYTES);
 }
 
@@ -83,11 +84,9 @@ stk_status stk__jpeg_rewriter_create(stk__jpeg_rewriter **out, const stk__limits
         return stk__fail(error, STK_ERROR_MEMORY, "out of memory in the JPEG rewriter");
     }
     jpeg_create_decompress(&rewriter->from); /* clears the struct but for err and client_data */
-    jpeg_create_decompress(&rewriter->other);
     stk__jpeg_tables_create(&rewriter->from);
-    stk__jpeg_tables_create(&rewriter->other);
     jpeg_create_compress(&rewriter->to);
-    rewriter->from.progress = rewriter->other.progress = &rewriter->progress;
+    rewriter->from.progress = &rewriter->progress;
     rewriter->to.dest = &rewriter->target.manager;
     return STK_OK;
 }
@@ -97,7 +96,6 @@ void stk__jpeg_rewriter_destroy(stk__jpeg_rewriter **rewriter)
 {
     if (!*rewriter) return;
     jpeg_destroy_compress(&(*rewriter)->to);
-    jpeg_destroy_decompress(&(*rewriter)->other);
     jpeg_destroy_decompress(&(*rewriter)->from);
     stk__free(*rewriter);
     *rewriter = NULL;
@@ -105,9 +103,9 @@ void stk__jpeg_rewriter_destroy(stk__jpeg_rewriter **rewriter)
 
 /* --- reading ------------------------------------------------------------------------------------------- */
 
-static void read_header(stk__jpeg_rewriter *rewriter, struct jpeg_decompress_struct *codec,
-                        stk__encoded bytes)
+static void read_header(stk__jpeg_rewriter *rewriter, stk__encoded bytes)
 {
+    struct jpeg_decompress_struct *codec = &rewriter->from;
     jpeg_abort_decompress(codec);
     stk__jpeg_tables_forget(codec);
     jpeg_mem_src(codec, bytes.data, bytes.size_bytes);
@@ -119,13 +117,12 @@ static void read_header(stk__jpeg_rewriter *rewriter, struct jpeg_decompress_str
 
 /* Reads a header and, if it is within the limits, all coefficients; every component has its divisors then.
  * Jumps when it cannot. */
-static jvirt_barray_ptr *read_coefficients(stk__jpeg_rewriter *rewriter, struct jpeg_decompress_struct *codec,
-                                           stk__encoded bytes)
+static jvirt_barray_ptr *read_coefficients(stk__jpeg_rewriter *rewriter, stk__encoded bytes)
 {
     rewriter->deadline = stk__deadline_start(rewriter->limits);
-    read_header(rewriter, codec, bytes);
-    jvirt_barray_ptr *coefficients = jpeg_read_coefficients(codec);
-    stk__jpeg_tables_require(codec);
+    read_header(rewriter, bytes);
+    jvirt_barray_ptr *coefficients = jpeg_read_coefficients(&rewriter->from);
+    stk__jpeg_tables_require(&rewriter->from);
     return coefficients;
 }
 
@@ -138,24 +135,11 @@ static stk_status report(stk__jpeg_rewriter *rewriter, stk_error *error)
     rewriter->errors.format_message((j_common_ptr)&rewriter->from, text);
     rewriter->target.status = STK_OK;
     jpeg_abort_compress(&rewriter->to);
-    jpeg_abort_decompress(&rewriter->other);
     jpeg_abort_decompress(&rewriter->from);
     if (status != STK_OK) return status; /* error is filled */
     if (code == JERR_OUT_OF_MEMORY)
         return stk__fail(error, STK_ERROR_MEMORY, "out of memory in the JPEG rewriter");
     return stk__fail(error, STK_ERROR_UNSUPPORTED, "the JPEG cannot be rewritten: %s", text);
-}
-
-bool stk__jpeg_is_arithmetic(stk__jpeg_rewriter *rewriter, stk__encoded bytes)
-{
-    if (setjmp(rewriter->jump)) {
-        report(rewriter, NULL);
-        return false;
-    }
-    read_header(rewriter, &rewriter->from, bytes);
-    const bool arithmetic = rewriter->from.arith_code;
-    jpeg_abort_decompress(&rewriter->from);
-    return arithmetic;
 }
 
 /* --- writing ------------------------------------------------------------------------------------------- */
@@ -187,7 +171,7 @@ static void write_orientation(struct jpeg_compress_struct *to, stk__orientation 
 
 static void transcode(stk__jpeg_rewriter *rewriter, stk__encoded bytes, stk__orientation orientation)
 {
-    jvirt_barray_ptr *coefficients = read_coefficients(rewriter, &rewriter->from, bytes);
+    jvirt_barray_ptr *coefficients = read_coefficients(rewriter, bytes);
     configure(rewriter);
     jpeg_write_coefficients(&rewriter->to, coefficients);
     write_orientation(&rewriter->to, orientation);
@@ -204,62 +188,5 @@ stk_status stk__jpeg_rewrite(stk__jpeg_rewriter *rewriter, stk__encoded bytes, s
     transcode(rewriter, bytes, orientation);
     STK__TRY(stk__buffer_reserve(file, file->size_bytes + LOOKAHEAD_BYTES, error));
     memset(file->data + file->size_bytes, 0, LOOKAHEAD_BYTES);
-    return STK_OK;
-}
-
-/* --- comparing ------------------------------------------------------------------------------------------ */
-
-static bool is_same_component(const jpeg_component_info *a, const jpeg_component_info *b)
-{
-    assert(a->quant_table && b->quant_table);
-    return a->h_samp_factor == b->h_samp_factor && a->v_samp_factor == b->v_samp_factor &&
-           a->width_in_blocks == b->width_in_blocks && a->height_in_blocks == b->height_in_blocks &&
-           memcmp(a->quant_table->quantval, b->quant_table->quantval, sizeof a->quant_table->quantval) == 0;
-}
-
-static bool is_same_frame(const struct jpeg_decompress_struct *a, const struct jpeg_decompress_struct *b)
-{
-    bool same = a->image_width == b->image_width && a->image_height == b->image_height &&
-                a->num_components == b->num_components && a->jpeg_color_space == b->jpeg_color_space &&
-                (a->num_components != 4 || a->saw_Adobe_marker == b->saw_Adobe_marker);
-    for (int i = 0; same && i < a->num_components; i++)
-        same = is_same_component(&a->comp_info[i], &b->comp_info[i]);
-    return same;
-}
-
-/* Blocks that only fill up the last row or column are no part of the picture. */
-static bool is_same_plane(stk__jpeg_rewriter *rewriter, int plane, jvirt_barray_ptr a, jvirt_barray_ptr b)
-{
-    j_common_ptr first = (j_common_ptr)&rewriter->from, second = (j_common_ptr)&rewriter->other;
-    const jpeg_component_info *info = &rewriter->from.comp_info[plane];
-    for (JDIMENSION y = 0; y < info->height_in_blocks; y++) {
-        JBLOCKARRAY one = first->mem->access_virt_barray(first, a, y, 1, FALSE);
-        JBLOCKARRAY two = second->mem->access_virt_barray(second, b, y, 1, FALSE);
-        if (memcmp(one[0], two[0], info->width_in_blocks * sizeof(JBLOCK)) != 0) return false;
-    }
-    return true;
-}
-
-static bool compare(stk__jpeg_rewriter *rewriter, stk__encoded a, stk__encoded b)
-{
-    jvirt_barray_ptr *first = read_coefficients(rewriter, &rewriter->from, a);
-    jvirt_barray_ptr *second = read_coefficients(rewriter, &rewriter->other, b);
-    bool same = is_same_frame(&rewriter->from, &rewriter->other);
-    for (int i = 0; same && i < rewriter->from.num_components; i++)
-        same = is_same_plane(rewriter, i, first[i], second[i]);
-    jpeg_abort_decompress(&rewriter->other);
-    jpeg_abort_decompress(&rewriter->from);
-    return same;
-}
-
-stk_status stk__jpeg_compare(stk__jpeg_rewriter *rewriter, stk__encoded a, stk__encoded b, bool *same,
-                             stk_error *error)
-{
-    *same = false;
-    if (setjmp(rewriter->jump)) {
-        const stk_status status = report(rewriter, error);
-        return status == STK_ERROR_UNSUPPORTED ? STK_OK : status;
-    }
-    *same = compare(rewriter, a, b);
     return STK_OK;
 }

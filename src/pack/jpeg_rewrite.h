@@ -18,12 +18,4 @@ void stk__jpeg_rewriter_destroy(stk__jpeg_rewriter **rewriter);
 stk_status stk__jpeg_rewrite(stk__jpeg_rewriter *rewriter, stk__encoded bytes, stk__orientation orientation,
                              stk__buffer *file, stk_error *error);
 
-/* Arithmetic coding, which no decoder here reads; false for whatever is not a whole header of a JPEG. */
-bool stk__jpeg_is_arithmetic(stk__jpeg_rewriter *rewriter, stk__encoded bytes);
-
-/* Do both hold the same coefficients, quantised alike, for the same components? *same is false too when one
- * of them cannot be read. STK_ERROR_MEMORY only. */
-stk_status stk__jpeg_compare(stk__jpeg_rewriter *rewriter, stk__encoded a, stk__encoded b, bool *same,
-                             stk_error *error);
-
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Images and masks: what is stored of them, and that it means the same. */
-#include "decode/exif.h"
 #include "decode/format.h"
 #include "decode/png.h"
 #include "pack/packer_picture.h"
@@ -61,45 +60,15 @@ static stk_status take_jpeg(stk__packer *packer, stk__pack_picture *picture, stk
     return STK_OK;
 }
 
-/* No decoder here reads the original, so coefficients are compared instead of pixels. *refused stays when it
- * cannot be done. */
-static stk_status take_arithmetic(stk__packer *packer, stk__pack_picture *picture, const stk_error *refused,
-                                  stk_error *error)
-{
-    const stk__encoded original = encoded_of(&packer->bytes);
-    bool same = false;
-    stk_status status =
-        stk__jpeg_rewrite(packer->jpeg, original, stk__exif_orientation(original), &packer->file, error);
-    const stk__encoded file = encoded_of(&packer->file);
-    if (status == STK_OK) status = stk__jpeg_compare(packer->jpeg, original, file, &same, error);
-    if (status == STK_ERROR_MEMORY) return status;
-    if (status != STK_OK || !same) {
-        if (error) *error = *refused;
-        return STK_ERROR_SAMPLE;
-    }
-    picture->bytes = file;
-    STK__TRY(stk__decode_header(packer->decoder, file, "jpg", &picture->header, error));
-    return decode_pixels(packer, file, &picture->header, &packer->after, error);
-}
-
 stk_status stk__packer_image(stk__packer *packer, const char *promised, stk__pack_picture *picture,
                              stk_error *error)
 {
     const stk__encoded bytes = encoded_of(&packer->bytes);
-    stk_error refused;
     *picture = (stk__pack_picture){.bytes = bytes, .extension = "jpg"};
-    const stk_status status =
-        stk__decode_header(packer->decoder, bytes, promised, &picture->header, &refused);
-    if (status == STK_ERROR_SAMPLE && refused.damage == STK_DAMAGE_UNSUPPORTED &&
-        stk__jpeg_is_arithmetic(packer->jpeg, bytes))
-        return take_arithmetic(packer, picture, &refused, error);
-    if (status != STK_OK) {
-        if (error) *error = refused;
-        return status;
-    }
+    STK__TRY(stk__decode_header(packer->decoder, bytes, promised, &picture->header, error));
     STK__TRY(decode_pixels(packer, bytes, &picture->header, &packer->before, error));
     if (picture->header.format == &stk__format_jpeg) return take_jpeg(packer, picture, error);
-    picture->extension = picture->header.format->extensions[0]; /* copied as it is */
+    picture->extension = picture->header.format->extensions[0]; /* copied as it is, and named so */
     return STK_OK;
 }
 

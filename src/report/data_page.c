@@ -24,8 +24,7 @@ static const char *text_of(const json_t *object, const char *key)
     return json_string_value(json_object_get(object, key));
 }
 
-/* --- head
- * ----------------------------------------------------------------------------------------------------
+/* --- head -----------------------------------------------------------------------------------------------
  */
 
 /* "faces" of "data/faces/" */
@@ -89,8 +88,7 @@ static void put_head(stk__page *page, const json_t *report)
     put_tiles(page, report);
 }
 
-/* --- findings
- * ------------------------------------------------------------------------------------------------
+/* --- findings -------------------------------------------------------------------------------------------
  */
 
 static void put_paths(stk__page *page, const json_t *paths)
@@ -128,8 +126,7 @@ static void put_findings(stk__page *page, const json_t *findings)
     stk__page_html(page, "</section>\n");
 }
 
-/* --- samples
- * -------------------------------------------------------------------------------------------------
+/* --- samples --------------------------------------------------------------------------------------------
  */
 
 static void put_picture(stk__page *page, const stk__data_thumb *thumb, const stk__buffer *jpeg,
@@ -197,8 +194,7 @@ static void put_targets(stk__page *page, const stk__data_pictures *pictures)
     stk__page_html(page, "</div></section>\n");
 }
 
-/* --- all of it
- * -----------------------------------------------------------------------------------------------
+/* --- all of it ------------------------------------------------------------------------------------------
  */
 
 static void write_page(stk__page *page, const json_t *report, const stk__data_pictures *pictures)

@@ -30,7 +30,7 @@ typedef struct stk__data_pictures {
 stk_status stk__data_page_write(const json_t *report, const stk__data_pictures *pictures, const char *path,
                                 stk_error *error);
 
-/* --- data_page_tables.c: one function per section, nothing if there is nothing to say ----------------------
+/* --- data_page_tables.c: one function per section, nothing if there is nothing to say -------------------
  */
 
 void stk__data_page_files(stk__page *page, const json_t *report);

@@ -44,8 +44,7 @@ static double most_of(const json_t *rows, const char *key)
     return most;
 }
 
-/* --- sizes
- * ---------------------------------------------------------------------------------------------------
+/* --- sizes ----------------------------------------------------------------------------------------------
  */
 
 static void put_histogram(stk__page *page, const char *title, const json_t *bins)
@@ -103,8 +102,7 @@ void stk__data_page_sizes(stk__page *page, const json_t *report)
     stk__page_html(page, "</div></section>\n");
 }
 
-/* --- classes
- * -------------------------------------------------------------------------------------------------
+/* --- classes --------------------------------------------------------------------------------------------
  */
 
 static void put_class(stk__page *page, const json_t *row, bool masks, double most)
@@ -152,8 +150,7 @@ void stk__data_page_classes(stk__page *page, const json_t *report)
     stk__page_html(page, "</section>\n");
 }
 
-/* --- points and columns
- * --------------------------------------------------------------------------------------
+/* --- points and columns ---------------------------------------------------------------------------------
  */
 
 static void put_table_head(stk__page *page, const char *first, const char *const *names, size_t count)
@@ -213,8 +210,7 @@ void stk__data_page_series(stk__page *page, const json_t *report)
     stk__page_html(page, "</tbody></table></div></section>\n");
 }
 
-/* --- files
- * ---------------------------------------------------------------------------------------------------
+/* --- files ----------------------------------------------------------------------------------------------
  */
 
 static void put_file_facts(stk__page *page, const char *what, const json_t *files)

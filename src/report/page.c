@@ -32,7 +32,7 @@ void stk__page_print(stk__page *page, const char *format, ...)
     if (length > 0) put(page, text, (size_t)length < sizeof text ? (size_t)length : sizeof text - 1);
 }
 
-/* --- text ------------------------------------------------------------------------------------------------
+/* --- text -----------------------------------------------------------------------------------------------
  */
 
 static const char *escape_of(char letter)
@@ -85,7 +85,7 @@ void stk__page_base64(stk__page *page, const uint8_t *data, size_t size_bytes)
     }
 }
 
-/* --- numbers -----------------------------------------------------------------------------------------------
+/* --- numbers --------------------------------------------------------------------------------------------
  */
 
 /* "1,234,567" */
@@ -129,8 +129,7 @@ void stk__page_share(stk__page *page, double share)
         stk__page_html(page, "–");
 }
 
-/* --- the frame of a page
- * -------------------------------------------------------------------------------------
+/* --- the frame of a page --------------------------------------------------------------------------------
  */
 
 /* Nothing from elsewhere: not even a browser that was fooled would fetch it. */

@@ -56,6 +56,7 @@
 #define STK_RUN_KEY_ADVICE_RULES      "advice_rules" /* all of them, most important first; rows: */
 #define STK_RUN_KEY_ID_OF_ADVICE      "id"
 #define STK_RUN_KEY_TEXT_OF_ADVICE    "text"
+#define STK_RUN_KEY_NOTES             "notes" /* odd files; rows: session/file_notes_json.h */
 #define STK_RUN_KEY_STALL             "stall" /* rows: */
 #define STK_RUN_KEY_NAME_OF_STALL     "name"
 #define STK_RUN_KEY_SHARE_OF_STALL    "share"

@@ -32,7 +32,7 @@ void stk__content_index_add(stk__content_index *index, uint64_t id, stk__digest 
         (stk__content_entry){.high = digest.high, .low = (uint32_t)digest.low, .id = (uint32_t)id};
 }
 
-/* --- sorting: by digest, equal ones by id ----------------------------------------------------------------
+/* --- sorting: by digest, equal ones by id ---------------------------------------------------------------
  */
 
 static int compare_contents(const stk__content_entry *a, const stk__content_entry *b)
@@ -100,7 +100,7 @@ void stk__content_index_sort(stk__content_index *index)
     sort_from(index->entries, index->count, 0);
 }
 
-/* --- matches -----------------------------------------------------------------------------------------------
+/* --- matches --------------------------------------------------------------------------------------------
  */
 
 static uint64_t group_end(const stk__content_index *index, uint64_t first)

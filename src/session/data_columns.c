@@ -46,8 +46,7 @@ static void measure(const cells *c, stk__data_column *column)
     column->std = sqrt(squares / (double)column->count);
 }
 
-/* --- gaps
- * ----------------------------------------------------------------------------------------------------
+/* --- gaps -----------------------------------------------------------------------------------------------
  */
 
 /* The median of steps from row to row, spread over the column; 0: it does not always rise. */
@@ -91,8 +90,7 @@ static void find_gaps(const cells *c, stk__data_column *column)
     column->gap = gaps ? gap : 0;
 }
 
-/* --- all columns
- * ---------------------------------------------------------------------------------------------
+/* --- all columns ----------------------------------------------------------------------------------------
  */
 
 /* Names are those of the file, in its order; the target's is among them. */

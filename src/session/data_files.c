@@ -52,8 +52,7 @@ static void count_file(stk__data_files *files, const stk__observed_file *file)
     if (promised && promised != picture->format) stk__data_event_add(&files->misnamed, (int64_t)file->id);
 }
 
-/* --- sizes
- * ---------------------------------------------------------------------------------------------------
+/* --- sizes ----------------------------------------------------------------------------------------------
  */
 
 static void count_size(stk__data_sizes *sizes, int32_t w, int32_t h)
@@ -105,7 +104,7 @@ void stk__data_files_see(void *context, const stk__observed_file *file)
     pthread_mutex_unlock(&stats->lock);
 }
 
-/* --- questions at the end --------------------------------------------------------------------------------
+/* --- questions at the end -------------------------------------------------------------------------------
  */
 
 stk__data_range stk__data_range_of(const uint32_t counts[STK_DATA_SIDES])

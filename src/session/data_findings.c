@@ -61,8 +61,7 @@ static uint64_t good_images(const stk__data_stats *s)
     return s->files[STK_FIELD_IMAGE].count;
 }
 
-/* --- files
- * ---------------------------------------------------------------------------------------------------
+/* --- files ----------------------------------------------------------------------------------------------
  */
 
 /* Classes of damage that have a rule of their own; in a series it is rows that are bad. */
@@ -102,6 +101,14 @@ static bool misnamed_files(const stk__data_stats *s, stk__finding *f)
     f->count = refused->count + image->count + mask->count;
     return say(f, "%llu file%s of another format than the name says", (number)f->count,
                f->count == 1 ? " is" : "s are");
+}
+
+static bool decoder_warnings(const stk__data_stats *s, stk__finding *f)
+{
+    f->count = s->loaded.warning_files;
+    f->total = s->samples;
+    return f->count && say(f, "%llu file%s decoder warnings that are not damage: all pixels are there",
+                           (number)f->count, f->count == 1 ? " has" : "s have");
 }
 
 static bool left_out(const stk__data_stats *s, stk__finding *f)
@@ -151,8 +158,7 @@ static bool part_unusable(const stk__data_stats *s, stk__finding *f)
            say(f, "part %s cannot be opened: %.200s", s->other_part ? s->other_part : "val", s->other_error);
 }
 
-/* --- images
- * --------------------------------------------------------------------------------------------------
+/* --- images ---------------------------------------------------------------------------------------------
  */
 
 static bool tiny_images(const stk__data_stats *s, stk__finding *f)
@@ -190,8 +196,7 @@ static bool mixed_channels(const stk__data_stats *s, stk__finding *f)
                files->gray == 1 ? " is" : "s are", (number)colored, colored == 1 ? "has" : "have");
 }
 
-/* --- targets
- * -------------------------------------------------------------------------------------------------
+/* --- targets --------------------------------------------------------------------------------------------
  */
 
 static bool mask_ids_out_of_range(const stk__data_stats *s, stk__finding *f)
@@ -325,8 +330,7 @@ static bool points_missing(const stk__data_stats *s, stk__finding *f)
                f->count == 1 ? "is" : "are", name, f->count > 1 ? ", …" : "");
 }
 
-/* --- series
- * --------------------------------------------------------------------------------------------------
+/* --- series ---------------------------------------------------------------------------------------------
  */
 
 static bool series_nan(const stk__data_stats *s, stk__finding *f)
@@ -374,8 +378,7 @@ static bool constant_features(const stk__data_stats *s, stk__finding *f)
                         (number)f->total, f->count == 1 ? "has" : "have", first, f->count > 1 ? ", …" : "");
 }
 
-/* --- all of them
- * ---------------------------------------------------------------------------------------------
+/* --- all of them ----------------------------------------------------------------------------------------
  */
 
 static const struct {
@@ -413,6 +416,7 @@ static const struct {
      "windows across a gap mix distant moments: fill in the missing rows, or cut the series there"},
     {"constant_features", STK_SEVERITY_WARNING, constant_features, "leave these columns out"},
     {"misnamed_files", STK_SEVERITY_NOTE, misnamed_files, "rename them: other programs go by the name"},
+    {"decoder_warnings", STK_SEVERITY_NOTE, decoder_warnings, "stoker load names the first one"},
     {"mixed_sizes", STK_SEVERITY_NOTE, mixed_sizes, NULL},
     {"mixed_channels", STK_SEVERITY_NOTE, mixed_channels,
      "data.channels=3 repeats gray three times, data.channels=1 converts colors to gray"},

@@ -9,7 +9,7 @@ typedef enum stk__severity { STK_SEVERITY_NOTE, STK_SEVERITY_WARNING, STK_SEVERI
 
 const char *stk__severity_name(stk__severity severity); /* "note", "warning", "error" */
 
-enum { STK_FINDING_TEXT_BYTES = 320, STK_FINDING_RULES = 22 };
+enum { STK_FINDING_TEXT_BYTES = 320, STK_FINDING_RULES = 23 };
 
 typedef struct stk__finding {
     const char *id; /* of the rule: "duplicates" */

@@ -49,8 +49,7 @@ static stk_status read_part(stk__data_scan *scan, stk_error *error)
     return status == STK_END ? STK_OK : status;
 }
 
-/* --- the other part
- * ------------------------------------------------------------------------------------------
+/* --- the other part -------------------------------------------------------------------------------------
  */
 
 typedef struct other_part {
@@ -105,16 +104,22 @@ static void match_parts(stk__data_scan *scan, other_part *other)
                        sizeof stats->overlap_paths[1]);
 }
 
+/* The data set itself says which samples are for training and which for validation. */
+static bool has_own_parts(const stk__data_scan *scan)
+{
+    const char *root = scan->loading.options.root;
+    return scan->stats->parts || (root && stk__source_has_parts(root));
+}
+
 /* A part that is split off by the loader comes from the same source; others have one of their own. */
 static stk_status open_other(stk__data_scan *scan, other_part *other, stk_error *error)
 {
     stk_loader_options options = scan->loading.options;
-    const bool own_parts = scan->stats->parts || (options.root && stk__source_has_parts(options.root));
     other->observer = (stk__file_observer){.begin = begin_other, .see = see_other, .context = other};
-    options.part = options.part == STK_PART_VAL ? STK_PART_TRAIN : STK_PART_VAL;
+    options.part = options.part == STK_PART_TRAIN ? STK_PART_VAL : STK_PART_TRAIN;
     options.on_bad_sample = STK_BAD_SKIP;
     stk__loader_setup setup = {.options = &options, .observer = &other->observer};
-    if (!own_parts && !options.val_root) setup.source = stk__loader_source(scan->loader);
+    if (!has_own_parts(scan) && !options.val_root) setup.source = stk__loader_source(scan->loader);
     scan->stats->other_part = options.part == STK_PART_VAL ? "val" : "train";
     return stk__loader_open(&other->loader, &setup, error);
 }
@@ -134,19 +139,20 @@ static stk_status compare_with(stk__data_scan *scan, other_part *other, stk_erro
     return status;
 }
 
-/* Training and validation images, from the data set or by the settings. */
-static bool has_both_parts(const stk__data_scan *scan)
+/* Images to compare with: a training part has a validation part, every other one a training part; by the data
+ * set or by the settings. */
+static bool has_other_part(const stk__data_scan *scan)
 {
     const stk_loader_options *options = &scan->loading.options;
-    const uint32_t both = STK_SOURCE_TRAIN | STK_SOURCE_VAL;
+    const uint32_t other = options->part == STK_PART_TRAIN ? STK_SOURCE_VAL : STK_SOURCE_TRAIN;
+    const uint32_t parts = scan->stats->parts;
     if (!scan->stats->content.count || options->part == STK_PART_ALL) return false;
-    return (scan->stats->parts & both) == both || options->val_split > 0 || options->val_root ||
-           (options->root && stk__source_has_parts(options->root));
+    return options->val_split > 0 || options->val_root || (parts ? parts & other : has_own_parts(scan));
 }
 
 static stk_status compare_parts(stk__data_scan *scan, stk_error *error)
 {
-    if (!has_both_parts(scan)) return STK_OK;
+    if (!has_other_part(scan)) return STK_OK;
     other_part *other = stk__alloc(sizeof *other); /* a thread that hangs may still use it */
     if (!other) return stk__fail_memory(error, sizeof *other, "a look at the other part");
     pthread_mutex_init(&other->lock, NULL);
@@ -158,8 +164,7 @@ static stk_status compare_parts(stk__data_scan *scan, stk_error *error)
     return status;
 }
 
-/* --- all of it
- * -----------------------------------------------------------------------------------------------
+/* --- all of it ------------------------------------------------------------------------------------------
  */
 
 stk_status stk__data_scan_run(stk__data_scan *scan, stk_error *error)

@@ -29,13 +29,13 @@ stk_status stk__data_scan_run(stk__data_scan *scan, stk_error *error);
 /* The number of threads that hang and were given up, as stk__session_close. */
 int stk__data_scan_fini(stk__data_scan *scan);
 
-/* --- data_stats_json.c -------------------------------------------------------------------------------------
+/* --- data_stats_json.c ----------------------------------------------------------------------------------
  */
 
 /* Everything that was found, {"schema": 1, …}; NULL: out of memory. */
 json_t *stk__data_scan_json(const stk__data_scan *scan);
 
-/* --- data_thumbs.c -----------------------------------------------------------------------------------------
+/* --- data_thumbs.c --------------------------------------------------------------------------------------
  */
 
 /* The page with samples to look at: those of the findings, and others spread over the part. */

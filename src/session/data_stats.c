@@ -37,8 +37,7 @@ void stk__data_stats_destroy(stk__data_stats **pointer)
     stk__free(stats);
 }
 
-/* --- what is known before the first batch
- * --------------------------------------------------------------------
+/* --- what is known before the first batch ---------------------------------------------------------------
  */
 
 /* A map that the loader found by itself is listed in its effects, as one that was asked for. */
@@ -81,8 +80,7 @@ stk_status stk__data_stats_start(stk__data_stats *stats, const stk_loader *loade
     return STK_OK;
 }
 
-/* --- batches
- * -------------------------------------------------------------------------------------------------
+/* --- batches --------------------------------------------------------------------------------------------
  */
 
 static void add_value(stk__data_stats *stats, double value)
@@ -155,8 +153,7 @@ void stk__data_stats_add_bad(stk__data_stats *stats, const stk_ledger_entry *ent
     stk__data_event_add(event, entry->sample_id);
 }
 
-/* --- at the end
- * ----------------------------------------------------------------------------------------------
+/* --- at the end -----------------------------------------------------------------------------------------
  */
 
 static void find_path(const stk_loader *loader, stk__data_event *event, stk__field field)

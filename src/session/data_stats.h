@@ -133,7 +133,7 @@ void stk__data_stats_add_bad(stk__data_stats *stats, const stk_ledger_entry *ent
 /* After the last batch: sorts contents, looks at the columns. */
 stk_status stk__data_stats_finish(stk__data_stats *stats, stk_loader *loader, stk_error *error);
 
-/* --- data_files.c ------------------------------------------------------------------------------------------
+/* --- data_files.c ---------------------------------------------------------------------------------------
  */
 
 /* Functions of the observer; context is the stats. */
@@ -145,13 +145,13 @@ stk__data_range stk__data_range_of(const uint32_t counts[STK_DATA_SIDES]);
 /* The most frequent sizes, at most `most` of them; returns how many. */
 int stk__data_sizes_common(const stk__data_sizes *sizes, stk__data_size *list, int most);
 
-/* --- data_columns.c ----------------------------------------------------------------------------------------
+/* --- data_columns.c -------------------------------------------------------------------------------------
  */
 
 /* Of the rows that windows first_id to last_id have. */
 stk_status stk__data_columns_make(stk__data_stats *stats, const stk__series_table *table, stk_error *error);
 
-/* --- classes -----------------------------------------------------------------------------------------------
+/* --- classes --------------------------------------------------------------------------------------------
  */
 
 /* Classes of labels or masks: pixels of masks, samples of labels. */

@@ -28,8 +28,7 @@ static double std_of(double sum, double squares, double count)
     return sqrt(variance > 0 ? variance : 0);
 }
 
-/* --- files and pixels
- * ----------------------------------------------------------------------------------------
+/* --- files and pixels -----------------------------------------------------------------------------------
  */
 
 static json_t *files_json(const stk__data_files *files)
@@ -101,8 +100,7 @@ static void add_sizes(json_t *report, const stk__data_sizes *sizes)
                                   count_json(sizes->portrait), "square", count_json(sizes->square)));
 }
 
-/* --- targets
- * -------------------------------------------------------------------------------------------------
+/* --- targets --------------------------------------------------------------------------------------------
  */
 
 /* Weight that balances the classes; unknown when the class never appears. */
@@ -184,8 +182,7 @@ static json_t *series_json(const stk__data_stats *s)
                      "window_rows", s->info.window_rows, "columns", columns);
 }
 
-/* --- the data set as a whole
- * ---------------------------------------------------------------------------------
+/* --- the data set as a whole ----------------------------------------------------------------------------
  */
 
 static json_t *left_out_json(const stk__data_stats *s)

@@ -25,8 +25,7 @@ typedef struct thumb_maker {
     size_t target_count;
 } thumb_maker;
 
-/* --- which
- * ---------------------------------------------------------------------------------------------------
+/* --- which ----------------------------------------------------------------------------------------------
  */
 
 /* Its number among those that are wanted; -1: not yet. */
@@ -73,8 +72,7 @@ static void choose_samples(thumb_maker *m)
     }
 }
 
-/* --- pictures
- * ------------------------------------------------------------------------------------------------
+/* --- pictures -------------------------------------------------------------------------------------------
  */
 
 static stk__pixels view_pixels(const stk_batch *batch, const stk_view *view)
@@ -173,8 +171,7 @@ static stk_status draw_sample(thumb_maker *m, const stk_batch *batch, stk__data_
     return stk__jpeg_write(rgb, QUALITY, &thumb->overlay, error);
 }
 
-/* --- all of it
- * -----------------------------------------------------------------------------------------------
+/* --- all of it ------------------------------------------------------------------------------------------
  */
 
 static stk_status open_samples(thumb_maker *m, stk_error *error)

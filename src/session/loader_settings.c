@@ -6,6 +6,7 @@
 
 #include "augment/operation.h"
 #include "loader/loader_open.h"
+#include "train/train_settings.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -46,8 +47,13 @@ stk_status stk__session_loader_foreign(stk__config *config, stk_error *error)
         {"optimizer", "nothing is trained here"},
         {"run", "this is not a run"},
     };
-    for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++)
+    const stk__option_table *const tables[] = {&stk__model_options_table, &stk__loss_options_table,
+                                               &stk__train_options_table, &stk__optimizer_options_table,
+                                               &stk__run_options_table};
+    for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++) {
         STK__TRY(stk__config_foreign(config, foreign[i].section, foreign[i].why, error));
+        STK__TRY(stk__config_foreign_options(config, tables[i], error));
+    }
     return STK_OK;
 }
 

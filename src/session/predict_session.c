@@ -24,7 +24,7 @@ static stk_status set_options(stk__predict_session *p, stk_error *error)
     const stk__feed_facts *f = &p->data.facts;
     STK__TRY(stk__config_apply(p->session.config, "data.val", o, error));
     o->root = o->val_root = o->order = o->cache = o->augment = NULL;
-    o->mask_map = o->mask_colors = o->flip_pairs = o->columns = NULL;
+    o->mask_map = o->mask_colors = o->flip_pairs = NULL;
     o->mask_frame = STK_MASK_FRAME_AUTO;
     o->part = STK_PART_ALL;
     o->val_split = 0;
@@ -33,6 +33,7 @@ static stk_status set_options(stk__predict_session *p, stk_error *error)
     o->image_size[1] = f->image_w;
     o->channels = f->image_c;
     o->sequence_length = f->window;
+    o->columns = NULL;
     o->dtype = STK_STORE_F32;
     o->axes = STK_AXES_NHWC;
     o->mask_dtype = STK_MASK_U8;

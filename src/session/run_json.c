@@ -7,6 +7,7 @@
 #include "core/json_text.h"
 #include "core/process.h"
 #include "report/run_keys.h"
+#include "session/file_notes_json.h"
 #include "session/run_advice.h"
 
 #include <math.h>
@@ -140,6 +141,14 @@ static void put_device_batches(json_t *report, stk_loader *loader)
     put_real(report, STK_RUN_KEY_DEVICE_AUGMENT_MS, each_ms * (double)stats.device_kernel_ns);
 }
 
+static void put_notes(json_t *report, const stk__session *s)
+{
+    json_t *rows = json_array();
+    stk__file_notes_append(rows, s->loader, "train");
+    stk__file_notes_append(rows, s->val_loader, "val");
+    put(report, STK_RUN_KEY_NOTES, rows);
+}
+
 static void put_end(json_t *report, const stk__run_report *r, const stk_error *failure)
 {
     put(report, STK_RUN_KEY_INTERRUPTED, json_boolean(r->interrupted));
@@ -200,6 +209,7 @@ json_t *stk__run_json(const stk__run_result *result)
     put_advice(report, result);
     put(report, STK_RUN_KEY_STALL, stall_json(stk__trainer_stall(s->trainer), r->wall_s));
     put_device_batches(report, s->loader);
+    put_notes(report, s);
     put(report, STK_RUN_KEY_EFFECTS, stk__config_effects_json(s->config));
     put(report, STK_RUN_KEY_DATE, date_json());
     put(report, STK_RUN_KEY_STEPS_RUN, json_integer((json_int_t)result->run->step_count));

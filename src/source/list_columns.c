@@ -7,7 +7,6 @@
 
 #include "core/logger.h"
 #include "core/number.h"
-#include "core/text.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -34,10 +33,6 @@ static const char *const mask_names[] = {
 static const char *const split_names[] = {"split", "partition", "subset", NULL};
 static const char *const weak_split_names[] = {"set", "usage", "dataset", "phase",
                                                NULL}; /* if parts are in it */
-
-static const char *const role_words[STK_ROLE_COUNT] = {"",     "file",  "label", "value",
-                                                       "mask", "split", "points"};
-static const char role_list[] = "file, label, value, mask, split and points";
 
 /* --- names ---------------------------------------------------------------------------------------------- */
 
@@ -73,107 +68,6 @@ stk_status stk__columns_refuse(const stk__columns *columns, size_t column, stk_e
     return STK_ERROR_DATA;
 }
 
-/* --- data.columns --------------------------------------------------------------------------------------- */
-
-static stk_status refuse_wish(const char *text, size_t length, stk_error *error)
-{
-    stk__fail(error, STK_ERROR_CONFIG, "data.columns has '%.*s', which does not say ROLE=COLUMN",
-              (int)(length < 80 ? length : 80), text);
-    stk__error_hint(error, "roles are %s, each once: data.columns='file=Image Name,label=species,split=none'",
-                    role_list);
-    return STK_ERROR_CONFIG;
-}
-
-static void trim(const char **text, size_t *length)
-{
-    for (; *length && stk__is_space(**text); (*length)--)
-        (*text)++;
-    while (*length && stk__is_space((*text)[*length - 1]))
-        (*length)--;
-}
-
-static stk_status take_wish(stk__columns *columns, const char *text, size_t length, stk_error *error)
-{
-    const size_t role_end = strcspn(text, "=:,");
-    if (role_end >= length) return refuse_wish(text, length, error);
-    const char *word = text, *name = text + role_end + 1;
-    size_t word_length = role_end, name_length = length - role_end - 1;
-    trim(&word, &word_length);
-    trim(&name, &name_length);
-    int role = 1;
-    while (role < STK_ROLE_COUNT &&
-           (strlen(role_words[role]) != word_length || strncasecmp(word, role_words[role], word_length) != 0))
-        role++;
-    if (role == STK_ROLE_COUNT || name_length == 0 || columns->wishes[role].name)
-        return refuse_wish(text, length, error);
-    const bool none = name_length == 4 && strncasecmp(name, "none", 4) == 0;
-    columns->wishes[role] = (stk__column_wish){name, name_length, none};
-    return STK_OK;
-}
-
-stk_status stk__columns_wish(stk__columns *columns, const char *text, stk_error *error)
-{
-    while (text && *text) {
-        const size_t length = strcspn(text, ",");
-        STK__TRY(take_wish(columns, text, length, error));
-        text += length + (text[length] == ',');
-    }
-    return STK_OK;
-}
-
-static bool is_wished(const stk__columns *columns, stk__role role)
-{
-    return columns->wishes[role].name != NULL;
-}
-
-static bool equals(const char *name, const char *wish, size_t length)
-{
-    while (stk__is_blank(*name))
-        name++;
-    size_t name_length = strlen(name);
-    while (name_length && stk__is_blank(name[name_length - 1]))
-        name_length--;
-    return name_length == length && strncasecmp(name, wish, length) == 0;
-}
-
-static stk_status refuse_unknown(const stk__columns *columns, stk__role role, stk_error *error)
-{
-    const stk__column_wish *wish = &columns->wishes[role];
-    char names[400] = "";
-    size_t size = 0;
-    for (size_t i = 0; i < stk__columns_count(columns) && size < sizeof names - 70; i++)
-        size += (size_t)snprintf(names + size, sizeof names - size, "%s'%.60s'", i ? ", " : "",
-                                 stk__columns_name(columns, i));
-    stk__fail(error, STK_ERROR_CONFIG,
-              "data.columns takes the %s from '%.*s', which is not a column of the list", role_words[role],
-              (int)(wish->length < 80 ? wish->length : 80), wish->name);
-    stk__error_place(error, "%s:%llu", columns->path, (unsigned long long)columns->line);
-    stk__error_hint(error, "the columns are %s", names);
-    return STK_ERROR_CONFIG;
-}
-
-static stk_status grant_wishes(stk__columns *columns, stk_error *error)
-{
-    for (int role = 1; role < STK_ROLE_POINTS; role++) {
-        const stk__column_wish *wish = &columns->wishes[role];
-        if (!wish->name || wish->none) continue;
-        size_t at = 0;
-        while (at < stk__columns_count(columns) &&
-               !equals(stk__columns_name(columns, at), wish->name, wish->length))
-            at++;
-        if (at == stk__columns_count(columns)) return refuse_unknown(columns, (stk__role)role, error);
-        stk__list_column *column = stk__columns_at(columns, at);
-        if (column->role != STK_ROLE_NONE) {
-            stk__columns_refuse(columns, at, error, "data.columns takes both %s and %s from '%.80s'",
-                                role_words[column->role], role_words[role], stk__columns_name(columns, at));
-            if (error) error->code = STK_ERROR_CONFIG;
-            return STK_ERROR_CONFIG;
-        }
-        column->role = (uint8_t)role;
-    }
-    return STK_OK;
-}
-
 /* --- columns -------------------------------------------------------------------------------------------- */
 
 stk_status stk__columns_add(stk__columns *columns, const char *name, size_t length, stk_error *error)
@@ -186,7 +80,7 @@ stk_status stk__columns_add(stk__columns *columns, const char *name, size_t leng
 void stk__columns_look(stk__columns *columns, size_t index, const char *cell, size_t length)
 {
     stk__list_column *column = stk__columns_at(columns, index);
-    trim(&cell, &length);
+    stk__column_trim(&cell, &length);
     if (length == 0) return;
     double number;
     column->cells++;
@@ -282,7 +176,7 @@ static stk_status check_duplicates(const stk__columns *columns, stk_error *error
 static stk_status choose_file(stk__columns *columns, stk_error *error)
 {
     int file = stk__columns_find(columns, STK_ROLE_FILE);
-    if (file < 0 && !is_wished(columns, STK_ROLE_FILE)) file = stk__columns_file(columns);
+    if (file < 0 && !stk__columns_is_wished(columns, STK_ROLE_FILE)) file = stk__columns_file(columns);
     if (file < 0) {
         stk__columns_refuse(
             columns, 0, error,
@@ -315,14 +209,24 @@ static bool is_label_like(const stk__columns *columns, size_t index)
            (is_among(name, mixed_names) && !is_numeric(stk__columns_at(columns, index)));
 }
 
+bool stk__columns_has_label(const stk__columns *columns)
+{
+    for (size_t i = 0; i < stk__columns_count(columns); i++) {
+        const uint8_t role = stk__columns_at(columns, i)->role;
+        if (role == STK_ROLE_LABEL || role == STK_ROLE_VALUE || is_label_like(columns, i)) return true;
+        if (is_among(stk__columns_name(columns, i), value_names)) return true;
+    }
+    return false;
+}
+
 static stk_status refuse_two(const stk__columns *columns, size_t a, size_t b, stk__role role,
                              stk_error *error)
 {
     const char *first = stk__columns_name(columns, a), *second = stk__columns_name(columns, b);
     stk__columns_refuse(columns, b, error, "the columns '%.80s' and '%.80s' can both be the %s", first,
-                        second, role_words[role]);
+                        second, stk__role_words[role]);
     stk__error_hint(error, "say which one: data.columns='%s=%.80s' or data.columns='%s=%.80s'",
-                    role_words[role], first, role_words[role], second);
+                    stk__role_words[role], first, stk__role_words[role], second);
     return STK_ERROR_DATA;
 }
 
@@ -342,8 +246,9 @@ static stk_status check_label(const stk__columns *columns, size_t label, stk_err
 static stk_status choose_label(stk__columns *columns, stk_error *error)
 {
     int label = -1;
-    if (is_wished(columns, STK_ROLE_LABEL)) return STK_OK;
-    if (is_wished(columns, STK_ROLE_VALUE) && !columns->wishes[STK_ROLE_VALUE].none) return STK_OK;
+    if (stk__columns_is_wished(columns, STK_ROLE_LABEL)) return STK_OK;
+    if (stk__columns_is_wished(columns, STK_ROLE_VALUE) && !columns->wishes[STK_ROLE_VALUE].none)
+        return STK_OK;
     for (size_t i = 0; i < stk__columns_count(columns); i++) {
         if (!is_label_like(columns, i)) continue;
         if (label >= 0) return refuse_two(columns, (size_t)label, i, STK_ROLE_LABEL, error);
@@ -371,8 +276,8 @@ static stk_status choose_value(stk__columns *columns, stk_error *error)
     const bool labelled = stk__columns_find(columns, STK_ROLE_LABEL) >= 0;
     int value = stk__columns_find(columns, STK_ROLE_VALUE);
     if (value >= 0 && labelled) return refuse_both(columns, value, error);
-    if (is_wished(columns, STK_ROLE_VALUE) ||
-        (is_wished(columns, STK_ROLE_LABEL) && !columns->wishes[STK_ROLE_LABEL].none))
+    if (stk__columns_is_wished(columns, STK_ROLE_VALUE) ||
+        (stk__columns_is_wished(columns, STK_ROLE_LABEL) && !columns->wishes[STK_ROLE_LABEL].none))
         return STK_OK;
     for (size_t i = 0; i < stk__columns_count(columns); i++) {
         const stk__list_column *column = stk__columns_at(columns, i);
@@ -391,16 +296,17 @@ static stk_status choose_value(stk__columns *columns, stk_error *error)
 
 static void choose_other(stk__columns *columns, stk__role role, const char *const *names)
 {
-    const int found = is_wished(columns, role) ? -1 : find_among(columns, names);
+    const int found = stk__columns_is_wished(columns, role) ? -1 : find_among(columns, names);
     if (found >= 0) stk__columns_at(columns, (size_t)found)->role = (uint8_t)role;
 }
 
 static void choose_split(stk__columns *columns)
 {
     choose_other(columns, STK_ROLE_SPLIT, split_names);
-    const int found = is_wished(columns, STK_ROLE_SPLIT) || stk__columns_find(columns, STK_ROLE_SPLIT) >= 0
-                          ? -1
-                          : find_among(columns, weak_split_names);
+    const int found =
+        stk__columns_is_wished(columns, STK_ROLE_SPLIT) || stk__columns_find(columns, STK_ROLE_SPLIT) >= 0
+            ? -1
+            : find_among(columns, weak_split_names);
     if (found >= 0 && stk__columns_at(columns, (size_t)found)->parts)
         stk__columns_at(columns, (size_t)found)->role = STK_ROLE_SPLIT;
 }
@@ -410,9 +316,10 @@ static stk_status choose_by_place(stk__columns *columns, stk_error *error)
 {
     const size_t count = stk__columns_count(columns);
     stk__list_column *first = stk__columns_at(columns, 0);
-    if (!is_wished(columns, STK_ROLE_FILE) && first->role == STK_ROLE_NONE) first->role = STK_ROLE_FILE;
+    if (!stk__columns_is_wished(columns, STK_ROLE_FILE) && first->role == STK_ROLE_NONE)
+        first->role = STK_ROLE_FILE;
     for (int role = STK_ROLE_LABEL; role < STK_ROLE_COUNT; role++)
-        if (is_wished(columns, (stk__role)role)) return STK_OK;
+        if (stk__columns_is_wished(columns, (stk__role)role)) return STK_OK;
     if (count > 2) {
         stk__columns_refuse(columns, 1, error,
                             "the list has no header and %zu columns: which one is the label?", count);
@@ -430,7 +337,7 @@ static stk_status choose_by_place(stk__columns *columns, stk_error *error)
 stk_status stk__columns_assign(stk__columns *columns, stk_error *error)
 {
     STK__TRY(check_duplicates(columns, error));
-    STK__TRY(grant_wishes(columns, error));
+    STK__TRY(stk__columns_grant(columns, error));
     if (columns->headless) STK__TRY(choose_by_place(columns, error));
     STK__TRY(choose_file(columns, error));
     STK__TRY(stk__columns_refuse_boxes(columns, error));

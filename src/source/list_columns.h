@@ -86,6 +86,19 @@ static inline stk__column_pair stk__columns_pair(const stk__columns *columns, si
  */
 stk_status stk__columns_wish(stk__columns *columns, const char *text, stk_error *error);
 
+/* Gives the columns that it names their roles; STK_ERROR_CONFIG when one is not there. */
+stk_status stk__columns_grant(stk__columns *columns, stk_error *error);
+
+static inline bool stk__columns_is_wished(const stk__columns *columns, stk__role role)
+{
+    return columns->wishes[role].name != NULL;
+}
+
+extern const char *const stk__role_words[STK_ROLE_COUNT]; /* "file", "label", … */
+
+/* Without the blanks around it. */
+void stk__column_trim(const char **text, size_t *length);
+
 stk_status stk__columns_add(stk__columns *columns, const char *name, size_t length, stk_error *error);
 void stk__columns_look(stk__columns *columns, size_t index, const char *cell, size_t length);
 
@@ -111,6 +124,9 @@ stk_status stk__columns_refuse(const stk__columns *columns, size_t column, stk_e
 /* What a list can mean that is not supported (list_refuse.c): boxes, masks as text, several labels. */
 stk_status stk__columns_refuse_boxes(const stk__columns *columns, stk_error *error);
 stk_status stk__columns_refuse_several(const stk__columns *columns, stk_error *error);
+
+/* True when a column is or can be the label, or is called value or target. */
+bool stk__columns_has_label(const stk__columns *columns);
 
 /* Pairs of columns that are points, by their names (list_points.c). */
 stk_status stk__columns_find_points(stk__columns *columns, stk_error *error);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Columns of a list that are coordinates of points: NAME_x and NAME_y, x and y, or x1, y1, x2, y2 and so on;
- * data.columns=points=a+b takes some of them, =all every pair, =none none. One thread. */
+/* Columns of a list that are coordinates of points: NAME_x and NAME_y; if there is no label also x and y, or
+ * x1, y1, x2, y2 and so on; data.columns=points=a+b takes some of them, =all every pair, =none none. One
+ * thread. */
 #include "source/list_columns.h"
 
 #include "core/text.h"
@@ -91,6 +92,8 @@ static stk_status take_column(stk__columns *columns, size_t index, stk_error *er
         stk__error_hint(error, "add it, or ignore such columns: data.columns='points=none'");
         return STK_ERROR_DATA;
     }
+    if (!found.suffix && !columns->wishes[STK_ROLE_POINTS].name && stk__columns_has_label(columns))
+        return STK_OK; /* x and y of something else */
     if (!usable || found.axis != 'x' || !is_wanted(&columns->wishes[STK_ROLE_POINTS], found.point))
         return STK_OK;
     return add_pair(columns, index, (size_t)other, found.point, error);

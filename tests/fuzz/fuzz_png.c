@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a PNG file: what fuzz_decode.c asks for, and libspng beside it: where both end well the pixels
- * are equal, where one refuses the other does, but for where libspng is known to be lax or strict. */
+ * are equal, where one refuses the other does, but for where libspng is known to be lax or strict. Its
+ * orientation is looked for in its own bytes. */
 #include "fuzz.h"
 #include "fuzz_decode.h"
 
@@ -68,10 +69,21 @@ static void compare(stk__encoded bytes)
     compare_ways(bytes, &png, false, 3);
 }
 
+/* In exactly these bytes: the sanitizer watches their end. */
+static void check_orientation(const uint8_t *data, size_t size)
+{
+    if (size < 8) return;
+    uint8_t *exact = fuzz_copy(data, size, 0);
+    const stk__orientation found = stk__png_orientation((stk__encoded){exact, size});
+    assert(found >= 1 && found <= 8);
+    free(exact);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     uint8_t *bytes = fuzz_copy(data, size, 64);
     if (fuzz_decode("png", bytes, size)) compare((stk__encoded){bytes, size});
+    check_orientation(data, size);
     free(bytes);
     return 0;
 }

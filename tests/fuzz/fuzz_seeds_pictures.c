@@ -46,6 +46,26 @@ static void make_jpegs_without_tables(int number)
     }
 }
 
+/* Bytes too many before the last marker; a progressive one that ends after its first scans. */
+static void make_odd_jpegs(int number)
+{
+    for (int i = 0; i < 3; i++) {
+        stk__buffer bytes = {0};
+        stk__pixels drawn = pictures_draw(16, 16, i % 2 ? 1 : 3, 1);
+        pictures_jpeg(
+            &bytes, drawn,
+            &(pictures_jpeg_options){.progressive = i == 2, .space = i % 2 ? PICTURES_GREY : PICTURES_YCC});
+        size_t at = bytes.size_bytes - 2;
+        while (i == 2 && memcmp(bytes.data + at, "\xFF\xDA", 2) != 0)
+            at--;
+        bytes.size_bytes = at;
+        const char *end = i == 2 ? "\xFF\xD9" : "sixteen too many\xFF\xD9";
+        assert_int_equal(stk__buffer_append(&bytes, end, i == 2 ? 2 : 18, NULL), STK_OK);
+        put("jpeg", "kind", number + i, &bytes);
+        stk__free(drawn.data);
+    }
+}
+
 static void make_jpegs(void)
 {
     static const int channels[] = {3, 1, 3, 4, 4};
@@ -72,6 +92,7 @@ static void make_jpegs(void)
     }
     make_unfinished_jpegs(sizeof kinds / sizeof kinds[0]);
     make_jpegs_without_tables(sizeof kinds / sizeof kinds[0] + 2);
+    make_odd_jpegs(sizeof kinds / sizeof kinds[0] + 4);
 }
 
 static void make_png(int number, const pictures_png_options *options, int32_t w, int32_t h)
@@ -84,6 +105,19 @@ static void make_png(int number, const pictures_png_options *options, int32_t w,
     stk__buffer bytes = {0};
     pictures_png(&bytes, samples, w, h, options);
     put("png", "kind", number, &bytes);
+}
+
+/* Turned by eXIf, before the image data or behind. */
+static void make_turned_png(int number, const char *before)
+{
+    static const uint8_t block[] = {'M', 'M', 0, 42, 0, 0, 0, 8, 0, 1, 1, 0x12, 0,
+                                    3,   0,   0, 0,  1, 0, 6, 0, 0, 0, 0, 0,    0};
+    stk__buffer bytes = {0};
+    stk__pixels drawn = pictures_draw(9, 5, 3, 1);
+    pictures_png_plain(&bytes, drawn, 0);
+    pictures_png_insert(&bytes, pictures_png_find(&bytes, before, 0), "eXIf", block, sizeof block);
+    put("png", "kind", number, &bytes);
+    stk__free(drawn.data);
 }
 
 static void make_pngs(void)
@@ -111,6 +145,8 @@ static void make_pngs(void)
     make_png(number++, &(pictures_png_options){.depth = 8, .bad_adler = true}, 8, 8);
     make_png(number++, &(pictures_png_options){.depth = 8, .short_bytes = 3}, 8, 8);
     make_png(number++, &(pictures_png_options){.depth = 8, .short_bytes = -3}, 8, 8);
+    make_turned_png(number++, "IDAT");
+    make_turned_png(number++, "IEND");
 }
 
 static void make_npys(void)

@@ -270,7 +270,8 @@ def check_loading():
         check("other aspect", "the mask is 8x12, its image 16x16" in done.stderr and "data.image_size" in done.stderr,
               done.stderr)
         done = run("load", ".", "data.image_size=8", folder=folder)
-        check("resized", done.returncode == 0, done.stderr)
+        check("resized", done.returncode == 0 and "1 file resized: a mask of another size than its image, "
+              "'./masks/00.png'" in done.stdout, done.stdout)
 
 
 for case in UNDERSTOOD:

@@ -37,7 +37,9 @@ void make_jpeg_height(stk__buffer *bytes, int amount);
 void make_jpeg_square(stk__buffer *bytes, int amount); /* amount: what the header says of both sides */
 void make_jpeg_scans(stk__buffer *bytes, int amount);
 void make_jpeg_precision(stk__buffer *bytes, int amount);
-void make_jpeg_arithmetic(stk__buffer *bytes, int amount);
+void make_jpeg_arithmetic_cut(stk__buffer *bytes, int amount);
+void make_jpeg_last_scan(stk__buffer *bytes, int amount);
+void make_jpeg_bytes_before_restart(stk__buffer *bytes, int amount);
 void make_jpeg_frame(stk__buffer *bytes, int amount); /* amount: the marker of the frame */
 
 /* PNG. Those of images have colours, those of masks are grey. */

@@ -136,14 +136,31 @@ void make_jpeg_flipped(stk__buffer *bytes, int amount)
     fail_msg("no flipped bit is noticed");
 }
 
-void make_jpeg_wrong_restart(stk__buffer *bytes, int amount)
+/* With restart markers; returns where the first is. */
+static size_t encode_restarts(stk__buffer *bytes)
 {
     encode(bytes, DAMAGE_W, DAMAGE_H, &(pictures_jpeg_options){.restart_rows = 1});
     size_t at = find(bytes, SOS);
     while (!(bytes->data[at] == 0xFF && bytes->data[at + 1] == 0xD0))
         at++;
     assert_true(at < bytes->size_bytes);
+    return at;
+}
+
+void make_jpeg_wrong_restart(stk__buffer *bytes, int amount)
+{
+    const size_t at = encode_restarts(bytes);
     bytes->data[at + 1] = (uint8_t)amount;
+}
+
+/* What is left of an interval after all of its blocks: the decoder had lost its place. */
+void make_jpeg_bytes_before_restart(stk__buffer *bytes, int amount)
+{
+    const size_t at = encode_restarts(bytes), more = (size_t)amount;
+    assert_int_equal(stk__buffer_reserve(bytes, bytes->size_bytes + more + 64, NULL), STK_OK);
+    memmove(bytes->data + at + more, bytes->data + at, bytes->size_bytes - at + 64);
+    memset(bytes->data + at, 0x55, more);
+    bytes->size_bytes += more;
 }
 
 /* More codes than a table can have. */
@@ -221,10 +238,22 @@ void make_jpeg_precision(stk__buffer *bytes, int amount)
     bytes->data[find(bytes, SOF0) + 4] = (uint8_t)amount;
 }
 
-void make_jpeg_arithmetic(stk__buffer *bytes, int amount)
+void make_jpeg_arithmetic_cut(stk__buffer *bytes, int amount)
+{
+    encode(bytes, DAMAGE_W, DAMAGE_H, &(pictures_jpeg_options){.arithmetic = true});
+    keep_percent(bytes, amount);
+}
+
+/* It ends with EOI, as after a download that was cut off and repaired. */
+void make_jpeg_last_scan(stk__buffer *bytes, int amount)
 {
     (void)amount;
-    encode(bytes, DAMAGE_W, DAMAGE_H, &(pictures_jpeg_options){.arithmetic = true});
+    encode(bytes, DAMAGE_W, DAMAGE_H, &(pictures_jpeg_options){.progressive = true});
+    size_t at = bytes->size_bytes - 2;
+    while (!(bytes->data[at] == 0xFF && bytes->data[at + 1] == SOS))
+        at--;
+    bytes->data[at + 1] = 0xD9;
+    bytes->size_bytes = at + 2;
 }
 
 void make_jpeg_frame(stk__buffer *bytes, int amount)

@@ -1,7 +1,9 @@
 """Small data sets, each clean but for one defect. By name: MAKERS[name](folder) writes it and gives settings."""
+import os
 import pathlib
 import shutil
 import struct
+import subprocess
 import zlib
 
 import small_data
@@ -211,6 +213,13 @@ def misnamed_files(folder):
     write(folder / "dog/other.jpg", photo(77))
 
 
+def decoder_warnings(folder):
+    subprocess.run([os.environ["STOKER"], "make", "faces", folder, "--count", "12", "-q"], check=True)
+    one = folder / "images/000005.jpg"
+    whole = one.read_bytes()
+    one.write_bytes(whole[:-2] + b"some bytes too many" + whole[-2:])  # before the marker at the end
+
+
 def mixed_sizes(folder):
     classes(folder)
     write(folder / "dog/wide.png", photo(50, 64, 32))
@@ -229,7 +238,8 @@ def left_out(folder):
 FOUND = {maker.__name__: maker for maker in (
     corrupt_samples, mask_ids_out_of_range, labels_missing, part_unusable, train_val_overlap, binary_masks, series_nan,
     no_targets, empty_masks, duplicates, tiny_images, constant_images, classes_without_samples, class_imbalance,
-    points_outside, points_missing, series_gaps, constant_features, misnamed_files, mixed_sizes, mixed_channels, left_out)}
+    points_outside, points_missing, series_gaps, constant_features, misnamed_files, decoder_warnings, mixed_sizes,
+    mixed_channels, left_out)}
 
 
 def make(maker, folder):

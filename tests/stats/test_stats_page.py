@@ -8,6 +8,7 @@ import html.parser
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -119,6 +120,17 @@ class Page(unittest.TestCase):
         nothing = self.run_stats(self.place / "empty", "--html", self.place / "empty.html")
         self.assertEqual(nothing.returncode, 1)
         self.assertFalse((self.place / "empty.html").exists())
+
+    def test_interrupted(self):
+        """Ctrl-C ends it early with status 130, and leaves no page behind."""
+        page = self.place / "interrupted.html"
+        job = subprocess.Popen([STOKER, "stats", "make:faces?count=1000000", "--html", str(page), "num_workers=1"],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        job.stderr.readline() # the data set is open
+        job.send_signal(signal.SIGINT)
+        job.communicate(timeout=60)
+        self.assertEqual(job.returncode, 130)
+        self.assertFalse(page.exists())
 
     def keep_picture(self, name):
         if os.environ.get("REPORT_PICTURES"):

@@ -11,8 +11,9 @@
 typedef struct verdict {
     stk_status status;
     stk_error error;
-    stk__pixels pixels; /* data NULL: the header is bad */
-    bool taken;         /* ours went through the whole scan */
+    stk__pixels pixels;  /* data NULL: the header is bad */
+    bool taken;          /* ours went through the whole scan */
+    const char *warning; /* accepted; a constant */
 } verdict;
 
 static const stk__limits *limits = &stk__limits_default;
@@ -37,7 +38,8 @@ static inline verdict judge(stk__jpeg_state *state, const stk__buffer *bytes, in
     v.pixels = make_target(picture.w / shrink, picture.h / shrink, channels);
     state->huffman.mcu_left = 1; /* 0 only if ours counts it down */
     v.status = stk__format_jpeg.image(state, as_encoded(bytes), &picture, v.pixels, &v.error);
-    v.taken = v.status == STK_OK && state->huffman.mcu_left == 0;
+    v.taken = v.status == STK_OK && state->huffman.mcu_left == 0 && !state->left_over;
+    v.warning = stk__format_jpeg.warning(state);
     return v;
 }
 
@@ -51,6 +53,7 @@ static inline bool compare(stk__jpeg_state *ours, stk__jpeg_state *alone, const 
     assert_string_equal(a.error.message, b.error.message);
     assert_false(b.taken);
     if (a.status == STK_OK) assert_memory_equal(a.pixels.data, b.pixels.data, size_of(a.pixels));
+    if (a.status == STK_OK) assert_ptr_equal(a.warning, b.warning);
     stk__free(a.pixels.data);
     stk__free(b.pixels.data);
     return a.taken;

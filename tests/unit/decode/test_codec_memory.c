@@ -150,11 +150,7 @@ static void pictures_of_all_codecs(void **state)
 static stk_status rewrite(stk__jpeg_rewriter *rewriter, const stk__buffer *bytes, stk_error *error)
 {
     stk__buffer file = {0};
-    bool same = true;
-    stk_status status = stk__jpeg_rewrite(rewriter, as_encoded(bytes), 1, &file, error);
-    if (status == STK_OK)
-        status = stk__jpeg_compare(rewriter, as_encoded(bytes), as_encoded(&file), &same, error);
-    assert_true(same || status != STK_OK);
+    const stk_status status = stk__jpeg_rewrite(rewriter, as_encoded(bytes), 1, &file, error);
     stk__buffer_fini(&file);
     return status;
 }

@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -252,10 +253,10 @@ static void damages_say_what_and_help(void **state)
                      STK_ERROR_SAMPLE);
     assert_string_equal(error.message, "20 x 10 pixels, more than limits.pixels '100'");
     assert_string_equal(error.hint, "raise limits.pixels if such images are expected");
+    bytes.size_bytes = 5;
     assert_int_equal(stk__decode_header(decoder, as_encoded(&bytes), "JPG", &picture, &error),
                      STK_ERROR_SAMPLE);
-    assert_string_equal(error.message, "PNG content under the extension 'JPG'");
-    assert_string_equal(error.hint, "rename the file to '.png'");
+    assert_string_equal(error.message, "truncated PNG file of 5 bytes");
     assert_string_equal(stk__format_name(NULL), "unknown");
     stk__decoder_destroy(&decoder);
     stk__decoder_destroy(&decoder); /* accepts NULL inside */
@@ -289,9 +290,66 @@ static void options_have_the_decoders_defaults(void **state)
     assert_true(filled.limit_time_s == stk__limits_default.time_s);
 }
 
+static void content_decides_not_the_extension(void **state)
+{
+    (void)state;
+    stk__decoder *decoder = NULL;
+    assert_int_equal(stk__decoder_create(&decoder, NULL, NULL), STK_OK);
+    stk__buffer bytes = {0};
+    stk__pixels drawn = pictures_draw(9, 9, 1, 1);
+    stk__picture picture;
+    stk_error error = {0};
+    pictures_png_plain(&bytes, drawn, 0);
+    assert_int_equal(stk__decode_header(decoder, as_encoded(&bytes), "PNG", &picture, &error), STK_OK);
+    assert_false(picture.misnamed);
+    assert_string_equal(stk__format_name(picture.format), "PNG");
+    assert_ptr_equal(picture.format, stk__format_by_extension("pNg"));
+    assert_null(stk__format_by_extension("txt"));
+    assert_null(stk__format_by_extension(NULL));
+    assert_int_equal(stk__decode_header(decoder, as_encoded(&bytes), "dat", &picture, &error), STK_OK);
+    assert_false(picture.misnamed);
+    assert_int_equal(stk__decode_header(decoder, as_encoded(&bytes), "jpeg", &picture, &error), STK_OK);
+    assert_true(picture.misnamed);
+    assert_string_equal(stk__format_name(picture.format), "PNG");
+    bytes.size_bytes = 3; /* shorter than what it begins with */
+    assert_int_equal(stk__decode_header(decoder, as_encoded(&bytes), "jpeg", &picture, &error),
+                     STK_ERROR_SAMPLE);
+    assert_int_equal(error.damage, STK_DAMAGE_TRUNCATED);
+    stk__free(drawn.data);
+    stk__buffer_fini(&bytes);
+    stk__decoder_destroy(&decoder);
+}
+
+static void foreign_formats_are_named(void **state)
+{
+    (void)state;
+    static const char *const files[][2] = {{"RIFF....WEBPVP8 ", "WebP"}, {"GIF89a..........", "GIF"},
+                                           {"....ftypavif....", "AVIF"}, {"....ftypheic....", "HEIC"},
+                                           {"%PDF-1.4........", "PDF"},  {"BM..............", "BMP"}};
+    stk__decoder *decoder = NULL;
+    assert_int_equal(stk__decoder_create(&decoder, NULL, NULL), STK_OK);
+    stk__picture picture;
+    stk_error error = {0};
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        const stk__encoded bytes = {(const uint8_t *)files[i][0], strlen(files[i][0])};
+        char message[64];
+        snprintf(message, sizeof message, "not a JPEG, PNG or npy file but %s", files[i][1]);
+        assert_int_equal(stk__decode_header(decoder, bytes, "jpg", &picture, &error), STK_ERROR_SAMPLE);
+        assert_int_equal(error.damage, STK_DAMAGE_NOT_AN_IMAGE);
+        assert_string_equal(error.message, message);
+        assert_string_equal(error.hint, "convert it to JPEG or PNG");
+    }
+    const stk__encoded text = {(const uint8_t *)"file,label\n1,2\n", 15};
+    assert_int_equal(stk__decode_header(decoder, text, "jpg", &picture, &error), STK_ERROR_SAMPLE);
+    assert_string_equal(error.message, "not a JPEG, PNG or npy file");
+    stk__decoder_destroy(&decoder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(content_decides_not_the_extension),
+        cmocka_unit_test(foreign_formats_are_named),
         cmocka_unit_test(ids_are_checked),
         cmocka_unit_test(ids_are_mapped),
         cmocka_unit_test(masks_are_turned_then_resized),

@@ -422,33 +422,6 @@ static void one_chunk_may_be_large(void **state)
     stk__decoder_destroy(&decoder);
 }
 
-static void extension_must_fit(void **state)
-{
-    (void)state;
-    stk__decoder *decoder = make_decoder(NULL);
-    stk__buffer bytes = {0};
-    stk__pixels drawn = pictures_draw(9, 9, 1, 1);
-    stk__picture picture;
-    stk_error error = {0};
-    pictures_png_plain(&bytes, drawn, 0);
-    assert_int_equal(stk__decode_header(decoder, as_encoded(&bytes), "PNG", &picture, &error), STK_OK);
-    assert_string_equal(stk__format_name(picture.format), "PNG");
-    assert_ptr_equal(picture.format, stk__format_by_extension("pNg"));
-    assert_null(stk__format_by_extension("txt"));
-    assert_null(stk__format_by_extension(NULL));
-    assert_int_equal(stk__decode_header(decoder, as_encoded(&bytes), "dat", &picture, &error), STK_OK);
-    assert_int_equal(stk__decode_header(decoder, as_encoded(&bytes), "jpeg", &picture, &error),
-                     STK_ERROR_SAMPLE);
-    assert_int_equal(error.damage, STK_DAMAGE_WRONG_EXTENSION);
-    memcpy(bytes.data, "%PDF", 4);
-    assert_int_equal(stk__decode_header(decoder, as_encoded(&bytes), "jpeg", &picture, &error),
-                     STK_ERROR_SAMPLE);
-    assert_int_equal(error.damage, STK_DAMAGE_NOT_AN_IMAGE);
-    stk__free(drawn.data);
-    stk__buffer_fini(&bytes);
-    stk__decoder_destroy(&decoder);
-}
-
 static void survives_flipped_bytes(void **state)
 {
     (void)state;
@@ -483,7 +456,7 @@ int main(void)
         cmocka_unit_test(every_kind_is_checked),  cmocka_unit_test(damages_have_their_class),
         cmocka_unit_test(chunks_must_make_sense), cmocka_unit_test(chunks_may_be_empty),
         cmocka_unit_test(time_is_limited),        cmocka_unit_test(one_chunk_may_be_large),
-        cmocka_unit_test(extension_must_fit),     cmocka_unit_test(survives_flipped_bytes),
+        cmocka_unit_test(survives_flipped_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -219,12 +219,12 @@ static void ids_change_sides(void **state)
     stk__flip flip = make_flip();
     for (int i = 0; i < 256; i++)
         assert_int_equal(flip.ids[i], i < 5 ? expected[i] : i);
-    uint8_t from[7 * 13 + 8], to[sizeof from], again[sizeof from];
-    for (int32_t w = 1; w <= 13; w++)
+    uint8_t from[7 * 31 + 8], to[sizeof from], again[sizeof from];
+    for (int32_t w = 1; w <= 31; w++)
         for (int pattern = 0; pattern < 4; pattern++) {
             for (size_t i = 0; i < sizeof from; i++)
                 from[i] = (uint8_t)(pattern == 0   ? 1
-                                    : pattern == 1 ? i / 9 % 6
+                                    : pattern == 1 ? i / 29 % 6
                                     : pattern == 2 ? i * 7 % 256
                                                    : 255 * (i % 2));
             memset(to, 99, sizeof to);

@@ -135,15 +135,55 @@ static void rewrite(const stk__buffer *bytes, stk__buffer *file)
         assert_int_equal(file->data[file->size_bytes + (size_t)i], 0);
 }
 
+/* --- the oracle: frames, divisors and coefficients, by libjpeg itself --------------------------------------
+ */
+
+static void open_codec(struct jpeg_decompress_struct *codec, const stk__buffer *bytes)
+{
+    static struct jpeg_error_mgr errors;
+    codec->err = jpeg_std_error(&errors);
+    jpeg_create_decompress(codec);
+    jpeg_mem_src(codec, bytes->data, bytes->size_bytes);
+    jpeg_read_header(codec, TRUE);
+}
+
+static void check_component(const jpeg_component_info *a, const jpeg_component_info *b)
+{
+    assert_int_equal(a->h_samp_factor, b->h_samp_factor);
+    assert_int_equal(a->v_samp_factor, b->v_samp_factor);
+    assert_int_equal(a->width_in_blocks, b->width_in_blocks);
+    assert_int_equal(a->height_in_blocks, b->height_in_blocks);
+    assert_memory_equal(a->quant_table->quantval, b->quant_table->quantval, sizeof a->quant_table->quantval);
+}
+
+/* Blocks that only fill up the last row or column are no part of the picture. */
+static void check_coefficients(const stk__buffer *a, const stk__buffer *b)
+{
+    struct jpeg_decompress_struct one, two;
+    open_codec(&one, a);
+    open_codec(&two, b);
+    jvirt_barray_ptr *first = jpeg_read_coefficients(&one), *second = jpeg_read_coefficients(&two);
+    assert_int_equal(one.num_components, two.num_components);
+    assert_int_equal(one.jpeg_color_space, two.jpeg_color_space);
+    for (int i = 0; i < one.num_components; i++) {
+        const jpeg_component_info *info = &one.comp_info[i];
+        check_component(info, &two.comp_info[i]);
+        for (JDIMENSION y = 0; y < info->height_in_blocks; y++)
+            assert_memory_equal(one.mem->access_virt_barray((j_common_ptr)&one, first[i], y, 1, FALSE)[0],
+                                two.mem->access_virt_barray((j_common_ptr)&two, second[i], y, 1, FALSE)[0],
+                                info->width_in_blocks * sizeof(JBLOCK));
+    }
+    jpeg_destroy_decompress(&one);
+    jpeg_destroy_decompress(&two);
+}
+
 static void check_rewritten(const stk__buffer *bytes)
 {
     stk__buffer file = {0}, again = {0};
-    bool same = false;
     rewrite(bytes, &file);
     check_plain(&file);
     check_same_picture(bytes, &file);
-    assert_int_equal(stk__jpeg_compare(rewriter, as_encoded(bytes), as_encoded(&file), &same, NULL), STK_OK);
-    assert_true(same);
+    check_coefficients(bytes, &file);
     rewrite(&file, &again); /* nothing is left to do */
     assert_int_equal(again.size_bytes, file.size_bytes);
     assert_memory_equal(again.data, file.data, file.size_bytes);
@@ -332,57 +372,18 @@ static void arithmetic_coding_goes(void **state)
     (void)state;
     stk__buffer bytes = {0}, plain = {0}, file = {0}, expected = {0};
     for (int progressive = 0; progressive < 2; progressive++) {
-        bool same = false;
         encode(&bytes, 61, 47, &(pictures_jpeg_options){.arithmetic = true, .progressive = progressive});
         encode(&plain, 61, 47, &(pictures_jpeg_options){0});
-        assert_true(stk__jpeg_is_arithmetic(rewriter, as_encoded(&bytes)));
-        assert_false(stk__jpeg_is_arithmetic(rewriter, as_encoded(&plain)));
         rewrite(&bytes, &file);
         rewrite(&plain, &expected);
         assert_int_equal(file.size_bytes, expected.size_bytes);
         assert_memory_equal(file.data, expected.data, file.size_bytes);
-        assert_int_equal(stk__jpeg_compare(rewriter, as_encoded(&bytes), as_encoded(&file), &same, NULL),
-                         STK_OK);
-        assert_true(same);
+        check_coefficients(&bytes, &file);
     }
-    assert_false(stk__jpeg_is_arithmetic(rewriter, (stk__encoded){plain.data, 10}));
     stk__buffer_fini(&bytes);
     stk__buffer_fini(&plain);
     stk__buffer_fini(&file);
     stk__buffer_fini(&expected);
-}
-
-static void differences_are_seen(void **state)
-{
-    (void)state;
-    static const pictures_jpeg_options others[] = {{.quality = 50},
-                                                   {.sampling = 1},
-                                                   {.space = PICTURES_RGB},
-                                                   {.space = PICTURES_GREY},
-                                                   {.space = PICTURES_YCCK}};
-    stk__buffer a = {0}, b = {0};
-    bool same;
-    encode(&a, 40, 40, &(pictures_jpeg_options){0});
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        encode(&b, 40, 40, &others[i]);
-        assert_int_equal(stk__jpeg_compare(rewriter, as_encoded(&a), as_encoded(&b), &same, NULL), STK_OK);
-        assert_false(same);
-    }
-    encode(&b, 40, 32, &(pictures_jpeg_options){0});
-    assert_int_equal(stk__jpeg_compare(rewriter, as_encoded(&a), as_encoded(&b), &same, NULL), STK_OK);
-    assert_false(same);
-    stk__pixels drawn = pictures_draw(40, 40, 3, 8); /* another picture */
-    pictures_jpeg(&b, drawn, &(pictures_jpeg_options){0});
-    stk__free(drawn.data);
-    assert_int_equal(stk__jpeg_compare(rewriter, as_encoded(&a), as_encoded(&b), &same, NULL), STK_OK);
-    assert_false(same);
-    assert_int_equal(stk__jpeg_compare(rewriter, as_encoded(&a), (stk__encoded){b.data, 300}, &same, NULL),
-                     STK_OK);
-    assert_false(same);
-    assert_int_equal(stk__jpeg_compare(rewriter, as_encoded(&a), as_encoded(&a), &same, NULL), STK_OK);
-    assert_true(same);
-    stk__buffer_fini(&a);
-    stk__buffer_fini(&b);
 }
 
 /* Damage, and blocks that fit into no single scan. Afterwards the rewriter is as good as before. */
@@ -417,13 +418,9 @@ static void scans_that_never_come(void **state)
     (void)state;
     stk__buffer bytes = {0};
     for (int arithmetic = 0; arithmetic < 2; arithmetic++) {
-        bool same = true;
         encode(&bytes, 40, 24, &(pictures_jpeg_options){.scan_repeats = 1, .arithmetic = arithmetic});
         end_before_second_scan(&bytes);
         check_refused(as_encoded(&bytes), "not transmit all data");
-        assert_int_equal(stk__jpeg_compare(rewriter, as_encoded(&bytes), as_encoded(&bytes), &same, NULL),
-                         STK_OK);
-        assert_false(same);
     }
     stk__buffer_fini(&bytes);
 }
@@ -449,11 +446,8 @@ static stk_status rewrite_once(void *context, stk_error *error)
 {
     stk__jpeg_rewriter *own = NULL;
     stk__buffer file = {0};
-    bool same;
     stk_status status = stk__jpeg_rewriter_create(&own, &stk__limits_default, error);
     if (status == STK_OK) status = stk__jpeg_rewrite(own, as_encoded(context), 6, &file, error);
-    if (status == STK_OK)
-        status = stk__jpeg_compare(own, as_encoded(context), as_encoded(&file), &same, error);
     stk__buffer_fini(&file);
     stk__jpeg_rewriter_destroy(&own);
     return status;
@@ -480,7 +474,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(nothing_is_remembered, make_tools, remove_tools),
         cmocka_unit_test_setup_teardown(usual_tables_are_put_in, make_tools, remove_tools),
         cmocka_unit_test_setup_teardown(arithmetic_coding_goes, make_tools, remove_tools),
-        cmocka_unit_test_setup_teardown(differences_are_seen, make_tools, remove_tools),
         cmocka_unit_test_setup_teardown(what_cannot_be_done, make_tools, remove_tools),
         cmocka_unit_test_setup_teardown(scans_that_never_come, make_tools, remove_tools),
         cmocka_unit_test_setup_teardown(limits_hold, make_tools, remove_tools),

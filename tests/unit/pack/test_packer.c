@@ -220,26 +220,55 @@ static void jpegs_that_stay_as_they_were(void **state)
     put_jpeg("b.jpg", 64, 64, &(pictures_jpeg_options){.luma = {4, 4}, .scan_repeats = 1});
     put_jpeg("c.jpg", 64, 64, &(pictures_jpeg_options){0});
     open_packer();
-    static const char *const names[] = {"a.jpg", "b.jpg"};
-    for (uint64_t id = 0; id < 2; id++) {
-        char name[NAME_BYTES];
-        stk__buffer member = {0}, bytes = load(names[id]);
-        pack(id);
-        assert_true(packed.kept);
-        assert_true(find_member(0, name, &member));
-        assert_string_equal(name, names[id]);
-        assert_int_equal(member.size_bytes, bytes.size_bytes);
-        assert_memory_equal(member.data, bytes.data, bytes.size_bytes);
-        stk__buffer_fini(&member);
-        stk__buffer_fini(&bytes);
-    }
+    check_bad(0, STK_DAMAGE_TRUNCATED, "lacks its last scans", "a.jpg");
+    char name[NAME_BYTES];
+    stk__buffer member = {0}, bytes = load("b.jpg");
+    pack(1);
+    assert_true(packed.kept);
+    assert_true(find_member(0, name, &member));
+    assert_string_equal(name, "b.jpg");
+    assert_int_equal(member.size_bytes, bytes.size_bytes);
+    assert_memory_equal(member.data, bytes.data, bytes.size_bytes);
+    stk__buffer_fini(&member);
+    stk__buffer_fini(&bytes);
     pack(2);
     assert_false(packed.kept);
     close_packer();
 }
 
-/* No decoder here reads them; in a shard they can be read. */
-static void arithmetic_jpegs_are_saved(void **state)
+/* In a shard they have the extension of what they are, and no bytes too many. */
+static void misnamed_and_odd_files(void **state)
+{
+    (void)state;
+    static const char *const expected[] = {"a.jpg", "b.png", "c.jpg"};
+    put_jpeg("a.png", 40, 30, &(pictures_jpeg_options){0});
+    put_png("b.jpg", 40, 30, &(pictures_png_options){.colour = 2});
+    stk__buffer bytes = load("a.png"), odd = {0};
+    assert_int_equal(stk__buffer_append(&odd, bytes.data, bytes.size_bytes - 2, NULL), STK_OK);
+    assert_int_equal(stk__buffer_append(&odd, "twenty bytes too many\xFF\xD9", 23, NULL), STK_OK);
+    tree_bytes("c.jpg", odd.data, odd.size_bytes);
+    open_packer();
+    for (uint64_t id = 0; id < 3; id++) {
+        char name[NAME_BYTES];
+        stk__buffer member = {0};
+        stk__picture picture;
+        pack(id);
+        assert_false(packed.kept);
+        assert_true(find_member(0, name, &member));
+        assert_string_equal(name, expected[id]);
+        assert_int_equal(
+            stk__decode_header(packer.decoder, as_encoded(&member), strrchr(name, '.') + 1, &picture, NULL),
+            STK_OK);
+        assert_false(picture.misnamed);
+        stk__buffer_fini(&member);
+    }
+    stk__buffer_fini(&bytes);
+    stk__buffer_fini(&odd);
+    close_packer();
+}
+
+/* Baseline decodes faster. */
+static void arithmetic_jpegs_are_rewritten(void **state)
 {
     (void)state;
     stk__buffer member = {0};
@@ -259,11 +288,16 @@ static void arithmetic_jpegs_are_saved(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_folder_of_classes),           TEST(a_list_with_values_and_points),
-        TEST(points_come_back_as_they_were), TEST(images_that_are_copied),
-        TEST(masks_of_every_kind),           TEST(masks_of_arrays),
-        TEST(masks_of_turned_images),        TEST(jpegs_that_stay_as_they_were),
-        TEST(arithmetic_jpegs_are_saved),
+        TEST(a_folder_of_classes),
+        TEST(a_list_with_values_and_points),
+        TEST(points_come_back_as_they_were),
+        TEST(images_that_are_copied),
+        TEST(masks_of_every_kind),
+        TEST(masks_of_arrays),
+        TEST(masks_of_turned_images),
+        TEST(jpegs_that_stay_as_they_were),
+        TEST(arithmetic_jpegs_are_rewritten),
+        TEST(misnamed_and_odd_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,6 +55,8 @@ static const taken_name taken[] = {
     {"seed_everything", "42", "data.seed", NULL},
     {"default_root_dir", "out", "run.dir", NULL},
     {"accelerator", "cpu", "run.device", NULL},
+    {"trainer.accelerator", "cpu", "run.device", NULL},
+    {"training_args.weight_decay", "0.1", "optimizer.weight_decay", NULL},
     {"accelerator", "gpu", "run.device", "cuda:0"},
     {"patience", "5", "train.early_stop", NULL},
     {"detect_anomaly", "true", "train.detect_nan", NULL},
@@ -161,6 +163,7 @@ static const taken_name taken[] = {
     {"val_dir", "pictures", "data.val_root", NULL},
     {"gpu", "1", "run.device", "cuda:1"},
     {"fliplr", "0.5", "augment.horizontal_flip_prob", NULL},
+    {"network", "resnet", "model.name", NULL},
     {"criterion", "CrossEntropyLoss", "loss.name", "cross_entropy"},
 };
 
@@ -171,6 +174,8 @@ typedef struct refused_name {
 
 static const refused_name refused[] = {
     {"set_to_none", "true", "always so here"},
+    {"dataset", "cifar10", "data.root"},
+    {"augmentation", "true", "augment.preset"},
     {"train.set_to_none", "true", "always so here"},
     {"pretrained", "true", "see model.weights: nothing is downloaded"},
     {"dropout", "0.5", "model.file"},
@@ -228,6 +233,8 @@ static const refused_name refused[] = {
     {"batch_size", "32,64", "--grid data.batch_size=32,64"},
     {"batch_size", "[32]", "data.batch_size=32"},
     /* a name in a section that it does not belong to */
+    {"dataset.file", "x", "belongs to section 'model'"},
+    {"trainer.name", "x", "with its section"},
     {"model.max_epochs", "3", "'max_epochs' is train.epochs here"},
     {"model.learning_rate", "3", "belongs to section 'optimizer'"},
 };

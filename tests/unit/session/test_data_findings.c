@@ -141,6 +141,8 @@ static void files(void **state)
     only("misnamed_files", "1 file is of another format");
     add_event(&clean_labels()->files[STK_FIELD_IMAGE].misnamed, 4, "a.png");
     only("misnamed_files", "4 files are of another format");
+    clean_labels()->loaded.warning_files = 1;
+    only("decoder_warnings", "1 file has decoder warnings");
 
     clean_labels()->left_out_count = 1;
     stats.left_out[0] = (stk__left_out){"webp files: unsupported format", "x.webp", 5};

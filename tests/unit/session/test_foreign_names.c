@@ -159,6 +159,30 @@ static void conversions_are_said(void **state)
     stk__config_destroy(&config);
 }
 
+/* Hugging Face has two switches for one setting of ours. */
+static void switches_of_one_setting_go_together(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *amp;
+    } files[] = {{"fp16: false\nbf16: true\n", "bf16"},      {"bf16: true\nfp16: false\n", "bf16"},
+                 {"fp16: true\nbf16: false\n", "fp16"},      {"fp16: false\nbf16: false\n", "false"},
+                 {"fp16: false\nprecision: bf16\n", "bf16"}, {"fp16: true\nbf16: true\n", NULL},
+                 {"amp: true\nfp16: false\n", NULL},         {"precision: 32\nfp16: true\n", NULL}};
+    for (size_t i = 0; i < COUNT(files); i++) {
+        stk__config *config = make_config();
+        const stk_status status = stk__config_read_text(config, files[i].text, "t.yaml", NULL);
+        assert_int_equal(status, files[i].amp ? STK_OK : STK_ERROR_CONFIG); /* set twice */
+        if (files[i].amp) assert_string_equal(stk__config_requested(config, "amp", NULL), files[i].amp);
+        stk__config_destroy(&config);
+    }
+    stk__config *config = make_config();
+    assert_int_equal(stk__config_read_text(config, "fp16: true\n", "t.yaml", NULL), STK_OK);
+    assert_int_equal(stk__config_set(config, "fp16", "false", STK_ORIGIN_COMMAND, NULL, NULL), STK_OK);
+    assert_string_equal(stk__config_requested(config, "amp", NULL), "false");
+    stk__config_destroy(&config);
+}
+
 /* A file for training is taken by stoker load, too: its rows have our names. */
 static void loaders_know_them(void **state)
 {
@@ -168,11 +192,11 @@ static void loaders_know_them(void **state)
         stk__config_create(&config, stk__session_loader_tables(), STK_SESSION_LOADER_TABLES, NULL), STK_OK);
     assert_int_equal(stk__session_loader_foreign(config, NULL), STK_OK);
     stk_error error = {0};
-    if (stk__config_read_text(config,
-                              "trainer: {max_epochs: 3}\nhidden_size: 4\nlearning_rate: 0.1\nimg_size: 64\n",
+    if (stk__config_read_text(config, "trainer: {max_epochs: 3}\nhidden_size: 4\nlr: 0.1\nimg_size: 64\n",
                               "t.yaml", &error) != STK_OK)
         fail_msg("%s: %s", error.place, error.message);
     const char *const names[] = {"data.image_size", "train.epochs", "model.hidden", "optimizer.lr"};
+    assert_int_equal(stk__config_set(config, "name", "x", STK_ORIGIN_COMMAND, NULL, NULL), STK_ERROR_CONFIG);
     assert_int_equal(stk__config_effect_count(config), 4);
     for (size_t i = 0; i < 4; i++)
         assert_string_equal(stk__config_effect_at(config, i).name, names[i]);
@@ -190,6 +214,7 @@ int main(void)
         cmocka_unit_test(rows_are_not_ours),
         cmocka_unit_test(conversions_are_said),
         cmocka_unit_test(loaders_know_them),
+        cmocka_unit_test(switches_of_one_setting_go_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

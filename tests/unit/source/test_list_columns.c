@@ -239,6 +239,11 @@ static void boxes_and_polygons(void **state)
     assert_int_equal(source->info.point_count, 1);
     assert_string_equal(source->info.point_names[0], "point");
     stk__source_close(&source);
+    tree_file("labels.csv", "file,label,x,y\na.jpg,cat,1,2\n"); /* of something else */
+    source = open_good("", NULL, NULL);
+    assert_int_equal(source->info.point_count, 0);
+    check_left_out(source, "column 'x' of the list: not used (1); column 'y' of the list: not used (1)");
+    stk__source_close(&source);
     tree_file("labels.csv", "file,a_x,a_y,b_x,b_y\na.jpg,1,2,3,4\n");
     source = open_good("", "points=b", NULL);
     assert_int_equal(source->info.point_count, 1);
