@@ -55,11 +55,12 @@ def blurred():
     return [png(areas([0, 255])[1:] + [list(range(10, 250, 15))])]
 
 
-def jpeg_files(folder, count):
+def jpeg_files(count):
     """JPEG files of the program's own making."""
-    done = run("make", "faces", "made", "--count", str(count), folder=folder)
-    assert done.returncode == 0, done.stderr
-    return [path.read_bytes() for path in sorted(pathlib.Path(folder, "made").rglob("*.jpg"))]
+    with tempfile.TemporaryDirectory() as elsewhere:
+        done = run("make", "faces", "made", "--count", str(count), folder=elsewhere)
+        assert done.returncode == 0, done.stderr
+        return [path.read_bytes() for path in sorted(pathlib.Path(elsewhere, "made").rglob("*.jpg"))]
 
 
 VOC_PALETTE = [tuple(sum((i >> (3 * bit + c) & 1) << (7 - bit) for bit in range(8)) for c in range(3))
@@ -109,7 +110,7 @@ UNDERSTOOD = [
     ("colors_csv", lambda f: (make(f, colored(VOC)), write(f, "c.csv", "name,r,g,b\nsky,0,0,0\ntree,0,128,0\n"
                                                                          "void,128,0,0\n")),
      ["data.mask_colors=c.csv"], {"model.num_classes": (2, "classes of data.mask_colors")}),
-    ("jpeg_threshold", lambda f: make(f, jpeg_files(f, 3), "jpg"), ["data.mask_map=threshold"],
+    ("jpeg_threshold", lambda f: make(f, jpeg_files(3), "jpg"), ["data.mask_map=threshold"],
      {"model.num_classes": (2, "largest mask id found 1 + 1, in 3 masks")}),
     ("blurred_threshold", lambda f: make(f, blurred()), ["data.mask_map=threshold"],
      {"model.num_classes": (2, "largest mask id found 1 + 1, in 1 mask")}),
@@ -158,7 +159,7 @@ REFUSED = [
      "data.mask_colors=FILE names the colors, 'r g b name' a line"),
     ("colors_no_file", lambda f: make(f, colored(VOC)), ["data.mask_colors=nothing.txt"],
      "data.mask_colors: ", "name a file of lines 'r g b name', or voc, cityscapes, camvid or auto"),
-    ("jpeg", lambda f: make(f, jpeg_files(f, 2), "jpg"), [],
+    ("jpeg", lambda f: make(f, jpeg_files(2), "jpg"), [],
      "2 of 2 masks are JPEG files, whose compression blurs class ids at every edge",
      "store masks as PNG; two classes in black and white: data.mask_map=threshold reads values from 128 on as "
      "class 1, below as 0"),
@@ -204,43 +205,45 @@ def check_refused(name, fill, settings, message, hint):
 
 def check_training():
     """Both parts follow one decision, config.yaml keeps it, and a larger id stops the run."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as top:
+        folder = pathlib.Path(top, "data")
         make(folder, gray([0, 255], [255, 0], [0], [0, 255]))
         fit = ["data.val_split=0.25", "data.batch_size=2", "data.num_workers=1", "train.epochs=1", *SMALL]
-        done = run("train", ".", "--run", "r", *fit, folder=folder)
+        done = run("train", ".", "--run", "../r", *fit, folder=folder)
         check("binary run", done.returncode == 0, done.stderr)
         check("binary run", "looked at 4 masks in" in done.stderr, done.stderr)
-        settings = pathlib.Path(folder, "r/config.yaml").read_text()
+        settings = pathlib.Path(folder, "../r/config.yaml").read_text()
         check("config.yaml", "0:0,255:1" in settings and "num_classes: 2" in settings, settings)
-        done = run("train", "--run", "r", "--resume", "train.epochs=2", folder=folder)
+        done = run("train", "--run", "../r", "--resume", "train.epochs=2", folder=folder)
         check("resumed", done.returncode == 0 and "looked at" not in done.stderr, done.stderr)
-        done = run("eval", "r", folder=folder)
+        done = run("eval", "../r", folder=folder)
         check("evaluated", done.returncode == 0, done.stderr)
-        make(pathlib.Path(folder, "other"), gray([0, 1], [0, 3]))
-        make(pathlib.Path(folder, "ids"), gray([0, 1], [1, 0]))
-        done = run("train", "ids", "data.val_root=other", "--run", "s", *fit[1:], folder=folder)
+        make(pathlib.Path(top, "other"), gray([0, 1], [0, 3]))
+        make(pathlib.Path(top, "ids"), gray([0, 1], [1, 0]))
+        done = run("train", "../ids", "data.val_root=../other", "--run", "../s", *fit[1:], folder=folder)
         check("larger id", done.returncode not in (0, -6, -11) and "data.num_classes=4" in done.stderr and
-              "other/masks/01.png" in done.stderr and not os.path.exists(f"{folder}/s"), done.stderr)
+              "other/masks/01.png" in done.stderr and not os.path.exists(f"{top}/s"), done.stderr)
 
 
 def check_colors_of_a_run():
     """Colors that were numbered once keep their numbers."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as top:
+        folder = pathlib.Path(top, "data")
         make(folder, colored(VOC, VOC, [(0, 0, 0), (128, 0, 0)], VOC))
-        done = run("train", ".", "--run", "r", "data.mask_colors=auto", "data.val_split=0.25", "data.batch_size=2",
+        done = run("train", ".", "--run", "../r", "data.mask_colors=auto", "data.val_split=0.25", "data.batch_size=2",
                    "data.num_workers=1", "train.epochs=1", *SMALL, folder=folder)
         check("colors run", done.returncode == 0, done.stderr)
         for line in ("#000000 class 0: 4 masks, ", "#008000 class 1: 3 masks, ", "#800000 class 2: 4 masks, "):
             check("colors run", line in done.stderr, done.stderr)
-        settings = pathlib.Path(folder, "r/config.yaml").read_text()
+        settings = pathlib.Path(folder, "../r/config.yaml").read_text()
         check("colors kept", "000000:0,008000:1,800000:2" in settings, settings)
         make(folder, colored(VOC, [(0, 0, 0), (0, 0, 9)], VOC, VOC))
-        done = run("train", "--run", "r", "--resume", "train.epochs=2", folder=folder)
+        done = run("train", "--run", "../r", "--resume", "train.epochs=2", folder=folder)
         check("a new color", done.returncode not in (0, -6, -11) and "#000009" in done.stderr, done.stderr)
         make(folder, colored(VOC, VOC, VOC, VOC))
-        done = run("train", "--run", "r", "--resume", "train.epochs=2", folder=folder)
+        done = run("train", "--run", "../r", "--resume", "train.epochs=2", folder=folder)
         check("colors resumed", done.returncode == 0, done.stderr)
-        done = run("eval", "r", folder=folder)
+        done = run("eval", "../r", folder=folder)
         check("colors evaluated", done.returncode == 0 and "#008000" in done.stdout, done.stdout + done.stderr)
 
 
