@@ -139,6 +139,9 @@ static stk_status open_tables(stk__source **source, stk__site *site, bool list, 
     bool shards = false;
     if (list && lists) return refuse_part_lists(site, "the data set is a list", error);
     if (list) return stk__list_open(source, site, error);
+    /* A pack of parts with one of them there: it may have been interrupted. */
+    if (*site->reading->part_name && !(site->reading->parts & (site->reading->parts - 1)))
+        STK__TRY(stk__pack_note_refuse(site->options->root, error));
     if (*site->reading->unread) {
         STK__TRY(stk__foreign_refuse_folder(site->root, error)); /* it may know the format */
         return refuse_unread(site, error);
