@@ -3,6 +3,7 @@
 #include "cli.h"
 
 #include "session/confusion.h"
+#include "session/data_json.h"
 #include "session/eval_part.h"
 #include "session/eval_sheet.h"
 #include "session/session_check.h"
@@ -42,6 +43,7 @@ static stk_status run_job(eval_job *job, stk_error *error)
     STK__TRY(stk__session_apply_preset(s->config, error));
     STK__TRY(stk__session_open(s, error));
     STK__TRY(stk__session_check_run(s, job->arguments.words[0], error));
+    stk__cli_print_found(stk_loader_describe(s->val_loader));
     const stk__run_choice choice = {
         .run = job->arguments.words[0], .checkpoint = job->checkpoint, .newest = job->newest};
     const stk_status loaded = stk__run_checkpoint_load(&choice, s->trainer, &job->found, error);
@@ -58,7 +60,7 @@ static stk_status run_job(eval_job *job, stk_error *error)
 static int print_json(const eval_job *job)
 {
     static const char *const parts[] = {
-        [STK_PART_TRAIN] = "train", [STK_PART_VAL] = "val", [STK_PART_ALL] = "all"};
+        [STK_PART_TRAIN] = "train", [STK_PART_VAL] = "val", [STK_PART_ALL] = "all", [STK_PART_TEST] = "test"};
     char root[512];
     const stk__trainer_info *info = stk__trainer_describe(job->session.trainer);
     const stk__task_info *task = stk__task_describe(info->network->task);
@@ -77,6 +79,7 @@ static int print_json(const eval_job *job)
             json_array_append_new(list, stk__json_number(job->score.per_class[c]));
         json_object_set_new(report, "f_score_per_class", list);
     }
+    json_object_set_new(report, "data", stk__data_json(stk_loader_describe(job->session.val_loader)));
     json_object_set_new(report, "evaluation", stk__confusion_json(&job->confusion));
     return stk__cli_print_json(report);
 }

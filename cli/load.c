@@ -4,6 +4,7 @@
 
 #include "core/clock.h"
 #include "loader/digest.h"
+#include "session/data_json.h"
 #include "session/loader_state_file.h"
 
 #include <string.h>
@@ -177,6 +178,7 @@ static json_t *report_json(const load_job *job, bool complete)
         stages_json(job), "num_workers", (int)info->num_workers, "slots", (int)info->slot_count,
         "fingerprint", info->fingerprint, "effects", stk__config_effects_json(job->arguments.config));
     if (report) json_object_set_new(report, "cache", cache_json(job));
+    if (report) json_object_set_new(report, "data", stk__data_json(info));
     if (report) stk__cli_add_file_notes(report, job->loader);
     return report;
 }
@@ -267,6 +269,7 @@ static void print_beginning(const load_job *job)
 {
     if (stk__cli_quiet || stk__cli_json) return;
     stk__cli_print_dataset(stk_loader_describe(job->loader), &job->loading.options);
+    stk__cli_print_found(stk_loader_describe(job->loader));
     stk__cli_print_effects(job->arguments.config);
 }
 

@@ -336,6 +336,41 @@ void stk__cli_print_dataset(const stk_loader_info *info, const stk_loader_option
     fprintf(stderr, "\n");
 }
 
+static void print_formats(const stk_loader_info *info, bool masks)
+{
+    bool first = true;
+    for (int32_t i = 0; i < info->format_count; i++) {
+        const uint64_t count = masks ? info->formats[i].masks : info->formats[i].count;
+        if (!count) continue;
+        fprintf(stderr, "%s%s %s", first ? "" : ", ", stk__cli_grouped(count), info->formats[i].what);
+        first = false;
+    }
+}
+
+void stk__cli_print_found(const stk_loader_info *info)
+{
+    if (stk__cli_quiet || stk__cli_json) return;
+    if (info->format_count) {
+        fprintf(stderr, "  files    ");
+        print_formats(info, false);
+        if (info->masks) fprintf(stderr, "; masks: ");
+        if (info->masks) print_formats(info, true);
+        fprintf(stderr, "%s%s\n", *info->found ? "; " : "", stk__cli_text(info->found));
+    }
+    if (info->train_part || info->val_part || info->test_part)
+        fprintf(stderr, "  parts    named by the data set:%s%s%s\n", info->train_part ? " train" : "",
+                info->val_part ? " val" : "", info->test_part ? " test (held out)" : "");
+    for (int32_t i = 0; i < info->left_out_count; i++) {
+        fprintf(stderr, "  left out %s: %s", stk__cli_grouped(info->left_out[i].count),
+                stk__cli_text(info->left_out[i].what));
+        if (*info->left_out[i].example) fprintf(stderr, " ('%s')", stk__cli_text(info->left_out[i].example));
+        fprintf(stderr, "\n");
+    }
+    if (info->unmasked_count)
+        fprintf(stderr, "  masks    %s without a mask: bad samples (data.on_bad_sample)\n",
+                stk__cli_count(info->unmasked_count, "image"));
+}
+
 void stk__cli_print_score(FILE *file, stk__task task, const stk__score *score)
 {
     const stk__task_info *info = stk__task_describe(task);

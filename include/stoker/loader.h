@@ -28,7 +28,17 @@ extern "C" {
 #endif
 
 typedef enum stk_switch { STK_SWITCH_OFF = -1, STK_SWITCH_DEFAULT = 0, STK_SWITCH_ON = 1 } stk_switch;
-typedef enum stk_part { STK_PART_TRAIN, STK_PART_VAL, STK_PART_ALL } stk_part;
+/* Test: the part of a data set that it holds out itself; neither trained nor validated on. */
+typedef enum stk_part { STK_PART_TRAIN, STK_PART_VAL, STK_PART_ALL, STK_PART_TEST } stk_part;
+/* How a folder is read. Auto: by the names of its folders; where two readings are possible, opening stops. */
+typedef enum stk_layout {
+    STK_LAYOUT_AUTO,
+    STK_LAYOUT_CLASSES, /* every folder is a class, whatever it is called */
+    STK_LAYOUT_PAIRS,   /* images and masks, as one set */
+    STK_LAYOUT_IMAGES,  /* images without labels */
+    STK_LAYOUT_LIST,    /* the list that lies in it */
+    STK_LAYOUT_PARTS    /* folders train, val, test; others are left out */
+} stk_layout;
 typedef enum stk_bad_sample { STK_BAD_FAIL, STK_BAD_REPLACE, STK_BAD_SKIP } stk_bad_sample;
 
 /* STK_STORE_AUTO: u8 as decoded, or f32 when images are augmented or normalised. */
@@ -53,7 +63,11 @@ typedef struct stk_loader_options {
     const char *root;     /* folder, list, series, or make:faces …; the only field that must be set */
     const char *val_root; /* where STK_PART_VAL is, if not in root */
     stk_part part;
-    double val_split; /* share of samples held back for validation */
+    stk_layout layout;
+    const char *images, *masks;            /* folders below root; NULL: found by name */
+    const char *mask_suffix, *mask_prefix; /* that a mask's name adds to its image's; "none"; NULL: found */
+    const char *train_list, *val_list, *test_list; /* files with the name of a sample in each line */
+    double val_split;                              /* share of samples held back for validation */
     int64_t split_seed;
     const char *columns;   /* of a list by role: "file=Image Name,label=species"; NULL: by their names */
     int64_t limit;         /* use only the first samples of the part; 0: all */
@@ -124,6 +138,14 @@ STK_API void stk_loader_interrupt(stk_loader *loader);
  * Threads: one, with no other call under way. */
 STK_API int stk_loader_close(stk_loader **loader);
 
+/* Files of a data set, by a word. */
+typedef struct stk_data_count {
+    const char *what;    /* left out: "webp files: unsupported format"; formats: "jpg" */
+    const char *example; /* one of them; "" if there is none to show */
+    uint64_t count;
+    uint64_t masks; /* formats: so many masks, and count images */
+} stk_data_count;
+
 /* What was found and decided at open; belongs to the loader. */
 typedef struct stk_loader_info {
     const char *layout;     /* "images and masks" */
@@ -142,6 +164,12 @@ typedef struct stk_loader_info {
     int32_t window_rows, feature_count; /* of a series; 0: none */
     bool resident, pinned;              /* batches end in a GPU's memory; it copies from pinned slots */
     const char *const *point_names;     /* [point_count]; NULL: they have none */
+    const char *found;                  /* how images, masks and parts were found; "": nothing to find */
+    const stk_data_count *left_out;     /* [left_out_count]: what of the data set is not used */
+    const stk_data_count *formats;      /* [format_count]: its files by extension */
+    int32_t left_out_count, format_count;
+    uint64_t unmasked_count;              /* images without mask: bad samples, see on_bad_sample */
+    bool train_part, val_part, test_part; /* parts that the data set names itself */
 } stk_loader_info;
 
 /* NULL for NULL. Threads: any: it never changes. */

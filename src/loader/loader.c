@@ -368,7 +368,9 @@ static stk_status check_state(const stk_loader *loader, const stk_loader_state *
         stk__fail(error, STK_ERROR_STATE, "the state belongs to another data set (%llu samples, keys %s)",
                   (unsigned long long)state->sample_count, state->fingerprint);
         stk__error_hint(error,
-                        "files were added, removed or renamed since, or data.root, split or limit differ");
+                        "files were added, removed or renamed since, or data.root, split or limit differ; a "
+                        "state of an earlier version needs data.layout=classes, if folders such as train or "
+                        "masks were classes, or data.layout=pairs, if images/train was part of one set");
         return STK_ERROR_STATE;
     }
     if (state->seed != loader->seed || strcmp(state->order, loader->order) != 0) {

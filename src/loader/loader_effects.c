@@ -80,7 +80,15 @@ static void note_data(stk_loader *loader, const stk_loader_options *asked)
 {
     const stk__source_info *info = &loader->source->info;
     const char *const no_images = "there are no images", *const no_masks = "there are no masks";
+    const bool pairs = info->folder && info->masks;
+    const char *const no_folder = "the data set is not a folder of images",
+                      *const no_pairs = "the data set is not a folder of images and masks";
     const use rows[] = {
+        {"data.layout", asked->layout && asked->layout != STK_LAYOUT_LIST, info->folder, no_folder},
+        {"data.images", asked->images, pairs, no_pairs},
+        {"data.masks", asked->masks, pairs, no_pairs},
+        {"data.mask_suffix", asked->mask_suffix, info->folder, no_folder},
+        {"data.mask_prefix", asked->mask_prefix, info->folder, no_folder},
         {"data.sequence_length", asked->sequence_length, info->window_rows,
          "the data set is not a time series"},
         {"data.columns", asked->columns, strcmp(loader->source->ops->name, "list") == 0,

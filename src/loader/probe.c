@@ -21,7 +21,12 @@ typedef struct probe {
 static void look_at_samples(void *argument)
 {
     probe *p = argument;
-    const stk__stream *stream = &p->loader->stream;
+    stk__stream training = p->loader->stream;
+    if (training.take_held) { /* of a split: both parts have the size that the training part has */
+        training.take_held = false;
+        training.count = training.split.count - training.split.held;
+    }
+    const stk__stream *stream = &training;
     const stk__order order = {.kind = STK_ORDER_SEQUENTIAL, .count = stream->count};
     const uint64_t tries = stream->count < MOST_TRIES ? stream->count : MOST_TRIES;
     for (uint64_t i = 0; i < tries && p->good < GOOD_ENOUGH; i++) {

@@ -14,6 +14,7 @@ enum { STK_LOADER_EFFECTS = 32 };
 struct stk_loader {
     /* Decided at open. */
     stk_loader_info info;
+    stk_data_count left_out[STK_LEFT_OUT_MOST], formats[STK_FORMATS_MOST]; /* that info points to */
     stk_loader_effect effects[STK_LOADER_EFFECTS];
     int effect_count;
     const stk_loader_options *asked;            /* during open only, as given: what effects say of requests */
@@ -96,6 +97,10 @@ void stk__read_ahead(const stk__worker *worker, const stk__slot *slot, uint64_t 
 
 /* settings.c: options to decisions; settings_augment.c: those about finishing images. */
 stk_status stk__loader_configure(stk_loader *loader, const stk__loader_setup *setup, stk_error *error);
+/* settings_data.c: the source, the samples of it that are loaded, and what is told of it. */
+stk_status stk__loader_open_source(stk_loader *loader, const stk_loader_options *options, stk_error *error);
+stk_status stk__loader_choose_part(stk_loader *loader, const stk_loader_options *options, stk_error *error);
+void stk__loader_describe_data(stk_loader *loader);
 /* Workers when nobody asked for a number, and the rule in words (a constant). */
 int stk__loader_default_workers(const stk_loader_options *options, int cpus, const char **why);
 stk_status stk__loader_choose_storage(stk_loader *loader, const stk_loader_options *options,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From options to decisions: every default that depends on the machine or the data set is taken here, and
  * reported as an effect. */
-#include "loader/open_watchdog.h"
 #include "loader/loader_memory.h"
 #include "loader/loader_open.h"
 #include "loader/pump.h"
@@ -12,135 +11,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-
-static stk_status open_guarded(stk_loader *loader, const stk__source_options *options, double patience_s,
-                               stk_error *error)
-{
-    char what[128];
-    stk__open_watchdog watchdog;
-    snprintf(what, sizeof what, "opening '%.100s'", options->root);
-    STK__TRY(stk__open_watchdog_start(&watchdog, what, patience_s, error));
-    const stk_status status = stk__source_open(&loader->source, options, error);
-    stk__open_watchdog_stop(&watchdog);
-    return status;
-}
-
-static stk_status open_source(stk_loader *loader, const stk_loader_options *o, stk_error *error)
-{
-    if (loader->source) return STK_OK;
-    const bool elsewhere = o->part == STK_PART_VAL && o->val_root;
-    const char *root = elsewhere ? o->val_root : o->root;
-    if (!root || !*root) {
-        stk__fail(error, STK_ERROR_CONFIG, "data.root is not set");
-        stk__error_hint(error, "name a folder, or try data.root=make:faces");
-        return STK_ERROR_CONFIG;
-    }
-    const bool has_parts = !elsewhere && stk__source_has_parts(root);
-    if (has_parts && o->part == STK_PART_ALL) {
-        stk__fail(error, STK_ERROR_CONFIG, "'%s' has folders train and val: load one of them", root);
-        stk__error_hint(error, "data.part=train or data.part=val");
-        return STK_ERROR_CONFIG;
-    }
-    const char *part = !has_parts ? NULL : o->part == STK_PART_VAL ? "val" : "train";
-    const stk__source_options source = {.root = root,
-                                        .part = part,
-                                        .columns = o->columns,
-                                        .window_rows = o->sequence_length,
-                                        .limit_bytes = o->limit_bytes};
-    const int64_t held_bytes = stk__alloc_held_bytes();
-    STK__TRY(open_guarded(loader, &source, o->timeout_s, error));
-    const int64_t index_bytes = stk__alloc_held_bytes() - held_bytes;
-    loader->index_bytes = index_bytes > 0 ? (uint64_t)index_bytes : 0;
-    if (has_parts && o->val_split > 0)
-        stk__loader_note(loader, "data.val_split", "0", "the data set has its own train and val folders");
-    return STK_OK;
-}
-
-/* Parts of a series lie one after the other in time, a window apart: no row is in both. */
-static stk_status split_series(stk_loader *loader, stk_part part, uint64_t held, stk_error *error)
-{
-    stk__stream *stream = &loader->stream;
-    const stk__source_info *info = &loader->source->info;
-    const uint64_t gap = (uint64_t)info->window_rows;
-    if (held + gap >= info->count) {
-        stk__fail(error, STK_ERROR_DATA,
-                  "the series has %llu windows: too few for a validation set of %llu and a gap of %llu",
-                  (unsigned long long)info->count, (unsigned long long)held, (unsigned long long)gap);
-        stk__error_hint(error, "lower data.val_split or data.sequence_length");
-        return STK_ERROR_DATA;
-    }
-    stream->count = part == STK_PART_VAL ? held : info->count - held - gap;
-    stream->first_id = part == STK_PART_VAL ? info->count - held : 0;
-    stream->split = (stk__split){.count = stream->count};
-    return STK_OK;
-}
-
-/* What a state must agree in: two parts can have as many samples as each other. */
-static void name_part(stk_loader *loader, const stk_loader_options *o, bool own_part, uint64_t held)
-{
-    const char *word = o->part == STK_PART_VAL ? "val" : "train";
-    const size_t size = sizeof loader->part;
-    if (held && loader->source->info.window_rows)
-        snprintf(loader->part, size, "%s, the last %llu held back", word, (unsigned long long)held);
-    else if (held)
-        snprintf(loader->part, size, "%s, %llu held back by seed %lld", word, (unsigned long long)held,
-                 (long long)o->split_seed);
-    else
-        snprintf(loader->part, size, "%s", own_part && o->part != STK_PART_ALL ? word : "all");
-}
-
-/* How many samples are held back for validation: none where it has data of its own (folders train and val,
- * data.val_root) or where everything is loaded; else data.val_split of all, rounded, at least one. 0.25 of 10
- * are 3. */
-static uint64_t count_held(const stk_loader_options *o, bool own_part, uint64_t count)
-{
-    if (own_part || o->val_root || o->part == STK_PART_ALL || o->val_split <= 0) return 0;
-    const uint64_t held = (uint64_t)(o->val_split * (double)count + 0.5);
-    return held > 0 ? held : 1;
-}
-
-static stk_status check_held(const stk_loader_options *o, bool own_part, uint64_t held, uint64_t count,
-                             stk_error *error)
-{
-    if (o->part == STK_PART_VAL && !own_part && held == 0) {
-        stk__fail(error, STK_ERROR_CONFIG, "there is no validation set");
-        stk__error_hint(error, "set data.val_split or data.val_root, or create folders train and val");
-        return STK_ERROR_CONFIG;
-    }
-    if (held > 0 && held >= count)
-        return stk__fail(error, STK_ERROR_DATA, "too few samples to split: %llu", (unsigned long long)count);
-    return STK_OK;
-}
-
-/* Which samples the stream has, of the `count` of its source:
- *
- *     own_part        all: the source was opened at the part's own folder
- *     part = val      those that are held back, chosen by data.split_seed; of a series the last ones
- *     part = train    all others; of a series without the windows that share rows with the last ones
- *     part = all      all
- *
- * and of these the first data.limit. */
-static stk_status choose_part(stk_loader *loader, const stk_loader_options *o, bool own_part,
-                              stk_error *error)
-{
-    stk__stream *stream = &loader->stream;
-    const stk__source_info *info = &loader->source->info;
-    const uint64_t held = count_held(o, own_part, info->count);
-    STK__TRY(check_held(o, own_part, held, info->count, error));
-    if (held && info->window_rows) {
-        STK__TRY(split_series(loader, o->part, held, error));
-    } else {
-        stream->take_held = o->part == STK_PART_VAL && !own_part;
-        stream->split = (stk__split){.count = info->count, .held = held, .seed = (uint64_t)o->split_seed};
-        stream->count = stream->take_held ? held : info->count - held;
-    }
-    name_part(loader, o, own_part, held);
-    if (o->limit && (uint64_t)o->limit < stream->count) stream->count = (uint64_t)o->limit;
-    if (stream->count > UINT32_MAX)
-        return stk__fail(error, STK_ERROR_DATA, "%llu samples: the maximum is %u",
-                         (unsigned long long)stream->count, UINT32_MAX);
-    return STK_OK;
-}
 
 static stk_status refuse_order(const char *text, stk_error *error)
 {
@@ -170,8 +40,8 @@ static stk_status read_order(const char *text, stk__stream *stream, stk_error *e
 static stk_status choose_order(stk_loader *loader, const stk_loader_options *o, stk_error *error)
 {
     stk__stream *stream = &loader->stream;
-    const bool shuffle =
-        o->shuffle == STK_SWITCH_ON || (o->shuffle == STK_SWITCH_DEFAULT && o->part != STK_PART_VAL);
+    const bool shuffle = o->shuffle == STK_SWITCH_ON || (o->shuffle == STK_SWITCH_DEFAULT &&
+                                                         o->part != STK_PART_VAL && o->part != STK_PART_TEST);
     const char *text = o->order ? o->order : shuffle ? "full" : "sequential";
     STK__TRY(read_order(text, stream, error));
     if (o->shuffle == STK_SWITCH_OFF && stream->order != STK_ORDER_SEQUENTIAL) {
@@ -418,6 +288,7 @@ static void describe(stk_loader *loader, const stk_loader_options *o, stk__pixel
     info->point_names = source->point_names;
     info->window_rows = source->window_rows;
     info->feature_count = source->window_columns;
+    stk__loader_describe_data(loader);
 }
 
 stk_status stk__loader_configure(stk_loader *loader, const stk__loader_setup *setup, stk_error *error)
@@ -427,10 +298,8 @@ stk_status stk__loader_configure(stk_loader *loader, const stk__loader_setup *se
     loader->asked = requested;
     STK__TRY(stk__options_check(&stk__loader_options, &o, error));
     STK__TRY(stk__options_fill(&stk__loader_options, &o, error));
-    STK__TRY(open_source(loader, &o, error));
-    const bool elsewhere = o.part == STK_PART_VAL && o.val_root;
-    const bool own_part = elsewhere || (o.root && stk__source_has_parts(o.root));
-    STK__TRY(choose_part(loader, &o, own_part, error));
+    STK__TRY(stk__loader_open_source(loader, &o, error));
+    STK__TRY(stk__loader_choose_part(loader, &o, error));
     STK__TRY(choose_order(loader, &o, error));
     STK__TRY(choose_steps(loader, &o, error));
     STK__TRY(choose_recipe(loader, &o, error));

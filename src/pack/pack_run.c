@@ -71,9 +71,13 @@ static stk_status open_part(job *self, int index, const char *name, stk_error *e
 
 static stk_status open_parts(job *self, stk_error *error)
 {
-    if (!stk__source_has_parts(self->request->root)) return open_part(self, 0, NULL, error);
-    STK__TRY(open_part(self, 0, "train", error));
-    return open_part(self, 1, "val", error);
+    static const char *const names[STK_PACK_PARTS_MOST] = {"train", "val", "test"};
+    const stk__source_options options = {.root = self->request->root};
+    const uint32_t parts = stk__source_find_parts(&options);
+    if (!parts) return open_part(self, 0, NULL, error);
+    for (int i = 0, index = 0; i < STK_PACK_PARTS_MOST; i++)
+        if (parts & 1U << i) STK__TRY(open_part(self, index++, names[i], error));
+    return STK_OK;
 }
 
 /* As much of the parts as pack.json tells of: is it what was packed? */

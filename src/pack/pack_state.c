@@ -15,7 +15,7 @@
 
 enum { SCHEMA = 1, STATE_BYTES_MOST = 65536, LOOK_TEXT_BYTES = 17 };
 
-static const char *const part_names[] = {"train", "val"};
+static const char *const part_names[] = {"train", "val", "test"};
 
 /* The numbers of a part that are written as they are. */
 static const struct {
@@ -146,12 +146,20 @@ static bool read_digest(const json_t *json, const char *key, stk__digest *digest
 }
 
 /* index: which part this must be; count: of how many. */
-static bool read_part(const json_t *json, int index, int count, stk__pack_part *part)
+/* null, or one of the names behind those of the parts before, which *next counts. */
+static bool read_name(const json_t *name, int *next, const char **text)
 {
-    const json_t *name = json_object_get(json, "part");
-    part->name = count > 1 ? part_names[index] : NULL;
-    if (count > 1 ? !json_is_string(name) || strcmp(json_string_value(name), part->name) != 0
-                  : !json_is_null(name))
+    *text = NULL;
+    if (json_is_null(name)) return *next == 0;
+    const char *read = json_string_value(name);
+    while (read && *next < STK_PACK_PARTS_MOST && !*text)
+        if (strcmp(read, part_names[(*next)++]) == 0) *text = part_names[*next - 1];
+    return *text;
+}
+
+static bool read_part(const json_t *json, int *next, int count, stk__pack_part *part)
+{
+    if (!read_name(json_object_get(json, "part"), next, &part->name) || (count > 1 && !part->name))
         return false;
     const char *fingerprint = json_string_value(json_object_get(json, "fingerprint"));
     if (!fingerprint || !stk__digest_parse(fingerprint, &part->fingerprint)) return false;
@@ -182,8 +190,9 @@ static bool read_state(const json_t *json, stk__pack_state *state)
     if (count < 1 || count > STK_PACK_PARTS_MOST) return false;
     state->complete = json_is_true(complete);
     state->part_count = (int)count;
+    int next = 0;
     for (int i = 0; i < state->part_count; i++)
-        if (!read_part(json_array_get(parts, (size_t)i), i, state->part_count, &state->parts[i]))
+        if (!read_part(json_array_get(parts, (size_t)i), &next, state->part_count, &state->parts[i]))
             return false;
     return true;
 }

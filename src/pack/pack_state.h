@@ -12,7 +12,7 @@
 
 #define STK_PACK_STATE STK_PACK_NOTE_FILE
 
-enum { STK_PACK_PARTS_MOST = 2 };
+enum { STK_PACK_PARTS_MOST = 3 };
 
 /* One source and the folder with its shards. */
 typedef struct stk__pack_part {

@@ -72,6 +72,7 @@
 #define STK_RUN_KEY_DATA                "data" /* an object: */
 #define STK_RUN_KEY_ROOT_OF_DATA        "root"
 #define STK_RUN_KEY_LAYOUT_OF_DATA      "layout"
+#define STK_RUN_KEY_FOUND_OF_DATA       "understood" /* layout, parts, formats, what was left out */
 #define STK_RUN_KEY_SAMPLES_OF_DATA     "samples"
 #define STK_RUN_KEY_VAL_SAMPLES_OF_DATA "val_samples"
 #define STK_RUN_KEY_BATCH_SIZE_OF_DATA  "batch_size"

@@ -107,8 +107,7 @@ static void match_parts(stk__data_scan *scan, other_part *other)
 /* The data set itself says which samples are for training and which for validation. */
 static bool has_own_parts(const stk__data_scan *scan)
 {
-    const char *root = scan->loading.options.root;
-    return scan->stats->parts || (root && stk__source_has_parts(root));
+    return scan->stats->parts != 0;
 }
 
 /* A part that is split off by the loader comes from the same source; others have one of their own. */

@@ -7,6 +7,8 @@
 #include "source/source.h"
 
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 /* Asked for by who evaluates, not by the run's own settings. */
 static bool is_asked(const stk__session *s, const char *name)
@@ -21,10 +23,33 @@ bool stk__session_is_limited(const stk__session *s)
            (s->evaluates_only && is_asked(s, "data.limit"));
 }
 
-bool stk__session_has_part(const stk_loader_options *o)
+/* Parts that the data set names itself. */
+static stk__source_options source_options(const stk_loader_options *o)
 {
-    return o->part != STK_PART_VAL || o->val_split > 0 || o->val_root ||
-           (o->root && stk__source_has_parts(o->root));
+    return (stk__source_options){.root = o->root,
+                                 .columns = o->columns,
+                                 .layout = o->layout,
+                                 .images = o->images,
+                                 .masks = o->masks,
+                                 .mask_suffix = o->mask_suffix,
+                                 .mask_prefix = o->mask_prefix,
+                                 .train_list = o->train_list,
+                                 .val_list = o->val_list,
+                                 .test_list = o->test_list};
+}
+
+static uint32_t find_parts(const stk_loader_options *o)
+{
+    const stk__source_options options = source_options(o);
+    return stk__source_find_parts(&options);
+}
+
+bool stk__session_has_part(const stk__session *s)
+{
+    const stk_loader_options *o = &s->val_data;
+    if (o->part != STK_PART_VAL || o->val_split > 0 || o->val_root) return true;
+    const bool same = s->loader && o->root && s->data.root && strcmp(o->root, s->data.root) == 0;
+    return same ? stk_loader_describe(s->loader)->val_part : find_parts(o) & STK_SOURCE_VAL;
 }
 
 static stk_status drop_setting(stk__session *s, const char *name, const char *why, stk_error *error)
@@ -52,7 +77,7 @@ stk_status stk__session_choose_part(stk__session *s, stk_error *error)
     if (s->evaluates_only && (is_asked(s, "data.part") || is_asked(s, "data.val.part"))) return STK_OK;
     s->val_data.part = STK_PART_VAL;
     if (!s->evaluates_only || !named || split) return STK_OK;
-    if (s->val_data.root && stk__source_has_parts(s->val_data.root)) {
+    if (find_parts(&s->val_data) & STK_SOURCE_VAL) {
         s->val_data.val_root = NULL;
         return STK_OK;
     }
@@ -62,14 +87,18 @@ stk_status stk__session_choose_part(stk__session *s, stk_error *error)
 /* --- in words ----------------------------------------------------------------------------------------------
  */
 
+static const char *const folders[] = {
+    [STK_PART_TRAIN] = "train", [STK_PART_VAL] = "val", [STK_PART_ALL] = "", [STK_PART_TEST] = "test"};
+
 void stk__session_print_root(const stk_loader_options *data, char *text, size_t size)
 {
-    const char *root = data->root ? data->root : "";
+    const char *root = data->root ? data->root : "", *part = folders[data->part];
     const bool elsewhere = data->part == STK_PART_VAL && data->val_root;
-    if (elsewhere || !stk__source_has_parts(root))
-        snprintf(text, size, "%s", elsewhere ? data->val_root : root);
-    else
-        snprintf(text, size, "%s/%s", root, data->part == STK_PART_VAL ? "val" : "train");
+    const int length = snprintf(text, size, "%s/%s", root, part);
+    const stk__source_options options = source_options(data);
+    const bool folder = length > 0 && (size_t)length < size && *part && stk__source_folder_parts(&options) &&
+                        access(text, F_OK) == 0;
+    if (elsewhere || !folder) snprintf(text, size, "%s", elsewhere ? data->val_root : root);
 }
 
 void stk__session_print_part(const stk__session *s, char *text, size_t size)
@@ -86,5 +115,8 @@ void stk__session_print_part(const stk__session *s, char *text, size_t size)
         snprintf(text, size, "%llu of %llu samples of %s", count, all, root);
     else
         snprintf(text, size, "%llu %s sample%s of %s", count,
-                 data->part == STK_PART_VAL ? "validation" : "training", plural, root);
+                 data->part == STK_PART_VAL    ? "validation"
+                 : data->part == STK_PART_TEST ? "test"
+                                               : "training",
+                 plural, root);
 }

@@ -14,7 +14,7 @@ stk_status stk__session_choose_part(stk__session *session, stk_error *error);
 bool stk__session_is_limited(const stk__session *session);
 
 /* Is there anything to evaluate on? */
-bool stk__session_has_part(const stk_loader_options *data);
+bool stk__session_has_part(const stk__session *session);
 
 /* "all 123 samples of OTHER", "20 validation samples of DIR/val". */
 void stk__session_print_part(const stk__session *session, char *text, size_t size);

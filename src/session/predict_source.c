@@ -184,6 +184,8 @@ static uint64_t open_input(input *in, const stk__predict_inputs *inputs)
                                          .limit_bytes = inputs->limit_bytes};
     if (!inputs->windows && is_image(in->name)) return 1;
     stk_status status = stk__source_open(&in->source, &options, &error);
+    if (status == STK_ERROR_CONFIG || (status == STK_ERROR_DATA && strstr(error.hint, "data.layout")))
+        stk__error_hint(&error, "name the folders of the images that are meant, such as '%s/test'", in->name);
     if (status == STK_OK) status = check_kind(in, inputs, &error);
     if (status != STK_OK) {
         stk__source_close(&in->source);

@@ -7,6 +7,7 @@
 #include "core/json_text.h"
 #include "core/process.h"
 #include "report/run_keys.h"
+#include "session/data_json.h"
 #include "session/file_notes_json.h"
 #include "session/run_advice.h"
 
@@ -46,11 +47,12 @@ static json_t *data_json(const stk__session *s)
 {
     const stk_loader_info *train = stk_loader_describe(s->loader),
                           *val = s->val_loader ? stk_loader_describe(s->val_loader) : NULL;
-    return json_pack("{s:o, s:s, s:I, s:o, s:I}", STK_RUN_KEY_ROOT_OF_DATA, stk__json_string(s->data.root),
-                     STK_RUN_KEY_LAYOUT_OF_DATA, train->layout, STK_RUN_KEY_SAMPLES_OF_DATA,
-                     (json_int_t)train->sample_count, STK_RUN_KEY_VAL_SAMPLES_OF_DATA,
-                     val ? json_integer((json_int_t)val->sample_count) : json_null(),
-                     STK_RUN_KEY_BATCH_SIZE_OF_DATA, (json_int_t)train->batch_size);
+    return json_pack(
+        "{s:o, s:s, s:I, s:o, s:I, s:o}", STK_RUN_KEY_ROOT_OF_DATA, stk__json_string(s->data.root),
+        STK_RUN_KEY_LAYOUT_OF_DATA, train->layout, STK_RUN_KEY_SAMPLES_OF_DATA,
+        (json_int_t)train->sample_count, STK_RUN_KEY_VAL_SAMPLES_OF_DATA,
+        val ? json_integer((json_int_t)val->sample_count) : json_null(), STK_RUN_KEY_BATCH_SIZE_OF_DATA,
+        (json_int_t)train->batch_size, STK_RUN_KEY_FOUND_OF_DATA, stk__data_json(train));
 }
 
 static json_t *layer_json(const stk__pass_row *row)

@@ -100,7 +100,7 @@ stk_status stk__session_open_validation(stk__session *s, stk_error *error)
     const stk__augment_settings nothing = {0};
     STK__TRY(stk__config_apply(s->config, "data.val", &s->val_data, error));
     STK__TRY(stk__session_choose_part(s, error));
-    if (!stk__session_has_part(&s->val_data)) {
+    if (!stk__session_has_part(s)) {
         if (!s->evaluates_only) return STK_OK;
         stk__fail(error, STK_ERROR_CONFIG, "there is no validation part to evaluate on");
         stk__error_hint(error, "set data.val_split or data.val_root, or evaluate everything: data.part=all");

@@ -5,6 +5,7 @@
 
 #include "core/json_text.h"
 #include "report/run_keys.h"
+#include "session/data_json.h"
 #include "session/loader_feed.h"
 
 #include <errno.h>
@@ -141,6 +142,7 @@ stk_status stk__run_data_init(stk__run_data *data, const char *name, const stk_l
                            "num_classes", info->class_count, "points", info->point_count, "class_names",
                            names_json(info->class_names, info->class_count), "point_names",
                            names_json(info->point_names, info->point_count));
+    if (data->json) json_object_set_new(data->json, "data", stk__data_json(info));
     return data->json ? STK_OK : stk__fail_memory(error, 4096, "data.json");
 }
 

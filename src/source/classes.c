@@ -91,13 +91,21 @@ stk_status stk__classes_read(stk__classes *classes, const stk__site *site, stk_e
 {
     char path[PATH_MAX];
     bool there = stk__path_join(path, site->root, file_name) && stk__path_is_file(path);
-    if (!there && *site->sibling)
+    if (!there && (*site->sibling || stk__site_parts(site)))
         there = stk__path_join(path, site->options->root, file_name) && stk__path_is_file(path);
     if (!there) return STK_OK;
     stk__buffer bytes = {0};
     const stk_status status = read_names(classes, path, &bytes, error);
     stk__buffer_fini(&bytes);
     return status;
+}
+
+stk_status stk__classes_take(stk__classes *classes, const char *const *names, int count, stk_error *error)
+{
+    for (int i = 0; i < count; i++)
+        STK__TRY(stk__catalog_add(&classes->names, names[i], strlen(names[i]), (uint32_t)i, error));
+    stk__catalog_sort(&classes->names);
+    return list_names(classes, error);
 }
 
 int32_t stk__classes_find(const stk__classes *classes, const char *name, size_t length)

@@ -16,6 +16,9 @@ typedef struct stk__classes {
  * file count stays 0. */
 stk_status stk__classes_read(stk__classes *classes, const stk__site *site, stk_error *error);
 
+/* Names in the order of their numbers. */
+stk_status stk__classes_take(stk__classes *classes, const char *const *names, int count, stk_error *error);
+
 /* Numbers the names that were added to classes->names by their bytewise order; duplicates become one.
  * numbers[row] gets the number of the name that was added with that row; may be NULL. */
 stk_status stk__classes_number(stk__classes *classes, uint32_t *numbers, stk_error *error);

@@ -14,7 +14,7 @@ static stk_status copy_folder(char **copy, const char *root, const char *name, s
     char path[PATH_MAX];
     if (*name && !stk__path_join(path, root, name))
         return stk__fail(error, STK_ERROR_IO, "the path of '%s' is too long", name);
-    *copy = stk__text_copy(*name ? path : root);
+    *copy = stk__text_copy(*name == '/' ? name : *name ? path : root);
     return *copy ? STK_OK : stk__fail_memory(error, PATH_MAX, "the path of a folder");
 }
 
@@ -28,15 +28,70 @@ stk_status stk__files_init(stk__files *files, const stk__site *site, const char 
 
 void stk__files_describe(stk__files *files, const stk__site *site, const char *layout)
 {
-    const char *part = *site->sibling ? site->options->part : NULL;
+    const char *part = site->reading && *site->reading->part_name ? site->reading->part_name : NULL;
     snprintf(files->layout, sizeof files->layout, "%s%s%s%s", layout, part ? " in " : "", part ? part : "",
              part ? "/" : "");
     files->source.info.layout = files->layout;
 }
 
+static void count_format(stk__source_info *info, int code, uint64_t images, uint64_t masks)
+{
+    const char *name = stk__extension_name((uint8_t)code);
+    int32_t row = 0;
+    while (row < info->format_count && strcmp(info->formats[row].extension, name) != 0)
+        row++;
+    if (row == STK_FORMATS_MOST) return; /* there are no others */
+    if (row == info->format_count) {
+        info->format_count++;
+        snprintf(info->formats[row].extension, sizeof info->formats[row].extension, "%s", name);
+    }
+    info->formats[row].images += images;
+    info->formats[row].masks += masks;
+}
+
+void stk__files_tell(stk__files *files, const stk__site *site)
+{
+    stk__source_info *info = &files->source.info;
+    uint64_t images[256] = {0}, masks[256] = {0};
+    for (uint64_t i = 0; i < stk__catalog_count(&files->catalog); i++) {
+        const stk__entry *entry = stk__catalog_at(&files->catalog, i);
+        images[entry->extension]++;
+        masks[entry->mask_extension]++;
+    }
+    for (int code = 0; code < STK_EXTENSION_OTHER; code++)
+        if (images[code] || masks[code]) count_format(info, code, images[code], masks[code]);
+    info->folder = site->reading != NULL;
+    if (info->folder)
+        stk__left_out_add(info, "folders that are not read", site->reading->others, site->reading->other);
+    if (!info->parts) info->parts = stk__site_parts(site);
+    if (site->reading && !*info->how) snprintf(info->how, sizeof info->how, "%s", site->reading->how);
+}
+
+void stk__files_leave_out(stk__source_info *info, const stk__scan *scan)
+{
+    static const char *const pictures[] = {"webp", "bmp",  "gif", "tif", "tiff", "heic", "heif", "avif",
+                                           "jp2",  "jfif", "jpe", "ppm", "pgm",  "exr",  "hdr",  "dcm",
+                                           "nii",  "svg",  "psd", "tga", "cr2",  "dng",  "nef",  "arw"};
+    for (int i = 0; i < STK_SCAN_STRANGERS && scan->strangers[i].count; i++) {
+        const char *name = scan->strangers[i].extension;
+        bool picture = false;
+        for (size_t k = 0; k < sizeof pictures / sizeof pictures[0]; k++)
+            picture |= strcmp(name, pictures[k]) == 0;
+        char what[96];
+        snprintf(what, sizeof what, "%s files: %s", *name ? name : "other",
+                 picture ? "unsupported format" : "not images");
+        stk__left_out_add(info, what, scan->strangers[i].count, scan->strangers[i].example);
+    }
+}
+
 stk_status stk__files_finish(stk__files *files, stk_error *error)
 {
     stk__catalog_sort(&files->catalog);
+    return stk__files_count(files, error);
+}
+
+stk_status stk__files_count(stk__files *files, stk_error *error)
+{
     files->source.info.count = stk__catalog_count(&files->catalog);
     return stk__catalog_fingerprint(&files->catalog, &files->source.info.fingerprint, error);
 }

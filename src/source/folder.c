@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A folder of classes (class = first part of the path), or a folder of images without labels. */
+/* A folder of classes (class = first part of the path), or a folder of images without labels. Where names say
+ * that masks lie beside the images (x.jpg, x_mask.png), it becomes a source of pairs (pairs.c). */
 #include "core/file.h"
 #include "source/extension.h"
-#include "source/files.h"
-#include "source/scan.h"
+#include "source/folder_words.h"
+#include "source/pairs.h"
+#include "source/part_lists.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -123,6 +125,8 @@ static stk_status number_classes(stk__files *files, const stk__site *site, stk_e
     uint32_t met;
     STK__TRY(add_own_classes(files, &met, error));
     if (*site->sibling) STK__TRY(add_sibling_classes(&files->classes, site->sibling, met, error));
+    if (site->reading && *site->reading->siblings[1])
+        STK__TRY(add_sibling_classes(&files->classes, site->reading->siblings[1], met, error));
     uint32_t *numbers = stk__alloc(((size_t)met + 1) * sizeof *numbers);
     if (!numbers) return stk__fail_memory(error, ((size_t)met + 1) * sizeof *numbers, "the class ids");
     const stk_status status = stk__classes_number(&files->classes, numbers, error);
@@ -189,20 +193,116 @@ static bool find_table(const stk__files *files, const stk__scan *scan, stk__site
     return true;
 }
 
+/* --- masks beside images ----------------------------------------------------------------------------------
+ */
+
+static stk_status refuse_beside(const stk__files *files, const stk__site *site, uint64_t masks, int rule,
+                                bool classes, stk_error *error)
+{
+    char text[128];
+    const uint64_t images = stk__catalog_count(&files->catalog) - masks;
+    stk__pair_rule_print(stk__pair_rule_at(rule), text);
+    stk__fail(error, STK_ERROR_DATA,
+              "'%s' can be read in two ways: images with masks beside them (%llu of %llu: %s), or %s",
+              files->images, (unsigned long long)masks, (unsigned long long)images, text,
+              classes ? "a folder of classes without these masks" : "images without these masks");
+    stk__error_place(error, "%s", files->images);
+    /* data.layout reads a root without parts: of a part the folder must be named */
+    const bool part = site->reading && *site->reading->part_name;
+    stk__error_hint(
+        error, "data.layout=pairs or data.layout=%s%s%s; data.mask_suffix=none, if they are not masks",
+        classes ? "classes" : "images", part ? " with data.root=" : "", part ? files->images : "");
+    return STK_ERROR_DATA;
+}
+
+static stk_status refuse_no_masks(const stk__files *files, stk_error *error)
+{
+    stk__fail(error, STK_ERROR_DATA,
+              "data.layout = pairs, but '%s' has neither folders of images and masks "
+              "nor masks beside its images",
+              files->images);
+    stk__error_place(error, "%s", files->images);
+    stk__error_hint(error, "data.images=NAME and data.masks=NAME, or data.mask_suffix=_mask");
+    return STK_ERROR_DATA;
+}
+
+enum { ACCIDENTS = 50 }; /* one image of so many may be called like a mask and be none */
+
+/* *rule >= 0: pairs by this known rule. Masks that are not wanted are taken out. */
+static stk_status judge_beside(stk__files *files, const stk__site *site, bool classes, int *rule,
+                               stk_error *error)
+{
+    const stk__source_options *o = site->options;
+    int found;
+    *rule = -1;
+    if (o->mask_suffix || o->mask_prefix) return STK_OK; /* "none" */
+    const uint64_t masks = stk__pair_rules_beside(&files->catalog, &found),
+                   images = stk__catalog_count(&files->catalog) - masks;
+    if (o->layout == STK_LAYOUT_PAIRS && !masks) return refuse_no_masks(files, error);
+    if (masks * ACCIDENTS < images || !masks) return STK_OK;
+    if (o->layout == STK_LAYOUT_PAIRS || (o->layout == STK_LAYOUT_AUTO && !classes && masks * 2 >= images)) {
+        *rule = found;
+        return STK_OK;
+    }
+    if (o->layout == STK_LAYOUT_AUTO || o->layout == STK_LAYOUT_PARTS)
+        return refuse_beside(files, site, masks, found, classes, error);
+    for (int i = 0; stk__pair_rule_at(i); i++)
+        if (stk__pair_rule_is_beside(i))
+            stk__left_out_add(&files->source.info, "masks beside images",
+                              stk__pairs_separate(files, stk__pair_rule_at(i)), NULL);
+    for (uint64_t i = 0; i < stk__catalog_count(&files->catalog); i++)
+        stk__catalog_at(&files->catalog, i)->mask_extension = STK_EXTENSION_NONE;
+    return stk__files_count(files, error);
+}
+
+/* --- classes or images ------------------------------------------------------------------------------------
+ */
+
+/* What layout_find.c does not see in a folder of very many names. */
+static stk_status refuse_words(const stk__files *files, stk_error *error)
+{
+    for (int32_t i = 0; i < files->classes.count; i++) {
+        const stk__folder_word word = stk__folder_word_of(files->classes.list[i]);
+        if (!word.part && (word.kind == STK_FOLDER_PLAIN || word.kind == STK_FOLDER_IMAGES || word.weak))
+            continue;
+        stk__fail(error, STK_ERROR_DATA, "the folder '%s' is called like %s, and lies beside classes",
+                  files->classes.list[i], word.part ? "a part of a data set" : "masks");
+        stk__error_place(error, "%s/%s", files->images, files->classes.list[i]);
+        stk__error_hint(error, "data.layout=classes, if it is a class");
+        return STK_ERROR_DATA;
+    }
+    return STK_OK;
+}
+
+static stk_status open_classes(stk__files *files, const stk__site *site, stk_error *error)
+{
+    stk__files_describe(files, site, "folder of classes");
+    files->source.info.label = STK_LABEL_CLASS;
+    STK__TRY(number_classes(files, site, error));
+    if (site->options->layout == STK_LAYOUT_AUTO) STK__TRY(refuse_words(files, error));
+    stk__classes_tell(&files->classes, &files->source.info);
+    return STK_OK;
+}
+
+static stk_status refuse_unread(const stk__site *site, stk_error *error)
+{
+    stk__fail(error, STK_ERROR_DATA, "%s", site->reading->unread_plain);
+    stk__error_place(error, "%s", site->options->root);
+    stk__error_hint(error, "data.layout=images with data.root=%s loads the images alone", site->root);
+    return STK_ERROR_DATA;
+}
+
 static stk_status open_images(stk__files *files, const stk__site *site, const outline *shape,
                               stk_error *error)
 {
     const uint64_t count = stk__catalog_count(&files->catalog);
-    if (shape->top && shape->top < count) return refuse_stray(files, shape->stray, error);
-    if (shape->classes) {
-        stk__files_describe(files, site, "folder of classes");
-        files->source.info.label = STK_LABEL_CLASS;
-        STK__TRY(number_classes(files, site, error));
-        stk__classes_tell(&files->classes, &files->source.info);
-        return STK_OK;
-    }
+    const bool images = site->options->layout == STK_LAYOUT_IMAGES || stk__site_only_images(site),
+               classes = site->options->layout == STK_LAYOUT_CLASSES && !shape->top;
+    if (shape->top && shape->top < count && !images) return refuse_stray(files, shape->stray, error);
+    if ((shape->classes && !images) || classes) return open_classes(files, site, error);
+    if (!images && site->reading && *site->reading->unread_plain) return refuse_unread(site, error);
     stk__files_describe(files, site, "folder of images");
-    if (shape->top) return STK_OK;
+    if (shape->top || shape->classes || stk__site_only_images(site)) return STK_OK;
     /* All lie below images/: keys start there. */
     stk__free(files->images);
     files->images = NULL;
@@ -220,6 +320,27 @@ static uint64_t count_json(const stk__scan *scan)
     return 0;
 }
 
+static stk_status open_found(stk__files *files, const stk__site *site, stk_error *error)
+{
+    const outline shape = find_outline(&files->catalog);
+    const bool classes =
+        !stk__site_only_images(site) && (shape.classes || site->options->layout == STK_LAYOUT_CLASSES);
+    stk__pair_rule set;
+    int known;
+    if (stk__pairs_rule_set(site->options, &set)) return stk__pairs_beside(files, site, &set, error);
+    STK__TRY(judge_beside(files, site, classes, &known, error));
+    if (known >= 0) return stk__pairs_beside(files, site, stk__pair_rule_at(known), error);
+    STK__TRY(open_images(files, site, &shape, error));
+    if (stk__part_lists_given(site)) {
+        STK__TRY(stk__part_lists_apply(files, site, error));
+        STK__TRY(stk__files_count(files, error));
+    }
+    stk__files_tell(files, site);
+    files->source.ops = &folder_ops;
+    files->source.info.images = true;
+    return STK_OK;
+}
+
 static stk_status open_scanned(stk__source **source, stk__files *files, stk__scan *scan,
                                const stk__site *site, stk_error *error)
 {
@@ -231,10 +352,8 @@ static stk_status open_scanned(stk__source **source, stk__files *files, stk__sca
     STK__TRY(stk__list_fits_beside(&files->catalog, count_json(scan), site->root, &beside, error));
     if (beside) return stk__list_open(source, site, error);
     if (files->source.info.count == 0) return stk__scan_nothing(scan, site->root, error);
-    const outline shape = find_outline(&files->catalog);
-    STK__TRY(open_images(files, site, &shape, error));
-    files->source.ops = &folder_ops;
-    files->source.info.images = true;
+    stk__files_leave_out(&files->source.info, scan);
+    STK__TRY(open_found(files, site, error));
     *source = &files->source;
     return STK_OK;
 }

@@ -3,16 +3,27 @@
 #ifndef STK_SOURCE_KINDS_H
 #define STK_SOURCE_KINDS_H
 
-#include "source/source.h"
-
-#include <limits.h>
+#include "source/layout_find.h"
 
 typedef struct stk__site {
     const stk__source_options *options;
-    char root[PATH_MAX];    /* the folder that holds everything; of a part, the part's */
-    char file[PATH_MAX];    /* list, series, shard or range of shards; empty for folders */
-    char sibling[PATH_MAX]; /* the other part's folder; empty without parts */
+    const stk__reading *reading; /* of a folder; NULL for files */
+    char root[PATH_MAX];         /* the folder that holds everything; of a part, the part's */
+    char file[PATH_MAX];         /* list, series, shard or range of shards; empty for folders */
+    char sibling[PATH_MAX];      /* the other part's folder; empty without parts */
 } stk__site;
+
+/* Bits of the parts that have folders or lists of their own; 0 for files. */
+static inline uint32_t stk__site_parts(const stk__site *site)
+{
+    return site->reading ? site->reading->parts : 0;
+}
+
+/* The images lie in one folder, called like that: keys begin there, and folders in it are not classes. */
+static inline bool stk__site_only_images(const stk__site *site)
+{
+    return site->reading && !site->reading->pairs && *site->reading->images;
+}
 
 stk_status stk__pairs_open(stk__source **source, const stk__site *site, stk_error *error);
 stk_status stk__folder_open(stk__source **source, const stk__site *site, stk_error *error);

@@ -182,7 +182,7 @@ static stk_status choose_file(stk__columns *columns, stk_error *error)
             columns, 0, error,
             "the header of the list cannot be used: no column names the images, as file, path, "
             "image, filename, image_id, img_path, name or id would (the first one is '%.80s')",
-            stk__columns_name(columns, 0));
+            stk__columns_count(columns) ? stk__columns_name(columns, 0) : "");
         stk__error_hint(error, "say which column it is: data.columns='file=COLUMN'");
         return STK_ERROR_DATA;
     }

@@ -215,7 +215,7 @@ static stk_status add_object(stk__list *list, const json_t *object, stk__draft *
 {
     char digits[32];
     float *points;
-    if (json_is_object(object) && !list->schema_known)
+    if (json_object_size(object) && !list->schema_known)
         STK__TRY(take_schema(list, object, draft->line, error));
     STK__TRY(stk__list_add_points(list, &points, error));
     if (json_is_object(object))

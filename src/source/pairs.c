@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* images/ and masks/: a mask belongs to the image with the same path, whatever their extensions. */
+/* Images and masks, in two folders or side by side. A mask has the path of its image, whatever their
+ * extensions, or a name that follows from it by one rule for the whole data set (pair_rules.h). */
+#include "source/pairs.h"
+
 #include "core/file.h"
-#include "core/logger.h"
 #include "source/extension.h"
-#include "source/files.h"
-#include "source/scan.h"
+#include "source/part_lists.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,10 +23,11 @@ static stk_status pairs_facts(const stk__source *source, uint64_t id, stk__sampl
 /* Where the mask is, or for a missing one where it might be. */
 static void mask_path(const stk__files *files, const stk__entry *entry, char *text, size_t size)
 {
-    stk__entry mask = *entry;
-    mask.extension = entry->mask_extension;
-    if (mask.extension == STK_EXTENSION_NONE) mask.extension = stk__extension_code("png", 3);
-    stk__files_path(&files->catalog, &mask, files->masks, text, size);
+    char key[PATH_MAX], extension[STK_EXTENSION_BYTES] = "png";
+    const char *image = stk__catalog_key(&files->catalog, entry);
+    const bool fits = stk__pair_rule_mask(&files->rule, image, entry->length, key, sizeof key);
+    if (entry->mask_extension != STK_EXTENSION_NONE) stk__extension_text(entry->mask_extension, extension);
+    if (snprintf(text, size, "%s/%s.%s", files->masks, fits ? key : image, extension) < 0) text[0] = '\0';
 }
 
 static void pairs_where(const stk__source *source, uint64_t id, stk__field field, char *text, size_t size)
@@ -50,7 +52,9 @@ static stk_status pairs_read(const stk__source *source, uint64_t id, stk__field 
         stk__damaged(error, STK_DAMAGE_MASK_MISSING, "the image '%s' has no mask",
                      stk__catalog_key(&files->catalog, entry));
         stk__error_place(error, "%s", path);
-        stk__error_hint(error, "a mask has the name of its image and ends in .png or .npy");
+        char rule[128];
+        stk__pair_rule_print(&files->rule, rule);
+        stk__error_hint(error, "%s, .png or .npy", rule);
         return STK_ERROR_SAMPLE;
     }
     *extension = stk__extension_name(entry->mask_extension);
@@ -109,6 +113,27 @@ static match match_masks(const stk__catalog *images, const stk__catalog *masks)
     return found;
 }
 
+/* The masks' names by a rule: each leads to the key of its image. */
+static match match_by_rule(const stk__pair_rule *rule, const stk__catalog *images, const stk__catalog *masks)
+{
+    match found = {0};
+    char key[PATH_MAX];
+    for (uint64_t m = 0; m < stk__catalog_count(masks); m++) {
+        const stk__entry *mask = stk__catalog_at(masks, m);
+        const size_t length =
+            stk__pair_rule_image(rule, stk__catalog_key(masks, mask), mask->length, key, sizeof key);
+        const stk__entry *image = length ? stk__catalog_find(images, key, length) : NULL;
+        if (image) {
+            stk__catalog_at(images, (uint64_t)(image - stk__catalog_at(images, 0)))->mask_extension =
+                mask->extension;
+            found.pairs++;
+        } else if (found.orphans++ == 0) {
+            found.orphan = mask;
+        }
+    }
+    return found;
+}
+
 static stk_status refuse_strangers(const stk__files *files, const stk__catalog *masks, const match *found,
                                    stk_error *error)
 {
@@ -118,59 +143,230 @@ static stk_status refuse_strangers(const stk__files *files, const stk__catalog *
               stk__catalog_key(&files->catalog, image), stk__catalog_key(masks, found->orphan),
               stk__extension_name(found->orphan->extension));
     stk__error_place(error, "%s", files->masks);
-    stk__error_hint(error, "a mask has the name of its image: only the extension may differ");
+    stk__error_hint(error,
+                    "a mask has the name of its image, or data.mask_suffix, data.mask_prefix tell what "
+                    "is added; if the folders are classes: data.layout=classes");
     return STK_ERROR_DATA;
 }
 
-static stk_status pair_up(stk__files *files, stk__catalog *masks, stk_error *error)
+static stk_status refuse_rules(const stk__files *files, stk__pair_found found, stk_error *error)
 {
+    const stk__pair_rule *best = stk__pair_rule_at(found.best), *second = stk__pair_rule_at(found.second);
+    char first[128], other[128];
+    stk__pair_rule_print(best, first);
+    stk__pair_rule_print(second, other);
+    stk__fail(error, STK_ERROR_DATA, "masks can be paired in two ways: %s, or %s", first, other);
+    stk__error_place(error, "%s", files->masks);
+    stk__error_hint(error, "data.mask_suffix=%s or data.mask_suffix=%s; data.mask_prefix likewise",
+                    best->mask_suffix, second->mask_suffix);
+    return STK_ERROR_DATA;
+}
+
+bool stk__pairs_rule_set(const stk__source_options *o, stk__pair_rule *rule)
+{
+    *rule = (stk__pair_rule){0};
+    const bool suffix = o->mask_suffix && strcmp(o->mask_suffix, "none") != 0,
+               prefix = o->mask_prefix && strcmp(o->mask_prefix, "none") != 0;
+    if (suffix) snprintf(rule->mask_suffix, sizeof rule->mask_suffix, "%s", o->mask_suffix);
+    if (prefix) snprintf(rule->mask_prefix, sizeof rule->mask_prefix, "%s", o->mask_prefix);
+    return suffix || prefix;
+}
+
+/* The same name; by the settings; or by the known rule that fits, where no mask has the name of an image. */
+static stk_status pair_by_names(stk__files *files, const stk__catalog *masks, const stk__source_options *o,
+                                match *found, stk_error *error)
+{
+    if (stk__pairs_rule_set(o, &files->rule)) {
+        *found = match_by_rule(&files->rule, &files->catalog, masks);
+        return STK_OK;
+    }
+    *found = match_masks(&files->catalog, masks);
+    if (found->pairs || o->mask_suffix || o->mask_prefix) return STK_OK;
+    const stk__pair_found rules = stk__pair_rules_find(&files->catalog, masks);
+    if (rules.best < 0) return STK_OK;
+    if (rules.second >= 0) return refuse_rules(files, rules, error);
+    files->rule = *stk__pair_rule_at(rules.best);
+    *found = match_by_rule(&files->rule, &files->catalog, masks);
+    return STK_OK;
+}
+
+/* Adds how names go together to how folders were found. */
+static void tell_rule(stk__files *files, const stk__site *site)
+{
+    static const stk__pair_rule same;
+    char rule[128] = "the same names";
+    if (memcmp(&files->rule, &same, sizeof same) != 0) stk__pair_rule_print(&files->rule, rule);
+    const char *how =
+        site->reading && *site->reading->how ? site->reading->how : "images and masks side by side";
+    snprintf(files->source.info.how, sizeof files->source.info.how, "%.75s; %.80s", how, rule);
+}
+
+static stk_status pair_up(stk__files *files, stk__catalog *masks, const stk__site *site, stk_error *error)
+{
+    match found = {0};
     stk__catalog_sort(masks);
     STK__TRY(stk__files_refuse_duplicates(masks, files->masks, error));
-    const match found = match_masks(&files->catalog, masks);
+    STK__TRY(pair_by_names(files, masks, site->options, &found, error));
     if (found.pairs == 0) return refuse_strangers(files, masks, &found, error);
     files->source.info.orphans = found.orphans;
     if (found.orphans) {
         char path[PATH_MAX];
-        stk__files_path(masks, found.orphan, files->masks, path, sizeof path);
-        stk__log(STK_LOG_WARNING, "%llu mask%s without an image ignored, '%s' first",
-                 (unsigned long long)found.orphans, stk__plural(found.orphans), path);
+        stk__files_path(masks, found.orphan, "", path, sizeof path);
+        stk__left_out_add(&files->source.info, "masks without an image", found.orphans, path + 1);
     }
     return STK_OK;
 }
 
-static stk_status scan_masks(stk__files *files, stk_error *error)
+static stk_status scan_masks(stk__files *files, const stk__site *site, stk_error *error)
 {
     stk__scan scan = {0};
     stk_status status = stk__scan_folder(&scan, files->masks, error);
     if (status == STK_OK && stk__catalog_count(&scan.samples) == 0)
         status = stk__scan_nothing(&scan, files->masks, error);
-    if (status == STK_OK) status = pair_up(files, &scan.samples, error);
+    if (status == STK_OK) stk__files_leave_out(&files->source.info, &scan);
+    if (status == STK_OK) status = pair_up(files, &scan.samples, site, error);
     stk__scan_fini(&scan);
     return status;
 }
 
-static stk_status scan_images(stk__files *files, stk_error *error)
+static stk_status scan_images(stk__files *files, const stk__site *site, stk_error *error)
 {
-    stk__scan scan = {0};
+    stk__scan scan = {.skip = *site->reading->skip ? site->reading->skip : NULL};
     stk_status status = stk__scan_folder(&scan, files->images, error);
     if (status == STK_OK && stk__catalog_count(&scan.samples) == 0)
         status = stk__scan_nothing(&scan, files->images, error);
+    if (status == STK_OK) stk__files_leave_out(&files->source.info, &scan);
     files->catalog = scan.samples;
-    if (status == STK_OK) status = stk__files_finish(files, error);
+    stk__catalog_sort(&files->catalog);
     return status == STK_OK ? stk__files_refuse_duplicates(&files->catalog, files->images, error) : status;
 }
 
-static stk_status open_pairs(stk__files *files, const stk__site *site, stk_error *error)
+/* --- what is left -----------------------------------------------------------------------------------------
+ */
+
+static uint64_t count_unmasked(const stk__catalog *catalog, const stk__entry **first)
 {
-    STK__TRY(stk__files_init(files, site, "images", "masks", error));
-    stk__files_describe(files, site, "images and masks");
-    STK__TRY(scan_images(files, error));
-    STK__TRY(scan_masks(files, error));
+    uint64_t unmasked = 0;
+    for (uint64_t i = 0; i < stk__catalog_count(catalog); i++) {
+        const stk__entry *entry = stk__catalog_at(catalog, i);
+        if (entry->mask_extension == STK_EXTENSION_NONE && unmasked++ == 0) *first = entry;
+    }
+    return unmasked;
+}
+
+/* In VOC most images have boxes only: those are no samples of a segmentation. */
+static stk_status leave_unmasked(stk__files *files, stk_error *error)
+{
+    stk__catalog *catalog = &files->catalog;
+    const stk__entry *first = NULL;
+    const uint64_t unmasked = count_unmasked(catalog, &first);
+    if (!unmasked) return STK_OK;
+    stk__left_out_add(&files->source.info, "images without a mask", unmasked,
+                      stk__catalog_key(catalog, first));
+    uint64_t kept = 0;
+    for (uint64_t i = 0; i < stk__catalog_count(catalog); i++)
+        if (stk__catalog_at(catalog, i)->mask_extension != STK_EXTENSION_NONE)
+            *stk__catalog_at(catalog, kept++) = *stk__catalog_at(catalog, i);
+    catalog->entries.size_bytes = (size_t)kept * sizeof(stk__entry);
+    if (kept) return STK_OK;
+    stk__fail(error, STK_ERROR_DATA, "no image of this part has a mask");
+    stk__error_place(error, "%s", files->masks);
+    stk__error_hint(error, "data.part=train or data.part=val, if they have masks");
+    return STK_ERROR_DATA;
+}
+
+static const char *const voc_names[] = {
+    "background", "aeroplane", "bicycle",     "bird",  "boat",        "bottle", "bus",
+    "car",        "cat",       "chair",       "cow",   "diningtable", "dog",    "horse",
+    "motorbike",  "person",    "pottedplant", "sheep", "sofa",        "train",  "tvmonitor"};
+
+static stk_status finish_pairs(stk__files *files, const stk__site *site, stk_error *error)
+{
+    const bool voc = site->reading && site->reading->voc;
+    const stk__entry *first = NULL;
+    STK__TRY(stk__part_lists_apply(files, site, error));
+    if (voc) STK__TRY(leave_unmasked(files, error));
+    STK__TRY(stk__files_count(files, error));
+    files->source.info.unmasked = count_unmasked(&files->catalog, &first);
     STK__TRY(stk__classes_read(&files->classes, site, error));
+    if (voc && !files->classes.count)
+        STK__TRY(
+            stk__classes_take(&files->classes, voc_names, sizeof voc_names / sizeof voc_names[0], error));
     stk__classes_tell(&files->classes, &files->source.info);
+    tell_rule(files, site);
+    stk__files_tell(files, site);
     files->source.info.images = files->source.info.masks = true;
     files->source.ops = &pairs_ops;
     return STK_OK;
+}
+
+/* --- side by side -----------------------------------------------------------------------------------------
+ */
+
+uint64_t stk__pairs_separate(stk__files *files, const stk__pair_rule *rule)
+{
+    stk__catalog *catalog = &files->catalog;
+    const uint64_t count = stk__catalog_count(catalog);
+    char key[PATH_MAX];
+    for (uint64_t i = 0; i < count; i++)
+        stk__catalog_at(catalog, i)->row = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        stk__entry *mask = stk__catalog_at(catalog, i);
+        const size_t length =
+            stk__pair_rule_image(rule, stk__catalog_key(catalog, mask), mask->length, key, sizeof key);
+        const stk__entry *image = length ? stk__catalog_find(catalog, key, length) : NULL;
+        if (!image || image == mask) continue;
+        stk__catalog_at(catalog, (uint64_t)(image - stk__catalog_at(catalog, 0)))->mask_extension =
+            mask->extension;
+        mask->row = 1;
+    }
+    uint64_t kept = 0;
+    for (uint64_t i = 0; i < count; i++)
+        if (!stk__catalog_at(catalog, i)->row)
+            *stk__catalog_at(catalog, kept++) = *stk__catalog_at(catalog, i);
+    catalog->entries.size_bytes = (size_t)kept * sizeof(stk__entry);
+    return count - kept;
+}
+
+stk_status stk__pairs_beside(stk__files *files, const stk__site *site, const stk__pair_rule *rule,
+                             stk_error *error)
+{
+    files->rule = *rule;
+    if (stk__pairs_separate(files, rule) == 0) {
+        char text[128];
+        stk__pair_rule_print(rule, text);
+        stk__fail(error, STK_ERROR_DATA, "no image has a mask beside it: %s", text);
+        stk__error_place(error, "%s", files->images);
+        stk__error_hint(error,
+                        "data.masks=NAME names a folder of masks, data.mask_suffix what their names add");
+        return STK_ERROR_DATA;
+    }
+    files->masks = stk__text_copy(files->images);
+    if (!files->masks) return stk__fail_memory(error, PATH_MAX, "the path of a folder");
+    stk__files_describe(files, site, "images and masks");
+    return finish_pairs(files, site, error);
+}
+
+/* --- two folders ------------------------------------------------------------------------------------------
+ */
+
+static stk_status open_pairs(stk__files *files, const stk__site *site, stk_error *error)
+{
+    const stk__reading *reading = site->reading;
+    files->limit_bytes = site->options->limit_bytes;
+    files->images = stk__text_copy(reading->images);
+    if (!files->images) return stk__fail_memory(error, PATH_MAX, "the path of a folder");
+    STK__TRY(scan_images(files, site, error));
+    stk__pair_rule rule;
+    if (strcmp(reading->images, reading->masks) == 0) {
+        stk__pairs_rule_set(site->options, &rule);
+        return stk__pairs_beside(files, site, &rule, error);
+    }
+    files->masks = stk__text_copy(reading->masks);
+    if (!files->masks) return stk__fail_memory(error, PATH_MAX, "the path of a folder");
+    stk__files_describe(files, site, "images and masks");
+    STK__TRY(scan_masks(files, site, error));
+    return finish_pairs(files, site, error);
 }
 
 stk_status stk__pairs_open(stk__source **source, const stk__site *site, stk_error *error)

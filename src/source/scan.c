@@ -18,6 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { EXAMPLES = 1000 }; /* of the files that are not samples: the first by name of so many is told */
+
 /* Folders are not entered when they are met but kept on a list, so one is open at a time however deep the
  * tree is. Real folders go before links, and links in bytewise order: which of two names of the same folder
  * its samples get must not depend on the order of readdir. */
@@ -32,25 +34,30 @@ typedef struct walker {
     const char *below;   /* the part of path below root, "" or "a/b" */
 } walker;
 
-static void count_stranger(stk__scan *scan, const char *text, size_t length)
-{
-    char lower[STK_SCAN_STRANGER_BYTES];
-    if (length == 0 || length >= sizeof lower) return;
-    for (size_t i = 0; i <= length; i++)
-        lower[i] = i < length ? (char)tolower((unsigned char)text[i]) : '\0';
-    for (int i = 0; i < STK_SCAN_STRANGERS; i++) {
-        if (scan->strangers[i].count == 0) memcpy(scan->strangers[i].extension, lower, length + 1);
-        if (strcmp(scan->strangers[i].extension, lower) != 0) continue;
-        scan->strangers[i].count++;
-        return;
-    }
-}
-
 /* "below/name", or "name" at the top; its length or 0 when it is too long. */
 static size_t join_below(const walker *walk, const char *name, char joined[PATH_MAX])
 {
     const int length = snprintf(joined, PATH_MAX, "%s%s%s", walk->below, *walk->below ? "/" : "", name);
     return length < 0 || length >= PATH_MAX ? 0 : (size_t)length;
+}
+
+static void count_stranger(const walker *walk, const char *name, const char *extension)
+{
+    char lower[STK_SCAN_STRANGER_BYTES] = "", path[PATH_MAX];
+    const size_t length = strlen(extension);
+    for (size_t i = 0; i < length && length < sizeof lower; i++)
+        lower[i] = (char)tolower((unsigned char)extension[i]);
+    for (int i = 0; i < STK_SCAN_STRANGERS; i++) {
+        stk__scan *scan = walk->scan;
+        const bool first = scan->strangers[i].count == 0, last = i == STK_SCAN_STRANGERS - 1;
+        if (first) snprintf(scan->strangers[i].extension, sizeof lower, "%s", last ? "" : lower);
+        if (!last && strcmp(scan->strangers[i].extension, lower) != 0) continue;
+        scan->strangers[i].count++;
+        if (scan->strangers[i].count > EXAMPLES) return;
+        if (join_below(walk, name, path) && (first || strcmp(path, scan->strangers[i].example) < 0))
+            snprintf(scan->strangers[i].example, sizeof scan->strangers[i].example, "%.159s", path);
+        return;
+    }
 }
 
 static stk_status refuse_length(const walker *walk, const char *name, stk_error *error)
@@ -100,7 +107,7 @@ static void note_other_file(walker *walk, const char *name, size_t stem)
 {
     stk__scan *scan = walk->scan;
     const char *extension = name + stem + (name[stem] == '.');
-    count_stranger(scan, extension, strlen(extension));
+    count_stranger(walk, name, extension);
     if (*walk->below || strcasecmp(extension, "csv") != 0) return;
     if (scan->tables++ == 0) snprintf(scan->table, sizeof scan->table, "%s", name);
 }
@@ -114,6 +121,7 @@ static stk_status take_name(walker *walk, int folder, const struct dirent *found
         stem < length ? stk__extension_code(name + stem + 1, length - stem - 1) : STK_EXTENSION_NONE;
     if (code != STK_EXTENSION_NONE) return add_sample(walk, name, stem, code, error);
     const unsigned char type = type_of(folder, found);
+    if (walk->scan->skip && !*walk->below && strcmp(name, walk->scan->skip) == 0) return STK_OK;
     if (type == DT_DIR) return add_folder(walk, name, false, error);
     if (type == DT_LNK && leads_to_folder(folder, name)) return add_folder(walk, name, true, error);
     note_other_file(walk, name, stem);
@@ -207,10 +215,12 @@ stk_status stk__scan_folder(stk__scan *scan, const char *folder, stk_error *erro
 
 stk_status stk__scan_nothing(const stk__scan *scan, const char *folder, stk_error *error)
 {
-    int most = 0;
-    for (int i = 1; i < STK_SCAN_STRANGERS; i++)
-        if (scan->strangers[i].count > scan->strangers[most].count) most = i;
-    if (scan->strangers[most].count)
+    int most = -1;
+    for (int i = 0; i < STK_SCAN_STRANGERS; i++)
+        if (scan->strangers[i].extension[0] && scan->strangers[i].count &&
+            (most < 0 || scan->strangers[i].count > scan->strangers[most].count))
+            most = i;
+    if (most >= 0)
         stk__fail(error, STK_ERROR_DATA, "found no images in '%s', but %llu .%s file%s: unsupported format",
                   folder, (unsigned long long)scan->strangers[most].count, scan->strangers[most].extension,
                   scan->strangers[most].count == 1 ? "" : "s");

@@ -14,12 +14,14 @@ enum { STK_SCAN_STRANGERS = 16, STK_SCAN_STRANGER_BYTES = 12 };
 typedef struct stk__scan {
     stk__catalog samples;     /* keys below the folder, extensions set; unsorted */
     uint64_t stop_after;      /* samples that are enough; 0: all */
+    const char *skip;         /* a folder at the top that is not entered; NULL: none */
     uint64_t tables;          /* .csv files at the top */
     char table[NAME_MAX + 1]; /* name of one of them */
     struct {
-        char extension[STK_SCAN_STRANGER_BYTES];
+        char extension[STK_SCAN_STRANGER_BYTES]; /* in lower case; empty: none, or a long one */
+        char example[160];                       /* one of them, below the folder */
         uint64_t count;
-    } strangers[STK_SCAN_STRANGERS]; /* extensions other than images, for messages */
+    } strangers[STK_SCAN_STRANGERS]; /* extensions other than images; the last row has all further ones */
 } stk__scan;
 
 /* scan: zeroed, or with stop_after set. Folders that cannot be read are errors. */

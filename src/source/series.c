@@ -184,7 +184,7 @@ static stk_status cut_windows(stk__series *series, int64_t asked, stk_error *err
 static stk_status open_series(stk__series *series, const stk__site *site, stk_error *error)
 {
     const char *dot = strrchr(site->file, '.');
-    const char *part = *site->sibling ? site->options->part : NULL;
+    const char *part = site->reading && *site->reading->part_name ? site->reading->part_name : NULL;
     series->path = stk__text_copy(site->file);
     if (!series->path) return stk__fail_memory(error, strlen(site->file) + 1, "the path of a series");
     STK__TRY(dot && strcasecmp(dot, ".npy") == 0 ? stk__series_read_npy(series, error)

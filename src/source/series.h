@@ -24,7 +24,7 @@ typedef struct stk__series {
     uint64_t row_count;
     int32_t column_count;  /* features */
     int32_t target_column; /* of all columns, from 0 */
-    char layout[64];
+    char layout[320];
 } stk__series;
 
 /* Fill features, targets, bad, names, row_count and column_count. */

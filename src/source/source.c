@@ -4,7 +4,9 @@
 
 #include "core/logger.h"
 #include "core/text.h"
+#include "source/folder_look.h"
 #include "source/kinds.h"
+#include "source/part_lists.h"
 #include "source/shards/pack_note.h"
 #include "source/scan.h"
 
@@ -35,17 +37,6 @@ bool stk__path_is_file(const char *path)
 {
     struct stat facts;
     return stat(path, &facts) == 0 && !S_ISDIR(facts.st_mode);
-}
-
-static bool has_folder(const char *root, const char *name)
-{
-    char path[PATH_MAX];
-    return stk__path_join(path, root, name) && stk__path_is_folder(path);
-}
-
-bool stk__source_has_parts(const char *root)
-{
-    return root && has_folder(root, "train") && has_folder(root, "val");
 }
 
 /* Puts the first of the names that is there into site->file. */
@@ -88,21 +79,99 @@ static stk_status has_shards(const stk__site *site, bool *shards, stk_error *err
     return status;
 }
 
+static stk_status refuse_list_or_pairs(const stk__site *site, stk_error *error)
+{
+    stk__fail(error, STK_ERROR_DATA, "'%s' can be read in two ways: the list '%s', or %s", site->root,
+              site->file, site->reading->how);
+    stk__error_place(error, "%s", site->root);
+    stk__error_hint(error, "data.layout=list or data.layout=pairs");
+    return STK_ERROR_DATA;
+}
+
+/* A list beside the folders of parts may be the labels of what is in them. */
+static stk_status refuse_list_above(const stk__site *site, stk_error *error)
+{
+    bool found;
+    stk__site above = {.options = site->options};
+    snprintf(above.root, sizeof above.root, "%s", site->options->root);
+    STK__TRY(stk__list_find(&above, &found, error));
+    if (!found) return STK_OK;
+    stk__fail(error, STK_ERROR_DATA,
+              "'%s' can be read in two ways: the list '%s', or parts of a data set ('%s', …)", above.root,
+              strrchr(above.file, '/') + 1, site->reading->part_name);
+    stk__error_place(error, "%s", above.root);
+    stk__error_hint(error, "data.layout=list or data.layout=parts");
+    return STK_ERROR_DATA;
+}
+
+static stk_status refuse_no_list(const stk__site *site, stk_error *error)
+{
+    stk__fail(error, STK_ERROR_DATA, "data.layout = list, but '%s' has no list of images", site->root);
+    stk__error_place(error, "%s", site->root);
+    stk__error_hint(error,
+                    "labels.csv, labels.jsonl, points.csv or points.jsonl; or name the file: data.root");
+    return STK_ERROR_DATA;
+}
+
+/* What lies beside the images has been recognized, and cannot be read. */
+static stk_status refuse_unread(const stk__site *site, stk_error *error)
+{
+    stk__fail(error, STK_ERROR_DATA, "%s", site->reading->unread);
+    stk__error_place(error, "%s", site->root);
+    stk__error_hint(error,
+                    "data.layout=images loads the images alone; data.masks=NAME names a folder of masks");
+    return STK_ERROR_DATA;
+}
+
+static stk_status refuse_part_lists(const stk__site *site, const char *why, stk_error *error)
+{
+    stk__fail(error, STK_ERROR_CONFIG, "data.train_list, data.val_list and data.test_list cannot be used: %s",
+              why);
+    stk__error_place(error, "%s", site->root);
+    stk__error_hint(error, "leave them out, or data.layout=pairs|images|classes to read folders as one set");
+    return STK_ERROR_CONFIG;
+}
+
+/* Lists, series and shards of a folder, before its images. */
+static stk_status open_tables(stk__source **source, stk__site *site, bool list, stk_error *error)
+{
+    const bool lists = stk__part_lists_given(site);
+    bool shards = false;
+    if (list && lists) return refuse_part_lists(site, "the data set is a list", error);
+    if (list) return stk__list_open(source, site, error);
+    if (*site->reading->unread) {
+        STK__TRY(stk__foreign_refuse_folder(site->root, error)); /* it may know the format */
+        return refuse_unread(site, error);
+    }
+    if (find_file(site, series_names, SERIES_NAMES)) return stk__series_open(source, site, error);
+    if (!site->reading->no_shards) STK__TRY(has_shards(site, &shards, error));
+    if (shards && lists) return refuse_part_lists(site, "the data set is a set of shards", error);
+    return shards ? stk__shards_open(source, site, error) : STK_OK;
+}
+
 static stk_status open_folder(stk__source **source, stk__site *site, stk_error *error)
 {
-    bool list;
-    STK__TRY(stk__list_find(site, &list, error));
-    if (has_folder(site->root, "images") && has_folder(site->root, "masks")) {
-        if (list) stk__log(STK_LOG_WARNING, "'%s' is ignored: there are images/ and masks/", site->file);
+    const stk__reading *reading = site->reading;
+    const stk_layout layout = site->options->layout;
+    const bool named = site->options->images || site->options->masks,
+               literal = layout == STK_LAYOUT_CLASSES || layout == STK_LAYOUT_IMAGES;
+    bool list = false;
+    if (reading->parts && !*reading->lists && stk__part_lists_given(site))
+        return refuse_part_lists(site, "the data set has folders for its parts", error);
+    if (!literal) STK__TRY(stk__list_find(site, &list, error));
+    if (!list && layout == STK_LAYOUT_AUTO && *reading->part_name) STK__TRY(refuse_list_above(site, error));
+    if (layout == STK_LAYOUT_LIST && !list) return refuse_no_list(site, error);
+    if (reading->pairs) {
+        if (list && layout != STK_LAYOUT_PAIRS && !named) return refuse_list_or_pairs(site, error);
         return stk__pairs_open(source, site, error);
     }
-    if (list) return stk__list_open(source, site, error);
-    if (find_file(site, series_names, SERIES_NAMES)) return stk__series_open(source, site, error);
-    bool shards;
-    STK__TRY(has_shards(site, &shards, error));
-    if (shards) return stk__shards_open(source, site, error);
+    if (!literal && layout != STK_LAYOUT_PAIRS) {
+        STK__TRY(open_tables(source, site, list, error));
+        if (*source) return STK_OK;
+    }
     STK__TRY(stk__pack_note_refuse(site->root, error));
-    STK__TRY(stk__foreign_refuse_folder(site->root, error));
+    if (!literal) STK__TRY(stk__foreign_refuse_folder(site->root, error));
+    if (*reading->images) snprintf(site->root, sizeof site->root, "%s", reading->images);
     return stk__folder_open(source, site, error);
 }
 
@@ -131,15 +200,7 @@ static void set_folder_of_file(stk__site *site, const char *range)
                  site->file);
 }
 
-static bool enter_part(stk__site *site, const char *root)
-{
-    const char *part = site->options->part;
-    if (!part || !stk__source_has_parts(root)) return stk__path_join(site->root, root, "");
-    return stk__path_join(site->root, root, part) &&
-           stk__path_join(site->sibling, root, strcmp(part, "train") == 0 ? "val" : "train");
-}
-
-static stk_status find_site(stk__site *site, bool *folder, stk_error *error)
+static stk_status find_site(stk__site *site, stk__reading *reading, bool *folder, stk_error *error)
 {
     const char *root = site->options->root;
     struct stat facts;
@@ -153,30 +214,102 @@ static stk_status find_site(stk__site *site, bool *folder, stk_error *error)
         set_folder_of_file(site, range);
         return STK_OK;
     }
-    if (!enter_part(site, root)) return refuse_root(root, ENAMETOOLONG, error);
-    for (size_t end = strlen(site->root); end > 1 && site->root[end - 1] == '/'; end--)
-        site->root[end - 1] = '\0';
+    if (strlen(root) >= PATH_MAX - 1) return refuse_root(root, ENAMETOOLONG, error);
+    site->reading = reading;
+    STK__TRY(stk__layout_find(reading, site->options, error));
+    snprintf(site->root, sizeof site->root, "%s", reading->root);
+    snprintf(site->sibling, sizeof site->sibling, "%s", reading->siblings[0]);
     return STK_OK;
 }
 
-stk_status stk__source_open(stk__source **source, const stk__source_options *options, stk_error *error)
+static stk_status check_options(const stk__source_options *options, stk_error *error)
 {
-    *source = NULL;
     if (!options->root || !*options->root) {
         stk__fail(error, STK_ERROR_ARGUMENT, "data.root is not set");
         stk__error_hint(error, "give a folder, a list, a series, or make:faces");
         return STK_ERROR_ARGUMENT;
     }
-    if (options->part && strcmp(options->part, "train") != 0 && strcmp(options->part, "val") != 0 &&
-        strcmp(options->part, "test") != 0)
+    if (options->part && !stk__part_bit(options->part))
         return stk__fail(error, STK_ERROR_ARGUMENT, "the part '%s' is none of 'train', 'val' and 'test'",
                          options->part);
-    if (strncmp(options->root, made_prefix, strlen(made_prefix)) == 0)
-        return stk__made_open(source, options, error);
+    return STK_OK;
+}
+
+/* train.csv next to train/ and test/, as Kaggle has it: the list is the data set, and images that it does not
+ * name are not used. */
+static stk_status prefer_list(stk__source_options *options, stk_error *error)
+{
+    static const char *const parts[] = {"train", "training", "train_images"};
+    char path[PATH_MAX];
+    stk__folder_look look;
+    bool list = false;
+    stk__site above = {.options = options};
+    if (options->layout != STK_LAYOUT_AUTO || !options->root || strlen(options->root) >= PATH_MAX)
+        return STK_OK;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        if (!stk__path_join(path, options->root, parts[i]) || !stk__folder_look_at(&look, path)) continue;
+        if (!look.images || look.word_count || look.plain_total) continue;
+        snprintf(above.root, sizeof above.root, "%s", options->root);
+        STK__TRY(stk__list_find(&above, &list, error));
+        if (list && strncmp(strrchr(above.file, '/') + 1, "train", 5) == 0) options->layout = STK_LAYOUT_LIST;
+        return STK_OK;
+    }
+    return STK_OK;
+}
+
+stk_status stk__source_open(stk__source **source, const stk__source_options *given, stk_error *error)
+{
+    *source = NULL;
+    STK__TRY(check_options(given, error));
+    stk__source_options settled = *given, *options = &settled;
+    STK__TRY(prefer_list(options, error));
     stk__site site = {.options = options};
-    bool folder;
-    STK__TRY(find_site(&site, &folder, error));
-    return folder ? open_folder(source, &site, error) : open_file(source, &site, error);
+    stk__reading reading = {0};
+    bool folder = false;
+    const bool made = strncmp(options->root, made_prefix, strlen(made_prefix)) == 0;
+    if (!made) STK__TRY(find_site(&site, &reading, &folder, error));
+    if (!folder && stk__part_lists_given(&site))
+        return refuse_part_lists(&site, "they are for folders of images", error);
+    if (made) return stk__made_open(source, options, error);
+    STK__TRY(folder ? open_folder(source, &site, error) : open_file(source, &site, error));
+    if (!(*source)->info.parts) (*source)->info.parts = reading.parts;
+    return STK_OK;
+}
+
+uint32_t stk__source_folder_parts(const stk__source_options *options)
+{
+    stk__source_options all = *options;
+    stk__reading reading = {0};
+    stk__site site = {.options = &all};
+    bool folder = false;
+    all.part = NULL;
+    (void)prefer_list(&all, NULL);
+    if (!options->root || !*options->root || strncmp(options->root, made_prefix, strlen(made_prefix)) == 0)
+        return 0;
+    (void)find_site(&site, &reading, &folder, NULL); /* with parts it refuses everything, but tells them */
+    return reading.parts;
+}
+
+uint32_t stk__source_find_parts(const stk__source_options *options)
+{
+    stk__source_options all = *options;
+    stk__reading reading = {0};
+    stk__site site = {.options = &all};
+    bool folder = false;
+    all.part = NULL;
+    (void)prefer_list(&all, NULL);
+    if (!options->root || !*options->root || strncmp(options->root, made_prefix, strlen(made_prefix)) == 0)
+        return 0;
+    (void)find_site(&site, &reading, &folder, NULL); /* with parts it refuses everything, but tells them */
+    if (reading.parts) return reading.parts;
+    if (folder && stk__part_lists_given(&site))
+        return STK_SOURCE_TRAIN | (all.val_list ? STK_SOURCE_VAL : 0) | (all.test_list ? STK_SOURCE_TEST : 0);
+    bool list = false;
+    if (folder && (stk__list_find(&site, &list, NULL) != STK_OK || !list)) return 0;
+    stk__source *source = NULL;
+    const uint32_t parts = stk__source_open(&source, &all, NULL) == STK_OK ? source->info.parts : 0;
+    stk__source_close(&source);
+    return parts;
 }
 
 void stk__source_close(stk__source **source)

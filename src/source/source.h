@@ -10,6 +10,7 @@
 
 #include "core/hash.h"
 #include "core/memory.h"
+#include "stoker/loader.h"
 
 #include <stdbool.h>
 
@@ -27,13 +28,14 @@ typedef struct stk__left_out {
     uint64_t count;
 } stk__left_out;
 
-enum { STK_LEFT_OUT_MOST = 16 };
+enum { STK_LEFT_OUT_MOST = 16, STK_FORMATS_MOST = 4 };
 
 typedef struct stk__source_info {
     const char *layout;      /* "folder of classes", "images and masks", … : for people */
     uint64_t count;          /* samples, > 0 */
     stk__digest fingerprint; /* over the sorted keys */
     bool images, masks;      /* what each sample has */
+    bool folder;             /* files of a folder, read by its layout */
     stk__label_kind label;
     int32_t point_count;                 /* points per sample, 0: none */
     const char *const *point_names;      /* [point_count] or NULL */
@@ -44,6 +46,13 @@ typedef struct stk__source_info {
     stk__left_out left_out[STK_LEFT_OUT_MOST];
     int32_t left_out_count;
     uint64_t orphans; /* files without a partner that were left aside (masks without image, …) */
+    char how[160];    /* how images, masks and parts were found; empty: there was nothing to find */
+    struct {
+        char extension[8];
+        uint64_t images, masks;
+    } formats[STK_FORMATS_MOST]; /* files by extension, in lower case */
+    int32_t format_count;
+    uint64_t unmasked; /* images without mask: bad samples when they are loaded */
 } stk__source_info;
 
 /* What is known of a sample without reading a file. Pointers live as long as the source. */
@@ -64,10 +73,15 @@ typedef struct stk__series_table {
 
 typedef struct stk__source_options {
     const char *root;     /* folder, list file, series file, shards, or make:… */
-    const char *part;     /* "train" or "val": where root has such folders; NULL: the root itself */
+    const char *part;     /* "train", "val" or "test"; NULL: everything. Where the data set names its parts
+                             (info.parts) only that one's samples; val of a set that has none is train */
     const char *columns;  /* of a list by role, "file=Image Name" (data.columns); NULL: by their names */
     int64_t window_rows;  /* of a series (data.sequence_length) */
     uint64_t limit_bytes; /* of any file */
+    stk_layout layout;    /* how a folder is read */
+    const char *images, *masks;                    /* folders below root; NULL: found by name */
+    const char *mask_suffix, *mask_prefix;         /* of a mask's name; NULL: found; "none": no such rule */
+    const char *train_list, *val_list, *test_list; /* files of keys, one a line; NULL: none */
 } stk__source_options;
 
 typedef struct stk__source stk__source;
@@ -102,9 +116,10 @@ struct stk__source {
 stk_status stk__source_open(stk__source **source, const stk__source_options *options, stk_error *error);
 void stk__source_close(stk__source **source); /* accepts NULL inside, sets NULL */
 
-/* True when root has folders train and val: then each part is opened by its name and nothing is to be split.
- */
-bool stk__source_has_parts(const char *root);
+/* The parts that the data set names itself: bits of STK_SOURCE_TRAIN …; 0: none, or it cannot be opened. Of
+ * folders it costs a short look, of others as much as opening. */
+uint32_t stk__source_find_parts(const stk__source_options *options);
+uint32_t stk__source_folder_parts(const stk__source_options *options); /* only those that have folders */
 
 /* Adds to the row with the same `what`, or a new one; beyond the last row counts go to it as "other". */
 void stk__left_out_add(stk__source_info *info, const char *what, uint64_t count, const char *example);

@@ -81,9 +81,9 @@ void stk__pack_note_tell(const stk__shards *shards, const stk__site *site)
 
 stk_status stk__pack_note_refuse(const char *folder, stk_error *error)
 {
-    static const char *const parts[] = {NULL, "train", "val"};
+    static const char *const parts[] = {NULL, "train", "val", "test"};
     stk__pack_note note = {.complete = true};
-    for (int i = 0; i < 3 && note.complete; i++)
+    for (int i = 0; i < 4 && note.complete; i++)
         if (!read_note(folder, parts[i], &note)) note.complete = true;
     if (note.complete) return STK_OK;
     stk__fail(error, STK_ERROR_DATA, "'%s' is an incomplete pack", folder);

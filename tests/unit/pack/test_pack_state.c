@@ -36,8 +36,9 @@ static int remove_home(void **state)
 static stk__pack_state make_state(int parts)
 {
     stk__pack_state state = {.shard_bytes = 1 << 28, .shard_samples = 7, .part_count = parts};
+    static const char *const names[] = {"train", "val", "test"};
     for (int i = 0; i < parts; i++)
-        state.parts[i] = (stk__pack_part){.name = parts > 1 ? (i ? "val" : "train") : NULL,
+        state.parts[i] = (stk__pack_part){.name = parts > 1 ? names[i] : NULL,
                                           .fingerprint = {1, 2 + (uint64_t)i},
                                           .looks = {{3, 0, UINT64_MAX}},
                                           .facts = {7, 8},
@@ -77,7 +78,7 @@ static void read_as_written(void **state)
     bool there = true;
     assert_int_equal(stk__pack_state_read(home.path, &found, &there, NULL), STK_OK);
     assert_false(there);
-    for (int parts = 1; parts <= 2; parts++) {
+    for (int parts = 1; parts <= 3; parts++) {
         stk__pack_state written = make_state(parts);
         written.complete = parts == 2;
         assert_int_equal(stk__pack_state_write(home.path, &written, NULL), STK_OK);
@@ -118,7 +119,7 @@ static void damage_is_found(void **state)
         {"\"complete\": false", "\"complete\": 0"},
         {"\"shard_bytes\": 268435456", "\"shard_bytes\": -1"},
         {"\"shard_samples\": 7", "\"shard_samples\": \"7\""},
-        {"\"part\": null", "\"part\": \"train\""},
+        {"\"part\": null", "\"part\": \"other\""},
         {"\"next\": 33", "\"next\": 101"},
         {"\"packed\": 30", "\"packed\": 31"},
         {"\"count\": 100", "\"count\": 1.5"},

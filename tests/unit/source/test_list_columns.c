@@ -150,6 +150,13 @@ static void parts_that_are_not_clear(void **state)
                    "column 'dataset' of the list: not used (2); column 'fold' of the list: not used (2)");
     stk__source_close(&source);
     tree_file("labels.csv", "x");
+    tree_file("l.jsonl", "{}\n{\"file\":\"a\",\"split\":\"val\"}\n"); /* an empty row is one of training */
+    source = open_good("l.jsonl", NULL, NULL);
+    assert_int_equal(source->info.parts, STK_SOURCE_TRAIN | STK_SOURCE_VAL);
+    assert_int_equal(source->info.count, 2);
+    check_facts_damage(source, 1, STK_DAMAGE_BAD_ROW, "the name of the file is missing", "l.jsonl:1");
+    stk__source_close(&source);
+    assert_null(open_with("l.jsonl", "file=x", NULL));
     tree_file("l.jsonl", "{\"file\":\"a\",\"split\":\"train\"}\n{\"file\":\"b\",\"split\":\"test\"}\n");
     source = open_good("l.jsonl", NULL, "train");
     assert_int_equal(source->info.count, 1);

@@ -114,18 +114,18 @@ static void folders_that_may_have_them(void **state)
     (void)state;
     tree_file("one/a.png", "1");
     tree_file("two/a.png", "2");
-    tree_file("masks/a.png", "M");
     tree_file("labels.csv", "file,label\na.png,x\n");
     check_refused(NULL, STK_ERROR_DATA, "/one/' or in '", "images/");
     tree_file("image/a.png", "I");
-    stk__source *source = open_good("", NULL, NULL);
+    tree_file("masks/a.png", "M");
+    stk__source *source = open_good("labels.csv", NULL, NULL);
     check_read(source, 0, STK_FIELD_IMAGE, "I", "png");
     stk__source_close(&source);
     char text[PATH_MAX + 128];
     snprintf(text, sizeof text, "file,label\ntwo\\a.png,x\n%s/one/a.png,y\nC:\\b.png,z\nhttp://h/c.png,z\n",
              tree);
     tree_file("labels.csv", text);
-    source = open_good("", NULL, NULL);
+    source = open_good("labels.csv", NULL, NULL);
     assert_int_equal(source->info.count, 4);
     check_facts_damage(source, 0, STK_DAMAGE_BAD_ROW, "is an absolute path", "labels.csv:4");
     check_facts_damage(source, 1, STK_DAMAGE_BAD_ROW, "is a URL", "labels.csv:5");

@@ -398,7 +398,7 @@ static void other_things_beside(void **state)
     tree_refused("empty", STK_ERROR_DATA, "have no samples", "empty");
     tree_refused("empty/x.tar", STK_ERROR_DATA, "have no samples", "empty/x.tar");
     tree_file("text.tgz", "");
-    tree_refused("text.tgz", STK_ERROR_DATA, "neither a list, a series nor a shard", "text.tgz");
+    tree_refused("text.tgz", STK_ERROR_DATA, "is a compressed archive, which cannot be read", "text.tgz");
     tree_file("zero/x.tar", "");
     source = open_as("zero");
     check_read_damage(source, 0, STK_FIELD_IMAGE, STK_DAMAGE_EMPTY, "zero/x.tar@0");

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Images and masks that lie in the same folders: found while a folder is scanned (folder.c). */
+#ifndef STK_SOURCE_PAIRS_H
+#define STK_SOURCE_PAIRS_H
+
+#include "source/files.h"
+
+/* The rule that data.mask_suffix and data.mask_prefix make; false: neither is set. */
+bool stk__pairs_rule_set(const stk__source_options *options, stk__pair_rule *rule);
+
+/* Takes the masks of other entries out of the sorted catalog; how many they were. */
+uint64_t stk__pairs_separate(stk__files *files, const stk__pair_rule *rule);
+
+/* A sorted catalog of images and masks becomes a source of pairs. */
+stk_status stk__pairs_beside(stk__files *files, const stk__site *site, const stk__pair_rule *rule,
+                             stk_error *error);
+
+#endif
