@@ -23,10 +23,8 @@ static void watch_loader(void *context, stk_loader *loader)
         stk__cli_loader_target(loader);
     else
         stk__interrupt_target(NULL, NULL);
-    if (loader && !job->shown && !stk__cli_json && !stk__cli_quiet) {
+    if (loader && !job->shown && !stk__cli_json && !stk__cli_quiet)
         stk__cli_print_dataset(stk_loader_describe(loader), &job->scan.loading.options);
-        stk__cli_print_found(stk_loader_describe(loader), NULL);
-    }
     job->shown |= loader != NULL;
 }
 

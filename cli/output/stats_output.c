@@ -88,6 +88,17 @@ static void print_shape(const json_t *report)
     printf("\n");
 }
 
+/* How the data set was read. */
+static void print_reading(const json_t *report)
+{
+    const json_t *parts = json_object_get(report, "parts");
+    if (*text_of(report, "found")) printf("  %-11s %s\n", "found", text_of(report, "found"));
+    if (json_array_size(parts)) printf("  %-11s named by the data set:", "parts");
+    for (size_t i = 0; i < json_array_size(parts); i++)
+        printf(" %s", stk__cli_text(json_string_value(json_array_get(parts, i))));
+    if (json_array_size(parts)) printf("\n");
+}
+
 static void print_left_out(const json_t *report)
 {
     const json_t *rows = json_object_get(report, "left_out");
@@ -246,6 +257,7 @@ void stk__stats_print(const json_t *report)
     print_files("files", json_object_get(report, "image_files"));
     print_files("masks", json_object_get(report, "mask_files"));
     print_shape(report);
+    print_reading(report);
     print_left_out(report);
     print_content(report);
     print_pixels(report);

@@ -266,6 +266,11 @@ void stk__data_page_files(stk__page *page, const json_t *report)
                          "class=\"facts\"><tbody>\n");
     put_file_facts(page, "images", json_object_get(report, "image_files"));
     put_file_facts(page, "masks", json_object_get(report, "mask_files"));
+    if (text_of(report, "found")) {
+        stk__page_html(page, "<tr><td>found</td><td>");
+        stk__page_text(page, text_of(report, "found"));
+        stk__page_html(page, "</td></tr>\n");
+    }
     put_channels(page, report, "mean");
     put_channels(page, report, "std");
     for (size_t i = 0; i < json_array_size(out); i++) {

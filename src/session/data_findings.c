@@ -386,7 +386,7 @@ static const struct {
     stk__severity severity;
     bool (*applies)(const stk__data_stats *stats, stk__finding *finding);
     const char *hint; /* NULL: the rule writes one */
-} rules[STK_FINDING_RULES] = {
+} rules[] = {
     {"corrupt_samples", STK_SEVERITY_ERROR, corrupt_samples,
      "fix or remove them, or train with data.on_bad_sample=skip or =replace"},
     {"mask_ids_out_of_range", STK_SEVERITY_ERROR, mask_ids_out_of_range, NULL},
@@ -423,6 +423,14 @@ static const struct {
     {"left_out", STK_SEVERITY_NOTE, left_out, "convert or move what should be used"},
 };
 
+_Static_assert(sizeof rules / sizeof rules[0] <= STK_FINDING_MOST,
+               "lists of findings have no room for so many");
+
+int stk__data_rule_count(void)
+{
+    return (int)(sizeof rules / sizeof rules[0]);
+}
+
 bool stk__data_rule(int rule, const stk__data_stats *stats, stk__finding *finding)
 {
     *finding = (stk__finding){.id = rules[rule].id, .severity = rules[rule].severity, .sample_ids = {-1, -1}};
@@ -430,10 +438,10 @@ bool stk__data_rule(int rule, const stk__data_stats *stats, stk__finding *findin
     return rules[rule].applies(stats, finding);
 }
 
-int stk__data_findings(const stk__data_stats *stats, stk__finding list[STK_FINDING_RULES])
+int stk__data_findings(const stk__data_stats *stats, stk__finding list[STK_FINDING_MOST])
 {
     int count = 0;
-    for (int rule = 0; rule < STK_FINDING_RULES; rule++)
+    for (int rule = 0; rule < stk__data_rule_count(); rule++)
         count += stk__data_rule(rule, stats, &list[count]);
     return count;
 }

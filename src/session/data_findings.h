@@ -9,7 +9,7 @@ typedef enum stk__severity { STK_SEVERITY_NOTE, STK_SEVERITY_WARNING, STK_SEVERI
 
 const char *stk__severity_name(stk__severity severity); /* "note", "warning", "error" */
 
-enum { STK_FINDING_TEXT_BYTES = 320, STK_FINDING_RULES = 23 };
+enum { STK_FINDING_TEXT_BYTES = 320, STK_FINDING_MOST = 32 };
 
 typedef struct stk__finding {
     const char *id; /* of the rule: "duplicates" */
@@ -22,9 +22,10 @@ typedef struct stk__finding {
 } stk__finding;
 
 /* The rules that apply, in the order of the table: errors first. Returns how many. */
-int stk__data_findings(const stk__data_stats *stats, stk__finding list[STK_FINDING_RULES]);
+int stk__data_findings(const stk__data_stats *stats, stk__finding list[STK_FINDING_MOST]);
 
-/* One rule by its number, 0 to STK_FINDING_RULES - 1; false: it does not apply. */
+/* One rule by its number, 0 to stk__data_rule_count() - 1; false: it does not apply. */
+int stk__data_rule_count(void);
 bool stk__data_rule(int rule, const stk__data_stats *stats, stk__finding *finding);
 
 #endif

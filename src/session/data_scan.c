@@ -104,12 +104,6 @@ static void match_parts(stk__data_scan *scan, other_part *other)
                        sizeof stats->overlap_paths[1]);
 }
 
-/* The data set itself says which samples are for training and which for validation. */
-static bool has_own_parts(const stk__data_scan *scan)
-{
-    return scan->stats->parts != 0;
-}
-
 /* A part that is split off by the loader comes from the same source; others have one of their own. */
 static stk_status open_other(stk__data_scan *scan, other_part *other, stk_error *error)
 {
@@ -118,7 +112,7 @@ static stk_status open_other(stk__data_scan *scan, other_part *other, stk_error 
     options.part = options.part == STK_PART_TRAIN ? STK_PART_VAL : STK_PART_TRAIN;
     options.on_bad_sample = STK_BAD_SKIP;
     stk__loader_setup setup = {.options = &options, .observer = &other->observer};
-    if (!has_own_parts(scan) && !options.val_root) setup.source = stk__loader_source(scan->loader);
+    if (!scan->stats->parts && !options.val_root) setup.source = stk__loader_source(scan->loader);
     scan->stats->other_part = options.part == STK_PART_VAL ? "val" : "train";
     return stk__loader_open(&other->loader, &setup, error);
 }
@@ -144,9 +138,8 @@ static bool has_other_part(const stk__data_scan *scan)
 {
     const stk_loader_options *options = &scan->loading.options;
     const uint32_t other = options->part == STK_PART_TRAIN ? STK_SOURCE_VAL : STK_SOURCE_TRAIN;
-    const uint32_t parts = scan->stats->parts;
     if (!scan->stats->content.count || options->part == STK_PART_ALL) return false;
-    return options->val_split > 0 || options->val_root || (parts ? parts & other : has_own_parts(scan));
+    return options->val_split > 0 || options->val_root || scan->stats->parts & other;
 }
 
 static stk_status compare_parts(stk__data_scan *scan, stk_error *error)

@@ -20,7 +20,7 @@ typedef struct stk__data_scan { /* zeroed; config and callbacks set; then run, a
     stk_loader *loader;           /* of the part: open until fini, names of samples are in it */
     int hung;                     /* threads that were given up */
     stk__data_stats *stats;
-    stk__finding findings[STK_FINDING_RULES];
+    stk__finding findings[STK_FINDING_MOST];
     int finding_count;
 } stk__data_scan;
 

@@ -258,6 +258,7 @@ json_t *stk__data_scan_json(const stk__data_scan *scan)
         "samples", count_json(s->samples), "dataset_samples", count_json(s->info.dataset_count), "limited",
         s->limited, "parts", parts_json(s->parts), "left_out", left_out_json(s));
     if (!report) return NULL;
+    json_object_set_new(report, "found", text_json(s->info.found));
     json_object_set_new(report, "image_files", files_json(&s->files[STK_FIELD_IMAGE]));
     json_object_set_new(report, "mask_files", files_json(&s->files[STK_FIELD_MASK]));
     json_object_set_new(report, "mean", pixels_json(s, false));
