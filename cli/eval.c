@@ -95,11 +95,13 @@ static void print_text(const eval_job *job)
     stk__cli_print_score(stdout, info->network->task, &job->score);
     printf("\n");
     for (int c = 0; info->network->task == STK_TASK_SEGMENTATION && c < data->class_count; c++) {
+        char number[24];
+        snprintf(number, sizeof number, "class %d", c);
+        const char *name = data->class_names ? stk__cli_text(data->class_names[c]) : number;
         if (isnan(job->score.per_class[c]))
-            printf("  %-20s F-score -\n", data->class_names ? stk__cli_text(data->class_names[c]) : "");
+            printf("  %-20s F-score -\n", name);
         else
-            printf("  %-20s F-score %.4f\n", data->class_names ? stk__cli_text(data->class_names[c]) : "",
-                   job->score.per_class[c]);
+            printf("  %-20s F-score %.4f\n", name, job->score.per_class[c]);
     }
 }
 

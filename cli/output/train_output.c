@@ -5,6 +5,8 @@
 
 #include "core/clock.h"
 #include "core/cpu.h"
+#include "loader/loader_open.h"
+#include "loader/mask_decision.h"
 #include "session/run_advice.h"
 #include "session/run_json.h"
 
@@ -53,6 +55,42 @@ static void print_data(const stk__session *s)
     stk__cli_print_found(info);
 }
 
+/* Which color is which class, and how much of it there is. */
+static void print_mask_colors(const stk__session *s)
+{
+    const stk_loader_info *info = stk_loader_describe(s->loader);
+    uint64_t pixels = 0;
+    for (int32_t i = 0; i < s->masks->color_count; i++)
+        pixels += s->masks->colors[i].pixels;
+    for (int32_t i = 0; i < s->masks->color_count; i++) {
+        const stk__survey_color *c = &s->masks->colors[i];
+        const int id = stk__loader_color_class(s->loader, c->color);
+        const char *name =
+            id >= 0 && id < info->class_count && info->class_names ? info->class_names[id] : "";
+        fprintf(stderr, "           #%06x ", (unsigned)c->color);
+        if (id < 0 || id == 255)
+            fprintf(stderr, "%s", id < 0 ? "has no class" : "is ignored");
+        else
+            fprintf(stderr, "class %d%s%s", id, *name && *name != '#' ? " " : "", *name == '#' ? "" : name);
+        fprintf(stderr, ": %s, %.2g %% of the pixels\n", stk__cli_count(c->masks, "mask"),
+                100.0 * (double)c->pixels / (double)pixels);
+    }
+}
+
+static void print_masks(const stk__session *s)
+{
+    const stk__mask_decision *d = stk__loader_masks(s->loader);
+    if (!d) return;
+    fprintf(stderr, "  masks    looked at %s", stk__cli_count(d->masks, "mask"));
+    if (d->part_count > d->masks) fprintf(stderr, " of %s", stk__cli_grouped(d->part_count));
+    fprintf(stderr, " in %.1f s", d->seconds);
+    if (d->resized)
+        fprintf(stderr, "; %s of another size than the image: resized to it (nearest neighbor)",
+                stk__cli_grouped(d->resized));
+    fputc('\n', stderr);
+    if (s->masks && s->masks->colored.count) print_mask_colors(s);
+}
+
 /* Linear scaling is advice; nothing is changed. */
 static void print_rate_advice(const stk__session *s)
 {
@@ -90,6 +128,7 @@ void stk__train_output_beginning(const stk__train_output *out)
     print_network(info);
     print_memory(s, info);
     print_data(s);
+    print_masks(s);
     if (out->train->folder) fprintf(stderr, "  run      %s\n", stk__run_folder_path(out->train->folder));
     if (expects) fprintf(stderr, "  preset   on a GPU it is expected to be busy %s of the time\n", expects);
     print_rate_advice(s);

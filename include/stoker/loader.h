@@ -53,6 +53,13 @@ typedef enum stk_axes { STK_AXES_NHWC, STK_AXES_NCHW } stk_axes;
 /* Fast: coarser inverse DCT, colours not interpolated; some levels off where colours change. */
 typedef enum stk_jpeg { STK_JPEG_EXACT, STK_JPEG_FAST } stk_jpeg;
 typedef enum stk_mask_store { STK_MASK_U8, STK_MASK_I64 } stk_mask_store;
+/* Masks and points of images with an EXIF orientation were drawn on the pixels as stored, or upright. Auto:
+ * each mask whose size proves it; others stop loading. */
+typedef enum stk_mask_frame {
+    STK_MASK_FRAME_AUTO,
+    STK_MASK_FRAME_STORED,
+    STK_MASK_FRAME_UPRIGHT
+} stk_mask_frame;
 
 #define STK_WORKERS_NONE (-1) /* load in the caller's thread */
 
@@ -69,16 +76,18 @@ typedef struct stk_loader_options {
     const char *train_list, *val_list, *test_list; /* files with the name of a sample in each line */
     double val_split;                              /* share of samples held back for validation */
     int64_t split_seed;
-    const char *columns;   /* of a list by role: "file=Image Name,label=species"; NULL: by their names */
-    int64_t limit;         /* use only the first samples of the part; 0: all */
-    int32_t image_size[2]; /* h, w; 0: as stored */
-    int64_t channels;      /* 1, 3; 0: as found */
-    int64_t num_classes;   /* ids of masks are checked against it; 0: from the data set, or unchecked */
-    const char *mask_map;  /* "0:0,255:1"; NULL: ids as stored */
-    stk_jpeg jpeg;         /* how JPEGs are decoded */
-    stk_switch exif;       /* turn images upright (on) */
-    stk_store dtype;       /* of images in a batch */
-    stk_axes axes;         /* of images in a batch */
+    const char *columns;     /* of a list by role: "file=Image Name,label=species"; NULL: by their names */
+    int64_t limit;           /* use only the first samples of the part; 0: all */
+    int32_t image_size[2];   /* h, w; 0: as stored */
+    int64_t channels;        /* 1, 3; 0: as found */
+    int64_t num_classes;     /* ids of masks are checked against it; 0: from the data set, or unchecked */
+    const char *mask_map;    /* "0:0,255:1", "threshold", "auto"; NULL or "none": ids as stored */
+    const char *mask_colors; /* of RGB masks: a file, "voc" …, "auto"; NULL: they must be gray */
+    stk_mask_frame mask_frame;
+    stk_jpeg jpeg;   /* how JPEGs are decoded */
+    stk_switch exif; /* turn images upright (on) */
+    stk_store dtype; /* of images in a batch */
+    stk_axes axes;   /* of images in a batch */
     stk_mask_store mask_dtype;
     /* Classes and points that change sides in mirrored samples: "auto" by their names, "none", or a list of
      * ids or names, "4:5,l_ear:r_ear"; NULL: auto. */
@@ -267,6 +276,7 @@ typedef struct stk_loader_stats {
     uint64_t device_copy_ns, device_kernel_ns;
     uint64_t misnamed_files; /* delivered, each counted once: of another format than the extension says */
     uint64_t warning_files;  /* the same: with decoder warnings that are no damage, or were permitted */
+    uint64_t resized_masks;  /* the same: of another size than their image, resized by nearest neighbor */
 } stk_loader_stats;
 
 /* Since open. All zero for a loader that is NULL. Threads: any. */

@@ -4,6 +4,7 @@
  * own buffers when the image has to be turned upright or resized. Masks: ids are mapped and checked
  * against the classes. One decoder per thread. */
 #include "decode/format.h"
+#include "decode/mask_colors.h"
 
 #include "core/clock.h"
 #include "image/resize.h"
@@ -26,6 +27,7 @@ struct stk__decoder {
     void *states[FORMAT_COUNT];
     stk__buffer stored, upright; /* pixels between decoding, turning and resizing */
     stk__buffer scratch;         /* of resizing */
+    stk__buffer colors;          /* of an RGB mask */
 };
 
 stk_status stk__decoder_create(stk__decoder **decoder, const stk__limits *limits, stk_error *error)
@@ -51,6 +53,7 @@ void stk__decoder_destroy(stk__decoder **decoder)
     stk__buffer_fini(&(*decoder)->stored);
     stk__buffer_fini(&(*decoder)->upright);
     stk__buffer_fini(&(*decoder)->scratch);
+    stk__buffer_fini(&(*decoder)->colors);
     stk__free(*decoder);
     *decoder = NULL;
 }
@@ -233,7 +236,6 @@ const char *stk__decode_warning(const stk__decoder *decoder, const stk__picture 
 static stk_status fail_ids(int id, const char *why, stk_error *error)
 {
     stk__damaged(error, STK_DAMAGE_MASK_IDS, "the mask has class id %d, %s", id, why);
-    stk__error_hint(error, "check data.num_classes, or set data.mask_map");
     return STK_ERROR_SAMPLE;
 }
 
@@ -249,8 +251,11 @@ static stk_status map_ids(stk__pixels mask, const stk__mask_options *options, st
         }
     }
     for (int id = 0; id < 256; id++)
-        if (seen[id] && options->mapped && !options->mapped[id])
-            return fail_ids(id, "which is not in data.mask_map", error);
+        if (seen[id] && options->mapped && !options->mapped[id]) {
+            fail_ids(id, "which is not in data.mask_map", error);
+            stk__error_hint(error, "add %d:ID to data.mask_map, with 255 as ID to ignore it", id);
+            return STK_ERROR_SAMPLE;
+        }
     return STK_OK;
 }
 
@@ -273,23 +278,49 @@ static stk_status check_ids(stk__pixels mask, const stk__mask_options *options, 
 {
     if (options->class_count <= 0 || options->class_count > 255) return STK_OK;
     const int id = find_stranger(mask, (uint8_t)options->class_count, options->ignore);
-    return id < 0 ? STK_OK : fail_ids(id, "which is not below the number of classes", error);
+    if (id < 0) return STK_OK;
+    fail_ids(id, "which is not below the number of classes", error);
+    stk__error_hint(error, "set data.num_classes=%d, or data.mask_map", id + 1);
+    return STK_ERROR_SAMPLE;
+}
+
+/* Class ids cannot be blurred: what lies between two of them is a third. */
+static stk_status refuse_lossy(const stk__format_ops *format, stk_error *error)
+{
+    stk__damaged(error, STK_DAMAGE_MASK_FORMAT,
+                 "a %s file cannot store class ids: its compression blurs them", format->name);
+    stk__error_hint(error, "store masks as PNG; or, if they have two classes in black and white, set "
+                           "data.mask_map=threshold");
+    return STK_ERROR_SAMPLE;
+}
+
+/* All ids of a mask as stored. */
+static stk_status read_ids(stk__decoder *decoder, stk__encoded bytes, const stk__picture *picture,
+                           const stk__mask_options *options, stk__pixels ids, stk_error *error)
+{
+    const stk__format_ops *format = picture->format;
+    void *state = find_state(decoder, format);
+    if (!format->mask)
+        return options->lossy ? format->image(state, bytes, picture, ids, error)
+                              : refuse_lossy(format, error);
+    if (picture->channels != 3 || picture->indexed) return format->mask(state, bytes, picture, ids, error);
+    if (picture->depth_bits != 8)
+        return stk__damaged(error, STK_DAMAGE_MASK_FORMAT, "the mask is an RGB image of %d bits per channel",
+                            picture->depth_bits);
+    stk__pixels rgb = stk__pixels_dense(NULL, picture->w, picture->h, 3);
+    STK__TRY(reserve_pixels(&decoder->colors, &rgb, error));
+    STK__TRY(format->image(state, bytes, picture, rgb, error));
+    return stk__mask_colors_apply(options->colors, rgb, ids, error);
 }
 
 stk_status stk__decode_mask(stk__decoder *decoder, stk__encoded bytes, const stk__picture *picture,
                             const stk__mask_options *options, stk__pixels target, stk_error *error)
 {
-    const stk__format_ops *format = picture->format;
-    if (!format->mask) {
-        stk__damaged(error, STK_DAMAGE_MASK_FORMAT, "a %s file cannot store class ids", format->name);
-        stk__error_hint(error, "store masks as PNG: 8-bit grayscale or palette");
-        return STK_ERROR_SAMPLE;
-    }
     stk__pixels stored, upright;
     stk__picture turned = *picture;
     turned.orientation = options->orientation;
     STK__TRY(choose_stored(decoder, &turned, 1, target, &stored, error));
-    STK__TRY(format->mask(find_state(decoder, format), bytes, picture, stored, error));
+    STK__TRY(read_ids(decoder, bytes, picture, options, stored, error));
     if (options->map) STK__TRY(map_ids(stored, options, error));
     STK__TRY(check_ids(stored, options, error));
     STK__TRY(turn_upright(decoder, stored, options->orientation, target, &upright, error));

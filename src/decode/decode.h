@@ -39,6 +39,7 @@ typedef struct stk__picture {
     int32_t channels;             /* as an image: 1 grey, 3 colour (a palette too) */
     int32_t depth_bits;           /* per channel as stored */
     stk__orientation orientation; /* 1 when there is none */
+    bool indexed;                 /* a palette: as a mask, ids are its indices, not colors */
     bool misnamed;                /* the extension promises another format */
     bool coarse;                  /* may be set before decoding: faster, some levels off (JPEG alone) */
 } stk__picture;
@@ -73,11 +74,13 @@ typedef struct stk__mask_options {
     const bool *mapped;  /* 256 entries: which ids the map knows; others are damage mask_ids; NULL: all */
     int32_t class_count; /* ids must be below it or `ignore`; 0: unchecked */
     uint8_t ignore;      /* 255 */
-    stk__orientation orientation; /* applied to the mask's own pixels; 1: none */
+    stk__orientation orientation;          /* applied to the mask's own pixels; 1: none */
+    const struct stk__mask_colors *colors; /* of RGB masks (mask_colors.h); NULL: they must be gray */
+    bool lossy; /* the map is a threshold: JPEG, whose values are blurred, will do */
 } stk__mask_options;
 
 /* The same for a mask of ids: one channel, palettes give indices, values are never scaled, resized by
- * nearest. */
+ * nearest. RGB files: by the table of colors, or r = g = b is the id. */
 stk_status stk__decode_mask(stk__decoder *decoder, stk__encoded bytes, const stk__picture *picture,
                             const stk__mask_options *options, stk__pixels target, stk_error *error);
 

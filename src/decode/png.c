@@ -41,6 +41,7 @@ static stk_status read_header(void *memory, stk__encoded bytes, stk__picture *pi
     picture->w = png.w;
     picture->h = png.h;
     picture->channels = is_colour(&png) || png.colour == STK_PNG_PALETTE ? 3 : 1;
+    picture->indexed = png.colour == STK_PNG_PALETTE;
     picture->depth_bits = png.depth_bits;
     picture->orientation = stk__png_orientation(bytes);
     return STK_OK;

@@ -17,6 +17,7 @@ enum { EMPTY, FILLING, READY, STATE_BITS = 3 };
 typedef struct entry {
     int32_t upright_w, upright_h, w, h;
     stk__file_note note;
+    int turn;
 } entry;
 
 struct stk__cache {
@@ -110,8 +111,8 @@ bool stk__cache_find(const stk__cache *cache, uint64_t id, stk__decoded *found)
 {
     const entry *at = cache ? entry_of(cache, id) : NULL;
     if (!at) return false;
-    *found =
-        (stk__decoded){at->upright_w, at->upright_h, .image = {.w = at->w, .h = at->h}, .note = at->note};
+    *found = (stk__decoded){at->upright_w, at->upright_h, .image = {.w = at->w, .h = at->h}, .note = at->note,
+                            .turn = at->turn};
     lay_out(&cache->options, cache->arena + ((const uint8_t *)at - cache->arena), found);
     return true;
 }
@@ -133,8 +134,8 @@ static void copy_in(uint8_t *at, const stk__cache_options *options, const stk__d
 {
     stk__decoded room = *sample;
     lay_out(options, at, &room);
-    *(entry *)(void *)at =
-        (entry){sample->upright_w, sample->upright_h, sample->image.w, sample->image.h, sample->note};
+    *(entry *)(void *)at = (entry){sample->upright_w, sample->upright_h, sample->image.w,
+                                   sample->image.h,   sample->note,      sample->turn};
     memcpy(room.image.data, sample->image.data, room.image.pitch_bytes * (size_t)room.image.h);
     if (options->masks)
         memcpy(room.mask.data, sample->mask.data, room.mask.pitch_bytes * (size_t)room.mask.h);

@@ -15,6 +15,7 @@
 typedef struct stk__decoded {
     int32_t upright_w, upright_h; /* before it was resized: points are given in these pixels */
     stk__pixels image, mask;      /* dense; mask.data NULL: there is none */
+    int turn;                     /* stk__orientation by which points become upright; 1: they are */
     stk__file_note note;          /* what is odd about its files */
 } stk__decoded;
 

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SEEN_IMAGE = 1, SEEN_MASK = 2, SEEN_WARNING = 4, PATH_BYTES = 8192 };
+enum { SEEN_IMAGE = 1, SEEN_MASK = 2, SEEN_WARNING = 4, SEEN_RESIZED = 8, PATH_BYTES = 8192 };
 
 stk_status stk__file_notes_init(stk__file_notes *notes, uint64_t sample_count, stk_error *error)
 {
@@ -49,7 +49,8 @@ void stk__file_notes_add(stk__file_notes *notes, uint64_t id, const stk__file_no
     if (id >= notes->sample_count) return;
     const finding findings[] = {{STK_FILE_MISNAMED, SEEN_IMAGE, STK_FIELD_IMAGE, note->image_format},
                                 {STK_FILE_MISNAMED, SEEN_MASK, STK_FIELD_MASK, note->mask_format},
-                                {STK_FILE_WARNING, SEEN_WARNING, STK_FIELD_IMAGE, note->warning}};
+                                {STK_FILE_WARNING, SEEN_WARNING, STK_FIELD_IMAGE, note->warning},
+                                {STK_FILE_RESIZED, SEEN_RESIZED, STK_FIELD_MASK, note->resized}};
     for (size_t i = 0; i < sizeof findings / sizeof findings[0]; i++)
         add_finding(notes, id, &findings[i]);
 }
@@ -77,6 +78,8 @@ bool stk__loader_file_note(stk_loader *loader, stk__file_note_kind kind, char *t
     find_extension(path, extension, sizeof extension);
     if (kind == STK_FILE_MISNAMED)
         snprintf(what, sizeof what, "misnamed: %s content as .%s", count.first_what, extension);
+    else if (kind == STK_FILE_RESIZED)
+        snprintf(what, sizeof what, "resized: a mask of another size than its %s", count.first_what);
     else
         snprintf(what, sizeof what, "with decoder warnings: %s", count.first_what);
     snprintf(text, size, "%llu %s %s, '%s'%s", (unsigned long long)count.files,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is odd about files that were loaded all the same: a name that promises another format, warnings of a
- * decoder that leave the pixels right. Counted when a batch is delivered, each file once, so that the numbers
- * and the first example depend on the stream alone, not on workers, timing or the cache. */
+ * decoder that leave the pixels right, a mask that had to be resized to its image. Counted when a batch is
+ * delivered, each file once, so that the numbers and the first example depend on the stream alone, not on
+ * workers, timing or the cache. */
 #ifndef STK_LOADER_FILE_NOTES_H
 #define STK_LOADER_FILE_NOTES_H
 
@@ -13,11 +14,13 @@
 typedef struct stk__file_note {
     const char *image_format, *mask_format; /* what the file is where its name promises another format */
     const char *warning;                    /* of the image's decoder */
+    const char *resized;                    /* what the mask's size is not: it was resized */
 } stk__file_note;
 
 typedef enum stk__file_note_kind {
     STK_FILE_MISNAMED,
     STK_FILE_WARNING,
+    STK_FILE_RESIZED, /* masks of another size than their image */
     STK_FILE_NOTE_KINDS
 } stk__file_note_kind;
 

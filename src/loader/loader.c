@@ -89,6 +89,7 @@ static void destroy(stk_loader *loader)
     if (loader->device != loader->target_device) stk__device_close(&loader->device);
     stk__device_close(&loader->target_device);
     stk__plan_destroy(&loader->plan);
+    stk__free(loader->palette);
     stk__flip_fini(&loader->recipe.flip);
     if (loader->held) stk__cache_promise(-(int64_t)loader->cache_options.budget_bytes);
     stk__cache_destroy(&loader->recipe.cache);
@@ -229,11 +230,12 @@ static void note_files(stk_loader *loader, const stk__slot *slot)
     const int64_t *ids = slot->batch.sample_ids.data;
     for (uint64_t i = 0; i < slot->step.count; i++) {
         const stk__file_note *note = &slot->file_notes[i];
-        if (note->image_format || note->mask_format || note->warning)
+        if (note->image_format || note->mask_format || note->warning || note->resized)
             stk__file_notes_add(&loader->file_notes, (uint64_t)ids[i], note);
     }
     loader->stats.misnamed_files = loader->file_notes.kinds[STK_FILE_MISNAMED].files;
     loader->stats.warning_files = loader->file_notes.kinds[STK_FILE_WARNING].files;
+    loader->stats.resized_masks = loader->file_notes.kinds[STK_FILE_RESIZED].files;
 }
 
 static stk_status hand_out(stk_loader *loader, stk__slot *slot, stk_batch **batch, stk_error *error)

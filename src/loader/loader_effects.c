@@ -107,6 +107,9 @@ static void note_data(stk_loader *loader, const stk_loader_options *asked)
         {"data.std", is_given(asked->std), info->images, no_images},
         {"data.mask_dtype", asked->mask_dtype, info->masks, no_masks},
         {"data.mask_map", asked->mask_map, info->masks, no_masks},
+        {"data.mask_colors", asked->mask_colors, info->masks, no_masks},
+        {"data.mask_frame", asked->mask_frame, info->masks || info->point_count,
+         "there are neither masks nor points"},
         {"data.num_classes", asked->num_classes, info->masks, no_masks},
     };
     note_useless(loader, rows, sizeof rows / sizeof rows[0]);

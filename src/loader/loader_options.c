@@ -11,7 +11,8 @@
 _Static_assert(sizeof(stk_switch) == sizeof(int) && sizeof(stk_part) == sizeof(int) &&
                    sizeof(stk_bad_sample) == sizeof(int) && sizeof(stk_store) == sizeof(int) &&
                    sizeof(stk_axes) == sizeof(int) && sizeof(stk_jpeg) == sizeof(int) &&
-                   sizeof(stk_mask_store) == sizeof(int) && sizeof(stk_layout) == sizeof(int),
+                   sizeof(stk_mask_store) == sizeof(int) && sizeof(stk_layout) == sizeof(int) &&
+                   sizeof(stk_mask_frame) == sizeof(int),
                "an enum of stk_loader_options is no int");
 
 #define FIELD(name) offsetof(stk_loader_options, name)
@@ -35,8 +36,10 @@ static const stk__option options_table[] = {
     {.name = "limit", .type = STK_OPTION_INT, .offset = FIELD(limit), .least = 0, .most = 4294967295.0, .unit = "samples", .help = "maximum number of samples to use; 0 = all"},
     {.name = "image_size", .type = STK_OPTION_SIZE2, .offset = FIELD(image_size), .least = 1, .most = 65535, .unit = "px", .help = "image size: resize images and masks to it; unset = as stored"},
     {.name = "channels", .type = STK_OPTION_INT, .offset = FIELD(channels), .least = 0, .most = 3, .help = "number of image channels: 1 = grayscale, 3 = RGB, 0 = as found"},
-    {.name = "num_classes", .type = STK_OPTION_INT, .offset = FIELD(num_classes), .least = 0, .most = 255, .help = "number of classes: class ids in masks must be below it, or 255; 0 = from classes.txt, else unchecked"},
-    {.name = "mask_map", .type = STK_OPTION_TEXT, .offset = FIELD(mask_map), .map = true, .help = "class id mapping: values in mask files to class ids, such as 0:0,255:1"},
+    {.name = "num_classes", .type = STK_OPTION_INT, .offset = FIELD(num_classes), .least = 0, .most = 255, .help = "number of classes: class ids in masks must be below it, or 255; 0 = from classes.txt, else in training the largest id found + 1, in loading unchecked"},
+    {.name = "mask_map", .type = STK_OPTION_TEXT, .offset = FIELD(mask_map), .map = true, .choices = "auto|none|threshold", .help = "class id mapping: values in mask files to class ids, such as 0:0,255:1; none = ids as stored; threshold = 128 and above is class 1, for black and white JPEG masks; auto = look at the masks first, 0/255 becomes 0/1; default: auto in training, none in loading"},
+    {.name = "mask_colors", .type = STK_OPTION_TEXT, .offset = FIELD(mask_colors), .map = true, .choices = "auto|none|voc|cityscapes|camvid", .help = "colors of RGB masks and their classes: a file of lines 'r g b name', a published table, a list such as 000000:0,ff0000:1, or auto = number the colors found; default: RGB masks must be gray"},
+    {.name = "mask_frame", .type = STK_OPTION_WORD, .offset = FIELD(mask_frame), .choices = "auto|stored|upright", .help = "masks and points of images with an EXIF orientation: drawn on the pixels as stored or on the upright image; auto = as the sizes of masks prove, else stop"},
     {.name = "flip_pairs", .type = STK_OPTION_TEXT, .offset = FIELD(flip_pairs), .choices = "auto|none", .map = true, .fallback = "auto", .help = "left-right pairs: classes and points that change places when a flip mirrors an image, as ids or names such as 4:5,l_ear:r_ear; auto = by their names, none = a flip keeps them"},
     {.name = "jpeg", .type = STK_OPTION_WORD, .offset = FIELD(jpeg), .choices = "exact|fast", .help = "JPEG decoding; fast = less time, but pixels differ by some levels of 255 where colors change", .tunable = true},
     {.name = "exif", .type = STK_OPTION_SWITCH, .offset = FIELD(exif), .fallback = "true", .help = "EXIF orientation of JPEG and PNG: rotate and flip images upright"},

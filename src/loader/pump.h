@@ -7,6 +7,8 @@
 #include "device/device.h"
 #include "decode/inflate_gate.h"
 #include "loader/loader_open.h"
+#include "loader/mask_decision.h"
+#include "loader/mask_palette.h"
 #include "loader/worker.h"
 
 enum { STK_LOADER_EFFECTS = 32 };
@@ -30,6 +32,8 @@ struct stk_loader {
     uint64_t read_bytes;        /* buffer that the probe's reads took */
     uint64_t index_bytes;       /* of the source: lists of samples */
     stk__recipe recipe;         /* its cache belongs to the loader */
+    stk__mask_palette *palette; /* data.mask_colors; NULL: none */
+    stk__mask_decision masks;   /* by a look at them; looked false: settings alone */
     stk__inflate_gate gate;     /* for the decoders of all workers */
     double timeout_s;
     int64_t seed;
@@ -107,6 +111,11 @@ stk_status stk__loader_choose_storage(stk_loader *loader, const stk_loader_optio
                                       const stk__augment_settings *augment, stk__storage *store,
                                       stk_error *error);
 
+/* settings_masks.c: what is done with masks; looks at them if setup or settings say so, and then changes
+ * options. The second fills the classes of the info in. */
+stk_status stk__loader_choose_masks(stk_loader *loader, const stk__loader_setup *setup,
+                                    stk_loader_options *options, stk_error *error);
+void stk__loader_describe_masks(stk_loader *loader);
 /* settings_flip.c: what changes sides in mirrored samples (data.flip_pairs). The plan must be there. */
 stk_status stk__loader_choose_flip(stk_loader *loader, const stk_loader_options *options, stk_error *error);
 

@@ -76,41 +76,9 @@ static stk_status choose_steps(stk_loader *loader, const stk_loader_options *o, 
     return STK_ERROR_DATA;
 }
 
-/* "0:0,255:1" into the two tables of the recipe. */
-static stk_status read_mask_map(stk__recipe *recipe, const char *text, stk_error *error)
-{
-    for (const char *cursor = text; *cursor;) {
-        const size_t length = strcspn(cursor, ",");
-        const char *colon = memchr(cursor, ':', length);
-        int64_t from = -1, to = -1;
-        if (!colon || !stk__number_whole(cursor, (size_t)(colon - cursor), &from) ||
-            !stk__number_whole(colon + 1, length - (size_t)(colon + 1 - cursor), &to) || from < 0 ||
-            from > 255 || to < 0 || to > 255) {
-            stk__fail(error, STK_ERROR_CONFIG,
-                      "data.mask_map has '%.*s', which is not value:id with numbers from 0 to 255",
-                      (int)length, cursor);
-            stk__error_hint(error, "such as 0:0,255:1");
-            return STK_ERROR_CONFIG;
-        }
-        recipe->mask_map[from] = (uint8_t)to;
-        recipe->mask_mapped[from] = true;
-        cursor += length + (cursor[length] == ',');
-    }
-    recipe->mask.map = recipe->mask_map;
-    recipe->mask.mapped = recipe->mask_mapped;
-    return STK_OK;
-}
-
-/* What a source counts are the classes of labels, if it has labels; of masks nothing is known then. */
-static int32_t mask_classes(const stk__source_info *info)
-{
-    return info->label == STK_LABEL_CLASS ? 0 : info->class_count;
-}
-
 static stk_status choose_recipe(stk_loader *loader, const stk_loader_options *o, stk_error *error)
 {
     stk__recipe *recipe = &loader->recipe;
-    const stk__source_info *info = &loader->source->info;
     recipe->source = loader->source;
     recipe->limits = (stk__limits){.bytes = o->limit_bytes,
                                    .pixels = o->limit_pixels,
@@ -124,7 +92,6 @@ static stk_status choose_recipe(stk_loader *loader, const stk_loader_options *o,
     recipe->coarse = o->jpeg == STK_JPEG_FAST;
     recipe->policy = o->on_bad_sample;
     recipe->mask.ignore = 255;
-    recipe->mask.class_count = o->num_classes ? (int32_t)o->num_classes : mask_classes(info);
     loader->timeout_s = o->timeout_s;
     const uint64_t pixels = (uint64_t)o->image_size[0] * (uint64_t)o->image_size[1];
     if (pixels > o->limit_pixels)
@@ -132,7 +99,7 @@ static stk_status choose_recipe(stk_loader *loader, const stk_loader_options *o,
                          "data.image_size has %llu pixels, data.limits.pixels is %llu",
                          (unsigned long long)pixels, (unsigned long long)o->limit_pixels);
     if (o->channels == 2) return stk__fail(error, STK_ERROR_CONFIG, "data.channels is 1, 3 or 0, not 2");
-    return o->mask_map ? read_mask_map(recipe, o->mask_map, error) : STK_OK;
+    return STK_OK;
 }
 
 /* By what else computes on these CPUs: how many CPUs a worker takes, how many workers there are at most. */
@@ -280,8 +247,9 @@ static void describe(stk_loader *loader, const stk_loader_options *o, stk__pixel
     info->w = common.w;
     info->channels = common.channels;
     info->masks = source->masks;
-    info->class_count = source->masks ? mask_classes(source) : source->class_count;
+    info->class_count = source->class_count;
     info->class_names = info->class_count ? source->class_names : NULL;
+    if (source->masks) stk__loader_describe_masks(loader);
     info->classes = source->label == STK_LABEL_CLASS;
     info->values = source->label == STK_LABEL_VALUE;
     info->point_count = source->point_count;
@@ -303,6 +271,7 @@ stk_status stk__loader_configure(stk_loader *loader, const stk__loader_setup *se
     STK__TRY(choose_order(loader, &o, error));
     STK__TRY(choose_steps(loader, &o, error));
     STK__TRY(choose_recipe(loader, &o, error));
+    STK__TRY(stk__loader_choose_masks(loader, setup, &o, error));
     choose_workers(loader, &o);
     stk__pixels common = {0};
     STK__TRY(choose_common_size(loader, &o, &common, error));

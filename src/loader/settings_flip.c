@@ -20,18 +20,28 @@ typedef struct kind {
 
 enum { MASKS, LABELS, POINTS, KIND_COUNT };
 
-/* What a source names are the classes of labels, if it has labels, else of masks. */
+/* What a source names are the classes of labels, if it has labels, else of masks; data.mask_colors may name
+ * those of masks, too. */
+static stk__flip_names name_masks(const stk_loader *loader)
+{
+    const stk__source_info *info = &loader->source->info;
+    if (info->label != STK_LABEL_CLASS && info->class_names)
+        return (stk__flip_names){info->class_names, info->class_count};
+    if (!loader->palette) return (stk__flip_names){0};
+    return (stk__flip_names){loader->palette->name_list, loader->palette->class_count};
+}
+
 static void list_kinds(stk_loader *loader, kind kinds[KIND_COUNT])
 {
     const stk__source_info *info = &loader->source->info;
     stk__flip *flip = &loader->recipe.flip;
     const bool labels = info->label == STK_LABEL_CLASS;
     const stk__flip_names classes = {info->class_names, info->class_names ? info->class_count : 0},
-                          points = {info->point_names, info->point_names ? info->point_count : 0}, none = {0};
+                          points = {info->point_names, info->point_names ? info->point_count : 0};
     const int32_t ids = loader->recipe.mask.class_count;
     kinds[MASKS] = (kind){.what = "class",
                           .there = info->masks,
-                          .names = labels ? none : classes,
+                          .names = name_masks(loader),
                           .most = ids > 0 && ids < 256 ? ids : 256,
                           .pairs = &flip->masks};
     kinds[LABELS] = (kind){.what = "class",

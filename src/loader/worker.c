@@ -188,27 +188,18 @@ static stk_status load_image(stk__worker *worker, const errand *job, stk__pictur
     return status;
 }
 
-/* A mask was drawn over the upright image, or over the stored one: then it is turned like the image. */
-static stk_status match_mask(stk__worker *worker, const stk__picture *image, const stk__picture *mask,
-                             stk__orientation *orientation)
-{
-    const upright size = upright_size(image);
-    *orientation = 1;
-    if (mask->w == size.w && mask->h == size.h) return STK_OK;
-    *orientation = image->orientation;
-    if (mask->w == image->w && mask->h == image->h) return STK_OK;
-    return stk__damaged(&worker->error, STK_DAMAGE_MASK_SIZE, "the mask is %dx%d, its image %dx%d", mask->w,
-                        mask->h, size.w, size.h);
-}
-
+/* turn: by which the mask, and points with it, become upright. */
 static stk_status load_mask(stk__worker *worker, const errand *job, const stk__picture *image,
-                            stk__pixels *room)
+                            stk__pixels *room, stk__orientation *turn)
 {
     const stk__recipe *recipe = worker->recipe;
     stk__picture picture;
     STK__TRY(open_picture(worker, job->id, STK_FIELD_MASK, &picture));
     stk__mask_options options = recipe->mask;
-    stk_status status = match_mask(worker, image, &picture, &options.orientation);
+    stk_status status =
+        stk__mask_frame_choose(&recipe->frame, image, &picture, &options.orientation, &worker->error);
+    *turn = options.orientation;
+    worker->note.resized = stk__mask_frame_resizes(image, &picture, *turn) ? "image" : NULL;
     if (status == STK_OK) {
         STK__TRY(
             find_room(worker, job, STK_FIELD_MASK, stk__decoded_extent(recipe, upright_size(image)), room));
@@ -236,6 +227,15 @@ static stk_status augment(stk__worker *worker, const errand *job, const stk__sam
     return recipe->kernel(&plan->resolved.block, source, &target, &worker->scratch, &worker->error);
 }
 
+/* Points follow their mask; without one the frame must have been said. */
+static stk_status choose_turn(stk__worker *worker, const errand *job, const stk__picture *picture,
+                              stk__orientation *turn)
+{
+    const stk_status status = stk__points_frame_choose(&worker->recipe->frame, picture, turn, &worker->error);
+    if (status != STK_OK) set_place(worker, job->id, STK_FIELD_IMAGE);
+    return status;
+}
+
 /* Do ids of the mask change sides? */
 static bool swaps_ids(const stk__recipe *recipe, const stk__sample_plan *plan)
 {
@@ -250,7 +250,11 @@ static stk_status decode_sample(stk__worker *worker, const errand *job, stk__sam
     const stk__recipe *recipe = worker->recipe;
     stk__picture picture = {0};
     STK__TRY(load_image(worker, job, &picture, plan, &decoded->image));
-    if (recipe->layout.masks) STK__TRY(load_mask(worker, job, &picture, &decoded->mask));
+    decoded->turn = 1;
+    if (recipe->layout.masks)
+        STK__TRY(load_mask(worker, job, &picture, &decoded->mask, &decoded->turn));
+    else if (recipe->layout.point_count)
+        STK__TRY(choose_turn(worker, job, &picture, &decoded->turn));
     decoded->upright_w = plan->upright.w;
     decoded->upright_h = plan->upright.h;
     decoded->note = worker->note;
@@ -310,6 +314,9 @@ static stk_status load_sample(stk__worker *worker, const errand *job)
     const stk__file_observer *observer = recipe->observer;
     if (observer && observer->see_pixels)
         observer->see_pixels(observer->context, job->id, decoded.image, decoded.mask);
+    if (layout->point_count)
+        stk__points_turn(stk__slot_points(job->slot, layout, job->place), layout->point_count, decoded.turn,
+                         plan.upright.w, plan.upright.h);
     stk__sample_plan_facts(&plan, recipe, job->slot, job->place);
     const stk__augment_source source = {.image = decoded.image, .mask = decoded.mask};
     return recipe->plan ? augment(worker, job, &plan, &source) : STK_OK;

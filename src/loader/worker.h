@@ -9,6 +9,7 @@
 #include "loader/cache.h"
 #include "loader/file_observer.h"
 #include "loader/flip_pairs.h"
+#include "loader/mask_frame.h"
 #include "loader/slot.h"
 #include "stoker/loader.h"
 
@@ -29,6 +30,7 @@ typedef struct stk__recipe {
     uint8_t mask_map[256];
     bool mask_mapped[256];
     stk__mask_options mask;
+    stk__mask_frame_rule frame;
     stk__flip flip;                     /* what changes sides in mirrored samples; it belongs to the loader */
     const stk__file_observer *observer; /* NULL: nobody looks at the files */
     stk__cache *cache;                  /* NULL: every sample is decoded every time */

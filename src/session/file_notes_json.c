@@ -7,11 +7,12 @@
 
 void stk__file_notes_append(json_t *rows, stk_loader *loader, const char *part)
 {
-    static const char *const ids[STK_FILE_NOTE_KINDS] = {"misnamed_files", "warning_files"};
+    static const char *const ids[STK_FILE_NOTE_KINDS] = {"misnamed_files", "warning_files", "resized_masks"};
     char text[STK_FILE_NOTE_BYTES];
     stk_loader_stats stats;
     stk_loader_get_stats(loader, &stats);
-    const uint64_t files[STK_FILE_NOTE_KINDS] = {stats.misnamed_files, stats.warning_files};
+    const uint64_t files[STK_FILE_NOTE_KINDS] = {stats.misnamed_files, stats.warning_files,
+                                                 stats.resized_masks};
     for (int kind = 0; kind < STK_FILE_NOTE_KINDS; kind++)
         if (stk__loader_file_note(loader, (stk__file_note_kind)kind, text, sizeof text))
             json_array_append_new(rows,

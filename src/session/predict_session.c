@@ -24,7 +24,8 @@ static stk_status set_options(stk__predict_session *p, stk_error *error)
     const stk__feed_facts *f = &p->data.facts;
     STK__TRY(stk__config_apply(p->session.config, "data.val", o, error));
     o->root = o->val_root = o->order = o->cache = o->augment = NULL;
-    o->mask_map = o->flip_pairs = NULL;
+    o->mask_map = o->mask_colors = o->flip_pairs = NULL;
+    o->mask_frame = STK_MASK_FRAME_AUTO;
     o->part = STK_PART_ALL;
     o->val_split = 0;
     o->limit = o->rank = o->ranks = o->num_classes = 0;

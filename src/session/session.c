@@ -7,6 +7,7 @@
 #include "session/loader_feed.h"
 #include "session/session_check.h"
 #include "session/session_loaders.h"
+#include "session/session_masks.h"
 #include "session/trained_run.h"
 
 #include "augment/operation.h"
@@ -98,6 +99,7 @@ static stk_status tell_trainer(stk__session *s, stk_error *error)
     for (int i = 0; i < count; i++)
         STK__TRY(tell_effect(s->config, &effects[i], error));
     STK__TRY(tell_network(s, error));
+    STK__TRY(stk__session_tell_masks(s, error));
     STK__TRY(stk__config_effects_from(s->config, "model", &s->model, error));
     STK__TRY(stk__config_effects_from(s->config, "loss", &s->loss, error));
     STK__TRY(stk__config_effects_from(s->config, "train", &s->train, error));
@@ -154,7 +156,6 @@ static stk_status open_trainer(stk__session *s, stk_error *error)
 {
     stk__trainer_setup setup = stk__session_trainer_setup(s);
     setup.engine = s->engine;
-    STK__TRY(stk__session_check_data(s, error));
     if (!setup.has_checkpoint) STK__TRY(stk__run_weights_find(&s->model.weights, &s->weights, error));
     if (s->loader) setup.admit = admit;
     setup.admit_context = s;
@@ -188,6 +189,7 @@ stk_status stk__session_open(stk__session *s, stk_error *error)
     STK__TRY(open_engine(s, error));
     if (!s->evaluates_only) STK__TRY(stk__session_open_training(s, error));
     STK__TRY(stk__session_open_validation(s, error));
+    STK__TRY(stk__session_check_data(s, error));
     const bool tunes = s->train.compile_mode == STK_COMPILE_MAX_AUTOTUNE;
     if (s->loader && (s->plan_only || tunes)) STK__TRY(plan_dry(s, error));
     if (s->plan_only) return stk__session_check_parts(s, error);
@@ -204,5 +206,7 @@ int stk__session_close(stk__session *s)
 {
     stk__trainer_close(&s->trainer);
     stk__engine_close(&s->engine);
+    stk__free(s->masks);
+    s->masks = NULL;
     return stk_loader_close(&s->val_loader) + stk_loader_close(&s->loader);
 }

@@ -32,6 +32,7 @@ typedef struct stk__session { /* zeroed, config set, then open and close */
     stk_loader_options data, val_data;
     stk_loader *loader, *val_loader; /* NULL: there is no such part */
     stk__checkpoint_found weights;   /* of the run that model.weights names */
+    struct stk__mask_survey *masks;  /* what was found in the training masks; NULL: nobody looked */
     stk__engine *engine;             /* until it is the trainer's */
     char device[16]; /* where batches of the training part end: "cuda:0"; empty: the host's memory */
     stk__trainer *trainer;

@@ -7,6 +7,7 @@
 
 #include "session/eval_part.h"
 #include "session/loader_settings.h"
+#include "session/session_masks.h"
 
 #include "augment/operation.h"
 #include "loader/loader_open.h"
@@ -55,7 +56,10 @@ stk_status stk__session_open_training(stk__session *s, stk_error *error)
     STK__TRY(want_floats(s, &s->data, error));
     s->data.part = STK_PART_TRAIN;
     s->data.device = s->device[0] ? s->device : NULL;
-    const stk__loader_setup setup = {.options = &s->data, .augment = &augment, .held = true};
+    stk__mask_look look;
+    STK__TRY(stk__session_plan_look(s, &look, error));
+    const stk__loader_setup setup = {
+        .options = &s->data, .augment = &augment, .look = s->masks ? &look : NULL, .held = true};
     STK__TRY(stk__loader_open(&s->loader, &setup, error));
     return stk__session_tell_loading(s->config, s->loader, &s->data, &augment, error);
 }
@@ -112,7 +116,12 @@ stk_status stk__session_open_validation(stk__session *s, stk_error *error)
     if (!stk__config_requested(s->config, "data.val.order", NULL)) s->val_data.order = NULL;
     if (!stk__session_is_limited(s)) s->val_data.limit = 0;
     if (s->evaluates_only) s->val_data.cache = NULL; /* every sample comes once */
-    const stk__loader_setup setup = {.options = &s->val_data, .augment = &nothing, .held = true};
+    stk__session_share_masks(s);
+    const stk__mask_look look = {.verify = true};
+    const stk__loader_setup setup = {.options = &s->val_data,
+                                     .augment = &nothing,
+                                     .look = stk__loader_masks(s->loader) ? &look : NULL,
+                                     .held = true};
     STK__TRY(stk__loader_open(&s->val_loader, &setup, error));
     return tell_validation(s, error);
 }

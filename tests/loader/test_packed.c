@@ -175,6 +175,7 @@ static stk_loader *open_loader(const char *root, const stk_loader_options *base)
     stk_loader_options options = *base;
     options.root = root;
     options.epochs = EPOCHS;
+    options.mask_frame = STK_MASK_FRAME_UPRIGHT; /* sizes do not tell */
     const stk_status status = stk_loader_open(&loader, &options, &error);
     if (status != STK_OK) print_error("%s (%s)\n", error.message, error.place);
     assert_int_equal(status, STK_OK);

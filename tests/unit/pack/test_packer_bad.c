@@ -45,14 +45,16 @@ static void bad_masks(void **state)
         snprintf(path, sizeof path, "images/%s.jpg", names[i]);
         put_jpeg(path, 16, 8, &(pictures_jpeg_options){0});
     }
-    put_png("masks/a.png", 16, 8, &(pictures_png_options){.colour = 2});
+    uint16_t rgb[16 * 8 * 3] = {1, 2, 3};
+    pictures_png(&bytes, rgb, 16, 8, &(pictures_png_options){.colour = 2});
+    put("masks/a.png", &bytes);
     put_jpeg("masks/b.jpg", 16, 8, &(pictures_jpeg_options){0});
     uint16_t wide[16 * 8] = {300};
     pictures_png(&bytes, wide, 16, 8, &(pictures_png_options){.depth = 16});
     put("masks/c.png", &bytes);
     put_png("masks/d.png", 8, 8, &(pictures_png_options){0});
     open_packer();
-    check_bad(0, STK_DAMAGE_MASK_FORMAT, "RGB PNG", "masks/a.png");
+    check_bad(0, STK_DAMAGE_MASK_FORMAT, "RGB image with color #010203", "masks/a.png");
     check_bad(1, STK_DAMAGE_MASK_FORMAT, "JPEG", "masks/b.jpg");
     check_bad(2, STK_DAMAGE_MASK_IDS, "300", "masks/c.png");
     check_bad(3, STK_DAMAGE_MASK_SIZE, "8x8", "masks/d.png");

@@ -46,6 +46,8 @@ static const row rows[] = {
     {"data.channels", "RGB"},
     {"data.num_classes", "number of classes"},
     {"data.mask_map", "class id"},
+    {"data.mask_colors", "RGB masks"},
+    {"data.mask_frame", "EXIF orientation"},
     {"data.flip_pairs", "left-right"},
     {"data.flip_pairs", "flip"},
     {"data.jpeg", "JPEG decoding"},
