@@ -173,8 +173,9 @@ void stk__cli_print_score(FILE *file, stk__task task, const stk__score *score);
 /* Checkpoints that are not valid were passed over, unless there were none; reason: of the first. */
 void stk__cli_print_skipped(int count, const char *reason);
 void stk__cli_print_dataset(const stk_loader_info *info, const stk_loader_options *options);
-/* Files by extension, how pairs and parts were found, and what was left out; nothing with -q or --json. */
-void stk__cli_print_found(const stk_loader_info *info);
+/* Files by extension, how pairs and parts were found, and what was left out; nothing with -q or --json. head:
+ * what stands before the files of a second data set; NULL: it is the first. */
+void stk__cli_print_found(const stk_loader_info *info, const char *head);
 /* The rows of the effects that people should know: those that differ from what was asked for, or were left
  * open. */
 void stk__cli_print_effects(const stk__config *config);

@@ -43,7 +43,7 @@ static stk_status run_job(eval_job *job, stk_error *error)
     STK__TRY(stk__session_apply_preset(s->config, error));
     STK__TRY(stk__session_open(s, error));
     STK__TRY(stk__session_check_run(s, job->arguments.words[0], error));
-    stk__cli_print_found(stk_loader_describe(s->val_loader));
+    stk__cli_print_found(stk_loader_describe(s->val_loader), NULL);
     const stk__run_choice choice = {
         .run = job->arguments.words[0], .checkpoint = job->checkpoint, .newest = job->newest};
     const stk_status loaded = stk__run_checkpoint_load(&choice, s->trainer, &job->found, error);

@@ -269,7 +269,7 @@ static void print_beginning(const load_job *job)
 {
     if (stk__cli_quiet || stk__cli_json) return;
     stk__cli_print_dataset(stk_loader_describe(job->loader), &job->loading.options);
-    stk__cli_print_found(stk_loader_describe(job->loader));
+    stk__cli_print_found(stk_loader_describe(job->loader), NULL);
     stk__cli_print_effects(job->arguments.config);
 }
 

@@ -347,17 +347,17 @@ static void print_formats(const stk_loader_info *info, bool masks)
     }
 }
 
-void stk__cli_print_found(const stk_loader_info *info)
+void stk__cli_print_found(const stk_loader_info *info, const char *head)
 {
     if (stk__cli_quiet || stk__cli_json) return;
     if (info->format_count) {
-        fprintf(stderr, "  files    ");
+        fprintf(stderr, "  %-8s ", head ? head : "files");
         print_formats(info, false);
         if (info->masks) fprintf(stderr, "; masks: ");
         if (info->masks) print_formats(info, true);
         fprintf(stderr, "%s%s\n", *info->found ? "; " : "", stk__cli_text(info->found));
     }
-    if (info->train_part || info->val_part || info->test_part)
+    if (!head && (info->train_part || info->val_part || info->test_part))
         fprintf(stderr, "  parts    named by the data set:%s%s%s\n", info->train_part ? " train" : "",
                 info->val_part ? " val" : "", info->test_part ? " test (held out)" : "");
     for (int32_t i = 0; i < info->left_out_count; i++) {

@@ -52,7 +52,9 @@ static void print_data(const stk__session *s)
     if (info->window_rows) fprintf(stderr, ", windows of %d x %d", info->window_rows, info->feature_count);
     if (info->class_count) fprintf(stderr, ", %s", stk__cli_count((uint64_t)info->class_count, "class"));
     fprintf(stderr, ", batches of %lld\n", (long long)info->batch_size);
-    stk__cli_print_found(info);
+    stk__cli_print_found(info, NULL);
+    const stk_loader_info *val = s->val_loader ? stk_loader_describe(s->val_loader) : NULL;
+    if (val && strcmp(val->fingerprint, info->fingerprint) != 0) stk__cli_print_found(val, "val");
 }
 
 /* Which color is which class, and how much of it there is. */

@@ -20,7 +20,9 @@ static void offer(stk__nearest *nearest, const char *text, size_t length, const 
     snprintf(word, sizeof word, "%.*s", (int)length, text);
     stk__nearest trial = *nearest;
     stk__nearest_offer(&trial, word);
-    if (trial.best == word) *nearest = (stk__nearest){nearest->word, label, trial.distance};
+    if (trial.best != word) return;
+    *nearest = trial;
+    nearest->best = label;
 }
 
 static void offer_option(stk__nearest *nearest, const stk__option *option, const char *label)
@@ -36,7 +38,7 @@ static void offer_option(stk__nearest *nearest, const stk__option *option, const
 /* The nearest option of the section that key names, else the full name of the nearest of all. */
 static const char *nearest_key(const stk__config *config, const char *key, const char *rest)
 {
-    stk__nearest here = {.word = rest}, anywhere = {.word = rest};
+    stk__nearest here = {.word = rest, .strict = true}, anywhere = here;
     for (size_t i = 0; i < config->setting_count; i++) {
         const stk__config_setting *setting = &config->settings[i];
         const char *section;
@@ -58,7 +60,7 @@ static const stk__foreign_name *nearest_row(const stk__config *config, const cha
 {
     enum { LEAST_LETTERS = 6, LETTERS_PER_SLIP = 6 };
     const stk__foreign_name *best = NULL;
-    stk__nearest nearest = {.word = word};
+    stk__nearest nearest = {.word = word, .strict = true};
     const size_t length = strlen(word);
     for (size_t i = 0; i < stk__foreign_count(); i++) {
         const stk__foreign_name *row = stk__foreign_at(i);

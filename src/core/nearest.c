@@ -96,7 +96,7 @@ void stk__nearest_offer(stk__nearest *nearest, const char *candidate)
     const size_t length = strlen(nearest->word), distance = stk__edit_distance(nearest->word, candidate);
     const bool near = distance <= most_slips(smaller(length, strlen(candidate))) &&
                       distance < length && /* some letter of the word is left */
-                      !is_other_word(nearest->word, length, candidate) &&
+                      !(nearest->strict && is_other_word(nearest->word, length, candidate)) &&
                       parts_are_near(nearest->word, candidate);
     if (!near && !begins(nearest->word, length, candidate)) return;
     if (nearest->best && distance >= nearest->distance) return;

@@ -3,6 +3,7 @@
 #ifndef STK_CORE_NEAREST_H
 #define STK_CORE_NEAREST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Insertions, deletions, replacements and swaps of neighbours that turn a into b; case and '-' against '_'
@@ -14,6 +15,7 @@ size_t stk__edit_distance(const char *a, const char *b);
  * when none is near enough to be a typing error (a third of the letters) or to begin with the word. */
 typedef struct stk__nearest {
     const char *word;
+    bool strict; /* of three letters another letter makes another word: settings, not a network's layers */
     const char *best;
     size_t distance; /* of best */
 } stk__nearest;

@@ -4,6 +4,7 @@
 #include "loader/loader_open.h"
 
 #include "decode/limit_options.h"
+#include "source/layout_options.h"
 
 #include <stddef.h>
 
@@ -22,17 +23,9 @@ static const stk__option options_table[] = {
     {.name = "root", .type = STK_OPTION_TEXT, .offset = FIELD(root), .help = "path of the data set: a folder, a list of images (.csv, .jsonl), a time series (.csv, .npy), WebDataset shards (a folder of .tar, one .tar, x-{000..012}.tar), or generated data: make:faces, make:captcha, make:gray, make:series"},
     {.name = "val_root", .type = STK_OPTION_TEXT, .offset = FIELD(val_root), .help = "path of the validation set, if it is not part of data.root"},
     {.name = "part", .type = STK_OPTION_WORD, .offset = FIELD(part), .choices = "train|val|all|test", .help = "split of the data set to load: training, validation, both, or the test set that it holds out itself"},
-    {.name = "layout", .type = STK_OPTION_WORD, .offset = FIELD(layout), .choices = "auto|classes|pairs|images|list|parts", .help = "how to read a folder; auto = by the names of its folders (images + masks, train/val/test, else a folder per class), and an error where two readings are possible"},
-    {.name = "images", .type = STK_OPTION_TEXT, .offset = FIELD(images), .help = "folder of the images, below data.root; unset = found by its name"},
-    {.name = "masks", .type = STK_OPTION_TEXT, .offset = FIELD(masks), .help = "folder of the segmentation masks, below data.root; unset = found by its name"},
-    {.name = "mask_suffix", .type = STK_OPTION_TEXT, .offset = FIELD(mask_suffix), .help = "suffix of mask names: _mask pairs x.jpg with x_mask.png; none = no suffix; unset = found"},
-    {.name = "mask_prefix", .type = STK_OPTION_TEXT, .offset = FIELD(mask_prefix), .help = "prefix of mask names: mask_ pairs x.jpg with mask_x.png; none = no prefix; unset = found"},
-    {.name = "train_list", .type = STK_OPTION_TEXT, .offset = FIELD(train_list), .help = "text file with the training samples, one path or key per line; others are left out"},
-    {.name = "val_list", .type = STK_OPTION_TEXT, .offset = FIELD(val_list), .help = "text file with the samples held out for validation, one path or key per line"},
-    {.name = "test_list", .type = STK_OPTION_TEXT, .offset = FIELD(test_list), .help = "text file with the samples held out for testing, one path or key per line"},
+    STK_LAYOUT_OPTIONS(FIELD),
     {.name = "val_split", .type = STK_OPTION_NUMBER, .offset = FIELD(val_split), .least = 0, .most = 0.9, .help = "validation split: fraction of the samples held out for validation"},
     {.name = "split_seed", .type = STK_OPTION_INT, .offset = FIELD(split_seed), .help = "random seed of the validation split"},
-    {.name = "columns", .type = STK_OPTION_TEXT, .offset = FIELD(columns), .map = true, .help = "columns of a list by role: file, label, value, mask, split, points, such as file=Image Name,label=species,split=none; unset = by their names, and what is not used is listed"},
     {.name = "limit", .type = STK_OPTION_INT, .offset = FIELD(limit), .least = 0, .most = 4294967295.0, .unit = "samples", .help = "maximum number of samples to use; 0 = all"},
     {.name = "image_size", .type = STK_OPTION_SIZE2, .offset = FIELD(image_size), .least = 1, .most = 65535, .unit = "px", .help = "image size: resize images and masks to it; unset = as stored"},
     {.name = "channels", .type = STK_OPTION_INT, .offset = FIELD(channels), .least = 0, .most = 3, .help = "number of image channels: 1 = grayscale, 3 = RGB, 0 = as found"},

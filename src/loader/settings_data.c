@@ -3,6 +3,7 @@
  * found. One thread, while a loader opens. */
 #include "loader/open_watchdog.h"
 #include "loader/pump.h"
+#include "source/layout_options.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -41,19 +42,12 @@ stk_status stk__loader_open_source(stk_loader *loader, const stk_loader_options 
         stk__error_hint(error, "name a folder, or try data.root=make:faces");
         return STK_ERROR_CONFIG;
     }
-    const stk__source_options source = {.root = root,
-                                        .part = part_names[o->part],
-                                        .columns = o->columns,
-                                        .window_rows = o->sequence_length,
-                                        .limit_bytes = o->limit_bytes,
-                                        .layout = o->layout,
-                                        .images = o->images,
-                                        .masks = o->masks,
-                                        .mask_suffix = o->mask_suffix,
-                                        .mask_prefix = o->mask_prefix,
-                                        .train_list = elsewhere ? NULL : o->train_list,
-                                        .val_list = elsewhere ? NULL : o->val_list,
-                                        .test_list = elsewhere ? NULL : o->test_list};
+    stk__source_options source = {.root = root,
+                                  .part = part_names[o->part],
+                                  .window_rows = o->sequence_length,
+                                  .limit_bytes = o->limit_bytes,
+                                  STK_LAYOUT_FIELDS(o)};
+    if (elsewhere) source.train_list = source.val_list = source.test_list = NULL; /* of data.root's samples */
     const int64_t held_bytes = stk__alloc_held_bytes();
     STK__TRY(open_guarded(loader, &source, o->timeout_s, error));
     const int64_t index_bytes = stk__alloc_held_bytes() - held_bytes;

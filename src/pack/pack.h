@@ -8,12 +8,13 @@
  *   ledger.jsonl                           samples that were left out, if any
  *   lock                                   one process at a time
  *
- * A data set with train/ and val/ gets these below train/ and val/, but for pack.json and the lock. Starting
+ * A data set with parts gets these below train/, val/ and test/, but for pack.json and the lock. Starting
  * again resumes after the last complete shard; whenever it was stopped, all files end with the same bytes. */
 #ifndef STK_PACK_PACK_H
 #define STK_PACK_PACK_H
 
 #include "core/option.h"
+#include "stoker/loader.h"
 
 #include <stdatomic.h>
 
@@ -29,7 +30,9 @@ typedef struct stk__pack_settings {
     uint64_t limit_bytes, limit_pixels;
     int64_t limit_scans, limit_warnings;
     double limit_time_s;
-    const char *columns; /* of a list by role, as data.columns; NULL: by their names */
+    stk_layout layout; /* how the data set is read, as in stk_loader_options */
+    const char *columns, *images, *masks, *mask_suffix, *mask_prefix;
+    const char *train_list, *val_list, *test_list;
 } stk__pack_settings;
 
 extern const stk__option_table stk__pack_options;

@@ -16,6 +16,7 @@
 #include "pack/pack_shard.h"
 #include "pack/pack_verify.h"
 #include "pack/tar_blocks.h"
+#include "source/layout_options.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -53,10 +54,11 @@ static stk_status refuse_series(const job *self, stk_error *error)
 
 static stk_status open_part(job *self, int index, const char *name, stk_error *error)
 {
+    const stk__pack_settings *settings = &self->settings;
     const stk__source_options options = {.root = self->request->root,
                                          .part = name,
-                                         .columns = self->settings.columns,
-                                         .limit_bytes = self->settings.limit_bytes};
+                                         .limit_bytes = settings->limit_bytes,
+                                         STK_LAYOUT_FIELDS(settings)};
     STK__TRY(stk__source_open(&self->sources[index], &options, error));
     const stk__source *source = self->sources[index];
     if (!source->info.images) return refuse_series(self, error);
@@ -72,7 +74,8 @@ static stk_status open_part(job *self, int index, const char *name, stk_error *e
 static stk_status open_parts(job *self, stk_error *error)
 {
     static const char *const names[STK_PACK_PARTS_MOST] = {"train", "val", "test"};
-    const stk__source_options options = {.root = self->request->root};
+    const stk__pack_settings *settings = &self->settings;
+    const stk__source_options options = {.root = self->request->root, STK_LAYOUT_FIELDS(settings)};
     const uint32_t parts = stk__source_find_parts(&options);
     if (!parts) return open_part(self, 0, NULL, error);
     for (int i = 0, index = 0; i < STK_PACK_PARTS_MOST; i++)

@@ -4,6 +4,7 @@
  * line) decides what it means. One thread, before the loaders are open. */
 #include "session/eval_part.h"
 
+#include "source/layout_options.h"
 #include "source/source.h"
 
 #include <stdio.h>
@@ -26,16 +27,7 @@ bool stk__session_is_limited(const stk__session *s)
 /* Parts that the data set names itself. */
 static stk__source_options source_options(const stk_loader_options *o)
 {
-    return (stk__source_options){.root = o->root,
-                                 .columns = o->columns,
-                                 .layout = o->layout,
-                                 .images = o->images,
-                                 .masks = o->masks,
-                                 .mask_suffix = o->mask_suffix,
-                                 .mask_prefix = o->mask_prefix,
-                                 .train_list = o->train_list,
-                                 .val_list = o->val_list,
-                                 .test_list = o->test_list};
+    return (stk__source_options){.root = o->root, STK_LAYOUT_FIELDS(o)};
 }
 
 static uint32_t find_parts(const stk_loader_options *o)

@@ -164,14 +164,11 @@ static stk_status read_pairs(stk__reading *reading, const stk__source_options *o
         return refuse_two(t, first, second, "data.layout=pairs or data.layout=classes", error);
     }
     STK__TRY(take_pair(reading, t, images->name, masks->name, error));
-    stk__layout_count_others(reading, t, images, masks);
     reading->voc = strcasecmp(images->name, "JPEGImages") == 0 &&
                    strncasecmp(masks->name, "SegmentationClass", strlen("SegmentationClass")) == 0;
-    if (reading->voc) {
-        STK__TRY(stk__layout_find_voc(reading, o, t->root, error));
-        stk__layout_count_others(reading, t, images, masks);
-        return STK_OK;
-    }
+    if (reading->voc) STK__TRY(stk__layout_find_voc(reading, o, t->root, error));
+    stk__layout_count_others(reading, t, images, masks);
+    if (reading->voc) return STK_OK;
     return o->layout == STK_LAYOUT_PAIRS ? STK_OK : find_parts_below(reading, o, t, error);
 }
 
@@ -267,6 +264,8 @@ static stk_status read_named(stk__reading *reading, const stk__source_options *o
         if (!join(reading->images, t->root, images ? images->name : "")) return refuse_length(t, error);
         if (!images) snprintf(reading->skip, sizeof reading->skip, "%.255s", o->masks);
     }
+    if (o->images && o->masks && strcmp(o->images, ".") == 0)
+        snprintf(reading->skip, sizeof reading->skip, "%.255s", o->masks); /* they lie in the same folder */
     reading->pairs = true;
     snprintf(reading->how, sizeof reading->how, "images in '%.60s', masks in '%.60s', as set",
              o->images ? o->images

@@ -78,8 +78,9 @@ void stk__layout_table_fill(stk__layout_table *table, const char *root)
 void stk__layout_count_others(stk__reading *reading, const stk__layout_table *t,
                               const stk__looked_folder *images, const stk__looked_folder *masks)
 {
-    reading->others = t->look.plain_total;
-    snprintf(reading->other, sizeof reading->other, "%s", t->look.plain_count ? t->look.plain[0].name : "");
+    if (!reading->others && t->look.plain_count)
+        snprintf(reading->other, sizeof reading->other, "%s", t->look.plain[0].name);
+    reading->others += t->look.plain_total;
     for (int i = 0; i < t->look.word_count; i++) {
         const stk__looked_folder *folder = &t->look.words[i];
         const bool used = images ? folder == images || folder == masks : folder->word.part != 0;

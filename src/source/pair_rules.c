@@ -40,6 +40,15 @@ const stk__pair_rule *stk__pair_rule_at(int index)
     return index >= 0 && index < RULE_COUNT ? &rules[index].rule : NULL;
 }
 
+bool stk__pair_rule_replace(stk__pair_rule *rule, int index)
+{
+    const stk__pair_rule *known = stk__pair_rule_at(index);
+    if (!known || (!*known->image_prefix && !*known->image_suffix)) return false;
+    memcpy(rule->image_prefix, known->image_prefix, sizeof rule->image_prefix);
+    memcpy(rule->image_suffix, known->image_suffix, sizeof rule->image_suffix);
+    return true;
+}
+
 bool stk__pair_rule_is_beside(int index)
 {
     return index >= 0 && index < RULE_COUNT && rules[index].beside;

@@ -27,6 +27,9 @@ void stk__pair_rule_print(const stk__pair_rule *rule, char text[128]);
 
 /* The known rules, in the order of preference; NULL behind the last one. */
 const stk__pair_rule *stk__pair_rule_at(int index);
+/* Gives a rule for masks what known rule `index` takes off an image's name (x_image, x_mask); false: nothing.
+ */
+bool stk__pair_rule_replace(stk__pair_rule *rule, int index);
 /* A rule whose masks may lie in the folder of the images: their names say that they are masks. */
 bool stk__pair_rule_is_beside(int index);
 

@@ -149,6 +149,13 @@ static stk_status refuse_strangers(const stk__files *files, const stk__catalog *
     return STK_ERROR_DATA;
 }
 
+static void print_setting(const stk__pair_rule *rule, char text[128])
+{
+    const bool suffix = *rule->mask_suffix;
+    snprintf(text, 128, "data.mask_%s=%s", suffix ? "suffix" : "prefix",
+             suffix ? rule->mask_suffix : rule->mask_prefix);
+}
+
 static stk_status refuse_rules(const stk__files *files, stk__pair_found found, stk_error *error)
 {
     const stk__pair_rule *best = stk__pair_rule_at(found.best), *second = stk__pair_rule_at(found.second);
@@ -157,8 +164,9 @@ static stk_status refuse_rules(const stk__files *files, stk__pair_found found, s
     stk__pair_rule_print(second, other);
     stk__fail(error, STK_ERROR_DATA, "masks can be paired in two ways: %s, or %s", first, other);
     stk__error_place(error, "%s", files->masks);
-    stk__error_hint(error, "data.mask_suffix=%s or data.mask_suffix=%s; data.mask_prefix likewise",
-                    best->mask_suffix, second->mask_suffix);
+    print_setting(best, first);
+    print_setting(second, other);
+    stk__error_hint(error, "%s or %s", first, other);
     return STK_ERROR_DATA;
 }
 
@@ -178,6 +186,9 @@ static stk_status pair_by_names(stk__files *files, const stk__catalog *masks, co
 {
     if (stk__pairs_rule_set(o, &files->rule)) {
         *found = match_by_rule(&files->rule, &files->catalog, masks);
+        for (int i = 0; !found->pairs && stk__pair_rule_at(i); i++)
+            if (stk__pair_rule_replace(&files->rule, i))
+                *found = match_by_rule(&files->rule, &files->catalog, masks);
         return STK_OK;
     }
     *found = match_masks(&files->catalog, masks);
@@ -332,7 +343,10 @@ stk_status stk__pairs_beside(stk__files *files, const stk__site *site, const stk
                              stk_error *error)
 {
     files->rule = *rule;
-    if (stk__pairs_separate(files, rule) == 0) {
+    uint64_t masks = stk__pairs_separate(files, rule);
+    for (int i = 0; !masks && stk__pair_rule_at(i); i++)
+        if (stk__pair_rule_replace(&files->rule, i)) masks = stk__pairs_separate(files, &files->rule);
+    if (masks == 0) {
         char text[128];
         stk__pair_rule_print(rule, text);
         stk__fail(error, STK_ERROR_DATA, "no image has a mask beside it: %s", text);

@@ -40,6 +40,8 @@ NAMED_PAIRS = [
          layout=PAIR, samples=2, found="images in 'left', masks in 'right', as set"),
     Case("a setting names the masks", pairs("images/{}.png", "coarse/{}.png"), "data.masks=coarse", layout=PAIR,
          samples=2, found="images in 'images', masks in 'coarse', as set"),
+    Case("images around the masks, as set", pairs("{}.png", "truth/{}.png"), "data.images=.", "data.masks=truth",
+         layout=PAIR, samples=2, found="images in '.', masks in 'truth', as set"),
     Case("a setting that names nothing", pairs("images/{}.png", "masks/{}.png"), "data.masks=mask",
          refused="data.masks = 'mask': there is no such folder", hint="the name of a folder in data.root"),
     Case("letters are classes", names("{}/1.png", "w", "x", "y"), layout="folder of classes", samples=3,
@@ -65,6 +67,12 @@ SUFFIXES = [
          layout=PAIR + " in train/", samples=2, parts=["train", "val"],
          left_out={"masks without an image": 2, "json files: not images": 1},
          found="'x_leftImg8bit' has the mask 'x_gtFine_labelIds'"),
+    Case("Cityscapes with two kinds of ids", pairs("leftImg8bit/{}_leftImg8bit.png", "gtFine/{}_gtFine_labelIds.png")
+         | masks(*names("gtFine/{}_gtFine_labelTrainIds.png", "a", "b")), refused="masks can be paired in two ways",
+         hint="data.mask_suffix=_gtFine_labelTrainIds or data.mask_suffix=_gtFine_labelIds"),
+    Case("Cityscapes, as told", pairs("leftImg8bit/{}_leftImg8bit.png", "gtFine/{}_gtFine_labelIds.png")
+         | masks(*names("gtFine/{}_gtFine_labelTrainIds.png", "a", "b")), "data.mask_suffix=_gtFine_labelIds", layout=PAIR,
+         samples=2, left_out={"masks without an image": 2}, found="'x_leftImg8bit' has the mask 'x_gtFine_labelIds'"),
     Case("CamVid", pairs("train/{}.png", "train_labels/{}_L.png") | pairs("val/{}.png", "val_labels/{}_L.png", "c"),
          layout=PAIR + " in train/", samples=2, parts=["train", "val"], found="'x' has the mask 'x_L'"),
     Case("side by side", pairs("{}.jpg", "{}_mask.png"), layout=PAIR, samples=2,
@@ -127,9 +135,9 @@ PARTS = [
          hint="data.test_list"),
     Case("all of a set with parts", names("train/{}/1.png", "cat", "dog") + ["test/cat/1.png"], "data.part=all",
          refused="has folders train and test: load one of them", hint="data.part=train or data.part=test"),
-    Case("parts of pairs", pairs("train/images/{}.png", "train/masks/{}.png")
-         | pairs("val/images/{}.png", "val/masks/{}.png", "c"), layout=PAIR + " in train/", samples=2,
-         parts=["train", "val"], found="images in 'images', masks in 'masks'"),
+    Case("parts of pairs, and other folders", pairs("train/images/{}.png", "train/masks/{}.png")
+         | pairs("val/images/{}.png", "val/masks/{}.png", "c") | {"notes/a.md": "", "train/xml/a.xml": ""},
+         layout=PAIR + " in train/", samples=2, left_out={"folders that are not read": 2}, parts=["train", "val"], found="images in 'images', masks in 'masks'"),
     Case("a test part without masks", pairs("train/images/{}.png", "train/masks/{}.png") | {"test/images/c.png": None},
          "data.part=test", layout="folder of images in test/", samples=1, parts=["train", "test"]),
     Case("parts below (ADE20K)", pairs("images/training/{}.jpg", "annotations/training/{}.png")
@@ -353,6 +361,13 @@ class Training(Workspace):
             self.assertEqual(packed["digest"], plain["digest"])
         done = self.stoker("pack", "d", "p", "-q")
         self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_a_pack_of_a_layout_that_is_set(self):
+        Case("", pairs("d/images/{}.png", "d/masks/{}.png") | {"d/cat/1.png": None}).build(self.folder)
+        self.assertIn("data.layout=pairs", self.stoker("pack", "d", "p", "-q").stderr)
+        done = self.stoker("pack", "d", "p", "-q", "data.layout=pairs")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(self.stoker("load", "p", "--json").stdout)["samples"], 2)
 
     def test_a_state_of_the_old_reading(self):
         self.build([f"d/{part}/{i}.png" for part in ("train", "test") for i in range(4)])

@@ -61,7 +61,7 @@ typedef struct pair {
 
 static const char *suggest(const pair *p)
 {
-    stk__nearest nearest = {.word = p->word};
+    stk__nearest nearest = {.word = p->word, .strict = true};
     stk__nearest_offer(&nearest, p->name);
     return nearest.best;
 }

@@ -279,7 +279,7 @@ static const char *const strangers[] = {
     "version",     "license",      "foo",
     "bar",         "baz",          "xyzzy",
     "frobnicate",  "answer",       "x",
-    "ab",          "abc",          "test",
+    "ab",          "abc",          "tests",
     "tmp",         "misc",         "comment",
     "description", "notes",        "tags",
     "kernel",      "dilation",     "groups",
