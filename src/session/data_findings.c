@@ -231,26 +231,23 @@ static bool no_targets(const stk__data_stats *s, stk__finding *f)
 /* Two values as drawing programs store black and white. */
 static bool binary_masks(const stk__data_stats *s, stk__finding *f)
 {
-    uint64_t others = 0;
-    for (int id = 1; id < STK_DATA_IGNORED; id++)
-        others += s->mask_pixels[id];
     f->count = f->total = s->masks;
-    if (!s->masks) return false;
-    if (s->masks_binary) {
-        f->severity = STK_SEVERITY_NOTE;
-        hint(f, "data.mask_map sets another reading");
-        return say(f, "masks are black and white: 255 is read as class 1");
-    }
-    if (s->masks_mapped || others || !s->mask_pixels[0] || !s->mask_pixels[STK_DATA_IGNORED]) return false;
-    return say(f, "masks have the values 0 and 255 only, and 255 is ignored in training: one class is left");
+    return s->masks && s->masks_binary &&
+           say(f,
+               "masks are black and white: 255 is read as class 1 (data.mask_map=" STK_DATA_BINARY_MAP ")");
 }
 
-/* Where 255 is ink (see above), masks without it are empty; else masks without any class but 0. */
+static bool mask_values(const stk__data_stats *s, stk__finding *f)
+{
+    f->count = f->total = s->masks;
+    if (!s->masks_refused[0]) return false;
+    hint(f, "%s", s->masks_hint);
+    return say(f, "%s", s->masks_refused);
+}
+
 static bool empty_masks(const stk__data_stats *s, stk__finding *f)
 {
-    stk__finding ignored = {0};
-    const bool ink = !s->masks_binary && binary_masks(s, &ignored);
-    return count_event(f, ink ? &s->all_zero : &s->no_class, s->masks) &&
+    return count_event(f, &s->no_class, s->masks) &&
            say_share(f, "mask", "has background or ignored pixels only",
                      "have background or ignored pixels only");
 }
@@ -394,7 +391,7 @@ static const struct {
      "add the missing labels or remove the images; data.on_bad_sample=skip leaves them out"},
     {"part_unusable", STK_SEVERITY_ERROR, part_unusable, "stoker stats with data.part=val shows why"},
     {"train_val_overlap", STK_SEVERITY_ERROR, train_val_overlap, "remove these images from one of the parts"},
-    {"binary_masks", STK_SEVERITY_ERROR, binary_masks, "data.mask_map=0:0,255:1 makes white class 1"},
+    {"mask_values", STK_SEVERITY_ERROR, mask_values, NULL},
     {"series_nan", STK_SEVERITY_ERROR, series_nan,
      "fill in or remove these rows, or train with data.on_bad_sample=skip"},
     {"no_targets", STK_SEVERITY_WARNING, no_targets,
@@ -415,6 +412,7 @@ static const struct {
     {"series_gaps", STK_SEVERITY_WARNING, series_gaps,
      "windows across a gap mix distant moments: fill in the missing rows, or cut the series there"},
     {"constant_features", STK_SEVERITY_WARNING, constant_features, "leave these columns out"},
+    {"binary_masks", STK_SEVERITY_NOTE, binary_masks, "data.mask_map=none reads 255 as ignored pixels"},
     {"misnamed_files", STK_SEVERITY_NOTE, misnamed_files, "rename them: other programs go by the name"},
     {"decoder_warnings", STK_SEVERITY_NOTE, decoder_warnings, "stoker load names the first one"},
     {"mixed_sizes", STK_SEVERITY_NOTE, mixed_sizes, NULL},

@@ -51,6 +51,7 @@ static void add_mask(stk__data_stats *stats, const uint64_t ids[STK_DATA_IDS], i
         has_class |= ids[id] && id > 0 && id < STK_DATA_IGNORED;
     }
     stats->masks++;
+    stats->beside_ignored += has_class && ids[STK_DATA_IGNORED];
     if (!has_class) stk__data_event_add(&stats->no_class, sample);
     if (!has_class && !ids[STK_DATA_IGNORED]) stk__data_event_add(&stats->all_zero, sample);
 }

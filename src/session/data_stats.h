@@ -34,6 +34,8 @@ static inline void stk__data_event_add(stk__data_event *event, int64_t id)
     if (event->count++ == 0 || id < event->id) event->id = id;
 }
 
+#define STK_DATA_BINARY_MAP "0:0,255:1" /* of masks in black and white */
+
 typedef struct stk__data_files { /* of images, or of masks */
     uint64_t count;
     struct {
@@ -96,7 +98,7 @@ typedef struct stk__data_stats {
     uint64_t pixels[3], sum[3], squares[3];                         /* per channel */
     stk__data_event constant;                                       /* images of one color */
     uint64_t mask_pixels[STK_DATA_IDS], mask_samples[STK_DATA_IDS]; /* with that id; that have it */
-    uint64_t masks;
+    uint64_t masks, beside_ignored;     /* beside: masks that have 255 and another id than 0 */
     stk__data_event all_zero, no_class; /* masks of id 0 alone; of 0 and ignored pixels */
 
     /* From the batches. */
@@ -111,6 +113,7 @@ typedef struct stk__data_stats {
 
     /* At the end. */
     stk_loader_stats loaded;
+    char masks_refused[384], masks_hint[256]; /* why training would refuse the masks; empty: it would not */
     stk__data_event damages[STK_DAMAGE_COUNT];
     stk__data_column *columns; /* [column_count]: features, then the target */
     int32_t column_count;
@@ -144,6 +147,12 @@ void stk__data_pixels_see(void *stats, uint64_t id, stk__pixels image, stk__pixe
 stk__data_range stk__data_range_of(const uint32_t counts[STK_DATA_SIDES]);
 /* The most frequent sizes, at most `most` of them; returns how many. */
 int stk__data_sizes_common(const stk__data_sizes *sizes, stk__data_size *list, int most);
+
+/* --- data_masks.c ---------------------------------------------------------------------------------------
+ */
+
+/* mask_map: as asked for, or NULL. */
+stk_status stk__data_masks_judge(stk__data_stats *stats, const char *mask_map, stk_error *error);
 
 /* --- data_columns.c -------------------------------------------------------------------------------------
  */

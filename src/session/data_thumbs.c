@@ -182,6 +182,7 @@ static stk_status open_samples(thumb_maker *m, stk_error *error)
     options.prefetch_factor = 1;
     options.epochs = 0;
     options.on_bad_sample = STK_BAD_SKIP;
+    if (m->scan->stats->masks_binary && !options.mask_map) options.mask_map = STK_DATA_BINARY_MAP;
     const stk__loader_setup setup = {.options = &options, .source = stk__loader_source(m->scan->loader)};
     STK__TRY(stk__loader_open(&m->loader, &setup, error));
     if (m->scan->opened) m->scan->opened(m->scan->context, m->loader);

@@ -142,6 +142,10 @@ def binary_masks(folder):
     pairs(folder, values=(0, 255))
 
 
+def mask_values(folder):
+    pairs(folder, values=(0, 100, 200))
+
+
 def series_nan(folder):
     series(folder, change=lambda i, row: row[:2] + ["nan"] + row[3:] if i in (70, 71) else row)
 
@@ -236,7 +240,7 @@ def left_out(folder):
 
 
 FOUND = {maker.__name__: maker for maker in (
-    corrupt_samples, mask_ids_out_of_range, labels_missing, part_unusable, train_val_overlap, binary_masks, series_nan,
+    corrupt_samples, mask_ids_out_of_range, labels_missing, part_unusable, train_val_overlap, binary_masks, mask_values, series_nan,
     no_targets, empty_masks, duplicates, tiny_images, constant_images, classes_without_samples, class_imbalance,
     points_outside, points_missing, series_gaps, constant_features, misnamed_files, decoder_warnings, mixed_sizes,
     mixed_channels, left_out)}

@@ -213,22 +213,35 @@ static void masks(void **state)
     only("class_imbalance", "class 'rock' has 5 samples, class 'sky' has 120: 24 times as many");
 }
 
-/* 0 and 255: every mask is "empty" by its ids, but only those without 255 are. */
-static void black_and_white(void **state)
+/* 0 and 255: class 1 and not ignored, unless the user says so; values that training refuses are an error. */
+static void mask_readings(void **state)
 {
     (void)state;
+    stk_error error;
+    for (int asked = 0; asked < 2; asked++) {
+        clean_masks()->info.class_count = 0;
+        memset(stats.mask_pixels, 0, sizeof stats.mask_pixels);
+        memset(stats.mask_samples, 0, sizeof stats.mask_samples);
+        stats.mask_pixels[0] = stats.mask_pixels[255] = 5000;
+        stats.mask_samples[0] = stats.mask_samples[255] = 120;
+        add_event(&stats.no_class, 120, "a.png");
+        assert_int_equal(stk__data_masks_judge(&stats, asked ? "none" : NULL, &error), STK_OK);
+        if (asked)
+            only("empty_masks", "120 of 120");
+        else
+            assert_int_equal(only("binary_masks", "255 is read as class 1").severity, STK_SEVERITY_NOTE);
+        assert_int_equal(stats.mask_pixels[1], asked ? 0 : 5000);
+        assert_int_equal(stk__data_classes_of(&stats).count, asked ? 1 : 2);
+    }
     clean_masks()->info.class_count = 0;
     memset(stats.mask_pixels, 0, sizeof stats.mask_pixels);
-    memset(stats.mask_samples, 0, sizeof stats.mask_samples);
-    stats.mask_pixels[0] = stats.mask_pixels[255] = 5000;
-    stats.mask_samples[0] = stats.mask_samples[255] = 120;
-    add_event(&stats.no_class, 120, "a.png");
-    assert_int_equal(only("binary_masks", "0 and 255 only").severity, STK_SEVERITY_ERROR);
-    stats.masks_mapped = true; /* then it is what the user wants: masks of nothing but 0 and ignored */
-    only("empty_masks", "120 of 120");
-    stats.no_class.count = 0;
-    stats.masks_binary = true;
-    assert_int_equal(only("binary_masks", "255 is read as class 1").severity, STK_SEVERITY_NOTE);
+    for (int id = 0; id < 256; id += 100)
+        stats.mask_pixels[id] = stats.mask_samples[id] = 60;
+    assert_int_equal(stk__data_masks_judge(&stats, NULL, &error), STK_OK);
+    assert_non_null(strstr(only("mask_values", "0, 100 and 200").hint, "data.mask_map=0:0,100:1,200:2"));
+    stats.masks_refused[0] = '\0';
+    assert_int_equal(stk__data_masks_judge(&stats, "none", &error), STK_OK);
+    none();
 }
 
 static void classes(void **state)
@@ -294,7 +307,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(clean_sets), cmocka_unit_test(files),
                                        cmocka_unit_test(contents),   cmocka_unit_test(images),
-                                       cmocka_unit_test(masks),      cmocka_unit_test(black_and_white),
+                                       cmocka_unit_test(masks),      cmocka_unit_test(mask_readings),
                                        cmocka_unit_test(classes),    cmocka_unit_test(point_rules),
                                        cmocka_unit_test(series),     cmocka_unit_test(table)};
     return cmocka_run_group_tests(tests, NULL, NULL);
