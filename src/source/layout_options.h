@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Settings that say how a folder is read, described once for the sections `data` and `pack`, whose structs have
- * fields of these names. */
+/* Settings that say how a folder is read, described once for the sections `data` and `pack`, whose structs
+ * have fields of these names. */
 #ifndef STK_SOURCE_LAYOUT_OPTIONS_H
 #define STK_SOURCE_LAYOUT_OPTIONS_H
 
@@ -21,8 +21,8 @@
 
 /* Those of a struct with such fields, as designated initializers of stk__source_options. */
 #define STK_LAYOUT_FIELDS(o)                                                                                 \
-    .columns = (o)->columns, .layout = (o)->layout, .images = (o)->images, .masks = (o)->masks, .mask_suffix = (o)->mask_suffix,      \
-    .mask_prefix = (o)->mask_prefix, .train_list = (o)->train_list, .val_list = (o)->val_list,               \
-    .test_list = (o)->test_list
+    .columns = (o)->columns, .layout = (o)->layout, .images = (o)->images, .masks = (o)->masks,              \
+    .mask_suffix = (o)->mask_suffix, .mask_prefix = (o)->mask_prefix, .train_list = (o)->train_list,         \
+    .val_list = (o)->val_list, .test_list = (o)->test_list
 
 #endif
