@@ -82,6 +82,7 @@ void stk__files_leave_out(stk__source_info *info, const stk__scan *scan)
                  picture ? "unsupported format" : "not images");
         stk__left_out_add(info, what, scan->strangers[i].count, scan->strangers[i].example);
     }
+    stk__left_out_add(info, "folders of training runs", scan->runs, scan->run);
 }
 
 stk_status stk__files_finish(stk__files *files, stk_error *error)

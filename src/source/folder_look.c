@@ -6,13 +6,16 @@
 
 #include "source/extension.h"
 #include "source/kinds.h"
+#include "source/scan.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 enum { CONTENT_NAMES = 512, CONTENT_FOLDERS = 16, CONTENT_DEPTH = 4 };
 
@@ -37,6 +40,28 @@ static bool is_folder(const char *folder, const struct dirent *found)
     return stk__path_join(path, folder, found->d_name) && stk__path_is_folder(path);
 }
 
+static bool is_run(const char *path)
+{
+    const int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool run = folder >= 0 && stk__scan_is_run(folder);
+    if (folder >= 0) close(folder);
+    return run;
+}
+
+/* A folder of `stoker train`, or runs/ with some in it: not a class, though there are pictures in it. */
+static bool has_runs(const char *folder, const char *name)
+{
+    char path[PATH_MAX], below[PATH_MAX];
+    if (!stk__path_join(path, folder, name)) return false;
+    if (is_run(path)) return true;
+    DIR *opened = strcmp(name, "runs") == 0 ? opendir(path) : NULL;
+    bool found = false;
+    for (const struct dirent *entry; opened && !found && (entry = readdir(opened));)
+        found = entry->d_name[0] != '.' && stk__path_join(below, path, entry->d_name) && is_run(below);
+    if (opened) closedir(opened);
+    return found;
+}
+
 /* Keeps the first `most` by name. */
 static void insert(stk__looked_folder *list, int *count, int most, const stk__looked_folder *folder)
 {
@@ -46,13 +71,13 @@ static void insert(stk__looked_folder *list, int *count, int most, const stk__lo
     if (at < most) list[at] = *folder;
 }
 
-static void take_folder(stk__folder_look *look, const char *name)
+static void take_folder(stk__folder_look *look, const char *parent, const char *name)
 {
     stk__looked_folder folder = {.word = stk__folder_word_of(name)};
     snprintf(folder.name, sizeof folder.name, "%s", name);
     if (folder.word.kind != STK_FOLDER_PLAIN || folder.word.part)
         insert(look->words, &look->word_count, STK_LOOK_WORDS, &folder);
-    else {
+    else if (!has_runs(parent, name)) {
         insert(look->plain, &look->plain_count, STK_LOOK_PLAIN, &folder);
         look->plain_total++;
     }
@@ -72,7 +97,7 @@ bool stk__folder_look_at(stk__folder_look *look, const char *folder)
         if (is_image(extension))
             look->images = true; /* a folder with such a name is a sample, too */
         else if (is_folder(folder, found))
-            take_folder(look, found->d_name);
+            take_folder(look, folder, found->d_name);
         else if (stk__shards_named(found->d_name))
             look->shards = true;
     }

@@ -154,9 +154,18 @@ static stk_status read_names(walker *walk, DIR *folder, stk_error *error)
     return STK_OK;
 }
 
+bool stk__scan_is_run(int folder)
+{
+    return faccessat(folder, "metrics.jsonl", F_OK, 0) == 0 && faccessat(folder, "config.yaml", F_OK, 0) == 0;
+}
+
 static stk_status read_open_folder(walker *walk, DIR *folder, stk_error *error)
 {
     struct stat facts;
+    if (*walk->below && stk__scan_is_run(dirfd(folder))) {
+        if (walk->scan->runs++ == 0) snprintf(walk->scan->run, sizeof walk->scan->run, "%.255s", walk->below);
+        return STK_OK;
+    }
     if (fstat(dirfd(folder), &facts) != 0) return refuse_folder(walk, errno, error);
     bool first;
     STK__TRY(stk__visited_add(&walk->visited, facts.st_dev, facts.st_ino, &first, error));

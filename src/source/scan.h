@@ -12,10 +12,12 @@
 enum { STK_SCAN_STRANGERS = 16, STK_SCAN_STRANGER_BYTES = 12 };
 
 typedef struct stk__scan {
-    stk__catalog samples;     /* keys below the folder, extensions set; unsorted */
-    uint64_t stop_after;      /* samples that are enough; 0: all */
-    const char *skip;         /* a folder at the top that is not entered; NULL: none */
-    uint64_t tables;          /* .csv files at the top */
+    stk__catalog samples; /* keys below the folder, extensions set; unsorted */
+    uint64_t stop_after;  /* samples that are enough; 0: all */
+    const char *skip;     /* a folder at the top that is not entered; NULL: none */
+    uint64_t runs;        /* folders of `stoker train`, which are not entered: pictures in them are its own */
+    char run[256];        /* one of them, below the folder */
+    uint64_t tables;      /* .csv files at the top */
     char table[NAME_MAX + 1]; /* name of one of them */
     struct {
         char extension[STK_SCAN_STRANGER_BYTES]; /* in lower case; empty: none, or a long one */
@@ -31,5 +33,8 @@ stk_status stk__scan_folder(stk__scan *scan, const char *folder, stk_error *erro
 stk_status stk__scan_nothing(const stk__scan *scan, const char *folder, stk_error *error);
 
 void stk__scan_fini(stk__scan *scan);
+
+/* Is the open folder that of a training run? */
+bool stk__scan_is_run(int folder);
 
 #endif

@@ -183,6 +183,10 @@ PARTS = [
          hint="data.layout=list or data.layout=parts"),
     Case("a data set in a folder of its own", pairs("VOC2012/JPEGImages/{}.jpg", "VOC2012/SegmentationClass/{}.png"),
          refused="holds nothing but the folder 'VOC2012', which looks like a data set itself", hint="data.root=./VOC2012"),
+    Case("runs of stoker train beside classes", dict.fromkeys(names("{}/1.png", "cat", "dog")) | dict.fromkeys(
+         ["runs/a/predictions.png", "other/predictions.png"]) | {f"{run}/{name}": "" for run in ("runs/a", "other")
+         for name in ("config.yaml", "metrics.jsonl")},
+         layout="folder of classes", samples=2, classes=["cat", "dog"], left_out={"folders of training runs": 2}),
     Case("an empty folder test beside classes", ["test/"] + names("{}/1.png", "cat", "dog"),
          layout="folder of classes", samples=2, classes=["cat", "dog"]),
 ]
