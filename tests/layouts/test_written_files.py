@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Files that other programs wrote: Pillow, NumPy, OpenCV and pandas, where they are installed.
+
+Images, masks and lists as these programs write them without further options; what Stoker counts in them (sizes, ids, classes,
+orientations) is compared with the arrays that were written. PYTHON=… of another environment runs what is skipped here.
+"""
+import csv
+import json
+import pathlib
+import subprocess
+import unittest
+
+from layout_case import STOKER, Workspace
+
+try:
+    import numpy
+    from PIL import Image
+except ImportError:
+    numpy = Image = None
+try:
+    import cv2
+except ImportError:
+    cv2 = None
+try:
+    import pandas
+except ImportError:
+    pandas = None
+
+W, H, COUNT = 40, 24, 8
+
+
+def pixels(number, channels=3):
+    """An array [H W channels] of smooth colors, another one for each number."""
+    y, x = numpy.mgrid[0:H, 0:W]
+    planes = [(x * (3 + number) + y * (c + 1) * 2 + 7 * number) % 256 for c in range(channels)]
+    return numpy.stack(planes, axis=-1).astype(numpy.uint8).squeeze()
+
+
+def ids(number, values):
+    """A mask [H W]: stripes of these values, which begin elsewhere for each number."""
+    x = numpy.arange(W) // 5 + number
+    return numpy.broadcast_to(numpy.array(values, numpy.uint8)[x % len(values)], (H, W)).copy()
+
+
+class Files(Workspace):
+    def setUp(self):
+        super().setUp()
+        if Image is None:
+            self.skipTest("neither Pillow nor NumPy here")
+        self.folder = pathlib.Path(self.top.name)
+
+    def path(self, *names):
+        path = self.folder.joinpath(*names)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return str(path)
+
+    def run_stoker(self, *words, status=0):
+        done = subprocess.run([STOKER, *words], cwd=self.folder, capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done
+
+    def stats(self, root, *settings):
+        return json.loads(self.run_stoker("stats", root, "--json", "-q", *settings).stdout)
+
+    def count_ids(self, root, *settings):
+        """Pixels by class id, as stats counts them."""
+        return {row["id"]: row["count"] for row in self.stats(root, *settings)["classes"] if row["count"]}
+
+    def effects(self, root, *settings):
+        """What a training decides about the data: name to what is in effect."""
+        self.run_stoker("train", root, "model.name=unet", "model.width=4", "model.depth=2", "image_size=16", "epochs=1", "batch_size=4",
+                        "val_split=0.25", "run.engine=reference", "--run", "run", "-q", *settings)
+        report = json.loads((self.folder / "run/run.json").read_text())
+        return {row["name"]: row["in_effect"] for row in report["effects"]}
+
+
+class Pillow(Files):
+    def images(self, folder="images", extension="jpg"):
+        for i in range(COUNT):
+            Image.fromarray(pixels(i)).save(self.path(f"{folder}/{i:03}.{extension}"))
+
+    def test_kinds_of_images(self):
+        """Every mode that Pillow saves as JPEG or PNG loads, with its size."""
+        for mode, kind, options in (("RGB", "jpg", {}), ("L", "jpg", {}), ("RGB", "jpg", {"progressive": True}),
+                                    ("RGB", "jpg", {"optimize": True, "quality": 95, "subsampling": 0}), ("RGB", "png", {}),
+                                    ("RGBA", "png", {}), ("LA", "png", {}), ("L", "png", {}), ("P", "png", {}), ("1", "png", {}),
+                                    ("I;16", "png", {}), ("RGB", "png", {"optimize": True, "compress_level": 9})):
+            with self.subTest(f"{mode} {kind} {options}"):
+                name = f"{mode.replace(';', '')}-{len(options)}-{kind}"
+                for i in range(4):
+                    rgb = Image.fromarray(pixels(i))
+                    image = (Image.fromarray(pixels(i, 1).astype(numpy.uint16) * 257) if mode == "I;16" else rgb.convert(mode))
+                    image.save(self.path(name, f"{i}.{kind}"), **options)
+                report = self.stats(name)
+                self.assertEqual((report["samples"], report["bad_samples"]), (4, 0))
+                self.assertEqual([(row["w"], row["h"]) for row in report["sizes"]], [(W, H)])
+
+    def test_orientation(self):
+        """All eight, in JPEG and in PNG: the size is that of the image as Pillow turns it."""
+        for kind in ("jpg", "png"):
+            for orientation in range(1, 9):
+                image, exif = Image.fromarray(pixels(3)), Image.Exif()
+                exif[0x0112] = orientation
+                image.save(self.path(f"{kind}/{orientation}.{kind}"), exif=exif.tobytes())
+            report = self.stats(kind)
+            self.assertEqual({(row["w"], row["h"]): row["count"] for row in report["sizes"]}, {(W, H): 4, (H, W): 4}, kind)
+            self.assertEqual(report["image_files"]["exif_turned"], 7)
+
+    def test_black_and_white_masks(self):
+        """0 and 255, as L and as 1: two classes."""
+        self.images()
+        for i in range(COUNT):
+            Image.fromarray(ids(i, (0, 255, 0))).save(self.path(f"masks/{i:03}.png"))
+        effects = self.effects(".")
+        self.assertEqual((effects["data.mask_map"], effects["model.num_classes"]), ("0:0,255:1", 2))
+
+    def test_palette_masks_of_voc(self):
+        self.images("JPEGImages")
+        want, palette = {}, [(37 * i) % 256 for i in range(768)]
+        for i in range(COUNT):
+            mask = ids(i, (0, 5, 12, 255, 20))
+            image = Image.fromarray(mask, mode="P")
+            image.putpalette(palette)
+            image.save(self.path(f"SegmentationClass/{i:03}.png"))
+            for value in numpy.unique(mask):
+                want[int(value)] = want.get(int(value), 0) + int((mask == value).sum())
+        del want[255]  # ignored
+        self.path("ImageSets/Segmentation/x")
+        (self.folder / "ImageSets/Segmentation/train.txt").write_text("".join(f"{i:03}\n" for i in range(COUNT)))
+        self.assertEqual(self.count_ids("."), want)
+
+    def test_color_masks(self):
+        self.images()
+        colors = numpy.array([(0, 0, 0), (255, 0, 0), (0, 128, 64)], numpy.uint8)
+        want = {}
+        for i in range(COUNT):
+            mask = ids(i, (0, 1, 2))
+            Image.fromarray(colors[mask]).save(self.path(f"masks/{i:03}.png"))
+            for value in range(3):
+                want[value] = want.get(value, 0) + int((mask == value).sum())
+        refusal = self.run_stoker("train", ".", "image_size=16", "-q", status=1).stderr
+        self.assertIn("data.mask_colors", refusal)
+        self.assertEqual(self.effects(".", "data.mask_colors=auto")["model.num_classes"], 3)
+        # In ascending order: black, 008040, ff0000.
+        self.assertEqual(self.count_ids(".", "data.mask_colors=auto"), {0: want[0], 1: want[2], 2: want[1]})
+
+    def test_arrays(self):
+        for i in range(COUNT):
+            numpy.save(self.path(f"{'ab'[i % 2]}/{i}.npy"), pixels(i))
+        report = self.stats(".")
+        self.assertEqual((report["samples"], [row["name"] for row in report["classes"]]), (COUNT, ["a", "b"]))
+
+    def test_lists(self):
+        """to_csv() without options: an index without a name comes first, and is not used."""
+        self.images()
+        rows = [(f"{i:03}.jpg", ("cat", "dog")[i % 2]) for i in range(COUNT)]
+        path = self.path("labels.csv")
+        if pandas:
+            pandas.DataFrame(rows, columns=["filename", "species"]).to_csv(path)
+        else:
+            with open(path, "w", newline="", encoding="utf-8") as file:
+                csv.writer(file, lineterminator="\n").writerows([("", "filename", "species")] + [(i, *row) for i, row in enumerate(rows)])
+        report = self.stats(".")
+        self.assertEqual([(row["name"], row["samples"]) for row in report["classes"]], [("cat", COUNT // 2), ("dog", COUNT // 2)])
+
+
+class OpenCV(Files):
+    def test_pairs(self):
+        if cv2 is None:
+            self.skipTest("no OpenCV here")
+        want = {}
+        for i in range(COUNT):
+            cv2.imwrite(self.path(f"image/{i}.jpg"), pixels(i))
+            mask = ids(i, (0, 1, 3))
+            cv2.imwrite(self.path(f"mask/{i}.png"), mask if i % 2 else cv2.merge([mask] * 3))  # gray, and gray as three channels
+            for value in numpy.unique(mask):
+                want[int(value)] = want.get(int(value), 0) + int((mask == value).sum())
+        self.assertEqual(self.count_ids("."), want)
+
+
+if __name__ == "__main__":
+    unittest.main()
