@@ -239,6 +239,9 @@ stk_status stk__mask_palette_read(stk__mask_palette *palette, const char *text, 
     return read_file(palette, text, error);
 }
 
+/* Black and red are in every table. */
+enum { GUESS_LEAST = 3 };
+
 const char *stk__mask_palette_guess(const uint32_t *colors, int32_t count)
 {
     for (int i = 0; i < PUBLISHED_COUNT; i++) {
@@ -250,7 +253,7 @@ const char *stk__mask_palette_guess(const uint32_t *colors, int32_t count)
         }
         while (found < count && stk__mask_colors_find(&known, colors[found]) >= 0)
             found++;
-        if (found == count && count > 1) return published[i].name;
+        if (found == count && count >= GUESS_LEAST) return published[i].name;
     }
     return NULL;
 }

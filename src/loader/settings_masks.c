@@ -57,6 +57,24 @@ static stk_status refuse_id(const stk_loader *loader, int id, uint64_t sample, s
     return STK_ERROR_DATA;
 }
 
+/* Training masks of 0 and 1, these of 0 and 255: everything but the background would be ignored. */
+static stk_status check_white(const stk_loader *loader, const stk__survey_ids *ids, stk_error *error)
+{
+    if (loader->asked->mask_map || loader->recipe.mask.map || loader->palette || !ids->masks[255])
+        return STK_OK;
+    for (int value = 1; value < 255; value++)
+        if (ids->masks[value]) return STK_OK;
+    char path[4096];
+    loader->source->ops->where(loader->source, ids->first[255], STK_FIELD_MASK, path, sizeof path);
+    stk__fail(
+        error, STK_ERROR_DATA,
+        "the masks of the validation part have the values 0 and 255 only, those of the training part do not: "
+        "255 is ignored");
+    stk__error_place(error, "%s", path);
+    stk__error_hint(error, "data.val.mask_map=0:0,255:1 if 255 is class 1, or data.val.mask_map=none");
+    return STK_ERROR_DATA;
+}
+
 /* Samples that a policy leaves out are left to it. */
 static stk_status verify(stk_loader *loader, stk_error *error)
 {
@@ -71,6 +89,7 @@ static stk_status verify(stk_loader *loader, stk_error *error)
         if (survey->ids.masks[value] && id != recipe->mask.ignore && id >= recipe->mask.class_count)
             status = refuse_id(loader, id, survey->ids.first[value], error);
     }
+    if (status == STK_OK) status = check_white(loader, &survey->ids, error);
     stk__free(survey);
     return status;
 }

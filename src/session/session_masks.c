@@ -33,7 +33,7 @@ void stk__session_share_masks(stk__session *s)
     stk_loader_options *val = &s->val_data;
     if (!d) return;
     if (!val->num_classes) val->num_classes = d->class_count;
-    if (is_open(val->mask_map)) val->mask_map = d->map[0] ? d->map : "none";
+    if (is_open(val->mask_map)) val->mask_map = d->map[0] ? d->map : NULL; /* NULL: ids as stored */
     if (val->mask_colors && is_open(val->mask_colors)) val->mask_colors = d->colors[0] ? d->colors : NULL;
     if (val->mask_frame == STK_MASK_FRAME_AUTO) val->mask_frame = d->frame;
 }

@@ -247,6 +247,21 @@ def check_colors_of_a_run():
         check("colors evaluated", done.returncode == 0 and "#008000" in done.stdout, done.stdout + done.stderr)
 
 
+def check_validation():
+    """Masks of the validation part that were saved otherwise than those of the training part."""
+    with tempfile.TemporaryDirectory() as folder:
+        make(os.path.join(folder, "train"), gray([0, 1], [0, 1], [1, 0], [0, 1]))
+        make(os.path.join(folder, "val"), gray([0, 255], [255, 0]))
+        words = ["train", ".", "model.name=unet", "width=2", "depth=2", "batch_size=2", "epochs=1", "run.engine=reference", "-q"]
+        done = run(*words, folder=folder)
+        check("validation 0/255", done.returncode == 1 and "validation part have the values 0 and 255 only" in done.stderr
+              and "data.val.mask_map=0:0,255:1" in done.stderr, done.stderr)
+        for setting in ("data.val.mask_map=0:0,255:1", "data.mask_map=none"):
+            done = run(*words, setting, "--run", setting[-4:], folder=folder)
+            check(f"validation {setting}", done.returncode == (0 if "255" in setting else done.returncode)
+                  and "validation part have" not in done.stderr, done.stderr)
+
+
 def check_loading():
     """load looks at nothing unless it is asked to."""
     with tempfile.TemporaryDirectory() as folder:
@@ -283,6 +298,7 @@ for case in REFUSED:
     check_refused(*case)
 check_training()
 check_colors_of_a_run()
+check_validation()
 check_loading()
 print(f"{len(UNDERSTOOD)} data sets understood, {len(REFUSED)} refused; {len(failures)} failures")
 sys.exit(1 if failures else 0)
