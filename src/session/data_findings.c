@@ -88,6 +88,11 @@ static bool corrupt_samples(const stk__data_stats *s, stk__finding *f)
         }
         f->count += event->count;
     }
+    if (f->count && f->count == s->damages[STK_DAMAGE_MASK_FORMAT].count)
+        hint(
+            f,
+            "masks must hold class ids: RGB masks need data.mask_colors=auto or a file of colors, JPEG masks "
+            "data.mask_map=threshold");
     return f->count && say(f, "%llu of %llu sample%s cannot be loaded (%s)", (number)f->count,
                            (number)f->total, stk__plural(f->total), kinds);
 }

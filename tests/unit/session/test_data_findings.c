@@ -141,6 +141,12 @@ static void files(void **state)
     only("misnamed_files", "1 file is of another format");
     add_event(&clean_labels()->files[STK_FIELD_IMAGE].misnamed, 4, "a.png");
     only("misnamed_files", "4 files are of another format");
+    stk__data_stats *masks = clean_labels();
+    add_event(&masks->damages[STK_DAMAGE_MASK_FORMAT], 3, "a.png");
+    only("corrupt_samples", "3 of 120 samples cannot be loaded (3 mask_format)");
+    stk__finding found[STK_FINDING_MOST];
+    assert_int_equal(stk__data_findings(masks, found), 1);
+    assert_non_null(strstr(found[0].hint, "data.mask_colors=auto"));
     clean_labels()->loaded.warning_files = 1;
     only("decoder_warnings", "1 file has decoder warnings");
 

@@ -173,8 +173,9 @@ static void several_labels(void **state)
         "file,label\na.jpg,\"cat, dog\"\nb.jpg,cat\nc.jpg,dog\n",
         "file,label\na.jpg,5\nb.jpg,16 0\n",
         "file,label\na.jpg,\"['cat', 'dog']\"\n",
-        "file,tags\na.jpg,agriculture clear primary water\nb.jpg,clear primary water road\nc.jpg,agriculture "
-        "haze road\n",
+        ("file,tags\na.jpg,agriculture clear primary water\nb.jpg,clear primary water "
+         "road\nc.jpg,agriculture "
+         "haze road\n"),
         "image_id,smiling,young,male\na.jpg,1,-1,1\nb.jpg,-1,-1,1\n",
     };
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
