@@ -2,6 +2,7 @@
 /* A folder of classes (class = first part of the path), or a folder of images without labels. Where names say
  * that masks lie beside the images (x.jpg, x_mask.png), it becomes a source of pairs (pairs.c). */
 #include "core/file.h"
+#include "source/class_doubts.h"
 #include "source/extension.h"
 #include "source/folder_words.h"
 #include "source/pairs.h"
@@ -279,7 +280,10 @@ static stk_status open_classes(stk__files *files, const stk__site *site, stk_err
     stk__files_describe(files, site, "folder of classes");
     files->source.info.label = STK_LABEL_CLASS;
     STK__TRY(number_classes(files, site, error));
-    if (site->options->layout == STK_LAYOUT_AUTO) STK__TRY(refuse_words(files, error));
+    if (site->options->layout == STK_LAYOUT_AUTO) {
+        STK__TRY(refuse_words(files, error));
+        STK__TRY(stk__class_doubts_refuse(files, site, error));
+    }
     stk__classes_tell(&files->classes, &files->source.info);
     return STK_OK;
 }

@@ -191,6 +191,21 @@ PARTS = [
          layout="folder of classes", samples=2, classes=["cat", "dog"]),
 ]
 
+NO_CLASSES = [
+    Case("two data sets", pairs("a/images/{}.png", "a/masks/{}.png") | pairs("b/images/{}.png", "b/masks/{}.png"),
+         refused=["the folder 'a' in '.' is not a class", "images in 'images' and masks in 'masks'"],
+         hint=["give './a' as the data set", "data.layout=classes, if 'a' is a class"]),
+    Case("two data sets with parts", names("{}/train/1.png", "a", "b") + names("{}/test/2.png", "a", "b"),
+         refused=["the folder 'a' in '.' is not a class", "parts of a data set ('train' and 'test')"],
+         hint="give './a' as the data set"),
+    Case("two data sets, as classes", pairs("a/images/{}.png", "a/masks/{}.png") | {"b/images/1.png": None},
+         "data.layout=classes", layout="folder of classes", samples=5, classes=["a", "b"]),
+    Case("classes with a folder images each (Tiny ImageNet)", names("train/{}/images/1.png", "n01", "n02"),
+         layout="folder of classes in train/", samples=2, classes=["n01", "n02"], parts=["train"]),
+    Case("classes of folders", names("cat/{}/1.png", "2023", "2024") + names("dog/{}/1.png", "2023", "2024"),
+         layout="folder of classes", samples=4, classes=["cat", "dog"]),
+]
+
 VOC_NAMES = ["background", "aeroplane", "bicycle", "bird", "boat", "bottle", "bus", "car", "cat", "chair", "cow",
              "diningtable", "dog", "horse", "motorbike", "person", "pottedplant", "sheep", "sofa", "train", "tvmonitor"]
 VOC = (pairs("JPEGImages/{}.jpg", "SegmentationClass/{}.png", "abcd")
@@ -281,6 +296,9 @@ class Folders(unittest.TestCase):
 
     def test_parts(self):
         run_cases(self, PARTS)
+
+    def test_folders_that_are_no_classes(self):
+        run_cases(self, NO_CLASSES)
 
     def test_lists_of_parts(self):
         run_cases(self, LISTED)
