@@ -4,10 +4,12 @@
  * source opens. */
 #include "source/class_doubts.h"
 
+#include "source/extension.h"
 #include "source/layout_table.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 enum { LOOKS = 16 }; /* classes that are looked into */
 
@@ -71,10 +73,115 @@ static stk_status check_sets(const doubts *d, stk_error *error)
     return STK_OK;
 }
 
+/* --- two folders whose files pair -------------------------------------------------------------------------
+ */
+
+enum { PAIR_FILES = 3, PAIR_TRIES = 256 };
+
+/* One of two classes: a range of the catalog. */
+typedef struct half {
+    const char *name;
+    uint64_t first, count;
+    bool png, jpeg; /* all files are */
+    bool called;    /* its name speaks of masks */
+} half;
+
+static bool is_called_masks(const char *name)
+{
+    static const char *const words[] = {"mask", "truth", "segment", "label", "annot", "matte"};
+    const size_t length = strlen(name);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strcasestr(name, words[i])) return true;
+    return length > 3 && strcasecmp(name + length - 2, "gt") == 0 && strchr("_- ", name[length - 3]);
+}
+
+static half half_of(const doubts *d, const char *name, uint64_t first)
+{
+    const stk__catalog *catalog = &d->files->catalog;
+    half h = {.name = name, .first = first, .png = true, .jpeg = true, .called = is_called_masks(name)};
+    const uint64_t end = stk__catalog_count(catalog);
+    const size_t length = strlen(name);
+    for (uint64_t i = first; i < end; i++, h.count++) {
+        const stk__entry *entry = stk__catalog_at(catalog, i);
+        const char *key = stk__catalog_key(catalog, entry),
+                   *extension = stk__extension_name(entry->extension);
+        if (strncmp(key, name, length) != 0 || key[length] != '/') break;
+        h.png = h.png && strcasecmp(extension, "png") == 0;
+        h.jpeg = h.jpeg && (strcasecmp(extension, "jpg") == 0 || strcasecmp(extension, "jpeg") == 0);
+    }
+    return h;
+}
+
+/* Whether masks/x has the image images/x by this rule. */
+static bool fits(const doubts *d, const half *images, const half *masks, const stk__pair_rule *rule,
+                 const stk__entry *mask)
+{
+    const stk__catalog *catalog = &d->files->catalog;
+    char key[4096], other[4096];
+    const size_t length =
+        stk__pair_rule_image(rule, stk__catalog_key(catalog, mask), mask->length, key, sizeof key);
+    if (!length) return false;
+    const int written = snprintf(other, sizeof other, "%s%s", images->name, key + strlen(masks->name));
+    return written > 0 && (size_t)written < sizeof other &&
+           stk__catalog_find(catalog, other, (size_t)written);
+}
+
+/* Nine of ten files of the smaller folder have a partner. */
+static bool pair_by(const doubts *d, const half *images, const half *masks, const stk__pair_rule *rule)
+{
+    const uint64_t tries = masks->count < PAIR_TRIES ? masks->count : PAIR_TRIES,
+                   smaller = masks->count < images->count ? masks->count : images->count;
+    uint64_t hits = 0;
+    for (uint64_t i = 0; i < tries; i++)
+        hits += fits(d, images, masks, rule,
+                     stk__catalog_at(&d->files->catalog, masks->first + i * masks->count / tries));
+    return (double)hits / (double)tries * (double)masks->count >= 0.9 * (double)smaller;
+}
+
+/* Files of classes are often numbered alike: equal names alone say nothing. */
+static bool are_pairs(const doubts *d, const half *images, const half *masks)
+{
+    const stk__pair_rule same = {0};
+    const bool told = (masks->called && !images->called) || (masks->png && images->jpeg);
+    if (told && pair_by(d, images, masks, &same)) return true;
+    for (int i = 0; stk__pair_rule_at(i); i++)
+        if (stk__pair_rule_is_beside(i) && pair_by(d, images, masks, stk__pair_rule_at(i))) return true;
+    return false;
+}
+
+static stk_status refuse_pairs(const doubts *d, const half *images, const half *masks, stk_error *error)
+{
+    stk__fail(error, STK_ERROR_DATA,
+              "'%s' can be read in two ways: images in '%s' with masks in '%s', whose file names "
+              "match, or a folder of classes with these names",
+              d->files->images, images->name, masks->name);
+    stk__error_place(error, "%s", d->files->images);
+    stk__error_hint(error, "data.images=%s data.masks=%s, or %s", images->name, masks->name, d->setting);
+    return STK_ERROR_DATA;
+}
+
+static stk_status check_pairs(const doubts *d, stk_error *error)
+{
+    const stk__classes *classes = &d->files->classes;
+    if (classes->count != 2) return STK_OK;
+    const stk__catalog *catalog = &d->files->catalog;
+    half a = half_of(d, classes->list[0], 0), b = half_of(d, classes->list[1], a.count);
+    if (!a.count) { /* keys are not sorted like names: "a b/x" < "a/x" */
+        b = half_of(d, classes->list[1], 0);
+        a = half_of(d, classes->list[0], b.count);
+    }
+    if (a.count < PAIR_FILES || b.count < PAIR_FILES || a.count + b.count != stk__catalog_count(catalog))
+        return STK_OK;
+    if (are_pairs(d, &a, &b)) return refuse_pairs(d, &a, &b, error);
+    if (are_pairs(d, &b, &a)) return refuse_pairs(d, &b, &a, error);
+    return STK_OK;
+}
+
 stk_status stk__class_doubts_refuse(const stk__files *files, const stk__site *site, stk_error *error)
 {
     /* data.layout=classes reads a root without parts */
     const bool part = site->reading && *site->reading->part_name;
     const doubts d = {files, site, part ? "data.layout=parts" : "data.layout=classes"};
-    return check_sets(&d, error);
+    STK__TRY(check_sets(&d, error));
+    return check_pairs(&d, error);
 }
