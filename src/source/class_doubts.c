@@ -73,6 +73,52 @@ static stk_status check_sets(const doubts *d, stk_error *error)
     return STK_OK;
 }
 
+/* --- one folder, and the data set deeper in it ------------------------------------------------------------
+ */
+
+enum { DEPTH = 3 };
+
+/* The only folder in it that has images; NULL: there are others, or none. */
+static const stk__looked_folder *only_folder(const stk__layout_table *t)
+{
+    const stk__looked_folder *only = NULL;
+    char path[PATH_MAX];
+    if (t->look.images || t->aside || looks_like_set(t) || t->look.plain_total > STK_LOOK_PLAIN) return NULL;
+    for (int i = 0; i < t->look.plain_count + t->look.word_count; i++) {
+        const stk__looked_folder *folder =
+            i < t->look.plain_count ? &t->look.plain[i] : &t->look.words[i - t->look.plain_count];
+        if (!stk__path_join(path, t->root, folder->name) || !stk__folder_content_of(path).images) continue;
+        if (only) return NULL;
+        only = folder;
+    }
+    return only;
+}
+
+/* One class without a file of its own: food-101/images/apple_pie/1.jpg. */
+static stk_status check_depth(const doubts *d, stk_error *error)
+{
+    const stk__catalog *catalog = &d->files->catalog;
+    stk__layout_table table;
+    char path[PATH_MAX];
+    if (d->files->classes.count != 1) return STK_OK;
+    for (uint64_t i = 0; i < stk__catalog_count(catalog); i++)
+        if (!folder_in_class(stk__catalog_key(catalog, stk__catalog_at(catalog, i)))) return STK_OK;
+    const char *name = d->files->classes.list[0];
+    if (!stk__path_join(path, d->files->images, name)) return STK_OK;
+    for (int depth = 0; depth < DEPTH; depth++) {
+        stk__layout_table_fill(&table, path);
+        const stk__looked_folder *only = only_folder(&table);
+        if (!only || !stk__path_join(path, table.root, only->name)) break;
+    }
+    stk__fail(error, STK_ERROR_DATA,
+              "'%s' has images in one folder alone, '%s', which has folders of images itself: the data set "
+              "seems to be '%s'",
+              d->files->images, name, path);
+    stk__error_place(error, "%s", path);
+    stk__error_hint(error, "give '%s' as the data set; %s, if '%s' is a class", path, d->setting, name);
+    return STK_ERROR_DATA;
+}
+
 /* --- two folders whose files pair -------------------------------------------------------------------------
  */
 
@@ -183,5 +229,6 @@ stk_status stk__class_doubts_refuse(const stk__files *files, const stk__site *si
     const bool part = site->reading && *site->reading->part_name;
     const doubts d = {files, site, part ? "data.layout=parts" : "data.layout=classes"};
     STK__TRY(check_sets(&d, error));
+    STK__TRY(check_depth(&d, error));
     return check_pairs(&d, error);
 }
