@@ -73,6 +73,41 @@ static stk_status check_sets(const doubts *d, stk_error *error)
     return STK_OK;
 }
 
+/* --- parts of a cross-validation --------------------------------------------------------------------------
+ */
+
+/* fold_0, Fold1, split-2 */
+static bool is_fold(const char *name)
+{
+    const size_t word = strncasecmp(name, "fold", 4) == 0 ? 4 : strncasecmp(name, "split", 5) == 0 ? 5 : 0;
+    if (!word) return false;
+    name += word;
+    name += strchr("_- ", *name) && *name;
+    return *name && strspn(name, "0123456789") == strlen(name);
+}
+
+static stk_status check_folds(const doubts *d, stk_error *error)
+{
+    const stk__classes *classes = &d->files->classes;
+    const stk__catalog *catalog = &d->files->catalog;
+    for (int32_t i = 0; i < classes->count; i++)
+        if (!is_fold(classes->list[i])) return STK_OK;
+    for (uint64_t i = 0; i < stk__catalog_count(catalog); i++)
+        if (!folder_in_class(stk__catalog_key(catalog, stk__catalog_at(catalog, i)))) return STK_OK;
+    const char *first = classes->list[0], *last = classes->list[classes->count - 1];
+    stk__fail(
+        error, STK_ERROR_DATA,
+        "the folders '%s' to '%s' in '%s' are called like parts of a cross-validation, and have folders "
+        "themselves: they are not classes",
+        first, last, d->files->images);
+    stk__error_place(error, "%s/%s", d->files->images, first);
+    stk__error_hint(error,
+                    "give '%s/%s' as the data set and data.val_root=%s/%s; %s, if they are "
+                    "classes",
+                    d->files->images, first, d->files->images, last, d->setting);
+    return STK_ERROR_DATA;
+}
+
 /* --- one folder, and the data set deeper in it ------------------------------------------------------------
  */
 
@@ -228,6 +263,7 @@ stk_status stk__class_doubts_refuse(const stk__files *files, const stk__site *si
     /* data.layout=classes reads a root without parts */
     const bool part = site->reading && *site->reading->part_name;
     const doubts d = {files, site, part ? "data.layout=parts" : "data.layout=classes"};
+    STK__TRY(check_folds(&d, error));
     STK__TRY(check_sets(&d, error));
     STK__TRY(check_depth(&d, error));
     return check_pairs(&d, error);
