@@ -51,6 +51,38 @@ static stk_status refuse_set(const doubts *d, const char *name, const stk__layou
     return STK_ERROR_DATA;
 }
 
+/* A folder for each image, as in the Data Science Bowl: ID/images/ID.png, ID/masks/ with a file per object.
+ */
+static stk_status refuse_objects(const doubts *d, const char *name, bool masks, stk_error *error)
+{
+    const char *root = d->files->images;
+    stk__fail(error, STK_ERROR_DATA, "'%s' has a folder for each image, '%s' and others, %s", root, name,
+              masks ? "with a mask file for each object, and an image needs one mask of class ids"
+                    : "which are not classes");
+    stk__error_place(error, "%s/%s", root, name);
+    if (masks)
+        stk__error_hint(error,
+                        "merge the masks of an image into one, and put all images into images/, all masks "
+                        "into masks/; %s, if '%s' is a class",
+                        d->setting, name);
+    else
+        stk__error_hint(error, "data.layout=images with '%s' as the data set; %s, if '%s' is a class", root,
+                        d->setting, name);
+    return STK_ERROR_DATA;
+}
+
+/* Whether the folder of an entry has no other file, and the entry is called like its class: ID/images/ID. */
+static bool is_image_folder(const stk__catalog *catalog, uint64_t index)
+{
+    const char *key = stk__catalog_key(catalog, stk__catalog_at(catalog, index)), *name = strrchr(key, '/');
+    const size_t length = strcspn(key, "/"), folder = (size_t)(name + 1 - key);
+    if (strlen(name + 1) != length || memcmp(name + 1, key, length) != 0) return false;
+    if (folder != length + strlen("/images/") || memcmp(key + length, "/images/", folder - length) != 0)
+        return false;
+    if (index + 1 == stk__catalog_count(catalog)) return true;
+    return strncmp(key, stk__catalog_key(catalog, stk__catalog_at(catalog, index + 1)), folder) != 0;
+}
+
 /* Looks into the first classes that have folders. */
 static stk_status check_sets(const doubts *d, stk_error *error)
 {
@@ -68,6 +100,8 @@ static stk_status check_sets(const doubts *d, stk_error *error)
         looked = entry->row;
         looks++;
         stk__layout_table_fill(&table, path);
+        if (is_image_folder(catalog, i))
+            return refuse_objects(d, name, stk__layout_table_has_pair(&table), error);
         if (looks_like_set(&table)) return refuse_set(d, name, &table, error);
     }
     return STK_OK;
