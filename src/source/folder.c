@@ -210,9 +210,11 @@ static stk_status refuse_beside(const stk__files *files, const stk__site *site, 
     stk__error_place(error, "%s", files->images);
     /* data.layout reads a root without parts: of a part the folder must be named */
     const bool part = site->reading && *site->reading->part_name;
-    stk__error_hint(
-        error, "data.layout=pairs or data.layout=%s%s%s; data.mask_suffix=none, if they are not masks",
-        classes ? "classes" : "images", part ? " with data.root=" : "", part ? files->images : "");
+    char as_set[PATH_MAX + 32] = "";
+    if (part) snprintf(as_set, sizeof as_set, ", with '%s' as the data set", files->images);
+    stk__error_hint(error,
+                    "data.layout=pairs or data.layout=%s%s; data.mask_suffix=none, if they are not masks",
+                    classes ? "classes" : "images", as_set);
     return STK_ERROR_DATA;
 }
 
@@ -292,7 +294,7 @@ static stk_status refuse_unread(const stk__site *site, stk_error *error)
 {
     stk__fail(error, STK_ERROR_DATA, "%s", site->reading->unread_plain);
     stk__error_place(error, "%s", site->options->root);
-    stk__error_hint(error, "data.layout=images with data.root=%s loads the images alone", site->root);
+    stk__error_hint(error, "data.layout=images with '%s' as the data set loads the images alone", site->root);
     return STK_ERROR_DATA;
 }
 

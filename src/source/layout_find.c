@@ -29,7 +29,10 @@ static stk_status refuse_two(const stk__layout_table *t, const char *first, cons
 {
     stk__fail(error, STK_ERROR_DATA, "'%s' can be read in two ways: %s, or %s", t->root, first, second);
     stk__error_place(error, "%s", t->root);
-    stk__error_hint(error, "%s%s%s", hint, t->in_part ? " with data.root=" : "", t->in_part ? t->root : "");
+    if (t->in_part)
+        stk__error_hint(error, "%s, with '%s' as the data set", hint, t->root);
+    else
+        stk__error_hint(error, "%s", hint);
     return STK_ERROR_DATA;
 }
 

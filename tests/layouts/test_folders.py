@@ -128,7 +128,7 @@ PARTS = [
     Case("train alone", names("train/{}/1.png", "cat", "dog"), layout="folder of classes in train/", samples=2,
          classes=["cat", "dog"], parts=["train"]),
     Case("no training part", names("val/{}/1.png", "cat", "dog") + ["test/cat/1.png"],
-         refused="has no part 'train': only val and test", hint="data.root"),
+         refused="has no part 'train': only val and test", hint="give the folder of the training set as the data set"),
     Case("no test part", names("train/{}/1.png", "cat", "dog") + ["val/cat/1.png"], "data.part=test",
          refused="has no part 'test': only train and val", hint="data.part=train"),
     Case("no parts at all", names("{}/1.png", "cat", "dog"), "data.part=test", refused="there is no test set",
@@ -171,10 +171,10 @@ PARTS = [
                                       "annotations/instances_train2017.json": "{}"},
          refused="'annotations' beside the images holds .json files", hint="data.layout=images"),
     Case("classes in parts with masks beside", pairs("train/cat/{}.png", "train/cat/{}_mask.png")
-         | {"test/cat/c.png": None}, refused="can be read in two ways", hint="with data.root=./train"),
+         | {"test/cat/c.png": None}, refused="can be read in two ways", hint="with './train' as the data set"),
     Case("pairs and classes in a part", pairs("train/images/{}.png", "train/masks/{}.png")
          | {"train/cat/c.png": None, "test/images/d.png": None}, refused="can be read in two ways",
-         hint="data.layout=pairs or data.layout=classes with data.root=./train"),
+         hint="data.layout=pairs or data.layout=classes, with './train' as the data set"),
     Case("named folders in parts", pairs("train/a/{}.png", "train/b/{}.png") | pairs("val/a/{}.png", "val/b/{}.png", "c"),
          "data.images=a", "data.masks=b", layout=PAIR + " in train/", samples=2, parts=["train", "val"],
          found="images in 'a', masks in 'b', as set"),
@@ -182,7 +182,7 @@ PARTS = [
          refused=["can be read in two ways: the list 'labels.csv'", "parts of a data set ('train'"],
          hint="data.layout=list or data.layout=parts"),
     Case("a data set in a folder of its own", pairs("VOC2012/JPEGImages/{}.jpg", "VOC2012/SegmentationClass/{}.png"),
-         refused="holds nothing but the folder 'VOC2012', which looks like a data set itself", hint="data.root=./VOC2012"),
+         refused="holds nothing but the folder 'VOC2012', which looks like a data set itself", hint="give './VOC2012' as the data set"),
     Case("runs of stoker train beside classes", dict.fromkeys(names("{}/1.png", "cat", "dog")) | dict.fromkeys(
          ["runs/a/predictions.png", "other/predictions.png"]) | {f"{run}/{name}": "" for run in ("runs/a", "other")
          for name in ("config.yaml", "metrics.jsonl")},
