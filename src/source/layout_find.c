@@ -90,8 +90,11 @@ static stk_status refuse_part_masks(const stk__layout_table *t, stk_error *error
               "mask of class ids",
               t->root, t->part_masks->name);
     stk__error_place(error, "%s/%s", t->root, t->part_masks->name);
-    stk__error_hint(error, "merge them into one mask per image and name their folder: data.masks=NAME; "
-                           "data.layout=images loads the images alone");
+    const stk__looked_folder *images = t->cell[STK_CELL_ALL][STK_FOLDER_IMAGES];
+    stk__error_hint(error,
+                    "merge them into one mask per image and name their folder: data.masks=NAME; "
+                    "data.layout=images with '%s/%s' as the data set loads the images alone",
+                    t->root, images ? images->name : "CelebA-HQ-img");
     return STK_ERROR_DATA;
 }
 

@@ -325,10 +325,16 @@ OTHERS = [
          found="the same names"),
     Case("YOLO boxes, as images", dict.fromkeys(names("images/{}.png", *"ab")) | {"labels/a.txt": "0 .5 .5 .1 .1\n"},
          "data.layout=images", layout="folder of images", samples=2, left_out={"txt files: not images": 1}),
+    Case("YOLO boxes with parts", dict.fromkeys(names("images/{}/1.png", "train", "val"))
+         | {"labels/train/1.txt": "0 .5 .5 .1 .1 .1 .1\n"}, refused="'labels' beside the images holds .txt files",
+         hint="data.layout=images with './images/train' as the data set loads the images alone"),
+    Case("its images alone", dict.fromkeys(names("images/{}/1.png", "train", "val"))
+         | {"labels/train/1.txt": "0 .5 .5 .1 .1 .1 .1\n"}, "data.layout=images", root="images/train",
+         layout="folder of images", samples=1),
     Case("boxes of VOC beside images", {"images/a.png": None, "annotations/a.xml": "<annotation/>"},
          refused="'./annotations/a.xml' is a VOC annotation", hint="data.layout=images"),
     Case("CelebAMask-HQ", {"CelebA-HQ-img/0.jpg": None, "CelebAMask-HQ-mask-anno/0/00000_hair.png": MASK},
-         refused=["is CelebAMask-HQ", "one mask file per part of a face"], hint=["data.masks=NAME", "data.layout=images"]),
+         refused=["is CelebAMask-HQ", "one mask file per part of a face"], hint=["data.masks=NAME", "data.layout=images with './CelebA-HQ-img' as the data set"]),
     Case("pairs are asked for", names("{}/1.png", "cat", "dog"), "data.layout=pairs",
          refused="data.layout = pairs, but", hint="data.masks=NAME"),
     Case("a list is asked for", names("{}/1.png", "cat", "dog"), "data.layout=list",
