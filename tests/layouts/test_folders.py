@@ -133,6 +133,10 @@ PARTS = [
          refused="has no part 'test': only train and val", hint="data.part=train"),
     Case("no parts at all", names("{}/1.png", "cat", "dog"), "data.part=test", refused="there is no test set",
          hint="data.test_list"),
+    Case("a test part that the list does not name (Kaggle)", dict.fromkeys(names("train/{}.png", *"12") + ["test/3.png"])
+         | {"train.csv": "id,label\n1,x\n2,y\n"}, "data.part=test",
+         refused=["there is no test set with labels", "does not name the images in './test'"],
+         hint="stoker predict RUN ./test"),
     Case("all of a set with parts", names("train/{}/1.png", "cat", "dog") + ["test/cat/1.png"], "data.part=all",
          refused="has folders train and test: load one of them", hint="data.part=train or data.part=test"),
     Case("parts of pairs, and other folders", pairs("train/images/{}.png", "train/masks/{}.png")
