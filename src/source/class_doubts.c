@@ -100,8 +100,9 @@ static stk_status check_sets(const doubts *d, stk_error *error)
         looked = entry->row;
         looks++;
         stk__layout_table_fill(&table, path);
-        if (is_image_folder(catalog, i))
-            return refuse_objects(d, name, stk__layout_table_has_pair(&table), error);
+        const bool pair = stk__layout_table_has_pair(&table);
+        if (is_image_folder(catalog, i) && (pair || !d->site->options->unlabeled))
+            return refuse_objects(d, name, pair, error);
         if (looks_like_set(&table)) return refuse_set(d, name, &table, error);
     }
     return STK_OK;
@@ -297,8 +298,9 @@ stk_status stk__class_doubts_refuse(const stk__files *files, const stk__site *si
     /* data.layout=classes reads a root without parts */
     const bool part = site->reading && *site->reading->part_name;
     const doubts d = {files, site, part ? "data.layout=parts" : "data.layout=classes"};
-    STK__TRY(check_folds(&d, error));
+    const bool labels = !site->options->unlabeled;
+    if (labels) STK__TRY(check_folds(&d, error));
     STK__TRY(check_sets(&d, error));
-    STK__TRY(check_depth(&d, error));
+    if (labels) STK__TRY(check_depth(&d, error));
     return check_pairs(&d, error);
 }

@@ -401,6 +401,18 @@ class Training(Workspace):
         done = self.stoker("predict", "r", "d/test")
         self.assertEqual(done.returncode, 0, done.stderr)
 
+    def test_images_in_any_folders_are_predicted(self):
+        self.build([f"d/{name}/{i}.png" for name in ("cat", "dog") for i in range(2)] + ["new/photos/2024/1.png"]
+                   + ["folds/fold_1/x/1.png", "folds/fold_2/x/1.png", "each/a/images/a.png"])
+        done = self.stoker("train", "d", "--run", "r", *self.SMALL)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for folder in ("new", "folds", "each"):
+            done = self.stoker("predict", "r", folder)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        Case("", pairs("two/a/images/{}.png", "two/a/masks/{}.png") | {"two/b/1.png": None}).build(self.folder)
+        done = self.stoker("predict", "r", "two")
+        self.assertIn("name the folders of the images that are meant", done.stderr)
+
     def test_without_val_the_training_part_is_split(self):
         self.build([f"d/{part}/{name}/{i}.png" for part in ("train", "test") for name in ("cat", "dog") for i in range(4)])
         done = self.stoker("train", "d", "--run", "r", "data.val_split=0.25", *self.SMALL)
