@@ -3,6 +3,8 @@
  * found. One thread, while a loader opens. */
 #include "loader/open_watchdog.h"
 #include "loader/pump.h"
+#include "source/folder_look.h"
+#include "source/kinds.h"
 #include "source/layout_options.h"
 
 #include <stdio.h>
@@ -113,6 +115,39 @@ static uint64_t count_held(const stk_loader_options *o, bool own_part, uint64_t 
     return held > 0 ? held : 1;
 }
 
+/* Kaggle's train.csv beside train/ and test/: the images of the test are in no list. */
+static bool find_test_folder(const char *root, char path[PATH_MAX])
+{
+    stk__folder_look look;
+    if (!stk__folder_look_at(&look, root)) return false;
+    for (int i = 0; i < look.word_count; i++) {
+        const stk__folder_word *word = &look.words[i].word;
+        if (word->part != STK_SOURCE_TEST || word->kind == STK_FOLDER_MASKS) continue;
+        if (stk__path_join(path, root, look.words[i].name) && stk__folder_content_of(path).images)
+            return true;
+    }
+    return false;
+}
+
+static stk_status refuse_test(const stk_loader_options *o, stk_error *error)
+{
+    char path[PATH_MAX];
+    const bool listed = o->layout == STK_LAYOUT_AUTO || o->layout == STK_LAYOUT_LIST;
+    if (listed && find_test_folder(o->root, path)) {
+        stk__fail(error, STK_ERROR_CONFIG,
+                  "there is no test set with labels: the list of '%s' does not name the images in '%s'",
+                  o->root, path);
+        stk__error_hint(error,
+                        "stoker predict RUN %s predicts them; '%s' as the data set loads them without "
+                        "labels",
+                        path, path);
+        return STK_ERROR_CONFIG;
+    }
+    stk__fail(error, STK_ERROR_CONFIG, "there is no test set");
+    stk__error_hint(error, "create a folder test beside train, or set data.test_list");
+    return STK_ERROR_CONFIG;
+}
+
 static stk_status check_held(const stk_loader_options *o, bool own_part, uint64_t held, uint64_t count,
                              stk_error *error)
 {
@@ -122,11 +157,7 @@ static stk_status check_held(const stk_loader_options *o, bool own_part, uint64_
             error, "set data.val_split, data.val_root or data.val_list, or create folders train and val");
         return STK_ERROR_CONFIG;
     }
-    if (o->part == STK_PART_TEST && !own_part) {
-        stk__fail(error, STK_ERROR_CONFIG, "there is no test set");
-        stk__error_hint(error, "create a folder test beside train, or set data.test_list");
-        return STK_ERROR_CONFIG;
-    }
+    if (o->part == STK_PART_TEST && !own_part) return refuse_test(o, error);
     if (held > 0 && held >= count)
         return stk__fail(error, STK_ERROR_DATA, "too few samples to split: %llu", (unsigned long long)count);
     return STK_OK;

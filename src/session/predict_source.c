@@ -180,6 +180,7 @@ static uint64_t open_input(input *in, const stk__predict_inputs *inputs)
     stk_error error;
     const stk__source_options options = {.root = in->name,
                                          .columns = files_only,
+                                         .unlabeled = true,
                                          .window_rows = inputs->facts->window,
                                          .limit_bytes = inputs->limit_bytes};
     if (!inputs->windows && is_image(in->name)) return 1;

@@ -2,6 +2,7 @@
 /* A folder of classes (class = first part of the path), or a folder of images without labels. Where names say
  * that masks lie beside the images (x.jpg, x_mask.png), it becomes a source of pairs (pairs.c). */
 #include "core/file.h"
+#include "source/class_doubts.h"
 #include "source/extension.h"
 #include "source/folder_words.h"
 #include "source/pairs.h"
@@ -209,9 +210,11 @@ static stk_status refuse_beside(const stk__files *files, const stk__site *site, 
     stk__error_place(error, "%s", files->images);
     /* data.layout reads a root without parts: of a part the folder must be named */
     const bool part = site->reading && *site->reading->part_name;
-    stk__error_hint(
-        error, "data.layout=pairs or data.layout=%s%s%s; data.mask_suffix=none, if they are not masks",
-        classes ? "classes" : "images", part ? " with data.root=" : "", part ? files->images : "");
+    char as_set[PATH_MAX + 32] = "";
+    if (part) snprintf(as_set, sizeof as_set, ", with '%s' as the data set", files->images);
+    stk__error_hint(error,
+                    "data.layout=pairs or data.layout=%s%s; data.mask_suffix=none, if they are not masks",
+                    classes ? "classes" : "images", as_set);
     return STK_ERROR_DATA;
 }
 
@@ -279,7 +282,10 @@ static stk_status open_classes(stk__files *files, const stk__site *site, stk_err
     stk__files_describe(files, site, "folder of classes");
     files->source.info.label = STK_LABEL_CLASS;
     STK__TRY(number_classes(files, site, error));
-    if (site->options->layout == STK_LAYOUT_AUTO) STK__TRY(refuse_words(files, error));
+    if (site->options->layout == STK_LAYOUT_AUTO) {
+        STK__TRY(refuse_words(files, error));
+        STK__TRY(stk__class_doubts_refuse(files, site, error));
+    }
     stk__classes_tell(&files->classes, &files->source.info);
     return STK_OK;
 }
@@ -288,7 +294,7 @@ static stk_status refuse_unread(const stk__site *site, stk_error *error)
 {
     stk__fail(error, STK_ERROR_DATA, "%s", site->reading->unread_plain);
     stk__error_place(error, "%s", site->options->root);
-    stk__error_hint(error, "data.layout=images with data.root=%s loads the images alone", site->root);
+    stk__error_hint(error, "data.layout=images with '%s' as the data set loads the images alone", site->root);
     return STK_ERROR_DATA;
 }
 

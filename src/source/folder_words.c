@@ -125,6 +125,7 @@ static bool find_rest(const char *rest, stk__folder_word *word)
 
 static bool find_part_first(const char *text, stk__folder_word *word)
 {
+    if (strncmp(text, "stage1_", 7) == 0 || strncmp(text, "stage2_", 7) == 0) text += 7; /* Kaggle */
     for (size_t i = 0; i < COUNT(parts); i++) {
         const size_t length = strlen(parts[i].name);
         stk__folder_word found = {.part = parts[i].part};

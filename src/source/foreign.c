@@ -54,8 +54,8 @@ static const struct {
 
 static const char boxes_hint[] =
     "object detection is not supported; classes go into labels.csv (file,label), points "
-    "into points.csv (file,NAME_x,NAME_y), masks into masks/ as PNG; data.layout=images loads the images "
-    "alone";
+    "into points.csv (file,NAME_x,NAME_y), masks into masks/ as PNG; data.layout=images with the folder of "
+    "the images as the data set loads the images alone";
 
 static int find_container(const char *extension)
 {

@@ -29,7 +29,10 @@ static stk_status refuse_two(const stk__layout_table *t, const char *first, cons
 {
     stk__fail(error, STK_ERROR_DATA, "'%s' can be read in two ways: %s, or %s", t->root, first, second);
     stk__error_place(error, "%s", t->root);
-    stk__error_hint(error, "%s%s%s", hint, t->in_part ? " with data.root=" : "", t->in_part ? t->root : "");
+    if (t->in_part)
+        stk__error_hint(error, "%s, with '%s' as the data set", hint, t->root);
+    else
+        stk__error_hint(error, "%s", hint);
     return STK_ERROR_DATA;
 }
 
@@ -73,10 +76,10 @@ static stk_status refuse_lone_masks(const stk__layout_table *t, stk_error *error
               "the folder '%s' in '%s' is called like masks, but no folder beside it like images",
               masks->name, t->root);
     stk__error_place(error, "%s/%s", t->root, masks->name);
+    /* data.layout=classes reads a root without parts */
     stk__error_hint(error,
-                    "data.images=NAME names the folder of the images; if '%.60s' is a class: "
-                    "data.layout=classes",
-                    masks->name);
+                    "data.images=NAME names the folder of the images; if '%.60s' is a class: data.layout=%s",
+                    masks->name, t->in_part ? "parts" : "classes");
     return STK_ERROR_DATA;
 }
 
@@ -87,8 +90,11 @@ static stk_status refuse_part_masks(const stk__layout_table *t, stk_error *error
               "mask of class ids",
               t->root, t->part_masks->name);
     stk__error_place(error, "%s/%s", t->root, t->part_masks->name);
-    stk__error_hint(error, "merge them into one mask per image and name their folder: data.masks=NAME; "
-                           "data.layout=images loads the images alone");
+    const stk__looked_folder *images = t->cell[STK_CELL_ALL][STK_FOLDER_IMAGES];
+    stk__error_hint(error,
+                    "merge them into one mask per image and name their folder: data.masks=NAME; "
+                    "data.layout=images with '%s/%s' as the data set loads the images alone",
+                    t->root, images ? images->name : "CelebA-HQ-img");
     return STK_ERROR_DATA;
 }
 
@@ -289,7 +295,10 @@ static stk_status read_others(stk__reading *reading, const stk__source_options *
         snprintf(reading->skip, sizeof reading->skip, "%s", masks->name);
         return take_pair(reading, t, "", masks->name, error);
     }
-    if (masks && !masks->word.weak && !images) return refuse_lone_masks(t, error);
+    if (masks && !masks->word.weak && !images) {
+        if (reading->told_parts && t->in_part) return STK_OK; /* train/mask, train/no_mask: classes */
+        return refuse_lone_masks(t, error);
+    }
     if (!images || images->word.weak || stk__layout_table_has_classes(t)) return STK_OK;
     if (t->aside && !t->look.images) print_unread(t, reading->unread, sizeof reading->unread);
     if (t->look.whole && !t->look.images && t->look.plain_count < STK_LOOK_PLAIN &&
@@ -329,6 +338,7 @@ stk_status stk__layout_find(stk__reading *reading, const stk__source_options *op
     for (size_t end = strlen(reading->root); end > 1 && reading->root[end - 1] == '/'; end--)
         reading->root[end - 1] = '\0';
     const stk_layout layout = options->layout;
+    reading->told_parts = layout == STK_LAYOUT_PARTS;
     if (layout == STK_LAYOUT_CLASSES || layout == STK_LAYOUT_IMAGES || layout == STK_LAYOUT_LIST)
         return STK_OK;
     return read_level(reading, options, true, error);

@@ -12,6 +12,7 @@
 typedef struct stk__reading {
     uint32_t parts;             /* that folders or VOC's lists name; bits of STK_SOURCE_TRAIN … */
     uint32_t part;              /* that is to be opened; 0: everything, or there are none */
+    bool told_parts;            /* data.layout=parts: a folder in a part may be a class called like masks */
     char root[PATH_MAX];        /* the folder of that part, or the whole data set's */
     char part_name[256];        /* its folder as it is spelled, "training"; empty: no folder of its own */
     char siblings[2][PATH_MAX]; /* folders of the other parts that can have classes; empty: none */

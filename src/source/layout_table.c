@@ -166,10 +166,11 @@ static stk_status refuse_part(const stk__layout_table *t, const char *part, stk_
     print_names(t, "", names, sizeof names);
     stk__fail(error, STK_ERROR_CONFIG, "'%s' has no part '%s': only %s", t->root, part, names);
     stk__error_place(error, "%s", t->root);
-    stk__error_hint(error, strcmp(part, "train") == 0
-                               ? "name the folder of the training set: data.root; or data.layout=classes, if "
-                                 "its folders are classes"
-                               : "data.part=train, or all with data.layout=classes");
+    stk__error_hint(error,
+                    strcmp(part, "train") == 0
+                        ? "give the folder of the training set as the data set; or data.layout=classes, if "
+                          "its folders are classes"
+                        : "data.part=train, or all with data.layout=classes");
     return STK_ERROR_CONFIG;
 }
 
@@ -215,7 +216,7 @@ stk_status stk__layout_enter_again(stk__reading *reading, const stk__layout_tabl
     stk__fail(error, STK_ERROR_DATA, "'%s' is a part of a data set and has parts itself: %s", table->root,
               names);
     stk__error_place(error, "%s", table->root);
-    stk__error_hint(error, "name the folder that is meant: data.root=%s", table->root);
+    stk__error_hint(error, "give the folder that is meant as the data set, such as '%s'", table->root);
     return STK_ERROR_DATA;
 }
 
@@ -233,7 +234,7 @@ stk_status stk__layout_refuse_wrapped(const stk__layout_table *table, stk_error 
               "'%s' holds nothing but the folder '%s', which looks like a data set itself", table->root,
               look->plain[0].name);
     stk__error_place(error, "%s", path);
-    stk__error_hint(error, "data.root=%s", path);
+    stk__error_hint(error, "give '%s' as the data set", path);
     return STK_ERROR_DATA;
 }
 

@@ -62,7 +62,7 @@ static stk_status refuse_two(const stk__site *site, const char *a, const char *b
 {
     stk__fail(error, STK_ERROR_DATA, "'%s' has two lists, '%s' and '%s'", site->root, a, b);
     stk__error_place(error, "%s", site->root);
-    stk__error_hint(error, "name one of them: data.root=%s/%s or data.root=%s/%s", site->root, a, site->root,
+    stk__error_hint(error, "give one of them as the data set: '%s/%s' or '%s/%s'", site->root, a, site->root,
                     b);
     return STK_ERROR_DATA;
 }

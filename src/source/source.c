@@ -109,7 +109,7 @@ static stk_status refuse_no_list(const stk__site *site, stk_error *error)
     stk__fail(error, STK_ERROR_DATA, "data.layout = list, but '%s' has no list of images", site->root);
     stk__error_place(error, "%s", site->root);
     stk__error_hint(error,
-                    "labels.csv, labels.jsonl, points.csv or points.jsonl; or name the file: data.root");
+                    "labels.csv, labels.jsonl, points.csv or points.jsonl; or give the file as the data set");
     return STK_ERROR_DATA;
 }
 
@@ -119,7 +119,9 @@ static stk_status refuse_unread(const stk__site *site, stk_error *error)
     stk__fail(error, STK_ERROR_DATA, "%s", site->reading->unread);
     stk__error_place(error, "%s", site->root);
     stk__error_hint(error,
-                    "data.layout=images loads the images alone; data.masks=NAME names a folder of masks");
+                    "data.layout=images with '%s' as the data set loads the images alone; data.masks=NAME "
+                    "names a folder of masks",
+                    *site->reading->images ? site->reading->images : site->root);
     return STK_ERROR_DATA;
 }
 

@@ -79,6 +79,7 @@ typedef struct stk__source_options {
     int64_t window_rows;  /* of a series (data.sequence_length) */
     uint64_t limit_bytes; /* of any file */
     stk_layout layout;    /* how a folder is read */
+    bool unlabeled;       /* classes do not matter: only images count */
     const char *images, *masks;                    /* folders below root; NULL: found by name */
     const char *mask_suffix, *mask_prefix;         /* of a mask's name; NULL: found; "none": no such rule */
     const char *train_list, *val_list, *test_list; /* files of keys, one a line; NULL: none */

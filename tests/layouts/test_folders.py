@@ -128,11 +128,15 @@ PARTS = [
     Case("train alone", names("train/{}/1.png", "cat", "dog"), layout="folder of classes in train/", samples=2,
          classes=["cat", "dog"], parts=["train"]),
     Case("no training part", names("val/{}/1.png", "cat", "dog") + ["test/cat/1.png"],
-         refused="has no part 'train': only val and test", hint="data.root"),
+         refused="has no part 'train': only val and test", hint="give the folder of the training set as the data set"),
     Case("no test part", names("train/{}/1.png", "cat", "dog") + ["val/cat/1.png"], "data.part=test",
          refused="has no part 'test': only train and val", hint="data.part=train"),
     Case("no parts at all", names("{}/1.png", "cat", "dog"), "data.part=test", refused="there is no test set",
          hint="data.test_list"),
+    Case("a test part that the list does not name (Kaggle)", dict.fromkeys(names("train/{}.png", *"12") + ["test/3.png"])
+         | {"train.csv": "id,label\n1,x\n2,y\n"}, "data.part=test",
+         refused=["there is no test set with labels", "does not name the images in './test'"],
+         hint="stoker predict RUN ./test"),
     Case("all of a set with parts", names("train/{}/1.png", "cat", "dog") + ["test/cat/1.png"], "data.part=all",
          refused="has folders train and test: load one of them", hint="data.part=train or data.part=test"),
     Case("parts of pairs, and other folders", pairs("train/images/{}.png", "train/masks/{}.png")
@@ -171,10 +175,10 @@ PARTS = [
                                       "annotations/instances_train2017.json": "{}"},
          refused="'annotations' beside the images holds .json files", hint="data.layout=images"),
     Case("classes in parts with masks beside", pairs("train/cat/{}.png", "train/cat/{}_mask.png")
-         | {"test/cat/c.png": None}, refused="can be read in two ways", hint="with data.root=./train"),
+         | {"test/cat/c.png": None}, refused="can be read in two ways", hint="with './train' as the data set"),
     Case("pairs and classes in a part", pairs("train/images/{}.png", "train/masks/{}.png")
          | {"train/cat/c.png": None, "test/images/d.png": None}, refused="can be read in two ways",
-         hint="data.layout=pairs or data.layout=classes with data.root=./train"),
+         hint="data.layout=pairs or data.layout=classes, with './train' as the data set"),
     Case("named folders in parts", pairs("train/a/{}.png", "train/b/{}.png") | pairs("val/a/{}.png", "val/b/{}.png", "c"),
          "data.images=a", "data.masks=b", layout=PAIR + " in train/", samples=2, parts=["train", "val"],
          found="images in 'a', masks in 'b', as set"),
@@ -182,13 +186,78 @@ PARTS = [
          refused=["can be read in two ways: the list 'labels.csv'", "parts of a data set ('train'"],
          hint="data.layout=list or data.layout=parts"),
     Case("a data set in a folder of its own", pairs("VOC2012/JPEGImages/{}.jpg", "VOC2012/SegmentationClass/{}.png"),
-         refused="holds nothing but the folder 'VOC2012', which looks like a data set itself", hint="data.root=./VOC2012"),
+         refused="holds nothing but the folder 'VOC2012', which looks like a data set itself", hint="give './VOC2012' as the data set"),
     Case("runs of stoker train beside classes", dict.fromkeys(names("{}/1.png", "cat", "dog")) | dict.fromkeys(
          ["runs/a/predictions.png", "other/predictions.png"]) | {f"{run}/{name}": "" for run in ("runs/a", "other")
          for name in ("config.yaml", "metrics.jsonl")},
          layout="folder of classes", samples=2, classes=["cat", "dog"], left_out={"folders of training runs": 2}),
     Case("an empty folder test beside classes", ["test/"] + names("{}/1.png", "cat", "dog"),
          layout="folder of classes", samples=2, classes=["cat", "dog"]),
+]
+
+NO_CLASSES = [
+    Case("two data sets", pairs("a/images/{}.png", "a/masks/{}.png") | pairs("b/images/{}.png", "b/masks/{}.png"),
+         refused=["the folder 'a' in '.' is not a class", "images in 'images' and masks in 'masks'"],
+         hint=["give './a' as the data set", "data.layout=classes, if 'a' is a class"]),
+    Case("two data sets with parts", names("{}/train/1.png", "a", "b") + names("{}/test/2.png", "a", "b"),
+         refused=["the folder 'a' in '.' is not a class", "parts of a data set ('train' and 'test')"],
+         hint="give './a' as the data set"),
+    Case("two data sets, as classes", pairs("a/images/{}.png", "a/masks/{}.png") | {"b/images/1.png": None},
+         "data.layout=classes", layout="folder of classes", samples=5, classes=["a", "b"]),
+    Case("VOC, two folders deeper", pairs("VOCdevkit/VOC2012/JPEGImages/{}.jpg", "VOCdevkit/VOC2012/SegmentationClass/{}.png"),
+         refused="has images in one folder alone, 'VOCdevkit'", hint="give './VOCdevkit/VOC2012' as the data set"),
+    Case("Food-101, a folder deeper", dict.fromkeys(names("food-101/images/{}/1.jpg", "apple_pie", "baklava"))
+         | {"food-101/meta/classes.txt": "apple_pie\n", "readme.txt": ""},
+         refused="the data set seems to be './food-101/images'", hint="give './food-101/images' as the data set"),
+    Case("Supervisely, a folder deeper", {"ds/img/0.jpg": None, "ds/ann/0.jpg.json": "{}", "meta.json": "{}"},
+         refused="the data set seems to be './ds'", hint="give './ds' as the data set"),
+    Case("one class", names("cat/{}.jpg", *"12"), layout="folder of classes", samples=2, classes=["cat"]),
+    Case("folds of a cross-validation", names("fold_{}/cat/1.png", *"012") + names("fold_{}/dog/1.png", *"012"),
+         refused="the folders 'fold_0' to 'fold_2' in '.' are called like parts of a cross-validation",
+         hint=["give './fold_0' as the data set and data.val_root=./fold_2", "data.layout=classes"]),
+    Case("splits of pairs", pairs("split1/images/{}.png", "split1/masks/{}.png")
+         | pairs("split2/images/{}.png", "split2/masks/{}.png"), refused="called like parts of a cross-validation",
+         hint="data.val_root=./split2"),
+    Case("classes called fold", names("{}/1.png", "fold1", "fold2"), layout="folder of classes", samples=2,
+         classes=["fold1", "fold2"]),
+    Case("Data Science Bowl", {"stage1_train/a9/images/a9.png": None, "stage1_train/b9/images/b9.png": None,
+                               "stage1_test/c9/images/c9.png": None,
+                               **masks(*names("stage1_train/a9/masks/{}.png", "1", "2"), "stage1_train/b9/masks/3.png")},
+         refused=["'./stage1_train' has a folder for each image, 'a9' and others", "a mask file for each object"],
+         hint=["merge the masks", "data.layout=parts"]),
+    Case("Data Science Bowl, test", names("stage1_train/{0}/images/{0}.png", "a9", "b9") + ["stage1_test/c9/images/c9.png"],
+         "data.part=test", refused="'./stage1_test' has a folder for each image, 'c9' and others, which are not classes",
+         hint="data.layout=images with './stage1_test' as the data set"),
+    Case("a class called mask in parts", names("train/{}/1.png", "mask", "nomask") + names("test/{}/1.png", "mask", "nomask"),
+         refused="the folder 'mask' in './train' is called like masks", hint="if 'mask' is a class: data.layout=parts"),
+    Case("a class called mask in parts, as told", names("train/{}/1.png", "mask", "nomask")
+         + names("test/{}/1.png", "mask", "nomask"), "data.layout=parts", layout="folder of classes in train/", samples=2,
+         classes=["mask", "nomask"], parts=["train", "test"]),
+    Case("its test part", names("train/{}/1.png", "mask", "nomask") + ["test/mask/1.png"], "data.layout=parts",
+         "data.part=test", layout="folder of classes in test/", samples=1, classes=["mask", "nomask"],
+         parts=["train", "test"]),
+    Case("images and masks by other names (ISIC)", pairs("ISIC_Training_Input/{}.jpg", "ISIC_GroundTruth/{}_segmentation.png",
+                                                         "abc"),
+         refused=["can be read in two ways", "images in 'ISIC_Training_Input' with masks in 'ISIC_GroundTruth'"],
+         hint="data.images=ISIC_Training_Input data.masks=ISIC_GroundTruth, or data.layout=classes"),
+    Case("images and masks by other names, as told", pairs("Input/{}.jpg", "GroundTruth_1/{}_segmentation.png", "abc"),
+         "data.images=Input", "data.masks=GroundTruth_1", layout=PAIR, samples=3, found="as set"),
+    Case("frames and segmentation_maps", pairs("frames/{}.png", "segmentation_maps/{}.png", "abc"),
+         refused="images in 'frames' with masks in 'segmentation_maps'", hint="data.images=frames"),
+    Case("JPEG here and PNG there", pairs("sat/{}.jpg", "map/{}.png", "abc"),
+         refused="images in 'sat' with masks in 'map'", hint="data.images=sat data.masks=map, or data.layout=classes"),
+    Case("the same in parts", pairs("train/sat/{}.jpg", "train/map/{}.png", "abc"),
+         refused="images in 'sat' with masks in 'map'", hint="data.images=sat data.masks=map, or data.layout=parts"),
+    Case("in parts, as classes", pairs("train/sat/{}.jpg", "train/map/{}.png", "abc"), "data.layout=parts",
+         layout="folder of classes in train/", samples=6, classes=["map", "sat"], parts=["train"]),
+    Case("classes numbered alike", names("cat/{}.jpg", *"1234") + names("dog/{}.jpg", *"1234"),
+         layout="folder of classes", samples=8, classes=["cat", "dog"]),
+    Case("with_mask and without_mask, numbered alike", names("with_mask/{}.jpg", *"123") + names("without_mask/{}.jpg", *"123"),
+         layout="folder of classes", samples=6, classes=["with_mask", "without_mask"]),
+    Case("classes with a folder images each (Tiny ImageNet)", names("train/{}/images/1.png", "n01", "n02"),
+         layout="folder of classes in train/", samples=2, classes=["n01", "n02"], parts=["train"]),
+    Case("classes of folders", names("cat/{}/1.png", "2023", "2024") + names("dog/{}/1.png", "2023", "2024"),
+         layout="folder of classes", samples=4, classes=["cat", "dog"]),
 ]
 
 VOC_NAMES = ["background", "aeroplane", "bicycle", "bird", "boat", "bottle", "bus", "car", "cat", "chair", "cow",
@@ -260,10 +329,16 @@ OTHERS = [
          found="the same names"),
     Case("YOLO boxes, as images", dict.fromkeys(names("images/{}.png", *"ab")) | {"labels/a.txt": "0 .5 .5 .1 .1\n"},
          "data.layout=images", layout="folder of images", samples=2, left_out={"txt files: not images": 1}),
+    Case("YOLO boxes with parts", dict.fromkeys(names("images/{}/1.png", "train", "val"))
+         | {"labels/train/1.txt": "0 .5 .5 .1 .1 .1 .1\n"}, refused="'labels' beside the images holds .txt files",
+         hint="data.layout=images with './images/train' as the data set loads the images alone"),
+    Case("its images alone", dict.fromkeys(names("images/{}/1.png", "train", "val"))
+         | {"labels/train/1.txt": "0 .5 .5 .1 .1 .1 .1\n"}, "data.layout=images", root="images/train",
+         layout="folder of images", samples=1),
     Case("boxes of VOC beside images", {"images/a.png": None, "annotations/a.xml": "<annotation/>"},
          refused="'./annotations/a.xml' is a VOC annotation", hint="data.layout=images"),
     Case("CelebAMask-HQ", {"CelebA-HQ-img/0.jpg": None, "CelebAMask-HQ-mask-anno/0/00000_hair.png": MASK},
-         refused=["is CelebAMask-HQ", "one mask file per part of a face"], hint=["data.masks=NAME", "data.layout=images"]),
+         refused=["is CelebAMask-HQ", "one mask file per part of a face"], hint=["data.masks=NAME", "data.layout=images with './CelebA-HQ-img' as the data set"]),
     Case("pairs are asked for", names("{}/1.png", "cat", "dog"), "data.layout=pairs",
          refused="data.layout = pairs, but", hint="data.masks=NAME"),
     Case("a list is asked for", names("{}/1.png", "cat", "dog"), "data.layout=list",
@@ -281,6 +356,9 @@ class Folders(unittest.TestCase):
 
     def test_parts(self):
         run_cases(self, PARTS)
+
+    def test_folders_that_are_no_classes(self):
+        run_cases(self, NO_CLASSES)
 
     def test_lists_of_parts(self):
         run_cases(self, LISTED)
@@ -322,6 +400,18 @@ class Training(Workspace):
         self.assertIn("name the folders of the images that are meant, such as 'd/test'", done.stderr)
         done = self.stoker("predict", "r", "d/test")
         self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_images_in_any_folders_are_predicted(self):
+        self.build([f"d/{name}/{i}.png" for name in ("cat", "dog") for i in range(2)] + ["new/photos/2024/1.png"]
+                   + ["folds/fold_1/x/1.png", "folds/fold_2/x/1.png", "each/a/images/a.png"])
+        done = self.stoker("train", "d", "--run", "r", *self.SMALL)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for folder in ("new", "folds", "each"):
+            done = self.stoker("predict", "r", folder)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        Case("", pairs("two/a/images/{}.png", "two/a/masks/{}.png") | {"two/b/1.png": None}).build(self.folder)
+        done = self.stoker("predict", "r", "two")
+        self.assertIn("name the folders of the images that are meant", done.stderr)
 
     def test_without_val_the_training_part_is_split(self):
         self.build([f"d/{part}/{name}/{i}.png" for part in ("train", "test") for name in ("cat", "dog") for i in range(4)])

@@ -173,7 +173,7 @@ REFUSED = [
     ("no header, three columns", {"labels.csv": rows("0.png,1,2", "1.png,3,4")}, [],
      Refused("has no header and 3 columns", "data.columns='file=1,label=2'")),
     ("two lists", {"labels.csv": rows("file,label", *NAMED), "annotations.csv": rows("file,label", *NAMED)}, [],
-     Refused("has two lists, 'labels.csv' and 'annotations.csv'", "data.root=")),
+     Refused("has two lists, 'labels.csv' and 'annotations.csv'", "as the data set: ")),
     ("two extensions", {"labels.csv": rows("id,label", "0,cat"), "images/0.npy": b""}, [],
      Refused("a name of the list can be", "extensions")),
     ("two folders", {"labels.csv": rows("file,label", *NAMED), **images("a/{}.png"), **images("b/{}.png"),

@@ -26,6 +26,8 @@ static void names_of_folders(void **state)
         {"valid", STK_FOLDER_PLAIN, STK_SOURCE_VAL, false},
         {"validation_set", STK_FOLDER_PLAIN, STK_SOURCE_VAL, false},
         {"val2017", STK_FOLDER_PLAIN, STK_SOURCE_VAL, false},
+        {"stage1_train", STK_FOLDER_PLAIN, STK_SOURCE_TRAIN, false},
+        {"stage1", STK_FOLDER_PLAIN, 0, false},
         {"testannot", STK_FOLDER_MASKS, STK_SOURCE_TEST, false},
         {"train_masks", STK_FOLDER_MASKS, STK_SOURCE_TRAIN, false},
         {"masks-val", STK_FOLDER_MASKS, STK_SOURCE_VAL, false},

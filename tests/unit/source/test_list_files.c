@@ -73,7 +73,7 @@ static void where_the_files_are(void **state)
                   "extensions");
     tree_file("labels.csv", "file,label\n1.png,x\n");
     check_refused(NULL, STK_ERROR_DATA, "has two lists, 'labels.csv' and 'train.csv'",
-                  "/labels.csv or data.root=");
+                  "/labels.csv' or '");
 }
 
 /* Tables that are called like lists, beside folders of classes. */
