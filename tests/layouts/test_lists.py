@@ -57,6 +57,13 @@ def rows(header, *lines, end="\n"):
 CATS = {"cat": 2, "dog": 2}
 NAMED = ["0.png,cat", "1.png,dog", "2.png,cat", "3.png,dog"]
 
+HALF = Read({"cat": 1, "dog": 1}, samples=2)
+
+
+def flagged(first, second):
+    return [f"{row},{first if i < 2 else second}" for i, row in enumerate(NAMED)]
+
+
 READ = [
     ("file and label", {"labels.csv": rows("file,label", *NAMED)}, [], Read(CATS)),
     ("other case", {"labels.csv": rows("File,LABEL", *NAMED)}, [], Read(CATS)),
@@ -114,6 +121,18 @@ READ = [
      Read(CATS, unused=["column 'fold'"])),
     ("numbers of parts, ignored", {"labels.csv": rows("file,label,partition", *(row + ",0" for row in NAMED))},
      ["data.columns=split=none"], Read(CATS, unused=["column 'partition'"])),
+    ("is_valid of fastai", {"labels.csv": rows("file,label,is_valid", *flagged("False", "True"))}, [], HALF),
+    ("is_test", {"labels.csv": rows("file,label,is_test", *flagged("0", "1"))}, [], HALF),
+    ("is_train", {"labels.csv": rows("file,label,is_train", *flagged("yes", "no"))}, [], HALF),
+    ("is_valid by data.columns", {"labels.csv": rows("file,label,is_valid", *flagged("0.0", "1.0"))},
+     ["data.columns=split=is_valid"], HALF),
+    ("valid, chosen", {"labels.csv": rows("file,label,valid", *flagged("0", "1"))}, ["data.columns=split=valid"], HALF),
+    ("data_split", {"labels.csv": rows("file,label,data_split", *flagged("train", "val"))}, [], HALF),
+    ("Set", {"labels.csv": rows("file,label,Set", *flagged("TRAIN", "TEST"))}, [], HALF),
+    ("is_valid in JSON", {"labels.jsonl": "".join(f'{{"file": "{r[:5]}", "label": "{r[6:]}", "is_valid": {str(i > 1).lower()}'
+                                                  '}\n' for i, r in enumerate(NAMED))}, [], HALF),
+    ("parts under another name, ignored", {"labels.csv": rows("file,label,origin", *flagged("train", "val"))},
+     ["data.columns=split=none"], Read(CATS, unused=["column 'origin'"])),
     ("values", {"labels.csv": rows("file,value", *(f"{i}.png,{i}.5" for i in range(4)))}, [], Read(network=None)),
     ("values called age", {"labels.csv": rows("file,age", *(f"{i}.png,{30 + i}" for i in range(4)))}, [],
      Read(network=None)),
@@ -170,6 +189,15 @@ REFUSED = [
      Refused("lists of labels", "data.columns='label=none'")),
     ("parts as numbers", {"labels.csv": rows("image_id,partition,label", "0.png,0,x", "1.png,2,y")}, [],
      Refused("the column 'partition' has '0', which is none of train, val and test", "data.columns='split=none'")),
+    ("parts under another name", {"labels.csv": rows("file,label,origin", *flagged("train", "val"))}, [],
+     Refused("the column 'origin' can say which rows are for training", "data.columns='split=origin'")),
+    ("parts under another name, sorted", {"labels.csv": rows("file,label,origin", *["0.png,cat,train"] * 400,
+                                                             "1.png,dog,test")}, [],
+     Refused("the column 'origin' can say which rows are for training", "data.columns='split=none'")),
+    ("valid may be quality", {"labels.csv": rows("file,label,valid", *flagged("0", "1"))}, [],
+     Refused("the column 'valid' can say", "data.columns='split=none'")),
+    ("is_val and is_test", {"labels.csv": rows("file,label,is_val,is_test", *(row + ",0,1" for row in NAMED))}, [],
+     Refused("the columns 'is_val' and 'is_test' can both be the split", "data.columns='split=is_test'")),
     ("no header, three columns", {"labels.csv": rows("0.png,1,2", "1.png,3,4")}, [],
      Refused("has no header and 3 columns", "data.columns='file=1,label=2'")),
     ("two lists", {"labels.csv": rows("file,label", *NAMED), "annotations.csv": rows("file,label", *NAMED)}, [],
