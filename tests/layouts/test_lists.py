@@ -64,6 +64,10 @@ def flagged(first, second):
     return [f"{row},{first if i < 2 else second}" for i, row in enumerate(NAMED)]
 
 
+def named(*labels):
+    return rows("file,label", *(f"{i}.png,{label}" for i, label in enumerate(labels)))
+
+
 READ = [
     ("file and label", {"labels.csv": rows("file,label", *NAMED)}, [], Read(CATS)),
     ("other case", {"labels.csv": rows("File,LABEL", *NAMED)}, [], Read(CATS)),
@@ -133,6 +137,14 @@ READ = [
                                                   '}\n' for i, r in enumerate(NAMED))}, [], HALF),
     ("parts under another name, ignored", {"labels.csv": rows("file,label,origin", *flagged("train", "val"))},
      ["data.columns=split=none"], Read(CATS, unused=["column 'origin'"])),
+    ("class names with blanks", {"labels.csv": named("golden retriever", "polar bear", "bear", "flat coated retriever")},
+     [], Read({"golden retriever": 1, "polar bear": 1, "bear": 1, "flat coated retriever": 1})),
+    ("adjective and noun", {"labels.csv": named("red car", "blue car", "red van", "blue van")}, [],
+     Read({"red car": 1, "blue car": 1, "red van": 1, "blue van": 1})),
+    ("one name of many is like two", {"labels.csv": named("sea lion", "lion", "sea snake", "New York")}, [],
+     Read({"sea lion": 1, "lion": 1, "sea snake": 1, "New York": 1})),
+    ("combinations as classes", {"labels.csv": named("scab leaf_spot", "scab", "healthy", "scab")},
+     ["data.columns=label=label"], Read({"scab leaf_spot": 1, "scab": 2, "healthy": 1})),
     ("values", {"labels.csv": rows("file,value", *(f"{i}.png,{i}.5" for i in range(4)))}, [], Read(network=None)),
     ("values called age", {"labels.csv": rows("file,age", *(f"{i}.png,{30 + i}" for i in range(4)))}, [],
      Read(network=None)),
@@ -185,6 +197,12 @@ REFUSED = [
      Refused("several labels in one cell ('cat;dog')", "data.columns='label=tags'")),
     ("labels with blanks", {"labels.csv": rows("Id,Target", "0,16 0", "1,5", "2,x y")}, [],
      Refused("multi-label classification is not supported", "data.columns='label=Target'")),
+    ("tags of Planet", {"labels.csv": named("clear water road", "haze", "clear", "haze water")}, [],
+     Refused("several labels in one cell ('haze water')", "data.columns='label=label' takes each combination")),
+    ("labels with blanks, joined by _", {"labels.csv": named("scab leaf_spot", "scab", "healthy", "scab")}, [],
+     Refused("several labels in one cell ('scab leaf_spot')", "data.columns='label=label'")),
+    ("combinations of two", {"labels.csv": named("clear primary", "haze primary", "clear primary water", "haze water")},
+     [], Refused("several labels in one cell ('clear primary')", "data.columns='label=label'")),
     ("lists of labels in JSON", {"labels.jsonl": '{"file": "0.png", "label": ["cat", "dog"]}\n'}, [],
      Refused("lists of labels", "data.columns='label=none'")),
     ("parts as numbers", {"labels.csv": rows("image_id,partition,label", "0.png,0,x", "1.png,2,y")}, [],
