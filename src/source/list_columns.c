@@ -21,9 +21,10 @@ static const char *const file_names[] = {"file",      "path",          "image", 
                                          "imageid",   "imgid",         "photoid", "name",     "id",
                                          "url",       "imageurl",      NULL};
 static const char *const label_names[] = {
-    "label",   "class",      "category",   "species", "classname",  "labelname",   "categoryname",
-    "classid", "labelid",    "categoryid", "breed",   "diagnosis",  "groundtruth", "labels",
-    "classes", "categories", "tags",       "tag",     "classlabel", NULL};
+    "label",   "class",      "category",   "species",   "classname",  "labelname",   "categoryname",
+    "classid", "labelid",    "categoryid", "breed",     "diagnosis",  "groundtruth", "labels",
+    "classes", "categories", "tags",       "tag",       "classlabel", "speciesname", "breedname",
+    "tagname", "imagelabel", "imageclass", "truelabel", NULL};
 static const char *const mixed_names[] = {"target", "y", NULL}; /* a label if it is not a number */
 static const char *const value_names[] = {"value", "target", NULL};
 static const char *const weak_value_names[] = {"score", "age", "y", NULL}; /* not beside a label */

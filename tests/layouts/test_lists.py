@@ -73,6 +73,8 @@ READ = [
     ("other case", {"labels.csv": rows("File,LABEL", *NAMED)}, [], Read(CATS)),
     ("Image Name, class", {"labels.csv": rows("Image Name,Class", *NAMED)}, [], Read(CATS)),
     ("img_path, category", {"labels.csv": rows("img_path,category", *NAMED)}, [], Read(CATS)),
+    ("Species Name", {"metadata.csv": rows("File;Species Name;Weight", *(r.replace(",", ";") + ";0.5" for r in NAMED))}, [],
+     Read(CATS, unused=["column 'Weight'"])),
     ("filename and id", {"labels.csv": rows("id,filename,species", *(f"{9 - i},{NAMED[i]}" for i in range(4)))}, [],
      Read(CATS, unused=["column 'id'"])),
     ("Windows: BOM, CRLF", {"labels.csv": "\ufeff" + rows("file,label", *NAMED, end="\r\n")}, [], Read(CATS)),
