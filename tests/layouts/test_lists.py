@@ -215,6 +215,10 @@ REFUSED = [
      Refused("lists of labels", "data.columns='label=none'")),
     ("parts as numbers", {"labels.csv": rows("image_id,partition,label", "0.png,0,x", "1.png,2,y")}, [],
      Refused("the column 'partition' has '0', which is none of train, val and test", "data.columns='split=none'")),
+    ("absolute paths of another machine", {"labels.csv": rows("file,label", *("/home/joe/" + row for row in NAMED))}, [],
+     Refused("the file '/home/joe/0.png' is an absolute path", "relative to the folder of the list")),
+    ("an empty label", {"labels.csv": rows("file,label", *NAMED[:3], "3.png,")}, [],
+     Refused("the label is missing", "fix or remove this row of the list; or continue with data.on_bad_sample")),
     ("parts under another name", {"labels.csv": rows("file,label,origin", *flagged("train", "val"))}, [],
      Refused("the column 'origin' can say which rows are for training", "data.columns='split=origin'")),
     ("parts under another name, sorted", {"labels.csv": rows("file,label,origin", *["0.png,cat,train"] * 400,
@@ -263,8 +267,8 @@ def build(folder, files):
         path.write_bytes(data if isinstance(data, bytes) else data.encode())
 
 
-def run(*arguments):
-    done = subprocess.run([STOKER, *arguments], capture_output=True, text=True, timeout=60,
+def run(*arguments, folder=None):
+    done = subprocess.run([STOKER, *arguments], capture_output=True, text=True, timeout=60, cwd=folder,
                           env={**os.environ, "NO_COLOR": "1"})
     return done.returncode, done.stdout, done.stderr
 
@@ -298,7 +302,7 @@ class Lists(unittest.TestCase):
 
     def check_refused(self, root, settings, expected):
         for verb in ("load", "train"):
-            status, _, said = run(verb, root, *settings)
+            status, _, said = run(verb, root, *settings, folder=root)  # it may get as far as runs/
             self.assertNotEqual(status, 0)
             message, _, hint = said.partition("hint:")
             self.assertIn(expected.message, message)
