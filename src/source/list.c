@@ -229,6 +229,7 @@ static stk_status open_list(stk__list *list, const stk__site *site, stk_error *e
     STK__TRY(stk__list_finish(list, error));
     if (list->files.source.info.count == 0) return refuse_part(list, site->options->part, error);
     STK__TRY(stk__list_check_labels(list, error));
+    STK__TRY(stk__list_check_points(list, error));
     STK__TRY(list_point_names(list, error));
     tell_info(list, site);
     list->files.source.ops = &list_ops;
