@@ -55,6 +55,7 @@ static stk_status judge(const probe *p, stk_error *error)
     stk__fail(error, STK_ERROR_DATA, "none of the samples that were checked is usable; the first: %s",
               p->first_error.message);
     stk__error_place(error, "%s", p->first_error.place);
+    if (p->first_error.hint[0]) stk__error_hint(error, "%s", p->first_error.hint);
     return STK_ERROR_DATA;
 }
 

@@ -33,6 +33,10 @@ static stk_status refuse_row(const stk__list *list, const stk__row *row, stk_err
     else
         stk__damaged(error, STK_DAMAGE_BAD_ROW, "%s", text_of(list, row));
     stk__error_place(error, "%s:%u", list->path, row->line);
+    const bool absolute =
+        row->state == STK_ROW_BAD && strstr(text_of(list, row), "is an absolute path") != NULL;
+    stk__error_hint(error, absolute ? "write the names relative to the folder of the list"
+                                    : "fix or remove this row of the list");
     return STK_ERROR_SAMPLE;
 }
 
@@ -225,6 +229,7 @@ static stk_status open_list(stk__list *list, const stk__site *site, stk_error *e
     STK__TRY(stk__list_finish(list, error));
     if (list->files.source.info.count == 0) return refuse_part(list, site->options->part, error);
     STK__TRY(stk__list_check_labels(list, error));
+    STK__TRY(stk__list_check_points(list, error));
     STK__TRY(list_point_names(list, error));
     tell_info(list, site);
     list->files.source.ops = &list_ops;

@@ -102,6 +102,9 @@ void stk__list_tell_others(const stk__site *site, stk__source_info *info);
 /* Refuses labels that are several in one cell, "a;b" or "a b". After the end. */
 stk_status stk__list_check_labels(const stk__list *list, stk_error *error);
 
+/* Refuses points between 0 and 1 (list_points.c). After the end. */
+stk_status stk__list_check_points(const stk__list *list, stk_error *error);
+
 /* After the last row: numbers the names, sorts, marks rows for the same file, drops those of other parts. */
 stk_status stk__list_finish(stk__list *list, stk_error *error);
 

@@ -21,18 +21,16 @@ static const char *const file_names[] = {"file",      "path",          "image", 
                                          "imageid",   "imgid",         "photoid", "name",     "id",
                                          "url",       "imageurl",      NULL};
 static const char *const label_names[] = {
-    "label",   "class",      "category",   "species", "classname",  "labelname",   "categoryname",
-    "classid", "labelid",    "categoryid", "breed",   "diagnosis",  "groundtruth", "labels",
-    "classes", "categories", "tags",       "tag",     "classlabel", NULL};
+    "label",   "class",      "category",   "species",   "classname",  "labelname",   "categoryname",
+    "classid", "labelid",    "categoryid", "breed",     "diagnosis",  "groundtruth", "labels",
+    "classes", "categories", "tags",       "tag",       "classlabel", "speciesname", "breedname",
+    "tagname", "imagelabel", "imageclass", "truelabel", NULL};
 static const char *const mixed_names[] = {"target", "y", NULL}; /* a label if it is not a number */
 static const char *const value_names[] = {"value", "target", NULL};
 static const char *const weak_value_names[] = {"score", "age", "y", NULL}; /* not beside a label */
 static const char *const mask_names[] = {
     "mask",         "maskpath",         "maskfile", "maskname", "maskfilename",
     "segmentation", "segmentationpath", "segpath",  NULL};
-static const char *const split_names[] = {"split", "partition", "subset", NULL};
-static const char *const weak_split_names[] = {"set", "usage", "dataset", "phase",
-                                               NULL}; /* if parts are in it */
 
 /* --- names ---------------------------------------------------------------------------------------------- */
 
@@ -87,26 +85,14 @@ void stk__columns_look(stk__columns *columns, size_t index, const char *cell, si
     column->urls += memmem(cell, length, "://", 3) != NULL;
     column->nested |= *cell == '[' || *cell == '{';
     column->parts += stk__part_named(cell, length) != 0;
+    column->part_set |= stk__part_named(cell, length);
+    column->booleans += stk__flag_named(cell, length) >= 0;
     if (!stk__number_real(cell, length, &number)) return;
     column->numbers++;
     if (number >= -9e15 && number <= 9e15 && number == (double)(int64_t)number) column->wholes++;
     if (number == 0 || number == 1 || number == -1) column->flags++;
     if (number == 1) column->raised++;
     if (number == -1) column->lowered++;
-}
-
-uint32_t stk__part_named(const char *text, size_t length)
-{
-    static const struct {
-        const char *name;
-        uint32_t part;
-    } names[] = {{"train", STK_SOURCE_TRAIN}, {"training", STK_SOURCE_TRAIN}, {"val", STK_SOURCE_VAL},
-                 {"valid", STK_SOURCE_VAL},   {"validation", STK_SOURCE_VAL}, {"dev", STK_SOURCE_VAL},
-                 {"test", STK_SOURCE_TEST},   {"testing", STK_SOURCE_TEST}};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strlen(names[i].name) == length && strncasecmp(text, names[i].name, length) == 0)
-            return names[i].part;
-    return 0;
 }
 
 int stk__columns_find(const stk__columns *columns, stk__role role)
@@ -300,17 +286,6 @@ static void choose_other(stk__columns *columns, stk__role role, const char *cons
     if (found >= 0) stk__columns_at(columns, (size_t)found)->role = (uint8_t)role;
 }
 
-static void choose_split(stk__columns *columns)
-{
-    choose_other(columns, STK_ROLE_SPLIT, split_names);
-    const int found =
-        stk__columns_is_wished(columns, STK_ROLE_SPLIT) || stk__columns_find(columns, STK_ROLE_SPLIT) >= 0
-            ? -1
-            : find_among(columns, weak_split_names);
-    if (found >= 0 && stk__columns_at(columns, (size_t)found)->parts)
-        stk__columns_at(columns, (size_t)found)->role = STK_ROLE_SPLIT;
-}
-
 /* Without a header the first column is the file, a second one the label, or a value if it has decimals. */
 static stk_status choose_by_place(stk__columns *columns, stk_error *error)
 {
@@ -345,6 +320,6 @@ stk_status stk__columns_assign(stk__columns *columns, stk_error *error)
     STK__TRY(choose_label(columns, error));
     STK__TRY(choose_value(columns, error));
     choose_other(columns, STK_ROLE_MASK, mask_names);
-    choose_split(columns);
+    STK__TRY(stk__columns_choose_split(columns, error));
     return stk__columns_refuse_several(columns, error);
 }

@@ -21,17 +21,19 @@ typedef enum stk__role {
 enum { STK_COLUMN_ROWS = 256 }; /* rows that are looked at before roles are given */
 
 typedef struct stk__list_column {
-    size_t name;      /* in names */
-    uint8_t role;     /* stk__role */
-    bool nested;      /* a cell starts with '[' or '{': a list of boxes or points */
-    uint32_t cells;   /* filled ones among the rows looked at, and of these: */
-    uint32_t numbers; /* numbers */
-    uint32_t wholes;  /* integers, also 3.0 */
-    uint32_t flags;   /* 0, 1 or -1 */
-    uint32_t raised;  /* 1 */
-    uint32_t lowered; /* -1 */
-    uint32_t urls;    /* URLs */
-    uint32_t parts;   /* names of parts: train, val, test */
+    size_t name;       /* in names */
+    uint8_t role;      /* stk__role */
+    bool nested;       /* a cell starts with '[' or '{': a list of boxes or points */
+    uint32_t cells;    /* filled ones among the rows looked at, and of these: */
+    uint32_t numbers;  /* numbers */
+    uint32_t wholes;   /* integers, also 3.0 */
+    uint32_t flags;    /* 0, 1 or -1 */
+    uint32_t raised;   /* 1 */
+    uint32_t lowered;  /* -1 */
+    uint32_t urls;     /* URLs */
+    uint32_t booleans; /* True, False, yes, no, 0, 1 */
+    uint32_t parts;    /* names of parts: train, val, test */
+    uint32_t part_set; /* bits of these parts */
 } stk__list_column;
 
 /* What data.columns says of a role. */
@@ -47,10 +49,11 @@ typedef struct stk__columns {
     stk__buffer pairs;       /* of stk__column_pair: columns of points */
     stk__buffer point_texts; /* names of points, zero-terminated, one after the other */
     stk__column_wish wishes[STK_ROLE_COUNT];
-    const char *path; /* of the list, for messages */
-    uint64_t line;    /* of the header */
-    bool headless;    /* the first row is no header: columns are called 1, 2, … */
-    bool json;        /* keys of JSON objects: points are one of them */
+    const char *path;       /* of the list, for messages */
+    uint64_t line;          /* of the header */
+    uint32_t flag_parts[2]; /* parts that no and yes mean in the column of the split; 0: nothing */
+    bool headless;          /* the first row is no header: columns are called 1, 2, … */
+    bool json;              /* keys of JSON objects: points are one of them */
 } stk__columns;
 
 typedef struct stk__column_pair {
@@ -107,6 +110,18 @@ stk_status stk__columns_assign(stk__columns *columns, stk_error *error);
 
 /* STK_SOURCE_TRAIN … for train, training, val, valid, validation, dev, test, testing; 0: none of them. */
 uint32_t stk__part_named(const char *text, size_t length);
+
+/* 1 for true, yes, 1; 0 for false, no, 0; -1: none of them. */
+int stk__flag_named(const char *text, size_t length);
+
+/* The part that a cell of the split column names; 0: none. */
+uint32_t stk__columns_part(const stk__columns *columns, const char *text, size_t length);
+
+/* Gives a column the role of the split, or refuses two, or one that may be something else (list_split.c). */
+stk_status stk__columns_choose_split(stk__columns *columns, stk_error *error);
+
+/* True when all cells so far name the same part: later rows tell whether the column is the split. */
+bool stk__columns_may_split(const stk__columns *columns, size_t index);
 
 /* The column with a role; -1: none. Not for points. */
 int stk__columns_find(const stk__columns *columns, stk__role role);

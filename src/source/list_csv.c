@@ -97,13 +97,17 @@ static stk_status read_names(stk__columns *columns, stk__csv *csv, const char *r
 static stk_status look_at_rows(stk__columns *columns, stk__csv *csv, stk_error *error)
 {
     const uint64_t start = stk__byte_reader_tell(&csv->reader), line = csv->next_line;
-    for (int row = 0; row < STK_COLUMN_ROWS; row++) {
+    bool open = true; /* a list that is sorted by part has train alone in its first rows */
+    for (int row = 0; row < STK_COLUMN_ROWS || open; row += row < STK_COLUMN_ROWS) {
         const stk_status status = stk__csv_next(csv, error);
         if (status == STK_END) break;
         STK__TRY(status);
+        open = false;
         for (size_t i = 0; i < stk__csv_count(csv) && i < stk__columns_count(columns); i++) {
             const stk__csv_text cell = stk__csv_at(csv, i);
-            stk__columns_look(columns, i, cell.data, cell.length);
+            if (row < STK_COLUMN_ROWS || stk__columns_may_split(columns, i))
+                stk__columns_look(columns, i, cell.data, cell.length);
+            open |= stk__columns_may_split(columns, i);
         }
     }
     stk__byte_reader_seek(&csv->reader, start);

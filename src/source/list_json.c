@@ -52,6 +52,8 @@ static void look_at(stk__columns *columns, size_t index, const json_t *value)
         snprintf(text, sizeof text, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
     else if (json_is_real(value))
         snprintf(text, sizeof text, "%.17g", json_real_value(value));
+    else if (json_is_boolean(value))
+        snprintf(text, sizeof text, "%s", json_is_true(value) ? "true" : "false");
     else if (json_is_array(value) || json_is_object(value))
         snprintf(text, sizeof text, "[]");
     if (*text) stk__columns_look(columns, index, text, strlen(text));
@@ -187,8 +189,10 @@ static void take_texts(const stk__list *list, const json_t *object, stk__draft *
     const json_t *file = find_role(list, object, STK_ROLE_FILE),
                  *mask = find_role(list, object, STK_ROLE_MASK);
     const json_t *split = find_role(list, object, STK_ROLE_SPLIT);
-    draft->split = json_string_value(split);
-    draft->split_length = json_string_length(split);
+    draft->split = json_is_boolean(split) ? (json_is_true(split) ? "1" : "0") : json_string_value(split);
+    if (json_is_integer(split) && (json_integer_value(split) | 1) == 1)
+        draft->split = json_integer_value(split) ? "1" : "0";
+    draft->split_length = draft->split ? strlen(draft->split) : 0;
     if (file && !json_is_string(file)) stk__draft_fault(draft, "'file' is not a text");
     if (json_is_string(file)) {
         draft->file = json_string_value(file);

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PARTS_MOST = 32 };
+enum { PARTS_MOST = 32, NAMES_MOST = 512 }; /* parts of a name; names that are compared with each other */
 
 typedef struct label_parts {
     const char *part[PARTS_MOST];
@@ -44,7 +44,7 @@ static bool shares_parts(const stk__classes *classes, int32_t index, const char 
     const label_parts parts = split(classes->list[index], separators);
     for (size_t i = 0; i < parts.count; i++) {
         bool shared = false;
-        for (int32_t other = 0; other < classes->count && other < 512 && !shared; other++) {
+        for (int32_t other = 0; other < classes->count && other < NAMES_MOST && !shared; other++) {
             const label_parts theirs = split(classes->list[other], separators);
             for (size_t k = 0; other != index && k < theirs.count && !shared; k++)
                 shared = theirs.length[k] == parts.length[i] &&
@@ -54,6 +54,50 @@ static bool shares_parts(const stk__classes *classes, int32_t index, const char 
     }
     return parts.count >
            3; /* names of two or three words may share all of them: red car, red van, blue car */
+}
+
+static bool has_word(const label_parts *parts, const char *word, size_t length)
+{
+    for (size_t i = 0; i < parts->count; i++)
+        if (parts->length[i] == length && memcmp(parts->part[i], word, length) == 0) return true;
+    return false;
+}
+
+/* "clear water" beside "clear" or "clear water road": all words of one name are in the other. A '_' joins the
+ * words of one label, so that a blank is between labels; else every further word must be in a third name. */
+static bool is_combination(const stk__classes *classes, int32_t index)
+{
+    const label_parts mine = split(classes->list[index], ", ");
+    const bool joined = strchr(classes->list[index], '_') != NULL;
+    bool known[PARTS_MOST] = {false}, within = false;
+    for (int32_t other = 0; other < classes->count && other < NAMES_MOST; other++) {
+        if (other == index) continue;
+        const label_parts theirs = split(classes->list[other], ", ");
+        size_t shared = 0;
+        for (size_t i = 0; i < mine.count; i++)
+            if (has_word(&theirs, mine.part[i], mine.length[i])) known[i] = ++shared;
+        within |= theirs.count && theirs.count < mine.count && shared == theirs.count;
+        within |= theirs.count > mine.count && shared == mine.count;
+    }
+    for (size_t i = 0; i < mine.count && !joined; i++)
+        within &= known[i];
+    return mine.count > 1 && within;
+}
+
+/* A name that is a combination, if at least half of the names of several words are: "sea lion" beside "lion"
+ * and "sea snake" is one of many that are not. */
+static const char *find_combination(const stk__classes *classes)
+{
+    const char *first = NULL;
+    size_t several = 0, combined = 0;
+    for (int32_t i = 0; i < classes->count && i < NAMES_MOST; i++) {
+        if (split(classes->list[i], ", ").count < 2) continue;
+        several++;
+        if (!is_combination(classes, i)) continue;
+        combined++;
+        if (!first) first = classes->list[i];
+    }
+    return 2 * combined >= several ? first : NULL;
 }
 
 /* "16 0" */
@@ -69,9 +113,9 @@ static const char *find_several(const stk__classes *classes)
         if (is_numbers(name)) return name;
         if (strpbrk(name, ";|") && split(name, ";|").count > 1) return name;
         if (has_known_parts(classes, name, ",") || has_known_parts(classes, name, ", ")) return name;
-        if (i < 512 && (shares_parts(classes, i, ", ") || shares_parts(classes, i, ","))) return name;
+        if (i < NAMES_MOST && (shares_parts(classes, i, ", ") || shares_parts(classes, i, ","))) return name;
     }
-    return NULL;
+    return find_combination(classes);
 }
 
 stk_status stk__list_check_labels(const stk__list *list, stk_error *error)

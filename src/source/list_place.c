@@ -232,6 +232,120 @@ static stk_status extend_all(stk__list *list, const search *find, const candidat
     return STK_OK;
 }
 
+/* --- several folders ---------------------------------------------------------------------------------------
+ *
+ * part_1/ and part_2/, and names in the list that say nothing of them: files are found by the end of their
+ * path. */
+
+/* True when a name is not in the folder, but, with names given, among these. */
+static bool lacks_some(const stk__list *list, const search *find, const candidate *in,
+                       const stk__catalog *names)
+{
+    char name[PATH_MAX];
+    for (uint64_t i = 0; i < stk__catalog_count(&list->files.catalog); i++) {
+        const stk__entry *entry = stk__catalog_at(&list->files.catalog, i);
+        if (!is_good(list, entry)) continue;
+        name_as_key(list, entry, name);
+        if (!find_file(find, in, name) && (!names || stk__catalog_find(names, name, strlen(name))))
+            return true;
+    }
+    return false;
+}
+
+/* Keys are names without folders, row is the place in the scan. Without folders that never belong to a list.
+ */
+static stk_status index_names(const stk__list *list, const search *find, stk__catalog *names,
+                              stk_error *error)
+{
+    char word[16];
+    find_word(list->path, word);
+    for (uint64_t i = 0; i < stk__catalog_count(find->files); i++) {
+        const stk__entry *file = stk__catalog_at(find->files, i);
+        const char *key = stk__catalog_key(find->files, file), *slash = strrchr(key, '/');
+        const size_t above = slash ? (size_t)(slash + 1 - key) : 0;
+        if (rank_folder(key, above, word) < 0) continue;
+        STK__TRY(stk__catalog_add(names, key + above, file->length - above, (uint32_t)i, error));
+    }
+    stk__catalog_sort(names);
+    return STK_OK;
+}
+
+/* The first of the names that are equal. */
+static const stk__entry *find_name(const stk__catalog *names, const char *name, size_t length)
+{
+    const stk__entry *found = stk__catalog_find(names, name, length), *start = stk__catalog_at(names, 0);
+    while (found && found > start && found[-1].length == length &&
+           memcmp(stk__catalog_key(names, found - 1), name, length) == 0)
+        found--;
+    return found;
+}
+
+static stk_status refuse_files(const stk__list *list, const search *find, const uint32_t files[2],
+                               stk_error *error)
+{
+    char first[PATH_MAX], second[PATH_MAX];
+    stk__files_path(find->files, stk__catalog_at(find->files, files[0]), "", first, sizeof first);
+    stk__files_path(find->files, stk__catalog_at(find->files, files[1]), "", second, sizeof second);
+    stk__fail(error, STK_ERROR_DATA, "a name of the list can be '%s' or '%s'", first + 1, second + 1);
+    stk__error_place(error, "%s", list->path);
+    stk__error_hint(error, "write the folder and the extension with the names in the list");
+    return STK_ERROR_DATA;
+}
+
+static stk_status place_entry(stk__list *list, const search *find, const stk__catalog *names,
+                              stk__entry *entry, stk_error *error)
+{
+    char name[PATH_MAX];
+    name_as_key(list, entry, name);
+    const size_t length = strlen(name);
+    const stk__entry *at = find_name(names, name, length),
+                     *end = stk__catalog_at(names, stk__catalog_count(names));
+    uint32_t files[2] = {0};
+    size_t count = 0;
+    for (; at && at < end && at->length == length && count < 2; at++) {
+        if (memcmp(stk__catalog_key(names, at), name, length) != 0) break;
+        const uint8_t extension = stk__catalog_at(find->files, at->row)->extension;
+        if (entry->extension >= STK_EXTENSION_OTHER || entry->extension == extension)
+            files[count++] = at->row;
+    }
+    if (count == 0) return STK_OK; /* missing when it is read */
+    if (count > 1) return refuse_files(list, find, files, error);
+    const stk__entry *file = stk__catalog_at(find->files, files[0]);
+    size_t offset;
+    STK__TRY(stk__buffer_text(&list->files.catalog.texts, stk__catalog_key(find->files, file), file->length,
+                              &offset, error));
+    entry->offset = offset;
+    entry->length = file->length;
+    entry->extension = file->extension;
+    return STK_OK;
+}
+
+static stk_status place_by_name(stk__list *list, const search *find, const stk__catalog *names,
+                                stk_error *error)
+{
+    static const candidate root = {"", 0, 0, 0};
+    STK__TRY(move_to(list, &root, error));
+    for (uint64_t i = 0; i < stk__catalog_count(&list->files.catalog); i++) {
+        stk__entry *entry = stk__catalog_at(&list->files.catalog, i);
+        if (is_good(list, entry)) STK__TRY(place_entry(list, find, names, entry, error));
+    }
+    return STK_OK;
+}
+
+/* *done: the files are in several folders, and every one is found. */
+static stk_status spread(stk__list *list, const search *find, const candidate *in, bool *done,
+                         stk_error *error)
+{
+    stk__catalog names = {0};
+    *done = false;
+    if (in->length == 0 || !lacks_some(list, find, in, NULL)) return STK_OK;
+    stk_status status = index_names(list, find, &names, error);
+    *done = status == STK_OK && lacks_some(list, find, in, &names);
+    if (*done) status = place_by_name(list, find, &names, error);
+    stk__catalog_fini(&names);
+    return status;
+}
+
 /* --- both ----------------------------------------------------------------------------------------------- */
 
 static stk_status place_scanned(stk__list *list, search *find, bool there, stk_error *error)
@@ -241,6 +355,9 @@ static stk_status place_scanned(stk__list *list, search *find, bool there, stk_e
     if (!there) {
         STK__TRY(choose_folder(list, find, &in, error));
         if (!in) return STK_OK; /* each is missing when it is read */
+        bool several;
+        STK__TRY(spread(list, find, in, &several, error));
+        if (several) return STK_OK;
         STK__TRY(move_to(list, in, error));
     }
     return extend_all(list, find, in, error);

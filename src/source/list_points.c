@@ -2,10 +2,11 @@
 /* Columns of a list that are coordinates of points: NAME_x and NAME_y; if there is no label also x and y, or
  * x1, y1, x2, y2 and so on; data.columns=points=a+b takes some of them, =all every pair, =none none. One
  * thread. */
-#include "source/list_columns.h"
+#include "source/list.h"
 
 #include "core/text.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -113,4 +114,32 @@ stk_status stk__columns_find_points(stk__columns *columns, stk_error *error)
     stk__error_hint(error,
                     "points are pairs of columns, NAME_x and NAME_y: points=NAME, points=A+B or points=all");
     return STK_ERROR_CONFIG;
+}
+
+/* Shares of the image's width and height: a pixel has no such coordinates in eight rows and more. */
+stk_status stk__list_check_points(const stk__list *list, stk_error *error)
+{
+    enum { ROWS_LEAST = 8 };
+    const float *point = (const float *)(const void *)list->points.data;
+    const size_t rows = list->point_count ? list->rows.size_bytes / sizeof(stk__row) : 0;
+    size_t seen_rows = 0;
+    bool fraction = false;
+    for (size_t row = 0; row < rows; row++) {
+        bool seen = false;
+        for (int32_t i = 0; i < list->point_count; i++, point += 3) {
+            if (point[2] == 0) continue;
+            seen = true;
+            for (int axis = 0; axis < 2; axis++) {
+                if (!(point[axis] >= 0 && point[axis] <= 1.0001F)) return STK_OK;
+                fraction |= point[axis] != floorf(point[axis]);
+            }
+        }
+        seen_rows += seen;
+    }
+    if (!fraction || seen_rows < ROWS_LEAST) return STK_OK;
+    stk__fail(error, STK_ERROR_DATA,
+              "all points of the list are between 0 and 1: shares of the image's size, not pixels");
+    stk__error_place(error, "%s", list->path);
+    stk__error_hint(error, "multiply x by the width and y by the height of each image");
+    return STK_ERROR_DATA;
 }

@@ -277,7 +277,7 @@ static stk_status refuse_part(const stk__list *list, const stk__draft *draft, st
 static stk_status take_part(stk__list *list, const stk__draft *draft, stk__row *row, stk_error *error)
 {
     if (!list->has_split) return STK_OK;
-    uint32_t part = draft->split ? stk__part_named(draft->split, draft->split_length) : 0;
+    uint32_t part = draft->split ? stk__columns_part(&list->columns, draft->split, draft->split_length) : 0;
     if (!part && !draft->fault[0]) return refuse_part(list, draft, error);
     row->part = (uint8_t)(part ? part : STK_SOURCE_TRAIN);
     list->parts |= row->part;

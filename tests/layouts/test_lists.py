@@ -57,11 +57,24 @@ def rows(header, *lines, end="\n"):
 CATS = {"cat": 2, "dog": 2}
 NAMED = ["0.png,cat", "1.png,dog", "2.png,cat", "3.png,dog"]
 
+HALF = Read({"cat": 1, "dog": 1}, samples=2)
+
+
+def flagged(first, second):
+    return [f"{row},{first if i < 2 else second}" for i, row in enumerate(NAMED)]
+
+
+def named(*labels):
+    return rows("file,label", *(f"{i}.png,{label}" for i, label in enumerate(labels)))
+
+
 READ = [
     ("file and label", {"labels.csv": rows("file,label", *NAMED)}, [], Read(CATS)),
     ("other case", {"labels.csv": rows("File,LABEL", *NAMED)}, [], Read(CATS)),
     ("Image Name, class", {"labels.csv": rows("Image Name,Class", *NAMED)}, [], Read(CATS)),
     ("img_path, category", {"labels.csv": rows("img_path,category", *NAMED)}, [], Read(CATS)),
+    ("Species Name", {"metadata.csv": rows("File;Species Name;Weight", *(r.replace(",", ";") + ";0.5" for r in NAMED))}, [],
+     Read(CATS, unused=["column 'Weight'"])),
     ("filename and id", {"labels.csv": rows("id,filename,species", *(f"{9 - i},{NAMED[i]}" for i in range(4)))}, [],
      Read(CATS, unused=["column 'id'"])),
     ("Windows: BOM, CRLF", {"labels.csv": "\ufeff" + rows("file,label", *NAMED, end="\r\n")}, [], Read(CATS)),
@@ -94,6 +107,12 @@ READ = [
      **images("test_images/{}.png"), "images": None}, [], Read(CATS, said="train_images'")),
     ("images in one other folder", {"labels.csv": rows("file,label", *NAMED), **images("pictures/{}.png"),
      "images": None}, [], Read(CATS, said="pictures'")),
+    ("HAM10000: two folders", {"labels.csv": rows("image_id,label", *(row.replace(".png", "") for row in NAMED)),
+     "part_1/0.png": png(0), "part_1/1.png": png(1), "part_2/2.png": png(2), "part_2/3.png": png(3), "images": None}, [],
+     Read(CATS)),
+    ("two folders, with extensions", {"labels.csv": rows("file,label", *NAMED), "part_1/0.png": png(0),
+     "part_1/1.png": png(1), "part_2/2.png": png(2), "part_2/3.png": png(3), "images": None},
+     [], Read(CATS)),
     ("Hugging Face: metadata.csv", {"metadata.csv": rows("file_name,label", *(f"{row}" for row in NAMED)),
      **images("{}.png"), "images": None}, [], Read(CATS)),
     ("annotations.csv", {"annotations.csv": rows("path,label", *NAMED)}, [], Read(CATS)),
@@ -114,12 +133,34 @@ READ = [
      Read(CATS, unused=["column 'fold'"])),
     ("numbers of parts, ignored", {"labels.csv": rows("file,label,partition", *(row + ",0" for row in NAMED))},
      ["data.columns=split=none"], Read(CATS, unused=["column 'partition'"])),
+    ("is_valid of fastai", {"labels.csv": rows("file,label,is_valid", *flagged("False", "True"))}, [], HALF),
+    ("is_test", {"labels.csv": rows("file,label,is_test", *flagged("0", "1"))}, [], HALF),
+    ("is_train", {"labels.csv": rows("file,label,is_train", *flagged("yes", "no"))}, [], HALF),
+    ("is_valid by data.columns", {"labels.csv": rows("file,label,is_valid", *flagged("0.0", "1.0"))},
+     ["data.columns=split=is_valid"], HALF),
+    ("valid, chosen", {"labels.csv": rows("file,label,valid", *flagged("0", "1"))}, ["data.columns=split=valid"], HALF),
+    ("data_split", {"labels.csv": rows("file,label,data_split", *flagged("train", "val"))}, [], HALF),
+    ("Set", {"labels.csv": rows("file,label,Set", *flagged("TRAIN", "TEST"))}, [], HALF),
+    ("is_valid in JSON", {"labels.jsonl": "".join(f'{{"file": "{r[:5]}", "label": "{r[6:]}", "is_valid": {str(i > 1).lower()}'
+                                                  '}\n' for i, r in enumerate(NAMED))}, [], HALF),
+    ("parts under another name, ignored", {"labels.csv": rows("file,label,origin", *flagged("train", "val"))},
+     ["data.columns=split=none"], Read(CATS, unused=["column 'origin'"])),
+    ("class names with blanks", {"labels.csv": named("golden retriever", "polar bear", "bear", "flat coated retriever")},
+     [], Read({"golden retriever": 1, "polar bear": 1, "bear": 1, "flat coated retriever": 1})),
+    ("adjective and noun", {"labels.csv": named("red car", "blue car", "red van", "blue van")}, [],
+     Read({"red car": 1, "blue car": 1, "red van": 1, "blue van": 1})),
+    ("one name of many is like two", {"labels.csv": named("sea lion", "lion", "sea snake", "New York")}, [],
+     Read({"sea lion": 1, "lion": 1, "sea snake": 1, "New York": 1})),
+    ("combinations as classes", {"labels.csv": named("scab leaf_spot", "scab", "healthy", "scab")},
+     ["data.columns=label=label"], Read({"scab leaf_spot": 1, "scab": 2, "healthy": 1})),
     ("values", {"labels.csv": rows("file,value", *(f"{i}.png,{i}.5" for i in range(4)))}, [], Read(network=None)),
     ("values called age", {"labels.csv": rows("file,age", *(f"{i}.png,{30 + i}" for i in range(4)))}, [],
      Read(network=None)),
     ("only files", {"labels.csv": rows("file", *(f"{i}.png" for i in range(4)))}, [], Read(network=None)),
     ("points", {"points.csv": rows("file,nose_x,nose_y", *(f"{i}.png,1,2" for i in range(4)))}, [],
      Read(network="locator")),
+    ("points at a corner", {"points.csv": rows("file,nose_x,nose_y", *(f"{i}.png,0,1" for i in range(8))),
+     **images("images/{}.png", 8)}, [], Read(network="locator", samples=8)),
     ("x and y", {"points.csv": rows("file,x,y", *(f"{i}.png,1,2" for i in range(4)))}, [], Read(network="locator")),
     ("x1, y1, x2, y2 as points", {"labels.csv": rows("file,x1,y1,x2,y2", *(f"{i}.png,1,2,3,4" for i in range(4)))},
      ["data.columns=points=all"], Read(network="locator")),
@@ -166,10 +207,31 @@ REFUSED = [
      Refused("several labels in one cell ('cat;dog')", "data.columns='label=tags'")),
     ("labels with blanks", {"labels.csv": rows("Id,Target", "0,16 0", "1,5", "2,x y")}, [],
      Refused("multi-label classification is not supported", "data.columns='label=Target'")),
+    ("tags of Planet", {"labels.csv": named("clear water road", "haze", "clear", "haze water")}, [],
+     Refused("several labels in one cell ('haze water')", "data.columns='label=label' takes each combination")),
+    ("labels with blanks, joined by _", {"labels.csv": named("scab leaf_spot", "scab", "healthy", "scab")}, [],
+     Refused("several labels in one cell ('scab leaf_spot')", "data.columns='label=label'")),
+    ("combinations of two", {"labels.csv": named("clear primary", "haze primary", "clear primary water", "haze water")},
+     [], Refused("several labels in one cell ('clear primary')", "data.columns='label=label'")),
     ("lists of labels in JSON", {"labels.jsonl": '{"file": "0.png", "label": ["cat", "dog"]}\n'}, [],
      Refused("lists of labels", "data.columns='label=none'")),
     ("parts as numbers", {"labels.csv": rows("image_id,partition,label", "0.png,0,x", "1.png,2,y")}, [],
      Refused("the column 'partition' has '0', which is none of train, val and test", "data.columns='split=none'")),
+    ("absolute paths of another machine", {"labels.csv": rows("file,label", *("/home/joe/" + row for row in NAMED))}, [],
+     Refused("the file '/home/joe/0.png' is an absolute path", "relative to the folder of the list")),
+    ("an empty label", {"labels.csv": rows("file,label", *NAMED[:3], "3.png,")}, [],
+     Refused("the label is missing", "fix or remove this row of the list; or continue with data.on_bad_sample")),
+    ("points as shares of the size", {"points.csv": rows("file,nose_x,nose_y", *(f"{i}.png,0.{i + 1},1" for i in range(8))),
+     **images("images/{}.png", 8)}, [], Refused("all points of the list are between 0 and 1", "multiply x by the width")),
+    ("parts under another name", {"labels.csv": rows("file,label,origin", *flagged("train", "val"))}, [],
+     Refused("the column 'origin' can say which rows are for training", "data.columns='split=origin'")),
+    ("parts under another name, sorted", {"labels.csv": rows("file,label,origin", *["0.png,cat,train"] * 400,
+                                                             "1.png,dog,test")}, [],
+     Refused("the column 'origin' can say which rows are for training", "data.columns='split=none'")),
+    ("valid may be quality", {"labels.csv": rows("file,label,valid", *flagged("0", "1"))}, [],
+     Refused("the column 'valid' can say", "data.columns='split=none'")),
+    ("is_val and is_test", {"labels.csv": rows("file,label,is_val,is_test", *(row + ",0,1" for row in NAMED))}, [],
+     Refused("the columns 'is_val' and 'is_test' can both be the split", "data.columns='split=is_test'")),
     ("no header, three columns", {"labels.csv": rows("0.png,1,2", "1.png,3,4")}, [],
      Refused("has no header and 3 columns", "data.columns='file=1,label=2'")),
     ("two lists", {"labels.csv": rows("file,label", *NAMED), "annotations.csv": rows("file,label", *NAMED)}, [],
@@ -178,6 +240,9 @@ REFUSED = [
      Refused("a name of the list can be", "extensions")),
     ("two folders", {"labels.csv": rows("file,label", *NAMED), **images("a/{}.png"), **images("b/{}.png"),
      "images": None}, [], Refused("the files of the list can be those in", "images/")),
+    ("two folders with one name", {"labels.csv": rows("file,label", *NAMED), "a/0.png": png(0), "a/1.png": png(1),
+     "b/1.png": png(1), "b/2.png": png(2), "b/3.png": png(3), "images": None}, [],
+     Refused("a name of the list can be 'a/1.png' or 'b/1.png'", "write the folder")),
     ("COCO", {"annotations/instances_train.json": '{"images": [], "annotations": [], "categories": []}'}, [],
      Refused("is a COCO annotation file", "object detection is not supported")),
     ("YOLO", {"labels/0.txt": "0 0.5 0.5 0.2 0.2\n"}, [], Refused("is a YOLO annotation", "labels.csv")),
@@ -206,8 +271,8 @@ def build(folder, files):
         path.write_bytes(data if isinstance(data, bytes) else data.encode())
 
 
-def run(*arguments):
-    done = subprocess.run([STOKER, *arguments], capture_output=True, text=True, timeout=60,
+def run(*arguments, folder=None):
+    done = subprocess.run([STOKER, *arguments], capture_output=True, text=True, timeout=60, cwd=folder,
                           env={**os.environ, "NO_COLOR": "1"})
     return done.returncode, done.stdout, done.stderr
 
@@ -241,7 +306,7 @@ class Lists(unittest.TestCase):
 
     def check_refused(self, root, settings, expected):
         for verb in ("load", "train"):
-            status, _, said = run(verb, root, *settings)
+            status, _, said = run(verb, root, *settings, folder=root)  # it may get as far as runs/
             self.assertNotEqual(status, 0)
             message, _, hint = said.partition("hint:")
             self.assertIn(expected.message, message)
