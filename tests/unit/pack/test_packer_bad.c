@@ -103,6 +103,8 @@ static void names_that_are_too_long(void **state)
     tree_folder(name);
     strcat(name, "x.png");
     put_png(name, 9, 9, &(pictures_png_options){.colour = 2});
+    tree_folder("b"); /* one folder in a folder alone would not be a class */
+    put_png("b/y.png", 9, 9, &(pictures_png_options){.colour = 2});
     open_packer();
     check_bad(0, STK_DAMAGE_BAD_NAME, "too long", "x.png");
     close_packer();
