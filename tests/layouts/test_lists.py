@@ -355,6 +355,16 @@ class Lists(unittest.TestCase):
             self.assertEqual(status, 0, said)
             self.assertNotIn("looks like a list", out + said)
 
+    def test_numbered_classes(self):
+        """classes.txt of CUB-200 numbers labels of images from 1; masks/ next to it has other classes."""
+        for first, told in ((1, True), (0, False)):
+            with self.subTest(first), tempfile.TemporaryDirectory() as folder:
+                build(pathlib.Path(folder), {**{f"masks/{i}.png": png(i % 2, 1) for i in range(4)},
+                                             "classes.txt": f"{first} 001.Albatross\n{first + 1} 002.Auk\n"})
+                status, out, said = run("load", folder)
+                self.assertEqual(status, 0, said)
+                self.assertEqual("1: numbered from 1: not names of mask classes ('classes.txt')" in out + said, told)
+
     def test_parts(self):
         """Rows of val and test are never trained on. The loader asks lists for parts when layouts are merged."""
         with tempfile.TemporaryDirectory() as folder:
