@@ -4,6 +4,7 @@
 #include "source/classes.h"
 
 #include "core/file.h"
+#include "core/number.h"
 
 #include <string.h>
 
@@ -112,6 +113,18 @@ int32_t stk__classes_find(const stk__classes *classes, const char *name, size_t 
 {
     const stk__entry *entry = stk__catalog_find(&classes->names, name, length);
     return entry ? (int32_t)entry->row : -1;
+}
+
+bool stk__classes_numbered_from_one(const stk__classes *classes)
+{
+    for (int32_t i = 0; i < classes->count; i++) {
+        const char *name = classes->list[i];
+        const size_t digits = strspn(name, "0123456789");
+        int64_t number;
+        if (!stk__number_whole(name, digits, &number) || number != i + 1) return false;
+        if ((name[digits] != ' ' && name[digits] != '\t') || !name[digits + 1]) return false;
+    }
+    return classes->count > 0;
 }
 
 void stk__classes_tell(const stk__classes *classes, stk__source_info *info)

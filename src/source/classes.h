@@ -26,6 +26,9 @@ stk_status stk__classes_number(stk__classes *classes, uint32_t *numbers, stk_err
 /* The class number of a name, or -1. */
 int32_t stk__classes_find(const stk__classes *classes, const char *name, size_t length);
 
+/* Every name is "NUMBER NAME", counted from 1: a table of labels, not names of mask classes from 0 on. */
+bool stk__classes_numbered_from_one(const stk__classes *classes);
+
 /* Puts count and names into the info. */
 void stk__classes_tell(const stk__classes *classes, stk__source_info *info);
 

@@ -5,6 +5,7 @@
 
 #include "core/file.h"
 #include "source/extension.h"
+#include "source/list.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -64,6 +65,9 @@ void stk__files_tell(stk__files *files, const stk__site *site)
     if (info->folder)
         stk__left_out_add(info, "folders that are not read", site->reading->others, site->reading->other);
     if (!info->parts) info->parts = stk__site_parts(site);
+    char list[NAME_MAX + 1];
+    if (!files->masks && stk__list_find_unnamed(site->root, list))
+        stk__left_out_add(info, "looks like a list of images: give it as data.root", 1, list);
     if (site->reading && !*info->how) snprintf(info->how, sizeof info->how, "%s", site->reading->how);
 }
 

@@ -5,6 +5,7 @@
 #include "source/kinds.h"
 
 #include "core/text.h"
+#include "source/list.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -209,5 +210,5 @@ stk_status stk__foreign_refuse_folder(const char *root, stk_error *error)
     for (size_t i = 0; i < sizeof xml_folders / sizeof xml_folders[0]; i++)
         if (find_file(root, xml_folders[i], ".xml", path))
             return refuse(path, "is a VOC annotation (boxes of each object)", boxes_hint, error);
-    return STK_OK;
+    return stk__list_refuse_unnamed(root, error);
 }

@@ -71,6 +71,7 @@ typedef struct stk__list_fit {
     bool list, target;
     bool foldered; /* the first file is in a folder: "cat/1.jpg" */
     size_t columns;
+    char cell[NAME_MAX + 1]; /* the first file; empty: none, or too long */
 } stk__list_fit;
 
 stk_status stk__list_look_csv(const stk__site *site, stk__list_fit *fit, stk_error *error);
@@ -95,6 +96,17 @@ stk_status stk__list_add_row(stk__list *list, stk__draft *draft, stk_error *erro
 /* Where the files are, when they are not where the list says: in another folder, with an extension. Before
  * the end. */
 stk_status stk__list_place(stk__list *list, stk_error *error);
+
+/* A table with a name that says nothing, whose first file is there: the data set may be this list. False:
+ * none.
+ */
+bool stk__list_find_unnamed(const char *root, char name[NAME_MAX + 1]);
+
+/* STK_ERROR_DATA when there is one beside folders that would be classes. */
+stk_status stk__list_refuse_unnamed(const char *root, stk_error *error);
+
+/* Is name, or name with an extension, an image below folder/below? */
+bool stk__list_names_image(const char *folder, const char *below, const char *name);
 
 /* Tables beside the list that are not read go to info, as left out. */
 void stk__list_tell_others(const stk__site *site, stk__source_info *info);

@@ -30,7 +30,7 @@ static bool is_image_name(const char *name)
 }
 
 /* "000001" is an image when there is 000001.jpg. */
-static bool names_image(const char *folder, const char *below, const char *name)
+bool stk__list_names_image(const char *folder, const char *below, const char *name)
 {
     static const char *const ends[] = {"", ".jpg", ".jpeg", ".png", ".npy", ".JPG", ".PNG"};
     char path[PATH_MAX + 16];
@@ -51,7 +51,7 @@ static bool is_headless(const stk__columns *columns, const char *root)
     const char *cell = stk__columns_name(columns, (size_t)number - 1);
     if (is_image_name(cell) && !strstr(cell, "://")) return true;
     if (stk__columns_file(columns) >= 0) return false;
-    return names_image(root, "", cell) || names_image(root, "images/", cell);
+    return stk__list_names_image(root, "", cell) || stk__list_names_image(root, "images/", cell);
 }
 
 static stk_status take_names(stk__columns *columns, const stk__csv *csv, stk_error *error)
@@ -242,7 +242,7 @@ void stk__list_judge(stk__columns *columns, const char *root, const char *cell, 
     const stk__list_column *column = file < 0 ? NULL : stk__columns_at(columns, (size_t)file);
     if (column && stk__column_named(stk__columns_name(columns, (size_t)file), "id") &&
         column->numbers == column->cells && !columns->headless)
-        fit->list = has_image_folder(root) || names_image(root, "", cell);
+        fit->list = has_image_folder(root) || stk__list_names_image(root, "", cell);
     fit->target = stk__columns_assign(columns, NULL) != STK_OK; /* what is refused has to be seen */
     for (stk__role role = STK_ROLE_LABEL; role <= STK_ROLE_POINTS; role++)
         fit->target |= role != STK_ROLE_SPLIT && stk__columns_find(columns, role) >= 0;
@@ -261,8 +261,9 @@ static stk_status look_at_file(stk__columns *columns, stk__csv *csv, const stk__
     if (status != STK_OK && status != STK_END) return status;
     const int file = stk__columns_file(columns);
     const size_t at = file < 0 ? 0 : (size_t)file;
-    stk__list_judge(columns, site->root,
-                    status == STK_OK && at < stk__csv_count(csv) ? stk__csv_at(csv, at).data : "", fit);
+    const char *cell = status == STK_OK && at < stk__csv_count(csv) ? stk__csv_at(csv, at).data : "";
+    stk__list_judge(columns, site->root, cell, fit);
+    if (strlen(cell) < sizeof fit->cell) snprintf(fit->cell, sizeof fit->cell, "%s", cell);
     return STK_OK;
 }
 

@@ -5,9 +5,12 @@
 #include "source/list.h"
 
 #include "core/text.h"
+#include "source/folder_look.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 static const char *const stems[] = {"labels",      "points",    "label",        "annotations",
                                     "annotation",  "train",     "training",     "train_labels",
@@ -136,4 +139,78 @@ void stk__list_tell_others(const stk__site *site, stk__source_info *info)
         name_table(i, name);
         tell_other(site, name, info);
     }
+}
+
+/* --- tables by what is in them ---------------------------------------------------------------------------
+ */
+
+enum { NAMES_MOST = 4096, TABLES_MOST = 16 };
+
+/* Results are no list of what there is to learn. */
+static bool is_result(const char *name)
+{
+    static const char *const starts[] = {"prediction", "submission", "sample", "result", "test", "val"};
+    for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++)
+        if (strncasecmp(name, starts[i], strlen(starts[i])) == 0) return true;
+    return false;
+}
+
+/* Images lie in root itself, or in one of its first folders. */
+static bool has_image(const char *root, const char *cell)
+{
+    stk__folder_look look;
+    if (stk__list_names_image(root, "", cell) || stk__list_names_image(root, "images/", cell)) return true;
+    if (!stk__folder_look_at(&look, root)) return false;
+    for (int i = 0; i < look.plain_count + look.word_count; i++) {
+        char below[NAME_MAX + 2];
+        const stk__looked_folder *folder =
+            i < look.plain_count ? &look.plain[i] : &look.words[i - look.plain_count];
+        snprintf(below, sizeof below, "%s/", folder->name);
+        if (stk__list_names_image(root, below, cell)) return true;
+    }
+    return false;
+}
+
+static bool is_list(const char *root, const char *name)
+{
+    const stk__source_options options = {.root = root};
+    stk__site site = {.options = &options};
+    stk__list_fit found;
+    snprintf(site.root, sizeof site.root, "%s", root);
+    if (!stk__path_join(site.file, root, name) || !stk__path_is_file(site.file)) return false;
+    if (stk__list_look_csv(&site, &found, NULL) != STK_OK || !found.list || !*found.cell) return false;
+    return (found.target || (found.columns > 1 && !found.foldered)) && has_image(root, found.cell);
+}
+
+bool stk__list_find_unnamed(const char *root, char name[NAME_MAX + 1])
+{
+    DIR *folder = opendir(root);
+    int looked_at = 0;
+    *name = '\0';
+    if (!folder) return false;
+    const struct dirent *found;
+    for (int names = 0; names < NAMES_MOST && looked_at < TABLES_MOST && (found = readdir(folder)); names++) {
+        const char *one = found->d_name;
+        const size_t length = strlen(one);
+        if (one[0] == '.' || is_result(one)) continue;
+        if (!stk__text_ends_with(one, length, ".csv") && !stk__text_ends_with(one, length, ".tsv")) continue;
+        looked_at++;
+        if ((!*name || strcmp(one, name) < 0) && is_list(root, one)) snprintf(name, NAME_MAX + 1, "%s", one);
+    }
+    closedir(folder);
+    return *name != '\0';
+}
+
+stk_status stk__list_refuse_unnamed(const char *root, stk_error *error)
+{
+    char name[NAME_MAX + 1];
+    stk__folder_look look;
+    if (!stk__folder_look_at(&look, root) || look.images || look.plain_total == 0) return STK_OK;
+    if (!stk__list_find_unnamed(root, name)) return STK_OK;
+    stk__fail(error, STK_ERROR_DATA,
+              "'%s' can be read in two ways: '%s', which looks like a list of images, or folders of classes",
+              root, name);
+    stk__error_place(error, "%s", root);
+    stk__error_hint(error, "data.root=%s/%s or data.layout=classes", root, name);
+    return STK_ERROR_DATA;
 }

@@ -300,6 +300,11 @@ static stk_status finish_pairs(stk__files *files, const stk__site *site, stk_err
     STK__TRY(stk__files_count(files, error));
     files->source.info.unmasked = count_unmasked(&files->catalog, &first);
     STK__TRY(stk__classes_read(&files->classes, site, error));
+    if (stk__classes_numbered_from_one(&files->classes)) {
+        stk__classes_fini(&files->classes);
+        stk__left_out_add(&files->source.info, "numbered from 1: not names of mask classes", 1,
+                          "classes.txt");
+    }
     if (voc && !files->classes.count)
         STK__TRY(
             stk__classes_take(&files->classes, voc_names, sizeof voc_names / sizeof voc_names[0], error));

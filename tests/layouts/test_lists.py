@@ -243,6 +243,9 @@ REFUSED = [
     ("two folders with one name", {"labels.csv": rows("file,label", *NAMED), "a/0.png": png(0), "a/1.png": png(1),
      "b/1.png": png(1), "b/2.png": png(2), "b/3.png": png(3), "images": None}, [],
      Refused("a name of the list can be 'a/1.png' or 'b/1.png'", "write the folder")),
+    ("a list with another name", {"birds_v2.csv": rows("image_name,tags", *(row.replace(".png", "") for row in NAMED)),
+     **images("jpg/{}.png"), "images": None}, [],
+     Refused("'birds_v2.csv', which looks like a list of images, or folders of classes", "/birds_v2.csv or data.layout")),
     ("COCO", {"annotations/instances_train.json": '{"images": [], "annotations": [], "categories": []}'}, [],
      Refused("is a COCO annotation file", "object detection is not supported")),
     ("YOLO", {"labels/0.txt": "0 0.5 0.5 0.2 0.2\n"}, [], Refused("is a YOLO annotation", "labels.csv")),
@@ -338,6 +341,29 @@ class Lists(unittest.TestCase):
             build(pathlib.Path(folder), {**images("a/{}.png"), **images("b/{}.png"), "images": None})
             _, _, said = run("load", folder, "data.columns=file=x")
             self.assertRegex(said, r"data\.columns +file=x +- +not used here: the data set is not a list")
+
+    def test_list_with_another_name(self):
+        with tempfile.TemporaryDirectory() as folder:
+            build(pathlib.Path(folder), {**images("{}.png"), "images": None, "birds.csv": rows("image,dx", *NAMED),
+                                         "prices.csv": rows("image,price", "other.png,3")})
+            status, out, said = run("load", folder)
+            self.assertEqual(status, 0, said)
+            self.assertIn("1: looks like a list of images: give it as data.root ('birds.csv')", out + said)
+            build(pathlib.Path(folder) / "two", {**images("a/{}.png"), **images("b/x{}.png"), "images": None,
+                                                 "prices.csv": rows("image,price", "other.png,3")})
+            status, out, said = run("load", folder + "/two")
+            self.assertEqual(status, 0, said)
+            self.assertNotIn("looks like a list", out + said)
+
+    def test_numbered_classes(self):
+        """classes.txt of CUB-200 numbers labels of images from 1; masks/ next to it has other classes."""
+        for first, told in ((1, True), (0, False)):
+            with self.subTest(first), tempfile.TemporaryDirectory() as folder:
+                build(pathlib.Path(folder), {**{f"masks/{i}.png": png(i % 2, 1) for i in range(4)},
+                                             "classes.txt": f"{first} 001.Albatross\n{first + 1} 002.Auk\n"})
+                status, out, said = run("load", folder)
+                self.assertEqual(status, 0, said)
+                self.assertEqual("1: numbered from 1: not names of mask classes ('classes.txt')" in out + said, told)
 
     def test_parts(self):
         """Rows of val and test are never trained on. The loader asks lists for parts when layouts are merged."""
