@@ -145,7 +145,7 @@ static stk_status open_tables(stk__source **source, stk__site *site, bool list, 
     if (*site->reading->part_name && !(site->reading->parts & (site->reading->parts - 1)))
         STK__TRY(stk__pack_note_refuse(site->options->root, error));
     if (*site->reading->unread) {
-        STK__TRY(stk__foreign_refuse_folder(site->root, error)); /* it may know the format */
+        STK__TRY(stk__foreign_refuse_folder(site->options->root, error)); /* it may know the format */
         return refuse_unread(site, error);
     }
     if (find_file(site, series_names, SERIES_NAMES)) return stk__series_open(source, site, error);

@@ -330,8 +330,7 @@ OTHERS = [
     Case("YOLO boxes, as images", dict.fromkeys(names("images/{}.png", *"ab")) | {"labels/a.txt": "0 .5 .5 .1 .1\n"},
          "data.layout=images", layout="folder of images", samples=2, left_out={"txt files: not images": 1}),
     Case("YOLO boxes with parts", dict.fromkeys(names("images/{}/1.png", "train", "val"))
-         | {"labels/train/1.txt": "0 .5 .5 .1 .1 .1 .1\n"}, refused="'labels' beside the images holds .txt files",
-         hint="data.layout=images with './images/train' as the data set loads the images alone"),
+         | {"labels/train/1.txt": "0 .5 .5 .1 .1 .1 .1\n"}, refused="'./labels/train/1.txt' is a YOLO annotation", hint=["object detection is not supported", "data.layout=images"]),
     Case("its images alone", dict.fromkeys(names("images/{}/1.png", "train", "val"))
          | {"labels/train/1.txt": "0 .5 .5 .1 .1 .1 .1\n"}, "data.layout=images", root="images/train",
          layout="folder of images", samples=1),
