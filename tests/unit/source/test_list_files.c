@@ -72,8 +72,7 @@ static void where_the_files_are(void **state)
     check_refused(NULL, STK_ERROR_DATA, "a name of the list can be 'train/2.PNG' or 'train/2.jpg'",
                   "extensions");
     tree_file("labels.csv", "file,label\n1.png,x\n");
-    check_refused(NULL, STK_ERROR_DATA, "has two lists, 'labels.csv' and 'train.csv'",
-                  "/labels.csv' or '");
+    check_refused(NULL, STK_ERROR_DATA, "has two lists, 'labels.csv' and 'train.csv'", "/labels.csv' or '");
 }
 
 /* Tables that are called like lists, beside folders of classes. */
