@@ -60,7 +60,8 @@ static stk_status refuse_id(const stk_loader *loader, int id, uint64_t sample, s
 /* Training masks of 0 and 1, these of 0 and 255: everything but the background would be ignored. */
 static stk_status check_white(const stk_loader *loader, const stk__survey_ids *ids, stk_error *error)
 {
-    if (loader->asked->mask_map || loader->recipe.mask.map || loader->palette || !ids->masks[255])
+    if (loader->asked->mask_map || loader->recipe.mask.map || loader->palette || !ids->masks[255] ||
+        loader->recipe.mask.class_count != 2)
         return STK_OK;
     for (int value = 1; value < 255; value++)
         if (ids->masks[value]) return STK_OK;
