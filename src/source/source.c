@@ -281,18 +281,23 @@ stk_status stk__source_open(stk__source **source, const stk__source_options *giv
     return STK_OK;
 }
 
+/* The reading of everything; the site's options are `all`. False: nothing is to be read there. */
+static bool read_all_parts(stk__source_options *all, stk__site *site, stk__reading *reading, bool *folder)
+{
+    all->part = NULL;
+    if (!all->root || !*all->root || strncmp(all->root, made_prefix, strlen(made_prefix)) == 0) return false;
+    (void)prefer_list(all, NULL);
+    (void)find_site(site, reading, folder, NULL); /* with parts it refuses everything, but tells them */
+    return true;
+}
+
 uint32_t stk__source_folder_parts(const stk__source_options *options)
 {
     stk__source_options all = *options;
     stk__reading reading = {0};
     stk__site site = {.options = &all};
     bool folder = false;
-    all.part = NULL;
-    (void)prefer_list(&all, NULL);
-    if (!options->root || !*options->root || strncmp(options->root, made_prefix, strlen(made_prefix)) == 0)
-        return 0;
-    (void)find_site(&site, &reading, &folder, NULL); /* with parts it refuses everything, but tells them */
-    return reading.parts;
+    return read_all_parts(&all, &site, &reading, &folder) ? reading.parts : 0;
 }
 
 uint32_t stk__source_find_parts(const stk__source_options *options)
@@ -301,11 +306,7 @@ uint32_t stk__source_find_parts(const stk__source_options *options)
     stk__reading reading = {0};
     stk__site site = {.options = &all};
     bool folder = false;
-    all.part = NULL;
-    (void)prefer_list(&all, NULL);
-    if (!options->root || !*options->root || strncmp(options->root, made_prefix, strlen(made_prefix)) == 0)
-        return 0;
-    (void)find_site(&site, &reading, &folder, NULL); /* with parts it refuses everything, but tells them */
+    if (!read_all_parts(&all, &site, &reading, &folder)) return 0;
     if (reading.parts) return reading.parts;
     if (folder && stk__part_lists_given(&site))
         return STK_SOURCE_TRAIN | (all.val_list ? STK_SOURCE_VAL : 0) | (all.test_list ? STK_SOURCE_TEST : 0);

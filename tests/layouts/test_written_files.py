@@ -108,12 +108,16 @@ class Pillow(Files):
             self.assertEqual(report["image_files"]["exif_turned"], 7)
 
     def test_black_and_white_masks(self):
-        """0 and 255, as L and as 1: two classes."""
-        self.images()
+        """0 and 255 in mode L are two classes by a map; in mode 1 the file has 0 and 1."""
+        self.images("gray/images")
+        self.images("bits/images")
         for i in range(COUNT):
-            Image.fromarray(ids(i, (0, 255, 0))).save(self.path(f"masks/{i:03}.png"))
-        effects = self.effects(".")
+            mask = Image.fromarray(ids(i, (0, 255, 0)))
+            mask.save(self.path(f"gray/masks/{i:03}.png"))
+            mask.convert("1").save(self.path(f"bits/masks/{i:03}.png"))
+        effects = self.effects("gray")
         self.assertEqual((effects["data.mask_map"], effects["model.num_classes"]), ("0:0,255:1", 2))
+        self.assertEqual(sorted(self.count_ids("bits")), [0, 1])
 
     def test_palette_masks_of_voc(self):
         self.images("JPEGImages")
