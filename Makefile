@@ -59,17 +59,20 @@ check:
 	@tools/setup build check
 	@tools/check
 
+# Half of the compiler's time at -O2 -g; what a sanitizer reports still has functions and lines.
+SANITIZED = -Doptimization=1 -Ddebug=false -Dc_args=-g1 -Db_lundef=false
+
 # Without suite plain, whole programs for what they compute (ALL=1: these, too).
 # With TORCH=1 the engine's own handling of PyTorch (torch_handles, torch_run); what only computes with it, suite torch, is left to `make test`.
 asan: test-tools
 	@tools/setup build
-	@tools/build build-asan build.ninja -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false
+	@tools/build build-asan build.ninja $(SANITIZED) -Db_sanitize=address,undefined
 	@$(WITH_TORCH) ASAN_OPTIONS=detect_leaks=1:halt_on_error=1:allocator_may_return_null=1:intercept_tls_get_addr=0 \
 	 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 tools/run_tests build-asan -t 4 --no-suite tools $(if $(TORCH),--no-suite torch) $(if $(ALL),,--no-suite plain)
 
 tsan:
 	@tools/setup build
-	@tools/build build-tsan build.ninja -Dbuildtype=debugoptimized -Db_sanitize=thread -Db_lundef=false
+	@tools/build build-tsan build.ninja $(SANITIZED) -Db_sanitize=thread
 	@TSAN_OPTIONS=halt_on_error=1:atexit_sleep_ms=0:suppressions=$(CURDIR)/tests/support/races.txt $(TSAN_WRAP) tools/run_tests build-tsan -t 8 --suite loader --suite fail --suite threads
 
 # Where libFuzzer cannot be had, the driver of the tests does it and says so.

@@ -3,7 +3,7 @@
 #include "cli.h"
 
 #include "loader/explain.h"
-#include "session/augment_sheet.h"
+#include "session/sheet/augment_sheet.h"
 
 #include <string.h>
 

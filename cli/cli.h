@@ -175,7 +175,7 @@ void stk__cli_print_skipped(int count, const char *reason);
 void stk__cli_print_dataset(const stk_loader_info *info, const stk_loader_options *options);
 /* Files by extension, how pairs and parts were found, and what was left out; nothing with -q or --json. head:
  * what stands before the files of a second data set; NULL: it is the first. */
-void stk__cli_print_found(const stk_loader_info *info, const char *head);
+void stk__cli_print_found(FILE *to, const stk_loader_info *info, const char *head);
 /* The rows of the effects that people should know: those that differ from what was asked for, or were left
  * open. */
 void stk__cli_print_effects(const stk__config *config);
@@ -217,6 +217,11 @@ void stk__progress_show(stk__progress *progress, const char *what, uint64_t done
 void stk__progress_end(stk__progress *progress);
 
 int stk__cli_width(FILE *file); /* columns of the terminal; 0: not a terminal */
+
+/* What is printed to the file that begin returns becomes lines of `file` at end, as wide as its terminal at
+ * most; the rest of a longer line is indented by so many columns. Not a terminal: it is `file` itself. */
+FILE *stk__cli_wrap_begin(FILE *file);
+void stk__cli_wrap_end(FILE *collected, FILE *file, int indent);
 
 enum { STK_TABLE_COLUMNS = 16 };
 

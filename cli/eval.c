@@ -5,7 +5,7 @@
 #include "session/confusion.h"
 #include "session/data_json.h"
 #include "session/eval_part.h"
-#include "session/eval_sheet.h"
+#include "session/sheet/eval_sheet.h"
 #include "session/session_check.h"
 #include "session/trained_run.h"
 
@@ -23,6 +23,7 @@ typedef struct eval_job {
     int64_t count; /* rows of the sheet */
     stk__eval_sheet sheet;
     stk__confusion confusion;
+    stk__run_data learnt;
     stk__checkpoint_found found;
     stk__score score;
 } eval_job;
@@ -41,9 +42,18 @@ static stk_status run_job(eval_job *job, stk_error *error)
     s->evaluates_only = true;
     STK__TRY(stk__run_settings_read(s->config, job->arguments.words[0], error));
     STK__TRY(stk__session_apply_preset(s->config, error));
+    const char *run = job->arguments.words[0];
+    job->learnt.name = run;
+    if (stk__run_has_data(run)) { /* old ones do not: then nobody knows what their classes were called */
+        STK__TRY(stk__run_data_read(&job->learnt, run, error));
+        s->trained = &job->learnt.facts;
+    }
     STK__TRY(stk__session_open(s, error));
-    STK__TRY(stk__session_check_run(s, job->arguments.words[0], error));
-    stk__cli_print_found(stk_loader_describe(s->val_loader), NULL);
+    STK__TRY(stk__session_check_run(s, &job->learnt, error));
+    stk_loader_set_ledger(s->val_loader, stk__cli_tell_sample, NULL);
+    FILE *to = stk__cli_wrap_begin(stderr);
+    stk__cli_print_found(to, stk_loader_describe(s->val_loader), NULL);
+    stk__cli_wrap_end(to, stderr, 11);
     const stk__run_choice choice = {
         .run = job->arguments.words[0], .checkpoint = job->checkpoint, .newest = job->newest};
     const stk_status loaded = stk__run_checkpoint_load(&choice, s->trainer, &job->found, error);
@@ -57,6 +67,18 @@ static stk_status run_job(eval_job *job, stk_error *error)
     return job->sheet_path ? stk__eval_sheet_write(&job->sheet, job->sheet_path, error) : STK_OK;
 }
 
+typedef struct class_score {
+    const char *key, *words;
+} class_score;
+
+/* What is known of every class; NULL: nothing. */
+static const class_score *per_class(const stk__trainer_info *info)
+{
+    static const class_score f_score = {"f_score_per_class", "F-score"}, precision = {"ap_per_class", "AP"};
+    if (info->network->task == STK_TASK_MULTILABEL) return &precision;
+    return info->network->task == STK_TASK_SEGMENTATION ? &f_score : NULL;
+}
+
 static int print_json(const eval_job *job)
 {
     static const char *const parts[] = {
@@ -65,19 +87,20 @@ static int print_json(const eval_job *job)
     const stk__trainer_info *info = stk__trainer_describe(job->session.trainer);
     const stk__task_info *task = stk__task_describe(info->network->task);
     json_t *report =
-        json_pack("{s:i, s:o, s:I, s:o}", "schema", 1, "checkpoint", stk__json_string(job->found.path),
-                  "samples", (json_int_t)job->score.samples, "loss", stk__json_number(job->score.loss));
+        json_pack("{s:i, s:o, s:I, s:I, s:o}", "schema", 1, "checkpoint", stk__json_string(job->found.path),
+                  "samples", (json_int_t)job->score.samples, "bad_samples",
+                  (json_int_t)job->score.bad_samples, "loss", stk__json_number(job->score.loss));
     stk__session_print_root(&job->session.val_data, root, sizeof root);
     json_object_set_new(report, "root", stk__json_string(root));
     json_object_set_new(report, "part", json_string(parts[job->session.val_data.part]));
     for (int i = 0; i < task->value_count; i++)
         json_object_set_new(report, task->values[i], stk__json_number(job->score.values[i]));
-    if (info->network->task == STK_TASK_SEGMENTATION) {
+    if (per_class(info)) {
         json_t *list = json_array();
-        const stk__op_form *forms = stk__pass_forms(info->pass);
-        for (int64_t c = 0; c < forms[info->network->output].output.dim[3]; c++)
+        const stk__shape *output = &stk__pass_forms(info->pass)[info->network->output].output;
+        for (int64_t c = 0; c < output->dim[output->ndim - 1]; c++)
             json_array_append_new(list, stk__json_number(job->score.per_class[c]));
-        json_object_set_new(report, "f_score_per_class", list);
+        json_object_set_new(report, per_class(info)->key, list);
     }
     json_object_set_new(report, "data", stk__data_json(stk_loader_describe(job->session.val_loader)));
     json_object_set_new(report, "evaluation", stk__confusion_json(&job->confusion));
@@ -90,18 +113,23 @@ static void print_text(const eval_job *job)
     const stk_loader_info *data = stk_loader_describe(job->session.val_loader);
     char part[640];
     stk__cli_print_all_effects(job->arguments.config);
-    stk__session_print_part(&job->session, part, sizeof part);
-    printf("%s: %s, loss %.5g", job->found.path, stk__cli_text(part), job->score.loss);
-    stk__cli_print_score(stdout, info->network->task, &job->score);
-    printf("\n");
-    for (int c = 0; info->network->task == STK_TASK_SEGMENTATION && c < data->class_count; c++) {
+    stk__session_print_part(&job->session, job->score.bad_samples, part, sizeof part);
+    FILE *to = stk__cli_wrap_begin(stdout);
+    fprintf(to, "%s: %s, loss %.5g", job->found.path, stk__cli_text(part), job->score.loss);
+    stk__cli_print_score(to, info->network->task, &job->score);
+    fprintf(to, "\n");
+    stk__cli_wrap_end(to, stdout, 2);
+    if (job->score.bad_samples)
+        printf("  %s %s\n", stk__cli_count(job->score.bad_samples, "corrupt sample"),
+               job->session.val_data.on_bad_sample == STK_BAD_REPLACE ? "replaced by others" : "skipped");
+    for (int c = 0; per_class(info) && c < data->class_count; c++) {
         char number[24];
         snprintf(number, sizeof number, "class %d", c);
         const char *name = data->class_names ? stk__cli_text(data->class_names[c]) : number;
         if (isnan(job->score.per_class[c]))
-            printf("  %-20s F-score -\n", name);
+            printf("  %-20s %s -\n", name, per_class(info)->words);
         else
-            printf("  %-20s F-score %.4f\n", name, job->score.per_class[c]);
+            printf("  %-20s %s %.4f\n", name, per_class(info)->words, job->score.per_class[c]);
     }
 }
 
@@ -147,6 +175,7 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
                     (int)job.sheet.drawn, job.sheet.drawn == 1 ? "" : "s");
         stk__eval_sheet_fini(&job.sheet);
         stk__confusion_fini(&job.confusion);
+        stk__run_data_fini(&job.learnt);
         stk__cli_session_close(&job.session, code);
     }
     stk__arguments_fini(&job.arguments);

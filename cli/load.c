@@ -269,7 +269,9 @@ static void print_beginning(const load_job *job)
 {
     if (stk__cli_quiet || stk__cli_json) return;
     stk__cli_print_dataset(stk_loader_describe(job->loader), &job->loading.options);
-    stk__cli_print_found(stk_loader_describe(job->loader), NULL);
+    FILE *to = stk__cli_wrap_begin(stderr);
+    stk__cli_print_found(to, stk_loader_describe(job->loader), NULL);
+    stk__cli_wrap_end(to, stderr, 11);
     stk__cli_print_effects(job->arguments.config);
 }
 

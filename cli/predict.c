@@ -3,8 +3,8 @@
  * answers and writes the pictures; here each becomes a line on standard output, in the main thread. */
 #include "cli.h"
 
-#include "session/predict_answer.h"
-#include "session/predict_session.h"
+#include "session/predict/predict_answer.h"
+#include "session/predict/predict_session.h"
 
 #include <math.h>
 #include <string.h>
@@ -41,6 +41,8 @@ static void measure_names(predict_job *job)
     }
 }
 
+enum { SHOWN = 3 }; /* classes of an image or mask */
+
 /* null stands for a number that is not finite. */
 static double number_of(const json_t *row, const char *key)
 {
@@ -48,10 +50,9 @@ static double number_of(const json_t *row, const char *key)
     return json_is_null(number) ? NAN : json_number_value(number);
 }
 
-static void print_classes(const json_t *classes, const char *share)
+static void print_classes(const json_t *classes, const char *share, size_t most)
 {
-    enum { SHOWN = 3 };
-    for (size_t i = 0; i < json_array_size(classes) && i < SHOWN; i++) {
+    for (size_t i = 0; i < json_array_size(classes) && i < most; i++) {
         const json_t *each = json_array_get(classes, i);
         const char *name = json_string_value(json_object_get(each, "name"));
         const double percent = 100 * number_of(each, share);
@@ -73,7 +74,10 @@ static void print_answer(const predict_job *job, uint64_t id, const json_t *row)
     printf("%-*s", job->width, stk__cli_text(path));
     stk__answers_path(&job->answers, id, ".png", path);
     if (mask) printf("  %s", stk__cli_text(path));
-    print_classes(json_object_get(row, "classes"), mask ? "share" : "probability");
+    const json_t *labels = json_object_get(row, "labels");
+    print_classes(json_object_get(row, "classes"), mask ? "share" : "probability", SHOWN);
+    print_classes(labels, "probability", json_array_size(labels));
+    if (labels && !json_array_size(labels)) printf("  none");
     for (size_t k = 0; k < json_array_size(points); k++) {
         const json_t *point = json_array_get(points, k);
         const char *name = json_string_value(json_object_get(point, "name"));
@@ -82,9 +86,9 @@ static void print_answer(const predict_job *job, uint64_t id, const json_t *row)
         else
             printf("  point %zu (%.1f, %.1f)", k, number_of(point, "x"), number_of(point, "y"));
     }
-    if (json_object_get(row, "value"))
-        printf("  row %lld  %.6g", (long long)json_integer_value(json_object_get(row, "row")),
-               number_of(row, "value"));
+    if (json_object_get(row, "row"))
+        printf("  row %lld", (long long)json_integer_value(json_object_get(row, "row")));
+    if (json_object_get(row, "value")) printf("  %.6g", number_of(row, "value"));
     printf("\n");
 }
 
@@ -140,7 +144,7 @@ static stk_status check_flags(const predict_job *job, stk_error *error)
     if (job->overlay && task != STK_TASK_SEGMENTATION && task != STK_TASK_POINTS)
         return stk__fail(error, STK_ERROR_CONFIG, "--overlay shows masks and points; this run is %s",
                          stk__task_word(task));
-    if (job->all && task != STK_TASK_REGRESSION)
+    if (job->all && !stk__task_reads_windows(task))
         return stk__fail(error, STK_ERROR_CONFIG, "--all is for windows of series; this run is %s",
                          stk__task_word(task));
     return STK_OK;

@@ -4,7 +4,7 @@
 #include "cli.h"
 
 #include "output/stats_output.h"
-#include "session/data_scan.h"
+#include "session/stats/data_scan.h"
 
 typedef struct stats_job {
     stk__arguments arguments;
@@ -43,9 +43,11 @@ static void print_damage(void *context, const stk_ledger_entry *entry)
 {
     stats_job *job = context;
     stk__progress_end(&job->progress);
-    if (!stk__cli_json)
-        printf("  %-16s %s (%s)\n", stk_damage_name(entry->damage), stk__cli_text(entry->path),
-               stk__cli_text(entry->detail));
+    if (stk__cli_json) return;
+    FILE *to = stk__cli_wrap_begin(stdout);
+    fprintf(to, "  %-16s %s (%s)\n", stk_damage_name(entry->damage), stk__cli_text(entry->path),
+            stk__cli_text(entry->detail));
+    stk__cli_wrap_end(to, stdout, 19);
 }
 
 static stk_status write_page(stats_job *job, const json_t *report, stk_error *error)

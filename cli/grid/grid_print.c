@@ -109,11 +109,9 @@ void stk__grid_show_end(stk__grid_screen *screen)
 
 static bool is_low(const char *metric)
 {
-    static const stk__task tasks[] = {STK_TASK_SEGMENTATION, STK_TASK_POINTS, STK_TASK_CLASSIFICATION,
-                                      STK_TASK_REGRESSION};
-    for (size_t i = 0; i < sizeof tasks / sizeof tasks[0]; i++) {
-        const int value = stk__task_value(tasks[i], metric);
-        if (value >= 0) return stk__task_describe(tasks[i])->low[value];
+    for (stk__task task = 0; task < STK_TASK_COUNT; task++) {
+        const int value = stk__task_value(task, metric);
+        if (value >= 0) return stk__task_describe(task)->low[value];
     }
     return false;
 }

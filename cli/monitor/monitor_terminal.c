@@ -6,6 +6,7 @@
 #include <locale.h>
 #include <ncurses.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -23,7 +24,8 @@ static struct {
     char leave[ESCAPES];  /* escapes that restore the normal screen and the cursor */
     size_t leave_bytes;
 } terminal;
-static volatile sig_atomic_t heard, taken; /* taken: ncurses has it */
+static volatile sig_atomic_t taken; /* ncurses has it */
+static atomic_int heard;            /* written by handlers in the main thread, taken by the screen's thread */
 
 static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGQUIT};
 
@@ -48,7 +50,9 @@ static void note_signal(int number)
 {
     const uint64_t one = 1;
     const int kept = errno;
-    heard |= number == SIGTSTP ? STK_HEARD_STOP : number == SIGCONT ? STK_HEARD_CONTINUE : STK_HEARD_RESIZE;
+    atomic_fetch_or(&heard, number == SIGTSTP   ? STK_HEARD_STOP
+                            : number == SIGCONT ? STK_HEARD_CONTINUE
+                                                : STK_HEARD_RESIZE);
     if (write(terminal.wake, &one, sizeof one) < 0) errno = kept; /* it is full: awake already */
     errno = kept;
 }
@@ -140,16 +144,7 @@ void stk__terminal_end(void)
 
 int stk__terminal_heard(void)
 {
-    sigset_t ours, before;
-    sigemptyset(&ours);
-    sigaddset(&ours, SIGTSTP);
-    sigaddset(&ours, SIGCONT);
-    sigaddset(&ours, SIGWINCH);
-    pthread_sigmask(SIG_BLOCK, &ours, &before);
-    const int bits = heard;
-    heard = 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return bits;
+    return atomic_exchange(&heard, 0);
 }
 
 bool stk__terminal_is_ours(void)

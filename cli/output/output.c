@@ -75,14 +75,18 @@ int stk__cli_fail(const stk_error *error)
 {
     const bool colors = stk__cli_colors(stderr);
     stk__interrupt_told();
-    fprintf(stderr, "%sstoker:%s %s\n", colors ? STK_PAINT_ERROR : "", colors ? STK_PAINT_OFF : "",
+    FILE *to = stk__cli_wrap_begin(stderr);
+    fprintf(to, "%sstoker:%s %s\n", colors ? STK_PAINT_ERROR : "", colors ? STK_PAINT_OFF : "",
             stk__cli_text(error->message));
+    stk__cli_wrap_end(to, stderr, 8);
     if (error->place[0]) {
         fputs("  where: ", stderr);
         print_clean(stderr, error->place);
         fputc('\n', stderr);
     }
-    if (error->hint[0]) fprintf(stderr, "  hint:  %s\n", stk__cli_text(error->hint));
+    to = stk__cli_wrap_begin(stderr);
+    if (error->hint[0]) fprintf(to, "  hint:  %s\n", stk__cli_text(error->hint));
+    stk__cli_wrap_end(to, stderr, 9);
     if (error->code == STK_ERROR_INTERRUPTED) return STK_EXIT_INTERRUPTED;
     const bool misuse = error->code == STK_ERROR_CONFIG || error->code == STK_ERROR_ARGUMENT;
     return misuse ? STK_EXIT_USAGE : STK_EXIT_FAILED;
@@ -91,11 +95,13 @@ int stk__cli_fail(const stk_error *error)
 int stk__cli_usage(const char *verb, const char *format, ...)
 {
     va_list arguments;
+    FILE *to = stk__cli_wrap_begin(stderr);
     va_start(arguments, format);
-    fprintf(stderr, "stoker%s%s: ", *verb ? " " : "", verb);
-    vfprintf(stderr, format, arguments);
-    fprintf(stderr, "\n  hint:  stoker%s%s --help\n", *verb ? " " : "", verb);
+    fprintf(to, "stoker%s%s: ", *verb ? " " : "", verb);
+    vfprintf(to, format, arguments);
+    fprintf(to, "\n  hint:  stoker%s%s --help\n", *verb ? " " : "", verb);
     va_end(arguments);
+    stk__cli_wrap_end(to, stderr, 9);
     return STK_EXIT_USAGE;
 }
 
@@ -325,49 +331,53 @@ json_t *stk__cli_damages_json(const stk_loader_stats *stats)
 
 void stk__cli_print_dataset(const stk_loader_info *info, const stk_loader_options *options)
 {
+    FILE *to = stk__cli_wrap_begin(stderr);
     const bool elsewhere = options->part == STK_PART_VAL && options->val_root;
     const char *root = elsewhere ? options->val_root : options->root;
-    fprintf(stderr, "%s: %s, %s", root ? root : "data", info->layout,
+    fprintf(to, "%s: %s, %s", root ? root : "data", info->layout,
             stk__cli_count(info->sample_count, "sample"));
     if (info->sample_count != info->dataset_count)
-        fprintf(stderr, " of %s", stk__cli_grouped(info->dataset_count));
-    if (info->w) fprintf(stderr, ", %dx%d, %s", info->w, info->h, info->channels == 1 ? "gray" : "RGB");
-    if (info->class_count) fprintf(stderr, ", %s", stk__cli_count((uint64_t)info->class_count, "class"));
-    fprintf(stderr, "\n");
+        fprintf(to, " of %s", stk__cli_grouped(info->dataset_count));
+    if (info->w) fprintf(to, ", %dx%d, %s", info->w, info->h, info->channels == 1 ? "gray" : "RGB");
+    if (info->class_count) fprintf(to, ", %s", stk__cli_count((uint64_t)info->class_count, "class"));
+    fprintf(to, "\n");
+    stk__cli_wrap_end(to, stderr, 2);
 }
 
-static void print_formats(const stk_loader_info *info, bool masks)
+static void print_formats(FILE *to, const stk_loader_info *info, bool masks)
 {
     bool first = true;
     for (int32_t i = 0; i < info->format_count; i++) {
         const uint64_t count = masks ? info->formats[i].masks : info->formats[i].count;
         if (!count) continue;
-        fprintf(stderr, "%s%s %s", first ? "" : ", ", stk__cli_grouped(count), info->formats[i].what);
+        fprintf(to, "%s%s %s", first ? "" : ", ", stk__cli_grouped(count), info->formats[i].what);
         first = false;
     }
 }
 
-void stk__cli_print_found(const stk_loader_info *info, const char *head)
+void stk__cli_print_found(FILE *to, const stk_loader_info *info, const char *head)
 {
     if (stk__cli_quiet || stk__cli_json) return;
     if (info->format_count) {
-        fprintf(stderr, "  %-8s ", head ? head : "files");
-        print_formats(info, false);
-        if (info->masks) fprintf(stderr, "; masks: ");
-        if (info->masks) print_formats(info, true);
-        fprintf(stderr, "%s%s\n", *info->found ? "; " : "", stk__cli_text(info->found));
+        fprintf(to, "  %-8s ", head ? head : "files");
+        print_formats(to, info, false);
+        if (info->masks) fprintf(to, "; masks: ");
+        if (info->masks) print_formats(to, info, true);
+        fprintf(to, "%s%s\n", *info->found ? "; " : "", stk__cli_text(info->found));
+    } else if (*info->found) {
+        fprintf(to, "  %-8s %s\n", head ? head : "found", stk__cli_text(info->found));
     }
     if (!head && (info->train_part || info->val_part || info->test_part))
-        fprintf(stderr, "  parts    named by the data set:%s%s%s\n", info->train_part ? " train" : "",
+        fprintf(to, "  parts    named by the data set:%s%s%s\n", info->train_part ? " train" : "",
                 info->val_part ? " val" : "", info->test_part ? " test (held out)" : "");
     for (int32_t i = 0; i < info->left_out_count; i++) {
-        fprintf(stderr, "  left out %s: %s", stk__cli_grouped(info->left_out[i].count),
+        fprintf(to, "  left out %s: %s", stk__cli_grouped(info->left_out[i].count),
                 stk__cli_text(info->left_out[i].what));
-        if (*info->left_out[i].example) fprintf(stderr, " ('%s')", stk__cli_text(info->left_out[i].example));
-        fprintf(stderr, "\n");
+        if (*info->left_out[i].example) fprintf(to, " ('%s')", stk__cli_text(info->left_out[i].example));
+        fprintf(to, "\n");
     }
     if (info->unmasked_count)
-        fprintf(stderr, "  masks    %s without a mask: bad samples (data.on_bad_sample)\n",
+        fprintf(to, "  masks    %s without a mask: bad samples (data.on_bad_sample)\n",
                 stk__cli_count(info->unmasked_count, "image"));
 }
 
@@ -376,6 +386,8 @@ void stk__cli_print_score(FILE *file, stk__task task, const stk__score *score)
     const stk__task_info *info = stk__task_describe(task);
     for (int i = 0; i < info->value_count; i++) {
         const int width = i + 1 < info->value_count ? 7 : 0; /* columns, but no blanks at the end */
+        if (isnan(score->values[i]) && task == STK_TASK_CLASSIFICATION && i > 0)
+            continue; /* top5 of five classes or fewer, or beside a top1 that is missing, too */
         if (isnan(score->values[i]))
             fprintf(file, "  %s %-*s", info->values[i], width, "-");
         else

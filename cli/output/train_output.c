@@ -13,52 +13,50 @@
 #include <math.h>
 #include <string.h>
 
-enum { BAR = 30, CELL = 32 };
+enum { BAR = 30, BEFORE_BAR = 36, CELL = 32, LABEL = 11 /* columns of "  device   " */ };
 
 /* --- before step 1 ---------------------------------------------------------------------------------------
  */
 
-static void print_memory(const stk__session *s, const stk__trainer_info *info)
+static void print_memory(const stk__session *s, const stk__trainer_info *info, FILE *to)
 {
-    fprintf(stderr, "  memory   at most %s: %s for weights and optimizer state, %s for activations",
+    fprintf(to, "  memory   at most %s: %s for weights and optimizer state, %s for activations",
             stk__cli_bytes((double)s->plan.planned_bytes), stk__cli_bytes((double)info->model_bytes),
             stk__cli_bytes((double)info->pass_bytes));
     if (info->report->recomputed_layers)
-        fprintf(stderr, " (%s recomputed)",
-                stk__cli_count((uint64_t)info->report->recomputed_layers, "layer"));
-    fprintf(stderr, ", %s for batches", stk__cli_bytes((double)s->plan.batch_bytes));
-    if (s->plan.cache_bytes)
-        fprintf(stderr, ", %s for the cache", stk__cli_bytes((double)s->plan.cache_bytes));
-    fprintf(stderr, ", %s for the program\n", stk__cli_bytes((double)s->plan.program_bytes));
+        fprintf(to, " (%s recomputed)", stk__cli_count((uint64_t)info->report->recomputed_layers, "layer"));
+    fprintf(to, ", %s for batches", stk__cli_bytes((double)s->plan.batch_bytes));
+    if (s->plan.cache_bytes) fprintf(to, ", %s for the cache", stk__cli_bytes((double)s->plan.cache_bytes));
+    fprintf(to, ", %s for the program\n", stk__cli_bytes((double)s->plan.program_bytes));
 }
 
-static void print_network(const stk__trainer_info *info)
+static void print_network(const stk__trainer_info *info, FILE *to)
 {
     const stk__network *network = info->network;
-    fprintf(stderr, "  network  %s (%s): %s parameters, %sFLOP a sample\n", network->name,
+    fprintf(to, "  network  %s (%s): %s parameters, %sFLOP a sample\n", network->name,
             stk__task_word(network->task), stk__cli_scaled((double)info->report->param_count),
             stk__cli_scaled(info->report->step_flops / (double)info->pass_samples));
 }
 
-static void print_data(const stk__session *s)
+static void print_data(const stk__session *s, FILE *to)
 {
     const stk_loader_info *info = stk_loader_describe(s->loader);
-    fprintf(stderr, "  data     %s: %s, %s", s->data.root, info->layout,
+    fprintf(to, "  data     %s: %s, %s", s->data.root, info->layout,
             stk__cli_count(info->sample_count, "sample"));
     if (s->val_loader)
-        fprintf(stderr, " for training, %s for validation",
+        fprintf(to, " for training, %s for validation",
                 stk__cli_grouped(stk_loader_describe(s->val_loader)->sample_count));
-    if (info->w) fprintf(stderr, ", %dx%d %s", info->w, info->h, info->channels == 1 ? "gray" : "RGB");
-    if (info->window_rows) fprintf(stderr, ", windows of %d x %d", info->window_rows, info->feature_count);
-    if (info->class_count) fprintf(stderr, ", %s", stk__cli_count((uint64_t)info->class_count, "class"));
-    fprintf(stderr, ", batches of %lld\n", (long long)info->batch_size);
-    stk__cli_print_found(info, NULL);
+    if (info->w) fprintf(to, ", %dx%d %s", info->w, info->h, info->channels == 1 ? "gray" : "RGB");
+    if (info->window_rows) fprintf(to, ", windows of %d x %d", info->window_rows, info->feature_count);
+    if (info->class_count) fprintf(to, ", %s", stk__cli_count((uint64_t)info->class_count, "class"));
+    fprintf(to, ", batches of %lld\n", (long long)info->batch_size);
+    stk__cli_print_found(to, info, NULL);
     const stk_loader_info *val = s->val_loader ? stk_loader_describe(s->val_loader) : NULL;
-    if (val && strcmp(val->fingerprint, info->fingerprint) != 0) stk__cli_print_found(val, "val");
+    if (val && strcmp(val->fingerprint, info->fingerprint) != 0) stk__cli_print_found(to, val, "val");
 }
 
 /* Which color is which class, and how much of it there is. */
-static void print_mask_colors(const stk__session *s)
+static void print_mask_colors(const stk__session *s, FILE *to)
 {
     const stk_loader_info *info = stk_loader_describe(s->loader);
     uint64_t pixels = 0;
@@ -69,38 +67,38 @@ static void print_mask_colors(const stk__session *s)
         const int id = stk__loader_color_class(s->loader, c->color);
         const char *name =
             id >= 0 && id < info->class_count && info->class_names ? info->class_names[id] : "";
-        fprintf(stderr, "           #%06x ", (unsigned)c->color);
+        fprintf(to, "           #%06x ", (unsigned)c->color);
         if (id < 0 || id == 255)
-            fprintf(stderr, "%s", id < 0 ? "has no class" : "is ignored");
+            fprintf(to, "%s", id < 0 ? "has no class" : "is ignored");
         else
-            fprintf(stderr, "class %d%s%s", id, *name && *name != '#' ? " " : "", *name == '#' ? "" : name);
-        fprintf(stderr, ": %s, %.2g %% of the pixels\n", stk__cli_count(c->masks, "mask"),
+            fprintf(to, "class %d%s%s", id, *name && *name != '#' ? " " : "", *name == '#' ? "" : name);
+        fprintf(to, ": %s, %.2g %% of the pixels\n", stk__cli_count(c->masks, "mask"),
                 100.0 * (double)c->pixels / (double)pixels);
     }
 }
 
-static void print_masks(const stk__session *s)
+static void print_masks(const stk__session *s, FILE *to)
 {
     const stk__mask_decision *d = stk__loader_masks(s->loader);
     if (!d) return;
-    fprintf(stderr, "  masks    looked at %s", stk__cli_count(d->masks, "mask"));
-    if (d->part_count > d->masks) fprintf(stderr, " of %s", stk__cli_grouped(d->part_count));
-    fprintf(stderr, " in %.1f s", d->seconds);
+    fprintf(to, "  masks    looked at %s", stk__cli_count(d->masks, "mask"));
+    if (d->part_count > d->masks) fprintf(to, " of %s", stk__cli_grouped(d->part_count));
+    fprintf(to, " in %.1f s", d->seconds);
     if (d->resized)
-        fprintf(stderr, "; %s of another size than the image: resized to it (nearest neighbor)",
+        fprintf(to, "; %s of another size than the image: resized to it (nearest neighbor)",
                 stk__cli_grouped(d->resized));
-    fputc('\n', stderr);
-    if (s->masks && s->masks->colored.count) print_mask_colors(s);
+    fputc('\n', to);
+    if (s->masks && s->masks->colored.count) print_mask_colors(s, to);
 }
 
 /* Linear scaling is advice; nothing is changed. */
-static void print_rate_advice(const stk__session *s)
+static void print_rate_advice(const stk__session *s, FILE *to)
 {
     static const int64_t batches[] = {0, 32, 16, 8};
     const int64_t base = batches[s->run.preset];
     const int64_t batch = stk_loader_describe(s->loader)->batch_size * s->train.accumulation;
     if (base && batch != base)
-        fprintf(stderr,
+        fprintf(to,
                 "  advice   an optimizer step sees %s, preset %s assumes %lld: linear scaling gives "
                 "optimizer.lr=%g (it stays %g)\n",
                 stk__cli_count((uint64_t)batch, "sample"),
@@ -124,16 +122,18 @@ void stk__train_output_beginning(const stk__train_output *out)
     const stk__cpu_budget budget = stk__cpu_budget_read(NULL);
     const char *expects = stk__run_preset_expects((stk__run_preset)s->run.preset);
     if (stk__cli_quiet) return;
-    fprintf(stderr, "  device   %s, %s; engine %s%s%s%s, %s\n", s->device[0] ? s->device : "cpu", budget.why,
+    FILE *to = stk__cli_wrap_begin(stderr);
+    fprintf(to, "  device   %s, %s; engine %s%s%s%s, %s\n", s->device[0] ? s->device : "cpu", budget.why,
             info->engine->name, info->engine->version[0] ? " (" : "", info->engine->version,
             info->engine->version[0] ? ")" : "", stk__cli_count((uint64_t)info->engine->threads, "thread"));
-    print_network(info);
-    print_memory(s, info);
-    print_data(s);
-    print_masks(s);
-    if (out->train->folder) fprintf(stderr, "  run      %s\n", stk__run_folder_path(out->train->folder));
-    if (expects) fprintf(stderr, "  preset   on a GPU it is expected to be busy %s of the time\n", expects);
-    print_rate_advice(s);
+    print_network(info, to);
+    print_memory(s, info, to);
+    print_data(s, to);
+    print_masks(s, to);
+    if (out->train->folder) fprintf(to, "  run      %s\n", stk__run_folder_path(out->train->folder));
+    if (expects) fprintf(to, "  preset   on a GPU it is expected to be busy %s of the time\n", expects);
+    print_rate_advice(s, to);
+    stk__cli_wrap_end(to, stderr, LABEL);
     print_effects(out);
 }
 
@@ -147,8 +147,10 @@ stk_status stk__train_output_plan(const stk__train_output *out, stk_error *error
         return STK_OK;
     }
     stk__buffer text = {0};
-    const stk_status status = stk__pass_print(info->pass, info->network, &text, error);
-    if (status == STK_OK) fwrite(text.data, 1, text.size_bytes, stdout);
+    const stk_status status =
+        stk__pass_print(info->pass, info->network, stk__cli_width(stdout), &text, error);
+    FILE *to = stk__cli_wrap_begin(stdout);
+    if (status == STK_OK) fwrite(text.data, 1, text.size_bytes, to);
     stk__buffer_fini(&text);
     const struct {
         const char *name;
@@ -158,10 +160,11 @@ stk_status stk__train_output_plan(const stk__train_output *out, stk_error *error
                 {s->device, p->device_bytes},      {"program", p->program_bytes},
                 {"at most", p->planned_bytes}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        if (rows[i].bytes) printf("  %-14s %9s\n", rows[i].name, stk__cli_bytes((double)rows[i].bytes));
+        if (rows[i].bytes) fprintf(to, "  %-14s %9s\n", rows[i].name, stk__cli_bytes((double)rows[i].bytes));
     char verdict[256];
     stk__memory_verdict_text(&s->verdict, verdict, sizeof verdict);
-    printf("%s\n", verdict);
+    fprintf(to, "%s\n", verdict);
+    stk__cli_wrap_end(to, stdout, 4);
     return status;
 }
 
@@ -217,15 +220,17 @@ static const char *reading_text(char cell[CELL], stk_reading reading, double sca
 static void print_gpu(const stk__run_gpu *gpu)
 {
     char cells[7][CELL];
-    fprintf(stderr, "GPU %s: util %s, %s of %s, memory %s of %s, %s, SM %s", gpu->label.text,
+    FILE *to = stk__cli_wrap_begin(stderr);
+    fprintf(to, "GPU %s: util %s, %s of %s, memory %s of %s, %s, SM %s", gpu->label.text,
             reading_text(cells[0], gpu->util_percent, 1, " %"), reading_text(cells[1], gpu->power_w, 1, ""),
             reading_text(cells[2], gpu->power_limit_w, 1, " W"),
             reading_text(cells[3], gpu->memory_used_bytes, 1e9, ""),
             reading_text(cells[4], gpu->memory_total_bytes, 1e9, " GB"),
             reading_text(cells[5], gpu->temperature_c, 1, " °C"),
             reading_text(cells[6], gpu->sm_clock_mhz, 1, " MHz"));
-    if (gpu->state != STK_GPU_GOOD) fprintf(stderr, "; %s", stk_gpu_state_name(gpu->state));
-    fputc('\n', stderr);
+    if (gpu->state != STK_GPU_GOOD) fprintf(to, "; %s", stk_gpu_state_name(gpu->state));
+    fputc('\n', to);
+    stk__cli_wrap_end(to, stderr, LABEL);
 }
 
 static void show_gpus(stk__train_output *out, uint64_t epochs)
@@ -262,10 +267,12 @@ static void show_log(void *context, const stk__run_report *r)
     if (stk__cli_verbose < 1 && stk__trainer_has_val(out->train->session.trainer)) return;
     stk__progress_end(&out->progress);
     if (stk__cli_quiet) return;
-    fprintf(stderr, "step %-6lld loss %-8.5g", (long long)r->log_at.step, r->log.score.loss);
-    stk__cli_print_score(stderr, stk__trainer_describe(out->train->session.trainer)->network->task,
+    FILE *to = stk__cli_wrap_begin(stderr);
+    fprintf(to, "step %-6lld loss %-8.5g", (long long)r->log_at.step, r->log.score.loss);
+    stk__cli_print_score(to, stk__trainer_describe(out->train->session.trainer)->network->task,
                          &r->log.score);
-    fprintf(stderr, "  %s samples/s, wait %.0f %%\n", stk__cli_rate(r->samples_per_s), 100 * r->wait_share);
+    fprintf(to, "  %s samples/s, wait %.0f %%\n", stk__cli_rate(r->samples_per_s), 100 * r->wait_share);
+    stk__cli_wrap_end(to, stderr, LABEL);
 }
 
 static void show_evaluation(void *context, const stk__run_report *r)
@@ -273,13 +280,14 @@ static void show_evaluation(void *context, const stk__run_report *r)
     stk__train_output *out = context;
     stk__progress_end(&out->progress);
     if (stk__cli_quiet) return;
-    fprintf(stderr, "epoch %-4llu loss %-8.4g val_loss %-8.4g", (unsigned long long)r->at.epoch,
-            r->epoch_loss, r->score.loss);
-    stk__cli_print_score(stderr, stk__trainer_describe(out->train->session.trainer)->network->task,
-                         &r->score);
+    FILE *to = stk__cli_wrap_begin(stderr);
+    fprintf(to, "epoch %-4llu loss %-8.4g val_loss %-8.4g", (unsigned long long)r->at.epoch, r->epoch_loss,
+            r->score.loss);
+    stk__cli_print_score(to, stk__trainer_describe(out->train->session.trainer)->network->task, &r->score);
     const bool colors = r->best && stk__cli_colors(stderr);
-    fprintf(stderr, "%s%s%s\n", colors ? STK_PAINT_GOOD : "", r->best ? "  best so far" : "",
+    fprintf(to, "%s%s%s\n", colors ? STK_PAINT_GOOD : "", r->best ? "  best so far" : "",
             colors ? STK_PAINT_OFF : "");
+    stk__cli_wrap_end(to, stderr, LABEL);
 }
 
 stk__run_watch stk__train_output_watch(stk__train_output *out)
@@ -294,15 +302,26 @@ stk__run_watch stk__train_output_watch(stk__train_output *out)
 /* --- at the end ------------------------------------------------------------------------------------------
  */
 
+/* Of the longest bar there can be. */
+static int bar_columns(void)
+{
+    const int width = stk__cli_width(stdout), room = width - BEFORE_BAR;
+    if (!width || room > BAR) return BAR;
+    return room > 0 ? room : 0;
+}
+
 static void print_stall(stk__run *run, const stk__stall *stall)
 {
     const double wall_s = run->report.wall_s;
+    const int columns = bar_columns();
     char name[48];
-    printf("where the time went: %.1f s, %s, median %.4g ms a step\n", wall_s,
-           stk__cli_count(run->step_count, "step"), stk__run_step_ms(run));
+    FILE *to = stk__cli_wrap_begin(stdout);
+    fprintf(to, "where the time went: %.1f s, %s, median %.4g ms a step\n", wall_s,
+            stk__cli_count(run->step_count, "step"), stk__run_step_ms(run));
+    stk__cli_wrap_end(to, stdout, 2);
     for (int row = 0; row < STK_STALL_ROWS; row++) {
         const double share = stk__stall_share(stall, (stk__stall_row)row, wall_s);
-        const int bar = (int)lrint(share * BAR);
+        const int bar = (int)lrint(share * columns);
         if (share < 0.0005) continue;
         snprintf(name, sizeof name, "%s%s", row <= STK_STALL_AUGMENT ? "wait for data: " : "",
                  stk__stall_name((stk__stall_row)row));
@@ -348,13 +367,22 @@ static void print_advice(stk__train_output *out)
     const stk__run_result result = {.session = &t->session, .run = &t->run, .artifacts = &t->artifacts};
     stk__advice list[STK_ADVICE_MOST];
     const int count = stk__run_advise(&result, list);
+    FILE *to = stk__cli_wrap_begin(stdout);
     for (int i = 0; i < count; i++)
-        printf("advice: %s\n", list[i].text);
+        fprintf(to, "advice: %s\n", list[i].text);
     if (!count && !stk__run_is_judged(&t->run))
-        printf("advice: none: %.1f s and %llu steps are too few to judge\n", t->run.report.wall_s,
-               (unsigned long long)t->run.step_count);
+        fprintf(to, "advice: none: %.1f s and %llu steps are too few to judge\n", t->run.report.wall_s,
+                (unsigned long long)t->run.step_count);
     else if (!count)
-        printf("advice: nothing stands out in where the time went\n");
+        fprintf(to, "advice: nothing stands out in where the time went\n");
+    stk__cli_wrap_end(to, stdout, 8);
+}
+
+static void print_run(const char *path)
+{
+    FILE *to = stk__cli_wrap_begin(stdout);
+    fprintf(to, "run: %s (report.html, config.yaml, run.json, metrics.jsonl, checkpoints)\n", path);
+    stk__cli_wrap_end(to, stdout, 5);
 }
 
 /* A finished run was resumed: no step was left. */
@@ -369,7 +397,7 @@ static void print_nothing(const stk__train_output *out)
         printf("nothing to do: %s of %llu done; for more: stoker train --run %s --resume train.epochs=%llu\n",
                stk__cli_count(r->at.epoch, "epoch"), (unsigned long long)r->epochs, path,
                2 * (unsigned long long)r->epochs);
-    printf("run: %s (report.html, config.yaml, run.json, metrics.jsonl, checkpoints)\n", path);
+    print_run(path);
 }
 
 void stk__train_output_end(stk__train_output *out)
@@ -402,8 +430,7 @@ void stk__train_output_end(stk__train_output *out)
     stk__cli_print_file_notes("", "", s->loader);
     stk__cli_print_file_notes("", "validation: ", s->val_loader);
     if (r->checkpoint[0]) printf("last checkpoint: %s\n", r->checkpoint);
-    printf("run: %s (report.html, config.yaml, run.json, metrics.jsonl, checkpoints)\n",
-           stk__run_folder_path(out->train->folder));
+    print_run(stk__run_folder_path(out->train->folder));
     print_advice(out);
     if (r->interrupted)
         printf("resume with: stoker train --run %s --resume\n", stk__run_folder_path(out->train->folder));

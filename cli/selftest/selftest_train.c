@@ -58,7 +58,7 @@ double stk__selftest_seconds_since(uint64_t start_ns)
     return (double)(stk__clock_ns() - start_ns) * 1e-9;
 }
 
-typedef struct lesson {
+typedef struct train_case {
     const char *device, *amp;
     int most_points, steps; /* of the curve; steps of a point */
     double budget_s;
@@ -67,48 +67,48 @@ typedef struct lesson {
     double evaluated; /* loss on the validation part, after the first point */
     stk_dtype half;   /* what the steps were in; 0: f32 */
     double step_ms;   /* without the first point, in which memory is touched for the first time */
-} lesson;
+} train_case;
 
-static stk_status take_point(lesson *l, stk_error *error)
+static stk_status take_point(train_case *c, stk_error *error)
 {
     stk__trainer_log log;
-    for (int i = 0; i < l->steps; i++)
+    for (int i = 0; i < c->steps; i++)
         STK__TRY(stk__selftest_session_step(error));
     STK__TRY(stk__trainer_read(session.trainer, &log, error));
-    l->curve[l->points++] = log.score.loss;
+    c->curve[c->points++] = log.score.loss;
     return STK_OK;
 }
 
-static stk_status take_points(stk__selftest *t, lesson *l, stk_error *error)
+static stk_status take_points(stk__selftest *t, train_case *c, stk_error *error)
 {
     const uint64_t start_ns = stk__clock_ns();
     uint64_t warm_ns = start_ns;
     char what[32];
-    snprintf(what, sizeof what, "training on %s", l->device);
+    snprintf(what, sizeof what, "training on %s", c->device);
     stk__progress_start(&t->progress);
-    while (l->points < l->most_points && !stk__selftest_stopped() &&
-           stk__selftest_seconds_since(start_ns) < l->budget_s) {
-        STK__TRY(take_point(l, error));
-        if (l->points == 1) {
+    while (c->points < c->most_points && !stk__selftest_stopped() &&
+           stk__selftest_seconds_since(start_ns) < c->budget_s) {
+        STK__TRY(take_point(c, error));
+        if (c->points == 1) {
             stk__score score;
             STK__TRY(stk__trainer_evaluate(session.trainer, &score, error));
-            l->evaluated = score.loss;
+            c->evaluated = score.loss;
             warm_ns = stk__clock_ns();
         }
-        stk__progress_show(&t->progress, what, (uint64_t)(l->points * l->steps),
-                           (uint64_t)(l->most_points * l->steps));
+        stk__progress_show(&t->progress, what, (uint64_t)(c->points * c->steps),
+                           (uint64_t)(c->most_points * c->steps));
     }
-    const int counted = l->points > 1 ? l->points - 1 : l->points;
+    const int counted = c->points > 1 ? c->points - 1 : c->points;
     if (counted)
-        l->step_ms = stk__selftest_seconds_since(l->points > 1 ? warm_ns : start_ns) * 1e3 /
-                     (double)(counted * l->steps);
-    if (!l->points) return stk__fail(error, STK_ERROR_INTERRUPTED, "interrupted");
+        c->step_ms = stk__selftest_seconds_since(c->points > 1 ? warm_ns : start_ns) * 1e3 /
+                     (double)(counted * c->steps);
+    if (!c->points) return stk__fail(error, STK_ERROR_INTERRUPTED, "interrupted");
     return STK_OK;
 }
 
 /* Augmentation has the same bits on every device, so both see the same batches. On the CPU the best engine is
  * used: results that agree are right. */
-static stk_status run_lesson(stk__selftest *t, lesson *l, stk_error *error)
+static stk_status run_case(stk__selftest *t, train_case *c, stk_error *error)
 {
     const stk__selftest_setting common[] = {{"data.root",
                                              t->quick ? "make:faces?count=16" : "make:faces?count=64"},
@@ -126,10 +126,10 @@ static stk_status run_lesson(stk__selftest *t, lesson *l, stk_error *error)
                                             {"train.tf32", "false"},
                                             {"train.conv", "direct"},
                                             {NULL, NULL}},
-                                own[] = {{"run.device", l->device}, {"train.amp", l->amp}, {NULL, NULL}};
+                                own[] = {{"run.device", c->device}, {"train.amp", c->amp}, {NULL, NULL}};
     stk_status status = stk__selftest_session_open(common, own, error);
-    if (status == STK_OK) status = take_points(t, l, error);
-    if (status == STK_OK) l->half = stk__trainer_describe(session.trainer)->half;
+    if (status == STK_OK) status = take_points(t, c, error);
+    if (status == STK_OK) c->half = stk__trainer_describe(session.trainer)->half;
     stk__progress_end(&t->progress);
     stk__selftest_session_close(t);
     return status;
@@ -141,7 +141,7 @@ static double difference(double here, double there)
     return isnan(away) ? INFINITY : away;
 }
 
-static double largest_difference(const lesson *here, const lesson *there, int points)
+static double largest_difference(const train_case *here, const train_case *there, int points)
 {
     double most = 0;
     for (int i = 0; i < points; i++)
@@ -149,15 +149,15 @@ static double largest_difference(const lesson *here, const lesson *there, int po
     return most;
 }
 
-static void put_curve(stk__selftest *t, const lesson *l, int points)
+static void put_curve(stk__selftest *t, const train_case *c, int points)
 {
     stk__selftest_row row = {.section = section, .value = NAN};
-    snprintf(row.name, sizeof row.name, "loss on %s", l->device);
+    snprintf(row.name, sizeof row.name, "loss on %s", c->device);
     const int shown = points < SHOWN ? points : SHOWN;
     for (int i = 0; i < shown; i++) {
         const int point = shown > 1 ? i * (points - 1) / (shown - 1) : 0;
         const size_t used = strlen(row.words);
-        snprintf(row.words + used, sizeof row.words - used, "%s%.5g", i ? " " : "", l->curve[point]);
+        snprintf(row.words + used, sizeof row.words - used, "%s%.5g", i ? " " : "", c->curve[point]);
     }
     stk__selftest_put(t->gpu, &row, t->quick);
 }
@@ -169,7 +169,7 @@ static void put_difference(stk__selftest *t, const char *name, double value, dou
     stk__selftest_put(t->gpu, &row, t->quick);
 }
 
-static void put_comparison(stk__selftest *t, const lesson *here, const lesson *there)
+static void put_comparison(stk__selftest *t, const train_case *here, const train_case *there)
 {
     const int points = here->points < there->points ? here->points : there->points;
     char name[48];
@@ -193,15 +193,15 @@ static void put_comparison(stk__selftest *t, const lesson *here, const lesson *t
 }
 
 /* bf16 where it is native, else fp16; GPUs that are not faster with either stay in f32. */
-static void compare_half(stk__selftest *t, const lesson *there)
+static void compare_half(stk__selftest *t, const train_case *there)
 {
-    lesson half = *there;
+    train_case half = *there;
     stk_error error = {0};
     char name[48];
     half.device = t->gpu->info.name;
     half.amp = "true";
     half.points = 0;
-    if (run_lesson(t, &half, &error) != STK_OK) {
+    if (run_case(t, &half, &error) != STK_OK) {
         stk__selftest_fail(t->gpu, section, "mixed precision (AMP)", &error);
         return;
     }
@@ -220,20 +220,20 @@ static void compare_half(stk__selftest *t, const lesson *there)
 void stk__selftest_compare(stk__selftest *t)
 {
     stk_error error = {0};
-    lesson here = {.device = t->gpu->info.name,
-                   .amp = "false",
-                   .most_points = t->quick ? 4 : POINTS,
-                   .steps = t->quick ? 2 : 10,
-                   .budget_s = t->quick ? QUICK_S : COMPARE_S};
-    lesson there = here;
+    train_case here = {.device = t->gpu->info.name,
+                       .amp = "false",
+                       .most_points = t->quick ? 4 : POINTS,
+                       .steps = t->quick ? 2 : 10,
+                       .budget_s = t->quick ? QUICK_S : COMPARE_S};
+    train_case there = here;
     there.device = "cpu";
-    stk_status status = run_lesson(t, &here, &error);
+    stk_status status = run_case(t, &here, &error);
     there.most_points = here.points;
     if (status != STK_OK) {
         stk__selftest_fail(t->gpu, section, here.device, &error);
         return;
     }
-    status = run_lesson(t, &there, &error);
+    status = run_case(t, &there, &error);
     if (status != STK_OK) {
         stk__selftest_fail(t->gpu, section, there.device, &error);
         return;

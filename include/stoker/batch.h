@@ -65,7 +65,7 @@ struct stk_batch {
      * and normalised: f32, f16, bf16, [n h w c] or [n c h w]. */
     stk_tensor images;
     stk_tensor masks;      /* [n h w]   u8 or i64 */
-    stk_tensor labels;     /* [n]       i64 class (-1: none) or f32 value */
+    stk_tensor labels;     /* [n]       i64 class (-1: none) or f32 value; [n k] f32: 1 for each class of k */
     stk_tensor masks2;     /* as masks; with MixUp or CutMix only: the second target, the first if unmixed */
     stk_tensor labels2;    /* as labels; the same for classes */
     stk_tensor lambda;     /* [n]       f32, share of the first target; 1 if unmixed */

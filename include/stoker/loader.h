@@ -179,6 +179,7 @@ typedef struct stk_loader_info {
     int32_t left_out_count, format_count;
     uint64_t unmasked_count;              /* images without mask: bad samples, see on_bad_sample */
     bool train_part, val_part, test_part; /* parts that the data set names itself */
+    bool label_sets; /* each sample has any number of classes: labels are [n class_count] */
 } stk_loader_info;
 
 /* NULL for NULL. Threads: any: it never changes. */

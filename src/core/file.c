@@ -70,19 +70,20 @@ typedef struct reading {
     const char *path;
     uint64_t size_bytes;  /* as the file system reports it; 0 also where it does not know, as in /proc */
     uint64_t limit_bytes; /* 0: none */
+    size_t start_bytes;   /* of the buffer, which stay in front of the file */
 } reading;
 
 /* What comes next: the rest of the reported size, or as much as fits where there is no such size. -1: errno.
  */
 static ssize_t read_more(const reading *from, stk__buffer *buffer)
 {
-    const size_t got_bytes = buffer->size_bytes;
-    uint64_t wanted = buffer->capacity_bytes - got_bytes - LOOKAHEAD_BYTES;
+    const size_t got_bytes = buffer->size_bytes - from->start_bytes;
+    uint64_t wanted = buffer->capacity_bytes - buffer->size_bytes - LOOKAHEAD_BYTES;
     if (from->size_bytes > got_bytes && from->size_bytes - got_bytes < wanted)
         wanted = from->size_bytes - got_bytes;
     ssize_t got;
     do
-        got = pread(from->file, buffer->data + got_bytes, wanted, (off_t)got_bytes);
+        got = pread(from->file, buffer->data + buffer->size_bytes, wanted, (off_t)got_bytes);
     while (got < 0 && errno == EINTR);
     return got;
 }
@@ -102,9 +103,10 @@ static stk_status read_all(const reading *from, stk__buffer *buffer, stk_error *
         const ssize_t got = read_more(from, buffer);
         if (got < 0) return refuse_read(from->path, errno, error);
         buffer->size_bytes += (size_t)got;
-        if (from->limit_bytes && buffer->size_bytes > from->limit_bytes)
-            return refuse_size(from->path, buffer->size_bytes, from->limit_bytes, error);
-        complete = got == 0 || buffer->size_bytes == from->size_bytes;
+        const size_t got_bytes = buffer->size_bytes - from->start_bytes;
+        if (from->limit_bytes && got_bytes > from->limit_bytes)
+            return refuse_size(from->path, got_bytes, from->limit_bytes, error);
+        complete = got == 0 || got_bytes == from->size_bytes;
     }
     memset(buffer->data + buffer->size_bytes, 0, LOOKAHEAD_BYTES);
     return STK_OK;
@@ -123,13 +125,19 @@ static stk_status read_regular(int file, const char *path, uint64_t limit_bytes,
     }
     const uint64_t size = facts.st_size > 0 ? (uint64_t)facts.st_size : 0;
     if (limit_bytes && size > limit_bytes) return refuse_size(path, size, limit_bytes, error);
-    STK__TRY(stk__buffer_reserve(buffer, (size_t)size + 1 + LOOKAHEAD_BYTES, error));
-    return read_all(&(reading){file, path, size, limit_bytes}, buffer, error);
+    const size_t start = buffer->size_bytes;
+    STK__TRY(stk__buffer_reserve(buffer, start + (size_t)size + 1 + LOOKAHEAD_BYTES, error));
+    return read_all(&(reading){file, path, size, limit_bytes, start}, buffer, error);
 }
 
 stk_status stk__file_read(const char *path, uint64_t limit_bytes, stk__buffer *buffer, stk_error *error)
 {
     buffer->size_bytes = 0;
+    return stk__file_append(path, limit_bytes, buffer, error);
+}
+
+stk_status stk__file_append(const char *path, uint64_t limit_bytes, stk__buffer *buffer, stk_error *error)
+{
     const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (file < 0) return stk__file_refuse(path, errno, error);
     const stk_status status = read_regular(file, path, limit_bytes, buffer, error);

@@ -11,6 +11,9 @@
  * empty file is STK_OK with size 0. place is set to path. */
 stk_status stk__file_read(const char *path, uint64_t limit_bytes, stk__buffer *buffer, stk_error *error);
 
+/* The same behind what the buffer has already: size_bytes grows by the file's size. */
+stk_status stk__file_append(const char *path, uint64_t limit_bytes, stk__buffer *buffer, stk_error *error);
+
 /* The damage that stands for an open that failed; STK_ERROR_IO or STK_ERROR_MEMORY when it is the process
  * that has no more files or memory. place is set to path. */
 stk_status stk__file_refuse(const char *path, int error_number, stk_error *error);

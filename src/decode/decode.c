@@ -7,6 +7,7 @@
 #include "decode/mask_colors.h"
 
 #include "core/clock.h"
+#include "image/part_bundle.h"
 #include "image/resize.h"
 
 #include <string.h>
@@ -17,7 +18,8 @@ const stk__limits stk__limits_default = {
 
 static const stk__format_ops *const formats[] = {[STK_FORMAT_JPEG] = &stk__format_jpeg,
                                                  [STK_FORMAT_PNG] = &stk__format_png,
-                                                 [STK_FORMAT_NPY] = &stk__format_npy};
+                                                 [STK_FORMAT_NPY] = &stk__format_npy,
+                                                 [STK_FORMAT_PARTS] = &stk__format_parts};
 
 enum { FORMAT_COUNT = sizeof formats / sizeof formats[0] };
 _Static_assert((int)FORMAT_COUNT == STK_FORMAT_COUNT, "a format is not in the table");
@@ -42,6 +44,7 @@ stk_status stk__decoder_create(stk__decoder **decoder, const stk__limits *limits
         stk__decoder_destroy(decoder);
         return status;
     }
+    stk__parts_set_decoder((*decoder)->states[STK_FORMAT_PARTS], *decoder);
     return STK_OK;
 }
 
@@ -101,7 +104,7 @@ stk_status stk__deadline_fail(const stk__deadline *deadline, stk_error *error)
 /* A file that is shorter than the magic but starts like it belongs to the format too. */
 static const stk__format_ops *find_format(stk__encoded bytes)
 {
-    for (int i = 0; i < FORMAT_COUNT; i++) {
+    for (int i = 0; i < STK_FORMAT_PARTS; i++) {
         const size_t magic = formats[i]->magic_bytes;
         const size_t known = bytes.size_bytes < magic ? bytes.size_bytes : magic;
         if (memcmp(bytes.data, formats[i]->magic, known) == 0) return formats[i];
@@ -167,8 +170,8 @@ static stk_status check_size(const stk__decoder *decoder, const stk__picture *pi
 stk_status stk__decode_header(stk__decoder *decoder, stk__encoded bytes, const char *extension,
                               stk__picture *picture, stk_error *error)
 {
-    const stk__format_ops *format = NULL;
-    STK__TRY(identify(decoder, bytes, &format, error));
+    const stk__format_ops *format = &stk__format_parts;
+    if (extension != stk__part_bundle_extension) STK__TRY(identify(decoder, bytes, &format, error));
     const stk__format_ops *promised = stk__format_by_extension(extension);
     *picture = (stk__picture){.format = format, .orientation = 1, .misnamed = promised && promised != format};
     STK__TRY(format->header(find_state(decoder, format), bytes, picture, error));

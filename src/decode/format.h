@@ -11,6 +11,7 @@ typedef enum stk__format_number {
     STK_FORMAT_JPEG,
     STK_FORMAT_PNG,
     STK_FORMAT_NPY,
+    STK_FORMAT_PARTS, /* no file: a mask of several files (image/part_bundle.h) */
     STK_FORMAT_COUNT
 } stk__format_number;
 
@@ -48,6 +49,10 @@ struct stk__format_ops {
 extern const stk__format_ops stk__format_jpeg;
 extern const stk__format_ops stk__format_png;
 extern const stk__format_ops stk__format_npy;
+extern const stk__format_ops stk__format_parts;
+
+/* Its state decodes each part by the decoder that it belongs to. */
+void stk__parts_set_decoder(void *state, stk__decoder *decoder);
 
 /* Limit on the CPU time of the thread that decodes, which asks now and then, not per pixel: a process that
  * was stopped neither fails nor changes the stream. That clock is a system call, so it is asked only when a

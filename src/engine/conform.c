@@ -64,6 +64,7 @@ static void add_target(rig *r)
         p->fill = STK_CONFORM_ID;
         p->scale = (double)r->spec.classes;
     } else {
+        if (kind == STK_OP_BCE || kind == STK_OP_LABEL_HITS) shape = r->spec.input[0];
         add(r, target, &shape, STK_DTYPE_F32)->fill = STK_CONFORM_VALUE;
     }
 }

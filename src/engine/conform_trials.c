@@ -52,6 +52,8 @@ static const stk__op_spec specs[] = {
     {.kind = STK_OP_TOP_K, .input = {{2, {19, 8}}}},
     {.kind = STK_OP_POINT_ERROR, PICTURE(2, 6, 8, 6), .image_size = {48, 64}},
     {.kind = STK_OP_VALUE_ERROR, .input = {{2, {9, 1}}}},
+    {.kind = STK_OP_BCE, .input = {{2, {9, 5}}}},
+    {.kind = STK_OP_LABEL_HITS, .input = {{2, {9, 5}}}},
 };
 
 bool stk__conform_spec(stk__op_kind kind, int number, stk__op_spec *spec)

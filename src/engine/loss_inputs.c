@@ -54,6 +54,7 @@ stk_status stk__loss_check(const stk__op_spec *spec, stk__tensor *const *x, stk_
     if (x[STK_LOSS_TARGET2])
         return stk__fail(error, STK_ERROR_ARGUMENT, "%s does not support a second target",
                          stk__op_word(spec->kind));
-    const int64_t per_sample = judges_points(spec->kind) ? spec->input[0].dim[3] : 1;
+    const bool labels = spec->kind == STK_OP_BCE || spec->kind == STK_OP_LABEL_HITS;
+    const int64_t per_sample = judges_points(spec->kind) ? spec->input[0].dim[3] : labels ? spec->classes : 1;
     return check_numbers(x[STK_LOSS_TARGET], "target", n * per_sample, error);
 }

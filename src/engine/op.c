@@ -324,15 +324,18 @@ static void sums(stk__op_form *form, stk_dtype dtype, int64_t length)
 
 static stk_status describe_classes(stk__op_spec *spec, stk__op_form *form, stk_error *error)
 {
-    if (spec->input[0].ndim < 2)
+    const bool labels = spec->kind == STK_OP_BCE || spec->kind == STK_OP_LABEL_HITS;
+    const int least = labels ? 1 : 2;
+    if (spec->input[0].ndim < 2 || (labels && spec->input[0].ndim > 2))
         return refuse(error, "needs one value per class and sample, not [%s]", &spec->input[0]);
     spec->classes = last_of(&spec->input[0]);
-    if (spec->classes < 2 || spec->classes > STK_OP_CLASSES)
-        return stk__fail(error, STK_ERROR_CONFIG, "the prediction has %lld classes; 2 to %d are supported",
-                         (long long)spec->classes, STK_OP_CLASSES);
+    if (spec->classes < least || spec->classes > STK_OP_CLASSES)
+        return stk__fail(error, STK_ERROR_CONFIG, "the prediction has %lld classes; %d to %d are supported",
+                         (long long)spec->classes, least, STK_OP_CLASSES);
     if (!(spec->label_smoothing >= 0 && spec->label_smoothing < 1))
         return stk__fail(error, STK_ERROR_CONFIG, "label_smoothing must be at least 0 and below 1");
-    if (spec->kind == STK_OP_CROSS_ENTROPY) sums(form, STK_DTYPE_F64, STK_LOSS_SUMS);
+    if (stk__op_is_loss(spec->kind)) sums(form, STK_DTYPE_F64, STK_LOSS_SUMS);
+    if (spec->kind == STK_OP_LABEL_HITS) sums(form, STK_DTYPE_I64, STK_METRIC_LABEL_SUMS);
     if (spec->kind == STK_OP_CONFUSION) sums(form, STK_DTYPE_I64, spec->classes * spec->classes);
     if (spec->kind == STK_OP_TOP_K) sums(form, STK_DTYPE_I64, STK_METRIC_TOP_K_SUMS);
     return STK_OK;
@@ -386,6 +389,8 @@ static const describe_function describers[STK_OP_COUNT] = {
     [STK_OP_TOP_K] = describe_classes,
     [STK_OP_POINT_ERROR] = describe_points,
     [STK_OP_VALUE_ERROR] = describe_values,
+    [STK_OP_BCE] = describe_classes,
+    [STK_OP_LABEL_HITS] = describe_classes,
 };
 
 /* Batch norm makes its output again from x, which it needs anyway, to see where the relu let pass. */
@@ -456,7 +461,7 @@ bool stk__op_takes_relu(stk__op_kind kind)
 
 bool stk__op_is_loss(stk__op_kind kind)
 {
-    return kind >= STK_OP_CROSS_ENTROPY && kind <= STK_OP_POINTS;
+    return kind >= STK_OP_CROSS_ENTROPY && kind <= STK_OP_BCE;
 }
 
 bool stk__op_is_metric(stk__op_kind kind)

@@ -52,11 +52,13 @@ typedef struct stk__shape {
     X(MSE, "mse")                                                                                            \
     X(SMOOTH_L1, "smooth_l1")                                                                                \
     X(POINTS, "points") /* heat maps with offsets, see stk__op_spec.points */                                \
+    X(BCE, "bce")       /* of sigmoids, one a class: several may be true */                                  \
     /* Metrics: inputs as their losses'; y[0] counts, see stk__metric_sum. */                                \
     X(CONFUSION, "confusion")                                                                                \
     X(TOP_K, "top_k")                                                                                        \
     X(POINT_ERROR, "point_error")                                                                            \
-    X(VALUE_ERROR, "value_error")
+    X(VALUE_ERROR, "value_error")                                                                            \
+    X(LABEL_HITS, "label_hits")
 
 typedef enum stk__op_kind {
 #define STK_OP_ENUM(id, word) STK_OP_##id,
@@ -70,11 +72,12 @@ typedef enum stk__resize_mode { STK_RESIZE_BILINEAR, STK_RESIZE_NEAREST } stk__r
 /* Inputs of losses and metrics: x[] has all STK_LOSS_INPUTS places, absent ones are NULL. */
 typedef enum stk__loss_input {
     STK_LOSS_PREDICTION, /* f32 */
-    STK_LOSS_TARGET, /* classes: masks u8 [n h w] (or i64), labels i64 [n]; values f32 [n]; points f32 [n k 3]
-                      */
-    STK_LOSS_TARGET2,       /* second target of a mixed sample, or NULL; of classes only */
-    STK_LOSS_LAMBDA,        /* [n] f32: share of the first, or NULL: 1; not read without a second */
-    STK_LOSS_WEIGHTS,       /* [n] f32: 0 leaves a sample out (even one of NaNs), or NULL: 1 */
+    STK_LOSS_TARGET,  /* classes: masks u8 [n h w] (or i64), labels i64 [n]; values f32 [n]; points f32 [n k
+                       * 3];  bce, label_hits: f32 [n classes], 1 for each class that is true, a share if mixed
+                       */
+    STK_LOSS_TARGET2, /* second target of a mixed sample, or NULL; of classes only */
+    STK_LOSS_LAMBDA,  /* [n] f32: share of the first, or NULL: 1; not read without a second */
+    STK_LOSS_WEIGHTS, /* [n] f32: 0 leaves a sample out (even one of NaNs), or NULL: 1 */
     STK_LOSS_CLASS_WEIGHTS, /* [classes] f32, or NULL: 1 */
     STK_LOSS_INPUTS
 } stk__loss_input;
@@ -87,8 +90,11 @@ typedef enum stk__loss_input {
  * a class
  *   (-1, or >= classes) count as ignored.
  * l1, mse, smooth_l1 (beta 1): numerator sum of weight[n] x error, denominator sum of weight[n]; the target
- * of a prediction [n 1] or [n] is [n]. points: see below; denominator = sum of weight[n] x visible. The
- * gradient dx[0] is that of grad_scale x numerator / denominator of this call (0 when that is 0 / 0). */
+ * of a prediction [n 1] or [n] is [n]. bce, of a prediction [n classes] of logits x and targets t:
+ *   numerator sum of weight[n] x (max(x, 0) - x t + log(1 + exp(-|x|))), denominator sum of weight[n] x
+ * classes, as PyTorch's binary_cross_entropy_with_logits; slope sigmoid(x) - t. points: see below;
+ * denominator = sum of weight[n] x visible. The gradient dx[0] is that of grad_scale x numerator /
+ * denominator of this call (0 when that is 0 / 0). */
 typedef enum stk__loss_sum { STK_LOSS_NUMERATOR, STK_LOSS_DENOMINATOR, STK_LOSS_SUMS } stk__loss_sum;
 
 /* y[0] of a metric; all are added to. Samples of weight 0 are left out; where lambda < 0.5 the second target
@@ -96,8 +102,14 @@ typedef enum stk__loss_sum { STK_LOSS_NUMERATOR, STK_LOSS_DENOMINATOR, STK_LOSS_
  *   confusion    i64 [classes x classes], row = truth, column = prediction (first largest logit)
  *   top_k        i64 [3]: samples, truth is the largest, truth is among the five largest. A tie counts for
  * the lower class. point_error  f64 [3]: visible points, sum of distances in px, points within 5 px
- *   value_error  f64 [5]: samples, sum |e|, sum e^2, sum of targets, sum of squared targets */
-enum { STK_METRIC_TOP_K_SUMS = 3, STK_METRIC_POINT_SUMS = 3, STK_METRIC_VALUE_SUMS = 5 };
+ *   value_error  f64 [5]: samples, sum |e|, sum e^2, sum of targets, sum of squared targets
+ *   label_hits   i64 [3]: labels that are predicted (logit > 0) and true (target > 0.5), predicted, true */
+enum {
+    STK_METRIC_TOP_K_SUMS = 3,
+    STK_METRIC_POINT_SUMS = 3,
+    STK_METRIC_VALUE_SUMS = 5,
+    STK_METRIC_LABEL_SUMS = 3
+};
 
 /* What an operation is asked to be. Zero means default. Pairs are {h, w}. */
 typedef struct stk__op_spec {

@@ -316,3 +316,13 @@ int64_t stk__flip_label(const stk__flip *flip, int64_t label)
     const int32_t other = partner_of(&flip->labels, label);
     return other < 0 ? label : other;
 }
+
+void stk__flip_set(const stk__flip *flip, float *set)
+{
+    for (int32_t i = 0; i < flip->labels.count; i++) {
+        float *a = set + flip->labels.pairs[i].a, *b = set + flip->labels.pairs[i].b;
+        const float at_a = *a;
+        *a = *b;
+        *b = at_a;
+    }
+}

@@ -55,6 +55,8 @@ void stk__flip_make_ids(stk__flip *flip); /* from the pairs of masks, all of ids
 /* Ids of `from` with their sides changed into `to`, which has the same size or is the same; both dense. */
 void stk__flip_mask(const stk__flip *flip, stk__pixels from, stk__pixels to);
 void stk__flip_points(const stk__flip *flip, float *points); /* [][3]: pairs of rows change places */
+/* Of several classes: [class count]. */
+void stk__flip_set(const stk__flip *flip, float *set);
 int64_t stk__flip_label(const stk__flip *flip, int64_t label);
 
 #endif

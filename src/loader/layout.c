@@ -33,7 +33,8 @@ static void place_facts(stk__layout *layout, size_t *cursor)
 {
     const size_t n = (size_t)layout->places;
     const bool mixed = layout->store.mixed;
-    layout->label_offset = take(cursor, n * 8);
+    const bool set = layout->label == STK_LABEL_SET;
+    layout->label_offset = take(cursor, set ? n * (size_t)layout->label_count * sizeof(float) : n * 8);
     layout->label2_offset = take(cursor, mixed ? n * 8 : 0);
     layout->lambda_offset = take(cursor, mixed ? n * sizeof(float) : 0);
     layout->point_offset = take(cursor, n * (size_t)layout->point_count * 3 * sizeof(float));
@@ -56,6 +57,7 @@ stk__layout stk__layout_make(const stk__source_info *info, const stk__layout_opt
                           .masks = info->masks,
                           .store = options->store,
                           .label = info->label,
+                          .label_count = info->label == STK_LABEL_SET ? info->class_count : 1,
                           .point_count = info->point_count,
                           .window_rows = info->window_rows,
                           .window_columns = info->window_columns};

@@ -28,6 +28,7 @@ typedef struct stk__layout {
     bool images, masks;
     stk__storage store;
     stk__label_kind label;
+    int32_t label_count; /* values of a sample's label: 1, or the classes of a set */
     int32_t point_count, window_rows, window_columns;
     size_t image_bytes, mask_bytes; /* of one sample */
     size_t mask_offset, mask2_offset, view_offset, block_offset;

@@ -31,6 +31,7 @@ static stk_status make_locks(stk_loader *loader, stk_error *error)
     STK__TRY(stk__cond_init(&loader->ready, error));
     STK__TRY(stk__cond_init(&loader->watch, error));
     pthread_mutex_init(&loader->lock, NULL);
+    pthread_mutex_init(&loader->frame_lock, NULL);
     loader->locks_made = true;
     loader->recipe.lock = &loader->lock;
     return stk__inflate_gate_init(&loader->gate, error);
@@ -98,6 +99,7 @@ static void destroy(stk_loader *loader)
     stk__inflate_gate_fini(&loader->gate);
     if (loader->locks_made) {
         pthread_mutex_destroy(&loader->lock);
+        pthread_mutex_destroy(&loader->frame_lock);
         pthread_cond_destroy(&loader->work);
         pthread_cond_destroy(&loader->full);
         pthread_cond_destroy(&loader->ready);
@@ -369,10 +371,11 @@ static stk_status check_state(const stk_loader *loader, const stk_loader_state *
     if (!same_keys || state->sample_count != loader->stream.count) {
         stk__fail(error, STK_ERROR_STATE, "the state belongs to another data set (%llu samples, keys %s)",
                   (unsigned long long)state->sample_count, state->fingerprint);
-        stk__error_hint(error,
-                        "files were added, removed or renamed since, or data.root, split or limit differ; a "
-                        "state of an earlier version needs data.layout=classes, if folders such as train or "
-                        "masks were classes, or data.layout=pairs, if images/train was part of one set");
+        stk__error_hint(
+            error, "files were added, removed or renamed, or data.root, split or limit differ; states of "
+                   "earlier versions: data.layout=classes (folders train, masks were classes), "
+                   "data.layout=pairs (images/train was in it), data.columns=split=none (a list's split was "
+                   "unused)");
         return STK_ERROR_STATE;
     }
     if (state->seed != loader->seed || strcmp(state->order, loader->order) != 0) {

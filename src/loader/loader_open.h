@@ -47,6 +47,9 @@ stk__source *stk__loader_source(const stk_loader *loader);
 /* Where a sample stands in the first epoch; false: it is not in this part. Takes time with the number of
  * samples. */
 bool stk__loader_find(const stk_loader *loader, uint64_t id, uint64_t *position);
+/* Mean and standard deviation of the values (labels) of this part, by the source alone: no file is decoded.
+ * Corrupt rows are left out; without a usable one both are NAN. */
+void stk__loader_measure_values(const stk_loader *loader, double *mean, double *deviation);
 
 /* The section `data` of configurations: fields of stk_loader_options. */
 extern const stk__option_table stk__loader_options;

@@ -4,7 +4,7 @@
 #include "loader/mask_decision.h"
 
 #include "core/error.h"
-#include "loader/mask_palette.h"
+#include "decode/mask_palette.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -146,8 +146,8 @@ static stk_status refuse_open_frame(const stk__mask_survey *s, stk_error *error)
     return STK_ERROR_CONFIG;
 }
 
-static stk_status decide_frame(const stk__mask_survey *s, const stk__mask_given *given, stk__mask_decision *d,
-                               stk_error *error)
+stk_status stk__mask_decide_frame(const stk__mask_survey *s, const stk__mask_given *given,
+                                  stk__mask_decision *d, stk_error *error)
 {
     d->frame = given->frame;
     if (s->stored.count && s->upright.count) return refuse_frames(s, error);
@@ -358,7 +358,7 @@ stk_status stk__mask_decide(const stk__mask_survey *s, const stk__mask_given *gi
     STK__TRY(check_readable(s, error));
     STK__TRY(check_formats(s, given, error));
     STK__TRY(decide_colors(s, given, d, error));
-    STK__TRY(decide_frame(s, given, d, error));
+    STK__TRY(stk__mask_decide_frame(s, given, d, error));
     STK__TRY(decide_map(s, given, d, error));
     ignore_largest(s, given, d);
     return decide_count(s, given, d, error);

@@ -33,6 +33,10 @@ typedef struct stk__mask_decision {
 stk_status stk__mask_decide(const stk__mask_survey *survey, const stk__mask_given *given,
                             stk__mask_decision *decision, stk_error *error);
 
+/* The rule for the frame alone; fills d->frame and its reason. */
+stk_status stk__mask_decide_frame(const stk__mask_survey *survey, const stk__mask_given *given,
+                                  stk__mask_decision *decision, stk_error *error);
+
 /* data.mask_map: "none", "threshold" (128 and above is 1) or "0:0,255:1" into 256 entries each; *on: there is
  * a map, *lossy: it is a threshold. */
 typedef struct stk__mask_map {

@@ -3,23 +3,6 @@
  * setting that says it. Pure functions: any thread. */
 #include "loader/mask_frame.h"
 
-#include <stdlib.h>
-
-/* Small over large: |h - w * large_h / large_w| < 1, and the same across. */
-static bool has_aspect(int64_t w, int64_t h, int64_t large_w, int64_t large_h)
-{
-    const int64_t apart = llabs(h * large_w - w * large_h);
-    return apart < large_w && apart < large_h;
-}
-
-stk__mask_fit stk__mask_fit_of(const stk__picture *mask, int32_t w, int32_t h)
-{
-    if (mask->w == w && mask->h == h) return STK_MASK_FITS;
-    const bool larger = mask->w > w || mask->h > h;
-    const bool same = larger ? has_aspect(w, h, mask->w, mask->h) : has_aspect(mask->w, mask->h, w, h);
-    return same ? STK_MASK_SCALED : STK_MASK_OTHER;
-}
-
 /* A mask over the stored pixels has the stored size, one over the upright image the upright size. */
 static stk__mask_fit fit_stored(const stk__picture *image, const stk__picture *mask)
 {
@@ -45,7 +28,7 @@ static stk_status refuse_size(const stk__picture *image, const stk__picture *mas
     const bool swaps = stk__orientation_swaps(image->orientation);
     stk__damaged(error, STK_DAMAGE_MASK_SIZE, "the mask is %dx%d, its image %dx%d", mask->w, mask->h,
                  swaps ? image->h : image->w, swaps ? image->w : image->h);
-    stk__error_hint(error, "data.image_size=H,W resizes both to one size");
+    stk__error_hint(error, "data.image_size=WxH resizes both to one size");
     return STK_ERROR_SAMPLE;
 }
 

@@ -6,17 +6,8 @@
 #ifndef STK_LOADER_MASK_FRAME_H
 #define STK_LOADER_MASK_FRAME_H
 
-#include "decode/decode.h"
+#include "decode/mask_fit.h"
 #include "stoker/loader.h"
-
-/* How a mask's size compares with a frame's. */
-typedef enum stk__mask_fit {
-    STK_MASK_FITS,   /* the same */
-    STK_MASK_SCALED, /* the same aspect, to less than a pixel of the smaller one */
-    STK_MASK_OTHER
-} stk__mask_fit;
-
-stk__mask_fit stk__mask_fit_of(const stk__picture *mask, int32_t w, int32_t h);
 
 typedef enum stk__frame_proof {
     STK_FRAME_SAME,    /* the image has no orientation: both frames are one */

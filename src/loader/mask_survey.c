@@ -31,6 +31,7 @@ typedef struct survey_job {
     const uint64_t *ids; /* [count] */
     size_t count;
     surveyor *crew;
+    bool frames_only;
 } survey_job;
 
 static void note(stk__survey_example *example, uint64_t id)
@@ -87,15 +88,21 @@ static bool count_colors(surveyor *s, stk__pixels rgb)
     return gray;
 }
 
-static stk_status read_mask(surveyor *s, const survey_job *job, uint64_t id, stk__picture *mask)
+static stk_status open_mask(surveyor *s, const survey_job *job, uint64_t id, stk__picture *mask)
 {
     const stk__source *source = job->loader->source;
     const char *extension = NULL;
-    stk_error *error = &s->failure;
-    STK__TRY(source->ops->read(source, id, STK_FIELD_MASK, &s->bytes, &extension, error));
+    STK__TRY(source->ops->read(source, id, STK_FIELD_MASK, &s->bytes, &extension, &s->failure));
     const stk__encoded bytes = {s->bytes.data, s->bytes.size_bytes};
-    STK__TRY(stk__decode_header(s->decoder, bytes, extension, mask, error));
+    STK__TRY(stk__decode_header(s->decoder, bytes, extension, mask, &s->failure));
     mask->orientation = 1;
+    return STK_OK;
+}
+
+static stk_status count_mask(surveyor *s, uint64_t id, const stk__picture *mask)
+{
+    stk_error *error = &s->failure;
+    const stk__encoded bytes = {s->bytes.data, s->bytes.size_bytes};
     const bool rgb = mask->channels == 3 && !mask->indexed;
     const stk__mask_options options = {.orientation = 1, .ignore = 255};
     stk__pixels room = stk__pixels_dense(NULL, mask->w, mask->h, rgb ? 3 : 1);
@@ -154,7 +161,9 @@ static stk_status look_at_sample(surveyor *s, const survey_job *job, uint64_t id
 {
     stk__picture image, mask;
     STK__TRY(read_image(s, job, id, &image));
-    STK__TRY(read_mask(s, job, id, &mask));
+    if (job->frames_only && image.orientation == 1) return STK_OK;
+    STK__TRY(open_mask(s, job, id, &mask));
+    if (!job->frames_only) STK__TRY(count_mask(s, id, &mask));
     compare_sizes(&s->found, id, &image, &mask);
     s->found.looked++;
     return STK_OK;
@@ -386,7 +395,8 @@ stk_status stk__mask_survey_run(const stk_loader *loader, stk__survey_options op
     *survey = (stk__mask_survey){.part_count = all, .chosen = count};
     uint64_t *ids = stk__alloc(count * sizeof *ids);
     surveyor *crew = stk__alloc((size_t)crew_count * sizeof *crew);
-    survey_job job = {.loader = loader, .ids = ids, .count = count, .crew = crew};
+    survey_job job = {
+        .loader = loader, .ids = ids, .count = count, .crew = crew, .frames_only = options.frames_only};
     stk_status status = ids && crew ? choose_samples(&set, ids, count, error)
                                     : stk__fail_memory(error, count * sizeof *ids, "a look at the masks");
     if (status == STK_OK) status = run_job(&job, crew_count, survey, error);

@@ -54,10 +54,12 @@ typedef struct stk__mask_survey {
 } stk__mask_survey;
 
 typedef struct stk__survey_options {
-    uint64_t most;   /* samples; 0: all */
-    int workers;     /* threads of core/pool.h; 0: the CPU budget */
-    bool both_parts; /* of a data set that data.val_split divides: what its classes are does not depend on
-                        that */
+    uint64_t most;    /* samples; 0: all */
+    int workers;      /* threads of core/pool.h; 0: the CPU budget */
+    bool both_parts;  /* of a data set that data.val_split divides: what its classes are does not depend on
+                         that */
+    bool frames_only; /* headers alone, of masks only where the image has an EXIF orientation: nothing but
+                         oriented, stored, upright, resized and misfit is filled */
 } stk__survey_options;
 
 /* Looks at samples of the loader's part. The loader may be held, or just be opening: its source, part and

@@ -8,7 +8,7 @@
 #include "decode/inflate_gate.h"
 #include "loader/loader_open.h"
 #include "loader/mask_decision.h"
-#include "loader/mask_palette.h"
+#include "decode/mask_palette.h"
 #include "loader/worker.h"
 
 enum { STK_LOADER_EFFECTS = 32 };
@@ -34,6 +34,10 @@ struct stk_loader {
     stk__recipe recipe;         /* its cache belongs to the loader */
     stk__mask_palette *palette; /* data.mask_colors; NULL: none */
     stk__mask_decision masks;   /* by a look at them; looked false: settings alone */
+    pthread_mutex_t frame_lock; /* guards the next three (frame_inquiry.c) */
+    bool frame_asked;           /* other samples have been asked for the frame of masks */
+    stk_mask_frame frame;       /* what they came to; AUTO: nothing */
+    stk_error frame_error;      /* they contradict each other */
     stk__inflate_gate gate;     /* for the decoders of all workers */
     double timeout_s;
     int64_t seed;

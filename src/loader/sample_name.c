@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Samples for those who have an id: the key, which the data set's layouts share, the path, which the ledger
- * prints, and the place in the order. Threads: any; a source never changes after it is open. */
+ * prints, and the place in the order; and the values of all samples. Threads: any; a source never changes
+ * after it is open. */
 #include "loader/loader_open.h"
 #include "loader/pump.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { NAME_BYTES = 8192 }; /* more than a path and a member of a shard together */
@@ -40,6 +42,25 @@ bool stk__loader_find(const stk_loader *loader, uint64_t id, uint64_t *position)
     for (*position = 0; *position < loader->stream.count; ++*position)
         if (stk__stream_id(&loader->stream, &order, *position) == id) return true;
     return false;
+}
+
+/* Welford's: mean += d / n, squares += d (value - mean), d = value - mean before. */
+void stk__loader_measure_values(const stk_loader *loader, double *mean, double *deviation)
+{
+    const stk__source *source = loader->source;
+    const stk__order order = stk__stream_order(&loader->stream, 0);
+    double count = 0, squares = 0;
+    *mean = 0;
+    for (uint64_t position = 0; position < loader->stream.count; position++) {
+        const uint64_t id = stk__stream_id(&loader->stream, &order, position);
+        stk__sample_facts facts;
+        if (source->ops->facts(source, id, &facts, NULL) != STK_OK) continue;
+        const double d = facts.label - *mean;
+        *mean += d / ++count;
+        squares += d * (facts.label - *mean);
+    }
+    *deviation = count > 0 ? sqrt(squares / count) : NAN;
+    if (!(count > 0)) *mean = NAN;
 }
 
 stk_status stk_loader_sample_key(const stk_loader *loader, int64_t id, char *text, size_t size,

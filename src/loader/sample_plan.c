@@ -63,7 +63,9 @@ void stk__sample_plan_facts(const stk__sample_plan *plan, const stk__recipe *rec
         if (recipe->plan) stk__plan_points(&plan->resolved, &plan->at, points, layout->point_count);
         if (plan->swaps) stk__flip_points(&recipe->flip, points);
     }
-    if (plan->swaps && recipe->flip.labels.count) {
+    if (plan->swaps && layout->label == STK_LABEL_SET) {
+        stk__flip_set(&recipe->flip, stk__slot_set(slot, layout, place));
+    } else if (plan->swaps && recipe->flip.labels.count) {
         int64_t *label = stk__slot_class(slot, layout, place);
         *label = stk__flip_label(&recipe->flip, *label);
     }

@@ -252,6 +252,7 @@ static void describe(stk_loader *loader, const stk_loader_options *o, stk__pixel
     if (source->masks) stk__loader_describe_masks(loader);
     info->classes = source->label == STK_LABEL_CLASS;
     info->values = source->label == STK_LABEL_VALUE;
+    info->label_sets = source->label == STK_LABEL_SET;
     info->point_count = source->point_count;
     info->point_names = source->point_names;
     info->window_rows = source->window_rows;

@@ -25,7 +25,7 @@ enum { MASKS, LABELS, POINTS, KIND_COUNT };
 static stk__flip_names name_masks(const stk_loader *loader)
 {
     const stk__source_info *info = &loader->source->info;
-    if (info->label != STK_LABEL_CLASS && info->class_names)
+    if (info->label != STK_LABEL_CLASS && info->label != STK_LABEL_SET && info->class_names)
         return (stk__flip_names){info->class_names, info->class_count};
     if (!loader->palette) return (stk__flip_names){0};
     return (stk__flip_names){loader->palette->name_list, loader->palette->class_count};
@@ -35,7 +35,7 @@ static void list_kinds(stk_loader *loader, kind kinds[KIND_COUNT])
 {
     const stk__source_info *info = &loader->source->info;
     stk__flip *flip = &loader->recipe.flip;
-    const bool labels = info->label == STK_LABEL_CLASS;
+    const bool labels = info->label == STK_LABEL_CLASS || info->label == STK_LABEL_SET;
     const stk__flip_names classes = {info->class_names, info->class_names ? info->class_count : 0},
                           points = {info->point_names, info->point_names ? info->point_count : 0};
     const int32_t ids = loader->recipe.mask.class_count;

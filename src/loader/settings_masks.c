@@ -2,7 +2,7 @@
 /* What is done with masks: the settings as given, or, where the opener asks for it (training) or a setting
  * says auto, by a look at them before anything is loaded. One thread, while a loader opens. */
 #include "loader/mask_decision.h"
-#include "loader/mask_palette.h"
+#include "decode/mask_palette.h"
 #include "loader/pump.h"
 
 #include <stdio.h>
@@ -16,7 +16,7 @@ static bool says(const char *text, const char *word)
 /* What a source counts are the classes of labels, if it has labels; of masks nothing is known then. */
 static int32_t named_classes(const stk__source_info *info)
 {
-    return info->label == STK_LABEL_CLASS ? 0 : info->class_count;
+    return info->label == STK_LABEL_CLASS || info->label == STK_LABEL_SET ? 0 : info->class_count;
 }
 
 /* Generated masks are known to be what they are called. */

@@ -150,10 +150,11 @@ static void finish_labels(stk__slot *slot, const stk__layout *layout, int64_t n)
 {
     stk_batch *batch = &slot->batch;
     const bool classes = layout->label == STK_LABEL_CLASS, mixed = layout->store.mixed;
-    const int64_t scalar[3] = {0};
+    const int64_t scalar[3] = {0}, set[3] = {layout->label_count};
     if (layout->label != STK_LABEL_NONE)
-        batch->labels = dense(facts_at(slot, layout, layout->label_offset),
-                              classes ? STK_DTYPE_I64 : STK_DTYPE_F32, n, scalar);
+        batch->labels =
+            dense(facts_at(slot, layout, layout->label_offset), classes ? STK_DTYPE_I64 : STK_DTYPE_F32, n,
+                  layout->label == STK_LABEL_SET ? set : scalar);
     if (classes && mixed)
         batch->labels2 = dense(facts_at(slot, layout, layout->label2_offset), STK_DTYPE_I64, n, scalar);
     if (mixed) batch->lambda = dense(facts_at(slot, layout, layout->lambda_offset), STK_DTYPE_F32, n, scalar);
@@ -335,6 +336,21 @@ static void set_label(stk__slot *slot, const stk__layout *layout, uint64_t place
     if (layout->label == STK_LABEL_VALUE) floats_at(slot, layout->label_offset)[place] = (float)label;
 }
 
+float *stk__slot_set(stk__slot *slot, const stk__layout *layout, uint64_t place)
+{
+    return floats_at(slot, layout->label_offset) + place * (uint64_t)layout->label_count;
+}
+
+/* Mixed themselves: bce is linear in its targets. */
+static void mix_values(float *a, float *b, int32_t count, float lambda)
+{
+    for (int32_t i = 0; i < count; i++) {
+        const float at_a = a[i], at_b = b[i];
+        a[i] = at_a * lambda + at_b * (1 - lambda);
+        b[i] = at_b * lambda + at_a * (1 - lambda);
+    }
+}
+
 void stk__slot_mix_labels(stk__slot *slot, const stk__layout *layout, uint64_t a, uint64_t b, float lambda)
 {
     if (layout->label == STK_LABEL_CLASS) {
@@ -343,18 +359,17 @@ void stk__slot_mix_labels(stk__slot *slot, const stk__layout *layout, uint64_t a
         second[a] = first[b];
         second[b] = first[a];
     }
-    if (layout->label == STK_LABEL_VALUE) {
-        float *values = floats_at(slot, layout->label_offset);
-        const float at_a = values[a], at_b = values[b];
-        values[a] = at_a * lambda + at_b * (1 - lambda);
-        values[b] = at_b * lambda + at_a * (1 - lambda);
-    }
+    if (layout->label == STK_LABEL_VALUE || layout->label == STK_LABEL_SET)
+        mix_values(stk__slot_set(slot, layout, a), stk__slot_set(slot, layout, b), layout->label_count,
+                   lambda);
 }
 
 void stk__slot_set_facts(stk__slot *slot, const stk__layout *layout, uint64_t place,
                          const stk__sample_facts *facts)
 {
     set_label(slot, layout, place, facts->label);
+    for (int32_t c = 0; layout->label == STK_LABEL_SET && c < layout->label_count; c++)
+        stk__slot_set(slot, layout, place)[c] = facts->set[c];
     if (layout->point_count)
         memcpy(stk__slot_points(slot, layout, place), facts->points,
                (size_t)layout->point_count * 3 * sizeof(float));
@@ -392,6 +407,8 @@ void stk__slot_skip(stk__slot *slot, const stk__layout *layout, uint64_t place)
 {
     floats_at(slot, layout->weight_offset)[place] = 0;
     set_label(slot, layout, place, layout->label == STK_LABEL_CLASS ? -1 : 0);
+    if (layout->label == STK_LABEL_SET)
+        memset(stk__slot_set(slot, layout, place), 0, (size_t)layout->label_count * sizeof(float));
     if (layout->point_count)
         memset(stk__slot_points(slot, layout, place), 0, (size_t)layout->point_count * 3 * sizeof(float));
     if (layout->window_rows) memset(window_at(slot, layout, place), 0, window_bytes(layout));

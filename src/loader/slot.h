@@ -85,6 +85,8 @@ float *stk__slot_lambdas(stk__slot *slot, const stk__layout *layout);
 /* Two partners' labels: classes get the other as second, values are mixed. With itself: nothing is mixed. */
 void stk__slot_mix_labels(stk__slot *slot, const stk__layout *layout, uint64_t a, uint64_t b, float lambda);
 /* The class of the sample at a place; only with labels that are classes. */
+/* A value, or the classes of a set: [label_count]. */
+float *stk__slot_set(stk__slot *slot, const stk__layout *layout, uint64_t place);
 int64_t *stk__slot_class(stk__slot *slot, const stk__layout *layout, uint64_t place);
 float *stk__slot_points(stk__slot *slot, const stk__layout *layout, uint64_t place);
 

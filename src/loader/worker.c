@@ -12,10 +12,10 @@
 enum { MOST_SUBSTITUTES = 16 };
 
 /* One sample to load. */
-typedef struct errand {
+typedef struct sample_job {
     stk__slot *slot;
     uint64_t place, id;
-} errand;
+} sample_job;
 
 stk_status stk__worker_init(stk__worker *worker, const stk__recipe *recipe, stk_error *error)
 {
@@ -124,7 +124,7 @@ static stk_status reserve_pixels(stk__worker *worker, stk__pixels *pixels, stk__
     return STK_OK;
 }
 
-static stk_status refuse_room(stk__worker *worker, const errand *job, upright size)
+static stk_status refuse_room(stk__worker *worker, const sample_job *job, upright size)
 {
     const stk__layout *layout = &worker->recipe->layout;
     const bool crops = worker->recipe->crops;
@@ -157,7 +157,7 @@ static stk_status refuse_colour(stk__worker *worker, uint64_t id)
 }
 
 /* Where the pixels of a field are decoded to: the slot, or the worker's own memory. */
-static stk_status find_room(stk__worker *worker, const errand *job, stk__field field, upright size,
+static stk_status find_room(stk__worker *worker, const sample_job *job, stk__field field, upright size,
                             stk__pixels *room)
 {
     const stk__recipe *recipe = worker->recipe;
@@ -173,7 +173,7 @@ static stk_status find_room(stk__worker *worker, const errand *job, stk__field f
 }
 
 /* Header, plan, pixels. */
-static stk_status load_image(stk__worker *worker, const errand *job, stk__picture *picture,
+static stk_status load_image(stk__worker *worker, const sample_job *job, stk__picture *picture,
                              stk__sample_plan *plan, stk__pixels *room)
 {
     const stk__recipe *recipe = worker->recipe;
@@ -189,15 +189,20 @@ static stk_status load_image(stk__worker *worker, const errand *job, stk__pictur
 }
 
 /* turn: by which the mask, and points with it, become upright. */
-static stk_status load_mask(stk__worker *worker, const errand *job, const stk__picture *image,
+static stk_status load_mask(stk__worker *worker, const sample_job *job, const stk__picture *image,
                             stk__pixels *room, stk__orientation *turn)
 {
     const stk__recipe *recipe = worker->recipe;
     stk__picture picture;
     STK__TRY(open_picture(worker, job->id, STK_FIELD_MASK, &picture));
     stk__mask_options options = recipe->mask;
-    stk_status status =
-        stk__mask_frame_choose(&recipe->frame, image, &picture, &options.orientation, &worker->error);
+    stk__mask_frame_rule rule = recipe->frame;
+    stk_status status = STK_OK;
+    if (rule.frame == STK_MASK_FRAME_AUTO && worker->loader &&
+        stk__mask_frame_prove(image, &picture) == STK_FRAME_OPEN)
+        status = stk__loader_ask_frame(worker->loader, &rule.frame, &worker->error);
+    if (status == STK_OK)
+        status = stk__mask_frame_choose(&rule, image, &picture, &options.orientation, &worker->error);
     *turn = options.orientation;
     worker->note.resized = stk__mask_frame_resizes(image, &picture, *turn) ? "image" : NULL;
     if (status == STK_OK) {
@@ -211,7 +216,7 @@ static stk_status load_mask(stk__worker *worker, const errand *job, const stk__p
 }
 
 /* The fused pass writes the sample's place, or a device will. */
-static stk_status augment(stk__worker *worker, const errand *job, const stk__sample_plan *plan,
+static stk_status augment(stk__worker *worker, const sample_job *job, const stk__sample_plan *plan,
                           const stk__augment_source *source)
 {
     const stk__recipe *recipe = worker->recipe;
@@ -228,7 +233,7 @@ static stk_status augment(stk__worker *worker, const errand *job, const stk__sam
 }
 
 /* Points follow their mask; without one the frame must have been said. */
-static stk_status choose_turn(stk__worker *worker, const errand *job, const stk__picture *picture,
+static stk_status choose_turn(stk__worker *worker, const sample_job *job, const stk__picture *picture,
                               stk__orientation *turn)
 {
     const stk_status status = stk__points_frame_choose(&worker->recipe->frame, picture, turn, &worker->error);
@@ -244,7 +249,7 @@ static bool swaps_ids(const stk__recipe *recipe, const stk__sample_plan *plan)
 
 /* Image and mask into the slot or the worker's memory; then they are kept, if there is a cache with room. The
  * cache has ids as they are, whatever the plan of this epoch does to them. */
-static stk_status decode_sample(stk__worker *worker, const errand *job, stk__sample_plan *plan,
+static stk_status decode_sample(stk__worker *worker, const sample_job *job, stk__sample_plan *plan,
                                 stk__decoded *decoded)
 {
     const stk__recipe *recipe = worker->recipe;
@@ -267,7 +272,7 @@ static stk_status decode_sample(stk__worker *worker, const errand *job, stk__sam
 }
 
 /* swaps: ids change sides on the way. */
-static stk_status copy_cached(stk__worker *worker, const errand *job, stk__field field, bool swaps,
+static stk_status copy_cached(stk__worker *worker, const sample_job *job, stk__field field, bool swaps,
                               stk__pixels *pixels)
 {
     stk__pixels room;
@@ -281,7 +286,7 @@ static stk_status copy_cached(stk__worker *worker, const errand *job, stk__field
 }
 
 /* The fused pass reads from the cache, unless ids change sides; for everything else pixels go to the slot. */
-static stk_status take_cached(stk__worker *worker, const errand *job, stk__sample_plan *plan,
+static stk_status take_cached(stk__worker *worker, const sample_job *job, stk__sample_plan *plan,
                               stk__decoded *decoded)
 {
     const stk__recipe *recipe = worker->recipe;
@@ -295,7 +300,7 @@ static stk_status take_cached(stk__worker *worker, const errand *job, stk__sampl
     return decoded->mask.data ? copy_cached(worker, job, STK_FIELD_MASK, swaps, &decoded->mask) : STK_OK;
 }
 
-static stk_status load_sample(stk__worker *worker, const errand *job)
+static stk_status load_sample(stk__worker *worker, const sample_job *job)
 {
     const stk__recipe *recipe = worker->recipe;
     const stk__layout *layout = &recipe->layout;
@@ -346,7 +351,7 @@ static stk_status give_up(stk__worker *worker)
 }
 
 /* An empty place. A device that finishes the batch gets one black pixel for it. */
-static stk_status leave_out(stk__worker *worker, const errand *job)
+static stk_status leave_out(stk__worker *worker, const sample_job *job)
 {
     const stk__layout *layout = &worker->recipe->layout;
     const upright pixel = {1, 1};
@@ -363,7 +368,7 @@ static stk_status leave_out(stk__worker *worker, const errand *job)
 }
 
 /* Partners of other batches stand in the ledger there, unless those will never come. */
-static stk_status refuse_sample(stk__worker *worker, const errand *job, uint32_t attempt)
+static stk_status refuse_sample(stk__worker *worker, const sample_job *job, uint32_t attempt)
 {
     if (job->place >= job->slot->step.count && worker->recipe->policy != STK_BAD_FAIL) return STK_OK;
     return note_bad(worker, job->slot,
@@ -374,7 +379,7 @@ stk_status stk__worker_fill(stk__worker *worker, stk__slot *slot, const stk__str
 {
     const stk__recipe *recipe = worker->recipe;
     const uint64_t position = stk__slot_position(slot, place);
-    errand job = {slot, place, stk__stream_id(stream, &slot->order, position)};
+    sample_job job = {slot, place, stk__stream_id(stream, &slot->order, position)};
     for (uint32_t attempt = 0;; attempt++) {
         atomic_store_explicit(&worker->sample_id, job.id, memory_order_relaxed);
         const stk_status status = load_sample(worker, &job);

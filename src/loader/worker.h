@@ -83,4 +83,8 @@ stk_status stk__worker_peek(stk__worker *worker, uint64_t id, stk__picture *pict
 /* Loads the sample that belongs at a place, by the policy for bad ones. On failure worker->error tells. */
 stk_status stk__worker_fill(stk__worker *worker, stk__slot *slot, const stk__stream *stream, uint64_t place);
 
+/* frame_inquiry.c: the frame of masks whose own sizes do not tell, by other samples; AUTO: they do not tell
+ * either. STK_ERROR_DATA: they contradict each other. */
+stk_status stk__loader_ask_frame(struct stk_loader *loader, stk_mask_frame *frame, stk_error *error);
+
 #endif

@@ -79,14 +79,14 @@ stk_status stk__vendors_open(stk__vendors *v, const stk__reader_ops *const *ops,
                              stk_error *error)
 {
     *v = (stk__vendors){0};
-    driver_call *errands[STK_VENDORS] = {NULL};
+    driver_call *calls[STK_VENDORS] = {NULL};
     int count = 0;
     stk_status status = STK_OK;
     for (; status == STK_OK && count < STK_VENDORS && ops[count]; count++)
-        status = start(&errands[count], &(driver_call){.ops = ops[count]}, run_open, error);
+        status = start(&calls[count], &(driver_call){.ops = ops[count]}, run_open, error);
     const uint64_t until_ns = stk__clock_ns() + deadline_ns;
     for (int i = 0; i < count; i++) {
-        const stk_status opened = finish_open(v, errands[i], until_ns, status == STK_OK ? error : NULL);
+        const stk_status opened = finish_open(v, calls[i], until_ns, status == STK_OK ? error : NULL);
         if (status == STK_OK) status = opened;
     }
     if (status != STK_OK) stk__vendors_close(v, deadline_ns);

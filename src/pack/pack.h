@@ -33,6 +33,7 @@ typedef struct stk__pack_settings {
     stk_layout layout; /* how the data set is read, as in stk_loader_options */
     const char *columns, *images, *masks, *mask_suffix, *mask_prefix;
     const char *train_list, *val_list, *test_list;
+    const char *mask_colors; /* of RGB masks, which are packed as ids; NULL: they must be gray */
 } stk__pack_settings;
 
 extern const stk__option_table stk__pack_options;

@@ -126,6 +126,7 @@ static stk_status start_worker(stk__pack_crew *crew, int number, stk_error *erro
     worker *self = &crew->workers[number];
     self->crew = crew;
     STK__TRY(stk__packer_init(&self->packer, crew->options.source, &crew->options.limits, error));
+    self->packer.colors = crew->options.colors;
     if (!crew->options.workers) return STK_OK;
     stk__thread_options options = {.run = work, .context = self};
     snprintf(options.name, sizeof options.name, "stk-pack-%u", (unsigned)number % 1000);

@@ -17,10 +17,11 @@ typedef struct stk__pack_crew stk__pack_crew;
 typedef struct stk__pack_crew_options {
     const stk__source *source; /* must outlive the crew, and threads that were given up */
     stk__limits limits;
-    uint64_t first, end;     /* ids */
-    int workers;             /* 0: the consumer packs by itself */
-    double timeout_s;        /* for one sample */
-    const atomic_bool *stop; /* true: take ends with STK_ERROR_INTERRUPTED; may be NULL */
+    const struct stk__mask_colors *colors; /* as packer->colors; outlives it like the source */
+    uint64_t first, end;                   /* ids */
+    int workers;                           /* 0: the consumer packs by itself */
+    double timeout_s;                      /* for one sample */
+    const atomic_bool *stop;               /* true: take ends with STK_ERROR_INTERRUPTED; may be NULL */
     /* Called while take waits, a few times a second; may be NULL. */
     void (*idle)(void *context);
     void *context;

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 enum { CLASS_BYTES = 255 };
 
@@ -154,18 +155,22 @@ static stk_status list_classes(const stk__source_info *info, stk__buffer *text, 
     return STK_OK;
 }
 
+/* No lines: no file either. */
 static stk_status write_lines(const char *folder, const char *name, stk__buffer text, stk_error *error)
 {
     char path[PATH_MAX];
     STK__TRY(stk__durable_join(path, sizeof path, folder, name, error));
+    if (!text.size_bytes)
+        return unlink(path) == 0 || errno == ENOENT
+                   ? STK_OK
+                   : stk__fail_errno(error, errno, "cannot remove '%s'", path);
     return stk__file_write(path, text, STK_FILE_DURABLE, error);
 }
 
 stk_status stk__pack_folder_classes(const char *folder, const stk__source_info *info, stk_error *error)
 {
     stk__buffer text = {0};
-    if (!info->class_names || info->class_count == 0) return STK_OK;
-    stk_status status = list_classes(info, &text, error);
+    stk_status status = info->class_names ? list_classes(info, &text, error) : STK_OK;
     if (status == STK_OK) status = write_lines(folder, "classes.txt", text, error);
     stk__buffer_fini(&text);
     return status;
@@ -175,10 +180,10 @@ stk_status stk__pack_folder_points(const char *folder, const stk__source_info *i
 {
     stk__buffer text = {0};
     stk_status status = STK_OK;
-    if (!info->point_names) return STK_OK;
-    for (int32_t i = 0; i < info->point_count; i++)
-        if (!fits_line(info->point_names[i])) return STK_OK;
-    for (int32_t i = 0; status == STK_OK && i < info->point_count; i++) {
+    bool fit = info->point_names;
+    for (int32_t i = 0; fit && i < info->point_count; i++)
+        fit = fits_line(info->point_names[i]);
+    for (int32_t i = 0; fit && status == STK_OK && i < info->point_count; i++) {
         status = stk__buffer_append(&text, info->point_names[i], strlen(info->point_names[i]), error);
         if (status == STK_OK) status = stk__buffer_append(&text, "\n", 1, error);
     }

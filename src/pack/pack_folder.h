@@ -19,9 +19,10 @@ stk_status stk__pack_folder_open(const char *folder, int *lock, stk__pack_state 
  * may be too little. */
 stk_status stk__pack_folder_room(const char *folder, stk__pack_need need, const char *what, stk_error *error);
 
-/* classes.txt, if the source's classes have names. STK_ERROR_DATA for a name that cannot be a line. */
+/* classes.txt, if the source's classes have names; else one of an earlier start is removed. STK_ERROR_DATA
+ * for a name that cannot be a line. */
 stk_status stk__pack_folder_classes(const char *folder, const stk__source_info *info, stk_error *error);
-/* points.txt, if the source's points have names that can be lines. */
+/* points.txt, if the source's points have names that can be lines; the same. */
 stk_status stk__pack_folder_points(const char *folder, const stk__source_info *info, stk_error *error);
 
 #endif

@@ -4,6 +4,8 @@
  * finds a changed list. */
 #include "pack/pack_probe.h"
 
+#include "image/part_bundle.h"
+
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -63,12 +65,25 @@ static bool is_jpeg(const stk__buffer *bytes)
     return bytes->size_bytes > 2 && bytes->data[0] == 0xFF && bytes->data[1] == 0xD8;
 }
 
+/* Of a mask of several files the classes and bytes, not their paths: a data set may have been moved. */
+static void hash_parts(stk__hash *hash, const uint8_t *data)
+{
+    const stk__part_bundle *bundle = stk__part_bundle_at(data);
+    for (uint32_t i = 0; i < bundle->count; i++) {
+        stk__hash_update(hash, &bundle->part[i].id, sizeof bundle->part[i].id);
+        stk__hash_update(hash, data + bundle->part[i].data, bundle->part[i].size_bytes);
+    }
+}
+
 static stk_status look_at_field(gathering *g, uint64_t id, stk__field field, stk_error *error)
 {
-    const char *extension;
+    const char *extension = NULL;
     uint64_t size;
     STK__TRY(g->source->ops->read(g->source, id, field, &g->bytes, &extension, error));
-    stk__hash_update(g->hash, g->bytes.data, g->bytes.size_bytes);
+    if (extension == stk__part_bundle_extension)
+        hash_parts(g->hash, g->bytes.data);
+    else
+        stk__hash_update(g->hash, g->bytes.data, g->bytes.size_bytes);
     g->sum += g->bytes.size_bytes;
     if (field == STK_FIELD_MASK || is_jpeg(&g->bytes)) g->rewritten += g->bytes.size_bytes;
     if (!find_size(g->source, id, field, &size) || size != g->bytes.size_bytes) g->others++;

@@ -9,6 +9,7 @@
 #include "core/cpu.h"
 #include "core/durable.h"
 #include "core/folder_lock.h"
+#include "pack/pack_colors.h"
 #include "pack/pack_crew.h"
 #include "pack/pack_folder.h"
 #include "pack/pack_ledger.h"
@@ -31,8 +32,9 @@ typedef struct job {
     int lock;
     stk__source *sources[STK_PACK_PARTS_MOST];
     stk__pack_probe probes[STK_PACK_PARTS_MOST];
-    stk__pack_state state; /* as in pack.json */
-    uint64_t left_bytes;   /* what is still to be written, if it does not grow */
+    stk__mask_palette *palette; /* data.mask_colors; NULL: none */
+    stk__pack_state state;      /* as in pack.json */
+    uint64_t left_bytes;        /* what is still to be written, if it does not grow */
 
     /* The part that is being packed: */
     int part;           /* its number */
@@ -52,6 +54,14 @@ static stk_status refuse_series(const job *self, stk_error *error)
     return STK_ERROR_DATA;
 }
 
+static stk_status refuse_sets(const job *self, stk_error *error)
+{
+    stk__fail(error, STK_ERROR_CONFIG, "'%s' has several labels per image: shards hold one",
+              self->request->root);
+    stk__error_hint(error, "train from the list; pack.columns='label=none' packs the images alone");
+    return STK_ERROR_CONFIG;
+}
+
 static stk_status open_part(job *self, int index, const char *name, stk_error *error)
 {
     const stk__pack_settings *settings = &self->settings;
@@ -62,6 +72,8 @@ static stk_status open_part(job *self, int index, const char *name, stk_error *e
     STK__TRY(stk__source_open(&self->sources[index], &options, error));
     const stk__source *source = self->sources[index];
     if (!source->info.images) return refuse_series(self, error);
+    STK__TRY(stk__pack_colors_check(self->palette, &source->info, error));
+    if (source->info.label == STK_LABEL_SET) return refuse_sets(self, error);
     STK__TRY(stk__pack_probe_look(source, &self->probes[index], error));
     self->state.parts[index] = (stk__pack_part){.name = name,
                                                 .fingerprint = source->info.fingerprint,
@@ -198,9 +210,12 @@ static stk_status leave_out(job *self, const stk__pack_outcome *bad, stk_error *
     }
     if (!error) return STK_ERROR_SAMPLE;
     *error = bad->error;
+    stk__pack_colors_hint(error);
+    char fix[sizeof error->hint];
+    snprintf(fix, sizeof fix, "%s", error->hint);
     stk__error_hint(error,
                     "%.150s%spack.on_bad_sample=skip leaves such samples out; 'stoker stats' lists them all",
-                    bad->error.hint, bad->error.hint[0] ? "; " : "");
+                    fix, fix[0] ? "; " : "");
     return STK_ERROR_SAMPLE;
 }
 
@@ -251,6 +266,7 @@ static stk_status start_crew(job *self, stk_error *error)
                                                        .scans = s->limit_scans,
                                                        .warnings = s->limit_warnings,
                                                        .time_s = s->limit_time_s},
+                                            .colors = self->palette ? &self->palette->colors : NULL,
                                             .first = self->now.next,
                                             .end = self->now.count,
                                             .workers = self->report->workers,
@@ -272,8 +288,9 @@ static stk_status prepare_part(job *self, stk_error *error)
     STK__TRY(stk__pack_shard_tidy(self->folder, part->shards, error));
     STK__TRY(stk__pack_ledger_open(&self->ledger, self->folder, part->ledger_bytes, error));
     if (part->shards > 0) return STK_OK;
-    STK__TRY(stk__pack_folder_classes(self->folder, &self->sources[self->part]->info, error));
-    return stk__pack_folder_points(self->folder, &self->sources[self->part]->info, error);
+    const stk__source_info info = stk__pack_colors_names(self->palette, &self->sources[self->part]->info);
+    STK__TRY(stk__pack_folder_classes(self->folder, &info, error));
+    return stk__pack_folder_points(self->folder, &info, error);
 }
 
 /* Does nothing for a part that is whole but look whether it still is. */
@@ -337,11 +354,14 @@ static stk_status prepare(job *self, stk_error *error)
     STK__TRY(stk__options_fill(&stk__pack_options, settings, error));
     self->report->workers = choose_workers(settings);
     STK__TRY(stk__pack_folder_check(request->root, request->folder, error));
+    STK__TRY(stk__pack_colors_read(&self->palette, settings->mask_colors, error));
     STK__TRY(open_parts(self, error));
+    self->state.mask_colors = stk__pack_colors_digest(self->palette);
     self->state.shard_bytes = settings->shard_bytes;
     self->state.shard_samples = (uint64_t)settings->shard_samples;
     stk__pack_state before;
     STK__TRY(stk__pack_folder_open(request->folder, &self->lock, &before, &found, error));
+    found = found && !stk__pack_state_restarts(&self->state, &before);
     if (found) STK__TRY(go_on(self, &before, error));
     if (!self->state.complete) STK__TRY(stk__pack_shard_tidy(request->folder, STK_PACK_SHARDS_MOST, error));
     STK__TRY(check_room(self, error));
@@ -388,5 +408,6 @@ stk_status stk__pack_run(const stk__pack_request *request, stk__pack_report *rep
     stk__folder_lock_release(&self.lock);
     for (int i = 0; i < STK_PACK_PARTS_MOST && !report->hanging; i++)
         stk__source_close(&self.sources[i]);
+    if (!report->hanging) stk__free(self.palette);
     return status;
 }

@@ -97,9 +97,12 @@ static json_t *state_json(const stk__pack_state *state)
         json_decref(parts);
         return NULL;
     }
-    return json_pack("{s:i, s:b, s:{s:I, s:I}, s:o}", "schema", SCHEMA, "complete", state->complete,
+    char colors[STK_DIGEST_TEXT_BYTES];
+    stk__digest_print(state->mask_colors, colors);
+    return json_pack("{s:i, s:b, s:{s:I, s:I, s:s*}, s:o}", "schema", SCHEMA, "complete", state->complete,
                      "settings", "shard_bytes", (json_int_t)state->shard_bytes, "shard_samples",
-                     (json_int_t)state->shard_samples, "parts", parts);
+                     (json_int_t)state->shard_samples, "mask_colors",
+                     stk__pack_digest_known(state->mask_colors) ? colors : NULL, "parts", parts);
 }
 
 stk_status stk__pack_state_write(const char *folder, const stk__pack_state *state, stk_error *error)
@@ -185,7 +188,8 @@ static bool read_state(const json_t *json, stk__pack_state *state)
     uint64_t schema;
     if (!read_number(json, "schema", &schema) || schema != SCHEMA || !json_is_boolean(complete)) return false;
     if (!read_number(settings, "shard_bytes", &state->shard_bytes) ||
-        !read_number(settings, "shard_samples", &state->shard_samples))
+        !read_number(settings, "shard_samples", &state->shard_samples) ||
+        !read_digest(settings, "mask_colors", &state->mask_colors))
         return false;
     if (count < 1 || count > STK_PACK_PARTS_MOST) return false;
     state->complete = json_is_true(complete);
@@ -262,6 +266,8 @@ static stk_status compare_settings(const stk__pack_state *state, const stk__pack
         stk__error_hint(error, "resume with the same setting, choose another folder, or remove this one");
         return STK_ERROR_STATE;
     }
+    if (!stk__pack_digest_equal(state->mask_colors, found->mask_colors))
+        return refuse_other(folder, "another data.mask_colors", error);
     return STK_OK;
 }
 
@@ -278,6 +284,17 @@ static stk_status compare_parts(const stk__pack_part *now, const stk__pack_part 
     else if (now->source_bytes && !then->left_out && now->source_bytes != then->source_bytes)
         what = "another data set: its samples have the same names but files of other sizes";
     return what ? refuse_other(folder, what, error) : STK_OK;
+}
+
+bool stk__pack_state_restarts(const stk__pack_state *state, const stk__pack_state *found)
+{
+    if (state->part_count != found->part_count) return false;
+    for (int i = 0; i < found->part_count; i++) {
+        const char *now = state->parts[i].name, *then = found->parts[i].name;
+        const bool same = now && then ? strcmp(now, then) == 0 : now == then;
+        if (!same || found->parts[i].next) return false;
+    }
+    return true;
 }
 
 stk_status stk__pack_state_adopt(stk__pack_state *state, const stk__pack_state *found, const char *folder,

@@ -36,6 +36,7 @@ typedef struct stk__pack_part {
 typedef struct stk__pack_state {
     bool complete;
     uint64_t shard_bytes, shard_samples; /* settings that the bytes depend on; shard_samples 0: no limit */
+    stk__digest mask_colors;             /* the same of the colors of masks; zero: none */
     int part_count;
     stk__pack_part parts[STK_PACK_PARTS_MOST];
 } stk__pack_state;
@@ -50,6 +51,9 @@ stk__digest stk__pack_stamps_add(stk__digest stamps, uint64_t size_bytes, int64_
 /* *found: folder has a pack.json. One that is damaged or of another version is STK_ERROR_STATE. */
 stk_status stk__pack_state_read(const char *folder, stk__pack_state *state, bool *found, stk_error *error);
 stk_status stk__pack_state_write(const char *folder, const stk__pack_state *state, stk_error *error);
+
+/* Nothing is packed yet in a folder of the same parts: then settings and data set may be others. */
+bool stk__pack_state_restarts(const stk__pack_state *state, const stk__pack_state *found);
 
 /* Takes over from `found` how far it is. facts and source_bytes of the parts are those of the source as it is
  * now, up to found's next; source_bytes 0: unknown. STK_ERROR_STATE, saying what differs, when it is not

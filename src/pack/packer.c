@@ -6,6 +6,7 @@
 
 #include "core/option.h"
 #include "core/utf8.h"
+#include "decode/mask_fit.h"
 #include "pack/packer_picture.h"
 #include "pack/tar_blocks.h"
 #include "source/shards/shard_facts.h"
@@ -19,7 +20,7 @@
 enum { KEY_BYTES = PATH_MAX, FIELD_BYTES = 32, MEMBER_BYTES = 3 * KEY_BYTES + FIELD_BYTES };
 
 /* A sample on its way. */
-typedef struct errand {
+typedef struct sample_job {
     stk__packer *packer;
     uint64_t id;
     stk__packed *packed;
@@ -27,7 +28,7 @@ typedef struct errand {
     char member[MEMBER_BYTES]; /* the escaped key, then ".jpg" … */
     size_t key_length;
     stk_error *error;
-} errand;
+} sample_job;
 
 stk_status stk__packer_init(stk__packer *packer, const stk__source *source, const stk__limits *limits,
                             stk_error *error)
@@ -55,7 +56,7 @@ void stk__packer_fini(stk__packer *packer)
 }
 
 /* What follows the first dot of a base name is the field, so a key has no dots. */
-static void escape_key(errand *job)
+static void escape_key(sample_job *job)
 {
     char key[KEY_BYTES], *out = job->member;
     const stk__source *source = job->packer->source;
@@ -74,7 +75,7 @@ static void escape_key(errand *job)
 }
 
 /* Readers of shards would call the sample bad. */
-static stk_status check_name(const errand *job)
+static stk_status check_name(const sample_job *job)
 {
     const char *why = NULL;
     if (job->key_length + FIELD_BYTES > STK_TAR_NAME_BYTES) why = "too long for a member of a shard";
@@ -85,13 +86,13 @@ static stk_status check_name(const errand *job)
     return STK_ERROR_SAMPLE;
 }
 
-static stk_status add_member(errand *job, const char *field, const void *data, size_t size_bytes)
+static stk_status add_member(sample_job *job, const char *field, const void *data, size_t size_bytes)
 {
     snprintf(job->member + job->key_length, sizeof job->member - job->key_length, ".%s", field);
     return stk__tar_blocks_add(&job->packed->tar, job->member, data, size_bytes, job->error);
 }
 
-static stk_status read_field(errand *job, stk__field field, const char **extension)
+static stk_status read_field(sample_job *job, stk__field field, const char **extension)
 {
     stk__packer *packer = job->packer;
     STK__TRY(
@@ -100,7 +101,7 @@ static stk_status read_field(errand *job, stk__field field, const char **extensi
     return STK_OK;
 }
 
-static stk_status add_image(errand *job)
+static stk_status add_image(sample_job *job)
 {
     stk__pack_picture picture;
     const char *extension = NULL;
@@ -112,18 +113,20 @@ static stk_status add_image(errand *job)
     return add_member(job, picture.extension, picture.bytes.data, picture.bytes.size_bytes);
 }
 
-/* Drawn over the image as stored, or as it stands upright. */
-static stk_status check_mask_size(const errand *job, const stk__picture *mask)
+/* A mask is stored in its own size and resized when it is loaded, as the folder's is. Drawn over the image as
+ * stored, or as it stands upright. */
+static stk_status check_mask_size(const sample_job *job, const stk__picture *mask)
 {
     const stk__picture *image = &job->image;
-    const bool turned =
-        stk__orientation_swaps(image->orientation) && mask->w == image->h && mask->h == image->w;
-    if (turned || (mask->w == image->w && mask->h == image->h)) return STK_OK;
-    return stk__damaged(job->error, STK_DAMAGE_MASK_SIZE, "the mask is %dx%d, its image %dx%d", mask->w,
-                        mask->h, image->w, image->h);
+    const bool swaps = stk__orientation_swaps(image->orientation);
+    if (stk__mask_fit_of(mask, image->w, image->h) != STK_MASK_OTHER) return STK_OK;
+    if (swaps && stk__mask_fit_of(mask, image->h, image->w) != STK_MASK_OTHER) return STK_OK;
+    return stk__damaged(job->error, STK_DAMAGE_MASK_SIZE,
+                        "the mask is %dx%d, its image %dx%d: another aspect", mask->w, mask->h, image->w,
+                        image->h);
 }
 
-static stk_status add_mask(errand *job)
+static stk_status add_mask(sample_job *job)
 {
     stk__pack_picture picture;
     const char *extension = NULL;
@@ -134,7 +137,7 @@ static stk_status add_mask(errand *job)
     return add_member(job, "mask.png", picture.bytes.data, picture.bytes.size_bytes);
 }
 
-static stk_status add_label(errand *job, const stk__sample_facts *facts)
+static stk_status add_label(sample_job *job, const stk__sample_facts *facts)
 {
     char text[64];
     const stk__label_kind kind = job->packer->source->info.label;
@@ -170,7 +173,7 @@ static stk_status print_points(stk__buffer *text, const float *points, int32_t c
     return stk__buffer_append(text, "]", 1, error);
 }
 
-static void set_place(const errand *job, stk__field field)
+static void set_place(const sample_job *job, stk__field field)
 {
     char path[PATH_MAX];
     const stk__source *source = job->packer->source;
@@ -179,7 +182,7 @@ static void set_place(const errand *job, stk__field field)
     stk__error_place(job->error, "%s", path);
 }
 
-static stk_status add_points(errand *job, const stk__sample_facts *facts)
+static stk_status add_points(sample_job *job, const stk__sample_facts *facts)
 {
     stk__packer *packer = job->packer;
     const int32_t count = packer->source->info.point_count;
@@ -194,7 +197,7 @@ static stk_status add_points(errand *job, const stk__sample_facts *facts)
     return add_member(job, "points.json", packer->text.data, packer->text.size_bytes);
 }
 
-static stk_status add_pictures(errand *job)
+static stk_status add_pictures(sample_job *job)
 {
     stk__field field = STK_FIELD_IMAGE;
     stk_status status = check_name(job);
@@ -209,7 +212,7 @@ static stk_status add_pictures(errand *job)
 
 stk_status stk__packer_pack(stk__packer *packer, uint64_t id, stk__packed *packed, stk_error *error)
 {
-    errand job = {.packer = packer, .id = id, .packed = packed, .error = error};
+    sample_job job = {.packer = packer, .id = id, .packed = packed, .error = error};
     stk__sample_facts facts;
     packed->tar.size_bytes = 0;
     packed->source_bytes = packed->stored_bytes = 0;

@@ -12,6 +12,7 @@
 typedef struct stk__packer {
     const stk__source *source;
     const stk__limits *limits;
+    const struct stk__mask_colors *colors; /* of RGB masks, the owner's; NULL: they must be gray */
     stk__decoder *decoder;
     stk__jpeg_rewriter *jpeg;
     stk__png_writer *masks;

@@ -72,6 +72,7 @@ stk_status stk__packer_image(stk__packer *packer, const char *promised, stk__pac
     return STK_OK;
 }
 
+/* What is written has no colors any more: then the table is not used. */
 static stk_status decode_ids(stk__packer *packer, stk__encoded bytes, stk__picture *picture, stk__buffer *ids,
                              stk_error *error)
 {
@@ -79,7 +80,8 @@ static stk_status decode_ids(stk__packer *packer, stk__encoded bytes, stk__pictu
     ids->size_bytes = 0;
     STK__TRY(stk__buffer_reserve(ids, size, error));
     ids->size_bytes = size;
-    return stk__decode_mask(packer->decoder, bytes, picture, &(stk__mask_options){.orientation = 1},
+    return stk__decode_mask(packer->decoder, bytes, picture,
+                            &(stk__mask_options){.orientation = 1, .colors = packer->colors},
                             stk__pixels_dense(ids->data, picture->w, picture->h, 1), error);
 }
 

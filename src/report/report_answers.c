@@ -135,6 +135,16 @@ static void put_trios(stk__page *page, const json_t *answers, const json_t *samp
 /* --- classes -----------------------------------------------------------------------------------------------
  */
 
+/* The end of a figure. */
+static void put_file(stk__page *page, const json_t *sample)
+{
+    stk__page_html(page, "<br><span title=\"");
+    stk__page_text(page, stk__run_facts_text(sample, "file"));
+    stk__page_html(page, "\">");
+    stk__page_text(page, file_of(sample));
+    stk__page_html(page, "</span></figcaption></figure>\n");
+}
+
 static void put_class(stk__page *page, const json_t *sample, const cells *c, int row)
 {
     const char *truth = stk__run_facts_text(sample, "truth"),
@@ -151,11 +161,19 @@ static void put_class(stk__page *page, const json_t *sample, const cells *c, int
         stk__page_html(page, "<br>is ");
         stk__page_text(page, truth);
     }
-    stk__page_html(page, "<br><span title=\"");
-    stk__page_text(page, stk__run_facts_text(sample, "file"));
-    stk__page_html(page, "\">");
-    stk__page_text(page, file_of(sample));
-    stk__page_html(page, "</span></figcaption></figure>\n");
+    put_file(page, sample);
+}
+
+/* The value of an image, predicted and true. */
+static void put_value(stk__page *page, const json_t *sample, const cells *c, int row)
+{
+    stk__page_html(page, "<figure>");
+    put_cut(page, c, 0, row);
+    stk__page_html(page, "<figcaption><b>");
+    stk__page_number(page, value_of(sample, "prediction"));
+    stk__page_html(page, "</b><br>is ");
+    stk__page_number(page, value_of(sample, "truth"));
+    put_file(page, sample);
 }
 
 static void put_classes(stk__page *page, const json_t *samples, const cells *c)
@@ -163,7 +181,8 @@ static void put_classes(stk__page *page, const json_t *samples, const cells *c)
     stk__page_html(page, "<div class=\"card classes\">\n");
     for (size_t i = 0; i < json_array_size(samples); i++) {
         const json_t *sample = json_array_get(samples, i);
-        if (row_of(sample, i) < c->rows) put_class(page, sample, c, row_of(sample, i));
+        const bool value = json_is_number(json_object_get(sample, "prediction"));
+        if (row_of(sample, i) < c->rows) (value ? put_value : put_class)(page, sample, c, row_of(sample, i));
     }
     stk__page_html(page, "</div>\n");
 }
@@ -249,7 +268,7 @@ void stk__report_answers(stk__page *page, const stk__run_facts *f)
 {
     const json_t *samples = json_object_get(f->answers, "samples");
     if (!stk__run_facts_text(f->answers, "task") || !json_array_size(samples)) return;
-    const bool values = json_object_get(json_array_get(samples, 0), "probability") == NULL &&
+    const bool values = !json_object_get(f->answers, "cell") && /* those of windows have no pictures */
                         json_object_get(json_array_get(samples, 0), "truth") != NULL;
     cells c;
     const bool pictures = !values && f->picture.size_bytes && find_cells(f->answers, &c);

@@ -139,6 +139,32 @@ static void put_largest(stk__page *page, const json_t *rows, const char *unit)
     stk__page_html(page, "</tbody></table></div>\n");
 }
 
+/* The step of the last line with an evaluation; -1: none. */
+static json_int_t last_evaluated(const stk__run_facts *f)
+{
+    for (size_t i = json_array_size(f->lines); i-- > 0;) {
+        const json_t *line = json_array_get(f->lines, i);
+        if (json_object_get(line, "val_loss")) return json_integer_value(json_object_get(line, "step"));
+    }
+    return -1;
+}
+
+/* The best evaluation's classes are not kept: the reader must not take these for them. */
+static void put_which(stk__page *page, const stk__run_facts *f)
+{
+    const json_int_t last = last_evaluated(f);
+    const double best = stk__run_facts_number(f, STK_RUN_KEY_BEST_STEP);
+    stk__page_html(page, "<p class=\"note\">The validation set, in the last evaluation");
+    if (last >= 0) stk__page_print(page, ", after step %lld", (long long)last);
+    if (last >= 0 && best >= 0 && (json_int_t)best == last)
+        stk__page_html(page, ", which is the best one");
+    else if (last >= 0 && best >= 0)
+        stk__page_print(page,
+                        ". The best one was after step %lld: <code>stoker eval RUN</code> prints its numbers",
+                        (long long)best);
+    stk__page_html(page, ". –: nothing was counted.</p>\n");
+}
+
 void stk__report_classes(stk__page *page, const stk__run_facts *f)
 {
     const json_t *evaluation = json_object_get(f->run, STK_RUN_KEY_EVALUATION),
@@ -147,9 +173,8 @@ void stk__report_classes(stk__page *page, const stk__run_facts *f)
     const char *unit = stk__run_facts_text(evaluation, STK_RUN_KEY_UNIT_OF_EVALUATION);
     const size_t count = json_array_size(classes);
     if (!count || !unit) return;
-    stk__page_html(
-        page, "<section id=\"classes\"><h2>Classes</h2>\n<p class=\"note\">The validation set, in the last "
-              "evaluation. –: nothing was counted.</p>\n");
+    stk__page_html(page, "<section id=\"classes\"><h2>Classes</h2>\n");
+    put_which(page, f);
     if (count > MOST_OPEN) stk__page_print(page, "<details><summary>all %zu classes</summary>\n", count);
     put_table(page, classes, unit);
     if (count > MOST_OPEN) stk__page_html(page, "</details>\n");

@@ -75,6 +75,7 @@
 #define STK_RUN_KEY_FOUND_OF_DATA       "understood" /* layout, parts, formats, what was left out */
 #define STK_RUN_KEY_SAMPLES_OF_DATA     "samples"
 #define STK_RUN_KEY_VAL_SAMPLES_OF_DATA "val_samples"
+#define STK_RUN_KEY_BAD_SAMPLES_OF_DATA "val_bad_samples" /* in the last evaluation; null: there was none */
 #define STK_RUN_KEY_BATCH_SIZE_OF_DATA  "batch_size"
 
 #define STK_RUN_KEY_EVALUATION               "evaluation" /* the last one, of classes; null: there was none: */

@@ -10,7 +10,7 @@
 #include "core/json_text.h"
 #include "report/run_keys.h"
 #include "session/sample_score.h"
-#include "session/sheet.h"
+#include "session/sheet/sheet.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -93,20 +93,21 @@ void stk__session_print_root(const stk_loader_options *data, char *text, size_t 
     if (elsewhere || !folder) snprintf(text, size, "%s", elsewhere ? data->val_root : root);
 }
 
-void stk__session_print_part(const stk__session *s, char *text, size_t size)
+void stk__session_print_part(const stk__session *s, uint64_t bad, char *text, size_t size)
 {
     const stk_loader_info *info = stk_loader_describe(s->val_loader);
     const stk_loader_options *data = &s->val_data;
-    const unsigned long long count = info->sample_count, all = info->dataset_count;
-    const char *plural = count == 1 ? "" : "s";
-    char root[512];
+    const unsigned long long part = info->sample_count, count = part - bad, all = info->dataset_count;
+    const char *plural = part == 1 ? "" : "s";
+    char root[512], of[32] = "";
+    if (bad) snprintf(of, sizeof of, " of %llu", part);
     stk__session_print_root(data, root, sizeof root);
     if (data->part == STK_PART_ALL && count == all)
         snprintf(text, size, "%s%llu sample%s of %s", all == 1 ? "" : "all ", count, plural, root);
     else if (data->part == STK_PART_ALL)
         snprintf(text, size, "%llu of %llu samples of %s", count, all, root);
     else
-        snprintf(text, size, "%llu %s sample%s of %s", count,
+        snprintf(text, size, "%llu%s %s sample%s of %s", count, of,
                  data->part == STK_PART_VAL    ? "validation"
                  : data->part == STK_PART_TEST ? "test"
                                                : "training",

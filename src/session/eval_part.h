@@ -16,8 +16,9 @@ bool stk__session_is_limited(const stk__session *session);
 /* Is there anything to evaluate on? */
 bool stk__session_has_part(const stk__session *session);
 
-/* "all 123 samples of OTHER", "20 validation samples of DIR/val". */
-void stk__session_print_part(const stk__session *session, char *text, size_t size);
+/* "all 123 samples of OTHER", "20 validation samples of DIR/val"; without the bad ones, which were left out
+ * or replaced: "19 of 20 validation samples of DIR/val". */
+void stk__session_print_part(const stk__session *session, uint64_t bad, char *text, size_t size);
 /* Where the part of a loader lies: a root, or its folder train or val. */
 void stk__session_print_root(const stk_loader_options *data, char *text, size_t size);
 

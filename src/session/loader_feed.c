@@ -4,6 +4,7 @@
 #include "session/loader_feed.h"
 
 #include "loader/loader_memory.h"
+#include "loader/loader_open.h"
 
 #include <stddef.h>
 
@@ -44,6 +45,11 @@ static stk_status feed_locate(void *loader, int64_t id, char *text, size_t size)
     return stk_loader_sample_path(loader, id, text, size, NULL);
 }
 
+static void feed_measure_values(void *loader, double *mean, double *deviation)
+{
+    stk__loader_measure_values(loader, mean, deviation);
+}
+
 /* Of an epoch; batch_size if it is full, or if a short one is left out. */
 static int64_t last_batch_size(const stk_loader_info *info)
 {
@@ -63,6 +69,7 @@ stk__feed stk__feed_of_loader(stk_loader *loader)
                        .tell = feed_tell,
                        .seek = feed_seek,
                        .locate = feed_locate,
+                       .measure_values = feed_measure_values,
                        .resident = info->resident,
                        .pinned = info->pinned,
                        .batches_per_epoch = info->batches_per_epoch,
@@ -90,6 +97,7 @@ stk__feed_facts stk__feed_facts_of(const stk_loader_info *info)
                              .masks = info->masks,
                              .classes = info->classes,
                              .values = info->values,
+                             .label_sets = info->label_sets,
                              .num_classes = info->class_count,
                              .points = info->point_count};
 }

@@ -207,11 +207,13 @@ static void judge_host(const stk__session *s, const char *root, stk__memory_verd
     v->fits = !v->known || v->needed_bytes <= v->available_bytes;
 }
 
-/* What a context and the batches take is taken by the time it is asked. */
+/* What a context takes is taken by the time it is asked, and once the loaders have started the batches, too.
+ */
 static void judge_device(const stk__session *s, int64_t free_bytes, stk__memory_verdict *v)
 {
     if (!s->plan.device_bytes || free_bytes < 0 || !v->fits) return;
-    const uint64_t room = (uint64_t)free_bytes + s->plan.cuda_bytes + s->plan.device_batch_bytes;
+    const uint64_t room =
+        (uint64_t)free_bytes + s->plan.cuda_bytes + (s->started ? s->plan.device_batch_bytes : 0);
     if (s->plan.device_bytes <= room) return;
     *v = (stk__memory_verdict){.known = true,
                                .on_device = true,

@@ -80,7 +80,7 @@ static bool constant_targets(const stk__advice_facts *f, char *text)
                    "all %llu validation samples have class %s: there is nothing to tell apart; check the "
                    "labels (stoker stats)",
                    (unsigned long long)p->count, class_text(f, class, name));
-    if (f->task == STK_TASK_REGRESSION && p->count && width(p->truth[0]) == 0)
+    if (stk__task_has_values(f->task) && p->count && width(p->truth[0]) == 0)
         return say(text,
                    "all %llu validation targets are %.4g, so r2 cannot be computed; check the target column "
                    "(stoker stats)",
@@ -98,7 +98,7 @@ static bool is_narrow(const stk__advice_facts *f)
 {
     const stk__prediction_stats *p = &f->predictions;
     const bool points = f->task == STK_TASK_POINTS;
-    if (p->count < LEAST_SAMPLES || (!points && f->task != STK_TASK_REGRESSION)) return false;
+    if (p->count < LEAST_SAMPLES || (!points && !stk__task_has_values(f->task))) return false;
     for (int i = 0; i <= points; i++)
         if (!(width(p->said[i]) < 0.02 * width(p->truth[i]))) return false;
     return true;
@@ -171,8 +171,12 @@ static double chance_of(const stk__advice_facts *f, char how[96])
         snprintf(how, 96, "always answering the centre of %dx%d", f->image_w, f->image_h);
         return 0.383 * sqrt((double)f->image_h * f->image_w);
     case STK_TASK_REGRESSION:
+    case STK_TASK_IMAGE_REGRESSION:
         snprintf(how, 96, "always answering the mean");
         return 0;
+    case STK_TASK_MULTILABEL: /* the share of each class, which is not counted */
+    case STK_TASK_COUNT:
+        break;
     }
     return NAN;
 }
@@ -216,7 +220,7 @@ static bool gradient_norm(const stk__advice_facts *f, char *text)
 static void add_remedies(const stk__advice_facts *f, char *text)
 {
     add(text, ": more data");
-    if (!f->augments && f->task != STK_TASK_REGRESSION) add(text, ", augment.preset=standard");
+    if (!f->augments && !stk__task_reads_windows(f->task)) add(text, ", augment.preset=standard");
     if (!f->early_stop) add(text, ", train.early_stop=3");
     add(text, ", or a smaller network");
 }
@@ -260,7 +264,7 @@ static bool no_validation(const stk__advice_facts *f, char *text)
 /* What would make loading faster, and is not so already; empty: nothing is known. */
 static void data_remedies(const stk__advice_facts *f, char *text)
 {
-    const bool images = f->task != STK_TASK_REGRESSION;
+    const bool images = !stk__task_reads_windows(f->task);
     const char *last = NULL;
     if (f->slowest == STK_STALL_READ && f->made)
         last = "write the samples to files once (stoker make) instead of generating them";

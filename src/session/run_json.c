@@ -43,16 +43,18 @@ static json_t *date_json(void)
     return json_string(text);
 }
 
-static json_t *data_json(const stk__session *s)
+static json_t *data_json(const stk__session *s, const stk__run_report *r)
 {
     const stk_loader_info *train = stk_loader_describe(s->loader),
                           *val = s->val_loader ? stk_loader_describe(s->val_loader) : NULL;
     return json_pack(
-        "{s:o, s:s, s:I, s:o, s:I, s:o}", STK_RUN_KEY_ROOT_OF_DATA, stk__json_string(s->data.root),
+        "{s:o, s:s, s:I, s:o, s:o, s:I, s:o}", STK_RUN_KEY_ROOT_OF_DATA, stk__json_string(s->data.root),
         STK_RUN_KEY_LAYOUT_OF_DATA, train->layout, STK_RUN_KEY_SAMPLES_OF_DATA,
         (json_int_t)train->sample_count, STK_RUN_KEY_VAL_SAMPLES_OF_DATA,
-        val ? json_integer((json_int_t)val->sample_count) : json_null(), STK_RUN_KEY_BATCH_SIZE_OF_DATA,
-        (json_int_t)train->batch_size, STK_RUN_KEY_FOUND_OF_DATA, stk__data_json(train));
+        val ? json_integer((json_int_t)val->sample_count) : json_null(), STK_RUN_KEY_BAD_SAMPLES_OF_DATA,
+        r->evaluated ? json_integer((json_int_t)r->score.bad_samples) : json_null(),
+        STK_RUN_KEY_BATCH_SIZE_OF_DATA, (json_int_t)train->batch_size, STK_RUN_KEY_FOUND_OF_DATA,
+        stk__data_json(train));
 }
 
 static json_t *layer_json(const stk__pass_row *row)
@@ -215,7 +217,7 @@ json_t *stk__run_json(const stk__run_result *result)
     put(report, STK_RUN_KEY_EFFECTS, stk__config_effects_json(s->config));
     put(report, STK_RUN_KEY_DATE, date_json());
     put(report, STK_RUN_KEY_STEPS_RUN, json_integer((json_int_t)result->run->step_count));
-    put(report, STK_RUN_KEY_DATA, data_json(s));
+    put(report, STK_RUN_KEY_DATA, data_json(s, r));
     put(report, STK_RUN_KEY_EVALUATION, stk__confusion_json(&result->artifacts->predictions.confusion));
     put_network(report, info->report);
     if (result->artifacts->trace.room) put(report, STK_RUN_KEY_TRACE, trace_json(result->artifacts));

@@ -16,9 +16,9 @@ enum { LEGEND = 80 };
 
 static int room_of(stk__task task)
 {
-    return task == STK_TASK_REGRESSION       ? STK_PREDICTIONS_VALUES
-           : task == STK_TASK_CLASSIFICATION ? STK_PREDICTIONS_CLASSES
-                                             : STK_PREDICTIONS_PICTURES;
+    return stk__task_reads_windows(task)     ? STK_PREDICTIONS_VALUES
+           : stk__eval_sheet_has_trios(task) ? STK_PREDICTIONS_PICTURES
+                                             : STK_PREDICTIONS_CLASSES;
 }
 
 /* --- looking at batches ------------------------------------------------------------------------------------
@@ -33,7 +33,13 @@ static stk__kept_prediction read_sample(const stk__run_predictions *a, const stk
     if (a->task == STK_TASK_CLASSIFICATION) {
         kept.truth = (double)((const int64_t *)batch->labels.data)[i];
         kept.said = (double)stk__answer_class(prediction, i, &kept.probability);
-    } else if (a->task == STK_TASK_REGRESSION) {
+    } else if (a->task == STK_TASK_MULTILABEL) {
+        const int64_t at = i * prediction->shape[1];
+        stk__label_set_print(a->data, (const float *)batch->labels.data + at, 0.5F, kept.truths,
+                             sizeof kept.truths);
+        stk__label_set_print(a->data, (const float *)prediction->data + at, 0, kept.labels,
+                             sizeof kept.labels);
+    } else if (stk__task_has_values(a->task)) {
         kept.truth = (double)((const float *)batch->labels.data)[i];
         kept.said = (double)((const float *)prediction->data)[i * prediction->strides[0]];
     }
@@ -44,7 +50,7 @@ static stk__kept_prediction read_sample(const stk__run_predictions *a, const stk
  * after the other. */
 static bool is_kept(const stk__run_predictions *a, uint64_t position)
 {
-    return a->count < a->room && (a->task == STK_TASK_REGRESSION ||
+    return a->count < a->room && (stk__task_reads_windows(a->task) ||
                                   stk__eval_sheet_picks(position, (uint64_t)a->room, a->data->sample_count));
 }
 
@@ -114,7 +120,7 @@ stk_status stk__run_predictions_init(stk__run_predictions *a, const stk__session
     const uint64_t worst =
         a->data->sample_count < STK_PREDICTIONS_WORST ? a->data->sample_count : STK_PREDICTIONS_WORST;
     STK__TRY(stk__confusion_init(&a->confusion, session, error));
-    if (a->task != STK_TASK_REGRESSION)
+    if (!stk__task_reads_windows(a->task))
         STK__TRY(stk__eval_sheet_begin(&a->sheet, session, a->room + (int32_t)worst, error));
     stk__trainer_watch(session->trainer, look, a);
     return STK_OK;
@@ -146,13 +152,18 @@ static json_t *sample_json(const stk__run_predictions *a, const stk__kept_predic
     json_t *json = json_pack("{s:o, s:I, s:o}", "file", named ? stk__json_string(path) : json_null(),
                              "sample_id", (json_int_t)kept->id, stk__sample_score_describe(a->task)->name,
                              stk__json_number(kept->score));
-    if (a->task != STK_TASK_REGRESSION) json_object_set_new(json, "picture_row", json_integer(kept->row));
+    const bool windows = stk__task_reads_windows(a->task);
+    if (!windows) json_object_set_new(json, "picture_row", json_integer(kept->row));
     if (a->task == STK_TASK_CLASSIFICATION) {
         json_object_set_new(json, "truth", class_json(a, kept->truth));
         json_object_set_new(json, "prediction", class_json(a, kept->said));
         json_object_set_new(json, "probability", stk__json_number(kept->probability));
-    } else if (a->task == STK_TASK_REGRESSION) {
-        json_object_set_new(json, "row", json_integer((json_int_t)kept->id + a->data->window_rows));
+    } else if (a->task == STK_TASK_MULTILABEL) {
+        json_object_set_new(json, "truth", stk__json_string(kept->truths));
+        json_object_set_new(json, "prediction", stk__json_string(kept->labels));
+    } else if (stk__task_has_values(a->task)) {
+        if (windows)
+            json_object_set_new(json, "row", json_integer((json_int_t)kept->id + a->data->window_rows));
         json_object_set_new(json, "truth", stk__json_number(kept->truth));
         json_object_set_new(json, "prediction", stk__json_number(kept->said));
     }

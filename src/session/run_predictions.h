@@ -6,8 +6,8 @@
 #define STK_SESSION_RUN_PREDICTIONS_H
 
 #include "session/confusion.h"
-#include "session/eval_sheet.h"
-#include "session/prediction_stats.h"
+#include "session/sheet/eval_sheet.h"
+#include "session/predict/prediction_stats.h"
 #include "train/run_folder.h"
 
 enum {
@@ -18,11 +18,12 @@ enum {
 };
 
 typedef struct stk__kept_prediction {
-    int64_t id;         /* of the sample */
-    int32_t row;        /* of the sheet, where there is one */
-    double score;       /* stk__sample_score; NAN: nothing counted */
-    double truth, said; /* classes or values */
-    double probability; /* of what was said; classes only */
+    int64_t id;                    /* of the sample */
+    int32_t row;                   /* of the sheet, where there is one */
+    double score;                  /* stk__sample_score; NAN: nothing counted */
+    double truth, said;            /* classes or values */
+    double probability;            /* of what was said; classes only */
+    char truths[256], labels[256]; /* several labels: as texts, cut if they are longer */
 } stk__kept_prediction;
 
 typedef struct stk__run_predictions { /* init/fini; zeroed: keeps nothing */

@@ -11,7 +11,9 @@ const stk__sample_score_info *stk__sample_score_describe(stk__task task)
         [STK_TASK_SEGMENTATION] = {"miou", "mIoU", "", false},
         [STK_TASK_POINTS] = {"error_px", "error", "px", true},
         [STK_TASK_CLASSIFICATION] = {"loss", "cross entropy", "", true},
-        [STK_TASK_REGRESSION] = {"abs_error", "absolute error", "", true}};
+        [STK_TASK_REGRESSION] = {"abs_error", "absolute error", "", true},
+        [STK_TASK_IMAGE_REGRESSION] = {"abs_error", "absolute error", "", true},
+        [STK_TASK_MULTILABEL] = {"loss", "binary cross entropy", "", true}};
     return &scores[task];
 }
 
@@ -121,6 +123,20 @@ static double score_class(const stk_batch *batch, const stk_tensor *prediction, 
     return (double)logits[best] - (double)logits[label] - log(probability);
 }
 
+/* Mean over the classes, as the loss. */
+static double score_labels(const stk_batch *batch, const stk_tensor *prediction, int64_t i)
+{
+    const int64_t classes = prediction->shape[1];
+    const float *logits = (const float *)prediction->data + i * classes,
+                *truth = (const float *)batch->labels.data + i * classes;
+    double sum = 0;
+    for (int64_t c = 0; c < classes; c++) {
+        const double x = (double)logits[c];
+        sum += fmax(x, 0) - x * (double)truth[c] + log1p(exp(-fabs(x)));
+    }
+    return sum / (double)classes;
+}
+
 double stk__sample_score(stk__task task, const stk_batch *batch, const stk_tensor *prediction, int64_t i,
                          uint8_t *ids)
 {
@@ -132,7 +148,9 @@ double stk__sample_score(stk__task task, const stk_batch *batch, const stk_tenso
         return score_points(batch, prediction, i);
     case STK_TASK_CLASSIFICATION:
         return score_class(batch, prediction, i);
-    case STK_TASK_REGRESSION:
+    case STK_TASK_MULTILABEL:
+        return score_labels(batch, prediction, i);
+    default:
         break;
     }
     return fabs((double)((const float *)batch->labels.data)[i] -

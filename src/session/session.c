@@ -78,6 +78,7 @@ static stk_status tell_network(stk__session *s, stk_error *error)
     for (int i = 0; i < network->option_count; i++) {
         snprintf(name, sizeof name, "model.%s", network->options[i].name);
         snprintf(value, sizeof value, "%lld", (long long)network->options[i].value);
+        if (stk__task_has_values(network->task) && strcmp(name, "model.num_classes") == 0) continue;
         if (stk__config_is_setting(s->config, name))
             STK__TRY(stk__config_effect(s->config, name, value, NULL, error));
     }
@@ -120,6 +121,32 @@ static stk_status open_engine(stk__session *s, stk_error *error)
     return STK_OK;
 }
 
+static const char *find_place(const void *context, const char *setting)
+{
+    const stk__config *config = context;
+    for (size_t i = 0; i < stk__config_effect_count(config); i++) {
+        const stk__effect effect = stk__config_effect_at(config, i);
+        if (strcmp(effect.name, setting) == 0) return effect.place;
+    }
+    return NULL;
+}
+
+/* The network of a run is the one that it was trained with, whatever it is evaluated on; sizes are those of
+ * the batches. */
+static stk__feed_facts choose_facts(const stk__session *s, const stk_loader_info *info)
+{
+    const stk__feed_facts found = stk__feed_facts_of(info);
+    if (!s->trained) return found;
+    stk__feed_facts facts = *s->trained;
+    if (facts.image_w && found.image_w) {
+        facts.image_h = found.image_h;
+        facts.image_w = found.image_w;
+        facts.image_c = found.image_c;
+    }
+    if (facts.window && found.window) facts.window = found.window;
+    return facts;
+}
+
 stk__trainer_setup stk__session_trainer_setup(const stk__session *s)
 {
     stk_loader *any = s->loader ? s->loader : s->val_loader;
@@ -131,8 +158,10 @@ stk__trainer_setup stk__session_trainer_setup(const stk__session *s)
                                 .run = &s->run,
                                 .feed = stk__feed_of_loader(s->loader),
                                 .val = stk__feed_of_loader(s->val_loader),
-                                .facts = stk__feed_facts_of(stk_loader_describe(any)),
+                                .facts = choose_facts(s, stk_loader_describe(any)),
                                 .seed = (uint64_t)data->seed,
+                                .place_of = find_place,
+                                .place_context = s->config,
                                 .evaluates_only = s->evaluates_only,
                                 .has_checkpoint = s->has_checkpoint || s->evaluates_only};
 }
@@ -164,8 +193,9 @@ static stk_status open_trainer(stk__session *s, stk_error *error)
     return tell_trainer(s, error);
 }
 
-/* Before the engine allocates anything: for `--plan`, which keeps the trainer for its layers, and for engines
- * that measure their methods on tensors of their own when operations are made. */
+/* Before the engine allocates anything: for `--plan`, which keeps the trainer for its layers, for engines
+ * that measure their methods on tensors of their own when operations are made, and for GPUs, in whose memory
+ * the loaders' batches lie. */
 static stk_status plan_dry(stk__session *s, stk_error *error)
 {
     stk__trainer *trainer = NULL;
@@ -176,7 +206,8 @@ static stk_status plan_dry(stk__session *s, stk_error *error)
         s->trainer = trainer;
     else
         stk__trainer_close(&trainer);
-    STK__TRY(stk__memory_judge(s, NULL, -1, &s->verdict, error));
+    const int64_t free_bytes = s->plan_only ? -1 : stk__engine_measure(s->engine).free_bytes;
+    STK__TRY(stk__memory_judge(s, NULL, free_bytes, &s->verdict, error));
     return s->plan_only ? tell_trainer(s, error) : refuse_unless_forced(s, error);
 }
 
@@ -191,7 +222,7 @@ stk_status stk__session_open(stk__session *s, stk_error *error)
     STK__TRY(stk__session_open_validation(s, error));
     STK__TRY(stk__session_check_data(s, error));
     const bool tunes = s->train.compile_mode == STK_COMPILE_MAX_AUTOTUNE;
-    if (s->loader && (s->plan_only || tunes)) STK__TRY(plan_dry(s, error));
+    if (s->loader && (s->plan_only || tunes || s->device[0])) STK__TRY(plan_dry(s, error));
     if (s->plan_only) return stk__session_check_parts(s, error);
     /* For a GPU always: whether its batches are pinned, which the trainer asks, is known when they are there.
      */

@@ -19,9 +19,11 @@ const stk__option_table *const *stk__session_tables(void);
 typedef struct stk__session { /* zeroed, config set, then open and close */
     stk__config *config;      /* the caller's; texts of the settings lie in it */
     bool evaluates_only;
-    bool has_checkpoint; /* whose weights are read afterwards */
-    bool plan_only;      /* `--plan`: loaders and trainer are there to be described; nothing can be loaded or
-                            trained */
+    const stk__feed_facts *trained; /* … what its run was trained on; NULL: unknown, then the data decides */
+    bool has_checkpoint;            /* whose weights are read afterwards */
+    bool started;                   /* the loaders have their slots, or have begun to allocate them */
+    bool plan_only; /* `--plan`: loaders and trainer are there to be described; nothing can be loaded or
+                       trained */
 
     /* Filled in by open; all defaults are in. */
     stk__model_settings model;

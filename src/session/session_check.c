@@ -4,8 +4,8 @@
 #include "session/session_check.h"
 
 #include "core/logger.h"
+#include "session/class_names.h"
 #include "session/eval_part.h"
-#include "session/trained_run.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,11 +13,56 @@
 /* --- classes -----------------------------------------------------------------------------------------------
  */
 
-static const char same_classes[] = "use folders train and val of one data.root; lists and shards can have "
-                                   "the same classes.txt next to both instead";
+static const char same_classes[] =
+    "use folders train and val, or lists train.csv and val.csv, of one data.root; lists "
+    "and shards can have the same classes.txt next to both instead";
+
+/* A test set as competitions give it: images to be predicted. */
+static stk_status check_evaluated(const stk__session *s, stk_error *error)
+{
+    const stk_loader_info *info = stk_loader_describe(s->val_loader);
+    char name[512];
+    if (!info->w || info->masks || info->classes || info->label_sets || info->values || info->point_count)
+        return STK_OK;
+    stk__session_print_root(&s->val_data, name, sizeof name);
+    stk__fail(error, STK_ERROR_DATA,
+              "'%.160s' has images without labels, masks or points: nothing to evaluate on", name);
+    stk__error_hint(error, "stoker predict RUN %.160s predicts images without labels", name);
+    return STK_ERROR_DATA;
+}
+
+/* DIR/photos/…jpg and nothing else: most likely not meant as a class. */
+static stk_status refuse_one_folder(const char *root, const char *folder, stk_error *error)
+{
+    stk__fail(
+        error, STK_ERROR_DATA,
+        "'%.160s' has images in one folder, '%.80s', which is only one class: there is nothing to learn",
+        root, folder);
+    stk__error_hint(error,
+                    "classification needs a folder per class or labels.csv, segmentation masks/ and "
+                    "data.images=%.80s, points points.csv; stoker predict RUN %.160s needs none; "
+                    "model.num_classes=2 trains all "
+                    "the same",
+                    folder, root);
+    return STK_ERROR_DATA;
+}
+
+/* They stay different classes. */
+static void warn_of_similar(const stk_loader_info *info)
+{
+    int32_t pair[2];
+    const int32_t alike = info ? stk__class_names_alike(info->class_names, info->class_count, pair) : 0;
+    if (alike)
+        stk__log(STK_LOG_WARNING,
+                 "classes '%.60s' and '%.60s'%s differ in case or surrounding blanks alone, and are trained "
+                 "as different classes",
+                 info->class_names[pair[0]], info->class_names[pair[1]], alike > 1 ? ", and others," : "");
+}
 
 stk_status stk__session_check_data(const stk__session *s, stk_error *error)
 {
+    if (s->evaluates_only) return check_evaluated(s, error);
+    if (s->loader) warn_of_similar(stk_loader_describe(s->loader));
     const stk_loader_info *info = s->loader ? stk_loader_describe(s->loader) : NULL;
     const char *root = s->data.root ? s->data.root : "";
     if (!info || !(info->masks || info->classes) || info->point_count || info->class_count != 1)
@@ -28,6 +73,8 @@ stk_status stk__session_check_data(const stk__session *s, stk_error *error)
                  root);
         return STK_OK;
     }
+    if (strncmp(info->layout, "folder of classes", 17) == 0 && info->class_names)
+        return refuse_one_folder(root, info->class_names[0], error);
     stk__fail(error, STK_ERROR_DATA, "'%.160s' has only one class%s%.80s%s: there is nothing to learn", root,
               info->class_names ? ", '" : "", info->class_names ? info->class_names[0] : "",
               info->class_names ? "'" : "");
@@ -36,11 +83,6 @@ stk_status stk__session_check_data(const stk__session *s, stk_error *error)
                                        : "data.root is the folder above one folder per class; "
                                          "model.num_classes=2 trains all the same");
     return STK_ERROR_DATA;
-}
-
-static bool has_classes(stk__task task)
-{
-    return task == STK_TASK_SEGMENTATION || task == STK_TASK_CLASSIFICATION;
 }
 
 static int64_t count_outputs(const stk__trainer_info *info)
@@ -53,19 +95,46 @@ static stk_status check_count(const stk__run_data *data, const stk__trainer_info
                               stk_error *error)
 {
     const int64_t outputs = count_outputs(info);
-    if (!has_classes(info->network->task) || data->facts.num_classes <= outputs) return STK_OK;
+    if (!stk__task_has_classes(info->network->task) || data->facts.num_classes <= outputs) return STK_OK;
     stk__fail(error, STK_ERROR_DATA, "'%.160s' has %d class%s, the network knows %lld", data->name,
               data->facts.num_classes, data->facts.num_classes == 1 ? "" : "es", (long long)outputs);
     stk__error_hint(error, "%s", hint);
     return STK_ERROR_DATA;
 }
 
-static stk_status check_names(const stk__run_data *learnt, const stk__run_data *val, stk_error *error)
+static bool knows_class(const stk__run_data *data, const char *name)
 {
-    const char *here, *there;
-    for (int64_t i = 0; (here = stk__run_class_name(learnt, i)) && (there = stk__run_class_name(val, i));
-         i++) {
-        if (strcmp(here, there) == 0) continue;
+    const char *known;
+    for (int64_t i = 0; (known = stk__run_class_name(data, i)); i++)
+        if (strcmp(known, name) == 0) return true;
+    return false;
+}
+
+/* A class that nobody was trained on. */
+static stk_status refuse_class(const stk__session *s, const stk__run_data *learnt, const stk__run_data *val,
+                               const char *name, stk_error *error)
+{
+    stk__fail(error, STK_ERROR_DATA, "'%.160s' has the class '%.80s', which '%.80s' does not have", val->name,
+              name, learnt->name);
+    if (s->evaluates_only)
+        stk__error_hint(error,
+                        "data to evaluate on needs the classes of the run; stoker predict %.80s %.160s "
+                        "predicts all images there",
+                        learnt->name, val->name);
+    else
+        stk__error_hint(error, "%s", same_classes);
+    return STK_ERROR_DATA;
+}
+
+static stk_status check_names(const stk__session *s, const stk__run_data *learnt, const stk__run_data *val,
+                              stk_error *error)
+{
+    const int64_t outputs = count_outputs(stk__trainer_describe(s->trainer));
+    const char *there;
+    for (int64_t i = 0; stk__run_class_name(learnt, 0) && (there = stk__run_class_name(val, i)); i++) {
+        const char *here = stk__run_class_name(learnt, i);
+        if (here ? strcmp(here, there) == 0 : i < outputs) continue;
+        if (!here || !knows_class(learnt, there)) return refuse_class(s, learnt, val, there, error);
         stk__fail(error, STK_ERROR_DATA, "class %lld is '%.80s' in '%.80s' but '%.80s' in '%.80s'",
                   (long long)i, here, learnt->name, there, val->name);
         stk__error_hint(error, "%s", same_classes);
@@ -74,20 +143,80 @@ static stk_status check_names(const stk__run_data *learnt, const stk__run_data *
     return STK_OK;
 }
 
-static stk_status check_targets(const stk__run_data *learnt, const stk__run_data *val,
-                                const stk__trainer_info *info, stk_error *error)
+/* Sets of labels have a column for each class: as many as the network. */
+static stk_status check_labels(const stk__run_data *learnt, const stk__run_data *val, int64_t outputs,
+                               stk_error *error)
 {
-    const stk__feed_facts *f = &val->facts;
-    const stk__task task = info->network->task;
-    const bool has[] = {[STK_TASK_SEGMENTATION] = f->masks,
-                        [STK_TASK_POINTS] = f->points,
-                        [STK_TASK_CLASSIFICATION] = f->classes,
-                        [STK_TASK_REGRESSION] = f->values};
-    if (!has[task])
+    const char *missing = stk__run_class_name(learnt, val->facts.num_classes);
+    if (val->facts.num_classes == outputs) return STK_OK;
+    stk__fail(error, STK_ERROR_DATA, "'%.160s' has %d label%s, the network knows %lld%s%.80s%s", val->name,
+              val->facts.num_classes, val->facts.num_classes == 1 ? "" : "s", (long long)outputs,
+              missing ? ": '" : "", missing ? missing : "", missing ? "' is missing" : "");
+    stk__error_hint(error, "%s", same_classes);
+    return STK_ERROR_DATA;
+}
+
+/* A network answers points by number, so names stand for places: the same ones in the same order. */
+static stk_status check_points(const stk__run_data *learnt, const stk__run_data *val, stk_error *error)
+{
+    static const char hint[] = "give both data sets the same points in the same order: columns of lists, "
+                               "key points of a COCO category, lines of points.txt";
+    const char *here, *there;
+    for (int64_t i = 0; (here = stk__run_point_name(learnt, i)) && (there = stk__run_point_name(val, i));
+         i++) {
+        if (strcmp(here, there) == 0) continue;
+        stk__fail(error, STK_ERROR_DATA, "point %lld is '%.80s' in '%.80s' but '%.80s' in '%.80s'",
+                  (long long)i, here, learnt->name, there, val->name);
+        stk__error_hint(error, "%s", hint);
+        return STK_ERROR_DATA;
+    }
+    const int32_t known = learnt->facts.points, found = val->facts.points;
+    if (!learnt->json || known == found) return STK_OK;
+    stk__fail(error, STK_ERROR_DATA, "samples have %d point%s in '%.80s' but %d in '%.80s'", known,
+              known == 1 ? "" : "s", learnt->name, found, val->name);
+    stk__error_hint(error, "%s", hint);
+    return STK_ERROR_DATA;
+}
+
+/* What the data has instead of what the network answers. */
+static stk_status refuse_task(const stk__session *s, const stk__run_data *learnt, const stk__run_data *val,
+                              stk_error *error)
+{
+    const stk__task task = stk__trainer_describe(s->trainer)->network->task;
+    const stk__task_info *wants = stk__task_describe(task);
+    const stk__task other = stk__task_of_data(&val->facts);
+    if (!stk__task_fits(other, &val->facts))
         return stk__fail(error, STK_ERROR_DATA, "'%.160s' has no %s to evaluate on", val->name,
-                         stk__task_describe(task)->target);
-    if (!has_classes(task)) return STK_OK;
-    STK__TRY(check_names(learnt, val, error));
+                         wants->target);
+    const stk__task_info *has = stk__task_describe(other);
+    stk__fail(error, STK_ERROR_DATA, "'%.80s' %s for %s, but '%.80s' has %s with %s", learnt->name,
+              s->evaluates_only ? "was trained" : "is", stk__task_word(task), val->name, has->input,
+              has->target);
+    stk__error_hint(error, "evaluate on %s with %s; stoker stats shows how a data set is read", wants->input,
+                    wants->target);
+    return STK_ERROR_DATA;
+}
+
+static stk_status check_features(const stk__run_data *learnt, const stk__run_data *val, stk_error *error)
+{
+    if (!learnt->json || learnt->facts.features == val->facts.features) return STK_OK;
+    stk__fail(error, STK_ERROR_DATA, "windows have %d features in '%.80s' but %d in '%.80s'",
+              learnt->facts.features, learnt->name, val->facts.features, val->name);
+    stk__error_hint(error, "give series with the columns of the training data");
+    return STK_ERROR_DATA;
+}
+
+static stk_status check_targets(const stk__session *s, const stk__run_data *learnt, const stk__run_data *val,
+                                stk_error *error)
+{
+    const stk__trainer_info *info = stk__trainer_describe(s->trainer);
+    const stk__task task = info->network->task;
+    if (!stk__task_fits(task, &val->facts)) return refuse_task(s, learnt, val, error);
+    if (task == STK_TASK_POINTS) return check_points(learnt, val, error);
+    if (task == STK_TASK_REGRESSION) return check_features(learnt, val, error);
+    if (!stk__task_has_classes(task)) return STK_OK;
+    STK__TRY(check_names(s, learnt, val, error));
+    if (task == STK_TASK_MULTILABEL) STK__TRY(check_labels(learnt, val, count_outputs(info), error));
     return check_count(val, info, same_classes, error);
 }
 
@@ -96,13 +225,10 @@ static stk_status check_targets(const stk__run_data *learnt, const stk__run_data
 
 static void print_sizes(const stk__feed_facts *f, stk__task task, char *text, size_t size)
 {
-    const char *colours = f->image_c == 1 ? "gray" : "RGB";
     if (task == STK_TASK_REGRESSION)
         snprintf(text, size, "windows of %d x %d", f->window, f->features);
-    else if (task == STK_TASK_POINTS)
-        snprintf(text, size, "images of %dx%d %s, points: %d", f->image_w, f->image_h, colours, f->points);
     else
-        snprintf(text, size, "images of %dx%d %s", f->image_w, f->image_h, colours);
+        snprintf(text, size, "images of %dx%d %s", f->image_w, f->image_h, f->image_c == 1 ? "gray" : "RGB");
 }
 
 static stk_status check_sizes(const stk__run_data *learnt, const stk__run_data *val, stk__task task,
@@ -125,13 +251,13 @@ static stk_status check_sizes(const stk__run_data *learnt, const stk__run_data *
 
 static stk_status check(const stk__session *s, const stk__run_data *learnt, bool sizes, stk_error *error)
 {
-    const stk__trainer_info *info = stk__trainer_describe(s->trainer);
+    const stk__task task = stk__trainer_describe(s->trainer)->network->task;
     char name[512];
     stk__run_data val;
     stk__session_print_root(&s->val_data, name, sizeof name);
     stk_status status = stk__run_data_init(&val, name, stk_loader_describe(s->val_loader), error);
-    if (status == STK_OK) status = check_targets(learnt, &val, info, error);
-    if (status == STK_OK && sizes) status = check_sizes(learnt, &val, info->network->task, error);
+    if (status == STK_OK) status = check_targets(s, learnt, &val, error);
+    if (status == STK_OK && sizes) status = check_sizes(learnt, &val, task, error);
     stk__run_data_fini(&val);
     return status;
 }
@@ -144,19 +270,17 @@ stk_status stk__session_check_parts(const stk__session *s, stk_error *error)
     stk_status status = stk__run_data_init(&learnt, name, stk_loader_describe(s->loader), error);
     if (status == STK_OK)
         status = check_count(&learnt, stk__trainer_describe(s->trainer),
-                             "leave model.num_classes out: the data decides", error);
+                             s->has_checkpoint
+                                 ? "the run was trained on other classes; if folders such as train were "
+                                   "its classes: data.layout=classes"
+                                 : "leave model.num_classes out: the data decides",
+                             error);
     if (status == STK_OK && s->val_loader) status = check(s, &learnt, true, error);
     stk__run_data_fini(&learnt);
     return status;
 }
 
-stk_status stk__session_check_run(const stk__session *s, const char *run, stk_error *error)
+stk_status stk__session_check_run(const stk__session *s, const stk__run_data *learnt, stk_error *error)
 {
-    stk__run_data learnt = {0};
-    stk_status status = STK_OK;
-    if (stk__run_has_data(run)) /* old ones do not: then nobody knows what their classes were called */
-        status = stk__run_data_read(&learnt, run, error);
-    if (status == STK_OK) status = check(s, &learnt, false, error);
-    stk__run_data_fini(&learnt);
-    return status;
+    return check(s, learnt, false, error);
 }

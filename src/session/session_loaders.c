@@ -128,6 +128,7 @@ stk_status stk__session_open_validation(stk__session *s, stk_error *error)
 
 stk_status stk__session_start_loaders(stk__session *s, stk_error *error)
 {
+    s->started = true;
     STK__TRY(stk__loader_start(s->loader, &s->data, error));
     return stk__loader_start(s->val_loader, &s->val_data, error);
 }

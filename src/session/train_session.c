@@ -66,7 +66,9 @@ stk_status stk__train_session_finish(stk__train_session *t, const stk_error *fai
                                      stk__train_outcome *result, stk_error *error)
 {
     *result = (stk__train_outcome){.report = NULL};
-    if (!t->run.step_count && (failure || stk__run_json_is_current(&t->run))) return STK_OK;
+    /* A resumed run that fails before its first step keeps the report that it has. */
+    const bool began = t->run.trainer && !t->start.resume;
+    if (!t->run.step_count && (failure ? !began : stk__run_json_is_current(&t->run))) return STK_OK;
     const stk__run_result about = {
         .session = &t->session,
         .run = &t->run,

@@ -90,17 +90,15 @@ stk_status stk__run_checkpoint_load(const stk__run_choice *choice, const stk__tr
 /* Whether lower values of its metric are better; false: nothing says what it was evaluated by. */
 static bool read_direction(const char *run, bool *low)
 {
-    static const stk__task tasks[] = {STK_TASK_SEGMENTATION, STK_TASK_POINTS, STK_TASK_CLASSIFICATION,
-                                      STK_TASK_REGRESSION};
     char path[1024];
     bool known = false;
     snprintf(path, sizeof path, "%s/" STK_RUN_FILE, run);
     json_t *report = json_load_file(path, 0, NULL);
     const char *metric = json_string_value(json_object_get(report, STK_RUN_KEY_METRIC));
-    for (size_t i = 0; metric && !known && i < sizeof tasks / sizeof tasks[0]; i++) {
-        const int value = stk__task_value(tasks[i], metric);
+    for (stk__task task = 0; metric && !known && task < STK_TASK_COUNT; task++) {
+        const int value = stk__task_value(task, metric);
         known = value >= 0;
-        if (known) *low = stk__task_describe(tasks[i])->low[value];
+        if (known) *low = stk__task_describe(task)->low[value];
     }
     json_decref(report);
     return known;
@@ -143,6 +141,7 @@ stk_status stk__run_data_init(stk__run_data *data, const char *name, const stk_l
                            names_json(info->class_names, info->class_count), "point_names",
                            names_json(info->point_names, info->point_count));
     if (data->json) json_object_set_new(data->json, "data", stk__data_json(info));
+    if (data->json && info->label_sets) json_object_set_new(data->json, "label_sets", json_true());
     return data->json ? STK_OK : stk__fail_memory(error, 4096, "data.json");
 }
 
@@ -170,6 +169,7 @@ static bool unpack(stk__run_data *data)
     f->masks = whole && masks;
     f->classes = whole && classes;
     f->values = whole && values;
+    f->label_sets = json_is_true(json_object_get(data->json, "label_sets")); /* older runs have none */
     return fits;
 }
 

@@ -164,7 +164,8 @@ static const stk__looked_folder *only_folder(const stk__layout_table *t)
     return only;
 }
 
-/* One class without a file of its own: food-101/images/apple_pie/1.jpg. */
+/* One class without a file of its own: food-101/images/apple_pie/1.jpg. Where classes do not matter, only a
+ * data set with masks or parts is refused: they would be images like others. */
 static stk_status check_depth(const doubts *d, stk_error *error)
 {
     const stk__catalog *catalog = &d->files->catalog;
@@ -180,6 +181,7 @@ static stk_status check_depth(const doubts *d, stk_error *error)
         const stk__looked_folder *only = only_folder(&table);
         if (!only || !stk__path_join(path, table.root, only->name)) break;
     }
+    if (d->site->options->unlabeled && !looks_like_set(&table)) return STK_OK;
     stk__fail(error, STK_ERROR_DATA,
               "'%s' has images in one folder alone, '%s', which has folders of images itself: the data set "
               "seems to be '%s'",
@@ -301,6 +303,6 @@ stk_status stk__class_doubts_refuse(const stk__files *files, const stk__site *si
     const bool labels = !site->options->unlabeled;
     if (labels) STK__TRY(check_folds(&d, error));
     STK__TRY(check_sets(&d, error));
-    if (labels) STK__TRY(check_depth(&d, error));
+    STK__TRY(check_depth(&d, error));
     return check_pairs(&d, error);
 }

@@ -5,7 +5,7 @@
 
 #include "core/file.h"
 #include "source/extension.h"
-#include "source/list.h"
+#include "source/list/list.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -50,6 +50,18 @@ static void count_format(stk__source_info *info, int code, uint64_t images, uint
     info->formats[row].masks += masks;
 }
 
+/* In the folder that was given too: the images may be in its images/, or in the folder of a part. */
+static void tell_list(stk__files *files, const stk__site *site)
+{
+    char list[NAME_MAX + 1];
+    if (files->masks) return;
+    if (stk__list_find_unnamed(site->root, list) ||
+        (site->reading && stk__list_find_unnamed(site->options->root, list)))
+        stk__left_out_add(&files->source.info,
+                          "looks like a list of images: give it as the data set (stoker train DIR/FILE.csv)",
+                          1, list);
+}
+
 void stk__files_tell(stk__files *files, const stk__site *site)
 {
     stk__source_info *info = &files->source.info;
@@ -65,9 +77,7 @@ void stk__files_tell(stk__files *files, const stk__site *site)
     if (info->folder)
         stk__left_out_add(info, "folders that are not read", site->reading->others, site->reading->other);
     if (!info->parts) info->parts = stk__site_parts(site);
-    char list[NAME_MAX + 1];
-    if (!files->masks && stk__list_find_unnamed(site->root, list))
-        stk__left_out_add(info, "looks like a list of images: give it as data.root", 1, list);
+    tell_list(files, site);
     if (site->reading && !*info->how) snprintf(info->how, sizeof info->how, "%s", site->reading->how);
 }
 

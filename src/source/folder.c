@@ -354,8 +354,9 @@ static stk_status open_scanned(stk__source **source, stk__files *files, stk__sca
     STK__TRY(scan_into(files, scan, site->root, error));
     stk__site series = *site;
     if (find_table(files, scan, &series)) return stk__series_open(source, &series, error);
-    bool beside;
-    STK__TRY(stk__list_fits_beside(&files->catalog, count_json(scan), site->root, &beside, error));
+    bool beside = false;
+    if (!site->options->unlabeled)
+        STK__TRY(stk__list_fits_beside(&files->catalog, count_json(scan), site->root, &beside, error));
     if (beside) return stk__list_open(source, site, error);
     if (files->source.info.count == 0) return stk__scan_nothing(scan, site->root, error);
     stk__files_leave_out(&files->source.info, scan);

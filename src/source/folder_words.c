@@ -52,6 +52,7 @@ static const kind_word kinds[] = {
     {"segmentationclassaug", STK_FOLDER_MASKS, false},
     {"segmentationclassraw", STK_FOLDER_MASKS, false},
     {"celebamask_hq_mask", STK_FOLDER_MASKS, false},
+    {"celebamaskhq_mask", STK_FOLDER_MASKS, false}, /* as the data set's own g_mask.py writes it */
     {"segmentations", STK_FOLDER_MASKS, false},
     {"segmentation", STK_FOLDER_MASKS, false},
     {"segmentation_masks", STK_FOLDER_MASKS, false},

@@ -5,7 +5,7 @@
 #include "source/kinds.h"
 
 #include "core/text.h"
-#include "source/list.h"
+#include "source/list/list.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -102,7 +102,7 @@ static const char *judge_json(const char *text)
         return "is a labelme annotation of one image";
     if (images && (strstr(text, "\"annotations\"") || strstr(text, "\"categories\"") ||
                    strstr(text, "\"licenses\"") || strstr(text, "\"file_name\"")))
-        return "is a COCO annotation file (boxes, polygons or keypoints)";
+        return "is a COCO annotation file without key points (boxes or polygons)";
     if (strstr(text, "\"_via_img_metadata\"") || strstr(text, "\"regions\""))
         return "is a VIA annotation file";
     return NULL;

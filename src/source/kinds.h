@@ -7,11 +7,19 @@
 
 typedef struct stk__site {
     const stk__source_options *options;
-    const stk__reading *reading; /* of a folder; NULL for files */
-    char root[PATH_MAX];         /* the folder that holds everything; of a part, the part's */
-    char file[PATH_MAX];         /* list, series, shard or range of shards; empty for folders */
-    char sibling[PATH_MAX];      /* the other part's folder; empty without parts */
+    const stk__reading *reading;  /* of a folder; NULL for files */
+    char root[PATH_MAX];          /* the folder that holds everything; of a part, the part's */
+    char file[PATH_MAX];          /* list, series, shard or range of shards; empty for folders */
+    char sibling[PATH_MAX];       /* the other part's folder; empty without parts */
+    uint32_t list_parts;          /* parts that have lists of their own; 0: none, or one list for all */
+    char part_files[3][PATH_MAX]; /* these lists, by stk__part_index */
 } stk__site;
+
+/* 0, 1, 2 for STK_SOURCE_TRAIN, _VAL, _TEST. */
+static inline uint32_t stk__part_index(uint32_t part)
+{
+    return part >> 1;
+}
 
 /* Bits of the parts that have folders or lists of their own; 0 for files. */
 static inline uint32_t stk__site_parts(const stk__site *site)
@@ -26,6 +34,7 @@ static inline bool stk__site_only_images(const stk__site *site)
 }
 
 stk_status stk__pairs_open(stk__source **source, const stk__site *site, stk_error *error);
+stk_status stk__part_masks_open(stk__source **source, const stk__site *site, stk_error *error);
 stk_status stk__folder_open(stk__source **source, const stk__site *site, stk_error *error);
 stk_status stk__list_open(stk__source **source, const stk__site *site, stk_error *error);
 stk_status stk__series_open(stk__source **source, const stk__site *site, stk_error *error);
@@ -46,6 +55,19 @@ stk_status stk__list_fits_beside(const struct stk__catalog *images, uint64_t jso
 
 /* Which list a folder has, by a table of names, into site->file; two that fit are refused. */
 stk_status stk__list_find(stk__site *site, bool *found, stk_error *error);
+
+/* Lists for the parts of a data set (list_files.c): the part that a file's name says, 0: none or two; of
+ * part_files the one that the options ask for into site->file, and list_parts; "'train.csv' and 'val.csv'".
+ */
+uint32_t stk__part_in_name(const char *name);
+stk_status stk__site_choose_list(stk__site *site, stk_error *error);
+void stk__site_print_lists(const stk__site *site, char *text, size_t size);
+
+/* COCO's JSON with key points (coco_find.c): a file; the one of a folder into site->file; a name of the
+ * folders that such files lie in. */
+stk_status stk__coco_has_points(const char *path, bool *found, stk_error *error);
+stk_status stk__coco_find(stk__site *site, bool *found, stk_error *error);
+bool stk__coco_is_folder(const char *name);
 
 /* Formats of other programs (foreign.c): STK_ERROR_DATA with what it is and how to convert it; a file always,
  * a folder only when it has such annotations and nothing else that could be read. */

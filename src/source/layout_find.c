@@ -83,18 +83,16 @@ static stk_status refuse_lone_masks(const stk__layout_table *t, stk_error *error
     return STK_ERROR_DATA;
 }
 
-static stk_status refuse_part_masks(const stk__layout_table *t, stk_error *error)
+static stk_status refuse_lone_part_masks(const stk__layout_table *t, stk_error *error)
 {
-    stk__fail(error, STK_ERROR_DATA,
-              "'%s' is CelebAMask-HQ: '%s' holds one mask file per part of a face, and an image needs one "
-              "mask of class ids",
-              t->root, t->part_masks->name);
+    stk__fail(
+        error, STK_ERROR_DATA,
+        "the folder '%s' in '%s' holds CelebAMask-HQ's masks of parts, but no folder beside it is called "
+        "like images",
+        t->part_masks->name, t->root);
     stk__error_place(error, "%s/%s", t->root, t->part_masks->name);
-    const stk__looked_folder *images = t->cell[STK_CELL_ALL][STK_FOLDER_IMAGES];
-    stk__error_hint(error,
-                    "merge them into one mask per image and name their folder: data.masks=NAME; "
-                    "data.layout=images with '%s/%s' as the data set loads the images alone",
-                    t->root, images ? images->name : "CelebA-HQ-img");
+    stk__error_hint(error, "data.images=NAME with data.masks=%s names the folder of the images",
+                    t->part_masks->name);
     return STK_ERROR_DATA;
 }
 
@@ -176,6 +174,27 @@ static stk_status read_pairs(stk__reading *reading, const stk__source_options *o
     stk__layout_count_others(reading, t, images, masks);
     if (reading->voc) return STK_OK;
     return o->layout == STK_LAYOUT_PAIRS ? STK_OK : find_parts_below(reading, o, t, error);
+}
+
+/* CelebAMask-HQ: a mask file for each part of a face. Folders of parts of the data set beside it may have
+ * been made from it. */
+static stk_status read_part_masks(stk__reading *reading, const stk__source_options *o,
+                                  const stk__layout_table *t, stk_error *error)
+{
+    const stk__looked_folder *images = t->cell[STK_CELL_ALL][STK_FOLDER_IMAGES];
+    if (!images) return refuse_lone_part_masks(t, error);
+    if (t->parts && o->layout != STK_LAYOUT_PAIRS) {
+        char first[160], second[160];
+        stk__layout_print_parts(t, first);
+        print_pair(images, t->part_masks, second);
+        return refuse_two(t, first, second, "data.layout=parts or data.layout=pairs", error);
+    }
+    STK__TRY(take_pair(reading, t, images->name, t->part_masks->name, error));
+    reading->part_masks = true;
+    snprintf(reading->how, sizeof reading->how, "CelebAMask-HQ: images in '%.40s', masks of parts in '%.40s'",
+             images->name, t->part_masks->name);
+    stk__layout_count_others(reading, t, images, t->part_masks);
+    return STK_OK;
 }
 
 /* --- parts ------------------------------------------------------------------------------------------------
@@ -273,6 +292,9 @@ static stk_status read_named(stk__reading *reading, const stk__source_options *o
     if (o->images && o->masks && strcmp(o->images, ".") == 0)
         snprintf(reading->skip, sizeof reading->skip, "%.255s", o->masks); /* they lie in the same folder */
     reading->pairs = true;
+    const char *slash = strrchr(reading->masks, '/');
+    reading->part_masks =
+        stk__folder_word_of(slash ? slash + 1 : reading->masks).kind == STK_FOLDER_PART_MASKS;
     snprintf(reading->how, sizeof reading->how, "images in '%.60s', masks in '%.60s', as set",
              o->images ? o->images
              : images  ? images->name
@@ -317,7 +339,8 @@ static stk_status read_level(stk__reading *reading, const stk__source_options *o
     const bool named = o->images || o->masks, above = parts_allowed && t.parts;
     if (named && !(above && !stk__layout_table_has_named(&t, o))) return read_named(reading, o, &t, error);
     if (t.rival[0] && o->layout == STK_LAYOUT_AUTO) return refuse_rivals(&t, error);
-    if (t.part_masks && !t.cell[STK_CELL_ALL][STK_FOLDER_MASKS]) return refuse_part_masks(&t, error);
+    if (t.part_masks && !t.cell[STK_CELL_ALL][STK_FOLDER_MASKS] && !(above && o->layout == STK_LAYOUT_PARTS))
+        return read_part_masks(reading, o, &t, error);
     if (above && o->layout != STK_LAYOUT_PAIRS) {
         STK__TRY(check_parts(o, &t, error));
         STK__TRY(stk__layout_choose_part(reading, o, &t, error));

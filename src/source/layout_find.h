@@ -20,10 +20,11 @@ typedef struct stk__reading {
     char images[PATH_MAX], masks[PATH_MAX]; /* their folders; both may be the same: masks lie beside. Not
                                                pairs: the only folder with images; empty: root itself */
     char skip[256];                         /* a folder in images that is not read: the masks */
-    bool voc;                               /* VOC's names; only listed images, those without mask left out */
-    char lists[PATH_MAX];                   /* its folder of lists, train.txt …; empty: none */
-    uint64_t others;                        /* folders that are not read */
-    char other[256];                        /* one of them */
+    bool part_masks;      /* pairs, but masks has a file for each part of an image: part_masks.c */
+    bool voc;             /* VOC's names; only listed images, those without mask left out */
+    char lists[PATH_MAX]; /* its folder of lists, train.txt …; empty: none */
+    uint64_t others;      /* folders that are not read */
+    char other[256];      /* one of them */
     char unread[256]; /* why what lies beside the images cannot be read, for a refusal; empty: nothing does */
     char unread_plain[256]; /* the same, where images turn out to have no labels */
     char how[160];          /* in words: "images in 'img', masks in 'ann'" */

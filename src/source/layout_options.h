@@ -8,7 +8,7 @@
 
 /* clang-format off */
 #define STK_LAYOUT_OPTIONS(field) \
-    {.name = "columns", .type = STK_OPTION_TEXT, .offset = field(columns), .map = true, .help = "columns of a list by role: file, label, value, mask, split, points, such as file=Image Name,label=species,split=none; unset = by their names, and what is not used is listed"}, \
+    {.name = "columns", .type = STK_OPTION_TEXT, .offset = field(columns), .map = true, .help = "columns of a list by role: file, label (a class), labels (several: multi-label), value (regression), mask, split, points (key points), such as file=Image Name,label=species,split=none; unset = by their names, and what is not used is listed"}, \
     {.name = "layout", .type = STK_OPTION_WORD, .offset = field(layout), .choices = "auto|classes|pairs|images|list|parts", .help = "how to read a folder; auto = by the names of its folders (images + masks, train/val/test, else a folder per class), and an error where two readings are possible"}, \
     {.name = "images", .type = STK_OPTION_TEXT, .offset = field(images), .help = "folder of the images, below data.root; unset = found by its name"}, \
     {.name = "masks", .type = STK_OPTION_TEXT, .offset = field(masks), .help = "folder of the segmentation masks, below data.root; unset = found by its name"}, \

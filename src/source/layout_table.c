@@ -170,7 +170,7 @@ static stk_status refuse_part(const stk__layout_table *t, const char *part, stk_
                     strcmp(part, "train") == 0
                         ? "give the folder of the training set as the data set; or data.layout=classes, if "
                           "its folders are classes"
-                        : "data.part=train, or all with data.layout=classes");
+                        : "data.part=train, or another one of them");
     return STK_ERROR_CONFIG;
 }
 
@@ -229,7 +229,7 @@ stk_status stk__layout_refuse_wrapped(const stk__layout_table *table, stk_error 
     if (!stk__path_join(path, table->root, look->plain[0].name)) return STK_OK;
     stk__layout_table inner;
     stk__layout_table_fill(&inner, path);
-    if (!inner.parts && !stk__layout_table_has_pair(&inner)) return STK_OK;
+    if (!inner.parts && !inner.part_masks && !stk__layout_table_has_pair(&inner)) return STK_OK;
     stk__fail(error, STK_ERROR_DATA,
               "'%s' holds nothing but the folder '%s', which looks like a data set itself", table->root,
               look->plain[0].name);

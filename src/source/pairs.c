@@ -6,12 +6,13 @@
 #include "core/file.h"
 #include "source/extension.h"
 #include "source/part_lists.h"
+#include "source/part_masks.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static stk_status pairs_facts(const stk__source *source, uint64_t id, stk__sample_facts *facts,
-                              stk_error *error)
+stk_status stk__pairs_facts(const stk__source *source, uint64_t id, stk__sample_facts *facts,
+                            stk_error *error)
 {
     (void)source;
     (void)id;
@@ -78,7 +79,7 @@ static void pairs_close(stk__source *source)
 
 static const stk__source_ops pairs_ops = {
     .name = "pairs",
-    .facts = pairs_facts,
+    .facts = stk__pairs_facts,
     .read = pairs_read,
     .hint = pairs_hint,
     .key = stk__files_key,
@@ -240,7 +241,7 @@ static stk_status scan_masks(stk__files *files, const stk__site *site, stk_error
     return status;
 }
 
-static stk_status scan_images(stk__files *files, const stk__site *site, stk_error *error)
+stk_status stk__pairs_scan_images(stk__files *files, const stk__site *site, stk_error *error)
 {
     stk__scan scan = {.skip = *site->reading->skip ? site->reading->skip : NULL};
     stk_status status = stk__scan_folder(&scan, files->images, error);
@@ -291,9 +292,9 @@ static const char *const voc_names[] = {
     "car",        "cat",       "chair",       "cow",   "diningtable", "dog",    "horse",
     "motorbike",  "person",    "pottedplant", "sheep", "sofa",        "train",  "tvmonitor"};
 
-static stk_status finish_pairs(stk__files *files, const stk__site *site, stk_error *error)
+stk_status stk__pairs_finish(stk__files *files, const stk__site *site, stk_error *error)
 {
-    const bool voc = site->reading && site->reading->voc;
+    const bool voc = site->reading && site->reading->voc, parts = site->reading && site->reading->part_masks;
     const stk__entry *first = NULL;
     STK__TRY(stk__part_lists_apply(files, site, error));
     if (voc) STK__TRY(leave_unmasked(files, error));
@@ -308,8 +309,10 @@ static stk_status finish_pairs(stk__files *files, const stk__site *site, stk_err
     if (voc && !files->classes.count)
         STK__TRY(
             stk__classes_take(&files->classes, voc_names, sizeof voc_names / sizeof voc_names[0], error));
+    if (parts && !files->classes.count)
+        STK__TRY(stk__classes_take(&files->classes, stk__part_mask_names, STK_PART_MASK_NAMES, error));
     stk__classes_tell(&files->classes, &files->source.info);
-    tell_rule(files, site);
+    if (!parts) tell_rule(files, site);
     stk__files_tell(files, site);
     files->source.info.images = files->source.info.masks = true;
     files->source.ops = &pairs_ops;
@@ -344,6 +347,29 @@ uint64_t stk__pairs_separate(stk__files *files, const stk__pair_rule *rule)
     return count - kept;
 }
 
+/* What is called like a mask, has no image and no mask itself: no sample. */
+static void leave_orphans(stk__files *files)
+{
+    stk__catalog *catalog = &files->catalog;
+    const uint64_t count = stk__catalog_count(catalog);
+    stk__source_info *info = &files->source.info;
+    uint64_t kept = 0;
+    char text[PATH_MAX];
+    for (uint64_t i = 0; i < count; i++) {
+        const stk__entry *entry = stk__catalog_at(catalog, i);
+        const char *key = stk__catalog_key(catalog, entry);
+        if (entry->mask_extension != STK_EXTENSION_NONE ||
+            !stk__pair_rule_image(&files->rule, key, entry->length, text, sizeof text)) {
+            *stk__catalog_at(catalog, kept++) = *entry;
+            continue;
+        }
+        stk__files_path(catalog, entry, "", text, sizeof text);
+        stk__left_out_add(info, "masks without an image", 1, text + 1);
+    }
+    info->orphans = count - kept;
+    catalog->entries.size_bytes = (size_t)kept * sizeof(stk__entry);
+}
+
 stk_status stk__pairs_beside(stk__files *files, const stk__site *site, const stk__pair_rule *rule,
                              stk_error *error)
 {
@@ -360,10 +386,11 @@ stk_status stk__pairs_beside(stk__files *files, const stk__site *site, const stk
                         "data.masks=NAME names a folder of masks, data.mask_suffix what their names add");
         return STK_ERROR_DATA;
     }
+    leave_orphans(files);
     files->masks = stk__text_copy(files->images);
     if (!files->masks) return stk__fail_memory(error, PATH_MAX, "the path of a folder");
     stk__files_describe(files, site, "images and masks");
-    return finish_pairs(files, site, error);
+    return stk__pairs_finish(files, site, error);
 }
 
 /* --- two folders ------------------------------------------------------------------------------------------
@@ -375,7 +402,7 @@ static stk_status open_pairs(stk__files *files, const stk__site *site, stk_error
     files->limit_bytes = site->options->limit_bytes;
     files->images = stk__text_copy(reading->images);
     if (!files->images) return stk__fail_memory(error, PATH_MAX, "the path of a folder");
-    STK__TRY(scan_images(files, site, error));
+    STK__TRY(stk__pairs_scan_images(files, site, error));
     stk__pair_rule rule;
     if (strcmp(reading->images, reading->masks) == 0) {
         stk__pairs_rule_set(site->options, &rule);
@@ -385,7 +412,7 @@ static stk_status open_pairs(stk__files *files, const stk__site *site, stk_error
     if (!files->masks) return stk__fail_memory(error, PATH_MAX, "the path of a folder");
     stk__files_describe(files, site, "images and masks");
     STK__TRY(scan_masks(files, site, error));
-    return finish_pairs(files, site, error);
+    return stk__pairs_finish(files, site, error);
 }
 
 stk_status stk__pairs_open(stk__source **source, const stk__site *site, stk_error *error)

@@ -138,7 +138,8 @@ static stk_status index_bad(stk__series *series, stk_error *error)
         refuse_row(series, &bad[0], &why);
         stk__series_refuse(series, "no row is usable", error);
         stk__error_place(error, "%s", why.place);
-        stk__error_hint(error, "in the first one %s", why.message);
+        stk__error_hint(error, "in the first one %s; a list of images needs data.columns='file=COLUMN'",
+                        why.message);
         return STK_ERROR_DATA;
     }
     series->next_bad = stk__alloc(series->row_count * sizeof *series->next_bad);

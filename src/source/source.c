@@ -53,9 +53,24 @@ static bool ends_with(const char *text, const char *end)
     return stk__text_ends_with(text, strlen(text), end);
 }
 
+/* Images lie beside the folder annotations/, not in it. */
+static stk_status open_coco(stk__source **source, stk__site *site, stk_error *error)
+{
+    char *slash = strrchr(site->root, '/');
+    if (stk__coco_is_folder(slash ? slash + 1 : site->root)) {
+        if (slash)
+            slash[slash == site->root] = '\0';
+        else
+            snprintf(site->root, sizeof site->root, ".");
+    }
+    return stk__list_open(source, site, error);
+}
+
 static stk_status open_file(stk__source **source, stk__site *site, stk_error *error)
 {
-    bool list = ends_with(site->file, ".jsonl");
+    bool list = ends_with(site->file, ".jsonl"), coco;
+    STK__TRY(stk__coco_has_points(site->file, &coco, error));
+    if (coco) return open_coco(source, site, error);
     if (ends_with(site->file, ".tar")) return stk__shards_open(source, site, error);
     if (ends_with(site->file, ".csv") || ends_with(site->file, ".tsv") || ends_with(site->file, ".txt"))
         STK__TRY(stk__list_fits(site, &list, error));
@@ -94,8 +109,10 @@ static stk_status refuse_list_above(const stk__site *site, stk_error *error)
     bool found;
     stk__site above = {.options = site->options};
     snprintf(above.root, sizeof above.root, "%s", site->options->root);
-    STK__TRY(stk__list_find(&above, &found, error));
-    if (!found) return STK_OK;
+    const stk_status status = stk__list_find(&above, &found, error);
+    if (!above.list_parts) STK__TRY(status);
+    if (!found && !above.list_parts) return STK_OK;
+    if (above.list_parts) snprintf(above.file, sizeof above.file, "%s", above.part_files[0]);
     stk__fail(error, STK_ERROR_DATA,
               "'%s' can be read in two ways: the list '%s', or parts of a data set ('%s', …)", above.root,
               strrchr(above.file, '/') + 1, site->reading->part_name);
@@ -144,7 +161,7 @@ static stk_status open_tables(stk__source **source, stk__site *site, bool list, 
     /* A pack of parts with one of them there: it may have been interrupted. */
     if (*site->reading->part_name && !(site->reading->parts & (site->reading->parts - 1)))
         STK__TRY(stk__pack_note_refuse(site->options->root, error));
-    if (*site->reading->unread) {
+    if (*site->reading->unread && !(site->options->unlabeled && *site->reading->images)) {
         STK__TRY(stk__foreign_refuse_folder(site->options->root, error)); /* it may know the format */
         return refuse_unread(site, error);
     }
@@ -158,24 +175,28 @@ static stk_status open_folder(stk__source **source, stk__site *site, stk_error *
 {
     const stk__reading *reading = site->reading;
     const stk_layout layout = site->options->layout;
+    const bool unlabeled = site->options->unlabeled; /* annotations do not matter */
     const bool named = site->options->images || site->options->masks,
                literal = layout == STK_LAYOUT_CLASSES || layout == STK_LAYOUT_IMAGES;
     bool list = false;
     if (reading->parts && !*reading->lists && stk__part_lists_given(site))
         return refuse_part_lists(site, "the data set has folders for its parts", error);
     if (!literal) STK__TRY(stk__list_find(site, &list, error));
+    if (!list && !literal && !unlabeled && !reading->pairs && layout != STK_LAYOUT_PAIRS)
+        STK__TRY(stk__coco_find(site, &list, error));
     if (!list && layout == STK_LAYOUT_AUTO && *reading->part_name) STK__TRY(refuse_list_above(site, error));
     if (layout == STK_LAYOUT_LIST && !list) return refuse_no_list(site, error);
     if (reading->pairs) {
         if (list && layout != STK_LAYOUT_PAIRS && !named) return refuse_list_or_pairs(site, error);
-        return stk__pairs_open(source, site, error);
+        return reading->part_masks ? stk__part_masks_open(source, site, error)
+                                   : stk__pairs_open(source, site, error);
     }
     if (!literal && layout != STK_LAYOUT_PAIRS) {
         STK__TRY(open_tables(source, site, list, error));
         if (*source) return STK_OK;
     }
     STK__TRY(stk__pack_note_refuse(site->root, error));
-    if (!literal) STK__TRY(stk__foreign_refuse_folder(site->root, error));
+    if (!literal && !unlabeled) STK__TRY(stk__foreign_refuse_folder(site->root, error));
     if (*reading->images) snprintf(site->root, sizeof site->root, "%s", reading->images);
     return stk__folder_open(source, site, error);
 }
@@ -255,8 +276,10 @@ static stk_status prefer_list(stk__source_options *options, stk_error *error)
         if (!stk__path_join(path, options->root, parts[i]) || !stk__folder_look_at(&look, path)) continue;
         if (!look.images || look.word_count || look.plain_total) continue;
         snprintf(above.root, sizeof above.root, "%s", options->root);
-        STK__TRY(stk__list_find(&above, &list, error));
-        if (list && strncmp(strrchr(above.file, '/') + 1, "train", 5) == 0) options->layout = STK_LAYOUT_LIST;
+        const stk_status status = stk__list_find(&above, &list, error);
+        if (!above.list_parts) STK__TRY(status); /* with parts, the one that is asked for may not be there */
+        if (above.list_parts || (list && strncmp(strrchr(above.file, '/') + 1, "train", 5) == 0))
+            options->layout = STK_LAYOUT_LIST;
         return STK_OK;
     }
     return STK_OK;
@@ -277,7 +300,7 @@ stk_status stk__source_open(stk__source **source, const stk__source_options *giv
         return refuse_part_lists(&site, "they are for folders of images", error);
     if (made) return stk__made_open(source, options, error);
     STK__TRY(folder ? open_folder(source, &site, error) : open_file(source, &site, error));
-    if (!(*source)->info.parts) (*source)->info.parts = reading.parts;
+    if (!(*source)->info.parts) (*source)->info.parts = site.list_parts ? site.list_parts : reading.parts;
     return STK_OK;
 }
 
@@ -289,6 +312,15 @@ static bool read_all_parts(stk__source_options *all, stk__site *site, stk__readi
     (void)prefer_list(all, NULL);
     (void)find_site(site, reading, folder, NULL); /* with parts it refuses everything, but tells them */
     return true;
+}
+
+/* As open_folder does; without a part to choose it fails, but tells list_parts. */
+static void find_list(stk__site *site, bool *list)
+{
+    const stk_layout layout = site->options->layout;
+    if (!*site->root || layout == STK_LAYOUT_CLASSES || layout == STK_LAYOUT_IMAGES) return;
+    if (stk__list_find(site, list, NULL) != STK_OK || *list) return;
+    if (!site->reading->pairs && layout != STK_LAYOUT_PAIRS) (void)stk__coco_find(site, list, NULL);
 }
 
 uint32_t stk__source_folder_parts(const stk__source_options *options)
@@ -311,7 +343,8 @@ uint32_t stk__source_find_parts(const stk__source_options *options)
     if (folder && stk__part_lists_given(&site))
         return STK_SOURCE_TRAIN | (all.val_list ? STK_SOURCE_VAL : 0) | (all.test_list ? STK_SOURCE_TEST : 0);
     bool list = false;
-    if (folder && (stk__list_find(&site, &list, NULL) != STK_OK || !list)) return 0;
+    if (folder) find_list(&site, &list);
+    if (site.list_parts || (folder && !list)) return site.list_parts;
     stk__source *source = NULL;
     const uint32_t parts = stk__source_open(&source, &all, NULL) == STK_OK ? source->info.parts : 0;
     stk__source_close(&source);

@@ -16,7 +16,12 @@
 
 typedef enum stk__field { STK_FIELD_IMAGE, STK_FIELD_MASK } stk__field;
 
-typedef enum stk__label_kind { STK_LABEL_NONE, STK_LABEL_CLASS, STK_LABEL_VALUE } stk__label_kind;
+typedef enum stk__label_kind {
+    STK_LABEL_NONE,
+    STK_LABEL_CLASS,
+    STK_LABEL_VALUE,
+    STK_LABEL_SET /* any number of classes; class_count and class_names are known */
+} stk__label_kind;
 
 /* Parts that a data set itself names: by folders, lists of keys or a column of a list. */
 enum { STK_SOURCE_TRAIN = 1, STK_SOURCE_VAL = 2, STK_SOURCE_TEST = 4 };
@@ -60,6 +65,7 @@ typedef struct stk__sample_facts {
     double label;        /* class number or value */
     const float *points; /* [point_count][3]: x, y, visible */
     const float *window; /* [window_rows][window_columns] */
+    const uint8_t *set;  /* [class_count]: 1 for each class that the sample has; of STK_LABEL_SET */
 } stk__sample_facts;
 
 /* The table of a series as a whole. Pointers live as long as the source. */

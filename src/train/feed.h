@@ -19,6 +19,8 @@ typedef struct stk__feed {
     stk_status (*seek)(void *context, const stk_loader_state *state, stk_error *error);
     /* Where a sample lies, for messages; NULL: only its id is known. */
     stk_status (*locate)(void *context, int64_t id, char *text, size_t size);
+    /* Mean and deviation of the values of images, without loading any; NAN: unknown. NULL: not known here. */
+    void (*measure_values)(void *context, double *mean, double *deviation);
 
     bool resident, pinned; /* batches lie in a GPU's memory; they came there from pinned memory */
     uint64_t batches_per_epoch;
@@ -30,7 +32,7 @@ typedef struct stk__feed {
 typedef struct stk__feed_facts {
     int32_t image_h, image_w, image_c;
     int32_t window, features; /* rows and columns of a window */
-    bool masks, classes, values;
+    bool masks, classes, values, label_sets;
     int32_t num_classes, points;
 } stk__feed_facts;
 

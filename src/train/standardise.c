@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Features and targets of a series are brought to mean 0 and deviation 1 by constants measured on the
- * training set. They are buffers of the layers `input` and `output`, so every checkpoint has them. */
+/* Features and targets of a series, and values of images, are brought to mean 0 and deviation 1 by constants
+ * measured on the training set. They are buffers of the layers `input` and `output`, so every checkpoint has
+ * them. Windows are measured in batches of the feed; values of images are known without loading one. */
 #include "train/trainer_internal.h"
 
 #include "core/memory.h"
@@ -111,10 +112,23 @@ static stk_status set_constants(stk__trainer *t, const moments *m, float *scale,
     return write_constants(t, "output.shift", &target_shift, 1, error);
 }
 
+/* output = value x deviation + mean; equal targets are only moved. */
+static stk_status standardise_values(stk__trainer *t, stk_error *error)
+{
+    double mean = NAN, deviation = NAN;
+    if (t->feed.measure_values) t->feed.measure_values(t->feed.context, &mean, &deviation);
+    if (!isfinite(mean) || !isfinite(deviation)) return STK_OK; /* nothing usable: the first step says so */
+    const float scale = deviation * deviation > 1e-12 ? (float)deviation : 1, shift = (float)mean;
+    STK__TRY(write_constants(t, "output.scale", &scale, 1, error));
+    return write_constants(t, "output.shift", &shift, 1, error);
+}
+
 stk_status stk__trainer_standardise(stk__trainer *t, stk_error *error)
 {
     const size_t features = (size_t)t->facts.features, doubles = 2 * (features + 1) * sizeof(double);
-    if (t->network->task != STK_TASK_REGRESSION || t->evaluates_only) return STK_OK;
+    if (t->evaluates_only) return STK_OK;
+    if (t->network->task == STK_TASK_IMAGE_REGRESSION) return standardise_values(t, error);
+    if (t->network->task != STK_TASK_REGRESSION) return STK_OK;
     double *memory = stk__alloc(doubles + 2 * features * sizeof(float));
     if (!memory) return stk__fail_memory(error, doubles, "means of features");
     moments m = {.sum = memory, .square = memory + features + 1};

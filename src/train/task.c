@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tasks (classification, segmentation, regression, points): the loss and metric of each, and scores from
- * summed counts: mean IoU, F-score and accuracy from a confusion matrix, R2 and mean errors from sums. */
+/* Tasks (classification, segmentation, points, regression of windows and of images): the loss and metric of
+ * each, and scores from summed counts: mean IoU, F-score and accuracy from a confusion matrix, R2 and mean
+ * errors from sums. */
 #include "train/task.h"
 
 #include <math.h>
@@ -37,6 +38,21 @@ static const stk__task_info tasks[] = {
                              .value_count = 3,
                              .values = {"r2", "mae", "rmse"},
                              .low = {false, true, true}},
+    [STK_TASK_IMAGE_REGRESSION] = {.loss = STK_OP_MSE,
+                                   .metric = STK_OP_VALUE_ERROR,
+                                   .input = "images",
+                                   .target = "values",
+                                   .network = "resnet",
+                                   .value_count = 3,
+                                   .values = {"r2", "mae", "rmse"},
+                                   .low = {false, true, true}},
+    [STK_TASK_MULTILABEL] = {.loss = STK_OP_BCE,
+                             .metric = STK_OP_LABEL_HITS,
+                             .input = "images",
+                             .target = "sets of labels",
+                             .network = "resnet",
+                             .value_count = 2,
+                             .values = {"map", "f_score"}},
 };
 
 const stk__task_info *stk__task_describe(stk__task task)
@@ -44,11 +60,38 @@ const stk__task_info *stk__task_describe(stk__task task)
     return &tasks[task];
 }
 
+stk__task stk__task_of_data(const stk__feed_facts *facts)
+{
+    if (facts->window) return STK_TASK_REGRESSION;
+    if (facts->masks) return STK_TASK_SEGMENTATION;
+    if (facts->points) return STK_TASK_POINTS;
+    if (facts->label_sets) return STK_TASK_MULTILABEL;
+    return facts->values ? STK_TASK_IMAGE_REGRESSION : STK_TASK_CLASSIFICATION;
+}
+
+bool stk__task_fits(stk__task task, const stk__feed_facts *facts)
+{
+    const bool fits[STK_TASK_COUNT] = {[STK_TASK_SEGMENTATION] = facts->image_w && facts->masks,
+                                       [STK_TASK_POINTS] = facts->image_w && facts->points,
+                                       [STK_TASK_CLASSIFICATION] = facts->image_w && facts->classes,
+                                       [STK_TASK_REGRESSION] = facts->window && facts->values,
+                                       [STK_TASK_IMAGE_REGRESSION] = facts->image_w && facts->values,
+                                       [STK_TASK_MULTILABEL] = facts->image_w && facts->label_sets};
+    return fits[task];
+}
+
 int stk__task_value(stk__task task, const char *name)
 {
     for (int i = 0; i < tasks[task].value_count; i++)
         if (strcmp(tasks[task].values[i], name) == 0) return i;
     return -1;
+}
+
+/* Of five classes or fewer the truth is always among the best five. */
+bool stk__task_has_value(stk__task task, int value, int64_t classes)
+{
+    enum { TOP5 = 1, FIVE = 5 };
+    return task != STK_TASK_CLASSIFICATION || value != TOP5 || classes > FIVE;
 }
 
 static double quotient(double a, double b)
@@ -104,10 +147,18 @@ void stk__task_score(stk__task task, const void *sums, int64_t classes, double *
         return;
     case STK_TASK_CLASSIFICATION:
         values[0] = quotient((double)counts[1], (double)counts[0]);
-        values[1] = quotient((double)counts[2], (double)counts[0]);
+        values[1] =
+            stk__task_has_value(task, 1, classes) ? quotient((double)counts[2], (double)counts[0]) : NAN;
         return;
     case STK_TASK_REGRESSION:
+    case STK_TASK_IMAGE_REGRESSION:
         score_values(reals, values);
+        return;
+    case STK_TASK_MULTILABEL:
+        values[0] = NAN;
+        values[1] = quotient(2 * (double)counts[0], (double)(counts[1] + counts[2]));
+        return;
+    case STK_TASK_COUNT:
         return;
     }
 }

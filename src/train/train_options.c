@@ -30,7 +30,7 @@ static const stk__option model_table[] = {
 
 #define FIELD(name) offsetof(stk__loss_settings, name)
 static const stk__option loss_table[] = {
-    {.name = "name", .type = STK_OPTION_WORD, .offset = FIELD(name), .choices = "auto|cross_entropy=ce|l1=mae|mse=l2|smooth_l1=huber|points", .help = "loss function; auto = chosen by the task"},
+    {.name = "name", .type = STK_OPTION_WORD, .offset = FIELD(name), .choices = "auto|cross_entropy=ce|l1=mae|mse=l2|smooth_l1=huber|points|bce", .help = "loss function; auto = chosen by the task; bce: multi-label, binary cross-entropy of sigmoids (BCEWithLogitsLoss)"},
     {.name = "label_smoothing", .type = STK_OPTION_NUMBER, .offset = FIELD(label_smoothing), .least = 0, .most = 0.99, .help = "label smoothing: share of the target spread over all classes"},
     {.name = "class_weights", .type = STK_OPTION_TEXT, .offset = FIELD(class_weights), .help = "class weights of the loss: one number per class, such as [1, 2, 0.5]; stoker stats prints some"},
     {.name = "ignore_index", .type = STK_OPTION_TEXT, .offset = FIELD(ignore_index), .fallback = "255", .help = "class id that loss and metric ignore, or none"},
@@ -57,7 +57,7 @@ static const stk__option train_table[] = {
     {.name = "eval_interval", .type = STK_OPTION_INT, .offset = FIELD(eval_interval), .least = 1, .most = 1e6, .fallback = "1", .unit = "epochs", .help = "evaluation interval: how often the validation set is evaluated"},
     {.name = "checkpoint_interval", .type = STK_OPTION_INT, .offset = FIELD(checkpoint_interval), .least = 1, .most = 1e6, .fallback = "1", .unit = "epochs", .help = "checkpoint interval: how often a checkpoint is saved"},
     {.name = "keep", .type = STK_OPTION_INT, .offset = FIELD(keep), .least = 1, .most = 1e6, .fallback = "3", .help = "number of checkpoints to keep: the newest ones and the best"},
-    {.name = "metric", .type = STK_OPTION_TEXT, .offset = FIELD(metric), .help = "validation metric that chooses the best checkpoint; unset = the task's own: miou, error_px, top1, r2"},
+    {.name = "metric", .type = STK_OPTION_TEXT, .offset = FIELD(metric), .help = "validation metric that chooses the best checkpoint; unset = the task's own: miou, error_px, top1, map (mean average precision), r2"},
     {.name = "early_stop", .type = STK_OPTION_INT, .offset = FIELD(early_stop), .least = 0, .most = 1e6, .unit = "evaluations", .help = "early stopping patience: end when the metric has not improved for this many evaluations; 0 = off"},
     {.name = "ema", .type = STK_OPTION_NUMBER, .offset = FIELD(ema), .least = 0, .most = 0.999999, .help = "EMA decay (moving average of the weights); the average is evaluated; 0 = off"},
     {.name = "detect_nan", .aliases = "detect_anomaly", .type = STK_OPTION_SWITCH, .offset = FIELD(detect_nan), .fallback = "false", .help = "detect NaN and infinity (anomaly detection) at every step, not only at log_interval and evaluation: loss, gradients and weights; slower"},

@@ -21,7 +21,8 @@ typedef enum stk__loss_name {
     STK_LOSS_L1,
     STK_LOSS_MSE,
     STK_LOSS_SMOOTH_L1,
-    STK_LOSS_POINTS
+    STK_LOSS_POINTS,
+    STK_LOSS_BCE
 } stk__loss_name;
 
 typedef struct stk__loss_settings {

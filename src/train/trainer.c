@@ -294,6 +294,28 @@ static stk_status show_prediction(stk__trainer *t, const stk__pass *pass, const 
     return stk__tensor_unmap(output, &view, false, error);
 }
 
+/* What cannot be summed in the engine: average precision needs all predictions. */
+static stk_status keep_scores(stk__trainer *t, const stk__pass *pass, const stk__pass_feed *feed,
+                              stk_error *error)
+{
+    stk__tensor *const tensors[] = {stk__pass_output(pass), feed->target[STK_LOSS_TARGET],
+                                    feed->target[STK_LOSS_WEIGHTS]};
+    stk_tensor views[3] = {{0}};
+    int mapped = 0;
+    stk_status status = STK_OK;
+    for (; mapped < 3 && status == STK_OK; mapped++)
+        if (tensors[mapped]) status = stk__tensor_map(tensors[mapped], &views[mapped], error);
+    if (status == STK_OK)
+        status = stk__label_scores_add(&t->label_scores, &views[0], &views[1], &views[2], error);
+    for (int i = 0; i < mapped; i++)
+        if (tensors[i] && views[i].data) {
+            const stk_status unmapped =
+                stk__tensor_unmap(tensors[i], &views[i], false, status == STK_OK ? error : NULL);
+            if (status == STK_OK) status = unmapped;
+        }
+    return status;
+}
+
 static stk_status evaluate_batch(stk__trainer *t, const stk_batch *batch, stk_error *error)
 {
     stk__pass_feed feed;
@@ -304,11 +326,15 @@ static stk_status evaluate_batch(stk__trainer *t, const stk_batch *batch, stk_er
     feed.metric_sums = t->eval_metric_sums;
     feed.fault = t->searches ? &t->fault : NULL;
     STK__TRY(stk__pass_forward(pass, &feed, error));
+    if (t->network->task == STK_TASK_MULTILABEL) STK__TRY(keep_scores(t, pass, &feed, error));
     return t->look ? show_prediction(t, pass, batch, error) : STK_OK;
 }
 
 stk_status stk__trainer_evaluate_all(stk__trainer *t, stk__score *score, stk_error *error)
 {
+    stk_loader_stats before, after;
+    stk__label_scores_begin(&t->label_scores);
+    t->val.measure(t->val.context, &before);
     for (;;) {
         stk_batch *batch;
         const stk_status status = take_batch(t, &t->val, false, &batch, error);
@@ -319,8 +345,13 @@ stk_status stk__trainer_evaluate_all(stk__trainer *t, stk__score *score, stk_err
         stk__trainer_release(t, &t->val, batch);
         STK__TRY(evaluated);
     }
+    t->val.measure(t->val.context, &after);
+    score->bad_samples = after.bad_samples - before.bad_samples;
+    score->samples -= score->bad_samples;
     STK__TRY(fetch_sums(t, t->eval_loss_sums, t->eval_metric_sums, NULL, error));
     STK__TRY(take_score(t, score, error));
+    if (t->network->task == STK_TASK_MULTILABEL)
+        STK__TRY(stk__label_scores_end(&t->label_scores, score->per_class, &score->values[0], error));
     memcpy(t->eval_metric_host, t->metric_host, t->metric_bytes);
     t->evaluated = true;
     return STK_OK;

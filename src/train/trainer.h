@@ -35,6 +35,9 @@ typedef struct stk__trainer_setup {
     /* Asked when all sizes are known and nothing is allocated; a failure ends the opening. NULL: nobody. */
     stk_status (*admit)(void *context, const stk__trainer *trainer, stk_error *error);
     void *admit_context;
+    /* Where a setting was asked for ("command line", "c.yaml:3:5"), for messages; NULL: unknown. */
+    const char *(*place_of)(const void *context, const char *setting);
+    const void *place_context;
 } stk__trainer_setup;
 
 /* How the engine that the settings ask for is opened; what they contradict in is refused. */
@@ -68,8 +71,10 @@ typedef struct stk__score {
     double loss;    /* NAN: nothing counted */
     double counted; /* denominator of the loss: pixels, samples or points, weighted */
     double values[STK_TASK_VALUES];
-    double per_class[STK_OP_CLASSES]; /* F-score of a segmentation; NAN: did not come up */
-    uint64_t samples;
+    double per_class[STK_OP_CLASSES]; /* F-score of a segmentation, average precision of a multilabel
+                                         evaluation; NAN: did not come up */
+    uint64_t samples;                 /* of an evaluation; without bad ones … */
+    uint64_t bad_samples;             /* … that were left out or replaced */
     bool finite; /* what loss and values are made of; a value may be NAN nevertheless: R2 of equal targets */
 } stk__score;
 

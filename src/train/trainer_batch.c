@@ -80,7 +80,7 @@ static const stk_tensor *target_of(const stk__trainer *t, const stk_batch *batch
         return second ? &none : &batch->points;
     case STK_TASK_CLASSIFICATION:
         return second ? &batch->labels2 : &batch->labels;
-    case STK_TASK_REGRESSION:
+    default:
         break;
     }
     return second ? &none : &batch->labels; /* values are mixed themselves */
@@ -88,7 +88,7 @@ static const stk_tensor *target_of(const stk__trainer *t, const stk_batch *batch
 
 stk_status stk__trainer_feed(stk__trainer *t, const stk_batch *batch, stk__pass_feed *feed, stk_error *error)
 {
-    const bool windows = t->network->task == STK_TASK_REGRESSION;
+    const bool windows = stk__task_reads_windows(t->network->task);
     void *stream;
     if (stk__engine_stream(t->engine, &stream)) STK__TRY(stk_batch_wait_on(batch, stream, error));
     *feed = (stk__pass_feed){.seed = t->seed, .epoch = (uint32_t)batch->epoch, .grad_scale = 1};

@@ -219,17 +219,19 @@ static void search_evaluation(stk__trainer *t)
 static stk_status refuse_nothing(const stk__trainer *t, const stk__feed *feed, const char *when,
                                  stk_error *error)
 {
-    static const char *const things[] = {[STK_TASK_SEGMENTATION] = "pixel",
-                                         [STK_TASK_POINTS] = "visible point",
-                                         [STK_TASK_CLASSIFICATION] = "label",
-                                         [STK_TASK_REGRESSION] = "value"};
+    static const char *const things[] = {
+        [STK_TASK_SEGMENTATION] = "pixel",     [STK_TASK_POINTS] = "visible point",
+        [STK_TASK_CLASSIFICATION] = "label",   [STK_TASK_REGRESSION] = "value",
+        [STK_TASK_IMAGE_REGRESSION] = "value", [STK_TASK_MULTILABEL] = "label"};
     static const char *const hints[] = {
         [STK_TASK_SEGMENTATION] = ("compare the mask values (stoker stats) with data.num_classes, "
                                    "data.mask_map, loss.ignore_index and loss.class_weights"),
         [STK_TASK_POINTS] = "check the points: outside the image or marked as not visible, they do not count",
         [STK_TASK_CLASSIFICATION] =
             "compare the labels (stoker stats) with loss.ignore_index and loss.class_weights",
-        [STK_TASK_REGRESSION] = "check the target column (stoker stats)"};
+        [STK_TASK_REGRESSION] = "check the target column (stoker stats)",
+        [STK_TASK_IMAGE_REGRESSION] = "check the column of values (stoker stats)",
+        [STK_TASK_MULTILABEL] = "check the labels (stoker stats)"};
     const stk__task task = t->network->task;
     stk_loader_stats stats = {0};
     if (t->forced) {
@@ -241,7 +243,9 @@ static stk_status refuse_nothing(const stk__trainer *t, const stk__feed *feed, c
               "no %s counted in %s: there is nothing to %s (%llu of %llu samples corrupt)", things[task],
               when, feed == &t->val ? "measure" : "learn", (unsigned long long)stats.bad_samples,
               (unsigned long long)stats.samples);
-    if (stats.bad_samples)
+    if (stats.bad_samples && t->evaluates_only)
+        stk__error_hint(error, "stoker load names the corrupt samples of a data set");
+    else if (stats.bad_samples)
         stk__error_hint(error, "ledger.jsonl names the corrupt samples (data.on_bad_sample)");
     else
         stk__error_hint(error, "%s", hints[task]);

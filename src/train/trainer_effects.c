@@ -165,9 +165,9 @@ static void tell_optimizer(stk__trainer *t, const stk__trainer_setup *setup)
 
 static void tell_loss(stk__trainer *t)
 {
-    const stk__task task = t->network->task;
-    const bool classes = task == STK_TASK_SEGMENTATION || task == STK_TASK_CLASSIFICATION;
-    if (classes) return;
+    if (t->network->task == STK_TASK_MULTILABEL)
+        stk__trainer_note_if_asked(t, "loss.ignore_index", "", "images have any number of classes");
+    if (stk__task_has_classes(t->network->task)) return;
     stk__trainer_note_if_asked(t, "loss.label_smoothing", "", "this task has no classes");
     stk__trainer_note_if_asked(t, "loss.ignore_index", "", "this task has no classes");
 }

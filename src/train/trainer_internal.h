@@ -4,6 +4,7 @@
 #define STK_TRAIN_TRAINER_INTERNAL_H
 
 #include "core/memory.h"
+#include "train/average_precision.h"
 #include "train/loss_scale.h"
 #include "train/trainer.h"
 
@@ -66,6 +67,7 @@ struct stk__trainer {
     stk__tensor *class_weights;                     /* NULL: none */
     void *metric_host;                              /* a copy of metric sums to score */
     void *eval_metric_host;                         /* the same of the last evaluation, kept; */
+    stk__label_scores label_scores;                 /* of the evaluation under way; multilabel only */
     bool evaluated;                                 /* there has been one */
     size_t metric_bytes;
     double loss_host[STK_LOSS_SUMS], norm_host[2]; /* copies of the others */
@@ -158,7 +160,7 @@ void stk__trainer_release(stk__trainer *trainer, const stk__feed *feed, stk_batc
 void stk__trainer_forget(stk__trainer *trainer); /* all tensors of batches */
 /* A shortage of the GPU's memory: what was planned, what is free, and which batch size would fit. */
 stk_status stk__trainer_explain_shortage(const stk__trainer *trainer, stk_status status, stk_error *error);
-stk_status stk__trainer_read_network(stk__trainer *trainer, const stk__model_settings *model,
+stk_status stk__trainer_read_network(stk__trainer *trainer, const stk__trainer_setup *setup,
                                      stk_error *error);
 void stk__trainer_note(stk__trainer *trainer, const char *name, const char *in_effect, const char *why);
 /* The same, but shown only if that setting was requested. */

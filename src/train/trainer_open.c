@@ -38,15 +38,22 @@ static stk_status choose_loss(const stk__trainer *t, const stk__loss_settings *s
                                          [STK_LOSS_L1] = STK_OP_L1,
                                          [STK_LOSS_MSE] = STK_OP_MSE,
                                          [STK_LOSS_SMOOTH_L1] = STK_OP_SMOOTH_L1,
-                                         [STK_LOSS_POINTS] = STK_OP_POINTS};
+                                         [STK_LOSS_POINTS] = STK_OP_POINTS,
+                                         [STK_LOSS_BCE] = STK_OP_BCE};
     const stk__task task = t->network->task;
     const stk__op_kind usual = stk__task_describe(task)->loss;
     *loss = (stk__op_spec){.kind = s->name == STK_LOSS_AUTO ? usual : kinds[s->name]};
     const bool value_loss = loss->kind >= STK_OP_L1 && loss->kind <= STK_OP_SMOOTH_L1;
-    if (loss->kind != usual && !(task == STK_TASK_REGRESSION && value_loss)) {
+    if (loss->kind != usual && !(stk__task_has_values(task) && value_loss)) {
         stk__fail(error, STK_ERROR_CONFIG, "loss.name = '%s' does not fit %s", stk__op_word(loss->kind),
                   stk__task_word(task));
         stk__error_hint(error, "leave it out: %s", stk__op_word(usual));
+        return STK_ERROR_CONFIG;
+    }
+    if (loss->kind == STK_OP_BCE && (s->label_smoothing > 0 || s->class_weights)) {
+        stk__fail(error, STK_ERROR_CONFIG, "loss.%s is not supported with several labels per image (bce)",
+                  s->class_weights ? "class_weights" : "label_smoothing");
+        stk__error_hint(error, "leave it out");
         return STK_ERROR_CONFIG;
     }
     loss->label_smoothing = loss->kind == STK_OP_CROSS_ENTROPY ? s->label_smoothing : 0;
@@ -58,7 +65,7 @@ static stk_status choose_loss(const stk__trainer *t, const stk__loss_settings *s
 static stk__shape input_shape(const stk__trainer *t, int64_t n)
 {
     const stk__feed_facts *f = &t->facts;
-    if (t->network->task == STK_TASK_REGRESSION) return (stk__shape){3, {n, f->window, f->features}};
+    if (stk__task_reads_windows(t->network->task)) return (stk__shape){3, {n, f->window, f->features}};
     return (stk__shape){4, {n, f->image_h, f->image_w, f->image_c}};
 }
 
@@ -231,7 +238,7 @@ static stk_status read_class_weights(stk__trainer *t, const char *text, stk_erro
         weights[count++] = (float)value;
         at += length;
     }
-    if (!text || t->network->task == STK_TASK_POINTS || t->network->task == STK_TASK_REGRESSION) {
+    if (!text || !stk__task_has_classes(t->network->task)) {
         stk__tensor_destroy(&t->class_weights);
         if (text) stk__trainer_note(t, "loss.class_weights", "", "this task has no classes");
         return STK_OK;
@@ -297,6 +304,20 @@ static stk_status choose_metric(stk__trainer *t, const char *name, stk_error *er
     return STK_ERROR_CONFIG;
 }
 
+/* When the classes are known. */
+static stk_status check_metric(const stk__trainer *t, stk_error *error)
+{
+    const stk__op_form *forms = stk__pass_forms(t->info.pass);
+    const stk__shape *output = &forms[t->network->output].output;
+    const int64_t classes = output->dim[output->ndim - 1];
+    const char *name = stk__task_describe(t->network->task)->values[t->info.value];
+    if (stk__task_has_value(t->network->task, t->info.value, classes)) return STK_OK;
+    stk__fail(error, STK_ERROR_CONFIG, "train.metric = '%s' says nothing of %lld classes", name,
+              (long long)classes);
+    stk__error_hint(error, "train.metric=top1");
+    return STK_ERROR_CONFIG;
+}
+
 static stk_status check_loaded(const stk__trainer *t, const char *path, stk_error *error)
 {
     for (int i = 0; i < t->model->count; i++) {
@@ -349,7 +370,7 @@ static stk_status open_trainer(stk__trainer *t, const stk__trainer_setup *setup,
     t->forced = setup->run->force == STK_SWITCH_ON;
     if (!t->engine) STK__TRY(stk__trainer_open_engine(&t->engine, setup->run, setup->train, error));
     t->info.engine = stk__engine_describe(t->engine);
-    STK__TRY(stk__trainer_read_network(t, setup->model, error));
+    STK__TRY(stk__trainer_read_network(t, setup, error));
     t->info.network = t->network;
     STK__TRY(choose_metric(t, setup->train->metric, error));
     STK__TRY(stk__trainer_choose_amp(t, setup->train, error));
@@ -357,6 +378,10 @@ static stk_status open_trainer(stk__trainer *t, const stk__trainer_setup *setup,
     t->info.pass = t->passes[main_pass(t)];
     t->info.pass_samples = t->pass_n[main_pass(t)];
     t->info.report = stk__pass_describe(t->info.pass);
+    if (t->network->task == STK_TASK_MULTILABEL) /* see stk__label_scores */
+        t->info.library_bytes += (size_t)t->val.batches_per_epoch * (size_t)t->val.batch_size *
+                                 ((size_t)t->facts.num_classes * (sizeof(float) + 1) + 2 * sizeof(float));
+    STK__TRY(check_metric(t, error));
     STK__TRY(ask_admission(t, setup, error));
     STK__TRY(stk__trainer_explain_shortage(t, make_model(t, setup, error), error));
     STK__TRY(make_sums(t, error));
@@ -407,6 +432,7 @@ void stk__trainer_close(stk__trainer **trainer)
         stk__tensor_destroy(sums[i]);
     for (int p = 0; p < STK_PASS_COUNT; p++)
         stk__pass_destroy(&t->passes[p]);
+    stk__label_scores_fini(&t->label_scores);
     stk__model_destroy(&t->model);
     stk__arena_destroy(&t->pass_arena);
     stk__arena_destroy(&t->sum_arena);

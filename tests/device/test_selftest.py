@@ -108,7 +108,7 @@ class Selftest(unittest.TestCase):
                         r"  strong, NHWC, float32 +0 +0 \([\d,]+ bytes, 2 batches\) +ok", r"  MixUp, NHWC, bfloat16 +0 +0 \(.*\) +ok",
                         r"  CutMix, planar \(NCHW\), float16 +0 +0 \(.*\) +ok",
                         r"  conv +\S+ +<= 1\.0e-04 +ok", r"  value_error +\S+ +<= 5\.0e-05 +ok",
-                        r"  evaluation, 27 operations +\S+ +<= 1 \(\w+, \S+ of \S+\) +ok", r"  frozen batch_norm +\S+ +<= 1 \(batch_norm, .*\) +ok",
+                        r"  evaluation, 29 operations +\S+ +<= 1 \(\w+, \S+ of \S+\) +ok", r"  frozen batch_norm +\S+ +<= 1 \(batch_norm, .*\) +ok",
                         r"  bf16, 18 operations +\S+ +<= 1 \(.*\) +ok", r"  fp16, 18 operations +\S+ +<= 1 \(.*\) +ok",
                         r"  relative difference, first 2 steps +\S+ +<= 0\.001 +ok", r"  max rel\. difference, 8 steps +\S+ +<= 0\.02 +ok",
                         r"  evaluation after 2 steps +\S+ +<= 0\.001 +ok", r"  bf16, max rel\. difference, 8 steps +\S+ +<= 0\.1 +ok",
@@ -121,7 +121,7 @@ class Selftest(unittest.TestCase):
         self.assertEqual((len(here), len(there)), (4, 4))
         for one, other in zip(here, there):
             self.assertAlmostEqual(one, other, delta=1e-3 * other)
-        self.assertEqual(len(re.findall(r"<= [15]\.0e-0[45] +ok$", text, re.M)), 27)  # every operation
+        self.assertEqual(len(re.findall(r"<= [15]\.0e-0[45] +ok$", text, re.M)), 29)  # every operation
 
     def rows(self, part, script, status=1, **more):
         """Of the GPUs, one part of the self-test."""
@@ -185,7 +185,7 @@ class Selftest(unittest.TestCase):
             self.assertEqual(len(re.findall(r"^ {11}" + pattern + "$", done.stdout, re.M)), 2, done.stdout)  # for each GPU
 
     def test_modes_of_the_engine_fail_by_name(self):
-        for wrong, names in (("evaluation", ["evaluation, 27 operations", "frozen batch_norm"]), ("frozen", ["frozen batch_norm"]),
+        for wrong, names in (("evaluation", ["evaluation, 29 operations", "frozen batch_norm"]), ("frozen", ["frozen batch_norm"]),
                              ("bf16", ["bf16: conv"]), ("fp16", ["fp16: conv"])):
             self.expect_broken("engine", "", names, STOKER_FAKE_TORCH_WRONG=wrong)
 
@@ -277,7 +277,7 @@ class Selftest(unittest.TestCase):
         self.expect_line(text, r"NVRTC +none: STOKER_NVRTC_LIBRARY=libnvrtc\.so cannot be opened: .*")
         self.expect_line(text, r"  opening the device +FAILED: STOKER_NVRTC_LIBRARY=libnvrtc\.so cannot be opened: .*")
         self.expect_line(text, r"  conv +\S+ +<= 1\.0e-04 +ok")  # needs none
-        self.assertEqual(self.tally(text), (31, 6, 0))  # 27 operations and 4 modes; device, 3 kinds of batches, 2 trainings
+        self.assertEqual(self.tally(text), (33, 6, 0))  # 29 operations and 4 modes; device, 3 kinds of batches, 2 trainings
 
     def test_wrong_bits_and_failing_calls(self):
         cases = (("wrong 1\n", r"  NHWC, float32 +[1-9]\S* +0 \(.*\) +FAILED"),

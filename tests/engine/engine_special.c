@@ -259,6 +259,8 @@ void samples_of_no_weight_are_left_out(void **state)
     expect_left_out(&(stk__op_spec){.kind = STK_OP_VALUE_ERROR, .input = {{1, {3}}}});
     expect_left_out(&(stk__op_spec){.kind = STK_OP_TOP_K, .input = {{2, {3, 4}}}});
     expect_left_out(&(stk__op_spec){.kind = STK_OP_CONFUSION, .input = {{2, {3, 4}}}});
+    expect_left_out(&(stk__op_spec){.kind = STK_OP_BCE, .input = {{2, {3, 4}}}});
+    expect_left_out(&(stk__op_spec){.kind = STK_OP_LABEL_HITS, .input = {{2, {3, 4}}}});
 }
 
 /* Nothing to learn from is no loss and no gradient, not 0 / 0. */
@@ -269,9 +271,10 @@ void nothing_to_judge_is_zero(void **state)
         {.kind = STK_OP_CROSS_ENTROPY, .input = {{2, {3, 4}}}, .label_smoothing = 0.1},
         {.kind = STK_OP_CROSS_ENTROPY, .input = {{4, {2, 3, 3, 5}}}, .ignores = true, .ignore_index = 255},
         {.kind = STK_OP_SMOOTH_L1, .input = {{2, {3, 1}}}},
-        {.kind = STK_OP_POINTS, .input = {{4, {2, 3, 3, 3}}}, .image_size = {9, 9}}};
+        {.kind = STK_OP_POINTS, .input = {{4, {2, 3, 3, 3}}}, .image_size = {9, 9}},
+        {.kind = STK_OP_BCE, .input = {{2, {3, 4}}}}};
     for (size_t s = 0; s < sizeof specs / sizeof specs[0]; s++) {
-        fill(&specs[s], &(op_flags){.weights = s == 2});
+        fill(&specs[s], &(op_flags){.weights = s == 2 || s == 4});
         const bool mask = trial.x[STK_LOSS_TARGET].dtype == STK_DTYPE_U8;
         for (int64_t i = 0; i < trial.x[STK_LOSS_TARGET].count; i++)
             trial.x[STK_LOSS_TARGET].value[i] = mask ? 255 : -1; /* of a point: not visible */

@@ -234,6 +234,10 @@ static const stk__op_spec odd[] = {
     {.kind = STK_OP_POINT_ERROR, .input = PICTURE(1, 1, 1, 3), .image_size = {5, 7}},
     {.kind = STK_OP_VALUE_ERROR, .input = {{2, {13, 1}}}},
     {.kind = STK_OP_VALUE_ERROR, .input = {{1, {1}}}},
+    {.kind = STK_OP_BCE, .input = {{2, {1, 1}}}},
+    {.kind = STK_OP_BCE, .input = {{2, {13, 7}}}},
+    {.kind = STK_OP_BCE, .input = {{2, {3, 256}}}},
+    {.kind = STK_OP_LABEL_HITS, .input = {{2, {17, 3}}}},
 };
 
 /* Each spec is tried with each of these. */

@@ -175,6 +175,24 @@ static void value_error(const op_trial *t, double *y)
     }
 }
 
+/* Not by the formula of the engines: -t log p - (1 - t) log(1 - p), p = 1 / (1 + exp(-x)). */
+static void labels(const op_trial *t, double *y)
+{
+    const bool metric = t->spec.kind == STK_OP_LABEL_HITS;
+    for (int64_t i = 0; i < t->x[0].count; i++) {
+        const double weight = listed(&t->x[STK_LOSS_WEIGHTS], i / t->spec.input[0].dim[1]);
+        const double x = t->x[0].value[i], truth = t->x[STK_LOSS_TARGET].value[i];
+        if (metric) {
+            y[0] += weight != 0 && x > 0 && truth > 0.5;
+            y[1] += weight != 0 && x > 0;
+            y[2] += weight != 0 && truth > 0.5;
+        } else {
+            y[0] += weight * (truth * log1p(exp(-x)) + (1 - truth) * log1p(exp(x)));
+            y[1] += weight;
+        }
+    }
+}
+
 void op_oracle_judge(const op_trial *t, double *y)
 {
     switch (t->spec.kind) {
@@ -189,6 +207,10 @@ void op_oracle_judge(const op_trial *t, double *y)
         break;
     case STK_OP_VALUE_ERROR:
         value_error(t, y);
+        break;
+    case STK_OP_BCE:
+    case STK_OP_LABEL_HITS:
+        labels(t, y);
         break;
     case STK_OP_CONFUSION:
     case STK_OP_TOP_K:

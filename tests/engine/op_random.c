@@ -150,6 +150,10 @@ static void pick_spec(stk__op_spec *s, dice *d, bool large)
     case STK_OP_VALUE_ERROR:
         s->input[0] = (stk__shape){(int)dice_pick(d, 1, 2), {dice_pick(d, 1, 40), 1}};
         break;
+    case STK_OP_BCE:
+    case STK_OP_LABEL_HITS:
+        s->input[0] = (stk__shape){2, {dice_pick(d, 1, 40), dice_pick(d, 1, 21)}};
+        break;
     case STK_OP_POINTS:
     case STK_OP_POINT_ERROR:
         pick_points(s, d);

@@ -117,6 +117,14 @@ static void fill_points(op_trial *t, dice *d)
     }
 }
 
+/* 0 and 1, and shares of mixed samples. */
+static void fill_labels(op_trial *t, dice *d)
+{
+    t->x[STK_LOSS_TARGET] = sheet_make(&t->spec.input[0], STK_DTYPE_F32);
+    for (int64_t i = 0; i < t->x[0].count; i++)
+        t->x[STK_LOSS_TARGET].value[i] = (float)(dice_chance(d, 0.3) ? dice_unit(d) : dice_chance(d, 0.4));
+}
+
 static void fill_targets(op_trial *t, dice *d)
 {
     const stk__op_kind kind = t->spec.kind;
@@ -125,6 +133,8 @@ static void fill_targets(op_trial *t, dice *d)
         fill_class_targets(t, d);
     else if (kind == STK_OP_POINTS || kind == STK_OP_POINT_ERROR)
         fill_points(t, d);
+    else if (kind == STK_OP_BCE || kind == STK_OP_LABEL_HITS)
+        fill_labels(t, d);
     else
         fill_value_targets(t, d);
     if (t->flags.weights) {

@@ -24,7 +24,7 @@ typedef struct fault {
 } fault;
 
 static fault memory, threads;
-static dataset pairs, damaged, mixed, series;
+static dataset pairs, damaged, mixed, series, parts;
 
 static bool fails(fault *f)
 {
@@ -82,6 +82,7 @@ static int make_sets(void **state)
     damaged = dataset_pairs(COUNT, 24, 16);
     mixed = dataset_mixed_sizes(COUNT);
     series = dataset_series(40);
+    parts = dataset_part_masks(COUNT, 24, 16);
     char path[512];
     snprintf(path, sizeof path, "%s/masks/0003.png", damaged.root);
     assert_int_equal(truncate(path, 60), 0);
@@ -95,6 +96,7 @@ static int remove_sets(void **state)
     dataset_remove(&damaged);
     dataset_remove(&mixed);
     dataset_remove(&series);
+    dataset_remove(&parts);
     return 0;
 }
 
@@ -206,6 +208,7 @@ static void each_allocation_fails_on_other_ways(void **state)
         {.root = mixed.root, .batch_size = 5, .num_workers = 2, .image_size = {64, 64}},
         {.root = series.root, .batch_size = 5, .num_workers = 2, .sequence_length = 8},
         {.root = "make:gray?count=6", .batch_size = 5, .num_workers = 2},
+        {.root = parts.root, .batch_size = 5, .num_workers = 2},
         {.root = pairs.root, .batch_size = 5, .num_workers = 2, .augment = STRONG},
         {.root = pairs.root, .batch_size = 5, .num_workers = 2, .augment = STRONG ", device: \"null\""},
         {.root = mixed.root, .batch_size = 5, .num_workers = STK_WORKERS_NONE, .augment = "standard"},
@@ -236,14 +239,14 @@ static void each_thread_start_fails(void **state)
                       for_good, STK_ERROR_THREAD);
 }
 
-static void expect_no_allocation(stk_loader_options options)
+static void expect_no_allocation(const char *root, stk_loader_options options)
 {
     stk_loader *loader;
     stk_batch *batch;
     long before = 0;
     options.batch_size = 3;
     options.num_workers = 2;
-    options.root = pairs.root;
+    options.root = root;
     assert_int_equal(stk_loader_open(&loader, &options, NULL), STK_OK);
     for (int batches = 0; batches < 1300;) {
         const stk_status status = stk_loader_next(loader, &batch, NULL);
@@ -261,10 +264,12 @@ static void expect_no_allocation(stk_loader_options options)
 static void nothing_is_allocated_after_warm_up(void **state)
 {
     (void)state;
-    expect_no_allocation((stk_loader_options){0});
-    expect_no_allocation((stk_loader_options){.augment = STRONG});
-    expect_no_allocation((stk_loader_options){.cache = "auto"});
-    expect_no_allocation((stk_loader_options){.cache = "20k", .augment = STRONG});
+    expect_no_allocation(pairs.root, (stk_loader_options){0});
+    expect_no_allocation(pairs.root, (stk_loader_options){.augment = STRONG});
+    expect_no_allocation(parts.root, (stk_loader_options){0});
+    expect_no_allocation(parts.root, (stk_loader_options){.augment = STRONG, .image_size = {9, 7}});
+    expect_no_allocation(pairs.root, (stk_loader_options){.cache = "auto"});
+    expect_no_allocation(pairs.root, (stk_loader_options){.cache = "20k", .augment = STRONG});
 }
 
 int main(void)

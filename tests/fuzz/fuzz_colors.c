@@ -5,7 +5,7 @@
 #include "fuzz.h"
 
 #include "loader/mask_decision.h"
-#include "loader/mask_palette.h"
+#include "decode/mask_palette.h"
 
 #include <assert.h>
 #include <stdio.h>

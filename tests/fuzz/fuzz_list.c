@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a list of images in CSV and in JSONL, as a series in CSV, and as the names of classes beside a
- * list. Rows written with quotes read back as the same fields; every row of a list is a sample, with facts
- * that can be trained on or a damage that names its line; no name leads out of the folder; parts by a column
- * make up the list, and no file is a good sample of two. */
+/* Any bytes as a list of images in CSV and in JSONL, as COCO's key points, as a series in CSV, and as the
+ * names of classes beside a list. Rows written with quotes read back as the same fields; every row of a list
+ * is a sample, with facts that can be trained on or a damage that names its line; no name leads out of the
+ * folder; parts by a column make up the list, and no file is a good sample of two. */
 #include "fuzz.h"
 
 #include "core/file.h"
@@ -102,6 +102,10 @@ static void check_facts(const stk__source_info *info, const stk__sample_facts *f
         assert(facts->label >= 0 && facts->label < info->class_count && facts->label == floor(facts->label));
     } else if (info->label == STK_LABEL_VALUE) {
         assert(isfinite((float)facts->label));
+    } else if (info->label == STK_LABEL_SET) {
+        assert(info->class_count > 0 && info->class_names);
+        for (int32_t c = 0; c < info->class_count; c++)
+            assert(facts->set[c] <= 1);
     }
     for (int32_t i = 0; i < 3 * info->point_count; i++)
         assert(isfinite(facts->points[i]));
@@ -262,6 +266,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const char *json = fuzz_file("labels.jsonl", data, size);
     open_source(stk__list_open, json);
     check_parts(json);
+    const char *coco = fuzz_file("coco.json", data, size);
+    assert(stk__coco_has_points(coco, &fits, NULL) == STK_OK);
+    open_source(stk__list_open, coco);
     fuzz_file("classes.txt", data, size);
     open_source(stk__list_open, fuzz_file("labelled.csv", labelled, sizeof labelled - 1));
     fuzz_file_remove("classes.txt");

@@ -26,6 +26,11 @@ void fuzz_seed_tables(void)
     fuzz_seed_text("list", "points.csv",
                    "path,left_x,left_y,Right_X,right_y\na.jpg,1,2.5,3e1,4\nb.jpg,,,5,6\nc.jpg,nan,1,2,3\n");
     fuzz_seed_text("list", "values.csv", "name,value\na.jpg,1.5\nb.jpg,1e39\nc.jpg,-.5\n");
+    fuzz_seed_text("list", "sets.csv", "file,tags\na.jpg,cat;dog\nb.jpg, dog | cow;\nc.jpg,cat\n");
+    fuzz_seed_text("list", "flags.csv", "file,x,y\na.jpg,1,0\nb.jpg,-1,1\nc.jpg,,1\n");
+    fuzz_seed_text("list", "lists.csv", "file,label\na.jpg,\"['cat', 'dog']\"\nb.jpg,[]\nc.jpg,['cow\n");
+    fuzz_seed_text("list", "lists.jsonl",
+                   "{\"file\": \"a.jpg\", \"label\": [\"cat\", 3]}\n{\"file\": \"b.jpg\", \"label\": []}\n");
     fuzz_seed_text("list", "series.csv",
                    "a,target,c\n1,2,3\n4,5,6\n7,x,9\n10,11,12\n13,inf,15\n16,17,18\n19,20,21\n");
     fuzz_seed_text("list", "numbers.csv", "1,2\n3,4\n\n5,6\n7,8");
@@ -39,6 +44,14 @@ void fuzz_seed_tables(void)
                    "1\n{\"path\": \"a\", \"class\": \"cat\"}\n{\"path\": \"b\", \"class\": 7}\n");
     fuzz_seed_text("list", "values.jsonl",
                    "{\"image\": \"a.jpg\", \"value\": 1.5}\n{\"image\": \"b.jpg\", \"target\": 1e300}\n");
+    fuzz_seed_text(
+        "list", "coco.json",
+        "{\"info\": {\"a\": [\"]}\"]}, \"images\": [{\"id\": 1, \"file_name\": \"a.jpg\"},\n"
+        "{\"id\": 2, \"file_name\": \"../b.jpg\"}, {\"id\": 3, \"file_name\": \"c\"}],\n"
+        "\"annotations\": [{\"image_id\": 1, \"category_id\": 1, \"keypoints\": [1, 2, 2, 0, 0, 0],"
+        " \"num_keypoints\": 1},\n{\"image_id\": 2, \"category_id\": 1, \"iscrowd\": 0, "
+        "\"keypoints\": [1.5, -2, 1]}, {\"image_id\": 2, \"iscrowd\": 1, \"keypoints\": [1, 2, 2]}],"
+        "\n\"categories\": [{\"id\": 1, \"keypoints\": [\"left_eye\", \"right_eye\"]}]}\n");
     fuzz_seed_text("list", "classes.txt", "cat\ndog\nh\xc3\xa4ndler\r\n1\n");
 }
 

@@ -40,7 +40,9 @@ LIST, BARE = "list of images", "list of images without header"
 class Read:
     """What must come out. classes: {name or id: count}; network: what fits; None: nothing can be trained."""
 
-    def __init__(self, classes=None, network="resnet", unused=(), samples=4, layout=LIST, bad=0, said=""):
+    def __init__(self, classes=None, network="resnet", unused=(), samples=4, layout=LIST, bad=0, said="",
+                 target=None, found=""):
+        self.target, self.found = target, found  # least and most value; what `stoker load` says of the reading
         self.classes, self.network, self.unused = classes or {}, network, list(unused)
         self.samples, self.layout, self.bad, self.said = samples, layout, bad, said
 
@@ -67,6 +69,10 @@ def flagged(first, second):
 def named(*labels):
     return rows("file,label", *(f"{i}.png,{label}" for i, label in enumerate(labels)))
 
+
+CHEST = ["0.png,Cardiomegaly|Effusion,58", "1.png,No Finding,60", "2.png,Cardiomegaly,61", "3.png,No Finding,62"]
+FINDINGS = {"Cardiomegaly": 2, "Effusion": 1, "No Finding": 2}
+COMBINED = "each combination a class: column '{0}' (several labels: data.columns='labels={0}')"
 
 READ = [
     ("file and label", {"labels.csv": rows("file,label", *NAMED)}, [], Read(CATS)),
@@ -152,10 +158,100 @@ READ = [
     ("one name of many is like two", {"labels.csv": named("sea lion", "lion", "sea snake", "New York")}, [],
      Read({"sea lion": 1, "lion": 1, "sea snake": 1, "New York": 1})),
     ("combinations as classes", {"labels.csv": named("scab leaf_spot", "scab", "healthy", "scab")},
-     ["data.columns=label=label"], Read({"scab leaf_spot": 1, "scab": 2, "healthy": 1})),
-    ("values", {"labels.csv": rows("file,value", *(f"{i}.png,{i}.5" for i in range(4)))}, [], Read(network=None)),
+     ["data.columns=label=label"], Read({"scab leaf_spot": 1, "scab": 2, "healthy": 1}, found=COMBINED.format("label"))),
+    ("ChestX-ray14", {"labels.csv": rows("Image Index,Finding Labels,Patient Age", *CHEST)}, [],
+     Read(FINDINGS, unused=["column 'Patient Age'"], found="several labels: column 'Finding Labels'")),
+    ("labels= of an unknown name", {"labels.csv": rows("Bild,Befund,Alter", *CHEST)}, ["data.columns=file=Bild,labels=Befund"],
+     Read(FINDINGS, unused=["column 'Alter'"], found="several labels: column 'Befund'")),
+    ("label= of an unknown name", {"labels.csv": rows("Bild,Befund,Alter", *CHEST)}, ["data.columns=file=Bild,label=Befund"],
+     Read({"Cardiomegaly": 1, "Cardiomegaly|Effusion": 1, "No Finding": 2}, unused=["column 'Alter'"],
+          found=COMBINED.format("Befund"))),
+    ("labels= of cells with one label each", {"labels.csv": named("5", "5", "No Finding", "red car")},
+     ["data.columns=labels=label"], Read({"5": 2, "No Finding": 1, "red car": 1}, found="several labels: column 'label'")),
+    ("labels= of lists", {"labels.csv": rows("file,x", *(f"{i}.png,\"['a', 'b']\"" for i in range(4)))},
+     ["data.columns=labels=x"], Read({"a": 4, "b": 4}, found="several labels: lists in column 'x'")),
+    ("labels= in JSON", {"labels.jsonl": "".join(f'{{"file": "{i}.png", "x": "a, {i}"}}\n' for i in range(4))},
+     ["data.columns=labels=x"], Read({"0": 1, "1": 1, "2": 1, "3": 1, "a": 4}, found="several labels: column 'x'")),
+    ("values", {"labels.csv": rows("file,value", *(f"{i}.png,{i}.5" for i in range(4)))}, [],
+     Read(target=(0.5, 3.5), found="values: column 'value'")),
     ("values called age", {"labels.csv": rows("file,age", *(f"{i}.png,{30 + i}" for i in range(4)))}, [],
-     Read(network=None)),
+     Read(target=(30, 33), found="values: column 'age' (as classes: data.columns='label=age')")),
+    ("price", {"labels.csv": rows("file,Price", *(f"{i}.png,{i}000" for i in range(4)))}, [],
+     Read(target=(0, 3000), found="values: column 'Price'")),
+    *((f"'{odd}' in a column of values", {"labels.csv": rows("file,price", "0.png,1.5", "1.png,2", "2.png,3", f'3.png,"{odd}"')},
+       [], Read(target=(1.5, 3), bad=1, found="values: column 'price'")) for odd in ("n/a", "-", "$1,000", "NaN")),
+    ("text as price", {"labels.csv": rows("file,price", *(f"{i}.png,cheap" for i in range(4)))}, [],
+     Read(network=None, unused=["column 'price'"])),
+    ("decimals as labels, one cell is text", {"labels.csv": rows("file,label", *(f"{i}.png,0.{i + 1}" for i in range(3)),
+                                                                 "3.png,n/a")}, [],
+     Read(target=(0.1, 0.3), bad=1, found="values: column 'label'")),
+    ("names and NaN", {"labels.csv": named("cat", "NaN", "nan", "dog")}, [], Read({"NaN": 1, "cat": 1, "dog": 1, "nan": 1})),
+    ("decimals as labels", {"labels.csv": rows("file,label", *(f"{i}.png,0.{i + 1}" for i in range(4)))}, [],
+     Read(target=(0.1, 0.4), found="values: column 'label'")),
+    ("no header, decimals", {"labels.csv": rows(*(f"{i}.png,{i}.25" for i in range(4)))}, [],
+     Read(target=(0.25, 3.25), layout=BARE, found="values: column '2'")),
+    ("values in JSON", {"labels.jsonl": "".join(f'{{"file": "{i}.png", "angle": {45.5 * i}}}\n' for i in range(4))}, [],
+     Read(target=(0, 136.5), found="values: column 'angle'")),
+    ("values by data.columns", {"labels.csv": rows("file,label,width", *(f"{row},{i}.5" for i, row in enumerate(NAMED)))},
+     ["data.columns=value=width"], Read(target=(0.5, 3.5), unused=["column 'label'"])),
+    ("integers as values", {"labels.csv": rows("file,target", *(f"{i}.png,{i}" for i in range(4)))},
+     ["data.columns=value=target"], Read(target=(0, 3))),
+    ("integers as classes", {"labels.csv": rows("file,target", *(f"{i}.png,{i % 2}" for i in range(4)))},
+     ["data.columns=label=target"], Read({0: 2, 1: 2})),
+    ("target with decimals", {"labels.csv": rows("file,target", "0.png,1", "1.png,2", "2.png,3", "3.png,3.5")}, [],
+     Read(target=(1, 3.5), found="values: column 'target'")),
+    ("class ids with gaps", {"labels.csv": rows("file,label", *(f"{i}.png,{2 * (i % 2)}" for i in range(4)))}, [],
+     Read({0: 2, 1: 0, 2: 2}, found="class ids: column 'label' (as values: data.columns='value=label')")),
+    ("values that are missing", {"labels.csv": rows("file,value", "0.png,1.5", "1.png,", "2.png,nan", "3.png,x")}, [],
+     Read(target=(1.5, 1.5), bad=3, found="values: column 'value'")),
+    ("attributes of CelebA", {"labels.csv": rows("image_id,Smiling,Young,Male", "0.png,-1,1,1", "1.png,1,1,-1",
+                                                 "2.png,-1,-1,-1", "3.png,-1,1,-1")}, [],
+     Read({"Male": 1, "Smiling": 1, "Young": 3}, found="several labels: 3 columns of 0 and 1")),
+    ("one-hot", {"labels.csv": rows("image,MEL,NV", "0.png,1.0,0.0", "1.png,0.0,1.0", "2.png,0.0,1.0", "3.png,0,1")}, [],
+     Read({"MEL": 1, "NV": 3}, found="several labels: 2 columns of 0 and 1")),
+    ("columns of 0 and 1 with a gap", {"labels.csv": rows("image,a,b", "0.png,1,0", "1.png,,1", "2.png,2,1", "3.png,0,1")}, [],
+     Read(network=None, unused=["column 'a'", "column 'b'"])),
+    ("columns of 0 and 1 with NaN", {"labels.csv": rows("image,a,b", "0.png,1,0", "1.png,NaN,1", "2.png,n/a,1", "3.png,,1")},
+     [], Read({"a": 1, "b": 0}, bad=3, found="several labels: 2 columns of 0 and 1")),
+    *((f"{odd} in a column of 0 and 1", {"labels.csv": rows("image,a,b,c", *(
+        f"{i}.png,{i % 2},{odd if i == 5 else 1},0" for i in range(8))), **images("images/{}.png", 8)}, [],
+       Read({"a": 3, "b": 7, "c": 0}, samples=8, bad=1, found="several labels: 3 columns of 0 and 1"))
+      for odd in ("2", "0.5", "x")),
+    ("a count is no column of 0 and 1", {"labels.csv": rows("image,a,b,count", *(
+        f"{i}.png,{i % 2},1,{2 * (i > 5)}" for i in range(8))), **images("images/{}.png", 8)}, [],
+     Read({"a": 4, "b": 8}, samples=8, unused=["column 'count'"], found="several labels: 2 columns of 0 and 1")),
+    ("CheXpert: -1 beside 0 is unknown", {"labels.csv": rows("Path,Edema,Fracture", "0.png,1.0,-1.0", "1.png,0.0,1.0",
+                                                             "2.png,-1.0,1.0", "3.png,1.0,1.0")}, [],
+     Read({"Edema": 2, "Fracture": 2}, bad=1, found="several labels: 2 columns of 0 and 1")),
+    ("True and False", {"labels.csv": rows("image,a,b", "0.png,True,FALSE", "1.png,False,true", "2.png,False,True",
+                                           "3.png,False,False")}, [],
+     Read({"a": 1, "b": 2}, found="several labels: 2 columns of 0 and 1")),
+    ("labels with ;", {"labels.csv": rows("file,tags", "0.png,cat;dog", "1.png,cat", "2.png,cat; cow", "3.png,cow")}, [],
+     Read({"cat": 3, "cow": 2, "dog": 1},
+          found="several labels: column 'tags' (each combination a class: data.columns='label=tags')")),
+    *((f"several labels and classes.txt, '{sep}'", {"labels.csv": named("cat", f'"red car{sep}cat"', "red car", "cow"),
+                                                   "classes.txt": "red car\ncow\ncat\nowl\n"}, [],
+       Read({"red car": 2, "cow": 1, "cat": 2, "owl": 0}, found="several labels: column 'label'")) for sep in (";", "|", ", ")),
+    ("one label each, labels= and classes.txt", {"labels.csv": named("cat", "cat", "cow", "cow"), "classes.txt": "cow\ncat\n"},
+     ["data.columns=labels=label"], Read({"cow": 2, "cat": 2}, found="several labels: column 'label'")),
+    ("labels with |", {"labels.csv": named("cat|dog", "cat", "dog", "dog|cat")}, [],
+     Read({"cat": 3, "dog": 3}, found="several labels: column 'label'")),
+    ("labels with blanks", {"labels.csv": rows("Id,Target", "0,5", "1,16 0", "2,16", "3,5 0")}, [],
+     Read({"0": 2, "16": 2, "5": 2}, found="several labels: column 'Target'")),
+    ("tags of Planet", {"labels.csv": named("clear water road", "haze", "clear", "haze water")}, [],
+     Read({"clear": 2, "haze": 2, "road": 1, "water": 2}, found="several labels: column 'label'")),
+    ("labels with blanks, joined by _", {"labels.csv": named("scab leaf_spot", "scab", "healthy", "scab")}, [],
+     Read({"healthy": 1, "leaf_spot": 1, "scab": 3}, found="several labels: column 'label'")),
+    ("combinations of two", {"labels.csv": named("clear primary", "haze primary", "clear primary water", "haze water")},
+     [], Read({"clear": 2, "haze": 2, "primary": 3, "water": 2}, found="several labels: column 'label'")),
+    ("lists of labels in JSON", {"labels.jsonl": "".join(f'{{"file": "{i}.png", "label": {text}}}\n' for i, text in enumerate(
+        ('["cat", "dog"]', '["cat"]', '[]', '["cow", "cat"]')))}, [],
+     Read({"cat": 3, "cow": 1, "dog": 1}, found="several labels: lists in column 'label'")),
+    ("lists of labels by pandas", {"labels.csv": rows("file,tags", "0.png,\"['a', 'b']\"", "1.png,\"['b']\"", "2.png,[]",
+                                                      "3.png,x")}, [],
+     Read({"a": 1, "b": 2}, bad=1, found="several labels: lists in column 'tags'")),
+    ("combinations as classes, of ;", {"labels.csv": named("cat;dog", "cat", "dog", "cat;dog")},
+     ["data.columns=label=label"], Read({"cat;dog": 2, "cat": 1, "dog": 1}, found=COMBINED.format("label"))),
     ("only files", {"labels.csv": rows("file", *(f"{i}.png" for i in range(4)))}, [], Read(network=None)),
     ("points", {"points.csv": rows("file,nose_x,nose_y", *(f"{i}.png,1,2" for i in range(4)))}, [],
      Read(network="locator")),
@@ -186,11 +282,16 @@ REFUSED = [
     ("unknown in data.columns", {"labels.csv": rows("file,label", *NAMED)}, ["data.columns=label=breed"],
      Refused("takes the label from 'breed', which is not a column of the list", "'file', 'label'")),
     ("nonsense in data.columns", {"labels.csv": rows("file,label", *NAMED)}, ["data.columns=breed"],
-     Refused("data.columns has 'breed', which does not say ROLE=COLUMN", "file, label, value, mask, split and points")),
+     Refused("data.columns has 'breed', which does not say ROLE=COLUMN", "file, label (or labels), value, mask, split and points")),
     ("URLs", {"labels.csv": rows("url,label", "https://host/0.png,cat")}, [],
      Refused("the column 'url' has URLs: images must be local files", "download")),
-    ("decimals as labels", {"labels.csv": rows("file,label", "0.png,0.5", "1.png,0.25")}, [],
-     Refused("numbers that are not integers", "data.columns='value=label'")),
+    ("integers as target", {"labels.csv": rows("file,target", *(f"{i}.png,{i}" for i in range(4)))}, [],
+     Refused("the column 'target' has integers only, which can be class ids or values",
+             "data.columns='label=target' reads them as classes, data.columns='value=target' as values")),
+    ("integers as y, in JSON", {"labels.jsonl": "".join(f'{{"file": "{i}.png", "y": {i % 2}}}\n' for i in range(4))}, [],
+     Refused("the column 'y' has integers only", "data.columns='value=y'")),
+    ("two values", {"labels.csv": rows("file,age,score", *(f"{i}.png,{i}.5,{i}.25" for i in range(4)))}, [],
+     Refused("the columns 'age' and 'score' can both be the value", "data.columns='value=age'")),
     ("xmin, ymin, xmax, ymax", {"train.csv": rows("filename,class,xmin,ymin,xmax,ymax", "0.png,cat,1,1,2,2")}, [],
      Refused("object detection is not supported", "data.columns='label=class'")),
     ("bbox", {"train.csv": rows("image_id,width,height,bbox,source", '0,9,9,"[1, 1, 2, 2]",x')}, [],
@@ -199,26 +300,28 @@ REFUSED = [
      Refused("run-length encoded masks", "PNG files")),
     ("VIA polygons", {"annotations.csv": rows("filename,region_shape_attributes", '0.png,"{""name"": ""polygon""}"')}, [],
      Refused("polygons (VIA)", "data.columns")),
-    ("attributes of CelebA", {"list_attr_celeba.csv": rows("image_id,Smiling,Young,Male", "0.png,-1,1,1", "1.png,1,1,-1")},
-     [], Refused("3 columns of 0 and 1 ('Smiling', 'Young', …)", "data.columns='label=Smiling'")),
-    ("one-hot", {"labels.csv": rows("image,MEL,NV", "0.png,1.0,0.0", "1.png,0.0,1.0")}, [],
-     Refused("multi-label classification is not supported", "data.columns='label=MEL'")),
-    ("labels with ;", {"labels.csv": rows("file,tags", "0.png,cat;dog", "1.png,cat")}, [],
-     Refused("several labels in one cell ('cat;dog')", "data.columns='label=tags'")),
-    ("labels with blanks", {"labels.csv": rows("Id,Target", "0,16 0", "1,5", "2,x y")}, [],
-     Refused("multi-label classification is not supported", "data.columns='label=Target'")),
-    ("tags of Planet", {"labels.csv": named("clear water road", "haze", "clear", "haze water")}, [],
-     Refused("several labels in one cell ('haze water')", "data.columns='label=label' takes each combination")),
-    ("labels with blanks, joined by _", {"labels.csv": named("scab leaf_spot", "scab", "healthy", "scab")}, [],
-     Refused("several labels in one cell ('scab leaf_spot')", "data.columns='label=label'")),
-    ("combinations of two", {"labels.csv": named("clear primary", "haze primary", "clear primary water", "haze water")},
-     [], Refused("several labels in one cell ('clear primary')", "data.columns='label=label'")),
-    ("lists of labels in JSON", {"labels.jsonl": '{"file": "0.png", "label": ["cat", "dog"]}\n'}, [],
-     Refused("lists of labels", "data.columns='label=none'")),
+    ("keys of 0 and 1 in JSON", {"labels.jsonl": '{"file": "0.png", "wide": 1, "dark": 0}\n'}, [],
+     Refused("2 keys of 0 and 1 ('wide', …), which can be labels", "data.columns='label=wide'")),
+    ("a label that is not in classes.txt", {"labels.csv": named("cat", "cat;cow", "cow", "cat;owl"),
+                                            "classes.txt": "cow\ncat\n"}, [],
+     Refused("the label 'owl' is not in classes.txt", "add it to classes.txt")),
+    ("several labels, two folders", {**{f"{part}/labels.csv": rows("file,tags", "0.png,a;b", "1.png,a")
+                                        for part in ("train", "val")},
+     **images("train/{}.png"), **images("val/{}.png"), "images": None}, [],
+     Refused("train/ and val/ could number them differently", "classes.txt")),
+    ("CheXpert: every row has an empty cell", {"labels.csv": rows("Path,Edema,Fracture", "0.png,1.0,", "1.png,,0.0",
+                                                                   "2.png,,1.0", "3.png,0.0,")}, [],
+     Refused("no row of the list can be used; the first one: the column 'Fracture' has '', neither 0 nor 1",
+             "write 0 where an image has not the label: empty cells are not read as 0")),
     ("parts as numbers", {"labels.csv": rows("image_id,partition,label", "0.png,0,x", "1.png,2,y")}, [],
      Refused("the column 'partition' has '0', which is none of train, val and test", "data.columns='split=none'")),
     ("absolute paths of another machine", {"labels.csv": rows("file,label", *("/home/joe/" + row for row in NAMED))}, [],
      Refused("the file '/home/joe/0.png' is an absolute path", "relative to the folder of the list")),
+    ("labels -1, 0 and 1", {"labels.csv": named(0, 1, -1, 0)}, [],
+     Refused("the label -1 is not between 0 and", "read the column as values: data.columns='value=label'")),
+    ("one row for each label", {"labels.csv": rows("file,label", *(f"{i}.png,{c}" for i in range(4) for c in ("cat", "dog")))},
+     [], Refused("several rows with other labels for the same file (lines 8 and 9, …): an image has one row",
+                 "write the labels of an image into one row, as a;b")),
     ("an empty label", {"labels.csv": rows("file,label", *NAMED[:3], "3.png,")}, [],
      Refused("the label is missing", "fix or remove this row of the list; or continue with data.on_bad_sample")),
     ("points as shares of the size", {"points.csv": rows("file,nose_x,nose_y", *(f"{i}.png,0.{i + 1},1" for i in range(8))),
@@ -291,11 +394,15 @@ class Lists(unittest.TestCase):
         if expected.network == "resnet":
             counts = {c.get("name") or c["id"]: c["count"] for c in found["classes"]}
             self.assertEqual(counts, expected.classes)
+        target = found["values"]
+        self.assertEqual(target and (round(target["min"], 5), round(target["max"], 5)), expected.target)
         unused = re.findall(r"info: (column .*?)(?: of the list)?(?:: not used| of the list, without a name: not used)",
                             said)
         self.assertEqual([u if u.startswith("column '") else u + " of the list, without a name" for u in unused],
                          expected.unused, said)
         self.assertIn(expected.said, said)
+        told = json.loads(run("load", root, "--json", "--stop-after", "0", *settings)[1])["data"]["found"]
+        self.assertTrue(told == expected.found or expected.found and told.startswith(expected.found + " ("), told)
         self.check_network(root, settings, expected)
 
     def check_network(self, root, settings, expected):
@@ -305,7 +412,7 @@ class Lists(unittest.TestCase):
         if expected.network:
             self.assertIn(f"model.name={expected.network}, or other data", said)
         else:
-            self.assertRegex(said, "image regression is not supported|without labels, masks or points")
+            self.assertRegex(said, "without labels, values, masks or points")
 
     def check_refused(self, root, settings, expected):
         for verb in ("load", "train"):
@@ -348,12 +455,31 @@ class Lists(unittest.TestCase):
                                          "prices.csv": rows("image,price", "other.png,3")})
             status, out, said = run("load", folder)
             self.assertEqual(status, 0, said)
-            self.assertIn("1: looks like a list of images: give it as data.root ('birds.csv')", out + said)
+            self.assertIn("1: looks like a list of images: give it as the data set (stoker train DIR/FILE.csv) ('birds.csv')",
+                          out + said)
             build(pathlib.Path(folder) / "two", {**images("a/{}.png"), **images("b/x{}.png"), "images": None,
                                                  "prices.csv": rows("image,price", "other.png,3")})
             status, out, said = run("load", folder + "/two")
             self.assertEqual(status, 0, said)
             self.assertNotIn("looks like a list", out + said)
+
+    def test_list_beside_images(self):
+        """Next to images/, and with columns that nobody knows: listed; given itself, it says what it needs."""
+        bare = [row.replace(".png", "") for row in NAMED]
+        for name, lines in (("train_classes.csv", rows("image_name,tags", *bare)),
+                            ("Data_Entry_2017.csv", rows("Picture No,Diagnosis", *NAMED))):
+            with tempfile.TemporaryDirectory() as folder:
+                build(pathlib.Path(folder), {**images("images/{}.png"), "images": None, name: lines,
+                                             "zz_prices.csv": rows("item,price", "other.png,x")})
+                status, out, said = run("stats", folder, "--json")
+                self.assertEqual(status, 0, said)
+                self.assertEqual([(row["what"].split(":")[0], row["example"]) for row in json.loads(out)["left_out"]],
+                                 [("looks like a list of images", name)])
+        with tempfile.TemporaryDirectory() as folder:
+            build(pathlib.Path(folder), {**images("images/{}.png"), "images": None, name: lines})
+            status, out, said = run("stats", folder + "/" + name)
+            self.assertEqual(status, 1)
+            self.assertIn("a list of images needs data.columns='file=COLUMN'", said)
 
     def test_numbered_classes(self):
         """classes.txt of CUB-200 numbers labels of images from 1; masks/ next to it has other classes."""

@@ -149,6 +149,39 @@ class Pillow(Files):
         # In ascending order: black, 008040, ff0000.
         self.assertEqual(self.count_ids(".", "data.mask_colors=auto"), {0: want[0], 1: want[2], 2: want[1]})
 
+    def digest(self, root, *settings):
+        return json.loads(self.run_stoker("load", root, "--hash", "--json", "-q", *settings).stdout)["digest"]
+
+    def test_packed_color_masks(self):
+        """A pack has class ids instead of colors, and their names: the same stream, whether the colors are named again or not."""
+        colors = numpy.array([(0, 0, 0), (255, 0, 0), (0, 128, 64), (9, 9, 9)], numpy.uint8)
+        for i in range(COUNT):
+            Image.fromarray(pixels(i)).save(self.path(f"set/images/{i:03}.png"))
+            Image.fromarray(colors[ids(i, (0, 1, 2, 3))]).save(self.path(f"set/masks/{i:03}.png"))
+        pathlib.Path(self.path("colors.txt")).write_text("0 128 64 tree\n0 0 0 sky\n255 0 0 roof\n9 9 9 void\n")
+        refusal = self.run_stoker("pack", "set", "refused", status=1).stderr
+        self.assertIn("colors are not class ids", refusal)
+        self.assertIn("data.mask_colors", refusal)
+        self.assertIn("a pack needs the colors themselves", self.run_stoker("pack", "set", "auto", "data.mask_colors=auto", status=2).stderr)
+        self.run_stoker("pack", "set", "packed", "data.mask_colors=colors.txt")
+        self.assertEqual((self.folder / "packed/classes.txt").read_text(), "tree\nsky\nroof\n")
+        for settings in ([], ["data.image_size=17", "augment.preset=strong"]):
+            want = self.digest("set", "data.mask_colors=colors.txt", *settings)
+            self.assertEqual(self.digest("packed", *settings), want)
+            self.assertEqual(self.digest("packed", "data.mask_colors=colors.txt", *settings), want)
+        stored = self.stats("packed")
+        self.assertEqual({row["name"]: row["count"] for row in stored["classes"]},
+                         {row["name"]: row["count"] for row in self.stats("set", "data.mask_colors=colors.txt")["classes"]})
+        self.run_stoker("pack", "set", "packed", "data.mask_colors=colors.txt")  # already complete
+        for other in (["data.mask_colors=0080fe:0,000000:1,ff0000:2,090909:255"], []):
+            self.assertIn("was started with another data.mask_colors", self.run_stoker("pack", "set", "packed", *other, status=1).stderr)
+        self.assertIn("#090909 at x", self.run_stoker("pack", "set", "less", "data.mask_colors=000000:0,ff0000:1,008040:2", status=1).stderr)
+        # A class without a color has no name: ids alone.
+        self.run_stoker("pack", "set", "gaps", "data.mask_colors=000000:0,ff0000:1,008040:3,090909:255")
+        self.assertFalse((self.folder / "gaps/classes.txt").exists())
+        Image.fromarray(pixels(0)).save(self.path("plain/a.png"))
+        self.assertIn("has no masks", self.run_stoker("pack", "plain", "none", "data.mask_colors=voc", status=2).stderr)
+
     def test_arrays(self):
         for i in range(COUNT):
             numpy.save(self.path(f"{'ab'[i % 2]}/{i}.npy"), pixels(i))

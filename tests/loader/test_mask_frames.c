@@ -219,6 +219,27 @@ static stk_status look_at(const dataset *set, stk_mask_frame *frame, stk_error *
     return status == STK_END ? STK_OK : status;
 }
 
+/* The same without a look before: the first sample that cannot tell asks the others. */
+static stk_status load_all(const dataset *set, int64_t workers, stk_error *error)
+{
+    const stk_loader_options options = {.root = set->root,
+                                        .batch_size = 1,
+                                        .image_size = {32, 32},
+                                        .epochs = 1,
+                                        .num_workers = workers,
+                                        .shuffle = STK_SWITCH_OFF};
+    stk_loader *loader;
+    stk_batch *batch;
+    stk_status status;
+    STK__TRY(stk_loader_open(&loader, &options, error));
+    while ((status = stk_loader_next(loader, &batch, error)) == STK_OK) {
+        check_mask(batch);
+        stk_batch_release(batch);
+    }
+    stk_loader_close(&loader);
+    return status == STK_END ? STK_OK : status;
+}
+
 /* What some samples prove holds for those that cannot. */
 static void test_decided_for_all(void **state)
 {
@@ -234,6 +255,8 @@ static void test_decided_for_all(void **state)
         dataset set = make_set(samples, 5);
         assert_int_equal(look_at(&set, &frame, &error), STK_OK);
         assert_int_equal(frame, upright ? STK_MASK_FRAME_UPRIGHT : STK_MASK_FRAME_STORED);
+        for (int64_t workers = STK_WORKERS_NONE; workers <= 3; workers += 3 - STK_WORKERS_NONE)
+            assert_int_equal(load_all(&set, workers, &error), STK_OK);
         dataset_remove(&set);
     }
 }
@@ -248,12 +271,22 @@ static void test_undecided(void **state)
     assert_int_equal(look_at(&set, &frame, &error), STK_ERROR_CONFIG);
     assert_non_null(strstr(error.message, "2 of 3 images have an EXIF orientation"));
     assert_non_null(strstr(error.place, "/masks/01.png"));
+    assert_int_equal(load_all(&set, STK_WORKERS_NONE, &error), STK_ERROR_CONFIG);
+    assert_non_null(strstr(error.place, "/masks/01.png"));
     dataset_remove(&set);
     const sample both[] = {{6, false, false, false}, {8, false, true, false}};
     set = make_set(both, 2);
     assert_int_equal(look_at(&set, &frame, &error), STK_ERROR_DATA);
     assert_non_null(strstr(error.message, "masks/00.png"));
     assert_non_null(strstr(error.message, "masks/01.png"));
+    assert_int_equal(load_all(&set, STK_WORKERS_NONE, &error), STK_OK); /* each proves its own */
+    dataset_remove(&set);
+    const sample neither[] = {{6, false, false, false}, {8, false, true, false}, {3, false, true, false}};
+    set = make_set(neither, 3);
+    for (int64_t workers = STK_WORKERS_NONE; workers <= 3; workers += 3 - STK_WORKERS_NONE) {
+        assert_int_equal(load_all(&set, workers, &error), STK_ERROR_DATA);
+        assert_non_null(strstr(error.message, "do not agree"));
+    }
     dataset_remove(&set);
 }
 

@@ -250,6 +250,42 @@ static void classes_keep_both_labels(void **state)
     assert_true(different >= 4);
 }
 
+static float value_of(const epoch *e, int position)
+{
+    float value; /* the first four bytes of a place for labels */
+    memcpy(&value, &e->labels[position], sizeof value);
+    return value;
+}
+
+/* There is no second target: value a x lambda + value b x (1 - lambda). A mirrored image keeps its value. */
+static void values_are_mixed_themselves(void **state)
+{
+    (void)state;
+    static epoch plain, mixed;
+    char path[400];
+    snprintf(path, sizeof path, "%s/values.csv", pairs.root);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs("file,value\n", file);
+    for (int i = 0; i < COUNT; i++)
+        fprintf(file, "%04d.jpg,%d.5\n", i, 10 * i);
+    fclose(file);
+    stk_loader_options options = {.root = path, .batch_size = 5, .augment = BEFORE};
+    read_epoch(options, &plain);
+    options.augment = BEFORE ", " MIXING;
+    read_epoch(options, &mixed);
+    remove(path);
+    int different = 0;
+    for (int a = 0; a < COUNT; a++) {
+        const double lambda = (double)mixed.lambda[a], own = 10 * (double)plain.ids[a] + 0.5;
+        const double others = a + 1 < COUNT || a % 2 ? 10 * (double)plain.ids[a ^ 1] + 0.5 : own;
+        assert_true((double)value_of(&plain, a) == own);
+        assert_true(fabs((double)value_of(&mixed, a) - (own * lambda + others * (1 - lambda))) < 1e-4);
+        different += value_of(&mixed, a) != value_of(&plain, a);
+    }
+    assert_true(different >= 8);
+}
+
 static void damage_file(const char *name)
 {
     char path[400];
@@ -297,6 +333,7 @@ int main(void)
         cmocka_unit_test(a_dropped_last_batch_still_lends_its_partner),
         cmocka_unit_test(resume_finds_the_partner_again),
         cmocka_unit_test(classes_keep_both_labels),
+        cmocka_unit_test(values_are_mixed_themselves),
         cmocka_unit_test(partners_of_skipped_samples_stay_alone),
     };
     return cmocka_run_group_tests(tests, make_sets, remove_sets);

@@ -138,6 +138,17 @@ def overlap_by_split(folder):
     return ("val_split=0.5",)
 
 
+def overlap_by_column(first, second):
+    """A list with a column of parts, where two files of one part have a row of the other one, too."""
+    def make(folder):
+        rows = [f"images/{i:03}.png,{'ab'[i % 2]},{first if i < 8 else second}" for i in range(12)]
+        for i in range(12):
+            write(folder / f"images/{i:03}.png", photo(i))
+        rows += [row.replace(first, second) for row in rows[:2]]
+        write(folder / "labels.csv", "\n".join(["file,label,split", *rows, ""]).encode())
+    return make
+
+
 def binary_masks(folder):
     pairs(folder, values=(0, 255))
 
@@ -184,6 +195,11 @@ def constant_images(folder):
 def classes_without_samples(folder):
     pairs(folder)
     write(folder / "classes.txt", b"sky\nsea\nsand\nrock\n")
+
+
+def similar_classes(folder):
+    for i, name in enumerate(("cat", "Cat", "dog") * 4):
+        write(folder / name / f"{i:03}.png", photo(i))
 
 
 def class_imbalance(folder):
@@ -234,6 +250,20 @@ def mixed_channels(folder):
     write(folder / "dog/gray.png", gray(50))
 
 
+def coarse_values(folder):
+    for i in range(6):
+        write(folder / f"images/{i:03}.png", photo(i))
+    rows = [f"images/{i:03}.png,{1700000000.5 + i}" for i in range(6)]
+    write(folder / "labels.csv", "\n".join(["file,value", *rows, ""]).encode())
+
+
+def unused_columns(folder):
+    for i in range(6):
+        write(folder / f"images/{i:03}.png", photo(i))
+    rows = [f"images/{i:03}.png,{'ab'[i % 2]},p{i},{i}" for i in range(6)]
+    write(folder / "labels.csv", "\n".join(["file,label,patient,visit", *rows, ""]).encode())
+
+
 def left_out(folder):
     pairs(folder)
     write(folder / "masks/999.png", mask((0, 1)))
@@ -241,9 +271,9 @@ def left_out(folder):
 
 FOUND = {maker.__name__: maker for maker in (
     corrupt_samples, mask_ids_out_of_range, labels_missing, part_unusable, train_val_overlap, binary_masks, mask_values, series_nan,
-    no_targets, empty_masks, duplicates, tiny_images, constant_images, classes_without_samples, class_imbalance,
-    points_outside, points_missing, series_gaps, constant_features, misnamed_files, decoder_warnings, mixed_sizes,
-    mixed_channels, left_out)}
+    no_targets, empty_masks, duplicates, tiny_images, constant_images, classes_without_samples, similar_classes, class_imbalance,
+    coarse_values, points_outside, points_missing, series_gaps, constant_features, misnamed_files, decoder_warnings, mixed_sizes,
+    mixed_channels, unused_columns, left_out)}
 
 
 def make(maker, folder):

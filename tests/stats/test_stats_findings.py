@@ -59,7 +59,7 @@ class Findings(unittest.TestCase):
 
     def test_rules_are_all_made(self):
         """The table of rules and the sets made here have the same ids."""
-        source = (pathlib.Path(__file__).parents[2] / "src/session/data_findings.c").read_text()
+        source = (pathlib.Path(__file__).parents[2] / "src/session/stats/data_findings.c").read_text()
         ids = [line.split('"')[1] for line in source.splitlines() if line.startswith('    {"')]
         self.assertEqual(sorted(ids), sorted(stats_sets.FOUND))
 
@@ -82,6 +82,15 @@ class Findings(unittest.TestCase):
         other = json.loads(run("--json", *words, "part=val"))
         self.assertEqual(other["content"]["compared_with"], "train")
         self.assertGreater(other["content"]["in_both"], 0)
+
+    def test_parts_by_a_column(self):
+        """A file in two parts of a list: the second row is bad, and its content is not read."""
+        for first, second in (("train", "val"), ("val", "train")):
+            report, _ = self.look(stats_sets.overlap_by_column(first, second), first)
+            one = [row for row in report["findings"] if row["id"] == "train_val_overlap"][0]
+            self.assertEqual((one["severity"], one["count"]), ("error", 2))
+            self.assertEqual(report["content"]["in_both"], 2)
+            self.assertIn("labels.csv:", one["paths"][first == "train"])
 
     def test_settings_answer(self):
         """A setting that answers a finding ends it."""

@@ -71,6 +71,40 @@ dataset dataset_pairs(int count, int w, int h)
     return set;
 }
 
+/* 255 where the mask of that number has this id. */
+static void put_part(const dataset *set, int number, const char *part, int id, const stk__pixels *ids)
+{
+    char name[32];
+    stk__buffer bytes = {0};
+    const stk__pixels mask = pictures_draw(ids->w, ids->h, 1, 0);
+    for (int i = 0; i < ids->w * ids->h; i++)
+        mask.data[i] = ids->data[i] == id ? 255 : 0;
+    pictures_png_plain(&bytes, mask, PICTURES_FILTER_MIX);
+    snprintf(name, sizeof name, "%05d_%s.png", number, part);
+    put(set, number < 3 ? "CelebAMask-HQ-mask-anno/0" : "CelebAMask-HQ-mask-anno/1", name, &bytes);
+    stk__free(mask.data);
+}
+
+dataset dataset_part_masks(int count, int w, int h)
+{
+    const dataset set = dataset_empty();
+    for (int i = 0; i < count; i++) {
+        char name[32];
+        stk__buffer bytes = {0};
+        const stk__pixels pixels = pictures_draw(w, h, 3, (uint32_t)i + 1),
+                          ids = pictures_draw_mask(w, h, 5, (uint32_t)i + 1);
+        pictures_jpeg(&bytes, pixels, &(pictures_jpeg_options){0});
+        snprintf(name, sizeof name, "%d.jpg", i);
+        put(&set, "CelebA-HQ-img", name, &bytes);
+        put_part(&set, i, "skin", 1, &ids);
+        put_part(&set, i, "l_eye", 2, &ids);
+        put_part(&set, i, "hair", 3, &ids);
+        stk__free(pixels.data);
+        stk__free(ids.data);
+    }
+    return set;
+}
+
 dataset dataset_mixed_sizes(int count)
 {
     const dataset set = dataset_empty();

@@ -15,7 +15,9 @@ typedef struct dataset {
 
 /* images/0000.jpg … and masks/0000.png …, of w x h, ids below 5. */
 dataset dataset_pairs(int count, int w, int h);
-/* The same images of alternating sizes; no masks. */
+/* The same as CelebAMask-HQ has it: CelebA-HQ-img/0.jpg …, and for each masks of three parts. */
+dataset dataset_part_masks(int count, int w, int h);
+/* Images of alternating sizes; no masks. */
 dataset dataset_mixed_sizes(int count);
 /* Series of rows with 3 features and a target. */
 dataset dataset_series(int rows);

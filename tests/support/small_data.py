@@ -3,11 +3,13 @@
 """tests/support/small_data.py KIND FOLDER [COUNT [SIDE]]: a small valid data set, the same every time.
 
 KIND: pairs (images/ + masks/, 19 classes), classes (cat/ and dog/), list (images/ + labels.csv), series
-(series.csv: 4 features and a target), shards (the samples of pairs, one to a shard), tarfile (the samples of pairs
-in three shards, by three formats of Python's tarfile).
+(series.csv: 4 features and a target), values (images/ + labels.csv: ten times the mean brightness of each gray image),
+labels (images/ + labels.csv: any of red, green and blue, which have a square each in the image), shards (the samples
+of pairs, one to a shard), tarfile (the samples of pairs in three shards, by three formats of Python's tarfile).
 """
 import io
 import pathlib
+import random
 import struct
 import sys
 import tarfile
@@ -64,6 +66,33 @@ def make_series(folder, count, _side):
     write(folder / "series.csv", "\n".join(rows + [""]).encode())
 
 
+def make_values(folder, count, side):
+    dice, rows = random.Random(1), ["file,value"]
+    for i in range(count):
+        mean = dice.uniform(20, 230)
+        pixels = bytes(min(255, max(0, round(dice.gauss(mean, 20)))) for _ in range(side * side))
+        write(folder / "images" / f"{i:03}.png", png(side, 1, lambda y: pixels[y * side:]))
+        rows.append(f"{i:03}.png,{10 * sum(pixels) / len(pixels):.3f}")
+    write(folder / "labels.csv", "\n".join(rows + [""]).encode())
+
+
+COLORS = {"red": (220, 30, 30), "green": (30, 220, 30), "blue": (30, 30, 220)}
+
+
+def make_labels(folder, count, side):
+    dice, rows, half = random.Random(2), ["file,tags"], side // 2
+    for i in range(count):
+        tags = [name for name in COLORS if dice.random() < 0.5] or ["red"]
+        pixels = [bytearray(dice.randrange(90, 120) for _ in range(3 * side)) for _ in range(side)]
+        for corner, name in zip(dice.sample([(0, 0), (0, half), (half, 0), (half, half)], len(tags)), tags):
+            for y in range(half):
+                start = 3 * corner[1]
+                pixels[corner[0] + y][start:start + 3 * half] = bytes(COLORS[name]) * half
+        write(folder / "images" / f"{i:03}.png", png(side, 3, lambda y: bytes(pixels[y])))
+        rows.append(f"{i:03}.png,{';'.join(tags)}")
+    write(folder / "labels.csv", "\n".join(rows + [""]).encode())
+
+
 def add_member(shard, name, data):
     member = tarfile.TarInfo(name)
     member.size = len(data)
@@ -89,7 +118,7 @@ def make_tarfile(folder, count, side):
 
 
 MAKERS = {"pairs": make_pairs, "classes": make_classes, "list": make_list, "series": make_series,
-          "shards": make_shards, "tarfile": make_tarfile}
+          "values": make_values, "labels": make_labels, "shards": make_shards, "tarfile": make_tarfile}
 
 if __name__ == "__main__":
     count, side = (int(text) for text in (sys.argv[3:] + ["12", "16"][len(sys.argv) - 3:])[:2])

@@ -18,6 +18,7 @@ import tempfile
 
 SLACK_SHARE, SLACK_BYTES = 0.05, 16e6
 FLOPS_MOST = {"reference": 0.6e9, "onednn": 40e9, "torch": 10e9}  # of a run: a second or two
+RETRIES, LONGER = 2, 3  # of runs in which too little memory was used; epochs are multiplied each time
 ROOTS = {"unet": "faces", "hrnet_w18": "faces", "locator": "captcha", "resnet": "gray", "lstm": "series"}
 
 
@@ -79,6 +80,10 @@ def draw_case(dice, engines):
     return [f"make:{ROOTS[name]}?count={count}", f"run.engine={engine}", "run.device=cpu"] + words
 
 
+def epochs_of(words):
+    return next((int(w.split("=")[1]) for w in words if w.startswith("epochs=")), 1)
+
+
 def run_json(command, folder):
     """(document, peak bytes, message): the JSON on standard output, None after a failure."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
@@ -103,8 +108,24 @@ class Check:
         return run_json([self.stoker, "train", *words, "--plan", "--json", "-q"], folder)
 
     def measure(self, words, plan, folder):
-        """A row, and whether it is within the bound."""
-        report, peak, message = run_json([self.stoker, "train", *words, "--run", "run", "--json", "-q"], folder)
+        """A row, and whether it is within the bound. Slots are planned full, but on a busy machine workers may not come to fill
+        all of them before the run ends: a plan that is too large is measured again with longer runs, which is said in its row.
+        The bound stays. A peak above the plan is never measured again."""
+        row, good = self.measure_once(words, plan, folder, "run")
+        for attempt in range(1, RETRIES + 1):
+            if good or "error" not in row or row["error"] < 0:
+                break
+            longer = [w for w in words if not w.startswith("epochs=")] + [f"epochs={LONGER ** attempt * epochs_of(words)}"]
+            again, good = self.measure_once(longer, plan, folder, f"run{attempt}")
+            if "error" not in again:
+                return again, False
+            again["again"] = attempt
+            if again["peak"] > row["peak"]:
+                row = again
+        return row, good
+
+    def measure_once(self, words, plan, folder, name):
+        report, peak, message = run_json([self.stoker, "train", *words, "--run", name, "--json", "-q"], folder)
         if not report:
             return {"words": words, "failed": message}, False
         planned = plan["planned_memory_bytes"]
@@ -113,6 +134,8 @@ class Check:
 
     def keep(self, row, good, verbose):
         self.rows.append((row, good))
+        if good and row.get("again"):
+            print(f"inside after {row['again']} longer run{'s' if row['again'] > 1 else ''}: {' '.join(row['words'])}", flush=True)
         if good and not verbose:
             return
         words = " ".join(row["words"])
@@ -133,6 +156,9 @@ class Check:
             print(f"{engine}: {len(errors)} cases, planned - measured in MB: least {errors[0]:+.1f}, median "
                   f"{statistics.median(errors):+.1f}, most {errors[-1]:+.1f}")
         bad = sum(not good for _, good in self.rows)
+        again = sum(good and bool(row.get("again")) for row, good in self.rows)
+        if again:
+            print(f"{again} of them inside in a longer run only: workers had not filled all slots")
         print(f"{len(self.rows) - bad} passed, {bad} failed")
         return bad
 

@@ -167,6 +167,9 @@ def saves_when_memory_runs_out(work):
     small = "late 0\ngpu 0 memory 12000000\n"
     _, said = train(work, "never", *SMALL, *more, status=1, script=small)
     assert "training needs about " in said and "cuda:0 has " in said and "batch_size=" in said, said
+    # Nothing is allocated before: the batches alone are too large for it.
+    _, said = train(work, "never", *SMALL, *more, "data.batch_size=64", "data.prefetch_factor=8", status=1, script="late 0\ngpu 0 memory 2000000\n")
+    assert "training needs about " in said and "cuda:0 has " in said, said
     _, said = train(work, "never", *SMALL, *more, "run.force=true", status=1, script=small)
     assert "out of memory" in said and "data.batch_size" in said, said
 

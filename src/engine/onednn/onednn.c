@@ -39,6 +39,8 @@ static const stk__onednn_kind *const kinds[STK_OP_COUNT] = {
     [STK_OP_TOP_K] = &stk__onednn_top_k,
     [STK_OP_POINT_ERROR] = &stk__onednn_point_error,
     [STK_OP_VALUE_ERROR] = &stk__onednn_values,
+    [STK_OP_BCE] = &stk__onednn_labels,
+    [STK_OP_LABEL_HITS] = &stk__onednn_labels,
 };
 
 static void close_engine(stk__engine *engine)

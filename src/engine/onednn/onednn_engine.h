@@ -33,8 +33,8 @@ typedef struct stk__onednn_kind {
 extern const stk__onednn_kind stk__onednn_weighted, stk__onednn_conv_transpose, stk__onednn_norm,
     stk__onednn_eltwise, stk__onednn_pool, stk__onednn_max_pool, stk__onednn_add, stk__onednn_relu,
     stk__onednn_concat, stk__onednn_resize, stk__onednn_dropout, stk__onednn_lstm, stk__onednn_affine,
-    stk__onednn_cross_entropy, stk__onednn_values, stk__onednn_points, stk__onednn_confusion,
-    stk__onednn_top_k, stk__onednn_point_error;
+    stk__onednn_cross_entropy, stk__onednn_values, stk__onednn_labels, stk__onednn_points,
+    stk__onednn_confusion, stk__onednn_top_k, stk__onednn_point_error;
 
 bool stk__onednn_choose(stk__op *op, const char *method); /* see stk__op_choose */
 stk_status stk__onednn_update(stk__engine *engine, const stk__update *update, stk_error *error);

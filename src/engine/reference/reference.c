@@ -37,6 +37,8 @@ static const stk__reference_kernel *const kernels[STK_OP_COUNT] = {
     [STK_OP_TOP_K] = &stk__reference_top_k,
     [STK_OP_POINT_ERROR] = &stk__reference_point_error,
     [STK_OP_VALUE_ERROR] = &stk__reference_value_error,
+    [STK_OP_BCE] = &stk__reference_bce,
+    [STK_OP_LABEL_HITS] = &stk__reference_label_hits,
 };
 
 static stk_status open_engine(stk__engine **engine, const stk__engine_options *options, stk_error *error)

@@ -52,8 +52,8 @@ extern const stk__reference_kernel stk__reference_conv, stk__reference_conv_tran
     stk__reference_gelu, stk__reference_sigmoid, stk__reference_tanh, stk__reference_dropout,
     stk__reference_max_pool, stk__reference_avg_pool, stk__reference_global_pool, stk__reference_resize,
     stk__reference_add, stk__reference_concat, stk__reference_lstm, stk__reference_cross_entropy,
-    stk__reference_values, stk__reference_points, stk__reference_confusion, stk__reference_top_k,
-    stk__reference_point_error, stk__reference_value_error;
+    stk__reference_values, stk__reference_bce, stk__reference_label_hits, stk__reference_points,
+    stk__reference_confusion, stk__reference_top_k, stk__reference_point_error, stk__reference_value_error;
 
 stk_status stk__reference_update(stk__engine *engine, const stk__update *update, stk_error *error);
 stk_status stk__reference_average(stk__engine *engine, const stk__tensor_list *average,

@@ -143,5 +143,36 @@ static void values_forward(const stk__op *op, const stk__op_io *io)
     }
 }
 
+static double bce_loss(double x, double t)
+{
+    return fmax(x, 0) - x * t + log1p(exp(-fabs(x)));
+}
+
+static double sigmoid(double x)
+{
+    return x < 0 ? exp(x) / (1 + exp(x)) : 1 / (1 + exp(-x));
+}
+
+static void bce_forward(const stk__op *op, const stk__op_io *io)
+{
+    const int64_t classes = op->spec.classes, count = op->spec.input[0].dim[0] * classes;
+    const float *x = stk__reference_f32(io->x[0]), *target = stk__reference_f32(io->x[STK_LOSS_TARGET]);
+    float *dx = stk__reference_dx(io, 0);
+    double sums[STK_LOSS_SUMS] = {0};
+    for (int64_t i = 0; i < count; i++) {
+        const double weight = stk__reference_listed(io->x[STK_LOSS_WEIGHTS], i / classes);
+        if (weight == 0) continue;
+        sums[STK_LOSS_NUMERATOR] += weight * bce_loss(x[i], target[i]);
+        sums[STK_LOSS_DENOMINATOR] += weight;
+    }
+    const double factor = stk__reference_finish(io, sums);
+    for (int64_t i = 0; dx && i < count; i++) {
+        const double weight = stk__reference_listed(io->x[STK_LOSS_WEIGHTS], i / classes);
+        dx[i] = 0;
+        if (weight != 0) dx[i] = (float)(factor * weight * (sigmoid(x[i]) - target[i]));
+    }
+}
+
+const stk__reference_kernel stk__reference_bce = {bce_forward, NULL, NULL};
 const stk__reference_kernel stk__reference_cross_entropy = {cross_entropy_forward, NULL, NULL};
 const stk__reference_kernel stk__reference_values = {values_forward, NULL, NULL};

@@ -68,6 +68,20 @@ static void value_error_forward(const stk__op *op, const stk__op_io *io)
     }
 }
 
+static void label_hits_forward(const stk__op *op, const stk__op_io *io)
+{
+    const int64_t classes = op->spec.classes;
+    const float *x = stk__reference_f32(io->x[0]), *target = stk__reference_f32(io->x[STK_LOSS_TARGET]);
+    int64_t *y = io->y->memory;
+    for (int64_t i = 0; i < op->spec.input[0].dim[0] * classes; i++) {
+        if (stk__reference_listed(io->x[STK_LOSS_WEIGHTS], i / classes) == 0) continue;
+        y[0] += x[i] > 0 && target[i] > 0.5F;
+        y[1] += x[i] > 0;
+        y[2] += target[i] > 0.5F;
+    }
+}
+
+const stk__reference_kernel stk__reference_label_hits = {label_hits_forward, NULL, NULL};
 const stk__reference_kernel stk__reference_confusion = {confusion_forward, NULL, NULL};
 const stk__reference_kernel stk__reference_top_k = {top_k_forward, NULL, NULL};
 const stk__reference_kernel stk__reference_value_error = {value_error_forward, NULL, NULL};

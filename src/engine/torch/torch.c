@@ -37,6 +37,8 @@ static const stk__torch_op_kind *const kinds[STK_OP_COUNT] = {
     [STK_OP_TOP_K] = &stk__torch_metric,
     [STK_OP_POINT_ERROR] = &stk__torch_metric,
     [STK_OP_VALUE_ERROR] = &stk__torch_metric,
+    [STK_OP_BCE] = &stk__torch_labels,
+    [STK_OP_LABEL_HITS] = &stk__torch_metric,
 };
 
 /* Both belong to the calling thread; no gradients are recorded, the explicit operators are called instead. */

@@ -48,7 +48,7 @@ typedef struct stk__torch_op_kind {
 extern const stk__torch_op_kind stk__torch_conv, stk__torch_linear, stk__torch_norm, stk__torch_affine,
     stk__torch_activation, stk__torch_max_pool, stk__torch_avg_pool, stk__torch_global_pool,
     stk__torch_add_op, stk__torch_concat, stk__torch_resize, stk__torch_dropout, stk__torch_lstm,
-    stk__torch_cross_entropy, stk__torch_values, stk__torch_points, stk__torch_metric;
+    stk__torch_cross_entropy, stk__torch_values, stk__torch_labels, stk__torch_points, stk__torch_metric;
 
 /* As stk__engine_ops has them; the host sees a kernel as [o i h w]. */
 stk_status stk__torch_layout_map(stk__tensor *tensor, stk_tensor *view, stk_error *error);

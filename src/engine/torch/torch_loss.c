@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Losses of values, and what all losses share. */
+/* Losses of values and labels, and what all losses share. */
 #include "engine/torch/torch_loss.h"
 
 stk__torch_handle stk__torch_ids(stk__torch_scope *scope, const stk__tensor *ids, const stk__shape *shape)
@@ -115,4 +115,43 @@ static stk_status values_forward(stk__op *op, const stk__op_io *io, stk_error *f
     return stk__torch_end(&s);
 }
 
+/* A copy that can be written to, without the samples of weight 0. */
+static stk__torch_handle kept_copy(stk__torch_scope *s, const stk__tensor *tensor, const stk__shape *shape,
+                                   stk__torch_handle weights)
+{
+    const stk__torch_handle copy =
+        stk__torch_multiply(s, stk__torch_shaped(s, tensor, shape), stk__torch_number(s, 1));
+    stk__torch_leave_out(s, copy, weights);
+    return copy;
+}
+
+/* The loss of a sample that is left out is log 2, of weight 0. */
+static stk_status labels_forward(stk__op *op, const stk__op_io *io, stk_error *failure)
+{
+    enum { REDUCE_NONE };
+    const stk__shape *shape = &op->spec.input[0];
+    stk__torch_scope s = stk__torch_begin(op->engine, failure);
+    const stk__torch_handle weights = stk__torch_per_sample(&s, io->x[STK_LOSS_WEIGHTS], 2);
+    const stk__torch_handle x = kept_copy(&s, io->x[0], shape, weights),
+                            target = kept_copy(&s, io->x[STK_LOSS_TARGET], shape, weights);
+    stk__torch_handle loss =
+        STK_TORCH_RUN(&s, "aten::binary_cross_entropy_with_logits", "", STK_TORCH_T(x), STK_TORCH_T(target),
+                      STK_TORCH_NOTHING, STK_TORCH_NOTHING, STK_TORCH_I(REDUCE_NONE));
+    stk__torch_handle counts =
+        STK_TORCH_RUN(&s, "aten::ones_like", "", STK_TORCH_T(x), STK_TORCH_NOTHING, STK_TORCH_NOTHING,
+                      STK_TORCH_NOTHING, STK_TORCH_NOTHING, STK_TORCH_NOTHING);
+    if (weights) loss = stk__torch_multiply(&s, loss, weights);
+    if (weights) counts = stk__torch_multiply(&s, counts, weights);
+    const stk__torch_handle factor =
+        stk__torch_finish(&s, io, stk__torch_sum(&s, loss), stk__torch_sum(&s, counts));
+    if (stk__torch_at(io->dx, 0)) {
+        const stk__torch_handle slope = STK_TORCH_RUN(&s, "aten::sigmoid", "", STK_TORCH_T(x));
+        stk__torch_add(&s, slope, target, -1);
+        STK_TORCH_RUN(&s, "aten::mul", "out", STK_TORCH_T(stk__torch_multiply(&s, slope, counts)),
+                      STK_TORCH_T(factor), STK_TORCH_T(stk__torch_shaped(&s, io->dx[0], shape)));
+    }
+    return stk__torch_end(&s);
+}
+
+const stk__torch_op_kind stk__torch_labels = {labels_forward, NULL, NULL};
 const stk__torch_op_kind stk__torch_values = {values_forward, NULL, NULL};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Metrics of classes and values. They stay on the device: sums are added to y there, and the host never reads
- * a value here. */
+/* Metrics of classes, values and labels. They stay on the device: sums are added to y there, and the host
+ * never reads a value here. */
 #include "engine/torch/torch_metric.h"
 
 #include <math.h>
@@ -176,6 +176,27 @@ static stk_status value_error(stk__op *op, const stk__op_io *io, stk_error *erro
     return stk__torch_end(&s);
 }
 
+/* --- labels ----------------------------------------------------------------------------------------------
+ */
+
+static stk_status label_hits(stk__op *op, const stk__op_io *io, stk_error *error)
+{
+    const stk__shape *shape = &op->spec.input[0];
+    stk__torch_scope s = stk__torch_begin(op->engine, error);
+    const stk__torch_handle weighs = stk__torch_has_weight(&s, io, 2);
+    stk__torch_handle said = stk__torch_compare(&s, "aten::gt", stk__torch_shaped(&s, io->x[0], shape),
+                                                stk__torch_number(&s, 0)),
+                      truth = stk__torch_compare(&s, "aten::gt",
+                                                 stk__torch_shaped(&s, io->x[STK_LOSS_TARGET], shape),
+                                                 stk__torch_number(&s, 0.5));
+    if (weighs) said = stk__torch_both(&s, said, weighs);
+    if (weighs) truth = stk__torch_both(&s, truth, weighs);
+    stk__torch_tally(&s, io, 0, stk__torch_both(&s, said, truth));
+    stk__torch_tally(&s, io, 1, said);
+    stk__torch_tally(&s, io, 2, truth);
+    return stk__torch_end(&s);
+}
+
 static stk_status forward(stk__op *op, const stk__op_io *io, stk_error *error)
 {
     switch (op->spec.kind) {
@@ -185,6 +206,8 @@ static stk_status forward(stk__op *op, const stk__op_io *io, stk_error *error)
         return top_k(op, io, error);
     case STK_OP_POINT_ERROR:
         return stk__torch_point_error(op, io, error);
+    case STK_OP_LABEL_HITS:
+        return label_hits(op, io, error);
     default:
         return value_error(op, io, error);
     }

@@ -5,7 +5,7 @@
 
 #include "core/number.h"
 #include "core/text.h"
-#include "source/list.h"
+#include "source/list/list.h"
 
 #include <jansson.h>
 #include <math.h>

@@ -11,12 +11,11 @@
 #include <string.h>
 
 static const char *const tasks[] = {
-    [STK_TASK_SEGMENTATION] = "segmentation",
-    [STK_TASK_POINTS] = "points",
-    [STK_TASK_CLASSIFICATION] = "classification",
-    [STK_TASK_REGRESSION] = "regression",
+    [STK_TASK_SEGMENTATION] = "segmentation",         [STK_TASK_POINTS] = "points",
+    [STK_TASK_CLASSIFICATION] = "classification",     [STK_TASK_REGRESSION] = "regression",
+    [STK_TASK_IMAGE_REGRESSION] = "image_regression", [STK_TASK_MULTILABEL] = "multilabel",
 };
-enum { TASKS = sizeof tasks / sizeof tasks[0], MULTIPLE_MOST = 4096 };
+enum { MULTIPLE_MOST = 4096 };
 
 const char *stk__task_word(stk__task task)
 {
@@ -31,20 +30,37 @@ const char *stk__network_names(int index)
     return index >= 0 && index < count ? stk__networks_shipped[index].name : NULL;
 }
 
-static stk_status read_task(stk__network_reader *r, const stk__node *node)
+static stk_status find_task(stk__network_reader *r, const stk__node *node, stk__task *task)
 {
+    STK__TRY(stk__network_want(r, node, STK_NODE_TEXT));
     stk__nearest nearest = {.word = node->text};
-    for (int i = 0; i < TASKS; i++) {
+    for (int i = 0; i < STK_TASK_COUNT; i++) {
         stk__nearest_offer(&nearest, tasks[i]);
-        r->network->task = (stk__task)i;
+        *task = (stk__task)i;
         if (strcmp(tasks[i], node->text) == 0) return STK_OK;
     }
     stk__network_refuse(r, node->mark, "unknown task '%s'", node->text);
     if (nearest.best)
         stk__network_suggest(r, nearest.best);
     else
-        stk__error_hint(r->error, "tasks are segmentation, points, classification and regression");
+        stk__error_hint(r->error,
+                        "tasks are segmentation, points, classification, multilabel, regression and "
+                        "image_regression");
     return STK_ERROR_CONFIG;
+}
+
+/* One task, or a list of those that the network can be for: the data's one is taken, else the first. */
+static stk_status read_task(stk__network_reader *r, const stk__node *node)
+{
+    stk__task *task = &r->network->task, other;
+    if (node->kind != STK_NODE_LIST) return find_task(r, node, task);
+    if (!node->first) return stk__network_refuse(r, node->mark, "the list of tasks is empty");
+    STK__TRY(find_task(r, node->first, task));
+    for (const stk__node *next = node->first->next; next; next = next->next) {
+        STK__TRY(find_task(r, next, &other));
+        if (r->request->task && *r->request->task == other) *task = other;
+    }
+    return STK_OK;
 }
 
 static stk_status read_text(stk__network_reader *r, const char *key, const char **text)
@@ -89,7 +105,6 @@ static stk_status read_head(stk__network_reader *r)
     const stk__node *task = stk__node_find(r->root, "task");
     STK__TRY(read_text(r, "name", &r->network->name));
     STK__TRY(read_text(r, "about", &r->network->about));
-    STK__TRY(stk__network_want(r, task, STK_NODE_TEXT));
     return read_task(r, task);
 }
 

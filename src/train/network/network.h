@@ -12,10 +12,13 @@
 enum { STK_LAYER_INPUT = -1 }; /* as a layer's input: what the network is given */
 
 typedef enum stk__task {
-    STK_TASK_SEGMENTATION,   /* pictures to a class per pixel */
-    STK_TASK_POINTS,         /* pictures to points */
-    STK_TASK_CLASSIFICATION, /* pictures to one class */
-    STK_TASK_REGRESSION      /* windows to one value */
+    STK_TASK_SEGMENTATION,     /* pictures to a class per pixel */
+    STK_TASK_POINTS,           /* pictures to points */
+    STK_TASK_CLASSIFICATION,   /* pictures to one class */
+    STK_TASK_REGRESSION,       /* windows to one value */
+    STK_TASK_IMAGE_REGRESSION, /* pictures to one value */
+    STK_TASK_MULTILABEL,       /* pictures to any number of classes */
+    STK_TASK_COUNT
 } stk__task;
 
 typedef struct stk__layer {
@@ -50,13 +53,15 @@ typedef struct stk__network_setting {
 } stk__network_setting;
 
 typedef struct stk__network_request {
-    const char *name; /* of a shipped network, or … */
-    const char *file; /* … a user's file, or … */
-    const char *text; /* … the text itself, for tests */
+    const char *name;      /* of a shipped network, or … */
+    const char *file;      /* … a user's file, or … */
+    const char *text;      /* … the text itself, for tests */
+    const stk__task *task; /* what the data is for: chosen if the network has it; NULL: its first one */
     /* By the user: an option that the network does not have, or a value out of its range, is an error naming
      * those it has. */
     const stk__network_setting *settings;
     int setting_count;
+    const char *const *places; /* [setting_count]: where the user wrote them, for messages; NULL: unknown */
     /* Known from the data (image_h, image_w, image_c, num_classes, points, features, window): overrides the
      * default of an option of that name, is overridden by settings; can be used in expressions in any case.
      */

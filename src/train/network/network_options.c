@@ -27,6 +27,11 @@ static const stk__network_setting *find_setting(const stk__network_setting *sett
     return NULL;
 }
 
+static const char *place_of(const stk__network_request *request, const stk__network_setting *setting)
+{
+    return request->places ? request->places[setting - request->settings] : NULL;
+}
+
 static stk_status check_word(const stk__network_reader *r, const stk__node *entry)
 {
     /* Words of expressions, and keys of the section `model` that are not options of networks. */
@@ -83,7 +88,10 @@ static stk_status override(const stk__network_reader *r, stk__network_option *op
     option->asked = asked;
     if (asked) {
         option->value = asked->value;
-        return check_range(r, option, mark, "the setting");
+        const stk_status status = check_range(r, option, mark, "the setting");
+        const char *place = place_of(q, asked);
+        if (status != STK_OK && place) stk__error_place(r->error, "%s", place);
+        return status;
     }
     if (!fact) return STK_OK;
     option->value = fact->value;
@@ -108,9 +116,10 @@ static stk_status read_option(stk__network_reader *r, const stk__node *entry, st
     return override(r, option, value->mark);
 }
 
-static stk_status refuse_setting(const stk__network_reader *r, const char *name)
+static stk_status refuse_setting(const stk__network_reader *r, const stk__network_setting *setting)
 {
     const stk__network *network = r->network;
+    const char *name = setting->name;
     stk__nearest nearest = {.word = name};
     char list[200] = "";
     size_t at = 0;
@@ -121,7 +130,8 @@ static stk_status refuse_setting(const stk__network_reader *r, const char *name)
                                    network->options[i].name);
     }
     stk__fail(r->error, STK_ERROR_CONFIG, "the network '%s' has no option '%s'", network->name, name);
-    stk__error_place(r->error, "%s", network->place);
+    const char *place = place_of(r->request, setting);
+    stk__error_place(r->error, "%s", place ? place : network->place);
     if (nearest.best)
         stk__error_hint(r->error, "did you mean '%s'? it has %s", nearest.best, list);
     else
@@ -173,7 +183,7 @@ stk_status stk__network_read_options(stk__network_reader *r)
     }
     for (int i = 0; i < r->request->setting_count; i++)
         if (!has_option(network, r->request->settings[i].name))
-            return refuse_setting(r, r->request->settings[i].name);
+            return refuse_setting(r, &r->request->settings[i]);
     bind_all(r);
     return STK_OK;
 }

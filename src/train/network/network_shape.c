@@ -60,6 +60,9 @@ static bool fits_task(stk__task task, const stk__shape *output, const char **wan
     case STK_TASK_CLASSIFICATION:
         *wants = "classification needs an output of shape [n classes]";
         return output->ndim == 2;
+    case STK_TASK_MULTILABEL:
+        *wants = "multilabel needs an output of shape [n classes]";
+        return output->ndim == 2;
     default:
         *wants = "regression needs an output of shape [n 1]";
         return output->ndim == 2 && output->dim[1] == 1;

@@ -114,9 +114,9 @@ stk_status stk__pass_backward(stk__pass *pass, const stk__pass_feed *feed, stk_e
 /* The prediction of the last forward pass; it lives until the next pass, forward or backward. */
 stk__tensor *stk__pass_output(const stk__pass *pass);
 
-/* Prints the report the way `stoker train --plan` shows it, wrapped to nothing: a row a layer, then sums; of
- * a pass that is bound with the model's memory. */
-stk_status stk__pass_print(const stk__pass *pass, const stk__network *network, stk__buffer *text,
+/* Prints the report the way `stoker train --plan` shows it: a row a layer, broken between cells where it is
+ * wider than so many columns (0: never), then sums; of a pass that is bound with the model's memory. */
+stk_status stk__pass_print(const stk__pass *pass, const stk__network *network, int columns, stk__buffer *text,
                            stk_error *error);
 
 #endif

@@ -103,6 +103,11 @@ static bool is_number(int which)
     return which == COLUMN_PARAMS || which == COLUMN_FLOPS || which == COLUMN_MEMORY;
 }
 
+typedef struct layout {
+    int width[COLUMN_COUNT];
+    int columns;
+} layout;
+
 static void widen(int width[COLUMN_COUNT], const line *l)
 {
     for (int i = 0; i < COLUMN_COUNT; i++) {
@@ -111,31 +116,42 @@ static void widen(int width[COLUMN_COUNT], const line *l)
     }
 }
 
-static stk_status print_line(const line *l, const int width[COLUMN_COUNT], stk__buffer *text,
-                             stk_error *error)
+/* Columns of cell i with what is before it, when so many are used; 0: it begins another line, indented. */
+static int place_cell(int i, int used, int wide, int columns)
 {
-    int last = COLUMN_MEMORY;
+    enum { INDENT = 4 };
+    if (i == 0) return wide;
+    return columns && used + 2 + wide > columns && used > INDENT ? 0 : used + 2 + wide;
+}
+
+/* columns: of the terminal; 0: any. All rows are broken at the same cells, but for the note. */
+static stk_status print_line(const line *l, const layout *form, stk__buffer *text, stk_error *error)
+{
+    int last = COLUMN_MEMORY, used = 0;
     if (l->cell[COLUMN_NOTE][0]) last = COLUMN_NOTE;
     for (int i = 0; i <= last; i++) {
-        const int room = i == COLUMN_NOTE ? 0 : is_number(i) ? width[i] : -width[i];
-        STK__TRY(append(text, error, "%s%*s", i ? "  " : "", room, l->cell[i]));
+        const int wide = i == COLUMN_NOTE ? (int)strlen(l->cell[i]) : form->width[i];
+        const int room = i == COLUMN_NOTE ? 0 : is_number(i) ? wide : -wide;
+        const int next = place_cell(i, used, wide, form->columns);
+        STK__TRY(append(text, error, "%s%*s", !i ? "" : next ? "  " : "\n    ", room, l->cell[i]));
+        used = next ? next : 4 + wide;
     }
     return append(text, error, "\n");
 }
 
-static stk_status print_layers(const stk__pass *pass, stk__buffer *text, stk_error *error)
+static stk_status print_layers(const stk__pass *pass, int columns, stk__buffer *text, stk_error *error)
 {
-    int width[COLUMN_COUNT] = {0};
+    layout form = {.columns = columns};
     line l;
-    widen(width, &heading);
+    widen(form.width, &heading);
     for (int i = 0; i < pass->graph.count; i++) {
         fill_line(&l, pass, i);
-        widen(width, &l);
+        widen(form.width, &l);
     }
-    STK__TRY(print_line(&heading, width, text, error));
+    STK__TRY(print_line(&heading, &form, text, error));
     for (int i = 0; i < pass->graph.count; i++) {
         fill_line(&l, pass, i);
-        STK__TRY(print_line(&l, width, text, error));
+        STK__TRY(print_line(&l, &form, text, error));
     }
     return STK_OK;
 }
@@ -211,12 +227,12 @@ static stk_status print_memory(const stk__pass *pass, stk__buffer *text, stk_err
     return pass->model ? print_part("total", all, text, error) : STK_OK;
 }
 
-stk_status stk__pass_print(const stk__pass *pass, const stk__network *network, stk__buffer *text,
+stk_status stk__pass_print(const stk__pass *pass, const stk__network *network, int columns, stk__buffer *text,
                            stk_error *error)
 {
     STK__TRY(append(text, error, "%s: %s%s%s\n\n", network->name, stk__task_word(network->task),
                     network->about ? ", " : "", network->about ? network->about : ""));
-    STK__TRY(print_layers(pass, text, error));
+    STK__TRY(print_layers(pass, columns, text, error));
     STK__TRY(print_sums(pass, text, error));
     if (pass->training) STK__TRY(print_trade(pass, text, error));
     return print_memory(pass, text, error);

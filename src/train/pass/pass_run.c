@@ -13,23 +13,23 @@ static stk__tensor *tensor_at(const stk__pass *pass, const stk__pass_feed *feed,
 }
 
 /* The tensors of one run; io points into it. */
-typedef struct hands {
+typedef struct op_tensors {
     stk__tensor *x[STK_OP_INPUTS], *dx[STK_OP_INPUTS];
     stk__tensor *param[STK_OP_PARAMS], *dparam[STK_OP_PARAMS];
     stk__tensor *buffer[STK_OP_BUFFERS];
     stk__op_io io;
-} hands;
+} op_tensors;
 
-static void fill_hands(hands *h, const stk__pass *pass, const stk__pass_step *step,
-                       const stk__pass_feed *feed)
+static void fill_tensors(op_tensors *t, const stk__pass *pass, const stk__pass_step *step,
+                         const stk__pass_feed *feed)
 {
-    *h = (hands){0};
+    *t = (op_tensors){0};
     for (int i = 0; i < STK_OP_INPUTS; i++) {
-        h->x[i] = tensor_at(pass, feed, step->x[i]);
-        h->dx[i] = tensor_at(pass, feed, step->dx[i]);
+        t->x[i] = tensor_at(pass, feed, step->x[i]);
+        t->dx[i] = tensor_at(pass, feed, step->dx[i]);
     }
-    h->io = (stk__op_io){.x = h->x,
-                         .dx = h->dx,
+    t->io = (stk__op_io){.x = t->x,
+                         .dx = t->dx,
                          .y = tensor_at(pass, feed, step->y),
                          .dy = tensor_at(pass, feed, step->dy),
                          .dy2 = tensor_at(pass, feed, step->dy2),
@@ -45,50 +45,50 @@ static void fill_hands(hands *h, const stk__pass *pass, const stk__pass_step *st
 }
 
 /* Values are looked up with every run: the model may have exchanged them with their averages. */
-static void fill_parameters(hands *h, const stk__pass *pass, int layer)
+static void fill_parameters(op_tensors *t, const stk__pass *pass, int layer)
 {
     const stk__op_form *form = &pass->forms[layer];
     const stk__model_tensor *tensors = &pass->model->tensors[pass->model->layer_first[layer]];
     for (int i = 0; i < form->param_count; i++) {
-        h->param[i] = tensors[i].value;
-        h->dparam[i] = tensors[i].grad;
+        t->param[i] = tensors[i].value;
+        t->dparam[i] = tensors[i].grad;
     }
     for (int i = 0; i < form->buffer_count; i++)
-        h->buffer[i] = tensors[form->param_count + i].value;
-    if (form->param_count) h->io.param = h->param;
-    if (form->param_count) h->io.dparam = h->dparam;
-    if (form->buffer_count) h->io.buffer = h->buffer;
+        t->buffer[i] = tensors[form->param_count + i].value;
+    if (form->param_count) t->io.param = t->param;
+    if (form->param_count) t->io.dparam = t->dparam;
+    if (form->buffer_count) t->io.buffer = t->buffer;
 }
 
 static stk_status run_layer(const stk__pass *pass, const stk__pass_step *step, const stk__pass_feed *feed,
                             stk_error *error)
 {
-    hands h;
-    fill_hands(&h, pass, step, feed);
-    fill_parameters(&h, pass, step->layer);
+    op_tensors t;
+    fill_tensors(&t, pass, step, feed);
+    fill_parameters(&t, pass, step->layer);
     stk__op *op = pass->ops[step->layer];
-    if (op->spec.kind == STK_OP_BATCH_NORM && pass->graph.nodes[step->layer].frozen) h.io.training = false;
-    if (step->action == STK_STEP_BACKWARD) return stk__op_backward(op, &h.io, error);
-    h.io.dx = NULL;
+    if (op->spec.kind == STK_OP_BATCH_NORM && pass->graph.nodes[step->layer].frozen) t.io.training = false;
+    if (step->action == STK_STEP_BACKWARD) return stk__op_backward(op, &t.io, error);
+    t.io.dx = NULL;
     if (step->join != STK_VALUE_NONE) {
-        h.io.plus = tensor_at(pass, feed, step->plus);
-        h.io.plus_relu = pass->graph.nodes[step->join].relu;
+        t.io.plus = tensor_at(pass, feed, step->plus);
+        t.io.plus_relu = pass->graph.nodes[step->join].relu;
     }
-    return stk__op_forward(op, &h.io, error);
+    return stk__op_forward(op, &t.io, error);
 }
 
 static stk_status run_judge(const stk__pass *pass, const stk__pass_step *step, const stk__pass_feed *feed,
                             stk_error *error)
 {
     const bool loss = step->action == STK_STEP_LOSS;
-    hands h;
-    fill_hands(&h, pass, step, feed);
+    op_tensors t;
+    fill_tensors(&t, pass, step, feed);
     for (int i = STK_LOSS_TARGET; i < STK_LOSS_INPUTS; i++)
-        h.x[i] = feed->target[i];
-    h.io.y = loss ? feed->loss_sums : feed->metric_sums;
-    if (!h.io.y) return STK_OK;
-    if (!h.dx[0]) h.io.dx = NULL;
-    return stk__op_forward(loss ? pass->loss : pass->metric, &h.io, error);
+        t.x[i] = feed->target[i];
+    t.io.y = loss ? feed->loss_sums : feed->metric_sums;
+    if (!t.io.y) return STK_OK;
+    if (!t.dx[0]) t.io.dx = NULL;
+    return stk__op_forward(loss ? pass->loss : pass->metric, &t.io, error);
 }
 
 static stk_status run_step(const stk__pass *pass, const stk__pass_step *step, const stk__pass_feed *feed,

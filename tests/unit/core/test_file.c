@@ -146,6 +146,25 @@ static void reads_come_as_they_like(void **state)
     expect_content(below("nothing"), 1, "");
 }
 
+/* In pieces, too; the limit is the file's own. */
+static void files_are_read_one_behind_the_other(void **state)
+{
+    (void)state;
+    static const uint8_t zeros[64];
+    stk__buffer buffer = {0};
+    workspace_put(&home, "ten", "0123456789");
+    memset(&reads, 0, sizeof reads);
+    reads.piece_bytes = 3;
+    assert_int_equal(stk__file_read(below("ten"), 10, &buffer, NULL), STK_OK);
+    assert_int_equal(stk__file_append(below("ten"), 10, &buffer, NULL), STK_OK);
+    assert_int_equal(buffer.size_bytes, 20);
+    assert_memory_equal(buffer.data, "01234567890123456789", 20);
+    assert_memory_equal(buffer.data + 20, zeros, sizeof zeros);
+    assert_int_equal(stk__file_append(below("ten"), 9, &buffer, NULL), STK_ERROR_SAMPLE);
+    memset(&reads, 0, sizeof reads);
+    stk__buffer_fini(&buffer);
+}
+
 /* Files of /proc say that they have no bytes: they are read until nothing comes any more. */
 static void files_without_a_size_are_read_to_their_end(void **state)
 {
@@ -324,6 +343,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_is_read_whole_with_zeros_behind),
         cmocka_unit_test(reads_come_as_they_like),
+        cmocka_unit_test(files_are_read_one_behind_the_other),
         cmocka_unit_test(files_without_a_size_are_read_to_their_end),
         cmocka_unit_test(what_is_not_a_readable_file_is_named),
         cmocka_unit_test(too_many_open_files_is_not_the_samples_fault),

@@ -58,11 +58,13 @@ static inline stk_status rig_tensors(rig *r, stk_error *error)
         STK__TRY(rig_tensor(r, &spec->input[i], STK_DTYPE_F32, &r->dx[i], error));
     }
     const stk__shape *x = &spec->input[0], ids = {1, {x->dim[0]}};
-    const stk__shape target = {
-        1,
-        {spec->classes ? stk__shape_count(x) / spec->classes : x->dim[0] * (x->ndim == 4 ? x->dim[3] : 1)}};
-    if (judges)
-        STK__TRY(rig_tensor(r, &target, spec->classes ? STK_DTYPE_I64 : STK_DTYPE_F32, &r->x[1], error));
+    const bool labels = spec->kind == STK_OP_BCE || spec->kind == STK_OP_LABEL_HITS;
+    const bool classes = spec->classes && !labels;
+    const stk__shape target = {1,
+                               {labels    ? stk__shape_count(x)
+                                : classes ? stk__shape_count(x) / spec->classes
+                                          : x->dim[0] * (x->ndim == 4 ? x->dim[3] : 1)}};
+    if (judges) STK__TRY(rig_tensor(r, &target, classes ? STK_DTYPE_I64 : STK_DTYPE_F32, &r->x[1], error));
     STK__TRY(rig_tensor(r, &form->output, form->output_dtype, &r->y, error));
     STK__TRY(rig_tensor(r, &form->output, form->output_dtype, &r->dy, error));
     STK__TRY(rig_tensor(r, &ids, STK_DTYPE_I64, &r->ids, error));
@@ -156,6 +158,7 @@ static inline stk__op_spec rig_spec(stk__op_kind kind)
     const bool values = (kind >= STK_OP_L1 && kind <= STK_OP_SMOOTH_L1) || kind == STK_OP_VALUE_ERROR;
     if (kind == STK_OP_LINEAR) spec.input[0] = (stk__shape){2, {12, 10}};
     if (kind == STK_OP_LSTM) spec.input[0] = (stk__shape){3, {5, 6, 4}};
+    if (kind == STK_OP_BCE || kind == STK_OP_LABEL_HITS) spec.input[0] = (stk__shape){2, {12, 5}};
     if (values) spec.input[0] = (stk__shape){2, {12, 1}};
     return spec;
 }

@@ -82,6 +82,8 @@ static const shaped shapes[] = {
     {{.kind = STK_OP_TOP_K, .input = {{2, {4, 10}}}}, {1, {3}}},
     {{.kind = STK_OP_POINT_ERROR, .input = PICTURE(1, 4, 5, 3), .image_size = {8, 9}}, {1, {3}}},
     {{.kind = STK_OP_VALUE_ERROR, .input = {{2, {4, 1}}}}, {1, {5}}},
+    {{.kind = STK_OP_BCE, .input = {{2, {4, 7}}}}, {1, {2}}},
+    {{.kind = STK_OP_LABEL_HITS, .input = {{2, {4, 1}}}}, {1, {3}}},
 };
 
 static void outputs_have_their_shapes(void **state)
@@ -178,6 +180,10 @@ static const refused refusals[] = {
      "the prediction has 257 classes; 2 to 256 are supported"},
     {{.kind = STK_OP_CROSS_ENTROPY, .input = {{2, {3, 4}}}, .label_smoothing = 1},
      "label_smoothing must be at least 0 and below 1"},
+    {{.kind = STK_OP_BCE, .input = {{3, {3, 4, 5}}}},
+     "needs one value per class and sample, not [3 x 4 x 5]"},
+    {{.kind = STK_OP_BCE, .input = {{2, {3, 257}}}},
+     "the prediction has 257 classes; 1 to 256 are supported"},
     {{.kind = STK_OP_SMOOTH_L1, .input = {{2, {3, 2}}}}, "needs one value per sample, not [3 x 2]"},
     {{.kind = STK_OP_POINTS, .input = PICTURE(1, 2, 2, 4), .image_size = {2, 2}},
      "needs heat maps with offsets [n h w 3k], not [1 x 2 x 2 x 4]"},

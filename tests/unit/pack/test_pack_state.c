@@ -3,6 +3,7 @@
  * and what may resume. */
 #include "core/durable.h"
 #include "core/file.h"
+#include "pack/pack_colors.h"
 #include "pack/pack_state.h"
 #include "support/fail_alloc.h"
 #include "support/workspace.h"
@@ -320,6 +321,28 @@ static void memory_of_json_runs_out(void **state)
     check_equal(&found, &written);
 }
 
+/* The digest of a table of colors is that of its colors, ids and names, not of what lies behind a name. */
+static void digest_of_colors(void **state)
+{
+    (void)state;
+    static stk__mask_palette one, other;
+    const char *text = "0 0 0 sky\n255 0 0 roof\n";
+    assert_int_equal(stk__mask_palette_parse(&one, text, "colors.txt", NULL), STK_OK);
+    other = one;
+    const stk__digest digest = stk__pack_colors_digest(&one);
+    assert_true(stk__pack_digest_known(digest));
+    other.names[1][strlen("roof") + 1] = 'x';
+    assert_true(stk__pack_digest_equal(stk__pack_colors_digest(&other), digest));
+    other.names[1][0] = 'h';
+    assert_false(stk__pack_digest_equal(stk__pack_colors_digest(&other), digest));
+    other = one;
+    other.colors.id[1] = 2;
+    assert_false(stk__pack_digest_equal(stk__pack_colors_digest(&other), digest));
+    other = one;
+    other.colors.color[0] = 1;
+    assert_false(stk__pack_digest_equal(stk__pack_colors_digest(&other), digest));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_home, remove_home)
 
 int main(void)
@@ -331,6 +354,7 @@ int main(void)
         TEST(parts_have_their_names),
         TEST(something_else_of_that_name),
         TEST(only_the_same_goes_on),
+        TEST(digest_of_colors),
         TEST(memory_runs_out),
         TEST(memory_of_json_runs_out),
     };

@@ -194,6 +194,26 @@ static void masks_of_turned_images(void **state)
     close_packer();
 }
 
+/* Of the same aspect, smaller and larger: stored in their own size. */
+static void masks_of_other_sizes(void **state)
+{
+    (void)state;
+    put_jpeg("images/a.jpg", 24, 16, &(pictures_jpeg_options){0});
+    put_jpeg("images/b.jpg", 24, 16, &(pictures_jpeg_options){0});
+    put_jpeg("images/c.jpg", 24, 16, &(pictures_jpeg_options){.orientation = 6});
+    put_jpeg("images/d.jpg", 24, 16, &(pictures_jpeg_options){0});
+    put_png("masks/a.png", 12, 8, &(pictures_png_options){0});
+    put_png("masks/b.png", 48, 32, &(pictures_png_options){0});
+    put_png("masks/c.png", 8, 12, &(pictures_png_options){0});
+    put_png("masks/d.png", 12, 12, &(pictures_png_options){0});
+    open_packer();
+    check_mask(0, "masks/a.png");
+    check_mask(1, "masks/b.png");
+    check_mask(2, "masks/c.png");
+    check_bad(3, STK_DAMAGE_MASK_SIZE, "the mask is 12x12, its image 24x16: another aspect", "masks/d.png");
+    close_packer();
+}
+
 /* --- JPEGs --------------------------------------------------------------------------------------------- */
 
 /* Cuts a progressive JPEG off behind its first scan: libjpeg then guesses the rest smoothly. */
@@ -288,15 +308,11 @@ static void arithmetic_jpegs_are_rewritten(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_folder_of_classes),
-        TEST(a_list_with_values_and_points),
-        TEST(points_come_back_as_they_were),
-        TEST(images_that_are_copied),
-        TEST(masks_of_every_kind),
-        TEST(masks_of_arrays),
-        TEST(masks_of_turned_images),
-        TEST(jpegs_that_stay_as_they_were),
-        TEST(arithmetic_jpegs_are_rewritten),
+        TEST(a_folder_of_classes),           TEST(a_list_with_values_and_points),
+        TEST(points_come_back_as_they_were), TEST(images_that_are_copied),
+        TEST(masks_of_every_kind),           TEST(masks_of_arrays),
+        TEST(masks_of_turned_images),        TEST(masks_of_other_sizes),
+        TEST(jpegs_that_stay_as_they_were),  TEST(arithmetic_jpegs_are_rewritten),
         TEST(misnamed_and_odd_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Equal contents are found in any order and number, inside one index and between two, with the lowest ids as
  * example; an index that is full leaves out, one of nothing finds nothing. */
-#include "session/content_index.h"
+#include "session/stats/content_index.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

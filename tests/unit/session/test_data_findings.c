@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rule by rule: clean statistics of each kind of data give no finding; one change gives the finding of one
  * rule with its numbers; and where a setting answers it, or too little was looked at, there is none. */
-#include "session/data_findings.h"
+#include "session/stats/data_findings.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -156,6 +156,18 @@ static void files(void **state)
     clean_labels()->left_out_count = 1;
     stats.left_out[0] = (stk__left_out){"webp files: unsupported format", "x.webp", 5};
     assert_string_equal(only("left_out", "5 files or rows are not used: webp").paths[0], "x.webp");
+    clean_labels()->left_out_count = 2;
+    stats.left_out[0] = (stk__left_out){"column 'age' of the list: not used", "", 120};
+    stats.left_out[1] = (stk__left_out){"column 3 of the list, without a name: not used", "", 120};
+    only("unused_columns", "2 columns of the list are not used: column 'age', and others");
+    clean_labels()->left_out_count = 1;
+    stats.left_out[0] = (stk__left_out){"column 'age' of the list: not used", "", 120};
+    only("unused_columns", "1 column of the list is not used: column 'age'");
+    clean_labels()->left_out_count = STK_LEFT_OUT_MOST;
+    for (int i = 0; i < STK_LEFT_OUT_MOST; i++)
+        stats.left_out[i] = (stk__left_out){"column 'age' of the list: not used", "", 120};
+    strcpy(stats.left_out[STK_LEFT_OUT_MOST - 1].what, "other");
+    only("unused_columns", "16 columns or more of the list are not used");
     clean_masks()->orphans = 1;
     only("left_out", "1 mask without an image is not used");
 }
@@ -250,6 +262,34 @@ static void mask_readings(void **state)
     none();
 }
 
+static void check_alike(const char *a, const char *b, bool alike)
+{
+    const char *const four[CLASSES] = {"sky", a, "sand", b};
+    clean_labels()->info.class_names = four;
+    char text[200];
+    snprintf(text, sizeof text, "classes '%s' and '%s' differ in case or surrounding blanks alone", a, b);
+    if (alike)
+        only("similar_classes", text);
+    else
+        none();
+}
+
+/* Two classes stay two, but hardly anybody means it. */
+static void similar_names(void **state)
+{
+    (void)state;
+    check_alike("Cat", "cat", true);
+    check_alike("cat ", "cat", true);
+    check_alike(" Cat\t", "cAT", true);
+    check_alike("cat", "cats", false);
+    check_alike("c at", "cat", false);
+    check_alike("cat_", "cat", false);
+    check_alike("", "cat", false);
+    const char *const many[CLASSES] = {"b", "B", "a", "A"};
+    clean_labels()->info.class_names = many;
+    assert_int_equal(only("similar_classes", "classes 'b' and 'B', and others, differ in case").count, 2);
+}
+
 static void classes(void **state)
 {
     (void)state;
@@ -295,6 +335,33 @@ static void series(void **state)
     only("constant_features", "1 of 3 columns has the same value in all rows: 'column1'");
 }
 
+static void values(void **state)
+{
+    (void)state;
+    static const struct {
+        double least, most;
+        bool coarse;
+    } cases[] = {{1.7e9, 1.7e9, true},
+                 {1.7e9, 1.7e9 + 4096, true},
+                 {1.7e9, 1.7e9 + 86400, false},
+                 {-5, -5, true},
+                 {0, 0, true},
+                 {-3, -2.999999, true},
+                 {0, 1e-6, false},
+                 {-1e9, 1, false},
+                 {1, 1.001, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        clean_labels()->value_count = 120;
+        stats.value_least = cases[i].least;
+        stats.value_most = cases[i].most;
+        stk__finding found[STK_FINDING_MOST];
+        assert_int_equal(stk__data_findings(&stats, found), cases[i].coarse);
+        if (cases[i].coarse) assert_string_equal(found[0].id, "coarse_values");
+    }
+    clean_labels()->value_count = 1;
+    assert_int_equal(stk__data_findings(&stats, (stk__finding[STK_FINDING_MOST]){0}), 0);
+}
+
 /* Every rule was reached above; ids are unique. */
 static void table(void **state)
 {
@@ -311,10 +378,10 @@ static void table(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(clean_sets), cmocka_unit_test(files),
-                                       cmocka_unit_test(contents),   cmocka_unit_test(images),
-                                       cmocka_unit_test(masks),      cmocka_unit_test(mask_readings),
-                                       cmocka_unit_test(classes),    cmocka_unit_test(point_rules),
-                                       cmocka_unit_test(series),     cmocka_unit_test(table)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(clean_sets), cmocka_unit_test(files),       cmocka_unit_test(contents),
+        cmocka_unit_test(images),     cmocka_unit_test(masks),       cmocka_unit_test(mask_readings),
+        cmocka_unit_test(classes),    cmocka_unit_test(point_rules), cmocka_unit_test(series),
+        cmocka_unit_test(values),     cmocka_unit_test(table),       cmocka_unit_test(similar_names)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

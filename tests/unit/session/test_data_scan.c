@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A scan as a module would use it: settings as text, statistics, findings and a page out; interrupted in each
  * phase; and every allocation of it failing in turn. */
-#include "session/data_scan.h"
+#include "session/stats/data_scan.h"
 
 #include "support/dataset.h"
 #include "support/fail_alloc.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Answers of a network that does not exist, on a source that lies in memory: rows, pictures and failures as a
  * module gets them through its two functions. */
-#include "session/predict_answer.h"
+#include "session/predict/predict_answer.h"
 
 #include "core/file.h"
 #include "support/fail_alloc.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is kept of predictions and targets: classes, values and points; samples that do not count are left
  * out. */
-#include "session/prediction_stats.h"
+#include "session/predict/prediction_stats.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 /* The score of one sample against numbers worked out by hand; what does not count is not a number. */
 #include "session/sample_score.h"
 
-#include "session/eval_sheet.h"
+#include "session/sheet/eval_sheet.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -89,6 +89,18 @@ static void values(void **state)
     assert_float_equal(stk__sample_score(STK_TASK_REGRESSION, &batch, &prediction, 1, NULL), 2, 1e-6);
 }
 
+/* The mean of -log p of what is true and -log(1 - p) of what is not; large logits do not overflow. */
+static void labels(void **state)
+{
+    (void)state;
+    float truth[2][2] = {{1, 0}, {0, 1}}, said[2][2] = {{1, -2}, {1000, 1000}};
+    const stk_batch batch = {.count = 2, .labels = DENSE(truth, STK_DTYPE_F32, 2, 2)};
+    const stk_tensor prediction = DENSE(said, STK_DTYPE_F32, 2, 2);
+    const double expected = (log(1 + exp(-1)) + log(1 + exp(-2))) / 2;
+    assert_float_equal(stk__sample_score(STK_TASK_MULTILABEL, &batch, &prediction, 0, NULL), expected, 1e-6);
+    assert_float_equal(stk__sample_score(STK_TASK_MULTILABEL, &batch, &prediction, 1, NULL), 500, 1e-9);
+}
+
 /* As many as there is room for, whatever the numbers; and the same distance between them. */
 static void samples_on_a_sheet(void **state)
 {
@@ -109,7 +121,7 @@ static void samples_on_a_sheet(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(masks), TEST(classes), TEST(points), TEST(values),
-                                       TEST(samples_on_a_sheet)};
+    const struct CMUnitTest tests[] = {TEST(masks),  TEST(classes), TEST(points),
+                                       TEST(values), TEST(labels),  TEST(samples_on_a_sheet)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 /* A session as a module would use it: settings as text, a small data set, a run, run.json; and what comes
  * back when something is wrong with the settings. Nothing of it may print. */
 #include "session/loader_feed.h"
-#include "session/predict_session.h"
+#include "session/predict/predict_session.h"
 #include "session/run_json.h"
 #include "session/session_check.h"
 #include "session/train_session.h"
@@ -165,13 +165,17 @@ static void evaluate(const char *run, uint64_t samples)
     const stk__run_choice choice = {.run = run};
     stk_error error = {0};
     stk__score score;
+    stk__run_data learnt;
     session = (stk__session){.evaluates_only = true};
     assert_int_equal(stk__config_create(&session.config, stk__session_tables(), STK_SESSION_TABLES, &error),
                      STK_OK);
     assert_int_equal(stk__run_settings_read(session.config, run, &error), STK_OK);
+    assert_int_equal(stk__run_data_read(&learnt, run, &error), STK_OK);
+    session.trained = &learnt.facts;
     assert_int_equal(stk__session_open(&session, &error), STK_OK);
     assert_null(session.loader);
-    assert_int_equal(stk__session_check_run(&session, run, &error), STK_OK);
+    assert_int_equal(stk__session_check_run(&session, &learnt, &error), STK_OK);
+    stk__run_data_fini(&learnt);
     assert_int_equal(stk__run_checkpoint_load(&choice, session.trainer, &found, &error), STK_OK);
     assert_int_equal(found.skipped, 0);
     assert_int_equal(stk__trainer_evaluate(session.trainer, &score, &error), STK_OK);

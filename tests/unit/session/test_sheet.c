@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Contact sheets: where cells, headings, captions and legend lie, and that nothing is drawn outside. */
-#include "session/sheet.h"
+#include "session/sheet/sheet.h"
 
-#include "session/sheet_ink.h"
+#include "session/sheet/sheet_ink.h"
 #include "support/fail_alloc.h"
 
 #include <setjmp.h>

@@ -33,6 +33,7 @@ static void names_of_folders(void **state)
         {"masks-val", STK_FOLDER_MASKS, STK_SOURCE_VAL, false},
         {"labelsTr", STK_FOLDER_MASKS, STK_SOURCE_TRAIN, false},
         {"CelebAMask-HQ-mask-anno", STK_FOLDER_PART_MASKS, 0, false},
+        {"CelebAMaskHQ-mask", STK_FOLDER_MASKS, 0, false},
         {"SegmentationObject", STK_FOLDER_ASIDE, 0, false},
         {"cat", STK_FOLDER_PLAIN, 0, false},
         {"trainer", STK_FOLDER_PLAIN, 0, false},

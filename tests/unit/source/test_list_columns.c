@@ -46,8 +46,8 @@ static void columns_by_setting(void **state)
     check_refused("file=nothing", STK_ERROR_CONFIG, "takes the file from 'nothing', which is not a column",
                   "'Picture No', 'kind', 'species', 'weight'");
     check_refused("file", STK_ERROR_CONFIG, "has 'file', which does not say ROLE=COLUMN",
-                  "file, label, value");
-    check_refused("colour=x", STK_ERROR_CONFIG, "has 'colour=x'", "file, label, value");
+                  "file, label (or labels), value");
+    check_refused("colour=x", STK_ERROR_CONFIG, "has 'colour=x'", "file, label (or labels), value");
     check_refused("file=Picture No,file=kind", STK_ERROR_CONFIG, "has 'file=kind'", "each once");
     check_refused("file=kind,label=kind", STK_ERROR_CONFIG, "takes both file and label from 'kind'", "");
     check_refused("file=Picture No,points=all", STK_ERROR_CONFIG, "the list has no such columns", "NAME_x");
@@ -70,8 +70,19 @@ static void ambiguous_columns(void **state)
     assert_int_equal(source->info.label, STK_LABEL_CLASS);
     check_left_out(source, "column 'age' of the list: not used (1)");
     stk__source_close(&source);
-    tree_file("labels.csv", "file,label\na.jpg,0.25\nb.jpg,0.5\n");
-    check_refused(NULL, STK_ERROR_DATA, "has numbers that are not integers", "data.columns='value=label'");
+    tree_file("labels.csv", "file,label\na.jpg,0.25\nb.jpg,0.5\n"); /* no class is called 0.25 */
+    source = open_good("", NULL, NULL);
+    assert_int_equal(source->info.label, STK_LABEL_VALUE);
+    assert_true(label_of(source, 0) == 0.25 && label_of(source, 1) == 0.5);
+    assert_string_equal(source->info.how, "values: column 'label'");
+    stk__source_close(&source);
+    tree_file("labels.csv", "file,y\na.jpg,0\nb.jpg,1\n");
+    check_refused(NULL, STK_ERROR_DATA, "the column 'y' has integers only, which can be class ids or values",
+                  "data.columns='label=y' reads them as classes, data.columns='value=y' as values");
+    tree_file("labels.csv", "file,y\na.jpg,0\nb.jpg,256\n"); /* there are 256 classes at most */
+    source = open_good("", NULL, NULL);
+    assert_int_equal(source->info.label, STK_LABEL_VALUE);
+    stk__source_close(&source);
     tree_file("labels.csv", "image_url,label\nhttps://host/a.jpg,x\n");
     check_refused(NULL, STK_ERROR_DATA, "the column 'image_url' has URLs: images must be local", "download");
 }
@@ -163,29 +174,66 @@ static void parts_that_are_not_clear(void **state)
     stk__source_close(&source);
 }
 
+/* "cat+dog": the names of the classes that a sample has. */
+static void print_set(const stk__source *source, uint64_t id, char *text, size_t size)
+{
+    stk__sample_facts facts;
+    assert_int_equal(source->ops->facts(source, id, &facts, NULL), STK_OK);
+    *text = '\0';
+    for (int32_t c = 0; c < source->info.class_count; c++)
+        if (facts.set[c])
+            snprintf(text + strlen(text), size - strlen(text), "%s%s", *text ? "+" : "",
+                     source->info.class_names[c]);
+}
+
+static void check_sets(const char *const *sets, int count)
+{
+    stk__source *source = open_good("", NULL, NULL);
+    assert_int_equal(source->info.label, STK_LABEL_SET);
+    for (int i = 0; i < count && sets[i]; i++) {
+        char text[256];
+        print_set(source, (uint64_t)i, text, sizeof text);
+        assert_string_equal(text, sets[i]);
+    }
+    stk__source_close(&source);
+}
+
 static void several_labels(void **state)
 {
     (void)state;
-    const char *const lists[] = {
-        "file,tags\na.jpg,cat;dog\nb.jpg,cat\n",
-        "file,label\na.jpg,cat|dog\nb.jpg,cow\n",
-        "file,label\na.jpg,cat dog\nb.jpg,cat\nc.jpg,dog\n",
-        "file,label\na.jpg,\"cat, dog\"\nb.jpg,cat\nc.jpg,dog\n",
-        "file,label\na.jpg,5\nb.jpg,16 0\n",
-        "file,label\na.jpg,\"['cat', 'dog']\"\n",
-        ("file,tags\na.jpg,agriculture clear primary water\nb.jpg,clear primary water "
-         "road\nc.jpg,agriculture "
-         "haze road\n"),
-        "image_id,smiling,young,male\na.jpg,1,-1,1\nb.jpg,-1,-1,1\n",
+    static const struct {
+        const char *list, *sets[3];
+        int32_t classes;
+    } rows[] = {
+        {"file,tags\na.jpg,cat;dog\nb.jpg,cat\n", {"cat+dog", "cat"}, 2},
+        {"file,tags\na.jpg,dog ; cat;\nb.jpg,cat\n", {"cat+dog", "cat"}, 2},
+        {"file,label\na.jpg,cat|dog\nb.jpg,cow\n", {"cat+dog", "cow"}, 3},
+        {"file,label\na.jpg,cat dog\nb.jpg,cat\nc.jpg,dog\n", {"cat+dog", "cat", "dog"}, 2},
+        {"file,label\na.jpg,\"cat, big dog\"\nb.jpg,cat\nc.jpg,big dog\n",
+         {"big dog+cat", "cat", "big dog"},
+         2},
+        {"file,label\na.jpg,5\nb.jpg,16 0\n", {"5", "0+16"}, 3},
+        {"file,label\na.jpg,\"['cat', 'old dog']\"\nb.jpg,[]\nc.jpg,\"[\"\"cat\"\"]\"\n",
+         {"cat+old dog", "", "cat"},
+         2},
+        {"file,label\na.jpg,\"[3, 12]\"\nb.jpg,[3]\n", {"12+3", "3"}, 2},
+        {"file,tags\na.jpg,agriculture clear primary water\nb.jpg,clear primary water road\n"
+         "c.jpg,agriculture haze road\n",
+         {"agriculture+clear+primary+water", "clear+primary+road+water", "agriculture+haze+road"},
+         6},
+        {"image_id,smiling,young,male\na.jpg,1,-1,1\nb.jpg,-1,-1,-1\nc.jpg,-1,1,-1\n",
+         {"male+smiling", "", "young"},
+         3},
+        {"image_id,MEL,NV\na.jpg,1.0,0.0\nb.jpg,0.0,1.0\n", {"MEL", "NV"}, 2},
     };
-    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
-        tree_file("labels.csv", lists[i]);
-        check_refused(NULL, STK_ERROR_DATA, "multi-label classification is not supported",
-                      "data.columns='label=");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tree_file("labels.csv", rows[i].list);
+        check_sets(rows[i].sets, 3);
     }
-    stk__source *source = open_good("", "label=smiling", NULL); /* the last of them: -1 is class 0 */
+    tree_file("labels.csv", rows[9].list);
+    stk__source *source = open_good("", "label=smiling", NULL); /* -1 is class 0 */
     check_left_out(source,
-                   "column 'young' of the list: not used (2); column 'male' of the list: not used (2)");
+                   "column 'young' of the list: not used (3); column 'male' of the list: not used (3)");
     assert_int_equal(source->info.class_count, 2);
     assert_true(label_of(source, 0) == 1 && label_of(source, 1) == 0);
     stk__source_close(&source);
@@ -196,7 +244,53 @@ static void several_labels(void **state)
     tree_file("labels.csv", "file,label\na.jpg,cat;dog\nb.jpg,cat\n");
     source = open_good("", "label=label", NULL);
     assert_int_equal(source->info.class_count, 2);
+    assert_int_equal(source->info.label, STK_LABEL_CLASS);
     stk__source_close(&source);
+}
+
+static void sets_that_cannot_be_read(void **state)
+{
+    (void)state;
+    stk__source *source;
+    char text[300 * 1024] = "file,label\n", *end = text + strlen(text);
+    tree_file("labels.csv", "file,label\na.jpg,\"['cat']\"\nb.jpg,dog\nc.jpg,\"['cow]\"\n");
+    source = open_good("", NULL, NULL);
+    check_facts_damage(source, 1, STK_DAMAGE_BAD_ROW, "the label 'dog' is not a list", "labels.csv:3");
+    check_facts_damage(source, 2, STK_DAMAGE_BAD_ROW, "has an open quote", "labels.csv:4");
+    stk__source_close(&source);
+    for (int i = 0; i < 257; i++)
+        end += snprintf(end, 64, "%d.jpg,a%d;b\n", i, i);
+    tree_file("labels.csv", text);
+    check_refused(NULL, STK_ERROR_DATA, "the list has 258 labels; up to 256 are supported", "label=none");
+    tree_file("labels.csv", "file,label\na.jpg,[]\nb.jpg,[]\n");
+    check_refused(NULL, STK_ERROR_DATA, "no image of the list has a label", "label=none");
+    tree_file("classes.txt", "dog\ncat\n"); /* sets the order */
+    tree_file("labels.csv", "file,label\na.jpg,['cat']\nb.jpg,['dog']\n");
+    source = open_good("", NULL, NULL);
+    assert_string_equal(source->info.class_names[0], "dog");
+    assert_int_equal(source->info.label, STK_LABEL_SET);
+    stk__source_close(&source);
+    tree_file("labels.csv", "file,label\na.jpg,['cow']\n");
+    check_refused(NULL, STK_ERROR_DATA, "the label 'cow' is not in classes.txt", "classes.txt");
+}
+
+static void poor_memory_of_sets(void **state)
+{
+    (void)state;
+    tree_file("s/labels.csv", "file,tags\na.jpg,cat;dog\nb.jpg,cat\n");
+    check_poor_memory("s", NULL);
+    tree_file("f/labels.csv", "file,x,y\na.jpg,1,0\nb.jpg,1,1\n");
+    check_poor_memory("f", NULL);
+    tree_file("j/labels.jsonl", "{\"file\": \"a.jpg\", \"label\": [\"cat\", \"dog\"]}\n");
+    check_poor_memory("j", NULL);
+    tree_file("p/train.csv", "file,label\na.jpg,x;y\nb.jpg,y\n");
+    tree_file("p/val.csv", "file,label\nc.jpg,z;y\nd.jpg,\n");
+    tree_file("p/test.csv", "file,label\ne.jpg,u;y\nf.jpg,x\n");
+    check_poor_memory("p", "train");
+    check_poor_memory("p", "test");
+    tree_file("c/labels.csv", "file,label\na.jpg,y\nb.jpg,x;y\n");
+    tree_file("c/classes.txt", "y\nx\n");
+    check_poor_memory("c", NULL);
 }
 
 static void several_rows_for_one_file(void **state)
@@ -207,7 +301,7 @@ static void several_rows_for_one_file(void **state)
         snprintf(text + strlen(text), 32, "%d.jpg,%s\n", i / 3, i % 3 ? "cat" : "dog");
     tree_file("labels.csv", text);
     check_refused(NULL, STK_ERROR_DATA, "several rows with other labels for the same file",
-                  "one row per image");
+                  "write the labels of an image into one row");
     stk__source *source = open_good("", "label=none", NULL);
     assert_int_equal(source->info.count, 12);
     check_facts_damage(source, 1, STK_DAMAGE_BAD_ROW, "duplicate of the sample in line 2", "labels.csv:3");
@@ -263,9 +357,12 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, tree_make, tree_remove)
     const struct CMUnitTest tests[] = {
-        TEST(names_people_use), TEST(columns_by_setting),        TEST(ambiguous_columns),
-        TEST(pandas_defaults),  TEST(parts_by_a_column),         TEST(parts_that_are_not_clear),
-        TEST(several_labels),   TEST(several_rows_for_one_file), TEST(boxes_and_polygons),
+        TEST(names_people_use),    TEST(columns_by_setting),
+        TEST(ambiguous_columns),   TEST(pandas_defaults),
+        TEST(parts_by_a_column),   TEST(parts_that_are_not_clear),
+        TEST(several_labels),      TEST(sets_that_cannot_be_read),
+        TEST(poor_memory_of_sets), TEST(several_rows_for_one_file),
+        TEST(boxes_and_polygons),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -229,6 +229,16 @@ static void memory_runs_out(void **state)
     tree_file("b/a.png", "");
     tree_file("b/a.json", "{\"a\": [1, 2]}");
     check_poor_memory("b", NULL);
+    tree_file("c/images/a.png", "");
+    tree_file("c/coco.json",
+              "{\"images\": [{\"id\": 1, \"file_name\": \"a.png\"}], \"annotations\": [{\"image_id\": 1, "
+              "\"category_id\": 1, \"keypoints\": [1, 2, 2]}], \"categories\": [{\"id\": 1, "
+              "\"keypoints\": [\"a\"]}]}");
+    check_poor_memory("c", NULL);
+    tree_file("p/images/a.png", "");
+    tree_file("p/train.csv", "file,label\na.png,cat\n");
+    tree_file("p/val.csv", "file,label\na.png,dog\n");
+    check_poor_memory("p", "val");
 }
 
 int main(void)

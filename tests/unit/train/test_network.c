@@ -34,6 +34,27 @@ static stk__network *network_shipped(const shipped_fact *fact)
     return network_of(&(stk__network_request){.name = fact->name, .facts = facts, .fact_count = 2});
 }
 
+/* The data's task if the network has it, else its first one. */
+static void the_data_chooses_the_task(void **state)
+{
+    (void)state;
+    static const struct {
+        stk__task data, taken;
+        int64_t outputs;
+    } rows[] = {{STK_TASK_CLASSIFICATION, STK_TASK_CLASSIFICATION, 10},
+                {STK_TASK_IMAGE_REGRESSION, STK_TASK_IMAGE_REGRESSION, 1},
+                {STK_TASK_POINTS, STK_TASK_CLASSIFICATION, 10}};
+    for (int i = 0; i < 3; i++) {
+        const stk__network_setting fact = {"num_classes", rows[i].outputs};
+        stk__network *network = network_of(&(stk__network_request){
+            .name = "resnet", .task = &rows[i].data, .facts = &fact, .fact_count = 1});
+        assert_int_equal(network->task, rows[i].taken);
+        const bool affine = strcmp(network->layers[network->output].name, "output") == 0;
+        assert_int_equal(affine, rows[i].outputs == 1);
+        stk__network_destroy(&network);
+    }
+}
+
 static void shipped_networks_have_their_shapes(void **state)
 {
     (void)state;
@@ -341,6 +362,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shipped_networks_have_their_shapes),
+        cmocka_unit_test(the_data_chooses_the_task),
         cmocka_unit_test(no_bias_before_a_batch_norm),
         cmocka_unit_test(unet_joins_its_levels),
         cmocka_unit_test(resnet_has_the_names_of_torchvision),

@@ -63,11 +63,24 @@ static const error_row head_rows[] = {
     {"name: t\n"
      "task: music\n"
      "layers: []\n",
-     "2:7", "unknown task 'music'", "tasks are segmentation, points, classification and regression"},
+     "2:7", "unknown task 'music'",
+     "tasks are segmentation, points, classification, multilabel, regression and image_regression"},
     {"name: t\n"
-     "task: [a]\n"
+     "task: []\n"
      "layers: []\n",
-     "2:7", "'task' must be a single value, not a list", NULL},
+     "2:7", "the list of tasks is empty", NULL},
+    {"name: t\n"
+     "task: [points, pints]\n"
+     "layers: []\n",
+     "2:16", "unknown task 'pints'", "did you mean 'points'?"},
+    {"name: t\n"
+     "task: [[points]]\n"
+     "layers: []\n",
+     "2:8", "a single value is expected here, not a list", NULL},
+    {"name: t\n"
+     "task: {}\n"
+     "layers: []\n",
+     "2:7", "'task' must be a single value, not a map", NULL},
     {HEAD "layers: {}\n", "3:9", "'layers' must be a list, not a map", NULL},
     {HEAD "layers: []\n", "3:9", "'layers' is empty", NULL},
     {HEAD "layers: 3\n", "3:9", "'layers' must be a list, not a single value", NULL},
@@ -314,6 +327,7 @@ static void names_are_limited(void **state)
 static void requests(void **state)
 {
     (void)state;
+    const char *const places[] = {"c.yaml:3:5"};
     const stk__network_setting misspelt[] = {{"widht", 3}}, strange[] = {{"zzzzzz", 3}},
                                large[] = {{"width", 5000}};
     const stk__network_setting classes[] = {{"num_classes", 1000}};
@@ -339,9 +353,15 @@ static void requests(void **state)
                   "text", "the network 't' has no option 'zzzzzz'", "it has none");
     check_refused(&(stk__network_request){.name = "unet", .settings = large, .setting_count = 1},
                   "models/unet.yaml:6:26", "the setting of 'width' is 5000; 1 to 1024 are possible", NULL);
+    check_refused(
+        &(stk__network_request){.name = "unet", .settings = large, .setting_count = 1, .places = places},
+        "c.yaml:3:5", "the setting of 'width' is 5000; 1 to 1024 are possible", NULL);
+    check_refused(
+        &(stk__network_request){.name = "unet", .settings = strange, .setting_count = 1, .places = places},
+        "c.yaml:3:5", "the network 'unet' has no option 'zzzzzz'", "it has width, depth, num_classes");
     check_refused(&(stk__network_request){.name = "resnet", .facts = classes, .fact_count = 1},
                   "models/resnet.yaml:8:26",
-                  "the data's value of 'num_classes' is 1000; 2 to 256 are possible", NULL);
+                  "the data's value of 'num_classes' is 1000; 1 to 256 are possible", NULL);
 }
 
 static void files_that_cannot_be_read(void **state)

@@ -213,7 +213,7 @@ static stk_status try_once(void *context, stk_error *error)
     const attempt *a = context;
     stk__buffer text = {0};
     stk_status status = run_once(a->r, &a->request, error);
-    if (status == STK_OK) status = stk__pass_print(a->r->pass, a->request.network, &text, error);
+    if (status == STK_OK) status = stk__pass_print(a->r->pass, a->request.network, 0, &text, error);
     stk__buffer_fini(&text);
     rig_unmake(a->r);
     return status;

@@ -201,7 +201,7 @@ static void the_plan_says_what_is_fused(void **state)
     assert_string_equal(find_row(r.pass, "b0.bn2")->word, "batch_norm");
     assert_string_equal(find_row(r.pass, "b0.sum")->word, "add + relu");
     assert_string_equal(find_row(r.pass, "b0.relu2")->fused, "b0.sum");
-    assert_int_equal(stk__pass_print(r.pass, &n.network, &text, NULL), STK_OK);
+    assert_int_equal(stk__pass_print(r.pass, &n.network, 0, &text, NULL), STK_OK);
     assert_int_equal(stk__buffer_append(&text, "", 1, NULL), STK_OK);
     assert_non_null(strstr((const char *)text.data, "fused into b0.bn1\n"));
     assert_non_null(strstr((const char *)text.data, "batch_norm + relu"));

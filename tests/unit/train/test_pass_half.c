@@ -95,7 +95,7 @@ static void activations_take_half(void **state)
                 0.65 * (double)(a->unshared_bytes - a->scratch_bytes));
     assert_true(stk__pass_output(r[1].pass)->desc.dtype == STK_DTYPE_F32);
     stk__buffer text = {0};
-    assert_int_equal(stk__pass_print(r[1].pass, &n.network, &text, NULL), STK_OK);
+    assert_int_equal(stk__pass_print(r[1].pass, &n.network, 0, &text, NULL), STK_OK);
     assert_int_equal(stk__buffer_append(&text, "", 1, NULL), STK_OK);
     assert_non_null(strstr((char *)text.data, " without sharing, in bf16)"));
     stk__buffer_fini(&text);

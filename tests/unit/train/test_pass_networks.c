@@ -106,7 +106,7 @@ static void the_table_is_readable(void **state)
     rig r;
     rig_start(&r, &n.network, &request);
     stk__buffer text = {0};
-    assert_int_equal(stk__pass_print(r.pass, &n.network, &text, NULL), STK_OK);
+    assert_int_equal(stk__pass_print(r.pass, &n.network, 0, &text, NULL), STK_OK);
     assert_int_equal(stk__buffer_append(&text, "", 1, NULL), STK_OK);
     assert_string_equal((char *)text.data, expected);
     stk__buffer_fini(&text);
@@ -119,7 +119,7 @@ static void print_plan(stk__pass_request request, const char *network_name, stk_
     rig r;
     rig_open(&r, network, &request);
     assert_int_equal(stk__pass_create(&r.pass, &request, NULL), STK_OK); /* without a model */
-    assert_int_equal(stk__pass_print(r.pass, network, text, NULL), STK_OK);
+    assert_int_equal(stk__pass_print(r.pass, network, 0, text, NULL), STK_OK);
     assert_int_equal(stk__buffer_append(text, "", 1, NULL), STK_OK);
     rig_close(&r);
     stk__network_destroy(&network);
