@@ -199,7 +199,8 @@ static void a_loader_maps_what_its_images_need(void **state)
     assert_true(maps.most_bytes < 8 << 20);
     maps.most_bytes = 0;
     assert_int_equal(load(mixed.root, STK_WORKERS_NONE, 40), 0);
-    /* With workers the clock decides which slot gets the largest batch, and when: only the bytes are certain. */
+    /* With workers the clock decides which slot gets the largest batch, and when: only the bytes are certain.
+     */
     load(mixed.root, 2, 40);
     assert_true(maps.most_bytes < 24 << 20);
     dataset_remove(&same);
