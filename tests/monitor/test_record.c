@@ -279,6 +279,8 @@ static void damaged(void **state)
         {"\"processes\":[]", "\"processes\":3", "'processes' is missing", 2},
         {"\"power_w\":", "\"power_kw\":", "'power_w' is missing", 2},
         {"\"core_percent\":[", "\"core\":[", "'core_percent' is missing", 2},
+        {"\"core_percent\":[", "\"core_percent\":[1e300,", "'core_percent' is missing", 2},
+        {"\"when_ns\":{", "\"when_ns\":{\"util_percent\":-5,", "'when_ns' is missing", 2},
         {"\"cpu_count\":1", "\"cpu_count\":3", "'cpu_count' is missing", 2},
         {"\"cpu_count\":1", "\"cpu_count\":1.5", "'cpu_count' is missing", 2},
         {"{\"frames\":20}", "{\"frames\":21}", "the last line counts 21 frames, but the recording has 20",

@@ -8,6 +8,8 @@
 #include "monitor/record/replay_value.h"
 
 #include <errno.h>
+#include <float.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -132,7 +134,9 @@ static stk_status get_host(stk__getter *g, stk__replay *replay, const json_t *ob
     host->core_percent = replay->cores;
     for (size_t i = 0; i < count; i++) {
         const json_t *core = json_array_get(cores, i);
-        replay->cores[i] = json_is_number(core) ? (float)json_number_value(core) : -1;
+        const double percent = json_is_number(core) ? json_number_value(core) : -1;
+        if (fabs(percent) > FLT_MAX && !g->missing) g->missing = "core_percent";
+        replay->cores[i] = g->missing ? -1 : (float)percent;
     }
     return STK_OK;
 }

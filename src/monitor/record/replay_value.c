@@ -49,9 +49,9 @@ void stk__replay_readings(stk__getter *g, const json_t *object, int count, const
     const json_t *when = stk__replay_value(g, object, "when_ns", JSON_OBJECT);
     const uint64_t moment_ns = stk__replay_moment(g, object, "read_ns");
     for (int i = 0; i < count; i++) {
-        const json_t *other = json_object_get(when, key(i));
-        readings[i] = stk__replay_reading(
-            g, values, key(i), json_is_integer(other) ? (uint64_t)json_integer_value(other) : moment_ns);
+        const int64_t other_ns = json_integer_value(json_object_get(when, key(i))); /* absent: 0 */
+        if (other_ns < 0 && !g->missing) g->missing = "when_ns";
+        readings[i] = stk__replay_reading(g, values, key(i), other_ns > 0 ? (uint64_t)other_ns : moment_ns);
         for (size_t k = 0; k < json_array_size(unsupported); k++) {
             const char *name = json_string_value(json_array_get(unsupported, k));
             if (name && strcmp(name, key(i)) == 0) readings[i].known = STK_UNSUPPORTED;
