@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """torch_planes.py: CPU time of a 3x3 convolution's weight gradient in PyTorch, on pictures in channels_last order and on planes that
-are made of them first, as the engine torch does for wide layers (src/engine/torch/torch_weighted.c). One thread, the least of five
+are made of them first, as the engine torch does for wide layers (src/engine/torch/torch_conv_linear.c). One thread, the least of five
 interleaved runs. Needs an interpreter with PyTorch (bench/peers/setup prints one)."""
 import time
 

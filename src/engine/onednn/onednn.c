@@ -12,7 +12,7 @@
 enum { COPY_BYTES = 1 << 18 }; /* of one item of a copy */
 
 static const stk__onednn_kind *const kinds[STK_OP_COUNT] = {
-    [STK_OP_CONV] = &stk__onednn_weighted,
+    [STK_OP_CONV] = &stk__onednn_conv_linear,
     [STK_OP_CONV_TRANSPOSE] = &stk__onednn_conv_transpose,
     [STK_OP_BATCH_NORM] = &stk__onednn_norm,
     [STK_OP_RELU] = &stk__onednn_relu,
@@ -23,7 +23,7 @@ static const stk__onednn_kind *const kinds[STK_OP_COUNT] = {
     [STK_OP_MAX_POOL] = &stk__onednn_max_pool,
     [STK_OP_AVG_POOL] = &stk__onednn_pool,
     [STK_OP_GLOBAL_POOL] = &stk__onednn_pool,
-    [STK_OP_LINEAR] = &stk__onednn_weighted,
+    [STK_OP_LINEAR] = &stk__onednn_conv_linear,
     [STK_OP_ADD] = &stk__onednn_add,
     [STK_OP_CONCAT] = &stk__onednn_concat,
     [STK_OP_RESIZE] = &stk__onednn_resize,

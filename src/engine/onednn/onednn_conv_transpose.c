@@ -62,7 +62,7 @@ static void plan_scratch(stk__op *op, side_by_side *own)
 static stk_status create(stk__op *op, stk_error *error)
 {
     const int64_t *in = op->spec.input[0].dim, kh = op->spec.kernel[0], kw = op->spec.kernel[1];
-    if (!is_side_by_side(&op->spec)) return stk__onednn_weighted.create(op, error);
+    if (!is_side_by_side(&op->spec)) return stk__onednn_conv_linear.create(op, error);
     side_by_side *own = op->own = stk__alloc(sizeof *own);
     if (!own) return stk__fail_memory(error, sizeof *own, "a layer");
     *own = (side_by_side){.pixels = in[0] * in[1] * in[2],
@@ -81,7 +81,7 @@ static stk_status create(stk__op *op, stk_error *error)
 
 static void destroy(stk__op *op)
 {
-    if (!is_side_by_side(&op->spec)) stk__onednn_weighted.destroy(op);
+    if (!is_side_by_side(&op->spec)) stk__onednn_conv_linear.destroy(op);
 }
 
 /* PyTorch's [c o kh kw] as [c kh kw o] */
@@ -155,7 +155,7 @@ static void forward_band(void *context, int64_t first, int64_t last, int worker)
 
 static stk_status forward(stk__op *op, const stk__op_io *io, stk_error *error)
 {
-    if (!is_side_by_side(&op->spec)) return stk__onednn_weighted.forward(op, io, error);
+    if (!is_side_by_side(&op->spec)) return stk__onednn_conv_linear.forward(op, io, error);
     const side_by_side *own = op->own;
     float *weights = stk__onednn_at(io->scratch, own->weights),
           *bias = stk__onednn_at(io->scratch, own->bias);
@@ -233,7 +233,7 @@ static void learn_bias(const turn *t, float *target, bool add)
 
 static stk_status backward(stk__op *op, const stk__op_io *io, stk_error *error)
 {
-    if (!is_side_by_side(&op->spec)) return stk__onednn_weighted.backward(op, io, error);
+    if (!is_side_by_side(&op->spec)) return stk__onednn_conv_linear.backward(op, io, error);
     const side_by_side *own = op->own;
     float *weights = stk__onednn_at(io->scratch, own->weights), *wanted = stk__floats_at(io->dparam, 0);
     bring_weights(own, stk__floats(io->param[0]), weights);

@@ -30,7 +30,7 @@ typedef struct stk__onednn_kind {
     stk_status (*backward)(stk__op *op, const stk__op_io *io, stk_error *error); /* NULL: losses, metrics */
 } stk__onednn_kind;
 
-extern const stk__onednn_kind stk__onednn_weighted, stk__onednn_conv_transpose, stk__onednn_norm,
+extern const stk__onednn_kind stk__onednn_conv_linear, stk__onednn_conv_transpose, stk__onednn_norm,
     stk__onednn_eltwise, stk__onednn_pool, stk__onednn_max_pool, stk__onednn_add, stk__onednn_relu,
     stk__onednn_concat, stk__onednn_resize, stk__onednn_dropout, stk__onednn_lstm, stk__onednn_affine,
     stk__onednn_cross_entropy, stk__onednn_values, stk__onednn_labels, stk__onednn_points,

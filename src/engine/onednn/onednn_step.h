@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* oneDNN behind a few calls of our own, so that its versions differ in one file (onednn_v2.c). A step is one
- * of its primitives with all its memory objects, made once; a run only sets where they lie. float32 only. */
+/* oneDNN behind a few calls of our own, so that its versions differ in one file (onednn_descriptors.c). A
+ * step is one of its primitives with all its memory objects, made once; a run only sets where they lie.
+ * float32 only. */
 #ifndef STK_ENGINE_ONEDNN_STEP_H
 #define STK_ENGINE_ONEDNN_STEP_H
 

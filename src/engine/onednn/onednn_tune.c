@@ -113,8 +113,9 @@ static uint64_t run_pass(trial *t, int pass)
                            .dparam = pass == STK_WINOGRAD_WEIGHTS ? dparam : NULL,
                            .scratch = t->tensor[5]};
     const uint64_t begin = stk__clock_ns();
-    const stk_status status = pass == STK_WINOGRAD_FORWARD ? stk__onednn_weighted.forward(t->op, &io, NULL)
-                                                           : stk__onednn_weighted.backward(t->op, &io, NULL);
+    const stk_status status = pass == STK_WINOGRAD_FORWARD
+                                  ? stk__onednn_conv_linear.forward(t->op, &io, NULL)
+                                  : stk__onednn_conv_linear.backward(t->op, &io, NULL);
     return status == STK_OK ? stk__clock_ns() - begin : UINT64_MAX;
 }
 

@@ -4,7 +4,7 @@
 #include "train/checkpoint/checkpoint_list.h"
 
 #include "core/logger.h"
-#include "train/checkpoint/checkpoint_io.h"
+#include "train/checkpoint/checkpoint_atomic.h"
 
 #include <math.h>
 #include <string.h>
@@ -76,7 +76,7 @@ void stk__checkpoint_remove_old(const stk__checkpoint_options *options, const ch
         status = stk__fail_memory(&error, (size_t)(list.count + 1) * sizeof names[0], "names");
     const stk__checkpoint_entry *entry = status == STK_OK ? find_entry(&list, written) : NULL;
     if (entry)
-        status = stk__checkpoint_io_discard(
+        status = stk__checkpoint_atomic_discard(
             options->folder, names, stk__checkpoint_choose_removed(&list, entry, options, names), &error);
     if (status != STK_OK)
         stk__log(STK_LOG_WARNING, "old checkpoints could not be removed: %s", error.message);

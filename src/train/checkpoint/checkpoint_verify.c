@@ -7,7 +7,7 @@
 #include "core/durable.h"
 #include "core/file.h"
 #include "core/hash.h"
-#include "train/checkpoint/checkpoint_io.h"
+#include "train/checkpoint/checkpoint_atomic.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 /* The system calls of a checkpoint: a folder under a temporary name, its files written through a small
  * buffer, synced and hashed, then the sums, the rename, and an fsync of the parent. Removal renames first,
  * so that a half-removed folder never looks like a checkpoint. One thread. */
-#include "train/checkpoint/checkpoint_io.h"
+#include "train/checkpoint/checkpoint_atomic.h"
 
 #include "core/durable.h"
 #include "core/file.h"
@@ -36,11 +36,11 @@ int stk__checkpoint_clean(const char *folder)
     return count;
 }
 
-stk_status stk__checkpoint_io_begin(stk__checkpoint_io *io, const char *folder, const char *name,
-                                    stk_error *error)
+stk_status stk__checkpoint_atomic_begin(stk__checkpoint_atomic *io, const char *folder, const char *name,
+                                        stk_error *error)
 {
     char temporary[NAME_MAX];
-    *io = (stk__checkpoint_io){.folder = folder, .file = -1};
+    *io = (stk__checkpoint_atomic){.folder = folder, .file = -1};
     snprintf(temporary, sizeof temporary, TEMPORARY "%s", name);
     STK__TRY(stk__durable_join(io->temporary, sizeof io->temporary, folder, temporary, error));
     STK__TRY(stk__durable_join(io->final, sizeof io->final, folder, name, error));
@@ -53,7 +53,7 @@ stk_status stk__checkpoint_io_begin(stk__checkpoint_io *io, const char *folder, 
     return STK_OK;
 }
 
-stk_status stk__checkpoint_io_open(stk__checkpoint_io *io, const char *name, stk_error *error)
+stk_status stk__checkpoint_atomic_open(stk__checkpoint_atomic *io, const char *name, stk_error *error)
 {
     STK__TRY(stk__durable_join(io->path, sizeof io->path, io->temporary, name, error));
     io->file = open(io->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -63,7 +63,7 @@ stk_status stk__checkpoint_io_open(stk__checkpoint_io *io, const char *name, stk
     return STK_OK;
 }
 
-static stk_status write_pieces(stk__checkpoint_io *io, const uint8_t *data, size_t size, stk_error *error)
+static stk_status write_pieces(stk__checkpoint_atomic *io, const uint8_t *data, size_t size, stk_error *error)
 {
     for (size_t part; size; data += part, size -= part) {
         part = size < WRITE_BYTES ? size : WRITE_BYTES;
@@ -73,15 +73,15 @@ static stk_status write_pieces(stk__checkpoint_io *io, const uint8_t *data, size
     return STK_OK;
 }
 
-static stk_status flush(stk__checkpoint_io *io, stk_error *error)
+static stk_status flush(stk__checkpoint_atomic *io, stk_error *error)
 {
     STK__TRY(write_pieces(io, io->pending.data, io->pending.size_bytes, error));
     io->pending.size_bytes = 0;
     return STK_OK;
 }
 
-stk_status stk__checkpoint_io_put(stk__checkpoint_io *io, const void *data, size_t size_bytes,
-                                  stk_error *error)
+stk_status stk__checkpoint_atomic_put(stk__checkpoint_atomic *io, const void *data, size_t size_bytes,
+                                      stk_error *error)
 {
     stk__hash_update(io->hash, data, size_bytes);
     if (io->pending.size_bytes + size_bytes > PENDING_BYTES) STK__TRY(flush(io, error));
@@ -90,7 +90,7 @@ stk_status stk__checkpoint_io_put(stk__checkpoint_io *io, const void *data, size
 }
 
 /* Flushes and syncs the open file. */
-static stk_status finish_file(stk__checkpoint_io *io, stk_error *error)
+static stk_status finish_file(stk__checkpoint_atomic *io, stk_error *error)
 {
     STK__TRY(flush(io, error));
     if (fsync(io->file) != 0) return stk__durable_fail(error, errno, io->path);
@@ -99,7 +99,7 @@ static stk_status finish_file(stk__checkpoint_io *io, stk_error *error)
     return failed ? stk__durable_fail(error, failed, io->path) : STK_OK;
 }
 
-stk_status stk__checkpoint_io_close(stk__checkpoint_io *io, stk_error *error)
+stk_status stk__checkpoint_atomic_close(stk__checkpoint_atomic *io, stk_error *error)
 {
     char digest[STK_DIGEST_TEXT_BYTES], line[NAME_MAX + STK_DIGEST_TEXT_BYTES + 4];
     STK__TRY(finish_file(io, error));
@@ -108,18 +108,18 @@ stk_status stk__checkpoint_io_close(stk__checkpoint_io *io, stk_error *error)
     return stk__buffer_append(&io->sums, line, strlen(line), error);
 }
 
-static stk_status write_sums(stk__checkpoint_io *io, stk_error *error)
+static stk_status write_sums(stk__checkpoint_atomic *io, stk_error *error)
 {
     char digest[STK_DIGEST_TEXT_BYTES], line[STK_DIGEST_TEXT_BYTES + 4];
     stk__digest_print(stk__digest_of(io->sums.data, io->sums.size_bytes), digest);
     snprintf(line, sizeof line, "# %s\n", digest);
     STK__TRY(stk__buffer_append(&io->sums, line, strlen(line), error));
-    STK__TRY(stk__checkpoint_io_open(io, STK_CHECKPOINT_SUMS, error));
-    STK__TRY(stk__checkpoint_io_put(io, io->sums.data, io->sums.size_bytes, error));
+    STK__TRY(stk__checkpoint_atomic_open(io, STK_CHECKPOINT_SUMS, error));
+    STK__TRY(stk__checkpoint_atomic_put(io, io->sums.data, io->sums.size_bytes, error));
     return finish_file(io, error);
 }
 
-stk_status stk__checkpoint_io_commit(stk__checkpoint_io *io, stk_error *error)
+stk_status stk__checkpoint_atomic_commit(stk__checkpoint_atomic *io, stk_error *error)
 {
     STK__TRY(write_sums(io, error));
     STK__TRY(stk__durable_sync(io->temporary, error));
@@ -128,14 +128,14 @@ stk_status stk__checkpoint_io_commit(stk__checkpoint_io *io, stk_error *error)
     return stk__durable_sync(io->folder, error);
 }
 
-void stk__checkpoint_io_fini(stk__checkpoint_io *io)
+void stk__checkpoint_atomic_fini(stk__checkpoint_atomic *io)
 {
     if (io->file >= 0) close(io->file);
     if (io->made && !io->committed) stk__durable_remove(io->temporary);
     stk__hash_destroy(&io->hash);
     stk__buffer_fini(&io->pending);
     stk__buffer_fini(&io->sums);
-    *io = (stk__checkpoint_io){.file = -1};
+    *io = (stk__checkpoint_atomic){.file = -1};
 }
 
 static stk_status throw_away(const char *folder, const char *name, stk_error *error)
@@ -147,8 +147,8 @@ static stk_status throw_away(const char *folder, const char *name, stk_error *er
     return rename(from, to) == 0 ? STK_OK : stk__durable_fail(error, errno, from);
 }
 
-stk_status stk__checkpoint_io_discard(const char *folder, const char *const *names, int count,
-                                      stk_error *error)
+stk_status stk__checkpoint_atomic_discard(const char *folder, const char *const *names, int count,
+                                          stk_error *error)
 {
     stk_status first = STK_OK;
     for (int i = 0; i < count; i++) {

@@ -354,4 +354,4 @@ static stk_status backward(stk__op *op, const stk__op_io *io, stk_error *error)
     return stk__dnn_step_run(dnn, &own->data, error);
 }
 
-const stk__onednn_kind stk__onednn_weighted = {create, destroy, forward, backward};
+const stk__onednn_kind stk__onednn_conv_linear = {create, destroy, forward, backward};
