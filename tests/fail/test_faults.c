@@ -3,7 +3,7 @@
  * status, no leak, no hang. And after warm-up there are no allocations at all. */
 #include "core/thread.h"
 #include "stoker/runtime.h"
-#include "support/dataset.h"
+#include "support/sample_set.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
