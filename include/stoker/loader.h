@@ -19,6 +19,7 @@
 #define STOKER_LOADER_H
 
 #include "stoker/batch.h"
+#include "stoker/dataset.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,7 +68,7 @@ typedef enum stk_mask_frame {
  * stk_option_describe. */
 typedef struct stk_loader_options {
     size_t struct_size;   /* sizeof(stk_loader_options): see STK_INIT (status.h) */
-    const char *root;     /* folder, list, series, or make:faces …; the only field that must be set */
+    const char *root;     /* folder, list, series, or make:faces …; this or dataset must be set */
     const char *val_root; /* where STK_PART_VAL is, if not in root */
     stk_part part;
     stk_layout layout;
@@ -123,6 +124,9 @@ typedef struct stk_loader_options {
     bool low_priority;   /* an engine on the same CPUs comes first: workers run at lower priority, and as many
                             as there are CPUs by default */
     uint64_t epochs;     /* stop reading ahead after so many; 0: without end */
+    /* Samples from functions of yours instead of root (dataset.h); copied while the loader opens. root,
+     * val_root and lists of parts are NULL then: a validation set is a loader of its own, or val_split. */
+    const stk_dataset *dataset;
 } stk_loader_options;
 
 #define STK_LOADER_OPTIONS_INIT STK_INIT(stk_loader_options)

@@ -9,12 +9,13 @@
 #include "core/logger.h"
 #include "core/sized.h"
 #include "loader/pump.h"
+#include "source/kinds.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* Of stk_loader_options in version 0.1. */
-enum { FIRST_OPTIONS_BYTES = offsetof(stk_loader_options, epochs) + sizeof(uint64_t) };
+enum { FIRST_OPTIONS_BYTES = offsetof(stk_loader_options, dataset) + sizeof(stk_dataset *) };
 _Static_assert((int)STK_STAGE_COUNT <= STK_STAGE_CAPACITY, "stk_loader_stats has no room for so many stages");
 
 const char *stk_stage_name(stk_stage stage)
@@ -150,6 +151,7 @@ stk_status stk__loader_open(stk_loader **out, const stk__loader_setup *setup, st
     loader->source_borrowed = setup->source != NULL;
     const stk_status status = open_all(loader, setup, error);
     if (status == STK_OK) {
+        if (!loader->source_borrowed && setup->options->dataset) stk__caller_own(loader->source);
         *out = loader;
     } else if (status == STK_ERROR_TIMEOUT) {
         atomic_store(&left_behind, loader); /* the probe hangs in it */

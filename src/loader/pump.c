@@ -280,8 +280,8 @@ static void check_worker(stk_loader *loader, const stk__worker *worker, const st
               "thread '%s' hangs in stage '%s' of sample %llu for %.1f s", worker->name,
               stk_stage_name((stk_stage)stage), (unsigned long long)id, (double)busy_ns * 1e-9);
     stk__error_place(&loader->failure, "%s", path);
-    stk__error_hint(&loader->failure, "check the storage below this file, or raise data.timeout (now %g s)",
-                    loader->timeout_s);
+    stk__error_hint(&loader->failure, "%s, or raise data.timeout (now %g s)",
+                    stk__source_hang_hint(loader->source), loader->timeout_s);
     /* A caller that hangs itself gets no status: log it. */
     stk__log(loader->thread_count ? STK_LOG_INFO : STK_LOG_ERROR, "%s: %s", loader->failure.message,
              loader->failure.place);

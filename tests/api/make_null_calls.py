@@ -22,6 +22,7 @@ VALUES = {
     "const stk_tensor *": "&f->batch->images",
     "int": "0",
     "int *": "&f->number",
+    "int32_t": "1",
     "int64_t": "0",
     "size_t": "sizeof f->text",
     "stk_batch *": "give_away(f)",
