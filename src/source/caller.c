@@ -128,7 +128,7 @@ static void set_place(const stk__caller *self, uint64_t id, stk_field field, stk
 }
 
 /* A failure as the rest of the library expects it, whatever the function left in *error. */
-static stk_status settle(const stk__caller *self, const char *function, stk_status status, stk_error *error)
+static stk_status settle(const char *function, stk_status status, stk_error *error)
 {
     const stk_status code = settle_code(status);
     error->message[sizeof error->message - 1] = error->place[sizeof error->place - 1] =
@@ -166,7 +166,7 @@ static stk_status call_read(const stk__caller *self, uint64_t id, stk_sample_sin
     const stk_status status =
         self->set.read(self->set.context, stk__caller_entry(self, id)->row, field, sink, error);
     if (sink->refused != STK_OK) return refuse_read(sink, error);
-    if (status != STK_OK) return settle(self, "read", status, error);
+    if (status != STK_OK) return settle("read", status, error);
     if (sink->asked) return STK_OK;
     return field == STK_FIELD_MASK
                ? stk__damaged(error, STK_DAMAGE_MASK_MISSING, "the data set gave no mask for this sample")
@@ -248,7 +248,7 @@ static stk_status ask_facts(const stk__caller *self, uint64_t id, stk__sample_fa
                             .window = window ? floats + points : NULL};
     stk__error_clear(error);
     const stk_status status = set->facts(set->context, stk__caller_entry(self, id)->row, &out, error);
-    if (status != STK_OK) return settle(self, "facts", status, error);
+    if (status != STK_OK) return settle("facts", status, error);
     const bool labeled = set->label == STK_LABEL_CLASS || set->label == STK_LABEL_VALUE;
     facts->label = labeled ? out.label : 0;
     facts->set = out.set;

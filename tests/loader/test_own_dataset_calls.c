@@ -145,7 +145,7 @@ static void hanging_while_opening_is_named(void **state)
 static void closed_once_and_only_when_opened(void **state)
 {
     (void)state;
-    own o = {0};
+    own o = {.closed = 0};
     stk_loader *loader;
     const stk_dataset set = set_of(&o, false);
     assert_int_equal(open_set(&loader, &set, (stk_loader_options){0}, NULL), STK_OK);
@@ -165,7 +165,7 @@ static void closed_once_and_only_when_opened(void **state)
 static void functions_run_beside_each_other(void **state)
 {
     (void)state;
-    own o = {0};
+    own o = {.closed = 0};
     stk_loader *loader;
     stk_batch *batch;
     stk_status status;
