@@ -93,10 +93,8 @@ static stk_status take_names(stk__caller *self, stk_error *error)
 
 static int count_digits(uint64_t number)
 {
-    int digits = 1;
-    for (; number > 9; number /= 10)
-        digits++;
-    return digits;
+    char text[24];
+    return snprintf(text, sizeof text, "%llu", (unsigned long long)number);
 }
 
 static stk_status take_keys(stk__caller *self, stk_error *error)
