@@ -140,6 +140,12 @@ STK_API stk_status stk_loader_open(stk_loader **loader, const stk_loader_options
 /* STK_OK: *batch is lent to the caller until stk_batch_release. STK_END: the epoch is over; the next call
  * begins the next one (or returns STK_END again after `epochs`). Threads: one at a time. */
 STK_API stk_status stk_loader_next(stk_loader *loader, stk_batch **batch, stk_error *error);
+/* The same, but STK_AGAIN, and *batch NULL, if there is none within timeout_s seconds (0: look, do not wait):
+ * for programs that have something else to look at in between, such as signals. Nothing is lost; call again.
+ * With STK_WORKERS_NONE the samples at hand are loaded first, however long that takes. Threads: one at a
+ * time, with next. */
+STK_API stk_status stk_loader_next_within(stk_loader *loader, stk_batch **batch, double timeout_s,
+                                          stk_error *error);
 
 /* Makes a waiting or coming next return STK_ERROR_INTERRUPTED. Does nothing with NULL. Threads: any; not from
  * a signal handler. */

@@ -3,6 +3,7 @@
  * return are named; close is called once, when nobody needs the context any more. */
 #include "stoker/stoker.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -185,6 +186,69 @@ static void functions_run_beside_each_other(void **state)
     assert_int_equal(o.closed, 1);
 }
 
+/* A program that looks at something else meanwhile: nothing is lost by that. */
+static void next_within_gives_up_waiting_and_nothing_else(void **state)
+{
+    (void)state;
+    own o = {.hangs_in_read = true};
+    stk_loader *loader;
+    stk_batch *batch;
+    stk_status status;
+    stk_digest digest = {0}, expected = {0};
+    stk_dataset set = set_of(&o, false);
+    set.count = 4 * COUNT;
+    assert_int_equal(open_set(&loader, &set, (stk_loader_options){0}, NULL), STK_OK);
+    assert_int_equal(stk_loader_next_within(loader, &batch, 1e30, NULL), STK_OK);
+    assert_int_equal(stk_digest_add(&digest, batch, NULL), STK_OK);
+    stk_batch_release(batch);
+    for (int i = 0; i < 3; i++) {
+        batch = (stk_batch *)&o;
+        assert_int_equal(stk_loader_next_within(loader, &batch, i * 0.01, NULL), STK_AGAIN);
+        assert_null(batch);
+    }
+    atomic_store(&o.hangs_in_read, false);
+    while ((status = stk_loader_next_within(loader, &batch, 0, NULL)) != STK_END) {
+        if (status == STK_AGAIN) continue;
+        assert_int_equal(status, STK_OK);
+        assert_int_equal(stk_digest_add(&digest, batch, NULL), STK_OK);
+        stk_batch_release(batch);
+    }
+    assert_int_equal(stk_loader_close(&loader), 0);
+    assert_int_equal(open_set(&loader, &set, (stk_loader_options){.num_workers = STK_WORKERS_NONE}, NULL),
+                     STK_OK);
+    int looks = 0;
+    while ((status = stk_loader_next_within(loader, &batch, 0, NULL)) != STK_END) {
+        looks += status == STK_AGAIN; /* something is loaded in each */
+        if (status == STK_AGAIN) continue;
+        assert_int_equal(stk_digest_add(&expected, batch, NULL), STK_OK);
+        stk_batch_release(batch);
+    }
+    assert_true(looks <= 4 * COUNT);
+    assert_int_equal(stk_loader_close(&loader), 0);
+    assert_true(digest.high == expected.high && digest.low == expected.low && digest.high);
+}
+
+static void a_timeout_is_a_number_of_seconds(void **state)
+{
+    (void)state;
+    own o = {.closed = 0};
+    stk_loader *loader;
+    stk_error error;
+    const stk_dataset set = set_of(&o, false);
+    assert_int_equal(open_set(&loader, &set, (stk_loader_options){0}, NULL), STK_OK);
+    const double bad[] = {-1, -INFINITY, NAN};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        stk_batch *batch = (stk_batch *)&o;
+        assert_int_equal(stk_loader_next_within(loader, &batch, bad[i], &error), STK_ERROR_ARGUMENT);
+        assert_null(batch);
+        assert_non_null(strstr(error.message, "at least 0 s"));
+    }
+    stk_loader_interrupt(loader);
+    stk_batch *batch;
+    assert_int_equal(stk_loader_next_within(loader, &batch, 0, NULL), STK_ERROR_INTERRUPTED);
+    stk_loader_close(&loader);
+}
+
 int main(void)
 {
     alarm(120); /* a hang is a failure, too */
@@ -193,6 +257,8 @@ int main(void)
         cmocka_unit_test(hanging_while_opening_is_named),
         cmocka_unit_test(closed_once_and_only_when_opened),
         cmocka_unit_test(functions_run_beside_each_other),
+        cmocka_unit_test(next_within_gives_up_waiting_and_nothing_else),
+        cmocka_unit_test(a_timeout_is_a_number_of_seconds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
