@@ -169,7 +169,8 @@ static stk_status refuse_test(const stk_loader_options *o, stk_error *error)
         return STK_ERROR_CONFIG;
     }
     stk__fail(error, STK_ERROR_CONFIG, "there is no test set");
-    stk__error_hint(error, "create a folder test beside train, or set data.test_list");
+    stk__error_hint(error, o->dataset ? "open a loader with a stk_dataset of the test samples, data.part=all"
+                                      : "create a folder test beside train, or set data.test_list");
     return STK_ERROR_CONFIG;
 }
 
@@ -179,7 +180,10 @@ static stk_status check_held(const stk_loader_options *o, bool own_part, uint64_
     if (o->part == STK_PART_VAL && !own_part && held == 0) {
         stk__fail(error, STK_ERROR_CONFIG, "there is no validation set");
         stk__error_hint(
-            error, "set data.val_split, data.val_root or data.val_list, or create folders train and val");
+            error,
+            o->dataset
+                ? "set data.val_split, or open a loader with a stk_dataset of them, data.part=all"
+                : "set data.val_split, data.val_root or data.val_list, or create folders train and val");
         return STK_ERROR_CONFIG;
     }
     if (o->part == STK_PART_TEST && !own_part) return refuse_test(o, error);

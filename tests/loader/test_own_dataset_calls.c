@@ -153,11 +153,24 @@ static void closed_once_and_only_when_opened(void **state)
     assert_int_equal(o.closed, 0);
     assert_int_equal(stk_loader_close(&loader), 0);
     assert_int_equal(o.closed, 1);
-    const stk_loader_options bad[] = {
-        {.root = "faces"}, {.channels = 2}, {.part = STK_PART_VAL}, {.part = STK_PART_TEST}, {.rank = 3}};
+    static const struct {
+        stk_loader_options options;
+        stk_status status;
+        const char *message, *hint;
+    } bad[] = {
+        {{.root = "faces"}, STK_ERROR_ARGUMENT, "data.root = 'faces' is set beside", "leave it out"},
+        {{.val_root = "faces"}, STK_ERROR_ARGUMENT, "data.val_root = 'faces'", "leave it out"},
+        {{.val_list = "val.txt"}, STK_ERROR_ARGUMENT, "data.val_list = 'val.txt'", "data.val_split"},
+        {{.part = STK_PART_VAL}, STK_ERROR_CONFIG, "no validation set", "stk_dataset"},
+        {{.part = STK_PART_TEST}, STK_ERROR_CONFIG, "no test set", "stk_dataset"},
+        {{.channels = 2}, STK_ERROR_CONFIG, "data.channels", ""}, /* later, with the source open */
+    };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        assert_int_not_equal(open_set(&loader, &set, bad[i], NULL), STK_OK);
+        stk_error error = {0};
+        assert_int_equal(open_set(&loader, &set, bad[i].options, &error), bad[i].status);
         assert_null(loader);
+        assert_non_null(strstr(error.message, bad[i].message));
+        assert_non_null(strstr(error.hint, bad[i].hint));
     }
     assert_int_equal(o.closed, 1);
 }
