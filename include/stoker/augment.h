@@ -47,7 +47,8 @@ typedef struct stk_augment_options {
     int32_t class_count;            /* 0: unknown; ids of masks go up to 255 in any case */
     int32_t point_count;            /* of each sample; 0: unknown, as many as a batch has */
     const char *device;             /* "cpu" (also NULL), "opencl:0", "cuda:0" */
-    int64_t threads;                /* of the device "cpu"; 0: the CPU budget. They are the process's pool */
+    int64_t threads;  /* of the device "cpu"; 0: the CPU budget. They are those of the process's pool */
+    double timeout_s; /* after which a GPU that hangs is given up; 0: 60 */
 } stk_augment_options;
 
 #define STK_AUGMENT_OPTIONS_INIT STK_INIT(stk_augment_options)

@@ -21,6 +21,9 @@ static stk_status refuse_null(const char *function, const char *needs, stk_error
     return stk__fail(error, STK_ERROR_ARGUMENT, "%s needs %s", function, needs);
 }
 
+/* Pixels that a device which hangs may still read. */
+static _Atomic(uint8_t *) left_behind;
+
 static void destroy(stk_augmenter *augmenter)
 {
     if (!stk__device_memory_destroy(&augmenter->kept)) augmenter->lost = true;
@@ -39,7 +42,10 @@ static void destroy(stk_augmenter *augmenter)
     stk__buffer_fini(&augmenter->blocks);
     stk__buffer_fini(&augmenter->mixes_made);
     stk__buffer_fini(&augmenter->views);
-    if (!augmenter->lost) stk__buffer_fini(&augmenter->arena); /* else left behind: it may still be read */
+    if (augmenter->lost)
+        atomic_store(&left_behind, augmenter->arena.data);
+    else
+        stk__buffer_fini(&augmenter->arena);
     stk__free(augmenter);
 }
 

@@ -5,6 +5,7 @@
 
 #include "augment/flip_list.h"
 #include "augment/settings.h"
+#include "core/clock.h"
 #include "core/config.h"
 #include "core/pool.h"
 
@@ -182,6 +183,8 @@ static stk_status choose_pool(stk_augmenter *augmenter, const stk_augment_option
 static stk_status choose_device(stk_augmenter *augmenter, const stk_augment_options *o, stk_error *error)
 {
     if (o->threads < 0) return refuse("threads", "is negative", error);
+    if (o->timeout_s != 0 && !(o->timeout_s >= 0.1 && o->timeout_s <= 86400))
+        return refuse("timeout_s", "is not 0.1 to 86400", error);
     if (!o->device || !*o->device || strcmp(o->device, "cpu") == 0) return choose_pool(augmenter, o);
     if (augmenter->dtype == STK_DTYPE_U8)
         return stk__fail(error, STK_ERROR_UNSUPPORTED,
@@ -191,6 +194,7 @@ static stk_status choose_device(stk_augmenter *augmenter, const stk_augment_opti
     if (status != STK_OK && error && !error->place[0])
         stk__error_place(error, "options.device=%s", o->device);
     STK__TRY(status);
+    if (o->timeout_s > 0) augmenter->device->timeout_ns = stk__seconds_ns(o->timeout_s);
     const stk__device_info *info = &augmenter->device->info;
     set_in_effect(
         note(augmenter, "device", o->device, "%s%s%s", info->model, info->note[0] ? "; " : "", info->note),

@@ -333,6 +333,8 @@ static void wrong_options_are_named(void **state)
         {{.augment = "standard", .flip_pairs = "0:2", .class_count = 2},
          "options.flip_pairs has '0:2': there are 2 classes"},
         {{.threads = -1}, "options.threads"},
+        {{.timeout_s = 0.01}, "options.timeout_s"},
+        {{.timeout_s = NAN}, "options.timeout_s"},
         {{.device = "gpu"}, "unknown device 'gpu'"},
         {{.device = "opencl:0", .dtype = STK_STORE_U8}, "options.dtype is u8"},
     };
