@@ -33,6 +33,7 @@ struct stk_augmenter {
     stk_dtype dtype;
     bool planar;
     stk__normalization normalization;
+    const stk__pixel_rows *rows;
     stk__device *device;      /* NULL: the pool */
     stk__device_memory *kept; /* for results that stay on the device; NULL: none yet */
     uint64_t kept_places;

@@ -101,6 +101,7 @@ static stk_status take_images(stk__augmenter_call *call, stk_error *error)
                                         list ? 0 : (int64_t)i * tensor->strides[0]);
         image->name = name;
         image->item = i;
+        image->rows = call->augmenter->rows;
         STK__TRY(check_extent(name, image, error));
     }
     return STK_OK;
@@ -134,6 +135,7 @@ static stk_status take_masks(stk__augmenter_call *call, stk_error *error)
                                    list ? 0 : (int64_t)i * tensor->strides[0]);
         sample->mask.name = rule.name;
         sample->mask.item = i;
+        sample->mask.rows = call->augmenter->rows;
     }
     return STK_OK;
 }

@@ -85,6 +85,7 @@ static stk_status choose_values(stk_augmenter *augmenter, const stk_augment_opti
     }
     augmenter->dtype = types[o->dtype];
     augmenter->planar = o->axes == STK_AXES_NCHW;
+    augmenter->rows = stk__pixel_rows_at(stk__cpu_level_allowed());
     STK__TRY(stk__normalization_make(&augmenter->normalization, o->mean, o->std, "options.std", error));
     if (o->dtype == STK_STORE_AUTO) set_in_effect(note(augmenter, "dtype", "", "auto"), "f32");
     if (o->dtype == STK_STORE_U8 && (is_given(o->mean) || is_given(o->std))) {

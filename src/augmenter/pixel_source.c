@@ -1,21 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the caller's values to interleaved bytes, row by row: a row is one lane of values when it is dense,
- * else one lane for each channel. Floats become levels by v * 255 + 0.5, cut off; what is no level is found
- * without a branch for each value, and searched for only then. Threads: everything is the caller's. */
+/* From the caller's values to interleaved bytes, row by row: a dense row at once, a row of three planes in
+ * chunks that are converted and then woven, all else one lane of values for each channel, gathered first.
+ * What is no pixel is searched for only when a row has told that there is something. Threads: everything is
+ * the caller's. */
 #include "augmenter/pixel_source.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { CHUNK = 512 };
-
-/* Values that follow each other in a fixed distance. */
-typedef struct value_lane {
-    const uint8_t *from;
-    int64_t step_bytes;
-    uint8_t *to;
-    int32_t to_step, count;
-} value_lane;
 
 /* A distance that nothing is reached by is the usual one. */
 stk__pixel_source stk__pixel_source_make(const stk_tensor *tensor, stk__pixel_axes axes, int64_t first)
@@ -46,77 +38,61 @@ bool stk__pixel_source_is_direct(const stk__pixel_source *source)
            source->row_bytes >= source->pixel_bytes * source->w;
 }
 
-static bool copy_bytes(const value_lane *lane)
+/* Values that follow each other, as bytes; false: one is none. */
+static bool convert(const stk__pixel_source *source, const uint8_t *from, uint8_t *to, int32_t count)
 {
-    if (lane->step_bytes == 1 && lane->to_step == 1) memcpy(lane->to, lane->from, (size_t)lane->count);
-    for (int32_t i = 0; i < lane->count && (lane->step_bytes != 1 || lane->to_step != 1); i++)
-        lane->to[i * (int64_t)lane->to_step] = lane->from[i * lane->step_bytes];
+    const stk__pixel_rows *rows = source->rows;
+    if (source->dtype == STK_DTYPE_F32) return rows->levels((const float *)(const void *)from, to, count);
+    if (source->dtype == STK_DTYPE_I64) return rows->ids((const int64_t *)(const void *)from, to, count);
+    memcpy(to, from, (size_t)count);
     return true;
 }
 
-/* count floats, one after the other. NaN differs from itself. */
-static bool convert_floats(const float *from, uint8_t *to, int32_t count)
+static bool convert_planes(const stk__pixel_source *source, const uint8_t *from, uint8_t *to)
 {
-    int strange = 0;
-    for (int32_t i = 0; i < count; i++) {
-        const float v = from[i], above = v > 0 ? v : 0, level = above < 1 ? above : 1;
-        strange |= level != v;
-        to[i] = (uint8_t)(int)(level * 255 + 0.5f);
-    }
-    return !strange;
-}
-
-static bool convert_lane(const value_lane *lane)
-{
+    const int64_t bytes = stk_dtype_bytes(source->dtype);
     bool good = true;
-    if (lane->step_bytes == sizeof(float) && lane->to_step == 1)
-        return convert_floats((const float *)(const void *)lane->from, lane->to, lane->count);
-    for (int32_t at = 0; at < lane->count; at += CHUNK) {
-        const int32_t count = lane->count - at < CHUNK ? lane->count - at : CHUNK;
-        const uint8_t *from = lane->from + at * lane->step_bytes;
-        uint8_t levels[CHUNK], *to = lane->to + at * (int64_t)lane->to_step;
-        float values[CHUNK];
-        const float *in = (const float *)(const void *)from;
-        if (lane->step_bytes != sizeof(float)) {
-            for (int32_t i = 0; i < count; i++)
-                memcpy(&values[i], from + i * lane->step_bytes, sizeof(float));
-            in = values;
+    for (int32_t at = 0; at < source->w; at += CHUNK) {
+        const int32_t count = source->w - at < CHUNK ? source->w - at : CHUNK;
+        uint8_t levels[3][CHUNK];
+        const uint8_t *planes[3];
+        for (int c = 0; c < 3; c++) {
+            planes[c] = from + c * source->channel_bytes + at * bytes;
+            if (source->dtype == STK_DTYPE_U8) continue;
+            good &= convert(source, planes[c], levels[c], count);
+            planes[c] = levels[c];
         }
-        good &= convert_floats(in, levels, count);
-        for (int32_t i = 0; i < count; i++)
-            to[i * lane->to_step] = levels[i];
+        source->rows->weave(planes, to + 3 * (int64_t)at, count);
     }
     return good;
 }
 
-static bool convert_ids(const value_lane *lane)
+static bool convert_lane(const stk__pixel_source *source, const uint8_t *from, uint8_t *to)
 {
-    uint64_t all = 0;
-    for (int32_t i = 0; i < lane->count; i++) {
-        int64_t id;
-        memcpy(&id, lane->from + i * lane->step_bytes, sizeof id);
-        all |= (uint64_t)id;
-        lane->to[i * (int64_t)lane->to_step] = (uint8_t)id;
+    const int64_t bytes = stk_dtype_bytes(source->dtype);
+    bool good = true;
+    for (int32_t at = 0; at < source->w; at += CHUNK) {
+        const int32_t count = source->w - at < CHUNK ? source->w - at : CHUNK;
+        _Alignas(8) uint8_t values[CHUNK * 8];
+        uint8_t levels[CHUNK];
+        for (int32_t i = 0; i < count; i++)
+            memcpy(values + i * bytes, from + (at + i) * source->pixel_bytes, (size_t)bytes);
+        good &= convert(source, values, levels, count);
+        for (int32_t i = 0; i < count; i++)
+            to[(int64_t)(at + i) * source->channels] = levels[i];
     }
-    return all <= 255;
+    return good;
 }
 
 static bool convert_row(const stk__pixel_source *source, int32_t y, uint8_t *to)
 {
     const uint8_t *from = source->data + y * source->row_bytes;
-    const bool dense = has_dense_rows(source);
-    const int32_t lanes = dense ? 1 : source->channels;
     bool good = true;
-    for (int32_t c = 0; c < lanes; c++) {
-        const value_lane lane = {.from = from + c * source->channel_bytes,
-                                 .step_bytes = dense ? stk_dtype_bytes(source->dtype) : source->pixel_bytes,
-                                 .to = to + c,
-                                 .to_step = lanes,
-                                 .count = dense ? source->w * source->channels : source->w};
-        good &= source->dtype == STK_DTYPE_F32   ? convert_lane(&lane)
-                : source->dtype == STK_DTYPE_I64 ? convert_ids(&lane)
-                                                 : copy_bytes(&lane);
-    }
+    if (has_dense_rows(source)) return convert(source, from, to, source->w * source->channels);
+    if (source->channels == 3 && source->pixel_bytes == stk_dtype_bytes(source->dtype))
+        return convert_planes(source, from, to);
+    for (int32_t c = 0; c < source->channels; c++)
+        good &= convert_lane(source, from + c * source->channel_bytes, to + c);
     return good;
 }
 

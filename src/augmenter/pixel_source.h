@@ -4,6 +4,7 @@
 #ifndef STK_AUGMENTER_PIXEL_SOURCE_H
 #define STK_AUGMENTER_PIXEL_SOURCE_H
 
+#include "augmenter/pixel_rows.h"
 #include "core/memory.h"
 #include "image/pixels.h"
 
@@ -16,9 +17,10 @@ typedef struct stk__pixel_source {
     stk_dtype dtype;     /* images: U8, F32 (0 to 1); masks: U8, I64 (0 to 255) */
     int32_t w, h, channels;
     int64_t row_bytes, pixel_bytes, channel_bytes; /* from one to the next; any sign */
+    const stk__pixel_rows *rows;                   /* by which it is read where it is not direct */
 } stk__pixel_source;
 
-/* The tensor's axes are h, w and c, or h and w if c is negative. */
+/* The tensor's axes are h, w and c, or h and w if c is negative. Name, item and rows are not set. */
 typedef struct stk__pixel_axes {
     int h, w, c;
 } stk__pixel_axes;
