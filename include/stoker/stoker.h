@@ -3,6 +3,7 @@
 #ifndef STOKER_STOKER_H
 #define STOKER_STOKER_H
 
+#include "stoker/augment.h"
 #include "stoker/batch.h"
 #include "stoker/dataset.h"
 #include "stoker/loader.h"

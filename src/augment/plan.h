@@ -6,6 +6,7 @@
 
 #include "augment/settings.h"
 #include "device/augment_block.h"
+#include "device/kernel/kernel_launch.h"
 
 typedef struct stk__plan stk__plan;
 
@@ -17,6 +18,15 @@ void stk__plan_destroy(stk__plan **plan);
 /* The settings in effect in an epoch: with preset, schedule and defaults, as stk__augment_options describes
  * them. Texts in it are still those of the settings that the plan was made from. */
 const stk__augment_settings *stk__plan_settings(const stk__plan *plan, uint32_t epoch);
+
+typedef struct stk__extent {
+    int32_t w, h;
+} stk__extent;
+
+/* What a sample is resized to before the fused pass: smaller than it is where the target is, by a better
+ * filter; the pass makes it larger. Not if the plan crops, because then it cuts its part out of the full
+ * size. target.w 0: as it is. */
+stk__extent stk__plan_extent(bool crops, stk__extent source, stk__extent target);
 
 /* Which sample, and from what size to what size it goes. */
 typedef struct stk__plan_at {
@@ -49,6 +59,9 @@ void stk__plan_resolve(const stk__plan *plan, const stk__plan_at *at, stk__resol
 /* Moves points (x, y, visible) in place; those that leave the target are no longer visible. */
 void stk__plan_points(const stk__resolved *resolved, const stk__plan_at *at, float *points, int32_t count);
 
+/* Points of an image that was resized, in place; those outside of it are not visible. */
+void stk__points_scale(float *points, int32_t count, stk__extent from, stk__extent to);
+
 /* Is the sample mirrored: does the matrix turn left hands into right ones? Two flips are a rotation. */
 bool stk__resolved_mirrors(const stk__resolved *resolved);
 bool stk__plan_mirrors(const stk__plan *plan); /* some samples, in any epoch */
@@ -68,5 +81,7 @@ typedef struct stk__mix {
 bool stk__plan_mixes(const stk__plan *plan); /* in any epoch */
 /* Of a pair of partners; sample is the id of the one at the even position. Both get the same. */
 stk__mix stk__plan_mix(const stk__plan *plan, uint32_t epoch, uint32_t sample, int32_t w, int32_t h);
+/* The same for those who mix pixels (device/mix.h, stk_mix), of the samples at these places of a batch. */
+stk__kernel_mix stk__mix_entry(const stk__mix *mix, uint32_t a, uint32_t b);
 
 #endif

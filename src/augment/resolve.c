@@ -51,6 +51,23 @@ void stk__plan_resolve(const stk__plan *plan, const stk__plan_at *at, stk__resol
     note_order(&builder);
 }
 
+stk__extent stk__plan_extent(bool crops, stk__extent source, stk__extent target)
+{
+    if (!target.w || crops) return source;
+    return (stk__extent){source.w < target.w ? source.w : target.w,
+                         source.h < target.h ? source.h : target.h};
+}
+
+void stk__points_scale(float *point, int32_t count, stk__extent from, stk__extent to)
+{
+    for (int32_t i = 0; i < count; i++, point += 3) {
+        point[0] = (float)((double)point[0] * to.w / from.w);
+        point[1] = (float)((double)point[1] * to.h / from.h);
+        if (!(point[0] >= 0 && point[0] < (float)to.w && point[1] >= 0 && point[1] < (float)to.h))
+            point[2] = 0;
+    }
+}
+
 void stk__plan_points(const stk__resolved *resolved, const stk__plan_at *at, float *points, int32_t count)
 {
     const double *f = resolved->forward;
@@ -116,4 +133,19 @@ stk__mix stk__plan_mix(const stk__plan *plan, uint32_t epoch, uint32_t sample, i
         break;
     }
     return mix;
+}
+
+stk__kernel_mix stk__mix_entry(const stk__mix *mix, uint32_t a, uint32_t b)
+{
+    static const int32_t kinds[] = {[STK_MIX_NONE] = STK_KERNEL_MIX_ALONE,
+                                    [STK_MIX_MIXUP] = STK_KERNEL_MIX_BLEND,
+                                    [STK_MIX_CUTMIX] = STK_KERNEL_MIX_PASTE};
+    return (stk__kernel_mix){.kind = kinds[mix->kind],
+                             .a = a,
+                             .b = b,
+                             .lambda = mix->lambda,
+                             .x = mix->x,
+                             .y = mix->y,
+                             .w = mix->w,
+                             .h = mix->h};
 }

@@ -22,6 +22,12 @@ const stk__option_table *stk__augment_options(void);
 stk_status stk__augment_set(stk__augment_settings *settings, const char *name, const char *value,
                             stk_error *error);
 
+/* options.augment of the public interface: a preset ("strong"), or the section as YAML. The config, which the
+ * caller destroys also after a failure, owns the texts in settings. */
+struct stk__config;
+stk_status stk__augment_read_text(const char *text, struct stk__config **config,
+                                  stk__augment_settings *settings, stk_error *error);
+
 /* augment.device as requested; "" when it is not set. */
 const char *stk__augment_device(const stk__augment_settings *settings);
 

@@ -10,7 +10,7 @@
 #ifndef STK_DEVICE_DEVICE_H
 #define STK_DEVICE_DEVICE_H
 
-#include "device/cpu/augment.h"
+#include "device/cpu/augment_pass.h"
 #include "device/kernel/kernel_launch.h"
 
 /* A device, or why it is not available. Unknown numbers are -1, unknown texts "". */

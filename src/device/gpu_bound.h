@@ -13,7 +13,7 @@
 #ifndef STK_DEVICE_GPU_BOUND_H
 #define STK_DEVICE_GPU_BOUND_H
 
-#include "device/cpu/augment.h"
+#include "device/cpu/augment_pass.h"
 
 /* A row of known_gpus.list. */
 typedef struct stk__known_gpu {

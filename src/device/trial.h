@@ -3,7 +3,7 @@
 #ifndef STK_DEVICE_TRIAL_H
 #define STK_DEVICE_TRIAL_H
 
-#include "device/cpu/augment.h"
+#include "device/cpu/augment_pass.h"
 
 typedef struct stk__trial {
     stk__augment_batch batch; /* its target holds garbage until it is augmented */

@@ -7,8 +7,6 @@
 
 #include "device/mix.h"
 
-#include <string.h>
-
 /* Both partners draw by the sample at the even position. The last sample of an odd epoch has no partner. */
 static stk__mix draw(const stk__slot *slot, const stk__recipe *recipe, const stk__stream *stream,
                      uint64_t position)
@@ -44,82 +42,38 @@ static uint64_t place_of(const stk__slot *slot, uint64_t position)
     return position == slot->partner[0] ? step->count : step->count + 1;
 }
 
-/* Pixels are mixed here, or a list is made of what a device shall do to them. */
+/* What is decided for pixels is done here, or becomes a list of what a device shall do to them. */
 typedef struct mixer {
     stk__slot *slot;
     const stk__layout *layout;
+    stk__mix_batch host;   /* where pixels are mixed here */
     stk__kernel_mix *list; /* NULL: mixed here */
     uint64_t count;        /* of the list */
 } mixer;
 
-/* On a device samples that were left out are blanked at last, too. */
-static void list_alone(mixer *m, uint64_t place)
+static void add_entry(mixer *m, stk__kernel_mix entry)
 {
-    const bool blank = stk__slot_weights(m->slot, m->layout)[place] == 0;
+    if (m->list)
+        m->list[m->count++] = entry;
+    else
+        stk__mix_run(&entry, &m->host);
+}
+
+/* On a device samples that were left out are blanked at last, too. */
+static void add_alone(mixer *m, uint64_t place)
+{
+    const bool blank = m->list && stk__slot_weights(m->slot, m->layout)[place] == 0;
     if (blank || (m->layout->masks && m->layout->store.mixed))
-        m->list[m->count++] = (stk__kernel_mix){.kind = blank ? STK_KERNEL_MIX_BLANK : STK_KERNEL_MIX_ALONE,
-                                                .a = (uint32_t)place,
-                                                .b = (uint32_t)place};
+        add_entry(m, (stk__kernel_mix){.kind = blank ? STK_KERNEL_MIX_BLANK : STK_KERNEL_MIX_ALONE,
+                                       .a = (uint32_t)place,
+                                       .b = (uint32_t)place});
 }
 
 static void leave_alone(mixer *m, uint64_t place)
 {
-    stk__slot *slot = m->slot;
-    const stk__layout *layout = m->layout;
-    stk__slot_lambdas(slot, layout)[place] = 1;
-    stk__slot_mix_labels(slot, layout, place, place, 1);
-    if (m->list)
-        list_alone(m, place);
-    else if (layout->masks)
-        memcpy(stk__slot_mask2(slot, layout, place), stk__slot_target(slot, layout, place).mask,
-               layout->mask_bytes);
-}
-
-/* CutMix: the box changes places in image and mask; both targets of a mask are the pasted one. */
-static void paste(stk__slot *slot, const stk__layout *layout, const stk__mix *mix, const uint64_t pair[2])
-{
-    const stk__augment_target a = stk__slot_target(slot, layout, pair[0]),
-                              b = stk__slot_target(slot, layout, pair[1]);
-    const size_t value_bytes = (size_t)stk_dtype_bytes(layout->store.image);
-    const int32_t planes = layout->store.planar ? layout->channels : 1;
-    stk__mix_box box = {mix->x, mix->y, mix->w, mix->h, layout->w, layout->h, planes, value_bytes};
-    if (planes != layout->channels) box.pixel_bytes *= (size_t)layout->channels;
-    stk__mix_swap(a.image, b.image, &box);
-    if (!layout->masks) return;
-    box.planes = 1;
-    box.pixel_bytes = (size_t)stk_dtype_bytes(layout->store.mask);
-    stk__mix_swap(a.mask, b.mask, &box);
-    memcpy(stk__slot_mask2(slot, layout, pair[0]), a.mask, layout->mask_bytes);
-    memcpy(stk__slot_mask2(slot, layout, pair[1]), b.mask, layout->mask_bytes);
-}
-
-static void blend(stk__slot *slot, const stk__layout *layout, const stk__mix *mix, const uint64_t pair[2])
-{
-    const stk__augment_target a = stk__slot_target(slot, layout, pair[0]),
-                              b = stk__slot_target(slot, layout, pair[1]);
-    const size_t values = layout->image_bytes / (size_t)stk_dtype_bytes(layout->store.image);
-    stk__mix_blend(a.image, b.image, values, layout->store.image, mix->lambda);
-    if (!layout->masks) return;
-    memcpy(stk__slot_mask2(slot, layout, pair[0]), b.mask, layout->mask_bytes);
-    memcpy(stk__slot_mask2(slot, layout, pair[1]), a.mask, layout->mask_bytes);
-}
-
-static void mix_pixels(mixer *m, const stk__mix *mix, const uint64_t pair[2])
-{
-    const bool cut = mix->kind == STK_MIX_CUTMIX;
-    if (m->list)
-        m->list[m->count++] = (stk__kernel_mix){.kind = cut ? STK_KERNEL_MIX_PASTE : STK_KERNEL_MIX_BLEND,
-                                                .a = (uint32_t)pair[0],
-                                                .b = (uint32_t)pair[1],
-                                                .lambda = mix->lambda,
-                                                .x = mix->x,
-                                                .y = mix->y,
-                                                .w = mix->w,
-                                                .h = mix->h};
-    else if (cut)
-        paste(m->slot, m->layout, mix, pair);
-    else
-        blend(m->slot, m->layout, mix, pair);
+    stk__slot_lambdas(m->slot, m->layout)[place] = 1;
+    stk__slot_mix_labels(m->slot, m->layout, place, place, 1);
+    add_alone(m, place);
 }
 
 static void mix_pair(mixer *m, const stk__mix *mix, const uint64_t pair[2])
@@ -131,7 +85,7 @@ static void mix_pair(mixer *m, const stk__mix *mix, const uint64_t pair[2])
         leave_alone(m, pair[1]);
         return;
     }
-    mix_pixels(m, mix, pair);
+    add_entry(m, stk__mix_entry(mix, (uint32_t)pair[0], (uint32_t)pair[1]));
     stk__slot_mix_labels(m->slot, m->layout, pair[0], pair[1], mix->lambda);
     lambdas[pair[0]] = lambdas[pair[1]] = mix->lambda;
 }
@@ -154,7 +108,10 @@ static void mix_all(mixer *m, const stk__recipe *recipe, const stk__stream *stre
 
 void stk__mixing_run(stk__slot *slot, const stk__recipe *recipe, const stk__stream *stream)
 {
-    mix_all(&(mixer){.slot = slot, .layout = &recipe->layout}, recipe, stream);
+    const stk__layout *layout = &recipe->layout;
+    const stk__mix_batch host = {.first = stk__slot_target(slot, layout, 0),
+                                 .mask2 = layout->masks ? stk__slot_mask2(slot, layout, 0) : NULL};
+    mix_all(&(mixer){.slot = slot, .layout = layout, .host = host}, recipe, stream);
 }
 
 uint64_t stk__mixing_list(stk__slot *slot, const stk__recipe *recipe, const stk__stream *stream,
@@ -165,6 +122,6 @@ uint64_t stk__mixing_list(stk__slot *slot, const stk__recipe *recipe, const stk_
         mix_all(&m, recipe, stream);
     else
         for (uint64_t place = 0; place < slot->places; place++)
-            list_alone(&m, place);
+            add_alone(&m, place);
     return m.count;
 }

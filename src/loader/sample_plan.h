@@ -6,10 +6,6 @@
 
 #include "loader/worker.h"
 
-typedef struct stk__extent {
-    int32_t w, h;
-} stk__extent;
-
 typedef struct stk__sample_plan {
     stk__extent upright; /* as stored, turned upright: points are given in its pixels */
     stk__extent decoded; /* what it is decoded to */

@@ -3,10 +3,10 @@
 #include "loader/loader_open.h"
 #include "loader/pump.h"
 
+#include "augment/normalization.h"
 #include "core/clock.h"
 #include "core/config.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static bool is_zero(const void *bytes, size_t size)
@@ -15,21 +15,6 @@ static bool is_zero(const void *bytes, size_t size)
     for (size_t i = 0; i < size; i++)
         if (byte[i]) return false;
     return true;
-}
-
-/* "strong", or the section as YAML. The config owns the texts in settings. */
-static stk_status read_text(const char *text, stk__config **config, stk__augment_settings *settings,
-                            stk_error *error)
-{
-    char yaml[2048];
-    const stk__option_table *table = stk__augment_options();
-    const bool word = !strchr(text, ':');
-    const int length = snprintf(yaml, sizeof yaml, word ? "augment: {preset: %s}" : "augment: {%s}", text);
-    if (length >= (int)sizeof yaml)
-        return stk__fail(error, STK_ERROR_CONFIG, "the text of options.augment is longer than 2 kB");
-    STK__TRY(stk__config_create(config, &table, 1, error));
-    STK__TRY(stk__config_read_text(*config, yaml, "options.augment", error));
-    return stk__config_apply(*config, "augment", settings, error);
 }
 
 static stk_dtype choose_dtype(stk_loader *loader, const stk_loader_options *o, bool finished)
@@ -50,22 +35,13 @@ static stk_status refuse_bytes(const char *what, stk_error *error)
     return STK_ERROR_CONFIG;
 }
 
-/* All three or none: one that is 0 would divide by it. */
-static stk_status check_std(const stk_loader_options *o, stk_error *error)
+static stk_status choose_normalisation(stk__recipe *recipe, const stk_loader_options *o, stk_error *error)
 {
-    if (is_zero(o->std, sizeof o->std) || (o->std[0] > 0 && o->std[1] > 0 && o->std[2] > 0)) return STK_OK;
-    stk__fail(error, STK_ERROR_CONFIG, "data.std has a 0, and images cannot be divided by it");
-    stk__error_hint(error, "leave it out for 1; stoker stats prints the data set's own");
-    return STK_ERROR_CONFIG;
-}
-
-static void choose_normalisation(stk__recipe *recipe, const stk_loader_options *o)
-{
-    for (int c = 0; c < 3; c++) {
-        const double std = o->std[c] > 0 ? o->std[c] : 1;
-        recipe->scale[c] = (float)(1 / (255 * std));
-        recipe->bias[c] = (float)(-o->mean[c] / std);
-    }
+    stk__normalization made;
+    STK__TRY(stk__normalization_make(&made, o->mean, o->std, "data.std", error));
+    memcpy(recipe->scale, made.scale, sizeof recipe->scale);
+    memcpy(recipe->bias, made.bias, sizeof recipe->bias);
+    return STK_OK;
 }
 
 static void choose_mixing(stk_loader *loader, stk__storage *store)
@@ -156,7 +132,6 @@ static stk_status finish_images(stk_loader *loader, const stk_loader_options *o,
     loader->recipe.plan = loader->plan;
     loader->augments = augments;
     loader->recipe.crops = stk__plan_crops(loader->plan);
-    choose_normalisation(&loader->recipe, o);
     choose_mixing(loader, store);
     return choose_device(loader, asked->settings ? asked->settings : &nothing, store, error);
 }
@@ -191,9 +166,9 @@ stk_status stk__loader_choose_storage(stk_loader *loader, const stk_loader_optio
     stk__config *config = NULL;
     stk__augment_settings read = {0};
     const bool wide = o->mask_dtype == STK_MASK_I64 && loader->source->info.masks;
-    STK__TRY(check_std(o, error));
+    STK__TRY(choose_normalisation(&loader->recipe, o, error));
     STK__TRY(choose_target_device(loader, o, error));
-    stk_status status = o->augment ? read_text(o->augment, &config, &read, error) : STK_OK;
+    stk_status status = o->augment ? stk__augment_read_text(o->augment, &config, &read, error) : STK_OK;
     if (o->augment) augment = &read;
     const wish asked = {
         .settings = augment && !is_zero(augment, sizeof *augment) ? augment : NULL,

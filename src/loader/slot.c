@@ -4,6 +4,8 @@
  * write different places of a filling slot without a lock; states change under the loader's lock only. */
 #include "loader/slot.h"
 
+#include "device/mix.h"
+
 #include <string.h>
 
 /* Where the consumer finds something. */
@@ -341,16 +343,6 @@ float *stk__slot_set(stk__slot *slot, const stk__layout *layout, uint64_t place)
     return floats_at(slot, layout->label_offset) + place * (uint64_t)layout->label_count;
 }
 
-/* Mixed themselves: bce is linear in its targets. */
-static void mix_values(float *a, float *b, int32_t count, float lambda)
-{
-    for (int32_t i = 0; i < count; i++) {
-        const float at_a = a[i], at_b = b[i];
-        a[i] = at_a * lambda + at_b * (1 - lambda);
-        b[i] = at_b * lambda + at_a * (1 - lambda);
-    }
-}
-
 void stk__slot_mix_labels(stk__slot *slot, const stk__layout *layout, uint64_t a, uint64_t b, float lambda)
 {
     if (layout->label == STK_LABEL_CLASS) {
@@ -359,9 +351,9 @@ void stk__slot_mix_labels(stk__slot *slot, const stk__layout *layout, uint64_t a
         second[a] = first[b];
         second[b] = first[a];
     }
-    if (layout->label == STK_LABEL_VALUE || layout->label == STK_LABEL_SET)
-        mix_values(stk__slot_set(slot, layout, a), stk__slot_set(slot, layout, b), layout->label_count,
-                   lambda);
+    if (layout->label == STK_LABEL_VALUE || layout->label == STK_LABEL_SET) /* bce is linear in its targets */
+        stk__mix_blend(stk__slot_set(slot, layout, a), stk__slot_set(slot, layout, b),
+                       (size_t)layout->label_count, STK_DTYPE_F32, lambda);
 }
 
 void stk__slot_set_facts(stk__slot *slot, const stk__layout *layout, uint64_t place,

@@ -8,7 +8,7 @@
 #include "decode/decode.h"
 #include "loader/cache.h"
 #include "loader/file_observer.h"
-#include "loader/flip_pairs.h"
+#include "augment/flip_pairs.h"
 #include "loader/mask_frame.h"
 #include "loader/slot.h"
 #include "stoker/loader.h"

@@ -12,7 +12,11 @@ import public_headers as public
 VALUES = {
     "char *": "f->text",
     "const char *": '"data"',
+    "const int32_t *": "f->size",
     "const stk_allocator *": "&f->allocator",
+    "const stk_augment_io *": "&f->io",
+    "const stk_augment_options *": "&f->augment_options",
+    "const stk_augmenter *": "f->augmenter",
     "const stk_batch *": "f->batch",
     "const stk_digest *": "&f->digest",
     "const stk_loader *": "f->loader",
@@ -27,6 +31,9 @@ VALUES = {
     "int32_t": "1",
     "int64_t": "0",
     "size_t": "sizeof f->text",
+    "stk_augment_explanation *": "&f->explanation",
+    "stk_augmenter *": "f->augmenter",
+    "stk_augmenter **": "&f->opened_augmenter",
     "stk_batch *": "give_away(f)",
     "stk_batch **": "&f->taken",
     "stk_digest *": "&f->digest",
@@ -43,6 +50,7 @@ VALUES = {
     "stk_monitor_frame **": "&f->frame",
     "stk_monitor_summary *": "&f->summary",
     "stk_option_info *": "&f->info",
+    "uint64_t": "0",
     "void *": "f->bytes",
 }
 SPECIAL = {("stk_loader_state_parse", "text"): "f->state_text"}

@@ -14,6 +14,11 @@
 /* Good values for all arguments that are not NULL. */
 typedef struct fixture {
     stk_error error;
+    stk_augment_options augment_options;
+    stk_augmenter *augmenter, *opened_augmenter;
+    stk_augment_io io;
+    stk_augment_explanation explanation;
+    int32_t size[2];
     stk_loader_options options;
     stk_loader *loader, *opened;
     stk_batch *batch, *taken;
@@ -29,6 +34,7 @@ typedef struct fixture {
     int number;
     char text[4096], state_text[STK_LOADER_STATE_TEXT_BYTES];
     uint8_t bytes[65536];
+    float floats[64];
 } fixture;
 
 typedef enum expectation {
@@ -69,9 +75,25 @@ static stk_batch *give_away(fixture *f)
 
 #include "null_calls.h"
 
+/* One gray image of 8 x 8. */
+static void begin_augmenter(fixture *f)
+{
+    f->augment_options = STK_AUGMENT_OPTIONS_INIT;
+    assert_int_equal(stk_augmenter_open(&f->augmenter, &f->augment_options, &f->error), STK_OK);
+    f->size[0] = f->size[1] = 8;
+    f->io = STK_AUGMENT_IO_INIT;
+    f->io.count = 1;
+    f->io.images = (stk_tensor){
+        .data = f->bytes, .dtype = STK_DTYPE_U8, .ndim = 4, .shape = {1, 8, 8, 1}, .strides = {64, 8, 1, 1}};
+    f->io.out_images = f->io.images;
+    f->io.out_images.dtype = STK_DTYPE_F32;
+    f->io.out_images.data = f->floats;
+}
+
 static void begin(fixture *f)
 {
     memset(f, 0, sizeof *f);
+    begin_augmenter(f);
     f->options = STK_LOADER_OPTIONS_INIT;
     f->options.root = "make:gray?count=8";
     f->options.batch_size = 4;
@@ -91,6 +113,8 @@ static void begin(fixture *f)
 static void end(fixture *f)
 {
     stk_log_set(NULL, NULL, STK_LOG_ERROR);
+    stk_augmenter_close(&f->opened_augmenter);
+    stk_augmenter_close(&f->augmenter);
     stk_batch_release(f->batch);
     stk_batch_release(f->taken);
     assert_int_equal(stk_loader_close(&f->opened), 0);
@@ -143,6 +167,9 @@ static void getters_of_null_give_zero(void **state)
     (void)state;
     int count = 7;
     assert_null(stk_loader_effects(NULL, &count));
+    assert_int_equal(count, 0);
+    count = 7;
+    assert_null(stk_augmenter_effects(NULL, &count));
     assert_int_equal(count, 0);
     stk_loader_state place;
     memset(&place, 0x55, sizeof place);

@@ -134,6 +134,27 @@ static void data_sets_have_it_too(void **state)
     assert_int_equal(made.struct_size, sizeof made);
 }
 
+static void augmenters_have_it_too(void **state)
+{
+    (void)state;
+    struct {
+        stk_augment_options known;
+        double later;
+    } options = {.known = {.struct_size = sizeof options, .threads = 1}};
+    stk_augmenter *augmenter;
+    assert_int_equal(stk_augmenter_open(&augmenter, &options.known, NULL), STK_OK);
+    stk_augment_io io = STK_AUGMENT_IO_INIT;
+    stk_error error = {0};
+    io.struct_size = 9;
+    assert_int_equal(stk_augmenter_apply(augmenter, &io, &error), STK_ERROR_ARGUMENT);
+    assert_non_null(strstr(error.message, "stk_augment_io has a struct_size of 9"));
+    stk_augmenter_close(&augmenter);
+    assert_null(augmenter);
+    options.later = 1;
+    assert_int_equal(stk_augmenter_open(&augmenter, &options.known, NULL), STK_ERROR_ARGUMENT);
+    assert_null(augmenter);
+}
+
 /* A struct that the library fills: the caller's size is kept, nothing is written behind it. */
 static void given_structs_keep_their_size(void **state)
 {
@@ -205,6 +226,7 @@ int main(void)
         cmocka_unit_test(impossible_sizes_are_refused),
         cmocka_unit_test(monitors_have_it_too),
         cmocka_unit_test(data_sets_have_it_too),
+        cmocka_unit_test(augmenters_have_it_too),
         cmocka_unit_test(given_structs_keep_their_size),
         cmocka_unit_test(enums_and_counts),
         cmocka_unit_test(versions_agree),

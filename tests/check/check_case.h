@@ -3,7 +3,7 @@
 #ifndef CHECK_CASE_H
 #define CHECK_CASE_H
 
-#include "device/cpu/augment.h"
+#include "device/cpu/augment_pass.h"
 
 typedef enum check_pixels {
     CHECK_RANDOM,

@@ -3,7 +3,7 @@
 #ifndef CONTESTANTS_H
 #define CONTESTANTS_H
 
-#include "device/cpu/augment.h"
+#include "device/cpu/augment_pass.h"
 
 typedef struct contestant {
     const char *name;

@@ -4,7 +4,7 @@
 #ifndef SIMD_PLAIN_H
 #define SIMD_PLAIN_H
 
-#include "device/cpu/augment.h"
+#include "device/cpu/augment_pass.h"
 
 #include <math.h>
 #include <stdint.h>

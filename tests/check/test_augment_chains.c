@@ -4,7 +4,7 @@
  * The bound of a chain is the error of sampling, enlarged by as much as each step can enlarge a difference.
  * Sampling: weights of 15 bits lose 2 * 255 / 32768, three roundings to 1/64 lose 3 / 128, and coordinates
  * of some 100 pixels in float are off by 2e-5, times a slope of 255: together below 0.04 levels. */
-#include "device/cpu/augment.h"
+#include "device/cpu/augment_pass.h"
 #include "support/augment_book.h"
 #include "support/pictures.h"
 

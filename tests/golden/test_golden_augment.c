@@ -6,7 +6,7 @@
  * there float rounding decides. The blocks are made here from torchvision's formulas, not by src/augment. */
 #include "core/file.h"
 #include "core/npy.h"
-#include "device/cpu/augment.h"
+#include "device/cpu/augment_pass.h"
 
 #include <jansson.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The AVX-512 level: the row code of augment_level.h in the vectors of simd_avx512.h. Compiled with its own
  * flags. */
-#include "device/cpu/augment.h"
+#include "device/cpu/augment_pass.h"
 
 #if defined(__x86_64__)
 #include "device/cpu/simd_avx512.h"

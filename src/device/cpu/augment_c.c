@@ -19,7 +19,7 @@
  *
  * All geometry is one matrix, so pixels are interpolated once. Same bits everywhere: u, v and the
  * interpolation are whole numbers (1/32768 px, 1/64 level); then only + - x / and explicit fma in float. */
-#include "device/cpu/augment.h"
+#include "device/cpu/augment_pass.h"
 
 #include "core/random.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which compiled version of the fused pass belongs to which CPU level. All give the same bits; tests
  * compare each with the one in plain C. */
-#include "device/cpu/augment.h"
+#include "device/cpu/augment_pass.h"
 
 static const stk__augment_kernel kernels[STK_CPU_LEVELS] = {
     [STK_CPU_C] = stk__augment_c,

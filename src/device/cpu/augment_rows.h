@@ -9,7 +9,7 @@
 #define STK_DEVICE_AUGMENT_ROWS_H
 
 #include "core/align.h"
-#include "device/cpu/augment.h"
+#include "device/cpu/augment_pass.h"
 
 /* For functions that are compiled once for each value of a parameter. */
 #define ROW_INLINE static inline __attribute__((always_inline))

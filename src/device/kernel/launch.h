@@ -4,7 +4,7 @@
 #ifndef STK_DEVICE_LAUNCH_H
 #define STK_DEVICE_LAUNCH_H
 
-#include "device/cpu/augment.h"
+#include "device/cpu/augment_pass.h"
 #include "device/kernel/kernel_launch.h"
 
 /* The text itself, embedded at build: OpenCL C and CUDA in one. */

@@ -3,7 +3,7 @@
  * every kind of geometry, each by every level. */
 #include "augment/plan.h"
 #include "core/random.h"
-#include "device/cpu/augment.h"
+#include "device/cpu/augment_pass.h"
 #include "support/pictures.h"
 
 #include <setjmp.h>

@@ -2,7 +2,7 @@
 /* What a plan does: composition, points, facts, memory, cost. */
 #include "augment_helpers.h"
 #include "core/clock.h"
-#include "device/cpu/augment.h"
+#include "device/cpu/augment_pass.h"
 
 #include <math.h>
 #include <stdlib.h>

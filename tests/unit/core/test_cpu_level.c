@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CPU levels and the cap by STOKER_CPU; every level up to what the CPU has comes with its kernels. */
 #include "core/cpu_level.h"
-#include "device/cpu/augment.h"
+#include "device/cpu/augment_pass.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

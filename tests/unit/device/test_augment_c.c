@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The reference of the fused augmentation against each stage's own definition, computed here in double. */
-#include "device/cpu/augment.h"
+#include "device/cpu/augment_pass.h"
 #include "image/orientation.h"
 #include "support/augment_book.h"
 #include "support/pictures.h"

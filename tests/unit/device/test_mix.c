@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Blending and swapping of two finished samples. */
-#include "device/cpu/augment.h"
+#include "device/cpu/augment_pass.h"
 #include "device/kernel/host_build.h"
 #include "device/mix.h"
 
@@ -50,6 +50,16 @@ static void small_types_are_blended_in_float(void **state)
     assert_int_equal(b, stk__bfloat_from_float(1.375f));
 }
 
+static void bytes_are_rounded(void **state)
+{
+    (void)state;
+    uint8_t a[] = {0, 255, 10, 1}, b[] = {255, 255, 20, 2};
+    stk__mix_blend(a, b, 4, STK_DTYPE_U8, 0.75f);
+    const uint8_t expected_a[] = {64, 255, 13, 1}, expected_b[] = {191, 255, 18, 2};
+    assert_memory_equal(a, expected_a, sizeof a);
+    assert_memory_equal(b, expected_b, sizeof b);
+}
+
 enum { W = 300, H = 5, PLANES = 2 };
 
 static void boxes_change_places_in_every_plane(void **state)
@@ -91,7 +101,7 @@ typedef struct text_memory {
     _Alignas(8) uint8_t mask[PLACES][TEXT_AREA * 8], mask2[PLACES][TEXT_AREA * 8];
 } text_memory;
 
-static text_memory by_text, by_hand;
+static text_memory by_text, by_hand, by_host;
 
 static uint8_t *image_of(text_memory *m, const text_case *c, int place)
 {
@@ -123,7 +133,7 @@ static void fill_memory(const text_case *c)
         else
             by_text.mask[0][i] = (uint8_t)id;
     }
-    by_hand = by_text;
+    by_host = by_hand = by_text;
 }
 
 /* 0 and 1 blended, 2 and 3 cut, 4 blank or alone. */
@@ -156,6 +166,21 @@ static void mix_by_hand(const text_case *c, const stk__kernel_mix *cut, float la
     memcpy(mask_of(second, c, 2), mask_of(masks, c, 2), 3 * mask_bytes);
 }
 
+static void mix_by_entries(const text_case *c, const stk__kernel_mix *mixes, int count)
+{
+    const stk__mix_batch batch = {.first = {.image = by_host.image[0],
+                                            .mask = by_host.mask[0],
+                                            .dtype = c->dtype,
+                                            .mask_dtype = c->mask_dtype,
+                                            .w = TEXT_W,
+                                            .h = TEXT_H,
+                                            .channels = c->channels,
+                                            .planar = c->planar},
+                                  .mask2 = by_host.mask2[0]};
+    for (int i = 0; i < count; i++)
+        stk__mix_run(&mixes[i], &batch);
+}
+
 static void check_text(const text_case *c, bool blank)
 {
     const stk__kernel_mix mixes[] = {
@@ -180,6 +205,9 @@ static void check_text(const text_case *c, bool blank)
     stk__host_build_mix(&work, 2, 2, 3);
     mix_by_hand(c, &mixes[1], 0.3f, blank);
     assert_memory_equal(&by_text, &by_hand, sizeof by_text);
+    if (blank) return;
+    mix_by_entries(c, mixes, 3);
+    assert_memory_equal(&by_host, &by_text, sizeof by_text);
 }
 
 static void the_kernel_source_mixes_the_same_bits(void **state)
@@ -199,6 +227,7 @@ int main(void)
         cmocka_unit_test(floats_are_blended_both_ways),
         cmocka_unit_test(small_types_are_exact_where_nothing_changes),
         cmocka_unit_test(small_types_are_blended_in_float),
+        cmocka_unit_test(bytes_are_rounded),
         cmocka_unit_test(boxes_change_places_in_every_plane),
         cmocka_unit_test(the_kernel_source_mixes_the_same_bits),
     };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Left and right: which classes and points change places when an image is mirrored. Names become pairs, pairs
  * become what a worker applies to a mirrored sample. Pure; nothing here knows the loader. */
-#ifndef STK_LOADER_FLIP_PAIRS_H
-#define STK_LOADER_FLIP_PAIRS_H
+#ifndef STK_AUGMENT_FLIP_PAIRS_H
+#define STK_AUGMENT_FLIP_PAIRS_H
 
 #include "core/memory.h"
 #include "image/pixels.h"

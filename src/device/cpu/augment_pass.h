@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The fused augmentation of one sample on the CPU: sampling, colour, blur, noise, erase and store in one
  * pass. The plain C reference gives a stk__augment_block its meaning; every other level has the same bits. */
-#ifndef STK_DEVICE_AUGMENT_H
-#define STK_DEVICE_AUGMENT_H
+#ifndef STK_DEVICE_AUGMENT_PASS_H
+#define STK_DEVICE_AUGMENT_PASS_H
 
 #include "core/cpu_level.h"
 #include "core/half.h"

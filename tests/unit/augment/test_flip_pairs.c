@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of left and right: which belong together, which only look like it, and what is done with the pairs.
  */
-#include "loader/flip_pairs.h"
+#include "augment/flip_pairs.h"
 #include "support/fail_alloc.h"
 
 #include <setjmp.h>

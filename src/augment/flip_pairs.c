@@ -8,7 +8,7 @@
  *
  * Side words are recognised as words only: "l" in ear_l, ear.l, earL, (l) and LEar, not in level, lr or L1.
  * Threads: everything is the caller's. */
-#include "loader/flip_pairs.h"
+#include "augment/flip_pairs.h"
 
 #include <assert.h>
 #include <stdio.h>

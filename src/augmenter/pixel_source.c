@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the caller's values to interleaved bytes, row by row: a dense row at once, a row of three planes in
+ * chunks that are converted and then woven, all else one lane of values for each channel, gathered first.
+ * What is no pixel is searched for only when a row has told that there is something. Threads: everything is
+ * the caller's. */
+#include "augmenter/pixel_source.h"
+
+#include <string.h>
+
+enum { CHUNK = 512 };
+
+/* A distance that nothing is reached by is the usual one. */
+stk__pixel_source stk__pixel_source_make(const stk_tensor *tensor, stk__pixel_axes axes, int64_t first)
+{
+    const int64_t bytes = stk_dtype_bytes(tensor->dtype);
+    const bool has_channels = axes.c >= 0;
+    stk__pixel_source source = {.dtype = tensor->dtype,
+                                .data = (const uint8_t *)tensor->data + first * bytes,
+                                .w = (int32_t)tensor->shape[axes.w],
+                                .h = (int32_t)tensor->shape[axes.h],
+                                .channels = has_channels ? (int32_t)tensor->shape[axes.c] : 1};
+    source.channel_bytes = source.channels > 1 ? tensor->strides[axes.c] * bytes : bytes;
+    source.pixel_bytes = source.w > 1 ? tensor->strides[axes.w] * bytes : bytes * source.channels;
+    source.row_bytes = source.h > 1 ? tensor->strides[axes.h] * bytes : source.pixel_bytes * source.w;
+    return source;
+}
+
+/* Do the values of a row follow each other without a gap? */
+static bool has_dense_rows(const stk__pixel_source *source)
+{
+    const int64_t bytes = stk_dtype_bytes(source->dtype);
+    return source->channel_bytes == bytes && source->pixel_bytes == bytes * source->channels;
+}
+
+bool stk__pixel_source_is_direct(const stk__pixel_source *source)
+{
+    return source->dtype == STK_DTYPE_U8 && has_dense_rows(source) &&
+           source->row_bytes >= source->pixel_bytes * source->w;
+}
+
+/* Values that follow each other, as bytes; false: one is none. */
+static bool convert(const stk__pixel_source *source, const uint8_t *from, uint8_t *to, int32_t count)
+{
+    const stk__pixel_rows *rows = source->rows;
+    if (source->dtype == STK_DTYPE_F32) return rows->levels((const float *)(const void *)from, to, count);
+    if (source->dtype == STK_DTYPE_I64) return rows->ids((const int64_t *)(const void *)from, to, count);
+    memcpy(to, from, (size_t)count);
+    return true;
+}
+
+static bool convert_planes(const stk__pixel_source *source, const uint8_t *from, uint8_t *to)
+{
+    const int64_t bytes = stk_dtype_bytes(source->dtype);
+    bool good = true;
+    for (int32_t at = 0; at < source->w; at += CHUNK) {
+        const int32_t count = source->w - at < CHUNK ? source->w - at : CHUNK;
+        uint8_t levels[3][CHUNK];
+        const uint8_t *planes[3];
+        for (int c = 0; c < 3; c++) {
+            planes[c] = from + c * source->channel_bytes + at * bytes;
+            if (source->dtype == STK_DTYPE_U8) continue;
+            good &= convert(source, planes[c], levels[c], count);
+            planes[c] = levels[c];
+        }
+        source->rows->weave(planes, to + 3 * (int64_t)at, count);
+    }
+    return good;
+}
+
+static bool convert_lane(const stk__pixel_source *source, const uint8_t *from, uint8_t *to)
+{
+    const int64_t bytes = stk_dtype_bytes(source->dtype);
+    bool good = true;
+    for (int32_t at = 0; at < source->w; at += CHUNK) {
+        const int32_t count = source->w - at < CHUNK ? source->w - at : CHUNK;
+        _Alignas(8) uint8_t values[CHUNK * 8];
+        uint8_t levels[CHUNK];
+        for (int32_t i = 0; i < count; i++)
+            memcpy(values + i * bytes, from + (at + i) * source->pixel_bytes, (size_t)bytes);
+        good &= convert(source, values, levels, count);
+        for (int32_t i = 0; i < count; i++)
+            to[(int64_t)(at + i) * source->channels] = levels[i];
+    }
+    return good;
+}
+
+static bool convert_row(const stk__pixel_source *source, int32_t y, uint8_t *to)
+{
+    const uint8_t *from = source->data + y * source->row_bytes;
+    bool good = true;
+    if (has_dense_rows(source)) return convert(source, from, to, source->w * source->channels);
+    if (source->channels == 3 && source->pixel_bytes == stk_dtype_bytes(source->dtype))
+        return convert_planes(source, from, to);
+    for (int32_t c = 0; c < source->channels; c++)
+        good &= convert_lane(source, from + c * source->channel_bytes, to + c);
+    return good;
+}
+
+static stk_status refuse_value(const stk__pixel_source *source, int32_t y, stk_error *error)
+{
+    for (int64_t i = 0; i < (int64_t)source->w * source->channels; i++) {
+        const int32_t x = (int32_t)(i / source->channels), c = (int32_t)(i % source->channels);
+        const uint8_t *at =
+            source->data + y * source->row_bytes + x * source->pixel_bytes + c * source->channel_bytes;
+        float value = 0;
+        int64_t id = 0;
+        if (source->dtype == STK_DTYPE_F32)
+            memcpy(&value, at, sizeof value);
+        else
+            memcpy(&id, at, sizeof id);
+        if (value >= 0 && value <= 1 && id >= 0 && id <= 255) continue;
+        const unsigned long long item = source->item;
+        if (source->dtype == STK_DTYPE_F32)
+            stk__fail(error, STK_ERROR_DATA,
+                      "%s: sample %llu has the value %g at row %d, column %d, not 0 to 1", source->name, item,
+                      (double)value, y, x);
+        else
+            stk__fail(error, STK_ERROR_DATA,
+                      "%s: sample %llu has the id %lld at row %d, column %d, not 0 to 255", source->name,
+                      item, (long long)id, y, x);
+        stk__error_hint(error, source->dtype == STK_DTYPE_F32
+                                   ? "divide levels of 0 to 255 by 255, or give them as u8; normalize by "
+                                     "options.mean and options.std"
+                                   : "use 255 for pixels that the loss ignores");
+        break;
+    }
+    return STK_ERROR_DATA;
+}
+
+stk_status stk__pixel_source_read(const stk__pixel_source *source, bool copy, stk__buffer *room,
+                                  stk__pixels *pixels, stk_error *error)
+{
+    if (!copy && stk__pixel_source_is_direct(source)) {
+        *pixels = (stk__pixels){(uint8_t *)source->data, (size_t)source->row_bytes, source->w, source->h,
+                                source->channels};
+        return STK_OK;
+    }
+    *pixels = stk__pixels_dense(NULL, source->w, source->h, source->channels);
+    STK__TRY(stk__buffer_reserve(room, pixels->pitch_bytes * (size_t)pixels->h, error));
+    pixels->data = room->data;
+    for (int32_t y = 0; y < source->h; y++)
+        if (!convert_row(source, y, stk__pixels_row(*pixels, y))) return refuse_value(source, y, error);
+    return STK_OK;
+}
