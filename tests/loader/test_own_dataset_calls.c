@@ -88,13 +88,7 @@ static stk_status open_set(stk_loader **loader, const stk_dataset *set, stk_load
     return stk_loader_open(loader, &options, error);
 }
 
-static void wait_until_nobody_is_inside(own *o)
-{
-    atomic_store(&o->hangs_in_read, false);
-    while (atomic_load(&o->inside))
-        usleep(1000);
-}
-
+/* Threads that hang in these tests do so until the program ends: what they use is not lost before. */
 static void check_hang(own *o, bool facts)
 {
     stk_loader *loader;
@@ -122,9 +116,7 @@ static void a_function_that_hangs_is_named(void **state)
     (void)state;
     static own reading = {.hangs_in_read = true}, telling = {.hangs_in_facts = true};
     check_hang(&reading, false);
-    wait_until_nobody_is_inside(&reading);
     check_hang(&telling, true);
-    atomic_store(&telling.hangs_in_facts, false);
 }
 
 static void hanging_while_opening_is_named(void **state)
@@ -140,7 +132,6 @@ static void hanging_while_opening_is_named(void **state)
     assert_string_equal(error.place, "dataset!05");
     assert_non_null(strstr(error.hint, "stk_dataset"));
     assert_int_equal(o.closed, 0);
-    wait_until_nobody_is_inside(&o);
 }
 
 static void closed_once_and_only_when_opened(void **state)
