@@ -54,6 +54,12 @@ static stk_status run_baseline(stk__contestant *c, double *ms, stk_error *error)
     return stk__bench_batch_baseline(&turn->all->batch, &turn->way, ms, error);
 }
 
+static stk_status run_augmenter(stk__contestant *c, double *ms, stk_error *error)
+{
+    const stk__augment_turn *turn = c->context;
+    return stk__bench_batch_augmenter(&turn->all->batch, &turn->way, ms, error);
+}
+
 static stk_status run_copy(stk__contestant *c, double *ms, stk_error *error)
 {
     const stk__augment_turn *turn = c->context;
@@ -131,6 +137,8 @@ static stk_status (*const runs[STK_BENCH_KINDS])(stk__contestant *, double *,
                                                                  [STK_BENCH_COPY] = run_copy,
                                                                  [STK_BENCH_SCALED] = run_pool,
                                                                  [STK_BENCH_BASELINE] = run_baseline,
+                                                                 [STK_BENCH_CALLER] = run_augmenter,
+                                                                 [STK_BENCH_KERNELS] = run_pool,
                                                                  [STK_BENCH_RESOLVE] = run_resolve,
                                                                  [STK_BENCH_LOADER] = run_loader,
                                                                  [STK_BENCH_PEER_LOADER] = run_peer_loader};
@@ -207,6 +215,14 @@ static void add_scaling(stk__augment_bench *all, int threads)
     enter(add(all, "baseline", STK_BENCH_BASELINE, way), "scaling", "%s, %d thread%s", level, threads, more);
 }
 
+/* Of stk_augmenter_apply, what the kernels alone take. */
+static void add_caller(stk__augment_bench *all)
+{
+    const stk__bench_way way = {STK_CHAIN_STANDARD, all->best, all->cpus, 0};
+    enter(add(all, "stoker", STK_BENCH_CALLER, way), "own pixels", "stk_augmenter_apply");
+    enter(add(all, "stoker", STK_BENCH_KERNELS, way), "own pixels", "the kernels alone");
+}
+
 /* What only a full run measures: limits of the machine, and what is around the kernels. */
 static void add_more(stk__augment_bench *all)
 {
@@ -216,6 +232,7 @@ static void add_more(stk__augment_bench *all)
           (double)all->batch.copy_bytes * 1e-6);
     add_scaling(all, 1);
     add_scaling(all, 2);
+    add_caller(all);
     enter(add(all, "stoker", STK_BENCH_RESOLVE, strong), "draw, resolve", "strong, %llu samples",
           (unsigned long long)all->batch.count);
     enter(add(all, "stoker", STK_BENCH_LOADER, strong), "files, strong", "batches of 32, auto");

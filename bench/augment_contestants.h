@@ -18,6 +18,8 @@ typedef enum stk__augment_kind {
     STK_BENCH_COPY,     /* memcpy of as many bytes */
     STK_BENCH_SCALED,   /* our kernels over the pool again, next to: */
     STK_BENCH_BASELINE, /* our kernels in threads that share nothing */
+    STK_BENCH_CALLER,   /* stk_augmenter_apply, next to: */
+    STK_BENCH_KERNELS,  /* our kernels over the pool once more */
     STK_BENCH_RESOLVE,
     STK_BENCH_LOADER, /* files to augmented batches: ours */
     STK_BENCH_PEER_LOADER,

@@ -110,6 +110,10 @@ static void judge_more(stk__augment_bench *all)
                      copy / ours_ms(all, STK_CHAIN_NO_WARP, all->best, all->cpus), true, 0.6);
     stk__bench_judge(b, "1 to 2 workers: scaling / that of the baseline",
                      scaling_of(all, STK_BENCH_SCALED) / scaling_of(all, STK_BENCH_BASELINE), true, 0.95);
+    const stk__bench_way own = {STK_CHAIN_STANDARD, all->best, all->cpus, 0};
+    stk__bench_judge(b, "own pixels: the kernels' time / that of stk_augmenter_apply",
+                     find_median(all, STK_BENCH_KERNELS, own) / find_median(all, STK_BENCH_CALLER, own), true,
+                     0.97);
     stk__bench_judge(b, "draw + resolve: us for the batch", find_median(all, STK_BENCH_RESOLVE, strong),
                      false, 50);
     stk__bench_judge(

@@ -134,12 +134,14 @@ void stk__bench_batch_close(stk__bench_batch *batch)
     for (int chain = 0; chain < STK_CHAINS; chain++)
         stk__plan_destroy(&batch->plans[chain]);
     stk__augment_crew_fini(&batch->crew);
+    stk_augmenter_close(&batch->augmenter);
 }
 
 /* v / 255 less the mean, by the deviation: the usual ones of ImageNet, as the peers have them. */
+static const float mean[3] = {0.485f, 0.456f, 0.406f}, std[3] = {0.229f, 0.224f, 0.225f};
+
 static stk__augment_target make_target(const stk__bench_batch *batch)
 {
-    static const float mean[3] = {0.485f, 0.456f, 0.406f}, std[3] = {0.229f, 0.224f, 0.225f};
     stk__augment_target target = {.image = batch->out,
                                   .mask = batch->out + 4 * batch->image_bytes,
                                   .dtype = STK_DTYPE_F32,
@@ -218,6 +220,47 @@ stk_status stk__bench_batch_pool(stk__bench_batch *batch, const stk__bench_way *
                                  stk_error *error)
 {
     return take_turn(run_pool, batch, way, ms, error);
+}
+
+static stk_status open_augmenter(stk__bench_batch *batch, stk_error *error)
+{
+    stk_augment_options options = {.augment = "standard", .seed = 1, .axes = STK_AXES_NCHW};
+    for (int c = 0; c < 3; c++) {
+        options.mean[c] = mean[c];
+        options.std[c] = std[c];
+    }
+    return batch->augmenter ? STK_OK : stk_augmenter_open(&batch->augmenter, &options, error);
+}
+
+static stk_tensor dense(void *data, stk_dtype dtype, int ndim, const int64_t *shape)
+{
+    stk_tensor tensor = {.data = data, .dtype = dtype, .ndim = ndim};
+    int64_t stride = 1;
+    for (int i = ndim - 1; i >= 0; i--) {
+        tensor.shape[i] = shape[i];
+        tensor.strides[i] = stride;
+        stride *= shape[i];
+    }
+    return tensor;
+}
+
+static stk_status run_augmenter(stk__bench_batch *batch, const stk__bench_way *way, uint32_t turn,
+                                stk_error *error)
+{
+    const int64_t n = (int64_t)batch->count, h = batch->h, w = batch->w;
+    stk_augment_io io = {.count = n, .epoch = way->epoch * 64 + turn};
+    io.images = dense(batch->arena, STK_DTYPE_U8, 4, (int64_t[]){n, h, w, 3});
+    io.masks = dense(batch->arena + batch->image_bytes, STK_DTYPE_U8, 3, (int64_t[]){n, h, w});
+    io.out_images = dense(batch->out, STK_DTYPE_F32, 4, (int64_t[]){n, 3, h, w});
+    io.out_masks = dense(batch->out + 4 * batch->image_bytes, STK_DTYPE_U8, 3, (int64_t[]){n, h, w});
+    return stk_augmenter_apply(batch->augmenter, &io, error);
+}
+
+stk_status stk__bench_batch_augmenter(stk__bench_batch *batch, const stk__bench_way *way, double *ms,
+                                      stk_error *error)
+{
+    STK__TRY(open_augmenter(batch, error));
+    return take_turn(run_augmenter, batch, way, ms, error);
 }
 
 typedef struct thread_part {

@@ -8,6 +8,7 @@
 #include "augment/plan.h"
 #include "device/cpu/augment_batch.h"
 #include "device/host.h"
+#include "stoker/augment.h"
 
 /* A turn of a contestant lasts so long at least, peers' too (bench/peers/serve.py). If it has several
  * batches, the first is not counted: who had the turn before has left the caches full of other things. */
@@ -32,6 +33,7 @@ typedef struct stk__bench_batch {
     stk__augment_block blocks[STK_BENCH_SAMPLES];
     stk__plan *plans[STK_CHAINS];
     stk__augment_crew crew;
+    stk_augmenter *augmenter;     /* preset standard, on all CPUs; made when it is first needed */
     uint8_t *copy_from, *copy_to; /* each half of the bytes that augmenting reads and writes */
     size_t copy_bytes;
     stk__host_memory parts[STK_BENCH_PARTS]; /* arena, out, copy_from, copy_to */
@@ -60,6 +62,9 @@ stk_status stk__bench_batch_pool(stk__bench_batch *batch, const stk__bench_way *
 /* The same kernel in threads that share nothing: each has its part of the batch. What the machine scales. */
 stk_status stk__bench_batch_baseline(stk__bench_batch *batch, const stk__bench_way *way, double *ms,
                                      stk_error *error);
+/* The same work on all CPUs by way of stk_augmenter_apply; chain, level and workers of way are not used. */
+stk_status stk__bench_batch_augmenter(stk__bench_batch *batch, const stk__bench_way *way, double *ms,
+                                      stk_error *error);
 /* As many bytes read and written by memcpy on all CPUs. */
 double stk__bench_batch_copy(stk__bench_batch *batch);
 

@@ -97,11 +97,11 @@ typedef struct stk_augment_io {
 
 #define STK_AUGMENT_IO_INIT STK_INIT(stk_augment_io)
 
-/* Returns when all results are there. Images and masks may lie in the memory of the options' CUDA device;
- * then work of the caller's that uses them must have ended before. STK_ERROR_ARGUMENT names the argument that
- * is wrong, STK_ERROR_DATA the sample with a float outside 0 to 1 or an id outside 0 to 255; what results
- * hold after a failure is undefined. After STK_ERROR_TIMEOUT of a GPU it may still write to them, and the
- * augmenter can only be closed. Nothing is allocated for a batch that is no larger than those before.
+/* Returns when all results are there. Result images and masks may lie in the memory of the options' CUDA
+ * device; work of the caller's that uses them must have ended before the call. STK_ERROR_ARGUMENT names the
+ * argument that is wrong, STK_ERROR_SAMPLE the sample with a float outside 0 to 1 or an id outside 0 to 255;
+ * what results hold after a failure is undefined. After STK_ERROR_TIMEOUT a GPU may still write to them, and
+ * the augmenter can only be closed. Nothing is allocated for a batch that is no larger than those before.
  * Threads: one at a time; a call while another is under way is refused. */
 STK_API stk_status stk_augmenter_apply(stk_augmenter *augmenter, const stk_augment_io *io, stk_error *error);
 

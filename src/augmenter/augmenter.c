@@ -21,8 +21,15 @@ static stk_status refuse_null(const char *function, const char *needs, stk_error
     return stk__fail(error, STK_ERROR_ARGUMENT, "%s needs %s", function, needs);
 }
 
-/* Pixels that a device which hangs may still read. */
-static _Atomic(uint8_t *) left_behind;
+/* Those with pixels that a device which hangs may still read: they stay, on purpose. */
+static _Atomic(stk_augmenter *) left_behind;
+
+static void leave_behind(stk_augmenter *augmenter)
+{
+    augmenter->left_before = atomic_load(&left_behind);
+    while (!atomic_compare_exchange_weak(&left_behind, &augmenter->left_before, augmenter))
+        continue;
+}
 
 static void destroy(stk_augmenter *augmenter)
 {
@@ -42,10 +49,11 @@ static void destroy(stk_augmenter *augmenter)
     stk__buffer_fini(&augmenter->blocks);
     stk__buffer_fini(&augmenter->mixes_made);
     stk__buffer_fini(&augmenter->views);
-    if (augmenter->lost)
-        atomic_store(&left_behind, augmenter->arena.data);
-    else
-        stk__buffer_fini(&augmenter->arena);
+    if (augmenter->lost) {
+        leave_behind(augmenter);
+        return;
+    }
+    stk__buffer_fini(&augmenter->arena);
     stk__free(augmenter);
 }
 

@@ -37,8 +37,9 @@ struct stk_augmenter {
     stk__device *device;      /* NULL: the pool */
     stk__device_memory *kept; /* for results that stay on the device; NULL: none yet */
     uint64_t kept_places;
-    bool lost;        /* the device may still read the arena */
-    atomic_bool busy; /* a call is under way */
+    bool lost;                  /* the device may still read the arena */
+    stk_augmenter *left_before; /* in the list of those that were lost */
+    atomic_bool busy;           /* a call is under way */
     stk__augment_crew crew;
     stk__augmenter_worker workers[STK_POOL_WORKERS];
     stk__buffer samples, blocks, mixes_made, views, arena; /* of a call */

@@ -94,7 +94,7 @@ static stk_status take_images(stk__augmenter_call *call, stk_error *error)
                                        .cuda_index = -1,
                                        .like = list ? NULL : "io.count"};
         if (list || i == 0) STK__TRY(stk__tensor_check(tensor, &rule, error));
-        if (!is_small(tensor)) return refuse("io.images is too large", error);
+        if (!is_small(tensor)) return stk__fail(error, STK_ERROR_ARGUMENT, "%s is too large", name);
         stk__pixel_source *image = &call->samples[i].image;
         *image = stk__pixel_source_make(tensor,
                                         list ? (stk__pixel_axes){axes.h - 1, axes.w - 1, axes.c - 1} : axes,

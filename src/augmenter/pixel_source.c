@@ -96,35 +96,48 @@ static bool convert_row(const stk__pixel_source *source, int32_t y, uint8_t *to)
     return good;
 }
 
-static stk_status refuse_value(const stk__pixel_source *source, int32_t y, stk_error *error)
+/* One value of a row. */
+typedef struct row_value {
+    int32_t x;
+    float level;
+    int64_t id;
+} row_value;
+
+/* The first value of the row that is no pixel. */
+static row_value find_wrong(const stk__pixel_source *source, int32_t y)
 {
-    for (int64_t i = 0; i < (int64_t)source->w * source->channels; i++) {
-        const int32_t x = (int32_t)(i / source->channels), c = (int32_t)(i % source->channels);
-        const uint8_t *at =
-            source->data + y * source->row_bytes + x * source->pixel_bytes + c * source->channel_bytes;
-        float value = 0;
-        int64_t id = 0;
+    const int64_t count = (int64_t)source->w * source->channels;
+    row_value found = {0};
+    for (int64_t i = 0; i < count && found.level >= 0 && found.level <= 1 && found.id >= 0 && found.id <= 255;
+         i++) {
+        found.x = (int32_t)(i / source->channels);
+        const uint8_t *at = source->data + y * source->row_bytes + found.x * source->pixel_bytes +
+                            i % source->channels * source->channel_bytes;
         if (source->dtype == STK_DTYPE_F32)
-            memcpy(&value, at, sizeof value);
+            memcpy(&found.level, at, sizeof found.level);
         else
-            memcpy(&id, at, sizeof id);
-        if (value >= 0 && value <= 1 && id >= 0 && id <= 255) continue;
-        const unsigned long long item = source->item;
-        if (source->dtype == STK_DTYPE_F32)
-            stk__fail(error, STK_ERROR_DATA,
-                      "%s: sample %llu has the value %g at row %d, column %d, not 0 to 1", source->name, item,
-                      (double)value, y, x);
-        else
-            stk__fail(error, STK_ERROR_DATA,
-                      "%s: sample %llu has the id %lld at row %d, column %d, not 0 to 255", source->name,
-                      item, (long long)id, y, x);
-        stk__error_hint(error, source->dtype == STK_DTYPE_F32
-                                   ? "divide levels of 0 to 255 by 255, or give them as u8; normalize by "
-                                     "options.mean and options.std"
-                                   : "use 255 for pixels that the loss ignores");
-        break;
+            memcpy(&found.id, at, sizeof found.id);
     }
-    return STK_ERROR_DATA;
+    return found;
+}
+
+static stk_status refuse_row(const stk__pixel_source *source, int32_t y, stk_error *error)
+{
+    const row_value wrong = find_wrong(source, y);
+    const unsigned long long item = source->item;
+    if (source->dtype == STK_DTYPE_F32) {
+        stk__damaged(error, STK_DAMAGE_BAD_VALUES,
+                     "%s: sample %llu has the value %g at row %d, column %d, not 0 to 1", source->name, item,
+                     (double)wrong.level, y, wrong.x);
+        stk__error_hint(error, "divide levels of 0 to 255 by 255, or give them as u8; normalize by "
+                               "options.mean and options.std");
+    } else {
+        stk__damaged(error, STK_DAMAGE_MASK_IDS,
+                     "%s: sample %llu has the id %lld at row %d, column %d, not 0 to 255", source->name, item,
+                     (long long)wrong.id, y, wrong.x);
+        stk__error_hint(error, "use 255 for pixels that the loss ignores");
+    }
+    return STK_ERROR_SAMPLE;
 }
 
 stk_status stk__pixel_source_read(const stk__pixel_source *source, bool copy, stk__buffer *room,
@@ -139,6 +152,6 @@ stk_status stk__pixel_source_read(const stk__pixel_source *source, bool copy, st
     STK__TRY(stk__buffer_reserve(room, pixels->pitch_bytes * (size_t)pixels->h, error));
     pixels->data = room->data;
     for (int32_t y = 0; y < source->h; y++)
-        if (!convert_row(source, y, stk__pixels_row(*pixels, y))) return refuse_value(source, y, error);
+        if (!convert_row(source, y, stk__pixels_row(*pixels, y))) return refuse_row(source, y, error);
     return STK_OK;
 }

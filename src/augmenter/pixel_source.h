@@ -30,7 +30,7 @@ stk__pixel_source stk__pixel_source_make(const stk_tensor *tensor, stk__pixel_ax
 /* Can it be read where it lies? */
 bool stk__pixel_source_is_direct(const stk__pixel_source *source);
 
-/* Its pixels, where they lie or copied into room. STK_ERROR_DATA: a float outside 0 to 1 or NaN, or an id
+/* Its pixels, where they lie or copied into room. STK_ERROR_SAMPLE: a float outside 0 to 1 or NaN, or an id
  * outside 0 to 255. */
 stk_status stk__pixel_source_read(const stk__pixel_source *source, bool copy, stk__buffer *room,
                                   stk__pixels *pixels, stk_error *error);

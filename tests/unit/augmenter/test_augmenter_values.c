@@ -145,7 +145,7 @@ static void wrong_values_name_their_sample(void **state)
             io.out_images.strides[0] = shape[1] * shape[2] * shape[3];
             io.out_images.strides[1] = shape[2] * shape[3];
         }
-        expect_refusal(augmenter, &io, STK_ERROR_DATA, message);
+        expect_refusal(augmenter, &io, STK_ERROR_SAMPLE, message);
         values[(1 * AREA + 4 * W + 7) * C + 2] = 1;
         values[3 * AREA * C] = -0.0f;
         apply(augmenter, &io);
@@ -168,7 +168,7 @@ static void wrong_ids_name_their_sample(void **state)
         ((int64_t *)io.masks.data)[2 * AREA + 8 * W + 10] = ids[i];
         snprintf(message, sizeof message, "io.masks: sample 2 has the id %lld at row 8, column 10",
                  (long long)ids[i]);
-        expect_refusal(augmenter, &io, STK_ERROR_DATA, message);
+        expect_refusal(augmenter, &io, STK_ERROR_SAMPLE, message);
         ((int64_t *)io.masks.data)[2 * AREA + 8 * W + 10] = 255;
         apply(augmenter, &io);
         io_free(&io);
