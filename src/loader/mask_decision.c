@@ -355,6 +355,7 @@ stk_status stk__mask_decide(const stk__mask_survey *s, const stk__mask_given *gi
     d->part_count = s->part_count;
     d->resized = s->resized.count;
     d->seconds = s->seconds;
+    d->kept = s->kept;
     STK__TRY(check_readable(s, error));
     STK__TRY(check_formats(s, given, error));
     STK__TRY(decide_colors(s, given, d, error));

@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -44,6 +45,22 @@ class GoingOn(unittest.TestCase):
         self.train(*SERIES, "data.batch_size=4", "data.num_workers=48", "data.prefetch_factor=8", "train.epochs=9",
                    "--stop-after", 420)
         self.assertEqual(self.report()["steps"], 420)
+
+    def test_the_line_of_an_epoch_has_all_its_steps(self):
+        """Also those before a resume."""
+        words = (*SERIES, "data.val_split=0.2", "train.epochs=2", "train.log_interval=3", "optimizer.lr=0.05")
+        lines = []
+        for number, stops in enumerate(((), (4, 9), (1, 1, 1, 8))):
+            self.run_folder = self.root / f"run-{number}"
+            told = self.train(*words, *(("--stop-after", stops[0]) if stops else ()))
+            for steps in stops[1:]:
+                told += self.train("--resume", "--stop-after", steps)
+            told += self.train("--resume") if stops else ""
+            lines.append(re.findall(r"epoch (\d) +loss (\S+) +val_loss (\S+)", told))
+        self.assertEqual([line[0] for line in lines[0]], ["1", "2"])
+        self.assertEqual(lines[1:], [lines[0], lines[0]])
+        losses = [json.loads(line)["loss"] for line in (self.root / "run-0/metrics.jsonl").open() if "\"loss\"" in line]
+        self.assertNotAlmostEqual(losses[0], float(lines[0][0][1]), 3)  # the first half alone is another number
 
     def test_other_batches_begin_the_epoch_again(self):
         self.train(*SERIES, "train.epochs=1", "--stop-after", 5)
