@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each thread of the pool counts into a survey of its own with its own decoder; sums and smallest ids are
  * then put together, so that no order of the threads can be seen in the result. Colors are counted through
- * the table that maps them (decode/mask_colors.h), whose ids are not used here. What was counted before, of the
- * same files, is taken from the user's cache (survey_store.h). */
+ * the table that maps them (decode/mask_colors.h), whose ids are not used here. What was counted before, of
+ * the same files, is taken from the user's cache (survey_store.h). */
 #include "loader/mask_survey.h"
 
 #include "core/clock.h"

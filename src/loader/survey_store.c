@@ -91,7 +91,8 @@ static bool find_file(const stk__survey_place *place, char path[PATH_MAX])
 {
     char folder[PATH_MAX - 32];
     return find_folder(folder, sizeof folder) &&
-           (size_t)snprintf(path, PATH_MAX, "%s/%02x.look", folder, (unsigned)(place->key.high >> 56)) < PATH_MAX;
+           (size_t)snprintf(path, PATH_MAX, "%s/%02x.look", folder, (unsigned)(place->key.high >> 56)) <
+               PATH_MAX;
 }
 
 /* --- reading ----------------------------------------------------------------------------------------------
@@ -121,12 +122,13 @@ static bool is_sound(const stk__mask_survey *s, uint64_t count)
 {
     unsigned char more;
     memcpy(&more, &s->more_colors, 1);
-    if (more > 1 || s->color_count < 0 || s->color_count > STK_SURVEY_COLORS || s->unusable.count) return false;
+    if (more > 1 || s->color_count < 0 || s->color_count > STK_SURVEY_COLORS || s->unusable.count)
+        return false;
     for (int id = 0; id < 256; id++)
         if (s->ids.masks[id] && s->ids.first[id] >= count) return false;
-    return is_example(&s->colored, count) && is_example(&s->lossy, count) &&
-           is_example(&s->resized, count) && is_example(&s->misfit, count) &&
-           is_example(&s->oriented, count) && is_example(&s->stored, count) && is_example(&s->upright, count);
+    return is_example(&s->colored, count) && is_example(&s->lossy, count) && is_example(&s->resized, count) &&
+           is_example(&s->misfit, count) && is_example(&s->oriented, count) &&
+           is_example(&s->stored, count) && is_example(&s->upright, count);
 }
 
 bool stk__survey_load(const stk__survey_place *place, const stk__survey_request *request,
@@ -147,13 +149,10 @@ bool stk__survey_load(const stk__survey_place *place, const stk__survey_request 
 /* --- writing ----------------------------------------------------------------------------------------------
  */
 
-static stk_status write_file(const stk__survey_place *place, const stk__mask_survey *survey,
-                             stk_error *error)
+static stk_status write_file(const stk__survey_place *place, const stk__mask_survey *survey, stk_error *error)
 {
     char folder[PATH_MAX], path[PATH_MAX];
-    head h = {.key = place->key,
-              .state = place->state,
-              .content = stk__digest_of(survey, sizeof *survey)};
+    head h = {.key = place->key, .state = place->state, .content = stk__digest_of(survey, sizeof *survey)};
     stk__buffer file = {0};
     memcpy(h.magic, magic, sizeof magic);
     if (!find_folder(folder, sizeof folder) || !find_file(place, path)) return STK_OK;

@@ -20,7 +20,7 @@ typedef struct stk__survey_request {
 } stk__survey_request;
 
 typedef struct stk__survey_place {
-    bool known, settled;   /* the files could be asked; none of them changed just now */
+    bool known, settled;    /* the files could be asked; none of them changed just now */
     stk__digest key, state; /* of the request; of the files */
 } stk__survey_place;
 

@@ -256,8 +256,7 @@ static stk_status go_on_from(stk__run *run, const char *path, stk_error *error)
     if (status == STK_OK)
         status = stk__checkpoint_read_model(path, stk__trainer_describe(run->trainer)->model, true, error);
     run->report.at = stk__trainer_where(run->trainer);
-    if (status == STK_OK)
-        resume_epoch(run, json_object_get(json_object_get(state.json, "run"), "epoch"));
+    if (status == STK_OK) resume_epoch(run, json_object_get(json_object_get(state.json, "run"), "epoch"));
     json_decref(state.json);
     if (status != STK_OK && error && !error->place[0]) stk__error_place(error, "%s", path);
     return status;

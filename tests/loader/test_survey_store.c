@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looks at masks that are kept: used again only for the same files and settings, and never from a file that is
- * damaged. */
+/* Looks at masks that are kept: used again only for the same files and settings, and never from a file that
+ * is damaged. */
 #include "loader/loader_open.h"
 #include "loader/pump.h"
 #include "loader/survey_store.h"
@@ -35,7 +35,8 @@ static void let_settle(void)
 
 static stk_loader *open_set(const char *root, bool keep_exif)
 {
-    const stk_loader_options options = {.root = root, .batch_size = 4, .exif = keep_exif ? STK_ON : STK_OFF};
+    const stk_loader_options options = {
+        .root = root, .batch_size = 4, .exif = keep_exif ? STK_SWITCH_ON : STK_SWITCH_OFF};
     stk_loader *loader = NULL;
     assert_int_equal(stk__loader_open(&loader, &(stk__loader_setup){.options = &options, .held = true}, NULL),
                      STK_OK);
@@ -167,6 +168,8 @@ static void test_part_masks(void **state)
     assert_false(renumbered.kept);
     assert_memory_not_equal(&first.ids, &renumbered.ids, sizeof first.ids);
     assert_int_equal(remove(path), 0);
+    const stk__mask_survey again = look(set.root, (stk__survey_options){0});
+    assert_memory_equal(&first.ids, &again.ids, sizeof first.ids);
     assert_true(look(set.root, (stk__survey_options){0}).kept);
     put_mask(set.root, "CelebAMask-HQ-mask-anno/0/00000_skin.png", 255);
     assert_false(look(set.root, (stk__survey_options){0}).kept);
@@ -188,7 +191,8 @@ static void test_no_place(void **state)
     dataset_remove(&set);
 }
 
-/* --- the file --------------------------------------------------------------------------------------------- */
+/* --- the file ---------------------------------------------------------------------------------------------
+ */
 
 /* A place, its file, and a request that fits. */
 typedef struct kept_look {
@@ -210,8 +214,8 @@ static void keep_one(kept_look *k, const dataset *set)
                                        .count = SAMPLES,
                                        .limits = &k->loader->recipe.limits,
                                        .exif = true};
-    assert_int_equal(
-        stk__mask_survey_run(k->loader, (stk__survey_options){.workers = 1}, &k->survey, NULL), STK_OK);
+    assert_int_equal(stk__mask_survey_run(k->loader, (stk__survey_options){.workers = 1}, &k->survey, NULL),
+                     STK_OK);
     k->place = stk__survey_find(&k->request);
     k->place.settled = true;
     stk__survey_save(&k->place, &k->survey);
