@@ -74,8 +74,8 @@ stk_status stk__loader_state_file_write(const stk__loader_state_file *state, con
     stk__digest_print(state->digest, digest);
     json_t *root = stk__loader_state_json(&state->loader);
     json_t *hashed = state->hashed ? json_string(digest) : json_null();
-    const bool made = root && json_object_set_new(root, "digest", hashed) == 0 &&
-                      json_object_set_new(root, "rules", json_integer(RULES)) == 0;
+    const bool made = root && json_object_set_new(root, "rules", json_integer(RULES)) == 0 &&
+                      json_object_set_new(root, "digest", hashed) == 0;
     char *text = made ? json_dumps(root, JSON_INDENT(2)) : NULL;
     json_decref(root);
     if (!text) return stk__fail_memory(error, 512, "the state");
