@@ -59,10 +59,7 @@ static stk__digest key_of(const stk__survey_request *r)
 
 static bool stamp_field(const stk__source *source, uint64_t id, stk__field field, stk__file_stamp *stamp)
 {
-    char path[4096];
-    if (source->ops->stamp) return source->ops->stamp(source, id, field, stamp);
-    source->ops->where(source, id, field, path, sizeof path);
-    return stk__file_stamp_add(stamp, path);
+    return source->ops->stamp && source->ops->stamp(source, id, field, stamp);
 }
 
 stk__survey_place stk__survey_find(const stk__survey_request *request)

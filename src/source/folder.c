@@ -56,6 +56,7 @@ static const stk__source_ops folder_ops = {
     .hint = folder_hint,
     .key = stk__files_key,
     .where = folder_where,
+    .stamp = stk__files_stamp,
     .close = folder_close,
 };
 

@@ -84,6 +84,7 @@ static const stk__source_ops pairs_ops = {
     .hint = pairs_hint,
     .key = stk__files_key,
     .where = pairs_where,
+    .stamp = stk__files_stamp,
     .close = pairs_close,
 };
 

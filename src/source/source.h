@@ -110,8 +110,8 @@ typedef struct stk__source_ops {
                 size_t size); /* zero-terminated, cut to size */
     void (*where)(const stk__source *source, uint64_t id, stk__field field, char *text,
                   size_t size); /* path */
-    /* Adds what changes when the bytes of a field change; reads nothing. NULL: of the file that `where`
-     * names. False: cannot be told. */
+    /* Adds what changes when the bytes of a field change; reads nothing. False, or NULL: cannot
+     * be told. */
     bool (*stamp)(const stk__source *source, uint64_t id, stk__field field, stk__file_stamp *stamp);
     void (*table)(const stk__source *source, stk__series_table *table); /* of a series; may be NULL */
     void (*close)(stk__source *source);

@@ -131,6 +131,7 @@ static const stk__source_ops list_ops = {
     .hint = list_hint,
     .key = stk__files_key,
     .where = list_where,
+    .stamp = stk__files_stamp,
     .close = list_close,
 };
 
