@@ -44,10 +44,11 @@ test-tools:
 # With TORCH=1: what puts a PyTorch into the environment of the command behind it. Without one tests say skipped.
 WITH_TORCH = $(if $(TORCH),folder=$$(tools/setup_torch); export STOKER_TORCH="$${folder:-$$STOKER_TORCH}";)
 
+# Without suite slow, minutes each (ALL=1: these, too; tests/long/slow.sh runs them alone).
 test: test-tools
 	@tools/setup build
 	@tools/build build
-	@$(WITH_TORCH) tools/run_tests build
+	@$(WITH_TORCH) tools/run_tests build $(if $(ALL),,--no-suite slow)
 
 # Without a network, or with PEERS= on the command line, our own rows alone.
 PEERS = $(shell tools/setup venv >&2 && bench/peers/setup)

@@ -5,6 +5,7 @@
 
 #include "stoker/status.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -103,6 +104,19 @@ STK_API void stk_batch_release(stk_batch *batch);
  * the loader waits for it before it fills the slot again; this call does not wait. stream NULL: the default
  * stream. Does nothing with a batch that is NULL. Threads: any; once per batch. */
 STK_API void stk_batch_release_after(stk_batch *batch, void *stream);
+
+/* Of a stream of batches: equal digests mean the same samples with the same bytes in the same order. */
+typedef struct stk_digest {
+    uint64_t high, low;
+} stk_digest;
+
+enum { STK_DIGEST_TEXT_BYTES = 33 }; /* room for its text */
+
+/* The digest of all that *digest stands for, {0} at first, followed by this batch: what `stoker load --hash`
+ * prints. Not for batches in a GPU's memory: STK_ERROR_UNSUPPORTED. Threads: any, while the batch is lent. */
+STK_API stk_status stk_digest_add(stk_digest *digest, const stk_batch *batch, stk_error *error);
+/* As 32 hexadecimal digits. STK_ERROR_ARGUMENT, and text "", if size is too small. Threads: any. */
+STK_API stk_status stk_digest_print(const stk_digest *digest, char *text, size_t size, stk_error *error);
 
 #ifdef __cplusplus
 }

@@ -19,6 +19,7 @@
 #define STOKER_LOADER_H
 
 #include "stoker/batch.h"
+#include "stoker/dataset.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,7 +68,7 @@ typedef enum stk_mask_frame {
  * stk_option_describe. */
 typedef struct stk_loader_options {
     size_t struct_size;   /* sizeof(stk_loader_options): see STK_INIT (status.h) */
-    const char *root;     /* folder, list, series, or make:faces …; the only field that must be set */
+    const char *root;     /* folder, list, series, or make:faces …; this or dataset must be set */
     const char *val_root; /* where STK_PART_VAL is, if not in root */
     stk_part part;
     stk_layout layout;
@@ -123,6 +124,9 @@ typedef struct stk_loader_options {
     bool low_priority;   /* an engine on the same CPUs comes first: workers run at lower priority, and as many
                             as there are CPUs by default */
     uint64_t epochs;     /* stop reading ahead after so many; 0: without end */
+    /* Samples from functions of yours instead of root (dataset.h); copied while the loader opens. root,
+     * val_root and lists of parts are NULL then: a validation set is a loader of its own, or val_split. */
+    const stk_dataset *dataset;
 } stk_loader_options;
 
 #define STK_LOADER_OPTIONS_INIT STK_INIT(stk_loader_options)
@@ -136,6 +140,12 @@ STK_API stk_status stk_loader_open(stk_loader **loader, const stk_loader_options
 /* STK_OK: *batch is lent to the caller until stk_batch_release. STK_END: the epoch is over; the next call
  * begins the next one (or returns STK_END again after `epochs`). Threads: one at a time. */
 STK_API stk_status stk_loader_next(stk_loader *loader, stk_batch **batch, stk_error *error);
+/* The same, but STK_AGAIN, and *batch NULL, if there is none within timeout_s seconds (0: look, do not wait):
+ * for programs that have something else to look at in between, such as signals. Nothing is lost; call again.
+ * With STK_WORKERS_NONE the samples at hand are loaded first, however long that takes. Threads: one at a
+ * time, with next. */
+STK_API stk_status stk_loader_next_within(stk_loader *loader, stk_batch **batch, double timeout_s,
+                                          stk_error *error);
 
 /* Makes a waiting or coming next return STK_ERROR_INTERRUPTED. Does nothing with NULL. Threads: any; not from
  * a signal handler. */

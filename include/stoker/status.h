@@ -12,6 +12,7 @@ extern "C" {
 typedef enum stk_status {
     STK_OK = 0,
     STK_END = 1,                /* not an error: nothing more to come (end of an epoch) */
+    STK_AGAIN = 2,              /* not an error: nothing yet (stk_loader_next_within) */
     STK_ERROR_ARGUMENT = -1,    /* the caller asked for something that makes no sense */
     STK_ERROR_CONFIG = -2,      /* a setting is unknown, malformed or out of range */
     STK_ERROR_MEMORY = -3,      /* an allocation failed */

@@ -4,6 +4,7 @@
 #define STOKER_STOKER_H
 
 #include "stoker/batch.h"
+#include "stoker/dataset.h"
 #include "stoker/loader.h"
 #include "stoker/monitor.h"
 #include "stoker/options.h"

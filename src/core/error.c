@@ -23,6 +23,7 @@ const char *stk_status_name(stk_status status)
         "data", "sample",   "timeout", "interrupted", "state",  "unsupported",
     };
     if (status == STK_END) return "end";
+    if (status == STK_AGAIN) return "again";
     const int number = -(int)status;
     if (number < 0 || number >= (int)(sizeof errors / sizeof errors[0])) return "unknown";
     return errors[number];

@@ -4,13 +4,12 @@
 #define STK_CORE_HASH_H
 
 #include "core/error.h"
+#include "stoker/batch.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
-typedef struct stk__digest {
-    uint64_t high, low;
-} stk__digest;
+typedef stk_digest stk__digest; /* the public one */
 
 typedef struct stk__hash stk__hash; /* create/destroy */
 
@@ -22,7 +21,6 @@ void stk__hash_destroy(stk__hash **hash);
 
 stk__digest stk__digest_of(const void *data, size_t size_bytes);
 
-enum { STK_DIGEST_TEXT_BYTES = 33 };
 void stk__digest_print(stk__digest digest, char text[STK_DIGEST_TEXT_BYTES]); /* 32 hexadecimal digits */
 bool stk__digest_parse(const char *text, stk__digest *digest);
 

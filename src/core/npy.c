@@ -4,6 +4,7 @@
  * anybody allocates. Input is untrusted (fuzzed); pure functions. */
 #include "core/npy.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const uint8_t magic[STK_NPY_MAGIC_BYTES] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
@@ -184,4 +185,17 @@ stk_status stk__npy_check_size(const stk__npy *npy, uint64_t size_bytes, stk_err
     return stk__damaged(error, size_bytes < wanted ? STK_DAMAGE_TRUNCATED : STK_DAMAGE_CORRUPT,
                         "npy file of %llu bytes, its header needs %llu", (unsigned long long)size_bytes,
                         (unsigned long long)wanted);
+}
+
+/* Magic, version 1.0, length of the dictionary, dictionary padded with blanks. */
+void stk__npy_write_image(uint8_t out[STK_NPY_IMAGE_BYTES], int32_t h, int32_t w, int32_t channels)
+{
+    char text[STK_NPY_IMAGE_BYTES], depth[16] = "";
+    if (channels > 1) snprintf(depth, sizeof depth, ", %d", channels);
+    const int length = snprintf(
+        text, sizeof text, "{'descr': '|u1', 'fortran_order': False, 'shape': (%d, %d%s), }", h, w, depth);
+    memset(out, ' ', STK_NPY_IMAGE_BYTES);
+    memcpy(out, "\x93NUMPY\x01\x00\x76\x00", 10);
+    memcpy(out + 10, text, (size_t)length);
+    out[STK_NPY_IMAGE_BYTES - 1] = '\n';
 }

@@ -26,6 +26,10 @@ bool stk__npy_match(const uint8_t *data, size_t size_bytes); /* the magic is the
  * truncated (more bytes are needed), bad_header, unsupported (big endian, other kinds, more dimensions). */
 stk_status stk__npy_parse(stk__npy *npy, const uint8_t *data, size_t size_bytes, stk_error *error);
 
+/* The header of an image of u8, [h w] or [h w channels]: so many bytes, which its pixels follow. */
+enum { STK_NPY_IMAGE_BYTES = 128 };
+void stk__npy_write_image(uint8_t out[STK_NPY_IMAGE_BYTES], int32_t h, int32_t w, int32_t channels);
+
 /* A file of size_bytes must hold exactly this array: damage truncated or corrupt otherwise. */
 stk_status stk__npy_check_size(const stk__npy *npy, uint64_t size_bytes, stk_error *error);
 

@@ -48,3 +48,41 @@ stk__digest stk__digest_chain(stk__hash *hash, stk__digest before, const stk_bat
         if (finished[i]->dtype != STK_DTYPE_NONE && !batch->image_views) add_tensor(hash, finished[i]);
     return stk__hash_digest(hash);
 }
+
+static bool is_on_host(const stk_batch *batch)
+{
+    const stk_tensor *const tensors[] = {&batch->images,     &batch->masks,  &batch->labels, &batch->masks2,
+                                         &batch->labels2,    &batch->lambda, &batch->points, &batch->windows,
+                                         &batch->sample_ids, &batch->weights};
+    for (size_t i = 0; i < sizeof tensors / sizeof tensors[0]; i++)
+        if (tensors[i]->dtype != STK_DTYPE_NONE && tensors[i]->device != STK_DEVICE_CPU) return false;
+    return true;
+}
+
+stk_status stk_digest_add(stk_digest *digest, const stk_batch *batch, stk_error *error)
+{
+    if (!digest || !batch)
+        return stk__fail(error, STK_ERROR_ARGUMENT, "stk_digest_add needs a digest and a batch");
+    if (!is_on_host(batch)) {
+        stk__fail(error, STK_ERROR_UNSUPPORTED, "the batch lies in a GPU's memory: it has no digest");
+        stk__error_hint(error, "open the loader without stk_loader_options.device");
+        return STK_ERROR_UNSUPPORTED;
+    }
+    stk__hash *hash;
+    STK__TRY(stk__hash_create(&hash, error));
+    *digest = stk__digest_chain(hash, *digest, batch);
+    stk__hash_destroy(&hash);
+    return STK_OK;
+}
+
+stk_status stk_digest_print(const stk_digest *digest, char *text, size_t size, stk_error *error)
+{
+    if (text && size) *text = '\0';
+    if (!digest || !text)
+        return stk__fail(error, STK_ERROR_ARGUMENT, "stk_digest_print needs a digest and a text");
+    if (size < STK_DIGEST_TEXT_BYTES)
+        return stk__fail(error, STK_ERROR_ARGUMENT, "a digest takes %d bytes, not %zu", STK_DIGEST_TEXT_BYTES,
+                         size);
+    stk__digest_print(*digest, text);
+    return STK_OK;
+}

@@ -9,12 +9,13 @@
 #include "core/logger.h"
 #include "core/sized.h"
 #include "loader/pump.h"
+#include "source/kinds.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* Of stk_loader_options in version 0.1. */
-enum { FIRST_OPTIONS_BYTES = offsetof(stk_loader_options, epochs) + sizeof(uint64_t) };
+enum { FIRST_OPTIONS_BYTES = offsetof(stk_loader_options, dataset) + sizeof(stk_dataset *) };
 _Static_assert((int)STK_STAGE_COUNT <= STK_STAGE_CAPACITY, "stk_loader_stats has no room for so many stages");
 
 const char *stk_stage_name(stk_stage stage)
@@ -150,6 +151,7 @@ stk_status stk__loader_open(stk_loader **out, const stk__loader_setup *setup, st
     loader->source_borrowed = setup->source != NULL;
     const stk_status status = open_all(loader, setup, error);
     if (status == STK_OK) {
+        if (!loader->source_borrowed && setup->options->dataset) stk__caller_own(loader->source);
         *out = loader;
     } else if (status == STK_ERROR_TIMEOUT) {
         atomic_store(&left_behind, loader); /* the probe hangs in it */
@@ -258,10 +260,9 @@ static stk_status hand_out(stk_loader *loader, stk__slot *slot, stk_batch **batc
     return STK_OK;
 }
 
-stk_status stk_loader_next(stk_loader *loader, stk_batch **batch, stk_error *error)
+/* The next batch, STK_END, or STK_AGAIN after the deadline; a step that was not taken is the next one's. */
+static stk_status take_next(stk_loader *loader, stk_batch **batch, uint64_t deadline_ns, stk_error *error)
 {
-    if (!loader || !batch)
-        return stk__fail(error, STK_ERROR_ARGUMENT, "stk_loader_next needs a loader and a batch");
     *batch = NULL;
     stk__slot *slot = NULL;
     pthread_mutex_lock(&loader->lock);
@@ -271,13 +272,33 @@ stk_status stk_loader_next(stk_loader *loader, stk_batch **batch, stk_error *err
     stk_status status = over || epoch != loader->epoch ? STK_END : STK_OK;
     loader->epoch = epoch;
     const uint64_t start = stk__clock_ns();
-    if (status == STK_OK) status = stk__pump_take(loader, &slot, error);
+    if (status == STK_OK) status = stk__pump_take(loader, &slot, deadline_ns, error);
     loader->stats.wait_ns += stk__clock_ns() - start;
     if (status == STK_OK) status = hand_out(loader, slot, batch, error);
     const size_t bad = slot ? count_bad(loader, slot, status) : 0;
     pthread_mutex_unlock(&loader->lock);
     if (bad) report_bad(loader, slot, bad);
     return status;
+}
+
+stk_status stk_loader_next(stk_loader *loader, stk_batch **batch, stk_error *error)
+{
+    if (!loader || !batch)
+        return stk__fail(error, STK_ERROR_ARGUMENT, "stk_loader_next needs a loader and a batch");
+    return take_next(loader, batch, UINT64_MAX, error);
+}
+
+stk_status stk_loader_next_within(stk_loader *loader, stk_batch **batch, double timeout_s, stk_error *error)
+{
+    if (!loader || !batch)
+        return stk__fail(error, STK_ERROR_ARGUMENT, "stk_loader_next_within needs a loader and a batch");
+    if (!(timeout_s >= 0)) {
+        *batch = NULL;
+        return stk__fail(error, STK_ERROR_ARGUMENT, "a timeout is at least 0 s, not %g", timeout_s);
+    }
+    const double most_s = 1e9; /* beyond that: without end */
+    const uint64_t wait_ns = timeout_s < most_s ? stk__seconds_ns(timeout_s) : UINT64_MAX;
+    return take_next(loader, batch, wait_ns == UINT64_MAX ? wait_ns : stk__clock_ns() + wait_ns, error);
 }
 
 void stk_batch_release(stk_batch *batch)

@@ -68,7 +68,7 @@ static stk_status name_hanging_file(const probe *p, stk_error *error)
               stk_stage_name((stk_stage)atomic_load(&p->worker.stage)), (unsigned long long)id,
               p->loader->timeout_s);
     stk__error_place(error, "%s", path);
-    stk__error_hint(error, "check the storage below this file, or raise data.timeout");
+    stk__error_hint(error, "%s, or raise data.timeout", stk__source_hang_hint(p->loader->source));
     return STK_ERROR_TIMEOUT;
 }
 

@@ -280,8 +280,8 @@ static void check_worker(stk_loader *loader, const stk__worker *worker, const st
               "thread '%s' hangs in stage '%s' of sample %llu for %.1f s", worker->name,
               stk_stage_name((stk_stage)stage), (unsigned long long)id, (double)busy_ns * 1e-9);
     stk__error_place(&loader->failure, "%s", path);
-    stk__error_hint(&loader->failure, "check the storage below this file, or raise data.timeout (now %g s)",
-                    loader->timeout_s);
+    stk__error_hint(&loader->failure, "%s, or raise data.timeout (now %g s)",
+                    stk__source_hang_hint(loader->source), loader->timeout_s);
     /* A caller that hangs itself gets no status: log it. */
     stk__log(loader->thread_count ? STK_LOG_INFO : STK_LOG_ERROR, "%s: %s", loader->failure.message,
              loader->failure.place);
@@ -411,9 +411,9 @@ static void fill_here(stk_loader *loader)
     stk__worker_enter(worker, STK_STAGE_IDLE);
 }
 
-stk_status stk__pump_take(stk_loader *loader, stk__slot **out, stk_error *error)
+stk_status stk__pump_take(stk_loader *loader, stk__slot **out, uint64_t deadline_ns, stk_error *error)
 {
-    for (;;) {
+    for (bool waited = false;; waited = true) {
         if (loader->interrupted) return stk__fail(error, STK_ERROR_INTERRUPTED, "interrupted");
         if (loader->failure.code != STK_OK) {
             if (error) *error = loader->failure;
@@ -431,9 +431,11 @@ stk_status stk__pump_take(stk_loader *loader, stk__slot **out, stk_error *error)
             stk__error_hint(error, "call stk_batch_release on one, or raise data.prefetch_factor");
             return STK_ERROR_ARGUMENT;
         }
+        const uint64_t now_ns = stk__clock_ns(), look_ns = now_ns + nap_ns;
+        if (waited && now_ns >= deadline_ns) return STK_AGAIN;
         if (loader->thread_count == 0)
             fill_here(loader);
         else
-            stk__cond_wait(&loader->ready, &loader->lock, stk__clock_ns() + nap_ns);
+            stk__cond_wait(&loader->ready, &loader->lock, look_ns < deadline_ns ? look_ns : deadline_ns);
     }
 }

@@ -50,15 +50,17 @@ void stk__loader_measure_values(const stk_loader *loader, double *mean, double *
     const stk__source *source = loader->source;
     const stk__order order = stk__stream_order(&loader->stream, 0);
     double count = 0, squares = 0;
+    stk__buffer room = {0};
     *mean = 0;
     for (uint64_t position = 0; position < loader->stream.count; position++) {
         const uint64_t id = stk__stream_id(&loader->stream, &order, position);
-        stk__sample_facts facts;
+        stk__sample_facts facts = {.room = &room};
         if (source->ops->facts(source, id, &facts, NULL) != STK_OK) continue;
         const double d = facts.label - *mean;
         *mean += d / ++count;
         squares += d * (facts.label - *mean);
     }
+    stk__buffer_fini(&room);
     *deviation = count > 0 ? sqrt(squares / count) : NAN;
     if (!(count > 0)) *mean = NAN;
 }

@@ -10,16 +10,43 @@
 #include <stdio.h>
 #include <string.h>
 
-static stk_status open_guarded(stk_loader *loader, const stk__source_options *options, double patience_s,
-                               stk_error *error)
+/* dataset: instead of a root; NULL: none. */
+static stk_status open_guarded(stk_loader *loader, const stk__source_options *options,
+                               const stk_dataset *dataset, double patience_s, stk_error *error)
 {
     char what[128];
     stk__open_watchdog watchdog;
-    snprintf(what, sizeof what, "opening '%.100s'", options->root);
+    const int64_t held_bytes = stk__alloc_held_bytes();
+    snprintf(what, sizeof what, "opening '%.100s'", dataset ? "stk_dataset" : options->root);
     STK__TRY(stk__open_watchdog_start(&watchdog, what, patience_s, error));
-    const stk_status status = stk__source_open(&loader->source, options, error);
+    const stk_status status = dataset
+                                  ? stk__caller_open(&loader->source, dataset, options->limit_bytes, error)
+                                  : stk__source_open(&loader->source, options, error);
     stk__open_watchdog_stop(&watchdog);
+    const int64_t index_bytes = stk__alloc_held_bytes() - held_bytes;
+    loader->index_bytes = index_bytes > 0 ? (uint64_t)index_bytes : 0;
     return status;
+}
+
+static stk_status open_dataset(stk_loader *loader, const stk_loader_options *o, stk_error *error)
+{
+    const struct {
+        const char *name, *path;
+    } others[] = {{"root", o->root},
+                  {"val_root", o->val_root},
+                  {"train_list", o->train_list},
+                  {"val_list", o->val_list},
+                  {"test_list", o->test_list}};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        if (!others[i].path) continue;
+        stk__fail(error, STK_ERROR_ARGUMENT,
+                  "data.%s = '%s' is set beside stk_loader_options.dataset: samples come from one of them",
+                  others[i].name, others[i].path);
+        stk__error_hint(error, "leave it out; a validation set is a loader of its own, or data.val_split");
+        return STK_ERROR_ARGUMENT;
+    }
+    return open_guarded(loader, &(stk__source_options){.limit_bytes = o->limit_bytes}, o->dataset,
+                        o->timeout_s, error);
 }
 
 /* By stk_part; a data set that names no parts does not look at it. */
@@ -37,6 +64,7 @@ static stk_status refuse_val_root(const char *root, stk_error *error)
 stk_status stk__loader_open_source(stk_loader *loader, const stk_loader_options *o, stk_error *error)
 {
     if (loader->source) return STK_OK;
+    if (o->dataset) return open_dataset(loader, o, error);
     const bool elsewhere = o->part == STK_PART_VAL && o->val_root;
     const char *root = elsewhere ? o->val_root : o->root;
     if (!root || !*root) {
@@ -50,10 +78,7 @@ stk_status stk__loader_open_source(stk_loader *loader, const stk_loader_options 
                                   .limit_bytes = o->limit_bytes,
                                   STK_LAYOUT_FIELDS(o)};
     if (elsewhere) source.train_list = source.val_list = source.test_list = NULL; /* of data.root's samples */
-    const int64_t held_bytes = stk__alloc_held_bytes();
-    STK__TRY(open_guarded(loader, &source, o->timeout_s, error));
-    const int64_t index_bytes = stk__alloc_held_bytes() - held_bytes;
-    loader->index_bytes = index_bytes > 0 ? (uint64_t)index_bytes : 0;
+    STK__TRY(open_guarded(loader, &source, NULL, o->timeout_s, error));
     const uint32_t parts = loader->source->info.parts;
     if (elsewhere && parts && !(parts & STK_SOURCE_VAL)) return refuse_val_root(root, error);
     if (!elsewhere && parts & STK_SOURCE_VAL && o->val_split > 0)
@@ -133,7 +158,7 @@ static stk_status refuse_test(const stk_loader_options *o, stk_error *error)
 {
     char path[PATH_MAX];
     const bool listed = o->layout == STK_LAYOUT_AUTO || o->layout == STK_LAYOUT_LIST;
-    if (listed && find_test_folder(o->root, path)) {
+    if (listed && o->root && find_test_folder(o->root, path)) {
         stk__fail(error, STK_ERROR_CONFIG,
                   "there is no test set with labels: the list of '%s' does not name the images in '%s'",
                   o->root, path);
@@ -144,7 +169,8 @@ static stk_status refuse_test(const stk_loader_options *o, stk_error *error)
         return STK_ERROR_CONFIG;
     }
     stk__fail(error, STK_ERROR_CONFIG, "there is no test set");
-    stk__error_hint(error, "create a folder test beside train, or set data.test_list");
+    stk__error_hint(error, o->dataset ? "open a loader with a stk_dataset of the test samples, data.part=all"
+                                      : "create a folder test beside train, or set data.test_list");
     return STK_ERROR_CONFIG;
 }
 
@@ -154,7 +180,10 @@ static stk_status check_held(const stk_loader_options *o, bool own_part, uint64_
     if (o->part == STK_PART_VAL && !own_part && held == 0) {
         stk__fail(error, STK_ERROR_CONFIG, "there is no validation set");
         stk__error_hint(
-            error, "set data.val_split, data.val_root or data.val_list, or create folders train and val");
+            error,
+            o->dataset
+                ? "set data.val_split, or open a loader with a stk_dataset of them, data.part=all"
+                : "set data.val_split, data.val_root or data.val_list, or create folders train and val");
         return STK_ERROR_CONFIG;
     }
     if (o->part == STK_PART_TEST && !own_part) return refuse_test(o, error);

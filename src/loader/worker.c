@@ -32,6 +32,7 @@ void stk__worker_fini(stk__worker *worker)
     stk__buffer_fini(&worker->image);
     stk__buffer_fini(&worker->mask);
     stk__buffer_fini(&worker->scratch);
+    stk__buffer_fini(&worker->facts);
 }
 
 static void add(_Atomic uint64_t *sum, uint64_t value) /* one writer: no locked instruction needed */
@@ -304,11 +305,13 @@ static stk_status load_sample(stk__worker *worker, const sample_job *job)
 {
     const stk__recipe *recipe = worker->recipe;
     const stk__layout *layout = &recipe->layout;
-    stk__sample_facts facts = {0};
+    stk__sample_facts facts = {.room = &worker->facts};
     stk__decoded decoded = {0};
     stk__sample_plan plan;
     worker->error.place[0] = '\0';
     worker->note = job->slot->file_notes[job->place] = (stk__file_note){0};
+    atomic_store_explicit(&worker->field, STK_FIELD_IMAGE, memory_order_relaxed);
+    if (recipe->source->info.called) stk__worker_enter(worker, STK_STAGE_READ);
     STK__TRY(recipe->source->ops->facts(recipe->source, job->id, &facts, &worker->error));
     stk__slot_set_facts(job->slot, layout, job->place, &facts);
     stk__slot_set_id(job->slot, layout, job->place, job->id);

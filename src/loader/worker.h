@@ -46,6 +46,7 @@ typedef struct stk__worker {
     stk__buffer bytes;        /* of the file being decoded */
     stk__buffer image, mask;  /* decoded pixels, when the fused pass writes the slot */
     stk__buffer scratch;      /* of the fused pass */
+    stk__buffer facts;        /* room for label, points and window, if the source needs some */
     stk_error error;          /* of the last sample */
     stk__file_note note;      /* of the sample being decoded */
     uint64_t read_average_ns; /* sliding */

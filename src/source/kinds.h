@@ -44,6 +44,12 @@ stk_status stk__shards_open(stk__source **source, const stk__site *site, stk_err
 /* make:KIND or make:KIND?count=N&seed=S. A series is cut into windows of options->window_rows (0: 60). */
 stk_status stk__made_open(stk__source **source, const stk__source_options *options, stk_error *error);
 
+/* The functions of a program (caller.c), copied. The context is closed by stk__source_close only after
+ * stk__caller_own. */
+stk_status stk__caller_open(stk__source **source, const stk_dataset *dataset, uint64_t limit_bytes,
+                            stk_error *error);
+void stk__caller_own(stk__source *source);
+
 /* True when the first rows of site->file (.csv, .tsv, .txt) name files; else it may be a series. */
 stk_status stk__list_fits(const stk__site *site, bool *fits, stk_error *error);
 

@@ -4,6 +4,7 @@
 #include "source/kinds.h"
 
 #include "core/align.h"
+#include "core/npy.h"
 #include "make/make.h"
 
 #include <errno.h>
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NPY_BYTES = 128, LOOKAHEAD_BYTES = 64, WINDOW_ROWS = 60, MOST = 10000000 };
+enum { LOOKAHEAD_BYTES = 64, WINDOW_ROWS = 60, MOST = 10000000 };
 
 typedef struct made {
     stk__source source;
@@ -49,19 +50,6 @@ static stk_status made_facts(const stk__source *source, uint64_t id, stk__sample
     return STK_OK;
 }
 
-/* Magic, version 1.0, length of the dictionary, dictionary padded with blanks. */
-static void put_header(uint8_t *out, int32_t w, int32_t h, int32_t channels)
-{
-    char text[NPY_BYTES], depth[16] = "";
-    if (channels > 1) snprintf(depth, sizeof depth, ", %d", channels);
-    const int length = snprintf(
-        text, sizeof text, "{'descr': '|u1', 'fortran_order': False, 'shape': (%d, %d%s), }", h, w, depth);
-    memset(out, ' ', NPY_BYTES);
-    memcpy(out, "\x93NUMPY\x01\x00\x76\x00", 10);
-    memcpy(out + 10, text, (size_t)length);
-    out[NPY_BYTES - 1] = '\n';
-}
-
 static stk_status made_read(const stk__source *source, uint64_t id, stk__field field, stk__buffer *buffer,
                             const char **extension, stk_error *error)
 {
@@ -72,13 +60,13 @@ static stk_status made_read(const stk__source *source, uint64_t id, stk__field f
     if (mask ? !info->masks : info->w == 0)
         return stk__fail(error, STK_ERROR_ARGUMENT, "make:%s has no %s", info->name,
                          mask ? "masks" : "images");
-    const size_t size = NPY_BYTES + (size_t)info->w * (size_t)info->h * (size_t)channels;
+    const size_t size = STK_NPY_IMAGE_BYTES + (size_t)info->w * (size_t)info->h * (size_t)channels;
     const size_t scratch_at = stk__align_up(size + LOOKAHEAD_BYTES, STK_LINE_BYTES);
     buffer->size_bytes = 0;
     STK__TRY(stk__buffer_reserve(buffer, scratch_at + info->scratch_bytes, error));
-    put_header(buffer->data, info->w, info->h, channels);
+    stk__npy_write_image(buffer->data, info->h, info->w, channels);
     const stk__pixels none = {0},
-                      out = stk__pixels_dense(buffer->data + NPY_BYTES, info->w, info->h, channels);
+                      out = stk__pixels_dense(buffer->data + STK_NPY_IMAGE_BYTES, info->w, info->h, channels);
     stk__make_draw(self->kind, self->seed, index_of(self, id), mask ? none : out, mask ? out : none,
                    buffer->data + scratch_at);
     memset(buffer->data + size, 0, LOOKAHEAD_BYTES);

@@ -14,14 +14,9 @@
 
 #include <stdbool.h>
 
-typedef enum stk__field { STK_FIELD_IMAGE, STK_FIELD_MASK } stk__field;
-
-typedef enum stk__label_kind {
-    STK_LABEL_NONE,
-    STK_LABEL_CLASS,
-    STK_LABEL_VALUE,
-    STK_LABEL_SET /* any number of classes; class_count and class_names are known */
-} stk__label_kind;
+/* The public ones (stoker/dataset.h). With STK_LABEL_SET class_count and class_names are known. */
+typedef stk_field stk__field;
+typedef stk_label_kind stk__label_kind;
 
 /* Parts that a data set itself names: by folders, lists of keys or a column of a list. */
 enum { STK_SOURCE_TRAIN = 1, STK_SOURCE_VAL = 2, STK_SOURCE_TEST = 4 };
@@ -41,6 +36,7 @@ typedef struct stk__source_info {
     stk__digest fingerprint; /* over the sorted keys */
     bool images, masks;      /* what each sample has */
     bool folder;             /* files of a folder, read by its layout */
+    bool called; /* facts and read call functions of the program's (caller.c): they may take time */
     stk__label_kind label;
     int32_t point_count;                 /* points per sample, 0: none */
     const char *const *point_names;      /* [point_count] or NULL */
@@ -66,6 +62,8 @@ typedef struct stk__sample_facts {
     const float *points; /* [point_count][3]: x, y, visible */
     const float *window; /* [window_rows][window_columns] */
     const uint8_t *set;  /* [class_count]: 1 for each class that the sample has; of STK_LABEL_SET */
+    stk__buffer *room;   /* in: memory for facts that are made for this call; only caller.c needs it, and its
+                            pointers live until the room is used again */
 } stk__sample_facts;
 
 /* The table of a series as a whole. Pointers live as long as the source. */
@@ -125,6 +123,13 @@ struct stk__source {
 /* Finds the kind by looking at root, and opens it. */
 stk_status stk__source_open(stk__source **source, const stk__source_options *options, stk_error *error);
 void stk__source_close(stk__source **source); /* accepts NULL inside, sets NULL */
+
+/* What to look at when a read hangs. */
+static inline const char *stk__source_hang_hint(const stk__source *source)
+{
+    return source->info.called ? "check the function of the data set (stk_dataset) that does not return"
+                               : "check the storage below this file";
+}
 
 /* The parts that the data set names itself: bits of STK_SOURCE_TRAIN …; 0: none, or it cannot be opened. Of
  * folders it costs a short look, of others as much as opening. */

@@ -24,6 +24,7 @@ typedef struct fixture {
     stk_monitor_frame *frame;
     stk_monitor_summary summary;
     stk_option_info info;
+    stk_digest digest;
     stk_allocator allocator;
     int number;
     char text[4096], state_text[STK_LOADER_STATE_TEXT_BYTES];

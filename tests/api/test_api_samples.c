@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a loader says of itself: names of samples by id, and settings with request, effect and reason. */
 #include "stoker/stoker.h"
-#include "support/dataset.h"
+#include "support/sample_set.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -145,12 +145,53 @@ static void effects_say_what_was_requested(void **state)
     stk_loader_close(&loader);
 }
 
+/* What `stoker load --hash` prints, and any other program gets. */
+static void digests_are_those_of_the_program(void **state)
+{
+    (void)state;
+    stk_loader *loader = open_set((stk_loader_options){.num_workers = 1});
+    const stk__digest expected = dataset_digest(loader, NULL);
+    stk_loader_close(&loader);
+    loader = open_set((stk_loader_options){.num_workers = 2});
+    stk_digest digest = {0};
+    stk_batch *batch;
+    char text[STK_DIGEST_TEXT_BYTES], wanted[STK_DIGEST_TEXT_BYTES];
+    while (stk_loader_next(loader, &batch, NULL) == STK_OK) {
+        assert_int_equal(stk_digest_add(&digest, batch, NULL), STK_OK);
+        stk_batch_release(batch);
+    }
+    stk_loader_close(&loader);
+    assert_int_equal(stk_digest_print(&digest, text, sizeof text, NULL), STK_OK);
+    stk__digest_print(expected, wanted);
+    assert_string_equal(text, wanted);
+    stk_error error = {0};
+    digest = (stk_digest){.high = 1, .low = 0xabc};
+    assert_int_equal(stk_digest_print(&digest, text, sizeof text, NULL), STK_OK);
+    assert_string_equal(text, "00000000000000010000000000000abc");
+    assert_int_equal(stk_digest_print(&digest, text, sizeof text - 1, &error), STK_ERROR_ARGUMENT);
+    assert_string_equal(text, "");
+    assert_non_null(strstr(error.message, "takes 33 bytes, not 32"));
+}
+
+static void batches_of_a_gpu_have_no_digest(void **state)
+{
+    (void)state;
+    const stk_batch resident = {.weights = {.dtype = STK_DTYPE_F32, .device = STK_DEVICE_CUDA, .ndim = 1}};
+    stk_digest digest = {.low = 5};
+    stk_error error = {0};
+    assert_int_equal(stk_digest_add(&digest, &resident, &error), STK_ERROR_UNSUPPORTED);
+    assert_true(digest.high == 0 && digest.low == 5);
+    assert_non_null(strstr(error.hint, "device"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_those_of_the_files_and_the_ledger),
         cmocka_unit_test(wrong_ids_and_small_memory_are_refused),
         cmocka_unit_test(effects_say_what_was_requested),
+        cmocka_unit_test(digests_are_those_of_the_program),
+        cmocka_unit_test(batches_of_a_gpu_have_no_digest),
     };
     return cmocka_run_group_tests(tests, make_set, remove_set);
 }

@@ -100,6 +100,40 @@ static void monitors_have_it_too(void **state)
     assert_int_equal(stk_monitor_open(&monitor, &options.known, NULL), STK_ERROR_ARGUMENT);
 }
 
+static stk_status give_pixel(void *context, uint64_t index, stk_field field, stk_sample_sink *sink,
+                             stk_error *error)
+{
+    (void)context;
+    (void)index;
+    (void)field;
+    (void)error;
+    uint8_t *pixel = stk_sample_sink_pixels(sink, 1, 1, 1);
+    if (pixel) *pixel = 7;
+    return STK_OK;
+}
+
+/* Also inside of other options: those of the loader are this version's here. */
+static void data_sets_have_it_too(void **state)
+{
+    (void)state;
+    struct {
+        stk_dataset known;
+        int64_t later;
+    } set = {.known = {.struct_size = sizeof set, .count = 8, .read = give_pixel}};
+    const stk_loader_options options = {.batch_size = 8, .dataset = &set.known};
+    stk_error error = {0};
+    assert_int_equal(try_open(&options, &error), STK_OK);
+    set.later = 1;
+    assert_int_equal(try_open(&options, &error), STK_ERROR_ARGUMENT);
+    assert_non_null(strstr(error.message, "stk_dataset has a field that libstoker"));
+    set.known.struct_size = 0;
+    assert_int_equal(try_open(&options, &error), STK_OK);
+    set.known.struct_size = sizeof(stk_dataset) - 1;
+    assert_int_equal(try_open(&options, &error), STK_ERROR_ARGUMENT);
+    const stk_dataset made = STK_DATASET_INIT;
+    assert_int_equal(made.struct_size, sizeof made);
+}
+
 /* A struct that the library fills: the caller's size is kept, nothing is written behind it. */
 static void given_structs_keep_their_size(void **state)
 {
@@ -170,6 +204,7 @@ int main(void)
         cmocka_unit_test(later_fields_are_good_while_zero),
         cmocka_unit_test(impossible_sizes_are_refused),
         cmocka_unit_test(monitors_have_it_too),
+        cmocka_unit_test(data_sets_have_it_too),
         cmocka_unit_test(given_structs_keep_their_size),
         cmocka_unit_test(enums_and_counts),
         cmocka_unit_test(versions_agree),

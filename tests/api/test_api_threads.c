@@ -2,7 +2,7 @@
 /* Functions that the headers allow from any thread, beside a consumer in stk_loader_next: under the thread
  * sanitizer a missing lock is a failure, without it positions that go backwards are. */
 #include "stoker/stoker.h"
-#include "support/dataset.h"
+#include "support/sample_set.h"
 
 #include <pthread.h>
 #include <setjmp.h>

@@ -2,7 +2,7 @@
 /* Loaders whose batches are finished by a (fake) GPU: the CPU's bytes, whatever comes late. */
 #include "core/clock.h"
 #include "fake_cuda_driver.h"
-#include "support/dataset.h"
+#include "support/sample_set.h"
 
 #include <pthread.h>
 #include <setjmp.h>

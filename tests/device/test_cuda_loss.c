@@ -3,7 +3,7 @@
 #include "core/clock.h"
 #include "cuda_resident.h"
 #include "fake_cuda_driver.h"
-#include "support/dataset.h"
+#include "support/sample_set.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

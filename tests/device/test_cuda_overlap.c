@@ -7,7 +7,7 @@
 #include "device/device.h"
 #include "device/trial.h"
 #include "fake_cuda_driver.h"
-#include "support/dataset.h"
+#include "support/sample_set.h"
 #include "support/workspace.h"
 
 #include <setjmp.h>

@@ -4,7 +4,7 @@
 #include "core/memory.h"
 #include "cuda_resident.h"
 #include "fake_cuda_driver.h"
-#include "support/dataset.h"
+#include "support/sample_set.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

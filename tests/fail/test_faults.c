@@ -3,7 +3,7 @@
  * status, no leak, no hang. And after warm-up there are no allocations at all. */
 #include "core/thread.h"
 #include "stoker/runtime.h"
-#include "support/dataset.h"
+#include "support/sample_set.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -164,6 +164,38 @@ static void fail_each(fault *f, stk_loader_options options, bool for_good, stk_s
     assert_true(failures >= 3);
 }
 
+/* A data set of functions: the other way to memory of a sample. */
+static stk_status give_pixels(void *context, uint64_t index, stk_field field, stk_sample_sink *sink,
+                              stk_error *error)
+{
+    (void)context;
+    (void)error;
+    const int32_t channels = field == STK_FIELD_MASK ? 1 : 3;
+    uint8_t *room = stk_sample_sink_pixels(sink, 16, 24, channels);
+    if (room) memset(room, (int)index % 5, (size_t)(16 * 24 * channels));
+    return room ? STK_OK : STK_ERROR_IO; /* who has no room knows no reason */
+}
+
+static stk_status give_facts(void *context, uint64_t index, stk_sample_facts *facts, stk_error *error)
+{
+    (void)context;
+    (void)error;
+    facts->set[index % 4] = 1;
+    facts->points[2] = 1;
+    return STK_OK;
+}
+
+static const char *const side_names[] = {"a", "l_b", "r_b", "c"};
+static const stk_dataset functions = {.struct_size = sizeof functions,
+                                      .count = COUNT,
+                                      .masks = true,
+                                      .label = STK_LABEL_SET,
+                                      .class_count = 4,
+                                      .class_names = side_names,
+                                      .point_count = 2,
+                                      .read = give_pixels,
+                                      .facts = give_facts};
+
 static const int64_t worker_counts[] = {STK_WORKERS_NONE, 1, 2};
 
 static void each_allocation_fails(void **state)
@@ -213,6 +245,8 @@ static void each_allocation_fails_on_other_ways(void **state)
         {.root = pairs.root, .batch_size = 5, .num_workers = 2, .augment = STRONG ", device: \"null\""},
         {.root = mixed.root, .batch_size = 5, .num_workers = STK_WORKERS_NONE, .augment = "standard"},
         {.root = pairs.root, .batch_size = 5, .num_workers = 2, .cache = "1M"},
+        {.dataset = &functions, .batch_size = 5, .num_workers = 2},
+        {.dataset = &functions, .batch_size = 5, .num_workers = 2, .cache = "1M", .augment = STRONG},
         {.root = pairs.root,
          .batch_size = 5,
          .num_workers = 2,
@@ -269,6 +303,7 @@ static void nothing_is_allocated_after_warm_up(void **state)
     expect_no_allocation(parts.root, (stk_loader_options){0});
     expect_no_allocation(parts.root, (stk_loader_options){.augment = STRONG, .image_size = {9, 7}});
     expect_no_allocation(pairs.root, (stk_loader_options){.cache = "auto"});
+    expect_no_allocation(NULL, (stk_loader_options){.dataset = &functions, .augment = STRONG});
     expect_no_allocation(pairs.root, (stk_loader_options){.cache = "20k", .augment = STRONG});
 }
 

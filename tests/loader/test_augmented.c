@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Batches that are augmented, normalised, mixed types: what arrives at the consumer. */
 #include "device/device.h"
-#include "support/dataset.h"
+#include "support/sample_set.h"
 
 #include <math.h>
 #include <setjmp.h>

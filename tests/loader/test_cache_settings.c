@@ -3,7 +3,7 @@
 #include "core/ram.h"
 #include "loader/cache.h"
 #include "stoker/runtime.h"
-#include "support/dataset.h"
+#include "support/sample_set.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,7 +5,7 @@
 #include "loader/digest.h"
 #include "loader/file_notes.h"
 #include "pack/pack.h"
-#include "support/dataset.h"
+#include "support/sample_set.h"
 #include "support/pictures.h"
 
 #include "core/file.h"

@@ -5,7 +5,7 @@
 #include "core/file.h"
 #include "device/device.h"
 #include "pack/pack.h"
-#include "support/dataset.h"
+#include "support/sample_set.h"
 #include "support/pictures.h"
 
 #include <limits.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Several labels per image in batches: one row of classes a sample; mirrored sides, mixed shares, skipped
  * rows. */
-#include "support/dataset.h"
+#include "support/sample_set.h"
 
 #include <math.h>
 #include <setjmp.h>

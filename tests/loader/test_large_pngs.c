@@ -2,7 +2,7 @@
 /* Large PNG images are decompressed as a whole: what all workers hold of that at once counts into
  * limits.memory, and it is given back. */
 #include "core/file.h"
-#include "support/dataset.h"
+#include "support/sample_set.h"
 #include "support/pictures.h"
 
 #include <pthread.h>

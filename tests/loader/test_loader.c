@@ -3,7 +3,7 @@
  * views of mixed sizes, masks, refused options, interrupts, and times that add up. */
 #include "core/clock.h"
 #include "core/file.h"
-#include "support/dataset.h"
+#include "support/sample_set.h"
 #include "support/pictures.h"
 
 #include <setjmp.h>

@@ -5,7 +5,7 @@
 #include "image/orientation.h"
 #include "loader/loader_open.h"
 #include "loader/mask_decision.h"
-#include "support/dataset.h"
+#include "support/sample_set.h"
 #include "support/pictures.h"
 
 #include "core/file.h"

@@ -3,7 +3,7 @@
  * for a loader. */
 #include "loader/loader_open.h"
 #include "loader/mask_decision.h"
-#include "support/dataset.h"
+#include "support/sample_set.h"
 #include "support/fail_alloc.h"
 #include "support/pictures.h"
 

@@ -2,7 +2,7 @@
 /* MixUp and CutMix in the stream, against mixing by hand what comes without them. */
 #include "augment/plan.h"
 #include "device/device.h"
-#include "support/dataset.h"
+#include "support/sample_set.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -4,7 +4,7 @@
 #include "core/file.h"
 #include "loader/digest.h"
 #include "pack/pack.h"
-#include "support/dataset.h"
+#include "support/sample_set.h"
 #include "support/pictures.h"
 
 #include <limits.h>

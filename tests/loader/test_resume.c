@@ -4,7 +4,7 @@
 #include "core/random.h"
 #include "core/thread.h"
 #include "loader/digest.h"
-#include "support/dataset.h"
+#include "support/sample_set.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

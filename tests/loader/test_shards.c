@@ -3,7 +3,7 @@
 #include "core/file.h"
 #include "loader/digest.h"
 #include "loader/loader_open.h"
-#include "support/dataset.h"
+#include "support/sample_set.h"
 #include "support/tarball.h"
 
 #include <limits.h>

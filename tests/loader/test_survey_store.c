@@ -4,7 +4,7 @@
 #include "loader/loader_open.h"
 #include "loader/pump.h"
 #include "loader/survey_store.h"
-#include "support/dataset.h"
+#include "support/sample_set.h"
 #include "support/pictures.h"
 #include "support/workspace.h"
 

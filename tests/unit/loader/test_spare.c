@@ -3,7 +3,7 @@
  * a loader maps no more than its images need, and nothing after warm-up. */
 #include "loader/spare.h"
 #include "stoker/loader.h"
-#include "support/dataset.h"
+#include "support/sample_set.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * phase; and every allocation of it failing in turn. */
 #include "session/stats/data_scan.h"
 
-#include "support/dataset.h"
+#include "support/sample_set.h"
 #include "support/fail_alloc.h"
 #include "support/workspace.h"
 

@@ -8,7 +8,7 @@
 #include "session/train_session.h"
 
 #include "report/run_facts.h"
-#include "support/dataset.h"
+#include "support/sample_set.h"
 #include "support/fail_alloc.h"
 #include "support/workspace.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Small data sets on disk for loader tests: pairs, mixed sizes and series, and the digest of what a loader
  * makes of them. */
-#include "support/dataset.h"
+#include "support/sample_set.h"
 
 #include "core/file.h"
 #include "loader/digest.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Small data sets on disk for tests of the loader, below a folder of the test's own. Everything stops the
  * test when it goes wrong. */
-#ifndef DATASET_H
-#define DATASET_H
+#ifndef SAMPLE_SET_H
+#define SAMPLE_SET_H
 
 #include "core/hash.h"
 #include "stoker/loader.h"
