@@ -4,6 +4,7 @@
 
 #include "core/clock.h"
 #include "loader/digest.h"
+#include "loader/loader_open.h"
 #include "session/data_json.h"
 #include "session/loader_state_file.h"
 
@@ -44,6 +45,7 @@ static stk_status open_state(load_job *job, bool *resumed, stk_error *error)
     if (!job->state_path) return STK_OK;
     STK__TRY(stk__loader_state_file_read(&job->state, job->state_path, resumed, error));
     if (job->hash && !job->state.hashed) return refuse_digest(job->state_path, error);
+    if (*resumed && job->state.old) STK__TRY(stk__loader_refuse_new_pairs(job->loader, "the state", error));
     if (*resumed) STK__TRY(stk_loader_seek(job->loader, &job->state.loader, error));
     stk_loader_tell(job->loader, &job->state.loader);
     return stk__loader_state_file_write(&job->state, job->state_path, error);

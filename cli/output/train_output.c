@@ -83,7 +83,10 @@ static void print_masks(const stk__session *s, FILE *to)
     if (!d) return;
     fprintf(to, "  masks    looked at %s", stk__cli_count(d->masks, "mask"));
     if (d->part_count > d->masks) fprintf(to, " of %s", stk__cli_grouped(d->part_count));
-    fprintf(to, " in %.1f s", d->seconds);
+    if (d->kept)
+        fprintf(to, " earlier; their files have not changed");
+    else
+        fprintf(to, " in %.1f s", d->seconds);
     if (d->resized)
         fprintf(to, "; %s of another size than the image: resized to it (nearest neighbor)",
                 stk__cli_grouped(d->resized));

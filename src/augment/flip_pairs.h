@@ -43,7 +43,8 @@ void stk__flip_pairs_print(const stk__flip_pairs *pairs, char *text, size_t size
 
 /* What is done to a mirrored sample. */
 typedef struct stk__flip {
-    bool on; /* there are pairs, and images can be mirrored */
+    bool on;       /* there are pairs, and images can be mirrored */
+    bool by_names; /* … found by names, and no setting asked for them */
     stk__flip_pairs masks, labels, points;
     uint8_t ids[256];     /* of masks: id -> id */
     uint8_t lowest, span; /* ids that change are in lowest … lowest + span */

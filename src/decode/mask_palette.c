@@ -112,9 +112,22 @@ static void join_name(const words *all, int first, int end, char *name)
                                  (int)all->size[i], all->start[i]);
 }
 
+/* CVAT's labelmap.txt: "name:r,g,b:parts:actions". */
+static bool read_labelmap(const char *line, size_t length, entry *out)
+{
+    const char *colon = memchr(line, ':', length);
+    if (!colon) return false;
+    const char *end = memchr(colon + 1, ':', length - (size_t)(colon + 1 - line));
+    const words channels = split_line(colon + 1, (size_t)((end ? end : line + length) - colon - 1));
+    if (channels.count != 3 || !read_channels(&channels, 0, &out->color)) return false;
+    snprintf(out->name, sizeof out->name, "%.*s", (int)(colon - line), line);
+    return true;
+}
+
 /* "#rrggbb name", "r g b name" or "name,r,g,b"; false: there is no color in it. */
 static bool read_line(const char *line, size_t length, entry *out)
 {
+    if (read_labelmap(line, length, out)) return true;
     const words all = split_line(line, length);
     if (all.count && all.size[0] == 7 && *all.start[0] == '#' && read_hex(all.start[0] + 1, 6, &out->color)) {
         join_name(&all, 1, all.count, out->name);

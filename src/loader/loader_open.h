@@ -40,6 +40,9 @@ stk_status stk__loader_start(stk_loader *loader, const stk_loader_options *optio
 
 /* What a look at the masks came to; NULL: there was none. Belongs to the loader. */
 const struct stk__mask_decision *stk__loader_masks(const stk_loader *loader);
+/* STK_ERROR_CONFIG where something is resumed that knows nothing of data.flip_pairs, and classes or points
+ * would change sides because of their names: the program that began it kept them as they were. */
+stk_status stk__loader_refuse_new_pairs(const stk_loader *loader, const char *what, stk_error *error);
 /* The class of a color (0xrrggbb) of RGB masks, 255: ignored; -1: it has none. */
 int stk__loader_color_class(const stk_loader *loader, uint32_t color);
 /* What the loader reads from: another loader may borrow it while this one is open. */

@@ -31,7 +31,9 @@ static stk_status check_readable(const stk__mask_survey *s, stk_error *error)
               "none of the %llu masks that were looked at is usable; the first: %.240s", number(s->chosen),
               s->first_error.message);
     stk__error_place(error, "%s", s->first_error.place[0] ? s->first_error.place : s->unusable.path);
-    stk__error_hint(error, "%s", s->first_error.hint);
+    stk__error_hint(error, "%s",
+                    s->first_error.hint[0] ? s->first_error.hint
+                                           : "a mask is a PNG file of class ids, or .npy: uint8, [h w]");
     return STK_ERROR_DATA;
 }
 
@@ -355,6 +357,7 @@ stk_status stk__mask_decide(const stk__mask_survey *s, const stk__mask_given *gi
     d->part_count = s->part_count;
     d->resized = s->resized.count;
     d->seconds = s->seconds;
+    d->kept = s->kept;
     STK__TRY(check_readable(s, error));
     STK__TRY(check_formats(s, given, error));
     STK__TRY(decide_colors(s, given, d, error));

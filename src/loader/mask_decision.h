@@ -21,6 +21,7 @@ typedef struct stk__mask_decision {
     bool looked;
     uint64_t masks, part_count, resized; /* masks looked at, of so many; of another size than the image */
     double seconds;
+    bool kept; /* the look is an earlier one: no file has changed */
     int32_t class_count;
     char count_why[160];
     char map[2304], map_why[160]; /* map empty: ids as stored */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each thread of the pool counts into a survey of its own with its own decoder; sums and smallest ids are
  * then put together, so that no order of the threads can be seen in the result. Colors are counted through
- * the table that maps them (decode/mask_colors.h), whose ids are not used here. */
+ * the table that maps them (decode/mask_colors.h), whose ids are not used here. What was counted before, of
+ * the same files, is taken from the user's cache (survey_store.h). */
 #include "loader/mask_survey.h"
 
 #include "core/clock.h"
@@ -10,6 +11,7 @@
 #include "decode/mask_colors.h"
 #include "loader/open_watchdog.h"
 #include "loader/pump.h"
+#include "loader/survey_store.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -384,6 +386,27 @@ static void dismiss(surveyor *crew, int count)
     stk__free(crew);
 }
 
+/* A look that was kept for these files, or one that is taken now. */
+static stk_status look_or_recall(survey_job *job, int crew_count, stk__mask_survey *survey, stk_error *error)
+{
+    const stk_loader *loader = job->loader;
+    const stk__survey_request request = {.source = loader->source,
+                                         .ids = job->ids,
+                                         .count = job->count,
+                                         .limits = &loader->recipe.limits,
+                                         .exif = loader->recipe.exif,
+                                         .frames_only = job->frames_only};
+    const stk__survey_place place = stk__survey_find(&request);
+    if (stk__survey_load(&place, &request, survey)) {
+        name_examples(loader->source, survey);
+        survey->kept = true;
+        return STK_OK;
+    }
+    STK__TRY(run_job(job, crew_count, survey, error));
+    stk__survey_save(&place, survey);
+    return STK_OK;
+}
+
 stk_status stk__mask_survey_run(const stk_loader *loader, stk__survey_options options,
                                 stk__mask_survey *survey, stk_error *error)
 {
@@ -392,16 +415,18 @@ stk_status stk__mask_survey_run(const stk_loader *loader, stk__survey_options op
     const size_t count = options.most && options.most < all ? options.most : all;
     int crew_count = options.workers ? options.workers : stk__pool_default_workers();
     if ((size_t)crew_count > count) crew_count = (int)count;
-    *survey = (stk__mask_survey){.part_count = all, .chosen = count};
+    *survey = (stk__mask_survey){0};
     uint64_t *ids = stk__alloc(count * sizeof *ids);
     surveyor *crew = stk__alloc((size_t)crew_count * sizeof *crew);
     survey_job job = {
         .loader = loader, .ids = ids, .count = count, .crew = crew, .frames_only = options.frames_only};
     stk_status status = ids && crew ? choose_samples(&set, ids, count, error)
                                     : stk__fail_memory(error, count * sizeof *ids, "a look at the masks");
-    if (status == STK_OK) status = run_job(&job, crew_count, survey, error);
+    if (status == STK_OK) status = look_or_recall(&job, crew_count, survey, error);
     dismiss(crew, crew_count);
     stk__free(ids);
+    survey->part_count = all;
+    survey->chosen = count;
     survey->seconds = (double)(stk__clock_ns() - start_ns) / 1e9;
     return status;
 }

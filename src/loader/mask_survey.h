@@ -34,6 +34,7 @@ typedef struct stk__mask_survey {
     uint64_t chosen;     /* samples that were looked at */
     uint64_t looked;     /* masks that could be read */
     double seconds;
+    bool kept;                    /* from an earlier look at the same files (survey_store.h) */
     stk__survey_example unusable; /* image or mask is corrupt */
     stk_error first_error;        /* of the first of them */
 

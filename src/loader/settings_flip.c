@@ -107,6 +107,22 @@ stk_status stk__loader_choose_flip(stk_loader *loader, const stk_loader_options 
     else
         note_list(loader, asked);
     flip->on = flip->masks.count || flip->labels.count || flip->points.count;
+    flip->by_names = flip->on && !asked;
     stk__flip_make_ids(flip);
     return STK_OK;
+}
+
+stk_status stk__loader_refuse_new_pairs(const stk_loader *loader, const char *what, stk_error *error)
+{
+    char text[64];
+    if (!loader || !loader->recipe.flip.by_names) return STK_OK;
+    print_pairs(&loader->recipe.flip, text, sizeof text);
+    stk__fail(error, STK_ERROR_CONFIG,
+              "%s was begun without data.flip_pairs, and now left and right would change places in mirrored "
+              "images (%s)",
+              what, text);
+    stk__error_hint(
+        error,
+        "data.flip_pairs=none resumes as it was begun; data.flip_pairs=auto goes over to the new rule");
+    return STK_ERROR_CONFIG;
 }

@@ -21,15 +21,21 @@ static stk_status refuse(const char *path, const char *why, stk_error *error)
     return STK_ERROR_STATE;
 }
 
-/* The state of the loader (core/loader_state.h), and beside it a digest; nothing else. */
+/* What changed in what a stream is, without changing its positions: 2: data.flip_pairs. Absent: 1. */
+enum { RULES = 2 };
+
+/* The state of the loader (core/loader_state.h), and beside it a digest and the rules; nothing else. */
 static stk_status parse_state(stk__loader_state_file *state, json_t *root, const char *path, stk_error *error)
 {
     char text[160];
     stk__loader_state_file read = {0};
     const char *fault = stk__loader_state_read(&read.loader, root, text);
     if (fault) return refuse(path, fault, error);
-    const json_t *digest = json_object_get(root, "digest");
-    if (!digest || json_object_size(root) != STK_LOADER_STATE_KEYS + 1)
+    const json_t *digest = json_object_get(root, "digest"), *rules = json_object_get(root, "rules");
+    read.old = !rules;
+    if (rules && json_integer_value(rules) != RULES)
+        return refuse(path, "it is of a newer program: it has other rules than 2", error);
+    if (!digest || json_object_size(root) != STK_LOADER_STATE_KEYS + 1 + (size_t)!read.old)
         return refuse(path, digest ? "it has a key that no state has" : "it has no digest", error);
     read.hashed = !json_is_null(digest);
     if (read.hashed &&
@@ -68,7 +74,8 @@ stk_status stk__loader_state_file_write(const stk__loader_state_file *state, con
     stk__digest_print(state->digest, digest);
     json_t *root = stk__loader_state_json(&state->loader);
     json_t *hashed = state->hashed ? json_string(digest) : json_null();
-    const bool made = root && json_object_set_new(root, "digest", hashed) == 0;
+    const bool made = root && json_object_set_new(root, "rules", json_integer(RULES)) == 0 &&
+                      json_object_set_new(root, "digest", hashed) == 0;
     char *text = made ? json_dumps(root, JSON_INDENT(2)) : NULL;
     json_decref(root);
     if (!text) return stk__fail_memory(error, 512, "the state");

@@ -10,6 +10,7 @@ typedef struct stk__loader_state_file {
     stk_loader_state loader;
     stk__digest digest;
     bool hashed; /* everything up to here is in the digest */
+    bool old;    /* of a program that had no data.flip_pairs */
 } stk__loader_state_file;
 
 /* *found is false, and state untouched, when there is no such file. */

@@ -221,6 +221,7 @@ stk_status stk__session_open(stk__session *s, stk_error *error)
     if (!s->evaluates_only) STK__TRY(stk__session_open_training(s, error));
     STK__TRY(stk__session_open_validation(s, error));
     STK__TRY(stk__session_check_data(s, error));
+    if (s->has_checkpoint) STK__TRY(stk__loader_refuse_new_pairs(s->loader, "the run", error));
     const bool tunes = s->train.compile_mode == STK_COMPILE_MAX_AUTOTUNE;
     if (s->loader && (s->plan_only || tunes || s->device[0])) STK__TRY(plan_dry(s, error));
     if (s->plan_only) return stk__session_check_parts(s, error);

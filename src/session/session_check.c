@@ -185,9 +185,17 @@ static stk_status refuse_task(const stk__session *s, const stk__run_data *learnt
     const stk__task task = stk__trainer_describe(s->trainer)->network->task;
     const stk__task_info *wants = stk__task_describe(task);
     const stk__task other = stk__task_of_data(&val->facts);
-    if (!stk__task_fits(other, &val->facts))
-        return stk__fail(error, STK_ERROR_DATA, "'%.160s' has no %s to evaluate on", val->name,
-                         wants->target);
+    if (!stk__task_fits(other, &val->facts)) {
+        stk__fail(error, STK_ERROR_DATA, "'%.160s' has no %s to evaluate on", val->name, wants->target);
+        if (s->evaluates_only)
+            stk__error_hint(error, "stoker predict RUN %.160s predicts images without them", val->name);
+        else
+            stk__error_hint(error,
+                            "give it the same layout as '%.100s', such as a folder per class; or train with "
+                            "'%.100s' as data.root and data.val_split=0.1",
+                            learnt->name, learnt->name);
+        return STK_ERROR_DATA;
+    }
     const stk__task_info *has = stk__task_describe(other);
     stk__fail(error, STK_ERROR_DATA, "'%.80s' %s for %s, but '%.80s' has %s with %s", learnt->name,
               s->evaluates_only ? "was trained" : "is", stk__task_word(task), val->name, has->input,

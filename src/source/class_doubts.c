@@ -191,12 +191,12 @@ static stk_status check_depth(const doubts *d, stk_error *error)
     return STK_ERROR_DATA;
 }
 
-/* --- two folders whose files pair -------------------------------------------------------------------------
+/* --- folders whose files pair -----------------------------------------------------------------------------
  */
 
-enum { PAIR_FILES = 3, PAIR_TRIES = 256 };
+enum { PAIR_FILES = 3, PAIR_TRIES = 256, FOLDERS_MOST = 8 };
 
-/* One of two classes: a range of the catalog. */
+/* One of the classes: a range of the catalog. */
 typedef struct half {
     const char *name;
     uint64_t first, count;
@@ -206,7 +206,7 @@ typedef struct half {
 
 static bool is_called_masks(const char *name)
 {
-    static const char *const words[] = {"mask", "truth", "segment", "label", "annot", "matte"};
+    static const char *const words[] = {"mask", "truth", "segment", "semantic", "label", "annot", "matte"};
     const size_t length = strlen(name);
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (strcasestr(name, words[i])) return true;
@@ -280,18 +280,25 @@ static stk_status refuse_pairs(const doubts *d, const half *images, const half *
 
 static stk_status check_pairs(const doubts *d, stk_error *error)
 {
-    const stk__classes *classes = &d->files->classes;
-    if (classes->count != 2) return STK_OK;
-    const stk__catalog *catalog = &d->files->catalog;
-    half a = half_of(d, classes->list[0], 0), b = half_of(d, classes->list[1], a.count);
-    if (!a.count) { /* keys are not sorted like names: "a b/x" < "a/x" */
-        b = half_of(d, classes->list[1], 0);
-        a = half_of(d, classes->list[0], b.count);
+    const int32_t count = d->files->classes.count;
+    char names[FOLDERS_MOST][NAME_MAX + 1];
+    half folders[FOLDERS_MOST];
+    uint64_t at = 0;
+    if (count < 2 || count > FOLDERS_MOST) return STK_OK;
+    for (int32_t i = 0; i < count; i++) { /* keys are not sorted like names: "a b/x" < "a/x" */
+        if (at == stk__catalog_count(&d->files->catalog)) return STK_OK; /* a class of another part */
+        const char *key = stk__catalog_key(&d->files->catalog, stk__catalog_at(&d->files->catalog, at));
+        snprintf(names[i], sizeof names[i], "%.*s", (int)strcspn(key, "/"), key);
+        folders[i] = half_of(d, names[i], at);
+        if (folders[i].count < PAIR_FILES) return STK_OK;
+        at += folders[i].count;
     }
-    if (a.count < PAIR_FILES || b.count < PAIR_FILES || a.count + b.count != stk__catalog_count(catalog))
-        return STK_OK;
-    if (are_pairs(d, &a, &b)) return refuse_pairs(d, &a, &b, error);
-    if (are_pairs(d, &b, &a)) return refuse_pairs(d, &b, &a, error);
+    if (at != stk__catalog_count(&d->files->catalog)) return STK_OK;
+    for (int32_t images = 0; images < count; images++)
+        for (int32_t masks = 0; masks < count; masks++)
+            if (images != masks && (count == 2 || folders[masks].called) &&
+                are_pairs(d, &folders[images], &folders[masks]))
+                return refuse_pairs(d, &folders[images], &folders[masks], error);
     return STK_OK;
 }
 
@@ -304,5 +311,6 @@ stk_status stk__class_doubts_refuse(const stk__files *files, const stk__site *si
     if (labels) STK__TRY(check_folds(&d, error));
     STK__TRY(check_sets(&d, error));
     STK__TRY(check_depth(&d, error));
-    return check_pairs(&d, error);
+    STK__TRY(check_pairs(&d, error));
+    return labels ? stk__class_names_refuse(files, d.setting, error) : STK_OK;
 }

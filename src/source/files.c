@@ -162,6 +162,13 @@ void stk__files_key(const stk__source *source, uint64_t id, char *text, size_t s
     snprintf(text, size, "%s", stk__catalog_key(&files->catalog, stk__catalog_at(&files->catalog, id)));
 }
 
+bool stk__files_stamp(const stk__source *source, uint64_t id, stk__field field, stk__file_stamp *stamp)
+{
+    char path[PATH_MAX];
+    source->ops->where(source, id, field, path, sizeof path);
+    return stk__file_stamp_add(stamp, path);
+}
+
 void stk__files_fini(stk__files *files)
 {
     stk__catalog_fini(&files->catalog);

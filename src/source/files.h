@@ -50,6 +50,8 @@ const char *stk__files_extension(const stk__catalog *catalog, const stk__entry *
 stk_status stk__files_read_image(const stk__source *source, uint64_t id, stk__buffer *buffer,
                                  const char **extension, stk_error *error);
 void stk__files_key(const stk__source *source, uint64_t id, char *text, size_t size);
+/* Of sources whose `where` names a file. */
+bool stk__files_stamp(const stk__source *source, uint64_t id, stk__field field, stk__file_stamp *stamp);
 void stk__files_fini(stk__files *files); /* all but the struct itself */
 
 #endif

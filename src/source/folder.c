@@ -56,6 +56,7 @@ static const stk__source_ops folder_ops = {
     .hint = folder_hint,
     .key = stk__files_key,
     .where = folder_where,
+    .stamp = stk__files_stamp,
     .close = folder_close,
 };
 
@@ -73,6 +74,8 @@ static stk_status add_sibling_class(stk__classes *classes, const char *sibling, 
     const size_t length = strlen(name), stem = stk__extension_stem(name, length);
     const bool image =
         stem < length && stk__extension_code(name + stem + 1, length - stem - 1) != STK_EXTENSION_NONE;
+    if (stk__folder_word_of(name).kind == STK_FOLDER_IMAGES && !stk__folder_word_of(name).weak)
+        return STK_OK; /* val/images/ beside train/cat/: no class */
     if (name[0] == '.' || image || !stk__path_join(path, sibling, name) || !stk__path_is_folder(path))
         return STK_OK;
     stk__scan scan = {.stop_after = 1};
@@ -243,12 +246,12 @@ static stk_status judge_beside(stk__files *files, const stk__site *site, bool cl
                    images = stk__catalog_count(&files->catalog) - masks;
     if (o->layout == STK_LAYOUT_PAIRS && !masks) return refuse_no_masks(files, error);
     if (masks * ACCIDENTS < images || !masks) return STK_OK;
-    if (o->layout == STK_LAYOUT_PAIRS || (o->layout == STK_LAYOUT_AUTO && !classes && masks * 2 >= images)) {
+    const bool open = o->layout == STK_LAYOUT_AUTO || o->layout == STK_LAYOUT_PARTS;
+    if (o->layout == STK_LAYOUT_PAIRS || (open && !classes && masks * 2 >= images)) {
         *rule = found;
         return STK_OK;
     }
-    if (o->layout == STK_LAYOUT_AUTO || o->layout == STK_LAYOUT_PARTS)
-        return refuse_beside(files, site, masks, found, classes, error);
+    if (open) return refuse_beside(files, site, masks, found, classes, error);
     for (int i = 0; stk__pair_rule_at(i); i++)
         if (stk__pair_rule_is_beside(i))
             stk__left_out_add(&files->source.info, "masks beside images",

@@ -67,6 +67,12 @@ static int find_container(const char *extension)
 
 const char *stk__foreign_hint(const char *extension)
 {
+    static const char *const pictures[] = {"gif", "bmp", "tif", "tiff", "webp", "avif", "heic", "ppm", "pgm"};
+    for (size_t i = 0; i < sizeof pictures / sizeof pictures[0]; i++)
+        if (strcasecmp(pictures[i], extension) == 0)
+            return "convert them to PNG (without loss; masks always), photos to JPEG: ImageMagick's mogrify "
+                   "-format "
+                   "png, or Image.open(FILE).save(...) with Pillow";
     const int found = find_container(extension);
     return found < 0 ? NULL : containers[found].hint;
 }

@@ -84,6 +84,7 @@ static const stk__source_ops pairs_ops = {
     .hint = pairs_hint,
     .key = stk__files_key,
     .where = pairs_where,
+    .stamp = stk__files_stamp,
     .close = pairs_close,
 };
 
@@ -135,6 +136,16 @@ static match match_by_rule(const stk__pair_rule *rule, const stk__catalog *image
     return found;
 }
 
+/* "trimaps/pug_1" is the mask of "pug_1": the folder between. */
+static bool find_deeper(const stk__catalog *images, const stk__catalog *masks, const stk__entry *mask,
+                        char folder[NAME_MAX + 1])
+{
+    const char *key = stk__catalog_key(masks, mask), *slash = strchr(key, '/');
+    if (!slash || slash - key > NAME_MAX) return false;
+    snprintf(folder, NAME_MAX + 1, "%.*s", (int)(slash - key), key);
+    return stk__catalog_find(images, slash + 1, strlen(slash + 1)) != NULL;
+}
+
 static stk_status refuse_strangers(const stk__files *files, const stk__catalog *masks, const match *found,
                                    stk_error *error)
 {
@@ -144,6 +155,13 @@ static stk_status refuse_strangers(const stk__files *files, const stk__catalog *
               stk__catalog_key(&files->catalog, image), stk__catalog_key(masks, found->orphan),
               stk__extension_name(found->orphan->extension));
     stk__error_place(error, "%s", files->masks);
+    char folder[NAME_MAX + 1];
+    const char *slash = strrchr(files->masks, '/');
+    if (find_deeper(&files->catalog, masks, found->orphan, folder)) {
+        stk__error_hint(error, "data.masks=%.80s/%.100s takes the masks from there",
+                        slash ? slash + 1 : files->masks, folder);
+        return STK_ERROR_DATA;
+    }
     stk__error_hint(error,
                     "a mask has the name of its image, or data.mask_suffix, data.mask_prefix tell what "
                     "is added; if the folders are classes: data.layout=classes");
@@ -233,8 +251,12 @@ static stk_status scan_masks(stk__files *files, const stk__site *site, stk_error
 {
     stk__scan scan = {0};
     stk_status status = stk__scan_folder(&scan, files->masks, error);
-    if (status == STK_OK && stk__catalog_count(&scan.samples) == 0)
+    if (status == STK_OK && stk__catalog_count(&scan.samples) == 0) {
         status = stk__scan_nothing(&scan, files->masks, error);
+        if (error &&
+            strncmp(error->hint, "looked for", 10) == 0) /* files without extension, or nothing at all */
+            stk__error_hint(error, "if there are no masks, give '%.200s' as the data set", files->images);
+    }
     if (status == STK_OK) stk__files_leave_out(&files->source.info, &scan);
     if (status == STK_OK) status = pair_up(files, &scan.samples, site, error);
     stk__scan_fini(&scan);
@@ -292,6 +314,18 @@ static const char *const voc_names[] = {
     "car",        "cat",       "chair",       "cow",   "diningtable", "dog",    "horse",
     "motorbike",  "person",    "pottedplant", "sheep", "sofa",        "train",  "tvmonitor"};
 
+/* 2007_000032, or 000032 as in VOC 2007: other data sets in VOC's folders have classes of their own. */
+static bool has_voc_keys(const stk__catalog *catalog)
+{
+    for (uint64_t i = 0; i < stk__catalog_count(catalog) && i < 16; i++) {
+        const stk__entry *entry = stk__catalog_at(catalog, i);
+        const char *key = stk__catalog_key(catalog, entry);
+        const bool dated = entry->length == 11 && key[4] == '_' && strspn(key, "0123456789") == 4;
+        if (!(dated || entry->length == 6) || strspn(key + (dated ? 5 : 0), "0123456789") != 6) return false;
+    }
+    return true;
+}
+
 stk_status stk__pairs_finish(stk__files *files, const stk__site *site, stk_error *error)
 {
     const bool voc = site->reading && site->reading->voc, parts = site->reading && site->reading->part_masks;
@@ -306,7 +340,7 @@ stk_status stk__pairs_finish(stk__files *files, const stk__site *site, stk_error
         stk__left_out_add(&files->source.info, "numbered from 1: not names of mask classes", 1,
                           "classes.txt");
     }
-    if (voc && !files->classes.count)
+    if (voc && !files->classes.count && has_voc_keys(&files->catalog))
         STK__TRY(
             stk__classes_take(&files->classes, voc_names, sizeof voc_names / sizeof voc_names[0], error));
     if (parts && !files->classes.count)

@@ -123,6 +123,27 @@ static void masks_hint(const stk__source *source, uint64_t id)
     }
 }
 
+static bool masks_stamp(const stk__source *source, uint64_t id, stk__field field, stk__file_stamp *stamp)
+{
+    const part_masks *m = masks_of(source);
+    const stk__entry *image = image_at(m, id);
+    char path[PATH_MAX];
+    if (field == STK_FIELD_IMAGE) {
+        stk__files_path(&m->files.catalog, image, m->files.images, path, sizeof path);
+        return stk__file_stamp_add(stamp, path);
+    }
+    const stk__entry *set = image->row ? stk__catalog_at(&m->sets, image->row - 1) : NULL;
+    bool known = set;
+    const stk__digest both[2] = {stamp->digest, stk__digest_of(m->order, sizeof m->order)};
+    stamp->digest = stk__digest_of(both, sizeof both); /* classes.txt changes ids */
+    for (int i = 1; i < STK_PART_MASK_NAMES && known; i++) {
+        if (!(set->row & 1u << i)) continue;
+        part_path(m, set, stk__part_mask_names[i], path, sizeof path);
+        known = stk__file_stamp_add(stamp, path);
+    }
+    return known;
+}
+
 static void masks_close(stk__source *source)
 {
     part_masks *m = (part_masks *)(void *)source;
@@ -138,6 +159,7 @@ static const stk__source_ops masks_ops = {
     .hint = masks_hint,
     .key = stk__files_key,
     .where = masks_where,
+    .stamp = masks_stamp,
     .close = masks_close,
 };
 

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 /* A table while it is read. */
 typedef struct table_reader {
@@ -48,6 +49,17 @@ static stk_status add_row(stk__series *series, table_reader *table, stk_error *e
     return stk__series_add(series, table->cells, table->target, error);
 }
 
+/* Kaggle's digits: label, pixel0, …, pixel783. */
+static bool has_pixels(const stk__csv *csv)
+{
+    size_t pixels = 0;
+    for (size_t i = 0; i < stk__csv_count(csv); i++) {
+        const stk__csv_text name = stk__csv_trimmed(csv, i);
+        pixels += name.length > 5 && strncasecmp(name.data, "pixel", 5) == 0;
+    }
+    return pixels > 1 && pixels + 2 >= stk__csv_count(csv);
+}
+
 /* Takes the first row as names, or as the first moment when it is all numbers. */
 static stk_status take_header(stk__series *series, table_reader *table, stk_error *error)
 {
@@ -55,6 +67,11 @@ static stk_status take_header(stk__series *series, table_reader *table, stk_erro
     const bool names = !is_row_of_numbers(csv);
     table->columns = stk__csv_count(csv);
     if (table->columns < 2) return stk__series_refuse(series, "it needs two columns or more", error);
+    if (names && has_pixels(csv)) {
+        stk__series_refuse(series, "its columns are the pixels of an image in each row", error);
+        stk__error_hint(error, "write each row as a PNG file into a folder per class, with NumPy and Pillow");
+        return STK_ERROR_DATA;
+    }
     const int target = names ? stk__csv_find(csv, "target", 6) : -1;
     table->target = target < 0 ? table->columns - 1 : (size_t)target;
     series->column_count = (int32_t)table->columns - 1;

@@ -8,7 +8,7 @@
 #ifndef STK_SOURCE_SOURCE_H
 #define STK_SOURCE_SOURCE_H
 
-#include "core/hash.h"
+#include "core/file_stamp.h"
 #include "core/memory.h"
 #include "stoker/loader.h"
 
@@ -107,7 +107,10 @@ typedef struct stk__source_ops {
     void (*key)(const stk__source *source, uint64_t id, char *text,
                 size_t size); /* zero-terminated, cut to size */
     void (*where)(const stk__source *source, uint64_t id, stk__field field, char *text,
-                  size_t size);                                         /* path */
+                  size_t size); /* path */
+    /* Adds what changes when the bytes of a field change; reads nothing. False, or NULL: cannot
+     * be told. */
+    bool (*stamp)(const stk__source *source, uint64_t id, stk__field field, stk__file_stamp *stamp);
     void (*table)(const stk__source *source, stk__series_table *table); /* of a series; may be NULL */
     void (*close)(stk__source *source);
 } stk__source_ops;

@@ -148,13 +148,21 @@ static stk_status begin_log(stk__run *run, stk_error *error)
 /* --- checkpoints -----------------------------------------------------------------------------------------
  */
 
+/* What the line of the epoch that is under way needs. */
+static json_t *epoch_json(const stk__run *run)
+{
+    return json_pack("{s:o, s:o, s:I, s:b}", "loss", stk__json_number(run->epoch_loss), "counted",
+                     stk__json_number(run->epoch_counted), "skipped", (json_int_t)run->epoch_skipped, "whole",
+                     run->epoch_is_whole);
+}
+
 static json_t *state_json(const stk__run *run)
 {
     const stk__run_report *r = &run->report;
-    return json_pack("{s:i, s:o, s:{s:o, s:I, s:I, s:I}}", "schema", 1, "trainer",
+    return json_pack("{s:i, s:o, s:{s:o, s:I, s:I, s:I, s:o}}", "schema", 1, "trainer",
                      stk__trainer_tell(run->trainer), "run", "best_value", stk__json_number(r->best_value),
                      "best_step", (json_int_t)r->best_step, "worse_count", (json_int_t)r->worse_count,
-                     "logged_step", (json_int_t)run->logged_step);
+                     "logged_step", (json_int_t)run->logged_step, "epoch", epoch_json(run));
 }
 
 /* folder: memory for the path. */
@@ -201,6 +209,27 @@ static stk_status save(stk__run *run, double metric, stk_error *error)
     return STK_OK;
 }
 
+/* Checkpoints of older programs have no sums of the epoch: its line is then about the steps since the resume.
+ */
+static void resume_epoch(stk__run *run, const json_t *epoch)
+{
+    const stk__trainer_place *at = &run->report.at;
+    double loss, counted;
+    json_int_t skipped;
+    int whole;
+    run->epoch_is_whole = at->batch == 0;
+    run->epoch_skipped = at->skipped;
+    run->epoch_loss = run->epoch_counted = 0;
+    if (at->batch == 0 || json_unpack((json_t *)(uintptr_t)epoch, "{s:F, s:F, s:I, s:b}", "loss", &loss,
+                                      "counted", &counted, "skipped", &skipped, "whole", &whole) != 0)
+        return;
+    if (!isfinite(loss) || !(counted >= 0 && counted < 1e18)) return;
+    run->epoch_loss = loss;
+    run->epoch_counted = counted;
+    run->epoch_skipped = skipped;
+    run->epoch_is_whole = whole;
+}
+
 static bool read_run(stk__run *run, const json_t *state)
 {
     json_t *best;
@@ -226,6 +255,8 @@ static stk_status go_on_from(stk__run *run, const char *path, stk_error *error)
         status = stk__trainer_seek(run->trainer, json_object_get(state.json, "trainer"), error);
     if (status == STK_OK)
         status = stk__checkpoint_read_model(path, stk__trainer_describe(run->trainer)->model, true, error);
+    run->report.at = stk__trainer_where(run->trainer);
+    if (status == STK_OK) resume_epoch(run, json_object_get(json_object_get(state.json, "run"), "epoch"));
     json_decref(state.json);
     if (status != STK_OK && error && !error->place[0]) stk__error_place(error, "%s", path);
     return status;
@@ -251,7 +282,6 @@ static stk_status resume(stk__run *run, stk_error *error)
     STK__TRY(go_on_from(run, found.path, error));
     stk__checkpoint_tidy(&options, found.path);
     stk__run_report *r = &run->report;
-    r->at = stk__trainer_where(run->trainer);
     r->resumed = true;
     r->resumed_step = r->at.step;
     r->skipped_checkpoints = found.skipped;
@@ -273,8 +303,7 @@ static stk_status begin(stk__run *run, stk_error *error)
     if (run->resume && run->settings)
         STK__TRY(stk__run_folder_write(run->folder, "config.yaml", *run->settings, error));
     r->at = stk__trainer_where(run->trainer);
-    run->epoch_is_whole = r->at.batch == 0;
-    run->epoch_skipped = r->at.skipped;
+    if (!r->resumed) resume_epoch(run, NULL);
     run->checked_step = -1;
     if (r->resumed) STK__TRY(check_weights(run, error));
     tell(run, run->watch.started);

@@ -31,7 +31,7 @@ typedef struct stk__run_report {
     uint64_t batches;          /* of an epoch */
     stk__trainer_log log;      /* of the last log_interval that was read */
     stk__trainer_place log_at; /* its end */
-    double epoch_loss;         /* training loss of the last epoch, over its steps since a resume; NAN: none */
+    double epoch_loss;         /* training loss of the last epoch; NAN: none */
     stk__score score;          /* of the last evaluation */
     bool logged, evaluated;    /* the two above are there */
     double samples_per_s;      /* of the last log_interval */
@@ -83,7 +83,7 @@ typedef struct stk__run { /* the caller's memory, zeroed; set the first fields, 
     double epoch_counted;  /* denominators of the loss of the epoch so far … */
     double epoch_loss;     /* … and its numerators */
     int64_t epoch_skipped; /* steps, before it */
-    bool epoch_is_whole;   /* it began in this call */
+    bool epoch_is_whole;   /* its sums are of all its steps */
     double log_wait_ns;
 } stk__run;
 

@@ -71,10 +71,12 @@ static stk_status refuse_data(const stk__feed_facts *f, stk_error *error)
     stk__fail(error, STK_ERROR_CONFIG, "the data set has %s: nothing to train on",
               f->image_w ? "images without labels, values, masks or points"
                          : "no images and no target column");
-    stk__error_hint(error,
-                    "images need masks/, labels.csv, points.csv or a folder per class; series a target "
-                    "column; the column of a list: data.columns='label=COLUMN' or 'value=COLUMN'; what is "
-                    "not read: stoker stats");
+    stk__error_hint(
+        error,
+        "images need masks/, labels.csv, points.csv or a folder per class (is it in images/? then give that "
+        "folder); series a target column; the column of a list: data.columns='label=COLUMN' or "
+        "'value=COLUMN'; what is "
+        "not read: stoker stats");
     return STK_ERROR_CONFIG;
 }
 

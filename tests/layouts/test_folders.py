@@ -111,7 +111,7 @@ SUFFIXES = [
          | pairs("normal/{}.png", "normal/{}_mask.png"), "data.layout=pairs", layout=PAIR, samples=4,
          found="side by side"),
     Case("Carvana: masks are .gif", {"images/a.jpg": None, "masks/a_mask.gif": "GIF89a"},
-         refused="1 .gif file: unsupported format", hint="looked for"),
+         refused="1 .gif file: unsupported format", hint="convert them to PNG"),
 ]
 
 PARTS = [
@@ -267,11 +267,12 @@ NO_CLASSES = [
 
 VOC_NAMES = ["background", "aeroplane", "bicycle", "bird", "boat", "bottle", "bus", "car", "cat", "chair", "cow",
              "diningtable", "dog", "horse", "motorbike", "person", "pottedplant", "sheep", "sofa", "train", "tvmonitor"]
-VOC = (pairs("JPEGImages/{}.jpg", "SegmentationClass/{}.png", "abcd")
-       | masks("SegmentationObject/a.png", "SegmentationObject/b.png")
-       | {"JPEGImages/boxes1.jpg": None, "JPEGImages/boxes2.jpg": None, "Annotations/boxes1.xml": "<x/>",
-          "ImageSets/Segmentation/train.txt": "a\nb\n", "ImageSets/Segmentation/val.txt": "c\n",
-          "ImageSets/Segmentation/trainval.txt": "a\nb\nc\n", "ImageSets/Main/train.txt": "boxes1\n"})
+VOC_KEYS = ["2007_000001", "2007_000002", "2008_000003", "2008_000004"]
+VOC = (pairs("JPEGImages/{}.jpg", "SegmentationClass/{}.png", VOC_KEYS)
+       | masks("SegmentationObject/2007_000001.png", "SegmentationObject/2007_000002.png")
+       | {"JPEGImages/2009_000001.jpg": None, "JPEGImages/2009_000002.jpg": None, "Annotations/2009_000001.xml": "<x/>",
+          "ImageSets/Segmentation/train.txt": "2007_000001\n2007_000002\n", "ImageSets/Segmentation/val.txt": "2008_000003\n",
+          "ImageSets/Segmentation/trainval.txt": "2007_000001\n2007_000002\n2008_000003\n", "ImageSets/Main/train.txt": "2009_000001\n"})
 
 LISTED = [
     Case("VOC, train", VOC, layout=PAIR, samples=2, parts=["train", "val"], classes=VOC_NAMES,
@@ -280,6 +281,10 @@ LISTED = [
          left_out={"images that no list of a part names": 3, "folders that are not read": 2}, found="VOC"),
     Case("VOC without lists", {name: data for name, data in VOC.items() if "ImageSets" not in name}, layout=PAIR,
          samples=4, classes=VOC_NAMES, left_out={"images without a mask": 2, "folders that are not read": 2}, found="VOC"),
+    Case("VOC 2007", pairs("JPEGImages/{}.jpg", "SegmentationClass/{}.png", ["000032", "000033"]), layout=PAIR, samples=2,
+         classes=VOC_NAMES, found="VOC: JPEGImages, SegmentationClass"),
+    Case("other classes in VOC's folders (labelme2voc)", pairs("JPEGImages/{}.jpg", "SegmentationClass/{}.png", ["0001", "0002"]),
+         layout=PAIR, samples=2, found="VOC: JPEGImages, SegmentationClass"),
     Case("val_list", pairs("images/{}.png", "masks/{}.png", "abcd") | {"val.txt": "a\nimages/c.png\n"},
          "data.val_list=val.txt", layout=PAIR, samples=2, parts=["train", "val"], found="the same names"),
     Case("val_list, val", pairs("images/{}.png", "masks/{}.png", "abcd") | {"val.txt": "a\r\n\r\nc.png\r\n"},

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """tests/train/test_going_on.py STOKER: runs that go on with other settings, that had gone wrong, or whose files have moved."""
+import hashlib
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -39,11 +41,56 @@ class GoingOn(unittest.TestCase):
     def in_effect(self, name, folder=None):
         return next(row["in_effect"] for row in self.report(folder)["effects"] if row["name"] == name)
 
+    def last_weights(self):
+        newest = sorted((self.run_folder / "checkpoints").iterdir())[-1]
+        return hashlib.sha256((newest / "model.safetensors").read_bytes()).hexdigest()
+
     def test_many_slots(self):
         """More of them than anybody would make room for in advance."""
         self.train(*SERIES, "data.batch_size=4", "data.num_workers=48", "data.prefetch_factor=8", "train.epochs=9",
                    "--stop-after", 420)
         self.assertEqual(self.report()["steps"], 420)
+
+    def test_the_line_of_an_epoch_has_all_its_steps(self):
+        """Also those before a resume."""
+        words = (*SERIES, "data.val_split=0.2", "train.epochs=2", "train.log_interval=3", "optimizer.lr=0.05")
+        lines = []
+        for number, stops in enumerate(((), (4, 9), (1, 1, 1, 8))):
+            self.run_folder = self.root / f"run-{number}"
+            told = self.train(*words, *(("--stop-after", stops[0]) if stops else ()))
+            for steps in stops[1:]:
+                told += self.train("--resume", "--stop-after", steps)
+            told += self.train("--resume") if stops else ""
+            lines.append(re.findall(r"epoch (\d) +loss (\S+) +val_loss (\S+)", told))
+        self.assertEqual([line[0] for line in lines[0]], ["1", "2"])
+        self.assertEqual(lines[1:], [lines[0], lines[0]])
+        log = (self.root / "run-0/metrics.jsonl").read_text().splitlines()
+        losses = [json.loads(line)["loss"] for line in log if '"loss"' in line]
+        self.assertNotAlmostEqual(losses[0], float(lines[0][0][1]), 3)  # the first half alone is another number
+
+    def test_a_run_from_before_left_and_right_changed_places(self):
+        """Its settings have no data.flip_pairs: refused, or as it was, or by the new rule, as told."""
+        words = ("make:faces?count=8", "data.image_size=64", "data.batch_size=2", "model.width=2", "model.depth=1", "train.epochs=1",
+                 "run.engine=reference", "augment.horizontal_flip_prob=1")
+        weights = []
+        for number, told in enumerate(("none", "auto", None)):
+            self.run_folder = self.root / f"run-{number}"
+            self.train(*words, "data.flip_pairs=none", "--stop-after", 2)
+            settings = self.run_folder / "config.yaml"
+            lines = settings.read_text().splitlines(keepends=True)
+            settings.write_text("".join(line for line in lines if "flip_pairs" not in line))
+            if told:
+                self.train("--resume", f"data.flip_pairs={told}")
+                weights.append(self.last_weights())
+                continue
+            error = self.train("--resume", status=2)
+            self.assertIn("the run was begun without data.flip_pairs", error)
+            self.assertIn("data.flip_pairs=none resumes as it was begun", error)
+        self.run_folder = self.root / "whole"
+        self.train(*words, "data.flip_pairs=none")
+        weights.append(self.last_weights())
+        self.assertEqual(weights[0], weights[2])
+        self.assertNotEqual(weights[0], weights[1])
 
     def test_other_batches_begin_the_epoch_again(self):
         self.train(*SERIES, "train.epochs=1", "--stop-after", 5)

@@ -4,6 +4,7 @@
 #include "session/predict/predict_source.h"
 
 #include "core/file.h"
+#include "core/logger.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -207,6 +208,19 @@ static void hint_at_folder(const char *name, stk_error *error)
         stk__error_hint(error, "name the images that are meant, not the folder");
 }
 
+/* A competition's folder: its images, or those of train.csv, are read; those of test.csv may be meant. */
+static void warn_of_test_list(const input *in)
+{
+    static const char *const names[] = {"test.csv", "test.tsv", "test.jsonl"};
+    char path[PATH_MAX];
+    if (!in->source->info.images || in->source->info.parts || !is_folder(in->name)) return;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (snprintf(path, sizeof path, "%s/%s", in->name, names[i]) < PATH_MAX && access(path, F_OK) == 0)
+            stk__log(STK_LOG_WARNING,
+                     "'%s' has '%s': stoker predict RUN %s predicts the images of this list alone", in->name,
+                     names[i], path);
+}
+
 /* Of a list only the names of files matter. */
 static const char files_only[] = "label=none,value=none,mask=none,split=none,points=none";
 
@@ -229,6 +243,7 @@ static uint64_t open_input(input *in, const stk__predict_inputs *inputs)
         inputs->refuse(inputs->context, in->name, &error);
         return 0;
     }
+    warn_of_test_list(in);
     in->inner = inputs->windows && !inputs->all ? in->source->info.count - 1 : 0;
     return in->source->info.count - in->inner;
 }

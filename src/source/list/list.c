@@ -131,6 +131,7 @@ static const stk__source_ops list_ops = {
     .hint = list_hint,
     .key = stk__files_key,
     .where = list_where,
+    .stamp = stk__files_stamp,
     .close = list_close,
 };
 
@@ -273,6 +274,8 @@ static stk_status open_list(stk__list *list, const stk__site *site, stk_error *e
     STK__TRY(prepare(list, site, error));
     STK__TRY(read_rows(list, site, error));
     if (list->rows.size_bytes == 0) return refuse_empty(list, error);
+    if (*site->file && !list->has_split && !stk__columns_is_wished(&list->columns, STK_ROLE_SPLIT))
+        STK__TRY(stk__list_refuse_partition(site, error));
     const bool names = list->label_texts == STK_LABEL_TEXTS_NAMES;
     const bool known = list->files.classes.count || list->shared.count;
     if ((names || list->joins) && !known && *site->sibling) return refuse_names(list, site, error);

@@ -122,6 +122,8 @@ stk_status stk__list_refuse_unnamed(const char *root, stk_error *error);
 bool stk__list_names_image(const char *folder, const char *below, const char *name);
 
 /* Tables beside the list that are not read go to info, as left out. */
+/* A list without parts beside a table that has them (CelebA). */
+stk_status stk__list_refuse_partition(const stk__site *site, stk_error *error);
 void stk__list_tell_others(const stk__site *site, stk__source_info *info);
 
 /* Labels that are several in one cell, "a;b" or "a b", become sets of classes. After the end. */

@@ -99,6 +99,26 @@ static bool is_missing(const char *cell, size_t length)
     return false;
 }
 
+/* "$1,000", "-1 200,50 €", "45 %": digits, and nothing but what stands around them. */
+static bool is_amount(const char *cell, size_t length)
+{
+    static const char *const around[] = {"$", "€", "£", "¥", "USD", "EUR", "%", ",", ".", "'", " "};
+    bool digits = false;
+    if (*cell == '-' || *cell == '+') cell++, length--;
+    while (length) {
+        size_t used = *cell >= '0' && *cell <= '9';
+        digits |= used;
+        for (size_t i = 0; !used && i < sizeof around / sizeof around[0]; i++) {
+            const size_t size = strlen(around[i]);
+            if (size <= length && memcmp(cell, around[i], size) == 0) used = size;
+        }
+        if (!used) return false;
+        cell += used;
+        length -= used;
+    }
+    return digits;
+}
+
 void stk__columns_look(stk__columns *columns, size_t index, const char *cell, size_t length)
 {
     stk__list_column *column = stk__columns_at(columns, index);
@@ -106,7 +126,9 @@ void stk__columns_look(stk__columns *columns, size_t index, const char *cell, si
     if (length == 0) return;
     double number;
     column->cells++;
-    column->several |= stk__label_is_several(cell, length);
+    const bool several = stk__label_is_several(cell, length);
+    column->several |= several;
+    column->pixels += several && length > 64;
     column->urls += memmem(cell, length, "://", 3) != NULL;
     column->nested |= *cell == '[' || *cell == '{';
     column->parts += stk__part_named(cell, length) != 0;
@@ -119,7 +141,10 @@ void stk__columns_look(stk__columns *columns, size_t index, const char *cell, si
         column->raised += flag == 1;
         column->lowered += flag == -1;
     }
-    if (!stk__number_real(cell, length, &number)) return;
+    if (!stk__number_real(cell, length, &number)) {
+        column->amounts += is_amount(cell, length);
+        return;
+    }
     column->numbers++;
     if (number < -9e15 || number > 9e15 || number != number) return;
     if (number == (double)(int64_t)number)
@@ -207,6 +232,15 @@ static stk_status choose_file(stk__columns *columns, stk_error *error)
     }
     stk__columns_at(columns, (size_t)file)->role = STK_ROLE_FILE;
     const stk__list_column *column = stk__columns_at(columns, (size_t)file);
+    if (column->pixels && column->pixels == column->cells) {
+        stk__columns_refuse(columns, (size_t)file, error,
+                            "the column '%.80s' has pixels as numbers: images must be files",
+                            stk__columns_name(columns, (size_t)file));
+        stk__error_hint(error,
+                        "write each row's pixels as a PNG file, with NumPy and Pillow, and name it in the "
+                        "column 'file'");
+        return STK_ERROR_DATA;
+    }
     if (column->urls == 0 || column->urls < column->cells) return STK_OK;
     stk__columns_refuse(columns, (size_t)file, error,
                         "the column '%.80s' has URLs: images must be local files",
@@ -290,6 +324,18 @@ static stk_status refuse_both(const stk__columns *columns, int value, stk_error 
     return STK_ERROR_DATA;
 }
 
+static stk_status refuse_amounts(const stk__columns *columns, size_t column, stk_error *error)
+{
+    const char *name = stk__columns_name(columns, column);
+    stk__columns_refuse(
+        columns, column, error,
+        "the column '%.80s' has amounts such as $1,000 or 1,5, which cannot be read as numbers", name);
+    stk__error_hint(
+        error, "write 1000 or 1000.5, without currency and thousands separators; data.columns='value=none' "
+               "does without the column");
+    return STK_ERROR_DATA;
+}
+
 static stk_status choose_value(stk__columns *columns, stk_error *error)
 {
     const bool labelled = stk__columns_find(columns, STK_ROLE_LABEL) >= 0;
@@ -304,7 +350,11 @@ static stk_status choose_value(stk__columns *columns, stk_error *error)
         const bool strong = is_among(name, value_names);
         const bool weak =
             !labelled && is_among(name, weak_value_names) && column->numbers && is_numeric(column);
-        if (!is_free(columns, i) || !(strong || weak)) continue;
+        if (!is_free(columns, i)) continue;
+        if ((strong || (!labelled && is_among(name, weak_value_names))) &&
+            2 * column->amounts > column->cells)
+            return refuse_amounts(columns, i, error);
+        if (!strong && !weak) continue;
         if (labelled) return refuse_both(columns, (int)i, error);
         if (value >= 0) return refuse_two(columns, (size_t)value, i, STK_ROLE_VALUE, error);
         value = (int)i;

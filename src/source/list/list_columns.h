@@ -29,6 +29,8 @@ typedef struct stk__list_column {
     uint32_t numbers;  /* numbers */
     uint32_t wholes;   /* integers, also 3.0 */
     uint32_t decimals; /* 0.5, not NaN */
+    uint32_t pixels;   /* "238 236 237 …": very many integers */
+    uint32_t amounts;  /* $1,000: numbers for people, which cannot be read */
     uint32_t missing;  /* NaN and words for nothing */
     uint32_t flags;    /* 0, 1 or -1, True or False */
     uint32_t raised;   /* 1, True */

@@ -16,9 +16,11 @@ static const char *const stems[] = {"labels",      "points",    "label",        
                                     "annotation",  "train",     "training",     "train_labels",
                                     "trainLabels", "metadata",  "image_labels", "dataset",
                                     "data",        "list",      "index",        "images",
-                                    "landmarks",   "keypoints", "groundtruth",  "list_attr_celeba"};
+                                    "landmarks",   "keypoints", "groundtruth",  "list_attr_celeba",
+                                    "_classes"}; /* Roboflow */
 static const char *const endings[] = {"csv", "jsonl", "tsv", "txt"};
-static const char *const beside[] = {"sample_submission.csv", "sampleSubmission.csv", "submission.csv"};
+static const char *const beside[] = {"sample_submission.csv", "sampleSubmission.csv", "submission.csv",
+                                     "list_bbox_celeba.csv", "list_landmarks_align_celeba.csv"};
 static const struct {
     const char *stem;
     uint32_t part;
@@ -159,6 +161,25 @@ stk_status stk__list_find(stk__site *site, bool *found, stk_error *error)
     const char *stem = stems[chosen / ENDINGS];
     const bool train = strcmp(stem, "train") == 0 || strcmp(stem, "training") == 0;
     return *found && train && !(site->reading && site->reading->part) ? find_parts(site, error) : STK_OK;
+}
+
+stk_status stk__list_refuse_partition(const stk__site *site, stk_error *error)
+{
+    static const char *const names[] = {"list_eval_partition.csv", "list_eval_partition.txt"};
+    char path[PATH_MAX];
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (!has_table(site, names[i], path)) continue;
+        stk__fail(
+            error, STK_ERROR_DATA,
+            "the parts of the data set are in another table, '%s': samples for validation and test would be "
+            "trained on",
+            names[i]);
+        stk__error_place(error, "%s", path);
+        stk__error_hint(error, "copy its column into the list as 'split', with train, val and test; "
+                               "data.columns='split=none' uses all rows");
+        return STK_ERROR_DATA;
+    }
+    return STK_OK;
 }
 
 static void tell_other(const stk__site *site, const char *name, stk__source_info *info)

@@ -186,6 +186,7 @@ static const stk__source_ops shards_ops = {
     .hint_run = stk__shards_hint_run,
     .key = stk__files_key,
     .where = stk__shards_where,
+    .stamp = stk__shards_stamp,
     .close = shards_close,
 };
 

@@ -65,6 +65,7 @@ stk_status stk__shards_borrow(const stk__shards *shards, uint32_t part, stk__sha
 
 /* Operations. */
 void stk__shards_where(const stk__source *source, uint64_t id, stk__field field, char *text, size_t size);
+bool stk__shards_stamp(const stk__source *source, uint64_t id, stk__field field, stk__file_stamp *stamp);
 void stk__shards_hint(const stk__source *source, uint64_t id);
 void stk__shards_hint_run(const stk__source *source, uint64_t first, uint64_t count);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where things are: the shard, the member and the offset of a sample, the flaw of a bad one. */
 #include "source/extension.h"
+#include "source/kinds.h"
 #include "source/shards/shard_name.h"
 #include "source/shards/shards.h"
 
@@ -71,4 +72,16 @@ void stk__shards_where(const stk__source *source, uint64_t id, stk__field field,
     const stk__shard_place *place =
         mask ? stk__shards_mask(shards, entry->row) : stk__shards_image(shards, entry->row);
     print_place(shards, entry->row, member, place->offset, text, size);
+}
+
+/* That of its whole shard. */
+bool stk__shards_stamp(const stk__source *source, uint64_t id, stk__field field, stk__file_stamp *stamp)
+{
+    const stk__shards *shards = stk__shards_of(source);
+    const stk__entry *entry = stk__catalog_at(&shards->files.catalog, id);
+    char path[PATH_MAX];
+    (void)field;
+    return stk__path_join(path, shards->files.images,
+                          stk__shards_name(shards, stk__shards_part_of(shards, entry->row))) &&
+           stk__file_stamp_add(stamp, path);
 }

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Published data sets in their own folders that were read as something else: classes that are none, tables of pixels,
+parts in another table. Each is refused with the setting or the step that helps, or read as it is meant."""
+import unittest
+
+from layout_case import JPEG, MASK, Case, names, run_cases
+
+PAIR = "images and masks"
+KEYS = ["000000_10", "000001_10", "000002_10"]
+PATIENTS = ("BraTS20_001", "BraTS20_002")
+
+
+def kitti(*folders):
+    return names("training/{}.png", *(f"{folder}/{key}" for folder in folders for key in KEYS))
+
+
+def rows(header, *lines):
+    return "\n".join((header, *lines, ""))
+
+
+KITTI = kitti("image_2", "semantic", "semantic_rgb", "instance") + names("testing/image_2/{}.png", *KEYS)
+MAPILLARY = [f"{part}/{name}" for part in ("training", "validation") for name in
+             ("images/a.jpg", "images/b.jpg", "v1.2/labels/a.png", "v1.2/labels/b.png", "v1.2/instances/a.png")]
+PETS = {**dict.fromkeys(names("images/{}.jpg", "pug_1", "pug_2")),
+        **dict.fromkeys(names("annotations/trimaps/{}.png", "pug_1", "pug_2"), MASK), "annotations/list.txt": "pug_1 1 1 1\n"}
+SATELLITE = {**dict.fromkeys(names("train/{}_sat.jpg", "1", "2")), **dict.fromkeys(names("train/{}_mask.png", "1", "2"), MASK),
+             "valid/3_sat.jpg": None, "metadata.csv": rows("image_id,split,sat_image_path,mask_path", "1,train,train/1_sat.jpg,train/1_mask.png")}
+
+CLASSES = [
+    Case("KITTI semantics", KITTI, refused="images in 'image_2' with masks in 'semantic', whose file names match",
+         hint=["data.images=image_2 data.masks=semantic", "data.layout=parts"]),
+    Case("KITTI semantics, as told", dict.fromkeys(KITTI, MASK), "data.images=image_2", "data.masks=semantic", layout=f"{PAIR} in training/",
+         samples=3, parts=["train", "test"], found="images in 'image_2', masks in 'semantic', as set"),
+    Case("Mapillary", MAPILLARY, refused="'./training' has images in 'images', which is called like the images of a data set, and in 'v1.2'",
+         hint=["data.images=images data.masks=NAME", "data.layout=parts"]),
+    Case("Mapillary, as told", dict.fromkeys(MAPILLARY, MASK) | {name: JPEG for name in MAPILLARY if "images/" in name},
+         "data.images=images", "data.masks=v1.2/labels", layout=f"{PAIR} in training/", samples=2, parts=["train", "val"],
+         found="images in 'images', masks in 'v1.2/labels', as set"),
+    Case("images/ and another folder", names("{}.jpg", "images/1", "images/2", "previews/1", "previews/2"),
+         refused="these are hardly classes", hint=["data.images=images", "give './images' as the data set", "data.layout=classes"]),
+    Case("images/ and another folder, as told", names("{}.jpg", "images/1", "images/2", "previews/1", "previews/2"), "data.layout=classes",
+         layout="folder of classes", samples=4, classes=["images", "previews"]),
+    Case("slices of patients (BraTS)", [f"{p}/{p}_{kind}_{i}.png" for p in PATIENTS for i in "012" for kind in ("flair", "t1", "t2", "seg")],
+         refused="each folder in '.' has files called like masks ('BraTS20_002/BraTS20_002_seg_0')",
+         hint=["masks into masks/", "data.mask_suffix", "data.layout=classes"]),
+    Case("with and without a mask on the face", names("with_mask/with_mask_{}.jpg", *"123") + names("without_mask/without_mask_{}.jpg", *"123"),
+         layout="folder of classes", samples=6, classes=["with_mask", "without_mask"]),
+    Case("a mask in one class", ["cat/1.jpg", "cat/mask_of_2.jpg", "dog/1.jpg", "dog/2.jpg"], layout="folder of classes", samples=4,
+         classes=["cat", "dog"]),
+    Case("years", names("{}/IMG.jpg", "2022/01", "2022/02", "2023/01"), refused="the folders '2022' to '2023' in '.' are called like dates",
+         hint=["data.layout=images", "data.layout=classes"]),
+    Case("days", names("{}/IMG.jpg", "2022-01-05", "2022-01-06"), refused="called like dates", hint="data.layout=images"),
+    Case("days, as told", names("{}/IMG.jpg", "2022-01-05", "2022-01-06"), "data.layout=images", layout="folder of images", samples=2),
+    Case("numbers are no dates", names("{}/IMG.jpg", "0001", "2001", "0003"), layout="folder of classes", samples=3,
+         classes=["0001", "0003", "2001"]),
+    Case("the same folders in each", names("{}.jpg", "augmented/cat/1", "augmented/dog/1", "original/cat/1", "original/dog/1"),
+         refused="its folders are classes ('augmented', …), or those in each of them, which have the same names ('cat', …)",
+         hint=["data.layout=classes, if 'augmented' is a class", "give './augmented' as the data set"]),
+    Case("other folders in each", names("{}.jpg", "big/cat/1", "big/dog/1", "small/cat/1", "small/fox/1"), layout="folder of classes",
+         samples=4, classes=["big", "small"]),
+    Case("years in each class", names("{}.jpg", "cat/2022/1", "cat/2023/1", "dog/2022/1", "dog/2023/1"), layout="folder of classes",
+         samples=4, classes=["cat", "dog"]),
+    Case("Tiny ImageNet: val/images is no class", names("train/{}.jpg", "n01/images/1", "n02/images/1") + names("{}.jpg", "val/images/1", "test/images/1"),
+         layout="folder of classes in train/", samples=2, classes=["n01", "n02"], parts=["train", "val", "test"]),
+]
+
+MASKS = [
+    Case("Oxford pets", PETS, refused="'trimaps/pug_1.png' does", hint="data.masks=annotations/trimaps"),
+    Case("Oxford pets, as told", PETS, "data.masks=annotations/trimaps", layout=PAIR, samples=2,
+         found="images in 'images', masks in 'annotations/trimaps', as set"),
+    Case("Stanford dogs: files without extension", {"Images/n1/a.jpg": None, "Images/n2/b.jpg": None, "Annotation/n1/a": "<annotation/>",
+                                                     "Annotation/n2/b": "<annotation/>"},
+         refused="found no images in './Annotation'", hint="if there are no masks, give './Images' as the data set"),
+    Case("DeepGlobe: a table and parts", SATELLITE, refused="the list 'metadata.csv', or parts of a data set",
+         hint="data.layout=list or data.layout=parts"),
+    Case("DeepGlobe, as told", SATELLITE, "data.layout=parts", layout=f"{PAIR} in train/", samples=2, parts=["train", "val"],
+         found="'x_sat' has the mask 'x_mask'"),
+    *(Case(f"masks as {kind}", {"images/a.jpg": None, f"masks/a.{kind}": "x"}, refused=f"but 1 .{kind} file: unsupported format",
+           hint="convert them to PNG") for kind in ("gif", "bmp", "tif", "webp")),
+]
+
+IMAGES = names("img_align_celeba/{}.jpg", "000001", "000002", "000003")
+CELEBA = {**dict.fromkeys(IMAGES), "list_attr_celeba.csv": rows("image_id,Bald,Young", "000001.jpg,-1,1", "000002.jpg,1,1", "000003.jpg,-1,-1"),
+          "list_bbox_celeba.csv": rows("image_id,x_1,y_1,width,height", "000001.jpg,1,2,3,4"),
+          "list_eval_partition.csv": rows("image_id,partition", "000001.jpg,0", "000002.jpg,1", "000003.jpg,2")}
+PARTS = {f"{part}/{i}.jpg": None for part in ("train", "valid") for i in "01"}
+ONE_HOT = rows("filename, cat, dog, bird", "0.jpg, 1, 1, 0", "1.jpg, 0, 1, 0")
+
+TABLES = [
+    Case("CelebA: parts in another table", CELEBA, refused="the parts of the data set are in another table, 'list_eval_partition.csv'",
+         hint=["as 'split', with train, val and test", "data.columns='split=none'"]),
+    Case("CelebA, all rows", CELEBA, "data.columns=split=none", layout="list of images", samples=3, classes=["Bald", "Young"],
+         found="several labels: 2 columns of 0 and 1", left_out={"tables beside the list: not read": 1}),
+    Case("MNIST as a table", {"train.csv": rows("label," + ",".join(f"pixel{i}" for i in range(9)), *(",".join("0" * 10) for _ in range(80)))},
+         refused="its columns are the pixels of an image in each row", hint="as a PNG file into a folder per class"),
+    Case("a series with a pixel", {"a.csv": rows("pixel1,speed,wind,target", *("1,2,3,4" for _ in range(80)))}, layout="series", samples=21),
+    Case("points and pixels in one table", {"training.csv": rows("left_eye_x,left_eye_y,Image", *("1.5,2.5," + " ".join("1" * 99) for _ in range(3)))},
+         refused="the column 'Image' has pixels as numbers: images must be files", hint="write each row's pixels as a PNG file"),
+    Case("Roboflow's several labels", PARTS | {"train/_classes.csv": ONE_HOT, "valid/_classes.csv": ONE_HOT},
+         refused="the labels are names, and train/ and val/ could number them differently", hint="put a classes.txt"),
+    Case("Roboflow's several labels, named", PARTS | {"train/_classes.csv": ONE_HOT, "valid/_classes.csv": ONE_HOT, "classes.txt": "bird\ncat\ndog\n"},
+         layout="list of images in train/", samples=2, classes=["bird", "cat", "dog"], parts=["train", "val"],
+         found="several labels: 3 columns of 0 and 1"),
+    Case("Roboflow's masks", {**{f"train/{i}.jpg": None for i in "01"}, **{f"train/{i}_mask.png": MASK for i in "01"},
+                              "train/_classes.csv": rows("Pixel Value, Class", "0, background", "1, road")},
+         layout=f"{PAIR} in train/", samples=2, parts=["train"], found="images and masks side by side", left_out={"csv files: not images": 1}),
+]
+
+
+class Doubts(unittest.TestCase):
+    def test_folders_that_are_no_classes(self):
+        run_cases(self, CLASSES)
+
+    def test_masks(self):
+        run_cases(self, MASKS)
+
+    def test_tables(self):
+        run_cases(self, TABLES)
+
+
+if __name__ == "__main__":
+    unittest.main()
