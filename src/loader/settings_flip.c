@@ -116,7 +116,7 @@ stk_status stk__loader_refuse_new_pairs(const stk_loader *loader, const char *wh
 {
     char text[64];
     if (!loader || !loader->recipe.flip.by_names) return STK_OK;
-    print_pairs(&loader->recipe.flip, text, sizeof text);
+    stk__flip_print(&loader->recipe.flip, text, sizeof text);
     stk__fail(error, STK_ERROR_CONFIG,
               "%s was begun without data.flip_pairs, and now left and right would change places in mirrored "
               "images (%s)",
