@@ -411,7 +411,7 @@ static void fill_here(stk_loader *loader)
     stk__worker_enter(worker, STK_STAGE_IDLE);
 }
 
-stk_status stk__pump_take(stk_loader *loader, stk__slot **out, stk_error *error)
+stk_status stk__pump_take(stk_loader *loader, stk__slot **out, uint64_t deadline_ns, stk_error *error)
 {
     for (;;) {
         if (loader->interrupted) return stk__fail(error, STK_ERROR_INTERRUPTED, "interrupted");
@@ -431,9 +431,11 @@ stk_status stk__pump_take(stk_loader *loader, stk__slot **out, stk_error *error)
             stk__error_hint(error, "call stk_batch_release on one, or raise data.prefetch_factor");
             return STK_ERROR_ARGUMENT;
         }
+        const uint64_t now = stk__clock_ns(), nap_end = now + nap_ns;
+        if (now >= deadline_ns) return STK_END;
         if (loader->thread_count == 0)
             fill_here(loader);
         else
-            stk__cond_wait(&loader->ready, &loader->lock, stk__clock_ns() + nap_ns);
+            stk__cond_wait(&loader->ready, &loader->lock, nap_end < deadline_ns ? nap_end : deadline_ns);
     }
 }

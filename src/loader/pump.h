@@ -97,8 +97,9 @@ void stk__pump_return(stk_loader *loader, stk__slot *slot);
 /* Waits until no worker is busy and takes back all slots that are not lent. (lock) */
 stk_status stk__pump_pause(stk_loader *loader, stk_error *error);
 
-/* The slot of the next step, ready; fills it in this thread when there are no workers. (lock) */
-stk_status stk__pump_take(stk_loader *loader, stk__slot **slot, stk_error *error);
+/* The slot of the next step, ready; fills it in this thread when there are no workers. STK_END: it is not
+ * ready at the deadline. (lock) */
+stk_status stk__pump_take(stk_loader *loader, stk__slot **slot, uint64_t deadline_ns, stk_error *error);
 
 /* read_ahead.c: called by a worker before it fills a place. */
 void stk__read_ahead(const stk__worker *worker, const stk__slot *slot, uint64_t place);

@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "loader/loader_open.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -56,24 +57,35 @@ static void count_entry(void *context, const stk_ledger_entry *entry)
     atomic_fetch_add(&told, 1);
 }
 
-static void bad_samples_of_an_unfinished_batch_are_not_told(void **state)
+static stk__source source;
+
+static stk_loader *open_gated(void)
 {
-    (void)state;
     static const stk__source_ops ops = {
         .name = "gated", .facts = gated_facts, .key = number_key, .where = number_where};
-    stk__source source = {.ops = &ops, .info = {.layout = "gated", .count = COUNT}};
+    source = (stk__source){.ops = &ops, .info = {.layout = "gated", .count = COUNT}};
     const stk_loader_options options = {.batch_size = COUNT,
                                         .num_workers = 2,
                                         .epochs = 1,
                                         .order = "sequential",
                                         .on_bad_sample = STK_BAD_SKIP};
     stk_loader *loader;
-    stk_batch *batch;
     stk_error error;
-    pthread_t thread;
+    atomic_store(&gate_open, false);
+    atomic_store(&bad_so_far, 0);
     assert_int_equal(
         stk__loader_open(&loader, &(stk__loader_setup){.options = &options, .source = &source}, &error),
         STK_OK);
+    return loader;
+}
+
+static void bad_samples_of_an_unfinished_batch_are_not_told(void **state)
+{
+    (void)state;
+    stk_loader *loader = open_gated();
+    stk_batch *batch;
+    stk_error error;
+    pthread_t thread;
     stk_loader_set_ledger(loader, count_entry, NULL);
     while (atomic_load(&bad_so_far) < LAST)
         usleep(1000);
@@ -88,8 +100,33 @@ static void bad_samples_of_an_unfinished_batch_are_not_told(void **state)
     assert_int_equal(told, 0);
 }
 
+/* wait gives up at its limit, takes nothing, and says so when next would not wait. */
+static void a_wait_ends_at_its_limit(void **state)
+{
+    (void)state;
+    stk_loader *loader = open_gated();
+    stk_batch *batch;
+    assert_false(stk_loader_wait(loader, 0));
+    assert_false(stk_loader_wait(loader, 0.05));
+    atomic_store(&gate_open, true);
+    while (!stk_loader_wait(loader, 0.05))
+        continue;
+    assert_true(stk_loader_wait(loader, INFINITY));
+    assert_int_equal(stk_loader_next(loader, &batch, NULL), STK_OK);
+    assert_int_equal(batch->count, COUNT);
+    stk_batch_release(batch);
+    assert_true(stk_loader_wait(loader, 0)); /* the end of the epoch is there at once */
+    assert_int_equal(stk_loader_next(loader, &batch, NULL), STK_END);
+    stk_loader_interrupt(loader);
+    assert_true(stk_loader_wait(loader, 0));
+    assert_int_equal(stk_loader_close(&loader), 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(bad_samples_of_an_unfinished_batch_are_not_told)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bad_samples_of_an_unfinished_batch_are_not_told),
+        cmocka_unit_test(a_wait_ends_at_its_limit),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
