@@ -18,8 +18,10 @@ static int fill(PyObject *module)
     stk__module_state *state = PyModule_GetState(module);
     state->tensor_type = stk__make_tensor_type(module);
     state->loader_type = stk__make_loader_type(module);
+    state->monitor_type = stk__make_monitor_type(module);
     if (!state->tensor_type || PyModule_AddObjectRef(module, "Tensor", state->tensor_type) != 0 ||
-        !state->loader_type || PyModule_AddObjectRef(module, "Loader", state->loader_type) != 0)
+        !state->loader_type || PyModule_AddObjectRef(module, "Loader", state->loader_type) != 0 ||
+        !state->monitor_type || PyModule_AddObjectRef(module, "Monitor", state->monitor_type) != 0)
         return -1;
     return PyModule_AddStringConstant(module, "version", stk_version());
 }
@@ -29,6 +31,7 @@ static int visit_types(PyObject *module, visitproc visit, void *arg)
     const stk__module_state *state = PyModule_GetState(module);
     Py_VISIT(state->tensor_type);
     Py_VISIT(state->loader_type);
+    Py_VISIT(state->monitor_type);
     return 0;
 }
 
@@ -37,6 +40,7 @@ static int clear_types(PyObject *module)
     stk__module_state *state = PyModule_GetState(module);
     Py_CLEAR(state->tensor_type);
     Py_CLEAR(state->loader_type);
+    Py_CLEAR(state->monitor_type);
     return 0;
 }
 

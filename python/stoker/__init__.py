@@ -11,10 +11,12 @@
 from ._errors import (ArgumentError, ConfigError, DataError, Error, FileError, InterruptedLoadError, LoadTimeoutError, OutOfMemoryError,
                       SampleError, StaleIteratorError, StateError, ThreadError, UnsupportedError)
 from ._loader import Batch, Loader
+from ._monitor import Monitor, gpu_utilization, print_gpu_status
 from ._stoker import version as __version__
 
-__all__ = ["ArgumentError", "Batch", "ConfigError", "DataError", "Error", "FileError", "InterruptedLoadError", "LoadTimeoutError", "Loader",
-           "OutOfMemoryError", "SampleError", "StaleIteratorError", "StateError", "ThreadError", "UnsupportedError", "__version__"]
+__all__ = ["ArgumentError", "Batch", "ConfigError", "DataError", "Error", "FileError", "InterruptedLoadError", "LoadTimeoutError", "Loader", "Monitor",
+           "OutOfMemoryError", "SampleError", "StaleIteratorError", "StateError", "ThreadError", "UnsupportedError", "__version__", "gpu_utilization",
+           "print_gpu_status"]
 
 for _name in __all__:  # in messages they are what users call them
     if isinstance(globals()[_name], type):

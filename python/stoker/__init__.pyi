@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, TextIO
 
 __version__: str
 
@@ -115,3 +115,25 @@ class Loader:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
+
+class Monitor:
+    frame: dict[str, Any] | None
+    def __init__(
+        self,
+        *,
+        interval: float = 1.0,
+        gpus: str | None = None,
+        record: str | os.PathLike[str] | None = None,
+        replay: str | os.PathLike[str] | None = None,
+        demo: bool = False,
+    ) -> None: ...
+    def start(self) -> Monitor: ...
+    def stop(self) -> None: ...
+    def summary(self) -> dict[str, Any]: ...
+    def __enter__(self) -> Monitor: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+def gpu_utilization(seconds: float = 0.2) -> list[float | None]: ...
+def print_gpu_status(phase: str = "", *, seconds: float = 0.2, file: TextIO | None = None) -> None: ...
