@@ -150,11 +150,12 @@ class Loader:
     def _dress(self, tensors, epoch, position, copied):
         self._copies += copied
         torch = torch_now()
+        take = to_numpy if torch is None else to_torch
         if self._on_gpu:
-            tensors, take = self._use_on_stream(torch, tensors, copied)
-        else:
-            take = to_numpy if torch is None else to_torch
+            take = self._use_on_stream(torch, tensors, copied)
         batch = Batch(self._parts(tensors, take))
+        if self._on_gpu and copied:  # nothing may hold the slot
+            tensors = [None if index < _IDS else take(tensor) for index, tensor in enumerate(tensors)]
         batch._tensors, batch.epoch, batch.position = tensors, epoch, position
         return batch
 
@@ -178,7 +179,7 @@ class Loader:
         return parts
 
     def _use_on_stream(self, torch, tensors, copied):
-        """Batches in a GPU's memory: PyTorch's current stream waits for the batch, and its slot for the stream."""
+        """How to take tensors in a GPU's memory: PyTorch's current stream waits for the batch, its slot for the stream."""
         if torch is None:
             raise UnsupportedError(
                 "batches on a GPU are tensors of PyTorch, which is not imported",
@@ -186,10 +187,7 @@ class Loader:
             )
         weights = tensors[_WEIGHTS]
         weights.use_on(torch.cuda.current_stream(weights.__dlpack_device__()[1]).cuda_stream)
-        if not copied:
-            return tensors, to_torch
-        extra = [to_torch(tensors[index]).clone() for index in (_IDS, _WEIGHTS)]
-        return (*tensors[:_IDS], *extra), lambda tensor: to_torch(tensor).clone()
+        return (lambda tensor: to_torch(tensor).clone()) if copied else to_torch
 
     # Where the stream stands
 

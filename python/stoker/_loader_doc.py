@@ -13,7 +13,7 @@ torch tensors where torch is imported, else NumPy arrays. Images are [n, c, h, w
 The arrays are the loader's own memory: a batch that is kept holds its slot until the last of its arrays is gone. The stream
 of batches depends on data set, seed and batch size only, never on the number of workers.
 
-augment: a preset ("light", "medium", "strong") or a dict of settings of section augment, {"preset": "light", "hue": 0.1}
+augment: a preset (none, minimal, standard, strong) or a dict of settings of section augment, {"preset": "minimal", "hue": 0.1}
 device: where batches end: None or "cpu", or "cuda", "cuda:1"; PyTorch's current stream waits for them
 
 root: path of the data set: a folder, a list of images (.csv, .jsonl), a time series (.csv, .npy), WebDataset
