@@ -11,6 +11,7 @@ help:
 	@echo 'make demo       build, make 600 faces in build/demo, train a network that parses them'
 	@echo 'make test       build, then all tests; TORCH=1 fetches PyTorch (1.3 GB, once) for those of the engine torch'
 	@echo 'make build      the library and the program, into build/'
+	@echo 'make wheel      a Python wheel with the program and all libraries, into build/wheels'
 	@echo 'make bench      speed beside a bare decoding loop and other libraries (fetches some GB once)'
 	@echo 'make check      format, dependency law, sizes; gcc and clang with warnings as errors'
 	@echo 'make asan       all tests under the address and undefined-behaviour sanitizers'
@@ -55,6 +56,10 @@ PEERS = $(shell tools/setup venv >&2 && bench/peers/setup)
 bench: build
 	@peers='$(PEERS)'; for what in load augment train; do \
 	 (set -x; $(STOKER) bench $$what --goals $${peers:+--peers "$$peers"}) || exit; echo; done
+
+wheel:
+	@tools/setup build python venv
+	@tools/build_wheel
 
 check:
 	@tools/setup build check
@@ -104,4 +109,4 @@ format:
 clean:
 	rm -rf build build-*/
 
-.PHONY: help build demo test test-tools bench check asan tsan fuzz fuzz-quick coverage test-long install format clean
+.PHONY: help build demo test test-tools bench wheel check asan tsan fuzz fuzz-quick coverage test-long install format clean

@@ -131,6 +131,14 @@ typedef struct stk_loader_options {
 
 #define STK_LOADER_OPTIONS_INIT STK_INIT(stk_loader_options)
 
+/* Sets one field by the name that its setting has in files and in `stoker load` ("num_workers",
+ * "limits.pixels"; stk_option_describe of section data lists them), from a text as people write it ("auto",
+ * "8G", "[0.5, 0.5, 0.5]"). A TEXT keeps the pointer: value must live until open. STK_ERROR_CONFIG: no such
+ * name, with the nearest one as a hint, or no such value; nothing is changed. Threads: any, one at a time per
+ * options. */
+STK_API stk_status stk_loader_options_set(stk_loader_options *options, const char *name, const char *value,
+                                          stk_error *error);
+
 typedef struct stk_loader stk_loader;
 
 /* On failure *loader is NULL and nothing is left behind. Texts in options need to live only during the call.
@@ -232,7 +240,7 @@ typedef struct stk_loader_state {
  * any; beside next it is the state before or after that call. */
 STK_API void stk_loader_tell(stk_loader *loader, stk_loader_state *state);
 /* Continues from there; costs nothing but the batches read ahead. STK_ERROR_STATE if it is another data
- * set's. All lent batches must have been released. Threads: one at a time, with next. */
+ * set's. Batches that are lent stay so. Threads: one at a time, with next. */
 STK_API stk_status stk_loader_seek(stk_loader *loader, const stk_loader_state *state, stk_error *error);
 
 enum { STK_LOADER_STATE_TEXT_BYTES = 1536 }; /* room for every state */

@@ -260,16 +260,22 @@ static stk_status hand_out(stk_loader *loader, stk__slot *slot, stk_batch **batc
     return STK_OK;
 }
 
+/* Is the epoch of the batch handed out last over, or all of them? *epoch: that of the next batch. (lock) */
+static bool at_epoch_end(const stk_loader *loader, uint64_t *epoch)
+{
+    const bool over = loader->deliver_step >= loader->end_step;
+    *epoch = over ? loader->epochs : stk__stream_step(&loader->stream, loader->deliver_step).epoch;
+    return over || *epoch != loader->epoch;
+}
+
 /* The next batch, STK_END, or STK_AGAIN after the deadline; a step that was not taken is the next one's. */
 static stk_status take_next(stk_loader *loader, stk_batch **batch, uint64_t deadline_ns, stk_error *error)
 {
     *batch = NULL;
     stk__slot *slot = NULL;
     pthread_mutex_lock(&loader->lock);
-    const bool over = loader->deliver_step >= loader->end_step;
-    const uint64_t epoch =
-        over ? loader->epochs : stk__stream_step(&loader->stream, loader->deliver_step).epoch;
-    stk_status status = over || epoch != loader->epoch ? STK_END : STK_OK;
+    uint64_t epoch;
+    stk_status status = at_epoch_end(loader, &epoch) ? STK_END : STK_OK;
     loader->epoch = epoch;
     const uint64_t start = stk__clock_ns();
     if (status == STK_OK) status = stk__pump_take(loader, &slot, deadline_ns, error);
@@ -418,12 +424,7 @@ stk_status stk_loader_seek(stk_loader *loader, const stk_loader_state *state, st
         return stk__fail(error, STK_ERROR_ARGUMENT, "stk_loader_seek needs a loader and a state");
     STK__TRY(check_state(loader, state, error));
     pthread_mutex_lock(&loader->lock);
-    stk_status status = STK_OK;
-    for (int i = 0; i < loader->slot_count && status == STK_OK; i++)
-        if (loader->slots[i].state == STK_SLOT_LENT)
-            status =
-                stk__fail(error, STK_ERROR_ARGUMENT, "a batch is still in use: release it before seeking");
-    if (status == STK_OK) status = stk__pump_pause(loader, error);
+    const stk_status status = stk__pump_pause(loader, error);
     if (status == STK_OK) {
         const bool at_end = stk__stream_steps(&loader->stream, state->position) == 0;
         stk__pump_rewind(loader, state->epoch + at_end, at_end ? 0 : state->position);

@@ -3,10 +3,12 @@
  * table. */
 #include "loader/loader_open.h"
 
+#include "core/nearest.h"
 #include "decode/limit_options.h"
 #include "source/layout_options.h"
 
 #include <stddef.h>
+#include <string.h>
 
 /* Switches and words are written as int (core/option.h), whatever enum a field has. */
 _Static_assert(sizeof(stk_switch) == sizeof(int) && sizeof(stk_part) == sizeof(int) &&
@@ -68,3 +70,31 @@ const stk__option_table stk__loader_options = {
     .count = sizeof options_table / sizeof options_table[0],
     .struct_bytes = sizeof(stk_loader_options),
 };
+
+static stk_status refuse_name(const char *name, stk_error *error)
+{
+    stk__nearest nearest = {.word = name, .strict = true};
+    for (size_t i = 0; i < stk__loader_options.count; i++)
+        stk__nearest_offer(&nearest, options_table[i].name);
+    stk__fail(error, STK_ERROR_CONFIG, "unknown key '%.80s' in section 'data'", name);
+    if (nearest.best) stk__error_hint(error, "did you mean '%s'?", nearest.best);
+    return STK_ERROR_CONFIG;
+}
+
+stk_status stk_loader_options_set(stk_loader_options *options, const char *name, const char *value,
+                                  stk_error *error)
+{
+    if (!options || !name || !value)
+        return stk__fail(error, STK_ERROR_ARGUMENT,
+                         "stk_loader_options_set needs options, a name and a value");
+    const stk__option *option = options_table, *end = option + stk__loader_options.count;
+    while (option < end && !stk__option_is_named(option, name, strlen(name)))
+        option++;
+    if (option == end) return refuse_name(name, error);
+    if (options->struct_size && option->offset >= options->struct_size)
+        return stk__fail(error, STK_ERROR_ARGUMENT,
+                         "stk_loader_options.struct_size leaves no room for data.%s", option->name);
+    const stk_status status = stk__option_parse(option, value, options, error);
+    if (status != STK_OK) stk__option_error_section(error, stk__loader_options.section);
+    return status;
+}

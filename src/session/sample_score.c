@@ -3,6 +3,8 @@
  * state; nothing is allocated. */
 #include "session/sample_score.h"
 
+#include "core/distance.h"
+
 #include <math.h>
 
 const stk__sample_score_info *stk__sample_score_describe(stk__task task)
@@ -106,7 +108,7 @@ static double score_points(const stk_batch *batch, const stk_tensor *prediction,
         double at[2];
         if (!(truth[2] > 0)) continue;
         stk__answer_point(prediction, i, k, picture, at);
-        sum += hypot(at[0] - truth[0], at[1] - truth[1]);
+        sum += stk__distance(at[0] - truth[0], at[1] - truth[1]);
         visible++;
     }
     return visible ? sum / visible : NAN;

@@ -41,6 +41,7 @@ VALUES = {
     "stk_ledger_sink": "take_entry",
     "stk_loader *": "f->loader",
     "stk_loader **": "&f->opened",
+    "stk_loader_options *": "&f->options",
     "stk_loader_state *": "&f->state",
     "stk_loader_stats *": "&f->stats",
     "stk_log_level": "STK_LOG_ERROR",

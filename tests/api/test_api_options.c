@@ -5,6 +5,8 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -100,6 +102,64 @@ static void what_is_not_there_is_refused(void **state)
     assert_null(info.name);
 }
 
+/* Each setting of the loader goes by its name into its own field, and what is wrong is named. */
+static void loader_options_are_set_by_name(void **state)
+{
+    (void)state;
+    stk_loader_options options = STK_LOADER_OPTIONS_INIT;
+    stk_error error = {0};
+    static const char *const pairs[][2] = {
+        {"root", "faces"},         {"workers", "0"},     {"batch_size", "16"},
+        {"limits.memory", "8G"},   {"shuffle", "false"}, {"image_size", "8x4"},
+        {"mean", "[0.5, 0, 0.5]"}, {"timeout", "500ms"}, {"axes", "nchw"},
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
+        assert_int_equal(stk_loader_options_set(&options, pairs[i][0], pairs[i][1], &error), STK_OK);
+    assert_string_equal(options.root, "faces");
+    assert_int_equal(options.num_workers, STK_WORKERS_NONE);
+    assert_int_equal(options.batch_size, 16);
+    assert_true(options.limit_memory_bytes == (uint64_t)8 << 30);
+    assert_int_equal(options.shuffle, STK_SWITCH_OFF);
+    assert_true(options.image_size[0] == 4 && options.image_size[1] == 8);
+    assert_true(options.mean[0] == 0.5 && options.mean[1] == 0 && options.mean[2] == 0.5);
+    assert_true(options.timeout_s == 0.5);
+    assert_int_equal(options.axes, STK_AXES_NCHW);
+    assert_int_equal(stk_loader_options_set(&options, "batchsize", "2", &error), STK_ERROR_CONFIG);
+    assert_string_equal(error.message, "unknown key 'batchsize' in section 'data'");
+    assert_string_equal(error.hint, "did you mean 'batch_size'?");
+    assert_int_equal(stk_loader_options_set(&options, "batch_size", "many", &error), STK_ERROR_CONFIG);
+    assert_non_null(strstr(error.message, "data.batch_size = 'many'"));
+    assert_int_equal(stk_loader_options_set(&options, "batch_size", "0", &error), STK_ERROR_CONFIG);
+    assert_int_equal(options.batch_size, 16);
+    options.struct_size = offsetof(stk_loader_options, seed);
+    assert_int_equal(stk_loader_options_set(&options, "seed", "1", &error), STK_ERROR_ARGUMENT);
+    assert_int_equal(options.seed, 0);
+}
+
+/* Every setting that the description of section data has. */
+static void every_loader_option_can_be_set(void **state)
+{
+    (void)state;
+    static const char *const values[] = {
+        [STK_OPTION_TEXT] = "x",     [STK_OPTION_INT] = "1",    [STK_OPTION_COUNT] = "1",
+        [STK_OPTION_NUMBER] = "0.5", [STK_OPTION_SWITCH] = "1", [STK_OPTION_BYTES] = "1",
+        [STK_OPTION_SECONDS] = "1",  [STK_OPTION_SIZE2] = "1",  [STK_OPTION_TRIPLE] = "0.5",
+    };
+    for (int i = 0; i < stk_option_count("data"); i++) {
+        const stk_option_info info = describe("data", i);
+        char word[64];
+        stk_loader_options options = STK_LOADER_OPTIONS_INIT, before = options;
+        const char *value = info.type == STK_OPTION_WORD ? word : values[info.type];
+        if (info.type == STK_OPTION_WORD) {
+            const char *second = strchr(info.choices, '|') + 1;
+            snprintf(word, sizeof word, "%.*s", (int)strcspn(second, "|="), second);
+        }
+        assert_non_null(value);
+        assert_int_equal(stk_loader_options_set(&options, info.name, value, NULL), STK_OK);
+        assert_memory_not_equal(&options, &before, sizeof options);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -107,6 +167,8 @@ int main(void)
         cmocka_unit_test(rows_are_what_the_tables_say),
         cmocka_unit_test(every_row_is_complete),
         cmocka_unit_test(what_is_not_there_is_refused),
+        cmocka_unit_test(loader_options_are_set_by_name),
+        cmocka_unit_test(every_loader_option_can_be_set),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -126,8 +126,6 @@ static void seek_inside_one_loader(void **state)
         if (i == 2) stk_loader_tell(loader, &middle);
         assert_int_equal(stk_loader_next(loader, &batch, NULL), STK_OK);
         memcpy(ids[i], batch->sample_ids.data, sizeof ids[i]);
-        if (i == 0)
-            assert_int_equal(stk_loader_seek(loader, &start, NULL), STK_ERROR_ARGUMENT); /* one is lent */
         stk_batch_release(batch);
     }
     for (int jump = 0; jump < 20; jump++) {
@@ -135,6 +133,42 @@ static void seek_inside_one_loader(void **state)
         assert_int_equal(stk_loader_next(loader, &batch, NULL), STK_OK);
         assert_memory_equal(batch->sample_ids.data, ids[jump % 2 ? 0 : 2], sizeof ids[0]);
         stk_batch_release(batch);
+    }
+    stk_loader_close(&loader);
+}
+
+/* Batches that the consumer keeps stay as they are, whatever is loaded after a jump. */
+static void lent_batches_stay_when_seeking(void **state)
+{
+    (void)state;
+    stk_loader *loader =
+        open_loader((stk_loader_options){.batch_size = 4, .num_workers = 3, .prefetch_factor = 1});
+    const int kept_count = (int)stk_loader_describe(loader)->slot_count - 1;
+    stk_batch *kept[8], *batch;
+    int64_t ids[8][4];
+    uint8_t pixel[8];
+    stk_loader_state start;
+    assert_in_range(kept_count, 2, 8);
+    stk_loader_tell(loader, &start);
+    for (int i = 0; i < kept_count; i++) {
+        assert_int_equal(stk_loader_next(loader, &kept[i], NULL), STK_OK);
+        memcpy(ids[i], kept[i]->sample_ids.data, sizeof ids[i]);
+        pixel[i] = kept[i]->arena[0];
+    }
+    for (int jump = 0; jump < 20; jump++) {
+        assert_int_equal(stk_loader_seek(loader, &start, NULL), STK_OK);
+        for (int i = 0; i < 3; i++) {
+            assert_int_equal(stk_loader_next(loader, &batch, NULL), STK_OK);
+            if (i < kept_count) assert_memory_equal(batch->sample_ids.data, ids[i], sizeof ids[i]);
+            for (int k = 0; k < kept_count; k++)
+                assert_ptr_not_equal(batch, kept[k]);
+            stk_batch_release(batch);
+        }
+    }
+    for (int i = 0; i < kept_count; i++) {
+        assert_memory_equal(kept[i]->sample_ids.data, ids[i], sizeof ids[i]);
+        assert_int_equal(kept[i]->arena[0], pixel[i]);
+        stk_batch_release(kept[i]);
     }
     stk_loader_close(&loader);
 }
@@ -296,6 +330,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cut_stream_is_the_uncut_stream),
         cmocka_unit_test(seek_inside_one_loader),
+        cmocka_unit_test(lent_batches_stay_when_seeking),
         cmocka_unit_test(foreign_states_are_refused),
         cmocka_unit_test(states_of_other_parts_are_refused),
         cmocka_unit_test(more_steps_than_can_be_counted_do_not_end),

@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "loader/loader_open.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -56,24 +57,35 @@ static void count_entry(void *context, const stk_ledger_entry *entry)
     atomic_fetch_add(&told, 1);
 }
 
-static void bad_samples_of_an_unfinished_batch_are_not_told(void **state)
+static stk__source source;
+
+static stk_loader *open_gated(void)
 {
-    (void)state;
     static const stk__source_ops ops = {
         .name = "gated", .facts = gated_facts, .key = number_key, .where = number_where};
-    stk__source source = {.ops = &ops, .info = {.layout = "gated", .count = COUNT}};
+    source = (stk__source){.ops = &ops, .info = {.layout = "gated", .count = COUNT}};
     const stk_loader_options options = {.batch_size = COUNT,
                                         .num_workers = 2,
                                         .epochs = 1,
                                         .order = "sequential",
                                         .on_bad_sample = STK_BAD_SKIP};
     stk_loader *loader;
-    stk_batch *batch;
     stk_error error;
-    pthread_t thread;
+    atomic_store(&gate_open, false);
+    atomic_store(&bad_so_far, 0);
     assert_int_equal(
         stk__loader_open(&loader, &(stk__loader_setup){.options = &options, .source = &source}, &error),
         STK_OK);
+    return loader;
+}
+
+static void bad_samples_of_an_unfinished_batch_are_not_told(void **state)
+{
+    (void)state;
+    stk_loader *loader = open_gated();
+    stk_batch *batch;
+    stk_error error;
+    pthread_t thread;
     stk_loader_set_ledger(loader, count_entry, NULL);
     while (atomic_load(&bad_so_far) < LAST)
         usleep(1000);
@@ -90,6 +102,8 @@ static void bad_samples_of_an_unfinished_batch_are_not_told(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(bad_samples_of_an_unfinished_batch_are_not_told)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bad_samples_of_an_unfinished_batch_are_not_told),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,44 +39,7 @@ wanted=" ${*:-test demo ci} "
 tree=$(cd "$(dirname "$0")/../.." && pwd)
 logs="$tree/build/bare_root"
 mkdir -p "$logs"
-. /etc/os-release
-
-# "URI release component settings-file:entry" of each package index of apt, whatever the form of its settings
-indexes=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT) $(SOURCESENTRY)' 'Identifier: Packages')
-own=$(awk -v release="${VERSION_CODENAME-}" '$2 == release && $3 == "main"' <<<"$indexes" | head -n 1)
-read -r mirror release _ entry <<<"$own" || true
-[ -n "${mirror-}" ] || skip "apt's settings name no mirror of ${VERSION_CODENAME-this release}"
-components=$(awk -v m="$mirror" -v r="$release" '$1 == m && $2 == r { print $3 }' <<<"$indexes" | sort -u)
-keyring=$(grep -i 'signed-by' "${entry%:*}" | grep -o '/[^] ,]*\.gpg' | head -n 1 || true)
-
-proxy_of() { # http or https, as apt has it
-    apt-config shell value "Acquire::$1::Proxy" | sed -n "s/^value='\(.*\)'$/\1/p" | grep -v DIRECT || true
-}
-for scheme in http https; do
-    proxy=$(proxy_of $scheme)
-    if [ -n "$proxy" ]; then export "${scheme}_proxy=$proxy"; fi
-done
-
-copy_in() { # FILE OR FOLDER...: to the same place below $folder/bare
-    local path
-    for path; do
-        [ -e "$path" ] || continue
-        mkdir -p "$folder/bare/$(dirname "$path")"
-        cp -aLT "$path" "$folder/bare/$path"
-    done
-}
-
-make_bare() {
-    debootstrap --variant=minbase --include=make ${keyring:+"--keyring=$keyring"} \
-        "$release" "$folder/bare" "$mirror" >"$folder/debootstrap.log" 2>&1 ||
-        { tail -n 5 "$folder/debootstrap.log"; return 1; }
-    echo "deb ${keyring:+[signed-by=$keyring] }$mirror $release" $components >"$folder/bare/etc/apt/sources.list"
-    # How this machine reaches its mirror: proxies, certificates, timeouts; and the files these settings name.
-    apt-config dump | grep '^Acquire::' | grep -v '::cdrom' >"$folder/bare/etc/apt/apt.conf.d/90machine"
-    if [ -n "${PIP_CERT-}" ]; then cp -L "$PIP_CERT" "$folder/bare/etc/machine.crt"; fi # where no package puts its own
-    copy_in $keyring /etc/resolv.conf /etc/hosts /etc/ssl/certs /etc/apt/trusted.gpg.d \
-        $(sed -n 's/.* "\(\/[^"]*[^"/]\)";$/\1/p' "$folder/bare/etc/apt/apt.conf.d/90machine")
-}
+. "$(dirname "$0")/bare_debian"
 
 run_in_bare() { # NAME with|without COMMAND: in a fresh clone in a fresh copy of the bare root
     local root="$folder/root" log="$logs/$1.log" start=$SECONDS status=0
@@ -99,7 +62,8 @@ run_in_bare() { # NAME with|without COMMAND: in a fresh clone in a fresh copy of
     return $status
 }
 
-make_bare
+make_bare make
+reach_mirror
 while read -r name sys command; do
     case "$wanted" in *" $name "*) run_in_bare "$name" "$sys" "$command" ;; esac
 done <<<"$rows"

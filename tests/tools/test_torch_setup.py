@@ -13,7 +13,8 @@ class TorchSetup(unittest.TestCase):
     """With a made-up Python, df and tools/setup. `pip` fails where there is a file `refused`; a file `broken`
     makes a library that cannot be opened."""
 
-    PINS = "numpy numpy==1\ntorch torch==2.50.1\ntorch filelock==1\ntorch nvidia-cuda-runtime==7\ntorch nvidia-cuda-cupti==8\n"
+    PINS = ("numpy numpy==1\ntorch torch==2.50.1\ntorch filelock==1\ntorch nvidia-cuda-runtime==7\ntorch nvidia-cuda-cupti==8\n"
+            "torch nvidia-cublas==3\ntorch sympy==9\n")
 
     def write(self, name, text):
         path = self.tree / name
@@ -30,13 +31,14 @@ class TorchSetup(unittest.TestCase):
             case "$*" in
             "-m venv "*) mkdir -p "$3/bin" && cp {self.tree}/bin/pip "$3/bin/pip" && cp {self.tree}/bin/python3 "$3/bin/python3" ;;
             "-c import ctypes"*) test ! -e {self.tree}/broken ;;
+            "-m pip "*) shift 2 && "${{0%/python3}}/pip" "$@" ;;
             esac
             """)
         pip = self.write("bin/pip", f"""#!/bin/sh
             echo "pip $@" >> {self.tree}/calls
             test ! -e {self.tree}/refused || {{ echo 'ERROR: no network' >&2; exit 1; }}
             lib="${{0%/bin/pip}}/lib/python3.11/site-packages/torch/lib"
-            mkdir -p "$lib" && touch "$lib/libtorch_cpu.so"
+            mkdir -p "$lib" && touch "$lib/libtorch_cpu.so" "$lib/../../sympy"
             """)
         df = self.write("bin/df", f"""#!/bin/sh
             printf 'Filesystem 1M-blocks Used Available\n/dev/x 9 9 %s\n' "$(cat {self.tree}/free)"
@@ -70,10 +72,23 @@ class TorchSetup(unittest.TestCase):
         self.assertEqual(folder, f"{self.cache}/torch-2.50.1/lib/python3.11/site-packages/torch/lib")
         self.assertIn("installing PyTorch 2.50.1", said)
         calls = (self.tree / "calls").read_text()
-        self.assertIn("--no-deps torch==2.50.1 nvidia-cuda-runtime==7 nvidia-cuda-cupti==8\n", calls)
+        self.assertIn("--no-deps torch==2.50.1 filelock==1 nvidia-cuda-runtime==7 nvidia-cuda-cupti==8 sympy==9\n", calls)
         self.assertEqual([path.name for path in self.cache.iterdir()], ["torch-2.50.1"])
         self.assertEqual(self.run_torch(), (folder, ""))
         self.assertEqual((self.tree / "calls").read_text(), calls)
+
+    def test_one_of_before_is_completed(self):
+        folder, _ = self.run_torch()
+        needed = pathlib.Path(folder).parent.parent / "sympy"
+        needed.unlink()
+        self.assertEqual(self.run_torch(), (folder, ""))
+        self.assertTrue(needed.exists())
+        self.assertTrue((self.tree / "calls").read_text().endswith("--no-deps filelock==1 sympy==9\n"))
+        needed.unlink()
+        self.write("refused", "")
+        found, said = self.run_torch()
+        self.assertEqual(found, folder)
+        self.assertIn("could not be installed; the tests that import torch", said)
 
     def test_what_is_there_is_taken(self):
         peers = self.cache / "peers-3.11-1"

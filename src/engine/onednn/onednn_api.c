@@ -4,6 +4,8 @@
  * has. */
 #include "engine/onednn/onednn_api.h"
 
+#include "engine/onednn/onednn_beside.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -95,21 +97,31 @@ static stk_status open_named(const char *path, stk__onednn_api *api, stk_error *
     return status;
 }
 
-/* The newest versions come last: they are opened only to report that they are unsupported. */
+/* What pip installed. A wheel carries OpenMP's library, for machines that have none: oneDNN takes the one
+ * that is loaded. */
+static void *open_beside(void)
+{
+    if (!dlopen("libgomp.so.1", RTLD_NOW | RTLD_LOCAL)) stk__onednn_open_beside("libgomp.so.1");
+    return stk__onednn_open_beside("libdnnl.so.2");
+}
+
+/* By the loader's path, then in the Python environment that we are part of. The newest versions come last:
+ * they are opened only to report that they are unsupported. */
 static stk_status open_found(stk__onednn_api *api, stk_error *error)
 {
-    static const char *const files[] = {"libdnnl.so.2", "libdnnl.so.3", "libdnnl.so"};
+    static const char *const files[] = {"libdnnl.so.2", NULL, "libdnnl.so.3", "libdnnl.so"};
     stk_status status = STK_OK;
     bool found = false;
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-        void *library = dlopen(files[i], RTLD_NOW | RTLD_LOCAL);
+        void *library = files[i] ? dlopen(files[i], RTLD_NOW | RTLD_LOCAL) : open_beside();
         if (!library) continue;
         found = true;
         status = take_calls(library, api, error);
         if (status == STK_OK) return STK_OK;
     }
     if (!found) status = stk__fail(error, STK_ERROR_UNSUPPORTED, "oneDNN (libdnnl.so.2) not found");
-    stk__error_hint(error, "install oneDNN 2.x (Debian: libdnnl2), or set its path in " VARIABLE);
+    stk__error_hint(error, "install oneDNN 2.x (Debian: libdnnl2; Python: pip install "
+                           "onednn-cpu-gomp==2022.2.1), or set its path in " VARIABLE);
     return status;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Loss and metric of points by heat maps with offsets (op.h, image_size): one item of the pool is the map of
  * one point of one sample. */
+#include "core/distance.h"
 #include "engine/onednn/onednn_exp.h"
 #include "engine/onednn/onednn_targets.h"
 
@@ -147,7 +148,7 @@ static void measure_points(void *context, int64_t first, int64_t last, int worke
         const double x = ((double)(cell % w) + 0.5 + (double)offset[0]) * cell_px(run->spec, 1);
         const double y = ((double)(cell / w) + 0.5 + (double)offset[1]) * cell_px(run->spec, 0);
         run->sums[item] =
-            find_coord(run, item).cell < 0 ? -1 : hypot(x - (double)point[0], y - (double)point[1]);
+            find_coord(run, item).cell < 0 ? -1 : stk__distance(x - (double)point[0], y - (double)point[1]);
     }
 }
 

@@ -2,6 +2,8 @@
 /* Points by heat maps with offsets (op.h, image_size): loss and metric. */
 #include "engine/reference/reference.h"
 
+#include "core/distance.h"
+
 #include <math.h>
 
 double stk__reference_smooth_l1(double error)
@@ -124,7 +126,7 @@ static double point_distance(const stk__op_spec *spec, const maps *m, const floa
     const float *offset = m->offset + best * m->stride;
     const double x = ((double)(best % map_w) + 0.5 + offset[0]) * cell_px(spec, 1);
     const double y = ((double)(best / map_w) + 0.5 + offset[1]) * cell_px(spec, 0);
-    return hypot(x - point[0], y - point[1]);
+    return stk__distance(x - point[0], y - point[1]);
 }
 
 static void point_error_forward(const stk__op *op, const stk__op_io *io)

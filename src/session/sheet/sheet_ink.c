@@ -2,6 +2,7 @@
 /* Everything is set pixel by pixel: sheets are small and written once. No state. */
 #include "session/sheet/sheet_ink.h"
 
+#include "core/distance.h"
 #include "image/bitmap_font.h"
 
 #include <math.h>
@@ -46,10 +47,10 @@ void stk__ink_line(stk__pixels picture, const double from[2], const double to[2]
 static double distance(stk__sheet_symbol symbol, double x, double y, double size)
 {
     const double arm = ARM_PX * size;
-    if (symbol == STK_SYMBOL_RING) return fabs(hypot(x, y) - RING_PX * size);
+    if (symbol == STK_SYMBOL_RING) return fabs(stk__distance(x, y) - RING_PX * size);
     const double along = fabs(x) > fabs(y) ? fabs(x) : fabs(y),
                  across = fabs(x) > fabs(y) ? fabs(y) : fabs(x);
-    return along > arm ? hypot(along - arm, across) : across;
+    return along > arm ? stk__distance(along - arm, across) : across;
 }
 
 void stk__ink_point(stk__pixels picture, double x, double y, stk__sheet_symbol symbol, const uint8_t rgb[3])

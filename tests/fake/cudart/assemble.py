@@ -5,7 +5,8 @@
 FOLDER is the build folder of tests/fake: it has the fake driver and, in cudart/, the archives of the stand-ins. Libraries are put together in
 FOLDER/cudart/dry-…, once for each PyTorch: links to PyTorch's own, and one stand-in for each library of NVIDIA's that they need, with the names and the
 symbol versions that they want. What nobody has written is refused when it is called. LINEs are for the fake driver (tests/fake/cuda/fake_cuda.h).
---print shows the variables instead. Status 77: there is no PyTorch with CUDA here."""
+--python, as the first word: Python imports
+that PyTorch as torch. --print shows the variables instead. Status 77: there is no PyTorch with CUDA here."""
 import hashlib
 import mmap
 import os
@@ -14,14 +15,15 @@ import shutil
 import struct
 import subprocess
 import sys
+import sysconfig
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "torch"))
 import on_fake_gpu  # noqa: E402
 
-# PyTorch's libraries that a program may open; those that only Python does are left out.
+# PyTorch's libraries that a program may open; the last two are Python's.
 TORCH = ["libc10.so", "libc10_cuda.so", "libcaffe2_nvrtc.so", "libtorch.so", "libtorch_cpu.so", "libtorch_cuda.so", "libtorch_cuda_linalg.so",
-         "libtorch_nvshmem.so"]
+         "libtorch_nvshmem.so", "libtorch_python.so", "libtorch_global_deps.so"]
 # Stem of a library: its archive, and the code that calls of it give which nobody has written (its "not supported").
 STAND_INS = {"cudart": ("libdry_cudart.a", 801), "cublas": ("libdry_cublas.a", 15), "cublasLt": ("libdry_cublaslt.a", 15),
              "cudnn": ("libdry_cudnn.a", 3000), "cuda": ("libdry_driver.a", 801)}
@@ -114,6 +116,13 @@ def defined_in(archive):
     return {line.split()[2] for line in done.stdout.splitlines() if len(line.split()) == 3}
 
 
+def beside(real):
+    """What Python's package torch imports from the folder that it is in."""
+    site = pathlib.Path(real).parent.parent
+    names = ("torchgen", "functorch", "typing_extensions.py", "sympy", "mpmath", "networkx", "jinja2", "markupsafe", "fsspec", "filelock")
+    return [site / name for name in names if (site / name).exists()]
+
+
 class Assembly:
     """One folder of libraries: site/torch/lib with links to PyTorch's, site/nvidia/…/lib with stand-ins, where PyTorch's look for NVIDIA's."""
 
@@ -132,6 +141,11 @@ class Assembly:
         for file in self.real.iterdir():
             if ".so" in file.name:
                 (self.torch / file.name).symlink_to(file)
+        for file in self.real.parent.iterdir():  # for Python: site/torch is a package
+            if file.name != "lib":
+                (self.torch.parent / file.name).symlink_to(file)
+        for file in beside(self.real):
+            (self.torch.parent.parent / file.name).symlink_to(file)
         needs = needs_of(self.real)
         runtime = next((library for library in needs if stem_of(library) == "cudart"), None)
         for library in sorted(needs, key=lambda name: name != runtime):  # the runtime first: others count by it
@@ -157,7 +171,7 @@ class Assembly:
 def assembled(real, folder):
     """Folder that has it, made now if it is not there."""
     archives = pathlib.Path(folder) / "cudart"
-    parts = [pathlib.Path(__file__), pathlib.Path(real) / "libtorch_cuda.so", *(archives / archive for archive, _ in STAND_INS.values())]
+    parts = [pathlib.Path(__file__), pathlib.Path(real) / "libtorch_cuda.so", *beside(real), *(archives / archive for archive, _ in STAND_INS.values())]
     state = "".join(f"{part.resolve()} {part.stat().st_mtime_ns} {part.stat().st_size}\n" for part in parts)
     out = archives / ("dry-" + hashlib.sha256(state.encode()).hexdigest()[:12])
     if not out.exists():
@@ -190,15 +204,30 @@ def environment(folder, script="late 0\ngpus 2\n", **more):
                 STOKER_DRY_LIBRARY=str(runtime), **more)
 
 
+def python_environment(folder, script="late 0\ngpus 2\n", **more):
+    """The same with a package torch that Python can import; None: there is none, or of another Python."""
+    variables = environment(folder, script, **more)
+    if not variables:
+        return None
+    site = pathlib.Path(variables["STOKER_TORCH"]).parent.parent
+    suffix = sysconfig.get_config_var("EXT_SUFFIX")
+    if not (site / "torch" / f"_C{suffix}").exists() or not (site / "sympy").exists():
+        return None
+    paths = [str(site), *filter(None, [variables.get("PYTHONPATH")])]
+    return dict(variables, PYTHONPATH=os.pathsep.join(paths))
+
+
 def main():
     words = sys.argv[2:]
+    of_python = words[0] == "--python"
+    words = words[of_python:]
     script = "late 0\ngpus 2\n"
     if words[0] == "--script":
         script = words[1].replace(";", "\n") + "\n"
         words = words[2:]
-    variables = environment(os.path.abspath(sys.argv[1]), script)
+    variables = (python_environment if of_python else environment)(os.path.abspath(sys.argv[1]), script)
     if not variables:
-        print("skipped: there is no PyTorch with CUDA")
+        print("skipped: there is no PyTorch with CUDA" + (" that this Python can import" if of_python else ""))
         return 77
     if words[0] == "--print":
         print("\n".join(f"export {name}={variables[name]}" for name in sorted(variables) if variables[name] != os.environ.get(name)))

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+# Written by tools/make_python_docs from tools/python_stubs.pyi and the option tables.
+import os
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any, Literal, TextIO
+
+__version__: str
+
+class Error(Exception):
+    message: str
+    place: str
+    hint: str
+    damage: str
+    def __init__(self, message: str, place: str = "", hint: str = "", damage: str = "") -> None: ...
+
+class ArgumentError(Error, ValueError): ...
+class ConfigError(Error, ValueError): ...
+class OutOfMemoryError(Error, MemoryError): ...
+class ThreadError(Error, RuntimeError): ...
+class FileError(Error): ...
+class DataError(Error, ValueError): ...
+class SampleError(Error, ValueError): ...
+class LoadTimeoutError(Error): ...
+class InterruptedLoadError(Error): ...
+class StateError(Error, ValueError): ...
+class UnsupportedError(Error, NotImplementedError): ...
+class StaleIteratorError(Error, RuntimeError): ...
+
+# Arrays are torch.Tensor or numpy.ndarray, by what is imported.
+class Batch(tuple[Any, ...]):
+    epoch: int
+    position: int
+    @property
+    def ids(self) -> Any: ...
+    @property
+    def weights(self) -> Any: ...
+
+class Loader:
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        *,
+        batch_size: int | None = ...,
+        num_workers: int | str | None = ...,
+        shuffle: bool | None = ...,
+        drop_last: bool | None = ...,
+        pin_memory: bool | None = ...,
+        prefetch_factor: int | None = ...,
+        augment: str | dict[str, Any] | None = ...,
+        device: Any = ...,
+        val_root: str | os.PathLike[str] | None = ...,
+        part: Literal["train", "val", "all", "test"] | None = ...,
+        columns: str | os.PathLike[str] | dict[str, str] | None = ...,
+        layout: Literal["auto", "classes", "pairs", "images", "list", "parts"] | None = ...,
+        images: str | os.PathLike[str] | None = ...,
+        masks: str | os.PathLike[str] | None = ...,
+        mask_suffix: str | os.PathLike[str] | None = ...,
+        mask_prefix: str | os.PathLike[str] | None = ...,
+        train_list: str | os.PathLike[str] | None = ...,
+        val_list: str | os.PathLike[str] | None = ...,
+        test_list: str | os.PathLike[str] | None = ...,
+        val_split: float | None = ...,
+        split_seed: int | None = ...,
+        limit: int | None = ...,
+        image_size: int | tuple[int, int] | list[int] | None = ...,
+        channels: int | None = ...,
+        num_classes: int | None = ...,
+        mask_map: str | os.PathLike[str] | dict[int, int] | None = ...,
+        mask_colors: str | os.PathLike[str] | dict[str, int] | None = ...,
+        mask_frame: Literal["auto", "stored", "upright"] | None = ...,
+        flip_pairs: str | os.PathLike[str] | dict[Any, Any] | None = ...,
+        jpeg: Literal["exact", "fast"] | None = ...,
+        exif: bool | None = ...,
+        dtype: Literal["auto", "u8", "uint8", "f32", "float32", "f16", "float16", "bf16", "bfloat16"] | Any | None = ...,
+        axes: Literal["nhwc", "nchw"] | None = ...,
+        mask_dtype: Literal["u8", "uint8", "i64", "int64"] | Any | None = ...,
+        mean: float | tuple[float, float, float] | list[float] | None = ...,
+        std: float | tuple[float, float, float] | list[float] | None = ...,
+        sequence_length: int | None = ...,
+        cache: str | os.PathLike[str] | int | None = ...,
+        persistent_workers: bool | None = ...,
+        order: str | os.PathLike[str] | None = ...,
+        seed: int | None = ...,
+        on_bad_sample: Literal["fail", "replace", "skip"] | None = ...,
+        timeout: float | str | None = ...,
+        rank: int | None = ...,
+        ranks: int | None = ...,
+        limits_bytes: int | str | None = ...,
+        limits_pixels: int | str | None = ...,
+        limits_scans: int | None = ...,
+        limits_warnings: int | None = ...,
+        limits_time: float | str | None = ...,
+        limits_memory: int | str | None = ...,
+    ) -> None: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Batch]: ...
+    def set_epoch(self, epoch: int) -> None: ...
+    def state_dict(self) -> dict[str, Any]: ...
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None: ...
+    @property
+    def info(self) -> dict[str, Any]: ...
+    @property
+    def effects(self) -> list[dict[str, str]]: ...
+    @property
+    def bad_samples(self) -> list[dict[str, Any]]: ...
+    def stats(self) -> dict[str, Any]: ...
+    def sample(self, id: int) -> tuple[str, str]: ...
+    @property
+    def batch_size(self) -> int: ...
+    @property
+    def num_workers(self) -> int: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Loader: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+class Monitor:
+    frame: dict[str, Any] | None
+    def __init__(
+        self,
+        *,
+        interval: float = 1.0,
+        gpus: str | None = None,
+        record: str | os.PathLike[str] | None = None,
+        replay: str | os.PathLike[str] | None = None,
+        demo: bool = False,
+    ) -> None: ...
+    def start(self) -> Monitor: ...
+    def stop(self) -> None: ...
+    def summary(self) -> dict[str, Any]: ...
+    def __enter__(self) -> Monitor: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+def gpu_utilization(seconds: float = 0.2) -> list[float | None]: ...
+def print_gpu_status(phase: str = "", *, seconds: float = 0.2, file: TextIO | None = None) -> None: ...

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Keywords as settings: which names there are, and values as the texts that people write in files."""
+import os
+
+from . import _stoker
+from ._errors import Error
+
+# What DataLoader takes and Stoker does not, and what to use for it.
+_OF_DATALOADER = {
+    "dataset": "pass the path of the data set as the first argument",
+    "sampler": "use shuffle, order and seed",
+    "batch_sampler": "use batch_size, shuffle, order and seed",
+    "collate_fn": "batches are arrays already; change them in the loop",
+    "worker_init_fn": "workers are threads of the library and run no Python",
+    "multiprocessing_context": "workers are threads, there are no processes",
+    "generator": "use seed",
+    "pin_memory_device": "use device='cuda:N'",
+    "transform": "use augment",
+    "in_order": "batches always come in order",
+}
+
+
+def rows(section):
+    """{keyword: description} of a section of settings."""
+    if section not in _known:
+        _known[section] = {row["name"].replace(".", "_"): row for row in _stoker.settings(section)}
+    return _known[section]
+
+
+_known = {}
+
+
+def refuse_keyword(function, name, others=()):
+    """Raises the TypeError for a keyword that is not there."""
+    import difflib
+
+    text = f"{function}() got an unexpected keyword argument '{name}'"
+    if name in _OF_DATALOADER:
+        raise TypeError(f"{text}: {_OF_DATALOADER[name]}")
+    names = [*rows("data"), *others]
+    if name in rows("augment"):
+        raise TypeError(f"{text}: pass it as augment={{'{name}': …}}")
+    near = difflib.get_close_matches(name, names, 1, 0.6)
+    if near:
+        raise TypeError(f"{text}; did you mean '{near[0]}'?")
+    raise TypeError(f"{text}; `stoker load --help` lists the settings of section data")
+
+
+def _number_text(name, value):
+    if hasattr(value, "__index__"):
+        return str(value.__index__())
+    if hasattr(value, "__float__"):
+        return repr(float(value))
+    raise TypeError(f"{name} cannot be {value!r} ({type(value).__name__})")
+
+
+def text_of(name, value):
+    """The value of a setting as it stands in a file: bytes, because paths may be any."""
+    if isinstance(value, bool):
+        return b"true" if value else b"false"
+    if isinstance(value, (str, bytes, os.PathLike)):
+        return os.fsencode(value)
+    if isinstance(value, (list, tuple)):
+        return b"[" + b", ".join(text_of(name, item) for item in value) + b"]"
+    if isinstance(value, dict):
+        return b",".join(text_of(name, key) + b":" + text_of(name, item) for key, item in value.items())
+    if name in ("dtype", "mask_dtype"):  # torch.float16, numpy.uint8, numpy.dtype("uint8")
+        word = getattr(value, "name", None) or getattr(value, "__name__", None) or str(value)
+        return word.removeprefix("torch.").encode()
+    return _number_text(name, value).encode()
+
+
+def pairs_of(function, section, keywords, others=()):
+    """Keywords as [(name, text)] of bytes; None is left out: the default."""
+    known, pairs = rows(section), []
+    for name, value in keywords.items():
+        row = known.get(name)
+        if row is None:
+            row = next((row for row in known.values() if name in (row["aliases"] or "").split()), None)
+        if row is None:
+            refuse_keyword(function, name, others)
+        if value is not None:
+            text = text_of(name, value)
+            if b"\0" in text:
+                raise ValueError(f"{name} has a zero byte in it")
+            pairs.append((row["name"].encode(), text))
+    return pairs
+
+
+def augment_text(augment):
+    """augment= as the library takes it: a preset's name, or the section as YAML in one line."""
+    if augment is None or isinstance(augment, str):
+        return augment
+    if isinstance(augment, dict):
+        import json
+
+        known = rows("augment")
+        for name in augment:
+            if name != "preset" and name not in known and name.replace(".", "_") not in known:
+                _refuse_augment(name, known)
+        return json.dumps(augment, ensure_ascii=False)[1:-1] if augment else None
+    raise TypeError(f"augment is a preset such as 'strong' or a dict of settings, not {type(augment).__name__}")
+
+
+def _refuse_augment(name, known):
+    import difflib
+
+    near = difflib.get_close_matches(str(name), known, 1, 0.6)
+    hint = f"; did you mean '{near[0]}'?" if near else ""
+    raise TypeError(f"augment has no setting '{name}'{hint}")
+
+
+__all__ = ["Error", "augment_text", "pairs_of", "rows", "text_of"]
