@@ -80,6 +80,37 @@ static void training_stops_after_so_many_steps(void **state)
     assert_int_equal(stk_trainer_close(&trainer), 0);
 }
 
+/* The program takes up a run of a trainer's, and a trainer the program's: the same weights in the end. */
+static void runs_go_from_one_to_the_other(void **state)
+{
+    (void)state;
+    given g;
+    char path[512], command[2048];
+    stk_error error = {0};
+    stk_trainer_progress now = STK_TRAINER_PROGRESS_INIT;
+    stk_trainer_options *options = given_with(&g, NULL);
+    options->run = run_path(path, "both");
+    options->stop_after = 4;
+    stk_trainer *trainer = open_trainer(options);
+    must(stk_trainer_train(trainer, &error), &error);
+    assert_int_equal(stk_trainer_close(&trainer), 0);
+    snprintf(command, sizeof command, "'%s' train -q --run '%s' --resume --stop-after 3 > /dev/null", program,
+             path);
+    assert_int_equal(system(command), 0);
+    *options = STK_TRAINER_OPTIONS_INIT;
+    options->run = path;
+    options->resume = true;
+    trainer = open_trainer(options);
+    assert_int_equal(stk_trainer_describe(trainer)->resumed_step, 7);
+    must(stk_trainer_train(trainer, &error), &error);
+    must(stk_trainer_get_progress(trainer, &now, &error), &error);
+    assert_int_equal(now.step, EPOCHS * STEPS);
+    snprintf(command, sizeof command, "cmp '%s/model.safetensors' '%s/checkpoints/%s/model.safetensors'",
+             now.checkpoint, program_run(), strrchr(now.checkpoint, '/') + 1);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(stk_trainer_close(&trainer), 0);
+}
+
 typedef struct heard {
     int count;
     char path[300];
@@ -175,6 +206,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(settings_come_in_layers),
         cmocka_unit_test(training_stops_after_so_many_steps),
+        cmocka_unit_test(runs_go_from_one_to_the_other),
         cmocka_unit_test(corrupt_samples_are_told),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
