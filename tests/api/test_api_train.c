@@ -2,13 +2,15 @@
 /* The public trainer, on the engine that is named: its weights are those of `stoker train`, bit for bit; step
  * by step, interrupted from another thread, resumed, two at once.
  *
- *     test_api_train STOKER ENGINE */
+ *     test_api_train STOKER ENGINE [DEVICE] */
 #include "train_helpers.h"
 
 #include <dirent.h>
 #include <math.h>
 #include <pthread.h>
 #include <sys/stat.h>
+
+static const char *device = "cpu"; /* where it is to train */
 
 /* --- files of a run ----------------------------------------------------------------------------------------
  */
@@ -146,7 +148,7 @@ static void check_description(const stk_trainer *trainer, const char *run)
     assert_string_equal(info->run, run);
     assert_string_equal(info->task, "classification");
     assert_string_equal(info->engine, engine);
-    assert_string_equal(info->device, "cpu");
+    assert_string_equal(info->device, device);
     assert_int_equal(info->threads, 1);
     assert_true(info->parameter_count > 0 && info->planned_bytes > info->parameter_count);
     assert_int_equal(info->sample_count + info->val_sample_count, SAMPLES);
@@ -475,7 +477,8 @@ static void one_thread_trains_two(void **state)
 
 int main(int argc, char **argv)
 {
-    if (argc != 3) return 2;
+    if (argc < 3) return 2;
+    if (argc > 3) device = argv[3];
     program = argv[1];
     engine = argv[2];
     if (!has_engine()) return 77; /* skipped */
