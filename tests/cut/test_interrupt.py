@@ -11,7 +11,7 @@ import unittest
 import cut
 
 TIMES = int(os.environ.get("CUT_TIMES", 20 if cut.SANITIZED else 100))
-STATE_KEYS = {"schema", "fingerprint", "sample_count", "seed", "order", "part", "epoch", "position", "digest"}
+STATE_KEYS = {"schema", "fingerprint", "sample_count", "seed", "order", "part", "epoch", "position", "digest", "rules"}
 ENDLESS = ["load", "data", "--epochs", 100000, "batch_size=4"]
 KEEPING = ["--state", "out/state", "--ledger", "out/ledger"]
 
