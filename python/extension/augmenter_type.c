@@ -156,6 +156,7 @@ static bool borrow_ids(augment_call *call, PyObject *ids)
 {
     if (!stk__borrow(&call->ids, ids, "ids", false)) return false;
     const stk_tensor *tensor = &call->ids.tensor;
+    if (tensor->dtype == STK_DTYPE_NONE) return true; /* None: 0, 1, … */
     if (tensor->dtype == STK_DTYPE_I64 && tensor->ndim == 1 && tensor->shape[0] == call->io.count &&
         (tensor->strides[0] == 1 || call->io.count == 1)) {
         call->io.ids = tensor->data;

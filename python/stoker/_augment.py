@@ -25,7 +25,7 @@ def _is_tensor(array):
 
 
 def _dtype_name(array):
-    return str(array.dtype).removeprefix("torch.")
+    return str(getattr(array, "dtype", "")).removeprefix("torch.")
 
 
 def _shape_of(name, array, axes):
@@ -53,13 +53,17 @@ class _Batch:
 
     def __init__(self, images, planar):
         self.listed = isinstance(images, (list, tuple))
-        self.count = len(images) if hasattr(images, "__len__") and getattr(images, "shape", True) != () else 1
+        axes = ("c", "h", "w") if planar else ("h", "w", "c")
+        first = images
+        if self.listed:
+            first = images[0] if images else None
+            shape = (len(images), *_shape_of("images[0]", first, axes)) if images else (0,)
+        else:
+            shape = _shape_of("images", images, ("n", *axes))
+        self.count, *shape = shape
         if self.count == 0:
             raise ArgumentError("images is an empty batch", hint="leave out batches without samples")
-        first = images[0] if self.listed else images
-        axes = ("c", "h", "w") if planar else ("h", "w", "c")
-        shape = _shape_of("images[0]" if self.listed else "images", first, axes if self.listed else ("n", *axes))[-3:]
-        self.channels, self.height, self.width = shape if planar else (shape[2], *shape[:2])
+        self.channels, self.height, self.width = shape if planar else (shape[2], shape[0], shape[1])
         self.bytes = all(_dtype_name(image) == "uint8" for image in (images if self.listed else [images]))
         self.torch = torch_now() if _is_tensor(first) else None
         self.channels_last = planar and not self.listed and self.channels > 1 and self._steps(images)[1] == 1
@@ -257,6 +261,10 @@ class Augment:
         """Options that are in effect other than asked for, or were left to Stoker: a list of dicts with name, requested, in_effect
         and why."""
         rows = [dict(zip(("name", "requested", "in_effect", "why"), row)) for row in self._effects]
+        if self._alone:
+            rows = [row for row in rows if row["name"] != "threads"]
+            rows.append({"name": "threads", "requested": str(self._threads or ""), "in_effect": "1",
+                         "why": "this process was forked, and the pool's threads are not here"})
         return [row for row in rows if row["name"] != "dtype"]  # by the images
 
     def __repr__(self):
