@@ -5,6 +5,7 @@ import gc
 import multiprocessing
 import os
 import pickle
+import sys
 import threading
 import unittest
 
@@ -139,6 +140,26 @@ class Results(python_case.Case):
         self.equal(result, images)
         result[:] = 0
         self.equal(augment(images), make_images())
+
+    def test_sources_are_given_back(self):
+        images, masks, points = make_images(), make_masks(), numpy.zeros((4, 2, 3), numpy.float32)
+        augment, one, wrong = stoker.Augment("minimal"), make_images(1)[0], masks.astype(numpy.int16)
+        kept = (images, masks, points, one, wrong)
+
+        def counts():
+            return [sys.getrefcount(array) for array in kept]
+
+        def run():
+            augment(images, masks, points)
+            augment([one] * 3)
+            for arguments in ((images, wrong), (images, masks, points[:, :, :1]), ([one, one, one.astype(float)], None)):
+                with self.assertRaises(stoker.ArgumentError):
+                    augment(*arguments)
+
+        before = counts()
+        for _ in range(3):
+            run()
+        self.assertEqual(counts(), before)
 
     def test_no_growth(self):
         def rss_bytes():

@@ -96,6 +96,22 @@ class Host(unittest.TestCase):
         _, (first, second, share) = stoker.Augment(mixup_alpha=1, mixup_prob=1)(make_images(), labels=torch.arange(4))
         self.assertEqual((first.tolist(), second.tolist(), share.dtype), ([0, 1, 2, 3], [1, 0, 3, 2], torch.float32))
 
+    def test_sources_are_given_back(self):
+        def run(count):
+            for _ in range(count):
+                images = torch.zeros(2, 3, 256, 512, dtype=torch.uint8)  # most of a megabyte
+                augment(images, ids=torch.zeros(2, dtype=torch.int64))
+                augment(list(images))
+                for wrong in (images[:, 0].short(), images[:, 0, :4]):
+                    with self.assertRaises(stoker.ArgumentError):
+                        augment(images, wrong)
+            with open("/proc/self/statm") as statm:
+                return int(statm.read().split()[1]) * 4096
+
+        augment = stoker.Augment()
+        before = run(10)
+        self.assertLess(run(60) - before, 16 << 20)
+
     def test_refusals(self):
         augment = stoker.Augment("minimal")
         floats = make_images() / 255
