@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TEXT_BYTES = 256, STK_DLPACK_HOST = 3, STK_DLPACK_BOOL = 6 };
+enum { TEXT_BYTES = 256 };
 
 static bool refuse(stk_status code, const char *name, const char *what, const char *hint)
 {
@@ -145,7 +145,7 @@ static bool is_in_host_memory(PyObject *array, const char *name)
     const bool known = device && PyArg_ParseTuple(device, "ii", &type, &index);
     Py_XDECREF(device);
     if (!known) return blame(name);
-    if (type == STK_DLPACK_CPU || type == STK_DLPACK_HOST) return true;
+    if (type == STK_DLPACK_CPU || type == STK_DLPACK_PINNED) return true;
     if (type == STK_DLPACK_CUDA)
         snprintf(where, sizeof where, "lies in the memory of cuda:%d, and is refused", index);
     else

@@ -48,6 +48,19 @@ def _names(name, given):
     return [item.encode("utf-8", "surrogateescape") for item in given]
 
 
+def _lay_masks(masks, listed):
+    """Masks as images lie: a list beside a list."""
+    if masks is None:
+        return None
+    if isinstance(masks, (list, tuple)):
+        if listed:
+            return list(masks)
+        raise ArgumentError("masks is a list, and images is one array", hint="give both as arrays, or both as lists")
+    if len(getattr(masks, "shape", "nhw")) == 1:
+        raise ArgumentError(f"masks has the shape {tuple(masks.shape)}, not [n, h, w]", hint="classes and values are labels=")
+    return list(masks) if listed and hasattr(masks, "shape") else masks
+
+
 class _Batch:
     """What the images of a call are: how many, of which size and type, and where their results go."""
 
@@ -148,6 +161,7 @@ class Augment:
     def __call__(self, images, masks=None, points=None, labels=None, *, epoch=None, ids=None):
         """Augments a batch; see help(stoker.Augment)."""
         batch = _Batch(images, self._planar)
+        masks = _lay_masks(masks, batch.listed)
         if epoch is not None:
             self.set_epoch(epoch)
         added, ids = self._draws(batch.count, ids)
@@ -156,7 +170,7 @@ class Augment:
         alone = points is not None and masks is None and labels is None and self._class_names is None and self._point_names is None
         raw = self._raw(dtype, "nhwc" if nhwc else "nchw", _shape_of("points", points, "nk3")[1] if alone else 0, added)
         results = self._results(batch, dtype, nhwc, masks, points, labels, raw.mixes())
-        sources = (list(images) if batch.listed else images, list(masks) if isinstance(masks, tuple) else masks, labels, points)
+        sources = (list(images) if batch.listed else images, masks, labels, points)
         try:
             raw.apply(batch.count, self._epoch, ids, self._planar, sources, results)
         except Error as error:
@@ -196,7 +210,7 @@ class Augment:
         images = batch.empty((*plane, batch.channels) if nhwc else (batch.count, batch.channels, height, width), dtype)
         out_masks = out_masks2 = out_labels = out_labels2 = out_points = None
         if masks is not None:
-            first = masks[0] if isinstance(masks, (list, tuple)) and len(masks) else masks
+            first = masks[0] if isinstance(masks, list) and masks else masks
             ids = "u8" if _dtype_name(first) == "uint8" else "i64"
             out_masks = batch.empty(plane, ids)
             out_masks2 = batch.empty(plane, ids) if mixes else None

@@ -112,6 +112,9 @@ class Results(python_case.Case):
             out, out_masks = augment(images, masks, ids=range(5))
             self.assertEqual((out.shape, out_masks.shape), ((5, 3, height, width), (5, height, width)))
             self.equal(augment(images[2][None], ids=[2])[0], out[2])
+        batch = augment(list(make_images()), make_masks(), ids=range(4))
+        for left, right in zip(batch, augment(make_images(), make_masks(), ids=range(4)), strict=True):
+            self.equal(left, right)
         self.assertEqual(stoker.Augment()([images[0]] * 3).shape, (3, 3, 8, 30))
         with self.assertRaisesRegex(stoker.ArgumentError, r"images has images of different sizes.*\n.*set image_size"):
             stoker.Augment()(images)
@@ -313,8 +316,10 @@ class Refusals(python_case.Case):
                 (dict(images=images, masks=masks.astype(numpy.float32)), stoker.ArgumentError, "masks has the dtype f32"),
                 (dict(images=images, masks=masks + 250), stoker.SampleError, "masks"),
                 (dict(images=images, masks=5), TypeError, "masks is <class 'int'>"),
-                (dict(images=images, masks=list(masks)), stoker.ArgumentError, "masks is set beside images"),
-                (dict(images=list(images), masks=masks), stoker.ArgumentError, "masks"),
+                (dict(images=images, masks=list(masks)), stoker.ArgumentError, "masks is a list, and images is one array"),
+                (dict(images=list(images), masks=masks[:2]), ValueError, "masks is a list of 2"),
+                (dict(images=list(images), masks=7), TypeError, "masks is <class 'int'>"),
+                (dict(images=images, masks=labels), stoker.ArgumentError, r"masks has the shape \(4,\).*\n.*are labels="),
                 (dict(images=list(images), masks=list(masks[:2])), ValueError, "masks is a list of 2, and the batch has 4 images"),
                 (dict(images=list(images), masks=[]), ValueError, "masks is a list of 0"),
                 (dict(images=images, points=points[..., :2]), stoker.ArgumentError, "points has the shape"),
