@@ -270,26 +270,32 @@ class Processes(python_case.Case):
                 os._exit(code)
         self.assertEqual(os.waitpid(pid, 0)[1], 0)
 
-    def test_two_threads(self):
-        images = make_images(16, 200, 200)
-        augment, errors, done = stoker.Augment("strong", threads=1), [], []
+    def test_one_thread_at_a_time_and_without_the_gil(self):
+        images, tiny, augment = make_images(16, 200, 200), make_images(1, 2, 2), stoker.Augment("strong", threads=1)
+        refused, done = threading.Event(), threading.Event()
 
         def run():
-            for _ in range(20):
+            for _ in range(1000):
+                if refused.is_set():
+                    break
                 try:
-                    done.append(augment(images).shape)
-                except stoker.ArgumentError as error:
-                    errors.append(str(error))
+                    augment(images)
+                except stoker.ArgumentError:
+                    pass  # the other one was faster
+            done.set()
 
-        threads = [threading.Thread(target=run) for _ in range(3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(60)
-        self.assertEqual(len(done) + len(errors), 60)
-        self.assertTrue(done)
-        for error in errors:
-            self.assertIn("in use by another call of this stoker.Augment", error)
+        thread = threading.Thread(target=run)
+        thread.start()
+        said = ""
+        while not said and not done.is_set():  # with the GIL held, no call would ever meet another
+            try:
+                augment(tiny)
+            except stoker.ArgumentError as error:
+                said = str(error)
+        refused.set()
+        thread.join(60)
+        self.assertIn("in use by another call of this stoker.Augment", said)
+        self.assertEqual(augment(images).shape, images.shape)
 
 
 class Refusals(python_case.Case):
