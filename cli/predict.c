@@ -165,11 +165,7 @@ static stk_status open_inputs(predict_job *job, stk_error *error)
     STK__TRY(stk__predict_session_open_inputs(p, &inputs, error));
     stk__cli_loader_target(p->session.val_loader);
     stk_loader_set_ledger(p->session.val_loader, note_damage, job);
-    const stk__limits limits = {.bytes = p->filled.limit_bytes,
-                                .pixels = p->filled.limit_pixels,
-                                .scans = p->filled.limit_scans,
-                                .warnings = p->filled.limit_warnings,
-                                .time_s = p->filled.limit_time_s};
+    const stk__limits limits = stk__predict_session_limits(p);
     a->source = p->source;
     a->data = &p->data;
     a->folder = job->output ? job->output : "predictions";

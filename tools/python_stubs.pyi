@@ -29,8 +29,8 @@ class StaleIteratorError(Error, RuntimeError): ...
 
 # Arrays are torch.Tensor or numpy.ndarray, by what is imported.
 class Batch(tuple[Any, ...]):
-    epoch: int
-    position: int
+    epoch: int | None  # None: made by something else than a Loader
+    position: int | None
     @property
     def ids(self) -> Any: ...
     @property

@@ -38,6 +38,16 @@ static void print_network(const stk__trainer_info *info, FILE *to)
             stk__cli_scaled(info->report->step_flops / (double)info->pass_samples));
 }
 
+/* A data set that is smaller than a batch is one batch; memory is planned for that. */
+static void print_batches(const stk__session *s, FILE *to)
+{
+    const int64_t asked = stk_loader_describe(s->loader)->batch_size,
+                  planned = stk__trainer_describe(s->trainer)->pass_samples;
+    fprintf(to, "batches of %lld", (long long)planned);
+    if (planned < asked) fprintf(to, " (batch_size=%lld, but there are no more samples)", (long long)asked);
+    fputc('\n', to);
+}
+
 static void print_data(const stk__session *s, FILE *to)
 {
     const stk_loader_info *info = stk_loader_describe(s->loader);
@@ -49,7 +59,8 @@ static void print_data(const stk__session *s, FILE *to)
     if (info->w) fprintf(to, ", %dx%d %s", info->w, info->h, info->channels == 1 ? "gray" : "RGB");
     if (info->window_rows) fprintf(to, ", windows of %d x %d", info->window_rows, info->feature_count);
     if (info->class_count) fprintf(to, ", %s", stk__cli_count((uint64_t)info->class_count, "class"));
-    fprintf(to, ", batches of %lld\n", (long long)info->batch_size);
+    fprintf(to, ", ");
+    print_batches(s, to);
     stk__cli_print_found(to, info, NULL);
     const stk_loader_info *val = s->val_loader ? stk_loader_describe(s->val_loader) : NULL;
     if (val && strcmp(val->fingerprint, info->fingerprint) != 0) stk__cli_print_found(to, val, "val");
@@ -164,6 +175,8 @@ stk_status stk__train_output_plan(const stk__train_output *out, stk_error *error
                 {"at most", p->planned_bytes}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].bytes) fprintf(to, "  %-14s %9s\n", rows[i].name, stk__cli_bytes((double)rows[i].bytes));
+    fprintf(to, "for ");
+    print_batches(s, to);
     char verdict[256];
     stk__memory_verdict_text(&s->verdict, verdict, sizeof verdict);
     fprintf(to, "%s\n", verdict);

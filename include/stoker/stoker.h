@@ -9,8 +9,10 @@
 #include "stoker/loader.h"
 #include "stoker/monitor.h"
 #include "stoker/options.h"
+#include "stoker/predict.h"
 #include "stoker/runtime.h"
 #include "stoker/status.h"
+#include "stoker/train.h"
 #include "stoker/version.h"
 
 #endif

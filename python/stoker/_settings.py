@@ -27,7 +27,7 @@ def rows(section):
     return _known[section]
 
 
-_known = {}
+_known: dict = {}
 
 
 def refuse_keyword(function, name, others=()):

@@ -203,7 +203,8 @@ typedef struct stk__op_needs {
     size_t saved_bytes, scratch_bytes;
     size_t library_bytes; /* not the caller's: what the engine's library keeps on the host for the operation,
                              descriptors and generated code; an estimate */
-    size_t inside_bytes; /* not the caller's either: weights that the library copies while it runs; 0: none */
+    bool dx_apart;        /* its dx may not lie in dy's memory, though the form allows it */
+    size_t inside_bytes;  /* not the caller's either: what the library allocates while it runs; 0: none */
 } stk__op_needs;
 stk__op_needs stk__op_memory(const stk__op *op);
 /* "winograd", "direct", "winograd forward, direct backward" …: where an engine has the choice; else "". */
@@ -361,6 +362,7 @@ struct stk__tensor {
     bool on_host; /* lies in host memory, though the engine's own is elsewhere: it can only be mapped */
     void *own;    /* the engine's */
     void *view;   /* the engine's, too: how it shows all of it, for as long as it lies in place */
+    int turn;     /* the engine's: of the allocations of its library, the one that is this tensor's */
     const stk__tensor *self; /* set by engines that keep views: a copy of this struct has none */
 };
 

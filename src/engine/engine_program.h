@@ -9,9 +9,9 @@ uint64_t stk__engine_program_bytes(const stk__engine *engine);
 
 /* Tensors that an engine's library makes for itself while a network is trained on the host. */
 typedef struct stk__engine_load {
-    uint64_t param_bytes;  /* all weights, once */
     uint64_t inside_bytes; /* the most of stk__op_needs.inside_bytes */
-    uint64_t pass_bytes;   /* activations and their gradients */
+    bool convolves;        /* there are convolutions */
+    bool half;             /* mixed precision */
 } stk__engine_load;
 uint64_t stk__engine_temporary_bytes(const stk__engine_info *info, const stk__engine_load *load);
 

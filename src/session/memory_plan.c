@@ -14,6 +14,7 @@
 #include "loader/loader_memory.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* Usual with PyTorch: 0.4 to 0.6 GB, by GPU and version. Not measured with Stoker. */
 #define CUDA_BYTES UINT64_C(600000000)
@@ -55,12 +56,19 @@ static uint64_t report_bytes(const stk__session *s)
     return (sheet < SHEET ? sheet : SHEET) + pixels * ((uint64_t)val->channels + 1);
 }
 
+static bool convolves(const stk__pass_report *report)
+{
+    for (int i = 0; i < report->row_count; i++)
+        if (strncmp(report->rows[i].word, "conv", 4) == 0) return true;
+    return false;
+}
+
 /* What depends on the trainer's tensors, from all that does not. */
 static void add_tensors(const stk__trainer_info *info, stk__memory_plan *plan)
 {
-    const stk__engine_load load = {.param_bytes = (uint64_t)info->report->param_count * sizeof(float),
-                                   .inside_bytes = info->inside_bytes,
-                                   .pass_bytes = info->pass_bytes};
+    const stk__engine_load load = {.inside_bytes = info->inside_bytes,
+                                   .convolves = convolves(info->report),
+                                   .half = info->half != STK_DTYPE_NONE};
     const uint64_t tensors = info->model_bytes + info->pass_bytes;
     plan->model_bytes = info->model_bytes;
     plan->pass_bytes = info->pass_bytes;

@@ -9,9 +9,11 @@
 
 static stk_status open_ledgers(stk__train_session *t, stk_error *error)
 {
-    stk__run_folder_file(t->folder, "ledger.jsonl", t->ledger_path, sizeof t->ledger_path);
-    const stk__ledger_file form = {
-        .path = t->ledger_path, .late = true, .tell = t->tell_sample, .context = t->tell_context};
+    if (t->folder) stk__run_folder_file(t->folder, "ledger.jsonl", t->ledger_path, sizeof t->ledger_path);
+    const stk__ledger_file form = {.path = t->folder ? t->ledger_path : NULL,
+                                   .late = true,
+                                   .tell = t->tell_sample,
+                                   .context = t->tell_context};
     t->ledger = t->val_ledger = form;
     STK__TRY(stk__ledger_file_open(&t->ledger, t->session.loader, true, error));
     if (!t->session.val_loader) return STK_OK;
@@ -35,9 +37,9 @@ static stk_status open_all(stk__train_session *t, stk_error *error)
     s->has_checkpoint = t->start.resume && stk__run_has_checkpoint(t->start.path);
     STK__TRY(stk__session_open(s, error));
     if (!s->plan_only) {
-        STK__TRY(stk__run_open_folder(&t->folder, s, &t->start, &t->settings, error));
+        if (!t->no_files) STK__TRY(stk__run_open_folder(&t->folder, s, &t->start, &t->settings, error));
         STK__TRY(open_ledgers(t, error));
-        STK__TRY(stk__run_artifacts_open(&t->artifacts, s, t->trace_steps, error));
+        if (t->folder) STK__TRY(stk__run_artifacts_open(&t->artifacts, s, t->trace_steps, error));
     }
     return stk__run_monitor_open(&t->monitor, s->config, s->run.monitor_interval, t->folder, error);
 }
@@ -47,7 +49,7 @@ stk_status stk__train_session_open(stk__train_session *t, stk_error *error)
     return explain_memory(open_all(t, error), error);
 }
 
-stk_status stk__train_session_train(stk__train_session *t, stk_error *error)
+stk_status stk__train_session_begin(stk__train_session *t, stk_error *error)
 {
     t->run = (stk__run){.trainer = t->session.trainer,
                         .folder = t->folder,
@@ -59,6 +61,12 @@ stk_status stk__train_session_train(stk__train_session *t, stk_error *error)
                         .stop = t->stop,
                         .trace = stk__run_artifacts_trace(&t->artifacts),
                         .trace_steps = t->trace_steps};
+    return explain_memory(stk__run_begin(&t->run, error), error);
+}
+
+stk_status stk__train_session_train(stk__train_session *t, stk_error *error)
+{
+    if (!t->run.begun) STK__TRY(stk__train_session_begin(t, error));
     return explain_memory(stk__run_train(&t->run, error), error);
 }
 

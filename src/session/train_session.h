@@ -17,6 +17,7 @@ typedef struct stk__train_session { /* zeroed, then … */
     stk__run_start start;
     int64_t stop_after;  /* steps; 0: to the end */
     int64_t trace_steps; /* 0: no trace */
+    bool no_files;       /* no folder: nothing is written, nor is there anything to finish */
     stk__run_watch watch;
     const atomic_bool *stop;                                           /* see stk__run; may be NULL */
     void (*tell_sample)(void *context, const stk_ledger_entry *entry); /* each corrupt sample; may be NULL */
@@ -35,6 +36,9 @@ typedef struct stk__train_session { /* zeroed, then … */
 /* Reads the settings, opens loaders and trainer; unless session.plan_only also the run's folder and all that
  * is written there. Effects are listed in the config. */
 stk_status stk__train_session_open(stk__train_session *t, stk_error *error);
+/* Resumes, or measures what the network wants to know of the data; then the functions of t->run (run.h) may
+ * be called. Train does it if nobody has. */
+stk_status stk__train_session_begin(stk__train_session *t, stk_error *error);
 stk_status stk__train_session_train(stk__train_session *t, stk_error *error);
 
 /* Writes run.json if there were steps, or if the file does not describe this end of the run yet. *report: it;

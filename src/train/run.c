@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A training run: the loop over epochs and steps with logs, evaluations, checkpoints, early stopping and
- * resuming. It drives one trainer and writes into one run folder; it never prints: callbacks report. One
- * thread. */
+ * resuming. It drives one trainer and writes into one run folder, if it has one; it never prints: callbacks
+ * report. The clocks of a run start with its first step or evaluation. One thread. */
 #include "train/run.h"
 
 #include "core/clock.h"
 #include "core/json_text.h"
-#include "train/checkpoint/checkpoint.h"
+#include "train/run_state.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-enum { CHECKPOINTS_BYTES = 512 };
 
 static void tell(const stk__run *run, void (*who)(void *, const stk__run_report *))
 {
@@ -39,6 +37,13 @@ static void start_interval(stk__run *run, const stk__trainer_place *at)
     run->log_start_ns = stk__clock_ns();
     run->log_samples = at->samples;
     run->log_wait_ns = stk__stall_wait_ns(stk__trainer_stall(run->trainer));
+}
+
+static stk_status write_line(const stk__run *run, json_t *line, stk_error *error)
+{
+    if (run->folder) return stk__run_folder_metric(run->folder, line, error);
+    json_decref(line);
+    return STK_OK;
 }
 
 static void add_values(const stk__run *run, json_t *line, const char *prefix, const stk__score *score)
@@ -118,7 +123,7 @@ static stk_status finish_log(stk__run *run, stk_error *error)
         json_object_set_new(line, "skipped_steps", json_integer(at->skipped));
     }
     add_values(run, line, "", &r->log.score);
-    STK__TRY(stk__run_folder_metric(run->folder, line, error));
+    STK__TRY(write_line(run, line, error));
     STK__TRY(check_log(run, error));
     note_log(r);
     tell(run, run->watch.logged);
@@ -148,34 +153,6 @@ static stk_status begin_log(stk__run *run, stk_error *error)
 /* --- checkpoints -----------------------------------------------------------------------------------------
  */
 
-/* What the line of the epoch that is under way needs. */
-static json_t *epoch_json(const stk__run *run)
-{
-    return json_pack("{s:o, s:o, s:I, s:b}", "loss", stk__json_number(run->epoch_loss), "counted",
-                     stk__json_number(run->epoch_counted), "skipped", (json_int_t)run->epoch_skipped, "whole",
-                     run->epoch_is_whole);
-}
-
-static json_t *state_json(const stk__run *run)
-{
-    const stk__run_report *r = &run->report;
-    return json_pack("{s:i, s:o, s:{s:o, s:I, s:I, s:I, s:o}}", "schema", 1, "trainer",
-                     stk__trainer_tell(run->trainer), "run", "best_value", stk__json_number(r->best_value),
-                     "best_step", (json_int_t)r->best_step, "worse_count", (json_int_t)r->worse_count,
-                     "logged_step", (json_int_t)run->logged_step, "epoch", epoch_json(run));
-}
-
-/* folder: memory for the path. */
-static stk__checkpoint_options checkpoints_of(const stk__run *run, char folder[CHECKPOINTS_BYTES])
-{
-    stk__run_folder_file(run->folder, "checkpoints", folder, CHECKPOINTS_BYTES);
-    return (stk__checkpoint_options){.folder = folder,
-                                     .keep = (int)run->train->keep,
-                                     .best_is_low =
-                                         task_of(run)->low[stk__trainer_describe(run->trainer)->value],
-                                     .optimizer = true};
-}
-
 /* Once after a step: they may be bad where no number that is counted shows it. */
 static stk_status check_weights(stk__run *run, stk_error *error)
 {
@@ -189,16 +166,19 @@ static stk_status check_weights(stk__run *run, stk_error *error)
 static stk_status save(stk__run *run, double metric, stk_error *error)
 {
     stk__run_report *r = &run->report;
-    char folder[CHECKPOINTS_BYTES];
+    char folder[STK_RUN_CHECKPOINTS_BYTES];
     STK__TRY(finish_log(run, error));          /* the state counts its line as written */
     if (!stk__trainer_is_finite(run->trainer)) /* not logged yet */
         return stk__trainer_refuse(run->trainer, "loss is", r->at.step, error);
     STK__TRY(check_weights(run, error));
+    if (!run->folder) return STK_OK;
     stk__stall_mark(stk__trainer_stall(run->trainer), STK_STALL_OTHER);
     const stk__trainer_info *info = stk__trainer_describe(run->trainer);
-    const stk__checkpoint_options options = checkpoints_of(run, folder);
-    const stk__checkpoint_state state = {
-        .json = state_json(run), .epoch = r->at.epoch, .step = (uint64_t)r->at.step, .metric = metric};
+    const stk__checkpoint_options options = stk__run_checkpoints(run, folder);
+    const stk__checkpoint_state state = {.json = stk__run_state_json(run),
+                                         .epoch = r->at.epoch,
+                                         .step = (uint64_t)r->at.step,
+                                         .metric = metric};
     if (!state.json) return stk__fail_memory(error, 4096, "the state of a run");
     const stk_status status =
         stk__checkpoint_write(&options, info->model, &state, r->checkpoint, sizeof r->checkpoint, error);
@@ -209,92 +189,12 @@ static stk_status save(stk__run *run, double metric, stk_error *error)
     return STK_OK;
 }
 
-/* Checkpoints of older programs have no sums of the epoch: its line is then about the steps since the resume.
- */
-static void resume_epoch(stk__run *run, const json_t *epoch)
-{
-    const stk__trainer_place *at = &run->report.at;
-    double loss, counted;
-    json_int_t skipped;
-    int whole;
-    run->epoch_is_whole = at->batch == 0;
-    run->epoch_skipped = at->skipped;
-    run->epoch_loss = run->epoch_counted = 0;
-    if (at->batch == 0 || json_unpack((json_t *)(uintptr_t)epoch, "{s:F, s:F, s:I, s:b}", "loss", &loss,
-                                      "counted", &counted, "skipped", &skipped, "whole", &whole) != 0)
-        return;
-    if (!isfinite(loss) || !(counted >= 0 && counted < 1e18)) return;
-    run->epoch_loss = loss;
-    run->epoch_counted = counted;
-    run->epoch_skipped = skipped;
-    run->epoch_is_whole = whole;
-}
-
-static bool read_run(stk__run *run, const json_t *state)
-{
-    json_t *best;
-    json_int_t step, worse, logged;
-    if (json_unpack((json_t *)(uintptr_t)state, "{s:{s:o, s:I, s:I, s:I}}", "run", "best_value", &best,
-                    "best_step", &step, "worse_count", &worse, "logged_step", &logged) != 0)
-        return false;
-    run->report.best_value = json_is_number(best) ? json_number_value(best) : NAN;
-    run->report.best_step = step;
-    run->report.worse_count = worse;
-    run->logged_step = logged;
-    return true;
-}
-
-static stk_status go_on_from(stk__run *run, const char *path, stk_error *error)
-{
-    stk__checkpoint_state state;
-    STK__TRY(stk__checkpoint_read_state(path, &state, error));
-    stk_status status = STK_OK;
-    if (!read_run(run, state.json))
-        status = stk__fail(error, STK_ERROR_STATE, "state.json does not contain the state of a run");
-    if (status == STK_OK)
-        status = stk__trainer_seek(run->trainer, json_object_get(state.json, "trainer"), error);
-    if (status == STK_OK)
-        status = stk__checkpoint_read_model(path, stk__trainer_describe(run->trainer)->model, true, error);
-    run->report.at = stk__trainer_where(run->trainer);
-    if (status == STK_OK) resume_epoch(run, json_object_get(json_object_get(state.json, "run"), "epoch"));
-    json_decref(state.json);
-    if (status != STK_OK && error && !error->place[0]) stk__error_place(error, "%s", path);
-    return status;
-}
-
-/* A place within an epoch, its very end too, has not been evaluated; a start that resumed from it before may
- * have left lines of the same step. */
-static stk__metrics_end lines_so_far(const stk__run *run)
-{
-    const stk__trainer_place *at = &run->report.at;
-    return (stk__metrics_end){.logged = (uint64_t)run->logged_step,
-                              .evaluated = (uint64_t)(at->batch && at->step ? at->step - 1 : at->step),
-                              .epoch = at->epoch + 1};
-}
-
-/* STK_END: there is no checkpoint yet. */
-static stk_status resume(stk__run *run, stk_error *error)
-{
-    char folder[CHECKPOINTS_BYTES];
-    stk__checkpoint_found found;
-    const stk__checkpoint_options options = checkpoints_of(run, folder);
-    STK__TRY(stk__checkpoint_newest(folder, &found, error));
-    STK__TRY(go_on_from(run, found.path, error));
-    stk__checkpoint_tidy(&options, found.path);
-    stk__run_report *r = &run->report;
-    r->resumed = true;
-    r->resumed_step = r->at.step;
-    r->skipped_checkpoints = found.skipped;
-    memcpy(r->skipped_reason, found.first_reason, sizeof r->skipped_reason);
-    memcpy(r->checkpoint, found.path, sizeof r->checkpoint);
-    return stk__run_folder_cut(run->folder, lines_so_far(run), error);
-}
-
-static stk_status begin(stk__run *run, stk_error *error)
+stk_status stk__run_begin(stk__run *run, stk_error *error)
 {
     stk__run_report *r = &run->report;
     *r = (stk__run_report){.epochs = (uint64_t)run->train->epochs, .best_value = NAN};
-    stk_status status = run->resume ? resume(run, error) : STK_END;
+    run->evaluated_step = 0;
+    stk_status status = run->resume ? stk__run_resume(run, error) : STK_END;
     if (status == STK_END) {
         if (run->resume) STK__TRY(stk__run_folder_cut(run->folder, (stk__metrics_end){.epoch = 1}, error));
         status = stk__trainer_standardise(run->trainer, error);
@@ -303,13 +203,34 @@ static stk_status begin(stk__run *run, stk_error *error)
     if (run->resume && run->settings)
         STK__TRY(stk__run_folder_write(run->folder, "config.yaml", *run->settings, error));
     r->at = stk__trainer_where(run->trainer);
-    if (!r->resumed) resume_epoch(run, NULL);
+    if (!r->resumed) stk__run_resume_epoch(run, NULL);
     run->checked_step = -1;
     if (r->resumed) STK__TRY(check_weights(run, error));
-    tell(run, run->watch.started);
-    start_interval(run, &r->at);
-    stk__stall_start(stk__trainer_stall(run->trainer));
+    run->begun = true;
     return STK_OK;
+}
+
+/* A clock of its own, so that the stall table can be held against it. */
+static double wall_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static void start_clocks(stk__run *run)
+{
+    if (run->start_s > 0) return;
+    tell(run, run->watch.started);
+    start_interval(run, &run->report.at);
+    stk__stall_start(stk__trainer_stall(run->trainer));
+    run->start_s = wall_s();
+}
+
+void stk__run_settle(stk__run *run)
+{
+    if (run->start_s > 0) run->report.wall_s = wall_s() - run->start_s;
+    run->report.at = stk__trainer_where(run->trainer);
 }
 
 /* --- the loop --------------------------------------------------------------------------------------------
@@ -332,12 +253,31 @@ static stk_status evaluate(stk__run *run, double *metric, stk_error *error)
         r->best_step = r->at.step;
     }
     r->evaluated = true;
+    run->evaluated_step = r->at.step;
     note_evaluation(r, task_of(run)->low[0]);
     json_t *line = json_pack("{s:I, s:I}", "step", (json_int_t)r->at.step, "epoch", (json_int_t)r->at.epoch);
     add_values(run, line, "val_", &r->score);
-    STK__TRY(stk__run_folder_metric(run->folder, line, error));
+    STK__TRY(write_line(run, line, error));
     tell(run, run->watch.evaluated);
     return STK_OK;
+}
+
+stk_status stk__run_evaluate(stk__run *run, stk_error *error)
+{
+    double metric;
+    start_clocks(run);
+    run->report.at = stk__trainer_where(run->trainer);
+    STK__TRY(finish_log(run, error)); /* an evaluation uses its memory */
+    return evaluate(run, &metric, error);
+}
+
+stk_status stk__run_save(stk__run *run, stk_error *error)
+{
+    stk__run_report *r = &run->report;
+    start_clocks(run);
+    r->at = stk__trainer_where(run->trainer);
+    const bool measured = r->evaluated && run->evaluated_step == r->at.step;
+    return save(run, measured ? r->score.values[stk__trainer_describe(run->trainer)->value] : NAN, error);
 }
 
 static bool is_due(uint64_t epoch, int64_t interval, uint64_t last)
@@ -359,15 +299,21 @@ static stk_status check_epoch(stk__run *run, stk_error *error)
     return STK_OK;
 }
 
+/* Its numbers; what follows is the loop's. */
+static stk_status finish_epoch(stk__run *run, stk_error *error)
+{
+    stk__run_report *r = &run->report;
+    r->at = stk__trainer_where(run->trainer);
+    if (r->at.step != run->logged_step) STK__TRY(begin_log(run, error)); /* an epoch has its loss */
+    STK__TRY(finish_log(run, error));
+    return check_epoch(run, error);
+}
+
 static stk_status end_epoch(stk__run *run, bool *over, stk_error *error)
 {
     stk__run_report *r = &run->report;
     const stk__train_settings *s = run->train;
     double metric = NAN;
-    r->at = stk__trainer_where(run->trainer);
-    if (r->at.step != run->logged_step) STK__TRY(begin_log(run, error)); /* an epoch has its loss */
-    STK__TRY(finish_log(run, error));
-    STK__TRY(check_epoch(run, error));
     const bool measures =
         stk__trainer_has_val(run->trainer) && is_due(r->at.epoch, s->eval_interval, r->epochs);
     if (measures) STK__TRY(evaluate(run, &metric, error));
@@ -402,11 +348,11 @@ static stk_status end_step(stk__run *run, uint64_t start_ns, stk_error *error)
     return STK_OK;
 }
 
-/* Between two steps: *over when this call's work is done. */
-static stk_status look_up(stk__run *run, bool *over, stk_error *error)
+/* Between two steps: *over when the work of a call that began after so many steps is done. */
+static stk_status look_up(stk__run *run, uint64_t before, bool *over, stk_error *error)
 {
     run->report.interrupted = asked_to_stop(run);
-    const bool enough = run->stop_after && run->step_count >= (uint64_t)run->stop_after;
+    const bool enough = run->stop_after && run->step_count - before >= (uint64_t)run->stop_after;
     *over = run->report.interrupted || enough;
     return *over ? save(run, NAN, error) : STK_OK;
 }
@@ -420,39 +366,42 @@ static stk_status save_before_end(stk__run *run, stk_error *error)
     return STK_ERROR_MEMORY;
 }
 
+stk_status stk__run_step(stk__run *run, stk_error *error)
+{
+    start_clocks(run);
+    const uint64_t start_ns = stk__clock_ns();
+    const stk_status status = stk__trainer_step(run->trainer, error);
+    if (status == STK_END) STK__TRY(finish_epoch(run, error));
+    if (status == STK_END) return STK_END;
+    STK__TRY(status == STK_ERROR_MEMORY ? save_before_end(run, error) : status);
+    return end_step(run, start_ns, error);
+}
+
 static stk_status train_on(stk__run *run, stk_error *error)
 {
-    bool over = run->report.at.epoch >= run->report.epochs; /* it was finished already */
+    stk__run_report *r = &run->report;
+    const uint64_t before = run->step_count;
+    bool over = r->at.epoch >= r->epochs || r->stopped_early; /* it was finished already */
+    r->interrupted = false;
     while (!over) {
-        const uint64_t start_ns = stk__clock_ns();
-        const stk_status status = stk__trainer_step(run->trainer, error);
+        const stk_status status = stk__run_step(run, error);
         if (status == STK_END) {
             STK__TRY(end_epoch(run, &over, error));
         } else {
-            STK__TRY(status == STK_ERROR_MEMORY ? save_before_end(run, error) : status);
-            STK__TRY(end_step(run, start_ns, error));
-            STK__TRY(look_up(run, &over, error));
+            STK__TRY(status);
+            STK__TRY(look_up(run, before, &over, error));
         }
     }
     return STK_OK;
 }
 
-/* A clock of its own, so that the stall table can be held against it. */
-static double wall_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC_RAW, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 stk_status stk__run_train(stk__run *run, stk_error *error)
 {
-    STK__TRY(begin(run, error));
-    const double start_s = wall_s();
+    if (!run->begun) STK__TRY(stk__run_begin(run, error));
+    start_clocks(run);
     const stk_status status = train_on(run, error);
     if (status != STK_OK) look_for_log(run, NULL);
-    run->report.wall_s = wall_s() - start_s;
-    run->report.at = stk__trainer_where(run->trainer);
+    stk__run_settle(run);
     return status;
 }
 

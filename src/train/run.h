@@ -62,34 +62,48 @@ typedef struct stk__run_watch {
 
 typedef struct stk__run { /* the caller's memory, zeroed; set the first fields, then stk__run_train */
     stk__trainer *trainer;
-    stk__run_folder *folder;
+    stk__run_folder *folder;          /* NULL: nothing is written */
     const stk__train_settings *train; /* filled */
     bool resume;
     const stk__buffer *settings; /* config.yaml of a resumed run, written when it resumes; NULL: it stays */
-    int64_t stop_after;          /* steps of this call; 0: to the end */
+    int64_t stop_after;          /* steps of one stk__run_train; 0: to the end */
     stk__run_watch watch;
     const atomic_bool *stop; /* set by someone else: finish the step, save, end; may be NULL */
     stk__trace *trace;       /* gets trace_steps steps, after the first STK_RUN_UNTRACED; may be NULL */
     int64_t trace_steps;
 
     stk__run_report report;
+    bool begun;     /* stk__run_begin went well */
+    double start_s; /* wall clock of the first step or evaluation; 0: there was none */
     uint64_t step_ns[STK_RUN_STEPS_KEPT];
-    uint64_t step_count;   /* of this call */
+    uint64_t step_count;   /* since it was begun */
     uint64_t log_start_ns; /* of the interval that is under way */
     uint64_t log_samples;
-    int64_t logged_step;   /* up to which loss and metric were read, or are on their way */
-    bool log_is_due;       /* they are on their way */
-    int64_t checked_step;  /* after which the weights were found finite; -1: none */
-    double epoch_counted;  /* denominators of the loss of the epoch so far … */
-    double epoch_loss;     /* … and its numerators */
-    int64_t epoch_skipped; /* steps, before it */
-    bool epoch_is_whole;   /* its sums are of all its steps */
+    int64_t logged_step;    /* up to which loss and metric were read, or are on their way */
+    bool log_is_due;        /* they are on their way */
+    int64_t evaluated_step; /* of the last evaluation; 0: none; negative: unknown */
+    int64_t checked_step;   /* after which the weights were found finite; -1: none */
+    double epoch_counted;   /* denominators of the loss of the epoch so far … */
+    double epoch_loss;      /* … and its numerators */
+    int64_t epoch_skipped;  /* steps, before it */
+    bool epoch_is_whole;    /* its sums are of all its steps */
     double log_wait_ns;
 } stk__run;
 
 /* Trains until the epochs are over, the metric stops getting better, or someone asks to stop; the last state
  * is in a checkpoint then. After a failure the checkpoints written so far are good. */
 stk_status stk__run_train(stk__run *run, stk_error *error);
+
+/* The parts of it, for who steps by itself. Begin: resumes, or measures what the network wants to know of the
+ * data; once, and before the others (train does it if nobody has). Step: one step with what belongs to its
+ * log; STK_END: the epoch is over, and its log is written. Evaluate and save are not called by it. After a
+ * step stk__run_train continues from there. */
+stk_status stk__run_begin(stk__run *run, stk_error *error);
+stk_status stk__run_step(stk__run *run, stk_error *error);
+stk_status stk__run_evaluate(stk__run *run, stk_error *error); /* there is a validation part */
+stk_status stk__run_save(stk__run *run, stk_error *error);
+/* Wall time and place in the report, as of now. */
+void stk__run_settle(stk__run *run);
 
 /* Median time of the steps, in ms; NAN without. Sorts them: after the end only. */
 double stk__run_step_ms(stk__run *run);

@@ -24,8 +24,12 @@ VALUES = {
     "const stk_loader_state *": "&f->state",
     "const stk_monitor *": "f->monitor",
     "const stk_monitor_options *": "&f->monitor_options",
+    "const stk_predictor *": "f->predictor",
+    "const stk_predictor_options *": "&f->predictor_options",
     "const stk_tensor *": "&f->batch->images",
     "double": "1",
+    "const stk_trainer *": "f->trainer",
+    "const stk_trainer_options *": "&f->trainer_options",
     "int": "0",
     "int *": "&f->number",
     "int32_t": "1",
@@ -52,15 +56,29 @@ VALUES = {
     "stk_monitor_summary *": "&f->summary",
     "stk_option_info *": "&f->info",
     "uint64_t": "0",
+    "stk_prediction_sink": "take_prediction",
+    "stk_predictor *": "f->predictor",
+    "stk_predictor **": "&f->opened_predictor",
+    "stk_trainer *": "f->trainer",
+    "stk_trainer **": "&f->opened_trainer",
+    "stk_trainer_progress *": "&f->progress",
+    "stk_trainer_score *": "&f->score",
     "void *": "f->bytes",
 }
-SPECIAL = {("stk_loader_state_parse", "text"): "f->state_text"}
+SPECIAL = {
+    ("stk_loader_state_parse", "text"): "f->state_text",
+    ("stk_predictor_open", "run"): "run",
+    ("stk_predictor_predict", "path"): '"make:gray?count=2"',
+}
 
 # NULL that is a wish, not a mistake: the header says which.
 WELCOME = {
     ("stk_allocator_set", "allocator"),
     ("stk_batch_wait_on", "stream"),
     ("stk_monitor_open", "options"),
+    ("stk_predictor_open", "options"),
+    ("stk_predictor_predict", "context"),
+    ("stk_predictor_predict_images", "context"),
 }
 
 

@@ -4,12 +4,20 @@
  * function is in here or does not build. Linked with the shared library, as a user's program is. */
 #include <stoker/stoker.h>
 
+#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+
+/* A tiny run, and its folder, for the predictor: made by make_run. */
+static const char *const settings[] = {
+    "data.root=make:gray?count=8", "data.image_size=8", "data.batch_size=4", "data.val_split=0.5",
+    "data.num_workers=1",          "model.width=2",     "model.depth=1",     "run.threads=1",
+    "run.engine=reference"};
+static char run[64] = "/tmp/stoker-test-XXXXXX";
 
 /* Good values for all arguments that are not NULL. */
 typedef struct fixture {
@@ -30,6 +38,12 @@ typedef struct fixture {
     stk_monitor_summary summary;
     stk_option_info info;
     stk_digest digest;
+    stk_trainer_options trainer_options;
+    stk_trainer *trainer, *opened_trainer;
+    stk_trainer_progress progress;
+    stk_trainer_score score;
+    stk_predictor_options predictor_options;
+    stk_predictor *predictor, *opened_predictor;
     stk_allocator allocator;
     int number;
     char text[4096], state_text[STK_LOADER_STATE_TEXT_BYTES];
@@ -63,6 +77,12 @@ static void take_line(void *context, stk_log_level level, const char *line)
     (void)context;
     (void)level;
     (void)line;
+}
+
+static void take_prediction(void *context, const stk_prediction *prediction)
+{
+    (void)context;
+    (void)prediction;
 }
 
 /* For functions after which the batch is not ours any more. */
@@ -105,6 +125,15 @@ static void begin(fixture *f)
     assert_int_equal(stk_loader_open(&f->loader, &f->options, &f->error), STK_OK);
     assert_int_equal(stk_loader_next(f->loader, &f->batch, &f->error), STK_OK);
     assert_int_equal(stk_monitor_open(&f->monitor, &f->monitor_options, &f->error), STK_OK);
+    f->trainer_options = STK_TRAINER_OPTIONS_INIT;
+    f->trainer_options.settings = settings;
+    f->trainer_options.setting_count = sizeof settings / sizeof settings[0];
+    f->trainer_options.no_files = true;
+    f->predictor_options = STK_PREDICTOR_OPTIONS_INIT;
+    f->progress = STK_TRAINER_PROGRESS_INIT;
+    f->score = STK_TRAINER_SCORE_INIT;
+    assert_int_equal(stk_trainer_open(&f->trainer, &f->trainer_options, &f->error), STK_OK);
+    assert_int_equal(stk_predictor_open(&f->predictor, run, &f->predictor_options, &f->error), STK_OK);
     stk_loader_tell(f->loader, &f->state);
     assert_int_equal(stk_loader_state_print(&f->state, f->state_text, sizeof f->state_text, &f->error),
                      STK_OK);
@@ -117,6 +146,10 @@ static void end(fixture *f)
     stk_augmenter_close(&f->augmenter);
     stk_batch_release(f->batch);
     stk_batch_release(f->taken);
+    assert_int_equal(stk_predictor_close(&f->opened_predictor), 0);
+    assert_int_equal(stk_predictor_close(&f->predictor), 0);
+    assert_int_equal(stk_trainer_close(&f->opened_trainer), 0);
+    assert_int_equal(stk_trainer_close(&f->trainer), 0);
     assert_int_equal(stk_loader_close(&f->opened), 0);
     assert_int_equal(stk_loader_close(&f->loader), 0);
     assert_int_equal(stk_monitor_close(&f->opened_monitor), 0);
@@ -223,6 +256,37 @@ static void half_an_allocator_is_refused(void **state)
     assert_int_equal(stk_allocator_set(NULL), STK_OK);
 }
 
+static int make_run(void **state)
+{
+    (void)state;
+    stk_error error = {0};
+    stk_trainer *trainer = NULL;
+    stk_trainer_options options = STK_TRAINER_OPTIONS_INIT;
+    if (!mkdtemp(run)) return -1;
+    options.run = run;
+    options.settings = settings;
+    options.setting_count = sizeof settings / sizeof settings[0];
+    const bool made =
+        stk_trainer_open(&trainer, &options, &error) == STK_OK && stk_trainer_save(trainer, &error) == STK_OK;
+    if (!made) fprintf(stderr, "%s\n", error.message);
+    stk_trainer_close(&trainer);
+    return made ? 0 : -1;
+}
+
+static int remove_one(const char *path, const struct stat *facts, int kind, struct FTW *walk)
+{
+    (void)facts;
+    (void)kind;
+    (void)walk;
+    return remove(path);
+}
+
+static int remove_run(void **state)
+{
+    (void)state;
+    return nftw(run, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -230,5 +294,5 @@ int main(void)
         cmocka_unit_test(getters_of_null_give_zero),
         cmocka_unit_test(half_an_allocator_is_refused),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_run, remove_run);
 }

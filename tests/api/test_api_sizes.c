@@ -155,6 +155,66 @@ static void augmenters_have_it_too(void **state)
     assert_null(augmenter);
 }
 
+/* Options of a later program, callbacks within them, and what is given back. */
+static void trainers_have_it_too(void **state)
+{
+    (void)state;
+    static const char *const settings[] = {"data.root=make:gray?count=8",
+                                           "data.image_size=8",
+                                           "data.num_workers=0",
+                                           "data.val_split=0.5",
+                                           "model.width=2",
+                                           "model.depth=1",
+                                           "run.threads=1",
+                                           "run.engine=reference"};
+    struct {
+        stk_trainer_callbacks known;
+        int64_t later;
+    } callbacks = {.known = {.struct_size = sizeof callbacks}};
+    struct {
+        stk_trainer_options known;
+        int64_t later;
+    } options = {.known = {.struct_size = sizeof options,
+                           .settings = settings,
+                           .setting_count = sizeof settings / sizeof settings[0],
+                           .no_files = true,
+                           .callbacks = &callbacks.known}};
+    struct {
+        stk_trainer_progress known;
+        double later;
+    } progress = {.known = {.struct_size = sizeof progress}, .later = 4};
+    struct {
+        stk_trainer_score known;
+        double later;
+    } score = {.known = {.struct_size = 0}, .later = 4};
+    stk_trainer *trainer;
+    assert_int_equal(stk_trainer_open(&trainer, &options.known, NULL), STK_OK);
+    assert_int_equal(stk_trainer_get_progress(trainer, &progress.known, NULL), STK_OK);
+    assert_int_equal(progress.known.struct_size, sizeof progress);
+    assert_true(progress.later == 0 && progress.known.epochs > 0); /* unknown here, so zero */
+    assert_int_equal(stk_trainer_evaluate(trainer, &score.known, NULL), STK_OK);
+    assert_true(score.later == 4 && score.known.samples == 4);
+    assert_int_equal(score.known.struct_size, 0);
+    assert_int_equal(stk_trainer_close(&trainer), 0);
+    callbacks.later = 1;
+    assert_int_equal(stk_trainer_open(&trainer, &options.known, NULL), STK_ERROR_ARGUMENT);
+    callbacks.later = 0;
+    options.later = 1;
+    assert_int_equal(stk_trainer_open(&trainer, &options.known, NULL), STK_ERROR_ARGUMENT);
+    options.known.struct_size = 0; /* the first version's, so it is not read */
+    assert_int_equal(stk_trainer_open(&trainer, &options.known, NULL), STK_OK);
+    assert_int_equal(stk_trainer_close(&trainer), 0);
+    struct {
+        stk_predictor_options known;
+        int64_t later;
+    } predictor_options = {.known = {.struct_size = sizeof predictor_options}, .later = 1};
+    stk_predictor *predictor;
+    stk_error error = {0};
+    assert_int_equal(stk_predictor_open(&predictor, "nowhere", &predictor_options.known, &error),
+                     STK_ERROR_ARGUMENT);
+    assert_non_null(strstr(error.message, "stk_predictor_options"));
+}
+
 /* A struct that the library fills: the caller's size is kept, nothing is written behind it. */
 static void given_structs_keep_their_size(void **state)
 {
@@ -227,6 +287,7 @@ int main(void)
         cmocka_unit_test(monitors_have_it_too),
         cmocka_unit_test(data_sets_have_it_too),
         cmocka_unit_test(augmenters_have_it_too),
+        cmocka_unit_test(trainers_have_it_too),
         cmocka_unit_test(given_structs_keep_their_size),
         cmocka_unit_test(enums_and_counts),
         cmocka_unit_test(versions_agree),

@@ -8,6 +8,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from png_files import PALETTE, RGB, photo, png  # noqa: E402
@@ -292,12 +293,32 @@ def check_loading():
               "'./masks/00.png'" in done.stdout, done.stdout)
 
 
+def check_kept():
+    """A second run on the same files does not look at their masks again; nor does one on their pack."""
+    with tempfile.TemporaryDirectory() as top:
+        os.environ["XDG_CACHE_HOME"] = os.path.join(top, "cache")
+        folder = os.path.join(top, "data")
+        make(folder, gray([0, 1], [0, 2], [1, 0], [0, 1]))
+        check("pack", run("pack", "data", "pack", folder=top).returncode == 0, "")
+        time.sleep(0.1)  # what changed just now is not relied on
+        words = ("train.epochs=1", "data.batch_size=2", "--stop-after", "1", *SMALL)
+        for data in ("data", "pack"):
+            told = [run("train", data, *words, folder=top).stderr for _ in range(2)]
+            check("looked", "looked at 4 masks in " in told[0], told[0])
+            check("kept", "looked at 4 masks earlier; their files have not changed" in told[1], told[1])
+        make(folder, gray([0, 1], [0, 2], [1, 0], [3, 1]))
+        told = run("train", "data", *words, folder=top).stderr
+        check("looked again", "looked at 4 masks in " in told and "3 + 1, in 4 masks" in told, told)
+        del os.environ["XDG_CACHE_HOME"]
+
+
 for case in UNDERSTOOD:
     check_understood(*case)
 for case in REFUSED:
     check_refused(*case)
 check_training()
 check_colors_of_a_run()
+check_kept()
 check_validation()
 check_loading()
 print(f"{len(UNDERSTOOD)} data sets understood, {len(REFUSED)} refused; {len(failures)} failures")

@@ -82,6 +82,12 @@ class Arithmetic(unittest.TestCase):
         small, large = (plan([*words, f"batch_size={n}"], self.folder) for n in (12, 60000))
         self.assertEqual(small["activation_bytes"], large["activation_bytes"])
         self.assertLess(large["planned_memory_bytes"], small["planned_memory_bytes"] + 30e6)
+        said = "batches of 12"
+        for n, more in ((12, ""), (60000, " (batch_size=60000, but there are no more samples)")):
+            status, out, err = run(["train", *words, f"batch_size={n}", "--plan"], self.folder)
+            self.assertEqual(status, 0, err)
+            self.assertIn(f"\nfor {said}{more}\n", out)
+            self.assertIn(f", {said}{more}\n", err)
 
 
 class Refusal(unittest.TestCase):

@@ -5,6 +5,8 @@
 #include "engine/conv_gather.h"
 #include "engine/half_op.h"
 #include "engine/torch/torch_call.h"
+#include "engine/torch/torch_place.h"
+#include "engine/torch/torch_room.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -95,6 +97,7 @@ static void close_engine(stk__engine *engine)
         return;
     }
     stk__torch_draws_close(&made->draws);
+    if (made->places) stk__torch_room_close();
     for (int i = 0; i < CONSTANTS; i++)
         if (*list[i]) made->api->aoti_torch_delete_tensor_object(*list[i]);
     stk__torch_device_close(&made->device);
@@ -176,6 +179,9 @@ static stk_status open_engine(stk__engine **engine, const stk__engine_options *o
         return status;
     }
     describe(made, options);
+    if (stk__torch_device_is_host(&made->device))
+        made->places = stk__torch_place_open(api->library, api->minor);
+    if (made->places) stk__torch_room_open();
     prepare_thread(&made->front);
     status = make_constants(made, error);
     if (status != STK_OK) {
@@ -229,21 +235,20 @@ static bool is_native(const stk__op_spec *spec)
     return !spec->f32_inputs && !spec->f32_output;
 }
 
-/* Weights of a convolution or product that PyTorch copies, as oneDNN wants them, and whose gradient it makes.
- */
-static size_t inside_bytes(const stk__op *op)
+/* Batch norm's gradient is a new tensor, which PyTorch may fill in several goes through dy. */
+static stk_status fit_host(stk__op *op, stk_error *error)
 {
-    const stk__op_kind kind = op->spec.kind;
-    if (kind != STK_OP_CONV && kind != STK_OP_CONV_TRANSPOSE) return 0;
-    return (size_t)stk__shape_count(&op->form.param[0].shape) * sizeof(float);
+    op->needs.inside_bytes = stk__torch_inside_bytes(op);
+    op->needs.dx_apart = op->spec.kind == STK_OP_BATCH_NORM;
+    if (op->engine->info.dry || !stk__torch_of(op->engine)->places) return STK_OK;
+    return stk__torch_room_grow(op->needs.inside_bytes, error);
 }
 
 static stk_status create_op(stk__op *op, stk_error *error)
 {
     if (op->spec.half && !is_native(&op->spec)) return stk__half_op_create(op, error);
     if (kinds[op->spec.kind]->needs) op->needs = kinds[op->spec.kind]->needs(op);
-    if (stk__torch_device_is_host(&stk__torch_of(op->engine)->device))
-        op->needs.inside_bytes = inside_bytes(op);
+    if (stk__torch_device_is_host(&stk__torch_of(op->engine)->device)) STK__TRY(fit_host(op, error));
     if (op->spec.kind == STK_OP_DROPOUT && !op->engine->info.dry) stk__torch_draws_open(op->engine);
     return STK_OK;
 }

@@ -75,6 +75,7 @@ static stk_status take_calls(void *library, stk__torch_api *api, stk_error *erro
     STK_TORCH_CALLS(TAKE_CALL)
 #undef TAKE_CALL
     if (!take_allocator(library, api)) return refuse_call("operator new", error);
+    api->library = library;
     take_call(library, "torch_exception_get_what_without_backtrace", &api->last_error);
     take_call(library, "_ZN2at15set_num_threadsEi",
               &api->set_num_threads); /* C++, but nothing to get wrong */

@@ -60,6 +60,7 @@ typedef struct stk__torch_api {
     void *(*operator_new)(size_t);        /* of the C++ library that PyTorch frees with */
     void (*operator_delete)(void *);      /* and that one's counterpart */
     void (*set_num_threads)(int threads); /* NULL: it keeps its own number */
+    void *library;                        /* what dlopen returned */
     int major, minor, patch;
 } stk__torch_api;
 

@@ -4,6 +4,8 @@
  * PyTorch's first sentence. Handles made inside a scope are freed at its end. */
 #include "engine/torch/torch_call.h"
 
+#include "engine/torch/torch_place.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,6 +15,7 @@ static const uint64_t written_for = (uint64_t)STK_TORCH_MAJOR << 56 | (uint64_t)
 
 stk__torch_scope stk__torch_begin(const stk__engine *engine, stk_error *error)
 {
+    stk__torch_place_begin();
     return (stk__torch_scope){.engine = stk__torch_of(engine), .error = error};
 }
 
@@ -27,6 +30,7 @@ void stk__torch_release(stk__torch_scope *scope, int count)
 stk_status stk__torch_end(stk__torch_scope *scope)
 {
     stk__torch_release(scope, 0);
+    stk__torch_place_end();
     return scope->status;
 }
 

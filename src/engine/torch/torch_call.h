@@ -157,8 +157,11 @@ stk__torch_handle stk__torch_divisor(stk__torch_scope *scope, double value);
 
 /* target = source, of any layouts and types */
 void stk__torch_copy(stk__torch_scope *scope, stk__torch_handle target, stk__torch_handle source);
-/* The tensor becomes the result of an operator that has no output argument: it takes over the memory, which
- * must have no other owner, if the layout is the same; else they are copied. */
+/* Before an operator without an output argument: its result belongs into this tensor, whose memory the
+ * operator does not read (torch_place.h). NULL: nothing is expected. */
+void stk__torch_expect(const stk__tensor *tensor);
+/* The tensor becomes that result: nothing is left to do where it lies there; else it takes over the memory,
+ * which must have no other owner, if the layout is the same; else they are copied. */
 void stk__torch_take(stk__torch_scope *scope, stk__tensor *tensor, stk__torch_handle result);
 /* The same of a picture, as stk__torch_picture sees it. */
 void stk__torch_take_picture(stk__torch_scope *scope, stk__tensor *tensor, const stk__shape *shape,
@@ -171,9 +174,11 @@ void stk__torch_add_product(stk__torch_scope *scope, stk__torch_handle target, s
                             stk__torch_handle b, double factor);
 /* The gradient of a parameter is written, or added. */
 void stk__torch_learn(stk__torch_scope *scope, const stk__op_io *io, int param, stk__torch_handle gradient);
-/* The same for a result without another owner: where it is written it is taken over. */
+/* The same for a result without another owner: where it is written it is taken. */
 void stk__torch_learn_own(stk__torch_scope *scope, const stk__op_io *io, int param,
                           stk__torch_handle gradient);
+/* Before it: bits 2 and 4 of wanted are parameters 0 and 1. Added gradients are expected nowhere. */
+void stk__torch_expect_learned(const stk__op_io *io, int64_t wanted);
 /* An i64 of one value becomes one more. */
 void stk__torch_count_up(stk__torch_scope *scope, const stk__tensor *tensor);
 /* All values of target = value */

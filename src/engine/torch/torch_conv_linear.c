@@ -101,6 +101,7 @@ static stk_status conv_forward(stk__op *op, const stk__op_io *io, stk_error *err
     const geometry g = geometry_of(op);
     stk__torch_scope s = stk__torch_begin(op->engine, error);
     if (convolve_in_place(&s, op, io, &g)) return stk__torch_end(&s);
+    stk__torch_expect(io->y);
     const stk__torch_handle y = STK_TORCH_RUN(
         &s, "aten::convolution", "",
         STK_TORCH_T(fit_window(&s, op, picture_of(&s, op, io->x[0], &op->spec.input[0]), 1)),
@@ -218,6 +219,7 @@ static stk__torch_handle gather_pixels(stk__torch_scope *s, const stk__op *op, c
 /* What a backward pass is computed from. */
 typedef struct factors {
     stk__torch_handle dy, x, weight;
+    bool planes; /* the weight's gradient will lie densely, not as the weight does */
 } factors;
 
 /* Bits of wanted: x, weight, bias. */
@@ -230,6 +232,8 @@ static void back_through(stk__torch_scope *s, const stk__op *op, const stk__op_i
         STK_TORCH_INT_LIST(g->pad, 2), STK_TORCH_INT_LIST(g->dilation, 2),
         STK_TORCH_I(op->spec.kind == STK_OP_CONV_TRANSPOSE), STK_TORCH_INT_LIST(g->none, 2),
         STK_TORCH_I(op->spec.groups), STK_TORCH_BITS(wanted, 3));
+    if (wanted & 1) stk__torch_expect(io->dx[0]);
+    if (!f->planes) stk__torch_expect_learned(io, wanted);
     stk__torch_call(s, request);
     if (wanted & 1)
         stk__torch_take_picture(s, io->dx[0], &op->spec.input[0], fit_window(s, op, request->result[0], -1));
@@ -245,7 +249,8 @@ static void learn_by_planes(stk__torch_scope *s, const stk__op *op, const stk__o
     size_t offset = 0;
     const factors planes = {.x = turn_planes(s, io->x[0], &op->spec.input[0], io->scratch, &offset),
                             .dy = turn_planes(s, io->dy, &op->form.output, io->scratch, &offset),
-                            .weight = stk__torch_shaped(s, io->param[0], &io->param[0]->desc.shape)};
+                            .weight = stk__torch_shaped(s, io->param[0], &io->param[0]->desc.shape),
+                            .planes = true};
     back_through(s, op, io, &planes, g, wanted);
 }
 
@@ -318,8 +323,9 @@ static void learn_linear(stk__torch_scope *s, const stk__op *op, const stk__op_i
                               .dtype = stk__torch_dtype(s, io->dy->desc.dtype)};
     const stk__torch_handle dy =
         stk__torch_factor(s, op, stk__torch_view(s, io->dy, &turned), io->dy->desc.dtype);
-    const stk__torch_handle gradient = STK_TORCH_RUN(s, "aten::mm", "", STK_TORCH_T(dy),
-                                                     STK_TORCH_T(rows_of(s, op, io->x[0], features_of(op))));
+    const stk__torch_handle x = rows_of(s, op, io->x[0], features_of(op));
+    stk__torch_expect_learned(io, 2);
+    const stk__torch_handle gradient = STK_TORCH_RUN(s, "aten::mm", "", STK_TORCH_T(dy), STK_TORCH_T(x));
     stk__torch_learn_own(s, io, 0, gradient);
 }
 
@@ -341,6 +347,7 @@ static stk_status linear_backward(stk__op *op, const stk__op_io *io, stk_error *
     const stk__torch_handle dy = rows_of(&s, op, io->dy, op->spec.channels);
     if (wanted & 1) send_back(&s, op, io, dy);
     if (wanted & 2) learn_linear(&s, op, io);
+    if (wanted & 4) stk__torch_expect_learned(io, 4);
     if (wanted & 4)
         stk__torch_learn_own(&s, io, 1,
                              STK_TORCH_RUN(&s, "aten::sum", "dim_IntList", STK_TORCH_T(dy),

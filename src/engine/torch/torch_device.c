@@ -7,6 +7,7 @@
 #include "core/number.h"
 #include "engine/host_arena.h"
 #include "engine/torch/torch_call.h"
+#include "engine/torch/torch_place.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -175,11 +176,21 @@ static void destroy_gpu_arena(stk__torch *engine, gpu_arena *arena)
     stk__free(arena);
 }
 
+/* Without places results are taken over, and much of an arena is never touched. */
+static stk_status create_host_arena(stk__torch *engine, size_t size_bytes, stk__arena **arena,
+                                    stk_error *error)
+{
+    if (!engine->places) return stk__host_arena_create(&engine->front, size_bytes, arena, error);
+    STK__TRY(stk__host_arena_create_backed(&engine->front, size_bytes, arena, error));
+    stk__torch_place_add(*arena);
+    return STK_OK;
+}
+
 stk_status stk__torch_arena_create(stk__engine *engine, size_t size_bytes, stk__arena **arena,
                                    stk_error *error)
 {
     stk__torch *torch = stk__torch_of(engine);
-    if (!torch->device.cuda) return stk__host_arena_create(engine, size_bytes, arena, error);
+    if (!torch->device.cuda) return create_host_arena(torch, size_bytes, arena, error);
     gpu_arena *made = stk__alloc(sizeof *made);
     if (!made) return stk__fail_memory(error, sizeof *made, "an arena");
     made->front = (stk__arena){.engine = engine, .size_bytes = size_bytes};
@@ -194,10 +205,12 @@ stk_status stk__torch_arena_create(stk__engine *engine, size_t size_bytes, stk__
 void stk__torch_arena_destroy(stk__arena *arena)
 {
     stk__torch *torch = stk__torch_of(arena->engine);
-    if (torch->device.cuda)
+    if (torch->device.cuda) {
         destroy_gpu_arena(torch, (gpu_arena *)arena);
-    else
-        stk__host_arena_destroy(arena);
+        return;
+    }
+    stk__torch_place_remove(arena);
+    stk__host_arena_destroy(arena);
 }
 
 /* --- what the host sees ----------------------------------------------------------------------------------

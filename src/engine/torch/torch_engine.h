@@ -29,6 +29,7 @@ typedef struct stk__torch {
     stk__torch_handle unit;   /* 1 as f64 [1] on the host */
     stk__torch_handle more;   /* 1 as i64 of no dimension, on the device */
     bool has_cudnn, no_cudnn; /* a convolution by cuDNN went well; the first one did not: PyTorch has none */
+    bool places;              /* results come to lie where they are expected (torch_place.h) */
     stk__torch_draws draws;
     long alive; /* handles, lists, texts and cells of PyTorch's that are ours to release */
     long views; /* handles that our tensors keep to be shown by */
@@ -64,6 +65,9 @@ void stk__torch_tensor_destroy(stk__tensor *tensor); /* and its view */
 stk_status stk__torch_update(stk__engine *engine, const stk__update *update, stk_error *error);
 stk_status stk__torch_average(stk__engine *engine, const stk__tensor_list *average,
                               const stk__tensor_list *value, double decay, stk_error *error);
+
+/* What PyTorch allocates for itself during a run of the operation on a CPU, at most (torch_inside.c). */
+size_t stk__torch_inside_bytes(const stk__op *op);
 
 static inline stk__torch *stk__torch_of(const stk__engine *engine)
 {

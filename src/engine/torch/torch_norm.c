@@ -84,6 +84,8 @@ static stk_status norm_backward(stk__op *op, const stk__op_io *io, stk_error *er
         STK_TORCH_T_OR_NONE(stk__torch_dense(&s, io->buffer[1])),
         STK_TORCH_T_OR_NONE(saved_part(&s, op, io, 0)), STK_TORCH_T_OR_NONE(saved_part(&s, op, io, 1)),
         STK_TORCH_I(io->training), STK_TORCH_F(op->spec.eps), STK_TORCH_BITS(wanted, 3));
+    if (wanted & 1 && io->dx[0]->place != io->dy->memory) stk__torch_expect(io->dx[0]);
+    stk__torch_expect_learned(io, wanted);
     stk__torch_call(&s, request);
     if (wanted & 1) stk__torch_take_picture(&s, io->dx[0], &op->spec.input[0], request->result[0]);
     if (wanted & 2) stk__torch_learn_own(&s, io, 0, request->result[1]);

@@ -3,6 +3,9 @@
  * pictures [n h w c] are PyTorch's channels_last. */
 #include "engine/torch/torch_call.h"
 
+#include "engine/torch/torch_place.h"
+#include "engine/torch/torch_room.h"
+
 #include <assert.h>
 
 static int32_t dtype_of(const stk__torch_api *api, stk_dtype dtype)
@@ -164,6 +167,30 @@ static bool lies_as(stk__torch_scope *scope, stk__torch_handle result, const stk
     return same;
 }
 
+void stk__torch_expect(const stk__tensor *tensor)
+{
+    if (!tensor || !tensor->place) return;
+    const stk__tensor_desc *desc = &tensor->desc;
+    const size_t bytes = (size_t)stk__shape_count(&desc->shape) * (size_t)stk_dtype_bytes(desc->dtype);
+    stk__torch_place_expect(tensor->place, bytes, tensor->turn);
+}
+
+typedef enum whereabouts { ELSEWHERE, IN_PLACE, TO_COPY } whereabouts;
+
+/* Where a result lies; if it would have been another's turn, the next time it is. */
+static whereabouts find_result(stk__torch_scope *scope, stk__tensor *tensor, stk__torch_handle result)
+{
+    void *data = NULL;
+    if (!tensor->place ||
+        !stk__torch_went_well(scope, scope->engine->api->aoti_torch_get_data_ptr(result, &data),
+                              "a tensor's address"))
+        return ELSEWHERE;
+    const int turn = stk__torch_place_arrive(tensor->place, data);
+    if (data == tensor->place) return IN_PLACE;
+    if (turn >= 0) tensor->turn = turn;
+    return turn >= 0 || stk__torch_room_has(data) ? TO_COPY : ELSEWHERE;
+}
+
 /* A handle of its own keeps the memory alive. On a GPU it comes from PyTorch's store, in the order of its
  * stream. */
 static void take_over(stk__torch_scope *scope, stk__tensor *tensor, stk__torch_handle result)
@@ -188,7 +215,11 @@ static void take_as(stk__torch_scope *scope, stk__tensor *tensor, const stk__tor
 {
     if (scope->status != STK_OK) return;
     stk__torch_tensor_drop(tensor);
-    if (tensor->place && lies_as(scope, result, form))
+    const whereabouts where = find_result(scope, tensor, result);
+    if (where == IN_PLACE && lies_as(scope, result, form)) return;
+    if (where == IN_PLACE) /* in another order: it cannot be copied onto itself */
+        result = STK_TORCH_RUN(scope, "aten::clone", "", STK_TORCH_T(result), STK_TORCH_NOTHING);
+    if (tensor->place && where == ELSEWHERE && lies_as(scope, result, form))
         take_over(scope, tensor, result);
     else
         stk__torch_copy(scope, stk__torch_view(scope, tensor, form), result);
@@ -282,6 +313,12 @@ void stk__torch_learn(stk__torch_scope *scope, const stk__op_io *io, int param, 
     else
         stk__torch_copy(scope, target, gradient);
     stk__torch_release(scope, mark);
+}
+
+void stk__torch_expect_learned(const stk__op_io *io, int64_t wanted)
+{
+    for (int i = 0; i < 2 && !io->add_dparam; i++)
+        if (wanted >> (i + 1) & 1) stk__torch_expect(stk__torch_at(io->dparam, i));
 }
 
 /* Who updates the weights looks for it where it was the last time: there a graph must have written it, too.

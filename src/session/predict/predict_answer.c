@@ -22,16 +22,16 @@ stk_status stk__answers_init(stk__answers *a, const stk__limits *limits, stk_err
 {
     a->rows = json_array();
     if (!a->rows) return stk__fail_memory(error, 64, "the list of predictions");
-    STK__TRY(stk__decoder_create(&a->decoder, limits, error));
+    STK__TRY(stk__original_init(&a->original, a->source, limits, error));
     return stk__png_writer_create(&a->png, STK_PNG_LEVEL_QUICK, error);
 }
 
 void stk__answers_fini(stk__answers *a)
 {
-    stk__buffer *const buffers[] = {&a->bytes, &a->picture, &a->ids, &a->mask, &a->file};
+    stk__buffer *const buffers[] = {&a->ids, &a->mask, &a->file};
     for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
         stk__buffer_fini(buffers[i]);
-    stk__decoder_destroy(&a->decoder);
+    stk__original_fini(&a->original);
     stk__png_writer_destroy(&a->png);
     json_decref(a->rows);
     json_decref(a->failures);
@@ -101,22 +101,11 @@ static stk_status write_png(stk__answers *a, stk__pixels pixels, const char *pat
     return stk__file_write(path, a->file, STK_FILE_QUICK, error);
 }
 
-/* The size of the original, upright if the network saw it so; with `pixels` itself, RGB, in a->picture. */
-static stk_status open_original(stk__answers *a, uint64_t id, bool pixels, stk__pixels *original,
-                                stk_error *error)
+/* With its pixels where something is drawn on them. */
+static stk_status open_original(stk__answers *a, uint64_t id, stk__pixels *original, stk_error *error)
 {
-    const char *extension = NULL;
-    stk__picture picture;
-    STK__TRY(a->source->ops->read(a->source, id, STK_FIELD_IMAGE, &a->bytes, &extension, error));
-    const stk__encoded encoded = {a->bytes.data, a->bytes.size_bytes};
-    STK__TRY(stk__decode_header(a->decoder, encoded, extension, &picture, error));
-    if (!a->upright) picture.orientation = 1;
-    const bool swaps = stk__orientation_swaps(picture.orientation);
-    *original = stk__pixels_dense(NULL, swaps ? picture.h : picture.w, swaps ? picture.w : picture.h, 3);
-    if (!pixels) return STK_OK;
-    STK__TRY(stk__buffer_reserve(&a->picture, (size_t)original->w * (size_t)original->h * 3, error));
-    original->data = a->picture.data;
-    return stk__decode_image(a->decoder, encoded, &picture, *original, error);
+    a->original.upright = a->upright;
+    return stk__original_open(&a->original, id, a->overlay, original, error);
 }
 
 void stk__answers_path(const stk__answers *a, uint64_t id, const char *end, char path[PATH_MAX])
@@ -179,7 +168,7 @@ static stk_status answer_mask(stk__answers *a, uint64_t id, const stk_tensor *p,
     char path[PATH_MAX];
     double shares[STK_OP_CLASSES] = {0};
     stk__pixels original;
-    STK__TRY(open_original(a, id, a->overlay, &original, error));
+    STK__TRY(open_original(a, id, &original, error));
     const size_t count = (size_t)original.w * (size_t)original.h;
     STK__TRY(stk__buffer_reserve(&a->ids, (size_t)(p->shape[1] * p->shape[2]), error));
     STK__TRY(stk__buffer_reserve(&a->mask, count, error));
@@ -212,7 +201,7 @@ static stk_status answer_points(stk__answers *a, uint64_t id, const stk_tensor *
     stk__pixels original;
     json_t *list = json_array();
     json_object_set_new(row, "points", list);
-    STK__TRY(open_original(a, id, a->overlay, &original, error));
+    STK__TRY(open_original(a, id, &original, error));
     for (int64_t k = 0; k < p->shape[3] / 3; k++) {
         double at[2];
         stk__answer_point(p, i, k, original, at);

@@ -5,9 +5,9 @@
 #ifndef STK_SESSION_PREDICT_ANSWER_H
 #define STK_SESSION_PREDICT_ANSWER_H
 
+#include "session/predict/predict_original.h"
 #include "session/trained_run.h"
 
-#include "decode/decode.h"
 #include "image/png_write.h"
 #include "source/source.h"
 
@@ -37,9 +37,9 @@ typedef struct stk__answers { /* zeroed, the first part set, then init and fini 
     stk_status status; /* the first failure that is not one sample's */
     stk_error error;
 
-    stk__decoder *decoder; /* sizes of originals, and their pixels under overlays */
+    stk__original original; /* sizes, and pixels under overlays */
     stk__png_writer *png;
-    stk__buffer bytes, picture, ids, mask, file;
+    stk__buffer ids, mask, file;
 } stk__answers;
 
 stk_status stk__answers_init(stk__answers *answers, const stk__limits *limits, stk_error *error);

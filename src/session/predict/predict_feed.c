@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Wraps the feed of a loader: each batch is copied as a struct, and a tensor of zeros put where its targets
+/* Wraps a feed: each batch is copied as a struct, and a tensor of zeros put where its targets
  * would be. The zeros are never written after init. One thread. */
 #include "session/predict/predict_feed.h"
-
-#include "session/loader_feed.h"
 
 #include <string.h>
 
@@ -24,11 +22,10 @@ static stk_tensor target_of(const stk__feed_facts *f, stk__task task, int64_t n)
     return (stk_tensor){.dtype = STK_DTYPE_F32, .ndim = 1, .shape = {n}};
 }
 
-stk_status stk__predict_feed_init(stk__predict_feed *feed, stk_loader *loader, const stk__feed_facts *facts,
-                                  stk_error *error)
+stk_status stk__predict_feed_init(stk__predict_feed *feed, const stk__feed *inner,
+                                  const stk__feed_facts *facts, stk_error *error)
 {
-    *feed = (stk__predict_feed){
-        .inner = stk__feed_of_loader(loader), .task = stk__task_of_data(facts), .facts = *facts};
+    *feed = (stk__predict_feed){.inner = *inner, .task = stk__task_of_data(facts), .facts = *facts};
     static const stk__task tasks[] = {STK_TASK_SEGMENTATION, STK_TASK_POINTS, STK_TASK_CLASSIFICATION,
                                       STK_TASK_MULTILABEL};
     size_t bytes = 0;

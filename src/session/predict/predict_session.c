@@ -4,6 +4,7 @@
 #include "session/predict/predict_session.h"
 
 #include "loader/loader_open.h"
+#include "session/loader_feed.h"
 
 stk_status stk__predict_session_read(stk__predict_session *p, stk_error *error)
 {
@@ -17,8 +18,7 @@ stk_status stk__predict_session_read(stk__predict_session *p, stk_error *error)
     return STK_OK;
 }
 
-/* As the validation part was loaded, but all of it once, in order, and whatever is damaged is left out. */
-static stk_status set_options(stk__predict_session *p, stk_error *error)
+stk_status stk__predict_session_set_options(stk__predict_session *p, stk_error *error)
 {
     stk_loader_options *o = &p->session.val_data;
     const stk__feed_facts *f = &p->data.facts;
@@ -45,19 +45,40 @@ static stk_status set_options(stk__predict_session *p, stk_error *error)
     return stk__options_fill(&stk__loader_options, &p->filled, error);
 }
 
-stk_status stk__predict_session_open_inputs(stk__predict_session *p, stk__predict_inputs *inputs,
+stk_status stk__predict_session_open_source(stk__predict_session *p, stk__predict_inputs *inputs,
                                             stk_error *error)
 {
-    static const stk__augment_settings nothing;
-    stk__session *s = &p->session;
-    STK__TRY(set_options(p, error));
     inputs->facts = &p->data.facts;
     inputs->windows = stk__task_reads_windows(p->task);
     inputs->limit_bytes = p->filled.limit_bytes;
-    STK__TRY(stk__predict_source_open(&p->source, inputs, error));
-    const stk__loader_setup setup = {.options = &s->val_data, .augment = &nothing, .source = p->source};
-    STK__TRY(stk__loader_open(&s->val_loader, &setup, error));
-    return stk__predict_feed_init(&p->feed, s->val_loader, &p->data.facts, error);
+    return stk__predict_source_open(&p->source, inputs, error);
+}
+
+stk_status stk__predict_session_open_loader(stk__predict_session *p, stk_error *error)
+{
+    static const stk__augment_settings nothing;
+    const stk__loader_setup setup = {
+        .options = &p->session.val_data, .augment = &nothing, .source = p->source};
+    return stk__loader_open(&p->session.val_loader, &setup, error);
+}
+
+stk_status stk__predict_session_open_inputs(stk__predict_session *p, stk__predict_inputs *inputs,
+                                            stk_error *error)
+{
+    STK__TRY(stk__predict_session_set_options(p, error));
+    STK__TRY(stk__predict_session_open_source(p, inputs, error));
+    STK__TRY(stk__predict_session_open_loader(p, error));
+    const stk__feed feed = stk__feed_of_loader(p->session.val_loader);
+    return stk__predict_feed_init(&p->feed, &feed, &p->data.facts, error);
+}
+
+stk__limits stk__predict_session_limits(const stk__predict_session *p)
+{
+    return (stk__limits){.bytes = p->filled.limit_bytes,
+                         .pixels = p->filled.limit_pixels,
+                         .scans = p->filled.limit_scans,
+                         .warnings = p->filled.limit_warnings,
+                         .time_s = p->filled.limit_time_s};
 }
 
 stk_status stk__predict_session_open_network(stk__predict_session *p, stk_error *error)

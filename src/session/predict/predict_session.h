@@ -4,6 +4,7 @@
 #ifndef STK_SESSION_PREDICT_SESSION_H
 #define STK_SESSION_PREDICT_SESSION_H
 
+#include "decode/decode.h"
 #include "session/predict/predict_feed.h"
 #include "session/predict/predict_source.h"
 #include "session/session.h"
@@ -28,6 +29,15 @@ stk_status stk__predict_session_read(stk__predict_session *predict, stk_error *e
  * facts, windows and limit_bytes of inputs are filled in here. */
 stk_status stk__predict_session_open_inputs(stk__predict_session *predict, stk__predict_inputs *inputs,
                                             stk_error *error);
+/* The parts of it. Options: the inputs are loaded as the validation part was, but all once, in order, and
+ * what is damaged is left out. Source: opened from inputs into predict->source. Loader: opened on that. */
+stk_status stk__predict_session_set_options(stk__predict_session *predict, stk_error *error);
+stk_status stk__predict_session_open_source(stk__predict_session *predict, stk__predict_inputs *inputs,
+                                            stk_error *error);
+stk_status stk__predict_session_open_loader(stk__predict_session *predict, stk_error *error);
+/* Of files, when the options are set. */
+stk__limits stk__predict_session_limits(const stk__predict_session *predict);
+
 /* Opens the network of the run; its weights come with stk__run_checkpoint_load. */
 stk_status stk__predict_session_open_network(stk__predict_session *predict, stk_error *error);
 

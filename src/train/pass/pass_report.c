@@ -33,6 +33,12 @@ static const char *word_of(const stk__pass_node *node)
     return kind == STK_OP_ADD ? "add + relu" : "batch_norm + relu";
 }
 
+static void count_inside(stk__pass_report *report, const stk__op *op)
+{
+    const size_t bytes = op ? stk__op_memory(op).inside_bytes : 0;
+    if (bytes > report->inside_bytes) report->inside_bytes = bytes;
+}
+
 static void fill_row(stk__pass *pass, int index)
 {
     const stk__pass_node *node = &pass->graph.nodes[index];
@@ -58,7 +64,7 @@ static void fill_row(stk__pass *pass, int index)
     if (!pass->ops[index]) return;
     const stk__op_needs needs = stk__op_memory(pass->ops[index]);
     report->library_bytes += needs.library_bytes;
-    if (needs.inside_bytes > report->inside_bytes) report->inside_bytes = needs.inside_bytes;
+    count_inside(report, pass->ops[index]);
 }
 
 void stk__pass_fill_report(stk__pass *pass)
@@ -74,6 +80,8 @@ void stk__pass_fill_report(stk__pass *pass)
                                       .library_bytes = (size_t)plan->value_count * HANDLE_BYTES};
     for (int i = 0; i < pass->graph.count; i++)
         fill_row(pass, i);
+    count_inside(&pass->report, pass->loss);
+    count_inside(&pass->report, pass->metric);
     for (int i = plan->forward_count; i < plan->step_count; i++)
         pass->report.joined_gradients += plan->steps[i].dy2 != STK_VALUE_NONE;
     for (int i = 0; i < plan->forward_count; i++) {

@@ -94,6 +94,11 @@ static void share_forward(stk__pass_plan *plan, const stk__pass_graph *graph, in
     step->x[1] = other;
 }
 
+static bool is_gradient_in_place(const stk__pass_node *node)
+{
+    return node->form->gradient_in_place && !node->needs.dx_apart;
+}
+
 void stk__pass_share(stk__pass_plan *plan, const stk__pass_graph *graph)
 {
     for (int i = 0; i < plan->step_count; i++) {
@@ -102,7 +107,7 @@ void stk__pass_share(stk__pass_plan *plan, const stk__pass_graph *graph)
             share_forward(plan, graph, i);
         else if (step->action == STK_STEP_COPY)
             share_copy(plan, graph, i);
-        else if (step->action == STK_STEP_BACKWARD && graph->nodes[step->layer].form->gradient_in_place)
+        else if (step->action == STK_STEP_BACKWARD && is_gradient_in_place(&graph->nodes[step->layer]))
             join_in_place(plan, i, step->dy, step->dx[0]);
     }
     for (int i = 0; i < plan->value_count; i++)

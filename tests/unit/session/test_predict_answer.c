@@ -288,7 +288,7 @@ static void masks_have_the_size_of_the_original(void **state)
     stk__answers_path(&a, 0, ".overlay.png", path);
     assert_string_equal(json_string_value(json_object_get(h.last, "overlay")), path);
     stk_error error = {0};
-    assert_int_equal(stk__file_read(path, 0, &a.bytes, &error), STK_OK);
+    assert_int_equal(stk__file_read(path, 0, &a.original.bytes, &error), STK_OK);
     const json_t *classes = json_object_get(h.last, "classes");
     assert_int_equal(json_array_size(classes), 2); /* none for class 1 */
     assert_int_equal(integer_of(json_array_get(classes, 0), "class"), 2);
