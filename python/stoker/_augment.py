@@ -264,9 +264,9 @@ class Augment:
 
     def module(self):
         """A torch.nn.Module on this Augment: inside of a model, train() and eval() of the model reach it."""
-        from ._augment_module import AugmentModule
+        from . import _augment_module
 
-        return AugmentModule(self)
+        return _augment_module.AugmentModule(self)
 
     # What it is
 
