@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Written by tools/make_python_docs from tools/python_stubs.pyi and the option tables.
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import Any, Literal, TextIO
 
@@ -65,6 +65,39 @@ class Loader:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
+
+class Augment:
+    training: bool
+    def __init__(
+        self,
+        preset_or_dict: str | dict[str, Any] | None = None,
+        *,
+        image_size: int | tuple[int, int] | list[int] | None = None,
+        seed: int | None = None,
+        dtype: Literal["auto", "u8", "uint8", "f32", "float32", "f16", "float16", "bf16", "bfloat16"] | Any | None = None,
+        axes: Literal["nchw", "nhwc"] = "nchw",
+        mean: float | tuple[float, float, float] | list[float] | None = None,
+        std: float | tuple[float, float, float] | list[float] | None = None,
+        flip_pairs: str | dict[Any, Any] | None = None,
+        class_names: Iterable[str] | None = None,
+        point_names: Iterable[str] | None = None,
+        threads: int | None = None,
+        ...  # settings
+    ) -> None: ...
+    # Images alone, or a tuple of what was given.
+    def __call__(
+        self, images: Any, masks: Any = None, points: Any = None, labels: Any = None, *, epoch: int | None = None, ids: Any = None
+    ) -> Any: ...
+    def forward(
+        self, images: Any, masks: Any = None, points: Any = None, labels: Any = None, *, epoch: int | None = None, ids: Any = None
+    ) -> Any: ...
+    def set_epoch(self, epoch: int) -> None: ...
+    def train(self, mode: bool = True) -> Augment: ...
+    def eval(self) -> Augment: ...
+    def to(self, *ignored: Any, **also_ignored: Any) -> Augment: ...
+    def module(self) -> Any: ...
+    @property
+    def effects(self) -> list[dict[str, str]]: ...
 
 class Monitor:
     frame: dict[str, Any] | None

@@ -110,6 +110,10 @@ STK_API stk_status stk_augmenter_apply(stk_augmenter *augmenter, const stk_augme
  * change. */
 STK_API const stk_loader_effect *stk_augmenter_effects(const stk_augmenter *augmenter, int *count);
 
+/* Does any phase of the settings mix pairs (MixUp, CutMix)? Then apply needs lambda and the second targets.
+ * False for NULL. Threads: any. */
+STK_API bool stk_augmenter_mixes(const stk_augmenter *augmenter);
+
 /* One number that is drawn or decided for a sample. */
 typedef struct stk_augment_fact {
     const char *operation; /* "rotation" */

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """python/bench/costs.py: what the Python module costs: time and memory of `import stoker`, and Python's own time for a batch, that is
-the time of the thread that takes batches without what the library does in it. With PyTorch where it is imported by --torch.
-PYTHONPATH=build/python, or an installed wheel."""
+the time of the thread that takes batches without what the library does in it, and for a call of Augment. With PyTorch where it is
+imported by --torch. PYTHONPATH=build/python, or an installed wheel."""
 import statistics
 import subprocess
 import sys
@@ -37,6 +37,24 @@ def batch_costs(batches=3000):
     return statistics.median(steps), statistics.quantiles(steps, n=20)[-1]
 
 
+def augment_cost(calls=3000):
+    """Seconds of CPU of this thread for a call of Augment on one tiny image: all but the pass itself."""
+    import stoker
+
+    if "torch" in sys.modules:
+        images = sys.modules["torch"].zeros(1, 3, 2, 2, dtype=sys.modules["torch"].uint8)
+    else:
+        import numpy
+
+        images = numpy.zeros((1, 3, 2, 2), numpy.uint8)
+    augment, times = stoker.Augment(threads=1), []
+    for _ in range(calls):
+        start = time.thread_time_ns()
+        augment(images)
+        times.append((time.thread_time_ns() - start) * 1e-3)
+    return statistics.median(times)
+
+
 def main():
     if "--torch" in sys.argv:
         import torch  # noqa: F401  the loader sees it
@@ -44,6 +62,7 @@ def main():
     print(f"import stoker            {1e3 * seconds:6.1f} ms ({1e3 * cpu_seconds:.1f} of CPU), {grown / 2**20:.1f} MB")
     median, most = batch_costs()
     print(f"a batch, in this thread  {median:6.1f} us, 95 % below {most:.1f} us")
+    print(f"a call of Augment        {augment_cost():6.1f} us, on one image of 2 x 2")
 
 
 main()

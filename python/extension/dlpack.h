@@ -8,8 +8,14 @@
 
 #include <stdint.h>
 
-enum { STK_DLPACK_CPU = 1, STK_DLPACK_CUDA = 2 }; /* device types */
-enum { STK_DLPACK_INT = 0, STK_DLPACK_UINT = 1, STK_DLPACK_FLOAT = 2, STK_DLPACK_BFLOAT = 4 }; /* codes */
+enum { STK_DLPACK_CPU = 1, STK_DLPACK_CUDA = 2, STK_DLPACK_PINNED = 3 }; /* device types */
+enum {
+    STK_DLPACK_INT,
+    STK_DLPACK_UINT,
+    STK_DLPACK_FLOAT,
+    STK_DLPACK_BFLOAT = 4,
+    STK_DLPACK_BOOL = 6
+}; /* codes */
 
 typedef struct stk__dlpack_tensor {
     void *data;

@@ -103,13 +103,8 @@ PyObject *stk__loader_describe_dict(PyObject *self, PyObject *ignored)
     return NULL;
 }
 
-PyObject *stk__loader_effects_list(PyObject *self, PyObject *ignored)
+PyObject *stk__list_effects(const stk_loader_effect *effects, int count)
 {
-    int count;
-    stk_loader *loader = loader_of(self);
-    (void)ignored;
-    if (!loader) return NULL;
-    const stk_loader_effect *effects = stk_loader_effects(loader, &count);
     PyObject *list = PyList_New(0);
     for (int i = 0; list && i < count; i++) {
         const stk_loader_effect *effect = &effects[i];
@@ -119,6 +114,16 @@ PyObject *stk__loader_effects_list(PyObject *self, PyObject *ignored)
         Py_XDECREF(row);
     }
     return list;
+}
+
+PyObject *stk__loader_effects_list(PyObject *self, PyObject *ignored)
+{
+    int count;
+    stk_loader *loader = loader_of(self);
+    (void)ignored;
+    if (!loader) return NULL;
+    const stk_loader_effect *effects = stk_loader_effects(loader, &count);
+    return stk__list_effects(effects, count);
 }
 
 static bool put_stages(PyObject *dict, const stk_loader_stats *stats)

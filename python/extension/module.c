@@ -19,9 +19,11 @@ static int fill(PyObject *module)
     state->tensor_type = stk__make_tensor_type(module);
     state->loader_type = stk__make_loader_type(module);
     state->monitor_type = stk__make_monitor_type(module);
+    state->augmenter_type = stk__make_augmenter_type(module);
     if (!state->tensor_type || PyModule_AddObjectRef(module, "Tensor", state->tensor_type) != 0 ||
         !state->loader_type || PyModule_AddObjectRef(module, "Loader", state->loader_type) != 0 ||
-        !state->monitor_type || PyModule_AddObjectRef(module, "Monitor", state->monitor_type) != 0)
+        !state->monitor_type || PyModule_AddObjectRef(module, "Monitor", state->monitor_type) != 0 ||
+        !state->augmenter_type || PyModule_AddObjectRef(module, "Augmenter", state->augmenter_type) != 0)
         return -1;
     return PyModule_AddStringConstant(module, "version", stk_version());
 }
@@ -32,6 +34,7 @@ static int visit_types(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->tensor_type);
     Py_VISIT(state->loader_type);
     Py_VISIT(state->monitor_type);
+    Py_VISIT(state->augmenter_type);
     return 0;
 }
 
@@ -41,6 +44,7 @@ static int clear_types(PyObject *module)
     Py_CLEAR(state->tensor_type);
     Py_CLEAR(state->loader_type);
     Py_CLEAR(state->monitor_type);
+    Py_CLEAR(state->augmenter_type);
     return 0;
 }
 

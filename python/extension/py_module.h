@@ -13,7 +13,7 @@
 #include "loan.h"
 
 typedef struct stk__module_state {
-    PyObject *loader_type, *tensor_type, *monitor_type;
+    PyObject *loader_type, *tensor_type, *monitor_type, *augmenter_type;
 } stk__module_state;
 
 /* Raises the exception of python/stoker/_errors.py that belongs to the failure. Returns NULL. */
@@ -25,9 +25,13 @@ PyObject *stk__raise_text(stk_status code, const char *message, const char *hint
 PyObject *stk__make_tensor_type(PyObject *module);
 PyObject *stk__make_loader_type(PyObject *module);
 PyObject *stk__make_monitor_type(PyObject *module);
+PyObject *stk__make_augmenter_type(PyObject *module);
 
 /* Arrays on the tensors of a loan, None for those that are absent: a new tuple of STK_LOAN_TENSORS. */
 PyObject *stk__wrap_loan(PyObject *tensor_type, stk__loan *loan);
+
+/* [(name, requested, in effect, why)], a new list. */
+PyObject *stk__list_effects(const stk_loader_effect *effects, int count);
 
 /* Puts a new reference into the dict and drops it. False:
  * value is NULL or could not be put. */

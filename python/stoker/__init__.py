@@ -8,13 +8,14 @@
             for images, masks in loader:
                 ...
 """
+from ._augment import Augment
 from ._errors import (ArgumentError, ConfigError, DataError, Error, FileError, InterruptedLoadError, LoadTimeoutError, OutOfMemoryError,
                       SampleError, StaleIteratorError, StateError, ThreadError, UnsupportedError)
 from ._loader import Batch, Loader
 from ._monitor import Monitor, gpu_utilization, print_gpu_status
 from ._stoker import version as __version__
 
-__all__ = ["ArgumentError", "Batch", "ConfigError", "DataError", "Error", "FileError", "InterruptedLoadError", "LoadTimeoutError", "Loader", "Monitor",
+__all__ = ["ArgumentError", "Augment", "Batch", "ConfigError", "DataError", "Error", "FileError", "InterruptedLoadError", "LoadTimeoutError", "Loader", "Monitor",
            "OutOfMemoryError", "SampleError", "StaleIteratorError", "StateError", "ThreadError", "UnsupportedError", "__version__", "gpu_utilization",
            "print_gpu_status"]
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Written by tools/make_python_docs from tools/python_stubs.pyi and the option tables.
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import Any, Literal, TextIO
 
@@ -115,6 +115,79 @@ class Loader:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
+
+class Augment:
+    training: bool
+    def __init__(
+        self,
+        preset_or_dict: str | dict[str, Any] | None = None,
+        *,
+        image_size: int | tuple[int, int] | list[int] | None = None,
+        seed: int | None = None,
+        dtype: Literal["auto", "u8", "uint8", "f32", "float32", "f16", "float16", "bf16", "bfloat16"] | Any | None = None,
+        axes: Literal["nchw", "nhwc"] = "nchw",
+        mean: float | tuple[float, float, float] | list[float] | None = None,
+        std: float | tuple[float, float, float] | list[float] | None = None,
+        flip_pairs: str | dict[Any, Any] | None = None,
+        class_names: Iterable[str] | None = None,
+        point_names: Iterable[str] | None = None,
+        threads: int | None = None,
+        schedule: str | os.PathLike[str] | dict[int, str] | None = ...,
+        fill: float | tuple[float, float, float] | list[float] | None = ...,
+        mask_fill: int | str | None = ...,
+        crop: float | tuple[float, float] | list[float] | None = ...,
+        crop_ratio: float | tuple[float, float] | list[float] | None = ...,
+        crop_prob: float | None = ...,
+        horizontal_flip_prob: float | None = ...,
+        vertical_flip_prob: float | None = ...,
+        scale: float | tuple[float, float] | list[float] | None = ...,
+        scale_prob: float | None = ...,
+        shear: float | tuple[float, float] | list[float] | None = ...,
+        shear_prob: float | None = ...,
+        rotation_degrees: float | tuple[float, float] | list[float] | None = ...,
+        rotation_prob: float | None = ...,
+        translate: float | tuple[float, float] | list[float] | None = ...,
+        translate_prob: float | None = ...,
+        jitter_prob: float | None = ...,
+        jitter_order: Literal["drawn", "fixed"] | None = ...,
+        brightness: float | tuple[float, float] | list[float] | None = ...,
+        brightness_prob: float | None = ...,
+        contrast: float | tuple[float, float] | list[float] | None = ...,
+        contrast_prob: float | None = ...,
+        saturation: float | tuple[float, float] | list[float] | None = ...,
+        saturation_prob: float | None = ...,
+        hue: float | tuple[float, float] | list[float] | None = ...,
+        hue_prob: float | None = ...,
+        gray_prob: float | None = ...,
+        gamma: float | tuple[float, float] | list[float] | None = ...,
+        gamma_prob: float | None = ...,
+        blur_kernel: int | str | None = ...,
+        blur_sigma: float | tuple[float, float] | list[float] | None = ...,
+        blur_prob: float | None = ...,
+        noise_std: float | tuple[float, float] | list[float] | None = ...,
+        noise_prob: float | None = ...,
+        erase_prob: float | None = ...,
+        erase_scale: float | tuple[float, float] | list[float] | None = ...,
+        erase_ratio: float | tuple[float, float] | list[float] | None = ...,
+        mixup_alpha: float | None = ...,
+        mixup_prob: float | None = ...,
+        cutmix_alpha: float | None = ...,
+        cutmix_prob: float | None = ...,
+    ) -> None: ...
+    # Images alone, or a tuple of what was given.
+    def __call__(
+        self, images: Any, masks: Any = None, points: Any = None, labels: Any = None, *, epoch: int | None = None, ids: Any = None
+    ) -> Any: ...
+    def forward(
+        self, images: Any, masks: Any = None, points: Any = None, labels: Any = None, *, epoch: int | None = None, ids: Any = None
+    ) -> Any: ...
+    def set_epoch(self, epoch: int) -> None: ...
+    def train(self, mode: bool = True) -> Augment: ...
+    def eval(self) -> Augment: ...
+    def to(self, *ignored: Any, **also_ignored: Any) -> Augment: ...
+    def module(self) -> Any: ...
+    @property
+    def effects(self) -> list[dict[str, str]]: ...
 
 class Monitor:
     frame: dict[str, Any] | None

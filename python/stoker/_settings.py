@@ -102,6 +102,37 @@ def augment_text(augment):
     raise TypeError(f"augment is a preset such as 'strong' or a dict of settings, not {type(augment).__name__}")
 
 
+# What Kornia and torchvision take and Augment does not, and what to use for it.
+_OF_KORNIA = {
+    "p": "each operation has a probability of its own, such as horizontal_flip_prob",
+    "data_keys": "pass masks, points and labels to the call",
+    "same_on_batch": "each sample has draws of its own; the same ids have the same",
+    "keepdim": "a batch stays a batch",
+}
+
+
+def augment_of_keywords(function, preset, settings):
+    """A preset or a dict, and settings of section augment as keywords, together as the library takes them."""
+    import difflib
+
+    if preset is not None and not isinstance(preset, (str, dict)):
+        augment_text(preset)
+    known = rows("augment")
+    for name in settings:
+        text = f"{function}() got an unexpected keyword argument '{name}'"
+        if name == "device":
+            raise TypeError(f"{text}: it runs on CPUs; stoker.Loader(device='cuda') augments on a GPU")
+        if name in _OF_KORNIA:
+            raise TypeError(f"{text}: {_OF_KORNIA[name]}")
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1, 0.6)
+            raise TypeError(f"{text}; " + (f"did you mean '{near[0]}'?" if near else "help(stoker.Augment) lists them"))
+    given = {name: value for name, value in settings.items() if value is not None}
+    if not given:
+        return augment_text(preset)
+    return augment_text({**({"preset": preset} if isinstance(preset, str) else preset or {}), **given})
+
+
 def _refuse_augment(name, known):
     import difflib
 
@@ -110,4 +141,4 @@ def _refuse_augment(name, known):
     raise TypeError(f"augment has no setting '{name}'{hint}")
 
 
-__all__ = ["Error", "augment_text", "pairs_of", "rows", "text_of"]
+__all__ = ["Error", "augment_of_keywords", "augment_text", "pairs_of", "rows", "text_of"]

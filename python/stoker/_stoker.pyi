@@ -32,6 +32,25 @@ class Loader:
     def bad_samples(self) -> list[tuple[Any, ...]]: ...
 
 @final
+class Augmenter:
+    def __init__(
+        self,
+        settings: list[tuple[bytes, bytes]],
+        augment: str | None,
+        class_names: list[bytes] | None,
+        point_names: list[bytes] | None,
+        point_count: int,
+        threads: int,
+        /,
+    ) -> None: ...
+    def apply(
+        self, count: int, epoch: int, ids: Any, planar: bool, sources: tuple[Any, ...], results: tuple[Any, ...], /
+    ) -> None: ...
+    def effects(self) -> list[tuple[str, str, str, str]]: ...
+    def mixes(self) -> bool: ...
+    def size(self) -> tuple[int, int]: ...
+
+@final
 class Monitor:
     def __init__(
         self,

@@ -113,6 +113,11 @@ const stk_loader_effect *stk_augmenter_effects(const stk_augmenter *augmenter, i
     return augmenter && count ? augmenter->effects : NULL;
 }
 
+bool stk_augmenter_mixes(const stk_augmenter *augmenter)
+{
+    return augmenter && augmenter->mixes;
+}
+
 stk_status stk_augmenter_explain(const stk_augmenter *augmenter, uint64_t epoch, int64_t id,
                                  const int32_t *size, stk_augment_explanation *explanation, stk_error *error)
 {

@@ -25,6 +25,8 @@ def main() -> None:
         for batch in loader:
             images, masks = batch
             print(images.shape, masks.shape, batch.ids, len(loader), loader.state_dict()["epoch"], loader.sample(3)[0])
+    augment = stoker.Augment("strong", image_size=4, hue=(-0.1, 0.1), schedule={0: "none", 2: "strong"}, mean=[0.5, 0.5, 0.5])
+    print(augment(images, masks, epoch=1, ids=[1, 2]), augment.eval().training, augment.effects[0]["name"])
     with stoker.Monitor(interval=0.5) as monitor:
         pass
     print(monitor.summary()["verdict"], stoker.gpu_utilization()[0])

@@ -18,6 +18,7 @@ import stoker, sys
 with stoker.Loader("make:faces?count=16", batch_size=8, image_size=64) as loader:
     images, masks = next(iter(loader))
 print(sys.version.split()[0], images.shape, images.dtype, masks.dtype)
+images, masks = stoker.Augment("strong")(images, masks)
 assert images.shape == (8, 3, 64, 64) and str(masks.dtype) == "int64"
 '
 train='train data.root=make:faces?count=16 data.image_size=64 model.name=unet train.epochs=1 data.batch_size=8 run.engine=onednn'

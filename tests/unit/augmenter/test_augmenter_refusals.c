@@ -257,7 +257,11 @@ static void lists_must_agree(void **state)
 static void mixing_needs_its_results(void **state)
 {
     (void)state;
-    stk_augmenter *augmenter = augmenter_new((stk_augment_options){.augment = "mixup_alpha: 1"});
+    stk_augmenter *augmenter = augmenter_new(strong);
+    assert_false(stk_augmenter_mixes(augmenter));
+    stk_augmenter_close(&augmenter);
+    augmenter = augmenter_new((stk_augment_options){.augment = "mixup_alpha: 1"});
+    assert_true(stk_augmenter_mixes(augmenter));
     stk_augment_io io = levels_new();
     int64_t labels[N] = {0}, out_labels[N];
     float at[N * 3] = {0}, moved[N * 3];
