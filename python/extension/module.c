@@ -19,9 +19,13 @@ static int fill(PyObject *module)
     state->tensor_type = stk__make_tensor_type(module);
     state->loader_type = stk__make_loader_type(module);
     state->monitor_type = stk__make_monitor_type(module);
+    state->trainer_type = stk__make_trainer_type(module);
+    state->predictor_type = stk__make_predictor_type(module);
     if (!state->tensor_type || PyModule_AddObjectRef(module, "Tensor", state->tensor_type) != 0 ||
         !state->loader_type || PyModule_AddObjectRef(module, "Loader", state->loader_type) != 0 ||
-        !state->monitor_type || PyModule_AddObjectRef(module, "Monitor", state->monitor_type) != 0)
+        !state->monitor_type || PyModule_AddObjectRef(module, "Monitor", state->monitor_type) != 0 ||
+        !state->trainer_type || PyModule_AddObjectRef(module, "Trainer", state->trainer_type) != 0 ||
+        !state->predictor_type || PyModule_AddObjectRef(module, "Predictor", state->predictor_type) != 0)
         return -1;
     return PyModule_AddStringConstant(module, "version", stk_version());
 }
@@ -32,6 +36,8 @@ static int visit_types(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->tensor_type);
     Py_VISIT(state->loader_type);
     Py_VISIT(state->monitor_type);
+    Py_VISIT(state->trainer_type);
+    Py_VISIT(state->predictor_type);
     return 0;
 }
 
@@ -41,11 +47,15 @@ static int clear_types(PyObject *module)
     Py_CLEAR(state->tensor_type);
     Py_CLEAR(state->loader_type);
     Py_CLEAR(state->monitor_type);
+    Py_CLEAR(state->trainer_type);
+    Py_CLEAR(state->predictor_type);
     return 0;
 }
 
 static PyMethodDef functions[] = {
-    {"settings", stk__list_settings, METH_VARARGS, "The settings of a section, as dicts."}, {0}};
+    {"settings", stk__list_settings, METH_VARARGS, "The settings of a section, as dicts."},
+    {"sections", stk__list_sections, METH_NOARGS, "The names of all sections."},
+    {0}};
 
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)fill}, {0, NULL}};
 

@@ -13,7 +13,7 @@
 #include "loan.h"
 
 typedef struct stk__module_state {
-    PyObject *loader_type, *tensor_type, *monitor_type;
+    PyObject *loader_type, *tensor_type, *monitor_type, *trainer_type, *predictor_type;
 } stk__module_state;
 
 /* Raises the exception of python/stoker/_errors.py that belongs to the failure. Returns NULL. */
@@ -25,6 +25,8 @@ PyObject *stk__raise_text(stk_status code, const char *message, const char *hint
 PyObject *stk__make_tensor_type(PyObject *module);
 PyObject *stk__make_loader_type(PyObject *module);
 PyObject *stk__make_monitor_type(PyObject *module);
+PyObject *stk__make_trainer_type(PyObject *module);
+PyObject *stk__make_predictor_type(PyObject *module);
 
 /* Arrays on the tensors of a loan, None for those that are absent: a new tuple of STK_LOAN_TENSORS. */
 PyObject *stk__wrap_loan(PyObject *tensor_type, stk__loan *loan);
