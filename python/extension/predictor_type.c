@@ -5,7 +5,7 @@
  * the library refuses all but the one that opened the predictor. */
 #include "py_module.h"
 
-#include "run_facts.h"
+#include "py_values.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -3,7 +3,7 @@
  * the names of stoker/train.h, None for what is unknown. Threads: with the GIL. */
 #include "trainer_object.h"
 
-#include "run_facts.h"
+#include "py_values.h"
 
 /* {"top1": 0.9} */
 static PyObject *values_dict(const double *values, const stk_trainer_info *info)

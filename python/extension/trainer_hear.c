@@ -6,7 +6,7 @@
  * Threads: the one that trains. */
 #include "trainer_object.h"
 
-#include "run_facts.h"
+#include "py_values.h"
 
 #include <time.h>
 

@@ -4,7 +4,7 @@
  * all but the one that opened the trainer, except for interrupt. */
 #include "py_module.h"
 
-#include "run_facts.h"
+#include "py_values.h"
 #include "trainer_object.h"
 
 #include <unistd.h>

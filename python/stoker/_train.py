@@ -203,9 +203,10 @@ class _Lines(dict):
         self._epoch = 0
 
     def _log(self, progress):
-        if self._trainer.info["val_sample_count"] == 0 and progress["epoch"] > self._epoch:
-            self._print(progress, [])
-            self._epoch = progress["epoch"]
+        epoch = progress["epoch"] + (progress["batch"] == progress["batches"])
+        if self._trainer.info["val_sample_count"] == 0 and epoch > self._epoch:
+            self._print(dict(progress, epoch=epoch), progress["values"].items())
+            self._epoch = epoch
 
     def _evaluate(self, progress):
         values = [("val_loss", progress["val_loss"]), *progress["val_values"].items()]

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Texts, numbers and lists of the library as objects of Python. All with the GIL; NULL with an exception. */
-#ifndef STK_PYTHON_RUN_FACTS_H
-#define STK_PYTHON_RUN_FACTS_H
+#ifndef STK_PYTHON_PY_VALUES_H
+#define STK_PYTHON_PY_VALUES_H
 
 #include "py_module.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What trainers and predictors share on the way into Python and back. Threads: with the GIL. */
-#include "run_facts.h"
+#include "py_values.h"
 
 #include <math.h>
 #include <string.h>
