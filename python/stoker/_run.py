@@ -191,7 +191,8 @@ class Predictor:
                 found = sorted(self._raw.predict(os.fsencode(path)), key=_index_of)
                 answers += [dict(answer, index=len(answers) + place) for place, answer in enumerate(found)]
         else:
-            answers = self._raw.predict_images(_as_nhwc(inputs))
+            buffer, _owner = _as_nhwc(inputs)
+            answers = self._raw.predict_images(buffer)
         return [Prediction(answer, self._info) for answer in sorted(answers, key=_index_of)]
 
     @property
@@ -221,21 +222,31 @@ def _index_of(answer):
 
 
 def _as_nhwc(images):
-    """A buffer [n, h, w, c] on the memory of an array; channels are where 1 or 3 is."""
+    """(buffer [n, h, w, c] on the memory of an array, what holds that memory); channels are where 1 or 3 is."""
     torch = torch_now()
-    if torch is not None and isinstance(images, torch.Tensor):
-        images = images.detach().cpu().numpy()
-    import numpy
-
-    if not isinstance(images, numpy.ndarray):
+    is_tensor = torch is not None and isinstance(images, torch.Tensor)
+    if not is_tensor and not hasattr(images, "transpose"):
         raise TypeError(f"inputs is a path, a list of paths or an array of images, not {type(images).__name__}")
-    if images.dtype != numpy.uint8 or images.ndim not in (3, 4):
-        raise ArgumentError(f"images are an array of {images.dtype} with shape {images.shape}",
+    shape = tuple(images.shape)
+    if str(images.dtype).removeprefix("torch.") != "uint8" or len(shape) not in (3, 4) or 0 in shape:
+        raise ArgumentError(f"images are an array of {images.dtype} with shape {shape}",
                             hint="give uint8, 0 to 255, with dimensions [n, h, w, c] or [n, c, h, w]")
-    if images.ndim == 3:
-        images = images[None]
-    last, first = images.shape[3] in (1, 3), images.shape[1] in (1, 3)
+    if len(shape) == 3:
+        images, shape = images[None], (1, *shape)
+    last, first = shape[3] in (1, 3), shape[1] in (1, 3)
     if last == first:
-        raise ArgumentError(f"it is not clear which dimension of images with shape {images.shape} has the channels",
+        raise ArgumentError(f"it is not clear which dimension of images with shape {shape} has the channels",
                             hint="give images with 1 or 3 channels, larger than 3 pixels" if last else "1 or 3 channels are possible")
-    return images if last else images.transpose(0, 2, 3, 1)
+    if is_tensor:
+        images = images.detach().cpu()
+        return _buffer_of_tensor(images if last else images.permute(0, 2, 3, 1))
+    return (images if last else images.transpose(0, 2, 3, 1)), images
+
+
+def _buffer_of_tensor(images):
+    """The same without NumPy, which PyTorch does not need."""
+    import ctypes
+
+    images = images.contiguous()
+    memory = (ctypes.c_uint8 * images.numel()).from_address(images.data_ptr())
+    return memoryview(memory).cast("B").cast("B", tuple(images.shape)), images
