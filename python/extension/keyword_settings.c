@@ -53,3 +53,16 @@ PyObject *stk__list_settings(PyObject *module, PyObject *args)
     }
     return list;
 }
+
+PyObject *stk__list_sections(PyObject *module, PyObject *ignored)
+{
+    PyObject *list = PyList_New(0);
+    (void)module;
+    (void)ignored;
+    for (int i = 0; list && stk_option_section(i); i++) {
+        PyObject *name = PyUnicode_FromString(stk_option_section(i));
+        if (!name || PyList_Append(list, name) != 0) Py_CLEAR(list);
+        Py_XDECREF(name);
+    }
+    return list;
+}

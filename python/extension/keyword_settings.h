@@ -7,5 +7,7 @@
 
 /* settings(section): a list of dicts, one for each setting, in the order of the help. */
 PyObject *stk__list_settings(PyObject *module, PyObject *args);
+/* sections(): their names. */
+PyObject *stk__list_sections(PyObject *module, PyObject *ignored);
 
 #endif

@@ -13,18 +13,25 @@ PyObject *stk__tensor_type_of(PyObject *object)
     return state ? Py_NewRef(state->tensor_type) : NULL;
 }
 
+static const struct {
+    const char *name;
+    PyObject *(*make)(PyObject *module);
+} types[] = {{"Tensor", stk__make_tensor_type},   {"Loader", stk__make_loader_type},
+             {"Monitor", stk__make_monitor_type}, {"Augmenter", stk__make_augmenter_type},
+             {"Trainer", stk__make_trainer_type}, {"Predictor", stk__make_predictor_type}};
+
 static int fill(PyObject *module)
 {
     stk__module_state *state = PyModule_GetState(module);
-    state->tensor_type = stk__make_tensor_type(module);
-    state->loader_type = stk__make_loader_type(module);
-    state->monitor_type = stk__make_monitor_type(module);
-    state->augmenter_type = stk__make_augmenter_type(module);
-    if (!state->tensor_type || PyModule_AddObjectRef(module, "Tensor", state->tensor_type) != 0 ||
-        !state->loader_type || PyModule_AddObjectRef(module, "Loader", state->loader_type) != 0 ||
-        !state->monitor_type || PyModule_AddObjectRef(module, "Monitor", state->monitor_type) != 0 ||
-        !state->augmenter_type || PyModule_AddObjectRef(module, "Augmenter", state->augmenter_type) != 0)
-        return -1;
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        PyObject *type = types[i].make(module);
+        const int failed = type ? PyModule_AddObjectRef(module, types[i].name, type) : -1;
+        if (types[i].make == stk__make_tensor_type)
+            state->tensor_type = type;
+        else
+            Py_XDECREF(type);
+        if (failed) return -1;
+    }
     return PyModule_AddStringConstant(module, "version", stk_version());
 }
 
@@ -32,9 +39,6 @@ static int visit_types(PyObject *module, visitproc visit, void *arg)
 {
     const stk__module_state *state = PyModule_GetState(module);
     Py_VISIT(state->tensor_type);
-    Py_VISIT(state->loader_type);
-    Py_VISIT(state->monitor_type);
-    Py_VISIT(state->augmenter_type);
     return 0;
 }
 
@@ -42,14 +46,13 @@ static int clear_types(PyObject *module)
 {
     stk__module_state *state = PyModule_GetState(module);
     Py_CLEAR(state->tensor_type);
-    Py_CLEAR(state->loader_type);
-    Py_CLEAR(state->monitor_type);
-    Py_CLEAR(state->augmenter_type);
     return 0;
 }
 
 static PyMethodDef functions[] = {
-    {"settings", stk__list_settings, METH_VARARGS, "The settings of a section, as dicts."}, {0}};
+    {"settings", stk__list_settings, METH_VARARGS, "The settings of a section, as dicts."},
+    {"sections", stk__list_sections, METH_NOARGS, "The names of all sections."},
+    {0}};
 
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)fill}, {0, NULL}};
 

@@ -13,7 +13,7 @@
 #include "loan.h"
 
 typedef struct stk__module_state {
-    PyObject *loader_type, *tensor_type, *monitor_type, *augmenter_type;
+    PyObject *tensor_type; /* a reference; other types belong to the module alone */
 } stk__module_state;
 
 /* Raises the exception of python/stoker/_errors.py that belongs to the failure. Returns NULL. */
@@ -26,6 +26,8 @@ PyObject *stk__make_tensor_type(PyObject *module);
 PyObject *stk__make_loader_type(PyObject *module);
 PyObject *stk__make_monitor_type(PyObject *module);
 PyObject *stk__make_augmenter_type(PyObject *module);
+PyObject *stk__make_trainer_type(PyObject *module);
+PyObject *stk__make_predictor_type(PyObject *module);
 
 /* Arrays on the tensors of a loan, None for those that are absent: a new tuple of STK_LOAN_TENSORS. */
 PyObject *stk__wrap_loan(PyObject *tensor_type, stk__loan *loan);

@@ -13,11 +13,13 @@ from ._errors import (ArgumentError, ConfigError, DataError, Error, FileError, I
                       SampleError, StaleIteratorError, StateError, ThreadError, UnsupportedError)
 from ._loader import Batch, Loader
 from ._monitor import Monitor, gpu_utilization, print_gpu_status
+from ._run import Prediction, Predictor, Run
 from ._stoker import version as __version__
+from ._train import Trainer, train
 
 __all__ = ["ArgumentError", "Augment", "Batch", "ConfigError", "DataError", "Error", "FileError", "InterruptedLoadError", "LoadTimeoutError", "Loader", "Monitor",
-           "OutOfMemoryError", "SampleError", "StaleIteratorError", "StateError", "ThreadError", "UnsupportedError", "__version__", "gpu_utilization",
-           "print_gpu_status"]
+           "OutOfMemoryError", "Prediction", "Predictor", "Run", "SampleError", "StaleIteratorError", "StateError", "ThreadError", "Trainer",
+           "UnsupportedError", "__version__", "gpu_utilization", "print_gpu_status", "train"]
 
 for _name in __all__:  # in messages they are what users call them
     if isinstance(globals()[_name], type):

@@ -56,7 +56,7 @@ class LoadTimeoutError(Error):
 
 
 class InterruptedLoadError(Error):
-    """Waiting was stopped on request."""
+    """Waiting or training was stopped on request (Trainer.interrupt)."""
 
 
 class StateError(Error, ValueError):

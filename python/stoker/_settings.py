@@ -141,4 +141,58 @@ def _refuse_augment(name, known):
     raise TypeError(f"augment has no setting '{name}'{hint}")
 
 
-__all__ = ["Error", "augment_of_keywords", "augment_text", "pairs_of", "rows", "text_of"]
+def _all_names():
+    """({keyword: key}, {dotted names}) of all settings: sections and bare names."""
+    if not _all:
+        keywords, dotted = {}, set()
+        for section in _stoker.sections():
+            for row in _stoker.settings(section):
+                for name in (row["name"], *(row["aliases"] or "").split()):
+                    for key in (f"{section}.{name}", name):
+                        keywords.setdefault(key.replace(".", "_"), key)
+                        dotted.add(key)
+        _all.extend((keywords, dotted))
+    return _all
+
+
+_all = []
+
+
+def _text_without_zero(name, value):
+    text = text_of(name.rpartition(".")[2], value)
+    if b"\0" in text:
+        raise ValueError(f"{name} has a zero byte in it")
+    return text
+
+
+def _flat(sections, dotted, above=""):
+    """(key, text) of a dict of sections; a dict that is the value of a setting is one."""
+    pairs = []
+    for key, value in sections.items():
+        name = f"{above}{key}"
+        if isinstance(value, dict) and name not in dotted:
+            pairs += _flat(value, dotted, f"{name}.")
+        elif value is not None:
+            pairs.append((name, _text_without_zero(name, value)))
+    return pairs
+
+
+def lines_of(function, sections, keywords):
+    """[(key, text)] of a dict of sections and of keywords such as train_epochs or epochs, which count more."""
+    known, dotted = _all_names()
+    pairs = dict(_flat(sections, dotted))
+    for name, value in keywords.items():
+        if name not in known:
+            import difflib
+
+            near = difflib.get_close_matches(name, known, 1, 0.6)
+            hint = f"did you mean '{near[0]}'?" if near else "`stoker train --help` lists the settings"
+            raise TypeError(f"{function}() got an unexpected keyword argument '{name}'; {hint}")
+        if value is not None:
+            key = known[name]
+            pairs.pop(key, None)
+            pairs[key] = _text_without_zero(name, value)
+    return list(pairs.items())
+
+
+__all__ = ["Error", "augment_of_keywords", "augment_text", "lines_of", "pairs_of", "rows", "text_of"]

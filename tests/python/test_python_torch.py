@@ -57,6 +57,18 @@ class Host(Case):
             self.expect(batch, images, masks)
             self.assertEqual(batch.weights.tolist(), [1.0] * len(images))
 
+    def test_predictions(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run = stoker.train("make:gray?count=60", run=folder + "/run", run_engine="reference", image_size=8, batch_size=8, epochs=1,
+                               model_width=2, model_depth=1, run_threads=1)
+            images = torch.arange(5 * 12 * 10, dtype=torch.int64).reshape(5, 1, 12, 10).remainder(251).to(torch.uint8)
+            with stoker.Predictor(run) as predictor:
+                said, turned = predictor.predict(images), predictor.predict(images.permute(0, 2, 3, 1))
+                self.assertRaisesRegex(stoker.ArgumentError, "torch.float32", predictor.predict, images / 255)
+        for one, other in zip(said, turned, strict=True):
+            self.assertEqual((one.probabilities.dtype, one.probabilities.shape), (torch.float32, (10,)))
+            self.assertTrue(torch.equal(one.probabilities, other.probabilities))
+
     def test_no_copy(self):
         batch = next(iter(self.open()))
         self.assertEqual(torch.from_dlpack(batch._tensors[0]).data_ptr(), batch[0].data_ptr())
