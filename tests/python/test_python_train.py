@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """stoker.train, Trainer, Run and Predictor: the program's weights bit for bit, callbacks, Ctrl-C, resume, errors, predictions."""
 import contextlib
+import gc
 import io
 import json
 import os
@@ -305,6 +306,36 @@ stoker.train(settings, run=sys.argv[1], callbacks={"started": lambda progress: p
         self.assertEqual(child.returncode, -signal.SIGINT)
 
 
+class Memory(Case):
+    def test_nothing_grows(self):
+        def fail(progress):
+            raise KeyError
+
+        def start(**more):
+            return stoker.Trainer(ROOT, files=False, **keywords(**more))
+
+        def rounds(count):
+            for _ in range(count):
+                trainer = start(callbacks={"stepped": lambda progress: None})
+                trainer.train()
+                self.assertTrue(trainer.effects and trainer.stall and trainer.info and trainer.evaluate())
+                trainer.close()
+                trainer = start(callbacks={"logged": fail})
+                self.assertRaises(KeyError, trainer.train)
+                trainer.close()
+                self.assertRaises(stoker.Error, start, lr="fast")
+                predictor.predict(images)
+            gc.collect()
+
+        images = numpy.zeros((20, 16, 16, 1), numpy.uint8)
+        predictor = stoker.Predictor(self.train())
+        rounds(10)
+        before = sys.getallocatedblocks()
+        rounds(30)
+        self.assertLess(sys.getallocatedblocks() - before, 30 * 5)  # one dict of progress that is lost has more objects
+        predictor.close()
+
+
 class Errors(Case):
     def test_unknown_settings(self):
         for name, said in (("epoch", "did you mean 'epochs'"), ("train_epoch", "did you mean 'train_epochs'"),
@@ -445,6 +476,26 @@ class Predictions(python_case.Case):
         said[0].mask[0, 0] = 3  # it is the caller's
         self.assertIn("mask (8, 8)", repr(said[0]))
 
+    def test_values_and_series(self):
+        _, predictor = self.predictor(self.data("values"))
+        said = predictor.predict(self.data("values") / "images")
+        self.assertEqual((len(said), said[0].label, said[0].probabilities, said[0].row), (python_case.COUNT, None, None, None))
+        self.assertTrue(all(isinstance(one.value, float) for one in said))
+        run, predictor = self.predictor(self.data("series", 60), sequence_length=5, image_size=None, model_width=None, model_depth=None)
+        series = self.data("series", 60) / "series.csv"
+        last, = predictor.predict(series)
+        self.assertEqual(last.row, 60)
+        every = run.predict(series, all_windows=True)
+        self.assertEqual([one.row for one in every], list(range(5, 61)))
+        self.assertEqual(every[-1].value, last.value)
+        self.assertRaisesRegex(stoker.ConfigError, "reads series", predictor.predict, numpy.zeros((2, 8, 8, 1), numpy.uint8))
+
+    def test_points(self):
+        _, predictor = self.predictor("make:captcha?count=30", image_size=32, model_depth=None)
+        one, = predictor.predict(numpy.full((40, 50, 3), 200, numpy.uint8))
+        self.assertEqual((predictor.info["task"], one.points.shape), ("points", (predictor.info["point_count"], 2)))
+        self.assertTrue(((one.points >= 0) & (one.points <= [50, 40])).all())
+
     def test_a_corrupt_file(self):
         _, predictor = self.predictor("make:gray?count=60")
         folder = self.root / "damaged"
@@ -453,6 +504,19 @@ class Predictions(python_case.Case):
         file.write_bytes(file.read_bytes()[:-30])
         bad, = (one for one in predictor.predict(folder) if one.detail)
         self.assertEqual((bad.path, bad.damage, bad.probabilities), (str(file), "truncated", None))
+
+    def test_fork(self):
+        _, predictor = self.predictor("make:gray?count=60")
+        pid = os.fork()
+        if pid == 0:
+            code = 1
+            try:
+                predictor.predict(numpy.zeros((1, 8, 8, 1), numpy.uint8))
+            except stoker.ThreadError as error:
+                code = 0 if "forked" in str(error) else 2
+            finally:
+                os._exit(code)
+        self.assertEqual(os.waitpid(pid, 0)[1], 0)
 
     def test_refused(self):
         run, predictor = self.predictor("make:gray?count=60")
