@@ -58,7 +58,7 @@ bench: build
 	 (set -x; $(STOKER) bench $$what --goals $${peers:+--peers "$$peers"}) || exit; echo; done
 
 wheel:
-	@tools/setup build python venv
+	@tools/setup build venv
 	@tools/build_wheel
 
 check:
