@@ -34,11 +34,17 @@ typedef struct walker {
     const char *below;   /* the part of path below root, "" or "a/b" */
 } walker;
 
-/* "below/name", or "name" at the top; its length or 0 when it is too long. */
+/* "below/name", or "name" at the top; its length or 0 when it is too long. Of each file: snprintf would take
+ * a quarter of the time of opening a large folder. */
 static size_t join_below(const walker *walk, const char *name, char joined[PATH_MAX])
 {
-    const int length = snprintf(joined, PATH_MAX, "%s%s%s", walk->below, *walk->below ? "/" : "", name);
-    return length < 0 || length >= PATH_MAX ? 0 : (size_t)length;
+    const size_t above = strlen(walk->below), from = above ? above + 1 : 0, length = strlen(name);
+    joined[0] = 0;
+    if (from + length >= PATH_MAX) return 0;
+    memcpy(joined, walk->below, above);
+    joined[above] = '/';
+    memcpy(joined + from, name, length + 1);
+    return from + length;
 }
 
 static void count_stranger(const walker *walk, const char *name, const char *extension)
