@@ -129,6 +129,14 @@ class CheckDeps(ToolTest):
         self.assert_breach("check_deps", "cli/monitor/screen.c:2: cli/monitor and cli/grid may not",
                            "cli/selftest/row.c:1: cli/selftest and cli/grid may not")
 
+    def test_the_session_neither_prints_nor_ends(self):
+        self.write("cli/train.c", "printf(text); exit(1); fork();\n")
+        self.write("src/core/thread.c", "sigaction(number, &action, 0);\n")
+        self.write("src/session/open.c", 'snprintf(text, size, "exit_status");\nint x;\nfprintf(stderr, text); /* fork */\n')
+        self.write("src/session/stats/rows.c", "typedef unsigned long long number; /* for printf */\n")
+        self.assert_breach("check_deps", "src/session/open.c:3: the session leaves 'fprintf' to the program",
+                           "src/session/stats/rows.c:1: the session leaves 'printf' to the program")
+
     def test_internal_names_have_one_meaning(self):
         self.write("src/train/run.h", "/* stk__facts */\ntypedef struct stk__run {\n    int step;\n} stk__run;\n\n"
                    "int stk__run_train(stk__run *run);\n#define RUN(x) stk__run_train(x)\n")

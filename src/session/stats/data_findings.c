@@ -13,7 +13,7 @@
 #define IMBALANCE    20.0 /* largest class over smallest */
 #define COARSE_STEPS 64.0 /* so few values between the least and the most are a loss */
 
-typedef unsigned long long number; /* for printf */
+typedef unsigned long long number; /* what %llu takes */
 
 const char *stk__severity_name(stk__severity severity)
 {
