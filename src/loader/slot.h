@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A slot: the memory of one batch and its state. States change in loader.c under the loader's lock only:
+/* A slot: the memory of one batch and its state. States change in pump.c under the loader's lock only:
  *
  *     free -> filling -> ready -> lent [-> returned] -> free
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packing: a data set with images becomes WebDataset shards (source/shard.h) with their indices, below a
+/* Packing: a data set with images becomes WebDataset shards (source/shards/shard.h) with their indices, below a
  * folder:
  *
  *   pack.json                              settings, data set, how far it is (pack_state.h)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tar blocks in memory: POSIX ustar, pax where a name does not fit. The same members give the same bytes: no
- * owner, one time for all (source/shard.h). */
+ * owner, one time for all (source/shards/shard.h). */
 #ifndef STK_PACK_TAR_BLOCKS_H
 #define STK_PACK_TAR_BLOCKS_H
 

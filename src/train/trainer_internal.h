@@ -125,7 +125,7 @@ static inline bool stk__train_captures(const stk__train_settings *train)
     return train->compile_mode == STK_COMPILE_REDUCE_OVERHEAD && train->compile != STK_SWITCH_OFF;
 }
 
-/* trainer_graph.c. Forward and backward of a training batch. */
+/* trainer_passes.c. Forward and backward of a training batch. */
 stk_status stk__trainer_run_passes(stk__trainer *trainer, stk__pass *pass, const stk__pass_feed *feed,
                                    stk_error *error);
 void stk__trainer_drop_graphs(stk__trainer *trainer);

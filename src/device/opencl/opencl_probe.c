@@ -4,7 +4,7 @@
  * argument. It lists all devices and leaves with a status that no driver uses by chance. What else happens to
  * it is the reason why OpenCL is not available here, with the last line that it wrote to standard error.
  *
- * Any thread may be the first to open OpenCL; the library asks once (device/opencl_api.h). */
+ * Any thread may be the first to open OpenCL; the library asks once (opencl_api.h). */
 #include "device/opencl/opencl_probe.h"
 
 #include "core/clock.h"

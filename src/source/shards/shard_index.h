@@ -24,7 +24,7 @@ typedef struct stk__shard_place {
 enum { STK_SHARD_HAS_CLASS = 1, STK_SHARD_HAS_VALUE = 2, STK_SHARD_NAMELESS = 4, STK_SHARD_BAD = 8 };
 
 typedef struct stk__shard_codes {
-    uint8_t image, mask; /* codes of source/shard_name.h, or STK_EXTENSION_NONE: there is none */
+    uint8_t image, mask; /* codes of source/shards/shard_name.h, or STK_EXTENSION_NONE: there is none */
     uint8_t
         has; /* bits of the enum above; of a nameless sample the shard's name is to be put before the key */
     uint8_t zero;

@@ -57,7 +57,7 @@ typedef struct stk__tar_extension {
 typedef struct stk__tar_walk {
     stk__tar_input input;
     uint64_t next;     /* offset of the next header */
-    bool keys_escaped; /* a global header said so (source/shard.h) */
+    bool keys_escaped; /* a global header said so (source/shards/shard.h) */
     bool unreadable;   /* the storage refused bytes: the rest came as a stretch */
     bool unmarked;     /* it ended without the zeros that end a tar file: something may have been behind */
     stk__tar_extension about;
