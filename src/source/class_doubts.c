@@ -210,6 +210,7 @@ static bool is_called_masks(const char *name)
     const size_t length = strlen(name);
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (strcasestr(name, words[i])) return true;
+    if (strncasecmp(name, "gt_", 3) == 0) return true;
     return length > 3 && strcasecmp(name + length - 2, "gt") == 0 && strchr("_- ", name[length - 3]);
 }
 
@@ -256,6 +257,50 @@ static bool pair_by(const doubts *d, const half *images, const half *masks, cons
     return (double)hits / (double)tries * (double)masks->count >= 0.9 * (double)smaller;
 }
 
+/* "image_2" and "gt_image_2", "scans" and "scans_mask": the name of the images, and a word for masks. */
+static bool is_named_after(const half *masks, const half *images)
+{
+    const size_t length = strlen(images->name), size = strlen(masks->name);
+    char rest[NAME_MAX + 1];
+    if (size <= length + 1) return false;
+    if (strncmp(masks->name, images->name, length) == 0 && strchr("_- ", masks->name[length]))
+        snprintf(rest, sizeof rest, "%s", masks->name + length + 1);
+    else if (strcmp(masks->name + size - length, images->name) == 0 &&
+             strchr("_- ", masks->name[size - length - 1]))
+        snprintf(rest, sizeof rest, "%.*s", (int)(size - length - 1), masks->name);
+    else
+        return false;
+    return stk__folder_word_of(rest).kind == STK_FOLDER_MASKS;
+}
+
+/* The rule that the longest common start of a mask's and an image's name makes: "x_RGB" and "x_label". */
+static bool guess_rule(const doubts *d, const half *images, const half *masks, stk__pair_rule *rule)
+{
+    const stk__catalog *catalog = &d->files->catalog;
+    const char *mask =
+                   stk__catalog_key(catalog, stk__catalog_at(catalog, masks->first)) + strlen(masks->name),
+               *image = NULL;
+    size_t most = 1;
+    for (uint64_t i = images->first; i < images->first + images->count; i++) {
+        const char *key = stk__catalog_key(catalog, stk__catalog_at(catalog, i)) + strlen(images->name);
+        size_t same = 0;
+        while (key[same] && key[same] == mask[same])
+            same++;
+        if (same <= most) continue;
+        most = same;
+        image = key;
+    }
+    while (image && most > 1 && !strchr("_-. ", mask[most - 1]))
+        most--; /* whole words */
+    if (!image || most < 3) return false;
+    const char *image_end = image + most - 1, *mask_end = mask + most - 1;
+    *rule = (stk__pair_rule){.image_suffix = ""};
+    return !strchr(image_end, '/') && !strchr(mask_end, '/') &&
+           strcspn(image_end, "0123456789") == strlen(image_end) &&
+           snprintf(rule->image_suffix, STK_AFFIX_BYTES, "%s", image_end) < STK_AFFIX_BYTES &&
+           snprintf(rule->mask_suffix, STK_AFFIX_BYTES, "%s", mask_end) < STK_AFFIX_BYTES;
+}
+
 /* Files of classes are often numbered alike: equal names alone say nothing. */
 static bool are_pairs(const doubts *d, const half *images, const half *masks)
 {
@@ -264,17 +309,28 @@ static bool are_pairs(const doubts *d, const half *images, const half *masks)
     if (told && pair_by(d, images, masks, &same)) return true;
     for (int i = 0; stk__pair_rule_at(i); i++)
         if (stk__pair_rule_is_beside(i) && pair_by(d, images, masks, stk__pair_rule_at(i))) return true;
-    return false;
+    if (is_named_after(masks, images)) return true;
+    stk__pair_rule rule;
+    return told && guess_rule(d, images, masks, &rule) && pair_by(d, images, masks, &rule);
 }
 
 static stk_status refuse_pairs(const doubts *d, const half *images, const half *masks, stk_error *error)
 {
+    const stk__catalog *catalog = &d->files->catalog;
+    const char *key = stk__catalog_key(catalog, stk__catalog_at(catalog, images->first));
     stk__fail(error, STK_ERROR_DATA,
-              "'%s' can be read in two ways: images in '%s' with masks in '%s', whose file names "
+              "'%s' can be read in two ways: images in '%s' with masks in '%s', whose %s "
               "match, or a folder of classes with these names",
-              d->files->images, images->name, masks->name);
+              d->files->images, images->name, masks->name,
+              is_named_after(masks, images) ? "names" : "file names");
     stk__error_place(error, "%s", d->files->images);
-    stk__error_hint(error, "data.images=%s data.masks=%s, or %s", images->name, masks->name, d->setting);
+    if (folder_in_class(key))
+        stk__error_hint(error,
+                        "data.images=%s data.masks=%s; give '%s/%s' as the data set, if its folders are "
+                        "classes; or %s",
+                        images->name, masks->name, d->files->images, images->name, d->setting);
+    else
+        stk__error_hint(error, "data.images=%s data.masks=%s, or %s", images->name, masks->name, d->setting);
     return STK_ERROR_DATA;
 }
 

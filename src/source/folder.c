@@ -7,6 +7,7 @@
 #include "source/folder_words.h"
 #include "source/pairs.h"
 #include "source/part_lists.h"
+#include "source/scan.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -76,7 +77,7 @@ static stk_status add_sibling_class(stk__classes *classes, const char *sibling, 
         stem < length && stk__extension_code(name + stem + 1, length - stem - 1) != STK_EXTENSION_NONE;
     if (stk__folder_word_of(name).kind == STK_FOLDER_IMAGES && !stk__folder_word_of(name).weak)
         return STK_OK; /* val/images/ beside train/cat/: no class */
-    if (name[0] == '.' || image || !stk__path_join(path, sibling, name) || !stk__path_is_folder(path))
+    if (stk__scan_skips(name) || image || !stk__path_join(path, sibling, name) || !stk__path_is_folder(path))
         return STK_OK;
     stk__scan scan = {.stop_after = 1};
     const stk_status status = stk__scan_folder(&scan, path, error);
