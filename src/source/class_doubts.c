@@ -191,6 +191,52 @@ static stk_status check_depth(const doubts *d, stk_error *error)
     return STK_ERROR_DATA;
 }
 
+/* --- words for parts and masks ----------------------------------------------------------------------------
+ */
+
+/* seg_train, seg_test (Intel scenes) have classes in them, train_masks, test_masks have masks. */
+static void hint_part(const doubts *d, const char *name, stk_error *error)
+{
+    const stk__classes *classes = &d->files->classes;
+    stk__layout_table table;
+    char path[PATH_MAX];
+    for (int32_t i = 0; i < classes->count; i++) {
+        const stk__folder_word word = stk__folder_word_of(classes->list[i]);
+        if (word.part == STK_SOURCE_TRAIN && word.kind == STK_FOLDER_MASKS) name = classes->list[i];
+    }
+    if (!stk__path_join(path, d->files->images, name)) return;
+    for (int depth = 0; depth < DEPTH; depth++) {
+        stk__layout_table_fill(&table, path);
+        const stk__looked_folder *only = only_folder(&table);
+        if (!only || !stk__path_join(path, table.root, only->name)) break;
+    }
+    if (stk__layout_table_has_classes(&table))
+        stk__error_hint(error,
+                        "give '%s' as the data set, if its folders are classes; %s, if '%.60s' is a class",
+                        path, d->setting, name);
+    else
+        stk__error_hint(error, "data.images=NAME data.masks=%.60s, if they are masks; %s, if it is a class",
+                        name, d->setting);
+}
+
+/* What layout_find.c leaves, or does not see in a folder of very many names. */
+static stk_status check_words(const doubts *d, stk_error *error)
+{
+    const stk__classes *classes = &d->files->classes;
+    for (int32_t i = 0; i < classes->count; i++) {
+        const stk__folder_word word = stk__folder_word_of(classes->list[i]);
+        if (!word.part && (word.kind == STK_FOLDER_PLAIN || word.kind == STK_FOLDER_IMAGES || word.weak))
+            continue;
+        stk__fail(error, STK_ERROR_DATA, "the folder '%s' is called like %s, and lies beside classes",
+                  classes->list[i], word.part ? "a part of a data set" : "masks");
+        stk__error_place(error, "%s/%s", d->files->images, classes->list[i]);
+        stk__error_hint(error, "%s, if it is a class", d->setting);
+        if (word.part && word.kind == STK_FOLDER_MASKS) hint_part(d, classes->list[i], error);
+        return STK_ERROR_DATA;
+    }
+    return STK_OK;
+}
+
 /* --- folders whose files pair -----------------------------------------------------------------------------
  */
 
@@ -364,6 +410,7 @@ stk_status stk__class_doubts_refuse(const stk__files *files, const stk__site *si
     const bool part = site->reading && *site->reading->part_name;
     const doubts d = {files, site, part ? "data.layout=parts" : "data.layout=classes"};
     const bool labels = !site->options->unlabeled;
+    STK__TRY(check_words(&d, error));
     if (labels) STK__TRY(check_folds(&d, error));
     STK__TRY(check_sets(&d, error));
     STK__TRY(check_depth(&d, error));

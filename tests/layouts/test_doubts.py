@@ -78,6 +78,19 @@ CLASSES = [
          layout="folder of classes", samples=5, classes=["bus stop", "harbor", "test tube", "train station", "zoo"]),
     Case("a train without a test", names("{}/1.jpg", "bus_stop", "train_station"), layout="folder of classes", samples=2,
          classes=["bus_stop", "train_station"]),
+    Case("seg_train, seg_test (Intel scenes)", names("seg_train/seg_train/{}/1.jpg", "forest", "sea")
+         + names("seg_test/seg_test/{}/1.jpg", "forest", "sea"), refused="the folder 'seg_test' is called like a part of a data set",
+         hint="give './seg_train/seg_train' as the data set, if its folders are classes"),
+    Case("train_frames, train_masks", names("{}/1.png", *(f"{part}_{kind}/{part}" for part in ("train", "val") for kind in ("frames", "masks"))),
+         refused="the folder 'train_masks' is called like a part of a data set", hint="data.images=NAME data.masks=train_masks"),
+    Case("train_frames, train_masks, as told", dict.fromkeys(names("{0}_frames/{0}/1.png", "train", "val"))
+         | dict.fromkeys(names("{0}_masks/{0}/1.png", "train", "val"), MASK), "data.images=train_frames", "data.masks=train_masks",
+         layout=PAIR, samples=1, found="images in 'train_frames', masks in 'train_masks', as set"),
+    Case("Caltech-101", names("101_ObjectCategories/{}/image_1.jpg", "BACKGROUND_Google", "accordion") + ["Annotations/accordion/a.mat"],
+         refused="the data set seems to be './101_ObjectCategories'", hint="give './101_ObjectCategories' as the data set"),
+    Case("DTD: labels/ has lists", names("images/{}/1.jpg", "banded", "dotted") + ["labels/train1.txt"],
+         refused="'labels' beside the images holds .txt files", hint="'./images' as the data set loads the images alone, and without the setting its "
+         "folders are classes"),
     Case("unpacked twice", names("{}/1.jpg", "yes", "no", "brain/yes", "brain/no"),
          refused="the folder 'brain' in '.' has 2 folders that are called like those beside it",
          hint=["give './brain' as the data set, or move it away", "data.layout=classes"]),
