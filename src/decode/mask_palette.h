@@ -3,6 +3,7 @@
 #ifndef STK_DECODE_MASK_PALETTE_H
 #define STK_DECODE_MASK_PALETTE_H
 
+#include "decode/decode.h"
 #include "decode/mask_colors.h"
 
 enum { STK_PALETTE_NAME_BYTES = 48 };
@@ -26,6 +27,10 @@ stk_status stk__mask_palette_read(stk__mask_palette *palette, const char *text, 
 /* The text of a file; place: its path, for messages. */
 stk_status stk__mask_palette_parse(stk__mask_palette *palette, const char *text, const char *place,
                                    stk_error *error);
+
+/* Colors of a PNG file with a palette, 3 bytes each, in *colors, which leads into the file: at most 256. 0:
+ * there is no palette. Nothing but the lengths of chunks is checked. */
+int stk__png_palette(stk__encoded bytes, const uint8_t **colors);
 
 /* The published table that has all these colors: "voc"; NULL: none has. */
 const char *stk__mask_palette_guess(const uint32_t *colors, int32_t count);

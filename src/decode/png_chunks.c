@@ -3,6 +3,7 @@
  * IDAT chunks are remembered. Sizes are checked against what deflate can hold at best before pixels get
  * memory. Input is untrusted (fuzzed). */
 #include "decode/exif.h"
+#include "decode/mask_palette.h"
 #include "decode/png.h"
 
 #include <string.h>
@@ -94,6 +95,25 @@ stk_status stk__png_read_header(stk__encoded bytes, stk__png *png, stk_error *er
     png->pixel_bits = samples * png->depth_bits;
     png->raw_row_bytes = ((size_t)w * (size_t)png->pixel_bits + 7) / 8;
     return STK_OK;
+}
+
+int stk__png_palette(stk__encoded bytes, const uint8_t **colors)
+{
+    enum { COLOR_TYPE_AT = 25, COLORS_MOST = 256 };
+    size_t at = SIGNATURE_BYTES;
+    if (bytes.size_bytes <= COLOR_TYPE_AT || memcmp(bytes.data + 1, "PNG", 3) != 0 ||
+        bytes.data[COLOR_TYPE_AT] != STK_PNG_PALETTE)
+        return 0;
+    while (bytes.size_bytes - at >= CHUNK_EXTRA_BYTES) {
+        const chunk one = {bytes.data + at, bytes.data + at + 8, read_number(bytes.data + at)};
+        if (one.size_bytes > bytes.size_bytes - at - CHUNK_EXTRA_BYTES) return 0;
+        if (is_type(&one, "PLTE")) {
+            *colors = one.data;
+            return one.size_bytes > 3 * COLORS_MOST ? 0 : (int)(one.size_bytes / 3);
+        }
+        at += (size_t)one.size_bytes + CHUNK_EXTRA_BYTES;
+    }
+    return 0;
 }
 
 /* By lengths alone; what is wrong with the chunks, and their checksums, is said when the image is decoded. */

@@ -50,6 +50,23 @@ static stk_status check_formats(const stk__mask_survey *s, const stk__mask_given
     return STK_ERROR_DATA;
 }
 
+/* A map that is given is one of indices. */
+stk_status stk__mask_decide_palettes(const stk__mask_survey *s, const stk__mask_given *given,
+                                     stk_error *error)
+{
+    const int index = is_auto(given->map) ? stk__survey_palette_conflict(&s->palette) : -1;
+    if (index < 0) return STK_OK;
+    stk__fail(error, STK_ERROR_DATA,
+              "the masks have different palettes: index %d is color #%06x in '%.100s' and #%06x in '%.100s'",
+              index, (unsigned)s->palette.low[index], s->palette_paths[0], (unsigned)s->palette.high[index],
+              s->palette_paths[1]);
+    stk__error_place(error, "%s", s->palette_paths[1]);
+    stk__error_hint(error,
+                    "data.mask_map=none, if the indices are the class ids; if the colors are, save the masks "
+                    "as RGB (Pillow: image.convert('RGB')) and set data.mask_colors");
+    return STK_ERROR_DATA;
+}
+
 static void list_colors(const stk__mask_survey *s, char *text, size_t size)
 {
     size_t have = 0;
@@ -360,6 +377,7 @@ stk_status stk__mask_decide(const stk__mask_survey *s, const stk__mask_given *gi
     d->kept = s->kept;
     STK__TRY(check_readable(s, error));
     STK__TRY(check_formats(s, given, error));
+    STK__TRY(stk__mask_decide_palettes(s, given, error));
     STK__TRY(decide_colors(s, given, d, error));
     STK__TRY(stk__mask_decide_frame(s, given, d, error));
     STK__TRY(decide_map(s, given, d, error));

@@ -35,6 +35,9 @@ stk_status stk__mask_decide(const stk__mask_survey *survey, const stk__mask_give
                             stk__mask_decision *decision, stk_error *error);
 
 /* The rule for the frame alone; fills d->frame and its reason. */
+stk_status stk__mask_decide_palettes(const stk__mask_survey *survey, const stk__mask_given *given,
+                                     stk_error *error);
+
 stk_status stk__mask_decide_frame(const stk__mask_survey *survey, const stk__mask_given *given,
                                   stk__mask_decision *decision, stk_error *error);
 

@@ -44,10 +44,10 @@ static void note(stk__survey_example *example, uint64_t id)
 /* --- one mask ----------------------------------------------------------------------------------------------
  */
 
-static void count_ids(stk__survey_ids *ids, uint64_t sample, stk__pixels mask)
+static void count_ids(stk__survey_ids *ids, uint64_t sample, stk__pixels mask, uint64_t seen[256])
 {
-    uint64_t seen[256] = {0};
     bool others = false, beside = false;
+    memset(seen, 0, 256 * sizeof *seen);
     for (int32_t y = 0; y < mask.h; y++) {
         const uint8_t *row = stk__pixels_row(mask, y);
         for (int32_t x = 0; x < mask.w; x++)
@@ -104,6 +104,7 @@ static stk_status open_mask(surveyor *s, const survey_job *job, uint64_t id, stk
 static stk_status count_mask(surveyor *s, uint64_t id, const stk__picture *mask)
 {
     stk_error *error = &s->failure;
+    uint64_t seen[256];
     const stk__encoded bytes = {s->bytes.data, s->bytes.size_bytes};
     const bool rgb = mask->channels == 3 && !mask->indexed;
     const stk__mask_options options = {.orientation = 1, .ignore = 255};
@@ -114,8 +115,9 @@ static stk_status count_mask(surveyor *s, uint64_t id, const stk__picture *mask)
         note(&s->found.lossy, id);
     } else if (!rgb) {
         STK__TRY(stk__decode_mask(s->decoder, bytes, mask, &options, room, error));
-        count_ids(&s->found.ids, id, room);
+        count_ids(&s->found.ids, id, room, seen);
         s->found.indexed += mask->indexed;
+        if (mask->indexed) stk__survey_palette_note(&s->found.palette, bytes, seen, id);
     } else {
         STK__TRY(stk__decode_image(s->decoder, bytes, mask, room, error));
         if (!count_colors(s, room)) {
@@ -124,7 +126,7 @@ static stk_status count_mask(surveyor *s, uint64_t id, const stk__picture *mask)
         }
         for (size_t i = 0, n = (size_t)room.w * (size_t)room.h; i < n; i++)
             room.data[i] = room.data[3 * i];
-        count_ids(&s->gray, id, stk__pixels_dense(room.data, room.w, room.h, 1));
+        count_ids(&s->gray, id, stk__pixels_dense(room.data, room.w, room.h, 1), seen);
         s->found.gray_rgb++;
     }
     return STK_OK;
@@ -329,6 +331,7 @@ static void add_survey(stk__mask_survey *sum, const stk__mask_survey *more)
     add_example(&sum->upright, &more->upright);
     sum->looked += more->looked;
     sum->indexed += more->indexed;
+    stk__survey_palette_add(&sum->palette, &more->palette);
     sum->gray_rgb += more->gray_rgb;
 }
 
@@ -342,6 +345,14 @@ static void name_examples(const stk__source *source, stk__mask_survey *survey)
         if (!all[i]->count) continue;
         source->ops->where(source, all[i]->id, STK_FIELD_MASK, path, sizeof path);
         stk__place_copy(all[i]->path, sizeof all[i]->path, path);
+    }
+    const stk__survey_palette *palette = &survey->palette;
+    const int index = stk__survey_palette_conflict(palette);
+    for (int i = 0; i < 2 && index >= 0; i++) {
+        char path[4096];
+        source->ops->where(source, i ? palette->high_mask[index] : palette->low_mask[index], STK_FIELD_MASK,
+                           path, sizeof path);
+        stk__place_copy(survey->palette_paths[i], sizeof survey->palette_paths[i], path);
     }
 }
 

@@ -6,6 +6,7 @@
 #ifndef STK_LOADER_MASK_SURVEY_H
 #define STK_LOADER_MASK_SURVEY_H
 
+#include "loader/survey_palette.h"
 #include "stoker/loader.h"
 
 enum { STK_SURVEY_SAMPLES = 2000, STK_SURVEY_COLORS = 64, STK_SURVEY_PATH_BYTES = 512 };
@@ -38,12 +39,14 @@ typedef struct stk__mask_survey {
     stk__survey_example unusable; /* image or mask is corrupt */
     stk_error first_error;        /* of the first of them */
 
-    stk__survey_ids ids;                         /* of masks of ids, and of RGB masks if all are gray */
-    uint64_t indexed;                            /* masks with a palette */
-    uint64_t gray_rgb;                           /* RGB masks that are gray */
-    stk__survey_example colored;                 /* RGB masks that are not */
-    stk__survey_example lossy;                   /* JPEG: ids are blurred */
-    stk__survey_color colors[STK_SURVEY_COLORS]; /* of all RGB masks, ascending */
+    stk__survey_ids ids;                          /* of masks of ids, and of RGB masks if all are gray */
+    uint64_t indexed;                             /* masks with a palette */
+    stk__survey_palette palette;                  /* of these */
+    char palette_paths[2][STK_SURVEY_PATH_BYTES]; /* of two masks that do not agree */
+    uint64_t gray_rgb;                            /* RGB masks that are gray */
+    stk__survey_example colored;                  /* RGB masks that are not */
+    stk__survey_example lossy;                    /* JPEG: ids are blurred */
+    stk__survey_color colors[STK_SURVEY_COLORS];  /* of all RGB masks, ascending */
     int32_t color_count;
     bool more_colors; /* than there is room for: none are listed */
 

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FORMAT = 1 }; /* another one whenever a survey counts something else */
+enum { FORMAT = 2 }; /* another one whenever a survey counts something else */
 
 typedef struct head {
     char magic[16];
@@ -122,7 +122,9 @@ static bool is_sound(const stk__mask_survey *s, uint64_t count)
     if (more > 1 || s->color_count < 0 || s->color_count > STK_SURVEY_COLORS || s->unusable.count)
         return false;
     for (int id = 0; id < 256; id++)
-        if (s->ids.masks[id] && s->ids.first[id] >= count) return false;
+        if ((s->ids.masks[id] && s->ids.first[id] >= count) ||
+            (s->palette.masks[id] && (s->palette.low_mask[id] >= count || s->palette.high_mask[id] >= count)))
+            return false;
     return is_example(&s->colored, count) && is_example(&s->lossy, count) && is_example(&s->resized, count) &&
            is_example(&s->misfit, count) && is_example(&s->oriented, count) &&
            is_example(&s->stored, count) && is_example(&s->upright, count);

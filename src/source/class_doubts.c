@@ -191,6 +191,52 @@ static stk_status check_depth(const doubts *d, stk_error *error)
     return STK_ERROR_DATA;
 }
 
+/* --- words for parts and masks ----------------------------------------------------------------------------
+ */
+
+/* seg_train, seg_test (Intel scenes) have classes in them, train_masks, test_masks have masks. */
+static void hint_part(const doubts *d, const char *name, stk_error *error)
+{
+    const stk__classes *classes = &d->files->classes;
+    stk__layout_table table;
+    char path[PATH_MAX];
+    for (int32_t i = 0; i < classes->count; i++) {
+        const stk__folder_word word = stk__folder_word_of(classes->list[i]);
+        if (word.part == STK_SOURCE_TRAIN && word.kind == STK_FOLDER_MASKS) name = classes->list[i];
+    }
+    if (!stk__path_join(path, d->files->images, name)) return;
+    for (int depth = 0; depth < DEPTH; depth++) {
+        stk__layout_table_fill(&table, path);
+        const stk__looked_folder *only = only_folder(&table);
+        if (!only || !stk__path_join(path, table.root, only->name)) break;
+    }
+    if (stk__layout_table_has_classes(&table))
+        stk__error_hint(error,
+                        "give '%s' as the data set, if its folders are classes; %s, if '%.60s' is a class",
+                        path, d->setting, name);
+    else
+        stk__error_hint(error, "data.images=NAME data.masks=%.60s, if they are masks; %s, if it is a class",
+                        name, d->setting);
+}
+
+/* What layout_find.c leaves, or does not see in a folder of very many names. */
+static stk_status check_words(const doubts *d, stk_error *error)
+{
+    const stk__classes *classes = &d->files->classes;
+    for (int32_t i = 0; i < classes->count; i++) {
+        const stk__folder_word word = stk__folder_word_of(classes->list[i]);
+        if (!word.part && (word.kind == STK_FOLDER_PLAIN || word.kind == STK_FOLDER_IMAGES || word.weak))
+            continue;
+        stk__fail(error, STK_ERROR_DATA, "the folder '%s' is called like %s, and lies beside classes",
+                  classes->list[i], word.part ? "a part of a data set" : "masks");
+        stk__error_place(error, "%s/%s", d->files->images, classes->list[i]);
+        stk__error_hint(error, "%s, if it is a class", d->setting);
+        if (word.part && word.kind == STK_FOLDER_MASKS) hint_part(d, classes->list[i], error);
+        return STK_ERROR_DATA;
+    }
+    return STK_OK;
+}
+
 /* --- folders whose files pair -----------------------------------------------------------------------------
  */
 
@@ -210,6 +256,7 @@ static bool is_called_masks(const char *name)
     const size_t length = strlen(name);
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (strcasestr(name, words[i])) return true;
+    if (strncasecmp(name, "gt_", 3) == 0) return true;
     return length > 3 && strcasecmp(name + length - 2, "gt") == 0 && strchr("_- ", name[length - 3]);
 }
 
@@ -256,6 +303,50 @@ static bool pair_by(const doubts *d, const half *images, const half *masks, cons
     return (double)hits / (double)tries * (double)masks->count >= 0.9 * (double)smaller;
 }
 
+/* "image_2" and "gt_image_2", "scans" and "scans_mask": the name of the images, and a word for masks. */
+static bool is_named_after(const half *masks, const half *images)
+{
+    const size_t length = strlen(images->name), size = strlen(masks->name);
+    char rest[NAME_MAX + 1];
+    if (size <= length + 1) return false;
+    if (strncmp(masks->name, images->name, length) == 0 && strchr("_- ", masks->name[length]))
+        snprintf(rest, sizeof rest, "%s", masks->name + length + 1);
+    else if (strcmp(masks->name + size - length, images->name) == 0 &&
+             strchr("_- ", masks->name[size - length - 1]))
+        snprintf(rest, sizeof rest, "%.*s", (int)(size - length - 1), masks->name);
+    else
+        return false;
+    return stk__folder_word_of(rest).kind == STK_FOLDER_MASKS;
+}
+
+/* The rule that the longest common start of a mask's and an image's name makes: "x_RGB" and "x_label". */
+static bool guess_rule(const doubts *d, const half *images, const half *masks, stk__pair_rule *rule)
+{
+    const stk__catalog *catalog = &d->files->catalog;
+    const char *mask =
+                   stk__catalog_key(catalog, stk__catalog_at(catalog, masks->first)) + strlen(masks->name),
+               *image = NULL;
+    size_t most = 1;
+    for (uint64_t i = images->first; i < images->first + images->count; i++) {
+        const char *key = stk__catalog_key(catalog, stk__catalog_at(catalog, i)) + strlen(images->name);
+        size_t same = 0;
+        while (key[same] && key[same] == mask[same])
+            same++;
+        if (same <= most) continue;
+        most = same;
+        image = key;
+    }
+    while (image && most > 1 && !strchr("_-. ", mask[most - 1]))
+        most--; /* whole words */
+    if (!image || most < 3) return false;
+    const char *image_end = image + most - 1, *mask_end = mask + most - 1;
+    *rule = (stk__pair_rule){.image_suffix = ""};
+    return !strchr(image_end, '/') && !strchr(mask_end, '/') &&
+           strcspn(image_end, "0123456789") == strlen(image_end) &&
+           snprintf(rule->image_suffix, STK_AFFIX_BYTES, "%s", image_end) < STK_AFFIX_BYTES &&
+           snprintf(rule->mask_suffix, STK_AFFIX_BYTES, "%s", mask_end) < STK_AFFIX_BYTES;
+}
+
 /* Files of classes are often numbered alike: equal names alone say nothing. */
 static bool are_pairs(const doubts *d, const half *images, const half *masks)
 {
@@ -264,17 +355,28 @@ static bool are_pairs(const doubts *d, const half *images, const half *masks)
     if (told && pair_by(d, images, masks, &same)) return true;
     for (int i = 0; stk__pair_rule_at(i); i++)
         if (stk__pair_rule_is_beside(i) && pair_by(d, images, masks, stk__pair_rule_at(i))) return true;
-    return false;
+    if (is_named_after(masks, images)) return true;
+    stk__pair_rule rule;
+    return told && guess_rule(d, images, masks, &rule) && pair_by(d, images, masks, &rule);
 }
 
 static stk_status refuse_pairs(const doubts *d, const half *images, const half *masks, stk_error *error)
 {
+    const stk__catalog *catalog = &d->files->catalog;
+    const char *key = stk__catalog_key(catalog, stk__catalog_at(catalog, images->first));
     stk__fail(error, STK_ERROR_DATA,
-              "'%s' can be read in two ways: images in '%s' with masks in '%s', whose file names "
+              "'%s' can be read in two ways: images in '%s' with masks in '%s', whose %s "
               "match, or a folder of classes with these names",
-              d->files->images, images->name, masks->name);
+              d->files->images, images->name, masks->name,
+              is_named_after(masks, images) ? "names" : "file names");
     stk__error_place(error, "%s", d->files->images);
-    stk__error_hint(error, "data.images=%s data.masks=%s, or %s", images->name, masks->name, d->setting);
+    if (folder_in_class(key))
+        stk__error_hint(error,
+                        "data.images=%s data.masks=%s; give '%s/%s' as the data set, if its folders are "
+                        "classes; or %s",
+                        images->name, masks->name, d->files->images, images->name, d->setting);
+    else
+        stk__error_hint(error, "data.images=%s data.masks=%s, or %s", images->name, masks->name, d->setting);
     return STK_ERROR_DATA;
 }
 
@@ -308,6 +410,7 @@ stk_status stk__class_doubts_refuse(const stk__files *files, const stk__site *si
     const bool part = site->reading && *site->reading->part_name;
     const doubts d = {files, site, part ? "data.layout=parts" : "data.layout=classes"};
     const bool labels = !site->options->unlabeled;
+    STK__TRY(check_words(&d, error));
     if (labels) STK__TRY(check_folds(&d, error));
     STK__TRY(check_sets(&d, error));
     STK__TRY(check_depth(&d, error));

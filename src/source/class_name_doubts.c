@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Refuses folders as classes by what the names of folders and files say: images/ among them, files called
- * like masks in each, the same folders in each, folders of years. One walk along the sorted catalog each; the
- * first key that speaks against a doubt ends it. One thread, while a source opens. */
+ * like masks in each, the same folders in each, folders of years, of letters, of parts, copies. One walk
+ * along the sorted catalog each; the first key that speaks against a doubt ends it. One thread, while a
+ * source opens. */
 #include "source/class_doubts.h"
 
 #include <ctype.h>
@@ -174,6 +175,124 @@ static stk_status check_dates(const name_doubts *d, stk_error *error)
     return place(d, first, error);
 }
 
+/* --- parts by longer names --------------------------------------------------------------------------------
+ */
+
+/* Of a word between '_', '-', '.' and blanks: cars_train, DIV2K_valid_HR, trainA; 0: of none. */
+static uint32_t part_in(const char *name)
+{
+    char word[16];
+    uint32_t part = 0;
+    while (*name && !part) {
+        size_t length = strcspn(name, "_-. "), size = length;
+        const size_t next = length + (name[length] != '\0');
+        if (length > 3 && isupper((unsigned char)name[length - 1]) &&
+            islower((unsigned char)name[length - 2]))
+            size--; /* trainA */
+        if (size && size < sizeof word) {
+            snprintf(word, sizeof word, "%.*s", (int)size, name);
+            const stk__folder_word found = stk__folder_word_of(word);
+            part = found.kind == STK_FOLDER_PLAIN ? found.part : 0;
+        }
+        name += next;
+    }
+    return part;
+}
+
+/* A folder for training and one for something else, and half of all are like that. */
+static stk_status check_parts(const name_doubts *d, stk_error *error)
+{
+    const stk__classes *classes = &d->files->classes;
+    const char *train = NULL, *other = NULL;
+    int32_t count = 0;
+    for (int32_t i = 0; i < classes->count; i++) {
+        const uint32_t part = part_in(classes->list[i]);
+        count += part != 0;
+        if (part == STK_SOURCE_TRAIN && !train) train = classes->list[i];
+        if (part && part != STK_SOURCE_TRAIN && !other) other = classes->list[i];
+    }
+    if (!train || !other || 2 * count < classes->count) return STK_OK;
+    stk__fail(error, STK_ERROR_DATA,
+              "the folders '%s' and '%s' in '%s' are called like parts of a data set, and are hardly classes",
+              train, other, d->files->images);
+    stk__error_hint(error,
+                    "give '%s/%.60s' as the data set, or rename the folders train, val and test; %s, if they "
+                    "are classes",
+                    d->files->images, train, d->setting);
+    return place(d, train, error);
+}
+
+/* --- a copy of the other folders --------------------------------------------------------------------------
+ */
+
+static bool is_class(const name_doubts *d, const char *name, size_t length)
+{
+    const stk__classes *classes = &d->files->classes;
+    for (int32_t i = 0; i < classes->count; i++)
+        if (strlen(classes->list[i]) == length && memcmp(classes->list[i], name, length) == 0) return true;
+    return false;
+}
+
+/* What is unpacked twice: yes/, no/ and brain_tumor/yes/, brain_tumor/no/. The folders in one class are two
+ * or more, all called like other classes. */
+static stk_status check_copies(const name_doubts *d, stk_error *error)
+{
+    for (uint64_t i = 0; i < count_of(d);) {
+        const uint32_t row = stk__catalog_at(&d->files->catalog, i)->row;
+        const char *first = key_at(d, i), *last = NULL;
+        const size_t length = strcspn(first, "/") + 1;
+        size_t last_length = 0;
+        int folders = 0;
+        bool copy = true;
+        for (; i < count_of(d) && stk__catalog_at(&d->files->catalog, i)->row == row; i++) {
+            if (!copy) continue;
+            const char *inside = key_at(d, i) + length, *slash = strchr(inside, '/');
+            const size_t size = slash ? (size_t)(slash - inside) : 0;
+            if (last && size == last_length && memcmp(inside, last, size) == 0) continue;
+            copy = slash && is_class(d, inside, size);
+            last = inside;
+            last_length = size;
+            folders++;
+        }
+        if (!copy || folders < 2) continue;
+        char name[NAME_MAX + 1];
+        snprintf(name, sizeof name, "%.*s", (int)length - 1, first);
+        stk__fail(
+            error, STK_ERROR_DATA,
+            "the folder '%s' in '%s' has %d folders that are called like those beside it ('%.*s', …): a "
+            "second copy of the data set, and no class",
+            name, d->files->images, folders, (int)last_length, last);
+        stk__error_hint(error, "give '%s/%.80s' as the data set, or move it away; %s, if '%.80s' is a class",
+                        d->files->images, name, d->setting, name);
+        return place(d, name, error);
+    }
+    return STK_OK;
+}
+
+/* --- letters ----------------------------------------------------------------------------------------------
+ */
+
+/* a/abbey, b/bar (SUN, Places): the letter that the names of classes begin with. */
+static stk_status check_letters(const name_doubts *d, stk_error *error)
+{
+    const stk__classes *classes = &d->files->classes;
+    for (int32_t i = 0; i < classes->count; i++)
+        if (strlen(classes->list[i]) != 1 || !isalpha((unsigned char)*classes->list[i])) return STK_OK;
+    for (uint64_t i = 0; i < count_of(d); i++) {
+        const char *key = key_at(d, i);
+        if (!strchr(key + 2, '/') || tolower((unsigned char)key[2]) != tolower((unsigned char)key[0]))
+            return STK_OK;
+    }
+    const char *first = classes->list[0];
+    stk__fail(error, STK_ERROR_DATA,
+              "the folders '%s' to '%s' in '%s' are letters, with folders in them that begin with the same "
+              "letter: those are the classes",
+              first, classes->list[classes->count - 1], d->files->images);
+    stk__error_hint(error, "move the folders of all letters into one folder; %s, if letters are the classes",
+                    d->setting);
+    return place(d, first, error);
+}
+
 stk_status stk__class_names_refuse(const stk__files *files, const char *setting, stk_error *error)
 {
     const name_doubts d = {files, setting};
@@ -181,5 +300,8 @@ stk_status stk__class_names_refuse(const stk__files *files, const char *setting,
     STK__TRY(check_images(&d, error));
     STK__TRY(check_dates(&d, error));
     STK__TRY(check_masks(&d, error));
-    return check_same_folders(&d, error);
+    STK__TRY(check_same_folders(&d, error));
+    STK__TRY(check_parts(&d, error));
+    STK__TRY(check_copies(&d, error));
+    return check_letters(&d, error);
 }

@@ -35,6 +35,18 @@ uint8_t stk__extension_code(const char *text, size_t length)
     return STK_EXTENSION_NONE;
 }
 
+bool stk__extension_is_picture(const char *name, size_t length)
+{
+    static const char *const others[] = {"bmp", "gif", "webp", "tif", "tiff", "ppm", "heic"};
+    const size_t stem = stk__extension_stem(name, length);
+    if (stem == length) return false;
+    const char *text = name + stem + 1;
+    const size_t size = length - stem - 1;
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (strlen(others[i]) == size && strncasecmp(text, others[i], size) == 0) return true;
+    return stk__extension_code(text, size) != STK_EXTENSION_NONE;
+}
+
 void stk__extension_text(uint8_t code, char text[STK_EXTENSION_BYTES])
 {
     const char *name = stk__extension_name(code);

@@ -3,6 +3,7 @@
 #ifndef STK_SOURCE_EXTENSION_H
 #define STK_SOURCE_EXTENSION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,6 +18,9 @@ size_t stk__extension_stem(const char *name, size_t length);
 
 /* Code of a known extension (without dot), or STK_EXTENSION_NONE. */
 uint8_t stk__extension_code(const char *text, size_t length);
+
+/* "a.jpg", "b.webp": the name of a picture in any format, read here or not. */
+bool stk__extension_is_picture(const char *name, size_t length);
 
 /* The spelling that a code stands for ("JPG") and its plain name ("jpg"). */
 void stk__extension_text(uint8_t code, char text[STK_EXTENSION_BYTES]);

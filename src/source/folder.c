@@ -7,6 +7,7 @@
 #include "source/folder_words.h"
 #include "source/pairs.h"
 #include "source/part_lists.h"
+#include "source/scan.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -76,7 +77,7 @@ static stk_status add_sibling_class(stk__classes *classes, const char *sibling, 
         stem < length && stk__extension_code(name + stem + 1, length - stem - 1) != STK_EXTENSION_NONE;
     if (stk__folder_word_of(name).kind == STK_FOLDER_IMAGES && !stk__folder_word_of(name).weak)
         return STK_OK; /* val/images/ beside train/cat/: no class */
-    if (name[0] == '.' || image || !stk__path_join(path, sibling, name) || !stk__path_is_folder(path))
+    if (stk__scan_skips(name) || image || !stk__path_join(path, sibling, name) || !stk__path_is_folder(path))
         return STK_OK;
     stk__scan scan = {.stop_after = 1};
     const stk_status status = stk__scan_folder(&scan, path, error);
@@ -264,31 +265,12 @@ static stk_status judge_beside(stk__files *files, const stk__site *site, bool cl
 /* --- classes or images ------------------------------------------------------------------------------------
  */
 
-/* What layout_find.c does not see in a folder of very many names. */
-static stk_status refuse_words(const stk__files *files, stk_error *error)
-{
-    for (int32_t i = 0; i < files->classes.count; i++) {
-        const stk__folder_word word = stk__folder_word_of(files->classes.list[i]);
-        if (!word.part && (word.kind == STK_FOLDER_PLAIN || word.kind == STK_FOLDER_IMAGES || word.weak))
-            continue;
-        stk__fail(error, STK_ERROR_DATA, "the folder '%s' is called like %s, and lies beside classes",
-                  files->classes.list[i], word.part ? "a part of a data set" : "masks");
-        stk__error_place(error, "%s/%s", files->images, files->classes.list[i]);
-        stk__error_hint(error, "data.layout=classes, if it is a class");
-        return STK_ERROR_DATA;
-    }
-    return STK_OK;
-}
-
 static stk_status open_classes(stk__files *files, const stk__site *site, stk_error *error)
 {
     stk__files_describe(files, site, "folder of classes");
     files->source.info.label = STK_LABEL_CLASS;
     STK__TRY(number_classes(files, site, error));
-    if (site->options->layout == STK_LAYOUT_AUTO) {
-        STK__TRY(refuse_words(files, error));
-        STK__TRY(stk__class_doubts_refuse(files, site, error));
-    }
+    if (site->options->layout == STK_LAYOUT_AUTO) STK__TRY(stk__class_doubts_refuse(files, site, error));
     stk__classes_tell(&files->classes, &files->source.info);
     return STK_OK;
 }

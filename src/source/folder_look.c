@@ -92,7 +92,7 @@ bool stk__folder_look_at(stk__folder_look *look, const char *folder)
     for (const struct dirent *found; names < STK_LOOK_NAMES; names++) {
         found = readdir(opened);
         if (!found) break;
-        if (found->d_name[0] == '.') continue;
+        if (stk__scan_skips(found->d_name)) continue;
         const char *extension = extension_of(found->d_name);
         if (is_image(extension))
             look->images = true; /* a folder with such a name is a sample, too */
@@ -147,7 +147,7 @@ static void search_folder(search *s, const char *folder, int depth)
     }
     for (const struct dirent *found; s->names > 0 && !s->content.images && (found = readdir(opened));) {
         s->names--;
-        if (found->d_name[0] == '.') continue;
+        if (stk__scan_skips(found->d_name)) continue;
         if (is_image(extension_of(found->d_name)))
             take_image(s, folder, found->d_name);
         else if (!is_folder(folder, found))

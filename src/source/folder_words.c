@@ -45,6 +45,7 @@ static const kind_word kinds[] = {
     {"gt", STK_FOLDER_MASKS, true},
     {"gts", STK_FOLDER_MASKS, true},
     {"gtfine", STK_FOLDER_MASKS, false},
+    {"gtcoarse", STK_FOLDER_MASKS, false},
     {"ground_truth", STK_FOLDER_MASKS, false},
     {"groundtruth", STK_FOLDER_MASKS, false},
     {"label_images", STK_FOLDER_MASKS, false},

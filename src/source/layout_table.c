@@ -22,11 +22,11 @@ static stk__folder_content content_of(const stk__layout_table *t, const stk__loo
     return stk__path_join(path, t->root, folder->name) ? stk__folder_content_of(path) : nothing;
 }
 
-/* Boxes, polygons or text: what YOLO, COCO and VOC keep in folders that others call their masks. */
+/* Boxes, polygons or text: what YOLO, COCO, VOC and Caltech keep in folders that others call their masks. */
 static bool is_annotation(const stk__folder_content *content)
 {
     return strcmp(content->other, "txt") == 0 || strcmp(content->other, "json") == 0 ||
-           strcmp(content->other, "xml") == 0;
+           strcmp(content->other, "xml") == 0 || strcmp(content->other, "mat") == 0;
 }
 
 /* The first of two folders for a cell stays, unless only the second has images. */

@@ -26,7 +26,9 @@ static const known_rule rules[] = {
     SUFFIXES("_image", "_mask"), SUFFIXES("_img", "_mask"), SUFFIXES("_sat", "_mask"),
     SUFFIXES("_image", "_label"), SUFFIXES("_image", "_gt"), SUFFIXES("_image", "_seg"), SUFFIXES("_img", "_gt"),
     SUFFIXES("_img", "_label"), SUFFIXES("_img", "_seg"), SUFFIXES("_leftImg8bit", "_gtFine_labelTrainIds"),
-    SUFFIXES("_leftImg8bit", "_gtFine_labelIds"),
+    SUFFIXES("_leftImg8bit", "_gtFine_labelIds"), SUFFIXES("_leftImg8bit", "_gtCoarse_labelTrainIds"),
+    SUFFIXES("_leftImg8bit", "_gtCoarse_labelIds"), SUFFIXES("_RGB", "_label"), SUFFIXES("_RGB", "_mask"),
+    SUFFIXES("_rgb", "_label"), SUFFIXES("_rgb", "_mask"), SUFFIXES("_training", "_manual1"), SUFFIXES("_test", "_manual1"),
     PREFIXES("image_", "mask_"), PREFIXES("img_", "mask_"), PREFIXES("image_", "label_"), PREFIXES("img_", "label_"),
     PREFIXES("image_", "gt_"), PREFIXES("img_", "gt_"),
     {{"", "_0000", "", ""}, false}, {{"", "_image", "", ""}, false}, {{"", "_img", "", ""}, false},
@@ -88,7 +90,7 @@ size_t stk__pair_rule_mask(const stk__pair_rule *rule, const char *image, size_t
 
 void stk__pair_rule_print(const stk__pair_rule *rule, char text[128])
 {
-    snprintf(text, 128, "'%.20sx%.20s' has the mask '%.20sx%.20s'", rule->image_prefix, rule->image_suffix,
+    snprintf(text, 128, "'%.24sx%.24s' has the mask '%.24sx%.24s'", rule->image_prefix, rule->image_suffix,
              rule->mask_prefix, rule->mask_suffix);
 }
 
@@ -115,6 +117,40 @@ stk__pair_found stk__pair_rules_find(const stk__catalog *images, const stk__cata
         if (hits[r] && r != found.best && (found.second < 0 || hits[r] > hits[found.second]))
             found.second = r;
     return found;
+}
+
+/* Half of the masks or more have an image by this rule. */
+static bool pairs_half(const stk__catalog *images, const stk__catalog *masks, const stk__pair_rule *rule)
+{
+    const uint64_t count = stk__catalog_count(masks);
+    uint64_t hits = 0;
+    for (uint64_t m = 0; m < count; m++) {
+        char key[4096];
+        const stk__entry *mask = stk__catalog_at(masks, m);
+        const size_t length =
+            stk__pair_rule_image(rule, stk__catalog_key(masks, mask), mask->length, key, sizeof key);
+        hits += length && stk__catalog_find(images, key, length);
+    }
+    return 2 * hits >= count;
+}
+
+bool stk__pair_rule_guess(const stk__catalog *images, const stk__catalog *masks, const stk__entry *mask,
+                          stk__pair_rule *rule)
+{
+    const char *key = stk__catalog_key(masks, mask), *slash = strrchr(key, '/'),
+               *name = slash ? slash + 1 : key;
+    const size_t length = strlen(name);
+    for (size_t cut = 1; cut < length && cut < STK_AFFIX_BYTES; cut++) {
+        *rule = (stk__pair_rule){.mask_suffix = ""};
+        snprintf(rule->mask_suffix, sizeof rule->mask_suffix, "%s", name + length - cut);
+        if (stk__catalog_find(images, key, strlen(key) - cut) && pairs_half(images, masks, rule)) return true;
+        *rule = (stk__pair_rule){.mask_suffix = ""};
+        snprintf(rule->mask_prefix, sizeof rule->mask_prefix, "%.*s", (int)cut, name);
+        char image[4096];
+        const size_t size = stk__pair_rule_image(rule, key, strlen(key), image, sizeof image);
+        if (size && stk__catalog_find(images, image, size) && pairs_half(images, masks, rule)) return true;
+    }
+    return false;
 }
 
 /* Ends or begins like one of the rules: this passes over most names of images. */

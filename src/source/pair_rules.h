@@ -40,6 +40,10 @@ typedef struct stk__pair_found {
 } stk__pair_found;
 stk__pair_found stk__pair_rules_find(const stk__catalog *images, const stk__catalog *masks);
 
+/* What this mask's name adds to that of an image, "1_exp" to "1", as a rule that half of the masks follow. */
+bool stk__pair_rule_guess(const stk__catalog *images, const stk__catalog *masks, const stk__entry *mask,
+                          stk__pair_rule *rule);
+
 /* How many entries are masks of others by any rule that may lie beside; *rule is the one with the most. */
 uint64_t stk__pair_rules_beside(const stk__catalog *catalog, int *rule);
 

@@ -146,6 +146,13 @@ static bool find_deeper(const stk__catalog *images, const stk__catalog *masks, c
     return stk__catalog_find(images, slash + 1, strlen(slash + 1)) != NULL;
 }
 
+static void print_setting(const stk__pair_rule *rule, char text[128])
+{
+    const bool suffix = *rule->mask_suffix;
+    snprintf(text, 128, "data.mask_%s=%s", suffix ? "suffix" : "prefix",
+             suffix ? rule->mask_suffix : rule->mask_prefix);
+}
+
 static stk_status refuse_strangers(const stk__files *files, const stk__catalog *masks, const match *found,
                                    stk_error *error)
 {
@@ -162,17 +169,18 @@ static stk_status refuse_strangers(const stk__files *files, const stk__catalog *
                         slash ? slash + 1 : files->masks, folder);
         return STK_ERROR_DATA;
     }
+    stk__pair_rule rule;
+    if (stk__pair_rule_guess(&files->catalog, masks, found->orphan, &rule)) {
+        char setting[128];
+        print_setting(&rule, setting);
+        stk__error_hint(error, "%s, if they are masks", setting);
+        return STK_ERROR_DATA;
+    }
     stk__error_hint(error,
                     "a mask has the name of its image, or data.mask_suffix, data.mask_prefix tell what "
-                    "is added; if the folders are classes: data.layout=classes");
+                    "is added; data.images and data.masks name other folders; if the folders are classes: "
+                    "data.layout=classes");
     return STK_ERROR_DATA;
-}
-
-static void print_setting(const stk__pair_rule *rule, char text[128])
-{
-    const bool suffix = *rule->mask_suffix;
-    snprintf(text, 128, "data.mask_%s=%s", suffix ? "suffix" : "prefix",
-             suffix ? rule->mask_suffix : rule->mask_prefix);
 }
 
 static stk_status refuse_rules(const stk__files *files, stk__pair_found found, stk_error *error)

@@ -121,7 +121,7 @@ static void note_other_file(walker *walk, const char *name, size_t stem)
 static stk_status take_name(walker *walk, int folder, const struct dirent *found, stk_error *error)
 {
     const char *name = found->d_name;
-    if (name[0] == '.') return STK_OK;
+    if (stk__scan_skips(name)) return STK_OK;
     const size_t length = strlen(name), stem = stk__extension_stem(name, length);
     const uint8_t code =
         stem < length ? stk__extension_code(name + stem + 1, length - stem - 1) : STK_EXTENSION_NONE;
@@ -158,6 +158,14 @@ static stk_status read_names(walker *walk, DIR *folder, stk_error *error)
         STK__TRY(take_name(walk, dirfd(folder), found, error));
     }
     return STK_OK;
+}
+
+bool stk__scan_is_system(const char *name)
+{
+    static const char *const names[] = {"@eaDir", "__MACOSX", "$RECYCLE.BIN", "#recycle", "__pycache__"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(name, names[i]) == 0) return true;
+    return false;
 }
 
 bool stk__scan_is_run(int folder)

@@ -1,13 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Walks a tree of folders and collects its samples. Hidden names are passed over; links are followed, but no
- * folder is entered twice; whatever is called like an image is a sample, even a folder or a pipe: reading it
- * will say what it is. */
+/* Walks a tree of folders and collects its samples. Hidden names and folders of the system are passed over;
+ * links are followed, but no folder is entered twice; whatever is called like an image is a sample, even a
+ * folder or a pipe: reading it will say what it is. */
 #ifndef STK_SOURCE_SCAN_H
 #define STK_SOURCE_SCAN_H
 
 #include "source/catalog.h"
 
 #include <limits.h>
+
+/* Folders that operating systems and NAS make by themselves: @eaDir, __MACOSX, … */
+bool stk__scan_is_system(const char *name);
+
+/* Passed over: hidden, or of the system. */
+static inline bool stk__scan_skips(const char *name)
+{
+    switch (*name) { /* a million names are asked for */
+    case '.':
+        return true;
+    case '@':
+    case '_':
+    case '$':
+    case '#':
+        return stk__scan_is_system(name);
+    default:
+        return false;
+    }
+}
 
 enum { STK_SCAN_STRANGERS = 16, STK_SCAN_STRANGER_BYTES = 12 };
 

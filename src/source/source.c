@@ -136,8 +136,8 @@ static stk_status refuse_unread(const stk__site *site, stk_error *error)
     stk__fail(error, STK_ERROR_DATA, "%s", site->reading->unread);
     stk__error_place(error, "%s", site->root);
     stk__error_hint(error,
-                    "data.layout=images with '%s' as the data set loads the images alone; data.masks=NAME "
-                    "names a folder of masks",
+                    "data.layout=images with '%s' as the data set loads the images alone, and without the "
+                    "setting its folders are classes; data.masks=NAME names a folder of masks",
                     *site->reading->images ? site->reading->images : site->root);
     return STK_ERROR_DATA;
 }

@@ -52,7 +52,27 @@ static void check_header(const stk__npy *npy, const uint8_t *data, size_t size)
     free(start);
 }
 
-/* An array that can be an image is its own pixels. */
+static void check_ids(stk__decoder *decoder, const stk__npy *npy, stk__encoded bytes,
+                      const stk__picture *picture)
+{
+    const stk__mask_options options = {.orientation = 1, .ignore = 255};
+    const size_t count = (size_t)picture->w * (size_t)picture->h;
+    fuzz_target target = fuzz_target_make(picture->w, picture->h, 1, 0x5A);
+    bool ids = bytes.size_bytes == npy->offset_bytes + npy->data_bytes;
+    const uint8_t *item = bytes.data + npy->offset_bytes;
+    const stk_status status = stk__decode_mask(decoder, bytes, picture, &options, target.pixels, NULL);
+    for (size_t i = 0; ids && i < count; i++, item += npy->item_bytes) {
+        for (int b = 1; b < npy->item_bytes; b++)
+            ids = ids && item[b] == 0;
+        ids = ids && !(npy->kind == 'i' && npy->item_bytes == 1 && item[0] > 127);
+        const int32_t x = (int32_t)(i % (size_t)picture->w), y = (int32_t)(i / (size_t)picture->w);
+        assert(status != STK_OK || stk__pixels_row(target.pixels, y)[x] == item[0]);
+    }
+    assert((status == STK_OK) == ids);
+    fuzz_target_free(&target);
+}
+
+/* An array that can be an image is its own pixels, one that can be a mask its own ids. */
 static void check_pixels(const stk__npy *npy, const uint8_t *data, size_t size)
 {
     const stk__encoded bytes = {data, size};
@@ -65,11 +85,13 @@ static void check_pixels(const stk__npy *npy, const uint8_t *data, size_t size)
         fuzz_target target = fuzz_target_make(picture.w, picture.h, picture.channels, 0x5A);
         const size_t row = (size_t)picture.w * (size_t)picture.channels;
         status = stk__decode_image(decoder, bytes, &picture, target.pixels, NULL);
-        assert((status == STK_OK) == (size == npy->offset_bytes + npy->data_bytes));
+        const bool pixels = npy->kind == 'u' && npy->item_bytes == 1; /* other integers can be masks alone */
+        assert((status == STK_OK) == (pixels && size == npy->offset_bytes + npy->data_bytes));
         for (int32_t y = 0; status == STK_OK && y < picture.h; y++)
             assert(memcmp(stk__pixels_row(target.pixels, y), data + npy->offset_bytes + (size_t)y * row,
                           row) == 0);
         fuzz_target_free(&target);
+        if (picture.channels == 1) check_ids(decoder, npy, bytes, &picture);
     }
     stk__decoder_destroy(&decoder);
 }

@@ -74,6 +74,10 @@ CHEST = ["0.png,Cardiomegaly|Effusion,58", "1.png,No Finding,60", "2.png,Cardiom
 FINDINGS = {"Cardiomegaly": 2, "Effusion": 1, "No Finding": 2}
 COMBINED = "each combination a class: column '{0}' (several labels: data.columns='labels={0}')"
 
+MASKS = {f"m/{i}.png": png(i % 2, 1) for i in range(4)}
+HAM = ["image_id,dx,dx_type,age", "0,nv,histo,80.0", "1,mel,histo,70.0", "2,nv,histo,", "3,nv,follow_up,55.0"]
+AGES = ["file,age,sex", *(f"{i}.png,{30 + i},{'fm'[i % 2]}" for i in range(4))]
+
 READ = [
     ("file and label", {"labels.csv": rows("file,label", *NAMED)}, [], Read(CATS)),
     ("other case", {"labels.csv": rows("File,LABEL", *NAMED)}, [], Read(CATS)),
@@ -151,6 +155,24 @@ READ = [
                                                   '}\n' for i, r in enumerate(NAMED))}, [], HALF),
     ("parts under another name, ignored", {"labels.csv": rows("file,label,origin", *flagged("train", "val"))},
      ["data.columns=split=none"], Read(CATS, unused=["column 'origin'"])),
+    ("a label and another picture", {"labels.csv": rows("file,label,thumbnail", *(f"{row},t{row[0]}.jpg" for row in NAMED))}, [],
+     Read(CATS, unused=["column 'thumbnail'"])),
+    ("names of files that are the label", {"labels.csv": named(*(f"m/{i}.png" for i in "0011"))}, ["data.columns=label=label"],
+     Read({"m/0.png": 2, "m/1.png": 2})),
+    ("without masks", {"labels.csv": rows("image,overlay", *(f"{i}.png,m/{i}.png" for i in range(4)))}, ["data.columns=label=none"],
+     Read(network=None, unused=["column 'overlay'"])),
+    ("masks without a header (SegNet)", {"train.txt": rows(*(f"images/{i}.png m/{i}.png" for i in range(4))), **MASKS},
+     ["data.columns=mask=2", "data.num_classes=2"], Read(network="unet", layout=BARE)),
+    ("masks in a column called label", {"labels.csv": named(*(f"m/{i}.png" for i in range(4))), **MASKS},
+     ["data.columns=mask=label", "data.num_classes=2"], Read(network="unet")),
+    ("HAM10000: dx and age", {"metadata.csv": rows(*HAM)}, [],
+     Read({"mel": 1, "nv": 3}, unused=["column 'dx_type'", "column 'age'"])),
+    ("age beside words, as told", {"labels.csv": rows(*AGES)}, ["data.columns=value=age"],
+     Read(target=(30, 33), unused=["column 'sex'"])),
+    ("age beside texts that are all different", {"labels.csv": rows("file,age,note", *(f"{i}.png,{30 + i},n{i}" for i in range(4)))}, [],
+     Read(target=(30, 33), unused=["column 'note'"], found="values: column 'age' (as classes: data.columns='label=age')")),
+    ("APTOS: id_code", {"train.csv": rows("id_code,diagnosis", *(f"{i},{i % 2}" for i in range(4))), "test.csv": rows("id_code", "9"),
+                        **images("train_images/{}.png"), "images": None}, [], Read({0: 2, 1: 2}, said="train_images'")),
     ("class names with blanks", {"labels.csv": named("golden retriever", "polar bear", "bear", "flat coated retriever")},
      [], Read({"golden retriever": 1, "polar bear": 1, "bear": 1, "flat coated retriever": 1})),
     ("adjective and noun", {"labels.csv": named("red car", "blue car", "red van", "blue van")}, [],
@@ -277,6 +299,14 @@ READ = [
 ]
 
 REFUSED = [
+    ("masks in a column called label", {"labels.csv": named(*(f"m/{i}.png" for i in range(4)))}, [],
+     Refused("the column 'label' has names of image files, which are no labels", "data.columns='mask=label'")),
+    ("masks without a header (DeepLab)", {"train.txt": rows(*(f"images/{i}.png m/{i}.png" for i in range(4)))}, [],
+     Refused("the column '2' has names of image files", "data.columns='mask=2', if they are masks; 'label=none'")),
+    ("masks in a column of another name", {"labels.csv": rows("image,overlay", *(f"{i}.png,m/{i}.png" for i in range(4)))}, [],
+     Refused("the column 'overlay' has names of image files", "data.columns='mask=overlay'")),
+    ("age beside words", {"labels.csv": rows(*AGES)}, [],
+     Refused("the column 'age' has values, and 'sex' can be the label", "data.columns='value=age' or data.columns='label=sex'")),
     ("no file column", {"labels.csv": rows("a,b", "1,2")}, [], Refused("no column names the images",
                                                                        "data.columns='file=COLUMN'")),
     ("two labels", {"labels.csv": rows("file,label,breed", *(row + ",x" for row in NAMED))}, [],

@@ -56,6 +56,12 @@ def blurred():
     return [png(areas([0, 255])[1:] + [list(range(10, 250, 15))])]
 
 
+def renumbered():
+    """Masks of the same colors, which a drawing program numbered for each file."""
+    turned = [VOC[0], VOC[2], VOC[1]]
+    return [png(areas([0, 1, 2]), PALETTE, palette=palette) for palette in (VOC, VOC, turned)]
+
+
 def jpeg_files(count):
     """JPEG files of the program's own making."""
     with tempfile.TemporaryDirectory() as elsewhere:
@@ -111,6 +117,11 @@ UNDERSTOOD = [
     ("colors_csv", lambda f: (make(f, colored(VOC)), write(f, "c.csv", "name,r,g,b\nsky,0,0,0\ntree,0,128,0\n"
                                                                          "void,128,0,0\n")),
      ["data.mask_colors=c.csv"], {"model.num_classes": (2, "classes of data.mask_colors")}),
+    ("palettes_of_each_file_told", lambda f: make(f, renumbered()), ["data.mask_map=none"],
+     {"model.num_classes": (3, "largest mask id found 2 + 1, in 3 masks")}),
+    ("palettes_that_agree", lambda f: make(f, [png(areas([0, 1]), PALETTE, palette=VOC), png(
+        areas([0, 2]), PALETTE, palette=[VOC[0], (9, 9, 9), VOC[2]])]), [],
+     {"model.num_classes": (3, "largest mask id found 2 + 1, in 2 masks"), "data.mask_map": None}),
     ("jpeg_threshold", lambda f: make(f, jpeg_files(3), "jpg"), ["data.mask_map=threshold"],
      {"model.num_classes": (2, "largest mask id found 1 + 1, in 3 masks")}),
     ("blurred_threshold", lambda f: make(f, blurred()), ["data.mask_map=threshold"],
@@ -160,6 +171,9 @@ REFUSED = [
      "data.mask_colors=FILE names the colors, 'r g b name' a line"),
     ("colors_no_file", lambda f: make(f, colored(VOC)), ["data.mask_colors=nothing.txt"],
      "data.mask_colors: ", "name a file of lines 'r g b name', or voc, cityscapes, camvid or auto"),
+    ("palettes_of_each_file", lambda f: make(f, renumbered()), [],
+     "the masks have different palettes: index 1 is color #008000 in './masks/02.png' and #800000 in "
+     "'./masks/00.png'", "data.mask_map=none, if the indices are the class ids; if the colors are, save the masks as RGB"),
     ("jpeg", lambda f: make(f, jpeg_files(2), "jpg"), [],
      "2 of 2 masks are JPEG files, whose compression blurs class ids at every edge",
      "store masks as PNG; two classes in black and white: data.mask_map=threshold reads values from 128 on as "
@@ -224,6 +238,17 @@ def check_training():
         done = run("train", "../ids", "data.val_root=../other", "--run", "../s", *fit[1:], folder=folder)
         check("larger id", done.returncode not in (0, -6, -11) and "data.num_classes=4" in done.stderr and
               "other/masks/01.png" in done.stderr and not os.path.exists(f"{top}/s"), done.stderr)
+
+
+def check_palettes_in_stats():
+    """What training would refuse is a finding."""
+    for masks, settings, expected in ((renumbered(), [], True), (renumbered(), ["data.mask_map=none"], False),
+                                      (renumbered()[:2], [], False)):
+        with tempfile.TemporaryDirectory() as folder:
+            make(folder, masks)
+            done = run("stats", ".", *settings, folder=folder)
+            check("stats", done.returncode == 0 and expected == ("different palettes: index 1" in done.stdout),
+                  done.stdout + done.stderr)
 
 
 def check_colors_of_a_run():
@@ -318,6 +343,7 @@ for case in REFUSED:
     check_refused(*case)
 check_training()
 check_colors_of_a_run()
+check_palettes_in_stats()
 check_kept()
 check_validation()
 check_loading()

@@ -8,6 +8,7 @@ orientations) is compared with the arrays that were written. PYTHON=… of anoth
 import csv
 import json
 import pathlib
+import shutil
 import subprocess
 import unittest
 
@@ -187,6 +188,29 @@ class Pillow(Files):
             numpy.save(self.path(f"{'ab'[i % 2]}/{i}.npy"), pixels(i))
         report = self.stats(".")
         self.assertEqual((report["samples"], [row["name"] for row in report["classes"]]), (COUNT, ["a", "b"]))
+
+    def test_masks_as_arrays(self):
+        """argmax has int64, a comparison bool: accepted if all ids are 0 to 255, else damage with the reason."""
+        for kind in ("int64", "int32", "uint16", "uint8", "bool"):
+            self.images(f"{kind}/images")
+            values, want = (0, 1) if kind == "bool" else (0, 4, 1), {}
+            for i in range(COUNT):
+                mask = ids(i, values).astype(kind)
+                numpy.save(self.path(f"{kind}/masks/{i:03}.npy"), mask if i % 2 else mask[:, :, None])
+                for value in values:
+                    want[value] = want.get(value, 0) + int((mask == value).sum())
+            self.assertEqual(self.count_ids(kind), want, kind)
+            self.assertEqual(self.effects(kind)["model.num_classes"], max(values) + 1)
+            shutil.rmtree(self.folder / "run")
+        for value, why in ((-1, "less than 0"), (256, "more than 255")):
+            numpy.save(self.path("int64/masks/000.npy"), numpy.full((H, W), value))
+            done = self.run_stoker("stats", "int64")
+            self.assertIn(f"class id {value}, {why}", done.stdout + done.stderr)
+        for i in range(COUNT):
+            numpy.save(self.path(f"int64/masks/{i:03}.npy"), ids(i, (0, 1)).astype("float32"))
+        refusal = self.run_stoker("train", "int64", "image_size=16", "-q", status=1).stderr
+        self.assertIn("dtype 'f4'", refusal)
+        self.assertIn("masks: array.astype('uint8')", refusal.partition("hint:")[2])
 
     def test_lists(self):
         """to_csv() without options: an index without a name comes first, and is not used."""

@@ -57,11 +57,32 @@ stk_status stk__data_frames_judge(stk__data_stats *stats, const stk_loader *load
     return status;
 }
 
-stk_status stk__data_masks_judge(stk__data_stats *stats, const char *mask_map, stk_error *error)
+/* Whether the masks of the fixed set agree about what an index means. */
+static stk_status judge_palettes(stk__data_stats *stats, const stk_loader *loader, const char *mask_map,
+                                 stk_error *error)
+{
+    const stk__mask_given given = {.map = mask_map};
+    const stk__survey_options options = {.most = STK_SURVEY_SAMPLES, .both_parts = true};
+    if (stats->files[STK_FIELD_MASK].palette < 2) return STK_OK;
+    struct {
+        stk__mask_survey survey;
+        stk_error refusal;
+    } *look = stk__alloc(sizeof *look);
+    if (!look) return stk__fail_memory(error, sizeof *look, "a look at the masks");
+    const stk_status status = stk__mask_survey_run(loader, options, &look->survey, error);
+    if (status == STK_OK && stk__mask_decide_palettes(&look->survey, &given, &look->refusal) != STK_OK)
+        keep_refusal(stats, &look->refusal);
+    stk__free(look);
+    return status;
+}
+
+stk_status stk__data_masks_judge(stk__data_stats *stats, const stk_loader *loader, const char *mask_map,
+                                 stk_error *error)
 {
     const stk__mask_given given = {
         .map = mask_map, .class_count = stats->info.class_count, .ignore_index = -1};
     if (!stats->masks || stats->masks_mapped) return STK_OK;
+    STK__TRY(judge_palettes(stats, loader, mask_map, error));
     struct {
         stk__mask_survey survey;
         stk__mask_decision decision;

@@ -6,7 +6,9 @@
 #include "source/list/list_columns.h"
 
 #include "core/logger.h"
+#include "core/hash.h"
 #include "core/number.h"
+#include "source/extension.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -16,14 +18,15 @@
 
 /* Preferred first: a list with filename and id is read by filename. */
 static const char *const file_names[] = {
-    "file",       "path",      "image",   "filename",      "filepath", "imagepath", "imagefile", "imgpath",
-    "imgfile",    "imagename", "imgname", "imagefilename", "img",      "photo",     "picture",   "imageid",
-    "imageindex", "imgid",     "photoid", "name",          "id",       "url",       "imageurl",  NULL};
+    "file",    "path",    "image",      "filename", "filepath",      "imagepath", "imagefile",
+    "imgpath", "imgfile", "imagename",  "imgname",  "imagefilename", "img",       "photo",
+    "picture", "imageid", "imageindex", "imgid",    "photoid",       "idcode",    "filepaths",
+    "fname",   "name",    "id",         "url",      "imageurl",      NULL};
 static const char *const label_names[] = {
-    "label",   "class",      "category",   "species",   "classname",     "labelname",   "categoryname",
-    "classid", "labelid",    "categoryid", "breed",     "diagnosis",     "groundtruth", "labels",
-    "classes", "categories", "tags",       "tag",       "classlabel",    "speciesname", "breedname",
-    "tagname", "imagelabel", "imageclass", "truelabel", "findinglabels", NULL};
+    "label",   "class",      "category",   "species",    "classname",  "labelname",     "categoryname",
+    "classid", "labelid",    "categoryid", "breed",      "diagnosis",  "groundtruth",   "labels",
+    "classes", "categories", "tags",       "tag",        "classlabel", "speciesname",   "breedname",
+    "tagname", "dx",         "imagelabel", "imageclass", "truelabel",  "findinglabels", NULL};
 static const char *const mixed_names[] = {"target", "y", NULL}; /* a label if it is not a number */
 static const char *const value_names[] = {"value", "target", NULL};
 static const char *const weak_value_names[] = {"score", "age", "price",
@@ -119,6 +122,18 @@ static bool is_amount(const char *cell, size_t length)
     return digits;
 }
 
+static void note_text(stk__list_column *column, const char *cell, size_t length)
+{
+    const uint64_t hash = stk__digest_of(cell, length).low;
+    column->pictures += stk__extension_is_picture(cell, length);
+    for (uint32_t i = 0; i < column->texts; i++)
+        if (column->text_hash[i] == hash) {
+            column->repeated++;
+            return;
+        }
+    if (column->texts < STK_COLUMN_TEXTS) column->text_hash[column->texts++] = hash;
+}
+
 void stk__columns_look(stk__columns *columns, size_t index, const char *cell, size_t length)
 {
     stk__list_column *column = stk__columns_at(columns, index);
@@ -142,6 +157,7 @@ void stk__columns_look(stk__columns *columns, size_t index, const char *cell, si
         column->lowered += flag == -1;
     }
     if (!stk__number_real(cell, length, &number)) {
+        note_text(column, cell, length);
         column->amounts += is_amount(cell, length);
         return;
     }
@@ -390,6 +406,28 @@ static stk_status choose_by_place(stk__columns *columns, stk_error *error)
     return STK_OK;
 }
 
+/* An age beside a column of words that repeat, as a diagnosis: which one is to be learned is not clear. */
+static stk_status check_weak_value(const stk__columns *columns, stk_error *error)
+{
+    const int value = stk__columns_find(columns, STK_ROLE_VALUE);
+    if (value < 0 || stk__columns_is_wished(columns, STK_ROLE_VALUE) ||
+        !is_among(stk__columns_name(columns, (size_t)value), weak_value_names))
+        return STK_OK;
+    for (size_t i = 0; i < stk__columns_count(columns); i++) {
+        const stk__list_column *column = stk__columns_at(columns, i);
+        if (column->role != STK_ROLE_NONE || !column->repeated || 2 * column->numbers >= column->cells)
+            continue;
+        const char *name = stk__columns_name(columns, i), *number = stk__columns_name(columns, (size_t)value);
+        stk__columns_refuse(columns, i, error,
+                            "the column '%.80s' has values, and '%.80s' can be the label: which one is to be "
+                            "learned?",
+                            number, name);
+        stk__error_hint(error, "data.columns='value=%.80s' or data.columns='label=%.80s'", number, name);
+        return STK_ERROR_DATA;
+    }
+    return STK_OK;
+}
+
 stk_status stk__columns_assign(stk__columns *columns, stk_error *error)
 {
     STK__TRY(check_duplicates(columns, error));
@@ -402,5 +440,7 @@ stk_status stk__columns_assign(stk__columns *columns, stk_error *error)
     STK__TRY(choose_value(columns, error));
     choose_other(columns, STK_ROLE_MASK, mask_names);
     STK__TRY(stk__columns_choose_split(columns, error));
-    return stk__columns_find_several(columns, error);
+    STK__TRY(stk__columns_find_several(columns, error));
+    STK__TRY(stk__columns_refuse_pictures(columns, error));
+    return check_weak_value(columns, error);
 }

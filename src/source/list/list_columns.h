@@ -18,7 +18,10 @@ typedef enum stk__role {
     STK_ROLE_COUNT
 } stk__role;
 
-enum { STK_COLUMN_ROWS = 256 }; /* rows that are looked at before roles are given */
+enum {
+    STK_COLUMN_ROWS = 256, /* rows that are looked at before roles are given */
+    STK_COLUMN_TEXTS = 16
+};
 
 typedef struct stk__list_column {
     size_t name;       /* in names */
@@ -36,6 +39,10 @@ typedef struct stk__list_column {
     uint32_t raised;   /* 1, True */
     uint32_t lowered;  /* -1 */
     uint32_t urls;     /* URLs */
+    uint32_t pictures; /* names of image files */
+    uint32_t repeated; /* texts that an earlier one of the first STK_COLUMN_TEXTS different ones is */
+    uint32_t texts;    /* these */
+    uint64_t text_hash[STK_COLUMN_TEXTS];
     uint32_t booleans; /* True, False, yes, no, 0, 1 */
     uint32_t parts;    /* names of parts: train, val, test */
     uint32_t part_set; /* bits of these parts */
@@ -151,6 +158,9 @@ stk_status stk__columns_refuse(const stk__columns *columns, size_t column, stk_e
                                const char *format, ...) STK__PRINTF(4, 5);
 
 /* What a list can mean that is not supported (list_refuse.c): boxes, masks as text. */
+/* A label, or a column without a role where nothing else is to be learned, that names image files: masks. */
+stk_status stk__columns_refuse_pictures(const stk__columns *columns, stk_error *error);
+
 stk_status stk__columns_refuse_boxes(const stk__columns *columns, stk_error *error);
 /* Several labels per image (list_flags.c): lists of them, columns of 0 and 1. */
 stk_status stk__columns_find_several(stk__columns *columns, stk_error *error);

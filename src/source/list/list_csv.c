@@ -20,15 +20,6 @@ typedef struct column_plan {
 
 /* --- header --------------------------------------------------------------------------------------------- */
 
-static bool is_image_name(const char *name)
-{
-    static const char *const others[] = {".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".heic"};
-    const size_t length = strlen(name), stem = stk__extension_stem(name, length);
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-        if (stk__text_ends_with(name, length, others[i])) return true;
-    return stem < length && stk__extension_code(name + stem + 1, length - stem - 1) != STK_EXTENSION_NONE;
-}
-
 /* "000001" is an image when there is 000001.jpg. */
 bool stk__list_names_image(const char *folder, const char *below, const char *name)
 {
@@ -49,7 +40,7 @@ static bool is_headless(const stk__columns *columns, const char *root)
     if (wish->name && !wish->none && !stk__number_whole(wish->name, wish->length, &number)) return false;
     if (number < 1 || (size_t)number > stk__columns_count(columns)) return false;
     const char *cell = stk__columns_name(columns, (size_t)number - 1);
-    if (is_image_name(cell) && !strstr(cell, "://")) return true;
+    if (stk__extension_is_picture(cell, strlen(cell)) && !strstr(cell, "://")) return true;
     if (stk__columns_file(columns) >= 0) return false;
     return stk__list_names_image(root, "", cell) || stk__list_names_image(root, "images/", cell);
 }

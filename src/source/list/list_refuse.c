@@ -91,6 +91,26 @@ static stk_status refuse_boxes(const stk__columns *columns, size_t index, const 
     return STK_ERROR_DATA;
 }
 
+stk_status stk__columns_refuse_pictures(const stk__columns *columns, stk_error *error)
+{
+    if (stk__columns_is_wished(columns, STK_ROLE_LABEL)) return STK_OK;
+    const bool learned =
+        stk__columns_find(columns, STK_ROLE_LABEL) >= 0 || stk__columns_find(columns, STK_ROLE_VALUE) >= 0 ||
+        stk__columns_find(columns, STK_ROLE_MASK) >= 0 || stk__columns_find(columns, STK_ROLE_POINTS) >= 0;
+    for (size_t i = 0; i < stk__columns_count(columns); i++) {
+        const stk__list_column *column = stk__columns_at(columns, i);
+        const bool asked = column->role == STK_ROLE_LABEL || (column->role == STK_ROLE_NONE && !learned);
+        if (!asked || !column->cells || column->pictures < column->cells) continue;
+        const char *name = stk__columns_name(columns, i);
+        stk__columns_refuse(columns, i, error,
+                            "the column '%.80s' has names of image files, which are no labels", name);
+        stk__error_hint(
+            error, "data.columns='mask=%.80s', if they are masks; 'label=none' uses the images alone", name);
+        return STK_ERROR_DATA;
+    }
+    return STK_OK;
+}
+
 stk_status stk__columns_refuse_boxes(const stk__columns *columns, stk_error *error)
 {
     char names[200];
