@@ -64,6 +64,17 @@ class Results(python_case.Case):
         with self.assertRaisesRegex(stoker.UnsupportedError, "NumPy has no bfloat16"):
             stoker.Augment(dtype="bf16")(images)
 
+    def test_rounding_above_one(self):
+        loader = self.open(augment="strong", batch_size=22)
+        images = next(iter(loader))[0]
+        ones = numpy.full((1, 3, 4, 4), 255 * numpy.float32(1 / 255) * (1 + numpy.float32(2**-20)), numpy.float32)
+        self.assertGreater(ones.max(), 1)
+        self.equal(stoker.Augment(dtype="u8")(ones), numpy.full((1, 3, 4, 4), 255))
+        self.equal(stoker.Augment(dtype="u8")(images), numpy.floor(images * 255 + 0.5))
+        for wrong in (1 + 2**-19, -1e-6):
+            with self.assertRaisesRegex(stoker.SampleError, "images: .*not 0 to 1"):
+                stoker.Augment()(numpy.full_like(ones, wrong))
+
     def test_layouts(self):
         images, augment = make_images(), stoker.Augment("strong", seed=1)
         wanted = augment(images, ids=range(4))
@@ -90,7 +101,7 @@ class Results(python_case.Case):
             masks = make_masks(dtype=dtype)
             results = augment(images, masks, points, labels)
             self.assertEqual(results[1].dtype, dtype)
-            swapped = numpy.select([masks == 1, masks == 2], [2, 1], masks)
+            swapped = numpy.select([masks == 1, masks == 2], [dtype(2), dtype(1)], masks)
             self.equal(results[0], images[..., ::-1])
             self.equal(results[1], swapped[..., ::-1])
             self.equal(results[2][:, :, 0], 16 - points[:, :, 0])
@@ -352,6 +363,9 @@ class Refusals(python_case.Case):
         for words, settings, kind, said in ((["strog"], {}, stoker.ConfigError, "strog"), ([3], {}, TypeError, "augment is a preset"),
                                             ([{"hu": 1}], {}, TypeError, "no setting 'hu'; did you mean 'hue'"),
                                             ([], {"hu": 1}, TypeError, "unexpected keyword argument 'hu'; did you mean 'hue'"),
+                                            ([], {"rotation": 1}, TypeError, "did you mean 'rotation_degrees'"),
+                                            ([], {"degrees": 1}, TypeError, "did you mean 'rotation_degrees'"),
+                                            ([], {"std": 0}, stoker.ConfigError, "std is 0"),
                                             ([], {"xyzzy": 1}, TypeError, "help"), ([], {"p": 0.5}, TypeError, "horizontal_flip_prob"),
                                             ([], {"device": "cuda"}, TypeError, "runs on CPUs"),
                                             ([], {"hue": 7}, stoker.ConfigError, "augment.hue"),
