@@ -8,6 +8,7 @@ import pickle
 import sys
 import threading
 import unittest
+import unittest.mock
 
 import numpy
 
@@ -194,6 +195,65 @@ class Results(python_case.Case):
         images, masks, augment = make_images(4, 64, 64), make_masks(4, 64, 64), stoker.Augment("strong")
         before = run(100)
         self.assertLess(run(400) - before, 2 << 20)
+
+
+class PooledResults(Results):
+    """The same where results get the memory of earlier ones, as large ones do."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.enterClassContext(unittest.mock.patch("stoker._augment._POOLED", 0))
+
+    def test_memory_comes_back(self):
+        images, masks, augment = make_images(), make_masks(), stoker.Augment("strong")
+        wanted = [augment(images, masks, ids=range(4 * i, 4 * i + 4)) for i in range(6)]  # all of them kept
+        self.assertEqual(len({result.ctypes.data for results in wanted for result in results}), 12)
+        place = wanted[2][1].ctypes.data
+        view, expected = wanted[2][1][1:, ::2], wanted[2][1][1:, ::2].copy()
+        copies = [tuple(result.copy() for result in results) for results in wanted]
+        del wanted
+        seen = set()
+        for _ in range(3):
+            for i, results in enumerate(copies):
+                again = augment(images, masks, ids=range(4 * i, 4 * i + 4))
+                seen.update(result.ctypes.data for result in again)
+                for left, right in zip(again, results, strict=True):
+                    self.equal(left, right)
+        self.equal(view, expected)  # a view alone keeps its memory
+        self.assertNotIn(place, seen)
+        self.assertLess(len(seen), 8)
+        kept = augment(images)
+        del augment, again
+        gc.collect()
+        self.assertEqual(kept.shape, images.shape)  # it outlives its Augment
+        kept[:] = 0
+
+    def test_little_is_kept(self):
+        augment = stoker.Augment()
+        images = make_images(1, 512, 512)
+
+        def rss_bytes():
+            gc.collect()
+            with open("/proc/self/statm") as statm:
+                return int(statm.read().split()[1]) * 4096
+
+        augment(images)
+        before = rss_bytes()
+        kept = [augment(images) for _ in range(64)]  # 48 MB
+        del kept
+        self.assertLess(rss_bytes() - before, 6 << 20)
+
+    def test_freed_by_other_threads(self):
+        images, augment = make_images(), stoker.Augment("strong")
+        wanted = augment(images, ids=range(4))
+        results = []
+        for _ in range(50):
+            results.append(augment(images, ids=range(4)))
+            thread = threading.Thread(target=results.clear)
+            thread.start()
+            self.equal(augment(images, ids=range(4)), wanted)
+            thread.join()
 
 
 class Draws(python_case.Case):
