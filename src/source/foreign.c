@@ -186,9 +186,9 @@ static stk_status refuse_text(const char *path, bool *refused, stk_error *error)
                "", error);
         stk__error_hint(
             error,
-            "write it as CSV: f='%.200s'; { printf 'image_id '; sed -n 2p \"$f\"; tail -n +3 \"$f\"; "
+            "write it as CSV: f='%.100s'; { printf 'image_id '; sed -n 2p \"$f\"; tail -n +3 \"$f\"; "
             "} | tr -s ' ' , | sed 's/,$//' > labels.csv",
-            path);
+            strlen(path) > 100 && strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
         return STK_ERROR_DATA;
     }
     if (wflw)
