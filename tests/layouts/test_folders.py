@@ -430,6 +430,16 @@ class Training(Workspace):
         self.assertEqual(self.report("none")["val_samples"], None, done.stderr)
         self.assertEqual(self.report("none")["samples"], 8)
 
+    def test_a_class_of_val_alone_is_told(self):
+        """train/dog and val/dogs: three classes, and a warning; not where train has them all, nor of val itself."""
+        self.build([f"d/{name}/{i}.png" for name in ("train/cat", "train/dog", "val/cat", "val/dogs") for i in range(2)]
+                   + [f"e/{name}/1.png" for name in ("train/cat", "train/dog", "val/cat")])
+        warning = "1 of 3 classes has no images in 'd/train', only in another part of the data set: 'dogs'"
+        for words, told in ((("train", "d", "--run", "r", *self.SMALL), True), (("load", "d"), True), (("load", "d", "data.part=val"), False),
+                            (("load", "e"), False)):
+            done = self.stoker(*words)
+            self.assertEqual((done.returncode, warning in done.stderr), (0, told), done.stderr)
+
     def test_mixed_sizes_of_a_split_have_one_rule(self):
         for i in range(12):
             Case("", {f"d/{'cat' if i % 2 else 'dog'}/{i}.png": small_data.image(i, 16 + i)}).build(self.folder)
