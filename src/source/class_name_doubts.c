@@ -331,8 +331,8 @@ stk_status stk__class_names_refuse(const stk__files *files, const char *setting,
     STK__TRY(check_images(&d, error));
     STK__TRY(check_dates(&d, error));
     STK__TRY(check_masks(&d, error));
-    STK__TRY(check_same_folders(&d, error));
     STK__TRY(check_parts(&d, error));
+    STK__TRY(check_same_folders(&d, error));
     STK__TRY(check_copies(&d, error));
     return check_letters(&d, error);
 }

@@ -279,6 +279,7 @@ static stk_status judge_beside(stk__files *files, const stk__site *site, bool cl
         if (stk__pair_rule_is_beside(i))
             stk__left_out_add(&files->source.info, "masks beside images",
                               stk__pairs_separate(files, stk__pair_rule_at(i)), NULL);
+    stk__pairs_leave_further(files);
     for (uint64_t i = 0; i < stk__catalog_count(&files->catalog); i++)
         stk__catalog_at(&files->catalog, i)->mask_extension = STK_EXTENSION_NONE;
     return stk__files_count(files, error);

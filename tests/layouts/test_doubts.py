@@ -69,6 +69,8 @@ CLASSES = [
     Case("parts by longer names (ASL)", ["asl_train/asl_train/A/1.jpg", "asl_test/asl_test/A.jpg"],
          refused="the folders 'asl_train' and 'asl_test' in '.' are called like parts of a data set",
          hint=["give './asl_train' as the data set", "rename the folders train, val and test", "data.layout=classes"]),
+    Case("numbered parts", names("{}/1.jpg", "01_train/a", "01_train/b", "02_test/a", "02_test/b"),
+         refused="the folders '01_train' and '02_test'", hint="rename the folders train, val and test"),
     Case("parts and another folder (Market-1501)", names("{}/1.jpg", "bounding_box_train", "bounding_box_test", "query"),
          refused="the folders 'bounding_box_train' and 'bounding_box_test'", hint="give './bounding_box_train' as the data set"),
     Case("parts in the middle of a name (DIV2K)", names("{}/1.png", "DIV2K_train_HR", "DIV2K_valid_HR"),
