@@ -269,6 +269,16 @@ static stk_status refuse_values(const stk__mask_survey *s, const value_set *set,
     return STK_ERROR_DATA;
 }
 
+/* Nothing is drawn in the gray or the color channels. */
+static stk_status refuse_one_value(const stk__mask_survey *s, int value, stk_error *error)
+{
+    stk__fail(error, STK_ERROR_DATA, "all pixels of the %llu masks that were looked at have the value %d",
+              number(s->looked), value);
+    stk__error_hint(error, "a mask needs two values or more; if it is in the alpha channel: "
+                           "Image.open(FILE).getchannel('A').save(FILE) with Pillow");
+    return STK_ERROR_DATA;
+}
+
 static stk_status map_binary(const stk__mask_survey *s, const stk__mask_given *given, const value_set *set,
                              stk__mask_decision *d, stk_error *error)
 {
@@ -313,6 +323,7 @@ static stk_status decide_map(const stk__mask_survey *s, const stk__mask_given *g
             &(readings){"threshold", "a black and white mask with blurred edges", "none", "class ids"},
             error);
     if (set.step < STEP_LEAST || set.largest < given->class_count || s->indexed == s->looked) return STK_OK;
+    if (set.count == 1) return refuse_one_value(s, set.values[0], error);
     print_in_order(&set, in_order, sizeof in_order);
     return refuse_values(
         s, &set, &(readings){in_order, "gray levels that stand for classes", "none", "class ids"}, error);

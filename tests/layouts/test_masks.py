@@ -160,6 +160,8 @@ REFUSED = [
     ("levels", lambda f: make(f, gray([0, 128, 255], [0, 128])), [],
      "the masks have the values 0, 128 and 255 (2 masks): gray levels that stand for classes, or class ids",
      "data.mask_map=0:0,128:1,255:2 or data.mask_map=none"),
+    ("one_value", lambda f: make(f, gray([200], [200])), [], "all pixels of the 2 masks that were looked at have the value 200",
+     "Image.open(FILE).getchannel('A').save(FILE)"),
     ("all_white", lambda f: make(f, gray([255], [255])), [],
      "the masks have the value 255 (2 masks): 255 is the foreground of two classes, or 255 is ignored",
      "data.mask_map=0:0,255:1 or data.mask_map=none"),
