@@ -253,20 +253,55 @@ stk_status stk__mask_palette_read(stk__mask_palette *palette, const char *text, 
 }
 
 /* Black and red are in every table. */
-enum { GUESS_LEAST = 3 };
+enum { GUESS_LEAST = 3, LEVELS = 4 };
 
-const char *stk__mask_palette_guess(const uint32_t *colors, int32_t count)
+static bool has_all(const stk__mask_colors *known, const uint32_t *colors, int32_t count)
 {
-    for (int i = 0; i < PUBLISHED_COUNT; i++) {
+    int32_t found = 0;
+    while (found < count && stk__mask_colors_find(known, colors[found]) >= 0)
+        found++;
+    return found == count;
+}
+
+const char *stk__mask_palette_guess(const uint32_t *colors, int32_t count, int *from)
+{
+    for (; *from < PUBLISHED_COUNT && count >= GUESS_LEAST; ++*from) {
         stk__mask_colors known = {0};
-        int32_t found = 0;
-        for (const char *line = published[i].text; *line; line += strcspn(line, "\n") + 1) {
+        for (const char *line = published[*from].text; *line; line += strcspn(line, "\n") + 1) {
             entry one;
             if (read_line(line, strcspn(line, "\n"), &one)) stk__mask_colors_add(&known, one.color, 0);
         }
-        while (found < count && stk__mask_colors_find(&known, colors[found]) >= 0)
-            found++;
-        if (found == count && count >= GUESS_LEAST) return published[i].name;
+        if (has_all(&known, colors, count)) return published[(*from)++].name;
     }
     return NULL;
+}
+
+static bool file_has_all(const char *path, const uint32_t *colors, int32_t count)
+{
+    stk__buffer text = {0};
+    stk__mask_palette *palette = stk__alloc(sizeof *palette);
+    const bool all = palette && stk__file_read(path, FILE_BYTES_MOST, &text, NULL) == STK_OK &&
+                     stk__mask_palette_parse(palette, (const char *)text.data, path, NULL) == STK_OK &&
+                     has_all(&palette->colors, colors, count);
+    stk__buffer_fini(&text);
+    stk__free(palette);
+    return all;
+}
+
+bool stk__mask_palette_find(const char *mask, const uint32_t *colors, int32_t count, char *path, size_t size)
+{
+    static const char *const names[] = {"labelmap.txt",     "class_dict.csv", "label_class_dict.csv",
+                                        "label_colors.txt", "classes.csv",    "class_dict_seg.csv",
+                                        "CLASSES.csv",      "color_map.txt",  "colormap.txt"};
+    size_t length = strlen(mask);
+    for (int level = 0; level < LEVELS && length; level++) {
+        while (length && mask[length - 1] != '/')
+            length--;
+        for (size_t i = 0; length && i < sizeof names / sizeof names[0]; i++) {
+            const int written = snprintf(path, size, "%.*s%s", (int)length, mask, names[i]);
+            if (written > 0 && (size_t)written < size && file_has_all(path, colors, count)) return true;
+        }
+        length -= length != 0;
+    }
+    return false;
 }

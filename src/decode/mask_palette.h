@@ -32,7 +32,10 @@ stk_status stk__mask_palette_parse(stk__mask_palette *palette, const char *text,
  * there is no palette. Nothing but the lengths of chunks is checked. */
 int stk__png_palette(stk__encoded bytes, const uint8_t **colors);
 
-/* The published table that has all these colors: "voc"; NULL: none has. */
-const char *stk__mask_palette_guess(const uint32_t *colors, int32_t count);
+/* The next published table from *from on (0 at first) that has all these colors: "voc"; NULL: none has. */
+const char *stk__mask_palette_guess(const uint32_t *colors, int32_t count, int *from);
+
+/* A file such as labelmap.txt or class_dict.csv, next to the mask or above it, that has all these colors. */
+bool stk__mask_palette_find(const char *mask, const uint32_t *colors, int32_t count, char *path, size_t size);
 
 #endif

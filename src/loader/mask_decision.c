@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rules, one after the other: formats, colors, frame, map, number of classes. Each either settles its
- * setting or refuses; what was asked for is never changed. Pure functions of survey and settings. */
+ * setting or refuses; what was asked for is never changed. Pure functions of survey and settings, but for
+ * the hint that looks for a file of colors. */
 #include "loader/mask_decision.h"
 
 #include "core/error.h"
@@ -77,19 +78,32 @@ static void list_colors(const stk__mask_survey *s, char *text, size_t size)
     if (s->color_count > 6 && have < size) snprintf(text + have, size - have, " …");
 }
 
-static const char *guess_colors(const stk__mask_survey *s)
+/* "data.mask_colors=voc or data.mask_colors=camvid has all these colors; "; a file of the data set's own
+ * comes first. Empty: none is known. */
+static void guess_colors(const stk__mask_survey *s, char *text, size_t size)
 {
     uint32_t colors[STK_SURVEY_COLORS];
+    char path[300];
+    size_t have = 0;
+    int from = 0;
+    text[0] = '\0';
     for (int32_t i = 0; i < s->color_count; i++)
         colors[i] = s->colors[i].color;
-    return stk__mask_palette_guess(colors, s->color_count);
+    const char *name = stk__mask_palette_find(s->colored.path, colors, s->color_count, path, sizeof path)
+                           ? path
+                           : stk__mask_palette_guess(colors, s->color_count, &from);
+    while (name && have < size) {
+        have += (size_t)snprintf(text + have, size - have, "%sdata.mask_colors=%s", have ? " or " : "", name);
+        name = name == path ? NULL : stk__mask_palette_guess(colors, s->color_count, &from);
+    }
+    if (have && have < size) snprintf(text + have, size - have, " has all these colors; ");
 }
 
 static stk_status refuse_colors(const stk__mask_survey *s, stk_error *error)
 {
-    char list[200], count[32] = "more than 64";
+    char list[200], count[32] = "more than 64", known[400];
     list_colors(s, list, sizeof list);
-    const char *known = guess_colors(s);
+    guess_colors(s, known, sizeof known);
     if (!s->more_colors) snprintf(count, sizeof count, "%d", s->color_count);
     stk__fail(error, STK_ERROR_DATA, "%llu of %llu masks are RGB images, with %s colors in all%s%s",
               number(s->colored.count), number(s->looked), count, s->more_colors ? "" : ": ", list);
@@ -99,10 +113,9 @@ static stk_status refuse_colors(const stk__mask_survey *s, stk_error *error)
                                "colors, 'r g b name' a line");
     else
         stk__error_hint(error,
-                        "%s%s%sdata.mask_colors=FILE (lines 'r g b name') says which color is which class; "
+                        "%sdata.mask_colors=FILE (lines 'r g b name') says which color is which class; "
                         "data.mask_colors=auto numbers them from #%06x on",
-                        known ? "data.mask_colors=" : "", known ? known : "",
-                        known ? " has all these colors; " : "", (unsigned)s->colors[0].color);
+                        known, (unsigned)s->colors[0].color);
     return STK_ERROR_DATA;
 }
 
@@ -256,6 +269,16 @@ static stk_status refuse_values(const stk__mask_survey *s, const value_set *set,
     return STK_ERROR_DATA;
 }
 
+/* Nothing is drawn in the gray or the color channels. */
+static stk_status refuse_one_value(const stk__mask_survey *s, int value, stk_error *error)
+{
+    stk__fail(error, STK_ERROR_DATA, "all pixels of the %llu masks that were looked at have the value %d",
+              number(s->looked), value);
+    stk__error_hint(error, "a mask needs two values or more; if it is in the alpha channel: "
+                           "Image.open(FILE).getchannel('A').save(FILE) with Pillow");
+    return STK_ERROR_DATA;
+}
+
 static stk_status map_binary(const stk__mask_survey *s, const stk__mask_given *given, const value_set *set,
                              stk__mask_decision *d, stk_error *error)
 {
@@ -300,6 +323,7 @@ static stk_status decide_map(const stk__mask_survey *s, const stk__mask_given *g
             &(readings){"threshold", "a black and white mask with blurred edges", "none", "class ids"},
             error);
     if (set.step < STEP_LEAST || set.largest < given->class_count || s->indexed == s->looked) return STK_OK;
+    if (set.count == 1) return refuse_one_value(s, set.values[0], error);
     print_in_order(&set, in_order, sizeof in_order);
     return refuse_values(
         s, &set, &(readings){in_order, "gray levels that stand for classes", "none", "class ids"}, error);

@@ -6,6 +6,8 @@
 #include "core/logger.h"
 #include "session/class_names.h"
 #include "session/eval_part.h"
+#include "session/name_labels.h"
+#include "source/folder_words.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -47,6 +49,46 @@ static stk_status refuse_one_folder(const char *root, const char *folder, stk_er
     return STK_ERROR_DATA;
 }
 
+/* A list is looked for above the folder images/, not in it; unless that is the data set. */
+static void leave_images(char *folder, const char *root)
+{
+    size_t length = strlen(folder);
+    if (!length || !root || strlen(root) + 1 >= length) return;
+    folder[length - 1] = '\0';
+    char *slash = strrchr(folder, '/');
+    if (slash && stk__folder_word_of(slash + 1).kind == STK_FOLDER_IMAGES &&
+        !stk__folder_word_of(slash + 1).part)
+        slash[1] = '\0';
+    else
+        folder[length - 1] = '/';
+}
+
+/* cat.0.jpg, dog.0.jpg: what training needs is there, but not where it is read. */
+static stk_status check_unlabeled(const stk__session *s, const stk_loader_info *info, stk_error *error)
+{
+    stk__name_labels found;
+    if (!info->w || info->masks || info->classes || info->label_sets || info->values || info->point_count ||
+        !stk__name_labels_find(s->loader, &found))
+        return STK_OK;
+    leave_images(found.folder, s->data.root);
+    stk__fail(
+        error, STK_ERROR_CONFIG,
+        "the data set has images without labels, values, masks or points; the names of the files seem to "
+        "have labels ('%s'), which are not read",
+        found.file);
+    if (found.different)
+        stk__error_hint(error,
+                        "write %slabels.csv: the line file,label, then one for each image, such as %s,%s",
+                        found.folder, found.file, found.label);
+    else
+        stk__error_hint(
+            error,
+            "write %slabels.csv: the line file,value (or file,label), then one for each image, such "
+            "as %s,%.*s",
+            found.folder, found.file, (int)strspn(found.file, "0123456789"), found.file);
+    return STK_ERROR_CONFIG;
+}
+
 /* They stay different classes. */
 static void warn_of_similar(const stk_loader_info *info)
 {
@@ -65,6 +107,7 @@ stk_status stk__session_check_data(const stk__session *s, stk_error *error)
     if (s->loader) warn_of_similar(stk_loader_describe(s->loader));
     const stk_loader_info *info = s->loader ? stk_loader_describe(s->loader) : NULL;
     const char *root = s->data.root ? s->data.root : "";
+    if (info) STK__TRY(check_unlabeled(s, info, error));
     if (!info || !(info->masks || info->classes) || info->point_count || info->class_count != 1)
         return STK_OK;
     if (s->model.num_classes > 1) {

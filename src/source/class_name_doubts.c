@@ -178,23 +178,35 @@ static stk_status check_dates(const name_doubts *d, stk_error *error)
 /* --- parts by longer names --------------------------------------------------------------------------------
  */
 
-/* Of a word between '_', '-', '.' and blanks: cars_train, DIV2K_valid_HR, trainA; 0: of none. */
+/* train, Training, trainA, train2017; 0: another word. */
+static uint32_t part_of_word(const char *word, size_t length)
+{
+    static const struct {
+        const char *name;
+        uint32_t part;
+    } words[] = {{"train", STK_SOURCE_TRAIN},   {"training", STK_SOURCE_TRAIN}, {"test", STK_SOURCE_TEST},
+                 {"testing", STK_SOURCE_TEST},  {"val", STK_SOURCE_VAL},        {"valid", STK_SOURCE_VAL},
+                 {"validation", STK_SOURCE_VAL}};
+    while (length && isdigit((unsigned char)word[length - 1]))
+        length--;
+    if (length > 3 && isupper((unsigned char)word[length - 1]) && islower((unsigned char)word[length - 2]))
+        length--;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strlen(words[i].name) == length && strncasecmp(word, words[i].name, length) == 0)
+            return words[i].part;
+    return 0;
+}
+
+/* Of a word between '_', '-', '.' and blanks: cars_train, DIV2K_valid_HR; 0: of none. */
 static uint32_t part_in(const char *name)
 {
-    char word[16];
     uint32_t part = 0;
-    while (*name && !part) {
-        size_t length = strcspn(name, "_-. "), size = length;
-        const size_t next = length + (name[length] != '\0');
-        if (length > 3 && isupper((unsigned char)name[length - 1]) &&
-            islower((unsigned char)name[length - 2]))
-            size--; /* trainA */
-        if (size && size < sizeof word) {
-            snprintf(word, sizeof word, "%.*s", (int)size, name);
-            const stk__folder_word found = stk__folder_word_of(word);
-            part = found.kind == STK_FOLDER_PLAIN ? found.part : 0;
-        }
-        name += next;
+    bool start = true; /* of a word */
+    for (; *name && !part; name++) {
+        const char c = *name;
+        if (start && (c == 't' || c == 'v' || c == 'T' || c == 'V'))
+            part = part_of_word(name, strcspn(name, "_-. "));
+        start = c == '_' || c == '-' || c == '.' || c == ' ';
     }
     return part;
 }
@@ -233,20 +245,39 @@ static bool is_class(const name_doubts *d, const char *name, size_t length)
     return false;
 }
 
+/* Behind the last entry of a class, without a look at each of a million. */
+static uint64_t class_end(const name_doubts *d, uint64_t first)
+{
+    const stk__catalog *catalog = &d->files->catalog;
+    const uint32_t row = stk__catalog_at(catalog, first)->row;
+    uint64_t step = 1, low, high;
+    while (first + step < count_of(d) && stk__catalog_at(catalog, first + step)->row == row)
+        step *= 2;
+    low = first + step / 2; /* is of it; high is not */
+    high = first + step < count_of(d) ? first + step : count_of(d);
+    while (high - low > 1) {
+        const uint64_t middle = low + (high - low) / 2;
+        if (stk__catalog_at(catalog, middle)->row == row)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
 /* What is unpacked twice: yes/, no/ and brain_tumor/yes/, brain_tumor/no/. The folders in one class are two
  * or more, all called like other classes. */
 static stk_status check_copies(const name_doubts *d, stk_error *error)
 {
-    for (uint64_t i = 0; i < count_of(d);) {
-        const uint32_t row = stk__catalog_at(&d->files->catalog, i)->row;
+    for (uint64_t i = 0, end; i < count_of(d); i = end) {
         const char *first = key_at(d, i), *last = NULL;
         const size_t length = strcspn(first, "/") + 1;
         size_t last_length = 0;
         int folders = 0;
         bool copy = true;
-        for (; i < count_of(d) && stk__catalog_at(&d->files->catalog, i)->row == row; i++) {
-            if (!copy) continue;
-            const char *inside = key_at(d, i) + length, *slash = strchr(inside, '/');
+        end = class_end(d, i);
+        for (uint64_t at = i; at < end && copy; at++) {
+            const char *inside = key_at(d, at) + length, *slash = strchr(inside, '/');
             const size_t size = slash ? (size_t)(slash - inside) : 0;
             if (last && size == last_length && memcmp(inside, last, size) == 0) continue;
             copy = slash && is_class(d, inside, size);
@@ -300,8 +331,8 @@ stk_status stk__class_names_refuse(const stk__files *files, const char *setting,
     STK__TRY(check_images(&d, error));
     STK__TRY(check_dates(&d, error));
     STK__TRY(check_masks(&d, error));
-    STK__TRY(check_same_folders(&d, error));
     STK__TRY(check_parts(&d, error));
+    STK__TRY(check_same_folders(&d, error));
     STK__TRY(check_copies(&d, error));
     return check_letters(&d, error);
 }

@@ -74,8 +74,11 @@ void stk__files_tell(stk__files *files, const stk__site *site)
     for (int code = 0; code < STK_EXTENSION_OTHER; code++)
         if (images[code] || masks[code]) count_format(info, code, images[code], masks[code]);
     info->folder = site->reading != NULL;
-    if (info->folder)
+    if (info->folder) {
         stk__left_out_add(info, "folders that are not read", site->reading->others, site->reading->other);
+        stk__left_out_add(info, "images next to the folders that are read", site->reading->strays,
+                          site->reading->stray);
+    }
     if (!info->parts) info->parts = stk__site_parts(site);
     tell_list(files, site);
     if (site->reading && !*info->how) snprintf(info->how, sizeof info->how, "%s", site->reading->how);

@@ -2,6 +2,7 @@
 /* A folder of classes (class = first part of the path), or a folder of images without labels. Where names say
  * that masks lie beside the images (x.jpg, x_mask.png), it becomes a source of pairs (pairs.c). */
 #include "core/file.h"
+#include "core/logger.h"
 #include "source/class_doubts.h"
 #include "source/extension.h"
 #include "source/folder_words.h"
@@ -125,6 +126,24 @@ static stk_status add_own_classes(stk__files *files, uint32_t *class_count, stk_
     return STK_OK;
 }
 
+/* Nothing is learned about a class that only the validation part has: a misspelled folder, mostly. */
+static void warn_of_others(const stk__files *files, const uint32_t *numbers, uint32_t met)
+{
+    const int32_t others = files->classes.count - (int32_t)met;
+    int32_t first = 0;
+    if (others <= 0) return;
+    for (uint32_t i = 0; i < met; i++) /* the smallest number that none of the own classes has */
+        if (numbers[i] == (uint32_t)first) {
+            first++;
+            i = UINT32_MAX;
+        }
+    if (first < files->classes.count)
+        stk__log(STK_LOG_WARNING,
+                 "%d of %d classes %s no images in '%s', only in another part of the data set: '%.80s'%s",
+                 others, files->classes.count, others == 1 ? "has" : "have", files->images,
+                 files->classes.list[first], others > 1 ? ", …" : "");
+}
+
 static stk_status number_classes(stk__files *files, const stk__site *site, stk_error *error)
 {
     uint32_t met;
@@ -139,6 +158,9 @@ static stk_status number_classes(stk__files *files, const stk__site *site, stk_e
         stk__entry *entry = stk__catalog_at(&files->catalog, i);
         entry->row = numbers[entry->row];
     }
+    if (status == STK_OK && site->reading && site->reading->part == STK_SOURCE_TRAIN &&
+        !site->options->unlabeled)
+        warn_of_others(files, numbers, met);
     stk__free(numbers);
     return status;
 }
@@ -257,6 +279,7 @@ static stk_status judge_beside(stk__files *files, const stk__site *site, bool cl
         if (stk__pair_rule_is_beside(i))
             stk__left_out_add(&files->source.info, "masks beside images",
                               stk__pairs_separate(files, stk__pair_rule_at(i)), NULL);
+    stk__pairs_leave_further(files);
     for (uint64_t i = 0; i < stk__catalog_count(&files->catalog); i++)
         stk__catalog_at(&files->catalog, i)->mask_extension = STK_EXTENSION_NONE;
     return stk__files_count(files, error);

@@ -94,9 +94,11 @@ bool stk__folder_look_at(stk__folder_look *look, const char *folder)
         if (!found) break;
         if (stk__scan_skips(found->d_name)) continue;
         const char *extension = extension_of(found->d_name);
-        if (is_image(extension))
-            look->images = true; /* a folder with such a name is a sample, too */
-        else if (is_folder(folder, found))
+        if (is_image(extension)) { /* a folder with such a name is a sample, too */
+            look->images = true;
+            if (!look->image_count++ || strcmp(found->d_name, look->image) < 0)
+                snprintf(look->image, sizeof look->image, "%s", found->d_name);
+        } else if (is_folder(folder, found))
             take_folder(look, folder, found->d_name);
         else if (stk__shards_named(found->d_name))
             look->shards = true;

@@ -25,8 +25,10 @@ typedef struct stk__folder_look {
     int word_count, plain_count;
     uint64_t plain_total; /* all other folders */
     bool images;          /* image files lie in the folder itself */
-    bool shards;          /* .tar files do */
-    bool whole;           /* all names were seen */
+    uint64_t image_count;
+    char image[NAME_MAX + 1]; /* one of them */
+    bool shards;              /* .tar files do */
+    bool whole;               /* all names were seen */
 } stk__folder_look;
 
 /* False: the folder cannot be read, and the look is empty. */

@@ -63,7 +63,15 @@ static const kind_word kinds[] = {
     {"targets", STK_FOLDER_MASKS, true},
     {"target", STK_FOLDER_MASKS, true},
     {"y", STK_FOLDER_MASKS, true},
+    {"outputs", STK_FOLDER_MASKS, true},
+    {"output", STK_FOLDER_MASKS, true},
     {"segmentationobject", STK_FOLDER_ASIDE, false},
+    {"segmentationclasspng", STK_FOLDER_ASIDE, false}, /* labelme2voc writes the same masks in three ways */
+    {"segmentationclassnpy", STK_FOLDER_ASIDE, false},
+    {"segmentationclassvisualization", STK_FOLDER_ASIDE, false},
+    {"segmentationobjectpng", STK_FOLDER_ASIDE, false},
+    {"segmentationobjectnpy", STK_FOLDER_ASIDE, false},
+    {"segmentationobjectvisualization", STK_FOLDER_ASIDE, false},
     {"imagesets", STK_FOLDER_ASIDE, false},
     {"celebamask_hq_mask_anno", STK_FOLDER_PART_MASKS, false},
 };

@@ -5,6 +5,7 @@
 #include "source/kinds.h"
 
 #include "core/text.h"
+#include "source/extension.h"
 #include "source/list/list.h"
 
 #include <ctype.h>
@@ -49,6 +50,10 @@ static const struct {
     {"pkl", "a Python pickle", "write its arrays as .npy and its tables as CSV"},
     {"pt", "a PyTorch file", "write its tensors as .npy: numpy.save('x.npy', tensor.numpy())"},
     {"npz", "an archive of NumPy arrays", "write each array as .npy: numpy.save"},
+    {"dcm", "a DICOM file", "write its image as PNG: pydicom, scaled to 0 to 255, then PIL.Image.save"},
+    {"nii", "a NIfTI volume", "write its slices as PNG files, those of labels into masks/: nibabel"},
+    {"ubyte", "a file of many images",
+     "write each image as PNG into a folder per class (MNIST: torchvision)"},
     {"xml", "an XML file",
      "bounding boxes (VOC) are not supported; labels go into a CSV with file and label"},
 };
@@ -127,6 +132,73 @@ static bool is_yolo(const char *text)
     return numbers >= 5;
 }
 
+/* --- CelebA and WFLW ------------------------------------------------------------------------------------ */
+
+static const char *next_word(const char *at, size_t *length)
+{
+    at += strspn(at, " \t");
+    *length = strcspn(at, " \t\r\n");
+    return at;
+}
+
+/* The number of images alone in the first line, names of columns in the second, a file first in the third. */
+static bool is_celeba(const char *text)
+{
+    size_t digits = strspn(text, "0123456789"), length;
+    text += digits;
+    text += strspn(text, " \r");
+    if (!digits || *text != '\n') return false;
+    text += 1 + strcspn(text + 1, "\n");
+    if (*text != '\n') return false;
+    const char *word = next_word(text + 1, &length);
+    return stk__extension_is_picture(word, length);
+}
+
+/* Points first, the file last. */
+static bool is_wflw(const char *text)
+{
+    enum { NUMBERS_LEAST = 10 };
+    int numbers = 0;
+    size_t length;
+    for (const char *at = next_word(text, &length); length; at = next_word(at + length, &length)) {
+        char *end;
+        strtod(at, &end);
+        if (end != at + length) return numbers >= NUMBERS_LEAST && stk__extension_is_picture(at, length);
+        numbers++;
+    }
+    return false;
+}
+
+/* *refused: the file is one of these. */
+static stk_status refuse_text(const char *path, bool *refused, stk_error *error)
+{
+    char *text = read_start(path);
+    *refused = true;
+    if (!text) return stk__fail_memory(error, START_BYTES, "the start of a file");
+    const bool celeba = is_celeba(text), wflw = is_wflw(text),
+               boxes = celeba && strstr(text, "\nimage_id x_1 ");
+    stk__free(text);
+    if (boxes) return refuse(path, "is CelebA's table of boxes", boxes_hint, error);
+    if (celeba) {
+        refuse(path,
+               "is a table as CelebA has them, which is not read: the number of images, the names of columns "
+               "without that of the files, and blanks between cells",
+               "", error);
+        stk__error_hint(
+            error,
+            "write it as CSV: f='%.100s'; { printf 'image_id '; sed -n 2p \"$f\"; tail -n +3 \"$f\"; "
+            "} | tr -s ' ' , | sed 's/,$//' > labels.csv",
+            strlen(path) > 100 && strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
+        return STK_ERROR_DATA;
+    }
+    if (wflw)
+        return refuse(path, "is a table with points first and the file last (WFLW), which is not read",
+                      "write points.csv: the line file,p0_x,p0_y,p1_x,p1_y,…, then one for each image",
+                      error);
+    *refused = false;
+    return STK_OK;
+}
+
 stk_status stk__foreign_refuse_file(const char *path, stk_error *error)
 {
     const char *dot = strrchr(path, '.');
@@ -136,6 +208,11 @@ stk_status stk__foreign_refuse_file(const char *path, stk_error *error)
         stk__error_place(error, "%s", path);
         stk__error_hint(error, "%s", containers[found].hint);
         return STK_ERROR_DATA;
+    }
+    if (dot && strcasecmp(dot, ".txt") == 0) {
+        bool refused;
+        const stk_status status = refuse_text(path, &refused, error);
+        if (refused) return status;
     }
     if (dot && strcasecmp(dot, ".json") == 0) {
         char *text = read_start(path);
@@ -205,7 +282,14 @@ stk_status stk__foreign_refuse_folder(const char *root, stk_error *error)
                                              "train/_annotations.coco.json"};
     static const char *const yolo_folders[] = {"labels", "labels/train", "train/labels", "obj_train_data"};
     static const char *const xml_folders[] = {"Annotations", "annotations", "annotations/xmls", "Annotation"};
+    static const char *const celeba[] = {"list_attr_celeba.txt", "Anno/list_attr_celeba.txt"};
     char path[PATH_MAX];
+    for (size_t i = 0; i < sizeof celeba / sizeof celeba[0]; i++) {
+        bool refused = false;
+        if (!stk__path_join(path, root, celeba[i]) || !stk__path_is_file(path)) continue;
+        const stk_status status = refuse_text(path, &refused, error);
+        if (refused) return status;
+    }
     for (size_t i = 0; i < sizeof json_files / sizeof json_files[0]; i++)
         if (stk__path_join(path, root, json_files[i]) && stk__path_is_file(path))
             STK__TRY(refuse_json(path, error));

@@ -25,6 +25,8 @@ typedef struct stk__reading {
     char lists[PATH_MAX]; /* its folder of lists, train.txt …; empty: none */
     uint64_t others;      /* folders that are not read */
     char other[256];      /* one of them */
+    uint64_t strays;      /* images next to the folders that are read */
+    char stray[256];
     char unread[256]; /* why what lies beside the images cannot be read, for a refusal; empty: nothing does */
     char unread_plain[256]; /* the same, where images turn out to have no labels */
     char how[160];          /* in words: "images in 'img', masks in 'ann'" */

@@ -78,6 +78,9 @@ void stk__layout_table_fill(stk__layout_table *table, const char *root)
 void stk__layout_count_others(stk__reading *reading, const stk__layout_table *t,
                               const stk__looked_folder *images, const stk__looked_folder *masks)
 {
+    if (!reading->strays && t->look.image_count)
+        snprintf(reading->stray, sizeof reading->stray, "%s", t->look.image);
+    reading->strays += t->look.image_count;
     if (!reading->others && t->look.plain_count)
         snprintf(reading->other, sizeof reading->other, "%s", t->look.plain[0].name);
     reading->others += t->look.plain_total;

@@ -4,6 +4,8 @@
  * walk along the catalog. Pure; one thread, while a source opens. */
 #include "source/pair_rules.h"
 
+#include <ctype.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -202,4 +204,30 @@ uint64_t stk__pair_rules_beside(const stk__catalog *catalog, int *rule)
     for (int r = 0; r < RULE_COUNT; r++)
         if (hits[r] && (*rule < 0 || hits[r] > hits[*rule])) *rule = r;
     return all;
+}
+
+/* "x_mask_1", "x_mask (2)": its length without the number; 0: there is none. */
+static size_t without_number(const char *key, size_t length)
+{
+    size_t end = length - (length && key[length - 1] == ')');
+    const size_t digits = end;
+    while (end && isdigit((unsigned char)key[end - 1]))
+        end--;
+    if (end == digits) return 0;
+    while (end && strchr("_-. (", key[end - 1]))
+        end--;
+    return end;
+}
+
+bool stk__pair_rules_further(const stk__catalog *catalog, const stk__entry *entry)
+{
+    const char *key = stk__catalog_key(catalog, entry);
+    const size_t length = without_number(key, entry->length);
+    char image[PATH_MAX];
+    for (int i = 0; length && stk__pair_rule_at(i); i++) {
+        if (!stk__pair_rule_is_beside(i)) continue;
+        const size_t size = stk__pair_rule_image(stk__pair_rule_at(i), key, length, image, sizeof image);
+        if (size && stk__catalog_find(catalog, image, size)) return true;
+    }
+    return false;
 }

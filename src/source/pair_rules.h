@@ -44,6 +44,9 @@ stk__pair_found stk__pair_rules_find(const stk__catalog *images, const stk__cata
 bool stk__pair_rule_guess(const stk__catalog *images, const stk__catalog *masks, const stk__entry *mask,
                           stk__pair_rule *rule);
 
+/* x_mask_1, if there is an image x: by a rule that may lie beside, but for the number. */
+bool stk__pair_rules_further(const stk__catalog *catalog, const stk__entry *entry);
+
 /* How many entries are masks of others by any rule that may lie beside; *rule is the one with the most. */
 uint64_t stk__pair_rules_beside(const stk__catalog *catalog, int *rule);
 

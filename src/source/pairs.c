@@ -389,6 +389,26 @@ uint64_t stk__pairs_separate(stk__files *files, const stk__pair_rule *rule)
     return count - kept;
 }
 
+void stk__pairs_leave_further(stk__files *files)
+{
+    stk__catalog *catalog = &files->catalog;
+    const uint64_t count = stk__catalog_count(catalog);
+    uint64_t kept = 0;
+    char text[PATH_MAX];
+    for (uint64_t i = 0; i < count; i++)
+        stk__catalog_at(catalog, i)->row = stk__pair_rules_further(catalog, stk__catalog_at(catalog, i));
+    for (uint64_t i = 0; i < count; i++) {
+        stk__entry *entry = stk__catalog_at(catalog, i);
+        if (!entry->row) {
+            *stk__catalog_at(catalog, kept++) = *entry;
+            continue;
+        }
+        stk__files_path(catalog, entry, "", text, sizeof text);
+        stk__left_out_add(&files->source.info, "further masks of an image", 1, text + 1);
+    }
+    catalog->entries.size_bytes = (size_t)kept * sizeof(stk__entry);
+}
+
 /* What is called like a mask, has no image and no mask itself: no sample. */
 static void leave_orphans(stk__files *files)
 {
@@ -428,6 +448,7 @@ stk_status stk__pairs_beside(stk__files *files, const stk__site *site, const stk
                         "data.masks=NAME names a folder of masks, data.mask_suffix what their names add");
         return STK_ERROR_DATA;
     }
+    stk__pairs_leave_further(files);
     leave_orphans(files);
     files->masks = stk__text_copy(files->images);
     if (!files->masks) return stk__fail_memory(error, PATH_MAX, "the path of a folder");

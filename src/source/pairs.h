@@ -11,6 +11,8 @@ bool stk__pairs_rule_set(const stk__source_options *options, stk__pair_rule *rul
 
 /* Takes the masks of other entries out of the sorted catalog; how many they were. */
 uint64_t stk__pairs_separate(stk__files *files, const stk__pair_rule *rule);
+/* Leaves out x_mask_1, x_mask_2 of an image x: an image has one mask. */
+void stk__pairs_leave_further(stk__files *files);
 
 /* A sorted catalog of images and masks becomes a source of pairs. */
 stk_status stk__pairs_beside(stk__files *files, const stk__site *site, const stk__pair_rule *rule,

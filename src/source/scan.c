@@ -121,11 +121,12 @@ static void note_other_file(walker *walk, const char *name, size_t stem)
 static stk_status take_name(walker *walk, int folder, const struct dirent *found, stk_error *error)
 {
     const char *name = found->d_name;
-    if (stk__scan_skips(name)) return STK_OK;
+    if (name[0] == '.') return STK_OK;
     const size_t length = strlen(name), stem = stk__extension_stem(name, length);
     const uint8_t code =
         stem < length ? stk__extension_code(name + stem + 1, length - stem - 1) : STK_EXTENSION_NONE;
     if (code != STK_EXTENSION_NONE) return add_sample(walk, name, stem, code, error);
+    if (stk__scan_is_system(name)) return STK_OK;
     const unsigned char type = type_of(folder, found);
     if (walk->scan->skip && !*walk->below && strcmp(name, walk->scan->skip) == 0) return STK_OK;
     if (type == DT_DIR) return add_folder(walk, name, false, error);
@@ -163,6 +164,7 @@ static stk_status read_names(walker *walk, DIR *folder, stk_error *error)
 bool stk__scan_is_system(const char *name)
 {
     static const char *const names[] = {"@eaDir", "__MACOSX", "$RECYCLE.BIN", "#recycle", "__pycache__"};
+    if (*name != '@' && *name != '_' && *name != '$' && *name != '#') return false;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(name, names[i]) == 0) return true;
     return false;

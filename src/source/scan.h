@@ -15,17 +15,7 @@ bool stk__scan_is_system(const char *name);
 /* Passed over: hidden, or of the system. */
 static inline bool stk__scan_skips(const char *name)
 {
-    switch (*name) { /* a million names are asked for */
-    case '.':
-        return true;
-    case '@':
-    case '_':
-    case '$':
-    case '#':
-        return stk__scan_is_system(name);
-    default:
-        return false;
-    }
+    return *name == '.' || stk__scan_is_system(name);
 }
 
 enum { STK_SCAN_STRANGERS = 16, STK_SCAN_STRANGER_BYTES = 12 };

@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Published data sets in their own folders that were read as something else: classes that are none, tables of pixels,
 parts in another table. Each is refused with the setting or the step that helps, or read as it is meant."""
+import json
+import pathlib
+import subprocess
 import unittest
 
-from layout_case import JPEG, MASK, Case, names, run_cases
+from layout_case import JPEG, MASK, Case, Workspace, names, run_cases
 
 PAIR = "images and masks"
 KEYS = ["000000_10", "000001_10", "000002_10"]
@@ -66,6 +69,8 @@ CLASSES = [
     Case("parts by longer names (ASL)", ["asl_train/asl_train/A/1.jpg", "asl_test/asl_test/A.jpg"],
          refused="the folders 'asl_train' and 'asl_test' in '.' are called like parts of a data set",
          hint=["give './asl_train' as the data set", "rename the folders train, val and test", "data.layout=classes"]),
+    Case("numbered parts", names("{}/1.jpg", "01_train/a", "01_train/b", "02_test/a", "02_test/b"),
+         refused="the folders '01_train' and '02_test'", hint="rename the folders train, val and test"),
     Case("parts and another folder (Market-1501)", names("{}/1.jpg", "bounding_box_train", "bounding_box_test", "query"),
          refused="the folders 'bounding_box_train' and 'bounding_box_test'", hint="give './bounding_box_train' as the data set"),
     Case("parts in the middle of a name (DIV2K)", names("{}/1.png", "DIV2K_train_HR", "DIV2K_valid_HR"),
@@ -151,6 +156,12 @@ IMAGES = names("img_align_celeba/{}.jpg", "000001", "000002", "000003")
 CELEBA = {**dict.fromkeys(IMAGES), "list_attr_celeba.csv": rows("image_id,Bald,Young", "000001.jpg,-1,1", "000002.jpg,1,1", "000003.jpg,-1,-1"),
           "list_bbox_celeba.csv": rows("image_id,x_1,y_1,width,height", "000001.jpg,1,2,3,4"),
           "list_eval_partition.csv": rows("image_id,partition", "000001.jpg,0", "000002.jpg,1", "000003.jpg,2")}
+TEXTS = {**dict.fromkeys(IMAGES),
+         "list_attr_celeba.txt": rows("3", "5_o_Clock_Shadow Bald Young ", "000001.jpg -1  1 -1", "000002.jpg  1 -1 -1", "000003.jpg -1 -1  1"),
+         "list_eval_partition.txt": rows("000001.jpg 0", "000002.jpg 1", "000003.jpg 2"),
+         "identity_CelebA.txt": rows("000001.jpg 1", "000002.jpg 0", "000003.jpg 1"),
+         "list_landmarks_align_celeba.txt": rows("3", "nose_x nose_y", "000001.jpg 4  5", "000002.jpg 3 3", "000003.jpg 4 4"),
+         "list_bbox_celeba.txt": rows("3", "image_id x_1 y_1 width height", "000001.jpg    95  71 226 313")}
 PARTS = {f"{part}/{i}.jpg": None for part in ("train", "valid") for i in "01"}
 ONE_HOT = rows("filename, cat, dog, bird", "0.jpg, 1, 1, 0", "1.jpg, 0, 1, 0")
 
@@ -159,6 +170,19 @@ TABLES = [
          hint=["as 'split', with train, val and test", "data.columns='split=none'"]),
     Case("CelebA, all rows", CELEBA, "data.columns=split=none", layout="list of images", samples=3, classes=["Bald", "Young"],
          found="several labels: 2 columns of 0 and 1", left_out={"tables beside the list: not read": 1}),
+    Case("CelebA's text files", TEXTS, refused=["'./list_attr_celeba.txt' is a table as CelebA has them, which is not read"],
+         hint="sed -n 2p"),
+    Case("CelebA's text files in Anno/", {"Img/" + name if "/" in name else "Anno/" + name: data for name, data in TEXTS.items()},
+         refused="'./Anno/list_attr_celeba.txt' is a table as CelebA has them", hint="> labels.csv"),
+    Case("CelebA's landmarks", TEXTS, root="list_landmarks_align_celeba.txt", refused="is a table as CelebA has them", hint="sed -n 2p"),
+    Case("CelebA's boxes", TEXTS, root="list_bbox_celeba.txt", refused="is CelebA's table of boxes", hint="object detection"),
+    Case("CelebA's identities", TEXTS, root="identity_CelebA.txt", refused="the parts of the data set are in another table",
+         hint="data.columns='split=none'"),
+    Case("CelebA's identities, all rows", TEXTS, "data.columns=split=none", root="identity_CelebA.txt", layout="list of images without header",
+         samples=3, class_count=2, left_out={"tables beside the list: not read": 1}),
+    Case("WFLW's text files", {"WFLW_images/0--Parade/1.jpg": None, "list_98pt_train.txt": " ".join(["10.5"] * 196) + " 1 2 3 4 0 0 0--Parade/1.jpg\n"},
+         root="list_98pt_train.txt", refused="is a table with points first and the file last (WFLW)", hint="file,p0_x,p0_y"),
+    Case("DICOM files", {"train/1.dcm": "x"}, refused="found no images in '.', but 1 .dcm file", hint="pydicom"),
     Case("MNIST as a table", {"train.csv": rows("label," + ",".join(f"pixel{i}" for i in range(9)), *(",".join("0" * 10) for _ in range(80)))},
          refused="its columns are the pixels of an image in each row", hint="as a PNG file into a folder per class"),
     Case("a series with a pixel", {"a.csv": rows("pixel1,speed,wind,target", *("1,2,3,4" for _ in range(80)))}, layout="series", samples=21),
@@ -173,6 +197,24 @@ TABLES = [
                               "train/_classes.csv": rows("Pixel Value, Class", "0, background", "1, road")},
          layout=f"{PAIR} in train/", samples=2, parts=["train"], found="images and masks side by side", left_out={"csv files: not images": 1}),
 ]
+
+
+class CelebA(Workspace):
+    def test_hint(self):
+        """The command that the hint has makes a list that is read, with its labels; the documented one adds the parts."""
+        Case("", TEXTS).build(self.folder)
+        hint = self.stoker("load", ".").stderr.partition("write it as CSV: ")[2].strip()
+        subprocess.run(["sh", "-c", hint], cwd=self.folder, check=True)
+        self.assertEqual((self.folder / "labels.csv").read_text(), rows("image_id,5_o_Clock_Shadow,Bald,Young", "000001.jpg,-1,1,-1",
+                                                                        "000002.jpg,1,-1,-1", "000003.jpg,-1,-1,1"))
+        self.assertIn("list_eval_partition.txt", self.stoker("load", ".").stderr)
+        docs = (pathlib.Path(__file__).parents[2] / "docs/lists.md").read_text()
+        parts = docs.partition("{ echo split;")[1] + docs.partition("{ echo split;")[2].partition("```")[0]
+        subprocess.run(["sh", "-c", parts], cwd=self.folder, check=True)
+        for part, attribute in (("train", "Bald"), ("val", "5_o_Clock_Shadow"), ("test", "Young")):
+            done = self.stoker("stats", ".", "--json", "data.part=" + part)
+            found = json.loads(done.stdout)
+            self.assertEqual({row["name"]: row["count"] for row in found["classes"] if row["count"]}, {attribute: 1}, done.stderr)
 
 
 class Doubts(unittest.TestCase):

@@ -42,12 +42,18 @@ NAMED_PAIRS = [
          samples=2, found="images in 'images', masks in 'coarse', as set"),
     Case("images around the masks, as set", pairs("{}.png", "truth/{}.png"), "data.images=.", "data.masks=truth",
          layout=PAIR, samples=2, found="images in '.', masks in 'truth', as set"),
+    Case("an image next to the folders", pairs("images/{}.png", "masks/{}.png") | {"collage.jpg": None}, layout=PAIR, samples=2,
+         found="images in 'images'", left_out={"images next to the folders that are read": 1}),
+    Case("input and output", pairs("input/{}.png", "output/{}.png"), layout=PAIR, samples=2, found="images in 'input', masks in 'output'"),
     Case("a setting that names nothing", pairs("images/{}.png", "masks/{}.png"), "data.masks=mask",
          refused="data.masks = 'mask': there is no such folder", hint="the name of a folder in data.root"),
     Case("letters are classes", names("{}/1.png", "w", "x", "y"), layout="folder of classes", samples=3,
          classes=["w", "x", "y"]),
     Case("x and y alone are a pair", pairs("x/{}.png", "y/{}.png"), layout=PAIR, samples=2, found="images in 'x'"),
 ]
+
+FURTHER = (pairs("benign/benign ({}).png", "benign/benign ({})_mask.png") | pairs("normal/{}.png", "normal/{}_mask.png")
+           | masks("benign/benign (a)_mask_1.png", "benign/benign (a)_mask_2.png", "normal/b_mask (1).png"))
 
 SUFFIXES = [
     Case("x_mask in a folder of masks", pairs("images/{}.jpg", "masks/{}_mask.png"), layout=PAIR, samples=2,
@@ -107,6 +113,10 @@ SUFFIXES = [
     Case("classes with masks beside, as classes", pairs("benign/{}.png", "benign/{}_mask.png")
          | pairs("normal/{}.png", "normal/{}_mask.png"), "data.layout=classes", layout="folder of classes", samples=4,
          classes=["benign", "normal"], left_out={"masks beside images": 4}),
+    Case("several masks of an image (BUSI), as classes", FURTHER, "data.layout=classes", layout="folder of classes", samples=4,
+         classes=["benign", "normal"], left_out={"masks beside images": 4, "further masks of an image": 3}),
+    Case("several masks of an image (BUSI), as pairs", FURTHER, "data.layout=pairs", layout=PAIR, samples=4, found="side by side",
+         left_out={"further masks of an image": 3}),
     Case("classes with masks beside, as pairs", pairs("benign/{}.png", "benign/{}_mask.png")
          | pairs("normal/{}.png", "normal/{}_mask.png"), "data.layout=pairs", layout=PAIR, samples=4,
          found="side by side"),
@@ -130,6 +140,8 @@ PARTS = [
     Case("its validation samples are of the training part", names("train/cat/{}.png", *"1234") + ["test/cat/5.png"],
          "data.val_split=0.25", "data.part=val", layout="folder of classes in train/", samples=1, of=4,
          classes=["cat"], parts=["train", "test"]),
+    Case("images next to parts", names("train/{}/1.png", "cat", "dog") + ["a.png", "b.jpg"], layout="folder of classes in train/",
+         samples=2, classes=["cat", "dog"], parts=["train"], left_out={"images next to the folders that are read": 2}),
     Case("train alone", names("train/{}/1.png", "cat", "dog"), layout="folder of classes in train/", samples=2,
          classes=["cat", "dog"], parts=["train"]),
     Case("no training part", names("val/{}/1.png", "cat", "dog") + ["test/cat/1.png"],
@@ -285,6 +297,9 @@ LISTED = [
          classes=VOC_NAMES, found="VOC: JPEGImages, SegmentationClass"),
     Case("other classes in VOC's folders (labelme2voc)", pairs("JPEGImages/{}.jpg", "SegmentationClass/{}.png", ["0001", "0002"]),
          layout=PAIR, samples=2, found="VOC: JPEGImages, SegmentationClass"),
+    Case("labelme2voc", pairs("JPEGImages/{}.jpg", "SegmentationClass/{}.png") | masks("SegmentationClassPNG/a.png", "SegmentationClassNpy/a.npy")
+         | {"SegmentationClassVisualization/a.jpg": None, "class_names.txt": "a\n"}, layout=PAIR, samples=2,
+         left_out={"folders that are not read": 3}, found="VOC: JPEGImages, SegmentationClass"),
     Case("val_list", pairs("images/{}.png", "masks/{}.png", "abcd") | {"val.txt": "a\nimages/c.png\n"},
          "data.val_list=val.txt", layout=PAIR, samples=2, parts=["train", "val"], found="the same names"),
     Case("val_list, val", pairs("images/{}.png", "masks/{}.png", "abcd") | {"val.txt": "a\r\n\r\nc.png\r\n"},
@@ -429,6 +444,16 @@ class Training(Workspace):
         done = self.stoker("train", "d", "--run", "none", *self.SMALL)
         self.assertEqual(self.report("none")["val_samples"], None, done.stderr)
         self.assertEqual(self.report("none")["samples"], 8)
+
+    def test_a_class_of_val_alone_is_told(self):
+        """train/dog and val/dogs: three classes, and a warning; not where train has them all, nor of val itself."""
+        self.build([f"d/{name}/{i}.png" for name in ("train/cat", "train/dog", "val/cat", "val/dogs") for i in range(2)]
+                   + [f"e/{name}/1.png" for name in ("train/cat", "train/dog", "val/cat")])
+        warning = "1 of 3 classes has no images in 'd/train', only in another part of the data set: 'dogs'"
+        for words, told in ((("train", "d", "--run", "r", *self.SMALL), True), (("load", "d"), True), (("load", "d", "data.part=val"), False),
+                            (("load", "e"), False)):
+            done = self.stoker(*words)
+            self.assertEqual((done.returncode, warning in done.stderr), (0, told), done.stderr)
 
     def test_mixed_sizes_of_a_split_have_one_rule(self):
         for i in range(12):

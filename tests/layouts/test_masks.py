@@ -16,6 +16,9 @@ from png_files import PALETTE, RGB, photo, png  # noqa: E402
 STOKER = os.path.abspath(os.environ["STOKER"])
 SIDE = 16
 SMALL = ["model.width=2", "model.depth=2", "run.engine=reference"]
+CVAT = [(0, 0, 0), (250, 50, 83), (51, 221, 255)]
+LABELMAP = "# label:color_rgb:parts:actions\nbackground:0,0,0::\ncat:250,50,83::\ndog:51,221,255::\n"
+CLASS_DICT = "name,r,g,b\nsky,0,0,0\ncat,250,50,83\ndog,51,221,255\n"
 VOC = [(0, 0, 0), (128, 0, 0), (0, 128, 0)]
 
 
@@ -114,6 +117,10 @@ UNDERSTOOD = [
     ("colors_file", lambda f: (make(f, colored(VOC)), write(f, "c.txt", "0 0 0 sky\n#008000 tree\n128,0,0,car\n")),
      ["data.mask_colors=c.txt"],
      {"model.num_classes": (3, "classes of data.mask_colors"), "data.mask_colors": ("c.txt", None)}),
+    ("colors_of_cvat_told", lambda f: (make(f, colored(CVAT)), write(f, "labelmap.txt", LABELMAP)),
+     ["data.mask_colors=./labelmap.txt"], {"model.num_classes": (3, "classes of data.mask_colors")}),
+    ("colors_of_camvid_told", lambda f: (make(f, colored(CVAT)), write(f, "class_dict.csv", CLASS_DICT)),
+     ["data.mask_colors=./class_dict.csv"], {"model.num_classes": (3, "classes of data.mask_colors")}),
     ("colors_csv", lambda f: (make(f, colored(VOC)), write(f, "c.csv", "name,r,g,b\nsky,0,0,0\ntree,0,128,0\n"
                                                                          "void,128,0,0\n")),
      ["data.mask_colors=c.csv"], {"model.num_classes": (2, "classes of data.mask_colors")}),
@@ -153,6 +160,8 @@ REFUSED = [
     ("levels", lambda f: make(f, gray([0, 128, 255], [0, 128])), [],
      "the masks have the values 0, 128 and 255 (2 masks): gray levels that stand for classes, or class ids",
      "data.mask_map=0:0,128:1,255:2 or data.mask_map=none"),
+    ("one_value", lambda f: make(f, gray([200], [200])), [], "all pixels of the 2 masks that were looked at have the value 200",
+     "Image.open(FILE).getchannel('A').save(FILE)"),
     ("all_white", lambda f: make(f, gray([255], [255])), [],
      "the masks have the value 255 (2 masks): 255 is the foreground of two classes, or 255 is ignored",
      "data.mask_map=0:0,255:1 or data.mask_map=none"),
@@ -162,6 +171,15 @@ REFUSED = [
      "2 of 2 masks are RGB images, with 3 colors in all: #000000 in 2, #008000 in 2, #800000 in 2",
      "data.mask_colors=voc has all these colors; data.mask_colors=FILE (lines 'r g b name') says which color is "
      "which class; data.mask_colors=auto numbers them from #000000 on"),
+    ("colors_of_two_tables", lambda f: make(f, colored([(128, 0, 0), (128, 128, 128), (64, 0, 128)])), [],
+     "1 of 1 masks are RGB images, with 3 colors",
+     "data.mask_colors=voc or data.mask_colors=camvid has all these colors; data.mask_colors=FILE"),
+    ("colors_of_cvat", lambda f: (make(f, colored(CVAT)), write(f, "labelmap.txt", LABELMAP)), [],
+     "1 of 1 masks are RGB images, with 3 colors", "data.mask_colors=./labelmap.txt has all these colors; "),
+    ("colors_of_camvid", lambda f: (make(f, colored(CVAT)), write(f, "class_dict.csv", CLASS_DICT)), [],
+     "1 of 1 masks are RGB images, with 3 colors", "data.mask_colors=./class_dict.csv has all these colors; "),
+    ("colors_of_another_file", lambda f: (make(f, colored(CVAT)), write(f, "labelmap.txt", "a:1,2,3::\n")), [],
+     "1 of 1 masks are RGB images, with 3 colors", "hint:  data.mask_colors=FILE (lines 'r g b name')"),
     ("colors_unknown", lambda f: make(f, colored([(1, 2, 3), (4, 5, 6)])), [],
      "1 of 1 masks are RGB images, with 2 colors in all: #010203 in 1, #040506 in 1",
      "data.mask_colors=FILE (lines 'r g b name') says which color is which class; data.mask_colors=auto numbers "

@@ -58,12 +58,12 @@ stk_status stk__data_frames_judge(stk__data_stats *stats, const stk_loader *load
 }
 
 /* Whether the masks of the fixed set agree about what an index means. */
-static stk_status judge_palettes(stk__data_stats *stats, const stk_loader *loader, const char *mask_map,
-                                 stk_error *error)
+stk_status stk__data_palettes_judge(stk__data_stats *stats, const stk_loader *loader, const char *mask_map,
+                                    stk_error *error)
 {
     const stk__mask_given given = {.map = mask_map};
     const stk__survey_options options = {.most = STK_SURVEY_SAMPLES, .both_parts = true};
-    if (stats->files[STK_FIELD_MASK].palette < 2) return STK_OK;
+    if (stats->masks_mapped || stats->files[STK_FIELD_MASK].palette < 2) return STK_OK;
     struct {
         stk__mask_survey survey;
         stk_error refusal;
@@ -76,13 +76,11 @@ static stk_status judge_palettes(stk__data_stats *stats, const stk_loader *loade
     return status;
 }
 
-stk_status stk__data_masks_judge(stk__data_stats *stats, const stk_loader *loader, const char *mask_map,
-                                 stk_error *error)
+stk_status stk__data_masks_judge(stk__data_stats *stats, const char *mask_map, stk_error *error)
 {
     const stk__mask_given given = {
         .map = mask_map, .class_count = stats->info.class_count, .ignore_index = -1};
     if (!stats->masks || stats->masks_mapped) return STK_OK;
-    STK__TRY(judge_palettes(stats, loader, mask_map, error));
     struct {
         stk__mask_survey survey;
         stk__mask_decision decision;

@@ -200,7 +200,9 @@ stk_status stk__data_scan_run(stk__data_scan *scan, stk_error *error)
     STK__TRY(read_part(scan, error));
     STK__TRY(stk__data_stats_finish(scan->stats, scan->loader, error));
     STK__TRY(stk__data_frames_judge(scan->stats, scan->loader, scan->loading.options.mask_frame, error));
-    STK__TRY(stk__data_masks_judge(scan->stats, scan->loader, scan->loading.options.mask_map, error));
+    const char *mask_map = scan->loading.options.mask_map;
+    STK__TRY(stk__data_palettes_judge(scan->stats, scan->loader, mask_map, error));
+    STK__TRY(stk__data_masks_judge(scan->stats, mask_map, error));
     STK__TRY(compare_parts(scan, error));
     scan->finding_count = stk__data_findings(scan->stats, scan->findings);
     return STK_OK;

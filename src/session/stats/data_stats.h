@@ -156,8 +156,9 @@ int stk__data_sizes_common(const stk__data_sizes *sizes, stk__data_size *list, i
 stk_status stk__data_frames_judge(stk__data_stats *stats, const stk_loader *loader, stk_mask_frame frame,
                                   stk_error *error);
 /* mask_map: as asked for, or NULL. */
-stk_status stk__data_masks_judge(stk__data_stats *stats, const stk_loader *loader, const char *mask_map,
-                                 stk_error *error);
+stk_status stk__data_masks_judge(stk__data_stats *stats, const char *mask_map, stk_error *error);
+stk_status stk__data_palettes_judge(stk__data_stats *stats, const stk_loader *loader, const char *mask_map,
+                                    stk_error *error);
 
 /* --- data_columns.c -------------------------------------------------------------------------------------
  */

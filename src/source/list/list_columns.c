@@ -393,7 +393,7 @@ static stk_status choose_by_place(stk__columns *columns, stk_error *error)
     if (!stk__columns_is_wished(columns, STK_ROLE_FILE) && first->role == STK_ROLE_NONE)
         first->role = STK_ROLE_FILE;
     for (int role = STK_ROLE_LABEL; role < STK_ROLE_COUNT; role++)
-        if (stk__columns_is_wished(columns, (stk__role)role)) return STK_OK;
+        if (role != STK_ROLE_SPLIT && stk__columns_is_wished(columns, (stk__role)role)) return STK_OK;
     if (count > 2) {
         stk__columns_refuse(columns, 1, error,
                             "the list has no header and %zu columns: which one is the label?", count);

@@ -113,9 +113,16 @@ static void test_guess(void **state)
 {
     (void)state;
     const uint32_t voc[] = {0x000000, 0x800000, 0xe0e0c0}, none[] = {0x000000, 0x123456}, one[] = {0};
-    assert_string_equal(stk__mask_palette_guess(voc, 3), "voc");
-    assert_null(stk__mask_palette_guess(none, 2));
-    assert_null(stk__mask_palette_guess(one, 1));
+    int from = 0;
+    assert_string_equal(stk__mask_palette_guess(voc, 3, &from), "voc");
+    assert_null(stk__mask_palette_guess(voc, 3, &from));
+    assert_null(stk__mask_palette_guess(none, 2, &(int){0}));
+    assert_null(stk__mask_palette_guess(one, 1, &(int){0}));
+    const uint32_t both[] = {0x800000, 0x808080, 0x400080};
+    from = 0;
+    assert_string_equal(stk__mask_palette_guess(both, 3, &from), "voc");
+    assert_string_equal(stk__mask_palette_guess(both, 3, &from), "camvid");
+    assert_null(stk__mask_palette_guess(both, 3, &from));
 }
 
 int main(void)
