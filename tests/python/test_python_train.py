@@ -463,10 +463,17 @@ class Predictions(python_case.Case):
         numpy.testing.assert_array_equal(predictor.predict(images[2])[0].probabilities, said[2].probabilities)
         images.flags.writeable = False
         self.assertEqual(len(predictor.predict(images)), 5)
+        flipped = numpy.ascontiguousarray(images[:, ::-1])[:, ::-1]  # a negative stride
+        for one, other in zip(said, predictor.predict(flipped), strict=True):
+            numpy.testing.assert_array_equal(one.probabilities, other.probabilities)
         for wrong in (images.astype("float32"), images[..., 0, 0], numpy.zeros((2, 3, 5, 3), numpy.uint8), numpy.zeros((2, 5, 5, 4), numpy.uint8),
-                      numpy.zeros((0, 8, 8, 1), numpy.uint8)):
-            self.assertRaises(stoker.ArgumentError, predictor.predict, wrong)
-        self.assertRaisesRegex(TypeError, "not int", predictor.predict, 3)
+                      numpy.zeros((0, 8, 8, 1), numpy.uint8), images.astype(">u2"), numpy.array("x")):
+            self.assertRaisesRegex(stoker.ArgumentError, "inputs ", predictor.predict, wrong)
+        for wrong, kind, said in ((3, TypeError, "inputs is a path, .*not int"), (None, TypeError, "inputs is a path"),
+                                  ([self.root, images], TypeError, r"inputs\[1\] is a path, not ndarray; images are one array"),
+                                  ("a\0b", ValueError, "inputs has a zero byte"), (["a\0b"], ValueError, r"inputs\[0\] has a zero byte")):
+            self.assertRaisesRegex(kind, said, predictor.predict, wrong)
+        self.assertEqual(predictor.predict([]), [])
 
     def test_masks(self):
         _, predictor = self.predictor(self.data(), data_num_classes=19)
