@@ -169,7 +169,7 @@ class Predictor:
     all_windows: of a series every window, not the last one alone
     settings: on top of the run's: device="cuda", threads=2, batch_size=16 …
 
-    It belongs to the thread that opened it.
+    It belongs to the thread that opened it: other threads may only call interrupt().
     """
 
     def __init__(self, run, *, checkpoint=None, newest=False, all_windows=False, **settings):
@@ -182,7 +182,7 @@ class Predictor:
     def predict(self, inputs):
         """A list of Prediction, in the order of inputs: a path (a file, folder, list, shards or series), a list of paths, or images
         as a uint8 array [n, h, w, c] or [n, c, h, w], or one image without n. A corrupt sample is a Prediction with `detail`.
-        Ctrl-C is answered when the path, or the array, is done."""
+        Ctrl-C is answered after the batch that is under way."""
         if isinstance(inputs, (str, bytes, os.PathLike)):
             answers = self._raw.predict(_path_of("inputs", inputs))
         elif isinstance(inputs, (list, tuple)):
@@ -195,6 +195,10 @@ class Predictor:
             buffer, _owner = _as_nhwc(inputs)
             answers = self._raw.predict_images(buffer)
         return [Prediction(answer, self._info) for answer in sorted(answers, key=_index_of)]
+
+    def interrupt(self):
+        """Ends predict() after the batch that is under way by an InterruptedLoadError, or the next one at once. From any thread."""
+        self._raw.interrupt()
 
     @property
     def info(self):

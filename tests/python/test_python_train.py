@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 
 import numpy
@@ -474,6 +475,32 @@ class Predictions(python_case.Case):
                                   ("a\0b", ValueError, "inputs has a zero byte"), (["a\0b"], ValueError, r"inputs\[0\] has a zero byte")):
             self.assertRaisesRegex(kind, said, predictor.predict, wrong)
         self.assertEqual(predictor.predict([]), [])
+
+    def test_interrupted(self):
+        _, predictor = self.predictor("make:gray?count=60")
+        images = numpy.random.default_rng(1).integers(0, 256, (40, 12, 10, 1), numpy.uint8)
+        wanted = [one.probabilities for one in predictor.predict(images)]
+
+        def end(*ignored):
+            raise TimeoutError("enough")
+
+        before = signal.signal(signal.SIGALRM, end)
+        self.addCleanup(signal.signal, signal.SIGALRM, before)
+        lots, start = numpy.repeat(images, 1000, axis=0), time.monotonic()
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        self.assertRaisesRegex(TimeoutError, "enough", predictor.predict, lots)
+        took = time.monotonic() - start
+        thread = threading.Timer(0.2, predictor.interrupt)
+        thread.start()
+        self.assertRaises(stoker.InterruptedLoadError, predictor.predict, lots)
+        thread.join()
+        predictor.interrupt()
+        self.assertRaises(stoker.InterruptedLoadError, predictor.predict, images)
+        for one, other in zip(predictor.predict(images), wanted, strict=True):
+            numpy.testing.assert_array_equal(one.probabilities, other)
+        start = time.monotonic()
+        predictor.predict(lots[:len(lots) // 20])
+        self.assertLess(took, 0.2 + 10 * (time.monotonic() - start))  # the whole takes twenty of these
 
     def test_masks(self):
         _, predictor = self.predictor(self.data(), data_num_classes=19)
