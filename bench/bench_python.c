@@ -83,28 +83,38 @@ static void settle(void)
     usleep(20000); /* threads of other libraries spin for a moment before they sleep */
 }
 
-static stk_status measure(python_bench *all, int row, int64_t round, double *value, stk_error *error)
+static bool is_rate(int row)
+{
+    return strcmp(rows[row].unit, "samples/s") == 0;
+}
+
+static stk_status measure(python_bench *all, int row, int64_t round, double *value, double *cpu_s,
+                          stk_error *error)
 {
     stk__contestant *c = &all->contestants[row];
     char answer[STK_WORKER_ANSWER];
+    *cpu_s = 0;
     if (rows[row].process == HERE) {
         const stk__bench_way way = {
             .chain = STK_CHAIN_STANDARD, .workers = all->cpus, .epoch = (uint32_t)round};
         return stk__bench_batch_planes(&all->batch, &way, value, error);
     }
     *value = NAN;
+    const double before = stk__worker_process_cpu_seconds(c->process);
     if (stk__contestant_ask(c, rows[row].request, rows[row].word, answer)) *value = strtod(answer, NULL);
+    if (isfinite(*value)) *cpu_s = stk__worker_process_cpu_seconds(c->process) - before;
     settle();
     return STK_OK;
 }
 
 static stk_status take_turn(python_bench *all, int row, int64_t round, stk_error *error)
 {
-    double value = NAN;
-    STK__TRY(measure(all, row, round, &value, error));
+    double value = NAN, cpu_s;
+    stk__bench_row *to = all->contestants[row].rows;
+    STK__TRY(measure(all, row, round, &value, &cpu_s, error));
     if (!isfinite(value) || round == 0) return STK_OK; /* 0 warms up */
-    const bool rate = strcmp(rows[row].unit, "samples/s") == 0;
-    stk__bench_add(all->contestants[row].rows, rate ? (double)all->samples * 1000 / value : value);
+    stk__bench_add(&to[STK_COLUMN_VALUE], is_rate(row) ? (double)all->samples * 1000 / value : value);
+    if (is_rate(row)) stk__bench_add(&to[STK_COLUMN_CPU], 1000 * cpu_s / (double)all->samples);
     return STK_OK;
 }
 
@@ -223,7 +233,8 @@ static void enter_all(python_bench *all)
         *c = (stk__contestant){.name = rows[i].name};
         snprintf(c->setting, sizeof c->setting, "%s", rows[i].setting);
         if (rows[i].process != HERE) c->process = &all->processes[rows[i].process];
-        stk__contestant_enter_rows(c, all->bench, rows[i].test, rows[i].unit, NULL);
+        stk__contestant_enter_rows(c, all->bench, rows[i].test, rows[i].unit,
+                                   is_rate(i) ? "ms/sample" : NULL);
         if (c->process) stk__contestant_tell_versions(c);
     }
 }
