@@ -15,7 +15,7 @@
  *
  * What is drawn for a sample is a function of (seed, epoch, id) alone: a loader with the same settings and
  * augment.device=cpu gives the same bits. Images are read as 8-bit levels, as the fused pass is exact for
- * those: floats 0 to 1 as v * 255, rounded.
+ * those: floats 0 to 1 (up to 1 + 2^-20, which rounding may make of 1) as v * 255, rounded.
  *
  * Today images come from host memory. Results go to host memory on every device, or, if the device is a CUDA
  * GPU, to the memory of that GPU; images that lie in a GPU's memory are refused. */

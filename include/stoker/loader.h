@@ -296,6 +296,7 @@ typedef struct stk_loader_stats {
     uint64_t misnamed_files; /* delivered, each counted once: of another format than the extension says */
     uint64_t warning_files;  /* the same: with decoder warnings that are no damage, or were permitted */
     uint64_t resized_masks;  /* the same: of another size than their image, resized by nearest neighbor */
+    uint64_t resized_images; /* delivered at the size of the first one, without an image_size that says so */
 } stk_loader_stats;
 
 /* Since open. All zero for a loader that is NULL. Threads: any. */

@@ -6,11 +6,14 @@
 
 #include "borrow.h"
 #include "loader_object.h"
+#include "loan_pool.h"
 
 #include <string.h>
 
 typedef struct augmenter_object {
     PyObject_HEAD stk_augmenter *augmenter;
+    stk__loan_pool *pool; /* memory of results */
+    PyObject *tensor_type;
     int32_t image_size[2]; /* h, w; 0: as the images */
 } augmenter_object;
 
@@ -67,10 +70,14 @@ static int augmenter_init(PyObject *object, PyObject *args, PyObject *keywords)
     PyObject *settings, *class_names, *point_names;
     long long threads;
     int point_count;
-    if (keywords || self->augmenter) {
+    if (keywords || self->pool) {
         PyErr_SetString(PyExc_TypeError, "_stoker.Augmenter takes six arguments, once");
         return -1;
     }
+    self->tensor_type = stk__tensor_type_of(object);
+    self->pool = stk__loan_pool_create();
+    if (!self->tensor_type) return -1;
+    if (!self->pool) return PyErr_NoMemory() ? 0 : -1;
     if (!PyArg_ParseTuple(args, "OzOOiL", &settings, &read.augment, &class_names, &point_names, &point_count,
                           &threads) ||
         !stk__loader_read_settings(settings, &read))
@@ -220,6 +227,57 @@ static PyObject *augmenter_apply(PyObject *object, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* Of results that Python asks for. */
+static stk_dtype dtype_named(const char *name)
+{
+    static const struct {
+        const char *name;
+        stk_dtype dtype;
+    } rows[] = {{"u8", STK_DTYPE_U8},
+                {"i64", STK_DTYPE_I64},
+                {"f16", STK_DTYPE_F16},
+                {"bf16", STK_DTYPE_BF16},
+                {"f32", STK_DTYPE_F32}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (strcmp(rows[i].name, name) == 0) return rows[i].dtype;
+    return STK_DTYPE_NONE;
+}
+
+/* shape from a tuple; false with an exception. */
+static bool read_shape(PyObject *shape, stk_tensor *tensor)
+{
+    const Py_ssize_t ndim = PyTuple_Size(shape);
+    int64_t step = 1;
+    if (ndim < 1 || ndim > STK_TENSOR_DIMS || tensor->dtype == STK_DTYPE_NONE) {
+        PyErr_SetString(PyExc_ValueError, "a result has a type and one to six axes");
+        return false;
+    }
+    tensor->ndim = (int32_t)ndim;
+    for (Py_ssize_t i = ndim - 1; i >= 0; i--) {
+        tensor->shape[i] = PyLong_AsLongLong(PyTuple_GetItem(shape, i));
+        tensor->strides[i] = step;
+        if (PyErr_Occurred()) return false;
+        step *= tensor->shape[i];
+    }
+    return true;
+}
+
+static PyObject *augmenter_result(PyObject *object, PyObject *args)
+{
+    const augmenter_object *self = (const augmenter_object *)object;
+    const char *dtype;
+    PyObject *shape;
+    stk_tensor tensor = {.device = STK_DEVICE_CPU};
+    if (!PyArg_ParseTuple(args, "sO!", &dtype, &PyTuple_Type, &shape) || !is_open(self)) return NULL;
+    tensor.dtype = dtype_named(dtype);
+    if (!read_shape(shape, &tensor)) return NULL;
+    stk__loan *loan = stk__loan_pool_take(self->pool, &tensor);
+    if (!loan) return PyErr_NoMemory();
+    PyObject *result = stk__wrap_tensor(self->tensor_type, loan, &loan->batch->images);
+    stk__loan_release(loan);
+    return result;
+}
+
 static PyObject *augmenter_effects(PyObject *object, PyObject *ignored)
 {
     int count;
@@ -244,7 +302,10 @@ static PyObject *augmenter_size(PyObject *object, PyObject *ignored)
 static void augmenter_dealloc(PyObject *object)
 {
     PyTypeObject *type = Py_TYPE(object);
-    stk_augmenter_close(&((augmenter_object *)object)->augmenter);
+    augmenter_object *self = (augmenter_object *)object;
+    stk_augmenter_close(&self->augmenter);
+    stk__loan_pool_release(self->pool);
+    Py_XDECREF(self->tensor_type);
     freefunc free_object = (freefunc)PyType_GetSlot(type, Py_tp_free);
     free_object(object);
     Py_DECREF(type);
@@ -252,6 +313,7 @@ static void augmenter_dealloc(PyObject *object)
 
 static PyMethodDef methods[] = {
     {"apply", augmenter_apply, METH_VARARGS, "apply(count, epoch, ids, planar, sources, results) of arrays."},
+    {"result", augmenter_result, METH_VARARGS, "Memory for a result, as a Tensor: result(dtype, shape)."},
     {"effects", augmenter_effects, METH_NOARGS, "(name, requested, in effect, why) of each option."},
     {"mixes", augmenter_mixes, METH_NOARGS, "Does it mix pairs?"},
     {"size", augmenter_size, METH_NOARGS, "(h, w) of results; 0, 0: as the images."},

@@ -144,10 +144,10 @@ PyObject *stk__loader_stats_dict(PyObject *self, PyObject *ignored)
     if (!loader) return NULL;
     stk_loader_get_stats(loader, &stats);
     PyObject *dict = Py_BuildValue(
-        "{s:K, s:K, s:K, s:K, s:K, s:d}", "samples", (unsigned long long)stats.samples, "batches",
+        "{s:K, s:K, s:K, s:K, s:K, s:K, s:d}", "samples", (unsigned long long)stats.samples, "batches",
         (unsigned long long)stats.batches, "bad_samples", (unsigned long long)stats.bad_samples, "bytes_read",
-        (unsigned long long)stats.bytes_read, "cache_hits", (unsigned long long)stats.cache_hits, "wait_s",
-        (double)stats.wait_ns * 1e-9);
+        (unsigned long long)stats.bytes_read, "cache_hits", (unsigned long long)stats.cache_hits,
+        "resized_images", (unsigned long long)stats.resized_images, "wait_s", (double)stats.wait_ns * 1e-9);
     if (dict && put_stages(dict, &stats)) return dict;
     Py_XDECREF(dict);
     return NULL;

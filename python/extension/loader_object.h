@@ -11,6 +11,7 @@ typedef struct stk__loader_object {
     PyObject *tensor_type;
     PyObject *bad; /* list of the ledger's rows */
     bool busy;     /* a thread is in next or seek */
+    bool warned;   /* that images are resized */
 } stk__loader_object;
 
 /* False with an exception: closed, or of another process. */

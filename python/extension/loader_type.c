@@ -150,7 +150,25 @@ static stk__loan *lend(stk__shared_loader *shared, stk_batch *batch, bool *copie
     return last && !batch->ready ? stk__loan_copy(batch) : stk__loan_create(shared, batch);
 }
 
-static PyObject *hand_out(const stk__loader_object *self, stk__shared_loader *shared, stk_batch *batch)
+/* Once, with the first batch that has one. False with an exception: the program has made errors of warnings.
+ */
+static bool warn_of_resizing(stk__loader_object *self, stk_loader *loader)
+{
+    enum { LOOP = 3 }; /* _loader.py's __next__ calls _next, which calls this */
+    stk_loader_stats stats;
+    if (self->warned) return true;
+    stk_loader_get_stats(loader, &stats);
+    if (!stats.resized_images) return true;
+    const stk_loader_info *info = stk_loader_describe(loader);
+    self->warned = true;
+    return PyErr_WarnFormat(
+               PyExc_UserWarning, LOOP,
+               "images have different sizes and are resized to %dx%d, the width and height of the "
+               "first; image_size=(height, width) says which size they get",
+               (int)info->w, (int)info->h) == 0;
+}
+
+static PyObject *hand_out(stk__loader_object *self, stk__shared_loader *shared, stk_batch *batch)
 {
     bool copied;
     stk__loan *loan;
@@ -159,7 +177,8 @@ static PyObject *hand_out(const stk__loader_object *self, stk__shared_loader *sh
     loan = lend(shared, batch, &copied);
     Py_END_ALLOW_THREADS;
     if (!loan) return PyErr_NoMemory();
-    PyObject *tensors = stk__wrap_loan(self->tensor_type, loan);
+    PyObject *tensors =
+        warn_of_resizing(self, shared->loader) ? stk__wrap_loan(self->tensor_type, loan) : NULL;
     stk__loan_release(loan);
     if (!tensors) return NULL;
     return Py_BuildValue("(NKKN)", tensors, epoch, position, PyBool_FromLong(copied));

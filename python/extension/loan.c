@@ -3,6 +3,8 @@
  * frameworks from any of their threads. Threads: any. */
 #include "loan.h"
 
+#include "loan_pool.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,7 +108,10 @@ void stk__loan_release(stk__loan *loan)
         atomic_fetch_sub(&from->lent, 1);
         stk__shared_loader_release(from);
     }
-    free(loan);
+    if (loan->pool)
+        stk__loan_pool_give(loan->pool, loan);
+    else
+        free(loan);
 }
 
 bool stk__loan_ends_loader(const stk__loan *loan)

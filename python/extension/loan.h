@@ -31,6 +31,8 @@ typedef struct stk__loan {
     stk__shared_loader *from; /* NULL: a copy */
     stk_batch *batch;         /* what the arrays describe; of a copy its own, behind this struct */
     void *stream;             /* of a batch on a GPU: whose work may still read it when the last array goes */
+    struct stk__loan_pool *pool; /* of results: where its memory goes back to */
+    size_t room_bytes;           /* of it */
 } stk__loan;
 
 /* Takes the batch: it is released with the last reference. NULL: out of memory, and it is released now. */

@@ -31,6 +31,8 @@ PyObject *stk__make_predictor_type(PyObject *module);
 
 /* Arrays on the tensors of a loan, None for those that are absent: a new tuple of STK_LOAN_TENSORS. */
 PyObject *stk__wrap_loan(PyObject *tensor_type, stk__loan *loan);
+/* One array; it holds the loan. */
+PyObject *stk__wrap_tensor(PyObject *tensor_type, stk__loan *loan, const stk_tensor *tensor);
 
 /* [(name, requested, in effect, why)], a new list. */
 PyObject *stk__list_effects(const stk_loader_effect *effects, int count);

@@ -175,7 +175,7 @@ static void set_tensor(tensor_object *self, const stk_tensor *tensor)
     }
 }
 
-static PyObject *wrap(PyObject *tensor_type, stk__loan *loan, const stk_tensor *tensor)
+PyObject *stk__wrap_tensor(PyObject *tensor_type, stk__loan *loan, const stk_tensor *tensor)
 {
     PyTypeObject *type = (PyTypeObject *)tensor_type;
     const allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
@@ -198,7 +198,7 @@ static PyObject *tensor_channels_first(PyObject *object, PyObject *ignored)
         turned.shape[i] = self->tensor.shape[axes[i]];
         turned.strides[i] = self->tensor.strides[axes[i]];
     }
-    return wrap((PyObject *)Py_TYPE(object), self->loan, &turned);
+    return stk__wrap_tensor((PyObject *)Py_TYPE(object), self->loan, &turned);
 }
 
 PyObject *stk__wrap_loan(PyObject *tensor_type, stk__loan *loan)
@@ -206,8 +206,8 @@ PyObject *stk__wrap_loan(PyObject *tensor_type, stk__loan *loan)
     PyObject *all = PyTuple_New(STK_LOAN_TENSORS);
     for (int i = 0; all && i < STK_LOAN_TENSORS; i++) {
         const stk_tensor *tensor = stk__loan_tensor(loan->batch, i);
-        PyObject *item =
-            tensor->dtype == STK_DTYPE_NONE ? Py_NewRef(Py_None) : wrap(tensor_type, loan, tensor);
+        PyObject *item = tensor->dtype == STK_DTYPE_NONE ? Py_NewRef(Py_None)
+                                                         : stk__wrap_tensor(tensor_type, loan, tensor);
         if (!item || PyTuple_SetItem(all, i, item) != 0) {
             Py_DECREF(all);
             return NULL;

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Augment: a program's own arrays through the fused pass, in place of Kornia and torchvision.transforms.v2."""
 import os
+from math import prod
 
 from . import _stoker
-from ._arrays import torch_now
+from ._arrays import to_numpy, to_torch, torch_now
 from ._augment_doc import KEYWORDS
 from ._errors import ArgumentError, Error, UnsupportedError
 from ._settings import augment_of_keywords, pairs_of
 
 _WORDS = {"u8": "u8", "uint8": "u8", "f32": "f32", "float32": "f32", "f16": "f16", "float16": "f16", "bf16": "bf16", "bfloat16": "bf16"}
 _TYPES = {"u8": "uint8", "i64": "int64", "f32": "float32", "f16": "float16", "bf16": "bfloat16"}
+_POOLED = 1 << 18  # values; a smaller result is memory of PyTorch or NumPy
 _IDS = 1 << 32  # a sample's id is below this, and so is an epoch
 
 
@@ -87,8 +89,12 @@ class _Batch:
         strides = getattr(images, "strides", None) or (0,) * 4
         return tuple(step / images.itemsize for step in strides)
 
-    def empty(self, shape, dtype):
-        """Memory for a result, of the kind that the images are."""
+    def empty(self, raw, shape, dtype):
+        """Memory for a result, of the kind that the images are. Large results get memory of earlier ones that are gone: new memory
+        takes longer than the pass."""
+        pooled = prod(shape) >= _POOLED
+        if pooled and (self.torch is not None or dtype != "bf16"):
+            return (to_numpy if self.torch is None else to_torch)(raw.result(dtype, shape))
         if self.torch is not None:
             return self.torch.empty(shape, dtype=getattr(self.torch, _TYPES[dtype]), device="cpu")
         if dtype == "bf16":
@@ -169,7 +175,7 @@ class Augment:
         nhwc = batch.channels_last or not self._planar
         alone = points is not None and masks is None and labels is None and self._class_names is None and self._point_names is None
         raw = self._raw(dtype, "nhwc" if nhwc else "nchw", _shape_of("points", points, "nk3")[1] if alone else 0, added)
-        results = self._results(batch, dtype, nhwc, masks, points, labels, raw.mixes())
+        results = self._results(raw, batch, dtype, nhwc, (masks, points, labels))
         sources = (list(images) if batch.listed else images, masks, labels, points)
         try:
             raw.apply(batch.count, self._epoch, ids, self._planar, sources, results)
@@ -204,26 +210,27 @@ class Augment:
             first += info.id * (_IDS // info.num_workers)
         return added, array("q", [number % _IDS for number in range(first, first + count)])
 
-    def _results(self, batch, dtype, nhwc, masks, points, labels, mixes):
+    def _results(self, raw, batch, dtype, nhwc, targets):
+        (masks, points, labels), mixes = targets, raw.mixes()
         height, width = self._size if self._size != (0, 0) else (batch.height, batch.width)
         plane, lone = (batch.count, height, width), (batch.count,)
-        images = batch.empty((*plane, batch.channels) if nhwc else (batch.count, batch.channels, height, width), dtype)
+        images = batch.empty(raw, (*plane, batch.channels) if nhwc else (batch.count, batch.channels, height, width), dtype)
         out_masks = out_masks2 = out_labels = out_labels2 = out_points = None
         if masks is not None:
             first = masks[0] if isinstance(masks, list) and masks else masks
             ids = "u8" if _dtype_name(first) == "uint8" else "i64"
-            out_masks = batch.empty(plane, ids)
-            out_masks2 = batch.empty(plane, ids) if mixes else None
+            out_masks = batch.empty(raw, plane, ids)
+            out_masks2 = batch.empty(raw, plane, ids) if mixes else None
         if labels is not None:
             shape = getattr(labels, "shape", None)
             if shape is None or len(shape) not in (1, 2):
                 raise ArgumentError(f"labels is {type(labels) if shape is None else tuple(shape)}, not an array [n] of classes or values, or [n, k]")
             classes = "float" not in _dtype_name(labels)
-            out_labels = batch.empty(tuple(shape), "i64" if classes else "f32")
-            out_labels2 = batch.empty(tuple(shape), "i64") if mixes and classes else None
+            out_labels = batch.empty(raw, tuple(shape), "i64" if classes else "f32")
+            out_labels2 = batch.empty(raw, tuple(shape), "i64") if mixes and classes else None
         if points is not None:
-            out_points = batch.empty(_shape_of("points", points, "nk3"), "f32")
-        return images, out_masks, out_masks2, out_labels, out_labels2, batch.empty(lone, "f32") if mixes else None, out_points
+            out_points = batch.empty(raw, _shape_of("points", points, "nk3"), "f32")
+        return images, out_masks, out_masks2, out_labels, out_labels2, batch.empty(raw, lone, "f32") if mixes else None, out_points
 
     @staticmethod
     def _dress(batch, results):

@@ -59,7 +59,7 @@ translate_prob: probability of random translation [default 1; 0 to 1]
 jitter_prob: probability of color jitter (torchvision's ColorJitter): brightness, contrast, saturation and hue
     are all skipped otherwise [default 1; 0 to 1]
 jitter_order: order of the four color jitter operations: drawn = random for each sample, fixed = as listed
-    here [drawn, fixed]
+    here [default drawn; drawn, fixed]
 brightness: brightness jitter, factor of all values: a range, or v for 1 - v to 1 + v [0 to 100]
 brightness_prob: probability of brightness jitter [default 1; 0 to 1]
 contrast: contrast jitter, factor of the distance from the mean gray: a range, or v for 1 - v to 1 + v [0 to

@@ -88,4 +88,8 @@ _BY_STATUS = {
 
 def make(status, damage, message, place, hint):
     """The exception of a failure, by the name of its status (stk_status_name)."""
+    if hint:
+        from ._hints import in_python
+
+        hint = in_python(hint)
     return _BY_STATUS.get(status, Error)(message, place, hint, damage)

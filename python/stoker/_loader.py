@@ -42,7 +42,17 @@ class Batch(tuple):
         return self._extra(_WEIGHTS)
 
     def __reduce__(self):
-        return Batch, (tuple(self),)
+        if self._tensors is None:
+            return Batch, (tuple(self),)
+        return _pickled, (tuple(self), self.ids, self.weights, self.epoch, self.position)
+
+
+def _pickled(parts, ids, weights, epoch, position):
+    """A batch in another process: all it has is copies."""
+    batch = Batch(parts)
+    batch._tensors = {_IDS: ids, _WEIGHTS: weights}
+    batch.epoch, batch.position = epoch, position
+    return batch
 
 
 class _Iterator:

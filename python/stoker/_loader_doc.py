@@ -28,13 +28,13 @@ pin_memory: pin memory: batches that are copied to a GPU are in pinned memory (p
 prefetch_factor: batches to prefetch per worker [default 2; 1 to 64 batches]
 val_root: path of the validation set, if it is not part of data.root
 part: split of the data set to load: training, validation, both, or the test set that it holds out itself
-    [train, val, all, test]
+    [default train; train, val, all, test]
 columns: columns of a list by role: file, label (a class), labels (several: multi-label), value (regression),
     mask, split, points (key points), such as file=Image Name,label=species,split=none; unset = by their
     names, and what is not used is listed
 layout: how to read a folder; auto = by the names of its folders (images + masks, train/val/test, else a
-    folder per class), and an error where two readings are possible [auto, classes, pairs, images, list,
-    parts]
+    folder per class), and an error where two readings are possible [default auto; auto, classes, pairs,
+    images, list, parts]
 images: folder of the images, below data.root; unset = found by its name
 masks: folder of the segmentation masks, below data.root; unset = found by its name
 mask_suffix: suffix of mask names: _mask pairs x.jpg with x_mask.png; none = no suffix; unset = found
@@ -55,11 +55,11 @@ mask_map: class id mapping: values in mask files to class ids, such as 0:0,255:1
 mask_colors: colors of RGB masks and their classes: a file of lines 'r g b name', a published table, a list
     such as 000000:0,ff0000:1, or auto = number the colors found; default: RGB masks must be gray
 mask_frame: masks and points of images with an EXIF orientation: drawn on the pixels as stored or on the
-    upright image; auto = as the sizes of masks prove, else stop [auto, stored, upright]
+    upright image; auto = as the sizes of masks prove, else stop [default auto; auto, stored, upright]
 flip_pairs: left-right pairs: classes and points that change places when a flip mirrors an image, as ids or
     names such as 4:5,l_ear:r_ear; auto = by their names, none = a flip keeps them [default auto]
-jpeg: JPEG decoding; fast = less time, but pixels differ by some levels of 255 where colors change [exact,
-    fast]
+jpeg: JPEG decoding; fast = less time, but pixels differ by some levels of 255 where colors change [default
+    exact; exact, fast]
 exif: EXIF orientation of JPEG and PNG: rotate and flip images upright [default true]
 dtype: data type of images in a batch; auto = u8 as decoded, f32 when they are augmented or normalized
     [default float32; auto, u8 = uint8, f32 = float32, f16 = float16, bf16 = bfloat16]
@@ -78,7 +78,7 @@ order: sample order: sequential, full (shuffle all), or blocks(k) (blocks of k n
     slow disks)
 seed: random seed (sample order, augmentation, initial weights, dropout)
 on_bad_sample: corrupt or unreadable sample: fail = stop and name it, replace = use another one, skip = keep
-    its place with weight 0 [fail, replace, skip]
+    its place with weight 0 [default fail; fail, replace, skip]
 timeout: timeout: a worker or device that hangs longer is named, and loading fails [default 60; 0.1 to 86400
     s]
 rank: distributed rank of this process: 0 to ranks - 1 [0 to 65535]

@@ -3,7 +3,7 @@
 import os
 
 from . import _stoker
-from ._errors import Error
+from ._errors import ConfigError, Error
 
 # What DataLoader takes and Stoker does not, and what to use for it.
 _OF_DATALOADER = {
@@ -16,6 +16,10 @@ _OF_DATALOADER = {
     "generator": "use seed",
     "pin_memory_device": "use device='cuda:N'",
     "transform": "use augment",
+    "transforms": "use augment",
+    "train": "use part='train' or part='val'",
+    "split": "use part for a part that the data set has, val_split for a random one",
+    "epochs": "each iteration over a Loader is an epoch",
     "in_order": "batches always come in order",
 }
 
@@ -30,19 +34,30 @@ def rows(section):
 _known: dict = {}
 
 
-def refuse_keyword(function, name, others=()):
-    """Raises the TypeError for a keyword that is not there."""
+def nearest(name, names):
+    """The name that was meant: one of which it is a word, best the first, as rotation of rotation_degrees, or one that is spelled like it; or None."""
     import difflib
 
+    for known in names:
+        if len(name) > 2 and known.startswith(name + "_"):
+            return known
+    for known in names:
+        if len(name) > 2 and name in known.split("_"):
+            return known
+    return next(iter(difflib.get_close_matches(name, names, 1, 0.6)), None)
+
+
+def refuse_keyword(function, name, others=()):
+    """Raises the TypeError for a keyword that is not there."""
     text = f"{function}() got an unexpected keyword argument '{name}'"
     if name in _OF_DATALOADER:
         raise TypeError(f"{text}: {_OF_DATALOADER[name]}")
     names = [*rows("data"), *others]
     if name in rows("augment"):
         raise TypeError(f"{text}: pass it as augment={{'{name}': …}}")
-    near = difflib.get_close_matches(name, names, 1, 0.6)
+    near = nearest(name, names)
     if near:
-        raise TypeError(f"{text}; did you mean '{near[0]}'?")
+        raise TypeError(f"{text}; did you mean '{near}'?")
     raise TypeError(f"{text}; `stoker load --help` lists the settings of section data")
 
 
@@ -54,10 +69,19 @@ def _number_text(name, value):
     raise TypeError(f"{name} cannot be {value!r} ({type(value).__name__})")
 
 
+def _is_zero(value):
+    try:
+        return float(value) == 0
+    except (TypeError, ValueError):
+        return False
+
+
 def text_of(name, value):
     """The value of a setting as it stands in a file: bytes, because paths may be any."""
     if isinstance(value, bool):
         return b"true" if value else b"false"
+    if name == "std" and _is_zero(value):  # to the library it is the default
+        raise ConfigError(f"std is {value!r}, and images are divided by it", hint="leave it out for 1; `stoker stats` prints the data set's own")
     if isinstance(value, (str, bytes, os.PathLike)):
         return os.fsencode(value)
     if isinstance(value, (list, tuple)):
@@ -113,8 +137,6 @@ _OF_KORNIA = {
 
 def augment_of_keywords(function, preset, settings):
     """A preset or a dict, and settings of section augment as keywords, together as the library takes them."""
-    import difflib
-
     if preset is not None and not isinstance(preset, (str, dict)):
         augment_text(preset)
     known = rows("augment")
@@ -125,8 +147,8 @@ def augment_of_keywords(function, preset, settings):
         if name in _OF_KORNIA:
             raise TypeError(f"{text}: {_OF_KORNIA[name]}")
         if name not in known:
-            near = difflib.get_close_matches(name, known, 1, 0.6)
-            raise TypeError(f"{text}; " + (f"did you mean '{near[0]}'?" if near else "help(stoker.Augment) lists them"))
+            near = nearest(name, known)
+            raise TypeError(f"{text}; " + (f"did you mean '{near}'?" if near else "help(stoker.Augment) lists them"))
     given = {name: value for name, value in settings.items() if value is not None}
     if not given:
         return augment_text(preset)
@@ -134,10 +156,8 @@ def augment_of_keywords(function, preset, settings):
 
 
 def _refuse_augment(name, known):
-    import difflib
-
-    near = difflib.get_close_matches(str(name), known, 1, 0.6)
-    hint = f"; did you mean '{near[0]}'?" if near else ""
+    near = nearest(str(name), known)
+    hint = f"; did you mean '{near}'?" if near else ""
     raise TypeError(f"augment has no setting '{name}'{hint}")
 
 
@@ -156,6 +176,17 @@ def _all_names():
 
 
 _all = []
+
+
+def keyword_of(key):
+    """The keyword of a setting as files have it: image_size for data.image_size, model_name for model.name, because others have a
+    name, too; None: there is no such setting."""
+    _, dotted = _all_names()
+    section, _, name = key.partition(".")
+    if key not in dotted:
+        return None
+    others = [other for other in _stoker.sections() if f"{other}.{name}" in dotted]
+    return (name if section == "data" or others == [section] else key).replace(".", "_")
 
 
 def _text_without_zero(name, value):
@@ -183,10 +214,10 @@ def lines_of(function, sections, keywords):
     pairs = dict(_flat(sections, dotted))
     for name, value in keywords.items():
         if name not in known:
-            import difflib
-
-            near = difflib.get_close_matches(name, known, 1, 0.6)
-            hint = f"did you mean '{near[0]}'?" if near else "`stoker train --help` lists the settings"
+            near = nearest(name, known)
+            hint = f"did you mean '{near}'?" if near else "`stoker train --help` lists the settings"
+            if name in _stoker.sections():
+                hint = f"settings of section {name} are keywords of their own, or config={{'{name}': {{…}}}}"
             raise TypeError(f"{function}() got an unexpected keyword argument '{name}'; {hint}")
         if value is not None:
             key = known[name]
@@ -195,4 +226,4 @@ def lines_of(function, sections, keywords):
     return list(pairs.items())
 
 
-__all__ = ["Error", "augment_of_keywords", "augment_text", "lines_of", "pairs_of", "rows", "text_of"]
+__all__ = ["Error", "augment_of_keywords", "augment_text", "keyword_of", "lines_of", "nearest", "pairs_of", "rows", "text_of"]

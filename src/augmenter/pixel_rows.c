@@ -10,7 +10,9 @@
 #define AVX2 __attribute__((target("avx2")))
 #endif
 
-enum { ONE = 0x3f800000 }; /* the bits of 1.0f; those of 0 to 1 are not above it, but for -0 */
+/* The bits of 1.0f, and of what rounding may make of it: 8 units in the last place above, 1 + 2^-20. Those of
+ * 0 to 1 are not above, but for -0. */
+enum { ONE = 0x3f800000, MOST = ONE + 8 };
 static const uint32_t minus_zero = 0x80000000u;
 
 static inline bool levels_c(const float *from, uint8_t *to, int32_t count)
@@ -20,7 +22,7 @@ static inline bool levels_c(const float *from, uint8_t *to, int32_t count)
         uint32_t bits;
         float v;
         memcpy(&bits, &from[i], sizeof bits);
-        const uint32_t wrong = (uint32_t)(bits > ONE) & (uint32_t)(bits != minus_zero);
+        const uint32_t wrong = (uint32_t)(bits > MOST) & (uint32_t)(bits != minus_zero);
         strange |= wrong;
         bits &= wrong - 1; /* 0 instead, which can be converted */
         memcpy(&v, &bits, sizeof v);
@@ -55,9 +57,9 @@ static const stk__pixel_rows rows_c = {levels_c, ids_c, weave_c};
 /* 8 levels in 32 bits; strange gathers which are wrong. */
 AVX2 static inline __m256i level8(const float *from, __m256 *strange)
 {
-    const __m256 v = _mm256_loadu_ps(from), one = _mm256_set1_ps(1);
+    const __m256 v = _mm256_loadu_ps(from), most = _mm256_castsi256_ps(_mm256_set1_epi32(MOST));
     const __m256 wrong =
-        _mm256_or_ps(_mm256_cmp_ps(v, _mm256_setzero_ps(), _CMP_NGE_UQ), _mm256_cmp_ps(v, one, _CMP_NLE_UQ));
+        _mm256_or_ps(_mm256_cmp_ps(v, _mm256_setzero_ps(), _CMP_NGE_UQ), _mm256_cmp_ps(v, most, _CMP_NLE_UQ));
     *strange = _mm256_or_ps(*strange, wrong);
     return _mm256_cvttps_epi32(_mm256_add_ps(_mm256_mul_ps(v, _mm256_set1_ps(255)), _mm256_set1_ps(0.5f)));
 }

@@ -8,8 +8,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* 2^-20, 8 units in the last place of 1.0f: 255 levels times 1 / 255 may be above 1. */
+#define STK_PIXEL_ROUNDING (1.0f / (1 << 20))
+
 typedef struct stk__pixel_rows {
-    /* v * 255 + 0.5, cut off. False: one is outside 0 to 1 or NaN; then what is written is of no use. */
+    /* v * 255 + 0.5, cut off. False: one is below 0, above 1 by more than rounding (STK_PIXEL_ROUNDING) or
+     * NaN; then what is written is of no use. */
     bool (*levels)(const float *from, uint8_t *to, int32_t count);
     /* False: one is outside 0 to 255. */
     bool (*ids)(const int64_t *from, uint8_t *to, int32_t count);

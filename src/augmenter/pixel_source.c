@@ -108,7 +108,8 @@ static row_value find_wrong(const stk__pixel_source *source, int32_t y)
 {
     const int64_t count = (int64_t)source->w * source->channels;
     row_value found = {0};
-    for (int64_t i = 0; i < count && found.level >= 0 && found.level <= 1 && found.id >= 0 && found.id <= 255;
+    for (int64_t i = 0; i < count && found.level >= 0 && found.level <= 1 + STK_PIXEL_ROUNDING &&
+                        found.id >= 0 && found.id <= 255;
          i++) {
         found.x = (int32_t)(i / source->channels);
         const uint8_t *at = source->data + y * source->row_bytes + found.x * source->pixel_bytes +

@@ -15,6 +15,7 @@ typedef struct stk__file_note {
     const char *image_format, *mask_format; /* what the file is where its name promises another format */
     const char *warning;                    /* of the image's decoder */
     const char *resized;                    /* what the mask's size is not: it was resized */
+    bool image_resized;                     /* to the size of the first one, for which nobody asked */
 } stk__file_note;
 
 typedef enum stk__file_note_kind {

@@ -236,6 +236,7 @@ static void note_files(stk_loader *loader, const stk__slot *slot)
         const stk__file_note *note = &slot->file_notes[i];
         if (note->image_format || note->mask_format || note->warning || note->resized)
             stk__file_notes_add(&loader->file_notes, (uint64_t)ids[i], note);
+        loader->stats.resized_images += note->image_resized;
     }
     loader->stats.misnamed_files = loader->file_notes.kinds[STK_FILE_MISNAMED].files;
     loader->stats.warning_files = loader->file_notes.kinds[STK_FILE_WARNING].files;

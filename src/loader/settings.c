@@ -281,6 +281,7 @@ stk_status stk__loader_configure(stk_loader *loader, const stk__loader_setup *se
     STK__TRY(stk__loader_choose_flip(loader, &o, error));
     note_size(loader, &o, common, store.image != STK_DTYPE_U8);
     if (store.image != STK_DTYPE_U8) {
+        loader->recipe.target_is_found = !o.image_size[0];
         loader->recipe.target_w = common.w;
         loader->recipe.target_h = common.h;
     }

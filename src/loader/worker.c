@@ -180,7 +180,10 @@ static stk_status load_image(stk__worker *worker, const sample_job *job, stk__pi
     const stk__recipe *recipe = worker->recipe;
     STK__TRY(open_picture(worker, job->id, STK_FIELD_IMAGE, picture));
     if (recipe->must_be_grey && picture->channels != 1) return refuse_colour(worker, job->id);
-    stk__sample_plan_make(plan, recipe, upright_size(picture), job->slot->step.epoch, job->id);
+    const upright size = upright_size(picture);
+    worker->note.image_resized =
+        recipe->target_is_found && (size.w != recipe->target_w || size.h != recipe->target_h);
+    stk__sample_plan_make(plan, recipe, size, job->slot->step.epoch, job->id);
     STK__TRY(find_room(worker, job, STK_FIELD_IMAGE, plan->decoded, room));
     const stk__encoded encoded = {worker->bytes.data, worker->bytes.size_bytes};
     const stk_status status = stk__decode_image(worker->decoder, encoded, picture, *room, &worker->error);

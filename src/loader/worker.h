@@ -19,6 +19,7 @@ typedef struct stk__recipe {
     stk__layout layout;
     stk__limits limits;
     int32_t target_w, target_h; /* 0: as stored */
+    bool target_is_found;       /* the target is the size of the first image: nobody asked for it */
     const stk__plan *plan;      /* NULL: samples stay as decoded */
     bool crops;                 /* the plan does: it needs sources in full size */
     stk__augment_kernel kernel; /* NULL: a device finishes the batch */

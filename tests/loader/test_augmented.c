@@ -233,6 +233,44 @@ static void images_of_other_sizes_become_one_size(void **state)
     stk_loader_close(&loader);
 }
 
+static uint64_t resized_with(stk_loader_options options)
+{
+    stk_loader_stats stats;
+    options.root = sizes.root;
+    options.batch_size = 12;
+    options.shuffle = STK_SWITCH_OFF;
+    stk_loader *loader = open_loader(&options);
+    for (int epoch = 0; epoch < 2; epoch++) {
+        stk_batch *end;
+        stk_batch_release(next_batch(loader));
+        assert_int_equal(stk_loader_next(loader, &end, NULL), STK_END);
+    }
+    stk_loader_get_stats(loader, &stats);
+    stk_loader_close(&loader);
+    return stats.resized_images;
+}
+
+/* Delivered images of another size than the first, unless their size was asked for or stays. */
+static void resized_images_are_counted(void **state)
+{
+    (void)state;
+    uint64_t others = 0;
+    stk_loader *loader = open_loader(
+        &(stk_loader_options){.root = sizes.root, .batch_size = 12, .shuffle = STK_SWITCH_OFF, .epochs = 1});
+    stk_batch *batch = next_batch(loader);
+    assert_non_null(batch->image_views);
+    for (int64_t i = 0; i < batch->count; i++)
+        others += batch->image_views[i].w != batch->image_views[0].w ||
+                  batch->image_views[i].h != batch->image_views[0].h;
+    stk_batch_release(batch);
+    stk_loader_close(&loader);
+    assert_true(others > 0 && others < 12);
+    assert_int_equal(resized_with((stk_loader_options){.dtype = STK_STORE_F32}), 2 * others);
+    assert_int_equal(resized_with((stk_loader_options){.augment = "standard", .cache = "auto"}), 2 * others);
+    assert_int_equal(resized_with((stk_loader_options){.dtype = STK_STORE_F32, .image_size = {8, 8}}), 0);
+    assert_int_equal(resized_with((stk_loader_options){.image_size = {0, 0}}), 0);
+}
+
 /* Every point goes where a flip takes it: x becomes w - x. */
 static void points_follow_the_image(void **state)
 {
@@ -331,6 +369,7 @@ int main(void)
         cmocka_unit_test(a_sample_does_not_depend_on_batch_or_order),
         cmocka_unit_test(validation_is_never_augmented),
         cmocka_unit_test(images_of_other_sizes_become_one_size),
+        cmocka_unit_test(resized_images_are_counted),
         cmocka_unit_test(points_follow_the_image),
         cmocka_unit_test(what_cannot_be_is_refused),
         cmocka_unit_test(a_series_has_nothing_to_augment),

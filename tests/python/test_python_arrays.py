@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What a batch holds, in which types, and how long: arrays share the loader's memory until the last of them is gone."""
+import copy
 import gc
 import itertools
 import pickle
@@ -94,9 +95,14 @@ class Arrays(python_case.Case):
     def test_pickled(self):
         batch = next(iter(self.open()))
         again = pickle.loads(pickle.dumps(batch))
-        numpy.testing.assert_array_equal(again[0], batch[0])
+        for copied in (again, copy.deepcopy(batch), pickle.loads(pickle.dumps(again))):
+            self.assertIs(type(copied), stoker.Batch)
+            for left, right in zip((*copied, copied.ids, copied.weights), (*batch, batch.ids, batch.weights), strict=True):
+                numpy.testing.assert_array_equal(left, right)
+                self.assertFalse(numpy.shares_memory(left, right))
+            self.assertEqual((copied.epoch, copied.position), (batch.epoch, batch.position))
         with self.assertRaises(stoker.ArgumentError):
-            again.ids
+            stoker.Batch(batch).ids
 
 
 class Lifetimes(python_case.Case):

@@ -8,6 +8,7 @@ import pickle
 import sys
 import threading
 import unittest
+import unittest.mock
 
 import numpy
 
@@ -64,6 +65,17 @@ class Results(python_case.Case):
         with self.assertRaisesRegex(stoker.UnsupportedError, "NumPy has no bfloat16"):
             stoker.Augment(dtype="bf16")(images)
 
+    def test_rounding_above_one(self):
+        loader = self.open(augment="strong", batch_size=22)
+        images = next(iter(loader))[0]
+        ones = numpy.full((1, 3, 4, 4), 255 * numpy.float32(1 / 255) * (1 + numpy.float32(2**-20)), numpy.float32)
+        self.assertGreater(ones.max(), 1)
+        self.equal(stoker.Augment(dtype="u8")(ones), numpy.full((1, 3, 4, 4), 255))
+        self.equal(stoker.Augment(dtype="u8")(images), numpy.floor(images * 255 + 0.5))
+        for wrong in (1 + 2**-19, -1e-6):
+            with self.assertRaisesRegex(stoker.SampleError, "images: .*not 0 to 1"):
+                stoker.Augment()(numpy.full_like(ones, wrong))
+
     def test_layouts(self):
         images, augment = make_images(), stoker.Augment("strong", seed=1)
         wanted = augment(images, ids=range(4))
@@ -90,7 +102,7 @@ class Results(python_case.Case):
             masks = make_masks(dtype=dtype)
             results = augment(images, masks, points, labels)
             self.assertEqual(results[1].dtype, dtype)
-            swapped = numpy.select([masks == 1, masks == 2], [2, 1], masks)
+            swapped = numpy.select([masks == 1, masks == 2], [dtype(2), dtype(1)], masks)
             self.equal(results[0], images[..., ::-1])
             self.equal(results[1], swapped[..., ::-1])
             self.equal(results[2][:, :, 0], 16 - points[:, :, 0])
@@ -183,6 +195,65 @@ class Results(python_case.Case):
         images, masks, augment = make_images(4, 64, 64), make_masks(4, 64, 64), stoker.Augment("strong")
         before = run(100)
         self.assertLess(run(400) - before, 2 << 20)
+
+
+class PooledResults(Results):
+    """The same where results get the memory of earlier ones, as large ones do."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.enterClassContext(unittest.mock.patch("stoker._augment._POOLED", 0))
+
+    def test_memory_comes_back(self):
+        images, masks, augment = make_images(), make_masks(), stoker.Augment("strong")
+        wanted = [augment(images, masks, ids=range(4 * i, 4 * i + 4)) for i in range(6)]  # all of them kept
+        self.assertEqual(len({result.ctypes.data for results in wanted for result in results}), 12)
+        place = wanted[2][1].ctypes.data
+        view, expected = wanted[2][1][1:, ::2], wanted[2][1][1:, ::2].copy()
+        copies = [tuple(result.copy() for result in results) for results in wanted]
+        del wanted
+        seen = set()
+        for _ in range(3):
+            for i, results in enumerate(copies):
+                again = augment(images, masks, ids=range(4 * i, 4 * i + 4))
+                seen.update(result.ctypes.data for result in again)
+                for left, right in zip(again, results, strict=True):
+                    self.equal(left, right)
+        self.equal(view, expected)  # a view alone keeps its memory
+        self.assertNotIn(place, seen)
+        self.assertLess(len(seen), 8)
+        kept = augment(images)
+        del augment, again
+        gc.collect()
+        self.assertEqual(kept.shape, images.shape)  # it outlives its Augment
+        kept[:] = 0
+
+    def test_little_is_kept(self):
+        augment = stoker.Augment()
+        images = make_images(1, 512, 512)
+
+        def rss_bytes():
+            gc.collect()
+            with open("/proc/self/statm") as statm:
+                return int(statm.read().split()[1]) * 4096
+
+        augment(images)
+        before = rss_bytes()
+        kept = [augment(images) for _ in range(64)]  # 48 MB
+        del kept
+        self.assertLess(rss_bytes() - before, 6 << 20)
+
+    def test_freed_by_other_threads(self):
+        images, augment = make_images(), stoker.Augment("strong")
+        wanted = augment(images, ids=range(4))
+        results = []
+        for _ in range(50):
+            results.append(augment(images, ids=range(4)))
+            thread = threading.Thread(target=results.clear)
+            thread.start()
+            self.equal(augment(images, ids=range(4)), wanted)
+            thread.join()
 
 
 class Draws(python_case.Case):
@@ -352,6 +423,9 @@ class Refusals(python_case.Case):
         for words, settings, kind, said in ((["strog"], {}, stoker.ConfigError, "strog"), ([3], {}, TypeError, "augment is a preset"),
                                             ([{"hu": 1}], {}, TypeError, "no setting 'hu'; did you mean 'hue'"),
                                             ([], {"hu": 1}, TypeError, "unexpected keyword argument 'hu'; did you mean 'hue'"),
+                                            ([], {"rotation": 1}, TypeError, "did you mean 'rotation_degrees'"),
+                                            ([], {"degrees": 1}, TypeError, "did you mean 'rotation_degrees'"),
+                                            ([], {"std": 0}, stoker.ConfigError, "std is 0"),
                                             ([], {"xyzzy": 1}, TypeError, "help"), ([], {"p": 0.5}, TypeError, "horizontal_flip_prob"),
                                             ([], {"device": "cuda"}, TypeError, "runs on CPUs"),
                                             ([], {"hue": 7}, stoker.ConfigError, "augment.hue"),

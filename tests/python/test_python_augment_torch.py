@@ -7,6 +7,7 @@ import pathlib
 import pickle
 import tempfile
 import unittest
+import unittest.mock
 
 import torch
 
@@ -130,6 +131,28 @@ class Host(unittest.TestCase):
                 augment(**arguments)
 
 
+class PooledHost(Host):
+    """The same where results get the memory of earlier ones, as large ones do."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.enterClassContext(unittest.mock.patch("stoker._augment._POOLED", 0))
+
+    def test_memory_comes_back(self):
+        images, augment = make_images() / 255, stoker.Augment("strong", seed=1)
+        wanted = augment(images, ids=range(4)).clone()
+        places = set()
+        for _ in range(5):
+            weight = torch.ones(3, 12, 16, requires_grad=True)
+            result = augment(images, ids=range(4))
+            (result * weight).sum().backward()  # autograd keeps the result, too
+            self.equal(result, wanted)
+            self.equal(weight.grad, wanted.sum(0))
+            places.add(result.data_ptr())
+        self.assertLess(len(places), 4)
+
+
 class Module(unittest.TestCase):
     def test_inside_of_a_model(self):
         images = make_images() / 255
@@ -179,6 +202,15 @@ class Workers(unittest.TestCase):
         loader = torch.utils.data.DataLoader(Numbers(), batch_size=4, num_workers=2, collate_fn=Named(augment))
         whole = augment([make_images(1)[0]] * 12, ids=range(12))
         self.assertTrue(torch.equal(torch.cat([images for images, _ in loader]), whole))
+
+
+class PooledWorkers(Workers):
+    """Results of worker processes in memory that comes back, while the other process still reads what it got."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.enterClassContext(unittest.mock.patch("stoker._augment._POOLED", 0))
 
 
 @unittest.skipUnless(torch.cuda.is_available(), "no GPU, real or not")

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import unittest
+import warnings
 
 import python_case
 from python_case import ids_of
@@ -21,7 +22,9 @@ class Keywords(python_case.Case):
     def test_unknown_keywords(self):
         for name, said in (("batchsize", "did you mean 'batch_size'"), ("num_worker", "did you mean 'num_workers'"),
                            ("collate_fn", "change them in the loop"), ("sampler", "use shuffle"), ("hue", "augment={'hue'"),
-                           ("xyzzy", "stoker load --help"), ("limits.pixels", "did you mean 'limits_pixels'")):
+                           ("xyzzy", "stoker load --help"), ("limits.pixels", "did you mean 'limits_pixels'"), ("train", "part='train'"),
+                           ("split", "part for a part"), ("epochs", "is an epoch"), ("transforms", "use augment"),
+                           ("channel", "did you mean 'channels'"), ("batch", "did you mean 'batch_size'")):
             with self.assertRaisesRegex(TypeError, f"unexpected keyword argument '{name}'.*{said}"):
                 stoker.Loader(self.data(), **{name: 1})
         with self.assertRaises(TypeError):
@@ -54,6 +57,9 @@ class Keywords(python_case.Case):
                                      ({"shuffle": "perhaps"}, stoker.ConfigError, "data.shuffle"),
                                      ({"order": "a\0b"}, ValueError, "zero byte"),
                                      ({"dtype": "int3"}, stoker.ConfigError, "data.dtype"),
+                                     ({"std": 0}, stoker.ConfigError, "std is 0, and images are divided by it\n  hint: leave it out"),
+                                     ({"std": [0.5, 0, "0"]}, stoker.ConfigError, "std is 0"),
+                                     ({"std": "0.0"}, stoker.ConfigError, "std is '0.0'"),
                                      ({"augment": 3}, TypeError, "augment is a preset"),
                                      ({"augment": "strog"}, stoker.ConfigError, "strog"),
                                      ({"augment": {"hu": 1}}, TypeError, "no setting 'hu'; did you mean 'hue'"),
@@ -73,8 +79,26 @@ class Keywords(python_case.Case):
         with self.assertRaises(stoker.Error) as caught:
             stoker.Loader(self.root / "nothing")
         self.assertIn(str(self.root / "nothing"), str(caught.exception))
-        with self.assertRaisesRegex(stoker.DataError, "hint: lower data.batch_size"):
+        with self.assertRaisesRegex(stoker.DataError, "hint: lower batch_size, or set drop_last=False"):
             self.open(batch_size=100, drop_last=True)
+
+
+class Hints(unittest.TestCase):
+    def test_in_python(self):
+        from stoker._hints import in_python
+        for said, here in (("lower data.batch_size, or set data.drop_last=false", "lower batch_size, or set drop_last=False"),
+                           ("data.image_size=WxH resizes both", "image_size=(H, W) resizes both"),
+                           ("such as data.cache=auto or data.cache=8G", "such as cache='auto' or cache='8G'"),
+                           ("set data.num_classes=3, or data.limits.memory", "set num_classes=3, or limits_memory"),
+                           ("data.mask_map=0:0,255:1 if 255 is class 1, or none", "mask_map='0:0,255:1' if 255 is class 1, or none"),
+                           ("data.columns='file=1,label=2'", "columns='file=1,label=2'"), ("data.images=NAME or lower data.limit.", "images=NAME or lower limit."),
+                           ("run.engine=onednn; model.name=unet", "engine='onednn'; model_name='unet'"),
+                           ("--resume continues the run in it", "resume=True continues the run in it"),
+                           ("stoker train --run a/b --resume writes it", "stoker.train(run='a/b', resume=True) writes it"),
+                           ("it takes one value, not a list; to try each: --grid a.b=1,2", "it takes one value, not a list; to try each, train in a loop"),
+                           ("a run has config.yaml, run.json", "a run has config.yaml, run.json"),
+                           ("such as '/x/data.images/train' or data.nothing=1", "such as '/x/data.images/train' or data.nothing=1")):
+            self.assertEqual(in_python(said), here)
 
 
 class Damage(python_case.Case):
@@ -121,8 +145,18 @@ class Damage(python_case.Case):
             small_data.write(folder / "images" / f"{number}.png", small_data.image(number, side))
         with self.assertRaisesRegex(stoker.DataError, "different sizes"):
             list(stoker.Loader(folder, batch_size=4, dtype="uint8"))
-        images, = next(iter(stoker.Loader(folder, batch_size=4)))
-        self.assertEqual(images.shape, (4, 3, 8, 8))
+        loader = stoker.Loader(folder, batch_size=2, shuffle=False, num_workers=1)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for _ in range(2):
+                for number, (images,) in enumerate(loader):
+                    self.assertEqual((images.shape, len(caught)), ((2, 3, 8, 8), 1 if loader.stats()["resized_images"] else 0))
+        self.assertRegex(str(caught[0].message), r"different sizes and are resized to 8x8.*image_size=")
+        self.assertEqual((caught[0].filename, loader.stats()["resized_images"]), (__file__, 2))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            self.assertEqual(len(list(stoker.Loader(folder, batch_size=4, image_size=8))), 1)
+            self.assertRaisesRegex(UserWarning, "different sizes", list, stoker.Loader(folder, batch_size=4))
 
 
 class Life(python_case.Case):

@@ -339,7 +339,8 @@ class Memory(Case):
 class Errors(Case):
     def test_unknown_settings(self):
         for name, said in (("epoch", "did you mean 'epochs'"), ("train_epoch", "did you mean 'train_epochs'"),
-                           ("optimizer_lrr", "did you mean 'optimizer_lr'"), ("xyzzyx", "stoker train --help")):
+                           ("optimizer_lrr", "did you mean 'optimizer_lr'"), ("train", "settings of section train are keywords"),
+                           ("rotation", "did you mean 'rotation_degrees'"), ("xyzzyx", "stoker train --help")):
             with self.assertRaisesRegex(TypeError, f"unexpected keyword argument '{name}'; .*{said}"):
                 stoker.train(ROOT, **{name: 1})
         with self.assertRaisesRegex(stoker.ConfigError, "epochs") as caught:

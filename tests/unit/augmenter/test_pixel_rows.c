@@ -26,7 +26,10 @@ static void floats_become_levels(void **state)
             uint8_t to[MOST + 1];
             memset(to, GUARD, sizeof to);
             for (int32_t i = 0; i < count; i++)
-                values[i] = i % 17 == 3 ? -0.0f : i % 19 == 5 ? 1 : (float)(i * 7919 % 10007) / 10006;
+                values[i] = i % 17 == 3   ? -0.0f
+                            : i % 19 == 5 ? 1
+                            : i % 19 == 7 ? 1 + STK_PIXEL_ROUNDING
+                                          : (float)(i * 7919 % 10007) / 10006;
             assert_true(rows_at(level)->levels(values, to, count));
             for (int32_t i = 0; i < count; i++)
                 assert_int_equal(to[i], (int)(values[i] * 255 + 0.5f));
@@ -37,7 +40,8 @@ static void floats_become_levels(void **state)
 static void a_wrong_float_is_seen_everywhere(void **state)
 {
     (void)state;
-    static const float wrong[] = {NAN, -NAN, INFINITY, -INFINITY, 1.0000001f, -1e-30f, 255, 3e38f};
+    static const float wrong[] = {NAN,     -NAN, INFINITY, -INFINITY, 1 + 1.125f * STK_PIXEL_ROUNDING,
+                                  -1e-30f, 255,  3e38f};
     for (int level = 0; level < STK_CPU_LEVELS; level++)
         for (int32_t at = 0; rows_at(level) && at < MOST; at++)
             for (size_t k = 0; k < sizeof wrong / sizeof wrong[0]; k++) {
