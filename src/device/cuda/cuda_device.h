@@ -57,7 +57,7 @@ typedef struct stk__cuda {
     const stk__cuda_api *api;
     int ordinal, architecture;                            /* 86: sm_86 */
     stk__cu_handle context, stream, module;               /* the context is the primary one */
-    stk__cu_handle grey, augment, mix, dropout;           /* kernels of the module */
+    stk__cu_handle grey, augment, mix, dropout, gather;   /* kernels of the module */
     stk__cu_handle back;                                  /* the stream of copies to the host */
     stk__cu_handle marks[STK_CUDA_MARKS];                 /* events for short waits */
     stk__cu_handle parts[STK_CUDA_PARTS][STK_CUDA_MARKS]; /* events of a batch to the host */

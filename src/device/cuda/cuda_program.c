@@ -32,7 +32,7 @@ typedef struct history {
 
 static void forget_module(stk__cuda *cuda)
 {
-    cuda->module = cuda->grey = cuda->augment = cuda->mix = cuda->dropout = NULL;
+    cuda->module = cuda->grey = cuda->augment = cuda->mix = cuda->dropout = cuda->gather = NULL;
 }
 
 void stk__cuda_unload(stk__cuda *cuda)
@@ -157,7 +157,8 @@ static stk_status load(stk__cuda *cuda, const void *image, bool *final, stk_erro
     } const kernels[] = {{"stk_grey", &cuda->grey},
                          {"stk_augment", &cuda->augment},
                          {"stk_mix", &cuda->mix},
-                         {"stk_dropout", &cuda->dropout}};
+                         {"stk_dropout", &cuda->dropout},
+                         {"stk_gather", &cuda->gather}};
     const int code = api->cuModuleLoadData(&cuda->module, image);
     stk_status status = stk__cuda_check(cuda, code, "cuModuleLoadData", error);
     *final = !is_of_image(code);
