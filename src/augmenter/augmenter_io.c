@@ -332,6 +332,11 @@ static stk_status check_pixel_results(const stk__augmenter_call *call, stk_error
     };
     for (size_t i = 0; i < sizeof results / sizeof results[0]; i++)
         STK__TRY(check_result(&results[i], error));
+    if (augmenter->device && augmenter->dtype == STK_DTYPE_U8 && io->out_images.device == STK_DEVICE_CPU)
+        return stk__fail(
+            error, STK_ERROR_UNSUPPORTED,
+            "io.out_images is u8 and in host memory, but '%s' makes bytes in its own memory only",
+            augmenter->device->info.name);
     const bool apart = (masks && io->out_masks.device != io->out_images.device) ||
                        (is_there(&io->out_masks2) && io->out_masks2.device != io->out_images.device);
     return apart ? refuse("io.out_images, io.out_masks and io.out_masks2 are not in the same memory", error)

@@ -63,7 +63,8 @@ enum { STK_DEVICE_COPIES = 2 };
  * memory in it stays untouched until ask says so; the lists themselves are read during the call only. */
 typedef struct stk__device_task {
     stk__device_copy copies[STK_DEVICE_COPIES]; /* bytes 0: none */
-    stk__augment_batch augment;                 /* count 0: nothing; its target lies in the device's memory */
+    /* count 0: nothing. Its target lies in the device's memory, and may be u8: levels, rounded. */
+    stk__augment_batch augment;
     /* [augment.count] in the device's memory, from which the arena is made there (augment.arena is NULL
      * then); NULL: none. */
     const stk__kernel_gather *sources;

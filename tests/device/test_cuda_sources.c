@@ -33,6 +33,7 @@ typedef struct side {
 typedef struct shape {
     int64_t n, h, w, c;
     stk_dtype dtype, mask_dtype; /* mask_dtype NONE: no masks */
+    bool bytes;                  /* results are u8, not f32 */
     bool planar, gaps, backwards;
     int32_t size[2];
 } shape;
@@ -116,7 +117,7 @@ static stk_augment_io io_of(const shape *s, const side *at)
     io.images = lay_out(at->images, s->dtype, 4,
                         s->planar ? (int64_t[]){s->n, s->c, s->h, s->w} : (int64_t[]){s->n, s->h, s->w, s->c},
                         order, s);
-    io.out_images = dense(at->out, STK_DTYPE_F32, 4, (int64_t[]){s->n, s->c, h, w});
+    io.out_images = dense(at->out, s->bytes ? STK_DTYPE_U8 : STK_DTYPE_F32, 4, (int64_t[]){s->n, s->c, h, w});
     io.out_lambda = dense(lambda[at == &there], STK_DTYPE_F32, 1, (int64_t[]){s->n});
     io.images.device = io.out_images.device = at->kind;
     if (!s->mask_dtype) return io;
@@ -131,6 +132,7 @@ static stk_augmenter *augmenter_on(const char *device, const shape *s, const cha
 {
     stk_augment_options options = {.augment = augment,
                                    .axes = STK_AXES_NCHW,
+                                   .dtype = s->bytes ? STK_STORE_U8 : STK_STORE_F32,
                                    .device = device,
                                    .flip_pairs = "1:2,4:200",
                                    .timeout_s = 0.2};
@@ -218,7 +220,8 @@ static void all_layouts_have_the_bits_of_the_cpu(void **state)
                              .mask_dtype = ids[k % 3],
                              .planar = k & 2,
                              .gaps = k & 4,
-                             .backwards = k & 8};
+                             .backwards = k & 8,
+                             .bytes = k % 7 < 3};
             compare(&s, k % 4 ? RESIDENT_MIXED : "preset: minimal, horizontal_flip_prob: 0.5", seed++);
         }
     assert_true(fake->count("kernels") > 0);
@@ -400,6 +403,13 @@ static void the_rest_is_refused_by_name(void **state)
     apply(gpu, &good);
     stk_augmenter_close(&gpu);
     stk_augmenter_close(&cpu);
+    shape bytes = s;
+    bytes.bytes = true;
+    gpu = augmenter_on("cuda:0", &bytes, "preset: minimal");
+    io = io_of(&bytes, &here);
+    expect_refusal(gpu, &io, STK_ERROR_UNSUPPORTED,
+                   "io.out_images is u8 and in host memory, but 'cuda:0' makes bytes in its own memory only");
+    stk_augmenter_close(&gpu);
     stk_augmenter_close(&less);
     end("refusals");
 }

@@ -26,6 +26,7 @@ stk_status ptx_rig_open(ptx_rig *rig, const char *path, stk_error *error)
     STK__TRY(find_kernel(rig, "stk_augment", sizeof(stk__kernel_work), &rig->augment, error));
     STK__TRY(find_kernel(rig, "stk_mix", sizeof(stk__kernel_mix_work), &rig->mix, error));
     STK__TRY(find_kernel(rig, "stk_gather", sizeof(stk__kernel_gather_work), &rig->gather, error));
+    STK__TRY(find_kernel(rig, "stk_round", sizeof(stk__kernel_round_work), &rig->round, error));
     return find_kernel(rig, "stk_dropout", sizeof(stk__kernel_dropout_work), &rig->dropout, error);
 }
 
@@ -125,4 +126,17 @@ stk_status ptx_rig_gather(ptx_rig *rig, const ptx_gathering *gathering, stk_erro
     uint32_t blocks[3];
     stk__launch_gather_groups(sources, gathering->count, blocks);
     return ptx_machine_launch(&rig->machine, rig->gather, blocks, &work, error);
+}
+
+stk_status ptx_rig_round(ptx_rig *rig, const stk__kernel_round_work *work, uint32_t samples, stk_error *error)
+{
+    const size_t values = (size_t)samples * work->length;
+    const uint32_t columns = (work->length + STK_KERNEL_ROUND_VALUES - 1) / STK_KERNEL_ROUND_VALUES;
+    rig->machine.memory.count = 0;
+    const stk__kernel_round_work mapped = {
+        .from = (const void *)map(rig, work->from, values * sizeof(float), false),
+        .to = map(rig, work->to, values, true),
+        .length = work->length};
+    return ptx_machine_launch(&rig->machine, rig->round, (const uint32_t[]){columns, 1, samples}, &mapped,
+                              error);
 }

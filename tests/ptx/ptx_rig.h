@@ -10,7 +10,7 @@
 typedef struct ptx_rig {
     ptx_module module;
     ptx_machine machine;
-    ptx_kernel *grey, *augment, *mix, *dropout, *gather;
+    ptx_kernel *grey, *augment, *mix, *dropout, *gather, *round;
     stk__buffer text, samples;
 } ptx_rig;
 
@@ -41,6 +41,10 @@ typedef struct ptx_gathering {
 } ptx_gathering;
 
 stk_status ptx_rig_gather(ptx_rig *rig, const ptx_gathering *gathering, stk_error *error);
+
+/* stk_round, with the work's pointers into host memory. */
+stk_status ptx_rig_round(ptx_rig *rig, const stk__kernel_round_work *work, uint32_t samples,
+                         stk_error *error);
 
 /* stk_dropout, with the work's pointers into host memory. */
 stk_status ptx_rig_dropout(ptx_rig *rig, const stk__kernel_dropout_work *work, stk_error *error);

@@ -246,6 +246,7 @@ class Gpu(unittest.TestCase):
             for masks_of in (masks, masks.to(torch.uint8), None):
                 self.compare(augment, images, masks_of, None if mixes else points, labels, ids=range(4), epoch=1)
             self.compare(augment, images, None, None, sets, ids=range(4))
+            self.compare(augment, make_images(), masks, None, labels, ids=range(4))  # bytes stay bytes
             self.expect(augment(images.cuda(), labels=labels, ids=range(4)), augment(images, labels=labels, ids=range(4)))
 
     def test_layouts(self):
@@ -255,6 +256,7 @@ class Gpu(unittest.TestCase):
             self.compare(augment, images, ids=range(4))
             self.compare(augment, images.contiguous(memory_format=torch.channels_last), ids=range(4))
             self.compare(augment, make_images(3, 1, 1) / 255, ids=range(3))
+            self.compare(augment, make_images().contiguous(memory_format=torch.channels_last), ids=range(4))
             self.expect(augment(images.cuda()[:, :, ::2, 1:], ids=range(4)), augment(images[:, :, ::2, 1:], ids=range(4)))
         lists = [make_images(1, side, 30)[0] / 255 for side in (9, 31, 64)]
         cropping = stoker.Augment("standard", crop=[0.3, 1], image_size=16)

@@ -207,41 +207,83 @@ static stk_status enqueue_gather(slot_memory *slot, const stk__device_task *task
         "cuMemcpyDtoHAsync", error);
 }
 
-static stk_status enqueue_kernels(slot_memory *slot, const stk__device_task *task, const stk__launch *launch,
-                                  const number_places *at, stk_error *error)
+/* Levels of all samples, as bytes where the target is. */
+static stk_status enqueue_round(slot_memory *slot, const stk__device_task *task, stk_error *error)
 {
     stk__cuda *cuda = cuda_of(slot);
     const stk__augment_target *target = &task->augment.target;
+    const stk__kernel_round_work work = {.from = (const float *)(uintptr_t)cuda->image.at,
+                                         .to = target->image,
+                                         .length = (uint32_t)target->w * (uint32_t)target->h *
+                                                   (uint32_t)target->channels};
+    const uint32_t groups[3] = {(work.length + STK_KERNEL_ROUND_VALUES - 1) / STK_KERNEL_ROUND_VALUES, 1,
+                                (uint32_t)task->augment.count};
+    return stk__cuda_launch(cuda, cuda->round, groups, &work, error);
+}
+
+static stk_status enqueue_mix(slot_memory *slot, const stk__device_task *task, const stk__launch *launch,
+                              const number_places *at, stk_error *error)
+{
+    stk__cuda *cuda = cuda_of(slot);
+    const stk__augment_target *target = &task->augment.target;
+    stk__kernel_mix_work mix = {.launch = launch->text,
+                                .mixes = (const stk__kernel_mix *)(uintptr_t)(cuda->numbers.at + at->mixes),
+                                .image = target->image,
+                                .mask = target->mask,
+                                .mask2 = task->mask2};
+    const uint32_t groups[3] = {launch->columns, launch->rows, (uint32_t)task->mix_count};
+    if (target->dtype == STK_DTYPE_U8) mix.launch.dtype = STK_KERNEL_U8;
+    return stk__cuda_launch(cuda, cuda->mix, groups, &mix, error);
+}
+
+/* batch: what stk_augment makes of the task's. */
+static stk_status enqueue_kernels(slot_memory *slot, const stk__device_task *task,
+                                  const stk__augment_batch *batch, const stk__launch *launch,
+                                  const number_places *at, stk_error *error)
+{
+    stk__cuda *cuda = cuda_of(slot);
     const stk__kernel_work work = {.launch = launch->text,
                                    .arena = (const unsigned char *)(uintptr_t)cuda->arena.at,
                                    .samples = (stk__kernel_sample *)(uintptr_t)cuda->numbers.at,
-                                   .image = target->image,
-                                   .mask = target->mask};
-    const stk__kernel_mix_work mix = {.launch = launch->text,
-                                      .mixes =
-                                          (const stk__kernel_mix *)(uintptr_t)(cuda->numbers.at + at->mixes),
-                                      .image = target->image,
-                                      .mask = target->mask,
-                                      .mask2 = task->mask2};
-    const uint32_t groups[3] = {launch->columns, launch->rows, (uint32_t)task->mix_count};
+                                   .image = batch->target.image,
+                                   .mask = batch->target.mask};
     if (task->sources) STK__TRY(enqueue_gather(slot, task, at, error));
-    if (task->augment.count) STK__TRY(stk__cuda_launch_augment(cuda, launch, &work, error));
-    if (task->mix_count) STK__TRY(stk__cuda_launch(cuda, cuda->mix, groups, &mix, error));
+    if (batch->count) STK__TRY(stk__cuda_launch_augment(cuda, launch, &work, error));
+    if (batch->count && task->augment.target.dtype == STK_DTYPE_U8)
+        STK__TRY(enqueue_round(slot, task, error));
+    if (task->mix_count) STK__TRY(enqueue_mix(slot, task, launch, at, error));
     return stk__cuda_mark(cuda, slot->marks[STK_CUDA_MADE], error);
+}
+
+/* Bytes are made of levels as floats, which lie in a buffer of the device. */
+static stk_status make_levels(stk__cuda *cuda, stk__augment_batch *batch, stk_error *error)
+{
+    stk__augment_target *target = &batch->target;
+    const size_t values =
+        (size_t)batch->count * (size_t)target->w * (size_t)target->h * (size_t)target->channels;
+    STK__TRY(stk__cuda_grow(cuda, &cuda->image, values * sizeof(float), error));
+    target->dtype = STK_DTYPE_F32;
+    target->image = (void *)(uintptr_t)cuda->image.at;
+    for (int c = 0; c < 3; c++) {
+        target->scale[c] = 1;
+        target->bias[c] = 0;
+    }
+    return STK_OK;
 }
 
 static stk_status submit(slot_memory *slot, const stk__device_task *task, stk_error *error)
 {
     stk__cuda *cuda = cuda_of(slot);
     const number_places at = place_numbers(task);
+    stk__augment_batch batch = task->augment;
     slot->memory.wrong = NULL;
     STK__TRY(stk__cuda_grow(cuda, &cuda->arena, task->augment.arena_bytes + 1, error));
     STK__TRY(stk__cuda_grow(cuda, &cuda->numbers, at.end, error));
-    const stk__launch launch =
-        stk__launch_make(&task->augment, (stk__kernel_sample *)(void *)slot->numbers.data);
+    if (batch.count && batch.target.dtype == STK_DTYPE_U8) STK__TRY(make_levels(cuda, &batch, error));
+    const stk__launch launch = stk__launch_make(&batch, (stk__kernel_sample *)(void *)slot->numbers.data);
     write_numbers(task, &at, slot->numbers.data);
     stk_status status = enqueue_copies(slot, task, &at, error);
-    if (status == STK_OK) status = enqueue_kernels(slot, task, &launch, &at, error);
+    if (status == STK_OK) status = enqueue_kernels(slot, task, &batch, &launch, &at, error);
     if (status != STK_OK) {
         stk__cuda_drain(cuda, slot->marks[STK_CUDA_MADE]);
         return status;

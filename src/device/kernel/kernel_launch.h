@@ -19,9 +19,9 @@ enum {
     STK_KERNEL_GROUP = STK_KERNEL_TILE_W * STK_KERNEL_TILE_H
 };
 
-enum { STK_KERNEL_F32, STK_KERNEL_F16, STK_KERNEL_BF16 };               /* values of images */
-enum { STK_KERNEL_MASK_NONE, STK_KERNEL_MASK_U8, STK_KERNEL_MASK_I64 }; /* ids of masks */
-enum { STK_KERNEL_NOISE_OPERATION = 64 };                               /* STK_OPERATION_NOISE_PIXELS */
+enum { STK_KERNEL_F32, STK_KERNEL_F16, STK_KERNEL_BF16, STK_KERNEL_U8 }; /* of images; U8: stk_mix alone */
+enum { STK_KERNEL_MASK_NONE, STK_KERNEL_MASK_U8, STK_KERNEL_MASK_I64 };  /* ids of masks */
+enum { STK_KERNEL_NOISE_OPERATION = 64 };                                /* STK_OPERATION_NOISE_PIXELS */
 
 /* Pixels of one sample in the arena; fewer than 2^31 bytes from its first to its last. */
 typedef struct stk__kernel_place {
@@ -109,6 +109,14 @@ typedef struct stk__kernel_gather_work {
      * x * channels + channel; UINT32_MAX at first. */
     STK_GLOBAL uint32_t *wrong;
 } stk__kernel_gather_work;
+
+/* The one parameter of stk_round; its groups are (values of a sample, 1, sample). */
+enum { STK_KERNEL_ROUND_VALUES = 4 * STK_KERNEL_GROUP }; /* that a group makes */
+typedef struct stk__kernel_round_work {
+    STK_GLOBAL const float *from; /* levels */
+    STK_GLOBAL unsigned char *to;
+    uint32_t length, unused; /* length: values of a sample */
+} stk__kernel_round_work;
 
 /* The one parameter of stk_dropout; its groups are (draws of a sample, every `rows`-th sample, 1). What may
  * change between two launches of one CUDA graph lies in memory. */

@@ -134,6 +134,7 @@ static stk__kernel_launch text_of(const stk__augment_target *target)
     stk__kernel_launch text = {
         .w = target->w, .h = target->h, .channels = target->channels, .planar = target->planar};
     text.dtype = target->dtype == STK_DTYPE_F32   ? STK_KERNEL_F32
+                 : target->dtype == STK_DTYPE_U8  ? STK_KERNEL_U8
                  : target->dtype == STK_DTYPE_F16 ? STK_KERNEL_F16
                                                   : STK_KERNEL_BF16;
     text.mask_dtype = !target->mask                         ? STK_KERNEL_MASK_NONE

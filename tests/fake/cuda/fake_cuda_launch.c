@@ -132,7 +132,9 @@ static size_t image_bytes(const fake_work *work, size_t samples)
 {
     const stk__kernel_launch *l = launch_of(work);
     return samples * (size_t)l->w * (size_t)l->h * (size_t)l->channels *
-           (l->dtype == STK_KERNEL_F32 ? 4u : 2u);
+           (l->dtype == STK_KERNEL_F32  ? 4u
+            : l->dtype == STK_KERNEL_U8 ? 1u
+                                        : 2u);
 }
 
 static size_t mask_bytes(const fake_work *work, size_t samples)
@@ -191,6 +193,7 @@ static int refuse_access(const char *what)
 
 size_t fake_output_bytes(const fake_work *work)
 {
+    if (work->kernel == FAKE_ROUND) return (size_t)work->groups[2] * work->round.length;
     if (work->kernel == FAKE_GATHER) return work->groups[2]; /* how large samples are is known on the GPU */
     return work->kernel == FAKE_DROPOUT ? factor_bytes(work) : image_bytes(work, work->groups[2]);
 }
@@ -344,8 +347,22 @@ static int run_gather(const fake_work *work, int gpu)
     return code;
 }
 
+static int run_round(const fake_work *work, int gpu)
+{
+    stk__kernel_round_work rounding = work->round;
+    const size_t values = fake_output_bytes(work);
+    rounding.from = translate(work->round.from, values * sizeof(float), gpu);
+    rounding.to = translate(work->round.to, values, gpu);
+    if (!rounding.from || !rounding.to) return refuse_access("levels that are rounded");
+    memset(rounding.to, FAKE_POISON, values);
+    stk__host_build_round(&rounding, work->groups[0], work->groups[2]);
+    if (work->wrong_bits) rounding.to[0] ^= 1;
+    return CUDA_SUCCESS;
+}
+
 int fake_run_kernel(const fake_work *work, int gpu)
 {
+    if (work->kernel == FAKE_ROUND) return run_round(work, gpu);
     if (work->kernel == FAKE_GATHER) return run_gather(work, gpu);
     if (work->kernel == FAKE_DROPOUT) return run_dropout(work, gpu);
     return work->kernel == FAKE_MIX ? run_mix(work, gpu) : run_augment(work, gpu);
@@ -359,10 +376,12 @@ static void mark_uses(fake_work *work, int gpu)
                       *const dropout[] = {work->dropout.ids, work->dropout.numbers, work->dropout.factors,
                                           NULL},
                       *const gathered[] = {work->gather.sources, work->gather.table, work->gather.arena,
-                                           work->gather.wrong};
+                                           work->gather.wrong},
+                      *const rounded[] = {work->round.from, work->round.to, NULL, NULL};
     const void *const *pointers = work->kernel == FAKE_MIX       ? mix
                                   : work->kernel == FAKE_DROPOUT ? dropout
                                   : work->kernel == FAKE_GATHER  ? gathered
+                                  : work->kernel == FAKE_ROUND   ? rounded
                                                                  : augment;
     pthread_mutex_lock(&fake_lock);
     for (int i = 0; i < 4; i++)
@@ -374,6 +393,10 @@ static void mark_uses(fake_work *work, int gpu)
 static bool fits_output(const fake_work *work)
 {
     const stk__kernel_dropout_work *d = &work->dropout;
+    if (work->kernel == FAKE_ROUND)
+        return work->round.length && work->groups[1] == 1 &&
+               work->groups[0] ==
+                   (work->round.length + (uint64_t)STK_KERNEL_ROUND_VALUES - 1) / STK_KERNEL_ROUND_VALUES;
     if (work->kernel == FAKE_GATHER) return true; /* its samples are on the GPU, when it runs */
     if (work->kernel == FAKE_DROPOUT)
         return d->samples && d->length && work->groups[1] == d->rows && work->groups[2] == 1 &&
@@ -400,6 +423,8 @@ static int launch(const fake_function_handle *function, fake_stream *stream, con
         memcpy(&work->dropout, parameters[0], sizeof work->dropout);
     else if (function->kernel == FAKE_GATHER)
         memcpy(&work->gather, parameters[0], sizeof work->gather);
+    else if (function->kernel == FAKE_ROUND)
+        memcpy(&work->round, parameters[0], sizeof work->round);
     else
         memcpy(&work->text, parameters[0], sizeof work->text);
     const bool runs = function->module->ours && function->kernel != FAKE_KERNELS_COUNT;
