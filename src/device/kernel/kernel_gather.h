@@ -33,14 +33,18 @@ STK_FUNCTION uint32_t read_value(STK_GLOBAL const uint8_t *at, int32_t kind)
 #define STK_ROLLED
 #endif
 
+typedef struct spot {
+    int32_t x, y;
+    uint32_t pixel; /* its number in the image */
+} spot;
+
 /* All channels of one pixel. table: what ids become; NULL: they stay. wrong: the first value that no byte can
  * hold, counted in the order of the bytes. */
 STK_FUNCTION void gather_values(const stk__kernel_values v, STK_GLOBAL uint8_t *arena,
-                                STK_GLOBAL const uint8_t *table, STK_GLOBAL uint32_t *wrong, int32_t x,
-                                int32_t y, int32_t w)
+                                STK_GLOBAL const uint8_t *table, STK_GLOBAL uint32_t *wrong, spot at)
 {
-    STK_GLOBAL const uint8_t *from = v.from + y * v.row_bytes + x * v.pixel_bytes;
-    const uint32_t first = (uint32_t)(y * w + x) * (uint32_t)v.channels;
+    STK_GLOBAL const uint8_t *from = v.from + at.y * v.row_bytes + at.x * v.pixel_bytes;
+    const uint32_t first = at.pixel * (uint32_t)v.channels;
     STK_GLOBAL uint8_t *to = arena + v.to + first;
     STK_ROLLED
     for (int32_t c = 0; c < v.channels; c++, from += v.channel_bytes) {
@@ -58,12 +62,14 @@ STK_FUNCTION void gather_pixel(const stk__kernel_gather_work *work, uint32_t col
 {
     STK_GLOBAL const stk__kernel_gather *source = work->sources + number;
     STK_GLOBAL uint32_t *wrong = work->wrong + 2 * number;
-    const int32_t x = (int32_t)(column * STK_KERNEL_TILE_W + item % STK_KERNEL_TILE_W),
-                  y = (int32_t)(row * STK_KERNEL_TILE_H + item / STK_KERNEL_TILE_W), w = source->w;
-    if (x >= w || y >= source->h) return;
-    gather_values(source->image, work->arena, 0, wrong, x, y, w);
+    spot at;
+    at.x = (int32_t)(column * STK_KERNEL_TILE_W + item % STK_KERNEL_TILE_W);
+    at.y = (int32_t)(row * STK_KERNEL_TILE_H + item / STK_KERNEL_TILE_W);
+    if (at.x >= source->w || at.y >= source->h) return;
+    at.pixel = (uint32_t)(at.y * source->w + at.x);
+    gather_values(source->image, work->arena, 0, wrong, at);
     if (source->mask.from)
-        gather_values(source->mask, work->arena, source->swaps ? work->table : 0, wrong + 1, x, y, w);
+        gather_values(source->mask, work->arena, source->swaps ? work->table : 0, wrong + 1, at);
 }
 
 #if defined(__CUDACC_RTC__)
