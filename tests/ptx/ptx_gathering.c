@@ -68,7 +68,8 @@ static stk_status lay_out(dice *d, stk__kernel_values *v, const int32_t lengths[
     STK__TRY(stk__buffer_reserve(room, at + (size_t)extent, error));
     memset(room->data + room->size_bytes, RUBBISH, at + (size_t)extent - room->size_bytes);
     room->size_bytes = at + (size_t)extent;
-    v->from = (const unsigned char *)0 + at + first; /* an offset until the buffer grows no more */
+    v->from =
+        (const unsigned char *)(uintptr_t)(at + (size_t)first); /* an offset until the buffer grows no more */
     return STK_OK;
 }
 
