@@ -86,7 +86,7 @@ static stk_augment_options options_on(const char *device)
                                  .axes = STK_AXES_NCHW,
                                  .dtype = STK_STORE_F16,
                                  .device = device,
-                                 .timeout_s = 0.2};
+                                 .timeout_s = 1};
 }
 
 static stk_augmenter *augmenter_on(const char *device)

@@ -47,6 +47,7 @@ static _Alignas(64) uint8_t images[ROOM], masks[OUT_MASKS * 2 / 64 * 64 + 64], o
 static float lambda[2][MOST];
 static side here, there;
 static reader r;
+static double timeout_s = 60; /* the machine may be busy */
 
 static stk__cu_pointer alloc_there(size_t bytes)
 {
@@ -136,7 +137,7 @@ static stk_augmenter *augmenter_on(const char *device, const shape *s, const cha
                                    .dtype = s->bytes ? STK_STORE_U8 : STK_STORE_F32,
                                    .device = device,
                                    .flip_pairs = "1:2,4:200",
-                                   .timeout_s = 0.2};
+                                   .timeout_s = timeout_s};
     stk_augmenter *augmenter;
     stk_error error = {0};
     memcpy(options.image_size, s->size, sizeof options.image_size);
@@ -359,7 +360,6 @@ static void the_rest_is_refused_by_name(void **state)
                   *less = augmenter_on("cuda:0", &small, "preset: minimal");
     const stk_augment_io good = io_of(&s, &there);
     stk_augment_io io = good;
-    apply(gpu, &io);
     expect_refusal(cpu, &io, STK_ERROR_UNSUPPORTED,
                    "io.images is in the memory of a device; it must be in host memory");
     io.images.device_index = 1;
@@ -457,19 +457,19 @@ static void a_value_that_cannot_be_read_is_an_error(void **state)
 static void a_gpu_that_hangs_or_is_lost_is_given_up(void **state)
 {
     (void)state;
-    static const char *const faults[] = {"kernel from 0 hang 3600", "copy_out from 0 hang 3600",
-                                         "kernel from 1 lose 719", "cuLaunchKernel from 3 lose 700"};
+    static const char *const faults[] = {"fault kernel from 0 hang 3600", "fault copy_out from 0 hang 3600",
+                                         "fault kernel from 1 lose 719",
+                                         "fault cuLaunchKernel from 3 lose 700"};
+    timeout_s = 2;
     for (size_t f = 0; f < sizeof faults / sizeof faults[0]; f++) {
         stk_error error = {0};
-        char fault[96];
         begin("late 0");
         fill(&faulty, 3);
         give();
         stk_augmenter *augmenter = augmenter_on("cuda:0", &faulty, RESIDENT_MIXED);
         const stk_augment_io io = io_of(&faulty, &there);
         if (f < 2) apply(augmenter, &io);
-        snprintf(fault, sizeof fault, "fault %s", faults[f]);
-        fake_driver_add(fault);
+        fake_driver_add(faults[f]);
         stk_status status = STK_OK;
         for (int k = 0; k < 4 && status == STK_OK; k++)
             status = stk_augmenter_apply(augmenter, &io, &error);
