@@ -54,7 +54,8 @@ test: test-tools
 # Without a network, or with PEERS= on the command line, our own rows alone.
 PEERS = $(shell tools/setup venv >&2 && bench/peers/setup)
 bench: build
-	@peers='$(PEERS)'; for what in load augment train; do \
+	@tools/build build python/stoker/_stoker.abi3.so || echo 'bench: no Python module; its rows will say so' >&2
+	@export PYTHONPATH="$(CURDIR)/build/python"; peers='$(PEERS)'; for what in load augment train python; do \
 	 (set -x; $(STOKER) bench $$what --goals $${peers:+--peers "$$peers"}) || exit; echo; done
 
 wheel:

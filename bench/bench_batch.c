@@ -244,16 +244,30 @@ static stk_tensor dense(void *data, stk_dtype dtype, int ndim, const int64_t *sh
     return tensor;
 }
 
-static stk_status run_augmenter(stk__bench_batch *batch, const stk__bench_way *way, uint32_t turn,
-                                stk_error *error)
+static stk_status apply(stk__bench_batch *batch, stk_axes axes, uint32_t epoch, stk_error *error)
 {
     const int64_t n = (int64_t)batch->count, h = batch->h, w = batch->w;
-    stk_augment_io io = {.count = n, .epoch = way->epoch * 64 + turn};
-    io.images = dense(batch->arena, STK_DTYPE_U8, 4, (int64_t[]){n, h, w, 3});
+    stk_augment_io io = {.count = n, .epoch = epoch, .axes = axes};
+    if (axes == STK_AXES_NCHW)
+        io.images = dense(batch->arena, STK_DTYPE_U8, 4, (int64_t[]){n, 3, h, w});
+    else
+        io.images = dense(batch->arena, STK_DTYPE_U8, 4, (int64_t[]){n, h, w, 3});
     io.masks = dense(batch->arena + batch->image_bytes, STK_DTYPE_U8, 3, (int64_t[]){n, h, w});
     io.out_images = dense(batch->out, STK_DTYPE_F32, 4, (int64_t[]){n, 3, h, w});
     io.out_masks = dense(batch->out + 4 * batch->image_bytes, STK_DTYPE_U8, 3, (int64_t[]){n, h, w});
     return stk_augmenter_apply(batch->augmenter, &io, error);
+}
+
+static stk_status run_augmenter(stk__bench_batch *batch, const stk__bench_way *way, uint32_t turn,
+                                stk_error *error)
+{
+    return apply(batch, STK_AXES_NHWC, way->epoch * 64 + turn, error);
+}
+
+static stk_status run_planes(stk__bench_batch *batch, const stk__bench_way *way, uint32_t turn,
+                             stk_error *error)
+{
+    return apply(batch, STK_AXES_NCHW, way->epoch * 64 + turn, error);
 }
 
 stk_status stk__bench_batch_augmenter(stk__bench_batch *batch, const stk__bench_way *way, double *ms,
@@ -261,6 +275,13 @@ stk_status stk__bench_batch_augmenter(stk__bench_batch *batch, const stk__bench_
 {
     STK__TRY(open_augmenter(batch, error));
     return take_turn(run_augmenter, batch, way, ms, error);
+}
+
+stk_status stk__bench_batch_planes(stk__bench_batch *batch, const stk__bench_way *way, double *ms,
+                                   stk_error *error)
+{
+    STK__TRY(open_augmenter(batch, error));
+    return take_turn(run_planes, batch, way, ms, error);
 }
 
 typedef struct thread_part {

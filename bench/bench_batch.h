@@ -65,6 +65,9 @@ stk_status stk__bench_batch_baseline(stk__bench_batch *batch, const stk__bench_w
 /* The same work on all CPUs by way of stk_augmenter_apply; chain, level and workers of way are not used. */
 stk_status stk__bench_batch_augmenter(stk__bench_batch *batch, const stk__bench_way *way, double *ms,
                                       stk_error *error);
+/* The same with the bytes of the images read as u8 [n 3 h w], as a batch of PyTorch lies in memory. */
+stk_status stk__bench_batch_planes(stk__bench_batch *batch, const stk__bench_way *way, double *ms,
+                                   stk_error *error);
 /* As many bytes read and written by memcpy on all CPUs. */
 double stk__bench_batch_copy(stk__bench_batch *batch);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What bench/ offers the program: the three benchmarks of `stoker bench`, and the two worker processes that
+/* What bench/ offers the program: the four benchmarks of `stoker bench`, and the two worker processes that
  * they start of this program itself. The program lends them Ctrl-C and a progress line, and prints what they
  * have measured: nothing here knows cli/. */
 #ifndef STK_BENCH_BENCHMARK_H
@@ -33,8 +33,8 @@ typedef struct stk__bench_options {
     bool quick;
     const char *python; /* interpreter that has the other libraries; NULL: we run alone */
 
-    const char *folder; /* load: a data set of images and masks; augment: of images; NULL: made */
-    uint64_t samples;   /* augment: images in the batch */
+    const char *folder; /* load, python: a data set of images and masks; augment: of images; NULL: made */
+    uint64_t samples;   /* augment, python: images in the batch */
 
     const char *const *cases; /* train: networks and "files" … */
     size_t case_count;        /* … or 0: all */
@@ -46,6 +46,7 @@ typedef struct stk__bench_options {
 stk_status stk__bench_load(const stk__bench_options *options, stk__bench *bench, stk_error *error);
 stk_status stk__bench_augment(const stk__bench_options *options, stk__bench *bench, stk_error *error);
 stk_status stk__bench_train(const stk__bench_options *options, stk__bench *bench, stk_error *error);
+stk_status stk__bench_python(const stk__bench_options *options, stk__bench *bench, stk_error *error);
 
 /* The first word among the cases that names none; NULL: there is none. */
 const char *stk__bench_train_unknown(const stk__bench_options *options);

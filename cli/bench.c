@@ -162,6 +162,34 @@ static int run_train(const stk__verb *verb, int argc, char **argv)
     return code >= 0 ? code : run_and_print(stk__bench_train, &o);
 }
 
+static int run_python(const stk__verb *verb, int argc, char **argv)
+{
+    enum { ROUNDS = 7, QUICK_ROUNDS = 2, QUICK_SAMPLES = 8 };
+    stk__bench_options o = {0};
+    const stk__flag flags[] = {
+        {.name = "rounds", .value = "N", .help = "interleaved rounds (7)", .number = &o.rounds},
+        {.name = "quick", .help = "two rounds, 64 faces, eight in the batch", .given = &o.quick},
+        {.name = "peers",
+         .value = "PYTHON",
+         .help =
+             "interpreter that has PyTorch and the other libraries (bench/peers/setup makes one); without it "
+             "python3, with NumPy",
+         .text = &o.python},
+        {.name = "goals", .help = goals_help, .given = &show_goals},
+        {.name = "json", .help = "print the report as JSON on standard output", .given = &stk__cli_json},
+    };
+    stk__arguments arguments = {
+        .verb = verb, .flags = flags, .flag_count = sizeof flags / sizeof flags[0], .most_words = 1};
+    const int code = stk__arguments_read(&arguments, argc, argv);
+    if (code >= 0) return code;
+    if (o.rounds == 0) o.rounds = o.quick ? QUICK_ROUNDS : ROUNDS;
+    if (o.rounds < 1 || o.rounds > STK_BENCH_ROUNDS)
+        return stk__cli_usage("bench python", "--rounds must be from 1 to %d", STK_BENCH_ROUNDS);
+    o.folder = arguments.words[0];
+    o.samples = o.quick ? QUICK_SAMPLES : STK_BENCH_SAMPLES;
+    return run_and_print(stk__bench_python, &o);
+}
+
 /* --- worker processes, not for people ----------------------------------------------------------------------
  */
 
@@ -209,7 +237,15 @@ static const stk__verb train_verb = {
                  {"stoker bench train unet lstm --rounds 3 --json", "two networks, as JSON"}},
     .run = run_train};
 
-static const stk__verb *const parts[] = {&load_verb, &augment_verb, &train_verb, NULL};
+static const stk__verb python_verb = {
+    .name = "bench python",
+    .usage = "bench python [DIR]",
+    .about = "The Python module, against the C library and DataLoaders.",
+    .examples = {{"stoker bench python --quick", "two rounds of 64 faces, with python3"},
+                 {"stoker bench python faces --peers PYTHON --json", "your own images and masks, as JSON"}},
+    .run = run_python};
+
+static const stk__verb *const parts[] = {&load_verb, &augment_verb, &train_verb, &python_verb, NULL};
 
 static void print_parts(FILE *file)
 {
@@ -230,12 +266,13 @@ static int run_verb(const stk__verb *verb, int argc, char **argv)
     stk__arguments arguments = {.verb = verb, .more_help = print_parts, .most_words = 4};
     const int code = stk__arguments_read(&arguments, argc, argv);
     if (code >= 0) return code;
-    if (!arguments.word_count) return stk__cli_usage("bench", "name a benchmark: load, augment, train");
+    if (!arguments.word_count)
+        return stk__cli_usage("bench", "name a benchmark: load, augment, train, python");
     return stk__cli_usage("bench", "there is no benchmark '%s'", arguments.words[0]);
 }
 
 const stk__verb stk__verb_bench = {.name = "bench",
-                                   .usage = "bench load|augment|train [OPTION …]",
+                                   .usage = "bench load|augment|train|python [OPTION …]",
                                    .about = "Benchmark Stoker against baseline loops and other libraries.",
                                    .examples = {{"stoker bench load --quick", "the data loader"},
                                                 {"stoker bench augment --quick", "augmentation"},

@@ -1,7 +1,7 @@
 """python serve.py PEER HOW CPUS DATA N H W: one contestant of `stoker bench`, in a process of its own.
 
 PEER is a module beside this file: `peer_…` augments (augment_worker.py says how it is asked), `load_…` loads files
-(load_worker.py), `train_…` trains (train_worker.py). HOW says how it uses the CPUs. The first line on standard output is `ready VERSIONS` or `absent REASON`.
+(load_worker.py), `train_…` trains (train_worker.py); python_stoker.py is ourselves. HOW says how it uses the CPUs. The first line on standard output is `ready VERSIONS` or `absent REASON`.
 Then each line on standard input, WORD CASE, is answered by a line or by `absent REASON`. It ends with its input, and
 dies with the process that started it.
 """
@@ -14,7 +14,7 @@ import sys
 
 sys.dont_write_bytecode = True  # the folder is removed when the parent ends
 
-WORKERS = {"peer": "augment_worker", "load": "load_worker", "train": "train_worker"}
+WORKERS = {"peer": "augment_worker", "load": "load_worker", "train": "train_worker", "python": "python_stoker"}
 
 
 def die_with_parent():

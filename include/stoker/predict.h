@@ -93,6 +93,10 @@ STK_API stk_status stk_predictor_predict(stk_predictor *predictor, const char *p
 STK_API stk_status stk_predictor_predict_images(stk_predictor *predictor, const stk_tensor *images,
                                                 stk_prediction_sink sink, void *context, stk_error *error);
 
+/* Ends the call that is under way after its batch, or the next one at once: STK_ERROR_INTERRUPTED. Does
+ * nothing with NULL. Threads: any, also from within a sink; not a signal handler's business. */
+STK_API void stk_predictor_interrupt(stk_predictor *predictor);
+
 /* As stk_loader_close: the number of threads that hang and were given up. Sets *predictor to NULL; does
  * nothing, and returns 0, with NULL or NULL inside. Threads: one, with no other call under way. */
 STK_API int stk_predictor_close(stk_predictor **predictor);

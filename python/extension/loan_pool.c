@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* A loop holds a batch while the next one is made: images and masks of one batch wait here. */
 enum { KEPT = 4, ALIGN = 64, LOOSE = 4 /* a block is not used for less than this part of it */ };
@@ -63,12 +64,24 @@ static size_t padded(size_t bytes)
 
 static const size_t head = (sizeof(stk__loan) + sizeof(stk_batch) + ALIGN - 1) / ALIGN * ALIGN;
 
+/* Large ones in huge pages, as batches of a loader are: the pass writes to many places at once. */
+static stk__loan *allocate(size_t *room)
+{
+    enum { HUGE = 2 << 20 };
+    if (*room < HUGE) return aligned_alloc(ALIGN, head + *room);
+    const size_t whole = (head + *room + HUGE - 1) / HUGE * HUGE;
+    stk__loan *loan = aligned_alloc(HUGE, whole);
+    if (loan) madvise(loan, whole, MADV_HUGEPAGE); /* best effort */
+    *room = whole - head;
+    return loan;
+}
+
 stk__loan *stk__loan_pool_take(stk__loan_pool *pool, const stk_tensor *like)
 {
     const size_t bytes = padded((size_t)stk_tensor_bytes(like));
     stk__loan *loan = find_kept(pool, bytes);
-    const size_t room = loan ? loan->room_bytes : bytes;
-    if (!loan) loan = aligned_alloc(ALIGN, head + room);
+    size_t room = loan ? loan->room_bytes : bytes;
+    if (!loan) loan = allocate(&room);
     if (!loan) return NULL;
     memset(loan, 0, head);
     atomic_init(&loan->refs, 1);

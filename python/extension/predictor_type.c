@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `_stoker.Predictor`: stk_predictor for Python; each sample as a dict with the names of stoker/predict.h,
- * its arrays as bytearrays. A call releases the GIL; its sink takes it for each sample. The library cannot
- * stop in the middle of a call: after an exception the sink only waits for the end. Threads: with the GIL;
- * the library refuses all but the one that opened the predictor. */
+ * its arrays as bytearrays. A call releases the GIL; its sink takes it for each sample. An exception in it,
+ * or of a signal's handler, interrupts the call, which ends after its batch. Threads: with the GIL; the
+ * library refuses all but the one that opened the predictor. */
 #include "py_module.h"
 
 #include "py_values.h"
@@ -115,6 +115,7 @@ static void take_answer(void *context, const stk_prediction *prediction)
     self->failed =
         !stk__list_put(self->answers, answer_dict(prediction, stk_predictor_describe(self->predictor))) ||
         PyErr_CheckSignals() != 0;
+    if (self->failed) stk_predictor_interrupt(self->predictor);
     self->saved = PyEval_SaveThread();
 }
 
@@ -201,6 +202,15 @@ static PyObject *predictor_describe(PyObject *object, PyObject *ignored)
         (long long)info->batch_size);
 }
 
+static PyObject *predictor_interrupt(PyObject *object, PyObject *ignored)
+{
+    predictor_object *self = (predictor_object *)object;
+    (void)ignored;
+    if (!self->busy && !is_usable(self)) return NULL;
+    stk_predictor_interrupt(self->predictor);
+    Py_RETURN_NONE;
+}
+
 static PyObject *predictor_close(PyObject *object, PyObject *ignored)
 {
     predictor_object *self = (predictor_object *)object;
@@ -213,6 +223,7 @@ static PyObject *predictor_close(PyObject *object, PyObject *ignored)
 static PyMethodDef methods[] = {
     {"predict", predict_path, METH_VARARGS, "A list of dicts, one for each sample of a path."},
     {"predict_images", predict_images, METH_O, "The same of a buffer [n h w c] of bytes."},
+    {"interrupt", predictor_interrupt, METH_NOARGS, "Ends the call under way after its batch."},
     {"describe", predictor_describe, METH_NOARGS, "What was opened."},
     {"close", predictor_close, METH_NOARGS, "Ends its threads."},
     {0}};

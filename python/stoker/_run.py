@@ -169,7 +169,7 @@ class Predictor:
     all_windows: of a series every window, not the last one alone
     settings: on top of the run's: device="cuda", threads=2, batch_size=16 …
 
-    It belongs to the thread that opened it.
+    It belongs to the thread that opened it: other threads may only call interrupt().
     """
 
     def __init__(self, run, *, checkpoint=None, newest=False, all_windows=False, **settings):
@@ -182,18 +182,23 @@ class Predictor:
     def predict(self, inputs):
         """A list of Prediction, in the order of inputs: a path (a file, folder, list, shards or series), a list of paths, or images
         as a uint8 array [n, h, w, c] or [n, c, h, w], or one image without n. A corrupt sample is a Prediction with `detail`.
-        Ctrl-C is answered when the path, or the array, is done."""
+        Ctrl-C is answered after the batch that is under way."""
         if isinstance(inputs, (str, bytes, os.PathLike)):
-            answers = self._raw.predict(os.fsencode(inputs))
+            answers = self._raw.predict(_path_of("inputs", inputs))
         elif isinstance(inputs, (list, tuple)):
             answers = []
-            for path in inputs:
-                found = sorted(self._raw.predict(os.fsencode(path)), key=_index_of)
+            paths = [_path_of(f"inputs[{number}]", path) for number, path in enumerate(inputs)]
+            for path in paths:
+                found = sorted(self._raw.predict(path), key=_index_of)
                 answers += [dict(answer, index=len(answers) + place) for place, answer in enumerate(found)]
         else:
             buffer, _owner = _as_nhwc(inputs)
             answers = self._raw.predict_images(buffer)
         return [Prediction(answer, self._info) for answer in sorted(answers, key=_index_of)]
+
+    def interrupt(self):
+        """Ends predict() after the batch that is under way by an InterruptedLoadError, or the next one at once. From any thread."""
+        self._raw.interrupt()
 
     @property
     def info(self):
@@ -217,6 +222,15 @@ class Predictor:
         raise TypeError("a stoker.Predictor has threads and cannot be pickled; open one in each process")
 
 
+def _path_of(name, path):
+    if not isinstance(path, (str, bytes, os.PathLike)):
+        raise TypeError(f"{name} is a path, not {type(path).__name__}; images are one array")
+    path = os.fsencode(path)
+    if b"\0" in path:
+        raise ValueError(f"{name} has a zero byte in it")
+    return path
+
+
 def _index_of(answer):
     return answer["index"]
 
@@ -229,13 +243,13 @@ def _as_nhwc(images):
         raise TypeError(f"inputs is a path, a list of paths or an array of images, not {type(images).__name__}")
     shape = tuple(images.shape)
     if str(images.dtype).removeprefix("torch.") != "uint8" or len(shape) not in (3, 4) or 0 in shape:
-        raise ArgumentError(f"images are an array of {images.dtype} with shape {shape}",
+        raise ArgumentError(f"inputs is an array of {images.dtype} with shape {shape}",
                             hint="give uint8, 0 to 255, with dimensions [n, h, w, c] or [n, c, h, w]")
     if len(shape) == 3:
         images, shape = images[None], (1, *shape)
     last, first = shape[3] in (1, 3), shape[1] in (1, 3)
     if last == first:
-        raise ArgumentError(f"it is not clear which dimension of images with shape {shape} has the channels",
+        raise ArgumentError(f"inputs has the shape {shape}, of which it is not clear where the channels are",
                             hint="give images with 1 or 3 channels, larger than 3 pixels" if last else "1 or 3 channels are possible")
     if is_tensor:
         images = images.detach().cpu()

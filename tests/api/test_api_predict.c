@@ -101,6 +101,7 @@ typedef struct answers {
     const stk_predictor_info *info;
     stk_predictor *predictor;
     int count, unusable, reentered;
+    stk_predictor *interrupted;      /* by the first answer */
     double numbers[INPUTS][CLASSES]; /* probabilities, shares of a mask, points, or the value */
     int w[INPUTS], h[INPUTS];
     uint64_t rows[INPUTS];
@@ -130,6 +131,7 @@ static void hear(void *context, const stk_prediction *p)
     a->h[p->index] = p->h;
     a->rows[p->index] = p->row;
     a->count++;
+    stk_predictor_interrupt(a->interrupted);
     if (a->predictor && stk_predictor_predict(a->predictor, "make:gray", hear, a, NULL) == STK_ERROR_ARGUMENT)
         a->reentered++;
 }
@@ -261,6 +263,33 @@ static void pixels_are_as_good_as_files(void **state)
             check_near(one.numbers[0][c], memory.numbers[0][c]);
         assert_int_equal(stk_predictor_close(&predictor), 0);
     }
+}
+
+/* From a sink: the batch is finished; before a call: the call does nothing. The next one is whole again. */
+static void a_call_can_be_interrupted(void **state)
+{
+    (void)state;
+    stk_error error = {0};
+    stk_predictor *predictor = open_predictor(0);
+    static answers cut, none, all, again;
+    cut = none = all = again = (answers){.info = stk_predictor_describe(predictor)};
+    const stk_tensor images = tensor_of(INPUTS);
+    must(stk_predictor_predict_images(predictor, &images, hear, &all, &error), &error);
+    cut.interrupted = predictor;
+    assert_int_equal(stk_predictor_predict_images(predictor, &images, hear, &cut, &error),
+                     STK_ERROR_INTERRUPTED);
+    const int64_t batch = stk_predictor_describe(predictor)->batch_size;
+    assert_int_equal(cut.count, batch < INPUTS ? batch : INPUTS);
+    assert_string_equal(error.message, "interrupted");
+    stk_predictor_interrupt(predictor);
+    assert_int_equal(stk_predictor_predict_images(predictor, &images, hear, &none, &error),
+                     STK_ERROR_INTERRUPTED);
+    assert_int_equal(none.count, 0);
+    must(stk_predictor_predict_images(predictor, &images, hear, &again, &error), &error);
+    assert_int_equal(again.count, INPUTS);
+    assert_memory_equal(again.numbers, all.numbers, sizeof all.numbers);
+    stk_predictor_interrupt(NULL);
+    assert_int_equal(stk_predictor_close(&predictor), 0);
 }
 
 /* Channels that lie apart (PyTorch's order) are the same pixels. */
@@ -422,6 +451,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_is_answered_as_by_the_program),
         cmocka_unit_test(pixels_are_as_good_as_files),
+        cmocka_unit_test(a_call_can_be_interrupted),
         cmocka_unit_test(strides_are_followed),
         cmocka_unit_test(corrupt_files_are_told),
         cmocka_unit_test(odd_tensors_are_refused),

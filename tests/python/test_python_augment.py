@@ -419,6 +419,16 @@ class Refusals(python_case.Case):
                 augment(**arguments)
         self.assertEqual(augment(images).shape, images.shape)  # none of them broke it
 
+    def test_read_only_arrays(self):
+        arrays = make_images(), make_masks(), numpy.zeros((4, 2, 3), numpy.float32), numpy.arange(4)
+        augment, ids = stoker.Augment("minimal"), numpy.arange(4)
+        wanted = augment(*arrays, ids=ids)
+        for array in (*arrays, ids):
+            array.flags.writeable = False
+        for left, right in zip(augment(*arrays, ids=ids), wanted, strict=True):
+            numpy.testing.assert_array_equal(left, right)
+            self.assertTrue(left.flags.writeable)
+
     def test_options(self):
         for words, settings, kind, said in ((["strog"], {}, stoker.ConfigError, "strog"), ([3], {}, TypeError, "augment is a preset"),
                                             ([{"hu": 1}], {}, TypeError, "no setting 'hu'; did you mean 'hue'"),

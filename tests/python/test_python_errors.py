@@ -79,6 +79,11 @@ class Keywords(python_case.Case):
         with self.assertRaises(stoker.Error) as caught:
             stoker.Loader(self.root / "nothing")
         self.assertIn(str(self.root / "nothing"), str(caught.exception))
+        (self.root / "empty").mkdir()
+        with self.assertRaisesRegex(stoker.DataError, "empty: found no images"):
+            stoker.Loader(self.root / "empty")
+        with self.assertRaisesRegex(stoker.ConfigError, "data.root is not set"):
+            stoker.Loader("")
         with self.assertRaisesRegex(stoker.DataError, "hint: lower batch_size, or set drop_last=False"):
             self.open(batch_size=100, drop_last=True)
 

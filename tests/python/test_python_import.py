@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What importing stoker and taking a batch cost, and that what is generated is current. Bounds are far above what is measured
-(python/bench/costs.py), so that a busy machine does not decide; counts are exact."""
+(`stoker bench python`), so that a busy machine does not decide; counts are exact."""
 import json
 import os
 import pathlib

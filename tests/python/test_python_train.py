@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 
 import numpy
@@ -463,10 +464,43 @@ class Predictions(python_case.Case):
         numpy.testing.assert_array_equal(predictor.predict(images[2])[0].probabilities, said[2].probabilities)
         images.flags.writeable = False
         self.assertEqual(len(predictor.predict(images)), 5)
+        flipped = numpy.ascontiguousarray(images[:, ::-1])[:, ::-1]  # a negative stride
+        for one, other in zip(said, predictor.predict(flipped), strict=True):
+            numpy.testing.assert_array_equal(one.probabilities, other.probabilities)
         for wrong in (images.astype("float32"), images[..., 0, 0], numpy.zeros((2, 3, 5, 3), numpy.uint8), numpy.zeros((2, 5, 5, 4), numpy.uint8),
-                      numpy.zeros((0, 8, 8, 1), numpy.uint8)):
-            self.assertRaises(stoker.ArgumentError, predictor.predict, wrong)
-        self.assertRaisesRegex(TypeError, "not int", predictor.predict, 3)
+                      numpy.zeros((0, 8, 8, 1), numpy.uint8), images.astype(">u2"), numpy.array("x")):
+            self.assertRaisesRegex(stoker.ArgumentError, "inputs ", predictor.predict, wrong)
+        for wrong, kind, said in ((3, TypeError, "inputs is a path, .*not int"), (None, TypeError, "inputs is a path"),
+                                  ([self.root, images], TypeError, r"inputs\[1\] is a path, not ndarray; images are one array"),
+                                  ("a\0b", ValueError, "inputs has a zero byte"), (["a\0b"], ValueError, r"inputs\[0\] has a zero byte")):
+            self.assertRaisesRegex(kind, said, predictor.predict, wrong)
+        self.assertEqual(predictor.predict([]), [])
+
+    def test_interrupted(self):
+        _, predictor = self.predictor("make:gray?count=60")
+        images = numpy.random.default_rng(1).integers(0, 256, (40, 12, 10, 1), numpy.uint8)
+        wanted = [one.probabilities for one in predictor.predict(images)]
+
+        def end(*ignored):
+            raise TimeoutError("enough")
+
+        before = signal.signal(signal.SIGALRM, end)
+        self.addCleanup(signal.signal, signal.SIGALRM, before)
+        lots, start = numpy.repeat(images, 1000, axis=0), time.monotonic()
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        self.assertRaisesRegex(TimeoutError, "enough", predictor.predict, lots)
+        took = time.monotonic() - start
+        thread = threading.Timer(0.2, predictor.interrupt)
+        thread.start()
+        self.assertRaises(stoker.InterruptedLoadError, predictor.predict, lots)
+        thread.join()
+        predictor.interrupt()
+        self.assertRaises(stoker.InterruptedLoadError, predictor.predict, images)
+        for one, other in zip(predictor.predict(images), wanted, strict=True):
+            numpy.testing.assert_array_equal(one.probabilities, other)
+        start = time.monotonic()
+        predictor.predict(lots[:len(lots) // 20])
+        self.assertLess(took, 0.2 + 10 * (time.monotonic() - start))  # the whole takes twenty of these
 
     def test_masks(self):
         _, predictor = self.predictor(self.data(), data_num_classes=19)

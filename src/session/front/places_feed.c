@@ -77,6 +77,7 @@ static stk_status next(void *context, stk_batch **batch, stk_error *error)
 {
     stk__places_feed *feed = context;
     stk_batch *lent;
+    if (feed->stop && atomic_load(feed->stop)) return stk__fail(error, STK_ERROR_INTERRUPTED, "interrupted");
     STK__TRY(feed->inner.next(feed->inner.context, &lent, error));
     fill(feed, lent);
     feed->inner.release(feed->inner.context, lent);

@@ -7,9 +7,12 @@
 #include "core/memory.h"
 #include "train/feed.h"
 
+#include <stdatomic.h>
+
 typedef struct stk__places_feed {
     stk__feed inner; /* set before batches are taken: its batches have `places` samples at most, f32 [n h w c]
                         or windows, in host memory */
+    const atomic_bool *stop; /* set by someone else: no more batches; may be NULL */
     int64_t places;
     bool windows;
     int64_t shape[3]; /* of one input */

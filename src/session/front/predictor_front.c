@@ -30,6 +30,7 @@ struct stk_predictor {
     stk__places_feed places;
     char *run, *checkpoint; /* copies of the options' texts */
     pthread_t thread;       /* that opened it */
+    atomic_bool stop;       /* stk_predictor_interrupt was called */
     bool inside;            /* a call is under way: what comes now comes from its sink */
     bool all_windows;
     int hung; /* threads of a call that were given up; they may use everything */
@@ -136,6 +137,7 @@ static stk_status open_parts(stk_predictor *p, const char *run, const stk_predic
     STK__TRY(stk__predict_session_read(s, error));
     STK__TRY(stk__predict_session_set_options(s, error));
     STK__TRY(stk__places_feed_init(&p->places, &s->data.facts, s->filled.batch_size, error));
+    p->places.stop = &p->stop;
     const stk__feed places = stk__places_feed_of(&p->places);
     STK__TRY(stk__predict_feed_init(&s->feed, &places, &s->data.facts, error));
     STK__TRY(stk__predict_session_open_network(s, error));
@@ -324,11 +326,17 @@ static stk_status run_once(stk_predictor *p, stk_prediction_sink sink, void *con
     p->inside = true;
     const stk_status status = run(p, error);
     p->inside = false;
+    atomic_store(&p->stop, false);
     stk__original_fini(&p->original);
     p->original = (stk__original){.source = NULL};
     p->hung = stk_loader_close(&p->predict.session.val_loader);
     if (!p->hung) stk__source_close(&p->predict.source);
     return status;
+}
+
+void stk_predictor_interrupt(stk_predictor *p)
+{
+    if (p) atomic_store(&p->stop, true);
 }
 
 /* There is one input: why it cannot be used is why the call fails. */
